@@ -1,0 +1,80 @@
+package decode
+
+// A Table is one decoded profile, laid out for counting: dense arrays and
+// integer ids instead of a graph of pointers.
+//
+// A Table that came from [Decoder.Decode] points into the decoder's buffers and
+// is valid until the decoder's next call.
+type Table struct {
+	// Types are the sample types in the profile's order, for a CPU profile
+	// samples/count and cpu/nanoseconds.
+	Types []ValueType
+	// DefaultType is the index in Types that the profile itself names as its
+	// default, or -1.
+	DefaultType int
+
+	PeriodType    ValueType
+	Period        int64
+	TimeNanos     int64 // wall clock at the start, as written in the profile; 0 when unknown
+	DurationNanos int64
+
+	// Symbols owns the strings behind the ids in Funcs. It outlives the Table:
+	// a decoder keeps its Symbols from profile to profile, so that whatever is
+	// known about a function name is looked up once in a process's life.
+	Symbols *Symbols
+
+	// Samples hold, for each distinct stack, spans into Stacks and Labels.
+	// Values holds len(Types) numbers for each sample, in order.
+	Samples []Sample
+	Values  []int64
+
+	// Stacks holds indices into Locations, leaf first.
+	Stacks []int32
+	// Locations hold spans into Lines; within a location the innermost inlined
+	// frame comes first, so a whole stack reads leaf first. A location without
+	// symbols has one Line with a made-up name ("[libc.so.6]"), as pprof shows it.
+	Locations []Location
+	Lines     []Line
+	Funcs     []Func
+	Labels    []Label
+
+	strings [][]byte // the profile's own string table, for labels
+}
+
+// ValueType is a sample type or period type, such as cpu/nanoseconds.
+type ValueType struct{ Type, Unit string }
+
+// Sample is one distinct stack.
+type Sample struct {
+	StackLo, StackHi int32 // Stacks[StackLo:StackHi]
+	LabelLo, LabelHi int32 // Labels[LabelLo:LabelHi]
+}
+
+// Location is one program counter with the functions inlined there.
+type Location struct{ LineLo, LineHi int32 } // Lines[LineLo:LineHi]
+
+// Line is one frame.
+type Line struct {
+	Name ID    // the function's name; equal names have equal ids
+	Func int32 // index into Funcs, for the file
+	Line int32 // line number within the file; 0 when unknown
+}
+
+// Func is one function of the profile.
+type Func struct {
+	Name ID
+	File ID
+	Line int32 // where the function starts; 0 when unknown
+}
+
+// Label is a pprof label of a sample: a string or a number. Key and Str are
+// indices into the profile's own string table; see [Table.String]. They are not
+// interned, because label values (request ids, say) can be without number.
+type Label struct {
+	Key, Str int32
+	Num      int64
+}
+
+// String is the i-th string of the profile's string table. The bytes are the
+// decoder's: compare them, don't keep them.
+func (t *Table) String(i int32) []byte { return t.strings[i] }
