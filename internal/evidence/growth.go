@@ -1,0 +1,137 @@
+package evidence
+
+// Growth judges whether a share grew by more than margin (0.05 is 5 points):
+// k hits in n samples now, k0 in n0 in the baseline. tests is how many such
+// shares are judged together ([Tests]), phi the overdispersion. Value, Low and
+// High are differences of shares; it fails when Low is above the margin, and
+// passes when High is below [Zone] times the margin.
+//
+// It is a likelihood ratio: the best pair of shares that differ by the margin
+// against the best pair. Wald's and the score test, which take the difference
+// for normal, are 40 to 4,500 times over their error at this level.
+func Growth(k, n, k0, n0, margin, phi, tests float64) Finding {
+	k, n = counts(k, n)
+	k0, n0 = counts(k0, n0)
+	margin, phi, tests = share(margin), factor(phi), factor(tests)
+	if n == 0 || n0 == 0 {
+		return Finding{Low: -1, High: 1}
+	}
+	fail := phi * surprise(FailAlpha/tests)
+	pass := phi * lnPass
+	f := Finding{
+		Value: k/n - k0/n0,
+		Low:   differenceBound(k, n, k0, n0, fail, -1),
+		High:  differenceBound(k, n, k0, n0, pass, +1),
+	}
+	switch {
+	case exceeds(k, n, k0, n0, margin) >= fail && f.Value > margin:
+		f.Verdict = Fail
+	case f.High < edge(margin):
+		f.Verdict = Pass
+	default:
+		f.Needed = growthNeeded(k, n, k0, n0, margin, fail, pass)
+	}
+	return f
+}
+
+// GrowthLimit returns the limit on a share that a stream ([Alarm]) is held
+// against, so that it fails on growth by more than margin over a baseline of k0
+// hits in n0: the baseline's upper bound with error 0.01, plus the margin. The
+// baseline's error is made once, at the start, hence the mild level.
+func GrowthLimit(k0, n0, phi, margin float64) float64 {
+	return share(Upper(k0, n0, phi, 0.01) + share(margin))
+}
+
+// exceeds returns the evidence that the shares differ by more than d, 0 if
+// they do not.
+func exceeds(k, n, k0, n0, d float64) float64 {
+	if k/n-k0/n0 <= d {
+		return 0
+	}
+	return differs(k, n, k0, n0, d)
+}
+
+// differs returns the evidence against the shares differing by exactly d.
+func differs(k, n, k0, n0, d float64) float64 {
+	p := apart(k, n, k0, n0, d)
+	// p + d may leave [0, 1] by a rounding error, and must not.
+	return divergence(k, n, share(p+d)) + divergence(k0, n0, p)
+}
+
+// apart returns the most likely share of the baseline, given that now is higher
+// by exactly d. The log likelihood
+//
+//	k ln(p+d) + (n-k) ln(1-p-d) + k0 ln p + (n0-k0) ln(1-p)
+//
+// is concave, so its derivative has one root, or the maximum is at an end.
+func apart(k, n, k0, n0, d float64) float64 {
+	lo, hi := max(0, -d), min(1, 1-d)
+	// 100 halvings leave nothing of the unit interval at double precision.
+	for range 100 {
+		p := lo + (hi-lo)/2
+		if p == lo || p == hi {
+			break
+		}
+		if slope(k, p+d)-slope(n-k, 1-p-d)+slope(k0, p)-slope(n0-k0, 1-p) > 0 {
+			lo = p
+		} else {
+			hi = p
+		}
+	}
+	if lo == max(0, -d) { // the root is at the end itself
+		return lo
+	}
+	return hi
+}
+
+// slope is the derivative of k ln x, where no hits weigh nothing even at 0.
+func slope(k, x float64) float64 {
+	if k == 0 {
+		return 0
+	}
+	return k / max(x, 1e-300)
+}
+
+// differenceBound returns the difference, below (-1) or above (+1) the measured
+// one, at which the evidence against it reaches the target.
+func differenceBound(k, n, k0, n0, target, side float64) float64 {
+	in, out := k/n-k0/n0, side
+	// 50 halvings of an interval no longer than 2: 2e-15.
+	for range 50 {
+		d := in + (out-in)/2
+		if differs(k, n, k0, n0, d) >= target {
+			out = d
+		} else {
+			in = d
+		}
+	}
+	return out
+}
+
+// growthNeeded returns how many samples of now would decide against the same
+// baseline, or 0 when the baseline itself is too small.
+func growthNeeded(k, n, k0, n0, margin, fail, pass float64) float64 {
+	u := edge(margin)
+	decides := func(times float64) bool {
+		k, n := k*times, n*times
+		d := k/n - k0/n0
+		return d > margin && differs(k, n, k0, n0, margin) >= fail ||
+			d < u && differs(k, n, k0, n0, u) >= pass
+	}
+	lo, hi := 1.0, 2.0
+	for !decides(hi) {
+		lo, hi = hi, hi*2
+		// A million times the samples is as good as never.
+		if hi > 1<<20 {
+			return 0
+		}
+	}
+	for hi-lo > lo/1000 {
+		if mid := (lo + hi) / 2; decides(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return ceil(hi*n, n)
+}

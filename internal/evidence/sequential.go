@@ -1,0 +1,229 @@
+package evidence
+
+import "math"
+
+const (
+	// minBlocks is the least number of blocks that the overdispersion is
+	// estimated from. TestSequentialMinimum has the table behind it.
+	minBlocks = 20
+
+	// minBatches is the least number of merged blocks that show a variance.
+	minBatches = 6
+
+	// scales are the batch sizes, in doublings (1, 2, 4 blocks), on which
+	// the overdispersion is estimated: bursts longer than a block show up in
+	// the longer ones only.
+	scales = 3
+)
+
+// A Sequential is the verdict of a test that runs until it knows. It is fed
+// block by block, a block being a short profile of its own (100 ms, say), and it
+// may be looked at after each. Make one with [NewSequential]; it is a plain value
+// of about a kilobyte, however many blocks it is fed.
+//
+// A Fail takes proof with error [FailAlpha], and then a confirmation: the same
+// on fresh blocks, at least as many, with error [PassAlpha]. A Pass takes proof
+// with error PassAlpha that the share is below [Zone] times the limit. Either
+// needs 20 blocks, unless the proof stands even if all samples of a block were
+// copies of one.
+type Sequential struct {
+	limit    float64
+	up, down bet
+	minimum  float64 // blocks: minBlocks, but for the test that chose it
+
+	all, fresh blocks
+	candidate  float64 // how many blocks made the case that fresh is to confirm
+	verdict    Verdict
+}
+
+// NewSequential returns the judge of a share against a limit.
+func NewSequential(limit float64) Sequential {
+	limit = share(limit)
+	return Sequential{
+		limit:   limit,
+		up:      against(limit, Up()),
+		down:    against(edge(limit), Down()),
+		minimum: minBlocks,
+	}
+}
+
+// Add takes the k hits in n samples of one block and returns the verdict. Once
+// it is Pass or Fail it stays, and further blocks are ignored. A block without
+// samples says nothing and does not count.
+func (s *Sequential) Add(k, n float64) Verdict {
+	k, n = counts(k, n)
+	if n == 0 || s.verdict != Inconclusive {
+		return s.verdict
+	}
+	s.all.add(k, n)
+	if s.candidate > 0 {
+		s.fresh.add(k, n)
+	}
+	switch {
+	case s.limit == 1:
+		s.verdict = Pass
+	case s.candidate > 0 && s.fresh.number >= s.candidate && s.fresh.above(s.limit, &s.up, lnPass, s.minimum):
+		s.verdict = Fail
+	case s.all.below(edge(s.limit), &s.down, lnPass, s.minimum):
+		s.verdict = Pass
+	case s.candidate == 0 && s.all.above(s.limit, &s.up, lnFail, s.minimum):
+		s.candidate = s.all.number
+	}
+	return s.verdict
+}
+
+// Verdict returns the verdict so far.
+func (s *Sequential) Verdict() Verdict { return s.verdict }
+
+// Confirming reports whether there is a case for Fail that awaits confirmation.
+func (s *Sequential) Confirming() bool { return s.verdict == Inconclusive && s.candidate > 0 }
+
+// Finding returns the verdict so far, with its numbers; Needed is how many
+// samples would let [Sequential.Close] pass.
+func (s *Sequential) Finding() Finding {
+	b := &s.all
+	phi := b.phi()
+	f := Finding{
+		Verdict: s.verdict,
+		Low:     Lower(b.k, b.n, phi, FailAlpha),
+		High:    Upper(b.k, b.n, phi, PassAlpha),
+	}
+	if b.n > 0 {
+		f.Value = b.share()
+	}
+	if f.Verdict == Inconclusive {
+		f.Needed = s.needed()
+	}
+	return f
+}
+
+// Close returns the finding when there is no time left. An open verdict becomes
+// Pass when there were enough samples that a share of [Notable] times the limit
+// would have made a case for Fail: a test near its limit must not flake. That
+// pass differs from a proven one in that [Sequential.Verdict] remains Inconclusive.
+// Otherwise, and while a case for Fail awaits its confirmation, Close is
+// inconclusive, and Needed says how many samples it takes.
+func (s *Sequential) Close() Finding {
+	f := s.Finding()
+	if f.Verdict == Inconclusive && s.all.n > 0 && f.Needed <= s.all.n {
+		f.Verdict = Pass
+	}
+	if f.Verdict != Inconclusive {
+		f.Needed = 0
+	}
+	return f
+}
+
+// needed returns the samples in all that let Close pass, or 0 if none do.
+func (s *Sequential) needed() float64 {
+	b := &s.all
+	switch {
+	case s.limit == 0 && b.k == 0:
+		return most // nothing is below no share at all
+	case b.n == 0:
+		return Needed(0, 0, s.limit, 1)
+	case s.candidate > 0 && s.fresh.number < s.candidate:
+		// A confirmation needs as many blocks again as the case took.
+		return ceil(b.n/b.number*2*s.candidate, b.n)
+	}
+	// Evidence grows with the number of samples, so halving finds the least.
+	phi := b.phi()
+	catches := func(times float64) bool {
+		number, n := b.number*times, b.n*times
+		return number >= s.minimum &&
+			Temper(s.up.evidence(n*notable(s.limit), n, phi), number-1) >= lnFail
+	}
+	if catches(1) {
+		return b.n
+	}
+	lo, hi := 1.0, 2.0
+	for !catches(hi) {
+		lo, hi = hi, hi*2
+		if b.n*hi > most {
+			return most
+		}
+	}
+	for hi-lo > lo/1000 { // a thousandth is finer than anybody can plan
+		if mid := (lo + hi) / 2; catches(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return ceil(hi*b.n, b.n)
+}
+
+// blocks sums blocks up, and estimates their overdispersion, in constant memory.
+type blocks struct {
+	number, k, n float64
+	largest      float64 // the most samples in one block
+
+	scale [scales]spread
+	half  [scales]struct {
+		k, n float64
+		full bool
+	}
+}
+
+func (b *blocks) add(k, n float64) {
+	b.number++
+	b.k += k
+	b.n += n
+	b.largest = max(b.largest, n)
+	// Each scale passes every second piece on to the next, merged with its
+	// predecessor.
+	for i := range b.scale {
+		b.scale[i].add(k, n)
+		h := &b.half[i]
+		if !h.full {
+			h.k, h.n, h.full = k, n, true
+			return
+		}
+		k, n = k+h.k, n+h.n
+		h.full = false
+	}
+}
+
+func (b *blocks) share() float64 { return min(1, b.k/b.n) }
+
+// phi is the largest overdispersion on any scale.
+func (b *blocks) phi() float64 {
+	if b.n == 0 || b.k <= 0 || b.k >= b.n {
+		return 1
+	}
+	q := b.share()
+	phi := 1.0
+	for i := range b.scale {
+		s := &b.scale[i]
+		if s.pieces < minBatches {
+			break
+		}
+		x := s.phi(q)
+		if i == 0 {
+			// Correlation below what chance shows among so many is no news.
+			x *= inflation(s.rho(q) - 1/math.Sqrt(s.pieces))
+		}
+		phi = max(phi, x)
+	}
+	return factor(phi)
+}
+
+// above reports whether there is proof that the share is above the limit.
+func (b *blocks) above(limit float64, up *bet, enough, minimum float64) bool {
+	return b.share() > limit && b.proof(up, enough, minimum)
+}
+
+// below reports whether there is proof that the share is below the limit.
+func (b *blocks) below(limit float64, down *bet, enough, minimum float64) bool {
+	return b.share() < limit && b.proof(down, enough, minimum)
+}
+
+func (b *blocks) proof(bet *bet, enough, minimum float64) bool {
+	// A block of copies of one sample is worth that sample: by convexity, any
+	// dependence inside a block has no more evidence by chance than that. No
+	// estimate is involved, so no minimum and no tempering.
+	if bet.evidence(b.k, b.n, max(1, b.largest)) >= enough {
+		return true
+	}
+	return b.number >= minimum && Temper(bet.evidence(b.k, b.n, b.phi()), b.number-1) >= enough
+}

@@ -1,0 +1,178 @@
+package evidence
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// SteadyFloor is the time that a floor is the minimum of: long enough for
+	// several garbage collections and for the ebb of any burst.
+	SteadyFloor = 30 * time.Minute
+
+	// steadyBaseline is how many floors are learned from: 48 hours, so that
+	// both sides of a daily swing are in it twice.
+	steadyBaseline = 96
+
+	// SteadyRise is the default rise, in baseline medians, under which growth
+	// does not matter.
+	SteadyRise = 0.1
+
+	// By construction a tenth of the baseline's floors are above the line, so
+	// a tenth is the limit on their share afterwards.
+	steadyLimit = 0.1
+
+	// ln 144000: one false alarm in 3000 days of 48 floors.
+	steadyLnA = 11.877568578558138
+
+	// After an alarm, twelve floors (six hours) in a row under the line end it:
+	// while half of the floors are above it, that has a chance of 2e-4.
+	steadyRecovery = 12
+)
+
+// steadyOdds are steep, since a leak puts all floors above the line, not a few.
+func steadyOdds() Grid { return Grid{2, 5, 15, 60} }
+
+// A Steady judges whether a figure (goroutines, heap, rss) grows slowly over
+// hours. It takes the minimum of every half hour, learns during 48 hours how
+// those floors go with the load and how far they stray, and then collects
+// evidence that more of them are beyond that than chance allows. At growth of
+// 2% an hour that takes about half a day, at 20% some hours.
+//
+// It is [Inconclusive] while it learns, then [Pass], and [Fail] from an alarm on
+// until the floors are back for six hours. What leaks from the start is learned
+// as normal, so a cap on the figure belongs beside it. Make one with
+// [NewSteady]; it is a plain value of about a kilobyte.
+type Steady struct {
+	rise float64
+
+	slot      int64   // which half hour the open floor is of
+	floor     float64 // its minimum so far
+	load      float64 // and the sum of its load
+	count     float64
+	learned   int
+	floors    [steadyBaseline]float32 // float32: seven digits are plenty, and halve the size
+	loads     [steadyBaseline]float32
+	perLoad   float64 // the fitted line: floor = base + perLoad * load
+	base      float64
+	allowance float64 // what a floor may be above the line
+	phi       float64
+
+	ledger  ledger
+	proof   float64
+	quiet   int // floors under the line since the alarm
+	verdict Verdict
+}
+
+// NewSteady returns the judge of a figure that may rise by a fraction of its
+// median (0 means [SteadyRise]) without anybody minding.
+func NewSteady(rise float64) Steady {
+	rise = amount(rise)
+	if rise == 0 {
+		rise = SteadyRise
+	}
+	return Steady{rise: rise, ledger: newLedger(steadyLimit, steadyOdds(), steadyLnA)}
+}
+
+// Add takes the figure at a time since the start, with the load at that time in
+// any unit (requests, cores; always 0 if unknown), and returns the verdict.
+// Times must not go back. A half hour without a figure is left out.
+func (s *Steady) Add(at time.Duration, value, load float64) Verdict {
+	value, load = finite(value), finite(load)
+	slot := int64(at / SteadyFloor)
+	if s.count > 0 && slot > s.slot {
+		s.close(s.floor, s.load/s.count)
+		s.count = 0
+	}
+	if s.count == 0 {
+		s.slot, s.floor, s.load = slot, value, 0
+	}
+	s.floor = min(s.floor, value)
+	s.load += load
+	s.count++
+	return s.verdict
+}
+
+// Verdict returns the verdict that stands.
+func (s *Steady) Verdict() Verdict { return s.verdict }
+
+// Evidence returns the evidence for growth after the last full half hour; at
+// [Steady.Threshold] it fires.
+func (s *Steady) Evidence() float64 { return s.proof }
+
+// Threshold returns the evidence at which the verdict becomes Fail.
+func (s *Steady) Threshold() float64 { return s.ledger.threshold }
+
+// Learned returns how much of the baseline is in, from 0 to 1.
+func (s *Steady) Learned() float64 { return float64(s.learned) / steadyBaseline }
+
+// Line returns the highest floor that is in order at a load. It is 0 until the
+// baseline is in.
+func (s *Steady) Line(load float64) float64 {
+	return s.base + s.perLoad*load + s.allowance
+}
+
+// close takes the floor of a full half hour, with its mean load.
+func (s *Steady) close(floor, load float64) {
+	if s.learned < steadyBaseline {
+		s.floors[s.learned], s.loads[s.learned] = float32(floor), float32(load)
+		s.learned++
+		if s.learned == steadyBaseline {
+			s.fit()
+			s.verdict = Pass
+		}
+		return
+	}
+	above := 0.0
+	if floor > s.Line(load) {
+		above = 1
+	}
+	s.proof = max(0, s.ledger.add(above, 1, s.phi))
+	s.quiet++
+	if above == 1 {
+		s.quiet = 0
+	}
+	switch {
+	case s.proof >= s.ledger.threshold:
+		s.verdict = Fail
+		s.ledger.clear()
+	case s.verdict == Fail && s.quiet >= steadyRecovery:
+		s.verdict = Pass
+	}
+}
+
+// fit learns the line, the allowance and the overdispersion from the baseline.
+func (s *Steady) fit() {
+	const n = steadyBaseline
+	var meanFloor, meanLoad float64
+	for i := range n {
+		meanFloor += float64(s.floors[i]) / n
+		meanLoad += float64(s.loads[i]) / n
+	}
+	var cross, squares float64
+	for i := range n {
+		d := float64(s.loads[i]) - meanLoad
+		cross += d * (float64(s.floors[i]) - meanFloor)
+		squares += d * d
+	}
+	if squares > 0 {
+		s.perLoad = cross / squares
+	}
+	s.base = meanFloor - s.perLoad*meanLoad
+
+	var floors, residuals [n]float64
+	var lag, all float64
+	for i := range n {
+		floors[i] = float64(s.floors[i])
+		residuals[i] = floors[i] - s.base - s.perLoad*float64(s.loads[i])
+		all += residuals[i] * residuals[i]
+		if i > 0 {
+			lag += residuals[i] * residuals[i-1]
+		}
+	}
+	s.phi = 1
+	if all > 0 {
+		s.phi = inflation(lag / all)
+	}
+	s.allowance = quantile(residuals[:], 0.9) + s.rise*math.Abs(median(floors[:]))
+}

@@ -1,0 +1,128 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+)
+
+// trendAlpha is the error of [Trend]. Ten floors that rise all but once have a
+// chance of 2.8e-6 by accident (S = 43 of 45); nine must all rise, eight never do.
+const trendAlpha = 3e-6
+
+// trendFloors is how many floors [Trend] passes on: fewer could not have failed
+// with one of them out of order.
+const trendFloors = 10
+
+// maxTrend bounds the work, which is cubic, and the counts, which stay exact.
+const maxTrend = 64
+
+// Trend judges whether a series of floors (the minima of a figure between
+// collections, say) rises by more than slope per floor. It fails when the
+// floors rise beyond chance by the exact test of Mann and Kendall, and their
+// median slope, by Theil and Sen, is above the limit; it passes when that slope
+// is not above the limit, given at least ten floors. Of a series longer than 64
+// it looks at the last 64. Value is the slope; there are no bounds.
+func Trend(floors []float64, slope float64) Finding {
+	if len(floors) > maxTrend {
+		floors = floors[len(floors)-maxTrend:]
+	}
+	f := Finding{Value: TheilSen(floors)}
+	steep := f.Value > slope
+	switch {
+	case steep && MannKendallP(MannKendall(floors), len(floors)) <= trendAlpha:
+		f.Verdict = Fail
+	case !steep && len(floors) >= trendFloors:
+		f.Verdict = Pass
+	default:
+		f.Needed = max(trendFloors, float64(len(floors)+1))
+	}
+	return f
+}
+
+// MannKendall returns the statistic S: pairs that rise minus pairs that fall.
+func MannKendall(series []float64) int {
+	s := 0
+	for i, x := range series {
+		for _, y := range series[i+1:] {
+			switch {
+			case y > x:
+				s++
+			case y < x:
+				s--
+			}
+		}
+	}
+	return s
+}
+
+// MannKendallP returns the chance that a series of n, 64 at the most, in random
+// order has a statistic of at least s. Ties only make it smaller.
+func MannKendallP(s, n int) float64 {
+	n = min(n, maxTrend)
+	pairs := n * (n - 1) / 2
+	if n < 2 || s <= -pairs {
+		return 1
+	}
+	if s > pairs {
+		return 0
+	}
+	// chance[j] is the chance of j falling pairs. The next element, put at a
+	// random place among m others, makes 0 to m of them, each as likely.
+	chance := make([]float64, pairs+1)
+	next := make([]float64, pairs+1)
+	chance[0] = 1
+	for m := 1; m < n; m++ {
+		clear(next)
+		for j := range m*(m-1)/2 + 1 {
+			for i := range m + 1 {
+				next[j+i] += chance[j] / float64(m+1)
+			}
+		}
+		chance, next = next, chance
+	}
+	// S = pairs - 2*falling.
+	p := 0.0
+	for j := range (pairs-s)/2 + 1 {
+		p += chance[j]
+	}
+	return min(p, 1)
+}
+
+// TheilSen returns the median of the slopes of all pairs, per step, and 0 for
+// fewer than two numbers. Values that are not finite are taken as 0.
+func TheilSen(series []float64) float64 {
+	slopes := make([]float64, 0, len(series)*(len(series)-1)/2)
+	for i, x := range series {
+		for j := i + 1; j < len(series); j++ {
+			slopes = append(slopes, (finite(series[j])-finite(x))/float64(j-i))
+		}
+	}
+	return median(slopes)
+}
+
+// median sorts its argument.
+func median(xs []float64) float64 {
+	return quantile(xs, 0.5)
+}
+
+// quantile sorts its argument, and interpolates between neighbours.
+func quantile(xs []float64, q float64) float64 {
+	if len(xs) == 0 {
+		return 0
+	}
+	slices.Sort(xs)
+	at := q * float64(len(xs)-1)
+	i := int(at)
+	if i+1 >= len(xs) {
+		return xs[len(xs)-1]
+	}
+	return xs[i] + (at-float64(i))*(xs[i+1]-xs[i])
+}
+
+// finite makes sense of any measured number, negative ones included.
+func finite(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return min(max(x, -most), most)
+}
