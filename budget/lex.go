@@ -1,0 +1,198 @@
+package budget
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A tokenKind tells tokens apart.
+type tokenKind int
+
+const (
+	tokenEnd    tokenKind = iota // the end of the line, or a comment
+	tokenWord                    // a keyword, a number, a pattern: anything without white space
+	tokenRegexp                  // /.../
+	tokenQuoted                  // "..."
+	tokenComma
+	tokenEquals
+	tokenSemicolon
+	tokenBad // no token: the line is broken here
+)
+
+// A token is one word of a sentence. The end of a line is a token too, so that
+// it has a place an error can point at.
+type token struct {
+	kind tokenKind
+	off  int    // byte offset in the line
+	raw  string // as it is written
+	text string // what it means: unquoted
+
+	expected, remedy string // of a tokenBad
+}
+
+func (t token) end() int { return t.off + len(t.raw) }
+
+// A mode says what the parser expects next, because a label's value may look
+// like the beginning of a regular expression.
+type mode int
+
+const (
+	modeWord  mode = iota // words, regular expressions, names with brackets
+	modeKey               // a label's key: "=" ends it
+	modeValue             // a label's value: only white space and "," end it
+)
+
+// A lexer cuts a line into tokens. It is a value: a copy looks ahead.
+type lexer struct {
+	line string
+	pos  int // where the next token is looked for
+	last int // where the last one ended
+}
+
+// next returns the next token, or tokenEnd for ever.
+func (l *lexer) next(m mode) token {
+	fresh := l.pos == 0
+	for l.pos < len(l.line) {
+		r, size := utf8.DecodeRuneInString(l.line[l.pos:])
+		if !isSpace(r) {
+			break
+		}
+		fresh = true
+		l.pos += size
+	}
+	t := l.scan(m, fresh)
+	l.pos = t.end()
+	if t.kind == tokenEnd {
+		l.pos = len(l.line)
+	}
+	l.last = t.end()
+	return t
+}
+
+func (l *lexer) scan(m mode, fresh bool) token {
+	rest := l.line[l.pos:]
+	if rest == "" || fresh && rest[0] == '#' {
+		return token{kind: tokenEnd, off: l.last}
+	}
+	switch {
+	case rest[0] == ',':
+		return l.token(tokenComma, 1)
+	case rest[0] == ';' && m == modeWord:
+		return l.token(tokenSemicolon, 1)
+	case rest[0] == '=' && m == modeKey:
+		return l.token(tokenEquals, 1)
+	case rest[0] == '"':
+		return l.quoted(rest)
+	case rest[0] == '/' && m == modeWord:
+		return l.regexp(rest)
+	}
+	return l.token(tokenWord, wordLength(rest, m))
+}
+
+func (l *lexer) token(kind tokenKind, length int) token {
+	raw := l.line[l.pos : l.pos+length]
+	return token{kind: kind, off: l.pos, raw: raw, text: raw}
+}
+
+func (l *lexer) bad(length int, expected, remedy string) token {
+	t := l.token(tokenBad, length)
+	t.expected, t.remedy = expected, remedy
+	return t
+}
+
+// quoted scans a Go string in double quotes.
+func (l *lexer) quoted(rest string) token {
+	length := closed(rest, '"')
+	if length < 0 {
+		return l.bad(len(strings.TrimRightFunc(rest, isSpace)), `a closing quote (")`, `close the quote, or leave it out where nothing needs one`)
+	}
+	text, err := strconv.Unquote(rest[:length])
+	if err != nil {
+		return l.bad(length, "a string as Go writes it", `after a backslash write n, t, ", \, or xNN, and nothing else`)
+	}
+	t := l.token(tokenQuoted, length)
+	t.text = text
+	return t
+}
+
+// regexp scans a regular expression between slashes, without looking into it.
+func (l *lexer) regexp(rest string) token {
+	length := closed(rest, '/')
+	if length < 0 {
+		return l.bad(wordLength(rest, modeValue), `a regular expression that ends with "/"`,
+			`close it, "/like this/"; a package path has no slash in front`)
+	}
+	if after := rest[length:]; after != "" {
+		if r, _ := utf8.DecodeRuneInString(after); !isSpace(r) && r != ',' && r != ';' {
+			return l.bad(length+wordLength(after, modeWord), `white space or a comma after the regular expression `+rest[:length],
+				`write "\/" for a slash inside it; a package path has no slash in front`)
+		}
+	}
+	return l.token(tokenRegexp, length)
+}
+
+// closed returns the length of text up to the second delimiter, -1 without
+// one. A backslash hides what follows it.
+func closed(text string, delimiter byte) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case delimiter:
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// wordLength returns the length of the word that text begins with, at least
+// that of its first character.
+func wordLength(text string, m mode) int {
+	brackets := m == modeWord
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case i == 0:
+		case isSpace(r), r == ',', r == ';' && m == modeWord, r == '=' && m == modeKey:
+			return i
+		}
+		// Type arguments hold spaces: main.Map[go.shape.struct { A int }].
+		if r == '[' && brackets {
+			if size = bracketed(text[i:]); size == 0 {
+				brackets, size = false, 1
+			}
+		}
+		i += size
+	}
+	return len(text)
+}
+
+// bracketed returns the length of text up to the bracket that closes its
+// first, 0 without one.
+func bracketed(text string) int {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '[':
+			depth++
+		case ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// isSpace reports whether a character separates words. A byte order mark
+// does: editors leave one at the beginning of a file.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+
+// isWord reports whether text stands for itself as one word of a sentence.
+func isWord(text string) bool {
+	l := lexer{line: text}
+	t := l.next(modeWord)
+	return (t.kind == tokenWord || t.kind == tokenRegexp) && t.raw == text && !strings.Contains(text, "\n")
+}

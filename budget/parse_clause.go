@@ -1,0 +1,252 @@
+package budget
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clauses reads what follows the rule and its amount, to the end of the line.
+func (p *parser) clauses(b *Budget) {
+	late := "" // the first clause that may not stand before measure, per and of
+	for p.err == nil && p.tok.kind != tokenEnd {
+		at := p.tok
+		part, ok := clausePart(at.raw)
+		if !ok || at.kind != tokenWord {
+			p.noClause(at)
+			return
+		}
+		if earlier := p.said[part]; earlier.raw != "" {
+			p.fail(at, `each clause once`, `"`+clipped(earlier.raw)+`" says it already: leave out one of the two`)
+			return
+		}
+		if part == partMeasure || part == partPer || part == partKind {
+			if late != "" {
+				p.fail(at, `"`+at.raw+`" before "`+late+`"`, "move it forward, right behind the amount")
+				return
+			}
+		} else if late == "" {
+			late = at.raw
+		}
+		p.advanceClause(part)
+		switch part {
+		case partMeasure:
+			b.Flat = at.raw == "flat"
+		case partPer:
+			b.Per = p.per()
+		case partKind:
+			b.Kind = p.kind()
+		case partExcept:
+			b.Except = p.patterns(partExcept, true)
+		case partIn:
+			if list := p.patterns(partIn, false); len(list) > 0 {
+				b.In = list[0]
+			}
+		case partWhere:
+			b.Where = p.labels()
+		case partWhen:
+			b.When = p.condition()
+		case partFor:
+			p.duration(b)
+		}
+		if p.err == nil {
+			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], isSpace)}
+		}
+	}
+}
+
+// clausePart returns the part of a budget that a keyword begins.
+func clausePart(word string) (part, bool) {
+	switch word {
+	case "cumulative", "flat":
+		return partMeasure, true
+	case "per":
+		return partPer, true
+	case "of":
+		return partKind, true
+	case "except":
+		return partExcept, true
+	case "in":
+		return partIn, true
+	case "where":
+		return partWhere, true
+	case "when":
+		return partWhen, true
+	case "for":
+		return partFor, true
+	}
+	return 0, false
+}
+
+// advanceClause moves past the keyword of a clause.
+func (p *parser) advanceClause(part part) {
+	if part == partWhere {
+		p.advanceIn(modeKey)
+		return
+	}
+	p.advance()
+}
+
+// noClause explains a word that begins no clause.
+func (p *parser) noClause(at token) {
+	const expected = "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line"
+	next := p.peek()
+	switch {
+	case p.startsSentence():
+		p.fail(at, "the end of the line", "one budget a line: move what follows to a line of its own")
+	case at.kind == tokenComma:
+		p.fail(at, expected, "leave out the comma: only blanks stand between clauses")
+	case startsWithNumber(at.raw) && (next.raw == "window" || next.raw == "windows"):
+		p.fail(p.span(at, next), expected, didYouMean("for "+at.raw+" "+next.raw))
+	case startsWithNumber(at.raw):
+		p.fail(at, expected, "a budget has one amount, behind above or below")
+	case at.raw == "and" || at.raw == "or":
+		p.fail(at, expected, "a budget has one limit and one condition: write a line for each")
+	case isRule(at.raw):
+		p.fail(at, expected, "a budget has one rule: write a line for each")
+	case clauseMeant(at.raw) != "":
+		p.fail(at, expected, didYouMean(clauseMeant(at.raw)))
+	case strings.HasPrefix(at.raw, "//") || strings.HasPrefix(at.raw, "--"):
+		p.fail(at, expected, `comments begin with "#"`)
+	case at.raw == "(":
+		p.fail(at, expected, "leave out the parentheses")
+	default:
+		p.fail(at, expected, `leave it out; a comment begins with "#"`)
+	}
+}
+
+// per reads the name of a unit of work.
+func (p *parser) per() string {
+	at := p.tok
+	if m, wrong := perMistake(at.raw); wrong {
+		p.fail(at, m.expected, m.remedy)
+	}
+	p.advance()
+	return at.raw
+}
+
+// kind reads a kind of profile; cpu, which is what no kind means, is "".
+func (p *parser) kind() string {
+	at := p.tok
+	if m, wrong := kindMistake(at.raw); wrong {
+		p.fail(at, m.expected, m.remedy)
+	}
+	p.advance()
+	if at.raw == "cpu" {
+		return ""
+	}
+	return at.raw
+}
+
+// labels reads k=v, k2=v2. The present word is the first key.
+func (p *parser) labels() map[string]string {
+	const expected = `a label: key=value`
+	labels := map[string]string{}
+	for {
+		key := p.tok
+		if key.kind != tokenWord && key.kind != tokenQuoted {
+			p.fail(key, expected, example("where endpoint=/checkout"))
+		}
+		if _, twice := labels[key.text]; twice {
+			p.fail(key, "each label once", "a sample has one value of a label: write a budget for each value")
+		}
+		p.advanceIn(modeKey)
+		if p.tok.kind != tokenEquals {
+			p.fail(p.tok, `"=" after the label's key`, example("where "+labelText(key.text, "=")+"=value"))
+		}
+		p.advanceIn(modeValue)
+		value := p.tok
+		switch {
+		case value.kind != tokenWord && value.kind != tokenQuoted:
+			p.fail(value, "the label's value", `write key=value; an empty value is written ""`)
+		case value.kind == tokenWord && value.raw[0] == '=':
+			p.fail(value, "the label's value", `write one "="; a value that begins with one needs quotes`)
+		case value.kind == tokenWord && (value.raw[0] == '\'' || value.raw[0] == '`'):
+			p.fail(value, "the label's value", `quote with ", as in "a b"`)
+		}
+		labels[key.text] = value.text
+		p.advance()
+		if p.err != nil {
+			return nil
+		}
+		if p.tok.kind != tokenComma {
+			return labels
+		}
+		p.advanceIn(modeKey)
+	}
+}
+
+// condition reads "process above 0.1 cores".
+func (p *parser) condition() Condition {
+	figure := p.tok
+	c := Condition{Figure: figure.raw}
+	if m, wrong := figureMistake(figure.raw); wrong {
+		p.fail(figure, m.expected, m.remedy)
+	}
+	p.advance()
+	switch at := p.tok; at.raw {
+	case "above", "below":
+		c.Below = at.raw == "below"
+		p.advance()
+	default:
+		remedy := example("when " + conditionExample(c.Figure))
+		switch {
+		case strings.HasPrefix(at.raw, "<"):
+			remedy = didYouMean("below")
+		case strings.HasPrefix(at.raw, ">"):
+			remedy = didYouMean("above")
+		case nearest(at.raw, "above", "below") != "":
+			remedy = didYouMean(nearest(at.raw, "above", "below"))
+		}
+		p.fail(at, `"above" or "below" after "`+figure.raw+`"`, remedy)
+	}
+	amount := p.tok
+	c.Amount, amount = p.amount("0.1 cores")
+	if m, wrong := conditionMistake(c); wrong {
+		p.fail(amount, m.expected, m.remedy)
+	}
+	return c
+}
+
+// duration reads "3 windows" or "5m".
+func (p *parser) duration(b *Budget) {
+	const expected = "a number of windows, or a duration such as 5m or 1m30s"
+	at, next := p.tok, p.peek()
+	if at.kind != tokenWord || !startsWithNumber(strings.TrimLeft(at.raw, "+-")) {
+		p.fail(at, expected, example("for 3 windows"))
+		return
+	}
+	if next.raw == "window" || next.raw == "windows" {
+		n, err := strconv.Atoi(at.raw)
+		if err != nil || n <= 0 || at.raw[0] == '+' {
+			p.fail(at, "a whole number of windows, 1 or more", example("for 3 windows"))
+			return
+		}
+		b.ForWindows = n
+		p.advance()
+		p.advance()
+		return
+	}
+	d, err := time.ParseDuration(at.raw)
+	digits, suffix := splitNumber(at.raw)
+	switch {
+	case err == nil && d > 0 && at.raw[0] != '+' && suffix != "":
+		b.ForTime = d
+		p.advance()
+		return
+	case err == nil && suffix != "":
+		p.fail(at, "a duration above zero", example("for 5m"))
+	case suffix == "" && unitOf(unitMeant(next.raw)).dim == dimTime && next.kind == tokenWord:
+		p.fail(p.span(at, next), expected, didYouMean("for "+digits+unitMeant(next.raw)))
+	case suffix == "" && unitOf(next.raw).dim == dimTime && next.kind == tokenWord:
+		p.fail(p.span(at, next), expected, didYouMean("for "+digits+next.raw))
+	case suffix == "":
+		p.fail(at, expected, didYouMean("for "+digits+` windows" or "for `+digits+"m"))
+	case strings.HasPrefix(suffix, "w"):
+		p.fail(at, expected, didYouMean("for "+digits+" windows"))
+	case suffix == "d":
+		p.fail(at, expected, "the longest unit is the hour: a day is 24h")
+	default:
+		p.fail(at, expected, "durations are written as 90s, 5m, 1h30m")
+	}
+}

@@ -1,0 +1,139 @@
+package budget
+
+import "strings"
+
+// rule reads what the subject must not do, and the amount that limits it.
+func (p *parser) rule(b *Budget) {
+	at := p.tok
+	p.said[partRule] = at
+	limit := b.limitWord()
+	switch at.raw {
+	case "above", "below":
+		p.limitWord(b, limit)
+		p.limit(b)
+	case "absent", "leaked":
+		b.Rule = at.raw
+		p.advance()
+	case "grows":
+		b.Rule = at.raw
+		p.advance()
+		p.limitWord(b, limit)
+		p.limit(b)
+	case "steady":
+		b.Rule = at.raw
+		p.advance()
+		if p.tok.raw == "below" || p.tok.raw == "above" {
+			p.limitWord(b, "below")
+			p.limit(b)
+		}
+	default:
+		p.noRule(b, limit)
+	}
+}
+
+// limitWord reads "above" or "below", whichever limit asks for.
+func (p *parser) limitWord(b *Budget, limit string) {
+	at := p.tok
+	switch {
+	case at.raw == limit:
+		p.advance()
+	case p.err != nil:
+	case at.raw == "above":
+		remedy := didYouMean(b.Subject + strings.TrimSuffix(" "+b.Rule, " ") + " below")
+		if meant, ok := isFunctionWord(b.Subject); ok {
+			remedy = didYouMean(meant + " above")
+		}
+		p.fail(at, `"below": what is named stays below its limit, only "no function" and "no package" stand before "above"`, remedy)
+	case at.raw == "below":
+		p.fail(at, `"above": after "`+b.Subject+`" the limit is what must not be exceeded`,
+			didYouMean(b.Subject+strings.TrimSuffix(" "+b.Rule, " ")+" above"))
+	case b.Rule == "grows" && at.kind == tokenEnd:
+		p.fail(at, `"`+limit+`" and an amount after "grows"`, example(b.Subject+" grows "+limit+" 5 points"))
+	default:
+		remedy := example(b.Subject + " grows " + limit + " 5 points")
+		if meant := ruleMeant(at.raw, limit); meant == limit || startsWithNumber(at.raw) {
+			remedy = didYouMean("grows " + limit)
+		}
+		p.fail(at, `"`+limit+`" after "grows"`, remedy)
+	}
+}
+
+// limit reads the amount after "above" or "below".
+func (p *parser) limit(b *Budget) {
+	b.Limit, p.said[partLimit] = p.amount("20%, 0.2 cores, 64MiB, 5000")
+}
+
+// noRule explains a word that is not a rule.
+func (p *parser) noRule(b *Budget, limit string) {
+	const expected = "a rule: above, below, absent, grows, steady or leaked"
+	at := p.tok
+	next := p.peek()
+	meant, functions := isFunctionWord(b.Subject)
+	switch {
+	case p.err != nil:
+	case at.kind == tokenEnd:
+		p.fail(at, expected, example(ruleExample(*b)))
+	case functions:
+		p.fail(p.said[partSubject], `"`+meant+`"`, didYouMean(meant+" above"))
+	case at.raw == ":":
+		p.fail(at, expected, didYouMean(b.Subject+":"))
+	case strings.HasSuffix(at.raw, ":"):
+		p.fail(at, expected, "a name is one word: "+didYouMean(b.Subject+"-"+at.raw))
+	case at.raw[0] == '<' || at.raw[0] == '>' || at.raw[0] == '=':
+		p.fail(at, expected, didYouMean(strings.TrimSpace(limit+" "+strings.TrimLeft(at.raw, "<>="))))
+	case isCopula(at.raw):
+		p.fail(at, expected, `leave out "`+at.raw+`": `+example(ruleExample(*b)))
+	case strings.EqualFold(at.raw, "no") || strings.EqualFold(at.raw, "not"):
+		if isLimitish(next.raw) {
+			p.fail(p.span(at, next), expected, didYouMean(limit))
+			return
+		}
+		p.fail(at, expected, didYouMean(b.Subject+" absent"))
+	case ruleMeant(at.raw, limit) != "":
+		word := at
+		if isLimitish(at.raw) && (next.raw == "than" || next.raw == "most" || next.raw == "to") {
+			word = p.span(at, next)
+		}
+		meant := ruleMeant(at.raw, limit)
+		if (meant == "above" || meant == "below") && meant != limit {
+			meant = limit // a misspelt "above" where it must be "below"
+		}
+		p.fail(word, expected, didYouMean(meant))
+	case startsWithNumber(at.raw):
+		p.fail(at, expected, didYouMean(b.Subject+" "+limit+" "+at.raw))
+	case at.kind == tokenComma:
+		p.fail(at, expected, "a budget has one subject: write a line for each")
+	default:
+		p.fail(at, expected, example(ruleExample(*b)))
+	}
+}
+
+// ruleExample returns a budget about the same subject.
+func ruleExample(b Budget) string {
+	switch {
+	case b.Subject == "no goroutine":
+		return "no goroutine leaked"
+	case classOf(b.Subject) == classPattern:
+		return b.Subject + ` below 5%" or "` + b.Subject + " absent"
+	}
+	return limitExample(Budget{Subject: b.Subject})
+}
+
+// isCopula reports whether a word only links a subject with its rule in
+// spoken English.
+func isCopula(word string) bool {
+	switch strings.ToLower(word) {
+	case "is", "are", "be", "must", "should", "may", "shall", "stays", "stay", "has", "uses", "takes", "can", "cannot", "to", "does", "will":
+		return true
+	}
+	return false
+}
+
+// isLimitish reports whether a word begins a comparison: "more than".
+func isLimitish(word string) bool {
+	switch strings.ToLower(word) {
+	case "more", "less", "at", "up", "over", "under", "above", "below":
+		return true
+	}
+	return false
+}

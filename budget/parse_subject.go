@@ -1,0 +1,121 @@
+package budget
+
+import (
+	"strings"
+)
+
+// name reads "checkout-tls:" if it is there.
+func (p *parser) name(b *Budget) {
+	p.said[partName] = p.tok // without a name, the sentence's beginning stands for it
+	if p.tok.kind != tokenWord || !strings.HasSuffix(p.tok.raw, ":") {
+		return
+	}
+	b.Name = strings.TrimSuffix(p.tok.raw, ":")
+	if m, ok := nameMistake(b.Name); ok {
+		p.fail(p.tok, m.expected, m.remedy)
+		return
+	}
+	p.advance()
+	if p.tok.kind == tokenEnd {
+		p.fail(p.tok, "a budget after the name", example("no function above 20%"))
+	}
+}
+
+// subject reads what the budget is about.
+func (p *parser) subject(b *Budget) {
+	const expected = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
+	at := p.tok
+	p.said[partSubject] = at
+	switch {
+	case at.raw == "no", at.kind == tokenWord && strings.EqualFold(at.raw, "no") && p.noMeant(p.peek().raw) != "":
+		p.noSubject(b)
+		return
+	case at.kind == tokenQuoted:
+		p.fail(at, expected, `patterns are written without quotes: `+at.text)
+	case at.kind != tokenWord && at.kind != tokenRegexp:
+		p.fail(at, expected, example("crypto/tls below 5%"))
+	case at.raw == "-" || at.raw == "*" || at.raw == "•":
+		p.fail(at, expected, "leave out the list mark: each line is a budget")
+	case isKeyword(at.raw):
+		p.fail(at, expected, keywordRemedy(at.raw))
+	}
+	if m, wrong := patternMistake(at.raw, partSubject); wrong && classOf(at.raw) == classPattern {
+		p.fail(at, m.expected, m.remedy)
+	}
+	b.Subject = at.raw
+	p.advance()
+}
+
+// noSubject reads "no function", "no package" or "no goroutine".
+func (p *parser) noSubject(b *Budget) {
+	const expected = `"function", "package" or "goroutine" after "no"`
+	no := p.tok
+	p.advance()
+	what := p.tok
+	switch {
+	case no.raw != "no":
+		p.fail(no, "keywords in lower case", didYouMean("no "+p.noMeant(what.raw)))
+	case what.raw == "function", what.raw == "package", what.raw == "goroutine":
+		b.Subject = "no " + what.raw
+		p.said[partSubject] = p.span(no, what)
+		p.advance()
+	case what.kind == tokenEnd:
+		p.fail(what, expected, example("no function above 20%"))
+	case p.noMeant(what.raw) != "":
+		p.fail(what, expected, didYouMean("no "+p.noMeant(what.raw)))
+	default:
+		p.fail(what, expected, `for one package or function leave out "no": "`+clipped(what.raw)+` below 5%", or "`+clipped(what.raw)+` absent"`)
+	}
+}
+
+// noMeant returns what a word after "no" stands for: function, package,
+// goroutine, or "".
+func (p *parser) noMeant(word string) string {
+	if meant, ok := isFunctionWord(word); ok {
+		return strings.TrimPrefix(meant, "no ")
+	}
+	return nearest(word, "function", "package", "goroutine")
+}
+
+// patterns reads one pattern, or several with commas between them.
+func (p *parser) patterns(part part, several bool) []string {
+	var list []string
+	for {
+		at := p.tok
+		switch {
+		case at.kind == tokenQuoted:
+			p.fail(at, "a pattern", "patterns are written without quotes: "+at.text)
+		case at.kind == tokenEnd && len(list) > 0:
+			p.fail(at, "a pattern after the comma", "leave out the last comma, or name what it was for")
+		case at.kind != tokenWord && at.kind != tokenRegexp:
+			p.fail(at, "a pattern", "write a package, a path or a function: encoding/json, net/http/..., main.(*Server).ServeHTTP")
+		case isKeyword(at.raw) && (part != partExcept || at.raw != "none"):
+			p.fail(at, "a pattern", keywordRemedy(at.raw))
+		default:
+			if m, wrong := patternMistake(at.raw, part); wrong && at.raw != "none" {
+				p.fail(at, m.expected, m.remedy)
+			}
+		}
+		list = append(list, at.raw)
+		p.advance()
+		if p.err != nil || p.tok.kind != tokenComma {
+			return list
+		}
+		if !several {
+			p.fail(p.tok, `one pattern after "in"`, "join several as a regular expression, /main.a|main.b/, or write a budget for each")
+			return list
+		}
+		p.advance()
+	}
+}
+
+// keywordRemedy says what to do where a keyword stands in the place of a
+// pattern or a name.
+func keywordRemedy(word string) string {
+	return `"` + word + `" is a word of the language: something is missing in front of it; ` +
+		`for a package of that name write its full path`
+}
+
+func didYouMean(text string) string { return `did you mean "` + text + `"?` }
+
+func example(text string) string { return `write, for example, "` + text + `"` }

@@ -1,0 +1,116 @@
+package budget
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A SyntaxError says which word of which line [Parse] could not accept, what it
+// expected there, and what to write instead.
+type SyntaxError struct {
+	Line   int    // from 1
+	Column int    // of Word in Text, from 1, counted in characters
+	Text   string // the line
+	Word   string // what was found; "" is the end of the line
+
+	Expected string // what could have stood there
+	Remedy   string // what to do: "did you mean ...?"
+}
+
+// Error returns the message in full, with the line and a mark under the word:
+//
+//	parse budget: line 1, column 19: expected ..., found "20"
+//		no function above 20 cumulative
+//		                  ^^
+//		did you mean "20%"?
+func (e *SyntaxError) Error() string {
+	var s strings.Builder
+	s.WriteString("parse budget: line " + strconv.Itoa(e.Line) + ", column " + strconv.Itoa(e.Column))
+	s.WriteString(": expected " + e.Expected + ", found ")
+	if e.Word == "" {
+		s.WriteString("the end of the line")
+	} else {
+		s.WriteString(strconv.Quote(clipped(e.Word)))
+	}
+	line, mark := e.picture()
+	s.WriteString("\n\t" + line + "\n\t" + mark)
+	if e.Remedy != "" {
+		s.WriteString("\n\t" + e.Remedy)
+	}
+	return s.String()
+}
+
+const (
+	// Longer words and lines are shown in part: a message is read in a
+	// terminal or a log, where 160 characters are two lines.
+	longestWord = 60
+	longestLine = 160
+)
+
+func clipped(word string) string {
+	if runes := []rune(word); len(runes) > longestWord {
+		return string(runes[:longestWord]) + "..."
+	}
+	return word
+}
+
+// picture returns the line, fit to be printed, and the line to print below it
+// that marks the word.
+func (e *SyntaxError) picture() (line, mark string) {
+	runes := []rune(e.Text)
+	start := min(max(e.Column-1, 0), len(runes))
+	end := min(start+max(utf8.RuneCountInString(e.Word), 1), max(len(runes), start+1))
+
+	from, to := 0, len(runes)
+	cut := len(runes) > longestLine
+	if cut {
+		from = max(0, start-longestLine/2)
+		to = min(len(runes), from+longestLine)
+		end = min(end, max(to, start+1))
+	}
+	var text, below strings.Builder
+	if from > 0 {
+		text.WriteString("...")
+		below.WriteString("   ")
+	}
+	for i := from; i < max(to, end); i++ {
+		r := ' ' // the place behind the last character
+		if i < to {
+			r = runes[i]
+		}
+		if r != '\t' && !unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r) {
+			r = unicode.ReplacementChar
+		}
+		if i < to {
+			text.WriteRune(r)
+		}
+		switch {
+		case i >= end:
+		case i >= start:
+			below.WriteString(strings.Repeat("^", max(width(r), 1)))
+		case r == '\t':
+			below.WriteByte('\t')
+		default:
+			below.WriteString(strings.Repeat(" ", width(r)))
+		}
+	}
+	if to < len(runes) {
+		text.WriteString("...")
+	}
+	return text.String(), below.String()
+}
+
+// width returns how many columns of a terminal a character takes.
+func width(r rune) int {
+	switch {
+	case unicode.Is(unicode.Mn, r):
+		return 0
+	case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana),
+		r >= 0xff01 && r <= 0xff60,   // full-width forms
+		r >= 0x1f300 && r <= 0x1faff: // pictographs
+		return 2
+	}
+	return 1
+}
