@@ -1,0 +1,228 @@
+package dump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"sync"
+	"time"
+)
+
+const (
+	// queueLen bounds the memory that waiting dumps hold: a profile is capped
+	// at 16 MiB by the capture, so four are 64 MiB at the very worst. One window
+	// makes one or two dumps, so a longer queue means a disk that does not keep up.
+	queueLen = 4
+	// cleanEvery makes room for other processes soon; see [Keep]. A pass with
+	// nothing to do reads eight bytes.
+	cleanEvery = time.Minute
+)
+
+// Writer saves dumps in its own goroutine, so that whoever offers them never
+// waits for the disk. It also cleans up, once a minute.
+type Writer struct {
+	store  *Store
+	report func(Outcome)
+	queue  chan job
+	stop   chan struct{}
+	done   chan struct{}
+
+	mu      sync.Mutex
+	stopped bool // no more offers
+	abandon bool // write no more of the queue
+	stats   Stats
+}
+
+type job struct {
+	name name
+	dump Dump
+}
+
+// Outcome is how an offered dump ended; with ID "" it is a failed clean-up.
+type Outcome struct {
+	ID     ID
+	Budget string
+	Err    error // see [Reason]
+}
+
+// Stats counts what a [Writer] did.
+type Stats struct {
+	Saved   int64
+	Failed  map[string]int64 // saves and clean-ups that failed, by [Reason]
+	Dropped int64            // dumps that the full queue or the end of the Writer cost
+	Queued  int              // dumps waiting
+	// Since is when the write or clean-up under way began; zero when idle. One
+	// that is minutes old says that the disk hangs.
+	Since time.Time
+}
+
+// NewWriter starts a writer, which owns s from now on: [Writer.Close] closes
+// it. report, if not nil, is called in the writer's goroutine once for each dump
+// that [Writer.Offer] accepted; the writer waits for it.
+func NewWriter(s *Store, report func(Outcome)) *Writer {
+	if report == nil {
+		report = func(Outcome) {}
+	}
+	w := &Writer{
+		store: s, report: report,
+		queue: make(chan job, queueLen),
+		stop:  make(chan struct{}),
+		done:  make(chan struct{}),
+		stats: Stats{Failed: make(map[string]int64)},
+	}
+	go w.run()
+	return w
+}
+
+// Offer queues d and returns the ID that it will have. It never blocks: when the
+// queue is full the dump is dropped, counted, and the error is [ErrBusy]. The
+// writer reads d's data later, so the caller must not change it before the
+// outcome is reported.
+func (w *Writer) Offer(d Dump) (ID, error) {
+	n, err := w.store.reserve(&d)
+	if err != nil {
+		return "", fmt.Errorf("offer dump: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err = fs.ErrClosed
+	if !w.stopped {
+		select {
+		case w.queue <- job{n, d}:
+			return n.id(), nil
+		default:
+			err = fmt.Errorf("%w: %d dumps wait already; the disk does not keep up", ErrBusy, queueLen)
+		}
+	}
+	w.stats.Dropped++
+	w.store.release(n)
+	return "", fmt.Errorf("offer dump: %w", err)
+}
+
+// Store is for reading; saving goes through [Writer.Offer].
+func (w *Writer) Store() *Store { return w.store }
+
+// Stats returns a snapshot.
+func (w *Writer) Stats() Stats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	st := w.stats
+	st.Failed = maps.Clone(st.Failed)
+	st.Queued = len(w.queue)
+	return st
+}
+
+// Close writes what is queued, closes the store and returns. When ctx ends
+// first it gives up and says so: dumps still queued are dropped, and the write
+// under way is left behind with its goroutine, which ends when the disk lets it.
+// Closing again waits again.
+func (w *Writer) Close(ctx context.Context) error {
+	w.mu.Lock()
+	if !w.stopped {
+		w.stopped = true
+		close(w.stop)
+	}
+	w.mu.Unlock()
+	select {
+	case <-w.done:
+		return nil
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.abandon = true
+	since := "between two writes"
+	if !w.stats.Since.IsZero() {
+		since = fmt.Sprintf("a write has taken %v", w.store.now().Sub(w.stats.Since).Round(time.Millisecond))
+	}
+	return fmt.Errorf("close dump writer: gave up, %s and %d dumps are queued: %w", since, len(w.queue), context.Cause(ctx))
+}
+
+func (w *Writer) run() {
+	defer close(w.done)
+	tick := time.NewTimer(cleanEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case j := <-w.queue:
+			w.save(j)
+		case <-tick.C:
+			next := cleanEvery
+			if w.clean() {
+				next = 0 // in turns with the queue
+			}
+			tick.Reset(next)
+		case <-w.stop:
+			w.drain()
+			w.guarded("", w.store.Close)
+			return
+		}
+	}
+}
+
+// drain empties the queue, to which nothing is added any more.
+func (w *Writer) drain() {
+	for {
+		select {
+		case j := <-w.queue:
+			w.save(j)
+		default:
+			return
+		}
+	}
+}
+
+func (w *Writer) save(j job) {
+	w.mu.Lock()
+	abandon := w.abandon
+	if abandon {
+		w.stats.Dropped++
+	}
+	w.mu.Unlock()
+	out := Outcome{ID: j.name.id(), Budget: j.dump.Sidecar.Budget}
+	if abandon {
+		w.store.release(j.name)
+		out.Err = fmt.Errorf("save dump %s: %w: the writer was closed before its turn", out.ID, ErrBusy)
+	} else {
+		out.Err = w.guarded(out.ID, func() error { return w.store.write(j.name, j.dump) })
+	}
+	w.report(out)
+}
+
+// clean reports whether there is more to do at once.
+func (w *Writer) clean() (more bool) {
+	err := w.guarded("", func() error {
+		c, err := w.store.Clean()
+		more = c.More && err == nil
+		return err
+	})
+	if err != nil {
+		w.report(Outcome{Err: err})
+	}
+	return more
+}
+
+// guarded runs do and counts how it ended. A panic would be a bug of ours, and
+// is still no reason to take the host down.
+func (w *Writer) guarded(id ID, do func() error) (err error) {
+	w.mu.Lock()
+	w.stats.Since = w.store.now()
+	w.mu.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.Join(err, fmt.Errorf("dump store panicked: %v", p))
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.stats.Since = time.Time{}
+		switch {
+		case err != nil:
+			w.stats.Failed[Reason(err)]++
+		case id != "":
+			w.stats.Saved++
+		}
+	}()
+	return do()
+}
