@@ -1,0 +1,40 @@
+package hub
+
+import (
+	"io"
+	"runtime/pprof"
+	"time"
+)
+
+// profiler is the CPU profiler as the hub sees it: runtime/pprof, or a fake
+// (the real one cannot be used under testing/synctest, where it hangs).
+type profiler interface {
+	// start begins a profile that goes to w when it ends.
+	start(w io.Writer) error
+	// stop ends the current profile, whoever started it, and returns when it
+	// has been written.
+	stop()
+	// slot tells who has the profiler after a profile of ours has ended
+	// without our doing.
+	slot() slot
+}
+
+// clocks are the measurements beside the profile that its validity rests on.
+type clocks interface {
+	// cpu is the process's processor time so far, user and system.
+	cpu() time.Duration
+	// asleep grows by the time that the machine is suspended, which the
+	// monotonic clock leaves out. Only differences mean something.
+	asleep() time.Duration
+}
+
+type runtimeProfiler struct{}
+
+func (runtimeProfiler) start(w io.Writer) error { return pprof.StartCPUProfile(w) }
+func (runtimeProfiler) stop()                   { pprof.StopCPUProfile() }
+func (runtimeProfiler) slot() slot              { return readSlot() }
+
+type systemClocks struct{ epoch time.Time }
+
+func (systemClocks) cpu() time.Duration      { return processCPU() }
+func (c systemClocks) asleep() time.Duration { return suspended(c.epoch) }

@@ -1,0 +1,36 @@
+package hub
+
+import (
+	"fmt"
+	"time"
+)
+
+// The sentences that people read in a verdict's reason. Each says what happened
+// and what to do.
+const (
+	reasonHeld = "go test -cpuprofile holds the profiler for the whole run; " +
+		"run the tests without -cpuprofile, or judge the profile that it writes"
+	reasonHung = "starting the profiler hung: somebody else's profile is being written to a client that does not read; " +
+		"close the open requests to /debug/pprof/profile"
+	reasonParked = "an earlier start of the profiler still hangs behind somebody else's profile; " +
+		"close the open requests to /debug/pprof/profile"
+	reasonStolen = "somebody else called pprof.StopCPUProfile during the window; " +
+		"look for another profiler in the process and let only one of them run"
+	reasonZeroed = "somebody else called runtime.SetCPUProfileRate(0) during the window; " +
+		"remove the call"
+)
+
+func reasonBusy(err error) string {
+	return fmt.Sprintf("somebody else is using the profiler (%v); to see who, look in /debug/pprof/goroutine?debug=2 "+
+		"for runtime/pprof.profileWriter and the goroutine that created it", err)
+}
+
+func reasonTooLarge(limit int) string {
+	return fmt.Sprintf("the profile is larger than %d MiB gzipped; take shorter windows or fewer distinct labels", limit>>20)
+}
+
+func reasonUnreleased(d time.Duration) string {
+	return fmt.Sprintf("the subscriber left; the profiler was not yet released %v later", d)
+}
+
+const reasonLeft = "the subscriber left before the window was complete"

@@ -1,0 +1,200 @@
+package hub
+
+import (
+	"slices"
+	"time"
+)
+
+// run takes slices until nobody subscribes any more.
+func (h *Hub) run() {
+	shedLabels()
+	for h.gather() {
+		h.slice()
+	}
+}
+
+// gather waits until there is somebody to start a slice for, and long enough
+// since the last start. It makes everybody who is ready a member. It reports
+// false when nobody is left; run must then return.
+func (h *Hub) gather() bool {
+	for {
+		h.mu.Lock()
+		if len(h.subs) == 0 {
+			h.running = false
+			h.mu.Unlock()
+			return false
+		}
+		pause := max(0, minSlice-time.Since(h.lastStart))
+		ready := slices.ContainsFunc(h.subs, (*subscriber).ready)
+		if ready && pause == 0 {
+			for _, s := range h.subs {
+				s.member = s.ready()
+			}
+			h.inFlight = make(chan struct{})
+			h.mu.Unlock()
+			return true
+		}
+		h.mu.Unlock()
+
+		if !ready {
+			<-h.kick // only streams with full queues: until one resumes or leaves
+			continue
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-h.kick:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// slice takes one runtime profile and delivers it.
+func (h *Hub) slice() {
+	rec := newRecorder(h.scratch, maxProfile)
+	h.scratch = nil // rec's; it comes back only from a clean stop
+
+	h.lastStart = time.Now()
+	switch err, hung := h.start(rec); {
+	case hung:
+		h.fail(Hung, reasonHung)
+		return
+	case err != nil:
+		h.fail(Busy, reasonBusy(err))
+		return
+	}
+	h.spent(h.lastStart)
+
+	sl := slice{limit: maxProfile, start: time.Now(), asleepStart: h.clocks.asleep()}
+	cpu := h.clocks.cpu()
+	h.await(rec, sl.start)
+	sl.cpu = h.clocks.cpu() - cpu
+	sl.elapsed = time.Since(sl.start)
+	sl.asleepEnd = h.clocks.asleep()
+
+	if !rec.seal() {
+		h.fail(Stolen, h.settle())
+		return
+	}
+	stop := time.Now()
+	h.profiler.stop()
+	h.spent(stop)
+	sl.data, h.scratch, sl.over = rec.take()
+
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.release()
+	h.deliver(sl)
+}
+
+// start starts the profiler on a goroutine of its own. If that hangs, the
+// goroutine stays behind, parked, and no other start is tried until it returns.
+func (h *Hub) start(rec *recorder) (err error, hung bool) {
+	h.mu.Lock()
+	parked := h.parked
+	h.mu.Unlock()
+	if parked { // a stream that had no room in its queue was not told
+		return nil, true
+	}
+	done := make(chan error, 1)
+	go func() {
+		shedLabels() // runtime/pprof's goroutine inherits them from here
+		err := h.profiler.start(rec)
+
+		h.mu.Lock()
+		late := h.parked
+		if !late {
+			done <- err
+		}
+		h.mu.Unlock()
+		if !late {
+			return
+		}
+		if err == nil { // nobody wants it any more
+			if rec.seal() {
+				h.profiler.stop()
+			} else {
+				h.settle()
+			}
+		}
+		h.mu.Lock()
+		h.parked = false
+		h.mu.Unlock()
+	}()
+
+	timer := time.NewTimer(startTimeout)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err, false
+	case <-timer.C:
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case err := <-done: // at the last moment
+		return err, false
+	default:
+		h.parked = true
+		return nil, true
+	}
+}
+
+// await returns when the slice that began at start is to be cut, or has been
+// stolen, or nobody wants it any more.
+func (h *Hub) await(rec *recorder, start time.Time) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		var ends, joins []time.Duration
+		h.mu.Lock()
+		for _, s := range h.subs {
+			switch {
+			case s.member:
+				ends = append(ends, s.want-s.got.elapsed)
+			case s.ready():
+				joins = append(joins, s.since.Sub(start))
+			}
+		}
+		h.mu.Unlock()
+		if len(ends) == 0 {
+			return
+		}
+		left := nextCut(ends, joins) - time.Since(start)
+		if left <= 0 {
+			return
+		}
+		timer.Reset(left)
+		select {
+		case <-rec.early:
+			return
+		case <-h.kick:
+		case <-timer.C:
+		}
+	}
+}
+
+// settlePause and settleTries bound how long the hub looks for what became of a
+// profile that somebody else ended: what they are in the middle of takes a few
+// milliseconds, so a second is ample.
+const (
+	settlePause = 10 * time.Millisecond
+	settleTries = 100
+)
+
+// settle finds out how a profile of ours was ended by somebody else and returns
+// it in words. If that left the profiler jammed, settle frees it.
+func (h *Hub) settle() (reason string) {
+	for range settleTries {
+		switch h.profiler.slot() {
+		case slotMoving:
+			time.Sleep(settlePause)
+		case slotJammed:
+			h.profiler.stop()
+			return reasonZeroed
+		default:
+			return reasonStolen
+		}
+	}
+	return reasonStolen
+}
