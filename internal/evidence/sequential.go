@@ -3,11 +3,16 @@ package evidence
 import "math"
 
 const (
-	// minBlocks is the least number of blocks that the overdispersion is
-	// estimated from. TestSequentialMinimum has the table behind it.
-	minBlocks = 20
+	// A pass takes 20 blocks, a case for a fail 12 (and as many again to confirm
+	// it), and 20 if nearly all blocks are alike: then the overdispersion is not
+	// to be seen yet. TestSequentialMinimum has the table behind these.
+	passBlocks, failBlocks, alikeBlocks = 20, 12, 20
 
-	// minBatches is the least number of merged blocks that show a variance.
+	// Blocks that are runs are independent already; six show a variance.
+	runBlocks = 6
+
+	// minBatches is the least number of merged blocks that show a variance. As
+	// many blocks with a hit, and with a miss, make blocks that are not alike.
 	minBatches = 6
 
 	// scales are the batch sizes, in doublings (1, 2, 4 blocks), on which
@@ -22,14 +27,21 @@ const (
 // of about a kilobyte, however many blocks it is fed.
 //
 // A Fail takes proof with error [FailAlpha], and then a confirmation: the same
-// on fresh blocks, at least as many, with error [PassAlpha]. A Pass takes proof
-// with error PassAlpha that the share is below [Zone] times the limit. Either
-// needs 20 blocks, unless the proof stands even if all samples of a block were
-// copies of one.
+// on fresh blocks, at least as many, with error [PassAlpha], while the first
+// proof still stands on all blocks together. A Pass takes proof with error
+// PassAlpha that the share is below [Zone] times the limit.
+//
+// Phases of the work that are longer than the whole check cannot be seen. With
+// blocks of 100 ms, bursts of 100 ms do not mislead it; bursts of half a second
+// fail about one in ten thousand innocents, and a culprit that pauses for two
+// seconds at the start may pass. Blocks should be no shorter than what the work
+// repeats.
 type Sequential struct {
 	limit    float64
 	up, down bet
-	minimum  float64 // blocks: minBlocks, but for the test that chose it
+	// Blocks that it takes: passBlocks, failBlocks, alikeBlocks, or others where
+	// blocks are runs.
+	toPass, toFail, alike float64
 
 	all, fresh blocks
 	candidate  float64 // how many blocks made the case that fresh is to confirm
@@ -40,11 +52,22 @@ type Sequential struct {
 func NewSequential(limit float64) Sequential {
 	limit = share(limit)
 	return Sequential{
-		limit:   limit,
-		up:      against(limit, Up()),
-		down:    against(edge(limit), Down()),
-		minimum: minBlocks,
+		limit:  limit,
+		up:     against(limit, Up()),
+		down:   against(edge(limit), Down()),
+		toPass: passBlocks,
+		toFail: failBlocks,
+		alike:  alikeBlocks,
 	}
+}
+
+// NewSequentialRuns is [NewSequential] for blocks that are each one whole run of
+// the same work, for work that takes long. What happens within a run then
+// happens in every block, so that six blocks are enough for either verdict.
+func NewSequentialRuns(limit float64) Sequential {
+	s := NewSequential(limit)
+	s.toPass, s.toFail, s.alike = runBlocks, runBlocks, runBlocks
+	return s
 }
 
 // Add takes the k hits in n samples of one block and returns the verdict. Once
@@ -62,14 +85,34 @@ func (s *Sequential) Add(k, n float64) Verdict {
 	switch {
 	case s.limit == 1:
 		s.verdict = Pass
-	case s.candidate > 0 && s.fresh.number >= s.candidate && s.fresh.above(s.limit, &s.up, lnPass, s.minimum):
-		s.verdict = Fail
-	case s.all.below(edge(s.limit), &s.down, lnPass, s.minimum):
+	case s.below(&s.all, lnPass):
 		s.verdict = Pass
-	case s.candidate == 0 && s.all.above(s.limit, &s.up, lnFail, s.minimum):
-		s.candidate = s.all.number
+	case s.candidate == 0:
+		if s.above(&s.all, lnFail) {
+			s.candidate = s.all.number
+		}
+	case s.fresh.number >= s.candidate && s.above(&s.fresh, lnPass) && s.above(&s.all, lnFail):
+		s.verdict = Fail
 	}
 	return s.verdict
+}
+
+// above reports whether there is proof that the share is above the limit.
+func (s *Sequential) above(b *blocks, enough float64) bool {
+	return b.share() > s.limit && b.number >= s.least(b, s.toFail) && b.proof(&s.up) >= enough
+}
+
+// below reports whether there is proof that the share is below the zone.
+func (s *Sequential) below(b *blocks, enough float64) bool {
+	return b.share() < edge(s.limit) && b.number >= s.least(b, s.toPass) && b.proof(&s.down) >= enough
+}
+
+// least is the number of blocks that it takes.
+func (s *Sequential) least(b *blocks, normally float64) float64 {
+	if min(b.hits, b.misses) < minBatches {
+		return max(normally, s.alike)
+	}
+	return normally
 }
 
 // Verdict returns the verdict so far.
@@ -130,7 +173,7 @@ func (s *Sequential) needed() float64 {
 	phi := b.phi()
 	catches := func(times float64) bool {
 		number, n := b.number*times, b.n*times
-		return number >= s.minimum &&
+		return number >= s.toFail &&
 			Temper(s.up.evidence(n*notable(s.limit), n, phi), number-1) >= lnFail
 	}
 	if catches(1) {
@@ -156,7 +199,7 @@ func (s *Sequential) needed() float64 {
 // blocks sums blocks up, and estimates their overdispersion, in constant memory.
 type blocks struct {
 	number, k, n float64
-	largest      float64 // the most samples in one block
+	hits, misses float64 // blocks with any hit, and with any miss
 
 	scale [scales]spread
 	half  [scales]struct {
@@ -169,7 +212,12 @@ func (b *blocks) add(k, n float64) {
 	b.number++
 	b.k += k
 	b.n += n
-	b.largest = max(b.largest, n)
+	if k > 0 {
+		b.hits++
+	}
+	if k < n {
+		b.misses++
+	}
 	// Each scale passes every second piece on to the next, merged with its
 	// predecessor.
 	for i := range b.scale {
@@ -208,22 +256,7 @@ func (b *blocks) phi() float64 {
 	return factor(phi)
 }
 
-// above reports whether there is proof that the share is above the limit.
-func (b *blocks) above(limit float64, up *bet, enough, minimum float64) bool {
-	return b.share() > limit && b.proof(up, enough, minimum)
-}
-
-// below reports whether there is proof that the share is below the limit.
-func (b *blocks) below(limit float64, down *bet, enough, minimum float64) bool {
-	return b.share() < limit && b.proof(down, enough, minimum)
-}
-
-func (b *blocks) proof(bet *bet, enough, minimum float64) bool {
-	// A block of copies of one sample is worth that sample: by convexity, any
-	// dependence inside a block has no more evidence by chance than that. No
-	// estimate is involved, so no minimum and no tempering.
-	if bet.evidence(b.k, b.n, max(1, b.largest)) >= enough {
-		return true
-	}
-	return b.number >= minimum && Temper(bet.evidence(b.k, b.n, b.phi()), b.number-1) >= enough
+// proof is the evidence that the blocks have on a bet.
+func (b *blocks) proof(bet *bet) float64 {
+	return Temper(bet.evidence(b.k, b.n, b.phi()), b.number-1)
 }

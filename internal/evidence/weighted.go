@@ -8,10 +8,10 @@ package evidence
 //
 // Judge a weighted share q with n = Kish(...) samples and k = q*n hits.
 func Kish(sum, squares float64) float64 {
-	sum, squares = amount(sum), amount(squares)
-	if sum == 0 || squares == 0 {
+	if !(sum > 0 && squares > 0) {
 		return 0
 	}
-	// Dividing twice keeps the square from overflowing.
+	// Bytes squared go far beyond what amount allows, so only the quotient is
+	// cut off. Dividing twice keeps the square from overflowing.
 	return amount(sum / squares * sum)
 }

@@ -1,0 +1,61 @@
+package evidence
+
+import (
+	"math"
+	"testing"
+)
+
+func TestAbsent(t *testing.T) {
+	tests := []struct {
+		name            string
+		k, n, phi, hide float64
+		want            Verdict
+		needed          float64
+	}{
+		{"one hit is proof", 1, 1e6, 1, 0, Fail, 0},
+		{"one hit among few, too", 1, 1, 5, 0, Fail, 0},
+		{"nothing seen", 0, 0, 1, 0, Inconclusive, 299},
+		{"one short", 0, 298, 1, 0, Inconclusive, 299},
+		{"enough", 0, 299, 1, 0, Pass, 0},
+		{"not enough in bursts", 0, 299, 2, 0, Inconclusive, 597},
+		{"enough in bursts", 0, 597, 2, 0, Pass, 0},
+		{"a stricter wish", 0, 2994, 1, 0.001, Inconclusive, 2995},
+		{"a stricter wish granted", 0, 2995, 1, 0.001, Pass, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := Absent(tt.k, tt.n, tt.phi, tt.hide)
+			if f.Verdict != tt.want || f.Needed != tt.needed {
+				t.Errorf("%v, needs %v; want %v, %v", f.Verdict, f.Needed, tt.want, tt.needed)
+			}
+		})
+	}
+	// The rule of three.
+	if high := Absent(0, 1000, 1, 0).High; math.Abs(high-0.003) > 1e-4 {
+		t.Errorf("none in 1000 leaves %v, want about 0.003", high)
+	}
+}
+
+func TestKish(t *testing.T) {
+	tests := []struct {
+		name         string
+		weights      []float64
+		atMost, atLo float64
+	}{
+		{"equal weights", []float64{3, 3, 3, 3, 3, 3, 3, 3}, 8, 8},
+		{"one carries all", []float64{1e9, 1, 1, 1, 1}, 1.001, 1},
+		{"nothing", nil, 0, 0},
+		{"unequal", []float64{1, 2, 3, 4}, 3.34, 3.33},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			sum, squares := 0.0, 0.0
+			for _, w := range tt.weights {
+				sum, squares = sum+w, squares+w*w
+			}
+			if n := Kish(sum, squares); n < tt.atLo-1e-9 || n > tt.atMost+1e-9 {
+				t.Errorf("%v effective samples, want %v to %v", n, tt.atLo, tt.atMost)
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package evidence
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// A service is a figure with a daily load, slow noise and quick noise.
+type service struct {
+	rng    *rand.Rand
+	drift  float64
+	hourly float64 // growth, as a fraction of the base per hour
+	from   time.Duration
+}
+
+// at returns the figure and the load, one reading a minute.
+func (s *service) at(now time.Duration) (value, load float64) {
+	hours := now.Hours()
+	load = 100 * (1 + 0.6*math.Sin(2*math.Pi*hours/24)) * (1 + 0.1*s.rng.NormFloat64())
+	// A first-order autoregression that forgets in about an hour.
+	s.drift = s.drift*math.Exp(-1.0/60) + 0.15*s.rng.NormFloat64()
+	value = 200 + load + 8*s.drift + 20*s.rng.ExpFloat64()
+	if grown := (now - s.from).Hours(); s.hourly > 0 && grown > 0 {
+		value += 300 * s.hourly * grown
+	}
+	return value, load
+}
+
+// watch returns how often the verdict turned to Fail, and when it first did.
+func (s *service) watch(days int) (alarms int, first time.Duration, end Steady) {
+	d := NewSteady(0)
+	before := Inconclusive
+	for now := time.Duration(0); now < time.Duration(days)*24*time.Hour; now += time.Minute {
+		value, load := s.at(now)
+		v := d.Add(now, value, load)
+		if v == Fail && before != Fail {
+			if alarms++; alarms == 1 {
+				first = now
+			}
+		}
+		before = v
+	}
+	return alarms, first, d
+}
+
+func TestSteady(t *testing.T) {
+	const quietMonths = 20
+	false28 := 0
+	for i := range uint64(quietMonths) {
+		s := service{rng: rand.New(rand.NewPCG(i, 1))}
+		n, _, end := s.watch(30)
+		false28 += n
+		if end.Verdict() == Inconclusive {
+			t.Errorf("run %d: no verdict after 30 days", i)
+		}
+	}
+	t.Logf("steady: %d false alarms in %d runs of 28 days after the baseline", false28, quietMonths)
+	// 0 to 0.03 a run is the claim; 2 in 20 runs would be far beyond it.
+	if false28 > 1 {
+		t.Errorf("%d false alarms in %d runs of 28 days, want at most 1", false28, quietMonths)
+	}
+	for _, tt := range []struct{ hourly, atMost float64 }{
+		{0.02, 24}, {0.05, 14}, {0.2, 8},
+	} {
+		var delays []float64
+		for i := range uint64(20) {
+			from := 60 * time.Hour
+			s := service{rng: rand.New(rand.NewPCG(i, 2)), hourly: tt.hourly, from: from}
+			n, first, _ := s.watch(6)
+			if n == 0 || first < from {
+				t.Errorf("growth of %v an hour, run %d: %d alarms, first at %v", tt.hourly, i, n, first)
+				continue
+			}
+			delays = append(delays, (first - from).Hours())
+		}
+		d := median(delays)
+		t.Logf("growth of %v an hour: alarm after %.1f hours", tt.hourly, d)
+		if d > tt.atMost {
+			t.Errorf("growth of %v an hour: alarm after %.1f hours, want %v at the most", tt.hourly, d, tt.atMost)
+		}
+	}
+}
