@@ -34,7 +34,7 @@ func Parse(text string) (Set, error) {
 		line++
 		p := parser{line: line, lex: lexer{line: strings.TrimSuffix(sentence, "\r")}}
 		p.advance()
-		if p.tok.kind == tokenEnd {
+		if p.err == nil && p.tok.kind == tokenEnd {
 			continue
 		}
 		b := p.budget()

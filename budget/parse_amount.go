@@ -81,7 +81,7 @@ func (p *parser) noAmount(at token, expected string) {
 
 // badSuffix explains what stands behind a number without being a unit.
 func (p *parser) badSuffix(at token, digits, suffix string) {
-	const expected = "a number with a unit: %, points, cores, ns, us, ms, s, m, h, B, KiB, MiB, GiB, kB, MB, GB, or none for a count"
+	const expected = "a number with a known unit"
 	number, unit, slash := strings.Cut(suffix, "/")
 	_, known := unitNamed(number)
 	switch {
@@ -106,7 +106,7 @@ func (p *parser) badSuffix(at token, digits, suffix string) {
 	case suffix == "x":
 		p.fail(at, expected, "write growth in percent: twice as much is 100% more")
 	default:
-		p.fail(at, expected, `"`+clipped(suffix)+`" is none of them`)
+		p.fail(at, expected, "units are "+unitList)
 	}
 }
 

@@ -8,16 +8,17 @@ import (
 
 // clauses reads what follows the rule and its amount, to the end of the line.
 func (p *parser) clauses(b *Budget) {
-	late := "" // the first clause that may not stand before measure, per and of
+	var last part // the clause before the present one
+	late := ""    // the first clause that may not stand before measure, per and of
 	for p.err == nil && p.tok.kind != tokenEnd {
 		at := p.tok
 		part, ok := clausePart(at.raw)
 		if !ok || at.kind != tokenWord {
-			p.noClause(at)
+			p.noClause(at, last)
 			return
 		}
 		if earlier := p.said[part]; earlier.raw != "" {
-			p.fail(at, `each clause once`, `"`+clipped(earlier.raw)+`" says it already: leave out one of the two`)
+			p.fail(at, `each clause once`, `"`+clipped(earlier.raw)+`" is there already: leave out one of the two`)
 			return
 		}
 		if part == partMeasure || part == partPer || part == partKind {
@@ -28,6 +29,7 @@ func (p *parser) clauses(b *Budget) {
 		} else if late == "" {
 			late = at.raw
 		}
+		last = part
 		p.advanceClause(part)
 		switch part {
 		case partMeasure:
@@ -87,8 +89,8 @@ func (p *parser) advanceClause(part part) {
 	p.advance()
 }
 
-// noClause explains a word that begins no clause.
-func (p *parser) noClause(at token) {
+// noClause explains a word that begins no clause, behind the clause last.
+func (p *parser) noClause(at token, last part) {
 	const expected = "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line"
 	next := p.peek()
 	switch {
@@ -108,8 +110,12 @@ func (p *parser) noClause(at token) {
 		p.fail(at, expected, didYouMean(clauseMeant(at.raw)))
 	case strings.HasPrefix(at.raw, "//") || strings.HasPrefix(at.raw, "--"):
 		p.fail(at, expected, `comments begin with "#"`)
-	case at.raw == "(":
+	case strings.HasPrefix(at.raw, "("):
 		p.fail(at, expected, "leave out the parentheses")
+	case last == partExcept:
+		p.fail(at, expected, "commas stand between patterns: "+didYouMean(", "+at.raw))
+	case last == partWhere:
+		p.fail(at, expected, `commas stand between labels, and double quotes around blanks: a="x y", b=z`)
 	default:
 		p.fail(at, expected, `leave it out; a comment begins with "#"`)
 	}
@@ -162,7 +168,7 @@ func (p *parser) labels() map[string]string {
 		case value.kind == tokenWord && value.raw[0] == '=':
 			p.fail(value, "the label's value", `write one "="; a value that begins with one needs quotes`)
 		case value.kind == tokenWord && (value.raw[0] == '\'' || value.raw[0] == '`'):
-			p.fail(value, "the label's value", `quote with ", as in "a b"`)
+			p.fail(value, "the label's value", `write double quotes, key="a b"`)
 		}
 		labels[key.text] = value.text
 		p.advance()

@@ -65,7 +65,7 @@ func (p *parser) limit(b *Budget) {
 
 // noRule explains a word that is not a rule.
 func (p *parser) noRule(b *Budget, limit string) {
-	const expected = "a rule: above, below, absent, grows, steady or leaked"
+	expected := rulesText(b.Subject)
 	at := p.tok
 	next := p.peek()
 	meant, functions := isFunctionWord(b.Subject)
@@ -81,6 +81,8 @@ func (p *parser) noRule(b *Budget, limit string) {
 		p.fail(at, expected, "a name is one word: "+didYouMean(b.Subject+"-"+at.raw))
 	case at.raw[0] == '<' || at.raw[0] == '>' || at.raw[0] == '=':
 		p.fail(at, expected, didYouMean(strings.TrimSpace(limit+" "+strings.TrimLeft(at.raw, "<>="))))
+	case isCopula(at.raw) && isRule(next.raw):
+		p.fail(at, expected, `leave out "`+at.raw+`"`)
 	case isCopula(at.raw):
 		p.fail(at, expected, `leave out "`+at.raw+`": `+example(ruleExample(*b)))
 	case strings.EqualFold(at.raw, "no") || strings.EqualFold(at.raw, "not"):

@@ -116,6 +116,6 @@ func keywordRemedy(word string) string {
 		`for a package of that name write its full path`
 }
 
-func didYouMean(text string) string { return `did you mean "` + text + `"?` }
+func didYouMean(text string) string { return `did you mean "` + short(text) + `"?` }
 
-func example(text string) string { return `write, for example, "` + text + `"` }
+func example(text string) string { return `write, for example, "` + short(text) + `"` }

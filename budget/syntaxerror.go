@@ -32,7 +32,7 @@ func (e *SyntaxError) Error() string {
 	if e.Word == "" {
 		s.WriteString("the end of the line")
 	} else {
-		s.WriteString(strconv.Quote(clipped(e.Word)))
+		s.WriteString(quoted(e.Word))
 	}
 	line, mark := e.picture()
 	s.WriteString("\n\t" + line + "\n\t" + mark)
@@ -49,11 +49,25 @@ const (
 	longestLine = 160
 )
 
-func clipped(word string) string {
-	if runes := []rune(word); len(runes) > longestWord {
-		return string(runes[:longestWord]) + "..."
+func clipped(word string) string { return clip(word, longestWord) }
+
+func short(sentence string) string { return clip(sentence, longestLine) }
+
+func clip(text string, longest int) string {
+	if runes := []rune(text); len(runes) > longest {
+		return string(runes[:longest]) + "..."
 	}
-	return word
+	return text
+}
+
+// quoted returns a word for a message, in back quotes when it has quotes of
+// its own.
+func quoted(word string) string {
+	word = clipped(word)
+	if strings.Contains(word, `"`) && strconv.CanBackquote(word) {
+		return "`" + word + "`"
+	}
+	return strconv.Quote(word)
 }
 
 // picture returns the line, fit to be printed, and the line to print below it

@@ -25,6 +25,9 @@ type unit struct {
 	factor float64
 }
 
+// unitList is what messages show of unitOf.
+const unitList = "%, points, cores, ns, us, ms, s, m, h, B, KiB, MiB, GiB, kB, MB, GB, or none for a count"
+
 // unitOf returns the unit of a name as [Amount] spells it; the dimension of
 // an unknown name is dimUnknown.
 func unitOf(name string) unit {

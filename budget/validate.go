@@ -51,7 +51,7 @@ type mistake struct {
 func (m mistake) Error() string {
 	s := "expected " + m.expected
 	if m.found != "" {
-		s += ", found " + strconv.Quote(clipped(m.found))
+		s += ", found " + quoted(m.found)
 	}
 	if m.remedy != "" {
 		s += ": " + m.remedy
@@ -81,6 +81,9 @@ func (b Budget) check(s stated, report func(mistake)) {
 		}
 	}
 	may, ok := accepted(class, b.Rule)
+	if b.Subject == "gc" && b.Rule == "steady" {
+		ok = false // a share is steady already: the rule is for what piles up
+	}
 	if !ok {
 		report(ruleMistake(b))
 		return
@@ -183,7 +186,11 @@ func (b Budget) checkExtras(may extras, s stated, report func(mistake)) {
 		measure = "flat"
 	}
 	refuse(s.measure, may.measure, partMeasure, measure, `leave it out: a measure tells a function from what it calls`)
-	refuse(b.Per != "", may.per, partPer, "per "+b.Per, `leave it out`)
+	perRemedy := `leave it out`
+	if b.Subject == "heap" || b.Subject == "rss" {
+		perRemedy = example("process below 64KiB per request of allocs")
+	}
+	refuse(b.Per != "", may.per, partPer, "per "+b.Per, perRemedy)
 	refuse(s.kind, may.kind, partKind, "of "+b.Kind, `leave it out`)
 	refuse(len(b.Except) > 0, may.except, partExcept, "except "+strings.Join(b.Except, ", "), `leave it out: exceptions are for "no function" and "no package"`)
 	refuse(b.In != "", may.in, partIn, "in "+b.In, `leave it out`)
@@ -192,12 +199,11 @@ func (b Budget) checkExtras(may extras, s stated, report func(mistake)) {
 
 // ruleMistake says what is wrong with a rule that the subject does not have.
 func ruleMistake(b Budget) mistake {
-	m := mistake{part: partRule, found: b.Rule}
+	m := mistake{part: partRule, found: b.Rule, expected: rulesText(b.Subject)}
 	switch class := classOf(b.Subject); class {
 	case classLeak:
-		m.expected, m.remedy = `"no goroutine leaked"`, `to limit their number write "goroutines below 5000"`
+		m.remedy = `to limit their number write "goroutines below 5000"`
 	case classEach:
-		m.expected = `above or grows after "` + b.Subject + `"`
 		switch b.Rule {
 		case "absent":
 			m.remedy = "name what shall be absent: portlist absent"
@@ -207,32 +213,27 @@ func ruleMistake(b Budget) mistake {
 			m.remedy = example(b.Subject + " above 20%")
 		}
 	case classFigure:
-		m.expected = `below or steady after "` + b.Subject + `"`
 		switch {
 		case b.Rule == "grows":
 			m.remedy = `growth over hours is "` + b.Subject + ` steady"`
 		case b.Rule == "absent":
-			m.remedy = `"` + b.Subject + `" is a figure of the process; for the package write its full path, like container/heap`
+			m.remedy = figureRemedy(b.Subject)
 		case b.Rule == "leaked":
 			m.remedy = didYouMean("no goroutine leaked")
 		}
 		if b.Subject == "gc" {
-			m.expected, m.remedy = `below after "gc"`, example("gc below 5%")
+			m.remedy = example("gc below 5%")
 			if b.Rule == "absent" {
-				m.remedy = `"gc" is a figure of the process; for a package of that name write its full path`
+				m.remedy = figureRemedy(b.Subject)
 			}
 		}
 	case classProcess:
-		m.expected = `below, grows or steady after "process"`
 		m.remedy = `"process" is all that runs; for a package of that name write its full path`
 	default:
-		m.expected = "above, below, absent or grows"
 		switch b.Rule {
 		case "steady":
-			m.expected = `below, absent or grows after a pattern`
 			m.remedy = "steady is for goroutines, heap, rss and process: for a function write grows below 5 points"
 		case "leaked":
-			m.expected = `below, absent or grows after a pattern`
 			m.remedy = didYouMean("no goroutine leaked")
 		default:
 			m.remedy = `a Rule is "", "absent", "grows", "steady" or "leaked"`
@@ -242,6 +243,34 @@ func ruleMistake(b Budget) mistake {
 		m.remedy = `a Rule is "", "absent", "grows", "steady" or "leaked"`
 	}
 	return m
+}
+
+// figureRemedy says how to name a package whose name is a figure's.
+func figureRemedy(figure string) string {
+	path := "example.com/" + figure
+	if figure == "heap" {
+		path = "container/heap"
+	}
+	return `"` + figure + `" is a figure of the process; for the package write its full path: ` + path
+}
+
+// rulesText lists the rules that a subject has, as messages show them.
+func rulesText(subject string) string {
+	rules := "below, grows or absent after a pattern"
+	switch classOf(subject) {
+	case classEach:
+		rules = `above or grows after "` + subject + `"`
+	case classProcess:
+		rules = `below, grows or steady after "process"`
+	case classFigure:
+		rules = `below or steady after "` + subject + `"`
+		if subject == "gc" {
+			rules = `below after "gc"`
+		}
+	case classLeak:
+		rules = `leaked after "no goroutine"`
+	}
+	return rules
 }
 
 // positive reports whether an amount is a number that a limit can be.

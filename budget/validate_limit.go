@@ -2,6 +2,7 @@ package budget
 
 import (
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -144,39 +145,30 @@ func (b Budget) checkUnit(c class, list []fit, report func(mistake)) {
 		}
 		switch {
 		case f.per == perMust && b.Per == "":
-			m.expected = "a unit of work: " + fitsText([]fit{f})
+			m.expected = fitsText([]fit{f})
 			m.remedy = didYouMean(b.Limit.String() + " per request")
 			if dim == dimShare && c != classProcess {
 				m.expected = fitsText(list)
-				m.remedy = didYouMean(Amount{b.Limit.Value, "points"}.String()+" of share") + " or " + didYouMean(b.Limit.String()+" per request")
 				m.remedy = `did you mean "` + Amount{b.Limit.Value, "points"}.String() + `" of share, or "` + b.Limit.String() + ` per request"?`
 			}
 			report(m)
 		case f.per == perNever && b.Per != "":
 			m.part, m.found = partPer, "per "+b.Per
-			m.expected, m.remedy = "no unit of work: "+fitsText(list), perNeverRemedy(dim)
+			m.expected, m.remedy = `no "per" after `+b.Limit.String(), perNeverRemedy(dim)
 			report(m)
 		default:
 			b.checkRange(f, report)
 		}
 		return
 	}
-	about := kindText(b.Kind) + " profile"
-	switch {
-	case c == classFigure:
-		about = b.Subject
-	case c == classProcess && b.Rule == "steady":
-		about = `"process steady"`
-	case c == classProcess:
-		about = "the process"
-	}
-	if b.Rule == "grows" {
-		about = "growth of a " + about
-		if c == classProcess {
-			about = "growth of the process"
+	about := "the " + kindText(b.Kind) + " profile"
+	switch c {
+	case classFigure, classProcess:
+		about = strconv.Quote(strings.TrimSpace(b.Subject + " " + b.Rule))
+	default:
+		if b.Rule == "grows" {
+			about = "growth in " + about
 		}
-	} else if c != classFigure && c != classProcess {
-		about = "a " + about
 	}
 	m.expected = fitsText(list) + " for " + about
 	m.remedy = unitRemedy(c, b, list)
@@ -210,7 +202,8 @@ func amountMistake(a Amount) (expected, remedy string) {
 	case a == Amount{}:
 		return "an amount above zero", "say how much is too much"
 	case a.dimension() == dimUnknown:
-		expected = "a unit: %, points, cores, ns, us, ms, s, m, h, B, KiB, MiB, GiB, kB, MB, GB, or none for a count"
+		expected = "a known unit"
+		remedy = "units are " + unitList
 		meant, ok := unitNamed(a.Unit)
 		if !ok {
 			meant = unitMeant(a.Unit)

@@ -1,0 +1,172 @@
+package budget
+
+import (
+	"errors"
+	"go/doc/comment"
+	goparser "go/parser"
+	gotoken "go/token"
+	"strings"
+	"testing"
+)
+
+// docBlocks returns the indented blocks of the package documentation in this
+// folder, by the heading that they stand under.
+func docBlocks(t *testing.T) map[string][]string {
+	t.Helper()
+	file, err := goparser.ParseFile(gotoken.NewFileSet(), "doc.go", nil, goparser.ParseComments|goparser.PackageClauseOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := map[string][]string{}
+	heading := ""
+	for _, block := range new(comment.Parser).Parse(file.Doc.Text()).Content {
+		switch block := block.(type) {
+		case *comment.Heading:
+			heading = string(block.Text[0].(comment.Plain))
+		case *comment.Code:
+			blocks[heading] = append(blocks[heading], strings.TrimSuffix(block.Text, "\n"))
+		}
+	}
+	return blocks
+}
+
+// TestDocSentences parses the sentences in the documentation, which shows them
+// as they print.
+func TestDocSentences(t *testing.T) {
+	blocks := docBlocks(t)
+	for _, heading := range []string{"Budgets", "Subjects", "Limits", "Rules", "Clauses"} {
+		if len(blocks[heading]) == 0 {
+			t.Errorf("no sentences under %q", heading)
+		}
+		for _, block := range blocks[heading] {
+			if strings.Contains(block, "above, below   ") {
+				continue // the table of units, tested in TestDocUnits
+			}
+			for line := range strings.SplitSeq(block, "\n") {
+				set, err := Parse(line)
+				if err != nil {
+					t.Errorf("under %q: %v", heading, err)
+					continue
+				}
+				sentence := line
+				if before, _, ok := strings.Cut(line, "  #"); ok {
+					sentence = strings.TrimRight(before, " ")
+				}
+				if got := set.String(); got != sentence {
+					t.Errorf("under %q: %q prints as %q", heading, sentence, got)
+				}
+				if err := set.Validate(); err != nil {
+					t.Errorf("under %q: %v", heading, err)
+				}
+			}
+		}
+	}
+}
+
+// TestDocUnits holds the documentation's table of units against the code.
+func TestDocUnits(t *testing.T) {
+	var table string
+	for _, block := range docBlocks(t)["Limits"] {
+		if strings.Contains(block, "above, below   ") {
+			table = block
+		}
+	}
+	lines := strings.Split(table, "\n")
+	if len(lines) < 2 {
+		t.Fatal("no table of units under Limits")
+	}
+	limits, grows := strings.Index(lines[0], "above, below"), strings.Index(lines[0], "grows")
+	cell := func(line string, from, to int) string {
+		if from >= len(line) {
+			return ""
+		}
+		return strings.TrimSpace(line[from:min(to, len(line))])
+	}
+	text := func(b Budget) string {
+		if _, ok := accepted(classOf(b.Subject), b.Rule); !ok {
+			return ""
+		}
+		var units []string
+		list := fits(classOf(b.Subject), b)
+		for _, f := range list {
+			name := map[dimension]string{dimShare: "%", dimPoints: "points", dimCores: "cores", dimTime: "duration", dimBytes: "bytes", dimCount: "count"}[f.dim]
+			switch f.per {
+			case perMust:
+				name += " per work"
+			case perMay:
+				name += ", also per"
+			}
+			units = append(units, name)
+		}
+		joined := strings.Join(units, ", ")
+		joined = strings.Replace(joined, "bytes, also per, count, also per", "bytes or count, also per work", 1)
+		return joined
+	}
+	for _, line := range lines[1:] {
+		for subject := range strings.SplitSeq(cell(line, 0, limits), ", ") {
+			b := Budget{Subject: subject}
+			if about, kind, ok := strings.Cut(subject, " of "); ok {
+				b.Subject, b.Kind = about, kind
+			} else if _, wrong := kindMistake(subject); !wrong && !(subject == "heap" && strings.Contains(line, "rss")) {
+				b.Subject, b.Kind = "main.f", subject
+			}
+			if got, want := text(b), cell(line, limits, grows); got != want {
+				t.Errorf("the table has %q for %q, the code %q", want, subject, got)
+			}
+			b.Rule = "grows"
+			if got, want := text(b), cell(line, grows, len(line)); got != want {
+				t.Errorf("the table has %q for growth of %q, the code %q", want, subject, got)
+			}
+		}
+	}
+}
+
+// TestDocCanonical holds "written -> printed" against the code.
+func TestDocCanonical(t *testing.T) {
+	count := 0
+	for _, block := range docBlocks(t)["Canonical form"] {
+		for line := range strings.SplitSeq(block, "\n") {
+			written, printed, ok := strings.Cut(line, "->")
+			if !ok {
+				t.Errorf("no arrow in %q", line)
+				continue
+			}
+			count++
+			set, err := Parse(strings.TrimSpace(written))
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if got, want := set.String(), strings.TrimSpace(printed); got != want {
+				t.Errorf("%q prints as %q, want %q", strings.TrimSpace(written), got, want)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("no examples")
+	}
+}
+
+// TestDocMistakes parses the wrong sentences in the documentation, which shows
+// their messages.
+func TestDocMistakes(t *testing.T) {
+	count := 0
+	for _, block := range docBlocks(t)["Mistakes"] {
+		for message := range strings.SplitSeq(block, "\n\n") {
+			count++
+			sentence := strings.TrimPrefix(strings.Split(message, "\n")[1], "\t")
+			_, err := Parse(sentence)
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) {
+				t.Errorf("Parse(%q): %v, want a *SyntaxError", sentence, err)
+				continue
+			}
+			if got := err.Error(); got != message {
+				t.Errorf("the documentation says\n%s\nand the code\n%s", message, got)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("no examples")
+	}
+}
