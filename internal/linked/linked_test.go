@@ -9,8 +9,7 @@ import (
 	"flag"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -256,9 +255,13 @@ var benchExe = flag.String("exe", "", "the Go program whose functions BenchmarkF
 
 // benchExecutable is the largest Go program that is at hand.
 func benchExecutable(b *testing.B) (file *os.File, size int64) {
-	path := filepath.Join(runtime.GOROOT(), "pkg", "tool", runtime.GOOS+"_"+runtime.GOARCH, "compile")
-	if *benchExe != "" {
-		path = *benchExe
+	path := *benchExe
+	if path == "" {
+		out, err := exec.Command("go", "tool", "-n", "compile").Output()
+		if err != nil {
+			b.Skipf("there is no go tool to ask for the compiler: %v", err)
+		}
+		path = strings.TrimSpace(string(out))
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -41,8 +41,8 @@ var (
 // build links prog; more holds flags and environment variables.
 func build(t *testing.T, more ...string) string {
 	t.Helper()
-	gotool := filepath.Join(runtime.GOROOT(), "bin", "go")
-	if _, err := os.Stat(gotool); err != nil {
+	gotool, err := exec.LookPath("go")
+	if err != nil {
 		t.Skipf("there is no go tool to build with: %v", err)
 	}
 	exe := filepath.Join(t.TempDir(), "prog.exe")
