@@ -139,8 +139,8 @@ func (p *parser) fail(at token, expected, remedy string) {
 			Column:   utf8.RuneCountInString(p.lex.line[:at.off]) + 1,
 			Text:     p.lex.line,
 			Word:     at.raw,
-			Expected: expected,
-			Remedy:   remedy,
+			Expected: plain(expected),
+			Remedy:   plain(remedy),
 		}
 	}
 	p.lex.pos = len(p.lex.line)

@@ -60,6 +60,20 @@ func clip(text string, longest int) string {
 	return text
 }
 
+// plain returns a part of a message fit to be printed, whatever it cites.
+func plain(text string) string {
+	return strings.Map(printed, clip(text, 2*longestLine))
+}
+
+// printed returns what stands for a character in a message. Control characters
+// could do anything to a terminal.
+func printed(r rune) rune {
+	if r != '\t' && !unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r) {
+		return unicode.ReplacementChar
+	}
+	return r
+}
+
 // quoted returns a word for a message, in back quotes when it has quotes of
 // its own.
 func quoted(word string) string {
@@ -94,9 +108,7 @@ func (e *SyntaxError) picture() (line, mark string) {
 		if i < to {
 			r = runes[i]
 		}
-		if r != '\t' && !unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r) {
-			r = unicode.ReplacementChar
-		}
+		r = printed(r)
 		if i < to {
 			text.WriteRune(r)
 		}

@@ -49,12 +49,12 @@ type mistake struct {
 }
 
 func (m mistake) Error() string {
-	s := "expected " + m.expected
+	s := "expected " + plain(m.expected)
 	if m.found != "" {
 		s += ", found " + quoted(m.found)
 	}
 	if m.remedy != "" {
-		s += ": " + m.remedy
+		s += ": " + plain(m.remedy)
 	}
 	return s
 }

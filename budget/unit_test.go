@@ -1,0 +1,77 @@
+package budget
+
+import (
+	"math"
+	"testing"
+)
+
+func TestAmount(t *testing.T) {
+	tests := []struct {
+		amount Amount
+		dim    dimension
+		base   float64
+		text   string
+	}{
+		{Amount{20, "%"}, dimShare, 0.2, "20%"},
+		{Amount{0.5, "%"}, dimShare, 0.005, "0.5%"},
+		{Amount{5, "points"}, dimPoints, 0.05, "5 points"},
+		{Amount{1, "points"}, dimPoints, 0.01, "1 point"},
+		{Amount{1, "cores"}, dimCores, 1, "1 core"},
+		{Amount{1.5, "cores"}, dimCores, 1.5, "1.5 cores"},
+		{Amount{40, "ns"}, dimTime, 40e-9, "40ns"},
+		{Amount{40, "us"}, dimTime, 40e-6, "40us"},
+		{Amount{2, "ms"}, dimTime, 2e-3, "2ms"},
+		{Amount{1, "s"}, dimTime, 1, "1s"},
+		{Amount{2, "m"}, dimTime, 120, "2m"},
+		{Amount{1, "h"}, dimTime, 3600, "1h"},
+		{Amount{7, "B"}, dimBytes, 7, "7B"},
+		{Amount{2, "KiB"}, dimBytes, 2048, "2KiB"},
+		{Amount{64, "MiB"}, dimBytes, 64 << 20, "64MiB"},
+		{Amount{1, "GiB"}, dimBytes, 1 << 30, "1GiB"},
+		{Amount{2, "kB"}, dimBytes, 2000, "2kB"},
+		{Amount{64, "MB"}, dimBytes, 64e6, "64MB"},
+		{Amount{1, "GB"}, dimBytes, 1e9, "1GB"},
+		{Amount{5000, ""}, dimCount, 5000, "5000"},
+		{Amount{1e15, ""}, dimCount, 1e15, "1000000000000000"},
+		{Amount{5, "parsec"}, dimUnknown, 0, "5parsec"},
+	}
+	for _, test := range tests {
+		a := test.amount
+		if got := a.dimension(); got != test.dim {
+			t.Errorf("%v: dimension %d, want %d", a, got, test.dim)
+		}
+		if got := a.base(); math.Abs(got-test.base) > 1e-12*test.base {
+			t.Errorf("%v: base %v, want %v", a, got, test.base)
+		}
+		if got := a.String(); got != test.text {
+			t.Errorf("%#v prints as %q, want %q", a, got, test.text)
+		}
+	}
+}
+
+func TestUnitMeant(t *testing.T) {
+	for word, want := range map[string]string{
+		"pct": "%", "Percent": "%", "mb": "MB or MiB", "M": "MB or MiB", "mib": "MiB", "KB": "kB or KiB",
+		"MS": "ms", "msec": "ms", "vCPU": "cores", "poits": "points", "bytes": "B", "banana": "", "x": "", "": "",
+	} {
+		if got := unitMeant(word); got != want {
+			t.Errorf("unitMeant(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	keywords := []string{"above", "below", "absent", "grows", "steady", "leaked", "cumulative", "for", "in"}
+	for word, want := range map[string]string{
+		"abov": "above", "aboev": "above", "belwo": "below", "absnet": "absent", "ABSENT": "absent", "cumulatve": "cumulative",
+		"foo": "", "xyz": "", "": "", "stedy": "steady", "cumulativecumulativecumulative": "",
+	} {
+		got := nearest(word, keywords...)
+		if word == "foo" {
+			want = "for" // one letter of three: a guess, and said as one
+		}
+		if got != want {
+			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}

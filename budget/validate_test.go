@@ -1,0 +1,185 @@
+package budget
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestValidate plants each mistake that a Go literal can make, in a budget
+// that is valid without it.
+func TestValidate(t *testing.T) {
+	each := Budget{Subject: "no function", Limit: percent(20)}
+	tls := Budget{Subject: "crypto/tls", Limit: percent(5)}
+	process := Budget{Subject: "process", Limit: Amount{1.5, "cores"}}
+	heap := Budget{Subject: "heap", Limit: Amount{64, "MiB"}}
+	leak := Budget{Subject: "no goroutine", Rule: "leaked"}
+	absent := Budget{Subject: "portlist", Rule: "absent"}
+	tests := []struct {
+		name   string
+		clean  Budget
+		plant  func(*Budget)
+		reason string // what the error must say
+	}{
+		{"zero", each, func(b *Budget) { *b = Budget{} }, `expected a subject`},
+		{"name", each, func(b *Budget) { b.Name = "a b" }, `found "a b"`},
+		{"name with a line", each, func(b *Budget) { b.Name = "a\nb" }, "a name of letters"},
+		{"name with a dash first", each, func(b *Budget) { b.Name = "-a" }, "begins with a letter"},
+		{"subject with a blank", tls, func(b *Budget) { b.Subject = "crypto tls" }, "one word"},
+		{"subject with a comma", tls, func(b *Budget) { b.Subject = "a,b" }, "one word"},
+		{"subject with a line", tls, func(b *Budget) { b.Subject = "/a\nb/" }, "one word"},
+		{"subject that is a comment", tls, func(b *Budget) { b.Subject = "#a" }, "one word"},
+		{"subject in quotes", tls, func(b *Budget) { b.Subject = `"a"` }, "one word"},
+		{"subject that is a keyword", tls, func(b *Budget) { b.Subject = "absent" }, "word of the language"},
+		{"subject like a name", tls, func(b *Budget) { b.Subject = "a:" }, "colon"},
+		{"subject with a name", tls, func(b *Budget) { b.Subject = "a:b" }, `did you mean "a: b"?`},
+		{"subject that is no regular expression", tls, func(b *Budget) { b.Subject = "/(/" }, "missing closing )"},
+		{"subject that is not closed", tls, func(b *Budget) { b.Subject = "/a" }, "one word"},
+		{"subject cut by a semicolon", tls, func(b *Budget) { b.Subject = "a;b" }, "one word"},
+		{"no subject of that sort", each, func(b *Budget) { b.Subject = "no method" }, "one word"},
+		{"rule", each, func(b *Budget) { b.Rule = "above" }, `a Rule is ""`},
+		{"rule of another subject", each, func(b *Budget) { b.Rule = "absent" }, "above or grows"},
+		{"process absent", process, func(b *Budget) { b.Rule = "absent" }, "below, grows or steady"},
+		{"heap grows", heap, func(b *Budget) { b.Rule = "grows" }, `"heap steady"`},
+		{"gc steady", Budget{Subject: "gc", Limit: percent(5)}, func(b *Budget) { b.Rule = "steady" }, `below after "gc"`},
+		{"pattern steady", tls, func(b *Budget) { b.Rule = "steady" }, "below, grows or absent"},
+		{"pattern leaked", tls, func(b *Budget) { b.Rule = "leaked" }, "no goroutine leaked"},
+		{"goroutine not leaked", leak, func(b *Budget) { b.Rule = "" }, "leaked"},
+		{"leaked with an amount", leak, func(b *Budget) { b.Limit = Amount{5, ""} }, "no amount"},
+		{"absent with an amount", absent, func(b *Budget) { b.Limit = percent(5) }, "no amount"},
+		{"absent flat", absent, func(b *Budget) { b.Flat = true }, `found "flat"`},
+		{"absent per", absent, func(b *Budget) { b.Per = "call" }, `found "per call"`},
+		{"absent except", absent, func(b *Budget) { b.Except = []string{"a"} }, `found "except a"`},
+		{"no limit", each, func(b *Budget) { b.Limit = Amount{} }, "above zero"},
+		{"zero limit", tls, func(b *Budget) { b.Limit = percent(0) }, `did you mean "crypto/tls absent"?`},
+		{"negative", each, func(b *Budget) { b.Limit = percent(-1) }, "above zero"},
+		{"NaN", each, func(b *Budget) { b.Limit = percent(math.NaN()) }, "above zero"},
+		{"infinite", each, func(b *Budget) { b.Limit = percent(math.Inf(1)) }, "above zero"},
+		{"100%", each, func(b *Budget) { b.Limit = percent(100) }, "less than 100%"},
+		{"100 points", each, func(b *Budget) { b.Rule, b.Limit = "grows", Amount{100, "points"} }, "less than 100 points"},
+		{"unit", each, func(b *Budget) { b.Limit.Unit = "percent" }, `write the unit as "%"`},
+		{"unit that is not canonical", process, func(b *Budget) { b.Limit.Unit = "core" }, `write the unit as "cores"`},
+		{"micro sign", Budget{Subject: "process", Limit: Amount{1, "us"}, Per: "call"}, func(b *Budget) { b.Limit.Unit = "µs" }, `write the unit as "us"`},
+		{"unit of nothing", each, func(b *Budget) { b.Limit.Unit = "parsec" }, "units are"},
+		{"unit of another kind", each, func(b *Budget) { b.Kind, b.Limit = "heap", Amount{1, "cores"} }, "%, bytes or a count"},
+		{"count of a share", each, func(b *Budget) { b.Limit.Unit = "" }, `did you mean "20%"?`},
+		{"part of a count", Budget{Subject: "goroutines", Limit: Amount{5, ""}}, func(b *Budget) { b.Limit.Value = 5.5 }, "whole number"},
+		{"time without work", Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "call"}, func(b *Budget) { b.Per = "" }, "2ms per request"},
+		{"share with work", each, func(b *Budget) { b.Per = "call" }, `no "per" after 20%`},
+		{"growth without work", Budget{Subject: "process", Rule: "grows", Limit: percent(10), Per: "call"}, func(b *Budget) { b.Per = "" }, "10% per request"},
+		{"points without growth", each, func(b *Budget) { b.Limit.Unit = "points" }, `points are for "grows"`},
+		{"share of the process", process, func(b *Budget) { b.Limit = percent(50) }, "always 100%"},
+		{"process flat", process, func(b *Budget) { b.Flat = true }, `found "flat"`},
+		{"process in", process, func(b *Budget) { b.In = "a" }, `found "in a"`},
+		{"process of mutex", process, func(b *Budget) { b.Kind = "mutex" }, "cpu, allocs or heap"},
+		{"figure flat", heap, func(b *Budget) { b.Flat = true }, `found "flat"`},
+		{"figure of cpu", heap, func(b *Budget) { b.Kind = "cpu" }, `found "of cpu"`},
+		{"figure where", heap, func(b *Budget) { b.Where = map[string]string{"a": "b"} }, `found "where"`},
+		{"steady of heap", Budget{Subject: "process", Rule: "steady"}, func(b *Budget) { b.Kind = "heap" }, `found "of heap"`},
+		{"work", Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "call"}, func(b *Budget) { b.Per = "a b" }, "unit of work"},
+		{"work that is a keyword", Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "call"}, func(b *Budget) { b.Per = "for" }, "unit of work"},
+		{"work that is time", Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "call"}, func(b *Budget) { b.Per = "second" }, "not by time"},
+		{"kind", each, func(b *Budget) { b.Kind = "CPU" }, `did you mean "of cpu"?`},
+		{"exception", each, func(b *Budget) { b.Except = []string{"a b"} }, "one word"},
+		{"empty exception", each, func(b *Budget) { b.Except = []string{""} }, "leave out the empty one"},
+		{"none and more", each, func(b *Budget) { b.Except = []string{"none", "a"} }, `"except none" alone`},
+		{"exception that is a keyword", each, func(b *Budget) { b.Except = []string{"in"} }, "word of the language"},
+		{"except after a pattern", tls, func(b *Budget) { b.Except = []string{"a"} }, "exceptions are for"},
+		{"in", tls, func(b *Budget) { b.In = "a, b" }, "one word"},
+		{"in none", tls, func(b *Budget) { b.In = "none" }, "word of the language"},
+		{"figure", each, func(b *Budget) { b.When = Condition{Figure: "cpu", Amount: percent(10)} }, "when process above 0.1 cores"},
+		{"condition without a figure", each, func(b *Budget) { b.When.Below = true }, `after "when"`},
+		{"condition without an amount", each, func(b *Budget) { b.When.Figure = "heap" }, "above zero"},
+		{"unit of a figure", each, func(b *Budget) { b.When = Condition{Figure: "heap", Amount: percent(10)} }, `bytes after "when heap"`},
+		{"range of a figure", each, func(b *Budget) { b.When = Condition{Figure: "gc", Amount: percent(100)} }, "less than 100%"},
+		{"windows", each, func(b *Budget) { b.ForWindows = -1 }, "1 or more"},
+		{"time", each, func(b *Budget) { b.ForTime = -time.Second }, "above zero"},
+		{"windows and time", each, func(b *Budget) { b.ForWindows, b.ForTime = 1, time.Second }, "not both"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if err := test.clean.Validate(); err != nil {
+				t.Fatalf("the clean budget is refused: %v", err)
+			}
+			b := test.clean
+			test.plant(&b)
+			err := b.Validate()
+			if err == nil {
+				t.Fatalf("accepted: %q", b)
+			}
+			if !strings.Contains(err.Error(), test.reason) {
+				t.Errorf("the error does not say %q:\n%v", test.reason, err)
+			}
+			if set, err := Parse(b.String()); err == nil && cmp.Equal(set, Set{b}) {
+				t.Errorf("Parse accepts %q", b)
+			}
+		})
+	}
+}
+
+// TestValidateAll is about several mistakes at once.
+func TestValidateAll(t *testing.T) {
+	b := Budget{Name: "a b", Subject: "no function", Limit: percent(120), In: "x y", ForWindows: -1}
+	err := b.Validate()
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{`found "a b"`, "less than 100%", `found "x y"`, "1 or more"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q:\n%v", want, err)
+		}
+	}
+
+	set := Must("gc below 5%", "a: heap below 1GiB")
+	if err := set.Validate(); err != nil {
+		t.Errorf("a clean set is refused: %v", err)
+	}
+	set = append(set, Budget{Name: "a", Subject: "rss", Rule: "steady"}, set[0], Budget{Subject: "gc"})
+	err = set.Validate()
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{`budget "a": expected a name of its own`, "places 2 and 3", "places 1 and 4", "above zero"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q:\n%v", want, err)
+		}
+	}
+}
+
+// TestUnitsOfKinds tries every unit with every subject, rule and kind: what
+// Validate accepts must be what fits says, and parse back.
+func TestUnitsOfKinds(t *testing.T) {
+	accepted := 0
+	for _, subject := range []string{"no function", "no package", "main.f", "process", "goroutines", "heap", "rss", "gc", "no goroutine"} {
+		for _, rule := range []string{"", "grows", "steady", "absent", "leaked"} {
+			for _, kind := range []string{"", "heap", "allocs", "goroutine", "mutex", "block"} {
+				for _, unit := range []string{"%", "points", "cores", "ms", "MiB", ""} {
+					for _, per := range []string{"", "call"} {
+						b := Budget{Subject: subject, Rule: rule, Kind: kind, Limit: Amount{12, unit}, Per: per}
+						invalid := b.Validate()
+						set, err := Parse(b.String())
+						if (invalid == nil) != (err == nil) {
+							t.Errorf("%q: Validate says %v, Parse %v", b, invalid, err)
+						}
+						if invalid != nil {
+							continue
+						}
+						accepted++
+						if diff := cmp.Diff(Set{b}, set); diff != "" {
+							t.Errorf("%q is another budget (-want +got):\n%s", b, diff)
+						}
+					}
+				}
+			}
+		}
+	}
+	// Counted from the table in the package documentation, so that a unit that
+	// comes or goes is seen: code subjects 3 x (3+3+5+2+4+4 limits, 2+1+2+1+1+1
+	// growths), process 2+4+1 limits, 2 growths, 1 steady, figures 4 limits, 3 steady.
+	if want := 3*(21+8) + 7 + 2 + 1 + 4 + 3; accepted != want {
+		t.Errorf("%d combinations are accepted, want %d", accepted, want)
+	}
+}
