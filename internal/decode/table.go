@@ -3,8 +3,8 @@ package decode
 // A Table is one decoded profile, laid out for counting: dense arrays and
 // integer ids instead of a graph of pointers.
 //
-// A Table that came from [Decoder.Decode] points into the decoder's buffers and
-// is valid until the decoder's next call.
+// A Table that came from a [Decoder] points into the decoder's buffers and is
+// valid until the decoder's next call.
 type Table struct {
 	// Types are the sample types in the profile's order, for a CPU profile
 	// samples/count and cpu/nanoseconds.
@@ -35,11 +35,16 @@ type Table struct {
 	// symbols has one Line with a made-up name ("[libc.so.6]"), as pprof shows it.
 	Locations []Location
 	Lines     []Line
-	Funcs     []Func
-	Labels    []Label
+	// Funcs are the profile's functions, and after them one for each made-up name.
+	Funcs  []Func
+	Labels []Label
 
-	strings [][]byte // the profile's own string table, for labels
+	text    []byte // the bytes that hold the profile's own string table, for labels
+	strings []span // the strings in it
 }
+
+// span is text[lo:hi]. Positions take a third of the memory of slices.
+type span struct{ lo, hi uint32 }
 
 // ValueType is a sample type or period type, such as cpu/nanoseconds.
 type ValueType struct{ Type, Unit string }
@@ -77,4 +82,4 @@ type Label struct {
 
 // String is the i-th string of the profile's string table. The bytes are the
 // decoder's: compare them, don't keep them.
-func (t *Table) String(i int32) []byte { return t.strings[i] }
+func (t *Table) String(i int32) []byte { return t.text[t.strings[i].lo:t.strings[i].hi] }

@@ -1,0 +1,118 @@
+package decode
+
+import "fmt"
+
+// A builder makes a Table of the raw bytes of a profile.
+type builder struct {
+	t      Table
+	limits Limits
+	room   room
+
+	types       []valueType
+	periodType  valueType
+	defaultType uint64 // in the string table, like the other uint64 here
+	mappings    []uint64
+	mappingOf   []uint64 // by location: its mapping's id
+
+	locationIDs, functionIDs, mappingIDs ids
+
+	symbolOf    []ID    // by string: 1 + its id, 0 for not looked up yet
+	unsymbolled []int32 // by mapping, and one without: 1 + the place of its made-up function
+	made        []byte  // the last made-up name
+}
+
+// valueType is a ValueType as it is in the file: places in the string table.
+type valueType struct{ name, unit uint64 }
+
+// table decodes raw, which must take no more memory than is left.
+func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64) (*Table, error) {
+	if len(raw) == 0 {
+		return nil, malformed("it is empty")
+	}
+	if len(raw) > limits.Raw {
+		return nil, &LimitError{"bytes uncompressed", "Raw", int64(len(raw)), int64(limits.Raw)}
+	}
+	b.limits = limits
+	b.room = room{left: left, limit: int64(limits.Memory)}
+	if err := b.room.take(0); err != nil {
+		return nil, err
+	}
+	c, err := scan(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := limits.check(c); err != nil {
+		return nil, err
+	}
+	if c.samples > 0 && c.types == 0 {
+		return nil, malformed("it has samples but no sample types")
+	}
+	if c.strings == 0 {
+		return nil, malformed("it has no string table")
+	}
+	if err := b.room.take(c.bytes()); err != nil {
+		return nil, err
+	}
+	b.reset(c)
+	b.t.text, b.t.Symbols = raw, symbols
+	if err := b.walk(raw); err != nil {
+		return nil, err
+	}
+	if err := b.resolve(); err != nil {
+		return nil, err
+	}
+	return &b.t, nil
+}
+
+// bytes is what the tables of a profile take; names come on top. The numbers
+// are the sizes of the elements of the slices that reset makes.
+func (c counts) bytes() int64 {
+	samples := int64(c.samples) * (16 + 8*int64(c.types))
+	locations := int64(c.locations) * (8 + 8 + 4)
+	functions := int64(c.functions+c.mappings+1) * (12 + 4)
+	mappings := int64(c.mappings) * (8 + 4 + 4)
+	return samples + locations + functions + mappings + int64(c.types)*(32+16) +
+		int64(c.frames)*4 + int64(c.labels)*16 + int64(c.lines)*12 + int64(c.strings)*(8+4)
+}
+
+// reset makes room for what was counted and forgets the profile before.
+func (b *builder) reset(c counts) {
+	t := &b.t
+	// Types keep their old strings, to be used again by resolve.
+	t.Types = sized(t.Types, c.types)
+	t.DefaultType = -1
+	t.Period, t.TimeNanos, t.DurationNanos = 0, 0, 0
+	t.Samples = sized(t.Samples, c.samples)[:0]
+	t.Values = sized(t.Values, c.samples*c.types)[:0]
+	t.Stacks = sized(t.Stacks, c.frames)[:0]
+	t.Locations = sized(t.Locations, c.locations)[:0]
+	t.Lines = sized(t.Lines, c.lines)[:0]
+	t.Funcs = sized(t.Funcs, c.functions+c.mappings+1)[:0]
+	t.Labels = sized(t.Labels, c.labels)[:0]
+	t.strings = sized(t.strings, c.strings)[:0]
+
+	b.types = sized(b.types, c.types)[:0]
+	b.periodType, b.defaultType = valueType{}, 0
+	b.mappings = sized(b.mappings, c.mappings)[:0]
+	b.mappingOf = sized(b.mappingOf, c.locations)[:0]
+	b.locationIDs.reset(c.locations, &b.room)
+	b.functionIDs.reset(c.functions, &b.room)
+	b.mappingIDs.reset(c.mappings, &b.room)
+	b.symbolOf = sized(b.symbolOf, c.strings)
+	clear(b.symbolOf)
+	b.unsymbolled = sized(b.unsymbolled, c.mappings+1)
+	clear(b.unsymbolled)
+}
+
+// checkString refuses a place outside the string table.
+func (b *builder) checkString(i uint64) error {
+	if i >= uint64(len(b.symbolOf)) {
+		return malformed("string %d of %d", int64(i), len(b.symbolOf))
+	}
+	return nil
+}
+
+// in says in which object of the profile err occurred.
+func in(what string, i int, err error) error {
+	return fmt.Errorf("%s %s: %w", what, grouped(int64(i)), err)
+}

@@ -1,0 +1,100 @@
+// Package decode turns a pprof profile (profile.proto, gzipped or not) into a
+// [Table]: dense arrays of integers that can be counted without a map lookup
+// or an allocation.
+//
+// It exists because github.com/google/pprof/profile is built for tools that
+// look at one trusted profile. A guard decodes one every minute inside somebody
+// else's process, and profiles may come from strangers. Here a [Decoder] keeps
+// its buffers and its names from profile to profile, so that decoding the
+// profile of a known program allocates nothing, and it refuses hostile input
+// before allocating what the input asks for.
+//
+// # How it works
+//
+//	reader -> input -> inflate -> scan -> walk -> resolve -> Table
+//
+// The whole input is read, then inflated into one buffer of the right size. A
+// counting scan over the wire format finds out how many objects there are and
+// checks that against [Limits]; it allocates nothing. The walk then fills
+// tables of exactly the counted sizes. Because runtime/pprof writes locations
+// before the samples that use them and its strings last, and google/pprof
+// writes samples first, the walk makes do with any order: references are noted
+// as they come and resolved when everything has been seen.
+//
+// # What is accepted
+//
+// Exactly what google/pprof's ParseUncompressed and CheckValid accept, within
+// the limits; a fuzz test compares the two. In particular ids need not be
+// dense, unknown fields are skipped, a location may name a mapping that does
+// not exist, and a string label without a value is no label. Legacy formats
+// (text, and the binary CPU profile of gperftools) are refused with
+// [ErrLegacy]. Drop and keep expressions are not applied.
+package decode
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// A Decoder decodes one profile after the other, reusing its memory.
+// The zero Decoder is ready to use. It is not safe for concurrent use.
+type Decoder struct {
+	// Limits bound what a profile may cost. Zero fields mean the defaults.
+	Limits Limits
+
+	input   []byte       // what Decode read
+	raw     []byte       // what came out of gunzipping it
+	source  bytes.Reader // the input, for gunzip
+	gunzip  gzip.Reader
+	symbols Symbols
+	build   builder
+}
+
+// Decode reads r to its end and decodes the profile in it. The Table is valid
+// until the decoder's next call.
+func (d *Decoder) Decode(r io.Reader) (*Table, error) {
+	limits, err := d.Limits.complete()
+	if err != nil {
+		return nil, fmt.Errorf("decode profile: %w", err)
+	}
+	if err := d.read(r, limits.Input); err != nil {
+		return nil, fmt.Errorf("decode profile: %w", err)
+	}
+	return d.decode(d.input, limits)
+}
+
+// Bytes decodes the profile in b. The Table is valid until the decoder's next
+// call or until b is changed.
+func (d *Decoder) Bytes(b []byte) (*Table, error) {
+	limits, err := d.Limits.complete()
+	if err != nil {
+		return nil, fmt.Errorf("decode profile: %w", err)
+	}
+	return d.decode(b, limits)
+}
+
+func (d *Decoder) decode(b []byte, limits Limits) (*Table, error) {
+	if len(b) > limits.Input {
+		return nil, fmt.Errorf("decode profile: %w", &LimitError{"bytes of input", "Input", int64(len(b)), int64(limits.Input)})
+	}
+	room := int64(limits.Memory) - int64(len(b))
+	raw := b
+	if isGzip(b) {
+		var err error
+		if raw, err = d.inflate(b, limits.Raw); err != nil {
+			return nil, fmt.Errorf("decode profile: %w", err)
+		}
+		room -= int64(len(raw))
+	}
+	t, err := d.build.table(raw, &d.symbols, limits, room)
+	if err != nil {
+		if isLegacy(raw) {
+			err = ErrLegacy
+		}
+		return nil, fmt.Errorf("decode profile: %w", err)
+	}
+	return t, nil
+}

@@ -1,0 +1,61 @@
+package decode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// ErrMalformed is wrapped by the errors about input that is no valid profile.
+var ErrMalformed = errors.New("malformed profile")
+
+// ErrLegacy is wrapped by the error about a profile in one of the formats from
+// before profile.proto.
+var ErrLegacy = errors.New("this is a legacy profile (text, or gperftools binary), not profile.proto: " +
+	"fetch it without debug=1, or convert it with `go tool pprof -proto`")
+
+// A LimitError says which of a decoder's [Limits] a profile exceeds.
+type LimitError struct {
+	What  string // what there is too much of, "samples"
+	Field string // the field of Limits to raise, "Samples"
+	// Got is the amount that was found, or as much as was seen before giving up.
+	Got   int64
+	Limit int64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s %s, the limit is %s: raise Limits.%s if you trust where the profile comes from",
+		grouped(e.Got), e.What, grouped(e.Limit), e.Field)
+}
+
+// grouped writes n with thousands separators: the limits are read by people.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+// isLegacy guesses whether input that did not decode is in an older format. It
+// is asked only then, because protobuf bytes may look like anything.
+func isLegacy(b []byte) bool {
+	for _, start := range [...]string{
+		"--- ",                                 // heapz, contentionz, threadz, Java
+		"\x00\x00\x00\x00\x03\x00\x00",         // gperftools CPU, 32 bits
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x03", // gperftools CPU, 64 bits
+	} {
+		if bytes.HasPrefix(b, []byte(start)) {
+			return true
+		}
+	}
+	// "heap profile: 1: 2 [...", "goroutine profile: total 7", and with debug=2
+	// "goroutine 1 [running]:".
+	line, _, _ := bytes.Cut(b[:min(len(b), 256)], []byte("\n"))
+	return bytes.Contains(line, []byte(" profile: ")) || bytes.HasPrefix(line, []byte("goroutine "))
+}

@@ -1,0 +1,180 @@
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// message appends a field that holds the given bytes.
+func message(b []byte, field protowire.Number, content []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), content)
+}
+
+func number(b []byte, field protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
+}
+
+// numbers is a message of varint fields 1, 2, ...
+func numbers(vs ...uint64) []byte {
+	var b []byte
+	for i, v := range vs {
+		b = number(b, protowire.Number(i+1), v)
+	}
+	return b
+}
+
+func packed(vs ...uint64) []byte {
+	var b []byte
+	for _, v := range vs {
+		b = protowire.AppendVarint(b, v)
+	}
+	return b
+}
+
+// minimal is a valid profile: one type, one sample, one location, one function
+// called "main.f".
+func minimal() []byte {
+	var b []byte
+	for _, s := range []string{"", "samples", "count", "main.f"} {
+		b = message(b, 6, []byte(s))
+	}
+	b = message(b, 1, numbers(1, 2))
+	b = message(b, 2, numbers(1, 7))
+	b = message(b, 4, message(numbers(1), 4, numbers(1, 10)))
+	return message(b, 5, numbers(1, 3))
+}
+
+// bomb inflates to size bytes that are unit again and again.
+func bomb(t testing.TB, start, unit []byte, size int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	chunk := bytes.Repeat(unit, (1<<20)/len(unit)+1)
+	if _, err := w.Write(start); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < size; n += len(chunk) {
+		if _, err := w.Write(chunk); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// nested is a profile of 8 M items within one message of the given field.
+func nested(field protowire.Number, head, item []byte) []byte {
+	return message(minimal(), field, append(head, bytes.Repeat(item, (8<<20)/len(item))...))
+}
+
+// sparse is a profile with n locations whose ids are far apart, and samples
+// that use them all.
+func sparse(n int) []byte {
+	b := minimal()
+	var stack []byte
+	for i := range n {
+		id := uint64(i+2) << 40
+		b = message(b, 4, message(numbers(id), 4, numbers(1, 10)))
+		stack = protowire.AppendVarint(stack, id)
+		if i%64 == 63 {
+			b = message(b, 2, number(message(nil, 1, stack), 2, 1))
+			stack = stack[:0]
+		}
+	}
+	return b
+}
+
+// distinct is a profile with n functions that all have names and files of their own.
+func distinct(n int) []byte {
+	b := minimal()
+	for i := range n {
+		b = message(b, 6, fmt.Appendf(nil, "example.com/some/package/name.function%d", i))
+		b = message(b, 6, fmt.Appendf(nil, "/src/example.com/some/package/name/file%d.go", i))
+		b = message(b, 5, numbers(uint64(i+2), uint64(2*i+4), 0, uint64(2*i+5), 1))
+	}
+	return b
+}
+
+// members is a gzip file of n empty members and the given bytes.
+func members(t testing.TB, n int, raw []byte) []byte {
+	return append(bytes.Repeat(gzipped(t, nil), n), gzipped(t, raw)...)
+}
+
+// TestFault_35_36_Bombs: whatever comes in, a decoder that has seen nothing yet
+// allocates at most 64 MiB. The time is logged only: about a second is allowed
+// on a quiet machine.
+func TestFault_35_36_Bombs(t *testing.T) {
+	liar := gzipped(t, minimal())
+	binary.LittleEndian.PutUint32(liar[len(liar)-4:], 1<<31)
+	for _, c := range []struct {
+		name  string
+		field string // the limit that must stop it; "" for another error, "ok" for none
+		data  []byte
+	}{
+		{"gzip bomb", "Raw", bomb(t, nil, make([]byte, 1), 100<<20)},
+		{"gzip bomb below the limit", "", bomb(t, nil, make([]byte, 1), 30<<20)},
+		{"gzip bomb in two members", "Raw", append(bomb(t, nil, []byte("x"), 30<<20), bomb(t, nil, []byte("x"), 30<<20)...)},
+		{"gzip of many members", "", members(t, 8<<20/30, minimal())},
+		{"gzip that lies about its size", "", liar},
+		{"one huge unknown field", "ok", gzipped(t, message(minimal(), 31, make([]byte, 30<<20)))},
+		{"empty types", "Types", bomb(t, minimal(), message(nil, 1, nil), 30<<20)},
+		{"empty samples", "Samples", bomb(t, minimal(), message(nil, 2, nil), 30<<20)},
+		{"empty mappings", "Mappings", bomb(t, minimal(), message(nil, 3, nil), 30<<20)},
+		{"empty locations", "Locations", bomb(t, minimal(), message(nil, 4, nil), 30<<20)},
+		{"empty functions", "Functions", bomb(t, minimal(), message(nil, 5, nil), 30<<20)},
+		{"empty strings", "Strings", bomb(t, minimal(), message(nil, 6, nil), 30<<20)},
+		{"empty period types", "ok", bomb(t, minimal(), message(nil, 11, nil), 30<<20)},
+		{"comments", "ok", bomb(t, minimal(), number(nil, 13, 0), 30<<20)},
+		{"empty labels in one sample", "Labels", gzipped(t, nested(2, numbers(1, 7), message(nil, 3, nil)))},
+		{"empty labels in many samples", "Memory", bomb(t, minimal(), message(nil, 2, append(numbers(1, 7), bytes.Repeat(message(nil, 3, nil), 32)...)), 13<<20)},
+		{"4M frames in one sample", "ok", gzipped(t, nested(2, number(nil, 2, 1), number(nil, 1, 1)))},
+		{"6M packed frames in one sample", "ok", gzipped(t, message(minimal(), 2, number(message(nil, 1, bytes.Repeat([]byte{1}, 6<<20)), 2, 1)))},
+		{"many packed frames in many samples", "Memory", bomb(t, minimal(), message(nil, 2, number(message(nil, 1, bytes.Repeat([]byte{1}, 1000)), 2, 1)), 30<<20)},
+		{"8M values in one sample", "", gzipped(t, message(minimal(), 2, message(nil, 2, bytes.Repeat([]byte{1}, 8<<20))))},
+		{"8M lines in one location", "Memory", gzipped(t, nested(4, numbers(2), message(nil, 4, nil)))},
+		{"unknown sparse ids", "", gzipped(t, message(minimal(), 2, message(nil, 1, packed(1<<40, 1<<41, 1<<42))))},
+		{"sparse ids", "ok", gzipped(t, sparse(300_000))},
+		{"distinct names", "ok", gzipped(t, distinct(80_000))},
+		{"more distinct names", "Memory", gzipped(t, distinct(199_000))},
+		{"a huge name", "NameBytes", gzipped(t, message(message(minimal(), 6, make([]byte, 20<<20)), 5, numbers(2, 4)))},
+		{"too much input", "Input", make([]byte, 9<<20)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			var d Decoder
+			// A reader without a length is the dearer one.
+			_, err := d.Decode(struct{ io.Reader }{bytes.NewReader(c.data)})
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			spent := after.TotalAlloc - before.TotalAlloc
+			t.Logf("%d KiB of input: %.1f MiB allocated, %v: %v", len(c.data)>>10, float64(spent)/(1<<20), took.Round(time.Millisecond), err)
+			if spent > 64<<20 {
+				t.Errorf("allocated %.1f MiB, want at most 64", float64(spent)/(1<<20))
+			}
+			var limit *LimitError
+			switch {
+			case c.field == "ok":
+				if err != nil {
+					t.Errorf("error %v, want none", err)
+				}
+			case err == nil:
+				t.Error("no error")
+			case c.field != "" && (!errors.As(err, &limit) || limit.Field != c.field):
+				t.Errorf("error %v, want one about Limits.%s", err, c.field)
+			}
+		})
+	}
+}

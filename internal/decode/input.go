@@ -1,0 +1,150 @@
+package decode
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+func isGzip(b []byte) bool { return len(b) >= 2 && b[0] == 0x1f && b[1] == 0x8b }
+
+// firstRead is the size of the first buffer for a stream of unknown length: a
+// profile of a minute is about 100 KiB compressed.
+const firstRead = 128 << 10
+
+// read fills d.input from r.
+func (d *Decoder) read(r io.Reader, limit int) error {
+	// One byte more than fits, to see the end of the file or too much of it.
+	d.input = sized(d.input, min(length(r, firstRead), limit)+1)
+	d.input = d.input[:cap(d.input)]
+	n, idle := 0, 0
+	for {
+		if n == len(d.input) {
+			more := make([]byte, min(2*len(d.input), limit+1))
+			copy(more, d.input)
+			d.input = more
+		}
+		k, err := r.Read(d.input[n:])
+		n += k
+		if n > limit {
+			return &LimitError{"bytes of input, or more", "Input", int64(n), int64(limit)}
+		}
+		if err == io.EOF {
+			d.input = d.input[:n]
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		if idle++; k > 0 {
+			idle = 0
+		} else if idle == 100 { // what bufio thinks is enough, too
+			return fmt.Errorf("read: %w", io.ErrNoProgress)
+		}
+	}
+}
+
+// length is how much r says it has, or def. It is a hint: a liar costs time.
+func length(r io.Reader, def int) int {
+	switch r := r.(type) {
+	case interface{ Len() int }:
+		return max(r.Len(), 0)
+	case interface{ Stat() (fs.FileInfo, error) }:
+		if info, err := r.Stat(); err == nil && info.Mode().IsRegular() {
+			return int(min(info.Size(), maxRaw))
+		}
+	}
+	return def
+}
+
+// trustedSize is up to where a gzip trailer is believed before anything has
+// been inflated. It covers the profiles of all but the largest programs.
+const trustedSize = 2 << 20
+
+// inflate gunzips b into d.raw, reusing it if it is large enough. Otherwise the
+// size that the gzip trailer names is tried, if it is small, and failing that
+// the data is inflated once only to be measured and then again: a buffer that
+// grows by doubling would let a hostile input have twice the limit in memory,
+// this way it costs time only.
+func (d *Decoder) inflate(b []byte, limit int) ([]byte, error) {
+	// One byte more than fits, to see the end of the data or too much of it;
+	// and enough to measure quickly.
+	want := max(min(trailerSize(b), limit)+1, 32<<10)
+	if !fits(cap(d.raw), want) {
+		d.raw = sized(d.raw, min(want, trustedSize))
+	}
+	buf := d.raw[:cap(d.raw)]
+	size, err := d.gunzipTo(buf, b, limit)
+	if err != nil {
+		return nil, err
+	}
+	if size > limit {
+		return nil, &LimitError{"bytes after decompression, or more", "Raw", int64(size), int64(limit)}
+	}
+	if size > len(buf) {
+		d.raw = sized(d.raw, size+1)
+		buf = d.raw
+		if size, err = d.gunzipTo(buf, b, limit); err != nil {
+			return nil, err
+		}
+	}
+	return buf[:size], nil
+}
+
+// trailerSize is the decompressed size as written at the end of b, modulo 2^32.
+// It is right for a file of one member that nobody tampered with.
+func trailerSize(b []byte) int {
+	if len(b) < 4 {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32(b[len(b)-4:]))
+}
+
+// maxMembers bounds the parts of a gzip file. Starting a part takes much longer
+// than reading its twenty bytes when it is empty, and nobody writes a profile
+// in more than a few.
+const maxMembers = 1000
+
+// gunzipTo inflates b, all its members, into buf and returns the size of the
+// result, or something above limit. If the size is larger than buf, what buf
+// holds afterwards is meaningless.
+func (d *Decoder) gunzipTo(buf, b []byte, limit int) (int, error) {
+	d.source.Reset(b)
+	size, n := 0, 0
+	for range maxMembers {
+		if err := d.gunzip.Reset(&d.source); err != nil {
+			return 0, gunzipError(err)
+		}
+		d.gunzip.Multistream(false)
+		for {
+			if n == len(buf) {
+				n = 0 // too small: go on measuring
+			}
+			k, err := d.gunzip.Read(buf[n:])
+			n += k
+			size += k
+			if size > limit {
+				return size, nil
+			}
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return 0, gunzipError(err)
+			}
+		}
+		if d.source.Len() == 0 {
+			return size, nil
+		}
+	}
+	return 0, malformed("gzip data of more than %d members", maxMembers)
+}
+
+// gunzipError keeps an end of file from looking like a regular one.
+func gunzipError(err error) error {
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("gunzip: %w", err)
+}

@@ -1,0 +1,337 @@
+package decode
+
+import "fmt"
+
+// walk fills the tables from the top-level message. Places in the string table
+// are stored where ids of names will be, slots where places will be; resolve
+// turns one into the other.
+func (b *builder) walk(raw []byte) error {
+	t := &b.t
+	var dropFrames, keepFrames, docURL uint64
+	for i := 0; i < len(raw); {
+		tag, v, next := field(raw, i)
+		if next < 0 {
+			return malformed("%s", wireError(next))
+		}
+		i = next
+		switch tag {
+		case profileSample:
+			if err := b.sample(raw[next-int(v) : next]); err != nil {
+				return in("sample", len(t.Samples), err)
+			}
+		case profileLocation:
+			if err := b.location(raw[next-int(v) : next]); err != nil {
+				return in("location", len(t.Locations), err)
+			}
+		case profileString:
+			if len(t.strings) == 0 && v != 0 {
+				return malformed("string 0 is not empty")
+			}
+			t.strings = append(t.strings, span{uint32(next - int(v)), uint32(next)})
+		case profileFunction:
+			if err := b.function(raw[next-int(v) : next]); err != nil {
+				return in("function", len(t.Funcs), err)
+			}
+		case profileMapping:
+			if err := b.mapping(raw[next-int(v) : next]); err != nil {
+				return in("mapping", len(b.mappings), err)
+			}
+		case profileType:
+			vt, err := decodeValueType(raw[next-int(v) : next])
+			if err != nil {
+				return in("sample type", len(b.types), err)
+			}
+			b.types = append(b.types, vt)
+		case 7<<3 | wireVarint:
+			dropFrames = v
+		case 8<<3 | wireVarint:
+			keepFrames = v
+		case 9<<3 | wireVarint:
+			if t.TimeNanos != 0 {
+				return malformed("several profiles one after the other: merge them with `go tool pprof -proto`")
+			}
+			t.TimeNanos = int64(v)
+		case 10<<3 | wireVarint:
+			t.DurationNanos = int64(v)
+		case 11<<3 | wireBytes:
+			vt, err := decodeValueType(raw[next-int(v) : next])
+			if err != nil {
+				return fmt.Errorf("period type: %w", err)
+			}
+			b.periodType = vt
+		case 12<<3 | wireVarint:
+			t.Period = int64(v)
+		case 13<<3 | wireVarint:
+			if err := b.checkString(v); err != nil {
+				return err
+			}
+		case 13<<3 | wireBytes:
+			if err := b.comments(raw[next-int(v) : next]); err != nil {
+				return err
+			}
+		case 14<<3 | wireVarint:
+			b.defaultType = v
+		case 15<<3 | wireVarint:
+			docURL = v
+		default:
+			if err := unknown(tag, 15); err != nil {
+				return err
+			}
+		}
+	}
+	for _, i := range [...]uint64{dropFrames, keepFrames, docURL} {
+		if err := b.checkString(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknown lets pass what is not one of the fields 1 to known, and refuses those,
+// which are here because they came with a wire type that is not theirs.
+func unknown(tag uint64, known uint64) error {
+	if n := tag >> 3; 1 <= n && n <= known {
+		return malformed("field %d has wire type %d", n, tag&7)
+	}
+	return nil
+}
+
+func (b *builder) sample(p []byte) error {
+	t := &b.t
+	stackLo, labelLo, valueLo := len(t.Stacks), len(t.Labels), len(t.Values)
+	types := len(t.Types)
+	for i := 0; i < len(p); {
+		tag, v, next := field(p, i)
+		if next < 0 {
+			return malformed("%s", wireError(next))
+		}
+		i = next
+		switch tag {
+		case sampleLocationPacked:
+			if err := b.stack(p[next-int(v) : next]); err != nil {
+				return err
+			}
+		case sampleLocation:
+			s, err := b.locationIDs.slot(v)
+			if err != nil {
+				return err
+			}
+			t.Stacks = append(t.Stacks, s)
+		case sampleValuePacked:
+			for j := next - int(v); j < next; {
+				var x uint64
+				if x, j = uvarint(p[:next], j); j < 0 {
+					return malformed("%s", wireError(j))
+				}
+				if len(t.Values)-valueLo == types {
+					return malformed("it has more values than the profile's %d types", types)
+				}
+				t.Values = append(t.Values, int64(x))
+			}
+		case sampleValue:
+			if len(t.Values)-valueLo == types {
+				return malformed("it has more values than the profile's %d types", types)
+			}
+			t.Values = append(t.Values, int64(v))
+		case sampleLabel:
+			if err := b.label(p[next-int(v) : next]); err != nil {
+				return err
+			}
+		default:
+			if err := unknown(tag, 3); err != nil {
+				return err
+			}
+		}
+	}
+	if n := len(t.Values) - valueLo; n != types {
+		return malformed("it has %d values, the profile has %d types", n, types)
+	}
+	t.Samples = append(t.Samples, Sample{
+		StackLo: int32(stackLo), StackHi: int32(len(t.Stacks)),
+		LabelLo: int32(labelLo), LabelHi: int32(len(t.Labels)),
+	})
+	return nil
+}
+
+// stack reads a packed stack. Half of a profile's bytes pass here, so ids of
+// one and two bytes, which are nearly all, are read in line.
+func (b *builder) stack(p []byte) error {
+	stacks := b.t.Stacks
+	dense := uint64(b.locationIDs.n)
+	for i := 0; i < len(p); {
+		var id uint64
+		switch {
+		case p[i] < 0x80:
+			id = uint64(p[i])
+			i++
+		case i+1 < len(p) && p[i+1] < 0x80:
+			id = uint64(p[i]&0x7f) | uint64(p[i+1])<<7
+			i += 2
+		default:
+			if id, i = longUvarint(p, i); i < 0 {
+				return malformed("%s", wireError(i))
+			}
+		}
+		s := int32(id)
+		if id > dense {
+			var err error
+			if s, err = b.locationIDs.slot(id); err != nil {
+				return err
+			}
+		}
+		stacks = append(stacks, s)
+	}
+	b.t.Stacks = stacks
+	return nil
+}
+
+func (b *builder) label(p []byte) error {
+	var f [5]uint64 // key, str, num, unit
+	if err := varintFields(p, f[:]); err != nil {
+		return err
+	}
+	key, str, num, unit := f[1], f[2], f[3], f[4]
+	if err := b.checkString(key); err != nil {
+		return err
+	}
+	switch {
+	case str != 0:
+		if err := b.checkString(str); err != nil {
+			return err
+		}
+		b.t.Labels = append(b.t.Labels, Label{Key: int32(key), Str: int32(str)})
+	case num != 0 || unit != 0:
+		if err := b.checkString(unit); err != nil {
+			return err
+		}
+		b.t.Labels = append(b.t.Labels, Label{Key: int32(key), Num: int64(num)})
+	}
+	return nil
+}
+
+func (b *builder) location(p []byte) error {
+	t := &b.t
+	lo := len(t.Lines)
+	var id, mapping uint64
+	for i := 0; i < len(p); {
+		tag, v, next := field(p, i)
+		if next < 0 {
+			return malformed("%s", wireError(next))
+		}
+		i = next
+		switch tag {
+		case locationID:
+			id = v
+		case locationMapping:
+			mapping = v
+		case locationLine:
+			if err := b.line(p[next-int(v) : next]); err != nil {
+				return err
+			}
+		case 3<<3 | wireVarint, 5<<3 | wireVarint: // address, is_folded
+		default:
+			if err := unknown(tag, 5); err != nil {
+				return err
+			}
+		}
+	}
+	if len(t.Lines) == lo {
+		t.Lines = append(t.Lines, Line{Func: noFunc})
+	}
+	b.mappingOf = append(b.mappingOf, mapping)
+	t.Locations = append(t.Locations, Location{int32(lo), int32(len(t.Lines))})
+	return b.locationIDs.define(id, len(t.Locations)-1)
+}
+
+// noFunc is in the place of a slot in the line of a location without symbols.
+const noFunc = -1
+
+func (b *builder) line(p []byte) error {
+	var f [4]uint64 // function, line, column
+	if err := varintFields(p, f[:]); err != nil {
+		return err
+	}
+	s, err := b.functionIDs.slot(f[1])
+	if err != nil {
+		return fmt.Errorf("function of a line: %w", err)
+	}
+	b.t.Lines = append(b.t.Lines, Line{Func: s, Line: lineNumber(int64(f[2]))})
+	return nil
+}
+
+// lineNumber makes an absurd line number unknown.
+func lineNumber(n int64) int32 {
+	if n != int64(int32(n)) {
+		return 0
+	}
+	return int32(n)
+}
+
+func (b *builder) function(p []byte) error {
+	var f [6]uint64 // id, name, system name, file name, start line
+	if err := varintFields(p, f[:]); err != nil {
+		return err
+	}
+	for _, s := range f[2:5] {
+		if err := b.checkString(s); err != nil {
+			return err
+		}
+	}
+	b.t.Funcs = append(b.t.Funcs, Func{Name: ID(f[2]), File: ID(f[4]), Line: lineNumber(int64(f[5]))})
+	return b.functionIDs.define(f[1], len(b.t.Funcs)-1)
+}
+
+func (b *builder) mapping(p []byte) error {
+	var f [11]uint64 // id, start, limit, offset, file, build id, and four flags
+	if err := varintFields(p, f[:]); err != nil {
+		return err
+	}
+	for _, s := range f[5:7] {
+		if err := b.checkString(s); err != nil {
+			return err
+		}
+	}
+	b.mappings = append(b.mappings, f[5])
+	return b.mappingIDs.define(f[1], len(b.mappings)-1)
+}
+
+func decodeValueType(p []byte) (valueType, error) {
+	var f [3]uint64
+	err := varintFields(p, f[:])
+	return valueType{f[1], f[2]}, err
+}
+
+// varintFields reads a message whose known fields, 1 to len(f)-1, are all
+// varints, into f by their numbers.
+func varintFields(p []byte, f []uint64) error {
+	for i := 0; i < len(p); {
+		tag, v, next := field(p, i)
+		if next < 0 {
+			return malformed("%s", wireError(next))
+		}
+		i = next
+		n := tag >> 3
+		if n >= uint64(len(f)) || n == 0 {
+			continue
+		}
+		if tag&7 != wireVarint {
+			return unknown(tag, n)
+		}
+		f[n] = v
+	}
+	return nil
+}
+
+// comments checks a packed list of strings.
+func (b *builder) comments(p []byte) error {
+	for i := 0; i < len(p); {
+		var v uint64
+		if v, i = uvarint(p, i); i < 0 {
+			return malformed("comment: %s", wireError(i))
+		}
+		if err := b.checkString(v); err != nil {
+			return fmt.Errorf("comment: %w", err)
+		}
+	}
+	return nil
+}
