@@ -8,8 +8,9 @@ import (
 )
 
 // sweepBatch is how many files one pass of clean-up removes at most. Removing
-// takes about 10 µs a file, so a pass holds the directory's lock for some 50 ms.
-const sweepBatch = 4096
+// takes 10 to 70 µs a file on ext4, so a pass holds the directory's lock for
+// 150 ms at most.
+const sweepBatch = 2048
 
 // Cleaned is what a pass of clean-up did.
 type Cleaned struct {

@@ -67,11 +67,15 @@ func (s *Store) write(n name, d Dump) error {
 	s.saving.Lock()
 	defer s.saving.Unlock()
 	err := fs.ErrClosed
+	defer func() {
+		if err != nil { // as it still is when something panics
+			s.release(n)
+		}
+	}()
 	if !s.closed.Load() {
 		err = s.locked(func(ses *session) error { return ses.save(n, d) })
 	}
 	if err != nil {
-		s.release(n)
 		return fmt.Errorf("save dump %s: %w", n.id(), err)
 	}
 	return nil
@@ -162,15 +166,17 @@ func (ses *session) makeRoom(e *entry) ([]*entry, error) {
 // put writes the files, each whole and durable before it gets its name, and
 // the last one after all others are durable under theirs.
 func (ses *session) put(id ID, files []content) (err error) {
+	// Until all is well the index has no token, so that the next session scans
+	// and finds whatever could not be tidied here.
+	token := ses.x.token
+	ses.x.token = ""
 	var temps, finals []string
 	defer func() {
 		if err == nil {
+			ses.x.token = token
 			return
 		}
-		// The sidecar first, as always. What cannot be removed now is remains
-		// for the next scan, which an index without a token forces.
-		ses.x.token = ""
-		slices.Reverse(finals)
+		slices.Reverse(finals) // the sidecar first, as always
 		for _, f := range append(finals, temps...) {
 			ses.disk.remove(f)
 		}

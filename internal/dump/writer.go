@@ -28,6 +28,7 @@ type Writer struct {
 	queue  chan job
 	stop   chan struct{}
 	done   chan struct{}
+	end    error // of closing the store; to be read after done
 
 	mu      sync.Mutex
 	stopped bool // no more offers
@@ -62,6 +63,10 @@ type Stats struct {
 // it. report, if not nil, is called in the writer's goroutine once for each dump
 // that [Writer.Offer] accepted; the writer waits for it.
 func NewWriter(s *Store, report func(Outcome)) *Writer {
+	return newWriter(s, report, cleanEvery)
+}
+
+func newWriter(s *Store, report func(Outcome), every time.Duration) *Writer {
 	if report == nil {
 		report = func(Outcome) {}
 	}
@@ -72,7 +77,7 @@ func NewWriter(s *Store, report func(Outcome)) *Writer {
 		done:  make(chan struct{}),
 		stats: Stats{Failed: make(map[string]int64)},
 	}
-	go w.run()
+	go w.run(every)
 	return w
 }
 
@@ -127,7 +132,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	w.mu.Unlock()
 	select {
 	case <-w.done:
-		return nil
+		return w.end
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
@@ -140,23 +145,23 @@ func (w *Writer) Close(ctx context.Context) error {
 	return fmt.Errorf("close dump writer: gave up, %s and %d dumps are queued: %w", since, len(w.queue), context.Cause(ctx))
 }
 
-func (w *Writer) run() {
+func (w *Writer) run(every time.Duration) {
 	defer close(w.done)
-	tick := time.NewTimer(cleanEvery)
+	tick := time.NewTimer(every)
 	defer tick.Stop()
 	for {
 		select {
 		case j := <-w.queue:
 			w.save(j)
 		case <-tick.C:
-			next := cleanEvery
+			next := every
 			if w.clean() {
 				next = 0 // in turns with the queue
 			}
 			tick.Reset(next)
 		case <-w.stop:
 			w.drain()
-			w.guarded("", w.store.Close)
+			w.end = w.guarded("", w.store.Close)
 			return
 		}
 	}

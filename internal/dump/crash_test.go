@@ -1,0 +1,389 @@
+//go:build unix
+
+package dump
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var kills = flag.Int("kills", 100, "how often TestFault_18 kills a process; the hazard list says 1000")
+
+func init() {
+	children["loop"] = childLoop
+	children["exit"] = childExit
+	children["limit"] = childLimit
+	children["umask"] = childUmask
+	children["share"] = childShare
+}
+
+// child prepares this binary to run a role on dir.
+func child(t *testing.T, role, dir string, env ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(append(os.Environ(), env...), childEnv+"="+role+"="+dir)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "child:", err)
+		os.Exit(1)
+	}
+	return v
+}
+
+// childLoop saves until it is killed.
+func childLoop(dir string) {
+	s := must(Open(dir, Keep{Files: 8, Interval: 1, Free: 1e-12}))
+	d := testDump("b")
+	d.Profile = gz(200_000)
+	fmt.Println("ready")
+	for i := range 1_000_000 {
+		must(s.Save(d.of(fmt.Sprint(i/10), float64(i%7))))
+	}
+}
+
+func TestFault_18_Kill9(t *testing.T) {
+	dir := newDir(t)
+	caught := 0
+	for n := range *kills {
+		cmd := child(t, "loop", dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+			t.Fatalf("child said %q: %v", line, err)
+		}
+		// Anywhere in the first dumps: this sleep is the fault, not a wait.
+		time.Sleep(rand.N(20 * time.Millisecond))
+		cmd.Process.Kill()
+		cmd.Wait()
+		c, err := inspect(dir)
+		if err != nil {
+			t.Fatalf("kill %d: %v", n, err)
+		}
+		if len(c.temps)+len(c.orphans) > 0 {
+			caught++
+		}
+		if len(c.sidecars) > 8 {
+			t.Fatalf("kill %d: %d dumps", n, len(c.sidecars))
+		}
+	}
+	s, err := Open(dir, testKeep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	assertClean(t, dir, 1)
+	t.Logf("%d of %d kills left remains", caught, *kills)
+	if caught == 0 {
+		t.Error("no kill hit a save; the test shows nothing")
+	}
+}
+
+// childExit ends the process at one filesystem call of a save.
+func childExit(dir string) {
+	n := must(strconv.Atoi(os.Getenv("PROFGUARD_DUMP_TEST_CALL")))
+	var d1 *faulty
+	s := must(openWith(dir, Keep{Files: 1, Interval: 1, Free: 1e-12}, time.Now, randomHex, func(d disk) disk {
+		d1 = &faulty{disk: d, volatile: true}
+		return d1
+	}))
+	must(s.Save(testDump("a")))
+	d1.arm(func(call int, op string) error {
+		if call == n {
+			os.Exit(42)
+		}
+		return nil
+	})
+	must(s.Save(testDump("b")))
+}
+
+func TestFault_57_ExitMidDump(t *testing.T) {
+	remains := 0
+	for n := 1; ; n++ {
+		dir := newDir(t)
+		err := child(t, "exit", dir, fmt.Sprintf("PROFGUARD_DUMP_TEST_CALL=%d", n)).Run()
+		if err == nil { // past the last call
+			break
+		}
+		if ee := (*exec.ExitError)(nil); !errors.As(err, &ee) || ee.ExitCode() != 42 {
+			t.Fatal(err)
+		}
+		c, err := inspect(dir)
+		if err != nil {
+			t.Errorf("exit at call %d: %v", n, err)
+		}
+		remains += len(c.temps) + len(c.orphans)
+		s, err := Open(dir, testKeep)
+		if err != nil {
+			t.Fatalf("exit at call %d: %v", n, err)
+		}
+		assertClean(t, dir, 1)
+		s.Close()
+	}
+	if remains == 0 {
+		t.Error("no exit left remains; the test shows nothing")
+	}
+}
+
+// childLimit saves under RLIMIT_FSIZE.
+func childLimit(dir string) {
+	s := must(Open(dir, testKeep))
+	big := testDump("big")
+	big.Profile = gz(64 << 10)
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 16 << 10, Max: 1 << 30}); err != nil {
+		must(0, err)
+	}
+	_, err := s.Save(big)
+	fmt.Println(Reason(err))
+	_, err = s.Save(testDump("small"))
+	fmt.Println(Reason(err))
+	must(0, s.Close())
+}
+
+func TestFault_13_FileSizeLimit(t *testing.T) {
+	dir := newDir(t)
+	out, err := child(t, "limit", dir).Output()
+	if err != nil || string(out) != "no_space\n\n" {
+		t.Errorf("%v, reasons %q", err, out)
+	}
+	if c := assertClean(t, dir, 0); len(c.sidecars) != 1 {
+		t.Errorf("%d dumps, want the small one", len(c.sidecars))
+	}
+}
+
+// childUmask saves with a umask that takes nothing away.
+func childUmask(dir string) {
+	unix.Umask(0)
+	s := must(Open(dir, testKeep))
+	must(s.Save(testDump("b")))
+	os.Exit(0) // without Close, so that the mark is there to look at
+}
+
+func TestFault_23_Umask(t *testing.T) {
+	dir := newDir(t)
+	if err := child(t, "umask", dir).Run(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("directory: %v, %v", info.Mode(), err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 6 { // lock, mark, and four of the dump
+		t.Errorf("%d files, %v", len(entries), err)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: %v, %v", e.Name(), info.Mode(), err)
+		}
+	}
+}
+
+const (
+	sharers    = 8
+	shareFiles = 24
+	shareBytes = 24 * 40_000
+)
+
+// childShare saves into a directory that it shares, and watches over its own.
+func childShare(dir string) {
+	s := must(Open(dir, Keep{Files: shareFiles, Bytes: shareBytes, Interval: 1, Free: 1e-12}))
+	d := testDump("b")
+	d.Profile = gz(30_000)
+	res := shareResult{Reasons: map[string]int{}}
+	for i := 0; res.Saved < 12 && i < 1000; i++ {
+		_, err := s.Save(d.of("v", float64(i%5)))
+		if err != nil {
+			res.Reasons[Reason(err)]++
+			must(s.Clean())
+			time.Sleep(lockPoll)
+			continue
+		}
+		res.Saved++
+		// All that we have not deleted ourselves must still be there.
+		s.saving.Lock()
+		for id, e := range s.x.entries {
+			if e.name.instance != s.instance {
+				continue
+			}
+			for _, suffix := range e.suffixes {
+				if _, err := os.Stat(filepath.Join(dir, fileName(id, suffix))); err != nil {
+					res.Stolen = append(res.Stolen, err.Error())
+				}
+			}
+		}
+		s.saving.Unlock()
+	}
+	must(0, json.NewEncoder(os.Stdout).Encode(res))
+	// Stay alive until all are done, and clean up now and then as a Writer does.
+	w := newWriter(s, nil, 10*time.Millisecond)
+	bufio.NewReader(os.Stdin).ReadByte()
+	must(0, w.Close(context.Background()))
+}
+
+type shareResult struct {
+	Saved   int
+	Reasons map[string]int
+	Stolen  []string
+}
+
+func TestFault_20_EightProcesses(t *testing.T) {
+	dir := newDir(t)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	results := make(chan shareResult, sharers)
+	var stop []func() error
+	for range sharers {
+		cmd := child(t, "share", dir)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		stop = append(stop, func() error { in.Close(); return cmd.Wait() })
+		go func() {
+			var r shareResult
+			if err := json.NewDecoder(out).Decode(&r); err != nil {
+				r.Stolen = []string{err.Error()}
+			}
+			results <- r
+		}()
+	}
+	most := 0
+	for done := 0; done < sharers; {
+		select {
+		case r := <-results:
+			done++
+			if r.Saved != 12 || len(r.Stolen) > 0 {
+				t.Errorf("%+v", r)
+			}
+			t.Logf("refused: %v", r.Reasons)
+		default:
+			files, bytes := tally(t, dir)
+			most = max(most, files)
+			if files > shareFiles || bytes > shareBytes {
+				t.Errorf("%d dumps of %d bytes, caps are %d and %d", files, bytes, shareFiles, shareBytes)
+			}
+		}
+	}
+	own := map[string]int{}
+	c := assertClean(t, dir, sharers)
+	for _, f := range c.sidecars {
+		own[parseFile(f).instance]++
+	}
+	t.Logf("at most %d dumps; at the end by process: %v", most, own)
+	if len(own) != sharers {
+		t.Errorf("only %d of %d processes have dumps left", len(own), sharers)
+	}
+	for _, s := range stop {
+		if err := s(); err != nil {
+			t.Error(err)
+		}
+	}
+	assertClean(t, dir, 0)
+}
+
+// tally counts what is there at one moment, as far as a walk can tell: a dump
+// that goes while it walks is counted, one that comes may not be, so it looks
+// at the directory's names in one read.
+func tally(t *testing.T, dir string) (files int, bytes int64) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if parseFile(e.Name()).kind != final {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if strings.HasSuffix(e.Name(), "."+sidecarSuffix) {
+			files++
+		}
+		bytes += info.Size()
+	}
+	return files, bytes
+}
+
+func TestFault_16_FIFOsAndDevices(t *testing.T) {
+	dir := newDir(t)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stem := "profguard-20201121T091500.123Z-b-00000001-00000002"
+	planted := []string{stem + ".json", stem + ".cpu.pb.gz", "profguard-00000001.live", "profguard-00000001-00000002.tmp"}
+	for i, n := range planted {
+		path := filepath.Join(dir, n)
+		// /dev/zero never ends when read; opening a FIFO never returns.
+		if i == 1 && syscall.Mknod(path, syscall.S_IFCHR|0o600, 1<<8|5) == nil {
+			continue
+		}
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Skip("no FIFOs here:", err)
+		}
+	}
+	s, c := openTest(t, dir, testKeep, nil)
+	id := mustSave(t, s, testDump("b"))
+	c.advance(30 * 24 * time.Hour)
+	if _, err := s.Clean(); err != nil {
+		t.Error(err)
+	}
+	for _, suffix := range []string{"json", "cpu.pb.gz"} {
+		if _, err := s.Open(ID(stem), stem+"."+suffix); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s was opened: %v", suffix, err)
+		}
+	}
+	if ids := listIDs(t, s); len(ids) != 0 {
+		t.Errorf("listed: %v (%s is too old)", ids, id)
+	}
+	for _, n := range planted {
+		if _, err := os.Lstat(filepath.Join(dir, n)); err != nil {
+			t.Errorf("what we did not make was deleted: %v", err)
+		}
+	}
+	s.Close()
+
+	os.Remove(filepath.Join(dir, lockName))
+	if err := syscall.Mkfifo(filepath.Join(dir, lockName), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, testKeep); Reason(err) != "refused" {
+		t.Errorf("a FIFO for a lock: %v", err)
+	}
+}

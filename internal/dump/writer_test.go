@@ -1,0 +1,190 @@
+package dump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// outcomes collects what a Writer reports.
+type outcomes struct {
+	mu   sync.Mutex
+	list []Outcome
+}
+
+func (o *outcomes) report(out Outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = append(o.list, out)
+}
+
+func TestWriter(t *testing.T) {
+	s, _ := openTest(t, newDir(t), testKeep, nil)
+	var got outcomes
+	w := NewWriter(s, got.report)
+	var want []Outcome
+	for i := range queueLen {
+		id, err := w.Offer(testDump(fmt.Sprint("b", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, Outcome{ID: id, Budget: fmt.Sprint("b", i)})
+	}
+	if _, err := w.Offer(Dump{}); Reason(err) != "invalid" {
+		t.Errorf("an invalid dump was queued: %v", err)
+	}
+	for range 2 {
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(want, got.list); diff != "" {
+		t.Errorf("Close did not write what was queued:\n%s", diff)
+	}
+	if _, err := w.Offer(testDump("late")); Reason(err) != "closed" {
+		t.Errorf("offered after Close: %v", err)
+	}
+	if st := w.Stats(); st.Saved != queueLen || len(st.Failed) != 0 || st.Queued != 0 || !st.Since.IsZero() {
+		t.Errorf("stats %+v", st)
+	}
+	if c := assertClean(t, s.Dir(), 0); len(c.sidecars) != queueLen {
+		t.Errorf("%d dumps", len(c.sidecars))
+	}
+}
+
+func TestWriterCountsFailures(t *testing.T) {
+	var d1 *faulty
+	s, _ := openTest(t, newDir(t), Keep{Interval: time.Hour, Free: 1e-12}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	reported := make(chan Outcome)
+	w := NewWriter(s, func(o Outcome) { reported <- o })
+	defer func() {
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	d1.arm(func(_ int, op string) error {
+		if op == "rename" {
+			panic("a bug of ours")
+		}
+		return nil
+	})
+	d1.volatile = true
+	for _, tt := range []struct {
+		check func(int, string) error
+		want  string
+	}{
+		{d1.check, "other"},
+		{nthCall(1, true, errors.ErrUnsupported), "other"},
+		{nil, ""},
+	} {
+		d1.arm(tt.check)
+		// A failed dump does not use up the budget's interval.
+		if _, err := w.Offer(testDump("b")); err != nil {
+			t.Fatal(err)
+		}
+		if o := <-reported; Reason(o.Err) != tt.want {
+			t.Errorf("outcome %v, want reason %q", o.Err, tt.want)
+		}
+	}
+	if st := w.Stats(); st.Saved != 1 || !cmp.Equal(st.Failed, map[string]int64{"other": 2}) {
+		t.Errorf("stats %+v", st)
+	}
+	if _, err := w.Offer(testDump("b")); Reason(err) != "too_soon" {
+		t.Errorf("after a dump was saved: %v", err)
+	}
+}
+
+func TestFault_24_HungWrite(t *testing.T) {
+	hung, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var d1 *faulty
+	s, _ := openTest(t, newDir(t), testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	before := mustSave(t, s, testDump("before"))
+	d1.arm(func(_ int, op string) error {
+		if op == "write" {
+			once.Do(func() {
+				close(hung)
+				<-release
+			})
+		}
+		return nil
+	})
+	var got outcomes
+	w := NewWriter(s, got.report)
+	if _, err := w.Offer(testDump("hangs")); err != nil {
+		t.Fatal(err)
+	}
+	<-hung
+	for i := range queueLen {
+		if _, err := w.Offer(testDump(fmt.Sprint("queued", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if _, err := w.Offer(testDump("dropped")); Reason(err) != "busy" {
+			t.Errorf("the queue took more than it can hold: %v", err)
+		}
+	}
+	if st := w.Stats(); st.Dropped != 3 || st.Queued != queueLen || st.Since.IsZero() || st.Saved != 0 {
+		t.Errorf("stats %+v", st)
+	}
+	if got := listIDs(t, s); !cmp.Equal(got, map[ID]bool{before: true}) { // reading goes on
+		t.Errorf("list: %v", got)
+	}
+	if f, err := s.Open(before, fileName(before, "cpu.pb.gz")); err != nil {
+		t.Error(err)
+	} else {
+		f.Close()
+	}
+	if u := s.Usage(); u.Files != 1 {
+		t.Errorf("usage %+v", u)
+	}
+
+	gaveUp, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Close(gaveUp); !errors.Is(err, context.Canceled) {
+		t.Errorf("Close of a hung writer: %v", err)
+	}
+	close(release)
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if st := w.Stats(); st.Saved != 1 || st.Dropped != 3+queueLen {
+		t.Errorf("what was under way should be saved, the queue dropped: %+v", st)
+	}
+	if len(got.list) != 1+queueLen {
+		t.Errorf("%d outcomes for %d accepted dumps", len(got.list), 1+queueLen)
+	}
+	assertClean(t, s.Dir(), 0)
+}
+
+func TestWriterCleansUp(t *testing.T) {
+	dir := newDir(t)
+	var d1 *faulty
+	s, c := openTest(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	mustSave(t, s, testDump("b"))
+	c.advance(8 * 24 * time.Hour)
+	removed := make(chan struct{}, 100)
+	d1.arm(func(_ int, op string) error {
+		if op == "remove" {
+			removed <- struct{}{}
+		}
+		return nil
+	})
+	w := newWriter(s, nil, time.Millisecond)
+	for range 4 {
+		<-removed
+	}
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "profguard-2*")); len(names) != 0 {
+		t.Errorf("left: %v", names)
+	}
+}
