@@ -10,7 +10,11 @@ func normalQuantile(alpha float64) float64 { return math.Sqrt2 * math.Erfcinv(2*
 
 // wilson is the lower (-1) or upper (+1) score bound.
 func wilson(k, n, alpha, side float64) float64 {
-	z := normalQuantile(alpha)
+	return score(k, n, normalQuantile(alpha), side)
+}
+
+// score is wilson for so many deviations.
+func score(k, n, z, side float64) float64 {
 	p := k / n
 	if side < 0 && k == 0 {
 		return 0

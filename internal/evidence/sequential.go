@@ -200,6 +200,7 @@ func (s *Sequential) needed() float64 {
 type blocks struct {
 	number, k, n float64
 	hits, misses float64 // blocks with any hit, and with any miss
+	largest      float64 // the most samples in one block
 
 	scale [scales]spread
 	half  [scales]struct {
@@ -212,6 +213,7 @@ func (b *blocks) add(k, n float64) {
 	b.number++
 	b.k += k
 	b.n += n
+	b.largest = max(b.largest, n)
 	if k > 0 {
 		b.hits++
 	}
@@ -248,8 +250,7 @@ func (b *blocks) phi() float64 {
 		}
 		x := s.phi(q)
 		if i == 0 {
-			// Correlation below what chance shows among so many is no news.
-			x *= inflation(s.rho(q) - 1/math.Sqrt(s.pieces))
+			x *= b.carry(q)
 		}
 		phi = max(phi, x)
 	}
@@ -258,5 +259,21 @@ func (b *blocks) phi() float64 {
 
 // proof is the evidence that the blocks have on a bet.
 func (b *blocks) proof(bet *bet) float64 {
-	return Temper(bet.evidence(b.k, b.n, b.phi()), b.number-1)
+	e := Temper(bet.evidence(b.k, b.n, b.phi()), b.number-1)
+	// If all samples of a block were copies of one, phi would be their number:
+	// by convexity no dependence inside a block is worse, so that nothing is
+	// estimated there and nothing to be tempered. What is left is dependence
+	// between blocks.
+	copies := b.largest * b.carry(b.share())
+	return max(e, bet.evidence(b.k, b.n, max(1, copies)))
+}
+
+// carry is what the correlation of neighbouring blocks inflates the variance by.
+// Correlation below what chance shows among so many is no news.
+func (b *blocks) carry(q float64) float64 {
+	s := &b.scale[0]
+	if s.pieces < 1 {
+		return 1
+	}
+	return inflation(s.rho(q) - 1/math.Sqrt(s.pieces))
 }

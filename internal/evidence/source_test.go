@@ -1,8 +1,6 @@
 package evidence
 
-import (
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 // A source makes the hits and samples of one block or window after the other, at
 // a given share.
@@ -51,9 +49,9 @@ func lockedSource(part float64) source {
 func burstSource(perBlock int, burst float64) source {
 	on, started := false, false
 	return func(rng *rand.Rand, p float64) (float64, float64) {
-		// A burst of one block's length at a high share has short pauses; both
-		// stretch so that neither is shorter than a sample.
-		off := burst * (1 - p) / p
+		// Neither a burst nor a pause can be shorter than a sample.
+		length := max(burst, 1, p/(1-p))
+		off := length * (1 - p) / p
 		if !started {
 			on, started = rng.Float64() < p, true
 		}
@@ -61,9 +59,9 @@ func burstSource(perBlock int, burst float64) source {
 		for range perBlock {
 			if on {
 				k++
-				on = rng.Float64() >= min(1, 1/burst)
+				on = rng.Float64() >= 1/length
 			} else {
-				on = rng.Float64() < min(1, 1/off)
+				on = rng.Float64() < 1/off
 			}
 		}
 		return k, float64(perBlock)

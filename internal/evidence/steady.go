@@ -109,7 +109,7 @@ func (s *Steady) Learned() float64 { return float64(s.learned) / steadyBaseline 
 // Line returns the highest floor that is in order at a load. It is 0 until the
 // baseline is in.
 func (s *Steady) Line(load float64) float64 {
-	return s.base + s.perLoad*load + s.allowance
+	return s.base + s.perLoad*finite(load) + s.allowance
 }
 
 // close takes the floor of a full half hour, with its mean load.

@@ -82,3 +82,57 @@ func TestSteady(t *testing.T) {
 		}
 	}
 }
+
+func TestSteadyLearns(t *testing.T) {
+	d := NewSteady(0.1)
+	at := func(slot int) time.Duration { return time.Duration(slot) * SteadyFloor }
+	// Half hours without a figure are left out; the minimum of each counts.
+	for slot := 0; slot < 2*96; slot += 2 {
+		if d.Verdict() != Inconclusive {
+			t.Fatalf("slot %d: %v while learning", slot, d.Verdict())
+		}
+		d.Add(at(slot), 100+float64(slot%4), 0)
+		d.Add(at(slot)+time.Minute, 5000, 0)
+	}
+	if d.Learned() >= 1 {
+		t.Error("the open half hour is learned from")
+	}
+	slot := 200
+	d.Add(at(slot), 100, 0)
+	if d.Verdict() != Pass || d.Learned() != 1 {
+		t.Fatalf("%v with %v learned, want pass with all", d.Verdict(), d.Learned())
+	}
+	// Bursts above the line that ebb within the half hour are none of its business.
+	for ; slot < 300; slot++ {
+		d.Add(at(slot), 5000, 0)
+		d.Add(at(slot)+10*time.Minute, 105, 0)
+	}
+	if d.Verdict() != Pass {
+		t.Errorf("%v after bursts", d.Verdict())
+	}
+	// What stays up fails; what comes down again passes after six hours.
+	for end := slot + 30; slot < end; slot++ {
+		d.Add(at(slot), 150, 0)
+	}
+	if d.Verdict() != Fail {
+		t.Errorf("%v after 15 hours above the line", d.Verdict())
+	}
+	for end := slot + steadyRecovery + 2; slot < end; slot++ {
+		d.Add(at(slot), 100, 0)
+	}
+	if d.Verdict() != Pass {
+		t.Errorf("%v six hours after the end", d.Verdict())
+	}
+	// A reading of the same height that the load explains is in order.
+	e := NewSteady(0.1)
+	for slot := range 400 {
+		load := float64(slot % 48)
+		if slot > 100 {
+			load *= 3
+		}
+		e.Add(at(slot), 100+10*load, load)
+	}
+	if e.Verdict() != Pass {
+		t.Errorf("%v with three times the load, want pass", e.Verdict())
+	}
+}

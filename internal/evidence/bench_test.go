@@ -1,0 +1,75 @@
+package evidence
+
+import "testing"
+
+// sink keeps the compiler from dropping what is measured.
+var sink float64
+
+func BenchmarkAlarmAdd(b *testing.B) {
+	a := NewAlarm(0.2, 22.2)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		a.Add(float64(8+i%5), 50)
+	}
+}
+
+func BenchmarkCUSUMAdd(b *testing.B) {
+	d := NewCUSUM(0.2, Up(), 22.2)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		d.Add(float64(8+i%5), 50)
+	}
+}
+
+func BenchmarkSequentialAdd(b *testing.B) {
+	s := NewSequential(0.2)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		s.Add(float64(2+i%2), 10)
+		if s.Verdict() != Inconclusive {
+			s = NewSequential(0.2)
+		}
+	}
+}
+
+func BenchmarkEvidence(b *testing.B) {
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		sink = Evidence(float64(i%50), 200, 0.2, Up(), 1.3)
+	}
+}
+
+func BenchmarkFixed(b *testing.B) {
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		sink = Fixed(float64(i%300), 1000, 0.2, 1).Low
+	}
+}
+
+func BenchmarkGrowth(b *testing.B) {
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		sink = Growth(float64(i%300), 1000, 50, 1000, 0.05, 1, 1).Low
+	}
+}
+
+// TestNoAllocations: an update happens for every budget and function of every
+// window, in somebody else's process.
+func TestNoAllocations(t *testing.T) {
+	a, s, st := NewAlarm(0.2, 22.2), NewSequential(0.2), NewSteady(0)
+	i := 0
+	for name, f := range map[string]func(){
+		"Alarm.Add":      func() { a.Add(float64(8+i%5), 50) },
+		"Sequential.Add": func() { s.Add(2, 10) },
+		"Steady.Add":     func() { st.Add(SteadyFloor, float64(i), 1) },
+		"Fixed":          func() { sink = Fixed(20, 100, 0.2, 1).Low },
+		"Rate":           func() { sink = Rate(20, 100, 0.2, 1).Low },
+		"Absent":         func() { sink = Absent(0, 100, 1, 0).High },
+		"Growth":         func() { sink = Growth(20, 100, 10, 100, 0.05, 1, 1).Low },
+		"Ratio":          func() { sink = Ratio(20, 100, 10, 100, 1.1, 1).Low },
+	} {
+		if n := testing.AllocsPerRun(100, func() { i++; f() }); n > 0 {
+			t.Errorf("%s allocates %v times", name, n)
+		}
+	}
+}
