@@ -78,7 +78,6 @@ func (c counts) bytes() int64 {
 // reset makes room for what was counted and forgets the profile before.
 func (b *builder) reset(c counts) {
 	t := &b.t
-	// Types keep their old strings, to be used again by resolve.
 	t.Types = sized(t.Types, c.types)
 	t.DefaultType = -1
 	t.Period, t.TimeNanos, t.DurationNanos = 0, 0, 0

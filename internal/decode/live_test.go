@@ -2,7 +2,10 @@ package decode
 
 import (
 	"bytes"
+	stdgzip "compress/gzip"
 	"context"
+	"errors"
+	"io"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -115,7 +118,7 @@ func encodings(t testing.TB, gz []byte) map[string][]byte {
 		"samples first":       samplesFirst.Bytes(),
 		"samples first, raw":  samplesFirstRaw.Bytes(),
 		"three gzip members":  members.Bytes(),
-		"gzipped again":           gzipped(t, raw),
+		"gzipped again":       gzipped(t, raw),
 		"gzipped, named file": gzippedNamed(t, raw),
 	}
 }
@@ -198,4 +201,18 @@ func TestDecodeLiveShowsWhatItShould(t *testing.T) {
 		t.Errorf("the CPU profile shows inlined frames %v, recursion %v, labels %v; want all, or the other tests prove less than they say",
 			inline, recursion, labels)
 	}
+}
+
+// stdGunzip is the standard library's opinion, the one that google/pprof takes.
+func stdGunzip(data []byte) ([]byte, error) {
+	r, err := stdgzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+func asLimit(err error) (*LimitError, bool) {
+	var limit *LimitError
+	return limit, errors.As(err, &limit)
 }

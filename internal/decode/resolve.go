@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 )
@@ -11,12 +12,11 @@ func (b *builder) resolve() error {
 	if err := b.resolveStacks(); err != nil {
 		return err
 	}
-	if err := b.resolveTypes(); err != nil {
+	if err := b.reserve(); err != nil {
 		return err
 	}
-	if err := b.internFuncs(); err != nil {
-		return err
-	}
+	b.internFuncs()
+	b.resolveTypes()
 	return b.resolveLines()
 }
 
@@ -42,91 +42,86 @@ func (b *builder) resolveStacks() error {
 	return malformed("a location is not defined")
 }
 
-func (b *builder) resolveTypes() error {
+// resolveTypes also interns the names of types: a decoder may be given CPU and
+// heap profiles in turns, and a new string is an allocation.
+func (b *builder) resolveTypes() {
 	t := &b.t
 	for i, vt := range b.types {
-		if err := b.valueType(&t.Types[i], vt); err != nil {
-			return in("sample type", i, err)
+		t.Types[i] = b.valueType(vt)
+	}
+	t.PeriodType = b.valueType(b.periodType)
+	if b.defaultType == 0 {
+		return
+	}
+	name := t.String(int32(b.defaultType))
+	for i := range t.Types {
+		if len(name) > 0 && t.Types[i].Type == string(name) {
+			t.DefaultType = i
+			return
 		}
 	}
-	if err := b.valueType(&t.PeriodType, b.periodType); err != nil {
-		return fmt.Errorf("period type: %w", err)
-	}
-	if err := b.checkString(b.defaultType); err != nil {
-		return fmt.Errorf("default sample type: %w", err)
-	}
-	if name := t.String(int32(b.defaultType)); len(name) > 0 {
-		for i := range t.Types {
-			if t.Types[i].Type == string(name) {
-				t.DefaultType = i
-				break
-			}
-		}
-	}
-	return nil
 }
 
-// valueType sets x, leaving its strings alone if they are right already, as
-// they nearly always are: a new string is an allocation.
-func (b *builder) valueType(x *ValueType, vt valueType) error {
-	for _, s := range [...]uint64{vt.name, vt.unit} {
-		if err := b.checkString(s); err != nil {
-			return err
-		}
-	}
-	if name := b.t.String(int32(vt.name)); x.Type != string(name) {
-		x.Type = string(name)
-	}
-	if unit := b.t.String(int32(vt.unit)); x.Unit != string(unit) {
-		x.Unit = string(unit)
-	}
-	return nil
+func (b *builder) valueType(vt valueType) ValueType {
+	return ValueType{b.t.Symbols.Name(b.symbol(ID(vt.name))), b.t.Symbols.Name(b.symbol(ID(vt.unit)))}
 }
 
 // nameBytes is what remembering one new name costs besides its bytes: a slot in
 // a map (24 bytes, at least 7/16 of them in use, grown by doubling) and a string.
 const nameBytes = 128
 
-// internFuncs turns places of strings into ids of names.
-func (b *builder) internFuncs() error {
+// reserve sees to it that the symbols have room for the names of this profile.
+// They may start anew, but only before the first of them, so the names are
+// counted first; any may be new.
+func (b *builder) reserve() error {
 	t := &b.t
-	// Symbols may start anew, but only before the first name of this profile, so
-	// the names are counted first. All may be new.
-	names, size := len(b.mappings)+1, 0
-	count := func(s ID) {
-		if b.symbolOf[s] == 0 {
-			b.symbolOf[s] = 1
-			names++
-			size += len(t.String(int32(s)))
-		}
-	}
-	for i := range t.Funcs {
-		f := &t.Funcs[i]
-		count(f.Name)
-		count(f.File)
-		for _, s := range [...]ID{f.Name, f.File} {
-			if n := len(t.String(int32(s))); n > b.limits.NameBytes {
-				return in("function", i, &LimitError{"bytes in a name", "NameBytes", int64(n), int64(b.limits.NameBytes)})
-			}
-		}
-	}
-	for i, s := range b.mappings {
-		n := len(t.String(int32(s)))
+	names, size := 1, len("<unknown>") // made-up ones take less than the files they are made of
+	count := func(place uint64) error {
+		n := len(t.String(int32(place)))
 		if n > b.limits.NameBytes {
-			return in("mapping", i, &LimitError{"bytes in a name", "NameBytes", int64(n), int64(b.limits.NameBytes)})
+			return &LimitError{"bytes in a name", "NameBytes", int64(n), int64(b.limits.NameBytes)}
 		}
-		size += n + len("[]")
+		if b.symbolOf[place] == 0 {
+			b.symbolOf[place] = 1
+			names++
+			size += n
+		}
+		return nil
+	}
+	for i, f := range t.Funcs {
+		if err := count(uint64(f.Name)); err != nil {
+			return in("function", i, err)
+		}
+		if err := count(uint64(f.File)); err != nil {
+			return in("function", i, err)
+		}
+	}
+	for i, file := range b.mappings {
+		if err := count(file); err != nil {
+			return in("mapping", i, err)
+		}
+	}
+	for i, vt := range b.types {
+		if err := errors.Join(count(vt.name), count(vt.unit)); err != nil {
+			return in("sample type", i, err)
+		}
+	}
+	if err := errors.Join(count(b.periodType.name), count(b.periodType.unit)); err != nil {
+		return fmt.Errorf("period type: %w", err)
 	}
 	if err := b.room.take(int64(names)*nameBytes + int64(size)); err != nil {
 		return err
 	}
 	t.Symbols.reserve(names, size)
 	clear(b.symbolOf)
-	for i := range t.Funcs {
-		f := &t.Funcs[i]
+	return nil
+}
+
+func (b *builder) internFuncs() {
+	for i := range b.t.Funcs {
+		f := &b.t.Funcs[i]
 		f.Name, f.File = b.symbol(f.Name), b.symbol(f.File)
 	}
-	return nil
 }
 
 // symbol interns the string at place s, once for each profile: most file names

@@ -8,6 +8,8 @@ type counts struct {
 	labels     int // labels in all samples
 	mostLabels int // labels in the sample that has the most
 	lines      int // lines in all locations, one for a location without any
+
+	time uint64 // the last time seen
 }
 
 // Tags of the fields that matter, number<<3 | wire type, by message.
@@ -19,6 +21,7 @@ const (
 	profileLocation = 4<<3 | wireBytes
 	profileFunction = 5<<3 | wireBytes
 	profileString   = 6<<3 | wireBytes
+	profileTime     = 9<<3 | wireVarint
 
 	sampleLocation       = 1<<3 | wireVarint
 	sampleLocationPacked = 1<<3 | wireBytes
@@ -57,6 +60,12 @@ func scan(b []byte) (counts, error) {
 			c.mappings++
 		case profileType:
 			c.types++
+		case profileTime:
+			// Noticed here, because the rest would show as errors hard to understand.
+			if c.time != 0 {
+				return c, malformed("it is several profiles one after the other: merge them with `go tool pprof -proto`")
+			}
+			c.time = v
 		}
 		if pos < 0 {
 			return c, malformed("in the message at byte %s: %s", grouped(int64(i)), wireError(pos))

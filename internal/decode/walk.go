@@ -1,6 +1,9 @@
 package decode
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // walk fills the tables from the top-level message. Places in the string table
 // are stored where ids of names will be, slots where places will be; resolve
@@ -38,6 +41,9 @@ func (b *builder) walk(raw []byte) error {
 			}
 		case profileType:
 			vt, err := decodeValueType(raw[next-int(v) : next])
+			if err == nil {
+				err = errors.Join(b.checkString(vt.name), b.checkString(vt.unit))
+			}
 			if err != nil {
 				return in("sample type", len(b.types), err)
 			}
@@ -46,10 +52,7 @@ func (b *builder) walk(raw []byte) error {
 			dropFrames = v
 		case 8<<3 | wireVarint:
 			keepFrames = v
-		case 9<<3 | wireVarint:
-			if t.TimeNanos != 0 {
-				return malformed("several profiles one after the other: merge them with `go tool pprof -proto`")
-			}
+		case profileTime:
 			t.TimeNanos = int64(v)
 		case 10<<3 | wireVarint:
 			t.DurationNanos = int64(v)
@@ -79,7 +82,7 @@ func (b *builder) walk(raw []byte) error {
 			}
 		}
 	}
-	for _, i := range [...]uint64{dropFrames, keepFrames, docURL} {
+	for _, i := range [...]uint64{dropFrames, keepFrames, docURL, b.defaultType, b.periodType.name, b.periodType.unit} {
 		if err := b.checkString(i); err != nil {
 			return err
 		}
