@@ -1,0 +1,217 @@
+package pattern
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxLength bounds a pattern. It is the longest function name that the decoder
+// accepts, so that every name can be written as a pattern.
+const maxLength = 4096
+
+// Parse reads a pattern. Space around it is ignored. The error says what is
+// wrong with the text and what to write instead.
+func Parse(text string) (*Pattern, error) {
+	text = strings.TrimSpace(text)
+	p := &Pattern{text: text}
+	var err error
+	switch {
+	case text == "":
+		err = errors.New("it is empty; write a package, a function, or /regexp/")
+	case len(text) > maxLength:
+		return nil, fmt.Errorf("parse pattern %q...: it has %d bytes; at most %d are allowed", text[:40], len(text), maxLength)
+	case text[0] == '/':
+		p.regexp, err = parseRegexp(text)
+	case hasArguments(text):
+		if name, after, _ := strings.Cut(text, "("); strings.HasPrefix(after, "*") {
+			err = fmt.Errorf("no dot before the receiver; write %s.(%s", name, after)
+		} else {
+			err = fmt.Errorf("a function is named without its arguments; write %s", name)
+		}
+	case strings.HasPrefix(text, "..") && strings.Trim(text, "./") == "":
+		err = errors.New("it would match everything; write the root of a subtree, as in net/http/...")
+	case isForeignPattern(text):
+		p.foreign = text
+	default:
+		p.readings, err = parseReadings(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("parse pattern %q: %w", text, err)
+	}
+	return p, nil
+}
+
+// hasArguments reports whether parentheses follow something that looks like Go.
+func hasArguments(text string) bool {
+	i := strings.IndexAny(text, "([{<")
+	return i > 0 && text[i] == '(' && text[i-1] != '.' && text[i-1] != '/' &&
+		!strings.Contains(text, "::") && (strings.ContainsAny(text[:i], "./") || strings.HasSuffix(text, "()"))
+}
+
+// isForeignPattern is isForeign, but leaves what is likelier a mistake, as in
+// main.{Get,Put}, to be refused.
+func isForeignPattern(text string) bool {
+	if strings.Contains(text, "::") || strings.HasPrefix(text, "type:") || strings.HasPrefix(text, "go:") {
+		return true
+	}
+	return isForeign(text) && text[0] != '.' && !strings.Contains(text, "{")
+}
+
+// parseRegexp reads /.../, in which \/ stands for a slash.
+func parseRegexp(text string) (*matcher, error) {
+	var expr strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && i+1 < len(text):
+			if text[i+1] != '/' {
+				expr.WriteByte('\\')
+			}
+			i++
+			expr.WriteByte(text[i])
+		case text[i] == '/' && i+1 < len(text):
+			return nil, fmt.Errorf(`found %q after the / that ends the regular expression; write \/ for a slash inside it`, text[i+1:])
+		case text[i] == '/' && expr.Len() == 0:
+			return nil, errors.New("the regular expression is empty; write what to look for between the slashes")
+		case text[i] == '/':
+			re, err := regexp.Compile(expr.String())
+			if err != nil {
+				return nil, err
+			}
+			return newMatcher(re), nil
+		default:
+			expr.WriteByte(text[i])
+		}
+	}
+	return nil, errors.New("a / at the start opens a regular expression, and no / closes it; write /regexp/, or a package path without the first slash")
+}
+
+// parseReadings understands a text in Go's form in every way that makes sense.
+// The dots in the text's last element decide nothing by themselves, since
+// packages are called yaml.v3, so each of them may be the one that ends the
+// package.
+func parseReadings(text string) ([]reading, error) {
+	head := text // all that can be part of a path
+	if i := strings.IndexAny(text, "[("); i >= 0 {
+		head = text[:i]
+	}
+	if err := checkHead(text, head); err != nil {
+		return nil, err
+	}
+	slash := strings.LastIndexByte(head, '/') + 1
+	if head[slash:] == everything {
+		return []reading{{path: newPathSpec(canonicalPath(text))}}, nil
+	}
+
+	var readings []reading
+	if head == text {
+		readings = append(readings, reading{path: newPathSpec(canonicalPath(text))})
+	}
+	var malformed error
+	add := func(path pathSpec, item string) {
+		segs, err := parseItem(item)
+		if err != nil && malformed == nil {
+			malformed = err
+		}
+		if err == nil {
+			readings = append(readings, reading{path, segs})
+		}
+	}
+	for i := slash; i < len(head); i++ {
+		if head[i] == '.' {
+			add(newPathSpec(canonicalPath(text[:i])), text[i+1:])
+		}
+	}
+	if slash == 0 {
+		add(pathSpec{kind: anyPath}, text)
+	}
+	if len(readings) == 0 {
+		if malformed == nil { // "net/http(*conn)": no dot at all
+			malformed = fmt.Errorf("no dot between the package and %q; write net/http.(*conn)", text[slash:])
+		}
+		return nil, malformed
+	}
+	return readings, nil
+}
+
+// checkHead refuses what is a mistake in every reading.
+func checkHead(text, head string) error {
+	switch {
+	case strings.HasPrefix(head, "."+everything) || strings.HasPrefix(head, ".") && !strings.HasPrefix(head, everything+"/"):
+		return errors.New("it starts with a dot; write the package, as in net/http or .../http")
+	case strings.HasSuffix(text, ".") && !strings.HasSuffix(text, everything):
+		return fmt.Errorf("it ends with a dot; write %s without it", strings.TrimRight(text, "."))
+	case strings.Contains(head, ")"):
+		return errors.New("the parentheses do not pair up; write (*T).Method for a method")
+	case strings.HasSuffix(text, "/"):
+		return fmt.Errorf("it ends with a slash; write %[1]s for the package, %[1]s/... for it and all below it", strings.TrimRight(text, "/"))
+	case strings.Contains(head, "//"):
+		return errors.New("an element of the path is empty; write one slash between two elements")
+	case strings.Contains(strings.ReplaceAll(text, "(**", "(*"), "**"):
+		return errors.New("found **, but * stays inside one name; write ... for any number of path elements, as in net/http/...")
+	case !strings.ContainsFunc(text, func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }):
+		return errors.New("it would match nearly everything; write at least one letter of what to look for")
+	}
+	for element := range strings.SplitSeq(head, "/") {
+		if element == everything {
+			continue
+		}
+		if strings.Contains(element, everything) {
+			return fmt.Errorf("found %q, but ... must be a whole element of a path; write as in net/http/... for a package and all below it, as in .../http for all paths that end so", element)
+		}
+		if strings.Contains(strings.Replace(element, "glob..", "", 1), "..") {
+			return errors.New("found two dots in a row; write one dot between two names")
+		}
+	}
+	return checkCharacters(text)
+}
+
+// checkCharacters refuses characters that no Go name has outside the brackets of
+// its type arguments.
+func checkCharacters(text string) error {
+	for i := 0; i < len(text); {
+		if text[i] == '[' {
+			after, closed := skipBrackets(text[i:])
+			if !closed {
+				return fmt.Errorf("the [ of %q is not closed; leave the type arguments out, all instances of a function match", text[i:])
+			}
+			i += after
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return fmt.Errorf("byte %#x is not UTF-8", text[i])
+		case unicode.IsSpace(r):
+			return errors.New("found a space; one pattern has none, several are separated where they are listed")
+		case r == '@':
+			return fmt.Errorf("found @; write the import path without its version, as in %s", text[:i])
+		case strings.ContainsRune(`^$|?\{}+]`, r):
+			// + is legal in import paths, but a regular expression is likelier.
+			return fmt.Errorf("found %q; write a regular expression between slashes, as in /^net\\.(Dial|Listen)/", r)
+		case r < 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-~%()*", r), unicode.IsControl(r):
+			return fmt.Errorf("found %q, which no package, type or function name has; write one like net/http.(*conn).serve", r)
+		}
+		i += size
+	}
+	return nil
+}
+
+// parseItem reads the function or type of a pattern.
+func parseItem(text string) ([]segment, error) {
+	segs, well := scan(text, nil)
+	switch {
+	case strings.Contains(text, "(*)") || strings.Contains(text, "()"):
+		return nil, errors.New("no type between the parentheses; write (*T) for a pointer receiver, (**) for all of them")
+	case strings.Count(text, "(") != strings.Count(text, ")"):
+		return nil, errors.New("the parentheses do not pair up; write (*T).Method for a method")
+	case !well || len(segs) == 0:
+		return nil, fmt.Errorf("%q is not a function or type; write F, T.Method or (*T).Method", text)
+	case len(segs) == 1 && segs[0] == segment{text: "*"}:
+		return nil, nil // fmt.* is all of fmt
+	}
+	return segs, nil
+}

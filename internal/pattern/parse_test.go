@@ -1,0 +1,88 @@
+package pattern
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// mistakes are all refused; testdata/mistakes.golden has the messages.
+var mistakes = []string{
+	"", " ", "...", "../..", ".../...", "*", "*.*", "(**)", "./...",
+	".http", "net/http/", "net//http", "net/http...", "...http", "net/...http/x", "net/http....Get",
+	"net/**", "main.a..b", "main.", "main.F.",
+	"main.F()", "F()", "main.F(int)", "net/http(*conn)", "net/http(*conn).serve", "net/(*conn).serve",
+	"main.(*)", "main.(*T", "main.(*T.M", "main.().M", "main.*T.M)", "main.(*T)M",
+	"main.F[int", "main.F]",
+	"fmt.Println, fmt.Print", "no function", "a@v1.2.3", "net.Dial|Listen", "main.{Get,Put}", "^main", "main.F?", `a\b`, "main:F", "a,b", `"fmt"`, "a\x00b", "a\xff",
+	"/net/http/", "/net", "/usr/lib", "//", "/(/", "/a**/", `/a\/`, "/[[:foo:]]/",
+	strings.Repeat("a", maxLength+1),
+}
+
+func TestParseMistakes(t *testing.T) {
+	var got strings.Builder
+	for _, text := range mistakes {
+		p, err := Parse(text)
+		if err == nil {
+			t.Errorf("Parse(%q) accepts it as %#v", text, p.readings)
+			continue
+		}
+		fmt.Fprintln(&got, err)
+	}
+	const golden = "testdata/mistakes.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("messages differ (run with -update to accept) -want +got:\n%s", diff)
+	}
+}
+
+func FuzzPattern(f *testing.F) {
+	for _, test := range matchTests {
+		f.Add(test.pattern, test.match[0])
+		f.Add(test.pattern, test.miss[0])
+	}
+	for _, text := range mistakes {
+		f.Add(text, "main.F")
+	}
+	f.Fuzz(func(t *testing.T, text, name string) {
+		p, err := Parse(text)
+		if err != nil {
+			if p != nil {
+				t.Errorf("Parse(%q) returns a pattern and %v", text, err)
+			}
+			return
+		}
+		again, err := Parse(p.String())
+		if err != nil {
+			t.Fatalf("%q became %q, which does not parse: %v", text, p, err)
+		}
+		if again.String() != p.String() {
+			t.Errorf("%q became %q, then %q", text, p, again)
+		}
+		if p.Match(name) != again.Match(name) {
+			t.Errorf("%q and %q differ about %q", text, p, name)
+		}
+		var want []int32
+		if p.Match(name) {
+			want = []int32{0}
+		}
+		if diff := cmp.Diff(want, NewIndex([]*Pattern{p}).Match(name, nil)); diff != "" {
+			t.Errorf("%q and its index differ about %q: -pattern +index\n%s", p, name, diff)
+		}
+		p.MatchPackage(name)
+	})
+}

@@ -1,0 +1,176 @@
+package pattern
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// canonicalPath undoes what the linker and vendoring do to an import path:
+// gopkg.in/yaml%2ev3 is gopkg.in/yaml.v3, a/vendor/b is b.
+func canonicalPath(path string) string {
+	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
+		path = path[i+len("/vendor/"):]
+	}
+	return unescape(strings.TrimPrefix(path, "vendor/"))
+}
+
+// unescape replaces the linker's %xx; what is not such an escape stays.
+func unescape(path string) string {
+	if !strings.Contains(path, "%") {
+		return path
+	}
+	out := make([]byte, 0, len(path))
+	for i := 0; i < len(path); i++ {
+		if path[i] == '%' && i+2 < len(path) {
+			if c, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil {
+				out = append(out, byte(c))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, path[i])
+	}
+	return string(out)
+}
+
+// lastNames returns the names by which one word can mean the package: its last
+// element, and, if that only tells a major version, the package's own name:
+// x/portlist/v2 is v2 and portlist, gopkg.in/yaml.v3 is yaml.v3 and yaml.
+// The second is "" if there is none.
+func lastNames(path string) (last, unversioned string) {
+	dir, last := "", path
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		dir, last = path[:i], path[i+1:]
+	}
+	if name, version, ok := strings.Cut(last, ".v"); ok && isNumber(version) {
+		return last, name
+	}
+	// The go command appends versions from 2 on; a package v1 is called so.
+	if dir != "" && last[:min(1, len(last))] == "v" && isNumber(last[1:]) && last != "v0" && last != "v1" {
+		return last, dir[strings.LastIndexByte(dir, '/')+1:]
+	}
+	return last, ""
+}
+
+func isNumber(s string) bool { return s != "" && digits(s) == len(s) }
+
+// A pathKind says how a path is compared. All but globPath can be looked up.
+type pathKind uint8
+
+const (
+	anyPath    pathKind = iota // any package, or none
+	exactPath                  // the whole path
+	lastPath                   // one of the path's lastNames
+	underPath                  // the path itself and everything below it: net/http/...
+	endPath                    // the path itself and every path that ends so: .../cache
+	globPath                   // any other mixture of ... and *, element by element
+	lastGlob                   // one of the path's lastNames, with *
+	pathKinds  = iota
+	everything = "..." // as an element of a path: any number of elements
+)
+
+// A pathSpec is the package half of a pattern.
+type pathSpec struct {
+	kind     pathKind
+	text     string   // except for anyPath and globPath
+	elements []string // only for globPath
+}
+
+// newPathSpec makes the spec for a canonical path as written in a pattern.
+func newPathSpec(path string) pathSpec {
+	elements := strings.Split(path, "/")
+	wild := strings.Contains(path, "*")
+	dots := 0
+	for _, element := range elements {
+		if element == everything {
+			dots++
+		}
+	}
+	n := len(elements)
+	switch {
+	case n == 1 && wild:
+		return pathSpec{kind: lastGlob, text: path}
+	case n == 1:
+		return pathSpec{kind: lastPath, text: path}
+	case dots == 0 && !wild:
+		return pathSpec{kind: exactPath, text: path}
+	case dots == 1 && !wild && elements[n-1] == everything:
+		return pathSpec{kind: underPath, text: strings.Join(elements[:n-1], "/")}
+	case dots == 1 && !wild && elements[0] == everything:
+		return pathSpec{kind: endPath, text: strings.Join(elements[1:], "/")}
+	}
+	return pathSpec{kind: globPath, elements: elements}
+}
+
+// match compares with a canonical path, "" for a name without package.
+func (s pathSpec) match(path string) bool {
+	if s.kind == anyPath {
+		return true
+	}
+	if path == "" {
+		return false
+	}
+	switch s.kind {
+	case exactPath:
+		return path == s.text
+	case lastPath:
+		last, unversioned := lastNames(path)
+		return last == s.text || unversioned == s.text
+	case lastGlob:
+		last, unversioned := lastNames(path)
+		return matchWord(s.text, last) || unversioned != "" && matchWord(s.text, unversioned)
+	case underPath:
+		rest, ok := strings.CutPrefix(path, s.text)
+		return ok && (rest == "" || rest[0] == '/')
+	case endPath:
+		rest, ok := strings.CutSuffix(path, s.text)
+		return ok && (rest == "" || rest[len(rest)-1] == '/')
+	}
+	return matchElements(s.elements, strings.Split(path, "/"))
+}
+
+// matchElements compares element by element; "..." stands for any number of
+// them. It backs up to the last "..." only, so it takes at most
+// len(pattern) * len(elements) steps.
+func matchElements(pattern, elements []string) bool {
+	p, e, backP, backE := 0, 0, -1, 0
+	for e < len(elements) {
+		switch {
+		case p < len(pattern) && pattern[p] == everything:
+			backP, backE = p, e
+			p++
+		case p < len(pattern) && matchWord(pattern[p], elements[e]):
+			p, e = p+1, e+1
+		case backP >= 0:
+			backE++
+			p, e = backP+1, backE
+		default:
+			return false
+		}
+	}
+	return !slices.ContainsFunc(pattern[p:], func(s string) bool { return s != everything })
+}
+
+// matchWord compares one element or word; * stands for any characters.
+func matchWord(pattern, word string) bool {
+	if !strings.Contains(pattern, "*") {
+		return pattern == word
+	}
+	p, w, backP, backW := 0, 0, -1, 0
+	for w < len(word) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			backP, backW = p, w
+			p++
+		case p < len(pattern) && pattern[p] == word[w]:
+			p, w = p+1, w+1
+		case backP >= 0:
+			backW++
+			p, w = backP+1, backW
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}

@@ -1,0 +1,117 @@
+package pattern
+
+// A Pattern says which functions are meant. The package documentation describes
+// its language. A Pattern does not change and may be used concurrently.
+type Pattern struct {
+	text string
+	// A name matches when any reading of the text does: portlist is a package, a
+	// function or a type.
+	readings []reading
+	foreign  string   // the exact name, when the text is not in Go's form
+	regexp   *matcher // of /.../
+}
+
+// A reading is one way to understand a pattern's text.
+type reading struct {
+	path pathSpec
+	item []segment // the function or type in the package; nil for all of it
+}
+
+// String is the text the pattern was parsed from. Parsing it again gives the
+// same pattern.
+func (p *Pattern) String() string { return p.text }
+
+// Match reports whether the function with this name, as it stands in a profile,
+// is meant. It takes the name apart each time: remember the answer for a name,
+// and use an [Index] for more than a few patterns.
+func (p *Pattern) Match(full string) bool {
+	var s symbol
+	s.parse(full)
+	return p.match(&s)
+}
+
+func (p *Pattern) match(s *symbol) bool {
+	switch {
+	case p.regexp != nil:
+		return p.regexp.match(s)
+	case p.foreign != "":
+		return p.foreign == s.full
+	}
+	for _, r := range p.readings {
+		if r.path.match(s.path) && s.has(r.item) {
+			return true
+		}
+	}
+	return false
+}
+
+// MatchPackage reports whether the pattern means the whole package with this
+// import path, or a subtree that contains it: portlist, tailscale.com/portlist
+// and tailscale.com/... do so for tailscale.com/portlist, a pattern for one of
+// its functions does not. A regular expression is compared with the path.
+func (p *Pattern) MatchPackage(path string) bool {
+	path = canonicalPath(path)
+	if path == "" {
+		return false
+	}
+	if p.regexp != nil {
+		return p.regexp.re.MatchString(path)
+	}
+	for _, r := range p.readings {
+		if r.item == nil && r.path.match(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether item names the symbol's function, its type, or the
+// function that holds it. nil names everything.
+func (s *symbol) has(item []segment) bool {
+	if item == nil || s.startsWith(0, item) {
+		return true
+	}
+	for i := 1; i < len(s.segments); i++ {
+		if s.mayHold(i, item) && s.startsWith(i, item) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayHold reports whether the word at i > 0 may be a function that was inlined
+// and left its literal here, as later in outer.later.func1.
+func (s *symbol) mayHold(i int, item []segment) bool {
+	if i+len(item) > s.lastMark || s.segments[i].kind == mark || s.segments[i-1].kind == pointer {
+		return false
+	}
+	// A pattern that tells a literal's number means exactly that literal.
+	return item[len(item)-1].kind != mark
+}
+
+// startsWith reports whether the segments from i on begin with item. What
+// follows, a type's methods or a function's literals, belongs to it.
+func (s *symbol) startsWith(i int, item []segment) bool {
+	segs := s.segments[i:]
+	if len(item) > len(segs) {
+		return false
+	}
+	for j, want := range item {
+		got := segs[j]
+		switch {
+		case got.kind == foreign:
+			return false
+		case want.kind == mark || got.kind == mark:
+			if got != want {
+				return false
+			}
+		case want.kind == pointer && got.kind != pointer:
+			return false
+		case got.kind == pointer && want.kind != pointer && j > 0:
+			return false // in f.(*T).M, f is a function, not a type or package
+		case !matchWord(want.text, got.text):
+			return false
+		}
+	}
+	return true
+}
