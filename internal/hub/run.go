@@ -174,27 +174,32 @@ func (h *Hub) await(rec *recorder, start time.Time) {
 	}
 }
 
-// settlePause and settleTries bound how long the hub looks for what became of a
-// profile that somebody else ended: what they are in the middle of takes a few
-// milliseconds, so a second is ample.
+// The hub looks again and again for what became of a profile that somebody else
+// ended. What they are in the middle of takes a few milliseconds, so a second is
+// ample; a jam is believed when it is still one after 50 ms.
 const (
 	settlePause = 10 * time.Millisecond
 	settleTries = 100
+	jamTries    = 5
 )
 
 // settle finds out how a profile of ours was ended by somebody else and returns
 // it in words. If that left the profiler jammed, settle frees it.
 func (h *Hub) settle() (reason string) {
+	jams := 0
 	for range settleTries {
 		switch h.profiler.slot() {
 		case slotMoving:
-			time.Sleep(settlePause)
+			jams = 0
 		case slotJammed:
-			h.profiler.stop()
-			return reasonZeroed
+			if jams++; jams > jamTries {
+				h.profiler.stop()
+				return reasonZeroed
+			}
 		default:
 			return reasonStolen
 		}
+		time.Sleep(settlePause)
 	}
 	return reasonStolen
 }

@@ -29,7 +29,8 @@ const maxLook = 20_000
 //
 // What differs is the goroutine that runtime/pprof starts for each profile,
 // profileWriter. A stop takes it away; in a jam it stands parked, sending to a
-// stop that nobody has called.
+// stop that nobody has called. One look cannot tell that from a goroutine that a
+// stop has just released and that has not run since: a jam is what lasts.
 func readSlot() slot {
 	n := runtime.NumGoroutine()
 	var records []runtime.StackRecord
@@ -50,6 +51,8 @@ func readSlot() slot {
 		switch profilingRole(records[i].Stack()) {
 		case roleStopping:
 			return slotMoving
+		case roleSampling:
+			return slotGone
 		case roleBuilding:
 			state = slotMoving
 		case roleParked:

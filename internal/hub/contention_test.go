@@ -1,0 +1,271 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Faults injected into the process's real profiler.
+
+type result struct {
+	w   Window
+	err error
+}
+
+// begin starts a capture and returns when its profile is running.
+func begin(t *testing.T, h *Hub, s *spy, d time.Duration) <-chan result {
+	t.Helper()
+	out := make(chan result, 1)
+	go func() {
+		w, err := h.Capture(context.Background(), d)
+		out <- result{w, err}
+	}()
+	select {
+	case <-s.started:
+	case r := <-out:
+		t.Fatalf("capture ended before it began: %v: %s", r.w.Outcome, r.w.Reason)
+	}
+	return out
+}
+
+// long is a window that the faults always end early: no test waits for it.
+const long = 10 * time.Minute
+
+// wantFree fails the test if the profiler cannot be had.
+func wantFree(t *testing.T) {
+	t.Helper()
+	if err := pprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
+		t.Errorf("the profiler should be free: %v", err)
+		return
+	}
+	pprof.StopCPUProfile()
+}
+
+// wantWhole checks a profile that was taken while used CPU time was burnt.
+func wantWhole(t *testing.T, data []byte, used time.Duration) {
+	t.Helper()
+	samples, cpu := sampled(parse(t, data))
+	if cpu < used/2 || cpu > used*2 {
+		t.Errorf("%d samples for %v of CPU, but %v were used", samples, cpu, used)
+	}
+}
+
+func TestCaptureReal(t *testing.T) {
+	h, s := realHub(t)
+	spin(t, 1)
+	before := processCPU()
+	var w Window
+	// A machine that is overloaded may stretch a window; it has three tries.
+	for range 3 {
+		w, _ = h.Capture(t.Context(), 500*ms)
+		if w = checked(t, w); w.Outcome == OK {
+			break
+		}
+	}
+	if w.Outcome != OK {
+		t.Fatalf("%v: %s", w.Outcome, w.Reason)
+	}
+	if w.Slices != 1 || w.Elapsed < 500*ms || w.CPU <= 0 || w.CPU > processCPU()-before {
+		t.Errorf("%d slices, %v, CPU %v", w.Slices, w.Elapsed, w.CPU)
+	}
+	p := parse(t, w.Data)
+	var names []string
+	for _, f := range p.Function {
+		names = append(names, f.Name)
+	}
+	if !strings.Contains(strings.Join(names, "\n"), "hub.spin.func1") {
+		t.Errorf("the busy function is not in the profile, but only %v", names)
+	}
+	if starts, stops := s.count(); starts != stops || h.Overhead() <= 0 {
+		t.Errorf("%d starts, %d stops, overhead %v", starts, stops, h.Overhead())
+	}
+	wantFree(t)
+}
+
+// The profiler is free when a window is handed out, so a client that does not
+// read holds nothing up. There is nothing to wait for in between.
+func TestFault_59_ReleasedBeforeHandedOut(t *testing.T) {
+	h, _ := realHub(t)
+	if w, err := h.Capture(t.Context(), 100*ms); w.Data == nil {
+		t.Fatal(err)
+	}
+	wantFree(t)
+}
+
+func TestFault_60_LeaveInMidWindow(t *testing.T) {
+	h, s := realHub(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-s.started
+		cancel()
+	}()
+	w, err := h.Capture(ctx, long)
+	if w.Outcome != Canceled || !errors.Is(err, context.Canceled) || w.Data != nil {
+		t.Fatalf("%v, %v, %d bytes", w.Outcome, err, len(w.Data))
+	}
+	if w.Reason == reasonLeft { // on an overloaded machine it may have been the other
+		wantFree(t)
+	}
+}
+
+func TestFault_01_SlotTaken(t *testing.T) {
+	h, s := realHub(t)
+	var theirs bytes.Buffer
+	if err := pprof.StartCPUProfile(&theirs); err != nil {
+		t.Fatal(err)
+	}
+	before := processCPU()
+	for range 3 {
+		w, err := h.Capture(t.Context(), long)
+		if w.Outcome != Busy || err == nil || !strings.Contains(w.Reason, "already in use") {
+			t.Errorf("%v: %v", w.Outcome, err)
+		}
+	}
+	burn(300 * ms)
+	used := processCPU() - before
+	if theirs.Len() != 0 {
+		t.Error("their profile was stopped")
+	}
+	pprof.StopCPUProfile()
+	wantWhole(t, theirs.Bytes(), used)
+	if starts, stops := s.count(); starts != 3 || stops != 0 {
+		t.Errorf("%d starts, %d stops", starts, stops)
+	}
+}
+
+func TestFault_02_Stolen(t *testing.T) {
+	h, s := realHub(t)
+	out := begin(t, h, s, long)
+	pprof.StopCPUProfile()
+	if r := <-out; r.w.Outcome != Stolen || r.w.Reason != reasonStolen {
+		t.Errorf("%v: %s", r.w.Outcome, r.w.Reason)
+	}
+	if _, stops := s.count(); stops != 0 {
+		t.Errorf("the hub has stopped %d times what was not its own any more", stops)
+	}
+	wantFree(t)
+}
+
+func TestFault_03_ThiefRestarts(t *testing.T) {
+	h, s := realHub(t)
+	spin(t, 1)
+	out := begin(t, h, s, long)
+	joiner := make(chan result, 1)
+	go func() {
+		w, err := h.Capture(context.Background(), long)
+		joiner <- result{w, err}
+	}()
+	<-s.started // the joiner's cut; the stolen slice has two members
+
+	var theirs bytes.Buffer
+	pprof.StopCPUProfile()
+	if err := pprof.StartCPUProfile(&theirs); err != nil {
+		t.Fatalf("the thief's start: %v", err)
+	}
+	before := processCPU()
+	for _, r := range []result{<-out, <-joiner} {
+		if r.w.Outcome != Stolen || r.w.Reason != reasonStolen {
+			t.Errorf("%v: %s", r.w.Outcome, r.w.Reason)
+		}
+	}
+	// Whatever the hub is asked to do now, the thief's profile goes on.
+	if w, _ := h.Capture(t.Context(), long); w.Outcome != Busy {
+		t.Errorf("beside the thief: %v", w.Outcome)
+	}
+	burn(300 * ms)
+	used := processCPU() - before
+	if theirs.Len() != 0 {
+		t.Error("the thief's profile was stopped")
+	}
+	pprof.StopCPUProfile()
+	wantWhole(t, theirs.Bytes(), used)
+	if _, stops := s.count(); stops != 1 {
+		t.Errorf("%d stops, want 1, for the joiner", stops)
+	}
+}
+
+func TestFault_05_ForeignRateBefore(t *testing.T) {
+	h, _ := realHub(t)
+	t.Log("the runtime prints a warning now")
+	runtime.SetCPUProfileRate(250)
+	w, _ := h.Capture(t.Context(), 300*ms)
+	if w = checked(t, w); w.Outcome != Rate || !strings.Contains(w.Reason, "4ms, not 10ms") {
+		t.Errorf("%v: %s", w.Outcome, w.Reason)
+	}
+	// It has ended with the window: the next one is good.
+	if w, _ = h.Capture(t.Context(), 300*ms); checked(t, w).Outcome == Rate {
+		t.Errorf("the next window: %s", w.Reason)
+	}
+}
+
+func TestFault_05_ForeignRateDuring(t *testing.T) {
+	h, s := realHub(t)
+	t.Log("the runtime prints a warning now")
+	out := begin(t, h, s, 300*ms)
+	runtime.SetCPUProfileRate(500) // has no effect while a profile is running
+	r := <-out
+	if w := checked(t, r.w); w.Outcome != OK && w.Outcome != Overrun {
+		t.Errorf("%v: %s", w.Outcome, w.Reason)
+	}
+	if p := parse(t, r.w.Data); p.Period != period {
+		t.Errorf("period %d", p.Period)
+	}
+}
+
+// The rate set to zero leaves the profiler jammed: booked, but dead. It was ours,
+// so it is ours to free, or nobody in the process could profile any more.
+func TestFault_06_RateZeroed(t *testing.T) {
+	h, s := realHub(t)
+	out := begin(t, h, s, long)
+	runtime.SetCPUProfileRate(0)
+	if r := <-out; r.w.Outcome != Stolen || r.w.Reason != reasonZeroed {
+		t.Errorf("%v: %s", r.w.Outcome, r.w.Reason)
+	}
+	if _, stops := s.count(); stops != 1 {
+		t.Errorf("%d stops, want 1", stops)
+	}
+	wantFree(t)
+}
+
+// The planted offender for readSlot and its clean twins.
+func TestReadSlot(t *testing.T) {
+	realHub(t) // skips where the profiler cannot be had
+	wantSlot(t, "nobody profiles", slotGone)
+	if err := pprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	wantSlot(t, "a profile is running", slotGone)
+	runtime.SetCPUProfileRate(0)
+	wantSlot(t, "the rate is zero", slotJammed)
+	pprof.StopCPUProfile()
+	wantSlot(t, "afterwards", slotGone)
+}
+
+// wantSlot waits until the profile's goroutine has got to where it stays.
+func wantSlot(t *testing.T, when string, want slot) {
+	t.Helper()
+	got := readSlot()
+	for deadline := time.Now().Add(time.Minute); got != want && time.Now().Before(deadline); got = readSlot() {
+		runtime.Gosched()
+	}
+	if got != want {
+		t.Errorf("%s: slot %d, want %d", when, got, want)
+	}
+}
+
+func TestReadSlotLooksAway(t *testing.T) {
+	done := make(chan struct{})
+	defer close(done)
+	for range maxLook {
+		go func() { <-done }()
+	}
+	if got := readSlot(); got != slotUnseen {
+		t.Errorf("with %d goroutines: %d", runtime.NumGoroutine(), got)
+	}
+}

@@ -1,0 +1,77 @@
+package hub
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Faults that need a process of their own.
+
+// goTool runs the go command in dir and returns what it prints.
+func goTool(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("SKIPPED, THE FAULT IS NOT TESTED: no go command")
+	}
+	cmd := exec.Command(tool, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func TestFault_07_HandlerReplaced(t *testing.T) {
+	cc := strings.TrimSpace(goTool(t, ".", "env", "CC"))
+	if _, err := exec.LookPath(strings.Fields(cc + " none")[0]); err != nil {
+		t.Skipf("SKIPPED, THE FAULT IS NOT TESTED: no C compiler %q", cc)
+	}
+	if cgo := strings.TrimSpace(goTool(t, ".", "env", "CGO_ENABLED")); cgo != "1" {
+		t.Skipf("SKIPPED, THE FAULT IS NOT TESTED: CGO_ENABLED is %q", cgo)
+	}
+	program := filepath.Join(t.TempDir(), "sigprof")
+	goTool(t, ".", "build", "-o", program, "./testdata/sigprof")
+	tests := []struct{ arg, want string }{
+		{"keep", "ok: "},
+		{"replace", "starved: no sample for "},
+	}
+	for _, test := range tests {
+		out, err := exec.Command(program, test.arg).CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), test.want) {
+			t.Errorf("%s: %v, printed %q, want %q", test.arg, err, out, test.want)
+		}
+	}
+}
+
+func TestFault_08_GoTestCPUProfile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cpu.pb.gz")
+	out := goTool(t, ".", "test", "-count=1", "-v", "-cpuprofile="+file, "-o="+filepath.Join(t.TempDir(), "held.test"), "./testdata/held")
+	if !strings.Contains(out, reasonHeld) {
+		t.Errorf("the reason does not say so:\n%s", out)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parse(t, data)
+	var inWork int64
+	for _, s := range p.Sample {
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				if strings.HasSuffix(line.Function.Name, "/held.work") {
+					inWork += s.Value[0]
+				}
+			}
+		}
+	}
+	// The test runs for 0.7 s, and is to be seen to the end, even if it gets
+	// only a tenth of a core.
+	if p.DurationNanos < int64(700*ms) || inWork < 7 {
+		t.Errorf("the profile covers %d ms, with %d samples of the test's work", p.DurationNanos/1e6, inWork)
+	}
+}
