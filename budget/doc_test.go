@@ -83,7 +83,7 @@ func TestDocUnits(t *testing.T) {
 		return strings.TrimSpace(line[from:min(to, len(line))])
 	}
 	text := func(b Budget) string {
-		if _, ok := accepted(classOf(b.Subject), b.Rule); !ok {
+		if _, ok := accepted(b.Subject, b.Rule); !ok {
 			return ""
 		}
 		var units []string

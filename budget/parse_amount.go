@@ -60,6 +60,8 @@ func (p *parser) amount(examples string) (Amount, token) {
 		p.fail(next, "a unit", didYouMean(withUnit(digits, meant)))
 	} else if isThing(next.raw) {
 		p.fail(next, "a unit or a clause", "counts stand alone: "+didYouMean(digits))
+	} else if clauseMeant(next.raw) == "" {
+		p.fail(next, "a unit or a clause", "units are "+unitList)
 	}
 	return Amount{Value: value}, at
 }

@@ -7,6 +7,11 @@ func (p *parser) rule(b *Budget) {
 	at := p.tok
 	p.said[partRule] = at
 	limit := b.limitWord()
+	if _, ok := accepted(b.Subject, at.raw); !ok && isRule(at.raw) && at.raw != "above" && at.raw != "below" {
+		m := ruleMistake(Budget{Subject: b.Subject, Rule: at.raw})
+		p.fail(at, m.expected, m.remedy)
+		return
+	}
 	switch at.raw {
 	case "above", "below":
 		p.limitWord(b, limit)
@@ -51,7 +56,7 @@ func (p *parser) limitWord(b *Budget, limit string) {
 		p.fail(at, `"`+limit+`" and an amount after "grows"`, example(b.Subject+" grows "+limit+" 5 points"))
 	default:
 		remedy := example(b.Subject + " grows " + limit + " 5 points")
-		if meant := ruleMeant(at.raw, limit); meant == limit || startsWithNumber(at.raw) {
+		if meant := ruleMeant(at.raw, limit); meant == limit || startsWithNumber(at.raw) || at.raw == "by" {
 			remedy = didYouMean("grows " + limit)
 		}
 		p.fail(at, `"`+limit+`" after "grows"`, remedy)
@@ -99,6 +104,11 @@ func (p *parser) noRule(b *Budget, limit string) {
 		meant := ruleMeant(at.raw, limit)
 		if (meant == "above" || meant == "below") && meant != limit {
 			meant = limit // a misspelt "above" where it must be "below"
+		}
+		rule, _, _ := strings.Cut(meant, " ")
+		if _, ok := accepted(b.Subject, rule); !ok && rule != limit {
+			p.fail(word, expected, ruleMistake(Budget{Subject: b.Subject, Rule: rule}).remedy)
+			return
 		}
 		p.fail(word, expected, didYouMean(meant))
 	case startsWithNumber(at.raw):

@@ -1,8 +1,6 @@
 package budget
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,98 +102,4 @@ func kindMistake(kind string) (mistake, bool) {
 		m.remedy = didYouMean("of " + meant)
 	}
 	return m, true
-}
-
-// patternMistake returns what is wrong with a pattern.
-func patternMistake(text string, part part) (mistake, bool) {
-	const expected = "a pattern: a package, a path, a function, or /regexp/"
-	m := mistake{part, text, expected, ""}
-	head, tail, colon := strings.Cut(text, ":")
-	switch {
-	case text == "" && part == partSubject:
-		m.expected = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
-		m.remedy = "name what the budget is about"
-	case text == "":
-		m.remedy = "leave out the empty one"
-	case isKeyword(text):
-		m.remedy = keywordRemedy(text)
-	case !isWord(text):
-		m.remedy = `a pattern is one word: blanks, commas, ";" and "#" need a regular expression, /like this/`
-	case colon && tail == "":
-		m.remedy = `a name's colon stands once, in front of the subject`
-	// type:.eq.T and go:buildid are symbols, and a::b is C++.
-	case colon && part == partSubject && nameOK(head) && head != "type" && head != "go" && tail[0] != ':' && tail[0] != '.':
-		m.expected, m.remedy = "white space after the name", didYouMean(head+": "+tail)
-	default:
-		err := checkPattern(text)
-		if err == nil {
-			return mistake{}, false
-		}
-		m.remedy = err.Error()
-	}
-	return m, true
-}
-
-func figureMistake(figure string) (mistake, bool) {
-	switch figure {
-	case "process", "goroutines", "heap", "rss", "gc":
-		return mistake{}, false
-	}
-	m := mistake{partWhen, figure, `process, goroutines, heap, rss or gc after "when"`, example("when process above 0.1 cores")}
-	switch strings.ToLower(figure) {
-	case "cpu", "load", "cores", "busy":
-		m.remedy = didYouMean("when process above 0.1 cores")
-	case "memory", "mem":
-		m.remedy = didYouMean(`heap" or "rss`)
-	default:
-		if meant := nearest(figure, "process", "goroutines", "heap", "rss", "gc"); meant != "" {
-			m.remedy = didYouMean(meant)
-		}
-	}
-	return m, true
-}
-
-// conditionMistake returns what is wrong with a condition. Its figures take
-// the units that they have as subjects, and the process has cores.
-func conditionMistake(c Condition) (mistake, bool) {
-	if m, wrong := figureMistake(c.Figure); wrong {
-		return m, true
-	}
-	m := mistake{part: partWhen, found: c.String()}
-	if m.expected, m.remedy = amountMistake(c.Amount); m.expected != "" {
-		return m, true
-	}
-	list := fits(classOf(c.Figure), Budget{Subject: c.Figure})[:1]
-	if c.Amount.dimension() != list[0].dim {
-		m.expected = fmt.Sprintf(`%s after "when %s"`, fitsText(list), c.Figure)
-		m.remedy = example("when " + conditionExample(c.Figure))
-		return m, true
-	}
-	wrong := false
-	(Budget{Limit: c.Amount}).checkRange(list[0], func(r mistake) {
-		m.expected, m.remedy, wrong = r.expected, r.remedy, true
-	})
-	return m, wrong
-}
-
-func conditionExample(figure string) string {
-	switch figure {
-	case "goroutines":
-		return "goroutines above 5000"
-	case "heap", "rss":
-		return figure + " above 64MiB"
-	case "gc":
-		return "gc above 5%"
-	}
-	return "process above 0.1 cores"
-}
-
-// checkPattern returns what the pattern language has against text.
-func checkPattern(text string) error {
-	if strings.HasPrefix(text, "/") {
-		if _, err := regexp.Compile(text[1 : len(text)-1]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

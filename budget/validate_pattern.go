@@ -1,0 +1,42 @@
+package budget
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/profguard/profguard/internal/pattern"
+)
+
+// patternMistake returns what is wrong with a pattern.
+func patternMistake(text string, part part) (mistake, bool) {
+	const expected = "a pattern: a package, a path, a function, or /regexp/"
+	m := mistake{part, text, expected, ""}
+	head, tail, colon := strings.Cut(text, ":")
+	switch {
+	case text == "" && part == partSubject:
+		m.expected = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
+		m.remedy = "name what the budget is about"
+	case text == "":
+		m.remedy = "leave out the empty one"
+	case isKeyword(text):
+		m.remedy = keywordRemedy(text)
+	case !isWord(text):
+		m.remedy = `a pattern is one word: blanks, commas, ";" and "#" need a regular expression, /like this/`
+	case colon && tail == "":
+		m.remedy = `a name's colon stands once, in front of the subject`
+	// type:.eq.T and go:buildid are symbols, and a::b is C++.
+	case colon && part == partSubject && nameOK(head) && head != "type" && head != "go" && tail[0] != ':' && tail[0] != '.':
+		m.expected, m.remedy = "white space after the name", didYouMean(head+": "+tail)
+	default:
+		_, err := pattern.Parse(text)
+		if err == nil {
+			return mistake{}, false
+		}
+		// The message shows the pattern already: its reason is enough.
+		m.remedy = err.Error()
+		if reason := errors.Unwrap(err); reason != nil {
+			m.remedy = reason.Error()
+		}
+	}
+	return m, true
+}

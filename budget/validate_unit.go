@@ -1,0 +1,102 @@
+package budget
+
+import (
+	"math"
+	"strings"
+)
+
+// perNeverRemedy says why an amount cannot be divided by work.
+func perNeverRemedy(dim dimension) string {
+	switch dim {
+	case dimCores:
+		return `cores are CPU seconds per second already: leave "per" out, or write a duration, such as 2ms`
+	case dimShare, dimPoints:
+		return `a share is of the profile's total already: leave "per" out`
+	}
+	return `leave "per" out`
+}
+
+// unitRemedy guesses what was meant by a limit of the wrong dimension.
+func unitRemedy(c class, b Budget, list []fit) string {
+	has := func(dim dimension) bool {
+		for _, f := range list {
+			if f.dim == dim {
+				return true
+			}
+		}
+		return false
+	}
+	dim, v := b.Limit.dimension(), b.Limit.Value
+	switch {
+	case c == classPattern && nearest(b.Subject, "process", "goroutines") != "":
+		return didYouMean(nearest(b.Subject, "process", "goroutines"))
+	case c == classPattern && dim == dimBytes && b.Kind == "" && isMemory(b.Subject):
+		return didYouMean("heap below "+b.Limit.String()) + ` The whole process is "rss".`
+	case dim == dimShare && c == classProcess && b.Rule == "":
+		return `the process is all of its profile, always 100%: ` + example(limitExample(b))
+	case dim == dimCount && has(dimShare) && v < 1 && b.Per == "":
+		return didYouMean(asPercent(v))
+	case dim == dimCount && has(dimShare) && v < 100 && b.Per == "" && b.Rule == "":
+		return didYouMean(Amount{v, "%"}.String())
+	case dim == dimCount && has(dimPoints) && v < 100 && b.Per == "":
+		return didYouMean(Amount{v, "points"}.String())
+	case dim == dimCount && b.Kind == "" && c != classFigure && b.Rule == "" && b.Per == "":
+		if c != classProcess {
+			return didYouMean(b.Limit.String() + " of goroutine")
+		}
+	case dim == dimCount && has(dimBytes):
+		return didYouMean(Amount{v, "MiB"}.String())
+	case dim == dimPoints && has(dimShare) && b.Rule == "":
+		return `points are for "grows": ` + didYouMean(Amount{v, "%"}.String())
+	case dim == dimBytes && b.Kind == "" && c != classFigure && b.Rule == "":
+		return didYouMean(b.Limit.String() + ` of heap" or "` + b.Limit.String() + " of allocs")
+	case dim == dimCores && b.Kind != "" && b.Rule == "":
+		return `cores are of the cpu profile: leave out "of ` + b.Kind + `"`
+	case dim == dimTime && b.Rule == "" && (b.Kind == "heap" || b.Kind == "allocs"):
+		return `time is of the cpu, mutex and block profiles: leave out "of ` + b.Kind + `"`
+	}
+	return example(limitExample(b))
+}
+
+// limitExample returns a sentence about the budget's subject with a limit that
+// fits.
+func limitExample(b Budget) string {
+	b = Budget{Subject: b.Subject, Rule: b.Rule, Kind: b.Kind}
+	f := fits(classOf(b.Subject), b)[0]
+	switch f.dim {
+	case dimShare:
+		b.Limit = Amount{5, "%"}
+	case dimPoints:
+		b.Limit = Amount{5, "points"}
+	case dimCores:
+		b.Limit = Amount{1.5, "cores"}
+	case dimBytes:
+		b.Limit = Amount{64, "MiB"}
+	case dimCount:
+		b.Limit = Amount{5000, ""}
+	}
+	if f.per == perMust {
+		b.Per = "request"
+	}
+	return b.String()
+}
+
+func kindText(kind string) string {
+	if kind == "" {
+		return "cpu"
+	}
+	return kind
+}
+
+// asPercent writes a fraction as the percentage that was meant by it.
+func asPercent(v float64) string {
+	return Amount{math.Round(v*1e8) / 1e6, "%"}.String()
+}
+
+func isMemory(subject string) bool {
+	switch strings.ToLower(subject) {
+	case "memory", "mem", "ram", "heep", "hep", "alloc", "process":
+		return true
+	}
+	return nearest(subject, "memory") != ""
+}
