@@ -79,7 +79,6 @@ func synthetic(stacks, functions, depth int) []byte {
 type tableTotals struct {
 	flat, cum []int64
 	seen      []int32
-	used      []ID
 }
 
 func (a *tableTotals) count(t *Table) {
@@ -203,7 +202,7 @@ func BenchmarkParts(b *testing.B) {
 	})
 	b.Run("scan", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := scan(raw); err != nil {
+			if _, err := scan(raw, false); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -37,7 +37,9 @@ func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64)
 	if err := b.room.take(0); err != nil {
 		return nil, err
 	}
-	c, err := scan(raw)
+	// Half of the room is enough for the rest of so small a profile.
+	deep := int64(len(raw))*worstBytes > left/2
+	c, err := scan(raw, deep)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +54,11 @@ func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64)
 	}
 	if err := b.room.take(c.bytes()); err != nil {
 		return nil, err
+	}
+	if !deep {
+		if err := b.room.take(int64(len(raw)) * worstBytes); err != nil {
+			return nil, err
+		}
 	}
 	b.reset(c)
 	b.t.text, b.t.Symbols = raw, symbols

@@ -136,7 +136,7 @@ func TestFault_35_36_Bombs(t *testing.T) {
 		{"empty strings", "Strings", bomb(t, minimal(), message(nil, 6, nil), 30<<20)},
 		{"empty period types", "ok", bomb(t, minimal(), message(nil, 11, nil), 30<<20)},
 		{"comments", "ok", bomb(t, minimal(), number(nil, 13, 0), 30<<20)},
-		{"empty labels in one sample", "Labels", gzipped(t, nested(2, numbers(1, 7), message(nil, 3, nil)))},
+		{"empty labels in one sample", "Memory", gzipped(t, nested(2, numbers(1, 7), message(nil, 3, nil)))},
 		{"empty labels in many samples", "Memory", bomb(t, minimal(), message(nil, 2, append(numbers(1, 7), bytes.Repeat(message(nil, 3, nil), 32)...)), 13<<20)},
 		{"4M frames in one sample", "ok", gzipped(t, nested(2, number(nil, 2, 1), number(nil, 1, 1)))},
 		{"6M packed frames in one sample", "ok", gzipped(t, message(minimal(), 2, number(message(nil, 1, bytes.Repeat([]byte{1}, 6<<20)), 2, 1)))},

@@ -11,7 +11,7 @@ import (
 // allocates for one profile within 64 MiB.
 type Limits struct {
 	// Input is the number of bytes read, compressed or not. Default 8 MiB:
-	// profiles deflate to a quarter or less, so it goes with Raw.
+	// at the two to four times by which profiles deflate it goes with Raw.
 	Input int
 	// Raw is the number of bytes after decompression. Default 32 MiB. It is
 	// never taken to be above 1 GiB, so that offsets fit 32 bits.
@@ -54,7 +54,7 @@ func (l Limits) complete() (Limits, error) {
 	var errs []error
 	set := func(field *int, name string, def int) {
 		if *field < 0 {
-			errs = append(errs, fmt.Errorf("Limits.%s is %d, want a positive number, or 0 for the default", name, *field))
+			errs = append(errs, fmt.Errorf("field %s of Limits is %d, want a positive number, or 0 for the default", name, *field))
 		}
 		if *field == 0 {
 			*field = def
@@ -88,7 +88,6 @@ func (l Limits) check(c counts) error {
 		{c.functions, l.Functions, "functions", "Functions"},
 		{c.mappings, l.Mappings, "mappings", "Mappings"},
 		{c.strings, l.Strings, "strings", "Strings"},
-		{c.mostLabels, l.Labels, "labels in one sample", "Labels"},
 	} {
 		if x.got > x.limit {
 			return &LimitError{x.what, x.field, int64(x.got), int64(x.limit)}

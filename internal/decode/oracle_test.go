@@ -54,7 +54,7 @@ func (v *view) totals(types int) {
 
 func viewOfTable(t *Table) view {
 	v := view{
-		Types:       slices.Clone(t.Types),
+		Types:       append([]ValueType(nil), t.Types...),
 		DefaultType: t.DefaultType,
 		PeriodType:  t.PeriodType,
 		Numbers:     [3]int64{t.Period, t.TimeNanos, t.DurationNanos},

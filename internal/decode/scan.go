@@ -4,10 +4,9 @@ package decode
 type counts struct {
 	types, samples, mappings, locations, functions, strings int
 
-	frames     int // location ids in all samples
-	labels     int // labels in all samples
-	mostLabels int // labels in the sample that has the most
-	lines      int // lines in all locations, one for a location without any
+	frames int // location ids in all samples
+	labels int // labels in all samples
+	lines  int // lines in all locations, one for a location without any
 
 	time uint64 // the last time seen
 }
@@ -34,10 +33,19 @@ const (
 	locationLine    = 4<<3 | wireBytes
 )
 
+// worstBytes is how many bytes of frames, labels or lines a byte of a profile
+// can make: an empty line of two bytes makes 12, times 5 for the buffers that
+// append leaves behind when it grows one by quarters.
+const worstBytes = 32
+
 // scan counts. It allocates nothing and is linear in the length of b, whatever
 // b holds: this is what makes it safe to allocate by its result. It looks no
 // deeper than it must; the walk finds what is wrong inside.
-func scan(b []byte) (counts, error) {
+//
+// Frames, labels and lines are counted only if asked: that takes two thirds of
+// the time, and a profile too small to make too many of them need not be
+// counted. Instead there is a guess then, from which append will correct.
+func scan(b []byte, deep bool) (counts, error) {
 	var c counts
 	for i := 0; i < len(b); {
 		tag, v, next := field(b, i)
@@ -48,9 +56,15 @@ func scan(b []byte) (counts, error) {
 		switch tag {
 		case profileSample:
 			c.samples++
+			if !deep {
+				break
+			}
 			pos = c.sample(b[next-int(v) : next])
 		case profileLocation:
 			c.locations++
+			if !deep {
+				break
+			}
 			pos = c.location(b[next-int(v) : next])
 		case profileString:
 			c.strings++
@@ -72,11 +86,13 @@ func scan(b []byte) (counts, error) {
 		}
 		i = next
 	}
+	if !deep {
+		c.frames, c.labels, c.lines = len(b)/4, len(b)/16, c.locations+c.locations/4
+	}
 	return c, nil
 }
 
 func (c *counts) sample(b []byte) int {
-	labels := 0
 	for i := 0; i < len(b); {
 		tag, v, next := field(b, i)
 		if next < 0 {
@@ -88,12 +104,10 @@ func (c *counts) sample(b []byte) int {
 		case sampleLocation:
 			c.frames++
 		case sampleLabel:
-			labels++
+			c.labels++
 		}
 		i = next
 	}
-	c.labels += labels
-	c.mostLabels = max(c.mostLabels, labels)
 	return 0
 }
 
