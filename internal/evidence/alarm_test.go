@@ -39,8 +39,13 @@ func TestAlarmFalse(t *testing.T) {
 	const limit = 0.2
 	lnA := LnA(month, 20, 50, 0.01)
 	months := often(1)
+	// A month has 43,200 windows; by default a quarter of each is played.
+	windows := month / 4
+	if *long {
+		windows = month
+	}
 	z := normalQuantile(1e-3)
-	t.Logf("alarms in %d rule-months, threshold %.1f", months, lnA)
+	t.Logf("alarms in %d windows, threshold %.1f", months*windows, lnA)
 	for _, n := range []int{4, 50} {
 		for _, src := range streams(n) {
 			for _, x := range []float64{0.8, 1} {
@@ -48,7 +53,7 @@ func TestAlarmFalse(t *testing.T) {
 				for range months {
 					a, next := NewAlarm(limit, lnA), src.make()
 					var failing, naiveOn, wilsOn bool
-					for range month {
+					for range windows {
 						k, n := next(rng, limit*x)
 						fails := a.Add(k, n) == Fail
 						if fails && !failing {
@@ -83,7 +88,7 @@ func TestAlarmDelay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 2))
 	const limit = 0.2
 	lnA := LnA(month, 20, 50, 0.01)
-	runs := often(20)
+	runs := often(10)
 	for _, n := range []int{50, 1000} {
 		for _, src := range streams(n)[:2] {
 			for _, x := range []float64{1.25, 1.5, 2, 3} {

@@ -129,7 +129,7 @@ func TestTrials(t *testing.T) {
 
 func TestFixedSimulation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
-	const limit, runs = 0.2, 4000
+	const limit, runs = 0.2, 1500
 	t.Logf("share of windows failed at a limit of %v, in %d runs", limit, runs)
 	t.Log("   n  share   fixed  naive  Wilson 95%   (passed by fixed)")
 	for _, n := range []int{25, 100, 500, 1500} {

@@ -67,9 +67,13 @@ func differs(k, n, k0, n0, d float64) float64 {
 //
 // is concave, so its derivative has one root, or the maximum is at an end.
 func apart(k, n, k0, n0, d float64) float64 {
-	least, most := max(0, -d), min(1, 1-d)
-	lo, hi := least, most
-	p := lo + (hi-lo)/2
+	left, right := max(0, -d), min(1, 1-d)
+	lo, hi := left, right
+	// The pooled share, less what now has more, is near.
+	p := (k + k0 - n*d) / (n + n0)
+	if !(p > lo && p < hi) {
+		p = lo + (hi-lo)/2
+	}
 	// Newton's method, with bisection wherever it leaves the bracket; 100
 	// halvings leave nothing of the unit interval.
 	for range 100 {
@@ -93,10 +97,10 @@ func apart(k, n, k0, n0, d float64) float64 {
 		p = next
 	}
 	switch {
-	case lo == least && hi-least < 1e-15: // the root is at the end itself
-		return least
-	case hi == most && most-lo < 1e-15:
-		return most
+	case lo == left && hi-left < 1e-15: // the root is at the end itself
+		return left
+	case hi == right && right-lo < 1e-15:
+		return right
 	}
 	return p
 }
@@ -114,18 +118,18 @@ func pull(rise, bend, k, x, sign float64) (float64, float64) {
 // differenceBound returns the difference, below (-1) or above (+1) the measured
 // one, at which the evidence against it reaches the target.
 func differenceBound(k, n, k0, n0, target, side float64) float64 {
-	in, out := k/n-k0/n0, side
-	// 30 halvings of an interval no longer than 2: 2e-9, finer than any share
-	// that is printed.
-	for range 30 {
-		d := in + (out-in)/2
-		if differs(k, n, k0, n0, d) >= target {
-			out = d
-		} else {
-			in = d
-		}
+	// Shifted by one, differences are positive, as solve expects.
+	lo, hi := k/n-k0/n0+1, side+1
+	if side < 0 {
+		lo, hi = hi, lo
 	}
-	return out
+	return solve(lo, hi, target, side < 0, func(x float64) (float64, float64) {
+		d := x - 1
+		p := apart(k, n, k0, n0, d)
+		p1 := share(p + d)
+		// At the best p the evidence changes with d only through p+d.
+		return divergence(k, n, p1) + divergence(k0, n0, p), n * (p1 - k/n) / (p1 * (1 - p1))
+	}) - 1
 }
 
 // growthNeeded returns how many samples of now would decide against the same

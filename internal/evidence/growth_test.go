@@ -53,7 +53,7 @@ func TestGrowthBounds(t *testing.T) {
 
 func TestGrowthSimulation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
-	const runs, n, n0, base, margin = 3000, 400, 400, 0.02, 0.05
+	const runs, n, n0, base, margin = 1000, 400, 400, 0.02, 0.05
 	for _, grown := range []float64{0, 0.05, 0.15, 0.25} {
 		var fail, pass, naive int
 		for range runs {

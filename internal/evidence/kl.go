@@ -71,7 +71,7 @@ func deviance(k, mu float64) float64 {
 }
 
 // solve finds x in (lo, hi) with g(x) = target, where g is convex and zero at
-// one end: at hi if falling, else at lo. The function returns g and its
+// one end: at hi if falling, else at lo (which are not negative). The function returns g and its
 // derivative. It is Newton's method, with bisection wherever that leaves the
 // bracket: seven to twelve steps in all for most inputs.
 func solve(lo, hi, target float64, falling bool, g func(float64) (float64, float64)) float64 {

@@ -102,7 +102,7 @@ func TestRateBounds(t *testing.T) {
 
 func TestRateLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
-	const runs, mean, alpha = 200_000, 30.0, 0.01
+	const runs, mean, alpha = 50_000, 30.0, 0.01
 	tooHigh, tooLow := 0, 0
 	for range runs {
 		// Exponential gaps make Poisson counts.

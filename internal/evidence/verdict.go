@@ -62,7 +62,8 @@ type Finding struct {
 	// Value is what was measured, in the unit of the limit. Low bounds it from
 	// below with error FailAlpha, High from above with error PassAlpha (unless
 	// the function that made the Finding says otherwise), so that Low above the
-	// limit is a fail, and High below the zone is a pass.
+	// limit is a fail, and High below the zone is a pass. Without a bound, High is
+	// the most that the quantity can be: 1 for a share, 1e15 for a rate.
 	Value, Low, High float64
 
 	// Needed is how many samples (for a rate: how much exposure) in all would

@@ -1,0 +1,90 @@
+package evidence
+
+import "math"
+
+// scales are the batch sizes, in doublings (1, 2, 4 blocks), on which
+// the overdispersion is estimated: bursts longer than a block show up in
+// the longer ones only.
+const scales = 3
+
+// blocks sums blocks up, and estimates their overdispersion, in constant memory.
+type blocks struct {
+	number, k, n float64
+	hits, misses float64 // blocks with any hit, and with any miss
+	largest      float64 // the most samples in one block
+
+	scale [scales]spread
+	half  [scales]struct {
+		k, n float64
+		full bool
+	}
+}
+
+func (b *blocks) add(k, n float64) {
+	b.number++
+	b.k += k
+	b.n += n
+	b.largest = max(b.largest, n)
+	if k > 0 {
+		b.hits++
+	}
+	if k < n {
+		b.misses++
+	}
+	// Each scale passes every second piece on to the next, merged with its
+	// predecessor.
+	for i := range b.scale {
+		b.scale[i].add(k, n)
+		h := &b.half[i]
+		if !h.full {
+			h.k, h.n, h.full = k, n, true
+			return
+		}
+		k, n = k+h.k, n+h.n
+		h.full = false
+	}
+}
+
+func (b *blocks) share() float64 { return min(1, b.k/b.n) }
+
+// phi is the largest overdispersion on any scale.
+func (b *blocks) phi() float64 {
+	if b.n == 0 || b.k <= 0 || b.k >= b.n {
+		return 1
+	}
+	q := b.share()
+	phi := 1.0
+	for i := range b.scale {
+		s := &b.scale[i]
+		if s.pieces < minBatches {
+			break
+		}
+		x := s.phi(q)
+		if i == 0 {
+			x *= b.carry(q)
+		}
+		phi = max(phi, x)
+	}
+	return factor(phi)
+}
+
+// proof is the evidence that the blocks have on a bet.
+func (b *blocks) proof(bet *bet) float64 {
+	e := Temper(bet.evidence(b.k, b.n, b.phi()), b.number-1)
+	// If all samples of a block were copies of one, phi would be their number:
+	// by convexity no dependence inside a block is worse, so that nothing is
+	// estimated there and nothing to be tempered. What is left is dependence
+	// between blocks.
+	copies := b.largest * b.carry(b.share())
+	return max(e, bet.evidence(b.k, b.n, max(1, copies)))
+}
+
+// carry is what the correlation of neighbouring blocks inflates the variance by.
+// Correlation below what chance shows among so many is no news.
+func (b *blocks) carry(q float64) float64 {
+	s := &b.scale[0]
+	if s.pieces < 1 {
+		return 1
+	}
+	return inflation(s.rho(q) - 1/math.Sqrt(s.pieces))
+}
