@@ -1,0 +1,42 @@
+package budget
+
+import (
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// Facts are what is known about a window beyond its profile. Every field may be
+// left out; a budget that needs one which is missing is inconclusive and says
+// so.
+type Facts struct {
+	// Kind is the kind of the profile: "cpu", "heap", "allocs", "goroutine",
+	// "mutex", "block". It is read off the profile where that is possible; mutex
+	// and block profiles look the same, so without a Kind budgets of either are
+	// judged by what there is.
+	Kind string
+
+	// Elapsed is how long the window was, if the profile does not say so itself.
+	Elapsed time.Duration
+
+	// Figures are the process's own: "cores", "goroutines", "heap" and "rss" (in
+	// bytes), "gc" (a share from 0 to 1).
+	Figures map[string]float64
+
+	// Work is how many units of work were done in the window, for budgets "per"
+	// them: {"request": 1200}.
+	Work map[string]float64
+
+	// Module is the path of the user's own module, for blame. Without it,
+	// whatever is outside the standard library is taken for the user's.
+	Module string
+
+	// Baseline is what "grows" budgets compare with, and BaselineWork the work
+	// done in it.
+	Baseline     *profile.Profile
+	BaselineWork map[string]float64
+
+	// NotLinked are the patterns known to match no function of the program. A
+	// budget on one of them can tell nothing, unless it says "absent".
+	NotLinked []string
+}

@@ -1,0 +1,155 @@
+package budget
+
+import (
+	"io"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/tally"
+)
+
+// Judge holds a profile against the budgets and returns a result for each, in
+// their order. At most one Facts is used. Budgets that p can say nothing about
+// (of another kind, say) are inconclusive.
+func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
+	j, err := NewJudge(s)
+	if err == nil {
+		var results []Result
+		if results, err = j.Profile(p, facts...); err == nil {
+			return results
+		}
+	}
+	results := make([]Result, len(s))
+	for i, b := range s {
+		results[i] = Result{Budget: b, Reason: err.Error()}
+	}
+	return results
+}
+
+// JudgeReader is [Set.Judge] for a profile in pprof's format, gzipped or not. It
+// is several times faster than parsing the profile first, and input that is
+// broken or out of proportion ends in an error before it costs memory.
+func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
+	j, err := NewJudge(s)
+	if err != nil {
+		return nil, err
+	}
+	return j.Reader(r, facts...)
+}
+
+// A Judge judges profile after profile by one set of budgets. It remembers what
+// it found out about each function name, and reuses its memory, so that from
+// the second profile of a program on almost nothing is allocated.
+// It is not safe for concurrent use.
+type Judge struct {
+	rules   []rule
+	names   *tally.Names
+	counter tally.Counter
+	decoder decode.Decoder
+	symbols decode.Symbols // of profiles that did not come from the decoder
+	layout  *layout
+	base    baseline
+	pkgs    []*pattern.Pattern // by number, for packages in "except"
+
+	needed []bool // by query: asked for by a rule
+	ranked [][]int32
+}
+
+// NewJudge returns a judge for the set, or an error that lists everything that
+// is wrong with it.
+func NewJudge(set Set) (*Judge, error) {
+	rules, c, err := compile(set)
+	if err != nil {
+		return nil, err
+	}
+	names := tally.NewNames(pattern.NewIndex(c.patterns))
+	return &Judge{
+		rules:   rules,
+		names:   names,
+		counter: tally.Counter{Names: names, Where: c.where, Patterns: len(c.patterns)},
+		base:    baseline{counter: tally.Counter{Names: names, Where: c.where, Patterns: len(c.patterns)}},
+		pkgs:    c.patterns,
+	}, nil
+}
+
+// Reader judges a profile in pprof's format, gzipped or not.
+func (j *Judge) Reader(r io.Reader, facts ...Facts) ([]Result, error) {
+	t, err := j.decoder.Decode(r)
+	if err != nil {
+		return nil, err
+	}
+	return j.table(t, facts)
+}
+
+// Profile judges a parsed profile.
+func (j *Judge) Profile(p *profile.Profile, facts ...Facts) ([]Result, error) {
+	t, err := decode.FromProfile(p, &j.symbols)
+	if err != nil {
+		return nil, err
+	}
+	return j.table(t, facts)
+}
+
+func (j *Judge) table(t *decode.Table, facts []Facts) ([]Result, error) {
+	w, err := j.open(t, facts)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(j.rules))
+	for i := range j.rules {
+		results[i] = w.judge(&j.rules[i])
+	}
+	return results, nil
+}
+
+// open counts the window.
+func (j *Judge) open(t *decode.Table, facts []Facts) (*window, error) {
+	w := &window{judged: j, t: t}
+	if len(facts) > 0 {
+		w.facts = facts[0]
+	}
+	if !j.layout.fits(t, w.facts.Kind) {
+		j.plan(layoutOf(t, w.facts.Kind))
+	}
+	if err := j.base.set(w.facts.Baseline, t, j); err != nil {
+		return nil, err
+	}
+	j.names.Learn(t.Symbols)
+	j.counter.Count(t, func(q int) bool { return j.needed[q] })
+	for i := range j.ranked {
+		j.ranked[i] = j.ranked[i][:0]
+	}
+	w.elapsed = w.facts.Elapsed.Seconds()
+	if w.elapsed <= 0 {
+		w.elapsed = float64(t.DurationNanos) * 1e-9
+	}
+	return w, nil
+}
+
+// plan asks the queries that the rules need of profiles with the layout.
+func (j *Judge) plan(l *layout) {
+	j.layout = l
+	j.counter.Forget()
+	j.base.forget()
+	for i := range j.rules {
+		j.rules[i].ask(&j.counter, l)
+	}
+	j.needed = make([]bool, j.counter.Len())
+	j.ranked = make([][]int32, j.counter.Len())
+	for i := range j.rules {
+		if q := j.rules[i].query; q >= 0 {
+			j.needed[q] = true
+		}
+	}
+}
+
+// rank lists the keys of a query that have weight, heaviest first.
+func (w *window) rank(query int) []int32 {
+	ranked := &w.judged.ranked[query]
+	if len(*ranked) == 0 {
+		*ranked = w.judged.counter.Sums(query).Rank(*ranked)
+	}
+	return *ranked
+}

@@ -1,0 +1,218 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/tally"
+)
+
+// each judges "no function above" and "no package above": by the worst.
+func (w *window) each(r *rule, sums *tally.Sums, res *Result) {
+	m := w.measureOf(r, sums)
+	if m.problem != "" {
+		res.Reason = m.problem
+		return
+	}
+	ranked := w.rank(r.query)
+	var over []int32
+	worst := int32(-1)
+	for _, key := range ranked {
+		above := m.part(sums.By[key]) > r.limit
+		if worst >= 0 && !above {
+			break
+		}
+		if w.excepted(r, sums, key) {
+			continue
+		}
+		if worst < 0 {
+			worst = key
+		}
+		if above {
+			over = append(over, key)
+		}
+	}
+	var value int64
+	if worst >= 0 {
+		value = sums.By[worst]
+	}
+	f := m.finding(value, r.limit)
+	res.take(f)
+	res.Hits = int64(math.Round(m.hits(value)))
+	res.Over = len(over)
+	if len(over) > 0 {
+		w.explain(r, r.query, over, m, res)
+	}
+	name := "nothing"
+	if worst >= 0 {
+		name = w.keyName(sums, worst)
+	}
+	w.reason(r, f, name, res)
+}
+
+// excepted reports whether the budget exempts the key.
+func (w *window) excepted(r *rule, sums *tally.Sums, key int32) bool {
+	if len(r.except) == 0 {
+		return false
+	}
+	if sums.Query.Unit == tally.Package {
+		path := w.judged.names.PackageName(key)
+		for _, p := range r.except {
+			if w.judged.pkgs[p].MatchPackage(path) {
+				return true
+			}
+		}
+		return false
+	}
+	return w.judged.names.Match(w.id(key), r.except)
+}
+
+// pattern judges what matches one pattern.
+func (w *window) pattern(r *rule, sums *tally.Sums, res *Result) {
+	value := sums.By[r.subject]
+	if r.budget.Rule == "absent" {
+		w.absent(r, sums, value, res)
+		return
+	}
+	m := w.measureOf(r, sums)
+	if m.problem != "" {
+		res.Reason = m.problem
+		return
+	}
+	f := m.finding(value, r.limit)
+	res.take(f)
+	res.Hits = int64(math.Round(m.hits(value)))
+	if m.part(value) > r.limit {
+		w.explainMatches(r, m, res)
+	}
+	w.reason(r, f, r.budget.Subject, res)
+}
+
+// absent judges that what a pattern matches does not occur at all.
+func (w *window) absent(r *rule, sums *tally.Sums, value int64, res *Result) {
+	hits := float64(value) / float64(sums.Total) * sums.N
+	f := evidence.Absent(hits, sums.N, 1, 0)
+	if r.value.census {
+		f = counted(float64(value)/float64(sums.Total), 0)
+	}
+	res.take(f)
+	res.Hits = int64(math.Ceil(hits))
+	switch {
+	case value > 0:
+		m := w.measureOf(&rule{dim: dimShare, value: r.value}, sums)
+		w.explainMatches(r, m, res)
+		res.Verdict = Fail
+		res.Reason = fmt.Sprintf("%d of %d samples (%s) are in %s, none may be", res.Hits, res.Samples, percentage(f.Value), r.budget.Subject)
+	case res.Verdict == Pass && r.value.census:
+		res.Reason = fmt.Sprintf("none of %d is in %s", res.Samples, r.budget.Subject)
+	case res.Verdict == Pass:
+		res.Reason = fmt.Sprintf("none of %d samples, so its share is below %s", res.Samples, percentage(f.High))
+	default:
+		res.Reason = fmt.Sprintf("none of %d samples, %.0f are needed to say that its share is below %s", res.Samples, f.Needed, percentage(evidence.AbsentShare))
+	}
+}
+
+// process judges the sum of everything.
+func (w *window) process(r *rule, sums *tally.Sums, res *Result) {
+	if r.class == classLeak {
+		w.leaked(r, sums, res)
+		return
+	}
+	m := w.measureOf(r, sums)
+	if m.problem != "" {
+		res.Reason = m.problem
+		return
+	}
+	f := m.finding(sums.Total, r.limit)
+	res.take(f)
+	res.Hits = res.Samples
+	if res.Verdict != Pass && f.Value > r.limit {
+		w.explainMost(r, res)
+	}
+	w.reason(r, f, "the process", res)
+}
+
+func (w *window) leaked(r *rule, sums *tally.Sums, res *Result) {
+	res.take(counted(float64(sums.Total), 0))
+	res.Hits = sums.Total
+	res.Reason = fmt.Sprintf("%d goroutines are blocked for ever", sums.Total)
+	w.explainMost(r, res)
+}
+
+// figure judges a figure of the process. It reports false for one that is to be
+// read off the profile's samples.
+func (w *window) figure(r *rule, res *Result) bool {
+	if _, given := w.facts.Figures[r.budget.Subject]; !given && r.budget.Subject == "gc" {
+		return false
+	}
+	value, ok := w.figureValue(r.budget.Subject)
+	if !ok {
+		res.Reason = r.lacks
+		return true
+	}
+	exact(res, r, value, r.budget.Subject)
+	if res.Verdict == Fail && r.query >= 0 {
+		w.explainMost(r, res)
+	}
+	return true
+}
+
+// steady is beyond one window; its cap is not.
+func (w *window) steady(r *rule, res *Result) {
+	value, ok := w.figureValue(r.budget.Subject)
+	switch {
+	case !ok:
+		res.Reason = "the window does not say the process's " + r.budget.Subject
+	case r.budget.Limit != (Amount{}) && value > r.limit:
+		exact(res, r, value, r.budget.Subject)
+	default:
+		res.Share, res.Low, res.High = value, value, value
+		res.Reason = "whether it grows shows over hours: a running guard tells"
+	}
+}
+
+// reason writes the sentence that explains a finding.
+func (w *window) reason(r *rule, f evidence.Finding, who string, res *Result) {
+	zone := edge(r)
+	at := format(f.Value, r.dim)
+	switch {
+	case r.value.census:
+		res.Reason = fmt.Sprintf("%s at %s, the limit is %s", who, at, r.budget.Limit)
+	case res.Verdict == Fail:
+		res.Reason = fmt.Sprintf("%s at %s, surely above %s (%d samples)", who, at, format(f.Low, r.dim), res.Samples)
+	case res.Verdict == Pass:
+		res.Reason = fmt.Sprintf("%s at %s, surely below %s (%d samples)", who, at, format(f.High, r.dim), res.Samples)
+	default:
+		res.Reason = w.tooFew(r, f, who, at, zone, res)
+	}
+}
+
+// tooFew says how many samples would have decided.
+func (w *window) tooFew(r *rule, f evidence.Finding, who, at string, zone float64, res *Result) string {
+	needed := f.Needed
+	if m := w.measureOf(r, w.judged.counter.Sums(r.query)); m.exposure > 0 {
+		// The need is in exposure; say it in samples, in proportion.
+		needed = f.Needed / m.exposure * float64(res.Samples)
+	}
+	count := fmt.Sprintf("%d samples", res.Samples)
+	if r.dim == dimShare {
+		if catch := evidence.Needed(0, 0, r.limit, 1); float64(res.Samples) < catch {
+			return fmt.Sprintf("%s, %.0f are needed to tell %s from %s; %s at %s", count, catch,
+				r.budget.Limit, format(math.Min(1.5*r.limit, (1+r.limit)/2), dimShare), who, at)
+		}
+	}
+	if needed <= 0 {
+		return fmt.Sprintf("%s at %s after %s, too close to the limit of %s to tell", who, at, count, r.budget.Limit)
+	}
+	return fmt.Sprintf("%s at %s after %s, %.0f would tell it from the limit of %s (passing needs to be below %s)",
+		who, at, count, math.Ceil(needed), r.budget.Limit, format(zone, r.dim))
+}
+
+// edge is the upper end of the zone of indifference.
+func edge(r *rule) float64 {
+	if r.dim == dimShare {
+		return math.Min(evidence.Zone*r.limit, (1+r.limit)/2)
+	}
+	return evidence.Zone * r.limit
+}

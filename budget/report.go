@@ -1,0 +1,209 @@
+package budget
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// String is the report that a person reads: the verdict in a line, and for each
+// chain of offenders a few more.
+//
+//	FAIL no function above 20% cumulative
+//	  ...
+func (r Result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", strings.ToUpper(r.Verdict.String()), r.Budget)
+	if r.Reason != "" {
+		fmt.Fprintf(&b, "\n  %s", r.Reason)
+	}
+	dim := r.Budget.offenderDimension()
+	for i, c := range chains(r.Offenders) {
+		fmt.Fprintf(&b, "\n  %d. %s", i+1, c.text(r.Budget, dim))
+	}
+	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 {
+		fmt.Fprintf(&b, "\n  %d more on these paths are over the limit", more)
+	}
+	return b.String()
+}
+
+// chains groups the offenders: whoever is on the way in to one that was listed
+// before belongs to its chain.
+func chains(offenders []Offender) []offenderChain {
+	var list []offenderChain
+next:
+	for _, o := range offenders {
+		for i, c := range list {
+			if slices.ContainsFunc(c[0].Callers, func(f Frame) bool { return f.Function == o.Function }) {
+				list[i] = append(c, o)
+				continue next
+			}
+		}
+		list = append(list, offenderChain{o})
+	}
+	return list
+}
+
+// An offenderChain is offenders that call each other, the deepest first.
+type offenderChain []Offender
+
+// text shows a line for each offender of the chain, and beneath them the user's
+// line, who calls them, and what they call.
+func (c offenderChain) text(budget Budget, dim dimension) string {
+	var b strings.Builder
+	wide := 0
+	for _, o := range c {
+		wide = max(wide, len(o.Function))
+	}
+	for i, o := range c {
+		if i > 0 {
+			b.WriteString("\n     ")
+		}
+		fmt.Fprintf(&b, "%-*s  %s", wide, o.Function, share(o.Frame, budget, dim))
+		if o.High > o.Low {
+			fmt.Fprintf(&b, " (%s to %s)", format(o.Low, dim), format(o.High, dim))
+		}
+		if o.File != "" {
+			fmt.Fprintf(&b, "  %s", place(o.File, o.Line))
+		}
+	}
+	o := c[0]
+	if o.Blame.Function != "" && o.Blame.Function != o.Function {
+		fmt.Fprintf(&b, "\n       called from %s:%d, %s", o.Blame.File, o.Blame.Line, o.Blame.Function)
+	}
+	if len(o.Callers) > 0 {
+		fmt.Fprintf(&b, "\n       way in      %s", links(o.Callers, " < ", o.Share, dim))
+	}
+	if len(o.Callees) > 0 {
+		fmt.Fprintf(&b, "\n       goes to     %s", links(o.Callees, " > ", o.Share, dim))
+	}
+	return b.String()
+}
+
+// share is a frame's share and value: "48.85%, 35.56s".
+func share(f Frame, budget Budget, dim dimension) string {
+	text := format(f.Share, dim)
+	if dim != dimShare {
+		return text
+	}
+	switch {
+	case budget.Kind == "heap", budget.Kind == "allocs", budget.Subject == "heap":
+		return text + ", " + format(f.Value, dimBytes)
+	case budget.Kind == "goroutine", budget.Subject == "goroutines", budget.Subject == "no goroutine":
+		return fmt.Sprintf("%s, %.0f", text, f.Value)
+	}
+	return text + ", " + seconds(f.Value)
+}
+
+// chainShown is how many links of a way a report shows from each end.
+const chainShown = 4
+
+// links shows a way, with the weight wherever it differs from the last one
+// shown: "a > b > c (22.5%)" on the way out, "a < b < c" on the way in.
+func links(frames []Frame, arrow string, from float64, dim dimension) string {
+	var shown []string
+	last := from
+	for i, f := range frames {
+		if len(frames) > 2*chainShown && i >= chainShown && i < len(frames)-chainShown {
+			if i == chainShown {
+				shown = append(shown, fmt.Sprintf("(%d more)", len(frames)-2*chainShown))
+			}
+			continue
+		}
+		link := shortName(f.Function)
+		if math.Abs(f.Share-last) > 0.02*last {
+			link += " (" + format(f.Share, dim) + ")"
+			last = f.Share
+		}
+		shown = append(shown, link)
+	}
+	return strings.Join(shown, arrow)
+}
+
+// shortName drops the directories of a function's package path.
+func shortName(fn string) string {
+	end := strings.IndexByte(fn, '[') // type arguments have paths of their own
+	if end < 0 {
+		end = len(fn)
+	}
+	if i := strings.LastIndexByte(fn[:end], '/'); i >= 0 {
+		return fn[i+1:]
+	}
+	return fn
+}
+
+// place is a file and line. Of files in the module cache or in Go itself, the
+// last directory is enough.
+func place(file string, line int) string {
+	if strings.Contains(file, "/pkg/mod/") || strings.Contains(file, "/src/") && !strings.Contains(file, "/home/") {
+		file = path.Join(path.Base(path.Dir(file)), path.Base(file))
+	}
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+// offenderDimension is what the shares of a budget's offenders are.
+func (b Budget) offenderDimension() dimension {
+	switch classOf(b.Subject) {
+	case classEach, classPattern:
+		if b.Rule == "" && b.Limit.dimension() != dimPoints {
+			return b.Limit.dimension()
+		}
+	}
+	return dimShare
+}
+
+// format shows an amount in base units.
+func format(v float64, dim dimension) string {
+	switch dim {
+	case dimShare, dimPoints:
+		return percentage(v)
+	case dimCores:
+		return fmt.Sprintf("%.3g cores", v)
+	case dimTime:
+		return seconds(v)
+	case dimBytes:
+		return bytes(v)
+	}
+	return fmt.Sprintf("%.4g", v)
+}
+
+// percentage shows a share as pprof does: two decimals.
+func percentage(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
+
+func seconds(v float64) string {
+	if math.Abs(v) >= 1 {
+		return fmt.Sprintf("%.2fs", v)
+	}
+	return time.Duration(math.Round(v * 1e9)).Round(10 * time.Nanosecond).String()
+}
+
+func bytes(v float64) string {
+	for _, u := range []struct {
+		name string
+		size float64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if math.Abs(v) >= u.size {
+			return fmt.Sprintf("%.2f%s", v/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%.0fB", v)
+}
+
+// scopeText names the part of a profile that a budget looks at.
+func scopeText(b Budget) string {
+	var parts []string
+	if b.In != "" {
+		parts = append(parts, b.In)
+	}
+	for _, k := range slices.Sorted(maps.Keys(b.Where)) {
+		parts = append(parts, k+"="+b.Where[k])
+	}
+	return strings.Join(parts, " and ")
+}

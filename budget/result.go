@@ -1,0 +1,86 @@
+package budget
+
+import "fmt"
+
+// A Verdict is what a profile says about a budget. The zero Verdict is
+// [Inconclusive]: what has not been shown is never a pass.
+type Verdict int
+
+const (
+	Inconclusive Verdict = iota // the samples do not suffice to tell, or there is nothing to tell from
+	Pass                        // the budget is kept
+	Fail                        // the budget is exceeded, beyond reasonable doubt
+)
+
+// String returns "inconclusive", "pass" or "fail".
+func (v Verdict) String() string {
+	switch v {
+	case Inconclusive:
+		return "inconclusive"
+	case Pass:
+		return "pass"
+	case Fail:
+		return "fail"
+	}
+	return fmt.Sprintf("Verdict(%d)", int(v))
+}
+
+// A Result is the verdict on one budget, with the numbers behind it.
+type Result struct {
+	Budget  Budget
+	Verdict Verdict
+
+	// Share is what was measured, in the unit of the limit's base: from 0 to 1
+	// for shares and points, cores, seconds, bytes or a count. For "no function"
+	// budgets it is the worst function's. Low and High are its bounds: the truth
+	// is below Low with a chance of one in a million, above High with one in a
+	// thousand. What is counted and not sampled (goroutines, figures) has bounds
+	// equal to Share.
+	Share     float64
+	Low, High float64
+
+	// Samples is what the verdict rests on, and Hits how many of them were
+	// charged to the budget. Both can be added up over windows and processes.
+	// They are whole numbers of CPU samples; of sampled bytes and delays, whose
+	// samples weigh differently, they are what they are worth in equal ones.
+	Samples, Hits int64
+
+	// Offenders are the functions (or packages) over the limit, worst chain
+	// first, and in a chain the deepest first; at most a few.
+	Offenders []Offender
+	// Over is how many functions are over the limit in all, listed or not.
+	Over int
+
+	// Reason says in one sentence why the verdict is what it is.
+	Reason string
+
+	// Alarm is what all windows together say, and Evidence how much of what is
+	// needed to fire has been collected (1 and more: fail). Only a [Watch] sets
+	// them.
+	Alarm    Verdict
+	Evidence float64
+}
+
+// An Offender is a function, or a package, over the limit.
+type Offender struct {
+	Frame     // the function, at its costliest line
+	Low, High float64
+
+	// Blame is the frame nearest to the offender in the user's own module, at the
+	// line of the call; the offender itself if it is the user's. Its Function is
+	// "" when no own frame is on the way.
+	Blame Frame
+	// Callers are the costliest way in: the caller first, up to the entry point.
+	Callers []Frame
+	// Callees are where most of it goes on to: the offender's callee first.
+	Callees []Frame
+}
+
+// A Frame is a function at a line, and what passes through it.
+type Frame struct {
+	Function string
+	File     string
+	Line     int
+	Share    float64 // in the unit of the Result's Share
+	Value    float64 // in seconds, bytes, or a count
+}

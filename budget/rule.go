@@ -1,0 +1,165 @@
+package budget
+
+import (
+	"slices"
+
+	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/tally"
+)
+
+// A rule is a budget made ready for judging: patterns and labels are numbers.
+type rule struct {
+	budget  Budget
+	class   class
+	dim     dimension
+	limit   float64 // in base units
+	subject int32   // number of the pattern, or -1
+	in      int32
+	except  []int32
+	where   int32
+
+	// literal is set by "except none": scaffolding is charged in full.
+	literal bool
+
+	// For the layout of profile that is being judged:
+	query  int // number of the query in the counter, or -1
+	detail int // the same samples, charged to functions
+	value  valueType
+	lacks  string // why there is no query
+}
+
+// gcFunctions are the roots of the garbage collector's work in a CPU profile:
+// its workers, what it makes allocating goroutines help with, sweeping and
+// scavenging.
+const gcFunctions = `/^runtime\.(gcBgMarkWorker|gcAssistAlloc|gcStart|bgsweep|bgscavenge|deductSweepCredit|\(\*mheap\)\.reclaim)$/`
+
+// compiler numbers the patterns and label conditions of a set.
+type compiler struct {
+	patterns []*pattern.Pattern
+	numbers  map[string]int32
+	where    [][]tally.Label
+}
+
+func compile(set Set) ([]rule, *compiler, error) {
+	if err := set.Validate(); err != nil {
+		return nil, nil, err
+	}
+	c := &compiler{numbers: map[string]int32{}}
+	rules := make([]rule, len(set))
+	for i, b := range set {
+		r := &rules[i]
+		*r = rule{budget: b, class: classOf(b.Subject), dim: b.Limit.dimension(), limit: b.Limit.base(), subject: -1, in: -1, where: -1}
+		var err error
+		switch {
+		case r.class == classPattern:
+			r.subject, err = c.pattern(b.Subject)
+		case b.Subject == "gc":
+			r.subject, err = c.pattern(gcFunctions)
+		}
+		if err == nil && b.In != "" {
+			r.in, err = c.pattern(b.In)
+		}
+		r.literal = len(b.Except) == 1 && b.Except[0] == "none"
+		for _, e := range b.Except {
+			if err == nil && !r.literal {
+				var n int32
+				n, err = c.pattern(e)
+				r.except = append(r.except, n)
+			}
+		}
+		if err != nil {
+			return nil, nil, err // Validate has parsed all patterns, so this does not happen
+		}
+		r.where = c.condition(b.Where)
+	}
+	return rules, c, nil
+}
+
+func (c *compiler) pattern(text string) (int32, error) {
+	if n, ok := c.numbers[text]; ok {
+		return n, nil
+	}
+	p, err := pattern.Parse(text)
+	if err != nil {
+		return 0, err
+	}
+	n := int32(len(c.patterns))
+	c.patterns = append(c.patterns, p)
+	c.numbers[text] = n
+	return n, nil
+}
+
+func (c *compiler) condition(where map[string]string) int32 {
+	if len(where) == 0 {
+		return -1
+	}
+	var labels []tally.Label
+	for k, v := range where {
+		labels = append(labels, tally.Label{Key: k, Value: v})
+	}
+	slices.SortFunc(labels, func(a, b tally.Label) int {
+		if a.Key < b.Key {
+			return -1
+		}
+		return 1
+	})
+	for i, w := range c.where {
+		if slices.Equal(w, labels) {
+			return int32(i)
+		}
+	}
+	c.where = append(c.where, labels)
+	return int32(len(c.where) - 1)
+}
+
+// ask numbers the queries that the rule needs of profiles with the layout.
+func (r *rule) ask(counter *tally.Counter, l *layout) {
+	r.query, r.detail, r.lacks = -1, -1, ""
+	kind := kindText(r.budget.Kind)
+	switch {
+	case r.class == classLeak:
+		kind = "goroutineleak"
+	case r.budget.Subject == "goroutines":
+		kind = "goroutine"
+	case r.budget.Subject == "heap":
+		kind = "heap"
+	case r.budget.Subject == "rss":
+		r.lacks = "a profile does not tell the process's memory: it comes from a running guard"
+		return
+	}
+	v, ok := l.value(kind, r.dim)
+	if !ok {
+		r.lacks = "needs a profile of kind " + kind + ", this one is of kind " + l.kind
+		return
+	}
+	r.value = v
+	q := tally.Query{Value: v.index, Weight: v.weight, In: r.in, Where: r.where, Unit: tally.Pattern, Charge: tally.Cumulative}
+	switch {
+	case r.budget.Flat:
+		q.Charge = tally.Flat
+	case r.class == classPattern, r.budget.Subject == "gc":
+	case v.census:
+		q.Charge = tally.Unparked
+	case !r.literal:
+		q.Charge = tally.Inner
+	}
+	detail := q
+	detail.Unit = tally.Function
+	switch r.class {
+	case classEach:
+		q.Unit = tally.Function
+		if r.budget.Subject == "no package" {
+			q.Unit, detail = tally.Package, q
+			detail.Unit = tally.Package
+		}
+	case classPattern:
+	default:
+		if r.budget.Subject != "gc" {
+			q = detail
+		}
+	}
+	if r.literal && v.census {
+		q.Charge, detail.Charge = tally.Cumulative, tally.Cumulative
+	}
+	r.query, r.detail = counter.Ask(q), counter.Ask(detail)
+}

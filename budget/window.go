@@ -1,0 +1,223 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/tally"
+)
+
+// A window is one profile being judged.
+type window struct {
+	judged  *Judge
+	t       *decode.Table
+	facts   Facts
+	elapsed float64 // seconds; 0 when unknown
+
+	explained int // offenders' chains worked out so far
+}
+
+// judge returns the result of one rule.
+func (w *window) judge(r *rule) Result {
+	res := Result{Budget: r.budget}
+	if reason, gated := w.gate(r); gated {
+		res.Reason = reason
+		return res
+	}
+	if r.subject >= 0 && slices.Contains(w.facts.NotLinked, r.budget.Subject) {
+		if r.budget.Rule == "absent" {
+			res.Verdict, res.Reason = Pass, "not linked: no function of the program matches "+r.budget.Subject
+		} else {
+			res.Reason = "no function linked into the program matches " + r.budget.Subject + ": check the spelling, or drop the budget"
+		}
+		return res
+	}
+	switch {
+	case r.budget.Rule == "steady":
+		w.steady(r, &res)
+		return res
+	case r.class == classFigure:
+		if w.figure(r, &res) {
+			return res
+		}
+	case r.class == classProcess && r.dim == dimCores:
+		if cores, ok := w.facts.Figures["cores"]; ok {
+			exact(&res, r, cores, "cores")
+			if res.Verdict == Fail {
+				w.explainMost(r, &res)
+			}
+			return res
+		}
+	}
+	if r.query < 0 {
+		res.Reason = r.lacks
+		return res
+	}
+	sums := w.judged.counter.Sums(r.query)
+	if sums.Total <= 0 {
+		w.empty(r, &res)
+		return res
+	}
+	res.Samples = int64(math.Round(sums.N))
+	switch {
+	case r.budget.Rule == "grows":
+		w.grows(r, sums, &res)
+	case r.class == classEach:
+		w.each(r, sums, &res)
+	case r.class == classPattern || r.class == classFigure:
+		w.pattern(r, sums, &res)
+	default: // process, no goroutine
+		w.process(r, sums, &res)
+	}
+	return res
+}
+
+// gate tells whether the budget's condition keeps it from being judged.
+func (w *window) gate(r *rule) (reason string, gated bool) {
+	c := r.budget.When
+	if c == (Condition{}) {
+		return "", false
+	}
+	value, ok := w.figureValue(c.Figure)
+	limit := c.Amount.base()
+	switch {
+	case !ok:
+		return fmt.Sprintf("cannot tell whether %s: the window does not say", c), true
+	case c.Below && value >= limit, !c.Below && value <= limit:
+		return fmt.Sprintf("idle: judged only when %s, it is at %s", c, format(value, c.Amount.dimension())), true
+	}
+	return "", false
+}
+
+// figureValue is a figure of the process, from the facts or, where it shows
+// there, from the profile.
+func (w *window) figureValue(name string) (float64, bool) {
+	if name == "process" {
+		name = "cores"
+	}
+	if v, ok := w.facts.Figures[name]; ok {
+		return v, true
+	}
+	kind, dim := map[string]string{"cores": "cpu", "goroutines": "goroutine", "heap": "heap"}[name], dimBytes
+	v, ok := w.judged.layout.value(kind, dim)
+	if !ok {
+		return 0, false
+	}
+	total := float64(w.total(v.index)) * v.scale
+	if name == "cores" {
+		return total / w.elapsed, w.elapsed > 0
+	}
+	return total, true
+}
+
+// total adds up a value over all samples.
+func (w *window) total(index int) int64 {
+	var sum int64
+	n := len(w.t.Types)
+	for i := index; i < len(w.t.Values); i += n {
+		sum = tally.AddSaturating(sum, w.t.Values[i])
+	}
+	return sum
+}
+
+// empty is the result for a profile that holds nothing of what is asked.
+func (w *window) empty(r *rule, res *Result) {
+	switch {
+	case r.value.census && r.dim != dimShare && r.in < 0 && r.where < 0:
+		// Counting nobody is a count.
+		exact(res, r, 0, "")
+	case r.in >= 0 || r.where >= 0:
+		res.Reason = "no sample within " + scopeText(r.budget)
+	default:
+		res.Reason = "no samples"
+	}
+}
+
+// measure is what a limit is compared with: the value charged to somebody, in
+// the unit of the limit.
+type measure struct {
+	part     func(value int64) float64
+	finding  func(value int64, limit float64) evidence.Finding
+	exposure float64 // for rates: the limit times this is a number of hits
+	hits     func(value int64) float64
+	problem  string
+}
+
+// measureOf tells how the rule compares.
+func (w *window) measureOf(r *rule, sums *tally.Sums) measure {
+	total, n := float64(sums.Total), sums.N
+	m := measure{hits: func(v int64) float64 { return float64(v) / total * n }}
+	if r.dim == dimShare || r.dim == dimPoints {
+		m.part = func(v int64) float64 { return float64(v) / total }
+		m.finding = func(v int64, limit float64) evidence.Finding {
+			if r.value.census {
+				return counted(m.part(v), limit)
+			}
+			return evidence.Fixed(m.hits(v), n, limit, 1)
+		}
+		return m
+	}
+	over, problem := w.divisor(r)
+	if problem != "" {
+		m.problem = problem
+		return m
+	}
+	m.part = func(v int64) float64 { return float64(v) * r.value.scale / over }
+	// What one hit is worth, in base units.
+	worth := total * r.value.scale / n
+	m.exposure = over / worth
+	m.finding = func(v int64, limit float64) evidence.Finding {
+		if r.value.census {
+			return counted(m.part(v), limit)
+		}
+		return evidence.Rate(m.hits(v), m.exposure, limit, 1)
+	}
+	return m
+}
+
+// divisor is what values are divided by: seconds, work, or nothing.
+func (w *window) divisor(r *rule) (over float64, problem string) {
+	switch {
+	case r.budget.Per != "":
+		done, ok := w.facts.Work[r.budget.Per]
+		if !ok {
+			return 0, fmt.Sprintf("nobody counts %q: add it to Config.Work", r.budget.Per)
+		}
+		if !(done > 0) {
+			return 0, fmt.Sprintf("no %s was done in the window", r.budget.Per)
+		}
+		return done, ""
+	case r.dim == dimCores:
+		if w.elapsed <= 0 {
+			return 0, "the profile does not say how long it took"
+		}
+		return w.elapsed, ""
+	}
+	return 1, ""
+}
+
+// counted is the finding on what was counted in full.
+func counted(value, limit float64) evidence.Finding {
+	f := evidence.Finding{Value: value, Low: value, High: value, Verdict: evidence.Pass}
+	if value > limit {
+		f.Verdict = evidence.Fail
+	}
+	return f
+}
+
+// exact sets the result of a figure that was measured and not sampled.
+func exact(res *Result, r *rule, value float64, what string) {
+	res.take(counted(value, r.limit))
+	if what != "" {
+		what += " "
+	}
+	res.Reason = fmt.Sprintf("%sat %s, the limit is %s", what, format(value, r.dim), r.budget.Limit)
+}
+
+func (res *Result) take(f evidence.Finding) {
+	res.Verdict = Verdict(f.Verdict)
+	res.Share, res.Low, res.High = f.Value, f.Low, f.High
+}

@@ -1,0 +1,61 @@
+package tally
+
+import (
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/scaffold"
+)
+
+// A Stack is one sample's stack with its inlined frames, leaf first.
+type Stack struct {
+	frames []decode.ID
+	lines  []int32 // indices into the table's Lines, parallel to frames
+	cut    int     // frames[:cut] are the program's own work
+	entry  decode.ID
+}
+
+// Load reads the stack of sample i.
+func (s *Stack) Load(t *decode.Table, i int, names *Names) {
+	s.frames, s.lines = s.frames[:0], s.lines[:0]
+	sample := &t.Samples[i]
+	for _, l := range t.Stacks[sample.StackLo:sample.StackHi] {
+		loc := t.Locations[l]
+		for k := loc.LineLo; k < loc.LineHi; k++ {
+			s.frames = append(s.frames, t.Lines[k].Name)
+			s.lines = append(s.lines, k)
+		}
+	}
+	s.cut = cut(s.frames, names.class)
+	s.entry = -1
+	if s.cut < len(s.frames) {
+		s.entry = s.frames[s.cut]
+	}
+}
+
+func cut(frames []decode.ID, class []scaffold.Class) int {
+	return scaffold.Cut(len(frames), func(i int) scaffold.Class { return class[frames[i]] })
+}
+
+// Frames are the names of the stack, leaf first. Valid until the next Load.
+func (s *Stack) Frames() []decode.ID { return s.frames }
+
+// Line is the index into the table's Lines of frame i.
+func (s *Stack) Line(i int) int32 { return s.lines[i] }
+
+// Cut is the number of frames, from the leaf, that are the program's own work.
+func (s *Stack) Cut() int { return s.cut }
+
+// Entry is the entry point, the frame at Cut, or -1.
+func (s *Stack) Entry() decode.ID { return s.entry }
+
+// below returns how many frames, from the leaf, are called by the outermost
+// function that the pattern matches.
+func (s *Stack) below(names *Names, pattern int32) (int, bool) {
+	for i := len(s.frames) - 1; i >= 0; i-- {
+		for _, m := range names.matches[s.frames[i]] {
+			if m == pattern {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}

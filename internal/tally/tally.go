@@ -1,0 +1,309 @@
+package tally
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/scaffold"
+)
+
+// Sums answers a [Query]. It is valid until the next count.
+type Sums struct {
+	Query Query
+	// Total is the sum over all samples that the query selects.
+	Total int64
+	// N is the number of independent observations that Total is worth: for CPU
+	// profiles the number of samples; for weighted values, where few samples can
+	// carry most of the weight, Kish's effective number (Σw)²/Σw².
+	N float64
+	// By holds the sum for each key. Keys lists the keys that are not zero.
+	By   []int64
+	Keys []int32
+
+	weight2 float64
+	seen    []uint32 // by key: the sample that charged it last
+	mark    uint32
+}
+
+// Share is the part of Total that is charged to key.
+func (s *Sums) Share(key int32) float64 {
+	if s.Total <= 0 {
+		return 0
+	}
+	return float64(s.By[key]) / float64(s.Total)
+}
+
+// Rank appends the keys that are charged with anything, heaviest first.
+func (s *Sums) Rank(keys []int32) []int32 {
+	keys = append(keys, s.Keys...)
+	slices.SortFunc(keys, func(a, b int32) int {
+		if c := cmp.Compare(s.By[b], s.By[a]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	return keys
+}
+
+// A Counter answers queries over decoded profiles.
+type Counter struct {
+	Names *Names
+	// Where are the conditions that queries name by number: all labels of one
+	// must be on a sample.
+	Where [][]Label
+	// Patterns is the number of patterns that Names knows.
+	Patterns int
+
+	queries []Query
+	sums    []Sums
+	active  []int
+	stack   Stack
+	where   []bool
+}
+
+// Len is the number of queries asked.
+func (c *Counter) Len() int { return len(c.queries) }
+
+// Forget takes back all queries.
+func (c *Counter) Forget() {
+	c.queries, c.sums = c.queries[:0], c.sums[:0]
+}
+
+// Ask adds a query and returns its number. Equal queries have one number.
+func (c *Counter) Ask(q Query) int {
+	for i, old := range c.queries {
+		if old == q {
+			return i
+		}
+	}
+	c.queries = append(c.queries, q)
+	c.sums = append(c.sums, Sums{})
+	return len(c.queries) - 1
+}
+
+// Sums is the answer to the query with that number, after Count.
+func (c *Counter) Sums(query int) *Sums { return &c.sums[query] }
+
+// Count answers the queries that ask selects, over one profile. t's symbols must
+// have been learnt.
+func (c *Counter) Count(t *decode.Table, asked func(query int) bool) {
+	c.active = c.active[:0]
+	for i := range c.queries {
+		if asked(i) {
+			c.active = append(c.active, i)
+			c.reset(i)
+		}
+	}
+	if len(c.active) == 0 {
+		return
+	}
+	types := len(t.Types)
+	for i := range t.Samples {
+		c.load(t, i)
+		values := t.Values[i*types : (i+1)*types]
+		for _, q := range c.active {
+			s := &c.sums[q]
+			if v, inner, ok := c.selects(&s.Query, values); ok {
+				s.add(c, values, v, inner)
+			}
+		}
+	}
+	for _, q := range c.active {
+		c.sums[q].finish()
+	}
+}
+
+// Walk visits the samples that a query selects. Of the stack's frames the leaf
+// is charged, and those in [0, inner) that [Counter.Charges] confirms.
+func (c *Counter) Walk(t *decode.Table, query int, visit func(v int64, s *Stack, inner int)) {
+	types := len(t.Types)
+	q := &c.queries[query]
+	for i := range t.Samples {
+		c.load(t, i)
+		if v, inner, ok := c.selects(q, t.Values[i*types:(i+1)*types]); ok {
+			visit(v, &c.stack, inner)
+		}
+	}
+}
+
+func (c *Counter) load(t *decode.Table, i int) {
+	c.stack.Load(t, i, c.Names)
+	c.matchWhere(t, &t.Samples[i])
+}
+
+// selects tells whether the query counts the loaded sample, its value, and how
+// many frames from the leaf may be charged.
+func (c *Counter) selects(q *Query, values []int64) (v int64, inner int, ok bool) {
+	v = values[q.Value]
+	if v == 0 || q.Where >= 0 && !c.where[q.Where] {
+		return 0, 0, false
+	}
+	inner = len(c.stack.frames)
+	if q.In >= 0 {
+		if inner, ok = c.stack.below(c.Names, q.In); !ok {
+			return 0, 0, false
+		}
+	}
+	switch q.Charge {
+	case Flat:
+		inner = min(inner, 1)
+	case Inner:
+		inner = min(inner, c.stack.cut)
+	}
+	return v, inner, true
+}
+
+// Charges reports whether frame i of the loaded stack is charged by a query
+// that may charge the first inner frames.
+func (c *Counter) Charges(q *Query, i, inner int) bool {
+	f := c.stack.frames[i]
+	switch {
+	case q.Charge == Unparked:
+		return i < inner && !c.Names.parked[f]
+	case i == 0:
+		return true
+	case q.Charge == Inner:
+		return i < inner && c.Names.class[f] == scaffold.Work && f != c.stack.entry
+	}
+	return i < inner
+}
+
+func (c *Counter) reset(i int) {
+	s := &c.sums[i]
+	keys := 0
+	switch c.queries[i].Unit {
+	case Function:
+		keys = len(c.Names.class)
+	case Package:
+		keys = len(c.Names.packages)
+	case Pattern:
+		keys = c.Patterns
+	}
+	if cap(s.By) < keys {
+		s.By, s.seen = make([]int64, keys+keys/4), make([]uint32, keys+keys/4)
+		s.Keys, s.mark = s.Keys[:0], 0
+	}
+	s.By, s.seen = s.By[:cap(s.By)], s.seen[:cap(s.seen)]
+	for _, k := range s.Keys {
+		s.By[k] = 0
+	}
+	s.Query, s.Keys, s.Total, s.N, s.weight2 = c.queries[i], s.Keys[:0], 0, 0, 0
+}
+
+func (c *Counter) matchWhere(t *decode.Table, sample *decode.Sample) {
+	if len(c.Where) == 0 {
+		return
+	}
+	c.where = c.where[:0]
+	labels := t.Labels[sample.LabelLo:sample.LabelHi]
+	for _, condition := range c.Where {
+		c.where = append(c.where, holds(t, labels, condition))
+	}
+}
+
+func holds(t *decode.Table, labels []decode.Label, condition []Label) bool {
+	for _, want := range condition {
+		found := false
+		for _, l := range labels {
+			if string(t.String(l.Key)) == want.Key && string(t.String(l.Str)) == want.Value {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// add charges the sample that c.stack holds.
+func (s *Sums) add(c *Counter, values []int64, v int64, inner int) {
+	s.Total = AddSaturating(s.Total, v)
+	s.weight2 += s.Query.Weight.square(values, v)
+	s.nextMark()
+	for i := range c.stack.frames[:max(inner, min(1, len(c.stack.frames)))] {
+		if c.Charges(&s.Query, i, inner) {
+			s.charge(c.Names, c.stack.frames[i], v)
+		}
+	}
+}
+
+// finish tells the number of observations.
+func (s *Sums) finish() {
+	if s.weight2 <= 0 {
+		return
+	}
+	s.N = float64(s.Total) / s.weight2 * float64(s.Total)
+	// Equal weights, as in CPU profiles, make it a whole number but for rounding.
+	if n := math.Round(s.N); math.Abs(s.N-n) < 1e-6*n {
+		s.N = n
+	}
+}
+
+func (s *Sums) charge(names *Names, f decode.ID, v int64) {
+	switch s.Query.Unit {
+	case Function:
+		s.chargeKey(int32(f), v)
+	case Package:
+		s.chargeKey(names.pkg[f], v)
+	case Pattern:
+		for _, p := range names.matches[f] {
+			s.chargeKey(p, v)
+		}
+	}
+}
+
+func (s *Sums) chargeKey(key int32, v int64) {
+	if s.seen[key] == s.mark {
+		return
+	}
+	s.seen[key] = s.mark
+	if s.By[key] == 0 {
+		s.Keys = append(s.Keys, key)
+	}
+	s.By[key] = AddSaturating(s.By[key], v)
+}
+
+// nextMark starts a new sample: keys seen before count as unseen.
+func (s *Sums) nextMark() {
+	s.mark++
+	if s.mark == 0 {
+		clear(s.seen)
+		s.mark = 1
+	}
+}
+
+// square is the sum of the squares of the weights of a sample's observations:
+// v is the sum of the weights.
+func (w Weight) square(values []int64, v int64) float64 {
+	n := float64(v)
+	if w.Count >= 0 {
+		n = float64(values[w.Count])
+	}
+	if w.Rate > 0 && n > 0 {
+		// The runtime has divided by the probability that an object of this size
+		// is observed. Undo it, to know how many were.
+		size := float64(values[w.Bytes]) / n
+		n *= -math.Expm1(-size / float64(w.Rate))
+	}
+	if n <= 0 {
+		return 0
+	}
+	return float64(v) / max(n, 1) * float64(v)
+}
+
+// AddSaturating adds without overflow: a profile whose values add up to more
+// than an int64 holds is hostile or broken, and no share of it matters.
+func AddSaturating(a, b int64) int64 {
+	sum := a + b
+	if a > 0 && b > 0 && sum < 0 {
+		return math.MaxInt64
+	}
+	if a < 0 && b < 0 && sum >= 0 {
+		return math.MinInt64
+	}
+	return sum
+}
