@@ -57,7 +57,7 @@ func (p *parser) amount(examples string) (Amount, token) {
 		return Amount{value, name}, p.span(at, next)
 	}
 	if meant := unitMeant(next.raw); meant != "" {
-		p.fail(next, "a unit", didYouMean(withUnit(digits, meant)))
+		p.fail(p.span(at, next), "a number with a known unit", didYouMean(withUnit(digits, meant)))
 	} else if isThing(next.raw) {
 		p.fail(next, "a unit or a clause", "counts stand alone: "+didYouMean(digits))
 	} else if clauseMeant(next.raw) == "" {

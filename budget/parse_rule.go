@@ -56,8 +56,10 @@ func (p *parser) limitWord(b *Budget, limit string) {
 		p.fail(at, `"`+limit+`" and an amount after "grows"`, example(b.Subject+" grows "+limit+" 5 points"))
 	default:
 		remedy := example(b.Subject + " grows " + limit + " 5 points")
-		if meant := ruleMeant(at.raw, limit); meant == limit || startsWithNumber(at.raw) || at.raw == "by" {
-			remedy = didYouMean("grows " + limit)
+		if startsWithNumber(at.raw) {
+			remedy = didYouMean(limit + " " + at.raw)
+		} else if ruleMeant(at.raw, limit) == limit || at.raw == "by" {
+			remedy = didYouMean(limit)
 		}
 		p.fail(at, `"`+limit+`" after "grows"`, remedy)
 	}

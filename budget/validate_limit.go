@@ -52,7 +52,7 @@ func (b Budget) checkUnit(c class, list []fit, report func(mistake)) {
 			m.remedy = didYouMean(b.Limit.String() + " per request")
 			if dim == dimShare && c != classProcess {
 				m.expected = fitsText(list)
-				m.remedy = `did you mean "` + Amount{b.Limit.Value, "points"}.String() + `" of share, or "` + b.Limit.String() + ` per request"?`
+				m.remedy = `did you mean "` + Amount{b.Limit.Value, "points"}.String() + `" or "` + b.Limit.String() + ` per request"? Points are of the profile's total`
 			}
 			report(m)
 		case f.per == perNever && b.Per != "":

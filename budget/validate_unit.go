@@ -93,10 +93,11 @@ func asPercent(v float64) string {
 	return Amount{math.Round(v*1e8) / 1e6, "%"}.String()
 }
 
+// isMemory reports whether a pattern looks like an attempt at the heap.
 func isMemory(subject string) bool {
 	switch strings.ToLower(subject) {
-	case "memory", "mem", "ram", "heep", "hep", "alloc", "process":
+	case "mem", "ram", "alloc", "allocs":
 		return true
 	}
-	return nearest(subject, "memory") != ""
+	return nearest(subject, "memory", "heap") != ""
 }

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -55,4 +57,61 @@ func TestWrong(t *testing.T) {
 	if diff := cmp.Diff(string(data), got.String()); diff != "" {
 		t.Errorf("messages differ from %s (-want +got); run with -update if they are better:\n%s", file, diff)
 	}
+}
+
+// TestRemedies follows the advice of the golden file's messages: what they
+// propose must be accepted, or at least move the error on.
+func TestRemedies(t *testing.T) {
+	data, err := os.ReadFile("testdata/wrong.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proposed := regexp.MustCompile(`(?:did you mean|write, for example,) ("[^"]*"(?: or "[^"]*")*)`)
+	followed := 0
+	for line := range strings.SplitSeq(string(data), "\n") {
+		sentence, ok := strings.CutPrefix(line, "> ")
+		if !ok {
+			continue
+		}
+		_, err := Parse(sentence)
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) {
+			continue // TestWrong says so
+		}
+		match := proposed.FindStringSubmatch(syntax.Remedy)
+		if match == nil {
+			continue
+		}
+		for proposal := range strings.SplitSeq(strings.Trim(match[1], `"`), `" or "`) {
+			followed++
+			if !helps(syntax, proposal) {
+				t.Errorf("%q does not help:\n%v", proposal, syntax)
+			}
+		}
+	}
+	if followed < 60 {
+		t.Errorf("%d proposals were followed, want at least 60", followed)
+	}
+}
+
+// helps reports whether a proposal, in the place of the wrong word, of all
+// before it too, or as a sentence, is better than what it replaces.
+func helps(e *SyntaxError, proposal string) bool {
+	runes := []rune(e.Text)
+	before, rest := string(runes[:e.Column-1]), strings.TrimPrefix(string(runes[e.Column-1:]), e.Word)
+	if e.Word == "" {
+		before += " "
+	}
+	for _, text := range []string{before + proposal + rest, proposal + rest, proposal, "gc below 5% " + proposal, "f below 5% " + proposal} {
+		_, err := Parse(text)
+		var next *SyntaxError
+		if !errors.As(err, &next) {
+			return true
+		}
+		// The error is behind the proposal: it is another one.
+		if at := strings.Index(text, proposal); utf8.RuneCountInString(text[:at+len(proposal)]) < next.Column {
+			return true
+		}
+	}
+	return false
 }
