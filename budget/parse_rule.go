@@ -82,6 +82,8 @@ func (p *parser) noRule(b *Budget, limit string) {
 		p.fail(at, expected, example(ruleExample(*b)))
 	case functions:
 		p.fail(p.said[partSubject], `"`+meant+`"`, didYouMean(meant+" above"))
+	case isKeyword(at.raw) && at.raw != "no":
+		p.fail(at, expected, `move "`+at.raw+`" and what belongs to it behind the rule and its amount`)
 	case at.raw == ":":
 		p.fail(at, expected, didYouMean(b.Subject+":"))
 	case strings.HasSuffix(at.raw, ":"):

@@ -78,7 +78,7 @@ func ruleMeant(word, limit string) string {
 		return "absent"
 	case "grow", "growing", "increases", "rises":
 		return "grows " + limit
-	case "stable", "constant", "flat", "bounded":
+	case "stable", "constant", "bounded":
 		return "steady"
 	case "leak", "leaks", "leaking":
 		return "leaked"
