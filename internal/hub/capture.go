@@ -42,7 +42,12 @@ func (h *Hub) capture(ctx context.Context, d time.Duration) Window {
 		return h.desert(s, ctx.Err())
 	case <-patience.C:
 		h.leave(s)
-		w := Window{}
+		select {
+		case p := <-s.out: // both were due: the whole process had been standing still
+			return h.window(p)
+		default:
+		}
+		var w Window
 		w.lose(Hung, "no profile after %v for a window of %v; the machine is overloaded or the profiler hangs", 2*d+overtime, d)
 		return w
 	}

@@ -3,6 +3,7 @@ package hub
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -117,17 +118,26 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Fault 10 on the real names: what runtime and runtime/pprof call the losses
-// changes with the toolchain, so the names are looked up in the binary.
+// Fault 10 on the real names: what the runtime calls its losses may change with
+// the toolchain, so the names are looked up in its source.
 func TestFault_10_LostFunctionsExist(t *testing.T) {
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := goTool(t, ".", "tool", "nm", binary)
-	for _, name := range lostFunctions {
-		if !strings.Contains(names, " "+name) {
-			t.Errorf("no function %s in this toolchain's runtime", name)
+	root := strings.TrimSpace(goTool(t, ".", "env", "GOROOT"))
+	for _, full := range lostFunctions {
+		dir, name, _ := strings.Cut(full, ".")
+		files, err := filepath.Glob(filepath.Join(root, "src", filepath.FromSlash(dir), "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Skipf("SKIPPED, THE NAMES ARE NOT VERIFIED: no source in %s", root)
+		}
+		found := false
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || bytes.Contains(src, []byte("func "+name+"()"))
+		}
+		if !found {
+			t.Errorf("no function %s in this toolchain", full)
 		}
 	}
 }
