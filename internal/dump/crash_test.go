@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package dump
 
@@ -25,12 +25,13 @@ import (
 
 var kills = flag.Int("kills", 100, "how often TestFault_18 kills a process; the hazard list says 1000")
 
-func init() {
-	children["loop"] = childLoop
-	children["exit"] = childExit
-	children["limit"] = childLimit
-	children["umask"] = childUmask
-	children["share"] = childShare
+// children do in a process of their own what ends or changes a process.
+var children = map[string]func(dir string){
+	"loop":  childLoop,
+	"exit":  childExit,
+	"limit": childLimit,
+	"umask": childUmask,
+	"share": childShare,
 }
 
 // child prepares this binary to run a role on dir.

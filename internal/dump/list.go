@@ -107,6 +107,11 @@ func (s *Store) Open(id ID, file string) (io.ReadSeekCloser, error) {
 	if p.kind != final || p.id != id {
 		return nil, fmt.Errorf("open dump: no file %.80q: %w", file, fs.ErrNotExist)
 	}
+	// Without its sidecar it is no dump, or not yet.
+	_, err := s.disk.lstat(fileName(id, sidecarSuffix))
+	if err != nil {
+		return nil, fmt.Errorf("open dump: %w", err)
+	}
 	f, err := s.disk.open(file)
 	if errors.Is(err, ErrRefused) {
 		err = fs.ErrNotExist

@@ -22,9 +22,6 @@ import (
 // childEnv makes the test binary run one of children instead of the tests.
 const childEnv = "PROFGUARD_DUMP_TEST_CHILD"
 
-// children do in a process of their own what ends or changes a process.
-var children = map[string]func(dir string){}
-
 func TestMain(m *testing.M) {
 	if role, dir, ok := strings.Cut(os.Getenv(childEnv), "="); ok {
 		children[role](dir)
