@@ -1,0 +1,119 @@
+// Package figures reads what a process uses: CPU, memory, goroutines, garbage
+// collection. A reading stops nothing, allocates nothing and takes a few
+// microseconds, so that the guard can afford one a second.
+//
+// A [Reader] makes Snapshots; [Between] turns two of them into Figures. What
+// each figure is worth:
+//
+//   - CPU is the kernel's account of the process, user and system time of all
+//     threads. Windows counts it in ticks of 15.6 ms.
+//   - RSS on Linux is the second field of /proc/self/statm. Kernels 6.2 to about
+//     6.16 add it up lazily per CPU, which can be off by some megabytes on
+//     machines with many cores. Elsewhere, or without /proc, it is what the Go
+//     runtime has mapped and not given back, which is more than what is resident
+//     of it and does not include memory of C code; RSSEstimated says so.
+//   - Heap is the bytes in objects that are live, or dead and not yet swept.
+//   - Buckets is what the profiles of the runtime itself hold. It never shrinks,
+//     and the cost of a heap profile follows it.
+//   - GC is the share of the process's CPU that garbage collection took.
+//
+// # The share of the garbage collector
+//
+// The runtime estimates its CPU classes from the time that its Ps spend in each,
+// and adds them up only at the end of a collection. Divided by the kernel's CPU
+// time between the same two readings they are wrong twice: a collection that
+// ended just after the first reading counts in full, and on a busy machine the
+// time that a P waits for a core counts as used. Measured on two shared cores
+// against the CPU profile's share of the collector's functions (0.39, 0.50, 0.46
+// in three allocating programs) that quotient was 1.36, 0.49, 0.54. So both
+// sides come from the runtime, from one end of a collection to another: 0.41,
+// 0.41, 0.43. Idle marking counts, because it is CPU that somebody pays for and
+// profiles show it. The runtime charges a pause to all Ps; here it is charged to
+// the one that works. Sweeping and write barriers are not in it.
+//
+// If no collection ended between two snapshots, GC is 0 and so is GCCycles: a
+// caller that wants a value rather than no news compares snapshots further
+// apart.
+package figures
+
+import "time"
+
+// Snapshot is one reading. Only its differences with another one of the same
+// process mean something for CPU and garbage collection; the other fields are
+// figures as they are. It is a plain value.
+type Snapshot struct {
+	At           time.Time     // with its monotonic reading
+	CPU          time.Duration // of the process since its start, user and system
+	RSS          int64         // resident bytes
+	RSSEstimated bool          // RSS is the runtime's stand-in
+	Heap         int64         // bytes of objects
+	Buckets      int64         // bytes that the runtime's profiles hold
+	Goroutines   int64         // without those of the runtime
+
+	gc collection
+}
+
+// collection is the runtime's account of the collector, as of the end of the
+// last collection. Times are in CPU seconds.
+type collection struct {
+	cycles uint64
+	gc     float64 // marking, of all sorts, and pauses
+	pause  float64 // its part in pauses, all Ps together
+	total  float64 // Ps times time
+	idle   float64 // its part in which Ps had nothing to run
+	procs  float64 // number of Ps
+}
+
+// Figures is what a process used between two snapshots, and what it has at the
+// second.
+type Figures struct {
+	Elapsed      time.Duration
+	CPU          time.Duration // used meanwhile
+	Cores        float64       // CPU per Elapsed
+	GC           float64       // share of the CPU that garbage collection took, 0 to 1
+	GCCycles     int64         // collections that ended meanwhile; GC rests on them
+	RSS          int64
+	RSSEstimated bool
+	Heap         int64
+	Buckets      int64
+	Goroutines   int64
+}
+
+// Between returns the figures of the time from a to b. It is pure. If b is not
+// after a, what depends on the time between them is 0.
+func Between(a, b Snapshot) Figures {
+	f := Figures{
+		Elapsed:      max(0, b.At.Sub(a.At)),
+		CPU:          max(0, b.CPU-a.CPU),
+		RSS:          b.RSS,
+		RSSEstimated: b.RSSEstimated,
+		Heap:         b.Heap,
+		Buckets:      b.Buckets,
+		Goroutines:   b.Goroutines,
+	}
+	if f.Elapsed == 0 {
+		return f
+	}
+	f.Cores = f.CPU.Seconds() / f.Elapsed.Seconds()
+	if b.gc.cycles > a.gc.cycles {
+		f.GCCycles = int64(b.gc.cycles - a.gc.cycles)
+		f.GC = share(a.gc, b.gc)
+	}
+	return f
+}
+
+// share returns the collector's share of the CPU between two accounts.
+func share(a, b collection) float64 {
+	// In a pause one P works and the others stand still.
+	still := 0.0
+	if b.procs > 1 {
+		still = (b.pause - a.pause) * (1 - 1/b.procs)
+	}
+	gc := b.gc - a.gc - still
+	busy := (b.total - a.total) - (b.idle - a.idle) - still
+	// These are estimates: the bounds hold only nearly.
+	if gc <= 0 || busy <= 0 {
+		return 0
+	}
+	return min(gc/busy, 1)
+}
