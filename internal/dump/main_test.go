@@ -84,8 +84,19 @@ func openWith(dir string, keep Keep, now func() time.Time, random func() string,
 
 func newDir(t *testing.T) string { return filepath.Join(t.TempDir(), "dumps") }
 
-// gz is a valid gzip stream of about n bytes.
+// gz is a valid gzip stream of about n bytes. It is made once for each size,
+// because compressing is what tests would spend their time on.
 func gz(n int) []byte {
+	if b, ok := streams.Load(n); ok {
+		return b.([]byte)
+	}
+	b, _ := streams.LoadOrStore(n, newStream(n))
+	return b.([]byte)
+}
+
+var streams sync.Map
+
+func newStream(n int) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	r := rand.NewChaCha8([32]byte{1})
