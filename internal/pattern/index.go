@@ -18,6 +18,7 @@ type Index struct {
 	tried   []entry                       // what no table can hold
 	foreign map[string][]int32
 	regexps []entry
+	folds   bool // some regexp compares without case
 }
 
 // A bucket holds the readings for one package, or one family of packages.
@@ -42,6 +43,7 @@ func NewIndex(patterns []*Pattern) *Index {
 		switch {
 		case p.regexp != nil:
 			ix.regexps = append(ix.regexps, entry{number: number, regexp: p.regexp})
+			ix.folds = ix.folds || p.regexp.fold
 		case p.foreign != "":
 			ix.foreign[p.foreign] = append(ix.foreign[p.foreign], number)
 		}
@@ -97,6 +99,9 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 			dst = append(dst, e.number)
 		}
 	}
+	if ix.folds {
+		s.folded = s.lower()
+	}
 	for i := range ix.regexps {
 		if ix.regexps[i].regexp.match(&s) {
 			dst = append(dst, ix.regexps[i].number)
@@ -143,7 +148,7 @@ func (b *bucket) match(s *symbol, dst []int32) []int32 {
 	}
 	dst = append(dst, b.whole...)
 	if b.byItem != nil {
-		for _, seg := range s.segments {
+		for _, seg := range s.segments() {
 			entries := b.byItem[seg.text]
 			for i := range entries {
 				if s.has(entries[i].item) {

@@ -33,7 +33,7 @@ func Parse(text string) (*Pattern, error) {
 			err = fmt.Errorf("a function is named without its arguments; write %s", name)
 		}
 	case strings.HasPrefix(text, "..") && strings.Trim(text, "./") == "":
-		err = errors.New("it would match everything; write the root of a subtree, as in net/http/...")
+		err = errors.New("it would match everything; write the root of a subtree as well: net/http/... is all of net/http")
 	case isForeignPattern(text):
 		p.foreign = text
 	default:
@@ -150,8 +150,6 @@ func checkHead(text, head string) error {
 		return fmt.Errorf("it ends with a slash; write %[1]s for the package, %[1]s/... for it and all below it", strings.TrimRight(text, "/"))
 	case strings.Contains(head, "//"):
 		return errors.New("an element of the path is empty; write one slash between two elements")
-	case strings.Contains(strings.ReplaceAll(text, "(**", "(*"), "**"):
-		return errors.New("found **, but * stays inside one name; write ... for any number of path elements, as in net/http/...")
 	case !strings.ContainsFunc(text, func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }):
 		return errors.New("it would match nearly everything; write at least one letter of what to look for")
 	}
@@ -183,6 +181,8 @@ func checkCharacters(text string) error {
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
+		case strings.HasPrefix(text[i:], "**") && !strings.HasSuffix(text[:i], "("):
+			return errors.New("found **, but * stays inside one name; write ... for any number of path elements: net/http/... is all of net/http")
 		case r == utf8.RuneError && size == 1:
 			return fmt.Errorf("byte %#x is not UTF-8", text[i])
 		case unicode.IsSpace(r):
@@ -204,9 +204,9 @@ func checkCharacters(text string) error {
 func parseItem(text string) ([]segment, error) {
 	segs, well := scan(text, nil)
 	switch {
-	case strings.Contains(text, "(*)") || strings.Contains(text, "()"):
+	case !well && (strings.Contains(text, "(*)") || strings.Contains(text, "()")):
 		return nil, errors.New("no type between the parentheses; write (*T) for a pointer receiver, (**) for all of them")
-	case strings.Count(text, "(") != strings.Count(text, ")"):
+	case !well && strings.Count(text, "(") != strings.Count(text, ")"):
 		return nil, errors.New("the parentheses do not pair up; write (*T).Method for a method")
 	case !well || len(segs) == 0:
 		return nil, fmt.Errorf("%q is not a function or type; write F, T.Method or (*T).Method", text)

@@ -9,10 +9,13 @@ import (
 // canonicalPath undoes what the linker and vendoring do to an import path:
 // gopkg.in/yaml%2ev3 is gopkg.in/yaml.v3, a/vendor/b is b.
 func canonicalPath(path string) string {
-	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
-		path = path[i+len("/vendor/"):]
+	for {
+		_, after, ok := strings.Cut(path, "/vendor/")
+		if !ok {
+			return unescape(strings.TrimPrefix(path, "vendor/"))
+		}
+		path = after
 	}
-	return unescape(strings.TrimPrefix(path, "vendor/"))
 }
 
 // unescape replaces the linker's %xx; what is not such an escape stays.
@@ -127,24 +130,27 @@ func (s pathSpec) match(path string) bool {
 		rest, ok := strings.CutSuffix(path, s.text)
 		return ok && (rest == "" || rest[len(rest)-1] == '/')
 	}
-	return matchElements(s.elements, strings.Split(path, "/"))
+	return matchElements(s.elements, path)
 }
 
 // matchElements compares element by element; "..." stands for any number of
-// them. It backs up to the last "..." only, so it takes at most
-// len(pattern) * len(elements) steps.
-func matchElements(pattern, elements []string) bool {
-	p, e, backP, backE := 0, 0, -1, 0
-	for e < len(elements) {
+// them. It backs up to the last "..." only, so it takes at most as many steps as
+// the pattern has elements times those of the path.
+func matchElements(pattern []string, path string) bool {
+	p, back := 0, -1
+	rest, backRest := path, ""
+	for more := true; more; {
+		element, after, follows := strings.Cut(rest, "/")
 		switch {
 		case p < len(pattern) && pattern[p] == everything:
-			backP, backE = p, e
+			back, backRest = p, rest
 			p++
-		case p < len(pattern) && matchWord(pattern[p], elements[e]):
-			p, e = p+1, e+1
-		case backP >= 0:
-			backE++
-			p, e = backP+1, backE
+		case p < len(pattern) && matchWord(pattern[p], element):
+			p++
+			rest, more = after, follows
+		case back >= 0:
+			_, backRest, more = strings.Cut(backRest, "/")
+			p, rest = back+1, backRest
 		default:
 			return false
 		}

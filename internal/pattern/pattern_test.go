@@ -26,6 +26,7 @@ var matchTests = []struct {
 	{"main.(*T).M", []string{"main.(*T).M", "main.(*T).M.func1"}, []string{"main.T.M", "main.(*T).Mx"}},
 	{"main.(*T[go.shape.int]).M.func1", []string{"main.(*T[go.shape.string]).M.func1", "main.(*T[...]).M.func1.3"}, []string{"main.(*T[...]).M", "main.(*T[...]).M.func2", "main.f.(*T[...]).M.func1"}},
 	{"main.M", []string{"main.M"}, []string{"main.T.M", "main.T.M-fm", "main.(*T).M.func1"}},
+	{"os.init.OnceValue[go.shape.interface { Error() string },**int].func2", []string{"os.init.OnceValue[go.shape.interface { Error() string },**int].func2"}, []string{"os.init.OnceValue.func1"}},
 	{"main.F-range1", []string{"main.F-range1", "main.F-range1.func2"}, []string{"main.F", "main.F-range2"}},
 	{"main.T.M-fm", []string{"main.T.M-fm"}, []string{"main.T.M"}},
 	{"main.init", []string{"main.init", "main.init.1", "main.glob..func1", "main.map.init.0"}, []string{"main.initialize", "os.init"}},

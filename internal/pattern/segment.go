@@ -19,6 +19,17 @@ type segment struct {
 	kind kind
 }
 
+// String is the segment as it follows another one.
+func (s segment) String() string {
+	switch {
+	case s.kind == pointer:
+		return ".(*" + s.text + ")"
+	case s.kind == mark && s.text[0] == '-':
+		return s.text
+	}
+	return "." + s.text
+}
+
 // scan appends the segments of rest, the part of a Go name after its package,
 // to segs. It takes any input; well reports whether all brackets and parentheses
 // are closed and no word is empty, which a pattern must be and a name from a
@@ -73,9 +84,9 @@ func scanReceiver(s string) (seg segment, rest string, closed bool) {
 	if strings.HasPrefix(s, "*") {
 		seg.kind, s = pointer, s[1:]
 	}
-	end := strings.IndexAny(s, "[).")
-	if end < 0 {
-		end = len(s)
+	end := 0
+	for end < len(s) && s[end] != '[' && s[end] != ')' && s[end] != '.' {
+		end++
 	}
 	seg.text, s = withoutLocal(s[:end]), s[end:]
 	closed = true
@@ -96,7 +107,7 @@ func scanWord(s string) (segment, string) {
 		return segment{s[:n], mark}, s[n:]
 	}
 	end := 0
-	for end < len(s) && s[end] != '.' && s[end] != '[' && suffixLen(s[end:]) == 0 {
+	for end < len(s) && s[end] != '.' && s[end] != '[' && (s[end] != '-' || suffixLen(s[end:]) == 0) {
 		end++
 	}
 	return segment{text: withoutLocal(s[:end])}, s[end:]

@@ -1,0 +1,156 @@
+package pattern
+
+import "strings"
+
+// A symbol is a function name, prepared for being matched.
+type symbol struct {
+	full string
+	path string // canonical; "" if the name is not Go's
+	rest string // what follows the path
+	// lastMark is the index of the last segment that says that this is a literal
+	// or a body cut out of a function, -1 if it is a function as written.
+	lastMark int
+	// Nearly all names fit in few. Nothing in the symbol points to it, since that
+	// would make the compiler put every symbol on the heap.
+	few    [6]segment
+	count  int
+	many   []segment // all segments, if they do not fit
+	folded string    // what lower returns, if it was computed in advance
+}
+
+// parse fills s, which must be zero, from a name.
+func (s *symbol) parse(full string) {
+	s.full, s.lastMark = full, -1
+	path, rest, ok := cut(full)
+	if !ok {
+		s.few[0], s.count = segment{full, foreign}, 1
+		if isIdentifier(full) {
+			s.few[0].kind = plain // memcpy: a C function can be asked for like any other
+		}
+		return
+	}
+	s.path, s.rest = canonicalPath(path), rest
+	segments, _ := scan(rest, s.few[:0])
+	s.count = len(segments)
+	if s.count > len(s.few) {
+		s.many = append([]segment(nil), segments...) // not a slice that may be of few, see there
+	}
+	for i, seg := range segments {
+		// A method value wraps a method and says nothing about inlining.
+		if seg.kind == mark && seg.text != "-fm" {
+			s.lastMark = i
+		}
+	}
+}
+
+// segments are the words after the package.
+func (s *symbol) segments() []segment {
+	if s.many != nil {
+		return s.many
+	}
+	return s.few[:s.count]
+}
+
+// canonical is the name that regular expressions see: with its type arguments
+// and all that the compiler added.
+func (s *symbol) canonical() string {
+	if len(s.path)+1+len(s.rest) == len(s.full) || s.path == "" {
+		return s.full // nothing was undone
+	}
+	return s.path + "." + s.rest
+}
+
+// lower is canonical in lower case.
+func (s *symbol) lower() string {
+	if s.folded != "" {
+		return s.folded
+	}
+	return strings.ToLower(s.canonical())
+}
+
+// startsWithFunc reports whether the first segment must be a function, though a
+// second word follows, so that the second was inlined into it.
+func (s *symbol) startsWithFunc() bool {
+	segs := s.segments()
+	first := segs[0].text
+	if first == "init" || first == "main" && s.path == "main" {
+		return true // the language has no other use for these names
+	}
+	// f.g.f-range1.func2: a body of f came back into f through g.
+	for i := 2; i < len(segs)-1; i++ {
+		if segs[i] == segs[0] && segs[i+1].kind == mark {
+			return true
+		}
+	}
+	return false
+}
+
+// cut splits a Go name after its package. The path is as written, not canonical.
+func cut(full string) (path, rest string, ok bool) {
+	if isForeign(full) {
+		return "", "", false
+	}
+	// One pass finds the first dot after the last slash: the linker escapes the
+	// dots of the package's last element. Type arguments may have slashes.
+	slash, dot := -1, -1
+	for i := 0; i < len(full) && full[i] != '[' && full[i] != '('; i++ {
+		switch full[i] {
+		case '/':
+			slash, dot = i, -1
+		case '.':
+			if dot < 0 {
+				dot = i
+			}
+		case ' ', '\t', '\n':
+			return "", "", false
+		}
+	}
+	if dot <= slash+1 {
+		return "", "", false
+	}
+	// Symbolizers that undo the escape leave gopkg.in's versions ambiguous.
+	if strings.HasPrefix(full[dot:], ".v") && strings.Contains(full[:dot], "gopkg.in/") {
+		if n := digits(full[dot+2:]); n > 0 && strings.HasPrefix(full[dot+2+n:], ".") {
+			dot += 2 + n
+		}
+	}
+	if dot+1 == len(full) {
+		return "", "", false
+	}
+	return full[:dot], full[dot+1:], true
+}
+
+// isForeign reports whether a name cannot be one of a Go function: C++ and Rust,
+// mappings such as [libc.so.6], <unknown>, and functions without a source that
+// the compiler makes for a type (type:.eq.main.T).
+func isForeign(full string) bool {
+	if full == "" || strings.HasPrefix(full, "type:") || strings.HasPrefix(full, "go:") || strings.IndexByte("/[<.", full[0]) >= 0 {
+		return true
+	}
+	for i := 0; i < len(full); i++ {
+		switch full[i] {
+		case '[':
+			return false
+		case '{', '<':
+			return true
+		case '(': // (*T) follows a dot, or starts a pattern; others hold a signature
+			return i > 0 && full[i-1] != '.' && full[i-1] != '/' || strings.HasPrefix(full[i:], "(anonymous namespace)")
+		case ':':
+			if strings.HasPrefix(full[i:], "::") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isIdentifier reports whether a name without package could be one of C.
+func isIdentifier(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && c != '$' && c != '@' && c < 0x80 && !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'z') {
+			return false
+		}
+	}
+	return s != ""
+}
