@@ -10,12 +10,18 @@ import (
 // parents, and then by function name. Only regular expressions and patterns with
 // * or an inner ... in the package are tried in turn.
 //
+// For 50,000 names, 1,000 literal patterns take some 50 ms in all, 100 regular
+// expressions that need a literal, or 100 patterns with * in the package, 0.4 s,
+// and 100 expressions that need none seconds, so remember the answers
+// (go test -bench Index ./internal/pattern).
+//
 // An Index does not change and may be used concurrently. The zero Index has no
 // patterns.
 type Index struct {
 	any     *bucket
 	byPath  [pathKinds]map[string]*bucket // by the kinds with a plain text
-	tried   []entry                       // what no table can hold
+	globs   []entry                       // by globPath, which no table can hold
+	lasts   []entry                       // by lastGlob, likewise
 	foreign map[string][]int32
 	regexps []entry
 	folds   bool // some regexp compares without case
@@ -58,8 +64,11 @@ func (ix *Index) add(e entry) {
 	kind := e.path.kind
 	b := ix.any
 	switch kind {
-	case globPath, lastGlob:
-		ix.tried = append(ix.tried, e)
+	case globPath:
+		ix.globs = append(ix.globs, e)
+		return
+	case lastGlob:
+		ix.lasts = append(ix.lasts, e)
 		return
 	case anyPath:
 	default:
@@ -94,11 +103,6 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 	if s.path != "" {
 		dst = ix.matchPath(&s, dst)
 	}
-	for i := range ix.tried {
-		if e := &ix.tried[i]; e.path.match(s.path) && s.has(e.item) {
-			dst = append(dst, e.number)
-		}
-	}
 	if ix.folds {
 		s.folded = s.lower()
 	}
@@ -115,13 +119,14 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 	return dst[:start+len(slices.Compact(found))]
 }
 
-// matchPath looks the symbol's package up in every table that has entries.
+// matchPath looks the symbol's package up in every table that has entries, and
+// tries what no table can hold.
 func (ix *Index) matchPath(s *symbol, dst []int32) []int32 {
 	if table := ix.byPath[exactPath]; table != nil {
 		dst = table[s.path].match(s, dst)
 	}
+	last, unversioned := lastNames(s.path)
 	if table := ix.byPath[lastPath]; table != nil {
-		last, unversioned := lastNames(s.path)
 		dst = table[last].match(s, dst)
 		if unversioned != "" {
 			dst = table[unversioned].match(s, dst)
@@ -135,6 +140,16 @@ func (ix *Index) matchPath(s *symbol, dst []int32) []int32 {
 	if table := ix.byPath[endPath]; table != nil {
 		for rest, more := s.path, true; more; _, rest, more = strings.Cut(rest, "/") {
 			dst = table[rest].match(s, dst)
+		}
+	}
+	for i := range ix.globs {
+		if e := &ix.globs[i]; e.path.match(s.path) && s.has(e.item) {
+			dst = append(dst, e.number)
+		}
+	}
+	for i := range ix.lasts {
+		if e := &ix.lasts[i]; e.path.matchLast(last, unversioned) && s.has(e.item) {
+			dst = append(dst, e.number)
 		}
 	}
 	return dst

@@ -117,12 +117,8 @@ func (s pathSpec) match(path string) bool {
 	switch s.kind {
 	case exactPath:
 		return path == s.text
-	case lastPath:
-		last, unversioned := lastNames(path)
-		return last == s.text || unversioned == s.text
-	case lastGlob:
-		last, unversioned := lastNames(path)
-		return matchWord(s.text, last) || unversioned != "" && matchWord(s.text, unversioned)
+	case lastPath, lastGlob:
+		return s.matchLast(lastNames(path))
 	case underPath:
 		rest, ok := strings.CutPrefix(path, s.text)
 		return ok && (rest == "" || rest[0] == '/')
@@ -131,6 +127,11 @@ func (s pathSpec) match(path string) bool {
 		return ok && (rest == "" || rest[len(rest)-1] == '/')
 	}
 	return matchElements(s.elements, path)
+}
+
+// matchLast compares with both results of lastNames.
+func (s pathSpec) matchLast(last, unversioned string) bool {
+	return matchWord(s.text, last) || unversioned != "" && matchWord(s.text, unversioned)
 }
 
 // matchElements compares element by element; "..." stands for any number of
