@@ -42,7 +42,7 @@ func TestWindowErr(t *testing.T) {
 }
 
 func TestProcessIsOne(t *testing.T) {
-	if Process() != Process() {
+	if first, second := Process(), Process(); first == nil || first != second {
 		t.Error("two hubs would fight for one profiler")
 	}
 }
