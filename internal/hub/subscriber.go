@@ -113,10 +113,6 @@ func (h *Hub) deliver(sl slice) {
 func (h *Hub) fail(o Outcome, reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.failLocked(o, reason)
-}
-
-func (h *Hub) failLocked(o Outcome, reason string) {
 	h.subs = slices.DeleteFunc(h.subs, func(s *subscriber) bool {
 		s.member = false
 		if !s.ready() {
