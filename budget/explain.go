@@ -30,9 +30,11 @@ func (w *window) explain(r *rule, query int, over []int32, m measure, res *Resul
 	c := blame.Case{Counter: &j.counter, Table: w.t, Query: query, Module: w.facts.Module}
 	sums := j.counter.Sums(query)
 	heads := c.Heads(over)
-	for _, key := range heads[:min(len(heads), maxOffenders)] {
-		w.explained++
-		e := c.Explain(key)
+	heads = heads[:min(len(heads), maxOffenders)]
+	w.explained += len(heads)
+	explanations := c.Explain(heads)
+	for i, key := range heads {
+		e := explanations[i]
 		value := sums.By[key]
 		f := m.finding(value, r.limit)
 		o := Offender{Low: f.Low, High: f.High}

@@ -12,14 +12,15 @@ import (
 )
 
 // baseline is the profile that "grows" budgets compare with, counted by the
-// same queries.
+// same queries. It has names and numbers of its own: it is counted once, while
+// those of the windows may start anew.
 type baseline struct {
-	counter    tally.Counter
-	profile    *profile.Profile
-	symbols    *decode.Symbols
-	generation int
-	queries    int
-	problem    string
+	counter tally.Counter
+	symbols decode.Symbols
+	profile *profile.Profile
+	changes int // how often there was another profile
+	problem string
+	byName  []map[string]int32 // by query: the key of a function or package
 }
 
 func (b *baseline) forget() {
@@ -28,19 +29,20 @@ func (b *baseline) forget() {
 }
 
 // set counts the baseline, unless it has been.
-func (b *baseline) set(p *profile.Profile, t *decode.Table, j *Judge) error {
+func (b *baseline) set(p *profile.Profile, j *Judge) error {
 	if p == nil {
 		b.profile, b.problem = nil, "there is no baseline to compare with: give one (Config.Baseline)"
 		return nil
 	}
-	if p == b.profile && b.symbols == t.Symbols && b.generation == t.Symbols.Generation() {
+	if p == b.profile {
 		return nil
 	}
-	base, err := decode.FromProfile(p, t.Symbols)
+	base, err := decode.FromProfile(p, &b.symbols)
 	if err != nil {
 		return fmt.Errorf("baseline: %w", err)
 	}
-	b.profile, b.symbols, b.generation, b.problem = p, t.Symbols, t.Symbols.Generation(), ""
+	b.profile, b.problem = p, ""
+	b.changes++
 	b.counter.Forget()
 	l := layoutOf(base, j.layout.asked)
 	if !j.layout.fits(base, j.layout.asked) {
@@ -52,9 +54,43 @@ func (b *baseline) set(p *profile.Profile, t *decode.Table, j *Judge) error {
 		r := j.rules[i]
 		r.ask(&b.counter, l)
 	}
-	j.names.Learn(t.Symbols)
+	b.counter.Names.Learn(&b.symbols)
 	b.counter.Count(base, func(q int) bool { return j.needed[q] })
+	b.byName = make([]map[string]int32, b.counter.Len())
+	for q := range b.byName {
+		sums := b.counter.Sums(q)
+		if !j.needed[q] || sums.Query.Unit == tally.Pattern {
+			continue
+		}
+		b.byName[q] = make(map[string]int32, len(sums.Keys))
+		for _, key := range sums.Keys {
+			name := b.symbols.Name(decode.ID(key))
+			if sums.Query.Unit == tally.Package {
+				name = b.counter.Names.PackageName(key)
+			}
+			b.byName[q][name] = key
+		}
+	}
 	return nil
+}
+
+// charged is what the query charges to a function or package, 0 if the baseline
+// has never heard of it.
+func (b *baseline) charged(query int, name string) int64 {
+	key, ok := b.byName[query][name]
+	if !ok {
+		return 0
+	}
+	return b.counter.Sums(query).By[key]
+}
+
+// before is what the rule charged to the one thing that it is about.
+func (b *baseline) before(r *rule) int64 {
+	sums := b.counter.Sums(r.query)
+	if r.subject >= 0 {
+		return sums.By[r.subject]
+	}
+	return sums.Total
 }
 
 // grows judges growth against the baseline, in points of share or per unit of
@@ -75,57 +111,106 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 		res.Reason = problem
 		return
 	}
-	var worst evidence.Finding
+	worst, found := evidence.Finding{}, false
 	var who string
 	var over []int32
-	found := false
 	consider := func(key int32, name string, k, k0 int64) {
 		f := g(k, k0)
-		if !found || f.Value > worst.Value {
+		if !found || worse(f, worst) {
 			worst, who, found = f, name, true
 			res.Hits = int64(math.Round(float64(k) / float64(sums.Total) * sums.N))
 		}
-		if key >= 0 && f.Value > r.limit {
+		if f.Value > r.limit {
 			over = append(over, key)
-		}
-		if Verdict(f.Verdict) == Fail {
-			res.Verdict = Fail
 		}
 	}
 	switch r.class {
 	case classEach:
 		for _, key := range w.rank(r.query) {
+			if found && r.trifling(sums, key) {
+				break
+			}
 			if !w.excepted(r, sums, key) {
-				consider(key, w.keyName(sums, key), sums.By[key], at(before, key))
+				name := w.keyName(sums, key)
+				consider(key, name, sums.By[key], base.charged(r.query, name))
 			}
 		}
 	case classPattern:
-		consider(-1, r.budget.Subject, sums.By[r.subject], at(before, r.subject))
+		consider(-1, r.budget.Subject, sums.By[r.subject], base.before(r))
 	default:
-		consider(-1, "the process", sums.Total, before.Total)
+		consider(-1, "the process", sums.Total, base.before(r))
+	}
+	if !found {
+		res.Reason = "nothing to compare: every function that shows is exempt"
+		return
 	}
 	res.take(worst)
-	res.Over = len(over)
-	if len(over) > 0 {
-		w.explain(r, r.query, over, w.measureOf(&rule{dim: dimShare, value: r.value}, sums), res)
+	if m := w.measureOf(&rule{dim: dimShare, value: r.value}, sums); len(over) > 0 {
+		switch r.class {
+		case classEach:
+			res.Over = len(over)
+			w.explain(r, r.query, over, m, res)
+		case classPattern:
+			w.explainMatches(r, m, res)
+		default:
+			w.explainMost(r, res)
+		}
 	}
+	res.Reason = grew(r, worst, who, res, before.N)
+}
+
+// trifling reports whether the key, and with it all that have less, need not be
+// compared. A share cannot have grown by more than it is. And what a function
+// costs per unit of work is not worth asking of one that has a hundredth of it:
+// of the many that were hit once or twice, some have always doubled.
+func (r *rule) trifling(sums *tally.Sums, key int32) bool {
+	share := sums.Share(key)
+	if r.dim != dimPoints {
+		return share < 0.01
+	}
+	return share <= r.limit && (r.value.census || evidence.Upper(share*sums.N, sums.N, 1, evidence.PassAlpha) < evidence.Zone*r.limit)
+}
+
+// worse orders findings: a fail before what is open before a pass, and among
+// equals the one that is further beyond.
+func worse(f, than evidence.Finding) bool {
+	if f.Verdict != than.Verdict {
+		severity := map[evidence.Verdict]int{evidence.Pass: 0, evidence.Inconclusive: 1, evidence.Fail: 2}
+		return severity[f.Verdict] > severity[than.Verdict]
+	}
+	if f.Verdict == evidence.Fail {
+		return f.Low > than.Low
+	}
+	return f.High > than.High
+}
+
+// grew is the sentence about growth.
+func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) string {
 	by := func(x float64) string {
 		if r.dim == dimPoints {
 			return fmt.Sprintf("%.2f points", 100*x)
 		}
 		return percentage(x)
 	}
-	verb := map[Verdict]string{Fail: "surely more than", Pass: "surely less than", Inconclusive: "which may still be"}[res.Verdict]
-	bound := map[Verdict]float64{Fail: worst.Low, Pass: worst.High, Inconclusive: worst.Low}[res.Verdict]
-	res.Reason = fmt.Sprintf("%s grew by %s, %s %s (%d samples against %.0f)", who, by(worst.Value), verb, by(bound), res.Samples, before.N)
-}
-
-// at is the sum of a key that the baseline may never have heard of.
-func at(s *tally.Sums, key int32) int64 {
-	if int(key) >= len(s.By) {
-		return 0
+	basis := fmt.Sprintf("%d samples against %.0f", res.Samples, before)
+	change := "grew by " + by(f.Value)
+	switch {
+	case f.Value < 0:
+		change = "shrank by " + by(-f.Value)
+	case f.High >= 1e15 && f.Value >= 1e15: // evidence's infinity
+		change = "is new"
 	}
-	return s.By[key]
+	switch {
+	case r.value.census:
+		return fmt.Sprintf("%s %s (%s)", who, change, basis)
+	case res.Verdict == Fail:
+		return fmt.Sprintf("%s %s, surely more than %s (%s)", who, change, by(f.Low), basis)
+	case res.Verdict == Pass:
+		return fmt.Sprintf("%s %s, surely less than %s more (%s)", who, change, by(f.High), basis)
+	case f.High >= 1e15:
+		return fmt.Sprintf("%s %s, too few samples to tell by how much (%s)", who, change, basis)
+	}
+	return fmt.Sprintf("%s %s, which may be anything from %s to %s (%s)", who, change, by(f.Low), by(f.High), basis)
 }
 
 // growth compares what is charged to somebody now and in the baseline.
@@ -134,10 +219,12 @@ func (w *window) growth(r *rule, sums, before *tally.Sums) (func(k, k0 int64) ev
 	if r.dim == dimPoints {
 		tests := 1.0
 		if r.class == classEach {
-			// About ten functions a sample, and only those near the margin can fail.
-			tests = evidence.Tests(10, r.limit)
+			tests = evidence.Tests(perSample, r.limit)
 		}
 		return func(k, k0 int64) evidence.Finding {
+			if r.value.census {
+				return counted(float64(k)/float64(sums.Total)-float64(k0)/float64(before.Total), r.limit)
+			}
 			return evidence.Growth(hits(sums, k), sums.N, hits(before, k0), before.N, r.limit, 1, tests)
 		}, ""
 	}

@@ -64,12 +64,13 @@ func NewJudge(set Set) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := tally.NewNames(pattern.NewIndex(c.patterns))
+	index := pattern.NewIndex(c.patterns)
+	names := tally.NewNames(index)
 	return &Judge{
 		rules:   rules,
 		names:   names,
 		counter: tally.Counter{Names: names, Where: c.where, Patterns: len(c.patterns)},
-		base:    baseline{counter: tally.Counter{Names: names, Where: c.where, Patterns: len(c.patterns)}},
+		base:    baseline{counter: tally.Counter{Names: tally.NewNames(index), Where: c.where, Patterns: len(c.patterns)}},
 		pkgs:    c.patterns,
 	}, nil
 }
@@ -113,7 +114,7 @@ func (j *Judge) open(t *decode.Table, facts []Facts) (*window, error) {
 	if !j.layout.fits(t, w.facts.Kind) {
 		j.plan(layoutOf(t, w.facts.Kind))
 	}
-	if err := j.base.set(w.facts.Baseline, t, j); err != nil {
+	if err := j.base.set(w.facts.Baseline, j); err != nil {
 		return nil, err
 	}
 	j.names.Learn(t.Symbols)

@@ -43,36 +43,87 @@ type path struct {
 	inner int     // its innermost frame
 }
 
-// Explain looks at the samples that are charged to key.
-func (c *Case) Explain(key int32) Explanation {
-	var paths []path
-	c.Counter.Walk(c.Table, c.Query, func(v int64, s *tally.Stack, inner int) {
-		p := path{value: v, outer: -1, inner: -1}
-		c.each(s, inner, func(i int, k int32) {
-			if k == key {
-				p.outer = i
-				if p.inner < 0 {
-					p.inner = i
-				}
+// paths are the stacks through one function.
+type paths struct {
+	kept    []path
+	value   int64 // of those kept
+	all     int64 // of those and the ones beyond maxPath
+	touched bool  // by the sample that is being looked at
+	path    path
+}
+
+// Explain looks at the samples that are charged to the keys, and returns an
+// explanation for each.
+func (c *Case) Explain(keys []int32) []Explanation {
+	through := make([]paths, len(keys))
+	c.Counter.Walk(c.Table, c.Query, func(v int64, s *tally.Stack, reach int) {
+		c.each(s, reach, func(i int, k int32) {
+			at := slices.Index(keys, k)
+			if at < 0 {
+				return
+			}
+			if p := &through[at]; !p.touched {
+				p.touched, p.path = true, path{value: v, outer: i, inner: i}
+			} else {
+				p.path.outer = i
 			}
 		})
-		if p.outer < 0 || len(paths) >= maxPath {
-			return
+		var lines []int32 // one copy for all
+		for i := range through {
+			p := &through[i]
+			if !p.touched {
+				continue
+			}
+			p.touched = false
+			p.all = tally.AddSaturating(p.all, v)
+			if len(p.kept) == maxPath {
+				continue
+			}
+			if lines == nil {
+				for i := range s.Frames() {
+					lines = append(lines, s.Line(i))
+				}
+			}
+			p.path.lines = lines
+			p.kept = append(p.kept, p.path)
+			p.value = tally.AddSaturating(p.value, v)
 		}
-		for i := range s.Frames() {
-			p.lines = append(p.lines, s.Line(i))
-		}
-		paths = append(paths, p)
 	})
-	var e Explanation
-	if len(paths) == 0 {
-		return e
+	out := make([]Explanation, len(keys))
+	for i := range through {
+		if p := &through[i]; len(p.kept) > 0 {
+			out[i] = c.explain(p)
+		}
 	}
-	e.Here = c.heaviest(paths, func(p *path) int { return p.inner })
-	e.Own = c.heaviest(paths, c.ownFrame)
-	e.From = c.wayIn(c.follow(paths, func(p *path, step int) int { return p.outer + step }, 0))
-	e.To = c.follow(paths, func(p *path, step int) int { return p.inner - step }, e.Here.Value/2)
+	return out
+}
+
+func (c *Case) explain(p *paths) Explanation {
+	live := make([]*path, len(p.kept))
+	for i := range live {
+		live[i] = &p.kept[i]
+	}
+	var e Explanation
+	e.Here = c.heaviest(live, func(p *path) int { return p.inner })
+	e.Own = c.heaviest(live, c.ownFrame)
+	e.From = c.wayIn(c.follow(live, func(p *path, step int) int { return p.outer + step }, 0))
+	e.To = c.follow(live, func(p *path, step int) int { return p.inner - step }, e.Here.Value/2)
+	if p.all > p.value {
+		p.scale(&e.Here)
+		p.scale(&e.Own)
+		for i := range e.From {
+			p.scale(&e.From[i])
+		}
+		for i := range e.To {
+			p.scale(&e.To[i])
+		}
+	}
 	return e
+}
+
+// scale estimates the weight on all stacks from that on the ones that were kept.
+func (p *paths) scale(f *Frame) {
+	f.Value = int64(float64(f.Value) / float64(p.value) * float64(p.all))
 }
 
 // ownFrame is the index of the frame nearest to the function in the user's
@@ -91,7 +142,7 @@ func (c *Case) ownFrame(p *path) int {
 // heaviest groups the paths by the place (function and line) of the frame that
 // at selects and returns the costliest place. Its value is that of the place's
 // function on all paths.
-func (c *Case) heaviest(paths []path, at func(*path) int) Frame {
+func (c *Case) heaviest(paths []*path, at func(*path) int) Frame {
 	type place struct {
 		name decode.ID
 		line int32
@@ -99,14 +150,15 @@ func (c *Case) heaviest(paths []path, at func(*path) int) Frame {
 	byPlace := map[place]int64{}
 	byName := map[decode.ID]int64{}
 	files := map[decode.ID]int32{}
-	for i := range paths {
-		k := at(&paths[i])
-		if k < 0 || k >= len(paths[i].lines) {
+	for _, p := range paths {
+		k := at(p)
+		if k < 0 || k >= len(p.lines) {
 			continue
 		}
-		l := c.Table.Lines[paths[i].lines[k]]
-		byPlace[place{l.Name, l.Line}] += paths[i].value
-		byName[l.Name] += paths[i].value
+		l := c.Table.Lines[p.lines[k]]
+		at := place{l.Name, l.Line}
+		byPlace[at] = tally.AddSaturating(byPlace[at], p.value)
+		byName[l.Name] = tally.AddSaturating(byName[l.Name], p.value)
 		files[l.Name] = l.Func
 	}
 	var best place
@@ -137,39 +189,30 @@ func (c *Case) file(fn int32) string {
 // follow walks from the function along the costliest frames, one step a time,
 // among the paths that have taken the same steps so far. It ends where the paths
 // do, or where the costliest step has less than least.
-func (c *Case) follow(paths []path, at func(p *path, step int) int, least int64) []Frame {
+func (c *Case) follow(paths []*path, at func(p *path, step int) int, least int64) []Frame {
 	var out []Frame
-	live := make([]*path, len(paths))
-	for i := range paths {
-		live[i] = &paths[i]
-	}
+	live := slices.Clone(paths)
 	const maxSteps = 64 // deeper is the runtime's own limit on CPU stacks
 	for step := 1; step <= maxSteps; step++ {
-		var here []path
-		for _, p := range live {
-			if i := at(p, step); i >= 0 && i < len(p.lines) {
-				here = append(here, *p)
-			}
-		}
-		f := c.heaviestFunction(here, func(p *path) int { return at(p, step) })
+		here := func(p *path) int { return at(p, step) }
+		live = slices.DeleteFunc(live, func(p *path) bool { i := here(p); return i < 0 || i >= len(p.lines) })
+		live = c.costliest(live, here)
+		f := c.heaviest(live, here)
 		if f.Function == "" || f.Value < least {
 			break
 		}
 		out = append(out, f)
-		live = slices.DeleteFunc(live, func(p *path) bool {
-			i := at(p, step)
-			return i < 0 || i >= len(p.lines) || c.name(p, i) != f.Function
-		})
 	}
 	return out
 }
 
-// heaviestFunction is the costliest function at the frame that at selects, with
-// its costliest line.
-func (c *Case) heaviestFunction(paths []path, at func(*path) int) Frame {
+// costliest keeps the paths through the costliest function at the frame that at
+// selects.
+func (c *Case) costliest(paths []*path, at func(*path) int) []*path {
+	name := func(p *path) decode.ID { return c.Table.Lines[p.lines[at(p)]].Name }
 	byName := map[decode.ID]int64{}
-	for i := range paths {
-		byName[c.Table.Lines[paths[i].lines[at(&paths[i])]].Name] += paths[i].value
+	for _, p := range paths {
+		byName[name(p)] = tally.AddSaturating(byName[name(p)], p.value)
 	}
 	var best decode.ID
 	var bestValue int64
@@ -178,16 +221,7 @@ func (c *Case) heaviestFunction(paths []path, at func(*path) int) Frame {
 			best, bestValue = id, v
 		}
 	}
-	if bestValue == 0 {
-		return Frame{}
-	}
-	name := c.Table.Symbols.Name(best)
-	same := slices.DeleteFunc(paths, func(p path) bool { return c.name(&p, at(&p)) != name })
-	return c.heaviest(same, at)
-}
-
-func (c *Case) name(p *path, i int) string {
-	return c.Table.Symbols.Name(c.Table.Lines[p.lines[i]].Name)
+	return slices.DeleteFunc(paths, func(p *path) bool { return name(p) != best })
 }
 
 // wayIn is the part of a way in that is worth showing: up to the entry point,

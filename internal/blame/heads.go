@@ -30,7 +30,7 @@ const maxOver = 128
 type Case struct {
 	Counter *tally.Counter
 	Table   *decode.Table
-	Query   int // the number of the query in Counter
+	Query   int    // the number of the query in Counter
 	Module  string // the user's own module; "" when unknown
 }
 
@@ -88,9 +88,9 @@ func (c *Case) overlap(over []int32) *matrix {
 	merged := map[string]int{} // equal lists of keys are one entry
 	var list []int
 	var name []byte
-	c.Counter.Walk(c.Table, c.Query, func(v int64, s *tally.Stack, inner int) {
+	c.Counter.Walk(c.Table, c.Query, func(v int64, s *tally.Stack, reach int) {
 		list, name = list[:0], name[:0]
-		c.each(s, inner, func(_ int, key int32) {
+		c.each(s, reach, func(_ int, key int32) {
 			if i, ok := index[key]; ok && !slices.Contains(list, i) {
 				list = append(list, i)
 				name = append(name, byte(i))
@@ -118,20 +118,19 @@ func (c *Case) overlap(over []int32) *matrix {
 }
 
 // each visits the charged frames of a stack, leaf first, with their keys.
-func (c *Case) each(s *tally.Stack, inner int, visit func(frame int, key int32)) {
+func (c *Case) each(s *tally.Stack, reach int, visit func(frame int, key int32)) {
 	sums := c.Counter.Sums(c.Query)
-	frames := s.Frames()
-	for i := range frames[:max(inner, min(1, len(frames)))] {
-		if !c.Counter.Charges(&sums.Query, i, inner) {
+	for i, f := range s.Frames()[:reach] {
+		if !c.Counter.Charges(&sums.Query, i) {
 			continue
 		}
 		switch sums.Query.Unit {
 		case tally.Function:
-			visit(i, int32(frames[i]))
+			visit(i, int32(f))
 		case tally.Package:
-			visit(i, c.Counter.Names.Package(frames[i]))
+			visit(i, c.Counter.Names.Package(f))
 		case tally.Pattern:
-			for _, p := range c.Counter.Names.Matches(frames[i]) {
+			for _, p := range c.Counter.Names.Matches(f) {
 				visit(i, p)
 			}
 		}
@@ -240,29 +239,28 @@ func (m *matrix) order() []int32 {
 			}
 		}
 	}
+	depth := map[int]int{} // by how many others it is called
+	for _, g := range left {
+		for _, f := range left {
+			if top[f] == top[g] && m.under[f][g] > m.under[g][f] {
+				depth[g]++
+			}
+		}
+	}
 	slices.SortStableFunc(left, func(a, b int) int {
-		ta, tb := top[a], top[b]
-		if ta != tb {
+		if ta, tb := top[a], top[b]; ta != tb {
 			return cmpDesc(m.value[ta], m.value[tb], int32(ta), int32(tb))
 		}
-		// In one chain: the callee before its caller.
-		return int(sign(m.under[a][b] - m.under[b][a]))
+		if depth[a] != depth[b] {
+			return depth[b] - depth[a]
+		}
+		return cmpDesc(m.value[a], m.value[b], int32(a), int32(b))
 	})
 	out := make([]int32, len(left))
 	for i, k := range left {
 		out[i] = m.keys[k]
 	}
 	return out
-}
-
-func sign(x int64) int64 {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
-	}
-	return 0
 }
 
 // isKernelEntry knows the functions that only enter the kernel.

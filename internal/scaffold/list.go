@@ -48,7 +48,7 @@ var list = []struct {
 	{Runner, "testing.tRunner"},
 	{Runner, "testing.(*B).runN"},
 	{Runner, "testing.(*F).Fuzz"},
-	{Server, "testing.(*B).RunParallel"},
+	{Runner, "testing.(*B).RunParallel"},
 	{Server, "testing/synctest.Test"},
 
 	// profguard: the closure given to guard.Check is run by runWork.

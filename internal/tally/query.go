@@ -27,7 +27,8 @@ const (
 	Inner
 	// Unparked charges every frame outside the runtime. It is for goroutine
 	// profiles, where the innermost frames say how a goroutine waits, which is
-	// the same for all of them.
+	// the same for all of them, and where the bottom frame, which a go statement
+	// started, says what it is: so the way in counts.
 	Unparked
 )
 
@@ -38,7 +39,7 @@ type Query struct {
 	Weight Weight
 	Unit   Unit
 	Charge Charge
-	In     int32 // number of a pattern: only what the functions it matches call; -1: everything
+	In     int32 // number of a pattern: only samples through it, and of these only what it calls; -1: all
 	Where  int32 // number of a condition on labels; -1: every sample
 }
 

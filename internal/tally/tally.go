@@ -105,8 +105,8 @@ func (c *Counter) Count(t *decode.Table, asked func(query int) bool) {
 		values := t.Values[i*types : (i+1)*types]
 		for _, q := range c.active {
 			s := &c.sums[q]
-			if v, inner, ok := c.selects(&s.Query, values); ok {
-				s.add(c, values, v, inner)
+			if v, reach, ok := c.selects(&s.Query, values); ok {
+				s.add(c, values, v, reach)
 			}
 		}
 	}
@@ -115,15 +115,15 @@ func (c *Counter) Count(t *decode.Table, asked func(query int) bool) {
 	}
 }
 
-// Walk visits the samples that a query selects. Of the stack's frames the leaf
-// is charged, and those in [0, inner) that [Counter.Charges] confirms.
-func (c *Counter) Walk(t *decode.Table, query int, visit func(v int64, s *Stack, inner int)) {
+// Walk visits the samples that a query selects. Of the stack's frames those in
+// [0, reach) are charged that [Counter.Charges] confirms.
+func (c *Counter) Walk(t *decode.Table, query int, visit func(v int64, s *Stack, reach int)) {
 	types := len(t.Types)
 	q := &c.queries[query]
 	for i := range t.Samples {
 		c.load(t, i)
-		if v, inner, ok := c.selects(q, t.Values[i*types:(i+1)*types]); ok {
-			visit(v, &c.stack, inner)
+		if v, reach, ok := c.selects(q, t.Values[i*types:(i+1)*types]); ok {
+			visit(v, &c.stack, reach)
 		}
 	}
 }
@@ -134,40 +134,40 @@ func (c *Counter) load(t *decode.Table, i int) {
 }
 
 // selects tells whether the query counts the loaded sample, its value, and how
-// many frames from the leaf may be charged.
-func (c *Counter) selects(q *Query, values []int64) (v int64, inner int, ok bool) {
+// many frames from the leaf may be charged. Values below zero, which profiles
+// that are differences have, are no part of anything and are left out.
+func (c *Counter) selects(q *Query, values []int64) (v int64, reach int, ok bool) {
 	v = values[q.Value]
-	if v == 0 || q.Where >= 0 && !c.where[q.Where] {
+	if v <= 0 || q.Where >= 0 && !c.where[q.Where] {
 		return 0, 0, false
 	}
-	inner = len(c.stack.frames)
+	reach = len(c.stack.frames)
 	if q.In >= 0 {
-		if inner, ok = c.stack.below(c.Names, q.In); !ok {
+		if reach, ok = c.stack.below(c.Names, q.In); !ok {
 			return 0, 0, false
 		}
 	}
 	switch q.Charge {
 	case Flat:
-		inner = min(inner, 1)
+		reach = min(reach, 1)
 	case Inner:
-		inner = min(inner, c.stack.cut)
+		// The leaf is charged even when it is the way in.
+		reach = min(reach, max(c.stack.cut, 1))
 	}
-	return v, inner, true
+	return v, reach, true
 }
 
-// Charges reports whether frame i of the loaded stack is charged by a query
-// that may charge the first inner frames.
-func (c *Counter) Charges(q *Query, i, inner int) bool {
+// Charges reports whether frame i of the loaded stack, which is within reach,
+// is charged.
+func (c *Counter) Charges(q *Query, i int) bool {
 	f := c.stack.frames[i]
-	switch {
-	case q.Charge == Unparked:
-		return i < inner && !c.Names.parked[f]
-	case i == 0:
-		return true
-	case q.Charge == Inner:
-		return i < inner && c.Names.class[f] == scaffold.Work && f != c.stack.entry
+	switch q.Charge {
+	case Unparked:
+		return !c.Names.parked[f]
+	case Inner:
+		return i == 0 || c.Names.class[f] == scaffold.Work && f != c.stack.entry
 	}
-	return i < inner
+	return true
 }
 
 func (c *Counter) reset(i int) {
@@ -220,13 +220,13 @@ func holds(t *decode.Table, labels []decode.Label, condition []Label) bool {
 }
 
 // add charges the sample that c.stack holds.
-func (s *Sums) add(c *Counter, values []int64, v int64, inner int) {
+func (s *Sums) add(c *Counter, values []int64, v int64, reach int) {
 	s.Total = AddSaturating(s.Total, v)
 	s.weight2 += s.Query.Weight.square(values, v)
 	s.nextMark()
-	for i := range c.stack.frames[:max(inner, min(1, len(c.stack.frames)))] {
-		if c.Charges(&s.Query, i, inner) {
-			s.charge(c.Names, c.stack.frames[i], v)
+	for i, f := range c.stack.frames[:reach] {
+		if c.Charges(&s.Query, i) {
+			s.charge(c.Names, f, v)
 		}
 	}
 }
