@@ -1,0 +1,165 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"runtime/trace"
+	"slices"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/log"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dump"
+)
+
+// Config says what a guard watches and whom it tells. The zero Config works:
+// the default budgets, a window of 10 seconds every minute, metrics on
+// Prometheus' default registry, events through OpenTelemetry's global provider,
+// and a log line for each transition. It is read once, by [Start].
+type Config struct {
+	// Budgets are held against every window; nil means [budget.Default].
+	Budgets budget.Set
+
+	// Every is how often a window starts, a minute by default; Window is how long
+	// it is, 10 seconds by default and at least one. If they are equal, windows
+	// follow each other without a pause.
+	Every  time.Duration
+	Window time.Duration
+
+	// DumpDir is where the profiles of failing windows are kept; "" means nowhere.
+	// It is created with mode 0700. Keep says how many stay.
+	DumpDir string
+	Keep    Keep
+
+	// Trace adds the last seconds of execution trace to a dump. A recorder that is
+	// running is the host's, and left alone; one that is not is started by Start
+	// and stopped by Stop.
+	Trace *trace.FlightRecorder
+
+	// Registerer is where the guard's metrics go; nil means
+	// prometheus.DefaultRegisterer.
+	Registerer prometheus.Registerer
+
+	// LoggerProvider takes the guard's OpenTelemetry events; nil means the global
+	// one, as it is when an event is emitted.
+	LoggerProvider log.LoggerProvider
+
+	// Logger gets a line for each transition, not for each window; nil means
+	// slog.Default.
+	Logger *slog.Logger
+
+	// Work are counters that the service has already, by the name of what they
+	// count: {"request": requests.Load}. They are for budgets "per request", are
+	// read at both ends of a window, and must only ever grow.
+	Work map[string]func() float64
+
+	// Baseline is the CPU profile that "grows" budgets compare with, and
+	// BaselineWork the work that was done while it was taken.
+	Baseline     *profile.Profile
+	BaselineWork map[string]float64
+
+	// OnEvent is called with each event, one at a time, on a goroutine of its own.
+	// It may block or panic: events that it has no time for are dropped and
+	// counted, and three panics in ten minutes end the calls.
+	OnEvent func(Event)
+}
+
+// Keep says which dumps stay. Zero fields mean the defaults; the caps hold for
+// the directory, however many processes share it. The first and the worst dump
+// of a violation stay longest.
+type Keep struct {
+	Files int           // profiles, 64 by default
+	Bytes int64         // of all files, 256 MiB by default
+	Age   time.Duration // 7 days by default
+	Every time.Duration // the least time between two dumps of one budget, 10 minutes by default
+}
+
+func (k Keep) dump() dump.Keep {
+	return dump.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age, Interval: k.Every}
+}
+
+// complete returns the configuration with its defaults filled in, or all that is
+// wrong with it.
+func (c Config) complete() (Config, error) {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if c.Budgets == nil {
+		c.Budgets = budget.Default()
+	}
+	if len(c.Budgets) == 0 {
+		wrong("Budgets: expected at least one, found an empty set: leave the field nil for the default budgets")
+	}
+	if len(c.Budgets) > maxBudgets {
+		wrong("Budgets: expected at most %d, found %d: what nobody reads guards nothing", maxBudgets, len(c.Budgets))
+	}
+	if err := c.Budgets.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.Every == 0 {
+		c.Every = max(time.Minute, c.Window)
+	}
+	if c.Window == 0 {
+		c.Window = min(10*time.Second, max(c.Every, time.Second))
+	}
+	if c.Window < minWindow || c.Window > maxWindow {
+		wrong("Window: expected %v to %v, found %v: shorter ones have no samples, longer ones come too late", minWindow, maxWindow, c.Window)
+	}
+	if c.Every < c.Window {
+		wrong("Every: expected at least Window (%v), found %v: a window starts every Every", c.Window, c.Every)
+	}
+	if c.Every > maxEvery {
+		wrong("Every: expected at most %v, found %v", maxEvery, c.Every)
+	}
+	if c.DumpDir == "" && c.Keep != (Keep{}) {
+		wrong("Keep: expected a DumpDir with it, found none: say where dumps go, or leave Keep out")
+	}
+	if c.Keep.Files < 0 || c.Keep.Bytes < 0 || c.Keep.Age < 0 || c.Keep.Every < 0 {
+		wrong("Keep: expected no negative values, found %+v: zero means the default", c.Keep)
+	}
+	for name, read := range c.Work {
+		if read == nil {
+			wrong("Work[%q]: expected a function that reads the counter, found nil", name)
+		}
+	}
+	for _, b := range c.Budgets {
+		if _, ok := c.Work[b.Per]; b.Per != "" && !ok {
+			wrong("Budgets: %q needs Work[%q], a function that tells how many there were, found none", b, b.Per)
+		}
+		if b.Rule == "grows" && c.Baseline == nil {
+			wrong("Budgets: %q needs a Baseline to compare with, found none", b)
+		}
+	}
+	for name, n := range c.BaselineWork {
+		if !(n > 0) || math.IsInf(n, 1) {
+			wrong("BaselineWork[%q]: expected a number above zero, found %v", name, n)
+		}
+	}
+	if c.Baseline != nil {
+		if err := c.Baseline.CheckValid(); err != nil {
+			errs = append(errs, fmt.Errorf("baseline: %w", err))
+		}
+	}
+	if c.Registerer == nil {
+		c.Registerer = prometheus.DefaultRegisterer
+	}
+	c.Budgets = slices.Clone(c.Budgets)
+	return c, errors.Join(errs...)
+}
+
+const (
+	// maxBudgets keeps judging a window within milliseconds and its metrics within
+	// what one process should export.
+	maxBudgets = 1000
+	// minWindow is a hundred samples of a busy core; maxWindow what the memory for
+	// one profile and a person's patience allow; maxEvery what still finds
+	// something before it is forgotten.
+	minWindow = time.Second
+	maxWindow = 5 * time.Minute
+	maxEvery  = 24 * time.Hour
+)

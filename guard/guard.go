@@ -1,0 +1,306 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+// A Guard watches the process that it runs in. Make one with [Start]. All
+// methods are safe for concurrent use, and on a nil Guard.
+type Guard struct {
+	cfg     Config
+	seams   seams
+	started time.Time
+	where   string // who started it, for whoever tries to start another
+	module  string
+
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the loop has ended
+	stop   sync.Once
+	ended  chan struct{} // closed when Stop is through
+
+	sinks  []*sink
+	dumps  *dump.Writer
+	panics panicCount
+	hourly dump.Hourly
+
+	mu     sync.Mutex
+	panel  *panel // the budgets in force; only the loop judges with it
+	status Status // all but Budgets
+}
+
+// seams are what the guard asks of the world.
+type seams struct {
+	capture  func(ctx context.Context, d time.Duration) (hub.Window, error)
+	overhead func() time.Duration
+	snap     func() figures.Snapshot
+	random   func() float64
+	linked   func(yield func(name string) bool) error
+}
+
+const (
+	stateRunning = "running"
+	statePaused  = "paused"
+	stateStopped = "stopped"
+
+	// stopWithin is how long Stop takes at the most. Whatever has not ended by
+	// then hangs in somebody else's code, and waiting would hang the host.
+	stopWithin = 250 * time.Millisecond
+)
+
+// running is the process's guard. The profiler is the process's, so there can be
+// only one.
+var running atomic.Pointer[Guard]
+
+// Start starts the guard of this process. It returns an error that names every
+// mistake in the configuration, or whoever started a guard before; after that
+// nothing that goes wrong in the guard reaches the caller: it becomes a metric,
+// an event and a part of [Guard.Status].
+func Start(cfg Config) (*Guard, error) {
+	where := "somewhere"
+	if _, file, line, ok := runtime.Caller(1); ok {
+		where = fmt.Sprintf("%s:%d", file, line)
+	}
+	reader := figures.NewReader()
+	g, err := start(cfg, where, seams{
+		capture:  hub.Process().Capture,
+		overhead: hub.Process().Overhead,
+		snap:     reader.Read,
+		random:   randomFraction,
+		linked:   linkedFunctions,
+	}, reader.Close)
+	if err != nil {
+		reader.Close()
+		return nil, fmt.Errorf("guard.Start: %w", err)
+	}
+	return g, nil
+}
+
+func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	g := &Guard{
+		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
+		done: make(chan struct{}), ended: make(chan struct{}),
+	}
+	g.status = Status{State: stateRunning, Started: g.started, Windows: map[string]int{}, Dumps: map[string]int64{}}
+	if g.panel, err = newPanel(cfg, nil); err != nil {
+		return nil, err
+	}
+	if !running.CompareAndSwap(nil, g) {
+		other := running.Load()
+		if other == nil {
+			return nil, fmt.Errorf("another guard is just stopping: try again")
+		}
+		return nil, fmt.Errorf("a guard already runs in this process, started at %s %s ago: Stop it first, or give it the budgets with SetBudgets",
+			other.where, time.Since(other.started).Round(time.Second))
+	}
+	if err := g.open(); err != nil {
+		running.Store(nil)
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	g.cancel = cancel
+	go func() {
+		defer close(g.done)
+		defer closeSeams()
+		g.loop(ctx)
+	}()
+	return g, nil
+}
+
+// open acquires what needs to be released.
+func (g *Guard) open() error {
+	if g.cfg.DumpDir != "" {
+		store, err := dump.Open(g.cfg.DumpDir, g.cfg.Keep.dump())
+		switch {
+		case err == nil:
+			g.dumps = dump.NewWriter(store, g.dumped)
+		case errors.Is(err, dump.ErrBusy), errors.Is(err, dump.ErrNoSpace):
+			// Not the caller's mistake: the guard can do without.
+			g.status.Reason = "dumps are off: " + err.Error()
+			g.status.Dumps[dump.Reason(err)]++
+		default:
+			return fmt.Errorf("DumpDir: %w", err)
+		}
+	}
+	var registerErr error
+	if err := call(func() { registerErr = g.cfg.Registerer.Register(g) }); err != nil {
+		registerErr = err
+	}
+	if registerErr != nil {
+		g.closeDumps(context.Background())
+		return fmt.Errorf("register metrics: %w: give Config.Registerer a registry of its own", registerErr)
+	}
+	g.sinks = []*sink{newSink("log", slogSink(g.cfg.Logger)), newSink("otel", otelSink(g.cfg.LoggerProvider))}
+	if g.cfg.OnEvent != nil {
+		g.sinks = append(g.sinks, newSink("callback", g.cfg.OnEvent))
+	}
+	return nil
+}
+
+func (g *Guard) closeDumps(ctx context.Context) {
+	if g.dumps != nil {
+		g.dumps.Close(ctx)
+	}
+}
+
+// Stop ends the guard, a window under way included, and returns when all its
+// goroutines have ended, or after 250 ms: then what is left hangs in a sink or
+// on a disk. It may be called twice, at once, and on nil.
+//
+// Call it before syscall.Exec: a program that is replaced in the middle of a
+// window dies of the profiler's signal.
+func (g *Guard) Stop() {
+	if g == nil || g.cancel == nil {
+		return
+	}
+	g.stop.Do(g.shutDown)
+	<-g.ended
+}
+
+func (g *Guard) shutDown() {
+	defer close(g.ended)
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	g.cancel()
+	await(ctx, g.done)
+	unregistered := make(chan struct{})
+	go func() {
+		defer close(unregistered)
+		call(func() { g.cfg.Registerer.Unregister(g) })
+	}()
+	drained := make([]<-chan struct{}, 0, len(g.sinks))
+	for _, s := range g.sinks {
+		drained = append(drained, s.close())
+	}
+	for _, c := range append(drained, unregistered) {
+		await(ctx, c)
+	}
+	g.closeDumps(ctx)
+	g.mu.Lock()
+	g.status.State, g.status.Reason = stateStopped, ""
+	g.mu.Unlock()
+	running.CompareAndSwap(g, nil)
+}
+
+func await(ctx context.Context, c <-chan struct{}) {
+	select {
+	case <-c:
+	case <-ctx.Done():
+	}
+}
+
+// Status returns what the guard knows, all of one moment.
+func (g *Guard) Status() Status {
+	if g == nil || g.cancel == nil {
+		return Status{State: stateStopped}
+	}
+	g.mu.Lock()
+	s := g.status
+	s.Windows = maps.Clone(s.Windows)
+	s.Dumps = maps.Clone(s.Dumps)
+	s.Budgets = g.panel.status()
+	g.mu.Unlock()
+	s.Dropped = map[string]int64{}
+	s.Panics = g.panics.counts()
+	for _, k := range g.sinks {
+		s.Dropped[k.name] = k.dropped.Load()
+		if n := k.panics.Load(); n > 0 {
+			s.Panics[k.name] += n
+		}
+	}
+	if g.dumps != nil {
+		stats := g.dumps.Stats()
+		s.Dumps["saved"], s.Dumps["dropped"] = stats.Saved, stats.Dropped
+		for reason, n := range stats.Failed {
+			s.Dumps[reason] += n
+		}
+	}
+	return s
+}
+
+// SetBudgets replaces the budgets, from the next window on. Budgets that stay,
+// name and sentence, keep their state and their counts. On an error the old ones
+// stay in force.
+func (g *Guard) SetBudgets(set budget.Set) error {
+	if g == nil || g.cancel == nil {
+		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")
+	}
+	cfg := g.cfg
+	cfg.Budgets = slices.Clone(set)
+	if cfg.Budgets == nil {
+		cfg.Budgets = budget.Default()
+	}
+	cfg, err := cfg.complete()
+	if err != nil {
+		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	next, err := newPanel(cfg, g.panel)
+	if err != nil {
+		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
+	}
+	g.panel = next
+	return nil
+}
+
+// emit tells all sinks.
+func (g *Guard) emit(e Event) {
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	for _, s := range g.sinks {
+		s.offer(e)
+	}
+}
+
+func (g *Guard) notePanic(part string) { g.panics.add(part) }
+
+// panicCount counts recovered panics by part.
+type panicCount struct {
+	mu sync.Mutex
+	n  map[string]int64
+}
+
+func (p *panicCount) add(part string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n == nil {
+		p.n = map[string]int64{}
+	}
+	p.n[part]++
+}
+
+func (p *panicCount) counts() map[string]int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n == nil {
+		return map[string]int64{}
+	}
+	return maps.Clone(p.n)
+}
+
+// mainModule is the path of the module that the program was built from.
+func mainModule() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Path
+	}
+	return ""
+}

@@ -1,0 +1,128 @@
+package guard
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+// loop is the guard's own goroutine: it waits for the next window, takes it,
+// judges it, tells what has changed. Only it uses the fields of looper.
+type looper struct {
+	*Guard
+	decoder  decode.Decoder
+	work     *workCounters
+	governor governor
+	spike    spike
+	backoff  hub.Backoff
+	trips    breaker
+	kinds    *kindTaker
+	last     figures.Snapshot // at the end of the last window
+	lost     bool             // the last window was lost
+	phase    time.Time        // the start of the period that the next window lies in
+}
+
+// randomFraction is a random number in [0, 1). A fleet that was started at one
+// moment must not profile in step.
+func randomFraction() float64 { return rand.Float64() }
+
+func (g *Guard) loop(ctx context.Context) {
+	l := &looper{Guard: g, work: newWorkCounters(g.cfg.Work), kinds: newKindTaker()}
+	defer l.kinds.close()
+	defer l.stopTrace(l.startTrace())
+	l.last = g.seams.snap()
+	l.phase = time.Now()
+	next := l.phase.Add(l.firstWait())
+	for {
+		early, ok := l.wait(ctx, next)
+		if !ok {
+			return
+		}
+		if err := call(func() { l.window(ctx, early) }); err != nil {
+			l.notePanic("loop")
+			if l.trips.trip(time.Now()) {
+				l.giveUp(err)
+				return
+			}
+		}
+		next = l.next(time.Now())
+	}
+}
+
+// firstWait is short: the first minutes of a process are worth watching, and
+// many processes have no others. A fleet that starts at once is still spread
+// over a tenth of the period.
+func (l *looper) firstWait() time.Duration {
+	return min(l.fraction(l.cfg.Every-l.cfg.Window), l.cfg.Every/10)
+}
+
+func (l *looper) fraction(d time.Duration) time.Duration {
+	return time.Duration(l.seams.random() * float64(max(d, 0)))
+}
+
+// next is when the next window starts: at a random moment of the next period,
+// so that neither a fleet nor a cron job of the host is met in step.
+func (l *looper) next(now time.Time) time.Time {
+	every := l.cfg.Every * time.Duration(l.governor.stretch())
+	slack := every - l.cfg.Window
+	if slack <= 0 {
+		l.phase = now
+		return later(now, now.Add(l.backoff.Wait))
+	}
+	// Whole periods that were slept through, by a suspended machine, are not made
+	// up for.
+	l.phase = l.phase.Add(every)
+	if behind := now.Sub(l.phase); behind > 0 {
+		l.phase = l.phase.Add(behind)
+	}
+	// Windows are at least half the slack apart, so that two random moments are
+	// not back to back.
+	at := l.phase.Add(slack/2 + l.fraction(slack/2))
+	return later(at, now.Add(l.backoff.Wait))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// wait sleeps until the next window is due, or a jump of the process's CPU asks
+// for one at once. It reports false when the guard is to stop.
+func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
+	due := time.NewTimer(max(time.Until(next), 0))
+	defer due.Stop()
+	tick := time.NewTicker(spikeTick)
+	defer tick.Stop()
+	l.spike.restart(l.seams.snap())
+	for {
+		select {
+		case <-ctx.Done():
+			return false, false
+		case <-due.C:
+			if until, paused := l.governor.paused(time.Now()); paused {
+				due.Reset(time.Until(until))
+				continue
+			}
+			return false, true
+		case <-tick.C:
+			_, paused := l.governor.paused(time.Now())
+			if l.spike.look(l.seams.snap(), l.cfg.Every) && !paused && l.backoff.Wait == 0 {
+				return true, true
+			}
+		}
+	}
+}
+
+// giveUp ends a guard that panics again and again.
+func (l *looper) giveUp(err error) {
+	l.mu.Lock()
+	l.status.State, l.status.Reason = stateStopped, "gave up after three panics in ten minutes: "+err.Error()
+	l.mu.Unlock()
+	l.emit(Event{Name: eventDegraded, Message: "profguard gave up: " + err.Error()})
+}

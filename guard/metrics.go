@@ -1,0 +1,141 @@
+package guard
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// maxSeries bounds the budgets that have series of their own; the verdicts of
+// the rest stand in Status and on the page. A hundred budgets are a thousand
+// series, which is what a Prometheus expects of one process.
+const maxSeries = 100
+
+var (
+	descState    = desc("budget_state", "State of the budget: 0 inactive, 1 pending, 2 firing, 3 resolved.", "budget")
+	descValue    = desc("budget_value", "What the last window measured, in the unit of the limit (ratio, cores, seconds, bytes, count).", "budget", "unit")
+	descLow      = desc("budget_low", "Lower bound of the value.", "budget", "unit")
+	descHigh     = desc("budget_high", "Upper bound of the value.", "budget", "unit")
+	descLimit    = desc("budget_limit", "The declared limit.", "budget", "unit")
+	descVerdicts = desc("verdicts_total", "Windows by verdict.", "budget", "verdict")
+	descSamples  = desc("samples_total", "Samples that the budget's verdicts rest on. Hits divided by samples is the share, over any time and any number of processes.", "budget")
+	descHits     = desc("hits_total", "Samples charged to the budget.", "budget")
+	descWindows  = desc("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
+	descGood     = desc("last_window_timestamp_seconds", "When the last good window ended.")
+	descPaused   = desc("paused", "1 while the guard rests because it cost too much.")
+	descCPU      = desc("cpu_seconds_total", "CPU that the guard has cost, profiling included.")
+	descDumps    = desc("dumps_total", "Dumps by result: saved, dropped, or why they failed.", "result")
+	descDropped  = desc("events_dropped_total", "Events lost because a sink had no time for them.", "sink")
+	descPanics   = desc("panics_total", "Panics recovered, by part of the guard.", "part")
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("profguard_"+name, help, labels, nil)
+}
+
+// Describe implements [prometheus.Collector].
+func (g *Guard) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descState, descValue, descLow, descHigh, descLimit, descVerdicts, descSamples, descHits,
+		descWindows, descGood, descPaused, descCPU, descDumps, descDropped, descPanics} {
+		ch <- d
+	}
+}
+
+// Collect implements [prometheus.Collector]. It reads the latest status and
+// never waits for the guard.
+func (g *Guard) Collect(ch chan<- prometheus.Metric) {
+	if g == nil {
+		return
+	}
+	// The registry may wrap this collector, and a panic in one that is wrapped
+	// ends the process.
+	if err := call(func() { g.collect(ch) }); err != nil {
+		g.notePanic("metrics")
+	}
+}
+
+func (g *Guard) collect(ch chan<- prometheus.Metric) {
+	s := g.Status()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	for _, b := range s.Budgets[:min(len(s.Budgets), maxSeries)] {
+		name, unit := clean(b.Name), b.Result.Unit
+		gauge(descState, float64(stateNumber(b.State)), name)
+		if b.Result.Reason != "" {
+			gauge(descValue, b.Result.Share, name, unit)
+			gauge(descLow, b.Result.Low, name, unit)
+			gauge(descHigh, b.Result.High, name, unit)
+		}
+		if b.Result.Limit > 0 {
+			gauge(descLimit, b.Result.Limit, name, unit)
+		}
+		for _, v := range []budget.Verdict{budget.Pass, budget.Fail, budget.Inconclusive} {
+			m := prometheus.MustNewConstMetric(descVerdicts, prometheus.CounterValue, float64(b.Verdicts[v.String()]), name, v.String())
+			if v == budget.Fail && b.Dump != "" {
+				m = withExemplar(m, b)
+			}
+			ch <- m
+		}
+		counter(descSamples, float64(b.Samples), name)
+		counter(descHits, float64(b.Hits), name)
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(s.Windows)) {
+		counter(descWindows, float64(s.Windows[outcome]), outcome)
+	}
+	if !s.Good.IsZero() {
+		gauge(descGood, float64(s.Good.UnixMilli())/1000)
+	}
+	paused := 0.0
+	if s.State == statePaused {
+		paused = 1
+	}
+	gauge(descPaused, paused)
+	counter(descCPU, s.CPU.Seconds())
+	byLabel := func(d *prometheus.Desc, counts map[string]int64) {
+		for _, label := range slices.Sorted(maps.Keys(counts)) {
+			counter(d, float64(counts[label]), label)
+		}
+	}
+	byLabel(descDumps, s.Dumps)
+	byLabel(descDropped, s.Dropped)
+	byLabel(descPanics, s.Panics)
+}
+
+// withExemplar points from a count of failing windows to the profile of one.
+func withExemplar(m prometheus.Metric, b BudgetStatus) prometheus.Metric {
+	e, err := prometheus.NewMetricWithExemplars(m, prometheus.Exemplar{
+		Value:     1,
+		Labels:    prometheus.Labels{"dump": clip(b.Dump, 100)}, // an exemplar holds 128 characters
+		Timestamp: b.Dumped,
+	})
+	if err != nil {
+		return m
+	}
+	return e
+}
+
+// clean makes a label of a name: valid UTF-8, bounded.
+func clean(name string) string { return clip(strings.ToValidUTF8(name, "\uFFFD"), 200) }
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func stateNumber(state string) int {
+	return slices.Index([]string{"inactive", "pending", "firing", "resolved"}, state)
+}

@@ -1,0 +1,177 @@
+package guard
+
+import (
+	"maps"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
+)
+
+// A panel is the budgets in force: how each stands, and a watch for those of
+// each kind of profile.
+type panel struct {
+	entries []*entry
+	groups  []*group
+	// notLinked are the patterns that match nothing in the binary, once known.
+	notLinked []string
+	looked    bool // notLinked has been worked out
+}
+
+// entry is one budget's standing. It outlives a change of the others.
+type entry struct {
+	name     string
+	budget   budget.Budget
+	alert    alert.Alert
+	since    time.Time
+	result   budget.Result
+	verdicts map[string]int64
+	samples  int64
+	hits     int64
+	warning  string
+
+	dump     string // id of the last dump
+	dumped   time.Time
+	offered  time.Time // when the last dump was offered to the store
+	violated string    // names the current violation for the store
+}
+
+// group is the budgets that one kind of profile is for.
+type group struct {
+	kind    string // "figures" for those that need no profile
+	watch   *budget.Watch
+	members []int // indices into entries
+}
+
+const (
+	kindCPU     = "cpu"
+	kindFigures = "figures"
+	kindLeaks   = "goroutineleak"
+)
+
+// kindOf is the kind of profile that a budget is judged by.
+func kindOf(b budget.Budget) string {
+	switch {
+	case b.Rule == "steady":
+		return kindFigures
+	case b.Rule == "leaked":
+		return kindLeaks
+	}
+	switch b.Subject {
+	case "goroutines", "heap", "rss", "gc":
+		return kindFigures
+	}
+	if b.Kind == "" {
+		return kindCPU
+	}
+	return b.Kind
+}
+
+// newPanel makes the panel of a configuration. Budgets that old has too, name
+// and sentence, keep their standing.
+func newPanel(cfg Config, old *panel) (*panel, error) {
+	p := &panel{}
+	kept := map[string]*entry{}
+	if old != nil {
+		for _, e := range old.entries {
+			kept[e.name+"\x00"+e.budget.String()] = e
+		}
+	}
+	sets := map[string]budget.Set{}
+	for i, b := range cfg.Budgets {
+		name := b.Name
+		if name == "" {
+			name = b.String()
+		}
+		e := kept[name+"\x00"+b.String()]
+		if e == nil {
+			e = &entry{name: name, budget: b, since: time.Now(), verdicts: map[string]int64{}, result: budget.Result{Budget: b}}
+		}
+		p.entries = append(p.entries, e)
+		kind := kindOf(b)
+		if sets[kind] == nil {
+			p.groups = append(p.groups, &group{kind: kind})
+		}
+		sets[kind] = append(sets[kind], b)
+		for _, g := range p.groups {
+			if g.kind == kind {
+				g.members = append(g.members, i)
+			}
+		}
+	}
+	for _, g := range p.groups {
+		var err error
+		if g.watch, err = budget.NewWatch(sets[g.kind], cfg.Every); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// has reports whether any budget needs a kind of profile.
+func (p *panel) has(kind string) bool {
+	for _, g := range p.groups {
+		if g.kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// status copies the standing of all budgets.
+func (p *panel) status() []BudgetStatus {
+	list := make([]BudgetStatus, len(p.entries))
+	for i, e := range p.entries {
+		list[i] = BudgetStatus{
+			Name: e.name, Budget: e.budget, State: e.alert.State.String(), Since: e.since, Result: e.result,
+			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, Dump: e.dump, Dumped: e.dumped,
+		}
+	}
+	return list
+}
+
+// take notes the result of a window and returns what it means for the alert.
+func (e *entry) take(r budget.Result, now time.Time, since time.Duration) alert.Event {
+	e.verdicts[r.Verdict.String()]++
+	e.samples += r.Samples
+	e.hits += r.Hits
+	e.result = r
+	before := e.alert.State
+	var event alert.Event
+	e.alert, event = e.alert.Next(alert.Input{
+		Window:   verdictOf(r.Verdict),
+		Evidence: evidenceOf(r),
+		For:      alert.For{Windows: e.budget.ForWindows, Time: e.budget.ForTime},
+		Proof:    e.budget.Rule == "absent" || e.budget.Rule == "leaked",
+	}, since)
+	if e.alert.State != before {
+		e.since = now
+	}
+	return event
+}
+
+func verdictOf(v budget.Verdict) alert.Verdict {
+	switch v {
+	case budget.Pass:
+		return alert.Pass
+	case budget.Fail:
+		return alert.Fail
+	}
+	return alert.Inconclusive
+}
+
+// rising is the part of the evidence needed to fire from which a budget is
+// pending. Half of it is a thousand to one or so, against a million.
+const rising = 0.5
+
+func evidenceOf(r budget.Result) alert.Evidence {
+	switch {
+	case r.Alarm == budget.Fail:
+		return alert.Alarm
+	case r.Evidence >= rising:
+		return alert.Rising
+	case r.Alarm == budget.Pass:
+		return alert.Recovered
+	}
+	return alert.Open
+}

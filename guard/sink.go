@@ -1,0 +1,106 @@
+package guard
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// sinkQueue is how many events wait for a sink. Transitions are rare: a
+	// queue of 64 full means that the sink hangs.
+	sinkQueue = 64
+	// Three panics in ten minutes are not an accident: the sink is turned off.
+	panicLimit  = 3
+	panicWithin = 10 * time.Minute
+)
+
+// A sink takes events to somebody else's code, which may block for ever or
+// panic. It has a goroutine and a short queue of its own, so neither reaches the
+// guard or another sink: what there is no time for is dropped and counted.
+type sink struct {
+	name    string
+	deliver func(Event)
+	queue   chan Event
+	done    chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+
+	dropped atomic.Int64
+	panics  atomic.Int64
+	off     atomic.Bool
+	trips   breaker // used by the sink's goroutine only
+}
+
+func newSink(name string, deliver func(Event)) *sink {
+	s := &sink{name: name, deliver: deliver, queue: make(chan Event, sinkQueue), done: make(chan struct{})}
+	go s.run()
+	return s
+}
+
+func (s *sink) run() {
+	defer close(s.done)
+	for e := range s.queue {
+		if s.off.Load() {
+			s.dropped.Add(1)
+			continue
+		}
+		if err := call(func() { s.deliver(e) }); err != nil {
+			s.dropped.Add(1)
+			s.panics.Add(1)
+			if s.trips.trip(time.Now()) {
+				s.off.Store(true)
+			}
+		}
+	}
+}
+
+// offer never blocks.
+func (s *sink) offer(e Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		s.dropped.Add(1)
+		return
+	}
+	select {
+	case s.queue <- e:
+	default:
+		s.dropped.Add(1)
+	}
+}
+
+// close takes no more events and lets the queue run dry. The channel that it
+// returns is closed when it has.
+func (s *sink) close() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.queue)
+	}
+	return s.done
+}
+
+// call runs somebody else's code and returns its panic as an error.
+func call(f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	f()
+	return nil
+}
+
+// A breaker tells accidents from a habit.
+type breaker struct{ at [panicLimit]time.Time }
+
+// trip notes a panic and reports whether it was one too many.
+func (b *breaker) trip(now time.Time) bool {
+	copy(b.at[:], b.at[1:])
+	b.at[len(b.at)-1] = now
+	return !b.at[0].IsZero() && now.Sub(b.at[0]) < panicWithin
+}

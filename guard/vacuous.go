@@ -1,0 +1,74 @@
+package guard
+
+import (
+	"fmt"
+
+	"github.com/profguard/profguard/internal/linked"
+	"github.com/profguard/profguard/internal/pattern"
+)
+
+func linkedFunctions(yield func(string) bool) error { return linked.Functions(yield) }
+
+// lookForVacuous finds the budgets whose patterns match nothing that is linked
+// into the program: without a word about it they would pass for ever.
+func (l *looper) lookForVacuous(p *panel) {
+	var patterns []*pattern.Pattern
+	var texts []string
+	for _, e := range p.entries {
+		for _, text := range []string{e.budget.Subject, e.budget.In} {
+			if kind := kindOf(e.budget); text == "" || kind == kindFigures || kind == kindLeaks {
+				continue
+			}
+			if parsed, err := pattern.Parse(text); err == nil && !isEach(text) {
+				patterns, texts = append(patterns, parsed), append(texts, text)
+			}
+		}
+	}
+	found := make([]bool, len(patterns))
+	var err error
+	if len(patterns) > 0 {
+		index := pattern.NewIndex(patterns)
+		var hits []int32
+		err = l.seams.linked(func(name string) bool {
+			hits = index.Match(name, hits[:0])
+			for _, h := range hits {
+				found[h] = true
+			}
+			return true
+		})
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p.looked = true
+	if err != nil {
+		l.status.Reason = "cannot tell which functions are linked: " + err.Error()
+		return
+	}
+	missing := map[string]bool{}
+	for i, ok := range found {
+		if !ok && !missing[texts[i]] {
+			missing[texts[i]] = true
+			p.notLinked = append(p.notLinked, texts[i])
+		}
+	}
+	for _, e := range p.entries {
+		if e.budget.Rule == "absent" {
+			continue // the best possible pass
+		}
+		for _, text := range []string{e.budget.Subject, e.budget.In} {
+			if missing[text] && e.warning == "" {
+				e.warning = fmt.Sprintf("no function linked into the program matches %s: check the spelling, or drop the budget", text)
+				l.emit(Event{Name: eventVacuous, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s can never tell anything: %s", e.name, e.warning)})
+			}
+		}
+	}
+}
+
+// isEach reports whether a subject is no pattern.
+func isEach(subject string) bool {
+	switch subject {
+	case "no function", "no package", "no goroutine", "process":
+		return true
+	}
+	return false
+}

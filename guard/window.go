@@ -1,0 +1,249 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+// window takes and judges one window of all kinds of profile that the budgets
+// need.
+func (l *looper) window(ctx context.Context, early bool) {
+	l.mu.Lock()
+	p := l.panel
+	l.mu.Unlock()
+	if !p.looked {
+		l.lookForVacuous(p)
+	}
+	cost := l.costSoFar()
+	before, workBefore := l.seams.snap(), l.work.now()
+	l.kinds.begin(p)
+	w := l.capture(ctx, p)
+	if w.Outcome == hub.Canceled {
+		return
+	}
+	after, workAfter := l.seams.snap(), l.work.now()
+	used := figures.Between(before, after)
+	// Judging happens on a locked thread, so that what it costs can be read.
+	runtime.LockOSThread()
+	thread, _ := figures.ThreadCPU()
+	l.validate(&w)
+	facts := l.facts(p, used, after, between(workBefore, workAfter))
+	for _, g := range p.groups {
+		l.judge(p, g, &w, facts, after.At)
+	}
+	now, _ := figures.ThreadCPU()
+	runtime.UnlockOSThread()
+
+	l.note(p, w, used, early)
+	l.backoff = l.backoff.After(w.Outcome)
+	samples := time.Duration(used.CPU / (10 * time.Millisecond))
+	l.account(l.costSoFar()-cost+(now-thread)+samples*sampleCost, after)
+	l.last = after
+}
+
+// capture takes the CPU profile, if any budget needs it. A profiler that somebody
+// else has is no reason to cut the window of the other kinds short.
+func (l *looper) capture(ctx context.Context, p *panel) hub.Window {
+	start := time.Now()
+	w := hub.Window{Start: start}
+	if p.has(kindCPU) {
+		w, _ = l.seams.capture(ctx, l.cfg.Window) // its error is in its outcome
+	}
+	if rest := l.cfg.Window - time.Since(start); rest > 0 && w.Outcome != hub.Canceled && l.kinds.open() {
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			w.Outcome = hub.Canceled
+		}
+	}
+	if w.Elapsed == 0 {
+		w.Elapsed = time.Since(start)
+	}
+	return w
+}
+
+// validate applies the rules that need the decoded profile.
+func (l *looper) validate(w *hub.Window) {
+	if w.Outcome != hub.OK || w.Data == nil {
+		return
+	}
+	t, err := l.decoder.Bytes(w.Data)
+	if err != nil {
+		w.Outcome, w.Reason = hub.Broken, err.Error()
+		return
+	}
+	hub.Check(w, t)
+}
+
+// facts is what is known about the window beside its profiles.
+func (l *looper) facts(p *panel, used figures.Figures, after figures.Snapshot, work map[string]float64) budget.Facts {
+	since := figures.Between(l.last, after)
+	return budget.Facts{
+		Elapsed: used.Elapsed,
+		Figures: map[string]float64{
+			"cores":      used.Cores,
+			"goroutines": float64(after.Goroutines),
+			"heap":       float64(after.Heap),
+			"rss":        float64(after.RSS),
+			"gc":         since.GC,
+		},
+		Work:         work,
+		Module:       l.module,
+		Baseline:     l.cfg.Baseline,
+		BaselineWork: l.cfg.BaselineWork,
+		NotLinked:    p.notLinked,
+	}
+}
+
+// noProfile is what figures are judged with: they need none.
+var noProfile = profile.Profile{
+	SampleType: []*profile.ValueType{{Type: "figures", Unit: "count"}},
+	PeriodType: &profile.ValueType{},
+}
+
+// judge holds one kind of profile against its budgets.
+func (l *looper) judge(p *panel, g *group, w *hub.Window, facts budget.Facts, at time.Time) {
+	since := at.Sub(l.started)
+	var results []budget.Result
+	var err error
+	data, reason := w.Data, w.Reason
+	switch g.kind {
+	case kindCPU:
+		if w.Outcome != hub.OK {
+			err = fmt.Errorf("the window was lost (%s): %s", w.Outcome, reason)
+			break
+		}
+		facts.Kind, facts.Elapsed = kindCPU, w.Elapsed
+		results, err = g.watch.Reader(bytes.NewReader(data), since, facts)
+	case kindFigures:
+		results, err = g.watch.Profile(&noProfile, since, facts)
+	default:
+		facts.Baseline = nil // it is a CPU profile
+		facts.Kind = g.kind
+		if data, err = l.kinds.end(g.kind); err == nil {
+			results, err = g.watch.Reader(bytes.NewReader(data), since, facts)
+		}
+	}
+	if err != nil {
+		results = inconclusive(p, g, err)
+	}
+	for i, r := range results {
+		l.apply(p.entries[g.members[i]], r, data, w, at)
+	}
+}
+
+// inconclusive is the result of all budgets of a kind whose profile was lost.
+func inconclusive(p *panel, g *group, err error) []budget.Result {
+	results := make([]budget.Result, len(g.members))
+	for i, m := range g.members {
+		e := p.entries[m]
+		results[i] = budget.Result{Budget: e.budget, Reason: err.Error(), Unit: e.result.Unit, Limit: e.result.Limit}
+		// The evidence is what it was.
+		results[i].Alarm, results[i].Evidence = e.result.Alarm, e.result.Evidence
+	}
+	return results
+}
+
+// apply takes one budget's result to its alert, and what follows from it to the
+// dumps and the sinks.
+func (l *looper) apply(e *entry, r budget.Result, data []byte, w *hub.Window, at time.Time) {
+	l.mu.Lock()
+	event := e.take(r, at, at.Sub(l.started))
+	firing := e.alert.State == alert.Firing
+	l.mu.Unlock()
+	if event == alert.Fired {
+		e.violated = fmt.Sprintf("%s-%d", e.name, at.UnixNano())
+	}
+	id := ""
+	if r.Verdict == budget.Fail || event == alert.Fired {
+		id = l.dump(e, r, data, w, at)
+	}
+	switch event {
+	case alert.Fired:
+		l.emit(Event{Name: eventFiring, Time: at, Budget: e.name, Result: r, Dump: id,
+			Message: fmt.Sprintf("budget %s is broken: %s", e.name, r.Reason)})
+	case alert.Recovery:
+		l.emit(Event{Name: eventResolved, Time: at, Budget: e.name, Result: r,
+			Message: fmt.Sprintf("budget %s is kept again: %s", e.name, r.Reason)})
+	}
+	if !firing && event == alert.Recovery {
+		e.violated = ""
+	}
+}
+
+// note publishes how the window went.
+func (l *looper) note(p *panel, w hub.Window, used figures.Figures, early bool) {
+	outcome := label(w.Outcome.String())
+	lost := w.Outcome != hub.OK
+	l.mu.Lock()
+	l.status.Windows[outcome]++
+	l.status.Window = WindowStatus{
+		Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early,
+		Cores: used.Cores, GC: used.GC, RSS: used.RSS, Heap: used.Heap, Goroutines: used.Goroutines,
+	}
+	if !lost {
+		l.status.Good = w.Start.Add(w.Elapsed)
+	}
+	for _, e := range p.entries {
+		if kindOf(e.budget) == kindCPU {
+			l.status.Window.Samples = max(l.status.Window.Samples, e.result.Samples)
+		}
+	}
+	l.mu.Unlock()
+	switch {
+	case lost && !l.lost:
+		l.emit(Event{Name: eventLost, Message: fmt.Sprintf("a window was lost (%s): %s", outcome, w.Reason)})
+	case !lost && l.lost:
+		l.emit(Event{Name: eventRegained, Message: "windows are good again"})
+	}
+	l.lost = lost
+}
+
+// label makes a metric's label of words.
+func label(words string) string {
+	b := []byte(words)
+	for i := range b {
+		if b[i] == ' ' {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
+
+// costSoFar is what cannot be read off the thread: starting and stopping the
+// profiler.
+func (l *looper) costSoFar() time.Duration { return l.seams.overhead() + l.kinds.cost() }
+
+// account adds up what the window cost and lets the governor judge the guard.
+func (l *looper) account(cost time.Duration, after figures.Snapshot) {
+	share, rest := l.governor.spent(cost, after.At.Sub(l.last.At), after.At)
+	until, paused := l.governor.paused(after.At)
+	l.mu.Lock()
+	was := l.status.State
+	l.status.CPU += cost
+	l.status.CostShare = share
+	l.status.State = stateRunning
+	if paused {
+		l.status.State, l.status.PausedUntil = statePaused, until
+		l.status.Reason = fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*restShare)
+	} else if was == statePaused {
+		l.status.PausedUntil, l.status.Reason = time.Time{}, ""
+	}
+	l.mu.Unlock()
+	switch {
+	case rest:
+		l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard rests for %v: its own cost was %.1f%% of a core", restFor, 100*share)})
+	case was == statePaused && !paused:
+		l.emit(Event{Name: eventResumed, Message: "profguard goes on"})
+	}
+}
