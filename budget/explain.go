@@ -74,8 +74,19 @@ func (w *window) explainMatches(r *rule, m measure, res *Result) {
 		}
 		over = append(over, key)
 	}
-	res.Over = len(over)
 	w.explain(r, r.detail, over, m, res)
+}
+
+// explainFigure names what a figure that is over its limit is made of, if the
+// profile at hand is of that.
+func (w *window) explainFigure(r *rule, res *Result) {
+	switch {
+	case res.Verdict != Fail || r.query < 0:
+	case r.subject >= 0:
+		w.explainMatches(r, w.measureOf(r, w.judged.counter.Sums(r.query)), res)
+	default:
+		w.explainMost(r, res)
+	}
 }
 
 // explainMost names what the process as a whole spends most on.

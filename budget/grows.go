@@ -145,7 +145,7 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 		return
 	}
 	res.take(worst)
-	if m := w.measureOf(&rule{dim: dimShare, value: r.value}, sums); len(over) > 0 {
+	if m := w.measureOf(&rule{dim: dimShare, value: r.value}, sums); res.Verdict != Pass && len(over) > 0 {
 		switch r.class {
 		case classEach:
 			res.Over = len(over)
@@ -181,8 +181,15 @@ func worse(f, than evidence.Finding) bool {
 	if f.Verdict == evidence.Fail {
 		return f.Low > than.Low
 	}
+	if f.Verdict == evidence.Pass {
+		return f.Value > than.Value
+	}
 	return f.High > than.High
 }
+
+// boundless is a ratio from which on there is no bound: package evidence cuts off
+// at 1e15.
+const boundless = 1e14
 
 // grew is the sentence about growth.
 func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) string {
@@ -195,9 +202,9 @@ func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) 
 	basis := fmt.Sprintf("%d samples against %.0f", res.Samples, before)
 	change := "grew by " + by(f.Value)
 	switch {
-	case f.Value < 0:
+	case f.Value < -5e-5: // what shows as 0.01
 		change = "shrank by " + by(-f.Value)
-	case f.High >= 1e15 && f.Value >= 1e15: // evidence's infinity
+	case f.Value >= boundless:
 		change = "is new"
 	}
 	switch {
@@ -205,9 +212,11 @@ func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) 
 		return fmt.Sprintf("%s %s (%s)", who, change, basis)
 	case res.Verdict == Fail:
 		return fmt.Sprintf("%s %s, surely more than %s (%s)", who, change, by(f.Low), basis)
+	case res.Verdict == Pass && f.High < 0:
+		return fmt.Sprintf("%s %s (%s)", who, change, basis)
 	case res.Verdict == Pass:
-		return fmt.Sprintf("%s %s, surely less than %s more (%s)", who, change, by(f.High), basis)
-	case f.High >= 1e15:
+		return fmt.Sprintf("%s %s, surely grew by less than %s (%s)", who, change, by(f.High), basis)
+	case f.High >= boundless:
 		return fmt.Sprintf("%s %s, too few samples to tell by how much (%s)", who, change, basis)
 	}
 	return fmt.Sprintf("%s %s, which may be anything from %s to %s (%s)", who, change, by(f.Low), by(f.High), basis)

@@ -40,11 +40,11 @@ func (w *window) each(r *rule, sums *tally.Sums, res *Result) {
 	f := m.finding(value, r.limit)
 	res.take(f)
 	res.Hits = int64(math.Round(m.hits(value)))
-	res.Over = len(over)
-	if len(over) > 0 {
+	if res.Verdict != Pass && len(over) > 0 {
+		res.Over = len(over)
 		w.explain(r, r.query, over, m, res)
 	}
-	name := "nothing"
+	name := "no function shows: the worst is"
 	if worst >= 0 {
 		name = w.keyName(sums, worst)
 	}
@@ -83,7 +83,7 @@ func (w *window) pattern(r *rule, sums *tally.Sums, res *Result) {
 	f := m.finding(value, r.limit)
 	res.take(f)
 	res.Hits = int64(math.Round(m.hits(value)))
-	if m.part(value) > r.limit {
+	if res.Verdict != Pass && m.part(value) > r.limit {
 		w.explainMatches(r, m, res)
 	}
 	w.reason(r, f, r.budget.Subject, res)
@@ -100,16 +100,15 @@ func (w *window) absent(r *rule, sums *tally.Sums, value int64, res *Result) {
 	res.Hits = int64(math.Ceil(hits))
 	switch {
 	case value > 0:
-		m := w.measureOf(&rule{dim: dimShare, value: r.value}, sums)
-		w.explainMatches(r, m, res)
+		w.explainMatches(r, w.measureOf(r, sums), res)
 		res.Verdict = Fail
-		res.Reason = fmt.Sprintf("%d of %d samples (%s) are in %s, none may be", res.Hits, res.Samples, percentage(f.Value), r.budget.Subject)
+		res.Reason = fmt.Sprintf("%s shows in %d of %d %s (%s), and may not at all", r.budget.Subject, res.Hits, res.Samples, r.pieces(), percentage(f.Value))
 	case res.Verdict == Pass && r.value.census:
-		res.Reason = fmt.Sprintf("none of %d is in %s", res.Samples, r.budget.Subject)
+		res.Reason = fmt.Sprintf("%s shows in none of %d goroutines", r.budget.Subject, res.Samples)
 	case res.Verdict == Pass:
 		res.Reason = fmt.Sprintf("none of %d samples, so its share is below %s", res.Samples, percentage(f.High))
 	default:
-		res.Reason = fmt.Sprintf("none of %d samples, %.0f are needed to say that its share is below %s", res.Samples, f.Needed, percentage(evidence.AbsentShare))
+		res.Reason = fmt.Sprintf("none of %d samples, %.0f are needed to say that its share is below %s", res.Samples, f.Needed, round(evidence.AbsentShare, dimShare))
 	}
 }
 
@@ -137,6 +136,9 @@ func (w *window) leaked(r *rule, sums *tally.Sums, res *Result) {
 	res.take(counted(float64(sums.Total), 0))
 	res.Hits = sums.Total
 	res.Reason = fmt.Sprintf("%d goroutines are blocked for ever", sums.Total)
+	if sums.Total == 1 {
+		res.Reason = "1 goroutine is blocked for ever"
+	}
 	w.explainMost(r, res)
 }
 
@@ -152,9 +154,7 @@ func (w *window) figure(r *rule, res *Result) bool {
 		return true
 	}
 	exact(res, r, value, r.budget.Subject)
-	if res.Verdict == Fail && r.query >= 0 {
-		w.explainMost(r, res)
-	}
+	w.explainFigure(r, res)
 	return true
 }
 
@@ -166,6 +166,7 @@ func (w *window) steady(r *rule, res *Result) {
 		res.Reason = "the window does not say the process's " + r.budget.Subject
 	case r.budget.Limit != (Amount{}) && value > r.limit:
 		exact(res, r, value, r.budget.Subject)
+		w.explainFigure(r, res)
 	default:
 		res.Share, res.Low, res.High = value, value, value
 		res.Reason = "whether it grows shows over hours: a running guard tells"
@@ -199,14 +200,14 @@ func (w *window) tooFew(r *rule, f evidence.Finding, who, at string, zone float6
 	if r.dim == dimShare {
 		if catch := evidence.Needed(0, 0, r.limit, 1); float64(res.Samples) < catch {
 			return fmt.Sprintf("%s, %.0f are needed to tell %s from %s; %s at %s", count, catch,
-				r.budget.Limit, format(math.Min(1.5*r.limit, (1+r.limit)/2), dimShare), who, at)
+				r.budget.Limit, round(math.Min(evidence.Notable*r.limit, (1+r.limit)/2), dimShare), who, at)
 		}
 	}
 	if needed <= 0 {
 		return fmt.Sprintf("%s at %s after %s, too close to the limit of %s to tell", who, at, count, r.budget.Limit)
 	}
 	return fmt.Sprintf("%s at %s after %s, %.0f would tell it from the limit of %s (passing needs to be below %s)",
-		who, at, count, math.Ceil(needed), r.budget.Limit, format(zone, r.dim))
+		who, at, count, math.Ceil(needed), r.budget.Limit, round(zone, r.dim))
 }
 
 // edge is the upper end of the zone of indifference.
@@ -215,4 +216,12 @@ func edge(r *rule) float64 {
 		return math.Min(evidence.Zone*r.limit, (1+r.limit)/2)
 	}
 	return evidence.Zone * r.limit
+}
+
+// pieces is what the rule's samples are called.
+func (r *rule) pieces() string {
+	if r.value.census {
+		return "goroutines"
+	}
+	return "samples"
 }

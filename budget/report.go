@@ -25,7 +25,7 @@ func (r Result) String() string {
 	for i, c := range chains(r.Offenders) {
 		fmt.Fprintf(&b, "\n  %d. %s", i+1, c.text(r.Budget, dim))
 	}
-	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 {
+	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 && classOf(r.Budget.Subject) == classEach {
 		fmt.Fprintf(&b, "\n  %d more on these paths are over the limit", more)
 	}
 	return b.String()
@@ -73,7 +73,10 @@ func (c offenderChain) text(budget Budget, dim dimension) string {
 	}
 	o := c[0]
 	if o.Blame.Function != "" && o.Blame.Function != o.Function {
-		fmt.Fprintf(&b, "\n       called from %s:%d, %s", o.Blame.File, o.Blame.Line, o.Blame.Function)
+		fmt.Fprintf(&b, "\n       called from %s", o.Blame.Function)
+		if o.Blame.File != "" {
+			fmt.Fprintf(&b, "  %s", place(o.Blame.File, o.Blame.Line))
+		}
 	}
 	if len(o.Callers) > 0 {
 		fmt.Fprintf(&b, "\n       way in      %s", links(o.Callers, " < ", o.Share, dim))
@@ -165,13 +168,27 @@ func format(v float64, dim dimension) string {
 	case dimShare, dimPoints:
 		return percentage(v)
 	case dimCores:
+		if v == 1 {
+			return "1 core"
+		}
 		return fmt.Sprintf("%.3g cores", v)
 	case dimTime:
 		return seconds(v)
 	case dimBytes:
 		return bytes(v)
 	}
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
 	return fmt.Sprintf("%.4g", v)
+}
+
+// round is format for a limit, which has no decimals that it does not need.
+func round(v float64, dim dimension) string {
+	if dim == dimShare {
+		return fmt.Sprintf("%.4g%%", 100*v)
+	}
+	return format(v, dim)
 }
 
 // percentage shows a share as pprof does: two decimals.

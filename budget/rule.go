@@ -49,6 +49,12 @@ func compile(set Set) ([]rule, *compiler, error) {
 	for i, b := range set {
 		r := &rules[i]
 		*r = rule{budget: b, class: classOf(b.Subject), dim: b.Limit.dimension(), limit: b.Limit.base(), subject: -1, in: -1, where: -1}
+		switch {
+		case b.Rule == "absent":
+			r.dim = dimShare // there is no limit to tell
+		case b.Rule == "steady":
+			r.dim = figureDimension(b.Subject)
+		}
 		var err error
 		switch {
 		case r.class == classPattern:
@@ -162,4 +168,28 @@ func (r *rule) ask(counter *tally.Counter, l *layout) {
 		q.Charge, detail.Charge = tally.Cumulative, tally.Cumulative
 	}
 	r.query, r.detail = counter.Ask(q), counter.Ask(detail)
+}
+
+// unit names what the rule's results are measured in.
+func (r *rule) unit() string {
+	dim := r.dim
+	if r.budget.Rule == "steady" {
+		dim = figureDimension(r.budget.Subject)
+	}
+	switch dim {
+	case dimCores:
+		return "cores"
+	case dimTime:
+		return "seconds"
+	case dimBytes:
+		return "bytes"
+	case dimCount:
+		if r.class != classLeak && r.budget.Rule != "absent" {
+			return "count"
+		}
+	}
+	if r.class == classLeak {
+		return "count"
+	}
+	return "ratio"
 }

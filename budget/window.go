@@ -22,7 +22,7 @@ type window struct {
 
 // judge returns the result of one rule.
 func (w *window) judge(r *rule) Result {
-	res := Result{Budget: r.budget}
+	res := Result{Budget: r.budget, Limit: r.limit, Unit: r.unit()}
 	if reason, gated := w.gate(r); gated {
 		res.Reason = reason
 		return res
@@ -45,7 +45,7 @@ func (w *window) judge(r *rule) Result {
 		}
 	case r.class == classProcess && r.dim == dimCores:
 		if cores, ok := w.facts.Figures["cores"]; ok {
-			exact(&res, r, cores, "cores")
+			exact(&res, r, cores, "the process")
 			if res.Verdict == Fail {
 				w.explainMost(r, &res)
 			}
@@ -126,13 +126,16 @@ func (w *window) total(index int) int64 {
 // empty is the result for a profile that holds nothing of what is asked.
 func (w *window) empty(r *rule, res *Result) {
 	switch {
+	case r.class == classLeak:
+		res.take(counted(0, 0))
+		res.Reason = "no goroutine is blocked for ever"
 	case r.value.census && r.dim != dimShare && r.in < 0 && r.where < 0:
 		// Counting nobody is a count.
 		exact(res, r, 0, "")
 	case r.in >= 0 || r.where >= 0:
 		res.Reason = "no sample within " + scopeText(r.budget)
 	default:
-		res.Reason = "no samples"
+		res.Reason = "no samples: nothing ran, or nobody was looking"
 	}
 }
 

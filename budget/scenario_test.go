@@ -1,0 +1,153 @@
+package budget
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/profguard/profguard/internal/folded"
+)
+
+var updateScenarios = flag.Bool("update-scenarios", false, "write what the scenarios in testdata result in")
+
+// TestScenarios judges the profiles in testdata/scenarios. In each file,
+//
+//	-- profile --    is the window, as package folded reads it
+//	-- baseline --   what "grows" budgets compare with
+//	-- facts --      one Facts field a line, see readFacts
+//	-- budgets --    each with a comment that says the verdict: "# fail"
+//	-- want --       the results in full, written by -update-scenarios
+//
+// The comment is written by hand, so that an update cannot turn a verdict round
+// unseen.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/scenarios/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) { playScenario(t, name) })
+	}
+}
+
+func playScenario(t *testing.T, name string) {
+	archive, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := map[string]string{}
+	for _, f := range archive.Files {
+		section[f.Name] = string(f.Data)
+	}
+	set, err := Parse(section["budgets"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := folded.Profile(section["profile"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := readFacts(t, section["facts"])
+	if text := section["baseline"]; text != "" {
+		facts.Baseline = folded.Must(text)
+	}
+	results := set.Judge(p, facts)
+
+	var expected []string
+	for line := range strings.Lines(section["budgets"]) {
+		if sentence, comment, ok := strings.Cut(line, " # "); ok && strings.TrimSpace(sentence) != "" {
+			expected = append(expected, strings.TrimSpace(comment))
+		}
+	}
+	if len(expected) != len(set) {
+		t.Fatalf("%d of %d budgets have a comment that says the verdict", len(expected), len(set))
+	}
+	var got strings.Builder
+	for i, r := range results {
+		if r.Verdict.String() != expected[i] {
+			t.Errorf("%s: %s, want %s\n%s", r.Budget, r.Verdict, expected[i], r)
+		}
+		fmt.Fprintf(&got, "%s\n", describe(r))
+	}
+	if *updateScenarios {
+		for i := range archive.Files {
+			if archive.Files[i].Name == "want" {
+				archive.Files = append(archive.Files[:i], archive.Files[i+1:]...)
+				break
+			}
+		}
+		archive.Files = append(archive.Files, txtar.File{Name: "want", Data: []byte(got.String())})
+		if err := os.WriteFile(name, txtar.Format(archive), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(section["want"], got.String()); diff != "" {
+		t.Errorf("results (-want +got), -update-scenarios writes them:\n%s", diff)
+	}
+}
+
+// describe shows the numbers of a result and its report.
+func describe(r Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n  share %.6g [%.6g, %.6g], %d of %d samples", r, r.Share, r.Low, r.High, r.Hits, r.Samples)
+	for _, o := range r.Offenders {
+		fmt.Fprintf(&b, "\n  offender %s %.6g", o.Function, o.Share)
+		if o.Blame.Function != "" {
+			fmt.Fprintf(&b, ", blame %s %s:%d", o.Blame.Function, o.Blame.File, o.Blame.Line)
+		}
+	}
+	return b.String() + "\n"
+}
+
+// readFacts reads lines such as "figure cores 1.5", "work request 1200",
+// "baseline-work request 800", "kind mutex", "elapsed 10s", "module example.com/app",
+// "not-linked portlist".
+func readFacts(t *testing.T, text string) Facts {
+	t.Helper()
+	f := Facts{Figures: map[string]float64{}, Work: map[string]float64{}, BaselineWork: map[string]float64{}}
+	for line := range strings.Lines(text) {
+		w := strings.Fields(line)
+		if len(w) == 0 {
+			continue
+		}
+		value := func() float64 {
+			v, err := strconv.ParseFloat(w[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		switch w[0] {
+		case "figure":
+			f.Figures[w[1]] = value()
+		case "work":
+			f.Work[w[1]] = value()
+		case "baseline-work":
+			f.BaselineWork[w[1]] = value()
+		case "kind":
+			f.Kind = w[1]
+		case "elapsed":
+			d, err := time.ParseDuration(w[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Elapsed = d
+		case "module":
+			f.Module = w[1]
+		case "not-linked":
+			f.NotLinked = append(f.NotLinked, w[1])
+		default:
+			t.Fatalf("unknown fact %q", line)
+		}
+	}
+	return f
+}
