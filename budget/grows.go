@@ -127,13 +127,19 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 	switch r.class {
 	case classEach:
 		for _, key := range w.rank(r.query) {
-			if found && r.trifling(sums, key) {
-				break
+			trifling := found && r.trifling(sums, key)
+			if trifling && (r.dim != dimPoints || worst.Verdict != evidence.Pass || sums.Share(key) <= worst.Value) {
+				break // this one, and all that have less
 			}
-			if !w.excepted(r, sums, key) {
-				name := w.keyName(sums, key)
-				consider(key, name, sums.By[key], base.charged(r.query, name))
+			if w.excepted(r, sums, key) {
+				continue
 			}
+			name := w.keyName(sums, key)
+			k0 := base.charged(r.query, name)
+			if trifling && sums.Share(key)-before.Part(k0) <= worst.Value {
+				continue // it passes, and is not the one to name
+			}
+			consider(key, name, sums.By[key], k0)
 		}
 	case classPattern:
 		consider(-1, r.budget.Subject, sums.By[r.subject], base.before(r))
@@ -194,6 +200,9 @@ const boundless = 1e14
 // grew is the sentence about growth.
 func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) string {
 	by := func(x float64) string {
+		if x > -5e-5 { // what would show as -0.00
+			x = max(x, 0)
+		}
 		if r.dim == dimPoints {
 			return fmt.Sprintf("%.2f points", 100*x)
 		}
@@ -215,7 +224,7 @@ func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) 
 	case res.Verdict == Pass && f.High < 0:
 		return fmt.Sprintf("%s %s (%s)", who, change, basis)
 	case res.Verdict == Pass:
-		return fmt.Sprintf("%s %s, surely grew by less than %s (%s)", who, change, by(f.High), basis)
+		return fmt.Sprintf("%s %s, surely by less than %s (%s)", who, change, by(f.High), basis)
 	case f.High >= boundless:
 		return fmt.Sprintf("%s %s, too few samples to tell by how much (%s)", who, change, basis)
 	}

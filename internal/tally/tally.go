@@ -28,11 +28,14 @@ type Sums struct {
 }
 
 // Share is the part of Total that is charged to key.
-func (s *Sums) Share(key int32) float64 {
+func (s *Sums) Share(key int32) float64 { return s.Part(s.By[key]) }
+
+// Part is the part of Total that a value is.
+func (s *Sums) Part(value int64) float64 {
 	if s.Total <= 0 {
 		return 0
 	}
-	return float64(s.By[key]) / float64(s.Total)
+	return float64(value) / float64(s.Total)
 }
 
 // Rank appends the keys that are charged with anything, heaviest first.
