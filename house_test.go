@@ -1,0 +1,277 @@
+package profguard_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const module = "github.com/profguard/profguard"
+
+// pkg is what go list tells of a package.
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func list(t *testing.T, args ...string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Deps"}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []pkg
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); err == io.EOF {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func isBelow(path, tree string) bool { return path == tree || strings.HasPrefix(path, tree+"/") }
+
+// TestDependenciesPointOneWay keeps guard -> internal -> budget -> its leaves,
+// and Prometheus and OpenTelemetry in guard.
+func TestDependenciesPointOneWay(t *testing.T) {
+	// What budget stands on. These import nothing of ours but each other.
+	leaves := map[string]bool{}
+	for _, name := range []string{"decode", "evidence", "pattern", "scaffold", "tally", "blame"} {
+		leaves[module+"/internal/"+name] = true
+	}
+	for _, p := range list(t, "./...") {
+		rel := strings.TrimPrefix(p.ImportPath, module+"/")
+		for _, dep := range p.Deps {
+			switch {
+			case isBelow(rel, "guard"), isBelow(rel, "examples"):
+			case isBelow(dep, module+"/guard"):
+				t.Errorf("%s depends on %s: only examples may stand on guard", rel, dep)
+			case isBelow(dep, "github.com/prometheus"), isBelow(dep, "go.opentelemetry.io"):
+				t.Errorf("%s depends on %s: only guard knows where things go to", rel, dep)
+			}
+			if ours := strings.HasPrefix(dep, module+"/"); ours && (rel == "budget" || leaves[p.ImportPath]) && !leaves[dep] {
+				t.Errorf("%s depends on %s: budget stands on pure leaves alone", rel, dep)
+			}
+			if dep == "testing" && (rel == "guard" || rel == "budget") {
+				t.Errorf("%s links package testing into production binaries", rel)
+			}
+		}
+	}
+}
+
+// TestModulesAreChosen keeps the importer's go.mod small.
+func TestModulesAreChosen(t *testing.T) {
+	allowed := map[string]string{
+		"github.com/google/pprof":             "profile, the public type and the oracle in tests",
+		"github.com/prometheus/client_golang": "metrics",
+		"go.opentelemetry.io/otel":            "attributes and the global provider",
+		"go.opentelemetry.io/otel/log":        "events",
+		"github.com/klauspost/compress":       "gzip without garbage",
+		"google.golang.org/protobuf":          "protowire",
+		"golang.org/x/sys":                    "what the kernel says",
+		"golang.org/x/tools":                  "txtar, in tests",
+		"github.com/google/go-cmp":            "tests",
+		"go.uber.org/goleak":                  "tests",
+	}
+	out, err := exec.Command("go", "list", "-m", "-f", "{{if not .Indirect}}{{.Path}}{{end}}", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		if path == module {
+			continue
+		}
+		if direct(t, path) && allowed[path] == "" {
+			t.Errorf("go.mod requires %s: say in this test what for, or put what needs it into a nested module", path)
+		}
+	}
+}
+
+// direct reports whether go.mod itself requires the module.
+func direct(t *testing.T, path string) bool {
+	t.Helper()
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
+		if len(f) >= 2 && f[0] == path {
+			return !strings.Contains(line, "// indirect")
+		}
+	}
+	return false
+}
+
+// TestFilesAreShort keeps every file readable in one sitting.
+func TestFilesAreShort(t *testing.T) {
+	const most = 400
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".pb.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if n := bytes.Count(text, []byte("\n")); n > most {
+			t.Errorf("%s has %d lines: at most %d, and about 200 is what one likes to read", path, n, most)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAPI shows a change of the public surface in review.
+func TestAPI(t *testing.T) {
+	var b strings.Builder
+	for _, dir := range []string{"budget", "guard"} {
+		names := exported(t, dir)
+		fmt.Fprintf(&b, "# package %s\n\n%s\n\n", dir, strings.Join(names, "\n"))
+		limit := map[string]int{"budget": 25, "guard": 12}[dir]
+		n := 0
+		for _, name := range names {
+			if !strings.HasPrefix(name, "  ") {
+				n++
+			}
+		}
+		if n > limit {
+			t.Errorf("package %s exports %d names, at most %d are wanted: %v", dir, n, limit, names)
+		}
+	}
+	const golden = "testdata/api.txt"
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("the public API changed (-want +got); if that is meant: go test -run TestAPI -update .\n%s", diff)
+	}
+}
+
+// exported lists a package's exported names, and beneath types their fields and
+// methods.
+func exported(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := map[string][]string{}
+	fset := token.NewFileSet()
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(fset, filepath.Join(dir, e.Name()), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			declared(d, top)
+		}
+	}
+	var names []string
+	for name := range top {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var out []string
+	for _, name := range names {
+		members := top[name]
+		slices.Sort(members)
+		out = append(out, name)
+		for _, m := range members {
+			out = append(out, "  "+m)
+		}
+	}
+	return out
+}
+
+func declared(d ast.Decl, top map[string][]string) {
+	add := func(name, member string) {
+		if !ast.IsExported(name) {
+			return
+		}
+		if member == "" {
+			top[name] = append(top[name], nil...)
+		} else if ast.IsExported(member) {
+			top[name] = append(top[name], member)
+		}
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			add(d.Name.Name, "")
+			return
+		}
+		recv := d.Recv.List[0].Type
+		if star, ok := recv.(*ast.StarExpr); ok {
+			recv = star.X
+		}
+		if id, ok := recv.(*ast.Ident); ok && ast.IsExported(id.Name) {
+			add(id.Name, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					add(n.Name, "")
+				}
+			case *ast.TypeSpec:
+				add(s.Name.Name, "")
+				var fields *ast.FieldList
+				switch typ := s.Type.(type) {
+				case *ast.StructType:
+					fields = typ.Fields
+				case *ast.InterfaceType:
+					fields = typ.Methods
+				}
+				if fields == nil {
+					continue
+				}
+				for _, f := range fields.List {
+					for _, n := range f.Names {
+						add(s.Name.Name, n.Name)
+					}
+				}
+			}
+		}
+	}
+}
