@@ -52,6 +52,13 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at 
 	return string(id)
 }
 
+// lastDump is the id of the budget's last dump, if it was saved.
+func (l *looper) lastDump(e *entry) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return e.dump
+}
+
 // severity orders the dumps of a violation: how far over the limit it is.
 func severity(r budget.Result) float64 {
 	if r.Limit > 0 {

@@ -168,6 +168,9 @@ func (l *looper) apply(e *entry, r budget.Result, data []byte, w *hub.Window, at
 	if r.Verdict == budget.Fail || event == alert.Fired {
 		id = l.dump(e, r, data, w, at)
 	}
+	if id == "" && event == alert.Fired {
+		id = l.lastDump(e) // of an earlier failing window: the store keeps one in a while
+	}
 	switch event {
 	case alert.Fired:
 		l.emit(Event{Name: eventFiring, Time: at, Budget: e.name, Result: r, Dump: id,

@@ -2,14 +2,24 @@ package evidence
 
 // An Alarm is the verdict of a running guard on one share: [Fail] when a
 // detector has proof that the share is above its limit, [Pass] when another has
-// proof that it is below [Zone] times the limit; the last proof stands. It
+// proof that it is below [Zone] times the limit, or three windows in a row pass
+// by themselves; the last proof stands. It
 // starts [Inconclusive]. Make one with [NewAlarm]; like a [CUSUM] it is a plain
 // value.
 type Alarm struct {
 	fires, recovers CUSUM
+	limit           float64
+	passes          int  // windows in a row that passed by themselves, since it fired
 	certain         bool // the limit cannot be exceeded
 	verdict         Verdict
 }
+
+// passesInARow end an alarm whatever the recovering detector says. The fix of a
+// culprit is a step, and a step looks like overdispersion to a detector until
+// its memory has faded: recovery was seen to take 163 windows where each one by
+// itself was beyond doubt. Three that pass at [PassAlpha] each are at least as
+// much proof as the detector asks for.
+const passesInARow = 3
 
 // NewAlarm returns the alarm of a share against a limit. It fires at evidence
 // lnA, see [LnA], and recovers at ln(1/[PassAlpha]).
@@ -18,6 +28,7 @@ func NewAlarm(limit, lnA float64) Alarm {
 	return Alarm{
 		fires:    NewCUSUM(limit, Up(), lnA),
 		recovers: NewCUSUM(edge(limit), Down(), lnPass),
+		limit:    limit,
 		certain:  limit == 1,
 	}
 }
@@ -27,17 +38,32 @@ func NewAlarm(limit, lnA float64) Alarm {
 // inside the zone of indifference, it is Fail.
 func (a *Alarm) Add(k, n float64) Verdict {
 	fires, recovers := a.fires.Add(k, n), a.recovers.Add(k, n)
+	recovers = recovers || a.passed(k, n)
 	switch {
 	case a.certain:
 		if n > 0 {
 			a.verdict = Pass
 		}
 	case fires:
-		a.verdict = Fail
+		a.verdict, a.passes = Fail, 0
 	case recovers:
 		a.verdict = Pass
 	}
 	return a.verdict
+}
+
+// passed notes whether a window of a firing alarm passes by itself, and reports
+// whether enough have done so in a row.
+func (a *Alarm) passed(k, n float64) bool {
+	if a.verdict != Fail || n <= 0 {
+		return false
+	}
+	if Fixed(k, n, a.limit, 1).Verdict != Pass {
+		a.passes = 0
+		return false
+	}
+	a.passes++
+	return a.passes >= passesInARow
 }
 
 // Verdict returns the verdict that stands.
