@@ -181,6 +181,13 @@
 // A handler that burns CPU in its own body is still caught, and what it calls
 // counts in full. "except none" switches the exemption off. A pattern is taken
 // at its word: "main.main below 5%" is about all that main.main calls.
+// [Scaffolding] lists the first sort. A router or a middleware that stands below
+// one of them, known or not, is part of the way in; one that calls the next
+// handler as a plain function, without [net/http.Handler] in between, looks like
+// work, and belongs behind "except".
+//
+// Goroutine profiles are counted differently: every goroutine waits in a few
+// functions of the runtime, which are not charged, and nobody is scaffolding.
 //
 // Offenders are reported with the deepest function of a path first, and the
 // path is shown once.
