@@ -1,0 +1,128 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// spinDefault is a loop that should have waited.
+func spinDefault() (string, error) {
+	work := make(chan int)
+	go func() {
+		n := 0
+		for {
+			select {
+			case i := <-work:
+				n += i
+			default:
+			}
+		}
+	}()
+	return "", nil
+}
+
+// spinClosed is a loop that missed that a channel was closed.
+func spinClosed() (string, error) {
+	work, tick := make(chan int), time.NewTicker(time.Second)
+	close(work)
+	go func() {
+		n := 0
+		for {
+			select {
+			case i := <-work:
+				n += i
+			case <-tick.C:
+				n = 0
+			}
+		}
+	}()
+	return "", nil
+}
+
+// thrashLimit has a memory limit that leaves no room over what is live.
+func thrashLimit() (string, error) {
+	live := liveHeap(64 << 20)
+	debug.SetMemoryLimit(64 << 20)
+	go churn(live)
+	return "", nil
+}
+
+// thrashGOGC has a collector that was told to spare memory at any price.
+func thrashGOGC() (string, error) {
+	live := liveHeap(32 << 20)
+	debug.SetGCPercent(5)
+	go churn(live)
+	return "", nil
+}
+
+// node has a pointer, so that the collector has something to follow.
+type node struct {
+	next *node
+	data [48]byte
+}
+
+func liveHeap(bytes int) []*node {
+	live := make([]*node, bytes/64)
+	for i := range live {
+		live[i] = new(node)
+		if i > 0 {
+			live[i].next = live[i*7919%i]
+		}
+	}
+	return live
+}
+
+// churn replaces what is live, with some work in between.
+func churn(live []*node) {
+	for i := 0; ; i++ {
+		n := new(node)
+		sum := sha256.Sum256(live[i%len(live)].data[:])
+		copy(n.data[:], sum[:])
+		n.next = live[(i*31)%len(live)]
+		n.next.next = nil // or all that ever was stays reachable
+		live[(i*7919)%len(live)] = n
+	}
+}
+
+// leak starts goroutines that wait for what nobody sends, and forgets the
+// channel. The runtime can tell, where its leak profile is built in.
+func leak() (string, error) {
+	go func() {
+		for range time.Tick(10 * time.Millisecond) {
+			answer := make(chan int)
+			go func() { answer <- 1 }()
+		}
+	}()
+	return "", nil
+}
+
+// flood leaks so fast that the number alone tells.
+func flood() (string, error) {
+	go func() {
+		for range time.Tick(10 * time.Millisecond) {
+			for range 100 {
+				answer := make(chan int)
+				go func() { answer <- 1 }()
+			}
+		}
+	}()
+	return "", nil
+}
+
+// debugPrint works half the time, and tells about it the other half.
+func debugPrint() (string, error) {
+	go func() {
+		data := make([]byte, 8<<10)
+		for i := 0; ; i++ {
+			start := time.Now()
+			sum := sha256.Sum256(data)
+			worked := time.Since(start)
+			for start := time.Now(); time.Since(start) < worked; {
+				fmt.Println("DEBUG: sum of", i, "is", sum)
+			}
+		}
+	}()
+	return "", nil
+}

@@ -1,0 +1,123 @@
+// Command services is the programs that the default budgets are tried on. Each
+// is small, but made of the parts that real ones are made of, and runs under a
+// guard as it would in production, only with shorter windows.
+//
+//	services [-windows 30] [-window 1s] [-until BUDGET] NAME
+//
+// The first line of its output is a JSON string: the address that it serves, or
+// "". The second, after that many windows or when the budget fires, is a report.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/guard"
+)
+
+// services start something that runs until the process ends, and return where it
+// listens.
+var services = map[string]func() (addr string, err error){
+	"json-api":     jsonAPI,
+	"grpc-server":  grpcServer,
+	"proxy":        proxy,
+	"batch":        batch,
+	"decoder":      decoder,
+	"pipeline":     pipeline,
+	"idle":         idle,
+	"spin-default": spinDefault,
+	"spin-closed":  spinClosed,
+	"thrash-limit": thrashLimit,
+	"thrash-gogc":  thrashGOGC,
+	"leak":         leak,
+	"flood":        flood,
+	"debug-print":  debugPrint,
+}
+
+// report is what a run of a service ends with.
+type report struct {
+	Status guard.Status
+	Events []string // names and budgets
+}
+
+func main() {
+	windows := flag.Int("windows", 30, "windows to run for")
+	window := flag.Duration("window", time.Second, "length of a window; they follow each other without a pause")
+	until := flag.String("until", "", "end when this budget fires")
+	flag.Parse()
+	start := services[flag.Arg(0)]
+	if start == nil {
+		fmt.Fprintf(os.Stderr, "services: expected one of %v, found %q\n", slices.Sorted(maps.Keys(services)), flag.Arg(0))
+		os.Exit(2)
+	}
+	if err := run(start, *windows, *window, *until); err != nil {
+		fmt.Fprintf(os.Stderr, "services: %s: %v\n", flag.Arg(0), err)
+		os.Exit(1)
+	}
+}
+
+func run(start func() (string, error), windows int, window time.Duration, until string) error {
+	// What a service prints goes where a service's output goes when nobody reads.
+	out := json.NewEncoder(os.Stdout)
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	os.Stdout = null
+	var mu sync.Mutex
+	var events []string
+	g, err := guard.Start(guard.Config{
+		Every: window, Window: window,
+		Registerer: prometheus.NewRegistry(),
+		Logger:     slog.New(slog.NewTextHandler(io.Discard, nil)),
+		OnEvent: func(e guard.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			events = append(events, e.Name+" "+e.Budget+": "+e.Message)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer g.Stop()
+	addr, err := start()
+	if err != nil {
+		return err
+	}
+	if err := out.Encode(addr); err != nil {
+		return err
+	}
+	poll := time.NewTicker(window / 10)
+	defer poll.Stop()
+	for range poll.C {
+		if s := g.Status(); ended(s, windows, until) {
+			mu.Lock()
+			defer mu.Unlock()
+			return out.Encode(report{Status: s, Events: events})
+		}
+	}
+	return nil
+}
+
+func ended(s guard.Status, windows int, until string) bool {
+	n := 0
+	for _, count := range s.Windows {
+		n += count
+	}
+	for _, b := range s.Budgets {
+		if b.Name == until && b.State == "firing" {
+			return true
+		}
+	}
+	return n >= windows
+}
