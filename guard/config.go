@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"runtime/trace"
 	"slices"
@@ -131,8 +132,17 @@ func (c Config) complete() (Config, error) {
 		if _, ok := c.Work[b.Per]; b.Per != "" && !ok {
 			wrong("Budgets: %q needs Work[%q], a function that tells how many there were, found none", b, b.Per)
 		}
-		if b.Rule == "grows" && c.Baseline == nil {
+		if b.Rule != "grows" {
+			continue
+		}
+		if c.Baseline == nil {
 			wrong("Budgets: %q needs a Baseline to compare with, found none", b)
+		}
+		if kind := kindOf(b); kind != kindCPU {
+			wrong("Budgets: %q needs a baseline of kind %s, but a guard's Baseline is a CPU profile: leave the budget out", b, kind)
+		}
+		if _, ok := c.BaselineWork[b.Per]; b.Per != "" && !ok {
+			wrong("Budgets: %q needs BaselineWork[%q], how many there were while the Baseline was taken, found none", b, b.Per)
 		}
 	}
 	for name, n := range c.BaselineWork {
@@ -148,7 +158,8 @@ func (c Config) complete() (Config, error) {
 	if c.Registerer == nil {
 		c.Registerer = prometheus.DefaultRegisterer
 	}
-	c.Budgets = slices.Clone(c.Budgets)
+	// What the caller changes later is not ours to see.
+	c.Budgets, c.Work, c.BaselineWork = slices.Clone(c.Budgets), maps.Clone(c.Work), maps.Clone(c.BaselineWork)
 	return c, errors.Join(errs...)
 }
 

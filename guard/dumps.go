@@ -15,15 +15,20 @@ import (
 // dumps of one budget.
 const defaultDumpEvery = 10 * time.Minute
 
-// dump offers the profile of a failing window to the store and returns the id
-// that it will have, or "" if it will not be kept.
-func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at time.Time) string {
-	every := l.cfg.Keep.Every
-	if every == 0 {
-		every = defaultDumpEvery
-	}
-	if l.dumps == nil || len(data) == 0 || !e.offered.IsZero() && at.Sub(e.offered) < every {
-		return ""
+// dumpPatience is how long an event waits for its dump. A save takes
+// milliseconds, so after two seconds the disk hangs, and the news is worth more
+// than the profile's id.
+const dumpPatience = 2 * time.Second
+
+// dump offers the profile of a failing window to the store. If the store takes
+// it, the event, if there is one, is emitted when the dump has ended, so that it
+// never names a file that does not exist.
+func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at time.Time, event *Event) (held bool) {
+	l.mu.Lock()
+	early := !e.offered.IsZero() && at.Sub(e.offered) < l.dumpEvery()
+	l.mu.Unlock()
+	if l.dumps == nil || len(data) == 0 || early {
+		return false
 	}
 	d := dump.Dump{
 		Profile: data,
@@ -42,21 +47,74 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at 
 		}
 		d.Sidecar.Offenders = append(d.Sidecar.Offenders, side)
 	}
-	id, err := l.dumps.Offer(d)
-	if err != nil {
-		return ""
-	}
-	l.mu.Lock()
-	e.offered = at
-	l.mu.Unlock()
-	return string(id)
-}
-
-// lastDump is the id of the budget's last dump, if it was saved.
-func (l *looper) lastDump(e *entry) string {
+	// The lock keeps dumped from running before the event is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	id, err := l.seams.offer(l.dumps, d)
+	if err != nil {
+		l.dumpFailed(err)
+		return false
+	}
+	e.offered = at
+	if event == nil {
+		return false
+	}
+	l.held[id] = *event
+	time.AfterFunc(dumpPatience, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.let(id, "")
+	})
+	return true
+}
+
+// let emits the event that waits for a dump. g.mu must be held.
+func (g *Guard) let(id dump.ID, kept string) {
+	if e, ok := g.held[id]; ok {
+		delete(g.held, id)
+		e.Dump = kept
+		g.emit(e)
+	}
+}
+
+// release emits what waits for dumps of a budget, so that events keep their
+// order.
+func (g *Guard) release(budget string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for id, e := range g.held {
+		if e.Budget == budget {
+			g.let(id, "")
+		}
+	}
+}
+
+// releaseAll emits whatever waits for a dump.
+func (g *Guard) releaseAll() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for id := range g.held {
+		g.let(id, "")
+	}
+}
+
+// lastDump is the id of the budget's last dump, if it was saved and is recent: of
+// a failing window that led to this one. The store keeps one in a while.
+func (l *looper) lastDump(e *entry, at time.Time) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at.Sub(e.dumped) > l.dumpEvery() {
+		return ""
+	}
 	return e.dump
+}
+
+// dumpEvery is the least time between two dumps of one budget.
+func (l *looper) dumpEvery() time.Duration {
+	if l.cfg.Keep.Every == 0 {
+		return defaultDumpEvery
+	}
+	return l.cfg.Keep.Every
 }
 
 // severity orders the dumps of a violation: how far over the limit it is.
@@ -71,16 +129,32 @@ func severity(r budget.Result) float64 {
 func (g *Guard) dumped(o dump.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if o.Err == nil && o.ID != "" {
-		for _, e := range g.panel.entries {
-			if e.name == o.Budget {
-				e.dump, e.dumped = string(o.ID), time.Now()
-			}
+	for _, e := range g.panel.entries {
+		switch {
+		case o.ID == "" || e.name != o.Budget:
+		case o.Err == nil:
+			e.dump, e.dumped = string(o.ID), time.Now()
+		default:
+			e.offered = time.Time{} // the next failing window tries again
 		}
+	}
+	if o.Err != nil {
+		g.let(o.ID, "")
+		g.dumpFailed(o.Err)
 		return
 	}
-	if o.Err != nil && g.hourly.Say(dump.Reason(o.Err), time.Now()) {
-		g.emit(Event{Name: eventDegraded, Message: "a dump was not kept: " + o.Err.Error()})
+	g.let(o.ID, string(o.ID))
+	g.faults.clear("dumps")
+}
+
+// dumpFailed says so, once an hour for each reason. g.mu must be held.
+func (g *Guard) dumpFailed(err error) {
+	if errors.Is(err, dump.ErrTooSoon) {
+		return // as it should be
+	}
+	g.faults.note("dumps", "dumps fail: "+err.Error())
+	if g.hourly.Say(dump.Reason(err), time.Now()) {
+		g.emit(Event{Name: eventDegraded, Message: "a dump was not kept: " + err.Error()})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -35,11 +36,13 @@ type Guard struct {
 	sinks  []*sink
 	dumps  *dump.Writer
 	panics panicCount
-	hourly dump.Hourly
 
 	mu     sync.Mutex
 	panel  *panel // the budgets in force; only the loop judges with it
 	status Status // all but Budgets
+	faults faults
+	hourly dump.Hourly
+	held   map[dump.ID]Event // events that wait for their dump
 }
 
 // seams are what the guard asks of the world.
@@ -49,6 +52,7 @@ type seams struct {
 	snap     func() figures.Snapshot
 	random   func() float64
 	linked   func(yield func(name string) bool) error
+	offer    func(*dump.Writer, dump.Dump) (dump.ID, error)
 }
 
 const (
@@ -81,6 +85,7 @@ func Start(cfg Config) (*Guard, error) {
 		snap:     reader.Read,
 		random:   randomFraction,
 		linked:   linkedFunctions,
+		offer:    (*dump.Writer).Offer,
 	}, reader.Close)
 	if err != nil {
 		reader.Close()
@@ -97,6 +102,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	g := &Guard{
 		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
 		done: make(chan struct{}), ended: make(chan struct{}),
+		held: map[dump.ID]Event{},
 	}
 	g.status = Status{State: stateRunning, Started: g.started, Windows: map[string]int{}, Dumps: map[string]int64{}}
 	if g.panel, err = newPanel(cfg, nil); err != nil {
@@ -110,13 +116,18 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		return nil, fmt.Errorf("a guard already runs in this process, started at %s %s ago: Stop it first, or give it the budgets with SetBudgets",
 			other.where, time.Since(other.started).Round(time.Second))
 	}
+	// Whoever registers metrics may scrape them at once, so all that Collect reads
+	// is in place before.
+	ctx, cancel := context.WithCancel(context.Background())
+	g.cancel = cancel
 	if err := g.open(); err != nil {
+		cancel()
 		running.Store(nil)
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	g.cancel = cancel
 	go func() {
+		// The labels of whoever calls Start are not the guard's.
+		pprof.SetGoroutineLabels(context.Background())
 		defer close(g.done)
 		defer closeSeams()
 		g.loop(ctx)
@@ -126,6 +137,20 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 
 // open acquires what needs to be released.
 func (g *Guard) open() error {
+	g.sinks = []*sink{newSink("log", slogSink(g.cfg.Logger)), newSink("otel", otelSink(g.cfg.LoggerProvider))}
+	if g.cfg.OnEvent != nil {
+		g.sinks = append(g.sinks, newSink("callback", g.cfg.OnEvent))
+	}
+	if err := g.acquire(); err != nil {
+		for _, s := range g.sinks {
+			<-s.close() // they had no events, so they do not hang
+		}
+		return err
+	}
+	return nil
+}
+
+func (g *Guard) acquire() error {
 	if g.cfg.DumpDir != "" {
 		store, err := dump.Open(g.cfg.DumpDir, g.cfg.Keep.dump())
 		switch {
@@ -133,7 +158,7 @@ func (g *Guard) open() error {
 			g.dumps = dump.NewWriter(store, g.dumped)
 		case errors.Is(err, dump.ErrBusy), errors.Is(err, dump.ErrNoSpace):
 			// Not the caller's mistake: the guard can do without.
-			g.status.Reason = "dumps are off: " + err.Error()
+			g.faults.note("dumps", "dumps are off: "+err.Error())
 			g.status.Dumps[dump.Reason(err)]++
 		default:
 			return fmt.Errorf("DumpDir: %w", err)
@@ -146,10 +171,6 @@ func (g *Guard) open() error {
 	if registerErr != nil {
 		g.closeDumps(context.Background())
 		return fmt.Errorf("register metrics: %w: give Config.Registerer a registry of its own", registerErr)
-	}
-	g.sinks = []*sink{newSink("log", slogSink(g.cfg.Logger)), newSink("otel", otelSink(g.cfg.LoggerProvider))}
-	if g.cfg.OnEvent != nil {
-		g.sinks = append(g.sinks, newSink("callback", g.cfg.OnEvent))
 	}
 	return nil
 }
@@ -185,6 +206,12 @@ func (g *Guard) shutDown() {
 		defer close(unregistered)
 		call(func() { g.cfg.Registerer.Unregister(g) })
 	}()
+	// Events wait for dumps, so these come first; a disk that hangs leaves time for
+	// the sinks.
+	disk, giveUp := context.WithTimeout(ctx, stopWithin/4)
+	g.closeDumps(disk)
+	giveUp()
+	g.releaseAll()
 	drained := make([]<-chan struct{}, 0, len(g.sinks))
 	for _, s := range g.sinks {
 		drained = append(drained, s.close())
@@ -192,9 +219,8 @@ func (g *Guard) shutDown() {
 	for _, c := range append(drained, unregistered) {
 		await(ctx, c)
 	}
-	g.closeDumps(ctx)
 	g.mu.Lock()
-	g.status.State, g.status.Reason = stateStopped, ""
+	g.status.State, g.status.PausedUntil = stateStopped, time.Time{}
 	g.mu.Unlock()
 	running.CompareAndSwap(g, nil)
 }
@@ -211,12 +237,7 @@ func (g *Guard) Status() Status {
 	if g == nil || g.cancel == nil {
 		return Status{State: stateStopped}
 	}
-	g.mu.Lock()
-	s := g.status
-	s.Windows = maps.Clone(s.Windows)
-	s.Dumps = maps.Clone(s.Dumps)
-	s.Budgets = g.panel.status()
-	g.mu.Unlock()
+	s := g.snapshot()
 	s.Dropped = map[string]int64{}
 	s.Panics = g.panics.counts()
 	for _, k := range g.sinks {
@@ -232,6 +253,18 @@ func (g *Guard) Status() Status {
 			s.Dumps[reason] += n
 		}
 	}
+	return s
+}
+
+// snapshot copies what the lock guards.
+func (g *Guard) snapshot() Status {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.status
+	s.Reason = g.faults.String()
+	s.Windows = maps.Clone(s.Windows)
+	s.Dumps = maps.Clone(s.Dumps)
+	s.Budgets = g.panel.status()
 	return s
 }
 
@@ -272,30 +305,6 @@ func (g *Guard) emit(e Event) {
 }
 
 func (g *Guard) notePanic(part string) { g.panics.add(part) }
-
-// panicCount counts recovered panics by part.
-type panicCount struct {
-	mu sync.Mutex
-	n  map[string]int64
-}
-
-func (p *panicCount) add(part string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.n == nil {
-		p.n = map[string]int64{}
-	}
-	p.n[part]++
-}
-
-func (p *panicCount) counts() map[string]int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.n == nil {
-		return map[string]int64{}
-	}
-	return maps.Clone(p.n)
-}
 
 // mainModule is the path of the module that the program was built from.
 func mainModule() string {

@@ -23,7 +23,7 @@ type looper struct {
 	kinds    *kindTaker
 	last     figures.Snapshot // at the end of the last window
 	lost     bool             // the last window was lost
-	phase    time.Time        // the start of the period that the next window lies in
+	began    time.Time        // when the last window began
 }
 
 // randomFraction is a random number in [0, 1). A fleet that was started at one
@@ -35,13 +35,13 @@ func (g *Guard) loop(ctx context.Context) {
 	defer l.kinds.close()
 	defer l.stopTrace(l.startTrace())
 	l.last = g.seams.snap()
-	l.phase = time.Now()
-	next := l.phase.Add(l.firstWait())
+	next := time.Now().Add(l.firstWait())
 	for {
 		early, ok := l.wait(ctx, next)
 		if !ok {
 			return
 		}
+		l.began = time.Now()
 		if err := call(func() { l.window(ctx, early) }); err != nil {
 			l.notePanic("loop")
 			if l.trips.trip(time.Now()) {
@@ -64,25 +64,15 @@ func (l *looper) fraction(d time.Duration) time.Duration {
 	return time.Duration(l.seams.random() * float64(max(d, 0)))
 }
 
-// next is when the next window starts: at a random moment of the next period,
-// so that neither a fleet nor a cron job of the host is met in step.
+// next is when the next window starts: a period after the last one did, give or
+// take a quarter of the time between windows. These random steps add up, so that
+// neither a fleet nor a cron job of the host is met in step for long, and whole
+// periods that a suspended machine slept through are not made up for.
 func (l *looper) next(now time.Time) time.Time {
 	every := l.cfg.Every * time.Duration(l.governor.stretch())
-	slack := every - l.cfg.Window
-	if slack <= 0 {
-		l.phase = now
-		return later(now, now.Add(l.backoff.Wait))
-	}
-	// Whole periods that were slept through, by a suspended machine, are not made
-	// up for.
-	l.phase = l.phase.Add(every)
-	if behind := now.Sub(l.phase); behind > 0 {
-		l.phase = l.phase.Add(behind)
-	}
-	// Windows are at least half the slack apart, so that two random moments are
-	// not back to back.
-	at := l.phase.Add(slack/2 + l.fraction(slack/2))
-	return later(at, now.Add(l.backoff.Wait))
+	slack := max(every-l.cfg.Window, 0)
+	at := l.began.Add(every - slack/4 + l.fraction(slack/2))
+	return later(later(at, now), now.Add(l.backoff.Wait))
 }
 
 func later(a, b time.Time) time.Time {
@@ -111,8 +101,9 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 			}
 			return false, true
 		case <-tick.C:
+			snap := l.seams.snap()
 			_, paused := l.governor.paused(time.Now())
-			if l.spike.look(l.seams.snap(), l.cfg.Every) && !paused && l.backoff.Wait == 0 {
+			if l.spike.look(snap) && !paused && l.backoff.Wait == 0 && l.spike.allow(snap.At, l.cfg.Every) {
 				return true, true
 			}
 		}
@@ -122,7 +113,8 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 // giveUp ends a guard that panics again and again.
 func (l *looper) giveUp(err error) {
 	l.mu.Lock()
-	l.status.State, l.status.Reason = stateStopped, "gave up after three panics in ten minutes: "+err.Error()
+	l.status.State = stateStopped
+	l.faults.note("loop", "gave up after three panics in ten minutes: "+err.Error())
 	l.mu.Unlock()
 	l.emit(Event{Name: eventDegraded, Message: "profguard gave up: " + err.Error()})
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -67,10 +68,16 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
+	seen := map[string]bool{}
 	for _, b := range s.Budgets[:min(len(s.Budgets), maxSeries)] {
+		// Two series of one name would cost the host its whole scrape.
 		name, unit := clean(b.Name), b.Result.Unit
+		for n := 2; seen[name]; n++ {
+			name = fmt.Sprintf("%s (%d)", clean(b.Name), n)
+		}
+		seen[name] = true
 		gauge(descState, float64(stateNumber(b.State)), name)
-		if b.Result.Reason != "" {
+		if measured(b.Result) {
 			gauge(descValue, b.Result.Share, name, unit)
 			gauge(descLow, b.Result.Low, name, unit)
 			gauge(descHigh, b.Result.High, name, unit)
@@ -110,11 +117,17 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	byLabel(descPanics, s.Panics)
 }
 
+// measured reports whether a result has a value: a window that was lost, or too
+// idle to judge, has none, and zero would be a lie.
+func measured(r budget.Result) bool {
+	return r.Verdict != budget.Inconclusive || r.Samples > 0 || r.Share != 0
+}
+
 // withExemplar points from a count of failing windows to the profile of one.
 func withExemplar(m prometheus.Metric, b BudgetStatus) prometheus.Metric {
 	e, err := prometheus.NewMetricWithExemplars(m, prometheus.Exemplar{
 		Value:     1,
-		Labels:    prometheus.Labels{"dump": clip(b.Dump, 100)}, // an exemplar holds 128 characters
+		Labels:    prometheus.Labels{"dump": b.Dump}, // an exemplar holds 128 characters, an id has 101 at the most
 		Timestamp: b.Dumped,
 	})
 	if err != nil {

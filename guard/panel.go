@@ -40,6 +40,7 @@ type entry struct {
 type group struct {
 	kind    string // "figures" for those that need no profile
 	watch   *budget.Watch
+	set     string // the budgets that the watch is for
 	members []int // indices into entries
 }
 
@@ -100,12 +101,30 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 		}
 	}
 	for _, g := range p.groups {
+		g.set = sets[g.kind].String()
+		if g.watch = old.watchOf(g); g.watch != nil {
+			continue // what it has learnt stays
+		}
 		var err error
 		if g.watch, err = budget.NewWatch(sets[g.kind], cfg.Every); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// watchOf is the panel's watch for the budgets of a group, if it has one for just
+// these.
+func (p *panel) watchOf(other *group) *budget.Watch {
+	if p == nil {
+		return nil
+	}
+	for _, g := range p.groups {
+		if g.kind == other.kind && g.set == other.set {
+			return g.watch
+		}
+	}
+	return nil
 }
 
 // has reports whether any budget needs a kind of profile.

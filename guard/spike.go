@@ -26,15 +26,15 @@ type spike struct {
 	usual  float64
 	known  bool
 	before figures.Snapshot
-	last   time.Time // when it asked last
+	last   time.Time // when it was last allowed
 }
 
 // restart forgets where it looked last: what happened since is known from a
 // window.
 func (s *spike) restart(now figures.Snapshot) { s.before = now }
 
-// look takes one look and reports whether a window should start.
-func (s *spike) look(now figures.Snapshot, every time.Duration) bool {
+// look takes one look and reports whether the CPU has jumped.
+func (s *spike) look(now figures.Snapshot) bool {
 	f := figures.Between(s.before, now)
 	s.before = now
 	if f.Elapsed <= 0 {
@@ -46,9 +46,15 @@ func (s *spike) look(now figures.Snapshot, every time.Duration) bool {
 	} else {
 		s.usual, s.known = f.Cores, true
 	}
-	if !jump || !s.last.IsZero() && now.At.Sub(s.last) < every {
+	return jump
+}
+
+// allow reports whether a window may start because of a jump, and notes that one
+// does.
+func (s *spike) allow(now time.Time, every time.Duration) bool {
+	if !s.last.IsZero() && now.Sub(s.last) < every {
 		return false
 	}
-	s.last = now.At
+	s.last = now
 	return true
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
-// Status is what a guard knows, all of one moment. It is a copy: keep it, change
-// it, marshal it.
+// Status is what a guard knows, all of one moment. It is a copy: keep it and
+// marshal it, but leave what its results point to as it is.
 type Status struct {
 	// State is "running", "paused" (its own cost was too high, until PausedUntil)
 	// or "stopped"; Reason says why, and what is degraded.

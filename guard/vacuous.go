@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/profguard/profguard/internal/linked"
@@ -11,7 +12,11 @@ func linkedFunctions(yield func(string) bool) error { return linked.Functions(yi
 
 // lookForVacuous finds the budgets whose patterns match nothing that is linked
 // into the program: without a word about it they would pass for ever.
-func (l *looper) lookForVacuous(p *panel) {
+// It looks once for each panel.
+func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
+	if p.looked {
+		return
+	}
 	var patterns []*pattern.Pattern
 	var texts []string
 	for _, e := range p.entries {
@@ -34,14 +39,16 @@ func (l *looper) lookForVacuous(p *panel) {
 			for _, h := range hits {
 				found[h] = true
 			}
-			return true
+			return ctx.Err() == nil
 		})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p.looked = true
+	p.looked = ctx.Err() == nil
 	if err != nil {
-		l.status.Reason = "cannot tell which functions are linked: " + err.Error()
+		l.faults.note("linked", "cannot tell which functions are linked: "+err.Error())
+	}
+	if err != nil || !p.looked {
 		return
 	}
 	missing := map[string]bool{}

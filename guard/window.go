@@ -21,10 +21,8 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.mu.Lock()
 	p := l.panel
 	l.mu.Unlock()
-	if !p.looked {
-		l.lookForVacuous(p)
-	}
 	cost := l.costSoFar()
+	look := l.onThread(func() { l.lookForVacuous(ctx, p) })
 	before, workBefore := l.seams.snap(), l.work.now()
 	l.kinds.begin(p)
 	w := l.capture(ctx, p)
@@ -33,22 +31,34 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	after, workAfter := l.seams.snap(), l.work.now()
 	used := figures.Between(before, after)
-	// Judging happens on a locked thread, so that what it costs can be read.
-	runtime.LockOSThread()
-	thread, _ := figures.ThreadCPU()
-	l.validate(&w)
-	facts := l.facts(p, used, after, between(workBefore, workAfter))
-	for _, g := range p.groups {
-		l.judge(p, g, &w, facts, after.At)
+	samples := time.Duration(used.CPU / (10 * time.Millisecond))
+	if used.Elapsed < l.cfg.Window/2 {
+		// The profiler was taken: what a process uses in a millisecond says nothing,
+		// what it has used since the last window does.
+		used = figures.Between(l.last, after)
 	}
-	now, _ := figures.ThreadCPU()
-	runtime.UnlockOSThread()
-
+	judge := l.onThread(func() {
+		l.validate(&w)
+		facts := l.facts(p, used, after, between(workBefore, workAfter))
+		for _, g := range p.groups {
+			l.judge(p, g, &w, facts, after.At)
+		}
+	})
 	l.note(p, w, used, early)
 	l.backoff = l.backoff.After(w.Outcome)
-	samples := time.Duration(used.CPU / (10 * time.Millisecond))
-	l.account(l.costSoFar()-cost+(now-thread)+samples*sampleCost, after)
+	l.account(l.costSoFar()-cost+look+judge+samples*sampleCost, after)
 	l.last = after
+}
+
+// onThread runs f on a thread of its own, so that what it costs can be read, and
+// returns that.
+func (l *looper) onThread(f func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, _ := figures.ThreadCPU()
+	f()
+	after, _ := figures.ThreadCPU()
+	return after - before
 }
 
 // capture takes the CPU profile, if any budget needs it. A profiler that somebody
@@ -159,28 +169,25 @@ func inconclusive(p *panel, g *group, err error) []budget.Result {
 func (l *looper) apply(e *entry, r budget.Result, data []byte, w *hub.Window, at time.Time) {
 	l.mu.Lock()
 	event := e.take(r, at, at.Sub(l.started))
-	firing := e.alert.State == alert.Firing
 	l.mu.Unlock()
-	if event == alert.Fired {
-		e.violated = fmt.Sprintf("%s-%d", e.name, at.UnixNano())
-	}
-	id := ""
-	if r.Verdict == budget.Fail || event == alert.Fired {
-		id = l.dump(e, r, data, w, at)
-	}
-	if id == "" && event == alert.Fired {
-		id = l.lastDump(e) // of an earlier failing window: the store keeps one in a while
-	}
 	switch event {
 	case alert.Fired:
-		l.emit(Event{Name: eventFiring, Time: at, Budget: e.name, Result: r, Dump: id,
-			Message: fmt.Sprintf("budget %s is broken: %s", e.name, r.Reason)})
+		e.violated = fmt.Sprintf("%s-%d", e.name, at.UnixNano())
+		fired := Event{Name: eventFiring, Time: at, Budget: e.name, Result: r,
+			Message: fmt.Sprintf("budget %s is broken: %s", e.name, r.Reason)}
+		if !l.dump(e, r, data, w, at, &fired) {
+			fired.Dump = l.lastDump(e, at)
+			l.emit(fired)
+		}
+		return
 	case alert.Recovery:
+		e.violated = ""
+		l.release(e.name)
 		l.emit(Event{Name: eventResolved, Time: at, Budget: e.name, Result: r,
 			Message: fmt.Sprintf("budget %s is kept again: %s", e.name, r.Reason)})
 	}
-	if !firing && event == alert.Recovery {
-		e.violated = ""
+	if r.Verdict == budget.Fail {
+		l.dump(e, r, data, w, at, nil)
 	}
 }
 
@@ -238,13 +245,14 @@ func (l *looper) account(cost time.Duration, after figures.Snapshot) {
 	l.status.State = stateRunning
 	if paused {
 		l.status.State, l.status.PausedUntil = statePaused, until
-		l.status.Reason = fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*restShare)
+		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*restShare))
 	} else if was == statePaused {
-		l.status.PausedUntil, l.status.Reason = time.Time{}, ""
+		l.status.PausedUntil = time.Time{}
+		l.faults.clear("cost")
 	}
 	l.mu.Unlock()
 	switch {
-	case rest:
+	case rest && was != statePaused:
 		l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard rests for %v: its own cost was %.1f%% of a core", restFor, 100*share)})
 	case was == statePaused && !paused:
 		l.emit(Event{Name: eventResumed, Message: "profguard goes on"})
