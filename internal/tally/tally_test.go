@@ -1,0 +1,204 @@
+package tally_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/tally"
+)
+
+// Numbers of the patterns and conditions that the tests ask for.
+const (
+	patternRun = iota
+	patternLib
+)
+
+const everything = -1
+
+func counter(t *testing.T, text string) (*tally.Counter, *decode.Table) {
+	t.Helper()
+	var symbols decode.Symbols
+	table, err := decode.FromProfile(folded.Must(text), &symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var patterns []*pattern.Pattern
+	for _, s := range []string{"main.run", "example.com/lib"} {
+		p, err := pattern.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patterns = append(patterns, p)
+	}
+	names := tally.NewNames(pattern.NewIndex(patterns))
+	names.Learn(&symbols)
+	return &tally.Counter{
+		Names: names, Patterns: len(patterns),
+		Where: [][]tally.Label{{{Key: "a", Value: "1"}}, {{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}},
+	}, table
+}
+
+// answer counts one query and names its keys.
+func answer(t *testing.T, text string, q tally.Query) (map[string]int64, *tally.Sums) {
+	t.Helper()
+	c, table := counter(t, text)
+	n := c.Ask(q)
+	c.Count(table, func(int) bool { return true })
+	sums := c.Sums(n)
+	got := map[string]int64{}
+	for _, key := range sums.Keys {
+		name := ""
+		switch q.Unit {
+		case tally.Function:
+			name = table.Symbols.Name(decode.ID(key))
+		case tally.Package:
+			name = c.Names.PackageName(key)
+		case tally.Pattern:
+			name = []string{"run", "lib"}[key]
+		}
+		got[name] = sums.By[key]
+	}
+	return got, sums
+}
+
+const stacks = `cpu 10s
+main.main;main.serve;main.run;example.com/lib.Do;example.com/lib.do 10 {a=1}
+main.main;main.serve;main.run;~main.small;main.run;main.leaf 20 {a=1, b=2}
+main.main;main.serve;main.other 30
+main.main;main.serve 5
+`
+
+func TestCharges(t *testing.T) {
+	tests := []struct {
+		name  string
+		query tally.Query
+		total int64
+		want  map[string]int64
+	}{
+		{"flat", tally.Query{Charge: tally.Flat, In: everything, Where: everything}, 65,
+			map[string]int64{"example.com/lib.do": 10, "main.leaf": 20, "main.other": 30, "main.serve": 5}},
+		{"cumulative, each sample once however often a function recurs", tally.Query{Charge: tally.Cumulative, In: everything, Where: everything}, 65,
+			map[string]int64{"main.main": 65, "main.serve": 65, "main.run": 30, "example.com/lib.Do": 10, "example.com/lib.do": 10, "main.small": 20, "main.leaf": 20, "main.other": 30}},
+		{"inner: scaffolding and entry points with their own bodies only", tally.Query{Charge: tally.Inner, In: everything, Where: everything}, 65,
+			map[string]int64{"main.serve": 5, "main.run": 30, "example.com/lib.Do": 10, "example.com/lib.do": 10, "main.small": 20, "main.leaf": 20, "main.other": 30}},
+		{"in: what the outermost match calls", tally.Query{Charge: tally.Cumulative, In: patternRun, Where: everything}, 30,
+			map[string]int64{"main.run": 20, "example.com/lib.Do": 10, "example.com/lib.do": 10, "main.small": 20, "main.leaf": 20}},
+		{"packages", tally.Query{Unit: tally.Package, Charge: tally.Cumulative, In: everything, Where: everything}, 65,
+			map[string]int64{"main": 65, "example.com/lib": 10}},
+		{"patterns", tally.Query{Unit: tally.Pattern, Charge: tally.Cumulative, In: everything, Where: everything}, 65,
+			map[string]int64{"run": 30, "lib": 10}},
+		{"patterns, flat", tally.Query{Unit: tally.Pattern, Charge: tally.Flat, In: everything, Where: everything}, 65,
+			map[string]int64{"lib": 10}},
+		{"a label", tally.Query{Charge: tally.Flat, In: everything, Where: 0}, 30,
+			map[string]int64{"example.com/lib.do": 10, "main.leaf": 20}},
+		{"two labels", tally.Query{Charge: tally.Flat, In: everything, Where: 1}, 20,
+			map[string]int64{"main.leaf": 20}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.query.Weight.Count = -1
+			got, sums := answer(t, stacks, test.query)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if sums.Total != test.total {
+				t.Errorf("total %d, want %d", sums.Total, test.total)
+			}
+		})
+	}
+}
+
+// TestInLeaf: "in" keeps to what a function calls, so its own body is none of it.
+func TestInLeaf(t *testing.T) {
+	got, sums := answer(t, "cpu 10s\nmain.main;main.run 7\n", tally.Query{Charge: tally.Cumulative, In: patternRun, Where: everything, Weight: tally.Weight{Count: -1}})
+	if len(got) > 0 || sums.Total != 7 {
+		t.Errorf("charged %v of %d, want nothing of 7", got, sums.Total)
+	}
+}
+
+func TestUnparked(t *testing.T) {
+	got, _ := answer(t, `goroutine
+main.worker;sync.(*WaitGroup).Wait;sync.runtime_SemacquireWaitGroup;runtime.gopark 3
+main.worker;runtime.chanrecv1;runtime.gopark 4
+runtime.bgsweep;runtime.gopark 1
+`, tally.Query{Charge: tally.Unparked, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+	if diff := cmp.Diff(map[string]int64{"main.worker": 7}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestNegativeValuesAreLeftOut(t *testing.T) {
+	got, sums := answer(t, "cpu 10s\nmain.a 5\nmain.a -9\nmain.b -3\n", tally.Query{Charge: tally.Flat, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+	if diff := cmp.Diff(map[string]int64{"main.a": 5}, got); diff != "" || sums.Total != 5 {
+		t.Errorf("total %d, want 5; -want +got:\n%s", sums.Total, diff)
+	}
+}
+
+// TestObservations: how many observations values are worth.
+func TestObservations(t *testing.T) {
+	count := tally.Weight{Count: 0}
+	heap := tally.Weight{Count: 2, Bytes: 3, Rate: 512 << 10}
+	tests := []struct {
+		name, text string
+		query      tally.Query
+		want       float64
+	}{
+		{"cpu samples weigh the same", "cpu 10s\na 300\nb 700\n", tally.Query{Value: 1, Weight: count}, 1000},
+		{"one delay that outweighs a hundred", "mutex\na 1 100s\nb 100 100ms\n", tally.Query{Value: 1, Weight: count}, 1.002},
+		{"equal delays", "mutex\na 10 10ms\nb 30 30ms\n", tally.Query{Value: 1, Weight: count}, 40},
+		{"goroutines are each one", "goroutine\na 10\nb 30\n", tally.Query{Weight: tally.Weight{Count: -1}}, 40},
+		// Objects of 1 MiB at a rate of 512 KiB are seen with 1-exp(-2): of 100 that
+		// there are, 86.5 have been.
+		{"large objects", "heap\na 100 104857600\n", tally.Query{Value: 3, Weight: heap}, 100 * (1 - math.Exp(-2))},
+		// Of a million bytes in objects of 16, about two have been seen.
+		{"small objects", "heap\na 65536 1048576\n", tally.Query{Value: 3, Weight: heap}, 2},
+		{"every object", "heap rate=1\na 65536 1048576\n", tally.Query{Value: 3, Weight: tally.Weight{Count: 2, Bytes: 3}}, 65536},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.query.In, test.query.Where = everything, everything
+			if _, sums := answer(t, test.text, test.query); math.Abs(sums.N-test.want) > 1e-3*test.want {
+				t.Errorf("worth %g observations, want %g", sums.N, test.want)
+			}
+		})
+	}
+}
+
+func TestSaturation(t *testing.T) {
+	_, sums := answer(t, "goroutine\na 9223372036854775807\na 9223372036854775807\nb 1\n", tally.Query{In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+	if sums.Total != math.MaxInt64 || math.IsNaN(sums.N) || math.IsInf(sums.N, 0) {
+		t.Errorf("total %d, worth %g", sums.Total, sums.N)
+	}
+	for _, test := range []struct{ a, b, want int64 }{
+		{1, 2, 3},
+		{math.MaxInt64, 1, math.MaxInt64},
+		{math.MinInt64, -1, math.MinInt64},
+		{math.MaxInt64, math.MinInt64, -1},
+	} {
+		if got := tally.AddSaturating(test.a, test.b); got != test.want {
+			t.Errorf("%d + %d = %d, want %d", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+// TestReuse counts profile after profile with one counter: it must not remember
+// anything of the one before, nor allocate.
+func TestReuse(t *testing.T) {
+	c, table := counter(t, stacks)
+	q := c.Ask(tally.Query{Charge: tally.Cumulative, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+	all := func(int) bool { return true }
+	c.Count(table, all)
+	first := append([]int64(nil), c.Sums(q).By...)
+	allocs := testing.AllocsPerRun(10, func() { c.Count(table, all) })
+	if diff := cmp.Diff(first, c.Sums(q).By); diff != "" {
+		t.Errorf("the second count differs (-first +second):\n%s", diff)
+	}
+	if allocs > 0 {
+		t.Errorf("counting again allocates %.0f times", allocs)
+	}
+}
