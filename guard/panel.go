@@ -41,7 +41,7 @@ type group struct {
 	kind    string // "figures" for those that need no profile
 	watch   *budget.Watch
 	set     string // the budgets that the watch is for
-	members []int // indices into entries
+	members []int  // indices into entries
 }
 
 const (
