@@ -1,6 +1,11 @@
 package guard
 
-import "time"
+import (
+	"time"
+
+	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/hub"
+)
 
 const (
 	// Above slowShare of one core the guard halves its cadence; above restShare it
@@ -15,7 +20,21 @@ const (
 	// sampleCost is what one CPU sample costs the process: the signal, the
 	// unwinding, the write to the profile's buffer. Measured at 2.1 to 3.5 us.
 	sampleCost = 3500 * time.Nanosecond
+	// A window costs the runtime 2.0 to 3.5 ms of CPU to start, symbolise and
+	// compress, for profiles of some 20 KB; most of it goes with the size.
+	sliceCost = time.Millisecond
+	byteCost  = 100 * time.Nanosecond
 )
+
+// profilingCost estimates what taking a CPU profile has cost the process. The
+// work is spread over signal handlers and a goroutine of the runtime, where
+// nobody can meter it. elapsed, the time that starting and stopping took, bounds
+// it from above on an idle machine; on a busy one it is mostly waiting.
+func profilingCost(w *hub.Window, used figures.Figures, elapsed time.Duration) time.Duration {
+	samples := time.Duration(used.CPU / (10 * time.Millisecond))
+	made := time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
+	return samples*sampleCost + min(made, elapsed)
+}
 
 // A governor keeps the guard's own cost within what it promised.
 type governor struct {

@@ -21,7 +21,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.mu.Lock()
 	p := l.panel
 	l.mu.Unlock()
-	cost := l.costSoFar()
+	overhead, kinds := l.seams.overhead(), l.kinds.cost()
 	look := l.onThread(func() { l.lookForVacuous(ctx, p) })
 	before, workBefore := l.seams.snap(), l.work.now()
 	l.kinds.begin(p)
@@ -31,7 +31,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	after, workAfter := l.seams.snap(), l.work.now()
 	used := figures.Between(before, after)
-	samples := time.Duration(used.CPU / (10 * time.Millisecond))
+	profiling := profilingCost(&w, used, l.seams.overhead()-overhead)
 	if used.Elapsed < l.cfg.Window/2 {
 		// The profiler was taken: what a process uses in a millisecond says nothing,
 		// what it has used since the last window does.
@@ -46,7 +46,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	})
 	l.note(p, w, used, early)
 	l.backoff = l.backoff.After(w.Outcome)
-	l.account(l.costSoFar()-cost+look+judge+samples*sampleCost, after)
+	l.account(look+judge+profiling+l.kinds.cost()-kinds, after)
 	l.last = after
 }
 
@@ -229,10 +229,6 @@ func label(words string) string {
 	}
 	return string(b)
 }
-
-// costSoFar is what cannot be read off the thread: starting and stopping the
-// profiler.
-func (l *looper) costSoFar() time.Duration { return l.seams.overhead() + l.kinds.cost() }
 
 // account adds up what the window cost and lets the governor judge the guard.
 func (l *looper) account(cost time.Duration, after figures.Snapshot) {
