@@ -36,10 +36,20 @@ func profilingCost(w *hub.Window, used figures.Figures, elapsed time.Duration) t
 	return samples*sampleCost + min(made, elapsed)
 }
 
+// governSpan is the least time that a cost is judged over. A first window, which
+// finds out what is linked, and one that a jump of CPU has called early stand for
+// no rate. It is below the shortest distance between two windows at the defaults,
+// so there each is judged by itself.
+const governSpan = 30 * time.Second
+
 // A governor keeps the guard's own cost within what it promised.
 type governor struct {
 	factor int // the cadence is stretched by this; 0 is 1
 	until  time.Time
+
+	// Since the last judgement.
+	cost   time.Duration
+	period time.Duration
 }
 
 func (g *governor) stretch() int { return max(g.factor, 1) }
@@ -48,13 +58,19 @@ func (g *governor) paused(now time.Time) (until time.Time, paused bool) {
 	return g.until, now.Before(g.until)
 }
 
-// spent takes what a period cost and how long it was. It reports whether the
-// guard is to rest now.
+// spent takes what a period cost and how long it was. It returns the share of one
+// core that the guard took lately, and reports whether it is to rest now.
 func (g *governor) spent(cost, period time.Duration, now time.Time) (share float64, rest bool) {
 	if period <= 0 {
 		return 0, false
 	}
-	share = float64(cost) / float64(period)
+	g.cost += cost
+	g.period += period
+	share = float64(g.cost) / float64(g.period)
+	if g.period < governSpan && g.cost <= time.Duration(restShare*float64(governSpan)) {
+		return share, false // too early to tell
+	}
+	g.cost, g.period = 0, 0
 	switch {
 	case share > restShare:
 		g.until = now.Add(restFor)
