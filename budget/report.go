@@ -175,7 +175,7 @@ func format(v float64, dim dimension) string {
 	case dimTime:
 		return seconds(v)
 	case dimBytes:
-		return bytes(v)
+		return byteSize(v)
 	}
 	if v >= 1000 {
 		return fmt.Sprintf("%.0f", v)
@@ -201,7 +201,7 @@ func seconds(v float64) string {
 	return time.Duration(math.Round(v * 1e9)).Round(10 * time.Nanosecond).String()
 }
 
-func bytes(v float64) string {
+func byteSize(v float64) string {
 	for _, u := range []struct {
 		name string
 		size float64

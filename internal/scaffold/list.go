@@ -41,6 +41,9 @@ var list = []struct {
 	{Root, "runtime.cgocallbackg"},
 	{Root, "runtime.cgocallbackg1"},
 
+	{Interrupt, "runtime.asyncPreempt"},
+	{Interrupt, "runtime.asyncPreempt2"},
+
 	// Tests. What a test function calls is the entry point.
 	{Root, "testing.(*M).Run"},
 	{Root, "testing.runTests"},
@@ -61,14 +64,17 @@ var list = []struct {
 	{Server, "github.com/profguard/profguard/internal/hub.(*Hub).*"},
 	{Server, "runtime/pprof.Do"},
 
+	// What starts goroutines: as with a go statement, the function that it is
+	// given only says what is to be run.
+	{Runner, "sync.(*WaitGroup).Go"},
+	{Runner, "golang.org/x/sync/errgroup.(*Group).Go"},
+	{Runner, "golang.org/x/sync/errgroup.(*Group).TryGo"},
+	{Runner, "golang.org/x/sync/errgroup.(*Group).start"},
+
 	// Runners of functions.
-	{Server, "sync.(*WaitGroup).Go"},
 	{Server, "time.goFunc"},
 	{Server, "context.AfterFunc"},
 	{Server, "context.(*afterFuncCtx).cancel"},
-	{Server, "golang.org/x/sync/errgroup.(*Group).Go"},
-	{Server, "golang.org/x/sync/errgroup.(*Group).TryGo"},
-	{Server, "golang.org/x/sync/errgroup.(*Group).start"},
 	{Server, "github.com/sourcegraph/conc/..."},
 	{Server, "github.com/oklog/run.(*Group).Run"},
 	{Server, "github.com/panjf2000/ants/v2.(*goWorker).run"},

@@ -111,14 +111,15 @@ func TestFirstMatchDecides(t *testing.T) {
 		"github.com/profguard/profguard/guard.(*Guard).loop": Server,
 		"net/http.HandlerFunc.ServeHTTP":                     Server,
 		"main.app.ServeHTTP":                                 Handler,
+		"runtime.asyncPreempt":                               Interrupt,
 		"main.app.ServeHTTPS":                                Work,
 		"main.(*app).ServeHTTP-fm":                           Handler,
 		"main.main":                                          Root,
 		"main.main.func1":                                    Work,
 		"example.com/pb._Greeter_SayHello_Handler.func1":     Server,
 		"example.com/pb.Greeter_SayHello_Handler":            Work,
-		"main.work": Work,
-		"":          Work,
+		"main.work":                                          Work,
+		"":                                                   Work,
 	} {
 		if got := m.Class(name); got != want {
 			t.Errorf("Class(%q) = %d, want %d", name, got, want)

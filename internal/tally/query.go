@@ -24,6 +24,7 @@ const (
 	Cumulative               // every frame
 	// Inner charges the leaf, and every frame of the program's own work: what
 	// scaffolding and entry points call, but not these. See package scaffold.
+	// The leaf is the function that was interrupted, not the interrupt.
 	Inner
 	// Unparked charges every frame outside the runtime. It is for goroutine
 	// profiles, where the innermost frames say how a goroutine waits, which is

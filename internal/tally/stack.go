@@ -9,6 +9,7 @@ import (
 type Stack struct {
 	frames []decode.ID
 	lines  []int32 // indices into the table's Lines, parallel to frames
+	leaf   int     // frames[:leaf] are interrupts, frames[leaf] is what was at work
 	cut    int     // frames[:cut] are the program's own work
 	entry  decode.ID
 }
@@ -23,6 +24,10 @@ func (s *Stack) Load(t *decode.Table, i int, names *Names) {
 			s.frames = append(s.frames, t.Lines[k].Name)
 			s.lines = append(s.lines, k)
 		}
+	}
+	s.leaf = 0
+	for s.leaf < len(s.frames)-1 && names.class[s.frames[s.leaf]] == scaffold.Interrupt {
+		s.leaf++
 	}
 	s.cut = cut(s.frames, names.class)
 	s.entry = -1

@@ -155,7 +155,7 @@ func (c *Counter) selects(q *Query, values []int64) (v int64, reach int, ok bool
 		reach = min(reach, 1)
 	case Inner:
 		// The leaf is charged even when it is the way in.
-		reach = min(reach, max(c.stack.cut, 1))
+		reach = min(reach, max(c.stack.cut, c.stack.leaf+1))
 	}
 	return v, reach, true
 }
@@ -168,7 +168,7 @@ func (c *Counter) Charges(q *Query, i int) bool {
 	case Unparked:
 		return !c.Names.parked[f]
 	case Inner:
-		return i == 0 || c.Names.class[f] == scaffold.Work && f != c.stack.entry
+		return i == c.stack.leaf || i > c.stack.leaf && c.Names.class[f] == scaffold.Work && f != c.stack.entry
 	}
 	return true
 }

@@ -113,6 +113,23 @@ func TestCharges(t *testing.T) {
 	}
 }
 
+// TestInterrupts: what the runtime put on top of a function is that function's.
+func TestInterrupts(t *testing.T) {
+	const text = `cpu 10s
+main.main;main.run;main.work;runtime.asyncPreempt 3
+main.main;main.run;runtime.asyncPreempt 4
+`
+	for charge, want := range map[tally.Charge]map[string]int64{
+		tally.Inner: {"main.work": 3, "main.run": 4},
+		tally.Flat:  {"runtime.asyncPreempt": 7}, // as pprof has it
+	} {
+		got, _ := answer(t, text, tally.Query{Charge: charge, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}
+
 // TestInLeaf: "in" keeps to what a function calls, so its own body is none of it.
 func TestInLeaf(t *testing.T) {
 	got, sums := answer(t, "cpu 10s\nmain.main;main.run 7\n", tally.Query{Charge: tally.Cumulative, In: patternRun, Where: everything, Weight: tally.Weight{Count: -1}})

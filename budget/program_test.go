@@ -1,0 +1,377 @@
+package budget
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+var everyProgram = flag.Bool("programs", false, "run every program, which takes a minute")
+
+// module is what offenders of this test binary are the user's own by.
+const module = "github.com/profguard/profguard"
+
+// judgeLive profiles what runs until the budget is decided: for twice as long
+// each time, since a loaded machine gives few samples.
+func judgeLive(t *testing.T, sentence string) Result {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs a program for seconds")
+	}
+	set := Must(sentence)
+	total := []*profile.Profile{}
+	for d := 500 * time.Millisecond; ; d *= 2 {
+		var b bytes.Buffer
+		if err := pprof.StartCPUProfile(&b); err != nil {
+			t.Skip("the CPU profiler is taken:", err)
+		}
+		time.Sleep(d) // the length of the window, not a guess at when something is ready
+		pprof.StopCPUProfile()
+		p, err := profile.ParseData(b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		total = append(total, p)
+		merged, err := profile.Merge(total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := set.Judge(merged, Facts{Module: module})[0]
+		if r.Verdict != Inconclusive || d > 16*time.Second {
+			t.Logf("after %d samples:\n%s", r.Samples, r)
+			return r
+		}
+	}
+}
+
+// here is the file of its caller.
+func here() string {
+	_, file, _, _ := runtime.Caller(1)
+	return filepath.Base(file)
+}
+
+func wantVerdict(t *testing.T, r Result, want Verdict) {
+	t.Helper()
+	if r.Verdict != want {
+		t.Fatalf("%s, want %s\n%s", r.Verdict, want, r)
+	}
+}
+
+// wantOffender checks the worst offender: its function, which the name ends
+// with, and its place.
+func wantOffender(t *testing.T, r Result, name, file string, from, to int) {
+	t.Helper()
+	if len(r.Offenders) == 0 {
+		t.Fatalf("no offender\n%s", r)
+	}
+	o := r.Offenders[0]
+	if !strings.HasSuffix(o.Function, name) {
+		t.Errorf("the offender is %s, want %s\n%s", o.Function, name, r)
+	}
+	if filepath.Base(o.File) != file || o.Line < from || o.Line > to {
+		t.Errorf("it is at %s:%d, want %s:%d to %d", o.File, o.Line, file, from, to)
+	}
+}
+
+// serve runs a handler under load while the test runs.
+func serve(t *testing.T, h http.Handler) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Skip("no network:", err)
+	}
+	server := &http.Server{Handler: h}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := server.Serve(l); err != http.ErrServerClosed {
+			t.Error(err)
+		}
+	})
+	stop := make(chan struct{})
+	client := &http.Client{Transport: &http.Transport{}}
+	for range 2 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				resp, err := client.Get("http://" + l.Addr().String())
+				if err != nil {
+					continue // the server may have been closed before us
+				}
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+		})
+	}
+	t.Cleanup(func() {
+		close(stop)
+		server.Close()
+		client.CloseIdleConnections()
+		wg.Wait()
+	})
+}
+
+// The work: ten callees of equal cost, and one of its own.
+
+//go:noinline
+func partA(n int) float64 { return loop(n) }
+
+//go:noinline
+func partB(n int) float64 { return loop(n) }
+
+//go:noinline
+func partC(n int) float64 { return loop(n) }
+
+//go:noinline
+func partD(n int) float64 { return loop(n) }
+
+//go:noinline
+func partE(n int) float64 { return loop(n) }
+
+//go:noinline
+func partF(n int) float64 { return loop(n) }
+
+//go:noinline
+func partG(n int) float64 { return loop(n) }
+
+//go:noinline
+func partH(n int) float64 { return loop(n) }
+
+//go:noinline
+func partI(n int) float64 { return loop(n) }
+
+//go:noinline
+func partJ(n int) float64 { return loop(n) }
+
+// loop is in the budgets' exceptions: it is the body of each part.
+//
+//go:noinline
+func loop(n int) float64 {
+	x := 1.0
+	for i := range n {
+		x += float64(i) / x
+	}
+	return x
+}
+
+//go:noinline
+func culprit(n int) float64 {
+	x := 1.0
+	for i := range n {
+		x += float64(i) / x
+	}
+	return x
+}
+
+var sink float64
+
+// tick iterations are about a tenth of a millisecond.
+const tick = 50_000
+
+func spreadWork() {
+	sink = partA(tick) + partB(tick) + partC(tick) + partD(tick) + partE(tick) +
+		partF(tick) + partG(tick) + partH(tick) + partI(tick) + partJ(tick)
+}
+
+func evenHandler(w http.ResponseWriter, r *http.Request) {
+	sink = partA(tick) + partB(tick) + partC(tick) + partD(tick) + partE(tick) +
+		partF(tick) + partG(tick) + partH(tick) + partI(tick) + partJ(tick)
+}
+
+func unevenHandler(w http.ResponseWriter, r *http.Request) {
+	sink = culprit(15*tick) + partA(tick) + partB(tick) + partC(tick) + partD(tick) + partE(tick) +
+		partF(tick) + partG(tick) + partH(tick) + partI(tick) + partJ(tick)
+}
+
+func burningHandler(w http.ResponseWriter, r *http.Request) {
+	x := 1.0
+	for i := range 15 * tick {
+		x += float64(i) / x
+	}
+	sink = x + partA(tick) + partB(tick)
+}
+
+// Three ways to write a middleware.
+
+func logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Logged", "yes")
+		next.ServeHTTP(w, r)
+	})
+}
+
+type authorised struct{ next http.Handler }
+
+func (a authorised) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		a.next.ServeHTTP(w, r)
+	}
+}
+
+func direct(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Direct", "yes")
+		next(w, r)
+	}
+}
+
+const spread = "no function above 20% cumulative except budget.loop"
+
+func TestProgram_handler(t *testing.T) {
+	file := here()
+	culpritFrom, culpritTo := lineOf(t, "func culprit(n int)")
+	burnFrom, burnTo := lineOf(t, "func burningHandler(")
+	chains := map[string]func(http.HandlerFunc) http.Handler{
+		"closures": func(h http.HandlerFunc) http.Handler { return logged(logged(h)) },
+		"types":    func(h http.HandlerFunc) http.Handler { return authorised{authorised{h}} },
+		"mux": func(h http.HandlerFunc) http.Handler {
+			mux := http.NewServeMux()
+			mux.Handle("/", logged(authorised{h}))
+			return mux
+		},
+	}
+	for name, chain := range chains {
+		if name != "closures" && !*everyProgram {
+			continue
+		}
+		t.Run(name+"/even", func(t *testing.T) {
+			serve(t, chain(evenHandler))
+			wantVerdict(t, judgeLive(t, spread), Pass)
+		})
+		t.Run(name+"/one callee", func(t *testing.T) {
+			serve(t, chain(unevenHandler))
+			r := judgeLive(t, spread)
+			wantVerdict(t, r, Fail)
+			wantOffender(t, r, "budget.culprit", file, culpritFrom, culpritTo)
+		})
+	}
+	t.Run("own body", func(t *testing.T) {
+		serve(t, logged(logged(http.HandlerFunc(burningHandler))))
+		r := judgeLive(t, spread)
+		wantVerdict(t, r, Fail)
+		wantOffender(t, r, "budget.burningHandler", file, burnFrom, burnTo)
+	})
+}
+
+// TestProgram_directMiddleware shows a limit of what names can tell. Middlewares
+// that call the next function without ServeHTTP in between look like a handler
+// that calls a function: the first is the entry point, what it calls counts in
+// full. The deepest offender is the handler all the same, and "except" with the
+// handler's name settles it.
+func TestProgram_directMiddleware(t *testing.T) {
+	serve(t, direct(direct(evenHandler)))
+	r := judgeLive(t, spread)
+	wantVerdict(t, r, Fail)
+	if len(r.Offenders) == 0 || !strings.HasSuffix(r.Offenders[0].Function, "budget.evenHandler") {
+		t.Errorf("the offender is not the handler:\n%s", r)
+	}
+	if *everyProgram {
+		r = judgeLive(t, spread+", budget.evenHandler, budget.direct")
+		wantVerdict(t, r, Pass)
+	}
+}
+
+func worker(jobs <-chan int, job func()) {
+	for range jobs {
+		job()
+	}
+}
+
+func TestProgram_workers(t *testing.T) {
+	file := here()
+	culpritFrom, culpritTo := lineOf(t, "func culprit(n int)")
+	start := func(t *testing.T, job func()) {
+		jobs, stop := make(chan int), make(chan struct{})
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() { worker(jobs, job) })
+		}
+		wg.Go(func() {
+			defer close(jobs)
+			for {
+				select {
+				case jobs <- 1:
+				case <-stop:
+					return
+				}
+			}
+		})
+		t.Cleanup(func() { close(stop); wg.Wait() })
+	}
+	t.Run("even", func(t *testing.T) {
+		// The worker is the entry point, and what it calls is its job: one function
+		// that is 100% needs the exception.
+		start(t, spreadWork)
+		r := judgeLive(t, spread)
+		wantVerdict(t, r, Fail)
+		wantOffender(t, r, "budget.spreadWork", file, 1, 1000)
+		if *everyProgram {
+			wantVerdict(t, judgeLive(t, spread+", budget.spreadWork"), Pass)
+		}
+	})
+	t.Run("one callee", func(t *testing.T) {
+		start(t, func() { spreadWork(); sink = culprit(15 * tick) })
+		r := judgeLive(t, spread)
+		wantVerdict(t, r, Fail)
+		wantOffender(t, r, "budget.culprit", file, culpritFrom, culpritTo)
+	})
+}
+
+// printing has a debug print that stayed in.
+func printing(w io.Writer, lines int) {
+	for i := range lines {
+		fmt.Fprintln(w, "debug:", i, sink)
+	}
+}
+
+func TestProgram_blame(t *testing.T) {
+	file := here()
+	line, _ := lineOf(t, `fmt.Fprintln(w, "debug:", i, sink)`)
+	serve(t, logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		printing(io.Discard, 20000)
+		spreadWork()
+	})))
+	r := judgeLive(t, "fmt.Fprintln below 5%")
+	wantVerdict(t, r, Fail)
+	if o := r.Offenders[0]; o.Function != "fmt.Fprintln" || filepath.Base(o.Blame.File) != file || o.Blame.Line != line ||
+		!strings.HasSuffix(o.Blame.Function, "budget.printing") {
+		t.Errorf("blame %s %s:%d, want budget.printing %s:%d\n%s", o.Blame.Function, o.Blame.File, o.Blame.Line, file, line, r)
+	}
+}
+
+// lineOf returns the lines, in this file, of the function that begins with text,
+// or of the line that holds it.
+func lineOf(t *testing.T, text string) (from, to int) {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(0)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Skip("the test's source is not here:", err)
+	}
+	for i, line := range strings.Split(string(data), "\n") {
+		if from == 0 && strings.HasPrefix(strings.TrimSpace(line), text) {
+			from = i + 1
+		}
+		if from > 0 && line == "}" {
+			return from, i + 1
+		}
+	}
+	t.Fatalf("no line begins with %q", text)
+	return 0, 0
+}
