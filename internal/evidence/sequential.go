@@ -112,6 +112,9 @@ func (s *Sequential) least(b *blocks, normally float64) float64 {
 // Verdict returns the verdict so far.
 func (s *Sequential) Verdict() Verdict { return s.verdict }
 
+// Samples returns how many samples were added before the verdict.
+func (s *Sequential) Samples() float64 { return s.all.n }
+
 // Confirming reports whether there is a case for Fail that awaits confirmation.
 func (s *Sequential) Confirming() bool { return s.verdict == Inconclusive && s.candidate > 0 }
 
