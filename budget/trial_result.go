@@ -1,0 +1,94 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/profguard/profguard/internal/evidence"
+)
+
+// close replaces the verdict on all samples, which does not know how they came,
+// by that of the trial.
+func (s *course) close(w *window, r *rule, res *Result) {
+	if s.decided != Inconclusive || !s.started && s.each == nil {
+		return // one look was enough, or there was nothing to look at
+	}
+	name, f, certain := s.worst(r)
+	// Of growth, the evidence is about the share now; the finding on all samples
+	// has the difference.
+	if r.budget.Rule != "grows" {
+		unit := 1.0
+		if r.dim != dimShare {
+			unit = r.limit / evidence.RareShare
+		}
+		res.Share, res.Low, res.High = f.Value*unit, f.Low*unit, f.High*unit
+	}
+	res.Verdict = Verdict(f.Verdict)
+	if res.Verdict != Fail {
+		res.Offenders, res.Over = nil, 0
+	}
+	res.Reason = s.reason(w, r, name, f, certain, res)
+}
+
+// worst is the finding that decides: of a "no function" budget, the worst
+// function's. It is not certain when only the end of the trial made it a pass.
+func (s *course) worst(r *rule) (name string, f evidence.Finding, certain bool) {
+	if s.each == nil {
+		name = r.budget.Subject
+		if r.class == classProcess {
+			name = "the process"
+		}
+		return name, s.one.Close(), s.one.Verdict() != evidence.Inconclusive
+	}
+	rank := map[evidence.Verdict]int{evidence.Pass: 0, evidence.Inconclusive: 1, evidence.Fail: 2}
+	name, f, certain = "nothing", s.nobody.Close(), s.nobody.Verdict() != evidence.Inconclusive
+	for n, c := range s.each {
+		if c.near == nil {
+			continue
+		}
+		g := c.near.Close()
+		certain = certain && c.near.Verdict() != evidence.Inconclusive
+		worse := rank[g.Verdict] - rank[f.Verdict]
+		if worse > 0 || worse == 0 && (g.Value > f.Value || g.Value == f.Value && (name == "nothing" || n < name)) {
+			name, f = n, g
+		}
+	}
+	return name, f, certain || f.Verdict == evidence.Fail
+}
+
+func (s *course) reason(w *window, r *rule, name string, f evidence.Finding, certain bool, res *Result) string {
+	if r.budget.Rule == "grows" {
+		switch {
+		case res.Verdict == Inconclusive:
+			return res.Reason
+		case res.Verdict == Pass && !certain:
+			return fmt.Sprintf("%s grew by %s, too close to the limit of %s to tell", name, format(res.Share, dimShare), r.budget.Limit)
+		}
+		verb := map[Verdict]string{Fail: "surely more", Pass: "surely not much more"}[res.Verdict]
+		return fmt.Sprintf("%s grew by %s, %s than %s (%d samples)", name, format(res.Share, dimShare), verb, r.budget.Limit, res.Samples)
+	}
+	at := format(res.Share, r.dim)
+	switch {
+	case res.Verdict == Fail:
+		return fmt.Sprintf("%s at %s, surely above %s (%d samples)", name, at, format(res.Low, r.dim), res.Samples)
+	case res.Verdict == Pass && certain:
+		return fmt.Sprintf("%s at %s, surely below %s (%d samples)", name, at, format(res.High, r.dim), res.Samples)
+	case res.Verdict == Pass:
+		return fmt.Sprintf("%s at %s, too close to the limit of %s to tell; one and a half times the limit would have been caught (%d samples)",
+			name, at, r.budget.Limit, res.Samples)
+	case res.Samples == 0:
+		return "no CPU sample at all"
+	}
+	needed := f.Needed
+	if r.dim != dimShare {
+		// In trials; say it in samples, in proportion.
+		needed = f.Needed / s.one.Samples() * float64(res.Samples)
+		if s.each != nil {
+			needed = f.Needed / s.sum * float64(res.Samples)
+		}
+	}
+	if needed <= 0 || math.IsNaN(needed) || math.IsInf(needed, 0) {
+		return fmt.Sprintf("%s at %s after %d samples: no number of samples would tell it from the limit of %s", name, at, res.Samples, r.budget.Limit)
+	}
+	return fmt.Sprintf("too few CPU samples: %d came, %.0f are needed; %s at %s so far", res.Samples, math.Ceil(needed), name, at)
+}

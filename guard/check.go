@@ -1,0 +1,125 @@
+package guard
+
+import (
+	"context"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// Check fails the test unless work keeps within the budgets.
+//
+//	func TestCheckout(t *testing.T) {
+//		guard.Check(t, budget.Must(
+//			"no function above 20% cumulative",
+//			"encoding/json below 40us per call",
+//			"portlist absent",
+//		), func(ctx context.Context) {
+//			serveOneCheckout(ctx)
+//		})
+//	}
+//
+// It calls work again and again, one call after the other, on a goroutine of its
+// own, until every budget is decided or one has failed, and no longer than
+// [Checker.Max]. Then it cancels ctx and waits for work to return. Half the
+// limit takes about 2 seconds to pass, twice the limit 6 seconds to fail. Each
+// verdict is proof and not a comparison: a function just below its limit does
+// not fail now and then, see package budget about verdicts. A budget about which
+// nothing can be said fails the test too, with what to do about it.
+//
+// # What is measured
+//
+// CPU samples carry a pprof label of this check, which goroutines inherit from
+// the one that starts them, so checks in parallel tests see what their own work
+// does and nothing else. The label does not reach goroutines that stood before
+// (a server that the test started earlier: start it inside work, or let work call
+// its handler) and is lost where work sets labels on another context than ctx.
+//
+// The first call warms up and is not counted. A call of work is the unit in
+// budgets "per call". work is scaffolding when it is a function literal, and so
+// is the function that it calls: a literal that calls one function is judged by
+// what that function spends its time on. A named function given as work is an
+// entry point itself. See package budget about scaffolding.
+//
+// Other kinds of profile carry no labels. Allocations "process below ... of
+// allocs per call" are counted exactly, and so that other tests do not make it
+// fail, by the quietest batches of calls; functions' shares of allocs, heap,
+// mutex and block, and the figures heap, rss and gc are the process's own while
+// work runs. Don't run such tests in parallel. "no goroutine leaked" counts the
+// goroutines with this check's label that are left when work is over.
+// "goroutines steady" and "heap steady" look at ten floors after so many calls
+// each. While budgets of mutex or block are checked, all such events of the
+// process are recorded.
+//
+// # Tests of all sorts
+//
+// t may be a *testing.B: Check then runs the benchmark's own b.Loop, reports
+// what it measured as metrics, and fails on what is beyond doubt. Under -short it
+// takes 5 seconds at most, and what is not decided by then is logged and passes.
+// go test -cpuprofile holds the profiler, so Check calls work once and skips the
+// test. go test -fuzz calls work once for each input, without judging. A guard in
+// the same process shares the profiler with Check.
+//
+// If work panics, Check panics with the same text and work's stack; if work ends
+// its goroutine (t.FailNow, t.SkipNow), Check ends the test the same way.
+func Check(t TB, budgets budget.Set, work func(context.Context)) {
+	t.Helper()
+	Checker{}.Check(t, budgets, work)
+}
+
+// A Checker is [Check] with other settings. It is a plain value; its zero value
+// is what Check uses.
+type Checker struct {
+	// Max bounds the time that a check may take, 30 seconds by default (5 under
+	// -short). The test's deadline bounds it as well.
+	Max time.Duration
+
+	// Work are more counters for budgets "per" something: {"row": rows.Load}.
+	// They are read while work runs, and must only ever grow. "call" is there
+	// already.
+	Work map[string]func() float64
+
+	// BaselineFile is the profile that "grows" budgets compare with: one that a
+	// check with Update has written, usually testdata/NAME.pprof, which keeps how
+	// many calls it stands for; any other CPU profile does for growth in points.
+	BaselineFile string
+
+	// Update writes BaselineFile instead of judging "grows" budgets. Declare a
+	// flag for it, so that
+	//
+	//	go test -run TestCheckout -update
+	//
+	// refreshes the baseline:
+	//
+	//	var update = flag.Bool("update", false, "refresh testdata")
+	//
+	//	guard.Checker{BaselineFile: "testdata/checkout.pprof", Update: *update}.Check(t, ...)
+	Update bool
+}
+
+const (
+	// defaultMax lets a share of 0.95 of a limit of 5% pass, and one of 1.5 times
+	// the limit fail, on half a core.
+	defaultMax = 30 * time.Second
+	// shortMax passes half the limit and fails twice the limit on one core.
+	shortMax = 5 * time.Second
+	// reserve is what is left of the test's deadline for work to return, for the
+	// profile to be saved and the message to be written.
+	reserve = time.Second
+	// leastMax is the least time in which anything can be said: 12 blocks, as
+	// many to confirm.
+	leastMax = 3 * time.Second
+)
+
+// Check is [Check] with c's settings.
+func (c Checker) Check(t TB, budgets budget.Set, work func(context.Context)) {
+	t.Helper()
+	r, problem := newCheckRun(c, t, budgets, work)
+	if problem == "" {
+		problem = r.run()
+	}
+	if problem != "" {
+		t.Errorf("guard.Check: %s", problem)
+		t.FailNow()
+	}
+}

@@ -1,0 +1,129 @@
+package guard
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/figures"
+)
+
+// settleTime is how long goroutines may take to end after work has returned and
+// its context was canceled.
+const settleTime = 2 * time.Second
+
+// goroutines are those of the process that are not the check's own doing.
+func (r *checkRun) goroutines() float64 { return float64(runtime.NumGoroutine()) }
+
+// figures are the process's own since the check began.
+func (r *checkRun) figures(cores bool) map[string]float64 {
+	f := figures.Between(r.first, r.reader.Read())
+	out := map[string]float64{
+		"goroutines": max(r.peak, float64(f.Goroutines)),
+		"heap":       float64(f.Heap),
+		"rss":        float64(f.RSS),
+		"gc":         f.GC,
+	}
+	if cores {
+		out["cores"] = f.Cores
+	}
+	return out
+}
+
+// afterwards judges what is left when work is over.
+func (r *checkRun) afterwards() {
+	if len(r.plan.leaks) > 0 {
+		r.judgeLeaks()
+	}
+	if len(r.plan.figures) > 0 {
+		f := r.facts("figures", time.Since(r.begun), nil)
+		f.Figures["heap"] = liveHeap()
+		r.judgeOnce(r.plan.figures, &profile.Profile{}, f)
+	}
+	if len(r.plan.heap) > 0 {
+		runtime.GC() // the profile is as of the last collection
+		p, err := runtimeProfile("heap")
+		if err != nil {
+			r.fail(r.plan.heap, err.Error())
+			return
+		}
+		withoutOurs(p)
+		r.judged["heap"] = p
+		r.judgeOnce(r.plan.heap, p, r.facts("heap", time.Since(r.begun), nil))
+		for _, i := range r.plan.heap {
+			if r.results[i].Verdict == budget.Inconclusive {
+				r.results[i].Reason += memoryRemedy
+			}
+		}
+	}
+}
+
+// judgeOnce judges some of the budgets by one profile.
+func (r *checkRun) judgeOnce(indices []int, p *profile.Profile, facts budget.Facts) {
+	for n, res := range part(r.set, indices).Judge(p, facts) {
+		r.results[indices[n]] = res
+	}
+}
+
+// judgeLeaks judges "no goroutine leaked" by the goroutines that work has started
+// and left, given time to end. With the runtime's own profile of goroutines that
+// are blocked for good, there is no doubt about those.
+func (r *checkRun) judgeLeaks() {
+	var left *profile.Profile
+	var err error
+	end := time.Now().Add(settleTime)
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		left, err = goroutineProfile(r.id)
+		if err != nil || len(left.Sample) == 0 || !time.Now().Before(end) {
+			break
+		}
+		time.Sleep(pause)
+	}
+	if err != nil {
+		r.fail(r.plan.leaks, err.Error())
+		return
+	}
+	r.judged["goroutine"] = left
+	left = left.Copy()
+	// The budget is about a profile that few runtimes have; what is left is as good.
+	for _, t := range left.SampleType {
+		t.Type = "goroutineleak"
+	}
+	r.judgeOnce(r.plan.leaks, left, r.facts("goroutineleak", 0, nil))
+	for _, i := range r.plan.leaks {
+		res := &r.results[i]
+		n := res.Hits
+		switch res.Verdict {
+		case budget.Fail:
+			res.Reason = fmt.Sprintf("%s that work started %v after it returned and its context was canceled%s",
+				plural(int(n), "goroutine")+are(n), settleTime, r.blockedForGood())
+		case budget.Pass:
+			res.Reason = fmt.Sprintf("none is left of what %s started", plural(int(r.worker.calls.Load()), "call"))
+		}
+	}
+}
+
+func are(n int64) string {
+	if n == 1 {
+		return " is left of those"
+	}
+	return " are left of those"
+}
+
+// blockedForGood tells how many of the check's goroutines the runtime knows to
+// be leaked, where it can tell (GOEXPERIMENT=goroutineleakprofile).
+func (r *checkRun) blockedForGood() string {
+	p, err := runtimeProfile("goroutineleak")
+	if err != nil {
+		return ""
+	}
+	keepLabelled(p, r.id)
+	n := int64(0)
+	for _, s := range p.Sample {
+		n += s.Value[0]
+	}
+	return fmt.Sprintf("; the runtime knows %d of them to be blocked for good", n)
+}

@@ -1,0 +1,91 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"strings"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+// benchmark judges the benchmark's own loop.
+func (r *checkRun) benchmark(b tbBenchmark) (problem string) {
+	r.t.Helper()
+	if len(r.plan.cpu) < len(r.set) {
+		return "a benchmark judges budgets on CPU only: put the others into a test"
+	}
+	parent := context.Background()
+	if c, ok := r.t.(tbContext); ok {
+		parent = c.Context()
+	}
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	r.worker = &checkWorker{work: r.fn}
+	call := runWork
+	if !isLiteral(r.fn) {
+		call = Checker{}.runNamed
+	}
+	loop := func(ctx context.Context) { call(ctx, r.worker, b.Loop) }
+	labels := pprof.Labels(checkLabel, r.id)
+	if r.test.cpuprofile {
+		pprof.Do(ctx, labels, loop)
+		r.t.Logf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged")
+		return ""
+	}
+
+	r.reader = figures.NewReader()
+	defer r.reader.Close()
+	r.first = r.reader.Read()
+	var err error
+	if r.cpu, err = r.newCPUPhase(); err != nil {
+		return err.Error()
+	}
+	streamed := make(chan struct{})
+	go func() {
+		defer close(streamed)
+		// It ends with the loop.
+		_ = hub.Process().Stream(ctx, block, func(w hub.Window) bool {
+			r.cpu.take(r, w)
+			return r.cpu.broken == nil
+		})
+	}()
+	func() {
+		defer func() { // also if work panics
+			cancel()
+			<-streamed
+		}()
+		pprof.Do(ctx, labels, loop)
+	}()
+	if r.cpu.broken != nil {
+		return r.cpu.broken.Error()
+	}
+	if problem := r.cpu.results(r); problem != "" {
+		return problem
+	}
+	for _, res := range r.results {
+		value, unit := metricOf(res)
+		b.ReportMetric(value, unit)
+	}
+	r.report()
+	return ""
+}
+
+// metricOf is how a benchmark shows what a budget measured: "encoding/json-%",
+// "process-ns/call", "checkout-tls-cores".
+func metricOf(res budget.Result) (value float64, unit string) {
+	b := res.Budget
+	name := b.Name
+	if name == "" {
+		name = strings.Join(strings.Fields(b.Subject), "-")
+	}
+	switch {
+	case b.Per != "" && b.Rule != "grows":
+		return res.Share * 1e9, fmt.Sprintf("%s-ns/%s", name, b.Per)
+	case b.Limit.Unit == "cores":
+		return res.Share, name + "-cores"
+	}
+	return 100 * res.Share, name + "-%"
+}

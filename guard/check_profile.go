@@ -1,0 +1,98 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// mergeBatch is how many parsed windows are in memory at a time. Each takes
+// about a megabyte.
+const mergeBatch = 16
+
+// mergeWindows makes one profile of several windows. With an id it keeps only
+// the samples of the check with that id, and takes its label off them.
+func mergeWindows(windows [][]byte, id string) (*profile.Profile, error) {
+	var batch []*profile.Profile
+	for i, data := range windows {
+		p, err := profile.ParseData(data)
+		if err != nil {
+			return nil, fmt.Errorf("parse window %d of %d: %w", i+1, len(windows), err)
+		}
+		if id != "" {
+			keepLabelled(p, id)
+		}
+		batch = append(batch, p)
+		if len(batch) < mergeBatch && i < len(windows)-1 {
+			continue
+		}
+		sum, err := profile.Merge(batch)
+		if err != nil {
+			return nil, fmt.Errorf("merge %d windows: %w", len(windows), err)
+		}
+		batch = append(batch[:0], sum)
+	}
+	if len(batch) == 0 {
+		return nil, errors.New("merge windows: there are none")
+	}
+	return batch[0], nil
+}
+
+// keepLabelled drops what does not belong to the check with that id.
+func keepLabelled(p *profile.Profile, id string) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		if !slices.Contains(s.Label[checkLabel], id) {
+			return true
+		}
+		delete(s.Label, checkLabel)
+		return false
+	})
+}
+
+// gained is what a cumulative profile has more than an earlier one of the same
+// kind.
+func gained(before, after *profile.Profile) (*profile.Profile, error) {
+	minus := before.Copy()
+	minus.Scale(-1)
+	p, err := profile.Merge([]*profile.Profile{after, minus})
+	if err != nil {
+		return nil, fmt.Errorf("compare two profiles: %w", err)
+	}
+	// Records of collected objects may lag by one; less than nothing was not gained.
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		return slices.ContainsFunc(s.Value, func(v int64) bool { return v < 0 }) || !slices.ContainsFunc(s.Value, func(v int64) bool { return v > 0 })
+	})
+	p.DurationNanos = 0
+	return p, nil
+}
+
+// withoutOurs drops what profguard itself did beside work: taking profiles
+// allocates, and waiting for work blocks.
+func withoutOurs(p *profile.Profile) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		ours := false
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				if line.Function == nil {
+					continue
+				}
+				name := line.Function.Name
+				if name == guardPackage+".runWork" || name == guardPackage+".Checker.runNamed" {
+					return false
+				}
+				ours = ours || strings.HasPrefix(name, guardPackage+".(*checkRun)") || strings.HasPrefix(name, guardPackage+".startWorker") ||
+					strings.HasPrefix(name, hubPackage+".") || name == "runtime/pprof.profileWriter" ||
+					strings.HasPrefix(name, "testing.(*") || strings.HasPrefix(name, "testing.runTests") || name == "testing.tRunner.func1"
+			}
+		}
+		return ours
+	})
+}
+
+const (
+	guardPackage = "github.com/profguard/profguard/guard"
+	hubPackage   = "github.com/profguard/profguard/internal/hub"
+)

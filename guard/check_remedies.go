@@ -1,0 +1,72 @@
+package guard
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// remedies lists what may be done about the failed budgets, each once.
+func (rep *checkReport) remedies() []string {
+	var tips []string
+	add := func(format string, args ...any) {
+		if tip := fmt.Sprintf(format, args...); !slices.Contains(tips, tip) {
+			tips = append(tips, tip)
+		}
+	}
+	for _, res := range rep.results {
+		if res.Verdict != budget.Fail {
+			continue
+		}
+		b := res.Budget
+		switch {
+		case b.Subject == "no goroutine", b.Subject == "goroutines" && b.Rule == "steady":
+			add("end every goroutine that work starts when it returns, or at the latest when ctx is done")
+		case b.Rule == "absent":
+			if o, ok := worst(res); ok && o.Blame.Function != "" {
+				add("take the call at %s:%d out of this path", o.Blame.File, o.Blame.Line)
+			} else {
+				add("take %s out of the paths that work goes", b.Subject)
+			}
+		case b.Rule == "grows":
+			add("look for what changed since the baseline was written: go tool pprof -diff_base")
+			if rep.update {
+				add("if the growth is wanted, refresh the baseline (Checker.Update)")
+			}
+		case b.Kind == "allocs", b.Subject == "heap":
+			add("to see each allocation: go test -run '^%s$' -memprofile mem.pprof -memprofilerate 1", rep.test)
+		default:
+			add("follow the way in from the bottom: do it less often, keep its result, or do it cheaper")
+		}
+		rep.relax(res, add)
+	}
+	return tips
+}
+
+// relax says how to allow what was found, in the words of the budget.
+func (rep *checkReport) relax(res budget.Result, add func(format string, args ...any)) {
+	b := res.Budget
+	o, ok := worst(res)
+	switch b.Subject {
+	case "no function", "no package":
+		if !ok || b.Rule != "" || slices.Equal(b.Except, []string{"none"}) {
+			return
+		}
+		b.Except = append(slices.Clone(b.Except), o.Function)
+		if b.Validate() == nil {
+			add("if %s is worth it, exempt it: %s", o.Function, b)
+		}
+	default:
+		if b.Rule == "" {
+			add("if it is worth it, raise the limit of %s", b.Limit)
+		}
+	}
+}
+
+func worst(res budget.Result) (budget.Offender, bool) {
+	if len(res.Offenders) == 0 {
+		return budget.Offender{}, false
+	}
+	return res.Offenders[0], true
+}

@@ -1,0 +1,206 @@
+package guard
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// A checkReport is what a check has to say. It is a plain value, so that its
+// text can be compared.
+type checkReport struct {
+	results []budget.Result
+	took    time.Duration
+	calls   int64
+	samples int64
+	notes   []string
+	short   bool
+	test    string
+	update  bool // the check can refresh its baseline
+
+	saved []savedProfile
+	tree  string
+}
+
+// A savedProfile is one that a failed budget was judged by.
+type savedProfile struct {
+	kind, path string
+	err        error
+}
+
+// report logs what passed, and fails the test with what did not.
+func (r *checkRun) report() {
+	r.t.Helper()
+	rep := checkReport{
+		results: r.results, took: time.Since(r.begun), calls: r.worker.calls.Load(), notes: r.notes,
+		short: r.test.short, test: r.t.Name(), update: r.BaselineFile != "",
+	}
+	if r.cpu != nil {
+		rep.samples = r.cpu.trial.Samples
+	}
+	if _, ok := r.t.(tbBenchmark); ok {
+		rep.short = true // how long it takes is -benchtime's business
+	}
+	for i := range rep.results {
+		if rep.results[i].Reason == "" && rep.results[i].Verdict == budget.Inconclusive {
+			rep.results[i] = budget.Result{Budget: r.set[i], Reason: "open: the check stopped when another budget had failed"}
+		}
+	}
+	if !rep.failed() {
+		r.t.Logf("guard.Check: %s", rep.passed())
+		return
+	}
+	r.save(&rep)
+	r.t.Errorf("guard.Check: %s", rep.String())
+}
+
+// save writes the profiles that failed budgets were judged by.
+func (r *checkRun) save(rep *checkReport) {
+	var dir string
+	var err error
+	for _, res := range rep.results {
+		if res.Verdict != budget.Fail {
+			continue
+		}
+		kind, p := r.profileOf(res.Budget)
+		if p == nil || slices.ContainsFunc(rep.saved, func(s savedProfile) bool { return s.kind == kind }) {
+			continue
+		}
+		if kind == "cpu" {
+			rep.tree = drawTree(p, culprits(rep.results))
+		}
+		if dir == "" && err == nil {
+			dir, err = r.artifactDir()
+		}
+		s := savedProfile{kind: kind, err: err}
+		if err == nil {
+			s.path = filepath.Join(dir, fileName(r.t.Name())+"."+kind+".pprof")
+			s.err = saveProfile(s.path, p)
+		}
+		rep.saved = append(rep.saved, s)
+	}
+}
+
+// profileOf is the profile that a budget was judged by.
+func (r *checkRun) profileOf(b budget.Budget) (kind string, p *profile.Profile) {
+	kind = b.Kind
+	switch {
+	case b.Subject == "no goroutine":
+		kind = "goroutine"
+	case kind == "" && r.cpu != nil && len(r.cpu.windows) > 0 && b.Rule != "steady" && b.Subject != "goroutines" && b.Subject != "heap" && b.Subject != "rss" && b.Subject != "gc":
+		p, err := r.cpu.profile(r)
+		if err != nil {
+			return "cpu", nil
+		}
+		return "cpu", p
+	}
+	return kind, r.judged[kind]
+}
+
+// artifactDir is where a failed check leaves its profiles. The directory of
+// t.ArtifactDir outlives the test only under -artifacts.
+func (r *checkRun) artifactDir() (string, error) {
+	if a, ok := r.t.(tbArtifacts); ok && r.test.artifacts {
+		return a.ArtifactDir(), nil
+	}
+	return os.MkdirTemp("", "profguard-check-")
+}
+
+// fileName makes a file's name of a test's.
+func fileName(test string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
+			return c
+		}
+		return '_'
+	}, test)
+}
+
+func (rep *checkReport) failed() bool {
+	return slices.ContainsFunc(rep.results, func(res budget.Result) bool { return rep.fails(res) })
+}
+
+// fails reports whether a result fails the test.
+func (rep *checkReport) fails(res budget.Result) bool {
+	return res.Verdict == budget.Fail || res.Verdict == budget.Inconclusive && !rep.short
+}
+
+// head is the first line.
+func (rep *checkReport) head(text string) string {
+	return fmt.Sprintf("%s after %v, %s of work and %s", text, rep.took.Round(100*time.Millisecond),
+		plural(int(rep.calls), "call"), plural(int(rep.samples), "CPU sample"))
+}
+
+// passed is the text of a check that did not fail.
+func (rep *checkReport) passed() string {
+	var b strings.Builder
+	b.WriteString(rep.head(plural(len(rep.results), "budget") + " kept"))
+	for _, res := range rep.results {
+		word := "pass"
+		if res.Verdict == budget.Inconclusive {
+			word = "not decided in the time given"
+		}
+		fmt.Fprintf(&b, "\n  %s: %s: %s", word, res.Budget, res.Reason)
+	}
+	for _, n := range rep.notes {
+		fmt.Fprintf(&b, "\n  note: %s", n)
+	}
+	return b.String()
+}
+
+// String is the text of a check that failed.
+func (rep *checkReport) String() string {
+	var b strings.Builder
+	failed, open := 0, 0
+	for _, res := range rep.results {
+		switch {
+		case res.Verdict == budget.Fail:
+			failed++
+		case rep.fails(res):
+			open++
+		}
+	}
+	switch {
+	case failed == 0:
+		b.WriteString(rep.head(plural(open, "budget") + " could not be judged"))
+	case len(rep.results) == 1:
+		b.WriteString(rep.head("the budget is exceeded"))
+	default:
+		b.WriteString(rep.head(fmt.Sprintf("%d of %d budgets exceeded", failed, len(rep.results))))
+	}
+	for _, want := range []budget.Verdict{budget.Fail, budget.Inconclusive, budget.Pass} {
+		for _, res := range rep.results {
+			if res.Verdict == want {
+				fmt.Fprintf(&b, "\n\n%s", res)
+			}
+		}
+	}
+	if rep.tree != "" {
+		fmt.Fprintf(&b, "\n\nwhere the CPU goes, on the way to what is over:\n%s", rep.tree)
+	}
+	for _, s := range rep.saved {
+		if s.err != nil {
+			fmt.Fprintf(&b, "\n\nthe %s profile was not saved: %v", s.kind, s.err)
+			continue
+		}
+		fmt.Fprintf(&b, "\n\nthe whole %s profile:\n  go tool pprof -http=: %s", s.kind, s.path)
+	}
+	if tips := rep.remedies(); len(tips) > 0 {
+		b.WriteString("\n\nwhat to do:")
+		for _, tip := range tips {
+			fmt.Fprintf(&b, "\n  - %s", tip)
+		}
+	}
+	for _, n := range rep.notes {
+		fmt.Fprintf(&b, "\n  note: %s", n)
+	}
+	return b.String()
+}

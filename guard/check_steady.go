@@ -1,0 +1,184 @@
+package guard
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
+)
+
+const (
+	// floorTime is what the calls between two floors should take: ten floors in a
+	// second or two.
+	floorTime = 50 * time.Millisecond
+	// floors are what the exact test of Mann and Kendall needs, and maxFloors when
+	// a series that neither rises nor holds is let go.
+	floors, maxFloors = 10, 30
+	// leastGoroutines and leastHeap are the growth from floor to floor that
+	// counts: less than a goroutine in two floors, or two spans of small objects,
+	// comes from elsewhere.
+	leastGoroutines = 0.5
+	leastHeap       = 16 << 10
+	// labelScan is the number of goroutines up to which they are told apart by
+	// their labels: 33 ms for each look at 10,000.
+	labelScan = 10_000
+)
+
+// settleFloors judges "goroutines steady" and "heap steady": after each of ten
+// groups of calls, when what they started has ended, it looks at what remains.
+func (r *checkRun) settleFloors() {
+	if len(r.plan.steady) == 0 || r.late {
+		return
+	}
+	calls := r.pace(floorTime)
+	goroutines := slices.ContainsFunc(r.plan.steady, func(i int) bool { return r.set[i].Subject == "goroutines" })
+	heap := slices.ContainsFunc(r.plan.steady, func(i int) bool { return r.set[i].Subject == "heap" })
+	series := map[string][]float64{}
+	for n := 0; n < maxFloors && !r.late && time.Now().Before(r.ends); n++ {
+		if !r.calls(calls) {
+			break
+		}
+		if goroutines {
+			series["goroutines"] = append(series["goroutines"], settled(func() float64 { return ownGoroutines(r.id) }))
+		}
+		if heap {
+			series["heap"] = append(series["heap"], liveHeap())
+		}
+		if n+1 >= floors && r.judgeSteady(series, calls, false) {
+			return
+		}
+	}
+	r.judgeSteady(series, calls, true)
+}
+
+// judgeSteady judges the floors so far and reports whether that decides.
+func (r *checkRun) judgeSteady(series map[string][]float64, calls int64, last bool) (decided bool) {
+	decided = true
+	for _, i := range r.plan.steady {
+		b := r.set[i]
+		xs := series[b.Subject]
+		res := budget.Result{Budget: b, Samples: int64(len(xs))}
+		if len(xs) < floors {
+			res.Reason = fmt.Sprintf("%d floors of %d calls, %d are needed: raise Checker.Max, or do less in a call", len(xs), calls, floors)
+			r.results[i] = res
+			decided = false
+			continue
+		}
+		least, text := float64(leastHeap), func(x float64) string { return allocText(x, true) }
+		if b.Subject == "goroutines" {
+			least, text = leastGoroutines, func(x float64) string { return fmt.Sprintf("%.4g", x) }
+		}
+		now := xs[len(xs)-1]
+		res.Share, res.Low, res.High = now, now, now
+		limit, _ := allocLimit(b.Limit)
+		f := evidence.Trend(xs, least)
+		switch {
+		case limit > 0 && slices.Min(xs) > limit:
+			res.Verdict = budget.Fail
+			res.Reason = fmt.Sprintf("%s at %s and never below %s, the limit is %s", b.Subject, text(now), text(slices.Min(xs)), b.Limit)
+		case f.Verdict == evidence.Fail:
+			res.Verdict = budget.Fail
+			res.Reason = fmt.Sprintf("%s grow by %s with every %d calls: %s after the first %d, %s after %d",
+				b.Subject, text(f.Value), calls, text(xs[0]), calls, text(now), int64(len(xs))*calls)
+			if b.Subject == "heap" {
+				res.Reason = "the " + res.Reason
+			}
+		case f.Verdict == evidence.Pass:
+			res.Verdict = budget.Pass
+			res.Reason = fmt.Sprintf("%s at %s, no growth over %d floors of %d calls", b.Subject, text(now), len(xs), calls)
+		case last:
+			res.Verdict = budget.Pass
+			res.Reason = fmt.Sprintf("%s between %s and %s over %d floors of %d calls, without a steady rise",
+				b.Subject, text(slices.Min(xs)), text(slices.Max(xs)), len(xs), calls)
+		default:
+			decided = false
+		}
+		r.results[i] = res
+	}
+	return decided
+}
+
+// settled reads a number that falls to its floor, until it falls no more.
+func settled(read func() float64) float64 {
+	low, quiet, pause := read(), 0, time.Millisecond
+	// Three looks without news, 1 ms apart and more; 20 at most, 100 ms.
+	for range 20 {
+		time.Sleep(pause)
+		pause = min(2*pause, 5*time.Millisecond)
+		if x := read(); x < low {
+			low, quiet = x, 0
+		} else if quiet++; quiet == 3 {
+			break
+		}
+	}
+	return low
+}
+
+// liveHeap is what is left after two collections: the first also runs
+// finalizers' and pools' victims out.
+func liveHeap() float64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// ownGoroutines counts the goroutines of the check with that id. Where there are
+// too many to look at, it counts those of the process.
+func ownGoroutines(id string) float64 {
+	if n := runtime.NumGoroutine(); n > labelScan {
+		return float64(n)
+	}
+	p, err := goroutineProfile(id)
+	if err != nil {
+		return float64(runtime.NumGoroutine())
+	}
+	n := int64(0)
+	for _, s := range p.Sample {
+		n += s.Value[0]
+	}
+	return float64(n)
+}
+
+// goroutineProfile is the profile of the goroutines that carry the check's
+// label, but for the one that calls work.
+func goroutineProfile(id string) (*profile.Profile, error) {
+	p, err := runtimeProfile("goroutine")
+	if err != nil {
+		return nil, err
+	}
+	keepLabelled(p, id)
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		return slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
+			return slices.ContainsFunc(l.Line, func(line profile.Line) bool {
+				return line.Function != nil && line.Function.Name == guardPackage+".startWorker.func1"
+			})
+		})
+	})
+	return p, nil
+}
+
+// runtimeProfile takes one of the runtime's profiles.
+func runtimeProfile(kind string) (*profile.Profile, error) {
+	lookup := pprof.Lookup(kind)
+	if lookup == nil {
+		return nil, fmt.Errorf("take a %s profile: the runtime has none", kind)
+	}
+	var buf bytes.Buffer
+	if err := lookup.WriteTo(&buf, 0); err != nil {
+		return nil, fmt.Errorf("take a %s profile: %w", kind, err)
+	}
+	p, err := profile.Parse(&buf)
+	if err != nil {
+		return nil, fmt.Errorf("take a %s profile: %w", kind, err)
+	}
+	return p, nil
+}
