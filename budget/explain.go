@@ -65,7 +65,7 @@ func (w *window) explainMatches(r *rule, m measure, res *Result) {
 	sums := w.count(r.detail)
 	var over []int32
 	one := []int32{r.subject}
-	for _, key := range w.rank(r.detail) {
+	for key := range w.ranked(r.detail) {
 		if !w.judged.names.Match(w.id(key), one) {
 			continue
 		}
@@ -93,7 +93,7 @@ func (w *window) explainFigure(r *rule, res *Result) {
 func (w *window) explainMost(r *rule, res *Result) {
 	sums := w.count(r.detail)
 	var over []int32
-	for _, key := range w.rank(r.detail) {
+	for key := range w.ranked(r.detail) {
 		if sums.Share(key) < notableShare {
 			break
 		}
@@ -105,7 +105,8 @@ func (w *window) explainMost(r *rule, res *Result) {
 // count answers a query that only offenders need.
 func (w *window) count(query int) *tally.Sums {
 	j := w.judged
-	if !j.needed[query] && len(j.ranked[query]) == 0 {
+	if !j.needed[query] && j.detailed[query] != j.windows {
+		j.detailed[query] = j.windows
 		j.counter.Count(w.t, func(q int) bool { return q == query })
 	}
 	return j.counter.Sums(query)

@@ -35,41 +35,51 @@ func (s *state) feedEach(w *window, r *rule, sums *tally.Sums, bet bet, at time.
 	}
 	f.window++
 	sameLimit := r.budget.Rule != "grows"
-	fed := 0
-	nearest := true
-	for _, key := range w.rank(r.query) {
+	fed, first := 0, true
+	feed := func(one *fate, k, n float64) {
+		one.alarm.Add(k, n)
+		one.fed = f.window
+		fed++
+	}
+	for key := range w.ranked(r.query) {
+		if !sameLimit && sums.Share(key) < r.limit/10 {
+			break // no limit is below the margin
+		}
 		if w.excepted(r, sums, key) {
 			continue
 		}
 		name := w.keyName(sums, key)
 		k, n, limit := bet(name, sums.By[key])
-		if nearest && sameLimit {
+		if first && sameLimit {
 			// Whether all keep to the limit shows in the worst of each window,
 			// whoever that is.
 			s.add(k, n, limit)
 		}
-		nearest = false
-		near := k >= n*limit/10
-		one := f.byName[name]
-		if !near && one == nil {
-			if sameLimit && fed >= len(f.byName) {
-				break // all that follow have less, and every fate has been fed
-			}
-			if !sameLimit && sums.Share(key) < r.limit/10 && fed >= len(f.byName) {
-				break // no limit is below the margin
+		first = false
+		if k < n*limit/10 {
+			if sameLimit {
+				break // all that follow have less
 			}
 			continue
 		}
+		one := f.byName[name]
 		if one == nil {
 			one = &fate{alarm: evidence.NewAlarm(limit, s.lnA)}
 			f.byName[name] = one
 		}
-		if near {
-			one.near = at
+		one.near = at
+		feed(one, k, n)
+	}
+	// Those that were near before.
+	for _, key := range sums.Keys {
+		if fed >= len(f.byName) {
+			break
 		}
-		one.alarm.Add(k, n)
-		one.fed = f.window
-		fed++
+		name := w.keyName(sums, key)
+		if one := f.byName[name]; one != nil && one.fed != f.window {
+			k, n, _ := bet(name, sums.By[key])
+			feed(one, k, n)
+		}
 	}
 	failed, passed := false, true
 	s.evidence = 0

@@ -126,7 +126,7 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 	}
 	switch r.class {
 	case classEach:
-		for _, key := range w.rank(r.query) {
+		for key := range w.ranked(r.query) {
 			trifling := found && r.trifling(sums, key)
 			if trifling && (r.dim != dimPoints || worst.Verdict != evidence.Pass || sums.Share(key) <= worst.Value) {
 				break // this one, and all that have less

@@ -53,8 +53,11 @@ type Judge struct {
 	base    baseline
 	pkgs    []*pattern.Pattern // by number, for packages in "except"
 
-	needed []bool // by query: asked for by a rule
-	ranked [][]int32
+	windows  int       // how many have been counted
+	needed   []bool    // by query: asked for by a rule
+	rankings []ranking // by query
+	over     []int32   // reused
+	detailed []int     // by query that only offenders need: the window that it was counted for
 }
 
 // NewJudge returns a judge for the set, or an error that lists everything that
@@ -119,9 +122,7 @@ func (j *Judge) open(t *decode.Table, facts []Facts) (*window, error) {
 	}
 	j.names.Learn(t.Symbols)
 	j.counter.Count(t, func(q int) bool { return j.needed[q] })
-	for i := range j.ranked {
-		j.ranked[i] = j.ranked[i][:0]
-	}
+	j.windows++
 	w.elapsed = w.facts.Elapsed.Seconds()
 	if w.elapsed <= 0 {
 		w.elapsed = float64(t.DurationNanos) * 1e-9
@@ -138,19 +139,11 @@ func (j *Judge) plan(l *layout) {
 		j.rules[i].ask(&j.counter, l)
 	}
 	j.needed = make([]bool, j.counter.Len())
-	j.ranked = make([][]int32, j.counter.Len())
+	j.rankings = make([]ranking, j.counter.Len())
+	j.detailed = make([]int, j.counter.Len())
 	for i := range j.rules {
 		if q := j.rules[i].query; q >= 0 {
 			j.needed[q] = true
 		}
 	}
-}
-
-// rank lists the keys of a query that have weight, heaviest first.
-func (w *window) rank(query int) []int32 {
-	ranked := &w.judged.ranked[query]
-	if len(*ranked) == 0 {
-		*ranked = w.judged.counter.Sums(query).Rank(*ranked)
-	}
-	return *ranked
 }

@@ -15,10 +15,9 @@ func (w *window) each(r *rule, sums *tally.Sums, res *Result) {
 		res.Reason = m.problem
 		return
 	}
-	ranked := w.rank(r.query)
-	var over []int32
+	over := w.judged.over[:0]
 	worst := int32(-1)
-	for _, key := range ranked {
+	for key := range w.ranked(r.query) {
 		above := m.part(sums.By[key]) > r.limit
 		if worst >= 0 && !above {
 			break
@@ -33,6 +32,7 @@ func (w *window) each(r *rule, sums *tally.Sums, res *Result) {
 			over = append(over, key)
 		}
 	}
+	w.judged.over = over
 	var value int64
 	if worst >= 0 {
 		value = sums.By[worst]
@@ -47,6 +47,12 @@ func (w *window) each(r *rule, sums *tally.Sums, res *Result) {
 	name := "no function shows: the worst is"
 	if worst >= 0 {
 		name = w.keyName(sums, worst)
+	}
+	for _, o := range res.Offenders {
+		if o.Share == res.Share {
+			name = o.Function // of a path that is all one, the function that matters
+			break
+		}
 	}
 	w.reason(r, f, name, res)
 }

@@ -39,6 +39,11 @@ type Result struct {
 	Share     float64
 	Low, High float64
 
+	// Limit is the budget's limit in the same unit, 0 for a budget without one,
+	// and Unit its name: "ratio", "cores", "seconds", "bytes" or "count".
+	Limit float64
+	Unit  string
+
 	// Samples is what the verdict rests on, and Hits how many of them were
 	// charged to the budget. Both can be added up over windows and processes.
 	// They are whole numbers of CPU samples; of sampled bytes and delays, whose

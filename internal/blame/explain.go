@@ -164,7 +164,7 @@ func (c *Case) heaviest(paths []*path, at func(*path) int) Frame {
 	var best place
 	var bestValue int64
 	for p, v := range byPlace {
-		if v > bestValue || v == bestValue && (p.name < best.name || p.name == best.name && p.line < best.line) {
+		if v > bestValue || v == bestValue && (p.name == best.name && p.line < best.line || c.before(p.name, best.name)) {
 			best, bestValue = p, v
 		}
 	}
@@ -177,6 +177,11 @@ func (c *Case) heaviest(paths []*path, at func(*path) int) Frame {
 		Line:     int(best.line),
 		Value:    byName[best.name],
 	}
+}
+
+// before orders equals by name: ids depend on what a judge has seen before.
+func (c *Case) before(a, b decode.ID) bool {
+	return c.Table.Symbols.Name(a) < c.Table.Symbols.Name(b)
 }
 
 func (c *Case) file(fn int32) string {
@@ -217,7 +222,7 @@ func (c *Case) costliest(paths []*path, at func(*path) int) []*path {
 	var best decode.ID
 	var bestValue int64
 	for id, v := range byName {
-		if v > bestValue || v == bestValue && id < best {
+		if v > bestValue || v == bestValue && c.before(id, best) {
 			best, bestValue = id, v
 		}
 	}

@@ -9,6 +9,7 @@
 package blame
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -40,23 +41,25 @@ type Case struct {
 func (c *Case) Heads(over []int32) []int32 {
 	sums := c.Counter.Sums(c.Query)
 	over = slices.Clone(over)
-	slices.SortFunc(over, func(a, b int32) int { return cmpDesc(sums.By[a], sums.By[b], a, b) })
+	slices.SortFunc(over, func(a, b int32) int {
+		if sums.By[a] != sums.By[b] {
+			return cmp.Compare(sums.By[b], sums.By[a])
+		}
+		return strings.Compare(c.keyName(a), c.keyName(b))
+	})
 	over = over[:min(len(over), maxOver)]
-	m := c.overlap(over)
+	m := c.overlap(over) // from here on, keys are numbers in that order
 	m.markMechanism(c.isKernelEntry, c.isStandard)
 	m.dropMechanism()
 	m.dropPassThrough()
 	return m.order()
 }
 
-func cmpDesc(x, y int64, a, b int32) int {
-	switch {
-	case x > y:
-		return -1
-	case x < y:
-		return 1
+func (c *Case) keyName(key int32) string {
+	if c.Counter.Sums(c.Query).Query.Unit == tally.Package {
+		return c.Counter.Names.PackageName(key)
 	}
-	return int(a) - int(b)
+	return c.Table.Symbols.Name(decode.ID(key))
 }
 
 // matrix says for every two keys how much weight they share.
@@ -249,12 +252,12 @@ func (m *matrix) order() []int32 {
 	}
 	slices.SortStableFunc(left, func(a, b int) int {
 		if ta, tb := top[a], top[b]; ta != tb {
-			return cmpDesc(m.value[ta], m.value[tb], int32(ta), int32(tb))
+			return ta - tb // keys are worst first
 		}
 		if depth[a] != depth[b] {
 			return depth[b] - depth[a]
 		}
-		return cmpDesc(m.value[a], m.value[b], int32(a), int32(b))
+		return a - b
 	})
 	out := make([]int32, len(left))
 	for i, k := range left {

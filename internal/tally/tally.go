@@ -1,9 +1,7 @@
 package tally
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/scaffold"
@@ -36,18 +34,6 @@ func (s *Sums) Part(value int64) float64 {
 		return 0
 	}
 	return float64(value) / float64(s.Total)
-}
-
-// Rank appends the keys that are charged with anything, heaviest first.
-func (s *Sums) Rank(keys []int32) []int32 {
-	keys = append(keys, s.Keys...)
-	slices.SortFunc(keys, func(a, b int32) int {
-		if c := cmp.Compare(s.By[b], s.By[a]); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
-	return keys
 }
 
 // A Counter answers queries over decoded profiles.
