@@ -1,0 +1,50 @@
+package kinds
+
+const (
+	// defaultGoroutines: a profile of 10,000 goroutines takes about 30 ms of CPU
+	// and 9 MB, twice that if each has labels of its own; one of 100,000 a second,
+	// 91 MB, and stops the world for up to 21 ms.
+	defaultGoroutines = 10_000
+	// defaultBucketBytes: a bucket takes about 0.3 KiB, so this is some 100,000
+	// stacks, whose profile takes 0.25 s of CPU and about as much memory again.
+	// 300,000 stacks take 0.75 s, 90 MB, and pauses of 42 ms.
+	defaultBucketBytes = 32 << 20
+	// defaultStacks is the same for mutex and block, which have no metric of their
+	// own and are counted instead.
+	defaultStacks = 100_000
+	// defaultShare: six kinds at half a percent are 3% of a core at the very most;
+	// a kind of 10 ms a minute is a thirtieth of this.
+	defaultShare = 0.005
+	// defaultMutexFraction: what one contention in 100 costs was within noise.
+	defaultMutexFraction = 100
+)
+
+// affordable reports what a profile would cost too much of, before it is taken.
+func (t *Taker) affordable(k Kind) *SkipError {
+	switch {
+	case !k.buckets():
+		if n, most := t.src.goroutines(), or(t.Goroutines, defaultGoroutines); n > most {
+			return skip(k, TooManyGoroutines, "there are %d goroutines, and profiles are taken of up to %d, "+
+				"because the process pauses for longer with each; budget their number instead (goroutines below %d)", n, most, most)
+		}
+	case k.memory():
+		if n, most := t.src.bucketBytes(), or(t.BucketBytes, defaultBucketBytes); n > most {
+			return skip(k, TooManyBuckets, "the runtime keeps %d MiB of allocation stacks for its profiles, and profiles are taken of up to %d; "+
+				"raise runtime.MemProfileRate early in main, or look for code that is generated or recurses", n>>20, most>>20)
+		}
+	default:
+		if n, most := t.src.count(k), or(t.Stacks, defaultStacks); n > most {
+			return skip(k, TooManyBuckets, "the runtime keeps %d stacks of the %s profile, and profiles are taken of up to %d; "+
+				"raise the sampling rate early in main", n, k, most)
+		}
+	}
+	return nil
+}
+
+// or is v, or the default if v is not set.
+func or[T int | int64 | float64](v, byDefault T) T {
+	if v > 0 {
+		return v
+	}
+	return byDefault
+}
