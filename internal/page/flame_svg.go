@@ -30,19 +30,15 @@ func (f *Flame) SVG(links bool) template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="flame" xmlns="http://www.w3.org/2000/svg" width="100%%" height="%d" role="group" aria-label="Flame graph of %s in %d frames">`,
 		(f.depth+1)*rowHeight, Amount(root.value, f.Unit), len(f.nodes))
-	for i, n := range f.nodes {
-		name := n.name
+	for _, n := range f.nodes {
+		name, class := n.name, f.class(n.name)
 		if len(n.path) == 0 {
-			name = "all"
+			name, class = "all", "all"
 		}
 		if links {
 			fmt.Fprintf(&b, `<a href="?at=%s#flame">`, n.path)
 		}
 		share := n.value / root.value
-		class := f.class(n.name)
-		if i == 0 {
-			class = "all"
-		}
 		// A nested svg clips its text, and its positions may be percentages.
 		fmt.Fprintf(&b, `<svg class="%s" x="%.3f%%" y="%d" width="%.3f%%" height="%d"><title>%s
 %s, %s%s`,
