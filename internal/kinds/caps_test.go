@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/pprof"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -130,9 +131,15 @@ func TestFault_50_Labels(t *testing.T) {
 	for i := range n {
 		id <- i
 	}
+	var labelled sync.WaitGroup
+	labelled.Add(n)
 	park(t, n, func(done <-chan struct{}) {
-		pprof.Do(context.Background(), pprof.Labels("request", fmt.Sprint("id-", <-id)), func(context.Context) { wait(done) })
+		pprof.Do(context.Background(), pprof.Labels("request", fmt.Sprint("id-", <-id)), func(context.Context) {
+			labelled.Done()
+			wait(done)
+		})
 	})
+	labelled.Wait()
 	p := take(t, taker, Goroutine)
 	var d decode.Decoder
 	table, err := d.Bytes(p.Data)

@@ -66,14 +66,19 @@ func (f *fakeSource) pass(d time.Duration) {
 	f.clock, f.gcs = f.clock.Add(d), f.gcs+1
 }
 
-func (f *fakeSource) threadCPU() (time.Duration, bool) { return f.cpu, !f.noCPU }
-func (f *fakeSource) has(k Kind) bool                  { return k != f.lacks && k != "nonesuch" }
-func (f *fakeSource) count(k Kind) int                 { return f.stacks[k] }
-func (f *fakeSource) goroutines() int                  { return f.gs }
-func (f *fakeSource) bucketBytes() int64               { return f.buckets }
-func (f *fakeSource) collections() uint64              { return f.gcs }
-func (f *fakeSource) memProfileRate() int              { return f.memRate }
-func (f *fakeSource) setBlockRate(n int)               { f.blockRate = n; f.blockCalls = append(f.blockCalls, n) }
+func (f *fakeSource) threadCPU() (time.Duration, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cpu, !f.noCPU
+}
+
+func (f *fakeSource) has(k Kind) bool     { return k != f.lacks && k != "nonesuch" }
+func (f *fakeSource) count(k Kind) int    { return f.stacks[k] }
+func (f *fakeSource) goroutines() int     { return f.gs }
+func (f *fakeSource) bucketBytes() int64  { return f.buckets }
+func (f *fakeSource) collections() uint64 { return f.gcs }
+func (f *fakeSource) memProfileRate() int { return f.memRate }
+func (f *fakeSource) setBlockRate(n int)  { f.blockRate = n; f.blockCalls = append(f.blockCalls, n) }
 
 func (f *fakeSource) setMutexFraction(n int) int {
 	if f.beforeMutex != nil {
