@@ -27,7 +27,7 @@ func (w *window) explain(r *rule, query int, over []int32, m measure, res *Resul
 		return
 	}
 	j := w.judged
-	c := blame.Case{Counter: &j.counter, Table: w.t, Query: query, Module: w.facts.Module}
+	c := blame.Case{Counter: &j.counter, Table: w.t, Query: query, Module: w.facts.Module, Room: &j.room}
 	sums := j.counter.Sums(query)
 	heads := c.Heads(over)
 	heads = heads[:min(len(heads), maxOffenders)]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/blame"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/tally"
@@ -57,7 +58,8 @@ type Judge struct {
 	needed   []bool    // by query: asked for by a rule
 	rankings []ranking // by query
 	over     []int32   // reused
-	detailed []int     // by query that only offenders need: the window that it was counted for
+	room     blame.Room
+	detailed []int // by query that only offenders need: the window that it was counted for
 }
 
 // NewJudge returns a judge for the set, or an error that lists everything that

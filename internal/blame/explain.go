@@ -55,19 +55,26 @@ type paths struct {
 // Explain looks at the samples that are charged to the keys, and returns an
 // explanation for each.
 func (c *Case) Explain(keys []int32) []Explanation {
-	through := make([]paths, len(keys))
+	room := c.Room
+	through := room.paths(len(keys))
+	room.lines = room.lines[:0]
 	c.Counter.Walk(c.Table, c.Query, func(v int64, s *tally.Stack, reach int) {
+		any := false
 		c.each(s, reach, func(i int, k int32) {
 			at := slices.Index(keys, k)
 			if at < 0 {
 				return
 			}
+			any = true
 			if p := &through[at]; !p.touched {
 				p.touched, p.path = true, path{value: v, outer: i, inner: i}
 			} else {
 				p.path.outer = i
 			}
 		})
+		if !any {
+			return
+		}
 		var lines []int32 // one copy for all
 		for i := range through {
 			p := &through[i]
@@ -80,9 +87,7 @@ func (c *Case) Explain(keys []int32) []Explanation {
 				continue
 			}
 			if lines == nil {
-				for i := range s.Frames() {
-					lines = append(lines, s.Line(i))
-				}
+				lines = room.copyLines(s)
 			}
 			p.path.lines = lines
 			p.kept = append(p.kept, p.path)
@@ -99,10 +104,11 @@ func (c *Case) Explain(keys []int32) []Explanation {
 }
 
 func (c *Case) explain(p *paths) Explanation {
-	live := make([]*path, len(p.kept))
-	for i := range live {
-		live[i] = &p.kept[i]
+	live := c.Room.all[:0]
+	for i := range p.kept {
+		live = append(live, &p.kept[i])
 	}
+	c.Room.all = live
 	var e Explanation
 	e.Here = c.heaviest(live, func(p *path) int { return p.inner })
 	e.Own = c.heaviest(live, c.ownFrame)
@@ -131,52 +137,84 @@ func (p *paths) scale(f *Frame) {
 func (c *Case) ownFrame(p *path) int {
 	names := c.Counter.Names
 	for i := p.outer; i < len(p.lines); i++ {
-		pkg := names.PackageName(names.Package(c.Table.Lines[p.lines[i]].Name))
-		if c.own(pkg) || c.Module == "" && !c.standard(pkg) {
+		if c.users(names.Package(c.Table.Lines[p.lines[i]].Name)) {
 			return i
 		}
 	}
 	return -1
 }
 
-// heaviest groups the paths by the place (function and line) of the frame that
-// at selects and returns the costliest place. Its value is that of the place's
-// function on all paths.
-func (c *Case) heaviest(paths []*path, at func(*path) int) Frame {
-	type place struct {
-		name decode.ID
-		line int32
+// users reports whether a package, by its number, is the user's. It is asked for
+// every frame, so the answer is kept for as long as the case lasts.
+func (c *Case) users(pkg int32) bool {
+	if len(c.packages) == 0 {
+		c.packages = make([]int8, c.Counter.Names.PackageCount())
 	}
-	byPlace := map[place]int64{}
-	byName := map[decode.ID]int64{}
-	files := map[decode.ID]int32{}
+	if c.packages[pkg] == 0 {
+		c.packages[pkg] = -1
+		if path := c.Counter.Names.PackageName(pkg); c.own(path) || c.Module == "" && !c.standard(path) {
+			c.packages[pkg] = 1
+		}
+	}
+	return c.packages[pkg] > 0
+}
+
+// heaviest returns the costliest function among the frames that at selects, at
+// its costliest line.
+func (c *Case) heaviest(paths []*path, at func(*path) int) Frame {
+	name, value := c.costliest(paths, at)
+	if value == 0 {
+		return Frame{}
+	}
+	places := c.Room.places[:0]
+	var fn int32
 	for _, p := range paths {
 		k := at(p)
 		if k < 0 || k >= len(p.lines) {
 			continue
 		}
 		l := c.Table.Lines[p.lines[k]]
-		at := place{l.Name, l.Line}
-		byPlace[at] = tally.AddSaturating(byPlace[at], p.value)
-		byName[l.Name] = tally.AddSaturating(byName[l.Name], p.value)
-		files[l.Name] = l.Func
+		if l.Name != name {
+			continue
+		}
+		fn = l.Func
+		i := slices.IndexFunc(places, func(x place) bool { return x.line == l.Line })
+		if i < 0 {
+			i = len(places)
+			places = append(places, place{line: l.Line})
+		}
+		places[i].value = tally.AddSaturating(places[i].value, p.value)
 	}
-	var best place
-	var bestValue int64
-	for p, v := range byPlace {
-		if v > bestValue || v == bestValue && (p.name == best.name && p.line < best.line || c.before(p.name, best.name)) {
-			best, bestValue = p, v
+	c.Room.places = places
+	best := places[0]
+	for _, x := range places[1:] {
+		if x.value > best.value || x.value == best.value && x.line < best.line {
+			best = x
 		}
 	}
-	if bestValue == 0 {
-		return Frame{}
-	}
 	return Frame{
-		Function: c.Table.Symbols.Name(best.name),
-		File:     c.file(files[best.name]),
+		Function: c.Table.Symbols.Name(name),
+		File:     c.file(fn),
 		Line:     int(best.line),
-		Value:    byName[best.name],
+		Value:    value,
 	}
+}
+
+// costliest is the function with the most weight among the frames that at
+// selects.
+func (c *Case) costliest(paths []*path, at func(*path) int) (best decode.ID, value int64) {
+	sums := c.Room.sums(c.Table.Symbols.Len())
+	for _, p := range paths {
+		if k := at(p); k >= 0 && k < len(p.lines) {
+			sums.add(c.Table.Lines[p.lines[k]].Name, p.value)
+		}
+	}
+	for _, id := range sums.touched {
+		if v := sums.value[id]; v > value || v == value && c.before(id, best) {
+			best, value = id, v
+		}
+	}
+	return best, value
 }
 
 // before orders equals by name: ids depend on what a judge has seen before.
@@ -196,37 +234,22 @@ func (c *Case) file(fn int32) string {
 // do, or where the costliest step has less than least.
 func (c *Case) follow(paths []*path, at func(p *path, step int) int, least int64) []Frame {
 	var out []Frame
-	live := slices.Clone(paths)
+	live := append(c.Room.live[:0], paths...)
+	c.Room.live = live
 	const maxSteps = 64 // deeper is the runtime's own limit on CPU stacks
 	for step := 1; step <= maxSteps; step++ {
 		here := func(p *path) int { return at(p, step) }
 		live = slices.DeleteFunc(live, func(p *path) bool { i := here(p); return i < 0 || i >= len(p.lines) })
-		live = c.costliest(live, here)
 		f := c.heaviest(live, here)
 		if f.Function == "" || f.Value < least {
 			break
 		}
+		live = slices.DeleteFunc(live, func(p *path) bool {
+			return c.Table.Symbols.Name(c.Table.Lines[p.lines[here(p)]].Name) != f.Function
+		})
 		out = append(out, f)
 	}
 	return out
-}
-
-// costliest keeps the paths through the costliest function at the frame that at
-// selects.
-func (c *Case) costliest(paths []*path, at func(*path) int) []*path {
-	name := func(p *path) decode.ID { return c.Table.Lines[p.lines[at(p)]].Name }
-	byName := map[decode.ID]int64{}
-	for _, p := range paths {
-		byName[name(p)] = tally.AddSaturating(byName[name(p)], p.value)
-	}
-	var best decode.ID
-	var bestValue int64
-	for id, v := range byName {
-		if v > bestValue || v == bestValue && c.before(id, best) {
-			best, bestValue = id, v
-		}
-	}
-	return slices.DeleteFunc(paths, func(p *path) bool { return name(p) != best })
 }
 
 // wayIn is the part of a way in that is worth showing: up to the entry point,

@@ -33,6 +33,9 @@ type Case struct {
 	Table   *decode.Table
 	Query   int    // the number of the query in Counter
 	Module  string // the user's own module; "" when unknown
+	Room    *Room
+
+	packages []int8 // by number: 1 for the user's, -1 for others, 0 for not known yet
 }
 
 // Heads selects, from keys that are over a limit, those worth a line, in the

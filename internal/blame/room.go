@@ -1,0 +1,68 @@
+package blame
+
+import (
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/tally"
+)
+
+// Room is memory that cases use one after the other. The zero Room is ready.
+// It is not safe for concurrent use.
+type Room struct {
+	through []paths
+	lines   []int32
+	all     []*path
+	live    []*path
+	places  []place
+	byName  sums
+}
+
+// place is a line of one function, with the weight on it.
+type place struct {
+	line  int32
+	value int64
+}
+
+// sums are weights by name, of the few names that were touched.
+type sums struct {
+	value   []int64
+	touched []decode.ID
+}
+
+func (r *Room) paths(n int) []paths {
+	for len(r.through) < n {
+		r.through = append(r.through, paths{})
+	}
+	for i := range r.through[:n] {
+		r.through[i] = paths{kept: r.through[i].kept[:0]}
+	}
+	return r.through[:n]
+}
+
+// copyLines keeps the lines of a stack. What was copied before stays where it is
+// when the memory has to grow.
+func (r *Room) copyLines(s *tally.Stack) []int32 {
+	from := len(r.lines)
+	for i := range s.Frames() {
+		r.lines = append(r.lines, s.Line(i))
+	}
+	return r.lines[from:len(r.lines):len(r.lines)]
+}
+
+func (r *Room) sums(names int) *sums {
+	s := &r.byName
+	for _, id := range s.touched {
+		s.value[id] = 0
+	}
+	s.touched = s.touched[:0]
+	if len(s.value) < names {
+		s.value = make([]int64, names+names/4)
+	}
+	return s
+}
+
+func (s *sums) add(id decode.ID, value int64) {
+	if s.value[id] == 0 {
+		s.touched = append(s.touched, id)
+	}
+	s.value[id] = tally.AddSaturating(s.value[id], value)
+}
