@@ -4,17 +4,7 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unsafe"
 )
-
-// hide and reveal turn a channel into a number, which does not keep it alive, and
-// back. The goroutine that waits for it does.
-func hide(c chan struct{}) uintptr { return uintptr(*(*unsafe.Pointer)(unsafe.Pointer(&c))) }
-
-func reveal(p uintptr) (c chan struct{}) {
-	*(*uintptr)(unsafe.Pointer(&c)) = p
-	return c
-}
 
 // A goroutineleak profile that does not come leaves one goroutine, never a second,
 // and the taker works again when it has come.
