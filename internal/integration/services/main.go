@@ -97,10 +97,12 @@ func run(start func() (string, error), windows int, window time.Duration, until 
 	if err := out.Encode(addr); err != nil {
 		return err
 	}
+	// A guard that takes no windows is something to report too.
+	deadline := time.Now().Add(time.Duration(2*windows)*window + 10*time.Second)
 	poll := time.NewTicker(window / 10)
 	defer poll.Stop()
-	for range poll.C {
-		if s := g.Status(); ended(s, windows, until) {
+	for now := range poll.C {
+		if s := g.Status(); ended(s, windows, until) || now.After(deadline) {
 			mu.Lock()
 			defer mu.Unlock()
 			return out.Encode(report{Status: s, Events: events})

@@ -1,0 +1,270 @@
+package integration
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+
+	"github.com/profguard/profguard/guard"
+)
+
+var (
+	windows = flag.Int("windows", 30, "windows of a second that each service runs for")
+	verbose = flag.Bool("reports", false, "log each service's whole report")
+)
+
+// report is what package services prints.
+type report struct {
+	Status guard.Status
+	Events []string
+}
+
+// budget finds a budget's status.
+func (r report) budget(name string) guard.BudgetStatus {
+	for _, b := range r.Status.Budgets {
+		if b.Name == name {
+			return b
+		}
+	}
+	return guard.BudgetStatus{State: "not there"}
+}
+
+// slots bounds the services that run at once: each is to have a core.
+var slots = make(chan struct{}, 2)
+
+// TestDefaultIsQuiet runs healthy services under full load, or none: no budget
+// fires, or comes near it, and what could be judged was.
+func TestDefaultIsQuiet(t *testing.T) {
+	binary := buildServices(t)
+	tests := []struct {
+		service string
+		load    func(ctx context.Context, addr string)
+		idle    bool // nothing runs, so nothing is judged
+	}{
+		{service: "json-api", load: postOrders},
+		{service: "grpc-server", load: callGRPC},
+		{service: "proxy", load: throughProxy},
+		{service: "batch"},
+		{service: "decoder"},
+		{service: "pipeline"},
+		{service: "idle", idle: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.service, func(t *testing.T) {
+			t.Parallel()
+			r := runService(t, binary, tt.load, "", tt.service)
+			for _, b := range r.Status.Budgets {
+				if b.State != "inactive" {
+					t.Errorf("%s is %s: %s", b.Name, b.State, b.Result.Reason)
+				}
+				if n := b.Verdicts["fail"]; n > 0 {
+					t.Errorf("%s failed in %d windows", b.Name, n)
+				}
+			}
+			if len(r.Events) > 0 {
+				t.Errorf("events: %q", r.Events)
+			}
+			// A window may be lost on a machine that is busy with other things.
+			if ok := r.Status.Windows["ok"]; ok < *windows*2/3 {
+				t.Errorf("windows: %v, want most of %d to be good", r.Status.Windows, *windows)
+			}
+			b := r.budget("busy-select")
+			if passed := int(b.Verdicts["pass"]); !tt.idle && passed < *windows/3 {
+				t.Errorf("busy-select passed %d of %d windows (%s): the service was not busy, so its silence says nothing", passed, *windows, b.Result.Reason)
+			}
+		})
+	}
+}
+
+// TestDefaultIsLoud runs services that are wrong in one way each: the budget for
+// that way fires, and no other.
+func TestDefaultIsLoud(t *testing.T) {
+	binary := buildServices(t)
+	// The runtime's profile of leaked goroutines is an experiment in Go 1.26.
+	leaks := buildServices(t, "GOEXPERIMENT=goroutineleakprofile")
+	tests := []struct {
+		service, budget string
+		binary          string
+	}{
+		{"spin-default", "busy-select", binary},
+		{"spin-closed", "busy-select", binary},
+		{"thrash-limit", "gc-thrash", binary},
+		{"thrash-gogc", "gc-thrash", binary},
+		{"debug-print", "debug-print", binary},
+		{"flood", "goroutine-flood", binary},
+		{"leak", "goroutine-leak", leaks},
+	}
+	for _, tt := range tests {
+		t.Run(tt.service, func(t *testing.T) {
+			t.Parallel()
+			r := runService(t, tt.binary, nil, tt.budget, tt.service)
+			for _, b := range r.Status.Budgets {
+				if firing := b.State == "firing"; firing != (b.Name == tt.budget) {
+					t.Errorf("%s is %s after %v: %s", b.Name, b.State, r.Status.Windows, b.Result.Reason)
+				}
+			}
+			if n := r.Status.Windows["ok"]; r.budget(tt.budget).State == "firing" {
+				t.Logf("fired after %d good windows: %s", n, r.budget(tt.budget).Result.Reason)
+			}
+		})
+	}
+}
+
+// buildServices builds package services and returns its path.
+func buildServices(t *testing.T, env ...string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs services for half a minute each")
+	}
+	binary := filepath.Join(t.TempDir(), "services")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./services")
+	build.Env = append(os.Environ(), env...)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// runService runs a service, under load once it says where, until it reports.
+func runService(t *testing.T, binary string, load func(context.Context, string), until, name string) report {
+	t.Helper()
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-t.Context().Done():
+		t.Fatal("no time left")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	defer cancel()
+
+	cmd := exec.CommandContext(ctx, binary, "-windows", fmt.Sprint(*windows), "-until", until, name)
+	cmd.Stderr = t.Output()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	out := json.NewDecoder(stdout)
+	var addr string
+	if err := out.Decode(&addr); err != nil {
+		t.Fatalf("%s: address: %v", name, err)
+	}
+	if load != nil {
+		for range 4 {
+			clients.Go(func() { load(ctx, addr) })
+		}
+	}
+	var r report
+	if err := out.Decode(&r); err != nil {
+		t.Fatalf("%s: report: %v", name, err)
+	}
+	if *verbose || t.Failed() {
+		text, _ := json.MarshalIndent(r, "", "  ")
+		t.Logf("%s", text)
+	}
+	s := r.Status
+	t.Logf("%s: windows %v, last at %.2f cores, gc %.0f%%; guard at %.2f%% of a core, %s", name, s.Windows, s.Window.Cores, 100*s.Window.GC, 100*s.CostShare, s.State)
+	for _, b := range s.Budgets {
+		t.Logf("  %-16s %-8s %v %s", b.Name, b.State, b.Verdicts, b.Result.Reason)
+	}
+	return r
+}
+
+// The clients go on until ctx ends; errors end them, as they do when the service
+// ends first. That too few calls were made shows in the service's report.
+
+func postOrders(ctx context.Context, addr string) {
+	var lines []string
+	for i := range 50 {
+		lines = append(lines, fmt.Sprintf(`{"sku":"sku-%d","quantity":%d,"price":1.25}`, i, i))
+	}
+	body := `{"id":"o-1","lines":[` + strings.Join(lines, ",") + `],"tags":{"region":"eu"}}`
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
+	defer client.CloseIdleConnections()
+	for ctx.Err() == nil {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/orders", strings.NewReader(body))
+		if err != nil {
+			return
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+}
+
+func callGRPC(ctx context.Context, addr string) {
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	client := testgrpc.NewTestServiceClient(conn)
+	for ctx.Err() == nil {
+		_, err := client.UnaryCall(ctx, &testgrpc.SimpleRequest{
+			ResponseSize: 1 << 10,
+			Payload:      &testgrpc.Payload{Body: bytes.Repeat([]byte("x"), 1<<10)},
+		})
+		if err != nil {
+			return
+		}
+	}
+}
+
+// throughProxy bounces small messages off an echo server, by way of the proxy.
+func throughProxy(ctx context.Context, addr string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		io.Copy(c, c)
+	}()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return
+	}
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	defer c.Close()
+	fmt.Fprintln(c, l.Addr())
+	in := bufio.NewReader(c)
+	message := append(bytes.Repeat([]byte("x"), 200), '\n')
+	for {
+		if _, err := c.Write(message); err != nil {
+			return
+		}
+		if _, err := in.ReadSlice('\n'); err != nil {
+			return
+		}
+	}
+}
