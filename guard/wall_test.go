@@ -1,0 +1,93 @@
+package guard
+
+import (
+	"context"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+// setWall is t as it would be if somebody had set the wall clock forward by d
+// meanwhile: the monotonic reading, which no function of package time can keep
+// apart from it, stays. The 30 lowest bits of a Time's first word are
+// nanoseconds, the next 33 seconds.
+func setWall(t time.Time, d time.Duration) time.Time {
+	wall := (*uint64)(unsafe.Pointer(&t))
+	*wall += uint64(int64(d/time.Second)) << 30
+	return t
+}
+
+func TestSetWall(t *testing.T) {
+	now := time.Now()
+	for _, d := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
+		set := setWall(now, d)
+		if got := set.Sub(now); got != 0 {
+			t.Errorf("the monotonic clock moved by %v", got)
+		}
+		if got := set.Round(0).Sub(now.Round(0)); got != d {
+			t.Errorf("the wall clock moved by %v, want %v", got, d)
+		}
+	}
+}
+
+// A bubble's times have no monotonic reading, so this test makes its own, and
+// steps through the windows by hand.
+func TestFault_42_WallClockJumps(t *testing.T) {
+	const day = 24 * time.Hour
+	tests := []struct {
+		name  string
+		shift func(since time.Duration) time.Duration
+	}{
+		{"clean", func(time.Duration) time.Duration { return 0 }},
+		{"forward", func(at time.Duration) time.Duration {
+			if at > 90*second {
+				return day
+			}
+			return 0
+		}},
+		{"back", func(at time.Duration) time.Duration {
+			if at > 90*second {
+				return -day
+			}
+			return 0
+		}},
+		{"back and forth, in mid-window too", func(at time.Duration) time.Duration { return (at/(5*second)%2*2 - 1) * day }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld()
+			w.random = func() float64 { return 0.5 } // no jitter
+			l := w.still(t, Config{Budgets: budget.Must("prints: fmt.Println below 20% for 5m")})
+			var since time.Duration
+			now := func() time.Time { return setWall(l.started.Add(since), tt.shift(since)) }
+			l.seams.snap = func() figures.Snapshot { return figures.Snapshot{At: now(), CPU: since} }
+			l.seams.capture = func(_ context.Context, d time.Duration) (hub.Window, error) {
+				win := cpuWindow("cpu 10s\nmain.main;main.serve;fmt.Println 900\nmain.main;main.serve 100\n")
+				win.Start = now()
+				since += d
+				return win, nil
+			}
+			l.last = l.seams.snap()
+			for i, want := range []string{"pending", "pending", "pending", "pending", "pending", "firing"} {
+				l.began = now()
+				l.window(t.Context(), false)
+				s := l.Status()
+				if got := s.Budgets[0].State; got != want {
+					t.Errorf("window %d: %s, want %s", i+1, got, want)
+				}
+				if c := s.Window.Cores; c != 1 || s.Window.Elapsed != 10*second || s.Windows["ok"] != i+1 {
+					t.Errorf("window %d: %v cores in %v, windows %v", i+1, c, s.Window.Elapsed, s.Windows)
+				}
+				wait := l.next(now()).Sub(now())
+				if wait != 50*second {
+					t.Errorf("window %d: the next in %v, want a minute after its start", i+1, wait)
+				}
+				since += wait
+			}
+		})
+	}
+}

@@ -1,0 +1,243 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/log/noop"
+
+	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+// A world is what a guard sees in a test, instead of the process. It is made for
+// the fake clock of synctest, where the real profiler hangs.
+type world struct {
+	// take says what the nth window is, from 0. The world fills in its times.
+	take func(n int) hub.Window
+	// cores is what the process uses, as of the time since the world began.
+	cores func(since time.Duration) float64
+	// cost is what each window costs.
+	cost func(n int) time.Duration
+	// random answers the guard's question for one, 0 if nil.
+	random func() float64
+	// stretch is how much longer a window takes than was asked.
+	stretch float64
+	// linked are the functions of the program.
+	linked []string
+	// offer stands in for the dump store, if there is one.
+	offer func(*dump.Writer, dump.Dump) (dump.ID, error)
+
+	mu                    sync.Mutex
+	began                 time.Time
+	starts, ends          []time.Duration // of windows
+	canceled              int
+	events                []Event
+	goroutines, heap, rss int64
+	overhead              time.Duration
+	cpu, metered          time.Duration
+}
+
+const second, minute = time.Second, time.Minute
+
+// fullCore is a window of a process that is busy with its work.
+const fullCore = "cpu 10s\nmain.main;main.serve;main.work 990\nmain.main;main.serve;fmt.Println 10\n"
+
+// cpuWindow is a window with a profile, from folded stacks.
+func cpuWindow(text string) hub.Window {
+	p := folded.Must(text)
+	var used time.Duration
+	for _, s := range p.Sample {
+		used += time.Duration(s.Value[1])
+	}
+	return hub.Window{Data: packed(p), Elapsed: time.Duration(p.DurationNanos), CPU: used, Slices: 1}
+}
+
+func packed(p *profile.Profile) []byte {
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// always is the same window again and again.
+func always(text string) func(int) hub.Window {
+	w := cpuWindow(text)
+	return func(int) hub.Window { return w }
+}
+
+// lost is a window that came to nothing.
+func lost(o hub.Outcome) hub.Window { return hub.Window{Outcome: o, Reason: "as the test wants it"} }
+
+func newWorld() *world {
+	return &world{
+		take:       always(fullCore),
+		cores:      func(time.Duration) float64 { return 1 },
+		linked:     []string{"main.main", "main.serve", "main.work", "fmt.Println", "encoding/json.Marshal"},
+		goroutines: 10, heap: 10 << 20, rss: 20 << 20,
+		began: time.Now(),
+	}
+}
+
+func (w *world) since() time.Duration { return time.Since(w.began) }
+
+func (w *world) capture(ctx context.Context, d time.Duration) (hub.Window, error) {
+	w.mu.Lock()
+	n := len(w.starts)
+	w.starts = append(w.starts, w.since())
+	w.ends = append(w.ends, 0)
+	win := w.take(n)
+	win.Start = time.Now()
+	if w.cost != nil {
+		// What the guard cannot meter it takes from the number of slices.
+		win.Slices = int(w.cost(n) / sliceCost)
+		w.overhead += w.cost(n)
+	}
+	w.mu.Unlock()
+	if o := win.Outcome; o != hub.Busy && o != hub.Hung {
+		timer := time.NewTimer(time.Duration(float64(d) * (1 + w.stretch)))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			win = hub.Window{Outcome: hub.Canceled}
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if win.Outcome == hub.Canceled {
+		w.canceled++
+	}
+	w.ends[n] = w.since()
+	return win, win.Err()
+}
+
+func (w *world) snap() figures.Snapshot {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	// The integral of cores, to a tenth of a second.
+	const step = second / 10
+	for now := w.since(); w.metered < now; {
+		d := min(step, now-w.metered)
+		w.cpu += time.Duration(w.cores(w.metered) * float64(d))
+		w.metered += d
+	}
+	return figures.Snapshot{At: time.Now(), CPU: w.cpu, Goroutines: w.goroutines, Heap: w.heap, RSS: w.rss}
+}
+
+func (w *world) seams() seams {
+	offer := w.offer
+	if offer == nil {
+		offer = (*dump.Writer).Offer
+	}
+	return seams{
+		capture: w.capture,
+		overhead: func() time.Duration {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.overhead
+		},
+		snap: w.snap,
+		random: func() float64 {
+			if w.random == nil {
+				return 0
+			}
+			return w.random()
+		},
+		linked: func(yield func(string) bool) error {
+			for _, name := range w.linked {
+				if !yield(name) {
+					break
+				}
+			}
+			return nil
+		},
+		offer: offer,
+	}
+}
+
+// start starts a guard in the world, which stops it at the end of the test. The
+// guard's events go to the world, too.
+func (w *world) start(t *testing.T, cfg Config) *Guard {
+	t.Helper()
+	g, err := start(w.quiet(cfg), "a test", w.seams(), func() error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	return g
+}
+
+// still is a guard without a goroutine of its own: the test steps through its
+// windows.
+func (w *world) still(t *testing.T, cfg Config) *looper {
+	t.Helper()
+	cfg, err := w.quiet(cfg).complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Guard{
+		cfg: cfg, seams: w.seams(), started: time.Now(), cancel: func() {}, held: map[dump.ID]Event{},
+		status: Status{State: stateRunning, Windows: map[string]int{}, Dumps: map[string]int64{}},
+	}
+	if g.panel, err = newPanel(cfg, nil); err != nil {
+		t.Fatal(err)
+	}
+	l := &looper{Guard: g, work: newWorkCounters(cfg.Work), kinds: newKindTaker(), last: g.seams.snap()}
+	t.Cleanup(l.kinds.close)
+	return l
+}
+
+// quiet keeps a guard in a test from what belongs to the process.
+func (w *world) quiet(cfg Config) Config {
+	if cfg.Registerer == nil {
+		cfg.Registerer = prometheus.NewRegistry()
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.LoggerProvider == nil {
+		cfg.LoggerProvider = noop.NewLoggerProvider()
+	}
+	then := cfg.OnEvent
+	cfg.OnEvent = func(e Event) {
+		w.mu.Lock()
+		w.events = append(w.events, e)
+		w.mu.Unlock()
+		if then != nil {
+			then(e)
+		}
+	}
+	return cfg
+}
+
+// told are the names of the events so far, with their budgets.
+func (w *world) told() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []string
+	for _, e := range w.events {
+		name := e.Name
+		if e.Budget != "" {
+			name += " " + e.Budget
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+// windows are when windows started so far.
+func (w *world) windows() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]time.Duration(nil), w.starts...)
+}
