@@ -45,13 +45,17 @@ func (r report) budget(name string) guard.BudgetStatus {
 	return guard.BudgetStatus{State: "not there"}
 }
 
+// leakProfile builds the runtime's profile of leaked goroutines in, which is an
+// experiment in Go 1.26: without it that budget says nothing, ever.
+const leakProfile = "GOEXPERIMENT=goroutineleakprofile"
+
 // slots bounds the services that run at once: each is to have a core.
 var slots = make(chan struct{}, 2)
 
 // TestDefaultIsQuiet runs healthy services under full load, or none: no budget
 // fires, or comes near it, and what could be judged was.
 func TestDefaultIsQuiet(t *testing.T) {
-	binary := buildServices(t)
+	binary := buildServices(t, leakProfile)
 	tests := []struct {
 		service string
 		load    func(ctx context.Context, addr string)
@@ -96,8 +100,7 @@ func TestDefaultIsQuiet(t *testing.T) {
 // that way fires, and no other.
 func TestDefaultIsLoud(t *testing.T) {
 	binary := buildServices(t)
-	// The runtime's profile of leaked goroutines is an experiment in Go 1.26.
-	leaks := buildServices(t, "GOEXPERIMENT=goroutineleakprofile")
+	leaks := buildServices(t, leakProfile)
 	tests := []struct {
 		service, budget string
 		binary          string

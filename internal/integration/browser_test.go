@@ -1,0 +1,313 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/guard"
+)
+
+// TestPagesInBrowser looks at the debug pages with a real Chromium: in light and
+// dark, on a desktop and on a phone, without scripts. With -artifacts the
+// screenshots are kept.
+func TestPagesInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	chromium := browser(t)
+	server, dump := guarded(t)
+	pages := []struct{ name, path, shows string }{
+		{"overview", "/debug/profguard/", "article.budget.b-firing"},
+		{"dump", "/debug/profguard/dumps/" + dump, "svg.flame rect"},
+		{"zoomed", "/debug/profguard/dumps/" + dump + "?at=0.0", "svg.flame rect"},
+		{"live", "/debug/profguard/flame?seconds=1", "svg.flame rect"},
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		for _, screen := range []struct {
+			name          string
+			width, height int64
+		}{{"desktop", 1280, 900}, {"phone", 390, 844}} {
+			for _, p := range pages {
+				t.Run(scheme+"/"+screen.name+"/"+p.name, func(t *testing.T) {
+					v := open(t, chromium, server.URL)
+					var shot []byte
+					var facts pageFacts
+					v.run(t,
+						emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+						chromedp.EmulateViewport(screen.width, screen.height),
+						emulation.SetScriptExecutionDisabled(true),
+						chromedp.Navigate(server.URL+p.path),
+						chromedp.WaitVisible(p.shows, chromedp.ByQuery),
+						chromedp.Evaluate(factsScript, &facts),
+						chromedp.FullScreenshot(&shot, 100),
+					)
+					file := filepath.Join(t.ArtifactDir(), "page.png")
+					if err := os.WriteFile(file, shot, 0o644); err != nil {
+						t.Error(err)
+					}
+					v.check(t)
+					facts.check(t, scheme, p.shows != "article.budget.b-firing")
+				})
+			}
+		}
+	}
+}
+
+// Frames are links: choosing one draws it by itself, and the way back is shown.
+func TestFlameGraphInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	chromium := browser(t)
+	server, dump := guarded(t)
+	v := open(t, chromium, server.URL)
+	var at, way string
+	v.run(t,
+		chromedp.EmulateViewport(1280, 900),
+		chromedp.Navigate(server.URL+"/debug/profguard/"),
+		chromedp.Click(`a[href="dumps/`+dump+`"]`, chromedp.ByQuery),
+		chromedp.WaitVisible("svg.flame", chromedp.ByQuery),
+		chromedp.Click("svg.flame a:nth-of-type(3)", chromedp.ByQuery),
+		chromedp.WaitVisible("ol.way", chromedp.ByQuery),
+		chromedp.Location(&at),
+		chromedp.Text("ol.way", &way, chromedp.ByQuery),
+		chromedp.Click(`ol.way a[href="?#flame"]`, chromedp.ByQuery),
+		chromedp.WaitNotPresent("ol.way", chromedp.ByQuery),
+	)
+	if !strings.Contains(at, "?at=") || !strings.Contains(way, "all") {
+		t.Errorf("a frame led to %s, with the way %q", at, way)
+	}
+	v.check(t)
+}
+
+// pageFacts is what a script finds out about a page. It runs from outside: the
+// page itself has none, and allows none.
+type pageFacts struct {
+	Title, Lang, Background string
+	H1, Scripts             int
+	Overflow                int     // pixels that the page is wider than the screen
+	FlameWidth, FlameHeight float64 // as laid out
+	Frames, Named           int
+	LowContrast, Unnamed    []string
+}
+
+const factsScript = `(() => {
+  const lum = c => { const v = c.match(/[\d.]+/g).slice(0, 3).map(x => { x /= 255; return x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4 });
+    return .2126 * v[0] + .7152 * v[1] + .0722 * v[2] };
+  const contrast = (a, b) => { const [x, y] = [lum(a), lum(b)].sort((p, q) => q - p); return (x + .05) / (y + .05) };
+  const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (c && !/, 0\)$/.test(c)) return c } return "rgb(255, 255, 255)" };
+  const low = [];
+  for (const e of document.querySelectorAll("p, span, code, dt, dd, th, td, a, h1, h2, h3, li, summary, strong, label, button")) {
+    if (!e.childNodes.length || e.closest("svg")) continue;
+    const r = contrast(getComputedStyle(e).color, ground(e));
+    if (r < 4.5) low.push(e.tagName + "." + e.className + " " + r.toFixed(2));
+  }
+  for (const e of document.querySelectorAll("svg.flame text")) {
+    const r = contrast(getComputedStyle(e).fill, getComputedStyle(e.parentElement.querySelector("rect")).fill);
+    if (r < 4.5) low.push("frame " + e.parentElement.getAttribute("class") + " " + r.toFixed(2));
+  }
+  const unnamed = [];
+  for (const e of document.querySelectorAll("a, button, input, [role=img], [role=region], [role=group], section, nav")) {
+    const by = e.getAttribute("aria-labelledby");
+    const name = e.getAttribute("aria-label") || by && document.getElementById(by)?.textContent || e.labels?.[0]?.textContent || e.textContent;
+    if (!name || !name.trim()) unnamed.push(e.outerHTML.slice(0, 120));
+  }
+  const flame = document.querySelector("svg.flame")?.getBoundingClientRect();
+  return {Title: document.title, Lang: document.documentElement.lang, Background: getComputedStyle(document.body).backgroundColor,
+    H1: document.querySelectorAll("h1").length, Scripts: document.scripts.length,
+    Overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    FlameWidth: flame?.width || 0, FlameHeight: flame?.height || 0,
+    Frames: document.querySelectorAll("svg.flame rect").length, Named: document.querySelectorAll("svg.flame text").length,
+    LowContrast: [...new Set(low)], Unnamed: unnamed};
+})()`
+
+func (f pageFacts) check(t *testing.T, scheme string, flame bool) {
+	t.Helper()
+	if !strings.Contains(f.Title, "profguard") || f.Lang != "en" || f.H1 != 1 || f.Scripts != 0 {
+		t.Errorf("title %q, language %q, %d h1, %d scripts; want a title with profguard, en, 1, 0", f.Title, f.Lang, f.H1, f.Scripts)
+	}
+	if light := f.Background == "rgb(255, 255, 255)"; light != (scheme == "light") {
+		t.Errorf("the background is %s in %s: is the style sheet blocked?", f.Background, scheme)
+	}
+	if f.Overflow > 0 {
+		t.Errorf("the page is %d pixels wider than the screen", f.Overflow)
+	}
+	if flame && (f.FlameWidth < 300 || f.FlameHeight < 60 || f.Frames < 5 || f.Named < 3) {
+		t.Errorf("the flame graph has %.0f x %.0f pixels, %d frames, %d with names", f.FlameWidth, f.FlameHeight, f.Frames, f.Named)
+	}
+	if len(f.LowContrast) > 0 {
+		t.Errorf("contrast below 4.5: %q", f.LowContrast)
+	}
+	if len(f.Unnamed) > 0 {
+		t.Errorf("without a name for those who cannot see: %q", f.Unnamed)
+	}
+}
+
+// browser finds Chromium, or installs it.
+func browser(t *testing.T) string {
+	t.Helper()
+	for attempt := range 2 {
+		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+			if path, err := exec.LookPath(name); err == nil {
+				return path
+			}
+		}
+		if attempt == 0 && os.Geteuid() == 0 {
+			out, err := exec.Command("sh", "-c", "apt-get update -q && apt-get install -y -q chromium").CombinedOutput()
+			t.Logf("installing chromium: %v\n%.2000s", err, out)
+		}
+	}
+	const missing = "there is no Chromium, and it could not be installed: apt-get install chromium"
+	if os.Getenv("CI") == "true" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// view is a tab of a browser, with what it has asked for and complained about.
+type view struct {
+	ctx    context.Context
+	origin string
+
+	mu         sync.Mutex
+	complaints []string
+	strangers  []string
+	requests   int
+}
+
+func open(t *testing.T, chromium, origin string) *view {
+	t.Helper()
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox,
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+	v := &view{ctx: ctx, origin: origin}
+	chromedp.ListenTarget(ctx, func(event any) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		switch e := event.(type) {
+		case *runtime.EventConsoleAPICalled:
+			v.complaints = append(v.complaints, fmt.Sprintf("console.%s", e.Type))
+		case *runtime.EventExceptionThrown:
+			v.complaints = append(v.complaints, e.ExceptionDetails.Text)
+		case *cdplog.EventEntryAdded:
+			v.complaints = append(v.complaints, fmt.Sprintf("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
+		case *network.EventRequestWillBeSent:
+			v.requests++
+			if url := e.Request.URL; !strings.HasPrefix(url, origin+"/") && !strings.HasPrefix(url, "data:") {
+				v.strangers = append(v.strangers, url)
+			}
+		}
+	})
+	v.run(t, network.Enable(), cdplog.Enable())
+	return v
+}
+
+func (v *view) run(t *testing.T, actions ...chromedp.Action) {
+	t.Helper()
+	if err := chromedp.Run(v.ctx, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (v *view) check(t *testing.T) {
+	t.Helper()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.complaints) > 0 {
+		t.Errorf("the browser complains: %q", v.complaints)
+	}
+	if len(v.strangers) > 0 {
+		t.Errorf("requests to others: %q", v.strangers)
+	}
+	if v.requests == 0 {
+		t.Error("no request was seen: the test looks at nothing")
+	}
+}
+
+// guarded is a server with a guard that has something to show: a budget that
+// is broken, with a dump, one that is kept, one that can never tell anything.
+func guarded(t *testing.T) (server *httptest.Server, dump string) {
+	t.Helper()
+	g, err := guard.Start(guard.Config{
+		Every: time.Second, Window: time.Second, DumpDir: t.TempDir(),
+		Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
+		Budgets: budget.Must(
+			"goroutines below 5000",
+			"debug-print: no function above 20% cumulative",
+			"heap below 512MiB",
+			"example.com/no/such/package below 5% cumulative",
+			"process below 64 cores",
+		),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { printALot(stop) })
+	t.Cleanup(func() {
+		close(stop)
+		wg.Wait()
+	})
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		s := g.Status()
+		if b := s.Budgets[1]; b.Dump != "" && b.State == "firing" {
+			dump = b.Dump
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no dump of a firing budget within two minutes: %+v", s)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/debug/profguard/", http.StripPrefix("/debug/profguard", g.Handler()))
+	server = httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server, dump
+}
+
+// printALot is what the budget is about: a debug print in a loop.
+func printALot(stop <-chan struct{}) {
+	var lines []string
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		lines = append(lines[:0], handle(n))
+	}
+}
+
+func handle(n int) string {
+	var b strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&b, "request %d: %v %s\n", n, []int{i, n}, time.Duration(i))
+	}
+	return strings.ToUpper(b.String())
+}

@@ -1,0 +1,111 @@
+package integration
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/guard"
+)
+
+// start starts a guard that watches without a pause and tells nobody but those
+// that the test names, and stops it with the test.
+func start(t *testing.T, cfg guard.Config) *guard.Guard {
+	t.Helper()
+	cfg.Every, cfg.Window = time.Second, time.Second
+	if cfg.Registerer == nil {
+		cfg.Registerer = prometheus.NewRegistry()
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	g, err := guard.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	return g
+}
+
+// eventually waits until cond holds.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.After(2 * time.Minute)
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for !cond() {
+		select {
+		case <-poll.C:
+		case <-deadline:
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// state is a budget's state.
+func state(g *guard.Guard, budget string) string {
+	for _, b := range g.Status().Budgets {
+		if b.Name == budget {
+			return b.State
+		}
+	}
+	return "not there"
+}
+
+// during runs work again and again until the function that it returns is called,
+// or the test ends.
+func during(t *testing.T, work func()) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for ctx.Err() == nil {
+			work()
+		}
+	})
+	stop = func() {
+		cancel()
+		running.Wait()
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// burn is what must not happen.
+//
+//go:noinline
+func burn() {
+	data := make([]byte, 64<<10)
+	for range 20 {
+		sha256.Sum256(data)
+	}
+}
+
+// need returns the path of a program, which it installs if there is none.
+// Where that is not possible the test is skipped, or fails in CI.
+func need(t *testing.T, program, debianPackage string) string {
+	t.Helper()
+	if path, err := exec.LookPath(program); err == nil {
+		return path
+	}
+	script := "apt-get update && apt-get install -y --no-install-recommends " + debianPackage
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput()
+	if err == nil {
+		var path string
+		if path, err = exec.LookPath(program); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is missing and could not be installed: %v\n%s", program, err, out)
+	}
+	t.Skipf("SKIPPED, NOTHING WAS TESTED: %s is missing and could not be installed: %v", program, err)
+	return ""
+}
