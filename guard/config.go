@@ -112,10 +112,10 @@ func (c Config) complete() (Config, error) {
 		wrong("Window: expected %v to %v, found %v: shorter ones have no samples, longer ones come too late", minWindow, maxWindow, c.Window)
 	}
 	if c.Every < c.Window {
-		wrong("Every: expected at least Window (%v), found %v: a window starts every Every", c.Window, c.Every)
+		wrong("Every: expected at least Window (%v), found %v: make Every longer, or Window shorter", c.Window, c.Every)
 	}
 	if c.Every > maxEvery {
-		wrong("Every: expected at most %v, found %v", maxEvery, c.Every)
+		wrong("Every: expected at most %v, found %v: what is looked at so rarely is found too late", maxEvery, c.Every)
 	}
 	if c.DumpDir == "" && c.Keep != (Keep{}) {
 		wrong("Keep: expected a DumpDir with it, found none: say where dumps go, or leave Keep out")
@@ -123,8 +123,8 @@ func (c Config) complete() (Config, error) {
 	if c.Keep.Files < 0 || c.Keep.Bytes < 0 || c.Keep.Age < 0 || c.Keep.Every < 0 {
 		wrong("Keep: expected no negative values, found %+v: zero means the default", c.Keep)
 	}
-	for name, read := range c.Work {
-		if read == nil {
+	for _, name := range slices.Sorted(maps.Keys(c.Work)) {
+		if c.Work[name] == nil {
 			wrong("Work[%q]: expected a function that reads the counter, found nil", name)
 		}
 	}
@@ -145,14 +145,14 @@ func (c Config) complete() (Config, error) {
 			wrong("Budgets: %q needs BaselineWork[%q], how many there were while the Baseline was taken, found none", b, b.Per)
 		}
 	}
-	for name, n := range c.BaselineWork {
-		if !(n > 0) || math.IsInf(n, 1) {
+	for _, name := range slices.Sorted(maps.Keys(c.BaselineWork)) {
+		if n := c.BaselineWork[name]; !(n > 0) || math.IsInf(n, 1) {
 			wrong("BaselineWork[%q]: expected a number above zero, found %v", name, n)
 		}
 	}
 	if c.Baseline != nil {
 		if err := c.Baseline.CheckValid(); err != nil {
-			errs = append(errs, fmt.Errorf("baseline: %w", err))
+			errs = append(errs, fmt.Errorf("Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err))
 		}
 	}
 	if c.Registerer == nil {

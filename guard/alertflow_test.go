@@ -1,0 +1,271 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+const (
+	good = "cpu 10s\nmain.main;main.serve;main.work 1000\n"
+	bad  = "cpu 10s\nmain.main;main.serve;main.work 300\nmain.main;main.serve;fmt.Println@print.go:12 700\n"
+	idle = "cpu 10s\nmain.main;main.serve;main.work 3\n"
+)
+
+// story is windows, one letter each: a good one, a bad one, an idle one, one
+// that was lost.
+func story(letters string) func(int) hub.Window {
+	return func(n int) hub.Window {
+		switch letters[min(n, len(letters)-1)] {
+		case 'b':
+			return cpuWindow(bad)
+		case 'i':
+			return cpuWindow(idle)
+		case 'x':
+			return lost(hub.Starved)
+		}
+		return cpuWindow(good)
+	}
+}
+
+// initials are the states after each window.
+func initials(t *testing.T, g *Guard, windows int) string {
+	t.Helper()
+	pass(time.Millisecond)
+	var list []byte
+	for range windows {
+		pass(10 * second)
+		list = append(list, g.Status().Budgets[0].State[0])
+	}
+	return string(list)
+}
+
+func TestAlertFlow(t *testing.T) {
+	tests := []struct {
+		name, sentence string
+		windows        string
+		states         string // inactive, pending, firing, resolved
+		events         []string
+	}{
+		{
+			"the evidence of all windows", "x: fmt.Println below 20%",
+			"bbbbbbgggg", "ppppffffri",
+			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
+		}, {
+			"for windows", "x: fmt.Println below 20% for 3 windows",
+			"gbbgbbbbgg", "ippippffri",
+			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
+		}, {
+			"for a time", "x: fmt.Println below 20% for 25s",
+			"gbbbbgg", "ipppfri",
+			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
+		}, {
+			"too few samples keep the state", "x: fmt.Println below 20% for 2 windows",
+			"biibiigii", "pppfffrrr",
+			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
+		}, {
+			"lost windows keep the state", "x: fmt.Println below 20% for 2 windows",
+			"bxxbxxggx", "pppfffrii",
+			[]string{
+				"profguard.window.lost", "profguard.window.regained", "profguard.budget.firing x",
+				"profguard.window.lost", "profguard.window.regained", "profguard.budget.resolved x", "profguard.window.lost",
+			},
+		}, {
+			"absent fires at once", "x: fmt.Println absent",
+			"gbgggg", "ifrii",
+			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
+		}, {
+			"relapse", "x: fmt.Println below 20% for 1 windows",
+			"bgbgb", "frfrf",
+			[]string{
+				"profguard.budget.firing x", "profguard.budget.resolved x", "profguard.budget.firing x",
+				"profguard.budget.resolved x", "profguard.budget.firing x",
+			},
+		}, {
+			"gated: an idle process is no news", "x: fmt.Println below 20% for 1 windows when process above 1.5 cores",
+			"bbb", "iii", nil,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				w.take = story(tt.windows)
+				g := w.start(t, Config{Budgets: budget.Must(tt.sentence), Window: 10 * second, Every: 10 * second})
+				if got := initials(t, g, len(tt.states)); got != tt.states {
+					t.Errorf("windows %s: states %s, want %s", tt.windows, got, tt.states)
+				}
+				if diff := cmp.Diff(tt.events, w.told()); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
+				}
+				g.Stop()
+			})
+		})
+	}
+}
+
+func TestVerdictsAddUp(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("ggbixg")
+		g := w.start(t, Config{Budgets: simple, Window: 10 * second, Every: 10 * second})
+		initials(t, g, 6)
+		b := g.Status().Budgets[0]
+		want := map[string]int64{"pass": 3, "fail": 1, "inconclusive": 2}
+		if diff := cmp.Diff(want, b.Verdicts); diff != "" {
+			t.Errorf("verdicts (-want +got):\n%s", diff)
+		}
+		if b.Samples != 4003 || b.Hits != 700 {
+			t.Errorf("%d hits in %d samples, want 700 in 4003", b.Hits, b.Samples)
+		}
+		g.Stop()
+	})
+}
+
+// Figures need no profile: they are judged although the profiler is taken.
+func TestFiguresFlow(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		g := w.start(t, Config{
+			Budgets: budget.Must("crowd: goroutines below 5000", "fat: heap below 64MiB", "big: rss below 50MiB", "cpu: process below 1.5 cores"),
+			Window:  10 * second, Every: 10 * second,
+		})
+		initials(t, g, 2)
+		w.mu.Lock()
+		w.goroutines, w.heap = 6000, 70<<20
+		w.take = func(int) hub.Window { return lost(hub.Starved) }
+		w.mu.Unlock()
+		initials(t, g, 2)
+		states := func() string {
+			var list []string
+			for _, b := range g.Status().Budgets {
+				list = append(list, b.State)
+			}
+			return strings.Join(list, " ")
+		}
+		if got := states(); got != "firing firing inactive inactive" {
+			t.Errorf("with too much of two: %s", got)
+		}
+		if r := g.Status().Budgets[0].Result; r.Share != 6000 || r.Limit != 5000 || r.Unit != "count" {
+			t.Errorf("goroutines: %v, limit %v %s", r.Share, r.Limit, r.Unit)
+		}
+		w.mu.Lock()
+		w.goroutines, w.heap = 10, 10<<20
+		w.mu.Unlock()
+		initials(t, g, 1)
+		if got := states(); got != "resolved resolved inactive inactive" {
+			t.Errorf("afterwards: %s", got)
+		}
+		g.Stop()
+	})
+}
+
+// A busy profiler gives a window of no length, in which nobody uses 0.2 cores or
+// a thousand: gates go by what was used since the last window.
+func TestGateOfAWindowWithoutLength(t *testing.T) {
+	for _, tt := range []struct {
+		cores float64
+		want  string
+	}{{1, "firing"}, {0.1, "inactive"}} {
+		bubble(t, func(t *testing.T, w *world) {
+			w.cores = func(time.Duration) float64 { return tt.cores }
+			w.goroutines = 6000
+			w.take = func(n int) hub.Window {
+				if n == 0 {
+					return cpuWindow(idle)
+				}
+				return lost(hub.Busy)
+			}
+			g := w.start(t, Config{Budgets: budget.Must("goroutines below 5000 when process above 0.2 cores", "fmt.Println absent")})
+			pass(3 * minute)
+			if s := g.Status(); s.Budgets[0].State != tt.want || s.Window.Cores < 0.9*tt.cores || s.Window.Cores > 1.1*tt.cores {
+				t.Errorf("at %v cores: %s, and the window says %v", tt.cores, s.Budgets[0].State, s.Window.Cores)
+			}
+			g.Stop()
+		})
+	}
+}
+
+func TestVacuousBudgets(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		g := w.start(t, Config{
+			Budgets: budget.Must("typo: portlister below 5%", "gone: portlist absent", "there: fmt.Println below 20%",
+				"where: main.work below 5% in main.server"),
+			Window: 10 * second, Every: 10 * second,
+		})
+		initials(t, g, 3)
+		if err := g.SetBudgets(budget.Must("typo: portlister below 5%", "there: fmt.Println below 20%", "new: main.wrok absent")); err != nil {
+			t.Fatal(err)
+		}
+		initials(t, g, 3)
+		got := w.told()
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"profguard.budget.vacuous typo", "profguard.budget.vacuous where"}, got); diff != "" {
+			t.Errorf("each once (-want +got):\n%s", diff)
+		}
+		s := g.Status()
+		if warning := s.Budgets[0].Warning; !strings.Contains(warning, "portlister") {
+			t.Errorf("warning %q", warning)
+		}
+		if s.Budgets[0].Verdicts["pass"] != 0 || s.Budgets[1].Warning != "" || s.Budgets[2].Result.Verdict != budget.Pass {
+			t.Errorf("%+v", s.Budgets)
+		}
+		g.Stop()
+	})
+}
+
+func TestWork(t *testing.T) {
+	var calls atomic.Int64
+	block := make(chan struct{})
+	tests := []struct {
+		name  string
+		count func(since time.Duration) float64
+		want  string // part of the reason
+	}{
+		{"grows", func(at time.Duration) float64 { return 5000 * at.Seconds() }, "surely"},
+		{"stands still", func(time.Duration) float64 { return 7 }, "no request was done"},
+		{"panics", func(time.Duration) float64 { panic("no counter") }, "nobody counts"},
+		{"goes back", func(at time.Duration) float64 { return 1e9 - at.Seconds() }, "nobody counts"},
+		{"is no number", func(time.Duration) float64 { return nan() }, "nobody counts"},
+		{"hangs", func(time.Duration) float64 { calls.Add(1); <-block; return 0 }, "nobody counts"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				if tt.name == "hangs" {
+					block = make(chan struct{}) // of this bubble
+				}
+				w.take = always(bad)
+				g := w.start(t, Config{
+					Budgets: budget.Must("x: fmt.Println below 10us per request", "other: fmt.Println below 10% for 1 windows"),
+					Window:  10 * second, Every: 10 * second,
+					Work: map[string]func() float64{"request": func() float64 { return tt.count(time.Since(w.began)) }},
+				})
+				pass(35 * second)
+				s := g.Status()
+				if r := s.Budgets[0].Result; !strings.Contains(r.Reason, tt.want) || tt.name != "grows" && r.Verdict != budget.Inconclusive {
+					t.Errorf("%v: %s", r.Verdict, r.Reason)
+				}
+				if s.Budgets[1].State != "firing" || s.Windows["ok"] < 3 {
+					t.Errorf("the other budget is %s, windows %v", s.Budgets[1].State, s.Windows)
+				}
+				if tt.name == "hangs" {
+					if n := calls.Load(); n != 1 {
+						t.Errorf("a counter that hangs was called %d times", n)
+					}
+					close(block)
+				}
+				g.Stop()
+			})
+		})
+	}
+}
+
+func nan() float64 {
+	var zero float64
+	return zero / zero
+}
