@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -32,9 +33,12 @@ func TestPagesInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	chromium := browser(t)
-	server, dump := guarded(t)
-	pages := []struct{ name, path, shows string }{
+	chromium := findChromium(t)
+	server, dump := pageServer(t)
+	pages := []struct {
+		name, path string
+		shows      chromedp.CSS
+	}{
 		{"overview", "/debug/profguard/", "article.budget.b-firing"},
 		{"dump", "/debug/profguard/dumps/" + dump, "svg.flame rect"},
 		{"zoomed", "/debug/profguard/dumps/" + dump + "?at=0.0", "svg.flame rect"},
@@ -47,18 +51,16 @@ func TestPagesInBrowser(t *testing.T) {
 		}{{"desktop", 1280, 900}, {"phone", 390, 844}} {
 			for _, p := range pages {
 				t.Run(scheme+"/"+screen.name+"/"+p.name, func(t *testing.T) {
-					v := open(t, chromium, server.URL)
-					var shot []byte
-					var facts pageFacts
-					v.run(t,
-						emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+					v := openTab(t, chromium, server.URL)
+					tell(t, v, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+						Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+					tell(t, v, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+					v.do(t,
 						chromedp.EmulateViewport(screen.width, screen.height),
-						emulation.SetScriptExecutionDisabled(true),
 						chromedp.Navigate(server.URL+p.path),
-						chromedp.WaitVisible(p.shows, chromedp.ByQuery),
-						chromedp.Evaluate(factsScript, &facts),
-						chromedp.FullScreenshot(&shot, 100),
-					)
+						chromedp.WaitVisible(p.shows))
+					facts := get(t, v, chromedp.Evaluate[pageFacts](factsScript))
+					shot := get(t, v, chromedp.FullScreenshot(100))
 					file := filepath.Join(t.ArtifactDir(), "page.png")
 					if err := os.WriteFile(file, shot, 0o644); err != nil {
 						t.Error(err)
@@ -76,22 +78,21 @@ func TestFlameGraphInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	chromium := browser(t)
-	server, dump := guarded(t)
-	v := open(t, chromium, server.URL)
-	var at, way string
-	v.run(t,
+	chromium := findChromium(t)
+	server, dump := pageServer(t)
+	v := openTab(t, chromium, server.URL)
+	v.do(t,
 		chromedp.EmulateViewport(1280, 900),
 		chromedp.Navigate(server.URL+"/debug/profguard/"),
-		chromedp.Click(`a[href="dumps/`+dump+`"]`, chromedp.ByQuery),
-		chromedp.WaitVisible("svg.flame", chromedp.ByQuery),
-		chromedp.Click("svg.flame a:nth-of-type(3)", chromedp.ByQuery),
-		chromedp.WaitVisible("ol.way", chromedp.ByQuery),
-		chromedp.Location(&at),
-		chromedp.Text("ol.way", &way, chromedp.ByQuery),
-		chromedp.Click(`ol.way a[href="?#flame"]`, chromedp.ByQuery),
-		chromedp.WaitNotPresent("ol.way", chromedp.ByQuery),
-	)
+		chromedp.Click(chromedp.CSS(`a[href="dumps/`+dump+`"]`)),
+		chromedp.WaitVisible(chromedp.CSS("svg.flame")),
+		chromedp.Click(chromedp.CSS("svg.flame a:nth-of-type(3)")),
+		chromedp.WaitVisible(chromedp.CSS("ol.way")))
+	at := get(t, v, chromedp.Location())
+	way := get(t, v, chromedp.Text(chromedp.CSS("ol.way")))
+	v.do(t,
+		chromedp.Click(chromedp.CSS(`ol.way a[href="?#flame"]`)),
+		chromedp.WaitNotPresent(chromedp.CSS("ol.way")))
 	if !strings.Contains(at, "?at=") || !strings.Contains(way, "all") {
 		t.Errorf("a frame led to %s, with the way %q", at, way)
 	}
@@ -161,8 +162,8 @@ func (f pageFacts) check(t *testing.T, scheme string, flame bool) {
 	}
 }
 
-// browser finds Chromium, or installs it.
-func browser(t *testing.T) string {
+// findChromium finds Chromium, or installs it.
+func findChromium(t *testing.T) string {
 	t.Helper()
 	for attempt := range 2 {
 		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -183,8 +184,8 @@ func browser(t *testing.T) string {
 	return ""
 }
 
-// view is a tab of a browser, with what it has asked for and complained about.
-type view struct {
+// tab is a tab of a browser, with what it has asked for and complained about.
+type tab struct {
 	ctx    context.Context
 	origin string
 
@@ -194,18 +195,18 @@ type view struct {
 	requests   int
 }
 
-func open(t *testing.T, chromium, origin string) *view {
+func openTab(t *testing.T, chromium, origin string) *tab {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox,
-		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute))
+		chromedp.Flag("disable-dev-shm-usage", true))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(cancel)
-	v := &view{ctx: ctx, origin: origin}
-	chromedp.ListenTarget(ctx, func(event any) {
+	v := &tab{ctx: ctx, origin: origin}
+	err := chromedp.Listen(ctx, func(event any) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		switch e := event.(type) {
@@ -222,18 +223,39 @@ func open(t *testing.T, chromium, origin string) *view {
 			}
 		}
 	})
-	v.run(t, network.Enable(), cdplog.Enable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(t, v, network.Enable, network.EnableParams{})
+	tell(t, v, cdplog.Enable, cdp.Empty{})
 	return v
 }
 
-func (v *view) run(t *testing.T, actions ...chromedp.Action) {
+// do takes steps, get one that has an answer, tell sends a command.
+func (v *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	if err := chromedp.Run(v.ctx, actions...); err != nil {
+	if err := chromedp.Do(v.ctx, steps...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (v *view) check(t *testing.T) {
+func get[T any](t *testing.T, v *tab, a chromedp.Action[T]) T {
+	t.Helper()
+	value, err := chromedp.Run(v.ctx, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func tell[P, R any](t *testing.T, v *tab, command cdp.Command[P, R], params P) {
+	t.Helper()
+	if _, err := chromedp.Call(v.ctx, command, params); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (v *tab) check(t *testing.T) {
 	t.Helper()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -248,9 +270,9 @@ func (v *view) check(t *testing.T) {
 	}
 }
 
-// guarded is a server with a guard that has something to show: a budget that
+// pageServer is a server with a guard that has something to show: a budget that
 // is broken, with a dump, one that is kept, one that can never tell anything.
-func guarded(t *testing.T) (server *httptest.Server, dump string) {
+func pageServer(t *testing.T) (server *httptest.Server, dump string) {
 	t.Helper()
 	g, err := guard.Start(guard.Config{
 		Every: time.Second, Window: time.Second, DumpDir: t.TempDir(),
@@ -300,11 +322,11 @@ func printALot(stop <-chan struct{}) {
 			return
 		default:
 		}
-		lines = append(lines[:0], handle(n))
+		lines = append(lines[:0], answer(n))
 	}
 }
 
-func handle(n int) string {
+func answer(n int) string {
 	var b strings.Builder
 	for i := range 50 {
 		fmt.Fprintf(&b, "request %d: %v %s\n", n, []int{i, n}, time.Duration(i))
