@@ -205,10 +205,13 @@ func liveProfiles(t *testing.T) map[string][]byte {
 	return out
 }
 
-var kept [][]byte
+var (
+	kept   [][]byte
+	number int
+)
 
 func work() {
-	fib(22)
+	number += fib(22)
 	apply([]float64{1, 2, 3}, func(x float64) float64 { return math.Sqrt(spin(x)) })
 	if len(kept) < 500 {
 		kept = append(kept, make([]byte, 2000))
