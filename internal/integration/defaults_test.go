@@ -189,7 +189,7 @@ func runService(t *testing.T, binary string, load func(context.Context, string),
 	s := r.Status
 	t.Logf("%s: windows %v, last at %.2f cores, gc %.0f%%; guard at %.2f%% of a core, %s", name, s.Windows, s.Window.Cores, 100*s.Window.GC, 100*s.CostShare, s.State)
 	for _, b := range s.Budgets {
-		t.Logf("  %-16s %-8s %v %s", b.Name, b.State, b.Verdicts, b.Result.Reason)
+		t.Logf("  %-16s %-8s %v %d of %d; %s", b.Name, b.State, b.Verdicts, b.Hits, b.Samples, b.Result.Reason)
 	}
 	return r
 }

@@ -1,0 +1,270 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/guard"
+)
+
+// rules is the file that is shipped.
+const rules = "../../docs/alerts.yml"
+
+// TestPrometheus lets a real Prometheus scrape a guard, in both formats, with the
+// shipped rules: a firing budget shows in the series, in an alert and, with the
+// id of its dump, in an exemplar.
+func TestPrometheus(t *testing.T) {
+	program := need(t, "prometheus", "prometheus")
+	promtool := need(t, "promtool", "prometheus")
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	mux := http.NewServeMux()
+	mux.Handle("/openmetrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.Handle("/text", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	target := httptest.NewServer(mux)
+	t.Cleanup(target.Close)
+
+	during(t, burn)
+	g := start(t, guard.Config{
+		Registerer: registry,
+		DumpDir:    filepath.Join(t.TempDir(), "dumps"),
+		Budgets: budget.Must(
+			"hot: integration.burn below 10%",
+			"cold: integration.nobody absent",
+		),
+	})
+	prom := startPrometheus(t, program, target.URL)
+	eventually(t, "hot to fire", func() bool { return state(g, "hot") == "firing" })
+
+	for _, job := range []string{"openmetrics", "text"} {
+		eventually(t, "Prometheus to see hot firing by "+job, func() bool {
+			return prom.value(t, fmt.Sprintf(`profguard_budget_state{job=%q,budget="hot"}`, job)) == "2"
+		})
+		if v := prom.value(t, fmt.Sprintf(`profguard_budget_state{job=%q,budget="cold"}`, job)); v != "0" {
+			t.Errorf("%s: cold is in state %q, want 0", job, v)
+		}
+		eventually(t, "the alert by "+job, func() bool { return prom.alert(t, "ProfguardBudgetFiring", job, "hot") })
+		if prom.alert(t, "ProfguardBudgetFiring", job, "cold") {
+			t.Errorf("%s: an alert about cold", job)
+		}
+		eventually(t, "the share by "+job, func() bool {
+			return prom.value(t, fmt.Sprintf(`job_budget:profguard_share:ratio1h{job=%q,budget="hot"} > 0.1 < 1.01`, job)) != ""
+		})
+	}
+	dumps := func() []string {
+		return prom.exemplars(t, `profguard_verdicts_total{job="openmetrics",budget="hot",verdict="fail"}`)
+	}
+	eventually(t, "an exemplar", func() bool { return len(dumps()) > 0 })
+	for _, b := range g.Status().Budgets {
+		if b.Name == "hot" && dumps()[0] != b.Dump {
+			t.Errorf("the exemplar names dump %q, the status %q", dumps()[0], b.Dump)
+		}
+	}
+	for _, group := range prom.ruleErrors(t) {
+		t.Errorf("rules: %s", group)
+	}
+
+	check := exec.Command(promtool, "check", "metrics")
+	check.Stdin = body(t, target.URL+"/text")
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("promtool check metrics: %v\n%s", err, out)
+	}
+}
+
+// TestRules holds the shipped rules against promtool and their own tests.
+func TestRules(t *testing.T) {
+	promtool := need(t, "promtool", "prometheus")
+	for _, args := range [][]string{{"check", "rules", rules}, {"test", "rules", "../../docs/alerts_test.yml"}} {
+		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}
+
+// TestRulesTestFires: the rules' tests fail when a rule is wrong.
+func TestRulesTestFires(t *testing.T) {
+	promtool := need(t, "promtool", "prometheus")
+	data, err := os.ReadFile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{
+		{"profguard_budget_state == 2", "profguard_budget_state == 1"},
+		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job"},
+		{"> 0.5", "> 0.2"},
+		{"> 3600", "> 36000"},
+	} {
+		broken := strings.Replace(string(data), change[0], change[1], 1)
+		if broken == string(data) {
+			t.Errorf("%q does not occur in the rules", change[0])
+			continue
+		}
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "alerts.yml"), broken)
+		tests, err := os.ReadFile("../../docs/alerts_test.yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "alerts_test.yml"), string(tests))
+		if exec.Command(promtool, "test", "rules", filepath.Join(dir, "alerts_test.yml")).Run() == nil {
+			t.Errorf("with %q for %q the tests of the rules still pass", change[1], change[0])
+		}
+	}
+}
+
+// server is a running Prometheus.
+type server struct{ url string }
+
+func startPrometheus(t *testing.T, program, target string) server {
+	t.Helper()
+	dir, addr := t.TempDir(), freeAddr(t)
+	path, err := filepath.Abs(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := strings.TrimPrefix(target, "http://")
+	write(t, filepath.Join(dir, "prometheus.yml"), fmt.Sprintf(`
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [%q]
+scrape_configs:
+  - {job_name: openmetrics, metrics_path: /openmetrics, static_configs: [{targets: [%q]}]}
+  - {job_name: text, metrics_path: /text, static_configs: [{targets: [%q]}]}
+`, path, host, host))
+	cmd := exec.Command(program, "--config.file", filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path", filepath.Join(dir, "data"),
+		"--web.listen-address", addr, "--enable-feature", "exemplar-storage", "--log.level", "error")
+	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	s := server{url: "http://" + addr}
+	eventually(t, "Prometheus to be ready", func() bool {
+		resp, err := http.Get(s.url + "/-/ready")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	return s
+}
+
+// get decodes the data of an answer of the API.
+func (s server) get(t *testing.T, path string, query url.Values, data any) {
+	t.Helper()
+	answer := struct {
+		Status, Error string
+		Data          any
+	}{Data: data}
+	if err := json.NewDecoder(body(t, s.url+"/api/v1/"+path+"?"+query.Encode())).Decode(&answer); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if answer.Status != "success" {
+		t.Fatalf("%s %v: %s", path, query, answer.Error)
+	}
+}
+
+// value is the one value of a query, or "".
+func (s server) value(t *testing.T, query string) string {
+	t.Helper()
+	var data struct{ Result []struct{ Value [2]any } }
+	s.get(t, "query", url.Values{"query": {query}}, &data)
+	if len(data.Result) != 1 {
+		return ""
+	}
+	return fmt.Sprint(data.Result[0].Value[1])
+}
+
+func (s server) alert(t *testing.T, name, job, budget string) bool {
+	t.Helper()
+	var data struct {
+		Alerts []struct {
+			Labels map[string]string
+			State  string
+		}
+	}
+	s.get(t, "alerts", nil, &data)
+	for _, a := range data.Alerts {
+		if a.State == "firing" && a.Labels["alertname"] == name && a.Labels["job"] == job && a.Labels["budget"] == budget {
+			return true
+		}
+	}
+	return false
+}
+
+// exemplars are the dump ids of a series, latest first.
+func (s server) exemplars(t *testing.T, series string) []string {
+	t.Helper()
+	var data []struct {
+		Exemplars []struct{ Labels map[string]string }
+	}
+	s.get(t, "query_exemplars", url.Values{"query": {series}, "start": {"0"}, "end": {"9999999999"}}, &data)
+	var ids []string
+	for _, d := range data {
+		for _, e := range d.Exemplars {
+			ids = append([]string{e.Labels["dump"]}, ids...)
+		}
+	}
+	return ids
+}
+
+// ruleErrors are the rules that could not be evaluated.
+func (s server) ruleErrors(t *testing.T) []string {
+	t.Helper()
+	var data struct {
+		Groups []struct {
+			Rules []struct{ Name, Health, LastError string }
+		}
+	}
+	s.get(t, "rules", nil, &data)
+	if len(data.Groups) == 0 {
+		return []string{"none are loaded"}
+	}
+	var list []string
+	for _, g := range data.Groups {
+		for _, r := range g.Rules {
+			if r.Health == "err" {
+				list = append(list, r.Name+": "+r.LastError)
+			}
+		}
+	}
+	return list
+}
+
+func body(t *testing.T, url string) io.Reader {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReader(string(data))
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
