@@ -219,10 +219,11 @@ func sidecarPage(id string, side dump.Sidecar) page.Profile {
 		}
 	}
 	for _, o := range side.Offenders {
-		p.Offenders = append(p.Offenders, page.Offender{
-			Place: page.Place{Name: o.Name, File: o.File, Line: o.Line},
-			Value: o.Share, Unit: unit, Blame: page.Place{Name: o.CalledFrom},
-		})
+		shown := page.Offender{Place: page.Place{Name: o.Name, File: o.File, Line: o.Line}, Value: o.Share, Unit: unit}
+		if !strings.HasPrefix(o.CalledFrom, o.Name+" ") { // it is the program's own
+			shown.Blame.Name = o.CalledFrom
+		}
+		p.Offenders = append(p.Offenders, shown)
 	}
 	for _, file := range append([]string{side.Profile, id + ".json"}, side.Companions...) {
 		// The sidecar is a file that others may have written.

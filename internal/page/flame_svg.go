@@ -12,9 +12,9 @@ import (
 const (
 	// rowHeight holds a line of 11 pixels and is large enough for a finger.
 	rowHeight = 19
-	// textShare is the narrowest frame with a name on it; in narrower ones not
-	// three letters are seen on any screen.
-	textShare = 0.015
+	// textShare is the narrowest frame with a name on it, four letters on a wide
+	// screen; wideShare is the same on a phone.
+	textShare, wideShare = 0.025, 0.1
 	// hues is the number of colours that packages are told apart by.
 	hues = 6
 )
@@ -46,7 +46,11 @@ func (f *Flame) SVG(links bool) template.HTML {
 			escape(name), Amount(n.value, f.Unit), percent(n.value/f.Total), f.selfText(n))
 		b.WriteString(`</title><rect width="100%" height="100%"/>`)
 		if share >= textShare {
-			fmt.Fprintf(&b, `<text x="4" y="13">%s</text>`, escape(Short(name)))
+			narrow := ""
+			if share < wideShare {
+				narrow = ` class="narrow"`
+			}
+			fmt.Fprintf(&b, `<text%s x="4" y="13">%s</text>`, narrow, escape(Short(name)))
 		}
 		b.WriteString(`</svg>`)
 		if links {

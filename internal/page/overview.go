@@ -2,6 +2,7 @@ package page
 
 import (
 	"html/template"
+	"path"
 	"time"
 )
 
@@ -105,6 +106,11 @@ type Place struct {
 	Name string
 	File string
 	Line int
+}
+
+// Base is the file with its directory, which is enough to know it by.
+func (p Place) Base() string {
+	return path.Join(path.Base(path.Dir(p.File)), path.Base(p.File))
 }
 
 // Window is how the last window went; the zero Window means that there was none.

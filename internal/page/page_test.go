@@ -53,7 +53,7 @@ func profilePage(t *testing.T, name string) Profile {
 	tab := tableOf(t, chainOf("main.main", name, "os.(*File).Write"))
 	return Profile{
 		Title: name, Home: "../", Facts: []Fact{{"budget", name}}, Files: []File{{name, "x/y.json"}}, Note: name,
-		Offenders: []Offender{{Place: Place{Name: name}, Value: 0.5, Unit: "ratio", Blame: Place{Name: name}}},
+		Offenders: []Offender{{Place: Place{Name: name}, Value: 0.5, Unit: "ratio", Blame: Place{Name: name + " page.go:46"}}},
 		Flame:     NewFlame(tab, "main", Path{0, 0}), Top: Top(tab, 10),
 	}
 }
