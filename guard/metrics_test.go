@@ -1,0 +1,314 @@
+package guard
+
+import (
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+// scrape is what Prometheus reads, without the parts that differ each time.
+func scrape(t *testing.T, from prometheus.Gatherer, accept string) string {
+	t.Helper()
+	handler := promhttp.HandlerFor(from, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	req := httptest.NewRequest("GET", "/metrics", nil)
+	req.Header.Set("Accept", accept)
+	rec := httptest.NewRecorder()
+	handler.ServeHTTP(rec, req)
+	if rec.Code != 200 {
+		t.Fatalf("scrape: %d %s", rec.Code, rec.Body)
+	}
+	return rec.Body.String()
+}
+
+var cpuSeconds = regexp.MustCompile(`(?m)^profguard_cpu_seconds_total .*$`)
+
+const openMetrics = "application/openmetrics-text;version=1.0.0"
+
+// eventful is a guard with a bit of everything to show.
+func eventful(t *testing.T, w *world) (*looper, *prometheus.Registry) {
+	t.Helper()
+	w.take = story("bxb")
+	w.stretch = -1 // windows take no time
+	w.offer = func(*dump.Writer, dump.Dump) (dump.ID, error) { return "profguard-dump-1", nil }
+	l := w.still(t, Config{Budgets: budget.Must("prints: fmt.Println below 20% for 2 windows", "crowd: goroutines below 5", "main.work below 90% where endpoint=/checkout")})
+	l.dumps = new(dump.Writer)
+	for range 3 {
+		time.Sleep(10 * second)
+		l.began = time.Now()
+		l.window(t.Context(), false)
+		l.dumped(dump.Outcome{ID: "profguard-dump-1", Budget: "prints"})
+	}
+	l.dumps = nil
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(l.Guard); err != nil {
+		t.Fatal(err)
+	}
+	return l, registry
+}
+
+func TestExposition(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		_, registry := eventful(t, w)
+		text := cpuSeconds.ReplaceAllString(scrape(t, registry, "text/plain"), "profguard_cpu_seconds_total <differs>")
+		golden(t, "exposition.txt", text)
+
+		open := cpuSeconds.ReplaceAllString(scrape(t, registry, openMetrics), "profguard_cpu_seconds_total <differs>")
+		golden(t, "exposition_open.txt", open)
+		want := `profguard_verdicts_total{budget="prints",verdict="fail"} 2.0 # {dump="profguard-dump-1"} 1.0 `
+		if n := strings.Count(open, "# {"); !strings.Contains(open, want) || n != 1 {
+			t.Errorf("%d exemplars, want the one of prints", n)
+		}
+		if !strings.Contains(text, `profguard_budget_state{budget="prints"} 2`) {
+			t.Error("firing does not show")
+		}
+	})
+}
+
+var plainName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+func TestMetricsLint(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		_, registry := eventful(t, w)
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems, err := promlint.NewWithMetricFamilies(families).Lint()
+		if err != nil || len(problems) > 0 {
+			t.Errorf("promlint: %v %v", err, problems)
+		}
+		for _, f := range families {
+			if !plainName.MatchString(f.GetName()) || !strings.HasPrefix(f.GetName(), "profguard_") {
+				t.Errorf("metric %q", f.GetName())
+			}
+			for _, m := range f.Metric {
+				for _, l := range m.Label {
+					if !plainName.MatchString(l.GetName()) {
+						t.Errorf("label %q of %s", l.GetName(), f.GetName())
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestLintFires is the planted offender of the two checks above.
+func TestLintFires(t *testing.T) {
+	text := "# HELP profguardRequests Bad.\n# TYPE profguardRequests counter\nprofguardRequests 1\n"
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil || len(problems) == 0 || plainName.MatchString("profguardRequests") {
+		t.Errorf("nobody objects: %v %v", err, problems)
+	}
+}
+
+func TestSamplesAndHitsAdd(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("gbgb")
+		registry := prometheus.NewRegistry()
+		g := w.start(t, Config{Budgets: simple, Window: 10 * second, Every: 10 * second, Registerer: registry})
+		pass(time.Millisecond)
+		for n := 1; n <= 4; n++ {
+			pass(10 * second)
+			text := scrape(t, registry, "text/plain")
+			for _, want := range []string{
+				fmt.Sprintf(`profguard_samples_total{budget="prints"} %d`, 1000*n),
+				fmt.Sprintf(`profguard_hits_total{budget="prints"} %d`, 700*(n/2)),
+				fmt.Sprintf(`profguard_windows_total{outcome="ok"} %d`, n),
+			} {
+				if !strings.Contains(text, want+"\n") {
+					t.Errorf("after %d windows: no %s", n, want)
+				}
+			}
+		}
+		g.Stop()
+	})
+}
+
+func TestFault_25_DuplicateRegistration(t *testing.T) {
+	noLeaks(t)
+	registry := prometheus.NewRegistry()
+	taken := prometheus.NewGauge(prometheus.GaugeOpts{Name: "profguard_paused", Help: "Somebody else's."})
+	registry.MustRegister(taken)
+	w := newWorld()
+	g, err := start(w.quiet(Config{Registerer: registry}), "a test", w.seams(), func() error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "Config.Registerer") {
+		t.Errorf("%v, %v", g, err)
+	}
+	if running.Load() != nil {
+		t.Fatal("a guard that could not start counts as running")
+	}
+	// The clean twin; and when it has stopped the names are free again.
+	registry = prometheus.NewRegistry()
+	for range 2 {
+		g, err := start(w.quiet(Config{Registerer: registry}), "a test", w.seams(), func() error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Stop()
+	}
+}
+
+// stuck is a registry that accepts but never lets go.
+type stuck struct {
+	prometheus.Registerer
+	never chan struct{}
+}
+
+func (s stuck) Register(prometheus.Collector) error  { return nil }
+func (s stuck) Unregister(prometheus.Collector) bool { <-s.never; return true }
+
+func TestFault_26_RegistryBlocks(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		never := make(chan struct{})
+		g := w.start(t, Config{Budgets: simple, Window: 10 * second, Every: 10 * second, Registerer: stuck{never: never}})
+		pass(time.Millisecond)
+		// A scrape that is never read hangs in Collect.
+		hung := make(chan prometheus.Metric)
+		go g.Collect(hung)
+		pass(time.Minute)
+		if n := g.Status().Windows["ok"]; n != 6 {
+			t.Errorf("%d windows beside a scrape that hangs, want 6", n)
+		}
+		before := time.Now()
+		g.Stop()
+		if d := time.Since(before); d > stopWithin {
+			t.Errorf("Stop took %v", d)
+		}
+		close(never)
+		go func() {
+			for range hung {
+			}
+		}()
+		pass(second)
+		close(hung)
+	})
+}
+
+func TestFault_27_CollectorPanics(t *testing.T) {
+	noLeaks(t)
+	w := newWorld()
+	l := w.still(t, Config{Budgets: simple})
+	registry := prometheus.NewRegistry()
+	// In a wrapped collector the panic would end the process.
+	if err := prometheus.WrapRegistererWithPrefix("app_", registry).Register(l.Guard); err != nil {
+		t.Fatal(err)
+	}
+	panel := l.panel
+	l.panel = nil
+	if _, err := registry.Gather(); err != nil {
+		t.Logf("gather: %v", err)
+	}
+	l.panel = panel
+	if n := l.Status().Panics["metrics"]; n != 1 {
+		t.Errorf("%d panics counted, want 1", n)
+	}
+	if text := scrape(t, registry, "text/plain"); !strings.Contains(text, `app_profguard_panics_total{part="metrics"} 1`) {
+		t.Error("the panic does not show in the next scrape")
+	}
+}
+
+func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
+	noLeaks(t)
+	w := newWorld()
+	long := strings.Repeat("x", 300)
+	set := budget.Set{
+		{Subject: "fmt", Limit: budget.Amount{Value: 5, Unit: "%"}, Where: map[string]string{"endpoint": "/a\xff"}},
+		{Subject: "fmt", Limit: budget.Amount{Value: 5, Unit: "%"}, Where: map[string]string{"endpoint": "/a\xfe"}},
+		{Subject: "fmt", Limit: budget.Amount{Value: 5, Unit: "%"}, Where: map[string]string{"endpoint": long + "a"}},
+		{Subject: "fmt", Limit: budget.Amount{Value: 5, Unit: "%"}, Where: map[string]string{"endpoint": long + "b"}},
+	}
+	l := w.still(t, Config{Budgets: budget.Must("fmt below 5%")})
+	l.cfg.Budgets = set // if a sentence like that is ever accepted
+	var err error
+	if l.panel, err = newPanel(l.cfg, nil); err != nil {
+		t.Skipf("such budgets are refused: %v", err)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(l.Guard); err != nil {
+		t.Fatal(err)
+	}
+	text := scrape(t, registry, "text/plain")
+	if n := strings.Count(text, "\nprofguard_budget_state{"); n != len(set) {
+		t.Errorf("%d budgets have a series, want %d:\n%s", n, len(set), text)
+	}
+	for _, tt := range []struct{ in, want string }{{"a\xffb", "a\uFFFDb"}, {"é", "é"}, {strings.Repeat("é", 101), strings.Repeat("é", 100)}} {
+		if got := clean(tt.in); got != tt.want {
+			t.Errorf("clean(%q) = %q", tt.in, got)
+		}
+	}
+}
+
+// million takes 20 s.
+var million = flag.Bool("million", false, "TestFault_29 with a million function names instead of 50,000")
+
+func TestFault_29_MillionNames(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		names := 50_000
+		if *million {
+			names = 1_000_000
+		}
+		per := names / 10 // distinct functions in each window
+		registry := prometheus.NewRegistry()
+		w.stretch = -1
+		w.linked = nil
+		n := 0
+		w.take = func(int) hub.Window {
+			var b strings.Builder
+			b.WriteString("cpu 10s\n")
+			for i := range per / 50 {
+				b.WriteString("main.main")
+				for j := range 50 {
+					fmt.Fprintf(&b, ";p%d.F%d", n, i*50+j)
+				}
+				b.WriteString(" 1\n")
+			}
+			n++
+			return cpuWindow(b.String())
+		}
+		l := w.still(t, Config{Budgets: budget.Must("no function above 20% cumulative", "no package above 30% flat"), Registerer: registry})
+		if err := registry.Register(l.Guard); err != nil {
+			t.Fatal(err)
+		}
+		var series []int
+		for range 10 {
+			time.Sleep(minute)
+			l.window(t.Context(), false)
+			text := scrape(t, registry, "text/plain")
+			series = append(series, strings.Count(text, "\n")-strings.Count(text, "\n#"))
+			if strings.Contains(text, ".F1") {
+				t.Fatal("a function is a label")
+			}
+		}
+		if series[1] != series[9] || series[9] > 40 {
+			t.Errorf("series after each window: %v", series)
+		}
+		if l.status.Windows["ok"] == 0 {
+			t.Errorf("windows %v: the test proves nothing", l.status.Windows)
+		}
+	})
+}
+
+func TestSeriesAreBoundedByBudgets(t *testing.T) {
+	noLeaks(t)
+	l := newWorld().still(t, Config{Budgets: many(500)})
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(l.Guard); err != nil {
+		t.Fatal(err)
+	}
+	text := scrape(t, registry, "text/plain")
+	if n := strings.Count(text, "\nprofguard_budget_state{"); n != maxSeries {
+		t.Errorf("%d budgets have series, want %d", n, maxSeries)
+	}
+}
