@@ -16,6 +16,12 @@ type Facts struct {
 	// judged by what there is.
 	Kind string
 
+	// MutexFraction is what runtime.SetMutexProfileFraction was called with when
+	// the profile was taken: one contention in so many was observed, and counts as
+	// so many. Without it, the greatest common divisor of the profile's counts is
+	// taken for it.
+	MutexFraction int
+
 	// Elapsed is how long the window was, if the profile does not say so itself.
 	Elapsed time.Duration
 

@@ -123,6 +123,7 @@ func (j *Judge) open(t *decode.Table, facts []Facts) (*window, error) {
 		return nil, err
 	}
 	j.names.Learn(t.Symbols)
+	j.counter.Multiple = j.layout.multiple(t, w.facts)
 	j.counter.Count(t, func(q int) bool { return j.needed[q] })
 	j.windows++
 	w.elapsed = w.facts.Elapsed.Seconds()

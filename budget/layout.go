@@ -75,7 +75,7 @@ func (l *layout) value(kind string, dim dimension) (valueType, bool) {
 			return valueType{}, false
 		}
 		count := l.index("contentions", "count")
-		v := valueType{index: l.index("delay", "nanoseconds"), scale: 1e-9, weight: tally.Weight{Count: count}}
+		v := valueType{index: l.index("delay", "nanoseconds"), scale: 1e-9, weight: tally.Weight{Count: count, Multiple: true}}
 		if dim == dimCount {
 			v.index, v.scale = count, 1
 		}
@@ -94,4 +94,22 @@ func (l *layout) memory(dim dimension, objects, space string) (valueType, bool) 
 		v.index = count
 	}
 	return v, count >= 0 && bytes >= 0
+}
+
+// multiple is what one observed contention counts as.
+func (l *layout) multiple(t *decode.Table, facts Facts) float64 {
+	if facts.MutexFraction > 0 {
+		return float64(facts.MutexFraction)
+	}
+	count := l.index("contentions", "count")
+	if count < 0 || len(t.Samples) < 2 { // one number is a multiple of itself
+		return 1
+	}
+	var divisor int64
+	for i := count; i < len(t.Values) && divisor != 1; i += len(l.types) {
+		for a := t.Values[i]; a > 0; {
+			divisor, a = a, divisor%a
+		}
+	}
+	return float64(max(divisor, 1))
 }

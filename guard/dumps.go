@@ -31,7 +31,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at 
 		return false
 	}
 	d := dump.Dump{
-		Profile: data,
+		Profile: bytes.Clone(data), // of other kinds, it is a buffer that is used again
 		Sidecar: dump.Sidecar{
 			Time: at, Budget: e.name, Sentence: e.budget.String(), Kind: kindOf(e.budget),
 			Verdict: r.Verdict.String(), Share: r.Share, Low: r.Low, High: r.High, Limit: r.Limit, Samples: r.Samples, Reason: r.Reason,
@@ -162,8 +162,8 @@ func (g *Guard) dumpFailed(err error) {
 // and what the program did in the seconds before.
 func (l *looper) companions() []dump.Companion {
 	var list []dump.Companion
-	if data, err := l.kinds.end("goroutine"); err == nil {
-		list = append(list, dump.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(data)})
+	if k, err := l.kinds.end("goroutine", nil); err == nil {
+		list = append(list, dump.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})
 	}
 	if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
 		var b bounded

@@ -1,17 +1,60 @@
 package guard
 
 import (
-	"errors"
 	"time"
+
+	"github.com/profguard/profguard/internal/kinds"
 )
 
-// kindTaker takes the profiles of the kinds other than cpu.
-type kindTaker struct{}
+// kindTaker takes the profiles of the kinds other than cpu. Those that are
+// differences (allocs, mutex, block) reach from one window's end to the next's:
+// nothing is lost between windows, and nothing is paid at their starts.
+type kindTaker struct {
+	taker kinds.Taker
+	work  map[string]map[string]float64 // by kind: the host's counters when its profile began
+}
 
-func newKindTaker() *kindTaker { return &kindTaker{} }
+func newKindTaker() *kindTaker { return &kindTaker{work: map[string]map[string]float64{}} }
 
-func (k *kindTaker) begin(p *panel)                  {}
-func (k *kindTaker) open() bool                      { return false }
-func (k *kindTaker) end(kind string) ([]byte, error) { return nil, errors.New("not there") }
-func (k *kindTaker) cost() time.Duration             { return 0 }
-func (k *kindTaker) close()                          {}
+// A kindWindow is a profile of another kind, and the work done while it was
+// taken.
+type kindWindow struct {
+	data    []byte // valid until the next profile is taken
+	elapsed time.Duration
+	work    map[string]float64
+	// fraction of contentions that a mutex profile has observed: one in so many.
+	fraction int
+}
+
+// begin notes where the first windows of the differences start.
+func (k *kindTaker) begin(p *panel, work map[string]float64) {
+	for _, g := range p.groups {
+		if _, begun := k.work[g.kind]; begun || !kinds.Kind(g.kind).Delta() {
+			continue
+		}
+		if k.taker.Begin(kinds.Kind(g.kind)) == nil {
+			k.work[g.kind] = work
+		}
+	}
+}
+
+// end takes the profile of a kind. The error says why there is none.
+func (k *kindTaker) end(kind string, work map[string]float64) (kindWindow, error) {
+	if !kinds.Kind(kind).Delta() {
+		p, err := k.taker.Take(kinds.Kind(kind))
+		return kindWindow{data: p.Data}, err
+	}
+	p, err := k.taker.End(kinds.Kind(kind))
+	if err != nil {
+		return kindWindow{}, err
+	}
+	done := between(k.work[kind], work)
+	k.work[kind] = work
+	w := kindWindow{data: p.Data, elapsed: p.Elapsed, work: done}
+	if p.Kind == kinds.Mutex {
+		w.fraction = int(p.Rate)
+	}
+	return w, nil
+}
+
+func (k *kindTaker) close() { k.taker.Close() }

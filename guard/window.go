@@ -21,10 +21,12 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.mu.Lock()
 	p := l.panel
 	l.mu.Unlock()
-	overhead, kinds := l.seams.overhead(), l.kinds.cost()
-	look := l.onThread(func() { l.lookForVacuous(ctx, p) })
+	overhead := l.seams.overhead()
 	before, workBefore := l.seams.snap(), l.work.now()
-	l.kinds.begin(p)
+	look := l.onThread(func() {
+		l.lookForVacuous(ctx, p)
+		l.kinds.begin(p, workBefore)
+	})
 	w := l.capture(ctx, p)
 	if w.Outcome == hub.Canceled {
 		return
@@ -39,14 +41,15 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	judge := l.onThread(func() {
 		l.validate(&w)
+		l.tell(&w)
 		facts := l.facts(p, used, after, between(workBefore, workAfter))
 		for _, g := range p.groups {
-			l.judge(p, g, &w, facts, after.At)
+			l.judge(p, g, &w, facts, workAfter, after.At)
 		}
 	})
 	l.note(p, w, used, early)
 	l.backoff = l.backoff.After(w.Outcome)
-	l.account(look+judge+profiling+l.kinds.cost()-kinds, after)
+	l.account(look+judge+profiling, after)
 	l.last = after
 }
 
@@ -68,13 +71,6 @@ func (l *looper) capture(ctx context.Context, p *panel) hub.Window {
 	w := hub.Window{Start: start}
 	if p.has(kindCPU) {
 		w, _ = l.seams.capture(ctx, l.cfg.Window) // its error is in its outcome
-	}
-	if rest := l.cfg.Window - time.Since(start); rest > 0 && w.Outcome != hub.Canceled && l.kinds.open() {
-		select {
-		case <-time.After(rest):
-		case <-ctx.Done():
-			w.Outcome = hub.Canceled
-		}
 	}
 	if w.Elapsed == 0 {
 		w.Elapsed = time.Since(start)
@@ -122,7 +118,7 @@ var noProfile = profile.Profile{
 }
 
 // judge holds one kind of profile against its budgets.
-func (l *looper) judge(p *panel, g *group, w *hub.Window, facts budget.Facts, at time.Time) {
+func (l *looper) judge(p *panel, g *group, w *hub.Window, facts budget.Facts, work map[string]float64, at time.Time) {
 	since := at.Sub(l.started)
 	var results []budget.Result
 	var err error
@@ -139,8 +135,10 @@ func (l *looper) judge(p *panel, g *group, w *hub.Window, facts budget.Facts, at
 		results, err = g.watch.Profile(&noProfile, since, facts)
 	default:
 		facts.Baseline = nil // it is a CPU profile
-		facts.Kind = g.kind
-		if data, err = l.kinds.end(g.kind); err == nil {
+		var k kindWindow
+		if k, err = l.kinds.end(g.kind, work); err == nil {
+			data, facts.Kind, facts.Work = k.data, g.kind, k.work
+			facts.Elapsed, facts.MutexFraction = k.elapsed, k.fraction
 			results, err = g.watch.Reader(bytes.NewReader(data), since, facts)
 		}
 	}
@@ -210,9 +208,14 @@ func (l *looper) note(p *panel, w hub.Window, used figures.Figures, early bool) 
 		}
 	}
 	l.mu.Unlock()
+}
+
+// tell says when windows begin to be lost, and when they are good again.
+func (l *looper) tell(w *hub.Window) {
+	lost := w.Outcome != hub.OK
 	switch {
 	case lost && !l.lost:
-		l.emit(Event{Name: eventLost, Message: fmt.Sprintf("a window was lost (%s): %s", outcome, w.Reason)})
+		l.emit(Event{Name: eventLost, Message: fmt.Sprintf("a window was lost (%s): %s", w.Outcome, w.Reason)})
 	case !lost && l.lost:
 		l.emit(Event{Name: eventRegained, Message: "windows are good again"})
 	}

@@ -54,6 +54,9 @@ type Weight struct {
 	// between two observations. A Rate of 0 means that nothing was scaled.
 	Bytes int
 	Rate  int64
+	// Multiple is for contention profiles, where one observed event counts as
+	// [Counter.Multiple].
+	Multiple bool
 }
 
 // A Label is one condition on a sample's labels.

@@ -42,6 +42,9 @@ type Counter struct {
 	// Where are the conditions that queries name by number: all labels of one
 	// must be on a sample.
 	Where [][]Label
+	// Multiple is what one observed event counts as in a contention profile of
+	// which only a fraction of the events is sampled. 0 means 1.
+	Multiple float64
 	// Patterns is the number of patterns that Names knows.
 	Patterns int
 
@@ -100,7 +103,7 @@ func (c *Counter) Count(t *decode.Table, asked func(query int) bool) {
 		}
 	}
 	for _, q := range c.active {
-		c.sums[q].finish()
+		c.sums[q].finish(c.Multiple)
 	}
 }
 
@@ -221,11 +224,20 @@ func (s *Sums) add(c *Counter, values []int64, v int64, reach int) {
 }
 
 // finish tells the number of observations.
-func (s *Sums) finish() {
+func (s *Sums) finish(multiple float64) {
+	if s.Total == 0 {
+		return
+	}
+	if s.Query.Weight.Rate > 0 {
+		s.weight2 = max(s.weight2, float64(s.Total)/most*float64(s.Total))
+	}
 	if s.weight2 <= 0 {
 		return
 	}
 	s.N = float64(s.Total) / s.weight2 * float64(s.Total)
+	if s.Query.Weight.Multiple && multiple > 1 {
+		s.N /= multiple
+	}
 	// Equal weights, as in CPU profiles, make it a whole number but for rounding.
 	if n := math.Round(s.N); math.Abs(s.N-n) < 1e-6*n {
 		s.N = n
@@ -265,24 +277,31 @@ func (s *Sums) nextMark() {
 	}
 }
 
-// square is the sum of the squares of the weights of a sample's observations:
-// v is the sum of the weights.
+// square is the sum of the squares of the weights of a sample's observations, as
+// far as chance had a part in them: v is the sum of the weights.
 func (w Weight) square(values []int64, v int64) float64 {
 	n := float64(v)
 	if w.Count >= 0 {
 		n = float64(values[w.Count])
 	}
+	chance := 1.0
 	if w.Rate > 0 && n > 0 {
 		// The runtime has divided by the probability that an object of this size
-		// is observed. Undo it, to know how many were.
+		// is observed. Undo it, to know how many were. An object much larger than
+		// the rate is observed for certain, and its weight is exact.
 		size := float64(values[w.Bytes]) / n
-		n *= -math.Expm1(-size / float64(w.Rate))
+		chance = math.Exp(-size / float64(w.Rate))
+		n *= 1 - chance
 	}
 	if n <= 0 {
 		return 0
 	}
-	return float64(v) / max(n, 1) * float64(v)
+	return float64(v) / max(n, 1) * float64(v) * chance
 }
+
+// most is what a heap profile of large objects only is worth, in which there is
+// no error at all: more than any number of samples that a window has.
+const most = 1e6
 
 // AddSaturating adds without overflow: a profile whose values add up to more
 // than an int64 holds is hostile or broken, and no share of it matters.

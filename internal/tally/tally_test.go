@@ -170,8 +170,10 @@ func TestObservations(t *testing.T) {
 		{"equal delays", "mutex\na 10 10ms\nb 30 30ms\n", tally.Query{Value: 1, Weight: count}, 40},
 		{"goroutines are each one", "goroutine\na 10\nb 30\n", tally.Query{Weight: tally.Weight{Count: -1}}, 40},
 		// Objects of 1 MiB at a rate of 512 KiB are seen with 1-exp(-2): of 100 that
-		// there are, 86.5 have been.
-		{"large objects", "heap\na 100 104857600\n", tally.Query{Value: 3, Weight: heap}, 100 * (1 - math.Exp(-2))},
+		// there are, 86.5 have been, and exp(-2) of their weight is chance.
+		{"large objects", "heap\na 100 104857600\n", tally.Query{Value: 3, Weight: heap}, 100 * (1 - math.Exp(-2)) / math.Exp(-2)},
+		// One object of 64 MiB is seen for certain.
+		{"a huge object", "heap\na 1 67108864\n", tally.Query{Value: 3, Weight: heap}, 1e6},
 		// Of a million bytes in objects of 16, about two have been seen.
 		{"small objects", "heap\na 65536 1048576\n", tally.Query{Value: 3, Weight: heap}, 2},
 		{"every object", "heap rate=1\na 65536 1048576\n", tally.Query{Value: 3, Weight: tally.Weight{Count: 2, Bytes: 3}}, 65536},

@@ -1,0 +1,131 @@
+package guard
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/budget"
+)
+
+var sinkOfBytes atomic.Pointer[[]byte]
+
+// allocateMuch is the planted offender of the allocs budgets; it makes the
+// collections that publish them, too.
+//
+//go:noinline
+func allocateMuch() {
+	b := make([]byte, 64<<10)
+	sinkOfBytes.Store(&b)
+}
+
+// holdLock makes others wait for it.
+//
+//go:noinline
+func holdLock(mu *sync.Mutex, stop <-chan struct{}) {
+	for {
+		mu.Lock()
+		for start := time.Now(); time.Since(start) < time.Millisecond; {
+			runtime.Gosched()
+		}
+		mu.Unlock()
+		select {
+		case <-stop:
+			return
+		default:
+		}
+	}
+}
+
+//go:noinline
+func waitHere(stop <-chan struct{}) { <-stop }
+
+// TestKindsAreWatched starts a guard with budgets of every kind on a process with
+// an offender for each, and a clean twin beside each budget that fails.
+func TestKindsAreWatched(t *testing.T) {
+	stop := make(chan struct{})
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer close(stop)
+
+	kept := make([]byte, 0)
+	for range 64 { // live heap, in one place
+		kept = append(kept, make([]byte, 1<<20)...)
+	}
+	defer runtime.KeepAlive(kept)
+	var mu sync.Mutex
+	var requests atomic.Int64
+	for range 3 {
+		workers.Go(func() { holdLock(&mu, stop) })
+	}
+	for range 300 {
+		workers.Go(func() { waitHere(stop) })
+	}
+	workers.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				allocateMuch()
+				requests.Add(1)
+			}
+		}
+	})
+
+	g, err := Start(Config{
+		Registerer: prometheus.NewRegistry(),
+		Every:      time.Second, Window: time.Second,
+		Work: map[string]func() float64{"request": func() float64 { return float64(requests.Load()) }},
+		Budgets: budget.Must(
+			"heap-bad: no function above 16MiB of heap",
+			"heap-good: no function above 1GiB of heap",
+			"allocs-bad: guard.allocateMuch below 20% of allocs",
+			"allocs-good: guard.holdLock below 20% of allocs",
+			"per-bad: guard.allocateMuch below 16KiB per request of allocs",
+			"per-good: guard.allocateMuch below 1MiB per request of allocs",
+			"goroutine-bad: no function above 200 of goroutine",
+			"goroutine-good: no function above 20000 of goroutine",
+			"mutex-bad: guard.holdLock below 20% of mutex",
+			"mutex-good: guard.allocateMuch below 20% of mutex",
+		),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Stop()
+
+	want := func(name string) string {
+		if strings.HasSuffix(name, "-bad") {
+			return "fail"
+		}
+		return "pass"
+	}
+	deadline := time.Now().Add(3 * patience)
+	for {
+		missing := []BudgetStatus{}
+		for _, b := range g.Status().Budgets {
+			if b.Verdicts[want(b.Name)] == 0 {
+				missing = append(missing, b)
+			}
+			if wrong := map[string]string{"pass": "fail", "fail": "pass"}[want(b.Name)]; b.Verdicts[wrong] > 0 {
+				t.Fatalf("%s: %s", b.Name, b.Result)
+			}
+		}
+		if len(missing) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			for _, b := range missing {
+				t.Errorf("%s: no %s in %v: %s", b.Name, want(b.Name), b.Verdicts, b.Result.Reason)
+			}
+			return
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
