@@ -33,7 +33,7 @@ func TestPagesInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	chromium := findChromium(t)
+	browser := startBrowser(t, findChromium(t))
 	server, dump := pageServer(t)
 	pages := []struct {
 		name, path string
@@ -51,7 +51,7 @@ func TestPagesInBrowser(t *testing.T) {
 		}{{"desktop", 1280, 900}, {"phone", 390, 844}} {
 			for _, p := range pages {
 				t.Run(scheme+"/"+screen.name+"/"+p.name, func(t *testing.T) {
-					v := openTab(t, chromium, server.URL)
+					v := openTab(t, browser, server.URL)
 					tell(t, v, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 						Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 					tell(t, v, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
@@ -78,15 +78,17 @@ func TestFlameGraphInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	chromium := findChromium(t)
+	browser := startBrowser(t, findChromium(t))
 	server, dump := pageServer(t)
-	v := openTab(t, chromium, server.URL)
+	v := openTab(t, browser, server.URL)
 	v.do(t,
 		chromedp.EmulateViewport(1280, 900),
 		chromedp.Navigate(server.URL+"/debug/profguard/"),
 		chromedp.Click(chromedp.CSS(`a[href="dumps/`+dump+`"]`)),
-		chromedp.WaitVisible(chromedp.CSS("svg.flame")),
-		chromedp.Click(chromedp.CSS("svg.flame a:nth-of-type(3)")),
+		chromedp.WaitVisible(chromedp.CSS("svg.flame")))
+	frame := get(t, v, chromedp.Evaluate[struct{ X, Y float64 }](frameScript))
+	v.do(t,
+		chromedp.MouseClickXY(frame.X, frame.Y),
 		chromedp.WaitVisible(chromedp.CSS("ol.way")))
 	at := get(t, v, chromedp.Location())
 	way := get(t, v, chromedp.Text(chromedp.CSS("ol.way")))
@@ -98,6 +100,14 @@ func TestFlameGraphInBrowser(t *testing.T) {
 	}
 	v.check(t)
 }
+
+// frameScript says where the third frame is, once it is on the screen.
+const frameScript = `(() => {
+  const frame = document.querySelectorAll("svg.flame a")[2].querySelector("rect");
+  frame.scrollIntoView({block: "center"});
+  const r = frame.getBoundingClientRect();
+  return {X: r.x + 5, Y: r.y + r.height / 2};
+})()`
 
 // pageFacts is what a script finds out about a page. It runs from outside: the
 // page itself has none, and allows none.
@@ -195,7 +205,8 @@ type tab struct {
 	requests   int
 }
 
-func openTab(t *testing.T, chromium, origin string) *tab {
+// startBrowser starts the browser that tabs are opened in.
+func startBrowser(t *testing.T, chromium string) context.Context {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox,
 		chromedp.Flag("disable-dev-shm-usage", true))
@@ -203,7 +214,18 @@ func openTab(t *testing.T, chromium, origin string) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+func openTab(t *testing.T, browser context.Context, origin string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	// Each of them takes a second or two on a machine that is not overloaded.
+	ctx, cancel = context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(cancel)
 	v := &tab{ctx: ctx, origin: origin}
 	err := chromedp.Listen(ctx, func(event any) {
