@@ -1,0 +1,245 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/log/embedded"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+// provider records what is emitted, after it has done what the test wants.
+type provider struct {
+	embedded.LoggerProvider
+	before func()
+
+	mu      sync.Mutex
+	calls   int
+	records []log.Record
+}
+
+type recorder struct {
+	embedded.Logger
+	p *provider
+}
+
+func (p *provider) Logger(string, ...log.LoggerOption) log.Logger { return recorder{p: p} }
+
+func (r recorder) Enabled(context.Context, log.EnabledParameters) bool { return true }
+
+func (r recorder) Emit(_ context.Context, rec log.Record) {
+	r.p.mu.Lock()
+	r.p.calls++
+	r.p.mu.Unlock()
+	if r.p.before != nil {
+		r.p.before()
+	}
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	r.p.records = append(r.p.records, rec)
+}
+
+func (p *provider) seen() (calls int, records []log.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls, append([]log.Record(nil), p.records...)
+}
+
+// flapping fires in every other window, and is kept in the others.
+var flapping = budget.Must("x: fmt.Println below 20% for 1 windows")
+
+func TestOTelEvents(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("bbggxg")
+		p := &provider{}
+		g := w.start(t, Config{Budgets: flapping, Window: 10 * second, Every: 10 * second, LoggerProvider: p})
+		initials(t, g, 6)
+		_, records := p.seen()
+		var got []string
+		for _, r := range records {
+			got = append(got, r.EventName()+" "+r.Severity().String())
+			if r.SeverityText() != r.Severity().String() || r.Timestamp().IsZero() || r.Body().AsString() == "" {
+				t.Errorf("%s: severity %q at %v, body %q", r.EventName(), r.SeverityText(), r.Timestamp(), r.Body().AsString())
+			}
+		}
+		want := []string{
+			"profguard.budget.firing ERROR", "profguard.budget.resolved INFO",
+			"profguard.window.lost WARN", "profguard.window.regained INFO",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("events (-want +got):\n%s", diff)
+		}
+		attrs := map[string]any{}
+		records[0].WalkAttributes(func(a attribute.KeyValue) bool {
+			attrs[string(a.Key)] = a.Value.Emit()
+			return true
+		})
+		for key, want := range map[string]string{
+			"profguard.budget.name": "x", "profguard.verdict": "fail", "profguard.limit": "20%", "profguard.samples": "1000",
+			"profguard.hits": "700", "code.function.name": "fmt.Println", "code.file.path": "print.go", "code.line.number": "12",
+			"profguard.blame.code.function.name": "main.serve",
+		} {
+			if attrs[key] != want {
+				t.Errorf("%s is %v, want %s", key, attrs[key], want)
+			}
+		}
+		g.Stop()
+	})
+}
+
+// Every event has a severity that goes with what it says.
+func TestSeverities(t *testing.T) {
+	for name, want := range map[string]log.Severity{
+		eventFiring: log.SeverityError, eventResolved: log.SeverityInfo, eventVacuous: log.SeverityWarn,
+		eventLost: log.SeverityWarn, eventRegained: log.SeverityInfo, eventPaused: log.SeverityWarn,
+		eventResumed: log.SeverityInfo, eventDegraded: log.SeverityWarn,
+	} {
+		rec := record(Event{Name: name})
+		if got := rec.Severity(); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestSlogLines(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("bbggbbgg")
+		var b bytes.Buffer
+		g := w.start(t, Config{
+			Budgets: flapping, Window: 10 * second, Every: 10 * second,
+			Logger: slog.New(slog.NewJSONHandler(&b, nil)),
+		})
+		initials(t, g, 8)
+		g.Stop()
+		lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+		want := []string{
+			"ERROR profguard.budget.firing", "INFO profguard.budget.resolved",
+			"ERROR profguard.budget.firing", "INFO profguard.budget.resolved",
+		}
+		var got []string
+		for _, line := range lines {
+			var m struct{ Level, Event, Budget, Reason, Offender string }
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, m.Level+" "+m.Event)
+			if m.Budget != "x" || m.Reason == "" || m.Level == "ERROR" && m.Offender != "fmt.Println" {
+				t.Errorf("line %s", line)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("eight windows, one line for each transition (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestFault_30_EmitHangs(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = func(n int) hub.Window { return cpuWindow([]string{bad, good}[n%2]) }
+		never := make(chan struct{})
+		p := &provider{before: func() { <-never }}
+		g := w.start(t, Config{Budgets: flapping, Window: 10 * second, Every: 10 * second, LoggerProvider: p})
+		pass(100*10*second + second)
+		s := g.Status()
+		// One is under way, 64 wait.
+		if s.Windows["ok"] != 100 || s.Dropped["otel"] != 100-1-sinkQueue || s.Dropped["log"] != 0 || s.Dropped["callback"] != 0 {
+			t.Errorf("windows %v, dropped %v", s.Windows, s.Dropped)
+		}
+		if n := len(w.told()); n != 100 {
+			t.Errorf("another sink got %d events, want 100", n)
+		}
+		before := time.Now()
+		g.Stop()
+		if d := time.Since(before); d > stopWithin {
+			t.Errorf("Stop took %v", d)
+		}
+		close(never)
+	})
+}
+
+func TestFault_31_EmitPanics(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = func(n int) hub.Window { return cpuWindow([]string{bad, good}[n%2]) }
+		p := &provider{before: func() { panic("no exporter") }}
+		g := w.start(t, Config{Budgets: flapping, Window: 10 * second, Every: 10 * second, LoggerProvider: p})
+		pass(20*10*second + second)
+		calls, _ := p.seen()
+		s := g.Status()
+		if calls != 3 || s.Panics["otel"] != 3 || s.Dropped["otel"] != 20 || s.Windows["ok"] != 20 {
+			t.Errorf("%d calls, panics %v, dropped %v, windows %v", calls, s.Panics, s.Dropped, s.Windows)
+		}
+		if n := len(w.told()); n != 20 {
+			t.Errorf("another sink got %d events, want 20", n)
+		}
+		g.Stop()
+	})
+}
+
+// Three panics far apart are accidents.
+func TestBreaker(t *testing.T) {
+	var b breaker
+	now := time.Now()
+	for i := range 10 {
+		if b.trip(now.Add(time.Duration(i) * 6 * minute)) {
+			t.Errorf("tripped at panic %d, six minutes apart", i+1)
+		}
+	}
+	now = now.Add(2 * time.Hour)
+	for i, want := range []bool{false, false, true} {
+		if got := b.trip(now.Add(time.Duration(i) * minute)); got != want {
+			t.Errorf("panic %d, a minute apart: %t", i+1, got)
+		}
+	}
+}
+
+func TestFault_55_Callback(t *testing.T) {
+	var g *Guard
+	var never chan struct{}
+	tests := []struct {
+		name    string
+		do      func(Event)
+		stopped bool
+	}{
+		{"panics", func(Event) { panic("no callback") }, false},
+		{"blocks", func(Event) { <-never }, false},
+		{"calls Stop", func(Event) { g.Stop() }, true},
+		{"calls Status", func(Event) { g.Status() }, false},
+		{"calls SetBudgets", func(Event) { g.SetBudgets(flapping) }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				never = make(chan struct{})
+				w.take = func(n int) hub.Window { return cpuWindow([]string{bad, good}[n%2]) }
+				p := &provider{}
+				g = w.start(t, Config{Budgets: flapping, Window: 10 * second, Every: 10 * second, OnEvent: tt.do, LoggerProvider: p})
+				pass(10*10*second + second)
+				s := g.Status()
+				if tt.stopped {
+					if s.State != "stopped" || s.Windows["ok"] != 1 {
+						t.Errorf("%s after %v", s.State, s.Windows)
+					}
+				} else if _, records := p.seen(); s.Windows["ok"] != 10 || len(records) != 10 {
+					t.Errorf("windows %v, %d events elsewhere", s.Windows, len(records))
+				}
+				before := time.Now()
+				g.Stop()
+				if d := time.Since(before); d > stopWithin {
+					t.Errorf("Stop took %v", d)
+				}
+				close(never)
+			})
+		})
+	}
+}
