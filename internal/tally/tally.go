@@ -214,7 +214,7 @@ func holds(t *decode.Table, labels []decode.Label, condition []Label) bool {
 // add charges the sample that c.stack holds.
 func (s *Sums) add(c *Counter, values []int64, v int64, reach int) {
 	s.Total = AddSaturating(s.Total, v)
-	s.weight2 += s.Query.Weight.square(values, v)
+	s.weight2 += s.Query.square(values, v)
 	s.nextMark()
 	for i, f := range c.stack.frames[:reach] {
 		if c.Charges(&s.Query, i) {
@@ -225,12 +225,6 @@ func (s *Sums) add(c *Counter, values []int64, v int64, reach int) {
 
 // finish tells the number of observations.
 func (s *Sums) finish(multiple float64) {
-	if s.Total == 0 {
-		return
-	}
-	if s.Query.Weight.Rate > 0 {
-		s.weight2 = max(s.weight2, float64(s.Total)/most*float64(s.Total))
-	}
 	if s.weight2 <= 0 {
 		return
 	}
@@ -277,31 +271,32 @@ func (s *Sums) nextMark() {
 	}
 }
 
-// square is the sum of the squares of the weights of a sample's observations, as
-// far as chance had a part in them: v is the sum of the weights.
-func (w Weight) square(values []int64, v int64) float64 {
+// square is the sum of the squares of the weights of a sample's observations: v
+// is the sum of the weights.
+func (q *Query) square(values []int64, v int64) float64 {
+	w := &q.Weight
 	n := float64(v)
 	if w.Count >= 0 {
 		n = float64(values[w.Count])
 	}
-	chance := 1.0
+	if w.Rate > 0 && q.Value == w.Bytes {
+		// The runtime observes one byte in so many, and with it its object. So
+		// bytes are worth as many observations as there are such distances in them.
+		// That is exact for small objects, and modest for those larger than the
+		// distance, whose weight is hardly left to chance any more.
+		return float64(v) * float64(w.Rate)
+	}
 	if w.Rate > 0 && n > 0 {
 		// The runtime has divided by the probability that an object of this size
-		// is observed. Undo it, to know how many were. An object much larger than
-		// the rate is observed for certain, and its weight is exact.
+		// is observed. Undo it, to know how many were.
 		size := float64(values[w.Bytes]) / n
-		chance = math.Exp(-size / float64(w.Rate))
-		n *= 1 - chance
+		n *= -math.Expm1(-size / float64(w.Rate))
 	}
 	if n <= 0 {
 		return 0
 	}
-	return float64(v) / max(n, 1) * float64(v) * chance
+	return float64(v) / max(n, 1) * float64(v)
 }
-
-// most is what a heap profile of large objects only is worth, in which there is
-// no error at all: more than any number of samples that a window has.
-const most = 1e6
 
 // AddSaturating adds without overflow: a profile whose values add up to more
 // than an int64 holds is hostile or broken, and no share of it matters.

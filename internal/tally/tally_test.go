@@ -169,11 +169,12 @@ func TestObservations(t *testing.T) {
 		{"one delay that outweighs a hundred", "mutex\na 1 100s\nb 100 100ms\n", tally.Query{Value: 1, Weight: count}, 1.002},
 		{"equal delays", "mutex\na 10 10ms\nb 30 30ms\n", tally.Query{Value: 1, Weight: count}, 40},
 		{"goroutines are each one", "goroutine\na 10\nb 30\n", tally.Query{Weight: tally.Weight{Count: -1}}, 40},
-		// Objects of 1 MiB at a rate of 512 KiB are seen with 1-exp(-2): of 100 that
-		// there are, 86.5 have been, and exp(-2) of their weight is chance.
-		{"large objects", "heap\na 100 104857600\n", tally.Query{Value: 3, Weight: heap}, 100 * (1 - math.Exp(-2)) / math.Exp(-2)},
-		// One object of 64 MiB is seen for certain.
-		{"a huge object", "heap\na 1 67108864\n", tally.Query{Value: 3, Weight: heap}, 1e6},
+		// 100 MiB at one observation in 512 KiB are 200 of them, whether they are in
+		// few objects or in many.
+		{"large objects", "heap\na 100 104857600\n", tally.Query{Value: 3, Weight: heap}, 200},
+		{"a huge object", "heap\na 1 104857600\n", tally.Query{Value: 3, Weight: heap}, 200},
+		// As a count, the 100 objects are those 86.5 that 1-exp(-2) of them show.
+		{"number of large objects", "heap\na 100 104857600\n", tally.Query{Value: 2, Weight: heap}, 100 * (1 - math.Exp(-2))},
 		// Of a million bytes in objects of 16, about two have been seen.
 		{"small objects", "heap\na 65536 1048576\n", tally.Query{Value: 3, Weight: heap}, 2},
 		{"every object", "heap rate=1\na 65536 1048576\n", tally.Query{Value: 3, Weight: tally.Weight{Count: 2, Bytes: 3}}, 65536},
