@@ -26,6 +26,18 @@ func (s *course) close(w *window, r *rule, res *Result) {
 	res.Verdict = Verdict(f.Verdict)
 	if res.Verdict != Fail {
 		res.Offenders, res.Over = nil, 0
+	} else if r.class == classEach && len(res.Offenders) > 0 && r.budget.Rule != "grows" {
+		// Name the one that the report begins with, which a caller that is higher
+		// up may have preceded.
+		first, unit := res.Offenders[0].Function, res.Share/f.Value
+		if c := s.each[first]; c != nil && c.near != nil {
+			if g := c.near.Finding(); g.Low*unit > r.limit {
+				shown := *res
+				shown.Share, shown.Low = g.Value*unit, g.Low*unit
+				res.Reason = s.reason(w, r, first, g, true, &shown)
+				return
+			}
+		}
 	}
 	res.Reason = s.reason(w, r, name, f, certain, res)
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // settleTime is how long goroutines may take to end after work has returned and
-// its context was canceled.
+// its context was canceled, counted from when the last one was seen to end.
 const settleTime = 2 * time.Second
 
 // goroutines are those of the process that are not the check's own doing.
@@ -74,10 +75,19 @@ func (r *checkRun) judgeOnce(indices []int, p *profile.Profile, facts budget.Fac
 func (r *checkRun) judgeLeaks() {
 	var left *profile.Profile
 	var err error
-	end := time.Now().Add(settleTime)
+	end, least := time.Now().Add(settleTime), int64(math.MaxInt64)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		left, err = goroutineProfile(r.id)
-		if err != nil || len(left.Sample) == 0 || !time.Now().Before(end) {
+		if err != nil || len(left.Sample) == 0 {
+			break
+		}
+		n := int64(0)
+		for _, s := range left.Sample {
+			n += s.Value[0]
+		}
+		if now := time.Now(); n < least && now.Before(r.ends) {
+			least, end = n, now.Add(settleTime) // still ending
+		} else if !now.Before(end) {
 			break
 		}
 		time.Sleep(pause)

@@ -1,0 +1,201 @@
+package budget
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// trialBlocks makes blocks of a program: of n samples each, a share is in
+// main.guilty, the rest is spread over main.other0 to main.other9.
+type trialBlocks struct {
+	rng   *rand.Rand
+	label string // of our samples; others' are there too
+	all   []*profile.Profile
+}
+
+func (b *trialBlocks) next(n int, share float64) *profile.Profile {
+	p := &profile.Profile{
+		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:        1e7,
+		DurationNanos: 1e8,
+	}
+	locations := map[string]*profile.Location{}
+	at := func(name string) *profile.Location {
+		if l := locations[name]; l != nil {
+			return l
+		}
+		f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
+		l := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f, Line: 1}}}
+		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+		locations[name] = l
+		return l
+	}
+	add := func(leaf, label string) {
+		s := &profile.Sample{Value: []int64{1, 1e7}, Location: []*profile.Location{at(leaf), at("main.entry"), at("main.main"), at("runtime.main")}}
+		if label != "" {
+			s.Label = map[string][]string{"check": {label}}
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	for range n {
+		if b.rng.Float64() < share {
+			add("main.guilty", b.label)
+		} else {
+			add(fmt.Sprintf("main.other%d", b.rng.IntN(10)), b.label)
+		}
+		if b.label != "" {
+			add("main.stranger", "another")
+		}
+	}
+	return p
+}
+
+// run feeds blocks until the trial is done, or max of them.
+func (b *trialBlocks) run(t *testing.T, trial *Trial, max int, share func(block int) float64, n int) (blocks int) {
+	t.Helper()
+	for blocks = 0; blocks < max && !trial.Done() && !trial.Failed(); blocks++ {
+		p := b.next(n, share(blocks))
+		b.all = append(b.all, p.Copy())
+		var buf bytes.Buffer
+		if err := p.Write(&buf); err != nil {
+			t.Fatal(err)
+		}
+		if err := trial.Block(&buf, Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return blocks
+}
+
+func (b *trialBlocks) close(t *testing.T, trial *Trial) []Result {
+	t.Helper()
+	sum, err := profile.Merge(b.all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range sum.Sample {
+		if s.Label["check"] != nil && s.Label["check"][0] != b.label {
+			sum.Sample[i].Value = []int64{0, 0}
+		}
+	}
+	results, err := trial.Close(sum, Facts{Kind: "cpu", Elapsed: time.Duration(len(b.all)) * 100 * time.Millisecond,
+		Work: map[string]float64{"call": 10 * float64(len(b.all))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func newTrial(t *testing.T, label string, seed uint64, lines ...string) (*Trial, *trialBlocks) {
+	t.Helper()
+	where := map[string]string{}
+	if label != "" {
+		where["check"] = label
+	}
+	trial, err := NewTrial(Must(lines...), where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trial, &trialBlocks{rng: rand.New(rand.NewPCG(seed, 9)), label: label}
+}
+
+// Innocents pass and culprits fail, by every rule that a trial judges.
+func TestTrial(t *testing.T) {
+	always := func(share float64) func(int) float64 { return func(int) float64 { return share } }
+	late := func(block int) float64 { // is not there at all for two seconds
+		if block < 15 {
+			return 0
+		}
+		return 0.9
+	}
+	for _, tt := range []struct {
+		name, budget string
+		share        func(int) float64
+		n            int
+		want         Verdict
+		say          string
+	}{
+		{"each, innocent", "no function above 20% cumulative", always(0.1), 10, Pass, "surely below"},
+		{"each, guilty", "no function above 20% cumulative", always(0.5), 10, Fail, "main.guilty at "},
+		{"each, guilty later", "no function above 20% cumulative", late, 10, Fail, "main.guilty at "},
+		{"each, near", "no function above 20% cumulative", always(0.19), 10, Pass, "main.guilty at "},
+		{"each, excepted", "no function above 20% cumulative except main.guilty", always(0.5), 10, Pass, ""},
+		{"pattern, innocent", "main.guilty below 20%", always(0.05), 10, Pass, "surely below"},
+		{"pattern, guilty", "main.guilty below 20%", always(0.5), 10, Fail, "surely above"},
+		{"absent", "main.guilty absent", always(0.05), 10, Fail, ""},
+		{"absent and not there", "main.guilty absent", always(0), 10, Pass, ""},
+		{"per call, innocent", "main.guilty below 10ms per call", always(0.5), 10, Pass, ""},
+		{"per call, guilty", "main.guilty below 1ms per call", always(0.5), 10, Fail, ""},
+		{"per call, each", "no function above 2ms per call", always(0.5), 10, Fail, "main.guilty at "},
+		{"cores", "process below 0.2 cores", always(0.5), 10, Fail, ""},
+		{"cores without a sample", "process below 0.2 cores", always(0.5), 0, Pass, ""},
+		{"no samples", "no function above 20% cumulative", always(0.5), 0, Inconclusive, "no"},
+		{"gated", "main.guilty below 20% when process above 5 cores", always(0.5), 10, Inconclusive, "idle"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			trial, blocks := newTrial(t, "ours", 1, tt.budget)
+			used := blocks.run(t, trial, 400, tt.share, tt.n)
+			decided := trial.Decided(0)
+			res := blocks.close(t, trial)[0]
+			if res.Verdict != tt.want || decided != tt.want {
+				t.Errorf("decided %v, closed %v after %d blocks, want %v: %s", decided, res.Verdict, used, tt.want, res.Reason)
+			}
+			if !strings.Contains(res.Reason, tt.say) {
+				t.Errorf("the reason does not say %q: %s", tt.say, res.Reason)
+			}
+			if strings.Contains(res.String(), "stranger") {
+				t.Errorf("samples of others were counted: %s", res)
+			}
+			if (res.Verdict == Fail) != (len(res.Offenders) > 0) {
+				t.Errorf("%v with %d offenders", res.Verdict, len(res.Offenders))
+			}
+		})
+	}
+}
+
+// At the end, what is not decided passes only if 1.5 times the limit would have
+// been caught.
+func TestTrialClose(t *testing.T) {
+	trial, blocks := newTrial(t, "", 2, "main.guilty below 20%")
+	blocks.run(t, trial, 15, func(int) float64 { return 0.2 }, 10)
+	if res := blocks.close(t, trial)[0]; res.Verdict != Inconclusive || !strings.Contains(res.Reason, "too few CPU samples: 150 came") {
+		t.Errorf("after 15 blocks: %v: %s", res.Verdict, res.Reason)
+	}
+	trial, blocks = newTrial(t, "", 2, "main.guilty below 20%")
+	blocks.run(t, trial, 120, func(int) float64 { return 0.235 }, 10)
+	if res := blocks.close(t, trial)[0]; res.Verdict != Pass || trial.Decided(0) != Inconclusive || !strings.Contains(res.Reason, "too close to the limit") {
+		t.Errorf("after 120 blocks at 1.17 times the limit: %v, decided %v: %s", res.Verdict, trial.Decided(0), res.Reason)
+	}
+}
+
+// No innocent fails and no culprit passes, whichever function it is.
+func TestTrialSimulation(t *testing.T) {
+	runs := 20
+	if testing.Short() {
+		runs = 5
+	}
+	for _, x := range []float64{0.5, 0.95, 2} {
+		var pass, fail, blocks int
+		for run := range runs {
+			trial, b := newTrial(t, "", uint64(100+run), "no function above 20% cumulative")
+			blocks += b.run(t, trial, 300, func(int) float64 { return x * 0.2 }, 10)
+			switch trial.Decided(0) {
+			case Pass:
+				pass++
+			case Fail:
+				fail++
+			}
+		}
+		t.Logf("%v times the limit: %d pass, %d fail, %.1f blocks in the mean", x, pass, fail, float64(blocks)/float64(runs))
+		if x < 1 && fail > 0 || x > 1 && pass > 0 || pass+fail < runs*9/10 {
+			t.Errorf("%v times the limit: %d pass, %d fail of %d", x, pass, fail, runs)
+		}
+	}
+}

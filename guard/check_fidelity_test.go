@@ -1,0 +1,115 @@
+package guard
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+)
+
+var (
+	fidelityRuns  = flag.Int("check.runs", 0, "run so many checks in each cell of TestCheckFidelity")
+	fidelityLimit = flag.Float64("check.limit", 40, "the limit of TestCheckFidelity, in percent")
+	fidelityProcs = flag.Int("check.procs", 0, "GOMAXPROCS of TestCheckFidelity; 0 leaves it")
+	fidelityHog   = flag.Int("check.hogs", 0, "busy goroutines beside the checks of TestCheckFidelity")
+	fidelitySide  = flag.Int("check.side", 4, "checks of TestCheckFidelity that run side by side")
+)
+
+// TestCheckFidelity is the table of docs/check.md: checks of work with a known
+// share, at several times the limit.
+//
+//	go test ./guard -run TestCheckFidelity -check.runs 500 -timeout 0 -v
+func TestCheckFidelity(t *testing.T) {
+	if *fidelityRuns == 0 {
+		t.Skip("takes minutes to hours: say -check.runs")
+	}
+	needProfiler(t)
+	if *fidelityProcs > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(*fidelityProcs))
+	}
+	stop := make(chan struct{})
+	var hogs sync.WaitGroup
+	for range *fidelityHog {
+		hogs.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					spin(mixRounds)
+				}
+			}
+		})
+	}
+	defer hogs.Wait()
+	defer close(stop)
+
+	fmt.Println("| times the limit | checks | pass | fail | open | median samples | 95% | median time |")
+	fmt.Println("|---|---|---|---|---|---|---|---|")
+	for _, x := range []float64{0.5, 0.8, 0.95, 1.5, 2} {
+		c := runCell(t, x, *fidelityLimit/100)
+		fmt.Printf("| %v | %d | %d | %d | %d | %.0f | %.0f | %.1f s |\n", x, *fidelityRuns,
+			c.count["pass"], c.count["fail"], c.count["open"], quantileOf(c.samples, 0.5), quantileOf(c.samples, 0.95), quantileOf(c.seconds, 0.5))
+		wrong := map[bool]string{true: "fail", false: "pass"}[x < 1]
+		if c.count[wrong] > 0 || c.count["broken"] > 0 {
+			t.Errorf("%v times the limit: %v", x, c.count)
+		}
+	}
+}
+
+// A cell is what became of many checks alike.
+type cell struct {
+	count            map[string]int
+	samples, seconds []float64
+}
+
+func runCell(t *testing.T, x, limit float64) cell {
+	var mu sync.Mutex
+	c := cell{count: map[string]int{}}
+	set := budget.Must(
+		fmt.Sprintf("no function above %g%% cumulative except burnInnocent, spin", 100*limit),
+		fmt.Sprintf("guard.burnGuilty below %g%% cumulative", 100*limit),
+	)
+	share := x * limit
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range *fidelitySide {
+		wg.Go(func() {
+			for i := range next {
+				out := tryCheckAs(&fakeTB{name: fmt.Sprintf("%s/%v/%d", t.Name(), x, i)}, Checker{Max: 3 * time.Minute}, set,
+					func(context.Context) { mix(share) })
+				mu.Lock()
+				v := out.verdict()
+				c.count[v]++
+				if (x < 1) != (v == "pass") {
+					t.Logf("%v times the limit, %s: %s", x, v, out.text())
+				}
+				if out.run != nil && out.run.cpu != nil {
+					c.samples = append(c.samples, float64(out.run.cpu.trial.Samples))
+					c.seconds = append(c.seconds, time.Since(out.run.begun).Seconds())
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range *fidelityRuns {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return c
+}
+
+func quantileOf(xs []float64, q float64) float64 {
+	if len(xs) == 0 {
+		return 0
+	}
+	xs = slices.Sorted(slices.Values(xs))
+	return xs[min(len(xs)-1, int(q*float64(len(xs))))]
+}

@@ -1,0 +1,153 @@
+package guard
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// kept is where the work of these tests leaves what it allocates.
+type keeper struct {
+	mu   sync.Mutex
+	kept [][]byte
+}
+
+func (k *keeper) allocate(n int) {
+	b := make([]byte, n)
+	k.mu.Lock()
+	k.kept = append(k.kept[:0], b)
+	k.mu.Unlock()
+}
+
+func (k *keeper) pile(n int) {
+	k.mu.Lock()
+	k.kept = append(k.kept, make([]byte, n))
+	k.mu.Unlock()
+}
+
+// For every kind, work that is over its budget and a twin that is within. They
+// run one after the other: most of these kinds are the process's.
+func TestCheckKinds(t *testing.T) {
+	var k keeper
+	release := make(chan struct{})
+	var hot sync.Mutex
+	idle := func(context.Context) { time.Sleep(time.Millisecond) }
+	contend := func(context.Context) {
+		var wg sync.WaitGroup
+		hot.Lock()
+		for range 2 {
+			wg.Go(func() {
+				hot.Lock()
+				defer hot.Unlock()
+			})
+		}
+		spin(mixRounds)
+		hot.Unlock()
+		wg.Wait()
+	}
+	leak := func(context.Context) {
+		go func(release chan struct{}) { <-release }(release)
+		time.Sleep(2 * time.Millisecond)
+	}
+	for _, tt := range []struct {
+		name, budget string
+		work, twin   func(context.Context)
+		say          string
+	}{
+		{"bytes per call", "process below 1000B per call of allocs",
+			func(context.Context) { k.allocate(4096) }, func(context.Context) { k.allocate(512) }, "in the quietest batch"},
+		{"allocations per call", "process below 2 per call of allocs",
+			func(context.Context) { k.allocate(64); k.allocate(64); k.allocate(64) }, func(context.Context) { k.allocate(64) }, "3 times per call"},
+		{"share of allocations", "guard.(*keeper).allocate below 30% of allocs",
+			func(context.Context) { k.allocate(1 << 20) }, nil, "keeper).allocate"},
+		{"goroutine leaked", "no goroutine leaked",
+			leak, func(ctx context.Context) { go func() { <-ctx.Done() }(); time.Sleep(time.Millisecond) }, "left of those that work started"},
+		{"goroutines steady", "goroutines steady",
+			leak, func(context.Context) { time.Sleep(time.Millisecond) }, "goroutines grow by"},
+		{"heap steady", "heap steady",
+			func(context.Context) { k.pile(1 << 16); time.Sleep(time.Millisecond) }, func(context.Context) { k.allocate(1 << 16); time.Sleep(time.Millisecond) }, "the heap grow"},
+		{"mutex", "guard.TestCheckKinds below 1us per call of mutex", contend, idle, "of mutex"},
+		{"block", "guard.TestCheckKinds below 1us per call of block", contend, idle, "of block"},
+		{"goroutines", "goroutines below 200", func(ctx context.Context) {
+			for range 300 {
+				go func() { <-ctx.Done() }()
+			}
+			<-ctx.Done()
+		}, idle, "the limit is 200"},
+		{"goroutine profile", "no function above 50 of goroutine", func(ctx context.Context) {
+			for range 100 {
+				go func() { <-ctx.Done() }()
+			}
+			<-ctx.Done()
+		}, idle, "of goroutine"},
+		{"heap", "heap below 40MiB",
+			func(context.Context) { k.pile(1 << 24); time.Sleep(100 * time.Millisecond) }, idle, "heap at "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			release = make(chan struct{})
+			got := tryCheckAs(&fakeTB{name: t.Name()}, Checker{Max: 8 * time.Second}, budget.Must(tt.budget), tt.work)
+			if got.verdict() != "fail" || !strings.Contains(got.text(), tt.say) {
+				t.Errorf("%s, want fail, saying %q:\n%s %s", got.verdict(), tt.say, got.problem, got.text())
+			}
+			k.kept = nil
+			close(release)
+			settled(func() float64 { return float64(runtime.NumGoroutine()) })
+			if tt.twin == nil {
+				return
+			}
+			got = tryCheckAs(&fakeTB{name: t.Name()}, Checker{Max: 8 * time.Second}, budget.Must(tt.budget), tt.twin)
+			if got.verdict() != "pass" {
+				t.Errorf("twin: %s, want pass:\n%s %s", got.verdict(), got.problem, got.text())
+			}
+		})
+	}
+}
+
+// Contention is recorded as long as any check needs it, and then as before.
+func TestRecordContention(t *testing.T) {
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(7))
+	var c contention
+	c.add(true, false)
+	c.add(true, true)
+	c.remove(true, false)
+	if got := runtime.SetMutexProfileFraction(-1); got != 1 {
+		t.Errorf("fraction %d while a check needs all events", got)
+	}
+	c.remove(true, true)
+	if got := runtime.SetMutexProfileFraction(-1); got != 7 {
+		t.Errorf("fraction %d afterwards, want the 7 from before", got)
+	}
+	c.add(true, false)
+	runtime.SetMutexProfileFraction(3) // somebody else's choice, which is left alone
+	c.remove(true, false)
+	if got := runtime.SetMutexProfileFraction(-1); got != 3 {
+		t.Errorf("fraction %d afterwards, want the 3 that somebody set meanwhile", got)
+	}
+}
+
+// A baseline is written, read again, and tells growth from none.
+func TestCheckBaseline(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "testdata", "mix.pprof")
+	set := budget.Must("guard.burnGuilty grows below 20 points", "process grows below 300% per call", "guard.burnGuilty below 99%")
+	work := func(share float64) func(context.Context) {
+		return func(context.Context) { mix(share) }
+	}
+	got := tryCheck(t, Checker{Max: 6 * time.Second, BaselineFile: file, Update: true}, set, work(0.2))
+	if got.verdict() != "pass" {
+		t.Fatalf("writing: %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+	got = tryCheck(t, Checker{Max: time.Minute, BaselineFile: file}, set, work(0.2))
+	if got.verdict() != "pass" {
+		t.Errorf("the same work: %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+	got = tryCheck(t, Checker{Max: time.Minute, BaselineFile: file}, set[:1], work(0.9))
+	if got.verdict() != "fail" || !strings.Contains(got.text(), "grew by") || !strings.Contains(got.text(), "refresh the baseline") {
+		t.Errorf("grown: %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+}
