@@ -1,0 +1,306 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/trace"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dump"
+)
+
+// dumping is a guard's configuration with a directory for dumps.
+func dumping(t *testing.T, lines ...string) Config {
+	t.Helper()
+	return Config{
+		Budgets: budget.Must(lines...), Window: 10 * second, Every: 10 * second,
+		DumpDir: filepath.Join(t.TempDir(), "dumps"),
+	}
+}
+
+// saved are the ids of the dumps in a guard's directory.
+func saved(t *testing.T, g *Guard) []string {
+	t.Helper()
+	list, err := g.dumps.Store().List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, info := range list {
+		ids = append(ids, string(info.ID))
+	}
+	return ids
+}
+
+func firings(w *world) []Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []Event
+	for _, e := range w.events {
+		if e.Name == eventFiring {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func TestDump(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("bbg")
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		g := w.start(t, cfg)
+		initials(t, g, 3)
+		ids := saved(t, g)
+		status := g.Status()
+		if len(ids) != 1 || status.Dumps["saved"] != 1 {
+			t.Fatalf("dumps %v, counts %v; want one: the second window came too soon", ids, status.Dumps)
+		}
+		if e := firings(w); len(e) != 1 || e[0].Dump != ids[0] || status.Budgets[0].Dump != ids[0] {
+			t.Errorf("dump %s, the event names %q, the status %q", ids[0], e[0].Dump, status.Budgets[0].Dump)
+		}
+		info, err := g.dumps.Store().List()
+		if err != nil || info[0].Err != nil {
+			t.Fatal(err, info[0].Err)
+		}
+		side := info[0].Sidecar
+		if side.Budget != "x" || side.Verdict != "fail" || side.Samples != 1000 || len(side.Offenders) != 1 ||
+			side.Offenders[0].Name != "fmt.Println" || !strings.Contains(side.Offenders[0].CalledFrom, "main.serve") || !side.First {
+			t.Errorf("sidecar %+v", side)
+		}
+		data, err := os.ReadFile(filepath.Join(cfg.DumpDir, info[0].Profile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := profile.ParseData(data); err != nil || len(p.Sample) != 2 {
+			t.Errorf("the profile does not read: %v", err)
+		}
+		g.Stop()
+	})
+}
+
+func TestDumpOpensInPprof(t *testing.T) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("SKIPPED: no go command")
+	}
+	var file string
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("b")
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		g := w.start(t, cfg)
+		initials(t, g, 1)
+		g.Stop()
+		found, _ := filepath.Glob(filepath.Join(cfg.DumpDir, "*.cpu.pb.gz"))
+		if len(found) != 1 {
+			t.Fatalf("profiles %v", found)
+		}
+		data, err := os.ReadFile(found[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		file = filepath.Join(os.TempDir(), filepath.Base(found[0]))
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	defer os.Remove(file)
+	out, err := exec.Command(tool, "tool", "pprof", "-top", file).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "70.00%") || !strings.Contains(string(out), "fmt.Println") {
+		t.Errorf("go tool pprof -top: %v\n%s", err, out)
+	}
+}
+
+// The id in an event, the status and the exemplar is that of a file that exists.
+func TestDumpIDs(t *testing.T) {
+	failing := errors.New("no such luck")
+	tests := []struct {
+		name  string
+		offer func(g **Guard) func(*dump.Writer, dump.Dump) (dump.ID, error)
+		want  string
+		late  time.Duration // of the event
+	}{
+		{"saved", func(g **Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+			return func(*dump.Writer, dump.Dump) (dump.ID, error) {
+				go (*g).dumped(dump.Outcome{ID: "1", Budget: "x"})
+				return "1", nil
+			}
+		}, "1", 0},
+		{"refused at once", func(**Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+			return func(*dump.Writer, dump.Dump) (dump.ID, error) { return "", failing }
+		}, "", 0},
+		{"too soon, after a restart", func(**Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+			return func(*dump.Writer, dump.Dump) (dump.ID, error) { return "", fmt.Errorf("x: %w", dump.ErrTooSoon) }
+		}, "", 0},
+		{"failed on the disk", func(g **Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+			return func(*dump.Writer, dump.Dump) (dump.ID, error) {
+				go (*g).dumped(dump.Outcome{ID: "1", Budget: "x", Err: syscall.ENOSPC})
+				return "1", nil
+			}
+		}, "", 0},
+		{"the disk hangs", func(**Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+			return func(*dump.Writer, dump.Dump) (dump.ID, error) { return "1", nil }
+		}, "", dumpPatience},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				var g *Guard
+				w.take = story("b")
+				w.offer = tt.offer(&g)
+				g = w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows"))
+				pass(10*second + tt.late/2)
+				if n := len(firings(w)); tt.late > 0 && n != 0 {
+					t.Errorf("%d events before the dump's time is up", n)
+				}
+				pass(tt.late)
+				events := firings(w)
+				if len(events) != 1 || events[0].Dump != tt.want || g.Status().Budgets[0].Dump != tt.want {
+					t.Errorf("events %+v, status %q, want %q", events, g.Status().Budgets[0].Dump, tt.want)
+				}
+				g.Stop()
+			})
+		})
+	}
+}
+
+// What waits for a dump is told before what comes after it, and at Stop.
+func TestHeldEventsKeepTheirOrder(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("bgb")
+		w.offer = func(*dump.Writer, dump.Dump) (dump.ID, error) { return "1", nil } // and that is all that is heard
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		cfg.Keep.Every, cfg.Every, cfg.Window = second, second, second
+		g := w.start(t, cfg)
+		pass(3*second + 500*time.Millisecond)
+		g.Stop()
+		want := []string{"profguard.budget.firing x", "profguard.budget.resolved x", "profguard.budget.firing x"}
+		if got := w.told(); !slices.Equal(got, want) {
+			t.Errorf("events %q, want %q", got, want)
+		}
+	})
+}
+
+func TestDiskFull(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		var g *Guard
+		full := true
+		offers := 0
+		w.take = story("b")
+		w.offer = func(store *dump.Writer, d dump.Dump) (dump.ID, error) {
+			offers++
+			if !full {
+				return store.Offer(d)
+			}
+			id := dump.ID(fmt.Sprint(offers))
+			go g.dumped(dump.Outcome{ID: id, Budget: "x", Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
+			return id, nil
+		}
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		g = w.start(t, cfg)
+		pass(150*minute + second)
+		s := g.Status()
+		if s.Windows["ok"] != 900 || s.Budgets[0].State != "firing" {
+			t.Errorf("windows %v, %s", s.Windows, s.Budgets[0].State)
+		}
+		var degraded int
+		for _, name := range w.told() {
+			if name == eventDegraded {
+				degraded++
+			}
+		}
+		if degraded != 3 || !strings.Contains(s.Reason, "dumps fail") {
+			t.Errorf("%d degraded events in two and a half hours, want one an hour; the status says %q", degraded, s.Reason)
+		}
+		full = false // nobody else looks at it: the loop sleeps
+		pass(20 * second)
+		if s := g.Status(); s.Budgets[0].Dump == "" || s.Reason != "" || len(saved(t, g)) != 1 {
+			t.Errorf("with room again: dump %q, reason %q", s.Budgets[0].Dump, s.Reason)
+		}
+		g.Stop()
+	})
+}
+
+func TestDirectoryVanishes(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("gbg")
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		g := w.start(t, cfg)
+		initials(t, g, 1)
+		if err := os.RemoveAll(cfg.DumpDir); err != nil {
+			t.Fatal(err)
+		}
+		initials(t, g, 2)
+		s := g.Status()
+		if e := firings(w); s.Windows["ok"] != 3 || len(e) != 1 || e[0].Dump != "" || s.Budgets[0].Dump != "" || s.Dumps["saved"] != 0 {
+			t.Errorf("windows %v, events %+v, dump %q, counts %v", s.Windows, e, s.Budgets[0].Dump, s.Dumps)
+		}
+		if !slices.Contains(w.told(), eventDegraded) {
+			t.Errorf("events %q, want one that says it", w.told())
+		}
+		g.Stop()
+	})
+}
+
+func TestUnusableDumpDir(t *testing.T) {
+	noLeaks(t)
+	open := t.TempDir()
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{open, file, filepath.Join(file, "below")} {
+		w := newWorld()
+		g, err := start(w.quiet(Config{DumpDir: dir}), "a test", w.seams(), func() error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "DumpDir") || running.Load() != nil {
+			t.Errorf("%v, %v", g, err)
+			g.Stop()
+		}
+	}
+}
+
+func TestFlightRecorder(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		t.Run(fmt.Sprintf("running=%t", running), func(t *testing.T) {
+			noLeaks(t)
+			rec := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
+			if running {
+				if err := rec.Start(); err != nil {
+					t.Fatal(err)
+				}
+				defer rec.Stop()
+			}
+			w := newWorld()
+			w.take = story("b")
+			w.stretch = -1 // real time: the recorder's goroutines belong to no bubble
+			cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+			cfg.Every, cfg.Window, cfg.Trace = second, second, rec
+			g := w.start(t, cfg)
+			eventually(t, "a dump", func() bool { return g.Status().Budgets[0].Dump != "" })
+			if !rec.Enabled() {
+				t.Error("the recorder does not run beside the guard")
+			}
+			info, err := g.dumps.Store().List()
+			if err != nil || len(info) == 0 || !slices.ContainsFunc(info[0].Companions, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }) {
+				t.Errorf("companions of %+v: %v", info, err)
+			}
+			g.Stop()
+			<-g.done
+			if rec.Enabled() != running {
+				t.Errorf("after Stop the recorder runs: %t, before Start: %t", rec.Enabled(), running)
+			}
+		})
+	}
+}
