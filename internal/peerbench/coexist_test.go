@@ -1,0 +1,234 @@
+package peerbench
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/grafana/pyroscope-go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/guard"
+)
+
+// A guard that finds the profiler taken leaves it alone for a minute, so each of
+// these tests takes a little longer than that.
+
+// TestBesideNetHTTPPprof: somebody asks /debug/pprof for a profile, which gets
+// what it would have got alone. The guard's window is lost and counted, and once
+// the profiler is free it goes on.
+func TestBesideNetHTTPPprof(t *testing.T) {
+	long(t)
+	burn(t)
+	server := httptest.NewServer(http.HandlerFunc(pprof.Profile))
+	t.Cleanup(server.Close)
+	const seconds = 4
+	answer := make(chan []byte, 1)
+	go func() {
+		resp, err := http.Get(server.URL + "?seconds=" + strconv.Itoa(seconds))
+		if err != nil {
+			answer <- nil
+			return
+		}
+		defer resp.Body.Close()
+		data, _ := io.ReadAll(resp.Body)
+		answer <- data
+	}()
+	// The slot is theirs when a profile of our own is refused. Asking through a
+	// second request does not disturb the first.
+	eventually(t, "the profiler to be taken", func() bool {
+		resp, err := http.Get(server.URL + "?seconds=1")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusInternalServerError
+	})
+	g := start(t)
+	eventually(t, "a window to be lost", func() bool { return g.Status().Windows["busy"] > 0 })
+	for _, b := range g.Status().Budgets {
+		if b.Result.Verdict != budget.Inconclusive || b.Result.Reason == "" {
+			t.Errorf("%s: %v of a lost window: %q", b.Name, b.Result.Verdict, b.Result.Reason)
+		}
+	}
+	data := <-answer
+	p, err := profile.Parse(bytes.NewReader(data))
+	if err != nil {
+		t.Fatalf("their profile: %v: %.100q", err, data)
+	}
+	whole(t, p, seconds*time.Second)
+	judgesAgain(t, g)
+}
+
+// TestBesidePyroscope: pyroscope-go stops whatever profile there is when it
+// starts its own, and then profiles all the time. The guard loses windows, never
+// spoils a profile, and goes on when pyroscope has ended.
+func TestBesidePyroscope(t *testing.T) {
+	long(t)
+	burn(t)
+	sink := &uploads{t: t}
+	server := httptest.NewServer(sink)
+	t.Cleanup(server.Close)
+	g := start(t)
+	eventually(t, "a good window", func() bool { return g.Status().Windows["ok"] > 0 })
+
+	const rate = 2 * time.Second
+	peer, err := pyroscope.Start(pyroscope.Config{
+		ApplicationName: "peer", ServerAddress: server.URL, UploadRate: rate,
+		ProfileTypes: []pyroscope.ProfileType{pyroscope.ProfileCPU},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a window to be lost", func() bool { return g.Status().Windows["busy"]+g.Status().Windows["stolen"] > 0 })
+	eventually(t, "their profiles", func() bool { return len(sink.all()) >= 4 })
+	if err := peer.Stop(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("windows: %v", g.Status().Windows)
+	profiles := sink.all()
+	for i, p := range profiles {
+		if i == len(profiles)-1 {
+			break // cut short by Stop
+		}
+		whole(t, p, rate)
+	}
+	judgesAgain(t, g)
+}
+
+// whole checks that a profile has the duration that was asked for, and samples
+// of a core that burns all through it.
+func whole(t *testing.T, p *profile.Profile, want time.Duration) {
+	t.Helper()
+	got := time.Duration(p.DurationNanos)
+	if got < want*9/10 || got > 2*want {
+		t.Errorf("their profile covers %v, want %v", got, want)
+	}
+	var cpu int64
+	for _, s := range p.Sample {
+		cpu += s.Value[1]
+	}
+	// One goroutine burns; on a machine with two cores that others use as well it
+	// gets a tenth of one at the very least.
+	if time.Duration(cpu) < got/10 {
+		t.Errorf("their profile of %v has %v of CPU, one goroutine burned all the time", got, time.Duration(cpu))
+	}
+}
+
+// judgesAgain waits for a good window with a verdict.
+func judgesAgain(t *testing.T, g *guard.Guard) {
+	t.Helper()
+	before := g.Status()
+	eventually(t, "a good window, with the profiler free again", func() bool { return g.Status().Windows["ok"] > before.Windows["ok"] })
+	eventually(t, "a verdict", func() bool {
+		b := g.Status().Budgets[0]
+		return b.Verdicts["fail"] > before.Budgets[0].Verdicts["fail"]
+	})
+	t.Logf("windows: %v", g.Status().Windows)
+}
+
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes more than a minute")
+	}
+}
+
+// start starts a guard without pauses, whose budget fails in every good window.
+func start(t *testing.T) *guard.Guard {
+	t.Helper()
+	g, err := guard.Start(guard.Config{
+		Every: 2 * time.Second, Window: 2 * time.Second,
+		Registerer: prometheus.NewRegistry(),
+		Logger:     slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Budgets:    budget.Must("hot: peerbench.hot below 5%"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	return g
+}
+
+// burn keeps a core busy until the test ends.
+func burn(t *testing.T) {
+	quit := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			select {
+			case <-quit:
+				return
+			default:
+				hot()
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(quit)
+		running.Wait()
+	})
+}
+
+//go:noinline
+func hot() {
+	data := make([]byte, 64<<10)
+	for range 20 {
+		sha256.Sum256(data)
+	}
+}
+
+// uploads is the other end of pyroscope: it keeps the profiles.
+type uploads struct {
+	t        *testing.T
+	mu       sync.Mutex
+	profiles []*profile.Profile
+}
+
+func (u *uploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	file, _, err := r.FormFile("profile")
+	if err != nil {
+		u.t.Errorf("upload: %v", err)
+		return
+	}
+	defer file.Close()
+	p, err := profile.Parse(file)
+	if err != nil {
+		u.t.Errorf("upload: %v", err)
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.profiles = append(u.profiles, p)
+}
+
+func (u *uploads) all() []*profile.Profile {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return append([]*profile.Profile(nil), u.profiles...)
+}
+
+// eventually waits until cond holds.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.After(4 * time.Minute)
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for !cond() {
+		select {
+		case <-poll.C:
+		case <-deadline:
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
