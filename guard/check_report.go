@@ -200,7 +200,7 @@ func (rep *checkReport) String() string {
 		}
 	}
 	for _, n := range rep.notes {
-		fmt.Fprintf(&b, "\n  note: %s", n)
+		fmt.Fprintf(&b, "\n\nnote: %s", n)
 	}
 	return b.String()
 }

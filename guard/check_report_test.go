@@ -1,0 +1,80 @@
+package guard
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// shopProfile is a program whose checkout hashes too much.
+func shopProfile() *profile.Profile {
+	p := &profile.Profile{
+		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:        1e7,
+		DurationNanos: 3e9,
+	}
+	at := map[string]*profile.Location{}
+	add := func(n int64, names ...string) { // root first
+		s := &profile.Sample{Value: []int64{n, n * 1e7}}
+		for i := len(names) - 1; i >= 0; i-- {
+			l := at[names[i]]
+			if l == nil {
+				id := uint64(len(p.Function) + 1)
+				f := &profile.Function{ID: id, Name: names[i], Filename: "/src/shop/shop.go"}
+				l = &profile.Location{ID: id, Line: []profile.Line{{Function: f, Line: int64(10 * id)}}}
+				p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+				at[names[i]] = l
+			}
+			s.Location = append(s.Location, l)
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	root := []string{guardPackage + ".startWorker.func1", "runtime/pprof.Do", guardPackage + ".startWorker.func1.2", guardPackage + ".runWork",
+		"example.com/shop.TestCheckout.func1", "example.com/shop.checkout"}
+	with := func(names ...string) []string { return append(append([]string{}, root...), names...) }
+	add(140, with("example.com/shop.price", "crypto/sha256.Sum256")...)
+	add(8, with("example.com/shop.price")...)
+	add(60, with("example.com/shop.render")...)
+	add(50, with("example.com/shop.store")...)
+	add(42, with("example.com/shop.mail")...)
+	return p
+}
+
+// What a failed check says, from the first line to the last.
+func TestCheckReport(t *testing.T) {
+	set := budget.Must(
+		"no function above 30% cumulative",
+		"crypto/sha256 absent in example.com/shop.checkout",
+		"example.com/shop.mail below 50%",
+		"no goroutine leaked",
+	)
+	p := shopProfile()
+	results := set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"})
+	results = append(results, budget.Result{Budget: set[3], Reason: "open: the check stopped when another budget had failed"})
+	rep := checkReport{
+		results: results, took: 2345 * time.Millisecond, calls: 1203, samples: 300, test: "TestCheckout",
+		notes: []string{"the baseline was made by go1.26.0"},
+		tree:  drawTree(p, culprits(results)),
+		saved: []savedProfile{{kind: "cpu", path: "/tmp/profguard-check-1/TestCheckout.cpu.pprof"}, {kind: "goroutine", err: errors.New("disk full")}},
+	}
+	golden(t, "check-report.txt", rep.String()+"\n")
+}
+
+func TestCheckReportShort(t *testing.T) {
+	open := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}
+	if rep := (checkReport{results: []budget.Result{open}}); !rep.failed() {
+		t.Error("an open budget passes")
+	}
+	if rep := (checkReport{results: []budget.Result{open}, short: true}); rep.failed() {
+		t.Error("an open budget fails under -short")
+	}
+	open.Verdict = budget.Fail
+	if rep := (checkReport{results: []budget.Result{open}, short: true}); !rep.failed() {
+		t.Error("a budget that is exceeded passes under -short")
+	}
+}
