@@ -3,6 +3,7 @@ package guard
 import (
 	"cmp"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -96,6 +97,12 @@ func newBudget(b BudgetStatus) page.Budget {
 	p.Sentence = sentence.String()
 	if r.Reason != "" || r.Verdict != budget.Inconclusive {
 		p.Verdict = r.Verdict.String()
+	}
+	for _, m := range b.History {
+		if m.Verdict == budget.Inconclusive {
+			m.Value = math.NaN() // a gap
+		}
+		p.History = append(p.History, m.Value)
 	}
 	for _, o := range r.Offenders {
 		p.Offenders = append(p.Offenders, page.Offender{

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -29,12 +30,16 @@ type entry struct {
 	samples  int64
 	hits     int64
 	warning  string
+	history  []Measurement
 
 	dump     string // id of the last dump
 	dumped   time.Time
 	offered  time.Time // when the last dump was offered to the store
 	violated string    // names the current violation for the store
 }
+
+// maxHistory is an hour at the default cadence; a budget's takes 1 KB.
+const maxHistory = 60
 
 // group is the budgets that one kind of profile is for.
 type group struct {
@@ -143,7 +148,7 @@ func (p *panel) status() []BudgetStatus {
 	for i, e := range p.entries {
 		list[i] = BudgetStatus{
 			Name: e.name, Budget: e.budget, State: e.alert.State.String(), Since: e.since, Result: e.result,
-			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, Dump: e.dump, Dumped: e.dumped,
+			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history), Dump: e.dump, Dumped: e.dumped,
 		}
 	}
 	return list
@@ -155,6 +160,10 @@ func (e *entry) take(r budget.Result, now time.Time, since time.Duration) alert.
 	e.samples += r.Samples
 	e.hits += r.Hits
 	e.result = r
+	if len(e.history) == maxHistory {
+		e.history = e.history[1:]
+	}
+	e.history = append(e.history, Measurement{Value: r.Share, Verdict: r.Verdict})
 	before := e.alert.State
 	var event alert.Event
 	e.alert, event = e.alert.Next(alert.Input{

@@ -60,10 +60,21 @@ type BudgetStatus struct {
 	Verdicts      map[string]int64
 	Samples, Hits int64
 
+	// History are the last windows, the oldest first: an hour of them at the
+	// default cadence.
+	History []Measurement
+
 	// Warning says why the budget may never tell anything: its pattern matches
 	// nothing that is linked.
 	Warning string
 	// Dump is the last dump of the budget, and when it was taken.
 	Dump   string
 	Dumped time.Time `json:",omitzero"`
+}
+
+// A Measurement is what one window said about a budget. Value is in the unit of
+// the budget's Result.
+type Measurement struct {
+	Value   float64
+	Verdict budget.Verdict
 }
