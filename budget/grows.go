@@ -113,7 +113,7 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 	}
 	worst, found := evidence.Finding{}, false
 	var who string
-	var over []int32
+	var over, proven []int32
 	consider := func(key int32, name string, k, k0 int64) {
 		f := g(k, k0)
 		if !found || worse(f, worst) {
@@ -122,6 +122,9 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 		}
 		if f.Value > r.limit {
 			over = append(over, key)
+		}
+		if f.Verdict == evidence.Fail {
+			proven = append(proven, key)
 		}
 	}
 	switch r.class {
@@ -151,6 +154,9 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 		return
 	}
 	res.take(worst)
+	if res.Verdict == Fail {
+		over = proven
+	}
 	if m := w.measureOf(&rule{dim: dimShare, value: r.value}, sums); res.Verdict != Pass && len(over) > 0 {
 		switch r.class {
 		case classEach:

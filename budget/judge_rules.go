@@ -3,6 +3,7 @@ package budget
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/tally"
@@ -40,6 +41,14 @@ func (w *window) each(r *rule, sums *tally.Sums, res *Result) {
 	f := m.finding(value, r.limit)
 	res.take(f)
 	res.Hits = int64(math.Round(m.hits(value)))
+	if res.Verdict == Fail {
+		// Whoever is over by accident of few samples is no offender beside one that
+		// is so beyond doubt. More weight is more proof, so the list ends at once.
+		proven := slices.IndexFunc(over, func(key int32) bool { return Verdict(m.finding(sums.By[key], r.limit).Verdict) != Fail })
+		if proven >= 0 {
+			over = over[:proven]
+		}
+	}
 	if res.Verdict != Pass && len(over) > 0 {
 		res.Over = len(over)
 		w.explain(r, r.query, over, m, res)

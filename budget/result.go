@@ -51,7 +51,9 @@ type Result struct {
 	Samples, Hits int64
 
 	// Offenders are the functions (or packages) over the limit, worst chain
-	// first, and in a chain the deepest first; at most a few.
+	// first, and in a chain the deepest first; at most a few. Of a Fail they are
+	// those that are over it beyond doubt, of an Inconclusive result those that
+	// were measured above it; a Pass has none.
 	Offenders []Offender
 	// Over is how many functions are over the limit in all, listed or not.
 	Over int
