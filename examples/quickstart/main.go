@@ -59,7 +59,6 @@ func run(out io.Writer, most time.Duration) error {
 	// This is all that a service adds. A real one leaves Every and Window alone
 	// (10 seconds a minute) and uses the default registry and logger.
 	events := make(chan guard.Event, 16)
-	defer func() { }()
 	g, err := guard.Start(guard.Config{
 		Budgets: budget.Must(
 			"debug-print: fmt.Fprintf below 10% in main.(*shop).ServeHTTP",
