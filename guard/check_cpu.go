@@ -28,8 +28,9 @@ const (
 	// figureTime is how long work runs for the figures of the process alone.
 	figureTime = time.Second
 
-	// idleTime is after how long without a single sample a check gives up: work
-	// that shares two cores with ten others would have had a hundred.
+	// idleTime is after how long without a single sample a check gives up, counted
+	// in windows of the profiler: work that shares two cores with ten others would
+	// have had a hundred.
 	idleTime = 5 * time.Second
 )
 
@@ -103,11 +104,11 @@ func (r *checkRun) freely(back bool) (problem string) {
 			return false
 		case r.cpu != nil && r.cpu.trial.Failed():
 			return false
-		case r.Update && r.cpu != nil && !r.cpu.idle(time.Since(start)) && r.cpu.trial.Samples < baselineSamples:
+		case r.Update && r.cpu != nil && !r.cpu.idle() && r.cpu.trial.Samples < baselineSamples:
 			return true
 		case r.Update && r.cpu != nil && r.cpu.doneButGrows(r):
 			return !others.done()
-		case r.cpu != nil && !r.cpu.idle(time.Since(start)) && !r.cpu.trial.Done():
+		case r.cpu != nil && !r.cpu.idle() && !r.cpu.trial.Done():
 			return true
 		case len(r.plan.figures) > 0 && time.Since(start) < figureTime:
 			return true
@@ -150,8 +151,8 @@ func (c *cpuPhase) doneButGrows(r *checkRun) bool {
 }
 
 // idle reports whether it is no use to go on.
-func (c *cpuPhase) idle(after time.Duration) bool {
-	return c.broken != nil || after > idleTime && len(c.windows) > 0 && c.trial.Samples == 0
+func (c *cpuPhase) idle() bool {
+	return c.broken != nil || c.elapsed > idleTime && c.trial.Samples == 0
 }
 
 // take adds a window.

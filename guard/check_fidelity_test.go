@@ -42,7 +42,7 @@ func TestCheckFidelity(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					spin(mixRounds)
+					mix(0.5)
 				}
 			}
 		})

@@ -47,7 +47,7 @@ func TestCheckKinds(t *testing.T) {
 				defer hot.Unlock()
 			})
 		}
-		spin(mixRounds)
+		mix(0.5)
 		hot.Unlock()
 		wg.Wait()
 	}

@@ -16,7 +16,7 @@ import (
 func TestCheckParallel(t *testing.T) {
 	needProfiler(t)
 	const guilty = 5
-	work := []func(rounds int) uint64{lane0, lane1, lane2, lane3, lane4, lane5, lane6, lane7}
+	work := []func(guilty, innocent int) uint64{lane0, lane1, lane2, lane3, lane4, lane5, lane6, lane7}
 	out := make([]checked, len(work))
 	var wg sync.WaitGroup
 	for i, lane := range work {
@@ -25,11 +25,11 @@ func TestCheckParallel(t *testing.T) {
 			share = 0.97
 		}
 		wg.Go(func() {
-			set := budget.Must(fmt.Sprintf("guard.lane%d below 50%% cumulative", i))
+			set := budget.Must("guard.burnGuilty below 50% cumulative")
 			out[i] = tryCheckAs(&fakeTB{name: t.Name()}, Checker{Max: 2 * time.Minute}, set, func(context.Context) {
 				const rounds = mixRounds / 2
 				mine := int(share * rounds)
-				if lane(mine)+burnInnocent(rounds-mine) == 0 {
+				if lane(mine, rounds-mine) == 0 {
 					t.Error("the sums are odd numbers")
 				}
 			})
@@ -70,25 +70,25 @@ func TestCheckParallel(t *testing.T) {
 }
 
 //go:noinline
-func lane0(rounds int) uint64 { return spin(rounds) + 1 }
+func lane0(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 0 }
 
 //go:noinline
-func lane1(rounds int) uint64 { return spin(rounds) + 3 }
+func lane1(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 1 }
 
 //go:noinline
-func lane2(rounds int) uint64 { return spin(rounds) + 5 }
+func lane2(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 2 }
 
 //go:noinline
-func lane3(rounds int) uint64 { return spin(rounds) + 7 }
+func lane3(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 3 }
 
 //go:noinline
-func lane4(rounds int) uint64 { return spin(rounds) + 9 }
+func lane4(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 4 }
 
 //go:noinline
-func lane5(rounds int) uint64 { return spin(rounds) + 11 }
+func lane5(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 5 }
 
 //go:noinline
-func lane6(rounds int) uint64 { return spin(rounds) + 13 }
+func lane6(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 6 }
 
 //go:noinline
-func lane7(rounds int) uint64 { return spin(rounds) + 15 }
+func lane7(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 7 }

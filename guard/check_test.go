@@ -66,7 +66,7 @@ func TestIsLiteral(t *testing.T) {
 		{"literal", func(context.Context) {}, true},
 		{"method value", m.work, true},
 		{"function", entryPoint, false},
-		{"literal in a literal", func() func(context.Context) { return func(context.Context) { spin(1) } }(), true},
+		{"literal in a literal", func() func(context.Context) { return func(context.Context) { mix(0) } }(), true},
 	} {
 		if got := isLiteral(tt.work); got != tt.want {
 			t.Errorf("isLiteral(%s) = %v, want %v", tt.name, got, tt.want)
