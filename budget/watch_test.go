@@ -311,7 +311,7 @@ func TestWatchGrows(t *testing.T) {
 // TestWindowVerdicts: how often one window fails at the limit and at 1.5 and 2
 // times the limit, beside a naive comparison.
 func TestWindowVerdicts(t *testing.T) {
-	const windows = 1000
+	const windows = 400
 	set := Must("main.work below 20%")
 	for _, test := range []struct {
 		times    float64
@@ -319,8 +319,8 @@ func TestWindowVerdicts(t *testing.T) {
 		min, max int // windows that fail
 	}{
 		{1, 1000, 0, 0}, {1, 50, 0, 0},
-		{1.5, 1000, 950, windows}, // 557 samples are what it takes on the average
-		{2, 1000, windows, windows}, {2, 200, 200, windows},
+		{1.5, 1000, 370, windows}, // 557 samples are what it takes on the average
+		{2, 1000, windows, windows}, {2, 200, 300, windows},
 	} {
 		l := &load{rand.New(rand.NewPCG(1, uint64(test.n))), test.n}
 		failed, naive, passed := 0, 0, 0
@@ -340,7 +340,7 @@ func TestWindowVerdicts(t *testing.T) {
 		if failed < test.min || failed > test.max {
 			t.Errorf("%g times the limit, %d samples: %d of %d windows fail, want %d to %d", test.times, test.n, failed, windows, test.min, test.max)
 		}
-		if test.times >= 1.5 && passed > windows/100 {
+		if test.times >= 1.5 && passed > windows/100 { // ten times what PassAlpha promises
 			t.Errorf("%g times the limit, %d samples: %d windows pass", test.times, test.n, passed)
 		}
 	}
