@@ -9,6 +9,7 @@ import (
 	"runtime/trace"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -125,39 +126,38 @@ func TestDumpIDs(t *testing.T) {
 	failing := errors.New("no such luck")
 	tests := []struct {
 		name  string
-		offer func(g **Guard) func(*dump.Writer, dump.Dump) (dump.ID, error)
+		offer func() func(*dump.Writer, dump.Dump) (dump.ID, error)
 		want  string
 		late  time.Duration // of the event
 	}{
-		{"saved", func(g **Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+		{"saved", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
 			return func(*dump.Writer, dump.Dump) (dump.ID, error) {
-				go (*g).dumped(dump.Outcome{ID: "1", Budget: "x"})
+				go running.Load().dumped(dump.Outcome{ID: "1", Budget: "x"})
 				return "1", nil
 			}
 		}, "1", 0},
-		{"refused at once", func(**Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+		{"refused at once", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
 			return func(*dump.Writer, dump.Dump) (dump.ID, error) { return "", failing }
 		}, "", 0},
-		{"too soon, after a restart", func(**Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+		{"too soon, after a restart", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
 			return func(*dump.Writer, dump.Dump) (dump.ID, error) { return "", fmt.Errorf("x: %w", dump.ErrTooSoon) }
 		}, "", 0},
-		{"failed on the disk", func(g **Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+		{"failed on the disk", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
 			return func(*dump.Writer, dump.Dump) (dump.ID, error) {
-				go (*g).dumped(dump.Outcome{ID: "1", Budget: "x", Err: syscall.ENOSPC})
+				go running.Load().dumped(dump.Outcome{ID: "1", Budget: "x", Err: syscall.ENOSPC})
 				return "1", nil
 			}
 		}, "", 0},
-		{"the disk hangs", func(**Guard) func(*dump.Writer, dump.Dump) (dump.ID, error) {
+		{"the disk hangs", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
 			return func(*dump.Writer, dump.Dump) (dump.ID, error) { return "1", nil }
 		}, "", dumpPatience},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
-				var g *Guard
 				w.take = story("b")
-				w.offer = tt.offer(&g)
-				g = w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows"))
+				w.offer = tt.offer()
+				g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows"))
 				pass(10*second + tt.late/2)
 				if n := len(firings(w)); tt.late > 0 && n != 0 {
 					t.Errorf("%d events before the dump's time is up", n)
@@ -192,21 +192,20 @@ func TestHeldEventsKeepTheirOrder(t *testing.T) {
 
 func TestDiskFull(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		var g *Guard
-		full := true
-		offers := 0
+		var roomy atomic.Bool
+		offers := 0 // only the loop counts
 		w.take = story("b")
 		w.offer = func(store *dump.Writer, d dump.Dump) (dump.ID, error) {
 			offers++
-			if !full {
+			if roomy.Load() {
 				return store.Offer(d)
 			}
 			id := dump.ID(fmt.Sprint(offers))
-			go g.dumped(dump.Outcome{ID: id, Budget: "x", Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
+			go running.Load().dumped(dump.Outcome{ID: id, Budget: "x", Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
 			return id, nil
 		}
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
-		g = w.start(t, cfg)
+		g := w.start(t, cfg)
 		pass(150*minute + second)
 		s := g.Status()
 		if s.Windows["ok"] != 900 || s.Budgets[0].State != "firing" {
@@ -221,7 +220,7 @@ func TestDiskFull(t *testing.T) {
 		if degraded != 3 || !strings.Contains(s.Reason, "dumps fail") {
 			t.Errorf("%d degraded events in two and a half hours, want one an hour; the status says %q", degraded, s.Reason)
 		}
-		full = false // nobody else looks at it: the loop sleeps
+		roomy.Store(true)
 		pass(20 * second)
 		if s := g.Status(); s.Budgets[0].Dump == "" || s.Reason != "" || len(saved(t, g)) != 1 {
 			t.Errorf("with room again: dump %q, reason %q", s.Budgets[0].Dump, s.Reason)

@@ -9,7 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/profguard/profguard/internal/hub"
 )
+
+// long is for tests that take half a minute on an idle machine in full.
+var long = flag.Bool("long", false, "run faults 29 and 51 with the numbers of the matrix instead of a twentieth")
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
@@ -40,6 +45,17 @@ func eventually(t *testing.T, what string, is func() bool) {
 			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
+}
+
+// outcome waits for a guard to have had a window with an outcome.
+func outcome(t *testing.T, g *Guard, o hub.Outcome) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("windows %v, the last: %s", g.Status().Windows, g.Status().Window.Reason)
+		}
+	}()
+	eventually(t, "a window that is "+o.String(), func() bool { return hasOutcome(g, o) })
 }
 
 // golden compares text with a file in testdata.

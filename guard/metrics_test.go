@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"flag"
 	"fmt"
 	"net/http/httptest"
 	"regexp"
@@ -250,13 +249,10 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 	}
 }
 
-// million takes 20 s.
-var million = flag.Bool("million", false, "TestFault_29 with a million function names instead of 50,000")
-
 func TestFault_29_MillionNames(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		names := 50_000
-		if *million {
+		if *long {
 			names = 1_000_000
 		}
 		per := names / 10 // distinct functions in each window

@@ -1,0 +1,213 @@
+package guard
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/internal/hub"
+)
+
+func TestFault_51_ManyStartsAndStops(t *testing.T) {
+	noLeaks(t)
+	const workers = 5
+	rounds := 50
+	if *long {
+		rounds = 1000
+	}
+	w := newWorld()
+	w.stretch = -1
+	w.take = func(int) hub.Window { return lost(hub.Busy) }
+	var loops, most, started atomic.Int64
+	s := w.seams()
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for range rounds {
+				n := int64(0)
+				g, err := start(w.quiet(Config{Budgets: simple}), "a test", s, func() error { loops.Add(-1); return nil })
+				if err != nil {
+					if !strings.Contains(err.Error(), "guard") {
+						t.Errorf("start: %v", err)
+					}
+					continue
+				}
+				// The loop is ours until closeSeams ends it.
+				n = loops.Add(1)
+				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+				}
+				started.Add(1)
+				g.Stop()
+				g.Stop()
+			}
+		})
+	}
+	wg.Wait()
+	if n := most.Load(); n > 1 {
+		t.Errorf("%d loops at once", n)
+	}
+	if started.Load() < int64(rounds/10) || loops.Load() != 0 {
+		t.Errorf("%d guards ran, %d loops are left", started.Load(), loops.Load())
+	}
+}
+
+func TestFault_52_StopAgain(t *testing.T) {
+	noLeaks(t)
+	var none *Guard
+	none.Stop()
+	none.Stop()
+	var zero Guard
+	zero.Stop()
+	for _, g := range []*Guard{none, &zero} {
+		if s := g.Status(); s.State != "stopped" {
+			t.Errorf("state %s", s.State)
+		}
+	}
+	w := newWorld()
+	g := w.start(t, Config{Budgets: simple})
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(g.Stop)
+	}
+	wg.Wait()
+	g.Stop()
+	if s := g.Status(); s.State != "stopped" {
+		t.Errorf("state %s", s.State)
+	}
+	// The next one may start.
+	w.start(t, Config{Budgets: simple}).Stop()
+}
+
+func TestFault_09_SecondStart(t *testing.T) {
+	noLeaks(t)
+	needProfiler(t)
+	w := newWorld()
+	first, err := Start(w.quiet(Config{Budgets: simple}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Stop()
+	second, err := Start(w.quiet(Config{Budgets: simple}))
+	if second != nil || err == nil || !strings.Contains(err.Error(), "lifecycle_test.go:") || !strings.Contains(err.Error(), "SetBudgets") {
+		t.Errorf("%v, %v", second, err)
+	}
+	first.Stop()
+	third, err := Start(w.quiet(Config{Budgets: simple}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	third.Stop()
+}
+
+// real starts a guard on the process's profiler, whose first window starts at
+// once.
+func real(t *testing.T, w *world, cfg Config) *Guard {
+	t.Helper()
+	needProfiler(t)
+	s := w.seams()
+	s.capture = func(c ctx, d time.Duration) (hub.Window, error) {
+		w.mu.Lock()
+		w.starts = append(w.starts, w.since())
+		w.mu.Unlock()
+		return hub.Process().Capture(c, d)
+	}
+	g, err := start(w.quiet(cfg), "a test", s, func() error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	return g
+}
+
+func TestFault_53_StopInMidWindow(t *testing.T) {
+	noLeaks(t)
+	var took time.Duration
+	// The bound is real: a stop that misses it has two more tries, because the
+	// machine may stand still for as long.
+	for range 3 {
+		w := newWorld()
+		g := real(t, w, Config{Budgets: simple})
+		eventually(t, "a profile", profiling)
+		before := time.Now()
+		g.Stop()
+		if took = time.Since(before); took <= stopWithin {
+			eventually(t, "the profiler is free", free)
+			return
+		}
+	}
+	t.Errorf("Stop took %v in mid-window, three times", took)
+}
+
+func TestFault_54_ProfilerReleased(t *testing.T) {
+	noLeaks(t)
+	g := real(t, newWorld(), Config{Budgets: simple})
+	eventually(t, "a profile", profiling)
+	g.Stop()
+	eventually(t, "the profiler is free", free)
+	if s := g.Status(); len(s.Windows) != 0 {
+		t.Errorf("a window that Stop ended counts: %v", s.Windows)
+	}
+}
+
+func TestFault_56_ExecInAWindow(t *testing.T) {
+	noLeaks(t)
+	g := real(t, newWorld(), Config{Budgets: simple})
+	eventually(t, "a profile", profiling)
+	for range 3 {
+		if out, err := child(t, "burn"); err != nil || !strings.Contains(out, "alive") {
+			t.Errorf("a child of a process in a window: %v, %s", err, out)
+		}
+	}
+	g.Stop()
+}
+
+func TestFault_56_SyscallExecAfterStop(t *testing.T) {
+	needProfiler(t)
+	if out, err := child(t, "exec"); err != nil || !strings.Contains(out, "alive") {
+		t.Errorf("the program after syscall.Exec: %v, %s", err, out)
+	}
+}
+
+func TestFault_57_ExitInMidDump(t *testing.T) {
+	needProfiler(t)
+	dir := t.TempDir()
+	for range 5 {
+		out, err := child(t, "exit", dumpVar+"="+dir)
+		if err != nil {
+			t.Fatalf("%v, %s", err, out)
+		}
+	}
+	wholeDumps(t, dir)
+}
+
+func TestFault_08_GoTestCPUProfile(t *testing.T) {
+	file := t.TempDir() + "/cpu.pb.gz"
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHeldByTest$", "-test.v", "-test.cpuprofile="+file)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "busy: go test -cpuprofile holds the profiler") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+		t.Errorf("the profile that was asked for: %v", err)
+	}
+}
+
+// TestHeldByTest is run by TestFault_08 with -test.cpuprofile.
+func TestHeldByTest(t *testing.T) {
+	if !hub.HeldByTest() {
+		t.Skip("only with -cpuprofile")
+	}
+	w := newWorld()
+	g, err := Start(w.quiet(Config{Budgets: simple, Every: 10 * second, Window: second}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Stop()
+	eventually(t, "a window", func() bool { return len(g.Status().Windows) > 0 })
+	s := g.Status()
+	t.Logf("%s: %s", s.Window.Outcome, s.Window.Reason)
+}
