@@ -27,7 +27,7 @@ const heavyShare = 1.0 / 512
 func (w *window) ranked(query int) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		r := w.ranking(query)
-		for i := 0; i < len(r.keys); i++ {
+		for i := range len(r.keys) {
 			if i == r.heavy {
 				w.sort(query, r.keys[i:])
 				r.heavy = len(r.keys)

@@ -152,7 +152,7 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Baseline != nil {
 		if err := c.Baseline.CheckValid(); err != nil {
-			errs = append(errs, fmt.Errorf("Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err))
+			wrong("Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err)
 		}
 	}
 	if c.Registerer == nil {

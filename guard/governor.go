@@ -31,9 +31,9 @@ const (
 // nobody can meter it. elapsed, the time that starting and stopping took, bounds
 // it from above on an idle machine; on a busy one it is mostly waiting.
 func profilingCost(w *hub.Window, used figures.Figures, elapsed time.Duration) time.Duration {
-	samples := time.Duration(used.CPU / (10 * time.Millisecond))
+	samples := used.CPU.Milliseconds() / 10
 	made := time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
-	return samples*sampleCost + min(made, elapsed)
+	return time.Duration(samples)*sampleCost + min(made, elapsed)
 }
 
 // governSpan is the least time that a cost is judged over. A first window, which

@@ -129,7 +129,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		// The labels of whoever calls Start are not the guard's.
 		pprof.SetGoroutineLabels(context.Background())
 		defer close(g.done)
-		defer closeSeams()
+		defer func() { _ = closeSeams() }() // a file that was only read
 		g.loop(ctx)
 	}()
 	return g, nil
@@ -204,7 +204,7 @@ func (g *Guard) shutDown() {
 	unregistered := make(chan struct{})
 	go func() {
 		defer close(unregistered)
-		call(func() { g.cfg.Registerer.Unregister(g) })
+		_ = call(func() { g.cfg.Registerer.Unregister(g) })
 	}()
 	// Events wait for dumps, so these come first; a disk that hangs leaves time for
 	// the sinks.

@@ -234,7 +234,7 @@ func TestPauseAndResumption(t *testing.T) {
 		}
 		pass(10 * second)
 		s := g.Status()
-		if s.State != "paused" || s.Reason == "" || s.CostShare < 0.03 || s.PausedUntil.Sub(time.Now()) > 15*minute {
+		if s.State != "paused" || s.Reason == "" || s.CostShare < 0.03 || time.Until(s.PausedUntil) > 15*minute {
 			t.Errorf("after an expensive window: %q, %q, share %v, until %v", s.State, s.Reason, s.CostShare, s.PausedUntil)
 		}
 		pass(14*minute + 50*second)

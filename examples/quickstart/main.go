@@ -46,7 +46,7 @@ func run(out io.Writer, most time.Duration) error {
 		return err
 	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second}
-	go server.Serve(listener)
+	go func() { _ = server.Serve(listener) }() // until Close
 	defer server.Close()
 	url := "http://" + listener.Addr().String()
 	go customers(ctx, url+"/checkout")

@@ -74,7 +74,7 @@ func customers(ctx context.Context, url string) {
 				if err != nil {
 					continue
 				}
-				io.Copy(io.Discard, resp.Body)
+				_, _ = io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
 			}
 		}()

@@ -18,7 +18,7 @@ type leakTaker struct {
 func (l *leakTaker) write(src source, to *buffer) error {
 	if l.parked != nil {
 		select {
-		case <-l.parked:
+		case <-l.parked: //nolint:errcheck // whatever became of it, it is too late
 			l.parked = nil
 		default:
 			return skip(GoroutineLeak, Hung, "an earlier one has still not come; close the open requests to /debug/pprof/goroutineleak")

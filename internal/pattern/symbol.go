@@ -127,7 +127,7 @@ func isForeign(full string) bool {
 	if full == "" || strings.HasPrefix(full, "type:") || strings.HasPrefix(full, "go:") || strings.IndexByte("/[<.", full[0]) >= 0 {
 		return true
 	}
-	for i := 0; i < len(full); i++ {
+	for i := range len(full) {
 		switch full[i] {
 		case '[':
 			return false

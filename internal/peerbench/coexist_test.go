@@ -106,7 +106,8 @@ func TestBesidePyroscope(t *testing.T) {
 func whole(t *testing.T, p *profile.Profile, want time.Duration) {
 	t.Helper()
 	got := time.Duration(p.DurationNanos)
-	if got < want*9/10 || got > want*11/10+time.Second { // a starved machine is late
+	// The runtime's clock starts a little later than theirs, on a starved machine more.
+	if late := 100 * time.Millisecond; got < want*9/10-late || got > want*11/10+late {
 		t.Errorf("their profile covers %v, want %v", got, want)
 	}
 	var cpu int64
@@ -115,7 +116,7 @@ func whole(t *testing.T, p *profile.Profile, want time.Duration) {
 	}
 	// One goroutine burns; on a machine with two cores that others use as well it
 	// gets a tenth of one at the very least.
-	if time.Duration(cpu) < got/10 {
+	if got > time.Second && time.Duration(cpu) < got/10 {
 		t.Errorf("their profile of %v has %v of CPU, one goroutine burned all the time", got, time.Duration(cpu))
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 )
 
 // clients keep a small service busy without taking a core each.
 const clients = 2
 
-// load posts to the address until stopped.
-func load(addr string) (stop func()) {
+// load posts to the address until stopped, each client again after a pause.
+func load(addr string, pause time.Duration) (stop func()) {
 	if addr == "" {
 		return func() {}
 	}
@@ -34,6 +35,12 @@ func load(addr string) (stop func()) {
 				}
 				io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
+				if pause > 0 {
+					select {
+					case <-time.After(pause):
+					case <-ctx.Done():
+					}
+				}
 			}
 		})
 	}
