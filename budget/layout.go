@@ -102,7 +102,9 @@ func (l *layout) multiple(t *decode.Table, facts Facts) float64 {
 		return float64(facts.MutexFraction)
 	}
 	count := l.index("contentions", "count")
-	if count < 0 || len(t.Samples) < 2 { // one number is a multiple of itself
+	// A few numbers have a common divisor by chance, and block profiles are scaled
+	// by each event's duration instead.
+	if count < 0 || len(t.Samples) < 4 || l.asked == "block" {
 		return 1
 	}
 	var divisor int64

@@ -10,6 +10,7 @@ type Alarm struct {
 	fires, recovers CUSUM
 	early           ledger // of the first windows
 	earlyProof      float64
+	shares          shareBet
 	limit           float64
 	passes          int  // windows in a row that passed by themselves, since it fired
 	certain         bool // the limit cannot be exceeded
@@ -38,6 +39,7 @@ func NewAlarm(limit, lnA float64) Alarm {
 		fires:    NewCUSUM(limit, Up(), lnA),
 		recovers: NewCUSUM(edge(limit), Down(), lnPass),
 		early:    newLedger(limit, Up(), lnA),
+		shares:   shareBet{limit: limit, threshold: amount(lnA)},
 		limit:    limit,
 		certain:  limit == 1,
 	}
@@ -49,6 +51,7 @@ func NewAlarm(limit, lnA float64) Alarm {
 func (a *Alarm) Add(k, n float64) Verdict {
 	fires, recovers := a.fires.Add(k, n), a.recovers.Add(k, n)
 	fires = a.addEarly(k, n) || fires
+	fires = a.shares.add(k, n) || fires
 	recovers = recovers || a.passed(k, n)
 	switch {
 	case a.certain:
@@ -58,6 +61,7 @@ func (a *Alarm) Add(k, n float64) Verdict {
 	case fires:
 		a.verdict, a.passes = Fail, 0
 		a.early.clear()
+		a.shares.clear()
 		a.fires.clear()
 	case recovers:
 		a.verdict = Pass
@@ -98,7 +102,7 @@ func (a *Alarm) Verdict() Verdict { return a.verdict }
 
 // Evidence returns the evidence for a share above the limit, after the last
 // window; at [Alarm.Threshold] it fires.
-func (a *Alarm) Evidence() float64 { return max(a.fires.Evidence(), a.earlyProof) }
+func (a *Alarm) Evidence() float64 { return max(a.fires.Evidence(), a.earlyProof, a.shares.proof) }
 
 // Threshold returns the evidence at which the alarm fires.
 func (a *Alarm) Threshold() float64 { return a.fires.Threshold() }

@@ -47,3 +47,35 @@ func TestAlarmEarly(t *testing.T) {
 		}
 	}
 }
+
+// TestAlarmStep: a service that goes wrong soon after its start is found within
+// an hour, however many quiet windows came before.
+func TestAlarmStep(t *testing.T) {
+	rng := rand.New(rand.NewPCG(53, 1))
+	const limit = 0.2
+	lnA := LnA(month, 20, 50, 0.01)
+	for _, n := range []int{50, 1000} {
+		for _, quiet := range []int{3, 10, 20, 29, 60} {
+			var delays []float64
+			for range 31 {
+				a, next := NewAlarm(limit, lnA), steadyWindows(n)
+				for range quiet {
+					a.Add(next(rng, 0.5*limit))
+				}
+				w := 1.0
+				for ; a.Add(next(rng, 2.5*limit)) != Fail && w < 1000; w++ {
+				}
+				delays = append(delays, w)
+			}
+			middle := median(delays)
+			t.Logf("n %4d, %2d quiet windows, then 2.5 times the limit: fires after %.0f", n, quiet, middle)
+			if middle > 60 {
+				t.Errorf("n=%d: a step after %d quiet windows fires after %.0f windows", n, quiet, middle)
+			}
+		}
+	}
+}
+
+func steadyWindows(n int) source {
+	return func(rng *rand.Rand, p float64) (float64, float64) { return binomial(rng, n, p), float64(n) }
+}
