@@ -31,7 +31,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at 
 		return false
 	}
 	d := dump.Dump{
-		Profile: bytes.Clone(data), // of other kinds, it is a buffer that is used again
+		Profile: data,
 		Sidecar: dump.Sidecar{
 			Time: at, Budget: e.name, Sentence: e.budget.String(), Kind: kindOf(e.budget),
 			Verdict: r.Verdict.String(), Share: r.Share, Low: r.Low, High: r.High, Limit: r.Limit, Samples: r.Samples, Reason: r.Reason,

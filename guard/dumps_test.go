@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/trace"
 	"slices"
 	"strings"
@@ -303,3 +304,38 @@ func TestFlightRecorder(t *testing.T) {
 		})
 	}
 }
+
+// Profiles of other kinds are in a buffer that a dump's companions use again:
+// the dump of the next budget must not get theirs.
+func TestDumpsOfOneKind(t *testing.T) {
+	noLeaks(t)
+	w := newWorld()
+	w.stretch = -1
+	l := w.still(t, Config{Budgets: budget.Must(
+		"a: no function above 1B of heap for 1 windows", "b: no function above 2B of heap for 1 windows",
+	)})
+	kinds := map[string]string{}
+	l.seams.offer = func(_ *dump.Writer, d dump.Dump) (dump.ID, error) {
+		p, err := profile.ParseData(d.Profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[d.Sidecar.Budget] = p.PeriodType.Type
+		return dump.ID(d.Sidecar.Budget), nil
+	}
+	l.dumps = new(dump.Writer)
+	defer func() { l.dumps = nil }()
+	for range 50 {
+		held = append(held, make([]byte, 1<<20))
+	}
+	defer func() { held = nil }()
+	runtime.GC() // the heap profile is as of the last
+	runtime.GC()
+	l.window(t.Context(), false)
+	l.releaseAll()
+	if kinds["a"] != "space" || kinds["b"] != "space" {
+		t.Errorf("kinds of the dumps %q, want two of space", kinds)
+	}
+}
+
+var held [][]byte

@@ -145,6 +145,9 @@ func (l *looper) judge(p *panel, g *group, w *hub.Window, facts budget.Facts, wo
 	if err != nil {
 		results = inconclusive(p, g, err)
 	}
+	if g.kind != kindCPU && l.dumps != nil {
+		data = bytes.Clone(data) // the companions of a dump are taken into the same buffer
+	}
 	for i, r := range results {
 		l.apply(p.entries[g.members[i]], r, data, w, at)
 	}
