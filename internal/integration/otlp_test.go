@@ -139,7 +139,7 @@ func recorded(r *logtest.Recorder) []event {
 		for _, rec := range records {
 			e := event{name: rec.EventName, severity: int(rec.Severity), text: rec.SeverityText, body: rec.Body.AsString(), attributes: map[string]string{}}
 			for _, a := range rec.Attributes {
-				e.attributes[string(a.Key)] = a.Value.Emit()
+				e.attributes[string(a.Key)] = a.Value.String()
 			}
 			list = append(list, e)
 		}
