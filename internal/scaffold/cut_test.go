@@ -63,7 +63,11 @@ func TestCut(t *testing.T) {
 				frames = nil
 			}
 			n := len(frames)
-			got := Cut(n, func(i int) Class { return m.Class(frames[n-1-i]) })
+			ids, classes := make([]int32, n), make([]Class, n)
+			for i := range ids {
+				ids[i], classes[i] = int32(i), m.Class(frames[n-1-i])
+			}
+			got := Cut(ids, classes)
 			want := n - strings.Count(wayIn, ";")
 			if !strings.Contains(stack, ";|") {
 				want = 0

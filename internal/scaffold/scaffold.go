@@ -46,13 +46,14 @@ const (
 
 // Cut returns how many frames of a stack, counted from the leaf, are the
 // program's own work. The frames behind them (entry point and scaffolding) are
-// the way in. class(i) is the class of frame i, 0 being the leaf; n is the
-// number of frames.
-func Cut(n int, class func(i int) Class) int {
+// the way in. frames are ids of functions, the leaf first, and classes the
+// classes of functions by id.
+func Cut[ID ~int32](frames []ID, classes []Class) int {
+	n := len(frames)
 	cut := n
 	wayIn := true // nothing but the way in has been seen below frame i
 	for i := n - 1; i >= 0; i-- {
-		c := class(i)
+		c := classes[frames[i]]
 		switch {
 		case c == Handler:
 			cut, wayIn = i, false

@@ -7,8 +7,11 @@ import (
 
 // A Stack is one sample's stack with its inlined frames, leaf first.
 type Stack struct {
+	table  *decode.Table
+	sample int
 	frames []decode.ID
-	lines  []int32 // indices into the table's Lines, parallel to frames
+	work   []bool  // by frame: it is the program's own work, or what was at work
+	lines  []int32 // indices into the table's Lines, parallel to frames; see Lines
 	leaf   int     // frames[:leaf] are interrupts, frames[leaf] is what was at work
 	cut    int     // frames[:cut] are the program's own work
 	entry  decode.ID
@@ -16,35 +19,47 @@ type Stack struct {
 
 // Load reads the stack of sample i.
 func (s *Stack) Load(t *decode.Table, i int, names *Names) {
+	s.table, s.sample = t, i
 	s.frames, s.lines = s.frames[:0], s.lines[:0]
 	sample := &t.Samples[i]
 	for _, l := range t.Stacks[sample.StackLo:sample.StackHi] {
 		loc := t.Locations[l]
 		for k := loc.LineLo; k < loc.LineHi; k++ {
 			s.frames = append(s.frames, t.Lines[k].Name)
-			s.lines = append(s.lines, k)
 		}
 	}
 	s.leaf = 0
 	for s.leaf < len(s.frames)-1 && names.class[s.frames[s.leaf]] == scaffold.Interrupt {
 		s.leaf++
 	}
-	s.cut = cut(s.frames, names.class)
+	s.cut = scaffold.Cut(s.frames, names.class)
 	s.entry = -1
 	if s.cut < len(s.frames) {
 		s.entry = s.frames[s.cut]
 	}
-}
-
-func cut(frames []decode.ID, class []scaffold.Class) int {
-	return scaffold.Cut(len(frames), func(i int) scaffold.Class { return class[frames[i]] })
+	s.work = s.work[:0]
+	for i, f := range s.frames {
+		s.work = append(s.work, i == s.leaf || i > s.leaf && names.class[f] == scaffold.Work && f != s.entry)
+	}
 }
 
 // Frames are the names of the stack, leaf first. Valid until the next Load.
 func (s *Stack) Frames() []decode.ID { return s.frames }
 
-// Line is the index into the table's Lines of frame i.
-func (s *Stack) Line(i int) int32 { return s.lines[i] }
+// Line is the index into the table's Lines of frame i. Counting has no use for
+// lines, so they are looked up when somebody asks.
+func (s *Stack) Line(i int) int32 {
+	if len(s.lines) != len(s.frames) {
+		sample := &s.table.Samples[s.sample]
+		for _, l := range s.table.Stacks[sample.StackLo:sample.StackHi] {
+			loc := s.table.Locations[l]
+			for k := loc.LineLo; k < loc.LineHi; k++ {
+				s.lines = append(s.lines, k)
+			}
+		}
+	}
+	return s.lines[i]
+}
 
 // Cut is the number of frames, from the leaf, that are the program's own work.
 func (s *Stack) Cut() int { return s.cut }

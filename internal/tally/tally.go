@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/scaffold"
 )
 
 // Sums answers a [Query]. It is valid until the next count.
@@ -152,12 +151,11 @@ func (c *Counter) selects(q *Query, values []int64) (v int64, reach int, ok bool
 // Charges reports whether frame i of the loaded stack, which is within reach,
 // is charged.
 func (c *Counter) Charges(q *Query, i int) bool {
-	f := c.stack.frames[i]
 	switch q.Charge {
 	case Unparked:
-		return !c.Names.parked[f]
+		return !c.Names.parked[c.stack.frames[i]]
 	case Inner:
-		return i == c.stack.leaf || i > c.stack.leaf && c.Names.class[f] == scaffold.Work && f != c.stack.entry
+		return c.stack.work[i]
 	}
 	return true
 }
@@ -217,8 +215,18 @@ func (s *Sums) add(c *Counter, values []int64, v int64, reach int) {
 	s.weight2 += s.Query.square(values, v)
 	s.nextMark()
 	for i, f := range c.stack.frames[:reach] {
-		if c.Charges(&s.Query, i) {
-			s.charge(c.Names, f, v)
+		if !c.Charges(&s.Query, i) {
+			continue
+		}
+		switch s.Query.Unit {
+		case Function:
+			s.charge(int32(f), v)
+		case Package:
+			s.charge(c.Names.pkg[f], v)
+		case Pattern:
+			for _, p := range c.Names.matches[f] {
+				s.charge(p, v)
+			}
 		}
 	}
 }
@@ -238,20 +246,7 @@ func (s *Sums) finish(multiple float64) {
 	}
 }
 
-func (s *Sums) charge(names *Names, f decode.ID, v int64) {
-	switch s.Query.Unit {
-	case Function:
-		s.chargeKey(int32(f), v)
-	case Package:
-		s.chargeKey(names.pkg[f], v)
-	case Pattern:
-		for _, p := range names.matches[f] {
-			s.chargeKey(p, v)
-		}
-	}
-}
-
-func (s *Sums) chargeKey(key int32, v int64) {
+func (s *Sums) charge(key int32, v int64) {
 	if s.seen[key] == s.mark {
 		return
 	}
