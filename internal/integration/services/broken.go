@@ -16,7 +16,8 @@ func spinDefault() (string, error) {
 			select {
 			case i := <-work:
 				n += i
-			default: //lint:ignore SA5004 that it spins is the point
+			//lint:ignore SA5004 that it spins is the point
+			default:
 			}
 		}
 	}()
