@@ -286,6 +286,9 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.status.State == stateStopped {
+		return fmt.Errorf("guard.SetBudgets: the guard has been stopped: Start another one")
+	}
 	next, err := newPanel(cfg, g.panel)
 	if err != nil {
 		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)

@@ -1,7 +1,9 @@
 package guard
 
 import (
+	"context"
 	"fmt"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +44,8 @@ func newSink(name string, deliver func(Event)) *sink {
 
 func (s *sink) run() {
 	defer close(s.done)
+	// The labels of whoever calls Start are not the guard's.
+	pprof.SetGoroutineLabels(context.Background())
 	for e := range s.queue {
 		if s.off.Load() {
 			s.dropped.Add(1)
