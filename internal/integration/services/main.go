@@ -97,8 +97,9 @@ func run(start func() (string, error), windows int, window time.Duration, until 
 	if err := out.Encode(addr); err != nil {
 		return err
 	}
-	// A guard that takes no windows is something to report too.
-	deadline := time.Now().Add(time.Duration(2*windows)*window + 10*time.Second)
+	// A guard that takes no windows is something to report too. One that loses a
+	// window to an overloaded machine backs off for a minute, then two.
+	deadline := time.Now().Add(time.Duration(windows)*window + 4*time.Minute)
 	poll := time.NewTicker(window / 10)
 	defer poll.Stop()
 	for now := range poll.C {
