@@ -116,7 +116,9 @@ func TestKindsAreWatched(t *testing.T) {
 			if b.Verdicts[want(b.Name)] == 0 {
 				missing = append(missing, b)
 			}
-			if wrong := map[string]string{"pass": "fail", "fail": "pass"}[want(b.Name)]; b.Verdicts[wrong] > 0 {
+			// An offender may not show in the first window: its share of what the
+			// process did before is small. An innocent must never fail.
+			if want(b.Name) == "pass" && b.Verdicts["fail"] > 0 {
 				t.Fatalf("%s: %s", b.Name, b.Result)
 			}
 		}

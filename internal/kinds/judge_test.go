@@ -19,7 +19,11 @@ func judged(t *testing.T, text string, p Profile) budget.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := w.Reader(bytes.NewReader(p.Data), 0, budget.Facts{Kind: string(p.Kind), Elapsed: p.Elapsed})
+	facts := budget.Facts{Kind: string(p.Kind), Elapsed: p.Elapsed}
+	if p.Kind == Mutex {
+		facts.MutexFraction = int(p.Rate)
+	}
+	results, err := w.Reader(bytes.NewReader(p.Data), 0, facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,9 +138,9 @@ func TestJudgeShares(t *testing.T) {
 		}
 		return rs
 	}
-	even := profileOf(func(int) int64 { return 1000 })
-	twice := profileOf(func(int) int64 { return 2000 })
-	uneven := profileOf(func(i int) int64 { return 2000 + 9000*int64(max(0, i-8)) })
+	even := profileOf(func(int) int64 { return 100_000 })
+	twice := profileOf(func(int) int64 { return 200_000 })
+	uneven := profileOf(func(i int) int64 { return 200_000 + 900_000*int64(max(0, i-8)) })
 	for _, kind := range []Kind{Mutex, Block} {
 		f := newFake()
 		f.stacks[Block] = 1
