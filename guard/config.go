@@ -90,6 +90,10 @@ func (c Config) complete() (Config, error) {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 
+	// What the caller changes later is not ours to see: a map that somebody else
+	// writes while we read it ends the process.
+	c.Budgets = cloneBudgets(c.Budgets)
+	c.Work, c.BaselineWork = maps.Clone(c.Work), maps.Clone(c.BaselineWork)
 	if c.Budgets == nil {
 		c.Budgets = budget.Default()
 	}
@@ -151,15 +155,15 @@ func (c Config) complete() (Config, error) {
 		}
 	}
 	if c.Baseline != nil {
-		if err := c.Baseline.CheckValid(); err != nil {
+		if slices.Contains(c.Baseline.SampleType, nil) {
+			wrong("Baseline: expected a whole CPU profile, as profile.Parse returns it, found one with a sample type that is nil")
+		} else if err := c.Baseline.CheckValid(); err != nil {
 			wrong("Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err)
 		}
 	}
 	if c.Registerer == nil {
 		c.Registerer = prometheus.DefaultRegisterer
 	}
-	// What the caller changes later is not ours to see.
-	c.Budgets, c.Work, c.BaselineWork = slices.Clone(c.Budgets), maps.Clone(c.Work), maps.Clone(c.BaselineWork)
 	return c, errors.Join(errs...)
 }
 
@@ -174,3 +178,17 @@ const (
 	maxWindow = 5 * time.Minute
 	maxEvery  = 24 * time.Hour
 )
+
+// cloneBudgets copies a set with all that it refers to.
+func cloneBudgets(set budget.Set) budget.Set {
+	set = slices.Clone(set)
+	for i := range set {
+		set[i] = cloneBudget(set[i])
+	}
+	return set
+}
+
+func cloneBudget(b budget.Budget) budget.Budget {
+	b.Where, b.Except = maps.Clone(b.Where), slices.Clone(b.Except)
+	return b
+}

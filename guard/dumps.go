@@ -27,7 +27,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at 
 	l.mu.Lock()
 	early := !e.offered.IsZero() && at.Sub(e.offered) < l.dumpEvery()
 	l.mu.Unlock()
-	if l.dumps == nil || len(data) == 0 || early {
+	if l.dumps == nil || len(data) == 0 || early || !l.mayDump() {
 		return false
 	}
 	d := dump.Dump{
@@ -158,10 +158,27 @@ func (g *Guard) dumpFailed(err error) {
 	}
 }
 
+// dumpsAWindow bounds what a window may cost in which everything breaks at once:
+// the first budgets to fail are kept, the others have their turn in the next.
+const dumpsAWindow = 4
+
+// mayDump counts the dumps of the window under way.
+func (l *looper) mayDump() bool {
+	if !l.dumping.Equal(l.began) {
+		l.dumping, l.dumpsNow, l.beside = l.began, 0, nil
+	}
+	l.dumpsNow++
+	return l.dumpsNow <= dumpsAWindow
+}
+
 // companions are what helps to understand a profile: where all goroutines were,
 // and what the program did in the seconds before.
+// They are the same for all dumps of a window.
 func (l *looper) companions() []dump.Companion {
-	var list []dump.Companion
+	if l.beside != nil {
+		return l.beside
+	}
+	list := []dump.Companion{}
 	if k, err := l.kinds.end("goroutine", nil); err == nil {
 		list = append(list, dump.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})
 	}
@@ -171,6 +188,7 @@ func (l *looper) companions() []dump.Companion {
 			list = append(list, dump.Companion{Name: "trace.out", Data: b.data})
 		}
 	}
+	l.beside = list
 	return list
 }
 

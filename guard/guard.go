@@ -120,11 +120,21 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	// is in place before.
 	ctx, cancel := context.WithCancel(context.Background())
 	g.cancel = cancel
+	opened := false
+	defer func() {
+		if !opened { // also when a registry ends this goroutine
+			cancel()
+			for _, s := range g.sinks {
+				s.close()
+			}
+			g.closeDumps(ctx)
+			running.CompareAndSwap(g, nil)
+		}
+	}()
 	if err := g.open(); err != nil {
-		cancel()
-		running.Store(nil)
 		return nil, err
 	}
+	opened = true
 	go func() {
 		// The labels of whoever calls Start are not the guard's.
 		pprof.SetGoroutineLabels(context.Background())

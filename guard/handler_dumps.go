@@ -131,7 +131,7 @@ func notFound(w http.ResponseWriter, err error) {
 
 // dump shows what a dump is about, and its flame graph.
 func (h *handler) dump(w http.ResponseWriter, r *http.Request, id string) {
-	at, err := page.ParsePath(r.FormValue("at"))
+	at, err := page.ParsePath(r.URL.Query().Get("at"))
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return

@@ -173,7 +173,7 @@ func tellLost(w http.ResponseWriter, r *http.Request, err error) {
 
 // interval is how long a profile is asked for.
 func interval(r *http.Request) (time.Duration, error) {
-	text := r.FormValue("seconds")
+	text := r.URL.Query().Get("seconds")
 	if text == "" {
 		return defaultSeconds * time.Second, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/dump"
 	"github.com/profguard/profguard/internal/figures"
 	"github.com/profguard/profguard/internal/hub"
 )
@@ -23,7 +24,10 @@ type looper struct {
 	kinds    *kindTaker
 	last     figures.Snapshot // at the end of the last window
 	lost     bool             // the last window was lost
-	began    time.Time        // when the last window began
+	dumping  time.Time        // the window of which dumps have been made, how many, and
+	dumpsNow int              // what goes beside them
+	beside   []dump.Companion
+	began    time.Time // when the last window began
 }
 
 // randomFraction is a random number in [0, 1). A fleet that was started at one

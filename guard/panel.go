@@ -146,8 +146,10 @@ func (p *panel) has(kind string) bool {
 func (p *panel) status() []BudgetStatus {
 	list := make([]BudgetStatus, len(p.entries))
 	for i, e := range p.entries {
+		result := e.result
+		result.Budget = cloneBudget(e.budget)
 		list[i] = BudgetStatus{
-			Name: e.name, Budget: e.budget, State: e.alert.State.String(), Since: e.since, Result: e.result,
+			Name: e.name, Budget: cloneBudget(e.budget), State: e.alert.State.String(), Since: e.since, Result: result,
 			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history), Dump: e.dump, Dumped: e.dumped,
 		}
 	}

@@ -43,7 +43,16 @@ func newSink(name string, deliver func(Event)) *sink {
 }
 
 func (s *sink) run() {
-	defer close(s.done)
+	finished := false
+	defer func() {
+		if finished {
+			close(s.done)
+			return
+		}
+		// The host's code has ended this goroutine (runtime.Goexit).
+		s.failed()
+		go s.run()
+	}()
 	// The labels of whoever calls Start are not the guard's.
 	pprof.SetGoroutineLabels(context.Background())
 	for e := range s.queue {
@@ -52,12 +61,18 @@ func (s *sink) run() {
 			continue
 		}
 		if err := call(func() { s.deliver(e) }); err != nil {
-			s.dropped.Add(1)
-			s.panics.Add(1)
-			if s.trips.trip(time.Now()) {
-				s.off.Store(true)
-			}
+			s.failed()
 		}
+	}
+	finished = true
+}
+
+// failed counts an event that the sink has failed on.
+func (s *sink) failed() {
+	s.dropped.Add(1)
+	s.panics.Add(1)
+	if s.trips.trip(time.Now()) {
+		s.off.Store(true)
 	}
 }
 

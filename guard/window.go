@@ -244,6 +244,10 @@ func (l *looper) account(cost time.Duration, after figures.Snapshot) {
 	was := l.status.State
 	l.status.CPU += cost
 	l.status.CostShare = share
+	if was == stateStopped { // Stop did not wait for this window
+		l.mu.Unlock()
+		return
+	}
 	l.status.State = stateRunning
 	if paused {
 		l.status.State, l.status.PausedUntil = statePaused, until

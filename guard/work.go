@@ -39,12 +39,12 @@ func (w *workCounters) now() map[string]float64 {
 	reply := make(chan map[string]float64, 1)
 	go func() {
 		values := make(map[string]float64, len(w.names))
+		defer func() { reply <- values }() // also when a counter ends the goroutine
 		for _, name := range w.names {
 			if err := call(func() { values[name] = w.read[name]() }); err != nil {
 				delete(values, name)
 			}
 		}
-		reply <- values
 	}()
 	timeout := time.NewTimer(callTimeout)
 	defer timeout.Stop()

@@ -1,0 +1,129 @@
+package guard
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// What a host may do to a guard, and what was seen to kill, brick or mute it.
+
+func TestHostWritesItsMaps(t *testing.T) {
+	noLeaks(t)
+	where := map[string]string{"endpoint": "/checkout"}
+	g, err := Start(Config{
+		Registerer: prometheus.NewRegistry(),
+		Budgets:    budget.Set{{Subject: "no function", Limit: budget.Amount{Value: 20, Unit: "%"}, Where: where}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Stop()
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for range 1000 {
+			where["endpoint"] = "/elsewhere" // the race detector sees it if the guard reads this map
+		}
+	})
+	for range 100 {
+		s := g.Status()
+		if got := s.Budgets[0].Budget.Where["endpoint"]; got != "/checkout" {
+			t.Fatalf("the budget became %q", got)
+		}
+		s.Budgets[0].Budget.Where["endpoint"] = "mine" // a Status is the caller's
+		_ = s.Budgets[0].Budget.String()
+	}
+	writer.Wait()
+}
+
+type goexitRegistry struct{ *prometheus.Registry }
+
+func (goexitRegistry) Register(prometheus.Collector) error { runtime.Goexit(); return nil }
+
+func TestRegistryEndsTheGoroutine(t *testing.T) {
+	var starter sync.WaitGroup
+	starter.Go(func() { _, _ = Start(Config{Registerer: goexitRegistry{prometheus.NewRegistry()}}) })
+	starter.Wait()
+	g, err := Start(Config{Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatalf("after a start that did not return: %v", err)
+	}
+	g.Stop()
+}
+
+func TestCallbackEndsItsGoroutine(t *testing.T) {
+	noLeaks(t)
+	var delivered atomic.Int64
+	s := newSink("callback", func(Event) {
+		if delivered.Add(1) == 1 {
+			runtime.Goexit()
+		}
+	})
+	s.offer(Event{Name: "first"})
+	s.offer(Event{Name: "second"})
+	<-s.close()
+	if delivered.Load() != 2 || s.panics.Load() != 1 || s.dropped.Load() != 1 {
+		t.Errorf("delivered %d, panics %d, dropped %d; want the second event delivered, and the first counted", delivered.Load(), s.panics.Load(), s.dropped.Load())
+	}
+}
+
+func TestCounterEndsItsGoroutine(t *testing.T) {
+	noLeaks(t)
+	w := newWorkCounters(map[string]func() float64{
+		"a": func() float64 { return 1 },
+		"b": func() float64 { runtime.Goexit(); return 0 },
+	})
+	for range 3 {
+		if got := w.now(); got["a"] != 1 {
+			t.Fatalf("the other counter is %v", got)
+		}
+	}
+}
+
+func TestBodyIsNotRead(t *testing.T) {
+	noLeaks(t)
+	g, err := Start(Config{Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Stop()
+	t.Setenv("TMPDIR", t.TempDir())
+	body := "--x\r\nContent-Disposition: form-data; name=\"seconds\"\r\n\r\n1\r\n--x--\r\n"
+	r := httptest.NewRequest("GET", "/profile?seconds=99", strings.NewReader(body))
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	r.Host = "localhost"
+	w := httptest.NewRecorder()
+	g.Handler().ServeHTTP(w, r)
+	if w.Code != 400 || !bytes.Contains(w.Body.Bytes(), []byte("99")) {
+		t.Errorf("status %d, %s; want a refusal of seconds=99, whatever the body says", w.Code, w.Body)
+	}
+	if files, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(files) > 0 {
+		t.Errorf("left %v in the temporary folder, %v", files, err)
+	}
+}
+
+func TestStateAfterStop(t *testing.T) {
+	l := &looper{Guard: &Guard{}}
+	l.status.State = stateStopped
+	l.account(0, l.last)
+	if l.status.State != stateStopped {
+		t.Errorf("a window that ends after Stop makes the guard %q", l.status.State)
+	}
+}
+
+func TestBaselineWithNilType(t *testing.T) {
+	_, err := Config{Baseline: &profile.Profile{SampleType: []*profile.ValueType{nil}}}.complete()
+	if err == nil || !strings.Contains(err.Error(), "Baseline") {
+		t.Errorf("a baseline with a nil sample type: %v", err)
+	}
+}
