@@ -176,7 +176,7 @@
 //   - scaffolding: the bottom frame of each goroutine, and the roots and serving
 //     chains of the runtime, testing, net/http, gRPC, errgroup and their like;
 //   - entry points: what scaffolding calls directly, that is handlers,
-//     middleware and the bodies of workers.
+//     middleware and the bodies of workers, but not functions of the runtime.
 //
 // A handler that burns CPU in its own body is still caught, and what it calls
 // counts in full. "except none" switches the exemption off. A pattern is taken

@@ -20,6 +20,9 @@ func patternMistake(text string, part part) (mistake, bool) {
 		m.remedy = "leave out the empty one"
 	case isKeyword(text):
 		m.remedy = keywordRemedy(text)
+	case part == partSubject && quantityMeant(text) != "":
+		m.expected = "a subject"
+		m.remedy = didYouMean(quantityMeant(text)) + " For a package of that name write its full path."
 	case !isWord(text):
 		m.remedy = `a pattern is one word: blanks, commas, ";" and "#" need a regular expression, /like this/`
 	case colon && tail == "":

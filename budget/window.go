@@ -187,7 +187,7 @@ func (w *window) divisor(r *rule) (over float64, problem string) {
 	case r.budget.Per != "":
 		done, ok := w.facts.Work[r.budget.Per]
 		if !ok {
-			return 0, fmt.Sprintf("nobody counts %q: add it to Config.Work", r.budget.Per)
+			return 0, fmt.Sprintf("nobody counts %q: add it to Config.Work (Facts.Work)", r.budget.Per)
 		}
 		if !(done > 0) {
 			return 0, fmt.Sprintf("no %s was done in the window", r.budget.Per)

@@ -86,6 +86,9 @@ func (n *Names) ClassOf(name string) scaffold.Class { return n.scaffold.Class(na
 // Package is the number of the name's package.
 func (n *Names) Package(id decode.ID) int32 { return n.pkg[id] }
 
+// runtime reports whether the name is of package runtime.
+func (n *Names) runtime(id decode.ID) bool { return n.packages[n.pkg[id]] == "runtime" }
+
 // PackageName is the path of a package by its number.
 func (n *Names) PackageName(pkg int32) string { return n.packages[pkg] }
 

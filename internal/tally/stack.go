@@ -33,6 +33,12 @@ func (s *Stack) Load(t *decode.Table, i int, names *Names) {
 		s.leaf++
 	}
 	s.cut = scaffold.Cut(s.frames, names.class)
+	// What a worker calls first is its entry point, unless it is the runtime: a
+	// body that does nothing but select spends its time there, and not on what its
+	// author would call a job.
+	if at := s.cut; at < len(s.frames)-1 && names.runtime(s.frames[at]) && !names.runtime(s.frames[at+1]) {
+		s.cut++
+	}
 	s.entry = -1
 	if s.cut < len(s.frames) {
 		s.entry = s.frames[s.cut]
