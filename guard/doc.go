@@ -35,8 +35,9 @@
 //	inactive -> pending -> firing -> resolved -> inactive
 //
 // It is pending while windows fail, and fires when the evidence of all windows is
-// beyond doubt: after five or six windows in a blatant case, later near the limit,
-// and falsely about once in a hundred months over all budgets. It is resolved when
+// beyond doubt: after five to ten windows in a blatant case (twenty to thirty, if it
+// begins in the first half hour of the process), later near the limit, and falsely
+// about once in a hundred months over all budgets. It is resolved when
 // there is as good evidence that the budget is kept again. A budget with "for"
 // fires after failing windows in a row instead, and an "absent" one at the first
 // hit. An inconclusive window changes no state.
