@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
 	"runtime"
+	runtimepprof "runtime/pprof"
 	"slices"
 	"strconv"
 	"sync"
@@ -65,7 +67,9 @@ func TestBesideNetHTTPPprof(t *testing.T) {
 	if err != nil {
 		t.Fatalf("their profile: %v: %.100q", err, data)
 	}
-	whole(t, p, seconds*time.Second)
+	if err := whole(p, seconds*time.Second); err != nil {
+		t.Error(err)
+	}
 	judgesAgain(t, g)
 }
 
@@ -81,7 +85,7 @@ func TestBesidePyroscope(t *testing.T) {
 	g := start(t)
 	eventually(t, "a good window", func() bool { return g.Status().Windows["ok"] > 0 })
 
-	const rate = 2 * time.Second
+	const rate = 5 * time.Second // long beside what a starved machine takes off
 	peer, err := pyroscope.Start(pyroscope.Config{
 		ApplicationName: "peer", ServerAddress: server.URL, UploadRate: rate,
 		ProfileTypes: []pyroscope.ProfileType{pyroscope.ProfileCPU},
@@ -90,34 +94,62 @@ func TestBesidePyroscope(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a window to be lost", func() bool { return g.Status().Windows["busy"]+g.Status().Windows["stolen"] > 0 })
-	eventually(t, "their profiles", func() bool { return len(sink.all()) >= 4 })
+	eventually(t, "their profiles", func() bool { return len(sink.all()) >= 3 })
 	if err := peer.Stop(); err != nil {
 		t.Error(err)
 	}
 	t.Logf("windows: %v", g.Status().Windows)
 	for _, u := range sink.all() {
-		whole(t, u.profile, u.length)
+		if err := whole(u.profile, u.length); err != nil {
+			t.Error(err)
+		}
 	}
 	judgesAgain(t, g)
 }
 
-// whole checks that a profile covers the time that it is meant for, and has
-// samples of a goroutine that burns all through it.
-func whole(t *testing.T, p *profile.Profile, want time.Duration) {
-	t.Helper()
+// late is what a profile may fall short of its time on a starved machine, where
+// the runtime's goroutine that notes its start is late. Measured with pyroscope
+// alone and beside a guard, in turns, under six spinning processes on two cores:
+// 48 profiles each, short by 0.05 and 0.04 s (median), 0.71 and 0.29 s (most).
+const late = 1200 * time.Millisecond
+
+// whole returns an error unless a profile covers the time that it is meant for,
+// and has samples of a goroutine that burns all through it.
+func whole(p *profile.Profile, want time.Duration) error {
 	got := time.Duration(p.DurationNanos)
-	// The runtime's clock starts a little later than theirs, on a starved machine more.
-	if late := 100 * time.Millisecond; got < want*9/10-late || got > want*11/10+late {
-		t.Errorf("their profile covers %v, want %v", got, want)
+	if got < want*9/10-late || got > want*11/10+late {
+		return fmt.Errorf("their profile covers %v, want %v", got, want)
 	}
 	var cpu int64
 	for _, s := range p.Sample {
 		cpu += s.Value[1]
 	}
-	// One goroutine burns; on a machine with two cores that others use as well it
-	// gets a tenth of one at the very least.
-	if got > time.Second && time.Duration(cpu) < got/10 {
-		t.Errorf("their profile of %v has %v of CPU, one goroutine burned all the time", got, time.Duration(cpu))
+	// Of two cores that six others want, the goroutine got 0.08 at the least.
+	if want > 2*time.Second && time.Duration(cpu) < want/25 {
+		return fmt.Errorf("their profile of %v has %v of CPU, one goroutine burned all the time", got, time.Duration(cpu))
+	}
+	return nil
+}
+
+// TestWholeFires: a profile that somebody stops half way is not whole, and one
+// that nobody stops is.
+func TestWholeFires(t *testing.T) {
+	burn(t)
+	const want = 4 * time.Second
+	for _, stop := range []time.Duration{want / 4, want / 2, want} {
+		var b bytes.Buffer
+		if err := runtimepprof.StartCPUProfile(&b); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(stop)
+		runtimepprof.StopCPUProfile()
+		p, err := profile.Parse(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := whole(p, want); (err == nil) != (stop == want) {
+			t.Errorf("stopped after %v of %v: %v", stop, want, err)
+		}
 	}
 }
 
