@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -286,10 +285,7 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")
 	}
 	cfg := g.cfg
-	cfg.Budgets = slices.Clone(set)
-	if cfg.Budgets == nil {
-		cfg.Budgets = budget.Default()
-	}
+	cfg.Budgets = set
 	cfg, err := cfg.complete()
 	if err != nil {
 		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
