@@ -32,6 +32,10 @@ const (
 	// in windows of the profiler: work that shares two cores with ten others would
 	// have had a hundred.
 	idleTime = 5 * time.Second
+
+	// idleRate is how many samples a second are as good as none: a fiftieth of a
+	// core, where work that computes gets a tenth on the worst machine.
+	idleRate = 2
 )
 
 // A cpuPhase collects the CPU profile of work, and judges it on the way.
@@ -265,6 +269,11 @@ func (c *cpuPhase) profile(r *checkRun) (*profile.Profile, error) {
 	}, nil
 }
 
+// idle says whether work used next to no CPU.
+func (c *cpuPhase) idle() bool {
+	return float64(c.trial.Samples) < idleRate*c.elapsed.Seconds()
+}
+
 // explain says why nothing could be said, and what to do.
 func (c *cpuPhase) explain(r *checkRun, res budget.Result) string {
 	reason := res.Reason
@@ -273,10 +282,10 @@ func (c *cpuPhase) explain(r *checkRun, res budget.Result) string {
 		return "no call of work has returned: a budget per call needs calls that do"
 	case len(c.windows) == 0 && c.lost > 0:
 		return "no window of the profiler could be used: " + c.lostReason
-	case c.trial.Samples == 0 && len(c.windows) > 0:
-		return fmt.Sprintf("too few CPU samples: none in %v and %d calls. Work sleeps or waits, "+
+	case len(c.windows) > 0 && c.idle():
+		return fmt.Sprintf("too few CPU samples: %d in %v and %d calls. Work sleeps or waits, "+
 			"or it does its work on goroutines that stood before the check: start those inside work, or make work compute",
-			c.elapsed.Round(100*time.Millisecond), r.worker.calls.Load())
+			c.trial.Samples, c.elapsed.Round(100*time.Millisecond), r.worker.calls.Load())
 	case c.trial.Failed():
 		return "open: the check stopped when another budget had failed (" + reason + ")"
 	case c.lost > len(c.windows):
