@@ -33,9 +33,9 @@ const (
 	// have had a hundred.
 	idleTime = 5 * time.Second
 
-	// idleRate is how many samples a second are as good as none: a fiftieth of a
+	// asleepRate is how many samples a second are as good as none: a fiftieth of a
 	// core, where work that computes gets a tenth on the worst machine.
-	idleRate = 2
+	asleepRate = 2
 )
 
 // A cpuPhase collects the CPU profile of work, and judges it on the way.
@@ -269,9 +269,9 @@ func (c *cpuPhase) profile(r *checkRun) (*profile.Profile, error) {
 	}, nil
 }
 
-// idle says whether work used next to no CPU.
-func (c *cpuPhase) idle() bool {
-	return float64(c.trial.Samples) < idleRate*c.elapsed.Seconds()
+// asleep says whether work used next to no CPU.
+func (c *cpuPhase) asleep() bool {
+	return float64(c.trial.Samples) < asleepRate*c.elapsed.Seconds()
 }
 
 // explain says why nothing could be said, and what to do.
@@ -282,7 +282,7 @@ func (c *cpuPhase) explain(r *checkRun, res budget.Result) string {
 		return "no call of work has returned: a budget per call needs calls that do"
 	case len(c.windows) == 0 && c.lost > 0:
 		return "no window of the profiler could be used: " + c.lostReason
-	case len(c.windows) > 0 && c.idle():
+	case len(c.windows) > 0 && c.asleep():
 		return fmt.Sprintf("too few CPU samples: %d in %v and %d calls. Work sleeps or waits, "+
 			"or it does its work on goroutines that stood before the check: start those inside work, or make work compute",
 			c.trial.Samples, c.elapsed.Round(100*time.Millisecond), r.worker.calls.Load())
