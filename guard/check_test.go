@@ -131,7 +131,7 @@ func TestCheckTooFewSamples(t *testing.T) {
 		work               func(context.Context)
 	}{
 		{"asleep", "no function above 20% cumulative", "Work sleeps or waits", func(ctx context.Context) { pause(ctx, 5*time.Millisecond) }},
-		{"asleep, per call", "process below 10ms per call", "Work sleeps or waits", func(ctx context.Context) { pause(ctx, 5*time.Millisecond) }},
+		{"asleep, per call", "process below 100us per call", "Work sleeps or waits", func(ctx context.Context) { pause(ctx, 5*time.Millisecond) }},
 		{"gated", "guard.burnGuilty below 50% when process above 900 cores", "idle", func(context.Context) { mix(0.1) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
