@@ -18,7 +18,6 @@ type baseline struct {
 	counter tally.Counter
 	symbols decode.Symbols
 	profile *profile.Profile
-	changes int // how often there was another profile
 	problem string
 	byName  []map[string]int32 // by query: the key of a function or package
 }
@@ -42,7 +41,6 @@ func (b *baseline) set(p *profile.Profile, j *Judge) error {
 		return fmt.Errorf("baseline: %w", err)
 	}
 	b.profile, b.problem = p, ""
-	b.changes++
 	b.counter.Forget()
 	l := layoutOf(base, j.layout.asked)
 	if !j.layout.fits(base, j.layout.asked) {

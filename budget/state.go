@@ -3,6 +3,8 @@ package budget
 import (
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/internal/evidence"
 )
 
@@ -17,7 +19,16 @@ type state struct {
 	fates    fates   // of "no function" budgets
 	clean    float64 // samples since the last hit of an "absent" budget
 	steady   evidence.Steady
-	baseline int // the baseline that alarms were set up for
+	baseline *profile.Profile // that alarms were set up for
+}
+
+// retune makes a state one of another number of budgets.
+func (s *state) retune(lnA float64) {
+	s.lnA = lnA
+	s.alarm.Retune(lnA)
+	for _, one := range s.fates.byName {
+		one.alarm.Retune(lnA)
+	}
 }
 
 // feed adds a window to what is known about a budget.
@@ -36,7 +47,7 @@ func (s *state) feed(w *window, r *rule, at time.Duration, res *Result) {
 		}
 		return
 	}
-	if base := w.judged.base.changes; r.budget.Rule == "grows" && s.baseline != base {
+	if base := w.judged.base.profile; r.budget.Rule == "grows" && base != nil && s.baseline != base {
 		s.baseline, s.started, s.fates, s.verdict, s.evidence = base, false, fates{}, Inconclusive, 0
 	}
 	sums := w.judged.counter.Sums(r.query)

@@ -58,6 +58,18 @@ func NewWatch(set Set, every time.Duration) (*Watch, error) {
 	return w, nil
 }
 
+// Inherit moves what from has learnt about its budget j, counted from 0, to w's
+// budget i: for a set that replaces another, in which some budgets stay. It does
+// nothing unless the two are the same, name and sentence.
+func (w *Watch) Inherit(i int, from *Watch, j int) {
+	if w.judge.rules[i].budget.String() != from.judge.rules[j].budget.String() {
+		return
+	}
+	lnA := w.states[i].lnA
+	w.states[i], from.states[j] = from.states[j], state{lnA: from.states[j].lnA}
+	w.states[i].retune(lnA)
+}
+
 // Reader judges the next window, that ended at a time since any fixed instant.
 func (w *Watch) Reader(r io.Reader, at time.Duration, facts ...Facts) ([]Result, error) {
 	t, err := w.judge.decoder.Decode(r)

@@ -97,6 +97,13 @@ func (a *Alarm) passed(k, n float64) bool {
 	return a.passes >= passesInARow
 }
 
+// Retune sets the evidence that the alarm fires at, and keeps what it has: the
+// budgets that it is one of may have become more, or fewer.
+func (a *Alarm) Retune(lnA float64) {
+	lnA = amount(lnA)
+	a.fires.threshold, a.early.threshold, a.shares.threshold = lnA, lnA, lnA
+}
+
 // Verdict returns the verdict that stands.
 func (a *Alarm) Verdict() Verdict { return a.verdict }
 

@@ -175,3 +175,32 @@ func TestLnA(t *testing.T) {
 		t.Errorf("%v tests, want 1", got)
 	}
 }
+
+// TestAlarmRetunes: evidence stays what it is, and what it takes to fire changes,
+// so that an alarm fires later among many than alone.
+func TestAlarmRetunes(t *testing.T) {
+	windows := func(lnA float64) int {
+		a := NewAlarm(0.2, 20)
+		for range 100 {
+			a.Add(100, 1000)
+		}
+		for range 2 {
+			a.Add(400, 1000)
+		}
+		before := a.Evidence()
+		a.Retune(lnA)
+		if a.Evidence() != before || a.Threshold() != lnA || before == 0 {
+			t.Errorf("retuned to %g: evidence %g of %g, before %g", lnA, a.Evidence(), a.Threshold(), before)
+		}
+		n := 0
+		for a.Verdict() != Fail {
+			a.Add(400, 1000)
+			n++
+		}
+		return n
+	}
+	same, more := windows(20), windows(40)
+	if more <= same {
+		t.Errorf("fires after %d windows at twice the evidence, after %d at what it was", more, same)
+	}
+}
