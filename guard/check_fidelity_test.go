@@ -2,13 +2,20 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
 )
@@ -19,6 +26,8 @@ var (
 	fidelityProcs = flag.Int("check.procs", 0, "GOMAXPROCS of TestCheckFidelity; 0 leaves it")
 	fidelityHog   = flag.Int("check.hogs", 0, "busy goroutines beside the checks of TestCheckFidelity")
 	fidelitySide  = flag.Int("check.side", 4, "checks of TestCheckFidelity that run side by side")
+	fidelityTimes = flag.String("check.ratios", "0.5,0.8,0.95,1.5,2", "the true shares of TestCheckFidelity, as multiples of the limit")
+	fidelityFile  = flag.String("check.streams", "", "append what each check of TestCheckFidelity saw to this file, for TestCheckReplay")
 )
 
 // TestCheckFidelity is the table of docs/check.md: checks of work with a known
@@ -52,7 +61,11 @@ func TestCheckFidelity(t *testing.T) {
 
 	fmt.Println("| times the limit | checks | pass | fail | open | median samples | 95% | median time |")
 	fmt.Println("|---|---|---|---|---|---|---|---|")
-	for _, x := range []float64{0.5, 0.8, 0.95, 1.5, 2} {
+	for _, text := range strings.Split(*fidelityTimes, ",") {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || x <= 0 || x**fidelityLimit > 100 {
+			t.Fatalf("-check.ratios: expected multiples of the limit up to %g, found %q", 100 / *fidelityLimit, text)
+		}
 		c := runCell(t, x, *fidelityLimit/100)
 		fmt.Printf("| %v | %d | %d | %d | %d | %.0f | %.0f | %.1f s |\n", x, *fidelityRuns,
 			c.count["pass"], c.count["fail"], c.count["open"], quantileOf(c.samples, 0.5), quantileOf(c.samples, 0.95), quantileOf(c.seconds, 0.5))
@@ -87,6 +100,7 @@ func runCell(t *testing.T, x, limit float64) cell {
 				mu.Lock()
 				v := out.verdict()
 				c.count[v]++
+				c.keep(t, x, limit, v, out)
 				if (x < 1) != (v == "pass") {
 					t.Logf("%v times the limit, %s: %s", x, v, out.text())
 				}
@@ -104,6 +118,53 @@ func runCell(t *testing.T, x, limit float64) cell {
 	close(next)
 	wg.Wait()
 	return c
+}
+
+// keep appends a line to the file of streams: under which conditions, at how
+// many times which limit, the verdict, and the guilty and all samples of each
+// window.
+func (c *cell) keep(t *testing.T, x, limit float64, verdict string, out checked) {
+	if *fidelityFile == "" || out.run == nil || out.run.cpu == nil {
+		return
+	}
+	line := fmt.Sprintf("%s %g %g %s %.1f", conditions(), x, limit, verdict, time.Since(out.run.begun).Seconds())
+	for _, data := range out.run.cpu.windows {
+		p, err := profile.ParseData(data)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		keepLabelled(p, out.run.id)
+		var guilty, all int64
+		for _, s := range p.Sample {
+			all += s.Value[0]
+			if slices.Contains(pathOf(s), guardPackage+".burnGuilty") {
+				guilty += s.Value[0]
+			}
+		}
+		line += fmt.Sprintf(" %d/%d", guilty, all)
+	}
+	f, err := os.OpenFile(*fidelityFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_, err = fmt.Fprintln(f, line)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// conditions names those that checks run under.
+func conditions() string {
+	name := fmt.Sprintf("procs%d", runtime.GOMAXPROCS(0))
+	if *fidelityHog > 0 {
+		name += fmt.Sprintf("-hogs%d", *fidelityHog)
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		name += "-race"
+	}
+	return name
 }
 
 func quantileOf(xs []float64, q float64) float64 {
