@@ -50,6 +50,9 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at 
 	// The lock keeps dumped from running before the event is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if e.removed {
+		return true // there is nothing to tell any more
+	}
 	id, err := l.seams.offer(l.dumps, d)
 	if err != nil {
 		l.dumpFailed(err)
@@ -59,7 +62,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at 
 	if event == nil {
 		return false
 	}
-	l.held[id] = *event
+	l.held[id], e.told = *event, true
 	time.AfterFunc(dumpPatience, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -78,10 +81,8 @@ func (g *Guard) let(id dump.ID, kept string) {
 }
 
 // release emits what waits for dumps of a budget, so that events keep their
-// order.
+// order. g.mu must be held.
 func (g *Guard) release(budget string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	for id, e := range g.held {
 		if e.Budget == budget {
 			g.let(id, "")

@@ -278,8 +278,9 @@ func (g *Guard) snapshot() Status {
 }
 
 // SetBudgets replaces the budgets, from the next window on. Budgets that stay,
-// name and sentence, keep their state and their counts. On an error the old ones
-// stay in force.
+// name and sentence, keep their state, their counts and the evidence about them.
+// One that goes while it is firing is resolved, with a message that says so. On an
+// error the old ones stay in force.
 func (g *Guard) SetBudgets(set budget.Set) error {
 	if g == nil || g.cancel == nil {
 		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")
@@ -298,6 +299,15 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	next, err := newPanel(cfg, g.panel)
 	if err != nil {
 		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
+	}
+	for _, e := range g.panel.remove(next) {
+		g.release(e.name)
+		gone := Event{Name: eventResolved, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s was removed while it was firing", e.name)}
+		if other := next.named(e.name); other != nil {
+			gone.Message = fmt.Sprintf("budget %s was replaced while it was firing: it is %q now", e.name, other.budget)
+		}
+		gone.Result.Verdict, gone.Result.Alarm, gone.Result.Reason = budget.Inconclusive, budget.Inconclusive, "removed by SetBudgets"
+		g.emit(gone)
 	}
 	g.panel = next
 	return nil

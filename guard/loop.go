@@ -22,6 +22,7 @@ type looper struct {
 	backoff  hub.Backoff
 	trips    breaker
 	kinds    *kindTaker
+	judged   *panel           // with which the last window was
 	last     figures.Snapshot // at the end of the last window
 	lost     bool             // the last window was lost
 	dumping  time.Time        // the window of which dumps have been made, how many, and

@@ -36,6 +36,8 @@ type entry struct {
 	dumped   time.Time
 	offered  time.Time // when the last dump was offered to the store
 	violated string    // names the current violation for the store
+	told     bool      // that it fires, and not that it is over
+	removed  bool      // by SetBudgets: a window under way says nothing of it any more
 }
 
 // maxHistory is an hour at the default cadence; a budget's takes 1 KB.
@@ -45,8 +47,7 @@ const maxHistory = 60
 type group struct {
 	kind    string // "figures" for those that need no profile
 	watch   *budget.Watch
-	set     string // the budgets that the watch is for
-	members []int  // indices into entries
+	members []int // indices into entries, in the order of the watch's budgets
 }
 
 const (
@@ -106,8 +107,7 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 		}
 	}
 	for _, g := range p.groups {
-		g.set = sets[g.kind].String()
-		if g.watch = old.watchOf(g); g.watch != nil {
+		if g.watch = old.watchOf(p, g); g.watch != nil {
 			continue // what it has learnt stays
 		}
 		var err error
@@ -118,15 +118,72 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 	return p, nil
 }
 
-// watchOf is the panel's watch for the budgets of a group, if it has one for just
-// these.
-func (p *panel) watchOf(other *group) *budget.Watch {
+// watchOf is the panel's watch for the budgets of a group of the next panel, if it
+// has one for just these.
+func (p *panel) watchOf(next *panel, of *group) *budget.Watch {
 	if p == nil {
 		return nil
 	}
 	for _, g := range p.groups {
-		if g.kind == other.kind && g.set == other.set {
+		if g.kind == of.kind && slices.Equal(p.standing(g), next.standing(of)) {
 			return g.watch
+		}
+	}
+	return nil
+}
+
+// standing are the entries of a group.
+func (p *panel) standing(g *group) []*entry {
+	list := make([]*entry, len(g.members))
+	for i, m := range g.members {
+		list[i] = p.entries[m]
+	}
+	return list
+}
+
+// inherit takes over what the watches of the last panel have learnt about the
+// budgets that stay. Only the loop may do it, between two windows: it judges with
+// them.
+func (p *panel) inherit(last *panel) {
+	type place struct {
+		watch *budget.Watch
+		at    int
+	}
+	known := map[*entry]place{}
+	for _, g := range last.groups {
+		for i, e := range last.standing(g) {
+			known[e] = place{g.watch, i}
+		}
+	}
+	for _, g := range p.groups {
+		for i, e := range p.standing(g) {
+			if was, ok := known[e]; ok && was.watch != g.watch {
+				g.watch.Inherit(i, was.watch, was.at)
+			}
+		}
+	}
+}
+
+// remove marks the entries that next has no more, and returns those of them that
+// were said to fire.
+func (p *panel) remove(next *panel) (firing []*entry) {
+	for _, e := range p.entries {
+		if slices.Contains(next.entries, e) {
+			continue
+		}
+		e.removed = true
+		if e.told {
+			firing = append(firing, e)
+		}
+	}
+	return firing
+}
+
+// named is the entry of a name, or nil.
+func (p *panel) named(name string) *entry {
+	for _, e := range p.entries {
+		if e.name == name {
+			return e
 		}
 	}
 	return nil

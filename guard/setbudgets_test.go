@@ -3,10 +3,12 @@ package guard
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dump"
 )
 
 func TestSetBudgetsAfterStop(t *testing.T) {
@@ -21,4 +23,127 @@ func TestSetBudgetsAfterStop(t *testing.T) {
 	if err := g.SetBudgets(budget.Must("portlist absent")); err == nil || !strings.Contains(err.Error(), "stopped") {
 		t.Errorf("after Stop: %v", err)
 	}
+}
+
+// What is known about a budget that stays is kept, whatever comes beside it: it
+// fires in the window in which it would have fired. One that is changed begins
+// anew.
+func TestSetBudgetsKeepsEvidence(t *testing.T) {
+	const x = "x: fmt.Println below 20%"
+	tests := []struct {
+		name   string
+		next   []string
+		states string // of x
+	}{
+		{"nothing", nil, "ppppfff"},
+		{"another beside it", []string{"portlist absent", x}, "ppppfff"},
+		{"one more, and so a little more evidence is needed", []string{"portlist absent", x, "main.work below 99%"}, "pppppff"},
+		{"one less", []string{x}, "ppppfff"},
+		{"the same", []string{x, "y: main.work below 90%"}, "ppppfff"},
+		{"changed, and so forgotten", []string{"x: fmt.Println below 21%", "y: main.work below 90%"}, "ppppppp"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				w.take = story("b")
+				g := w.start(t, Config{Budgets: budget.Must(x, "y: main.work below 90%"), Window: 10 * second, Every: 10 * second})
+				pass(time.Millisecond)
+				var states []byte
+				for n := range len(tt.states) {
+					if n == 2 && tt.next != nil { // in the middle of a window
+						pass(5 * second)
+						if err := g.SetBudgets(budget.Must(tt.next...)); err != nil {
+							t.Fatal(err)
+						}
+						pass(5 * second)
+					} else {
+						pass(10 * second)
+					}
+					for _, b := range g.Status().Budgets {
+						if b.Name == "x" {
+							states = append(states, b.State[0])
+						}
+					}
+				}
+				// The window under way was still held against the old sentence.
+				if got := strings.Replace(string(states), "i", "p", 1); got != tt.states {
+					t.Errorf("states %s, want %s", states, tt.states)
+				}
+				g.Stop()
+			})
+		})
+	}
+}
+
+// Whoever was told that a budget fires is told that it is gone; its series go, too.
+func TestSetBudgetsRemovesWhatFires(t *testing.T) {
+	const x, y = "x: fmt.Println below 20% for 1 windows", "y: main.work below 90%"
+	tests := []struct {
+		name    string
+		windows string
+		next    []string
+		last    string // of the messages
+		series  bool
+	}{
+		{"removed", "b", []string{y}, "budget x was removed while it was firing", false},
+		{"replaced", "bg", []string{y, "x: fmt.Println below 80%"}, `budget x was replaced while it was firing: it is "x: fmt.Println below 80% cumulative" now`, true},
+		{"kept", "b", []string{"portlist absent", x}, "budget x is broken: fmt.Println at 70.00%, surely above 62.07% (1000 samples)", true},
+		{"removed when all was well", "g", []string{y}, "", false},
+		{"removed when all was well again", "bg", []string{y}, "budget x is kept again: fmt.Println at 0.00%, surely below 0.69% (1000 samples)", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				w.take = story(tt.windows)
+				registry := prometheus.NewRegistry()
+				g := w.start(t, Config{Budgets: budget.Must(x, y), Window: 10 * second, Every: 10 * second, Registerer: registry})
+				pass(time.Millisecond)
+				windows := len(tt.windows)
+				if tt.name == "replaced" {
+					windows = 1
+				}
+				pass(time.Duration(windows) * 10 * second)
+				pass(5 * second) // a window is under way that knows x
+				if err := g.SetBudgets(budget.Must(tt.next...)); err != nil {
+					t.Fatal(err)
+				}
+				pass(40 * second)
+				w.mu.Lock()
+				var messages []string
+				for _, e := range w.events {
+					if e.Budget == "x" {
+						messages = append(messages, e.Message)
+					}
+				}
+				w.mu.Unlock()
+				last := ""
+				if len(messages) > 0 {
+					last = messages[len(messages)-1]
+				}
+				if last != tt.last {
+					t.Errorf("messages %q, want the last to be %q", messages, tt.last)
+				}
+				if series := strings.Contains(scrape(t, registry, "text/plain"), `profguard_budget_state{budget="x"}`); series != tt.series {
+					t.Errorf("x has series: %t", series)
+				}
+				g.Stop()
+			})
+		})
+	}
+}
+
+// A firing event that waits for its dump is told before the end of its budget.
+func TestSetBudgetsKeepsTheOrder(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("b")
+		w.offer = func(*dump.Writer, dump.Dump) (dump.ID, error) { return "1", nil } // and that is all that is heard
+		g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows"))
+		pass(10*second + dumpPatience/2)
+		if err := g.SetBudgets(budget.Must("portlist absent")); err != nil {
+			t.Fatal(err)
+		}
+		pass(20 * second)
+		wantEvents(t, w, "profguard.budget.firing x", "profguard.budget.resolved x")
+		g.Stop()
+	})
 }

@@ -21,6 +21,10 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.mu.Lock()
 	p := l.panel
 	l.mu.Unlock()
+	if l.judged != nil && l.judged != p {
+		p.inherit(l.judged)
+	}
+	l.judged = p
 	overhead := l.seams.overhead()
 	before, workBefore := l.seams.snap(), l.work.now()
 	look := l.onThread(func() {
@@ -169,6 +173,10 @@ func inconclusive(p *panel, g *group, err error) []budget.Result {
 // dumps and the sinks.
 func (l *looper) apply(e *entry, r budget.Result, data []byte, w *hub.Window, at time.Time) {
 	l.mu.Lock()
+	if e.removed {
+		l.mu.Unlock()
+		return // and its end has been told
+	}
 	event := e.take(r, at, at.Sub(l.started))
 	l.mu.Unlock()
 	switch event {
@@ -178,18 +186,30 @@ func (l *looper) apply(e *entry, r budget.Result, data []byte, w *hub.Window, at
 			Message: fmt.Sprintf("budget %s is broken: %s", e.name, r.Reason)}
 		if !l.dump(e, r, data, w, at, &fired) {
 			fired.Dump = l.lastDump(e, at)
-			l.emit(fired)
+			l.news(e, fired)
 		}
 		return
 	case alert.Recovery:
 		e.violated = ""
-		l.release(e.name)
-		l.emit(Event{Name: eventResolved, Time: at, Budget: e.name, Result: r,
+		l.news(e, Event{Name: eventResolved, Time: at, Budget: e.name, Result: r,
 			Message: fmt.Sprintf("budget %s is kept again: %s", e.name, r.Reason)})
 	}
 	if r.Verdict == budget.Fail {
 		l.dump(e, r, data, w, at, nil)
 	}
+}
+
+// news tells that a budget fires or is kept again, after what was to be told
+// before. Of a budget that SetBudgets has just removed, all has been told.
+func (g *Guard) news(e *entry, event Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e.removed {
+		return
+	}
+	g.release(e.name)
+	e.told = event.Name == eventFiring
+	g.emit(event)
 }
 
 // note publishes how the window went.
