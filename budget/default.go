@@ -5,6 +5,21 @@ import "github.com/profguard/profguard/internal/scaffold"
 // Default returns the budgets of a guard that was given none: what is wrong in
 // any program, and nothing that a healthy one does at full load.
 //
+//	# A loop around a channel that is closed, or around a default case.
+//	busy-select: /^runtime\.(selectgo|selectnbrecv|selectnbsend)$/ below 30% when process above 0.2 cores
+//	# Garbage made faster than work gets done.
+//	gc-thrash: gc below 40% when process above 0.2 cores for 3 windows
+//	# A debug print that stayed in.
+//	debug-print: /^fmt\.(Print|Printf|Println)$/ below 20% when process above 0.2 cores
+//	# Work that belongs before the loop.
+//	regexp-compile: regexp.compile below 20% when process above 0.2 cores
+//	# Goroutines that nobody waits for.
+//	goroutine-flood: goroutines below 50000
+//	goroutine-growth: goroutines steady
+//	goroutine-leak: no goroutine leaked
+//
+// They go with budgets of your own: append(budget.Default(), budget.Must(...)...).
+//
 // The limits on shares leave room. Measured at full load on two cores: a pipeline
 // that passes one record at a time through channels spends 6 to 17% in select, a
 // gRPC server of small calls up to 11%, a loop that spins 95%. The collector took
@@ -14,15 +29,10 @@ import "github.com/profguard/profguard/internal/scaffold"
 // so it has three windows to come down.
 func Default() Set {
 	return Must(
-		`# A loop around a channel that is closed, or around a default case.`,
 		`busy-select: /^runtime\.(selectgo|selectnbrecv|selectnbsend)$/ below 30% when process above 0.2 cores`,
-		`# Garbage made faster than work gets done.`,
 		`gc-thrash: gc below 40% when process above 0.2 cores for 3 windows`,
-		`# A debug print that stayed in.`,
 		`debug-print: /^fmt\.(Print|Printf|Println)$/ below 20% when process above 0.2 cores`,
-		`# Work that belongs before the loop.`,
 		`regexp-compile: regexp.compile below 20% when process above 0.2 cores`,
-		`# Goroutines that nobody waits for.`,
 		`goroutine-flood: goroutines below 50000`,
 		`goroutine-growth: goroutines steady`,
 		`goroutine-leak: no goroutine leaked`,

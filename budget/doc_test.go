@@ -2,12 +2,44 @@ package budget
 
 import (
 	"errors"
+	"go/ast"
 	"go/doc/comment"
 	goparser "go/parser"
 	gotoken "go/token"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+// TestDefaultDoc compares the documentation of Default with what it returns.
+func TestDefaultDoc(t *testing.T) {
+	file, err := goparser.ParseFile(gotoken.NewFileSet(), "default.go", nil, goparser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Name.Name != "Default" {
+			continue
+		}
+		for _, block := range new(comment.Parser).Parse(f.Doc.Text()).Content {
+			code, ok := block.(*comment.Code)
+			if !ok {
+				continue
+			}
+			shown, err := Parse(code.Text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(Default(), shown); diff != "" {
+				t.Errorf("Default's documentation shows other budgets (-returned +shown):\n%s", diff)
+			}
+			return
+		}
+	}
+	t.Error("Default's documentation shows no budgets")
+}
 
 // docBlocks returns the indented blocks of the package documentation in this
 // folder, by the heading that they stand under.

@@ -16,10 +16,12 @@ const mostErrors = 20
 // after white space, are skipped.
 //
 // Every wrong line is reported. [errors.As] finds the first as a
-// [*SyntaxError]. The set is nil when there is an error.
+// [*SyntaxError]. The set is nil when there is an error, and only then: a text
+// without a budget is an empty set, which a guard refuses, as it would take nil
+// for the default budgets.
 func Parse(text string) (Set, error) {
 	var (
-		set   Set
+		set   = Set{}
 		errs  []error
 		count int
 		first = map[string]int{} // the line that a name is from

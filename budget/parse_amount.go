@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// amount reads a number and its unit, attached or as the next word. examples
-// goes into the message when there is none. The token spans both.
-func (p *parser) amount(examples string) (Amount, token) {
+// amount reads a number and its unit, attached or as the next word. It limits
+// the subject; examples goes into the message when there is none. The token spans
+// both.
+func (p *parser) amount(subject, examples string) (Amount, token) {
 	at := p.tok
 	expected := "an amount, such as " + examples
 	switch {
@@ -36,7 +37,7 @@ func (p *parser) amount(examples string) (Amount, token) {
 	if suffix != "" {
 		name, ok := unitNamed(suffix)
 		if !ok {
-			p.badSuffix(at, digits, suffix)
+			p.badSuffix(at, subject, digits, suffix)
 		}
 		return Amount{value, name}, at
 	}
@@ -59,7 +60,7 @@ func (p *parser) amount(examples string) (Amount, token) {
 	if meant := unitMeant(next.raw); meant != "" {
 		p.fail(p.span(at, next), "a number with a known unit", didYouMean(withUnit(digits, meant)))
 	} else if isThing(next.raw) {
-		p.fail(next, "a unit or a clause", "counts stand alone: "+didYouMean(digits))
+		p.fail(next, "a unit or a clause", thingRemedy(p.ahead(subject), next.raw, digits))
 	} else if clauseMeant(next.raw) == "" {
 		p.fail(next, "a unit or a clause", "units are "+unitList)
 	}
@@ -82,7 +83,7 @@ func (p *parser) noAmount(at token, expected string) {
 }
 
 // badSuffix explains what stands behind a number without being a unit.
-func (p *parser) badSuffix(at token, digits, suffix string) {
+func (p *parser) badSuffix(at token, subject, digits, suffix string) {
 	const expected = "a number with a known unit"
 	number, unit, slash := strings.Cut(suffix, "/")
 	_, known := unitNamed(number)
@@ -101,10 +102,12 @@ func (p *parser) badSuffix(at token, digits, suffix string) {
 		p.fail(at, expected, didYouMean(digits+number+" per "+unit))
 	case (suffix[0] == 'm' || suffix[0] == 'h') && len(suffix) > 1 && startsWithNumber(suffix[1:]):
 		p.fail(at, "a duration in one unit", "write 90s instead of 1m30s")
+	case thousands(digits, suffix) != "" && countsOnly(p.ahead(subject)):
+		p.fail(at, "a number with all its digits", didYouMean(thousands(digits, suffix)))
 	case unitMeant(suffix) != "":
 		p.fail(at, expected, didYouMean(withUnit(digits, unitMeant(suffix))))
 	case isThing(suffix):
-		p.fail(at, expected, "counts stand alone: "+didYouMean(digits))
+		p.fail(at, expected, thingRemedy(p.ahead(subject), suffix, digits))
 	case suffix == "x":
 		p.fail(at, expected, "write growth in percent: twice as much is 100% more")
 	default:

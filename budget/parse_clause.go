@@ -18,7 +18,11 @@ func (p *parser) clauses(b *Budget) {
 			return
 		}
 		if earlier := p.said[part]; earlier.raw != "" {
-			p.fail(at, `each clause once`, `"`+clipped(earlier.raw)+`" is there already: leave out one of the two`)
+			remedy := `"` + clipped(earlier.raw) + `" is there already: leave out one of the two`
+			if part == partExcept || part == partWhere {
+				remedy = `"` + clipped(earlier.raw) + `" is there already: add to it, with a comma`
+			}
+			p.fail(at, `each clause once`, remedy)
 			return
 		}
 		if part == partMeasure || part == partPer || part == partKind {
@@ -102,12 +106,18 @@ func (p *parser) noClause(at token, last part) {
 		p.fail(p.span(at, next), expected, didYouMean("for "+at.raw+" "+next.raw))
 	case startsWithNumber(at.raw):
 		p.fail(at, expected, "a budget has one amount, behind above or below")
+	case (at.raw == "and" || at.raw == "or") && (last == partExcept || last == partWhere) && next.kind == tokenWord:
+		p.fail(p.span(at, next), expected, "commas stand between them: "+didYouMean(", "+next.raw))
 	case at.raw == "and" || at.raw == "or":
 		p.fail(at, expected, "a budget has one limit and one condition: write a line for each")
 	case isRule(at.raw):
 		p.fail(at, expected, "a budget has one rule: write a line for each")
 	case clauseMeant(at.raw) != "":
 		p.fail(at, expected, didYouMean(clauseMeant(at.raw)))
+	case kindMeant(at.raw) != "" && kindMeant(at.raw) != "cpu" && p.said[partKind].raw == "":
+		p.fail(at, expected, didYouMean("of "+kindMeant(at.raw)))
+	case strings.EqualFold(at.raw, "cpu"):
+		p.fail(at, expected, `leave it out: cpu is what is meant where nothing else is`)
 	case strings.HasPrefix(at.raw, "//") || strings.HasPrefix(at.raw, "--"):
 		p.fail(at, expected, `comments begin with "#"`)
 	case strings.HasPrefix(at.raw, "("):

@@ -26,7 +26,7 @@ func (p *parser) condition() Condition {
 		}
 		p.fail(at, `"above" or "below" after "`+figure.raw+`"`, remedy)
 	}
-	amount, at := p.amount("0.1 cores")
+	amount, at := p.amount(c.Figure, "0.1 cores")
 	c.Amount = amount
 	if m, wrong := conditionMistake(c); wrong {
 		p.fail(at, m.expected, m.remedy)

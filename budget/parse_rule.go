@@ -67,7 +67,7 @@ func (p *parser) limitWord(b *Budget, limit string) {
 
 // limit reads the amount after "above" or "below".
 func (p *parser) limit(b *Budget) {
-	b.Limit, p.said[partLimit] = p.amount("20%, 0.2 cores, 64MiB, 5000")
+	b.Limit, p.said[partLimit] = p.amount(b.Subject, "20%, 0.2 cores, 64MiB, 5000")
 }
 
 // noRule explains a word that is not a rule.
@@ -80,6 +80,8 @@ func (p *parser) noRule(b *Budget, limit string) {
 	case p.err != nil:
 	case at.kind == tokenEnd:
 		p.fail(at, expected, example(ruleExample(*b)))
+	case isArticle(b.Subject) && at.kind == tokenWord && isRule(next.raw):
+		p.fail(p.span(p.said[partSubject], at), "a pattern", didYouMean(at.raw))
 	case functions:
 		p.fail(p.said[partSubject], `"`+meant+`"`, didYouMean(meant+" above"))
 	case isKeyword(at.raw) && at.raw != "no":

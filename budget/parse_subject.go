@@ -39,7 +39,7 @@ func (p *parser) subject(b *Budget) {
 	case isKeyword(at.raw):
 		p.fail(at, expected, keywordRemedy(at.raw))
 	}
-	if m, wrong := patternMistake(at.raw, partSubject); wrong && classOf(at.raw) == classPattern {
+	if m, wrong := subjectMistake(p.ahead(at.raw)); wrong && classOf(at.raw) == classPattern {
 		p.fail(at, m.expected, m.remedy)
 	}
 	b.Subject = at.raw
@@ -63,6 +63,8 @@ func (p *parser) noSubject(b *Budget) {
 		p.fail(what, expected, example("no function above 20%"))
 	case p.noMeant(what.raw) != "":
 		p.fail(what, expected, didYouMean("no "+p.noMeant(what.raw)))
+	case kindMeant(what.raw) == "allocs":
+		p.fail(p.span(no, what), expected, example("main.work absent of allocs"))
 	default:
 		p.fail(what, expected, `for one package or function leave out "no": "`+clipped(what.raw)+` below 5%", or "`+clipped(what.raw)+` absent"`)
 	}
@@ -89,6 +91,8 @@ func (p *parser) patterns(part part, several bool) []string {
 			p.fail(at, "a pattern after the comma", "leave out the last comma, or name what it was for")
 		case at.kind != tokenWord && at.kind != tokenRegexp:
 			p.fail(at, "a pattern", "write a package, a path or a function: encoding/json, net/http/..., main.(*Server).ServeHTTP")
+		case isArticle(at.raw) && p.peek().kind == tokenWord && !isKeyword(p.peek().raw):
+			p.fail(p.span(at, p.peek()), "a pattern", didYouMean(p.peek().raw))
 		case isKeyword(at.raw) && (part != partExcept || at.raw != "none"):
 			p.fail(at, "a pattern", keywordRemedy(at.raw))
 		default:

@@ -240,6 +240,20 @@ func TestParseManyErrors(t *testing.T) {
 	}
 }
 
+// A text without budgets is an empty set: nil would be the default budgets to a
+// guard.
+func TestParseNothing(t *testing.T) {
+	for _, text := range []string{"", "\n", "# nothing yet", "\t\n # a\n\n"} {
+		set, err := Parse(text)
+		if set == nil || len(set) != 0 || err != nil {
+			t.Errorf("Parse(%q) = %#v, %v, want an empty set", text, set, err)
+		}
+	}
+	if set := Must(); set == nil {
+		t.Error("Must() is nil")
+	}
+}
+
 func TestMust(t *testing.T) {
 	if got, want := Must("gc below 5%", "portlist absent").String(), "gc below 5%\nportlist absent"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -57,25 +57,6 @@ func isKeyword(word string) bool {
 	return false
 }
 
-// quantityMeant returns the budget that a word means which names a quantity and
-// not a package, or "". As a pattern such a word matches something by accident
-// (internal/cpu, sha256.block), and says nothing that its author meant.
-func quantityMeant(word string) string {
-	switch lower := strings.ToLower(word); lower {
-	case "cpu", "cpus":
-		return "process below 1.5 cores"
-	case "goroutine":
-		return "goroutines below 5000"
-	case "allocs", "mutex", "block":
-		return "no function above 20% of " + lower
-	case "heap", "rss", "gc", "goroutines":
-		if word != lower {
-			return lower
-		}
-	}
-	return ""
-}
-
 // isRule reports whether word can follow a subject.
 func isRule(word string) bool {
 	switch word {

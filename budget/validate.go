@@ -74,7 +74,7 @@ func (b Budget) check(s stated, report func(mistake)) {
 	}
 	class := classOf(b.Subject)
 	if class == classPattern {
-		if m, wrong := patternMistake(b.Subject, partSubject); wrong {
+		if m, wrong := subjectMistake(b); wrong {
 			report(m)
 			return // what it takes depends on what it is
 		}

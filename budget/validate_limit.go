@@ -50,6 +50,10 @@ func (b Budget) checkUnit(c class, list []fit, report func(mistake)) {
 		case f.per == perMust && b.Per == "":
 			m.expected = fitsText([]fit{f})
 			m.remedy = didYouMean(b.Limit.String() + " per request")
+			if b.Limit.Unit == "m" && len(list) > 1 && b.Kind == "" { // Kubernetes' thousandths of a core
+				m.expected = fitsText(list)
+				m.remedy = `"m" is minutes: ` + didYouMean(Amount{b.Limit.Value / 1000, "cores"}.String())
+			}
 			if dim == dimShare && c != classProcess {
 				m.expected = fitsText(list)
 				m.remedy = `did you mean "` + Amount{b.Limit.Value, "points"}.String() + `" or "` + b.Limit.String() + ` per request"? Points are of the profile's total`

@@ -7,6 +7,14 @@ import (
 	"github.com/profguard/profguard/internal/pattern"
 )
 
+// subjectMistake returns what is wrong with a subject that is a pattern.
+func subjectMistake(b Budget) (mistake, bool) {
+	if remedy := quantityRemedy(b); remedy != "" {
+		return mistake{partSubject, b.Subject, "a subject", remedy}, true
+	}
+	return patternMistake(b.Subject, partSubject)
+}
+
 // patternMistake returns what is wrong with a pattern.
 func patternMistake(text string, part part) (mistake, bool) {
 	const expected = "a pattern: a package, a path, a function, or /regexp/"
@@ -20,9 +28,8 @@ func patternMistake(text string, part part) (mistake, bool) {
 		m.remedy = "leave out the empty one"
 	case isKeyword(text):
 		m.remedy = keywordRemedy(text)
-	case part == partSubject && quantityMeant(text) != "":
-		m.expected = "a subject"
-		m.remedy = didYouMean(quantityMeant(text)) + " For a package of that name write its full path."
+	case isSourceFile(text):
+		m.remedy = "profiles are of functions, not of files and lines: " + example("main.(*Server).ServeHTTP")
 	case !isWord(text):
 		m.remedy = `a pattern is one word: blanks, commas, ";" and "#" need a regular expression, /like this/`
 	case colon && tail == "":

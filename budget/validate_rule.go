@@ -34,6 +34,9 @@ func ruleMistake(b Budget) mistake {
 		}
 	case classProcess:
 		m.remedy = `"process" is all that runs; for a package of that name write its full path`
+		if b.Rule == "leaked" {
+			m.remedy = didYouMean("no goroutine leaked")
+		}
 	default:
 		switch b.Rule {
 		case "steady":

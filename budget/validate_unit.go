@@ -32,6 +32,8 @@ func unitRemedy(c class, b Budget, list []fit) string {
 		return didYouMean(nearest(b.Subject, "process", "goroutines"))
 	case c == classPattern && dim == dimBytes && b.Kind == "" && isMemory(b.Subject):
 		return didYouMean("heap below "+b.Limit.String()) + ` The whole process is "rss".`
+	case (dim == dimCount || dim == dimBytes) && b.Per != "" && b.Kind == "" && b.Rule == "" && c != classFigure:
+		return didYouMean(Budget{Subject: b.Subject, Limit: b.Limit, Per: b.Per, Kind: "allocs"}.String())
 	case dim == dimShare && c == classProcess && b.Rule == "":
 		return `the process is all of its profile, always 100%: ` + example(limitExample(b))
 	case dim == dimCount && has(dimShare) && v < 1 && b.Per == "":

@@ -23,12 +23,14 @@ import (
 // Prometheus' default registry, events through OpenTelemetry's global provider,
 // and a log line for each transition. It is read once, by [Start].
 type Config struct {
-	// Budgets are held against every window; nil means [budget.Default].
+	// Budgets are held against every window; nil means [budget.Default], and an
+	// empty set is an error.
 	Budgets budget.Set
 
 	// Every is how often a window starts, a minute by default; Window is how long
-	// it is, 10 seconds by default and at least one. If they are equal, windows
-	// follow each other without a pause.
+	// it is, at least a second, and by default 10 seconds or Every, whichever is
+	// shorter: {Every: 2 * time.Second} means windows of 2 seconds. If they are
+	// equal, windows follow each other without a pause.
 	Every  time.Duration
 	Window time.Duration
 
