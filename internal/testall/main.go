@@ -2,19 +2,30 @@
 //
 //	go run ./internal/testall [flags and arguments for go test]
 //
-// Without arguments it tests ./... in each. It ends with the first module that
-// fails; its own output is a line for each module.
+// Without arguments it tests ./... in each. Modules are tested side by side, and
+// the output of each is shown in one piece when it has ended, so that they can be
+// read. All of them run, also when one has failed.
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
+
+// abreast is how many modules are tested at once. Those that are nested wait more
+// than they compute, for windows to pass and profilers to be free, so three of
+// them share the two cores of a usual CI machine well.
+const abreast = 3
 
 func main() {
 	args := os.Args[1:]
@@ -22,32 +33,64 @@ func main() {
 		args = []string{"./..."}
 	}
 	modules, err := find(".")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "testall:", err)
-		os.Exit(1)
+	if err == nil {
+		err = testAll(os.Stdout, modules, func(dir string, out io.Writer) error { return goTest(dir, args, out) })
 	}
-	for _, dir := range modules {
-		start := time.Now()
-		fmt.Printf("== %s: go test %s\n", dir, strings.Join(args, " "))
-		cmd := exec.Command("go", append([]string{"test"}, args...)...)
-		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stdout, os.Stderr
-		if err := cmd.Run(); err != nil {
-			fmt.Fprintf(os.Stderr, "testall: %s failed after %v: %v\n", dir, time.Since(start).Round(time.Second), err)
-			os.Exit(1)
-		}
-		fmt.Printf("== %s: ok, %v\n", dir, time.Since(start).Round(time.Second))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 
-// find lists the folders with a go.mod, this module's first. Test data has
-// modules of its own, which are not ours to test.
+// goTest runs go test in a folder.
+func goTest(dir string, args []string, out io.Writer) error {
+	cmd := exec.Command("go", append([]string{"test"}, args...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+	return cmd.Run()
+}
+
+// testAll tests the modules, abreast at a time, and returns what failed. out gets
+// the output of each module whole.
+func testAll(out io.Writer, modules []string, test func(dir string, out io.Writer) error) error {
+	var (
+		mu      sync.Mutex // held to write to out, and to failed
+		failed  error
+		running sync.WaitGroup
+		room    = make(chan struct{}, abreast)
+	)
+	for _, dir := range modules {
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			start := time.Now()
+			var said bytes.Buffer
+			err := test(dir, &said)
+
+			mu.Lock()
+			defer mu.Unlock()
+			took := time.Since(start).Round(time.Second)
+			verdict := "ok"
+			if err != nil {
+				verdict = "FAIL, " + err.Error()
+				failed = errors.Join(failed, fmt.Errorf("testall: %s failed after %v: %w", dir, took, err))
+			}
+			fmt.Fprintf(out, "== %s: %s, %v\n%s", dir, verdict, took, said.Bytes())
+		})
+	}
+	running.Wait()
+	return failed
+}
+
+// find lists the folders with a go.mod: this module, then internal ones, which take
+// the longest, then examples. Test data has modules of its own, which are not ours
+// to test.
 func find(root string) ([]string, error) {
 	var modules []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git" || d.Name() == "node_modules"):
+		case d.IsDir() && path != root && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
 			return filepath.SkipDir
 		case d.Name() == "go.mod":
 			modules = append(modules, filepath.Dir(path))
@@ -55,7 +98,13 @@ func find(root string) ([]string, error) {
 		return nil
 	})
 	if len(modules) == 0 && err == nil {
-		err = fmt.Errorf("no go.mod below %s: run it in the repository's root", root)
+		err = fmt.Errorf("testall: no go.mod below %s: run it in the repository's root", root)
 	}
+	slices.SortFunc(modules, func(a, b string) int {
+		if a == root || b == root {
+			return strings.Compare(a, b) // a path begins with its root
+		}
+		return strings.Compare(b, a)
+	})
 	return modules, err
 }
