@@ -108,5 +108,6 @@ func (ses *session) remove(e *entry) error {
 		}
 	}
 	ses.x.drop(e)
+	ses.lost(e)
 	return nil
 }

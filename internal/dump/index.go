@@ -131,6 +131,13 @@ func (s *Store) scan() (*index, error) {
 	return x, nil
 }
 
+// lost tells that a dump is no more, if it was one of this store's own.
+func (s *Store) lost(e *entry) {
+	if s.evicted != nil && e.name.instance == s.instance {
+		s.evicted(e.id)
+	}
+}
+
 // recognise fills in what the last index or the sidecars know of the entries.
 func (s *Store) recognise(x *index) {
 	var unknown []*entry

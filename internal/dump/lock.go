@@ -112,6 +112,13 @@ func (ses *session) rescan() error {
 	if ses.lock != nil {
 		x.token = ses.readToken()
 	}
+	if ses.x != nil {
+		for id, e := range ses.x.entries {
+			if x.entries[id] == nil {
+				ses.lost(e) // to a person, or to half a removal before
+			}
+		}
+	}
 	ses.x, ses.fresh = x, true
 	ses.count()
 	if !x.listed && ses.live != nil {

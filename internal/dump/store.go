@@ -34,6 +34,7 @@ type Store struct {
 	live       file // the held mark; nil without locks
 	lockless   bool
 	violations map[string]violation // the current one by slug: as many as there are budgets
+	evicted    func(ID)             // hears which dumps of this store are no more; may be nil
 
 	closed atomic.Bool
 	usage  atomic.Pointer[Usage]

@@ -34,6 +34,7 @@ type Writer struct {
 	stopped bool // no more offers
 	abandon bool // write no more of the queue
 	stats   Stats
+	gone    []ID // evicted and not yet reported
 }
 
 type job struct {
@@ -41,11 +42,15 @@ type job struct {
 	dump Dump
 }
 
-// Outcome is how an offered dump ended; with ID "" it is a failed clean-up.
+// Outcome is how an offered dump ended; with ID "" it is a clean-up that failed or
+// removed something.
 type Outcome struct {
 	ID     ID
 	Budget string
 	Err    error // see [Reason]
+	// Removed are dumps of this store that are no more: retention has evicted them,
+	// for this one or before, or somebody has deleted them.
+	Removed []ID
 }
 
 // Stats counts what a [Writer] did.
@@ -61,7 +66,8 @@ type Stats struct {
 
 // NewWriter starts a writer, which owns s from now on: [Writer.Close] closes
 // it. report, if not nil, is called in the writer's goroutine once for each dump
-// that [Writer.Offer] accepted; the writer waits for it.
+// that [Writer.Offer] accepted, and after a clean-up that there is something to
+// tell of; the writer waits for it.
 func NewWriter(s *Store, report func(Outcome)) *Writer {
 	return newWriter(s, report, cleanEvery)
 }
@@ -77,6 +83,13 @@ func newWriter(s *Store, report func(Outcome), every time.Duration) *Writer {
 		done:  make(chan struct{}),
 		stats: Stats{Failed: make(map[string]int64)},
 	}
+	s.saving.Lock()
+	s.evicted = func(id ID) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.gone = append(w.gone, id)
+	}
+	s.saving.Unlock()
 	go w.run(every)
 	return w
 }
@@ -193,7 +206,17 @@ func (w *Writer) save(j job) {
 	} else {
 		out.Err = w.guarded(out.ID, func() error { return w.store.write(j.name, j.dump) })
 	}
+	out.Removed = w.evicted()
 	w.report(out)
+}
+
+// evicted takes the dumps that are no more.
+func (w *Writer) evicted() []ID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.gone
+	w.gone = nil
+	return list
 }
 
 // clean reports whether there is more to do at once.
@@ -203,8 +226,8 @@ func (w *Writer) clean() (more bool) {
 		more = c.More && err == nil
 		return err
 	})
-	if err != nil {
-		w.report(Outcome{Err: err})
+	if removed := w.evicted(); err != nil || len(removed) > 0 {
+		w.report(Outcome{Err: err, Removed: removed})
 	}
 	return more
 }

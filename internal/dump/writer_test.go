@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -186,5 +187,82 @@ func TestWriterCleansUp(t *testing.T) {
 	}
 	if names, _ := filepath.Glob(filepath.Join(dir, "profguard-2*")); len(names) != 0 {
 		t.Errorf("left: %v", names)
+	}
+}
+
+// TestWriterTellsWhatIsGone: whatever way a dump goes, its owner hears of it, once.
+func TestWriterTellsWhatIsGone(t *testing.T) {
+	tests := []struct {
+		name string
+		keep Keep
+		dump func(i int) Dump
+		do   func(t *testing.T, s *Store, c *clock, first ID)
+		want []int // of three, from 0
+	}{
+		{name: "clean twin: there is room", keep: Keep{Files: 3}},
+		{name: "too many", keep: Keep{Files: 2}, want: []int{0}},
+		{name: "too many, but the first of a violation", keep: Keep{Files: 2}, want: []int{1},
+			dump: func(i int) Dump { return testDump("b").of("v", float64(i)) }},
+		{name: "too old", keep: Keep{Age: time.Hour}, want: []int{0, 1, 2},
+			do: func(_ *testing.T, _ *Store, c *clock, _ ID) { c.advance(2 * time.Hour) }},
+		{name: "deleted through the store", want: []int{0},
+			do: func(t *testing.T, s *Store, _ *clock, first ID) {
+				if err := s.Delete(first); err != nil {
+					t.Fatal(err)
+				}
+			}},
+		{name: "deleted by a person, found when the index is old", want: []int{0},
+			do: func(t *testing.T, s *Store, c *clock, first ID) {
+				for _, suffix := range []string{sidecarSuffix, "cpu.pb.gz", "goroutine.pb.gz", "trace.out"} {
+					if err := s.disk.remove(fileName(first, suffix)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				c.advance(2 * indexAge)
+			}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.keep.Interval, tt.keep.Free = testKeep.Interval, testKeep.Free
+			s, c := openTest(t, newDir(t), tt.keep, nil)
+			var got outcomes
+			saved := make(chan bool, 10)
+			w := newWriter(s, func(o Outcome) {
+				got.report(o)
+				saved <- true
+			}, time.Hour)
+			var ids []ID
+			for i := range 3 {
+				d := testDump("b")
+				if tt.dump != nil {
+					d = tt.dump(i)
+				}
+				id, err := w.Offer(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, id)
+				<-saved
+			}
+			if tt.do != nil {
+				tt.do(t, s, c, ids[0])
+			}
+			w.clean()
+			if err := w.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var want, gone []ID
+			for _, i := range tt.want {
+				want = append(want, ids[i])
+			}
+			for _, o := range got.list {
+				gone = append(gone, o.Removed...)
+			}
+			slices.Sort(gone)
+			slices.Sort(want)
+			if diff := cmp.Diff(want, gone); diff != "" {
+				t.Errorf("gone (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
