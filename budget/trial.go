@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"context"
 	"io"
 	"maps"
 	"slices"
@@ -23,11 +24,14 @@ import (
 type Trial struct {
 	judge  *Judge
 	where  map[string]string
+	drop   func(stack []string) bool
+	stack  []string // reused
 	runs   bool
 	states []course
 
-	// Blocks and Samples count what was fed, and what of it had the labels.
-	Blocks, Samples int64
+	// Blocks and Samples count what was fed, and what of it had the labels and
+	// was not dropped; Dropped is what was.
+	Blocks, Samples, Dropped int64
 }
 
 // course is what a trial knows about one budget.
@@ -67,14 +71,20 @@ func NewTrial(set Set, where map[string]string) (*Trial, error) {
 // block.
 func (t *Trial) Runs() { t.runs = true }
 
+// Drop leaves out samples that have the labels and are not the work's all the
+// same, as those of the loop that calls it. drop is given the names of the
+// functions of a stack, the leaf first, which it must not keep, and reports
+// whether the sample is one of those. It must come before the first block.
+func (t *Trial) Drop(drop func(stack []string) bool) { t.drop = drop }
+
 // Block takes the profile of the next block.
 func (t *Trial) Block(r io.Reader, facts ...Facts) error {
-	table, err := t.judge.decoder.Decode(r)
+	ctx, table, err := t.judge.read(r)
 	if err != nil {
 		return err
 	}
 	t.only(table)
-	w, err := t.judge.open(table, facts)
+	w, err := t.judge.open(ctx, table, facts)
 	if err != nil {
 		return err
 	}
@@ -84,37 +94,6 @@ func (t *Trial) Block(r io.Reader, facts ...Facts) error {
 		t.feed(&t.states[i], w, &t.judge.rules[i])
 	}
 	return nil
-}
-
-// only drops the samples of others.
-func (t *Trial) only(table *decode.Table) {
-	if len(t.where) == 0 {
-		return
-	}
-	types, kept := len(table.Types), 0
-	for i, s := range table.Samples {
-		labels := 0
-		for _, l := range table.Labels[s.LabelLo:s.LabelHi] {
-			if want, ok := t.where[string(table.String(l.Key))]; ok && want == string(table.String(l.Str)) {
-				labels++
-			}
-		}
-		if labels < len(t.where) {
-			continue
-		}
-		table.Samples[kept] = s
-		copy(table.Values[kept*types:(kept+1)*types], table.Values[i*types:(i+1)*types])
-		kept++
-	}
-	table.Samples, table.Values = table.Samples[:kept], table.Values[:kept*types]
-}
-
-// samplesIn adds up the first value of each sample, which counts them.
-func samplesIn(table *decode.Table) (n int64) {
-	for i := 0; i < len(table.Values); i += len(table.Types) {
-		n = tally.AddSaturating(n, table.Values[i])
-	}
-	return n
 }
 
 // Decided returns the verdict on budget i as far as it is certain.
@@ -291,7 +270,7 @@ func (t *Trial) Close(p *profile.Profile, facts ...Facts) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.judge.open(table, facts)
+	w, err := t.judge.open(context.Background(), table, facts)
 	if err != nil {
 		return nil, err
 	}

@@ -160,6 +160,28 @@ func TestTrial(t *testing.T) {
 	}
 }
 
+// What is dropped is no part of the whole: 20% of all are 50% of the rest.
+func TestTrialDrop(t *testing.T) {
+	for _, drops := range []bool{false, true} {
+		trial, blocks := newTrial(t, "ours", 1, "main.guilty below 30%")
+		seen := false
+		if drops {
+			trial.Drop(func(stack []string) bool {
+				seen = seen || len(stack) == 4 && stack[3] == "runtime.main"
+				return stack[0] >= "main.other4" && stack[0] <= "main.other9" || stack[0] == "main.other0" || stack[0] == "main.other1"
+			})
+		}
+		blocks.run(t, trial, 400, func(int) float64 { return 0.2 }, 10)
+		want := map[bool]Verdict{false: Pass, true: Fail}[drops]
+		if got := trial.Decided(0); got != want || seen != drops {
+			t.Errorf("drops %t: %v, want %v; saw whole stacks: %t", drops, got, want, seen)
+		}
+		if (trial.Dropped > 0) != drops || trial.Samples+trial.Dropped != 10*trial.Blocks {
+			t.Errorf("drops %t: %d samples and %d dropped of %d blocks of 10", drops, trial.Samples, trial.Dropped, trial.Blocks)
+		}
+	}
+}
+
 // At the end, what is not decided passes only if 1.5 times the limit would have
 // been caught.
 func TestTrialClose(t *testing.T) {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/hub"
 )
 
@@ -36,11 +38,15 @@ const (
 	// asleepRate is how many samples a second are as good as none: a fiftieth of a
 	// core, where work that computes gets a tenth on the worst machine.
 	asleepRate = 2
+
+	// overheadMost is how much of the time may go into calling work.
+	overheadMost = 0.5
 )
 
 // A cpuPhase collects the CPU profile of work, and judges it on the way.
 type cpuPhase struct {
 	trial   *budget.Trial
+	shares  bool // some budget is about a share
 	decoder decode.Decoder
 
 	group    [][]byte // windows that are not yet a block
@@ -80,10 +86,12 @@ func (r *checkRun) newCPUPhase() (*cpuPhase, error) {
 	if err != nil {
 		return nil, err
 	}
+	trial.Drop(isOverhead)
 	if r.usual >= longCall {
 		trial.Runs()
 	}
-	return &cpuPhase{trial: trial, groupOf: map[string]float64{}, work: map[string]float64{}, last: r.readUnits()}, nil
+	shares := slices.ContainsFunc(part(r.set, r.plan.cpu), isShare)
+	return &cpuPhase{trial: trial, shares: shares, groupOf: map[string]float64{}, work: map[string]float64{}, last: r.readUnits()}, nil
 }
 
 // freely lets work run until the budgets that go by time are decided.
@@ -156,7 +164,19 @@ func (c *cpuPhase) doneButGrows(r *checkRun) bool {
 
 // idle reports whether it is no use to go on.
 func (c *cpuPhase) idle() bool {
-	return c.broken != nil || c.elapsed > idleTime && c.trial.Samples == 0
+	return c.broken != nil || c.elapsed > idleTime && c.trial.Samples == 0 || c.shares && c.tooSmall()
+}
+
+// tooSmall reports whether calling work takes longer than work does, beyond doubt.
+// What little was seen of it is no share of anything: a sample is not that sharp.
+func (c *cpuPhase) tooSmall() bool {
+	all := float64(c.trial.Dropped + c.trial.Samples)
+	return all > 0 && evidence.Lower(float64(c.trial.Dropped), all, 1, evidence.FailAlpha) > overheadMost
+}
+
+// isShare reports whether a budget is about a share of the CPU profile.
+func isShare(b budget.Budget) bool {
+	return b.Rule == "" && b.Limit.Unit == "%" || b.Rule == "grows" && b.Per == ""
 }
 
 // take adds a window.
@@ -249,6 +269,9 @@ func (c *cpuPhase) results(r *checkRun) (problem string) {
 		if res.Verdict == budget.Pass && c.trial.Samples == 0 && res.Samples == 0 && !r.link.isMissing(res.Budget) {
 			res.Verdict = budget.Inconclusive // nothing was done: that proves nothing
 		}
+		if c.tooSmall() && isShare(res.Budget) {
+			res.Verdict, res.Offenders, res.Over = budget.Inconclusive, nil, 0
+		}
 		if res.Verdict == budget.Inconclusive {
 			res.Reason = c.explain(r, res)
 		}
@@ -271,7 +294,7 @@ func (c *cpuPhase) profile(r *checkRun) (*profile.Profile, error) {
 
 // asleep says whether work used next to no CPU.
 func (c *cpuPhase) asleep() bool {
-	return float64(c.trial.Samples) < asleepRate*c.elapsed.Seconds()
+	return float64(c.trial.Samples+c.trial.Dropped) < asleepRate*c.elapsed.Seconds()
 }
 
 // explain says why nothing could be said, and what to do.
@@ -282,6 +305,11 @@ func (c *cpuPhase) explain(r *checkRun, res budget.Result) string {
 		return "no call of work has returned: a budget per call needs calls that do"
 	case len(c.windows) == 0 && c.lost > 0:
 		return "no window of the profiler could be used: " + c.lostReason
+	case c.tooSmall():
+		each := time.Duration(float64(c.elapsed) / max(1, c.work[callUnit])) // by the clock
+		return fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
+			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }",
+			c.trial.Dropped, c.trial.Dropped+c.trial.Samples, each)
 	case len(c.windows) > 0 && c.asleep():
 		return fmt.Sprintf("too few CPU samples: %d in %v and %d calls. Work sleeps or waits, "+
 			"or it does its work on goroutines that stood before the check: start those inside work, or make work compute",

@@ -14,7 +14,8 @@ import (
 const mergeBatch = 16
 
 // mergeWindows makes one profile of several windows. With an id it keeps only
-// the samples of the check with that id, and takes its label off them.
+// the samples of the check with that id that are work's, and takes its label off
+// them.
 func mergeWindows(windows [][]byte, id string) (*profile.Profile, error) {
 	var batch []*profile.Profile
 	for i, data := range windows {
@@ -24,6 +25,7 @@ func mergeWindows(windows [][]byte, id string) (*profile.Profile, error) {
 		}
 		if id != "" {
 			keepLabelled(p, id)
+			p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return isOverhead(stackOf(s)) })
 		}
 		batch = append(batch, p)
 		if len(batch) < mergeBatch && i < len(windows)-1 {
@@ -49,6 +51,49 @@ func keepLabelled(p *profile.Profile, id string) {
 		}
 		delete(s.Label, checkLabel)
 		return false
+	})
+}
+
+// stackOf names the functions of a sample, the leaf first.
+func stackOf(s *profile.Sample) []string {
+	var stack []string
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			if line.Function != nil {
+				stack = append(stack, line.Function.Name)
+			}
+		}
+	}
+	return stack
+}
+
+// isLoop knows the functions that call work.
+func isLoop(name string) bool {
+	return name == guardPackage+".runWork" || name == guardPackage+".Checker.runNamed"
+}
+
+// isOverhead reports whether a stack, the leaf first, is of Check's own code
+// around work and not of work: of the loop that calls it, of what that asks
+// whether to go on, and of what the runtime does in the middle of those.
+func isOverhead(stack []string) bool {
+	for i, name := range stack {
+		if !isLoop(name) {
+			continue
+		}
+		if i == 0 {
+			return true
+		}
+		called := stack[i-1]
+		for _, ours := range []string{guardPackage + ".startWorker", "sync/atomic.", "testing.(*B).", "runtime.", "internal/runtime/"} {
+			if strings.HasPrefix(called, ours) {
+				return true
+			}
+		}
+		return false
+	}
+	// Without the loop it is a goroutine that work has started, or the way to the loop.
+	return slices.ContainsFunc(stack, func(name string) bool {
+		return strings.HasPrefix(name, guardPackage+".startWorker.") || strings.HasPrefix(name, guardPackage+".(*checkRun).")
 	})
 }
 
@@ -80,7 +125,7 @@ func withoutOurs(p *profile.Profile) {
 					continue
 				}
 				name := line.Function.Name
-				if name == guardPackage+".runWork" || name == guardPackage+".Checker.runNamed" {
+				if isLoop(name) {
 					return false
 				}
 				ours = ours || strings.HasPrefix(name, guardPackage+".(*checkRun)") || strings.HasPrefix(name, guardPackage+".startWorker") ||

@@ -132,6 +132,9 @@ func TestCheckTooFewSamples(t *testing.T) {
 	}{
 		{"asleep", "no function above 20% cumulative", "Work sleeps or waits", func(ctx context.Context) { pause(ctx, 5*time.Millisecond) }},
 		{"asleep, per call", "process below 100us per call", "Work sleeps or waits", func(ctx context.Context) { pause(ctx, 5*time.Millisecond) }},
+		{"empty", "no function above 20% cumulative", "work is too small", func(context.Context) {}},
+		{"tiny", "no function above 20% cumulative", "func(ctx context.Context) { for range 1000 { ... } }", func(context.Context) { tiny++ }},
+		{"tiny, except none", "no function above 20% except none", "work is too small", func(context.Context) { tiny++ }},
 		{"gated", "guard.burnGuilty below 50% when process above 900 cores", "idle", func(context.Context) { mix(0.1) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -141,6 +144,21 @@ func TestCheckTooFewSamples(t *testing.T) {
 				t.Errorf("%s, want it open, saying %q:\n%s", got.verdict(), tt.want, got.text())
 			}
 		})
+	}
+}
+
+var tiny int
+
+// What is too small for a call is judged when a call has many of it.
+func TestCheckTinyWorkInALoop(t *testing.T) {
+	got := tryCheck(t, Checker{Max: time.Minute}, budget.Must("no function above 60% cumulative except spin", "process below 1ms per call"), func(context.Context) {
+		for range 1000 {
+			burnGuilty(20)
+			burnInnocent(20)
+		}
+	})
+	if got.verdict() != "pass" {
+		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
 }
 

@@ -70,7 +70,7 @@ func pathOf(s *profile.Sample) []string {
 				continue
 			}
 			name := lines[j].Function.Name
-			if name == guardPackage+".runWork" || name == guardPackage+".Checker.runNamed" {
+			if isLoop(name) {
 				path = path[:0]
 				continue
 			}

@@ -1,0 +1,55 @@
+package budget
+
+import (
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/tally"
+)
+
+// only leaves out the samples of others.
+func (t *Trial) only(table *decode.Table) {
+	if len(t.where) == 0 && t.drop == nil {
+		return
+	}
+	types, kept := len(table.Types), 0
+	for i, s := range table.Samples {
+		labels := 0
+		for _, l := range table.Labels[s.LabelLo:s.LabelHi] {
+			if want, ok := t.where[string(table.String(l.Key))]; ok && want == string(table.String(l.Str)) {
+				labels++
+			}
+		}
+		if labels < len(t.where) {
+			continue
+		}
+		if t.drop != nil && t.drop(t.stackOf(table, s)) {
+			if types > 0 {
+				t.Dropped = tally.AddSaturating(t.Dropped, table.Values[i*types])
+			}
+			continue
+		}
+		table.Samples[kept] = s
+		copy(table.Values[kept*types:(kept+1)*types], table.Values[i*types:(i+1)*types])
+		kept++
+	}
+	table.Samples, table.Values = table.Samples[:kept], table.Values[:kept*types]
+}
+
+// stackOf names the functions of a stack, the leaf first.
+func (t *Trial) stackOf(table *decode.Table, s decode.Sample) []string {
+	t.stack = t.stack[:0]
+	for _, l := range table.Stacks[s.StackLo:s.StackHi] {
+		at := table.Locations[l]
+		for _, line := range table.Lines[at.LineLo:at.LineHi] {
+			t.stack = append(t.stack, table.Symbols.Name(line.Name))
+		}
+	}
+	return t.stack
+}
+
+// samplesIn adds up the first value of each sample, which counts them.
+func samplesIn(table *decode.Table) (n int64) {
+	for i := 0; i < len(table.Values); i += len(table.Types) {
+		n = tally.AddSaturating(n, table.Values[i])
+	}
+	return n
+}
