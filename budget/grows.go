@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -28,7 +29,7 @@ func (b *baseline) forget() {
 }
 
 // set counts the baseline, unless it has been.
-func (b *baseline) set(p *profile.Profile, j *Judge) error {
+func (b *baseline) set(ctx context.Context, p *profile.Profile, j *Judge) error {
 	if p == nil {
 		b.profile, b.problem = nil, "there is no baseline to compare with: give one (Config.Baseline)"
 		return nil
@@ -52,7 +53,10 @@ func (b *baseline) set(p *profile.Profile, j *Judge) error {
 		r := j.rules[i]
 		r.ask(&b.counter, l)
 	}
-	b.counter.Names.Learn(&b.symbols)
+	if err := b.counter.Names.Learn(ctx, base); err != nil {
+		b.profile = nil // what is counted is not all
+		return fmt.Errorf("baseline: %w", err)
+	}
 	b.counter.Count(base, func(q int) bool { return j.needed[q] })
 	b.byName = make([]map[string]int32, b.counter.Len())
 	for q := range b.byName {

@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"context"
+	"fmt"
 	"io"
 
 	"github.com/google/pprof/profile"
@@ -82,11 +84,22 @@ func NewJudge(set Set) (*Judge, error) {
 
 // Reader judges a profile in pprof's format, gzipped or not.
 func (j *Judge) Reader(r io.Reader, facts ...Facts) ([]Result, error) {
-	t, err := j.decoder.Decode(r)
+	ctx, t, err := j.read(r)
 	if err != nil {
 		return nil, err
 	}
-	return j.table(t, facts)
+	_, results, err := j.table(ctx, t, facts)
+	return results, err
+}
+
+// read decodes the profile, unless whoever calls has done so. The context ends
+// the work on it.
+func (j *Judge) read(r io.Reader) (context.Context, *decode.Table, error) {
+	if ready, ok := r.(*decode.Ready); ok {
+		return ready.Context, ready.Table, nil
+	}
+	t, err := j.decoder.Decode(r)
+	return context.Background(), t, err
 }
 
 // Profile judges a parsed profile.
@@ -95,23 +108,28 @@ func (j *Judge) Profile(p *profile.Profile, facts ...Facts) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.table(t, facts)
+	_, results, err := j.table(context.Background(), t, facts)
+	return results, err
 }
 
-func (j *Judge) table(t *decode.Table, facts []Facts) ([]Result, error) {
-	w, err := j.open(t, facts)
+// table judges a window, which it returns too: it is still open to questions.
+func (j *Judge) table(ctx context.Context, t *decode.Table, facts []Facts) (*window, []Result, error) {
+	w, err := j.open(ctx, t, facts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	results := make([]Result, len(j.rules))
 	for i := range j.rules {
+		if ctx.Err() != nil {
+			return nil, nil, fmt.Errorf("judge the profile: %w", context.Cause(ctx))
+		}
 		results[i] = w.judge(&j.rules[i])
 	}
-	return results, nil
+	return w, results, nil
 }
 
 // open counts the window.
-func (j *Judge) open(t *decode.Table, facts []Facts) (*window, error) {
+func (j *Judge) open(ctx context.Context, t *decode.Table, facts []Facts) (*window, error) {
 	w := &window{judged: j, t: t}
 	if len(facts) > 0 {
 		w.facts = facts[0]
@@ -119,10 +137,12 @@ func (j *Judge) open(t *decode.Table, facts []Facts) (*window, error) {
 	if !j.layout.fits(t, w.facts.Kind) {
 		j.plan(layoutOf(t, w.facts.Kind))
 	}
-	if err := j.base.set(w.facts.Baseline, j); err != nil {
+	if err := j.base.set(ctx, w.facts.Baseline, j); err != nil {
 		return nil, err
 	}
-	j.names.Learn(t.Symbols)
+	if err := j.names.Learn(ctx, t); err != nil {
+		return nil, err
+	}
 	j.counter.Multiple = j.layout.multiple(t, w.facts)
 	j.counter.Count(t, func(q int) bool { return j.needed[q] })
 	j.windows++

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -72,11 +73,11 @@ func (w *Watch) Inherit(i int, from *Watch, j int) {
 
 // Reader judges the next window, that ended at a time since any fixed instant.
 func (w *Watch) Reader(r io.Reader, at time.Duration, facts ...Facts) ([]Result, error) {
-	t, err := w.judge.decoder.Decode(r)
+	ctx, t, err := w.judge.read(r)
 	if err != nil {
 		return nil, err
 	}
-	return w.table(t, at, facts)
+	return w.table(ctx, t, at, facts)
 }
 
 // Profile judges the next window from a parsed profile.
@@ -85,19 +86,16 @@ func (w *Watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([
 	if err != nil {
 		return nil, err
 	}
-	return w.table(t, at, facts)
+	return w.table(context.Background(), t, at, facts)
 }
 
-func (w *Watch) table(t *decode.Table, at time.Duration, facts []Facts) ([]Result, error) {
-	win, err := w.judge.open(t, facts)
+func (w *Watch) table(ctx context.Context, t *decode.Table, at time.Duration, facts []Facts) ([]Result, error) {
+	win, results, err := w.judge.table(ctx, t, facts)
 	if err != nil {
-		return nil, err
+		return nil, err // and nothing has been added to the evidence
 	}
-	results := make([]Result, len(w.states))
 	for i := range results {
-		r := &w.judge.rules[i]
-		results[i] = win.judge(r)
-		w.states[i].feed(win, r, at, &results[i])
+		w.states[i].feed(win, &w.judge.rules[i], at, &results[i])
 	}
 	return results, nil
 }

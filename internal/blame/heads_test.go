@@ -22,7 +22,9 @@ func heads(t *testing.T, text, module string, limit float64) (*blame.Case, []int
 		t.Fatal(err)
 	}
 	names := tally.NewNames(pattern.NewIndex(nil))
-	names.Learn(&symbols)
+	if err := names.Learn(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
 	counter := &tally.Counter{Names: names}
 	q := counter.Ask(tally.Query{Value: 1, Weight: tally.Weight{Count: 0}, In: -1, Where: -1, Charge: tally.Inner})
 	counter.Count(table, func(int) bool { return true })

@@ -1,55 +1,154 @@
 package tally
 
 import (
+	"context"
+	"fmt"
+	"slices"
+
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/scaffold"
 )
 
+// Bounds of Names, in numbers of patterns that match a name, added up over the
+// sets that differ: functions of one package mostly match the same patterns.
+// A program within reason stays below a tenth of keptMatches (4 MiB), where what
+// is known is forgotten and worked out anew for the profile at hand; one that
+// needs more than maxMatches (64 MiB) for a single profile is refused.
+const (
+	keptMatches = 1 << 20
+	maxMatches  = 1 << 24
+)
+
+// lookEvery is how many names are learnt between two looks at the context. A
+// name takes a microsecond for each regular expression at the worst.
+const lookEvery = 64
+
 // Names remembers per function name what matching found out about it: which
 // patterns match, which package it is in, which part it plays on the way in. A
 // program has so many names and no more, so after its first window nothing is
-// matched any more, and nothing is allocated.
+// matched any more, and nothing is allocated. A program whose names change all
+// the time makes it forget.
 type Names struct {
 	index    *pattern.Index
-	scaffold *scaffold.Matcher
+	scaffold *scaffold.Matcher // made for the first name: many watches never see one
 
 	symbols    *decode.Symbols
 	generation int
 
-	// By id. Ids up to len(class) are known.
-	matches [][]int32
-	class   []scaffold.Class
-	parked  []bool
-	pkg     []int32
+	// By id.
+	set    []int32 // place in sets
+	class  []scaffold.Class
+	parked []bool
+	pkg    []int32
+
+	sets    [][]int32        // [unknown] stands for names that have not been learnt
+	places  map[uint64]int32 // of the sets, by hash
+	matches int              // in all sets
+	settled int              // matches when all had last been forgotten and learnt anew
+	most    int              // maxMatches
 
 	packages   []string
 	packageIDs map[string]int32
 	buf        []int32
 }
 
+// unknown is the set of names that have not been learnt.
+const unknown = 0
+
 // NewNames returns an empty memory for an index of patterns.
-func NewNames(index *pattern.Index) *Names {
-	return &Names{index: index, scaffold: scaffold.NewMatcher()}
+func NewNames(index *pattern.Index) *Names { return &Names{index: index, most: maxMatches} }
+
+// Learn looks up every function name of the table that is not known yet. Its
+// error is that of a context that has ended, or says that the patterns match too
+// much.
+func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
+	if len(t.Funcs) == 0 {
+		return nil // nothing that could be asked about: no need for a matcher
+	}
+	if n.symbols != t.Symbols || n.generation != t.Symbols.Generation() || n.matches > max(keptMatches, 2*n.settled) {
+		n.symbols, n.generation = t.Symbols, t.Symbols.Generation()
+		if err := n.relearn(ctx, t); err != nil {
+			n.symbols = nil // what is there is not all
+			return err
+		}
+		n.settled = n.matches
+		return nil
+	}
+	return n.learn(ctx, t)
 }
 
-// Learn looks up every name of symbols that is not known yet.
-func (n *Names) Learn(symbols *decode.Symbols) {
-	if n.symbols != symbols || n.generation != symbols.Generation() {
-		n.symbols, n.generation = symbols, symbols.Generation()
-		n.matches, n.class, n.pkg = n.matches[:0], n.class[:0], n.pkg[:0]
-		n.parked = n.parked[:0]
-		n.packages, n.packageIDs = nil, map[string]int32{}
+func (n *Names) relearn(ctx context.Context, t *decode.Table) error {
+	n.set, n.class, n.parked, n.pkg = n.set[:0], n.class[:0], n.parked[:0], n.pkg[:0]
+	n.sets, n.places, n.matches = [][]int32{unknown: nil}, map[uint64]int32{}, 0
+	n.packages, n.packageIDs = nil, map[string]int32{}
+	return n.learn(ctx, t)
+}
+
+func (n *Names) learn(ctx context.Context, t *decode.Table) error {
+	n.grow(t.Symbols.Len())
+	if n.set[0] == unknown {
+		n.learnName(0, "") // so that package 0 is that of unknown names
 	}
-	for id := len(n.class); id < symbols.Len(); id++ {
-		name := symbols.Name(decode.ID(id))
-		n.buf = n.index.Match(name, n.buf[:0])
-		n.matches = append(n.matches, append([]int32(nil), n.buf...))
-		n.class = append(n.class, n.scaffold.Class(name))
-		n.parked = append(n.parked, scaffold.Parked(name))
-		n.pkg = append(n.pkg, n.packageID(pattern.PackageOf(name)))
+	learnt := 0
+	for i := range t.Funcs {
+		id := t.Funcs[i].Name
+		if n.set[id] != unknown {
+			continue
+		}
+		if learnt++; learnt%lookEvery == 0 && ctx.Err() != nil {
+			return fmt.Errorf("match function names: %w", context.Cause(ctx))
+		}
+		n.learnName(id, t.Symbols.Name(id))
+		if n.matches > n.most {
+			return fmt.Errorf("match function names: the patterns of the budgets match %d times, expected at most %d: budget packages instead of so many expressions", n.matches, n.most)
+		}
+	}
+	return nil
+}
+
+// grow makes room for ids below end.
+func (n *Names) grow(end int) {
+	if more := end - len(n.set); more > 0 {
+		n.set = append(n.set, make([]int32, more)...)
+		n.class = append(n.class, make([]scaffold.Class, more)...)
+		n.parked = append(n.parked, make([]bool, more)...)
+		n.pkg = append(n.pkg, make([]int32, more)...)
 	}
 }
+
+func (n *Names) learnName(id decode.ID, name string) {
+	n.buf = n.index.Match(name, n.buf[:0])
+	n.set[id] = n.setOf(n.buf)
+	n.class[id] = n.ClassOf(name)
+	n.parked[id] = scaffold.Parked(name)
+	n.pkg[id] = n.packageID(pattern.PackageOf(name))
+}
+
+// setOf returns the place of a set of patterns.
+func (n *Names) setOf(matches []int32) int32 {
+	hash := fnvOffset
+	for _, m := range matches {
+		hash = (hash ^ uint64(m)) * fnvPrime
+	}
+	place, known := n.places[hash]
+	if known && slices.Equal(n.sets[place], matches) {
+		return place
+	}
+	place = int32(len(n.sets))
+	n.sets = append(n.sets, slices.Clone(matches))
+	n.matches += len(matches)
+	if !known { // of two sets with one hash, the second is kept as often as it comes
+		n.places[hash] = place
+	}
+	return place
+}
+
+// FNV-1a, over numbers.
+const (
+	fnvOffset uint64 = 14695981039346656037
+	fnvPrime  uint64 = 1099511628211
+)
 
 func (n *Names) packageID(path string) int32 {
 	id, ok := n.packageIDs[path]
@@ -62,12 +161,12 @@ func (n *Names) packageID(path string) int32 {
 }
 
 // Matches lists the numbers of the patterns that match the name.
-func (n *Names) Matches(id decode.ID) []int32 { return n.matches[id] }
+func (n *Names) Matches(id decode.ID) []int32 { return n.sets[n.set[id]] }
 
 // Match reports whether the name matches any of the patterns with the given
 // numbers.
 func (n *Names) Match(id decode.ID, patterns []int32) bool {
-	for _, m := range n.matches[id] {
+	for _, m := range n.Matches(id) {
 		for _, p := range patterns {
 			if m == p {
 				return true
@@ -81,7 +180,12 @@ func (n *Names) Match(id decode.ID, patterns []int32) bool {
 func (n *Names) Class(id decode.ID) scaffold.Class { return n.class[id] }
 
 // ClassOf is the part on the way in of a function by its name.
-func (n *Names) ClassOf(name string) scaffold.Class { return n.scaffold.Class(name) }
+func (n *Names) ClassOf(name string) scaffold.Class {
+	if n.scaffold == nil {
+		n.scaffold = scaffold.NewMatcher()
+	}
+	return n.scaffold.Class(name)
+}
 
 // Package is the number of the name's package.
 func (n *Names) Package(id decode.ID) int32 { return n.pkg[id] }

@@ -64,7 +64,9 @@ func count(t *testing.T, data []byte, index int) (flat, cum map[string]int64) {
 		t.Fatal(err)
 	}
 	names := tally.NewNames(pattern.NewIndex(nil))
-	names.Learn(table.Symbols)
+	if err := names.Learn(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
 	c := tally.Counter{Names: names}
 	ask := func(charge tally.Charge) int {
 		return c.Ask(tally.Query{Value: index, Weight: tally.Weight{Count: -1}, In: -1, Where: -1, Unit: tally.Function, Charge: charge})

@@ -77,7 +77,7 @@ func (s *Stack) Entry() decode.ID { return s.entry }
 // function that the pattern matches.
 func (s *Stack) below(names *Names, pattern int32) (int, bool) {
 	for i := len(s.frames) - 1; i >= 0; i-- {
-		for _, m := range names.matches[s.frames[i]] {
+		for _, m := range names.Matches(s.frames[i]) {
 			if m == pattern {
 				return i, true
 			}

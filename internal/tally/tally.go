@@ -224,7 +224,7 @@ func (s *Sums) add(c *Counter, values []int64, v int64, reach int) {
 		case Package:
 			s.charge(c.Names.pkg[f], v)
 		case Pattern:
-			for _, p := range c.Names.matches[f] {
+			for _, p := range c.Names.Matches(f) {
 				s.charge(p, v)
 			}
 		}

@@ -36,7 +36,9 @@ func counter(t *testing.T, text string) (*tally.Counter, *decode.Table) {
 		patterns = append(patterns, p)
 	}
 	names := tally.NewNames(pattern.NewIndex(patterns))
-	names.Learn(&symbols)
+	if err := names.Learn(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
 	return &tally.Counter{
 		Names: names, Patterns: len(patterns),
 		Where: [][]tally.Label{{{Key: "a", Value: "1"}}, {{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}},
