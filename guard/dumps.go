@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -30,10 +31,14 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at 
 	if l.dumps == nil || len(data) == 0 || early || !l.mayDump() {
 		return false
 	}
+	kind := kindOf(e.budget)
+	if kind == kindFigures {
+		kind = kindCPU // figures have no profile: kept is what ran in their window
+	}
 	d := dump.Dump{
 		Profile: data,
 		Sidecar: dump.Sidecar{
-			Time: at, Budget: e.name, Sentence: e.budget.String(), Kind: kindOf(e.budget),
+			Time: at, Budget: e.name, Sentence: e.budget.String(), Kind: kind,
 			Verdict: r.Verdict.String(), Share: r.Share, Low: r.Low, High: r.High, Limit: r.Limit, Samples: r.Samples, Reason: r.Reason,
 			Window:    dump.Window{Start: w.Start, Seconds: w.Elapsed.Seconds(), Outcome: label(w.Outcome.String())},
 			Violation: e.violated, Severity: severity(r),
@@ -104,10 +109,11 @@ func (g *Guard) releaseAll() {
 func (l *looper) lastDump(e *entry, at time.Time) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if at.Sub(e.dumped) > l.dumpEvery() {
+	last := e.lastDump()
+	if last == nil || at.Sub(last.at) > l.dumpEvery() {
 		return ""
 	}
-	return e.dump
+	return string(last.id)
 }
 
 // dumpEvery is the least time between two dumps of one budget.
@@ -126,15 +132,17 @@ func severity(r budget.Result) float64 {
 	return r.Share
 }
 
-// dumped is called by the store's goroutine when a dump has ended.
+// dumped is called by the store's goroutine when a dump has ended, and when others
+// are no more: what nobody can download is not to be named.
 func (g *Guard) dumped(o dump.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, e := range g.panel.entries {
+		e.dumps = slices.DeleteFunc(e.dumps, func(d keptDump) bool { return slices.Contains(o.Removed, d.id) })
 		switch {
 		case o.ID == "" || e.name != o.Budget:
 		case o.Err == nil:
-			e.dump, e.dumped = string(o.ID), time.Now()
+			e.dumps = append(e.dumps, keptDump{o.ID, time.Now()})
 		default:
 			e.offered = time.Time{} // the next failing window tries again
 		}
@@ -144,8 +152,10 @@ func (g *Guard) dumped(o dump.Outcome) {
 		g.dumpFailed(o.Err)
 		return
 	}
-	g.let(o.ID, string(o.ID))
-	g.faults.clear("dumps")
+	if o.ID != "" {
+		g.let(o.ID, string(o.ID))
+		g.faults.clear("dumps")
+	}
 }
 
 // dumpFailed says so, once an hour for each reason. g.mu must be held.

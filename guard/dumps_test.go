@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dump"
@@ -122,6 +123,25 @@ func TestDumpOpensInPprof(t *testing.T) {
 	}
 }
 
+// A budget of a figure keeps the CPU profile of its window, and calls it that.
+func TestDumpOfFigures(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take, w.goroutines = story("g"), 6000
+		cfg := dumping(t, "x: goroutines below 5000 for 1 windows", "fmt.Println below 90%")
+		g := w.start(t, cfg)
+		initials(t, g, 1)
+		defer g.Stop()
+		found, _ := filepath.Glob(filepath.Join(cfg.DumpDir, "*.pb.gz"))
+		if !slices.ContainsFunc(found, func(name string) bool { return strings.HasSuffix(name, ".cpu.pb.gz") }) {
+			t.Errorf("profiles %v, want one that is called cpu", found)
+		}
+		list, err := g.dumps.Store().List()
+		if err != nil || len(list) != 1 || list[0].Sidecar.Kind != kindCPU {
+			t.Errorf("dumps %+v, %v", list, err)
+		}
+	})
+}
+
 // The id in an event, the status and the exemplar is that of a file that exists.
 func TestDumpIDs(t *testing.T) {
 	failing := errors.New("no such luck")
@@ -189,6 +209,75 @@ func TestHeldEventsKeepTheirOrder(t *testing.T) {
 			t.Errorf("events %q, want %q", got, want)
 		}
 	})
+}
+
+// A dump that retention has evicted is named nowhere any more: the status and the
+// exemplar go back to one that is there, or to none.
+func TestEvictedDumpsAreNotNamed(t *testing.T) {
+	exemplars := func(t *testing.T, g *Guard) string {
+		registry := prometheus.NewRegistry()
+		if err := registry.Register(g); err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, line := range strings.Split(scrape(t, registry, openMetrics), "\n") {
+			if _, id, ok := strings.Cut(line, `# {dump="`); ok {
+				id, _, _ = strings.Cut(id, `"`)
+				list = append(list, id)
+			}
+		}
+		return strings.Join(list, " ")
+	}
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("b")
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows", "y: main.work below 10% for 1 windows")
+		cfg.Keep.Age, cfg.Keep.Every = 30*minute, 20*minute
+		g := w.start(t, cfg)
+		initials(t, g, 1)
+		first := saved(t, g)
+		if s := g.Status(); len(first) != 2 || s.Budgets[0].Dump == "" || s.Budgets[1].Dump == "" || len(exemplars(t, g)) == 0 {
+			t.Fatalf("dumps %q, status %q and %q", first, s.Budgets[0].Dump, s.Budgets[1].Dump)
+		}
+		// One of the two goes by hand, the other with age.
+		gone := dump.ID(g.Status().Budgets[1].Dump)
+		if err := g.dumps.Store().Delete(gone); err != nil {
+			t.Fatal(err)
+		}
+		pass(90 * second)
+		if s := g.Status(); s.Budgets[0].Dump == "" || s.Budgets[1].Dump != "" || strings.Contains(exemplars(t, g), string(gone)) {
+			t.Errorf("after one was deleted: status %q and %q, exemplars %q", s.Budgets[0].Dump, s.Budgets[1].Dump, exemplars(t, g))
+		}
+		w.mu.Lock()
+		w.take = story("i")
+		w.mu.Unlock()
+		pass(45 * minute)
+		if s := g.Status(); len(saved(t, g)) != 0 || s.Budgets[0].Dump != "" || !s.Budgets[0].Dumped.IsZero() || exemplars(t, g) != "" || s.Reason != "" {
+			t.Errorf("after all are too old: %q, status %q, exemplars %q, reason %q", saved(t, g), s.Budgets[0].Dump, exemplars(t, g), s.Reason)
+		}
+		g.Stop()
+	})
+}
+
+// Of two dumps the later goes first when the earlier is the first of its violation.
+func TestLastDumpThatIsThere(t *testing.T) {
+	l := newWorld().still(t, Config{Budgets: budget.Must("x: fmt.Println below 20%")})
+	e := l.panel.entries[0]
+	for i, step := range []struct {
+		outcome dump.Outcome
+		want    dump.ID
+	}{
+		{dump.Outcome{ID: "1", Budget: "x"}, "1"},
+		{dump.Outcome{ID: "2", Budget: "x"}, "2"},
+		{dump.Outcome{ID: "3", Budget: "x", Removed: []dump.ID{"2"}}, "3"},
+		{dump.Outcome{Removed: []dump.ID{"3", "7"}}, "1"},
+		{dump.Outcome{Err: syscall.EIO, Removed: []dump.ID{"1"}}, ""},
+	} {
+		l.dumped(step.outcome)
+		got := l.lastDump(e, time.Now())
+		if status := l.Status().Budgets[0].Dump; got != string(step.want) || status != got {
+			t.Errorf("step %d: an event would name %q, the status names %q, want %q", i, got, status, step.want)
+		}
+	}
 }
 
 func TestDiskFull(t *testing.T) {

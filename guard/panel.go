@@ -7,6 +7,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/dump"
 )
 
 // A panel is the budgets in force: how each stands, and a watch for those of
@@ -32,12 +33,26 @@ type entry struct {
 	warning  string
 	history  []Measurement
 
-	dump     string // id of the last dump
-	dumped   time.Time
-	offered  time.Time // when the last dump was offered to the store
-	violated string    // names the current violation for the store
-	told     bool      // that it fires, and not that it is over
-	removed  bool      // by SetBudgets: a window under way says nothing of it any more
+	dumps    []keptDump // that are still there, the oldest first
+	offered  time.Time  // when the last dump was offered to the store
+	violated string     // names the current violation for the store
+	told     bool       // that it fires, and not that it is over
+	removed  bool       // by SetBudgets: a window under way says nothing of it any more
+}
+
+// A keptDump is a dump that the store has not evicted. A budget has as many as
+// Config.Keep allows.
+type keptDump struct {
+	id dump.ID
+	at time.Time
+}
+
+// lastDump is the last one that is still there, or nil.
+func (e *entry) lastDump() *keptDump {
+	if len(e.dumps) == 0 {
+		return nil
+	}
+	return &e.dumps[len(e.dumps)-1]
 }
 
 // maxHistory is an hour at the default cadence; a budget's takes 1 KB.
@@ -207,7 +222,10 @@ func (p *panel) status() []BudgetStatus {
 		result.Budget = cloneBudget(e.budget)
 		list[i] = BudgetStatus{
 			Name: e.name, Budget: cloneBudget(e.budget), State: e.alert.State.String(), Since: e.since, Result: result,
-			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history), Dump: e.dump, Dumped: e.dumped,
+			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history),
+		}
+		if last := e.lastDump(); last != nil {
+			list[i].Dump, list[i].Dumped = string(last.id), last.at
 		}
 	}
 	return list

@@ -67,7 +67,7 @@ type BudgetStatus struct {
 	// Warning says why the budget may never tell anything: its pattern matches
 	// nothing that is linked.
 	Warning string
-	// Dump is the last dump of the budget, and when it was taken.
+	// Dump is the last dump of the budget that is still kept, and when it was taken.
 	Dump   string
 	Dumped time.Time `json:",omitzero"`
 }
