@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/guard"
+)
+
+// costs is what one window said about the two services.
+type costs struct{ api, cache budget.Result }
+
+// await looks at what the guard knows until it is what is wanted.
+func await(ctx context.Context, g *guard.Guard, wanted func(costs) bool) (costs, error) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var c costs
+		for _, b := range g.Status().Budgets {
+			switch b.Name {
+			case "api-cost":
+				c.api = b.Result
+			case "cache-cost":
+				c.cache = b.Result
+			}
+		}
+		if wanted(c) {
+			return c, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return c, fmt.Errorf("await the costs: the last window said %q and %q (%w): is the machine very busy?",
+				c.api.Reason, c.cache.Reason, context.Cause(ctx))
+		}
+	}
+}
+
+// settledCosts waits for a window that says this about the api, and has something
+// of the cache to compare it with.
+func settledCosts(ctx context.Context, g *guard.Guard, api budget.Verdict) (costs, error) {
+	return await(ctx, g, func(c costs) bool { return c.api.Verdict == api && c.cache.Hits > 0 })
+}
+
+// compare is a table of the costs, with the bounds of each.
+func compare(before, after costs) string {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 4, ' ', 0)
+	fmt.Fprintf(w, "    \tbefore\tafter\n")
+	fmt.Fprintf(w, "    api, a call\t%s\t%s\n", cost(before.api), cost(after.api))
+	fmt.Fprintf(w, "    cache, a lookup\t%s\t%s\n", cost(before.cache), cost(after.cache))
+	fmt.Fprintf(w, "    api / cache\t%s\t%s\n", before.times(), after.times())
+	_ = w.Flush() // into memory
+	return strings.TrimRight(text.String(), "\n")
+}
+
+func cost(r budget.Result) string {
+	return fmt.Sprintf("%s (%s to %s)", micros(r.Share), micros(r.Low), micros(r.High))
+}
+
+func micros(seconds float64) string { return fmt.Sprintf("%.0fµs", 1e6*seconds) }
+
+// times is how many times the cache's cost the api's is. The bounds are the worst
+// that those of the two allow.
+func (c costs) times() string {
+	return fmt.Sprintf("%.1f times (%.1f to %.3g)", c.api.Share/c.cache.Share, c.api.Low/c.cache.High, c.api.High/c.cache.Low)
+}

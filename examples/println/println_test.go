@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/guard"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestForgottenPrint: with the print, both budgets break, and name its line.
+func TestForgottenPrint(t *testing.T) {
+	_, events := busyShop(t, true)
+	line := printLine(t)
+
+	printed := firing(t, events, "debug-print")
+	if printed.Result.Verdict != budget.Fail || len(printed.Result.Offenders) == 0 {
+		t.Fatalf("want a failing result with an offender:\n%s", printed.Result)
+	}
+	o := printed.Result.Offenders[0]
+	if o.Function != "fmt.Println" {
+		t.Errorf("the offender is %s, want fmt.Println", o.Function)
+	}
+	if b := o.Blame; !strings.HasSuffix(b.Function, ".(*api).Get") || filepath.Base(b.File) != "api.go" || b.Line != line {
+		t.Errorf("blamed is %s at %s:%d, want (*api).Get at api.go:%d", b.Function, b.File, b.Line, line)
+	}
+
+	cost := firing(t, events, "api-cost")
+	if cost.Result.Verdict != budget.Fail || cost.Result.Low <= cost.Result.Limit {
+		t.Errorf("want a cost that is surely above the limit:\n%s", cost.Result)
+	}
+	if text := cost.Result.String(); !strings.Contains(text, fmt.Sprintf("api.go:%d", line)) {
+		t.Errorf("the report on the cost does not name api.go:%d:\n%s", line, text)
+	}
+}
+
+// TestNoPrint: without it all budgets are kept.
+func TestNoPrint(t *testing.T) {
+	g, events := busyShop(t, false)
+	// enough samples of the handler: with the print, most would have it.
+	const enough = 100
+	late := time.After(patience)
+	for !kept(t, g, enough) {
+		select {
+		case e := <-events:
+			if strings.HasPrefix(e.Name, "profguard.budget.") {
+				t.Fatalf("%s about %s: %s", e.Name, e.Budget, e.Message)
+			}
+		case <-time.After(100 * time.Millisecond): // a look at the status costs microseconds
+		case <-late:
+			t.Fatalf("not enough samples came: %+v", g.Status().Window)
+		}
+	}
+}
+
+// kept reports whether the costs have passed, and so many samples of the handler
+// have been without the print.
+func kept(t *testing.T, g *guard.Guard, enough int64) bool {
+	t.Helper()
+	all := true
+	for _, b := range g.Status().Budgets {
+		if b.Verdicts["fail"] > 0 {
+			t.Fatalf("a window failed:\n%s", b.Result)
+		}
+		if b.Name == "debug-print" {
+			all = all && b.Samples >= enough
+		} else {
+			all = all && b.Verdicts["pass"] > 0
+		}
+	}
+	return all
+}
+
+// TestStory runs what the README shows.
+func TestStory(t *testing.T) {
+	skipIfSlowed(t)
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	var out bytes.Buffer
+	if err := run(t.Context(), &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	want := fmt.Sprintf(`(?s)INCONCLUSIVE api-cost: .* after \d+ samples?, \d+ would tell it from the limit`+
+		`.*firing  debug-print\n.*fmt\.Println shows in \d+ of \d+ samples`+
+		`.*called from \S*\(\*api\)\.Get  \S*api\.go:%d`+
+		`.*firing  api-cost\n.*FAIL api-cost: .*surely above`+
+		`.*resolved  debug-print\n`+
+		`.*api / cache +[\d.]+ times \([\d.]+ to \S+\) +[\d.]+ times`, printLine(t))
+	if !regexp.MustCompile(want).Match(out.Bytes()) {
+		t.Errorf("the story is not what the README says, want %s in:\n%s", want, &out)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestServices: what customers see, also under the race detector.
+func TestServices(t *testing.T) {
+	s, err := openShop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	s.api.debug.Store(true)
+	customer, err := dial(s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer customer.close()
+	product, err := customer.Get(t.Context(), wrapperspb.String("product-07"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	price := product.GetFields()["prices"].GetStructValue().GetFields()["de"].GetStructValue().GetFields()
+	if gross := price["gross"].GetNumberValue(); gross < 23.78 || gross > 23.79 {
+		t.Errorf("gross price %v, want 19.99 and 19%%", gross)
+	}
+	if _, err := customer.Get(t.Context(), wrapperspb.String("a lamp")); err == nil {
+		t.Error("want an error for a product that there is not")
+	}
+	if s.calls() != 2 || s.lookups() != 2 {
+		t.Errorf("%v calls and %v lookups were counted, want 2 and 2", s.calls(), s.lookups())
+	}
+}
+
+// skipIfSlowed skips what judges by microseconds under the race detector.
+func skipIfSlowed(t *testing.T) {
+	if slowed {
+		t.Skip("the race detector is on: CPU is several times as much, and the budgets are in microseconds")
+	}
+}
+
+// busyShop opens a shop with customers and a guard, until the test ends.
+func busyShop(t *testing.T, debug bool) (*guard.Guard, chan guard.Event) {
+	t.Helper()
+	skipIfSlowed(t)
+	s, err := openShop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	s.api.debug.Store(debug)
+	leave, err := s.customers(4, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(leave)
+	events := make(chan guard.Event, 64)
+	g, err := guard.Start(watch(s, t.TempDir(), func(e guard.Event) { events <- e }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	return g, events
+}
+
+// firing returns the event that says that the budget is broken.
+func firing(t *testing.T, events <-chan guard.Event, name string) guard.Event {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case e := <-events:
+			if e.Name == "profguard.budget.firing" && e.Budget == name {
+				return e
+			}
+		case <-late:
+			t.Fatalf("%s did not fire", name)
+		}
+	}
+}
+
+// patience is for machines that do ten things at once.
+const patience = 2 * time.Minute
+
+// printLine is where the forgotten print stands.
+func printLine(t *testing.T) int {
+	t.Helper()
+	source, err := os.ReadFile("api.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(source), "// forgotten")
+	if !found {
+		t.Fatal("api.go has no line that is marked as forgotten")
+	}
+	return 1 + strings.Count(before, "\n")
+}
