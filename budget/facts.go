@@ -33,6 +33,10 @@ type Facts struct {
 	// them: {"request": 1200}.
 	Work map[string]float64
 
+	// NoWork says why Work lacks a unit that somebody does count: {"request": "its
+	// counter went back"}. Budgets per it give that as their reason.
+	NoWork map[string]string
+
 	// Module is the path of the user's own module, for blame. Without it,
 	// whatever is outside the standard library is taken for the user's.
 	Module string

@@ -186,6 +186,9 @@ func (w *window) divisor(r *rule) (over float64, problem string) {
 	switch {
 	case r.budget.Per != "":
 		done, ok := w.facts.Work[r.budget.Per]
+		if why, known := w.facts.NoWork[r.budget.Per]; !ok && known {
+			return 0, why
+		}
 		if !ok {
 			return 0, fmt.Sprintf("nobody counts %q: add it to Config.Work (Facts.Work)", r.budget.Per)
 		}
