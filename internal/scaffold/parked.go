@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/internal/pattern"
@@ -9,11 +10,15 @@ import (
 // Parked reports whether a function is among those in which goroutines wait:
 // the runtime's own, and the few through which the standard library enters it.
 // In a goroutine profile they are at the top of every stack and say how a
-// goroutine waits, not what it is.
+// goroutine waits, not what it is. So are profguard's own goroutines: whoever
+// counts the program's is not to be told of those of the counter.
 func Parked(name string) bool {
 	switch name {
-	case "time.Sleep", "sync.(*Cond).Wait", "sync.(*WaitGroup).Wait":
+	case "time.Sleep", "sync.(*Cond).Wait", "sync.(*WaitGroup).Wait", "runtime/pprof.profileWriter":
 		return true
+	}
+	if rest, ours := strings.CutPrefix(name, "github.com/profguard/profguard/"); ours {
+		return slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 	}
 	pkg := pattern.PackageOf(name)
 	switch pkg {
@@ -24,4 +29,11 @@ func Parked(name string) bool {
 		return strings.Contains(name, ".runtime_")
 	}
 	return strings.HasPrefix(pkg, "internal/runtime/")
+}
+
+// own are the functions that profguard's goroutines are in; what Check and the
+// debug page do for others is not among them.
+var own = [...]string{
+	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*sink).", "guard.(*counter).", "guard.start.", "guard.(*Guard).shutDown",
+	"internal/hub.", "internal/dump.", "internal/kinds.",
 }
