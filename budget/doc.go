@@ -109,7 +109,9 @@
 // "absent" means that the subject never shows: one sample with it fails, and
 // without any the budget passes once there were enough samples to say that its
 // share is below 1%. A pattern that matches nothing in the program is a mistake,
-// except with "absent", where it is the best possible pass.
+// except with "absent", where it is the best possible pass. A guard and a Check
+// know what is linked (Facts.NotLinked) and say so; of a profile alone, the
+// Result's Reason says that no function of it matches.
 //
 //	fmt.Println absent in main.(*Server).ServeHTTP
 //	encoding/gob absent of allocs

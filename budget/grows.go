@@ -201,44 +201,6 @@ func worse(f, than evidence.Finding) bool {
 	return f.High > than.High
 }
 
-// boundless is a ratio from which on there is no bound: package evidence cuts off
-// at 1e15.
-const boundless = 1e14
-
-// grew is the sentence about growth.
-func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) string {
-	by := func(x float64) string {
-		if x > -5e-5 { // what would show as -0.00
-			x = max(x, 0)
-		}
-		if r.dim == dimPoints {
-			return fmt.Sprintf("%.2f points", 100*x)
-		}
-		return percentage(x)
-	}
-	basis := fmt.Sprintf("%d samples against %.0f", res.Samples, before)
-	change := "grew by " + by(f.Value)
-	switch {
-	case f.Value < -5e-5: // what shows as 0.01
-		change = "shrank by " + by(-f.Value)
-	case f.Value >= boundless:
-		change = "is new"
-	}
-	switch {
-	case r.value.census:
-		return fmt.Sprintf("%s %s (%s)", who, change, basis)
-	case res.Verdict == Fail:
-		return fmt.Sprintf("%s %s, surely more than %s (%s)", who, change, by(f.Low), basis)
-	case res.Verdict == Pass && f.High < 0:
-		return fmt.Sprintf("%s %s (%s)", who, change, basis)
-	case res.Verdict == Pass:
-		return fmt.Sprintf("%s %s, surely by less than %s (%s)", who, change, by(f.High), basis)
-	case f.High >= boundless:
-		return fmt.Sprintf("%s %s, too few samples to tell by how much (%s)", who, change, basis)
-	}
-	return fmt.Sprintf("%s %s, which may be anything from %s to %s (%s)", who, change, by(f.Low), by(f.High), basis)
-}
-
 // growth compares what is charged to somebody now and in the baseline.
 func (w *window) growth(r *rule, sums, before *tally.Sums) (func(k, k0 int64) evidence.Finding, string) {
 	hits := func(s *tally.Sums, v int64) float64 { return float64(v) / float64(s.Total) * s.N }

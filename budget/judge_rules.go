@@ -102,6 +102,10 @@ func (w *window) pattern(r *rule, sums *tally.Sums, res *Result) {
 		w.explainMatches(r, m, res)
 	}
 	w.reason(r, f, r.budget.Subject, res)
+	if value == 0 && scopeText(r.budget) == "" {
+		// It may well be misspelt: of a saved profile nobody else says so.
+		res.Reason = "no function of this profile matches " + r.budget.Subject + ": " + res.Reason
+	}
 }
 
 // absent judges that what a pattern matches does not occur at all.

@@ -1,0 +1,41 @@
+package budget
+
+import (
+	"testing"
+
+	"github.com/profguard/profguard/internal/evidence"
+)
+
+func TestGrew(t *testing.T) {
+	const endless = 1e15
+	tests := []struct {
+		value, low, high float64
+		verdict          Verdict
+		dim              dimension
+		census           bool
+		want             string
+	}{
+		{value: 0.2, low: 0.11, high: 0.3, verdict: Fail, dim: dimPoints, want: "f grew by 20.00 points, surely by more than 11.00 points"},
+		{value: 1, low: 0.5, high: 2, verdict: Fail, want: "f grew by 100.00%, surely by more than 50.00%"},
+		{value: endless, low: endless, high: endless, verdict: Fail, want: "f is new"},
+		{value: endless, low: 0.5, high: endless, verdict: Fail, want: "f is new, surely by more than 50.00%"},
+		{value: endless, low: -0.5, high: endless, want: "f is new, too few samples to tell by how much"},
+		{value: 0.02, low: -0.1, high: 0.1, verdict: Pass, want: "f grew by 2.00%, surely by less than 10.00%"},
+		{value: 0, low: -0.1, high: 0.1, verdict: Pass, want: "f stayed the same, and surely did not grow by more than 10.00%"},
+		{value: -0.0565, low: -0.1, high: 0.03, verdict: Pass, want: "f fell by 5.65%, and surely did not grow by more than 3.00%"},
+		{value: -0.0565, low: -0.1, high: -0.01, verdict: Pass, dim: dimPoints, want: "f fell by 5.65 points, and surely did not grow"},
+		{value: -0.0565, low: -0.2, high: 0.3, want: "f fell by 5.65%, and may have fallen by 20.00% or grown by 30.00%"},
+		{value: 0.06, low: -0.2, high: 0.3, dim: dimPoints, want: "f grew by 6.00 points, and may have fallen by 20.00 points or grown by 30.00 points"},
+		{value: 0.06, low: 0.02, high: 0.1, want: "f grew by 6.00%, which may be 2.00% to 10.00%"},
+		{value: -0.1, low: -0.1, high: -0.1, verdict: Pass, dim: dimPoints, census: true, want: "f fell by 10.00 points"},
+		{value: 0.1, low: 0.1, high: 0.1, verdict: Fail, dim: dimPoints, census: true, want: "f grew by 10.00 points"},
+	}
+	for _, tt := range tests {
+		r := &rule{dim: tt.dim}
+		r.value.census = tt.census
+		got := grew(r, evidence.Finding{Value: tt.value, Low: tt.low, High: tt.high}, "f", &Result{Verdict: tt.verdict, Samples: 100}, 50)
+		if want := tt.want + " (100 samples against 50)"; got != want {
+			t.Errorf("grew(%v, %v to %v, %v)\n\t= %q,\nwant %q", tt.value, tt.low, tt.high, tt.verdict, got, want)
+		}
+	}
+}
