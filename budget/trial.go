@@ -77,13 +77,15 @@ func (t *Trial) Runs() { t.runs = true }
 // whether the sample is one of those. It must come before the first block.
 func (t *Trial) Drop(drop func(stack []string) bool) { t.drop = drop }
 
-// Block takes the profile of the next block.
+// Block takes the profile of the next block. What the runtime put on top of a
+// function to interrupt it is that function's.
 func (t *Trial) Block(r io.Reader, facts ...Facts) error {
 	ctx, table, err := t.judge.read(r)
 	if err != nil {
 		return err
 	}
 	t.only(table)
+	t.resume(table)
 	w, err := t.judge.open(ctx, table, facts)
 	if err != nil {
 		return err
@@ -270,6 +272,7 @@ func (t *Trial) Close(p *profile.Profile, facts ...Facts) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.resume(table)
 	w, err := t.judge.open(context.Background(), table, facts)
 	if err != nil {
 		return nil, err

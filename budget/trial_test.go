@@ -17,6 +17,8 @@ type trialBlocks struct {
 	rng   *rand.Rand
 	label string // of our samples; others' are there too
 	all   []*profile.Profile
+
+	preempted bool // every sample fell into an interrupt
 }
 
 func (b *trialBlocks) next(n int, share float64) *profile.Profile {
@@ -39,6 +41,9 @@ func (b *trialBlocks) next(n int, share float64) *profile.Profile {
 	}
 	add := func(leaf, label string) {
 		s := &profile.Sample{Value: []int64{1, 1e7}, Location: []*profile.Location{at(leaf), at("main.entry"), at("main.main"), at("runtime.main")}}
+		if b.preempted {
+			s.Location = append([]*profile.Location{at("runtime.asyncPreempt2"), at("runtime.asyncPreempt")}, s.Location...)
+		}
 		if label != "" {
 			s.Label = map[string][]string{"check": {label}}
 		}
@@ -178,6 +183,21 @@ func TestTrialDrop(t *testing.T) {
 		}
 		if (trial.Dropped > 0) != drops || trial.Samples+trial.Dropped != 10*trial.Blocks {
 			t.Errorf("drops %t: %d samples and %d dropped of %d blocks of 10", drops, trial.Samples, trial.Dropped, trial.Blocks)
+		}
+	}
+}
+
+// A function that is interrupted all the time is still at work itself.
+func TestTrialInterrupted(t *testing.T) {
+	for budget, want := range map[string]Verdict{
+		"no package above 30% flat except main": Pass, // not runtime
+		"main.guilty below 30% flat":            Fail,
+	} {
+		trial, blocks := newTrial(t, "", 1, budget)
+		blocks.preempted = true
+		blocks.run(t, trial, 400, func(int) float64 { return 0.6 }, 10)
+		if got := blocks.close(t, trial)[0]; got.Verdict != want || trial.Decided(0) != want {
+			t.Errorf("%s: decided %v, want %v: %s", budget, trial.Decided(0), want, got)
 		}
 	}
 }

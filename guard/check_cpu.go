@@ -39,6 +39,10 @@ const (
 	// core, where work that computes gets a tenth on the worst machine.
 	asleepRate = 2
 
+	// leastSleep is how long work has to be asleep to be told that it is: as long
+	// as a pass takes at least.
+	leastSleep = 2 * time.Second
+
 	// overheadMost is how much of the time may go into calling work.
 	overheadMost = 0.5
 )
@@ -56,20 +60,20 @@ type cpuPhase struct {
 	windows [][]byte // all of the good ones
 	elapsed time.Duration
 	work    map[string]float64
-	last    reading
+	last    unitsRead
 
 	lost       int
 	lostReason string
 	broken     error
 }
 
-// A reading is how much work was done at a time.
-type reading struct {
+// unitsRead is how much work was done at a time.
+type unitsRead struct {
 	at    time.Time
 	units map[string]float64
 }
 
-func (r *checkRun) readUnits() reading {
+func (r *checkRun) readUnits() unitsRead {
 	units := map[string]float64{}
 	for name, read := range r.Work {
 		units[name] = read()
@@ -77,7 +81,7 @@ func (r *checkRun) readUnits() reading {
 	if r.worker != nil {
 		units[callUnit] = float64(r.worker.calls.Load())
 	}
-	return reading{time.Now(), units}
+	return unitsRead{time.Now(), units}
 }
 
 // newCPUPhase is for the budgets on CPU of the plan.
@@ -274,6 +278,7 @@ func (c *cpuPhase) results(r *checkRun) (problem string) {
 		}
 		if res.Verdict == budget.Inconclusive {
 			res.Reason = c.explain(r, res)
+			r.vacuous[i] = c.tooSmall() || c.elapsed >= leastSleep && c.asleep()
 		}
 		r.results[i] = res
 	}

@@ -16,6 +16,7 @@ import (
 type fakeTB struct {
 	name     string
 	deadline time.Time
+	temp     string // for profiles of checks that fail
 
 	mu      sync.Mutex
 	logs    []string
@@ -23,6 +24,9 @@ type fakeTB struct {
 	failed  bool
 	skipped bool
 }
+
+// newFakeTB is a test that may fail within t, and leaves nothing behind.
+func newFakeTB(t testing.TB) *fakeTB { return &fakeTB{name: t.Name(), temp: t.TempDir()} }
 
 func (f *fakeTB) Helper()      {}
 func (f *fakeTB) Name() string { return f.name }
@@ -120,7 +124,7 @@ func (c checked) verdict() string {
 func tryCheck(t *testing.T, c Checker, budgets budget.Set, work func(context.Context)) checked {
 	t.Helper()
 	needProfiler(t)
-	return tryCheckAs(&fakeTB{name: t.Name()}, c, budgets, work)
+	return tryCheckAs(newFakeTB(t), c, budgets, work)
 }
 
 func tryCheckAs(f *fakeTB, c Checker, budgets budget.Set, work func(context.Context)) checked {
@@ -129,6 +133,7 @@ func tryCheckAs(f *fakeTB, c Checker, budgets budget.Set, work func(context.Cont
 		out.run, out.problem = newCheckRun(c, f, budgets, work)
 		if out.problem == "" {
 			out.run.test.short = false // the tests of -short say so
+			out.run.temp = f.temp
 			out.problem = out.run.run()
 		}
 	})

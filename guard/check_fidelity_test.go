@@ -89,13 +89,13 @@ func runCell(t *testing.T, x, limit float64) cell {
 		fmt.Sprintf("no function above %g%% cumulative except burnInnocent, spin", 100*limit),
 		fmt.Sprintf("guard.burnGuilty below %g%% cumulative", 100*limit),
 	)
-	share := x * limit
+	share, temp := x*limit, t.TempDir()
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range *fidelitySide {
 		wg.Go(func() {
 			for i := range next {
-				out := tryCheckAs(&fakeTB{name: fmt.Sprintf("%s/%v/%d", t.Name(), x, i)}, Checker{Max: 3 * time.Minute}, set,
+				out := tryCheckAs(&fakeTB{name: fmt.Sprintf("%s/%v/%d", t.Name(), x, i), temp: temp}, Checker{Max: 3 * time.Minute}, set,
 					func(context.Context) { mix(share) })
 				mu.Lock()
 				v := out.verdict()

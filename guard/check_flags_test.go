@@ -58,6 +58,20 @@ func BenchmarkCheckChild(b *testing.B) {
 	Check(b, budget.Must("guard.burnGuilty below 99% cumulative", "hash: process below 10s per call"), func(context.Context) { mix(0.2) })
 }
 
+func BenchmarkCheckChildGuilty(b *testing.B) {
+	if !*asChild {
+		b.Skip("is started by TestCheckFlags")
+	}
+	Check(b, budget.Must("guard.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
+}
+
+func BenchmarkCheckChildTiny(b *testing.B) {
+	if !*asChild {
+		b.Skip("is started by TestCheckFlags")
+	}
+	Check(b, budget.Must("no function above 30% cumulative"), func(context.Context) { tiny++ })
+}
+
 // How Check behaves under go test's own flags.
 func TestCheckFlags(t *testing.T) {
 	needProfiler(t)
@@ -73,16 +87,19 @@ func TestCheckFlags(t *testing.T) {
 		{"cpuprofile", []string{"-test.run=^TestCheckChild$", "-test.cpuprofile=" + cpu}, false, []string{"--- SKIP", "work was called 1 times", "holds the profiler"}},
 		{"guilty", []string{"-test.run=^TestCheckChildGuilty$"}, true, []string{"the budget is exceeded", "/profguard-check-"}},
 		{"artifacts", []string{"-test.run=^TestCheckChildGuilty$", "-test.artifacts", "-test.outputdir=" + dir}, true, []string{dir, "TestCheckChildGuilty.cpu.pprof"}},
-		{"short", []string{"-test.run=^TestCheckChildNear$", "-test.short"}, false, []string{"not decided in the time given"}},
+		{"short", []string{"-test.run=^TestCheckChildNear$", "-test.short"}, false, []string{"not decided in the time given", "0 budgets kept, 1 not decided (run it without -short"}},
 		{"not short", []string{"-test.run=^TestCheckChildNear$"}, true, []string{"could not be judged"}},
 		{"fuzz", []string{"-test.run=^$", "-test.fuzz=^FuzzCheckChild$", "-test.fuzztime=3x", "-test.parallel=1", "-test.fuzzcachedir=" + filepath.Join(dir, "fuzz")}, false, []string{"PASS"}},
 		{"seeds of fuzzing", []string{"-test.run=^FuzzCheckChild$"}, true, []string{"the budget is exceeded"}},
-		{"bench", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=300ms"}, false, []string{"guard.burnGuilty-%", "hash-ns/call", "ns/op"}},
+		{"bench", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=300ms"}, false, []string{"guard.burnGuilty-%", "hash-ns/call", "ns/op", "0 budgets kept, 2 not decided (say -benchtime 5s)"}},
+		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=8s"}, true, []string{"the budget is exceeded", "--- FAIL: BenchmarkCheckChildGuilty"}},
+		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=4s"}, true, []string{"work is too small"}},
 		{"bench, cpuprofile", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=100ms", "-test.cpuprofile=" + cpu}, false, []string{"nothing was judged"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], append(tt.args, "-check.child", "-test.v")...)
+			cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != tt.fail {
 				t.Errorf("%v, want a failure: %v", err, tt.fail)

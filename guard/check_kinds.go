@@ -21,7 +21,7 @@ const firstLook = 250 * time.Millisecond
 type kindsPhase struct {
 	kinds  []string
 	before map[string]*profile.Profile
-	start  reading
+	start  unitsRead
 	next   time.Duration
 	err    error
 

@@ -91,7 +91,7 @@ func TestCheckKinds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			release = make(chan struct{})
-			got := tryCheckAs(&fakeTB{name: t.Name()}, Checker{Max: 8 * time.Second}, budget.Must(tt.budget), tt.work)
+			got := tryCheckAs(newFakeTB(t), Checker{Max: 8 * time.Second}, budget.Must(tt.budget), tt.work)
 			if got.verdict() != "fail" || !strings.Contains(got.text(), tt.say) {
 				t.Errorf("%s, want fail, saying %q:\n%s %s", got.verdict(), tt.say, got.problem, got.text())
 			}
@@ -101,7 +101,7 @@ func TestCheckKinds(t *testing.T) {
 			if tt.twin == nil {
 				return
 			}
-			got = tryCheckAs(&fakeTB{name: t.Name()}, Checker{Max: 8 * time.Second}, budget.Must(tt.budget), tt.twin)
+			got = tryCheckAs(newFakeTB(t), Checker{Max: 8 * time.Second}, budget.Must(tt.budget), tt.twin)
 			if got.verdict() != "pass" {
 				t.Errorf("twin: %s, want pass:\n%s %s", got.verdict(), got.problem, got.text())
 			}

@@ -26,7 +26,7 @@ func TestCheckParallel(t *testing.T) {
 		}
 		wg.Go(func() {
 			set := budget.Must("guard.burnGuilty below 50% cumulative")
-			out[i] = tryCheckAs(&fakeTB{name: t.Name()}, Checker{Max: 2 * time.Minute}, set, func(context.Context) {
+			out[i] = tryCheckAs(newFakeTB(t), Checker{Max: 2 * time.Minute}, set, func(context.Context) {
 				const rounds = mixRounds / 2
 				mine := int(share * rounds)
 				if lane(mine, rounds-mine) == 0 {

@@ -26,6 +26,7 @@ func mergeWindows(windows [][]byte, id string) (*profile.Profile, error) {
 		if id != "" {
 			keepLabelled(p, id)
 			p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return isOverhead(stackOf(s)) })
+			resume(p)
 		}
 		batch = append(batch, p)
 		if len(batch) < mergeBatch && i < len(windows)-1 {
@@ -94,6 +95,22 @@ func isOverhead(stack []string) bool {
 	// Without the loop it is a goroutine that work has started, or the way to the loop.
 	return slices.ContainsFunc(stack, func(name string) bool {
 		return strings.HasPrefix(name, guardPackage+".startWorker.") || strings.HasPrefix(name, guardPackage+".(*checkRun).")
+	})
+}
+
+// resume takes off what the runtime put on top of functions to interrupt them:
+// budget.Trial does the same, and whoever reads the profile looks for the work.
+func resume(p *profile.Profile) {
+	for _, s := range p.Sample {
+		for len(s.Location) > 1 && isInterrupt(s.Location[0]) {
+			s.Location = s.Location[1:]
+		}
+	}
+}
+
+func isInterrupt(l *profile.Location) bool {
+	return !slices.ContainsFunc(l.Line, func(line profile.Line) bool {
+		return line.Function == nil || !strings.HasPrefix(line.Function.Name, "runtime.asyncPreempt")
 	})
 }
 

@@ -17,11 +17,13 @@ import (
 // text can be compared.
 type checkReport struct {
 	results []budget.Result
+	vacuous map[int]bool // by result: no amount of time would decide it
 	took    time.Duration
 	calls   int64
 	samples int64
 	notes   []string
-	short   bool
+	short   bool // what is not decided does not fail
+	bench   bool // a benchmark: it takes as long as -benchtime says
 	test    string
 	update  bool // the check can refresh its baseline
 
@@ -39,15 +41,13 @@ type savedProfile struct {
 func (r *checkRun) report() {
 	r.t.Helper()
 	rep := checkReport{
-		results: r.results, took: time.Since(r.begun), calls: r.worker.calls.Load(), notes: r.notes,
+		results: r.results, vacuous: r.vacuous, took: time.Since(r.begun), calls: r.worker.calls.Load(), notes: r.notes,
 		short: r.test.short, test: r.t.Name(), update: r.BaselineFile != "",
 	}
 	if r.cpu != nil {
 		rep.samples = r.cpu.trial.Samples
 	}
-	if _, ok := r.t.(tbBenchmark); ok {
-		rep.short = true // how long it takes is -benchtime's business
-	}
+	_, rep.bench = r.t.(tbBenchmark)
 	for i := range rep.results {
 		if rep.results[i].Reason == "" && rep.results[i].Verdict == budget.Inconclusive {
 			rep.results[i] = budget.Result{Budget: r.set[i], Reason: "open: the check stopped when another budget had failed"}
@@ -110,7 +110,7 @@ func (r *checkRun) artifactDir() (string, error) {
 	if a, ok := r.t.(tbArtifacts); ok && r.test.artifacts {
 		return a.ArtifactDir(), nil
 	}
-	return os.MkdirTemp("", "profguard-check-")
+	return os.MkdirTemp(r.temp, "profguard-check-")
 }
 
 // fileName makes a file's name of a test's.
@@ -125,12 +125,24 @@ func fileName(test string) string {
 }
 
 func (rep *checkReport) failed() bool {
-	return slices.ContainsFunc(rep.results, func(res budget.Result) bool { return rep.fails(res) })
+	for i := range rep.results {
+		if rep.fails(i) {
+			return true
+		}
+	}
+	return false
 }
 
-// fails reports whether a result fails the test.
-func (rep *checkReport) fails(res budget.Result) bool {
-	return res.Verdict == budget.Fail || res.Verdict == budget.Inconclusive && !rep.short
+// fails reports whether a result fails the test: for lack of time it does not
+// where the time was not the check's to choose.
+func (rep *checkReport) fails(i int) bool {
+	switch rep.results[i].Verdict {
+	case budget.Fail:
+		return true
+	case budget.Inconclusive:
+		return rep.vacuous[i] || !rep.short && !rep.bench
+	}
+	return false
 }
 
 // head is the first line.
@@ -142,7 +154,17 @@ func (rep *checkReport) head(text string) string {
 // passed is the text of a check that did not fail.
 func (rep *checkReport) passed() string {
 	var b strings.Builder
-	b.WriteString(rep.head(plural(len(rep.results), "budget") + " kept"))
+	open := 0
+	for _, res := range rep.results {
+		if res.Verdict == budget.Inconclusive {
+			open++
+		}
+	}
+	text := plural(len(rep.results)-open, "budget") + " kept"
+	if open > 0 {
+		text += fmt.Sprintf(", %d not decided (%s)", open, rep.moreTime())
+	}
+	b.WriteString(rep.head(text))
 	for _, res := range rep.results {
 		word := "pass"
 		if res.Verdict == budget.Inconclusive {
@@ -156,15 +178,28 @@ func (rep *checkReport) passed() string {
 	return b.String()
 }
 
+// moreTime says how a check that was not to fail for lack of time gets more.
+func (rep *checkReport) moreTime() string {
+	switch {
+	case !rep.bench:
+		return "run it without -short to have them decided"
+	case rep.took < shortMax:
+		return fmt.Sprintf("say -benchtime %v", shortMax)
+	case rep.took < defaultMax:
+		return fmt.Sprintf("say -benchtime %v", defaultMax)
+	}
+	return "see what each says"
+}
+
 // String is the text of a check that failed.
 func (rep *checkReport) String() string {
 	var b strings.Builder
 	failed, open := 0, 0
-	for _, res := range rep.results {
+	for i, res := range rep.results {
 		switch {
 		case res.Verdict == budget.Fail:
 			failed++
-		case rep.fails(res):
+		case rep.fails(i):
 			open++
 		}
 	}

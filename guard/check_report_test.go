@@ -2,6 +2,7 @@ package guard
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,16 @@ func TestCheckReportShort(t *testing.T) {
 	}
 	if rep := (checkReport{results: []budget.Result{open}, short: true}); rep.failed() {
 		t.Error("an open budget fails under -short")
+	}
+	rep := checkReport{results: []budget.Result{open}, bench: true, took: time.Second}
+	if rep.failed() || !strings.HasPrefix(rep.passed(), "0 budgets kept, 1 not decided (say -benchtime 5s) after 1s") {
+		t.Errorf("a benchmark that is too short to tell: failed %t: %s", rep.failed(), rep.passed())
+	}
+	if rep.took = 6 * time.Second; !strings.Contains(rep.passed(), "(say -benchtime 30s)") {
+		t.Errorf("5s were not enough: %s", rep.passed())
+	}
+	if rep.vacuous = map[int]bool{0: true}; !rep.failed() {
+		t.Error("a benchmark passes that no time would decide")
 	}
 	open.Verdict = budget.Fail
 	if rep := (checkReport{results: []budget.Result{open}, short: true}); !rep.failed() {

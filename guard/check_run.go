@@ -25,6 +25,7 @@ type checkRun struct {
 	plan    plan
 	fn      func(context.Context)
 	id      string // the value of the label
+	temp    string // where profiles are saved without -artifacts; "" is the system's
 	module  string
 	ends    time.Time // the verdict must be in
 	begun   time.Time
@@ -34,6 +35,7 @@ type checkRun struct {
 	reader  *figures.Reader
 	first   figures.Snapshot
 	results []budget.Result // by budget
+	vacuous map[int]bool    // by budget: no amount of time would decide it
 	notes   []string        // said with the results
 
 	judged map[string]*profile.Profile // by kind, other than CPU: for saving
@@ -53,6 +55,7 @@ func newCheckRun(c Checker, t TB, budgets budget.Set, work func(context.Context)
 		begun:   time.Now(),
 		results: make([]budget.Result, len(budgets)),
 		judged:  map[string]*profile.Profile{},
+		vacuous: map[int]bool{},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		r.module = info.Main.Path
