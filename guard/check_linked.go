@@ -17,7 +17,7 @@ type linkage struct {
 }
 
 // linkCache remembers what was found for a pattern. It is the process's, as the
-// executable is, and unitsRead that takes tens of milliseconds.
+// executable is, and reading that takes tens of milliseconds.
 type linkCache struct {
 	mu    sync.Mutex
 	found map[string]bool
