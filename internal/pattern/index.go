@@ -57,7 +57,23 @@ func NewIndex(patterns []*Pattern) *Index {
 			ix.add(entry{number: number, reading: r})
 		}
 	}
+	ix.sortClauses()
 	return ix
+}
+
+// sortClauses lets each expression look first for what tells it from the others.
+func (ix *Index) sortClauses() {
+	all := map[string]int{} // how many expressions look for a literal
+	for _, e := range ix.regexps {
+		for _, clause := range e.regexp.needed {
+			for _, literal := range clause {
+				all[literal]++
+			}
+		}
+	}
+	for i := range ix.regexps {
+		ix.regexps[i].regexp = ix.regexps[i].regexp.among(all)
+	}
 }
 
 func (ix *Index) add(e entry) {
@@ -103,8 +119,8 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 	if s.path != "" {
 		dst = ix.matchPath(&s, dst)
 	}
-	if ix.folds {
-		s.folded = s.lower()
+	if len(ix.regexps) > 0 {
+		s.prepare(ix.folds)
 	}
 	for i := range ix.regexps {
 		if ix.regexps[i].regexp.match(&s) {

@@ -143,16 +143,18 @@ func TestMatchPackage(t *testing.T) {
 func TestMatcherNeeds(t *testing.T) {
 	for _, test := range []struct {
 		pattern string
-		want    string // joined with |, "" for nothing known
+		want    string // literals joined with |, clauses with &, "" for nothing known
 	}{
 		{`/^net\.Dial/`, "net.Dial"},
-		{`/net\.(Dial|Listen)/`, "net."},
+		{`/net\.(Dial|Listen)/`, "net.&Dial|Listen"},
+		{`/^example\.com\/app\/p\d+\.\(\*T\d+\)\.Method17$/`, "example.com/app/p&).Method17&.(*T"},
 		{`/(?:Read|Write)$/`, "Read|Write"},
-		{`/x(abc)+y?/`, "abc"},
-		{`/(abc){2,}z/`, "abc"},
+		{`/x(abc)+y?/`, "abc&x"},
+		{`/(abc){2,}z/`, "abc&z"},
 		{`/(abc)?z/`, "z"},
 		{`/(?i)ABC/`, "abc"},
 		{`/(?i)ÄBC/`, ""},
+		{`/(?i)AB.ÄBC/`, "ab"},
 		{`/Read|.*/`, ""},
 		{`/[a-z]+/`, ""},
 		{"/a\ufffdb/", ""},
@@ -162,7 +164,11 @@ func TestMatcherNeeds(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if got := strings.Join(p.regexp.needed, "|"); got != test.want {
+		var clauses []string
+		for _, clause := range p.regexp.needed {
+			clauses = append(clauses, strings.Join(clause, "|"))
+		}
+		if got := strings.Join(clauses, "&"); got != test.want {
 			t.Errorf("%s needs %q, want %q", p, got, test.want)
 		}
 	}

@@ -12,10 +12,13 @@ type symbol struct {
 	lastMark int
 	// Nearly all names fit in few. Nothing in the symbol points to it, since that
 	// would make the compiler put every symbol on the heap.
-	few    [6]segment
-	count  int
-	many   []segment // all segments, if they do not fit
-	folded string    // what lower returns, if it was computed in advance
+	few   [6]segment
+	count int
+	many  []segment // all segments, if they do not fit
+	// What canonical and lower return, computed once by prepare.
+	name     string
+	folded   string
+	prepared bool
 }
 
 // parse fills s, which must be zero, from a name.
@@ -51,21 +54,36 @@ func (s *symbol) segments() []segment {
 	return s.few[:s.count]
 }
 
+// prepare works out what many regular expressions would each work out again.
+func (s *symbol) prepare(fold bool) {
+	s.name = s.canonical()
+	if fold {
+		s.folded, _ = s.lower()
+	}
+	s.prepared = true
+}
+
 // canonical is the name that regular expressions see: with its type arguments
 // and all that the compiler added.
 func (s *symbol) canonical() string {
-	if len(s.path)+1+len(s.rest) == len(s.full) || s.path == "" {
+	switch {
+	case s.prepared:
+		return s.name
+	case len(s.path)+1+len(s.rest) == len(s.full) || s.path == "":
 		return s.full // nothing was undone
 	}
 	return s.path + "." + s.rest
 }
 
-// lower is canonical in lower case.
-func (s *symbol) lower() string {
-	if s.folded != "" {
-		return s.folded
+// lower is canonical in lower case, if that is all ASCII.
+func (s *symbol) lower() (name string, ok bool) {
+	if s.prepared {
+		return s.folded, s.folded != ""
 	}
-	return strings.ToLower(s.canonical())
+	if name = s.canonical(); !isASCII(name) {
+		return "", false
+	}
+	return strings.ToLower(name), true
 }
 
 // startsWithFunc reports whether the first segment must be a function, though a
