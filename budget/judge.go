@@ -95,7 +95,7 @@ func (j *Judge) Reader(r io.Reader, facts ...Facts) ([]Result, error) {
 // read decodes the profile, unless whoever calls has done so. The context ends
 // the work on it.
 func (j *Judge) read(r io.Reader) (context.Context, *decode.Table, error) {
-	if ready, ok := r.(*decode.Ready); ok {
+	if ready, ok := r.(*decode.Ready); ok && ready.Table != nil {
 		return ready.Context, ready.Table, nil
 	}
 	t, err := j.decoder.Decode(r)

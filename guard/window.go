@@ -4,19 +4,23 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/figures"
 	"github.com/profguard/profguard/internal/hub"
 )
 
 // window takes and judges one window of all kinds of profile that the budgets
-// need.
+// need. While somebody else has the CPU profiler, it is one of the others only.
 func (l *looper) window(ctx context.Context, early bool) {
 	l.mu.Lock()
 	p := l.panel
@@ -31,7 +35,11 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.lookForVacuous(ctx, p)
 		l.kinds.begin(p, workBefore)
 	})
-	w := l.capture(ctx, p)
+	tried := !p.has(kindCPU) || !time.Now().Before(l.free)
+	w := hub.Window{Start: time.Now()}
+	if tried {
+		w = l.capture(ctx, p)
+	}
 	if w.Outcome == hub.Canceled {
 		return
 	}
@@ -44,15 +52,29 @@ func (l *looper) window(ctx context.Context, early bool) {
 		used = figures.Between(l.last, after)
 	}
 	judge := l.onThread(func() {
-		l.validate(&w)
-		l.tell(&w)
-		facts := l.facts(p, used, after, between(workBefore, workAfter))
-		for _, g := range p.groups {
-			l.judge(p, g, &w, facts, workAfter, after.At)
+		t := l.validate(&w)
+		if tried {
+			l.tell(&w)
+		}
+		facts := l.facts(p, used, after)
+		facts.Work, facts.NoWork = between(workBefore, workAfter)
+		l.uncounted(facts.NoWork)
+		// The CPU profile comes first, because its table is gone as soon as another
+		// profile is decoded.
+		for _, cpu := range []bool{true, false} {
+			for _, g := range p.groups {
+				if (g.kind == kindCPU) == cpu && (tried || !cpu) {
+					l.judge(ctx, p, g, &w, t, facts, workAfter, after.At)
+				}
+			}
 		}
 	})
-	l.note(p, w, used, early)
-	l.backoff = l.backoff.After(w.Outcome)
+	if tried {
+		l.note(p, w, early)
+		l.backoff = l.backoff.After(w.Outcome)
+		l.free = time.Now().Add(l.backoff.Wait)
+	}
+	l.noteFigures(used)
 	l.account(look+judge+profiling, after)
 	l.last = after
 }
@@ -82,21 +104,23 @@ func (l *looper) capture(ctx context.Context, p *panel) hub.Window {
 	return w
 }
 
-// validate applies the rules that need the decoded profile.
-func (l *looper) validate(w *hub.Window) {
+// validate applies the rules that need the decoded profile, which it returns. All
+// kinds of profile are decoded in the same memory, and have their names in common.
+func (l *looper) validate(w *hub.Window) *decode.Table {
 	if w.Outcome != hub.OK || w.Data == nil {
-		return
+		return nil
 	}
 	t, err := l.decoder.Bytes(w.Data)
 	if err != nil {
 		w.Outcome, w.Reason = hub.Broken, err.Error()
-		return
+		return nil
 	}
 	hub.Check(w, t)
+	return t
 }
 
 // facts is what is known about the window beside its profiles.
-func (l *looper) facts(p *panel, used figures.Figures, after figures.Snapshot, work map[string]float64) budget.Facts {
+func (l *looper) facts(p *panel, used figures.Figures, after figures.Snapshot) budget.Facts {
 	since := figures.Between(l.last, after)
 	return budget.Facts{
 		Elapsed: used.Elapsed,
@@ -107,7 +131,6 @@ func (l *looper) facts(p *panel, used figures.Figures, after figures.Snapshot, w
 			"rss":        float64(after.RSS),
 			"gc":         since.GC,
 		},
-		Work:         work,
 		Module:       l.module,
 		Baseline:     l.cfg.Baseline,
 		BaselineWork: l.cfg.BaselineWork,
@@ -121,8 +144,8 @@ var noProfile = profile.Profile{
 	PeriodType: &profile.ValueType{},
 }
 
-// judge holds one kind of profile against its budgets.
-func (l *looper) judge(p *panel, g *group, w *hub.Window, facts budget.Facts, work map[string]float64, at time.Time) {
+// judge holds one kind of profile against its budgets; t is the CPU profile.
+func (l *looper) judge(ctx context.Context, p *panel, g *group, w *hub.Window, t *decode.Table, facts budget.Facts, work readings, at time.Time) {
 	since := at.Sub(l.started)
 	var results []budget.Result
 	var err error
@@ -134,23 +157,28 @@ func (l *looper) judge(p *panel, g *group, w *hub.Window, facts budget.Facts, wo
 			break
 		}
 		facts.Kind, facts.Elapsed = kindCPU, w.Elapsed
-		results, err = g.watch.Reader(bytes.NewReader(data), since, facts)
+		results, err = g.watch.Reader(&decode.Ready{Table: t, Context: ctx}, since, facts)
 	case kindFigures:
 		results, err = g.watch.Profile(&noProfile, since, facts)
 	default:
 		facts.Baseline = nil // it is a CPU profile
 		var k kindWindow
 		if k, err = l.kinds.end(g.kind, work); err == nil {
-			data, facts.Kind, facts.Work = k.data, g.kind, k.work
+			data, facts.Kind, facts.Work, facts.NoWork = k.data, g.kind, k.work, k.notWork
 			facts.Elapsed, facts.MutexFraction = k.elapsed, k.fraction
-			results, err = g.watch.Reader(bytes.NewReader(data), since, facts)
+			if t, err = l.decoder.Bytes(data); err == nil {
+				results, err = g.watch.Reader(&decode.Ready{Table: t, Context: ctx}, since, facts)
+			}
+			if l.dumps != nil {
+				data = bytes.Clone(data) // the companions of a dump are taken into the same buffer
+			}
 		}
+	}
+	if ctx.Err() != nil {
+		return // Stop does not wait for what nobody will read
 	}
 	if err != nil {
 		results = inconclusive(p, g, err)
-	}
-	if g.kind != kindCPU && l.dumps != nil {
-		data = bytes.Clone(data) // the companions of a dump are taken into the same buffer
 	}
 	for i, r := range results {
 		l.apply(p.entries[g.members[i]], r, data, w, at)
@@ -213,15 +241,12 @@ func (g *Guard) news(e *entry, event Event) {
 }
 
 // note publishes how the window went.
-func (l *looper) note(p *panel, w hub.Window, used figures.Figures, early bool) {
+func (l *looper) note(p *panel, w hub.Window, early bool) {
 	outcome := label(w.Outcome.String())
 	lost := w.Outcome != hub.OK
 	l.mu.Lock()
 	l.status.Windows[outcome]++
-	l.status.Window = WindowStatus{
-		Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early,
-		Cores: used.Cores, GC: used.GC, RSS: used.RSS, Heap: used.Heap, Goroutines: used.Goroutines,
-	}
+	l.status.Window = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early}
 	if !lost {
 		l.status.Good = w.Start.Add(w.Elapsed)
 	}
@@ -231,6 +256,32 @@ func (l *looper) note(p *panel, w hub.Window, used figures.Figures, early bool) 
 		}
 	}
 	l.mu.Unlock()
+}
+
+// noteFigures publishes what the process uses.
+func (l *looper) noteFigures(used figures.Figures) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &l.status.Window
+	s.Cores, s.GC, s.RSS, s.Heap, s.Goroutines = used.Cores, used.GC, used.RSS, used.Heap, used.Goroutines
+}
+
+// uncounted says which of the host's counters tell nothing, and why: once an hour
+// each.
+func (l *looper) uncounted(not map[string]string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults.clear("work")
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(not)) {
+		list = append(list, not[name])
+		if l.hourly.Say("work "+name, time.Now()) {
+			l.emit(Event{Name: eventDegraded, Message: "budgets per " + name + " cannot be judged: " + not[name]})
+		}
+	}
+	if len(list) > 0 {
+		l.faults.note("work", strings.Join(list, "; "))
+	}
 }
 
 // tell says when windows begin to be lost, and when they are good again.
