@@ -164,6 +164,40 @@ func TestFiguresFlow(t *testing.T) {
 	})
 }
 
+// What needs no CPU profile is judged every period although somebody else has the
+// profiler for hours, and the profiler is left alone as long as ever.
+func TestOthersAreJudgedWhileTheProfilerIsTaken(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.random = func() float64 { return 0.5 } // no jitter
+		w.take = func(int) hub.Window { return lost(hub.Busy) }
+		g := w.start(t, Config{Budgets: budget.Must("crowd: goroutines below 5000", "of: no function above 1000000 of goroutine", "cpu: fmt.Println below 20%")})
+		pass(31 * minute)
+		s := g.Status()
+		if n := s.Budgets[0].Verdicts["pass"]; n < 29 || n > 33 {
+			t.Errorf("%d windows of a figure in half an hour, want one a minute", n)
+		}
+		if n := s.Budgets[1].Verdicts["pass"]; n < 29 || n > 33 {
+			t.Errorf("%d windows of goroutines in half an hour, want one a minute: %s", n, s.Budgets[1].Result.Reason)
+		}
+		if n := s.Budgets[2].Verdicts["inconclusive"]; n != int64(s.Windows["busy"]) || n != 6 || s.Window.Outcome != "busy" {
+			t.Errorf("%d windows of CPU, by outcome %v, the last %s", n, s.Windows, s.Window.Outcome)
+		}
+		want := []time.Duration{1 * minute, 2 * minute, 4 * minute, 8 * minute, 15 * minute}
+		if got := gaps(w.windows()); !slices.Equal(got, want) {
+			t.Errorf("the profiler was tried after %v, want %v", got, want)
+		}
+		w.mu.Lock()
+		w.goroutines = 6000
+		w.mu.Unlock()
+		pass(minute + second)
+		if s := g.Status(); s.Budgets[0].State != "firing" || s.Window.Goroutines != 6000 || len(w.windows()) != 6 {
+			t.Errorf("a minute after there are too many: %s, %d goroutines, %d tries", s.Budgets[0].State, s.Window.Goroutines, len(w.windows()))
+		}
+		wantEvents(t, w, eventLost, "profguard.budget.firing crowd")
+		g.Stop()
+	})
+}
+
 // A busy profiler gives a window of no length, in which nobody uses 0.2 cores or
 // a thousand: gates go by what was used since the last window.
 func TestGateOfAWindowWithoutLength(t *testing.T) {
@@ -228,10 +262,16 @@ func TestWork(t *testing.T) {
 	}{
 		{"grows", func(at time.Duration) float64 { return 5000 * at.Seconds() }, "surely"},
 		{"stands still", func(time.Duration) float64 { return 7 }, "no request was done"},
-		{"panics", func(time.Duration) float64 { panic("no counter") }, "nobody counts"},
-		{"goes back", func(at time.Duration) float64 { return 1e9 - at.Seconds() }, "nobody counts"},
-		{"is no number", func(time.Duration) float64 { return nan() }, "nobody counts"},
-		{"hangs", func(time.Duration) float64 { calls.Add(1); <-block; return 0 }, "nobody counts"},
+		{"panics", func(time.Duration) float64 { panic("no counter") }, `Work["request"] failed with a panic: no counter`},
+		{"goes back", func(at time.Duration) float64 { return 1e9 - at.Seconds() }, `Work["request"] went back from 9999999`},
+		{"is no number", func(time.Duration) float64 { return nan() }, `Work["request"] returned NaN`},
+		{"hangs", func(time.Duration) float64 { calls.Add(1); <-block; return 0 }, `Work["request"] did not return within 100ms`},
+		{"is slow at times", func(at time.Duration) float64 {
+			if at > 25*second {
+				time.Sleep(callTimeout + 1)
+			}
+			return 5000 * at.Seconds()
+		}, `Work["request"] did not return within 100ms`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -241,14 +281,24 @@ func TestWork(t *testing.T) {
 				}
 				w.take = always(bad)
 				g := w.start(t, Config{
-					Budgets: budget.Must("x: fmt.Println below 10us per request", "other: fmt.Println below 10% for 1 windows"),
+					Budgets: budget.Must("x: fmt.Println below 10us per request", "other: fmt.Println below 10% for 1 windows", "job: fmt.Println below 1s per job"),
 					Window:  10 * second, Every: 10 * second,
-					Work: map[string]func() float64{"request": func() float64 { return tt.count(time.Since(w.began)) }},
+					Work: map[string]func() float64{
+						"request": func() float64 { return tt.count(time.Since(w.began)) },
+						"job":     func() float64 { return 1000 * time.Since(w.began).Seconds() },
+					},
 				})
 				pass(35 * second)
 				s := g.Status()
 				if r := s.Budgets[0].Result; !strings.Contains(r.Reason, tt.want) || tt.name != "grows" && r.Verdict != budget.Inconclusive {
 					t.Errorf("%v: %s", r.Verdict, r.Reason)
+				}
+				healthy := tt.want == "surely" || tt.want == "no request was done"
+				if told := slices.Contains(w.told(), eventDegraded); told == healthy || strings.Contains(s.Reason, tt.want) == healthy {
+					t.Errorf("told: %t, the status says %q", told, s.Reason)
+				}
+				if r := s.Budgets[2].Result; r.Reason == s.Budgets[0].Result.Reason || r.Verdict != budget.Pass {
+					t.Errorf("of another counter: %v, %s", r.Verdict, r.Reason)
 				}
 				if s.Budgets[1].State != "firing" || s.Windows["ok"] < 3 {
 					t.Errorf("the other budget is %s, windows %v", s.Budgets[1].State, s.Windows)

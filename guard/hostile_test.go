@@ -84,8 +84,8 @@ func TestCounterEndsItsGoroutine(t *testing.T) {
 		"b": func() float64 { runtime.Goexit(); return 0 },
 	})
 	for range 3 {
-		if got := w.now(); got["a"] != 1 {
-			t.Fatalf("the other counter is %v", got)
+		if got := w.now(); got["a"] != (answer{n: 1}) || !strings.Contains(got["b"].not, "goroutine") {
+			t.Fatalf("the counters say %v", got)
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 // nothing is lost between windows, and nothing is paid at their starts.
 type kindTaker struct {
 	taker kinds.Taker
-	work  map[string]map[string]float64 // by kind: the host's counters when its profile began
+	work  map[string]readings // by kind: the host's counters when its profile began
 }
 
-func newKindTaker() *kindTaker { return &kindTaker{work: map[string]map[string]float64{}} }
+func newKindTaker() *kindTaker { return &kindTaker{work: map[string]readings{}} }
 
 // A kindWindow is a profile of another kind, and the work done while it was
 // taken.
@@ -22,12 +22,13 @@ type kindWindow struct {
 	data    []byte // valid until the next profile is taken
 	elapsed time.Duration
 	work    map[string]float64
+	notWork map[string]string // why some is not known
 	// fraction of contentions that a mutex profile has observed: one in so many.
 	fraction int
 }
 
 // begin notes where the first windows of the differences start.
-func (k *kindTaker) begin(p *panel, work map[string]float64) {
+func (k *kindTaker) begin(p *panel, work readings) {
 	for _, g := range p.groups {
 		if _, begun := k.work[g.kind]; begun || !kinds.Kind(g.kind).Delta() {
 			continue
@@ -39,7 +40,7 @@ func (k *kindTaker) begin(p *panel, work map[string]float64) {
 }
 
 // end takes the profile of a kind. The error says why there is none.
-func (k *kindTaker) end(kind string, work map[string]float64) (kindWindow, error) {
+func (k *kindTaker) end(kind string, work readings) (kindWindow, error) {
 	if !kinds.Kind(kind).Delta() {
 		p, err := k.taker.Take(kinds.Kind(kind))
 		return kindWindow{data: p.Data}, err
@@ -48,9 +49,9 @@ func (k *kindTaker) end(kind string, work map[string]float64) (kindWindow, error
 	if err != nil {
 		return kindWindow{}, err
 	}
-	done := between(k.work[kind], work)
+	w := kindWindow{data: p.Data, elapsed: p.Elapsed}
+	w.work, w.notWork = between(k.work[kind], work)
 	k.work[kind] = work
-	w := kindWindow{data: p.Data, elapsed: p.Elapsed, work: done}
 	if p.Kind == kinds.Mutex {
 		w.fraction = int(p.Rate)
 	}

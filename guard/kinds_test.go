@@ -1,16 +1,21 @@
 package guard
 
 import (
+	"bytes"
+	"log/slog"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/scaffold"
 )
 
 var sinkOfBytes atomic.Pointer[[]byte]
@@ -132,5 +137,68 @@ func TestKindsAreWatched(t *testing.T) {
 			return
 		}
 		<-time.After(50 * time.Millisecond)
+	}
+}
+
+// The guard's own goroutines are nobody's offenders, unless the budget says that
+// nothing is exempt.
+func TestOwnGoroutinesAreNotAccused(t *testing.T) {
+	noLeaks(t)
+	needProfiler(t)
+	stop := make(chan struct{})
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer close(stop)
+	for range 2 {
+		workers.Go(func() { waitHere(stop) })
+	}
+	g, err := Start(Config{
+		Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler), Every: time.Second, Window: time.Second,
+		OnEvent: func(Event) {}, DumpDir: t.TempDir() + "/dumps",
+		Work: map[string]func() float64{"hung": func() float64 { waitHere(stop); return 0 }},
+		Budgets: budget.Must(
+			"exempt: no function above 1 of goroutine except guard.waitHere, /TestOwn/, testing, sync",
+			"planted: no function above 1 of goroutine except testing",
+			"all: no function above 1 of goroutine except none",
+			"cpu: no function above 99%",
+		),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Stop()
+	eventually(t, "windows", func() bool { return g.Status().Budgets[2].Verdicts["fail"] > 1 })
+	b := g.Status().Budgets
+	if r := b[0].Result; r.Verdict != budget.Pass {
+		t.Errorf("the guard accuses itself: %s", r)
+	}
+	if r := b[1].Result; r.Verdict != budget.Fail || !strings.HasSuffix(r.Offenders[0].Function, "guard.waitHere") {
+		t.Errorf("the planted offender is not found: %s", r)
+	}
+	if r := b[2].Result; r.Share < b[1].Result.Share+3 {
+		t.Errorf("with nothing exempt there are no more of them: %s", r)
+	}
+	// And in the middle of a window.
+	eventually(t, "a profile", profiling)
+	var text bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&text, 0); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.ParseData(text.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := 0
+	for _, f := range p.Function {
+		if !strings.HasPrefix(f.Name, "github.com/profguard/profguard/") || strings.HasSuffix(f.Filename, "_test.go") {
+			continue
+		}
+		own++
+		if !scaffold.Parked(f.Name) {
+			t.Errorf("%s is accused", f.Name)
+		}
+	}
+	if own < 5 {
+		t.Errorf("only %d functions of the guard were seen: the test proves little", own)
 	}
 }

@@ -16,10 +16,11 @@ import (
 type looper struct {
 	*Guard
 	decoder  decode.Decoder
-	work     *workCounters
+	work     workCounters
 	governor governor
 	spike    spike
 	backoff  hub.Backoff
+	free     time.Time // when the CPU profiler is tried again
 	trips    breaker
 	kinds    *kindTaker
 	judged   *panel           // with which the last window was
@@ -73,11 +74,21 @@ func (l *looper) fraction(d time.Duration) time.Duration {
 // take a quarter of the time between windows. These random steps add up, so that
 // neither a fleet nor a cron job of the host is met in step for long, and whole
 // periods that a suspended machine slept through are not made up for.
+//
+// While somebody else has the CPU profiler, windows without it go on for the
+// budgets that do not need it.
 func (l *looper) next(now time.Time) time.Time {
 	every := l.cfg.Every * time.Duration(l.governor.stretch())
 	slack := max(every-l.cfg.Window, 0)
 	at := l.began.Add(every - slack/4 + l.fraction(slack/2))
-	return later(later(at, now), now.Add(l.backoff.Wait))
+	at = later(at, now)
+	switch {
+	case !now.Before(l.free):
+		return at
+	case l.judged != nil && !l.judged.only(kindCPU) && at.Before(l.free):
+		return at
+	}
+	return l.free
 }
 
 func later(a, b time.Time) time.Time {

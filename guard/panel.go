@@ -214,6 +214,9 @@ func (p *panel) has(kind string) bool {
 	return false
 }
 
+// only reports whether all budgets need a kind of profile.
+func (p *panel) only(kind string) bool { return len(p.groups) == 1 && p.has(kind) }
+
 // status copies the standing of all budgets.
 func (p *panel) status() []BudgetStatus {
 	list := make([]BudgetStatus, len(p.entries))

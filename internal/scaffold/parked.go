@@ -34,6 +34,7 @@ func Parked(name string) bool {
 // own are the functions that profguard's goroutines are in; what Check and the
 // debug page do for others is not among them.
 var own = [...]string{
-	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*sink).", "guard.(*counter).", "guard.start.", "guard.(*Guard).shutDown",
+	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*counter).",
+	"guard.start.", "guard.call", "guard.(*Guard).shutDown",
 	"internal/hub.", "internal/dump.", "internal/kinds.",
 }
