@@ -16,20 +16,57 @@ import (
 // its context was canceled, counted from when the last one was seen to end.
 const settleTime = 2 * time.Second
 
-// goroutines are those of the process that are not the check's own doing.
-func (r *checkRun) goroutines() float64 { return float64(runtime.NumGoroutine()) }
+// goroutinePatience is how many times as long as a look at the goroutines took
+// there is none: with 10,000 a look takes 33 ms, and is not to be work's cost.
+const goroutinePatience = 20
+
+// A goroutinePeak is the most goroutines with the check's label that were seen.
+type goroutinePeak struct {
+	count   float64
+	profile *profile.Profile // of them
+	next    time.Time
+}
+
+// look counts the goroutines, if there can be more than ever.
+func (g *goroutinePeak) look(id string) {
+	start := time.Now()
+	// Those of work are among those of the process.
+	if g.profile != nil && (float64(runtime.NumGoroutine()) <= g.count || start.Before(g.next)) {
+		return
+	}
+	p, err := goroutineProfile(id)
+	g.next = start.Add(goroutinePatience * time.Since(start))
+	if err != nil {
+		return
+	}
+	if n := goroutinesIn(p); g.profile == nil || n > g.count {
+		g.count, g.profile = n, p
+	}
+}
+
+// goroutinesIn adds up a goroutine profile.
+func goroutinesIn(p *profile.Profile) float64 {
+	n := int64(0)
+	for _, s := range p.Sample {
+		n += s.Value[0]
+	}
+	return float64(n)
+}
 
 // figures are the process's own since the check began.
 func (r *checkRun) figures(cores bool) map[string]float64 {
 	f := figures.Between(r.first, r.reader.Read())
 	out := map[string]float64{
-		"goroutines": max(r.peak, float64(f.Goroutines)),
+		"goroutines": float64(f.Goroutines),
 		"heap":       float64(f.Heap),
 		"rss":        float64(f.RSS),
 		"gc":         f.GC,
 	}
 	if cores {
 		out["cores"] = f.Cores
+	}
+	if r.peak.profile != nil {
+		out["goroutines"] = r.peak.count
 	}
 	return out
 }
@@ -40,9 +77,7 @@ func (r *checkRun) afterwards() {
 		r.judgeLeaks()
 	}
 	if len(r.plan.figures) > 0 {
-		f := r.facts("figures", time.Since(r.begun), nil)
-		f.Figures["heap"] = liveHeap()
-		r.judgeOnce(r.plan.figures, &profile.Profile{}, f)
+		r.judgeFigures()
 	}
 	if len(r.plan.heap) > 0 {
 		runtime.GC() // the profile is as of the last collection
@@ -62,6 +97,25 @@ func (r *checkRun) afterwards() {
 	}
 }
 
+// judgeFigures judges the figures of the process, and the goroutines of work.
+func (r *checkRun) judgeFigures() {
+	f := r.facts("figures", time.Since(r.begun), nil)
+	f.Figures["heap"] = liveHeap()
+	var others []int
+	for _, i := range r.plan.figures {
+		if r.set[i].Subject != "goroutines" || r.peak.profile == nil {
+			others = append(others, i)
+			continue
+		}
+		f := f
+		f.Kind = "goroutine"
+		r.judged["goroutine"] = r.peak.profile
+		r.judgeOnce([]int{i}, r.peak.profile, f)
+		r.results[i].Reason += " (of those that work started, at the most)"
+	}
+	r.judgeOnce(others, &profile.Profile{}, f)
+}
+
 // judgeOnce judges some of the budgets by one profile.
 func (r *checkRun) judgeOnce(indices []int, p *profile.Profile, facts budget.Facts) {
 	for n, res := range part(r.set, indices).Judge(p, facts) {
@@ -75,16 +129,13 @@ func (r *checkRun) judgeOnce(indices []int, p *profile.Profile, facts budget.Fac
 func (r *checkRun) judgeLeaks() {
 	var left *profile.Profile
 	var err error
-	end, least := time.Now().Add(settleTime), int64(math.MaxInt64)
+	end, least := time.Now().Add(settleTime), math.Inf(1)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		left, err = goroutineProfile(r.id)
 		if err != nil || len(left.Sample) == 0 {
 			break
 		}
-		n := int64(0)
-		for _, s := range left.Sample {
-			n += s.Value[0]
-		}
+		n := goroutinesIn(left)
 		if now := time.Now(); n < least && now.Before(r.ends) {
 			least, end = n, now.Add(settleTime) // still ending
 		} else if !now.Before(end) {
@@ -131,9 +182,5 @@ func (r *checkRun) blockedForGood() string {
 		return ""
 	}
 	keepLabelled(p, r.id)
-	n := int64(0)
-	for _, s := range p.Sample {
-		n += s.Value[0]
-	}
-	return fmt.Sprintf("; the runtime knows %d of them to be blocked for good", n)
+	return fmt.Sprintf("; the runtime knows %.0f of them to be blocked for good", goroutinesIn(p))
 }

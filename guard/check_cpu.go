@@ -113,7 +113,9 @@ func (r *checkRun) freely(back bool) (problem string) {
 			back, r.usual = true, time.Since(r.begun)
 			r.worker.order(0)
 		}
-		r.peak = max(r.peak, r.goroutines())
+		if r.plan.goroutines {
+			r.peak.look(r.id)
+		}
 		others.look(r, time.Since(start), false)
 		switch {
 		case r.worker.isOver() || !time.Now().Before(r.ends), others.failed():

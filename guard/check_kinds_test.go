@@ -55,6 +55,11 @@ func TestCheckKinds(t *testing.T) {
 		go func(release chan struct{}) { <-release }(release)
 		time.Sleep(2 * time.Millisecond)
 	}
+	stood := make(chan struct{}) // goroutines of other tests, which no check counts
+	defer close(stood)
+	for range 150 {
+		go func() { <-stood }()
+	}
 	for _, tt := range []struct {
 		name, budget string
 		work, twin   func(context.Context)
@@ -80,6 +85,17 @@ func TestCheckKinds(t *testing.T) {
 			}
 			<-ctx.Done()
 		}, idle, "the limit is 200"},
+		{"goroutines, others are many", "goroutines below 50", func(ctx context.Context) {
+			for range 70 {
+				go func() { <-ctx.Done() }()
+			}
+			<-ctx.Done()
+		}, func(ctx context.Context) {
+			for range 20 {
+				go func() { <-ctx.Done() }()
+			}
+			<-ctx.Done()
+		}, "guard.TestCheckKinds"},
 		{"goroutine profile", "no function above 50 of goroutine", func(ctx context.Context) {
 			for range 100 {
 				go func() { <-ctx.Done() }()

@@ -17,6 +17,8 @@ type plan struct {
 	steady   []int // floors between calls
 	leaks    []int // goroutines left by work
 
+	goroutines bool // some budget is about how many there are
+
 	grows bool            // some budget compares with the baseline
 	units map[string]bool // of work, that the growing ones are per
 }
@@ -58,6 +60,7 @@ func (p *plan) add(i int, b budget.Budget, c Checker) (problem string) {
 			return ""
 		}
 		p.figures = append(p.figures, i)
+		p.goroutines = p.goroutines || b.Subject == "goroutines"
 		return ""
 	case "rss", "gc":
 		if b.Rule == "steady" {

@@ -92,7 +92,7 @@ func (r *checkRun) save(rep *checkReport) {
 func (r *checkRun) profileOf(b budget.Budget) (kind string, p *profile.Profile) {
 	kind = b.Kind
 	switch {
-	case b.Subject == "no goroutine":
+	case b.Subject == "no goroutine", b.Subject == "goroutines" && b.Rule == "":
 		kind = "goroutine"
 	case kind == "" && r.cpu != nil && len(r.cpu.windows) > 0 && b.Rule != "steady" && b.Subject != "goroutines" && b.Subject != "heap" && b.Subject != "rss" && b.Subject != "gc":
 		p, err := r.cpu.profile(r)

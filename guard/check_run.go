@@ -41,7 +41,7 @@ type checkRun struct {
 	judged map[string]*profile.Profile // by kind, other than CPU: for saving
 
 	cpu   *cpuPhase
-	peak  float64       // goroutines
+	peak  goroutinePeak
 	late  bool          // time was up during a call
 	usual time.Duration // what a call takes; 0 while no call is known to have returned
 }

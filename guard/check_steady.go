@@ -141,11 +141,7 @@ func ownGoroutines(id string) float64 {
 	if err != nil {
 		return float64(runtime.NumGoroutine())
 	}
-	n := int64(0)
-	for _, s := range p.Sample {
-		n += s.Value[0]
-	}
-	return float64(n)
+	return goroutinesIn(p)
 }
 
 // goroutineProfile is the profile of the goroutines that carry the check's
