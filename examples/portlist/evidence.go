@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// What is asked of the profiles that are collected. These limits are no budgets:
+// they are low, so that the worst functions are listed whether they matter or not.
+var (
+	total = budget.Must("process below 1 core")
+	worst = map[string]budget.Set{
+		"cpu":       budget.Must("no function above 0.005 cores"),
+		"heap":      budget.Must("no function above 1KiB of heap"),
+		"goroutine": budget.Must("no function above 1 of goroutine"),
+		"mutex":     budget.Must("no function above 1% of mutex"),
+	}
+	kinds = []string{"heap", "goroutine", "mutex"}
+)
+
+// seconds is how long a CPU profile is: of one busy core 400 samples, which tell
+// its use to about a sixth.
+const seconds = 4
+
+// Evidence is what profiles of all kinds say about the process at one time.
+type evidence struct {
+	cpu   budget.Result            // of the process, in cores
+	spots []budget.Offender        // of CPU, the worst first
+	worst map[string]budget.Result // of the other kinds
+}
+
+// collect takes the profiles, keeps them in dir, and looks at them. The CPU
+// profile comes from the guard's page: the runtime has one profiler, and the
+// guard shares it.
+func collect(ctx context.Context, page, dir string) (evidence, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return evidence{}, err
+	}
+	e := evidence{worst: map[string]budget.Result{}}
+	var cpu bytes.Buffer
+	if err := get(ctx, http.DefaultClient, fmt.Sprintf("%s/profile?seconds=%d", page, seconds), &cpu); err != nil {
+		return evidence{}, err
+	}
+	all, err := judge(filepath.Join(dir, "cpu.pb.gz"), cpu.Bytes(), total, worst["cpu"])
+	if err != nil {
+		return evidence{}, err
+	}
+	e.cpu, e.spots = all[0], hotSpots(all[1])
+	for _, kind := range kinds {
+		var data bytes.Buffer
+		if err := pprof.Lookup(kind).WriteTo(&data, 0); err != nil {
+			return evidence{}, err
+		}
+		all, err := judge(filepath.Join(dir, kind+".pb.gz"), data.Bytes(), worst[kind])
+		if err != nil {
+			return evidence{}, err
+		}
+		e.worst[kind] = all[0]
+	}
+	return e, nil
+}
+
+// judge keeps a profile, and judges it.
+func judge(file string, data []byte, sets ...budget.Set) ([]budget.Result, error) {
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return nil, err
+	}
+	return slices.Concat(sets...).JudgeReader(bytes.NewReader(data))
+}
+
+// hotSpots are the offenders that are on nobody else's way in: of functions that
+// call each other, the deepest.
+func hotSpots(r budget.Result) []budget.Offender {
+	var spots []budget.Offender
+	for _, o := range r.Offenders {
+		if !slices.ContainsFunc(spots, func(s budget.Offender) bool { return calls(o, s) }) {
+			spots = append(spots, o)
+		}
+	}
+	return spots[:min(3, len(spots))]
+}
+
+func calls(o, other budget.Offender) bool {
+	return slices.ContainsFunc(other.Callers, func(f budget.Frame) bool { return f.Function == o.Function })
+}
+
+// tell lists what the evidence is.
+func (e evidence) tell(out io.Writer, when string) {
+	fmt.Fprintf(out, "\n%s: %.2f cores (%.2f to %.2f). The worst of it, and of the other profiles:\n", when, e.cpu.Share, e.cpu.Low, e.cpu.High)
+	for i, s := range e.spots {
+		fmt.Fprintf(out, "    %d. %.2f cores (%.2f to %.2f)  %s\n", i+1, s.Share, s.Low, s.High, s.Function)
+	}
+	for _, kind := range kinds {
+		r := e.worst[kind]
+		if len(r.Offenders) == 0 {
+			fmt.Fprintf(out, "    %-10s nothing to speak of\n", kind)
+			continue
+		}
+		fmt.Fprintf(out, "    %-10s %s  %s\n", kind, amount(r.Offenders[0].Share, r.Unit), r.Offenders[0].Function)
+	}
+}
+
+func amount(v float64, unit string) string {
+	switch unit {
+	case "bytes":
+		return fmt.Sprintf("%.1f MiB", v/(1<<20))
+	case "ratio":
+		return fmt.Sprintf("%.0f%%", 100*v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// saved is what two profiles prove, and cannot exclude. Both are samples, so the
+// least is the lower bound of the first less the upper bound of the second.
+func saved(before, after budget.Result) (least, measured, most float64) {
+	return before.Low - after.High, before.Share - after.Share, before.High - after.Low
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// A listener is a test that notes why it failed.
+type listener struct {
+	said strings.Builder
+}
+
+func (l *listener) Helper()                           {}
+func (l *listener) Name() string                      { return "portlist" }
+func (l *listener) Logf(format string, args ...any)   {}
+func (l *listener) Errorf(format string, args ...any) { fmt.Fprintf(&l.said, format+"\n", args...) }
+func (l *listener) FailNow()                          { l.Errorf("FailNow"); runtime.Goexit() }
+func (l *listener) Failed() bool                      { return l.said.Len() > 0 }
+func (l *listener) Skipf(format string, args ...any) {
+	l.Errorf("skipped: "+format, args...)
+	runtime.Goexit()
+}
+func (l *listener) Skipped() bool { return false }

@@ -1,0 +1,89 @@
+// Portlist is a server that runs dozens of Tailscale nodes and takes more than a
+// whole core to do nothing. A guard says why; a first fix changes nothing, and
+// the guard says so; a second one works, and the guard names what is next.
+//
+//	go run -C examples/portlist .
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/story"
+	"github.com/profguard/profguard/guard"
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	if err := run(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "portlist:", err)
+		os.Exit(1)
+	}
+}
+
+// budgets are what the service promises. Compressing pages is what it is for, so
+// that may take what it takes.
+func budgets() budget.Set {
+	return budget.Must(
+		"ports: tailscale.com/portlist absent",
+		"hot: no function above 20% cumulative except compress/... for 2 windows",
+		"memory: no function above 64MiB of heap",
+		"waiting: no function above 1000 of goroutine",
+		"locks: no function above 50ms per request of mutex",
+	)
+}
+
+// run plays the whole story and tells it on out.
+func run(ctx context.Context, out io.Writer) error {
+	dir, err := os.MkdirTemp("", "profguard-portlist-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	site, tale := newSite(), story.New(out)
+	p := &play{Story: tale, out: out, fleet: startFleet(ctx, enumerate), dir: dir}
+	defer func() { p.fleet.close() }()
+	defer turnOffPortlist(false) // the setting is the process's, and outlives the story
+
+	// This is all that a service adds. A real one leaves Every and Window alone
+	// (10 seconds a minute) and uses the default registry and logger.
+	g, err := guard.Start(guard.Config{
+		Budgets: budgets(),
+		Every:   3 * time.Second, Window: 3 * time.Second,
+		DumpDir:    filepath.Join(dir, "dumps"),
+		Registerer: prometheus.NewRegistry(),
+		Logger:     slog.New(slog.DiscardHandler),
+		Work:       map[string]func() float64{"request": site.requests},
+		OnEvent:    tale.OnEvent,
+	})
+	if err != nil {
+		return err
+	}
+	defer g.Stop()
+
+	mux := http.NewServeMux()
+	mux.Handle("/", site)
+	mux.Handle("/debug/profguard/", g.Handler())
+	url, stop, err := serve(mux)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	defer visit(ctx, url)()
+
+	p.guard, p.page = g, url+"/debug/profguard"
+	return p.acts(ctx)
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"tailscale.com/net/netmon"
+	"tailscale.com/portlist"
+)
+
+// addressesEvery is how often a node looks for addresses. Tailscale does when it
+// believes that something has changed; in the incident all nodes believed so all
+// day long.
+const addressesEvery = 25 * time.Millisecond
+
+// A lookup tells which addresses this machine has.
+type lookup func() ([]netip.Addr, error)
+
+// A node is the part of a Tailscale node that keeps an eye on the machine: which
+// ports are open, to list them in the admin console, and which addresses it has,
+// to tell its peers.
+type node struct {
+	poller    portlist.Poller
+	ports     portlist.List
+	lookUp    lookup
+	addresses []netip.Addr
+}
+
+// watchPorts polls as tailscaled does: an error ends it for good.
+func (n *node) watchPorts(ctx context.Context) {
+	for pause(ctx, portlist.PollInterval()) && n.pollPorts() {
+	}
+}
+
+func (n *node) pollPorts() bool {
+	ports, changed, err := n.poller.Poll() // culprit: portlist
+	if changed {
+		n.ports = ports
+	}
+	return err == nil
+}
+
+// watchAddresses notices when the machine moves to another network.
+func (n *node) watchAddresses(ctx context.Context) {
+	for pause(ctx, addressesEvery) {
+		n.findAddresses()
+	}
+}
+
+func (n *node) findAddresses() {
+	addresses, err := n.lookUp()
+	if err != nil {
+		slog.Warn("the addresses of this machine are unknown", "error", err)
+		return
+	}
+	n.addresses = addresses
+}
+
+// enumerate asks the kernel for all interfaces and all their addresses, each time.
+func enumerate() ([]netip.Addr, error) {
+	addresses, _, err := netmon.LocalAddresses() // culprit: interfaces
+	return addresses, err
+}
+
+// remembered asks a monitor, to which the kernel tells what changes.
+func remembered(m *netmon.Monitor) lookup {
+	return func() ([]netip.Addr, error) {
+		var addresses []netip.Addr
+		for _, prefixes := range m.InterfaceState().InterfaceIPs {
+			for _, p := range prefixes {
+				if !p.Addr().IsLoopback() {
+					addresses = append(addresses, p.Addr())
+				}
+			}
+		}
+		return addresses, nil
+	}
+}
+
+// pause waits for about d, and reports whether to go on. "About" keeps the nodes
+// from working in step, with each other and with the profiler's clock.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d/2 + rand.N(d))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

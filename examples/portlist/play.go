@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/story"
+	"github.com/profguard/profguard/guard"
+)
+
+const (
+	firing   = "profguard.budget.firing"
+	resolved = "profguard.budget.resolved"
+)
+
+// A play is the story in acts.
+type play struct {
+	*story.Story
+	out   io.Writer
+	guard *guard.Guard
+	fleet *fleet
+	page  string // the guard's, as a URL
+	dir   string // for profiles
+}
+
+func (p *play) acts(ctx context.Context) error {
+	p.Say("A server runs %d Tailscale nodes, and serves a page now and then. The guard says:", nodes)
+	for _, name := range []string{"ports", "hot"} {
+		if _, err := p.Await(ctx, firing, name); err != nil {
+			return err
+		}
+	}
+	before, err := p.collect(ctx, "before")
+	if err != nil {
+		return err
+	}
+	if err := p.tooLate(ctx); err != nil {
+		return err
+	}
+	if err := p.inTime(ctx); err != nil {
+		return err
+	}
+	if err := p.whatIsNext(ctx); err != nil {
+		return err
+	}
+	after, err := p.collect(ctx, "after")
+	if err != nil {
+		return err
+	}
+	least, measured, most := saved(before.cpu, after.cpu)
+	p.Say("Saved: %.2f cores, at least %.2f and at most %.2f.", measured, least, most)
+	return nil
+}
+
+// tooLate makes the setting while the nodes run.
+func (p *play) tooLate(ctx context.Context) error {
+	p.Say("First fix: TS_DEBUG_DISABLE_PORTLIST=true, set while the nodes run. The guard is not impressed:")
+	turnOffPortlist(true)
+	return p.next(ctx, "ports")
+}
+
+// inTime makes the nodes see the setting.
+func (p *play) inTime(ctx context.Context) error {
+	p.Say("A poller reads it once, when it starts. Second fix: the nodes are started again:")
+	p.restart(ctx, enumerate)
+	if _, err := p.Await(ctx, resolved, "ports"); err != nil {
+		return err
+	}
+	p.Say("No portlist any more. The other alert still fires, and names what is next:")
+	return p.next(ctx, "hot")
+}
+
+// whatIsNext fixes that as well.
+func (p *play) whatIsNext(ctx context.Context) error {
+	p.Say("Third fix: one monitor is told by the kernel what changes, and all nodes ask it:")
+	monitor, stop, err := startMonitor()
+	if err != nil {
+		return err
+	}
+	defer stop() // the nodes are left with what it knew last
+	p.restart(ctx, remembered(monitor))
+	_, err = p.Await(ctx, resolved, "hot")
+	return err
+}
+
+// restart starts the nodes again.
+func (p *play) restart(ctx context.Context, lookUp lookup) {
+	p.fleet.close()
+	p.fleet = startFleet(ctx, lookUp)
+}
+
+// collect takes profiles of all kinds, and tells what is in them.
+func (p *play) collect(ctx context.Context, when string) (evidence, error) {
+	e, err := collect(ctx, p.page, filepath.Join(p.dir, when))
+	if err == nil {
+		e.tell(p.out, when)
+	}
+	return e, err
+}
+
+// next tells what the next window that begins from now on says about a budget,
+// which is expected to fail. There is no event: the alert fires already.
+func (p *play) next(ctx context.Context, name string) error {
+	since := time.Now()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		s := p.guard.Status()
+		for _, b := range s.Budgets {
+			if b.Name == name && s.Window.Start.After(since) && s.Window.Outcome == "ok" && b.Result.Verdict == budget.Fail {
+				p.Say("    still %s  %s\n    %s", b.State, name, strings.ReplaceAll(b.Result.String(), "\n", "\n    "))
+				return nil
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("next: expected another window that fails %q, and it did not come (%w); the guard is %s %s, its last window %s %s",
+				name, context.Cause(ctx), s.State, s.Reason, s.Window.Outcome, s.Window.Reason)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/profguard/profguard/guard"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestBudgets holds the budgets of the service against what its nodes do.
+func TestBudgets(t *testing.T) {
+	monitor, stop, err := startMonitor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	site := newSite()
+	page := func() { site.ServeHTTP(nowhere{}, nil) }
+
+	for name, test := range map[string]struct {
+		node   *node
+		polls  bool
+		budget string
+		names  string // the offender; "" when all is well
+		from   string // the marker of the line that calls it
+	}{
+		"incident":              {&node{lookUp: enumerate}, true, "ports", "tailscale.com/portlist.", "culprit: portlist"},
+		"portlist is gone":      {&node{lookUp: enumerate}, false, "hot", "syscall.NetlinkRIB", "culprit: interfaces"},
+		"portlist is gone, too": {&node{lookUp: enumerate}, false, "ports", "", ""},
+		"monitored":             {&node{lookUp: remembered(monitor)}, false, "hot", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := budgets()
+			for i, b := range set {
+				if b.Name == test.budget {
+					set = set[i : i+1]
+					break
+				}
+			}
+			set[0].ForWindows = 0 // a check has no windows
+			report := check(guard.Checker{Max: time.Minute}, func(c guard.Checker, tb guard.TB) {
+				c.Check(tb, set, func(context.Context) {
+					if test.polls {
+						test.node.pollPorts()
+					}
+					for range 20 {
+						test.node.findAddresses()
+					}
+					page()
+				})
+			})
+			_ = test.node.poller.Close()
+			if test.names == "" {
+				if report != "" {
+					t.Errorf("expected it to pass:\n%s", report)
+				}
+				return
+			}
+			if !strings.Contains(report, test.names) {
+				t.Errorf("expected the report to name %s:\n%s", test.names, report)
+			}
+			if place := fmt.Sprintf("node.go:%d", line(t, test.from)); !strings.Contains(report, place) {
+				t.Errorf("expected the report to show %s:\n%s", place, report)
+			}
+		})
+	}
+}
+
+// TestSettingIsReadOnce is why the first fix does nothing.
+func TestSettingIsReadOnce(t *testing.T) {
+	defer turnOffPortlist(false)
+	var running, later node
+	defer running.poller.Close()
+	if !running.pollPorts() {
+		t.Fatal("expected a node to poll")
+	}
+	turnOffPortlist(true)
+	if !running.pollPorts() {
+		t.Error("expected a node that runs to go on polling: the setting comes too late for it")
+	}
+	if later.pollPorts() {
+		t.Error("expected a node that starts later not to poll")
+	}
+}
+
+// TestStory plays the whole story, and looks for what the README shows.
+func TestStory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes most of a minute")
+	}
+	// On a machine that cannot give the guard its windows in time, it waits for a
+	// minute or two before it tries again.
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	t.Setenv("TMPDIR", t.TempDir())
+	var out bytes.Buffer
+	if err := run(ctx, &out); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	number := `-?\d+\.\d\d`
+	ordered(t, out.String(),
+		`profguard.budget.firing  ports\n    FAIL ports`,
+		fmt.Sprintf(`called from \S+\(\*node\)\.pollPorts  \S*node\.go:%d\n`, line(t, "culprit: portlist")),
+		`profguard.budget.firing  hot\n    FAIL hot`,
+		`\nbefore: `+number+` cores \(`+number+` to `+number+`\)`,
+		`\n    1\. \S+ cores \(\S+ to \S+\)  \S+\n    2\. .*\n    3\. .*\n    heap .*\n    goroutine .*\n    mutex `,
+		`First fix: (?s:.*)still firing  ports\n    FAIL ports`,
+		`Second fix: (?s:.*)profguard.budget.resolved  ports`,
+		`still firing  hot\n    FAIL hot`,
+		`syscall\.NetlinkRIB (?s:.*)called from \S+\.enumerate`+fmt.Sprintf(`  \S*node\.go:%d\n`, line(t, "culprit: interfaces")),
+		`Third fix: (?s:.*)profguard.budget.resolved  hot`,
+		`\nafter: `+number+` cores`,
+		`Saved: `+number+` cores, at least `+number+` and at most `+number,
+	)
+	left, err := os.ReadDir(os.TempDir())
+	if err != nil || len(left) > 0 {
+		t.Errorf("expected nothing to be left behind, found %v (%v)", left, err)
+	}
+}
+
+// ordered looks for expressions in a text, one after the other.
+func ordered(t *testing.T, text string, expressions ...string) {
+	t.Helper()
+	rest := text
+	for _, e := range expressions {
+		at := regexp.MustCompile(e).FindStringIndex(rest)
+		if at == nil {
+			t.Fatalf("expected %s in this place:\n%s\n\nof the whole:\n%s", e, rest, text)
+		}
+		rest = rest[at[0]:]
+	}
+}
+
+// line is the line of node.go that has a marker.
+func line(t *testing.T, marker string) int {
+	t.Helper()
+	source, err := os.ReadFile("node.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(source), "// "+marker)
+	if !found {
+		t.Fatalf("expected a line with %q in node.go", marker)
+	}
+	return strings.Count(before, "\n") + 1
+}
+
+// nowhere is a visitor who does not read.
+type nowhere struct{}
+
+func (nowhere) Header() http.Header         { return http.Header{} }
+func (nowhere) WriteHeader(int)             {}
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+
+// check runs a check that may fail, and returns what it said.
+func check(c guard.Checker, run func(guard.Checker, guard.TB)) string {
+	tb := &listener{}
+	done := make(chan struct{})
+	go func() { // FailNow ends it
+		defer close(done)
+		run(c, tb)
+	}()
+	<-done
+	return tb.said.String()
+}
