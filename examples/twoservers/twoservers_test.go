@@ -38,7 +38,7 @@ func TestRun(t *testing.T) {
     INCONCLUSIVE gemini: .* after \d+ samples, \d+ would tell it from the limit of 2ms.*
     profguard\.budget\.firing  gemini
     FAIL gemini: .*
-          called from \S+\.\(\*gemini\)\.answer .*gemini\.go:` + strconv.Itoa(handshakeLine(t)) + `
+ +called from \S+\.\(\*gemini\)\.answer .*gemini\.go:` + strconv.Itoa(handshakeLine(t)) + `
 .*    Gemini costs at least .*
     profguard\.budget\.resolved  gemini
     PASS gemini: .*
