@@ -27,6 +27,7 @@ var (
 	fidelityHog   = flag.Int("check.hogs", 0, "busy goroutines beside the checks of TestCheckFidelity")
 	fidelitySide  = flag.Int("check.side", 4, "checks of TestCheckFidelity that run side by side")
 	fidelityTimes = flag.String("check.ratios", "0.5,0.8,0.95,1.5,2", "the true shares of TestCheckFidelity, as multiples of the limit")
+	fidelityMax   = flag.Duration("check.max", 20*time.Minute, "how long a check of TestCheckFidelity may take")
 	fidelityFile  = flag.String("check.streams", "", "append what each check of TestCheckFidelity saw to this file, for TestCheckReplay")
 )
 
@@ -95,7 +96,7 @@ func runCell(t *testing.T, x, limit float64) cell {
 	for range *fidelitySide {
 		wg.Go(func() {
 			for i := range next {
-				out := tryCheckAs(&fakeTB{name: fmt.Sprintf("%s/%v/%d", t.Name(), x, i), temp: temp}, Checker{Max: 3 * time.Minute}, set,
+				out := tryCheckAs(&fakeTB{name: fmt.Sprintf("%s/%v/%d", t.Name(), x, i), temp: temp}, Checker{Max: *fidelityMax}, set,
 					func(context.Context) { mix(share) })
 				mu.Lock()
 				v := out.verdict()

@@ -15,7 +15,7 @@ func (rep *checkReport) remedies() []string {
 			tips = append(tips, tip)
 		}
 	}
-	for _, res := range rep.results {
+	for i, res := range rep.results {
 		if res.Verdict != budget.Fail {
 			continue
 		}
@@ -39,24 +39,37 @@ func (rep *checkReport) remedies() []string {
 		default:
 			add("follow the way in from the bottom: do it less often, keep its result, or do it cheaper")
 		}
-		rep.relax(res, add)
+		rep.relax(i, add)
 	}
 	return tips
 }
 
+// mostExempt is how many names fit a budget that somebody wants to read.
+const mostExempt = 6
+
 // relax says how to allow what was found, in the words of the budget.
-func (rep *checkReport) relax(res budget.Result, add func(format string, args ...any)) {
+func (rep *checkReport) relax(i int, add func(format string, args ...any)) {
+	res := rep.results[i]
 	b := res.Budget
-	o, ok := worst(res)
 	switch b.Subject {
 	case "no function", "no package":
-		if !ok || b.Rule != "" || slices.Equal(b.Except, []string{"none"}) {
+		names := rep.over[i]
+		if len(names) == 0 || !canExempt(b) {
 			return
 		}
-		b.Except = append(slices.Clone(b.Except), o.Function)
-		if b.Validate() == nil {
-			add("if %s is worth it, exempt it: %s", o.Function, b)
+		if rep.overMore[i] || len(names) > mostExempt {
+			add("to look at these first and at the others later, raise the limit of %s: %d are over it at least", b.Limit, len(names))
+			return
 		}
+		b.Except = append(slices.Clone(b.Except), names...)
+		if b.Validate() != nil {
+			return
+		}
+		if len(names) == 1 {
+			add("if %s is worth it, exempt it: %s", names[0], b)
+			return
+		}
+		add("if they are worth it, exempt all %d that are over the limit: %s", len(names), b)
 	default:
 		if b.Rule == "" {
 			add("if it is worth it, raise the limit of %s", b.Limit)

@@ -27,8 +27,10 @@ type checkReport struct {
 	test    string
 	update  bool // the check can refresh its baseline
 
-	saved []savedProfile
-	tree  string
+	over     map[int][]string // by result: all functions over a limit that each has
+	overMore map[int]bool     // by result: there are more than those
+	saved    []savedProfile
+	tree     string
 }
 
 // A savedProfile is one that a failed budget was judged by.
@@ -57,8 +59,35 @@ func (r *checkRun) report() {
 		r.t.Logf("guard.Check: %s", rep.passed())
 		return
 	}
+	r.findOver(&rep)
 	r.save(&rep)
 	r.t.Errorf("guard.Check: %s", rep.String())
+}
+
+// findOver finds out all that is over the limits of "no function" budgets.
+func (r *checkRun) findOver(rep *checkReport) {
+	for i, res := range rep.results {
+		if res.Verdict != budget.Fail || !canExempt(res.Budget) {
+			continue
+		}
+		kind, p := r.profileOf(res.Budget)
+		if p == nil {
+			continue
+		}
+		facts := r.facts(kind, time.Since(r.begun), nil)
+		if kind == "cpu" {
+			facts = r.facts(kind, r.cpu.elapsed, r.cpu.work)
+		}
+		rep.setOver(i, p, facts)
+	}
+}
+
+func (rep *checkReport) setOver(i int, p *profile.Profile, facts budget.Facts) {
+	if rep.over == nil {
+		rep.over, rep.overMore = map[int][]string{}, map[int]bool{}
+	}
+	names, complete := allOver(rep.results[i], p, facts)
+	rep.over[i], rep.overMore[i] = names, !complete
 }
 
 // save writes the profiles that failed budgets were judged by.
@@ -74,7 +103,7 @@ func (r *checkRun) save(rep *checkReport) {
 			continue
 		}
 		if kind == "cpu" {
-			rep.tree = drawTree(p, culprits(rep.results))
+			rep.tree = drawTree(p, rep.culprits())
 		}
 		if dir == "" && err == nil {
 			dir, err = r.artifactDir()

@@ -60,9 +60,10 @@ func TestCheckReport(t *testing.T) {
 	rep := checkReport{
 		results: results, took: 2345 * time.Millisecond, calls: 1203, samples: 300, test: "TestCheckout",
 		notes: []string{"the baseline was made by go1.26.0"},
-		tree:  drawTree(p, culprits(results)),
 		saved: []savedProfile{{kind: "cpu", path: "/tmp/profguard-check-1/TestCheckout.cpu.pprof"}, {kind: "goroutine", err: errors.New("disk full")}},
 	}
+	rep.setOver(0, p, budget.Facts{Kind: "cpu", Module: "example.com/shop"})
+	rep.tree = drawTree(p, rep.culprits())
 	golden(t, "check-report.txt", rep.String()+"\n")
 }
 

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/profguard/profguard/budget"
 )
 
 const (
@@ -27,29 +25,15 @@ type treeNode struct {
 	children map[string]*treeNode
 }
 
-// culprits are the names of the functions and packages that are over a limit.
-func culprits(results []budget.Result) map[string]bool {
-	names := map[string]bool{}
-	for _, res := range results {
-		if res.Verdict != budget.Fail {
-			continue
-		}
-		for _, o := range res.Offenders {
-			names[o.Function] = true
-		}
-	}
-	return names
-}
-
 // drawTree draws the calls beneath work as a tree, and of it only the ways to
 // the culprits. Shares are of all samples of the profile.
-func drawTree(p *profile.Profile, culprits map[string]bool) string {
+func drawTree(p *profile.Profile, culprits culprits) string {
 	root := &treeNode{children: map[string]*treeNode{}}
 	value := len(p.SampleType) - 1
 	for _, s := range p.Sample {
 		root.add(pathOf(s), s.Value[value], culprits)
 	}
-	if root.value == 0 || len(culprits) == 0 {
+	if root.value == 0 || !root.guilty {
 		return ""
 	}
 	var lines []string
@@ -81,9 +65,9 @@ func pathOf(s *profile.Sample) []string {
 }
 
 // add adds a path below n and reports whether it is one to a culprit.
-func (n *treeNode) add(path []string, value int64, culprits map[string]bool) (guilty bool) {
+func (n *treeNode) add(path []string, value int64, culprits culprits) (guilty bool) {
 	n.value += value
-	guilty = isCulprit(n.name, culprits)
+	_, guilty = culprits.find(n.name)
 	if len(path) > 0 {
 		child := n.children[path[0]]
 		if child == nil {
@@ -96,20 +80,8 @@ func (n *treeNode) add(path []string, value int64, culprits map[string]bool) (gu
 	return guilty
 }
 
-// isCulprit knows a function by its name or by its package's.
-func isCulprit(name string, culprits map[string]bool) bool {
-	if culprits[name] {
-		return true
-	}
-	dir := strings.LastIndexByte(name, '/') + 1
-	if dot := strings.IndexByte(name[dir:], '.'); dot >= 0 {
-		return culprits[name[:dir+dot]]
-	}
-	return false
-}
-
 // draw draws n's children, heaviest first.
-func (n *treeNode) draw(depth int, total int64, culprits map[string]bool, lines *[]string) {
+func (n *treeNode) draw(depth int, total int64, culprits culprits, lines *[]string) {
 	var children []*treeNode
 	for _, c := range n.children {
 		if c.guilty && float64(c.value) >= treeLeast*float64(total) {
@@ -121,10 +93,7 @@ func (n *treeNode) draw(depth int, total int64, culprits map[string]bool, lines 
 	})
 	for _, c := range children {
 		share := float64(c.value) / float64(total)
-		mark := ""
-		if isCulprit(c.name, culprits) {
-			mark = "  <- over the limit"
-		}
+		mark, _ := culprits.find(c.name)
 		bar := strings.Repeat("#", int(share*treeBar+0.5))
 		*lines = append(*lines, fmt.Sprintf("  %6.2f%% %-*s %s%s%s", 100*share, treeBar, bar, strings.Repeat("  ", depth), c.name[strings.LastIndexByte(c.name, '/')+1:], mark))
 		c.draw(depth+1, total, culprits, lines)
