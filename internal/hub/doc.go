@@ -10,7 +10,9 @@
 //   - It never stops what it did not start. The runtime writes a profile only
 //     when it ends, so a write before our own stop means that somebody else
 //     ended our window ([Stolen]); the hub then keeps its hands off, and the
-//     thief's next profile is whole.
+//     thief's next profile is whole. Where the system tells (Linux) it does not
+//     start either beside a rate that somebody has set by itself
+//     (runtime.SetCPUProfileRate), which our stop would end.
 //   - It captures into its own bounded memory, releases the profiler, and only
 //     then hands out bytes. A slow reader never holds the profiler.
 //   - It never waits without a bound. A start that hangs leaves one parked

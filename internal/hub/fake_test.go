@@ -27,6 +27,7 @@ type fakeProfiler struct {
 	starts  []time.Time
 	stops   int
 	foreign bool // somebody else's profile is running
+	jammed  bool // a profile is booked, and dead
 	errs    []error
 }
 
@@ -45,7 +46,7 @@ func (f *fakeProfiler) start(w io.Writer) error {
 			return err
 		}
 	}
-	if f.foreign {
+	if f.foreign || f.jammed {
 		return errInUse
 	}
 	if f.w != nil {
@@ -61,6 +62,7 @@ func (f *fakeProfiler) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stops++
+	f.jammed = false
 	if f.foreign {
 		f.errs = append(f.errs, errors.New("stopped somebody else's profile"))
 	}

@@ -27,6 +27,7 @@ type Hub struct {
 	subs     []*subscriber
 	running  bool          // a run goroutine is alive
 	parked   bool          // a start hangs; there must not be a second
+	suspect  bool          // a profile of ours ended unseen: it may jam the profiler
 	inFlight chan struct{} // closed when the current slice has released the profiler
 	kick     chan struct{} // tells run that subs has changed; holds one token
 

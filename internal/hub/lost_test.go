@@ -143,6 +143,53 @@ func TestFault_05_ForeignRateInOneSlice(t *testing.T) {
 	})
 }
 
+// Where nobody can see how a profile of ours was ended, the next start looks again.
+func TestFault_06_FreedLater(t *testing.T) {
+	tests := []struct {
+		name        string
+		first, then slot
+		restart     bool // somebody else profiles after the theft
+		outcome     Outcome
+		stops       int
+	}{
+		{"jammed, and seen when there are fewer goroutines", slotUnseen, slotJammed, false, OK, 2},
+		{"jammed, and told by the timer", slotSilent, slotSilent, false, OK, 2},
+		{"jammed, and still unseen", slotUnseen, slotUnseen, false, Busy, 0},
+		{"clean twin: somebody else's profile", slotUnseen, slotGone, true, Busy, 0},
+		{"clean twin: somebody else's profile that is just starting", slotSilent, slotMoving, true, Busy, 0},
+		{"clean twin: seen to be stolen, so nothing is looked for", slotGone, slotJammed, true, Busy, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fakeProfiler{state: test.first}
+				h, _ := fakeHub(f)
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					time.Sleep(5 * time.Second)
+					f.steal(test.restart)
+					f.mu.Lock()
+					f.jammed = !test.restart
+					f.mu.Unlock()
+				})
+				if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != Stolen {
+					t.Errorf("first %v: %s", w.Outcome, w.Reason)
+				}
+				wg.Wait()
+				f.mu.Lock()
+				f.state = test.then
+				f.mu.Unlock()
+				if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != test.outcome {
+					t.Errorf("then %v: %s", w.Outcome, w.Reason)
+				}
+				if f.stops != test.stops || f.errs != nil {
+					t.Errorf("%d stops, want %d; errors %v", f.stops, test.stops, f.errs)
+				}
+			})
+		})
+	}
+}
+
 // A hanging start costs its window, and one goroutine until it returns; it is
 // not tried again meanwhile, and a late success is undone.
 func TestFault_04_StartHangsSchedule(t *testing.T) {

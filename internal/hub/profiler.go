@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"errors"
 	"io"
 	"runtime/pprof"
 	"time"
@@ -30,9 +31,21 @@ type clocks interface {
 
 type runtimeProfiler struct{}
 
-func (runtimeProfiler) start(w io.Writer) error { return pprof.StartCPUProfile(w) }
-func (runtimeProfiler) stop()                   { pprof.StopCPUProfile() }
-func (runtimeProfiler) slot() slot              { return readSlot() }
+// start leaves alone what pprof does not know of: where a rate has been set by
+// itself, pprof would start, warn on standard error, sample at that rate, and our
+// stop would take it away from whoever has set it.
+func (runtimeProfiler) start(w io.Writer) error {
+	if yes, _ := ticking(); yes {
+		return errTaken
+	}
+	return pprof.StartCPUProfile(w)
+}
+
+func (runtimeProfiler) stop()      { pprof.StopCPUProfile() }
+func (runtimeProfiler) slot() slot { return readSlot() }
+
+// errTaken is the answer to a start while the profiling timer runs.
+var errTaken = errors.New("cpu profiling already in use, by pprof.StartCPUProfile or runtime.SetCPUProfileRate")
 
 type systemClocks struct{ epoch time.Time }
 

@@ -16,13 +16,15 @@ const (
 		"close the open requests to /debug/pprof/profile"
 	reasonStolen = "somebody else called pprof.StopCPUProfile during the window; " +
 		"look for another profiler in the process and let only one of them run"
+	reasonUnseen = "somebody else called pprof.StopCPUProfile, or runtime.SetCPUProfileRate(0), during the window, among too many goroutines to see who; " +
+		"look for another profiler in the process and let only one of them run"
 	reasonZeroed = "somebody else called runtime.SetCPUProfileRate(0) during the window; " +
 		"remove the call"
 )
 
 func reasonBusy(err error) string {
 	return fmt.Sprintf("somebody else is using the profiler (%v); to see who, look in /debug/pprof/goroutine?debug=2 "+
-		"for runtime/pprof.profileWriter and the goroutine that created it", err)
+		"for runtime/pprof.profileWriter and the goroutine that created it, and if there is none, for a call of runtime.SetCPUProfileRate", err)
 }
 
 func reasonTooLarge(limit int) string {

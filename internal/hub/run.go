@@ -55,7 +55,11 @@ func (h *Hub) slice() {
 	h.scratch = nil // rec's; it comes back only from a clean stop
 
 	h.lastStart = time.Now()
-	switch err, hung := h.start(rec); {
+	err, hung := h.start(rec)
+	if err != nil && h.freed() {
+		err, hung = h.start(rec)
+	}
+	switch {
 	case hung:
 		h.fail(Hung, reasonHung)
 		return
@@ -64,6 +68,7 @@ func (h *Hub) slice() {
 		return
 	}
 	h.spent(h.lastStart)
+	h.suspected(false)
 
 	sl := slice{limit: maxProfile, start: time.Now(), asleepStart: h.clocks.asleep()}
 	cpu := h.clocks.cpu()
@@ -184,7 +189,8 @@ const (
 )
 
 // settle finds out how a profile of ours was ended by somebody else and returns
-// it in words. If that left the profiler jammed, settle frees it.
+// it in words. If that left the profiler jammed, settle frees it; if nobody can
+// tell, the next start will have to (freed).
 func (h *Hub) settle() (reason string) {
 	jams := 0
 	for range settleTries {
@@ -196,10 +202,49 @@ func (h *Hub) settle() (reason string) {
 				h.profiler.stop()
 				return reasonZeroed
 			}
-		default:
+		case slotGone:
 			return reasonStolen
+		default:
+			h.suspected(true)
+			return reasonUnseen
 		}
 		time.Sleep(settlePause)
 	}
-	return reasonStolen
+	h.suspected(true)
+	return reasonUnseen
+}
+
+// freed is for when the profiler is said to be in use. If the profile in the way
+// may be one of ours that somebody ended unseen, freed looks again, and ends it if
+// it is dead: if the profiler stays in use although nobody profiles. It reports
+// whether it did.
+func (h *Hub) freed() bool {
+	h.mu.Lock()
+	suspect := h.suspect
+	h.mu.Unlock()
+	if !suspect {
+		return false
+	}
+	for range jamTries + 1 {
+		switch h.profiler.slot() {
+		case slotJammed, slotSilent:
+		case slotGone:
+			h.suspected(false) // so it is somebody else's
+			return false
+		default:
+			return false // until the next start
+		}
+		time.Sleep(settlePause)
+	}
+	// Should somebody have stopped a profile of their own just now, this does
+	// nothing: there is none to stop.
+	h.profiler.stop()
+	h.suspected(false)
+	return true
+}
+
+func (h *Hub) suspected(yes bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.suspect = yes
 }

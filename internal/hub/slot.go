@@ -13,7 +13,8 @@ const (
 	slotMoving slot = iota // somebody is about to end or to start a profile: ask again
 	slotGone               // no longer ours: free, or somebody else's profile is running
 	slotJammed             // ended by runtime.SetCPUProfileRate(0): still booked to us, dead
-	slotUnseen             // too many goroutines to look
+	slotSilent             // nobody profiles: free, or jammed; too many goroutines to look which
+	slotUnseen             // too many goroutines to look, and no other way
 )
 
 // maxLook is the number of goroutines up to which readSlot looks for the one it
@@ -36,7 +37,7 @@ func readSlot() slot {
 	var records []runtime.StackRecord
 	for {
 		if n > maxLook {
-			return slotUnseen
+			return unseen()
 		}
 		records = make([]runtime.StackRecord, n+16) // 16: goroutines started meanwhile
 		var ok bool
@@ -62,6 +63,17 @@ func readSlot() slot {
 		}
 	}
 	return state
+}
+
+// unseen is what can be told without looking at the goroutines.
+func unseen() slot {
+	switch yes, known := ticking(); {
+	case !known:
+		return slotUnseen
+	case yes:
+		return slotGone // and somebody else's profile is running
+	}
+	return slotSilent
 }
 
 // role is the part that a goroutine plays in CPU profiling.
