@@ -83,13 +83,19 @@ type cell struct {
 	samples, seconds []float64
 }
 
-func runCell(t *testing.T, x, limit float64) cell {
-	var mu sync.Mutex
-	c := cell{count: map[string]int{}}
-	set := budget.Must(
+// fidelitySet are budgets that burnGuilty is to be judged by, one by name and
+// one as everybody is.
+func fidelitySet(limit float64) budget.Set {
+	return budget.Must(
 		fmt.Sprintf("no function above %g%% cumulative except burnInnocent, spin", 100*limit),
 		fmt.Sprintf("guard.burnGuilty below %g%% cumulative", 100*limit),
 	)
+}
+
+func runCell(t *testing.T, x, limit float64) cell {
+	var mu sync.Mutex
+	c := cell{count: map[string]int{}}
+	set := fidelitySet(limit)
 	share, temp := x*limit, t.TempDir()
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -136,6 +142,7 @@ func (c *cell) keep(t *testing.T, x, limit float64, verdict string, out checked)
 			return
 		}
 		keepLabelled(p, out.run.id)
+		dropOverhead(p)
 		var guilty, all int64
 		for _, s := range p.Sample {
 			all += s.Value[0]

@@ -25,7 +25,7 @@ func mergeWindows(windows [][]byte, id string) (*profile.Profile, error) {
 		}
 		if id != "" {
 			keepLabelled(p, id)
-			p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return isOverhead(stackOf(s)) })
+			dropOverhead(p)
 			resume(p)
 		}
 		batch = append(batch, p)
@@ -96,6 +96,11 @@ func isOverhead(stack []string) bool {
 	return slices.ContainsFunc(stack, func(name string) bool {
 		return strings.HasPrefix(name, guardPackage+".startWorker.") || strings.HasPrefix(name, guardPackage+".(*checkRun).")
 	})
+}
+
+// dropOverhead drops the samples of Check's own loop around work.
+func dropOverhead(p *profile.Profile) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return isOverhead(stackOf(s)) })
 }
 
 // resume takes off what the runtime put on top of functions to interrupt them:
