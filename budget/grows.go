@@ -57,6 +57,11 @@ func (b *baseline) set(ctx context.Context, p *profile.Profile, j *Judge) error 
 		b.profile = nil // what is counted is not all
 		return fmt.Errorf("baseline: %w", err)
 	}
+	if waiting := b.counter.Names.Waiting(); waiting > 0 {
+		b.profile = nil // go on with the next window
+		b.problem = fmt.Sprintf("%d functions of the baseline have yet to be matched with the patterns of the budgets, which takes more than one window", waiting)
+		return nil
+	}
 	b.counter.Count(base, func(q int) bool { return j.needed[q] })
 	b.byName = make([]map[string]int32, b.counter.Len())
 	for q := range b.byName {

@@ -35,6 +35,10 @@ func (w *window) judge(r *rule) Result {
 		}
 		return res
 	}
+	if waiting := w.judged.names.Waiting(); waiting > 0 && (r.subject >= 0 || r.in >= 0 || len(r.except) > 0) {
+		res.Reason = fmt.Sprintf("%d functions have yet to be matched with the patterns of the budgets, which takes more than one window: name packages and functions instead of so many regular expressions", waiting)
+		return res
+	}
 	switch {
 	case r.budget.Rule == "steady":
 		w.steady(r, &res)

@@ -353,3 +353,46 @@ func TestFromProfileErrors(t *testing.T) {
 		t.Errorf("with a type: %v", err)
 	}
 }
+
+// TestSymbolsBound gives profiles whose names all change, and large and small
+// ones in turns.
+func TestSymbolsBound(t *testing.T) {
+	var s Symbols
+	give := func(first, count int) {
+		t.Helper()
+		all, fresh := demand{}, demand{}
+		name := func(i int) []byte { return fmt.Appendf(nil, "example.com/app.F%d", first+i) }
+		for i := range count {
+			all.add(len(name(i)))
+			if _, ok := s.find(name(i)); !ok {
+				fresh.add(len(name(i)))
+			}
+		}
+		s.reserve(all, fresh)
+		for i := range count {
+			s.Intern(name(i))
+		}
+	}
+	most := 0
+	for i := range 40 {
+		give(5000*i, 5000)
+		most = max(most, s.Len())
+	}
+	if most > keptNames || s.Generation() == 0 {
+		t.Errorf("%d names were remembered at most, in generation %d; want at most %d", most, s.Generation(), keptNames)
+	}
+	before := s.Generation()
+	for range 10 {
+		give(0, 2*keptNames)
+		give(1_000_000, 1000)
+	}
+	if after := s.Generation(); after > before+1 {
+		t.Errorf("the same large and small profiles in turns started anew %d times, want once", after-before)
+	}
+	for i := range 40 {
+		give(2_000_000+i, 1000)
+	}
+	if s.Len() > keptNames {
+		t.Errorf("%d names long after a large profile, want at most %d", s.Len(), keptNames)
+	}
+}

@@ -70,16 +70,24 @@ type converter struct {
 
 // reserve lets the symbols start anew, if they must, before the first of p's.
 func (c *converter) reserve(p *profile.Profile) {
-	names, size := 1, len("<unknown>")
+	all := demand{1, len("<unknown>")}
+	fresh := all
+	count := func(name string) {
+		all.add(len(name))
+		if _, ok := c.t.Symbols.ids[name]; !ok {
+			fresh.add(len(name))
+		}
+	}
 	for _, f := range p.Function {
-		names += 2
-		size += len(f.Name) + len(f.Filename)
+		count(f.Name)
+		count(f.Filename)
 	}
 	for _, m := range p.Mapping {
-		names++
-		size += len(m.File) + len("[]")
+		if m.File != "" {
+			count("[" + m.File + "]") // longer than what is made of it
+		}
 	}
-	c.t.Symbols.reserve(names, size)
+	c.t.Symbols.reserve(all, fresh)
 }
 
 func (c *converter) sample(s *profile.Sample) {

@@ -70,21 +70,31 @@ func (b *builder) valueType(vt valueType) ValueType {
 // a map (24 bytes, at least 7/16 of them in use, grown by doubling) and a string.
 const nameBytes = 128
 
+// counted stands in symbolOf for a name that is new and has been counted.
+const counted ID = -1
+
 // reserve sees to it that the symbols have room for the names of this profile.
 // They may start anew, but only before the first of them, so the names are
-// counted first; any may be new.
+// counted first.
 func (b *builder) reserve() error {
 	t := &b.t
-	names, size := 1, len("<unknown>") // made-up ones take less than the files they are made of
+	// Made-up names take less than the files that they are made of.
+	all := demand{1, len("<unknown>")}
+	fresh := all
 	count := func(place uint64) error {
-		n := len(t.String(int32(place)))
-		if n > b.limits.NameBytes {
-			return &LimitError{"bytes in a name", "NameBytes", int64(n), int64(b.limits.NameBytes)}
+		text := t.String(int32(place))
+		if len(text) > b.limits.NameBytes {
+			return &LimitError{"bytes in a name", "NameBytes", int64(len(text)), int64(b.limits.NameBytes)}
 		}
-		if b.symbolOf[place] == 0 {
-			b.symbolOf[place] = 1
-			names++
-			size += n
+		if b.symbolOf[place] != 0 {
+			return nil
+		}
+		all.add(len(text))
+		if id, ok := t.Symbols.find(text); ok {
+			b.symbolOf[place] = id + 1
+		} else {
+			b.symbolOf[place] = counted
+			fresh.add(len(text))
 		}
 		return nil
 	}
@@ -109,11 +119,12 @@ func (b *builder) reserve() error {
 	if err := errors.Join(count(b.periodType.name), count(b.periodType.unit)); err != nil {
 		return fmt.Errorf("period type: %w", err)
 	}
-	if err := b.room.take(int64(names)*nameBytes + int64(size)); err != nil {
+	if err := b.room.take(int64(all.names)*nameBytes + int64(all.bytes)); err != nil {
 		return err
 	}
-	t.Symbols.reserve(names, size)
-	clear(b.symbolOf)
+	if t.Symbols.reserve(all, fresh) {
+		clear(b.symbolOf)
+	}
 	return nil
 }
 
@@ -127,7 +138,7 @@ func (b *builder) internFuncs() {
 // symbol interns the string at place s, once for each profile: most file names
 // belong to several functions.
 func (b *builder) symbol(s ID) ID {
-	if id := b.symbolOf[s]; id != 0 {
+	if id := b.symbolOf[s]; id > 0 {
 		return id - 1
 	}
 	id := b.t.Symbols.Intern(b.t.String(int32(s)))

@@ -109,9 +109,21 @@ func (ix *Index) add(e entry) {
 	}
 }
 
+// Effort is how much of a Match cannot be looked up and must be tried, in units of
+// some 20 ns: one for each pattern that is tried, and one for each byte that a
+// regular expression reads.
+type Effort int
+
 // Match appends the numbers of all patterns that match the function name to dst,
 // each once and in order, and returns it. It answers as [Pattern.Match] does.
 func (ix *Index) Match(full string, dst []int32) []int32 {
+	dst, _ = ix.Measure(full, dst)
+	return dst
+}
+
+// Measure is [Index.Match], and tells what it took.
+func (ix *Index) Measure(full string, dst []int32) ([]int32, Effort) {
+	effort := Effort(len(ix.globs) + len(ix.lasts) + ix.any.tried() + len(ix.regexps))
 	var s symbol
 	s.parse(full)
 	start := len(dst)
@@ -123,7 +135,12 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 		s.prepare(ix.folds)
 	}
 	for i := range ix.regexps {
-		if ix.regexps[i].regexp.match(&s) {
+		m := ix.regexps[i].regexp
+		if !m.possible(&s) {
+			continue
+		}
+		effort += m.effort(len(full))
+		if m.re.MatchString(s.canonical()) {
 			dst = append(dst, ix.regexps[i].number)
 		}
 	}
@@ -132,7 +149,7 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 	}
 	found := dst[start:]
 	slices.Sort(found) // a pattern may have been found by several readings
-	return dst[:start+len(slices.Compact(found))]
+	return dst[:start+len(slices.Compact(found))], effort
 }
 
 // matchPath looks the symbol's package up in every table that has entries, and
@@ -169,6 +186,14 @@ func (ix *Index) matchPath(s *symbol, dst []int32) []int32 {
 		}
 	}
 	return dst
+}
+
+// tried is how many of a bucket's patterns are tried on every name.
+func (b *bucket) tried() int {
+	if b == nil {
+		return 0
+	}
+	return len(b.globs)
 }
 
 // match appends the numbers of the bucket's patterns that match the symbol. A

@@ -53,6 +53,10 @@ func (m *matcher) match(s *symbol) bool {
 	return m.possible(s) && m.re.MatchString(s.canonical())
 }
 
+// effort is what the expression takes for a name of so many bytes. Long ones have
+// more states to be in, and are charged for each 64 bytes of theirs.
+func (m *matcher) effort(name int) Effort { return Effort(name * (1 + len(m.re.String())/64)) }
+
 func (m *matcher) possible(s *symbol) bool {
 	if m.needed == nil {
 		return true

@@ -2,6 +2,7 @@ package tally
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,12 @@ const (
 	keptMatches = 1 << 20
 	maxMatches  = 1 << 24
 )
+
+// maxEffort is what one profile may cost in matching names with patterns, half a
+// second (a second and a half on a machine with ten times the work that it can
+// do): 300,000 names times expressions that must be tried, or millions that a
+// literal rules out. What is left over is for the next profile.
+const maxEffort pattern.Effort = 1 << 24
 
 // lookEvery is how many names are learnt between two looks at the context. A
 // name takes a microsecond for each regular expression at the worst.
@@ -42,45 +49,57 @@ type Names struct {
 	parked []bool
 	pkg    []int32
 
-	sets    [][]int32        // [unknown] stands for names that have not been learnt
+	sets    [][]int32        // those of unknown and waiting are empty
 	places  map[uint64]int32 // of the sets, by hash
 	matches int              // in all sets
 	settled int              // matches when all had last been forgotten and learnt anew
+	kept    int              // keptMatches
 	most    int              // maxMatches
+	effort  pattern.Effort   // maxEffort
+	waiting int              // functions of the last table that have not been matched
 
 	packages   []string
 	packageIDs map[string]int32
 	buf        []int32
 }
 
-// unknown is the set of names that have not been learnt.
-const unknown = 0
+const (
+	unknown = iota // is the set of names that have not been learnt,
+	waiting        // and of those that have been, but not matched
+)
 
 // NewNames returns an empty memory for an index of patterns.
-func NewNames(index *pattern.Index) *Names { return &Names{index: index, most: maxMatches} }
+func NewNames(index *pattern.Index) *Names {
+	return &Names{index: index, kept: keptMatches, most: maxMatches, effort: maxEffort}
+}
 
-// Learn looks up every function name of the table that is not known yet. Its
-// error is that of a context that has ended, or says that the patterns match too
-// much.
+// Learn looks up every function name of the table that is not known yet. If that
+// takes too long, [Names.Waiting] names are left for the next call. Its error is
+// that of a context that has ended, or says that the patterns match too much.
 func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
+	n.waiting = 0
 	if len(t.Funcs) == 0 {
 		return nil // nothing that could be asked about: no need for a matcher
 	}
-	if n.symbols != t.Symbols || n.generation != t.Symbols.Generation() || n.matches > max(keptMatches, 2*n.settled) {
-		n.symbols, n.generation = t.Symbols, t.Symbols.Generation()
-		if err := n.relearn(ctx, t); err != nil {
-			n.symbols = nil // what is there is not all
+	if n.symbols == t.Symbols && n.generation == t.Symbols.Generation() && n.matches <= max(n.kept, 2*n.settled) {
+		if err := n.learn(ctx, t); !errors.Is(err, errMatches) {
 			return err
 		}
-		n.settled = n.matches
-		return nil
 	}
-	return n.learn(ctx, t)
+	n.symbols, n.generation = t.Symbols, t.Symbols.Generation()
+	if err := n.relearn(ctx, t); err != nil {
+		n.symbols = nil // what is there is not all
+		return err
+	}
+	n.settled = n.matches
+	return nil
 }
+
+var errMatches = errors.New("the patterns of the budgets match too much: budget packages instead of so many expressions")
 
 func (n *Names) relearn(ctx context.Context, t *decode.Table) error {
 	n.set, n.class, n.parked, n.pkg = n.set[:0], n.class[:0], n.parked[:0], n.pkg[:0]
-	n.sets, n.places, n.matches = [][]int32{unknown: nil}, map[uint64]int32{}, 0
+	n.sets, n.places, n.matches = [][]int32{unknown: nil, waiting: nil}, map[uint64]int32{}, 0
 	n.packages, n.packageIDs = nil, map[string]int32{}
 	return n.learn(ctx, t)
 }
@@ -90,18 +109,30 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 	if n.set[0] == unknown {
 		n.learnName(0, "") // so that package 0 is that of unknown names
 	}
-	learnt := 0
+	left := n.effort
+	matched := 0
 	for i := range t.Funcs {
 		id := t.Funcs[i].Name
-		if n.set[id] != unknown {
+		if n.set[id] > waiting {
 			continue
 		}
-		if learnt++; learnt%lookEvery == 0 && ctx.Err() != nil {
+		name := t.Symbols.Name(id)
+		if n.set[id] == unknown {
+			n.learnName(id, name)
+		}
+		if left <= 0 {
+			n.waiting++
+			continue
+		}
+		if matched++; matched%lookEvery == 0 && ctx.Err() != nil {
 			return fmt.Errorf("match function names: %w", context.Cause(ctx))
 		}
-		n.learnName(id, t.Symbols.Name(id))
+		var effort pattern.Effort
+		n.buf, effort = n.index.Measure(name, n.buf[:0])
+		left -= effort
+		n.set[id] = n.setOf(n.buf)
 		if n.matches > n.most {
-			return fmt.Errorf("match function names: the patterns of the budgets match %d times, expected at most %d: budget packages instead of so many expressions", n.matches, n.most)
+			return fmt.Errorf("match function names: expected at most %d matches, found %d: %w", n.most, n.matches, errMatches)
 		}
 	}
 	return nil
@@ -118,8 +149,7 @@ func (n *Names) grow(end int) {
 }
 
 func (n *Names) learnName(id decode.ID, name string) {
-	n.buf = n.index.Match(name, n.buf[:0])
-	n.set[id] = n.setOf(n.buf)
+	n.set[id] = waiting
 	n.class[id] = n.ClassOf(name)
 	n.parked[id] = scaffold.Parked(name)
 	n.pkg[id] = n.packageID(pattern.PackageOf(name))
@@ -159,6 +189,10 @@ func (n *Names) packageID(path string) int32 {
 	}
 	return id
 }
+
+// Waiting is how many functions of the last table have yet to be matched, because
+// that would have taken too long. Until then no pattern matches them.
+func (n *Names) Waiting() int { return n.waiting }
 
 // Matches lists the numbers of the patterns that match the name.
 func (n *Names) Matches(id decode.ID) []int32 { return n.sets[n.set[id]] }

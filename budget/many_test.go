@@ -1,0 +1,181 @@
+package budget
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/folded"
+)
+
+// expressions are budgets on regular expressions. selective ones have a part of
+// their own, the others must be tried on every name.
+func expressions(n int, selective bool) Set {
+	var lines []string
+	for i := range n {
+		if selective {
+			lines = append(lines, fmt.Sprintf(`/^example\.com\/app\/pkg\d+\.\(\*Type\d+\)\.Method%d$/ below 50%%`, i))
+		} else {
+			lines = append(lines, fmt.Sprintf(`/^[a-z.\/]+[0-9]*[.].*[%c-%c].{%d}[^%d]?$/ below 50%%`, 'A'+i%13, 'N'+i%13, 1+i%40, i/40))
+		}
+	}
+	return Must(lines...)
+}
+
+// BenchmarkManyExpressions judges a thousand budgets on regular expressions on a
+// profile of 5,000 functions: the first window, which learns them all.
+func BenchmarkManyExpressions(b *testing.B) {
+	data := encode(b, synthetic(2000, 5000))
+	for _, selective := range []bool{true, false} {
+		b.Run(fmt.Sprintf("selective=%v", selective), func(b *testing.B) {
+			set := expressions(1000, selective)
+			reader := figures.NewReader()
+			defer reader.Close()
+			var cpu time.Duration
+			for b.Loop() {
+				j, err := NewJudge(set)
+				if err != nil {
+					b.Fatal(err)
+				}
+				before := reader.Read().CPU
+				if _, err := j.Reader(bytes.NewReader(data)); err != nil {
+					b.Fatal(err)
+				}
+				cpu += reader.Read().CPU - before
+			}
+			b.ReportMetric(cpu.Seconds()*1000/float64(b.N), "cpu-ms/window")
+		})
+	}
+}
+
+// TestFault_48_expressions plants more expressions times functions than one
+// window may cost: what they stand in is inconclusive until all is matched, the
+// rest is judged at once, and in the end nothing tells the results from those of a
+// judge that had it easy.
+func TestFault_48_expressions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("matches for seconds")
+	}
+	p := synthetic(600, 3000)
+	data := encode(t, p)
+	set := append(expressions(200, false), Must("process below 100 cores", "no function above 99%", "example.com/app/... below 1%")...)
+	j, err := NewJudge(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(results []Result) (waiting int) {
+		for _, r := range results {
+			if strings.Contains(r.Reason, "have yet to be matched") {
+				waiting++
+			}
+		}
+		return waiting
+	}
+	var waiting []int
+	var results []Result
+	for range 20 {
+		if results, err = j.Reader(bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+		waiting = append(waiting, count(results))
+		if count(results) == 0 {
+			break
+		}
+		for _, r := range results[200:202] {
+			if r.Verdict != Pass {
+				t.Errorf("%s: %v (%s), want it judged at once", r.Budget, r.Verdict, r.Reason)
+			}
+		}
+	}
+	if waiting[0] != 201 || waiting[len(waiting)-1] != 0 {
+		t.Errorf("budgets that wait after each window: %v, want 201 at first and none in the end", waiting)
+	}
+	few, err := set[190:].JudgeReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(few, results[190:]); diff != "" {
+		t.Errorf("results (-few budgets +all):\n%s", diff)
+	}
+}
+
+// TestFault_48_names is about names that change with every window: what is
+// remembered of them is bounded.
+func TestFault_48_names(t *testing.T) {
+	if testing.Short() {
+		t.Skip("judges forty windows")
+	}
+	w, err := NewWatch(expressions(50, true), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, most := heap(), int64(0)
+	for i := range 40 {
+		var b strings.Builder
+		b.WriteString("cpu 10s\n")
+		for k := range 2500 {
+			fmt.Fprintf(&b, "main.main;example.com/app/pkg%d.(*Type%d).Method%d@f.go:1 1\n", i, k%13, k)
+		}
+		if _, err := w.Profile(folded.Must(b.String()), time.Duration(i)*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if i%8 == 7 {
+			most = max(most, heap()-before)
+		}
+	}
+	// 32,768 names of some 200 bytes, twice: the memory before and after a start anew.
+	if most > 16<<20 {
+		t.Errorf("%d bytes are remembered of 100,000 names, want at most 16 MiB", most)
+	}
+}
+
+// TestWatchCanceled stops in the middle of a window, which leaves no trace.
+func TestWatchCanceled(t *testing.T) {
+	var d decode.Decoder
+	table, err := d.Bytes(encode(t, synthetic(600, 800)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	watch := func() *Watch {
+		w, err := NewWatch(benchBudgets, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w, other := watch(), watch()
+	if _, err := w.Reader(&decode.Ready{Table: table, Context: ended}, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v, want %v", err, context.Canceled)
+	}
+	got, err := w.Reader(&decode.Ready{Table: table, Context: t.Context()}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := other.Reader(&decode.Ready{Table: table, Context: t.Context()}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("after a window that was canceled (-without +with):\n%s", diff)
+	}
+	if _, err := w.Reader(new(decode.Ready), 0); err == nil {
+		t.Error("no table: no error")
+	}
+}

@@ -1,0 +1,162 @@
+package tally
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/pattern"
+)
+
+// window is a table of functions first, first+1, ... of package app.
+func window(symbols *decode.Symbols, first, count int) *decode.Table {
+	t := &decode.Table{Symbols: symbols}
+	for i := range count {
+		t.Funcs = append(t.Funcs, decode.Func{Name: symbols.Intern(fmt.Appendf(nil, "example.com/app.F%d", first+i))})
+	}
+	return t
+}
+
+// names has a memory for patterns; none of the expressions has a literal that
+// rules a name out.
+func names(t *testing.T, texts ...string) *Names {
+	t.Helper()
+	var patterns []*pattern.Pattern
+	for _, text := range texts {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patterns = append(patterns, p)
+	}
+	return NewNames(pattern.NewIndex(patterns))
+}
+
+var endings = []string{`/[13579]$/`, `/[02468]$/`, `/[0-4]$/`, "example.com/app.F7"}
+
+func matches(n *Names, t *decode.Table) [][]int32 {
+	var all [][]int32
+	for _, f := range t.Funcs {
+		all = append(all, append([]int32{}, n.Matches(f.Name)...))
+	}
+	return all
+}
+
+// TestNamesEffort plants too much to do for one profile, and a clean twin.
+func TestNamesEffort(t *testing.T) {
+	var symbols decode.Symbols
+	table := window(&symbols, 0, 300)
+	clean := names(t, endings...)
+	if err := clean.Learn(t.Context(), table); err != nil || clean.Waiting() != 0 {
+		t.Fatalf("%d functions wait (%v), want none", clean.Waiting(), err)
+	}
+	n := names(t, endings...)
+	n.effort = 6000 // of some 18,000
+	var waiting []int
+	for range 10 {
+		if err := n.Learn(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+		waiting = append(waiting, n.Waiting())
+		if n.Waiting() == 0 {
+			break
+		}
+		if last := table.Funcs[len(table.Funcs)-1].Name; len(n.Matches(last)) > 0 || n.PackageName(n.Package(last)) != "example.com/app" {
+			t.Errorf("a function that waits has matches %v and package %q", n.Matches(last), n.PackageName(n.Package(last)))
+		}
+	}
+	if len(waiting) < 3 || waiting[0] == 0 || waiting[len(waiting)-1] != 0 {
+		t.Errorf("functions that wait after each profile: %v, want fewer and fewer", waiting)
+	}
+	if diff := cmp.Diff(matches(clean, table), matches(n, table)); diff != "" {
+		t.Errorf("matches (-at once +bit by bit):\n%s", diff)
+	}
+}
+
+// TestNamesForget feeds names that change with every profile.
+func TestNamesForget(t *testing.T) {
+	var symbols decode.Symbols
+	texts := []string{}
+	for i := range 64 { // patterns that match a name or not by its number, so that the sets differ
+		texts = append(texts, fmt.Sprintf("/F.*[%d%d%d]/", i%10, i/10, i%7))
+	}
+	n := names(t, texts...)
+	n.kept = 2000
+	most := 0
+	for i := range 50 {
+		table := window(&symbols, 1000*i, 40)
+		if err := n.Learn(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, n.matches)
+		want := names(t, texts...)
+		if err := want.Learn(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(matches(want, table), matches(n, table)); diff != "" {
+			t.Fatalf("profile %d: matches (-of a new memory +of the old one):\n%s", i, diff)
+		}
+	}
+	if most < 2000 || most > 2000+40*64 {
+		t.Errorf("%d matches were remembered at most, want about 2000", most)
+	}
+}
+
+func TestNamesTooManyMatches(t *testing.T) {
+	var symbols decode.Symbols
+	n := names(t, endings...)
+	n.most = 25
+	if err := n.Learn(t.Context(), window(&symbols, 0, 5)); err != nil {
+		t.Errorf("few functions: %v", err)
+	}
+	texts := []string{}
+	for i := range 50 {
+		texts = append(texts, fmt.Sprintf("example.com/app.F%d", i), fmt.Sprintf("/F%d/", i))
+	}
+	n = names(t, texts...)
+	n.most = 25
+	for range 2 { // the second profile is refused like the first
+		if err := n.Learn(t.Context(), window(&symbols, 0, 50)); !errors.Is(err, errMatches) {
+			t.Errorf("many functions: %v, want %v", err, errMatches)
+		}
+	}
+	if err := n.Learn(t.Context(), window(&symbols, 0, 5)); err != nil {
+		t.Errorf("few functions after many: %v", err)
+	}
+}
+
+func TestNamesCanceled(t *testing.T) {
+	var symbols decode.Symbols
+	n := names(t, endings...)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	table := window(&symbols, 0, 10*lookEvery)
+	if err := n.Learn(ctx, table); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v, want %v", err, context.Canceled)
+	}
+	if err := n.Learn(t.Context(), table); err != nil || len(n.Matches(table.Funcs[10*lookEvery-1].Name)) == 0 {
+		t.Errorf("the same table again: %v", err)
+	}
+}
+
+// TestNamesLazy is about watches of kinds that show no function: they need no
+// matcher.
+func TestNamesLazy(t *testing.T) {
+	n := names(t)
+	if err := n.Learn(t.Context(), window(new(decode.Symbols), 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if n.scaffold != nil {
+		t.Error("a table without functions made a matcher")
+	}
+	if err := n.Learn(t.Context(), window(new(decode.Symbols), 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if n.scaffold == nil {
+		t.Error("a table with a function made no matcher")
+	}
+}
