@@ -19,7 +19,7 @@ import (
 var (
 	total = budget.Must("process below 1 core")
 	worst = map[string]budget.Set{
-		"cpu":       budget.Must("no function above 0.005 cores"),
+		"cpu":       budget.Must("no function above 0.001 cores"),
 		"heap":      budget.Must("no function above 1KiB of heap"),
 		"goroutine": budget.Must("no function above 1 of goroutine"),
 		"mutex":     budget.Must("no function above 1% of mutex"),

@@ -4,7 +4,21 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"github.com/profguard/profguard/guard"
 )
+
+// failure runs a check that may fail, and returns what it says then.
+func failure(check func(guard.TB)) string {
+	var l listener
+	done := make(chan struct{})
+	go func() { // of its own, which FailNow ends
+		defer close(done)
+		check(&l)
+	}()
+	<-done
+	return l.said.String()
+}
 
 // A listener is a test that notes why it failed.
 type listener struct {

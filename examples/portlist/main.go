@@ -85,5 +85,8 @@ func run(ctx context.Context, out io.Writer) error {
 	defer visit(ctx, url)()
 
 	p.guard, p.page = g, url+"/debug/profguard"
-	return p.acts(ctx)
+	if err := p.acts(ctx); err != nil {
+		return fmt.Errorf("%w; the guard's windows so far: %v", err, g.Status().Windows)
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 // addressesEvery is how often a node looks for addresses. Tailscale does when it
 // believes that something has changed; in the incident all nodes believed so all
 // day long.
-const addressesEvery = 25 * time.Millisecond
+const addressesEvery = 20 * time.Millisecond
 
 // A lookup tells which addresses this machine has.
 type lookup func() ([]netip.Addr, error)

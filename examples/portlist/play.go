@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,7 @@ func (p *play) acts(ctx context.Context) error {
 func (p *play) tooLate(ctx context.Context) error {
 	p.Say("First fix: TS_DEBUG_DISABLE_PORTLIST=true, set while the nodes run. The guard is not impressed:")
 	turnOffPortlist(true)
-	return p.next(ctx, "ports")
+	return p.next(ctx, "ports", "tailscale.com/portlist.")
 }
 
 // inTime makes the nodes see the setting.
@@ -72,7 +73,7 @@ func (p *play) inTime(ctx context.Context) error {
 		return err
 	}
 	p.Say("No portlist any more. The other alert still fires, and names what is next:")
-	return p.next(ctx, "hot")
+	return p.next(ctx, "hot", "syscall.NetlinkRIB")
 }
 
 // whatIsNext fixes that as well.
@@ -103,16 +104,16 @@ func (p *play) collect(ctx context.Context, when string) (evidence, error) {
 	return e, err
 }
 
-// next tells what the next window that begins from now on says about a budget,
-// which is expected to fail. There is no event: the alert fires already.
-func (p *play) next(ctx context.Context, name string) error {
+// next tells what a window that begins from now on says about a budget, the first
+// that is sure of a function. There is no event: the alert fires already.
+func (p *play) next(ctx context.Context, name, function string) error {
 	since := time.Now()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		s := p.guard.Status()
 		for _, b := range s.Budgets {
-			if b.Name == name && s.Window.Start.After(since) && s.Window.Outcome == "ok" && b.Result.Verdict == budget.Fail {
+			if b.Name == name && s.Window.Start.After(since) && names(b.Result, function) {
 				p.Say("    still %s  %s\n    %s", b.State, name, strings.ReplaceAll(b.Result.String(), "\n", "\n    "))
 				return nil
 			}
@@ -120,8 +121,14 @@ func (p *play) next(ctx context.Context, name string) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("next: expected another window that fails %q, and it did not come (%w); the guard is %s %s, its last window %s %s",
-				name, context.Cause(ctx), s.State, s.Reason, s.Window.Outcome, s.Window.Reason)
+			return fmt.Errorf("next: expected a window in which %q names %s, and it did not come: %w", name, function, context.Cause(ctx))
 		}
 	}
+}
+
+// names reports whether a result is a failure because of a function.
+func names(r budget.Result, function string) bool {
+	return r.Verdict == budget.Fail && slices.ContainsFunc(r.Offenders, func(o budget.Offender) bool {
+		return strings.HasPrefix(o.Function, function)
+	})
 }

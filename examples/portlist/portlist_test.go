@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
 )
 
@@ -26,7 +28,6 @@ func TestBudgets(t *testing.T) {
 	}
 	defer stop()
 	site := newSite()
-	page := func() { site.ServeHTTP(nowhere{}, nil) }
 
 	for name, test := range map[string]struct {
 		node   *node
@@ -41,23 +42,17 @@ func TestBudgets(t *testing.T) {
 		"monitored":             {&node{lookUp: remembered(monitor)}, false, "hot", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set := budgets()
-			for i, b := range set {
-				if b.Name == test.budget {
-					set = set[i : i+1]
-					break
-				}
-			}
+			set := slices.DeleteFunc(budgets(), func(b budget.Budget) bool { return b.Name != test.budget })
 			set[0].ForWindows = 0 // a check has no windows
-			report := check(guard.Checker{Max: time.Minute}, func(c guard.Checker, tb guard.TB) {
-				c.Check(tb, set, func(context.Context) {
+			report := failure(func(tb guard.TB) {
+				guard.Checker{Max: time.Minute}.Check(tb, set, func(context.Context) {
 					if test.polls {
 						test.node.pollPorts()
 					}
 					for range 20 {
 						test.node.findAddresses()
 					}
-					page()
+					site.ServeHTTP(nowhere{}, nil)
 				})
 			})
 			_ = test.node.poller.Close()
@@ -99,13 +94,16 @@ func TestStory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes most of a minute")
 	}
-	// On a machine that cannot give the guard its windows in time, it waits for a
-	// minute or two before it tries again.
+	// A guard that gets its windows too late, because the machine is overloaded,
+	// leaves it alone for a minute or two.
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	t.Setenv("TMPDIR", t.TempDir())
 	var out bytes.Buffer
 	if err := run(ctx, &out); err != nil {
+		if ctx.Err() != nil && strings.Contains(err.Error(), "overrun:") {
+			t.Skipf("this machine is too busy for a guard: %v", err)
+		}
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	number := `-?\d+\.\d\d`
@@ -114,7 +112,7 @@ func TestStory(t *testing.T) {
 		fmt.Sprintf(`called from \S+\(\*node\)\.pollPorts  \S*node\.go:%d\n`, line(t, "culprit: portlist")),
 		`profguard.budget.firing  hot\n    FAIL hot`,
 		`\nbefore: `+number+` cores \(`+number+` to `+number+`\)`,
-		`\n    1\. \S+ cores \(\S+ to \S+\)  \S+\n    2\. .*\n    3\. .*\n    heap .*\n    goroutine .*\n    mutex `,
+		`\n(    [1-3]\. \S+ cores \(\S+ to \S+\)  \S+\n){1,3}    heap .*\n    goroutine .*\n    mutex `,
 		`First fix: (?s:.*)still firing  ports\n    FAIL ports`,
 		`Second fix: (?s:.*)profguard.budget.resolved  ports`,
 		`still firing  hot\n    FAIL hot`,
@@ -162,15 +160,3 @@ type nowhere struct{}
 func (nowhere) Header() http.Header         { return http.Header{} }
 func (nowhere) WriteHeader(int)             {}
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
-
-// check runs a check that may fail, and returns what it said.
-func check(c guard.Checker, run func(guard.Checker, guard.TB)) string {
-	tb := &listener{}
-	done := make(chan struct{})
-	go func() { // FailNow ends it
-		defer close(done)
-		run(c, tb)
-	}()
-	<-done
-	return tb.said.String()
-}
