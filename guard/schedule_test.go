@@ -349,6 +349,25 @@ func TestFault_44_Overrun(t *testing.T) {
 	})
 }
 
+// The clean twin: a hiccup costs its window, and not the minutes after it.
+func TestFault_44_OverrunByAQuarter(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.stretch = 0.25
+		w.take = func(n int) hub.Window {
+			if n%2 == 0 {
+				return lost(hub.Overrun)
+			}
+			return cpuWindow(fullCore)
+		}
+		g := w.start(t, Config{Budgets: simple, Every: second, Window: second})
+		pass(minute)
+		g.Stop()
+		if s := g.Status(); s.Windows["overrun"] != 24 || s.Windows["ok"] != 24 || s.Budgets[0].Verdicts["inconclusive"] != 24 {
+			t.Errorf("windows %v, verdicts %v", s.Windows, s.Budgets[0].Verdicts)
+		}
+	})
+}
+
 // A container that gets a tenth of the CPU does a tenth of the work: what a
 // request costs is the same, and so is the verdict.
 func TestFault_45_Throttled(t *testing.T) {

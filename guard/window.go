@@ -71,7 +71,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	})
 	if tried {
 		l.note(p, w, early)
-		l.backoff = l.backoff.After(w.Outcome)
+		l.backoff = l.backoff.After(w)
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
 	l.noteFigures(used)

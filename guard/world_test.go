@@ -96,7 +96,7 @@ func (w *world) capture(ctx context.Context, d time.Duration) (hub.Window, error
 	w.starts = append(w.starts, w.since())
 	w.ends = append(w.ends, 0)
 	win := w.take(n)
-	win.Start = time.Now()
+	win.Start, win.Asked = time.Now(), d
 	if w.cost != nil {
 		// What the guard cannot meter it takes from the number of slices.
 		win.Slices = int(w.cost(n) / sliceCost)

@@ -17,16 +17,22 @@ type Backoff struct {
 	Wait time.Duration
 }
 
-// After is the backoff that follows a window with outcome o: 1, 2, 4, 8, then 15
-// minutes while the profiler is contended or the machine overloaded, nothing
-// after a window that was delivered. Other outcomes leave it as it is.
-func (b Backoff) After(o Outcome) Backoff {
-	switch o {
+// After is the backoff that follows window w: 1, 2, 4, 8, then 15 minutes while the
+// profiler is contended or the machine overloaded, nothing after a window that was
+// delivered. Other outcomes leave it as it is, and so does an overrun by less than
+// the length of the window: a hiccup of 300 ms spoils a window of a second, and is
+// no reason to look away for a minute.
+func (b Backoff) After(w Window) Backoff {
+	switch w.Outcome {
 	case OK:
 		return Backoff{}
-	case Busy, Stolen, Hung, Overrun:
-		return Backoff{Wait: min(max(2*b.Wait, minBackoff), maxBackoff)}
+	case Overrun:
+		if w.Elapsed < 2*w.Asked {
+			return b
+		}
+	case Busy, Stolen, Hung:
 	default:
 		return b
 	}
+	return Backoff{Wait: min(max(2*b.Wait, minBackoff), maxBackoff)}
 }

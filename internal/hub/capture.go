@@ -24,6 +24,7 @@ const overtime = startTimeout + time.Second
 // An OK window has yet to pass [Check].
 func (h *Hub) Capture(ctx context.Context, d time.Duration) (Window, error) {
 	w := h.capture(ctx, d)
+	w.Asked = d
 	return w, w.Err()
 }
 
@@ -114,7 +115,9 @@ func (h *Hub) streamOnce(ctx context.Context, d time.Duration, yield func(Window
 		case <-ctx.Done():
 			return false, ctx.Err()
 		case p := <-s.out:
-			if !yield(h.window(p)) {
+			w := h.window(p)
+			w.Asked = d
+			if !yield(w) {
 				return false, nil
 			}
 			if p.last {

@@ -15,6 +15,8 @@ type Window struct {
 
 	// Start is when sampling began, with a monotonic reading.
 	Start time.Time
+	// Asked is the interval that the subscriber wanted.
+	Asked time.Duration
 	// Elapsed is for how long the profiler was on, by the monotonic clock.
 	Elapsed time.Duration
 	// CPU is the processor time, user and system, that the process used during
