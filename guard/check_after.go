@@ -160,7 +160,7 @@ func (r *checkRun) judgeLeaks() {
 		switch res.Verdict {
 		case budget.Fail:
 			res.Reason = fmt.Sprintf("%s that work started %v after it returned and its context was canceled%s",
-				plural(int(n), "goroutine")+are(n), settleTime, r.blockedForGood())
+				plural(int(n), "goroutine")+are(n), settleTime, r.blockedForGood(goroutinesIn(left)))
 		case budget.Pass:
 			res.Reason = fmt.Sprintf("none is left of what %s started", plural(int(r.worker.calls.Load()), "call"))
 		}
@@ -174,13 +174,20 @@ func are(n int64) string {
 	return " are left of those"
 }
 
-// blockedForGood tells how many of the check's goroutines the runtime knows to
-// be leaked, where it can tell (GOEXPERIMENT=goroutineleakprofile).
-func (r *checkRun) blockedForGood() string {
+// blockedForGood tells how many of the goroutines that are left the runtime knows
+// to be leaked, where it can tell (GOEXPERIMENT=goroutineleakprofile).
+func (r *checkRun) blockedForGood(left float64) string {
 	p, err := runtimeProfile("goroutineleak")
 	if err != nil {
 		return ""
 	}
 	keepLabelled(p, r.id)
-	return fmt.Sprintf("; the runtime knows %.0f of them to be blocked for good", goroutinesIn(p))
+	number := "none"
+	switch n := goroutinesIn(p); {
+	case n >= left:
+		number = "all"
+	case n > 0:
+		number = fmt.Sprintf("%.0f", n)
+	}
+	return "; the runtime knows " + number + " of them to be blocked for good"
 }
