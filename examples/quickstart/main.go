@@ -8,57 +8,56 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
+	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/story"
 	"github.com/profguard/profguard/guard"
 )
 
 func main() {
-	if err := run(os.Stdout, 50*time.Second); err != nil {
+	dumps := flag.String("dumps", "", "keep the profiles in this folder, instead of one that goes when all is told")
+	flag.Parse()
+	// Half a minute is the rule; a busy machine takes longer.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, *dumps); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
 }
 
 // run plays the whole story and tells it on out.
-func run(out io.Writer, most time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), most)
-	defer cancel()
-
-	shop := newShop()
-	registry := prometheus.NewRegistry()
-	mux := http.NewServeMux()
-	mux.Handle("/checkout", shop)
-	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func run(ctx context.Context, out io.Writer, dumps string) error {
+	shop, registry := newShop(), prometheus.NewRegistry()
+	url, closeShop, err := open(ctx, shop, registry)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second}
-	go func() { _ = server.Serve(listener) }() // until Close
-	defer server.Close()
-	url := "http://" + listener.Addr().String()
-	go customers(ctx, url+"/checkout")
-
-	dumps, err := os.MkdirTemp("", "profguard-quickstart-")
-	if err != nil {
-		return err
+	defer closeShop()
+	if dumps == "" {
+		if dumps, err = os.MkdirTemp("", "profguard-quickstart-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dumps)
 	}
 
 	// This is all that a service adds. A real one leaves Every and Window alone
 	// (10 seconds a minute) and uses the default registry and logger.
-	events := make(chan guard.Event, 16)
+	tale := story.New(out)
 	g, err := guard.Start(guard.Config{
 		Budgets: budget.Must(
 			"debug-print: fmt.Fprintf below 10% in main.(*shop).ServeHTTP",
@@ -69,52 +68,38 @@ func run(out io.Writer, most time.Duration) error {
 		Registerer: registry,
 		Logger:     slog.New(slog.DiscardHandler),
 		Work:       map[string]func() float64{"request": shop.requests},
-		OnEvent:    func(e guard.Event) { events <- e },
+		OnEvent:    tale.OnEvent,
 	})
 	if err != nil {
 		return err
 	}
 	defer g.Stop()
 
-	fmt.Fprintln(out, "A shop is open, and every checkout prints its whole order. The guard watches:")
-	fired, err := await(ctx, events, "profguard.budget.firing")
+	tale.Say("A shop is open, and every checkout prints its whole order. The guard watches:")
+	fired, err := tale.Await(ctx, "profguard.budget.firing", "debug-print")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n%s  %s\n%s\n", fired.Name, fired.Budget, fired.Result)
-	fmt.Fprintln(out, "\nThe metric, as Prometheus sees it:")
-	if err := show(ctx, out, url+"/metrics", "profguard_budget_state"); err != nil {
+	if err := tellMetric(ctx, tale, url); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThe profile was kept. Open it with\n\n    go tool pprof -http=: %s/%s.cpu.pb.gz\n", dumps, fired.Dump)
+	kept := filepath.Join(dumps, fired.Dump+".cpu.pb.gz")
+	if _, err := os.Stat(kept); err != nil {
+		return err
+	}
+	tale.Say("The profile was kept (call me with -dumps DIR, and it stays when I go):\n\n    go tool pprof -http=: %s", kept)
 
-	fmt.Fprintln(out, "\nSomebody takes the print out:")
+	tale.Say("Somebody takes the print out:")
 	shop.debug.Store(false)
-	resolved, err := await(ctx, events, "profguard.budget.resolved")
-	if err != nil {
+	if _, err := tale.Await(ctx, "profguard.budget.resolved", "debug-print"); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n%s  %s\n%s\n", resolved.Name, resolved.Budget, resolved.Result)
-	return show(ctx, out, url+"/metrics", "profguard_budget_state")
+	return tellMetric(ctx, tale, url)
 }
 
-// await returns the next event of a name.
-func await(ctx context.Context, events <-chan guard.Event, name string) (guard.Event, error) {
-	for {
-		select {
-		case e := <-events:
-			if e.Name == name {
-				return e, nil
-			}
-		case <-ctx.Done():
-			return guard.Event{}, fmt.Errorf("no %s came in time: is the machine very busy?", name)
-		}
-	}
-}
-
-// show prints the lines of a page that begin with prefix.
-func show(ctx context.Context, out io.Writer, url, prefix string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+// tellMetric tells what Prometheus sees when it scrapes the shop.
+func tellMetric(ctx context.Context, tale *story.Story, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
 	if err != nil {
 		return err
 	}
@@ -127,10 +112,12 @@ func show(ctx context.Context, out io.Writer, url, prefix string) error {
 	if err != nil {
 		return err
 	}
+	var states []string
 	for line := range strings.Lines(string(body)) {
-		if strings.HasPrefix(line, prefix) {
-			fmt.Fprintf(out, "    %s", line)
+		if strings.HasPrefix(line, "profguard_budget_state") {
+			states = append(states, "    "+strings.TrimSpace(line))
 		}
 	}
+	tale.Say("The metric, as Prometheus sees it:\n\n%s", strings.Join(states, "\n"))
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -59,24 +58,4 @@ func sign(text []byte) [32]byte {
 		sum = sha256.Sum256(append(sum[:], text...))
 	}
 	return sum
-}
-
-// customers check out, two at a time, until ctx ends.
-func customers(ctx context.Context, url string) {
-	for range 2 {
-		go func() {
-			for ctx.Err() == nil {
-				req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-				if err != nil {
-					return
-				}
-				resp, err := http.DefaultClient.Do(req)
-				if err != nil {
-					continue
-				}
-				_, _ = io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
-			}
-		}()
-	}
 }

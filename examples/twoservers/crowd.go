@@ -8,57 +8,56 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// Gemini has a visit every two and a half seconds by day, 200 a second in the
-// evening, if the server keeps up; gopher has ten times as many.
-const (
-	dayRate     = 0.4
-	eveningRate = 200.0
-	gopherTimes = 10
-)
-
-// A crowd reads pages of both servers.
+// A crowd reads pages of both servers, by gopher ten times as many as by Gemini.
 type crowd struct {
 	servers *pair
-	evening atomic.Bool
 }
 
-// come keeps visiting until ctx ends, and returns when the last has left.
-func (c *crowd) come(ctx context.Context) {
-	// As many people share the visits: enough to come at the evening's rate, few
-	// enough to wait for each other when the server is slow.
-	const people = 10
-	var visiting sync.WaitGroup
-	for range people {
-		visiting.Go(func() { c.keepVisiting(ctx, people, c.visitGemini) })
+const gopherTimes = 10
+
+// day is one reader, who comes every two seconds until ctx ends.
+func (c *crowd) day(ctx context.Context) {
+	for sleep(ctx, 2*time.Second) {
+		_ = c.visitGemini(ctx) // who was turned away comes again
 		for range gopherTimes {
-			visiting.Go(func() { c.keepVisiting(ctx, people, c.visitGopher) })
+			_ = c.visitGopher(ctx)
 		}
 	}
-	visiting.Wait()
 }
 
-// keepVisiting is one of people who visit at a rate together. They come at
-// random: a ticker would run in step with the clock of the profiler.
-func (c *crowd) keepVisiting(ctx context.Context, people float64, visit func(context.Context) error) {
-	for ctx.Err() == nil {
-		rate := dayRate / people
-		if c.evening.Load() {
-			rate = eveningRate / people
+// evening is when many read, until ctx ends and the last one has left: 200 pages a
+// second by Gemini, if the server keeps up.
+func (c *crowd) evening(ctx context.Context) {
+	// So few that they wait for each other when the server is slow.
+	const people, pause = 10, 50 * time.Millisecond
+	var reading sync.WaitGroup
+	for range people {
+		reading.Go(func() { keepReading(ctx, pause, c.visitGemini) })
+		for range gopherTimes {
+			reading.Go(func() { keepReading(ctx, pause, c.visitGopher) })
 		}
-		// Nobody sleeps longer than this, for the evening may have come meanwhile.
-		const nap = 0.25
-		pause := rand.ExpFloat64() / rate
-		select {
-		case <-time.After(time.Duration(min(pause, nap) * float64(time.Second))):
-		case <-ctx.Done():
-		}
-		if pause < nap {
-			_ = visit(ctx) // who was turned away comes again
-		}
+	}
+	reading.Wait()
+}
+
+// keepReading pauses at random: a ticker would run in step with the clock of the
+// profiler.
+func keepReading(ctx context.Context, pause time.Duration, visit func(context.Context) error) {
+	for sleep(ctx, time.Duration(rand.ExpFloat64()*float64(pause))) {
+		_ = visit(ctx) // who was turned away comes again
+	}
+}
+
+// sleep reports whether ctx has let it sleep all the time.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -53,7 +53,7 @@ func run(ctx context.Context, out io.Writer) error {
 	visitors := &crowd{servers: servers}
 	ctx, leave := context.WithCancel(ctx)
 	var visiting sync.WaitGroup
-	visiting.Go(func() { visitors.come(ctx) })
+	visiting.Go(func() { visitors.day(ctx) })
 	defer visiting.Wait()
 	defer leave()
 
@@ -75,16 +75,16 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	defer g.Stop()
 
-	tale.Say("By day few people read. This is what a window says about each server:")
+	tale.Say("By day a reader comes every two seconds. This is what a window says about each server:")
 	gopher, gemini, err := look(ctx, g)
 	if err != nil {
 		return err
 	}
 	tale.Say("    %s\n    %s", indent(gopher), indent(gemini))
 	tale.Say("Something is on top of every profile, of this one too, and a person would read it like\n" +
-		"tea leaves. The guard says how many samples it takes. In the evening there are more:")
+		"tea leaves. The guard says how many samples it takes. In the evening more people read:")
 
-	visitors.evening.Store(true)
+	visiting.Go(func() { visitors.evening(ctx) })
 	if _, err := tale.Await(ctx, "profguard.budget.firing", "gemini"); err != nil {
 		return err
 	}
@@ -113,9 +113,7 @@ func look(ctx context.Context, g *guard.Guard) (gopher, gemini budget.Result, er
 		if gopher, gemini = measured(g); gemini.Samples > 0 {
 			return gopher, gemini, nil
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
+		if !sleep(ctx, 100*time.Millisecond) {
 			return gopher, gemini, fmt.Errorf("no window has a sample of the Gemini server: %w", context.Cause(ctx))
 		}
 	}

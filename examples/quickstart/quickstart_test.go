@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The whole story, told by the program itself: it fires, names the line, and is
+// resolved. A test binary would have other names than the budget.
+func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	program, dumps := filepath.Join(t.TempDir(), "quickstart"), t.TempDir()
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(ctx, program, "-dumps", dumps).CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape := regexp.MustCompile(fmt.Sprintf(`(?s)
+    profguard\.budget\.firing  debug-print
+    FAIL debug-print: fmt\.Fprintf below 10%% cumulative in main\.\(\*shop\)\.ServeHTTP
+.* called from main\.\(\*shop\)\.ServeHTTP .*shop\.go:%d
+.*
+    profguard_budget_state\{budget="checkout"\} 0
+    profguard_budget_state\{budget="debug-print"\} 2
+.*
+    go tool pprof -http=: \S+\.cpu\.pb\.gz
+.*
+    profguard\.budget\.resolved  debug-print
+    PASS debug-print: .*
+    profguard_budget_state\{budget="debug-print"\} 3
+$`, printLine(t)))
+	if !shape.Match(out) {
+		t.Errorf("the story went otherwise than\n%s", shape)
+	}
+	if kept, _ := filepath.Glob(filepath.Join(dumps, "*.cpu.pb.gz")); len(kept) == 0 {
+		t.Error("no profile was kept")
+	}
+}
+
+// printLine is where the forgotten print stands.
+func printLine(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("shop.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, ok := strings.Cut(string(text), "// forgotten")
+	if !ok {
+		t.Fatal("shop.go has no forgotten print")
+	}
+	return 1 + strings.Count(before, "\n")
+}
