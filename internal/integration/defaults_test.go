@@ -49,12 +49,14 @@ func (r report) budget(name string) guard.BudgetStatus {
 // experiment in Go 1.26: without it that budget says nothing, ever.
 const leakProfile = "GOEXPERIMENT=goroutineleakprofile"
 
-// slots bounds the services that run at once: each is to have a core.
-var slots = make(chan struct{}, 2)
+// cores bounds the busy services that run at once: each is to have one. Those that
+// mostly wait run beside them.
+var cores = make(chan struct{}, 2)
 
 // TestDefaultIsQuiet runs healthy services under full load, or none: no budget
 // fires, or comes near it, and what could be judged was.
 func TestDefaultIsQuiet(t *testing.T) {
+	t.Parallel()
 	binary := buildServices(t, leakProfile)
 	tests := []struct {
 		service string
@@ -72,6 +74,9 @@ func TestDefaultIsQuiet(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.service, func(t *testing.T) {
 			t.Parallel()
+			if !tt.idle {
+				takeCore(t)
+			}
 			r := runService(t, binary, tt.load, "", tt.service)
 			for _, b := range r.Status.Budgets {
 				if b.State != "inactive" {
@@ -99,23 +104,28 @@ func TestDefaultIsQuiet(t *testing.T) {
 // TestDefaultIsLoud runs services that are wrong in one way each: the budget for
 // that way fires, and no other.
 func TestDefaultIsLoud(t *testing.T) {
+	t.Parallel()
 	binary := buildServices(t)
 	leaks := buildServices(t, leakProfile)
 	tests := []struct {
 		service, budget string
 		binary          string
+		waits           bool // most of the time
 	}{
-		{"spin-default", "busy-select", binary},
-		{"spin-closed", "busy-select", binary},
-		{"thrash-limit", "gc-thrash", binary},
-		{"thrash-gogc", "gc-thrash", binary},
-		{"debug-print", "debug-print", binary},
-		{"flood", "goroutine-flood", binary},
-		{"leak", "goroutine-leak", leaks},
+		{"spin-default", "busy-select", binary, false},
+		{"spin-closed", "busy-select", binary, false},
+		{"thrash-limit", "gc-thrash", binary, false},
+		{"thrash-gogc", "gc-thrash", binary, false},
+		{"debug-print", "debug-print", binary, false},
+		{"flood", "goroutine-flood", binary, true},
+		{"leak", "goroutine-leak", leaks, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.service, func(t *testing.T) {
 			t.Parallel()
+			if !tt.waits {
+				takeCore(t)
+			}
 			r := runService(t, tt.binary, nil, tt.budget, tt.service)
 			for _, b := range r.Status.Budgets {
 				if firing := b.State == "firing"; firing != (b.Name == tt.budget) {
@@ -144,15 +154,16 @@ func buildServices(t *testing.T, env ...string) string {
 	return binary
 }
 
+// takeCore waits for a core, and gives it back when the test ends.
+func takeCore(t *testing.T) {
+	t.Helper()
+	cores <- struct{}{}
+	t.Cleanup(func() { <-cores })
+}
+
 // runService runs a service, under load once it says where, until it reports.
 func runService(t *testing.T, binary string, load func(context.Context, string), until, name string) report {
 	t.Helper()
-	select {
-	case slots <- struct{}{}:
-		defer func() { <-slots }()
-	case <-t.Context().Done():
-		t.Fatal("no time left")
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
 	defer clients.Wait()
