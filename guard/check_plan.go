@@ -40,7 +40,8 @@ func (p *plan) add(i int, b budget.Budget, c Checker) (problem string) {
 	}
 	if b.Rule == "grows" {
 		if b.Kind != "" && b.Kind != "cpu" {
-			return "a test compares CPU with its baseline, and no other kind: limit it by an amount"
+			return fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it. Limit %s by itself: %s",
+				b.Kind, insteadOfGrows[b.Kind])
 		}
 		if c.BaselineFile == "" {
 			return "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
@@ -99,6 +100,16 @@ func (p *plan) add(i int, b budget.Budget, c Checker) (problem string) {
 		}
 	}
 	return ""
+}
+
+// insteadOfGrows are budgets that tests judge, by kind. What is counted needs no
+// baseline: unlike a share of a core, it is the same on every machine.
+var insteadOfGrows = map[string]string{
+	"allocs":    `"process below 64KiB per call of allocs"`,
+	"heap":      `"heap below 64MiB", or "heap steady"`,
+	"goroutine": `"goroutines below 50", "goroutines steady", or "no goroutine leaked"`,
+	"mutex":     `"no function above 1ms per call of mutex"`,
+	"block":     `"no function above 1ms per call of block"`,
 }
 
 // kinds lists the profiles that a plan's budgets need, each once.

@@ -98,7 +98,8 @@ func TestCheckNotVacuous(t *testing.T) {
 		{name: "unit of work", budgets: budget.Must("process below 5ms per request"), want: `say "per call", or give Checker.Work["request"]`},
 		{name: "no baseline", budgets: budget.Must("no function grows above 5 points"), want: "set Checker.BaselineFile"},
 		{name: "baseline is missing", budgets: budget.Must("no function grows above 5 points"), checker: Checker{BaselineFile: "testdata/none.pprof"}, want: "write one with Checker.Update"},
-		{name: "growth of allocs", budgets: budget.Must("no function grows above 5 points of allocs"), checker: Checker{BaselineFile: "x"}, want: "no other kind"},
+		{name: "growth of allocs", budgets: budget.Must("no function grows above 5 points of allocs"), checker: Checker{BaselineFile: "x"}, want: `Limit allocs by itself: "process below 64KiB per call of allocs"`},
+		{name: "growth of goroutines", budgets: budget.Must("no function grows above 5 points of goroutine"), checker: Checker{BaselineFile: "x"}, want: `"no goroutine leaked"`},
 		{name: "rss steady", budgets: budget.Must("rss steady"), want: `say "heap steady"`},
 		{name: "process steady", budgets: budget.Must("process steady"), want: "in a running guard"},
 		{name: "labels of heap", budgets: budget.Must("no function above 5% of heap where a=b"), want: `drop "where"`},
@@ -125,6 +126,25 @@ func TestCheckNotVacuous(t *testing.T) {
 	}
 }
 
+// What an error tells people to say can be said, and is judged.
+func TestInsteadOfGrows(t *testing.T) {
+	for kind, text := range insteadOfGrows {
+		for i, quoted := range strings.Split(text, `"`) {
+			if i%2 == 0 {
+				continue
+			}
+			set, err := budget.Parse(quoted)
+			if err != nil {
+				t.Errorf("%s: %v", kind, err)
+				continue
+			}
+			if _, wrong := planOf(set, Checker{}); len(wrong) > 0 {
+				t.Errorf("%s: %s", kind, wrong)
+			}
+		}
+	}
+}
+
 func TestCheckTooFewSamples(t *testing.T) {
 	for _, tt := range []struct {
 		name, budget, want string
@@ -148,6 +168,33 @@ func TestCheckTooFewSamples(t *testing.T) {
 }
 
 var tiny int
+
+// A literal that calls two functions is told that neither is judged itself.
+func TestCheckEntries(t *testing.T) {
+	limit := budget.Must("no function above 40% cumulative except spin")
+	for _, tt := range []struct {
+		name string
+		work func(context.Context)
+		set  budget.Set
+		note bool
+	}{
+		{"two", func(context.Context) { mix(0.5); burnInnocent(200_000) }, budget.Must("no function above 60% cumulative except spin"), true},
+		{"one", func(context.Context) { mix(0.5) }, budget.Must("no function above 70% cumulative except spin"), false},
+		{"two within the limit", func(context.Context) { mix(0.5); burnInnocent(mixRounds) }, budget.Must("no function above 90% cumulative except spin"), false},
+		{"two, one exempt", func(context.Context) { mix(0.5); burnInnocent(200_000) }, budget.Must("no function above 60% cumulative except spin, guard.mix"), false},
+		{"a function with a name", twoEntries, limit, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := tryCheck(t, Checker{Max: time.Minute}, tt.set, tt.work)
+			if note := strings.Contains(got.text(), "directly. They are entry points"); note != tt.note {
+				t.Errorf("%s, with the note %t, want %t:\n%s", got.verdict(), note, tt.note, got.text())
+			}
+		})
+	}
+}
+
+func twoEntries(context.Context) { mix(0.9); burnInnocent(200_000) }
 
 // What is too small for a call is judged when a call has many of it.
 func TestCheckTinyWorkInALoop(t *testing.T) {
