@@ -178,10 +178,10 @@ func TestCheckEntries(t *testing.T) {
 		set  budget.Set
 		note bool
 	}{
-		{"two", func(context.Context) { mix(0.5); burnInnocent(200_000) }, budget.Must("no function above 60% cumulative except spin"), true},
+		{"two", func(context.Context) { mix(0.5); _ = burnInnocent(200_000) }, budget.Must("no function above 60% cumulative except spin"), true},
 		{"one", func(context.Context) { mix(0.5) }, budget.Must("no function above 70% cumulative except spin"), false},
-		{"two within the limit", func(context.Context) { mix(0.5); burnInnocent(mixRounds) }, budget.Must("no function above 90% cumulative except spin"), false},
-		{"two, one exempt", func(context.Context) { mix(0.5); burnInnocent(200_000) }, budget.Must("no function above 60% cumulative except spin, guard.mix"), false},
+		{"two within the limit", func(context.Context) { mix(0.5); _ = burnInnocent(mixRounds) }, budget.Must("no function above 90% cumulative except spin"), false},
+		{"two, one exempt", func(context.Context) { mix(0.5); _ = burnInnocent(200_000) }, budget.Must("no function above 60% cumulative except spin, guard.mix"), false},
 		{"a function with a name", twoEntries, limit, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -194,14 +194,14 @@ func TestCheckEntries(t *testing.T) {
 	}
 }
 
-func twoEntries(context.Context) { mix(0.9); burnInnocent(200_000) }
+func twoEntries(context.Context) { mix(0.9); _ = burnInnocent(200_000) }
 
 // What is too small for a call is judged when a call has many of it.
 func TestCheckTinyWorkInALoop(t *testing.T) {
 	got := tryCheck(t, Checker{Max: time.Minute}, budget.Must("no function above 60% cumulative except spin", "process below 1ms per call"), func(context.Context) {
 		for range 1000 {
-			burnGuilty(20)
-			burnInnocent(20)
+			_ = burnGuilty(20)
+			_ = burnInnocent(20)
 		}
 	})
 	if got.verdict() != "pass" {
