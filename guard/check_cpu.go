@@ -51,6 +51,7 @@ const (
 type cpuPhase struct {
 	trial   *budget.Trial
 	shares  bool // some budget is about a share
+	watched bool // by the race detector, which is not told from the loop in trial.Dropped
 	decoder decode.Decoder
 
 	group    [][]byte // windows that are not yet a block
@@ -92,12 +93,16 @@ func (r *checkRun) newCPUPhase() (*cpuPhase, error) {
 	if err != nil {
 		return nil, err
 	}
-	trial.Drop(isOverhead)
 	if r.usual >= longCall {
 		trial.Runs()
 	}
 	shares := slices.ContainsFunc(part(r.set, r.plan.cpu), isShare)
-	return &cpuPhase{trial: trial, shares: shares, groupOf: map[string]float64{}, work: map[string]float64{}, last: r.readUnits()}, nil
+	c := &cpuPhase{trial: trial, shares: shares, groupOf: map[string]float64{}, work: map[string]float64{}, last: r.readUnits()}
+	trial.Drop(func(stack []string) bool {
+		c.watched = c.watched || len(stack) > 0 && isDetector(stack[0])
+		return isOverhead(stack)
+	})
+	return c, nil
 }
 
 // freely lets work run until the budgets that go by time are decided.
@@ -179,7 +184,7 @@ func (c *cpuPhase) idle() bool {
 // What little was seen of it is no share of anything: a sample is not that sharp.
 func (c *cpuPhase) tooSmall() bool {
 	all := float64(c.trial.Dropped + c.trial.Samples)
-	return all > 0 && evidence.Lower(float64(c.trial.Dropped), all, 1, evidence.FailAlpha) > overheadMost
+	return !c.watched && all > 0 && evidence.Lower(float64(c.trial.Dropped), all, 1, evidence.FailAlpha) > overheadMost
 }
 
 // isShare reports whether a budget is about a share of the CPU profile.
@@ -322,7 +327,7 @@ func (c *cpuPhase) explain(r *checkRun, res budget.Result) string {
 		return "no call of work has returned: a budget per call needs calls that do"
 	case len(c.windows) == 0 && c.lost > 0:
 		return "no window of the profiler could be used: " + c.lostReason
-	case c.trial.Dropped > c.trial.Samples: // likely enough where nothing was found anyway
+	case !c.watched && c.trial.Dropped > c.trial.Samples: // likely enough where nothing was found anyway
 		each := time.Duration(float64(c.elapsed) / max(1, c.work[callUnit])) // by the clock
 		return fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
 			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,6 +98,16 @@ func (f *fakeTB) on(fn func()) (panicked any, returned bool) {
 	}()
 	<-done
 	return panicked, returned
+}
+
+// ample is the Max of checks that are to decide: at a load of 15 for each core
+// 20 seconds brought 22 samples.
+const ample = 5 * time.Minute
+
+// raced reports whether the tests run under the race detector.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // checked is what became of one check.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,7 +168,7 @@ func conditions() string {
 	if *fidelityHog > 0 {
 		name += fmt.Sprintf("-hogs%d", *fidelityHog)
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if raced() {
 		name += "-race"
 	}
 	return name

@@ -23,7 +23,7 @@ func TestCheckChild(t *testing.T) {
 	}
 	calls := 0
 	defer func() { t.Logf("work was called %d times", calls) }()
-	Checker{Max: 20 * time.Second}.Check(t, budget.Must("guard.burnGuilty below 60% cumulative"), func(context.Context) { calls++; mix(0.1) })
+	Checker{Max: ample}.Check(t, budget.Must("guard.burnGuilty below 60% cumulative"), func(context.Context) { calls++; mix(0.1) })
 	t.Log("the test went on")
 }
 
@@ -98,6 +98,9 @@ func TestCheckFlags(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			if raced() && tt.name == "bench, tiny" {
+				t.Skip("the race detector takes longer than Check's loop does")
+			}
 			cmd := exec.CommandContext(t.Context(), os.Args[0], append(tt.args, "-check.child", "-test.v")...)
 			cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 			out, err := cmd.CombinedOutput()
@@ -134,7 +137,7 @@ func TestCheckBesideGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Stop()
-	got := tryCheck(t, Checker{Max: time.Minute}, budget.Must("guard.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
+	got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
 	if got.verdict() != "fail" {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
 	}

@@ -37,7 +37,7 @@ func TestCheckKinds(t *testing.T) {
 	var k keeper
 	release := make(chan struct{})
 	var hot sync.Mutex
-	idle := func(context.Context) { time.Sleep(time.Millisecond) }
+	idle := func(context.Context) { mix(0.5) } // does nothing of what the budgets are about
 	contend := func(context.Context) {
 		var wg sync.WaitGroup
 		hot.Lock()
@@ -53,7 +53,7 @@ func TestCheckKinds(t *testing.T) {
 	}
 	leak := func(context.Context) {
 		go func(release chan struct{}) { <-release }(release)
-		time.Sleep(2 * time.Millisecond)
+		mix(0.5)
 	}
 	stood := make(chan struct{}) // goroutines of other tests, which no check counts
 	defer close(stood)
@@ -72,11 +72,11 @@ func TestCheckKinds(t *testing.T) {
 		{"share of allocations", "guard.(*keeper).allocate below 30% of allocs",
 			func(context.Context) { k.allocate(1 << 20) }, nil, "keeper).allocate"},
 		{"goroutine leaked", "no goroutine leaked",
-			leak, func(ctx context.Context) { go func() { <-ctx.Done() }(); time.Sleep(time.Millisecond) }, "left of those that work started"},
+			leak, func(ctx context.Context) { go func() { <-ctx.Done() }(); mix(0.5) }, "left of those that work started"},
 		{"goroutines steady", "goroutines steady",
-			leak, func(context.Context) { time.Sleep(time.Millisecond) }, "goroutines grow by"},
+			leak, idle, "goroutines grow by"},
 		{"heap steady", "heap steady",
-			func(context.Context) { k.pile(1 << 16); time.Sleep(time.Millisecond) }, func(context.Context) { k.allocate(1 << 16); time.Sleep(time.Millisecond) }, "the heap grow"},
+			func(context.Context) { k.pile(1 << 16); mix(0.5) }, func(context.Context) { k.allocate(1 << 16); mix(0.5) }, "the heap grow"},
 		{"mutex", "guard.TestCheckKinds below 1us per call of mutex", contend, idle, "of mutex"},
 		{"block", "guard.TestCheckKinds below 1us per call of block", contend, idle, "of block"},
 		{"goroutines", "goroutines below 200", func(ctx context.Context) {
@@ -103,7 +103,12 @@ func TestCheckKinds(t *testing.T) {
 			<-ctx.Done()
 		}, idle, "of goroutine"},
 		{"heap", "heap below 40MiB",
-			func(context.Context) { k.pile(1 << 24); time.Sleep(100 * time.Millisecond) }, idle, "heap at "},
+			func(ctx context.Context) {
+				for range 4 {
+					k.pile(1 << 24)
+				}
+				<-ctx.Done()
+			}, idle, "heap at "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			release = make(chan struct{})
@@ -154,15 +159,15 @@ func TestCheckBaseline(t *testing.T) {
 	work := func(share float64) func(context.Context) {
 		return func(context.Context) { mix(share) }
 	}
-	got := tryCheck(t, Checker{Max: 6 * time.Second, BaselineFile: file, Update: true}, set, work(0.2))
+	got := tryCheck(t, Checker{Max: 6 * time.Second, BaselineFile: file, Update: true}, set[:2], work(0.2))
 	if got.verdict() != "pass" {
 		t.Fatalf("writing: %s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
-	got = tryCheck(t, Checker{Max: time.Minute, BaselineFile: file}, set, work(0.2))
+	got = tryCheck(t, Checker{Max: ample, BaselineFile: file}, set, work(0.2))
 	if got.verdict() != "pass" {
 		t.Errorf("the same work: %s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
-	got = tryCheck(t, Checker{Max: time.Minute, BaselineFile: file}, set[:1], work(0.9))
+	got = tryCheck(t, Checker{Max: ample, BaselineFile: file}, set[:1], work(0.9))
 	if got.verdict() != "fail" || !strings.Contains(got.text(), "grew by") || !strings.Contains(got.text(), "refresh the baseline") {
 		t.Errorf("grown: %s:\n%s %s", got.verdict(), got.problem, got.text())
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/profguard/profguard/budget"
 )
@@ -26,7 +25,7 @@ func TestCheckParallel(t *testing.T) {
 		}
 		wg.Go(func() {
 			set := budget.Must("guard.burnGuilty below 50% cumulative")
-			out[i] = tryCheckAs(newFakeTB(t), Checker{Max: 2 * time.Minute}, set, func(context.Context) {
+			out[i] = tryCheckAs(newFakeTB(t), Checker{Max: ample}, set, func(context.Context) {
 				const rounds = mixRounds / 2
 				mine := int(share * rounds)
 				if lane(mine, rounds-mine) == 0 {

@@ -75,8 +75,12 @@ func isLoop(name string) bool {
 
 // isOverhead reports whether a stack, the leaf first, is of Check's own code
 // around work and not of work: of the loop that calls it, of what that asks
-// whether to go on, and of what the runtime does in the middle of those.
+// whether to go on, of what the runtime does in the middle of those; and of the
+// race detector.
 func isOverhead(stack []string) bool {
+	if len(stack) > 0 && isDetector(stack[0]) {
+		return true
+	}
 	for i, name := range stack {
 		if !isLoop(name) {
 			continue
@@ -98,7 +102,13 @@ func isOverhead(stack []string) bool {
 	})
 }
 
-// dropOverhead drops the samples of Check's own loop around work.
+// isDetector knows the race detector, which watches work, and Check's loop as
+// well. What it costs is no part of what work costs without it.
+func isDetector(leaf string) bool {
+	return strings.HasPrefix(leaf, "__tsan") || strings.HasPrefix(leaf, "__sanitizer") || strings.HasPrefix(leaf, "runtime.race")
+}
+
+// dropOverhead drops the samples that are not work's.
 func dropOverhead(p *profile.Profile) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return isOverhead(stackOf(s)) })
 }

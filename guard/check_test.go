@@ -32,7 +32,7 @@ func TestCheckVerdicts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := tryCheck(t, Checker{Max: time.Minute}, budget.Must(tt.budget), func(context.Context) { mix(tt.share) })
+			got := tryCheck(t, Checker{Max: ample}, budget.Must(tt.budget), func(context.Context) { mix(tt.share) })
 			if got.verdict() != tt.want {
 				t.Fatalf("%s, want %s:\n%s\n%s", got.verdict(), tt.want, got.problem, got.text())
 			}
@@ -48,7 +48,7 @@ func TestCheckVerdicts(t *testing.T) {
 // A function given by its name is an entry point, and not judged by what it
 // calls; what it calls is.
 func TestCheckNamedFunction(t *testing.T) {
-	got := tryCheck(t, Checker{Max: time.Minute}, budget.Must("no function above 50% cumulative except spin"), entryPoint)
+	got := tryCheck(t, Checker{Max: ample}, budget.Must("no function above 50% cumulative except spin"), entryPoint)
 	if got.verdict() != "fail" || strings.Contains(got.text(), "guard.entryPoint at") || !strings.Contains(got.text(), "guard.burnGuilty at ") {
 		t.Errorf("%s: want burnGuilty to fail, and not entryPoint:\n%s", got.verdict(), got.text())
 	}
@@ -159,6 +159,9 @@ func TestCheckTooFewSamples(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			if raced() && (tt.name == "empty" || strings.HasPrefix(tt.name, "tiny")) {
+				t.Skip("the race detector takes longer than Check's loop does")
+			}
 			got := tryCheck(t, Checker{Max: 4 * time.Second}, budget.Must(tt.budget), tt.work)
 			if got.verdict() != "open" || !strings.Contains(got.text(), tt.want) || !strings.Contains(got.text(), "could not be judged") {
 				t.Errorf("%s, want it open, saying %q:\n%s", got.verdict(), tt.want, got.text())
@@ -186,7 +189,7 @@ func TestCheckEntries(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := tryCheck(t, Checker{Max: time.Minute}, tt.set, tt.work)
+			got := tryCheck(t, Checker{Max: ample}, tt.set, tt.work)
 			if note := strings.Contains(got.text(), "directly. They are entry points"); note != tt.note {
 				t.Errorf("%s, with the note %t, want %t:\n%s", got.verdict(), note, tt.note, got.text())
 			}
@@ -196,9 +199,34 @@ func TestCheckEntries(t *testing.T) {
 
 func twoEntries(context.Context) { mix(0.9); _ = burnInnocent(200_000) }
 
+// What runs around work is not work's: Check's loop, and the race detector.
+func TestIsOverhead(t *testing.T) {
+	const g = guardPackage + "."
+	for stack, want := range map[string]bool{
+		g + "runWork " + g + "startWorker.func1":                                         true,
+		g + "startWorker.func1.2.1 " + g + "runWork " + g + "startWorker.func1":          true,
+		"sync/atomic.(*Int64).Add " + g + "runWork " + g + "startWorker.func1":           true,
+		"runtime.asyncPreempt " + g + "runWork " + g + "startWorker.func1":               true,
+		"testing.(*B).Loop " + g + "runWork " + g + "(*checkRun).benchmark.func3":        true,
+		"runtime.chanrecv " + g + "startWorker.func1":                                    true,
+		"shop.TestIt.func1 " + g + "runWork " + g + "startWorker.func1":                  false,
+		"sync/atomic.AddInt64 shop.TestIt.func1 " + g + "runWork " + g + "startWorker.f": false,
+		"runtime.mallocgc shop.serve " + g + "Checker.runNamed " + g + "startWorker.f":   false,
+		"shop.worker shop.TestIt.func1.1":                                                false,
+		"__tsan_read shop.serve shop.TestIt.func1 " + g + "runWork":                      true,
+		"__tsan_write": true,
+		"runtime.racefuncenter shop.serve shop.TestIt.func1 " + g + "runWork": true,
+		"runtime.memmove shop.serve shop.TestIt.func1 " + g + "runWork":       false,
+	} {
+		if got := isOverhead(strings.Fields(stack)); got != want {
+			t.Errorf("isOverhead(%s) = %t", stack, got)
+		}
+	}
+}
+
 // What is too small for a call is judged when a call has many of it.
 func TestCheckTinyWorkInALoop(t *testing.T) {
-	got := tryCheck(t, Checker{Max: time.Minute}, budget.Must("no function above 60% cumulative except spin", "process below 1ms per call"), func(context.Context) {
+	got := tryCheck(t, Checker{Max: ample}, budget.Must("no function above 60% cumulative except spin", "process below 1ms per call"), func(context.Context) {
 		for range 1000 {
 			_ = burnGuilty(20)
 			_ = burnInnocent(20)
@@ -281,7 +309,7 @@ func TestCheckBlockedWork(t *testing.T) {
 
 // Work that lasts as long as its context does is one call, and judged.
 func TestCheckWorkOfOneCall(t *testing.T) {
-	got := tryCheck(t, Checker{Max: time.Minute}, budget.Must("guard.burnGuilty below 30% cumulative"), func(ctx context.Context) {
+	got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 30% cumulative"), func(ctx context.Context) {
 		for ctx.Err() == nil {
 			mix(0.95)
 		}
@@ -293,7 +321,7 @@ func TestCheckWorkOfOneCall(t *testing.T) {
 
 // What goroutines that work starts do is work's doing.
 func TestCheckStartedGoroutines(t *testing.T) {
-	got := tryCheck(t, Checker{Max: time.Minute}, budget.Must("guard.burnGuilty below 30% cumulative"), func(context.Context) {
+	got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 30% cumulative"), func(context.Context) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
