@@ -83,6 +83,23 @@ func TestSteady(t *testing.T) {
 	}
 }
 
+// TestSteadyAfterConstant: a baseline that never moved is no reason for doubt. Of
+// some counts, among them 73, the mean is not exact, and the residuals are alike.
+func TestSteadyAfterConstant(t *testing.T) {
+	for count := 20.0; count < 200; count++ {
+		d, at := NewSteady(0), time.Duration(0)
+		for ; at < 72*time.Hour && d.Verdict() != Fail; at += SteadyFloor {
+			leaked := max(0, at-48*time.Hour) / time.Hour
+			if v := d.Add(at, count+float64(leaked)*count/40, 0); v == Fail && at < 48*time.Hour {
+				t.Fatalf("%v goroutines: an alarm while it learns", count)
+			}
+		}
+		if d.Verdict() != Fail {
+			t.Errorf("%v goroutines, and a fortieth more each hour: no alarm after a day", count)
+		}
+	}
+}
+
 func TestSteadyLearns(t *testing.T) {
 	d := NewSteady(0.1)
 	at := func(slot int) time.Duration { return time.Duration(slot) * SteadyFloor }
