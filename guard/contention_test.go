@@ -193,9 +193,76 @@ func TestFault_06_RateZeroed(t *testing.T) {
 	eventually(t, "the profiler is free", free)
 }
 
-// What the hub says of 4, 7 and 10, as a guard takes it: its own tests bring
-// them about for real.
-func TestFault_04_07_10_LostInOtherWays(t *testing.T) {
+// deafClient is a writer that takes nothing until it is closed, as a client that does
+// not read.
+type deafClient chan struct{}
+
+func (s deafClient) Write(p []byte) (int, error) {
+	<-s
+	return len(p), nil
+}
+
+// Somebody's stop hangs, with runtime/pprof's lock, and so does our start: it is
+// parked, never a second is tried, and the guard goes on with what needs no
+// profiler, and stops in time.
+func TestFault_04_StartHangs(t *testing.T) {
+	noLeaks(t)
+	needProfiler(t)
+	client := make(deafClient)
+	if err := pprof.StartCPUProfile(client); err != nil {
+		t.Fatal(err)
+	}
+	var theirs sync.WaitGroup
+	theirs.Go(pprof.StopCPUProfile)
+	// What the profile is stuck in, there is no way to see but by its stack.
+	eventually(t, "their stop hangs", func() bool { return parked("guard.deafClient.Write") == 1 })
+	w, registry := newWorld(), prometheus.NewRegistry()
+	g := real(t, w, Config{
+		Budgets: budget.Must("busy: no function above 1% cumulative", "crowd: goroutines below 5"),
+		Window:  second, Every: second, Registerer: registry,
+	})
+	outcome(t, g, hub.Hung)
+	eventually(t, "windows without the profiler", func() bool { return g.Status().Budgets[1].Verdicts["fail"] > 2 })
+	if s := g.Status(); s.Window.Outcome != "hung" || !strings.Contains(s.Window.Reason, "/debug/pprof/profile") ||
+		s.Budgets[0].Verdicts["inconclusive"] != 1 || s.Budgets[0].Verdicts["pass"] != 0 || s.Budgets[1].State != "firing" {
+		t.Errorf("%s: %s; verdicts %v, the figure is %s", s.Window.Outcome, s.Window.Reason, s.Budgets[0].Verdicts, s.Budgets[1].State)
+	}
+	// Another guard, and another: their windows must not hang a start each.
+	for range 2 {
+		g.Stop()
+		g = real(t, newWorld(), Config{Budgets: simple, Window: second, Every: second})
+		outcome(t, g, hub.Hung)
+	}
+	if n := parked("runtime/pprof.StartCPUProfile"); n != 1 {
+		t.Errorf("%d starts hang, want one", n)
+	}
+	g.Stop()
+	close(client)
+	theirs.Wait()
+	eventually(t, "the parked start is undone", func() bool { return parked("runtime/pprof.StartCPUProfile") == 0 && !profiling() })
+	eventually(t, "the profiler is free", free)
+}
+
+// parked counts the goroutines that are in a function.
+func parked(function string) int {
+	records := make([]runtime.StackRecord, 1000)
+	n, _ := runtime.GoroutineProfile(records)
+	in := 0
+	for _, r := range records[:min(n, len(records))] {
+		frames := runtime.CallersFrames(r.Stack())
+		for more := true; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); strings.HasSuffix(f.Function, function) {
+				in++
+				break
+			}
+		}
+	}
+	return in
+}
+
+// What else the hub may say. Its own tests bring it about for real.
+func TestLostInOtherWays(t *testing.T) {
 	for _, o := range []hub.Outcome{hub.Hung, hub.Starved, hub.Lost, hub.Short, hub.TooLarge, hub.Broken} {
 		t.Run(o.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {

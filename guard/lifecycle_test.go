@@ -3,12 +3,20 @@ package guard
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dump"
 	"github.com/profguard/profguard/internal/hub"
 )
 
@@ -153,6 +161,58 @@ func TestFault_54_ProfilerReleased(t *testing.T) {
 	}
 }
 
+// The mutex fraction is taken back if it is still what the guard has set, and only
+// then; the block rate, which nobody can read, is never touched.
+func TestFault_54_RatesRestored(t *testing.T) {
+	noLeaks(t)
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(0))
+	defer runtime.SetBlockProfileRate(0)
+	fraction := func() int { return runtime.SetMutexProfileFraction(-1) }
+	for _, tt := range []struct {
+		name         string
+		before, then int // what the host sets, before Start and while the guard runs
+		during, want int
+	}{
+		{"ours", 0, -1, 100, 0},
+		{"somebody has changed it since", 0, 7, 100, 7},
+		{"the host's own", 5, -1, 5, 5},
+		{"somebody has turned it off", 0, 0, 100, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			runtime.SetMutexProfileFraction(tt.before)
+			runtime.SetBlockProfileRate(1)
+			w := newWorld()
+			w.stretch = -1
+			g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20% of mutex", "y: fmt.Println below 20% of block"), Window: second, Every: second})
+			eventually(t, "the fraction", func() bool { return fraction() == tt.during })
+			if tt.then >= 0 {
+				eventually(t, "a window", func() bool { return g.Status().Budgets[0].Verdicts["inconclusive"] > 0 })
+				runtime.SetMutexProfileFraction(tt.then)
+			}
+			g.Stop()
+			<-g.done
+			if got := fraction(); got != tt.want {
+				t.Errorf("after Stop the mutex fraction is %d, want %d", got, tt.want)
+			}
+			before := pprof.Lookup("block").Count()
+			blockOnce()
+			if after := pprof.Lookup("block").Count(); after == before && before == 0 {
+				t.Error("after Stop the block rate that the host has set is gone")
+			}
+		})
+	}
+}
+
+// blockOnce blocks for a moment.
+func blockOnce() {
+	c := make(chan bool)
+	go func() {
+		runtime.Gosched()
+		c <- true
+	}()
+	<-c
+}
+
 func TestFault_56_ExecInAWindow(t *testing.T) {
 	noLeaks(t)
 	g := real(t, newWorld(), Config{Budgets: simple})
@@ -175,13 +235,32 @@ func TestFault_56_SyscallExecAfterStop(t *testing.T) {
 func TestFault_57_ExitInMidDump(t *testing.T) {
 	needProfiler(t)
 	dir := t.TempDir()
-	for range 5 {
-		out, err := child(t, "exit", dumpVar+"="+dir)
+	cut := 0
+	for i := range 8 {
+		// At first at once, then later and later in the writing, at last after it.
+		late := time.Duration(i*i*i) * 300 * time.Microsecond
+		out, err := child(t, "exit", dumpVar+"="+dir, lateVar+"="+late.String())
 		if err != nil {
 			t.Fatalf("%v, %s", err, out)
 		}
+		temps, err := filepath.Glob(filepath.Join(dir, "*.tmp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut += len(temps) // the next Open reaps them
+		wholeDumps(t, dir)
 	}
-	wholeDumps(t, dir)
+	if cut == 0 {
+		t.Error("no process ended in the middle of a dump: the test proves nothing")
+	}
+	store, err := dump.Open(dir, dump.Keep{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if temps, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(temps) > 0 {
+		t.Errorf("the next process leaves what was cut: %q", temps)
+	}
 }
 
 func TestFault_08_GoTestCPUProfile(t *testing.T) {
@@ -191,23 +270,51 @@ func TestFault_08_GoTestCPUProfile(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "busy: go test -cpuprofile holds the profiler") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
-		t.Errorf("the profile that was asked for: %v", err)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.ParseData(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It is whole: the work before the guard, beside it and after it is in it.
+	for _, where := range []string{"guard.burnBefore", "guard.burnBeside", "guard.burnAfter"} {
+		if !slices.ContainsFunc(p.Function, func(f *profile.Function) bool { return strings.HasSuffix(f.Name, where) }) {
+			t.Errorf("the profile that was asked for knows nothing of %s", where)
+		}
 	}
 }
+
+// Places to be seen at.
+
+//go:noinline
+func burnBefore() { burnCPU(200 * time.Millisecond) }
+
+//go:noinline
+func burnBeside() { burnCPU(200 * time.Millisecond) }
+
+//go:noinline
+func burnAfter() { burnCPU(200 * time.Millisecond) }
 
 // TestHeldByTest is run by TestFault_08 with -test.cpuprofile.
 func TestHeldByTest(t *testing.T) {
 	if !hub.HeldByTest() {
 		t.Skip("only with -cpuprofile")
 	}
+	burnBefore()
 	w := newWorld()
 	g, err := Start(w.quiet(Config{Budgets: simple, Every: 10 * second, Window: second}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Stop()
+	burnBeside()
 	eventually(t, "a window", func() bool { return len(g.Status().Windows) > 0 })
+	g.Stop()
+	burnAfter()
 	s := g.Status()
+	if b := s.Budgets[0]; s.Window.Outcome != "busy" || len(s.Windows) != 1 || b.Verdicts["pass"] != 0 || b.Result.Verdict != budget.Inconclusive {
+		t.Errorf("windows %v, verdicts %v: %s", s.Windows, b.Verdicts, b.Result.Reason)
+	}
 	t.Logf("%s: %s", s.Window.Outcome, s.Window.Reason)
 }

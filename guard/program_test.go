@@ -18,6 +18,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/figures"
 	"github.com/profguard/profguard/internal/hub"
 )
 
@@ -27,6 +28,7 @@ type ctx = context.Context
 const (
 	roleVar = "PROFGUARD_TEST_ROLE"
 	dumpVar = "PROFGUARD_TEST_DUMPS"
+	lateVar = "PROFGUARD_TEST_LATE" // how long after a dump began its process ends
 )
 
 // child runs the test binary in a role.
@@ -63,7 +65,43 @@ func play(role string) int {
 		}
 		fmt.Println(syscall.Exec(os.Args[0], os.Args, append(without(os.Environ(), roleVar), roleVar+"=burn")))
 		return 1
+	case "cost":
+		// Nobody else does anything here, so what the process uses is the guard's.
+		reader := figures.NewReader()
+		defer reader.Close()
+		g, err := Start(w.quiet(Config{Budgets: budget.Must("no function above 20% cumulative", "goroutines below 100"), Window: second, Every: second}))
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		windows := func() int {
+			n := 0
+			for _, k := range g.Status().Windows {
+				n += k
+			}
+			return n
+		}
+		for windows() < 1 { // the first has the whole program's names to read
+			<-time.After(100 * time.Millisecond)
+		}
+		before, said := reader.Read(), g.Status().CPU
+		for windows() < 4 {
+			<-time.After(100 * time.Millisecond)
+		}
+		after, says := reader.Read(), g.Status().CPU-said
+		g.Stop()
+		// What is used without it, asking as often.
+		for range 30 {
+			<-time.After(100 * time.Millisecond)
+			_ = g.Status()
+		}
+		none := figures.Between(after, reader.Read())
+		fmt.Println(says.Microseconds(), (after.CPU - before.CPU).Microseconds(), none.CPU.Microseconds())
 	case "exit":
+		written := func() []string {
+			files, _ := filepath.Glob(filepath.Join(os.Getenv(dumpVar), "profguard-*"))
+			return slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, ".live") })
+		}
 		w.take = story("b")
 		w.stretch = -1
 		offered := make(chan bool, 100)
@@ -72,12 +110,17 @@ func play(role string) int {
 			offered <- true
 			return id, err
 		}
-		cfg := Config{Budgets: budget.Must("x: fmt.Println absent"), Window: second, Every: second, DumpDir: os.Getenv(dumpVar)}
+		cfg := Config{Budgets: budget.Must("x: fmt.Println absent"), Window: second, Every: second, DumpDir: os.Getenv(dumpVar), Keep: Keep{Every: 1}}
 		if _, err := start(w.quiet(cfg), "a test", w.seams(), func() error { return nil }); err != nil {
 			fmt.Println(err)
 			return 1
 		}
-		<-offered // and out, while it is being written
+		<-offered
+		for n := len(written()); len(written()) == n; { // and out, while it is being written
+			runtime.Gosched()
+		}
+		late, _ := time.ParseDuration(os.Getenv(lateVar))
+		burn(late)
 	default:
 		return 2
 	}
@@ -88,6 +131,15 @@ func play(role string) int {
 // would count.
 func without(env []string, name string) []string {
 	return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+}
+
+// burnCPU spends d of CPU time, however long that takes on a busy machine.
+func burnCPU(d time.Duration) {
+	reader := figures.NewReader()
+	defer reader.Close()
+	for end := reader.Read().CPU + d; reader.Read().CPU < end; {
+		burn(time.Millisecond)
+	}
 }
 
 // burn spends CPU time.
