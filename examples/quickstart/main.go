@@ -52,7 +52,7 @@ func run(ctx context.Context, out io.Writer, dumps string) error {
 		if dumps, err = os.MkdirTemp("", "profguard-quickstart-"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(dumps)
+		defer func() { _ = os.RemoveAll(dumps) }()
 	}
 
 	// This is all that a service adds. A real one leaves Every and Window alone
