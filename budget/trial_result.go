@@ -24,6 +24,14 @@ func (s *course) close(w *window, r *rule, res *Result) {
 		res.Share, res.Low, res.High = f.Value*unit, f.Low*unit, f.High*unit
 	}
 	res.Verdict = Verdict(f.Verdict)
+	if r.budget.Rule == "grows" && res.Verdict == Pass && res.Share > edge(r) {
+		// The evidence is against the most that the baseline may have been, which
+		// of few samples is anything.
+		res.Verdict, res.Offenders, res.Over = Inconclusive, nil, 0
+		res.Reason = fmt.Sprintf("%s grew by %s, and the baseline has too few samples to tell that from %s: write a longer one",
+			name, format(res.Share, dimShare), r.budget.Limit)
+		return
+	}
 	if res.Verdict != Fail {
 		res.Offenders, res.Over = nil, 0
 	} else if r.class == classEach && len(res.Offenders) > 0 && r.budget.Rule != "grows" {

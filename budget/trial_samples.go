@@ -37,7 +37,7 @@ func (t *Trial) only(table *decode.Table) {
 
 // resume takes off what the runtime put on top of a function to interrupt it. On
 // a machine that is overloaded most samples of a loop were seen there (64% at a
-// load of 18 for each core), and a budget on flat shares would blame the runtime
+// load average near 30 on two cores), and a budget on flat shares would blame the runtime
 // for what others do to the machine.
 func (t *Trial) resume(table *decode.Table) {
 	for i := range table.Samples {

@@ -18,6 +18,7 @@ type trialBlocks struct {
 	label string // of our samples; others' are there too
 	all   []*profile.Profile
 
+	base      *profile.Profile
 	preempted bool // every sample fell into an interrupt
 }
 
@@ -72,7 +73,7 @@ func (b *trialBlocks) run(t *testing.T, trial *Trial, max int, share func(block 
 		if err := p.Write(&buf); err != nil {
 			t.Fatal(err)
 		}
-		if err := trial.Block(&buf, Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}}); err != nil {
+		if err := trial.Block(&buf, Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}, Baseline: b.base}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +92,7 @@ func (b *trialBlocks) close(t *testing.T, trial *Trial) []Result {
 		}
 	}
 	results, err := trial.Close(sum, Facts{Kind: "cpu", Elapsed: time.Duration(len(b.all)) * 100 * time.Millisecond,
-		Work: map[string]float64{"call": 10 * float64(len(b.all))}})
+		Work: map[string]float64{"call": 10 * float64(len(b.all))}, Baseline: b.base})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,6 +199,19 @@ func TestTrialInterrupted(t *testing.T) {
 		blocks.run(t, trial, 400, func(int) float64 { return 0.6 }, 10)
 		if got := blocks.close(t, trial)[0]; got.Verdict != want || trial.Decided(0) != want {
 			t.Errorf("%s: decided %v, want %v: %s", budget, trial.Decided(0), want, got)
+		}
+	}
+}
+
+// A baseline of a few samples may have been anything: growth against it is not
+// ruled out by what it may have been at the most.
+func TestTrialSmallBaseline(t *testing.T) {
+	for samples, want := range map[int]Verdict{12: Inconclusive, 2000: Fail} {
+		trial, blocks := newTrial(t, "", 1, "main.guilty grows below 20 points")
+		blocks.base = (&trialBlocks{rng: blocks.rng}).next(samples, 0.3)
+		blocks.run(t, trial, 400, func(int) float64 { return 0.85 }, 10)
+		if got := blocks.close(t, trial)[0]; got.Verdict != want {
+			t.Errorf("a baseline of %d samples: %v, want %v: %s", samples, got.Verdict, want, got.Reason)
 		}
 	}
 }

@@ -39,14 +39,20 @@ import (
 // budgets "per call". work is scaffolding when it is a function literal, and so
 // is the function that it calls: a literal that calls one function is judged by
 // what that function spends its time on. A named function given as work is an
-// entry point itself. See package budget about scaffolding.
+// entry point itself. See package budget about scaffolding. Where a literal calls
+// several functions and one of them is over a limit, a note says that none of
+// them is judged itself.
+//
+// Check's own loop around work is left out, and so is the race detector. Work that
+// takes less than calling it is too small to have shares: loop inside it.
 //
 // Other kinds of profile carry no labels. Allocations "process below ... of
 // allocs per call" are counted exactly, and so that other tests do not make it
 // fail, by the quietest batches of calls; functions' shares of allocs, heap,
 // mutex and block, and the figures heap, rss and gc are the process's own while
 // work runs. Don't run such tests in parallel. "no goroutine leaked" counts the
-// goroutines with this check's label that are left when work is over.
+// goroutines with this check's label that are left when work is over, and
+// "goroutines below ..." those that there were at the most, seen every 100 ms.
 // "goroutines steady" and "heap steady" look at ten floors after so many calls
 // each. While budgets of mutex or block are checked, all such events of the
 // process are recorded.
@@ -54,8 +60,10 @@ import (
 // # Tests of all sorts
 //
 // t may be a *testing.B: Check then runs the benchmark's own b.Loop, reports
-// what it measured as metrics, and fails on what is beyond doubt. Under -short it
+// what it measured as metrics, and fails on what is beyond doubt; what -benchtime
+// is too short for is logged as not decided, and passes. Under -short it
 // takes 5 seconds at most, and what is not decided by then is logged and passes.
+// What no time would decide fails either way.
 // go test -cpuprofile holds the profiler, so Check calls work once and skips the
 // test. go test -fuzz calls work once for each input, without judging. A guard in
 // the same process shares the profiler with Check.

@@ -75,6 +75,10 @@ func (r *checkRun) writeBaseline() (problem string) {
 	case r.cpu == nil || len(r.cpu.windows) == 0:
 		return "no CPU profile to write as the baseline: a check with Update needs a budget on CPU, and windows that are not lost"
 	}
+	if n := r.cpu.trial.Samples; n < r.baseline/2 {
+		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or let work use more CPU",
+			n, r.baseline/2)
+	}
 	p, err := r.cpu.profile(r)
 	if err != nil {
 		return err.Error()

@@ -129,7 +129,7 @@ func (r *checkRun) freely(back bool) (problem string) {
 			return false
 		case r.cpu != nil && r.cpu.trial.Failed():
 			return false
-		case r.Update && r.cpu != nil && !r.cpu.idle() && r.cpu.trial.Samples < baselineSamples:
+		case r.Update && r.cpu != nil && !r.cpu.idle() && r.cpu.trial.Samples < r.baseline:
 			return true
 		case r.Update && r.cpu != nil && r.cpu.doneButGrows(r):
 			return !others.done()

@@ -19,6 +19,7 @@ type fakeTB struct {
 	name     string
 	deadline time.Time
 	temp     string // for profiles of checks that fail
+	baseline int64  // samples that make one, if not as many as ever
 
 	mu      sync.Mutex
 	logs    []string
@@ -100,7 +101,7 @@ func (f *fakeTB) on(fn func()) (panicked any, returned bool) {
 	return panicked, returned
 }
 
-// ample is the Max of checks that are to decide: at a load of 15 for each core
+// ample is the Max of checks that are to decide: at a load of 22 on two cores
 // 20 seconds brought 22 samples.
 const ample = 5 * time.Minute
 
@@ -146,6 +147,9 @@ func tryCheckAs(f *fakeTB, c Checker, budgets budget.Set, work func(context.Cont
 		if out.problem == "" {
 			out.run.test.short = false // the tests of -short say so
 			out.run.temp = f.temp
+			if f.baseline > 0 {
+				out.run.baseline = f.baseline
+			}
 			out.problem = out.run.run()
 		}
 	})

@@ -116,8 +116,11 @@ func (k *kindsPhase) judge(r *checkRun, kind string, p *profile.Profile, facts b
 	}
 	for n, res := range part(r.set, indices).Judge(p, facts) {
 		i := indices[n]
-		// Contention is recorded in full, so that none of it is none.
-		none := len(p.Sample) == 0 && res.Budget.Per != "" && (kind == "mutex" || kind == "block")
+		// Contention is recorded in full, so that none of it is none, whatever others
+		// contend for. At a rate of the user's own, only no event at all is as good.
+		full := kind == "mutex" && !r.test.mutex || kind == "block" && !r.test.block
+		none := res.Budget.Per != "" && (len(p.Sample) == 0 && (kind == "mutex" || kind == "block") ||
+			full && res.Verdict == budget.Inconclusive && res.Hits == 0 && res.Share == 0)
 		switch {
 		case none && facts.Work[res.Budget.Per] > 0:
 			res.Verdict, res.Reason = budget.Pass, "there was none"

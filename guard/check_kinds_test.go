@@ -159,9 +159,17 @@ func TestCheckBaseline(t *testing.T) {
 	work := func(share float64) func(context.Context) {
 		return func(context.Context) { mix(share) }
 	}
-	got := tryCheck(t, Checker{Max: 6 * time.Second, BaselineFile: file, Update: true}, set[:2], work(0.2))
+	needProfiler(t)
+	writing := newFakeTB(t)
+	writing.baseline = 300
+	got := tryCheckAs(writing, Checker{Max: ample, BaselineFile: file, Update: true}, set[:2], work(0.2))
 	if got.verdict() != "pass" {
 		t.Fatalf("writing: %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+	writing.baseline = 1 << 40
+	got = tryCheckAs(writing, Checker{Max: time.Second, BaselineFile: filepath.Join(t.TempDir(), "small"), Update: true}, set[:2], work(0.2))
+	if !strings.Contains(got.problem, "would hide growth") {
+		t.Errorf("a baseline of next to nothing was written: %s", got.problem)
 	}
 	got = tryCheck(t, Checker{Max: ample, BaselineFile: file}, set, work(0.2))
 	if got.verdict() != "pass" {
