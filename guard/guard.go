@@ -49,6 +49,7 @@ type seams struct {
 	capture  func(ctx context.Context, d time.Duration) (hub.Window, error)
 	overhead func() time.Duration
 	snap     func() figures.Snapshot
+	release  func() // gives free memory back; nil: nobody does
 	random   func() float64
 	linked   func(yield func(name string) bool) error
 	offer    func(*dump.Writer, dump.Dump) (dump.ID, error)
@@ -82,6 +83,7 @@ func Start(cfg Config) (*Guard, error) {
 		capture:  hub.Process().Capture,
 		overhead: hub.Process().Overhead,
 		snap:     reader.Read,
+		release:  debug.FreeOSMemory,
 		random:   randomFraction,
 		linked:   linkedFunctions,
 		offer:    (*dump.Writer).Offer,
@@ -173,14 +175,54 @@ func (g *Guard) acquire() error {
 			return fmt.Errorf("DumpDir: %w", err)
 		}
 	}
-	var registerErr error
-	if err := call(func() { registerErr = g.cfg.Registerer.Register(g) }); err != nil {
-		registerErr = err
-	}
-	if registerErr != nil {
+	if registerErr := g.register(); registerErr != nil {
 		g.closeDumps(context.Background())
 		return fmt.Errorf("register metrics: %w: give Config.Registerer a registry of its own", registerErr)
 	}
+	return nil
+}
+
+// registerWithin is how long Start waits for the registry, which may ask the guard
+// for its metrics, and whoever else has its lock. It takes microseconds.
+const registerWithin = time.Second
+
+// register registers the metrics. A registry that hangs costs them, and not the
+// host's start: it goes on without, and says so.
+func (g *Guard) register() error {
+	reply := make(chan error, 1)
+	go func() {
+		err := errors.New("the registry has ended the goroutine")
+		defer func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.faults.clear("metrics")
+			if err != nil {
+				g.faults.note("metrics", "no metrics: "+err.Error())
+			}
+			reply <- err
+		}()
+		var refused error
+		if err = call(func() { refused = g.cfg.Registerer.Register(g) }); err == nil {
+			err = refused
+		}
+	}()
+	patience := time.NewTimer(registerWithin)
+	defer patience.Stop()
+	select {
+	case err := <-reply:
+		return err
+	case <-patience.C:
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case err := <-reply: // at the last moment
+		return err
+	default:
+	}
+	why := fmt.Sprintf("Registerer.Register has not returned within %v", registerWithin)
+	g.faults.note("metrics", "no metrics: "+why)
+	g.emit(Event{Name: eventDegraded, Message: "there are no metrics of profguard: " + why})
 	return nil
 }
 
@@ -251,9 +293,7 @@ func (g *Guard) Status() Status {
 	s.Panics = g.panics.counts()
 	for _, k := range g.sinks {
 		s.Dropped[k.name] = k.dropped.Load()
-		if n := k.panics.Load(); n > 0 {
-			s.Panics[k.name] += n
-		}
+		s.Panics[k.name] = k.panics.Load()
 	}
 	if g.dumps != nil {
 		stats := g.dumps.Stats()

@@ -30,6 +30,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	l.judged = p
 	overhead := l.seams.overhead()
+	l.trim(l.last)
 	before, workBefore := l.seams.snap(), l.work.now()
 	look := l.onThread(func() {
 		l.lookForVacuous(ctx, p)
@@ -77,6 +78,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.noteFigures(used)
 	l.account(look+judge+profiling, after)
 	l.last = after
+	l.trim(after)
 }
 
 // onThread runs f on a thread of its own, so that what it costs can be read, and

@@ -101,6 +101,10 @@ func (d *Decoder) decode(b []byte, limits Limits) (*Table, error) {
 	return t, nil
 }
 
+// Release gives back all memory but that of the names, for a decoder that rests
+// for long. The last Table is no longer valid.
+func (d *Decoder) Release() { *d = Decoder{Limits: d.Limits, symbols: d.symbols} }
+
 // A Ready is a profile that has been decoded, in the guise of a reader: what
 // takes profiles as readers, as a budget.Watch does, finds the table in it, and
 // whoever has looked at the table already need not have it decoded again.

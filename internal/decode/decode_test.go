@@ -396,3 +396,20 @@ func TestSymbolsBound(t *testing.T) {
 		t.Errorf("%d names long after a large profile, want at most %d", s.Len(), keptNames)
 	}
 }
+
+func TestRelease(t *testing.T) {
+	var d Decoder
+	before, err := d.Bytes(minimal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	symbols, name := before.Symbols, before.Lines[0].Name
+	d.Release()
+	after, err := d.Bytes(minimal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Symbols != symbols || after.Lines[0].Name != name || symbols.Generation() != 0 {
+		t.Error("the names have changed")
+	}
+}

@@ -2,7 +2,6 @@ package linked
 
 import (
 	"bytes"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -27,19 +26,6 @@ func nameTable(file io.ReaderAt, size int64, landmarks []string) (*io.SectionRea
 		}
 	}
 	return search(file, size, landmarks)
-}
-
-// elfSection returns where an ELF file has its pc-line table.
-func elfSection(file io.ReaderAt) (offset int64, ok bool) {
-	f, err := elf.NewFile(file)
-	if err != nil {
-		return 0, false
-	}
-	s := f.Section(".gopclntab")
-	if s == nil {
-		return 0, false
-	}
-	return int64(s.Offset), true
 }
 
 // search tries everything in the file that could be a header.
