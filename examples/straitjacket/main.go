@@ -47,9 +47,9 @@ func tighten() {
 	runtime.MemProfileRate = 8 << 10
 	// A heap may grow by a fifth until it is collected, not to the double.
 	debug.SetGCPercent(20)
-	// 8.5 MiB are the binary's own pages. Where the runtime has 6 more, it rather
+	// 8.5 MiB are the binary's own pages. Where the runtime has 4 more, it rather
 	// collects all the time.
-	debug.SetMemoryLimit(6 << 20)
+	debug.SetMemoryLimit(4 << 20)
 }
 
 // budgets: the first is the system's, which would be too late. The second gives
@@ -112,11 +112,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if _, err := tale.Await(ctx, "profguard.budget.resolved", "who"); err != nil {
 		return err
 	}
-	if err := weigh(ctx, tale, g); err != nil {
-		return err
-	}
-	tale.Say("%s", peak())
-	return nil
+	return weigh(ctx, tale, g)
 }
 
 // start starts the extension, and the apps that ask it. closeAll ends both.
@@ -144,8 +140,8 @@ func weigh(ctx context.Context, tale *story.Story, g *guard.Guard) error {
 	}
 	s := g.Status()
 	rss, heap := s.Budgets[0].Result, s.Budgets[1].Result
-	tale.Say("    %-4v  %s\n    %-4v  %s\n          the collector takes %.1f%% of a core", rss.Verdict, rss.Reason,
-		heap.Verdict, heap.Reason, 100*s.Window.GC*s.Window.Cores)
+	tale.Say("    %-4v  %s%s\n    %-4v  %s; the collector takes %.1f%% of a core",
+		rss.Verdict, rss.Reason, peak(), heap.Verdict, heap.Reason, 100*s.Window.GC*s.Window.Cores)
 	return nil
 }
 

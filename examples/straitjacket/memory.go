@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// peak says how much memory the process had at most: between windows it may have
-// been more than in them. Only Linux tells.
+// peak says how much memory the process has had at most: between the ends of
+// windows it may be more than at them. Only Linux tells.
 func peak() string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return "How much it was at most, this system does not tell."
+		return ""
 	}
-	var kib int64
+	var kib float64
 	_, line, _ := strings.Cut(string(status), "VmHWM:")
 	if _, err := fmt.Sscan(line, &kib); err != nil {
-		return "How much it was at most, this system does not tell."
+		return ""
 	}
-	return fmt.Sprintf("At most it was %.1f MiB.", float64(kib)/1024)
+	return fmt.Sprintf(" (at most %.1fMiB so far)", kib/1024)
 }
