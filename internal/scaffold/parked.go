@@ -36,5 +36,5 @@ func Parked(name string) bool {
 var own = [...]string{
 	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*counter).",
 	"guard.start.", "guard.call", "guard.(*Guard).shutDown",
-	"internal/hub.", "internal/dump.", "internal/kinds.",
+	"internal/hub.", "internal/dump.", "internal/kinds.(*Taker).",
 }
