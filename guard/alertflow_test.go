@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -247,6 +248,22 @@ func TestVacuousBudgets(t *testing.T) {
 		}
 		if s.Budgets[0].Verdicts["pass"] != 0 || s.Budgets[1].Warning != "" || s.Budgets[2].Result.Verdict != budget.Pass {
 			t.Errorf("%+v", s.Budgets)
+		}
+		g.Stop()
+	})
+}
+
+// A runtime without the profile of leaks is said at once, of that budget alone.
+func TestLeakedWithoutTheProfile(t *testing.T) {
+	if pprof.Lookup(kindLeaks) != nil {
+		t.Skip("SKIPPED: this runtime has the profile")
+	}
+	bubble(t, func(t *testing.T, w *world) {
+		g := w.start(t, Config{Budgets: budget.Must("leak: no goroutine leaked", "crowd: goroutines below 5000", "there: fmt.Println below 20%")})
+		pass(second)
+		wantEvents(t, w, "profguard.budget.vacuous leak")
+		if b := g.Status().Budgets; !strings.Contains(b[0].Warning, "GOEXPERIMENT") || b[1].Warning != "" || b[2].Warning != "" {
+			t.Errorf("warnings %q, %q, %q", b[0].Warning, b[1].Warning, b[2].Warning)
 		}
 		g.Stop()
 	})

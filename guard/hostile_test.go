@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,6 +60,40 @@ func TestRegistryEndsTheGoroutine(t *testing.T) {
 		t.Fatalf("after a start that did not return: %v", err)
 	}
 	g.Stop()
+}
+
+type hungRegistry struct {
+	*prometheus.Registry
+	let chan struct{}
+}
+
+func (r hungRegistry) Register(c prometheus.Collector) error {
+	<-r.let
+	return r.Registry.Register(c)
+}
+
+// A registry that hangs does not hang the host's start, and what it does when it
+// comes to counts.
+func TestRegistryHangs(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		r := hungRegistry{prometheus.NewRegistry(), make(chan struct{})}
+		before := time.Now()
+		g := w.start(t, Config{Budgets: simple, Registerer: r})
+		if d := time.Since(before); d != registerWithin {
+			t.Errorf("Start took %v, want %v", d, registerWithin)
+		}
+		pass(minute)
+		if s := g.Status(); !strings.Contains(s.Reason, "Register has not returned") || s.Windows["ok"] == 0 {
+			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
+		}
+		wantEvents(t, w, eventDegraded)
+		close(r.let)
+		pass(second)
+		if s := g.Status(); s.Reason != "" || !strings.Contains(scrape(t, r, "text/plain"), "profguard_paused 0") {
+			t.Errorf("reason %q after all, and no metrics", s.Reason)
+		}
+		g.Stop()
+	})
 }
 
 func TestCallbackEndsItsGoroutine(t *testing.T) {

@@ -28,7 +28,7 @@ type Status struct {
 
 	Dumps   map[string]int64 // dumps by result: "saved", "dropped", or why they failed
 	Dropped map[string]int64 // events lost by sink: "log", "otel", "callback"
-	Panics  map[string]int64 // panics recovered by part
+	Panics  map[string]int64 // panics recovered by part: "loop", "metrics", "page" or a sink
 }
 
 // A WindowStatus says how a window went.

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"runtime/pprof"
 
 	"github.com/profguard/profguard/internal/linked"
 	"github.com/profguard/profguard/internal/pattern"
@@ -51,6 +52,11 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	if err != nil || !p.looked {
 		return
 	}
+	for _, e := range p.entries {
+		if kindOf(e.budget) == kindLeaks && pprof.Lookup(kindLeaks) == nil {
+			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
+		}
+	}
 	missing := map[string]bool{}
 	for i, ok := range found {
 		if !ok && !missing[texts[i]] {
@@ -63,12 +69,20 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 			continue // the best possible pass
 		}
 		for _, text := range []string{e.budget.Subject, e.budget.In} {
-			if missing[text] && e.warning == "" {
-				e.warning = fmt.Sprintf("no function linked into the program matches %s: check the spelling, or drop the budget", text)
-				l.emit(Event{Name: eventVacuous, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s can never tell anything: %s", e.name, e.warning)})
+			if missing[text] {
+				l.warn(e, fmt.Sprintf("no function linked into the program matches %s: check the spelling, or drop the budget", text))
 			}
 		}
 	}
+}
+
+// warn says, once, why a budget can never tell anything. g.mu must be held.
+func (l *looper) warn(e *entry, why string) {
+	if e.warning != "" {
+		return
+	}
+	e.warning = why
+	l.emit(Event{Name: eventVacuous, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s can never tell anything: %s", e.name, why)})
 }
 
 // isEach reports whether a subject is no pattern.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,7 +25,7 @@ import (
 )
 
 func main() {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
@@ -40,8 +41,8 @@ func budgets() budget.Set {
 	return budget.Must(
 		"ports: tailscale.com/portlist absent",
 		"hot: no function above 20% cumulative except compress/... for 2 windows",
-		"memory: no function above 64MiB of heap",
-		"waiting: no function above 1000 of goroutine",
+		"memory: heap below 64MiB",
+		"waiting: goroutines below 1000",
 		"locks: no function above 50ms per request of mutex",
 	)
 }
@@ -86,7 +87,8 @@ func run(ctx context.Context, out io.Writer) error {
 
 	p.guard, p.page = g, url+"/debug/profguard"
 	if err := p.acts(ctx); err != nil {
-		return fmt.Errorf("%w; the guard's windows so far: %v", err, g.Status().Windows)
+		s := g.Status()
+		return fmt.Errorf("%w; the guard is %s, cost %.1f%% of a core, its windows so far: %v", err, s.State, 100*s.CostShare, s.Windows)
 	}
 	return nil
 }

@@ -59,9 +59,12 @@ func (n *node) findAddresses() {
 	n.addresses = addresses
 }
 
-// enumerate asks the kernel for all interfaces and all their addresses, each time.
+// enumerate asks the kernel for all interfaces, and then for the addresses of each.
 func enumerate() ([]netip.Addr, error) {
-	addresses, _, err := netmon.LocalAddresses() // culprit: interfaces
+	var addresses []netip.Addr
+	err := netmon.ForeachInterface(func(_ netmon.Interface, prefixes []netip.Prefix) { // culprit: interfaces
+		addresses = appendUsable(addresses, prefixes)
+	})
 	return addresses, err
 }
 
@@ -70,14 +73,20 @@ func remembered(m *netmon.Monitor) lookup {
 	return func() ([]netip.Addr, error) {
 		var addresses []netip.Addr
 		for _, prefixes := range m.InterfaceState().InterfaceIPs {
-			for _, p := range prefixes {
-				if !p.Addr().IsLoopback() {
-					addresses = append(addresses, p.Addr())
-				}
-			}
+			addresses = appendUsable(addresses, prefixes)
 		}
 		return addresses, nil
 	}
+}
+
+// appendUsable appends the addresses at which a peer could reach this machine.
+func appendUsable(addresses []netip.Addr, prefixes []netip.Prefix) []netip.Addr {
+	for _, p := range prefixes {
+		if !p.Addr().IsLoopback() {
+			addresses = append(addresses, p.Addr())
+		}
+	}
+	return addresses
 }
 
 // pause waits for about d, and reports whether to go on. "About" keeps the nodes

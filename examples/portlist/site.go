@@ -24,7 +24,7 @@ type site struct {
 
 func newSite() *site {
 	var page strings.Builder
-	for i := range 1500 {
+	for i := range 6000 {
 		fmt.Fprintf(&page, "<li>%d: what the service behind node %d says</li>\n", i*i, i%nodes)
 	}
 	return &site{
@@ -58,14 +58,14 @@ func serve(handler http.Handler) (url string, stop func(), err error) {
 	return "http://" + listener.Addr().String(), func() { _ = server.Close(); running.Wait() }, nil
 }
 
-// visit is a few people who read a page every now and then, until stop is called.
+// visit is two people who read a page every now and then, until stop is called.
 func visit(ctx context.Context, url string) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true}} // as it comes: reading it is not our work
 	var running sync.WaitGroup
-	for range 3 {
+	for range 2 {
 		running.Go(func() {
-			for pause(ctx, 20*time.Millisecond) {
+			for pause(ctx, 80*time.Millisecond) {
 				_ = get(ctx, client, url, io.Discard)
 			}
 		})

@@ -65,7 +65,12 @@ func cost(r budget.Result) string {
 func micros(seconds float64) string { return fmt.Sprintf("%.0fµs", 1e6*seconds) }
 
 // times is how many times the cache's cost the api's is. The bounds are the worst
-// that those of the two allow.
+// that those of the two allow, and there is no upper one as long as the cache shows
+// in a sample or two.
 func (c costs) times() string {
-	return fmt.Sprintf("%.1f times (%.1f to %.3g)", c.api.Share/c.cache.Share, c.api.Low/c.cache.High, c.api.High/c.cache.Low)
+	most := "any number"
+	if n := c.api.High / c.cache.Low; n < 1000 {
+		most = fmt.Sprintf("%.1f", n)
+	}
+	return fmt.Sprintf("%.1f times (%.1f to %s)", c.api.Share/c.cache.Share, c.api.Low/c.cache.High, most)
 }

@@ -98,7 +98,7 @@ func TestStory(t *testing.T) {
 		`.*called from \S*\(\*api\)\.Get  \S*api\.go:%d`+
 		`.*firing  api-cost\n.*FAIL api-cost: .*surely above`+
 		`.*resolved  debug-print\n`+
-		`.*api / cache +[\d.]+ times \([\d.]+ to \S+\) +[\d.]+ times`, printLine(t))
+		`.*api / cache +[\d.]+ times \([\d.]+ to [^)]+\) +[\d.]+ times`, printLine(t))
 	if !regexp.MustCompile(want).Match(out.Bytes()) {
 		t.Errorf("the story is not what the README says, want %s in:\n%s", want, &out)
 	}
