@@ -45,7 +45,7 @@ type node struct {
 type peer struct {
 	addr net.Addr
 	conn *quic.Conn
-	lost chan error // tells why the connection has ended
+	lost chan struct{} // tells that the connection has ended
 }
 
 func config() *quic.Config { return &quic.Config{EnableDatagrams: true} }
@@ -121,9 +121,9 @@ func (n *node) connect(p *peer) error {
 		return fmt.Errorf("join %s: %w", p.addr, err)
 	}
 	n.leave(p)
-	lost := make(chan error, 1)
+	lost := make(chan struct{}, 1)
 	if n.bugs.forgets {
-		lost = make(chan error)
+		lost = make(chan struct{})
 	}
 	p.conn, p.lost = conn, lost
 	n.running.Go(func() { n.watch(conn, lost) })
@@ -140,10 +140,10 @@ func (n *node) leave(p *peer) {
 
 // watch tells when a connection has ended. Whoever has replaced it by then does
 // not listen any more: without a buffer, this waits as long as the node lives.
-func (n *node) watch(conn *quic.Conn, lost chan<- error) {
+func (n *node) watch(conn *quic.Conn, lost chan<- struct{}) {
 	<-conn.Context().Done()
 	select { // left behind
-	case lost <- context.Cause(conn.Context()):
+	case lost <- struct{}{}:
 	case <-n.ctx.Done():
 	}
 }

@@ -53,6 +53,9 @@ const leakProfile = "GOEXPERIMENT=goroutineleakprofile"
 // mostly wait run beside them.
 var cores = make(chan struct{}, 2)
 
+// enough samples tell 30%, which is busy-select's limit, from 45%.
+const enough = 278
+
 // TestDefaultIsQuiet runs healthy services under full load, or none: no budget
 // fires, or comes near it, and what could be judged was.
 func TestDefaultIsQuiet(t *testing.T) {
@@ -93,9 +96,9 @@ func TestDefaultIsQuiet(t *testing.T) {
 			if ok := r.Status.Windows["ok"]; ok < *windows*2/3 {
 				t.Errorf("windows: %v, want most of %d to be good", r.Status.Windows, *windows)
 			}
-			b := r.budget("busy-select")
-			if passed := int(b.Verdicts["pass"]); !tt.idle && passed < *windows/3 {
-				t.Errorf("busy-select passed %d of %d windows (%s): the service was not busy, so its silence says nothing", passed, *windows, b.Result.Reason)
+			// However few samples a crowded machine leaves each window, all of them tell.
+			if b := r.budget("busy-select"); !tt.idle && b.Samples < enough {
+				t.Errorf("%d samples in %d windows: the service was not busy, so its silence says nothing", b.Samples, *windows)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ func spinDefault() (string, error) {
 			case i := <-work:
 				n += i
 			//lint:ignore SA5004 that it spins is the point
-			default:
+			default: //nolint:staticcheck // as above
 			}
 		}
 	}()
