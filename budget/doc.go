@@ -189,7 +189,8 @@
 // work, and belongs behind "except".
 //
 // Goroutine profiles are counted differently: every goroutine waits in a few
-// functions of the runtime, which are not charged, and nobody is scaffolding.
+// functions of the runtime, and many are started through the same function, such
+// as WaitGroup.Go. Neither are charged, and nobody else is scaffolding.
 //
 // Offenders are reported with the deepest function of a path first, and the
 // path is shown once.

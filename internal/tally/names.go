@@ -151,7 +151,7 @@ func (n *Names) grow(end int) {
 func (n *Names) learnName(id decode.ID, name string) {
 	n.set[id] = waiting
 	n.class[id] = n.ClassOf(name)
-	n.parked[id] = scaffold.Parked(name)
+	n.parked[id] = scaffold.Parked(name) || n.class[id] == scaffold.Runner
 	n.pkg[id] = n.packageID(pattern.PackageOf(name))
 }
 

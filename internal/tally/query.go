@@ -29,7 +29,8 @@ const (
 	// Unparked charges every frame outside the runtime. It is for goroutine
 	// profiles, where the innermost frames say how a goroutine waits, which is
 	// the same for all of them, and where the bottom frame, which a go statement
-	// started, says what it is: so the way in counts.
+	// started, says what it is: so the way in counts, but for what runs a closure
+	// in the place of a go statement, such as WaitGroup.Go.
 	Unparked
 )
 

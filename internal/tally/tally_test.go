@@ -144,9 +144,10 @@ func TestUnparked(t *testing.T) {
 	got, _ := answer(t, `goroutine
 main.worker;sync.(*WaitGroup).Wait;sync.runtime_SemacquireWaitGroup;runtime.gopark 3
 main.worker;runtime.chanrecv1;runtime.gopark 4
+sync.(*WaitGroup).Go.func1;main.open.func2;runtime.chanrecv1;runtime.gopark 5
 runtime.bgsweep;runtime.gopark 1
 `, tally.Query{Charge: tally.Unparked, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
-	if diff := cmp.Diff(map[string]int64{"main.worker": 7}, got); diff != "" {
+	if diff := cmp.Diff(map[string]int64{"main.worker": 7, "main.open.func2": 5}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
