@@ -20,13 +20,14 @@ type fleet struct {
 	nodes   [nodes]node
 }
 
-// startFleet returns when every node knows its ports and addresses.
-func startFleet(ctx context.Context, lookUp lookup) *fleet {
+// startFleet returns when every node knows its ports and addresses. Each looks for
+// addresses so many times in a row.
+func startFleet(ctx context.Context, lookUp lookup, looks int) *fleet {
 	ctx, stop := context.WithCancel(ctx)
 	f := &fleet{stop: stop}
 	for i := range f.nodes {
 		n := &f.nodes[i]
-		n.lookUp = lookUp
+		n.lookUp, n.looks = lookUp, looks
 		n.findAddresses()
 		if n.pollPorts() {
 			f.running.Go(func() { n.watchPorts(ctx) })

@@ -54,8 +54,8 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	site, tale := newSite(), story.New(out)
-	p := &play{Story: tale, out: out, fleet: startFleet(ctx, enumerate), dir: dir}
+	site, tale, looks := newSite(), story.New(out), looksInRow(enumerate)
+	p := &play{Story: tale, out: out, fleet: startFleet(ctx, enumerate, looks), looks: looks, dir: dir}
 	defer func() { p.fleet.close() }()
 	defer turnOffPortlist(false) // the setting is the process's, and outlives the story
 

@@ -25,6 +25,7 @@ type play struct {
 	out   io.Writer
 	guard *guard.Guard
 	fleet *fleet
+	looks int    // of each node, in a row
 	page  string // the guard's, as a URL
 	dir   string // for profiles
 }
@@ -92,7 +93,7 @@ func (p *play) whatIsNext(ctx context.Context) error {
 // restart starts the nodes again.
 func (p *play) restart(ctx context.Context, lookUp lookup) {
 	p.fleet.close()
-	p.fleet = startFleet(ctx, lookUp)
+	p.fleet = startFleet(ctx, lookUp, p.looks)
 }
 
 // collect takes profiles of all kinds, and tells what is in them.
