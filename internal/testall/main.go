@@ -4,7 +4,7 @@
 //
 // Without arguments it tests ./... in each. Modules are tested side by side, and
 // the output of each is shown in one piece when it has ended, so that they can be
-// read. All of them run, also when one has failed.
+// read. All of them run, also when one has failed. It takes some minutes.
 package main
 
 import (
@@ -63,6 +63,9 @@ func testAll(out io.Writer, modules []string, test func(dir string, out io.Write
 		running.Go(func() {
 			defer func() { <-room }()
 			start := time.Now()
+			mu.Lock()
+			fmt.Fprintf(out, "== %s: begins\n", dir)
+			mu.Unlock()
 			var said bytes.Buffer
 			err := test(dir, &said)
 
