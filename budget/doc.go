@@ -63,7 +63,10 @@
 // "process" is all that the profile holds. "goroutines", "heap", "rss" and "gc"
 // are figures that need no profile: how many goroutines exist, the bytes in live
 // and not yet swept objects, the resident memory, and the share of CPU time that
-// the garbage collector takes.
+// the garbage collector takes. Where Facts.Figures lacks them, the first two are
+// what a profile of that kind adds up to, and gc is the share of a CPU profile's
+// samples that are the collector's, with bounds as any share; rss is
+// inconclusive.
 //
 // # Limits
 //
@@ -112,6 +115,11 @@
 // except with "absent", where it is the best possible pass. A guard and a Check
 // know what is linked (Facts.NotLinked) and say so; of a profile alone, the
 // Result's Reason says that no function of it matches.
+//
+// Name the function, not its package: all of a package is more than what it is
+// blamed for. "regexp/syntax absent" is meant against compiling in a hot path,
+// and fails on matching, which asks syntax.(*Inst).MatchRunePos of each
+// character. "regexp.compile absent" says it.
 //
 //	fmt.Println absent in main.(*Server).ServeHTTP
 //	encoding/gob absent of allocs

@@ -102,9 +102,24 @@ func (w *window) pattern(r *rule, sums *tally.Sums, res *Result) {
 		w.explainMatches(r, m, res)
 	}
 	w.reason(r, f, r.budget.Subject, res)
-	if value == 0 && scopeText(r.budget) == "" {
-		// It may well be misspelt: of a saved profile nobody else says so.
-		res.Reason = "no function of this profile matches " + r.budget.Subject + ": " + res.Reason
+	w.unmatched(r, value, res)
+}
+
+// unmatched says that a pattern matched nothing, as long as it may well be
+// misspelt: of a saved profile nobody else says so. What has shown before is not,
+// and for a program that is watched, Facts.NotLinked tells.
+func (w *window) unmatched(r *rule, value int64, res *Result) {
+	j := w.judged
+	j.matched[r.subject] = j.matched[r.subject] || value > 0
+	if j.matched[r.subject] || r.class != classPattern || scopeText(r.budget) != "" {
+		return
+	}
+	nobody := "no function of this profile matches " + r.budget.Subject
+	switch {
+	case res.Verdict != Pass:
+		res.Reason = nobody + ": " + res.Reason
+	case !j.watched:
+		res.Reason += "; " + nobody
 	}
 }
 

@@ -41,6 +41,7 @@ func NewWatch(set Set, every time.Duration) (*Watch, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.watched = true
 	if every <= 0 {
 		every = time.Minute
 	}

@@ -95,6 +95,8 @@ func (d *Decoder) decode(b []byte, limits Limits) (*Table, error) {
 	if err != nil {
 		if isLegacy(raw) {
 			err = ErrLegacy
+		} else if other := foreign(raw); other != nil {
+			err = other
 		}
 		return nil, fmt.Errorf("decode profile: %w", err)
 	}

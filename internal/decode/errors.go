@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ErrMalformed is wrapped by the errors about input that is no valid profile.
@@ -58,4 +60,48 @@ func isLegacy(b []byte) bool {
 	// "goroutine 1 [running]:".
 	line, _, _ := bytes.Cut(b[:min(len(b), 256)], []byte("\n"))
 	return bytes.Contains(line, []byte(" profile: ")) || bytes.HasPrefix(line, []byte("goroutine "))
+}
+
+// foreign says what input is that did not decode because it is no profile at
+// all, or nil. Like isLegacy it is asked only then.
+func foreign(b []byte) error {
+	const remedy = "expected what runtime/pprof writes, or /debug/pprof/profile serves"
+	switch {
+	case len(b) == 0:
+		return nil // cut, most likely
+	case bytes.HasPrefix(b, []byte("go 1.")) && bytes.HasPrefix(b[min(len(b), 7):], []byte(" trace\x00")):
+		return malformed("this is an execution trace and not a pprof profile: %s", remedy)
+	case isText(b):
+		line, _, _ := bytes.Cut(bytes.TrimSpace(b[:min(len(b), shownText+utf8.UTFMax)]), []byte("\n"))
+		return malformed("this is text and not a pprof profile, %q: %s", bytes.ToValidUTF8(line[:min(len(line), shownText)], nil), remedy)
+	}
+	return nil
+}
+
+const (
+	// shownText is how much of a text is cited: enough for "could not enable CPU
+	// profiling: cpu profiling already in use" and the like, which servers send in
+	// place of a profile.
+	shownText = 80
+	// seenText is how much of the input decides whether it is text. A profile has
+	// wire types and small numbers in its first bytes, which are control
+	// characters.
+	seenText = 512
+)
+
+// isText reports whether the input begins like something to be read.
+func isText(b []byte) bool {
+	cut := len(b) > seenText
+	b = bytes.TrimPrefix(b[:min(len(b), seenText)], []byte("\ufeff"))
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return cut && !utf8.FullRune(b) // a character that the cut goes through
+		case !unicode.IsPrint(r) && !unicode.IsSpace(r):
+			return false
+		}
+		b = b[size:]
+	}
+	return true
 }
