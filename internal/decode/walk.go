@@ -160,7 +160,7 @@ func (b *builder) sample(p []byte) error {
 }
 
 // stack reads a packed stack. Half of a profile's bytes pass here, so ids of
-// one and two bytes, which are nearly all, are read in line.
+// one to three bytes, which are nearly all, are read in line.
 func (b *builder) stack(p []byte) error {
 	stacks := b.t.Stacks
 	dense := uint64(b.locationIDs.n)
@@ -173,6 +173,9 @@ func (b *builder) stack(p []byte) error {
 		case i+1 < len(p) && p[i+1] < 0x80:
 			id = uint64(p[i]&0x7f) | uint64(p[i+1])<<7
 			i += 2
+		case i+2 < len(p) && p[i+2] < 0x80:
+			id = uint64(p[i]&0x7f) | uint64(p[i+1]&0x7f)<<7 | uint64(p[i+2])<<14
+			i += 3
 		default:
 			if id, i = longUvarint(p, i); i < 0 {
 				return malformed("%s", wireError(i))
