@@ -10,6 +10,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dump"
 	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // defaultDumpEvery is the store's own default for the least time between two
@@ -24,16 +25,23 @@ const dumpPatience = 2 * time.Second
 // dump offers the profile of a failing window to the store. If the store takes
 // it, the event, if there is one, is emitted when the dump has ended, so that it
 // never names a file that does not exist.
-func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at time.Time, event *Event) (held bool) {
+//
+// Of a figure it is the profile that found, if any, says what it is made of, and
+// the CPU profile of its window goes beside it; without one it is what ran.
+func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w *hub.Window, at time.Time, event *Event) (held bool) {
+	kind, beside := kindOf(e.budget), dump.Companion{}
+	if kind == kindFigures {
+		kind = kindCPU
+		if found != nil {
+			beside = dump.Companion{Name: kindCPU + ".pb.gz", Data: data}
+			kind, data = string(found.kind), found.data
+		}
+	}
 	l.mu.Lock()
 	early := !e.offered.IsZero() && at.Sub(e.offered) < l.dumpEvery()
 	l.mu.Unlock()
 	if l.dumps == nil || len(data) == 0 || early || !l.mayDump() {
 		return false
-	}
-	kind := kindOf(e.budget)
-	if kind == kindFigures {
-		kind = kindCPU // figures have no profile: kept is what ran in their window
 	}
 	d := dump.Dump{
 		Profile: data,
@@ -43,7 +51,10 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, w *hub.Window, at 
 			Window:    dump.Window{Start: w.Start, Seconds: w.Elapsed.Seconds(), Outcome: label(w.Outcome.String())},
 			Violation: e.violated, Severity: severity(r),
 		},
-		Companions: l.companions(),
+		Companions: l.companions(kind),
+	}
+	if len(beside.Data) > 0 {
+		d.Companions = append(d.Companions, beside)
 	}
 	for _, o := range r.Offenders {
 		side := dump.Offender{Name: o.Function, Share: o.Share, File: o.File, Line: o.Line}
@@ -184,13 +195,20 @@ func (l *looper) mayDump() bool {
 
 // companions are what helps to understand a profile: where all goroutines were,
 // and what the program did in the seconds before.
-// They are the same for all dumps of a window.
-func (l *looper) companions() []dump.Companion {
-	if l.beside != nil {
-		return l.beside
+// They are the same for all dumps of a window; one of the kind of the dump itself
+// is not wanted twice.
+func (l *looper) companions(kind string) []dump.Companion {
+	if l.beside == nil {
+		l.beside = l.takeCompanions()
 	}
+	return slices.DeleteFunc(slices.Clone(l.beside), func(c dump.Companion) bool { return c.Name == kind+".pb.gz" })
+}
+
+func (l *looper) takeCompanions() []dump.Companion {
 	list := []dump.Companion{}
-	if k, err := l.kinds.end("goroutine", nil); err == nil {
+	if c, ok := l.accuser.found[kinds.Goroutine]; ok && l.accuser.window.Equal(l.began) && c.data != nil {
+		list = append(list, dump.Companion{Name: "goroutine.pb.gz", Data: c.data})
+	} else if k, err := l.kinds.end("goroutine", nil); err == nil {
 		list = append(list, dump.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})
 	}
 	if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
@@ -199,7 +217,6 @@ func (l *looper) companions() []dump.Companion {
 			list = append(list, dump.Companion{Name: "trace.out", Data: b.data})
 		}
 	}
-	l.beside = list
 	return list
 }
 

@@ -123,7 +123,8 @@ func TestDumpOpensInPprof(t *testing.T) {
 	}
 }
 
-// A budget of a figure keeps the CPU profile of its window, and calls it that.
+// A budget of a figure keeps the profile that says what the figure is made of, and the
+// CPU profile of its window beside it.
 func TestDumpOfFigures(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.take, w.goroutines = story("g"), 6000
@@ -136,7 +137,7 @@ func TestDumpOfFigures(t *testing.T) {
 			t.Errorf("profiles %v, want one that is called cpu", found)
 		}
 		list, err := g.dumps.Store().List()
-		if err != nil || len(list) != 1 || list[0].Sidecar.Kind != kindCPU {
+		if err != nil || len(list) != 1 || list[0].Sidecar.Kind != "goroutine" || len(list[0].Sidecar.Offenders) == 0 {
 			t.Errorf("dumps %+v, %v", list, err)
 		}
 	})

@@ -191,9 +191,10 @@ func (h *handler) decode(r *http.Request, data []byte) (t *decode.Table, release
 
 // sidecarPage lays out what a sidecar says.
 func sidecarPage(id string, side dump.Sidecar) page.Profile {
-	unit := ""
+	unit, parts := "", ""
 	if set, err := budget.Parse(side.Sentence); err == nil && len(set) == 1 {
 		unit = unitOf(set[0])
+		parts = offenderUnit(set[0], unit)
 	}
 	measured := page.Amount(side.Share, unit)
 	if side.High > side.Low {
@@ -219,7 +220,7 @@ func sidecarPage(id string, side dump.Sidecar) page.Profile {
 		}
 	}
 	for _, o := range side.Offenders {
-		shown := page.Offender{Place: page.Place{Name: o.Name, File: o.File, Line: o.Line}, Value: o.Share, Unit: unit}
+		shown := page.Offender{Place: page.Place{Name: o.Name, File: o.File, Line: o.Line}, Value: o.Share, Unit: parts}
 		if !strings.HasPrefix(o.CalledFrom, o.Name+" ") { // it is the program's own
 			shown.Blame.Name = o.CalledFrom
 		}

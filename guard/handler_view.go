@@ -106,7 +106,7 @@ func newBudget(b BudgetStatus) page.Budget {
 	}
 	for _, o := range r.Offenders {
 		p.Offenders = append(p.Offenders, page.Offender{
-			Place: newPlace(o.Frame), Value: o.Share, Low: o.Low, High: o.High, Unit: r.Unit,
+			Place: newPlace(o.Frame), Value: o.Share, Low: o.Low, High: o.High, Unit: offenderUnit(b.Budget, r.Unit),
 			Blame: newPlace(o.Blame), In: newPlaces(o.Callers), Out: newPlaces(o.Callees),
 		})
 	}

@@ -23,6 +23,7 @@ type looper struct {
 	free     time.Time // when the CPU profiler is tried again
 	trips    breaker
 	kinds    *kindTaker
+	accuser  accuser
 	judged   *panel           // with which the last window was
 	last     figures.Snapshot // at the end of the last window
 	lost     bool             // the last window was lost
@@ -39,6 +40,7 @@ func randomFraction() float64 { return rand.Float64() }
 func (g *Guard) loop(ctx context.Context) {
 	l := &looper{Guard: g, work: newWorkCounters(g.cfg.Work), kinds: newKindTaker()}
 	defer l.kinds.close()
+	defer l.accuser.taker.Close()
 	defer l.stopTrace(l.startTrace())
 	l.last = g.seams.snap()
 	next := time.Now().Add(l.firstWait())

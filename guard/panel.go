@@ -32,6 +32,7 @@ type entry struct {
 	hits     int64
 	warning  string
 	history  []Measurement
+	culprit  culprit // of a figure, when it was last looked for
 
 	dumps    []keptDump // that are still there, the oldest first
 	offered  time.Time  // when the last dump was offered to the store
@@ -246,16 +247,21 @@ func (e *entry) take(r budget.Result, now time.Time, since time.Duration) alert.
 	e.history = append(e.history, Measurement{Value: r.Share, Verdict: r.Verdict})
 	before := e.alert.State
 	var event alert.Event
-	e.alert, event = e.alert.Next(alert.Input{
+	e.alert, event = e.step(r, since)
+	if e.alert.State != before {
+		e.since = now
+	}
+	return event
+}
+
+// step is what a result would make of the alert.
+func (e *entry) step(r budget.Result, since time.Duration) (alert.Alert, alert.Event) {
+	return e.alert.Next(alert.Input{
 		Window:   verdictOf(r.Verdict),
 		Evidence: evidenceOf(r),
 		For:      alert.For{Windows: e.budget.ForWindows, Time: e.budget.ForTime},
 		Proof:    e.budget.Rule == "absent" || e.budget.Rule == "leaked",
 	}, since)
-	if e.alert.State != before {
-		e.since = now
-	}
-	return event
 }
 
 func verdictOf(v budget.Verdict) alert.Verdict {

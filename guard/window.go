@@ -183,7 +183,7 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, w *hub.Window, t
 		results = inconclusive(p, g, err)
 	}
 	for i, r := range results {
-		l.apply(p.entries[g.members[i]], r, data, w, at)
+		l.apply(ctx, p.entries[g.members[i]], r, data, w, at)
 	}
 }
 
@@ -201,7 +201,11 @@ func inconclusive(p *panel, g *group, err error) []budget.Result {
 
 // apply takes one budget's result to its alert, and what follows from it to the
 // dumps and the sinks.
-func (l *looper) apply(e *entry, r budget.Result, data []byte, w *hub.Window, at time.Time) {
+func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []byte, w *hub.Window, at time.Time) {
+	found := l.accuse(ctx, e, &r, at)
+	if ctx.Err() != nil {
+		return
+	}
 	l.mu.Lock()
 	if e.removed {
 		l.mu.Unlock()
@@ -214,7 +218,7 @@ func (l *looper) apply(e *entry, r budget.Result, data []byte, w *hub.Window, at
 		e.violated = fmt.Sprintf("%s-%d", e.name, at.UnixNano())
 		fired := Event{Name: eventFiring, Time: at, Budget: e.name, Result: r,
 			Message: fmt.Sprintf("budget %s is broken: %s", e.name, r.Reason)}
-		if !l.dump(e, r, data, w, at, &fired) {
+		if !l.dump(e, r, data, found, w, at, &fired) {
 			fired.Dump = l.lastDump(e, at)
 			l.news(e, fired)
 		}
@@ -225,7 +229,7 @@ func (l *looper) apply(e *entry, r budget.Result, data []byte, w *hub.Window, at
 			Message: fmt.Sprintf("budget %s is kept again: %s", e.name, r.Reason)})
 	}
 	if r.Verdict == budget.Fail {
-		l.dump(e, r, data, w, at, nil)
+		l.dump(e, r, data, found, w, at, nil)
 	}
 }
 

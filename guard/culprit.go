@@ -1,0 +1,165 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/page"
+)
+
+// A figure says how much, and not whose. So when one is over its limit, the
+// profile of what it is made of is taken: when its budget begins to fail, when it
+// fires, and as often as a dump would be. That is never a part of an ordinary
+// window, and the caps and the share of a core of package kinds hold for it.
+//
+// madeOf is that profile's kind, a budget that no such profile keeps, so that its
+// offenders are the largest parts, and what their shares are shares of.
+func madeOf(figure string) (kind kinds.Kind, ask, whose string) {
+	switch figure {
+	case "goroutines":
+		return kinds.Goroutine, "goroutines below 1", "of them in"
+	case "heap", "rss":
+		return kinds.Heap, "heap below 1B", "of the live heap from"
+	case "gc":
+		return kinds.Allocs, "process below 1B of allocs", "of what is allocated from"
+	}
+	return "", "", ""
+}
+
+// allocsFor is how long allocations are watched when the collector takes too much.
+// In a process that does little but collect, that is many collections, and at one
+// sample in 512 KiB hundreds of samples.
+const allocsFor = time.Second
+
+// An accuser finds what figures are made of.
+type accuser struct {
+	taker  kinds.Taker // its own: windows of kinds that budgets ask for go on beside it
+	window time.Time   // what was found is of this one
+	found  map[kinds.Kind]culprit
+}
+
+// A culprit is what a profile says of a figure.
+type culprit struct {
+	kind      kinds.Kind
+	data      []byte // the profile
+	at        time.Time
+	offenders []budget.Offender
+	err       error // why there is none
+}
+
+// accuse names in r, which is a failing one, what the figure is made of. What was
+// found in this window it returns as well, for the dump.
+func (l *looper) accuse(ctx context.Context, e *entry, r *budget.Result, at time.Time) *culprit {
+	kind, ask, whose := madeOf(e.budget.Subject)
+	if kind == "" || r.Verdict != budget.Fail || kindOf(e.budget) != kindFigures {
+		return nil
+	}
+	_, event := e.step(*r, at.Sub(l.started))
+	now := event == alert.Fired || e.culprit.at.IsZero() || at.Sub(e.culprit.at) >= l.dumpEvery()
+	var fresh *culprit
+	if now {
+		c := l.find(ctx, kind, ask, at)
+		// One that is refused, because the last has cost so much, does not undo that.
+		if c.err == nil || e.culprit.at.IsZero() || at.Sub(e.culprit.at) >= l.dumpEvery() {
+			e.culprit = c
+		}
+		if c.err == nil {
+			fresh = &c
+		}
+	}
+	if err := e.culprit.err; err != nil {
+		r.Reason += fmt.Sprintf("; no %s profile was taken: %s", kind, refusal(err))
+		return nil
+	}
+	r.Offenders = e.culprit.offenders
+	if len(r.Offenders) > 0 {
+		r.Reason += "; " + accusation(r.Offenders[0], whose)
+	}
+	return fresh
+}
+
+// find takes and judges the profile of what a figure is made of, once a window.
+func (l *looper) find(ctx context.Context, kind kinds.Kind, ask string, at time.Time) culprit {
+	c := &l.accuser
+	if !c.window.Equal(l.began) || c.found == nil {
+		c.window, c.found = l.began, map[kinds.Kind]culprit{}
+	}
+	if known, ok := c.found[kind]; ok {
+		return known
+	}
+	f := culprit{kind: kind, at: at}
+	var p kinds.Profile
+	var t *decode.Table
+	var results []budget.Result
+	if p, f.err = c.take(ctx, kind); f.err == nil {
+		t, f.err = l.decoder.Bytes(p.Data)
+	}
+	if f.err == nil {
+		results, f.err = budget.Must(ask).JudgeReader(&decode.Ready{Table: t, Context: ctx}, budget.Facts{Kind: string(kind), Module: l.module})
+	}
+	if f.err == nil {
+		f.offenders = results[0].Offenders
+		if l.dumps != nil {
+			f.data = bytes.Clone(p.Data) // the taker's buffer is used again
+		}
+	}
+	c.found[kind] = f
+	return f
+}
+
+func (c *accuser) take(ctx context.Context, kind kinds.Kind) (kinds.Profile, error) {
+	if !kind.Delta() {
+		return c.taker.Take(kind)
+	}
+	if err := c.taker.Begin(kind); err != nil {
+		return kinds.Profile{}, err
+	}
+	watched := time.NewTimer(allocsFor)
+	defer watched.Stop()
+	select {
+	case <-watched.C:
+		return c.taker.End(kind)
+	case <-ctx.Done():
+		return kinds.Profile{}, context.Cause(ctx)
+	}
+}
+
+// refusal says in a word or two why there is no profile.
+func refusal(err error) string {
+	var skip *kinds.SkipError
+	if errors.As(err, &skip) {
+		return strings.ReplaceAll(string(skip.Reason), "_", " ")
+	}
+	return err.Error()
+}
+
+// accusation names an offender in a sentence: "99.68% of them in
+// main.(*server).order.func1 at shop/order.go:46".
+func accusation(o budget.Offender, whose string) string {
+	text := fmt.Sprintf("%s %s %s", page.Amount(o.Share, "ratio"), whose, o.Function)
+	if o.File != "" {
+		text += fmt.Sprintf(" at %s:%d", newPlace(o.Frame).Base(), o.Line)
+	}
+	if b := o.Blame; b.Function != "" && b.Function != o.Function {
+		text += fmt.Sprintf(", called from %s at %s:%d", b.Function, newPlace(b).Base(), b.Line)
+	}
+	return text
+}
+
+// offenderUnit is what the values of a budget's offenders are in. Those of the
+// process and of figures are parts of a profile, whatever the limit is in.
+func offenderUnit(b budget.Budget, unit string) string {
+	switch b.Subject {
+	case "process", "goroutines", "heap", "rss", "gc", "no goroutine":
+		return "ratio"
+	}
+	return unit
+}

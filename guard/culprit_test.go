@@ -1,0 +1,152 @@
+package guard
+
+import (
+	"bytes"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/kinds"
+)
+
+//go:noinline
+func hoard() []byte { return make([]byte, 1<<20) }
+
+// A figure that is over its limit comes with the function that it is made of, in
+// the event, the log, the status, the page and the sidecar. Its clean twin, with
+// the same things in the process, has none, and costs no profile.
+func TestFiguresNameTheirCulprits(t *testing.T) {
+	noLeaks(t)
+	stop := make(chan struct{})
+	gone := make(chan struct{}, 500)
+	for range 500 {
+		go func() { waitHere(stop); gone <- struct{}{} }()
+	}
+	churned := make(chan struct{})
+	go func() {
+		defer close(churned)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				for range 100 {
+					allocateMuch()
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}()
+	defer func() {
+		close(stop)
+		<-churned
+		for range 500 {
+			<-gone
+		}
+	}()
+	for range 200 {
+		held = append(held, hoard())
+	}
+	defer func() { held = nil }()
+	runtime.GC() // the heap profile is as of the last
+	runtime.GC()
+
+	for _, tt := range []struct{ name, sentence, culprit, kind string }{
+		{"goroutines", "goroutines below 300", "guard.waitHere", "goroutine"},
+		{"heap", "heap below 64MiB", "guard.hoard", "heap"},
+		{"rss", "rss below 64MiB", "guard.hoard", "heap"},
+		{"gc", "gc below 1%", "guard.allocateMuch", "allocs"},
+	} {
+		for _, broken := range []bool{true, false} {
+			w := newWorld()
+			w.stretch = -1
+			var log bytes.Buffer
+			cfg := dumping(t, "x: "+tt.sentence+" for 1 windows", "other: fmt.Println below 90%")
+			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
+			l := w.still(t, cfg)
+			var dumped []dump.Dump
+			l.seams.offer = func(_ *dump.Writer, d dump.Dump) (dump.ID, error) {
+				dumped = append(dumped, d)
+				return "1", nil
+			}
+			l.dumps = new(dump.Writer)
+			l.began = time.Now()
+			value, e := 0.0, l.panel.entries[0]
+			if broken {
+				value = 1e12
+			}
+			p, at := l.panel, time.Now()
+			facts := budget.Facts{Figures: map[string]float64{tt.name: value}}
+			win := w.take(0)
+			for range 2 {
+				l.judge(t.Context(), p, p.groups[0], &win, nil, facts, nil, at)
+				l.began = l.began.Add(minute)
+				at = at.Add(minute)
+			}
+			l.dumps = nil
+			r := l.Status().Budgets[0].Result
+			taken := !e.culprit.at.IsZero()
+			if taken != broken || len(r.Offenders) > 0 != broken || len(dumped) > 0 != broken {
+				t.Fatalf("%s, broken %t: profile taken %t, %d dumps, %s", tt.sentence, broken, taken, len(dumped), r)
+			}
+			l.accuser.taker.Close()
+			if !broken {
+				continue
+			}
+			o := r.Offenders[0]
+			if !strings.HasSuffix(o.Function, tt.culprit) || filepath.Ext(o.File) != ".go" || o.Line == 0 {
+				t.Errorf("%s: %s", tt.sentence, r)
+			}
+			if !strings.Contains(r.Reason, tt.culprit+" at guard/") {
+				t.Errorf("the reason names nobody: %s", r.Reason)
+			}
+			d := dumped[0]
+			if side := d.Sidecar; side.Kind != tt.kind || len(side.Offenders) == 0 || !strings.HasSuffix(side.Offenders[0].Name, tt.culprit) || side.Offenders[0].Line == 0 {
+				t.Errorf("%s: sidecar %+v", tt.sentence, side)
+			}
+			if _, err := profile.ParseData(d.Profile); err != nil {
+				t.Error(err)
+			}
+			if !slices.ContainsFunc(d.Companions, func(c dump.Companion) bool { return c.Name == "cpu.pb.gz" && bytes.Equal(c.Data, win.Data) }) {
+				t.Errorf("%s: the CPU profile is not beside it", tt.sentence)
+			}
+			l.mu.Lock()
+			fired := l.held["1"]
+			l.mu.Unlock()
+			if !strings.Contains(fired.Message, tt.culprit) || len(fired.Result.Offenders) == 0 {
+				t.Errorf("%s: the event says %q", tt.sentence, fired.Message)
+			}
+			text := newBudget(l.Status().Budgets[0])
+			if len(text.Offenders) == 0 || !strings.HasSuffix(text.Offenders[0].Name, tt.culprit) || text.Offenders[0].Unit != "ratio" {
+				t.Errorf("%s: the page shows %+v", tt.sentence, text.Offenders)
+			}
+			slogSink(cfg.Logger)(fired)
+			if !strings.Contains(log.String(), tt.culprit) {
+				t.Errorf("%s: the log says %s", tt.sentence, log.String())
+			}
+		}
+	}
+}
+
+// What is too dear to take is not taken, and that is said.
+func TestNoCulpritAmongTooMany(t *testing.T) {
+	w := newWorld()
+	w.stretch = -1
+	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 300")})
+	l.accuser.taker = kinds.Taker{Goroutines: 1}
+	facts := budget.Facts{Figures: map[string]float64{"goroutines": 5000}}
+	win := w.take(0)
+	l.judge(t.Context(), l.panel, l.panel.groups[0], &win, nil, facts, nil, time.Now())
+	r := l.Status().Budgets[0].Result
+	if len(r.Offenders) != 0 || r.Verdict != budget.Fail || !strings.HasSuffix(r.Reason, "no goroutine profile was taken: too many goroutines") {
+		t.Errorf("%s", r)
+	}
+}
