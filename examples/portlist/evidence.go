@@ -16,22 +16,25 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
+// everybodys are functions that all others end in: that they are hot says nothing.
+const everybodys = " except runtime, internal/..., syscall.RawSyscall*, syscall.Syscall*, syscall.read, syscall.Read, os, bufio"
+
 // What is asked of the profiles that are collected. These limits are no budgets:
 // they are low, so that the worst functions are listed whether they matter or not.
 // Those of CPU step down: each lists a few functions, and what is big comes first.
 var (
 	total = budget.Must("process below 1 core")
 	spots = budget.Must(
-		"no function above 0.05 cores",
-		"no function above 0.02 cores",
-		"no function above 0.01 cores",
-		"no function above 0.005 cores",
-		"no function above 0.002 cores",
+		"no function above 0.2 cores"+everybodys,
+		"no function above 0.1 cores"+everybodys,
+		"no function above 0.05 cores"+everybodys,
+		"no function above 0.02 cores"+everybodys,
+		"no function above 0.01 cores"+everybodys,
 	)
 	worst = map[string]budget.Set{
 		"heap":      budget.Must("no function above 1KiB of heap"),
 		"goroutine": budget.Must("no function above 1 of goroutine"),
-		"mutex":     budget.Must("no function above 1% of mutex"),
+		"mutex":     budget.Must("no function above 1% of mutex except runtime"),
 	}
 	kinds = []string{"heap", "goroutine", "mutex"}
 )

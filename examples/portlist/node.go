@@ -17,8 +17,9 @@ const (
 	// all day long.
 	addressesEvery = time.Second
 
-	// lookFor is how long a node enumerates each time: 57 nodes take half a core.
-	lookFor = 8 * time.Millisecond
+	// lookFor is how long a node enumerates each time: 57 nodes take more than half
+	// a core.
+	lookFor = 10 * time.Millisecond
 )
 
 // A lookup tells which addresses this machine has.

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestBudgets holds the budgets of the service against what its nodes do.
 func TestBudgets(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // for the profiles of checks that fail
 	monitor, stop, err := startMonitor()
 	if err != nil {
 		t.Fatal(err)
