@@ -1,8 +1,8 @@
 package hub
 
 import (
-	"flag"
 	"os"
+	"runtime/debug"
 	"strings"
 )
 
@@ -11,26 +11,46 @@ import (
 // after the last. The hub yields, and answers [Busy] without trying; otherwise a
 // guard that TestMain starts would take the profiler first, and the profile that
 // the person asked for would be an empty file.
-func HeldByTest() bool {
-	return heldByTest(flag.CommandLine, os.Args)
-}
+func HeldByTest() bool { return held }
 
-// heldByTest looks the flag up by name instead of importing testing, which would
-// add its flags to production programs.
-func heldByTest(flags *flag.FlagSet, args []string) bool {
-	f := flags.Lookup("test.cpuprofile")
-	switch {
-	case f == nil:
-		return false // not a test binary
-	case flags.Parsed():
-		return f.Value.String() != ""
-	}
-	// In TestMain before m.Run, the flags are registered but not yet parsed.
-	for _, arg := range args {
+// held is worked out before main, while nobody else runs. Package flag would know
+// better, but it has no locks: to ask it from the hub's goroutines, while the
+// program declares or parses its flags, is a data race that may end the process.
+// So would be to look at os.Args later, which tests assign to.
+var held = heldByTest(os.Args, builtAs)
+
+// heldByTest looks for the flag as package flag would: the last one counts. It does
+// not import testing, which would add its flags to production programs.
+func heldByTest(args []string, builtAs func() string) bool {
+	file := ""
+	for i, arg := range args[min(1, len(args)):] {
+		if arg == "--" {
+			break
+		}
 		name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
-		if name != arg && (name == "test.cpuprofile" || strings.HasPrefix(name, "test.cpuprofile=")) {
-			return true
+		switch rest, ok := strings.CutPrefix(name, "test.cpuprofile"); {
+		case !ok || name == arg:
+		case strings.HasPrefix(rest, "="):
+			file = rest[1:]
+		case rest == "" && i+2 < len(args):
+			file = args[i+2]
 		}
 	}
-	return false
+	if file == "" {
+		return false
+	}
+	// Something else than a test binary may pass the flag on to one. Build tools
+	// that leave no word of what they built are believed to have built a test.
+	path := builtAs()
+	return path == "" || strings.HasSuffix(path, ".test")
+}
+
+// builtAs is the path of the program's main package: of a test binary, the go
+// command makes it that of the package with .test behind it.
+func builtAs() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return info.Path
 }

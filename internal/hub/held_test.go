@@ -2,40 +2,67 @@ package hub
 
 import (
 	"flag"
+	"fmt"
+	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 func TestFault_08_HeldByTest(t *testing.T) {
+	const test, program = "example.com/p.test", "example.com/p"
 	tests := []struct {
-		name       string
-		registered bool
-		parsed     bool
-		args       []string
-		want       bool
+		name string
+		path string
+		args []string
+		want bool
 	}{
-		{name: "no test binary", args: []string{"-test.cpuprofile=x"}},
-		{name: "not asked for", registered: true, parsed: true},
-		{name: "asked for", registered: true, parsed: true, args: []string{"-test.cpuprofile=x"}, want: true},
-		{name: "asked for, in TestMain", registered: true, args: []string{"-test.v", "-test.cpuprofile=x"}, want: true},
-		{name: "in two words, in TestMain", registered: true, args: []string{"--test.cpuprofile", "x"}, want: true},
-		{name: "not asked for, in TestMain", registered: true, args: []string{"-test.v", "-test.cpuprofilerate=1", "test.cpuprofile=x"}},
+		{"asked for", test, []string{"p.test", "-test.cpuprofile=x"}, true},
+		{"in two words", test, []string{"p.test", "-test.v", "--test.cpuprofile", "x"}, true},
+		{"a build tool that tells nothing", "", []string{"p_test", "-test.cpuprofile=x"}, true},
+		{"the last one counts", test, []string{"p.test", "-test.cpuprofile=", "-test.cpuprofile=x"}, true},
+		{"not asked for", test, []string{"p.test", "-test.v", "-test.cpuprofilerate=1", "test.cpuprofile=x"}, false},
+		{"taken back", test, []string{"p.test", "-test.cpuprofile=x", "-test.cpuprofile="}, false},
+		{"no file", test, []string{"p.test", "-test.cpuprofile"}, false},
+		{"no flag any more", test, []string{"p.test", "--", "-test.cpuprofile=x"}, false},
+		{"no test binary, but it runs one", program, []string{"stress", "./p.test", "-test.cpuprofile=x"}, false},
+		{"the program's own name", test, []string{"-test.cpuprofile=x"}, false},
+		{"nothing at all", test, nil, false},
 	}
-	for _, test := range tests {
-		flags := flag.NewFlagSet("", flag.ContinueOnError)
-		if test.registered {
-			flags.String("test.cpuprofile", "", "")
+	for _, tt := range tests {
+		if got := heldByTest(tt.args, func() string { return tt.path }); got != tt.want {
+			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
 		}
-		if test.parsed {
-			if err := flags.Parse(test.args); err != nil {
-				t.Fatal(err)
+	}
+	if path := builtAs(); path != "github.com/profguard/profguard/internal/hub.test" {
+		t.Errorf("this test binary was built as %q", path)
+	}
+}
+
+// The race detector sees it if the hub looks at what the program changes: TestMain
+// starts a guard, and m.Run parses the flags.
+func TestFault_08_HubLooksAtNoFlags(t *testing.T) {
+	flags, args := flag.CommandLine, os.Args
+	defer func() { flag.CommandLine, os.Args = flags, args }()
+	started := make(chan struct{})
+	var background sync.WaitGroup
+	background.Go(func() {
+		for n := range 1000 {
+			process.held()
+			if n == 0 {
+				close(started)
 			}
 		}
-		if got := heldByTest(flags, test.args); got != test.want {
-			t.Errorf("%s: %t, want %t", test.name, got, test.want)
-		}
+	})
+	<-started
+	flag.CommandLine = flag.NewFlagSet("", flag.ContinueOnError)
+	for n := range 1000 {
+		flag.Bool(fmt.Sprintf("test.%d", n), false, "")
 	}
+	os.Args = []string{"p.test", "-test.cpuprofile=x"}
+	flag.Parse()
+	background.Wait()
 }
 
 func TestFault_08_HubYields(t *testing.T) {
