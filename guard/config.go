@@ -75,15 +75,27 @@ type Config struct {
 // Keep says which dumps stay. Zero fields mean the defaults; the caps hold for
 // the directory, however many processes share it. The first and the worst dump
 // of a violation stay longest.
+//
+// Every is about what a dump shows: another offender of the same budget, or what a
+// process finds that has just started, has a dump after a tenth of it. A violation
+// that comes back within Every is told with the dump that shows the same offender,
+// and one that there is no time for with none; dumps_total counts it as too_soon.
 type Keep struct {
 	Files int           // profiles, 64 by default
 	Bytes int64         // of all files, 256 MiB by default
 	Age   time.Duration // 7 days by default
-	Every time.Duration // the least time between two dumps of one budget, 10 minutes by default
+	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
 }
 
 func (k Keep) dump() dump.Keep {
-	return dump.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age, Interval: k.Every}
+	return dump.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age, Interval: max(k.every()/newsPart, 1)}
+}
+
+func (k Keep) every() time.Duration {
+	if k.Every == 0 {
+		return defaultDumpEvery
+	}
+	return k.Every
 }
 
 // complete returns the configuration with its defaults filled in, or all that is

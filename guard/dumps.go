@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,9 +14,14 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// defaultDumpEvery is the store's own default for the least time between two
-// dumps of one budget.
-const defaultDumpEvery = 10 * time.Minute
+const (
+	// defaultDumpEvery is the default of Keep.Every.
+	defaultDumpEvery = 10 * time.Minute
+	// newsPart is the part of Keep.Every after which what no dump shows yet has one of
+	// its own: another offender, or whatever a new process finds. By default that is
+	// a minute, so a program that crashes in a loop fills no directory within an hour.
+	newsPart = 10
+)
 
 // dumpPatience is how long an event waits for its dump. A save takes
 // milliseconds, so after two seconds the disk hangs, and the news is worth more
@@ -37,10 +43,8 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w 
 			kind, data = string(found.kind), found.data
 		}
 	}
-	l.mu.Lock()
-	early := !e.offered.IsZero() && at.Sub(e.offered) < l.dumpEvery()
-	l.mu.Unlock()
-	if l.dumps == nil || len(data) == 0 || early || !l.mayDump() {
+	what := offenders(r)
+	if l.dumps == nil || len(data) == 0 || !l.dumpDue(e, what[0], at) || !l.mayDump() {
 		return false
 	}
 	d := dump.Dump{
@@ -74,7 +78,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w 
 		l.dumpFailed(err)
 		return false
 	}
-	e.offered = at
+	e.offer(id, what, at, l.dumpEvery())
 	if event == nil {
 		return false
 	}
@@ -115,25 +119,77 @@ func (g *Guard) releaseAll() {
 	}
 }
 
-// lastDump is the id of the budget's last dump, if it was saved and is recent: of
-// a failing window that led to this one. The store keeps one in a while.
-func (l *looper) lastDump(e *entry, at time.Time) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last := e.lastDump()
-	if last == nil || at.Sub(last.at) > l.dumpEvery() {
-		return ""
+// offenders are the names of those that a failing window is about, the worst
+// first. A figure may have none: that is a name as well.
+func offenders(r budget.Result) []string {
+	names := []string{""}
+	for i, o := range r.Offenders {
+		if i == 0 {
+			names = nil
+		}
+		names = append(names, o.Function)
 	}
-	return string(last.id)
+	return names
 }
 
-// dumpEvery is the least time between two dumps of one budget.
-func (l *looper) dumpEvery() time.Duration {
-	if l.cfg.Keep.Every == 0 {
-		return defaultDumpEvery
+// dumpDue reports whether there is to be a dump of an offender: not of one that a
+// recent dump shows. That a new one comes too soon after the last is counted.
+func (l *looper) dumpDue(e *entry, worst string, at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if shown, ok := e.shown[worst]; ok && at.Sub(shown) < l.dumpEvery() {
+		return false
 	}
-	return l.cfg.Keep.Every
+	if !e.offered.IsZero() && at.Sub(e.offered) < l.dumpEvery()/newsPart {
+		l.status.Dumps[dump.Reason(dump.ErrTooSoon)]++
+		return false
+	}
+	return true
 }
+
+// offer notes that a dump is on its way.
+func (e *entry) offer(id dump.ID, what []string, at time.Time, every time.Duration) {
+	if e.shown == nil {
+		e.shown, e.offers = map[string]time.Time{}, map[dump.ID][]string{}
+	}
+	maps.DeleteFunc(e.shown, func(_ string, shown time.Time) bool { return at.Sub(shown) >= every })
+	for _, name := range what {
+		e.shown[name] = at
+	}
+	e.offered, e.offers[id] = at, what
+}
+
+// arrive notes how an offered dump has ended.
+func (e *entry) arrive(id dump.ID, kept bool) {
+	what := e.offers[id]
+	delete(e.offers, id)
+	if kept {
+		e.dumps = append(e.dumps, keptDump{id, time.Now(), what})
+		return
+	}
+	e.offered = time.Time{} // the next failing window tries again
+	for _, name := range what {
+		delete(e.shown, name)
+	}
+}
+
+// lastDump is the id of the budget's last dump, if it was saved, is recent and
+// shows the same offender: of a failing window that led to this one, or of a
+// violation just before. No other is named.
+func (l *looper) lastDump(e *entry, r budget.Result, at time.Time) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	worst := offenders(r)[0]
+	for _, d := range slices.Backward(e.dumps) {
+		if at.Sub(d.at) <= l.dumpEvery() && slices.Contains(d.shows, worst) {
+			return string(d.id)
+		}
+	}
+	return ""
+}
+
+// dumpEvery is the least time between two dumps of one offender of a budget.
+func (l *looper) dumpEvery() time.Duration { return l.cfg.Keep.every() }
 
 // severity orders the dumps of a violation: how far over the limit it is.
 func severity(r budget.Result) float64 {
@@ -150,12 +206,8 @@ func (g *Guard) dumped(o dump.Outcome) {
 	defer g.mu.Unlock()
 	for _, e := range g.panel.entries {
 		e.dumps = slices.DeleteFunc(e.dumps, func(d keptDump) bool { return slices.Contains(o.Removed, d.id) })
-		switch {
-		case o.ID == "" || e.name != o.Budget:
-		case o.Err == nil:
-			e.dumps = append(e.dumps, keptDump{o.ID, time.Now()})
-		default:
-			e.offered = time.Time{} // the next failing window tries again
+		if o.ID != "" && e.name == o.Budget {
+			e.arrive(o.ID, o.Err == nil)
 		}
 	}
 	if o.Err != nil {
@@ -172,7 +224,8 @@ func (g *Guard) dumped(o dump.Outcome) {
 // dumpFailed says so, once an hour for each reason. g.mu must be held.
 func (g *Guard) dumpFailed(err error) {
 	if errors.Is(err, dump.ErrTooSoon) {
-		return // as it should be
+		g.status.Dumps[dump.Reason(err)]++ // of the process before this one
+		return
 	}
 	g.faults.note("dumps", "dumps fail: "+err.Error())
 	if g.hourly.Say(dump.Reason(err), time.Now()) {

@@ -273,8 +273,11 @@ func TestLastDumpThatIsThere(t *testing.T) {
 		{dump.Outcome{Removed: []dump.ID{"3", "7"}}, "1"},
 		{dump.Outcome{Err: syscall.EIO, Removed: []dump.ID{"1"}}, ""},
 	} {
+		if step.outcome.ID != "" {
+			e.offer(step.outcome.ID, []string{""}, time.Now(), minute)
+		}
 		l.dumped(step.outcome)
-		got := l.lastDump(e, time.Now())
+		got := l.lastDump(e, budget.Result{}, time.Now())
 		if status := l.Status().Budgets[0].Dump; got != string(step.want) || status != got {
 			t.Errorf("step %d: an event would name %q, the status names %q, want %q", i, got, status, step.want)
 		}

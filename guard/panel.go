@@ -34,8 +34,10 @@ type entry struct {
 	history  []Measurement
 	culprit  culprit // of a figure, when it was last looked for
 
-	dumps    []keptDump // that are still there, the oldest first
-	offered  time.Time  // when the last dump was offered to the store
+	dumps    []keptDump           // that are still there, the oldest first
+	offered  time.Time            // when the last dump was offered to the store
+	offers   map[dump.ID][]string // dumps on their way, and whom they show
+	shown    map[string]time.Time // by offender: when a dump that shows it was offered
 	violated string     // names the current violation for the store
 	told     bool       // that it fires, and not that it is over
 	removed  bool       // by SetBudgets: a window under way says nothing of it any more
@@ -44,8 +46,9 @@ type entry struct {
 // A keptDump is a dump that the store has not evicted. A budget has as many as
 // Config.Keep allows.
 type keptDump struct {
-	id dump.ID
-	at time.Time
+	id    dump.ID
+	at    time.Time
+	shows []string // offenders
 }
 
 // lastDump is the last one that is still there, or nil.

@@ -219,7 +219,7 @@ func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []by
 		fired := Event{Name: eventFiring, Time: at, Budget: e.name, Result: r,
 			Message: fmt.Sprintf("budget %s is broken: %s", e.name, r.Reason)}
 		if !l.dump(e, r, data, found, w, at, &fired) {
-			fired.Dump = l.lastDump(e, at)
+			fired.Dump = l.lastDump(e, r, at)
 			l.news(e, fired)
 		}
 		return
