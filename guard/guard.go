@@ -47,6 +47,7 @@ type Guard struct {
 // seams are what the guard asks of the world.
 type seams struct {
 	capture  func(ctx context.Context, d time.Duration) (hub.Window, error)
+	lean     func(ctx context.Context, d time.Duration, relieve func()) (hub.Window, error) // for small processes
 	overhead func() time.Duration
 	snap     func() figures.Snapshot
 	release  func() // gives free memory back; nil: nobody does
@@ -81,6 +82,7 @@ func Start(cfg Config) (*Guard, error) {
 	reader := figures.NewReader()
 	g, err := start(cfg, where, seams{
 		capture:  hub.Process().Capture,
+		lean:     hub.Process().CaptureLean,
 		overhead: hub.Process().Overhead,
 		snap:     reader.Read,
 		release:  debug.FreeOSMemory,

@@ -1,10 +1,12 @@
 package guard
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/hub"
 )
 
 func TestTrim(t *testing.T) {
@@ -24,6 +26,19 @@ func TestTrim(t *testing.T) {
 		l.trim(figures.Snapshot{RSS: test.rss})
 		if released != test.want {
 			t.Errorf("%s: released memory %d times, want %d", test.name, released, test.want)
+		}
+
+		lean := 0
+		l.last = figures.Snapshot{RSS: test.rss}
+		l.seams.capture = func(context.Context, time.Duration) (hub.Window, error) { return hub.Window{}, nil }
+		l.seams.lean = func(_ context.Context, _ time.Duration, relieve func()) (hub.Window, error) {
+			lean++
+			relieve()
+			return hub.Window{}, nil
+		}
+		l.capture(context.Background(), &panel{groups: []*group{{kind: kindCPU}}})
+		if lean != test.want || released != 2*test.want {
+			t.Errorf("%s: %d lean captures released memory %d times, want %d of each", test.name, lean, released-test.want, test.want)
 		}
 	}
 }

@@ -30,12 +30,10 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	l.judged = p
 	overhead := l.seams.overhead()
-	l.trim(l.last)
+	look := l.onThread(func() { l.lookForVacuous(ctx, p) })
+	l.trim(l.last) // also of what the look has left
 	before, workBefore := l.seams.snap(), l.work.now()
-	look := l.onThread(func() {
-		l.lookForVacuous(ctx, p)
-		l.kinds.begin(p, workBefore)
-	})
+	look += l.onThread(func() { l.kinds.begin(p, workBefore) })
 	tried := !p.has(kindCPU) || !time.Now().Before(l.free)
 	w := hub.Window{Start: time.Now()}
 	if tried {
@@ -97,8 +95,12 @@ func (l *looper) onThread(f func()) time.Duration {
 func (l *looper) capture(ctx context.Context, p *panel) hub.Window {
 	start := time.Now()
 	w := hub.Window{Start: start}
-	if p.has(kindCPU) {
-		w, _ = l.seams.capture(ctx, l.cfg.Window) // its error is in its outcome
+	switch { // errors are in the outcome
+	case !p.has(kindCPU):
+	case l.small(l.last):
+		w, _ = l.seams.lean(ctx, l.cfg.Window, l.seams.release)
+	default:
+		w, _ = l.seams.capture(ctx, l.cfg.Window)
 	}
 	if w.Elapsed == 0 {
 		w.Elapsed = time.Since(start)
@@ -168,7 +170,7 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, w *hub.Window, t
 		if k, err = l.kinds.end(g.kind, work); err == nil {
 			data, facts.Kind, facts.Work, facts.NoWork = k.data, g.kind, k.work, k.notWork
 			facts.Elapsed, facts.MutexFraction = k.elapsed, k.fraction
-			if t, err = l.decoder.Bytes(data); err == nil {
+			if t, err = l.table(g.kind, data); err == nil {
 				results, err = g.watch.Reader(&decode.Ready{Table: t, Context: ctx}, since, facts)
 			}
 			if l.dumps != nil {

@@ -3,6 +3,7 @@ package hub
 import (
 	"bytes"
 	"sync"
+	"time"
 )
 
 // maxProfile is how much of one profile the hub keeps. 60 s of a large service
@@ -12,21 +13,23 @@ const maxProfile = 16 << 20
 // keepBuffer is the largest buffer that is kept from slice to slice.
 const keepBuffer = 1 << 20
 
-// A recorder is the io.Writer behind one runtime profile. It never blocks, never
-// fails and never panics (a panic in there would end the process), and holds at
-// most limit bytes.
+// A recorder is the io.Writer behind one runtime profile. It never blocks but for
+// what relieve takes, never fails and never panics (a panic in there would end the
+// process), and holds at most limit bytes.
 //
 // The runtime writes a profile only when it ends. A write before seal therefore
 // says that somebody else ended it.
 type recorder struct {
-	early chan struct{} // closed at the first write before seal
-	limit int
+	early   chan struct{} // closed at the first write before seal
+	limit   int
+	relieve func() // see CaptureLean; may be nil; set before seal
 
 	mu     sync.Mutex
 	buf    []byte
 	sealed bool
 	stolen bool
 	over   bool
+	took   time.Duration // by relieve
 }
 
 func newRecorder(scratch []byte, limit int) *recorder {
@@ -41,6 +44,11 @@ func (r *recorder) Write(p []byte) (int, error) {
 	if !r.sealed && !r.stolen {
 		r.stolen = true
 		close(r.early)
+	}
+	if r.sealed && r.relieve != nil {
+		start := time.Now()
+		r.relieve()
+		r.relieve, r.took = nil, time.Since(start)
 	}
 	if len(r.buf)+len(p) > r.limit {
 		r.over = true
@@ -59,6 +67,13 @@ func (r *recorder) seal() bool {
 	defer r.mu.Unlock()
 	r.sealed = !r.stolen
 	return r.sealed
+}
+
+// relief is how long relieve has taken.
+func (r *recorder) relief() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.took
 }
 
 // take returns a copy of what was recorded and the buffer for the next recorder.

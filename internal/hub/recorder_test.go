@@ -21,6 +21,23 @@ func TestRecorder(t *testing.T) {
 		}
 	}
 
+	t.Run("relief", func(t *testing.T) {
+		for _, ours := range []bool{true, false} {
+			relieved, want := 0, 0
+			r := newRecorder(nil, 8)
+			r.relieve = func() { relieved++ }
+			if ours {
+				r.seal()
+				want = 1
+			}
+			write(r, "12")
+			write(r, "34")
+			if relieved != want {
+				t.Errorf("ended by us, %t: relieved %d times, want %d", ours, relieved, want)
+			}
+		}
+	})
+
 	t.Run("own stop", func(t *testing.T) {
 		r := newRecorder(nil, 8)
 		if !r.seal() {

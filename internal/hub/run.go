@@ -77,19 +77,33 @@ func (h *Hub) slice() {
 	sl.elapsed = time.Since(sl.start)
 	sl.asleepEnd = h.clocks.asleep()
 
+	rec.relieve = h.relief()
 	if !rec.seal() {
 		h.fail(Stolen, h.settle())
 		return
 	}
 	stop := time.Now()
 	h.profiler.stop()
-	h.spent(stop)
+	h.spent(stop.Add(rec.relief()))
 	sl.data, h.scratch, sl.over = rec.take()
 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.release()
 	h.deliver(sl)
+}
+
+// relief is what one of the members wants to have called before the slice is
+// written. Whoever has left, because the process ends, need not wait for it.
+func (h *Hub) relief() func() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.subs {
+		if s.member && s.relieve != nil {
+			return s.relieve
+		}
+	}
+	return nil
 }
 
 // start starts the profiler on a goroutine of its own. If that hangs, the

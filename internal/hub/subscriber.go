@@ -17,6 +17,8 @@ type subscriber struct {
 	stream bool
 	out    chan parcel // never blocks the hub: see ready
 
+	relieve func() // see CaptureLean; may be nil
+
 	since  time.Time // waiting for a cut since then
 	member bool      // takes part in the current slice
 	got    parcel

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/peerbench/cost/report"
 )
 
 // tickEvery is how often a process looks at its memory. Each look leaves garbage.
@@ -61,7 +62,7 @@ func runRole(role string, guarded bool, length, every time.Duration) error {
 		return err
 	}
 
-	f := figures{}
+	f := report.Report{}
 	start, before := time.Now(), processCPU()
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
