@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"log/slog"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -259,11 +260,32 @@ func TestLeakedWithoutTheProfile(t *testing.T) {
 		t.Skip("SKIPPED: this runtime has the profile")
 	}
 	bubble(t, func(t *testing.T, w *world) {
-		g := w.start(t, Config{Budgets: budget.Must("leak: no goroutine leaked", "crowd: goroutines below 5000", "there: fmt.Println below 20%")})
+		var lines strings.Builder
+		g := w.start(t, Config{
+			Budgets: budget.Must("leak: no goroutine leaked", "crowd: goroutines below 5000", "there: fmt.Println below 20%"),
+			Logger:  slog.New(slog.NewTextHandler(&lines, nil)),
+		})
 		pass(second)
 		wantEvents(t, w, "profguard.budget.vacuous leak")
 		if b := g.Status().Budgets; !strings.Contains(b[0].Warning, "GOEXPERIMENT") || b[1].Warning != "" || b[2].Warning != "" {
 			t.Errorf("warnings %q, %q, %q", b[0].Warning, b[1].Warning, b[2].Warning)
+		}
+		g.Stop()
+		if text := lines.String(); !strings.Contains(text, "GOEXPERIMENT") || strings.Contains(text, `reason=""`) {
+			t.Errorf("logged: %s", text)
+		}
+	})
+	// Nobody has asked for the line of the default budgets: nothing is said of it but
+	// by its reason.
+	bubble(t, func(t *testing.T, w *world) {
+		w.linked = append(w.linked, "runtime.selectgo", "fmt.Printf", "regexp.compile")
+		g := w.start(t, Config{Budgets: append(budget.Default(), budget.Must("there: fmt.Println below 20%")...)})
+		pass(minute)
+		wantEvents(t, w)
+		for _, b := range g.Status().Budgets {
+			if b.Warning != "" || b.Budget.Rule == "leaked" && !strings.Contains(b.Result.Reason, "GOEXPERIMENT") {
+				t.Errorf("%s: warning %q, reason %q", b.Name, b.Warning, b.Result.Reason)
+			}
 		}
 		g.Stop()
 	})

@@ -38,9 +38,9 @@ type entry struct {
 	offered  time.Time            // when the last dump was offered to the store
 	offers   map[dump.ID][]string // dumps on their way, and whom they show
 	shown    map[string]time.Time // by offender: when a dump that shows it was offered
-	violated string     // names the current violation for the store
-	told     bool       // that it fires, and not that it is over
-	removed  bool       // by SetBudgets: a window under way says nothing of it any more
+	violated string               // names the current violation for the store
+	told     bool                 // that it fires, and not that it is over
+	removed  bool                 // by SetBudgets: a window under way says nothing of it any more
 }
 
 // A keptDump is a dump that the store has not evicted. A budget has as many as

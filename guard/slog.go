@@ -25,8 +25,10 @@ func slogSink(logger *slog.Logger) func(Event) {
 			r := e.Result
 			attrs = append(attrs,
 				slog.String("budget", e.Budget),
-				slog.String("sentence", r.Budget.String()),
-				slog.String("reason", r.Reason))
+				slog.String("sentence", r.Budget.String()))
+			if r.Reason != "" {
+				attrs = append(attrs, slog.String("reason", r.Reason))
+			}
 			if len(r.Offenders) > 0 {
 				o := r.Offenders[0]
 				attrs = append(attrs, slog.String("offender", o.Function))

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"runtime/pprof"
+	"slices"
 
+	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/linked"
 	"github.com/profguard/profguard/internal/pattern"
 )
@@ -53,7 +55,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 		return
 	}
 	for _, e := range p.entries {
-		if kindOf(e.budget) == kindLeaks && pprof.Lookup(kindLeaks) == nil {
+		if kindOf(e.budget) == kindLeaks && pprof.Lookup(kindLeaks) == nil && !isDefault(e.budget) {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
 	}
@@ -83,6 +85,13 @@ func (l *looper) warn(e *entry, why string) {
 	}
 	e.warning = why
 	l.emit(Event{Name: eventVacuous, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s can never tell anything: %s", e.name, why)})
+}
+
+// isDefault reports whether a budget is one of budget.Default, word for word. These
+// are meant for every program: whoever takes them has not asked for what this one
+// cannot tell. The reason of its result says so all the same.
+func isDefault(b budget.Budget) bool {
+	return slices.ContainsFunc(budget.Default(), func(d budget.Budget) bool { return d.String() == b.String() })
 }
 
 // isEach reports whether a subject is no pattern.
