@@ -57,7 +57,8 @@
 // stands for any characters inside one element of a name, and a regular
 // expression between slashes is tried on the full name. Closures belong to the
 // function that holds them, and instances of a generic function to the generic
-// one. A package whose name is a word of the language needs its full path, as in
+// one. A package whose name is a word of the language, or the name of what is
+// measured (cpu, memory, allocs, mutex), needs its full path, as in
 // "container/heap below 5%": "heap" is the figure.
 //
 // "process" is all that the profile holds. "goroutines", "heap", "rss" and "gc"
@@ -161,9 +162,10 @@
 // "in" keeps to the paths through the functions of a pattern, and on them to
 // what these call.
 //
-// "where" keeps to the samples with these pprof labels. A value, or a key, with
-// blanks, commas, "#" or quotes is written in double quotes, with the escapes of
-// Go.
+// "where" keeps to the samples with these pprof labels, whose values are compared
+// for equality. A value, or a key, with blanks, commas, "#" or quotes is written
+// in double quotes, with the escapes of Go, and so is a key with "!", "<", ">" or
+// "~", and a value that begins with "~".
 //
 // "when" makes a budget relevant: a share of nothing is nothing, and in a
 // process that takes a hundredth of a core there is always a function at 60%.

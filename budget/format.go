@@ -49,7 +49,7 @@ func (b Budget) String() string {
 		} else {
 			s.WriteString(", ")
 		}
-		s.WriteString(labelText(key, "=") + "=" + labelText(b.Where[key], ""))
+		s.WriteString(labelText(key, keySpecial) + "=" + labelText(b.Where[key], ""))
 	}
 	if b.When != (Condition{}) {
 		s.WriteString(" when " + b.When.String())
@@ -105,7 +105,7 @@ func (b Budget) limitWord() string {
 // labelText returns a label's key or value as a sentence holds it, in quotes
 // when it would not be read as one word. Characters in special need them too.
 func labelText(text, special string) string {
-	plain := text != "" && text[0] != '=' && utf8.ValidString(text) &&
+	plain := text != "" && text[0] != '=' && text[0] != '~' && utf8.ValidString(text) &&
 		!strings.ContainsAny(text, special+`,#"`+"'`\\") &&
 		!strings.ContainsFunc(text, func(r rune) bool { return isSpace(r) || !unicode.IsPrint(r) })
 	if plain {

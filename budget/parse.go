@@ -39,6 +39,7 @@ func Parse(text string) (Set, error) {
 		if p.err == nil && p.tok.kind == tokenEnd {
 			continue
 		}
+		p.longName()
 		b := p.budget()
 		if p.err == nil {
 			name := b.identity()
@@ -210,4 +211,11 @@ func (p *parser) startsSentence() bool {
 		return false
 	}
 	return next.kind == tokenWord && isRule(next.raw)
+}
+
+// sentenceFollows reports whether another budget begins behind the present word.
+func (p *parser) sentenceFollows() bool {
+	next := *p
+	next.advance()
+	return next.err == nil && (next.startsSentence() || next.tok.kind == tokenWord && strings.HasSuffix(next.tok.raw, ":"))
 }

@@ -26,6 +26,9 @@ func (p *parser) amount(subject, examples string) (Amount, token) {
 		return Amount{}, at
 	}
 
+	if r, ok := ratioAt(p.lex.line[at.off:]); ok && p.slash(at, subject, r) {
+		return Amount{}, at
+	}
 	digits, suffix := splitNumber(at.raw)
 	value, err := strconv.ParseFloat(digits, 64)
 	if err != nil || math.IsInf(value, 0) {
@@ -85,8 +88,6 @@ func (p *parser) noAmount(at token, expected string) {
 // badSuffix explains what stands behind a number without being a unit.
 func (p *parser) badSuffix(at token, subject, digits, suffix string) {
 	const expected = "a number with a known unit"
-	number, unit, slash := strings.Cut(suffix, "/")
-	_, known := unitNamed(number)
 	switch {
 	case suffix[0] == '_' || suffix[0] == '\'':
 		p.fail(at, "a number without separators", didYouMean(strings.NewReplacer("_", "", "'", "").Replace(at.raw)))
@@ -98,8 +99,6 @@ func (p *parser) badSuffix(at token, subject, digits, suffix string) {
 		p.fail(at, "a number without exponent", remedy)
 	case suffix[0] == '.':
 		p.fail(at, "a number with at most one point", "write it as 20, 0.2 or 1.5")
-	case slash && known && nameOK(unit):
-		p.fail(at, expected, didYouMean(digits+number+" per "+unit))
 	case (suffix[0] == 'm' || suffix[0] == 'h') && len(suffix) > 1 && startsWithNumber(suffix[1:]):
 		p.fail(at, "a duration in one unit", "write 90s instead of 1m30s")
 	case thousands(digits, suffix) != "" && countsOnly(p.ahead(subject)):

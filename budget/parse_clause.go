@@ -100,6 +100,8 @@ func (p *parser) noClause(at token, last part) {
 	switch {
 	case p.startsSentence():
 		p.fail(at, "the end of the line", "one budget a line: move what follows to a line of its own")
+	case at.kind == tokenComma && p.sentenceFollows():
+		p.fail(at, "the end of the line", "one budget a line: move what follows to a line of its own")
 	case at.kind == tokenComma:
 		p.fail(at, expected, "leave out the comma: only blanks stand between clauses")
 	case startsWithNumber(at.raw) && (next.raw == "window" || next.raw == "windows"):
@@ -112,6 +114,8 @@ func (p *parser) noClause(at token, last part) {
 		p.fail(at, expected, "a budget has one limit and one condition: write a line for each")
 	case isRule(at.raw):
 		p.fail(at, expected, "a budget has one rule: write a line for each")
+	case strings.EqualFold(at.raw, "unless"):
+		p.unless(at, expected)
 	case clauseMeant(at.raw) != "":
 		p.fail(at, expected, didYouMean(clauseMeant(at.raw)))
 	case kindMeant(at.raw) != "" && kindMeant(at.raw) != "cpu" && p.said[partKind].raw == "":

@@ -33,3 +33,27 @@ func (p *parser) condition() Condition {
 	}
 	return c
 }
+
+// unless explains a condition, or an exception, the other way round.
+func (p *parser) unless(at token, expected string) {
+	const idle = "when process above 0.1 cores"
+	ahead := p.lex
+	figure := ahead.next(modeWord)
+	compared := ahead.next(modeWord)
+	opposite := map[string]string{"above": "below", "below": "above"}[compared.raw]
+	m, wrong := figureMistake(figure.raw)
+	switch {
+	case opposite != "" && wrong:
+		p.fail(p.span(at, figure), expected, m.remedy)
+	case opposite != "":
+		p.fail(p.span(at, compared), expected, didYouMean("when "+figure.raw+" "+opposite))
+	case figure.raw == "busy":
+		p.fail(p.span(at, figure), expected, didYouMean("when process below 0.1 cores"))
+	case figure.raw == "idle" || figure.raw == "quiet":
+		p.fail(p.span(at, figure), expected, didYouMean(idle))
+	case strings.HasPrefix(p.said[partSubject].raw, "no ") && namesPattern(figure):
+		p.fail(at, expected, didYouMean("except"))
+	default:
+		p.fail(at, expected, example(idle))
+	}
+}

@@ -76,6 +76,7 @@ func (p *parser) noRule(b *Budget, limit string) {
 	at := p.tok
 	next := p.peek()
 	meant, functions := isFunctionWord(b.Subject)
+	verb, denied := p.denied()
 	switch {
 	case p.err != nil:
 	case at.kind == tokenEnd:
@@ -88,10 +89,10 @@ func (p *parser) noRule(b *Budget, limit string) {
 		p.fail(at, expected, `move "`+at.raw+`" and what belongs to it behind the rule and its amount`)
 	case at.raw == ":":
 		p.fail(at, expected, didYouMean(b.Subject+":"))
-	case strings.HasSuffix(at.raw, ":"):
-		p.fail(at, expected, "a name is one word: "+didYouMean(b.Subject+"-"+at.raw))
 	case at.raw[0] == '<' || at.raw[0] == '>' || at.raw[0] == '=':
 		p.fail(at, expected, didYouMean(strings.TrimSpace(limit+" "+strings.TrimLeft(at.raw, "<>="))))
+	case denied && deniedMeant(*b, verb.raw, limit) != "":
+		p.fail(p.span(at, verb), expected, didYouMean(deniedMeant(*b, verb.raw, limit)))
 	case isCopula(at.raw) && isRule(next.raw):
 		p.fail(at, expected, `leave out "`+at.raw+`"`)
 	case isCopula(at.raw):
@@ -141,7 +142,7 @@ func ruleExample(b Budget) string {
 // spoken English.
 func isCopula(word string) bool {
 	switch strings.ToLower(word) {
-	case "is", "are", "be", "must", "should", "may", "shall", "stays", "stay", "has", "uses", "takes", "can", "cannot", "to", "does", "will":
+	case "is", "are", "be", "must", "should", "may", "shall", "stays", "stay", "has", "uses", "takes", "can", "cannot", "to", "do", "does", "will":
 		return true
 	}
 	return false

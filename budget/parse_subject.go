@@ -1,25 +1,6 @@
 package budget
 
-import (
-	"strings"
-)
-
-// name reads "checkout-tls:" if it is there.
-func (p *parser) name(b *Budget) {
-	p.said[partName] = p.tok // without a name, the sentence's beginning stands for it
-	if p.tok.kind != tokenWord || !strings.HasSuffix(p.tok.raw, ":") {
-		return
-	}
-	b.Name = strings.TrimSuffix(p.tok.raw, ":")
-	if m, ok := nameMistake(b.Name); ok {
-		p.fail(p.tok, m.expected, m.remedy)
-		return
-	}
-	p.advance()
-	if p.tok.kind == tokenEnd {
-		p.fail(p.tok, "a budget after the name", example("no function above 20%"))
-	}
-}
+import "strings"
 
 // subject reads what the budget is about.
 func (p *parser) subject(b *Budget) {
@@ -93,6 +74,8 @@ func (p *parser) patterns(part part, several bool) []string {
 			p.fail(at, "a pattern", "write a package, a path or a function: encoding/json, net/http/..., main.(*Server).ServeHTTP")
 		case isArticle(at.raw) && p.peek().kind == tokenWord && !isKeyword(p.peek().raw):
 			p.fail(p.span(at, p.peek()), "a pattern", didYouMean(p.peek().raw))
+		case part == partExcept && isFiller(at.raw) && namesPattern(p.peek()):
+			p.fail(at, "a pattern", `leave out "`+at.raw+`"`)
 		case isKeyword(at.raw) && (part != partExcept || at.raw != "none"):
 			p.fail(at, "a pattern", keywordRemedy(at.raw))
 		default:
@@ -111,6 +94,18 @@ func (p *parser) patterns(part part, several bool) []string {
 		}
 		p.advance()
 	}
+}
+
+// isFiller reports whether a word stands between "except" and its patterns in
+// spoken English.
+func isFiller(word string) bool {
+	return word == "for" || word == "of" || word == "from"
+}
+
+// namesPattern reports whether a token is a pattern, and no keyword or number.
+func namesPattern(t token) bool {
+	_, wrong := patternMistake(t.raw, partExcept)
+	return (t.kind == tokenWord || t.kind == tokenRegexp) && !wrong && !startsWithNumber(t.raw)
 }
 
 // keywordRemedy says what to do where a keyword stands in the place of a

@@ -1,161 +1,160 @@
 package budget
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // quantityRemedy says what to write for a subject that names what is measured
 // and not who is charged with it, or "" for any other. As a pattern such a word
 // matches something by accident (internal/cpu, sha256.block), and says nothing
-// that its author meant. The limit and the unit of work are the budget's, where
-// they make sense.
+// that its author meant.
 func quantityRemedy(b Budget) string {
 	const path = " For a package of that name write its full path."
-	limit := func(dim dimension, otherwise Amount) Amount {
-		if b.Limit.dimension() == dim && positive(b.Limit.Value) {
-			return b.Limit
-		}
-		return otherwise
-	}
-	per := b.Per
-	if per == "" {
-		per = "request"
-	}
+	quantity := quantityNamed(b.Subject)
 	lower := strings.ToLower(b.Subject)
-	if meant := map[string]string{"cpu": "process", "goroutine": "goroutines", "threads": "goroutines"}[lower]; meant != "" && b.Rule == "steady" {
-		return didYouMean(meant+" steady") + path
+	switch {
+	case quantity == "", quantity == b.Subject && classOf(quantity) != classPattern:
+		return ""
+	case quantity == lower && classOf(quantity) != classPattern: // but for its capitals it is one
+		return didYouMean(quantity) + path
 	}
-	switch lower {
+	remedy := didYouMean(firstValid(quantityMeant(quantity, b))) + path
+	switch quantity {
+	case "latency":
+		return "a profile has CPU time, and no latency: " + remedy
+	case "threads":
+		return "profiles count goroutines, not threads: " + remedy
+	case "memory":
+		return remedy + ` The whole process is "rss".`
+	}
+	return remedy
+}
+
+// quantityNamed returns the quantity that a subject names, or "".
+func quantityNamed(subject string) string {
+	word := strings.ToLower(subject)
+	switch word {
 	case "cpu", "cpus":
-		cores := limit(dimCores, Amount{1.5, "cores"})
-		if share := limit(dimShare, Amount{}); share.Value > 0 {
-			cores = Amount{share.Value / 100, "cores"} // of one core, as top counts
-		}
-		return didYouMean(Budget{Subject: "process", Limit: cores}.String()) + path
+		return "cpu"
 	case "latency", "latencies", "p50", "p90", "p95", "p99", "p999":
-		cpu := Budget{Subject: "process", Limit: limit(dimTime, Amount{2, "ms"}), Per: per}
-		return "a profile has CPU time, and no latency: " + didYouMean(cpu.String()) + path
-	case "goroutine", "thread", "threads":
-		remedy := didYouMean(Budget{Subject: "goroutines", Limit: limit(dimCount, Amount{5000, ""})}.String()) + path
-		if lower != "goroutine" {
-			return "profiles count goroutines, not threads: " + remedy
-		}
-		return remedy
-	case "allocs":
-		whole := Budget{Subject: "process", Kind: "allocs", Per: b.Per}
-		if dim := b.Limit.dimension(); (dim == dimBytes || dim == dimCount) && positive(b.Limit.Value) {
-			whole.Limit = b.Limit
-			return didYouMean(whole.String()) + path
-		}
-		fallthrough
-	case "mutex", "block":
-		return didYouMean(Budget{Subject: "no function", Limit: limit(dimShare, Amount{20, "%"}), Kind: lower}.String()) + path
-	case "heap", "rss", "gc", "goroutines", "process":
-		if b.Subject != lower {
-			return didYouMean(lower) + path
+		return "latency"
+	case "thread", "threads":
+		return "threads"
+	case "alloc", "allocs", "allocation", "allocations", "mallocs":
+		return "allocs"
+	case "mutex", "mutexes", "contention", "contentions":
+		return "mutex"
+	case "mem", "memory", "ram":
+		return "memory"
+	case "leak", "leaks":
+		return "leaks"
+	case "processes":
+		return "process"
+	case "heaps":
+		return "heap"
+	case "garbage":
+		return "gc"
+	case "block", "goroutine", "heap", "rss", "gc", "goroutines", "process":
+		return word
+	}
+	// One letter wrong and not two, and in long words only: "progress" and
+	// "processor" are packages, and so are help, head and leap.
+	for _, figure := range []string{"process", "goroutines", "goroutine"} {
+		if len(word) <= len(figure)+1 && distance(word, figure) == 1 {
+			return figure
 		}
 	}
 	return ""
 }
 
-// ahead returns what the rest of the line seems to say about a subject, without
-// moving on: its rule, limit, unit of work and kind. It is for proposals, which
-// read best with the numbers that were written.
-func (p *parser) ahead(subject string) Budget {
-	b := Budget{Subject: subject}
-	for l, t := p.lex, p.tok; ; t = l.next(modeWord) {
-		number := strings.TrimLeft(t.raw, "<>=~≤≥")
+// quantityMeant returns what a budget on a quantity can mean, the likeliest
+// first. The last is always valid, the others where the rule, the limit and the
+// unit of work make sense there.
+func quantityMeant(quantity string, b Budget) []Budget {
+	per := b.Per
+	if _, wrong := perMistake(per); wrong {
+		per = "request"
+	}
+	share := b.Limit
+	if share.dimension() != dimShare {
+		share = Amount{}
+	}
+	grows := b.Rule == "grows" || b.Rule == "steady"
+	switch quantity {
+	case "latency":
+		return []Budget{
+			{Subject: "process", Limit: b.Limit, Per: per},
+			{Subject: "process", Limit: Amount{2, "ms"}, Per: per},
+		}
+	case "goroutine", "goroutines", "threads":
 		switch {
-		case t.kind == tokenEnd, t.kind == tokenBad, t.raw == "when":
-			return b
-		case t.raw == "per":
-			if work := l.next(modeWord).raw; nameOK(work) && !isKeyword(work) {
-				b.Per = work
-			}
-		case t.raw == "steady":
-			b.Rule = t.raw
-		case t.raw == "of":
-			b.Kind = kindMeant(l.next(modeWord).raw)
-		case b.Limit == (Amount{}) && startsWithNumber(number):
-			digits, unit := splitNumber(number)
-			if after := l; unit == "" {
-				unit = after.next(modeWord).raw
-			}
-			if _, known := unitNamed(unit); !known {
-				unit = unitMeant(unit)
-			}
-			unit, _ = unitNamed(unit)
-			if v, err := strconv.ParseFloat(digits, 64); err == nil && unitOf(unit).dim != dimUnknown {
-				b.Limit = Amount{v, unit}
+		case b.Rule == "leaked":
+			return []Budget{{Subject: "no goroutine", Rule: "leaked"}}
+		case grows:
+			return []Budget{{Subject: "goroutines", Rule: "steady"}}
+		}
+		return []Budget{
+			{Subject: "goroutines", Limit: b.Limit},
+			{Subject: "no function", Limit: share, Kind: "goroutine"},
+			{Subject: "goroutines", Limit: Amount{5000, ""}},
+		}
+	case "leaks":
+		return []Budget{{Subject: "no goroutine", Rule: "leaked"}}
+	case "memory", "heap":
+		switch {
+		case grows:
+			return []Budget{{Subject: "heap", Rule: "steady"}}
+		case b.Per != "":
+			return []Budget{
+				{Subject: "process", Limit: b.Limit, Per: per, Kind: "allocs"},
+				{Subject: "process", Limit: Amount{64, "KiB"}, Per: per, Kind: "allocs"},
 			}
 		}
-	}
-}
-
-// thousands returns what a number stands for with a suffix of thousands, as in
-// "5k goroutines", or "".
-func thousands(digits, suffix string) string {
-	v, err := strconv.ParseFloat(digits, 64)
-	factor := map[string]float64{"k": 1e3, "m": 1e6}[strings.ToLower(suffix)]
-	if err != nil || factor == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(v*factor, 'f', -1, 64)
-}
-
-// countsOnly reports whether a limit of the subject is a count, and never bytes.
-func countsOnly(b Budget) bool {
-	counts := false
-	for _, f := range fits(classOf(b.Subject), b) {
-		counts = counts || f.dim == dimCount
-		if f.dim == dimBytes {
-			return false
+		return []Budget{
+			{Subject: "heap", Limit: b.Limit},
+			{Subject: "no function", Limit: share, Kind: "heap"},
+			{Subject: "heap", Limit: Amount{64, "MiB"}},
+		}
+	case "gc":
+		return []Budget{{Subject: "gc", Limit: b.Limit}, {Subject: "gc", Limit: Amount{5, "%"}}}
+	case "allocs":
+		if grows {
+			return []Budget{
+				{Subject: "process", Rule: "grows", Limit: b.Limit, Per: per, Kind: "allocs"},
+				{Subject: "process", Rule: "grows", Limit: Amount{10, "%"}, Per: per, Kind: "allocs"},
+			}
+		}
+		return []Budget{
+			{Subject: "process", Limit: b.Limit, Per: b.Per, Kind: "allocs"},
+			{Subject: "no function", Limit: share, Kind: "allocs"},
+			{Subject: "no function", Limit: Amount{20, "%"}, Kind: "allocs"},
+		}
+	case "mutex", "block":
+		return []Budget{
+			{Subject: "no function", Limit: b.Limit, Per: b.Per, Kind: quantity},
+			{Subject: "no function", Limit: b.Limit, Per: per, Kind: quantity},
+			{Subject: "no function", Limit: Amount{20, "%"}, Kind: quantity},
 		}
 	}
-	return counts
+	if grows { // cpu, process
+		return []Budget{
+			{Subject: "process", Rule: "grows", Limit: b.Limit, Per: per},
+			{Subject: "process", Rule: "steady"},
+		}
+	}
+	return []Budget{
+		{Subject: "process", Limit: b.Limit, Per: b.Per, Kind: b.Kind},
+		{Subject: "process", Limit: b.Limit, Per: per},
+		{Subject: "process", Limit: coresOf(share.Value)},
+		{Subject: "process", Limit: Amount{1.5, "cores"}},
+	}
 }
 
-// thingRemedy says how a count of things is written, which stand in the kind of
-// profile or in the subject and not behind the number.
-func thingRemedy(b Budget, thing, digits string) string {
-	v, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return "counts stand alone"
+// firstValid returns the first of several sentences that can be judged: what is
+// proposed must be accepted.
+func firstValid(meant []Budget) string {
+	for _, b := range meant {
+		if b.Validate() == nil {
+			return b.String()
+		}
 	}
-	b.Limit = Amount{Value: v}
-	switch class := classOf(b.Subject); {
-	case class == classFigure:
-	case kindMeant(thing) == "allocs":
-		b.Kind = "allocs"
-		return didYouMean(b.String())
-	case kindMeant(thing) != "goroutine" && thing != "threads":
-	case class == classProcess:
-		return didYouMean(Budget{Subject: "goroutines", Limit: b.Limit}.String())
-	default:
-		b.Kind, b.Per = "goroutine", ""
-		return didYouMean(b.String())
-	}
-	return "counts stand alone: " + didYouMean(digits)
-}
-
-// isSourceFile reports whether a pattern is a place in the source: a file with a
-// line, or a file alone, for which no package path stands without a slash.
-func isSourceFile(text string) bool {
-	file, line, cut := strings.Cut(text, ":")
-	if !strings.HasSuffix(file, ".go") || text[0] == '/' {
-		return false
-	}
-	_, after := splitNumber(line)
-	return cut && startsWithNumber(line) && strings.Trim(after, ":0123456789") == "" || !cut && !strings.Contains(file, "/")
-}
-
-// isArticle reports whether a word in front of a pattern only says what the
-// pattern is.
-func isArticle(word string) bool {
-	switch word {
-	case "package", "pkg", "function", "func", "method", "type", "the":
-		return true
-	}
-	return false
+	return ""
 }

@@ -90,7 +90,7 @@ func ruleMeant(word, limit string) string {
 // for, or "".
 func clauseMeant(word string) string {
 	switch strings.ToLower(word) {
-	case "excluding", "exclude", "without", "ignoring", "ignore", "but", "besides", "unless":
+	case "excluding", "exclude", "without", "ignoring", "ignore", "but", "besides":
 		return "except"
 	case "inside", "within", "under", "on", "at", "from", "via":
 		return "in"

@@ -14,8 +14,12 @@ func figureMistake(figure string) (mistake, bool) {
 	switch strings.ToLower(figure) {
 	case "cpu", "load", "cores", "busy":
 		m.remedy = didYouMean("when process above 0.1 cores")
+	case "idle", "quiet":
+		m.remedy = didYouMean("when process below 0.1 cores")
 	case "memory", "mem":
 		m.remedy = didYouMean(`heap" or "rss`)
+	case "rps", "qps", "tps", "rate", "requests", "request", "req", "reqs", "calls", "hits", "traffic", "throughput":
+		m.remedy = "a condition knows no rates of work, but the CPU that work takes: " + example("when process above 0.1 cores")
 	default:
 		if meant := nearest(figure, "process", "goroutines", "heap", "rss", "gc"); meant != "" {
 			m.remedy = didYouMean(meant)

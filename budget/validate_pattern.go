@@ -28,6 +28,8 @@ func patternMistake(text string, part part) (mistake, bool) {
 		m.remedy = "leave out the empty one"
 	case isKeyword(text):
 		m.remedy = keywordRemedy(text)
+	case part == partExcept && text == "idle":
+		m.remedy = didYouMean("when process above 0.1 cores") + " For a package of that name write its full path."
 	case isSourceFile(text):
 		m.remedy = "profiles are of functions, not of files and lines: " + example("main.(*Server).ServeHTTP")
 	case !isWord(text):

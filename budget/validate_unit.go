@@ -1,9 +1,6 @@
 package budget
 
-import (
-	"math"
-	"strings"
-)
+import "math"
 
 // perNeverRemedy says why an amount cannot be divided by work.
 func perNeverRemedy(dim dimension) string {
@@ -27,13 +24,19 @@ func unitRemedy(c class, b Budget, list []fit) string {
 		return false
 	}
 	dim, v := b.Limit.dimension(), b.Limit.Value
+	figure := ""
+	if c == classPattern && b.Rule == "" {
+		figure = nearest(b.Subject, "process", "goroutines")
+	}
 	switch {
-	case c == classPattern && nearest(b.Subject, "process", "goroutines") != "":
-		return didYouMean(nearest(b.Subject, "process", "goroutines"))
+	case figure != "" && Budget{Subject: figure, Limit: b.Limit, Per: b.Per, Kind: b.Kind}.Validate() == nil:
+		return didYouMean(figure)
 	case c == classPattern && dim == dimBytes && b.Kind == "" && isMemory(b.Subject):
 		return didYouMean("heap below "+b.Limit.String()) + ` The whole process is "rss".`
 	case (dim == dimCount || dim == dimBytes) && b.Per != "" && b.Kind == "" && b.Rule == "" && c != classFigure:
 		return didYouMean(Budget{Subject: b.Subject, Limit: b.Limit, Per: b.Per, Kind: "allocs"}.String())
+	case dim == dimShare && c == classProcess && b.Rule == "" && has(dimCores) && b.Per == "":
+		return `the process is all of its profile, always 100%: ` + didYouMean(coresOf(v).String())
 	case dim == dimShare && c == classProcess && b.Rule == "":
 		return `the process is all of its profile, always 100%: ` + example(limitExample(b))
 	case dim == dimCount && has(dimShare) && v < 1 && b.Per == "":
@@ -95,11 +98,12 @@ func asPercent(v float64) string {
 	return Amount{math.Round(v*1e8) / 1e6, "%"}.String()
 }
 
+// coresOf writes a percentage as tools that count 100% a core mean it.
+func coresOf(percent float64) Amount {
+	return Amount{math.Round(percent*1e6) / 1e8, "cores"}
+}
+
 // isMemory reports whether a pattern looks like an attempt at the heap.
 func isMemory(subject string) bool {
-	switch strings.ToLower(subject) {
-	case "mem", "ram", "alloc", "allocs":
-		return true
-	}
 	return nearest(subject, "memory", "heap") != ""
 }

@@ -60,13 +60,15 @@ func TestWrong(t *testing.T) {
 }
 
 // TestRemedies follows the advice of the golden file's messages: what they
-// propose must be accepted, or at least move the error on.
+// propose, or what is left when they say so, must be accepted, or at least move
+// the error on.
 func TestRemedies(t *testing.T) {
 	data, err := os.ReadFile("testdata/wrong.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	proposed := regexp.MustCompile(`(?:did you mean|write, for example,) ("[^"]*"(?: or "[^"]*")*)`)
+	leave := regexp.MustCompile(`^leave out ("[^"]*"|the comma|the parentheses)$`)
 	followed := 0
 	for line := range strings.SplitSeq(string(data), "\n") {
 		sentence, ok := strings.CutPrefix(line, "> ")
@@ -77,6 +79,12 @@ func TestRemedies(t *testing.T) {
 		var syntax *SyntaxError
 		if !errors.As(err, &syntax) {
 			continue // TestWrong says so
+		}
+		if leave.MatchString(syntax.Remedy) {
+			followed++
+			if !helps(syntax, "") {
+				t.Errorf("leaving it out does not help:\n%v", syntax)
+			}
 		}
 		match := proposed.FindStringSubmatch(syntax.Remedy)
 		if match == nil {

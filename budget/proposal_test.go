@@ -1,0 +1,174 @@
+package budget
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestProposals holds messages against what the authors of wrong sentences mean:
+// the remedy names it, and it is accepted.
+func TestProposals(t *testing.T) {
+	tests := []struct {
+		wrong  string
+		remedy string // part of it
+		right  string // the sentence that follows the remedy
+	}{
+		// Labels have exact values.
+		{"no function above 20% where endpoint=~/checkout.*", `"where endpoint=/checkout"`, "no function above 20% cumulative where endpoint=/checkout"},
+		{"no function above 20% where status!=200", "compared for equality", "no function above 20% cumulative where status=500"},
+		{"no function above 20% where status>400", "compared for equality", "no function above 20% cumulative where status=500"},
+		{"no function above 20% where endpoint:/checkout", `"endpoint=/checkout"`, "no function above 20% cumulative where endpoint=/checkout"},
+
+		// Quantities are no subjects.
+		{"allocations below 10 per request", `"process below 10 per request of allocs"`, "process below 10 per request of allocs"},
+		{"allocations below 10 per request of allocs", `"process below 10 per request of allocs"`, "process below 10 per request of allocs"},
+		{"alloc below 5%", `"no function above 5% cumulative of allocs"`, "no function above 5% cumulative of allocs"},
+		{"allocs grows below 10% per call", `"process grows below 10% per call of allocs"`, "process grows below 10% per call of allocs"},
+		{"processes below 1 core", `"process below 1 core"`, "process below 1 core"},
+		{"processes below 150%", `"process below 1.5 cores"`, "process below 1.5 cores"},
+		{"heaps below 5 cores", `"heap below 64MiB"`, "heap below 64MiB"},
+		{"heaps below 5MiB", `"heap below 5MiB"`, "heap below 5MiB"},
+		{"mem below 10%", `"no function above 10% cumulative of heap"`, "no function above 10% cumulative of heap"},
+		{"memory below 5MiB", `"heap below 5MiB"`, "heap below 5MiB"},
+		{"memory steady", `"heap steady"`, "heap steady"},
+		{"mem below 5KiB per call", `"process below 5KiB per call of allocs"`, "process below 5KiB per call of allocs"},
+		{"goroutins below 50", `"goroutines below 50"`, "goroutines below 50"},
+		{"cpu below 10ms per call", `"process below 10ms per call"`, "process below 10ms per call"},
+		{"mutex below 10ms per request", `"no function above 10ms per request of mutex"`, "no function above 10ms per request of mutex"},
+		{"block below 10ms", `"no function above 10ms per request of block"`, "no function above 10ms per request of block"},
+		{"process below 200%", `"2 cores"`, "process below 2 cores"},
+
+		// Conditions.
+		{"no function above 20% unless idle", `"when process above 0.1 cores"`, "no function above 20% cumulative when process above 0.1 cores"},
+		{"no function above 20% except idle", `"when process above 0.1 cores"`, "no function above 20% cumulative when process above 0.1 cores"},
+		{"no function above 20% unless heap above 5MiB", `"when heap below"`, "no function above 20% cumulative when heap below 5MiB"},
+		{"no function above 20% unless runtime/...", `"except"`, "no function above 20% cumulative except runtime/..."},
+		{"no function above 20% when rps above 100", `"when process above 0.1 cores"`, "no function above 20% cumulative when process above 0.1 cores"},
+
+		// Growth and leaks.
+		{"goroutine leaks absent", `"no goroutine leaked"`, "no goroutine leaked"},
+		{"goroutines don’t leak", `"no goroutine leaked"`, "no goroutine leaked"},
+		{"heap does not grow", `"heap steady"`, "heap steady"},
+		{"heap must not leak", `"heap steady"`, "heap steady"},
+		{"gc does not grow", `"gc below 5%"`, "gc below 5%"},
+		{"portlist does not grow", `"portlist grows below 5 points"`, "portlist grows below 5 points"},
+		{"heap may not exceed 5MiB", `"below"`, "heap below 5MiB"},
+
+		// Words and signs too many.
+		{"no function above 20% except for runtime", `leave out "for"`, "no function above 20% cumulative except runtime"},
+		{"process below 2 ms / request", `"2ms per request"`, "process below 2ms per request"},
+		{"process below 10mb/call", `"10MB per call" or "10MiB per call"`, "process below 10MB per call of allocs"},
+		{"process below 10 allocs / call", `"process below 10 per call of allocs"`, "process below 10 per call of allocs"},
+		{"fmt below 5% / request", `leave "per" out`, "fmt below 5% cumulative"},
+		{"process below 2 cores / second", "cores", "process below 2 cores"},
+		{"A below 5%, fmt below 3%", "one budget a line", "fmt below 3% cumulative"},
+		{"A below 5%, b: fmt below 3%", "one budget a line", "b: fmt below 3% cumulative"},
+		{"A below 5%, flat", "leave out the comma", "A below 5% flat"},
+		{"GET /order: fmt below 3%", `"GET-order:"`, "GET-order: fmt below 3% cumulative"},
+		{"POST /a/{id}: fmt below 3%", `"POST-a-id:"`, "POST-a-id: fmt below 3% cumulative"},
+	}
+	for _, c := range tests {
+		t.Run(c.wrong, func(t *testing.T) {
+			_, err := Parse(c.wrong)
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) {
+				t.Fatalf("the error is %v, want a *SyntaxError", err)
+			}
+			if !strings.Contains(syntax.Remedy, c.remedy) {
+				t.Errorf("the remedy %q lacks %q", syntax.Remedy, c.remedy)
+			}
+			set, err := Parse(c.right)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := set.String(); got != c.right {
+				t.Errorf("%q prints as %q", c.right, got)
+			}
+		})
+	}
+}
+
+// TestAccepted parses the clean twins: what looks like the mistakes above, and
+// means what it says.
+func TestAccepted(t *testing.T) {
+	for _, sentence := range []string{
+		"no function above 20% cumulative where endpoint=/checkout/*",
+		`no function above 20% cumulative where "status!"=200`,
+		`no function above 20% cumulative where "a>b"=c, d="~e"`,
+		"no function above 20% cumulative where d=e~",
+		"github.com/shirou/gopsutil/v4/mem below 10% cumulative",
+		"example.com/processes below 1 core",
+		"progress below 10% cumulative",
+		"processor below 10% cumulative",
+		"main.leaks absent",
+		"no function above 20% cumulative except example.com/idle",
+		"no function above 20% cumulative except unless",
+		"/order: x/ absent",
+		"/a b: c/ absent",
+		"a: /order: x/ absent",
+		"main.Map[struct { a: int }] absent",
+		"portlist absent # note: seen once",
+		`portlist absent where a="b: c"`,
+		"fmt below 40us per call in /call/",
+		"no function above 5% cumulative except /a/, /b/",
+	} {
+		set, err := Parse(sentence)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		want, _, _ := strings.Cut(sentence, " # ")
+		if got := set.String(); got != want {
+			t.Errorf("%q prints as %q", sentence, got)
+		}
+		if err := set.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLabelLiterals prints labels that no sentence has without quotes.
+func TestLabelLiterals(t *testing.T) {
+	for _, where := range []map[string]string{{"a!": "b"}, {"a~": "~b"}, {"<": ">"}, {"a": "~"}, {"a=": "=b"}} {
+		want := Set{{Subject: "portlist", Rule: "absent", Where: where}}
+		got, err := Parse(want.String())
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q is another set (-want +got):\n%s", want, diff)
+		}
+	}
+}
+
+// TestQuantityRemedies tries every quantity with every rule, unit and unit of
+// work: what is proposed must be accepted.
+func TestQuantityRemedies(t *testing.T) {
+	words := []string{"cpu", "p99", "latency", "threads", "goroutine", "goroutins", "allocs", "allocations", "mutex", "contentions", "block", "mem", "heaps", "leaks", "garbage", "processes", "PROCESS", "Rss"}
+	for _, word := range words {
+		for _, rule := range []string{"below", "grows below", "steady", "absent", "leaked", "under"} {
+			for _, limit := range []string{"", "5%", "250%", "0%", "5 points", "2 cores", "3ms", "64MiB", "500", "0.5"} {
+				for _, per := range []string{"", "per call", "per second", "per of"} {
+					sentence := strings.Join(strings.Fields(word+" "+rule+" "+limit+" "+per), " ")
+					_, err := Parse(sentence)
+					var syntax *SyntaxError
+					if !errors.As(err, &syntax) {
+						t.Fatalf("Parse(%q): %v, want a *SyntaxError", sentence, err)
+					}
+					_, after, ok := strings.Cut(syntax.Remedy, `did you mean "`)
+					proposal, _, _ := strings.Cut(after, `"`)
+					if classOf(proposal) == classProcess || classOf(proposal) == classFigure {
+						continue // but for the capitals
+					}
+					if _, err := Parse(proposal); !ok || err != nil {
+						t.Errorf("Parse(%q) proposes %q: %v", sentence, proposal, err)
+					}
+				}
+			}
+		}
+	}
+}
