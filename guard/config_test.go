@@ -24,6 +24,8 @@ func TestMistakes(t *testing.T) {
 		{"a budget that makes no sense", Config{Budgets: budget.Set{{Subject: "no function"}}}},
 		{"two of a name", Config{Budgets: append(budget.Must("a: fmt below 5%"), budget.Must("a: os below 5%")...)}},
 		{"too many budgets", Config{Budgets: many(maxBudgets + 1)}},
+		{"a budget with too many exceptions", Config{Budgets: excepting(1, maxExceptionsOfOne+1)}},
+		{"too many exceptions", Config{Budgets: excepting(6, maxExceptionsOfOne)}},
 		{"a short window", Config{Window: time.Millisecond}},
 		{"a long window", Config{Window: time.Hour, Every: 2 * time.Hour}},
 		{"a negative window", Config{Window: -second}},
@@ -184,4 +186,25 @@ func TestSetBudgets(t *testing.T) {
 			t.Error("a guard that does not run took budgets")
 		}
 	})
+}
+
+// excepting is n budgets with as many exceptions each.
+func excepting(n, exceptions int) budget.Set {
+	set := make(budget.Set, n)
+	for i := range set {
+		set[i] = budget.Must(fmt.Sprintf("b%d: no function above 20%%", i))[0]
+		for j := range exceptions {
+			set[i].Except = append(set[i].Except, fmt.Sprintf("example.com/p%d", j))
+		}
+	}
+	return set
+}
+
+// As many exceptions as one may reasonably have are nobody's mistake.
+func TestExceptions(t *testing.T) {
+	for _, set := range []budget.Set{excepting(1, maxExceptionsOfOne), excepting(maxBudgets, maxExceptions/maxBudgets)} {
+		if _, err := (Config{Budgets: set}).complete(); err != nil {
+			t.Errorf("%d budgets with %d exceptions: %v", len(set), len(set[0].Except), err)
+		}
+	}
 }

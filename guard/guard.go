@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dump"
 	"github.com/profguard/profguard/internal/figures"
 	"github.com/profguard/profguard/internal/hub"
@@ -36,6 +35,8 @@ type Guard struct {
 	dumps  *dump.Writer
 	panics panicCount
 
+	setting sync.Mutex // held by SetBudgets, which may compile for a while; comes before mu
+
 	mu     sync.Mutex
 	panel  *panel // the budgets in force; only the loop judges with it
 	status Status // all but Budgets
@@ -54,6 +55,7 @@ type seams struct {
 	random   func() float64
 	linked   func(yield func(name string) bool) error
 	offer    func(*dump.Writer, dump.Dump) (dump.ID, error)
+	compile  func(cfg Config, old *panel) (*panel, error)
 }
 
 const (
@@ -89,6 +91,7 @@ func Start(cfg Config) (*Guard, error) {
 		random:   randomFraction,
 		linked:   linkedFunctions,
 		offer:    (*dump.Writer).Offer,
+		compile:  newPanel,
 	}, reader.Close)
 	if err != nil {
 		reader.Close()
@@ -108,7 +111,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		held: map[dump.ID]Event{},
 	}
 	g.status = Status{State: stateRunning, Started: g.started, Windows: map[string]int{}, Dumps: map[string]int64{}}
-	if g.panel, err = newPanel(cfg, nil); err != nil {
+	if g.panel, err = s.compile(cfg, nil); err != nil {
 		return nil, err
 	}
 	if !running.CompareAndSwap(nil, g) {
@@ -317,42 +320,6 @@ func (g *Guard) snapshot() Status {
 	s.Dumps = maps.Clone(s.Dumps)
 	s.Budgets = g.panel.status()
 	return s
-}
-
-// SetBudgets replaces the budgets, from the next window on. Budgets that stay,
-// name and sentence, keep their state, their counts and the evidence about them.
-// One that goes while it is firing is resolved, with a message that says so. On an
-// error the old ones stay in force.
-func (g *Guard) SetBudgets(set budget.Set) error {
-	if g == nil || g.cancel == nil {
-		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")
-	}
-	cfg := g.cfg
-	cfg.Budgets = set
-	cfg, err := cfg.complete()
-	if err != nil {
-		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.status.State == stateStopped {
-		return fmt.Errorf("guard.SetBudgets: the guard has been stopped: Start another one")
-	}
-	next, err := newPanel(cfg, g.panel)
-	if err != nil {
-		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
-	}
-	for _, e := range g.panel.remove(next) {
-		g.release(e.name)
-		gone := Event{Name: eventResolved, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s was removed while it was firing", e.name)}
-		if other := next.named(e.name); other != nil {
-			gone.Message = fmt.Sprintf("budget %s was replaced while it was firing: it is %q now", e.name, other.budget)
-		}
-		gone.Result.Verdict, gone.Result.Alarm, gone.Result.Reason = budget.Inconclusive, budget.Inconclusive, "removed by SetBudgets"
-		g.emit(gone)
-	}
-	g.panel = next
-	return nil
 }
 
 // emit tells all sinks.

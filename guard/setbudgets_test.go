@@ -147,3 +147,76 @@ func TestSetBudgetsKeepsTheOrder(t *testing.T) {
 		g.Stop()
 	})
 }
+
+// While budgets are compiled, which may take a second, nobody else waits: neither
+// whoever asks how things are nor whoever stops the guard. A set that is ready
+// after that comes too late.
+func TestFault_53_StopDuringSetBudgets(t *testing.T) {
+	tests := []struct {
+		name string
+		stop bool
+		want string
+	}{
+		{"the guard runs on", false, ""},
+		{"the guard is stopped", true, "stopped"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				registry := prometheus.NewRegistry()
+				g := w.start(t, Config{Budgets: simple, Registerer: registry})
+				compiling, let := make(chan struct{}), make(chan struct{})
+				w.compile = func(cfg Config, old *panel) (*panel, error) {
+					close(compiling)
+					<-let
+					return newPanel(cfg, old)
+				}
+				set := make(chan error, 1)
+				go func() { set <- g.SetBudgets(budget.Must("portlist absent")) }()
+				<-compiling
+				before := time.Now()
+				scrape(t, registry, "text/plain")
+				if b := g.Status().Budgets; len(b) != len(simple) {
+					t.Errorf("%d budgets are in force, want the old ones", len(b))
+				}
+				if tt.stop {
+					g.Stop()
+				}
+				if d := time.Since(before); d > stopWithin {
+					t.Errorf("it took %v with a set under way", d)
+				}
+				close(let)
+				err := <-set
+				if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("SetBudgets: %v, want %q", err, tt.want)
+				}
+				now := g.Status().Budgets[0].Budget.String()
+				if inForce := now == "portlist absent"; inForce == tt.stop {
+					t.Errorf("in force is %q", now)
+				}
+				g.Stop()
+			})
+		})
+	}
+}
+
+// Two sets at once come one after the other: what fires and goes is told once.
+func TestSetBudgetsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("b")
+		g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20% for 1 windows"), Window: 10 * second, Every: 10 * second})
+		pass(11 * second)
+		done := make(chan error)
+		for range 20 {
+			go func() { done <- g.SetBudgets(budget.Must("portlist absent")) }()
+		}
+		for range 20 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		pass(time.Millisecond)
+		wantEvents(t, w, "profguard.budget.firing x", "profguard.budget.resolved x")
+		g.Stop()
+	})
+}

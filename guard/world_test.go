@@ -35,6 +35,8 @@ type world struct {
 	linked []string
 	// offer stands in for the dump store, if there is one.
 	offer func(*dump.Writer, dump.Dump) (dump.ID, error)
+	// compile stands in for newPanel, unless nil.
+	compile func(Config, *panel) (*panel, error)
 
 	mu                    sync.Mutex
 	began                 time.Time
@@ -162,6 +164,12 @@ func (w *world) seams() seams {
 			return nil
 		},
 		offer: offer,
+		compile: func(cfg Config, old *panel) (*panel, error) {
+			if w.compile != nil {
+				return w.compile(cfg, old)
+			}
+			return newPanel(cfg, old)
+		},
 	}
 }
 
