@@ -100,7 +100,7 @@ func (l *looper) find(ctx context.Context, kind kinds.Kind, ask string, at time.
 	var t *decode.Table
 	var results []budget.Result
 	if p, f.err = c.take(ctx, kind); f.err == nil {
-		t, f.err = l.decoder.Bytes(p.Data)
+		t, f.err = l.table(string(kind), p.Data)
 	}
 	if f.err == nil {
 		results, f.err = budget.Must(ask).JudgeReader(&decode.Ready{Table: t, Context: ctx}, budget.Facts{Kind: string(kind), Module: l.module})

@@ -170,7 +170,7 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, w *hub.Window, t
 		if k, err = l.kinds.end(g.kind, work); err == nil {
 			data, facts.Kind, facts.Work, facts.NoWork = k.data, g.kind, k.work, k.notWork
 			facts.Elapsed, facts.MutexFraction = k.elapsed, k.fraction
-			if t, err = l.decoder.Bytes(data); err == nil {
+			if t, err = l.table(g.kind, data); err == nil {
 				results, err = g.watch.Reader(&decode.Ready{Table: t, Context: ctx}, since, facts)
 			}
 			if l.dumps != nil {
