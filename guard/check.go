@@ -31,9 +31,15 @@ import (
 //
 // CPU samples carry a pprof label of this check, which goroutines inherit from
 // the one that starts them, so checks in parallel tests see what their own work
-// does and nothing else. The label does not reach goroutines that stood before
-// (a server that the test started earlier: start it inside work, or let work call
-// its handler) and is lost where work sets labels on another context than ctx.
+// does and nothing else. The label does not reach goroutines that stood before,
+// and is lost where work sets labels on another context than ctx. A server that
+// the test started earlier is such a case: start it inside work, or let work call
+// its handler. Where such goroutines are busy, and a CPU budget would be exceeded
+// with them, Check lets work run and rest in turns, decided by coin: what rests
+// with work is work's, and the budget then fails the test as one that could not
+// be judged. Goroutines of tests in parallel are busy in either case and don't
+// count. Where work cannot be made to rest (in a benchmark, or in a call that
+// lasts as long as ctx does), or time is up, a note in the log says what may be.
 //
 // The first call warms up and is not counted. A call of work is the unit in
 // budgets "per call". work is scaffolding when it is a function literal, and so
@@ -60,7 +66,8 @@ import (
 // # Tests of all sorts
 //
 // t may be a *testing.B: Check then runs the benchmark's own b.Loop, reports
-// what it measured as metrics, and fails on what is beyond doubt; what -benchtime
+// what it measured as metrics, and fails on what is beyond doubt (it takes budgets
+// on CPU only: those of allocs and other kinds belong into a test); what -benchtime
 // is too short for is logged as not decided, and passes. Under -short it
 // takes 5 seconds at most, and what is not decided by then is logged and passes.
 // What no time would decide fails either way.

@@ -68,6 +68,9 @@ type cpuPhase struct {
 	lost       int
 	lostReason string
 	broken     error
+
+	strangers strangers
+	restful   bool // work returns, so that it can be made to rest
 }
 
 // unitsRead is how much work was done at a time.
@@ -146,11 +149,21 @@ func (r *checkRun) freely(back bool) (problem string) {
 		}
 		ctx, cancel := context.WithDeadline(context.Background(), r.ends)
 		defer cancel()
-		// The error is the context's, and its end is one of the ways to finish.
-		_ = hub.Process().Stream(ctx, block, func(w hub.Window) bool {
-			r.cpu.take(r, w)
-			return goesOn()
-		})
+		for more := true; more; {
+			more = false
+			// The error is the context's, and its end is one of the ways to finish.
+			_ = hub.Process().Stream(ctx, block, func(w hub.Window) bool {
+				r.cpu.take(r, w)
+				on := goesOn()
+				more = on && back && r.cpu.outnumbered()
+				return on && !more
+			})
+			if more {
+				if more, err = r.cpu.ask(r); err != nil {
+					return err.Error()
+				}
+			}
+		}
 	} else {
 		tick := time.NewTicker(block)
 		defer tick.Stop()
@@ -161,6 +174,12 @@ func (r *checkRun) freely(back bool) (problem string) {
 	others.look(r, time.Since(start), true)
 	if r.cpu != nil && r.cpu.broken != nil {
 		return r.cpu.broken.Error()
+	}
+	if r.cpu != nil && back && !r.worker.isOver() {
+		r.cpu.restful = true
+		if err := r.cpu.question(r); err != nil {
+			return err.Error()
+		}
 	}
 	return ""
 }
@@ -203,6 +222,9 @@ func (c *cpuPhase) take(r *checkRun, w hub.Window) {
 		} else {
 			hub.Check(&w, table)
 		}
+		if w.Outcome == hub.OK {
+			c.strangers.count(table)
+		}
 	}
 	if w.Outcome != hub.OK {
 		c.lost++
@@ -229,7 +251,7 @@ func (c *cpuPhase) take(r *checkRun, w hub.Window) {
 func (c *cpuPhase) flush(r *checkRun) error {
 	data := c.group[0]
 	if len(c.group) > 1 {
-		p, err := mergeWindows(c.group, "")
+		p, err := mergeWindows(c.group, func(*profile.Profile) {})
 		if err != nil {
 			return err
 		}
@@ -292,6 +314,9 @@ func (c *cpuPhase) results(r *checkRun) (problem string) {
 		r.results[i] = res
 	}
 	r.noteEntries(p)
+	if err := c.reveal(r); err != nil {
+		return err.Error()
+	}
 	return ""
 }
 
@@ -301,7 +326,7 @@ func (c *cpuPhase) profile(r *checkRun) (*profile.Profile, error) {
 		return c.sum, nil
 	}
 	if len(c.windows) > 0 {
-		p, err := mergeWindows(c.windows, r.id)
+		p, err := mergeWindows(c.windows, func(p *profile.Profile) { keepWork(p, r.id) })
 		if err == nil {
 			c.sum, c.merged = p, len(c.windows)
 		}
@@ -334,8 +359,10 @@ func (c *cpuPhase) explain(r *checkRun, res budget.Result) string {
 			c.trial.Dropped, c.trial.Dropped+c.trial.Samples, each)
 	case len(c.windows) > 0 && c.asleep():
 		return fmt.Sprintf("too few CPU samples: %d in %v and %d calls. Work sleeps or waits, "+
-			"or it does its work on goroutines that stood before the check: start those inside work, or make work compute",
-			c.trial.Samples, c.elapsed.Round(100*time.Millisecond), r.worker.calls.Load())
+			"or it does its work on goroutines that stood before the check%s: start those inside work, or make work compute",
+			c.trial.Samples, c.elapsed.Round(100*time.Millisecond), r.worker.calls.Load(), c.strangers.hint())
+	case len(c.strangers.proven) > 0:
+		return "open: the check stopped when another budget turned out not to be kept (" + reason + ")"
 	case c.trial.Failed():
 		return "open: the check stopped when another budget had failed (" + reason + ")"
 	case c.lost > len(c.windows):

@@ -13,21 +13,15 @@ import (
 // about a megabyte.
 const mergeBatch = 16
 
-// mergeWindows makes one profile of several windows. With an id it keeps only
-// the samples of the check with that id that are work's, and takes its label off
-// them.
-func mergeWindows(windows [][]byte, id string) (*profile.Profile, error) {
+// mergeWindows makes one profile of what prepare leaves of several windows.
+func mergeWindows(windows [][]byte, prepare func(*profile.Profile)) (*profile.Profile, error) {
 	var batch []*profile.Profile
 	for i, data := range windows {
 		p, err := profile.ParseData(data)
 		if err != nil {
 			return nil, fmt.Errorf("parse window %d of %d: %w", i+1, len(windows), err)
 		}
-		if id != "" {
-			keepLabelled(p, id)
-			dropOverhead(p)
-			resume(p)
-		}
+		prepare(p)
 		batch = append(batch, p)
 		if len(batch) < mergeBatch && i < len(windows)-1 {
 			continue
@@ -42,6 +36,14 @@ func mergeWindows(windows [][]byte, id string) (*profile.Profile, error) {
 		return nil, errors.New("merge windows: there are none")
 	}
 	return batch[0], nil
+}
+
+// keepWork drops what is not the work of the check with that id, and takes its
+// label off the rest.
+func keepWork(p *profile.Profile, id string) {
+	keepLabelled(p, id)
+	dropOverhead(p)
+	resume(p)
 }
 
 // keepLabelled drops what does not belong to the check with that id.

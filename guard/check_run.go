@@ -41,10 +41,11 @@ type checkRun struct {
 
 	judged map[string]*profile.Profile // by kind, other than CPU: for saving
 
-	cpu   *cpuPhase
-	peak  goroutinePeak
-	late  bool          // time was up during a call
-	usual time.Duration // what a call takes; 0 while no call is known to have returned
+	cpu     *cpuPhase
+	peak    goroutinePeak
+	late    bool          // time was up during a call
+	resting bool          // the worker was told to pause while it had no end to its order
+	usual   time.Duration // what a call takes; 0 while no call is known to have returned
 }
 
 // newCheckRun prepares a check, or says what is wrong with it.

@@ -1,0 +1,247 @@
+package guard
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
+)
+
+const (
+	// strangerLeast is how many samples make a stranger worth a look. It must also
+	// do as much as work does itself, or get a twentieth of a core, in samples a
+	// second. With less, resting (restMost) would not show who makes it busy.
+	strangerLeast = 20
+	strangerRate  = 5
+
+	// strangersMany is how many times as much as work they do for the check not to
+	// wait until work's own samples have decided.
+	strangersMany = 3
+
+	// strangersMost bounds how many are looked at, the busiest first.
+	strangersMost = 8
+)
+
+// Strangers are goroutines without any check's label, told apart by the function
+// that they began with: a server that stood before the check and now works for
+// it, or what a test in parallel has started. Which of the two is what resting
+// finds out (see rest); and only where it matters, because with their samples a
+// budget would be exceeded.
+type strangers struct {
+	samples map[string]int64 // by root, in the windows of the check
+
+	wondered, asked bool // whether they matter; before the verdicts, and after them
+
+	proven []string // roots that are busy because work is
+	open   []string // roots of which nothing is known
+}
+
+// count adds up what strangers did in a window.
+func (s *strangers) count(t *decode.Table) {
+	if s.samples == nil {
+		s.samples = map[string]int64{}
+	}
+	for root, n := range strangersIn(t) {
+		s.samples[root] += n
+	}
+}
+
+// strangersIn counts the samples of strangers by their roots.
+func strangersIn(t *decode.Table) map[string]int64 {
+	counts := map[string]int64{}
+	var stack []string // the leaf first
+	for i, s := range t.Samples {
+		if slices.ContainsFunc(t.Labels[s.LabelLo:s.LabelHi], func(l decode.Label) bool { return string(t.String(l.Key)) == checkLabel }) {
+			continue
+		}
+		stack = stack[:0]
+		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
+			l := t.Locations[at]
+			for _, line := range t.Lines[l.LineLo:l.LineHi] {
+				stack = append(stack, t.Symbols.Name(line.Name))
+			}
+		}
+		if root, ok := strangerRoot(stack); ok {
+			counts[root] += t.Values[i*len(t.Types)]
+		}
+	}
+	return counts
+}
+
+// strangerRoot names the function that a goroutine without a check's label began
+// with, if what it does may be work's doing all the same. A test's own goroutine
+// is not, nor are the runtime's and profguard's. Beneath Check's loop is work that
+// has put other labels in the place of Check's.
+func strangerRoot(stack []string) (root string, ok bool) {
+	if i := slices.IndexFunc(stack, isLoop); i >= 0 {
+		return stack[max(i-1, 0)], i > 0 && !isOverhead(stack)
+	}
+	for i := len(stack) - 1; i >= 0; i-- {
+		root = stack[i]
+		if !isAnyStart(root) {
+			break
+		}
+	}
+	for _, prefix := range []string{
+		"runtime.", "runtime/pprof.", "internal/runtime/", "testing.",
+		hubPackage + ".", guardPackage + ".(*", guardPackage + ".Start.", guardPackage + ".startWorker.",
+	} {
+		if strings.HasPrefix(root, prefix) {
+			return "", false
+		}
+	}
+	ours := slices.ContainsFunc(stack, func(name string) bool { return strings.HasPrefix(name, guardPackage+".(*checkRun).") })
+	return root, root != "" && !ours
+}
+
+// isAnyStart knows functions that goroutines begin with whatever they are for.
+func isAnyStart(name string) bool {
+	return strings.HasPrefix(name, "sync.(*WaitGroup).") || strings.HasPrefix(name, "golang.org/x/sync/errgroup.") ||
+		name == "runtime/pprof.Do" || name == "runtime/pprof.Do.func1"
+}
+
+// busiest lists the roots that are busy enough to be looked at.
+func (c *cpuPhase) busiest() []string {
+	s := &c.strangers
+	var roots []string
+	for root, n := range s.samples {
+		if n >= strangerLeast && (n >= c.trial.Samples || float64(n) >= strangerRate*c.elapsed.Seconds()) {
+			roots = append(roots, root)
+		}
+	}
+	slices.SortFunc(roots, func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.samples[b], s.samples[a]), cmp.Compare(a, b))
+	})
+	return roots[:min(len(roots), strangersMost)]
+}
+
+// total is what some strangers did.
+func (s *strangers) total(roots []string) (n int64) {
+	for _, root := range roots {
+		n += s.samples[root]
+	}
+	return n
+}
+
+// name says who some strangers are.
+func (s *strangers) name(roots []string) string {
+	if len(roots) == 1 {
+		return roots[0]
+	}
+	return fmt.Sprintf("%s and %d more", roots[0], len(roots)-1)
+}
+
+// outnumbered reports, once, whether strangers do so much more than work does
+// that it is better to ask now than to wait for the little that work does itself.
+func (c *cpuPhase) outnumbered() bool {
+	s := &c.strangers
+	if s.wondered || c.elapsed < leastSleep || s.total(c.busiest()) <= strangersMany*c.trial.Samples {
+		return false
+	}
+	s.wondered = true
+	return true
+}
+
+// question finds out about the strangers, if they matter.
+func (c *cpuPhase) question(r *checkRun) error {
+	s := &c.strangers
+	roots := c.busiest()
+	if len(roots) == 0 || s.asked || c.trial.Failed() || r.Update {
+		return nil
+	}
+	counted, err := c.counting(r, roots)
+	if err != nil || !slices.ContainsFunc(counted, isExceeded) {
+		return err
+	}
+	s.asked = true
+	s.proven, s.open = c.rest(r, roots)
+	return nil
+}
+
+func isExceeded(res budget.Result) bool { return res.Verdict == budget.Fail }
+
+// counting judges the budgets by work's own samples and those of strangers.
+func (c *cpuPhase) counting(r *checkRun, roots []string) ([]budget.Result, error) {
+	own, err := c.profile(r)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := mergeWindows(c.windows, func(p *profile.Profile) {
+		p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+			root, ok := strangerRoot(stackOf(s))
+			return len(s.Label[checkLabel]) > 0 || !ok || !slices.Contains(roots, root)
+		})
+		resume(p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, err := profile.Merge([]*profile.Profile{own, theirs})
+	if err != nil {
+		return nil, fmt.Errorf("merge work's samples and those of goroutines without its label: %w", err)
+	}
+	return part(r.set, r.plan.cpu).Judge(all, r.facts("cpu", c.elapsed, c.work)), nil
+}
+
+// reveal takes back what passed only because strangers did the work, and says so
+// where that is possible but not known.
+func (c *cpuPhase) reveal(r *checkRun) error {
+	s := &c.strangers
+	if !s.asked && !c.restful && !r.Update {
+		s.open = c.busiest()
+	}
+	if len(s.proven) > 0 {
+		counted, err := c.counting(r, s.proven)
+		if err != nil {
+			return err
+		}
+		for n, i := range r.plan.cpu {
+			if res := &r.results[i]; !isExceeded(*res) && isExceeded(counted[n]) {
+				own := ""
+				if res.Verdict == budget.Pass {
+					own = ". Without them it is: " + res.Reason
+				}
+				res.Verdict = budget.Inconclusive
+				res.Reason = fmt.Sprintf("%s; %d of the samples are of goroutines without this check's label (%s), which are busy while work runs and not while it rests. "+
+					"They stood before the check, or lost its label: %s%s",
+					counted[n].Reason, s.total(s.proven), s.name(s.proven), strangerRemedy, own)
+				r.vacuous[i] = true
+			}
+		}
+	}
+	if len(s.open) == 0 {
+		return nil
+	}
+	counted, err := c.counting(r, slices.Concat(s.proven, s.open))
+	if err != nil {
+		return err
+	}
+	for n, i := range r.plan.cpu {
+		if r.results[i].Verdict == budget.Pass && isExceeded(counted[n]) {
+			r.notes = append(r.notes, fmt.Sprintf("%q is kept only if the %s of goroutines without this check's label are not work's doing (%s): "+
+				"with them it is %s. It could not be found out (that takes calls that return, and some seconds). If they belong to a test in parallel, all is well. If they stood before the check and work for it: %s",
+				r.set[i], plural(int(s.total(s.open)), "sample"), s.name(s.open), counted[n].Reason, strangerRemedy))
+		}
+	}
+	return nil
+}
+
+// strangerRemedy is how the work of strangers becomes the check's.
+const strangerRemedy = "start them inside work, or let work call what they call (a server's handler)"
+
+// hint names the busiest stranger to a check that has next to no samples.
+func (s *strangers) hint() string {
+	roots := slices.SortedFunc(maps.Keys(s.samples), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.samples[b], s.samples[a]), cmp.Compare(a, b))
+	})
+	if len(roots) == 0 || s.samples[roots[0]] < strangerLeast {
+		return ""
+	}
+	return fmt.Sprintf(" (meanwhile %d samples came from goroutines without this check's label that began with %s)", s.samples[roots[0]], roots[0])
+}

@@ -1,0 +1,191 @@
+package guard
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
+)
+
+// compiles is a handler that does for each request what should be done once.
+func compiles(w http.ResponseWriter, _ *http.Request) {
+	for range 30 {
+		_ = regexp.MustCompile(`^/(order|basket|account)/([a-z0-9]{8,64})/(items|total)\.(json|html)$`)
+	}
+	_, _ = io.WriteString(w, "ok")
+}
+
+func get(t *testing.T, client *http.Client, url string) {
+	resp, err := client.Get(url)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+}
+
+// A server that stood before the check works for it, and a check that does not
+// see that must not pass. The same server within work is seen.
+func TestCheckServer(t *testing.T) {
+	needProfiler(t)
+	const compile = "regexp.compile below 20%"
+	serve := func(t *testing.T, handler http.HandlerFunc) func(context.Context) {
+		srv := httptest.NewServer(handler)
+		t.Cleanup(srv.Close)
+		return func(context.Context) {
+			get(t, srv.Client(), srv.URL)
+			mix(0) // what work does itself makes a verdict of the little that it sees
+		}
+	}
+	t.Run("before", func(t *testing.T) {
+		got := tryCheck(t, Checker{Max: ample}, budget.Must(compile), serve(t, compiles))
+		if got.verdict() != "open" {
+			t.Fatalf("%s:\n%s", got.verdict(), got.text())
+		}
+		for _, want := range []string{"1 budget could not be judged", "INCONCLUSIVE " + compile, "net/http.(*conn).serve", "start them inside work"} {
+			if !strings.Contains(got.text(), want) {
+				t.Errorf("the text does not say %q:\n%s", want, got.text())
+			}
+		}
+	})
+	t.Run("before, and harmless", func(t *testing.T) {
+		idle := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
+		got := tryCheck(t, Checker{Max: ample}, budget.Must(compile, "process below 1s per call"), serve(t, idle))
+		if got.verdict() != "pass" || strings.Contains(got.text(), "label") {
+			t.Errorf("%s:\n%s", got.verdict(), got.text())
+		}
+	})
+	t.Run("within", func(t *testing.T) {
+		got := tryCheck(t, Checker{Max: ample}, budget.Must(compile), func(context.Context) {
+			srv := httptest.NewServer(http.HandlerFunc(compiles))
+			defer srv.Close()
+			for range 20 {
+				get(t, srv.Client(), srv.URL)
+			}
+		})
+		if got.verdict() != "fail" {
+			t.Errorf("%s:\n%s", got.verdict(), got.text())
+		}
+	})
+	t.Run("work that lasts as long as its context", func(t *testing.T) {
+		call := serve(t, compiles)
+		got := tryCheck(t, Checker{Max: ample}, budget.Must(compile), func(ctx context.Context) {
+			for ctx.Err() == nil {
+				call(ctx)
+			}
+		})
+		if got.verdict() != "pass" || !strings.Contains(got.text(), "It could not be found out") {
+			t.Errorf("%s:\n%s", got.verdict(), got.text())
+		}
+	})
+}
+
+// Other tests have goroutines without a label as well, busy with what the budget
+// forbids. That is not this check's doing, and it finds out, whether they are
+// busy all the time or now and then.
+func TestCheckNeighbour(t *testing.T) {
+	needProfiler(t)
+	for name, pauses := range map[string]time.Duration{"steady": 0, "unsteady": 30 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			stop, wg := make(chan struct{}), sync.WaitGroup{}
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(pauses):
+					}
+					for range 20 {
+						mix(1)
+					}
+				}
+			})
+			got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 20%", "guard.burnGuilty below 50us per call"), func(context.Context) { mix(0) })
+			close(stop)
+			wg.Wait()
+			if got.verdict() != "pass" {
+				t.Errorf("%s:\n%s", got.verdict(), got.text())
+			}
+			if got.run == nil || !got.run.cpu.strangers.asked || got.run.cpu.strangers.samples["github.com/profguard/profguard/guard.TestCheckNeighbour.func1.1"] < strangerLeast {
+				t.Errorf("the neighbour was not seen: %v", got.run.cpu.strangers)
+			}
+		})
+	}
+}
+
+// Work that puts other labels in the place of Check's is not seen by its label.
+func TestCheckLostLabel(t *testing.T) {
+	got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 20%"), func(context.Context) {
+		pprof.Do(context.Background(), pprof.Labels("endpoint", "/x"), func(context.Context) { mix(1) })
+		mix(0)
+	})
+	if got.verdict() != "open" || !strings.Contains(got.text(), "guard.burnGuilty at ") {
+		t.Errorf("%s:\n%s", got.verdict(), got.text())
+	}
+}
+
+func TestStrangerRoot(t *testing.T) {
+	const g = guardPackage + "."
+	for stack, want := range map[string]string{ // the leaf first
+		"regexp.compile shop.handle net/http.(*conn).serve":                              "net/http.(*conn).serve",
+		"shop.work shop.TestIt.func1 sync.(*WaitGroup).Go.func1":                         "shop.TestIt.func1",
+		"shop.work shop.(*pool).run runtime/pprof.Do":                                    "shop.(*pool).run",
+		"shop.work shop.TestOther testing.tRunner":                                       "",
+		"runtime.scanobject runtime.gcBgMarkWorker":                                      "",
+		"runtime.futex runtime.mcall":                                                    "",
+		"runtime/pprof.(*profileBuilder).build runtime/pprof.profileWriter":              "",
+		"shop.finalize runtime.runFinalizers":                                            "",
+		"compress/flate.deflate " + g + "(*Guard).loop":                                  "",
+		"encoding/json.Marshal " + hubPackage + ".(*Hub).run":                            "",
+		"shop.price shop.TestIt.func1 " + g + "runWork " + g + "startWorker.func1":       "shop.TestIt.func1",
+		"sync/atomic.(*Int64).Add " + g + "runWork " + g + "startWorker.func1":           "",
+		"runtime.chanrecv " + g + "startWorker.func1":                                    "",
+		"shop.total " + g + "(*cpuPhase).take " + g + "(*checkRun).freely shop.on.func1": "",
+		"": "",
+	} {
+		if got, ok := strangerRoot(strings.Fields(stack)); ok != (want != "") || ok && got != want {
+			t.Errorf("strangerRoot(%s) = %s, %t; want %q", stack, got, ok, want)
+		}
+	}
+}
+
+// Nobody who is busy on their own account is proven to be work's, however
+// unsteadily; who is busy with work only is, in few pairs.
+func TestSuspect(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const enough = 1 / evidence.FailAlpha
+	noise := func() int64 { return int64(rng.ExpFloat64() * 5) }
+	for range 20_000 {
+		s, pair := suspect{capital: 1}, 0
+		for ; pair < 200 && s.capital > restHopeless && s.capital < enough; pair++ {
+			s.bet(noise(), noise())
+		}
+		if s.capital >= enough {
+			t.Fatalf("a neighbour is proven to be work's: %+v", s)
+		}
+	}
+	slow := 0
+	for range 1000 {
+		s, pair := suspect{capital: 1}, 0
+		for ; pair < 200 && s.capital < enough; pair++ {
+			s.bet(1+noise(), rng.Int64N(20)/19) // something is left over now and then
+		}
+		if pair > 40 {
+			slow++
+		}
+	}
+	if slow > 10 {
+		t.Errorf("%d of 1000 of those who are work's were not proven in 40 pairs", slow)
+	}
+}
