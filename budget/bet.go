@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"math"
+
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/tally"
 )
@@ -28,33 +30,75 @@ func (w *window) betOf(r *rule, sums *tally.Sums) (bet, bool) {
 
 // growthBet holds a stream against what the baseline allows.
 func (w *window) growthBet(r *rule, sums *tally.Sums) (bet, bool) {
-	base := &w.judged.base
-	if base.problem != "" {
-		return nil, false
-	}
-	before := base.counter.Sums(r.query)
-	if before.Total <= 0 {
-		return nil, false
-	}
-	hits := func(s *tally.Sums, v int64) float64 { return float64(v) / float64(s.Total) * s.N }
-	charged := func(name string) float64 {
-		if r.class == classEach {
-			return hits(before, base.charged(r.query, name))
-		}
-		return hits(before, base.before(r))
-	}
-	if r.dim == dimPoints {
-		return func(name string, v int64) (float64, float64, float64) {
-			return hits(sums, v), sums.N, evidence.GrowthLimit(charged(name), before.N, 1, r.limit)
-		}, true
-	}
-	done, done0 := w.facts.Work[r.budget.Per], w.facts.BaselineWork[r.budget.Per]
-	if !(done > 0 && done0 > 0) {
+	g, ok := w.growthOf(r)
+	if !ok {
 		return nil, false
 	}
 	return func(name string, v int64) (float64, float64, float64) {
-		// As many hits per unit of work as the baseline can have had, and the margin.
-		rate := evidence.RateUpper(charged(name), 0.01) / done0 * (1 + r.limit)
-		return hits(sums, v), evidence.Trials(done, rate), evidence.RareShare
+		k := float64(v) / float64(sums.Total) * sums.N
+		limit, _ := g.bounds(name)
+		if r.dim == dimPoints {
+			return k, sums.N, limit
+		}
+		return k, evidence.Trials(g.done, limit), evidence.RareShare
 	}, true
 }
+
+// alarm is made for a function or package, or for what the budget is about (""),
+// with the limit that its bet states.
+func (w *window) alarm(r *rule, name string, limit, lnA float64) evidence.Alarm {
+	if r.budget.Rule == "grows" {
+		if g, ok := w.growthOf(r); ok {
+			most, pass := g.bounds(name)
+			if r.dim != dimPoints && most > 0 {
+				pass *= limit / most
+			}
+			return evidence.NewGrowthAlarm(limit, pass, lnA)
+		}
+	}
+	return evidence.NewAlarm(limit, lnA)
+}
+
+// growthBounds tell what somebody's share, or hits per unit of work, may be: it
+// has grown above most, and surely has not by 1.25 times the limit below pass.
+type growthBounds struct {
+	done   float64 // work of the window
+	bounds func(name string) (most, pass float64)
+}
+
+func (w *window) growthOf(r *rule) (g growthBounds, ok bool) {
+	base := &w.judged.base
+	if base.problem != "" {
+		return g, false
+	}
+	before := base.counter.Sums(r.query)
+	if before.Total <= 0 {
+		return g, false
+	}
+	charged := func(name string) float64 {
+		v := base.before(r)
+		if r.class == classEach {
+			v = base.charged(r.query, name)
+		}
+		return float64(v) / float64(before.Total) * before.N
+	}
+	if r.dim == dimPoints {
+		g.bounds = func(name string) (float64, float64) {
+			k0 := charged(name)
+			return evidence.GrowthLimit(k0, before.N, 1, r.limit), evidence.GrowthEdge(k0, before.N, 1, r.limit)
+		}
+		return g, true
+	}
+	done0 := w.facts.BaselineWork[r.budget.Per]
+	if g.done = w.facts.Work[r.budget.Per]; !isAmount(g.done) || !isAmount(done0) {
+		return g, false
+	}
+	g.bounds = func(name string) (float64, float64) {
+		k0 := charged(name)
+		return evidence.RateLimit(k0, done0, 1+r.limit), evidence.RateEdge(k0, done0, 1+r.limit)
+	}
+	return g, true
+}
+
+// isAmount reports whether something can be divided by x.
+func isAmount(x float64) bool { return x > 0 && !math.IsInf(x, 1) }

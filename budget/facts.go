@@ -26,7 +26,8 @@ type Facts struct {
 	Elapsed time.Duration
 
 	// Figures are the process's own: "cores", "goroutines", "heap" and "rss" (in
-	// bytes), "gc" (a share from 0 to 1).
+	// bytes), "gc" (a share from 0 to 1). One that is negative, infinite or not a
+	// number makes budgets and conditions on it inconclusive.
 	Figures map[string]float64
 
 	// Work is how many units of work were done in the window, for budgets "per"
@@ -42,7 +43,8 @@ type Facts struct {
 	Module string
 
 	// Baseline is what "grows" budgets compare with, and BaselineWork the work
-	// done in it.
+	// done in it. A Watch begins anew when it has another content; to find out is
+	// quickest where it is the same pointer every time.
 	Baseline     *profile.Profile
 	BaselineWork map[string]float64
 

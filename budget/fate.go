@@ -53,7 +53,7 @@ func (s *state) feedEach(w *window, r *rule, sums *tally.Sums, bet bet, at time.
 		if first && sameLimit {
 			// Whether all keep to the limit shows in the worst of each window,
 			// whoever that is.
-			s.add(k, n, limit)
+			s.add(w, r, k, n, limit)
 		}
 		first = false
 		if k < n*limit/10 {
@@ -64,7 +64,7 @@ func (s *state) feedEach(w *window, r *rule, sums *tally.Sums, bet bet, at time.
 		}
 		one := f.byName[name]
 		if one == nil {
-			one = &fate{alarm: evidence.NewAlarm(limit, s.lnA)}
+			one = &fate{alarm: w.alarm(r, name, limit, s.lnA)}
 			f.byName[name] = one
 		}
 		one.near = at
@@ -95,8 +95,10 @@ func (s *state) feedEach(w *window, r *rule, sums *tally.Sums, bet bet, at time.
 	switch {
 	case failed:
 		s.verdict = Fail
-	case s.verdict == Fail:
+	case s.verdict == Fail && (sameLimit || passed):
 		s.verdict = Pass // whoever was over it has been shown to be back
+	case s.verdict == Fail:
+		s.verdict = Inconclusive // and perhaps it has: the baseline is too small to tell
 	case s.verdict == Inconclusive && sameLimit && s.alarm.Verdict() == evidence.Pass,
 		s.verdict == Inconclusive && !sameLimit && passed:
 		s.verdict = Pass

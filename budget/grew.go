@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/profguard/profguard/internal/evidence"
 )
@@ -10,8 +11,8 @@ import (
 // at 1e15.
 const boundless = 1e14
 
-// grew is the sentence about growth.
-func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) string {
+// grew is the sentence about growth. Of what is new, it has no number.
+func grew(r *rule, f evidence.Finding, who string, isNew bool, res *Result, before float64) string {
 	amount := func(x float64) string {
 		if r.dim == dimPoints {
 			return fmt.Sprintf("%.2f points", 100*x)
@@ -22,8 +23,6 @@ func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) 
 	const least = 5e-5 // what shows as 0.01
 	moved := func(x float64) string {
 		switch {
-		case x >= boundless:
-			return "is new"
 		case x <= -least:
 			return "fell by " + amount(-x)
 		case x < least:
@@ -31,11 +30,15 @@ func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) 
 		}
 		return "grew by " + amount(x)
 	}
-	basis := fmt.Sprintf("%d samples against %.0f", res.Samples, before)
+	basis := fmt.Sprintf("%s against %.0f", samples(res.Samples), before)
 	said := who + " " + moved(f.Value)
+	if isNew {
+		said = who + " is new"
+	}
 	switch {
-	case r.value.census:
-	case res.Verdict == Fail && f.Low >= boundless:
+	case r.value.census, isNew && (res.Verdict == Fail || f.Baseline > 0):
+	case isNew:
+		said += ", with too few samples to be sure"
 	case res.Verdict == Fail:
 		said += ", surely by more than " + amount(f.Low)
 	case res.Verdict == Pass && f.High < least:
@@ -50,6 +53,13 @@ func grew(r *rule, f evidence.Finding, who string, res *Result, before float64) 
 		said += fmt.Sprintf(", and may have fallen by %s or grown by %s", amount(-f.Low), amount(f.High))
 	default:
 		said += fmt.Sprintf(", which may be %s to %s", amount(max(f.Low, 0)), amount(f.High))
+	}
+	switch {
+	case r.value.census || res.Verdict != Inconclusive:
+	case f.Baseline > 0:
+		said += fmt.Sprintf("; the baseline is too small to tell, one of %.0f samples would", math.Ceil(f.Baseline))
+	case f.Needed > 0:
+		said += fmt.Sprintf("; %.0f samples would tell", math.Ceil(f.Needed))
 	}
 	return said + " (" + basis + ")"
 }

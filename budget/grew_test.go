@@ -12,14 +12,17 @@ func TestGrew(t *testing.T) {
 		value, low, high float64
 		verdict          Verdict
 		dim              dimension
-		census           bool
+		census, isNew    bool
+		needed, baseline float64
 		want             string
 	}{
 		{value: 0.2, low: 0.11, high: 0.3, verdict: Fail, dim: dimPoints, want: "f grew by 20.00 points, surely by more than 11.00 points"},
 		{value: 1, low: 0.5, high: 2, verdict: Fail, want: "f grew by 100.00%, surely by more than 50.00%"},
-		{value: endless, low: endless, high: endless, verdict: Fail, want: "f is new"},
-		{value: endless, low: 0.5, high: endless, verdict: Fail, want: "f is new, surely by more than 50.00%"},
-		{value: endless, low: -0.5, high: endless, want: "f is new, too few samples to tell by how much"},
+		{value: endless, low: endless, high: endless, verdict: Fail, isNew: true, want: "f is new"},
+		{value: 20, low: 0.5, high: endless, verdict: Fail, isNew: true, want: "f is new"},
+		{value: 2, low: -0.5, high: endless, isNew: true, needed: 150, want: "f is new, with too few samples to be sure; 150 samples would tell"},
+		{value: 0.06, low: -0.2, high: 0.3, needed: 1500.5, want: "f grew by 6.00%, and may have fallen by 20.00% or grown by 30.00%; 1501 samples would tell"},
+		{value: 0.06, low: 0.02, high: 0.1, baseline: 4000, want: "f grew by 6.00%, which may be 2.00% to 10.00%; the baseline is too small to tell, one of 4000 samples would"},
 		{value: 0.02, low: -0.1, high: 0.1, verdict: Pass, want: "f grew by 2.00%, surely by less than 10.00%"},
 		{value: 0, low: -0.1, high: 0.1, verdict: Pass, want: "f stayed the same, and surely did not grow by more than 10.00%"},
 		{value: -0.0565, low: -0.1, high: 0.03, verdict: Pass, want: "f fell by 5.65%, and surely did not grow by more than 3.00%"},
@@ -33,7 +36,7 @@ func TestGrew(t *testing.T) {
 	for _, tt := range tests {
 		r := &rule{dim: tt.dim}
 		r.value.census = tt.census
-		got := grew(r, evidence.Finding{Value: tt.value, Low: tt.low, High: tt.high}, "f", &Result{Verdict: tt.verdict, Samples: 100}, 50)
+		got := grew(r, evidence.Finding{Value: tt.value, Low: tt.low, High: tt.high, Needed: tt.needed, Baseline: tt.baseline}, "f", tt.isNew, &Result{Verdict: tt.verdict, Samples: 100}, 50)
 		if want := tt.want + " (100 samples against 50)"; got != want {
 			t.Errorf("grew(%v, %v to %v, %v)\n\t= %q,\nwant %q", tt.value, tt.low, tt.high, tt.verdict, got, want)
 		}

@@ -120,11 +120,13 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 	}
 	worst, found := evidence.Finding{}, false
 	var who string
+	var isNew bool // the worst: the baseline has nothing of it
 	var over, proven []int32
 	consider := func(key int32, name string, k, k0 int64) {
 		f := g(k, k0)
 		if !found || worse(f, worst) {
 			worst, who, found = f, name, true
+			isNew = r.dim != dimPoints && k > 0 && k0 <= 0
 			res.Hits = int64(math.Round(float64(k) / float64(sums.Total) * sums.N))
 		}
 		if f.Value > r.limit {
@@ -175,7 +177,7 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 			w.explainMost(r, res)
 		}
 	}
-	res.Reason = grew(r, worst, who, res, before.N)
+	res.Reason = grew(r, worst, who, isNew, res, before.N)
 }
 
 // trifling reports whether the key, and with it all that have less, need not be
@@ -226,12 +228,15 @@ func (w *window) growth(r *rule, sums, before *tally.Sums) (func(k, k0 int64) ev
 		return nil, problem
 	}
 	done0 := w.facts.BaselineWork[r.budget.Per]
-	if !(done0 > 0) {
+	if !isAmount(done0) {
 		return nil, fmt.Sprintf("the baseline does not say how many units of %q it did", r.budget.Per)
 	}
 	return func(k, k0 int64) evidence.Finding {
 		f := evidence.Ratio(hits(sums, k), done, hits(before, k0), done0, 1+r.limit, 1)
 		f.Value, f.Low, f.High = f.Value-1, f.Low-1, f.High-1
+		// What is missing is work; say it in samples, in proportion.
+		f.Needed *= sums.N / done
+		f.Baseline *= before.N / done0
 		return f
 	}, ""
 }

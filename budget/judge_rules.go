@@ -106,19 +106,23 @@ func (w *window) pattern(r *rule, sums *tally.Sums, res *Result) {
 }
 
 // unmatched says that a pattern matched nothing, as long as it may well be
-// misspelt: of a saved profile nobody else says so. What has shown before is not,
-// and for a program that is watched, Facts.NotLinked tells.
+// misspelt: of a saved profile nobody else says so. What a watch has seen before is
+// not, and of its program Facts.NotLinked tells.
 func (w *window) unmatched(r *rule, value int64, res *Result) {
-	j := w.judged
-	j.matched[r.subject] = j.matched[r.subject] || value > 0
-	if j.matched[r.subject] || r.class != classPattern || scopeText(r.budget) != "" {
+	if r.class != classPattern || scopeText(r.budget) != "" {
 		return
+	}
+	watched, before := w.judged.matched != nil, false
+	if watched {
+		before = w.judged.matched[r.subject] || value > 0
+		w.judged.matched[r.subject] = before
 	}
 	nobody := "no function of this profile matches " + r.budget.Subject
 	switch {
+	case value > 0 || before:
 	case res.Verdict != Pass:
 		res.Reason = nobody + ": " + res.Reason
-	case !j.watched:
+	case !watched:
 		res.Reason += "; " + nobody
 	}
 }
@@ -136,13 +140,13 @@ func (w *window) absent(r *rule, sums *tally.Sums, value int64, res *Result) {
 	case value > 0:
 		w.explainMatches(r, w.measureOf(r, sums), res)
 		res.Verdict = Fail
-		res.Reason = fmt.Sprintf("%s shows in %d of %d %s (%s), and may not at all", r.budget.Subject, res.Hits, res.Samples, r.pieces(), percentage(f.Value))
+		res.Reason = fmt.Sprintf("%s shows in %d of %s (%s), and may not at all", r.budget.Subject, res.Hits, r.pieces(res.Samples), percentage(f.Value))
 	case res.Verdict == Pass && r.value.census:
-		res.Reason = fmt.Sprintf("%s shows in none of %d goroutines", r.budget.Subject, res.Samples)
+		res.Reason = fmt.Sprintf("%s shows in none of %s", r.budget.Subject, r.pieces(res.Samples))
 	case res.Verdict == Pass:
-		res.Reason = fmt.Sprintf("none of %d samples, so its share is below %s", res.Samples, percentage(f.High))
+		res.Reason = fmt.Sprintf("none of %s, so its share is below %s", samples(res.Samples), percentage(f.High))
 	default:
-		res.Reason = fmt.Sprintf("none of %d samples, %.0f are needed to say that its share is below %s", res.Samples, f.Needed, round(evidence.AbsentShare, dimShare))
+		res.Reason = fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", samples(res.Samples), f.Needed, round(evidence.AbsentShare, dimShare))
 	}
 }
 
@@ -184,7 +188,7 @@ func (w *window) figure(r *rule, res *Result) bool {
 	}
 	value, ok := w.figureValue(r.budget.Subject)
 	if !ok {
-		res.Reason = r.lacks
+		res.Reason = w.lacks(r)
 		return true
 	}
 	exact(res, r, value, r.budget.Subject)
@@ -197,7 +201,7 @@ func (w *window) steady(r *rule, res *Result) {
 	value, ok := w.figureValue(r.budget.Subject)
 	switch {
 	case !ok:
-		res.Reason = "the window does not say the process's " + r.budget.Subject
+		res.Reason = w.lacks(r)
 	case r.budget.Limit != (Amount{}) && value > r.limit:
 		exact(res, r, value, r.budget.Subject)
 		w.explainFigure(r, res)
@@ -215,9 +219,9 @@ func (w *window) reason(r *rule, f evidence.Finding, who string, res *Result) {
 	case r.value.census:
 		res.Reason = fmt.Sprintf("%s at %s, the limit is %s", who, at, r.budget.Limit)
 	case res.Verdict == Fail:
-		res.Reason = fmt.Sprintf("%s at %s, surely above %s (%d samples)", who, at, format(f.Low, r.dim), res.Samples)
+		res.Reason = fmt.Sprintf("%s at %s, surely above %s (%s)", who, at, format(f.Low, r.dim), samples(res.Samples))
 	case res.Verdict == Pass:
-		res.Reason = fmt.Sprintf("%s at %s, surely below %s (%d samples)", who, at, format(f.High, r.dim), res.Samples)
+		res.Reason = fmt.Sprintf("%s at %s, surely below %s (%s)", who, at, format(f.High, r.dim), samples(res.Samples))
 	default:
 		res.Reason = w.tooFew(r, f, who, at, zone, res)
 	}
@@ -230,7 +234,7 @@ func (w *window) tooFew(r *rule, f evidence.Finding, who, at string, zone float6
 		// The need is in exposure; say it in samples, in proportion.
 		needed = f.Needed / m.exposure * float64(res.Samples)
 	}
-	count := fmt.Sprintf("%d samples", res.Samples)
+	count := samples(res.Samples)
 	if r.dim == dimShare {
 		if catch := evidence.Needed(0, 0, r.limit, 1); float64(res.Samples) < catch {
 			return fmt.Sprintf("%s, %.0f are needed to tell %s from %s; %s at %s", count, catch,
@@ -246,16 +250,19 @@ func (w *window) tooFew(r *rule, f evidence.Finding, who, at string, zone float6
 
 // edge is the upper end of the zone of indifference.
 func edge(r *rule) float64 {
-	if r.dim == dimShare {
+	if r.dim == dimShare && r.budget.Rule != "grows" {
 		return math.Min(evidence.Zone*r.limit, (1+r.limit)/2)
 	}
 	return evidence.Zone * r.limit
 }
 
-// pieces is what the rule's samples are called.
-func (r *rule) pieces() string {
-	if r.value.census {
-		return "goroutines"
+// pieces is a number of the rule's samples, in words.
+func (r *rule) pieces(n int64) string {
+	switch {
+	case !r.value.census:
+		return samples(n)
+	case n == 1:
+		return "1 goroutine"
 	}
-	return "samples"
+	return fmt.Sprintf("%d goroutines", n)
 }

@@ -26,7 +26,11 @@ func (r Result) String() string {
 		fmt.Fprintf(&b, "\n  %d. %s", i+1, c.text(r.Budget, dim))
 	}
 	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 && classOf(r.Budget.Subject) == classEach {
-		fmt.Fprintf(&b, "\n  %d more on these paths are over the limit", more)
+		verb := "are"
+		if more == 1 {
+			verb = "is"
+		}
+		fmt.Fprintf(&b, "\n  %d more on these paths %s over the limit", more, verb)
 	}
 	return b.String()
 }
@@ -160,6 +164,14 @@ func (b Budget) offenderDimension() dimension {
 		}
 	}
 	return dimShare
+}
+
+// samples is a number of samples, in words.
+func samples(n int64) string {
+	if n == 1 {
+		return "1 sample"
+	}
+	return fmt.Sprintf("%d samples", n)
 }
 
 // format shows an amount in base units.

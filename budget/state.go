@@ -63,7 +63,8 @@ func (s *state) feed(w *window, r *rule, at time.Duration, res *Result) {
 	if r.subject >= 0 {
 		value = sums.By[r.subject]
 	}
-	s.add(bet("", value))
+	k, n, limit := bet("", value)
+	s.add(w, r, k, n, limit)
 	s.verdict = Verdict(s.alarm.Verdict())
 	s.evidence = strength(&s.alarm)
 }
@@ -100,9 +101,9 @@ func (s *state) feedAbsent(res *Result) {
 }
 
 // add gives a window to the alarm.
-func (s *state) add(k, n, limit float64) {
+func (s *state) add(w *window, r *rule, k, n, limit float64) {
 	if !s.started {
-		s.alarm, s.started = evidence.NewAlarm(limit, s.lnA), true
+		s.alarm, s.started = w.alarm(r, "", limit, s.lnA), true
 	}
 	s.alarm.Add(k, n)
 }

@@ -48,7 +48,12 @@ func (w *window) judge(r *rule) Result {
 			return res
 		}
 	case r.class == classProcess && r.dim == dimCores:
-		if cores, ok := w.facts.Figures["cores"]; ok {
+		if _, given := w.facts.Figures["cores"]; given {
+			cores, ok := w.figureValue("process")
+			if !ok {
+				res.Reason = w.lacks(r)
+				return res
+			}
 			exact(&res, r, cores, "the process")
 			if res.Verdict == Fail {
 				w.explainMost(r, &res)
@@ -103,6 +108,9 @@ func (w *window) figureValue(name string) (float64, bool) {
 		name = "cores"
 	}
 	if v, ok := w.facts.Figures[name]; ok {
+		if !isFigure(v) {
+			return 0, false // whoever measured it did not, and nobody else does
+		}
 		return v, true
 	}
 	kind, dim := map[string]string{"cores": "cpu", "goroutines": "goroutine", "heap": "heap"}[name], dimBytes
@@ -115,6 +123,25 @@ func (w *window) figureValue(name string) (float64, bool) {
 		return total / w.elapsed, w.elapsed > 0
 	}
 	return total, true
+}
+
+// isFigure reports whether a figure can be what it says: what is not a number is
+// below no limit and above none.
+func isFigure(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
+
+// lacks says why a figure that a budget is about has no value.
+func (w *window) lacks(r *rule) string {
+	name := r.budget.Subject
+	if name == "process" {
+		name = "cores"
+	}
+	if v, given := w.facts.Figures[name]; given {
+		return fmt.Sprintf("the window does not say the process's %s: it has %v for it", name, v)
+	}
+	if r.budget.Rule == "steady" || r.lacks == "" {
+		return "the window does not say the process's " + r.budget.Subject
+	}
+	return r.lacks
 }
 
 // total adds up a value over all samples.
@@ -198,6 +225,9 @@ func (w *window) divisor(r *rule) (over float64, problem string) {
 		}
 		if !(done > 0) {
 			return 0, fmt.Sprintf("no %s was done in the window", r.budget.Per)
+		}
+		if !isAmount(done) {
+			return 0, fmt.Sprintf("%v of %q is no amount of work", done, r.budget.Per)
 		}
 		return done, ""
 	case r.dim == dimCores:

@@ -6,15 +6,26 @@ package evidence
 // by themselves; the last proof stands. It
 // starts [Inconclusive]. Make one with [NewAlarm]; like a [CUSUM] it is a plain
 // value.
+//
+// One that compares with a baseline ([NewGrowthAlarm]) may have to prove more for a
+// Pass than that the limit is kept, as the baseline has errors of its own. There,
+// proof of the latter takes a Fail back, and what is left is Inconclusive.
 type Alarm struct {
-	fires, recovers CUSUM
-	early           ledger // of the first windows
-	earlyProof      float64
-	shares          shareBet
-	limit           float64
-	passes          int  // windows in a row that passed by themselves, since it fired
-	certain         bool // the limit cannot be exceeded
-	verdict         Verdict
+	fires      CUSUM
+	recovers   recovery
+	releases   recovery // to Inconclusive; unused where recovers takes less
+	early      ledger   // of the first windows
+	earlyProof float64
+	shares     shareBet
+	certain    bool // the limit cannot be exceeded
+	verdict    Verdict
+}
+
+// A recovery finds that a share is below the end of its zone.
+type recovery struct {
+	CUSUM
+	edge   float64
+	passes int // windows in a row that passed by themselves, since it fired
 }
 
 // earlyPhi is the overdispersion that is assumed of a process that is not known
@@ -34,37 +45,56 @@ const passesInARow = 3
 // NewAlarm returns the alarm of a share against a limit. It fires at evidence
 // lnA, see [LnA], and recovers at ln(1/[PassAlpha]).
 func NewAlarm(limit, lnA float64) Alarm {
+	return newAlarm(share(limit), edge(share(limit)), lnA, Up(), Down())
+}
+
+// NewGrowthAlarm returns an alarm that passes below another share than a limit
+// alone has it, if that is less: for growth, [GrowthLimit] and [GrowthEdge].
+func NewGrowthAlarm(limit, pass, lnA float64) Alarm {
 	limit = share(limit)
-	return Alarm{
-		fires:    NewCUSUM(limit, Up(), lnA),
-		recovers: NewCUSUM(edge(limit), Down(), lnPass),
-		early:    newLedger(limit, Up(), lnA),
-		shares:   shareBet{limit: limit, threshold: amount(lnA)},
-		limit:    limit,
-		certain:  limit == 1,
+	a := newAlarm(limit, min(share(pass), edge(limit)), lnA, UpNear(), DownNear())
+	if a.recovers.edge < limit {
+		a.releases = newRecovery(limit, DownNear())
 	}
+	return a
+}
+
+func newAlarm(limit, pass, lnA float64, up, down Grid) Alarm {
+	return Alarm{
+		fires:    NewCUSUM(limit, up, lnA),
+		recovers: newRecovery(pass, down),
+		early:    newLedger(limit, up, lnA),
+		shares:   shareBet{limit: limit, threshold: amount(lnA)},
+		certain:  pass == 1,
+	}
+}
+
+func newRecovery(edge float64, down Grid) recovery {
+	return recovery{CUSUM: NewCUSUM(edge, down, lnPass), edge: edge}
 }
 
 // Add takes the k hits in n samples of one window and returns the verdict. When
 // both detectors have their proof in the same window, which takes a share
 // inside the zone of indifference, it is Fail.
 func (a *Alarm) Add(k, n float64) Verdict {
-	fires, recovers := a.fires.Add(k, n), a.recovers.Add(k, n)
+	firing := a.verdict == Fail
+	fires, recovers, releases := a.fires.Add(k, n), a.recovers.add(k, n, firing), a.releases.add(k, n, firing)
 	fires = a.addEarly(k, n) || fires
 	fires = a.shares.add(k, n) || fires
-	recovers = recovers || a.passed(k, n)
 	switch {
 	case a.certain:
 		if n > 0 {
 			a.verdict = Pass
 		}
 	case fires:
-		a.verdict, a.passes = Fail, 0
+		a.verdict, a.recovers.passes, a.releases.passes = Fail, 0, 0
 		a.early.clear()
 		a.shares.clear()
 		a.fires.clear()
 	case recovers:
 		a.verdict = Pass
+	case releases && firing:
+		a.verdict = Inconclusive
 	}
 	return a.verdict
 }
@@ -83,18 +113,21 @@ func (a *Alarm) addEarly(k, n float64) bool {
 	return a.earlyProof >= a.early.threshold && a.early.threshold > 0
 }
 
-// passed notes whether a window of a firing alarm passes by itself, and reports
-// whether enough have done so in a row.
-func (a *Alarm) passed(k, n float64) bool {
-	if a.verdict != Fail || n <= 0 {
-		return false
+// add takes a window, and reports whether there is proof: the detector's, or
+// while an alarm is firing, enough windows in a row that pass by themselves.
+func (r *recovery) add(k, n float64, firing bool) bool {
+	if r.edge == 0 {
+		return false // nothing is below no share at all
 	}
-	if Fixed(k, n, a.limit, 1).Verdict != Pass {
-		a.passes = 0
-		return false
+	proven := r.CUSUM.Add(k, n)
+	switch {
+	case !firing || n <= 0:
+	case Upper(k, n, 1, PassAlpha) < r.edge:
+		r.passes++
+	default:
+		r.passes = 0
 	}
-	a.passes++
-	return a.passes >= passesInARow
+	return proven || firing && n > 0 && r.passes >= passesInARow
 }
 
 // Retune sets the evidence that the alarm fires at, and keeps what it has: the

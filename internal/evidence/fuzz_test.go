@@ -25,8 +25,8 @@ func FuzzBounds(f *testing.F) {
 		}
 		finding := func(what string, f Finding) {
 			t.Helper()
-			finite(what, f.Value, f.Low, f.High, f.Needed)
-			if f.Low > f.High*(1+1e-9)+1e-300 || f.Needed < 0 || f.Verdict < Inconclusive || f.Verdict > Fail {
+			finite(what, f.Value, f.Low, f.High, f.Needed, f.Baseline)
+			if f.Low > f.High*(1+1e-9)+1e-300 || f.Needed < 0 || f.Baseline < 0 || f.Verdict < Inconclusive || f.Verdict > Fail {
 				t.Errorf("%s is %+v for k=%v n=%v limit=%v phi=%v", what, f, k, n, limit, phi)
 			}
 		}
@@ -39,6 +39,7 @@ func FuzzBounds(f *testing.F) {
 		finite("evidence", Evidence(k, n, limit, Up(), phi), Evidence(k, n, limit, Down(), phi),
 			Evidence(k, n, limit, Grid{k, n, limit, phi}, alpha), Temper(k, n), Temper(n, phi))
 		finite("needed", Needed(k, n, limit, phi), AbsentNeeded(limit, phi, alpha), GrowthLimit(k, n, phi, limit))
+		finite("stream", GrowthEdge(k, n, phi, limit), RateLimit(k, n, limit), RateEdge(k, n, limit))
 		finite("helper", LnA(k, n, phi, alpha), Tests(k, limit), Kish(k, n), RatioShare(k, n, limit))
 
 		finding("share", Fixed(k, n, limit, phi))
@@ -49,6 +50,7 @@ func FuzzBounds(f *testing.F) {
 		finding("trend", Trend([]float64{k, n, limit, phi, alpha}, k))
 
 		cusum, alarm, seq := NewCUSUM(limit, Down(), alpha), NewAlarm(limit, n), NewSequential(limit)
+		growing := NewGrowthAlarm(limit, k, n)
 		steady := NewSteady(phi)
 		for i := range 120 {
 			// The inputs, and ordinary ones in between.
@@ -58,6 +60,7 @@ func FuzzBounds(f *testing.F) {
 			}
 			cusum.Add(a, b)
 			alarm.Add(a, b)
+			growing.Add(a, b)
 			seq.Add(a, b)
 			steady.Add(time.Duration(i)*SteadyFloor, a, b)
 			finite("cusum", cusum.Evidence(), cusum.Threshold(), cusum.Phi())

@@ -15,6 +15,13 @@ func Up() Grid { return Grid{1.25, 1.6, 2.5, 6} }
 // Down returns the grid that proves a share to be below a limit.
 func Down() Grid { return Grid{0.8, 0.6, 0.35, 0.02} }
 
+// UpNear and DownNear are Up and Down for growth: 10% more, and the 12.5% where
+// its zone ends, are so near to what was that the first ratio of the wide grids
+// jumps over them. Below 0.95 times the end of the zone, and above 1.03 times the
+// limit, evidence grows; beyond twice the limit it takes a window more.
+func UpNear() Grid   { return Grid{1.06, 1.2, 1.8, 5} }
+func DownNear() Grid { return Grid{0.95, 0.88, 0.7, 0.3} }
+
 // Evidence returns the logarithm of the mean, over the grid, of the likelihood
 // ratios of k hits in n samples against the limit, tempered by phi. At a share
 // that keeps to the limit it ever reaches ln(1/alpha) with a chance of at most

@@ -32,16 +32,39 @@ func Growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 		f.Verdict = Pass
 	default:
 		f.Needed = growthNeeded(k, n, k0, n0, margin, fail, pass)
+		if f.Needed == 0 {
+			f.Baseline = growthBaseline(k/n, k0/n0, margin, fail, pass)
+		}
 	}
 	return f
 }
 
+// BaselineAlpha is the error of what a baseline is taken for in a stream. It is made
+// once, at the start, hence the mild level; and the bounds err in a tenth of it.
+const BaselineAlpha = 0.01
+
 // GrowthLimit returns the limit on a share that a stream ([Alarm]) is held
 // against, so that it fails on growth by more than margin over a baseline of k0
-// hits in n0: the baseline's upper bound with error 0.01, plus the margin. The
-// baseline's error is made once, at the start, hence the mild level.
+// hits in n0: the baseline's upper bound with error [BaselineAlpha], plus the margin.
 func GrowthLimit(k0, n0, phi, margin float64) float64 {
-	return share(Upper(k0, n0, phi, 0.01) + share(margin))
+	return share(Upper(k0, n0, phi, BaselineAlpha) + share(margin))
+}
+
+// GrowthEdge returns what a share of a stream must be shown to be below, so that
+// it passes: the baseline's lower bound, plus [Zone] times the margin.
+func GrowthEdge(k0, n0, phi, margin float64) float64 {
+	return share(Lower(k0, n0, phi, BaselineAlpha) + Zone*share(margin))
+}
+
+// RateLimit is [GrowthLimit] for a rate, in hits per exposure, that may be limit
+// times that of the baseline.
+func RateLimit(k0, exposure0, limit float64) float64 {
+	return amount(RateUpper(k0, BaselineAlpha) / amount(exposure0) * amount(limit))
+}
+
+// RateEdge is [GrowthEdge] for a rate; see [Ratio] for its zone.
+func RateEdge(k0, exposure0, limit float64) float64 {
+	return amount(RateLower(k0, BaselineAlpha) / amount(exposure0) * ratioEdge(amount(limit)))
 }
 
 // exceeds returns the evidence that the shares differ by more than d, 0 if
@@ -142,20 +165,26 @@ func growthNeeded(k, n, k0, n0, margin, fail, pass float64) float64 {
 		return d > margin && differs(k, n, k0, n0, margin) >= fail ||
 			d < u && differs(k, n, k0, n0, u) >= pass
 	}
-	lo, hi := 1.0, 2.0
-	for !decides(hi) {
-		lo, hi = hi, hi*2
-		// A million times the samples is as good as never.
-		if hi > 1<<20 {
-			return 0
-		}
+	// A million times the samples is as good as never.
+	times := leastTimes(1<<20, decides)
+	if times == 0 {
+		return 0
 	}
-	for hi-lo > lo/1000 {
-		if mid := (lo + hi) / 2; decides(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
+	return ceil(times*n, n)
+}
+
+// growthBaseline returns how many samples of the baseline would decide with as
+// many of now, or 0 if none would.
+func growthBaseline(q, q0, margin, fail, pass float64) float64 {
+	needed := most
+	if q-q0 > margin {
+		needed = min(needed, fail/differs(q, 1, q0, 1, margin))
 	}
-	return ceil(hi*n, n)
+	if u := edge(margin); q-q0 < u {
+		needed = min(needed, pass/differs(q, 1, q0, 1, u))
+	}
+	if needed >= most {
+		return 0
+	}
+	return ceil(needed, 0)
 }

@@ -98,7 +98,9 @@ func TestRatio(t *testing.T) {
 	}{
 		{"no baseline", 100, 1000, 0, 0, 1.1, Inconclusive},
 		{"twice as dear", 2000, 1000, 1000, 1000, 1.1, Fail},
-		{"twice the work at the same price", 2000, 2000, 1000, 1000, 1.1, Pass},
+		{"twice the work at the same price", 20000, 20000, 10000, 10000, 1.1, Pass},
+		{"the same, of a small baseline", 2000, 2000, 1000, 1000, 1.1, Inconclusive},
+		{"a seventh dearer", 1150, 1000, 1000, 1000, 1.1, Inconclusive},
 		{"cheaper", 500, 1000, 1000, 1000, 1.1, Pass},
 		{"few", 12, 1000, 10, 1000, 1.1, Inconclusive},
 		{"new cost", 200, 1000, 0, 1000, 1.1, Fail},
@@ -109,6 +111,15 @@ func TestRatio(t *testing.T) {
 			if f.Verdict != tt.want {
 				t.Errorf("%v (%+v), want %v", f.Verdict, f, tt.want)
 			}
+			decides := func(t1, t0 float64) bool {
+				return Ratio(tt.k*t1/tt.t1, t1, tt.k0*t0/tt.t0, t0, tt.r, 1).Verdict != Inconclusive
+			}
+			if f.Needed > 0 && !decides(f.Needed*1.01, tt.t0) {
+				t.Errorf("still inconclusive with the %v needed", f.Needed)
+			}
+			if b := f.Baseline; b > 0 && (!decides(b*1.01, b*1.01) || decides(1e6*tt.t1, tt.t0)) {
+				t.Errorf("a baseline of %v is said to be what it takes, and is not", b)
+			}
 			if tt.k0 > 0 {
 				if want := tt.k / tt.t1 / (tt.k0 / tt.t0); math.Abs(f.Value-want) > 1e-9*want {
 					t.Errorf("ratio %v, want %v", f.Value, want)
@@ -118,5 +129,32 @@ func TestRatio(t *testing.T) {
 				t.Errorf("bounds %v, %v", f.Low, f.High)
 			}
 		})
+	}
+}
+
+// TestRatioNew: what the baseline has nothing of is compared with one hit of it.
+func TestRatioNew(t *testing.T) {
+	if f := Ratio(200, 1000, 0, 4000, 1.1, 1); f.Value != 800 || f.Low > f.Value {
+		t.Errorf("%+v, want a value of 800", f)
+	}
+}
+
+// TestGrowthBaseline: where no number of samples decides, a baseline of the size
+// that is said does, and no such size is said where samples of now would do.
+func TestGrowthBaseline(t *testing.T) {
+	for _, tt := range []struct{ k, n, k0, n0 float64 }{
+		{30, 100, 6, 20},     // far too small
+		{300, 1000, 30, 100}, // the same
+		{400, 1000, 30, 100}, // grown, and nobody knows
+		{60, 200, 600, 2000}, // only now is small
+	} {
+		f := Growth(tt.k, tt.n, tt.k0, tt.n0, 0.05, 1, 1)
+		if f.Verdict != Inconclusive || (f.Needed > 0) == (f.Baseline > 0) {
+			t.Errorf("%+v: %+v, want what is missing", tt, f)
+			continue
+		}
+		if b := 1.01 * f.Baseline; b > 0 && Growth(tt.k/tt.n*b, b, tt.k0/tt.n0*b, b, 0.05, 1, 1).Verdict == Inconclusive {
+			t.Errorf("%+v: a baseline of %v does not decide", tt, f.Baseline)
+		}
 	}
 }

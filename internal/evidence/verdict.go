@@ -11,7 +11,8 @@ type Verdict int8
 const (
 	// Inconclusive means that the samples prove neither.
 	Inconclusive Verdict = iota
-	// Pass means that the quantity is below [Zone] times its limit.
+	// Pass means that the quantity is below [Zone] times its limit. Of a share with
+	// a limit above 2/3, it is below the middle between the limit and 1.
 	Pass
 	// Fail means that the quantity is above its limit.
 	Fail
@@ -66,10 +67,15 @@ type Finding struct {
 	// the most that the quantity can be: 1 for a share, 1e15 for a rate.
 	Value, Low, High float64
 
-	// Needed is how many samples (for a rate: how much exposure) in all would
-	// decide, if Value is the truth. It is 0 when the verdict is in, and when
+	// Needed is how many samples (for a rate or a ratio: how much exposure) in all
+	// would decide, if Value is the truth. It is 0 when the verdict is in, and when
 	// no number would do.
 	Needed float64
+
+	// Baseline is set when no number would do because the baseline of [Growth] or
+	// [Ratio] is too small: how many samples (for a ratio: how much exposure) of it
+	// would decide, with as many now, if Value is the truth.
+	Baseline float64
 }
 
 // edge returns the upper end of the zone of indifference of a limit on a share.

@@ -1,0 +1,128 @@
+package budget
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/folded"
+)
+
+// TestPassIsWithinZone: for every rule that has a limit, a pass has an upper bound
+// of at most 1.25 times the limit, and a fail a lower one above it, wherever the
+// truth is and however small the baseline.
+func TestPassIsWithinZone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for sentence, limit := range map[string]float64{
+		"main.work below 20%":                              0.2,
+		"main.work below 20% flat":                         0.2,
+		"main.work below 80%":                              0.8,
+		"no function above 20% except main.rest":           0.2,
+		"no package above 20% except main":                 0.2,
+		"main.work below 0.2 cores":                        0.2,
+		"main.work below 2ms per request":                  0.002,
+		"process below 10ms per request":                   0.01,
+		"process grows below 10% per request":              0.1,
+		"main.work grows below 10% per request":            0.1,
+		"no function grows above 10% per request":          0.1,
+		"main.work grows below 5 points":                   0.05,
+		"no function grows above 5 points":                 0.05,
+		"no function grows above 5 points of goroutine":    0.05,
+		"no function above 500 of goroutine":               500,
+		"process below 10000 of allocs":                    10000,
+		"main.work below 20% of mutex":                     0.2,
+		"main.work grows below 50% per request":            0.5,
+		"process grows below 300% per request":             3,
+		"main.work grows below 90 points":                  0.9,
+		"no function grows above 300% per request of cpu":  3,
+		"main.work below 2ms per request when gc below 5%": 0.002,
+	} {
+		set := Must(sentence)
+		for range 300 {
+			n := 30 << rng.IntN(11)
+			n0 := 30 << rng.IntN(11)
+			window := func(n int, share float64) *profile.Profile {
+				work := int(share * float64(n))
+				text := "cpu 10s\n"
+				switch set[0].Kind {
+				case "goroutine", "mutex", "allocs":
+					text = set[0].Kind + "\n"
+				}
+				line := func(who string, v int) string {
+					if set[0].Kind == "mutex" || set[0].Kind == "allocs" {
+						return fmt.Sprintf("main.main;main.run;%s %d %d\n", who, v, 1000*v)
+					}
+					return fmt.Sprintf("main.main;main.run;%s %d\n", who, v)
+				}
+				if work > 0 {
+					text += line("main.work", work)
+				}
+				return folded.Must(text + line("main.rest", n-work) + line("x/y.z", 1))
+			}
+			facts := Facts{
+				Kind: set[0].Kind, Elapsed: 10 * time.Second, Figures: map[string]float64{"gc": 0},
+				Baseline: window(n0, 0.1+0.1*rng.Float64()), BaselineWork: map[string]float64{"request": float64(n0)},
+				Work: map[string]float64{"request": float64(n) * (0.3 + 1.5*rng.Float64())},
+			}
+			r := set.Judge(window(n, 0.3*rng.Float64()), facts)[0]
+			switch {
+			case r.Limit != limit:
+				t.Fatalf("%s: the limit is %v, want %v", sentence, r.Limit, limit)
+			case r.Verdict == Pass && r.High > evidence.Zone*limit*(1+1e-9), r.Verdict == Fail && r.Low <= limit*(1-1e-5):
+				t.Fatalf("%v to %v, the limit is %v:\n%s", r.Low, r.High, limit, r)
+			}
+		}
+	}
+}
+
+// TestWatchGrowthZone: the evidence of many windows passes by the zone of one.
+// Against a small baseline it tells a step, and not more; and once a step is over,
+// the alarm is taken back.
+func TestWatchGrowthZone(t *testing.T) {
+	const n = 300
+	for _, tt := range []struct {
+		sentence string
+		n0       int
+		factors  []float64 // of what main.work does per request, 300 windows each
+		want     []Verdict
+	}{
+		{"process grows below 10% per request", 300, []float64{1, 1.3, 3, 1}, []Verdict{Inconclusive, Inconclusive, Fail, Inconclusive}},
+		{"process grows below 10% per request", 100000, []float64{1, 1.2, 1}, []Verdict{Pass, Fail, Pass}},
+		{"main.work grows below 5 points", 300, []float64{1, 1.3, 2.5, 1}, []Verdict{Inconclusive, Inconclusive, Fail, Inconclusive}},
+		{"main.work grows below 5 points", 100000, []float64{1, 1.3, 1}, []Verdict{Pass, Fail, Pass}},
+		{"no function grows above 5 points", 100000, []float64{1, 1.3, 1}, []Verdict{Pass, Fail, Pass}},
+	} {
+		l := &load{rand.New(rand.NewPCG(1, 5)), n}
+		next := watcher(t, tt.sentence)
+		of := func(n int, factor float64) *profile.Profile {
+			work := n
+			if tt.sentence[0] != 'p' {
+				work = l.binomial(n, 0.3*factor)
+			} else if factor > 0 {
+				work = l.binomial(4*n, factor/4)
+			}
+			text := fmt.Sprintf("cpu 10s\nmain.main;main.run;main.work %d\n", work)
+			if tt.sentence[0] != 'p' {
+				text += fmt.Sprintf("main.main;main.run;main.rest %d\n", n-work)
+			}
+			return folded.Must(text)
+		}
+		facts := Facts{
+			Baseline: folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.work %d\nmain.main;main.run;main.rest %d\n", tt.n0*3/10, tt.n0*7/10)),
+			Work:     map[string]float64{"request": n}, BaselineWork: map[string]float64{"request": float64(tt.n0)},
+		}
+		for i, factor := range tt.factors {
+			var r Result
+			for range 300 {
+				r = next(of(n, factor), facts)
+			}
+			if r.Alarm != tt.want[i] {
+				t.Errorf("%s, against %d samples: %s at %g times the baseline, want %s\n%s", tt.sentence, tt.n0, r.Alarm, factor, tt.want[i], r.Reason)
+			}
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package evidence
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestPassIsWithinZone: whatever is judged, a pass has an upper bound of at most
+// 1.25 times what the limit states, and a fail a lower bound above it.
+func TestPassIsWithinZone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for name, rule := range map[string]struct {
+		limits []float64
+		judge  func(share, n, limit float64) Finding
+		stated func(f Finding) (low, high float64) // in the unit of the limit
+	}{
+		"share": {
+			limits: []float64{0.001, 0.05, 0.35, 2.0 / 3, 0.8, 0.99},
+			judge:  func(q, n, limit float64) Finding { return Fixed(min(q, 1)*n, n, limit, 1) },
+		},
+		"rate": {
+			limits: []float64{0.01, 0.5, 40},
+			judge:  func(q, n, limit float64) Finding { return Rate(q*n, n, limit, 1) },
+		},
+		"growth in points": {
+			limits: []float64{0.01, 0.05, 0.3, 0.9},
+			judge: func(q, n, limit float64) Finding {
+				q0 := min(max(0, 1-q), rng.Float64())
+				return Growth(min(q0+q, 1)*n, n, q0*n, n, limit, 1, 1)
+			},
+		},
+		"growth in percent": {
+			limits: []float64{0.01, 0.1, 0.5, 4},
+			judge:  func(q, n, limit float64) Finding { return Ratio((1+q)*n, 1000, n, 1000, 1+limit, 1) },
+			stated: func(f Finding) (float64, float64) { return f.Low - 1, f.High - 1 },
+		},
+		"absent": { // its limit is what may hide, at a level of its own
+			limits: []float64{0.01, 0.1},
+			judge: func(q, n, limit float64) Finding {
+				if q < limit {
+					q = 0
+				}
+				return Absent(q*n, n, 1, limit)
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			passed, failed := 0, 0
+			for _, limit := range rule.limits {
+				for range 2000 {
+					times := 0.3 + 1.2*rng.Float64()
+					n := 10 * float64(int(1)<<rng.IntN(18))
+					f := rule.judge(times*limit, n, limit)
+					low, high := f.Low, f.High
+					if rule.stated != nil {
+						low, high = rule.stated(f)
+					}
+					switch f.Verdict {
+					case Pass:
+						passed++
+						if high > Zone*limit*(1+1e-9) {
+							t.Fatalf("limit %v, at %v times it with %v samples: pass with an upper bound of %v", limit, times, n, high)
+						}
+					case Fail:
+						failed++
+						// Of growth in points, the bound is found to five digits.
+						if low <= limit*(1-1e-5) && name != "absent" {
+							t.Fatalf("limit %v, at %v times it with %v samples: fail with a lower bound of %v", limit, times, n, low)
+						}
+					}
+				}
+			}
+			if passed == 0 || failed == 0 {
+				t.Errorf("%d passed and %d failed: nothing was tried", passed, failed)
+			}
+		})
+	}
+}
+
+// TestGrowthAlarm: a stream passes by the same zone, beyond the baseline's error.
+// What it cannot tell from growth it takes back, once it has fired, and does not
+// pass.
+func TestGrowthAlarm(t *testing.T) {
+	const n = 300
+	for _, tt := range []struct {
+		name  string
+		k0    float64 // of the baseline, at the rate of 1
+		ratio []float64
+		want  []Verdict
+	}{
+		{"far from the limit", 30000, []float64{0.9, 3, 0.7}, []Verdict{Pass, Fail, Pass}},
+		{"unchanged", 30000, []float64{1}, []Verdict{Pass}},
+		{"in the zone", 30000, []float64{1.12}, []Verdict{Inconclusive}},
+		{"beyond the zone", 30000, []float64{1.2}, []Verdict{Fail}},
+		{"a small baseline", 300, []float64{1, 1.2, 1.3, 3, 1}, []Verdict{Inconclusive, Inconclusive, Inconclusive, Fail, Inconclusive}},
+		{"a small baseline that shrank", 300, []float64{0.6, 3, 0.6}, []Verdict{Pass, Fail, Pass}},
+	} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		limit, edge := RateLimit(tt.k0, tt.k0, 1.1), RateEdge(tt.k0, tt.k0, 1.1)
+		a := NewGrowthAlarm(RareShare, RareShare*edge/limit, LnA(43200, 1, 1, 0.01))
+		for i, ratio := range tt.ratio {
+			var got Verdict
+			for range 400 {
+				k := 0.0
+				for range 4 * n { // nearly Poisson
+					if rng.Float64() < ratio/4 {
+						k++
+					}
+				}
+				got = a.Add(k, Trials(n, limit))
+			}
+			if got != tt.want[i] {
+				t.Errorf("%s: %v at %v times the baseline, want %v", tt.name, got, ratio, tt.want[i])
+			}
+		}
+	}
+}
