@@ -141,8 +141,10 @@ func (r *rule) ask(counter *tally.Counter, l *layout) {
 	r.value = v
 	q := tally.Query{Value: v.index, Weight: v.weight, In: r.in, Where: r.where, Unit: tally.Pattern, Charge: tally.Cumulative}
 	switch {
+	case r.budget.Flat && r.class == classEach:
+		q.Charge = tally.Resumed
 	case r.budget.Flat:
-		q.Charge = tally.Flat
+		q.Charge = tally.Flat // what is named is taken literally, as pprof counts it
 	case r.class == classPattern, r.budget.Subject == "gc":
 	case v.census:
 		q.Charge = tally.Unparked

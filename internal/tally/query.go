@@ -22,6 +22,10 @@ type Charge uint8
 const (
 	Flat       Charge = iota // the leaf
 	Cumulative               // every frame
+	// Resumed is Flat, with the function that was interrupted in the place of the
+	// interrupt: what the runtime puts on top of a loop to preempt it is the loop's,
+	// and on a busy machine it is most of the loop.
+	Resumed
 	// Inner charges the leaf, and every frame of the program's own work: what
 	// scaffolding and entry points call, but not these. See package scaffold.
 	// The leaf is the function that was interrupted, not the interrupt.

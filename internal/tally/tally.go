@@ -141,6 +141,8 @@ func (c *Counter) selects(q *Query, values []int64) (v int64, reach int, ok bool
 	switch q.Charge {
 	case Flat:
 		reach = min(reach, 1)
+	case Resumed:
+		reach = min(reach, c.stack.leaf+1)
 	case Inner:
 		// The leaf is charged even when it is the way in.
 		reach = min(reach, max(c.stack.cut, c.stack.leaf+1))
@@ -156,6 +158,8 @@ func (c *Counter) Charges(q *Query, i int) bool {
 		return !c.Names.parked[c.stack.frames[i]]
 	case Inner:
 		return c.stack.work[i]
+	case Resumed:
+		return i == c.stack.leaf
 	}
 	return true
 }

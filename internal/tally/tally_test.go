@@ -122,8 +122,9 @@ main.main;main.run;main.work;runtime.asyncPreempt 3
 main.main;main.run;runtime.asyncPreempt 4
 `
 	for charge, want := range map[tally.Charge]map[string]int64{
-		tally.Inner: {"main.work": 3, "main.run": 4},
-		tally.Flat:  {"runtime.asyncPreempt": 7}, // as pprof has it
+		tally.Inner:   {"main.work": 3, "main.run": 4},
+		tally.Flat:    {"runtime.asyncPreempt": 7}, // as pprof has it
+		tally.Resumed: {"main.work": 3, "main.run": 4},
 	} {
 		got, _ := answer(t, text, tally.Query{Charge: charge, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
 		if diff := cmp.Diff(want, got); diff != "" {
