@@ -55,8 +55,7 @@ type Judge struct {
 	layout  *layout
 	base    baseline
 	pkgs    []*pattern.Pattern // by number, for packages in "except"
-	matched []bool             // by number: some window had a function that matches
-	watched bool               // for a Watch, whose windows are of a running program
+	matched []bool             // of a Watch, by number: some window had a function that matches
 
 	windows  int       // how many have been counted
 	needed   []bool    // by query: asked for by a rule
@@ -81,7 +80,6 @@ func NewJudge(set Set) (*Judge, error) {
 		counter: tally.Counter{Names: names, Where: c.where, Patterns: len(c.patterns)},
 		base:    baseline{counter: tally.Counter{Names: tally.NewNames(index), Where: c.where, Patterns: len(c.patterns)}},
 		pkgs:    c.patterns,
-		matched: make([]bool, len(c.patterns)),
 	}, nil
 }
 

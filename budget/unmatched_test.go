@@ -22,36 +22,23 @@ func samplesOf(function string, hits, all int) *profile.Profile {
 }
 
 // TestUnmatched: a saved profile in which a pattern matches nothing says so,
-// beside its verdict; one that has shown before is not misspelt.
+// beside its verdict.
 func TestUnmatched(t *testing.T) {
 	tests := []struct {
 		name, budget string
-		profiles     []*profile.Profile
+		hits, all    int
 		verdict      Verdict
 		want         bool
 	}{
-		{"a pass", "portlist below 5%", []*profile.Profile{samplesOf("", 0, 1000)}, Pass, true},
-		{"too few", "portlist below 5%", []*profile.Profile{samplesOf("", 0, 10)}, Inconclusive, true},
-		{"a match", "portlist below 5%", []*profile.Profile{samplesOf("portlist.poll", 10, 1000)}, Pass, false},
-		{"a match before", "portlist below 5%", []*profile.Profile{samplesOf("portlist.poll", 500, 1000), samplesOf("", 0, 1000)}, Pass, false},
-		{"a match before, too few", "portlist below 5%", []*profile.Profile{samplesOf("portlist.poll", 500, 1000), samplesOf("", 0, 10)}, Inconclusive, false},
-		{"a figure", "gc below 5%", []*profile.Profile{samplesOf("", 0, 1000)}, Pass, false},
-		{"a figure, too few", "gc below 5%", []*profile.Profile{samplesOf("", 0, 55)}, Inconclusive, false},
+		{"a pass", "portlist below 5%", 0, 1000, Pass, true},
+		{"too few", "portlist below 5%", 0, 10, Inconclusive, true},
+		{"a match", "portlist below 5%", 10, 1000, Pass, false},
+		{"a figure", "gc below 5%", 0, 1000, Pass, false},
+		{"a figure, too few", "gc below 5%", 0, 55, Inconclusive, false},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
-			j, err := NewJudge(Must(c.budget))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var res Result
-			for _, p := range c.profiles {
-				results, err := j.Profile(p)
-				if err != nil {
-					t.Fatal(err)
-				}
-				res = results[0]
-			}
+			res := Must(c.budget).Judge(samplesOf("portlist.poll", c.hits, c.all))[0]
 			if res.Verdict != c.verdict || strings.Contains(res.Reason, nobody) != c.want {
 				t.Errorf("%v, %q: want %v, and said that nobody matches: %t", res.Verdict, res.Reason, c.verdict, c.want)
 			}
@@ -63,22 +50,32 @@ func TestUnmatched(t *testing.T) {
 }
 
 // TestUnmatchedWatched: a program that is watched is asked what is linked, so its
-// passes need no warning, and its first windows do.
+// passes need no warning, and what has shown before is not misspelt.
 func TestUnmatchedWatched(t *testing.T) {
-	w, err := NewWatch(Must("portlist below 5%"), time.Minute)
+	set := Must("portlist below 5%")
+	w, err := NewWatch(set, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range []struct {
-		samples int
-		want    bool
-	}{{10, true}, {1000, false}} {
-		results, err := w.Profile(samplesOf("", 0, c.samples), time.Duration(i)*time.Minute)
+		hits, all int
+		want      bool
+	}{{0, 10, true}, {0, 1000, false}, {500, 1000, false}, {0, 10, false}, {0, 10, false}} {
+		if i == 4 { // another set takes its place
+			after, err := NewWatch(Must("gc below 5%", set[0].String()), time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after.Inherit(1, w, 0)
+			w = after
+		}
+		results, err := w.Profile(samplesOf("portlist.poll", c.hits, c.all), time.Duration(i)*time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(results[0].Reason, nobody); got != c.want {
-			t.Errorf("%d samples: %q, said that nobody matches: %t, want %t", c.samples, results[0].Reason, got, c.want)
+		reason := results[len(results)-1].Reason
+		if got := strings.Contains(reason, nobody); got != c.want {
+			t.Errorf("window %d: %q, said that nobody matches: %t, want %t", i, reason, got, c.want)
 		}
 	}
 }

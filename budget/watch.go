@@ -41,7 +41,7 @@ func NewWatch(set Set, every time.Duration) (*Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.watched = true
+	j.matched = make([]bool, len(j.pkgs))
 	if every <= 0 {
 		every = time.Minute
 	}
@@ -70,6 +70,9 @@ func (w *Watch) Inherit(i int, from *Watch, j int) {
 	lnA := w.states[i].lnA
 	w.states[i], from.states[j] = from.states[j], state{lnA: from.states[j].lnA}
 	w.states[i].retune(lnA)
+	if subject := w.judge.rules[i].subject; subject >= 0 && from.judge.matched[from.judge.rules[j].subject] {
+		w.judge.matched[subject] = true
+	}
 }
 
 // Reader judges the next window, that ended at a time since any fixed instant.
