@@ -40,7 +40,9 @@
 // about once in a hundred months over all budgets. It is resolved when
 // there is as good evidence that the budget is kept again. A budget with "for"
 // fires after failing windows in a row instead, and an "absent" one at the first
-// hit. An inconclusive window changes no state.
+// hit. An inconclusive window changes no state. An "absent" budget that fires again
+// soon takes twice as many samples without a hit to be resolved each time, up to 16
+// times what a pass takes, so that what is hit now and then does not flap.
 //
 // # What it costs, and what it must not do
 //

@@ -33,6 +33,8 @@ type entry struct {
 	warning  string
 	history  []Measurement
 	culprit  culprit // of a figure, when it was last looked for
+	quiet    quiet
+	relapses int // see restless
 
 	dumps    []keptDump           // that are still there, the oldest first
 	offered  time.Time            // when the last dump was offered to the store
@@ -248,23 +250,36 @@ func (e *entry) take(r budget.Result, now time.Time, since time.Duration) alert.
 		e.history = e.history[1:]
 	}
 	e.history = append(e.history, Measurement{Value: r.Share, Verdict: r.Verdict})
-	before := e.alert.State
+	before, calm := e.alert.State, e.quiet
+	if r.Verdict != budget.Fail {
+		e.quiet.add(r)
+	}
 	var event alert.Event
 	e.alert, event = e.step(r, since)
 	if e.alert.State != before {
 		e.since = now
+	}
+	if event == alert.Fired {
+		e.relapse(calm)
+	}
+	if event == alert.Fired || r.Verdict == budget.Fail {
+		e.quiet = quiet{}
 	}
 	return event
 }
 
 // step is what a result would make of the alert.
 func (e *entry) step(r budget.Result, since time.Duration) (alert.Alert, alert.Event) {
-	return e.alert.Next(alert.Input{
+	in := alert.Input{
 		Window:   verdictOf(r.Verdict),
 		Evidence: evidenceOf(r),
 		For:      alert.For{Windows: e.budget.ForWindows, Time: e.budget.ForTime},
 		Proof:    e.budget.Rule == "absent" || e.budget.Rule == "leaked",
-	}, since)
+	}
+	if e.restless() && in.Window != alert.Fail {
+		in.Window, in.Evidence = alert.Inconclusive, alert.Open
+	}
+	return e.alert.Next(in, since)
 }
 
 func verdictOf(v budget.Verdict) alert.Verdict {

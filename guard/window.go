@@ -227,8 +227,10 @@ func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []by
 		return
 	case alert.Recovery:
 		e.violated = ""
-		l.news(e, Event{Name: eventResolved, Time: at, Budget: e.name, Result: r,
-			Message: fmt.Sprintf("budget %s is kept again: %s", e.name, r.Reason)})
+		kept := Event{Name: eventResolved, Time: at, Budget: e.name, Result: r}
+		kept.Result.Reason = e.quiet.reason(r)
+		kept.Message = fmt.Sprintf("budget %s is kept again: %s", e.name, kept.Result.Reason)
+		l.news(e, kept)
 	}
 	if r.Verdict == budget.Fail {
 		l.dump(e, r, data, found, w, at, nil)
