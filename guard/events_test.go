@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -142,6 +143,53 @@ func TestSlogLines(t *testing.T) {
 			t.Errorf("eight windows, one line for each transition (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestFault_55_AllBudgetsAtOnce breaks 300 budgets in one window, and has
+// SetBudgets remove them: no event is lost as long as the sinks are quick.
+func TestFault_55_AllBudgetsAtOnce(t *testing.T) {
+	many := func(pattern string) budget.Set {
+		var lines []string
+		for i := range 300 {
+			lines = append(lines, fmt.Sprintf("%s-%d: %s absent", pattern, i, pattern))
+		}
+		return budget.Must(lines...)
+	}
+	for _, test := range []struct {
+		name, pattern string
+		fired         int
+	}{
+		{"all break", "main.work", 300},
+		{"none breaks", "json.Marshal", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				g := w.start(t, Config{Budgets: many(test.pattern), Window: 10 * second, Every: 10 * second})
+				count := func(event string) (n int) {
+					for _, told := range w.told() {
+						if strings.HasPrefix(told, event) {
+							n++
+						}
+					}
+					return n
+				}
+				pass(15 * second)
+				if n := count(eventFiring); n != test.fired {
+					t.Errorf("%d budgets were said to fire, want %d; dropped %v", n, test.fired, g.Status().Dropped)
+				}
+				if err := g.SetBudgets(many("main.serve")); err != nil {
+					t.Fatal(err)
+				}
+				pass(20 * second)
+				if n := count(eventResolved); n != test.fired {
+					t.Errorf("%d budgets were said to be over, want %d; dropped %v", n, test.fired, g.Status().Dropped)
+				}
+				if n := count(eventFiring + " main.serve"); n != 300 {
+					t.Errorf("%d of the new budgets were said to fire, want 300; dropped %v", n, g.Status().Dropped)
+				}
+			})
+		})
+	}
 }
 
 func TestFault_30_EmitHangs(t *testing.T) {

@@ -157,6 +157,7 @@ func (g *Guard) open() error {
 	if g.cfg.OnEvent != nil {
 		g.sinks = append(g.sinks, newSink("callback", g.cfg.OnEvent))
 	}
+	g.expect(len(g.panel.entries))
 	if err := g.acquire(); err != nil {
 		for _, s := range g.sinks {
 			<-s.close() // they had no events, so they do not hang

@@ -58,6 +58,7 @@ func (g *Guard) replace(next *panel) error {
 	if g.status.State == stateStopped { // while next was compiled
 		return errSetAfterStop()
 	}
+	g.expect(len(g.panel.entries) + len(next.entries)) // those may all be resolved, and these fire
 	for _, e := range g.panel.remove(next) {
 		g.release(e.name)
 		gone := Event{Name: eventResolved, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s was removed while it was firing", e.name)}

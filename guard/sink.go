@@ -11,8 +11,11 @@ import (
 
 const (
 	// sinkQueue is how many events wait for a sink. Transitions are rare: a
-	// queue of 64 full means that the sink hangs.
+	// queue of 64 full means that the sink hangs. But all budgets may break in one
+	// window, as after a bad deploy, so there is room for each, and for what else
+	// there is to tell.
 	sinkQueue = 64
+	besides   = 16
 	// Three panics in ten minutes are not an accident: the sink is turned off.
 	panicLimit  = 3
 	panicWithin = 10 * time.Minute
@@ -24,10 +27,12 @@ const (
 type sink struct {
 	name    string
 	deliver func(Event)
-	queue   chan *Event // an Event has half a kilobyte, and nearly all places stay empty
 	done    chan struct{}
 
 	mu     sync.Mutex
+	wake   sync.Cond // on mu: there is an event, or there will be no more
+	queue  []Event
+	room   int // for events in the queue
 	closed bool
 
 	dropped atomic.Int64
@@ -37,9 +42,24 @@ type sink struct {
 }
 
 func newSink(name string, deliver func(Event)) *sink {
-	s := &sink{name: name, deliver: deliver, queue: make(chan *Event, sinkQueue), done: make(chan struct{})}
+	s := &sink{name: name, deliver: deliver, room: sinkQueue, done: make(chan struct{})}
+	s.wake.L = &s.mu
 	go s.run()
 	return s
+}
+
+// expect makes room for an event of each of so many budgets, beside others.
+func (s *sink) expect(budgets int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room = max(sinkQueue, budgets+besides)
+}
+
+// expect makes room in all sinks.
+func (g *Guard) expect(budgets int) {
+	for _, s := range g.sinks {
+		s.expect(budgets)
+	}
 }
 
 func (s *sink) run() {
@@ -55,16 +75,39 @@ func (s *sink) run() {
 	}()
 	// The labels of whoever calls Start are not the guard's.
 	pprof.SetGoroutineLabels(context.Background())
-	for e := range s.queue {
+	for {
+		e, more := s.next()
+		if !more {
+			break
+		}
 		if s.off.Load() {
 			s.dropped.Add(1)
 			continue
 		}
-		if err := call(func() { s.deliver(*e) }); err != nil {
+		if err := call(func() { s.deliver(e) }); err != nil {
 			s.failed()
 		}
 	}
 	finished = true
+}
+
+// next waits for an event. There are no more when the sink is closed and the queue
+// is empty.
+func (s *sink) next() (e Event, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queue) == 0 {
+		if s.closed {
+			return Event{}, false
+		}
+		s.wake.Wait()
+	}
+	e = s.queue[0]
+	s.queue[0] = Event{} // holds offenders
+	if s.queue = s.queue[1:]; len(s.queue) == 0 {
+		s.queue = nil // bursts are rare
+	}
+	return e, true
 }
 
 // failed counts an event that the sink has failed on.
@@ -80,15 +123,12 @@ func (s *sink) failed() {
 func (s *sink) offer(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed || len(s.queue) >= s.room {
 		s.dropped.Add(1)
 		return
 	}
-	select {
-	case s.queue <- &e:
-	default:
-		s.dropped.Add(1)
-	}
+	s.queue = append(s.queue, e)
+	s.wake.Signal()
 }
 
 // close takes no more events and lets the queue run dry. The channel that it
@@ -96,10 +136,8 @@ func (s *sink) offer(e Event) {
 func (s *sink) close() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
-		s.closed = true
-		close(s.queue)
-	}
+	s.closed = true
+	s.wake.Signal()
 	return s.done
 }
 
