@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -32,8 +31,9 @@ type Guard struct {
 	ended  chan struct{} // closed when Stop is through
 
 	sinks  []*sink
-	dumps  *dump.Writer
+	dumps  *dump.Writer // changed by the loop, under mu, so that only others need to ask writer
 	panics panicCount
+	turns  turns // of the pages
 
 	setting sync.Mutex // held by SetBudgets, which may compile for a while; comes before mu
 
@@ -43,6 +43,8 @@ type Guard struct {
 	faults faults
 	hourly dump.Hourly
 	held   map[dump.ID]Event // events that wait for their dump
+	late   *dump.Writer      // to become dumps
+	opener chan struct{}     // closed when nobody opens DumpDir any more; nil if nobody did
 }
 
 // seams are what the guard asks of the world.
@@ -56,6 +58,7 @@ type seams struct {
 	linked   func(yield func(name string) bool) error
 	offer    func(*dump.Writer, dump.Dump) (dump.ID, error)
 	compile  func(cfg Config, old *panel) (*panel, error)
+	openDir  func(dir string, keep dump.Keep) (*dump.Store, error)
 }
 
 const (
@@ -92,6 +95,7 @@ func Start(cfg Config) (*Guard, error) {
 		linked:   linkedFunctions,
 		offer:    (*dump.Writer).Offer,
 		compile:  newPanel,
+		openDir:  dump.Open,
 	}, reader.Close)
 	if err != nil {
 		reader.Close()
@@ -137,7 +141,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 			running.CompareAndSwap(g, nil)
 		}
 	}()
-	if err := g.open(); err != nil {
+	if err := g.open(ctx); err != nil {
 		return nil, err
 	}
 	opened = true
@@ -149,93 +153,6 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		g.loop(ctx)
 	}()
 	return g, nil
-}
-
-// open acquires what needs to be released.
-func (g *Guard) open() error {
-	g.sinks = []*sink{newSink("log", slogSink(g.cfg.Logger)), newSink("otel", otelSink(g.cfg.LoggerProvider))}
-	if g.cfg.OnEvent != nil {
-		g.sinks = append(g.sinks, newSink("callback", g.cfg.OnEvent))
-	}
-	g.expect(len(g.panel.entries))
-	if err := g.acquire(); err != nil {
-		for _, s := range g.sinks {
-			<-s.close() // they had no events, so they do not hang
-		}
-		return err
-	}
-	return nil
-}
-
-func (g *Guard) acquire() error {
-	if g.cfg.DumpDir != "" {
-		store, err := dump.Open(g.cfg.DumpDir, g.cfg.Keep.dump())
-		switch {
-		case err == nil:
-			g.dumps = dump.NewWriter(store, g.dumped)
-		case errors.Is(err, dump.ErrBusy), errors.Is(err, dump.ErrNoSpace):
-			// Not the caller's mistake: the guard can do without.
-			g.faults.note("dumps", "dumps are off: "+err.Error())
-			g.status.Dumps[dump.Reason(err)]++
-		default:
-			return fmt.Errorf("DumpDir: %w", err)
-		}
-	}
-	if registerErr := g.register(); registerErr != nil {
-		g.closeDumps(context.Background())
-		return fmt.Errorf("register metrics: %w: give Config.Registerer a registry of its own", registerErr)
-	}
-	return nil
-}
-
-// registerWithin is how long Start waits for the registry, which may ask the guard
-// for its metrics, and whoever else has its lock. It takes microseconds.
-const registerWithin = time.Second
-
-// register registers the metrics. A registry that hangs costs them, and not the
-// host's start: it goes on without, and says so.
-func (g *Guard) register() error {
-	reply := make(chan error, 1)
-	go func() {
-		err := errors.New("the registry has ended the goroutine")
-		defer func() {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.faults.clear("metrics")
-			if err != nil {
-				g.faults.note("metrics", "no metrics: "+err.Error())
-			}
-			reply <- err
-		}()
-		var refused error
-		if err = call(func() { refused = g.cfg.Registerer.Register(g) }); err == nil {
-			err = refused
-		}
-	}()
-	patience := time.NewTimer(registerWithin)
-	defer patience.Stop()
-	select {
-	case err := <-reply:
-		return err
-	case <-patience.C:
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	select {
-	case err := <-reply: // at the last moment
-		return err
-	default:
-	}
-	why := fmt.Sprintf("Registerer.Register has not returned within %v", registerWithin)
-	g.faults.note("metrics", "no metrics: "+why)
-	g.emit(Event{Name: eventDegraded, Message: "there are no metrics of profguard: " + why})
-	return nil
-}
-
-func (g *Guard) closeDumps(ctx context.Context) {
-	if g.dumps != nil {
-		g.dumps.Close(ctx)
-	}
 }
 
 // Stop ends the guard, a window under way included, and returns when all its
@@ -273,7 +190,11 @@ func (g *Guard) shutDown() {
 	for _, s := range g.sinks {
 		drained = append(drained, s.close())
 	}
-	for _, c := range append(drained, unregistered) {
+	drained = append(drained, unregistered)
+	if g.opener != nil {
+		drained = append(drained, g.opener)
+	}
+	for _, c := range drained {
 		await(ctx, c)
 	}
 	g.mu.Lock()
@@ -301,8 +222,8 @@ func (g *Guard) Status() Status {
 		s.Dropped[k.name] = k.dropped.Load()
 		s.Panics[k.name] = k.panics.Load()
 	}
-	if g.dumps != nil {
-		stats := g.dumps.Stats()
+	if w := g.writer(); w != nil {
+		stats := w.Stats()
 		s.Dumps["saved"], s.Dumps["dropped"] = stats.Saved, stats.Dropped
 		for reason, n := range stats.Failed {
 			s.Dumps[reason] += n

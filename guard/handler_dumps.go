@@ -35,7 +35,15 @@ const (
 // listDumps asks the store for the newest dumps. A disk that hangs costs one
 // goroutine and a sentence on the page.
 func (h *handler) listDumps(r *http.Request) ([]dump.Info, string) {
-	if h.g == nil || h.g.dumps == nil {
+	var dumps *dump.Writer
+	if h.g != nil {
+		dumps = h.g.writer()
+	}
+	switch {
+	case dumps != nil:
+	case h.g != nil && h.g.cfg.DumpDir != "":
+		return nil, "no dumps are kept: the guard's state says why"
+	default:
 		return nil, "no dumps are kept: Config.DumpDir says where they should go"
 	}
 	const hangs = "the disk that holds the dumps does not answer"
@@ -50,7 +58,7 @@ func (h *handler) listDumps(r *http.Request) ([]dump.Info, string) {
 	go func() {
 		defer func() { <-h.listing }()
 		var l list
-		if err := call(func() { l.infos, l.err = h.g.dumps.Store().List() }); err != nil {
+		if err := call(func() { l.infos, l.err = dumps.Store().List() }); err != nil {
 			l.err = err
 		}
 		reply <- l
@@ -77,10 +85,14 @@ func (h *handler) listDumps(r *http.Request) ([]dump.Info, string) {
 
 // open opens a file of a dump. Whatever is no name of such a file is not found.
 func (h *handler) open(id, file string) (io.ReadSeekCloser, error) {
-	if h.g == nil || h.g.dumps == nil {
+	if h.g == nil {
 		return nil, fs.ErrNotExist
 	}
-	return h.g.dumps.Store().Open(dump.ID(id), file)
+	dumps := h.g.writer()
+	if dumps == nil {
+		return nil, fs.ErrNotExist
+	}
+	return dumps.Store().Open(dump.ID(id), file)
 }
 
 // read reads a file of a dump, if it is not larger than limit.

@@ -22,6 +22,7 @@ import (
 // window takes and judges one window of all kinds of profile that the budgets
 // need. While somebody else has the CPU profiler, it is one of the others only.
 func (l *looper) window(ctx context.Context, early bool) {
+	l.adopt()
 	l.mu.Lock()
 	p := l.panel
 	l.mu.Unlock()
@@ -184,7 +185,12 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, w *hub.Window, t
 	if err != nil {
 		results = inconclusive(p, g, err)
 	}
+	stacks := 0
+	if err == nil && t != nil && g.kind != kindFigures {
+		stacks = len(t.Samples)
+	}
 	for i, r := range results {
+		l.unseen(p.entries[g.members[i]], r, stacks)
 		l.apply(ctx, p.entries[g.members[i]], r, data, w, at)
 	}
 }

@@ -37,6 +37,8 @@ type world struct {
 	offer func(*dump.Writer, dump.Dump) (dump.ID, error)
 	// compile stands in for newPanel, unless nil.
 	compile func(Config, *panel) (*panel, error)
+	// openDir stands in for dump.Open, unless nil.
+	openDir func(string, dump.Keep) (*dump.Store, error)
 
 	mu                    sync.Mutex
 	began                 time.Time
@@ -169,6 +171,12 @@ func (w *world) seams() seams {
 				return w.compile(cfg, old)
 			}
 			return newPanel(cfg, old)
+		},
+		openDir: func(dir string, keep dump.Keep) (*dump.Store, error) {
+			if w.openDir != nil {
+				return w.openDir(dir, keep)
+			}
+			return dump.Open(dir, keep)
 		},
 	}
 }

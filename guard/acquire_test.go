@@ -1,0 +1,129 @@
+package guard
+
+import (
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/internal/dump"
+)
+
+// marks are the files that say which processes use a directory of dumps.
+func marks(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "profguard-*.live"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// A disk that hangs when its directory is opened costs the dumps, and neither the
+// host's start nor Stop. When it comes to, there are dumps.
+func TestFault_24_StartOnAHungDisk(t *testing.T) {
+	const x = "x: fmt.Println below 20% for 1 windows"
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("gggggggb")
+		let := make(chan struct{})
+		w.openDir = func(dir string, keep dump.Keep) (*dump.Store, error) {
+			<-let
+			return dump.Open(dir, keep)
+		}
+		before := time.Now()
+		g := w.start(t, dumping(t, x))
+		if d := time.Since(before); d != openWithin {
+			t.Errorf("Start took %v, want %v", d, openWithin)
+		}
+		pass(55 * second)
+		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: opening DumpDir has not ended within 1s") || s.Windows["ok"] < 5 {
+			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
+		}
+		if list, why := newHandler(g, "").listDumps(httptest.NewRequest("GET", "/", nil)); list != nil || !strings.Contains(why, "state says why") {
+			t.Errorf("the page says %q", why)
+		}
+		wantEvents(t, w, eventDegraded)
+		close(let)
+		pass(30 * second)
+		s := g.Status()
+		if s.Reason != "" || s.Dumps["saved"] != 1 || len(saved(t, g)) != 1 {
+			t.Errorf("when the disk has come to: reason %q, dumps %v", s.Reason, s.Dumps)
+		}
+		g.Stop()
+	})
+}
+
+func TestFault_24_StopBeforeADiskComesTo(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		let := make(chan struct{})
+		w.openDir = func(dir string, keep dump.Keep) (*dump.Store, error) {
+			<-let
+			store, err := dump.Open(dir, keep)
+			if len(marks(t, dir)) != 1 {
+				t.Errorf("an open directory has the marks %v", marks(t, dir))
+			}
+			return store, err
+		}
+		cfg := dumping(t, "portlist absent")
+		g := w.start(t, cfg)
+		before := time.Now()
+		g.Stop()
+		if d := time.Since(before); d > stopWithin {
+			t.Errorf("Stop took %v", d)
+		}
+		close(let)
+		pass(second)
+		if left := marks(t, cfg.DumpDir); len(left) > 0 || g.writer() != nil {
+			t.Errorf("what was opened too late stays open: %v", left)
+		}
+	})
+}
+
+// A directory that opens at once keeps nobody waiting and is no news; one that
+// cannot be used is the caller's mistake.
+func TestStartOpensTheDirectory(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		before := time.Now()
+		cfg := dumping(t, "portlist absent")
+		g := w.start(t, cfg)
+		if d := time.Since(before); d != 0 || g.dumps == nil || g.Status().Reason != "" {
+			t.Errorf("Start took %v, reason %q", d, g.Status().Reason)
+		}
+		g.Stop()
+		wantEvents(t, w)
+		cfg.DumpDir = "/dev/null/dumps"
+		if g, err := start(w.quiet(cfg), "a test", w.seams(), func() error { return nil }); err == nil || !strings.Contains(err.Error(), "DumpDir") {
+			t.Errorf("a directory that cannot be: %v", err)
+			g.Stop()
+		}
+	})
+}
+
+// A registry that takes the metrics after Stop has taken them back would keep them
+// for good, and the next guard could not start.
+func TestFault_26_RegistersAfterStop(t *testing.T) {
+	for _, stopped := range []bool{true, false} {
+		bubble(t, func(t *testing.T, w *world) {
+			r := hungRegistry{prometheus.NewRegistry(), make(chan struct{})}
+			g := w.start(t, Config{Budgets: simple, Registerer: r})
+			if stopped {
+				g.Stop()
+			}
+			close(r.let)
+			pass(second)
+			families, err := r.Gather()
+			if err != nil || (len(families) == 0) != stopped {
+				t.Errorf("stopped %t: %d families are registered, %v", stopped, len(families), err)
+			}
+			g.Stop()
+			next := w.start(t, Config{Budgets: simple, Registerer: r})
+			if families, err := r.Gather(); err != nil || len(families) == 0 {
+				t.Errorf("the next guard has %d families, %v", len(families), err)
+			}
+			next.Stop()
+		})
+	}
+}
