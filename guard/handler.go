@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"sync"
 	"strings"
 	"time"
 
@@ -92,20 +93,33 @@ type handler struct {
 	g      *Guard
 	access access
 	pages  *page.Pages
+	*turns
+}
 
+// turns bound what answers take. They are the guard's: there may be a handler for
+// each request.
+type turns struct {
+	made    sync.Once
 	heavy   chan struct{} // a token for each answer that needs memory
 	drawing chan struct{} // a token for whoever decodes a profile
 	listing chan struct{} // a token for whoever lists the dumps
 	live    live
 }
 
+func (t *turns) ready() *turns {
+	t.made.Do(func() {
+		t.heavy = make(chan struct{}, maxHeavy)
+		t.drawing, t.listing = make(chan struct{}, 1), make(chan struct{}, 1)
+	})
+	return t
+}
+
 func newHandler(g *Guard, hostname string) *handler {
-	return &handler{
-		g: g, access: access{hostname: hostname}, pages: page.New(),
-		heavy:   make(chan struct{}, maxHeavy),
-		drawing: make(chan struct{}, 1),
-		listing: make(chan struct{}, 1),
+	shared := new(turns)
+	if g != nil {
+		shared = &g.turns
 	}
+	return &handler{g: g, access: access{hostname: hostname}, pages: page.New(), turns: shared.ready()}
 }
 
 // ServeHTTP implements [http.Handler]. A panic of ours is counted and not the

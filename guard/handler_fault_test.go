@@ -52,6 +52,40 @@ func TestFault_58_ParallelProfiles(t *testing.T) {
 	}
 }
 
+// Each of 50 requests has a handler of its own, which is no way around the limits
+// of the guard. Another guard has its own.
+func TestFault_58_ManyHandlers(t *testing.T) {
+	noLeaks(t)
+	b := newBlocked(cpuWindow(fullCore).Data)
+	g := stillGuard(t, b.capture)
+	first := make(chan *http.Response, 1)
+	go func() { first <- ask(g.Handler(), "GET", "/flame?seconds=2") }()
+	receive(t, "the first capture", b.began)
+	var wg sync.WaitGroup
+	for range 49 {
+		wg.Go(func() {
+			if r := ask(g.Handler(), "GET", "/flame?seconds=2"); r.StatusCode != 429 {
+				t.Errorf("another handler: %d, want 429", r.StatusCode)
+			}
+		})
+	}
+	wg.Wait()
+	other := stillGuard(t, instant(cpuWindow(fullCore).Data))
+	if r := ask(other.Handler(), "GET", "/flame?seconds=2"); r.StatusCode != 200 {
+		t.Errorf("another guard: %d, want 200", r.StatusCode)
+	}
+	close(b.let)
+	if r := receive(t, "the first answer", first); r.StatusCode != 200 {
+		t.Errorf("the first: %d", r.StatusCode)
+	}
+	if n := len(b.began); n != 0 {
+		t.Errorf("%d more captures began, want none", n)
+	}
+	if r := ask(g.Handler(), "GET", "/flame?seconds=2"); r.StatusCode != 200 {
+		t.Errorf("afterwards: %d, want 200", r.StatusCode)
+	}
+}
+
 // A client does not read: the slot is free again, other clients get theirs, and
 // the number of answers in memory is bounded.
 func TestFault_59_ClientDoesNotRead(t *testing.T) {
