@@ -102,7 +102,10 @@
 //
 // The measure is cumulative, what a function spends together with what it
 // calls, or flat, what it spends in its own body. Cumulative is the default.
-// However often a function recurs in a stack, the sample counts once.
+// However often a function recurs in a stack, the sample counts once. The body of
+// a function holds what interrupts it: "no function" and "no package" charge it with
+// the samples of runtime.asyncPreempt, which a busy machine has many of. A pattern
+// is taken at its word there too, and its flat share is the one that pprof shows.
 //
 // The kind of profile, after "of", is cpu, which is the default, heap (live
 // memory), allocs (what was allocated in the window), goroutine, mutex or block
@@ -111,8 +114,8 @@
 // # Rules
 //
 // "absent" means that the subject never shows: one sample with it fails, and
-// without any the budget passes once there were enough samples to say that its
-// share is below 1%. A pattern that matches nothing in the program is a mistake,
+// without any the budget passes once there were enough samples (299) to say that its
+// share is below 1%, which is wrong one time in twenty. A pattern that matches nothing in the program is a mistake,
 // except with "absent", where it is the best possible pass. A guard and a Check
 // know what is linked (Facts.NotLinked) and say so; of a profile alone, the
 // Result's Reason says that no function of it matches.
@@ -212,7 +215,9 @@
 //
 //   - Fail: the lower bound is above the limit. At a true share equal to the limit
 //     this happens in one window in a million.
-//   - Pass: the upper bound is below 1.25 times the limit, at one in a thousand.
+//   - Pass: the upper bound is below 1.25 times the limit, at one in a thousand; of
+//     "grows below 10% per request", below 12.5%. Of a share with a limit above
+//     two thirds, it is below the middle between the limit and 100%.
 //     The zone from 1 to 1.25 is where neither answer is worth the samples it
 //     takes.
 //   - Inconclusive: the samples do not tell, there were none, the window was

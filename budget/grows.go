@@ -19,6 +19,7 @@ type baseline struct {
 	counter tally.Counter
 	symbols decode.Symbols
 	profile *profile.Profile
+	content uint64 // of the profile
 	problem string
 	byName  []map[string]int32 // by query: the key of a function or package
 }
@@ -37,11 +38,19 @@ func (b *baseline) set(ctx context.Context, p *profile.Profile, j *Judge) error 
 	if p == b.profile {
 		return nil
 	}
+	if err := p.CheckValid(); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	content := contentOf(p)
+	if b.profile != nil && content == b.content {
+		b.profile = p
+		return nil
+	}
 	base, err := decode.FromProfile(p, &b.symbols)
 	if err != nil {
 		return fmt.Errorf("baseline: %w", err)
 	}
-	b.profile, b.problem = p, ""
+	b.profile, b.content, b.problem = p, content, ""
 	b.counter.Forget()
 	l := layoutOf(base, j.layout.asked)
 	if !j.layout.fits(base, j.layout.asked) {

@@ -3,8 +3,6 @@ package budget
 import (
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/internal/evidence"
 )
 
@@ -19,7 +17,7 @@ type state struct {
 	fates    fates   // of "no function" budgets
 	clean    float64 // samples since the last hit of an "absent" budget
 	steady   evidence.Steady
-	baseline *profile.Profile // that alarms were set up for
+	baseline uint64 // content of the one that alarms were set up for
 }
 
 // retune makes a state one of another number of budgets.
@@ -47,8 +45,8 @@ func (s *state) feed(w *window, r *rule, at time.Duration, res *Result) {
 		}
 		return
 	}
-	if base := w.judged.base.profile; r.budget.Rule == "grows" && base != nil && s.baseline != base {
-		s.baseline, s.started, s.fates, s.verdict, s.evidence = base, false, fates{}, Inconclusive, 0
+	if base := &w.judged.base; r.budget.Rule == "grows" && base.profile != nil && s.baseline != base.content {
+		s.baseline, s.started, s.fates, s.verdict, s.evidence = base.content, false, fates{}, Inconclusive, 0
 	}
 	sums := w.judged.counter.Sums(r.query)
 	bet, ok := w.betOf(r, sums)

@@ -19,10 +19,12 @@ const (
 )
 
 // A unit is a dimension and the number of its base units (1, core, second,
-// byte, piece) that one of it makes.
+// byte, piece) that one of it makes, or how many of it make one: a division by 100
+// is exact where a product with 0.01 is not, as 35% shows.
 type unit struct {
-	dim    dimension
-	factor float64
+	dim       dimension
+	factor    float64
+	fractions float64 // 0 or, with a factor of 1, how many make a base unit
 }
 
 // unitList is what messages show of unitOf.
@@ -33,39 +35,39 @@ const unitList = "%, points, cores, ns, us, ms, s, m, h, B, KiB, MiB, GiB, kB, M
 func unitOf(name string) unit {
 	switch name {
 	case "":
-		return unit{dimCount, 1}
+		return unit{dim: dimCount, factor: 1}
 	case "%":
-		return unit{dimShare, 0.01}
+		return unit{dim: dimShare, factor: 1, fractions: 100}
 	case "points":
-		return unit{dimPoints, 0.01}
+		return unit{dim: dimPoints, factor: 1, fractions: 100}
 	case "cores":
-		return unit{dimCores, 1}
+		return unit{dim: dimCores, factor: 1}
 	case "ns":
-		return unit{dimTime, 1e-9}
+		return unit{dim: dimTime, factor: 1, fractions: 1e9}
 	case "us":
-		return unit{dimTime, 1e-6}
+		return unit{dim: dimTime, factor: 1, fractions: 1e6}
 	case "ms":
-		return unit{dimTime, 1e-3}
+		return unit{dim: dimTime, factor: 1, fractions: 1e3}
 	case "s":
-		return unit{dimTime, 1}
+		return unit{dim: dimTime, factor: 1}
 	case "m":
-		return unit{dimTime, 60}
+		return unit{dim: dimTime, factor: 60}
 	case "h":
-		return unit{dimTime, 3600}
+		return unit{dim: dimTime, factor: 3600}
 	case "B":
-		return unit{dimBytes, 1}
+		return unit{dim: dimBytes, factor: 1}
 	case "KiB":
-		return unit{dimBytes, 1 << 10}
+		return unit{dim: dimBytes, factor: 1 << 10}
 	case "MiB":
-		return unit{dimBytes, 1 << 20}
+		return unit{dim: dimBytes, factor: 1 << 20}
 	case "GiB":
-		return unit{dimBytes, 1 << 30}
+		return unit{dim: dimBytes, factor: 1 << 30}
 	case "kB":
-		return unit{dimBytes, 1e3}
+		return unit{dim: dimBytes, factor: 1e3}
 	case "MB":
-		return unit{dimBytes, 1e6}
+		return unit{dim: dimBytes, factor: 1e6}
 	case "GB":
-		return unit{dimBytes, 1e9}
+		return unit{dim: dimBytes, factor: 1e9}
 	}
 	return unit{dim: dimUnknown}
 }
@@ -137,7 +139,13 @@ func (a Amount) dimension() dimension { return unitOf(a.Unit).dim }
 
 // base returns the amount in the base unit of its dimension: a share from 0 to
 // 1 (percent and points alike), cores, seconds, bytes, or a count.
-func (a Amount) base() float64 { return a.Value * unitOf(a.Unit).factor }
+func (a Amount) base() float64 {
+	u := unitOf(a.Unit)
+	if u.fractions > 0 {
+		return a.Value / u.fractions
+	}
+	return a.Value * u.factor
+}
 
 // String returns the amount as a budget's sentence spells it: "20%",
 // "1.5 cores", "64MiB", "5000".

@@ -75,3 +75,16 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// TestBaseIsExact: a limit is the number that was written, and not its neighbour.
+func TestBaseIsExact(t *testing.T) {
+	for a, want := range map[Amount]float64{
+		{35, "%"}: 0.35, {29, "%"}: 0.29, {7, "points"}: 0.07,
+		{40, "us"}: 40e-6, {3, "ms"}: 0.003, {7, "ns"}: 7e-9, {2, "h"}: 7200,
+		{64, "MiB"}: 64 << 20, {1.5, "cores"}: 1.5, {5000, ""}: 5000,
+	} {
+		if got := a.base(); got != want {
+			t.Errorf("%s is %v, want %v", a, got, want)
+		}
+	}
+}
