@@ -49,8 +49,10 @@ func productID(i int) string { return fmt.Sprintf("product-%02d", i) }
 func newProduct(id string) (*structpb.Struct, error) {
 	prices := map[string]any{}
 	for country, tax := range map[string]float64{
-		"at": 0.2, "be": 0.21, "ch": 0.081, "cz": 0.21, "de": 0.19, "dk": 0.25,
-		"es": 0.21, "fr": 0.2, "it": 0.22, "nl": 0.21, "pl": 0.23, "se": 0.25,
+		"at": 0.2, "be": 0.21, "bg": 0.2, "cy": 0.19, "cz": 0.21, "de": 0.19, "dk": 0.25,
+		"ee": 0.24, "es": 0.21, "fi": 0.255, "fr": 0.2, "gr": 0.24, "hr": 0.25, "hu": 0.27,
+		"ie": 0.23, "it": 0.22, "lt": 0.21, "lu": 0.17, "lv": 0.21, "mt": 0.18, "nl": 0.21,
+		"pl": 0.23, "pt": 0.23, "ro": 0.21, "se": 0.25, "si": 0.22, "sk": 0.23,
 	} {
 		prices[country] = map[string]any{"net": 19.99, "tax": tax}
 	}

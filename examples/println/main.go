@@ -30,8 +30,8 @@ func watch(s *shop, dumps string, onEvent func(guard.Event)) guard.Config {
 	return guard.Config{
 		Budgets: budget.Must(
 			"debug-print: fmt.Println absent in (*api).Get",
-			"api-cost:    process below 700us per call where service=api for 2 windows",
-			"cache-cost:  process below 300us per lookup where service=cache for 2 windows",
+			"api-cost:    process below 1500us per call where service=api for 2 windows",
+			"cache-cost:  process below 700us per lookup where service=cache for 2 windows",
 		),
 		Every: 2 * time.Second, Window: 2 * time.Second,
 		Work:       map[string]func() float64{"call": s.calls, "lookup": s.lookups},
@@ -74,7 +74,7 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	defer g.Stop()
 
-	tale.Say("Somebody has forgotten a fmt.Println in the api. It is night, and there are ten calls a second:")
+	tale.Say("Somebody has forgotten a fmt.Println in the api. It is night, and there are two calls a second:")
 	s.api.debug.Store(true)
 	if err := night(ctx, tale, s, g); err != nil {
 		return err
@@ -111,7 +111,7 @@ func run(ctx context.Context, out io.Writer) error {
 // night is what the guard makes of a few samples: a cost cannot be told from them,
 // and is not; of what must not be there at all, one is proof.
 func night(ctx context.Context, tale *story.Story, s *shop, g *guard.Guard) error {
-	leave, err := s.customers(1, 100*time.Millisecond)
+	leave, err := s.customers(1, 500*time.Millisecond)
 	if err != nil {
 		return err
 	}

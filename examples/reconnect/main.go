@@ -33,9 +33,9 @@ func watch(dumps string, onEvent func(guard.Event)) guard.Config {
 			"handshakes:  crypto/tls below 5% for 1 window",
 			"rejoins:     quic-go.(*Transport).Dial absent", // the mesh is joined when the guard starts
 			"left-behind: no function above 300 of goroutine",
-			"busy-loop:   runtime.selectgo below 25% for 1 window",
+			"busy-loop:   runtime.selectgo below 40% for 1 window",
 		),
-		Every: 5 * time.Second, Window: 5 * time.Second,
+		Every: 6 * time.Second, Window: 6 * time.Second,
 		DumpDir:    dumps,
 		Registerer: prometheus.NewRegistry(),
 		Logger:     slog.New(slog.DiscardHandler),
@@ -43,9 +43,9 @@ func watch(dumps string, onEvent func(guard.Event)) guard.Config {
 	}
 }
 
-// size of the mesh: thirty connections, and three hundred handshakes a second
-// while they are made on every tick.
-const size = 6
+// size of the mesh: 42 connections, and 420 handshakes a second while they are
+// made on every tick.
+const size = 7
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -88,7 +88,7 @@ func run(ctx context.Context, out io.Writer) error {
 
 // rejoining is the night as it began.
 func (a *act) rejoining(ctx context.Context) error {
-	a.tale.Say("Six nodes join each other on every tick of 100 ms, \"which is idempotent\":")
+	a.tale.Say("Seven nodes join each other on every tick of 100 ms, \"which is idempotent\":")
 	if err := a.await(ctx, "profguard.budget.firing", "handshakes", "rejoins on each tick"); err != nil {
 		return err
 	}
