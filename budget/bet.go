@@ -100,5 +100,9 @@ func (w *window) growthOf(r *rule) (g growthBounds, ok bool) {
 	return g, true
 }
 
+// leastAmount is less than any work is, and so far above zero that no
+// profile's total, 1e19 at the most, becomes infinite when it is divided by it.
+const leastAmount = 1e-100
+
 // isAmount reports whether something can be divided by x.
-func isAmount(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+func isAmount(x float64) bool { return x >= leastAmount && !math.IsInf(x, 1) }

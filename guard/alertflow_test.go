@@ -2,6 +2,7 @@ package guard
 
 import (
 	"log/slog"
+	"math"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -291,8 +292,8 @@ func TestLeakedWithoutTheProfile(t *testing.T) {
 	})
 }
 
-func TestWork(t *testing.T) {
-	var calls atomic.Int64
+func TestFault_38_Work(t *testing.T) {
+	var calls, swings atomic.Int64
 	block := make(chan struct{})
 	tests := []struct {
 		name  string
@@ -303,6 +304,12 @@ func TestWork(t *testing.T) {
 		{"stands still", func(time.Duration) float64 { return 7 }, "no request was done"},
 		{"panics", func(time.Duration) float64 { panic("no counter") }, `Work["request"] failed with a panic: no counter`},
 		{"goes back", func(at time.Duration) float64 { return 1e9 - at.Seconds() }, `Work["request"] went back from 9999999`},
+		{"swings from one end to the other", func(time.Duration) float64 {
+			if swings.Add(1)%2 == 1 {
+				return -math.MaxFloat64
+			}
+			return math.MaxFloat64
+		}, `Work["request"] went from -1.79769313486232e+308 to 1.79769313486232e+308`},
 		{"is no number", func(time.Duration) float64 { return nan() }, `Work["request"] returned NaN`},
 		{"hangs", func(time.Duration) float64 { calls.Add(1); <-block; return 0 }, `Work["request"] did not return within 100ms`},
 		{"is slow at times", func(at time.Duration) float64 {

@@ -118,6 +118,8 @@ func between(before, after readings) (done map[string]float64, not map[string]st
 			not[name] = fmt.Sprintf("Work[%q] %s", name, a.not)
 		case known && b.n < a.n:
 			not[name] = fmt.Sprintf("Work[%q] went back from %.15g to %.15g: a counter only ever grows", name, a.n, b.n)
+		case known && math.IsInf(b.n-a.n, 0): // and what is divided by it is nothing
+			not[name] = fmt.Sprintf("Work[%q] went from %.15g to %.15g: no counter counts so much in a window", name, a.n, b.n)
 		case known:
 			done[name] = b.n - a.n
 		}
