@@ -81,12 +81,31 @@ func parseRegexp(text string) (*matcher, error) {
 			if err != nil {
 				return nil, err
 			}
-			return newMatcher(re), nil
+			return newMatcher(re), asDisplayed(expr.String())
 		default:
 			expr.WriteByte(text[i])
 		}
 	}
 	return nil, errors.New("a / at the start opens a regular expression, and no / closes it; write /regexp/, or a package path without the first slash")
+}
+
+// linkersDot is how the linker writes a dot in the last element of a path.
+var linkersDot = regexp.MustCompile(`(?i)%2e`)
+
+// asDisplayed refuses an expression that was made from a name as pprof shows it:
+// it would never match, as names are compared without the linker's escapes and
+// the directory in which a package is vendored.
+func asDisplayed(expr string) error {
+	if linkersDot.MatchString(expr) {
+		return fmt.Errorf(`names are compared without the linker's escapes; write \. for %%2e: /%s/`, strings.ReplaceAll(linkersDot.ReplaceAllLiteralString(expr, `\.`), "/", `\/`))
+	}
+	if rest, ok := strings.CutPrefix(expr, "^vendor/"); ok {
+		return fmt.Errorf(`names are compared without the vendor directory; write /^%s/`, strings.ReplaceAll(rest, "/", `\/`))
+	}
+	if _, rest, ok := strings.Cut(expr, "/vendor/"); ok {
+		return fmt.Errorf(`names are compared without the vendor directory; write /^%s/`, strings.ReplaceAll(rest, "/", `\/`))
+	}
+	return nil
 }
 
 // parseReadings understands a text in Go's form in every way that makes sense.
