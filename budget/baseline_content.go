@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"hash"
 	"hash/fnv"
-	"io"
 	"maps"
 	"slices"
 
@@ -59,7 +58,7 @@ func (h *contentHash) numbers(numbers ...int64) {
 func (h *contentHash) texts(texts ...string) {
 	for _, t := range texts {
 		h.numbers(int64(len(t)))
-		io.WriteString(h.sum, t)
+		h.sum.Write([]byte(t))
 	}
 }
 

@@ -67,7 +67,8 @@ type Result struct {
 
 	// Alarm is what all windows together say, and Evidence how much of what is
 	// needed to fire has been collected (1 and more: fail). Only a [Watch] sets
-	// them.
+	// them. Growth against a baseline too small to ever pass by goes from Fail to
+	// Inconclusive when it is over.
 	Alarm    Verdict
 	Evidence float64
 }

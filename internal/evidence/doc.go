@@ -38,7 +38,9 @@
 // Fail means above the limit, with an error of at most 1e-6. Pass means below
 // [Zone] times the limit, with an error of at most 1e-3: no number of samples
 // can tell a share at the limit from one just above it, so there is a zone of
-// indifference in which either verdict, or none, is right.
+// indifference in which either verdict, or none, is right. Of growth, the limit is
+// on what was added: 10% more passes below 12.5% more. Near 1, where a share has no
+// room for it, the zone ends half way between the limit and 1.
 //
 // Counts are float64, because weighted samples have effective counts ([Kish]).
 // Every function accepts every input: what is not a number counts as zero, and
