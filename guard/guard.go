@@ -53,7 +53,7 @@ type seams struct {
 	lean     func(ctx context.Context, d time.Duration, relieve func()) (hub.Window, error) // for small processes
 	overhead func() time.Duration
 	snap     func() figures.Snapshot
-	release  func() // gives free memory back; nil: nobody does
+	release  func() time.Duration // gives free memory back, and says what that cost; nil: nobody does
 	random   func() float64
 	linked   func(yield func(name string) bool) error
 	offer    func(*dump.Writer, dump.Dump) (dump.ID, error)
@@ -90,7 +90,7 @@ func Start(cfg Config) (*Guard, error) {
 		lean:     hub.Process().CaptureLean,
 		overhead: hub.Process().Overhead,
 		snap:     reader.Read,
-		release:  debug.FreeOSMemory,
+		release:  freeMemory,
 		random:   randomFraction,
 		linked:   linkedFunctions,
 		offer:    (*dump.Writer).Offer,

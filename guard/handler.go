@@ -6,8 +6,8 @@ import (
 	"os"
 	"path"
 	"strconv"
-	"sync"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/profguard/profguard/internal/page"

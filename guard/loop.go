@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -30,7 +31,9 @@ type looper struct {
 	dumping  time.Time        // the window of which dumps have been made, how many, and
 	dumpsNow int              // what goes beside them
 	beside   []dump.Companion
-	began    time.Time // when the last window began
+	began    time.Time    // when the last window began
+	trimmed  atomic.Int64 // nanoseconds that trimming took since it was accounted for
+	dear     bool         // trimming takes too much
 }
 
 // randomFraction is a random number in [0, 1). A fleet that was started at one

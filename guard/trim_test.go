@@ -10,35 +10,75 @@ import (
 )
 
 func TestTrim(t *testing.T) {
+	const millisecond = time.Millisecond
 	for _, test := range []struct {
 		name  string
-		rss   int64
+		now   figures.Snapshot
 		every time.Duration
-		want  int
+		cost  time.Duration // of giving memory back once
+		want  int           // times in the first window, and in the second
+		again int
 	}{
-		{"small", 15 << 20, time.Minute, 1},
-		{"large", 64 << 20, time.Minute, 0},
-		{"unknown", 0, time.Minute, 0},
-		{"small, windows all the time", 15 << 20, time.Second, 0},
+		{"small", figures.Snapshot{RSS: 15 << 20}, time.Minute, millisecond, 3, 3},
+		{"small, and a heap that takes long to collect", figures.Snapshot{RSS: 26 << 20}, time.Minute, 22 * millisecond, 3, 0},
+		{"large", figures.Snapshot{RSS: 64 << 20}, time.Minute, millisecond, 0, 0},
+		{"unknown", figures.Snapshot{}, time.Minute, millisecond, 0, 0},
+		{"small, windows all the time", figures.Snapshot{RSS: 15 << 20}, 10 * time.Second, millisecond, 0, 0},
+		{"small, collection switched off", figures.Snapshot{RSS: 15 << 20, GCOff: true}, time.Minute, millisecond, 0, 0},
 	} {
 		released := 0
-		l := &looper{Guard: &Guard{cfg: Config{Every: test.every}, seams: seams{release: func() { released++ }}}}
-		l.trim(figures.Snapshot{RSS: test.rss})
-		if released != test.want {
-			t.Errorf("%s: released memory %d times, want %d", test.name, released, test.want)
+		l := &looper{Guard: &Guard{cfg: Config{Every: test.every}, seams: seams{
+			release: func() time.Duration { released++; return test.cost },
+			capture: func(context.Context, time.Duration) (hub.Window, error) { return hub.Window{}, nil },
+			lean: func(_ context.Context, _ time.Duration, relieve func()) (hub.Window, error) {
+				relieve()
+				return hub.Window{}, nil
+			},
+		}}}
+		for window, want := range []int{test.want, test.again} {
+			released = 0
+			l.last = test.now
+			l.trim(l.last)
+			l.capture(context.Background(), &panel{groups: []*group{{kind: kindCPU}}})
+			l.trim(l.last)
+			if released != want {
+				t.Errorf("%s: window %d: gave memory back %d times, want %d", test.name, window, released, want)
+			}
+			if cost := l.trimming(); cost != time.Duration(want)*test.cost {
+				t.Errorf("%s: window %d: it cost %v, want %v", test.name, window, cost, time.Duration(want)*test.cost)
+			}
 		}
+	}
+}
 
-		lean := 0
-		l.last = figures.Snapshot{RSS: test.rss}
-		l.seams.capture = func(context.Context, time.Duration) (hub.Window, error) { return hub.Window{}, nil }
-		l.seams.lean = func(_ context.Context, _ time.Duration, relieve func()) (hub.Window, error) {
-			lean++
-			relieve()
-			return hub.Window{}, nil
-		}
-		l.capture(context.Background(), &panel{groups: []*group{{kind: kindCPU}}})
-		if lean != test.want || released != 2*test.want {
-			t.Errorf("%s: %d lean captures released memory %d times, want %d of each", test.name, lean, released-test.want, test.want)
-		}
+// TestTrimIsAccountedFor: what trimming takes is a part of the guard's cost.
+func TestTrimIsAccountedFor(t *testing.T) {
+	for _, cost := range []time.Duration{0, 100 * time.Millisecond} {
+		bubble(t, func(t *testing.T, w *world) {
+			l := w.still(t, Config{Every: minute, Window: 10 * second})
+			l.seams.release = func() time.Duration { return cost }
+			l.seams.lean = func(ctx context.Context, d time.Duration, relieve func()) (hub.Window, error) {
+				relieve()
+				return w.capture(ctx, d)
+			}
+			l.window(t.Context(), false)
+			// Once before the window and once in it; what comes after it is the next one's.
+			if got := l.Status().CPU; got < 2*cost || cost == 0 && got >= 200*time.Millisecond {
+				t.Errorf("giving memory back takes %v, and the window has cost %v", cost, got)
+			}
+		})
+	}
+}
+
+// TestFreeMemory: what it costs to collect a heap of small objects is seen.
+func TestFreeMemory(t *testing.T) {
+	type node struct{ next *node }
+	var list *node
+	for range 1 << 20 {
+		list = &node{list}
+	}
+	// Following a list of that length takes some milliseconds on any machine.
+	if cost := freeMemory(); cost < time.Millisecond || list == nil {
+		t.Errorf("collecting a million objects is said to take %v", cost)
 	}
 }

@@ -31,10 +31,10 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	l.judged = p
 	overhead := l.seams.overhead()
-	look := l.onThread(func() { l.lookForVacuous(ctx, p) })
+	look := onThread(func() { l.lookForVacuous(ctx, p) })
 	l.trim(l.last) // also of what the look has left
 	before, workBefore := l.seams.snap(), l.work.now()
-	look += l.onThread(func() { l.kinds.begin(p, workBefore) })
+	look += onThread(func() { l.kinds.begin(p, workBefore) })
 	tried := !p.has(kindCPU) || !time.Now().Before(l.free)
 	w := hub.Window{Start: time.Now()}
 	if tried {
@@ -51,7 +51,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		// what it has used since the last window does.
 		used = figures.Between(l.last, after)
 	}
-	judge := l.onThread(func() {
+	judge := onThread(func() {
 		t := l.validate(&w)
 		if tried {
 			l.tell(&w)
@@ -75,14 +75,14 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
 	l.noteFigures(used)
-	l.account(look+judge+profiling, after)
+	l.account(look+judge+profiling+l.trimming(), after)
 	l.last = after
 	l.trim(after)
 }
 
 // onThread runs f on a thread of its own, so that what it costs can be read, and
 // returns that.
-func (l *looper) onThread(f func()) time.Duration {
+func onThread(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before, _ := figures.ThreadCPU()
@@ -99,7 +99,7 @@ func (l *looper) capture(ctx context.Context, p *panel) hub.Window {
 	switch { // errors are in the outcome
 	case !p.has(kindCPU):
 	case l.small(l.last):
-		w, _ = l.seams.lean(ctx, l.cfg.Window, l.seams.release)
+		w, _ = l.seams.lean(ctx, l.cfg.Window, l.giveBack)
 	default:
 		w, _ = l.seams.capture(ctx, l.cfg.Window)
 	}

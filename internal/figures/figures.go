@@ -49,6 +49,7 @@ type Snapshot struct {
 	Heap         int64         // bytes of objects
 	Buckets      int64         // bytes that the runtime's profiles hold
 	Goroutines   int64         // without those of the runtime
+	GCOff        bool          // the process has switched collection off (GOGC=off)
 
 	gc collection
 }

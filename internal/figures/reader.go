@@ -19,6 +19,7 @@ const (
 	cpuTotal
 	cpuIdle
 	procs
+	gogc
 	metricCount
 )
 
@@ -34,6 +35,7 @@ var metricNames = [metricCount]string{
 	cpuTotal:    "/cpu/classes/total:cpu-seconds",
 	cpuIdle:     "/cpu/classes/idle:cpu-seconds",
 	procs:       "/sched/gomaxprocs:threads",
+	gogc:        "/gc/gogc:percent",
 }
 
 // Reader reads the figures of this process. It keeps its buffers, and on Linux
@@ -84,6 +86,7 @@ func (r *Reader) Read() Snapshot {
 		Heap:       r.count(heapObjects),
 		Buckets:    r.count(buckets),
 		Goroutines: r.count(goroutines),
+		GCOff:      r.count(gogc) < 0,
 		gc: collection{
 			cycles: uint64(r.count(gcCycles)),
 			gc:     r.seconds(gcTotal),
