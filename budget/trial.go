@@ -28,6 +28,7 @@ type Trial struct {
 	stack  []string // reused
 	runs   bool
 	states []course
+	labels map[label]bool // that samples carry, if a budget asks for one
 
 	// Blocks and Samples count what was fed, and what of it had the labels and
 	// was not dropped; Dropped is what was.
@@ -39,6 +40,10 @@ type course struct {
 	decided Verdict // by one look: one hit of what should be absent, say
 	one     evidence.Sequential
 	started bool
+
+	inside  bool   // a sample was in the budget's scope, in a block that it applies to
+	outside int64  // samples until then
+	gated   string // why the last block was none that it applies to
 
 	trials []float64 // of each block, for what is charged with everything
 	sum    float64
@@ -85,15 +90,17 @@ func (t *Trial) Block(r io.Reader, facts ...Facts) error {
 		return err
 	}
 	t.only(table)
+	t.remember(table)
 	t.resume(table)
 	w, err := t.judge.open(ctx, table, facts)
 	if err != nil {
 		return err
 	}
 	t.Blocks++
-	t.Samples += samplesIn(table)
+	n := samplesIn(table)
+	t.Samples += n
 	for i := range t.states {
-		t.feed(&t.states[i], w, &t.judge.rules[i])
+		t.feed(&t.states[i], w, &t.judge.rules[i], n)
 	}
 	return nil
 }
@@ -142,18 +149,23 @@ func (t *Trial) Failed() bool {
 	return false
 }
 
-// feed adds a block to what is known about a budget.
-func (t *Trial) feed(s *course, w *window, r *rule) {
+// feed adds a block of so many samples to what is known about a budget.
+func (t *Trial) feed(s *course, w *window, r *rule, samples int64) {
 	if r.subject >= 0 && slices.Contains(w.facts.NotLinked, r.budget.Subject) {
 		if r.budget.Rule == "absent" {
 			s.decided = Pass
 		}
 		return
 	}
-	if _, gated := w.gate(r); gated || r.query < 0 || s.decided != Inconclusive {
+	if reason, gated := w.gate(r); gated {
+		s.gated, s.outside = reason, tally.AddSaturating(s.outside, samples)
+		return
+	}
+	if r.query < 0 || s.decided != Inconclusive {
 		return
 	}
 	sums := w.judged.counter.Sums(r.query)
+	s.look(r, sums, samples)
 	bet, ok := w.trialBet(r, sums)
 	if !ok {
 		return
@@ -282,6 +294,11 @@ func (t *Trial) Close(p *profile.Profile, facts ...Facts) ([]Result, error) {
 		r := &t.judge.rules[i]
 		results[i] = w.judge(r)
 		t.states[i].close(w, r, &results[i])
+		if why := t.outside(i); why != "" && results[i].Verdict == Inconclusive {
+			results[i].Reason = why
+		} else if why != "" {
+			results[i].Reason += "; " + why
+		}
 	}
 	return results, nil
 }

@@ -35,9 +35,9 @@ func (s *course) close(w *window, r *rule, res *Result) {
 	if res.Verdict != Fail {
 		res.Offenders, res.Over = nil, 0
 	} else if r.class == classEach && len(res.Offenders) > 0 && r.budget.Rule != "grows" {
-		// Name the one that the report begins with, which a caller that is higher
-		// up may have preceded.
-		first, unit := res.Offenders[0].Function, res.Share/f.Value
+		// Name the largest of those that the report lists, which a caller that is
+		// higher up may have preceded; where they are all one path, the deepest.
+		first, unit := largest(res.Offenders), res.Share/f.Value
 		if c := s.each[first]; c != nil && c.near != nil {
 			if g := c.near.Finding(); g.Low*unit > r.limit {
 				shown := *res
@@ -81,7 +81,7 @@ func (s *course) reason(w *window, r *rule, name string, f evidence.Finding, cer
 		switch {
 		case res.Verdict == Inconclusive:
 			return res.Reason
-		case res.Verdict == Pass && !certain:
+		case res.Verdict == Pass && !certain && res.High >= r.limit:
 			return fmt.Sprintf("%s grew by %s, too close to the limit of %s to tell", name, format(res.Share, dimShare), r.budget.Limit)
 		}
 		verb := map[Verdict]string{Fail: "surely more", Pass: "surely not much more"}[res.Verdict]
@@ -93,6 +93,9 @@ func (s *course) reason(w *window, r *rule, name string, f evidence.Finding, cer
 		return fmt.Sprintf("%s at %s, surely above %s (%d samples)", name, at, format(res.Low, r.dim), res.Samples)
 	case res.Verdict == Pass && certain:
 		return fmt.Sprintf("%s at %s, surely below %s (%d samples)", name, at, format(res.High, r.dim), res.Samples)
+	case res.Verdict == Pass && res.High < r.limit: // there was no time for as many blocks as make it certain
+		return fmt.Sprintf("%s at %s, likely below %s; one and a half times the limit of %s would have been caught (%d samples)",
+			name, at, format(res.High, r.dim), r.budget.Limit, res.Samples)
 	case res.Verdict == Pass:
 		return fmt.Sprintf("%s at %s, too close to the limit of %s to tell; one and a half times the limit would have been caught (%d samples)",
 			name, at, r.budget.Limit, res.Samples)
@@ -111,4 +114,15 @@ func (s *course) reason(w *window, r *rule, name string, f evidence.Finding, cer
 		return fmt.Sprintf("%s at %s after %d samples: no number of samples would tell it from the limit of %s", name, at, res.Samples, r.budget.Limit)
 	}
 	return fmt.Sprintf("too few CPU samples: %d came, %.0f are needed; %s at %s so far", res.Samples, math.Ceil(needed), name, at)
+}
+
+// largest is the function that is charged with most, of equals the first.
+func largest(offenders []Offender) string {
+	most := offenders[0]
+	for _, o := range offenders {
+		if o.Share > most.Share {
+			most = o
+		}
+	}
+	return most.Function
 }

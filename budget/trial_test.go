@@ -229,6 +229,12 @@ func TestTrialClose(t *testing.T) {
 	if res := blocks.close(t, trial)[0]; res.Verdict != Pass || trial.Decided(0) != Inconclusive || !strings.Contains(res.Reason, "too close to the limit") {
 		t.Errorf("after 120 blocks at 1.17 times the limit: %v, decided %v: %s", res.Verdict, trial.Decided(0), res.Reason)
 	}
+	// Far below the limit, but over before there were blocks enough to be certain.
+	trial, blocks = newTrial(t, "", 2, "process below 300ms per call")
+	blocks.run(t, trial, 15, func(int) float64 { return 0.2 }, 10)
+	if res := blocks.close(t, trial)[0]; res.Verdict != Pass || trial.Decided(0) != Inconclusive || strings.Contains(res.Reason, "too close") || !strings.Contains(res.Reason, "likely below ") {
+		t.Errorf("after 15 blocks at 10ms of 300ms: %v, decided %v: %s", res.Verdict, trial.Decided(0), res.Reason)
+	}
 }
 
 // No innocent fails and no culprit passes, whichever function it is.

@@ -45,28 +45,34 @@ func canExempt(b budget.Budget) bool {
 // culprits are what a tree of calls leads to, with what is said about them; of
 // those that are merely on the list of what is costly, nothing.
 type culprits struct {
-	names    map[string]string
+	names    map[string]culpritMark
 	patterns []culpritPattern
+}
+
+// A culpritMark is what is said at each place of a culprit.
+type culpritMark struct {
+	text string
+	all  bool // it is about all places together, each of which may be little
 }
 
 type culpritPattern struct {
 	*pattern.Pattern
-	mark string
+	mark culpritMark
 }
 
 // culprits are those of the budgets that failed.
 func (rep *checkReport) culprits() culprits {
-	c := culprits{names: map[string]string{}}
+	c := culprits{names: map[string]culpritMark{}}
 	for i, res := range rep.results {
 		if res.Verdict != budget.Fail {
 			continue
 		}
-		mark := "  <- over the limit"
+		mark := culpritMark{"  <- over the limit", !res.Budget.Flat}
 		switch res.Budget.Rule {
 		case "absent":
-			mark = "  <- is to be absent"
+			mark = culpritMark{text: "  <- is to be absent"}
 		case "grows":
-			mark = "  <- grew"
+			mark = culpritMark{text: "  <- grew"}
 		}
 		switch res.Budget.Subject {
 		case "no function", "no package":
@@ -74,7 +80,7 @@ func (rep *checkReport) culprits() culprits {
 				c.names[name] = mark
 			}
 		case "process":
-			mark = ""
+			mark = culpritMark{}
 		default:
 			if p, err := pattern.Parse(res.Budget.Subject); err == nil {
 				c.patterns = append(c.patterns, culpritPattern{p, mark})
@@ -82,7 +88,7 @@ func (rep *checkReport) culprits() culprits {
 			}
 		}
 		for _, o := range res.Offenders {
-			if c.names[o.Function] == "" {
+			if c.names[o.Function].text == "" {
 				c.names[o.Function] = mark
 			}
 		}
@@ -90,21 +96,22 @@ func (rep *checkReport) culprits() culprits {
 	return c
 }
 
-// find knows a culprit by its name or by its package's.
-func (c culprits) find(name string) (mark string, ok bool) {
+// find knows a culprit by its name, by its package's or by a pattern, and says by
+// which.
+func (c culprits) find(name string) (key string, mark culpritMark, ok bool) {
 	if mark, ok = c.names[name]; ok {
-		return mark, true
+		return name, mark, true
 	}
 	dir := strings.LastIndexByte(name, '/') + 1
 	if dot := strings.IndexByte(name[dir:], '.'); dot >= 0 {
 		if mark, ok = c.names[name[:dir+dot]]; ok {
-			return mark, true
+			return name[:dir+dot], mark, true
 		}
 	}
 	for _, p := range c.patterns {
 		if p.Match(name) {
-			return p.mark, true
+			return p.String(), p.mark, true
 		}
 	}
-	return "", false
+	return "", culpritMark{}, false
 }

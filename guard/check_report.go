@@ -88,6 +88,7 @@ func (rep *checkReport) setOver(i int, p *profile.Profile, facts budget.Facts) {
 	}
 	names, complete := allOver(rep.results[i], p, facts)
 	rep.over[i], rep.overMore[i] = names, !complete
+	rep.results[i].Over = max(rep.results[i].Over, len(names)) // what the remedies speak of
 }
 
 // save writes the profiles that failed budgets were judged by.

@@ -2,6 +2,8 @@ package guard
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,11 @@ import (
 
 // shopProfile is a program whose checkout hashes too much.
 func shopProfile() *profile.Profile {
+	return shopOf(map[string]int64{"price sha256.Sum256": 140, "price": 8, "render": 60, "store": 50, "mail": 42})
+}
+
+// shopOf is a program whose checkout takes so many samples on each path.
+func shopOf(samples map[string]int64) *profile.Profile {
 	p := &profile.Profile{
 		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
 		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
@@ -38,12 +45,40 @@ func shopProfile() *profile.Profile {
 	root := []string{guardPackage + ".startWorker.func1", "runtime/pprof.Do", guardPackage + ".startWorker.func1.2", guardPackage + ".runWork",
 		"example.com/shop.TestCheckout.func1", "example.com/shop.checkout"}
 	with := func(names ...string) []string { return append(append([]string{}, root...), names...) }
-	add(140, with("example.com/shop.price", "crypto/sha256.Sum256")...)
-	add(8, with("example.com/shop.price")...)
-	add(60, with("example.com/shop.render")...)
-	add(50, with("example.com/shop.store")...)
-	add(42, with("example.com/shop.mail")...)
+	for _, path := range slices.Sorted(maps.Keys(samples)) {
+		names := strings.Fields(path)
+		for i, name := range names {
+			names[i] = "example.com/shop." + name
+			if pkg, _, ok := strings.Cut(name, "."); ok {
+				names[i] = map[string]string{"sha256": "crypto/", "runtime": ""}[pkg] + name
+			}
+		}
+		add(samples[path], with(names...)...)
+	}
 	return p
+}
+
+// A culprit with little in each of several places says how much that is in all,
+// and one in a single place doesn't. The first line is about the largest.
+func TestCheckReportPlaces(t *testing.T) {
+	set := budget.Must("no function above 20%")
+	p := shopOf(map[string]int64{"render runtime.growslice": 45, "price runtime.growslice": 30, "price": 100, "store": 45, "mail": 40, "ship": 40})
+	facts := budget.Facts{Kind: "cpu", Module: "example.com/shop"}
+	rep := checkReport{results: set.Judge(p, facts), samples: 300, test: "TestCheckout"}
+	rep.setOver(0, p, facts)
+	tree := drawTree(p, rep.culprits())
+	for _, want := range []string{
+		"   43.33% ####           shop.price  <- over the limit\n",
+		"   10.00% #                runtime.growslice  <- over the limit (25.00% in all)\n",
+		"   15.00% ##               runtime.growslice  <- over the limit (25.00% in all)",
+	} {
+		if !strings.Contains(tree, want) {
+			t.Errorf("the tree does not say %q:\n%s", want, tree)
+		}
+	}
+	if over := rep.results[0].Over; over != len(rep.over[0]) {
+		t.Errorf("%d are over the limit, and %d are to be exempted: %v", over, len(rep.over[0]), rep.over[0])
+	}
 }
 
 // What a failed check says, from the first line to the last.

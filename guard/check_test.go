@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +166,31 @@ func TestCheckTooFewSamples(t *testing.T) {
 			got := tryCheck(t, Checker{Max: 4 * time.Second}, budget.Must(tt.budget), tt.work)
 			if got.verdict() != "open" || !strings.Contains(got.text(), tt.want) || !strings.Contains(got.text(), "could not be judged") {
 				t.Errorf("%s, want it open, saying %q:\n%s", got.verdict(), tt.want, got.text())
+			}
+		})
+	}
+}
+
+// What no sample is in the scope of is given up long before time is up, and what
+// there was instead is said.
+func TestCheckScope(t *testing.T) {
+	labelled := func(ctx context.Context) {
+		pprof.Do(ctx, pprof.Labels("endpoint", "/a"), func(context.Context) { mix(0.5) })
+	}
+	for _, tt := range []struct{ budget, want string }{
+		{"guard.burnGuilty below 20% where endpoint=/x", "samples carries the label endpoint=/x: work set endpoint=/a"},
+		{"guard.burnGuilty below 20% where tenant=x", "samples carries the label tenant: work set endpoint=/a"},
+		{"guard.burnGuilty below 20% in guard.twoEntries", "samples is within guard.twoEntries: work does not call it"},
+		{"guard.burnGuilty below 20% when process above 900 cores", `in a test, leave "when" out`},
+	} {
+		t.Run(tt.budget, func(t *testing.T) {
+			t.Parallel()
+			got := tryCheck(t, Checker{Max: ample}, budget.Must(tt.budget), labelled)
+			if got.verdict() != "open" || !strings.Contains(got.text(), tt.want) || strings.Contains(got.text(), "raise Checker.Max") {
+				t.Errorf("%s, want it open, saying %q:\n%s", got.verdict(), tt.want, got.text())
+			}
+			if took := time.Since(got.run.begun); took > ample/2 {
+				t.Errorf("it took %v to give up", took)
 			}
 		})
 	}

@@ -25,19 +25,42 @@ type treeNode struct {
 	children map[string]*treeNode
 }
 
+// A tree is being drawn.
+type tree struct {
+	culprits culprits
+	places   map[string]int64 // by culprit: its samples in all places
+	total    int64
+	lines    []string
+}
+
+// count adds a path to what its culprits have in all.
+func (t *tree) count(path []string, value int64) {
+	var counted []string
+	for _, name := range path {
+		if key, _, ok := t.culprits.find(name); ok && !slices.Contains(counted, key) {
+			counted = append(counted, key)
+			t.places[key] += value
+		}
+	}
+}
+
 // drawTree draws the calls beneath work as a tree, and of it only the ways to
 // the culprits. Shares are of all samples of the profile.
 func drawTree(p *profile.Profile, culprits culprits) string {
 	root := &treeNode{children: map[string]*treeNode{}}
+	t := &tree{culprits: culprits, places: map[string]int64{}}
 	value := len(p.SampleType) - 1
 	for _, s := range p.Sample {
-		root.add(pathOf(s), s.Value[value], culprits)
+		path := pathOf(s)
+		root.add(path, s.Value[value], culprits)
+		t.count(path, s.Value[value])
 	}
 	if root.value == 0 || !root.guilty {
 		return ""
 	}
-	var lines []string
-	root.draw(0, root.value, culprits, &lines)
+	t.total = root.value
+	t.draw(root, 0)
+	lines := t.lines
 	if len(lines) > treeLines {
 		lines = append(lines[:treeLines], fmt.Sprintf("  (%d more)", len(lines)-treeLines))
 	}
@@ -67,7 +90,7 @@ func pathOf(s *profile.Sample) []string {
 // add adds a path below n and reports whether it is one to a culprit.
 func (n *treeNode) add(path []string, value int64, culprits culprits) (guilty bool) {
 	n.value += value
-	_, guilty = culprits.find(n.name)
+	_, _, guilty = culprits.find(n.name)
 	if len(path) > 0 {
 		child := n.children[path[0]]
 		if child == nil {
@@ -81,10 +104,10 @@ func (n *treeNode) add(path []string, value int64, culprits culprits) (guilty bo
 }
 
 // draw draws n's children, heaviest first.
-func (n *treeNode) draw(depth int, total int64, culprits culprits, lines *[]string) {
+func (t *tree) draw(n *treeNode, depth int) {
 	var children []*treeNode
 	for _, c := range n.children {
-		if c.guilty && float64(c.value) >= treeLeast*float64(total) {
+		if c.guilty && float64(c.value) >= treeLeast*float64(t.total) {
 			children = append(children, c)
 		}
 	}
@@ -92,10 +115,14 @@ func (n *treeNode) draw(depth int, total int64, culprits culprits, lines *[]stri
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.name, b.name))
 	})
 	for _, c := range children {
-		share := float64(c.value) / float64(total)
-		mark, _ := culprits.find(c.name)
+		share := float64(c.value) / float64(t.total)
+		key, mark, _ := t.culprits.find(c.name)
+		text := mark.text
+		if all := t.places[key]; mark.all && all > c.value {
+			text += fmt.Sprintf(" (%.2f%% in all)", 100*float64(all)/float64(t.total))
+		}
 		bar := strings.Repeat("#", int(share*treeBar+0.5))
-		*lines = append(*lines, fmt.Sprintf("  %6.2f%% %-*s %s%s%s", 100*share, treeBar, bar, strings.Repeat("  ", depth), c.name[strings.LastIndexByte(c.name, '/')+1:], mark))
-		c.draw(depth+1, total, culprits, lines)
+		t.lines = append(t.lines, fmt.Sprintf("  %6.2f%% %-*s %s%s%s", 100*share, treeBar, bar, strings.Repeat("  ", depth), c.name[strings.LastIndexByte(c.name, '/')+1:], text))
+		t.draw(c, depth+1)
 	}
 }

@@ -1,0 +1,174 @@
+package budget
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// scopedBlock is ten samples with labels, of a main.work that calls main.step.
+func scopedBlock(t *testing.T, labels map[string][]string) (*profile.Profile, []byte) {
+	t.Helper()
+	p := &profile.Profile{
+		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:        1e7,
+		DurationNanos: 1e8,
+	}
+	s := &profile.Sample{Value: []int64{10, 1e8}, Label: labels}
+	for i, name := range []string{"main.step", "main.work", "main.main", "runtime.main"} {
+		f := &profile.Function{ID: uint64(i + 1), Name: name}
+		l := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f, Line: 1}}}
+		p.Function, p.Location, s.Location = append(p.Function, f), append(p.Location, l), append(s.Location, l)
+	}
+	p.Sample = append(p.Sample, s)
+	var buf bytes.Buffer
+	if err := p.Write(&buf); err != nil {
+		t.Fatal(err)
+	}
+	return p, buf.Bytes()
+}
+
+// A budget that nothing is ever in the scope of is given up after 300 samples,
+// and says what there was instead; one that something is in the scope of is not.
+func TestTrialVacuous(t *testing.T) {
+	labels := map[string][]string{"check": {"a"}, "region": {"eu"}, "endpoint": {"/a"}}
+	for _, tt := range []struct {
+		budget string
+		labels map[string][]string
+		want   string
+	}{
+		{"main.step below 20% where endpoint=/x", labels, "none of 300 samples carries the label endpoint=/x: work set endpoint=/a"},
+		{"main.step below 20% where tenant=x", labels, "none of 300 samples carries the label tenant: work set endpoint=/a, region=eu"},
+		{"main.step below 20% where tenant=x", map[string][]string{"check": {"a"}}, "none of 300 samples carries the label tenant: work set no label"},
+		{"main.other absent where tenant=x", labels, "none of 300 samples carries the label tenant: "},
+		{"main.step below 20% in main.serve", labels, "none of 300 samples is within main.serve: work does not call it"},
+		{"main.step below 20% when process above 5 cores", labels, `idle: judged only when process above 5 cores, it is at 1 core: in a test, leave "when" out`},
+		{"main.step below 20% when process above 0.5 cores", labels, ""},
+		{"main.step below 20% where endpoint=/a, region=eu", labels, ""},
+		{"main.other absent in main.work", labels, ""},
+		{"main.step below 20%", labels, ""},
+	} {
+		trial, err := NewTrial(Must(tt.budget), map[string]string{"check": "a"})
+		if err != nil {
+			t.Fatalf("%s: %v", tt.budget, err)
+		}
+		facts := Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond}
+		p, data := scopedBlock(t, tt.labels)
+		for i := range 30 {
+			if got := trial.Vacuous(0); got != "" {
+				t.Errorf("%s: given up after %d samples: %s", tt.budget, 10*i, got)
+			}
+			if err := trial.Block(bytes.NewReader(data), facts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := trial.Vacuous(0)
+		if got != tt.want && (tt.want == "" || !strings.HasPrefix(got, tt.want)) {
+			t.Errorf("%s: %q, want %q", tt.budget, got, tt.want)
+		}
+		if tt.want == "" {
+			continue
+		}
+		results, err := trial.Close(p, facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res := results[0]; res.Verdict != Inconclusive || res.Reason != got {
+			t.Errorf("%s: %v: %s", tt.budget, res.Verdict, res.Reason)
+		}
+	}
+}
+
+// A rate passes that nothing was in the scope of, because that is nothing of
+// anything; but whether the label is misspelt is for the reader to see.
+func TestTrialUnseenRate(t *testing.T) {
+	trial, err := NewTrial(Must("process below 50ms per call where tenant=x"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}}
+	p, data := scopedBlock(t, nil)
+	for range 40 {
+		if err := trial.Block(bytes.NewReader(data), facts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	facts.Work["call"] = 400
+	results, err := trial.Close(p, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := results[0]; res.Verdict != Pass || !strings.Contains(res.Reason, "carries the label tenant: work set no label") {
+		t.Errorf("%v: %s", res.Verdict, res.Reason)
+	}
+}
+
+// The first line is about the largest of what the list beneath it has.
+func TestTrialLargestLeads(t *testing.T) {
+	trial, err := NewTrial(Must("no function above 20% cumulative"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := scopedBlock(t, nil)
+	frame := map[string]*profile.Location{}
+	for _, l := range p.Location {
+		frame[l.Line[0].Function.Name] = l
+	}
+	for _, name := range []string{"runtime.mallocgc", "regexp.compile", "main.other"} {
+		f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
+		frame[name] = &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f, Line: 1}}}
+		p.Function, p.Location = append(p.Function, f), append(p.Location, frame[name])
+	}
+	p.Sample = nil
+	add := func(n int64, stack ...string) {
+		s := &profile.Sample{Value: []int64{n, n * 1e7}}
+		for _, name := range append(stack, "main.step", "main.work", "main.main", "runtime.main") {
+			s.Location = append(s.Location, frame[name])
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	add(8, "runtime.mallocgc", "regexp.compile")
+	add(9, "regexp.compile")
+	add(3, "main.other")
+	var buf bytes.Buffer
+	if err := p.Write(&buf); err != nil {
+		t.Fatal(err)
+	}
+	facts := Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond}
+	var blocks []*profile.Profile
+	for range 60 {
+		if err := trial.Block(bytes.NewReader(buf.Bytes()), facts); err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, p.Copy())
+	}
+	sum, err := profile.Merge(blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := trial.Close(sum, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := results[0]
+	most, listed := 0.0, []string{}
+	for _, o := range res.Offenders {
+		listed = append(listed, o.Function)
+		most = max(most, o.Share)
+	}
+	if len(res.Offenders) < 2 || res.Offenders[0].Share == most {
+		t.Fatalf("the list is no longer one that begins with a smaller one: %v\n%s", listed, res)
+	}
+	for _, o := range res.Offenders {
+		if o.Share == most {
+			if !strings.HasPrefix(res.Reason, o.Function+" at ") {
+				t.Errorf("%s: want it to begin with %s", res.Reason, o.Function)
+			}
+			return
+		}
+	}
+}
