@@ -13,7 +13,7 @@ type Event struct {
 	//
 	//	profguard.budget.firing    a budget is broken
 	//	profguard.budget.resolved  it is kept again
-	//	profguard.budget.vacuous   it can never tell anything: nothing matches
+	//	profguard.budget.vacuous   it tells nothing: nothing matches
 	//	profguard.window.lost      windows have begun to be lost
 	//	profguard.window.regained  a window is good again
 	//	profguard.guard.paused     the guard costs too much and rests

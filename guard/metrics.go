@@ -13,8 +13,8 @@ import (
 )
 
 // maxSeries bounds the budgets that have series of their own; the verdicts of
-// the rest stand in Status and on the page. A hundred budgets are a thousand
-// series, which is what a Prometheus expects of one process.
+// the rest stand in Status and on the page. A hundred budgets are twelve hundred
+// series, about what a Prometheus expects of one process.
 const maxSeries = 100
 
 var (
@@ -23,6 +23,8 @@ var (
 	descLow      = desc("budget_low", "Lower bound of the value.", "budget", "unit")
 	descHigh     = desc("budget_high", "Upper bound of the value.", "budget", "unit")
 	descLimit    = desc("budget_limit", "The declared limit.", "budget", "unit")
+	descDecided  = desc("budget_decided", "1 once the windows together have said that the budget is kept or broken, whatever each by itself can say.", "budget")
+	descVacuous  = desc("budget_vacuous", "1 while the budget tells nothing: no function that is linked matches it, or no sample was ever within it.", "budget")
 	descVerdicts = desc("verdicts_total", "Windows by verdict.", "budget", "verdict")
 	descSamples  = desc("samples_total", "Samples that the budget's verdicts rest on. Hits divided by samples is the share, over any time and any number of processes.", "budget")
 	descHits     = desc("hits_total", "Samples charged to the budget.", "budget")
@@ -41,7 +43,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements [prometheus.Collector].
 func (g *Guard) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descState, descValue, descLow, descHigh, descLimit, descVerdicts, descSamples, descHits,
+	for _, d := range []*prometheus.Desc{descState, descValue, descLow, descHigh, descLimit, descDecided, descVacuous, descVerdicts, descSamples, descHits,
 		descWindows, descGood, descPaused, descCPU, descDumps, descDropped, descPanics} {
 		ch <- d
 	}
@@ -85,6 +87,8 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		if b.Result.Limit > 0 {
 			gauge(descLimit, b.Result.Limit, name, unit)
 		}
+		gauge(descDecided, number01(b.Result.Alarm != budget.Inconclusive), name)
+		gauge(descVacuous, number01(b.Warning != ""), name)
 		for _, v := range []budget.Verdict{budget.Pass, budget.Fail, budget.Inconclusive} {
 			m := prometheus.MustNewConstMetric(descVerdicts, prometheus.CounterValue, float64(b.Verdicts[v.String()]), name, v.String())
 			if v == budget.Fail && b.Dump != "" {
@@ -101,11 +105,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	if !s.Good.IsZero() {
 		gauge(descGood, float64(s.Good.UnixMilli())/1000)
 	}
-	paused := 0.0
-	if s.State == statePaused {
-		paused = 1
-	}
-	gauge(descPaused, paused)
+	gauge(descPaused, number01(s.State == statePaused))
 	counter(descCPU, s.CPU.Seconds())
 	byLabel := func(d *prometheus.Desc, counts map[string]int64) {
 		for _, label := range slices.Sorted(maps.Keys(counts)) {
@@ -115,6 +115,14 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	byLabel(descDumps, s.Dumps)
 	byLabel(descDropped, s.Dropped)
 	byLabel(descPanics, s.Panics)
+}
+
+// number01 is a gauge's way to say yes or no.
+func number01(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // measured reports whether a result has a value: a window that was lost, or too

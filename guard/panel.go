@@ -31,6 +31,7 @@ type entry struct {
 	samples  int64
 	hits     int64
 	warning  string
+	missed   missed
 	history  []Measurement
 	culprit  culprit // of a figure, when it was last looked for
 	quiet    quiet

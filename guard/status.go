@@ -65,7 +65,7 @@ type BudgetStatus struct {
 	History []Measurement
 
 	// Warning says why the budget may never tell anything: its pattern matches
-	// nothing that is linked.
+	// nothing that is linked, or nothing has run within its "in" and "where" so far.
 	Warning string
 	// Dump is the last dump of the budget that is still kept, and when it was taken.
 	Dump   string

@@ -1,0 +1,103 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/hub"
+)
+
+// manyStacks is a window with twenty stacks, and those of a text.
+func manyStacks(more string) hub.Window {
+	var text strings.Builder
+	text.WriteString("cpu 10s\n" + more)
+	for i := range 20 {
+		fmt.Fprintf(&text, "main.main;main.serve;main.work%d 10\n", i)
+	}
+	return cpuWindow(text.String())
+}
+
+// series is the value of a budget's series.
+func series(t *testing.T, g *Guard, metric, budget string) string {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(g); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(scrape(t, registry, openMetrics)) {
+		if v, ok := strings.CutPrefix(line, fmt.Sprintf("%s{budget=%q} ", metric, budget)); ok {
+			return strings.TrimSuffix(strings.TrimSpace(v), ".0")
+		}
+	}
+	return "none"
+}
+
+// Nothing ever runs within the one budget: it is said after an hour, once, and taken
+// back by the first sample. Its twins, of which one has a sample now and then and one
+// is idle, stay quiet; what is misspelt is said at once.
+func TestNeverWithin(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.linked = append(w.linked, "main.handle")
+		w.take = func(n int) hub.Window {
+			switch {
+			case n == 50:
+				return manyStacks("main.main;main.serve;encoding/json.Marshal;fmt.Println 10\n")
+			case n >= 70:
+				return manyStacks("main.main;main.handle;fmt.Println 10\n")
+			}
+			return manyStacks("")
+		}
+		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must(
+			"never: fmt.Println below 20% in main.handle",
+			"label: no function above 20% where endpoint=/chekout",
+			"seldom: fmt.Println below 20% in encoding/json.Marshal",
+			"idle: fmt.Println below 20% in main.handle when process above 2 cores",
+			"typo: portlister below 20%",
+		)})
+		initials(t, g, 59)
+		wantEvents(t, w, eventVacuous+" typo")
+		if series(t, g, "profguard_budget_vacuous", "typo") != "1" || series(t, g, "profguard_budget_vacuous", "never") != "0" {
+			t.Error("the misspelt one, and no other, is to be known from its metric")
+		}
+		initials(t, g, 3)
+		wantEvents(t, w, eventVacuous+" typo", eventVacuous+" never", eventVacuous+" label")
+		for name, want := range map[string]string{"never": "1", "label": "1", "seldom": "0", "idle": "0", "typo": "1"} {
+			if got := series(t, g, "profguard_budget_vacuous", name); got != want {
+				t.Errorf("%s: vacuous %s, want %s", name, got, want)
+			}
+		}
+		if b := g.Status().Budgets[1]; !strings.Contains(b.Warning, "endpoint=/chekout in 60 windows") {
+			t.Errorf("warning %q", b.Warning)
+		}
+		initials(t, g, 10)
+		if got := series(t, g, "profguard_budget_vacuous", "never"); got != "0" || g.Status().Budgets[0].Warning != "" {
+			t.Errorf("with samples: vacuous %s, warning %q", got, g.Status().Budgets[0].Warning)
+		}
+		g.Stop()
+	})
+}
+
+// A small service has too few samples a window to pass in any, and enough in all.
+func TestDecidedByAllWindows(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = func(int) hub.Window { return small(50, 0) }
+		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must("print: fmt.Println absent", "typo: portlister below 20%")})
+		initials(t, g, 3)
+		if got := series(t, g, "profguard_budget_decided", "print"); got != "0" {
+			t.Errorf("after 150 samples: decided %s", got)
+		}
+		initials(t, g, 4)
+		b := g.Status().Budgets[0]
+		if got := series(t, g, "profguard_budget_decided", "print"); got != "1" || b.Verdicts["pass"] != 0 {
+			t.Errorf("after 350 samples: decided %s, verdicts %v; want it decided by no window of them", got, b.Verdicts)
+		}
+		if got := series(t, g, "profguard_budget_decided", "typo"); got != "0" {
+			t.Errorf("a budget that guards nothing: decided %s", got)
+		}
+		g.Stop()
+	})
+}
