@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/internal/folded"
 )
 
@@ -41,5 +43,42 @@ func TestFault_38_AmountsOfWork(t *testing.T) {
 				t.Errorf("work %v, %s: %v", tt.work, r.Budget, err)
 			}
 		}
+	}
+}
+
+// A profile that was built by hand may lack anything; that is no reason to panic.
+func TestFault_37_BuiltByHand(t *testing.T) {
+	set := Must("no function above 20%", "process below 1.5 cores", "no function grows above 5 points", "main.main absent")
+	whole := func() *profile.Profile { return folded.Must("cpu 10s\nmain.main;main.work 1000\n") }
+	tests := []struct {
+		name   string
+		spoil  func(p *profile.Profile)
+		enough bool // to judge by
+	}{
+		{"types that are nil", func(p *profile.Profile) { p.SampleType = []*profile.ValueType{nil, nil} }, false},
+		{"a type that is nil", func(p *profile.Profile) { p.SampleType[1] = nil }, false},
+		{"no types", func(p *profile.Profile) { p.SampleType = nil }, false},
+		{"a sample that is nil", func(p *profile.Profile) { p.Sample[0] = nil }, false},
+		{"a location that is nil", func(p *profile.Profile) { p.Location[0] = nil }, false},
+		{"a sample's location that is nil", func(p *profile.Profile) { p.Sample[0].Location[0] = nil }, false},
+		{"a function that is nil", func(p *profile.Profile) { p.Function[0] = nil }, false},
+		{"a line without a function", func(p *profile.Profile) { p.Location[0].Line[0].Function = nil }, false},
+		{"nothing listed", func(p *profile.Profile) { p.Location, p.Function = nil, nil }, true},
+		{"no period type", func(p *profile.Profile) { p.PeriodType = nil }, true},
+		{"nothing at all", func(p *profile.Profile) { *p = profile.Profile{} }, false},
+	}
+	for _, tt := range tests {
+		broken := whole()
+		tt.spoil(broken)
+		for i, r := range set.Judge(broken, Facts{Baseline: whole()}) {
+			if r.Reason == "" || r.Verdict == Pass && i == 2 && !tt.enough {
+				t.Errorf("%s: %s: %v: %q", tt.name, r.Budget, r.Verdict, r.Reason)
+			}
+		}
+		set.Judge(whole(), Facts{Baseline: broken})
+	}
+	set.Judge(nil)
+	if r := set.Judge(whole(), Facts{Baseline: whole()}); r[0].Verdict != Fail || r[2].Verdict != Pass {
+		t.Errorf("the whole one: %v: %s; %v: %s", r[0].Verdict, r[0].Reason, r[2].Verdict, r[2].Reason)
 	}
 }

@@ -38,7 +38,7 @@ func (b *baseline) set(ctx context.Context, p *profile.Profile, j *Judge) error 
 	if p == b.profile {
 		return nil
 	}
-	if err := p.CheckValid(); err != nil {
+	if err := decode.CheckValid(p); err != nil {
 		return fmt.Errorf("baseline: %w", err)
 	}
 	content := contentOf(p)

@@ -25,7 +25,7 @@ const (
 func (g *Guard) open(ctx context.Context) error {
 	g.sinks = []*sink{newSink("log", slogSink(g.cfg.Logger)), newSink("otel", otelSink(g.cfg.LoggerProvider))}
 	if g.cfg.OnEvent != nil {
-		g.sinks = append(g.sinks, newSink("callback", g.cfg.OnEvent))
+		g.sinks = append(g.sinks, newSink("callback", ownEvents(g.cfg.OnEvent)))
 	}
 	g.expect(len(g.panel.entries))
 	err := g.acquire(ctx)

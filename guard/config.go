@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/log"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dump"
 )
 
@@ -171,9 +172,7 @@ func (c Config) complete() (Config, error) {
 		}
 	}
 	if c.Baseline != nil {
-		if slices.Contains(c.Baseline.SampleType, nil) {
-			wrong("Baseline: expected a whole CPU profile, as profile.Parse returns it, found one with a sample type that is nil")
-		} else if err := c.Baseline.CheckValid(); err != nil {
+		if err := decode.CheckValid(c.Baseline); err != nil {
 			wrong("Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err)
 		}
 	}

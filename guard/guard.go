@@ -109,6 +109,12 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Baseline != nil {
+		// To write a profile changes it, and the caller may write this one.
+		if err := call(func() { cfg.Baseline = cfg.Baseline.Copy() }); err != nil {
+			return nil, fmt.Errorf("Baseline: expected a whole CPU profile, as profile.Parse returns it: copy it: %w", err)
+		}
+	}
 	g := &Guard{
 		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
 		done: make(chan struct{}), ended: make(chan struct{}),

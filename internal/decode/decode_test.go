@@ -352,6 +352,10 @@ func TestFromProfileErrors(t *testing.T) {
 	if _, err := FromProfile(p, new(Symbols)); err != nil {
 		t.Errorf("with a type: %v", err)
 	}
+	p.SampleType[0] = nil // which google/pprof finds valid
+	if _, err := FromProfile(p, new(Symbols)); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "sample type is nil") {
+		t.Errorf("a type that is nil: error %v, want ErrMalformed", err)
+	}
 }
 
 // TestSymbolsBound gives profiles whose names all change, and large and small

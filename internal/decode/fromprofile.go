@@ -10,15 +10,28 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// CheckValid reports what is wrong with a profile that somebody may have built by
+// hand: what google/pprof's own CheckValid says, and values without a type, which
+// it lets pass.
+func CheckValid(p *profile.Profile) error {
+	switch {
+	case p == nil:
+		return errors.New("the profile is nil")
+	case slices.Contains(p.SampleType, nil):
+		return errors.New("a sample type is nil: expected one for each value of a sample")
+	}
+	return p.CheckValid()
+}
+
 // FromProfile makes a Table of a profile that was parsed or built with
-// google/pprof, interning its names in s. It checks p with CheckValid and does
+// google/pprof, interning its names in s. It checks p with [CheckValid] and does
 // not change it; it applies no [Limits], because p is in memory already. The
 // Table is independent of p.
 func FromProfile(p *profile.Profile, s *Symbols) (*Table, error) {
-	if p == nil || s == nil {
-		return nil, errors.New("convert profile: the profile or the symbols are nil")
+	if s == nil {
+		return nil, errors.New("convert profile: the symbols are nil")
 	}
-	if err := p.CheckValid(); err != nil {
+	if err := CheckValid(p); err != nil {
 		return nil, fmt.Errorf("convert profile: %w: %w", ErrMalformed, err)
 	}
 	c := converter{
