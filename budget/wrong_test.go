@@ -14,9 +14,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// TestWrong compares the messages for wrong sentences with testdata/wrong.txt,
+// TestFault_32_WrongSentences compares the messages for wrong sentences with testdata/wrong.txt,
 // which is meant to be read: a sentence behind "> ", then what Parse says.
-func TestWrong(t *testing.T) {
+func TestFault_32_WrongSentences(t *testing.T) {
 	const file = "testdata/wrong.txt"
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestRemedies(t *testing.T) {
 		_, err := Parse(sentence)
 		var syntax *SyntaxError
 		if !errors.As(err, &syntax) {
-			continue // TestWrong says so
+			continue // TestFault_32_WrongSentences says so
 		}
 		if leave.MatchString(syntax.Remedy) {
 			followed++

@@ -193,7 +193,7 @@ func TestObservations(t *testing.T) {
 	}
 }
 
-func TestSaturation(t *testing.T) {
+func TestFault_38_SumsSaturate(t *testing.T) {
 	_, sums := answer(t, "goroutine\na 9223372036854775807\na 9223372036854775807\nb 1\n", tally.Query{In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
 	if sums.Total != math.MaxInt64 || math.IsNaN(sums.N) || math.IsInf(sums.N, 0) {
 		t.Errorf("total %d, worth %g", sums.Total, sums.N)

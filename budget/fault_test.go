@@ -1,0 +1,104 @@
+package budget
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/internal/folded"
+)
+
+// TestFault_34_YAMLBomb reads none: what would take gigabytes to expand is a wrong
+// sentence in each line.
+func TestFault_34_YAMLBomb(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`a: &a ["lol","lol","lol","lol","lol","lol","lol","lol","lol"]` + "\n")
+	for c := 'b'; c <= 'z'; c++ {
+		last := string(c - 1)
+		b.WriteString(string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+last+",", 8) + "*" + last + "]\n")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	set, err := Parse(b.String())
+	runtime.ReadMemStats(&after)
+	if err == nil || len(set) > 0 {
+		t.Errorf("parsed as %v", set)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
+		t.Errorf("allocated %d MiB to refuse %d bytes", n>>20, b.Len())
+	}
+	if _, err := Parse("a: portlist absent"); err != nil {
+		t.Errorf("a budget with a name of one letter: %v", err)
+	}
+}
+
+// TestFault_39_ZeroSamples: nothing is proved by nothing, in one window and in as
+// many as there may be. The twin of each is a window that decides.
+func TestFault_39_ZeroSamples(t *testing.T) {
+	for _, test := range []struct {
+		sentence, header, twin string
+		want                   Verdict
+	}{
+		{"no function above 20%", "cpu 10s", "main.main;main.run;main.work 1000", Fail},
+		{"no package above 20% flat", "cpu 10s", "main.main;main.run;main.work 1000", Fail},
+		{"main.work below 5%", "cpu 10s", "main.main;main.run;main.rest 1000", Pass},
+		{"main.work absent", "cpu 10s", "main.main;main.run;main.work 1000", Fail},
+		{"main.work below 1 core", "cpu 10s", "main.main;main.run;main.work 10", Pass},
+		{"main.work below 1ms per request", "cpu 10s", "main.main;main.run;main.work 1000", Fail},
+		{"no function above 20% of allocs", "allocs 10s", "main.main;main.run;main.work 100000 10000000000", Fail},
+		{"no function above 20% of mutex", "mutex 10s", "main.main;main.run;main.work 100000 100s", Fail},
+		{"no function above 20% of block", "block 10s", "main.main;main.run;main.work 100000 100s", Fail},
+	} {
+		t.Run(test.sentence, func(t *testing.T) {
+			set := Must(test.sentence)
+			facts := Facts{Kind: strings.Fields(test.header)[0], Elapsed: 10 * time.Second, Work: map[string]float64{"request": 1000}}
+			nothing := folded.Must(test.header + "\n")
+			if r := set.Judge(nothing, facts)[0]; r.Verdict != Inconclusive || r.Reason == "" {
+				t.Errorf("without samples: %s", r)
+			}
+			if r := set.Judge(folded.Must(test.header+"\n"+test.twin+"\n"), facts)[0]; r.Verdict != test.want {
+				t.Errorf("with samples, want %s: %s", test.want, r)
+			}
+			w, err := NewWatch(set, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 100 {
+				results, err := w.Profile(nothing, time.Duration(i)*time.Minute, facts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r := results[0]; r.Verdict != Inconclusive || r.Alarm != Inconclusive {
+					t.Fatalf("window %d without samples: alarm %s: %s", i, r.Alarm, r)
+				}
+			}
+		})
+	}
+}
+
+// TestFault_41_BaselineOfAnotherUnit is told from one that fits.
+func TestFault_41_BaselineOfAnotherUnit(t *testing.T) {
+	p := folded.Must("cpu 10s\nmain.main;main.run;main.work 5000\nmain.main;main.run;main.rest 5000\n")
+	slower := p.Copy()
+	slower.Period *= 10
+	for _, test := range []struct {
+		name     string
+		baseline Facts
+		reason   string // "": it fits
+	}{
+		{"the same", Facts{Baseline: p.Copy()}, ""},
+		{"heap", Facts{Baseline: folded.Must("heap\nmain.main;main.run;main.work 500 500000\n")}, "another sort of profile: heap"},
+		{"goroutines", Facts{Baseline: folded.Must("goroutine\nmain.main;main.run;main.work 500\n")}, "another sort of profile: goroutine"},
+		{"another period", Facts{Baseline: slower}, "period 100000000"},
+		{"none", Facts{}, "there is no baseline"},
+	} {
+		r := Must("main.work grows below 20 points").Judge(p, test.baseline)[0]
+		if test.reason == "" && r.Verdict != Pass {
+			t.Errorf("%s: %s", test.name, r)
+		}
+		if test.reason != "" && (r.Verdict != Inconclusive || !strings.Contains(r.Reason, test.reason)) {
+			t.Errorf("%s: want inconclusive, because %q: %s", test.name, test.reason, r)
+		}
+	}
+}

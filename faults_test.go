@@ -1,0 +1,137 @@
+package profguard_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// faults are what may go wrong around a profiler inside a process, by number: what
+// is done to it in which test. There may be more tests of a fault than the one here.
+var faults = []struct{ fault, folder, test string }{
+	1:  {"the profiler is taken", "internal/hub", "TestFault_01_SlotTaken"},
+	2:  {"it is stolen in a window", "internal/hub", "TestFault_02_Stolen"},
+	3:  {"the thief starts again", "internal/hub", "TestFault_03_ThiefRestarts"},
+	4:  {"its start hangs", "internal/hub", "TestFault_04_StartHangs"},
+	5:  {"somebody set another rate", "internal/hub", "TestFault_05_ForeignRateDuring"},
+	6:  {"somebody set the rate to 0", "internal/hub", "TestFault_06_RateZeroed"},
+	7:  {"the signal's handler is replaced", "internal/hub", "TestFault_07_HandlerReplaced"},
+	8:  {"go test -cpuprofile", "internal/hub", "TestFault_08_GoTestCPUProfile"},
+	9:  {"a second guard", "guard", "TestFault_09_SecondStart"},
+	10: {"samples are lost", "guard", "TestFault_10_SamplesLost"},
+	11: {"the disk is full", "internal/dump", "TestFault_11_NoSpaceAtEveryCall"},
+	12: {"the directory may only be read", "internal/dump", "TestFault_12_ReadOnly"},
+	13: {"files are limited in size", "internal/dump", "TestFault_13_FileSizeLimit"},
+	14: {"a symbolic link has the name", "internal/dump", "TestFault_14_SymlinkAtTheName"},
+	15: {"the directory becomes a link", "internal/dump", "TestFault_15_DirectorySwapped"},
+	16: {"a FIFO or device in the directory", "internal/dump", "TestFault_16_FIFOsAndDevices"},
+	17: {"a short write", "internal/dump", "TestFault_17_ShortWrite"},
+	18: {"kill -9 between write and rename", "internal/dump", "TestFault_18_Kill9"},
+	19: {"50,000 stale files", "internal/dump", "TestFault_19_StaleFiles"},
+	20: {"eight processes, one directory", "internal/dump", "TestFault_20_EightProcesses"},
+	21: {"a file vanishes during clean-up", "internal/dump", "TestFault_21_VanishesDuringCleanUp"},
+	22: {"unknown files", "internal/dump", "TestFault_22_UnknownFiles"},
+	23: {"umask 0", "internal/dump", "TestFault_23_Umask"},
+	24: {"a write hangs", "internal/dump", "TestFault_24_HungWrite"},
+	25: {"registered twice", "guard", "TestFault_25_DuplicateRegistration"},
+	26: {"the registry blocks", "guard", "TestFault_26_RegistryBlocks"},
+	27: {"the collector panics", "guard", "TestFault_27_CollectorPanics"},
+	28: {"a name that is not UTF-8", "guard", "TestFault_28_NamesThatAreNotUTF8"},
+	29: {"a million names", "guard", "TestFault_29_MillionNames"},
+	30: {"an exporter hangs", "guard", "TestFault_30_EmitHangs"},
+	31: {"an exporter panics", "guard", "TestFault_31_EmitPanics"},
+	32: {"a budget is wrong", "budget", "TestFault_32_WrongSentences"},
+	33: {"a reload is wrong", "guard", "TestFault_33_BadReload"},
+	34: {"a YAML bomb", "budget", "TestFault_34_YAMLBomb"},
+	35: {"a gzip bomb", "internal/decode", "TestFault_35_36_Bombs"},
+	36: {"a bomb of empty messages", "internal/decode", "TestFault_35_36_Bombs"},
+	37: {"a profile is broken", "internal/decode", "TestFault_37_Truncated"},
+	38: {"sums beyond an int64", "internal/tally", "TestFault_38_SumsSaturate"},
+	39: {"no samples", "budget", "TestFault_39_ZeroSamples"},
+	40: {"a profile in the old text form", "internal/decode", "TestFault_40_Legacy"},
+	41: {"a baseline of another unit, or Go", "budget", "TestFault_41_BaselineOfAnotherUnit"},
+	42: {"the wall clock jumps", "guard", "TestFault_42_WallClockJumps"},
+	43: {"the machine sleeps in a window", "guard", "TestFault_43_Suspended"},
+	44: {"a window takes twice its time", "guard", "TestFault_44_Overrun"},
+	45: {"the CPU is throttled", "guard", "TestFault_45_Throttled"},
+	46: {"100,000 goroutines", "internal/kinds", "TestFault_46_Goroutines"},
+	47: {"50,000 stacks", "internal/decode", "TestFault_47_ManyStacks"},
+	48: {"10,000 budgets, a million functions", "budget", "TestFault_48"},
+	49: {"300,000 stacks of the heap", "internal/kinds", "TestFault_49_Buckets"},
+	50: {"100,000 unique labels", "internal/kinds", "TestFault_50_Labels"},
+	51: {"thousands of Starts and Stops", "guard", "TestFault_51_ManyStartsAndStops"},
+	52: {"Stop twice, or of nothing", "guard", "TestFault_52_StopAgain"},
+	53: {"Stop in a window", "guard", "TestFault_53_StopInMidWindow"},
+	54: {"the context ends", "guard", "TestFault_54_RatesRestored"},
+	55: {"a callback panics, blocks, or calls Stop", "guard", "TestFault_55_Callback"},
+	56: {"exec in a window", "guard", "TestFault_56_ExecInAWindow"},
+	57: {"os.Exit while a dump is written", "internal/dump", "TestFault_57_ExitMidDump"},
+	58: {"50 requests for a profile", "guard", "TestFault_58_ParallelProfiles"},
+	59: {"a client does not read", "guard", "TestFault_59_ClientDoesNotRead"},
+	60: {"a client leaves", "guard", "TestFault_60_ClientLeaves"},
+	61: {"another site asks", "guard", "TestFault_61_Origins"},
+	62: {"an id that is a path", "internal/dump", "TestFault_62_HostileIDs"},
+	63: {"a name that is HTML", "guard", "TestFault_63_HostileNames"},
+	64: {"an absurd interval", "guard", "TestFault_64_Seconds"},
+}
+
+// faultTest finds the tests of faults: their names begin with the numbers of what
+// they are about.
+var faultTest = regexp.MustCompile(`(?m)^func (TestFault((?:_\d\d)+)\w*)\(\w+ \*testing\.T\)`)
+
+// TestFaultsHaveTests compares the list of faults with the tests, both ways.
+func TestFaultsHaveTests(t *testing.T) {
+	const first, last = 1, 64
+	if len(faults) != last+1 {
+		t.Fatalf("the list ends with fault %d, want %d", len(faults)-1, last)
+	}
+	found := map[string][]int{} // by folder and name: the numbers
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range faultTest.FindAllSubmatch(text, -1) {
+			name := filepath.ToSlash(filepath.Dir(path)) + " " + string(m[1])
+			for number := range strings.SplitSeq(strings.TrimPrefix(string(m[2]), "_"), "_") {
+				var n int
+				fmt.Sscan(strings.TrimPrefix(number, "0"), &n)
+				if n < first || n > last {
+					t.Errorf("%s: there is no fault %s in the list", name, number)
+				}
+				found[name] = append(found[name], n)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := first; n <= last; n++ {
+		f := faults[n]
+		switch numbers, ok := found[f.folder+" "+f.test]; {
+		case f.fault == "":
+			t.Errorf("fault %d is not in the list", n)
+		case !ok:
+			t.Errorf("fault %d, %s: there is no test %s in %s", n, f.fault, f.test, f.folder)
+		case !slices.Contains(numbers, n):
+			t.Errorf("fault %d, %s: %s is about %v", n, f.fault, f.test, numbers)
+		}
+	}
+}
+
+// TestFault_34_NoYAML: what is not linked has no bombs.
+func TestFault_34_NoYAML(t *testing.T) {
+	for _, p := range list(t, "./budget", "./guard") {
+		for _, dep := range p.Deps {
+			if strings.Contains(dep, "yaml") {
+				t.Errorf("%s depends on %s: budgets are sentences, and documents with anchors cost gigabytes", p.ImportPath, dep)
+			}
+		}
+	}
+}
