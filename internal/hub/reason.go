@@ -31,6 +31,16 @@ func reasonTooLarge(limit int) string {
 	return fmt.Sprintf("the profile is larger than %d MiB gzipped; take shorter windows or fewer distinct labels", limit>>20)
 }
 
+// reasonShort is for a profile that says of itself that it is too short. Its time
+// begins when the runtime's goroutine that writes it gets a processor, not when
+// sampling begins, so whatever is busy enough makes it so: beside 300 goroutines that
+// spin on two cores, a profile of 2.0 s was seen to say 0.3 ms.
+func reasonShort(covers, elapsed time.Duration) string {
+	return fmt.Sprintf("the profile covers %v of a window of %v; a machine with far more to run than processors does that by itself, "+
+		"because the runtime began its profile late; if it is idle, look for another profiler in the process",
+		covers.Round(time.Millisecond), elapsed.Round(time.Millisecond))
+}
+
 func reasonUnreleased(d time.Duration) string {
 	return fmt.Sprintf("the subscriber left; the profiler was not yet released %v later", d)
 }

@@ -56,7 +56,7 @@ func (p *parcel) judgeTime(want time.Duration, stream bool, slept time.Duration)
 //
 //   - [Broken]: t is not a CPU profile as runtime/pprof writes it.
 //   - [Rate]: the sampling period is not 10 ms.
-//   - [Short]: the profile covers less than 90% of the window.
+//   - [Short]: the profile covers less than 90% of the window, or says so.
 //   - [Overrun]: the profile covers more than 110% of the window.
 //   - [Lost]: the runtime reports more than 1% of the samples as lost.
 //   - [Starved]: over a second of CPU, the samples stand for less than 70% or
@@ -80,7 +80,7 @@ func Check(w *Window, t *decode.Table) {
 	tolerance := w.Elapsed/10 + time.Duration(max(1, w.Slices))*slack
 	switch {
 	case duration < w.Elapsed-tolerance:
-		w.lose(Short, "the profile covers %v of a window of %v", duration, w.Elapsed)
+		w.lose(Short, "%s", reasonShort(duration, w.Elapsed))
 		return
 	case duration > w.Elapsed+tolerance:
 		w.lose(Overrun, "the profile covers %v, more than its window of %v", duration, w.Elapsed)
