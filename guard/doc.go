@@ -59,5 +59,7 @@
 // starved or slept through, is counted by what it was lost to, and judged
 // inconclusive.
 //
-// There is one guard in a process. Call [Guard.Stop] before syscall.Exec.
+// There is one guard in a process. Call [Guard.Stop] before syscall.Exec. Neither
+// [Start] nor [Check] can be used in a bubble of testing/synctest: the runtime's
+// profiler hangs there.
 package guard

@@ -79,6 +79,8 @@ var running atomic.Pointer[Guard]
 // mistake in the configuration, or whoever started a guard before; after that
 // nothing that goes wrong in the guard reaches the caller: it becomes a metric,
 // an event and a part of [Guard.Status].
+//
+// In a testing/synctest bubble it hangs, because the runtime's profiler does.
 func Start(cfg Config) (*Guard, error) {
 	where := "somewhere"
 	if _, file, line, ok := runtime.Caller(1); ok {

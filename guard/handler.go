@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -125,12 +126,27 @@ func newHandler(g *Guard, hostname string) *handler {
 // ServeHTTP implements [http.Handler]. A panic of ours is counted and not the
 // host's.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := call(func() { h.serve(w, r) }); err != nil {
-		if h.g != nil {
-			h.g.notePanic("page")
-		}
-		refuse(w, http.StatusInternalServerError, "the page failed: "+err.Error())
+	failed := shield(func() { h.serve(w, r) })
+	if failed == nil {
+		return
 	}
+	if h.g != nil {
+		h.g.notePanic("page")
+	}
+	// What has failed may be the writer, and then it fails again.
+	shield(func() { refuse(w, http.StatusInternalServerError, fmt.Sprintf("the page failed: panic: %v", failed)) })
+}
+
+// shield runs f and returns its panic. [http.ErrAbortHandler] is none: it is how
+// the host's ResponseWriter gives an answer up, and goes on to the server.
+func shield(f func()) (failed any) {
+	defer func() {
+		if failed = recover(); failed == http.ErrAbortHandler {
+			panic(failed)
+		}
+	}()
+	f()
+	return nil
 }
 
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) {

@@ -2,6 +2,8 @@ package guard
 
 import (
 	"bytes"
+	"errors"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"runtime"
@@ -15,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/hub"
 )
 
 // What a host may do to a guard, and what was seen to kill, brick or mute it.
@@ -160,5 +163,61 @@ func TestBaselineWithNilType(t *testing.T) {
 	_, err := Config{Baseline: &profile.Profile{SampleType: []*profile.ValueType{nil}}}.complete()
 	if err == nil || !strings.Contains(err.Error(), "Baseline") {
 		t.Errorf("a baseline with a nil sample type: %v", err)
+	}
+}
+
+// A panic under the lock would be a bug of ours. It ends a window, and not each
+// Status and Stop from then on.
+func TestFault_55_PanicUnderTheLock(t *testing.T) {
+	w := newWorld()
+	tests := []struct {
+		name  string
+		panic func(l *looper)
+	}{
+		{"apply", func(l *looper) {
+			l.apply(t.Context(), &entry{budget: simple[0]}, budget.Result{}, nil, nil, time.Now()) // no map for its verdicts
+		}},
+		{"note", func(l *looper) {
+			l.status.Windows = nil
+			l.note(l.panel, hub.Window{}, false)
+		}},
+	}
+	for _, tt := range tests {
+		l := w.still(t, Config{Budgets: simple})
+		if err := call(func() { tt.panic(l) }); err == nil {
+			t.Errorf("%s: no panic, so the test proves nothing", tt.name)
+		}
+		if !l.mu.TryLock() {
+			t.Fatalf("%s: the lock is held for ever", tt.name)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// hostWriter is a ResponseWriter that panics when it is written to.
+type hostWriter struct {
+	*httptest.ResponseRecorder
+	with any
+}
+
+func (w hostWriter) Write([]byte) (int, error) { panic(w.with) }
+
+// How the host's writer gives up is between it and the server; any other panic
+// stays here, that of the apology included.
+func TestFault_55_WriterPanics(t *testing.T) {
+	for _, with := range []any{http.ErrAbortHandler, "no room", errors.ErrUnsupported} {
+		w := newWorld()
+		l := w.still(t, Config{Budgets: simple})
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Host = "localhost"
+		var got any
+		func() {
+			defer func() { got = recover() }()
+			l.Handler().ServeHTTP(hostWriter{httptest.NewRecorder(), with}, r)
+		}()
+		passed, counted := got == http.ErrAbortHandler, l.panics.counts()["page"]
+		if abort := with == http.ErrAbortHandler; passed != abort || (counted == 0) != abort || got != nil && !passed {
+			t.Errorf("a writer that panics with %v: the server sees %v, %d panics are counted", with, got, counted)
+		}
 	}
 }

@@ -214,13 +214,10 @@ func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []by
 	if ctx.Err() != nil {
 		return
 	}
-	l.mu.Lock()
-	if e.removed {
-		l.mu.Unlock()
+	event, removed := l.take(e, r, at)
+	if removed {
 		return // and its end has been told
 	}
-	event := e.take(r, at, at.Sub(l.started))
-	l.mu.Unlock()
 	switch event {
 	case alert.Fired:
 		e.violated = fmt.Sprintf("%s-%d", e.name, at.UnixNano())
@@ -236,11 +233,24 @@ func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []by
 		kept := Event{Name: eventResolved, Time: at, Budget: e.name, Result: r}
 		kept.Result.Reason = e.quiet.reason(r)
 		kept.Message = fmt.Sprintf("budget %s is kept again: %s", e.name, kept.Result.Reason)
+		if withdrawn(r) {
+			kept.Message = fmt.Sprintf("budget %s is not shown to be broken any more: %s", e.name, r.Reason)
+		}
 		l.news(e, kept)
 	}
 	if r.Verdict == budget.Fail {
 		l.dump(e, r, data, found, w, at, nil)
 	}
+}
+
+// take is the entry's, under the lock, which a panic must not keep.
+func (l *looper) take(e *entry, r budget.Result, at time.Time) (event alert.Event, removed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.removed {
+		return event, true
+	}
+	return e.take(r, at, at.Sub(l.started)), false
 }
 
 // news tells that a budget fires or is kept again, after what was to be told
@@ -261,6 +271,7 @@ func (l *looper) note(p *panel, w hub.Window, early bool) {
 	outcome := label(w.Outcome.String())
 	lost := w.Outcome != hub.OK
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.status.Windows[outcome]++
 	l.status.Window = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early}
 	if !lost {
@@ -271,7 +282,6 @@ func (l *looper) note(p *panel, w hub.Window, early bool) {
 			l.status.Window.Samples = max(l.status.Window.Samples, e.result.Samples)
 		}
 	}
-	l.mu.Unlock()
 }
 
 // noteFigures publishes what the process uses.
@@ -321,33 +331,4 @@ func label(words string) string {
 		}
 	}
 	return string(b)
-}
-
-// account adds up what the window cost and lets the governor judge the guard.
-func (l *looper) account(cost time.Duration, after figures.Snapshot) {
-	share, rest := l.governor.spent(cost, after.At.Sub(l.last.At), after.At)
-	until, paused := l.governor.paused(after.At)
-	l.mu.Lock()
-	was := l.status.State
-	l.status.CPU += cost
-	l.status.CostShare = share
-	if was == stateStopped { // Stop did not wait for this window
-		l.mu.Unlock()
-		return
-	}
-	l.status.State = stateRunning
-	if paused {
-		l.status.State, l.status.PausedUntil = statePaused, until
-		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*restShare))
-	} else if was == statePaused {
-		l.status.PausedUntil = time.Time{}
-		l.faults.clear("cost")
-	}
-	l.mu.Unlock()
-	switch {
-	case rest && was != statePaused:
-		l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard rests for %v: its own cost was %.1f%% of a core", restFor, 100*share)})
-	case was == statePaused && !paused:
-		l.emit(Event{Name: eventResumed, Message: "profguard goes on"})
-	}
 }
