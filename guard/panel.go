@@ -27,6 +27,7 @@ type entry struct {
 	alert    alert.Alert
 	since    time.Time
 	result   budget.Result
+	alarm    budget.Verdict // what all windows before the last said together
 	verdicts map[string]int64
 	samples  int64
 	hits     int64
@@ -246,7 +247,7 @@ func (e *entry) take(r budget.Result, now time.Time, since time.Duration) alert.
 	e.verdicts[r.Verdict.String()]++
 	e.samples += r.Samples
 	e.hits += r.Hits
-	e.result = r
+	e.alarm, e.result = e.result.Alarm, r
 	if len(e.history) == maxHistory {
 		e.history = e.history[1:]
 	}
@@ -277,10 +278,20 @@ func (e *entry) step(r budget.Result, since time.Duration) (alert.Alert, alert.E
 		For:      alert.For{Windows: e.budget.ForWindows, Time: e.budget.ForTime},
 		Proof:    e.budget.Rule == "absent" || e.budget.Rule == "leaked",
 	}
+	if e.alarm == budget.Fail && withdrawn(r) {
+		in.Evidence = alert.Recovered
+	}
 	if e.restless() && in.Window != alert.Fail {
 		in.Window, in.Evidence = alert.Inconclusive, alert.Open
 	}
 	return e.alert.Next(in, since)
+}
+
+// withdrawn reports whether an alarm ended without a pass. Against a baseline of few
+// samples growth can be shown, and not that there is none: when it is over, what
+// showed it goes away, and nothing ever comes in its place.
+func withdrawn(r budget.Result) bool {
+	return r.Budget.Rule == "grows" && r.Alarm == budget.Inconclusive
 }
 
 func verdictOf(v budget.Verdict) alert.Verdict {
