@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/hub"
 )
 
 // maxSeries bounds the budgets that have series of their own; the verdicts of
@@ -99,6 +101,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		counter(descSamples, float64(b.Samples), name)
 		counter(descHits, float64(b.Hits), name)
 	}
+	g.beginAtZero(s)
 	for _, outcome := range slices.Sorted(maps.Keys(s.Windows)) {
 		counter(descWindows, float64(s.Windows[outcome]), outcome)
 	}
@@ -115,6 +118,23 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	byLabel(descDumps, s.Dumps)
 	byLabel(descDropped, s.Dropped)
 	byLabel(descPanics, s.Panics)
+}
+
+// beginAtZero adds to the status, which is a copy, what has not happened yet: of a
+// counter that begins with one, Prometheus does not see the increase.
+func (g *Guard) beginAtZero(s Status) {
+	if s.Windows == nil {
+		return // it was never started
+	}
+	for _, o := range hub.Outcomes() {
+		s.Windows[label(o.String())] += 0
+	}
+	if g.cfg.DumpDir == "" {
+		return
+	}
+	for _, result := range append(dump.Reasons(), "saved", "dropped") {
+		s.Dumps[result] += 0
+	}
 }
 
 // number01 is a gauge's way to say yes or no.

@@ -25,9 +25,13 @@ var (
 	ErrRefused = errors.New("refused as unsafe")
 )
 
+// Reasons are the words of [Reason].
+func Reasons() []string {
+	return []string{"invalid", "too_soon", "limit", "no_space", "refused", "permission", "busy", "closed", "gone", "short_write", "other"}
+}
+
 // Reason sorts an error of this package into one of a few words, fit for a
-// metric's label: "" for nil, "invalid", "too_soon", "limit", "no_space",
-// "permission", "busy", "refused", "gone", "closed", "short_write", "other".
+// metric's label; "" for nil.
 func Reason(err error) string {
 	switch {
 	case err == nil:

@@ -231,11 +231,20 @@ func TestMarkIsRenewed(t *testing.T) {
 }
 
 func TestReason(t *testing.T) {
-	for want, err := range map[string]error{
+	errs := map[string]error{
 		"": nil, "invalid": ErrInvalid, "too_soon": ErrTooSoon, "limit": ErrLimit, "refused": ErrRefused, "busy": ErrBusy,
 		"closed": fs.ErrClosed, "gone": fs.ErrNotExist, "permission": fs.ErrPermission, "short_write": io.ErrShortWrite,
 		"no_space": ErrNoSpace, "other": errors.New("x"),
-	} {
+	}
+	for _, reason := range Reasons() {
+		if errs[reason] == nil {
+			t.Errorf("no error has the reason %q", reason)
+		}
+	}
+	if n := len(Reasons()); n != len(errs)-1 {
+		t.Errorf("%d reasons, but errors have %d", n, len(errs)-1)
+	}
+	for want, err := range errs {
 		if err != nil {
 			err = fmt.Errorf("save: %w", err)
 		}

@@ -60,6 +60,16 @@ var outcomeNames = [...]string{
 	Refused: "refused",
 }
 
+// Outcomes are those that a window can have of which somebody is told: neither was
+// it taken back nor refused.
+func Outcomes() []Outcome {
+	var list []Outcome
+	for o := range Canceled {
+		list = append(list, o)
+	}
+	return list
+}
+
 // String is the outcome in words, as metrics and messages show it.
 func (o Outcome) String() string {
 	if o < 0 || int(o) >= len(outcomeNames) {
