@@ -10,11 +10,14 @@ import (
 // differences (allocs, mutex, block) reach from one window's end to the next's:
 // nothing is lost between windows, and nothing is paid at their starts.
 type kindTaker struct {
-	taker kinds.Taker
-	work  map[string]readings // by kind: the host's counters when its profile began
+	taker   kinds.Taker
+	work    map[string]readings // by kind: the host's counters when its profile began
+	refused map[string]error    // by kind: why it has not begun
 }
 
-func newKindTaker() *kindTaker { return &kindTaker{work: map[string]readings{}} }
+func newKindTaker() *kindTaker {
+	return &kindTaker{work: map[string]readings{}, refused: map[string]error{}}
+}
 
 // A kindWindow is a profile of another kind, and the work done while it was
 // taken.
@@ -27,15 +30,15 @@ type kindWindow struct {
 	fraction int
 }
 
-// begin notes where the first windows of the differences start.
+// begin notes where the first windows of the differences start, and those after a
+// profile that could not be taken.
 func (k *kindTaker) begin(p *panel, work readings) {
 	for _, g := range p.groups {
-		if _, begun := k.work[g.kind]; begun || !kinds.Kind(g.kind).Delta() {
+		kind := kinds.Kind(g.kind)
+		if !kind.Delta() || k.taker.Begun(kind) {
 			continue
 		}
-		if k.taker.Begin(kinds.Kind(g.kind)) == nil {
-			k.work[g.kind] = work
-		}
+		k.work[g.kind], k.refused[g.kind] = work, k.taker.Begin(kind)
 	}
 }
 
@@ -44,6 +47,9 @@ func (k *kindTaker) end(kind string, work readings) (kindWindow, error) {
 	if !kinds.Kind(kind).Delta() {
 		p, err := k.taker.Take(kinds.Kind(kind))
 		return kindWindow{data: p.Data}, err
+	}
+	if err := k.refused[kind]; err != nil && !k.taker.Begun(kinds.Kind(kind)) {
+		return kindWindow{}, err
 	}
 	p, err := k.taker.End(kinds.Kind(kind))
 	if err != nil {

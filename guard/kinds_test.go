@@ -202,3 +202,33 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 		t.Errorf("only %d functions of the guard were seen: the test proves little", own)
 	}
 }
+
+// A profile that cannot begin says why, and begins when it can: also after one
+// that had begun.
+func TestKindBeginsAgain(t *testing.T) {
+	rate := runtime.MemProfileRate
+	defer func() { runtime.MemProfileRate = rate }()
+	k := newKindTaker()
+	defer k.close()
+	k.taker.Share = 1e9 // what it costs is another matter
+	p := &panel{groups: []*group{{kind: "allocs"}}}
+	window := func() error {
+		k.begin(p, nil)
+		runtime.GC() // which publishes what was allocated
+		_, err := k.end("allocs", nil)
+		return err
+	}
+	for n, on := range []bool{false, true, true, false, false, true, true} {
+		runtime.MemProfileRate = 0
+		if on {
+			runtime.MemProfileRate = rate
+		}
+		err := window()
+		if on && err != nil {
+			t.Errorf("window %d: %v", n, err)
+		}
+		if !on && (err == nil || !strings.Contains(err.Error(), "runtime.MemProfileRate is 0")) {
+			t.Errorf("window %d, without sampling: %v", n, err)
+		}
+	}
+}

@@ -85,6 +85,13 @@ func (t *Taker) Begin(k Kind) error {
 	return nil
 }
 
+// Begun reports whether there is a Begin or an End that the next End can be held
+// against: not after one that failed, unless its window goes on.
+func (t *Taker) Begun(k Kind) bool {
+	t.setUp()
+	return t.window(k).open
+}
+
 // End returns what allocs, mutex or block have grown by since the Begin or the End
 // before it, whichever was later.
 func (t *Taker) End(k Kind) (Profile, error) {

@@ -262,9 +262,15 @@ func TestBrokenWindowIsForgotten(t *testing.T) {
 	_, err := taker.End(Mutex)
 	wantSkip(t, err, Broken)
 	f.bytes = nil
+	if taker.Begun(Mutex) {
+		t.Error("it is said to have begun")
+	}
 	_, err = taker.End(Mutex)
 	wantSkip(t, err, NoBegin)
 	begin(t, taker, Mutex)
+	if !taker.Begun(Mutex) {
+		t.Error("it is said not to have begun")
+	}
 	end(t, taker, Mutex)
 }
 
