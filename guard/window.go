@@ -221,8 +221,9 @@ func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []by
 	switch event {
 	case alert.Fired:
 		e.violated = fmt.Sprintf("%s-%d", e.name, at.UnixNano())
-		fired := Event{Name: eventFiring, Time: at, Budget: e.name, Result: r,
-			Message: fmt.Sprintf("budget %s is broken: %s", e.name, r.Reason)}
+		fired := Event{Name: eventFiring, Time: at, Budget: e.name, Result: r}
+		fired.Result.Reason = brokenBy(r)
+		fired.Message = fmt.Sprintf("budget %s is broken: %s", e.name, fired.Result.Reason)
 		if !l.dump(e, r, data, found, w, at, &fired) {
 			fired.Dump = l.lastDump(e, r, at)
 			l.news(e, fired)
@@ -241,6 +242,15 @@ func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []by
 	if r.Verdict == budget.Fail {
 		l.dump(e, r, data, found, w, at, nil)
 	}
+}
+
+// brokenBy says why a budget is broken, in one sentence. What all windows have proved
+// together is not in the reason of the last, which is that it does not suffice.
+func brokenBy(r budget.Result) string {
+	if r.Verdict == budget.Fail {
+		return r.Reason
+	}
+	return "the windows so far prove it together; this one alone does not: " + r.Reason
 }
 
 // take is the entry's, under the lock, which a panic must not keep.
