@@ -159,7 +159,7 @@ func busyShop(t *testing.T, debug bool) (*guard.Guard, chan guard.Event) {
 	}
 	t.Cleanup(leave)
 	events := make(chan guard.Event, 64)
-	g, err := guard.Start(watch(s, t.TempDir(), func(e guard.Event) { events <- e }))
+	g, err := guard.Start(watch(s, "", func(e guard.Event) { events <- e })) // no dumps: Stop does not wait for a slow disk
 	if err != nil {
 		t.Fatal(err)
 	}
