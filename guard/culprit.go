@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/metrics"
 	"strings"
 	"time"
 
@@ -34,10 +35,15 @@ func madeOf(figure string) (kind kinds.Kind, ask, whose string) {
 	return "", "", ""
 }
 
-// allocsFor is how long allocations are watched when the collector takes too much.
-// In a process that does little but collect, that is many collections, and at one
-// sample in 512 KiB hundreds of samples.
-const allocsFor = time.Second
+// Allocations are watched for allocsFor, and for longer while there were fewer than
+// allocsCycles collections, which publish them one or two later; but not for so long
+// that the news gets old. A process that does little but collect has many collections
+// a second, and at one sample in 512 KiB hundreds of samples.
+const (
+	allocsFor    = time.Second
+	allocsCycles = 3
+	allocsMost   = 5 * time.Second
+)
 
 // An accuser finds what figures are made of.
 type accuser struct {
@@ -122,14 +128,30 @@ func (c *accuser) take(ctx context.Context, kind kinds.Kind) (kinds.Profile, err
 	if err := c.taker.Begin(kind); err != nil {
 		return kinds.Profile{}, err
 	}
-	watched := time.NewTimer(allocsFor)
-	defer watched.Stop()
-	select {
-	case <-watched.C:
-		return c.taker.End(kind)
-	case <-ctx.Done():
-		return kinds.Profile{}, context.Cause(ctx)
+	first, start := collections(), time.Now()
+	tick := time.NewTicker(allocsFor / 10)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return kinds.Profile{}, context.Cause(ctx)
+		}
+		watched := time.Since(start)
+		if watched >= allocsMost || watched >= allocsFor && collections() >= first+allocsCycles {
+			return c.taker.End(kind)
+		}
 	}
+}
+
+// collections is how many there have been in this process.
+func collections() uint64 {
+	count := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(count)
+	if count[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return count[0].Value.Uint64()
 }
 
 // refusal says in a word or two why there is no profile.
