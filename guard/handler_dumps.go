@@ -69,7 +69,7 @@ func (h *handler) listDumps(r *http.Request) ([]dump.Info, string) {
 	case l := <-reply:
 		switch {
 		case errors.Is(l.err, fs.ErrClosed):
-			return nil, "the guard has stopped; its dumps are in " + h.g.cfg.DumpDir
+			return nil, h.hasStopped()
 		case l.err != nil:
 			return nil, l.err.Error()
 		case len(l.infos) == 0:
@@ -118,7 +118,7 @@ func (h *handler) file(w http.ResponseWriter, r *http.Request, id, file string) 
 	defer func() { <-h.heavy }()
 	f, err := h.open(id, file)
 	if err != nil {
-		notFound(w, err)
+		h.notFound(w, err)
 		return
 	}
 	defer f.Close()
@@ -133,12 +133,20 @@ func (h *handler) file(w http.ResponseWriter, r *http.Request, id, file string) 
 }
 
 // notFound answers for a file that cannot be opened.
-func notFound(w http.ResponseWriter, err error) {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed) {
+func (h *handler) notFound(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, fs.ErrClosed):
+		refuse(w, http.StatusNotFound, h.hasStopped())
+	case errors.Is(err, fs.ErrNotExist):
 		refuse(w, http.StatusNotFound, "there is no such dump, or no longer")
-		return
+	default:
+		refuse(w, http.StatusInternalServerError, "the dump cannot be read: "+dump.Reason(err))
 	}
-	refuse(w, http.StatusInternalServerError, "the dump cannot be read: "+dump.Reason(err))
+}
+
+// hasStopped says why the store answers no more.
+func (h *handler) hasStopped() string {
+	return "the guard has stopped; its dumps are in " + h.g.cfg.DumpDir
 }
 
 // dump shows what a dump is about, and its flame graph.
@@ -155,7 +163,7 @@ func (h *handler) dump(w http.ResponseWriter, r *http.Request, id string) {
 	defer func() { <-h.heavy }()
 	text, err := h.read(id, id+".json", maxSidecar)
 	if err != nil {
-		notFound(w, err)
+		h.notFound(w, err)
 		return
 	}
 	var side dump.Sidecar

@@ -145,6 +145,12 @@ func TestHandlerOfStoppedGuard(t *testing.T) {
 	if r := ask(h, "GET", "/"); !strings.Contains(body(t, r), "none yet") {
 		t.Errorf("a running guard's page: %d", r.StatusCode)
 	}
+	const gone = "/dumps/profguard-20261121T115500.000Z-x-00000000-00000000"
+	for _, target := range []string{gone, gone + gone[len("/dumps"):] + ".json"} {
+		if r := ask(h, "GET", target); r.StatusCode != 404 || !strings.Contains(body(t, r), "no such dump") {
+			t.Errorf("a dump that is not there: %d, want 404", r.StatusCode)
+		}
+	}
 	g.Stop()
 	if r := ask(h, "GET", "/"); r.StatusCode != 200 || !strings.Contains(body(t, r), "stopped") {
 		t.Errorf("the page: %d", r.StatusCode)
@@ -152,8 +158,11 @@ func TestHandlerOfStoppedGuard(t *testing.T) {
 	if r := ask(h, "GET", "/profile?seconds=1"); r.StatusCode != 503 {
 		t.Errorf("a live profile: %d, want 503", r.StatusCode)
 	}
-	if r := ask(h, "GET", "/dumps/profguard-20261121T115500.000Z-x-00000000-00000000"); r.StatusCode != 404 {
-		t.Errorf("a dump: %d, want 404", r.StatusCode)
+	for _, target := range []string{gone, gone + gone[len("/dumps"):] + ".json"} {
+		r := ask(h, "GET", target)
+		if text := body(t, r); r.StatusCode != 404 || !strings.Contains(text, "the guard has stopped") {
+			t.Errorf("a dump of a guard that has stopped: %d, %s", r.StatusCode, text)
+		}
 	}
 }
 
