@@ -118,8 +118,8 @@ func (c Config) complete() (Config, error) {
 	if len(c.Budgets) > maxBudgets {
 		wrong("Budgets: expected at most %d, found %d: what nobody reads guards nothing", maxBudgets, len(c.Budgets))
 	}
-	if err := fewExceptions(c.Budgets); err != nil {
-		errs = append(errs, err)
+	if why := tooManyExceptions(c.Budgets); why != "" {
+		wrong("Budgets: %s", why)
 	} else if err := c.Budgets.Validate(); err != nil {
 		errs = append(errs, err)
 	}
@@ -198,20 +198,20 @@ const (
 	maxEvery  = 24 * time.Hour
 )
 
-// fewExceptions keeps Start and SetBudgets within a second or so.
-func fewExceptions(set budget.Set) error {
+// tooManyExceptions keeps Start and SetBudgets within a second or so.
+func tooManyExceptions(set budget.Set) (why string) {
 	all := 0
 	for _, b := range set {
 		n := len(b.Except)
 		if all += n; n > maxExceptionsOfOne {
-			return fmt.Errorf("Budgets: expected at most %d exceptions in one, found %d in %q...: except a subtree (example.com/mod/...), or use one pattern with *",
+			return fmt.Sprintf("expected at most %d exceptions in one, found %d in %q...: except a subtree (example.com/mod/...), or use one pattern with *",
 				maxExceptionsOfOne, n, clip(b.String(), 60))
 		}
 	}
 	if all > maxExceptions {
-		return fmt.Errorf("Budgets: expected at most %d exceptions in all, found %d: except subtrees (example.com/mod/...), or use patterns with *", maxExceptions, all)
+		return fmt.Sprintf("expected at most %d exceptions in all, found %d: except subtrees (example.com/mod/...), or use patterns with *", maxExceptions, all)
 	}
-	return nil
+	return ""
 }
 
 // cloneBudgets copies a set with all that it refers to.

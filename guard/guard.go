@@ -114,7 +114,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	if cfg.Baseline != nil {
 		// To write a profile changes it, and the caller may write this one.
 		if err := call(func() { cfg.Baseline = cfg.Baseline.Copy() }); err != nil {
-			return nil, fmt.Errorf("Baseline: expected a whole CPU profile, as profile.Parse returns it: copy it: %w", err)
+			return nil, fmt.Errorf("copy Baseline: %w: expected a whole CPU profile, as profile.Parse returns it", err)
 		}
 	}
 	g := &Guard{
