@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -141,7 +142,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the host's ResponseWriter gives an answer up, and goes on to the server.
 func shield(f func()) (failed any) {
 	defer func() {
-		if failed = recover(); failed == http.ErrAbortHandler {
+		failed = recover()
+		if err, _ := failed.(error); errors.Is(err, http.ErrAbortHandler) {
 			panic(failed)
 		}
 	}()
