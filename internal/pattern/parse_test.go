@@ -90,7 +90,7 @@ func FuzzPattern(f *testing.F) {
 // An expression that is made from a name as pprof shows it would pass for ever.
 func TestParseLinkersNames(t *testing.T) {
 	for text, want := range map[string]string{
-		`/^gopkg\.in\/yaml%2ev3\./`:       `write \. for %2e: /^gopkg\.in\/yaml\.v3\./`,
+		`/^gopkg\.in\/yaml%2ev3\./`:      `write \. for %2e: /^gopkg\.in\/yaml\.v3\./`,
 		`/^vendor\/golang\.org\/x\/net/`: `write /^golang\.org\/x\/net/`,
 		`/a\/vendor\/b/`:                 `write /^b/`,
 	} {
