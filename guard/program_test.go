@@ -106,6 +106,8 @@ func play(role string) int {
 		w.stretch = -1
 		offered := make(chan bool, 100)
 		w.offer = func(store *dump.Writer, d dump.Dump) (dump.ID, error) {
+			// Big, so that writing it takes a while.
+			d.Companions = append(d.Companions, dump.Companion{Name: "trace.out", Data: make([]byte, 4<<20)})
 			id, err := store.Offer(d)
 			offered <- true
 			return id, err
