@@ -173,43 +173,49 @@ func (w *window) empty(r *rule, res *Result) {
 // measure is what a limit is compared with: the value charged to somebody, in
 // the unit of the limit.
 type measure struct {
-	part     func(value int64) float64
-	finding  func(value int64, limit float64) evidence.Finding
-	exposure float64 // for rates: the limit times this is a number of hits
-	hits     func(value int64) float64
+	total, n float64 // of the window: the sum of its values, and how many hits those are
+	share    bool    // of the total, and not an amount over something
+	census   bool    // every value is known, and none is a sample
+	scale    float64 // from values to the base unit
+	over     float64 // what amounts are divided by
+	exposure float64 // for amounts: the limit times this is a number of hits
 	problem  string
 }
 
 // measureOf tells how the rule compares.
 func (w *window) measureOf(r *rule, sums *tally.Sums) measure {
-	total, n := float64(sums.Total), sums.N
-	m := measure{hits: func(v int64) float64 { return float64(v) / total * n }}
+	m := measure{total: float64(sums.Total), n: sums.N, census: r.value.census, scale: r.value.scale}
 	if r.dim == dimShare || r.dim == dimPoints {
-		m.part = func(v int64) float64 { return float64(v) / total }
-		m.finding = func(v int64, limit float64) evidence.Finding {
-			if r.value.census {
-				return counted(m.part(v), limit)
-			}
-			return evidence.Fixed(m.hits(v), n, limit, 1)
-		}
+		m.share = true
 		return m
 	}
-	over, problem := w.divisor(r)
-	if problem != "" {
-		m.problem = problem
+	if m.over, m.problem = w.divisor(r); m.problem != "" {
 		return m
 	}
-	m.part = func(v int64) float64 { return float64(v) * r.value.scale / over }
-	// What one hit is worth, in base units.
-	worth := total * r.value.scale / n
-	m.exposure = over / worth
-	m.finding = func(v int64, limit float64) evidence.Finding {
-		if r.value.census {
-			return counted(m.part(v), limit)
-		}
-		return evidence.Rate(m.hits(v), m.exposure, limit, 1)
-	}
+	worth := m.total * m.scale / m.n // of one hit, in base units
+	m.exposure = m.over / worth
 	return m
+}
+
+// part is a value in the unit of the limit.
+func (m measure) part(value int64) float64 {
+	if m.share {
+		return float64(value) / m.total
+	}
+	return float64(value) * m.scale / m.over
+}
+
+// hits is how many hits a value is.
+func (m measure) hits(value int64) float64 { return float64(value) / m.total * m.n }
+
+func (m measure) finding(value int64, limit float64) evidence.Finding {
+	switch {
+	case m.census:
+		return counted(m.part(value), limit)
+	case m.share:
+		return evidence.Fixed(m.hits(value), m.n, limit, 1)
+	}
+	return evidence.Rate(m.hits(value), m.exposure, limit, 1)
 }
 
 // divisor is what values are divided by: seconds, work, or nothing.

@@ -35,7 +35,7 @@ func TestRun(t *testing.T) {
 	}
 	shape := regexp.MustCompile(`(?s)
     INCONCLUSIVE gopher: .*
-    INCONCLUSIVE gemini: .* after \d+ samples, \d+ would tell it from the limit of 2ms.*
+    INCONCLUSIVE gemini: .* after \d+ samples?, \d+ would tell it from the limit of 2ms.*
     profguard\.budget\.firing  gemini
     FAIL gemini: .*
  +called from \S+\.\(\*gemini\)\.answer .*gemini\.go:` + strconv.Itoa(handshakeLine(t)) + `
