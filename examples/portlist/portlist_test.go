@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/marked"
 	"github.com/profguard/profguard/guard"
 )
 
@@ -145,15 +146,7 @@ func ordered(t *testing.T, text string, expressions ...string) {
 // line is the line of node.go that has a marker.
 func line(t *testing.T, marker string) int {
 	t.Helper()
-	source, err := os.ReadFile("node.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, found := strings.Cut(string(source), "// "+marker)
-	if !found {
-		t.Fatalf("expected a line with %q in node.go", marker)
-	}
-	return strings.Count(before, "\n") + 1
+	return marked.Line(t, "node.go", "// "+marker)
 }
 
 // nowhere is a visitor who does not read.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/marked"
 	"github.com/profguard/profguard/guard"
 )
 
@@ -189,13 +190,5 @@ const patience = 2 * time.Minute
 // printLine is where the forgotten print stands.
 func printLine(t *testing.T) int {
 	t.Helper()
-	source, err := os.ReadFile("api.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, found := strings.Cut(string(source), "// forgotten")
-	if !found {
-		t.Fatal("api.go has no line that is marked as forgotten")
-	}
-	return 1 + strings.Count(before, "\n")
+	return marked.Line(t, "api.go", "// forgotten")
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/profguard/profguard/examples/internal/marked"
 )
 
 // The whole story, told by the program itself: it fires, names the line, and is
@@ -54,13 +54,5 @@ $`, printLine(t)))
 // printLine is where the forgotten print stands.
 func printLine(t *testing.T) int {
 	t.Helper()
-	text, err := os.ReadFile("shop.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, ok := strings.Cut(string(text), "// forgotten")
-	if !ok {
-		t.Fatal("shop.go has no forgotten print")
-	}
-	return 1 + strings.Count(before, "\n")
+	return marked.Line(t, "shop.go", "// forgotten")
 }

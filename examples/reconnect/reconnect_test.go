@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/marked"
 	"github.com/profguard/profguard/guard"
 )
 
@@ -184,13 +185,5 @@ func isAt(t *testing.T, f budget.Frame, method, marker string) {
 // lineOf is the line of node.go with the marker.
 func lineOf(t *testing.T, marker string) int {
 	t.Helper()
-	source, err := os.ReadFile("node.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, found := strings.Cut(string(source), marker)
-	if !found {
-		t.Fatalf("node.go has no line that is marked %q", marker)
-	}
-	return 1 + strings.Count(before, "\n")
+	return marked.Line(t, "node.go", marker)
 }

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/marked"
 )
 
 func TestMain(m *testing.M) {
@@ -115,15 +116,7 @@ func judge(t *testing.T, blocked blocklist) budget.Result {
 // addLine is the line that the report must name.
 func addLine(t *testing.T) int {
 	t.Helper()
-	text, err := os.ReadFile("blocklist.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, ok := strings.Cut(string(text), "n[strings.ToLower")
-	if !ok {
-		t.Fatal("blocklist.go adds no names")
-	}
-	return 1 + strings.Count(before, "\n")
+	return marked.Line(t, "blocklist.go", "n[strings.ToLower")
 }
 
 // The extension does what it is there for, with either blocklist.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime/pprof"
@@ -16,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/marked"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -138,13 +138,5 @@ func checkOffender(t *testing.T, r budget.Result) {
 // handshakeLine is the line that the report must blame.
 func handshakeLine(t *testing.T) int {
 	t.Helper()
-	text, err := os.ReadFile("gemini.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, ok := strings.Cut(string(text), "conn.Handshake()")
-	if !ok {
-		t.Fatal("gemini.go has no handshake")
-	}
-	return 1 + strings.Count(before, "\n")
+	return marked.Line(t, "gemini.go", "conn.Handshake()")
 }

@@ -17,7 +17,7 @@ func Parked(name string) bool {
 	case "time.Sleep", "sync.(*Cond).Wait", "sync.(*WaitGroup).Wait", "runtime/pprof.profileWriter":
 		return true
 	}
-	if rest, ours := strings.CutPrefix(name, "github.com/profguard/profguard/"); ours {
+	if rest, found := strings.CutPrefix(name, ours); found {
 		return slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 	}
 	pkg := pattern.PackageOf(name)
