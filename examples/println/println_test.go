@@ -95,7 +95,7 @@ func TestStory(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	want := fmt.Sprintf(`(?s)INCONCLUSIVE api-cost: .* after \d+ samples?, \d+ would tell it from the limit`+
-		`.*firing  debug-print\n.*fmt\.Println shows in \d+ of \d+ samples`+
+		`.*firing  debug-print\n.*fmt\.Println shows in \d+ of \d+ samples?`+
 		`.*called from \S*\(\*api\)\.Get  \S*api\.go:%d`+
 		`.*firing  api-cost\n.*FAIL api-cost: .*surely above`+
 		`.*resolved  debug-print\n`+
