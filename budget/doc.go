@@ -232,6 +232,30 @@
 // one phase, and a single window of it lies. The guard's windows start at
 // different phases.
 //
+// # Profiles that are too large
+//
+// [Set.Judge] has no limits: its profile is in memory already. What reads bytes,
+// [Set.JudgeReader] and the Reader methods, may be handed anything, and refuses
+// what is out of proportion before it costs memory: decoding takes less than
+// 64 MiB. One profile may have
+//
+//	bytes as read, gzipped or not          8 MiB
+//	bytes after decompression             32 MiB
+//	bytes of both and of what they become 48 MiB
+//	samples (distinct stacks)            200,000
+//	locations                            500,000
+//	functions                            200,000
+//	mappings                              65,536
+//	strings                            1,000,000
+//	values in a sample                        64
+//	labels in a sample                        32
+//	bytes in a name                       16 KiB
+//
+// These are several times what a large Go program has, and cannot be changed. A
+// profile above them that can be trusted is read with the Parse of
+// github.com/google/pprof/profile and judged with Set.Judge; for one that cannot,
+// profile a shorter time.
+//
 // # Grammar
 //
 //	text      = line { "\n" line }

@@ -263,7 +263,8 @@ func TestLimits(t *testing.T) {
 		t.Errorf("at the limit: %v", err)
 	}
 	_, err := (&Decoder{Limits: Limits{Samples: 1234}}).Bytes(synthetic(1235, 10, 1))
-	const want = "decode profile: 1,235 samples, the limit is 1,234: raise Limits.Samples if you trust where the profile comes from"
+	const want = "decode profile: 1,235 samples, the limit is 1,234: take a profile of a shorter time, or, if you trust where this one comes from, " +
+		"read it with profile.Parse and use Set.Judge, which has no limits"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}

@@ -20,15 +20,16 @@ var ErrLegacy = errors.New("this is a legacy profile (text, or gperftools binary
 // A LimitError says which of a decoder's [Limits] a profile exceeds.
 type LimitError struct {
 	What  string // what there is too much of, "samples"
-	Field string // the field of Limits to raise, "Samples"
+	Field string // the field of Limits, "Samples"
 	// Got is the amount that was found, or as much as was seen before giving up.
 	Got   int64
 	Limit int64
 }
 
+// Error advises what a user of the library can do, who has no [Limits] to set.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s %s, the limit is %s: raise Limits.%s if you trust where the profile comes from",
-		grouped(e.Got), e.What, grouped(e.Limit), e.Field)
+	return fmt.Sprintf("%s %s, the limit is %s: take a profile of a shorter time, or, if you trust where this one comes from, "+
+		"read it with profile.Parse and use Set.Judge, which has no limits", grouped(e.Got), e.What, grouped(e.Limit))
 }
 
 // grouped writes n with thousands separators: the limits are read by people.

@@ -64,7 +64,8 @@ func FromProfile(p *profile.Profile, s *Symbols) (*Table, error) {
 	// Spans are 32 bits wide. A Table with more is not worth having.
 	for _, n := range [...]int{len(c.t.Stacks), len(c.t.Labels), len(c.t.Lines), len(c.t.text)} {
 		if n > math.MaxInt32 {
-			return nil, fmt.Errorf("convert profile: %w", &LimitError{"frames, labels or bytes of label text", "Raw", int64(n), math.MaxInt32})
+			return nil, fmt.Errorf("convert profile: expected at most %s frames, labels or bytes of label text, found %s: take a profile of a shorter time",
+				grouped(math.MaxInt32), grouped(int64(n)))
 		}
 	}
 	return c.t, nil

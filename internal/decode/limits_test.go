@@ -1,0 +1,63 @@
+package decode
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// TestLimitsDoc holds the table in the documentation of package budget, which is
+// where users look, against the limits.
+func TestLimitsDoc(t *testing.T) {
+	doc, err := os.ReadFile("../../budget/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Limits{}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const KiB, MiB = 1 << 10, 1 << 20
+	for _, row := range []struct {
+		what        string
+		limit, unit int
+		name        string
+	}{
+		{"bytes as read, gzipped or not", l.Input, MiB, " MiB"},
+		{"bytes after decompression", l.Raw, MiB, " MiB"},
+		{"bytes of both and of what they become", l.Memory, MiB, " MiB"},
+		{"samples \\(distinct stacks\\)", l.Samples, 1, ""},
+		{"locations", l.Locations, 1, ""},
+		{"functions", l.Functions, 1, ""},
+		{"mappings", l.Mappings, 1, ""},
+		{"strings", l.Strings, 1, ""},
+		{"values in a sample", l.Types, 1, ""},
+		{"labels in a sample", l.Labels, 1, ""},
+		{"bytes in a name", l.NameBytes, KiB, " KiB"},
+	} {
+		want := grouped(int64(row.limit/row.unit)) + row.name
+		if !regexp.MustCompile(`(?m)^//\t` + row.what + ` +` + want + `$`).Match(doc) {
+			t.Errorf("the documentation does not say %s for %q", want, row.what)
+		}
+	}
+}
+
+// TestAdviceOfLimits follows what a LimitError advises: a profile that is
+// refused as bytes is taken as a profile.Profile.
+func TestAdviceOfLimits(t *testing.T) {
+	data := message(minimal(), 2, append(numbers(1, 7), bytes.Repeat(message(nil, 3, numbers(1, 2)), 33)...))
+	if _, err := new(Decoder).Bytes(data); !errors.As(err, new(*LimitError)) {
+		t.Fatalf("error %v, want one about a limit", err)
+	}
+	p, err := profile.ParseData(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := FromProfile(p, new(Symbols)); err != nil {
+		t.Errorf("refused once more: %v", err)
+	}
+}
