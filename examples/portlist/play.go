@@ -109,22 +109,15 @@ func (p *play) collect(ctx context.Context, when string) (evidence, error) {
 // that is sure of a function. There is no event: the alert fires already.
 func (p *play) next(ctx context.Context, name, function string) error {
 	since := time.Now()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		s := p.guard.Status()
-		for _, b := range s.Budgets {
-			if b.Name == name && s.Window.Start.After(since) && names(b.Result, function) {
-				p.Say("    still %s  %s\n    %s", b.State, name, strings.ReplaceAll(b.Result.String(), "\n", "\n    "))
-				return nil
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("next: expected a window in which %q names %s, and it did not come: %w", name, function, context.Cause(ctx))
-		}
+	s, err := story.Until(ctx, p.guard, func(s guard.Status) bool {
+		return s.Window.Start.After(since) && names(story.Budget(s, name).Result, function)
+	})
+	if err != nil {
+		return fmt.Errorf("next: %q is to name %s: %w", name, function, err)
 	}
+	b := story.Budget(s, name)
+	p.Say("    still %s  %s\n    %s", b.State, name, strings.ReplaceAll(b.Result.String(), "\n", "\n    "))
+	return nil
 }
 
 // names reports whether a result is a failure because of a function.

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/failure"
 	"github.com/profguard/profguard/examples/internal/marked"
 	"github.com/profguard/profguard/guard"
 )
@@ -50,7 +51,7 @@ func TestBudgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := slices.DeleteFunc(budgets(), func(b budget.Budget) bool { return b.Name != test.budget })
 			set[0].ForWindows = 0 // a check has no windows
-			report := failure(func(tb guard.TB) {
+			report := failure.Of(func(tb guard.TB) {
 				guard.Checker{Max: time.Minute}.Check(tb, set, func(context.Context) {
 					for range 1 + rand.N(9) { // five, and not in step with the clock of the profiler
 						test.work(test.node)

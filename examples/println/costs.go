@@ -5,39 +5,24 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/story"
 	"github.com/profguard/profguard/guard"
 )
 
 // costs is what one window said about the two services.
 type costs struct{ api, cache budget.Result }
 
-// await looks at what the guard knows until it is what is wanted.
+// costsOf is what a guard's last window said.
+func costsOf(s guard.Status) costs {
+	return costs{api: story.Budget(s, "api-cost").Result, cache: story.Budget(s, "cache-cost").Result}
+}
+
+// await waits for a window that is as it is wanted.
 func await(ctx context.Context, g *guard.Guard, wanted func(costs) bool) (costs, error) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		var c costs
-		for _, b := range g.Status().Budgets {
-			switch b.Name {
-			case "api-cost":
-				c.api = b.Result
-			case "cache-cost":
-				c.cache = b.Result
-			}
-		}
-		if wanted(c) {
-			return c, nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return c, fmt.Errorf("await the costs: the last window said %q and %q (%w): is the machine very busy?",
-				c.api.Reason, c.cache.Reason, context.Cause(ctx))
-		}
-	}
+	s, err := story.Until(ctx, g, func(s guard.Status) bool { return wanted(costsOf(s)) })
+	return costsOf(s), err
 }
 
 // settledCosts waits for a window that says this about the api, and has something

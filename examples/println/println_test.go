@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/examples/internal/marked"
+	"github.com/profguard/profguard/examples/internal/slowed"
+	"github.com/profguard/profguard/examples/internal/story"
 	"github.com/profguard/profguard/guard"
 )
 
@@ -51,26 +54,25 @@ func TestNoPrint(t *testing.T) {
 	g, events := busyShop(t, false)
 	// enough samples of the handler: with the print, most would have it.
 	const enough = 100
-	late := time.After(patience)
-	for !kept(t, g, enough) {
-		select {
-		case e := <-events:
-			if strings.HasPrefix(e.Name, "profguard.budget.") {
-				t.Fatalf("%s about %s: %s", e.Name, e.Budget, e.Message)
-			}
-		case <-time.After(100 * time.Millisecond): // a look at the status costs microseconds
-		case <-late:
-			t.Fatalf("not enough samples came: %+v", g.Status().Window)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := story.Until(ctx, g, func(s guard.Status) bool { return kept(t, s, enough) }); err != nil {
+		t.Fatal(err)
+	}
+	g.Stop() // it has said all that it will
+	for len(events) > 0 {
+		if e := <-events; strings.HasPrefix(e.Name, "profguard.budget.") {
+			t.Errorf("%s about %s: %s", e.Name, e.Budget, e.Message)
 		}
 	}
 }
 
 // kept reports whether the costs have passed, and so many samples of the handler
 // have been without the print.
-func kept(t *testing.T, g *guard.Guard, enough int64) bool {
+func kept(t *testing.T, s guard.Status, enough int64) bool {
 	t.Helper()
 	all := true
-	for _, b := range g.Status().Budgets {
+	for _, b := range s.Budgets {
 		if b.Verdicts["fail"] > 0 {
 			t.Fatalf("a window failed:\n%s", b.Result)
 		}
@@ -85,7 +87,7 @@ func kept(t *testing.T, g *guard.Guard, enough int64) bool {
 
 // TestStory runs what the README shows.
 func TestStory(t *testing.T) {
-	skipIfSlowed(t)
+	slowed.Skip(t)
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
@@ -137,17 +139,10 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// skipIfSlowed skips what judges by microseconds under the race detector.
-func skipIfSlowed(t *testing.T) {
-	if slowed {
-		t.Skip("the race detector is on: CPU is several times as much, and the budgets are in microseconds")
-	}
-}
-
 // busyShop opens a shop with customers and a guard, until the test ends.
 func busyShop(t *testing.T, debug bool) (*guard.Guard, chan guard.Event) {
 	t.Helper()
-	skipIfSlowed(t)
+	slowed.Skip(t)
 	s, err := openShop()
 	if err != nil {
 		t.Fatal(err)

@@ -53,47 +53,20 @@ func (a *act) await(ctx context.Context, event, name, build string) error {
 		return err
 	}
 	// The status follows the event: what is of the window before ended long ago.
-	s, err := a.status(ctx, func(s guard.Status) bool {
+	s, err := story.Until(ctx, a.guard, func(s guard.Status) bool {
 		return s.Window.Start.Add(s.Window.Elapsed + time.Second).After(e.Time)
 	})
 	if err != nil {
 		return err
 	}
-	a.notes = append(a.notes, note{build, s.Window.Cores, result(s, "handshakes"), s.Window.Goroutines})
+	a.notes = append(a.notes, note{build, s.Window.Cores, story.Budget(s, "handshakes").Result, s.Window.Goroutines})
 	return nil
 }
 
 // failing waits for a window in which the budget fails.
 func (a *act) failing(ctx context.Context, name string) (budget.Result, error) {
-	s, err := a.status(ctx, func(s guard.Status) bool { return result(s, name).Verdict == budget.Fail })
-	return result(s, name), err
-}
-
-// status waits until the guard's is as it is wanted.
-func (a *act) status(ctx context.Context, wanted func(guard.Status) bool) (guard.Status, error) {
-	look := time.NewTicker(100 * time.Millisecond)
-	defer look.Stop()
-	for {
-		s := a.guard.Status()
-		if wanted(s) {
-			return s, nil
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return s, fmt.Errorf("await a window, the last was %s: %w: is the machine very busy?", s.Window.Outcome, context.Cause(ctx))
-		}
-	}
-}
-
-// result is what the last window said about a budget.
-func result(s guard.Status, name string) budget.Result {
-	for _, b := range s.Budgets {
-		if b.Name == name {
-			return b.Result
-		}
-	}
-	return budget.Result{}
+	s, err := story.Until(ctx, a.guard, func(s guard.Status) bool { return story.Budget(s, name).Result.Verdict == budget.Fail })
+	return story.Budget(s, name).Result, err
 }
 
 func (a *act) table() string {

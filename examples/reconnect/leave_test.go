@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/examples/internal/failure"
 	"github.com/profguard/profguard/guard"
 )
 
@@ -15,35 +15,27 @@ import (
 func TestLeftBehind(t *testing.T) {
 	for _, sentence := range []string{"goroutines steady", "no goroutine leaked"} {
 		t.Run(sentence, func(t *testing.T) {
-			reconnecting(t, t, sentence, bugs{})
-			failure := recorder{T: t}
-			reconnecting(t, &failure, sentence, bugs{forgets: true})
-			if !strings.Contains(failure.text, sentence) {
-				t.Errorf("want a failure of %q with the bug, got %q", sentence, failure.text)
+			set := budget.Must(sentence)
+			guard.Check(t, set, reconnecting(t, bugs{}))
+			forgetful := reconnecting(t, bugs{forgets: true})
+			said := failure.Of(func(tb guard.TB) { guard.Check(tb, set, forgetful) })
+			if !strings.Contains(said, sentence) {
+				t.Errorf("want a failure of %q with the bug, got %q", sentence, said)
 			}
 		})
 	}
 }
 
-// A recorder is a test that is expected to fail.
-type recorder struct {
-	*testing.T
-	text string
-}
-
-func (r *recorder) Errorf(format string, args ...any) { r.text += fmt.Sprintf(format, args...) }
-func (r *recorder) Failed() bool                      { return r.text != "" }
-func (r *recorder) FailNow()                          {}
-
-func reconnecting(t *testing.T, tb guard.TB, sentence string, b bugs) {
+// reconnecting is the work of a node of a mesh with these bugs.
+func reconnecting(t *testing.T, b bugs) func(context.Context) {
 	t.Helper()
 	m, err := openStill(2, b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.close()
+	t.Cleanup(m.close)
 	here, there := m.nodes[0], m.nodes[1]
-	guard.Check(tb, budget.Must(sentence), func(context.Context) {
+	return func(context.Context) {
 		p := &peer{addr: there.socket.LocalAddr()}
 		for range 2 {
 			if err := here.connect(p); err != nil {
@@ -51,5 +43,5 @@ func reconnecting(t *testing.T, tb guard.TB, sentence string, b bugs) {
 			}
 		}
 		here.leave(p)
-	})
+	}
 }

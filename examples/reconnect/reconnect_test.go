@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/examples/internal/marked"
+	"github.com/profguard/profguard/examples/internal/story"
 	"github.com/profguard/profguard/guard"
 )
 
@@ -136,27 +139,16 @@ func watchedMesh(t *testing.T, b bugs) watched {
 // patience is for machines that do ten things at once.
 const patience = 2 * time.Minute
 
-// until looks at the budgets of these names until all are as they are wanted.
+// until waits until the budgets of these names are as they are wanted.
 func (w watched) until(wanted func(guard.BudgetStatus) bool, names ...string) {
 	w.Helper()
-	late := time.After(patience)
-	for {
-		open := 0
-		for _, b := range w.guard.Status().Budgets {
-			for _, name := range names {
-				if b.Name == name && !wanted(b) {
-					open++
-				}
-			}
-		}
-		if open == 0 {
-			return
-		}
-		select {
-		case <-time.After(100 * time.Millisecond): // a look costs microseconds
-		case <-late:
-			w.Fatalf("%v did not come to what they should: %+v", names, w.guard.Status())
-		}
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	defer cancel()
+	_, err := story.Until(ctx, w.guard, func(s guard.Status) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return !wanted(story.Budget(s, name)) })
+	})
+	if err != nil {
+		w.Fatalf("%v did not come to what they should: %v", names, err)
 	}
 }
 

@@ -147,10 +147,7 @@ func weigh(ctx context.Context, tale *story.Story, g *guard.Guard) error {
 
 // window waits until one is over that begins now or later.
 func window(ctx context.Context, g *guard.Guard) error {
-	for now := time.Now(); g.Status().Window.Start.Before(now); {
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
-			return fmt.Errorf("no window came in time: %w", err)
-		}
-	}
-	return nil
+	now := time.Now()
+	_, err := story.Until(ctx, g, func(s guard.Status) bool { return !s.Window.Start.Before(now) })
+	return err
 }

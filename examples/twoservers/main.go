@@ -90,31 +90,28 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	tale.Say("Gopher has answered %.0f requests by now, Gemini %.0f. In the last window:",
 		servers.gopher.requests(), servers.gemini.requests())
-	tale.Say("%s", compare(measured(g)))
+	tale.Say("%s", compare(measured(g.Status())))
 
 	tale.Say("It is the certificate's key, RSA with 4096 bits. A new certificate, now with ECDSA:")
 	servers.gemini.certificate.Store(servers.ecdsa)
 	if _, err := tale.Await(ctx, "profguard.budget.resolved", "gemini"); err != nil {
 		return err
 	}
-	tale.Say("%s", compare(measured(g)))
+	tale.Say("%s", compare(measured(g.Status())))
 	return nil
 }
 
 // measured is what the last window says about each server.
-func measured(g *guard.Guard) (gopher, gemini budget.Result) {
-	b := g.Status().Budgets
-	return b[0].Result, b[1].Result
+func measured(s guard.Status) (gopher, gemini budget.Result) {
+	return story.Budget(s, "gopher").Result, story.Budget(s, "gemini").Result
 }
 
 // look returns what the first window says in which the Gemini server was seen.
 func look(ctx context.Context, g *guard.Guard) (gopher, gemini budget.Result, err error) {
-	for {
-		if gopher, gemini = measured(g); gemini.Samples > 0 {
-			return gopher, gemini, nil
-		}
-		if !sleep(ctx, 100*time.Millisecond) {
-			return gopher, gemini, fmt.Errorf("no window has a sample of the Gemini server: %w", context.Cause(ctx))
-		}
-	}
+	s, err := story.Until(ctx, g, func(s guard.Status) bool {
+		_, gemini := measured(s)
+		return gemini.Samples > 0
+	})
+	gopher, gemini = measured(s)
+	return gopher, gemini, err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/examples/internal/marked"
+	"github.com/profguard/profguard/examples/internal/slowed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,7 +26,7 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute")
 	}
-	skipIfSlowed(t)
+	slowed.Skip(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
@@ -66,7 +67,7 @@ func TestKeys(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.want == budget.Pass {
-				skipIfSlowed(t)
+				slowed.Skip(t)
 			}
 			servers.gemini.certificate.Store(tt.certificate)
 			r := judge(t, servers)
@@ -77,14 +78,6 @@ func TestKeys(t *testing.T) {
 				checkOffender(t, r)
 			}
 		})
-	}
-}
-
-// skipIfSlowed skips what has to keep to microseconds under the race detector.
-func skipIfSlowed(t *testing.T) {
-	t.Helper()
-	if slowed {
-		t.Skip("the race detector is on: CPU is several times as much, and the budgets are in microseconds")
 	}
 }
 

@@ -1,0 +1,5 @@
+//go:build !race
+
+package slowed
+
+const byRace = false
