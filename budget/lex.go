@@ -54,6 +54,9 @@ type lexer struct {
 // next returns the next token, or tokenEnd for ever.
 func (l *lexer) next(m mode) token {
 	fresh := l.pos == 0
+	if fresh && strings.HasPrefix(l.line, byteOrderMark) {
+		l.pos = len(byteOrderMark)
+	}
 	for l.pos < len(l.line) {
 		r, size := utf8.DecodeRuneInString(l.line[l.pos:])
 		if !isSpace(r) {
@@ -62,7 +65,7 @@ func (l *lexer) next(m mode) token {
 		fresh = true
 		l.pos += size
 	}
-	t := l.scan(m, fresh)
+	t := l.visible(l.scan(m, fresh), m)
 	l.pos = t.end()
 	if t.kind == tokenEnd {
 		l.pos = len(l.line)
@@ -89,6 +92,19 @@ func (l *lexer) scan(m mode, fresh bool) token {
 		return l.regexp(rest)
 	}
 	return l.token(tokenWord, wordLength(rest, m))
+}
+
+// visible returns the token unless it holds what nobody can see. A string in quotes
+// may: it is data, and escapes show.
+func (l *lexer) visible(t token, m mode) token {
+	if t.kind != tokenWord && t.kind != tokenRegexp {
+		return t
+	}
+	at, character := invisibleIn(t.raw, m)
+	if at < 0 {
+		return t
+	}
+	return token{kind: tokenBad, off: t.off + at, raw: character, expected: visibleExpected, remedy: invisibleRemedy(t.raw, character, m)}
 }
 
 func (l *lexer) token(kind tokenKind, length int) token {
@@ -186,9 +202,11 @@ func bracketed(text string) int {
 	return 0
 }
 
-// isSpace reports whether a character separates words. A byte order mark
-// does: editors leave one at the beginning of a file.
-func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+// byteOrderMark is what some editors leave at the beginning of a file.
+const byteOrderMark = "\ufeff"
+
+// isSpace reports whether a character separates words.
+func isSpace(r rune) bool { return unicode.IsSpace(r) }
 
 // isWord reports whether text stands for itself as one word of a sentence.
 func isWord(text string) bool {

@@ -60,7 +60,9 @@ func (p *parser) amount(subject, examples string) (Amount, token) {
 		p.advance()
 		return Amount{value, name}, p.span(at, next)
 	}
-	if meant := unitMeant(next.raw); meant != "" {
+	if unit, clause := glued(next.raw); clause != "" {
+		p.fail(p.span(at, next), blankExpected, didYouMean(withUnit(digits, unit)+" "+clause))
+	} else if meant := unitMeant(next.raw); meant != "" {
 		p.fail(p.span(at, next), "a number with a known unit", didYouMean(withUnit(digits, meant)))
 	} else if isThing(next.raw) {
 		p.fail(next, "a unit or a clause", thingRemedy(p.ahead(subject), next.raw, digits))
@@ -88,7 +90,10 @@ func (p *parser) noAmount(at token, expected string) {
 // badSuffix explains what stands behind a number without being a unit.
 func (p *parser) badSuffix(at token, subject, digits, suffix string) {
 	const expected = "a number with a known unit"
+	unit, clause := glued(suffix)
 	switch {
+	case clause != "":
+		p.fail(at, blankExpected, didYouMean(withUnit(digits, unit)+" "+clause))
 	case suffix[0] == '_' || suffix[0] == '\'':
 		p.fail(at, "a number without separators", didYouMean(strings.NewReplacer("_", "", "'", "").Replace(at.raw)))
 	case (suffix[0] == 'e' || suffix[0] == 'E') && startsWithNumber(strings.TrimLeft(suffix[1:], "+-")):
@@ -112,6 +117,23 @@ func (p *parser) badSuffix(at token, subject, digits, suffix string) {
 	default:
 		p.fail(at, expected, "units are "+unitList)
 	}
+}
+
+const blankExpected = "a blank after the amount"
+
+// glued cuts "%except" into the unit and the clause's keyword that follows it
+// without a blank, and returns "" for any other word.
+func glued(word string) (unit, clause string) {
+	for _, clause := range []string{"cumulative", "flat", "per", "of", "except", "in", "where", "when", "for"} {
+		unit, ok := strings.CutSuffix(word, clause)
+		if !ok {
+			continue
+		}
+		if name, known := unitNamed(unit); known || unit == "" {
+			return name, clause
+		}
+	}
+	return "", ""
 }
 
 // adjacentDigit reports whether a digit follows the comma at once, as in

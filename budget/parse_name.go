@@ -24,7 +24,7 @@ func (p *parser) name(b *Budget) {
 // sentence without a keyword up to it.
 func (p *parser) longName() {
 	before, after, colon := strings.Cut(p.lex.line, ":")
-	words := strings.FieldsFunc(before, isSpace)
+	words := strings.FieldsFunc(strings.TrimPrefix(before, byteOrderMark), isSpace)
 	switch {
 	case !colon || len(words) == 0 || strings.ContainsAny(before, "\"[#,;"):
 		return
@@ -32,6 +32,8 @@ func (p *parser) longName() {
 		return
 	case p.err == nil && (len(words) == 1 || p.tok.kind != tokenWord):
 		return // one word, or a regular expression that ends
+	case p.err != nil && words[0][0] != '/':
+		return
 	}
 	for _, word := range words {
 		if isKeyword(word) {

@@ -68,7 +68,7 @@ func plain(text string) string {
 // printed returns what stands for a character in a message. Control characters
 // could do anything to a terminal.
 func printed(r rune) rune {
-	if r != '\t' && !unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r) {
+	if r != '\t' && (isInvisible(r) || !unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r)) {
 		return unicode.ReplacementChar
 	}
 	return r
@@ -80,6 +80,9 @@ func quoted(word string) string {
 	word = clipped(word)
 	if strings.Contains(word, `"`) && strconv.CanBackquote(word) {
 		return "`" + word + "`"
+	}
+	if strings.ContainsFunc(word, isInvisible) {
+		return strconv.QuoteToASCII(word)
 	}
 	return strconv.Quote(word)
 }

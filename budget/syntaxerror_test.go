@@ -17,7 +17,7 @@ func TestSyntaxErrorPicture(t *testing.T) {
 		{"wide", "日本 above 5%", "日本 above 5%", "     ^^^^^"},
 		{"wide word", "gc 日本 5%", "gc 日本 5%", "   ^^^^"},
 		{"combining", "gro\u0308ße above 5%", "gro\u0308ße above 5%", "      ^^^^^"},
-		{"control", "gc \x1b[31m 5%", "gc \ufffd[31m 5%", "   ^^^^^"},
+		{"control", "gc \x1b[31m 5%", "gc \ufffd[31m 5%", "   ^"},
 		{"not UTF-8", "gc \xff 5%", "gc \ufffd 5%", "   ^"},
 		{"end", "gc below", "gc below", "        ^"},
 		{"end before blanks", "gc below  ", "gc below  ", "        ^"},

@@ -56,7 +56,9 @@ func (b Budget) checkUnit(c class, list []fit, report func(mistake)) {
 			}
 			if dim == dimShare && c != classProcess {
 				m.expected = fitsText(list)
-				m.remedy = `did you mean "` + Amount{b.Limit.Value, "points"}.String() + `" or "` + b.Limit.String() + ` per request"? Points are of the profile's total`
+				if b.Limit.Value < 100 { // no share grows by more
+					m.remedy = `did you mean "` + Amount{b.Limit.Value, "points"}.String() + `" or "` + b.Limit.String() + ` per request"? Points are of the profile's total`
+				}
 			}
 			report(m)
 		case f.per == perNever && b.Per != "":

@@ -20,12 +20,15 @@ func patternMistake(text string, part part) (mistake, bool) {
 	const expected = "a pattern: a package, a path, a function, or /regexp/"
 	m := mistake{part, text, expected, ""}
 	head, tail, colon := strings.Cut(text, ":")
+	_, hidden := invisibleIn(text, modeWord)
 	switch {
 	case text == "" && part == partSubject:
 		m.expected = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
 		m.remedy = "name what the budget is about"
 	case text == "":
 		m.remedy = "leave out the empty one"
+	case hidden != "" && !strings.ContainsFunc(text, isSpace):
+		m.expected, m.remedy = visibleExpected, invisibleRemedy(text, hidden, modeWord)
 	case isKeyword(text):
 		m.remedy = keywordRemedy(text)
 	case part == partExcept && text == "idle":

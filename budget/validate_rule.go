@@ -11,7 +11,7 @@ func ruleMistake(b Budget) mistake {
 	case classEach:
 		switch b.Rule {
 		case "absent":
-			m.remedy = "name what shall be absent: portlist absent"
+			m.remedy = `name what shall be absent: "portlist absent"`
 		case "leaked":
 			m.remedy = didYouMean("no goroutine leaked")
 		default:
@@ -40,7 +40,7 @@ func ruleMistake(b Budget) mistake {
 	default:
 		switch b.Rule {
 		case "steady":
-			m.remedy = "steady is for goroutines, heap, rss and process: for a function write grows below 5 points"
+			m.remedy = `steady is for goroutines, heap, rss and process: for a function write "grows below 5 points"`
 		case "leaked":
 			m.remedy = didYouMean("no goroutine leaked")
 		default:

@@ -39,6 +39,8 @@ func TestValidate(t *testing.T) {
 		{"subject that is no regular expression", tls, func(b *Budget) { b.Subject = "/(/" }, "missing closing )"},
 		{"subject that is not closed", tls, func(b *Budget) { b.Subject = "/a" }, "one word"},
 		{"subject cut by a semicolon", tls, func(b *Budget) { b.Subject = "a;b" }, "one word"},
+		{"subject with a space that does not show", tls, func(b *Budget) { b.Subject = "port\u200blist" }, `a zero width space (U+200B) does not show: write "portlist"`},
+		{"exception with a soft hyphen", each, func(b *Budget) { b.Except = []string{"port\u00adlist"} }, "a soft hyphen (U+00AD)"},
 		{"no subject of that sort", each, func(b *Budget) { b.Subject = "no method" }, "one word"},
 		{"rule", each, func(b *Budget) { b.Rule = "above" }, `a Rule is ""`},
 		{"rule of another subject", each, func(b *Budget) { b.Rule = "absent" }, "above or grows"},

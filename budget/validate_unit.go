@@ -24,6 +24,9 @@ func unitRemedy(c class, b Budget, list []fit) string {
 		return false
 	}
 	dim, v := b.Limit.dimension(), b.Limit.Value
+	if _, wrong := perMistake(b.Per); b.Per != "" && wrong {
+		b.Per = "request" // the wrong one is a mistake of its own
+	}
 	figure := ""
 	if c == classPattern && b.Rule == "" {
 		figure = nearest(b.Subject, "process", "goroutines")
@@ -67,6 +70,9 @@ func unitRemedy(c class, b Budget, list []fit) string {
 // fits.
 func limitExample(b Budget) string {
 	b = Budget{Subject: b.Subject, Rule: b.Rule, Kind: b.Kind}
+	if may, _ := accepted(b.Subject, b.Rule); !may.kind {
+		b.Kind = ""
+	}
 	f := fits(classOf(b.Subject), b)[0]
 	switch f.dim {
 	case dimShare:
