@@ -2,9 +2,9 @@ package evidence
 
 // An Alarm is the verdict of a running guard on one share: [Fail] when a
 // detector has proof that the share is above its limit, [Pass] when another has
-// proof that it is below [Zone] times the limit, or three windows in a row pass
-// by themselves; the last proof stands. It
-// starts [Inconclusive]. Make one with [NewAlarm]; like a [CUSUM] it is a plain
+// proof that it is below [Zone] times the limit; the last proof stands. To end a
+// Fail, what came since it began may be proof by itself, see recovery. It starts
+// [Inconclusive]. Make one with [NewAlarm]; like a [CUSUM] it is a plain
 // value.
 //
 // One that compares with a baseline ([NewGrowthAlarm]) may have to prove more for a
@@ -21,26 +21,12 @@ type Alarm struct {
 	verdict    Verdict
 }
 
-// A recovery finds that a share is below the end of its zone.
-type recovery struct {
-	CUSUM
-	edge   float64
-	passes int // windows in a row that passed by themselves, since it fired
-}
-
 // earlyPhi is the overdispersion that is assumed of a process that is not known
 // yet. Estimated from a few windows it is worth so little ([Temper]) that even
 // what is beyond doubt would take 18 windows to fire, in a process that was
 // broken when it started. Real services were measured at 1.0 to 2.9, and a loop
 // locked to a 10 ms tick at 4.
 const earlyPhi = 8
-
-// passesInARow end an alarm whatever the recovering detector says. The fix of a
-// culprit is a step, and a step looks like overdispersion to a detector until
-// its memory has faded: recovery was seen to take 163 windows where each one by
-// itself was beyond doubt. Three that pass at [PassAlpha] each are at least as
-// much proof as the detector asks for.
-const passesInARow = 3
 
 // NewAlarm returns the alarm of a share against a limit. It fires at evidence
 // lnA, see [LnA], and recovers at ln(1/[PassAlpha]).
@@ -69,10 +55,6 @@ func newAlarm(limit, pass, lnA float64, up, down Grid) Alarm {
 	}
 }
 
-func newRecovery(edge float64, down Grid) recovery {
-	return recovery{CUSUM: NewCUSUM(edge, down, lnPass), edge: edge}
-}
-
 // Add takes the k hits in n samples of one window and returns the verdict. When
 // both detectors have their proof in the same window, which takes a share
 // inside the zone of indifference, it is Fail.
@@ -87,7 +69,9 @@ func (a *Alarm) Add(k, n float64) Verdict {
 			a.verdict = Pass
 		}
 	case fires:
-		a.verdict, a.recovers.passes, a.releases.passes = Fail, 0, 0
+		a.recovers.begin(firing)
+		a.releases.begin(firing)
+		a.verdict = Fail
 		a.early.clear()
 		a.shares.clear()
 		a.fires.clear()
@@ -111,23 +95,6 @@ func (a *Alarm) addEarly(k, n float64) bool {
 	}
 	a.earlyProof = a.early.add(k, n, max(earlyPhi, a.fires.Phi()))
 	return a.earlyProof >= a.early.threshold && a.early.threshold > 0
-}
-
-// add takes a window, and reports whether there is proof: the detector's, or
-// while an alarm is firing, enough windows in a row that pass by themselves.
-func (r *recovery) add(k, n float64, firing bool) bool {
-	if r.edge == 0 {
-		return false // nothing is below no share at all
-	}
-	proven := r.CUSUM.Add(k, n)
-	switch {
-	case !firing || n <= 0:
-	case Upper(k, n, 1, PassAlpha) < r.edge:
-		r.passes++
-	default:
-		r.passes = 0
-	}
-	return proven || firing && n > 0 && r.passes >= passesInARow
 }
 
 // Retune sets the evidence that the alarm fires at, and keeps what it has: the
