@@ -64,6 +64,7 @@ func (w *window) alarm(r *rule, name string, limit, lnA float64) evidence.Alarm 
 type growthBounds struct {
 	done   float64 // work of the window
 	bounds func(name string) (most, pass float64)
+	judge  func(name string) evidence.Sequential // for a trial
 }
 
 func (w *window) growthOf(r *rule) (g growthBounds, ok bool) {
@@ -87,6 +88,9 @@ func (w *window) growthOf(r *rule) (g growthBounds, ok bool) {
 			k0 := charged(name)
 			return evidence.GrowthLimit(k0, before.N, 1, r.limit), evidence.GrowthEdge(k0, before.N, 1, r.limit)
 		}
+		g.judge = func(name string) evidence.Sequential {
+			return evidence.NewSequentialGrowth(charged(name), before.N, r.limit)
+		}
 		return g, true
 	}
 	done0 := w.facts.BaselineWork[r.budget.Per]
@@ -96,6 +100,9 @@ func (w *window) growthOf(r *rule) (g growthBounds, ok bool) {
 	g.bounds = func(name string) (float64, float64) {
 		k0 := charged(name)
 		return evidence.RateLimit(k0, done0, 1+r.limit), evidence.RateEdge(k0, done0, 1+r.limit)
+	}
+	g.judge = func(name string) evidence.Sequential {
+		return evidence.NewSequentialRatio(charged(name), done0, 1+r.limit)
 	}
 	return g, true
 }

@@ -41,8 +41,10 @@ type Budget struct {
 	// by: "request", "call".
 	Per string
 
-	// Kind is the kind of profile: "cpu" (also ""), "heap", "allocs",
-	// "goroutine", "mutex", "block". Figures of the process have none.
+	// Kind is the kind of profile: "", which is what Parse makes of "of cpu" and
+	// of no kind at all, or "heap", "allocs", "goroutine", "mutex", "block". In a
+	// literal "cpu" means and prints the same as "". Figures of the process have
+	// none.
 	Kind string
 
 	// Except exempts functions and packages, by patterns, from a "no function"

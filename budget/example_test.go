@@ -56,7 +56,7 @@ func ExampleSet_Judge() {
 	//   1. main.cache  71.00%, 7.10s (63.12% to 76.12%)  cache.go:46
 	//        way in      main.serve
 	//        goes to     fmt.Println > fmt.Fprintln > os.(*File).Write > poll.(*FD).Write > syscall.write > syscall.Syscall6
-	//   6 more on these paths are over the limit
+	//   6 more functions are over the limit: they call those above, or are called by them
 	// PASS crypto/md5 absent
 	//   none of 1000 samples, so its share is below 0.30%
 }

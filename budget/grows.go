@@ -189,6 +189,10 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 	res.Reason = grew(r, worst, who, isNew, res, before.N)
 }
 
+// trifle is the share of a window below which nobody asks what a function costs
+// per unit of work.
+const trifle = 0.01
+
 // trifling reports whether the key, and with it all that have less, need not be
 // compared. A share cannot have grown by more than it is. And what a function
 // costs per unit of work is not worth asking of one that has a hundredth of it:
@@ -196,7 +200,7 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 func (r *rule) trifling(sums *tally.Sums, key int32) bool {
 	share := sums.Share(key)
 	if r.dim != dimPoints {
-		return share < 0.01
+		return share < trifle
 	}
 	return share <= r.limit && (r.value.census || evidence.Upper(share*sums.N, sums.N, 1, evidence.PassAlpha) < evidence.Zone*r.limit)
 }

@@ -26,13 +26,24 @@ func (r Result) String() string {
 		fmt.Fprintf(&b, "\n  %d. %s", i+1, c.text(r.Budget, dim))
 	}
 	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 && classOf(r.Budget.Subject) == classEach {
-		verb := "are"
-		if more == 1 {
-			verb = "is"
-		}
-		fmt.Fprintf(&b, "\n  %d more on these paths %s over the limit", more, verb)
+		fmt.Fprintf(&b, "\n  %s", unlisted(r, more))
 	}
 	return b.String()
+}
+
+// unlisted says what became of those over the limit that the report leaves out:
+// on the paths of the others they stand in between, and beyond the most that a
+// report lists they may be anywhere.
+func unlisted(r Result, more int) string {
+	what := strings.TrimPrefix(r.Budget.Subject, "no ") // function or package
+	text, where := fmt.Sprintf("%d more %ss are over the limit", more, what), ": they call those above, or are called by them"
+	if more == 1 {
+		text, where = fmt.Sprintf("1 more %s is over the limit", what), ": it calls one of those above, or is called by one"
+	}
+	if len(r.Offenders) >= maxOffenders {
+		return text
+	}
+	return text + where
 }
 
 // chains groups the offenders: whoever is on the way in to one that was listed
@@ -76,7 +87,11 @@ func (c offenderChain) text(budget Budget, dim dimension) string {
 		}
 	}
 	o := c[0]
-	if o.Blame.Function != "" && o.Blame.Function != o.Function {
+	switch o.Blame.Function {
+	case o.Function:
+	case "":
+		b.WriteString("\n       called from nothing in your own module")
+	default:
 		fmt.Fprintf(&b, "\n       called from %s", o.Blame.Function)
 		if o.Blame.File != "" {
 			fmt.Fprintf(&b, "  %s", place(o.Blame.File, o.Blame.Line))

@@ -80,7 +80,8 @@ type Offender struct {
 
 	// Blame is the frame nearest to the offender in the user's own module, at the
 	// line of the call; the offender itself if it is the user's. Its Function is
-	// "" when no own frame is on the way.
+	// "" when no own frame is on the way; the report then says that nothing in
+	// the user's module calls it.
 	Blame Frame
 	// Callers are the costliest way in: the caller first, up to the entry point.
 	Callers []Frame

@@ -45,10 +45,11 @@ type course struct {
 	outside int64  // samples until then
 	gated   string // why the last block was none that it applies to
 
-	trials []float64 // of each block, for what is charged with everything
-	sum    float64
-	each   map[string]*functionCourse
-	nobody evidence.Sequential // a function that never shows
+	trials  []float64 // of each block, for what is charged with everything
+	sum     float64
+	samples float64 // in its scope
+	each    map[string]*functionCourse
+	nobody  evidence.Sequential // a function that never shows
 }
 
 // functionCourse is what a trial knows about one function: its hits, by block,
@@ -116,7 +117,7 @@ func (t *Trial) Decided(i int) Verdict {
 	}
 	verdict := Verdict(s.nobody.Verdict())
 	for _, f := range s.each {
-		if f.near == nil {
+		if f.near == nil || s.trifling(&t.judge.rules[i], f) {
 			continue
 		}
 		switch f.near.Verdict() {
@@ -194,7 +195,7 @@ func (t *Trial) feed(s *course, w *window, r *rule, samples int64) {
 		}
 		k, n, limit := bet("", value)
 		if !s.started {
-			s.one, s.started = t.sequential(limit), true
+			s.one, s.started = t.judgeOf(w, r, "", limit), true
 		}
 		s.one.Add(k, n)
 	}
@@ -230,6 +231,7 @@ func (t *Trial) feedEach(s *course, w *window, r *rule, sums *tally.Sums, bet be
 	block := int32(len(s.trials))
 	s.trials = append(s.trials, n)
 	s.sum += n
+	s.samples += sums.N
 	s.nobody.Add(0, n)
 	for _, key := range sums.Keys {
 		if w.excepted(r, sums, key) {
@@ -247,7 +249,9 @@ func (t *Trial) feedEach(s *course, w *window, r *rule, sums *tally.Sums, bet be
 		if f.near != nil {
 			f.near.Add(k, trials)
 		} else if f.k >= s.sum*f.scale*f.limit/10 {
-			f.near = t.replay(f, s.trials)
+			near := t.judgeOf(w, r, name, f.limit)
+			f.replay(&near, s.trials)
+			f.near = &near
 		}
 	}
 	for _, f := range s.each {
@@ -258,8 +262,7 @@ func (t *Trial) feedEach(s *course, w *window, r *rule, sums *tally.Sums, bet be
 }
 
 // replay makes up for the blocks in which nobody looked at the function.
-func (t *Trial) replay(f *functionCourse, trials []float64) *evidence.Sequential {
-	s := t.sequential(f.limit)
+func (f *functionCourse) replay(s *evidence.Sequential, trials []float64) {
 	next := 0
 	for block, n := range trials {
 		k := 0.0
@@ -269,7 +272,6 @@ func (t *Trial) replay(f *functionCourse, trials []float64) *evidence.Sequential
 		}
 		s.Add(k, n*f.scale)
 	}
-	return &s
 }
 
 // Close returns the results when there is no time left, or no need for more.

@@ -13,28 +13,20 @@ func (s *course) close(w *window, r *rule, res *Result) {
 	if s.decided != Inconclusive || !s.started && s.each == nil {
 		return // one look was enough, or there was nothing to look at
 	}
-	name, f, certain := s.worst(r)
-	// Of growth, the evidence is about the share now; the finding on all samples
-	// has the difference.
-	if r.budget.Rule != "grows" {
-		unit := 1.0
-		if r.dim != dimShare {
-			unit = r.limit / evidence.RareShare
-		}
-		res.Share, res.Low, res.High = f.Value*unit, f.Low*unit, f.High*unit
-	}
-	res.Verdict = Verdict(f.Verdict)
-	if r.budget.Rule == "grows" && res.Verdict == Pass && res.Share > edge(r) {
-		// The evidence is against the most that the baseline may have been, which
-		// of few samples is anything.
-		res.Verdict, res.Offenders, res.Over = Inconclusive, nil, 0
-		res.Reason = fmt.Sprintf("%s grew by %s, and the baseline has too few samples to tell that from %s: write a longer one",
-			name, format(res.Share, dimShare), r.budget.Limit)
+	if r.budget.Rule == "grows" {
+		s.closeGrowth(w, r, res)
 		return
 	}
+	name, f, certain := s.worst(r)
+	unit := 1.0
+	if r.dim != dimShare {
+		unit = r.limit / evidence.RareShare
+	}
+	res.Share, res.Low, res.High = f.Value*unit, f.Low*unit, f.High*unit
+	res.Verdict = Verdict(f.Verdict)
 	if res.Verdict != Fail {
 		res.Offenders, res.Over = nil, 0
-	} else if r.class == classEach && len(res.Offenders) > 0 && r.budget.Rule != "grows" {
+	} else if r.class == classEach && len(res.Offenders) > 0 {
 		// Name the largest of those that the report lists, which a caller that is
 		// higher up may have preceded; where they are all one path, the deepest.
 		first, unit := largest(res.Offenders), res.Share/f.Value
@@ -42,12 +34,12 @@ func (s *course) close(w *window, r *rule, res *Result) {
 			if g := c.near.Finding(); g.Low*unit > r.limit {
 				shown := *res
 				shown.Share, shown.Low = g.Value*unit, g.Low*unit
-				res.Reason = s.reason(w, r, first, g, true, &shown)
+				res.Reason = s.reason(r, first, g, true, &shown)
 				return
 			}
 		}
 	}
-	res.Reason = s.reason(w, r, name, f, certain, res)
+	res.Reason = s.reason(r, name, f, certain, res)
 }
 
 // worst is the finding that decides: of a "no function" budget, the worst
@@ -76,29 +68,20 @@ func (s *course) worst(r *rule) (name string, f evidence.Finding, certain bool) 
 	return name, f, certain || f.Verdict == evidence.Fail
 }
 
-func (s *course) reason(w *window, r *rule, name string, f evidence.Finding, certain bool, res *Result) string {
-	if r.budget.Rule == "grows" {
-		switch {
-		case res.Verdict == Inconclusive:
-			return res.Reason
-		case res.Verdict == Pass && !certain && res.High >= r.limit:
-			return fmt.Sprintf("%s grew by %s, too close to the limit of %s to tell", name, format(res.Share, dimShare), r.budget.Limit)
-		}
-		verb := map[Verdict]string{Fail: "surely more", Pass: "surely not much more"}[res.Verdict]
-		return fmt.Sprintf("%s grew by %s, %s than %s (%d samples)", name, format(res.Share, dimShare), verb, r.budget.Limit, res.Samples)
-	}
+func (s *course) reason(r *rule, name string, f evidence.Finding, certain bool, res *Result) string {
+	came := samples(res.Samples)
 	at := format(res.Share, r.dim)
 	switch {
 	case res.Verdict == Fail:
-		return fmt.Sprintf("%s at %s, surely above %s (%d samples)", name, at, format(res.Low, r.dim), res.Samples)
+		return fmt.Sprintf("%s at %s, surely above %s (%s)", name, at, format(res.Low, r.dim), came)
 	case res.Verdict == Pass && certain:
-		return fmt.Sprintf("%s at %s, surely below %s (%d samples)", name, at, format(res.High, r.dim), res.Samples)
+		return fmt.Sprintf("%s at %s, surely below %s (%s)", name, at, format(res.High, r.dim), came)
 	case res.Verdict == Pass && res.High < r.limit: // there was no time for as many blocks as make it certain
-		return fmt.Sprintf("%s at %s, likely below %s; one and a half times the limit of %s would have been caught (%d samples)",
-			name, at, format(res.High, r.dim), r.budget.Limit, res.Samples)
+		return fmt.Sprintf("%s at %s, likely below %s; one and a half times the limit of %s would have been caught (%s)",
+			name, at, format(res.High, r.dim), r.budget.Limit, came)
 	case res.Verdict == Pass:
-		return fmt.Sprintf("%s at %s, too close to the limit of %s to tell; one and a half times the limit would have been caught (%d samples)",
-			name, at, r.budget.Limit, res.Samples)
+		return fmt.Sprintf("%s at %s, too close to the limit of %s to tell; one and a half times the limit would have been caught (%s)",
+			name, at, r.budget.Limit, came)
 	case res.Samples == 0:
 		return "no CPU sample at all"
 	}
@@ -111,7 +94,7 @@ func (s *course) reason(w *window, r *rule, name string, f evidence.Finding, cer
 		}
 	}
 	if needed <= 0 || math.IsNaN(needed) || math.IsInf(needed, 0) {
-		return fmt.Sprintf("%s at %s after %d samples: no number of samples would tell it from the limit of %s", name, at, res.Samples, r.budget.Limit)
+		return fmt.Sprintf("%s at %s after %s: no number of samples would tell it from the limit of %s", name, at, came, r.budget.Limit)
 	}
 	return fmt.Sprintf("too few CPU samples: %d came, %.0f are needed; %s at %s so far", res.Samples, math.Ceil(needed), name, at)
 }

@@ -54,13 +54,13 @@ func (t *Trial) outside(i int) string {
 				}
 			}
 			if len(sameKey) > 0 {
-				return fmt.Sprintf("none of %d samples carries the label %s=%s: work set %s", s.outside, k, v, some(sameKey))
+				return fmt.Sprintf("none of %s carries the label %s=%s: work set %s", samples(s.outside), k, v, some(sameKey))
 			}
-			return fmt.Sprintf("none of %d samples carries the label %s: work set %s", s.outside, k, some(all))
+			return fmt.Sprintf("none of %s carries the label %s: work set %s", samples(s.outside), k, some(all))
 		}
-		return fmt.Sprintf("none of %d samples is within %s", s.outside, scopeText(r.budget))
+		return fmt.Sprintf("none of %s is within %s", samples(s.outside), scopeText(r.budget))
 	}
-	return fmt.Sprintf("none of %d samples is within %s: work does not call it, or calls it for next to nothing", s.outside, r.budget.In)
+	return fmt.Sprintf("none of %s is within %s: work does not call it, or calls it for next to nothing", samples(s.outside), r.budget.In)
 }
 
 // some lists labels, or the first few.

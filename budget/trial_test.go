@@ -19,6 +19,7 @@ type trialBlocks struct {
 	all   []*profile.Profile
 
 	base      *profile.Profile
+	baseCalls float64
 	preempted bool // every sample fell into an interrupt
 }
 
@@ -73,7 +74,7 @@ func (b *trialBlocks) run(t *testing.T, trial *Trial, max int, share func(block 
 		if err := p.Write(&buf); err != nil {
 			t.Fatal(err)
 		}
-		if err := trial.Block(&buf, Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}, Baseline: b.base}); err != nil {
+		if err := trial.Block(&buf, Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}, Baseline: b.base, BaselineWork: map[string]float64{"call": b.baseCalls}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +93,7 @@ func (b *trialBlocks) close(t *testing.T, trial *Trial) []Result {
 		}
 	}
 	results, err := trial.Close(sum, Facts{Kind: "cpu", Elapsed: time.Duration(len(b.all)) * 100 * time.Millisecond,
-		Work: map[string]float64{"call": 10 * float64(len(b.all))}, Baseline: b.base})
+		Work: map[string]float64{"call": 10 * float64(len(b.all))}, Baseline: b.base, BaselineWork: map[string]float64{"call": b.baseCalls}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,6 +214,47 @@ func TestTrialSmallBaseline(t *testing.T) {
 		if got := blocks.close(t, trial)[0]; got.Verdict != want {
 			t.Errorf("a baseline of %d samples: %v, want %v: %s", samples, got.Verdict, want, got.Reason)
 		}
+	}
+}
+
+// Growth passes on a bound below 1.25 times its limit, and not on a number that
+// happens to be: neither at the end, nor when the baseline was low or high by chance.
+func TestTrialGrowth(t *testing.T) {
+	for _, tt := range []struct {
+		name, budget string
+		base         int     // samples of the baseline, half of them guilty, in 10 calls for each 10
+		share        float64 // now
+		blocks       int
+		want         Verdict
+		decided      bool
+		say          string
+	}{
+		{"the same", "main.guilty grows below 10 points", 3000, 0.5, 600, Pass, true, "surely by less than 1"},
+		{"fell", "main.guilty grows below 10 points", 3000, 0.3, 600, Pass, true, "surely did not grow"},
+		{"grew", "main.guilty grows below 10 points", 3000, 0.75, 600, Fail, true, "main.guilty grew by 2"},
+		{"a tenth of a point is not told", "main.guilty grows below 0.1 points", 3000, 0.5, 60, Inconclusive, false, "the baseline is too small to tell, one of "},
+		{"too short a time", "main.guilty grows below 10 points", 3000, 0.5, 15, Inconclusive, false, "samples would tell"},
+		{"at the limit", "main.guilty grows below 20 points", 20000, 0.7, 200, Pass, false, "surely by less than 2"},
+		{"above the limit, in the zone", "main.guilty grows below 10 points", 3000, 0.61, 60, Inconclusive, false, "which may be "},
+		{"each, the same", "no function grows above 10 points", 3000, 0.5, 600, Pass, true, "surely by less than 1"},
+		{"each, grew", "no function grows above 10 points", 3000, 0.75, 600, Fail, true, "main.guilty grew by 2"},
+		{"all of it, as ever", "process grows below 30% per call", 3000, 0.5, 600, Pass, true, "surely by less than 2"},
+		{"twice as much", "process grows below 30% per call", 1500, 0.5, 600, Fail, true, "the process grew by 1"},
+		{"in the zone per call", "process grows below 30% per call", 2500, 0.5, 60, Inconclusive, false, "which may be "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			trial, blocks := newTrial(t, "", 3, tt.budget)
+			blocks.base = (&trialBlocks{rng: blocks.rng}).next(tt.base, 0.5)
+			blocks.baseCalls = 3000
+			blocks.run(t, trial, tt.blocks, func(int) float64 { return tt.share }, 10)
+			got := blocks.close(t, trial)[0]
+			if got.Verdict != tt.want || (trial.Decided(0) != Inconclusive) != tt.decided || !strings.Contains(got.Reason, tt.say) {
+				t.Errorf("%v, decided %v after %d blocks, want %v, saying %q: %s", got.Verdict, trial.Decided(0), trial.Blocks, tt.want, tt.say, got.Reason)
+			}
+			if got.Verdict == Pass && got.High >= 1.5*got.Limit {
+				t.Errorf("it passed, and may have grown by %g: %s", got.High, got.Reason)
+			}
+		})
 	}
 }
 
