@@ -3,6 +3,7 @@ package guard_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"time"
 
@@ -73,4 +74,15 @@ func ExampleGuard_Handler() {
 	defer g.Stop()
 	mux := http.NewServeMux()
 	mux.Handle("/debug/profguard/", http.StripPrefix("/debug/profguard", g.Handler()))
+
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	resp, err := http.Get(server.URL + "/debug/profguard/")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status, resp.Header.Get("Content-Type"))
+	// Output: 200 OK text/html; charset=utf-8
 }
