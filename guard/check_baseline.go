@@ -20,9 +20,14 @@ const (
 	toolchainComment = "profguard toolchain "
 )
 
-// baselineSamples make a baseline: of 1000, a share of 20% is known to 4 points
-// at 99.9%.
-const baselineSamples = 1000
+// baselineSamples make a baseline, in 20 seconds of a core: that a share of a half
+// has not grown by 5 points is known after 16 seconds then, where it takes 73 with
+// 1000. A check that does not get as many in its time writes what it has, down to
+// a quarter.
+const (
+	baselineSamples = 2000
+	baselineLeast   = 4
+)
 
 // A baselineFile is the profile that a check compares with.
 type baselineFile struct {
@@ -67,6 +72,9 @@ func (b *baselineFile) load(path string, needed bool, units map[string]bool) (pr
 
 func toolchain() string { return runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH }
 
+// leastBaseline is as many samples as are written.
+func (r *checkRun) leastBaseline() int64 { return r.baseline / baselineLeast }
+
 // writeBaseline saves what was sampled as the new baseline.
 func (r *checkRun) writeBaseline() (problem string) {
 	switch {
@@ -75,9 +83,9 @@ func (r *checkRun) writeBaseline() (problem string) {
 	case r.cpu == nil || len(r.cpu.windows) == 0:
 		return "no CPU profile to write as the baseline: a check with Update needs a budget on CPU, and windows that are not lost"
 	}
-	if n := r.cpu.trial.Samples; n < r.baseline/2 {
+	if n := r.cpu.trial.Samples; n < r.leastBaseline() {
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or let work use more CPU",
-			n, r.baseline/2)
+			n, r.leastBaseline())
 	}
 	p, err := r.cpu.profile(r)
 	if err != nil {

@@ -32,7 +32,9 @@ const (
 // repeats. (go test -run TestSequentialMinimum -long)
 type Sequential struct {
 	limit    float64
+	edge     float64 // a pass is below it
 	up, down bet
+	earlier  *earlier // of growth: what a pass must be shown against as well
 	// Blocks that it takes: passBlocks, failBlocks, alikeBlocks, or others where
 	// blocks are runs.
 	toPass, toFail, alike float64
@@ -47,6 +49,7 @@ func NewSequential(limit float64) Sequential {
 	limit = share(limit)
 	return Sequential{
 		limit:  limit,
+		edge:   edge(limit),
 		up:     against(limit, Up()),
 		down:   against(edge(limit), Down()),
 		toPass: passBlocks,
@@ -60,9 +63,13 @@ func NewSequential(limit float64) Sequential {
 // happens in every block, so that six blocks are enough for either verdict.
 func NewSequentialRuns(limit float64) Sequential {
 	s := NewSequential(limit)
-	s.toPass, s.toFail, s.alike = runBlocks, runBlocks, runBlocks
+	s.Runs()
 	return s
 }
+
+// Runs says that blocks are each one whole run, see [NewSequentialRuns]. It must
+// come before the first block.
+func (s *Sequential) Runs() { s.toPass, s.toFail, s.alike = runBlocks, runBlocks, runBlocks }
 
 // Add takes the k hits in n samples of one block and returns the verdict. Once
 // it is Pass or Fail it stays, and further blocks are ignored. A block without
@@ -77,9 +84,13 @@ func (s *Sequential) Add(k, n float64) Verdict {
 		s.fresh.add(k, n)
 	}
 	switch {
+	case s.earlier != nil && s.grown(&s.all, lnPass):
+		s.verdict = Pass
+	case s.earlier != nil && s.limit == 1:
+		// A baseline of so few samples may have been anything.
 	case s.limit == 1:
 		s.verdict = Pass
-	case s.below(&s.all, lnPass):
+	case s.earlier == nil && s.below(&s.all, lnPass):
 		s.verdict = Pass
 	case s.candidate == 0:
 		if s.above(&s.all, lnFail) {
@@ -98,7 +109,7 @@ func (s *Sequential) above(b *blocks, enough float64) bool {
 
 // below reports whether there is proof that the share is below the zone.
 func (s *Sequential) below(b *blocks, enough float64) bool {
-	return b.share() < edge(s.limit) && b.number >= s.least(b, s.toPass) && b.proof(&s.down) >= enough
+	return b.share() < s.edge && b.number >= s.least(b, s.toPass) && b.proof(&s.down) >= enough
 }
 
 // least is the number of blocks that it takes.
