@@ -109,7 +109,7 @@ func (w *window) pattern(r *rule, sums *tally.Sums, res *Result) {
 // misspelt: of a saved profile nobody else says so. What a watch has seen before is
 // not, and of its program Facts.NotLinked tells.
 func (w *window) unmatched(r *rule, value int64, res *Result) {
-	if r.class != classPattern || scopeText(r.budget) != "" {
+	if r.class != classPattern || r.budget.In != "" || len(r.budget.Where) > 0 {
 		return
 	}
 	watched, before := w.judged.matched != nil, false
@@ -117,13 +117,13 @@ func (w *window) unmatched(r *rule, value int64, res *Result) {
 		before = w.judged.matched[r.subject] || value > 0
 		w.judged.matched[r.subject] = before
 	}
-	nobody := "no function of this profile matches " + r.budget.Subject
+	const nobody = "no function of this profile matches "
 	switch {
 	case value > 0 || before:
 	case res.Verdict != Pass:
-		res.Reason = nobody + ": " + res.Reason
+		res.Reason = nobody + r.budget.Subject + ": " + res.Reason
 	case !watched:
-		res.Reason += "; " + nobody
+		res.Reason += "; " + nobody + r.budget.Subject
 	}
 }
 
@@ -144,7 +144,7 @@ func (w *window) absent(r *rule, sums *tally.Sums, value int64, res *Result) {
 	case res.Verdict == Pass && r.value.census:
 		res.Reason = fmt.Sprintf("%s shows in none of %s", r.budget.Subject, r.pieces(res.Samples))
 	case res.Verdict == Pass:
-		res.Reason = fmt.Sprintf("none of %s, so its share is below %s", samples(res.Samples), percentage(f.High))
+		res.Reason = "none of " + samples(res.Samples) + ", so its share is below " + percentage(f.High)
 	default:
 		res.Reason = fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", samples(res.Samples), f.Needed, round(evidence.AbsentShare, dimShare))
 	}
@@ -211,17 +211,18 @@ func (w *window) steady(r *rule, res *Result) {
 	}
 }
 
-// reason writes the sentence that explains a finding.
+// reason writes the sentence that explains a finding. Every budget has one in every
+// window, and most are of these few, which concatenation allocates once for.
 func (w *window) reason(r *rule, f evidence.Finding, who string, res *Result) {
 	zone := edge(r)
 	at := format(f.Value, r.dim)
 	switch {
 	case r.value.census:
-		res.Reason = fmt.Sprintf("%s at %s, the limit is %s", who, at, r.budget.Limit)
+		res.Reason = who + " at " + at + ", the limit is " + r.budget.Limit.String()
 	case res.Verdict == Fail:
-		res.Reason = fmt.Sprintf("%s at %s, surely above %s (%s)", who, at, format(f.Low, r.dim), samples(res.Samples))
+		res.Reason = who + " at " + at + ", surely above " + format(f.Low, r.dim) + " (" + samples(res.Samples) + ")"
 	case res.Verdict == Pass:
-		res.Reason = fmt.Sprintf("%s at %s, surely below %s (%s)", who, at, format(f.High, r.dim), samples(res.Samples))
+		res.Reason = who + " at " + at + ", surely below " + format(f.High, r.dim) + " (" + samples(res.Samples) + ")"
 	default:
 		res.Reason = w.tooFew(r, f, who, at, zone, res)
 	}

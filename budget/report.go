@@ -6,6 +6,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -186,7 +187,7 @@ func samples(n int64) string {
 	if n == 1 {
 		return "1 sample"
 	}
-	return fmt.Sprintf("%d samples", n)
+	return strconv.FormatInt(n, 10) + " samples"
 }
 
 // format shows an amount in base units.
@@ -219,7 +220,7 @@ func round(v float64, dim dimension) string {
 }
 
 // percentage shows a share as pprof does: two decimals.
-func percentage(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
+func percentage(v float64) string { return strconv.FormatFloat(100*v, 'f', 2, 64) + "%" }
 
 func seconds(v float64) string {
 	if math.Abs(v) >= 1 {
