@@ -2,6 +2,7 @@ package peerbench
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,11 +11,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
+	"os"
+	"os/exec"
 	"runtime"
 	runtimepprof "runtime/pprof"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,14 +31,17 @@ import (
 )
 
 // A guard that finds the profiler taken leaves it alone for a minute, so each of
-// these tests takes a little longer than that.
+// these tests takes a little longer than that, and they run beside each other.
 
 // TestBesideNetHTTPPprof: somebody asks /debug/pprof for a profile, which gets
 // what it would have got alone. The guard's window is lost and counted, and once
 // the profiler is free it goes on.
 func TestBesideNetHTTPPprof(t *testing.T) {
-	long(t)
+	if !apart(t) {
+		return
+	}
 	burn(t)
+	delays := measureDelays(t)
 	server := httptest.NewServer(http.HandlerFunc(pprof.Profile))
 	t.Cleanup(server.Close)
 	const seconds = 4
@@ -67,7 +74,7 @@ func TestBesideNetHTTPPprof(t *testing.T) {
 	if err != nil {
 		t.Fatalf("their profile: %v: %.100q", err, data)
 	}
-	if err := whole(p, seconds*time.Second); err != nil {
+	if err := whole(p, seconds*time.Second, delays()); err != nil {
 		t.Error(err)
 	}
 	judgesAgain(t, g)
@@ -77,8 +84,11 @@ func TestBesideNetHTTPPprof(t *testing.T) {
 // starts its own, and then profiles all the time. The guard loses windows, never
 // spoils a profile, and goes on when pyroscope has ended.
 func TestBesidePyroscope(t *testing.T) {
-	long(t)
+	if !apart(t) {
+		return
+	}
 	burn(t)
+	delays := measureDelays(t)
 	sink := &uploads{t: t}
 	server := httptest.NewServer(sink)
 	t.Cleanup(server.Close)
@@ -100,7 +110,7 @@ func TestBesidePyroscope(t *testing.T) {
 	}
 	t.Logf("windows: %v", g.Status().Windows)
 	for _, u := range sink.all() {
-		if err := whole(u.profile, u.length); err != nil {
+		if err := whole(u.profile, u.length, delays()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -113,19 +123,47 @@ func TestBesidePyroscope(t *testing.T) {
 // 48 profiles each, short by 0.05 and 0.04 s (median), 0.71 and 0.29 s (most).
 const late = 1200 * time.Millisecond
 
+// measureDelays begins to add up how much later than they should goroutines of this
+// process wake. On a machine with more to do than that, profiles are later as well.
+func measureDelays(t *testing.T) (total func() time.Duration) {
+	var sum atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		const nap, usual = 10 * time.Millisecond, 20 * time.Millisecond
+		for ctx.Err() == nil {
+			start := time.Now()
+			time.Sleep(nap)
+			if took := time.Since(start); took > nap+usual {
+				sum.Add(int64(took - nap))
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return func() time.Duration { return time.Duration(sum.Load()) }
+}
+
 // whole returns an error unless a profile covers the time that it is meant for,
-// and has samples of a goroutine that burns all through it.
-func whole(p *profile.Profile, want time.Duration) error {
+// and has samples of a goroutine that burns all through it, on a machine that was
+// late by so much.
+func whole(p *profile.Profile, want, delays time.Duration) error {
 	got := time.Duration(p.DurationNanos)
-	if got < want*9/10-late || got > want*11/10+late {
-		return fmt.Errorf("their profile covers %v, want %v", got, want)
+	if got < want*9/10-late-delays || got > want*11/10+late+delays {
+		return fmt.Errorf("their profile covers %v, want %v on a machine that is late by %v", got, want, delays)
 	}
 	var cpu int64
 	for _, s := range p.Sample {
 		cpu += s.Value[1]
 	}
 	// Of two cores that six others want, the goroutine got 0.08 at the least.
-	if want > 2*time.Second && time.Duration(cpu) < want/25 {
+	least := want / 25
+	if delays > late {
+		least = 1 // there is no telling what it gets
+	}
+	if want > 2*time.Second && time.Duration(cpu) < least {
 		return fmt.Errorf("their profile of %v has %v of CPU, one goroutine burned all the time", got, time.Duration(cpu))
 	}
 	return nil
@@ -136,7 +174,7 @@ func whole(p *profile.Profile, want time.Duration) error {
 func TestWholeFires(t *testing.T) {
 	burn(t)
 	const want = 4 * time.Second
-	for _, stop := range []time.Duration{want / 4, want / 2, want} {
+	for _, stop := range []time.Duration{want / 2, want} {
 		var b bytes.Buffer
 		if err := runtimepprof.StartCPUProfile(&b); err != nil {
 			t.Fatal(err)
@@ -147,7 +185,7 @@ func TestWholeFires(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := whole(p, want); (err == nil) != (stop == want) {
+		if err := whole(p, want, 0); (err == nil) != (stop == want) {
 			t.Errorf("stopped after %v of %v: %v", stop, want, err)
 		}
 	}
@@ -165,11 +203,26 @@ func judgesAgain(t *testing.T, g *guard.Guard) {
 	t.Logf("windows: %v", g.Status().Windows)
 }
 
-func long(t *testing.T) {
+// apart runs a test in a process of its own, for a process has one profiler and one
+// guard, and reports whether this is that process.
+func apart(t *testing.T) bool {
 	t.Helper()
-	if testing.Short() {
+	const variable = "PEERBENCH_TEST"
+	switch {
+	case os.Getenv(variable) == t.Name():
+		return true
+	case testing.Short():
 		t.Skip("takes more than a minute")
 	}
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.timeout", "9m", "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), variable+"="+t.Name())
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Errorf("in a process of its own: %v", err)
+	}
+	return false
 }
 
 // start starts a guard without pauses, whose budget fails in every good window.
