@@ -161,31 +161,62 @@ func TestStrangerRoot(t *testing.T) {
 }
 
 // Nobody who is busy on their own account is proven to be work's, however
-// unsteadily; who is busy with work only is, in few pairs.
+// unsteadily, and those who are steady are acquitted soon; who is busy with work
+// only is proven, in few blocks, also where many of those show nothing.
 func TestSuspect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const enough = 1 / evidence.FailAlpha
-	noise := func() int64 { return int64(rng.ExpFloat64() * 5) }
-	for range 20_000 {
-		s, pair := suspect{capital: 1}, 0
-		for ; pair < 200 && s.capital > restHopeless && s.capital < enough; pair++ {
-			s.bet(noise(), noise())
-		}
-		if s.capital >= enough {
-			t.Fatalf("a neighbour is proven to be work's: %+v", s)
-		}
+	samples := func(mean float64) int64 { // bursty
+		return int64(rng.ExpFloat64() * mean)
 	}
-	slow := 0
-	for range 1000 {
-		s, pair := suspect{capital: 1}, 0
-		for ; pair < 200 && s.capital < enough; pair++ {
-			s.bet(1+noise(), rng.Int64N(20)/19) // something is left over now and then
+	starved := func(share, mean float64) int64 { // nothing in a share of the blocks
+		if rng.Float64() < share {
+			return 0
 		}
-		if pair > 40 {
-			slow++
-		}
+		return 1 + samples(mean)
 	}
-	if slow > 10 {
-		t.Errorf("%d of 1000 of those who are work's were not proven in 40 pairs", slow)
+	for _, tt := range []struct {
+		name     string
+		on, off  func(block int) int64
+		proven   bool
+		soon     int // nine of ten are decided in so many blocks
+		runs     int
+		mostOpen int // in a hundred, after all blocks
+	}{
+		{"steady", func(int) int64 { return 2 + samples(1) }, nil, false, 25, 2000, 0},
+		{"bursty", func(int) int64 { return samples(2) }, nil, false, 50, 2000, 2},
+		{"in phases", func(block int) int64 { return int64(block / 7 % 2 * 3) }, nil, false, 50, 2000, 2},
+		{"rare", func(int) int64 { return starved(0.95, 20) }, nil, false, restBlocks, 2000, 100},
+		{"work's", func(int) int64 { return 1 + samples(2) }, func(int) int64 { return starved(0.97, 1) }, true, 45, 500, 1},
+		{"work's, a third of the blocks show nothing", func(int) int64 { return starved(0.33, 2) }, func(int) int64 { return 0 }, true, 80, 500, 1},
+		{"work's, more than half", func(int) int64 { return starved(0.55, 2) }, func(int) int64 { return 0 }, true, 130, 500, 10},
+	} {
+		off := tt.off
+		if off == nil {
+			off = tt.on
+		}
+		var took []float64
+		open := 0
+		for range tt.runs {
+			s, block := newSuspect("", 2), 0
+			for ; block < restBlocks && s.capital() > restHopeless && s.capital() < enough; block++ {
+				if rng.IntN(2) == 1 {
+					s.see(tt.on(block), true)
+				} else {
+					s.see(off(block), false)
+				}
+			}
+			took = append(took, float64(block))
+			switch proven, hopeless := s.capital() >= enough, s.capital() <= restHopeless; {
+			case !proven && !hopeless:
+				open++
+			case proven != tt.proven:
+				t.Fatalf("%s: proven %t, want %t: %+v", tt.name, proven, tt.proven, s)
+			}
+		}
+		t.Logf("%s: %v blocks, 90%% of them within %v; %d of %d open", tt.name, quantileOf(took, 0.5), quantileOf(took, 0.9), open, tt.runs)
+		if quantileOf(took, 0.9) > float64(tt.soon) || open*100 > tt.mostOpen*tt.runs {
+			t.Errorf("%s: nine of ten took %v blocks, want %d; %d of %d are open", tt.name, quantileOf(took, 0.9), tt.soon, open, tt.runs)
+		}
 	}
 }
