@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -29,6 +30,23 @@ func ExampleSyntaxError() {
 		fmt.Printf("line %d, column %d: %q, expected %s\n", mistake.Line, mistake.Column, mistake.Word, mistake.Expected)
 	}
 	// Output: line 2, column 13: "beneath", expected below, grows or absent after a pattern
+}
+
+// Must is for budgets that stand in the program.
+func ExampleMust() {
+	defer func() { fmt.Println(recover()) }()
+	budget.Must("portlist absnt")
+	// Output:
+	// budget.Must: parse budget: line 1, column 10: expected below, grows or absent after a pattern, found "absnt"
+	// 	portlist absnt
+	// 	         ^^^^^
+	// 	did you mean "absent"?
+}
+
+// What no budget blames, because it stands at the root of every stack.
+func ExampleScaffolding() {
+	fmt.Println(slices.Contains(budget.Scaffolding(), "net/http.(*conn).serve"))
+	// Output: true
 }
 
 // What a guard watches that was given no budgets.
