@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,6 +33,15 @@ import (
 
 // A guard that finds the profiler taken leaves it alone for a minute, so each of
 // these tests takes a little longer than that, and they run beside each other.
+
+// TestMain lets all of them do that, whatever the number of cores.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "3"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // TestBesideNetHTTPPprof: somebody asks /debug/pprof for a profile, which gets
 // what it would have got alone. The guard's window is lost and counted, and once
@@ -172,6 +182,7 @@ func whole(p *profile.Profile, want, delays time.Duration) error {
 // TestWholeFires: a profile that somebody stops half way is not whole, and one
 // that nobody stops is.
 func TestWholeFires(t *testing.T) {
+	t.Parallel() // the others are in processes of their own
 	burn(t)
 	const want = 4 * time.Second
 	for _, stop := range []time.Duration{want / 2, want} {
