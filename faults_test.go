@@ -20,7 +20,7 @@ var faults = []struct{ fault, folder, test string }{
 	4:  {"its start hangs", "internal/hub", "TestFault_04_StartHangs"},
 	5:  {"somebody set another rate", "internal/hub", "TestFault_05_ForeignRateDuring"},
 	6:  {"somebody set the rate to 0", "internal/hub", "TestFault_06_RateZeroed"},
-	7:  {"the signal's handler is replaced", "internal/hub", "TestFault_07_HandlerReplaced"},
+	7:  {"the signal's handler is replaced", "guard", "TestFault_07_HandlerReplaced"},
 	8:  {"go test -cpuprofile", "internal/hub", "TestFault_08_GoTestCPUProfile"},
 	9:  {"a second guard", "guard", "TestFault_09_SecondStart"},
 	10: {"samples are lost", "guard", "TestFault_10_SamplesLost"},

@@ -69,23 +69,32 @@ func (g *Guard) openDumps(ctx context.Context) error {
 			again.Stop()
 		}
 	}()
-	patience := time.NewTimer(openWithin)
+	err := g.within(openWithin, reply, func() {
+		g.noDumps("busy", fmt.Errorf("opening DumpDir has not ended within %v: another process has locked it, or its disk hangs", openWithin))
+	})
+	g.adopt()
+	return err
+}
+
+// within waits for somebody else's answer, which is given under g.mu. If there is
+// none in that time, it calls late with g.mu held, and goes on.
+func (g *Guard) within(d time.Duration, answer <-chan error, late func()) error {
+	patience := time.NewTimer(d)
 	defer patience.Stop()
 	select {
-	case err := <-reply:
-		g.adopt()
+	case err := <-answer:
 		return err
 	case <-patience.C:
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case err := <-reply: // at the last moment; the loop adopts what there is
+	case err := <-answer: // at the last moment
 		return err
 	default:
+		late()
+		return nil
 	}
-	g.noDumps("busy", fmt.Errorf("opening DumpDir has not ended within %v: another process has locked it, or its disk hangs", openWithin))
-	return nil
 }
 
 // openOnce opens the directory, tells the first time how it went, and reports
@@ -110,16 +119,17 @@ func (g *Guard) openOnce(ctx context.Context, reply chan<- error) (again bool) {
 func (g *Guard) opened(ctx context.Context, store *dump.Store, err error, reply chan<- error) (again, unwanted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	reason := dump.Reason(err)
 	switch {
 	case err == nil && ctx.Err() != nil:
 		unwanted = true
 	case err == nil:
 		g.late = dump.NewWriter(store, g.dumped)
 		g.faults.clear("dumps")
-	case errors.Is(err, dump.ErrBusy), errors.Is(err, dump.ErrNoSpace):
+	case reason == "busy", reason == "no_space":
 		again = true
-		g.status.Dumps[dump.Reason(err)]++
-		g.noDumps(dump.Reason(err), err)
+		g.status.Dumps[reason]++
+		g.noDumps(reason, err)
 		err = nil // for Start
 	default:
 		g.faults.note("dumps", "dumps are off: "+err.Error())
@@ -176,24 +186,11 @@ func (g *Guard) register(ctx context.Context) error {
 			err = refused
 		}
 	}()
-	patience := time.NewTimer(registerWithin)
-	defer patience.Stop()
-	select {
-	case err := <-reply:
-		return err
-	case <-patience.C:
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	select {
-	case err := <-reply: // at the last moment
-		return err
-	default:
-	}
-	why := fmt.Sprintf("Registerer.Register has not returned within %v", registerWithin)
-	g.faults.note("metrics", "no metrics: "+why)
-	g.emit(Event{Name: eventDegraded, Message: "there are no metrics of profguard: " + why})
-	return nil
+	return g.within(registerWithin, reply, func() {
+		why := fmt.Sprintf("Registerer.Register has not returned within %v", registerWithin)
+		g.faults.note("metrics", "no metrics: "+why)
+		g.emit(Event{Name: eventDegraded, Message: "there are no metrics of profguard: " + why})
+	})
 }
 
 // registered notes how Register ended. If that was after Stop has unregistered the

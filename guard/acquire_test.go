@@ -1,9 +1,12 @@
 package guard
 
 import (
+	"fmt"
+	"io/fs"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,6 +54,30 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 		s := g.Status()
 		if s.Reason != "" || s.Dumps["saved"] != 1 || len(saved(t, g)) != 1 {
 			t.Errorf("when the disk has come to: reason %q, dumps %v", s.Reason, s.Dumps)
+		}
+		g.Stop()
+	})
+}
+
+// A disk that is full when the guard starts costs the dumps until there is room.
+func TestFault_11_StartOnAFullDisk(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		tries := 0
+		w.openDir = func(dir string, keep dump.Keep) (*dump.Store, error) {
+			if tries++; tries == 1 {
+				return nil, fmt.Errorf("write lock file: %w", &fs.PathError{Op: "write", Path: dir, Err: syscall.ENOSPC})
+			}
+			return dump.Open(dir, keep)
+		}
+		g := w.start(t, dumping(t, "portlist absent"))
+		pass(30 * second)
+		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: ") || s.Dumps["no_space"] != 1 || s.Windows["ok"] < 2 {
+			t.Errorf("reason %q, dumps %v, windows %v", s.Reason, s.Dumps, s.Windows)
+		}
+		wantEvents(t, w, eventDegraded)
+		pass(openAgain)
+		if s := g.Status(); s.Reason != "" || g.writer() == nil {
+			t.Errorf("when there is room: reason %q", s.Reason)
 		}
 		g.Stop()
 	})

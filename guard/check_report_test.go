@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/golden"
 )
 
 // shopProfile is a program whose checkout hashes too much.
@@ -99,7 +100,7 @@ func TestCheckReport(t *testing.T) {
 	}
 	rep.setOver(0, p, budget.Facts{Kind: "cpu", Module: "example.com/shop"})
 	rep.tree = drawTree(p, rep.culprits())
-	golden(t, "check-report.txt", rep.String()+"\n")
+	golden.Compare(t, *update, "check-report.txt", rep.String()+"\n")
 }
 
 func TestCheckReportShort(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/golden"
 )
 
 // TestMistakes shows what a stranger reads who gets the configuration wrong.
@@ -62,7 +63,7 @@ func TestMistakes(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "# %s\n%v\n\n", tt.name, err)
 	}
-	golden(t, "mistakes.txt", b.String())
+	golden.Compare(t, *update, "mistakes.txt", b.String())
 }
 
 func many(n int) budget.Set {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/golden"
 )
 
 func TestHandler(t *testing.T) {
@@ -187,7 +188,7 @@ func TestStatusJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "status.json", string(data)+"\n")
+	golden.Compare(t, *update, "status.json", string(data)+"\n")
 }
 
 func TestBudgetsPageParsesBack(t *testing.T) {

@@ -3,11 +3,9 @@ package guard
 import (
 	"flag"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/internal/hub"
@@ -56,25 +54,4 @@ func outcome(t *testing.T, g *Guard, o hub.Outcome) {
 		}
 	}()
 	eventually(t, "a window that is "+o.String(), func() bool { return hasOutcome(g, o) })
-}
-
-// golden compares text with a file in testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v: run the test with -update", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is out of date, run the test with -update if that is meant (-want +got):\n%s", file, diff)
-	}
 }

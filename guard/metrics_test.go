@@ -14,6 +14,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/hub"
 )
 
@@ -61,10 +62,10 @@ func TestExposition(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		_, registry := eventful(t, w)
 		text := cpuSeconds.ReplaceAllString(scrape(t, registry, "text/plain"), "profguard_cpu_seconds_total <differs>")
-		golden(t, "exposition.txt", text)
+		golden.Compare(t, *update, "exposition.txt", text)
 
 		open := cpuSeconds.ReplaceAllString(scrape(t, registry, openMetrics), "profguard_cpu_seconds_total <differs>")
-		golden(t, "exposition_open.txt", open)
+		golden.Compare(t, *update, "exposition_open.txt", open)
 		want := `profguard_verdicts_total{budget="prints",verdict="fail"} 2.0 # {dump="profguard-dump-1"} 1.0 `
 		if n := strings.Count(open, "# {"); !strings.Contains(open, want) || n != 1 {
 			t.Errorf("%d exemplars, want the one of prints", n)

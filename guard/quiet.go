@@ -5,6 +5,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/page"
 )
 
@@ -50,21 +51,22 @@ func (q quiet) reason(r budget.Result) string {
 	return fmt.Sprintf("%s at %s (%s), the limit is %s", who, page.Amount(q.value/float64(q.samples), r.Unit), over, r.Budget.Limit)
 }
 
-const (
-	// calmSamples without a hit say that a share is below 1% at one in twenty: what a
-	// pass of an "absent" budget takes.
-	calmSamples = 299
-	// maxRelapses bounds how often that is doubled. 16 times 299 samples without a hit
-	// are below 0.1%, and five windows of a busy core.
-	maxRelapses = 4
-)
+// maxRelapses bounds how often what is asked for is doubled. 16 times the 299 samples
+// without a hit that a pass takes are below 0.1%, and five windows of a busy core.
+const maxRelapses = 4
+
+// calm is how many samples without a hit are asked for after so many relapses: at
+// first what a pass of an "absent" budget takes.
+func calm(relapses int) int64 {
+	return int64(evidence.AbsentNeeded(evidence.AbsentShare, 1, evidence.AbsentAlpha)) << relapses
+}
 
 // restless reports whether an "absent" budget that fires again and again has yet to
 // show that it is kept. What is hit once in 300 samples is clean in every third
 // window, and would be resolved and fire again for ever. So each time that it fires
 // again soon, twice as many samples without a hit are asked for.
 func (e *entry) restless() bool {
-	return e.relapses > 0 && e.alert.State == alert.Firing && e.quiet.samples < calmSamples<<e.relapses
+	return e.relapses > 0 && e.alert.State == alert.Firing && e.quiet.samples < calm(e.relapses)
 }
 
 // relapse counts how often the budget has fired soon after it was kept again. before
@@ -73,7 +75,7 @@ func (e *entry) relapse(before quiet) {
 	switch {
 	case e.budget.Rule != "absent" || e.budget.Kind == "goroutine" || e.budget.ForWindows > 0 || e.budget.ForTime > 0:
 		// These are counted in full, or the user has said how long to wait.
-	case e.alert.Firings > 1 && before.samples < calmSamples<<maxRelapses:
+	case e.alert.Firings > 1 && before.samples < calm(maxRelapses):
 		e.relapses = min(e.relapses+1, maxRelapses)
 	default:
 		e.relapses = 0

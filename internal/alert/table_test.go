@@ -3,14 +3,12 @@ package alert
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"text/tabwriter"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/profguard/profguard/internal/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -67,7 +65,7 @@ func TestEveryTransition(t *testing.T) {
 		}
 		w.Flush()
 	}
-	golden(t, "transitions.txt", trimLines(out.String()))
+	golden.Compare(t, *update, "transitions.txt", trimLines(out.String()))
 }
 
 // cell prints a transition, after checking what holds for all of them.
@@ -91,23 +89,6 @@ func cell(t *testing.T, before, after Alert, event Event, now time.Duration) str
 	}
 	t.Errorf("%v -> %v: unknown event %v", before.State, after.State, event)
 	return "?"
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s differs (-want +got); rerun with -update if that is meant:\n%s", path, diff)
-	}
 }
 
 func trimLines(s string) string {

@@ -96,7 +96,10 @@ func (d *rootDisk) openLock(name string) (file, error) {
 		if err == nil {
 			return osFile{f}, nil
 		}
-		// Another process was first; take its file.
+		// Another process was first, so take its file; or it cannot be made.
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
 		if info, err = d.root.Lstat(name); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 )
@@ -50,7 +51,10 @@ func (s *Store) locked(do func(*session) error) error {
 func (s *Store) lockDirectory() (file, error) {
 	for tries := lockWait / lockPoll; !s.lockless; tries-- {
 		f, err := s.disk.openLock(lockName)
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it would have been made
+			return nil, fmt.Errorf("open lock file: %w: %s was removed while in use; it is made again when the program next starts", err, s.dir)
+		case err != nil:
 			return nil, fmt.Errorf("open lock file: %w", err)
 		}
 		ok, err := f.tryLock()

@@ -62,7 +62,7 @@ type Usage struct {
 func Open(dir string, keep Keep) (*Store, error) {
 	s, err := openDir(dir, keep)
 	if err != nil {
-		return nil, fmt.Errorf("open dump store: %w", err)
+		return nil, fmt.Errorf("open dump store in %q: %w", dir, err)
 	}
 	return s, nil
 }

@@ -26,28 +26,6 @@ func goTool(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-func TestFault_07_HandlerReplaced(t *testing.T) {
-	cc := strings.TrimSpace(goTool(t, ".", "env", "CC"))
-	if _, err := exec.LookPath(strings.Fields(cc + " none")[0]); err != nil {
-		t.Skipf("SKIPPED, THE FAULT IS NOT TESTED: no C compiler %q", cc)
-	}
-	if cgo := strings.TrimSpace(goTool(t, ".", "env", "CGO_ENABLED")); cgo != "1" {
-		t.Skipf("SKIPPED, THE FAULT IS NOT TESTED: CGO_ENABLED is %q", cgo)
-	}
-	program := filepath.Join(t.TempDir(), "sigprof")
-	goTool(t, ".", "build", "-o", program, "./testdata/sigprof")
-	tests := []struct{ arg, want string }{
-		{"keep", "ok: "},
-		{"replace", "starved: no sample for "},
-	}
-	for _, test := range tests {
-		out, err := exec.Command(program, test.arg).CombinedOutput()
-		if err != nil || !strings.HasPrefix(string(out), test.want) {
-			t.Errorf("%s: %v, printed %q, want %q", test.arg, err, out, test.want)
-		}
-	}
-}
-
 func TestFault_08_GoTestCPUProfile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cpu.pb.gz")
 	out := goTool(t, ".", "test", "-count=1", "-v", "-cpuprofile="+file, "-o="+filepath.Join(t.TempDir(), "held.test"), "./testdata/held")

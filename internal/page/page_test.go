@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/golden"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -77,13 +79,13 @@ func withoutStyle(html string) string { return strings.Replace(html, style, "", 
 
 func TestGoldenPages(t *testing.T) {
 	a, b := render(t, "fmt.Println")
-	golden(t, "overview.html", withoutStyle(a))
-	golden(t, "profile.html", withoutStyle(b))
+	golden.Compare(t, *update, "overview.html", withoutStyle(a))
+	golden.Compare(t, *update, "profile.html", withoutStyle(b))
 	empty, err := New().Overview(Overview{State: "stopped", Now: noon, DumpNote: "none"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "stopped.html", withoutStyle(string(empty)))
+	golden.Compare(t, *update, "stopped.html", withoutStyle(string(empty)))
 }
 
 var tag = regexp.MustCompile(`<[^>]*>`)

@@ -1,0 +1,112 @@
+package dump
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// mounted is a file system in memory of its own, 0700.
+func mounted(t *testing.T, flags uintptr, options string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", flags, "mode=700,"+options); err != nil {
+		t.Skipf("SKIPPED, THE FAULT IS TESTED WITH A FAKE DISK ONLY: mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// crowd leaves so many bytes of a directory's disk, and returns what frees them.
+func crowd(t *testing.T, dir string, left int) (free func()) {
+	t.Helper()
+	name := filepath.Join(dir, "filler")
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	size := 0
+	for page := make([]byte, 4096); err == nil; size += len(page) {
+		_, err = f.Write(page)
+	}
+	if err := f.Truncate(int64(max(size-4096-left, 0))); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A disk that is truly full: when the store opens, and in the middle of a dump.
+func TestFault_11_FullDisk(t *testing.T) {
+	dir := mounted(t, 0, "size=256k")
+	free := crowd(t, dir, 0)
+	if _, err := Open(dir, testKeep); Reason(err) != "no_space" || !strings.Contains(err.Error(), dir) {
+		t.Errorf("open on a full disk: %v, reason %q", err, Reason(err))
+	}
+	free()
+	s, err := Open(dir, testKeep)
+	if err != nil {
+		t.Fatalf("open with room: %v", err)
+	}
+	defer s.Close()
+	d := testDump("b")
+	d.Profile = gz(100 << 10)
+	free = crowd(t, dir, 20<<10)
+	if _, err := s.Save(d); Reason(err) != "no_space" {
+		t.Errorf("save with a fifth of the room: %v, reason %q", err, Reason(err))
+	}
+	free()
+	assertClean(t, dir, 1)
+	if _, err := s.Save(d); err != nil {
+		t.Errorf("save with room: %v", err)
+	}
+	if c := assertClean(t, dir, 1); len(c.sidecars) != 1 {
+		t.Errorf("%d dumps are kept", len(c.sidecars))
+	}
+}
+
+// A disk that may truly only be read: the error says which.
+func TestFault_12_ReadOnlyDisk(t *testing.T) {
+	dir := mounted(t, unix.MS_RDONLY, "size=64k")
+	for _, d := range []string{dir, filepath.Join(dir, "new")} {
+		if _, err := Open(d, testKeep); Reason(err) != "permission" || !strings.Contains(err.Error(), d) {
+			t.Errorf("%v, reason %q", err, Reason(err))
+		}
+	}
+}
+
+// A directory that somebody removes is gone for the store, and nobody's symbolic
+// link in its place is followed; the error says what became of it.
+func TestDirectoryRemoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dumps")
+	s, err := Open(dir, testKeep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustSave(t, s, testDump("a"))
+	elsewhere := t.TempDir()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Save(testDump("b")); Reason(err) != "gone" || !strings.Contains(err.Error(), dir+" was removed while in use") {
+		t.Errorf("save: %v, reason %q", err, Reason(err))
+	}
+	s.Close()
+	if list, err := os.ReadDir(elsewhere); err != nil || len(list) > 0 {
+		t.Errorf("in the link's directory: %v, %v", list, err)
+	}
+}

@@ -1,0 +1,33 @@
+// Package golden compares text with files in testdata, for tests of what people
+// read: a change of it shows in the diff of a commit.
+package golden
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Compare fails the test unless the file in testdata holds the text. It writes the
+// file first if update is set, which is for a test's flag -update.
+func Compare(t testing.TB, update bool, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: run the test with -update", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is out of date, run the test with -update if that is meant (-want +got):\n%s", file, diff)
+	}
+}
