@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -33,7 +32,7 @@ func TestPagesInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	browser := startBrowser(t, findChromium(t))
+	browser := startBrowser(t)
 	server, dump := pageServer(t)
 	pages := []struct {
 		name, path string
@@ -78,7 +77,7 @@ func TestFlameGraphInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	browser := startBrowser(t, findChromium(t))
+	browser := startBrowser(t)
 	server, dump := pageServer(t)
 	v := openTab(t, browser, server.URL)
 	v.do(t,
@@ -172,28 +171,6 @@ func (f pageFacts) check(t *testing.T, scheme string, flame bool) {
 	}
 }
 
-// findChromium finds Chromium, or installs it.
-func findChromium(t *testing.T) string {
-	t.Helper()
-	for attempt := range 2 {
-		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-			if path, err := exec.LookPath(name); err == nil {
-				return path
-			}
-		}
-		if attempt == 0 && os.Geteuid() == 0 {
-			out, err := exec.Command("sh", "-c", "apt-get update -q && apt-get install -y -q chromium").CombinedOutput()
-			t.Logf("installing chromium: %v\n%.2000s", err, out)
-		}
-	}
-	const missing = "there is no Chromium, and it could not be installed: apt-get install chromium"
-	if os.Getenv("CI") == "true" {
-		t.Fatal(missing)
-	}
-	t.Skip(missing)
-	return ""
-}
-
 // tab is a tab of a browser, with what it has asked for and complained about.
 type tab struct {
 	ctx    context.Context
@@ -206,8 +183,9 @@ type tab struct {
 }
 
 // startBrowser starts the browser that tabs are opened in.
-func startBrowser(t *testing.T, chromium string) context.Context {
+func startBrowser(t *testing.T) context.Context {
 	t.Helper()
+	chromium := need(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox,
 		chromedp.Flag("disable-dev-shm-usage", true))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), opts...)

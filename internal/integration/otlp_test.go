@@ -23,6 +23,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/waiting"
 )
 
 // TestEventsArrive sends the guard's events to the API's recorder, and through
@@ -54,12 +55,12 @@ func TestEventsArrive(t *testing.T) {
 			"vacuous: integration.nobody below 5%",
 		),
 	})
-	eventually(t, "hot to fire", func() bool { return state(g, "hot") == "firing" })
+	waiting.Until(t, "hot to fire", func() bool { return state(g, "hot") == "firing" })
 	stopBurning()
 	leave := crowd(2000)
-	eventually(t, "crowd to fire", func() bool { return state(g, "crowd") == "firing" })
+	waiting.Until(t, "crowd to fire", func() bool { return state(g, "crowd") == "firing" })
 	leave()
-	eventually(t, "crowd to be resolved", func() bool { return state(g, "crowd") == "resolved" })
+	waiting.Until(t, "crowd to be resolved", func() bool { return state(g, "crowd") == "resolved" })
 
 	want := map[string]int{
 		"profguard.budget.vacuous vacuous": 1,
@@ -72,7 +73,7 @@ func TestEventsArrive(t *testing.T) {
 		"gRPC":    func() []event { return received(byGRPC) },
 		"HTTP":    func() []event { return received(byHTTP) },
 	} {
-		eventually(t, "all events by "+name, func() bool { return len(mine(events())) >= len(want) })
+		waiting.Until(t, "all events by "+name, func() bool { return len(mine(events())) >= len(want) })
 		counts := map[string]int{}
 		for _, e := range mine(events()) {
 			counts[e.name+" "+e.attributes["profguard.budget.name"]]++
@@ -258,7 +259,7 @@ func TestFault_30_ExporterHangs(t *testing.T) {
 	g := start(t, guard.Config{LoggerProvider: simple(hang), Budgets: manyBroken("b")})
 	<-hang.entered
 	replaced := 0
-	eventually(t, "events to be dropped", func() bool {
+	waiting.Until(t, "events to be dropped", func() bool {
 		s := g.Status()
 		if s.Budgets[0].State == "firing" {
 			replaced++
@@ -269,7 +270,7 @@ func TestFault_30_ExporterHangs(t *testing.T) {
 		return s.Dropped["otel"] > 0
 	})
 	before := good(g)
-	eventually(t, "windows to go on", func() bool { return good(g) > before })
+	waiting.Until(t, "windows to go on", func() bool { return good(g) > before })
 	begin := time.Now()
 	g.Stop()
 	// Stop promises 250 ms; a starved machine may need longer to wake up.
@@ -282,12 +283,12 @@ func TestFault_30_ExporterHangs(t *testing.T) {
 func TestFault_31_ExporterPanics(t *testing.T) {
 	bad := &exporter{panics: true}
 	g := start(t, guard.Config{LoggerProvider: simple(bad), Budgets: manyBroken("b")})
-	eventually(t, "the events to be dropped", func() bool { return g.Status().Dropped["otel"] >= 100 })
+	waiting.Until(t, "the events to be dropped", func() bool { return g.Status().Dropped["otel"] >= 100 })
 	if n := g.Status().Panics["otel"]; n != 3 {
 		t.Errorf("%d panics counted, want 3: then the sink is off", n)
 	}
 	before := good(g)
-	eventually(t, "windows to go on", func() bool { return good(g) > before })
+	waiting.Until(t, "windows to go on", func() bool { return good(g) > before })
 }
 
 func good(g *guard.Guard) int { return g.Status().Windows["ok"] }

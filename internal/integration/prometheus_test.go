@@ -19,6 +19,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/waiting"
 )
 
 // rules is the file that is shipped.
@@ -29,7 +30,7 @@ const rules = "../../docs/alerts.yml"
 // id of its dump, in an exemplar.
 func TestPrometheus(t *testing.T) {
 	program := need(t, "prometheus", "prometheus")
-	promtool := need(t, "promtool", "prometheus")
+	promtool := need(t, "prometheus", "promtool")
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
@@ -48,27 +49,27 @@ func TestPrometheus(t *testing.T) {
 		),
 	})
 	prom := startPrometheus(t, program, target.URL)
-	eventually(t, "hot to fire", func() bool { return state(g, "hot") == "firing" })
+	waiting.Until(t, "hot to fire", func() bool { return state(g, "hot") == "firing" })
 
 	for _, job := range []string{"openmetrics", "text"} {
-		eventually(t, "Prometheus to see hot firing by "+job, func() bool {
+		waiting.Until(t, "Prometheus to see hot firing by "+job, func() bool {
 			return prom.value(t, fmt.Sprintf(`profguard_budget_state{job=%q,budget="hot"}`, job)) == "2"
 		})
 		if v := prom.value(t, fmt.Sprintf(`profguard_budget_state{job=%q,budget="cold"}`, job)); v != "0" {
 			t.Errorf("%s: cold is in state %q, want 0", job, v)
 		}
-		eventually(t, "the alert by "+job, func() bool { return prom.alert(t, "ProfguardBudgetFiring", job, "hot") })
+		waiting.Until(t, "the alert by "+job, func() bool { return prom.alert(t, "ProfguardBudgetFiring", job, "hot") })
 		if prom.alert(t, "ProfguardBudgetFiring", job, "cold") {
 			t.Errorf("%s: an alert about cold", job)
 		}
-		eventually(t, "the share by "+job, func() bool {
+		waiting.Until(t, "the share by "+job, func() bool {
 			return prom.value(t, fmt.Sprintf(`job_budget:profguard_share:ratio1h{job=%q,budget="hot"} > 0.1 < 1.01`, job)) != ""
 		})
 	}
 	dumps := func() []string {
 		return prom.exemplars(t, `profguard_verdicts_total{job="openmetrics",budget="hot",verdict="fail"}`)
 	}
-	eventually(t, "an exemplar", func() bool { return len(dumps()) > 0 })
+	waiting.Until(t, "an exemplar", func() bool { return len(dumps()) > 0 })
 	for _, b := range g.Status().Budgets {
 		if b.Name == "hot" && dumps()[0] != b.Dump {
 			t.Errorf("the exemplar names dump %q, the status %q", dumps()[0], b.Dump)
@@ -87,7 +88,7 @@ func TestPrometheus(t *testing.T) {
 
 // TestRules holds the shipped rules against promtool and their own tests.
 func TestRules(t *testing.T) {
-	promtool := need(t, "promtool", "prometheus")
+	promtool := need(t, "prometheus", "promtool")
 	for _, args := range [][]string{{"check", "rules", rules}, {"test", "rules", "../../docs/alerts_test.yml"}} {
 		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -97,8 +98,12 @@ func TestRules(t *testing.T) {
 
 // TestRulesTestFires: the rules' tests fail when a rule is wrong.
 func TestRulesTestFires(t *testing.T) {
-	promtool := need(t, "promtool", "prometheus")
+	promtool := need(t, "prometheus", "promtool")
 	data, err := os.ReadFile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := os.ReadFile("../../docs/alerts_test.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,21 +116,19 @@ func TestRulesTestFires(t *testing.T) {
 		{"increase(profguard_samples_total[1h]) > 0", "increase(profguard_samples_total[1h]) >= 0"},
 		{"profguard_budget_vacuous == 1", "profguard_budget_vacuous >= 0"},
 	} {
-		broken := strings.Replace(string(data), change[0], change[1], 1)
-		if broken == string(data) {
-			t.Errorf("%q does not occur in the rules", change[0])
-			continue
-		}
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, "alerts.yml"), broken)
-		tests, err := os.ReadFile("../../docs/alerts_test.yml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(dir, "alerts_test.yml"), string(tests))
-		if exec.Command(promtool, "test", "rules", filepath.Join(dir, "alerts_test.yml")).Run() == nil {
-			t.Errorf("with %q for %q the tests of the rules still pass", change[1], change[0])
-		}
+		t.Run(change[1], func(t *testing.T) {
+			t.Parallel() // each takes a second or two of CPU
+			broken := strings.Replace(string(data), change[0], change[1], 1)
+			if broken == string(data) {
+				t.Fatalf("%q does not occur in the rules", change[0])
+			}
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "alerts.yml"), broken)
+			write(t, filepath.Join(dir, "alerts_test.yml"), string(tests))
+			if exec.Command(promtool, "test", "rules", filepath.Join(dir, "alerts_test.yml")).Run() == nil {
+				t.Errorf("with %q for %q the tests of the rules still pass", change[1], change[0])
+			}
+		})
 	}
 }
 
@@ -158,7 +161,7 @@ scrape_configs:
 		cmd.Wait()
 	})
 	s := server{url: "http://" + addr}
-	eventually(t, "Prometheus to be ready", func() bool {
+	waiting.Until(t, "Prometheus to be ready", func() bool {
 		resp, err := http.Get(s.url + "/-/ready")
 		if err != nil {
 			return false

@@ -14,7 +14,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/waiting"
 )
+
+// TestMain lets more tests run side by side than there are cores, where they ask for
+// it: services wait more than they compute, and those that do not wait their turn.
+func TestMain(m *testing.M) { os.Exit(waiting.Together(m, "16")) }
 
 // start starts a guard that watches without a pause and tells nobody but those
 // that the test names, and stops it with the test.
@@ -33,21 +38,6 @@ func start(t *testing.T, cfg guard.Config) *guard.Guard {
 	}
 	t.Cleanup(g.Stop)
 	return g
-}
-
-// eventually waits until cond holds.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.After(2 * time.Minute)
-	poll := time.NewTicker(20 * time.Millisecond)
-	defer poll.Stop()
-	for !cond() {
-		select {
-		case <-poll.C:
-		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }
 
 // state is a budget's state.
@@ -88,24 +78,27 @@ func burn() {
 	}
 }
 
-// need returns the path of a program, which it installs if there is none.
-// Where that is not possible the test is skipped, or fails in CI.
-func need(t *testing.T, program, debianPackage string) string {
+// need returns the path of a program, by the first of its names that there is, and
+// installs it if there is none. Where that is not possible the test is skipped, or
+// fails in CI.
+func need(t *testing.T, debianPackage string, names ...string) string {
 	t.Helper()
-	if path, err := exec.LookPath(program); err == nil {
-		return path
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
 	}
 	script := "apt-get update && apt-get install -y --no-install-recommends " + debianPackage
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput()
 	if err == nil {
 		var path string
-		if path, err = exec.LookPath(program); err == nil {
+		if path, err = exec.LookPath(names[0]); err == nil {
 			return path
 		}
 	}
 	if os.Getenv("CI") == "true" {
-		t.Fatalf("%s is missing and could not be installed: %v\n%s", program, err, out)
+		t.Fatalf("%s is missing and could not be installed: %v\n%s", names[0], err, out)
 	}
-	t.Skipf("SKIPPED, NOTHING WAS TESTED: %s is missing and could not be installed: %v", program, err)
+	t.Skipf("SKIPPED, NOTHING WAS TESTED: %s is missing and could not be installed: %v", names[0], err)
 	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,19 +28,14 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/waiting"
 )
 
 // A guard that finds the profiler taken leaves it alone for a minute, so each of
 // these tests takes a little longer than that, and they run beside each other.
 
 // TestMain lets all of them do that, whatever the number of cores.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", "3"); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { os.Exit(waiting.Together(m, "3")) }
 
 // TestBesideNetHTTPPprof: somebody asks /debug/pprof for a profile, which gets
 // what it would have got alone. The guard's window is lost and counted, and once
@@ -69,11 +63,11 @@ func TestBesideNetHTTPPprof(t *testing.T) {
 	// The handler sleeps once it has the profiler. Looking at stacks disturbs
 	// nothing, as asking for the profiler would.
 	stacks := make([]byte, 1<<20)
-	eventually(t, "the profiler to be taken", func() bool {
+	waiting.Until(t, "the profiler to be taken", func() bool {
 		return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("net/http/pprof.sleep"))
 	})
 	g := start(t)
-	eventually(t, "a window to be lost", func() bool { return g.Status().Windows["busy"] > 0 })
+	waiting.Until(t, "a window to be lost", func() bool { return g.Status().Windows["busy"] > 0 })
 	for _, b := range g.Status().Budgets {
 		if b.Result.Verdict != budget.Inconclusive || b.Result.Reason == "" {
 			t.Errorf("%s: %v of a lost window: %q", b.Name, b.Result.Verdict, b.Result.Reason)
@@ -103,7 +97,7 @@ func TestBesidePyroscope(t *testing.T) {
 	server := httptest.NewServer(sink)
 	t.Cleanup(server.Close)
 	g := start(t)
-	eventually(t, "a good window", func() bool { return g.Status().Windows["ok"] > 0 })
+	waiting.Until(t, "a good window", func() bool { return g.Status().Windows["ok"] > 0 })
 
 	const rate = 5 * time.Second // long beside what a starved machine takes off
 	peer, err := pyroscope.Start(pyroscope.Config{
@@ -113,8 +107,8 @@ func TestBesidePyroscope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a window to be lost", func() bool { return g.Status().Windows["busy"]+g.Status().Windows["stolen"] > 0 })
-	eventually(t, "their profiles", func() bool { return len(sink.all()) >= 3 })
+	waiting.Until(t, "a window to be lost", func() bool { return g.Status().Windows["busy"]+g.Status().Windows["stolen"] > 0 })
+	waiting.Until(t, "their profiles", func() bool { return len(sink.all()) >= 3 })
 	if err := peer.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -206,8 +200,8 @@ func TestWholeFires(t *testing.T) {
 func judgesAgain(t *testing.T, g *guard.Guard) {
 	t.Helper()
 	before := g.Status()
-	eventually(t, "a good window, with the profiler free again", func() bool { return g.Status().Windows["ok"] > before.Windows["ok"] })
-	eventually(t, "a verdict", func() bool {
+	waiting.Until(t, "a good window, with the profiler free again", func() bool { return g.Status().Windows["ok"] > before.Windows["ok"] })
+	waiting.Until(t, "a verdict", func() bool {
 		b := g.Status().Budgets[0]
 		return b.Verdicts["fail"] > before.Budgets[0].Verdicts["fail"]
 	})
@@ -321,19 +315,4 @@ func (u *uploads) all() []upload {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return slices.Clone(u.kept)
-}
-
-// eventually waits until cond holds.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.After(4 * time.Minute)
-	poll := time.NewTicker(20 * time.Millisecond)
-	defer poll.Stop()
-	for !cond() {
-		select {
-		case <-poll.C:
-		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }

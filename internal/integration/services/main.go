@@ -2,10 +2,11 @@
 // is small, but made of the parts that real ones are made of, and runs under a
 // guard as it would in production, only with shorter windows.
 //
-//	services [-windows 30] [-window 1s] [-until BUDGET] NAME
+//	services [-windows 30] [-window 1s] [-samples N] [-until BUDGET] NAME
 //
 // The first line of its output is a JSON string: the address that it serves, or
-// "". The second, after that many windows or when the budget fires, is a report.
+// "". The second is a report, after that many windows, and as many more as it takes
+// to have the samples, or when the budget fires.
 package main
 
 import (
@@ -53,6 +54,7 @@ type report struct {
 func main() {
 	windows := flag.Int("windows", 30, "windows to run for")
 	window := flag.Duration("window", time.Second, "length of a window; they follow each other without a pause")
+	samples := flag.Int64("samples", 0, "run on until there are as many samples")
 	until := flag.String("until", "", "end when this budget fires")
 	flag.Parse()
 	start := services[flag.Arg(0)]
@@ -60,13 +62,13 @@ func main() {
 		fmt.Fprintf(os.Stderr, "services: expected one of %v, found %q\n", slices.Sorted(maps.Keys(services)), flag.Arg(0))
 		os.Exit(2)
 	}
-	if err := run(start, *windows, *window, *until); err != nil {
+	if err := run(start, *windows, *window, *samples, *until); err != nil {
 		fmt.Fprintf(os.Stderr, "services: %s: %v\n", flag.Arg(0), err)
 		os.Exit(1)
 	}
 }
 
-func run(start func() (string, error), windows int, window time.Duration, until string) error {
+func run(start func() (string, error), windows int, window time.Duration, samples int64, until string) error {
 	// What a service prints goes where a service's output goes when nobody reads.
 	out := json.NewEncoder(os.Stdout)
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -103,7 +105,7 @@ func run(start func() (string, error), windows int, window time.Duration, until 
 	poll := time.NewTicker(window / 10)
 	defer poll.Stop()
 	for now := range poll.C {
-		if s := g.Status(); ended(s, windows, until) || now.After(deadline) {
+		if s := g.Status(); ended(s, windows, samples, until) || now.After(deadline) {
 			mu.Lock()
 			defer mu.Unlock()
 			return out.Encode(report{Status: s, Events: events})
@@ -112,8 +114,8 @@ func run(start func() (string, error), windows int, window time.Duration, until 
 	return nil
 }
 
-func ended(s guard.Status, windows int, until string) bool {
-	n := 0
+func ended(s guard.Status, windows int, samples int64, until string) bool {
+	n, seen := 0, int64(0)
 	for _, count := range s.Windows {
 		n += count
 	}
@@ -121,6 +123,7 @@ func ended(s guard.Status, windows int, until string) bool {
 		if b.Name == until && b.State == "firing" {
 			return true
 		}
+		seen = max(seen, b.Samples)
 	}
-	return n >= windows
+	return n >= windows && seen >= samples
 }
