@@ -1,0 +1,96 @@
+package hub
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Faults of the real clocks, in a process of its own: this test binary, with the
+// test that is to be played named by a variable.
+const frozenVar = "PROFGUARD_HUB_FROZEN"
+
+func again(t *testing.T, command ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command = append(command, exe, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), frozenVar+"=1")
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// A time namespace has slept for as long as its boot clock is ahead.
+func TestFault_43_BootClock(t *testing.T) {
+	if os.Getenv(frozenVar) != "" {
+		fmt.Printf("asleep=%d\n", systemClocks{}.asleep())
+		return
+	}
+	const day = 24 * time.Hour
+	out, err := again(t, "unshare", "--time", "--fork", "--boottime", fmt.Sprint(int(day.Seconds()))).Output()
+	if err != nil {
+		t.Skipf("SKIPPED, THE FAULT IS TESTED WITH FAKE CLOCKS ONLY: unshare: %v", err)
+	}
+	_, text, _ := strings.Cut(string(out), "asleep=")
+	var there time.Duration
+	if _, err := fmt.Sscan(text, &there); err != nil {
+		t.Fatalf("%v: %q", err, out)
+	}
+	here := systemClocks{}.asleep()
+	if more := there - here; more < day-sleepSlack || more > day+sleepSlack {
+		t.Errorf("where the machine has slept a day more, the clocks say %v more", more)
+	}
+}
+
+// A process that is frozen has its windows overrun, and not be suspended: the
+// machine went on.
+func TestFault_44_Frozen(t *testing.T) {
+	const window, frozen = 300 * time.Millisecond, time.Second
+	if os.Getenv(frozenVar) != "" {
+		h, profiler := realHub(t)
+		go func() {
+			<-profiler.started
+			fmt.Println("freeze")
+		}()
+		w, _ := h.Capture(t.Context(), window)
+		fmt.Printf("outcome=%v: %s\n", w.Outcome, w.Reason)
+		return
+	}
+	cmd := again(t)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if lines.Text() == "freeze" {
+			if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Error(err)
+			}
+			<-time.After(frozen)
+			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, text, ok := strings.Cut(lines.Text(), "outcome="); ok {
+			got = text
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(got, "overrun: the window took ") {
+		t.Errorf("frozen for %v of a window of %v: %q", frozen, window, got)
+	}
+}
