@@ -33,7 +33,7 @@ var (
 	)
 	worst = map[string]budget.Set{
 		"heap":      budget.Must("no function above 1KiB of heap"),
-		"goroutine": budget.Must("no function above 1 of goroutine"),
+		"goroutine": budget.Must("no function above 10 of goroutine"),
 		"mutex":     budget.Must("no function above 1% of mutex except runtime, sync"),
 	}
 	kinds = []string{"heap", "goroutine", "mutex"}

@@ -14,12 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/guard"
-	"github.com/profguard/profguard/internal/waiting"
 )
-
-// TestMain lets more tests run side by side than there are cores, where they ask for
-// it: services wait more than they compute, and those that do not wait their turn.
-func TestMain(m *testing.M) { os.Exit(waiting.Together(m, "16")) }
 
 // start starts a guard that watches without a pause and tells nobody but those
 // that the test names, and stops it with the test.

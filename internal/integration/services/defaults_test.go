@@ -1,4 +1,4 @@
-package integration
+package main
 
 import (
 	"bufio"
@@ -22,18 +22,13 @@ import (
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
 
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/waiting"
 )
 
 var (
 	windows = flag.Int("windows", 30, "windows of a second that each service runs for")
 	verbose = flag.Bool("reports", false, "log each service's whole report")
 )
-
-// report is what package services prints.
-type report struct {
-	Status guard.Status
-	Events []string
-}
 
 // budget finds a budget's status.
 func (r report) budget(name string) guard.BudgetStatus {
@@ -53,6 +48,10 @@ var busy = make(chan struct{}, 4)
 // enough samples tell 30%, which is busy-select's limit, from 45%. A crowded machine
 // takes more windows than it is asked for to give them.
 const enough = 278
+
+// TestMain lets all services begin, however few cores there are: those that are busy
+// wait their turn.
+func TestMain(m *testing.M) { os.Exit(waiting.Together(m, "16")) }
 
 // TestDefaultIsQuiet runs healthy services under full load, or none: no budget
 // fires, or comes near it, and what could be judged was.
@@ -142,7 +141,7 @@ func TestDefaultIsLoud(t *testing.T) {
 	}
 }
 
-// buildServices builds package services and returns its path. The runtime's profile
+// buildServices builds this program and returns its path. The runtime's profile
 // of leaked goroutines, an experiment in Go 1.26, is built in: without it that budget
 // says nothing, ever.
 func buildServices(t *testing.T) string {
@@ -151,7 +150,7 @@ func buildServices(t *testing.T) string {
 		t.Skip("runs services for half a minute each")
 	}
 	binary := filepath.Join(t.TempDir(), "services")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./services")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
 	build.Env = append(os.Environ(), "GOEXPERIMENT=goroutineleakprofile")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
