@@ -27,6 +27,9 @@ import (
 // not fail now and then, see package budget about verdicts. A budget about which
 // nothing can be said fails the test too, with what to do about it.
 //
+// It judges what work does, with the goroutines that work starts; if goroutines that
+// stood before turn out to do it, such as a server's, the test fails and says so.
+//
 // # What is measured
 //
 // CPU samples carry a pprof label of this check, which goroutines inherit from
