@@ -217,9 +217,22 @@ const (
 	shareBytes = 24 * 40_000
 )
 
+// patient tries until the lock is free, which on a machine that is overloaded, among
+// eight that want it, may take longer than a save waits.
+func patient[T any](do func() (T, error)) T {
+	for {
+		v, err := do()
+		if Reason(err) != "busy" {
+			return must(v, err)
+		}
+	}
+}
+
 // childShare saves into a directory that it shares, and watches over its own.
 func childShare(dir string) {
-	s := must(Open(dir, Keep{Files: shareFiles, Bytes: shareBytes, Interval: 1, Free: 1e-12}))
+	s := patient(func() (*Store, error) {
+		return Open(dir, Keep{Files: shareFiles, Bytes: shareBytes, Interval: 1, Free: 1e-12})
+	})
 	d := testDump("b")
 	d.Profile = gz(30_000)
 	res := shareResult{Reasons: map[string]int{}}
@@ -227,7 +240,7 @@ func childShare(dir string) {
 		_, err := s.Save(d.of("v", float64(i%5)))
 		if err != nil {
 			res.Reasons[Reason(err)]++
-			must(s.Clean())
+			patient(s.Clean)
 			time.Sleep(lockPoll)
 			continue
 		}
@@ -247,8 +260,9 @@ func childShare(dir string) {
 		s.saving.Unlock()
 	}
 	must(0, json.NewEncoder(os.Stdout).Encode(res))
-	// Stay alive until all are done, and clean up now and then as a Writer does.
-	w := newWriter(s, nil, 10*time.Millisecond)
+	// Stay alive until all are done, and clean up now and then as a Writer does, but
+	// leave the lock to those that are not through.
+	w := newWriter(s, nil, 20*lockPoll)
 	bufio.NewReader(os.Stdin).ReadByte()
 	must(0, w.Close(context.Background()))
 }
