@@ -113,6 +113,31 @@ func TestAlertFlow(t *testing.T) {
 	}
 }
 
+// Whoever fixes a culprit sees the alert resolved, also where windows are small: with 40
+// samples each, a culprit at 75% is fixed to 5%.
+func TestResolvedAfterAFix(t *testing.T) {
+	const (
+		culprit = "cpu 10s\nmain.main;main.serve;main.work 10\nmain.main;main.serve;fmt.Println 30\n"
+		fixed   = "cpu 10s\nmain.main;main.serve;main.work 38\nmain.main;main.serve;fmt.Println 2\n"
+	)
+	for _, sentence := range []string{"x: fmt.Println below 20%", "x: no function above 20% except main.work"} {
+		bubble(t, func(t *testing.T, w *world) {
+			w.take = func(n int) hub.Window {
+				if n < 20 {
+					return cpuWindow(culprit)
+				}
+				return cpuWindow(fixed)
+			}
+			g := w.start(t, Config{Budgets: budget.Must(sentence), Window: 10 * second, Every: 10 * second})
+			states := initials(t, g, 20+20)
+			if i := strings.IndexByte(states, 'r'); i < 20 || i > 35 || states[19] != 'f' {
+				t.Errorf("%s: states %s, want resolved 13 windows or so after the twentieth", sentence, states)
+			}
+			g.Stop()
+		})
+	}
+}
+
 func TestVerdictsAddUp(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.take = story("ggbixg")

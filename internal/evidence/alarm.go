@@ -75,12 +75,25 @@ func (a *Alarm) Add(k, n float64) Verdict {
 		a.early.clear()
 		a.shares.clear()
 		a.fires.clear()
+	case recovers && firing:
+		a.verdict = Pass
+		a.forget()
 	case recovers:
 		a.verdict = Pass
 	case releases && firing:
 		a.verdict = Inconclusive
+		a.forget()
 	}
 	return a.verdict
+}
+
+// forget drops the evidence for what is over by proof. It would fade by and by, in
+// hundreds of windows where the step has made the overdispersion large.
+func (a *Alarm) forget() {
+	a.early.clear()
+	a.shares.clear()
+	a.fires.clear()
+	a.fires.proof, a.earlyProof, a.shares.proof = 0, 0, 0
 }
 
 // addEarly collects the evidence of the windows from which the overdispersion is

@@ -49,6 +49,9 @@ func TestAlarmEnds(t *testing.T) {
 				for ; a.Add(next(rng, tt.after)) != Pass && w < 1000; w++ {
 				}
 				ends = append(ends, w)
+				if a.Evidence() > 0 {
+					t.Errorf("%d samples a window: what is over has evidence %v of %v", tt.samples, a.Evidence(), a.Threshold())
+				}
 			}
 			middle := median(ends)
 			t.Logf("%3d samples a window, %4d windows before, fixed to %2.0f%%: ends after %.0f windows", tt.samples, kept, 100*tt.after, middle)
