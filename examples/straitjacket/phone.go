@@ -13,7 +13,7 @@ import (
 // them is never in memory.
 const (
 	lists        = 8
-	namesPerList = 2000
+	namesPerList = 1850
 )
 
 // list is the text of one, as its publisher sends it.
