@@ -62,7 +62,7 @@ func serveOneCheckout(ctx context.Context) {
 
 // README: test
 func TestCheckout(t *testing.T) {
-	guard.Check(t, budget.Must("no function above 20% cumulative", "portlist absent"), func(ctx context.Context) {
+	guard.Check(t, budget.Must("regexp.compile below 5%", "process below 2ms per call"), func(ctx context.Context) {
 		serveOneCheckout(ctx)
 	})
 }
