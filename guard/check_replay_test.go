@@ -181,7 +181,7 @@ func replay(rng *rand.Rand, windows []sampled) func() sampled {
 //
 //	go test ./guard -run TestCheckReplay -check.replays 500 -timeout 0 -v
 func TestCheckReplay(t *testing.T) {
-	runs := cmp.Or(*replayRuns, 5)
+	runs := cmp.Or(*replayRuns, usually(5, 2))
 	recordings, err := openStreams(*replayFile)
 	if err != nil {
 		t.Fatal(err)
@@ -223,13 +223,21 @@ func TestCheckReplay(t *testing.T) {
 	}
 }
 
+// usually is how many runs a test makes that nobody asked for more, or under -short.
+func usually(runs, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return runs
+}
+
 // TestCheckDecisionTimes is the other table of docs/check.md: how many samples
 // it takes to decide. A core of its own gives 100 a second, 10 in each block.
 //
 //	go test ./guard -run TestCheckDecisionTimes -check.replays 2000 -timeout 0 -v
 func TestCheckDecisionTimes(t *testing.T) {
 	const perSecond = 100
-	runs := cmp.Or(*replayRuns, 25)
+	runs := cmp.Or(*replayRuns, usually(25, 9))
 	if *replayRuns > 0 {
 		fmt.Println("| limit | times the limit | pass | fail | median time | 95% |")
 		fmt.Println("|---|---|---|---|---|---|")
