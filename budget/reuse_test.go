@@ -93,7 +93,7 @@ func TestSameAnswers(t *testing.T) {
 	}
 	bases := []*profile.Profile{nil, randomProfile(rng), folded.Must("cpu 10s\nmain.main;main.f1 10\nmain.main;main.f2;main.f3 500\n")}
 	seen := map[Verdict]int{}
-	for i := range 300 {
+	for i := range rounds(300) {
 		p := randomProfile(rng)
 		facts := Facts{
 			Baseline: bases[i/7%len(bases)],
@@ -125,7 +125,7 @@ func TestSameAnswers(t *testing.T) {
 		}
 	}
 	for _, v := range []Verdict{Pass, Fail, Inconclusive} {
-		if seen[v] < 100 {
+		if seen[v] < rounds(100) {
 			t.Errorf("only %d results are %s: the windows are not various", seen[v], v)
 		}
 	}

@@ -72,7 +72,7 @@ func watcher(t *testing.T, sentence string) func(p *profile.Profile, facts ...Fa
 // no alarm, on one function and on each. A naive threshold at the limit gives
 // thousands. The month is scaled down to two days by default.
 func TestWatchQuiet(t *testing.T) {
-	windows := 2 * 24 * 60
+	windows := rounds(2 * 24 * 60)
 	if *everyProgram {
 		windows = 30 * 24 * 60
 	}

@@ -42,7 +42,7 @@ func TestPassIsWithinZone(t *testing.T) {
 		"main.work below 2ms per request when gc below 5%": 0.002,
 	} {
 		set := Must(sentence)
-		for range 300 {
+		for range rounds(300) {
 			n := 30 << rng.IntN(11)
 			n0 := 30 << rng.IntN(11)
 			window := func(n int, share float64) *profile.Profile {
@@ -125,4 +125,13 @@ func TestWatchGrowthZone(t *testing.T) {
 			}
 		}
 	}
+}
+
+// rounds is how often a simulation runs: a tenth of it with -short, which is for
+// the race detector, and makes each several times as long.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
 }
