@@ -180,6 +180,9 @@ func (r *checkRun) freely(back bool) (problem string) {
 		if err := r.cpu.question(r); err != nil {
 			return err.Error()
 		}
+		if err := r.cpu.weigh(r); err != nil {
+			return err.Error()
+		}
 	}
 	return ""
 }

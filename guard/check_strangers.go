@@ -2,15 +2,18 @@ package guard
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/hub"
 )
 
 const (
@@ -156,7 +159,7 @@ func (c *cpuPhase) question(r *checkRun) error {
 		return nil
 	}
 	counted, err := c.counting(r, roots)
-	if err != nil || !slices.ContainsFunc(counted, isExceeded) {
+	if err != nil || !c.matters(counted) {
 		return err
 	}
 	s.asked = true
@@ -165,6 +168,53 @@ func (c *cpuPhase) question(r *checkRun) error {
 }
 
 func isExceeded(res budget.Result) bool { return res.Verdict == budget.Fail }
+
+// matters reports whether strangers make a difference, by the results with their
+// samples: a budget is exceeded with them, or kept by work's own samples and not
+// by these. That what they do is not beyond doubt either is no reason to pass.
+func (c *cpuPhase) matters(counted []budget.Result) bool {
+	for n, res := range counted {
+		if isExceeded(res) || res.Verdict != budget.Pass && c.trial.Decided(n) == budget.Pass {
+			return true
+		}
+	}
+	return false
+}
+
+// weighEvery is by how much the samples grow until it is judged again whether
+// work and its strangers keep the budgets together: by a quarter, so that 30
+// seconds have some ten looks.
+const weighEvery = 1.25
+
+// weigh goes on, once strangers are proven to be work's, until it is known what
+// becomes of the budgets with their samples, or time is up.
+func (c *cpuPhase) weigh(r *checkRun) error {
+	if len(c.strangers.proven) == 0 {
+		return nil
+	}
+	if r.resting {
+		r.worker.order(0)
+		r.resting = false
+	}
+	c.last = r.readUnits()
+	ctx, cancel := context.WithDeadline(context.Background(), r.ends)
+	defer cancel()
+	for {
+		counted, err := c.counting(r, c.strangers.proven)
+		if err != nil || slices.ContainsFunc(counted, isExceeded) || !c.matters(counted) {
+			return err
+		}
+		enough := time.Duration(weighEvery * float64(c.elapsed))
+		// The error is the context's: time is up.
+		_ = hub.Process().Stream(ctx, block, func(w hub.Window) bool {
+			c.take(r, w)
+			return c.broken == nil && !r.worker.isOver() && c.elapsed < enough
+		})
+		if c.broken != nil || r.worker.isOver() || ctx.Err() != nil {
+			return c.broken
+		}
+	}
+}
 
 // counting judges the budgets by work's own samples and those of strangers.
 func (c *cpuPhase) counting(r *checkRun, roots []string) ([]budget.Result, error) {
@@ -202,7 +252,8 @@ func (c *cpuPhase) reveal(r *checkRun) error {
 			return err
 		}
 		for n, i := range r.plan.cpu {
-			if res := &r.results[i]; !isExceeded(*res) && isExceeded(counted[n]) {
+			res := &r.results[i]
+			if isExceeded(counted[n]) && !isExceeded(*res) || counted[n].Verdict != budget.Pass && res.Verdict == budget.Pass {
 				own := ""
 				if res.Verdict == budget.Pass {
 					own = ". Without them it is: " + res.Reason
@@ -211,7 +262,8 @@ func (c *cpuPhase) reveal(r *checkRun) error {
 				res.Reason = fmt.Sprintf("%s; %d of the samples are of goroutines without this check's label (%s), which are busy while work runs and not while it rests. "+
 					"They stood before the check, or lost its label: %s%s",
 					counted[n].Reason, s.total(s.proven), s.name(s.proven), strangerRemedy, own)
-				r.vacuous[i] = true
+				// What is exceeded with them, no time would decide.
+				r.vacuous[i] = isExceeded(counted[n])
 			}
 		}
 	}
@@ -223,7 +275,7 @@ func (c *cpuPhase) reveal(r *checkRun) error {
 		return err
 	}
 	for n, i := range r.plan.cpu {
-		if r.results[i].Verdict == budget.Pass && isExceeded(counted[n]) {
+		if r.results[i].Verdict == budget.Pass && counted[n].Verdict != budget.Pass {
 			r.notes = append(r.notes, fmt.Sprintf("%q is kept only if the %s of goroutines without this check's label are not work's doing (%s): "+
 				"with them it is %s. It could not be found out (that takes calls that return, and some seconds). If they belong to a test in parallel, all is well. If they stood before the check and work for it: %s",
 				r.set[i], plural(int(s.total(s.open)), "sample"), s.name(s.open), counted[n].Reason, strangerRemedy))
