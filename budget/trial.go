@@ -27,6 +27,7 @@ type Trial struct {
 	drop   func(stack []string) bool
 	stack  []string // reused
 	runs   bool
+	once   bool
 	states []course
 	labels map[label]bool // that samples carry, if a budget asks for one
 
@@ -76,6 +77,12 @@ func NewTrial(set Set, where map[string]string) (*Trial, error) {
 // blocks are alike and few of them are enough. It must come before the first
 // block.
 func (t *Trial) Runs() { t.runs = true }
+
+// Once says that the blocks end when somebody else decides, as a benchmark's do, and
+// not by a verdict. [Trial.Close] then fails a budget that is exceeded by all blocks
+// together, without the confirmation that more blocks would be. It must come before
+// the first block.
+func (t *Trial) Once() { t.once = true }
 
 // Drop leaves out samples that have the labels and are not the work's all the
 // same, as those of the loop that calls it. drop is given the names of the
@@ -220,10 +227,14 @@ func (w *window) trialBet(r *rule, sums *tally.Sums) (bet, bool) {
 }
 
 func (t *Trial) sequential(limit float64) evidence.Sequential {
+	s := evidence.NewSequential(limit)
 	if t.runs {
-		return evidence.NewSequentialRuns(limit)
+		s = evidence.NewSequentialRuns(limit)
 	}
-	return evidence.NewSequential(limit)
+	if t.once {
+		s.Once()
+	}
+	return s
 }
 
 // feedEach adds a block of n trials to what is known about every function.

@@ -74,6 +74,9 @@ func (s *course) reason(r *rule, name string, f evidence.Finding, certain bool, 
 	switch {
 	case res.Verdict == Fail:
 		return fmt.Sprintf("%s at %s, surely above %s (%s)", name, at, format(res.Low, r.dim), came)
+	case res.Verdict == Pass && certain && res.Share > r.limit:
+		return fmt.Sprintf("%s at %s, too close to the limit of %s to tell, and surely below %s (%s)",
+			name, at, r.budget.Limit, format(res.High, r.dim), came)
 	case res.Verdict == Pass && certain:
 		return fmt.Sprintf("%s at %s, surely below %s (%s)", name, at, format(res.High, r.dim), came)
 	case res.Verdict == Pass && res.High < r.limit: // there was no time for as many blocks as make it certain
@@ -96,7 +99,8 @@ func (s *course) reason(r *rule, name string, f evidence.Finding, certain bool, 
 	if needed <= 0 || math.IsNaN(needed) || math.IsInf(needed, 0) {
 		return fmt.Sprintf("%s at %s after %s: no number of samples would tell it from the limit of %s", name, at, came, r.budget.Limit)
 	}
-	return fmt.Sprintf("too few CPU samples: %d came, %.0f are needed; %s at %s so far", res.Samples, math.Ceil(needed), name, at)
+	return fmt.Sprintf("too few CPU samples: %d came, %.0f are needed to tell it from the limit of %s; %s at %s so far",
+		res.Samples, math.Ceil(needed), r.budget.Limit, name, at)
 }
 
 // largest is the function that is charged with most, of equals the first.

@@ -13,6 +13,9 @@ func TestAlarmEarly(t *testing.T) {
 	const limit = 0.2
 	lnA := LnA(month, 20, 50, 0.01)
 	starts := often(2000)
+	if testing.Short() {
+		starts /= 10
+	}
 	for _, n := range []int{50, 1000} {
 		sources := append(streams(n)[:2:2], namedSource{"long bursts / 5", func() source { return burstSource(n, float64(n)/5) }})
 		for _, src := range sources {

@@ -41,6 +41,7 @@ type Sequential struct {
 
 	all, fresh blocks
 	candidate  float64 // how many blocks made the case that fresh is to confirm
+	once       bool    // no verdict has a say in when it ends
 	verdict    Verdict
 }
 
@@ -70,6 +71,12 @@ func NewSequentialRuns(limit float64) Sequential {
 // Runs says that blocks are each one whole run, see [NewSequentialRuns]. It must
 // come before the first block.
 func (s *Sequential) Runs() { s.toPass, s.toFail, s.alike = runBlocks, runBlocks, runBlocks }
+
+// Once says that the check lasts as long as somebody else decides, as a benchmark
+// does, and not until there is a verdict. Then it is looked at once, at its end, and
+// [Sequential.Close] fails on what is proven by all blocks together: there is no
+// lucky moment that a confirmation would have to rule out.
+func (s *Sequential) Once() { s.once = true }
 
 // Add takes the k hits in n samples of one block and returns the verdict. Once
 // it is Pass or Fail it stays, and further blocks are ignored. A block without
@@ -152,11 +159,16 @@ func (s *Sequential) Finding() Finding {
 // Pass when there were enough samples that a share of [Notable] times the limit
 // would have made a case for Fail: a test near its limit must not flake. That
 // pass differs from a proven one in that [Sequential.Verdict] remains Inconclusive.
-// Otherwise, and while a case for Fail awaits its confirmation, Close is
-// inconclusive, and Needed says how many samples it takes.
+// While a case for Fail awaits its confirmation, it takes proof that the share is
+// below Notable times the limit besides. Otherwise Close is inconclusive, and Needed
+// says how many samples it takes.
 func (s *Sequential) Close() Finding {
 	f := s.Finding()
-	if f.Verdict == Inconclusive && f.Needed > 0 && f.Needed <= s.all.n {
+	if f.Verdict == Inconclusive && s.once && s.limit > 0 && s.earlier == nil && s.above(&s.all, lnFail) {
+		f.Verdict = Fail
+	}
+	if f.Verdict == Inconclusive && s.all.n > 0 && s.limit > 0 && s.catches(notable(s.limit), 1) &&
+		(f.Value <= notable(s.limit) && s.candidate == 0 || f.High < notable(s.limit)) {
 		f.Verdict = Pass
 	}
 	if f.Verdict != Inconclusive {
@@ -165,7 +177,16 @@ func (s *Sequential) Close() Finding {
 	return f
 }
 
-// needed returns the samples in all that let Close pass, or 0 if none do.
+// catches reports whether so many times the blocks make a case against a share.
+func (s *Sequential) catches(share, times float64) bool {
+	b := &s.all
+	number, n := b.number*times, b.n*times
+	return number >= s.toFail &&
+		Temper(s.up.evidence(n*share, n, b.phi()), number-1) >= lnFail
+}
+
+// needed returns the samples in all that make a verdict, be it that Close passes,
+// or 0 if none do.
 func (s *Sequential) needed() float64 {
 	b := &s.all
 	switch {
@@ -177,29 +198,31 @@ func (s *Sequential) needed() float64 {
 		// A confirmation needs as many blocks again as the case took.
 		return ceil(b.n/b.number*2*s.candidate, b.n)
 	}
+	// A share that is further away is sooner told, and then confirmed.
+	against, again := notable(s.limit), 1.0
+	if b.share() > against {
+		against, again = b.share(), 2
+		if s.once {
+			again = 1
+		}
+	}
+	if s.catches(against, 1) {
+		return ceil(again*b.n, b.n)
+	}
 	// Evidence grows with the number of samples, so halving finds the least.
-	phi := b.phi()
-	catches := func(times float64) bool {
-		number, n := b.number*times, b.n*times
-		return number >= s.toFail &&
-			Temper(s.up.evidence(n*notable(s.limit), n, phi), number-1) >= lnFail
-	}
-	if catches(1) {
-		return b.n
-	}
 	lo, hi := 1.0, 2.0
-	for !catches(hi) {
+	for !s.catches(against, hi) {
 		lo, hi = hi, hi*2
 		if b.n*hi > most {
 			return 0
 		}
 	}
 	for hi-lo > lo/1000 { // a thousandth is finer than anybody can plan
-		if mid := (lo + hi) / 2; catches(mid) {
+		if mid := (lo + hi) / 2; s.catches(against, mid) {
 			hi = mid
 		} else {
 			lo = mid
 		}
 	}
-	return ceil(hi*b.n, b.n)
+	return ceil(again*hi*b.n, b.n)
 }

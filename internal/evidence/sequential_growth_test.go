@@ -11,8 +11,11 @@ import (
 // passes, and without growth nearly all pass.
 func TestSequentialGrowth(t *testing.T) {
 	runs := 400
-	if *long {
+	switch {
+	case *long:
 		runs = 4000
+	case testing.Short():
+		runs = 100
 	}
 	const blocks, size = 200, 10
 	for _, tt := range []struct {

@@ -260,3 +260,66 @@ func TestSequentialClose(t *testing.T) {
 		})
 	}
 }
+
+// A benchmark of a second is looked at once, at its end: what is far over the limit
+// fails then, and what is at the limit does not, however bursty it is.
+func TestSequentialOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 5))
+	const limit, blocks, size = 0.2, 19, 5 // 50 ms each, of one core
+	runs := often(2000)
+	for _, src := range []namedSource{
+		{"steady", func() source {
+			return func(rng *rand.Rand, p float64) (float64, float64) { return binomial(rng, size, p), size }
+		}},
+		{"100 ms bursts", func() source { return burstSource(size, 10) }},
+	} {
+		for _, x := range []float64{0.5, 1, 3.5} {
+			fail, twice := 0, 0
+			for range runs {
+				from, s := src.make(), NewSequential(limit)
+				s.Once()
+				twin := NewSequential(limit)
+				for range blocks {
+					k, n := from(rng, limit*x)
+					s.Add(k, n)
+					twin.Add(k, n)
+				}
+				if s.Close().Verdict == Fail {
+					fail++
+				}
+				if twin.Close().Verdict == Fail {
+					twice++
+				}
+			}
+			t.Logf("%-14s %3.1fx  %d of %d fail, %d of those that are to be confirmed", src.name, x, fail, runs, twice)
+			if x <= 1 && fail > 0 || x > 3 && src.name == "steady" && fail < runs*8/10 {
+				t.Errorf("%s at %vx: %d of %d fail", src.name, x, fail, runs)
+			}
+		}
+	}
+}
+
+// What is surely not much above the limit passes at the end, also while a case
+// that it is a little above awaits its confirmation; what may be far above does not.
+func TestSequentialCloseNear(t *testing.T) {
+	for _, tt := range []struct {
+		k    func(i int) float64 // of 20 in a block, the limit is 58%
+		want Verdict
+	}{
+		{func(i int) float64 { return 13 + float64(i%3) }, Pass},
+		{func(i int) float64 { return 18 + float64(i%2) }, Inconclusive},
+	} {
+		s := NewSequential(0.58)
+		for i := 0; !s.Confirming(); i++ {
+			if i > 300 {
+				t.Fatal("no case for a fail")
+			}
+			s.Add(tt.k(i), 20)
+		}
+		f := s.Close()
+		t.Logf("%+v after %v samples", f, s.Samples())
+		if f.Verdict != tt.want {
+			t.Errorf("%+v, want %v", f, tt.want)
+		}
+	}
+}
