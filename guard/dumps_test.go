@@ -323,13 +323,22 @@ func TestDiskFull(t *testing.T) {
 	})
 }
 
+// A directory that somebody removes is made again by the next dump; where a file is in
+// its place, the guard goes on without, says so, and has dumps again when it is gone.
 func TestDirectoryVanishes(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		w.take = story("gbg")
+		w.take = story("gbggbg")
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		cfg.Keep.Every = time.Second
 		g := w.start(t, cfg)
 		initials(t, g, 1)
-		if err := os.RemoveAll(cfg.DumpDir); err != nil {
+		remove := func() {
+			if err := os.RemoveAll(cfg.DumpDir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		remove()
+		if err := os.WriteFile(cfg.DumpDir, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		initials(t, g, 2)
@@ -339,6 +348,12 @@ func TestDirectoryVanishes(t *testing.T) {
 		}
 		if !slices.Contains(w.told(), eventDegraded) {
 			t.Errorf("events %q, want one that says it", w.told())
+		}
+		remove()
+		initials(t, g, 3)
+		s = g.Status()
+		if e := firings(w); len(e) != 2 || e[1].Dump == "" || s.Budgets[0].Dump != e[1].Dump || s.Reason != "" {
+			t.Errorf("when it can be made again: events %+v, dump %q, reason %q", e, s.Budgets[0].Dump, s.Reason)
 		}
 		g.Stop()
 	})

@@ -33,6 +33,9 @@ func TestFault_19_StaleFiles(t *testing.T) {
 		"too many": {24 * time.Hour, 5_000, defaultFiles},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && tt.dumps > 10_000 {
+				t.Skip("50,000 files")
+			}
 			dir := newDir(t)
 			litter(t, dir, tt.dumps, start.Add(-tt.age))
 			var d1 *faulty

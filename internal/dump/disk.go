@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"sync/atomic"
 )
 
 // disk is the directory, and the seam at which tests make any call fail.
@@ -26,6 +28,9 @@ type disk interface {
 	// space returns what the disk has in bytes; an error wrapping
 	// errors.ErrUnsupported where the platform does not say.
 	space() (free, total uint64, err error)
+	// renew opens the directory anew, and makes it if need be: after it was removed.
+	// If it cannot, all is as it was.
+	renew() error
 	close() error
 }
 
@@ -47,14 +52,33 @@ type osFile struct{ *os.File }
 func (f osFile) tryLock() (bool, error) { return tryLock(f.File) }
 
 // rootDisk is the real one. The os.Root keeps the directory that was opened,
-// whatever its path comes to mean later.
+// whatever its path comes to mean later, until renew.
 type rootDisk struct {
+	path string
+	now  atomic.Pointer[opened] // readers do not wait for whoever renews
+}
+
+// opened are handles of the directory.
+type opened struct {
 	root *os.Root
 	dir  *os.File
 }
 
 // openDisk creates dir if need be and checks that only its owner can write to it.
 func openDisk(dir string) (disk, error) {
+	o, err := openDirectory(dir)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil { // the program may change its directory
+		return nil, errors.Join(err, o.close())
+	}
+	d := &rootDisk{path: dir}
+	d.now.Store(o)
+	return d, nil
+}
+
+func openDirectory(dir string) (*opened, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -67,7 +91,7 @@ func openDisk(dir string) (disk, error) {
 		root.Close()
 		return nil, err
 	}
-	d := &rootDisk{root, self}
+	o := &opened{root, self}
 	// Asked of the handle, not of the path, which may have changed since.
 	info, err := self.Stat()
 	if err == nil && hasModes && info.Mode().Perm()&0o022 != 0 {
@@ -75,14 +99,39 @@ func openDisk(dir string) (disk, error) {
 			ErrRefused, dir, info.Mode().Perm(), dir)
 	}
 	if err != nil {
-		d.close()
+		o.close()
 		return nil, err
 	}
-	return d, nil
+	return o, nil
+}
+
+func (d *rootDisk) root() *os.Root { return d.now.Load().root }
+func (d *rootDisk) dir() *os.File  { return d.now.Load().dir }
+
+func (d *rootDisk) renew() error {
+	o, err := openDirectory(d.path)
+	if err != nil {
+		return err
+	}
+	// At the start the caller chose where a link leads. Whoever has put one in the
+	// place of what was removed did not.
+	here, err := os.Lstat(d.path)
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = o.dir.Stat(); err == nil && !os.SameFile(here, info) {
+			err = fmt.Errorf("%w: %s is %v now, want a directory; remove it", ErrRefused, d.path, here.Mode().Type())
+		}
+	}
+	if err != nil {
+		o.close()
+		return err
+	}
+	d.now.Swap(o).close() // what it held is gone
+	return nil
 }
 
 func (d *rootDisk) create(name string) (file, error) {
-	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := d.root().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +139,9 @@ func (d *rootDisk) create(name string) (file, error) {
 }
 
 func (d *rootDisk) openLock(name string) (file, error) {
-	info, err := d.root.Lstat(name)
+	info, err := d.root().Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := d.root().OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			return osFile{f}, nil
 		}
@@ -100,7 +149,7 @@ func (d *rootDisk) openLock(name string) (file, error) {
 		if !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		if info, err = d.root.Lstat(name); err != nil {
+		if info, err = d.root().Lstat(name); err != nil {
 			return nil, err
 		}
 	} else if err != nil {
@@ -110,7 +159,7 @@ func (d *rootDisk) openLock(name string) (file, error) {
 }
 
 func (d *rootDisk) open(name string) (file, error) {
-	info, err := d.root.Lstat(name)
+	info, err := d.root().Lstat(name)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +173,7 @@ func (d *rootDisk) openSame(name string, flag int, info fs.FileInfo) (file, erro
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: %s is %v, want a regular file; remove it", ErrRefused, name, info.Mode().Type())
 	}
-	f, err := d.root.OpenFile(name, flag|openFlags, 0)
+	f, err := d.root().OpenFile(name, flag|openFlags, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +188,11 @@ func (d *rootDisk) openSame(name string, flag int, info fs.FileInfo) (file, erro
 	return osFile{f}, nil
 }
 
-func (d *rootDisk) lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
-func (d *rootDisk) rename(from, to string) error           { return d.root.Rename(from, to) }
-func (d *rootDisk) remove(name string) error               { return d.root.Remove(name) }
-func (d *rootDisk) sync() error                            { return syncDir(d.dir) }
-func (d *rootDisk) space() (uint64, uint64, error)         { return space(d.dir) }
+func (d *rootDisk) lstat(name string) (fs.FileInfo, error) { return d.root().Lstat(name) }
+func (d *rootDisk) rename(from, to string) error           { return d.root().Rename(from, to) }
+func (d *rootDisk) remove(name string) error               { return d.root().Remove(name) }
+func (d *rootDisk) sync() error                            { return syncDir(d.dir()) }
+func (d *rootDisk) space() (uint64, uint64, error)         { return space(d.dir()) }
 
 // listBatch bounds how many names are in memory at once that turn out not to
 // be ours.
@@ -151,7 +200,7 @@ const listBatch = 1024
 
 func (d *rootDisk) list(yield func(string)) error {
 	// A handle of its own: the position of a shared one would be shared too.
-	dir, err := d.root.Open(".")
+	dir, err := d.root().Open(".")
 	if err != nil {
 		return err
 	}
@@ -170,4 +219,6 @@ func (d *rootDisk) list(yield func(string)) error {
 	}
 }
 
-func (d *rootDisk) close() error { return errors.Join(d.dir.Close(), d.root.Close()) }
+func (d *rootDisk) close() error { return d.now.Load().close() }
+
+func (o *opened) close() error { return errors.Join(o.dir.Close(), o.root.Close()) }

@@ -53,7 +53,7 @@ func (s *Store) lockDirectory() (file, error) {
 		f, err := s.disk.openLock(lockName)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // it would have been made
-			return nil, fmt.Errorf("open lock file: %w: %s was removed while in use; it is made again when the program next starts", err, s.dir)
+			return nil, fmt.Errorf("open lock file: %w: %s was removed while in use", err, s.dir)
 		case err != nil:
 			return nil, fmt.Errorf("open lock file: %w", err)
 		}

@@ -1,6 +1,8 @@
 package dump
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,8 +88,9 @@ func TestFault_12_ReadOnlyDisk(t *testing.T) {
 	}
 }
 
-// A directory that somebody removes is gone for the store, and nobody's symbolic
-// link in its place is followed; the error says what became of it.
+// A directory that somebody removes is made again by the next dump, with the checks
+// of the first time; and nobody's symbolic link in its place is followed. The error
+// says what became of it.
 func TestDirectoryRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dumps")
 	s, err := Open(dir, testKeep)
@@ -102,11 +105,43 @@ func TestDirectoryRemoved(t *testing.T) {
 	if err := os.Symlink(elsewhere, dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Save(testDump("b")); Reason(err) != "gone" || !strings.Contains(err.Error(), dir+" was removed while in use") {
+	if _, err := s.Save(testDump("b")); Reason(err) != "refused" || !strings.Contains(err.Error(), dir+" was removed while in use, and cannot be made again") {
 		t.Errorf("save: %v, reason %q", err, Reason(err))
 	}
-	s.Close()
 	if list, err := os.ReadDir(elsewhere); err != nil || len(list) > 0 {
 		t.Errorf("in the link's directory: %v, %v", list, err)
+	}
+	// Nor is a directory used that others may write to.
+	if err := errors.Join(os.Remove(dir), os.Mkdir(dir, 0o700), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Save(testDump("b")); Reason(err) != "refused" || !strings.Contains(err.Error(), "chmod go-w") {
+		t.Errorf("save: %v, reason %q", err, Reason(err))
+	}
+	// What is merely gone is made again by the next dump, and the store is alive in it:
+	// another one takes no dump of its for one of the dead.
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	var evicted []ID
+	s.evicted = func(id ID) { evicted = append(evicted, id) }
+	saved := mustSave(t, s, testDump("b"))
+	if list, err := s.List(); err != nil || len(list) != 1 || list[0].ID != saved || len(evicted) != 1 {
+		t.Errorf("%v, %v, evicted %v", list, err, evicted)
+	}
+	other, err := Open(dir, testKeep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !other.x.live[s.instance] {
+		t.Errorf("the store has no mark of life: %v", other.x.live)
+	}
+	other.Close()
+	// Closing makes no directory.
+	if err := errors.Join(os.RemoveAll(dir), s.Close()); err == nil {
+		t.Error("closing a store whose directory is gone: no error")
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after closing: %v", err)
 	}
 }

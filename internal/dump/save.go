@@ -73,12 +73,25 @@ func (s *Store) write(n name, d Dump) error {
 		}
 	}()
 	if !s.closed.Load() {
-		err = s.locked(func(ses *session) error { return ses.save(n, d) })
+		save := func(ses *session) error { return ses.save(n, d) }
+		if err = s.locked(save); errors.Is(err, fs.ErrNotExist) {
+			err = s.anew(err, save)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("save dump %s: %w", n.id(), err)
 	}
 	return nil
+}
+
+// anew tries again in a directory that is made once more, with the checks of the first
+// time: somebody has removed it, as those do who tidy up /tmp.
+func (s *Store) anew(gone error, save func(*session) error) error {
+	if err := s.disk.renew(); err != nil {
+		return fmt.Errorf("%w, and cannot be made again: %w", gone, err)
+	}
+	s.x.token = "" // what it knows is of the directory before
+	return s.locked(save)
 }
 
 func (ses *session) save(n name, d Dump) error {
