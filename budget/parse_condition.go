@@ -7,6 +7,9 @@ func (p *parser) condition() Condition {
 	figure := p.tok
 	c := Condition{Figure: figure.raw}
 	if m, wrong := figureMistake(figure.raw); wrong {
+		if meant := p.conditionMeant(figure.raw); meant != "" {
+			m.remedy = didYouMean(meant)
+		}
 		p.fail(figure, m.expected, m.remedy)
 	}
 	p.advance()
@@ -32,6 +35,26 @@ func (p *parser) condition() Condition {
 		p.fail(at, m.expected, m.remedy)
 	}
 	return c
+}
+
+// conditionMeant returns the condition that a word for the CPU of the process
+// begins, with the amount that follows, or "". Percent are taken as tools mean them
+// that count 100% a core.
+func (p *parser) conditionMeant(figure string) string {
+	switch strings.ToLower(figure) {
+	case "cpu", "load", "cores":
+	default:
+		return ""
+	}
+	word := p.peek().raw
+	c := Condition{Figure: "process", Below: word == "below", Amount: p.ahead("process").Limit}
+	if c.Amount.Unit == "%" {
+		c.Amount = coresOf(c.Amount.Value)
+	}
+	if _, wrong := conditionMistake(c); wrong || word != "above" && word != "below" {
+		return ""
+	}
+	return "when " + c.String()
 }
 
 // unless explains a condition, or an exception, the other way round.

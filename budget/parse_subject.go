@@ -44,11 +44,25 @@ func (p *parser) noSubject(b *Budget) {
 		p.fail(what, expected, example("no function above 20%"))
 	case p.noMeant(what.raw) != "":
 		p.fail(what, expected, didYouMean("no "+p.noMeant(what.raw)))
+	case quantityNamed(what.raw) == "leaks":
+		p.fail(p.span(no, what), expected, didYouMean("no goroutine leaked"))
+	case p.noneOf(what.raw) != "":
+		p.fail(p.span(no, what), expected, didYouMean(p.noneOf(what.raw)))
 	case kindMeant(what.raw) == "allocs":
 		p.fail(p.span(no, what), expected, example("main.work absent of allocs"))
 	default:
 		p.fail(what, expected, `for one package or function leave out "no": "`+clipped(what.raw)+` below 5%", or "`+clipped(what.raw)+` absent"`)
 	}
+}
+
+// noneOf returns the budget that "no allocs above 10%" means: none of the functions
+// has more of that kind. Without a limit it is anybody's guess, and "".
+func (p *parser) noneOf(word string) string {
+	b := p.ahead("no function")
+	if b.Kind = kindMeant(word); b.Kind == "" || b.Limit == (Amount{}) || b.Validate() != nil {
+		return ""
+	}
+	return b.String()
 }
 
 // noMeant returns what a word after "no" stands for: function, package,

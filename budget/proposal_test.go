@@ -48,6 +48,17 @@ func TestProposals(t *testing.T) {
 		{"no function above 20% unless runtime/...", `"except"`, "no function above 20% cumulative except runtime/..."},
 		{"no function above 20% when rps above 100", `"when process above 0.1 cores"`, "no function above 20% cumulative when process above 0.1 cores"},
 
+		{"gc below 5% when cpu above 50%", `"when process above 0.5 cores"`, "gc below 5% when process above 0.5 cores"},
+		{"gc below 5% when load below 2 cores", `"when process below 2 cores"`, "gc below 5% when process below 2 cores"},
+		{"gc below 5% when cpu above 5MiB", `"when process above 0.1 cores"`, "gc below 5% when process above 0.1 cores"},
+
+		// Nothing of a kind.
+		{"no allocs above 10%", `"no function above 10% cumulative of allocs"`, "no function above 10% cumulative of allocs"},
+		{"no mutex above 10ms per request", `"no function above 10ms per request of mutex"`, "no function above 10ms per request of mutex"},
+		{"no allocs", "main.work absent of allocs", "main.work absent of allocs"},
+		{"no leaks", `"no goroutine leaked"`, "no goroutine leaked"},
+		{"no leak above 5", `"no goroutine leaked"`, "no goroutine leaked"},
+
 		// Growth and leaks.
 		{"goroutine leaks absent", `"no goroutine leaked"`, "no goroutine leaked"},
 		{"goroutines don’t leak", `"no goroutine leaked"`, "no goroutine leaked"},

@@ -1,6 +1,10 @@
 package budget
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/profguard/profguard/internal/spelling"
+)
 
 // quantityRemedy says what to write for a subject that names what is measured
 // and not who is charged with it, or "" for any other. As a pattern such a word
@@ -58,7 +62,7 @@ func quantityNamed(subject string) string {
 	// One letter wrong and not two, and in long words only: "progress" and
 	// "processor" are packages, and so are help, head and leap.
 	for _, figure := range []string{"process", "goroutines", "goroutine"} {
-		if len(word) <= len(figure)+1 && distance(word, figure) == 1 {
+		if len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1 {
 			return figure
 		}
 	}

@@ -1,6 +1,10 @@
 package budget
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/profguard/profguard/internal/spelling"
+)
 
 // nearest returns the candidate that word is most likely a misspelling of, or
 // "" when none is close. Letter case is ignored.
@@ -13,37 +17,11 @@ func nearest(word string, candidates ...string) string {
 	}
 	best := ""
 	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d <= limit {
+		if d := spelling.Distance(strings.ToLower(word), strings.ToLower(c)); d <= limit {
 			best, limit = c, d-1
 		}
 	}
 	return best
-}
-
-// distance counts the single letters to insert, remove, replace, or swap with
-// their neighbour to get from a to b (optimal string alignment).
-func distance(a, b string) int {
-	before := make([]int, len(b)+1) // the row before the last
-	last := make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			replace := last[j-1]
-			if a[i-1] != b[j-1] {
-				replace++
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, replace)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }
 
 // isKeyword reports whether word belongs to the language's grammar, so that

@@ -1,0 +1,29 @@
+// Package spelling tells how far apart two spellings are, so that who misspells a
+// word is told which one was meant.
+package spelling
+
+// Distance counts the single letters to insert, remove, replace, or swap with
+// their neighbour to get from a to b (optimal string alignment).
+func Distance(a, b string) int {
+	before := make([]int, len(b)+1) // the row before the last
+	last := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			replace := last[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, replace)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

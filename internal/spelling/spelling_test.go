@@ -1,0 +1,25 @@
+package spelling
+
+import "testing"
+
+func TestDistance(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0},
+		{"", "abc", 3},
+		{"above", "above", 0},
+		{"abov", "above", 1},
+		{"abvoe", "above", 1},
+		{"regex.compile", "regexp.compile", 1},
+		{"Unmarshall", "Unmarshal", 1},
+		{"checkuot", "checkout", 1},
+		{"for", "foo", 1},
+		{"cat", "dog", 3},
+	} {
+		if got, back := Distance(tt.a, tt.b), Distance(tt.b, tt.a); got != tt.want || back != tt.want {
+			t.Errorf("Distance(%q, %q) = %d, and %d the other way round; want %d", tt.a, tt.b, got, back, tt.want)
+		}
+	}
+}
