@@ -154,6 +154,9 @@ func TestRecordContention(t *testing.T) {
 
 // A baseline is written, read again, and tells growth from none.
 func TestCheckBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a baseline and five checks")
+	}
 	file := filepath.Join(t.TempDir(), "testdata", "mix.pprof")
 	set := budget.Must("guard.burnGuilty grows below 20 points", "process grows below 300% per call", "guard.burnGuilty below 99%")
 	work := func(share float64) func(context.Context) {

@@ -174,6 +174,9 @@ func TestCheckTooFewSamples(t *testing.T) {
 // What no sample is in the scope of is given up long before time is up, and what
 // there was instead is said.
 func TestCheckScope(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 300 samples four times")
+	}
 	labelled := func(ctx context.Context) {
 		pprof.Do(ctx, pprof.Labels("endpoint", "/a"), func(context.Context) { mix(0.5) })
 	}

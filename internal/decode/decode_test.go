@@ -176,6 +176,9 @@ func TestFault_40_Legacy(t *testing.T) {
 // TestFault_47_ManyStacks: 50,000 stacks of 40 frames are within the default
 // limits and cost under 100 MB.
 func TestFault_47_ManyStacks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two million frames")
+	}
 	data := gzipped(t, synthetic(50_000, 20_000, 40))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -362,6 +365,9 @@ func TestFromProfileErrors(t *testing.T) {
 // TestSymbolsBound gives profiles whose names all change, and large and small
 // ones in turns.
 func TestSymbolsBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million names")
+	}
 	var s Symbols
 	give := func(first, count int) {
 		t.Helper()
