@@ -76,7 +76,7 @@ func TestCheckKinds(t *testing.T) {
 		{"goroutines steady", "goroutines steady",
 			leak, idle, "goroutines grow by"},
 		{"heap steady", "heap steady",
-			func(context.Context) { k.pile(1 << 16); mix(0.5) }, func(context.Context) { k.allocate(1 << 16); mix(0.5) }, "the heap grow"},
+			func(context.Context) { k.pile(1 << 16); mix(0.5) }, func(context.Context) { k.allocate(1 << 16); mix(0.5) }, "the heap grows by"},
 		{"mutex", "guard.TestCheckKinds below 1us per call of mutex", contend, idle, "of mutex"},
 		{"block", "guard.TestCheckKinds below 1us per call of block", contend, idle, "of block"},
 		{"goroutines", "goroutines below 200", func(ctx context.Context) {

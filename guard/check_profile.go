@@ -104,12 +104,6 @@ func isOverhead(stack []string) bool {
 	})
 }
 
-// isDetector knows the race detector, which watches work, and Check's loop as
-// well. What it costs is no part of what work costs without it.
-func isDetector(leaf string) bool {
-	return strings.HasPrefix(leaf, "__tsan") || strings.HasPrefix(leaf, "__sanitizer") || strings.HasPrefix(leaf, "runtime.race")
-}
-
 // dropOverhead drops the samples that are not work's.
 func dropOverhead(p *profile.Profile) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return isOverhead(stackOf(s)) })

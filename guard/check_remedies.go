@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/profguard/profguard/budget"
@@ -30,8 +31,8 @@ func (rep *checkReport) remedies() []string {
 				add("take %s out of the paths that work goes", b.Subject)
 			}
 		case b.Rule == "grows":
-			add("look for what changed since the baseline was written: go tool pprof -diff_base")
-			if rep.update {
+			add("look for what changed since the baseline was written: %s", rep.diff())
+			if rep.base != "" {
 				add("if the growth is wanted, refresh the baseline (Checker.Update)")
 			}
 		case b.Kind == "allocs", b.Subject == "heap":
@@ -42,6 +43,20 @@ func (rep *checkReport) remedies() []string {
 		rep.relax(i, add)
 	}
 	return tips
+}
+
+// diff is the command that compares the baseline with what was measured.
+func (rep *checkReport) diff() string {
+	base := rep.base
+	if abs, err := filepath.Abs(base); err == nil && base != "" { // the reader need not be in the test's directory
+		base = abs
+	}
+	for _, s := range rep.saved {
+		if s.kind == "cpu" && s.err == nil {
+			return fmt.Sprintf("go tool pprof -diff_base %s %s", base, s.path)
+		}
+	}
+	return "go tool pprof -diff_base " + base + ", and the profile of this check"
 }
 
 // mostExempt is how many names fit a budget that somebody wants to read.

@@ -25,7 +25,11 @@ type checkReport struct {
 	short   bool // what is not decided does not fail
 	bench   bool // a benchmark: it takes as long as -benchtime says
 	test    string
-	update  bool // the check can refresh its baseline
+	base    string // the baseline's file, "" without one
+	updated bool   // the baseline was written, which budgets of growth are not judged with
+	race    bool   // built with -race
+
+	undecided map[int]bool // by result: passed for lack of time, and not beyond doubt
 
 	over     map[int][]string // by result: all functions over a limit that each has
 	overMore map[int]bool     // by result: there are more than those
@@ -44,7 +48,8 @@ func (r *checkRun) report() {
 	r.t.Helper()
 	rep := checkReport{
 		results: r.results, vacuous: r.vacuous, took: time.Since(r.begun), calls: r.worker.calls.Load(), notes: r.notes,
-		short: r.test.short, test: r.t.Name(), update: r.BaselineFile != "",
+		short: r.test.short, test: r.t.Name(), base: r.BaselineFile, updated: r.Update,
+		race: raceEnabled, undecided: r.undecided,
 	}
 	if r.cpu != nil {
 		rep.samples = r.cpu.trial.Samples
@@ -61,6 +66,7 @@ func (r *checkRun) report() {
 	}
 	r.findOver(&rep)
 	r.save(&rep)
+	rep.noteRace()
 	r.t.Errorf("guard.Check: %s", rep.String())
 }
 
@@ -122,7 +128,10 @@ func (r *checkRun) save(rep *checkReport) {
 func (r *checkRun) profileOf(b budget.Budget) (kind string, p *profile.Profile) {
 	kind = b.Kind
 	switch {
-	case b.Subject == "no goroutine", b.Subject == "goroutines" && b.Rule == "":
+	case b.Rule == "steady":
+		kind = map[string]string{"goroutines": "goroutine", "heap": "heap"}[b.Subject]
+		return kind, r.judged[b.Subject]
+	case b.Subject == "no goroutine", b.Subject == "goroutines":
 		kind = "goroutine"
 	case kind == "" && r.cpu != nil && len(r.cpu.windows) > 0 && b.Rule != "steady" && b.Subject != "goroutines" && b.Subject != "heap" && b.Subject != "rss" && b.Subject != "gc":
 		p, err := r.cpu.profile(r)
@@ -175,6 +184,33 @@ func (rep *checkReport) fails(i int) bool {
 	return false
 }
 
+// isNear reports whether a budget passed without being kept for sure: what was
+// measured is above its limit, or may be, and surely not far above.
+func (rep *checkReport) isNear(i int) bool {
+	res := rep.results[i]
+	return res.Verdict == budget.Pass && res.Limit > 0 && !rep.isUnjudged(i) &&
+		(res.Share > res.Limit || rep.undecided[i] && res.High >= res.Limit)
+}
+
+// isUnjudged reports whether a budget was not judged, because the baseline that it
+// compares with is what the check has written.
+func (rep *checkReport) isUnjudged(i int) bool {
+	return rep.updated && rep.results[i].Budget.Rule == "grows"
+}
+
+// word says what became of a budget.
+func (rep *checkReport) word(i int) string {
+	switch {
+	case rep.results[i].Verdict == budget.Inconclusive:
+		return "not decided in the time given"
+	case rep.isUnjudged(i):
+		return "not judged"
+	case rep.isNear(i):
+		return "not told from its limit"
+	}
+	return "pass"
+}
+
 // head is the first line.
 func (rep *checkReport) head(text string) string {
 	return fmt.Sprintf("%s after %v, %s of work and %s", text, rep.took.Round(100*time.Millisecond),
@@ -184,23 +220,38 @@ func (rep *checkReport) head(text string) string {
 // passed is the text of a check that did not fail.
 func (rep *checkReport) passed() string {
 	var b strings.Builder
-	open := 0
-	for _, res := range rep.results {
-		if res.Verdict == budget.Inconclusive {
+	kept, open, near, unjudged := 0, 0, 0, 0
+	for i, res := range rep.results {
+		switch {
+		case res.Verdict == budget.Inconclusive:
 			open++
+		case rep.isUnjudged(i):
+			unjudged++
+		case rep.isNear(i):
+			near++
+		default:
+			kept++
 		}
 	}
-	text := plural(len(rep.results)-open, "budget") + " kept"
+	text := plural(kept, "budget") + " kept"
+	if unjudged > 0 {
+		text = fmt.Sprintf("the baseline was written, and %s of growth not judged", plural(unjudged, "budget"))
+		if kept > 0 {
+			text += fmt.Sprintf(", %d more kept", kept)
+		}
+	}
+	switch {
+	case near == 1:
+		text += ", 1 too close to its limit to tell"
+	case near > 1:
+		text += fmt.Sprintf(", %d too close to their limits to tell", near)
+	}
 	if open > 0 {
 		text += fmt.Sprintf(", %d not decided (%s)", open, rep.moreTime())
 	}
 	b.WriteString(rep.head(text))
-	for _, res := range rep.results {
-		word := "pass"
-		if res.Verdict == budget.Inconclusive {
-			word = "not decided in the time given"
-		}
-		fmt.Fprintf(&b, "\n  %s: %s: %s", word, res.Budget, res.Reason)
+	for i, res := range rep.results {
+		fmt.Fprintf(&b, "\n  %s: %s: %s", rep.word(i), res.Budget, res.Reason)
 	}
 	for _, n := range rep.notes {
 		fmt.Fprintf(&b, "\n  note: %s", n)

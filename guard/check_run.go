@@ -19,25 +19,26 @@ import (
 // A checkRun is one check under way.
 type checkRun struct {
 	Checker
-	t        TB
-	test     testRun
-	set      budget.Set
-	plan     plan
-	fn       func(context.Context)
-	id       string // the value of the label
-	temp     string // where profiles are saved without -artifacts; "" is the system's
-	module   string
-	ends     time.Time // the verdict must be in
-	begun    time.Time
-	base     baselineFile
-	baseline int64 // samples that make one
-	link     linkage
-	worker   *checkWorker
-	reader   *figures.Reader
-	first    figures.Snapshot
-	results  []budget.Result // by budget
-	vacuous  map[int]bool    // by budget: no amount of time would decide it
-	notes    []string        // said with the results
+	t         TB
+	test      testRun
+	set       budget.Set
+	plan      plan
+	fn        func(context.Context)
+	id        string // the value of the label
+	temp      string // where profiles are saved without -artifacts; "" is the system's
+	module    string
+	ends      time.Time // the verdict must be in
+	begun     time.Time
+	base      baselineFile
+	baseline  int64 // samples that make one
+	link      linkage
+	worker    *checkWorker
+	reader    *figures.Reader
+	first     figures.Snapshot
+	results   []budget.Result // by budget
+	vacuous   map[int]bool    // by budget: no amount of time would decide it
+	undecided map[int]bool    // by budget: it passed because time was up
+	notes     []string        // said with the results
 
 	judged map[string]*profile.Profile // by kind, other than CPU: for saving
 
@@ -52,13 +53,14 @@ type checkRun struct {
 func newCheckRun(c Checker, t TB, budgets budget.Set, work func(context.Context)) (*checkRun, string) {
 	r := &checkRun{
 		Checker: c, t: t, set: budgets, fn: work,
-		test:     currentTestRun(hub.HeldByTest()),
-		id:       fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
-		begun:    time.Now(),
-		results:  make([]budget.Result, len(budgets)),
-		judged:   map[string]*profile.Profile{},
-		vacuous:  map[int]bool{},
-		baseline: baselineSamples,
+		test:      currentTestRun(hub.HeldByTest()),
+		id:        fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
+		begun:     time.Now(),
+		results:   make([]budget.Result, len(budgets)),
+		judged:    map[string]*profile.Profile{},
+		vacuous:   map[int]bool{},
+		undecided: map[int]bool{},
+		baseline:  baselineSamples,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		r.module = info.Main.Path

@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -41,6 +42,7 @@ func (r *checkRun) settleFloors() {
 	goroutines := slices.ContainsFunc(r.plan.steady, func(i int) bool { return r.set[i].Subject == "goroutines" })
 	heap := slices.ContainsFunc(r.plan.steady, func(i int) bool { return r.set[i].Subject == "heap" })
 	series := map[string][]float64{}
+	var before *profile.Profile // of the heap, at the first floor
 	for n := 0; n < maxFloors && !r.late && time.Now().Before(r.ends); n++ {
 		if !r.calls(calls) {
 			break
@@ -49,13 +51,73 @@ func (r *checkRun) settleFloors() {
 			series["goroutines"] = append(series["goroutines"], settled(func() float64 { return ownGoroutines(r.id) }))
 		}
 		if heap {
+			if n == 0 {
+				before, _ = runtimeProfile("heap") // without it nobody is named
+			}
 			series["heap"] = append(series["heap"], liveHeap())
 		}
 		if n+1 >= floors && r.judgeSteady(series, calls, false) {
-			return
+			break
 		}
 	}
 	r.judgeSteady(series, calls, true)
+	r.nameGrown(before)
+}
+
+// nameGrown tells, of what was not steady, who has it: the goroutines that are
+// there, and of the heap what has come since the first floor, as far as the
+// runtime has sampled it.
+func (r *checkRun) nameGrown(before *profile.Profile) {
+	for _, i := range r.plan.steady {
+		res := &r.results[i]
+		if res.Verdict != budget.Fail {
+			continue
+		}
+		p, all := r.grown(res.Budget.Subject, before)
+		if p == nil || len(p.Sample) == 0 {
+			continue
+		}
+		r.judged[res.Budget.Subject] = p
+		found := budget.Set{all}.Judge(p, r.facts(all.Kind, 0, nil))[0]
+		res.Offenders, res.Over = found.Offenders, found.Over
+	}
+}
+
+// grownLeast is the share of what has grown from which a function is named.
+const grownLeast = 20
+
+// grown is the profile of what has grown, and a budget that most of it breaks.
+func (r *checkRun) grown(subject string, before *profile.Profile) (*profile.Profile, budget.Budget) {
+	most := budget.Budget{Subject: "no function", Limit: budget.Amount{Value: grownLeast, Unit: "%"}, Kind: "goroutine"}
+	if subject == "goroutines" {
+		p, err := goroutineProfile(r.id)
+		if err != nil {
+			return nil, most
+		}
+		return p, most
+	}
+	most.Kind = "heap"
+	if before == nil {
+		return nil, most
+	}
+	after, err := runtimeProfile("heap")
+	if err != nil {
+		return nil, most
+	}
+	p, err := gained(before, after)
+	if err != nil {
+		return nil, most
+	}
+	withoutOurs(p)
+	return p, most
+}
+
+// goroutineCount shows a number of goroutines, or how many on the average.
+func goroutineCount(x float64) string {
+	if x == math.Trunc(x) || x >= 1000 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.4g", x)
 }
 
 // judgeSteady judges the floors so far and reports whether that decides.
@@ -73,7 +135,7 @@ func (r *checkRun) judgeSteady(series map[string][]float64, calls int64, last bo
 		}
 		least, text := float64(leastHeap), func(x float64) string { return allocText(x, true) }
 		if b.Subject == "goroutines" {
-			least, text = leastGoroutines, func(x float64) string { return fmt.Sprintf("%.4g", x) }
+			least, text = leastGoroutines, goroutineCount
 		}
 		now := xs[len(xs)-1]
 		res.Share, res.Low, res.High = now, now, now
@@ -85,11 +147,12 @@ func (r *checkRun) judgeSteady(series map[string][]float64, calls int64, last bo
 			res.Reason = fmt.Sprintf("%s at %s and never below %s, the limit is %s", b.Subject, text(now), text(slices.Min(xs)), b.Limit)
 		case f.Verdict == evidence.Fail:
 			res.Verdict = budget.Fail
-			res.Reason = fmt.Sprintf("%s grow by %s with every %d calls: %s after the first %d, %s after %d",
-				b.Subject, text(f.Value), calls, text(xs[0]), calls, text(now), int64(len(xs))*calls)
+			who := "goroutines grow"
 			if b.Subject == "heap" {
-				res.Reason = "the " + res.Reason
+				who = "the heap grows"
 			}
+			res.Reason = fmt.Sprintf("%s by %s with every %d calls: %s after the first %d, %s after %d",
+				who, text(f.Value), calls, text(xs[0]), calls, text(now), int64(len(xs))*calls)
 		case f.Verdict == evidence.Pass:
 			res.Verdict = budget.Pass
 			res.Reason = fmt.Sprintf("%s at %s, no growth over %d floors of %d calls", b.Subject, text(now), len(xs), calls)

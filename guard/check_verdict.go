@@ -7,6 +7,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
 )
 
 // facts are what is known about a profile of a kind.
@@ -50,6 +51,7 @@ func (c *cpuPhase) results(r *checkRun) (problem string) {
 			}
 			res.Reason = why
 		}
+		r.undecided[i] = res.Verdict == budget.Pass && c.trial.Decided(n) == budget.Inconclusive
 		r.results[i] = res
 	}
 	r.noteEntries(p)
@@ -76,6 +78,23 @@ func (c *cpuPhase) profile(r *checkRun) (*profile.Profile, error) {
 		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
 		Period:     10 * time.Millisecond.Nanoseconds(),
 	}, nil
+}
+
+// moreTime says how there come more samples: a benchmark takes as long as
+// -benchtime, a check as long as Checker.Max, or as -short allows for. To raise the
+// limit is advice only where what was measured is near it.
+func (r *checkRun) moreTime(res budget.Result) string {
+	took := time.Since(r.begun).Round(100 * time.Millisecond)
+	text := fmt.Sprintf("raise Checker.Max (the check took %v), or let work use more CPU", took)
+	if _, bench := r.t.(tbBenchmark); bench {
+		text = fmt.Sprintf("raise -benchtime (it took %v)", took)
+	} else if r.test.short && r.Max == 0 {
+		text = fmt.Sprintf("run it without -short (which took %v)", took)
+	}
+	if res.Limit > 0 && res.Share > res.Limit && res.Share < evidence.Notable*res.Limit {
+		text += ", or raise the limit"
+	}
+	return text
 }
 
 // asleep says whether work used next to no CPU.
@@ -107,6 +126,5 @@ func (c *cpuPhase) explain(r *checkRun, res budget.Result) string {
 	case c.lost > len(c.windows):
 		return fmt.Sprintf("%s; %d windows were lost (%s)", reason, c.lost, c.lostReason)
 	}
-	return reason + fmt.Sprintf("; to get them, raise Checker.Max (the check took %v), let work use more CPU, or raise the limit",
-		time.Since(r.begun).Round(100*time.Millisecond))
+	return reason + "; to get them, " + r.moreTime(res)
 }
