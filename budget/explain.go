@@ -1,8 +1,12 @@
 package budget
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/profguard/profguard/internal/blame"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/scaffold"
 	"github.com/profguard/profguard/internal/tally"
 )
 
@@ -99,7 +103,24 @@ func (w *window) explainMost(r *rule, res *Result) {
 		}
 		over = append(over, key)
 	}
-	w.explain(r, r.detail, over, w.measureOf(&rule{dim: dimShare, value: r.value}, sums), res)
+	w.explain(r, r.detail, w.callers(r, over), w.measureOf(&rule{dim: dimShare, value: r.value}, sums), res)
+}
+
+// callers leaves the allocator out among the offenders of a profile of memory, where
+// its callers are among them.
+func (w *window) callers(r *rule, over []int32) []int32 {
+	kind := r.budget.Kind
+	if r.budget.Subject == "heap" {
+		kind = "heap"
+	}
+	if kind != "heap" && kind != "allocs" || strings.HasSuffix(r.budget.Subject, "package") {
+		return over
+	}
+	rest := slices.DeleteFunc(slices.Clone(over), func(key int32) bool { return scaffold.Allocates(w.t.Symbols.Name(w.id(key))) })
+	if len(rest) == 0 {
+		return over
+	}
+	return rest
 }
 
 // count answers a query that only offenders need.

@@ -51,7 +51,7 @@ func (w *window) each(r *rule, sums *tally.Sums, res *Result) {
 	}
 	if res.Verdict != Pass && len(over) > 0 {
 		res.Over = len(over)
-		w.explain(r, r.query, over, m, res)
+		w.explain(r, r.query, w.callers(r, over), m, res)
 	}
 	name := "no function shows: the worst is"
 	if worst >= 0 {

@@ -184,9 +184,13 @@ func TestFiguresFlow(t *testing.T) {
 		w.mu.Lock()
 		w.goroutines, w.heap = 10, 10<<20
 		w.mu.Unlock()
+		initials(t, g, 2)
+		if got := states(); got != "firing firing inactive inactive" {
+			t.Errorf("two windows afterwards: %s", got)
+		}
 		initials(t, g, 1)
 		if got := states(); got != "resolved resolved inactive inactive" {
-			t.Errorf("afterwards: %s", got)
+			t.Errorf("three windows afterwards: %s", got)
 		}
 		g.Stop()
 	})

@@ -18,7 +18,8 @@ import (
 
 // A figure says how much, and not whose. So when one is over its limit, the
 // profile of what it is made of is taken: when its budget begins to fail, when it
-// fires, and as often as a dump would be. That is never a part of an ordinary
+// fires, as often as a dump would be, and when the figure has grown by half since: by
+// then it may be somebody else's. That is never a part of an ordinary
 // window, and the caps and the share of a core of package kinds hold for it.
 //
 // madeOf is that profile's kind, a budget that no such profile keeps, so that its
@@ -50,6 +51,8 @@ type accuser struct {
 	taker  kinds.Taker // its own: windows of kinds that budgets ask for go on beside it
 	window time.Time   // what was found is of this one
 	found  map[kinds.Kind]culprit
+	climb  climb
+	cost   time.Duration // of profiles taken between windows, until it is accounted for
 }
 
 // A culprit is what a profile says of a figure.
@@ -57,6 +60,7 @@ type culprit struct {
 	kind      kinds.Kind
 	data      []byte // the profile
 	at        time.Time
+	value     float64 // of the figure, then
 	offenders []budget.Offender
 	err       error // why there is none
 }
@@ -69,27 +73,54 @@ func (l *looper) accuse(ctx context.Context, e *entry, r *budget.Result, at time
 		return nil
 	}
 	_, event := e.step(*r, at.Sub(l.started))
-	now := event == alert.Fired || e.culprit.at.IsZero() || at.Sub(e.culprit.at) >= l.dumpEvery()
+	due := e.culprit.at.IsZero() || at.Sub(e.culprit.at) >= l.dumpEvery()
 	var fresh *culprit
-	if now {
+	if due || event == alert.Fired || r.Share >= grown*e.culprit.value {
 		c := l.find(ctx, kind, ask, at)
+		c.value = r.Share
 		// One that is refused, because the last has cost so much, does not undo that.
-		if c.err == nil || e.culprit.at.IsZero() || at.Sub(e.culprit.at) >= l.dumpEvery() {
+		if c.err == nil || due {
 			e.culprit = c
 		}
 		if c.err == nil {
 			fresh = &c
 		}
 	}
-	if err := e.culprit.err; err != nil {
-		r.Reason += fmt.Sprintf("; no %s profile was taken: %s", kind, refusal(err))
+	known := e.culprit
+	if seen := l.accuser.climb.seen; kind == kinds.Goroutine && !seen.at.IsZero() && (known.err != nil || seen.at.After(known.at)) {
+		known = seen
+		if event == alert.Fired {
+			fresh = &known // for the dump, which says the same
+		}
+	}
+	if known.err != nil {
+		r.Reason += fmt.Sprintf("; no %s profile was taken: %s", kind, refusal(known.err))
 		return nil
 	}
-	r.Offenders = e.culprit.offenders
+	r.Offenders = known.offenders
 	if len(r.Offenders) > 0 {
-		r.Reason += "; " + accusation(r.Offenders[0], whose)
+		r.Reason += "; " + known.accusation(r.Unit, whose, at)
 	}
 	return fresh
+}
+
+// grown is by how much a figure must have grown for a new profile of it.
+const grown = 1.5
+
+// accusation is a culprit in a sentence, with the time of its profile and what the
+// figure was then, unless it is of this window.
+func (c *culprit) accusation(unit, whose string, at time.Time) string {
+	if c.at.Equal(at) {
+		return accusation(c.offenders[0], whose)
+	}
+	when, value := c.at.Format(time.TimeOnly), page.Amount(c.value, unit)
+	if at.Sub(c.at) > 12*time.Hour {
+		when = c.at.Format(time.DateTime)
+	}
+	if c.kind == kinds.Goroutine {
+		return fmt.Sprintf("of %s goroutines at %s, %s", value, when, accusation(c.offenders[0], "stand in"))
+	}
+	return fmt.Sprintf("at %s, when it was at %s, %s", when, value, accusation(c.offenders[0], whose))
 }
 
 // find takes and judges the profile of what a figure is made of, once a window.
@@ -101,11 +132,18 @@ func (l *looper) find(ctx context.Context, kind kinds.Kind, ask string, at time.
 	if known, ok := c.found[kind]; ok {
 		return known
 	}
+	f := l.look(ctx, kind, ask, at)
+	c.found[kind] = f
+	return f
+}
+
+// look takes and judges a profile.
+func (l *looper) look(ctx context.Context, kind kinds.Kind, ask string, at time.Time) culprit {
 	f := culprit{kind: kind, at: at}
 	var p kinds.Profile
 	var t *decode.Table
 	var results []budget.Result
-	if p, f.err = c.take(ctx, kind); f.err == nil {
+	if p, f.err = l.accuser.take(ctx, kind); f.err == nil {
 		t, f.err = l.table(string(kind), p.Data)
 	}
 	if f.err == nil {
@@ -117,7 +155,6 @@ func (l *looper) find(ctx context.Context, kind kinds.Kind, ask string, at time.
 			f.data = bytes.Clone(p.Data) // the taker's buffer is used again
 		}
 	}
-	c.found[kind] = f
 	return f
 }
 

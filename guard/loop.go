@@ -124,6 +124,9 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 		case <-tick.C:
 			snap := l.seams.snap()
 			_, paused := l.governor.paused(time.Now())
+			if !paused && call(func() { l.climbing(ctx, snap) }) != nil {
+				l.notePanic("loop")
+			}
 			if l.spike.look(snap) && !paused && l.backoff.Wait == 0 && l.spike.allow(snap.At, l.cfg.Every) {
 				return true, true
 			}

@@ -37,6 +37,7 @@ type entry struct {
 	culprit  culprit // of a figure, when it was last looked for
 	quiet    quiet
 	relapses int // see restless
+	unjudged int // windows in a row, up to the last, that had nothing to judge
 
 	dumps    []keptDump           // that are still there, the oldest first
 	offered  time.Time            // when the last dump was offered to the store
@@ -230,7 +231,7 @@ func (p *panel) status() []BudgetStatus {
 	list := make([]BudgetStatus, len(p.entries))
 	for i, e := range p.entries {
 		result := e.result
-		result.Budget = cloneBudget(e.budget)
+		result.Budget, result.Reason = cloneBudget(e.budget), e.reason()
 		list[i] = BudgetStatus{
 			Name: e.name, Budget: cloneBudget(e.budget), State: e.alert.State.String(), Since: e.since, Result: result,
 			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history),
@@ -252,6 +253,10 @@ func (e *entry) take(r budget.Result, now time.Time, since time.Duration) alert.
 		e.history = e.history[1:]
 	}
 	e.history = append(e.history, Measurement{Value: r.Share, Verdict: r.Verdict})
+	e.unjudged++
+	if measured(r) {
+		e.unjudged = 0
+	}
 	before, calm := e.alert.State, e.quiet
 	if r.Verdict != budget.Fail {
 		e.quiet.add(r)
@@ -280,6 +285,10 @@ func (e *entry) step(r budget.Result, since time.Duration) (alert.Alert, alert.E
 	}
 	if e.alarm == budget.Fail && withdrawn(r) {
 		in.Evidence = alert.Recovered
+	}
+	if e.budget.Rule == "steady" && r.Verdict == budget.Inconclusive && measured(r) {
+		// It is within its limit, and of growth nothing is said while it learns.
+		in.Window, in.Evidence = alert.Pass, alert.Recovered
 	}
 	if e.restless() && in.Window != alert.Fail {
 		in.Window, in.Evidence = alert.Inconclusive, alert.Open

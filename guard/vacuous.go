@@ -56,7 +56,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 		return
 	}
 	for _, e := range p.entries {
-		if kindOf(e.budget) == kindLeaks && pprof.Lookup(kindLeaks) == nil && !isDefault(e.budget) {
+		if kindOf(e.budget) == kindLeaks && pprof.Lookup(kindLeaks) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
 	}
@@ -104,7 +104,7 @@ func (l *looper) unseen(e *entry, r budget.Result, stacks int) {
 		e.missed.windows++
 		e.missed.stacks += stacks
 		if e.missed.windows >= unseenWindows && e.missed.stacks >= unseenStacks {
-			l.warn(e, fmt.Sprintf("%s in %d windows, of which the process was busy with something else: check the spelling, or drop the budget", r.Reason, e.missed.windows))
+			l.warn(e, fmt.Sprintf("%s in %d windows, although the process was at work in each: check the spelling, or drop the budget", r.Reason, e.missed.windows))
 		}
 	}
 }
@@ -119,9 +119,11 @@ type missed struct {
 	windows, stacks int
 }
 
-// warn says, once, why a budget can never tell anything. g.mu must be held.
+// warn says, once, why a budget can never tell anything. Of budget.Default nothing is
+// said: whoever takes these lines has not written them, and of what a program does not
+// link it cannot do too much. g.mu must be held.
 func (l *looper) warn(e *entry, why string) {
-	if e.warning != "" {
+	if e.warning != "" || isDefault(e.budget) {
 		return
 	}
 	e.warning = why

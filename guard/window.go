@@ -51,6 +51,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		// what it has used since the last window does.
 		used = figures.Between(l.last, after)
 	}
+	l.climbing(ctx, after) // before the CPU profile is decoded, in the same memory
 	judge := onThread(func() {
 		t := l.validate(&w)
 		if tried {
@@ -75,7 +76,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
 	l.noteFigures(used)
-	l.account(look+judge+profiling+l.trimming(), after)
+	l.account(look+judge+profiling+l.trimming()+l.accuser.spent(), after)
 	l.last = after
 	l.trim(after)
 }

@@ -41,6 +41,17 @@ func reasonShort(covers, elapsed time.Duration) string {
 		covers.Round(time.Millisecond), elapsed.Round(time.Millisecond))
 }
 
+// reasonUnsampled is for a profile without samples. On a machine that has far more to
+// run than processors a window was seen to have none for 250 ms of CPU; only in a
+// process that has called C does a library come into question.
+func reasonUnsampled(cpu time.Duration, calledC bool) string {
+	text := fmt.Sprintf("no sample for %v of CPU time; a machine with far more to run than processors does that by itself", cpu.Round(time.Millisecond))
+	if calledC {
+		return text + "; if it is not, a C library may have replaced the SIGPROF handler"
+	}
+	return text + "; if it is not, look for another user of SIGPROF in the process"
+}
+
 func reasonUnreleased(d time.Duration) string {
 	return fmt.Sprintf("the subscriber left; the profiler was not yet released %v later", d)
 }

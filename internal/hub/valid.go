@@ -2,6 +2,7 @@ package hub
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -101,9 +102,10 @@ func Check(w *Window, t *decode.Table) {
 	case float64(lost) > maxLost*float64(samples):
 		w.lose(Lost, "the runtime lost %d of %d samples; take profiles of fewer threads or with fewer labels", lost, samples)
 	case samples == 0 && w.CPU > someCPU:
-		w.lose(Starved, "no sample for %v of CPU time; a C library may have replaced the SIGPROF handler", w.CPU.Round(time.Millisecond))
+		w.lose(Starved, "%s", reasonUnsampled(w.CPU, runtime.NumCgoCall() > 0))
 	case w.CPU > enoughCPU && (share < minSampled || share > maxSampled):
-		w.lose(Starved, "the samples stand for %v of CPU time, but %v were used; another SIGPROF user or a virtual machine's clock may be to blame",
+		w.lose(Starved, "the samples stand for %v of CPU time, but %v were used; a machine with far more to run than processors does that by itself, "+
+			"and so do another user of SIGPROF and a virtual machine's clock",
 			time.Duration(sampled).Round(time.Millisecond), w.CPU.Round(time.Millisecond))
 	}
 }

@@ -19,11 +19,14 @@ const (
 	defaultMutexFraction = 100
 )
 
+// MostGoroutines is the number of goroutines above which their profile is not taken.
+func (t *Taker) MostGoroutines() int { return or(t.Goroutines, defaultGoroutines) }
+
 // affordable reports what a profile would cost too much of, before it is taken.
 func (t *Taker) affordable(k Kind) *SkipError {
 	switch {
 	case !k.buckets():
-		if n, most := t.src.goroutines(), or(t.Goroutines, defaultGoroutines); n > most {
+		if n, most := t.src.goroutines(), t.MostGoroutines(); n > most {
 			return skip(k, TooManyGoroutines, "there are %d goroutines, and profiles are taken of up to %d, "+
 				"because the process pauses for longer with each; budget their number instead (goroutines below %d)", n, most, most)
 		}

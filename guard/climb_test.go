@@ -1,0 +1,140 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/kinds"
+)
+
+// crowd are so many goroutines that wait in one function, until the test ends.
+func crowd(t *testing.T, n int) {
+	t.Helper()
+	stop, gone := make(chan struct{}), make(chan struct{}, n)
+	for range n {
+		go func() { waitHere(stop); gone <- struct{}{} }()
+	}
+	t.Cleanup(func() {
+		close(stop)
+		for range n {
+			<-gone
+		}
+	})
+}
+
+// Of more goroutines than a profile is taken of, the culprit is named by the profile
+// that was taken on the way up: one in a climb, and none of the climb before. Its clean
+// twin has no budget on goroutines, and takes none.
+func TestCulpritOnTheWayUp(t *testing.T) {
+	noLeaks(t)
+	const most = 400
+	crowd(t, 300)
+	for _, tt := range []struct {
+		name, sentence string
+		way            []int64 // goroutines, second by second
+		seen           int64   // when the profile was taken, 0: never
+	}{
+		{"a climb", "x: goroutines below 1000", []int64{10, 150, 210, 350, 900}, 210},
+		{"the second climb", "x: goroutines below 1000", []int64{210, 300, 900, 90, 390, 900}, 390},
+		{"a jump", "x: goroutines below 1000", []int64{10, 150, 900}, 0},
+		{"a jump after a climb", "x: goroutines below 1000", []int64{10, 210, 90, 900}, 0},
+		{"no budget on them", "x: heap below 1GiB", []int64{10, 210, 350, 900}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld()
+			l := w.still(t, Config{Budgets: budget.Must(tt.sentence)})
+			l.accuser.taker = kinds.Taker{Goroutines: most, Share: 1000}
+			defer l.accuser.taker.Close()
+			at := time.Now()
+			for _, n := range tt.way {
+				at = at.Add(second)
+				l.climbing(t.Context(), figures.Snapshot{At: at, Goroutines: n})
+			}
+			seen := l.accuser.climb.seen
+			if int64(seen.value) != tt.seen || tt.seen > 0 && l.accuser.spent() <= 0 {
+				t.Fatalf("a profile of %v goroutines, want %d", seen.value, tt.seen)
+			}
+			if tt.sentence != "x: goroutines below 1000" {
+				return
+			}
+			crowd(t, most) // too many now
+			win := w.take(0)
+			l.began = at
+			l.judge(t.Context(), l.panel, l.panel.groups[0], &win, nil, budget.Facts{Figures: map[string]float64{"goroutines": 50442}}, nil, at)
+			r := l.Status().Budgets[0].Result
+			want := "no goroutine profile was taken: too many goroutines"
+			if tt.seen > 0 {
+				want = fmt.Sprintf("goroutines at 50442, the limit is 1000; of %d goroutines at %s, ", tt.seen, seen.at.Format(time.TimeOnly))
+			}
+			if !strings.Contains(r.Reason, want) || (len(r.Offenders) > 0) != (tt.seen > 0) {
+				t.Errorf("%s\nwant %s", r, want)
+			}
+			if tt.seen > 0 && (!strings.Contains(r.Reason, "% stand in ") || !strings.Contains(r.Reason, "guard.waitHere at guard/")) {
+				t.Errorf("it names nobody: %s", r.Reason)
+			}
+		})
+	}
+}
+
+// The guard looks every second while it waits for the next window, but not while it
+// rests.
+func TestClimbingBetweenWindows(t *testing.T) {
+	for _, rests := range []bool{false, true} {
+		bubble(t, func(t *testing.T, w *world) {
+			w.goroutines = 6000
+			l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 50000")})
+			if rests {
+				l.governor.until = time.Now().Add(minute)
+			}
+			defer l.accuser.taker.Close()
+			began := time.Now()
+			if _, due := l.wait(t.Context(), began.Add(5*second)); !due {
+				t.Fatal("not due")
+			}
+			seen := l.accuser.climb.seen
+			if after := seen.at.Sub(began); rests && !seen.at.IsZero() && after < minute || !rests && (after != second || seen.value != 6000) {
+				t.Errorf("rests %t: a profile of %v goroutines after %v", rests, seen.value, after)
+			}
+		})
+	}
+}
+
+// A culprit that is older than the number beside it says so, and a figure that has
+// grown by half is looked into again.
+func TestCulpritIsDated(t *testing.T) {
+	noLeaks(t)
+	crowd(t, 100)
+	w := newWorld()
+	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 50")})
+	l.accuser.taker = kinds.Taker{Share: 1000} // whatever it costs
+	defer l.accuser.taker.Close()
+	at := time.Date(2026, 11, 21, 18, 15, 19, 0, time.Local)
+	for _, tt := range []struct {
+		after      time.Duration
+		goroutines float64
+		want       string // of the reason
+	}{
+		{0, 100, "50; 9"},
+		{minute, 110, "50; of 100 goroutines at 18:15:19, 9"},
+		{minute, 149, "50; of 100 goroutines at 18:15:19, 9"},
+		{minute, 150, "50; 9"},
+		{minute, 160, "50; of 150 goroutines at 18:18:19, 9"},
+		{10 * minute, 160, "50; 9"},
+	} {
+		at = at.Add(tt.after)
+		l.began = at
+		win := w.take(0)
+		l.judge(t.Context(), l.panel, l.panel.groups[0], &win, nil, budget.Facts{Figures: map[string]float64{"goroutines": tt.goroutines}}, nil, at)
+		if r := l.Status().Budgets[0].Result; !strings.Contains(r.Reason, tt.want) || !strings.Contains(r.Reason, "guard.waitHere") {
+			t.Errorf("%v goroutines: %s, want %q", tt.goroutines, r.Reason, tt.want)
+		}
+	}
+	c := culprit{at: at.Add(-24 * time.Hour), value: 80 << 20, kind: kinds.Heap, offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.keep", Share: 0.5}}}}
+	if got, want := c.accusation("bytes", "of the live heap from", at), "at 2026-11-20 18:29:19, when it was at 80.0 MiB, 50.0% of the live heap from main.keep"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
