@@ -74,9 +74,9 @@ func TestCheckKinds(t *testing.T) {
 		{"goroutine leaked", "no goroutine leaked",
 			leak, func(ctx context.Context) { go func() { <-ctx.Done() }(); mix(0.5) }, "left of those that work started"},
 		{"goroutines steady", "goroutines steady",
-			leak, idle, "goroutines grow by"},
+			leak, idle, "guard.TestCheckKinds.func3.1  100.00%"},
 		{"heap steady", "heap steady",
-			func(context.Context) { k.pile(1 << 16); mix(0.5) }, func(context.Context) { k.allocate(1 << 16); mix(0.5) }, "the heap grows by"},
+			func(context.Context) { k.pile(1 << 16); mix(0.5) }, func(context.Context) { k.allocate(1 << 16); mix(0.5) }, "guard.(*keeper).pile"},
 		{"mutex", "guard.TestCheckKinds below 1us per call of mutex", contend, idle, "of mutex"},
 		{"block", "guard.TestCheckKinds below 1us per call of block", contend, idle, "of block"},
 		{"goroutines", "goroutines below 200", func(ctx context.Context) {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -13,7 +14,8 @@ import (
 // A linkage says which patterns of a set match nothing in the program.
 type linkage struct {
 	notLinked []string
-	vacuous   []string // what to tell the user about them
+	vacuous   []string          // what to tell the user about them
+	near      map[string]string // by pattern that matches nothing: what it may have meant
 }
 
 // linkCache remembers what was found for a pattern. It is the process's, as the
@@ -21,9 +23,10 @@ type linkage struct {
 type linkCache struct {
 	mu    sync.Mutex
 	found map[string]bool
+	near  map[string]string // of those that were not found, "" where nothing is near
 }
 
-var checkLinks = linkCache{found: map[string]bool{}}
+var checkLinks = linkCache{found: map[string]bool{}, near: map[string]string{}}
 
 // linkageOf looks the subjects of the budgets up. Where the executable cannot be
 // read, everything counts as linked: a pattern that matches nothing is then found
@@ -31,6 +34,7 @@ var checkLinks = linkCache{found: map[string]bool{}}
 func linkageOf(set budget.Set) linkage {
 	var l linkage
 	missing := checkLinks.missing(patternsOf(set))
+	l.near = checkLinks.nearest(slices.Sorted(maps.Keys(missing)))
 	for _, b := range set {
 		text := b.Subject
 		switch {
@@ -45,9 +49,25 @@ func linkageOf(set budget.Set) linkage {
 			continue
 		}
 		l.vacuous = append(l.vacuous, fmt.Sprintf(
-			"%s: no function linked into this test matches %s: check the spelling, make work call it, or drop the budget", b, text))
+			"%s: no function linked into this test matches %s: %scheck the spelling, make work call it, or drop the budget", b, text, l.didYouMean(text)))
 	}
 	return l
+}
+
+// didYouMean asks, or is "".
+func (l *linkage) didYouMean(text string) string {
+	if l.near[text] == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s? ", l.near[text])
+}
+
+// hint says what is linked under a similar name, in the reason of a budget that is
+// kept because nothing of its name is.
+func (l *linkage) hint(res *budget.Result) {
+	if near := l.near[res.Budget.Subject]; near != "" && res.Budget.Rule == "absent" && l.isMissing(res.Budget) {
+		res.Reason += fmt.Sprintf(". Did you mean %s, which is linked?", near)
+	}
 }
 
 // isMissing reports whether the budget's pattern matches nothing in the program.
@@ -67,6 +87,30 @@ func patternsOf(set budget.Set) []string {
 		}
 	}
 	return texts
+}
+
+// nearest looks for what patterns may have meant that match nothing. Where the
+// executable cannot be read, that is not known.
+func (c *linkCache) nearest(texts []string) map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var unknown []string
+	for _, text := range texts {
+		if _, ok := c.near[text]; !ok {
+			unknown = append(unknown, text)
+		}
+	}
+	if len(unknown) > 0 {
+		found, _ := linked.Near(unknown)
+		for _, text := range unknown {
+			c.near[text] = found[text]
+		}
+	}
+	out := map[string]string{}
+	for _, text := range texts {
+		out[text] = c.near[text]
+	}
+	return out
 }
 
 // missing tells which of the patterns match no function of the program.

@@ -60,6 +60,9 @@ func (r *checkRun) report() {
 			rep.results[i] = budget.Result{Budget: r.set[i], Reason: "open: the check stopped when another budget had failed"}
 		}
 	}
+	for i := range rep.results {
+		r.link.hint(&rep.results[i])
+	}
 	if !rep.failed() {
 		r.t.Logf("guard.Check: %s", rep.passed())
 		return

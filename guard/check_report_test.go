@@ -126,3 +126,90 @@ func TestCheckReportShort(t *testing.T) {
 		t.Error("a budget that is exceeded passes under -short")
 	}
 }
+
+// What is too close to its limit is never counted as kept, and neither is what is not
+// judged because its baseline is being written.
+func TestCheckReportNear(t *testing.T) {
+	set := budget.Must("main.work below 20%", "process grows below 10% per call")
+	of := func(share, high float64) budget.Result {
+		return budget.Result{Budget: set[0], Verdict: budget.Pass, Limit: 0.2, Share: share, High: high, Reason: "said"}
+	}
+	for _, tt := range []struct {
+		rep  checkReport
+		want string
+	}{
+		{checkReport{results: []budget.Result{of(0.1, 0.15)}}, "1 budget kept after"},
+		{checkReport{results: []budget.Result{of(0.19, 0.24)}}, "1 budget kept after"},
+		{checkReport{results: []budget.Result{of(0.19, 0.24)}, undecided: map[int]bool{0: true}}, "0 budgets kept, 1 too close to its limit to tell after"},
+		{checkReport{results: []budget.Result{of(0.17, 0.19)}, undecided: map[int]bool{0: true}}, "1 budget kept after"},
+		{checkReport{results: []budget.Result{of(0.21, 0.24), of(0.1, 0.15), of(0.22, 0.24)}}, "1 budget kept, 2 too close to their limits to tell after"},
+		{checkReport{results: []budget.Result{of(0.21, 0.24)}}, "\n  not told from its limit: main.work below 20% cumulative: said"},
+		{checkReport{results: []budget.Result{{Budget: set[1], Verdict: budget.Pass}}, updated: true}, "the baseline was written, and 1 budget of growth not judged after"},
+		{checkReport{results: []budget.Result{{Budget: set[1], Verdict: budget.Pass}}}, "1 budget kept after"},
+		{checkReport{results: []budget.Result{{Budget: set[1], Verdict: budget.Pass}, of(0.1, 0.15)}, updated: true}, "1 budget of growth not judged, 1 more kept after"},
+	} {
+		if tt.rep.failed() || !strings.Contains(tt.rep.passed(), tt.want) {
+			t.Errorf("it does not say %q: %s", tt.want, tt.rep.passed())
+		}
+	}
+}
+
+// Under -race, what costs more there is said once, and only of absolute limits.
+func TestCheckReportRace(t *testing.T) {
+	for sentence, want := range map[string]bool{
+		"process below 6us per call":            true,
+		"process below 480B per call of allocs": true,
+		"fmt below 5 per call of allocs":        true,
+		"fmt below 0.2 cores":                   true,
+		"heap below 64MiB":                      true,
+		"process grows below 10% per call":      true,
+		"no function above 20%":                 false,
+		"no function grows above 5 points":      false,
+		"goroutines below 50":                   false,
+		"goroutines steady":                     false,
+		"no function above 50 of goroutine":     false,
+		"no goroutine leaked":                   false,
+		"fmt absent":                            false,
+	} {
+		res := budget.Result{Budget: budget.Must(sentence)[0], Verdict: budget.Fail}
+		rep := checkReport{results: []budget.Result{res, res}, race: true}
+		if rep.noteRace(); (len(rep.notes) == 1) != want {
+			t.Errorf("%s: %q", sentence, rep.notes)
+		}
+		rep = checkReport{results: []budget.Result{res}}
+		if rep.noteRace(); len(rep.notes) > 0 {
+			t.Errorf("%s, without -race: %q", sentence, rep.notes)
+		}
+	}
+	for name, want := range map[string]bool{
+		"racecall": true, "racefuncenter": true, "racecallatomic": true, "runtime.racereadpc": true, "__tsan_read": true,
+		"race.Read": false, "example.com/race.run": false, "runtime.memmove": false, "main.race": false, "": false,
+	} {
+		if isDetector(name) != want {
+			t.Errorf("isDetector(%q) is %t", name, !want)
+		}
+	}
+}
+
+// Advice is about what binds: a benchmark's time, -short, or Checker.Max.
+func TestCheckMoreTime(t *testing.T) {
+	near, far := budget.Result{Limit: 0.2, Share: 0.22}, budget.Result{Limit: 0.2, Share: 0.7}
+	for _, tt := range []struct {
+		name string
+		run  checkRun
+		res  budget.Result
+		want string
+		dont string
+	}{
+		{"a benchmark", checkRun{t: &testing.B{}}, far, "raise -benchtime", "limit"},
+		{"-short", checkRun{t: newFakeTB(t), test: testRun{short: true}}, far, "without -short", "Max"},
+		{"-short with Max", checkRun{t: newFakeTB(t), test: testRun{short: true}, Checker: Checker{Max: time.Second}}, far, "raise Checker.Max", "-short"},
+		{"a test", checkRun{t: newFakeTB(t)}, far, "raise Checker.Max", "limit"},
+		{"a test near its limit", checkRun{t: newFakeTB(t)}, near, "or raise the limit", "-short"},
+	} {
+		tt.run.begun = time.Now()
+		if got := tt.run.moreTime(tt.res); !strings.Contains(got, tt.want) || strings.Contains(got, tt.dont) {
+			t.Errorf("%s: %s", tt.name, got)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (r *checkRun) settleFloors() {
 		}
 		if heap {
 			if n == 0 {
-				liveHeap() // the profile is as of the last collection
+				liveHeap()                         // the profile is as of the last collection
 				before, _ = runtimeProfile("heap") // without it nobody is named
 			}
 			series["heap"] = append(series["heap"], liveHeap())

@@ -1,0 +1,53 @@
+package linked
+
+import "testing"
+
+func TestNear(t *testing.T) {
+	functions := []string{
+		"regexp.compile", "regexp.Compile", "regexp.(*Regexp).MatchString", "encoding/json.Unmarshal", "encoding/json.(*decodeState).object",
+		"example.com/orders/chk.checkout", "example.com/orders/chk.checkout.func1", "example.com/orders/chk.Map[go.shape.int]",
+		"tailscale.com/portlist.(*Poller).Poll", "fmt.Println", "main.main", "main.init.0", "type:.eq.main.T", "go",
+	}
+	for text, want := range map[string]string{
+		"regex.compile":               "regexp.compile",
+		"regex.Compile":               "regexp.Compile",
+		"regexp.Compil":               "regexp.Compile",
+		"Regexp.compile":              "regexp.compile",
+		"encoding/json.Unmarshall":    "encoding/json.Unmarshal",
+		"encoding/json.unmarshal":     "encoding/json.Unmarshal",
+		"json.Unmarshl":               "encoding/json.Unmarshal",
+		"encoding/jsn":                "encoding/json",
+		"chk.checkuot":                "example.com/orders/chk.checkout",
+		"chk.map":                     "example.com/orders/chk.Map",
+		"(*Regexp).MatchStrng":        "regexp.(*Regexp).MatchString",
+		"regexp.Regexp.MatchStrng":    "regexp.(*Regexp).MatchString",
+		"portlst":                     "tailscale.com/portlist",
+		"tailscale.com/portlists":     "tailscale.com/portlist",
+		"unmarshal":                   "encoding/json.Unmarshal",
+		"crypto/tls":                  "", // near to nothing
+		"crypto/sha256.Sum256":        "",
+		"fmx":                         "", // short
+		"/regex.*/":                   "",
+		"encoding/jsn/...":            "",
+		"example.org/other/chk.price": "",
+	} {
+		near := newNearest([]string{text})
+		for _, f := range functions {
+			near.see(f)
+		}
+		got := ""
+		if len(near) > 0 {
+			got = near[0].best
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	got, err := Near([]string{"linked.TestNaer", "portlist"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "github.com/profguard/profguard/internal/linked.TestNear"; got["linked.TestNaer"] != want || len(got) != 1 {
+		t.Errorf("%v, want only %s", got, want)
+	}
+}
