@@ -22,10 +22,16 @@ import (
 // It calls work again and again, one call after the other, on a goroutine of its
 // own, until every budget is decided or one has failed, and no longer than
 // [Checker.Max]. Then it cancels ctx and waits for work to return. Half the
-// limit takes about 2 seconds to pass, twice the limit 6 seconds to fail. Each
-// verdict is proof and not a comparison: a function just below its limit does
-// not fail now and then, see package budget about verdicts. A budget about which
-// nothing can be said fails the test too, with what to do about it.
+// limit takes about 2 seconds to pass, twice the limit 6 seconds to fail.
+//
+// A failure is proof that the limit is exceeded, and not a comparison: a function
+// just below its limit does not fail now and then. A pass is proof that what was
+// measured is less than 1.25 times its limit, or, when time is up, that one and a half
+// times the limit would have been caught. So work that is little above a limit passes
+// as well, for a test that fails now and then is worse; but it is not counted as
+// kept: "0 budgets kept, 1 too close to its limit to tell", says the log. See package
+// budget about verdicts. A budget about which nothing can be said fails the test
+// too, with what to do about it.
 //
 // It judges what work does, with the goroutines that work starts; if goroutines that
 // stood before turn out to do it, such as a server's, the test fails and says so.
@@ -52,8 +58,14 @@ import (
 // several functions and one of them is over a limit, a note says that none of
 // them is judged itself.
 //
-// Check's own loop around work is left out, and so is the race detector. Work that
-// takes less than calling it is too small to have shares: loop inside it.
+// Check's own loop around work is left out. Work that takes less than calling it is
+// too small to have shares: loop inside it.
+//
+// Under -race, the race detector's own samples are left out, so that shares are near
+// to what they are without it. Amounts are not: code that is watched takes several
+// times as long and allocates more. Leave budgets on time, cores, bytes and
+// allocations to a file that begins with //go:build !race; where one fails under
+// -race, a note says so.
 //
 // Other kinds of profile carry no labels. Allocations "process below ... of
 // allocs per call" are counted exactly, and so that other tests do not make it
@@ -63,7 +75,7 @@ import (
 // goroutines with this check's label that are left when work is over, and
 // "goroutines below ..." those that there were at the most, seen every 100 ms.
 // "goroutines steady" and "heap steady" look at ten floors after so many calls
-// each. While budgets of mutex or block are checked, all such events of the
+// each, and name who has what has grown. While budgets of mutex or block are checked, all such events of the
 // process are recorded.
 //
 // # Tests of all sorts
@@ -71,7 +83,8 @@ import (
 // t may be a *testing.B: Check then runs the benchmark's own b.Loop, reports
 // what it measured as metrics, and fails on what is beyond doubt (it takes budgets
 // on CPU only: those of allocs and other kinds belong into a test); what -benchtime
-// is too short for is logged as not decided, and passes. Under -short it
+// is too short for is logged as not decided, and passes. A second of a core is enough
+// for most of what is at 3.5 times its limit, 5 seconds are better. Under -short it
 // takes 5 seconds at most, and what is not decided by then is logged and passes.
 // What no time would decide fails either way.
 // go test -cpuprofile holds the profiler, so Check calls work once and skips the

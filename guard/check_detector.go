@@ -14,6 +14,10 @@ func isDetector(leaf string) bool {
 		strings.HasPrefix(leaf, "race") && !strings.ContainsAny(leaf, "./")
 }
 
+// isCheckptr knows the checks of unsafe pointers that -race puts into the code. They
+// call functions of the runtime.
+func isCheckptr(name string) bool { return strings.HasPrefix(name, "runtime.checkptr") }
+
 // isAbsolute reports whether a budget limits an amount that the race detector
 // makes larger: time, cores, bytes or allocations, and not a share of them.
 func isAbsolute(b budget.Budget) bool {

@@ -80,7 +80,7 @@ func isLoop(name string) bool {
 // whether to go on, of what the runtime does in the middle of those; and of the
 // race detector.
 func isOverhead(stack []string) bool {
-	if len(stack) > 0 && isDetector(stack[0]) {
+	if len(stack) > 0 && isDetector(stack[0]) || slices.ContainsFunc(stack, isCheckptr) {
 		return true
 	}
 	for i, name := range stack {

@@ -45,7 +45,7 @@ var list = []struct {
 	{Interrupt, "runtime.asyncPreempt2"},
 	// The race detector, which watches the function behind it. Its assembly has
 	// names without a package.
-	{Interrupt, `/^(runtime\.race[a-z]+|race[a-z]+|__tsan_\w+)$/`},
+	{Interrupt, `/^(runtime\.(race[a-z]+|checkptr\w*)|race[a-z]+|__tsan_\w+)$/`},
 
 	// Tests. What a test function calls is the entry point.
 	{Root, "testing.(*M).Run"},
