@@ -43,7 +43,7 @@ import (
 // does and nothing else. The label does not reach goroutines that stood before,
 // and is lost where work sets labels on another context than ctx. A server that
 // the test started earlier is such a case: start it inside work, or let work call
-// its handler. Where such goroutines are busy, and a CPU budget would be exceeded
+// its handler. Where such goroutines are busy, and a CPU budget is not surely kept
 // with them, Check lets work run and rest in turns, decided by coin: what rests
 // with work is work's, and the budget then fails the test as one that could not
 // be judged. Goroutines of tests in parallel are busy in either case and don't

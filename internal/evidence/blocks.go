@@ -48,7 +48,10 @@ func (b *blocks) add(k, n float64) {
 func (b *blocks) share() float64 { return min(1, b.k/b.n) }
 
 // phi is the largest overdispersion on any scale.
-func (b *blocks) phi() float64 {
+func (b *blocks) phi() float64 { return b.dispersion(b.chance()) }
+
+// dispersion is phi, where so much correlation of neighbouring blocks is no news.
+func (b *blocks) dispersion(chance float64) float64 {
 	if b.n == 0 || b.k <= 0 || b.k >= b.n {
 		return 1
 	}
@@ -61,7 +64,7 @@ func (b *blocks) phi() float64 {
 		}
 		x := s.phi(q)
 		if i == 0 {
-			x *= b.carry(q)
+			x *= b.carry(q, chance)
 		}
 		phi = max(phi, x)
 	}
@@ -75,16 +78,13 @@ func (b *blocks) proof(bet *bet) float64 {
 	// by convexity no dependence inside a block is worse, so that nothing is
 	// estimated there and nothing to be tempered. What is left is dependence
 	// between blocks.
-	copies := b.largest * b.carry(b.share())
+	copies := b.largest * b.carry(b.share(), b.chance())
 	return max(e, bet.evidence(b.k, b.n, max(1, copies)))
 }
 
-// carry is what the correlation of neighbouring blocks inflates the variance by.
-// Correlation below what chance shows among so many is no news.
-func (b *blocks) carry(q float64) float64 {
-	s := &b.scale[0]
-	if s.pieces < 1 {
-		return 1
-	}
-	return inflation(s.rho(q) - 1/math.Sqrt(s.pieces))
-}
+// carry is what the correlation of neighbouring blocks inflates the variance by,
+// beyond what chance shows.
+func (b *blocks) carry(q, chance float64) float64 { return inflation(b.scale[0].rho(q) - chance) }
+
+// chance is the correlation that shows among so many blocks where there is none.
+func (b *blocks) chance() float64 { return 1 / math.Sqrt(max(1, b.scale[0].pieces)) }
