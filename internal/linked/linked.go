@@ -23,6 +23,9 @@
 // one nor an executable that has since been replaced by something else is taken
 // for it.
 //
+// [Near] goes through the same names for the one that somebody meant who misspelt
+// it.
+//
 // # Limits
 //
 // Functions that the compiler removed altogether are not named, and profiles
