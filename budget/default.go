@@ -15,6 +15,7 @@ import "github.com/profguard/profguard/internal/scaffold"
 //	regexp-compile: regexp.compile below 20% when process above 0.2 cores
 //	# Goroutines that nobody waits for.
 //	goroutine-flood: goroutines below 50000
+//	# The same, by and by; it learns for 48 hours before it tells anything.
 //	goroutine-growth: goroutines steady
 //	goroutine-leak: no goroutine leaked
 //

@@ -136,8 +136,11 @@
 //
 // "steady" finds slow growth over hours, in the number of goroutines, the heap,
 // the resident memory, or the CPU that the process takes, beyond what its load
-// explains. What was growing from the first minute on looks steady, so it may
-// have a limit as well.
+// explains. A guard first learns for 48 hours what is normal, so that both sides of
+// the day are in it twice, and begins anew whenever the program does; growth of 20% an
+// hour then shows in some hours, of 2% in half a day. Until then, and in a program that
+// never runs for so long, it tells nothing, and what was growing from the first minute on
+// looks steady: so it may have a limit as well, which holds from the start.
 //
 //	goroutines steady
 //	heap steady below 512MiB
@@ -174,7 +177,10 @@
 // process that takes a hundredth of a core there is always a function at 60%.
 // While the condition does not hold, the verdict is inconclusive, with the
 // reason "idle", and never a pass. Its figures are process (its cores),
-// goroutines, heap, rss and gc.
+// goroutines, heap, rss and gc. Nor is an idle window a proof that something is
+// mended: where the fix makes the process idle, a guard's alert stays as it is, and
+// says so, until there is load again or the program is started anew. A limit that
+// needs no condition, in cores say, has no such gap.
 //
 // "for" says how long a budget must fail before the guard fires: in so many
 // windows in a row, or all through a time. Without it the guard weighs the
@@ -225,7 +231,10 @@
 //     and how many samples would do.
 //
 // Figures are read and not sampled, so their bounds are equal, and their verdict
-// is the comparison itself.
+// is the comparison itself. The guard fires at the first window in which one is over
+// its limit, unless "for" says otherwise. Figures swing, the heap with every
+// collection: so the alert ends when three windows in a row are within it, and each
+// time that it fires again soon, twice as many.
 //
 // One thing no statistics repair: work in lockstep with the sampling clock, such
 // as a 10 ms ticker whose work is shorter than the sampling period, is sampled at

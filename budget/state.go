@@ -138,7 +138,7 @@ func (s *state) feedSteady(w *window, r *rule, at time.Duration, res *Result) {
 	case s.verdict == Fail:
 		res.Reason = r.budget.Subject + " keep growing beyond what the load explains: " + format(value, figureDimension(r.budget.Subject)) + " now"
 	case learned < 1:
-		res.Reason = "learning what is normal: " + percentage(learned) + " of 48 hours are in"
+		res.Reason = "learning what is normal, and telling nothing until 48 hours are in: " + percentage(learned) + " of them are"
 	default:
 		res.Reason = r.budget.Subject + " at " + format(value, figureDimension(r.budget.Subject)) + ", no growth beyond what the load explains"
 	}

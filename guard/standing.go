@@ -34,6 +34,9 @@ func (e *entry) reason() string {
 func (e *entry) waitsFor() string {
 	switch q := e.quiet; endsBy(e.budget) {
 	case bySamples:
+		if q.windows == 0 {
+			return fmt.Sprintf("%d samples without a hit are needed to say that it is gone", calm(e.relapses))
+		}
 		return fmt.Sprintf("none of %s in the last %s; %d are needed to say that it is gone",
 			count(int(q.samples), "sample"), count(q.windows, "window"), calm(e.relapses))
 	case byWindows:

@@ -101,3 +101,27 @@ func TestDecidedByAllWindows(t *testing.T) {
 		g.Stop()
 	})
 }
+
+// No line of the defaults is a mistake of the user's: in a program that links nothing
+// of them none is vacuous, on no way. What the user wrote is, also beside them.
+func TestDefaultsAreNotVacuous(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.linked = []string{"main.main"}
+		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: append(budget.Default(), budget.Must("typo: fmt.Pirntln below 20%")...)})
+		initials(t, g, unseenWindows+2)
+		wantEvents(t, w, eventVacuous+" typo")
+		for _, b := range g.Status().Budgets {
+			want := "0"
+			if b.Name == "typo" {
+				want = "1"
+			}
+			if got := series(t, g, "profguard_budget_vacuous", b.Name); got != want || (b.Warning != "") != (want == "1") {
+				t.Errorf("%s: vacuous %s, warning %q", b.Name, got, b.Warning)
+			}
+		}
+		if reason := g.Status().Budgets[2].Result.Reason; !strings.Contains(reason, "no function") {
+			t.Errorf("that nothing of it is linked is not in the reason: %q", reason)
+		}
+		g.Stop()
+	})
+}

@@ -46,7 +46,7 @@ func (s *Story) Await(ctx context.Context, event, budget string) (guard.Event, e
 			if e.Name != event || e.Budget != budget {
 				continue
 			}
-			text := strings.ReplaceAll(e.Result.String(), "\n", "\n    ")
+			text := strings.ReplaceAll(told(e), "\n", "\n    ")
 			fmt.Fprintf(s.out, "\n    %s  %s\n    %s\n", e.Name, e.Budget, text)
 			return e, nil
 		case <-ctx.Done():
@@ -54,4 +54,15 @@ func (s *Story) Await(ctx context.Context, event, budget string) (guard.Event, e
 				event, budget, context.Cause(ctx))
 		}
 	}
+}
+
+// told is the result of an event in words. Where it took several windows to show, the
+// verdict of the last one alone is that it does not suffice, which is not the news.
+func told(e guard.Event) string {
+	news := map[string]string{"profguard.budget.firing": "BROKEN", "profguard.budget.resolved": "KEPT AGAIN"}[e.Name]
+	text := e.Result.String()
+	if rest, found := strings.CutPrefix(text, "INCONCLUSIVE"); found && news != "" {
+		return news + rest
+	}
+	return text
 }
