@@ -58,6 +58,9 @@ func get(t *testing.T, client *http.Client, url string) {
 // A server that stood before the check works for it, and a check that does not
 // see that must not pass. The same server within work is seen.
 func TestCheckServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("six checks of servers, each of many blocks")
+	}
 	needProfiler(t)
 	const compile = "regexp.compile below 20%"
 	serve := func(t *testing.T, handler http.HandlerFunc) func(context.Context) {
@@ -148,6 +151,9 @@ func TestCheckNeighbour(t *testing.T) {
 
 // Work that puts other labels in the place of Check's is not seen by its label.
 func TestCheckLostLabel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a check of many blocks")
+	}
 	got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 20%"), func(context.Context) {
 		pprof.Do(context.Background(), pprof.Labels("endpoint", "/x"), func(context.Context) { mix(1) })
 		mix(0)

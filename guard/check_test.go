@@ -50,6 +50,9 @@ func TestCheckVerdicts(t *testing.T) {
 // A function given by its name is an entry point, and not judged by what it
 // calls; what it calls is.
 func TestCheckNamedFunction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes several checks")
+	}
 	got := tryCheck(t, Checker{Max: ample}, budget.Must("no function above 50% cumulative except spin"), entryPoint)
 	if got.verdict() != "fail" || strings.Contains(got.text(), "guard.entryPoint at") || !strings.Contains(got.text(), "guard.burnGuilty at ") {
 		t.Errorf("%s: want burnGuilty to fail, and not entryPoint:\n%s", got.verdict(), got.text())
@@ -340,6 +343,9 @@ func TestCheckBlockedWork(t *testing.T) {
 
 // Work that lasts as long as its context does is one call, and judged.
 func TestCheckWorkOfOneCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as its calls")
+	}
 	got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 30% cumulative"), func(ctx context.Context) {
 		for ctx.Err() == nil {
 			mix(0.95)

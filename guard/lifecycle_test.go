@@ -214,6 +214,9 @@ func blockOnce() {
 }
 
 func TestFault_56_ExecInAWindow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a process that waits for its windows")
+	}
 	noLeaks(t)
 	g := real(t, newWorld(), Config{Budgets: simple})
 	eventually(t, "a profile", profiling)
@@ -226,6 +229,9 @@ func TestFault_56_ExecInAWindow(t *testing.T) {
 }
 
 func TestFault_56_SyscallExecAfterStop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a process that waits for its windows")
+	}
 	needProfiler(t)
 	if out, err := child(t, "exec"); err != nil || !strings.Contains(out, "alive") {
 		t.Errorf("the program after syscall.Exec: %v, %s", err, out)
@@ -233,6 +239,9 @@ func TestFault_56_SyscallExecAfterStop(t *testing.T) {
 }
 
 func TestFault_57_ExitInMidDump(t *testing.T) {
+	if testing.Short() {
+		t.Skip("up to a hundred processes, one after the other")
+	}
 	needProfiler(t)
 	dir := t.TempDir()
 	cut := 0

@@ -62,6 +62,9 @@ func TestOwnAllocationsAreNotJudged(t *testing.T) {
 // TestOwnAllocationsOfWindows is the same with the real profiler. What it writes
 // takes a megabyte or two a window, of which one allocation in 512 KiB is seen.
 func TestOwnAllocationsOfWindows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures allocations for seconds")
+	}
 	g, err := Start(Config{
 		Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler), Every: time.Second, Window: time.Second,
 		Budgets: budget.Must(

@@ -11,6 +11,9 @@ import (
 // does in signal handlers and in goroutines of its own, and on a machine that is
 // overloaded everything costs more. It has three tries.
 func TestOwnCostIsTrue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures CPU for seconds")
+	}
 	needProfiler(t)
 	for range 3 {
 		out, err := child(t, "cost")

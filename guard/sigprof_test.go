@@ -46,6 +46,9 @@ func sigprof(t *testing.T, args ...string) []string {
 // A handler of SIGPROF that somebody has replaced is told by a busy process
 // without samples, which never passes.
 func TestFault_07_HandlerReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs with cgo, which wait")
+	}
 	out := sigprof(t, "keep", "replace")
 	if want := "ok: \n1 windows, 1 passed, 0 failed\n"; out[0] != want {
 		t.Errorf("the clean twin: %q, want %q", out[0], want)
