@@ -88,16 +88,17 @@ func compare(host string, length, every time.Duration, only string) error {
 			continue
 		}
 		for _, guarded := range []bool{false, true} {
-			f, err := watch(host, role, guarded, length, every)
-			if err != nil {
-				return fmt.Errorf("%s: %w", role, err)
-			}
 			name := role
 			if guarded {
 				name += " with guard"
 			}
+			fmt.Printf("%-22s for %v: ", name, length)
+			f, err := watch(host, role, guarded, length, every)
+			if err != nil {
+				return fmt.Errorf("%s: %w", role, err)
+			}
 			measured[name] = f
-			fmt.Printf("%-22s cpu %5.2f cores, rss %5.2f MiB at most, %5.2f MiB mostly, guard's account %5.3f%%, windows %v", name,
+			fmt.Printf("cpu %5.2f cores, rss %5.2f MiB at most, %5.2f MiB mostly, guard's account %5.3f%%, windows %v",
 				f.CPU.Seconds()/f.Elapsed.Seconds(), mega(f.RSS), mega(f.Steady), percent(f.GuardCPU, f.Elapsed), f.Windows)
 			if role == "spinning" {
 				fmt.Printf(", background %5.3f%% of a core\n", percent(f.Background, f.Elapsed))
