@@ -8,6 +8,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/evidence"
 )
 
 // A panel is the budgets in force: how each stands, and a watch for those of
@@ -288,10 +289,10 @@ func (e *entry) step(r budget.Result, since time.Duration) (alert.Alert, alert.E
 	}
 	if e.budget.Rule == "steady" && r.Verdict == budget.Inconclusive && measured(r) {
 		// It is within its limit, and of growth nothing is said while it learns.
-		in.Window, in.Evidence = alert.Pass, alert.Recovered
+		in.Window, in.Evidence = evidence.Pass, alert.Recovered
 	}
-	if e.restless() && in.Window != alert.Fail {
-		in.Window, in.Evidence = alert.Inconclusive, alert.Open
+	if e.restless() && in.Window != evidence.Fail {
+		in.Window, in.Evidence = evidence.Inconclusive, alert.Open
 	}
 	return e.alert.Next(in, since)
 }
@@ -303,14 +304,14 @@ func withdrawn(r budget.Result) bool {
 	return r.Budget.Rule == "grows" && r.Alarm == budget.Inconclusive
 }
 
-func verdictOf(v budget.Verdict) alert.Verdict {
+func verdictOf(v budget.Verdict) evidence.Verdict {
 	switch v {
 	case budget.Pass:
-		return alert.Pass
+		return evidence.Pass
 	case budget.Fail:
-		return alert.Fail
+		return evidence.Fail
 	}
-	return alert.Inconclusive
+	return evidence.Inconclusive
 }
 
 // rising is the part of the evidence needed to fire from which a budget is

@@ -1,6 +1,10 @@
 package alert
 
-import "time"
+import (
+	"time"
+
+	"github.com/profguard/profguard/internal/evidence"
+)
 
 // Alert is the alert of one budget between two windows. The zero value is an
 // inactive alert. It holds no pointers and may be compared and copied.
@@ -9,9 +13,9 @@ import "time"
 // same one for all steps.
 type Alert struct {
 	State State
-	Since time.Duration // when State was entered
-	Last  Verdict       // what the last window said
-	Fails int           // failing windows in a row; inconclusive ones do not interrupt it
+	Since time.Duration    // when State was entered
+	Last  evidence.Verdict // what the last window said
+	Fails int              // failing windows in a row; inconclusive ones do not interrupt it
 
 	Firings int           // how often it has fired
 	FiredAt time.Duration // when it last fired; meaningless while Firings is 0
@@ -26,8 +30,8 @@ type For struct {
 
 // Input is what one step is decided from.
 type Input struct {
-	Window   Verdict  // of the last window by itself
-	Evidence Evidence // of all windows, the last one included
+	Window   evidence.Verdict // of the last window by itself
+	Evidence Evidence         // of all windows, the last one included
 	For      For
 	Proof    bool // one hit is proof: a failing window needs no further evidence
 }
@@ -38,9 +42,9 @@ type Input struct {
 func (a Alert) Next(in Input, now time.Duration) (Alert, Event) {
 	a.Last = in.Window
 	switch in.Window {
-	case Fail:
+	case evidence.Fail:
 		a.Fails++
-	case Pass:
+	case evidence.Pass:
 		a.Fails = 0
 	}
 	if in.For != (For{}) {
@@ -52,9 +56,9 @@ func (a Alert) Next(in Input, now time.Duration) (Alert, Event) {
 // afterRow is the step of a budget with a `for`: windows in a row decide.
 func (a Alert) afterRow(in Input, now time.Duration) (Alert, Event) {
 	switch in.Window {
-	case Pass:
+	case evidence.Pass:
 		return a.afterPass(now)
-	case Fail:
+	case evidence.Fail:
 		if a.State == Firing {
 			return a, None
 		}
@@ -74,12 +78,12 @@ func (a Alert) afterRow(in Input, now time.Duration) (Alert, Event) {
 
 // afterEvidence is the step of a budget without a `for`.
 func (a Alert) afterEvidence(in Input, now time.Duration) (Alert, Event) {
-	proven := in.Proof && in.Window == Fail
+	proven := in.Proof && in.Window == evidence.Fail
 	if a.State == Firing {
 		// The detector's word stands over a single window's: a window that passes
 		// in the middle of an alarm would otherwise make it flap. Only where one
 		// hit is proof does one clean window, which is as strong, undo it.
-		recovered := in.Evidence == Recovered || in.Proof && in.Window == Pass && in.Evidence != Alarm
+		recovered := in.Evidence == Recovered || in.Proof && in.Window == evidence.Pass && in.Evidence != Alarm
 		if recovered && !proven {
 			return a.enter(Resolved, now), Recovery
 		}
@@ -88,9 +92,9 @@ func (a Alert) afterEvidence(in Input, now time.Duration) (Alert, Event) {
 	switch {
 	case proven, in.Evidence == Alarm:
 		return a.fire(now)
-	case in.Window == Fail, in.Evidence == Rising:
+	case in.Window == evidence.Fail, in.Evidence == Rising:
 		return a.pend(now)
-	case in.Window == Pass:
+	case in.Window == evidence.Pass:
 		return a.afterPass(now)
 	}
 	return a, None

@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/profguard/profguard/internal/evidence"
 )
 
 // step is one window of a story, a minute after the one before.
 type step struct {
-	window   Verdict
+	window   evidence.Verdict
 	evidence Evidence
 	state    State
 	event    Event
@@ -140,7 +142,7 @@ func TestUnknownValues(t *testing.T) {
 		got  fmt.Stringer
 		want string
 	}{
-		{State(7), "State(7)"}, {State(-1), "State(-1)"}, {Verdict(7), "Verdict(7)"}, {Evidence(7), "Evidence(7)"}, {Event(7), "Event(7)"},
+		{State(7), "State(7)"}, {State(-1), "State(-1)"}, {Evidence(7), "Evidence(7)"}, {Event(7), "Event(7)"},
 	} {
 		if tt.got.String() != tt.want {
 			t.Errorf("String() = %q, want %q", tt.got, tt.want)

@@ -8,13 +8,21 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/golden"
+)
+
+// Verdicts as the tables write them.
+const (
+	Inconclusive = evidence.Inconclusive
+	Pass         = evidence.Pass
+	Fail         = evidence.Fail
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 var (
-	verdicts  = []Verdict{Inconclusive, Pass, Fail}
+	verdicts  = []evidence.Verdict{Inconclusive, Pass, Fail}
 	evidences = []Evidence{Open, Rising, Alarm, Recovered}
 	states    = []State{Inactive, Pending, Firing, Resolved}
 )

@@ -2,30 +2,6 @@ package alert
 
 import "strconv"
 
-// Verdict is what one window by itself said about a budget. The zero value is
-// [Inconclusive].
-type Verdict int
-
-// The verdicts of a window.
-const (
-	Inconclusive Verdict = iota
-	Pass
-	Fail
-)
-
-// String returns the verdict in lower case, or Verdict(7) for an unknown one.
-func (v Verdict) String() string {
-	switch v {
-	case Inconclusive:
-		return "inconclusive"
-	case Pass:
-		return "pass"
-	case Fail:
-		return "fail"
-	}
-	return "Verdict(" + strconv.Itoa(int(v)) + ")"
-}
-
 // Evidence is what all windows together say about a budget. It is a level, not
 // an edge: a detector that has alarmed says [Alarm] until it has [Recovered].
 // The zero value is [Open].
