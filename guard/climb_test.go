@@ -1,7 +1,9 @@
 package guard
 
 import (
+	"bytes"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +26,11 @@ func crowd(t *testing.T, n int) {
 			<-gone
 		}
 	})
+	// A goroutine that has not begun stands in the literal.
+	stacks := make([]byte, 4096*(n+100))
+	for bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("guard.waitHere(")) < n {
+		runtime.Gosched()
+	}
 }
 
 // Of more goroutines than a profile is taken of, the culprit is named by the profile
