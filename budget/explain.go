@@ -109,11 +109,7 @@ func (w *window) explainMost(r *rule, res *Result) {
 // callers leaves the allocator out among the offenders of a profile of memory, where
 // its callers are among them.
 func (w *window) callers(r *rule, over []int32) []int32 {
-	kind := r.budget.Kind
-	if r.budget.Subject == "heap" {
-		kind = "heap"
-	}
-	if kind != "heap" && kind != "allocs" || strings.HasSuffix(r.budget.Subject, "package") {
+	if !r.budget.ofMemory() || strings.HasSuffix(r.budget.Subject, "package") {
 		return over
 	}
 	rest := slices.DeleteFunc(slices.Clone(over), func(key int32) bool { return scaffold.Allocates(w.t.Symbols.Name(w.id(key))) })

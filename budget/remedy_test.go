@@ -2,7 +2,6 @@ package budget
 
 import (
 	"errors"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,15 +46,7 @@ func TestRemediesParse(t *testing.T) {
 			}
 		}
 	}
-	data, err := os.ReadFile("testdata/wrong.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.SplitSeq(string(data), "\n") {
-		sentence, ok := strings.CutPrefix(line, "> ")
-		if !ok {
-			continue
-		}
+	for _, sentence := range wrongSentences(t) {
 		_, err := Parse(sentence)
 		var syntax *SyntaxError
 		if errors.As(err, &syntax) {

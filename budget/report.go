@@ -107,6 +107,11 @@ func (c offenderChain) text(budget Budget, dim dimension) string {
 	return b.String()
 }
 
+// ofMemory reports whether what is charged is bytes.
+func (b Budget) ofMemory() bool {
+	return b.Kind == "heap" || b.Kind == "allocs" || b.Subject == "heap"
+}
+
 // share is a frame's share and value: "48.85%, 35.56s".
 func share(f Frame, budget Budget, dim dimension) string {
 	text := format(f.Share, dim)
@@ -114,7 +119,7 @@ func share(f Frame, budget Budget, dim dimension) string {
 		return text
 	}
 	switch {
-	case budget.Kind == "heap", budget.Kind == "allocs", budget.Subject == "heap":
+	case budget.ofMemory():
 		return text + ", " + format(f.Value, dimBytes)
 	case budget.Kind == "goroutine", budget.Subject == "goroutines", budget.Subject == "no goroutine":
 		return fmt.Sprintf("%s, %.0f", text, f.Value)

@@ -227,9 +227,13 @@ func (w *window) trialBet(r *rule, sums *tally.Sums) (bet, bool) {
 }
 
 func (t *Trial) sequential(limit float64) evidence.Sequential {
-	s := evidence.NewSequential(limit)
+	return t.tuned(evidence.NewSequential(limit))
+}
+
+// tuned tells a judge what blocks are, and who ends them.
+func (t *Trial) tuned(s evidence.Sequential) evidence.Sequential {
 	if t.runs {
-		s = evidence.NewSequentialRuns(limit)
+		s.Runs()
 	}
 	if t.once {
 		s.Once()

@@ -1,18 +1,12 @@
 package budget
 
-import (
-	"github.com/profguard/profguard/internal/evidence"
-)
+import "github.com/profguard/profguard/internal/evidence"
 
 // judgeOf is the judge of somebody's share or rate in a trial.
 func (t *Trial) judgeOf(w *window, r *rule, name string, limit float64) evidence.Sequential {
 	if r.budget.Rule == "grows" {
 		if g, ok := w.growthOf(r); ok {
-			s := g.judge(name)
-			if t.runs {
-				s.Runs()
-			}
-			return s
+			return t.tuned(g.judge(name))
 		}
 	}
 	return t.sequential(limit)

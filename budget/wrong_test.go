@@ -4,12 +4,13 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/profguard/profguard/internal/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -17,18 +18,9 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 // TestFault_32_WrongSentences compares the messages for wrong sentences with testdata/wrong.txt,
 // which is meant to be read: a sentence behind "> ", then what Parse says.
 func TestFault_32_WrongSentences(t *testing.T) {
-	const file = "testdata/wrong.txt"
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got strings.Builder
 	count := 0
-	for line := range strings.SplitSeq(string(data), "\n") {
-		sentence, ok := strings.CutPrefix(line, "> ")
-		if !ok {
-			continue
-		}
+	for _, sentence := range wrongSentences(t) {
 		count++
 		set, err := Parse(sentence)
 		if err == nil {
@@ -46,35 +38,37 @@ func TestFault_32_WrongSentences(t *testing.T) {
 		got.WriteString("> " + sentence + "\n" + err.Error() + "\n\n")
 	}
 	if count < 60 {
-		t.Errorf("%s has %d sentences, want at least 60", file, count)
+		t.Errorf("%s has %d sentences, want at least 60", wrongFile, count)
 	}
-	if *update {
-		if err := os.WriteFile(file, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
+	golden.Compare(t, *update, wrongFile, got.String())
+}
+
+// wrongFile is in testdata.
+const wrongFile = "wrong.txt"
+
+// wrongSentences are those of the golden file.
+func wrongSentences(t *testing.T) (list []string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", wrongFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if sentence, ok := strings.CutPrefix(line, "> "); ok {
+			list = append(list, sentence)
 		}
-		return
 	}
-	if diff := cmp.Diff(string(data), got.String()); diff != "" {
-		t.Errorf("messages differ from %s (-want +got); run with -update if they are better:\n%s", file, diff)
-	}
+	return list
 }
 
 // TestRemedies follows the advice of the golden file's messages: what they
 // propose, or what is left when they say so, must be accepted, or at least move
 // the error on.
 func TestRemedies(t *testing.T) {
-	data, err := os.ReadFile("testdata/wrong.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	proposed := regexp.MustCompile(`(?:did you mean|write, for example,) ("[^"]*"(?: or "[^"]*")*)`)
 	leave := regexp.MustCompile(`^leave out ("[^"]*"|the comma|the parentheses)$`)
 	followed := 0
-	for line := range strings.SplitSeq(string(data), "\n") {
-		sentence, ok := strings.CutPrefix(line, "> ")
-		if !ok {
-			continue
-		}
+	for _, sentence := range wrongSentences(t) {
 		_, err := Parse(sentence)
 		var syntax *SyntaxError
 		if !errors.As(err, &syntax) {

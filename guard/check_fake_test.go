@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,12 +102,6 @@ func (f *fakeTB) on(fn func()) (panicked any, returned bool) {
 // ample is the Max of checks that are to decide: at a load of 22 on two cores
 // 20 seconds brought 22 samples.
 const ample = 5 * time.Minute
-
-// raced reports whether the tests run under the race detector.
-func raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
 
 // checked is what became of one check.
 type checked struct {

@@ -168,7 +168,7 @@ func conditions() string {
 	if *fidelityHog > 0 {
 		name += fmt.Sprintf("-hogs%d", *fidelityHog)
 	}
-	if raced() {
+	if raceEnabled {
 		name += "-race"
 	}
 	return name

@@ -132,11 +132,10 @@ func (r *checkRun) profileOf(b budget.Budget) (kind string, p *profile.Profile) 
 	kind = b.Kind
 	switch {
 	case b.Rule == "steady":
-		kind = map[string]string{"goroutines": "goroutine", "heap": "heap"}[b.Subject]
-		return kind, r.judged[b.Subject]
+		return steadyKinds[b.Subject], r.judged[b.Subject]
 	case b.Subject == "no goroutine", b.Subject == "goroutines":
 		kind = "goroutine"
-	case kind == "" && r.cpu != nil && len(r.cpu.windows) > 0 && b.Rule != "steady" && b.Subject != "goroutines" && b.Subject != "heap" && b.Subject != "rss" && b.Subject != "gc":
+	case kind == "" && r.cpu != nil && len(r.cpu.windows) > 0 && b.Subject != "heap" && b.Subject != "rss" && b.Subject != "gc":
 		p, err := r.cpu.profile(r)
 		if err != nil {
 			return "cpu", nil

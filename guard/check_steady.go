@@ -43,7 +43,8 @@ func (r *checkRun) settleFloors() {
 	heap := slices.ContainsFunc(r.plan.steady, func(i int) bool { return r.set[i].Subject == "heap" })
 	series := map[string][]float64{}
 	var before *profile.Profile // of the heap, at the first floor
-	for n := 0; n < maxFloors && !r.late && time.Now().Before(r.ends); n++ {
+	decided := false
+	for n := 0; n < maxFloors && !decided && !r.late && time.Now().Before(r.ends); n++ {
 		if !r.calls(calls) {
 			break
 		}
@@ -57,11 +58,11 @@ func (r *checkRun) settleFloors() {
 			}
 			series["heap"] = append(series["heap"], liveHeap())
 		}
-		if n+1 >= floors && r.judgeSteady(series, calls, false) {
-			break
-		}
+		decided = n+1 >= floors && r.judgeSteady(series, calls, false)
 	}
-	r.judgeSteady(series, calls, true)
+	if !decided {
+		r.judgeSteady(series, calls, true)
+	}
 	r.nameGrown(before)
 }
 
@@ -74,12 +75,14 @@ func (r *checkRun) nameGrown(before *profile.Profile) {
 		if res.Verdict != budget.Fail {
 			continue
 		}
-		p, all := r.grown(res.Budget.Subject, before)
-		if p == nil || len(p.Sample) == 0 {
-			continue
+		kind := steadyKinds[res.Budget.Subject]
+		p, err := r.grown(kind, before)
+		if err != nil || p == nil || len(p.Sample) == 0 {
+			continue // nobody is named
 		}
 		r.judged[res.Budget.Subject] = p
-		found := budget.Set{all}.Judge(p, r.facts(all.Kind, 0, nil))[0]
+		most := budget.Budget{Subject: "no function", Limit: budget.Amount{Value: grownLeast, Unit: "%"}, Kind: kind}
+		found := budget.Set{most}.Judge(p, r.facts(kind, 0, nil))[0]
 		res.Offenders, res.Over = found.Offenders, found.Over
 	}
 }
@@ -87,30 +90,27 @@ func (r *checkRun) nameGrown(before *profile.Profile) {
 // grownLeast is the share of what has grown from which a function is named.
 const grownLeast = 20
 
-// grown is the profile of what has grown, and a budget that most of it breaks.
-func (r *checkRun) grown(subject string, before *profile.Profile) (*profile.Profile, budget.Budget) {
-	most := budget.Budget{Subject: "no function", Limit: budget.Amount{Value: grownLeast, Unit: "%"}, Kind: "goroutine"}
-	if subject == "goroutines" {
-		p, err := goroutineProfile(r.id)
-		if err != nil {
-			return nil, most
-		}
-		return p, most
+// steadyKinds are the profiles of what is to be steady.
+var steadyKinds = map[string]string{"goroutines": "goroutine", "heap": "heap"}
+
+// grown is the profile of what has grown, or nil where there is none from before.
+func (r *checkRun) grown(kind string, before *profile.Profile) (*profile.Profile, error) {
+	if kind == "goroutine" {
+		return goroutineProfile(r.id)
 	}
-	most.Kind = "heap"
 	if before == nil {
-		return nil, most
+		return nil, nil
 	}
-	after, err := runtimeProfile("heap")
+	after, err := runtimeProfile(kind)
 	if err != nil {
-		return nil, most
+		return nil, err
 	}
 	p, err := gained(before, after)
 	if err != nil {
-		return nil, most
+		return nil, err
 	}
 	withoutOurs(p)
-	return p, most
+	return p, nil
 }
 
 // goroutineCount shows a number of goroutines, or how many on the average.

@@ -32,14 +32,14 @@ func compiles(times int) http.HandlerFunc {
 // what the server does is not beyond doubt by the time that work's own samples pass.
 // The race detector makes compiling ten times as long.
 func dear() http.HandlerFunc {
-	if raced() {
+	if raceEnabled {
 		return compiles(10)
 	}
 	return compiles(30)
 }
 
 func cheap() http.HandlerFunc {
-	if raced() {
+	if raceEnabled {
 		return compiles(3)
 	}
 	return compiles(10)

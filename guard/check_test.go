@@ -165,7 +165,7 @@ func TestCheckTooFewSamples(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if raced() && (tt.name == "empty" || strings.HasPrefix(tt.name, "tiny")) {
+			if raceEnabled && (tt.name == "empty" || strings.HasPrefix(tt.name, "tiny")) {
 				t.Skip("the race detector takes longer than Check's loop does")
 			}
 			got := tryCheck(t, Checker{Max: 4 * time.Second}, budget.Must(tt.budget), tt.work)

@@ -18,7 +18,7 @@ func (e *entry) reason() string {
 	why := r.Reason
 	if e.unjudged > 0 {
 		// An idle window is no proof, so a fix that leaves the process idle ends no alert.
-		why = fmt.Sprintf("firing; nothing to judge for %s: %s", count(e.unjudged, "window"), r.Reason)
+		why = fmt.Sprintf("firing; nothing to judge for %s: %s", plural(e.unjudged, "window"), r.Reason)
 	}
 	switch wait := e.waitsFor(); {
 	case wait == "":
@@ -38,17 +38,9 @@ func (e *entry) waitsFor() string {
 			return fmt.Sprintf("%d samples without a hit are needed to say that it is gone", calm(e.relapses))
 		}
 		return fmt.Sprintf("none of %s in the last %s; %d are needed to say that it is gone",
-			count(int(q.samples), "sample"), count(q.windows, "window"), calm(e.relapses))
+			plural(int(q.samples), "sample"), plural(q.windows, "window"), calm(e.relapses))
 	case byWindows:
 		return fmt.Sprintf("still firing: it takes %d windows in a row that pass, and there were %d", calmWindows(e.relapses), q.windows)
 	}
 	return ""
-}
-
-// count is a number of things in words.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The names of a short blocklist, 16,000, come in parts, so that the text of all of
+// The names of a short blocklist, 14,800, come in parts, so that the text of all of
 // them is never in memory.
 const (
 	lists        = 8

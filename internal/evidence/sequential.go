@@ -59,17 +59,9 @@ func NewSequential(limit float64) Sequential {
 	}
 }
 
-// NewSequentialRuns is [NewSequential] for blocks that are each one whole run of
-// the same work, for work that takes long. What happens within a run then
-// happens in every block, so that six blocks are enough for either verdict.
-func NewSequentialRuns(limit float64) Sequential {
-	s := NewSequential(limit)
-	s.Runs()
-	return s
-}
-
-// Runs says that blocks are each one whole run, see [NewSequentialRuns]. It must
-// come before the first block.
+// Runs says that blocks are each one whole run of the same work, for work that takes
+// long. What happens within a run then happens in every block, so that six blocks are
+// enough for either verdict. It must come before the first block.
 func (s *Sequential) Runs() { s.toPass, s.toFail, s.alike = runBlocks, runBlocks, runBlocks }
 
 // Once says that the check lasts as long as somebody else decides, as a benchmark

@@ -184,7 +184,9 @@ func TestSequentialRuns(t *testing.T) {
 		x    float64
 		want Verdict
 	}{{0.25, Pass}, {0.5, Pass}, {1, Inconclusive}, {3, Fail}, {5, Fail}} {
-		d := simulate(rng, NewSequentialRuns(limit), work, limit*tt.x, runs, 60)
+		judge := NewSequential(limit)
+		judge.Runs()
+		d := simulate(rng, judge, work, limit*tt.x, runs, 60)
 		t.Logf("runs %4.2fx  fail %4d  pass %4d  after %2.0f / %2.0f runs", tt.x, d.fail, d.pass, 10*d.seconds(0.5), 10*d.seconds(0.95))
 		if tt.x <= 1 && d.fail > 0 || tt.x > 1.5 && d.pass > 0 {
 			t.Errorf("%vx: %v", tt.x, &d)

@@ -3,11 +3,12 @@ package pattern
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -35,19 +36,7 @@ func TestParseMistakes(t *testing.T) {
 		}
 		fmt.Fprintln(&got, err)
 	}
-	const golden = "testdata/mistakes.golden"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("messages differ (run with -update to accept) -want +got:\n%s", diff)
-	}
+	golden.Compare(t, *update, "mistakes.golden", got.String())
 }
 
 func FuzzPattern(f *testing.F) {
