@@ -57,7 +57,7 @@ func tighten() {
 var budgets = budget.Must(
 	"rss below 15MiB",
 	"heap below 1.5MiB for 2 windows",
-	"who: no function above 640KiB of heap for 2 windows",
+	"who: no function above 512KiB of heap for 2 windows",
 )
 
 // run plays the whole story and tells it on out.
