@@ -20,7 +20,7 @@ type ranking struct {
 
 // heavyShare is the share from which keys are sorted at once. Of the thousands of
 // functions in a profile few have that much, and hardly anybody asks for more.
-const heavyShare = 1.0 / 512
+const heavyShare = 1.0 / 64
 
 // ranked yields the keys of a query that are charged with anything, heaviest
 // first.

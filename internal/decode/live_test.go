@@ -69,7 +69,8 @@ func live(t testing.TB) map[string][]byte {
 	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
 
 	profiles := map[string][]byte{}
-	// A busy machine may leave a short profile empty: double until it is not.
+	// A busy machine may leave a short profile nearly empty: double until all that
+	// churn does has had its turn.
 	for d := 100 * time.Millisecond; d < 10*time.Second; d *= 2 {
 		var b bytes.Buffer
 		if err := pprof.StartCPUProfile(&b); err != nil {
@@ -80,7 +81,7 @@ func live(t testing.TB) map[string][]byte {
 		churn(d)
 		pprof.StopCPUProfile()
 		profiles["cpu"] = b.Bytes()
-		if p, err := profile.ParseData(b.Bytes()); err == nil && len(p.Sample) >= 3 {
+		if p, err := profile.ParseData(b.Bytes()); err == nil && hits(p) >= 30 {
 			break
 		}
 	}
@@ -92,6 +93,14 @@ func live(t testing.TB) map[string][]byte {
 		profiles[kind] = b.Bytes()
 	}
 	return profiles
+}
+
+// hits is how often the profiler looked.
+func hits(p *profile.Profile) (n int64) {
+	for _, s := range p.Sample {
+		n += s.Value[0]
+	}
+	return n
 }
 
 // encodings returns a profile in all the forms in which it may come.

@@ -255,10 +255,14 @@ func (s *Sums) charge(key int32, v int64) {
 		return
 	}
 	s.seen[key] = s.mark
-	if s.By[key] == 0 {
+	by := s.By[key]
+	if by == 0 {
 		s.Keys = append(s.Keys, key)
 	}
-	s.By[key] = AddSaturating(s.By[key], v)
+	if by += v; by < 0 {
+		by = math.MaxInt64 // see AddSaturating; here neither is below zero
+	}
+	s.By[key] = by
 }
 
 // nextMark starts a new sample: keys seen before count as unseen.
