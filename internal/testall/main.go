@@ -23,9 +23,9 @@ import (
 )
 
 // abreast is how many modules are tested at once. Those that are nested wait more
-// than they compute, for windows to pass and profilers to be free, so two of
+// than they compute, for windows to pass and profilers to be free, so three of
 // them share the two cores of a usual CI machine well.
-const abreast = 2
+const abreast = 3
 
 func main() {
 	args := os.Args[1:]
