@@ -28,18 +28,29 @@ import (
 const abreast = 3
 
 func main() {
-	args := os.Args[1:]
-	if len(args) == 0 {
-		args = []string{"./..."}
-	}
 	modules, err := find(".")
 	if err == nil {
-		err = testAll(os.Stdout, modules, func(dir string, out io.Writer) error { return goTest(dir, args, out) })
+		err = testAll(os.Stdout, modules, func(dir string, out io.Writer) error {
+			args := os.Args[1:]
+			if len(args) == 0 {
+				args = packages(dir)
+			}
+			return goTest(dir, args, out)
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// packages are those of the module in a folder: all, and first the one that takes
+// longest, for which the others would have to wait.
+func packages(dir string) []string {
+	if _, err := os.Stat(filepath.Join(dir, "guard")); err != nil {
+		return []string{"./..."}
+	}
+	return []string{"./guard", "./..."}
 }
 
 // goTest runs go test in a folder.
