@@ -43,6 +43,10 @@ const (
 	// as a pass takes at least.
 	leastSleep = 2 * time.Second
 
+	// loopLeast is how many more samples than work's the loop around it has, for the
+	// reason why nothing was found: work that sleeps shows one now and then.
+	loopLeast = 2
+
 	// overheadMost is how much of the time may go into calling work.
 	overheadMost = 0.5
 )

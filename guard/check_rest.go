@@ -13,9 +13,10 @@ import (
 const (
 	// Work runs, or rests, for restLeast at a time: a profile of 50 ms costs as much
 	// as one of 90, and is twice as noisy. Of strangers that get less than a fifth of a
-	// core it takes longer for restSamples to come, up to restLongest.
+	// core it takes longer for restSamples to come, up to restLongest, which is for
+	// those of whom ten were seen in the five seconds that a pass takes at its slowest.
 	restLeast   = 90 * time.Millisecond
-	restLongest = 400 * time.Millisecond
+	restLongest = time.Second
 	restSamples = 2
 
 	// restBlocks is how many blocks a check spends on it. With a core for the

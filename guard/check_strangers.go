@@ -17,11 +17,9 @@ import (
 )
 
 const (
-	// strangerLeast is how many samples make a stranger worth a look. It must also
-	// do as much as work does itself, or get a twentieth of a core, in samples a
-	// second. With less, resting (restMost) would not show who makes it busy.
-	strangerLeast = 20
-	strangerRate  = 5
+	// strangerLeast is how many samples make a stranger worth a look. With fewer,
+	// resting (see restLongest) would not show who makes it busy.
+	strangerLeast = 10
 
 	// strangersMany is how many times as much as work they do for the check not to
 	// wait until work's own samples have decided.
@@ -110,11 +108,10 @@ func isAnyStart(name string) bool {
 }
 
 // busiest lists the roots that are busy enough to be looked at.
-func (c *cpuPhase) busiest() []string {
-	s := &c.strangers
+func (s *strangers) busiest() []string {
 	var roots []string
 	for root, n := range s.samples {
-		if n >= strangerLeast && (n >= c.trial.Samples || float64(n) >= strangerRate*c.elapsed.Seconds()) {
+		if n >= strangerLeast {
 			roots = append(roots, root)
 		}
 	}
@@ -144,7 +141,7 @@ func (s *strangers) name(roots []string) string {
 // that it is better to ask now than to wait for the little that work does itself.
 func (c *cpuPhase) outnumbered() bool {
 	s := &c.strangers
-	if s.wondered || c.elapsed < leastSleep || s.total(c.busiest()) <= strangersMany*c.trial.Samples {
+	if s.wondered || c.elapsed < leastSleep || s.total(s.busiest()) <= strangersMany*c.trial.Samples {
 		return false
 	}
 	s.wondered = true
@@ -154,7 +151,7 @@ func (c *cpuPhase) outnumbered() bool {
 // question finds out about the strangers, if they matter.
 func (c *cpuPhase) question(r *checkRun) error {
 	s := &c.strangers
-	roots := c.busiest()
+	roots := s.busiest()
 	if len(roots) == 0 || s.asked || c.trial.Failed() || r.Update {
 		return nil
 	}
@@ -244,7 +241,7 @@ func (c *cpuPhase) counting(r *checkRun, roots []string) ([]budget.Result, error
 func (c *cpuPhase) reveal(r *checkRun) error {
 	s := &c.strangers
 	if !s.asked && !c.restful && !r.Update {
-		s.open = c.busiest()
+		s.open = s.busiest()
 	}
 	if len(s.proven) > 0 {
 		counted, err := c.counting(r, s.proven)

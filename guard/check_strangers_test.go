@@ -158,7 +158,8 @@ func TestCheckLostLabel(t *testing.T) {
 		pprof.Do(context.Background(), pprof.Labels("endpoint", "/x"), func(context.Context) { mix(1) })
 		mix(0)
 	})
-	if got.verdict() != "open" || !strings.Contains(got.text(), "guard.burnGuilty at ") {
+	// On a crowded machine it is given up for want of samples, and says whose there were.
+	if got.verdict() != "open" || !strings.Contains(got.text(), "guard.TestCheckLostLabel.func1") {
 		t.Errorf("%s:\n%s", got.verdict(), got.text())
 	}
 }

@@ -209,16 +209,17 @@ var tiny int
 // A literal that calls two functions is told that neither is judged itself.
 func TestCheckEntries(t *testing.T) {
 	limit := budget.Must("no function above 40% cumulative except spin")
+	quarter := func(context.Context) { mix(0.7); _ = burnInnocent(mixRounds / 3) }
 	for _, tt := range []struct {
 		name string
 		work func(context.Context)
 		set  budget.Set
 		note bool
 	}{
-		{"two", func(context.Context) { mix(0.5); _ = burnInnocent(200_000) }, budget.Must("no function above 60% cumulative except spin"), true},
+		{"two", quarter, budget.Must("no function above 60% cumulative except spin"), true},
 		{"one", func(context.Context) { mix(0.5) }, budget.Must("no function above 70% cumulative except spin"), false},
 		{"two within the limit", func(context.Context) { mix(0.5); _ = burnInnocent(mixRounds) }, budget.Must("no function above 90% cumulative except spin"), false},
-		{"two, one exempt", func(context.Context) { mix(0.5); _ = burnInnocent(200_000) }, budget.Must("no function above 60% cumulative except spin, guard.mix"), false},
+		{"two, one exempt", quarter, budget.Must("no function above 60% cumulative except spin, guard.mix"), false},
 		{"a function with a name", twoEntries, limit, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

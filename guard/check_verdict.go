@@ -110,7 +110,7 @@ func (c *cpuPhase) explain(r *checkRun, res budget.Result) string {
 		return "no call of work has returned: a budget per call needs calls that do"
 	case len(c.windows) == 0 && c.lost > 0:
 		return "no window of the profiler could be used: " + c.lostReason
-	case !c.watched && c.trial.Dropped > c.trial.Samples: // likely enough where nothing was found anyway
+	case !c.watched && c.trial.Dropped > c.trial.Samples+loopLeast:
 		each := time.Duration(float64(c.elapsed) / max(1, c.work[callUnit])) // by the clock
 		return fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
 			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }",
