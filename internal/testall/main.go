@@ -23,34 +23,23 @@ import (
 )
 
 // abreast is how many modules are tested at once. Those that are nested wait more
-// than they compute, for windows to pass and profilers to be free, so three of
+// than they compute, for windows to pass and profilers to be free, so two of
 // them share the two cores of a usual CI machine well.
-const abreast = 3
+const abreast = 2
 
 func main() {
+	args := os.Args[1:]
+	if len(args) == 0 {
+		args = []string{"./..."}
+	}
 	modules, err := find(".")
 	if err == nil {
-		err = testAll(os.Stdout, modules, func(dir string, out io.Writer) error {
-			args := os.Args[1:]
-			if len(args) == 0 {
-				args = packages(dir)
-			}
-			return goTest(dir, args, out)
-		})
+		err = testAll(os.Stdout, modules, func(dir string, out io.Writer) error { return goTest(dir, args, out) })
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-// packages are those of the module in a folder: all, and first the one that takes
-// longest, for which the others would have to wait.
-func packages(dir string) []string {
-	if _, err := os.Stat(filepath.Join(dir, "guard")); err != nil {
-		return []string{"./..."}
-	}
-	return []string{"./guard", "./..."}
 }
 
 // goTest runs go test in a folder.
