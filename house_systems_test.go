@@ -16,6 +16,9 @@ import (
 // tests included, for systems that this machine is not. To have go vet do it takes a
 // minute in an empty build cache, for it compiles what they import; this reads it.
 func TestOtherSystems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads much of the standard library, which takes minutes under the race detector")
+	}
 	here := build.Default
 	defer func() { build.Default = here }() // importer has no other way
 	files, err := filepath.Glob("internal/*/*_windows.go")
