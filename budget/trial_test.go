@@ -207,6 +207,9 @@ func TestTrialInterrupted(t *testing.T) {
 // A baseline of a few samples may have been anything: growth against it is not
 // ruled out by what it may have been at the most.
 func TestTrialSmallBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	for samples, want := range map[int]Verdict{12: Inconclusive, 2000: Fail} {
 		trial, blocks := newTrial(t, "", 1, "main.guilty grows below 20 points")
 		blocks.base = (&trialBlocks{rng: blocks.rng}).next(samples, 0.3)
@@ -220,6 +223,9 @@ func TestTrialSmallBaseline(t *testing.T) {
 // Growth passes on a bound below 1.25 times its limit, and not on a number that
 // happens to be: neither at the end, nor when the baseline was low or high by chance.
 func TestTrialGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	for _, tt := range []struct {
 		name, budget string
 		base         int     // samples of the baseline, half of them guilty, in 10 calls for each 10
@@ -281,10 +287,10 @@ func TestTrialClose(t *testing.T) {
 
 // No innocent fails and no culprit passes, whichever function it is.
 func TestTrialSimulation(t *testing.T) {
-	runs := 20
 	if testing.Short() {
-		runs = 5
+		t.Skip("simulates pure code: nothing for the race detector")
 	}
+	const runs = 20
 	for _, x := range []float64{0.5, 0.95, 2} {
 		var pass, fail, blocks int
 		for run := range runs {

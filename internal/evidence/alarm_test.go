@@ -85,6 +85,9 @@ func TestAlarmFalse(t *testing.T) {
 }
 
 func TestAlarmDelay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	rng := rand.New(rand.NewPCG(31, 2))
 	const limit = 0.2
 	lnA := LnA(month, 20, 50, 0.01)

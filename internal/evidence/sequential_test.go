@@ -72,6 +72,9 @@ func simulate(rng *rand.Rand, start Sequential, next func() source, p float64, r
 }
 
 func TestSequentialSimulation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	rng := rand.New(rand.NewPCG(21, 1))
 	const limit, blocks = 0.2, 300 // 30 s
 	runs := often(200)
