@@ -105,7 +105,8 @@ type Checker struct {
 	// -short). The test's deadline bounds it as well.
 	Max time.Duration
 
-	// Work are more counters for budgets "per" something: {"row": rows.Load}.
+	// Work are more counters for budgets "per" something:
+	// {"row": func() float64 { return float64(rows.Load()) }}.
 	// They are read while work runs, and must only ever grow. "call" is there
 	// already.
 	Work map[string]func() float64

@@ -80,7 +80,7 @@ func (r *checkRun) afterwards() {
 		r.judgeFigures()
 	}
 	if len(r.plan.heap) > 0 {
-		runtime.GC() // the profile is as of the last collection
+		figures.Force(1, runtime.GC) // the profile is as of the last collection
 		p, err := runtimeProfile("heap")
 		if err != nil {
 			r.fail(r.plan.heap, err.Error())

@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/figures"
 )
 
 // firstLook is when the profiles other than CPU are judged for the first time;
@@ -51,7 +52,7 @@ func (r *checkRun) newKindsPhase() (*kindsPhase, error) {
 // cumulative takes a profile that only ever grows.
 func cumulative(kind string) (*profile.Profile, error) {
 	if kind == "allocs" {
-		runtime.GC() // the profile is as of the last collection
+		figures.Force(1, runtime.GC) // the profile is as of the last collection
 	}
 	return runtimeProfile(kind)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/figures"
 )
 
 const (
@@ -188,8 +189,7 @@ func settled(read func() float64) float64 {
 // liveHeap is what is left after two collections: the first also runs
 // finalizers' and pools' victims out.
 func liveHeap() float64 {
-	runtime.GC()
-	runtime.GC()
+	figures.Force(2, func() { runtime.GC(); runtime.GC() })
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc)

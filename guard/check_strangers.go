@@ -284,6 +284,18 @@ func (c *cpuPhase) reveal(r *checkRun) error {
 // strangerRemedy is how the work of strangers becomes the check's.
 const strangerRemedy = "start them inside work, or let work call what they call (a server's handler)"
 
+// aside tells of strangers who did as much as work itself, or nearly: a budget that is
+// open by work's own samples is so for the wrong ones, if theirs are work's as well.
+func (s *strangers) aside(own int64) string {
+	roots := s.busiest()
+	n := s.total(roots)
+	if n == 0 || 2*n < own {
+		return ""
+	}
+	return fmt.Sprintf(". Besides, %d samples came from goroutines without this check's label (%s): if they stood before the check and work for it, %s",
+		n, s.name(roots), strangerRemedy)
+}
+
 // hint names the busiest stranger to a check that has next to no samples.
 func (s *strangers) hint() string {
 	roots := slices.SortedFunc(maps.Keys(s.samples), func(a, b string) int {

@@ -164,6 +164,17 @@ func TestCheckLostLabel(t *testing.T) {
 	}
 }
 
+// Strangers who do as much as work are told of, and a few are not.
+func TestStrangersAside(t *testing.T) {
+	s := strangers{samples: map[string]int64{"net/http.(*conn).serve": 129, "shop.idle": 3}}
+	if got := s.aside(200); !strings.Contains(got, "129 samples") || !strings.Contains(got, "(net/http.(*conn).serve)") || !strings.Contains(got, strangerRemedy) {
+		t.Errorf("beside 200 of work's: %q", got)
+	}
+	if got := s.aside(300); got != "" {
+		t.Errorf("beside 300 of work's: %q, want nothing", got)
+	}
+}
+
 func TestStrangerRoot(t *testing.T) {
 	const g = guardPackage + "."
 	for stack, want := range map[string]string{ // the leaf first

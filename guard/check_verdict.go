@@ -126,5 +126,5 @@ func (c *cpuPhase) explain(r *checkRun, res budget.Result) string {
 	case c.lost > len(c.windows):
 		return fmt.Sprintf("%s; %d windows were lost (%s)", reason, c.lost, c.lostReason)
 	}
-	return reason + "; to get them, " + r.moreTime(res)
+	return reason + "; to get them, " + r.moreTime(res) + c.strangers.aside(c.trial.Samples)
 }

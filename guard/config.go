@@ -58,8 +58,9 @@ type Config struct {
 	Logger *slog.Logger
 
 	// Work are counters that the service has already, by the name of what they
-	// count: {"request": requests.Load}. They are for budgets "per request", are
-	// read at both ends of a window, and must only ever grow.
+	// count: {"request": func() float64 { return float64(requests.Load()) }}. They are
+	// for budgets "per request", are read at both ends of a window, and must only ever
+	// grow.
 	Work map[string]func() float64
 
 	// Baseline is the CPU profile that "grows" budgets compare with, and

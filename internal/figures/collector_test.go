@@ -6,11 +6,28 @@ import (
 	"testing"
 )
 
-func TestCollectorCPU(t *testing.T) {
-	before := CollectorCPU()
+// What profguard forces is in no figure; what the program forces itself is.
+func TestForce(t *testing.T) {
+	r := reader(t)
+	live := make([]*[64]byte, 200_000)
+	for i := range live {
+		live[i] = new([64]byte)
+	}
+	runtime.GC() // of what came before
+	before := r.Read()
+	took := Force(2, func() { runtime.GC(); runtime.GC() })
+	between := r.Read()
 	runtime.GC()
-	if after := CollectorCPU(); after <= before {
-		t.Errorf("%v before a collection and %v after it", before, after)
+	after := r.Read()
+	runtime.KeepAlive(live)
+	if took <= 0 {
+		t.Errorf("two collections took %v", took)
+	}
+	if f := Between(before, between); f.GC > 0.01 || f.GCCycles != 0 {
+		t.Errorf("forced by profguard: gc is %.2f in %d collections, want none", f.GC, f.GCCycles)
+	}
+	if f := Between(between, after); f.GC <= 0.01 || f.GCCycles != 1 {
+		t.Errorf("forced by the program: gc is %.2f in %d collections, want a share of one", f.GC, f.GCCycles)
 	}
 }
 

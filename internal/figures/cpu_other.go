@@ -4,5 +4,5 @@ package figures
 
 import "time"
 
-// processCPU is 0 where the system does not say.
-func processCPU() time.Duration { return 0 }
+// ProcessCPU is 0 where the system does not say.
+func ProcessCPU() time.Duration { return 0 }

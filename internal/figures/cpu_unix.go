@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// processCPU returns the CPU time of all threads, past and present.
-func processCPU() time.Duration {
+// ProcessCPU returns the CPU time of all threads, past and present.
+func ProcessCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0 // not possible with these arguments

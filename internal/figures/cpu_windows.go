@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// processCPU returns the CPU time of all threads, past and present.
-func processCPU() time.Duration {
+// ProcessCPU returns the CPU time of all threads, past and present.
+func ProcessCPU() time.Duration {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {
 		return 0 // the call does nothing that could fail

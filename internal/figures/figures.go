@@ -15,7 +15,8 @@
 //   - Heap is the bytes in objects that are live, or dead and not yet swept.
 //   - Buckets is what the profiles of the runtime itself hold. It never shrinks,
 //     and the cost of a heap profile follows it.
-//   - GC is the share of the process's CPU that garbage collection took.
+//   - GC is the share of the process's CPU that garbage collection took, without the
+//     collections that profguard forces itself; see [Force].
 //
 // # The share of the garbage collector
 //

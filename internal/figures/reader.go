@@ -82,7 +82,7 @@ func (r *Reader) Read() Snapshot {
 	metrics.Read(r.samples[:])
 	s := Snapshot{
 		At:         r.now(),
-		CPU:        processCPU(),
+		CPU:        ProcessCPU(),
 		Heap:       r.count(heapObjects),
 		Buckets:    r.count(buckets),
 		Goroutines: r.count(goroutines),
@@ -94,7 +94,7 @@ func (r *Reader) Read() Snapshot {
 			total:  r.seconds(cpuTotal),
 			idle:   r.seconds(cpuIdle),
 			procs:  float64(r.count(procs)),
-		},
+		}.withoutForced(),
 	}
 	if rss, ok := r.resident(); ok {
 		s.RSS = rss

@@ -33,7 +33,7 @@ func burn(d time.Duration) (own time.Duration, ok bool) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before, ok := ThreadCPU()
-	for start := processCPU(); processCPU()-start < d; {
+	for start := ProcessCPU(); ProcessCPU()-start < d; {
 		for x := range 1 << 16 {
 			_ = x * x
 		}

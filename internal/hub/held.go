@@ -42,11 +42,13 @@ func heldByTest(args []string, builtAs func() string) bool {
 	// Something else than a test binary may pass the flag on to one. Build tools
 	// that leave no word of what they built are believed to have built a test.
 	path := builtAs()
-	return path == "" || strings.HasSuffix(path, ".test")
+	return path == "" || strings.HasSuffix(path, ".test") ||
+		strings.HasSuffix(strings.TrimSuffix(args[0], ".exe"), ".test")
 }
 
 // builtAs is the path of the program's main package: of a test binary, the go
-// command makes it that of the package with .test behind it.
+// command makes it that of the package with .test behind it, unless that is a package
+// main: then only the file is named so.
 func builtAs() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

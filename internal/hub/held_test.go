@@ -22,6 +22,8 @@ func TestFault_08_HeldByTest(t *testing.T) {
 		{"in two words", test, []string{"p.test", "-test.v", "--test.cpuprofile", "x"}, true},
 		{"a build tool that tells nothing", "", []string{"p_test", "-test.cpuprofile=x"}, true},
 		{"the last one counts", test, []string{"p.test", "-test.cpuprofile=", "-test.cpuprofile=x"}, true},
+		{"a test of package main", program, []string{"/tmp/p.test", "-test.cpuprofile=x"}, true},
+		{"a test of package main on Windows", program, []string{`C:\p.test.exe`, "-test.cpuprofile=x"}, true},
 		{"not asked for", test, []string{"p.test", "-test.v", "-test.cpuprofilerate=1", "test.cpuprofile=x"}, false},
 		{"taken back", test, []string{"p.test", "-test.cpuprofile=x", "-test.cpuprofile="}, false},
 		{"no file", test, []string{"p.test", "-test.cpuprofile"}, false},
