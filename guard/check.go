@@ -107,8 +107,8 @@ type Checker struct {
 
 	// Work are more counters for budgets "per" something:
 	// {"row": func() float64 { return float64(rows.Load()) }}.
-	// They are read while work runs, and must only ever grow. "call" is there
-	// already.
+	// They are read while work runs, so they must not wait for what work holds, and
+	// must only ever grow. "call" is there already.
 	Work map[string]func() float64
 
 	// BaselineFile is the profile that "grows" budgets compare with: one that a
