@@ -44,7 +44,7 @@ func (r *checkRun) benchmark(b tbBenchmark) (problem string) {
 
 	r.reader = figures.NewReader()
 	defer r.reader.Close()
-	r.first = r.reader.Read()
+	r.beginFigures()
 	var err error
 	if r.cpu, err = r.newCPUPhase(); err != nil {
 		return err.Error()

@@ -136,7 +136,7 @@ func (r *checkRun) run() (problem string) {
 	}
 	r.reader = figures.NewReader()
 	defer r.reader.Close()
-	r.first = r.reader.Read()
+	r.beginFigures()
 
 	restore := r.recordContention()
 	defer restore()
