@@ -16,6 +16,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/examples/internal/marked"
+	"github.com/profguard/profguard/examples/internal/slowed"
 	"github.com/profguard/profguard/examples/internal/story"
 	"github.com/profguard/profguard/guard"
 )
@@ -41,6 +42,7 @@ func TestRejoining(t *testing.T) {
 
 // TestBusyLoop: a loop on a closed channel is found, with its line.
 func TestBusyLoop(t *testing.T) {
+	slowed.Skip(t)
 	watched := watchedMesh(t, bugs{spins: true})
 	watched.mesh.endNews()
 	o := watched.fails("busy-loop").Offenders[0]
@@ -91,6 +93,7 @@ func TestStory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+	slowed.Skip(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	var out bytes.Buffer
 	if err := run(t.Context(), &out); err != nil {
