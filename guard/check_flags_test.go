@@ -92,6 +92,7 @@ func TestCheckFlags(t *testing.T) {
 		{"fuzz", []string{"-test.run=^$", "-test.fuzz=^FuzzCheckChild$", "-test.fuzztime=3x", "-test.parallel=1", "-test.fuzzcachedir=" + filepath.Join(dir, "fuzz")}, false, []string{"PASS"}},
 		{"seeds of fuzzing", []string{"-test.run=^FuzzCheckChild$"}, true, []string{"the budget is exceeded"}},
 		{"bench", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=300ms"}, false, []string{"guard.burnGuilty-%", "hash-ns/call", "ns/op", " not decided (say -benchtime 5s)"}},
+		{"bench, one call", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=1x"}, false, []string{"0 budgets kept, 2 not decided (say -benchtime 5s)"}},
 		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=2500x"}, true, []string{"the budget is exceeded", "--- FAIL: BenchmarkCheckChildGuilty"}},
 		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=80000000x"}, true, []string{"work is too small"}},
 		{"bench, cpuprofile", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=100ms", "-test.cpuprofile=" + cpu}, false, []string{"nothing was judged"}},

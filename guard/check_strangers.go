@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -298,10 +297,8 @@ func (s *strangers) aside(own int64) string {
 
 // hint names the busiest stranger to a check that has next to no samples.
 func (s *strangers) hint() string {
-	roots := slices.SortedFunc(maps.Keys(s.samples), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.samples[b], s.samples[a]), cmp.Compare(a, b))
-	})
-	if len(roots) == 0 || s.samples[roots[0]] < strangerLeast {
+	roots := s.busiest()
+	if len(roots) == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" (meanwhile %d samples came from goroutines without this check's label that began with %s)", s.samples[roots[0]], roots[0])

@@ -159,7 +159,9 @@ func TestCheckLostLabel(t *testing.T) {
 		mix(0)
 	})
 	// On a crowded machine it is given up for want of samples, and says whose there were.
-	if got.verdict() != "open" || !strings.Contains(got.text(), "guard.TestCheckLostLabel.func1") {
+	known := strings.Contains(got.text(), "guard.burnGuilty at ")
+	given := strings.Contains(got.text(), "goroutines without this check's label that began with github.com/profguard/profguard/guard.TestCheckLostLabel.func1")
+	if got.verdict() != "open" || !known && !given {
 		t.Errorf("%s:\n%s", got.verdict(), got.text())
 	}
 }

@@ -17,9 +17,12 @@ var forced struct {
 // snapshots. It returns the CPU time that they took. That is the runtime's estimate,
 // in which a P that waits for a core counts as busy; see the doc of this package.
 func Force(n int, collect func()) time.Duration {
-	before := account()
+	r := newReadings()
+	metrics.Read(r[:])
+	before := r.collector()
 	collect()
-	after := account()
+	metrics.Read(r[:])
+	after := r.collector()
 	// Collections of the process's own may have ended meanwhile: these have their part.
 	part := float64(n) / max(float64(n), float64(after.cycles)-float64(before.cycles))
 	took := part * (after.gc - before.gc)
@@ -29,23 +32,6 @@ func Force(n int, collect func()) time.Duration {
 	forced.gc += took
 	forced.pause += part * (after.pause - before.pause)
 	return time.Duration(took * float64(time.Second))
-}
-
-// account is the runtime's own, with what was forced.
-func account() collection {
-	s := []metrics.Sample{{Name: metricNames[gcTotal]}, {Name: metricNames[gcPause]}, {Name: metricNames[gcCycles]}}
-	metrics.Read(s)
-	var c collection
-	if v := s[0].Value; v.Kind() == metrics.KindFloat64 {
-		c.gc = v.Float64()
-	}
-	if v := s[1].Value; v.Kind() == metrics.KindFloat64 {
-		c.pause = v.Float64()
-	}
-	if v := s[2].Value; v.Kind() == metrics.KindUint64 {
-		c.cycles = v.Uint64()
-	}
-	return c
 }
 
 // withoutForced takes out what was forced.

@@ -38,11 +38,48 @@ var metricNames = [metricCount]string{
 	gogc:        "/gc/gogc:percent",
 }
 
+// readings are the values of the runtime's metrics.
+type readings [metricCount]metrics.Sample
+
+func newReadings() (r readings) {
+	for i := range r {
+		r[i].Name = metricNames[i]
+	}
+	return r
+}
+
+// count and seconds return 0 for what a release of the runtime does not have.
+func (r *readings) count(i int) int64 {
+	if v := r[i].Value; v.Kind() == metrics.KindUint64 {
+		return int64(v.Uint64())
+	}
+	return 0
+}
+
+func (r *readings) seconds(i int) float64 {
+	if v := r[i].Value; v.Kind() == metrics.KindFloat64 {
+		return v.Float64()
+	}
+	return 0
+}
+
+// collector is the runtime's account, with what was forced.
+func (r *readings) collector() collection {
+	return collection{
+		cycles: uint64(r.count(gcCycles)),
+		gc:     r.seconds(gcTotal),
+		pause:  r.seconds(gcPause),
+		total:  r.seconds(cpuTotal),
+		idle:   r.seconds(cpuIdle),
+		procs:  float64(r.count(procs)),
+	}
+}
+
 // Reader reads the figures of this process. It keeps its buffers, and on Linux
 // a file of /proc open, until Close. A Reader is for one goroutine at a time.
 type Reader struct {
 	now     func() time.Time
-	samples [metricCount]metrics.Sample
+	samples readings
 	statm   *os.File // nil where there is none
 	buf     [128]byte
 	page    int64
@@ -54,10 +91,7 @@ func NewReader() *Reader {
 }
 
 func newReader(now func() time.Time, statm string) *Reader {
-	r := &Reader{now: now, page: int64(os.Getpagesize())}
-	for i := range r.samples {
-		r.samples[i].Name = metricNames[i]
-	}
+	r := &Reader{now: now, samples: newReadings(), page: int64(os.Getpagesize())}
 	if statm != "" {
 		if f, err := os.Open(statm); err == nil {
 			r.statm = f
@@ -83,23 +117,16 @@ func (r *Reader) Read() Snapshot {
 	s := Snapshot{
 		At:         r.now(),
 		CPU:        ProcessCPU(),
-		Heap:       r.count(heapObjects),
-		Buckets:    r.count(buckets),
-		Goroutines: r.count(goroutines),
-		GCOff:      r.count(gogc) < 0,
-		gc: collection{
-			cycles: uint64(r.count(gcCycles)),
-			gc:     r.seconds(gcTotal),
-			pause:  r.seconds(gcPause),
-			total:  r.seconds(cpuTotal),
-			idle:   r.seconds(cpuIdle),
-			procs:  float64(r.count(procs)),
-		}.withoutForced(),
+		Heap:       r.samples.count(heapObjects),
+		Buckets:    r.samples.count(buckets),
+		Goroutines: r.samples.count(goroutines),
+		GCOff:      r.samples.count(gogc) < 0,
+		gc:         r.samples.collector().withoutForced(),
 	}
 	if rss, ok := r.resident(); ok {
 		s.RSS = rss
 	} else {
-		s.RSS, s.RSSEstimated = max(0, r.count(mapped)-r.count(released)), true
+		s.RSS, s.RSSEstimated = max(0, r.samples.count(mapped)-r.samples.count(released)), true
 	}
 	return s
 }
@@ -113,21 +140,6 @@ func (r *Reader) resident() (bytes int64, ok bool) {
 	n, _ := r.statm.ReadAt(r.buf[:], 0)
 	pages, ok := secondNumber(r.buf[:n])
 	return pages * r.page, ok
-}
-
-// count and seconds return 0 for what a release of the runtime does not have.
-func (r *Reader) count(i int) int64 {
-	if v := r.samples[i].Value; v.Kind() == metrics.KindUint64 {
-		return int64(v.Uint64())
-	}
-	return 0
-}
-
-func (r *Reader) seconds(i int) float64 {
-	if v := r.samples[i].Value; v.Kind() == metrics.KindFloat64 {
-		return v.Float64()
-	}
-	return 0
 }
 
 // secondNumber parses the second of at least three decimal numbers, so that a

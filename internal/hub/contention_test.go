@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/profguard/profguard/internal/figures"
 )
 
 // Faults injected into the process's real profiler.
@@ -75,7 +77,7 @@ func near(sampled, used time.Duration) bool {
 func TestCaptureReal(t *testing.T) {
 	h, s := realHub(t)
 	spin(t, 1)
-	before := processCPU()
+	before := figures.ProcessCPU()
 	var w Window
 	relieved := 0
 	// A machine that is overloaded may stretch a window; it has three tries.
@@ -88,7 +90,7 @@ func TestCaptureReal(t *testing.T) {
 	if w.Outcome != OK {
 		t.Fatalf("%v: %s", w.Outcome, w.Reason)
 	}
-	if w.Slices != 1 || w.Elapsed < 500*ms || w.CPU <= 0 || w.CPU > processCPU()-before {
+	if w.Slices != 1 || w.Elapsed < 500*ms || w.CPU <= 0 || w.CPU > figures.ProcessCPU()-before {
 		t.Errorf("%d slices, %v, CPU %v", w.Slices, w.Elapsed, w.CPU)
 	}
 	p := parse(t, w.Data)
@@ -137,7 +139,7 @@ func TestFault_01_SlotTaken(t *testing.T) {
 	if err := pprof.StartCPUProfile(theirs); err != nil {
 		t.Fatal(err)
 	}
-	before := processCPU()
+	before := figures.ProcessCPU()
 	for range 3 {
 		w, err := h.Capture(t.Context(), long)
 		if w.Outcome != Busy || err == nil || !strings.Contains(w.Reason, "already in use") {
@@ -145,7 +147,7 @@ func TestFault_01_SlotTaken(t *testing.T) {
 		}
 	}
 	burn(300 * ms)
-	used := processCPU() - before
+	used := figures.ProcessCPU() - before
 	stopWhole(t, theirs, used)
 	if starts, stops := s.count(); starts != 3 || stops != 0 {
 		t.Errorf("%d starts, %d stops", starts, stops)
@@ -181,7 +183,7 @@ func TestFault_03_ThiefRestarts(t *testing.T) {
 	if err := pprof.StartCPUProfile(theirs); err != nil {
 		t.Fatalf("the thief's start: %v", err)
 	}
-	before := processCPU()
+	before := figures.ProcessCPU()
 	for _, r := range []result{<-out, <-joiner} {
 		if r.w.Outcome != Stolen || r.w.Reason != reasonStolen {
 			t.Errorf("%v: %s", r.w.Outcome, r.w.Reason)
@@ -192,7 +194,7 @@ func TestFault_03_ThiefRestarts(t *testing.T) {
 		t.Errorf("beside the thief: %v", w.Outcome)
 	}
 	burn(300 * ms)
-	used := processCPU() - before
+	used := figures.ProcessCPU() - before
 	stopWhole(t, theirs, used)
 	if _, stops := s.count(); stops != 1 {
 		t.Errorf("%d stops, want 1, for the joiner", stops)
@@ -302,7 +304,7 @@ func TestFault_03_ThiefRestartsInACrowd(t *testing.T) {
 	if err := pprof.StartCPUProfile(theirs); err != nil {
 		t.Fatalf("the thief's start: %v", err)
 	}
-	before := processCPU()
+	before := figures.ProcessCPU()
 	if r := <-out; r.w.Outcome != Stolen {
 		t.Errorf("%v: %s", r.w.Outcome, r.w.Reason)
 	}
@@ -312,7 +314,7 @@ func TestFault_03_ThiefRestartsInACrowd(t *testing.T) {
 		}
 	}
 	burn(300 * ms)
-	used := processCPU() - before
+	used := figures.ProcessCPU() - before
 	stopWhole(t, theirs, used)
 	if _, stops := s.count(); stops != 0 {
 		t.Errorf("%d stops, want none", stops)

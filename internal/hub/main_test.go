@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/figures"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -84,7 +85,7 @@ func spin(t *testing.T, n int) {
 // burn spends d of CPU time: how long that takes is the machine's business.
 func burn(d time.Duration) {
 	x := 1
-	for end := processCPU() + d; processCPU() < end; {
+	for end := figures.ProcessCPU() + d; figures.ProcessCPU() < end; {
 		for range 100_000 {
 			x = x*31 + 1
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"runtime/pprof"
 	"time"
+
+	"github.com/profguard/profguard/internal/figures"
 )
 
 // profiler is the CPU profiler as the hub sees it: runtime/pprof, or a fake
@@ -49,5 +51,5 @@ var errTaken = errors.New("cpu profiling already in use, by pprof.StartCPUProfil
 
 type systemClocks struct{ epoch time.Time }
 
-func (systemClocks) cpu() time.Duration      { return processCPU() }
+func (systemClocks) cpu() time.Duration      { return figures.ProcessCPU() }
 func (c systemClocks) asleep() time.Duration { return suspended(c.epoch) }

@@ -113,6 +113,14 @@ func TestRulesTestFires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tests := map[string]string{}
+	for _, name := range rulesTests(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests[filepath.Base(name)] = string(text)
+	}
 	for _, change := range [][2]string{
 		{"profguard_budget_state == 2", "profguard_budget_state == 1"},
 		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job"},
@@ -132,13 +140,9 @@ func TestRulesTestFires(t *testing.T) {
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "alerts.yml"), broken)
 			args := []string{"test", "rules"}
-			for _, name := range rulesTests(t) {
-				text, err := os.ReadFile(name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				write(t, filepath.Join(dir, filepath.Base(name)), string(text))
-				args = append(args, filepath.Join(dir, filepath.Base(name)))
+			for name, text := range tests {
+				write(t, filepath.Join(dir, name), text)
+				args = append(args, filepath.Join(dir, name))
 			}
 			if exec.Command(promtool, args...).Run() == nil {
 				t.Errorf("with %q for %q the tests of the rules still pass", change[1], change[0])

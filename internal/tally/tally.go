@@ -255,14 +255,10 @@ func (s *Sums) charge(key int32, v int64) {
 		return
 	}
 	s.seen[key] = s.mark
-	by := s.By[key]
-	if by == 0 {
+	if s.By[key] == 0 {
 		s.Keys = append(s.Keys, key)
 	}
-	if by += v; by < 0 {
-		by = math.MaxInt64 // see AddSaturating; here neither is below zero
-	}
-	s.By[key] = by
+	s.By[key] = AddSaturating(s.By[key], v)
 }
 
 // nextMark starts a new sample: keys seen before count as unseen.
