@@ -34,15 +34,28 @@ func hold(n, size int) [][]byte {
 // sink keeps allocations on the heap.
 var sink []byte
 
-// contend makes goroutines wait for a lock. Giving the processor away inside makes
-// sure that the others come to wait, however many processors there are.
-func contend(rounds int) {
+// contend makes goroutines wait for a lock, at least n times. Whether they meet there
+// is the scheduler's doing, so that it goes on until the runtime has counted them.
+func contend(n int) {
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() { serve(func() { quarrel(&mu, rounds) }) })
+	for end := contentions() + int64(n); contentions() < end; {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { serve(func() { quarrel(&mu, 100) }) })
+		}
+		wg.Wait()
 	}
-	wg.Wait()
+}
+
+// contentions is how often a goroutine has waited for a lock, as the runtime counts
+// it with a mutex profile fraction of 1.
+func contentions() (n int64) {
+	records := make([]runtime.BlockProfileRecord, 10_000)
+	have, _ := runtime.MutexProfile(records)
+	for _, r := range records[:have] {
+		n += r.Count
+	}
+	return n
 }
 
 //go:noinline
