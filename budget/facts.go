@@ -30,6 +30,10 @@ type Facts struct {
 	// number makes budgets and conditions on it inconclusive.
 	Figures map[string]float64
 
+	// NoFigures says why Figures lacks one: {"gc": "no collection has ended"}. Budgets
+	// and conditions on it give that as their reason.
+	NoFigures map[string]string
+
 	// Work is how many units of work were done in the window, for budgets "per"
 	// them: {"request": 1200}.
 	Work map[string]float64

@@ -183,7 +183,7 @@ func (w *window) leaked(r *rule, sums *tally.Sums, res *Result) {
 // figure judges a figure of the process. It reports false for one that is to be
 // read off the profile's samples.
 func (w *window) figure(r *rule, res *Result) bool {
-	if _, given := w.facts.Figures[r.budget.Subject]; !given && r.budget.Subject == "gc" {
+	if r.budget.Subject == "gc" && !w.told("gc") {
 		return false
 	}
 	value, ok := w.figureValue(r.budget.Subject)

@@ -108,7 +108,7 @@ func describe(r Result) string {
 	return b.String() + "\n"
 }
 
-// readFacts reads lines such as "figure cores 1.5", "work request 1200",
+// readFacts reads lines such as "figure cores 1.5", "no-figure gc none has ended", "work request 1200",
 // "baseline-work request 800", "kind mutex", "elapsed 10s", "module example.com/app",
 // "not-linked portlist".
 func readFacts(t *testing.T, text string) Facts {
@@ -129,6 +129,11 @@ func readFacts(t *testing.T, text string) Facts {
 		switch w[0] {
 		case "figure":
 			f.Figures[w[1]] = value()
+		case "no-figure":
+			if f.NoFigures == nil {
+				f.NoFigures = map[string]string{}
+			}
+			f.NoFigures[w[1]] = strings.Join(w[2:], " ")
 		case "work":
 			f.Work[w[1]] = value()
 		case "baseline-work":

@@ -94,7 +94,11 @@ func (w *window) gate(r *rule) (reason string, gated bool) {
 	limit := c.Amount.base()
 	switch {
 	case !ok:
-		return fmt.Sprintf("cannot tell whether %s: the window does not say", c), true
+		why := w.facts.NoFigures[c.Figure]
+		if why == "" {
+			why = "the window does not say"
+		}
+		return fmt.Sprintf("cannot tell whether %s: %s", c, why), true
 	case c.Below && value >= limit, !c.Below && value <= limit:
 		return fmt.Sprintf("idle: judged only when %s, it is at %s", c, format(value, c.Amount.dimension())), true
 	}
@@ -129,11 +133,20 @@ func (w *window) figureValue(name string) (float64, bool) {
 // below no limit and above none.
 func isFigure(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
+// told reports whether the facts have a figure, or say why not.
+func (w *window) told(name string) bool {
+	_, given := w.facts.Figures[name]
+	return given || w.facts.NoFigures[name] != ""
+}
+
 // lacks says why a figure that a budget is about has no value.
 func (w *window) lacks(r *rule) string {
 	name := r.budget.Subject
 	if name == "process" {
 		name = "cores"
+	}
+	if why := w.facts.NoFigures[name]; why != "" {
+		return "the process's " + name + " is not known: " + why
 	}
 	if v, given := w.facts.Figures[name]; given {
 		return fmt.Sprintf("the window does not say the process's %s: it has %v for it", name, v)

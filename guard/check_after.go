@@ -54,22 +54,21 @@ func goroutinesIn(p *profile.Profile) float64 {
 	return float64(n)
 }
 
-// figures are the process's own since the check began.
-func (r *checkRun) figures(cores bool) map[string]float64 {
+// figures hands on the process's own since the check began.
+func (r *checkRun) figures(cores bool, facts *budget.Facts) {
 	f := figures.Between(r.first, r.reader.Read())
-	out := map[string]float64{
+	facts.Figures = map[string]float64{
 		"goroutines": float64(f.Goroutines),
 		"heap":       float64(f.Heap),
 		"rss":        float64(f.RSS),
-		"gc":         f.GC,
 	}
+	gcOf(f, facts)
 	if cores {
-		out["cores"] = f.Cores
+		facts.Figures["cores"] = f.Cores
 	}
 	if r.peak.profile != nil {
-		out["goroutines"] = r.peak.count
+		facts.Figures["goroutines"] = r.peak.count
 	}
-	return out
 }
 
 // afterwards judges what is left when work is over.
@@ -102,14 +101,21 @@ func (r *checkRun) afterwards() {
 // collection of what the test has set up is brought to its end before: the runtime
 // accounts for the whole of it when it ends.
 func (r *checkRun) beginFigures() {
-	if slices.ContainsFunc(part(r.set, r.plan.figures), func(b budget.Budget) bool { return b.Subject == "gc" }) {
+	if r.judgesGC() {
 		runtime.GC()
 	}
 	r.first = r.reader.Read()
 }
 
+func (r *checkRun) judgesGC() bool {
+	return slices.ContainsFunc(part(r.set, r.plan.figures), func(b budget.Budget) bool { return b.Subject == "gc" })
+}
+
 // judgeFigures judges the figures of the process, and the goroutines of work.
 func (r *checkRun) judgeFigures() {
+	if r.judgesGC() {
+		figures.Force(1, runtime.GC) // the collection that runs is told when it ends
+	}
 	f := r.facts("figures", time.Since(r.begun), nil)
 	f.Figures["heap"] = liveHeap()
 	var others []int

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 )
@@ -102,8 +103,20 @@ func (r *checkRun) writeBaseline() (problem string) {
 	if err := saveProfile(r.BaselineFile, p); err != nil {
 		return fmt.Sprintf("write the baseline: %v", err)
 	}
-	r.notes = append(r.notes, fmt.Sprintf("%s holds %d samples of %s now", r.BaselineFile, r.cpu.trial.Samples, plural(int(r.worker.calls.Load()), "call")))
+	r.notes = append(r.notes, r.written())
 	return ""
+}
+
+// written says what the baseline holds, and whether that is enough.
+func (r *checkRun) written() string {
+	n := r.cpu.trial.Samples
+	text := fmt.Sprintf("%s holds %d samples of %s now", r.BaselineFile, n, plural(int(r.worker.calls.Load()), "call"))
+	if n >= r.baseline {
+		return text
+	}
+	took := time.Since(r.begun)
+	longer := time.Duration(1.5 * float64(took) * float64(r.baseline) / float64(n)).Round(10 * time.Second)
+	return fmt.Sprintf("%s, of %d that tell growth from chance: checks against it may stay inconclusive. Write it once more with Max: %v", text, r.baseline, max(longer, 10*time.Second))
 }
 
 // saveProfile writes p to a file that is either as it was or whole.

@@ -84,10 +84,7 @@ type unitsRead struct {
 }
 
 func (r *checkRun) readUnits() unitsRead {
-	units := map[string]float64{}
-	for name, read := range r.Work {
-		units[name] = read()
-	}
+	units := r.counters.read(r)
 	if r.worker != nil {
 		units[callUnit] = float64(r.worker.calls.Load())
 	}

@@ -36,13 +36,23 @@ func (rep *checkReport) remedies() []string {
 				add("if the growth is wanted, refresh the baseline (Checker.Update)")
 			}
 		case b.Kind == "allocs", b.Subject == "heap":
-			add("to see each allocation: go test -run '^%s$' -memprofile mem.pprof -memprofilerate 1", rep.test)
+			add("to see each allocation: %s", rep.memprofile())
 		default:
 			add("follow the way in from the bottom: do it less often, keep its result, or do it cheaper")
 		}
 		rep.relax(i, add)
 	}
 	return tips
+}
+
+// memprofile is the command that shows all allocations, without Check's own.
+func (rep *checkReport) memprofile() string {
+	which := "-run"
+	if rep.bench {
+		which = "-run '^$' -bench"
+	}
+	return fmt.Sprintf("go test %s '^%s$' -memprofile mem.pprof -memprofilerate 1; "+
+		`go tool pprof -top -cum -sample_index=alloc_space -ignore 'profguard/guard\.\(\*|profguard/internal/' mem.pprof`, which, rep.test)
 }
 
 // diff is the command that compares the baseline with what was measured.

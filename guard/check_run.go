@@ -42,6 +42,8 @@ type checkRun struct {
 
 	judged map[string]*profile.Profile // by kind, other than CPU: for saving
 
+	counters *checkCounters
+
 	cpu     *cpuPhase
 	peak    goroutinePeak
 	late    bool          // time was up during a call
@@ -61,6 +63,7 @@ func newCheckRun(c Checker, t TB, budgets budget.Set, work func(context.Context)
 		vacuous:   map[int]bool{},
 		undecided: map[int]bool{},
 		baseline:  baselineSamples,
+		counters:  new(checkCounters),
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		r.module = info.Main.Path
@@ -149,6 +152,9 @@ func (r *checkRun) run() (problem string) {
 		}
 	}()
 	problem = r.phases()
+	if hangs := r.counters.problem(); hangs != "" {
+		problem = hangs
+	}
 	stopped = true
 	returned := r.worker.stop(r.patience())
 	if r.worker.isOver() {

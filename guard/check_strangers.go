@@ -264,6 +264,7 @@ func (c *cpuPhase) reveal(r *checkRun) error {
 		}
 	}
 	if len(s.open) == 0 {
+		r.notes = append(r.notes, c.besides(r)...)
 		return nil
 	}
 	counted, err := c.counting(r, slices.Concat(s.proven, s.open))
@@ -293,6 +294,21 @@ func (s *strangers) aside(own int64) string {
 	}
 	return fmt.Sprintf(". Besides, %d samples came from goroutines without this check's label (%s): if they stood before the check and work for it, %s",
 		n, s.name(roots), strangerRemedy)
+}
+
+// besides tells, of budgets that are all kept, that strangers did more than work
+// itself: the figures are of work alone, and look better than they are if the
+// strangers work for it.
+func (c *cpuPhase) besides(r *checkRun) []string {
+	s := &c.strangers
+	roots := s.busiest()
+	n := s.total(roots)
+	if s.asked || r.Update || n <= c.trial.Samples ||
+		slices.ContainsFunc(r.plan.cpu, func(i int) bool { return r.results[i].Verdict != budget.Pass }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("no figure here has the %s of goroutines without this check's label (%s), beside %d of work; the budgets are kept with them too. "+
+		"If they work for this check: %s", plural(int(n), "sample"), s.name(roots), c.trial.Samples, strangerRemedy)}
 }
 
 // hint names the busiest stranger to a check that has next to no samples.

@@ -17,7 +17,7 @@ func (r *checkRun) facts(kind string, elapsed time.Duration, work map[string]flo
 		f.Baseline, f.BaselineWork = r.base.profile, r.base.work
 	}
 	if r.reader != nil {
-		f.Figures = r.figures(kind != "cpu")
+		r.figures(kind != "cpu", &f)
 	}
 	return f
 }

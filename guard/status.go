@@ -42,7 +42,7 @@ type WindowStatus struct {
 
 	// Figures of the process over the window.
 	Cores      float64
-	GC         float64 // share of its CPU
+	GC         float64 // share of its CPU up to the last collection
 	RSS, Heap  int64
 	Goroutines int64
 }

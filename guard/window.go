@@ -44,12 +44,12 @@ func (l *looper) window(ctx context.Context, early bool) {
 		return
 	}
 	after, workAfter := l.seams.snap(), l.work.now()
-	used := figures.Between(before, after)
+	used, since := figures.Between(before, after), figures.Between(l.last, after)
 	profiling := profilingCost(&w, used, l.seams.overhead()-overhead)
 	if used.Elapsed < l.cfg.Window/2 {
 		// The profiler was taken: what a process uses in a millisecond says nothing,
 		// what it has used since the last window does.
-		used = figures.Between(l.last, after)
+		used = since
 	}
 	l.climbing(ctx, after) // before the CPU profile is decoded, in the same memory
 	judge := onThread(func() {
@@ -57,7 +57,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		if tried {
 			l.tell(&w)
 		}
-		facts := l.facts(p, used, after)
+		facts := l.facts(p, used, since, after)
 		facts.Work, facts.NoWork = between(workBefore, workAfter)
 		l.uncounted(facts.NoWork)
 		// The CPU profile comes first, because its table is gone as soon as another
@@ -75,7 +75,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.backoff = l.backoff.After(w)
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
-	l.noteFigures(used)
+	l.noteFigures(used, since)
 	l.account(look+judge+profiling+l.trimming()+l.accuser.spent(), after)
 	l.last = after
 	l.trim(after)
@@ -126,22 +126,31 @@ func (l *looper) validate(w *hub.Window) *decode.Table {
 }
 
 // facts is what is known about the window beside its profiles.
-func (l *looper) facts(p *panel, used figures.Figures, after figures.Snapshot) budget.Facts {
-	since := figures.Between(l.last, after)
-	return budget.Facts{
+func (l *looper) facts(p *panel, used, since figures.Figures, after figures.Snapshot) budget.Facts {
+	f := budget.Facts{
 		Elapsed: used.Elapsed,
 		Figures: map[string]float64{
 			"cores":      used.Cores,
 			"goroutines": float64(after.Goroutines),
 			"heap":       float64(after.Heap),
 			"rss":        float64(after.RSS),
-			"gc":         since.GC,
 		},
 		Module:       l.module,
 		Baseline:     l.cfg.Baseline,
 		BaselineWork: l.cfg.BaselineWork,
 		NotLinked:    p.notLinked,
 	}
+	gcOf(since, &f)
+	return f
+}
+
+// gcOf hands on what garbage collection took, or that it is not known.
+func gcOf(used figures.Figures, f *budget.Facts) {
+	if used.GCKnown {
+		f.Figures["gc"] = used.GC
+		return
+	}
+	f.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
 }
 
 // noProfile is what figures are judged with: they need none.
@@ -284,7 +293,10 @@ func (l *looper) note(p *panel, w hub.Window, early bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status.Windows[outcome]++
-	l.status.Window = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early}
+	l.status.Window = WindowStatus{
+		Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early,
+		GC: l.status.Window.GC, // until another one is known
+	}
 	if !lost {
 		l.status.Good = w.Start.Add(w.Elapsed)
 	}
@@ -295,12 +307,16 @@ func (l *looper) note(p *panel, w hub.Window, early bool) {
 	}
 }
 
-// noteFigures publishes what the process uses.
-func (l *looper) noteFigures(used figures.Figures) {
+// noteFigures publishes what the process uses. Of the time since the last window comes
+// what garbage collection took, and what is known of it lasts until a collection ends.
+func (l *looper) noteFigures(used, since figures.Figures) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.status.Window
-	s.Cores, s.GC, s.RSS, s.Heap, s.Goroutines = used.Cores, used.GC, used.RSS, used.Heap, used.Goroutines
+	s.Cores, s.RSS, s.Heap, s.Goroutines = used.Cores, used.RSS, used.Heap, used.Goroutines
+	if since.GCKnown {
+		s.GC = since.GC
+	}
 }
 
 // uncounted says which of the host's counters tell nothing, and why: once an hour

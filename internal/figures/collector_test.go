@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -28,6 +29,32 @@ func TestForce(t *testing.T) {
 	}
 	if f := Between(between, after); f.GC <= 0.01 || f.GCCycles != 1 {
 		t.Errorf("forced by the program: gc is %.2f in %d collections, want a share of one", f.GC, f.GCCycles)
+	}
+}
+
+// What no collection's end has told is not known to be nothing.
+func TestGCKnown(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // none comes by itself
+	runtime.GC()                                     // and none runs any more
+	r := reader(t)
+	known := func(meanwhile func()) bool {
+		before := r.Read()
+		meanwhile()
+		return Between(before, r.Read()).GCKnown
+	}
+	if !known(func() {}) {
+		t.Error("nothing makes this process collect, and its gc is not known")
+	}
+	debug.SetMemoryLimit(1 << 40) // that could
+	if known(func() {}) {
+		t.Error("no collection has ended, and gc is known")
+	}
+	if !known(runtime.GC) {
+		t.Error("a collection has ended, and gc is not known")
+	}
+	if !known(func() { Force(1, runtime.GC) }) {
+		t.Error("profguard's own collection ends all others, and gc is not known")
 	}
 }
 

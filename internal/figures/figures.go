@@ -32,9 +32,9 @@
 // profiles show it. The runtime charges a pause to all Ps; here it is charged to
 // the one that works. Sweeping and write barriers are not in it.
 //
-// If no collection ended between two snapshots, GC is 0 and so is GCCycles: a
-// caller that wants a value rather than no news compares snapshots further
-// apart.
+// If no collection ended between two snapshots, one may have run all the time, and
+// what it cost is told when it ends: GC is 0, and GCKnown false. The collections that
+// profguard forces end the one that runs, so that GC is known after one of them.
 package figures
 
 import "time"
@@ -52,7 +52,9 @@ type Snapshot struct {
 	Goroutines   int64         // without those of the runtime
 	GCOff        bool          // the process has switched collection off (GOGC=off)
 
-	gc collection
+	gc       collection
+	gcEnded  int64 // collections that have ended, those forced by profguard included
+	gcIsNone bool  // GCOff, and no memory limit that makes the runtime collect yet
 }
 
 // collection is the runtime's account of the collector, as of the end of the
@@ -73,6 +75,7 @@ type Figures struct {
 	CPU          time.Duration // used meanwhile
 	Cores        float64       // CPU per Elapsed
 	GC           float64       // share of the CPU that garbage collection took, 0 to 1
+	GCKnown      bool          // GC is the truth, and not only no news
 	GCCycles     int64         // collections that ended meanwhile; GC rests on them
 	RSS          int64
 	RSSEstimated bool
@@ -97,6 +100,7 @@ func Between(a, b Snapshot) Figures {
 		return f
 	}
 	f.Cores = f.CPU.Seconds() / f.Elapsed.Seconds()
+	f.GCKnown = b.gcEnded > a.gcEnded || a.gcIsNone && b.gcIsNone
 	if b.gc.cycles > a.gc.cycles {
 		f.GCCycles = int64(b.gc.cycles - a.gc.cycles)
 		f.GC = share(a.gc, b.gc)

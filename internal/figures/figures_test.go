@@ -44,6 +44,11 @@ func TestBetween(t *testing.T) {
 			want: Figures{Elapsed: time.Second},
 		},
 		{
+			name: "only profguard's own collection ended: the process had none",
+			b:    Snapshot{At: start.Add(time.Second), CPU: 3 * time.Second, gc: a.gc, gcEnded: 1},
+			want: Figures{Elapsed: time.Second, GCKnown: true},
+		},
+		{
 			name: "the same instant",
 			b:    Snapshot{At: start, CPU: 4 * time.Second, RSS: 10},
 			want: Figures{CPU: time.Second, RSS: 10},

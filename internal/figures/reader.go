@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"math"
 	"os"
 	"runtime/metrics"
 	"time"
@@ -20,6 +21,7 @@ const (
 	cpuIdle
 	procs
 	gogc
+	memoryLimit
 	metricCount
 )
 
@@ -36,6 +38,7 @@ var metricNames = [metricCount]string{
 	cpuIdle:     "/cpu/classes/idle:cpu-seconds",
 	procs:       "/sched/gomaxprocs:threads",
 	gogc:        "/gc/gogc:percent",
+	memoryLimit: "/gc/gomemlimit:bytes",
 }
 
 // readings are the values of the runtime's metrics.
@@ -122,7 +125,9 @@ func (r *Reader) Read() Snapshot {
 		Goroutines: r.samples.count(goroutines),
 		GCOff:      r.samples.count(gogc) < 0,
 		gc:         r.samples.collector().withoutForced(),
+		gcEnded:    r.samples.count(gcCycles),
 	}
+	s.gcIsNone = s.GCOff && r.samples.count(memoryLimit) == math.MaxInt64
 	if rss, ok := r.resident(); ok {
 		s.RSS = rss
 	} else {
