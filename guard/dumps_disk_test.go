@@ -1,0 +1,110 @@
+package guard
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/internal/dump"
+)
+
+func TestDiskFull(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		var roomy atomic.Bool
+		offers := 0 // only the loop counts
+		w.take = story("b")
+		w.offer = func(store *dump.Writer, d dump.Dump) (dump.ID, error) {
+			offers++
+			if roomy.Load() {
+				return store.Offer(d)
+			}
+			id := dump.ID(fmt.Sprint(offers))
+			go running.Load().dumped(dump.Outcome{ID: id, Budget: "x", Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
+			return id, nil
+		}
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		g := w.start(t, cfg)
+		pass(150*minute + second)
+		s := g.Status()
+		if s.Windows["ok"] != 900 || s.Budgets[0].State != "firing" {
+			t.Errorf("windows %v, %s", s.Windows, s.Budgets[0].State)
+		}
+		var degraded int
+		for _, name := range w.told() {
+			if name == eventDegraded {
+				degraded++
+			}
+		}
+		if degraded != 3 || !strings.Contains(s.Reason, "dumps fail") {
+			t.Errorf("%d degraded events in two and a half hours, want one an hour; the status says %q", degraded, s.Reason)
+		}
+		roomy.Store(true)
+		pass(20 * second)
+		if s := g.Status(); s.Budgets[0].Dump == "" || s.Reason != "" || len(saved(t, g)) != 1 {
+			t.Errorf("with room again: dump %q, reason %q", s.Budgets[0].Dump, s.Reason)
+		}
+		g.Stop()
+	})
+}
+
+// A directory that somebody removes is made again by the next dump; where a file is in
+// its place, the guard goes on without, says so, and has dumps again when it is gone.
+func TestDirectoryVanishes(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("gbggbg")
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		cfg.Keep.Every = time.Second
+		g := w.start(t, cfg)
+		initials(t, g, 1)
+		remove := func() {
+			if err := os.RemoveAll(cfg.DumpDir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		remove()
+		if err := os.WriteFile(cfg.DumpDir, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		initials(t, g, 2)
+		s := g.Status()
+		if e := firings(w); s.Windows["ok"] != 3 || len(e) != 1 || e[0].Dump != "" || s.Budgets[0].Dump != "" || s.Dumps["saved"] != 0 {
+			t.Errorf("windows %v, events %+v, dump %q, counts %v", s.Windows, e, s.Budgets[0].Dump, s.Dumps)
+		}
+		if !slices.Contains(w.told(), eventDegraded) {
+			t.Errorf("events %q, want one that says it", w.told())
+		}
+		remove()
+		initials(t, g, 3)
+		s = g.Status()
+		if e := firings(w); len(e) != 2 || e[1].Dump == "" || s.Budgets[0].Dump != e[1].Dump || s.Reason != "" {
+			t.Errorf("when it can be made again: events %+v, dump %q, reason %q", e, s.Budgets[0].Dump, s.Reason)
+		}
+		g.Stop()
+	})
+}
+
+func TestUnusableDumpDir(t *testing.T) {
+	noLeaks(t)
+	open := t.TempDir()
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{open, file, filepath.Join(file, "below")} {
+		w := newWorld()
+		g, err := start(w.quiet(Config{DumpDir: dir}), "a test", w.seams(), func() error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "DumpDir") || running.Load() != nil {
+			t.Errorf("%v, %v", g, err)
+			g.Stop()
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package decode
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSymbolsStartAnew(t *testing.T) {
+	var d Decoder
+	decode := func(data []byte) *Table {
+		t.Helper()
+		table, err := d.Bytes(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table
+	}
+	table := decode(minimal())
+	s := table.Symbols
+	f := s.Intern([]byte("main.f"))
+	for i := 0; s.Len() < maxNames; i++ {
+		s.Intern(fmt.Appendf(nil, "f%d", i))
+	}
+	if s.Generation() != 0 {
+		t.Errorf("generation %d before a decode, want 0", s.Generation())
+	}
+	if s.Name(f) != "main.f" {
+		t.Errorf("name %q, want main.f", s.Name(f))
+	}
+	table = decode(minimal())
+	if table.Symbols != s || s.Generation() != 1 || s.Len() > 10 {
+		t.Errorf("generation %d, %d names; want 1 and a few", s.Generation(), s.Len())
+	}
+	if diff := cmp.Diff("main.f", s.Name(table.Lines[0].Name)); diff != "" {
+		t.Error(diff)
+	}
+	decode(minimal())
+	if s.Generation() != 1 {
+		t.Errorf("generation %d, want 1 still", s.Generation())
+	}
+	if new(Symbols).Name(0) != "" || new(Symbols).Len() != 1 || new(Symbols).Intern(nil) != 0 {
+		t.Error("the zero Symbols do not know the empty string")
+	}
+}
+
+// TestSymbolsBound gives profiles whose names all change, and large and small
+// ones in turns.
+func TestSymbolsBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million names")
+	}
+	var s Symbols
+	give := func(first, count int) {
+		t.Helper()
+		all, fresh := demand{}, demand{}
+		name := func(i int) []byte { return fmt.Appendf(nil, "example.com/app.F%d", first+i) }
+		for i := range count {
+			all.add(len(name(i)))
+			if _, ok := s.find(name(i)); !ok {
+				fresh.add(len(name(i)))
+			}
+		}
+		s.reserve(all, fresh)
+		for i := range count {
+			s.Intern(name(i))
+		}
+	}
+	most := 0
+	for i := range 40 {
+		give(5000*i, 5000)
+		most = max(most, s.Len())
+	}
+	if most > keptNames || s.Generation() == 0 {
+		t.Errorf("%d names were remembered at most, in generation %d; want at most %d", most, s.Generation(), keptNames)
+	}
+	before := s.Generation()
+	for range 10 {
+		give(0, 2*keptNames)
+		give(1_000_000, 1000)
+	}
+	if after := s.Generation(); after > before+1 {
+		t.Errorf("the same large and small profiles in turns started anew %d times, want once", after-before)
+	}
+	for i := range 40 {
+		give(2_000_000+i, 1000)
+	}
+	if s.Len() > keptNames {
+		t.Errorf("%d names long after a large profile, want at most %d", s.Len(), keptNames)
+	}
+}
