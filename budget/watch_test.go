@@ -2,7 +2,6 @@ package budget
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -305,67 +304,6 @@ func TestWatchGrows(t *testing.T) {
 		facts.Baseline = folded.Must("cpu 10s\nmain.main;main.run;main.work 3500\nmain.main;main.run;main.rest 6500\n")
 		if r := next(sameAs(0.35), facts); r.Alarm == Fail {
 			t.Errorf("%s: still firing against a new baseline", sentence)
-		}
-	}
-}
-
-// TestWatchInherits: what is kept through a change of the set is known as if
-// nothing had changed, and what is not begins anew.
-func TestWatchInherits(t *testing.T) {
-	base := folded.Must("cpu 10s\nmain.main;main.run;main.work 1000\nmain.main;main.run;main.rest 9000\n")
-	for _, sentence := range []string{
-		"x: main.work below 20%", "x: no function above 20%", "x: main.work below 0.2 cores",
-		"x: no function grows above 15 points except main.rest", "x: goroutines steady",
-	} {
-		l := &load{rand.New(rand.NewPCG(3, 3)), 1000}
-		newWatch := func(lines ...string) *Watch {
-			w, err := NewWatch(Must(lines...), time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return w
-		}
-		at := time.Duration(0)
-		feed := func(p *profile.Profile, watches ...*Watch) (ofX []Result) {
-			at += time.Minute
-			for _, w := range watches {
-				results, err := w.Profile(p, at, Facts{Baseline: base, Figures: map[string]float64{"goroutines": 100, "cores": 1}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, r := range results {
-					if r.Budget.Name == "x" {
-						ofX = append(ofX, r)
-					}
-				}
-			}
-			return ofX
-		}
-		// A twin that nobody touches, and one that is replaced half way.
-		twin, before := newWatch("z: fmt below 90%", sentence), newWatch(sentence, "y: fmt below 80%")
-		for range 40 {
-			feed(l.window(0.1), twin, before)
-		}
-		after, fresh, other := newWatch("z: fmt below 90%", sentence), newWatch("z: fmt below 90%", sentence), newWatch("z: fmt below 90%")
-		other.Inherit(0, before, 0) // not the same
-		after.Inherit(1, before, 0)
-		for range 3 {
-			feed(l.window(0.1), twin, after, fresh)
-		}
-		differs := false
-		for i := range 12 {
-			r := feed(l.window(0.4), twin, after, fresh)
-			if r[0].Alarm != r[1].Alarm || math.Abs(r[0].Evidence-r[1].Evidence) > 1e-9 || r[0].Reason != r[1].Reason {
-				t.Errorf("%s: window %d: alarm %s with %g where nothing changed, %s with %g after the change: %q, %q",
-					sentence, i, r[0].Alarm, r[0].Evidence, r[1].Alarm, r[1].Evidence, r[0].Reason, r[1].Reason)
-			}
-			differs = differs || r[0].Evidence != r[2].Evidence || r[0].Alarm != r[2].Alarm || r[0].Reason != r[2].Reason
-		}
-		if !differs {
-			t.Errorf("%s: a watch that has forgotten says the same: the test proves nothing", sentence)
-		}
-		if r := feed(l.window(0.1), before); r[0].Alarm == Fail {
-			t.Errorf("%s: what was moved is still there", sentence)
 		}
 	}
 }
