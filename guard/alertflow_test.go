@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/figures"
 	"github.com/profguard/profguard/internal/hub"
 )
 
@@ -154,80 +153,6 @@ func TestVerdictsAddUp(t *testing.T) {
 		}
 		g.Stop()
 	})
-}
-
-// Figures need no profile: they are judged although the profiler is taken.
-func TestFiguresFlow(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		g := w.start(t, Config{
-			Budgets: budget.Must("crowd: goroutines below 5000", "fat: heap below 64MiB", "big: rss below 50MiB", "cpu: process below 1.5 cores"),
-			Window:  10 * second, Every: 10 * second,
-		})
-		initials(t, g, 2)
-		w.mu.Lock()
-		w.goroutines, w.heap = 6000, 70<<20
-		w.take = func(int) hub.Window { return lost(hub.Starved) }
-		w.mu.Unlock()
-		initials(t, g, 2)
-		states := func() string {
-			var list []string
-			for _, b := range g.Status().Budgets {
-				list = append(list, b.State)
-			}
-			return strings.Join(list, " ")
-		}
-		if got := states(); got != "firing firing inactive inactive" {
-			t.Errorf("with too much of two: %s", got)
-		}
-		if r := g.Status().Budgets[0].Result; r.Share != 6000 || r.Limit != 5000 || r.Unit != "count" {
-			t.Errorf("goroutines: %v, limit %v %s", r.Share, r.Limit, r.Unit)
-		}
-		w.mu.Lock()
-		w.goroutines, w.heap = 10, 10<<20
-		w.mu.Unlock()
-		initials(t, g, 2)
-		if got := states(); got != "firing firing inactive inactive" {
-			t.Errorf("two windows afterwards: %s", got)
-		}
-		initials(t, g, 1)
-		if got := states(); got != "resolved resolved inactive inactive" {
-			t.Errorf("three windows afterwards: %s", got)
-		}
-		g.Stop()
-	})
-}
-
-// While a collection runs that lasts longer than a window, nobody knows what it takes:
-// such windows neither keep a budget nor break a row of those that do not.
-func TestUnknownGC(t *testing.T) {
-	l := newWorld().still(t, Config{Budgets: budget.Must("gc below 5% for 3 windows", "plain: gc below 5%")})
-	at := time.Now()
-	windows := func(shares ...float64) (states string) {
-		for _, share := range shares {
-			facts := budget.Facts{Figures: map[string]float64{}}
-			gcOf(figures.Figures{GCKnown: share >= 0, GC: share}, &facts)
-			l.judge(t.Context(), l.panel, l.panel.groups[0], &hub.Window{Outcome: hub.OK}, nil, facts, nil, at)
-			at = at.Add(minute)
-			for _, b := range l.Status().Budgets {
-				states += b.State[:1]
-			}
-			states += " "
-		}
-		return states
-	}
-	const unknown = -1
-	if got := windows(0.5, unknown, 0.5, unknown, unknown, 0.5); got != "pf pf pf pf pf ff " {
-		t.Errorf("a collector that takes half, seen in every second window or third: %s", got)
-	}
-	if got := windows(unknown, unknown, unknown, unknown); got != "ff ff ff ff " {
-		t.Errorf("not known afterwards: %s", got)
-	}
-	if r := l.Status().Budgets[1].Result; r.Verdict != budget.Inconclusive || !strings.Contains(r.Reason, "no collection has ended") {
-		t.Errorf("not known: %s", r)
-	}
-	if got := windows(0.01, unknown, 0.01, 0.01); got != "ff ff ff rr " {
-		t.Errorf("little, in three windows: %s", got)
-	}
 }
 
 // What needs no CPU profile is judged every period although somebody else has the

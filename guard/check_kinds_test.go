@@ -77,7 +77,7 @@ func TestCheckKinds(t *testing.T) {
 			leak, idle, "guard.TestCheckKinds.func3.1  100.00%"},
 		{"heap steady", "heap steady",
 			func(context.Context) { k.pile(1 << 16); mix(0.5) }, func(context.Context) { k.allocate(1 << 16); mix(0.5) }, "guard.(*keeper).pile"},
-		{"gc", "gc below 30%",
+		{"gc", "gc below 5%",
 			func(context.Context) { runtime.GC() }, idle, "gc at "},
 		{"mutex", "guard.TestCheckKinds below 1us per call of mutex", contend, idle, "of mutex"},
 		{"block", "guard.TestCheckKinds below 1us per call of block", contend, idle, "of block"},

@@ -79,6 +79,8 @@ func newCheckRun(c Checker, t TB, budgets budget.Set, work func(context.Context)
 	if err := budgets.Validate(); err != nil {
 		return nil, err.Error()
 	}
+	budgets, r.notes = mainAsTested(budgets, testedPackage())
+	r.set = budgets
 	var wrong []string
 	r.plan, wrong = planOf(budgets, c)
 	if len(wrong) == 0 {

@@ -1,0 +1,55 @@
+package guard
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// mainAsTested returns budgets with the name that package main has in its own test,
+// where the main package is another one, and says so: the same budgets stand in a
+// service and in its tests.
+func mainAsTested(set budget.Set, tested string) (budget.Set, []string) {
+	if tested == "" {
+		return set, nil
+	}
+	set = slices.Clone(set)
+	said := false
+	for i, b := range set {
+		rename := func(text string) string {
+			rest, ok := strings.CutPrefix(text, "main")
+			if !ok || rest != "" && rest[0] != '.' {
+				return text
+			}
+			renamed := tested + rest
+			missing := checkLinks.missing([]string{text, renamed})
+			if missing[renamed] && !missing[text] { // it means the test's own main
+				return text
+			}
+			return renamed
+		}
+		b.Subject, b.In, b.Except = rename(b.Subject), rename(b.In), slices.Clone(b.Except)
+		for k := range b.Except {
+			b.Except[k] = rename(b.Except[k])
+		}
+		if b.Validate() == nil && b.String() != set[i].String() {
+			set[i], said = b, true
+		}
+	}
+	if !said {
+		return set, nil
+	}
+	return set, []string{fmt.Sprintf("package main is called %s in its own test: budgets on main are taken for that", tested)}
+}
+
+// testedPackage is the import path of the package that the running test is of.
+func testedPackage() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return strings.TrimSuffix(info.Path, ".test") // that of package main has none
+}
