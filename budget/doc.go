@@ -94,8 +94,8 @@
 //	goroutine           %, count                                points
 //	mutex, block        %, duration per work, count, also per   points
 //	process             cores, duration per work                % per work
-//	process of allocs   bytes or count, also per work           % per work
-//	process of heap     bytes
+//	process, of allocs  bytes or count, also per work           % per work
+//	process, of heap    bytes
 //	goroutines          count
 //	heap, rss           bytes
 //	gc                  %
@@ -337,5 +337,5 @@
 //	parse budget: line 1, column 30: expected process, goroutines, heap, rss or gc after "when", found "cpu"
 //		no function above 20% 	 when cpu above 10%
 //		                      	      ^^^
-//		did you mean "when process above 0.1 cores"?
+//		taking one core as 100%, did you mean "when process above 0.1 cores"?
 package budget

@@ -113,6 +113,8 @@ type parser struct {
 	tok  token
 	said [parts]token // where the sentence says what
 	err  *SyntaxError
+
+	proposal bool // the line is one that a message may propose
 }
 
 // advance moves on to the next word.

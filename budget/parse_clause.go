@@ -39,7 +39,7 @@ func (p *parser) clauses(b *Budget) {
 		case partMeasure:
 			b.Flat = at.raw == "flat"
 		case partPer:
-			b.Per = p.per()
+			b.Per = p.per(b)
 		case partKind:
 			b.Kind = p.kind()
 		case partExcept:
@@ -104,6 +104,8 @@ func (p *parser) noClause(at token, last part) {
 		p.fail(at, "the end of the line", "one budget a line: move what follows to a line of its own")
 	case at.kind == tokenComma:
 		p.fail(at, expected, "leave out the comma: only blanks stand between clauses")
+	case isStatistic(at.raw), (at.raw == "at" || at.raw == "on") && isStatistic(next.raw):
+		p.statistic(at, expected)
 	case startsWithNumber(at.raw) && (next.raw == "window" || next.raw == "windows"):
 		p.fail(p.span(at, next), expected, didYouMean("for "+at.raw+" "+next.raw))
 	case startsWithNumber(at.raw):
@@ -136,9 +138,12 @@ func (p *parser) noClause(at token, last part) {
 }
 
 // per reads the name of a unit of work.
-func (p *parser) per() string {
+func (p *parser) per(b *Budget) string {
 	at := p.tok
 	if m, wrong := perMistake(at.raw); wrong {
+		if meant := perTimeRemedy(p.ahead(b.Subject).Kind, at.raw, b.Limit); meant != "" {
+			m.remedy = meant
+		}
 		p.fail(at, m.expected, m.remedy)
 	}
 	p.advance()

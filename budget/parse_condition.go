@@ -9,6 +9,9 @@ func (p *parser) condition() Condition {
 	if m, wrong := figureMistake(figure.raw); wrong {
 		if meant := p.conditionMeant(figure.raw); meant != "" {
 			m.remedy = didYouMean(meant)
+			if p.ahead("process").Limit.Unit == "%" {
+				m.remedy = ofOneCore + m.remedy
+			}
 		}
 		p.fail(figure, m.expected, m.remedy)
 	}

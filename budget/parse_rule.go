@@ -85,8 +85,14 @@ func (p *parser) noRule(b *Budget, limit string) {
 		p.fail(p.span(p.said[partSubject], at), "a pattern", didYouMean(at.raw))
 	case functions:
 		p.fail(p.said[partSubject], `"`+meant+`"`, didYouMean(meant+" above"))
+	case isStatistic(at.raw) && isRule(next.raw):
+		p.statisticFirst(at, next, expected)
 	case isKeyword(at.raw) && at.raw != "no":
-		p.fail(at, expected, `move "`+at.raw+`" and what belongs to it behind the rule and its amount`)
+		remedy := `move "` + at.raw + `" and what belongs to it behind the rule and its amount`
+		if meant := p.behindRule(at, ""); meant != "" {
+			remedy = didYouMean(meant)
+		}
+		p.fail(at, expected, remedy)
 	case at.raw == ":":
 		p.fail(at, expected, didYouMean(b.Subject+":"))
 	case at.raw[0] == '<' || at.raw[0] == '>' || at.raw[0] == '=':

@@ -68,6 +68,34 @@ func TestProposals(t *testing.T) {
 		{"portlist does not grow", `"portlist grows below 5 points"`, "portlist grows below 5 points"},
 		{"heap may not exceed 5MiB", `"below"`, "heap below 5MiB"},
 
+		// Profiles have no percentiles, and no latency.
+		{"main.order below 5ms p99", `"main.order below 5ms per request"`, "main.order below 5ms per request"},
+		{"main.order below 5ms p99.9 for 3 windows", `"main.order below 5ms per request for 3 windows"`, "main.order below 5ms per request for 3 windows"},
+		{"main.order below 5ms per call on average", `"main.order below 5ms per call"`, "main.order below 5ms per call"},
+		{"main.order below 10KiB mean of allocs", `"main.order below 10KiB of allocs"`, "main.order below 10KiB of allocs"},
+		{"x: main.order p50 below 5ms in main.f", `"x: main.order below 5ms per request in main.f"`, "x: main.order below 5ms per request in main.f"},
+		{"main.order latency below 5%", `"main.order below 5% cumulative"`, "main.order below 5% cumulative"},
+		{"main.order below 200ms", "CPU time, not latency", "main.order below 200ms per request"},
+		{"main.order below 200ms", `in a test the unit of work is "per call"`, "main.order below 200ms per call"},
+
+		// What amounts are of.
+		{"allocs below 10MB per second", `no rate per second, only an amount in the window or per unit of work: did you mean "process below 10MB per request of allocs"`, "process below 10MB per request of allocs"},
+		{"mem below 10MB per second", "no rate per second", "process below 10MB per request of allocs"},
+		{"process below 10MB per second of allocs", `"process below 10MB per request of allocs"`, "process below 10MB per request of allocs"},
+		{"main.order below 500 per minute", `"process below 500 per request of allocs"`, "process below 500 per request of allocs"},
+		{"process below 10ms per second", `"process below 1.5 cores"`, "process below 1.5 cores"},
+		{"cpu below 50%", `taking one core as 100%, did you mean "process below 0.5 cores"`, "process below 0.5 cores"},
+		{"process below 50%", `taking one core as 100%, did you mean "0.5 cores"`, "process below 0.5 cores"},
+		{"gc below 5% when cpu above 50%", "taking one core as 100%", "gc below 5% when process above 0.5 cores"},
+
+		// Clauses where they are not.
+		{"fmt.Printf absent except main.main", `"fmt.Printf absent in main.handler"`, "fmt.Printf absent in main.handler"},
+		{"fmt.Printf below 5% flat of cpu except main.main for 3 windows", `"fmt.Printf below 5% flat in main.handler"`, "fmt.Printf below 5% flat in main.handler for 3 windows"},
+		{"process of allocs below 1KiB per call", `"process below 1KiB per call of allocs"`, "process below 1KiB per call of allocs"},
+		{"x: process of heap below 1 MiB when gc above 5%", `"x: process below 1MiB of heap when gc above 5%"`, "x: process below 1MiB of heap when gc above 5%"},
+		{"process per call grows below 10%", `"process grows below 10% per call"`, "process grows below 10% per call"},
+		{"main.f where a=b below 5% flat", `"main.f below 5% flat where a=b"`, "main.f below 5% flat where a=b"},
+
 		// Words and signs too many.
 		{"no function above 20% except for runtime", `leave out "for"`, "no function above 20% cumulative except runtime"},
 		{"process below 2 ms / request", `"2ms per request"`, "process below 2ms per request"},
@@ -125,6 +153,10 @@ func TestAccepted(t *testing.T) {
 		`portlist absent where a="b: c"`,
 		"fmt below 40us per call in /call/",
 		"no function above 5% cumulative except /a/, /b/",
+		"main.p99 below 5ms per request",
+		"main.order below 5ms per p99 in median",
+		"example.com/latency below 5% cumulative",
+		"no function above 5% cumulative except main.main",
 	} {
 		set, err := Parse(sentence)
 		if err != nil {

@@ -20,7 +20,14 @@ func quantityRemedy(b Budget) string {
 	case quantity == lower && classOf(quantity) != classPattern: // but for its capitals it is one
 		return didYouMean(quantity) + path
 	}
-	remedy := didYouMean(firstValid(quantityMeant(quantity, b))) + path
+	meant := firstValid(quantityMeant(quantity, b))
+	remedy := didYouMean(meant.String()) + path
+	switch {
+	case b.Limit.Unit == "%" && meant.Limit.Unit == "cores" && meant.Limit == coresOf(b.Limit.Value):
+		remedy = ofOneCore + remedy
+	case isPerTime(b.Per) && meant.Kind == "allocs" && meant.Per != "":
+		remedy = noRate + remedy
+	}
 	switch quantity {
 	case "latency":
 		return "a profile has CPU time, and no latency: " + remedy
@@ -128,6 +135,7 @@ func quantityMeant(quantity string, b Budget) []Budget {
 		}
 		return []Budget{
 			{Subject: "process", Limit: b.Limit, Per: b.Per, Kind: "allocs"},
+			{Subject: "process", Limit: b.Limit, Per: per, Kind: "allocs"},
 			{Subject: "no function", Limit: share, Kind: "allocs"},
 			{Subject: "no function", Limit: Amount{20, "%"}, Kind: "allocs"},
 		}
@@ -154,11 +162,11 @@ func quantityMeant(quantity string, b Budget) []Budget {
 
 // firstValid returns the first of several sentences that can be judged: what is
 // proposed must be accepted.
-func firstValid(meant []Budget) string {
+func firstValid(meant []Budget) Budget {
 	for _, b := range meant {
 		if b.Validate() == nil {
-			return b.String()
+			return b
 		}
 	}
-	return ""
+	return Budget{}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -118,9 +119,19 @@ func (b Budget) checkExtras(may extras, s stated, report func(mistake)) {
 	}
 	refuse(b.Per != "", may.per, partPer, "per "+b.Per, perRemedy)
 	refuse(s.kind, may.kind, partKind, "of "+b.Kind, `leave it out`)
-	refuse(len(b.Except) > 0, may.except, partExcept, "except "+strings.Join(b.Except, ", "), `leave it out: exceptions are for "no function" and "no package"`)
+	refuse(len(b.Except) > 0, may.except, partExcept, "except "+strings.Join(b.Except, ", "), b.exceptRemedy(may))
 	refuse(b.In != "", may.in, partIn, "in "+b.In, `leave it out`)
 	refuse(len(b.Where) > 0, may.where, partWhere, "where", `leave it out: only samples of a profile have labels`)
+}
+
+// exceptRemedy says what to do where there is no "except".
+func (b Budget) exceptRemedy(may extras) string {
+	const remedy = `exceptions are for "no function" and "no package"`
+	within := Budget{Subject: b.Subject, Rule: b.Rule, Limit: b.Limit, Flat: b.Flat, Per: b.Per, Kind: b.Kind, In: "main.handler"}
+	if !may.in || b.In != "" || slices.Contains(b.Except, "none") || within.Validate() != nil {
+		return "leave it out: " + remedy
+	}
+	return remedy + `; after a pattern there is no everywhere-but, only "in": ` + example(within.String())
 }
 
 // positive reports whether an amount is a number that a limit can be.

@@ -10,6 +10,9 @@ import (
 func (b Budget) checkClauses(report func(mistake)) {
 	if b.Per != "" {
 		if m, wrong := perMistake(b.Per); wrong {
+			if meant := perTimeRemedy(b.Kind, b.Per, b.Limit); meant != "" {
+				m.remedy = meant
+			}
 			report(m)
 		}
 	}
@@ -81,6 +84,23 @@ func perMistake(per string) (mistake, bool) {
 		return mistake{}, false
 	}
 	return m, true
+}
+
+// noRate says why allocations are not limited per second.
+const noRate = "allocations have no rate per second, only an amount in the window or per unit of work: "
+
+// perTimeRemedy returns what to write instead of allocations over time, "" for
+// anything else.
+func perTimeRemedy(kind, per string, limit Amount) string {
+	dim := limit.dimension()
+	if !isPerTime(per) || dim != dimBytes && dim != dimCount || kind != "" && kind != "allocs" && kind != "heap" {
+		return ""
+	}
+	meant := Budget{Subject: "process", Limit: limit, Per: "request", Kind: "allocs"}
+	if meant.Validate() != nil {
+		return ""
+	}
+	return noRate + example(meant.String())
 }
 
 // isPerTime reports whether a unit of work is none but a span of time.

@@ -50,6 +50,9 @@ func (b Budget) checkUnit(c class, list []fit, report func(mistake)) {
 		case f.per == perMust && b.Per == "":
 			m.expected = fitsText([]fit{f})
 			m.remedy = didYouMean(b.Limit.String() + " per request")
+			if dim == dimTime {
+				m.remedy += b.timeText()
+			}
 			if b.Limit.Unit == "m" && len(list) > 1 && b.Kind == "" { // Kubernetes' thousandths of a core
 				m.expected = fitsText(list)
 				m.remedy = `"m" is minutes: ` + didYouMean(Amount{b.Limit.Value / 1000, "cores"}.String())
@@ -86,6 +89,15 @@ func (b Budget) checkUnit(c class, list []fit, report func(mistake)) {
 	m.expected = fitsText(list) + " for " + about
 	m.remedy = unitRemedy(c, b, list)
 	report(m)
+}
+
+// timeText says what time is limited, which is no latency, and what
+// it is divided by where there are no requests.
+func (b Budget) timeText() string {
+	if b.Kind != "" {
+		return ` In a test the unit of work is "per call".`
+	}
+	return ` That is CPU time, not latency; in a test the unit of work is "per call".`
 }
 
 // checkRange reports a number that no measurement can reach, or that is no

@@ -39,7 +39,7 @@ func unitRemedy(c class, b Budget, list []fit) string {
 	case (dim == dimCount || dim == dimBytes) && b.Per != "" && b.Kind == "" && b.Rule == "" && c != classFigure:
 		return didYouMean(Budget{Subject: b.Subject, Limit: b.Limit, Per: b.Per, Kind: "allocs"}.String())
 	case dim == dimShare && c == classProcess && b.Rule == "" && has(dimCores) && b.Per == "":
-		return `the process is all of its profile, always 100%: ` + didYouMean(coresOf(v).String())
+		return `the process is all of its profile, always 100%; ` + ofOneCore + didYouMean(coresOf(v).String())
 	case dim == dimShare && c == classProcess && b.Rule == "":
 		return `the process is all of its profile, always 100%: ` + example(limitExample(b))
 	case dim == dimCount && has(dimShare) && v < 1 && b.Per == "":
@@ -103,6 +103,9 @@ func kindText(kind string) string {
 func asPercent(v float64) string {
 	return Amount{math.Round(v*1e8) / 1e6, "%"}.String()
 }
+
+// ofOneCore says what coresOf does.
+const ofOneCore = "taking one core as 100%, "
 
 // coresOf writes a percentage as tools that count 100% a core mean it.
 func coresOf(percent float64) Amount {
