@@ -61,6 +61,12 @@
 // measured (cpu, memory, allocs, mutex), needs its full path, as in
 // "container/heap below 5%": "heap" is the figure.
 //
+// Since Go 1.24 much of crypto/... is done in crypto/internal/fips140/...:
+// crypto/sha256.New returns a *crypto/internal/fips140/sha256.Digest, and none of
+// its frames are of crypto/sha256. Name that package, or both by their last
+// element, as in "sha256 below 5%"; the Reason of a Result that has none of the
+// one, where there is the other, says so.
+//
 // "process" is all that the profile holds. "goroutines", "heap", "rss" and "gc"
 // are figures that need no profile: how many goroutines exist, the bytes in live
 // and not yet swept objects, the resident memory, and the share of CPU time that

@@ -186,7 +186,7 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 			w.explainMost(r, res)
 		}
 	}
-	res.Reason = grew(r, worst, who, isNew, res, before.N)
+	res.Reason = grew(r, worst, who, isNew, res, before.N) + w.elsewhere(r)
 }
 
 // trifle is the share of a window below which nobody asks what a function costs

@@ -102,6 +102,10 @@ func (w *window) pattern(r *rule, sums *tally.Sums, res *Result) {
 		w.explainMatches(r, m, res)
 	}
 	w.reason(r, f, r.budget.Subject, res)
+	if where := w.elsewhere(r); where != "" {
+		res.Reason += where
+		return
+	}
 	w.unmatched(r, value, res)
 }
 
@@ -148,6 +152,7 @@ func (w *window) absent(r *rule, sums *tally.Sums, value int64, res *Result) {
 	default:
 		res.Reason = fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", samples(res.Samples), f.Needed, round(evidence.AbsentShare, dimShare))
 	}
+	res.Reason += w.elsewhere(r)
 }
 
 // process judges the sum of everything.

@@ -61,5 +61,5 @@ func (s *course) closeGrowth(w *window, r *rule, res *Result) {
 	if res.Verdict != Fail {
 		res.Offenders, res.Over = nil, 0
 	}
-	res.Reason = grew(r, worst, who, r.dim != dimPoints && worst.Value > -1 && k0 <= 0, res, before.N)
+	res.Reason = grew(r, worst, who, r.dim != dimPoints && worst.Value > -1 && k0 <= 0, res, before.N) + w.elsewhere(r)
 }

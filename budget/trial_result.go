@@ -39,7 +39,7 @@ func (s *course) close(w *window, r *rule, res *Result) {
 			}
 		}
 	}
-	res.Reason = s.reason(r, name, f, certain, res)
+	res.Reason = s.reason(r, name, f, certain, res) + w.elsewhere(r)
 }
 
 // worst is the finding that decides: of a "no function" budget, the worst

@@ -33,6 +33,7 @@ func (w *window) judge(r *rule) Result {
 		} else {
 			res.Reason = "no function linked into the program matches " + r.budget.Subject + ": check the spelling, or drop the budget"
 		}
+		res.Reason += w.elsewhere(r)
 		return res
 	}
 	if waiting := w.judged.names.Waiting(); waiting > 0 && (r.subject >= 0 || r.in >= 0 || len(r.except) > 0) {
