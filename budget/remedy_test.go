@@ -34,6 +34,9 @@ func proposals(remedy string) []string {
 // TestRemediesParse holds all that the messages advise, of wrong sentences and
 // of wrong literals, against Parse.
 func TestRemediesParse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	seen := map[string]bool{}
 	check := func(cited, remedy string, err error) {
 		for _, text := range proposals(remedy) {

@@ -115,6 +115,9 @@ func newTrial(t *testing.T, label string, seed uint64, lines ...string) (*Trial,
 
 // Innocents pass and culprits fail, by every rule that a trial judges.
 func TestTrial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	always := func(share float64) func(int) float64 { return func(int) float64 { return share } }
 	late := func(block int) float64 { // is not there at all for two seconds
 		if block < 15 {

@@ -105,6 +105,9 @@ func TestWatchQuiet(t *testing.T) {
 // 300 windows. The bounds are twice VERDICTS' medians, which leave room for the
 // stricter threshold of the budgets here.
 func TestWatchDelay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	for _, test := range []struct {
 		n     int
 		times float64
@@ -191,6 +194,9 @@ func TestWatchEachByItself(t *testing.T) {
 
 // TestWatchBounded gives a watch a million function names that come and go.
 func TestWatchBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	w, err := NewWatch(Must("no function above 20%", "no function above 1 core"), time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -311,6 +317,9 @@ func TestWatchGrows(t *testing.T) {
 // TestWindowVerdicts: how often one window fails at the limit and at 1.5 and 2
 // times the limit, beside a naive comparison.
 func TestWindowVerdicts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	const windows = 400
 	set := Must("main.work below 20%")
 	for _, test := range []struct {

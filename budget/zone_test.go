@@ -86,6 +86,9 @@ func TestPassIsWithinZone(t *testing.T) {
 // Against a small baseline it tells a step, and not more; and once a step is over,
 // the alarm is taken back.
 func TestWatchGrowthZone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	const n = 300
 	for _, tt := range []struct {
 		sentence string

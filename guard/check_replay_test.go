@@ -181,6 +181,9 @@ func replay(rng *rand.Rand, windows []sampled) func() sampled {
 //
 //	go test ./guard -run TestCheckReplay -check.replays 500 -timeout 0 -v
 func TestCheckReplay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	runs := cmp.Or(*replayRuns, usually(5, 2))
 	recordings, err := openStreams(*replayFile)
 	if err != nil {
@@ -236,6 +239,9 @@ func usually(runs, short int) int {
 //
 //	go test ./guard -run TestCheckDecisionTimes -check.replays 2000 -timeout 0 -v
 func TestCheckDecisionTimes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	const perSecond = 100
 	runs := cmp.Or(*replayRuns, usually(25, 9))
 	if *replayRuns > 0 {

@@ -102,6 +102,9 @@ func TestQuietReason(t *testing.T) {
 // What is hit now and then fires once, or a few times, and not for ever. What was
 // hit once only is resolved by the first window that says so, as ever.
 func TestAbsentDoesNotFlap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	for _, tt := range []struct {
 		name  string
 		every int // a hit in every so many windows of 400 samples

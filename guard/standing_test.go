@@ -95,6 +95,9 @@ func TestWhatAnAlertWaitsFor(t *testing.T) {
 // A figure that swings around its limit fires a few times, and not with every swing.
 // Its clean twins keep to the limit, have said how long to wait, or are fixed.
 func TestFiguresDoNotFlap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	for _, tt := range []struct {
 		name, sentence string
 		every          int // over the limit in one window of so many

@@ -35,6 +35,9 @@ func streams(n int) []namedSource {
 }
 
 func TestAlarmFalse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	rng := rand.New(rand.NewPCG(31, 1))
 	const limit = 0.2
 	lnA := LnA(month, 20, 50, 0.01)

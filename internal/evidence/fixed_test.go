@@ -128,6 +128,9 @@ func TestTrials(t *testing.T) {
 }
 
 func TestFixedSimulation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	rng := rand.New(rand.NewPCG(5, 2))
 	const limit, runs = 0.2, 1500
 	t.Logf("share of windows failed at a limit of %v, in %d runs", limit, runs)

@@ -269,6 +269,9 @@ func TestSequentialClose(t *testing.T) {
 // A benchmark of a second is looked at once, at its end: what is far over the limit
 // fails then, and what is at the limit does not, however bursty it is.
 func TestSequentialOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	rng := rand.New(rand.NewPCG(21, 5))
 	const limit, blocks, size = 0.2, 19, 5 // 50 ms each, of one core
 	runs := often(2000)

@@ -46,6 +46,9 @@ func (s *service) watch(days int) (alarms int, first time.Duration, end Steady) 
 }
 
 func TestSteady(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	const quietMonths = 20
 	false28 := 0
 	for i := range uint64(quietMonths) {

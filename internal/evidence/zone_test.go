@@ -8,6 +8,9 @@ import (
 // TestPassIsWithinZone: whatever is judged, a pass has an upper bound of at most
 // 1.25 times what the limit states, and a fail a lower bound above it.
 func TestPassIsWithinZone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	rng := rand.New(rand.NewPCG(4, 4))
 	for name, rule := range map[string]struct {
 		limits []float64

@@ -57,6 +57,9 @@ func TestIndexEqualsPatterns(t *testing.T) {
 // TestIndexEqualsPatternsRandom puts few words together at random, so that
 // patterns and names meet often.
 func TestIndexEqualsPatternsRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	path := func(extra ...string) string {

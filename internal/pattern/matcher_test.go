@@ -10,6 +10,9 @@ import (
 // TestMatcherEqualsExpression puts expressions and names together at random, so
 // that they meet often: what a matcher leaves out must be no match.
 func TestMatcherEqualsExpression(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	var expression func(depth int) string

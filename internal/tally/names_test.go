@@ -79,6 +79,9 @@ func TestNamesEffort(t *testing.T) {
 
 // TestNamesForget feeds names that change with every profile.
 func TestNamesForget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	var symbols decode.Symbols
 	texts := []string{}
 	for i := range 64 { // patterns that match a name or not by its number, so that the sets differ
