@@ -171,6 +171,14 @@ func TestCheckBaseline(t *testing.T) {
 	if got.verdict() != "pass" {
 		t.Fatalf("writing: %s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
+	if strings.Contains(got.text(), "tell growth from chance") {
+		t.Errorf("a whole baseline is called too small: %s", got.text())
+	}
+	writing.baseline = 600
+	got = tryCheckAs(writing, Checker{Max: 3 * time.Second, BaselineFile: filepath.Join(t.TempDir(), "half"), Update: true}, set[:2], work(0.2))
+	if got.problem == "" && !strings.Contains(got.text(), "of 600 that tell growth from chance") {
+		t.Errorf("a baseline that is too small: %s", got.text())
+	}
 	writing.baseline = 1 << 40
 	got = tryCheckAs(writing, Checker{Max: time.Second, BaselineFile: filepath.Join(t.TempDir(), "small"), Update: true}, set[:2], work(0.2))
 	if !strings.Contains(got.problem, "would hide growth") {

@@ -154,6 +154,18 @@ func TestCheckReportNear(t *testing.T) {
 	}
 }
 
+// The command for allocations is that of a test, or of a benchmark.
+func TestCheckReportMemprofile(t *testing.T) {
+	res := budget.Result{Budget: budget.Must("process below 64KiB per call of allocs")[0], Verdict: budget.Fail}
+	for bench, want := range map[bool]string{false: "go test -run '^TestOrder$' -memprofile", true: "go test -run '^$' -bench '^TestOrder$' -memprofile"} {
+		rep := checkReport{results: []budget.Result{res}, test: "TestOrder", bench: bench}
+		tips := strings.Join(rep.remedies(), "\n")
+		if !strings.Contains(tips, want) || !strings.Contains(tips, "go tool pprof -top -cum -sample_index=alloc_space") {
+			t.Errorf("benchmark %t: %s", bench, tips)
+		}
+	}
+}
+
 // Under -race, what costs more there is said once, and only of absolute limits.
 func TestCheckReportRace(t *testing.T) {
 	for sentence, want := range map[string]bool{

@@ -83,10 +83,8 @@ func newCheckRun(c Checker, t TB, budgets budget.Set, work func(context.Context)
 	r.set = budgets
 	var wrong []string
 	r.plan, wrong = planOf(budgets, c)
-	if len(wrong) == 0 {
-		r.link = linkageOf(budgets)
-		wrong = r.link.vacuous
-	}
+	r.link = linkageOf(budgets)
+	wrong = append(wrong, r.link.vacuous...)
 	if len(wrong) > 0 {
 		return nil, "cannot be judged:\n  " + strings.Join(wrong, "\n  ")
 	}

@@ -177,6 +177,28 @@ func TestStrangersAside(t *testing.T) {
 	}
 }
 
+// Of budgets that are kept it is said when others did more than work; of those that are
+// not, there is more to say.
+func TestStrangersBesides(t *testing.T) {
+	for _, tt := range []struct {
+		own     int64
+		verdict budget.Verdict
+		asked   bool
+		want    string
+	}{
+		{100, budget.Pass, false, "no figure here has the 129 samples of goroutines without this check's label (net/http.(*conn).serve), beside 100 of work"},
+		{130, budget.Pass, false, ""},
+		{100, budget.Fail, false, ""},
+		{100, budget.Pass, true, ""}, // what they have been asked is said elsewhere
+	} {
+		c := cpuPhase{trial: &budget.Trial{Samples: tt.own}, strangers: strangers{asked: tt.asked, samples: map[string]int64{"net/http.(*conn).serve": 129}}}
+		r := checkRun{plan: plan{cpu: []int{0}}, results: []budget.Result{{Verdict: tt.verdict}}}
+		if got := strings.Join(c.besides(&r), ""); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%+v: %q", tt, got)
+		}
+	}
+}
+
 func TestStrangerRoot(t *testing.T) {
 	const g = guardPackage + "."
 	for stack, want := range map[string]string{ // the leaf first

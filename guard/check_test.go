@@ -102,6 +102,7 @@ func TestCheckNotVacuous(t *testing.T) {
 		{name: "misspelt", budgets: budget.Must("guard.burnGuity below 5%"), want: "matches guard.burnGuity: did you mean github.com/profguard/profguard/guard.burnGuilty? check"},
 		{name: "in is not linked", budgets: budget.Must("fmt.Println absent in portlist"), want: "matches portlist"},
 		{name: "unit of work", budgets: budget.Must("process below 5ms per request"), want: `say "per call", or give Checker.Work["request"]`},
+		{name: "two mistakes, the second", budgets: budget.Must("process below 5ms per request", "portlist below 5%"), want: "linked into this test matches portlist"},
 		{name: "no baseline", budgets: budget.Must("no function grows above 5 points"), want: "set Checker.BaselineFile"},
 		{name: "baseline is missing", budgets: budget.Must("no function grows above 5 points"), checker: Checker{BaselineFile: "testdata/none.pprof"}, want: "write one with Checker.Update"},
 		{name: "growth of allocs", budgets: budget.Must("no function grows above 5 points of allocs"), checker: Checker{BaselineFile: "x"}, want: `Limit allocs by itself: "process below 64KiB per call of allocs"`},

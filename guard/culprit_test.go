@@ -132,7 +132,7 @@ func TestFiguresNameTheirCulprits(t *testing.T) {
 			if len(text.Offenders) == 0 || !strings.HasSuffix(text.Offenders[0].Name, tt.culprit) || text.Offenders[0].Unit != "ratio" {
 				t.Errorf("%s: the page shows %+v", tt.sentence, text.Offenders)
 			}
-			slogSink(cfg.Logger)(fired)
+			slogSink(cfg.Logger, cfg.DumpDir)(fired)
 			if !strings.Contains(log.String(), tt.culprit) {
 				t.Errorf("%s: the log says %s", tt.sentence, log.String())
 			}

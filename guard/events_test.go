@@ -145,6 +145,21 @@ func TestSlogLines(t *testing.T) {
 	})
 }
 
+// The line of a dump says where its file is.
+func TestSlogDump(t *testing.T) {
+	var b bytes.Buffer
+	sink := slogSink(slog.New(slog.NewTextHandler(&b, nil)), "/var/dumps")
+	sink(Event{Name: eventFiring, Budget: "x", Dump: "profguard-1"})
+	if !strings.Contains(b.String(), " dump=profguard-1 dump_dir=/var/dumps") {
+		t.Errorf("with a dump: %s", &b)
+	}
+	b.Reset()
+	sink(Event{Name: eventFiring, Budget: "x"})
+	if strings.Contains(b.String(), "dump") {
+		t.Errorf("without one: %s", &b)
+	}
+}
+
 // TestFault_55_AllBudgetsAtOnce breaks 300 budgets in one window, and has
 // SetBudgets remove them: no event is lost as long as the sinks are quick.
 func TestFault_55_AllBudgetsAtOnce(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 )
 
 // slogSink writes a line for each event. With no logger given it takes the
-// default one, as it is at that moment.
-func slogSink(logger *slog.Logger) func(Event) {
+// default one, as it is at that moment. dumps is where dumps are.
+func slogSink(logger *slog.Logger, dumps string) func(Event) {
 	return func(e Event) {
 		l := logger
 		if l == nil {
@@ -39,7 +39,7 @@ func slogSink(logger *slog.Logger) func(Event) {
 			}
 		}
 		if e.Dump != "" {
-			attrs = append(attrs, slog.String("dump", e.Dump))
+			attrs = append(attrs, slog.String("dump", e.Dump), slog.String("dump_dir", dumps))
 		}
 		l.LogAttrs(context.Background(), level, e.Message, attrs...)
 	}
