@@ -57,9 +57,9 @@
 // stands for any characters inside one element of a name, and a regular
 // expression between slashes is tried on the full name, without escapes (%2e) and
 // vendor directories. Closures belong to the function that holds them, and
-// instances of a generic function to the generic one. A package whose name is a word of the language, or the name of what is
-// measured (cpu, memory, allocs, mutex), needs its full path, as in
-// "container/heap below 5%": "heap" is the figure.
+// instances of a generic function to the generic one. A package whose name is a word of
+// the language, or the name of what is measured (cpu, memory, allocs, mutex), needs its
+// full path, as in "container/heap below 5%": "heap" is the figure.
 //
 // Since Go 1.24 much of crypto/... is done in crypto/internal/fips140/...:
 // crypto/sha256.New returns a *crypto/internal/fips140/sha256.Digest, and none of

@@ -58,6 +58,9 @@ import (
 // several functions and one of them is over a limit, a note says that none of
 // them is judged itself.
 //
+// Package main is called by its import path in its own test. Budgets on main, as the
+// service has them, are taken for that, and a note says so.
+//
 // Check's own loop around work is left out. Work that takes less than calling it is
 // too small to have shares: loop inside it.
 //
