@@ -35,7 +35,7 @@ func (p *parser) ahead(subject string) Budget {
 				unit, _, _ = strings.Cut(after.next(modeWord).raw, "/")
 			}
 			if _, known := unitNamed(unit); !known {
-				unit = unitMeant(unit)
+				unit, _, _ = strings.Cut(unitMeant(unit), " or ")
 			}
 			unit, _ = unitNamed(unit)
 			if v, err := strconv.ParseFloat(digits, 64); err == nil && unitOf(unit).dim != dimUnknown {

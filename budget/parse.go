@@ -131,9 +131,11 @@ func (p *parser) advanceIn(m mode) {
 }
 
 // peek returns the word after the present one.
-func (p *parser) peek() token {
+func (p *parser) peek() token { return p.peekIn(modeWord) }
+
+func (p *parser) peekIn(m mode) token {
 	ahead := p.lex
-	return ahead.next(modeWord)
+	return ahead.next(m)
 }
 
 // fail reports that at is not what was expected.

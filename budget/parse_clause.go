@@ -14,7 +14,7 @@ func (p *parser) clauses(b *Budget) {
 		at := p.tok
 		part, ok := clausePart(at.raw)
 		if !ok || at.kind != tokenWord {
-			p.noClause(at, last)
+			p.noClause(b, at, last)
 			return
 		}
 		if earlier := p.said[part]; earlier.raw != "" {
@@ -27,6 +27,9 @@ func (p *parser) clauses(b *Budget) {
 		}
 		if part == partMeasure || part == partPer || part == partKind {
 			if late != "" {
+				if part == partKind && last == partIn {
+					p.inOf(b.In)
+				}
 				p.fail(at, `"`+at.raw+`" before "`+late+`"`, "move it forward, right behind the amount")
 				return
 			}
@@ -90,11 +93,14 @@ func (p *parser) advanceClause(part part) {
 		p.advanceIn(modeKey)
 		return
 	}
+	if part == partFor {
+		p.route()
+	}
 	p.advance()
 }
 
 // noClause explains a word that begins no clause, behind the clause last.
-func (p *parser) noClause(at token, last part) {
+func (p *parser) noClause(b *Budget, at token, last part) {
 	const expected = "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line"
 	next := p.peek()
 	switch {
@@ -103,7 +109,7 @@ func (p *parser) noClause(at token, last part) {
 	case at.kind == tokenComma && p.sentenceFollows():
 		p.fail(at, "the end of the line", "one budget a line: move what follows to a line of its own")
 	case at.kind == tokenComma:
-		p.fail(at, expected, "leave out the comma: only blanks stand between clauses")
+		p.fail(at, expected, noComma)
 	case isStatistic(at.raw), (at.raw == "at" || at.raw == "on") && isStatistic(next.raw):
 		p.statistic(at, expected)
 	case startsWithNumber(at.raw) && (next.raw == "window" || next.raw == "windows"):
@@ -122,6 +128,8 @@ func (p *parser) noClause(at token, last part) {
 		p.fail(at, expected, didYouMean(clauseMeant(at.raw)))
 	case kindMeant(at.raw) != "" && kindMeant(at.raw) != "cpu" && p.said[partKind].raw == "":
 		p.fail(at, expected, didYouMean("of "+kindMeant(at.raw)))
+	case strings.EqualFold(at.raw, "cpu") && b.Subject == "process" && b.Rule == "" && b.Limit.Unit == "%":
+		p.percentOfCPU(b, at)
 	case strings.EqualFold(at.raw, "cpu"):
 		p.fail(at, expected, `leave it out: cpu is what is meant where nothing else is`)
 	case strings.HasPrefix(at.raw, "//") || strings.HasPrefix(at.raw, "--"):
@@ -136,6 +144,8 @@ func (p *parser) noClause(at token, last part) {
 		p.fail(at, expected, `leave it out; a comment begins with "#"`)
 	}
 }
+
+const noComma = "leave out the comma: only blanks stand between clauses"
 
 // per reads the name of a unit of work.
 func (p *parser) per(b *Budget) string {
@@ -163,9 +173,11 @@ func (p *parser) kind() string {
 	return at.raw
 }
 
+const howLong = "a number of windows, or a duration such as 5m or 1m30s"
+
 // duration reads "3 windows" or "5m".
 func (p *parser) duration(b *Budget) {
-	const expected = "a number of windows, or a duration such as 5m or 1m30s"
+	const expected = howLong
 	at, next := p.tok, p.peek()
 	if at.kind != tokenWord || !startsWithNumber(strings.TrimLeft(at.raw, "+-")) {
 		p.fail(at, expected, example("for 3 windows"))

@@ -14,8 +14,12 @@ const (
 func (p *parser) labels() map[string]string {
 	const expected = `a label: key=value`
 	labels := map[string]string{}
+	var comma token
 	for {
 		key := p.tok
+		if _, clause := clausePart(key.raw); clause && len(labels) > 0 && p.peekIn(modeKey).kind != tokenEquals {
+			p.fail(comma, "a label after the comma", noComma)
+		}
 		if key.kind != tokenWord && key.kind != tokenQuoted {
 			p.fail(key, expected, example("where endpoint=/checkout"))
 		}
@@ -49,6 +53,7 @@ func (p *parser) labels() map[string]string {
 		if p.tok.kind != tokenComma {
 			return labels
 		}
+		comma = p.tok
 		p.advanceIn(modeKey)
 	}
 }

@@ -87,6 +87,8 @@ func (p *parser) noRule(b *Budget, limit string) {
 		p.fail(p.said[partSubject], `"`+meant+`"`, didYouMean(meant+" above"))
 	case isStatistic(at.raw) && isRule(next.raw):
 		p.statisticFirst(at, next, expected)
+	case p.subjectMeant(b, at, next) != "":
+		p.fail(at, expected, p.subjectMeant(b, at, next))
 	case isKeyword(at.raw) && at.raw != "no":
 		remedy := `move "` + at.raw + `" and what belongs to it behind the rule and its amount`
 		if meant := p.behindRule(at, ""); meant != "" {

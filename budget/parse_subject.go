@@ -77,9 +77,12 @@ func (p *parser) noMeant(word string) string {
 // patterns reads one pattern, or several with commas between them.
 func (p *parser) patterns(part part, several bool) []string {
 	var list []string
+	var comma token
 	for {
 		at := p.tok
 		switch {
+		case len(list) > 0 && p.startsClause():
+			p.fail(comma, "a pattern after the comma", noComma)
 		case at.kind == tokenQuoted:
 			p.fail(at, "a pattern", "patterns are written without quotes: "+at.text)
 		case at.kind == tokenEnd && len(list) > 0:
@@ -102,12 +105,25 @@ func (p *parser) patterns(part part, several bool) []string {
 		if p.err != nil || p.tok.kind != tokenComma {
 			return list
 		}
+		comma = p.tok
 		if !several {
-			p.fail(p.tok, `one pattern after "in"`, "join several as a regular expression, /main.a|main.b/, or write a budget for each")
+			if p.advance(); p.startsClause() {
+				p.fail(comma, `one pattern after "in"`, noComma)
+			}
+			p.fail(comma, `one pattern after "in"`, "join several as a regular expression, /main.a|main.b/, or write a budget for each")
 			return list
 		}
 		p.advance()
 	}
+}
+
+// startsClause reports whether the present word, behind a comma, begins a clause,
+// and is no filler in front of a pattern.
+func (p *parser) startsClause() bool {
+	_, ok := clausePart(p.tok.raw)
+	next := p.peek()
+	_, noKind := kindMistake(next.raw)
+	return ok && p.tok.kind == tokenWord && (!isFiller(p.tok.raw) || !noKind || !namesPattern(next))
 }
 
 // isFiller reports whether a word stands between "except" and its patterns in

@@ -96,6 +96,48 @@ func TestProposals(t *testing.T) {
 		{"process per call grows below 10%", `"process grows below 10% per call"`, "process grows below 10% per call"},
 		{"main.f where a=b below 5% flat", `"main.f below 5% flat where a=b"`, "main.f below 5% flat where a=b"},
 
+		// Kinds and names in front of the rule, and units as they are written elsewhere.
+		{"allocs below 10KB per request", `"process below 10kB per request of allocs"`, "process below 10kB per request of allocs"},
+		{"memory below 10mb", `"heap below 10MB"`, "heap below 10MB"},
+		{"process allocs below 10KiB per request", `did you mean "process below 10KiB per request of allocs"?`, "process below 10KiB per request of allocs"},
+		{"x: process allocs below 10KB per call", `"x: process below 10kB per call of allocs"`, "x: process below 10kB per call of allocs"},
+		{"main.f allocs below 10KiB per call for 3 windows", `"main.f below 10KiB per call of allocs for 3 windows"`, "main.f below 10KiB per call of allocs for 3 windows"},
+		{"no function allocs above 5%", `"no function above 5% cumulative of allocs"`, "no function above 5% cumulative of allocs"},
+		{"heap allocs below 10KB per request", `"process below 10kB per request of allocs"`, "process below 10kB per request of allocs"},
+		{"process memory below 64MiB", `"process below 64MiB of heap"`, "process below 64MiB of heap"},
+		{"process cpu below 80%", `taking one core as 100%, did you mean "process below 0.8 cores"`, "process below 0.8 cores"},
+		{"process cpu grows below 10% per call", `"process grows below 10% per call"`, "process grows below 10% per call"},
+		{"order process below 2ms per request", `did you mean "order: process below 2ms per request"?`, "order: process below 2ms per request"},
+		{"order json.Marshal below 5%", `"order: json.Marshal below 5% cumulative"`, "order: json.Marshal below 5% cumulative"},
+		{"order no function above 20%", `"order: no function above 20% cumulative"`, "order: no function above 20% cumulative"},
+		{"order heap below 5MiB", `"order: heap below 5MiB" or "order below 5MiB of heap"`, "order: heap below 5MiB"},
+
+		// Cores.
+		{"cores below 1.5", `did you mean "process below 1.5 cores"?`, "process below 1.5 cores"},
+		{"x: core below 2 for 3 windows", `"x: process below 2 cores for 3 windows"`, "x: process below 2 cores for 3 windows"},
+		{"cores below 2 in main.f", `"process below 2 cores"`, "process below 2 cores"},
+		{"process below 80% cpu", `taking one core as 100%, did you mean "process below 0.8 cores"`, "process below 0.8 cores"},
+		{"x: process below 80 % CPU for 3 windows", `"x: process below 0.8 cores for 3 windows"`, "x: process below 0.8 cores for 3 windows"},
+		{"x: process below 80% cpu usage", `"x: process below 0.8 cores"`, "x: process below 0.8 cores"},
+
+		// Commas in front of clauses.
+		{"no function above 20% except main.*, in main.x", "leave out the comma", "no function above 20% cumulative except main.* in main.x"},
+		{"no function above 20% except main.*, for 3 times", "leave out the comma", "no function above 20% cumulative except main.* for 3 windows"},
+		{"no function above 20% except main.*, of allocs", "leave out the comma", "no function above 20% cumulative of allocs except main.*"},
+		{"no function above 20% except main.*, of runtime", `leave out "of"`, "no function above 20% cumulative except main.*, runtime"},
+		{"main.f below 5% in main.x, for 3 windows", "leave out the comma", "main.f below 5% cumulative in main.x for 3 windows"},
+		{"main.f below 5% in main.x, main.y", "regular expression", "main.f below 5% cumulative in /main.x|main.y/"},
+		{"main.f below 5% where a=b, in main.x", "leave out the comma", "main.f below 5% cumulative in main.x where a=b"},
+
+		// What is done, and where.
+		{"no function above 20% for /order", `"where endpoint=/order" or "in main.handler"`, "no function above 20% cumulative where endpoint=/order"},
+		{"no function above 20% for /order/, x", `"where endpoint=/order/"`, "no function above 20% cumulative where endpoint=/order/"},
+		{"json.Marshal below 5% for GET /order", `"for" says how long; what is done is a label or a function on the way`, "json.Marshal below 5% cumulative in main.handler"},
+		{`main.f below 5% for post /a\b for 3 windows`, `"where endpoint=/order"`, "main.f below 5% cumulative where endpoint=/order for 3 windows"},
+		{"fmt.Println below 5% in handleOrder of main", `did you mean "in main.handleOrder"?`, "fmt.Println below 5% cumulative in main.handleOrder"},
+		{"fmt.Println below 5% in main.handleOrder of the main package", `"in main.handleOrder"`, "fmt.Println below 5% cumulative in main.handleOrder"},
+		{"fmt.Println below 5% in handleOrder of allocs", "move it forward", "fmt.Println below 5% cumulative of allocs in handleOrder"},
+
 		// Words and signs too many.
 		{"no function above 20% except for runtime", `leave out "for"`, "no function above 20% cumulative except runtime"},
 		{"process below 2 ms / request", `"2ms per request"`, "process below 2ms per request"},
@@ -157,6 +199,11 @@ func TestAccepted(t *testing.T) {
 		"main.order below 5ms per p99 in median",
 		"example.com/latency below 5% cumulative",
 		"no function above 5% cumulative except main.main",
+		"core below 5% cumulative",
+		"cores below 3 of goroutine",
+		"no function above 5% cumulative where a=b, for=c, in=d",
+		"main.f below 5% cumulative in /order/",
+		"allocs: process below 10KiB per request of allocs",
 	} {
 		set, err := Parse(sentence)
 		if err != nil {

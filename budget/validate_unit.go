@@ -1,6 +1,9 @@
 package budget
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // perNeverRemedy says why an amount cannot be divided by work.
 func perNeverRemedy(dim dimension) string {
@@ -34,6 +37,9 @@ func unitRemedy(c class, b Budget, list []fit) string {
 	switch {
 	case figure != "" && Budget{Subject: figure, Limit: b.Limit, Per: b.Per, Kind: b.Kind}.Validate() == nil:
 		return didYouMean(figure)
+	case isCores(b.Subject) && dim == dimCount && b.Kind == "" && b.Rule == "" && b.Per == "":
+		meant := Budget{Name: b.Name, Subject: "process", Limit: Amount{v, "cores"}, When: b.When, ForWindows: b.ForWindows, ForTime: b.ForTime}
+		return didYouMean(firstValid([]Budget{meant, {Subject: "process", Limit: meant.Limit}}).String())
 	case c == classPattern && dim == dimBytes && b.Kind == "" && isMemory(b.Subject):
 		return didYouMean("heap below "+b.Limit.String()) + ` The whole process is "rss".`
 	case (dim == dimCount || dim == dimBytes) && b.Per != "" && b.Kind == "" && b.Rule == "" && c != classFigure:
@@ -110,6 +116,12 @@ const ofOneCore = "taking one core as 100%, "
 // coresOf writes a percentage as tools that count 100% a core mean it.
 func coresOf(percent float64) Amount {
 	return Amount{math.Round(percent*1e6) / 1e8, "cores"}
+}
+
+// isCores reports whether a pattern, before a bare number, is the unit of that. It
+// is a package's name as well, and before any other amount it stands for one.
+func isCores(subject string) bool {
+	return strings.EqualFold(subject, "core") || strings.EqualFold(subject, "cores")
 }
 
 // isMemory reports whether a pattern looks like an attempt at the heap.
