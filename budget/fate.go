@@ -28,7 +28,7 @@ type fates struct {
 const maxFates = 256
 
 // feedEach gives a window to every function that is or was near the limit.
-func (s *state) feedEach(w *window, r *rule, sums *tally.Sums, bet bet, at time.Duration) {
+func (s *state) feedEach(w *window, r *rule, sums *tally.Sums, bet bet, at time.Duration, res *Result) {
 	f := &s.fates
 	if f.byName == nil {
 		f.byName = map[string]*fate{}
@@ -88,12 +88,15 @@ func (s *state) feedEach(w *window, r *rule, sums *tally.Sums, bet bet, at time.
 			k, n, _ := bet(name, 0)
 			one.alarm.Add(k, n)
 		}
+		if s.verdict == Fail { // whoever is over it now keeps it from being over
+			failed = one.alarm.Join() || failed
+		}
 		s.evidence = max(s.evidence, strength(&one.alarm))
 		failed = failed || one.alarm.Verdict() == evidence.Fail
 		passed = passed && one.alarm.Verdict() == evidence.Pass
 	}
 	switch {
-	case failed:
+	case failed, s.verdict == Fail && res.Verdict == Fail:
 		s.verdict = Fail
 	case s.verdict == Fail && (sameLimit || passed):
 		s.verdict = Pass // whoever was over it has been shown to be back

@@ -54,7 +54,7 @@ func (s *state) feed(w *window, r *rule, at time.Duration, res *Result) {
 		return
 	}
 	if r.class == classEach {
-		s.feedEach(w, r, sums, bet, at)
+		s.feedEach(w, r, sums, bet, at, res)
 		return
 	}
 	value := sums.Total

@@ -21,8 +21,9 @@ import (
 //
 // It calls work again and again, one call after the other, on a goroutine of its
 // own, until every budget is decided or one has failed, and no longer than
-// [Checker.Max]. Then it cancels ctx and waits for work to return. Half the
-// limit takes about 2 seconds to pass, twice the limit 6 seconds to fail.
+// [Checker.Max]. Then it lets the last call return, and cancels ctx; a call that goes on
+// until ctx is done is told at once. Half the limit takes about 2 seconds to pass, twice
+// the limit 6 seconds to fail.
 //
 // A failure is proof that the limit is exceeded, and not a comparison: a function
 // just below its limit does not fail now and then. A pass is proof that what was
@@ -42,8 +43,8 @@ import (
 // the one that starts them, so checks in parallel tests see what their own work
 // does and nothing else. The label does not reach goroutines that stood before,
 // and is lost where work sets labels on another context than ctx. A server that
-// the test started earlier is such a case: start it inside work, or let work call
-// its handler. Where such goroutines are busy, and a CPU budget is not surely kept
+// the test started earlier is such a case: let work call its handler, or start the
+// server inside work, for many requests a call. Where such goroutines are busy, and a CPU budget is not surely kept
 // with them, Check lets work run and rest in turns, decided by coin: what rests
 // with work is work's, and the budget then fails the test as one that could not
 // be judged. Goroutines of tests in parallel are busy in either case and don't

@@ -33,7 +33,7 @@ func TestCheckCounterWaitsForWork(t *testing.T) {
 			rows.Add(1)
 		}
 	}, locked)
-	if !strings.Contains(got.problem, `Checker.Work["row"] did not return until work was stopped`) {
+	if !strings.Contains(got.problem, `Checker.Work["row"] took too long, and work was stopped`) {
 		t.Errorf("a counter that waits for work: %q\n%s", got.problem, got.text())
 	}
 	got = check(func(context.Context) {
@@ -44,5 +44,36 @@ func TestCheckCounterWaitsForWork(t *testing.T) {
 	}, locked)
 	if got.problem != "" {
 		t.Errorf("a counter that waits for a call: %s", got.problem)
+	}
+}
+
+// A benchmark's counters are read where its loop runs, and there is no work to stop.
+func TestCheckCountersOfABenchmark(t *testing.T) {
+	r := checkRun{worker: new(checkWorker), Checker: Checker{Work: map[string]func() float64{"row": func() float64 { return 7 }}}}
+	var c checkCounters
+	if got := c.read(&r); got["row"] != 7 || c.watch != nil {
+		t.Errorf("read %v, watched %t", got, c.watch != nil)
+	}
+}
+
+// The last call of work ends well, unless it waits for the end of its context.
+func TestCheckLetsTheLastCallReturn(t *testing.T) {
+	canceled := 0
+	got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 50%"), func(ctx context.Context) {
+		mix(0)
+		select {
+		case <-ctx.Done():
+			canceled++ // after which nothing is read before the check has ended
+		case <-time.After(10 * time.Millisecond):
+		}
+	})
+	if got.verdict() != "pass" || canceled > 0 {
+		t.Errorf("%s, %d calls were cut short:\n%s", got.verdict(), canceled, got.text())
+	}
+	began := time.Now()
+	w := startWorker(t.Context(), "x", func(ctx context.Context) { <-ctx.Done() })
+	w.order(1)
+	if !w.stop(0, patience) {
+		t.Errorf("a call that waits for its context has not returned after %v", time.Since(began))
 	}
 }

@@ -132,6 +132,16 @@ func TestCheckKinds(t *testing.T) {
 	}
 }
 
+// Check's own garbage is no proof against work that only sleeps.
+func TestCheckGCOfSleep(t *testing.T) {
+	got := tryCheck(t, Checker{Max: 3 * time.Second}, budget.Must("gc below 0.001%", "process below 1s per call"), func(context.Context) {
+		time.Sleep(10 * time.Millisecond)
+	})
+	if r := got.run.results[0]; r.Verdict == budget.Fail {
+		t.Errorf("%s", r)
+	}
+}
+
 // Contention is recorded as long as any check needs it, and then as before.
 func TestRecordContention(t *testing.T) {
 	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(7))

@@ -45,11 +45,15 @@ func mainAsTested(set budget.Set, tested string) (budget.Set, []string) {
 	return set, []string{fmt.Sprintf("package main is called %s in its own test: budgets on main are taken for that", tested)}
 }
 
-// testedPackage is the import path of the package that the running test is of.
-func testedPackage() string {
+// testedMain is the import path of the package main that the running test is of, and ""
+// in the test of any other package.
+func testedMain() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
-	return strings.TrimSuffix(info.Path, ".test") // that of package main has none
+	if strings.HasSuffix(info.Path, ".test") { // which the path of a package main has not
+		return ""
+	}
+	return info.Path
 }

@@ -38,7 +38,7 @@ func TestMainAsTested(t *testing.T) {
 	if set[0].Subject != "main.Start" || notes != nil {
 		t.Errorf("of no package: %s, %q", set[0], notes)
 	}
-	if got := testedPackage(); got != guardPackage {
-		t.Errorf("this test is of package %q", got)
+	if got := testedMain(); got != "" {
+		t.Errorf("this test is of a package main, %s", got)
 	}
 }

@@ -35,7 +35,7 @@ func (rep *checkReport) remedies() []string {
 			if rep.base != "" {
 				add("if the growth is wanted, refresh the baseline (Checker.Update)")
 			}
-		case b.Kind == "allocs", b.Subject == "heap":
+		case b.Kind == "allocs", b.Subject == "heap", b.Subject == "gc":
 			add("to see each allocation: %s", rep.memprofile())
 		default:
 			add("follow the way in from the bottom: do it less often, keep its result, or do it cheaper")

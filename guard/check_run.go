@@ -79,7 +79,7 @@ func newCheckRun(c Checker, t TB, budgets budget.Set, work func(context.Context)
 	if err := budgets.Validate(); err != nil {
 		return nil, err.Error()
 	}
-	budgets, r.notes = mainAsTested(budgets, testedPackage())
+	budgets, r.notes = mainAsTested(budgets, testedMain())
 	r.set = budgets
 	var wrong []string
 	r.plan, wrong = planOf(budgets, c)
@@ -148,7 +148,7 @@ func (r *checkRun) run() (problem string) {
 	stopped := false
 	defer func() { // also when something below panics
 		if !stopped {
-			r.worker.stop(0)
+			r.worker.stop(0, 0)
 		}
 	}()
 	problem = r.phases()
@@ -156,7 +156,7 @@ func (r *checkRun) run() (problem string) {
 		problem = hangs
 	}
 	stopped = true
-	returned := r.worker.stop(r.patience())
+	returned := r.worker.stop(r.grace(), r.patience())
 	if r.worker.isOver() {
 		r.worker.surface(r.t)
 	}
@@ -179,6 +179,21 @@ func (r *checkRun) run() (problem string) {
 	}
 	r.report()
 	return ""
+}
+
+// grace is how long the last call may take to return before its context is canceled:
+// twice what calls take, and nothing where they are not known to return by themselves.
+func (r *checkRun) grace() time.Duration {
+	if r.usual == 0 {
+		return 0
+	}
+	want := min(2*r.usual+time.Second, 5*time.Second)
+	if d, ok := r.t.(tbDeadline); ok {
+		if at, ok := d.Deadline(); ok {
+			want = min(want, max(0, time.Until(at)-reserve))
+		}
+	}
+	return want
 }
 
 // patience is how long work may take to return after its context was canceled.
@@ -255,7 +270,7 @@ func (r *checkRun) once(parent context.Context, held bool) (problem string) {
 	r.worker = startWorker(parent, r.id, r.fn)
 	r.worker.order(1)
 	back := r.worker.wait(time.Until(r.ends))
-	returned := r.worker.stop(r.patience())
+	returned := r.worker.stop(0, r.patience())
 	if r.worker.isOver() {
 		r.worker.surface(r.t)
 	}

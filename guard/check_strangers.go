@@ -282,7 +282,7 @@ func (c *cpuPhase) reveal(r *checkRun) error {
 }
 
 // strangerRemedy is how the work of strangers becomes the check's.
-const strangerRemedy = "start them inside work, or let work call what they call (a server's handler)"
+const strangerRemedy = "let work call what they call (a server's handler), or start them inside work, for many requests a call"
 
 // aside tells of strangers who did as much as work itself, or nearly: a budget that is
 // open by work's own samples is so for the wrong ones, if theirs are work's as well.

@@ -169,11 +169,22 @@ func (w *checkWorker) isOver() bool {
 	}
 }
 
-// stop asks work to return and reports whether it has done so within d.
-func (w *checkWorker) stop(d time.Duration) bool {
+// stop makes no further call, cancels the context of one that has not returned
+// within grace, and reports whether it has within d after that. What a call does with
+// its context thus ends well, unless it waits for the end of that.
+func (w *checkWorker) stop(grace, d time.Duration) bool {
 	w.halt.Store(true)
-	w.cancel()
 	close(w.orders)
+	defer w.cancel()
+	if w.endsWithin(grace) {
+		return true
+	}
+	w.cancel()
+	return w.endsWithin(d)
+}
+
+// endsWithin reports whether the goroutine ends within d.
+func (w *checkWorker) endsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

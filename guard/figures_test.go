@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/hub"
 )
 
@@ -51,6 +53,42 @@ func TestFiguresFlow(t *testing.T) {
 	})
 }
 
+// Where no collection has ended, the profile shows whether one runs.
+func TestGCOf(t *testing.T) {
+	runs := "main.main;main.work 90\nruntime.gcBgMarkWorker;runtime.systemstack;runtime.gcDrain 10\n"
+	none := "main.main;main.work;runtime.mallocgc 100\n"
+	for _, tt := range []struct {
+		used    figures.Figures
+		profile string
+		want    float64 // -1 for not known
+	}{
+		{figures.Figures{GCKnown: true, GC: 0.3}, runs, 0.3},
+		{figures.Figures{GCKnown: true, GC: 0.3}, none, 0.3},
+		{figures.Figures{}, runs, -1},
+		{figures.Figures{}, none, 0},
+		{figures.Figures{}, "", -1},
+		{figures.Figures{GCNone: true}, "", 0},
+		{figures.Figures{GCNone: true}, runs, -1}, // somebody calls runtime.GC
+	} {
+		var table *decode.Table
+		if tt.profile != "" {
+			var err error
+			if table, err = decode.FromProfile(folded.Must("cpu 10s\n"+tt.profile), new(decode.Symbols)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		facts := budget.Facts{Figures: map[string]float64{}}
+		gcOf(tt.used, table, &facts)
+		got, known := facts.Figures["gc"]
+		if !known {
+			got = -1
+		}
+		if got != tt.want || known == (facts.NoFigures["gc"] != "") {
+			t.Errorf("%+v, %q: gc is %v, not known because %q; want %v", tt.used, tt.profile, got, facts.NoFigures["gc"], tt.want)
+		}
+	}
+}
+
 // While a collection runs that lasts longer than a window, nobody knows what it takes:
 // such windows neither keep a budget nor break a row of those that do not.
 func TestUnknownGC(t *testing.T) {
@@ -60,7 +98,7 @@ func TestUnknownGC(t *testing.T) {
 		windows := func(shares ...float64) (states string) {
 			for _, share := range shares {
 				facts := budget.Facts{Figures: map[string]float64{}}
-				gcOf(figures.Figures{GCKnown: share >= 0, GC: share}, &facts)
+				gcOf(figures.Figures{GCKnown: share >= 0, GC: share}, nil, &facts)
 				l.judge(t.Context(), l.panel, l.panel.groups[0], &hub.Window{Outcome: hub.OK}, nil, facts, nil, at)
 				at = at.Add(minute)
 				for _, b := range l.Status().Budgets {

@@ -57,7 +57,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		if tried {
 			l.tell(&w)
 		}
-		facts := l.facts(p, used, since, after)
+		facts := l.facts(p, used, since, after, t)
 		facts.Work, facts.NoWork = between(workBefore, workAfter)
 		l.uncounted(facts.NoWork)
 		// The CPU profile comes first, because its table is gone as soon as another
@@ -126,7 +126,7 @@ func (l *looper) validate(w *hub.Window) *decode.Table {
 }
 
 // facts is what is known about the window beside its profiles.
-func (l *looper) facts(p *panel, used, since figures.Figures, after figures.Snapshot) budget.Facts {
+func (l *looper) facts(p *panel, used, since figures.Figures, after figures.Snapshot, t *decode.Table) budget.Facts {
 	f := budget.Facts{
 		Elapsed: used.Elapsed,
 		Figures: map[string]float64{
@@ -140,17 +140,8 @@ func (l *looper) facts(p *panel, used, since figures.Figures, after figures.Snap
 		BaselineWork: l.cfg.BaselineWork,
 		NotLinked:    p.notLinked,
 	}
-	gcOf(since, &f)
+	gcOf(since, t, &f)
 	return f
-}
-
-// gcOf hands on what garbage collection took, or that it is not known.
-func gcOf(used figures.Figures, f *budget.Facts) {
-	if used.GCKnown {
-		f.Figures["gc"] = used.GC
-		return
-	}
-	f.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
 }
 
 // noProfile is what figures are judged with: they need none.

@@ -17,7 +17,8 @@ type Alarm struct {
 	early      ledger   // of the first windows
 	earlyProof float64
 	shares     shareBet
-	certain    bool // the limit cannot be exceeded
+	above      ledger // of all windows that are above the limit of late, see Join
+	certain    bool   // the limit cannot be exceeded
 	verdict    Verdict
 }
 
@@ -50,6 +51,7 @@ func newAlarm(limit, pass, lnA float64, up, down Grid) Alarm {
 		fires:    NewCUSUM(limit, up, lnA),
 		recovers: newRecovery(pass, down),
 		early:    newLedger(limit, up, lnA),
+		above:    newLedger(limit, up, windowsAtLeast*lnPass),
 		shares:   shareBet{limit: limit, threshold: amount(lnA)},
 		certain:  pass == 1,
 	}
@@ -63,6 +65,7 @@ func (a *Alarm) Add(k, n float64) Verdict {
 	fires, recovers, releases := a.fires.Add(k, n), a.recovers.add(k, n, firing), a.releases.add(k, n, firing)
 	fires = a.addEarly(k, n) || fires
 	fires = a.shares.add(k, n) || fires
+	a.addAbove(k, n)
 	switch {
 	case a.certain:
 		if n > 0 {
@@ -92,8 +95,40 @@ func (a *Alarm) Add(k, n float64) Verdict {
 func (a *Alarm) forget() {
 	a.early.clear()
 	a.shares.clear()
+	a.above.clear()
 	a.fires.clear()
 	a.fires.proof, a.earlyProof, a.shares.proof = 0, 0, 0
+}
+
+// addAbove keeps what Join asks for. It is forgotten as soon as it comes: evidence
+// beyond what is asked for counts no more.
+func (a *Alarm) addAbove(k, n float64) {
+	if k, n = counts(k, n); n == 0 {
+		return
+	}
+	a.above.add(k, n, earlyPhi)
+	for i, sum := range a.above.sums {
+		a.above.sums[i] = min(sum, 2*lnPass)
+	}
+}
+
+// suspicion is the evidence at which a share is taken for above its limit until there
+// is more: odds of nearly three to one.
+const suspicion = 1
+
+// Join has the alarm fire, on less proof than it fires by itself, where the alert that
+// it belongs to fires already for another share: that one is not over as long as this
+// one is above the limit. It reports whether it may be, for which still less suffices. A
+// step hides from the [CUSUM] for some time; this knows it after two or three
+// windows of 200 samples, at twice the limit.
+func (a *Alarm) Join() (suspected bool) {
+	proof := lnMeanExp(&a.above.sums)
+	if a.verdict != Fail && !a.certain && proof >= lnPass {
+		a.recovers.begin(false)
+		a.releases.begin(false)
+		a.verdict = Fail
+	}
+	return a.verdict == Fail || !a.certain && proof >= suspicion
 }
 
 // addEarly collects the evidence of the windows from which the overdispersion is

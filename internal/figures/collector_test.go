@@ -38,17 +38,18 @@ func TestGCKnown(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // none comes by itself
 	runtime.GC()                                     // and none runs any more
 	r := reader(t)
-	known := func(meanwhile func()) bool {
+	figures := func(meanwhile func()) Figures {
 		before := r.Read()
 		meanwhile()
-		return Between(before, r.Read()).GCKnown
+		return Between(before, r.Read())
 	}
-	if !known(func() {}) {
-		t.Error("nothing makes this process collect, and its gc is not known")
+	known := func(meanwhile func()) bool { return figures(meanwhile).GCKnown }
+	if f := figures(func() {}); !f.GCNone || f.GCKnown {
+		t.Errorf("nothing makes this process collect: none is %t, known is %t", f.GCNone, f.GCKnown)
 	}
 	debug.SetMemoryLimit(1 << 40) // that could
-	if known(func() {}) {
-		t.Error("no collection has ended, and gc is known")
+	if f := figures(func() {}); f.GCNone || f.GCKnown {
+		t.Errorf("no collection has ended: none is %t, known is %t", f.GCNone, f.GCKnown)
 	}
 	if !known(runtime.GC) {
 		t.Error("a collection has ended, and gc is not known")

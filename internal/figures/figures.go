@@ -75,7 +75,8 @@ type Figures struct {
 	CPU          time.Duration // used meanwhile
 	Cores        float64       // CPU per Elapsed
 	GC           float64       // share of the CPU that garbage collection took, 0 to 1
-	GCKnown      bool          // GC is the truth, and not only no news
+	GCKnown      bool          // a collection ended meanwhile, so that GC is no mere lack of news
+	GCNone       bool          // nothing makes the runtime collect by itself (GOGC=off, no memory limit)
 	GCCycles     int64         // collections that ended meanwhile; GC rests on them
 	RSS          int64
 	RSSEstimated bool
@@ -100,7 +101,7 @@ func Between(a, b Snapshot) Figures {
 		return f
 	}
 	f.Cores = f.CPU.Seconds() / f.Elapsed.Seconds()
-	f.GCKnown = b.gcEnded > a.gcEnded || a.gcIsNone && b.gcIsNone
+	f.GCKnown, f.GCNone = b.gcEnded > a.gcEnded, a.gcIsNone && b.gcIsNone
 	if b.gc.cycles > a.gc.cycles {
 		f.GCCycles = int64(b.gc.cycles - a.gc.cycles)
 		f.GC = share(a.gc, b.gc)
