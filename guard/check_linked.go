@@ -101,7 +101,7 @@ func (c *linkCache) nearest(texts []string) map[string]string {
 		}
 	}
 	if len(unknown) > 0 {
-		found, _ := linked.Near(unknown)
+		found, _ := linked.Near(unknown, linked.Functions)
 		for _, text := range unknown {
 			c.near[text] = found[text]
 		}

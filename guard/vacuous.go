@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -46,6 +47,16 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 			return ctx.Err() == nil
 		})
 	}
+	missing := map[string]bool{}
+	for i, ok := range found {
+		if !ok {
+			missing[texts[i]] = true
+		}
+	}
+	var near map[string]string // a hint, without which the warning does
+	if err == nil && ctx.Err() == nil {
+		near, _ = linked.Near(slices.Sorted(maps.Keys(missing)), l.seams.linked)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p.looked = ctx.Err() == nil
@@ -60,21 +71,20 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
 	}
-	missing := map[string]bool{}
-	for i, ok := range found {
-		if !ok && !missing[texts[i]] {
-			missing[texts[i]] = true
-			p.notLinked = append(p.notLinked, texts[i])
-		}
-	}
+	p.notLinked = append(p.notLinked, slices.Sorted(maps.Keys(missing))...)
 	for _, e := range p.entries {
 		if e.budget.Rule == "absent" {
 			continue // the best possible pass
 		}
 		for _, text := range []string{e.budget.Subject, e.budget.In} {
-			if missing[text] {
-				l.warn(e, fmt.Sprintf("no function linked into the program matches %s: check the spelling, or drop the budget", text))
+			if !missing[text] {
+				continue
 			}
+			meant := ""
+			if near[text] != "" {
+				meant = "did you mean " + near[text] + "? "
+			}
+			l.warn(e, fmt.Sprintf("no function linked into the program matches %s: %scheck the spelling, or drop the budget", text, meant))
 		}
 	}
 }

@@ -102,6 +102,22 @@ func TestDecidedByAllWindows(t *testing.T) {
 	})
 }
 
+// A name that is nearly one of the program's is answered with that.
+func TestNearlyLinked(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must("typo: fmt.Pirntln below 20%", "other: portlister below 20%")})
+		initials(t, g, 1)
+		b := g.Status().Budgets
+		if want := "did you mean fmt.Println? check the spelling"; !strings.Contains(b[0].Warning, want) {
+			t.Errorf("warning %q, want %q", b[0].Warning, want)
+		}
+		if b[1].Warning == "" || strings.Contains(b[1].Warning, "did you mean") {
+			t.Errorf("warning %q, about what is near to nothing", b[1].Warning)
+		}
+		g.Stop()
+	})
+}
+
 // No line of the defaults is a mistake of the user's: in a program that links nothing
 // of them none is vacuous, on no way. What the user wrote is, also beside them.
 func TestDefaultsAreNotVacuous(t *testing.T) {

@@ -15,6 +15,9 @@ import (
 
 // The budget that the service declares stands in its test, too.
 func TestCheckout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what is not decided in 5 seconds passes under -short")
+	}
 	set := budget.Must("fmt.Fprintf below 10% in main.(*shop).ServeHTTP")
 	checkout := func(s *shop) func(context.Context) {
 		return func(context.Context) {

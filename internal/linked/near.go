@@ -11,11 +11,11 @@ import (
 // Near finds the linked package or function whose name is nearest to each of some
 // texts that match none: spelt with other capitals, or with a letter or two wrong.
 // Texts that are near to nothing, regular expressions and those with wildcards
-// have none. It reads the executable as [Functions] does.
-func Near(texts []string) (map[string]string, error) {
+// have none. functions calls its argument with all that is linked, as [Functions] does.
+func Near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
 	near := newNearest(texts)
 	if len(near) > 0 {
-		if err := Functions(func(name string) bool { near.see(name); return true }); err != nil {
+		if err := functions(func(name string) bool { near.see(name); return true }); err != nil {
 			return nil, fmt.Errorf("look for names that are near: %w", err)
 		}
 	}

@@ -43,7 +43,7 @@ func TestNear(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
-	got, err := Near([]string{"linked.TestNaer", "portlist"})
+	got, err := Near([]string{"linked.TestNaer", "portlist"}, Functions)
 	if err != nil {
 		t.Fatal(err)
 	}
