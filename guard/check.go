@@ -44,10 +44,10 @@ import (
 // does and nothing else. The label does not reach goroutines that stood before,
 // and is lost where work sets labels on another context than ctx. A server that
 // the test started earlier is such a case: let work call its handler, or start the
-// server inside work, for many requests a call. Where such goroutines are busy, and a CPU budget is not surely kept
-// with them, Check lets work run and rest in turns, decided by coin: what rests
-// with work is work's, and the budget then fails the test as one that could not
-// be judged. Goroutines of tests in parallel are busy in either case and don't
+// server inside work, for many requests a call. Where such goroutines are busy, and a
+// CPU budget is not surely kept with them, Check lets work run and rest in turns,
+// decided by coin: what rests with work is work's, and the budget then fails the test
+// as one that could not be judged. Goroutines of tests in parallel are busy in either case and don't
 // count. Where work cannot be made to rest (in a benchmark, or in a call that
 // lasts as long as ctx does), or time is up, a note in the log says what may be.
 //

@@ -47,10 +47,8 @@ func (c *checkCounters) begin(r *checkRun, i int) {
 		return
 	}
 	patience := counterPatience
-	if d, ok := r.t.(tbDeadline); ok {
-		if at, ok := d.Deadline(); ok {
-			patience = min(patience, max(time.Until(at)-reserve/2, reserve/2))
-		}
+	if at, ok := r.deadline(); ok {
+		patience = min(patience, max(time.Until(at)-reserve/2, reserve/2))
 	}
 	c.at.Store(int64(i))
 	if c.watch != nil {

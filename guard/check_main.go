@@ -16,21 +16,29 @@ func mainAsTested(set budget.Set, tested string) (budget.Set, []string) {
 	if tested == "" {
 		return set, nil
 	}
+	inTest := func(text string) (name string, ofMain bool) {
+		rest, ok := strings.CutPrefix(text, "main")
+		return tested + rest, ok && (rest == "" || rest[0] == '.')
+	}
+	var texts []string
+	for _, b := range set {
+		for _, text := range append([]string{b.Subject, b.In}, b.Except...) {
+			if name, ok := inTest(text); ok {
+				texts = append(texts, text, name)
+			}
+		}
+	}
+	missing := checkLinks.missing(texts) // at once: to look is to read the executable
+	rename := func(text string) string {
+		name, ok := inTest(text)
+		if !ok || missing[name] && !missing[text] { // it means the test's own main
+			return text
+		}
+		return name
+	}
 	set = slices.Clone(set)
 	said := false
 	for i, b := range set {
-		rename := func(text string) string {
-			rest, ok := strings.CutPrefix(text, "main")
-			if !ok || rest != "" && rest[0] != '.' {
-				return text
-			}
-			renamed := tested + rest
-			missing := checkLinks.missing([]string{text, renamed})
-			if missing[renamed] && !missing[text] { // it means the test's own main
-				return text
-			}
-			return renamed
-		}
 		b.Subject, b.In, b.Except = rename(b.Subject), rename(b.In), slices.Clone(b.Except)
 		for k := range b.Except {
 			b.Except[k] = rename(b.Except[k])
@@ -49,10 +57,7 @@ func mainAsTested(set budget.Set, tested string) (budget.Set, []string) {
 // in the test of any other package.
 func testedMain() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	if strings.HasSuffix(info.Path, ".test") { // which the path of a package main has not
+	if !ok || strings.HasSuffix(info.Path, ".test") { // which the path of a package main has not
 		return ""
 	}
 	return info.Path

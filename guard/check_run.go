@@ -110,16 +110,22 @@ func (r *checkRun) setEnd() (problem string) {
 		limit = defaultMax
 	}
 	r.ends = r.begun.Add(limit)
-	if d, ok := r.t.(tbDeadline); ok {
-		if at, ok := d.Deadline(); ok && at.Add(-reserve).Before(r.ends) {
-			r.ends = at.Add(-reserve)
-			if left := time.Until(r.ends); left < leastMax && len(r.plan.cpu) > 0 {
-				return fmt.Sprintf("the test's deadline leaves %v, and a verdict on CPU takes %v at least: raise -timeout",
-					max(0, left).Round(10*time.Millisecond), leastMax)
-			}
+	if at, ok := r.deadline(); ok && at.Add(-reserve).Before(r.ends) {
+		r.ends = at.Add(-reserve)
+		if left := time.Until(r.ends); left < leastMax && len(r.plan.cpu) > 0 {
+			return fmt.Sprintf("the test's deadline leaves %v, and a verdict on CPU takes %v at least: raise -timeout",
+				max(0, left).Round(10*time.Millisecond), leastMax)
 		}
 	}
 	return ""
+}
+
+// deadline is the test's, if it has one.
+func (r *checkRun) deadline() (at time.Time, ok bool) {
+	if d, has := r.t.(tbDeadline); has {
+		return d.Deadline()
+	}
+	return time.Time{}, false
 }
 
 // run does the check and reports it. A problem is something that keeps it from
@@ -188,10 +194,8 @@ func (r *checkRun) grace() time.Duration {
 		return 0
 	}
 	want := min(2*r.usual+time.Second, 5*time.Second)
-	if d, ok := r.t.(tbDeadline); ok {
-		if at, ok := d.Deadline(); ok {
-			want = min(want, max(0, time.Until(at)-reserve))
-		}
+	if at, ok := r.deadline(); ok {
+		want = min(want, max(0, time.Until(at)-reserve))
 	}
 	return want
 }
@@ -200,10 +204,8 @@ func (r *checkRun) grace() time.Duration {
 func (r *checkRun) patience() time.Duration {
 	// Twice what its calls take, and enough for a collection on a loaded machine.
 	want := 2*r.usual + 5*time.Second
-	if d, ok := r.t.(tbDeadline); ok {
-		if at, ok := d.Deadline(); ok {
-			want = min(want, max(time.Until(at)-reserve/2, reserve/2))
-		}
+	if at, ok := r.deadline(); ok {
+		want = min(want, max(time.Until(at)-reserve/2, reserve/2))
 	}
 	return want
 }

@@ -72,9 +72,7 @@ func (a *Alarm) Add(k, n float64) Verdict {
 			a.verdict = Pass
 		}
 	case fires:
-		a.recovers.begin(firing)
-		a.releases.begin(firing)
-		a.verdict = Fail
+		a.fire()
 		a.early.clear()
 		a.shares.clear()
 		a.fires.clear()
@@ -88,6 +86,14 @@ func (a *Alarm) Add(k, n float64) Verdict {
 		a.forget()
 	}
 	return a.verdict
+}
+
+// fire begins a Fail, or notes that it goes on.
+func (a *Alarm) fire() {
+	firing := a.verdict == Fail
+	a.recovers.begin(firing)
+	a.releases.begin(firing)
+	a.verdict = Fail
 }
 
 // forget drops the evidence for what is over by proof. It would fade by and by, in
@@ -124,9 +130,7 @@ const suspicion = 1
 func (a *Alarm) Join() (suspected bool) {
 	proof := lnMeanExp(&a.above.sums)
 	if a.verdict != Fail && !a.certain && proof >= lnPass {
-		a.recovers.begin(false)
-		a.releases.begin(false)
-		a.verdict = Fail
+		a.fire()
 	}
 	return a.verdict == Fail || !a.certain && proof >= suspicion
 }
