@@ -23,6 +23,8 @@
 //   - /expression/ is a regular expression, matched anywhere in the whole name,
 //     with type arguments and compiler suffixes; \/ is a slash inside it.
 //   - Names that are not Go's (C++, [libc.so.6], type:.eq.T) match themselves.
+//   - "name" is the name of one function, as a report prints it. What can be read as
+//     a pattern is that pattern; any other name matches itself.
 //
 // Examples, each with a name that matches and one that does not:
 //
@@ -57,6 +59,8 @@
 //	/x\/net/                           vendor/golang.org/x/net/http2.F                  golang.org/x/text.F
 //	memcpy                             memcpy                                           memcpy_avx
 //	[libc.so.6]                        [libc.so.6]                                      [libm.so.6]
+//	"main.run"                         main.run.func1                                   main.runner
+//	"foo(int, char)"                   foo(int, char)                                   foo(int)
 //
 // # Who holds a closure
 //

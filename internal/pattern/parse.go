@@ -3,15 +3,19 @@ package pattern
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
+// maxDots bounds the dots of a pattern's last element that may be the one that ends the
+// package. Packages have one or two, as in yaml.v3.
+const maxDots = 8
+
 // maxLength bounds a pattern. It is the longest function name that the decoder
 // accepts, so that every name can be written as a pattern.
-const maxLength = 4096
+const maxLength = 16 << 10
 
 // Parse reads a pattern. Space around it is ignored. The error says what is
 // wrong with the text and what to write instead.
@@ -22,8 +26,10 @@ func Parse(text string) (*Pattern, error) {
 	switch {
 	case text == "":
 		err = errors.New("it is empty; write a package, a function, or /regexp/")
-	case len(text) > maxLength:
+	case len(text) > maxLength && text[0] != '"':
 		return nil, fmt.Errorf("parse pattern %q...: it has %d bytes; at most %d are allowed", text[:40], len(text), maxLength)
+	case text[0] == '"':
+		err = p.parseQuoted(text)
 	case text[0] == '/':
 		p.regexp, err = parseRegexp(text)
 	case hasArguments(text):
@@ -45,10 +51,31 @@ func Parse(text string) (*Pattern, error) {
 	return p, nil
 }
 
+// parseQuoted reads "...", the name of a function as a report prints it. What can be
+// read as a pattern is one; any other name stands for itself.
+func (p *Pattern) parseQuoted(text string) error {
+	name, err := strconv.Unquote(text)
+	switch {
+	case err != nil:
+		return errors.New(`the quotes hold no string as Go writes it; after a backslash write n, t, ", \, or xNN`)
+	case len(name) > maxLength:
+		return fmt.Errorf("the name has %d bytes; at most %d are allowed", len(name), maxLength)
+	case strings.TrimSpace(name) == "":
+		return errors.New("there is nothing between the quotes; write the name of a function")
+	case name[0] != '/' && name[0] != '"':
+		if q, err := Parse(name); err == nil {
+			p.readings, p.foreign = q.readings, q.foreign
+			return nil
+		}
+	}
+	p.foreign = name
+	return nil
+}
+
 // hasArguments reports whether parentheses follow something that looks like Go.
 func hasArguments(text string) bool {
 	i := strings.IndexAny(text, "([{<")
-	return i > 0 && text[i] == '(' && text[i-1] != '.' && text[i-1] != '/' &&
+	return i > 0 && text[i] == '(' && text[i-1] != '.' && text[i-1] != '/' && !strings.HasSuffix(text, "(.text)") &&
 		!strings.Contains(text, "::") && (strings.ContainsAny(text[:i], "./") || strings.HasSuffix(text, "()"))
 }
 
@@ -59,53 +86,6 @@ func isForeignPattern(text string) bool {
 		return true
 	}
 	return isForeign(text) && text[0] != '.' && !strings.Contains(text, "{")
-}
-
-// parseRegexp reads /.../, in which \/ stands for a slash.
-func parseRegexp(text string) (*matcher, error) {
-	var expr strings.Builder
-	for i := 1; i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && i+1 < len(text):
-			if text[i+1] != '/' {
-				expr.WriteByte('\\')
-			}
-			i++
-			expr.WriteByte(text[i])
-		case text[i] == '/' && i+1 < len(text):
-			return nil, fmt.Errorf(`found %q after the / that ends the regular expression; write \/ for a slash inside it`, text[i+1:])
-		case text[i] == '/' && expr.Len() == 0:
-			return nil, errors.New("the regular expression is empty; write what to look for between the slashes")
-		case text[i] == '/':
-			re, err := regexp.Compile(expr.String())
-			if err != nil {
-				return nil, err
-			}
-			return newMatcher(re), asDisplayed(expr.String())
-		default:
-			expr.WriteByte(text[i])
-		}
-	}
-	return nil, errors.New("a / at the start opens a regular expression, and no / closes it; write /regexp/, or a package path without the first slash")
-}
-
-// linkersDot is how the linker writes a dot in the last element of a path.
-var linkersDot = regexp.MustCompile(`(?i)%2e`)
-
-// asDisplayed refuses an expression that was made from a name as pprof shows it:
-// it would never match, as names are compared without the linker's escapes and
-// the directory in which a package is vendored.
-func asDisplayed(expr string) error {
-	if linkersDot.MatchString(expr) {
-		return fmt.Errorf(`names are compared without the linker's escapes; write \. for %%2e: /%s/`, strings.ReplaceAll(linkersDot.ReplaceAllLiteralString(expr, `\.`), "/", `\/`))
-	}
-	if rest, ok := strings.CutPrefix(expr, "^vendor/"); ok {
-		return fmt.Errorf(`names are compared without the vendor directory; write /^%s/`, strings.ReplaceAll(rest, "/", `\/`))
-	}
-	if _, rest, ok := strings.Cut(expr, "/vendor/"); ok {
-		return fmt.Errorf(`names are compared without the vendor directory; write /^%s/`, strings.ReplaceAll(rest, "/", `\/`))
-	}
-	return nil
 }
 
 // parseReadings understands a text in Go's form in every way that makes sense.
@@ -139,8 +119,10 @@ func parseReadings(text string) ([]reading, error) {
 			readings = append(readings, reading{path, segs})
 		}
 	}
-	for i := slash; i < len(head); i++ {
+	dots := 0
+	for i := slash; i < len(head) && dots < maxDots; i++ {
 		if head[i] == '.' {
+			dots++
 			add(newPathSpec(canonicalPath(text[:i])), text[i+1:])
 		}
 	}

@@ -1,8 +1,9 @@
 package pattern
 
 import (
+	"net/url"
+	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,23 +19,12 @@ func canonicalPath(path string) string {
 	}
 }
 
-// unescape replaces the linker's %xx; what is not such an escape stays.
+// unescape replaces the linker's %xx; a path with anything else behind a % stays.
 func unescape(path string) string {
-	if !strings.Contains(path, "%") {
-		return path
+	if plain, err := url.PathUnescape(path); err == nil {
+		return plain
 	}
-	out := make([]byte, 0, len(path))
-	for i := 0; i < len(path); i++ {
-		if path[i] == '%' && i+2 < len(path) {
-			if c, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil {
-				out = append(out, byte(c))
-				i += 2
-				continue
-			}
-		}
-		out = append(out, path[i])
-	}
-	return string(out)
+	return path
 }
 
 // lastNames returns the names by which one word can mean the package: its last
@@ -164,20 +154,6 @@ func matchWord(pattern, word string) bool {
 	if !strings.Contains(pattern, "*") {
 		return pattern == word
 	}
-	p, w, backP, backW := 0, 0, -1, 0
-	for w < len(word) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			backP, backW = p, w
-			p++
-		case p < len(pattern) && pattern[p] == word[w]:
-			p, w = p+1, w+1
-		case backP >= 0:
-			backW++
-			p, w = backP+1, backW
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
+	ok, err := path.Match(pattern, word)
+	return ok && err == nil
 }

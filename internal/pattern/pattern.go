@@ -1,5 +1,10 @@
 package pattern
 
+import (
+	"strconv"
+	"strings"
+)
+
 // A Pattern says which functions are meant. The package documentation describes
 // its language. A Pattern does not change and may be used concurrently.
 type Pattern struct {
@@ -7,8 +12,8 @@ type Pattern struct {
 	// A name matches when any reading of the text does: portlist is a package, a
 	// function or a type.
 	readings []reading
-	foreign  string   // the exact name, when the text is not in Go's form
-	regexp   *matcher // of /.../
+	foreign  string      // the exact name, when the text is not in Go's form
+	regexp   *expression // of /.../
 }
 
 // A reading is one way to understand a pattern's text.
@@ -20,6 +25,16 @@ type reading struct {
 // String is the text the pattern was parsed from. Parsing it again gives the
 // same pattern.
 func (p *Pattern) String() string { return p.text }
+
+// Quote returns a pattern for the function with this name, as a sentence holds it.
+func Quote(name string) string {
+	p, err := Parse(name)
+	word := !strings.ContainsAny(name, " ,#\"") && strings.Contains(name, ".")
+	if word && err == nil && p.regexp == nil && p.Match(name) {
+		return name
+	}
+	return strconv.Quote(name)
+}
 
 // Match reports whether the function with this name, as it stands in a profile,
 // is meant. It takes the name apart each time: remember the answer for a name,
@@ -33,32 +48,12 @@ func (p *Pattern) Match(full string) bool {
 func (p *Pattern) match(s *symbol) bool {
 	switch {
 	case p.regexp != nil:
-		return p.regexp.match(s)
+		return p.regexp.match(s.canonical())
 	case p.foreign != "":
 		return p.foreign == s.full
 	}
 	for _, r := range p.readings {
 		if r.path.match(s.path) && s.has(r.item) {
-			return true
-		}
-	}
-	return false
-}
-
-// MatchPackage reports whether the pattern means the whole package with this
-// import path, or a subtree that contains it: portlist, tailscale.com/portlist
-// and tailscale.com/... do so for tailscale.com/portlist, a pattern for one of
-// its functions does not. A regular expression is compared with the path.
-func (p *Pattern) MatchPackage(path string) bool {
-	path = canonicalPath(path)
-	if path == "" {
-		return false
-	}
-	if p.regexp != nil {
-		return p.regexp.re.MatchString(path)
-	}
-	for _, r := range p.readings {
-		if r.item == nil && r.path.match(path) {
 			return true
 		}
 	}

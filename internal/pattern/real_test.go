@@ -169,12 +169,12 @@ func checkLinked(t *testing.T, binary string) {
 		if diff := cmp.Diff(want, ix.Match(f.Name, nil)); diff != "" {
 			t.Errorf("%q: -patterns +index\n%s", f.Name, diff)
 		}
-		name := ParseName(f.Name)
-		if strings.Contains(name.Package+"/", "vendor/") || strings.ContainsAny(name.Package, "[(%") {
-			t.Errorf("%q is in package %q", f.Name, name.Package)
+		pkg := PackageOf(f.Name)
+		if strings.Contains(pkg+"/", "vendor/") || strings.ContainsAny(pkg, "[(%") {
+			t.Errorf("%q is in package %q", f.Name, pkg)
 		}
 		// Every Go name pasted as a pattern means itself.
-		if name.Package == "" {
+		if pkg == "" {
 			continue
 		}
 		p, err := Parse(f.Name)

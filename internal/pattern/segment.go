@@ -19,17 +19,6 @@ type segment struct {
 	kind kind
 }
 
-// String is the segment as it follows another one.
-func (s segment) String() string {
-	switch {
-	case s.kind == pointer:
-		return ".(*" + s.text + ")"
-	case s.kind == mark && s.text[0] == '-':
-		return s.text
-	}
-	return "." + s.text
-}
-
 // scan appends the segments of rest, the part of a Go name after its package,
 // to segs. It takes any input; well reports whether all brackets and parentheses
 // are closed and no word is empty, which a pattern must be and a name from a

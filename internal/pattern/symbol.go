@@ -15,10 +15,6 @@ type symbol struct {
 	few   [6]segment
 	count int
 	many  []segment // all segments, if they do not fit
-	// What canonical and lower return, computed once by prepare.
-	name     string
-	folded   string
-	prepared bool
 }
 
 // parse fills s, which must be zero, from a name.
@@ -54,53 +50,21 @@ func (s *symbol) segments() []segment {
 	return s.few[:s.count]
 }
 
-// prepare works out what many regular expressions would each work out again.
-func (s *symbol) prepare(fold bool) {
-	s.name = s.canonical()
-	if fold {
-		s.folded, _ = s.lower()
-	}
-	s.prepared = true
-}
-
 // canonical is the name that regular expressions see: with its type arguments
 // and all that the compiler added.
 func (s *symbol) canonical() string {
-	switch {
-	case s.prepared:
-		return s.name
-	case len(s.path)+1+len(s.rest) == len(s.full) || s.path == "":
+	if len(s.path)+1+len(s.rest) == len(s.full) || s.path == "" {
 		return s.full // nothing was undone
 	}
 	return s.path + "." + s.rest
 }
 
-// lower is canonical in lower case, if that is all ASCII.
-func (s *symbol) lower() (name string, ok bool) {
-	if s.prepared {
-		return s.folded, s.folded != ""
-	}
-	if name = s.canonical(); !isASCII(name) {
-		return "", false
-	}
-	return strings.ToLower(name), true
-}
-
-// startsWithFunc reports whether the first segment must be a function, though a
-// second word follows, so that the second was inlined into it.
-func (s *symbol) startsWithFunc() bool {
-	segs := s.segments()
-	first := segs[0].text
-	if first == "init" || first == "main" && s.path == "main" {
-		return true // the language has no other use for these names
-	}
-	// f.g.f-range1.func2: a body of f came back into f through g.
-	for i := 2; i < len(segs)-1; i++ {
-		if segs[i] == segs[0] && segs[i+1].kind == mark {
-			return true
-		}
-	}
-	return false
+// PackageOf returns the canonical import path of a function's package: escapes and
+// vendoring undone. It is "main" for every main package and "" for names that are not
+// Go's.
+func PackageOf(full string) string {
+	path, _, _ := cut(full)
+	return canonicalPath(path)
 }
 
 // cut splits a Go name after its package. The path is as written, not canonical.

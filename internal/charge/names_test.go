@@ -1,4 +1,4 @@
-package tally
+package charge
 
 import (
 	"context"
@@ -143,23 +143,5 @@ func TestNamesCanceled(t *testing.T) {
 	}
 	if err := n.Learn(t.Context(), table); err != nil || len(n.Matches(table.Funcs[10*lookEvery-1].Name)) == 0 {
 		t.Errorf("the same table again: %v", err)
-	}
-}
-
-// TestNamesLazy is about watches of kinds that show no function: they need no
-// matcher.
-func TestNamesLazy(t *testing.T) {
-	n := names(t)
-	if err := n.Learn(t.Context(), window(new(decode.Symbols), 0, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if n.scaffold != nil {
-		t.Error("a table without functions made a matcher")
-	}
-	if err := n.Learn(t.Context(), window(new(decode.Symbols), 0, 1)); err != nil {
-		t.Fatal(err)
-	}
-	if n.scaffold == nil {
-		t.Error("a table with a function made no matcher")
 	}
 }

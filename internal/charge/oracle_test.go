@@ -1,4 +1,4 @@
-package tally_test
+package charge_test
 
 import (
 	"bytes"
@@ -19,9 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
-	"github.com/profguard/profguard/internal/tally"
 )
 
 // TestOracle compares flat and cumulative values of every function with what
@@ -38,17 +38,17 @@ func TestOracle(t *testing.T) {
 				flat, cum := count(t, data, index)
 				wantFlat, wantCum := add(p, index)
 				if diff := cmp.Diff(wantFlat, flat); diff != "" {
-					t.Errorf("%s: flat (-google/pprof +tally):\n%s", st.Type, diff)
+					t.Errorf("%s: flat (-google/pprof +charge):\n%s", st.Type, diff)
 				}
 				if diff := cmp.Diff(wantCum, cum); diff != "" {
-					t.Errorf("%s: cumulative (-google/pprof +tally):\n%s", st.Type, diff)
+					t.Errorf("%s: cumulative (-google/pprof +charge):\n%s", st.Type, diff)
 				}
 				toolFlat, toolCum := top(t, data, st)
 				if diff := cmp.Diff(toolFlat, flat); diff != "" {
-					t.Errorf("%s: flat (-go tool pprof +tally):\n%s", st.Type, diff)
+					t.Errorf("%s: flat (-go tool pprof +charge):\n%s", st.Type, diff)
 				}
 				if diff := cmp.Diff(toolCum, cum); diff != "" {
-					t.Errorf("%s: cumulative (-go tool pprof +tally):\n%s", st.Type, diff)
+					t.Errorf("%s: cumulative (-go tool pprof +charge):\n%s", st.Type, diff)
 				}
 			}
 		})
@@ -63,22 +63,23 @@ func count(t *testing.T, data []byte, index int) (flat, cum map[string]int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := tally.NewNames(pattern.NewIndex(nil))
+	names := charge.NewNames(pattern.NewIndex(nil))
 	if err := names.Learn(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}
-	c := tally.Counter{Names: names}
-	ask := func(charge tally.Charge) int {
-		return c.Ask(tally.Query{Value: index, Weight: tally.Weight{Count: -1}, In: -1, Where: -1, Unit: tally.Function, Charge: charge})
+	c := charge.Counter{Names: names}
+	ask := func(frames charge.Charge) int {
+		return c.Ask(charge.Query{Value: index, Weight: charge.Weight{Count: -1}, In: -1, Where: -1, Except: -1, Unit: charge.Function, Charge: frames})
 	}
-	queries := []int{ask(tally.Flat), ask(tally.Cumulative)}
+	queries := []int{ask(charge.Flat), ask(charge.Cumulative)}
+	c.Open(table)
 	c.Count(table, func(int) bool { return true })
 	var out [2]map[string]int64
 	for i, q := range queries {
 		out[i] = map[string]int64{}
 		sums := c.Sums(q)
 		for _, key := range sums.Keys {
-			out[i][table.Symbols.Name(decode.ID(key))] = sums.By[key]
+			out[i][table.Symbols.Name(decode.ID(key))] = sums.By(key)
 		}
 	}
 	return out[0], out[1]

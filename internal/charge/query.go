@@ -1,18 +1,25 @@
-// Package tally counts: it walks the samples of a decoded profile once and
-// charges them to functions, packages or patterns, for any number of queries at
-// a time.
+// Package charge says whose share a sample is. It walks the samples of a decoded
+// profile once, charges each to functions, packages or patterns, for any number of
+// queries at a time, and names the offenders among those that are over a limit.
+//
+// The rule, which package budget's documentation explains to users:
+//
+//   - known.go has the few names that it knows; names.go what is known of each function.
+//   - order.go reads the order of the link off the addresses, and finds hand-overs.
+//   - stack.go finds the way in of each stack, and servers' own work.
+//   - sums.go adds up; offenders.go picks whom to name; paths.go finds the way there.
 //
 // Everything is an index into an array. The arrays are kept from profile to
 // profile, so that in the steady state of a running program nothing is
 // allocated and no string is looked at.
-package tally
+package charge
 
 // Unit is what samples are charged to.
 type Unit uint8
 
 const (
 	Function Unit = iota // keys are ids of names
-	Package              // keys are numbers of packages
+	Package              // keys are numbers of packages; by Inner and those below, of other modules than the program's
 	Pattern              // keys are numbers of patterns
 )
 
@@ -26,16 +33,15 @@ const (
 	// interrupt: what the runtime puts on top of a loop to preempt it is the loop's,
 	// and on a busy machine it is most of the loop.
 	Resumed
-	// Inner charges the leaf, and every frame of the program's own work: what
-	// scaffolding and entry points call, but not these. See package scaffold.
-	// The leaf is the function that was interrupted, not the interrupt.
+	// Inner charges the function in whose body the sample was taken, and those that
+	// called it up to the entry point, which is left out: see the package's doc.
 	Inner
-	// Unparked charges every frame outside the runtime. It is for goroutine
-	// profiles, where the innermost frames say how a goroutine waits, which is
-	// the same for all of them, and where the bottom frame, which a go statement
-	// started, says what it is: so the way in counts, but for what runs a closure
-	// in the place of a go statement, such as WaitGroup.Go.
-	Unparked
+	// Waiting is Inner for profiles of contention, where the leaf says how a goroutine
+	// waits: package sync and time are of the floor as well.
+	Waiting
+	// Living is for profiles of goroutines: as Waiting, with the entry point, which
+	// says what a goroutine is for.
+	Living
 )
 
 // Query says which samples are counted and what they are charged to. It is
@@ -47,6 +53,7 @@ type Query struct {
 	Charge Charge
 	In     int32 // number of a pattern: only samples through it, and of these only what it calls; -1: all
 	Where  int32 // number of a condition on labels; -1: every sample
+	Except int32 // number of a set of patterns: what runs in these and below is charged neither to them nor to their callers; -1: none
 }
 
 // Weight says how the number of observations behind the values is told.

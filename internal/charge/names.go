@@ -1,14 +1,14 @@
-package tally
+package charge
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
-	"github.com/profguard/profguard/internal/scaffold"
 )
 
 // Bounds of Names, in numbers of patterns that match a name, added up over the
@@ -32,40 +32,39 @@ const maxEffort pattern.Effort = 1 << 24
 const lookEvery = 64
 
 // Names remembers per function name what matching found out about it: which
-// patterns match, which package it is in, which part it plays on the way in. A
+// patterns match, which package it is in, and what else is known of it. A
 // program has so many names and no more, so after its first window nothing is
 // matched any more, and nothing is allocated. A program whose names change all
 // the time makes it forget.
 type Names struct {
-	index    *pattern.Index
-	scaffold *scaffold.Matcher // made for the first name: many watches never see one
+	index *pattern.Index
 
 	symbols    *decode.Symbols
 	generation int
 
 	// By id.
 	set    []int32 // place in sets
-	class  []scaffold.Class
-	parked []bool
+	parts  []part
+	hashes []uint64 // of the names
 	pkg    []int32
 
-	sets    [][]int32        // those of unknown and waiting are empty
-	places  map[uint64]int32 // of the sets, by hash
-	matches int              // in all sets
-	settled int              // matches when all had last been forgotten and learnt anew
-	kept    int              // keptMatches
-	most    int              // maxMatches
-	effort  pattern.Effort   // maxEffort
-	waiting int              // functions of the last table that have not been matched
-
+	sets       [][]int32              // those of unlearnt and unmatched are empty
+	places     map[uint64]int32       // of the sets, by hash
+	matches    int                    // in all sets
+	settled    int                    // matches when all had last been forgotten and learnt anew
+	kept       int                    // keptMatches
+	most       int                    // maxMatches
+	effort     pattern.Effort         // maxEffort
+	waiting    int                    // functions of the last table that have not been matched
+	around     map[decode.ID][]uint64 // of function literals: hashes of what may be the functions around them
 	packages   []string
 	packageIDs map[string]int32
 	buf        []int32
 }
 
 const (
-	unknown = iota // is the set of names that have not been learnt,
-	waiting        // and of those that have been, but not matched
+	unlearnt  = iota // is the set of names that have not been learnt,
+	unmatched        // and of those that have been, but not matched
 )
 
 // NewNames returns an empty memory for an index of patterns.
@@ -98,27 +97,27 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 var errMatches = errors.New("the patterns of the budgets match too much: budget packages instead of so many expressions")
 
 func (n *Names) relearn(ctx context.Context, t *decode.Table) error {
-	n.set, n.class, n.parked, n.pkg = n.set[:0], n.class[:0], n.parked[:0], n.pkg[:0]
-	n.sets, n.places, n.matches = [][]int32{unknown: nil, waiting: nil}, map[uint64]int32{}, 0
-	n.packages, n.packageIDs = nil, map[string]int32{}
+	n.set, n.parts, n.hashes, n.pkg = n.set[:0], n.parts[:0], n.hashes[:0], n.pkg[:0]
+	n.sets, n.places, n.matches = [][]int32{unlearnt: nil, unmatched: nil}, map[uint64]int32{}, 0
+	n.packages, n.packageIDs, n.around = nil, map[string]int32{}, map[decode.ID][]uint64{}
 	return n.learn(ctx, t)
 }
 
 func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 	n.grow(t.Symbols.Len())
-	if n.set[0] == unknown {
-		n.learnName(0, "") // so that package 0 is that of unknown names
+	if n.set[0] == unlearnt {
+		n.learnName(0, "", "") // so that package 0 is that of unknown names
 	}
 	left := n.effort
 	matched := 0
 	for i := range t.Funcs {
 		id := t.Funcs[i].Name
-		if n.set[id] > waiting {
+		if n.set[id] > unmatched {
 			continue
 		}
 		name := t.Symbols.Name(id)
-		if n.set[id] == unknown {
-			n.learnName(id, name)
+		if n.set[id] == unlearnt {
+			n.learnName(id, name, t.Symbols.Name(t.Funcs[i].File))
 		}
 		if left <= 0 {
 			n.waiting++
@@ -142,17 +141,32 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 func (n *Names) grow(end int) {
 	if more := end - len(n.set); more > 0 {
 		n.set = append(n.set, make([]int32, more)...)
-		n.class = append(n.class, make([]scaffold.Class, more)...)
-		n.parked = append(n.parked, make([]bool, more)...)
+		n.parts = append(n.parts, make([]part, more)...)
+		n.hashes = append(n.hashes, make([]uint64, more)...)
 		n.pkg = append(n.pkg, make([]int32, more)...)
 	}
 }
 
-func (n *Names) learnName(id decode.ID, name string) {
-	n.set[id] = waiting
-	n.class[id] = n.ClassOf(name)
-	n.parked[id] = scaffold.Parked(name) || n.class[id] == scaffold.Runner
-	n.pkg[id] = n.packageID(pattern.PackageOf(name))
+// mostAround bounds the functions that a literal may be in: nested literals and inlined
+// functions are a few.
+const mostAround = 16
+
+func (n *Names) learnName(id decode.ID, name, file string) {
+	n.set[id] = unmatched
+	pkg := pattern.PackageOf(name)
+	n.parts[id] = partsOf(name, pkg)
+	if n.parts[id]&standard != 0 && path.Base(path.Dir(file)) == "runtime" {
+		n.parts[id] |= runtimes | floor | waiting // reflect.typedmemmove, which the runtime defines for others
+	}
+	n.pkg[id] = n.packageID(pkg)
+	hash := fnvOffset
+	for i, c := range []byte(name) {
+		if n.parts[id]&literal != 0 && i > len(pkg) && (c == '.' || c == '-') && len(n.around[id]) < mostAround {
+			n.around[id] = append(n.around[id], hash)
+		}
+		hash = (hash ^ uint64(c)) * fnvPrime
+	}
+	n.hashes[id] = hash
 }
 
 // setOf returns the place of a set of patterns.
@@ -197,6 +211,15 @@ func (n *Names) Waiting() int { return n.waiting }
 // Matches lists the numbers of the patterns that match the name.
 func (n *Names) Matches(id decode.ID) []int32 { return n.sets[n.set[id]] }
 
+// MostMatches is the largest number of patterns that one name matches.
+func (n *Names) MostMatches() int {
+	most := 0
+	for _, set := range n.sets {
+		most = max(most, len(set))
+	}
+	return most
+}
+
 // Match reports whether the name matches any of the patterns with the given
 // numbers.
 func (n *Names) Match(id decode.ID, patterns []int32) bool {
@@ -210,22 +233,8 @@ func (n *Names) Match(id decode.ID, patterns []int32) bool {
 	return false
 }
 
-// Class is the name's part on the way in.
-func (n *Names) Class(id decode.ID) scaffold.Class { return n.class[id] }
-
-// ClassOf is the part on the way in of a function by its name.
-func (n *Names) ClassOf(name string) scaffold.Class {
-	if n.scaffold == nil {
-		n.scaffold = scaffold.NewMatcher()
-	}
-	return n.scaffold.Class(name)
-}
-
 // Package is the number of the name's package.
 func (n *Names) Package(id decode.ID) int32 { return n.pkg[id] }
-
-// runtime reports whether the name is of package runtime.
-func (n *Names) runtime(id decode.ID) bool { return n.packages[n.pkg[id]] == "runtime" }
 
 // PackageName is the path of a package by its number.
 func (n *Names) PackageName(pkg int32) string { return n.packages[pkg] }

@@ -1,4 +1,4 @@
-package tally_test
+package charge_test
 
 import (
 	"math"
@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/pattern"
-	"github.com/profguard/profguard/internal/tally"
 )
 
 // Numbers of the patterns and conditions that the tests ask for.
@@ -20,7 +20,7 @@ const (
 
 const everything = -1
 
-func counter(t *testing.T, text string) (*tally.Counter, *decode.Table) {
+func counter(t *testing.T, text string) (*charge.Counter, *decode.Table) {
 	t.Helper()
 	var symbols decode.Symbols
 	table, err := decode.FromProfile(folded.Must(text), &symbols)
@@ -35,35 +35,36 @@ func counter(t *testing.T, text string) (*tally.Counter, *decode.Table) {
 		}
 		patterns = append(patterns, p)
 	}
-	names := tally.NewNames(pattern.NewIndex(patterns))
+	names := charge.NewNames(pattern.NewIndex(patterns))
 	if err := names.Learn(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}
-	return &tally.Counter{
+	return &charge.Counter{
 		Names: names, Patterns: len(patterns),
-		Where: [][]tally.Label{{{Key: "a", Value: "1"}}, {{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}},
+		Where: [][]charge.Label{{{Key: "a", Value: "1"}}, {{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}},
 	}, table
 }
 
 // answer counts one query and names its keys.
-func answer(t *testing.T, text string, q tally.Query) (map[string]int64, *tally.Sums) {
+func answer(t *testing.T, text string, q charge.Query) (map[string]int64, *charge.Sums) {
 	t.Helper()
 	c, table := counter(t, text)
 	n := c.Ask(q)
+	c.Open(table)
 	c.Count(table, func(int) bool { return true })
 	sums := c.Sums(n)
 	got := map[string]int64{}
 	for _, key := range sums.Keys {
 		name := ""
 		switch q.Unit {
-		case tally.Function:
+		case charge.Function:
 			name = table.Symbols.Name(decode.ID(key))
-		case tally.Package:
+		case charge.Package:
 			name = c.Names.PackageName(key)
-		case tally.Pattern:
+		case charge.Pattern:
 			name = []string{"run", "lib"}[key]
 		}
-		got[name] = sums.By[key]
+		got[name] = sums.By(key)
 	}
 	return got, sums
 }
@@ -78,27 +79,27 @@ main.main;main.serve 5
 func TestCharges(t *testing.T) {
 	tests := []struct {
 		name  string
-		query tally.Query
+		query charge.Query
 		total int64
 		want  map[string]int64
 	}{
-		{"flat", tally.Query{Charge: tally.Flat, In: everything, Where: everything}, 65,
+		{"flat", charge.Query{Charge: charge.Flat, In: everything, Where: everything, Except: everything}, 65,
 			map[string]int64{"example.com/lib.do": 10, "main.leaf": 20, "main.other": 30, "main.serve": 5}},
-		{"cumulative, each sample once however often a function recurs", tally.Query{Charge: tally.Cumulative, In: everything, Where: everything}, 65,
+		{"cumulative, each sample once however often a function recurs", charge.Query{Charge: charge.Cumulative, In: everything, Where: everything, Except: everything}, 65,
 			map[string]int64{"main.main": 65, "main.serve": 65, "main.run": 30, "example.com/lib.Do": 10, "example.com/lib.do": 10, "main.small": 20, "main.leaf": 20, "main.other": 30}},
-		{"inner: scaffolding and entry points with their own bodies only", tally.Query{Charge: tally.Inner, In: everything, Where: everything}, 65,
+		{"inner: entry points with their own bodies only", charge.Query{Charge: charge.Inner, In: everything, Where: everything, Except: everything}, 65,
 			map[string]int64{"main.serve": 5, "main.run": 30, "example.com/lib.Do": 10, "example.com/lib.do": 10, "main.small": 20, "main.leaf": 20, "main.other": 30}},
-		{"in: what the outermost match calls", tally.Query{Charge: tally.Cumulative, In: patternRun, Where: everything}, 30,
+		{"in: what the outermost match calls", charge.Query{Charge: charge.Cumulative, In: patternRun, Where: everything, Except: everything}, 30,
 			map[string]int64{"main.run": 20, "example.com/lib.Do": 10, "example.com/lib.do": 10, "main.small": 20, "main.leaf": 20}},
-		{"packages", tally.Query{Unit: tally.Package, Charge: tally.Cumulative, In: everything, Where: everything}, 65,
+		{"packages", charge.Query{Unit: charge.Package, Charge: charge.Cumulative, In: everything, Where: everything, Except: everything}, 65,
 			map[string]int64{"main": 65, "example.com/lib": 10}},
-		{"patterns", tally.Query{Unit: tally.Pattern, Charge: tally.Cumulative, In: everything, Where: everything}, 65,
+		{"patterns", charge.Query{Unit: charge.Pattern, Charge: charge.Cumulative, In: everything, Where: everything, Except: everything}, 65,
 			map[string]int64{"run": 30, "lib": 10}},
-		{"patterns, flat", tally.Query{Unit: tally.Pattern, Charge: tally.Flat, In: everything, Where: everything}, 65,
+		{"patterns, flat", charge.Query{Unit: charge.Pattern, Charge: charge.Flat, In: everything, Where: everything, Except: everything}, 65,
 			map[string]int64{"lib": 10}},
-		{"a label", tally.Query{Charge: tally.Flat, In: everything, Where: 0}, 30,
+		{"a label", charge.Query{Charge: charge.Flat, In: everything, Where: 0, Except: everything}, 30,
 			map[string]int64{"example.com/lib.do": 10, "main.leaf": 20}},
-		{"two labels", tally.Query{Charge: tally.Flat, In: everything, Where: 1}, 20,
+		{"two labels", charge.Query{Charge: charge.Flat, In: everything, Where: 1, Except: everything}, 20,
 			map[string]int64{"main.leaf": 20}},
 	}
 	for _, test := range tests {
@@ -121,12 +122,12 @@ func TestInterrupts(t *testing.T) {
 main.main;main.run;main.work;runtime.asyncPreempt 3
 main.main;main.run;runtime.asyncPreempt 4
 `
-	for charge, want := range map[tally.Charge]map[string]int64{
-		tally.Inner:   {"main.work": 3, "main.run": 4},
-		tally.Flat:    {"runtime.asyncPreempt": 7}, // as pprof has it
-		tally.Resumed: {"main.work": 3, "main.run": 4},
+	for frames, want := range map[charge.Charge]map[string]int64{
+		charge.Inner:   {"main.work": 3, "main.run": 4},
+		charge.Flat:    {"runtime.asyncPreempt": 7}, // as pprof has it
+		charge.Resumed: {"main.work": 3, "main.run": 4},
 	} {
-		got, _ := answer(t, text, tally.Query{Charge: charge, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+		got, _ := answer(t, text, charge.Query{Charge: frames, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
@@ -135,26 +136,26 @@ main.main;main.run;runtime.asyncPreempt 4
 
 // TestInLeaf: "in" keeps to what a function calls, so its own body is none of it.
 func TestInLeaf(t *testing.T) {
-	got, sums := answer(t, "cpu 10s\nmain.main;main.run 7\n", tally.Query{Charge: tally.Cumulative, In: patternRun, Where: everything, Weight: tally.Weight{Count: -1}})
+	got, sums := answer(t, "cpu 10s\nmain.main;main.run 7\n", charge.Query{Charge: charge.Cumulative, In: patternRun, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 	if len(got) > 0 || sums.Total != 7 {
 		t.Errorf("charged %v of %d, want nothing of 7", got, sums.Total)
 	}
 }
 
-func TestUnparked(t *testing.T) {
+func TestLiving(t *testing.T) {
 	got, _ := answer(t, `goroutine
 main.worker;sync.(*WaitGroup).Wait;sync.runtime_SemacquireWaitGroup;runtime.gopark 3
 main.worker;runtime.chanrecv1;runtime.gopark 4
 sync.(*WaitGroup).Go.func1;main.open.func2;runtime.chanrecv1;runtime.gopark 5
 runtime.bgsweep;runtime.gopark 1
-`, tally.Query{Charge: tally.Unparked, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+`, charge.Query{Charge: charge.Living, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 	if diff := cmp.Diff(map[string]int64{"main.worker": 7, "main.open.func2": 5}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
 func TestNegativeValuesAreLeftOut(t *testing.T) {
-	got, sums := answer(t, "cpu 10s\nmain.a 5\nmain.a -9\nmain.b -3\n", tally.Query{Charge: tally.Flat, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+	got, sums := answer(t, "cpu 10s\nmain.a 5\nmain.a -9\nmain.b -3\n", charge.Query{Charge: charge.Flat, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 	if diff := cmp.Diff(map[string]int64{"main.a": 5}, got); diff != "" || sums.Total != 5 {
 		t.Errorf("total %d, want 5; -want +got:\n%s", sums.Total, diff)
 	}
@@ -162,30 +163,30 @@ func TestNegativeValuesAreLeftOut(t *testing.T) {
 
 // TestObservations: how many observations values are worth.
 func TestObservations(t *testing.T) {
-	count := tally.Weight{Count: 0}
-	heap := tally.Weight{Count: 2, Bytes: 3, Rate: 512 << 10}
+	count := charge.Weight{Count: 0}
+	heap := charge.Weight{Count: 2, Bytes: 3, Rate: 512 << 10}
 	tests := []struct {
 		name, text string
-		query      tally.Query
+		query      charge.Query
 		want       float64
 	}{
-		{"cpu samples weigh the same", "cpu 10s\na 300\nb 700\n", tally.Query{Value: 1, Weight: count}, 1000},
-		{"one delay that outweighs a hundred", "mutex\na 1 100s\nb 100 100ms\n", tally.Query{Value: 1, Weight: count}, 1.002},
-		{"equal delays", "mutex\na 10 10ms\nb 30 30ms\n", tally.Query{Value: 1, Weight: count}, 40},
-		{"goroutines are each one", "goroutine\na 10\nb 30\n", tally.Query{Weight: tally.Weight{Count: -1}}, 40},
+		{"cpu samples weigh the same", "cpu 10s\na 300\nb 700\n", charge.Query{Value: 1, Weight: count}, 1000},
+		{"one delay that outweighs a hundred", "mutex\na 1 100s\nb 100 100ms\n", charge.Query{Value: 1, Weight: count}, 1.002},
+		{"equal delays", "mutex\na 10 10ms\nb 30 30ms\n", charge.Query{Value: 1, Weight: count}, 40},
+		{"goroutines are each one", "goroutine\na 10\nb 30\n", charge.Query{Weight: charge.Weight{Count: -1}}, 40},
 		// 100 MiB at one observation in 512 KiB are 200 of them, whether they are in
 		// few objects or in many.
-		{"large objects", "heap\na 100 104857600\n", tally.Query{Value: 3, Weight: heap}, 200},
-		{"a huge object", "heap\na 1 104857600\n", tally.Query{Value: 3, Weight: heap}, 200},
+		{"large objects", "heap\na 100 104857600\n", charge.Query{Value: 3, Weight: heap}, 200},
+		{"a huge object", "heap\na 1 104857600\n", charge.Query{Value: 3, Weight: heap}, 200},
 		// As a count, the 100 objects are those 86.5 that 1-exp(-2) of them show.
-		{"number of large objects", "heap\na 100 104857600\n", tally.Query{Value: 2, Weight: heap}, 100 * (1 - math.Exp(-2))},
+		{"number of large objects", "heap\na 100 104857600\n", charge.Query{Value: 2, Weight: heap}, 100 * (1 - math.Exp(-2))},
 		// Of a million bytes in objects of 16, about two have been seen.
-		{"small objects", "heap\na 65536 1048576\n", tally.Query{Value: 3, Weight: heap}, 2},
-		{"every object", "heap rate=1\na 65536 1048576\n", tally.Query{Value: 3, Weight: tally.Weight{Count: 2, Bytes: 3}}, 65536},
+		{"small objects", "heap\na 65536 1048576\n", charge.Query{Value: 3, Weight: heap}, 2},
+		{"every object", "heap rate=1\na 65536 1048576\n", charge.Query{Value: 3, Weight: charge.Weight{Count: 2, Bytes: 3}}, 65536},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			test.query.In, test.query.Where = everything, everything
+			test.query.In, test.query.Where, test.query.Except = everything, everything, everything
 			if _, sums := answer(t, test.text, test.query); math.Abs(sums.N-test.want) > 1e-3*test.want {
 				t.Errorf("worth %g observations, want %g", sums.N, test.want)
 			}
@@ -194,7 +195,7 @@ func TestObservations(t *testing.T) {
 }
 
 func TestFault_38_SumsSaturate(t *testing.T) {
-	_, sums := answer(t, "goroutine\na 9223372036854775807\na 9223372036854775807\nb 1\n", tally.Query{In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+	_, sums := answer(t, "goroutine\na 9223372036854775807\na 9223372036854775807\nb 1\n", charge.Query{In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 	if sums.Total != math.MaxInt64 || math.IsNaN(sums.N) || math.IsInf(sums.N, 0) {
 		t.Errorf("total %d, worth %g", sums.Total, sums.N)
 	}
@@ -204,7 +205,7 @@ func TestFault_38_SumsSaturate(t *testing.T) {
 		{math.MinInt64, -1, math.MinInt64},
 		{math.MaxInt64, math.MinInt64, -1},
 	} {
-		if got := tally.AddSaturating(test.a, test.b); got != test.want {
+		if got := charge.AddSaturating(test.a, test.b); got != test.want {
 			t.Errorf("%d + %d = %d, want %d", test.a, test.b, got, test.want)
 		}
 	}
@@ -214,12 +215,23 @@ func TestFault_38_SumsSaturate(t *testing.T) {
 // anything of the one before, nor allocate.
 func TestReuse(t *testing.T) {
 	c, table := counter(t, stacks)
-	q := c.Ask(tally.Query{Charge: tally.Cumulative, In: everything, Where: everything, Weight: tally.Weight{Count: -1}})
+	q := c.Ask(charge.Query{Charge: charge.Cumulative, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 	all := func(int) bool { return true }
+	c.Open(table)
 	c.Count(table, all)
-	first := append([]int64(nil), c.Sums(q).By...)
-	allocs := testing.AllocsPerRun(10, func() { c.Count(table, all) })
-	if diff := cmp.Diff(first, c.Sums(q).By); diff != "" {
+	charged := func() map[int32]int64 {
+		by := map[int32]int64{}
+		for _, key := range c.Sums(q).Keys {
+			by[key] = c.Sums(q).By(key)
+		}
+		return by
+	}
+	first := charged()
+	allocs := testing.AllocsPerRun(10, func() {
+		c.Open(table)
+		c.Count(table, all)
+	})
+	if diff := cmp.Diff(first, charged()); diff != "" {
 		t.Errorf("the second count differs (-first +second):\n%s", diff)
 	}
 	if allocs > 0 {

@@ -1,0 +1,209 @@
+package charge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/profguard/profguard/internal/pattern"
+)
+
+// This file has every name that the rule of this package knows. No framework is
+// among them.
+
+// A part says what is known of a function by its name.
+type part uint16
+
+const (
+	// standard functions are of the standard library.
+	standard part = 1 << iota
+	// runtimes are of package runtime, or without a package: the runtime calls and is
+	// called everywhere, so what is behind it called what is in front of it.
+	runtimes
+	// roots stand at the bottom of goroutines before any program: the runtime's and
+	// testing's.
+	roots
+	// floor functions are charged to their callers: everything ends in them.
+	floor
+	// waiting functions are those in which goroutines wait; in profiles of goroutines
+	// and of contention they are at the leaf of every stack.
+	waiting
+	// interrupts were put on the stack in the middle of the function behind them. On a
+	// busy machine a third of a loop's samples were seen in them.
+	interrupts
+	// generic functions are instances: their code stands with who made them.
+	generic
+	// literal functions are function literals, bodies of range loops over functions, and
+	// method values.
+	literal
+	// ours are the functions that profguard's own goroutines are in.
+	ours
+)
+
+// standardRoots are the first elements of the paths of the standard library, which
+// imports nothing outside itself. A test compares them with the toolchain's.
+var standardRoots = []string{
+	"archive", "arena", "bufio", "builtin", "bytes", "cmp", "compress", "container", "context", "crypto", "database",
+	"debug", "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "internal",
+	"io", "iter", "log", "maps", "math", "mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "simd",
+	"slices", "sort", "strconv", "strings", "structs", "sync", "syscall", "testing", "text", "time", "unicode", "unique",
+	"unsafe", "vendor", "weak",
+}
+
+// floorPackages are the runtime, system calls, and what wraps system calls for
+// everybody. Nobody can change them; those who call them can.
+var floorPackages = []string{
+	"runtime", "syscall", "internal/poll", "internal/bytealg", "internal/stringslite", "internal/abi", "internal/chacha8rand",
+	"internal/race", "internal/sync", "sync/atomic", "os", "net", "io", "bufio",
+}
+
+// floorTrees are such packages with all below them.
+var floorTrees = []string{"internal/runtime", "internal/syscall", "golang.org/x/sys"}
+
+// waitingPackages are where goroutines wait, beside the floor.
+var waitingPackages = []string{"sync", "time", "os/signal"}
+
+// profguard's module, and how the functions begin that its own goroutines are in. What
+// Check and the debug page do for others is not among them.
+const module = "github.com/profguard/profguard/"
+
+var own = [...]string{
+	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*counter).",
+	"guard.start.", "guard.call", "guard.newWorkCounters.", "guard.(*Guard).shutDown",
+	"internal/profiler.", "internal/dumps.", "internal/profiles.(*Taker).",
+}
+
+// partsOf tells what is known of a function, by its name and its package.
+func partsOf(name, pkg string) part {
+	var p part
+	path, _, _ := strings.Cut(name, "[") // type arguments have paths of their own
+	first, _, cut := strings.Cut(path, "/")
+	if !cut { // "fmt.Println": a path of one element
+		first, _, _ = strings.Cut(path, ".")
+	}
+	switch {
+	case pkg == "":
+		p |= standard | runtimes | floor
+	case slices.Contains(standardRoots, first):
+		p |= standard
+		if pkg == "runtime" {
+			p |= runtimes | roots
+		}
+		if pkg == "testing" {
+			p |= roots
+		}
+		if slices.Contains(waitingPackages, pkg) {
+			p |= waiting
+		}
+	}
+	if slices.Contains(floorPackages, pkg) || slices.ContainsFunc(floorTrees, func(tree string) bool {
+		return strings.HasPrefix(pkg, tree) && (len(pkg) == len(tree) || pkg[len(tree)] == '/')
+	}) {
+		p |= floor
+	}
+	if p&floor != 0 {
+		p |= waiting
+	}
+	if IsInterrupt(name) {
+		p |= interrupts | floor | runtimes
+	}
+	if strings.IndexByte(name, '[') >= 0 {
+		p |= generic
+	}
+	if isLiteral(name) {
+		p |= literal
+	}
+	if isOurs(name) {
+		p |= ours
+	}
+	return p
+}
+
+// IsInterrupt knows what the runtime puts on top of a loop to preempt it, and the race
+// detector, whose assembly has names without a package.
+func IsInterrupt(name string) bool {
+	switch rest, isRuntime := strings.CutPrefix(name, "runtime."); {
+	case isRuntime:
+		return rest == "asyncPreempt" || rest == "asyncPreempt2" || strings.HasPrefix(rest, "race") || strings.HasPrefix(rest, "checkptr")
+	default:
+		return strings.HasPrefix(name, "__tsan_") || strings.HasPrefix(name, "race") && strings.IndexByte(name, '.') < 0
+	}
+}
+
+// isLiteral knows main.f.func1, main.f-range1 and main.T.m-fm.
+func isLiteral(name string) bool {
+	if strings.HasSuffix(name, "-fm") {
+		return true
+	}
+	for _, mark := range [...]string{".func", "-range"} {
+		if i := strings.LastIndex(name, mark); i >= 0 && i+len(mark) < len(name) && '0' <= name[i+len(mark)] && name[i+len(mark)] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// isOurs reports whether a function is one that profguard's own goroutines are in.
+func isOurs(name string) bool {
+	if name == "runtime/pprof.profileWriter" {
+		return true
+	}
+	rest, found := strings.CutPrefix(name, module)
+	return found && slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
+}
+
+// Waits reports whether a function is one in which goroutines wait, or of a goroutine
+// of profguard: in a profile of goroutines it says nothing of the program.
+func Waits(name string) bool {
+	return partsOf(name, pattern.PackageOf(name))&(waiting|ours) != 0
+}
+
+// IsFloor reports whether a function is of the floor: who called it matters.
+func IsFloor(name string) bool { return partsOf(name, pattern.PackageOf(name))&floor != 0 }
+
+// IsStandard reports whether a function is of the standard library.
+func IsStandard(name string) bool { return partsOf(name, pattern.PackageOf(name))&standard != 0 }
+
+// A Goroutine says whose doing is what a goroutine does.
+type Goroutine uint8
+
+const (
+	// Theirs is the program's.
+	Theirs Goroutine = iota
+	// Ours is a goroutine of profguard, or the one with which the runtime writes
+	// CPU profiles.
+	Ours
+	// Lent is a goroutine of profguard that runs code of the program: ours, unless
+	// [Lends] is on the stack.
+	Lent
+)
+
+// The functions that profguard's goroutines begin with. Those of the second list run
+// the host's code too, all of it by way of guard.call.
+var (
+	starts = [...]string{"guard.start.", "internal/profiler.", "internal/dumps.", "internal/profiles."}
+	lends  = [...]string{"guard.(*sink).", "guard.(*counter).", "guard.(*Guard).register.", "guard.(*Guard).shutDown."}
+)
+
+// Started tells whose a goroutine is by the bottom frame of its stack. In a process
+// that allocates little, watching it is what allocates most, and no budget is
+// about that.
+func Started(bottom string) Goroutine {
+	if bottom == "runtime/pprof.profileWriter" {
+		return Ours
+	}
+	rest, found := strings.CutPrefix(bottom, module)
+	begins := func(prefix string) bool { return strings.HasPrefix(rest, prefix) }
+	switch {
+	case !found:
+		return Theirs
+	case slices.ContainsFunc(starts[:], begins):
+		return Ours
+	case slices.ContainsFunc(lends[:], begins):
+		return Lent
+	}
+	return Theirs
+}
+
+// Lends reports whether a function is the one by which profguard runs code of the
+// program.
+func Lends(name string) bool { return name == module+"guard.call" }

@@ -1,0 +1,91 @@
+package charge
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/profguard/profguard/internal/pattern"
+)
+
+func TestParts(t *testing.T) {
+	for name, want := range map[string]part{
+		"runtime.mallocgc":                     standard | runtimes | roots | floor | waiting,
+		"runtime/pprof.writeHeap":              standard,
+		"runtime/pprof.Do":                     standard,
+		"internal/runtime/maps.newTable":       standard | floor | waiting,
+		"internal/poll.(*FD).Read":             standard | floor | waiting,
+		"golang.org/x/sys/unix.Syscall":        floor | waiting,
+		"golang.org/x/system.Call":             0,
+		"os.(*File).Write":                     standard | floor | waiting,
+		"os/exec.(*Cmd).Run":                   standard,
+		"net.(*conn).Read":                     standard | floor | waiting,
+		"net/http.(*conn).serve":               standard,
+		"sync.(*Mutex).Lock":                   standard | waiting,
+		"time.Sleep":                           standard | waiting,
+		"vendor/golang.org/x/net/idna.ToASCII": standard,
+		"golang.org/x/net/idna.ToASCII":        0,
+		"testing.tRunner":                      standard | roots,
+		"slices.SortFunc[go.shape.[]int]":      standard | generic,
+		"slices.SortStableFunc[go.shape.[]internal/fmtsort.KeyValue,go.shape.struct { example.com/a.Key reflect.Value }]": standard | generic,
+		"example.com/lo.Map[go.shape.string]": generic,
+		"memeqbody":                           standard | runtimes | floor | waiting,
+		"main.main":                           0,
+		"main.init.func1":                     literal,
+		"main.f-range1":                       literal,
+		"main.(*T).m-fm":                      literal,
+		"main.f.gowrap1":                      0,
+		"shop/db.Get":                         0,
+		"github.com/profguard/profguard/guard.(*looper).wait":  ours,
+		"github.com/profguard/profguard/guard.TestRun":         0,
+		"example.com/profguard/profguard/guard.(*looper).wait": 0,
+		"runtime.asyncPreempt":                                 standard | runtimes | roots | floor | waiting | interrupts,
+		"__tsan_read":                                          standard | runtimes | floor | waiting | interrupts,
+	} {
+		if got := partsOf(name, pattern.PackageOf(name)); got != want {
+			t.Errorf("%s: %b, want %b", name, got, want)
+		}
+	}
+}
+
+// TestStandardRoots compares the list with the toolchain's standard library.
+func TestStandardRoots(t *testing.T) {
+	out, err := exec.Command("go", "list", "std").Output()
+	if err != nil {
+		t.Fatal("go list std:", err)
+	}
+	for pkg := range strings.FieldsSeq(string(out)) {
+		first, _, _ := strings.Cut(pkg, "/")
+		if !slices.Contains(standardRoots, first) {
+			t.Errorf("%s is of the standard library, and %s is not listed", pkg, first)
+		}
+	}
+	packages := strings.Fields(string(out))
+	for _, pkg := range slices.Concat(floorPackages, waitingPackages) {
+		if !slices.Contains(packages, pkg) {
+			t.Errorf("%s is no package of the standard library", pkg)
+		}
+	}
+}
+
+func TestStarted(t *testing.T) {
+	for name, want := range map[string]Goroutine{
+		"github.com/profguard/profguard/guard.start.func2":            Ours,
+		"github.com/profguard/profguard/internal/profiler.(*Hub).run": Ours,
+		"runtime/pprof.profileWriter":                                 Ours,
+		"github.com/profguard/profguard/guard.(*sink).run":            Lent,
+		"github.com/profguard/profguard/guard.(*counter).answer":      Lent,
+		"github.com/profguard/profguard/guard.runWork":                Theirs,
+		"github.com/profguard/profguardian/guard.(*sink).run":         Theirs,
+		"main.main": Theirs,
+		"":          Theirs,
+	} {
+		if got := Started(name); got != want {
+			t.Errorf("Started(%q) is %d, want %d", name, got, want)
+		}
+	}
+	if !Lends("github.com/profguard/profguard/guard.call") || Lends("main.call") {
+		t.Error("guard.call lends, and nothing else does")
+	}
+}

@@ -1,0 +1,122 @@
+package charge_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/pattern"
+)
+
+// offenders counts the text and selects offenders among the functions over the limit.
+func offenders(t *testing.T, text, module string, limit float64) (*charge.Case, []int32, []string) {
+	t.Helper()
+	var symbols decode.Symbols
+	table, err := decode.FromProfile(folded.Must(text), &symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := charge.NewNames(pattern.NewIndex(nil))
+	if err := names.Learn(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	counter := &charge.Counter{Names: names, Module: module}
+	q := counter.Ask(charge.Query{Value: 1, Weight: charge.Weight{Count: 0}, In: -1, Where: -1, Except: -1, Charge: charge.Inner})
+	counter.Open(table)
+	counter.Count(table, func(int) bool { return true })
+	sums := counter.Sums(q)
+	var over []int32
+	for _, key := range sums.Keys {
+		if sums.Share(key) > limit {
+			over = append(over, key)
+		}
+	}
+	c := &charge.Case{Counter: counter, Table: table, Query: q, Room: new(charge.Room)}
+	keys := c.Offenders(over, int64(limit*float64(sums.Total)), 8)
+	var list []string
+	for _, key := range keys {
+		list = append(list, symbols.Name(decode.ID(key)))
+	}
+	return c, keys, list
+}
+
+func TestOffenders(t *testing.T) {
+	tests := []struct {
+		name, text string
+		limit      float64
+		want       []string
+	}{
+		{"nothing is over", "cpu\nmain.main;main.run;main.a 10\n", 1, nil},
+		{"a chain is its deepest function", "cpu\nmain.main;main.run;main.a;main.b;main.c 60\nmain.main;main.run;main.d 40\n", 0.5, []string{"main.c"}},
+		{"a caller has only what its callees leave", "cpu\nmain.main;main.run;main.a;main.b 40\nmain.main;main.run;main.a;main.c 40\nmain.main;main.run;main.d 20\n", 0.3, []string{"main.b", "main.c"}},
+		{"the worst chain first", "cpu\nmain.main;main.run;main.a;main.b 30\nmain.main;main.run;main.c;main.d 50\nmain.main;main.run;main.e 20\n", 0.25, []string{"main.d", "main.b"}},
+		{"of a way into the kernel, the first above the floor", "cpu\nmain.main;main.run;main.log;fmt.Println;fmt.Fprintln;os.(*File).Write;internal/poll.(*FD).Write;syscall.Write;syscall.write;syscall.Syscall 60\nmain.main;main.run;main.d 40\n", 0.5, []string{"fmt.Fprintln"}},
+		{"recursion", "cpu\nmain.main;main.run;main.walk;main.walk;main.walk;main.leaf 60\nmain.main;main.run;main.walk;main.walk;main.leaf 40\n", 0.5, []string{"main.leaf"}},
+		{"mutual recursion, half of it each way", "cpu\nmain.main;main.run;main.a;main.b;main.a;main.b 50\nmain.main;main.run;main.b;main.a 50\n", 0.5, []string{"main.a"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, got := offenders(t, test.text, "", test.limit)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExplain(t *testing.T) {
+	const text = `cpu
+main.main@main.go:1;main.run@run.go:2;example.com/app/store.Get@store.go:33;example.com/lib.Do@do.go:7;example.com/lib.do@do.go:9 50
+main.main@main.go:1;main.run@run.go:2;example.com/app/store.Get@store.go:34;example.com/lib.Do@do.go:7;example.com/lib.do@do.go:10 10
+main.main@main.go:1;main.run@run.go:3;example.com/lib.Do@do.go:7;example.com/lib.do@do.go:11 5
+`
+	for module, own := range map[string]string{
+		"example.com/app":       "example.com/app/store.Get",
+		"example.com":           "example.com/lib.do",
+		"":                      "example.com/lib.do", // whatever is not Go's is the user's
+		"example.com/ap":        "main.run",
+		"example.com/somewhere": "main.run",
+	} {
+		c, keys, list := offenders(t, text, module, 0.9)
+		if diff := cmp.Diff([]string{"example.com/lib.do"}, list); diff != "" {
+			t.Fatalf("-want +got:\n%s", diff)
+		}
+		e := c.Explain(keys)[0]
+		if e.Own.Function != own {
+			t.Errorf("module %q: blame %s, want %s", module, e.Own.Function, own)
+		}
+		if diff := cmp.Diff(charge.Frame{Function: "example.com/lib.do", File: "do.go", Line: 9, Value: 65e7}, e.Here); diff != "" {
+			t.Errorf("here (-want +got):\n%s", diff)
+		}
+		if own == "example.com/app/store.Get" {
+			if diff := cmp.Diff(charge.Frame{Function: own, File: "store.go", Line: 33, Value: 60e7}, e.Own); diff != "" {
+				t.Errorf("own (-want +got):\n%s", diff)
+			}
+		}
+		var from []string
+		for _, f := range e.From {
+			from = append(from, f.Function)
+		}
+		if got := strings.Join(from, " "); got != "example.com/lib.Do example.com/app/store.Get main.run main.main" {
+			t.Errorf("way in: %s", got)
+		}
+	}
+}
+
+// TestExplainMany: more stacks than are kept give the same numbers, near enough.
+func TestExplainMany(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("cpu\n")
+	for i := range 10_000 {
+		b.WriteString("main.main;main.run;main.a" + strings.Repeat(";main.x", i%3) + ";main.work@w.go:" + string(rune('1'+i%9)) + " 1\n")
+	}
+	c, keys, _ := offenders(t, b.String(), "", 0.9)
+	e := c.Explain(keys)
+	if len(e) != 1 || e[0].Here.Value != 10_000*1e7 {
+		t.Errorf("%+v, want all of 10,000 samples", e)
+	}
+}

@@ -1,0 +1,104 @@
+package charge
+
+import (
+	"math"
+	"slices"
+
+	"github.com/profguard/profguard/internal/decode"
+)
+
+// An order is the order in which the linker laid a program's packages out: each stands
+// behind all that it imports. So a package that stands in front of another does not
+// import it, and calls it only through an interface or a function value.
+type order struct {
+	places []uint64 // by number of a package: its lowest address; none where unknown
+	known  bool
+	// several says that there is more than one package outside the standard library.
+	several bool
+}
+
+const none = math.MaxUint64
+
+// read finds the places of the packages outside the standard library in a profile.
+func (o *order) read(t *decode.Table, names *Names) {
+	o.places = o.places[:0]
+	for range names.packages {
+		o.places = append(o.places, none)
+	}
+	o.known, o.several = false, false
+	other := int32(-1)
+	for i := range t.Funcs {
+		if name := t.Funcs[i].Name; names.parts[name]&(standard|roots) == 0 {
+			o.several = o.several || other >= 0 && names.pkg[name] != other
+			other = names.pkg[name]
+		}
+	}
+	first := uint64(none) // of package runtime
+	for i := range t.Locations {
+		l := &t.Locations[i]
+		if l.Address == 0 || l.LineLo == l.LineHi {
+			continue
+		}
+		// The last line is the function that is there; the others are inlined into it.
+		name := t.Lines[l.LineHi-1].Name
+		switch p := names.parts[name]; {
+		case p&standard != 0:
+			if p&roots != 0 && p&runtimes != 0 {
+				first = min(first, l.Address)
+			}
+		case p&generic == 0:
+			pkg := names.pkg[name]
+			o.places[pkg] = min(o.places[pkg], l.Address)
+			o.known = true
+		}
+	}
+	if first == none {
+		return
+	}
+	// Everything imports the runtime. Where something stands in front of it, the
+	// addresses are not the Go linker's.
+	for _, at := range o.places {
+		if at < first {
+			o.known = false
+		}
+	}
+}
+
+// handsOver reports whether the call from one frame of a stack to another can only have
+// gone through an interface or a function value.
+func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32) bool {
+	from, to := frames[caller], frames[callee]
+	switch {
+	case names.parts[to]&standard != 0:
+		return false
+	case names.parts[from]&standard != 0:
+		return true
+	}
+	a, b := names.pkg[from], names.pkg[to]
+	if o.known && a != b && o.places[b] != none && o.place(names, frames[caller:]) < o.places[b] {
+		return true
+	}
+	if names.parts[to]&literal == 0 {
+		return false
+	}
+	// Whoever calls a function literal has it from the function around it. Where that one
+	// is not at work, it has handed the literal to somebody.
+	around := names.around[to]
+	for _, f := range frames[callee+1 : min(len(frames), int(callee)+1+otherDepth)] { // no deeper than the runtime
+		if f == to || slices.Contains(around, names.hashes[f]) {
+			return false
+		}
+	}
+	return true
+}
+
+// place is where the package of the first of some frames stands, or a package that
+// imports it: functions that have no place of their own were inlined into their callers.
+func (o *order) place(names *Names, frames []decode.ID) uint64 {
+	for _, f := range frames {
+		if at := o.places[names.pkg[f]]; at != none || names.parts[f]&(standard|generic) != 0 {
+			return at
+		}
+	}
+	return none
+}

@@ -1,0 +1,145 @@
+package charge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/pattern"
+)
+
+// load learns the names of a profile and finds the way in of its stacks.
+func load(t *testing.T, text, module string) (*Counter, *decode.Table) {
+	t.Helper()
+	var symbols decode.Symbols
+	table, err := decode.FromProfile(folded.Must(text), &symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Counter{Names: NewNames(pattern.NewIndex(nil)), Module: module}
+	if err := c.Names.Learn(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	c.Open(table)
+	return c, table
+}
+
+// TestWayIn writes stacks root first, with "|" in front of what is charged in full:
+// what stands before it is the way in, the entry point last.
+func TestWayIn(t *testing.T) {
+	const (
+		link  = "cpu 10s link=net/http,sort,github.com/go-chi/chi/v5,github.com/gin-gonic/gin,google.golang.org/grpc,example.com/plugin,example.com/errors,example.com/log,example.com/cache,golang.org/x/sync/errgroup,example.com/pb,example.com/shop,main\n"
+		serve = "net/http.(*conn).serve;net/http.serverHandler.ServeHTTP;"
+	)
+	tests := map[string]string{
+		"program":                        "runtime.main;main.main;main.run;|main.work;main.leaf",
+		"goroutine":                      "main.start.func1;main.worker;|main.job;main.leaf",
+		"go statement on a function":     "main.start.gowrap1;main.worker;|main.job",
+		"nothing but the bottom":         "|main.spin",
+		"HTTP/1":                         serve + "net/http.HandlerFunc.ServeHTTP;main.handle;|main.work",
+		"a handler that is a type":       serve + "main.(*App).ServeHTTP;|main.work",
+		"two middlewares":                serve + "net/http.HandlerFunc.ServeHTTP;main.logging.func1;net/http.HandlerFunc.ServeHTTP;main.auth.func1;net/http.HandlerFunc.ServeHTTP;main.handle;|main.work",
+		"a middleware that burns":        serve + "net/http.HandlerFunc.ServeHTTP;main.logging.func1;|main.slowLog",
+		"closures call each other":       serve + "net/http.HandlerFunc.ServeHTTP;main.logging.func1;main.auth.func1;|main.handle;main.work",
+		"closures of one function":       serve + "net/http.HandlerFunc.ServeHTTP;main.start.logging.func1;main.start.auth.func2;main.start.func3;|main.handle",
+		"a function's own closure":       serve + "main.(*App).ServeHTTP;|main.work;main.work.func1;main.leaf",
+		"a closure that calls itself":    serve + "main.(*App).ServeHTTP;|main.walk;main.walk.func1;main.walk.func1;main.leaf",
+		"a deferred function":            serve + "main.(*App).ServeHTTP;|main.work;runtime.deferreturn;main.work.func1;main.leaf",
+		"chi":                            serve + "github.com/go-chi/chi/v5.(*Mux).ServeHTTP;net/http.HandlerFunc.ServeHTTP;github.com/go-chi/chi/v5.(*Mux).routeHTTP;net/http.HandlerFunc.ServeHTTP;main.handle;|main.work",
+		"chi's own work":                 serve + "github.com/go-chi/chi/v5.(*Mux).ServeHTTP;|github.com/go-chi/chi/v5.(*Mux).routeHTTP",
+		"gin":                            serve + "github.com/gin-gonic/gin.(*Engine).ServeHTTP;github.com/gin-gonic/gin.(*Context).Next;main.logging;github.com/gin-gonic/gin.(*Context).Next;main.handle;|main.work",
+		"gin calls what it imports":      serve + "github.com/gin-gonic/gin.(*Engine).ServeHTTP;|github.com/gin-gonic/gin.(*Context).Next;net/http.Error",
+		"gRPC with interceptors":         "google.golang.org/grpc.(*Server).serveStreams.func2.1;google.golang.org/grpc.(*Server).processUnaryRPC;example.com/pb._Greeter_SayHello_Handler;main.logging;google.golang.org/grpc.getChainUnaryHandler.func1;main.auth;example.com/pb._Greeter_SayHello_Handler.func1;main.(*server).SayHello;|main.work",
+		"a chain of plugins":             "example.com/plugin.Serve;example.com/errors.ServeDNS;example.com/plugin.Next;example.com/log.ServeDNS;example.com/plugin.Next;example.com/cache.ServeDNS;|sort.Strings",
+		"a chain whose next is inlined":  "example.com/plugin.Serve;example.com/errors.ServeDNS;~example.com/next.Next;example.com/log.ServeDNS;~example.com/next.Next;example.com/cache.ServeDNS;|sort.Strings",
+		"an inlined call of an import":   serve + "main.(*App).ServeHTTP;|~example.com/next.Get;example.com/cache.Get;sort.Strings",
+		"sort.Slice":                     serve + "main.(*App).ServeHTTP;main.search;sort.Slice;main.search.func1;|strings.Compare",
+		"a library that is only called":  serve + "main.(*App).ServeHTTP;|example.com/cache.Get;sort.Strings",
+		"errgroup":                       "golang.org/x/sync/errgroup.(*Group).Go.func1;main.crawl.func2;main.fetch;|main.get",
+		"WaitGroup.Go":                   "sync.(*WaitGroup).Go.func1;main.crawl.func2;main.fetch;|main.get",
+		"a timer":                        "time.goFunc;main.tick;main.check;|main.work",
+		"a test":                         "testing.tRunner;main.TestIt;main.serve;|main.work",
+		"a benchmark":                    "testing.(*B).launch;testing.(*B).runN;main.BenchmarkIt;main.serve;|main.work",
+		"recursion is not the way in":    "main.start.func1;main.walk;|main.walk;main.leaf",
+		"a generic function stands with": serve + "main.(*App).ServeHTTP;|slices.SortFunc[go.shape.[]int];sort.Strings",
+		"type arguments with paths":      serve + "main.(*App).ServeHTTP;|main.dump;fmt.Sprintf;internal/fmtsort.Sort;slices.SortStableFunc[go.shape.[]internal/fmtsort.KeyValue,internal/fmtsort.KeyValue];internal/fmtsort.Sort.func1",
+		"inlined frames":                 serve + "main.(*App).ServeHTTP;|main.work;~main.small;main.leaf",
+	}
+	for name, stack := range tests {
+		t.Run(name, func(t *testing.T) {
+			before, after, _ := strings.Cut(stack, "|")
+			c, table := load(t, link+before+after+" 10\n", "")
+			c.load(table, 0)
+			s := &c.stack
+			want := strings.Count(";"+after, ";") // frames that are charged in full
+			got := int(max(s.entry, s.working+1))
+			if got != want {
+				t.Errorf("%d frames are charged, want %d of %s", got, want, before+after)
+			}
+		})
+	}
+}
+
+// TestWayInWithoutOrder: without addresses only calls out of the standard library and
+// of function literals are known to be hand-overs, and that is said.
+func TestWayInWithoutOrder(t *testing.T) {
+	const stack = "net/http.(*conn).serve;github.com/gin-gonic/gin.(*Engine).ServeHTTP;github.com/gin-gonic/gin.(*Context).Next;main.handle;main.work 10\n"
+	for link, want := range map[string]int32{
+		"cpu 10s\n": 2, // what gin.(*Engine).ServeHTTP calls
+		"cpu 10s link=net/http,github.com/gin-gonic/gin,main\n": 1, // main.handle
+		"cpu 10s link=github.com/gin-gonic/gin,runtime,main\n":  2, // no order of Go's linker
+	} {
+		c, table := load(t, link+stack+"runtime.main;runtime.gcenable 1\n", "")
+		c.load(table, 0)
+		if c.stack.entry != want {
+			t.Errorf("%q: the entry point is frame %d, want %d", link, c.stack.entry, want)
+		}
+		if ordered := want == 1; c.Ordered() != ordered {
+			t.Errorf("%q: ordered %v, want %v", link, c.Ordered(), ordered)
+		}
+	}
+}
+
+// TestServersOwnWork: what a server does in stacks that reach no handler is nobody's,
+// unless the root is of the program's own module.
+func TestServersOwnWork(t *testing.T) {
+	const half = `cpu 10s
+net/http.(*conn).serve;main.handle;main.work 5
+net/http.(*conn).serve;net/http.readRequest;net/textproto.read 5
+`
+	const tiny = `cpu 10s
+net/http.(*conn).serve;main.handle;main.work 1
+net/http.(*conn).serve;net/http.finishRequest;syscall.write 8
+net/http.(*conn).serve;crypto/tls.Handshake 9
+`
+	const mine = `cpu 10s
+example.com/shop.serve;net/http.HandlerFunc.ServeHTTP;example.com/shop.handle;example.com/shop.work 5
+example.com/shop.serve;example.com/shop.read;example.com/shop.parse 5
+`
+	for _, test := range []struct {
+		name, text, module, function string
+		want                         int64
+	}{
+		{"half of it reaches a handler", half, "", "net/http.readRequest", 0},
+		{"what it reads and writes", tiny, "", "net/http.finishRequest", 0},
+		{"what it computes", tiny, "", "crypto/tls.Handshake", 9},
+		{"somebody else's server", mine, "", "example.com/shop.parse", 0},
+		{"the program's own server", mine, "example.com/shop", "example.com/shop.parse", 5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, table := load(t, test.text, test.module)
+			q := c.Ask(Query{Charge: Inner, In: -1, Where: -1, Except: -1, Weight: Weight{Count: -1}})
+			c.Count(table, func(int) bool { return true })
+			var got int64
+			for _, key := range c.Sums(q).Keys {
+				if table.Symbols.Name(decode.ID(key)) == test.function {
+					got = c.Sums(q).By(key)
+				}
+			}
+			if got != test.want {
+				t.Errorf("%s is charged %d, want %d", test.function, got, test.want)
+			}
+		})
+	}
+}
