@@ -1,0 +1,46 @@
+package process
+
+import (
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+// forced is what the collections took that profguard has forced itself. They say
+// nothing about the process's garbage, and no snapshot has them.
+var forced struct {
+	sync.Mutex
+	collection
+}
+
+// Force calls collect, which forces n collections, and leaves them out of all later
+// snapshots. It returns the CPU time that they took. That is the runtime's estimate,
+// in which a P that waits for a core counts as busy; see the doc of this package.
+func Force(n int, collect func()) time.Duration {
+	r := newReadings()
+	metrics.Read(r[:])
+	before := r.collector()
+	collect()
+	metrics.Read(r[:])
+	after := r.collector()
+	// Collections of the process's own may have ended meanwhile: these have their part.
+	part := float64(n) / max(float64(n), float64(after.cycles)-float64(before.cycles))
+	took := part * (after.gc - before.gc)
+	forced.Lock()
+	defer forced.Unlock()
+	forced.cycles += uint64(n)
+	forced.gc += took
+	forced.pause += part * (after.pause - before.pause)
+	return time.Duration(took * float64(time.Second))
+}
+
+// withoutForced takes out what was forced.
+func (c collection) withoutForced() collection {
+	forced.Lock()
+	defer forced.Unlock()
+	c.cycles -= min(c.cycles, forced.cycles)
+	c.gc -= forced.gc
+	c.pause -= forced.pause
+	c.total -= forced.gc
+	return c
+}

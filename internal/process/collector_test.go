@@ -1,0 +1,71 @@
+package process
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+// What profguard forces is in no figure; what the program forces itself is.
+func TestForce(t *testing.T) {
+	r := reader(t)
+	live := make([]*[64]byte, 200_000)
+	for i := range live {
+		live[i] = new([64]byte)
+	}
+	runtime.GC() // of what came before
+	before := r.Read()
+	took := Force(2, func() { runtime.GC(); runtime.GC() })
+	between := r.Read()
+	runtime.GC()
+	after := r.Read()
+	runtime.KeepAlive(live)
+	if took <= 0 {
+		t.Errorf("two collections took %v", took)
+	}
+	if f := Between(before, between); f.GC > 0.01 || f.GCCycles != 0 {
+		t.Errorf("forced by profguard: gc is %.2f in %d collections, want none", f.GC, f.GCCycles)
+	}
+	if f := Between(between, after); f.GC <= 0.01 || f.GCCycles != 1 {
+		t.Errorf("forced by the program: gc is %.2f in %d collections, want a share of one", f.GC, f.GCCycles)
+	}
+}
+
+// What no collection's end has told is not known to be nothing.
+func TestGCKnown(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // none comes by itself
+	runtime.GC()                                     // and none runs any more
+	r := reader(t)
+	figures := func(meanwhile func()) Figures {
+		before := r.Read()
+		meanwhile()
+		return Between(before, r.Read())
+	}
+	known := func(meanwhile func()) bool { return figures(meanwhile).GCKnown }
+	if f := figures(func() {}); !f.GCNone || f.GCKnown {
+		t.Errorf("nothing makes this process collect: none is %t, known is %t", f.GCNone, f.GCKnown)
+	}
+	debug.SetMemoryLimit(1 << 40) // that could
+	if f := figures(func() {}); f.GCNone || f.GCKnown {
+		t.Errorf("no collection has ended: none is %t, known is %t", f.GCNone, f.GCKnown)
+	}
+	if !known(runtime.GC) {
+		t.Error("a collection has ended, and gc is not known")
+	}
+	if !known(func() { Force(1, runtime.GC) }) {
+		t.Error("profguard's own collection ends all others, and gc is not known")
+	}
+}
+
+func TestGCOff(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	r := reader(t)
+	for percent, want := range map[int]bool{-1: true, 0: false, 20: false, 100: false, 10000: false} {
+		debug.SetGCPercent(percent)
+		if got := r.Read().GCOff; got != want {
+			t.Errorf("GOGC=%d: off is %v", percent, got)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package process
+
+import "testing"
+
+func TestNear(t *testing.T) {
+	functions := []string{
+		"regexp.compile", "regexp.Compile", "regexp.(*Regexp).MatchString", "encoding/json.Unmarshal", "encoding/json.(*decodeState).object",
+		"example.com/orders/chk.checkout", "example.com/orders/chk.checkout.func1", "example.com/orders/chk.Map[go.shape.int]",
+		"tailscale.com/portlist.(*Poller).Poll", "fmt.Println", "main.main", "main.init.0", "type:.eq.main.T", "go",
+	}
+	for text, want := range map[string]string{
+		"regex.compile":               "regexp.compile",
+		"regex.Compile":               "regexp.Compile",
+		"regexp.Compil":               "regexp.Compile",
+		"Regexp.compile":              "regexp.compile",
+		"encoding/json.Unmarshall":    "encoding/json.Unmarshal",
+		"encoding/json.unmarshal":     "encoding/json.Unmarshal",
+		"json.Unmarshl":               "encoding/json.Unmarshal",
+		"encoding/jsn":                "encoding/json",
+		"chk.checkuot":                "example.com/orders/chk.checkout",
+		"chk.map":                     "example.com/orders/chk.Map",
+		"(*Regexp).MatchStrng":        "regexp.(*Regexp).MatchString",
+		"regexp.Regexp.MatchStrng":    "regexp.(*Regexp).MatchString",
+		"portlst":                     "tailscale.com/portlist",
+		"tailscale.com/portlists":     "tailscale.com/portlist",
+		"unmarshal":                   "encoding/json.Unmarshal",
+		"crypto/tls":                  "", // near to nothing
+		"crypto/sha256.Sum256":        "",
+		"fmx":                         "", // short
+		"/regex.*/":                   "",
+		"encoding/jsn/...":            "",
+		"example.org/other/chk.price": "",
+	} {
+		got, err := Near([]string{text}, func(yield func(string) bool) error {
+			for _, f := range functions {
+				yield(f)
+			}
+			return nil
+		})
+		if err != nil || got[text] != want {
+			t.Errorf("%s: %q, %v, want %q", text, got[text], err, want)
+		}
+	}
+	got, err := Near([]string{"process.TestNaer", "portlist"}, Functions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "github.com/profguard/profguard/internal/process.TestNear"; got["process.TestNaer"] != want || len(got) != 1 {
+		t.Errorf("%v, want only %s", got, want)
+	}
+}

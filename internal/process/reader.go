@@ -1,0 +1,175 @@
+package process
+
+import (
+	"math"
+	"os"
+	"runtime/metrics"
+	"time"
+)
+
+// The runtime's metrics, in the order of a Reader's samples.
+const (
+	heapObjects = iota
+	goroutines
+	buckets
+	mapped
+	released
+	gcCycles
+	gcTotal
+	gcPause
+	cpuTotal
+	cpuIdle
+	procs
+	gogc
+	memoryLimit
+	allocated
+	allocations
+	metricCount
+)
+
+var metricNames = [metricCount]string{
+	heapObjects: "/memory/classes/heap/objects:bytes",
+	goroutines:  "/sched/goroutines:goroutines",
+	buckets:     "/memory/classes/profiling/buckets:bytes",
+	mapped:      "/memory/classes/total:bytes",
+	released:    "/memory/classes/heap/released:bytes",
+	gcCycles:    "/gc/cycles/total:gc-cycles",
+	gcTotal:     "/cpu/classes/gc/total:cpu-seconds",
+	gcPause:     "/cpu/classes/gc/pause:cpu-seconds",
+	cpuTotal:    "/cpu/classes/total:cpu-seconds",
+	cpuIdle:     "/cpu/classes/idle:cpu-seconds",
+	procs:       "/sched/gomaxprocs:threads",
+	gogc:        "/gc/gogc:percent",
+	memoryLimit: "/gc/gomemlimit:bytes",
+	allocated:   "/gc/heap/allocs:bytes",
+	allocations: "/gc/heap/allocs:objects",
+}
+
+// readings are the values of the runtime's metrics.
+type readings [metricCount]metrics.Sample
+
+func newReadings() (r readings) {
+	for i := range r {
+		r[i].Name = metricNames[i]
+	}
+	return r
+}
+
+// count and seconds return 0 for what a release of the runtime does not have.
+func (r *readings) count(i int) int64 {
+	if v := r[i].Value; v.Kind() == metrics.KindUint64 {
+		return int64(v.Uint64())
+	}
+	return 0
+}
+
+func (r *readings) seconds(i int) float64 {
+	if v := r[i].Value; v.Kind() == metrics.KindFloat64 {
+		return v.Float64()
+	}
+	return 0
+}
+
+// collector is the runtime's account, with what was forced.
+func (r *readings) collector() collection {
+	return collection{
+		cycles: uint64(r.count(gcCycles)),
+		gc:     r.seconds(gcTotal),
+		pause:  r.seconds(gcPause),
+		total:  r.seconds(cpuTotal),
+		idle:   r.seconds(cpuIdle),
+		procs:  float64(r.count(procs)),
+	}
+}
+
+// Reader reads the figures of this process. It keeps its buffers, and on Linux
+// a file of /proc open, until Close. A Reader is for one goroutine at a time.
+type Reader struct {
+	now     func() time.Time
+	samples readings
+	statm   *os.File // nil where there is none
+	buf     [128]byte
+	page    int64
+}
+
+// NewReader returns a Reader. It works without /proc too, with an estimated RSS.
+func NewReader() *Reader {
+	return newReader(time.Now, statmPath)
+}
+
+func newReader(now func() time.Time, statm string) *Reader {
+	r := &Reader{now: now, samples: newReadings(), page: int64(os.Getpagesize())}
+	if statm != "" {
+		if f, err := os.Open(statm); err == nil {
+			r.statm = f
+		}
+	}
+	return r
+}
+
+// Close releases the open file. The Reader goes on working, with an estimated
+// RSS. Closing twice is fine.
+func (r *Reader) Close() error {
+	if r.statm == nil {
+		return nil
+	}
+	f := r.statm
+	r.statm = nil
+	return f.Close()
+}
+
+// Read takes a snapshot. It allocates nothing.
+func (r *Reader) Read() Snapshot {
+	metrics.Read(r.samples[:])
+	s := Snapshot{
+		At:          r.now(),
+		CPU:         ProcessCPU(),
+		Heap:        r.samples.count(heapObjects),
+		Buckets:     r.samples.count(buckets),
+		Goroutines:  r.samples.count(goroutines),
+		Allocated:   r.samples.count(allocated),
+		Allocations: r.samples.count(allocations),
+		GCOff:       r.samples.count(gogc) < 0,
+		gc:          r.samples.collector().withoutForced(),
+		gcEnded:     r.samples.count(gcCycles),
+	}
+	s.gcIsNone = s.GCOff && r.samples.count(memoryLimit) == math.MaxInt64
+	if rss, ok := r.resident(); ok {
+		s.RSS = rss
+	} else {
+		s.RSS, s.RSSEstimated = max(0, r.samples.count(mapped)-r.samples.count(released)), true
+	}
+	return s
+}
+
+// resident reads the kernel's count of resident pages.
+func (r *Reader) resident() (bytes int64, ok bool) {
+	if r.statm == nil {
+		return 0, false
+	}
+	// The file is short, so that one read has it; its end is no error.
+	n, _ := r.statm.ReadAt(r.buf[:], 0)
+	pages, ok := secondNumber(r.buf[:n])
+	return pages * r.page, ok
+}
+
+// secondNumber parses the second of at least three decimal numbers, so that a
+// truncated one is not taken for whole.
+func secondNumber(b []byte) (n int64, ok bool) {
+	field, digits := 0, 0
+	for _, c := range b {
+		switch {
+		case c == ' ' && digits > 0:
+			if field == 1 {
+				return n, true
+			}
+			field, digits, n = field+1, 0, 0
+		case c >= '0' && c <= '9' && digits < 14: // of 64 KiB pages, that is still within an int64 of bytes
+			n = 10*n + int64(c-'0')
+			digits++
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
+}

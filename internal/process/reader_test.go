@@ -1,0 +1,273 @@
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func reader(t testing.TB) *Reader {
+	t.Helper()
+	r := NewReader()
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// burn keeps one core busy until the process has used some CPU, and returns how
+// much the thread says that it used itself.
+func burn(d time.Duration) (own time.Duration, ok bool) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, ok := ThreadCPU()
+	for start := ProcessCPU(); ProcessCPU()-start < d; {
+		for x := range 1 << 16 {
+			_ = x * x
+		}
+	}
+	after, _ := ThreadCPU()
+	return after - before, ok
+}
+
+func TestCores(t *testing.T) {
+	r := reader(t)
+	a := r.Read()
+	own, ok := burn(200 * time.Millisecond)
+	f := Between(a, r.Read())
+	if f.CPU < 190*time.Millisecond {
+		t.Errorf("CPU %v after burning 200ms", f.CPU)
+	}
+	// 20 ms for two clocks that are read at different times, and one of which
+	// may advance in ticks.
+	if ok && f.CPU < own-20*time.Millisecond {
+		t.Errorf("CPU %v, but one thread alone used %v", f.CPU, own)
+	}
+	if ok && own < 20*time.Millisecond {
+		t.Errorf("the thread used %v of the 200ms that were burnt on it", own)
+	}
+	if want := f.CPU.Seconds() / f.Elapsed.Seconds(); f.Cores != want || f.Cores <= 0 {
+		t.Errorf("%v cores, want %v", f.Cores, want)
+	}
+	if most := 1.2 * float64(runtime.NumCPU()); f.Cores > most {
+		t.Errorf("%v cores of %d", f.Cores, runtime.NumCPU())
+	}
+}
+
+// TestThreadCPU: what other threads do does not count.
+func TestThreadCPU(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, ok := ThreadCPU()
+	if !ok {
+		if runtime.GOOS == "linux" {
+			t.Fatal("linux has it")
+		}
+		t.Skip("not known here")
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		burn(200 * time.Millisecond)
+	}()
+	<-done
+	after, _ := ThreadCPU()
+	if used := after - before; used < 0 || used > 100*time.Millisecond {
+		t.Errorf("waiting for another thread's 200ms used %v", used)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	const (
+		size  = 64 << 20
+		slack = 4 << 20 // what else comes and goes
+	)
+	r := reader(t)
+	debug.FreeOSMemory()
+	a := r.Read()
+	block := make([]byte, size)
+	for i := 0; i < size; i += 512 {
+		block[i] = 1
+	}
+	b := r.Read()
+	if got := b.Heap - a.Heap; got < size-slack || got > size+slack {
+		t.Errorf("heap grew by %d, want about %d", got, size)
+	}
+	// The race detector's shadow of it is resident too.
+	if got := b.RSS - a.RSS; got < size/2 || got > 8*size {
+		t.Errorf("rss grew by %d, want about %d", got, size)
+	}
+	runtime.KeepAlive(block)
+	block = nil
+	debug.FreeOSMemory()
+	c := r.Read()
+	if got := b.Heap - c.Heap; got < size-slack {
+		t.Errorf("heap shrank by %d, want about %d", got, size)
+	}
+	if got := b.RSS - c.RSS; got < size/2 {
+		t.Errorf("rss shrank by %d, want about %d", got, size)
+	}
+}
+
+// TestRSSAgreesWithTheKernel compares with another of its files.
+func TestRSSAgreesWithTheKernel(t *testing.T) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skipf("no /proc: %v", err)
+	}
+	s := reader(t).Read()
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		t.Skip("no VmRSS")
+	}
+	kib, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := s.RSS - kib<<10; s.RSSEstimated || diff < -16<<20 || diff > 16<<20 {
+		t.Errorf("rss %d (estimated: %v), VmRSS %d", s.RSS, s.RSSEstimated, kib<<10)
+	}
+}
+
+// TestWithoutProc: a stand-in, and it says so.
+func TestWithoutProc(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "statm")
+	if err := os.WriteFile(bad, []byte("no numbers"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	closed := NewReader()
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatalf("second Close: %v", err)
+	}
+	garbled := newReader(time.Now, bad)
+	defer garbled.Close()
+	for name, r := range map[string]*Reader{
+		"no such system": newReader(time.Now, ""),
+		"no such file":   newReader(time.Now, filepath.Join(t.TempDir(), "none")),
+		"garbled":        garbled,
+		"closed":         closed,
+	} {
+		if s := r.Read(); !s.RSSEstimated || s.RSS < s.Heap {
+			t.Errorf("%s: rss %d, estimated %v, heap %d", name, s.RSS, s.RSSEstimated, s.Heap)
+		}
+	}
+}
+
+func TestGoroutines(t *testing.T) {
+	const n = 500
+	r := reader(t)
+	before := r.Read().Goroutines
+	release := make(chan struct{})
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() { <-release })
+	}
+	during := r.Read().Goroutines
+	close(release)
+	wg.Wait()
+	// A few of the testing package may come and go.
+	if got := during - before; got < n-5 || got > n+5 {
+		t.Errorf("%d more goroutines, want %d", got, n)
+	}
+}
+
+type node struct{ left, right *node }
+
+func tree(depth int) *node {
+	if depth == 0 {
+		return nil
+	}
+	return &node{tree(depth - 1), tree(depth - 1)}
+}
+
+// TestGC: a program that does little but collect, and one that does not.
+func TestGC(t *testing.T) {
+	r := reader(t)
+	live := tree(18)
+	runtime.GC()
+	a := r.Read()
+	for range 5 {
+		runtime.GC()
+	}
+	thrash := Between(a, r.Read())
+	if thrash.GCCycles < 5 {
+		t.Fatalf("%d cycles after 5 collections", thrash.GCCycles)
+	}
+	if thrash.GC < 0.2 || thrash.GC > 1 {
+		t.Errorf("share %v of a program that only collects", thrash.GC)
+	}
+	runtime.KeepAlive(live)
+	live = nil
+	runtime.GC()
+
+	// No allocation, and one collection of nearly nothing at the end.
+	a = r.Read()
+	burn(300 * time.Millisecond)
+	if calm := Between(a, r.Read()); calm.GCCycles != 0 || calm.GC != 0 {
+		t.Errorf("%d cycles, share %v without any collection", calm.GCCycles, calm.GC)
+	}
+	runtime.GC()
+	if calm := Between(a, r.Read()); calm.GCCycles < 1 || calm.GC > thrash.GC/2 {
+		t.Errorf("%d cycles, share %v of a program that computes; thrashing has %v", calm.GCCycles, calm.GC, thrash.GC)
+	}
+}
+
+// TestMetricsExist: a metric that a release has renamed would read as 0 for
+// ever.
+func TestMetricsExist(t *testing.T) {
+	r := reader(t)
+	s := r.Read()
+	for _, sample := range r.samples {
+		if sample.Value.Kind() == 0 {
+			t.Errorf("%s: the runtime does not have it", sample.Name)
+		}
+	}
+	if s.At.IsZero() || s.CPU < 0 || s.RSS <= 0 || s.Heap <= 0 || s.Buckets <= 0 || s.Goroutines <= 0 || s.gc.procs <= 0 {
+		t.Errorf("implausible: %+v", s)
+	}
+}
+
+func TestReadAllocatesNothing(t *testing.T) {
+	r := reader(t)
+	var s Snapshot
+	if n := testing.AllocsPerRun(100, func() { s = r.Read() }); n != 0 {
+		t.Errorf("%v allocations a Read", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { ThreadCPU() }); n != 0 {
+		t.Errorf("%v allocations a ThreadCPU", n)
+	}
+	if s.CPU < 0 {
+		t.Error(s)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	r := reader(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Read()
+	}
+}
+
+func BenchmarkThreadCPU(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		ThreadCPU()
+	}
+}

@@ -1,0 +1,188 @@
+package profiles
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// judged is the result of one budget on a profile, as the guard asks for it.
+func judged(t *testing.T, text string, p Profile) budget.Result {
+	t.Helper()
+	w, err := budget.NewWatch(budget.Must(text), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := budget.Facts{Kind: string(p.Kind), Elapsed: p.Elapsed}
+	if p.Kind == Mutex {
+		facts.MutexFraction = int(p.Rate)
+	}
+	results, err := w.Reader(bytes.NewReader(p.Data), 0, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results[0]
+}
+
+// wantFail checks that the budget fails, and leads to a function of the tests' load:
+// of contention the offender itself is the lock or the channel.
+func wantFail(t *testing.T, r budget.Result, function string) {
+	t.Helper()
+	if r.Verdict != budget.Fail {
+		t.Fatalf("verdict is %v, want fail:\n%v", r.Verdict, r)
+	}
+	for _, o := range r.Offenders {
+		for _, f := range append([]budget.Frame{o.Frame, o.Blame}, o.Callers...) {
+			if strings.HasSuffix(f.Function, "profiles."+function) {
+				return
+			}
+		}
+	}
+	t.Errorf("%s is not blamed:\n%v", function, r)
+}
+
+func wantPass(t *testing.T, r budget.Result) {
+	t.Helper()
+	if r.Verdict != budget.Pass {
+		t.Fatalf("verdict is %v, want pass:\n%v", r.Verdict, r)
+	}
+}
+
+func TestJudgeHeap(t *testing.T) {
+	const rule = "no function above 64MiB of heap"
+	taker := newTaker(t, newRuntimeSource())
+	publish()
+	wantPass(t, judged(t, rule, take(t, taker, Heap)))
+
+	var held [][]byte
+	serve(func() { held = hold(1500, 64<<10) }) // 94 MiB
+	publish()
+	wantFail(t, judged(t, rule, take(t, taker, Heap)), "hold")
+	runtime.KeepAlive(held)
+}
+
+func TestJudgeGoroutines(t *testing.T) {
+	const rule = "no function above 500 of goroutine"
+	taker := newTaker(t, newRuntimeSource())
+	park(t, 300, wait)
+	wantPass(t, judged(t, rule, take(t, taker, Goroutine)))
+	park(t, 300, wait)
+	wantFail(t, judged(t, rule, take(t, taker, Goroutine)), "wait")
+}
+
+func TestJudgeAllocs(t *testing.T) {
+	const rule = "no function above 64MiB of allocs"
+	taker := newTaker(t, newRuntimeSource())
+	window := func(n int) budget.Result {
+		publish()
+		begin(t, taker, Allocs)
+		serve(func() { allocate(n, 10_000) })
+		publish()
+		return judged(t, rule, end(t, taker, Allocs))
+	}
+	wantFail(t, window(10_000), "allocate") // 95 MiB
+	wantPass(t, window(1000))               // what the window before allocated is not in it
+}
+
+func TestJudgeMutex(t *testing.T) {
+	const rule = "no function above 100 of mutex"
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
+	taker := newTaker(t, newRuntimeSource())
+	contend(500)
+	begin(t, taker, Mutex)
+	contend(500)
+	p := end(t, taker, Mutex)
+	wantFail(t, judged(t, rule, p), "quarrel")
+	// How long goroutines waited is the scheduler's doing, and a few long waits may
+	// be too little to fail by. But it is no pass.
+	if r := judged(t, "no function above 0.000001 cores of mutex", p); r.Verdict == budget.Pass {
+		t.Errorf("a function with all of the delay passes:\n%v", r)
+	}
+	// The clean twin: the same totals, and a window without contention.
+	if r := judged(t, rule, end(t, taker, Mutex)); r.Verdict == budget.Fail {
+		t.Errorf("a quiet window fails:\n%v", r)
+	}
+}
+
+func TestJudgeBlock(t *testing.T) {
+	const rule = "no function above 500 of block"
+	runtime.SetBlockProfileRate(1)
+	defer runtime.SetBlockProfileRate(0)
+	taker := newTaker(t, newRuntimeSource())
+	pingpong(2000)
+	begin(t, taker, Block)
+	pingpong(2000)
+	wantFail(t, judged(t, rule, end(t, taker, Block)), "play")
+	runtime.SetBlockProfileRate(0)
+	begin(t, taker, Block)
+	pingpong(100)
+	if r := judged(t, rule, end(t, taker, Block)); r.Verdict == budget.Fail {
+		t.Errorf("a quiet window fails:\n%v", r)
+	}
+}
+
+// Counts of contention that are exact, so that a clean window passes.
+func TestJudgeContentions(t *testing.T) {
+	t.Parallel()
+	profileOf := func(share func(i int) int64) []record {
+		var rs []record
+		for i := range 10 {
+			n := share(i)
+			rs = append(rs, record{fmt.Sprintf("example.com/p.f%d", i), 0, []int64{n, n * int64(time.Millisecond)}})
+		}
+		return rs
+	}
+	even := profileOf(func(int) int64 { return 100_000 })
+	twice := profileOf(func(int) int64 { return 200_000 })
+	uneven := profileOf(func(i int) int64 { return 200_000 + 900_000*int64(max(0, i-8)) })
+	for _, kind := range []Kind{Mutex, Block} {
+		f := newFake()
+		f.stacks[Block] = 1
+		taker := newTaker(t, f)
+		rule := "no function above 200000 flat of " + string(kind)
+		f.profiles[kind] = contentionProfile(even...)
+		begin(t, taker, kind)
+		f.profiles[kind] = contentionProfile(twice...)
+		wantPass(t, judged(t, rule, end(t, taker, kind)))
+		f.profiles[kind] = contentionProfile(uneven...)
+		if r := judged(t, rule, end(t, taker, kind)); r.Verdict != budget.Fail || math.Abs(r.Share-900_000) > 1 {
+			t.Errorf("%s: verdict %v at %v, want fail at 900000:\n%v", kind, r.Verdict, r.Share, r)
+		}
+	}
+}
+
+// A leak is found where the runtime has the profile
+// (GOEXPERIMENT=goroutineleakprofile go test), and elsewhere it is said that not.
+func TestJudgeLeak(t *testing.T) {
+	taker := newTaker(t, newRuntimeSource())
+	if !taker.src.has(GoroutineLeak) {
+		_, err := taker.Take(GoroutineLeak)
+		wantSkip(t, err, Unavailable)
+		return
+	}
+	wantPass(t, judged(t, "no goroutine leaked", take(t, taker, GoroutineLeak)))
+	go lost()
+	// It has to get as far as its channel.
+	var r budget.Result
+	for range 1000 {
+		if r = judged(t, "no goroutine leaked", take(t, taker, GoroutineLeak)); r.Verdict == budget.Fail {
+			break
+		}
+		runtime.Gosched()
+	}
+	if r.Verdict != budget.Fail {
+		t.Errorf("verdict is %v, want fail:\n%v", r.Verdict, r)
+	}
+}
+
+// lost waits for a channel that nobody else has: it never ends, which TestMain
+// knows.
+//
+//go:noinline
+func lost() { <-make(chan struct{}) }

@@ -1,0 +1,234 @@
+package profiles
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	// Sampling often makes the numbers of the tests steady. It must be
+	// set before anything is allocated that they count.
+	runtime.MemProfileRate = 4096
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/profguard/profguard/internal/profiles.lost"))
+}
+
+// fakeSource is a process whose figures and profiles a test sets.
+type fakeSource struct {
+	mu       sync.Mutex
+	clock    time.Time
+	cpu      time.Duration
+	noCPU    bool
+	cost     time.Duration // of each write, CPU
+	lacks    Kind
+	profiles map[Kind]*profile.Profile
+	bytes    []byte // written instead of a profile
+	fails    error
+	hang     chan struct{} // write waits for it
+	writes   int
+
+	stacks      map[Kind]int
+	gs          int
+	buckets     int64
+	gcs         uint64
+	memRate     int
+	mutexRate   int
+	blockRate   int
+	blockCalls  []int
+	beforeMutex func() // called before each setMutexFraction
+}
+
+func newFake() *fakeSource {
+	return &fakeSource{
+		clock: time.Unix(1000, 0), cost: time.Millisecond, memRate: 512 << 10,
+		profiles: map[Kind]*profile.Profile{}, stacks: map[Kind]int{},
+	}
+}
+
+func (f *fakeSource) now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.clock
+}
+
+// pass lets time go by, with a collection in it.
+func (f *fakeSource) pass(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.clock, f.gcs = f.clock.Add(d), f.gcs+1
+}
+
+func (f *fakeSource) threadCPU() (time.Duration, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cpu, !f.noCPU
+}
+
+func (f *fakeSource) has(k Kind) bool     { return k != f.lacks && k != "nonesuch" }
+func (f *fakeSource) count(k Kind) int    { return f.stacks[k] }
+func (f *fakeSource) goroutines() int     { return f.gs }
+func (f *fakeSource) bucketBytes() int64  { return f.buckets }
+func (f *fakeSource) collections() uint64 { return f.gcs }
+func (f *fakeSource) memProfileRate() int { return f.memRate }
+func (f *fakeSource) setBlockRate(n int)  { f.blockRate = n; f.blockCalls = append(f.blockCalls, n) }
+
+func (f *fakeSource) setMutexFraction(n int) int {
+	if f.beforeMutex != nil {
+		f.beforeMutex()
+	}
+	old := f.mutexRate
+	if n >= 0 {
+		f.mutexRate = n
+	}
+	return old
+}
+
+func (f *fakeSource) write(k Kind, w io.Writer) error {
+	if f.hang != nil {
+		<-f.hang
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.writes++
+	f.cpu += f.cost
+	f.clock = f.clock.Add(f.cost)
+	if f.fails != nil {
+		return f.fails
+	}
+	if f.bytes != nil {
+		_, err := w.Write(f.bytes)
+		return err
+	}
+	p := f.profiles[k]
+	if p == nil {
+		p = memoryProfile()
+	}
+	return p.Write(w)
+}
+
+// record is one stack of a made-up profile.
+type record struct {
+	function string
+	size     int64
+	values   []int64
+}
+
+// memoryProfile makes a heap profile as the runtime writes them.
+func memoryProfile(records ...record) *profile.Profile {
+	return made([]*profile.ValueType{
+		{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"},
+		{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"},
+	}, &profile.ValueType{Type: "space", Unit: "bytes"}, 512<<10, records)
+}
+
+// contentionProfile makes a mutex or block profile.
+func contentionProfile(records ...record) *profile.Profile {
+	return made([]*profile.ValueType{
+		{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"},
+	}, &profile.ValueType{Type: "contentions", Unit: "count"}, 1, records)
+}
+
+func made(types []*profile.ValueType, periodType *profile.ValueType, period int64, records []record) *profile.Profile {
+	p := &profile.Profile{SampleType: types, PeriodType: periodType, Period: period, TimeNanos: 1}
+	m := &profile.Mapping{ID: 1, Start: 1, Limit: math.MaxInt32, File: "/bin/program", BuildID: "build", HasFunctions: true}
+	p.Mapping = append(p.Mapping, m)
+	where := map[string]*profile.Location{}
+	for _, r := range records {
+		l := where[r.function]
+		if l == nil {
+			id := uint64(len(p.Location) + 1)
+			fn := &profile.Function{ID: id, Name: r.function, SystemName: r.function, Filename: r.function + ".go"}
+			// The program counter belongs to the function, whatever its number is.
+			pc := uint64(0)
+			for _, c := range r.function {
+				pc = pc<<7 | uint64(c)
+			}
+			l = &profile.Location{ID: id, Mapping: m, Address: pc % math.MaxInt32, Line: []profile.Line{{Function: fn, Line: 7}}}
+			where[r.function] = l
+			p.Function, p.Location = append(p.Function, fn), append(p.Location, l)
+		}
+		s := &profile.Sample{Location: []*profile.Location{l}, Value: r.values}
+		if r.size != 0 {
+			s.NumLabel = map[string][]int64{"bytes": {r.size}}
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	return p
+}
+
+// runtimeProfile is what runtime/pprof writes at this moment.
+func runtimeProfile(t testing.TB, k Kind) *profile.Profile {
+	t.Helper()
+	var b bytes.Buffer
+	if err := newRuntimeSource().write(k, &b); err != nil {
+		t.Fatal(err)
+	}
+	return parsed(t, b.Bytes())
+}
+
+func parsed(t testing.TB, data []byte) *profile.Profile {
+	t.Helper()
+	p, err := profile.ParseData(data)
+	if err != nil {
+		t.Fatalf("parse profile of %d bytes: %v", len(data), err)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Fatalf("check profile: %v", err)
+	}
+	return p
+}
+
+// newTaker is a taker that is closed when the test ends. The share is so large
+// that nothing is skipped for what it cost.
+func newTaker(t testing.TB, src source) *Taker {
+	t.Helper()
+	taker := &Taker{Share: math.Inf(1), src: src}
+	t.Cleanup(taker.Close)
+	return taker
+}
+
+// wantSkip checks the reason of a refusal.
+func wantSkip(t *testing.T, err error, want Reason) *SkipError {
+	t.Helper()
+	var refused *SkipError
+	if !errors.As(err, &refused) {
+		t.Fatalf("error is %v, want a SkipError with reason %s", err, want)
+	}
+	if refused.Reason != want {
+		t.Fatalf("reason is %s (%v), want %s", refused.Reason, err, want)
+	}
+	return refused
+}
+
+func begin(t testing.TB, taker *Taker, k Kind) {
+	t.Helper()
+	if err := taker.Begin(k); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func end(t testing.TB, taker *Taker, k Kind) Profile {
+	t.Helper()
+	p, err := taker.End(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func take(t testing.TB, taker *Taker, k Kind) Profile {
+	t.Helper()
+	p, err := taker.Take(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

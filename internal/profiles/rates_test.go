@@ -1,0 +1,136 @@
+package profiles
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFault_54_MutexRate: the mutex fraction is set if nobody has done so, and
+// restored only if it is still ours.
+func TestFault_54_MutexRate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name        string
+		first       int // before Begin
+		want        int // in force in the window
+		host        int // set by the host in the window; -1: nothing
+		after       int // after Close
+		askFor      int
+		betweenRead bool // the host sets 7 between our reading and our setting
+	}{
+		{name: "nobody", first: 0, want: 100, host: -1, after: 0},
+		{name: "our own number", first: 0, askFor: 10, want: 10, host: -1, after: 0},
+		{name: "the host's", first: 5, want: 5, host: -1, after: 5},
+		{name: "the host's after ours", first: 0, want: 100, host: 5, after: 5},
+		{name: "the host's off after ours", first: 0, want: 100, host: 0, after: 0},
+		{name: "the host's same as ours, before", first: 100, want: 100, host: -1, after: 100},
+		{name: "the host is faster", first: 0, betweenRead: true, want: 7, host: -1, after: 7},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			f.mutexRate = tt.first
+			if tt.betweenRead {
+				calls := 0
+				f.beforeMutex = func() {
+					if calls++; calls == 2 {
+						f.mutexRate = 7
+					}
+				}
+			}
+			taker := newTaker(t, f)
+			taker.MutexFraction = tt.askFor
+			begin(t, taker, Mutex)
+			if f.mutexRate != tt.want {
+				t.Errorf("fraction is %d in the window, want %d", f.mutexRate, tt.want)
+			}
+			if tt.host >= 0 {
+				f.mutexRate = tt.host
+			}
+			taker.Close()
+			taker.Close()
+			if f.mutexRate != tt.after {
+				t.Errorf("fraction is %d after Close, want %d", f.mutexRate, tt.after)
+			}
+		})
+	}
+}
+
+// Who sets the fraction to 0 after us means it.
+func TestMutexSwitchedOff(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	taker := newTaker(t, f)
+	begin(t, taker, Mutex)
+	f.mutexRate = 0
+	_, err := taker.End(Mutex)
+	wantSkip(t, err, RateZero)
+	wantSkip(t, taker.Begin(Mutex), RateZero)
+	if f.mutexRate != 0 {
+		t.Errorf("fraction is %d, want it left at 0", f.mutexRate)
+	}
+}
+
+func TestBlockRate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		ask   int
+		seen  int
+		want  Reason
+		calls []int // of SetBlockProfileRate
+	}{
+		{name: "off", want: RateZero},
+		{name: "the host's", seen: 3},
+		{name: "asked for", ask: 1000, calls: []int{1000, 0}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			f.stacks[Block] = tt.seen
+			taker := newTaker(t, f)
+			taker.BlockRate = tt.ask
+			for range 2 {
+				err := taker.Begin(Block)
+				if tt.want != "" {
+					wantSkip(t, err, tt.want)
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			taker.Close()
+			taker.Close()
+			if diff := cmp.Diff(tt.calls, f.blockCalls); diff != "" {
+				t.Errorf("calls of SetBlockProfileRate (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The same against the runtime.
+func TestRuntimeMutexRate(t *testing.T) {
+	read := func() int { return runtime.SetMutexProfileFraction(-1) }
+	if was := read(); was != 0 {
+		t.Skipf("the fraction is %d", was)
+	}
+	t.Cleanup(func() { runtime.SetMutexProfileFraction(0) })
+	taker := newTaker(t, newRuntimeSource())
+	begin(t, taker, Mutex)
+	if read() != 100 {
+		t.Errorf("fraction is %d in the window, want 100", read())
+	}
+	taker.Close()
+	if read() != 0 {
+		t.Errorf("fraction is %d after Close, want 0", read())
+	}
+	runtime.SetMutexProfileFraction(13)
+	begin(t, taker, Mutex)
+	taker.Close()
+	if read() != 13 {
+		t.Errorf("the host's fraction is %d after Close, want 13", read())
+	}
+}

@@ -1,0 +1,298 @@
+package profiles
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+)
+
+// flatten is the samples of a profile by function and size.
+func flatten(p *profile.Profile) map[string][]int64 {
+	m := map[string][]int64{}
+	for _, s := range p.Sample {
+		key := s.Location[0].Line[0].Function.Name
+		if len(s.NumLabel["bytes"]) > 0 {
+			key += " of " + time.Duration(s.NumLabel["bytes"][0]).String()
+		}
+		m[key] = append(m[key], s.Value...)
+	}
+	return m
+}
+
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name          string
+		kind          Kind
+		before, after *profile.Profile
+		want          map[string][]int64
+		functions     int // that are left in the profile
+	}{
+		{
+			name: "allocs grow, stay, appear", kind: Allocs,
+			before:    memoryProfile(record{"grows", 8, []int64{10, 80, 1, 8}}, record{"stays", 8, []int64{5, 40, 5, 40}}),
+			after:     memoryProfile(record{"stays", 8, []int64{5, 40, 0, 0}}, record{"new", 16, []int64{1, 16, 1, 16}}, record{"grows", 8, []int64{15, 120, 9, 72}}),
+			want:      map[string][]int64{"grows of 8ns": {5, 40}, "new of 16ns": {1, 16}},
+			functions: 2,
+		},
+		{
+			name: "sizes at one place are apart", kind: Allocs,
+			before:    memoryProfile(record{"f", 8, []int64{1, 8, 0, 0}}, record{"f", 16, []int64{1, 16, 0, 0}}),
+			after:     memoryProfile(record{"f", 16, []int64{3, 48, 0, 0}}, record{"f", 8, []int64{1, 8, 0, 0}}),
+			want:      map[string][]int64{"f of 16ns": {2, 32}},
+			functions: 1,
+		},
+		{
+			name: "stacks that look alike are added up", kind: Mutex,
+			before:    contentionProfile(record{"f", 0, []int64{1, 10}}, record{"f", 0, []int64{2, 20}}),
+			after:     contentionProfile(record{"f", 0, []int64{2, 20}}, record{"f", 0, []int64{4, 40}}),
+			want:      map[string][]int64{"f": {3, 30}},
+			functions: 1,
+		},
+		{
+			name: "what shrinks is 0", kind: Block,
+			before:    contentionProfile(record{"less", 0, []int64{9, 90}}, record{"half", 0, []int64{9, 90}}, record{"gone", 0, []int64{1, 1}}),
+			after:     contentionProfile(record{"less", 0, []int64{1, 10}}, record{"half", 0, []int64{1, 100}}),
+			want:      map[string][]int64{"half": {0, 10}},
+			functions: 1,
+		},
+		{
+			name: "nothing", kind: Mutex,
+			before: contentionProfile(record{"f", 0, []int64{1, 10}}),
+			after:  contentionProfile(record{"f", 0, []int64{1, 10}}),
+			want:   map[string][]int64{},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			f.stacks[Block] = 1
+			taker := newTaker(t, f)
+			f.profiles[tt.kind] = tt.before
+			begin(t, taker, tt.kind)
+			f.pass(10 * time.Second)
+			f.profiles[tt.kind] = tt.after
+			got := end(t, taker, tt.kind)
+
+			p := parsed(t, got.Data)
+			if diff := cmp.Diff(tt.want, flatten(p)); diff != "" {
+				t.Errorf("growth (-want +got):\n%s", diff)
+			}
+			if len(p.Function) != tt.functions || len(p.Location) != tt.functions {
+				t.Errorf("%d functions and %d locations are left, want %d", len(p.Function), len(p.Location), tt.functions)
+			}
+			if len(p.SampleType) != 2 || p.SampleType[0].Type != tt.after.SampleType[0].Type || p.PeriodType.Type != tt.after.PeriodType.Type || p.Period != tt.after.Period {
+				t.Errorf("types are %v, period %v %d", p.SampleType, p.PeriodType, p.Period)
+			}
+			if m := p.Mapping[0]; m.File != "/bin/program" || m.BuildID != "build" {
+				t.Errorf("mapping is %+v", m)
+			}
+			if want := 10*time.Second + f.cost; got.Elapsed != want || p.DurationNanos != int64(want) || p.TimeNanos != got.Start.UnixNano() {
+				t.Errorf("window is %v, in the profile %v from %d, want %v", got.Elapsed, time.Duration(p.DurationNanos), p.TimeNanos, want)
+			}
+			if got.Kind != tt.kind || got.Cost != 2*f.cost {
+				t.Errorf("kind %s, cost %v, want %s, %v", got.Kind, got.Cost, tt.kind, 2*f.cost)
+			}
+		})
+	}
+}
+
+// An End without a Begin goes on from the End before it.
+func TestWindowsJoin(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	taker := newTaker(t, f)
+	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{1, 10}})
+	begin(t, taker, Mutex)
+	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{2, 20}})
+	end(t, taker, Mutex)
+	f.pass(time.Minute)
+	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
+	p := end(t, taker, Mutex)
+	if diff := cmp.Diff(map[string][]int64{"f": {3, 30}}, flatten(parsed(t, p.Data))); diff != "" {
+		t.Errorf("growth since the last end (-want +got):\n%s", diff)
+	}
+	if p.Elapsed != time.Minute+f.cost || p.Cost != f.cost {
+		t.Errorf("elapsed %v, cost %v, want %v, %v", p.Elapsed, p.Cost, time.Minute+f.cost, f.cost)
+	}
+	if p.Rate != 100 {
+		t.Errorf("rate %d, want 100", p.Rate)
+	}
+	// And a Begin starts anew.
+	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{7, 70}})
+	begin(t, taker, Mutex)
+	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{8, 80}})
+	p = end(t, taker, Mutex)
+	if diff := cmp.Diff(map[string][]int64{"f": {1, 10}}, flatten(parsed(t, p.Data))); diff != "" {
+		t.Errorf("growth since begin (-want +got):\n%s", diff)
+	}
+}
+
+// A window of allocs without a collection is not lost: the next has it.
+func TestNoCollection(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	taker := newTaker(t, f)
+	begin(t, taker, Allocs)
+	f.clock = f.clock.Add(10 * time.Second)
+	_, err := taker.End(Allocs)
+	wantSkip(t, err, NoCollection)
+	if f.writes != 1 {
+		t.Errorf("%d profiles written, want the one at Begin", f.writes)
+	}
+	f.pass(10 * time.Second)
+	if p := end(t, taker, Allocs); p.Elapsed != 20*time.Second+f.cost {
+		t.Errorf("the next window is %v, want 20s", p.Elapsed)
+	}
+}
+
+func gzipped(raw []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write(raw)
+	w.Close()
+	return b.Bytes()
+}
+
+func TestSkips(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		do   func(f *fakeSource, taker *Taker) error
+		want Reason
+		is   error
+	}{
+		{"unknown kind", func(f *fakeSource, taker *Taker) error { _, err := taker.Take("nonesuch"); return err }, Unavailable, ErrUnavailable},
+		{"no goroutineleak", func(f *fakeSource, taker *Taker) error {
+			f.lacks = GoroutineLeak
+			_, err := taker.Take(GoroutineLeak)
+			return err
+		}, Unavailable, ErrUnavailable},
+		{"state as a window", func(f *fakeSource, taker *Taker) error { return taker.Begin(Heap) }, Unavailable, nil},
+		{"end of a state", func(f *fakeSource, taker *Taker) error { _, err := taker.End(Heap); return err }, Unavailable, nil},
+		{"window as a state", func(f *fakeSource, taker *Taker) error { _, err := taker.Take(Mutex); return err }, Unavailable, nil},
+		{"end without begin", func(f *fakeSource, taker *Taker) error { _, err := taker.End(Mutex); return err }, NoBegin, nil},
+		{"heap sampling off", func(f *fakeSource, taker *Taker) error {
+			f.memRate = 0
+			_, err := taker.Take(Heap)
+			return err
+		}, RateZero, nil},
+		{"allocation sampling off", func(f *fakeSource, taker *Taker) error {
+			f.memRate = 0
+			return taker.Begin(Allocs)
+		}, RateZero, nil},
+		{"allocation sampling changed", func(f *fakeSource, taker *Taker) error {
+			if err := taker.Begin(Allocs); err != nil {
+				return err
+			}
+			f.pass(time.Second)
+			f.profiles[Allocs] = memoryProfile()
+			f.profiles[Allocs].Period = 1
+			_, err := taker.End(Allocs)
+			return err
+		}, RateChanged, nil},
+		{"block never seen", func(f *fakeSource, taker *Taker) error { return taker.Begin(Block) }, RateZero, nil},
+		{"mutex left alone", func(f *fakeSource, taker *Taker) error {
+			taker.MutexFraction = -1
+			return taker.Begin(Mutex)
+		}, RateZero, nil},
+		{"mutex fraction changed", func(f *fakeSource, taker *Taker) error {
+			if err := taker.Begin(Mutex); err != nil {
+				return err
+			}
+			f.mutexRate = 5
+			_, err := taker.End(Mutex)
+			return err
+		}, RateChanged, nil},
+		{"too many mutex stacks", func(f *fakeSource, taker *Taker) error {
+			f.stacks[Mutex] = 100_001
+			return taker.Begin(Mutex)
+		}, TooManyBuckets, nil},
+		{"not a profile", func(f *fakeSource, taker *Taker) error {
+			f.bytes = []byte("this is not the gzip file you are looking for")
+			return taker.Begin(Mutex)
+		}, Broken, nil},
+		{"empty", func(f *fakeSource, taker *Taker) error {
+			f.bytes = []byte{}
+			return taker.Begin(Mutex)
+		}, Broken, nil},
+		{"runtime fails", func(f *fakeSource, taker *Taker) error {
+			f.fails = errors.ErrUnsupported
+			_, err := taker.Take(Heap)
+			return err
+		}, Broken, errors.ErrUnsupported},
+		{"too large", func(f *fakeSource, taker *Taker) error {
+			f.bytes = make([]byte, maxGzip+1)
+			_, err := taker.Take(Heap)
+			return err
+		}, TooLarge, nil},
+		{"too large inflated", func(f *fakeSource, taker *Taker) error {
+			f.bytes = gzipped(nil)
+			f.bytes[len(f.bytes)-1] = 3 // the trailer says 48 MiB
+			return taker.Begin(Mutex)
+		}, TooLarge, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			err := tt.do(f, newTaker(t, f))
+			wantSkip(t, err, tt.want)
+			if tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("%v is not %v", err, tt.is)
+			}
+			t.Log(err)
+		})
+	}
+}
+
+// After a window that broke there is nothing to hold the next against.
+func TestBrokenWindowIsForgotten(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	taker := newTaker(t, f)
+	begin(t, taker, Mutex)
+	f.bytes = []byte("broken broken broken broken")
+	_, err := taker.End(Mutex)
+	wantSkip(t, err, Broken)
+	f.bytes = nil
+	if taker.Begun(Mutex) {
+		t.Error("it is said to have begun")
+	}
+	_, err = taker.End(Mutex)
+	wantSkip(t, err, NoBegin)
+	begin(t, taker, Mutex)
+	if !taker.Begun(Mutex) {
+		t.Error("it is said not to have begun")
+	}
+	end(t, taker, Mutex)
+}
+
+// After a change of the rate the next window is good again.
+func TestRateChangeIsOver(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	taker := newTaker(t, f)
+	begin(t, taker, Mutex)
+	f.mutexRate = 5
+	_, err := taker.End(Mutex)
+	wantSkip(t, err, RateChanged)
+	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
+	if p := end(t, taker, Mutex); p.Rate != 5 {
+		t.Errorf("rate %d, want 5", p.Rate)
+	}
+}
+
+func TestClosedTakerWorksAgain(t *testing.T) {
+	t.Parallel()
+	var zero Taker
+	zero.Close()
+	zero.Close()
+	take(t, &zero, Goroutine)
+}

@@ -1,0 +1,166 @@
+// Package unit has the units of a budget's amounts: which there are, what they
+// measure, and how an amount is printed.
+package unit
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Dimension is what a unit measures. Amounts of one dimension compare.
+type Dimension int
+
+const (
+	Unknown Dimension = iota
+	Share             // of a total, from 0 to 1
+	Points            // of share, between two profiles
+	Cores             // seconds in a second
+	Time              // seconds
+	Bytes
+	Count
+)
+
+// A Unit is a dimension, and how many of the dimension's base units make one unit.
+type Unit struct {
+	Name      string
+	Dimension Dimension
+	factor    float64
+	// fractions is how many units make a base unit, where factor is 0: a division
+	// by 100 is exact where a product with 0.01 is not, as 35% shows.
+	fractions float64
+	spellings []string // that are accepted and printed as Name
+	mistakes  []string // that are not accepted, in lower case; any case of Name is one too
+}
+
+var units = []Unit{
+	{Name: "%", Dimension: Share, fractions: 100, mistakes: []string{"percent", "pct", "procent", "prozent"}},
+	{Name: "points", Dimension: Points, fractions: 100, spellings: []string{"point"}, mistakes: []string{"pp", "pts"}},
+	{Name: "cores", Dimension: Cores, factor: 1, spellings: []string{"core"}, mistakes: []string{"cpu", "cpus", "vcpu", "vcpus"}},
+	{Name: "ns", Dimension: Time, fractions: 1e9, mistakes: []string{"nsec", "nanoseconds"}},
+	// U+00B5, which Go prints, and U+03BC, which keyboards have.
+	{Name: "us", Dimension: Time, fractions: 1e6, spellings: []string{"µs", "μs"}, mistakes: []string{"usec", "microseconds"}},
+	{Name: "ms", Dimension: Time, fractions: 1e3, mistakes: []string{"msec", "millisecond", "milliseconds"}},
+	{Name: "s", Dimension: Time, factor: 1, mistakes: []string{"sec", "secs", "second", "seconds"}},
+	{Name: "m", Dimension: Time, factor: 60, mistakes: []string{"min", "mins", "minute", "minutes"}},
+	{Name: "h", Dimension: Time, factor: 3600, mistakes: []string{"hr", "hrs", "hour", "hours"}},
+	{Name: "B", Dimension: Bytes, factor: 1, mistakes: []string{"byte", "bytes"}},
+	{Name: "KiB", Dimension: Bytes, factor: 1 << 10, mistakes: []string{"ki"}},
+	{Name: "MiB", Dimension: Bytes, factor: 1 << 20, mistakes: []string{"mi"}},
+	{Name: "GiB", Dimension: Bytes, factor: 1 << 30, mistakes: []string{"gi"}},
+	{Name: "kB", Dimension: Bytes, factor: 1e3, mistakes: []string{"kilobytes"}},
+	{Name: "MB", Dimension: Bytes, factor: 1e6, mistakes: []string{"megabytes"}},
+	{Name: "GB", Dimension: Bytes, factor: 1e9, mistakes: []string{"gigabytes"}},
+	{Name: "", Dimension: Count, factor: 1},
+}
+
+// List names all units, for messages.
+func List() string {
+	var names []string
+	for _, u := range units {
+		if u.Name != "" {
+			names = append(names, u.Name)
+		}
+	}
+	return strings.Join(names, ", ") + ", or none for a count"
+}
+
+// Of returns the unit of that name; of an unknown name, the unit of dimension Unknown.
+func Of(name string) Unit {
+	for i := range units {
+		if units[i].Name == name {
+			return units[i]
+		}
+	}
+	return Unit{}
+}
+
+// Named returns the unit that a word names, in any accepted spelling.
+func Named(word string) (Unit, bool) {
+	for _, u := range units {
+		if word != "" && (u.Name == word || slices.Contains(u.spellings, word)) {
+			return u, true
+		}
+	}
+	return Unit{}, false
+}
+
+// Meant returns the unit that is meant by a word which names none.
+func Meant(word string) (Unit, bool) {
+	word = strings.ToLower(word)
+	for _, u := range units {
+		if word != "" && (strings.ToLower(u.Name) == word || slices.Contains(u.spellings, word) || slices.Contains(u.mistakes, word)) {
+			return u, true
+		}
+	}
+	return Unit{}, false
+}
+
+// Base returns so many of the unit in the base unit of its dimension: a share from 0
+// to 1 (percent and points alike), cores, seconds, bytes, or a count.
+func (u Unit) Base(value float64) float64 {
+	if u.fractions > 0 {
+		return value / u.fractions
+	}
+	return value * u.factor
+}
+
+// Measured returns the dimension whose base unit a result names: "ratio", "cores",
+// "seconds", "bytes", or "count".
+func Measured(name string) Dimension {
+	switch name {
+	case "ratio":
+		return Share
+	case "cores":
+		return Cores
+	case "seconds":
+		return Time
+	case "bytes":
+		return Bytes
+	}
+	return Count
+}
+
+// Format prints an amount in base units, as reports show it. What is no number is a dash.
+func Format(v float64, d Dimension) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "–"
+	}
+	switch d {
+	case Share, Points:
+		return strconv.FormatFloat(100*v, 'f', 2, 64) + "%" // as pprof shows it
+	case Cores:
+		if v == 1 {
+			return "1 core"
+		}
+		return significant(v, 3) + " cores"
+	case Time:
+		return formatSeconds(v)
+	case Bytes:
+		return formatBytes(v)
+	}
+	if v >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return significant(v, 4)
+}
+
+func significant(v float64, digits int) string { return strconv.FormatFloat(v, 'g', digits, 64) }
+
+func formatSeconds(v float64) string {
+	if math.Abs(v) >= 1 {
+		return strconv.FormatFloat(v, 'f', 2, 64) + "s"
+	}
+	return time.Duration(math.Round(v * 1e9)).Round(10 * time.Nanosecond).String()
+}
+
+func formatBytes(v float64) string {
+	for _, name := range []string{"GiB", "MiB", "KiB"} {
+		if size := Of(name).factor; math.Abs(v) >= size {
+			return strconv.FormatFloat(v/size, 'f', 2, 64) + name
+		}
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64) + "B"
+}

@@ -1,0 +1,75 @@
+package unit
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestUnits holds the table against itself: each unit is found by its name and by its
+// spellings, and by none that another has.
+func TestUnits(t *testing.T) {
+	seen := map[string]string{}
+	for _, u := range units {
+		if got := Of(u.Name); got.Dimension != u.Dimension || got.Dimension == Unknown {
+			t.Errorf("Of(%q) has dimension %d", u.Name, got.Dimension)
+		}
+		for _, word := range append([]string{u.Name}, u.spellings...) {
+			if got, ok := Named(word); ok != (word != "") || got.Name != u.Name {
+				t.Errorf("Named(%q) = %q, %v", word, got.Name, ok)
+			}
+		}
+		for _, word := range u.mistakes {
+			if _, ok := Named(word); ok {
+				t.Errorf("%q is a unit", word)
+			}
+			if got, ok := Meant(strings.ToUpper(word)); !ok || got.Name != u.Name {
+				t.Errorf("Meant(%q) = %q, %v", word, got.Name, ok)
+			}
+			if other := seen[word]; other != "" {
+				t.Errorf("%q is meant to be %s and %s", word, other, u.Name)
+			}
+			seen[word] = u.Name
+		}
+	}
+	for _, word := range []string{"", "banana", "x", "k", "cpus2"} {
+		if u, ok := Meant(word); ok {
+			t.Errorf("Meant(%q) = %q", word, u.Name)
+		}
+	}
+}
+
+// TestBase: a limit is the number that was written, and not its neighbour.
+func TestBase(t *testing.T) {
+	for _, tt := range []struct {
+		value float64
+		name  string
+		want  float64
+	}{
+		{35, "%", 0.35}, {29, "%", 0.29}, {7, "points", 0.07}, {40, "us", 40e-6}, {3, "ms", 0.003}, {7, "ns", 7e-9}, {2, "h", 7200},
+		{64, "MiB", 64 << 20}, {1.5, "cores", 1.5}, {2, "kB", 2000}, {5000, "", 5000}, {5, "parsec", 0},
+	} {
+		if got := Of(tt.name).Base(tt.value); got != tt.want {
+			t.Errorf("%v%s is %v, want %v", tt.value, tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestFormat(t *testing.T) {
+	for _, tt := range []struct {
+		v    float64
+		d    Dimension
+		want string
+	}{
+		{0.125, Share, "12.50%"}, {0, Points, "0.00%"}, {1, Cores, "1 core"}, {0.0758, Cores, "0.0758 cores"}, {12.345, Cores, "12.3 cores"},
+		{0.0009, Time, "900µs"}, {1.5, Time, "1.50s"}, {1e-8, Time, "10ns"}, {-2, Time, "-2.00s"},
+		{512, Bytes, "512B"}, {1536, Bytes, "1.50KiB"}, {64 << 20, Bytes, "64.00MiB"}, {-3 << 30, Bytes, "-3.00GiB"},
+		{math.NaN(), Measured("ratio"), "–"}, {math.Inf(1), Measured("seconds"), "–"}, {2e9, Measured("seconds"), "2000000000.00s"},
+		{0.5, Measured("ratio"), "50.00%"}, {2, Measured("cores"), "2 cores"}, {2048, Measured("bytes"), "2.00KiB"}, {3, Measured("count"), "3"},
+		{12.345, Count, "12.35"}, {5000.4, Count, "5000"},
+	} {
+		if got := Format(tt.v, tt.d); got != tt.want {
+			t.Errorf("Format(%v, %d) = %q, want %q", tt.v, tt.d, got, tt.want)
+		}
+	}
+}

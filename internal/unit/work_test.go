@@ -1,0 +1,30 @@
+package unit
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseWork(t *testing.T) {
+	tests := []struct {
+		text string
+		want Work
+	}{
+		{"request", Work{Name: "request"}},
+		{"http_requests_total", Work{Name: "http_requests_total"}},
+		{`requests_total{code="200"}`, Work{"requests_total", map[string]string{"code": "200"}}},
+		{`requests_total{code="200", path="/a,b\"}"}`, Work{"requests_total", map[string]string{"code": "200", "path": `/a,b"}`}}},
+	}
+	for _, test := range tests {
+		got, ok := ParseWork(test.text)
+		if diff := cmp.Diff(test.want, got); diff != "" || !ok {
+			t.Errorf("ParseWork(%s): %v, (-want +got):\n%s", test.text, ok, diff)
+		}
+	}
+	for _, text := range []string{"", "a b", "_x", "a{", "a{}", "a{b}", "a{b=c}", `a{b="c"`, `a{b="c"}x`, `a{b="c",}`, `a{b="c" d="e"}`, `a{b="c",b="d"}`, `{b="c"}`, `a{="c"}`} {
+		if w, ok := ParseWork(text); ok {
+			t.Errorf("ParseWork(%q) = %+v, want an error", text, w)
+		}
+	}
+}
