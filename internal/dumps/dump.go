@@ -1,0 +1,84 @@
+// Package dumps keeps offending profiles on disk.
+//
+// # A dump
+//
+// A dump is one profile, its companions (goroutines, an execution trace) and a
+// sidecar in JSON, which says which budget failed and by how much. The names of
+// its files begin with the [ID] of the dump:
+//
+//	DumpDir/profguard-5f3a9c21/profguard-20261121T091500.123Z-checkout-tls-5f3a9c21-7b2d9e0f-first.cpu.pb.gz
+//
+// These are the time in UTC, so that names sort by age; the budget; the instance,
+// which is one open [Store]; a random number; and a mark, if the dump is the first
+// of a violation or was the worst when it was saved. A list needs only the names.
+//
+// # One folder per process
+//
+// DumpDir belongs to the own user, nobody else may write to it, and it is no link.
+// Each Store makes a folder of its own in it and writes only there, only to files
+// that it has created. It holds the lock of a file in that folder as long as it is
+// open. The kernel releases the lock when the process ends, however it ends. So
+// whoever can take the lock knows that the owner is gone.
+//
+// A Store deletes its own dumps and those in folders of processes that are gone,
+// and never those of another open Store. Its caps ([Keep]) hold for both together.
+// Where files cannot be locked, the owner renews the time of the file each minute,
+// and after an hour without that it counts as gone.
+//
+// # Writing
+//
+// Each file is written under a temporary name and synced. Then companions and
+// profile get their names, the folder is synced, the sidecar gets its name, and the
+// folder is synced again. Removing begins with the sidecar. A dump is what has a
+// sidecar, so a crash at any point leaves a whole dump or remains, which the next
+// Store to open removes. An error at any point removes what was written.
+//
+// Names that this package does not write, and whatever is no regular file, are
+// never opened, counted or deleted.
+package dumps
+
+import (
+	"cmp"
+	"time"
+)
+
+// Dump is what [Store.Save] writes. The store keeps no reference to it after
+// Save returns; a [Writer] reads it until its outcome is reported.
+type Dump struct {
+	Sidecar    Sidecar     // what the dump is about
+	Profile    []byte      // the offending profile, gzipped profile.proto
+	Companions []Companion // taken together with the profile
+}
+
+// Companion is one more file of a dump. Its name is a lower-case word with the
+// extension .pb.gz or .out: "goroutine.pb.gz", "trace.out".
+type Companion struct {
+	Name string
+	Data []byte
+}
+
+// Keep says what is kept; zero fields mean the defaults. The caps hold for the
+// dumps of the own process and of processes that are gone, together.
+type Keep struct {
+	Files int           // profiles; their sidecars and companions count as bytes only
+	Bytes int64         // of all files
+	Age   time.Duration // of a dump
+	// Interval is the least time since an earlier process saved a dump of the same
+	// budget: a program that crashes in a loop does not dump at every start.
+	Interval time.Duration
+	// Free is the fraction of the disk that a save must leave free, where the
+	// platform says what is.
+	Free float64
+}
+
+// withDefaults fills in the defaults. They hold an ordinary incident whole: six hours
+// at one dump per ten minutes are 36 dumps, a busy service's profile with companions
+// is under 4 MiB, and a week covers the holiday of whoever has to look.
+func (k Keep) withDefaults() Keep {
+	k.Files = cmp.Or(k.Files, 64)
+	k.Bytes = cmp.Or(k.Bytes, 256<<20)
+	k.Age = cmp.Or(k.Age, 7*24*time.Hour)
+	k.Interval = cmp.Or(k.Interval, 10*time.Minute)
+	k.Free = cmp.Or(k.Free, 0.10)
+	return k
+}

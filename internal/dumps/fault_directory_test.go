@@ -1,0 +1,330 @@
+package dumps
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFault_14_SymlinkAtTheName(t *testing.T) {
+	dir := newDir(t)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clock := newClock()
+	s, err := openWith(dir, testKeep, clock.now, counter(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	// The first random number was the instance; each save takes one for its ID.
+	for n, suffix := range []string{"goroutine.pb.gz.tmp", "json.tmp", "goroutine.pb.gz", "cpu.pb.gz", "json"} {
+		id := name{time: start, slug: slug("b"), instance: s.instance, random: fmt.Sprintf("%08x", n+2)}.id()
+		link := filepath.Join(home(dir, s), fileName(id, suffix))
+		if err := os.Symlink(secret, link); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Save(testDump("b"))
+		if !errors.Is(err, fs.ErrExist) && Reason(err) != "refused" {
+			t.Errorf("%s: a link at the name: %v", suffix, err)
+		}
+		if _, err := s.Open(id, fileName(id, suffix)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the link can be opened: %v", err)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Error("the link is not ours to remove:", err)
+		}
+	}
+	mustSave(t, s, testDump("b"))
+	if data, _ := os.ReadFile(secret); string(data) != "precious" {
+		t.Errorf("the link's target now holds %d bytes", len(data))
+	}
+	assertClean(t, dir, 1)
+}
+
+func TestFault_15_DirectorySwapped(t *testing.T) {
+	dir := newDir(t)
+	s, _ := openTest(t, dir, testKeep, nil)
+	moved, evil := dir+".moved", t.TempDir()
+	if err := os.Rename(dir, moved); err != nil {
+		t.Skip("an open directory cannot be moved here:", err)
+	}
+	if err := os.Symlink(evil, dir); err != nil {
+		t.Fatal(err)
+	}
+	id := mustSave(t, s, testDump("b"))
+	if got := listIDs(t, s); !got[id] {
+		t.Error("the dump is not listed")
+	}
+	if entries, _ := os.ReadDir(evil); len(entries) > 0 {
+		t.Errorf("written through the link: %v", entries)
+	}
+	assertClean(t, moved, 1)
+}
+
+// A directory that others may write to, that is theirs, or that they may replace, is
+// refused, and the error says what to do.
+func TestFault_66_DirectoryOfOthers(t *testing.T) {
+	plain := func(t *testing.T) string { return t.TempDir() }
+	for _, tt := range []struct {
+		name string
+		dir  func(t *testing.T) string
+		want string // "" if it may be used
+	}{
+		{"clean twin: of its own", plain, ""},
+		{"clean twin: to be made", newDir, ""},
+		{"a link", func(t *testing.T) string {
+			link := filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(t.TempDir(), link); err != nil {
+				t.Fatal(err)
+			}
+			return link
+		}, "is a link"},
+		{"a link with a slash", func(t *testing.T) string {
+			link := filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(t.TempDir(), link); err != nil {
+				t.Fatal(err)
+			}
+			return link + "/"
+		}, "is a link"},
+		{"of somebody else", func(t *testing.T) string {
+			dir := t.TempDir()
+			if err := os.Chown(dir, os.Geteuid()+1, -1); err != nil {
+				t.Skip("SKIPPED: only root can give a directory away:", err)
+			}
+			return dir
+		}, "belongs to another user"},
+		{"mode 770", chmod(0o770), "chmod go-w"},
+		{"mode 707", chmod(0o707), "chmod go-w"},
+		{"mode 777 and sticky", chmod(0o777 | os.ModeSticky), "chmod go-w"},
+		{"clean twin: mode 755", chmod(0o755), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := tt.dir(t)
+			s, err := Open(dir, testKeep)
+			if err == nil {
+				s.Close()
+			}
+			if tt.want == "" && err != nil || tt.want != "" && (Reason(err) != "refused" || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("%v, want one that says %q", err, tt.want)
+			}
+			if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+				t.Errorf("left in it: %v, %v", list, err)
+			}
+		})
+	}
+}
+
+func chmod(mode os.FileMode) func(t *testing.T) string {
+	return func(t *testing.T) string {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+}
+
+// Files that are there are not written to, whatever other names they have.
+func TestFault_66_SecondNames(t *testing.T) {
+	dir := newDir(t)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(secret, []byte("precious"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	plant := func(path string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Link(secret, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := name{time: start, slug: slug("b"), instance: "00000002", random: "00000003"}.id()
+	plant(filepath.Join(dir, "profguard-lock"))
+	plant(filepath.Join(dir, lockPath("00000001"))) // the folder that comes first
+	s, err := openWith(dir, testKeep, newClock().now, counter(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	plant(filepath.Join(dir, folderName("00000002"), fileName(id, "trace.out.tmp")))
+	if _, err := s.Save(testDump("b")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("with a file at a temporary name: %v", err)
+	}
+	mustSave(t, s, testDump("b"))
+	if data, _ := os.ReadFile(secret); string(data) != "precious" {
+		t.Errorf("the other name's file now holds %q", data)
+	}
+}
+
+func TestFault_21_VanishesDuringCleanUp(t *testing.T) {
+	var d1 *faulty
+	dir := newDir(t)
+	s, c := openTest(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	for range 5 {
+		mustSave(t, s, testDump("b"))
+	}
+	c.advance(8 * 24 * time.Hour)
+	removeAll := func() {
+		names, _ := filepath.Glob(filepath.Join(home(dir, s), "profguard-2026*"))
+		for _, n := range names {
+			os.Remove(n)
+		}
+	}
+	d1.arm(func(_ int, op string) error {
+		if op == "remove" {
+			removeAll()
+		}
+		return nil
+	})
+	if _, err := s.Clean(); err != nil {
+		t.Error(err)
+	}
+	if n := len(s.index.dumps); n > 0 || s.index.bytes != 0 {
+		t.Errorf("%d dumps of %d bytes are in the index", n, s.index.bytes)
+	}
+	// Between listing and looking, too.
+	mustSave(t, s, testDump("b"))
+	s.index.read = time.Time{}
+	d1.arm(func(_ int, op string) error {
+		if op == "lstat" {
+			removeAll()
+		}
+		return nil
+	})
+	if _, err := s.Clean(); err != nil {
+		t.Error(err)
+	}
+	if infos, _, err := s.List(10); err != nil || len(infos) > 0 {
+		t.Errorf("%v, %v", infos, err)
+	}
+}
+
+func TestFault_22_UnknownFiles(t *testing.T) {
+	dir := newDir(t)
+	folder := folderName("00000001")
+	stem := "profguard-20201121T091500.123Z-b-00000001-00000002"
+	theirs := []string{
+		"notes.txt", "profguard", "profguard-0000000g/notes.txt", "profguard-00000002", stem + ".json", stem + ".cpu.pb.gz",
+	}
+	for _, name := range []string{
+		"notes.txt", "profguard-notes.json", ".tmp", "core.1234",
+		stem, stem + ".svg", stem + ".json.bak", stem + ".json~", "." + stem + ".json", stem + ".cpu.pb.gz.part",
+		stem + ".CPU.pb.gz", strings.Replace(stem, "2020", "20x0", 1) + ".json", stem + "." + strings.Repeat("x", 40) + ".out",
+		strings.Replace(stem, "00000001", "00000002", 1) + ".json", // another instance's
+	} {
+		theirs = append(theirs, folder+"/"+name)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range theirs {
+		write(name, "mine")
+	}
+	if err := os.Mkdir(filepath.Join(dir, folder, stem+".json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	planted := []string{ // the twins that must go, or this test shows nothing
+		folder + "/" + stem + ".cpu.pb.gz", folder + "/" + stem + ".json.tmp", lockPath("00000001"),
+	}
+	for _, name := range planted {
+		write(name, "")
+	}
+	s, c := openTest(t, dir, Keep{Files: 1, Interval: 1, Free: 1e-12}, nil)
+	for range 3 {
+		mustSave(t, s, testDump("b"))
+	}
+	c.advance(30 * 24 * time.Hour)
+	if _, err := s.Clean(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(theirs, folder+"/"+stem+".json") {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Errorf("deleted: %v", err)
+		}
+	}
+	for _, name := range planted {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s was not removed", name)
+		}
+	}
+}
+
+// Where files cannot be locked, the time of a folder's lock says whether its owner
+// lives. The owner renews it.
+func TestWithoutLocks(t *testing.T) {
+	dir := newDir(t)
+	open := func() (*Store, *clock) {
+		return openTest(t, dir, Keep{Files: 1, Interval: 1, Free: 1e-12}, func(d disk) disk {
+			return &faulty{disk: d, check: func(_ int, op string) error {
+				if op == "tryLock" {
+					return errors.ErrUnsupported
+				}
+				return nil
+			}}
+		})
+	}
+	a, _ := open()
+	id := mustSave(t, a, testDump("b"))
+	now := time.Now()
+	for _, lives := range []bool{true, false} {
+		now = now.Add(2 * time.Hour)
+		if lives {
+			a.now = func() time.Time { return now }
+			if _, err := a.Clean(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, c := open()
+		c.nanos.Store(now.UnixNano())
+		b.index.read = time.Time{}
+		if _, err := b.Clean(); err != nil {
+			t.Fatal(err)
+		}
+		mustSave(t, b, testDump("b"))
+		if there := listIDs(t, b)[id]; there != lives {
+			t.Errorf("the owner lives: %t; its dump is there: %t", lives, there)
+		}
+		b.Close()
+	}
+}
+
+// A process that looks for the folders of ended ones may hold the lock of one that
+// has just been made. Its owner takes another, and so shares none.
+func TestLockOfANewFolder(t *testing.T) {
+	dir := newDir(t)
+	var d1 *faulty
+	var held file
+	s, err := openWith(dir, testKeep, newClock().now, counter(0), func(d disk) disk {
+		d1 = &faulty{disk: d, check: func(_ int, op string) (err error) {
+			if op != "tryLock" || held != nil {
+				return nil
+			}
+			if held, err = d.open(lockPath("00000001")); err == nil {
+				_, err = held.tryLock()
+			}
+			return err
+		}}
+		return d1
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	defer held.Close()
+	if id := mustSave(t, s, testDump("b")); id.Folder() != folderName("00000002") {
+		t.Errorf("the dump is in %s", id.Folder())
+	}
+	if c := assertClean(t, dir, 1); len(c.folders) != 1 {
+		t.Errorf("folders %v", c.folders)
+	}
+}

@@ -1,0 +1,93 @@
+package dumps
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+// Info describes one dump of [Store.List].
+type Info struct {
+	ID     ID
+	Budget string // from the sidecar; else as the file name has it
+	Time   time.Time
+	Bytes  int64    // of all files
+	Files  []string // their names
+	// Sidecar is zero and Err set when the sidecar could not be read.
+	Sidecar Sidecar
+	Err     error
+}
+
+// List returns the newest dumps in DumpDir, newest first, whichever process saved
+// them, and how many there are. It reads the sidecars of no more than limit, takes no
+// locks, so that a hung save does not hold it up, and leaves out what vanishes
+// meanwhile.
+func (s *Store) List(limit int) (newest []Info, total int, err error) {
+	instances, err := s.instances()
+	if err != nil {
+		return nil, 0, fmt.Errorf("list dumps: %w", err)
+	}
+	var found []*entry
+	for _, instance := range instances {
+		entries, err := s.folder(instance)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, 0, fmt.Errorf("list dumps: %w", err)
+		}
+		for _, e := range entries {
+			if e.whole() {
+				found = append(found, e)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id, a.id) })
+	for _, e := range found[:min(limit, len(found))] {
+		info := Info{ID: e.id, Budget: e.slug, Time: e.time, Bytes: e.size}
+		slices.Sort(e.suffixes)
+		for _, suffix := range e.suffixes {
+			info.Files = append(info.Files, fileName(e.id, suffix))
+		}
+		info.Sidecar, info.Err = s.Sidecar(e.id)
+		if errors.Is(info.Err, fs.ErrNotExist) {
+			continue
+		}
+		info.Budget = cmp.Or(info.Sidecar.Budget, info.Budget)
+		newest = append(newest, info)
+	}
+	return newest, len(found), nil
+}
+
+// Sidecar reads the sidecar of a dump.
+func (s *Store) Sidecar(id ID) (Sidecar, error) {
+	f, err := s.Open(id, fileName(id, sidecarSuffix))
+	if err != nil {
+		return Sidecar{}, err
+	}
+	defer f.Close()
+	return decodeSidecar(f)
+}
+
+// Open opens one file of a dump for reading, by the dump's ID and the file's
+// name as [Info] has them. Both may come from a request: whatever is not exactly
+// such a name, and anything but a regular file, is [fs.ErrNotExist].
+func (s *Store) Open(id ID, file string) (io.ReadSeekCloser, error) {
+	n, suffix, ok := parseFile(file)
+	if !ok || !isSuffix(suffix) || n.id() != id {
+		return nil, fmt.Errorf("open dump: no file %.80q: %w", file, fs.ErrNotExist)
+	}
+	// Without its sidecar it is no dump, or not yet.
+	if _, err := s.disk.lstat(n.path(sidecarSuffix)); err != nil {
+		return nil, fmt.Errorf("open dump: %w", err)
+	}
+	opened, err := s.disk.open(n.path(suffix))
+	if errors.Is(err, ErrRefused) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open dump: %w", err)
+	}
+	return opened, nil
+}

@@ -1,0 +1,367 @@
+package dumps
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// childEnv makes the test binary run one of children instead of the tests.
+const childEnv = "PROFGUARD_DUMP_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if role, dir, ok := strings.Cut(os.Getenv(childEnv), "="); ok {
+		children[role](dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// testKeep is without limits that depend on the machine.
+var testKeep = Keep{Interval: time.Nanosecond, Free: 1e-12}
+
+// home is the folder of a store.
+func home(dir string, s *Store) string { return filepath.Join(dir, folderName(s.instance)) }
+
+var start = time.Date(2026, 11, 21, 9, 15, 0, 123e6, time.UTC)
+
+// clock is a wall clock that tests move.
+type clock struct{ nanos atomic.Int64 }
+
+func newClock() *clock {
+	c := new(clock)
+	c.nanos.Store(start.UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.Unix(0, c.nanos.Load()).UTC() }
+func (c *clock) advance(d time.Duration) { c.nanos.Add(int64(d)) }
+
+// counter is a source of foreseeable randomness.
+func counter(from uint32) func() string {
+	var n atomic.Uint32
+	n.Store(from)
+	return func() string { return fmt.Sprintf("%08x", n.Add(1)) }
+}
+
+// openTest opens a store on the real directory dir, with a clock that every
+// look moves by a second. wrap, if not nil, wraps the disk.
+func openTest(t *testing.T, dir string, keep Keep, wrap func(disk) disk) (*Store, *clock) {
+	t.Helper()
+	c := newClock()
+	s, err := openWith(dir, keep, func() time.Time { c.advance(time.Second); return c.now() }, randomHex, wrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, c
+}
+
+func openWith(dir string, keep Keep, now func() time.Time, random func() string, wrap func(disk) disk) (*Store, error) {
+	d, err := openDisk(dir)
+	if err != nil {
+		return nil, err
+	}
+	if wrap != nil {
+		d = wrap(d)
+	}
+	return openOn(d, keep, now, random)
+}
+
+func newDir(t *testing.T) string { return filepath.Join(t.TempDir(), "dumps") }
+
+// gz is a valid gzip stream of about n bytes. It is made once for each size,
+// because compressing is what tests would spend their time on.
+func gz(n int) []byte {
+	if b, ok := streams.Load(n); ok {
+		return b.([]byte)
+	}
+	b, _ := streams.LoadOrStore(n, newStream(n))
+	return b.([]byte)
+}
+
+var streams sync.Map
+
+func newStream(n int) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	r := rand.NewChaCha8([32]byte{1})
+	io.CopyN(w, r, int64(n))
+	w.Close()
+	return b.Bytes()
+}
+
+func testDump(budget string) Dump {
+	return Dump{
+		Sidecar:    Sidecar{Budget: budget, Sentence: "crypto/tls below 5%", Verdict: "fail", Share: 0.4},
+		Profile:    gz(1000),
+		Companions: []Companion{{"goroutine.pb.gz", gz(500)}, {"trace.out", gz(300)}},
+	}
+}
+
+// of marks d as part of a violation.
+func (d Dump) of(violation string, severity float64) Dump {
+	d.Sidecar.Violation, d.Sidecar.Severity = violation, severity
+	return d
+}
+
+func mustSave(t *testing.T, s *Store, d Dump) ID {
+	t.Helper()
+	id, err := s.Save(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func listIDs(t *testing.T, s *Store) map[ID]bool {
+	t.Helper()
+	infos, _, err := s.List(1 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make(map[ID]bool)
+	for _, i := range infos {
+		ids[i.ID] = true
+	}
+	return ids
+}
+
+// census sorts the files in the folders of dir, by their paths.
+type census struct {
+	folders, temps, dumps, orphans []string
+	bytes                          int64 // of whole dumps
+}
+
+// inspect checks the one thing that must hold at any moment, whatever crashed:
+// every file under a final name is whole, and every sidecar has its files.
+func inspect(dir string) (census, error) {
+	var c census
+	var errs []error
+	folders, err := os.ReadDir(dir)
+	if err != nil {
+		return c, err
+	}
+	for _, folder := range folders {
+		if _, ok := parseFolder(folder.Name()); !ok {
+			continue
+		}
+		c.folders = append(c.folders, folder.Name())
+		files, err := os.ReadDir(filepath.Join(dir, folder.Name()))
+		errs = append(errs, err)
+		for _, file := range files {
+			n, suffix, ok := parseFile(file.Name())
+			path := filepath.Join(dir, folder.Name(), file.Name())
+			if !ok {
+				continue
+			}
+			if strings.HasSuffix(suffix, tempExt) {
+				c.temps = append(c.temps, path)
+				continue
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			c.bytes += int64(len(data))
+			if suffix != sidecarSuffix {
+				if err := gunzip(data); err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", path, err))
+				}
+				if _, err := os.Stat(filepath.Join(filepath.Dir(path), fileName(n.id(), sidecarSuffix))); err != nil {
+					c.orphans = append(c.orphans, path)
+				}
+				continue
+			}
+			c.dumps = append(c.dumps, string(n.id()))
+			side, err := decodeSidecar(bytes.NewReader(data))
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", path, err))
+			}
+			for _, name := range append(side.Companions, side.Profile) {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err != nil {
+					errs = append(errs, fmt.Errorf("%s names %w", path, err))
+				}
+			}
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+func gunzip(data []byte) error {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, r)
+	return err
+}
+
+// assertClean: nothing but n whole dumps.
+func assertClean(t *testing.T, dir string, n int) census {
+	t.Helper()
+	c, err := inspect(dir)
+	if err != nil {
+		t.Error(err)
+	}
+	if len(c.temps)+len(c.orphans) > 0 || len(c.dumps) != n {
+		t.Errorf("temporary files %v, files without sidecar %v, dumps %v (want %d)", c.temps, c.orphans, c.dumps, n)
+	}
+	return c
+}
+
+// faulty is a disk whose every call passes through check first. After that it is
+// noted, with what it was about.
+type faulty struct {
+	disk
+	mu    sync.Mutex
+	calls int
+	log   []string
+	read  int // bytes
+	// volatile leaves out the real syncs, for tests that are about other things.
+	volatile bool
+	check    func(call int, op string) error
+}
+
+func (d *faulty) hit(op string, names ...string) error {
+	d.mu.Lock()
+	d.calls++
+	n, check := d.calls, d.check
+	d.mu.Unlock()
+	if check != nil {
+		if err := check(n, op); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.log = append(d.log, strings.Join(append([]string{op}, names...), " "))
+	return nil
+}
+
+// arm starts counting anew.
+func (d *faulty) arm(check func(call int, op string) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls, d.log, d.check = 0, nil, check
+}
+
+func (d *faulty) mkdir(n string) error {
+	if err := d.hit("mkdir", n); err != nil {
+		return err
+	}
+	return d.disk.mkdir(n)
+}
+func (d *faulty) create(n string) (file, error) { return d.file("create", n, d.disk.create) }
+func (d *faulty) open(n string) (file, error)   { return d.file("open", n, d.disk.open) }
+func (d *faulty) file(op, n string, do func(string) (file, error)) (file, error) {
+	if err := d.hit(op, n); err != nil {
+		return nil, err
+	}
+	f, err := do(n)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyFile{f, d, n}, nil
+}
+func (d *faulty) lstat(n string) (fs.FileInfo, error) {
+	if err := d.hit("lstat", n); err != nil {
+		return nil, err
+	}
+	return d.disk.lstat(n)
+}
+func (d *faulty) rename(a, b string) error {
+	if err := d.hit("rename", a, b); err != nil {
+		return err
+	}
+	return d.disk.rename(a, b)
+}
+func (d *faulty) remove(n string) error {
+	if err := d.hit("remove", n); err != nil {
+		return err
+	}
+	return d.disk.remove(n)
+}
+func (d *faulty) touch(n string, at time.Time) error {
+	if err := d.hit("touch", n); err != nil {
+		return err
+	}
+	return d.disk.touch(n, at)
+}
+func (d *faulty) list(n string, yield func(string)) error {
+	if err := d.hit("list", n); err != nil {
+		return err
+	}
+	return d.disk.list(n, yield)
+}
+func (d *faulty) sync(n string) error {
+	if err := d.hit("sync", n); err != nil || d.volatile {
+		return err
+	}
+	return d.disk.sync(n)
+}
+func (d *faulty) space() (uint64, uint64, error) {
+	if err := d.hit("space"); err != nil {
+		return 0, 0, err
+	}
+	return d.disk.space()
+}
+
+type faultyFile struct {
+	file
+	d    *faulty
+	name string
+}
+
+func (f *faultyFile) Read(p []byte) (int, error) {
+	n, err := f.file.Read(p)
+	f.d.mu.Lock()
+	defer f.d.mu.Unlock()
+	f.d.read += n
+	return n, err
+}
+
+// errShort makes a write short without an error.
+var errShort = errors.New("short")
+
+func (f *faultyFile) Write(p []byte) (int, error) {
+	err := f.d.hit("write", f.name)
+	if err != nil {
+		n, _ := f.file.Write(p[:len(p)/2])
+		if errors.Is(err, errShort) {
+			err = nil
+		}
+		return n, err
+	}
+	return f.file.Write(p)
+}
+func (f *faultyFile) Sync() error {
+	if err := f.d.hit("fsync", f.name); err != nil || f.d.volatile {
+		return err
+	}
+	return f.file.Sync()
+}
+func (f *faultyFile) Close() error {
+	err := f.d.hit("close", f.name)
+	return errors.Join(err, f.file.Close())
+}
+func (f *faultyFile) tryLock() (bool, error) {
+	if err := f.d.hit("tryLock", f.name); err != nil {
+		return false, err
+	}
+	return f.file.tryLock()
+}

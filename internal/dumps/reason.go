@@ -1,0 +1,88 @@
+package dumps
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+// Errors that the package makes itself. They arrive wrapped, with what was
+// found and what to do; [Reason] sorts these and the system's into a few words.
+var (
+	// ErrInvalid: the caller passed something that cannot be.
+	ErrInvalid = errors.New("invalid value")
+	// ErrTooSoon: an earlier process saved a dump of the budget within Keep.Interval.
+	ErrTooSoon = errors.New("too soon after the budget's last dump")
+	// ErrLimit: the caps of Keep are full of dumps that must not go.
+	ErrLimit = errors.New("retention limit reached")
+	// ErrNoSpace: less than Keep.Free of the disk would be left.
+	ErrNoSpace = errors.New("not enough free disk space")
+	// ErrBusy: the queue is full, or the writer was closed before the dump's turn.
+	ErrBusy = errors.New("busy")
+	// ErrRefused: the directory, or something found in it, is not safe to use.
+	ErrRefused = errors.New("refused as unsafe")
+)
+
+// reasons are words for errors; of two that fit, the first.
+var reasons = []struct {
+	word string
+	errs []error
+}{
+	{"invalid", []error{ErrInvalid}},
+	{"too_soon", []error{ErrTooSoon}},
+	{"limit", []error{ErrLimit}},
+	{"no_space", append(noSpace, ErrNoSpace)},
+	{"refused", []error{ErrRefused}},
+	{"permission", append(readOnly, fs.ErrPermission)},
+	{"busy", []error{ErrBusy, context.DeadlineExceeded, context.Canceled}},
+	{"closed", []error{fs.ErrClosed}},
+	{"gone", []error{fs.ErrNotExist}},
+	{"short_write", []error{io.ErrShortWrite}},
+	{"other", nil},
+}
+
+// Reasons are the words of [Reason].
+func Reasons() (words []string) {
+	for _, r := range reasons {
+		words = append(words, r.word)
+	}
+	return words
+}
+
+// Reason sorts an error of this package into one of a few words, fit for a
+// metric's label; "" for nil.
+func Reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	for _, r := range reasons {
+		if slices.ContainsFunc(r.errs, func(e error) bool { return errors.Is(err, e) }) {
+			return r.word
+		}
+	}
+	return "other"
+}
+
+// Hourly decides what is worth a log line when the same thing fails again and
+// again: each reason once an hour. The zero value is ready. It is not safe for
+// concurrent use.
+type Hourly struct {
+	said map[string]time.Time
+}
+
+// Say reports whether reason was not said within the hour before now, and if so
+// notes that it is being said.
+func (h *Hourly) Say(reason string, now time.Time) bool {
+	last, ok := h.said[reason]
+	if ok && now.Sub(last) < time.Hour {
+		return false
+	}
+	if h.said == nil {
+		h.said = make(map[string]time.Time)
+	}
+	h.said[reason] = now
+	return true
+}

@@ -1,0 +1,262 @@
+package dumps
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// litter fills dir with n dumps of two empty files each, of a process that is gone.
+func litter(tb testing.TB, dir string, n int, at time.Time) {
+	tb.Helper()
+	folder := filepath.Join(dir, folderName("00000001"))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, lockName), nil, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	for i := range n {
+		id := name{at.Add(time.Duration(i) * time.Millisecond), "b", "00000001", fmt.Sprintf("%08x", i), ""}.id()
+		for _, suffix := range []string{"cpu.pb.gz", "json"} {
+			if err := os.WriteFile(filepath.Join(folder, fileName(id, suffix)), nil, 0o600); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+}
+
+// Clean-up takes many old files in passes, so that a dump need not wait for all.
+func TestFault_19_StaleFiles(t *testing.T) {
+	for name, tt := range map[string]struct {
+		age         time.Duration
+		dumps, want int
+	}{
+		"too old":  {8 * 24 * time.Hour, 25_000, 0},
+		"too many": {24 * time.Hour, 5_000, 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && tt.dumps > 10_000 {
+				t.Skip("50,000 files")
+			}
+			dir := newDir(t)
+			litter(t, dir, tt.dumps, start.Add(-tt.age))
+			var d1 *faulty
+			scans, removed := 0, 0
+			s, _ := openTest(t, dir, testKeep, func(d disk) disk {
+				d1 = &faulty{disk: d, check: func(_ int, op string) error {
+					switch op {
+					case "list":
+						scans++
+					case "remove":
+						removed++
+					}
+					return nil
+				}}
+				return d1
+			})
+			for more := true; more; {
+				// 70 µs a file are a fifth of a second for 3,000. The last file takes
+				// the lock and the folder with it.
+				if removed > 3000 {
+					t.Errorf("one pass removed %d files", removed)
+				}
+				removed = 0
+				var err error
+				if more, err = s.Clean(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := assertNames(t, dir, tt.want)
+			if len(s.index.dumps) != tt.want || (tt.want == 0) != (len(c.folders) == 1) {
+				t.Errorf("%d dumps in the index, folders %v", len(s.index.dumps), c.folders)
+			}
+			if scans != 3 { // DumpDir and two folders
+				t.Errorf("directories were read %d times, want each once", scans)
+			}
+		})
+	}
+}
+
+// assertNames is assertClean for files without contents.
+func assertNames(t *testing.T, dir string, n int) census {
+	t.Helper()
+	c, _ := inspect(dir)
+	if len(c.temps)+len(c.orphans) > 0 || len(c.dumps) != n {
+		t.Errorf("temporary files %v, files without sidecar %v, %d dumps (want %d)", c.temps, c.orphans, len(c.dumps), n)
+	}
+	return c
+}
+
+// Thousands of old dumps, however far over the caps, are no reason to refuse one.
+func TestFault_71_OldDumps(t *testing.T) {
+	for _, n := range []int{1_000, 5_000} {
+		dir := newDir(t)
+		litter(t, dir, n, start.Add(-24*time.Hour))
+		s, _ := openTest(t, dir, testKeep, nil)
+		id := mustSave(t, s, testDump("b"))
+		if !listIDs(t, s)[id] {
+			t.Errorf("with %d old dumps: the new one is not listed", n)
+		}
+		for more := true; more; {
+			var err error
+			if more, err = s.Clean(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if ids := listIDs(t, s); len(ids) != 64 || !ids[id] {
+			t.Errorf("with %d old dumps: %d are left, the new one is among them: %t", n, len(ids), ids[id])
+		}
+	}
+}
+
+// BenchmarkScan is what a look at a directory with 50,000 of our files costs.
+func BenchmarkScan(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), "dumps")
+	litter(b, dir, 25_000, start)
+	c := newClock()
+	d, err := openDisk(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.close()
+	s := &Store{disk: d, now: c.now, instance: "00000001"}
+	for b.Loop() {
+		if err := s.scan(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSave is one dump of 200 kB with two companions, syncs included.
+func BenchmarkSave(b *testing.B) {
+	s, err := openWith(filepath.Join(b.TempDir(), "dumps"), testKeep, time.Now, randomHex, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	d := testDump("b")
+	d.Profile = gz(200_000)
+	for b.Loop() {
+		if _, err := s.Save(d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCleanIdle is what the writer does every minute when all is well.
+func BenchmarkCleanIdle(b *testing.B) {
+	s, err := openWith(filepath.Join(b.TempDir(), "dumps"), testKeep, time.Now, randomHex, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	for range 20 {
+		if _, err := s.Save(testDump("b")); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if _, err := s.Clean(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// dumpSpec writes entries down briefly.
+type dumpSpec struct {
+	minute int
+	mark   string
+	size   int64
+}
+
+func (d dumpSpec) entry() *entry {
+	at := start.Add(time.Duration(d.minute) * time.Minute)
+	if d.size == 0 {
+		d.size = 10
+	}
+	n := name{time: at, slug: "s", mark: d.mark}
+	return &entry{id: ID(fmt.Sprint(d.minute)), name: n, saved: at, size: d.size, suffixes: []string{"json", "cpu.pb.gz"}}
+}
+
+func TestChoose(t *testing.T) {
+	plain := func(minute int) dumpSpec { return dumpSpec{minute: minute} }
+	aFirst := func(minute int) dumpSpec { return dumpSpec{minute: minute, mark: first} }
+	aWorst := func(minute int) dumpSpec { return dumpSpec{minute: minute, mark: worst} }
+	for _, tt := range []struct {
+		name    string
+		have    []dumpSpec
+		current []ID // the first and the worst of the current violation
+		add     *dumpSpec
+		keep    Keep
+		want    []string
+		fits    bool
+	}{
+		{"room", []dumpSpec{plain(1)}, nil, new(plain(2)), Keep{Files: 2}, nil, true},
+		{"oldest goes", []dumpSpec{plain(2), plain(1)}, nil, new(plain(3)), Keep{Files: 2}, []string{"1"}, true},
+		{"bytes", []dumpSpec{plain(1), plain(2), plain(3)}, nil, &dumpSpec{minute: 4, size: 15}, Keep{Bytes: 30}, []string{"1", "2"}, true},
+		{"first and worst stay", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, []ID{"1", "2"}, new(plain(4)), Keep{Files: 3}, []string{"3"}, true},
+		{"a worst that is no longer the worst goes", []dumpSpec{aFirst(1), aWorst(2)}, []ID{"1", "2"}, new(aWorst(4)), Keep{Files: 2}, []string{"2"}, true},
+		{"and so does the first, for a worst that is too large", []dumpSpec{aFirst(1), aWorst(2)}, []ID{"1", "2"},
+			&dumpSpec{minute: 3, mark: worst, size: 25}, Keep{Bytes: 30}, []string{"2", "1"}, true},
+		{"first and worst do not yield to others", []dumpSpec{aFirst(1), aWorst(2)}, []ID{"1", "2"}, new(plain(4)), Keep{Files: 2}, nil, false},
+		{"past violations go after the others", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, nil, new(plain(4)), Keep{Files: 3}, []string{"3"}, true},
+		{"the first of a past violation goes after its worst", []dumpSpec{aFirst(1), aWorst(2), aWorst(3)}, nil, new(plain(4)), Keep{Files: 2}, []string{"2", "3"}, true},
+		{"past violations go before the current", []dumpSpec{aFirst(2), aFirst(1)}, []ID{"1", "1"}, new(plain(4)), Keep{Files: 2}, []string{"2"}, true},
+		{"a new violation makes the old one past", []dumpSpec{aFirst(1)}, []ID{"1", "1"}, new(aFirst(4)), Keep{Files: 1}, []string{"1"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &Store{keep: tt.keep.withDefaults(), index: &index{dumps: map[ID]*entry{}, left: map[string]int{}}, violations: map[string]violation{}}
+			for _, d := range tt.have {
+				s.index.add(d.entry())
+			}
+			if tt.current != nil {
+				s.violations["s"] = violation{first: tt.current[0], worst: tt.current[1]}
+			}
+			victims, fits := s.choose(tt.add.entry())
+			var got []string
+			for _, e := range victims {
+				got = append(got, string(e.id))
+			}
+			if diff := cmp.Diff(tt.want, got); fits != tt.fits || diff != "" {
+				t.Errorf("fits = %t, want %t; -want +got:\n%s", fits, tt.fits, diff)
+			}
+		})
+	}
+}
+
+func TestRetentionOfAViolation(t *testing.T) {
+	dir := newDir(t)
+	s, _ := openTest(t, dir, Keep{Files: 4, Interval: 1, Free: 1e-12}, nil)
+	var ids []ID
+	for _, severity := range []float64{2, 9, 3, 4, 5, 6, 7} {
+		ids = append(ids, mustSave(t, s, testDump("b").of("v1", severity)))
+	}
+	want := map[ID]bool{ids[0]: true, ids[1]: true, ids[5]: true, ids[6]: true}
+	if diff := cmp.Diff(want, listIDs(t, s)); diff != "" {
+		t.Errorf("first, worst and the two newest should be kept:\n%s", diff)
+	}
+	infos, _, _ := s.List(10)
+	slices.SortFunc(infos, func(a, b Info) int { return a.Time.Compare(b.Time) })
+	var flags [][2]bool
+	for _, i := range infos {
+		flags = append(flags, [2]bool{i.Sidecar.First, i.Sidecar.Worst})
+	}
+	if diff := cmp.Diff([][2]bool{{true, true}, {false, true}, {}, {}}, flags); diff != "" {
+		t.Errorf("first, worst:\n%s", diff)
+	}
+	assertClean(t, dir, 4) // and companions went with their dumps
+
+	// The next process knows it from the names: the last to go is the first of all.
+	s.Close()
+	next, _ := openTest(t, dir, Keep{Files: 2, Interval: 1, Free: 1e-12}, nil)
+	newest := mustSave(t, next, testDump("b"))
+	if diff := cmp.Diff(map[ID]bool{ids[0]: true, newest: true}, listIDs(t, next)); diff != "" {
+		t.Errorf("the first and the newest should be kept:\n%s", diff)
+	}
+}

@@ -1,0 +1,237 @@
+package dumps
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestSaveAndList(t *testing.T) {
+	dir := newDir(t)
+	s, _ := openTest(t, dir, testKeep, nil)
+	first := mustSave(t, s, testDump("checkout-tls"))
+	d := testDump("no function above 20%")
+	d.Sidecar.Kind = "heap"
+	second := mustSave(t, s, d)
+
+	infos, total, err := s.List(10)
+	if err != nil || total != 2 {
+		t.Fatal(total, err)
+	}
+	host, _ := os.Hostname()
+	want := []Info{
+		{ID: second, Budget: "no function above 20%", Files: names(second, "goroutine.pb.gz", "heap.pb.gz", "json", "trace.out")},
+		{ID: first, Budget: "checkout-tls", Files: names(first, "cpu.pb.gz", "goroutine.pb.gz", "json", "trace.out")},
+	}
+	if diff := cmp.Diff(want, infos, cmpopts.IgnoreFields(Info{}, "Time", "Bytes", "Sidecar", "Err")); diff != "" {
+		t.Error(diff)
+	}
+	for i, kind := range []string{"heap", "cpu"} {
+		side := infos[i].Sidecar
+		id := infos[i].ID
+		if infos[i].Err != nil || side.ID != id || side.Host != host || side.PID != os.Getpid() || side.Build.Go == "" || side.Share != 0.4 || infos[i].Bytes == 0 ||
+			side.Profile != fileName(id, kind+".pb.gz") || !cmp.Equal(side.Companions, names(id, "goroutine.pb.gz", "trace.out")) {
+			t.Errorf("sidecar: %v %+v", infos[i].Err, side)
+		}
+	}
+	if infos, total, err := s.List(1); err != nil || len(infos) != 1 || total != 2 || infos[0].ID != second {
+		t.Errorf("the newest: %v of %d, %v", infos, total, err)
+	}
+	if !strings.HasPrefix(string(first), "profguard-20261121T09") || first >= second {
+		t.Errorf("ids do not sort by time: %s, %s", first, second)
+	}
+	assertClean(t, dir, 2)
+}
+
+func names(id ID, suffixes ...string) (list []string) {
+	for _, suffix := range suffixes {
+		list = append(list, fileName(id, suffix))
+	}
+	return list
+}
+
+func TestInvalidDumps(t *testing.T) {
+	s, _ := openTest(t, newDir(t), Keep{Bytes: 10_000, Interval: 1, Free: 1e-12}, nil)
+	for name, tt := range map[string]struct {
+		change func(*Dump)
+		want   error
+	}{
+		"kind":           {func(d *Dump) { d.Sidecar.Kind = "../cpu" }, ErrInvalid},
+		"companion path": {func(d *Dump) { d.Companions[0].Name = "../x.out" }, ErrInvalid},
+		"companion json": {func(d *Dump) { d.Companions[0].Name = "json" }, ErrInvalid},
+		"same names":     {func(d *Dump) { d.Companions[0].Name = "cpu.pb.gz" }, fs.ErrExist},
+		"too large":      {func(d *Dump) { d.Profile = make([]byte, 10_001) }, ErrLimit},
+	} {
+		d := testDump("b")
+		tt.change(&d)
+		if _, err := s.Save(d); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
+		}
+	}
+	mustSave(t, s, testDump("b"))
+	if k := (Keep{}).withDefaults(); k != (Keep{64, 256 << 20, 7 * 24 * time.Hour, 10 * time.Minute, 0.1}) {
+		t.Errorf("defaults %+v", k)
+	}
+}
+
+// A restart does not bring the next dump of a budget: not in a crash loop.
+func TestInterval(t *testing.T) {
+	dir := newDir(t)
+	s, c := openTest(t, dir, Keep{Free: 1e-12}, nil)
+	mustSave(t, s, testDump("a"))
+	mustSave(t, s, testDump("a")) // one process decides for itself
+	s.Close()
+	open := func() *Store {
+		again, err := openWith(dir, Keep{Free: 1e-12}, c.now, randomHex, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { again.Close() })
+		return again
+	}
+	again := open()
+	if _, err := again.Save(testDump("a")); Reason(err) != "too_soon" {
+		t.Errorf("at once after a restart: %v", err)
+	}
+	mustSave(t, again, testDump("b")) // each budget has its own
+	c.advance(10 * time.Minute)
+	mustSave(t, again, testDump("a"))
+	again.Close()
+	// A clock that was in the future when the last dump was made must not stop the
+	// dumps until it gets there again.
+	c.advance(-24 * time.Hour)
+	mustSave(t, open(), testDump("a"))
+}
+
+func TestFault_42_WallClockJumps(t *testing.T) {
+	s, c := openTest(t, newDir(t), testKeep, nil)
+	seen := map[ID]bool{}
+	for i := range 20 {
+		d := testDump("b")
+		d.Sidecar.Time = start // all in the same millisecond
+		seen[mustSave(t, s, d)] = true
+		c.advance(time.Duration(1-i%3) * 24 * time.Hour)
+	}
+	if got := listIDs(t, s); len(seen) != 20 || !cmp.Equal(seen, got) {
+		t.Errorf("%d names, %d dumps, want 20", len(seen), len(got))
+	}
+}
+
+func TestAge(t *testing.T) {
+	dir := newDir(t)
+	s, c := openTest(t, dir, testKeep, nil)
+	old := mustSave(t, s, testDump("b").of("v", 1)) // first and worst, but old
+	c.advance(6 * 24 * time.Hour)
+	young := mustSave(t, s, testDump("b"))
+	for _, days := range []int{0, 1} {
+		c.advance(time.Duration(days) * 25 * time.Hour)
+		if more, err := s.Clean(); err != nil || more {
+			t.Errorf("more %t, %v", more, err)
+		}
+		if len(listIDs(t, s)) != 2-days {
+			t.Errorf("after 6 and %d days there are %v", days, listIDs(t, s))
+		}
+	}
+	if diff := cmp.Diff(map[ID]bool{young: true}, listIDs(t, s)); diff != "" {
+		t.Errorf("%s should have gone:\n%s", old, diff)
+	}
+	assertClean(t, dir, 1)
+}
+
+func TestClosedStore(t *testing.T) {
+	dir := newDir(t)
+	s, _ := openTest(t, dir, testKeep, nil)
+	id := mustSave(t, s, testDump("b"))
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	_, saveErr := s.Save(testDump("b"))
+	_, cleanErr := s.Clean()
+	_, _, listErr := s.List(10)
+	_, sideErr := s.Sidecar(id)
+	for _, err := range []error{saveErr, cleanErr, listErr, sideErr} {
+		if Reason(err) != "closed" {
+			t.Errorf("after Close: %v", err)
+		}
+	}
+	assertClean(t, dir, 1)
+	// A store that has no dumps leaves nothing.
+	empty, _ := openTest(t, newDir(t), testKeep, nil)
+	if err := empty.Close(); err != nil {
+		t.Error(err)
+	}
+	next, _ := openTest(t, dir, testKeep, nil)
+	next.Close()
+	if c := assertClean(t, dir, 1); len(c.folders) != 1 {
+		t.Errorf("folders %v", c.folders)
+	}
+}
+
+func TestReason(t *testing.T) {
+	errs := map[string]error{
+		"": nil, "invalid": ErrInvalid, "too_soon": ErrTooSoon, "limit": ErrLimit, "refused": ErrRefused, "busy": ErrBusy,
+		"closed": fs.ErrClosed, "gone": fs.ErrNotExist, "permission": fs.ErrPermission, "short_write": io.ErrShortWrite,
+		"no_space": ErrNoSpace, "other": errors.New("x"),
+	}
+	for _, reason := range Reasons() {
+		if errs[reason] == nil {
+			t.Errorf("no error has the reason %q", reason)
+		}
+	}
+	if n := len(Reasons()); n != len(errs)-1 {
+		t.Errorf("%d reasons, but errors have %d", n, len(errs)-1)
+	}
+	for want, err := range errs {
+		if err != nil {
+			err = fmt.Errorf("save: %w", err)
+		}
+		if got := Reason(err); got != want {
+			t.Errorf("Reason(%v) = %q, want %q", err, got, want)
+		}
+	}
+	for _, errno := range []error{syscall.ENOSPC, syscall.EFBIG} {
+		if got := Reason(&fs.PathError{Err: errno}); runtime.GOOS != "windows" && got != "no_space" {
+			t.Errorf("Reason(%v) = %q", errno, got)
+		}
+	}
+}
+
+func TestDumpOpensInPprof(t *testing.T) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go command to run pprof with")
+	}
+	ballast := make([][]byte, 64)
+	for i := range ballast {
+		ballast[i] = make([]byte, 1<<20)
+	}
+	var b bytes.Buffer
+	if err := pprof.Lookup("allocs").WriteTo(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	dir := newDir(t)
+	s, _ := openTest(t, dir, testKeep, nil)
+	id := mustSave(t, s, Dump{Sidecar: Sidecar{Budget: "b", Kind: "allocs"}, Profile: b.Bytes()})
+	cmd := exec.Command(goTool, "tool", "pprof", "-top", "-sample_index=alloc_space", filepath.Join(home(dir, s), fileName(id, "allocs.pb.gz")))
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("TestDumpOpensInPprof")) {
+		t.Errorf("go tool pprof: %v\n%s", err, out)
+	}
+	_ = ballast
+}

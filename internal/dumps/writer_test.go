@@ -1,0 +1,255 @@
+package dumps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// outcomes collects what a Writer reports.
+type outcomes struct {
+	mu   sync.Mutex
+	list []Outcome
+}
+
+func (o *outcomes) report(out Outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = append(o.list, out)
+}
+
+func TestWriter(t *testing.T) {
+	dir := newDir(t)
+	s, _ := openTest(t, dir, testKeep, nil)
+	var got outcomes
+	w := NewWriter(s, got.report)
+	var want []Outcome
+	for i := range queueLen {
+		id, err := w.Offer(testDump(fmt.Sprint("b", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, Outcome{ID: id, Budget: fmt.Sprint("b", i)})
+	}
+	if _, err := w.Offer(Dump{Sidecar: Sidecar{Kind: "/"}}); Reason(err) != "invalid" {
+		t.Errorf("an invalid dump was queued: %v", err)
+	}
+	for range 2 {
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(want, got.list); diff != "" {
+		t.Errorf("Close did not write what was queued:\n%s", diff)
+	}
+	if _, err := w.Offer(testDump("late")); Reason(err) != "closed" {
+		t.Errorf("offered after Close: %v", err)
+	}
+	if st := w.Stats(); st.Saved != queueLen || len(st.Failed) != 0 || st.Dropped != 0 {
+		t.Errorf("stats %+v", st)
+	}
+	assertClean(t, dir, queueLen)
+}
+
+func TestWriterCountsFailures(t *testing.T) {
+	var d1 *faulty
+	s, _ := openTest(t, newDir(t), Keep{Interval: time.Hour, Free: 1e-12}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	reported := make(chan Outcome)
+	w := NewWriter(s, func(o Outcome) { reported <- o })
+	defer func() {
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	d1.arm(func(_ int, op string) error {
+		if op == "rename" {
+			panic("a bug of ours")
+		}
+		return nil
+	})
+	d1.volatile = true
+	for _, tt := range []struct {
+		check func(int, string) error
+		want  string
+	}{
+		{d1.check, "other"},
+		{nthCall(1, true, errors.ErrUnsupported), "other"},
+		{nil, ""},
+	} {
+		d1.arm(tt.check)
+		if _, err := w.Offer(testDump("b")); err != nil {
+			t.Fatal(err)
+		}
+		if o := <-reported; Reason(o.Err) != tt.want {
+			t.Errorf("outcome %v, want reason %q", o.Err, tt.want)
+		}
+	}
+	if st := w.Stats(); st.Saved != 1 || !cmp.Equal(st.Failed, map[string]int64{"other": 2}) {
+		t.Errorf("stats %+v", st)
+	}
+}
+
+func TestFault_24_HungWrite(t *testing.T) {
+	hung, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var d1 *faulty
+	dir := newDir(t)
+	s, _ := openTest(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	before := mustSave(t, s, testDump("before"))
+	d1.arm(func(_ int, op string) error {
+		if op == "write" {
+			once.Do(func() {
+				close(hung)
+				<-release
+			})
+		}
+		return nil
+	})
+	var got outcomes
+	w := NewWriter(s, got.report)
+	if _, err := w.Offer(testDump("hangs")); err != nil {
+		t.Fatal(err)
+	}
+	<-hung
+	for i := range queueLen {
+		if _, err := w.Offer(testDump(fmt.Sprint("queued", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if _, err := w.Offer(testDump("dropped")); Reason(err) != "busy" {
+			t.Errorf("the queue took more than it can hold: %v", err)
+		}
+	}
+	if st := w.Stats(); st.Dropped != 3 || st.Saved != 0 {
+		t.Errorf("stats %+v", st)
+	}
+	if got := listIDs(t, s); !cmp.Equal(got, map[ID]bool{before: true}) { // reading goes on
+		t.Errorf("list: %v", got)
+	}
+	if f, err := s.Open(before, fileName(before, "cpu.pb.gz")); err != nil {
+		t.Error(err)
+	} else {
+		f.Close()
+	}
+
+	gaveUp, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Close(gaveUp); !errors.Is(err, context.Canceled) {
+		t.Errorf("Close of a hung writer: %v", err)
+	}
+	close(release)
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if st := w.Stats(); st.Saved != 1 || st.Dropped != 3+queueLen {
+		t.Errorf("what was under way should be saved, the queue dropped: %+v", st)
+	}
+	if len(got.list) != 1+queueLen {
+		t.Errorf("%d outcomes for %d accepted dumps", len(got.list), 1+queueLen)
+	}
+	assertClean(t, dir, 2)
+}
+
+func TestWriterCleansUp(t *testing.T) {
+	dir := newDir(t)
+	var d1 *faulty
+	s, c := openTest(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	mustSave(t, s, testDump("b"))
+	c.advance(8 * 24 * time.Hour)
+	removed := make(chan struct{}, 100)
+	d1.arm(func(_ int, op string) error {
+		if op == "remove" {
+			removed <- struct{}{}
+		}
+		return nil
+	})
+	w := newWriter(s, nil, time.Millisecond)
+	for range 4 {
+		<-removed
+	}
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "*", "profguard-2*")); len(names) != 0 {
+		t.Errorf("left: %v", names)
+	}
+}
+
+// TestWriterTellsWhatIsGone: whatever way a dump goes, its owner hears of it, once.
+func TestWriterTellsWhatIsGone(t *testing.T) {
+	tests := []struct {
+		name string
+		keep Keep
+		dump func(i int) Dump
+		do   func(t *testing.T, s *Store, c *clock, first ID)
+		want []int // of three, from 0
+	}{
+		{name: "clean twin: there is room", keep: Keep{Files: 3}},
+		{name: "too many", keep: Keep{Files: 2}, want: []int{0}},
+		{name: "too many, but the first of a violation", keep: Keep{Files: 2}, want: []int{1},
+			dump: func(i int) Dump { return testDump("b").of("v", float64(i)) }},
+		{name: "too old", keep: Keep{Age: time.Hour}, want: []int{0, 1, 2},
+			do: func(_ *testing.T, _ *Store, c *clock, _ ID) { c.advance(2 * time.Hour) }},
+		{name: "deleted by a person, found when the index is old", want: []int{0},
+			do: func(t *testing.T, s *Store, c *clock, first ID) {
+				for _, suffix := range []string{sidecarSuffix, "cpu.pb.gz", "goroutine.pb.gz", "trace.out"} {
+					if err := s.disk.remove(first.Folder() + "/" + fileName(first, suffix)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				c.advance(2 * indexAge)
+			}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.keep.Interval, tt.keep.Free = testKeep.Interval, testKeep.Free
+			s, c := openTest(t, newDir(t), tt.keep, nil)
+			var got outcomes
+			saved := make(chan bool, 10)
+			w := newWriter(s, func(o Outcome) {
+				got.report(o)
+				saved <- true
+			}, time.Hour)
+			var ids []ID
+			for i := range 3 {
+				d := testDump("b")
+				if tt.dump != nil {
+					d = tt.dump(i)
+				}
+				id, err := w.Offer(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, id)
+				<-saved
+			}
+			if tt.do != nil {
+				tt.do(t, s, c, ids[0])
+			}
+			w.clean()
+			if err := w.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var want, gone []ID
+			for _, i := range tt.want {
+				want = append(want, ids[i])
+			}
+			for _, o := range got.list {
+				gone = append(gone, o.Removed...)
+			}
+			slices.Sort(gone)
+			slices.Sort(want)
+			if diff := cmp.Diff(want, gone); diff != "" {
+				t.Errorf("gone (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

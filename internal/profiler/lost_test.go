@@ -1,0 +1,250 @@
+package profiler
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Faults that need a profiler or a machine that misbehaves to order.
+
+func TestFault_05_43_44_LostWindows(t *testing.T) {
+	tests := []struct {
+		name    string
+		fake    *fakeProfiler
+		during  func(f *fakeProfiler, c *fakeClocks) // half way into the window
+		outcome Outcome
+		reason  string
+		stops   int
+	}{{
+		name: "clean twin", fake: &fakeProfiler{}, outcome: OK, stops: 1,
+	}, {
+		name:    "1: slot taken",
+		fake:    &fakeProfiler{foreign: true},
+		outcome: Busy, reason: "to see who",
+	}, {
+		name:    "2: stolen",
+		fake:    &fakeProfiler{state: slotGone},
+		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
+		outcome: Stolen, reason: "StopCPUProfile",
+	}, {
+		name:    "2: stolen, nobody can see how",
+		fake:    &fakeProfiler{state: slotUnseen},
+		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
+		outcome: Stolen, reason: "StopCPUProfile",
+	}, {
+		name:    "2: stolen by somebody who takes for ever",
+		fake:    &fakeProfiler{state: slotMoving},
+		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
+		outcome: Stolen, reason: "StopCPUProfile",
+	}, {
+		name:    "3: thief restarts",
+		fake:    &fakeProfiler{state: slotGone},
+		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(true) },
+		outcome: Stolen, reason: "StopCPUProfile",
+	}, {
+		name:    "6: rate zeroed",
+		fake:    &fakeProfiler{state: slotJammed},
+		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
+		outcome: Stolen, reason: "SetCPUProfileRate(0)", stops: 1,
+	}, {
+		name:    "43: suspended",
+		fake:    &fakeProfiler{},
+		during:  func(_ *fakeProfiler, c *fakeClocks) { c.suspend(time.Second) },
+		outcome: Suspended, reason: "by 1s", stops: 1,
+	}, {
+		name:    "43: clock set back, where there is only that clock",
+		fake:    &fakeProfiler{},
+		during:  func(_ *fakeProfiler, c *fakeClocks) { c.suspend(-time.Hour) },
+		outcome: Suspended, reason: "by -1h", stops: 1,
+	}, {
+		name:    "43: clock slewed, clean twin",
+		fake:    &fakeProfiler{},
+		during:  func(_ *fakeProfiler, c *fakeClocks) { c.suspend(50 * ms) },
+		outcome: OK, stops: 1,
+	}, {
+		name: "44: overrun",
+		fake: &fakeProfiler{},
+		during: func(_ *fakeProfiler, c *fakeClocks) {
+			c.mu.Lock()
+			c.stall = 11 * time.Second
+			c.mu.Unlock()
+		},
+		outcome: Overrun, reason: "21s instead of 10s", stops: 1,
+	}, {
+		name: "44: a stall within 10%, clean twin",
+		fake: &fakeProfiler{},
+		during: func(_ *fakeProfiler, c *fakeClocks) {
+			c.mu.Lock()
+			c.stall = time.Second
+			c.mu.Unlock()
+		},
+		outcome: OK, stops: 1,
+	}, {
+		name:    "too large",
+		fake:    &fakeProfiler{padding: maxProfile},
+		outcome: TooLarge, reason: "16 MiB", stops: 1,
+	}, {
+		name:    "5: foreign rate",
+		fake:    &fakeProfiler{period: 4 * ms},
+		outcome: Rate, reason: "4ms, not 10ms", stops: 1,
+	}}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := test.fake
+				h, c := fakeHub(f)
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					time.Sleep(5 * time.Second)
+					if test.during != nil {
+						test.during(f, c)
+					}
+				})
+				w, _ := h.Capture(t.Context(), 10*time.Second)
+				w = checked(t, w)
+				if w.Outcome != test.outcome || !strings.Contains(w.Reason, test.reason) {
+					t.Errorf("got %v: %q, want %v: %q", w.Outcome, w.Reason, test.outcome, test.reason)
+				}
+				if (w.Reason == "") != (w.Outcome == OK) {
+					t.Errorf("%v with reason %q", w.Outcome, w.Reason)
+				}
+				wg.Wait()
+				synctest.Wait()
+				if f.stops != test.stops || f.errs != nil {
+					t.Errorf("%d stops, want %d; errors %v", f.stops, test.stops, f.errs)
+				}
+			})
+		})
+	}
+}
+
+// Merging must not hide that one of the slices has a foreign rate.
+func TestFault_05_ForeignRateInOneSlice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeProfiler{}
+		h, _ := fakeHub(f)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			time.Sleep(time.Second)
+			f.mu.Lock()
+			f.period = 2 * ms
+			f.mu.Unlock()
+			h.Capture(t.Context(), 5*time.Second)
+		})
+		w, err := h.Capture(t.Context(), 2*time.Second)
+		if w.Outcome != Rate || w.Slices != 2 || err == nil {
+			t.Errorf("%v, %d slices, %v", w.Outcome, w.Slices, err)
+		}
+		wg.Wait()
+	})
+}
+
+// Where nobody can see how a profile of ours was ended, the next start looks again.
+func TestFault_06_FreedLater(t *testing.T) {
+	tests := []struct {
+		name        string
+		first, then slot
+		restart     bool // somebody else profiles after the theft
+		outcome     Outcome
+		stops       int
+	}{
+		{"jammed, and seen when there are fewer goroutines", slotUnseen, slotJammed, false, OK, 2},
+		{"jammed, and told by the timer", slotSilent, slotSilent, false, OK, 2},
+		{"jammed, and still unseen", slotUnseen, slotUnseen, false, Busy, 0},
+		{"clean twin: somebody else's profile", slotUnseen, slotGone, true, Busy, 0},
+		{"clean twin: somebody else's profile that is just starting", slotSilent, slotMoving, true, Busy, 0},
+		{"clean twin: seen to be stolen, so nothing is looked for", slotGone, slotJammed, true, Busy, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fakeProfiler{state: test.first}
+				h, _ := fakeHub(f)
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					time.Sleep(5 * time.Second)
+					f.steal(test.restart)
+					f.mu.Lock()
+					f.jammed = !test.restart
+					f.mu.Unlock()
+				})
+				if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != Stolen {
+					t.Errorf("first %v: %s", w.Outcome, w.Reason)
+				}
+				wg.Wait()
+				f.mu.Lock()
+				f.state = test.then
+				f.mu.Unlock()
+				if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != test.outcome {
+					t.Errorf("then %v: %s", w.Outcome, w.Reason)
+				}
+				if f.stops != test.stops || f.errs != nil {
+					t.Errorf("%d stops, want %d; errors %v", f.stops, test.stops, f.errs)
+				}
+			})
+		})
+	}
+}
+
+// A hanging start costs its window, and one goroutine until it returns; it is
+// not tried again meanwhile, and a late success is undone.
+func TestFault_04_StartHangsSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeProfiler{hang: make(chan struct{})}
+		h, _ := fakeHub(f)
+		epoch := time.Now()
+		w, _ := h.Capture(t.Context(), 10*time.Second)
+		if d := time.Since(epoch); w.Outcome != Hung || d != startTimeout {
+			t.Errorf("first: %v after %v", w.Outcome, d)
+		}
+		for range 3 {
+			if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != Hung || time.Since(epoch) != startTimeout {
+				t.Errorf("while it hangs: %v after %v", w.Outcome, time.Since(epoch))
+			}
+		}
+		close(f.hang)
+		synctest.Wait()
+		if len(f.starts) != 1 || f.stops != 1 || f.w != nil {
+			t.Errorf("%d starts, %d stops, still running: %t; want the one late start to be stopped", len(f.starts), f.stops, f.w != nil)
+		}
+		if _, err := h.Capture(t.Context(), time.Second); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+// A stream that was busy with its callback when a start hung must not cause
+// another when it comes back.
+func TestFault_04_NoSecondStartByAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeProfiler{}
+		h, _ := fakeHub(f)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			h.Stream(ctx, 100*ms, func(w Window) bool {
+				time.Sleep(3 * time.Second)
+				return true
+			})
+		})
+		time.Sleep(time.Second) // its queue is full by now
+		synctest.Wait()
+		before := len(f.starts)
+		f.hang = make(chan struct{})
+		if w, _ := h.Capture(t.Context(), time.Second); w.Outcome != Hung {
+			t.Errorf("%v", w.Outcome)
+		}
+		time.Sleep(time.Minute)
+		cancel()
+		wg.Wait()
+		close(f.hang)
+		synctest.Wait()
+		if n := len(f.starts) - before; n != 1 {
+			t.Errorf("%d starts were tried, want 1", n)
+		}
+	})
+}

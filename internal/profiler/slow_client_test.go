@@ -1,0 +1,116 @@
+package profiler
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/http"
+	hpprof "net/http/pprof"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// narrow is a listener whose connections buffer next to nothing.
+type narrow struct{ net.Listener }
+
+func (l narrow) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		err = c.(*net.TCPConn).SetWriteBuffer(4096)
+	}
+	return c, err
+}
+
+// A start hangs for real: net/http/pprof writes a profile to a client that does
+// not read, and runtime/pprof holds its mutex for as long as that takes.
+func TestFault_04_StartHangs(t *testing.T) {
+	h, s := realHub(t)
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(hpprof.Profile)}
+	var wg sync.WaitGroup
+	wg.Go(func() { server.Serve(narrow{listener}) })
+	defer wg.Wait()
+	defer server.Close()
+
+	// A profile much larger than all the buffers on the way, even if it has but
+	// five samples: each under a label of its own that does not compress.
+	done := make(chan struct{})
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			secret := make([]byte, 128<<10)
+			rand.Read(secret)
+			labels := pprof.Labels("secret", string(secret))
+			pprof.Do(context.Background(), labels, func(context.Context) { burn(5 * ms) })
+		}
+	})
+	defer close(done)
+
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(client, "GET /debug/pprof/profile?seconds=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+
+	// When the request has the profiler, the hub finds it taken; when the server
+	// writes, the hub's start hangs.
+	deadline := time.Now().Add(time.Minute)
+	for !sampling() && time.Now().Before(deadline) {
+		time.Sleep(ms)
+	}
+	w := Window{Outcome: Busy}
+	for w.Outcome == Busy && time.Now().Before(deadline) {
+		w, _ = h.Capture(t.Context(), ms)
+	}
+	if w.Outcome != Hung || w.Reason != reasonHung {
+		t.Fatalf("%v: %s", w.Outcome, w.Reason)
+	}
+	starts, _ := s.count()
+	for range 5 {
+		if w, _ := h.Capture(t.Context(), long); w.Outcome != Hung || w.Reason != reasonParked {
+			t.Errorf("while it hangs: %v: %s", w.Outcome, w.Reason)
+		}
+	}
+	if n, _ := s.count(); n != starts {
+		t.Errorf("%d more starts while one hangs", n-starts)
+	}
+
+	client.Close() // the server gives up, the late start succeeds and is undone
+	for w.Outcome == Hung && time.Now().Before(deadline) {
+		time.Sleep(ms)
+		w, _ = h.Capture(t.Context(), ms)
+	}
+	if w.Outcome != OK && w.Outcome != Overrun {
+		t.Errorf("afterwards: %v: %s", w.Outcome, w.Reason)
+	}
+	if starts, stops := s.count(); stops > starts {
+		t.Errorf("%d starts, %d stops", starts, stops)
+	}
+	wantFree(t)
+}
+
+// sampling reports whether somebody's profile is running.
+func sampling() bool {
+	records := make([]runtime.StackRecord, 1000)
+	n, _ := runtime.GoroutineProfile(records)
+	return slices.ContainsFunc(records[:min(n, len(records))], func(r runtime.StackRecord) bool {
+		return profilingRole(r.Stack()) == roleSampling
+	})
+}

@@ -1,0 +1,157 @@
+package profiler
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/profguard/profguard/internal/decode"
+)
+
+const (
+	// period is that of runtime/pprof: 100 Hz. Higher rates lie, because the
+	// kernel's tick cannot keep up: at a nominal 1000 Hz, a quarter of the CPU
+	// time shows.
+	period = int64(10 * time.Millisecond)
+
+	// slack is what batching adds to an interval (nextCut), or a stop of the
+	// profiler to a profile's own idea of its duration (81 ms at most).
+	slack = joinWait + nearby
+
+	// sleepSlack is the difference between the clocks that is not taken for a
+	// suspend: their readings may be preempted, and where the wall clock has to
+	// serve, NTP slews it by up to 0.5 ms a second.
+	sleepSlack = 100 * time.Millisecond
+
+	// Sampled CPU was 92-99% of the CPU used when a process was busy, and is
+	// judged only over a second of it: with fewer samples chance alone, or a
+	// ticker's phase, takes it further than these bounds.
+	enoughCPU  = time.Second
+	minSampled = 0.7
+	maxSampled = 1.3
+	someCPU    = 250 * time.Millisecond // 25 samples are due: none is no accident
+
+	maxLost = 0.01 // of the samples
+)
+
+// judgeTime applies the rules that need only the hub's own measurements.
+func (p *parcel) judgeTime(want time.Duration, stream bool, slept time.Duration) {
+	limit := want + want/10 + slack
+	if stream {
+		limit = 2*want + time.Second // a long block is as good as a short one, up to a stall
+	}
+	switch {
+	case slept > sleepSlack+p.elapsed/1000 || slept < -sleepSlack-p.elapsed/1000:
+		p.outcome = Suspended
+		p.reason = fmt.Sprintf("the machine was suspended, or its clock set, by %v during the window", slept.Round(time.Millisecond))
+	case p.elapsed > limit:
+		p.outcome = Overrun
+		p.reason = fmt.Sprintf("the window took %v instead of %v; the machine is overloaded, or the process was stopped", p.elapsed.Round(time.Millisecond), want)
+	}
+}
+
+// Table decodes the window's profile with d, and is valid until d's next use. It is nil
+// unless the window is [OK]: one whose profile cannot be read, or breaks a rule of
+// [Check], is given its outcome and reason.
+func (w *Window) Table(d *decode.Decoder) *decode.Table {
+	if w.Outcome != OK || w.Data == nil {
+		return nil
+	}
+	t, err := d.Bytes(w.Data)
+	if err != nil {
+		w.lose(Broken, "%v", err)
+		return nil
+	}
+	if Check(w, t); w.Outcome != OK {
+		return nil
+	}
+	return t
+}
+
+// Check applies the validity rules that need the decoded profile: t must be w's
+// Data. If one is broken, it gives w the outcome and the reason, otherwise it
+// leaves w as it is. A window that was lost already stays as it is.
+//
+//   - [Broken]: t is not a CPU profile as runtime/pprof writes it.
+//   - [Rate]: the sampling period is not 10 ms.
+//   - [Short]: the profile covers less than 90% of the window, or says so.
+//   - [Overrun]: the profile covers more than 110% of the window.
+//   - [Lost]: the runtime reports more than 1% of the samples as lost.
+//   - [Starved]: over a second of CPU, the samples stand for less than 70% or
+//     for more than 130% of it; or there is no sample at all for over 250 ms.
+func Check(w *Window, t *decode.Table) {
+	if w.Outcome != OK {
+		return
+	}
+	count := slices.Index(t.Types, decode.ValueType{Type: "samples", Unit: "count"})
+	cpu := slices.Index(t.Types, decode.ValueType{Type: "cpu", Unit: "nanoseconds"})
+	if count < 0 || cpu < 0 {
+		w.lose(Broken, "the profile's types are %v; samples/count and cpu/nanoseconds were expected", t.Types)
+		return
+	}
+	if t.Period != period {
+		w.lose(Rate, "%s", reasonRate(t.Period))
+		return
+	}
+
+	duration := time.Duration(t.DurationNanos)
+	tolerance := w.Elapsed/10 + time.Duration(max(1, w.Slices))*slack
+	switch {
+	case duration < w.Elapsed-tolerance:
+		w.lose(Short, "%s", reasonShort(duration, w.Elapsed))
+		return
+	case duration > w.Elapsed+tolerance:
+		w.lose(Overrun, "the profile covers %v, more than its window of %v", duration, w.Elapsed)
+		return
+	}
+
+	var samples, lost, sampled int64
+	for i, s := range t.Samples {
+		n := t.Values[i*len(t.Types)+count]
+		samples += n
+		sampled += t.Values[i*len(t.Types)+cpu]
+		if isLost(t, s) {
+			lost += n
+		}
+	}
+	share := float64(sampled) / float64(w.CPU)
+	switch {
+	case float64(lost) > maxLost*float64(samples):
+		w.lose(Lost, "the runtime lost %d of %d samples; take profiles of fewer threads or with fewer labels", lost, samples)
+	case samples == 0 && w.CPU > someCPU:
+		w.lose(Starved, "%s", reasonUnsampled(w.CPU, runtime.NumCgoCall() > 0))
+	case w.CPU > enoughCPU && (share < minSampled || share > maxSampled):
+		w.lose(Starved, "the samples stand for %v of CPU time, but %v were used; a machine with far more to run than processors does that by itself, "+
+			"and so do another user of SIGPROF and a virtual machine's clock",
+			time.Duration(sampled).Round(time.Millisecond), w.CPU.Round(time.Millisecond))
+	}
+}
+
+// lostFunctions are the runtime's stand-ins for samples that it had to drop: its
+// buffer was full (the name is runtime/pprof's), too many came on threads that
+// are not Go's, or in an atomic operation of 32-bit ARM or MIPS.
+var lostFunctions = [...]string{
+	"runtime/pprof.lostProfileEvent",
+	"runtime._LostExternalCode",
+	"runtime._LostSIGPROFDuringAtomic64",
+}
+
+// isLost reports whether s stands for lost samples: one of lostFunctions is its
+// leaf.
+func isLost(t *decode.Table, s decode.Sample) bool {
+	if s.StackLo == s.StackHi {
+		return false
+	}
+	leaf := t.Locations[t.Stacks[s.StackLo]]
+	if leaf.LineLo == leaf.LineHi {
+		return false
+	}
+	name := t.Symbols.Name(t.Lines[leaf.LineLo].Name)
+	return slices.Contains(lostFunctions[:], name)
+}
+
+func reasonRate(got int64) string {
+	return fmt.Sprintf("the sampling period is %v, not %v: somebody else called runtime.SetCPUProfileRate; remove the call",
+		time.Duration(got), time.Duration(period))
+}

@@ -1,0 +1,186 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.uber.org/goleak"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/profiler"
+)
+
+// patience is how long a test waits for what takes milliseconds on an idle machine.
+const patience = 20 * time.Second
+
+func noLeaks(t *testing.T) {
+	t.Helper()
+	current := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, current) })
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// receive waits for a channel, not for ever.
+func receive[T any](t testing.TB, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("%s: not within %v", what, patience)
+		panic("unreachable")
+	}
+}
+
+// capture is a Config's.
+type capture func(context.Context, time.Duration) (profiler.Window, error)
+
+// still is the configuration of a guard that runs and does nothing.
+func still(c capture) Config {
+	return Config{
+		Status: func() any { return map[string]string{"state": "running"} }, Budgets: func() string { return "goroutines below 5000\n" },
+		Capture: c, Stopped: make(chan struct{}), Module: "example.com/shop", Hostname: "web-1.example.com", Panicked: func() {},
+	}
+}
+
+// instant is a capture that is there at once.
+func instant(data []byte) capture {
+	return func(_ context.Context, d time.Duration) (profiler.Window, error) {
+		return profiler.Window{Data: data, Start: time.Now(), Elapsed: d, Slices: 1}, nil
+	}
+}
+
+// blocked is a capture that lasts until it is let go or canceled.
+type blocked struct {
+	began    chan struct{} // receives when a capture begins
+	let      chan struct{} // closed to let captures go
+	canceled chan struct{} // receives when one is canceled
+	data     []byte
+}
+
+func newBlocked(data []byte) *blocked {
+	return &blocked{began: make(chan struct{}, 100), let: make(chan struct{}), canceled: make(chan struct{}, 100), data: data}
+}
+
+func (b *blocked) capture(ctx context.Context, d time.Duration) (profiler.Window, error) {
+	b.began <- struct{}{}
+	select {
+	case <-b.let:
+		return profiler.Window{Data: b.data, Start: time.Now(), Elapsed: d, Slices: 1}, nil
+	case <-ctx.Done():
+		b.canceled <- struct{}{}
+		return profiler.Window{Outcome: profiler.Canceled}, errors.New("canceled")
+	}
+}
+
+// withDump gives the configuration a store with one dump, and returns its id.
+func withDump(t testing.TB, c *Config, function string) string {
+	t.Helper()
+	c.Dir = t.TempDir()
+	store, err := dumps.Open(c.Dir, dumps.Keep{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	c.Dumps = func() *dumps.Store { return store }
+	id, err := store.Save(dumps.Dump{
+		Profile: packed(t, chainOf("main.main", "main.serve", function)),
+		Sidecar: dumps.Sidecar{
+			Budget: "debug-print", Sentence: "debug-print: no function above 20% cumulative", Verdict: "fail", Share: 0.7, Low: 0.6, High: 0.8, Limit: 0.2, Unit: "ratio",
+			Reason: function + " is at 70%", Violation: "v", Samples: 900,
+			Offenders: []dumps.Offender{{Name: function, Share: 0.7, CalledFrom: "main.page page.go:46"}, {Name: "second"}},
+		},
+		Companions: []dumps.Companion{{Name: "goroutine.pb.gz", Data: []byte("companion")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(id)
+}
+
+// ask makes a request of a handler as a client on this machine does.
+func ask(h http.Handler, method, target string, header ...string) *http.Response {
+	r := httptest.NewRequest(method, target, nil)
+	r.Host = "127.0.0.1:8080"
+	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t testing.TB, r *http.Response) string {
+	t.Helper()
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// table is the profile that folded stacks describe.
+func table(t testing.TB, text string) *decode.Table {
+	t.Helper()
+	p, err := folded.Profile(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tableOf(t, p)
+}
+
+func tableOf(t testing.TB, p *profile.Profile) *decode.Table {
+	t.Helper()
+	table, err := decode.FromProfile(p, &decode.Symbols{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// chainOf is a CPU profile of one stack, root first.
+func chainOf(names ...string) *profile.Profile {
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1e7, DurationNanos: 1e9,
+	}
+	s := &profile.Sample{Value: []int64{100, 1e9}}
+	for i, name := range names {
+		fn := &profile.Function{ID: uint64(i + 1), Name: name, Filename: name + ".go"}
+		loc := &profile.Location{ID: uint64(i + 1), Line: []profile.Line{{Function: fn}}}
+		p.Function, p.Location = append(p.Function, fn), append(p.Location, loc)
+		s.Location = append([]*profile.Location{loc}, s.Location...)
+	}
+	p.Sample = []*profile.Sample{s}
+	return p
+}
+
+// packed is a profile as runtime/pprof writes it.
+func packed(t testing.TB, p *profile.Profile) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

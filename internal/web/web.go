@@ -1,0 +1,234 @@
+// Package web serves the debug page and what it reads: the guard's status, the
+// budgets, the dumps, and CPU profiles of the next seconds. It reads and never
+// judges; what it shows comes in through [Config].
+//
+// # How it works
+//
+// The page is one static document of HTML, CSS and a script, embedded in the
+// binary. Its script reads status.json, dumps.json and flame.json and draws them.
+// So nothing here needs a template language, whose reflection would keep every
+// exported method of the host program in its binary.
+//
+// # What it defends against
+//
+// Names of functions, files, labels and budgets may be chosen by somebody else.
+// They reach the browser as JSON only, and the script puts them into the page as
+// text. The policy of the page ([policy]) allows its own script and style sheet by
+// their hashes, requests to where it came from, and nothing else.
+//
+// Answers are bounded by what the guard holds, not by the number of clients: see
+// [document] and [slots].
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/profiler"
+)
+
+// Config is what the pages show. Its functions may be called by many goroutines at
+// once.
+type Config struct {
+	Status  func() any    // what status.json holds
+	Budgets func() string // the budgets' sentences, one a line
+
+	// Dumps returns the store of the dumps, or nil; Dir is its folder, "" if none
+	// is configured.
+	Dumps func() *dumps.Store
+	Dir   string
+
+	// Capture takes a CPU profile. Stopped is closed when the guard has stopped, and
+	// nil if there is none.
+	Capture func(ctx context.Context, d time.Duration) (profiler.Window, error)
+	Stopped <-chan struct{}
+
+	Module   string // of the program; its functions have a colour of their own
+	Hostname string // a name of this machine that requests may use
+	Panicked func() // called after a panic of a page
+}
+
+// A Handler serves the pages. [New] makes it; it is safe for concurrent use.
+type Handler struct {
+	Config
+	access  access
+	status  document
+	budgets document
+	dumps   document
+	heavy   slots // answers that hold a profile or a file of a dump
+	drawing slots // profiles that are decoded
+	live    live
+}
+
+// New returns the handler of a guard.
+func New(c Config) *Handler {
+	h := &Handler{
+		Config: c, access: access{hostname: c.Hostname},
+		heavy: make(slots, maxHeavy), drawing: make(slots, 1),
+	}
+	h.status.make = func() ([]byte, error) { return json.Marshal(c.Status()) }
+	h.budgets.make = func() ([]byte, error) { return []byte(c.Budgets()), nil }
+	h.dumps.make = func() ([]byte, error) { return json.Marshal(h.listDumps()) }
+	return h
+}
+
+// maxHeavy is how many answers may be under way that hold a profile or a file of a
+// dump, 16 MiB at most each.
+const maxHeavy = 4
+
+// ServeHTTP implements [http.Handler]. A panic here is counted and does not reach
+// the host.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	failed := recovered(func() { h.serve(w, r) })
+	if failed == nil {
+		return
+	}
+	h.Panicked()
+	// The writer itself may have failed, and then it fails again.
+	recovered(func() { refuse(w, http.StatusInternalServerError, fmt.Sprintf("the page failed: panic: %v", failed)) })
+}
+
+// recovered runs f and returns its panic. [http.ErrAbortHandler] goes on to the
+// server: the host's ResponseWriter uses it to give up an answer.
+func recovered(f func()) (failed any) {
+	defer func() {
+		failed = recover()
+		if err, _ := failed.(error); errors.Is(err, http.ErrAbortHandler) {
+			panic(failed)
+		}
+	}()
+	f()
+	return nil
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy())
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+
+	where := route(r)
+	if why := h.access.refuses(r, where.html()); why != "" {
+		refuse(w, http.StatusForbidden, why)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		header.Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "expected GET or HEAD, found "+strconv.QuoteToASCII(r.Method[:min(len(r.Method), 20)]))
+		return
+	}
+	within(w, r, 0)
+	switch where.name {
+	case "":
+		h.page(w, r)
+	case "status.json":
+		h.document(w, r, &h.status, "application/json")
+	case "dumps.json":
+		h.document(w, r, &h.dumps, "application/json")
+	case "budgets":
+		h.document(w, r, &h.budgets, "text/plain; charset=utf-8")
+	case "profile", "flame.json":
+		h.profile(w, r, where.name == "flame.json")
+	case "dump":
+		h.dumpPage(w, r, where.id)
+	case "file":
+		h.dumpFile(w, r, where.id, where.file)
+	case "slash":
+		// Relative links need the slash.
+		header.Set("Location", url.PathEscape(path.Base(where.id))+"/")
+		w.WriteHeader(http.StatusMovedPermanently)
+	default:
+		refuse(w, http.StatusNotFound, "there is no such page; the first is at the root of where the handler is mounted")
+	}
+}
+
+// place is what a request asks for.
+type place struct{ name, id, file string }
+
+// html reports whether it is a page that people link to.
+func (p place) html() bool { return p.name == "" || p.name == "dump" || p.name == "slash" }
+
+// route finds what a request asks for. A handler that was mounted without
+// StripPrefix finds its prefix in the pattern that matched.
+func route(r *http.Request) place {
+	rest := r.URL.Path
+	pattern := r.Pattern
+	if i := strings.IndexByte(pattern, '/'); i >= 0 {
+		if under, ok := strings.CutPrefix(rest, pattern[i:]); ok && strings.HasSuffix(pattern, "/") {
+			rest = under
+		}
+	}
+	if rest == "" && r.URL.Path == "" {
+		// StripPrefix took all: the request's own path has no slash at its end.
+		if u, err := url.ParseRequestURI(r.RequestURI); err == nil && u.Path != "" && !strings.HasSuffix(u.Path, "/") {
+			return place{name: "slash", id: u.Path}
+		}
+	}
+	parts := strings.Split(strings.TrimPrefix(rest, "/"), "/")
+	switch {
+	case len(parts) == 1:
+		switch parts[0] {
+		case "", "status.json", "dumps.json", "budgets", "profile", "flame.json":
+			return place{name: parts[0]}
+		}
+	case len(parts) == 2 && parts[0] == "dumps":
+		return place{name: "dump", id: parts[1]}
+	case len(parts) == 3 && parts[0] == "dumps":
+		return place{name: "file", id: parts[1], file: parts[2]}
+	}
+	return place{name: "none"}
+}
+
+// running reports whether there is a guard that has not stopped.
+func (h *Handler) running() bool {
+	if h.Stopped == nil {
+		return false
+	}
+	select {
+	case <-h.Stopped:
+		return false
+	default:
+		return true
+	}
+}
+
+// refuse answers in one line of text.
+func refuse(w http.ResponseWriter, status int, why string) {
+	header := w.Header()
+	header.Del("Content-Disposition")
+	header.Del("Content-Length")
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write([]byte("profguard: " + oneLine(why) + "\n"))
+}
+
+// refuseBusy tells the client when to come back.
+func refuseBusy(w http.ResponseWriter, after time.Duration, why string) {
+	w.Header().Set("Retry-After", strconv.Itoa(max(1, int((after+time.Second-1)/time.Second))))
+	refuse(w, http.StatusTooManyRequests, why)
+}
+
+// oneLine makes text fit for a header or a line: what is not printable, which
+// includes what ends lines or reorders text, becomes a question mark.
+func oneLine(text string) string {
+	text = text[:min(len(text), 1000)]
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, strings.ToValidUTF8(text, "?"))
+}
