@@ -1,259 +1,188 @@
 package alert
 
 import (
+	"flag"
 	"fmt"
-	"math/rand/v2"
+	"strings"
 	"testing"
+	"text/tabwriter"
 	"time"
 
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/golden"
 )
 
-// step is one window of a story, a minute after the one before.
-type step struct {
-	window   evidence.Verdict
-	evidence Evidence
-	state    State
-	event    Event
+const (
+	open = evidence.Inconclusive
+	pass = evidence.Pass
+	fail = evidence.Fail
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+var states = []State{Inactive, Pending, Firing, Resolved}
+
+// at is a window that ends so many minutes after the start, and what it says.
+func at(minute float64, f Finding) Finding {
+	f.End = time.Duration(minute * float64(time.Minute))
+	f.Start = f.End - window
+	f.Measured = !f.Idle
+	return f
+}
+
+// TestEveryTransition walks the product of state, verdict, evidence and rule and
+// compares it with a table that a person can check line by line.
+func TestEveryTransition(t *testing.T) {
+	// What was before: windows that said so, a minute apart, the last a minute ago.
+	before := func(windows int, f Finding, r Rule) Alert {
+		var a Alert
+		for i := range windows {
+			f := at(float64(10-windows+i), f)
+			a.count(f, r)
+		}
+		return a
+	}
+	lasting := Lasting(every, window)
+	rules := []struct {
+		title string
+		rule  Rule
+		last  Alert
+		age   time.Duration // of the state
+	}{
+		{"lasting, the first window", lasting, Alert{}, 0},
+		{"lasting, after two minutes of failing windows", lasting, before(2, Finding{Window: fail}, lasting), 2 * every},
+		{"lasting, after eight minutes of failing windows", lasting, before(8, Finding{Window: fail}, lasting), 8 * every},
+		{"lasting, after three minutes of passing windows", lasting, before(3, Finding{Window: pass}, lasting), 3 * every},
+		{"lasting, after four minutes without the condition", lasting, before(5, Finding{Idle: true}, lasting), 4 * every},
+		{"counted, after two failing windows", Counted(every), before(2, Finding{Window: fail}, Counted(every)), 2 * every},
+		{"at once", Rule{Period: every, AtOnce: true, Windows: 3, Time: 3 * every}, Alert{}, 0},
+		{"for 3 windows, after two failing ones", For(3, 0, every), before(2, Finding{Window: fail}, For(3, 0, every)), 2 * every},
+		{"for 5m, after four failing minutes", For(0, 5*every, every), before(4, Finding{Window: fail}, For(0, 5*every, every)), 4 * every},
+		{"for 5m, after five failing minutes", For(0, 5*every, every), before(5, Finding{Window: fail}, For(0, 5*every, every)), 5 * every},
+	}
+	windows := []struct {
+		name string
+		f    Finding
+	}{
+		{"fails", Finding{Window: fail, Above: true}},
+		{"fails, all prove an excess", Finding{Window: fail, Above: true, Strength: 1}},
+		{"fails, all prove it was over", Finding{Window: fail, Above: true, Stream: pass}},
+		{"above the limit", Finding{Above: true}},
+		{"above the limit, all prove an excess", Finding{Above: true, Strength: 1}},
+		{"below the limit", Finding{}},
+		{"below the limit, evidence rises", Finding{Strength: 0.3}},
+		{"below the limit, all prove it is over", Finding{Stream: pass}},
+		{"passes", Finding{Window: pass}},
+		{"passes, all prove an excess", Finding{Window: pass, Strength: 1}},
+		{"passes, all prove it is over", Finding{Window: pass, Stream: pass}},
+		{"passes, above the limit within the zone", Finding{Window: pass, Above: true}},
+		{"idle", Finding{Idle: true}},
+		{"idle, evidence rises", Finding{Idle: true, Strength: 0.3}},
+	}
+	var out strings.Builder
+	out.WriteString("Each cell is the next state; ! marks an event, with what ended an alert. Columns are the state before.\n")
+	for _, r := range rules {
+		fmt.Fprintf(&out, "\n== %s\n", r.title)
+		w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+		fmt.Fprint(w, "window")
+		for _, s := range states {
+			fmt.Fprintf(w, "\t%s", s)
+		}
+		fmt.Fprintln(w)
+		for _, win := range windows {
+			fmt.Fprint(w, win.name)
+			for _, s := range states {
+				f := at(10, win.f)
+				a := r.last
+				a.State, a.Since = s, f.End-r.age
+				next, event := a.Next(f, r.rule)
+				fmt.Fprintf(w, "\t%s", cell(t, a, next, event, f.End))
+			}
+			fmt.Fprintln(w)
+		}
+		w.Flush()
+	}
+	lines := strings.Split(out.String(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	golden.Compare(t, *update, "transitions.txt", strings.Join(lines, "\n"))
+}
+
+// cell prints a transition, after checking what holds for all of them.
+func cell(t *testing.T, before, after Alert, event Event, now time.Duration) string {
+	t.Helper()
+	moved := before.State != after.State
+	if moved && after.Since != now || !moved && after.Since != before.Since {
+		t.Errorf("%v -> %v: Since went from %v to %v at %v", before.State, after.State, before.Since, after.Since, now)
+	}
+	if fired := after.Firings - before.Firings; (event == Fired) != (fired == 1) {
+		t.Errorf("%v -> %v: event %v with Firings +%d", before.State, after.State, event, fired)
+	}
+	want := map[Event]State{BecamePending: Pending, Fired: Firing, Passed: Resolved, Proven: Resolved, WentIdle: Resolved}
+	switch state, told := want[event]; {
+	case told && (!moved || after.State != state):
+		t.Errorf("%v -> %v: told as %v", before.State, after.State, event)
+	case event.Ends():
+		return fmt.Sprintf("%v! %v", after.State, event)
+	case told:
+		return after.State.String() + "!"
+	case moved && after.State != Inactive:
+		t.Errorf("%v -> %v: not told", before.State, after.State)
+	}
+	return after.State.String()
+}
+
+// A story is an alert and the minutes that have passed.
+type story struct {
+	Alert
+	rule   Rule
+	minute float64
+}
+
+// play steps through windows a minute apart, a letter each: one that fails, one that
+// passes, one that is above and one that is below the limit, an idle one, one with
+// which all prove an excess, and one with which all prove that it is over. It returns
+// the states, a letter each.
+func (s *story) play(letters string) string {
+	said := map[rune]Finding{
+		'f': {Window: fail, Above: true}, 'p': {Window: pass}, 'a': {Above: true}, 'b': {}, 'i': {Idle: true},
+		'E': {Above: true, Strength: 1}, 'R': {Stream: pass},
+	}
+	var got strings.Builder
+	for _, c := range letters {
+		s.minute++
+		s.Alert, _ = s.Next(at(s.minute, said[c]), s.rule)
+		got.WriteByte(s.State.String()[0])
+	}
+	return got.String()
 }
 
 func TestStories(t *testing.T) {
-	const (
-		dunno = Inconclusive
-		open  = Open
-	)
-	tests := []struct {
-		name  string
-		with  Input
-		steps []step
-	}{
-		{"the evidence decides", Input{}, []step{
-			{Pass, open, Inactive, None},
-			{Fail, open, Pending, BecamePending},
-			{dunno, open, Pending, None},
-			{Pass, open, Inactive, None},
-			{Fail, Rising, Pending, BecamePending},
-			{Fail, Alarm, Firing, Fired},
-			{Pass, Alarm, Firing, None}, // one good window in the middle of an alarm
-			{dunno, Alarm, Firing, None},
-			{Pass, Recovered, Resolved, Recovery},
-			{dunno, Recovered, Resolved, None},
-			{Pass, Recovered, Inactive, None},
-		}},
-		{"few samples: no window ever decides by itself", Input{}, []step{
-			{dunno, open, Inactive, None},
-			{dunno, Rising, Pending, BecamePending},
-			{dunno, Rising, Pending, None},
-			{dunno, Alarm, Firing, Fired},
-			{dunno, Alarm, Firing, None},
-			{dunno, Recovered, Resolved, Recovery},
-			{dunno, Recovered, Resolved, None},
-		}},
-		{"relapse", Input{}, []step{
-			{Fail, Alarm, Firing, Fired},
-			{Pass, Recovered, Resolved, Recovery},
-			{Fail, Recovered, Pending, BecamePending},
-			{Fail, Alarm, Firing, Fired},
-			{Pass, Recovered, Resolved, Recovery},
-			{Fail, Alarm, Firing, Fired},
-		}},
-		{"for 3 windows", Input{For: For{Windows: 3}}, []step{
-			{Fail, Alarm, Pending, BecamePending},
-			{Fail, Alarm, Pending, None},
-			{Pass, Alarm, Inactive, None},
-			{Fail, Alarm, Pending, BecamePending},
-			{dunno, Alarm, Pending, None}, // does not count
-			{Fail, Alarm, Pending, None},
-			{dunno, Alarm, Pending, None}, // does not interrupt
-			{Fail, open, Firing, Fired},
-			{Fail, open, Firing, None},
-			{dunno, Recovered, Firing, None},
-			{Pass, open, Resolved, Recovery},
-			{Fail, open, Pending, BecamePending},
-			{Pass, open, Inactive, None},
-		}},
-		{"for 2m", Input{For: For{Time: 2 * time.Minute}}, []step{
-			{Fail, open, Pending, BecamePending},
-			{Fail, open, Pending, None},
-			{dunno, open, Pending, None}, // old enough, but no failure to say so
-			{Fail, open, Firing, Fired},
-			{Pass, open, Resolved, Recovery},
-			{Fail, open, Pending, BecamePending}, // the clock starts again
-			{Fail, open, Pending, None},
-			{Fail, open, Firing, Fired},
-		}},
-		{"absent: one hit is proof", Input{Proof: true}, []step{
-			{dunno, open, Inactive, None},
-			{Fail, open, Firing, Fired},
-			{dunno, open, Firing, None},
-			{Pass, open, Resolved, Recovery},
-			{Fail, Recovered, Firing, Fired}, // a hit outweighs any number of clean windows
-			{Fail, Recovered, Firing, None},
-			{dunno, Recovered, Resolved, Recovery},
-			{Pass, open, Inactive, None},
-		}},
-		{"absent for 2 windows", Input{Proof: true, For: For{Windows: 2}}, []step{
-			{Fail, open, Pending, BecamePending},
-			{Fail, open, Firing, Fired},
-		}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var a Alert
-			for i, s := range tt.steps {
-				in := tt.with
-				in.Window, in.Evidence = s.window, s.evidence
-				var event Event
-				a, event = a.Next(in, time.Duration(i)*time.Minute)
-				if a.State != s.state || event != s.event || a.Last != s.window {
-					t.Fatalf("step %d, %v with %v evidence: %v, event %v, last %v; want %v, event %v",
-						i, s.window, s.evidence, a.State, event, a.Last, s.state, s.event)
-				}
-			}
-		})
-	}
-}
-
-// TestForModeChangesLive: budgets may be replaced under a running alert.
-func TestForModeChangesLive(t *testing.T) {
-	a, _ := Alert{}.Next(Input{Window: Fail, Evidence: Alarm}, 0)
-	if a.State != Firing {
-		t.Fatalf("%v, want firing", a.State)
-	}
-	a, event := a.Next(Input{Window: Pass, For: For{Windows: 3}}, time.Minute)
-	if a.State != Resolved || event != Recovery {
-		t.Errorf("after the budget gained a `for`: %v, event %v; want resolved", a.State, event)
-	}
-}
-
-// TestUnknownValues: a value out of range is no reason to raise or to lower an
-// alarm, and prints as a number.
-func TestUnknownValues(t *testing.T) {
-	for _, s := range states {
-		before := Alert{State: s, Since: 3}
-		if after, event := before.Next(Input{Window: 9, Evidence: 9}, 5); after.State != s || after.Since != 3 || event != None {
-			t.Errorf("%v, unknown input: %v, event %v", s, after, event)
-		}
-	}
-	if after, event := (Alert{State: 7}).Next(Input{Window: Fail, Evidence: Alarm}, 5); after.State != Firing || event != Fired {
-		t.Errorf("unknown state, alarm: %v, event %v", after, event)
-	}
+	lasting, counted, atOnce := Lasting(every, window), Counted(every), Lasting(every, window)
+	atOnce.AtOnce = true
 	for _, tt := range []struct {
-		got  fmt.Stringer
-		want string
+		name            string
+		rule            Rule
+		windows, states string
 	}{
-		{State(7), "State(7)"}, {State(-1), "State(-1)"}, {Evidence(7), "Evidence(7)"}, {Event(7), "Event(7)"},
+		{"what lasts fires", lasting, "pffffffffpppp", "ipppppppffffr"},
+		{"a pass begins anew", lasting, "ffffffpffffffff", "ppppppipppppppf"},
+		{"so does what is below the limit", lasting, "ffffffbffffffff", "ppppppppppppppf"},
+		{"what is above, and idle windows, neither count nor interrupt", lasting, "ffaffiffaaff", "pppppppppppf"},
+		{"evidence has to last, too", lasting, "EEEEE", "pppff"},
+		{"it ends by proof", lasting, "EEEEaRaR", "pppffrrr"},
+		{"counted: three windows", counted, "fffaf", "ppfff"},
+		{"counted: and three that end it", counted, "fffppbp", "ppffffr"},
+		{"idle for five periods", counted, "fffiiiii", "ppfffffr"},
+		{"idle for four, and again", counted, "fffiiiifiiii", "ppffffffffff"},
+		{"what was idle fires anew", counted, "fffiiiiiiifff", "ppfffffriippf"},
+		{"one hit is proof", atOnce, "pfbRf", "iffrf"},
+		{"for 3 windows", For(3, 0, every), "ffpffEEbf", "ppipppppf"},
 	} {
-		if tt.got.String() != tt.want {
-			t.Errorf("String() = %q, want %q", tt.got, tt.want)
+		s := story{rule: tt.rule}
+		if got := s.play(tt.windows); got != tt.states {
+			t.Errorf("%s: windows %s, states %s, want %s", tt.name, tt.windows, got, tt.states)
 		}
-	}
-}
-
-// TestTimeGoingBack: an age is never negative enough, or wrapped, to fire.
-func TestTimeGoingBack(t *testing.T) {
-	in := Input{Window: Fail, For: For{Time: time.Minute}}
-	a, _ := Alert{}.Next(in, time.Hour)
-	if a, event := a.Next(in, 0); a.State != Pending || event != None {
-		t.Errorf("%v, event %v; want pending", a.State, event)
-	}
-}
-
-// TestProperties walks random stories and checks, after each step, what must
-// hold whatever came before. It recounts the row of failures and its age by
-// itself, so that it does not trust the fields that it checks.
-func TestProperties(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	var firings int
-	for range 2000 {
-		in := Input{Proof: rng.IntN(2) == 0}
-		switch rng.IntN(4) {
-		case 0:
-			in.For.Windows = 1 + rng.IntN(4)
-		case 1:
-			in.For.Time = time.Duration(1+rng.IntN(6)) * time.Minute
-		case 2:
-			in.For = For{Windows: 1 + rng.IntN(4), Time: time.Duration(1+rng.IntN(6)) * time.Minute}
-		}
-		var (
-			a        Alert
-			now      time.Duration
-			row      int           // failures since the last pass
-			rowStart time.Duration // time of the first of them
-			toldOpen bool          // a firing was told and not yet a recovery
-		)
-		for range 60 {
-			now += time.Duration(rng.IntN(120)) * time.Second
-			in.Window, in.Evidence = verdicts[rng.IntN(3)], evidences[rng.IntN(4)]
-			switch in.Window {
-			case Fail:
-				if row == 0 {
-					rowStart = now
-				}
-				row++
-			case Pass:
-				row = 0
-			}
-			before := a
-			var event Event
-			a, event = a.Next(in, now)
-
-			fail := func(what string) {
-				t.Fatalf("%s: %+v with %+v at %v became %+v, event %v", what, before, in, now, a, event)
-			}
-			hasFor := in.For != For{}
-			if in.Window == Inconclusive && (hasFor || in.Evidence == Open) {
-				want := before
-				want.Last = Inconclusive
-				if a != want || event != None {
-					fail("inconclusive changed something")
-				}
-			}
-			if a.Fails != row {
-				fail(fmt.Sprintf("row of failures is %d", row))
-			}
-			switch event {
-			case None:
-				if a.State != before.State && a.State != Inactive {
-					fail("silent transition")
-				}
-			case Fired:
-				firings++
-				switch {
-				case toldOpen:
-					fail("fired twice without a recovery")
-				case hasFor && (row < in.For.Windows || now-rowStart < in.For.Time || in.Window != Fail):
-					fail("fired before its time")
-				case !hasFor && in.Evidence != Alarm && !(in.Proof && in.Window == Fail):
-					fail("fired without evidence")
-				}
-				toldOpen = true
-			case Recovery:
-				switch {
-				case !toldOpen || before.State != Firing:
-					fail("recovered without having fired")
-				case hasFor && in.Window != Pass:
-					fail("recovered without a passing window")
-				}
-				toldOpen = false
-			}
-			if toldOpen != (a.State == Firing) {
-				fail("the events told do not agree with the state")
-			}
-		}
-	}
-	if firings < 1000 {
-		t.Errorf("only %d firings: the stories prove little", firings)
-	}
-}
-
-func TestNextAllocatesNothing(t *testing.T) {
-	var a Alert
-	var now time.Duration
-	if n := testing.AllocsPerRun(100, func() {
-		now += time.Second
-		a, _ = a.Next(Input{Window: Fail, Evidence: Alarm}, now)
-	}); n != 0 {
-		t.Errorf("%v allocations a step", n)
 	}
 }

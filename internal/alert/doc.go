@@ -1,35 +1,21 @@
-// Package alert is the pure step from one verdict to the next state of a
-// budget's alert.
+// Package alert is the pure step from what a window says to the next state of a
+// budget's alert. It is the only place where an alert begins and ends.
 //
-// After each window the guard calls [Alert.Next] with what that window said and
-// what the evidence of all windows says, and keeps the Alert that it returns.
-// The step has no clock, no lock and no I/O: an Alert is a small comparable
-// value, time is handed in, and an [Event] says whether there is something to
-// tell.
+// After each window the guard calls [Alert.Next] with a [Finding], what that window
+// and all windows say, and a [Rule], what it takes, and keeps the Alert that it
+// returns. The step has no clock, no lock and no I/O: an Alert is a small comparable
+// value, time is handed in, and an [Event] says whether there is something to tell.
 //
 // # States
 //
-//	            fails                  fails long enough
+//	            fails                for three periods
 //	inactive ----------> pending ---------------------------> firing
-//	   ^  ^                 | passes                            | recovers
-//	   |  +-----------------+                                   v
+//	   ^  ^                 | passes                            | passes for three periods,
+//	   |  +-----------------+                                   v or is over by proof, or idle
 //	   +--------------------------------------------------- resolved
 //	                          passes
 //
-// A resolved alert that fails again is pending or firing at once. What "fails
-// long enough" and "recovers" mean depends on the budget:
-//
-//   - Without a `for`, the accumulated evidence decides: [Alarm] fires and
-//     [Recovered] resolves, whatever the last window said. A failing window or
-//     [Rising] evidence makes the alert pending, a passing window ends that.
-//   - With `for N windows`, N failing windows in a row fire and one passing
-//     window resolves. That is the user's choice, so the evidence is not asked.
-//   - With `for 5m`, the same for windows that fail over at least that time.
-//   - Where one hit is proof (an `absent` budget) and there is no `for`, one
-//     failing window fires. [Recovered] evidence resolves, or a passing window if
-//     the evidence does not say [Alarm].
-//
-// An inconclusive window neither counts nor interrupts: the state, its age and
-// the row of failures stay as they are, so a guard that cannot measure neither
-// raises nor lowers an alarm.
+// A resolved alert that fails again is pending at once. docs/alerts.md has the rules in
+// words, testdata/transitions.txt has every transition, and the simulations of this
+// package's tests tell how long all of that takes.
 package alert

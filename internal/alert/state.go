@@ -33,13 +33,18 @@ func (s State) String() string {
 // are not.
 type Event int
 
-// The events.
+// The events. The last three end an alert, and say by what.
 const (
 	None          Event = iota
 	BecamePending       // worth a debug line
 	Fired               // worth waking somebody
-	Recovery            // worth telling whoever was woken
+	Passed              // three periods passed
+	Proven              // all windows since it fired prove together that the excess is over
+	WentIdle            // the budget's condition has not held for five periods
 )
+
+// Ends reports whether the event is the end of an alert.
+func (e Event) Ends() bool { return e == Passed || e == Proven || e == WentIdle }
 
 // String returns the event in lower case, or Event(7) for an unknown one.
 func (e Event) String() string {
@@ -50,8 +55,12 @@ func (e Event) String() string {
 		return "pending"
 	case Fired:
 		return "firing"
-	case Recovery:
-		return "resolved"
+	case Passed:
+		return "passed"
+	case Proven:
+		return "proven"
+	case WentIdle:
+		return "idle"
 	}
 	return "Event(" + strconv.Itoa(int(e)) + ")"
 }

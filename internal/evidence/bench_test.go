@@ -5,19 +5,11 @@ import "testing"
 // sink keeps the compiler from dropping what is measured.
 var sink float64
 
-func BenchmarkAlarmAdd(b *testing.B) {
-	a := NewAlarm(0.2, 22.2)
+func BenchmarkStreamAdd(b *testing.B) {
+	s := NewStream(0.2, 22.2)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		a.Add(float64(8+i%5), 50)
-	}
-}
-
-func BenchmarkCUSUMAdd(b *testing.B) {
-	d := NewCUSUM(0.2, Up(), 22.2)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		d.Add(float64(8+i%5), 50)
+		s.Add(float64(8+i%5), 50, false)
 	}
 }
 
@@ -56,10 +48,10 @@ func BenchmarkGrowth(b *testing.B) {
 // TestNoAllocations: an update happens for every budget and function of every
 // window, in somebody else's process.
 func TestNoAllocations(t *testing.T) {
-	a, s, st := NewAlarm(0.2, 22.2), NewSequential(0.2), NewSteady(0)
+	a, s, st := NewStream(0.2, 22.2), NewSequential(0.2), NewSteady(0)
 	i := 0
 	for name, f := range map[string]func(){
-		"Alarm.Add":      func() { a.Add(float64(8+i%5), 50) },
+		"Stream.Add":     func() { a.Add(float64(8+i%5), 50, false) },
 		"Sequential.Add": func() { s.Add(2, 10) },
 		"Steady.Add":     func() { st.Add(SteadyFloor, float64(i), 1) },
 		"Fixed":          func() { sink = Fixed(20, 100, 0.2, 1).Low },

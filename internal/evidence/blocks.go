@@ -71,15 +71,17 @@ func (b *blocks) dispersion(chance float64) float64 {
 	return factor(phi)
 }
 
-// proof is the evidence that the blocks have on a bet.
-func (b *blocks) proof(bet *bet) float64 {
-	e := Temper(bet.evidence(b.k, b.n, b.phi()), b.number-1)
-	// If all samples of a block were copies of one, phi would be their number:
-	// by convexity no dependence inside a block is worse, so that nothing is
-	// estimated there and nothing to be tempered. What is left is dependence
-	// between blocks.
-	copies := b.largest * b.carry(b.share(), b.chance())
-	return max(e, bet.evidence(b.k, b.n, max(1, copies)))
+// proof is the evidence that the blocks have on a grid of odds ratios.
+func (b *blocks) proof(w *weights) float64 {
+	e := Temper(w.evidence(b.k, b.n, b.phi()), b.number-1)
+	return max(e, w.evidence(b.k, b.n, b.copies()))
+}
+
+// copies is the overdispersion if all samples of a block were copies of one. By
+// convexity no dependence inside a block is worse, so that nothing is estimated
+// there and nothing to be tempered. What is left is dependence between blocks.
+func (b *blocks) copies() float64 {
+	return max(1, b.largest*b.carry(b.share(), b.chance()))
 }
 
 // carry is what the correlation of neighbouring blocks inflates the variance by,

@@ -10,8 +10,8 @@
 //
 //   - One window or one saved profile: [Fixed] for a share, [Rate] for a count
 //     over an exposure (cores, CPU per request), [Absent], [Growth] and [Ratio].
-//   - A guard that looks at every window for months: [Alarm], made of two
-//     [CUSUM] detectors, one that fires and one that recovers.
+//   - A guard that looks at every window for months: [Stream], made of a
+//     ledger of what speaks for an excess and one of what speaks against it.
 //   - A test that wants an answer within seconds: [Sequential].
 //   - Slow growth over hours: [Steady]; over one test: [Trend].
 //

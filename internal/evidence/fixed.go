@@ -4,7 +4,7 @@ package evidence
 // at [FailAlpha] is above the limit, Pass when [Upper] at [PassAlpha] is below
 // [Zone] times the limit (for limits above 2/3, below the middle between the
 // limit and 1). The number of samples must not depend on what they showed; who
-// looks again until the verdict pleases needs [Alarm] or [Sequential].
+// looks again until the verdict pleases needs [Stream] or [Sequential].
 //
 // phi is the overdispersion, 1 if nothing is known about it. A limit of 1 or
 // more cannot be exceeded, so any sample passes; a limit of 0 cannot be shown

@@ -109,21 +109,21 @@ func TestTrials(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	// 0.5 cores, ten seconds a window at 100 Hz.
 	const limit, exposure = 0.5, 1000.0
-	alarm := NewAlarm(RareShare, LnA(43200, 20, 1, 0.01))
-	add := func(cores float64) Verdict {
-		return alarm.Add(binomial(rng, exposure, cores), Trials(exposure, limit))
+	stream := NewStream(RareShare, LnA(43200, 20, 1, 0.1))
+	add := func(cores float64) {
+		stream.Add(binomial(rng, exposure, cores), Trials(exposure, limit), false)
 	}
 	for range 50 {
 		add(0.25)
 	}
-	if alarm.Verdict() != Pass {
-		t.Errorf("half the limit: %v, want pass", alarm.Verdict())
+	if stream.Verdict() != Pass {
+		t.Errorf("half the limit: %v, want pass", stream.Verdict())
 	}
 	for range 12 {
 		add(0.9)
 	}
-	if alarm.Verdict() != Fail {
-		t.Errorf("nearly twice the limit: %v, want fail", alarm.Verdict())
+	if stream.Verdict() != Fail {
+		t.Errorf("nearly twice the limit: %v, want fail", stream.Verdict())
 	}
 }
 

@@ -49,8 +49,8 @@ func FuzzBounds(f *testing.F) {
 		finding("ratio", Ratio(k, n, phi, alpha, limit, phi))
 		finding("trend", Trend([]float64{k, n, limit, phi, alpha}, k))
 
-		cusum, alarm, seq := NewCUSUM(limit, Down(), alpha), NewAlarm(limit, n), NewSequential(limit)
-		growing := NewGrowthAlarm(limit, k, n)
+		stream, seq := NewStream(limit, n), NewSequential(limit)
+		growing := NewGrowthStream(limit, k, n)
 		steady := NewSteady(phi)
 		for i := range 120 {
 			// The inputs, and ordinary ones in between.
@@ -58,13 +58,11 @@ func FuzzBounds(f *testing.F) {
 			if i%3 == 1 {
 				a, b = float64(i%7), 10
 			}
-			cusum.Add(a, b)
-			alarm.Add(a, b)
-			growing.Add(a, b)
+			stream.Add(a, b, i%2 == 1)
+			growing.Add(a, b, false)
 			seq.Add(a, b)
 			steady.Add(time.Duration(i)*SteadyFloor, a, b)
-			finite("cusum", cusum.Evidence(), cusum.Threshold(), cusum.Phi())
-			finite("alarm", alarm.Evidence(), alarm.Threshold(), alarm.Phi())
+			finite("stream", stream.Strength(), growing.Strength())
 			finite("steady", steady.Evidence(), steady.Line(b))
 		}
 		finding("sequential", seq.Close())
@@ -74,18 +72,14 @@ func FuzzBounds(f *testing.F) {
 // TestLostState: detectors that were not made, and values from outside their
 // range, do no harm.
 func TestLostState(t *testing.T) {
-	var c CUSUM
-	var a Alarm
+	var a Stream
 	var s Sequential
 	for range 50 {
-		if c.Add(5, 10) {
-			t.Fatal("the zero CUSUM alarms")
-		}
-		a.Add(5, 10)
+		a.Add(5, 10, false)
 		s.Add(5, 10)
 	}
 	if a.Verdict() == Pass {
-		t.Error("the zero Alarm passes hits at a limit of 0")
+		t.Error("the zero Stream passes hits at a limit of 0")
 	}
 	if got := Verdict(7).String(); got != "Verdict(7)" {
 		t.Errorf("an unknown verdict prints as %q", got)

@@ -148,39 +148,3 @@ func TestGoldenOffender(t *testing.T) {
 		t.Error("near does not tell 1e-9")
 	}
 }
-
-// TestGoldenStream replays 300 windows against a limit of 20% and a threshold of
-// ln 10000, through two steps and two alarms.
-func TestGoldenStream(t *testing.T) {
-	d := NewCUSUM(0.2, Up(), math.Log(10000))
-	alarms := 0
-	for i, r := range readCSV(t, "testdata/golden_stream.csv") {
-		var x [7]float64
-		for j := range x {
-			v, err := strconv.ParseFloat(r[j], 64)
-			if err != nil {
-				t.Fatalf("line %d: %v", i+2, err)
-			}
-			x[j] = v
-		}
-		alarm := d.Add(x[1], x[2])
-		if x[2] > 0 && !near(d.Phi(), x[3]) {
-			t.Errorf("window %d: phi %.17g, want %.17g", i, d.Phi(), x[3])
-		}
-		if e := lnMeanExp(&d.sums); !alarm && !near(e, x[4]) {
-			t.Errorf("window %d: mixture %.17g, want %.17g", i, e, x[4])
-		}
-		if !near(d.Evidence(), x[5]) {
-			t.Errorf("window %d: evidence %.17g, want %.17g", i, d.Evidence(), x[5])
-		}
-		if alarm != (x[6] == 1) {
-			t.Errorf("window %d: alarm %v, want %v", i, alarm, x[6])
-		}
-		if alarm {
-			alarms++
-		}
-	}
-	if alarms != 2 {
-		t.Errorf("%d alarms, want 2", alarms)
-	}
-}

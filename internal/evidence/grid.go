@@ -33,15 +33,15 @@ func Evidence(k, n, limit float64, grid Grid, phi float64) float64 {
 	return b.evidence(k, n, factor(phi))
 }
 
-// bet is a grid against one limit, with its logarithms taken once: a hit is
+// weights are a grid against one limit, with its logarithms taken once: a hit is
 // worth hit[i] on ratio i, and every sample costs cost[i].
-type bet struct {
+type weights struct {
 	hit, cost Grid
 }
 
-func against(limit float64, grid Grid) bet {
+func against(limit float64, grid Grid) weights {
 	limit = share(limit)
-	var b bet
+	var b weights
 	for i, r := range grid {
 		// Ratios from outside are kept to what has a logarithm.
 		r = min(max(amount(r), 1/most), most)
@@ -52,7 +52,7 @@ func against(limit float64, grid Grid) bet {
 }
 
 // evidence is [Evidence] on inputs that make sense already.
-func (b *bet) evidence(k, n, phi float64) float64 {
+func (b *weights) evidence(k, n, phi float64) float64 {
 	var c Grid
 	for i := range c {
 		c[i] = (k*b.hit[i] - n*b.cost[i]) / phi

@@ -43,7 +43,7 @@ func Growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 // once, at the start, hence the mild level; and the bounds err in a tenth of it.
 const BaselineAlpha = 0.01
 
-// GrowthLimit returns the limit on a share that a stream ([Alarm]) is held
+// GrowthLimit returns the limit on a share that a stream ([Stream]) is held
 // against, so that it fails on growth by more than margin over a baseline of k0
 // hits in n0: the baseline's upper bound with error [BaselineAlpha], plus the margin.
 func GrowthLimit(k0, n0, phi, margin float64) float64 {

@@ -77,7 +77,7 @@ func rateNeeded(rate, limit, phi float64) float64 {
 	return needed
 }
 
-// RareShare is the limit under which [Alarm] and [Sequential] judge a rate: a
+// RareShare is the limit under which [Stream] and [Sequential] judge a rate: a
 // count over an exposure is so many hits in a great number of trials of which
 // few can hit. [Trials] says how many.
 const RareShare = 1e-6
@@ -85,8 +85,8 @@ const RareShare = 1e-6
 // Trials returns the number of trials that an exposure is worth, for a limit in
 // counts per exposure, so that a count at the limit is a share of [RareShare]:
 //
-//	alarm := NewAlarm(RareShare, lnA)
-//	alarm.Add(k, Trials(exposure, limit))
+//	stream := NewStream(RareShare, lnA)
+//	stream.Add(k, Trials(exposure, limit), false)
 func Trials(exposure, limit float64) float64 {
 	return amount(amount(exposure) * amount(limit) / RareShare)
 }

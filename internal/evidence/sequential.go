@@ -9,6 +9,10 @@ const (
 	// Blocks that are runs are independent already; six show a variance.
 	runBlocks = 6
 
+	// plainBlocks are enough where the share is beyond doubt: a second. Of a share
+	// below plainShare a few bursts may be all that was seen. See [Sequential.plain].
+	plainBlocks, plainShare = 10, 0.8
+
 	// minBatches is the least number of merged blocks that show a variance. As
 	// many blocks with a hit, and with a miss, make blocks that are not alike.
 	minBatches = 6
@@ -22,7 +26,8 @@ const (
 // A Fail takes proof with error [FailAlpha], and then a confirmation: the same
 // on fresh blocks, at least as many, with error [PassAlpha], while the first
 // proof still stands on all blocks together. A Pass takes proof with error
-// PassAlpha that the share is below [Zone] times the limit.
+// PassAlpha that the share is below [Zone] times the limit. A share that is beyond
+// doubt fails after ten blocks, without confirmation: 98% against a limit of 20%.
 //
 // Phases of the work that are longer than the check cannot be seen. With blocks
 // of 100 ms and bursts of the same length, none of 20,000 innocents at the limit
@@ -33,7 +38,8 @@ const (
 type Sequential struct {
 	limit    float64
 	edge     float64 // a pass is below it
-	up, down bet
+	up, down weights
+	far      weights  // for shares many times the limit
 	earlier  *earlier // of growth: what a pass must be shown against as well
 	// Blocks that it takes: passBlocks, failBlocks, alikeBlocks, or others where
 	// blocks are runs.
@@ -53,6 +59,7 @@ func NewSequential(limit float64) Sequential {
 		edge:   edge(limit),
 		up:     against(limit, Up()),
 		down:   against(edge(limit), Down()),
+		far:    against(limit, Grid{25, 60, 200, 1000}),
 		toPass: passBlocks,
 		toFail: failBlocks,
 		alike:  alikeBlocks,
@@ -91,6 +98,8 @@ func (s *Sequential) Add(k, n float64) Verdict {
 		s.verdict = Pass
 	case s.earlier == nil && s.below(&s.all, lnPass):
 		s.verdict = Pass
+	case s.earlier == nil && s.plain():
+		s.verdict = Fail
 	case s.candidate == 0:
 		if s.above(&s.all, lnFail) {
 			s.candidate = s.all.number
@@ -99,6 +108,20 @@ func (s *Sequential) Add(k, n float64) Verdict {
 		s.verdict = Fail
 	}
 	return s.verdict
+}
+
+// plain reports whether the share is beyond doubt above the limit. No dependence
+// inside a block counts against that: each block counts as one sample, and each pair
+// of the short blocks of a benchmark. So nothing is estimated that more blocks would
+// correct. At a limit of 20% nine blocks of nothing but hits are proof, at one of 50%
+// 21.
+func (s *Sequential) plain() bool {
+	b := &s.all
+	least, copies := min(plainBlocks, s.toFail), b.copies()
+	if s.once {
+		least, copies = 2*least, 2*copies
+	}
+	return b.share() > max(s.limit, plainShare) && b.number >= least && s.far.evidence(b.k, b.n, copies) >= lnFail
 }
 
 // above reports whether there is proof that the share is above the limit.
@@ -169,8 +192,9 @@ func (s *Sequential) Close() Finding {
 	return f
 }
 
-// onceAlike is how many blocks it takes, looked at once, where nearly all are alike:
-// as many in 50 ms as a verdict of blocks of 100 ms takes with its confirmation.
+// onceAlike is how many blocks it takes, looked at once, where nearly all are alike
+// and the share is not beyond doubt: as many in 50 ms as a verdict of blocks of
+// 100 ms takes with its confirmation.
 const onceAlike = 80
 
 // exceeded reports whether all blocks prove that the share is above the limit,
@@ -193,8 +217,17 @@ func (s *Sequential) catches(share, times float64) bool {
 		Temper(s.up.evidence(n*share, n, b.phi()), number-1) >= lnFail
 }
 
-// needed returns the samples in all that make a verdict, be it that Close passes,
-// or 0 if none do.
+// clears reports whether so many times the blocks, with the share that they have,
+// show that it is below the zone.
+func (s *Sequential) clears(times float64) bool {
+	b := &s.all
+	number := b.number * times
+	return number >= s.least(b, s.toPass) &&
+		Temper(s.down.evidence(b.k*times, b.n*times, b.phi()), number-1) >= lnPass
+}
+
+// needed returns the samples in all that make a verdict, if the share stays as it
+// is, or 0 if none do. It is right within a factor of two; see TestSequentialNeeded.
 func (s *Sequential) needed() float64 {
 	b := &s.all
 	switch {
@@ -206,31 +239,45 @@ func (s *Sequential) needed() float64 {
 		// A confirmation needs as many blocks again as the case took.
 		return ceil(b.n/b.number*2*s.candidate, b.n)
 	}
-	// A share that is further away is sooner told, and then confirmed.
-	against, again := notable(s.limit), 1.0
-	if b.share() > against {
-		against, again = b.share(), 2
+	share, far := b.share(), notable(s.limit)
+	times := most
+	if share <= far { // Close passes
+		times = s.times(func(x float64) bool { return s.catches(far, x) })
+	}
+	if share < s.edge {
+		times = min(times, s.times(s.clears))
+	}
+	if share > s.limit {
+		again := 2.0 // for the confirmation
 		if s.once {
 			again = 1
 		}
+		times = min(times, again*s.times(func(x float64) bool { return s.catches(share, x) }))
 	}
-	if s.catches(against, 1) {
-		return ceil(again*b.n, b.n)
+	if times*b.n > most {
+		return 0
 	}
-	// Evidence grows with the number of samples, so halving finds the least.
+	return ceil(times*b.n, b.n)
+}
+
+// times finds how many times the blocks are enough. Evidence grows with the number
+// of samples, so halving finds the least.
+func (s *Sequential) times(enough func(times float64) bool) float64 {
+	if enough(1) {
+		return 1
+	}
 	lo, hi := 1.0, 2.0
-	for !s.catches(against, hi) {
-		lo, hi = hi, hi*2
-		if b.n*hi > most {
-			return 0
+	for !enough(hi) {
+		if lo, hi = hi, hi*2; s.all.n*hi > most {
+			return most
 		}
 	}
-	for hi-lo > lo/1000 { // a thousandth is finer than anybody can plan
-		if mid := (lo + hi) / 2; s.catches(against, mid) {
+	for hi-lo > lo/100 { // finer than anybody can plan
+		if mid := (lo + hi) / 2; enough(mid) {
 			hi = mid
 		} else {
 			lo = mid
 		}
 	}
-	return ceil(again*hi*b.n, b.n)
+	return hi
 }

@@ -80,10 +80,10 @@ func TestPassIsWithinZone(t *testing.T) {
 	}
 }
 
-// TestGrowthAlarm: a stream passes by the same zone, beyond the baseline's error.
+// TestGrowthStream: a stream passes by the same zone, beyond the baseline's error.
 // What it cannot tell from growth it takes back, once it has fired, and does not
 // pass.
-func TestGrowthAlarm(t *testing.T) {
+func TestGrowthStream(t *testing.T) {
 	const n = 300
 	for _, tt := range []struct {
 		name  string
@@ -100,7 +100,7 @@ func TestGrowthAlarm(t *testing.T) {
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		limit, edge := RateLimit(tt.k0, tt.k0, 1.1), RateEdge(tt.k0, tt.k0, 1.1)
-		a := NewGrowthAlarm(RareShare, RareShare*edge/limit, LnA(43200, 1, 1, 0.01))
+		a := NewGrowthStream(RareShare, RareShare*edge/limit, LnA(43200, 1, 1, 0.01))
 		for i, ratio := range tt.ratio {
 			var got Verdict
 			for range 400 {
@@ -110,7 +110,8 @@ func TestGrowthAlarm(t *testing.T) {
 						k++
 					}
 				}
-				got = a.Add(k, Trials(n, limit))
+				a.Add(k, Trials(n, limit), false)
+				got = a.Verdict()
 			}
 			if got != tt.want[i] {
 				t.Errorf("%s: %v at %v times the baseline, want %v", tt.name, got, ratio, tt.want[i])
