@@ -1,0 +1,140 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// baselineComment begins the comments of a saved profile that say what work was
+// done in it ("profguard work call=1234") and by which toolchain.
+const (
+	baselineComment  = "profguard work "
+	toolchainComment = "profguard toolchain "
+)
+
+// baselineSamples make a baseline, in 20 seconds of a core: that a share of a half
+// has not grown by 5 points is known after 16 seconds then, where it takes 73 with
+// 1000. A check that does not get as many in its time writes what it has, down to
+// a quarter.
+const (
+	baselineSamples = 2000
+	baselineLeast   = 4
+)
+
+// A baselineFile is the profile that a check compares with.
+type baselineFile struct {
+	profile *profile.Profile
+	work    map[string]float64
+	notes   []string
+}
+
+// load reads the baseline, if it is needed.
+func (b *baselineFile) load(path string, needed bool, units map[string]bool) (problem string) {
+	if !needed {
+		return ""
+	}
+	refresh := "write one with Checker.Update, as its documentation shows"
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Sprintf("open the baseline: %v; %s", err, refresh)
+	}
+	defer f.Close()
+	if b.profile, err = profile.Parse(f); err != nil {
+		return fmt.Sprintf("read the baseline %s: %v; %s", path, err, refresh)
+	}
+	b.work = map[string]float64{}
+	for _, c := range b.profile.Comments {
+		if text, ok := strings.CutPrefix(c, baselineComment); ok {
+			for _, field := range strings.Fields(text) {
+				unit, n, _ := strings.Cut(field, "=")
+				b.work[unit], _ = strconv.ParseFloat(n, 64)
+			}
+		}
+		if text, ok := strings.CutPrefix(c, toolchainComment); ok && text != toolchain() {
+			b.notes = append(b.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it when its numbers surprise", path, text, toolchain()))
+		}
+	}
+	for _, unit := range slices.Sorted(maps.Keys(units)) {
+		if !(b.work[unit] > 0) {
+			return fmt.Sprintf("the baseline %s does not say how many units of %q it stands for; %s", path, unit, refresh)
+		}
+	}
+	return ""
+}
+
+func toolchain() string { return runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH }
+
+// leastBaseline is as many samples as are written.
+func (r *run) leastBaseline() int64 { return r.baseline / baselineLeast }
+
+// writeBaseline saves what was sampled as the new baseline.
+func (r *run) writeBaseline() (problem string) {
+	switch {
+	case r.BaselineFile == "":
+		return "Checker.Update without a BaselineFile: say which file to write"
+	case r.cpu == nil || len(r.cpu.windows) == 0:
+		return "no CPU profile to write as the baseline: a check with Update needs a budget on CPU, and windows that are not lost"
+	}
+	if n := r.cpu.samples(); n < r.leastBaseline() {
+		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or let work use more CPU",
+			n, r.leastBaseline())
+	}
+	p, err := r.cpu.profile(r)
+	if err != nil {
+		return err.Error()
+	}
+	var work []string
+	for _, unit := range slices.Sorted(maps.Keys(r.cpu.work)) {
+		work = append(work, fmt.Sprintf("%s=%.0f", unit, r.cpu.work[unit]))
+	}
+	p.Comments = []string{baselineComment + strings.Join(work, " "), toolchainComment + toolchain()}
+	if err := os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755); err != nil {
+		return fmt.Sprintf("write the baseline: %v", err)
+	}
+	if err := saveProfile(r.BaselineFile, p); err != nil {
+		return fmt.Sprintf("write the baseline: %v", err)
+	}
+	r.notes = append(r.notes, r.written())
+	return ""
+}
+
+// written says what the baseline holds, and whether that is enough.
+func (r *run) written() string {
+	n := r.cpu.samples()
+	text := fmt.Sprintf("%s holds %d samples of %s now", r.BaselineFile, n, plural(int(r.worker.calls.Load()), "call"))
+	if n >= r.baseline {
+		return text
+	}
+	took := time.Since(r.begun)
+	longer := time.Duration(1.5 * float64(took) * float64(r.baseline) / float64(n)).Round(10 * time.Second)
+	return fmt.Sprintf("%s, of %d that tell growth from chance: checks against it may stay inconclusive. Write it once more with Max: %v", text, r.baseline, max(longer, 10*time.Second))
+}
+
+// saveProfile writes p to a file that is either as it was or whole.
+func saveProfile(path string, p *profile.Profile) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // unless it was renamed
+	if err := p.Write(f); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Chmod(f.Name(), 0o644); err != nil { // CreateTemp makes 0600, and this one is checked in
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

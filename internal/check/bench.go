@@ -1,0 +1,90 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"strings"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
+)
+
+// benchBlock is the length of one profile in a benchmark. A second, which is what
+// -benchtime is, has 19 of them: as many blocks as a verdict takes. A shorter one
+// would be mostly the 3 ms that each costs.
+const benchBlock = 50 * time.Millisecond
+
+// benchmark judges the benchmark's own loop.
+func (r *run) benchmark(b tbBenchmark) (problem string) {
+	r.t.Helper()
+	r.plan.sampleAll() // the profiler is part of what the process uses
+	if len(r.plan.cpu) < len(r.set) {
+		return "a benchmark judges budgets on CPU only: put the others into a test"
+	}
+	ctx, cancel := context.WithCancel(r.parent())
+	defer cancel()
+	r.worker = &worker{work: r.work}
+	loop := func(ctx context.Context) { runWork(ctx, r.worker, b.Loop) }
+	labels := pprof.Labels(label, r.id)
+	if r.test.cpuprofile {
+		pprof.Do(ctx, labels, loop)
+		r.t.Logf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged")
+		return ""
+	}
+
+	r.reader = process.NewReader()
+	defer r.reader.Close()
+	r.beginFigures()
+	var err error
+	if r.cpu, err = r.newCPUPhase(); err != nil {
+		return err.Error()
+	}
+	streamed := make(chan struct{})
+	go func() {
+		defer close(streamed)
+		// It ends with the loop.
+		_ = profiler.Process().Stream(ctx, benchBlock, func(w profiler.Window) bool {
+			r.cpu.take(r, w)
+			return r.cpu.broken == nil
+		})
+	}()
+	func() {
+		defer func() { // also if work panics
+			cancel()
+			<-streamed
+		}()
+		pprof.Do(ctx, labels, loop)
+	}()
+	if r.cpu.broken != nil {
+		return r.cpu.broken.Error()
+	}
+	if err := r.cpu.results(r); err != nil {
+		return err.Error()
+	}
+	for _, res := range r.results {
+		value, unit := metricOf(res)
+		b.ReportMetric(value, unit)
+	}
+	r.report()
+	return ""
+}
+
+// metricOf is how a benchmark shows what a budget measured: "encoding/json-%",
+// "process-ns/call", "checkout-tls-cores".
+func metricOf(res budget.Result) (value float64, unit string) {
+	b := res.Budget
+	name := b.Name
+	if name == "" {
+		name = strings.Join(strings.Fields(b.Subject), "-")
+	}
+	switch {
+	case b.Per != "" && b.Rule != "grows":
+		return res.Share * 1e9, fmt.Sprintf("%s-ns/%s", name, b.Per)
+	case b.Limit.Unit == "cores":
+		return res.Share, name + "-cores"
+	}
+	return 100 * res.Share, name + "-%"
+}

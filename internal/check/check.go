@@ -1,0 +1,163 @@
+// Package check judges budgets in a test. It is what guard.Check and guard.Checker do.
+//
+// The way of a check:
+//
+//   - plan.go decides how each budget is judged: counted, sampled, or by what is left
+//     when work is over. What is wrong with the budgets themselves ends the check here.
+//   - worker.go calls work on a goroutine of its own, with a label.
+//   - counts.go judges what is counted per call (CPU of the process, allocations), and
+//     steady.go what is to stay as it is from call to call.
+//   - cpu.go samples CPU in blocks of 100 ms until all is decided, kinds.go the other
+//     profiles. unlabelled.go finds work that is done without the label.
+//   - after.go judges what is left when work is over.
+//   - report.go says what came of it, and fails, skips or passes the test.
+//
+// load.go tells a busy machine from work that sleeps: no budget fails for the former.
+package check
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// TB is what a check needs of a test; see guard.TB.
+type TB interface {
+	Helper()
+	Name() string
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	FailNow()
+	Failed() bool
+	Skipf(format string, args ...any)
+	Skipped() bool
+}
+
+// What else a test may have is asked for where it is used.
+type (
+	tbContext interface{ Context() context.Context }
+
+	tbDeadline interface {
+		Deadline() (deadline time.Time, ok bool)
+	}
+
+	tbArtifacts interface{ ArtifactDir() string }
+
+	tbBenchmark interface {
+		Loop() bool
+		ReportMetric(n float64, unit string)
+	}
+)
+
+// Config are the settings of a check, as guard.Checker documents them.
+type Config struct {
+	Max          time.Duration
+	Work         map[string]func() float64
+	BaselineFile string
+	Update       bool
+}
+
+const (
+	// defaultMax lets a share of 0.95 of a limit of 5% pass, and one of 1.5 times
+	// the limit fail, on half a core.
+	defaultMax = 30 * time.Second
+	// shortMax passes half the limit and fails twice the limit on one core.
+	shortMax = 5 * time.Second
+	// reserve is what is left of the test's deadline for work to return, for the
+	// profile to be saved and the message to be written.
+	reserve = time.Second
+	// leastMax is the least time in which anything can be said of a share: 12 blocks,
+	// as many to confirm.
+	leastMax = 3 * time.Second
+)
+
+// Run fails the test unless work keeps within the budgets.
+func Run(t TB, c Config, budgets budget.Set, work func(context.Context)) {
+	t.Helper()
+	r, problem := newRun(c, t, budgets, work)
+	if problem == "" {
+		problem = r.do()
+	}
+	if problem != "" {
+		t.Errorf("guard.Check: %s", problem)
+		t.FailNow()
+	}
+}
+
+// setEnd finds out how long the check may take.
+func (r *run) setEnd() (problem string) {
+	limit := r.Max
+	switch {
+	case limit == 0 && r.test.short:
+		limit = shortMax
+	case limit == 0:
+		limit = defaultMax
+	}
+	r.ends, r.latest = r.begun.Add(limit), r.begun.Add(busyTimes*limit)
+	at, ok := r.deadline()
+	if !ok {
+		return ""
+	}
+	at = at.Add(-reserve)
+	if at.Before(r.latest) {
+		r.latest = at
+	}
+	if at.Before(r.ends) {
+		r.ends = at
+		if left := time.Until(at); left < leastMax && len(r.plan.cpu) > 0 {
+			return fmt.Sprintf("the test's deadline leaves %v, and a verdict on CPU takes %v at least: raise -timeout",
+				max(0, left).Round(10*time.Millisecond), leastMax)
+		}
+	}
+	return ""
+}
+
+// deadline is the test's, if it has one.
+func (r *run) deadline() (at time.Time, ok bool) {
+	if d, has := r.t.(tbDeadline); has {
+		return d.Deadline()
+	}
+	return time.Time{}, false
+}
+
+// parent is the context that work's is made of.
+func (r *run) parent() context.Context {
+	if c, ok := r.t.(tbContext); ok {
+		return c.Context()
+	}
+	return context.Background()
+}
+
+// A testRun says how go test was called, as far as a check goes by it.
+type testRun struct {
+	short      bool // -short
+	fuzzing    bool // the engine is running: -fuzz, in the parent or a worker
+	cpuprofile bool // testing holds the profiler
+	mutex      bool // -mutexprofile: the rate is the person's
+	block      bool // -blockprofile: likewise
+	artifacts  bool // -artifacts: what is saved there stays
+}
+
+func currentTestRun(held bool) testRun {
+	return testRun{
+		short:      testFlag("short") == "true",
+		fuzzing:    testFlag("fuzz") != "" || testFlag("fuzzworker") == "true",
+		cpuprofile: held,
+		mutex:      testFlag("mutexprofile") != "",
+		block:      testFlag("blockprofile") != "",
+		artifacts:  testFlag("artifacts") == "true",
+	}
+}
+
+// testFlag returns the value of one of go test's flags, by its name in the test
+// binary. Asking package flag rather than testing is what keeps testing unlinked.
+func testFlag(name string) string {
+	f := flag.Lookup("test." + name)
+	if f == nil {
+		return ""
+	}
+	return f.Value.String()
+}

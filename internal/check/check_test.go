@@ -1,0 +1,325 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// A guilty function fails and an innocent one passes, whichever way the budget
+// names them. The limits leave room: TestCheckFidelity is about the narrow ones.
+func TestCheckVerdicts(t *testing.T) {
+	needProfiler(t)
+	for _, tt := range []struct {
+		name, budget string
+		share        float64
+		want         string
+		say          []string
+	}{
+		{"innocent", "check.burnGuilty below 60% cumulative", 0.1, "pass", []string{"surely below"}},
+		{"guilty", "no function above 30% cumulative except burnInnocent", 0.95, "fail",
+			[]string{"check.burnGuilty", "spin_test.go:", "surely above", "go tool pprof -http=: ", "what to do:", "except burnInnocent, "}},
+		{"absent", "check.burnGuilty absent", 0.5, "fail", []string{"shows in", "take the call at "}},
+		{"not linked", "portlist absent", 0.5, "pass", []string{"not linked"}},
+		{"misspelt", "check.burnGulty absent", 0.5, "pass", []string{"not linked", "Did you mean github.com/profguard/profguard/internal/check.burnGuilty, which is linked?"}},
+		{"per call", "check.burnGuilty below 1us per call", 0.9, "fail", []string{"surely above"}},
+		{"cheap per call", "check.burnGuilty below 10s per call", 0.9, "pass", []string{"surely below"}},
+		{"flat", "no package above 30% flat", 0.5, "fail", []string{"github.com/profguard/profguard/internal/check at "}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := tryCheck(t, Config{Max: ample}, budget.Must(tt.budget), func(context.Context) { mix(tt.share) })
+			if got.verdict() != tt.want {
+				t.Fatalf("%s, want %s:\n%s\n%s", got.verdict(), tt.want, got.problem, got.text())
+			}
+			for _, s := range tt.say {
+				if !strings.Contains(got.text(), s) {
+					t.Errorf("the text does not say %q:\n%s", s, got.text())
+				}
+			}
+		})
+	}
+}
+
+// A function given by its name is an entry point, and not judged by what it
+// calls; what it calls is.
+func TestCheckNamedFunction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes several checks")
+	}
+	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 50% cumulative"), entryPoint)
+	if got.verdict() != "fail" || strings.Contains(got.text(), "check.entryPoint at") || !strings.Contains(got.text(), "check.burnGuilty at ") {
+		t.Errorf("%s: want burnGuilty to fail, and not entryPoint:\n%s", got.verdict(), got.text())
+	}
+}
+
+func entryPoint(context.Context) { mix(0.95) }
+
+// Each of these would say nothing if it passed.
+func TestCheckNotVacuous(t *testing.T) {
+	soon := &fakeTB{name: "soon", deadline: time.Now().Add(2 * time.Second)}
+	for _, tt := range []struct {
+		name    string
+		budgets budget.Set
+		checker Config
+		tb      *fakeTB
+		noWork  bool
+		want    string
+	}{
+		{name: "no budgets", want: "expected budgets, found none"},
+		{name: "no work", budgets: budget.Must("portlist absent"), noWork: true, want: "expected a function to call"},
+		{name: "negative Max", budgets: budget.Must("portlist absent"), checker: Config{Max: -1}, want: "expected a Max above zero"},
+		{name: "invalid", budgets: budget.Set{{Subject: "process"}}, want: "budget"},
+		{name: "not linked", budgets: budget.Must("portlist below 5%"), want: "no function linked into this test matches portlist"},
+		{name: "misspelt", budgets: budget.Must("check.burnGuity below 5%"), want: "matches check.burnGuity: did you mean github.com/profguard/profguard/internal/check.burnGuilty? check"},
+		{name: "in is not linked", budgets: budget.Must("fmt.Println absent in portlist"), want: "matches portlist"},
+		{name: "unit of work", budgets: budget.Must("process below 5ms per request"), want: `say "per call", or give Checker.Work["request"]`},
+		{name: "two mistakes, the second", budgets: budget.Must("process below 5ms per request", "portlist below 5%"), want: "linked into this test matches portlist"},
+		{name: "no baseline", budgets: budget.Must("no function grows above 5 points"), want: "set Checker.BaselineFile"},
+		{name: "baseline is missing", budgets: budget.Must("no function grows above 5 points"), checker: Config{BaselineFile: "testdata/none.pprof"}, want: "write one with Checker.Update"},
+		{name: "growth of allocs", budgets: budget.Must("no function grows above 5 points of allocs"), checker: Config{BaselineFile: "x"}, want: `Limit allocs by itself: "process below 64KiB per call of allocs"`},
+		{name: "growth of goroutines", budgets: budget.Must("no function grows above 5 points of goroutine"), checker: Config{BaselineFile: "x"}, want: `"no goroutine leaked"`},
+		{name: "rss steady", budgets: budget.Must("rss steady"), want: `say "heap steady"`},
+		{name: "process steady", budgets: budget.Must("process steady"), want: "in a running guard"},
+		{name: "labels of heap", budgets: budget.Must("no function above 5% of heap where a=b"), want: `drop "where"`},
+		{name: "no window", budgets: budget.Must("process below 5MiB of allocs"), want: `"per call"`},
+		{name: "deadline", budgets: budget.Must("no function above 20%"), tb: soon, want: "raise -timeout"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tb := tt.tb
+			if tb == nil {
+				tb = &fakeTB{name: t.Name()}
+			}
+			work := func(context.Context) { t.Error("work was called") }
+			if tt.noWork {
+				work = nil
+			}
+			_, returned := tb.on(func() { Run(tb, tt.checker, tt.budgets, work) })
+			if returned || !tb.Failed() {
+				t.Errorf("returned %v, failed %v: want the test to end there", returned, tb.Failed())
+			}
+			if !strings.Contains(tb.text(), tt.want) || !strings.HasPrefix(tb.text(), "guard.Check: ") {
+				t.Errorf("the text does not say %q:\n%s", tt.want, tb.text())
+			}
+		})
+	}
+}
+
+// What an error tells people to say can be said, and is judged.
+func TestInsteadOfGrows(t *testing.T) {
+	for kind, text := range insteadOfGrows {
+		for i, quoted := range strings.Split(text, `"`) {
+			if i%2 == 0 {
+				continue
+			}
+			set, err := budget.Parse(quoted)
+			if err != nil {
+				t.Errorf("%s: %v", kind, err)
+				continue
+			}
+			if _, wrong := planOf(set, Config{}); len(wrong) > 0 {
+				t.Errorf("%s: %s", kind, wrong)
+			}
+		}
+	}
+}
+
+func TestCheckTooFewSamples(t *testing.T) {
+	on(t, idle)
+	for _, tt := range []struct {
+		name, budget, want string
+		work               func(context.Context)
+	}{
+		{"asleep", "no function above 20% cumulative", "Work sleeps or waits", func(ctx context.Context) { pause(ctx, 5*time.Millisecond) }},
+		{"empty", "no function above 20% cumulative", "work is too small", func(context.Context) {}},
+		{"tiny", "no function above 20% cumulative", "func(ctx context.Context) { for range 1000 { ... } }", func(context.Context) { tiny++ }},
+		{"tiny, except none", "no function above 20% except none", "work is too small", func(context.Context) { tiny++ }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if raceEnabled && (tt.name == "empty" || strings.HasPrefix(tt.name, "tiny")) {
+				t.Skip("the race detector takes longer than Check's loop does")
+			}
+			most := ample // by when it is known that work is too small
+			if tt.name == "asleep" {
+				most = 4 * time.Second
+			}
+			got := tryCheck(t, Config{Max: most}, budget.Must(tt.budget), tt.work)
+			if got.verdict() != "open" || !strings.Contains(got.text(), tt.want) || !strings.Contains(got.text(), "could not be judged") {
+				t.Errorf("%s, want it open, saying %q:\n%s", got.verdict(), tt.want, got.text())
+			}
+		})
+	}
+}
+
+// What no sample is in the scope of is given up long before time is up, and what
+// there was instead is said.
+func TestCheckScope(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 300 samples four times")
+	}
+	labelled := func(ctx context.Context) {
+		pprof.Do(ctx, pprof.Labels("endpoint", "/a"), func(context.Context) { mix(0.5) })
+	}
+	for _, tt := range []struct{ budget, want string }{
+		{"check.burnGuilty below 20% where endpoint=/x", "samples carries the label endpoint=/x: work set endpoint=/a"},
+		{"check.burnGuilty below 20% where tenant=x", "samples carries the label tenant: work set endpoint=/a"},
+		{"check.burnGuilty below 20% in check.entryPoint", "samples is within check.entryPoint: work does not call it"},
+		{"check.burnGuilty below 20% when process above 900 cores", `in a test, leave "when" out`},
+	} {
+		t.Run(tt.budget, func(t *testing.T) {
+			t.Parallel()
+			got := tryCheck(t, Config{Max: ample}, budget.Must(tt.budget), labelled)
+			if got.verdict() != "open" || !strings.Contains(got.text(), tt.want) || strings.Contains(got.text(), "raise Checker.Max") {
+				t.Errorf("%s, want it open, saying %q:\n%s", got.verdict(), tt.want, got.text())
+			}
+		})
+	}
+}
+
+var tiny int
+
+// What runs around work is not work's: Check's loop, and the race detector. Work begins
+// above the loop.
+func TestWorkOf(t *testing.T) {
+	const g = checkPackage + "."
+	for stack, want := range map[string]int{
+		g + "runWork " + g + "startWorker.func1":                                         0,
+		g + "startWorker.func1.2.1 " + g + "runWork " + g + "startWorker.func1":          0,
+		"sync/atomic.(*Int64).Add " + g + "runWork " + g + "startWorker.func1":           0,
+		"runtime.asyncPreempt " + g + "runWork " + g + "startWorker.func1":               0,
+		"testing.(*B).Loop " + g + "runWork " + g + "(*run).benchmark.func3":             0,
+		"runtime.chanrecv " + g + "startWorker.func1":                                    0,
+		"shop.TestIt.func1 " + g + "runWork " + g + "startWorker.func1":                  1,
+		"sync/atomic.AddInt64 shop.TestIt.func1 " + g + "runWork " + g + "startWorker.f": 2,
+		"runtime.mallocgc shop.serve " + g + "runWork " + g + "startWorker.f":            3,
+		"shop.worker shop.TestIt.func1.1":                                                2,
+		"__tsan_read shop.serve shop.TestIt.func1 " + g + "runWork":                      0,
+		"__tsan_write": 0,
+		"runtime.racefuncenter shop.serve shop.TestIt.func1 " + g + "runWork": 0,
+		"runtime.memmove shop.serve shop.TestIt.func1 " + g + "runWork":       3,
+	} {
+		if got := workOf(strings.Fields(stack)); got != want {
+			t.Errorf("workOf(%s) = %d, want %d", stack, got, want)
+		}
+	}
+}
+
+// What is too small for a call is judged when a call has many of it.
+func TestCheckTinyWorkInALoop(t *testing.T) {
+	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 60% cumulative", "process below 1ms per call"), func(context.Context) {
+		for range 1000 {
+			_ = burnGuilty(20)
+			_ = burnInnocent(20)
+		}
+	})
+	if got.verdict() != "pass" {
+		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// What ends work ends the test in the same way, on the test's own goroutine.
+func TestCheckWorkEnds(t *testing.T) {
+	cause := errors.New("disk on fire")
+	set := budget.Must("no goroutine leaked")
+	for _, tt := range []struct {
+		name  string
+		work  func(*fakeTB)
+		check func(t *testing.T, tb *fakeTB, panicked any)
+	}{
+		{"panic", func(*fakeTB) { panic(cause) }, func(t *testing.T, _ *fakeTB, panicked any) {
+			err, ok := panicked.(error)
+			if !ok || !errors.Is(err, cause) || !strings.Contains(err.Error(), "check_test.go") {
+				t.Errorf("panicked with %v; want the cause, and work's stack", panicked)
+			}
+		}},
+		{"FailNow", func(tb *fakeTB) { tb.Errorf("wrong answer"); tb.FailNow() }, func(t *testing.T, tb *fakeTB, panicked any) {
+			if panicked != nil || !tb.Failed() || !strings.HasSuffix(tb.text(), "wrong answer") {
+				t.Errorf("panicked %v, text:\n%s", panicked, tb.text())
+			}
+		}},
+		{"Skip", func(tb *fakeTB) { tb.Skipf("not today") }, func(t *testing.T, tb *fakeTB, panicked any) {
+			if panicked != nil || tb.Failed() || !tb.Skipped() {
+				t.Errorf("panicked %v, failed %v, skipped %v", panicked, tb.Failed(), tb.Skipped())
+			}
+		}},
+		{"Goexit", func(*fakeTB) { runtime.Goexit() }, func(t *testing.T, tb *fakeTB, panicked any) {
+			if panicked != nil || !strings.Contains(tb.text(), "it must return") {
+				t.Errorf("panicked %v, text:\n%s", panicked, tb.text())
+			}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tb := &fakeTB{name: t.Name()}
+			calls := 0
+			panicked, returned := tb.on(func() {
+				check(tb, set, func(context.Context) {
+					if calls++; calls == 3 {
+						tt.work(tb)
+					}
+				})
+			})
+			if returned {
+				t.Error("the test went on")
+			}
+			tt.check(t, tb, panicked)
+		})
+	}
+}
+
+func TestCheckBlockedWork(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	for _, b := range []string{"process below 5 per call of allocs", "no goroutine leaked"} {
+		tb := &fakeTB{name: t.Name(), deadline: time.Now().Add(2 * time.Second)}
+		_, returned := tb.on(func() {
+			check(tb, budget.Must(b), func(context.Context) { <-release })
+		})
+		if returned || !strings.Contains(tb.text(), "work has not returned") {
+			t.Errorf("%s: returned %v:\n%s", b, returned, tb.text())
+		}
+	}
+}
+
+// Work that lasts as long as its context does is one call, and judged.
+func TestCheckWorkOfOneCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as its calls")
+	}
+	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 30% cumulative"), func(ctx context.Context) {
+		for ctx.Err() == nil {
+			mix(0.95)
+		}
+	})
+	if got.verdict() != "fail" {
+		t.Errorf("%s:\n%s", got.verdict(), got.text())
+	}
+}
+
+// What goroutines that work starts do is work's doing.
+func TestCheckStartedGoroutines(t *testing.T) {
+	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			mix(0.95)
+		}()
+		<-done
+	})
+	if got.verdict() != "fail" {
+		t.Errorf("%s:\n%s", got.verdict(), got.text())
+	}
+}

@@ -1,0 +1,283 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// Budgets on the whole process are judged by what the kernel and the runtime count, and
+// not by samples: "process below 5ms per call", "process below 0.5 cores", "process below
+// 64KiB per call of allocs". Work is called in batches, with a pause after each. What the
+// process uses in a batch is never less than what work uses, so it proves that a limit
+// is kept. What is used in the pause is others' doing: without it, it proves that the
+// limit is exceeded.
+const (
+	// allocBatch is how long a batch should take for allocations, and cpuBatch for CPU:
+	// the kernel adds up what other cores do every few milliseconds.
+	allocBatch = 5 * time.Millisecond
+	cpuBatch   = 50 * time.Millisecond
+	cpuTick    = 2 * time.Millisecond
+
+	// pauseMost is the longest pause.
+	pauseMost = 10 * time.Millisecond
+
+	// fewBatches are enough where nothing is near a limit. It is looked again after each
+	// doubling; a mean that is as near to its limit after manyBatches is called near.
+	fewBatches, manyBatches, mostBatches = 3, 24, 192
+
+	// othersRate and othersShare are the CPU in the pauses, in cores and as a share of
+	// that in the batches, from which others are at work whose CPU is not to be told
+	// from work's.
+	othersRate, othersShare = 0.05, 0.1
+)
+
+// What is counted.
+const (
+	cpuSeconds = iota
+	allocBytes
+	allocCounts
+	quantities
+)
+
+// usage is what the process has used until now.
+type usage [quantities]float64
+
+func readUsage() usage {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return usage{process.ProcessCPU().Seconds(), float64(m.TotalAlloc), float64(m.Mallocs)}
+}
+
+// A batch is what the process used during some calls, and in a pause after them.
+type batch struct {
+	units        map[string]float64 // of work done
+	took, paused float64            // seconds
+	used, idle   usage
+}
+
+// count judges the budgets that are counted, or leaves those on CPU to be sampled.
+func (r *run) count() {
+	counted := append(append([]int(nil), r.plan.counts...), r.plan.exact...)
+	if len(counted) == 0 {
+		return
+	}
+	each := allocBatch
+	if len(r.plan.exact) > 0 {
+		each = cpuBatch
+	}
+	calls := r.pace(each)
+	var batches []batch
+	for next := fewBatches; len(batches) < mostBatches && !r.late && time.Now().Before(r.ends); {
+		b, ok := r.batch(calls)
+		if !ok {
+			break
+		}
+		batches = append(batches, b)
+		if len(batches) < next {
+			continue
+		}
+		next *= 2
+		open := 0
+		for _, i := range counted {
+			res := judgeBatches(r.set[i], batches, false)
+			if res.Verdict == budget.Inconclusive && !(quantityOf(r.set[i]) == cpuSeconds && othersIn(batches)) {
+				open++
+			}
+		}
+		if open == 0 {
+			break
+		}
+	}
+	others := othersIn(batches)
+	for _, i := range counted {
+		res := judgeBatches(r.set[i], batches, true)
+		if quantityOf(r.set[i]) == cpuSeconds {
+			switch {
+			case res.Verdict != budget.Pass && (others || len(batches) < 2) && !r.late:
+				r.results[i] = budget.Result{}
+				r.plan.cpu = append(r.plan.cpu, i)
+				continue
+			case res.Verdict == budget.Fail:
+				r.nameUsers(&res)
+			}
+		}
+		r.setResult(i, res)
+		if isNear(res, true) {
+			r.causes[i] = near
+		}
+	}
+}
+
+// batch makes some calls, and pauses.
+func (r *run) batch(calls int64) (b batch, ok bool) {
+	before, start := r.readUnits(), time.Now()
+	u0 := readUsage()
+	if !r.calls(calls) {
+		return b, false
+	}
+	u1 := readUsage()
+	took := time.Since(start)
+	b.units, b.took = r.readUnits().since(before), took.Seconds()
+	pause := time.Now()
+	u1b := readUsage() // what reading costs is no part of the pause
+	time.Sleep(min(took, pauseMost))
+	u2 := readUsage()
+	b.paused = time.Since(pause).Seconds()
+	for q := range quantities {
+		b.used[q], b.idle[q] = u1[q]-u0[q], u2[q]-u1b[q]
+	}
+	return b, true
+}
+
+// othersIn reports whether CPU is used while work pauses.
+func othersIn(batches []batch) bool {
+	var used, took, idle, paused float64
+	for _, b := range batches {
+		used, took = used+b.used[cpuSeconds], took+b.took
+		idle, paused = idle+b.idle[cpuSeconds], paused+b.paused
+	}
+	return idle > paused*max(othersRate, othersShare*used/max(took, 1e-9))
+}
+
+func quantityOf(b budget.Budget) int {
+	switch unit.Of(b.Limit.Unit).Dimension {
+	case unit.Bytes:
+		return allocBytes
+	case unit.Count:
+		return allocCounts
+	}
+	return cpuSeconds
+}
+
+// judgeBatches judges a budget by batches. At the last look, what is within 1.5 times
+// the limit passes.
+func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
+	q := quantityOf(b)
+	idle, paused := 0.0, 1e-9
+	for _, x := range batches {
+		idle, paused = idle+x.idle[q], paused+x.paused
+	}
+	var all, less series
+	for _, x := range batches {
+		n, others := x.units[b.Per], x.idle[q]/max(x.paused, 1e-9)
+		if b.Per == "" {
+			n = x.took // cores
+		}
+		if q == cpuSeconds {
+			others = idle / paused // next to nothing, and of one short pause it is mostly noise
+		}
+		all.add(x.used[q], n)
+		less.add(x.used[q]-others*x.took, n)
+	}
+	in := unit.Of(b.Limit.Unit)
+	limit, times := in.Base(b.Limit.Value), ""
+	if q == allocCounts {
+		times = " times"
+	}
+	text := func(x float64) string { return unit.Format(x, in.Dimension) + times }
+	res := budget.Result{Budget: b, Samples: int64(len(batches)), Limit: limit, Unit: map[unit.Dimension]string{
+		unit.Cores: "cores", unit.Time: "seconds", unit.Bytes: "bytes", unit.Count: "count",
+	}[in.Dimension]}
+	if all.n <= 0 {
+		res.Reason = fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)
+		return res
+	}
+	tick := 0.0
+	if q == cpuSeconds {
+		tick = cpuTick.Seconds()
+	}
+	mean, sure := all.mean(), less.mean()
+	low, _ := less.bounds(evidence.FailAlpha, tick)
+	_, high := all.bounds(evidence.PassAlpha, tick)
+	res.Share, res.Low, res.High = mean, max(0, low), high
+	came := fmt.Sprintf("%s (%d batches of calls)", text(mean), len(batches))
+	if b.Per != "" {
+		came = fmt.Sprintf("%s per %s (%d batches of calls)", text(mean), b.Per, len(batches))
+	}
+	what := "uses"
+	if q != cpuSeconds {
+		what = "allocates"
+	}
+	switch {
+	case len(batches) < 2 && last && mean*evidence.Notable <= limit: // a call of many seconds
+		res.Verdict, res.Reason, res.High = budget.Pass, fmt.Sprintf("the process %s %s", what, came), mean
+	case len(batches) < 2:
+		res.Reason = fmt.Sprintf("%s of calls came in time, and 2 are needed: raise Checker.Max, or do less in a call", plural(len(batches), "batch"))
+	case low > limit:
+		res.Verdict = budget.Fail
+		res.Reason = fmt.Sprintf("the process %s %s, surely above %s; the limit is %s", what, came, text(low), b.Limit)
+	case high <= limit:
+		res.Verdict, res.Reason = budget.Pass, fmt.Sprintf("the process %s %s, surely below %s", what, came, text(high))
+	case mean <= limit && last, high < evidence.Zone*limit && len(batches) >= manyBatches, high < evidence.Notable*limit && last:
+		res.Verdict, res.Reason = budget.Pass, fmt.Sprintf("the process %s %s, surely below %s", what, came, text(high))
+		if mean > limit {
+			res.Reason += fmt.Sprintf(": too close to the limit of %s to tell", b.Limit)
+		}
+	case last && sure <= limit && q != cpuSeconds:
+		res.Verdict = budget.Pass
+		res.Reason = fmt.Sprintf("the process %s %s, and %s without what is used while work pauses", what, came, text(sure))
+	default:
+		res.Reason = fmt.Sprintf("the process %s %s, between %s and %s by what it uses while work pauses: "+
+			"too unsteady to tell from %s", what, came, text(max(0, low)), text(high), b.Limit)
+	}
+	return res
+}
+
+// A series is amounts, each of so much work, of which the mean per unit is in question.
+type series struct{ a, n, count, aa, an, nn float64 }
+
+func (s *series) add(a, n float64) {
+	s.count++
+	s.a, s.n = s.a+a, s.n+n
+	s.aa, s.an, s.nn = s.aa+a*a, s.an+a*n, s.nn+n*n
+}
+
+func (s *series) mean() float64 { return s.a / s.n }
+
+// bounds are those of the mean, each with error alpha, by Student's likelihood ratio: an
+// amount varies from batch to batch, by tick at least.
+func (s *series) bounds(alpha, tick float64) (low, high float64) {
+	if s.count < 2 || s.n <= 0 {
+		return math.Inf(-1), math.Inf(1)
+	}
+	m, nu := s.mean(), s.count-1
+	squares := max(0, s.aa-2*m*s.an+m*m*s.nn)
+	variance := max(squares/nu, tick*tick)
+	t := math.Sqrt(nu * math.Expm1(2*-math.Log(alpha)/(nu+1)))
+	d := t * math.Sqrt(variance*s.count) / s.n
+	return m - d, m + d
+}
+
+// showTime is how long work is sampled to name who uses the CPU of a process that is
+// over its limit.
+const showTime = time.Second
+
+// nameUsers samples work for the offenders of a budget on the process that has failed.
+func (r *run) nameUsers(res *budget.Result) {
+	r.worker.order(0)
+	w, err := profiler.Process().Capture(r.parent(), showTime)
+	r.worker.halt.Store(true)
+	back := r.worker.wait(time.Until(r.latest))
+	r.worker.halt.Store(false)
+	r.late = r.late || !back
+	if err != nil {
+		return // nobody is named
+	}
+	p, err := profile.ParseData(w.Data)
+	if err != nil {
+		return
+	}
+	keepProcess(p, r.id)
+	r.judged["cpu"] = p
+	name(res, p, r.facts("cpu", w.Elapsed, nil))
+}

@@ -1,0 +1,143 @@
+package check
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// batchesOf makes batches of calls that take so long, beside others that use so many
+// cores all the time.
+func batchesOf(n, calls int, call func() float64, others float64) []batch {
+	var out []batch
+	for range n {
+		b := batch{units: map[string]float64{callUnit: float64(calls)}, paused: 0.01}
+		for range calls {
+			b.took += call()
+		}
+		b.used = usage{b.took + others*b.took, 100 * float64(calls), float64(calls)}
+		b.idle[cpuSeconds] = others * b.paused
+		out = append(out, b)
+	}
+	return out
+}
+
+// What is counted is decided by a few batches where it is not near, and never fails
+// within its limit, however unlike calls are.
+func TestJudgeBatches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	steady := func() float64 { return 0.01 * (1 + 0.03*rng.NormFloat64()) }
+	tailed := func() float64 { return 0.01 / 3 * math.Pow(rng.Float64(), -2.0/3) } // Pareto: the mean is 10 ms
+	for _, tt := range []struct {
+		name   string
+		call   func() float64
+		budget string
+		n      int
+		want   budget.Verdict
+		say    string
+	}{
+		{"half", steady, "process below 20ms per call", 3, budget.Pass, "surely below"},
+		{"twice", steady, "process below 5ms per call", 3, budget.Inconclusive, "too unsteady"},
+		{"twice, six", steady, "process below 5ms per call", 6, budget.Fail, "surely above"},
+		{"cores", steady, "process below 2 cores", 3, budget.Pass, "uses 1 core"},
+		{"cores, too many", steady, "process below 0.5 cores", 12, budget.Fail, "surely above"},
+		{"bytes", steady, "process below 100B per call of allocs", 3, budget.Pass, "allocates 100B per call"},
+		{"a byte more", steady, "process below 99B per call of allocs", 3, budget.Fail, "surely above 100B; the limit is 99B"},
+		{"allocations", steady, "process below 2 per call of allocs", 3, budget.Pass, "1 times per call"},
+		{"no unit", steady, "process below 1s per row", 3, budget.Inconclusive, `no "row" was done`},
+		{"one batch", steady, "process below 1s per call", 1, budget.Inconclusive, "raise Checker.Max"},
+		{"one batch, the last", steady, "process below 1s per call", 1, budget.Pass, "uses 1"},
+		{"one batch near the limit, the last", steady, "process below 11ms per call", 1, budget.Inconclusive, "raise Checker.Max"},
+		{"unlike calls", tailed, "process below 1s per call", 3, budget.Pass, ""},
+	} {
+		got := judgeBatches(budget.Must(tt.budget)[0], batchesOf(tt.n, 5, tt.call, 0), strings.HasSuffix(tt.name, "the last"))
+		if got.Verdict != tt.want || !strings.Contains(got.Reason, tt.say) {
+			t.Errorf("%s: %v: %s", tt.name, got.Verdict, got.Reason)
+		}
+	}
+	within := budget.Must("process below 10ms per call")[0]
+	over := budget.Must("process below 5ms per call")[0]
+	for name, call := range map[string]func() float64{"steady": steady, "unlike calls": tailed} {
+		late := 0
+		for range 2000 {
+			batches := batchesOf(mostBatches, 5, call, 0)
+			for n := fewBatches; n < mostBatches; n *= 2 {
+				if got := judgeBatches(within, batches[:n], false); got.Verdict == budget.Fail {
+					t.Fatalf("%s: fails at the limit after %d batches: %s", name, n, got.Reason)
+				}
+			}
+			if judgeBatches(over, batches[:48], false).Verdict != budget.Fail {
+				late++
+			}
+		}
+		if name == "steady" && late > 0 {
+			t.Errorf("%s: %d of 2000 at twice the limit have not failed after 48 batches", name, late)
+		}
+	}
+}
+
+func TestOthersIn(t *testing.T) {
+	call := func() float64 { return 0.01 }
+	for others, want := range map[float64]bool{0: false, 0.04: false, 0.5: true} {
+		if got := othersIn(batchesOf(5, 5, call, others)); got != want {
+			t.Errorf("%v cores of others: %t", others, got)
+		}
+	}
+}
+
+// The CPU of the process is decided after a few calls, and who uses it is named.
+func TestCheckCounts(t *testing.T) {
+	needProfiler(t)
+	work := func(context.Context) { mix(0.9) }
+	got := tryCheck(t, Config{Max: ample}, budget.Must("process below 1s per call", "process below 4 cores"), work)
+	if got.verdict() != "pass" || got.run.cpu != nil {
+		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+	got = tryCheck(t, Config{Max: ample}, budget.Must("process below 20us per call"), work)
+	if got.verdict() != "fail" || !strings.Contains(got.text(), "check.burnGuilty") || !strings.Contains(got.text(), "surely above") {
+		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	for range 2 { // somebody else's work
+		go func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_ = burnInnocent(100_000)
+				}
+			}
+		}()
+	}
+	got = tryCheck(t, Config{Max: ample}, budget.Must("process below 20us per call", "process below 100s per call"), work)
+	if got.verdict() != "fail" || got.run.cpu == nil {
+		t.Errorf("beside others, %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+}
+
+// The bounds of a mean hold: of many means as many are outside as they may be.
+func TestSeriesBounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 2))
+	const alpha, runs = 0.01, 20_000
+	for _, n := range []int{3, 6, 24} {
+		outside := 0
+		for range runs {
+			var s series
+			for range n {
+				s.add(10+rng.NormFloat64(), 1)
+			}
+			if low, _ := s.bounds(alpha, 0); low > 10 {
+				outside++
+			}
+		}
+		if outside > 1.3*alpha*runs { // the likelihood ratio is nearly exact
+			t.Errorf("%d batches: %d of %d are outside, want at most %v", n, outside, runs, alpha*runs)
+		}
+	}
+}

@@ -1,0 +1,400 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/blocks"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/profiler"
+)
+
+const (
+	// block is the length of one profile. Each starts the sampling clock anew,
+	// at a random phase, and costs about 3 ms.
+	block = 100 * time.Millisecond
+
+	// longCall is what a call takes for blocks to be whole calls: with shorter
+	// ones the 20 blocks that a verdict takes come together anyway.
+	longCall = 500 * time.Millisecond
+
+	// figureTime is how long work runs for the figures of the process alone.
+	figureTime = time.Second
+
+	// idleTime is after how long without a single sample a check gives up.
+	idleTime = 5 * time.Second
+
+	// asleepRate is how many samples a second are as good as none: a fiftieth of a
+	// core.
+	asleepRate = 2
+
+	// leastSleep is how long work has to be asleep to be told that it is: as long
+	// as a pass takes at least.
+	leastSleep = 2 * time.Second
+
+	// loopLeast is how many more samples than work's the loop around it has, for the
+	// reason why nothing was found: work that sleeps shows one now and then.
+	loopLeast = 2
+
+	// overheadMost is how much of the time may go into calling work.
+	overheadMost = 0.5
+)
+
+// A cpuPhase collects the CPU profile of work, and judges it on the way.
+type cpuPhase struct {
+	trial   blocks.Judge[budget.Facts, budget.Result, budget.Verdict]
+	shares  bool // some budget is about a share
+	watched bool // by the race detector, which is not told from the loop in trial.Dropped
+	decoder decode.Decoder
+
+	group    [][]byte // windows that are not yet a block
+	groupLen time.Duration
+	groupOf  map[string]float64 // work done in them
+
+	windows [][]byte // all of the good ones
+	merged  int      // so many of them are in sum
+	sum     *profile.Profile
+	elapsed time.Duration
+	work    map[string]float64
+	last    unitsRead
+
+	lost       int
+	lostReason string
+	broken     error
+
+	unlabelled unlabelled
+}
+
+var newTrial = blocks.New.(func(budget.Set, blocks.Options) (blocks.Judge[budget.Facts, budget.Result, budget.Verdict], error))
+
+// samples is how many samples of work there are.
+func (c *cpuPhase) samples() int64 {
+	judged, _ := c.trial.Samples()
+	return judged
+}
+
+// newCPUPhase is for the budgets on CPU of the plan.
+func (r *run) newCPUPhase() (*cpuPhase, error) {
+	set := part(r.set, r.plan.cpu)
+	c := &cpuPhase{shares: slices.ContainsFunc(set, isShare), groupOf: map[string]float64{}, work: map[string]float64{}, last: r.readUnits()}
+	_, bench := r.t.(tbBenchmark)
+	var err error
+	c.trial, err = newTrial(set, blocks.Options{
+		Where: map[string]string{label: r.id},
+		Keep: func(stack []string) int {
+			c.watched = c.watched || len(stack) > 0 && isDetector(stack[0])
+			return workOf(stack)
+		},
+		Runs: r.usual >= longCall,
+		Once: bench, // the benchmark says when it ends
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// freely lets work run until the budgets that go by time are decided.
+func (r *run) freely(back bool) (problem string) {
+	others, err := r.newKindsPhase()
+	if err != nil {
+		return err.Error()
+	}
+	if back {
+		r.worker.order(0)
+	}
+	start := time.Now()
+	goesOn := func() bool {
+		if !back && r.worker.wait(0) {
+			back, r.usual = true, time.Since(r.begun)
+			r.worker.order(0)
+		}
+		if r.plan.goroutines {
+			r.peak.look(r.id)
+		}
+		others.look(r, time.Since(start), false)
+		switch {
+		case r.worker.isOver(), r.failed():
+			return false
+		case !time.Now().Before(r.ends):
+			return r.cpu != nil && r.cpu.isOpen(r) && r.goOn()
+		case r.cpu == nil:
+		case r.cpu.trial.Failed():
+			return false
+		case r.Update && !r.cpu.idle(r) && r.cpu.samples() < r.baseline:
+			return true
+		case r.Update && r.cpu.doneButGrows(r):
+			return !others.done(r)
+		case !r.cpu.idle(r) && !r.cpu.settled(r):
+			return true
+		}
+		if len(r.plan.figures) > 0 && time.Since(start) < figureTime {
+			return true
+		}
+		return !others.done(r)
+	}
+	if len(r.plan.cpu) > 0 {
+		if r.cpu, err = r.newCPUPhase(); err != nil {
+			return err.Error()
+		}
+		if err := r.cpu.stream(r, goesOn, &back); err != nil {
+			return err.Error()
+		}
+	} else {
+		tick := time.NewTicker(block)
+		defer tick.Stop()
+		for goesOn() {
+			<-tick.C
+		}
+	}
+	others.look(r, time.Since(start), true)
+	return ""
+}
+
+// stream takes blocks as long as it goes on, and finds out about work without its label.
+func (c *cpuPhase) stream(r *run, goesOn func() bool, back *bool) error {
+	ctx, cancel := context.WithDeadline(context.Background(), r.latest)
+	defer cancel()
+	for more := true; more; {
+		more = false
+		// The error is the context's, and its end is one of the ways to finish.
+		_ = profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {
+			c.take(r, w)
+			on := goesOn()
+			more = on && *back && c.outnumber()
+			return on && !more
+		})
+		if c.broken != nil {
+			return c.broken
+		}
+		if *back && !r.worker.isOver() {
+			if err := c.look(r, true); err != nil {
+				return err
+			}
+		}
+		more = more && len(c.unlabelled.works) == 0 && !r.worker.isOver()
+	}
+	return nil
+}
+
+// doneButGrows reports whether everything is decided that needs no baseline.
+func (c *cpuPhase) doneButGrows(r *run) bool {
+	for n, i := range r.plan.cpu {
+		if r.set[i].Rule != "grows" && c.trial.Decided(n) == budget.Inconclusive {
+			return false
+		}
+	}
+	return true
+}
+
+// settled reports whether every budget is decided, or will never be.
+func (c *cpuPhase) settled(r *run) bool {
+	for n := range r.plan.cpu {
+		if c.trial.Decided(n) == budget.Inconclusive && c.vacuous(r, n) == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// isOpen reports whether a budget would be open if the check ended now, and more time
+// may decide it.
+func (c *cpuPhase) isOpen(r *run) bool {
+	for n := range r.plan.cpu {
+		if c.trial.Closing(n) == budget.Inconclusive && c.vacuous(r, n) == "" {
+			return !c.idle(r)
+		}
+	}
+	return false
+}
+
+// vacuous says why budget n will never be decided. One call is not all that work
+// does: what has yet to return may come to it.
+func (c *cpuPhase) vacuous(r *run, n int) string {
+	if r.worker.calls.Load() < 2 {
+		return ""
+	}
+	return c.trial.Vacuous(n)
+}
+
+// idle reports whether it is no use to go on.
+func (c *cpuPhase) idle(r *run) bool {
+	return c.broken != nil || c.shares && c.tooSmall() || c.elapsed > idleTime && c.samples() == 0 && !r.busy()
+}
+
+// tooSmall reports whether calling work takes longer than work does, beyond doubt.
+// What little was seen of it is no share of anything: a sample is not that sharp.
+func (c *cpuPhase) tooSmall() bool {
+	judged, dropped := c.trial.Samples()
+	all := float64(dropped + judged)
+	return !c.watched && all > 0 && evidence.Lower(float64(dropped), all, 1, evidence.FailAlpha) > overheadMost
+}
+
+// isShare reports whether a budget is about a share of the CPU profile.
+func isShare(b budget.Budget) bool {
+	return b.Rule == "" && b.Limit.Unit == "%" || b.Rule == "grows" && b.Per == ""
+}
+
+// take adds a window.
+func (c *cpuPhase) take(r *run, w profiler.Window) {
+	before, now := c.last, r.readUnits()
+	c.last = now
+	if table := w.Table(&c.decoder); table != nil {
+		c.unlabelled.count(table)
+	}
+	if w.Outcome != profiler.OK {
+		c.lost++
+		c.lostReason = fmt.Sprintf("%s: %s", w.Outcome, w.Reason)
+		c.group, c.groupLen = nil, 0
+		clear(c.groupOf)
+		return
+	}
+	c.group = append(c.group, w.Data)
+	c.groupLen += w.Elapsed
+	// Between two windows the profiler is off for some milliseconds. What was
+	// done then has no samples.
+	seen := min(1, w.Elapsed.Seconds()/now.at.Sub(before.at).Seconds())
+	for unit, n := range now.since(before) {
+		c.groupOf[unit] += n * seen
+	}
+	if r.usual > 0 && (c.groupOf[callUnit] == 0 || r.usual > block && c.groupLen < r.usual) {
+		return // a block has a whole call, or several
+	}
+	c.broken = c.flush(r)
+}
+
+// flush gives the windows of the group to the trial, as one block.
+func (c *cpuPhase) flush(r *run) error {
+	data := c.group[0]
+	if len(c.group) > 1 {
+		p, err := mergeWindows(c.group, func(*profile.Profile) {})
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		if err := p.WriteUncompressed(&out); err != nil {
+			return fmt.Errorf("write a block of %d profiles: %w", len(c.group), err)
+		}
+		data = out.Bytes()
+	}
+	if err := c.trial.Block(bytes.NewReader(data), r.facts("cpu", c.groupLen, c.groupOf)); err != nil {
+		return err
+	}
+	c.windows = append(c.windows, c.group...)
+	c.elapsed += c.groupLen
+	for unit, n := range c.groupOf {
+		c.work[unit] += n
+	}
+	c.group, c.groupLen = nil, 0
+	clear(c.groupOf)
+	return nil
+}
+
+// profile is everything that was sampled of work.
+func (c *cpuPhase) profile(r *run) (*profile.Profile, error) {
+	if len(c.windows) == 0 {
+		return &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+			PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+			Period:     10 * time.Millisecond.Nanoseconds(),
+		}, nil
+	}
+	if len(c.windows) > c.merged {
+		p, err := mergeWindows(c.windows, func(p *profile.Profile) { keepWork(p, r.id) })
+		if err != nil {
+			return nil, err
+		}
+		c.sum, c.merged = p, len(c.windows)
+	}
+	return c.sum, nil
+}
+
+// results closes the trial.
+func (c *cpuPhase) results(r *run) error {
+	p, err := c.profile(r)
+	if err != nil {
+		return err
+	}
+	results, err := c.trial.Close(p, r.facts("cpu", c.elapsed, c.work))
+	if err != nil {
+		return err
+	}
+	for n, i := range r.plan.cpu {
+		res, why := results[n], proven
+		if r.Update && res.Budget.Rule == "grows" {
+			res.Verdict, res.Reason = budget.Pass, "the baseline is being written"
+		}
+		switch {
+		case res.Verdict == budget.Pass && c.samples() == 0 && res.Samples == 0 && !r.link.isMissing(res.Budget):
+			res.Verdict = budget.Inconclusive // nothing was done: that proves nothing
+		case c.tooSmall() && isShare(res.Budget):
+			res.Verdict, res.Offenders, res.Over = budget.Inconclusive, nil, 0
+		}
+		switch {
+		case res.Verdict == budget.Inconclusive:
+			why, res.Reason = c.explain(r, n, res)
+		case isNear(res, c.trial.Decided(n) != budget.Inconclusive):
+			why = near
+		}
+		r.results[i], r.causes[i] = res, why
+	}
+	if c.unlabelled.asked || r.Update {
+		return c.reveal(r)
+	}
+	if err := c.look(r, false); err != nil { // work is over, and has not paused before
+		return err
+	}
+	return c.reveal(r)
+}
+
+// isNear reports whether a budget passed without being kept for sure: what was measured
+// is above its limit, or may be, and surely not far above.
+func isNear(res budget.Result, decided bool) bool {
+	return res.Verdict == budget.Pass && res.Limit > 0 && (res.Share > res.Limit || !decided && res.High >= res.Limit)
+}
+
+// explain says why nothing could be said of budget n, and what to do.
+func (c *cpuPhase) explain(r *run, n int, res budget.Result) (cause, string) {
+	busy := r.busy()
+	judged, dropped := c.trial.Samples()
+	vacuous := c.vacuous(r, n)
+	switch {
+	case vacuous != "":
+		return mistake, vacuous
+	case res.Budget.Per == callUnit && r.worker.calls.Load() == 0:
+		return noTime, "no call of work has returned: a budget per call needs calls that do"
+	case len(c.windows) == 0 && c.lost > 0:
+		return noTime, "no window of the profiler could be used: " + c.lostReason
+	case !c.watched && dropped > judged+loopLeast:
+		why := noTime
+		if c.tooSmall() {
+			why = mistake
+		}
+		each := time.Duration(float64(c.elapsed) / max(1, c.work[callUnit])) // by the clock
+		return why, fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
+			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", dropped, dropped+judged, each)
+	case len(c.windows) > 0 && !busy && float64(dropped+judged) < asleepRate*c.elapsed.Seconds():
+		why, meanwhile := noTime, ""
+		if c.elapsed >= leastSleep {
+			why = mistake
+		}
+		if roots := c.unlabelled.busiest(); len(roots) > 0 {
+			meanwhile = " (meanwhile there were " + c.unlabelled.text(roots) + ")"
+		}
+		return why, fmt.Sprintf("too few CPU samples: %d in %v and %d calls. Work sleeps or waits, "+
+			"or it does its work on goroutines that stood before the check%s: start those inside work, or make work compute",
+			judged, c.elapsed.Round(100*time.Millisecond), r.worker.calls.Load(), meanwhile)
+	case c.trial.Failed():
+		return noTime, "open: the check stopped when another budget had failed (" + res.Reason + ")"
+	case c.lost > len(c.windows):
+		return noTime, fmt.Sprintf("%s; %d windows were lost (%s)", res.Reason, c.lost, c.lostReason)
+	}
+	return noTime, res.Reason + "; to get them, " + r.moreTime(res)
+}

@@ -1,0 +1,148 @@
+package check
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+)
+
+var asChild = flag.Bool("check.child", false, "run the tests that TestCheckFlags starts in a process of their own")
+
+func isChild() bool {
+	if *asChild {
+		readLoad = idle // what is not decided is to fail
+	}
+	return *asChild
+}
+
+func TestCheckChild(t *testing.T) {
+	if !isChild() {
+		t.Skip("is started by TestCheckFlags")
+	}
+	calls := 0
+	defer func() { t.Logf("work was called %d times", calls) }()
+	Run(t, Config{Max: ample}, budget.Must("check.burnGuilty below 60% cumulative"), func(context.Context) { calls++; mix(0.1) })
+	t.Log("the test went on")
+}
+
+func TestCheckChildGuilty(t *testing.T) {
+	if !isChild() {
+		t.Skip("is started by TestCheckFlags")
+	}
+	check(t, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
+}
+
+func TestCheckChildNear(t *testing.T) {
+	if !isChild() {
+		t.Skip("is started by TestCheckFlags")
+	}
+	Run(t, Config{Max: 500 * time.Millisecond}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.3) })
+}
+
+func FuzzCheckChild(f *testing.F) {
+	if !isChild() {
+		f.Skip("is started by TestCheckFlags")
+	}
+	f.Add(1)
+	f.Fuzz(func(t *testing.T, _ int) {
+		check(t, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
+	})
+}
+
+func BenchmarkCheckChild(b *testing.B) {
+	if !isChild() {
+		b.Skip("is started by TestCheckFlags")
+	}
+	check(b, budget.Must("check.burnGuilty below 99% cumulative", "hash: process below 10s per call"), func(context.Context) { mix(0.2) })
+}
+
+func BenchmarkCheckChildGuilty(b *testing.B) {
+	if !isChild() {
+		b.Skip("is started by TestCheckFlags")
+	}
+	check(b, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
+}
+
+func BenchmarkCheckChildTiny(b *testing.B) {
+	if !isChild() {
+		b.Skip("is started by TestCheckFlags")
+	}
+	check(b, budget.Must("no function above 30% cumulative"), func(context.Context) { tiny++ })
+}
+
+// How Check behaves under go test's own flags.
+func TestCheckFlags(t *testing.T) {
+	needProfiler(t)
+	dir := t.TempDir()
+	cpu := filepath.Join(dir, "cpu.pprof")
+	for _, tt := range []struct {
+		name string
+		args []string
+		fail bool
+		want []string
+	}{
+		{"plain, twice", []string{"-test.run=^TestCheckChild$", "-test.count=2"}, false, []string{"1 budget kept", "the test went on"}},
+		{"cpuprofile", []string{"-test.run=^TestCheckChild$", "-test.cpuprofile=" + cpu}, false, []string{"--- SKIP", "work was called 1 times", "holds the profiler"}},
+		{"guilty", []string{"-test.run=^TestCheckChildGuilty$"}, true, []string{"the budget is exceeded", "/profguard-check-"}},
+		{"artifacts", []string{"-test.run=^TestCheckChildGuilty$", "-test.artifacts", "-test.outputdir=" + dir}, true, []string{dir, "TestCheckChildGuilty.cpu.pprof"}},
+		{"short", []string{"-test.run=^TestCheckChildNear$", "-test.short"}, false, []string{"not decided in the time given", "0 budgets kept, 1 not decided (run it without -short"}},
+		{"not short", []string{"-test.run=^TestCheckChildNear$"}, true, []string{"could not be judged"}},
+		{"fuzz", []string{"-test.run=^$", "-test.fuzz=^FuzzCheckChild$", "-test.fuzztime=3x", "-test.parallel=1", "-test.fuzzcachedir=" + filepath.Join(dir, "fuzz")}, false, []string{"PASS"}},
+		{"seeds of fuzzing", []string{"-test.run=^FuzzCheckChild$"}, true, []string{"the budget is exceeded"}},
+		{"bench", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=300ms"}, false, []string{"check.burnGuilty-%", "hash-ns/call", "ns/op", " not decided (say -benchtime 5s)"}},
+		{"bench, one call", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=1x"}, false, []string{"0 budgets kept, 2 not decided (say -benchtime 5s)"}},
+		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=2500x"}, true, []string{"the budget is exceeded", "--- FAIL: BenchmarkCheckChildGuilty"}},
+		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=80000000x"}, true, []string{"work is too small"}},
+		{"bench, cpuprofile", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=100ms", "-test.cpuprofile=" + cpu}, false, []string{"nothing was judged"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if raceEnabled && tt.name == "bench, tiny" {
+				t.Skip("the race detector takes longer than Check's loop does")
+			}
+			cmd := exec.CommandContext(t.Context(), os.Args[0], append(tt.args, "-check.child", "-test.v")...)
+			cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != tt.fail {
+				t.Errorf("%v, want a failure: %v", err, tt.fail)
+			}
+			for _, s := range tt.want {
+				if !strings.Contains(string(out), s) {
+					t.Errorf("it does not say %q", s)
+				}
+			}
+			if t.Failed() {
+				t.Logf("%s", out)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if info, err := os.Stat(cpu); err != nil || info.Size() == 0 {
+			t.Errorf("the profile that was asked for: %v, %v", info, err)
+		}
+	})
+}
+
+// A program that imports guard for production has nothing of package testing.
+func TestCheckLinksNoTesting(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", guardPackage).CombinedOutput()
+	if err != nil {
+		t.Skipf("go list: %v: %s", err, out)
+	}
+	deps := strings.Fields(string(out))
+	if len(deps) < 50 {
+		t.Fatalf("only %d packages: %s", len(deps), out)
+	}
+	for _, d := range deps {
+		if d == "testing" {
+			t.Error("guard links package testing")
+		}
+	}
+}

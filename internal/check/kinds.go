@@ -1,0 +1,179 @@
+package check
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/process"
+)
+
+// firstLook is when the profiles other than CPU are judged for the first time;
+// each further look comes after twice the time. Ten looks at the level of one in
+// a million are still one in 100,000.
+const firstLook = 250 * time.Millisecond
+
+// A kindsPhase judges what profiles other than CPU gain while work runs.
+type kindsPhase struct {
+	kinds  []string
+	before map[string]*profile.Profile
+	start  unitsRead
+	next   time.Duration
+	err    error
+}
+
+// newKindsPhase notes where the profiles stand.
+func (r *run) newKindsPhase() (*kindsPhase, error) {
+	k := &kindsPhase{
+		kinds: r.plan.kinds(r.set), before: map[string]*profile.Profile{}, start: r.readUnits(),
+		next: firstLook,
+	}
+	for _, kind := range k.kinds {
+		if kind == "goroutine" {
+			continue
+		}
+		p, err := cumulative(kind)
+		if err != nil {
+			return nil, err
+		}
+		k.before[kind] = p
+	}
+	return k, nil
+}
+
+// cumulative takes a profile that only ever grows.
+func cumulative(kind string) (*profile.Profile, error) {
+	if kind == "allocs" {
+		process.Force(1, runtime.GC) // the profile is as of the last collection
+	}
+	return runtimeProfile(kind)
+}
+
+// done reports whether all of their budgets are decided.
+func (k *kindsPhase) done(r *run) bool {
+	return k.err != nil || !slices.ContainsFunc(r.plan.profiles, func(i int) bool { return r.results[i].Verdict == budget.Inconclusive })
+}
+
+// look judges what has come since the start, if it is time, or the last one.
+func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
+	if k.done(r) || after < k.next && !last {
+		return
+	}
+	k.next = 2 * after
+	now := r.readUnits()
+	work := now.since(k.start)
+	for _, kind := range k.kinds {
+		p, err := k.profile(r, kind)
+		if err != nil {
+			k.err = err
+			r.open(r.plan.profiles, noTime, err.Error())
+			return
+		}
+		r.judged[kind] = p
+		k.judge(r, kind, p, r.facts(kind, now.at.Sub(k.start.at), work))
+	}
+}
+
+// profile is what a kind gained.
+func (k *kindsPhase) profile(r *run, kind string) (*profile.Profile, error) {
+	if kind == "goroutine" {
+		return goroutineProfile(r.id)
+	}
+	after, err := cumulative(kind)
+	if err != nil {
+		return nil, err
+	}
+	return gained(k.before[kind], after)
+}
+
+func (k *kindsPhase) judge(r *run, kind string, p *profile.Profile, facts budget.Facts) {
+	var indices []int
+	for _, i := range r.plan.profiles {
+		if r.set[i].Kind == kind && r.results[i].Verdict == budget.Inconclusive {
+			indices = append(indices, i)
+		}
+	}
+	for n, res := range part(r.set, indices).Judge(p, facts) {
+		i := indices[n]
+		// Contention is recorded in full, so that none of it is none, whatever others
+		// contend for. At a rate of the user's own, only no event at all is as good.
+		full := kind == "mutex" && !r.test.mutex || kind == "block" && !r.test.block
+		none := res.Budget.Per != "" && (len(p.Sample) == 0 && (kind == "mutex" || kind == "block") ||
+			full && res.Verdict == budget.Inconclusive && res.Hits == 0 && res.Share == 0)
+		switch {
+		case none && facts.Work[res.Budget.Per] > 0:
+			res.Verdict, res.Reason = budget.Pass, "there was none"
+		case len(p.Sample) == 0 && res.Verdict == budget.Inconclusive:
+			res.Reason = "nothing to judge: the " + kind + " profile has gained no samples from work"
+		}
+		if res.Verdict == budget.Inconclusive && kind == "allocs" {
+			res.Reason += memoryRemedy
+		}
+		r.setResult(i, res)
+	}
+}
+
+// memoryRemedy is what to do about too few samples of memory.
+const memoryRemedy = "; the runtime samples one allocation in 512 KiB: let work do more, raise Checker.Max, " +
+	"or set runtime.MemProfileRate lower at the start of TestMain"
+
+// contention turns the recording of mutex and block events on while any check
+// needs it. It is the process's, as the rates are.
+type contention struct {
+	mu       sync.Mutex
+	mutexers int
+	blockers int
+	fraction int // before
+}
+
+var recorded contention
+
+// recordContention records contention if budgets ask for it, and returns what
+// undoes that. The runtime does not tell its block rate, so afterwards nothing
+// is recorded.
+func (r *run) recordContention() (restore func()) {
+	kinds := r.plan.kinds(r.set)
+	mutex := slices.Contains(kinds, "mutex") && !r.test.mutex
+	block := slices.Contains(kinds, "block") && !r.test.block
+	recorded.add(mutex, block)
+	return func() { recorded.remove(mutex, block) }
+}
+
+func (c *contention) add(mutex, block bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if mutex {
+		if c.mutexers == 0 {
+			c.fraction = runtime.SetMutexProfileFraction(1)
+		}
+		c.mutexers++
+	}
+	if block {
+		if c.blockers == 0 {
+			runtime.SetBlockProfileRate(1)
+		}
+		c.blockers++
+	}
+}
+
+func (c *contention) remove(mutex, block bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if mutex {
+		c.mutexers--
+		// Only what is still ours is put back.
+		if c.mutexers == 0 && runtime.SetMutexProfileFraction(-1) == 1 {
+			runtime.SetMutexProfileFraction(c.fraction)
+		}
+	}
+	if block {
+		c.blockers--
+		if c.blockers == 0 {
+			runtime.SetBlockProfileRate(0)
+		}
+	}
+}

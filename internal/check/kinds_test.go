@@ -1,0 +1,213 @@
+package check
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// kept is where the work of these tests leaves what it allocates.
+type keeper struct {
+	mu   sync.Mutex
+	kept [][]byte
+}
+
+func (k *keeper) allocate(n int) {
+	b := make([]byte, n)
+	k.mu.Lock()
+	k.kept = append(k.kept[:0], b)
+	k.mu.Unlock()
+}
+
+func (k *keeper) pile(n int) {
+	k.mu.Lock()
+	k.kept = append(k.kept, make([]byte, n))
+	k.mu.Unlock()
+}
+
+// For every kind, work that is over its budget and a twin that is within. They
+// run one after the other: most of these kinds are the process's.
+func TestCheckKinds(t *testing.T) {
+	var k keeper
+	release := make(chan struct{})
+	var hot sync.Mutex
+	idle := func(context.Context) { mix(0.5) } // does nothing of what the budgets are about
+	contend := func(context.Context) {
+		var wg sync.WaitGroup
+		hot.Lock()
+		for range 2 {
+			wg.Go(func() {
+				hot.Lock()
+				defer hot.Unlock()
+			})
+		}
+		mix(0.5)
+		hot.Unlock()
+		wg.Wait()
+	}
+	leak := func(context.Context) {
+		go func(release chan struct{}) { <-release }(release)
+		mix(0.5)
+	}
+	stood := make(chan struct{}) // goroutines of other tests, which no check counts
+	defer close(stood)
+	for range 150 {
+		go func() { <-stood }()
+	}
+	for _, tt := range []struct {
+		name, budget string
+		work, twin   func(context.Context)
+		say          string
+	}{
+		{"bytes per call", "process below 1000B per call of allocs",
+			func(context.Context) { k.allocate(4096) }, func(context.Context) { k.allocate(512) }, "surely above"},
+		{"allocations per call", "process below 2 per call of allocs",
+			func(context.Context) { k.allocate(64); k.allocate(64); k.allocate(64) }, func(context.Context) { k.allocate(64) }, "3 times per call"},
+		{"share of allocations", "check.(*keeper).allocate below 30% of allocs",
+			func(context.Context) { k.allocate(1 << 20) }, nil, "keeper).allocate"},
+		{"goroutine leaked", "no goroutine leaked",
+			leak, func(ctx context.Context) { go func() { <-ctx.Done() }(); mix(0.5) }, "of the goroutines that work started, "},
+		{"goroutines steady", "goroutines steady",
+			leak, idle, "check.TestCheckKinds.func3.1  100.00%"},
+		{"heap steady", "heap steady",
+			func(context.Context) { k.pile(1 << 16); mix(0.5) }, func(context.Context) { k.allocate(1 << 16); mix(0.5) }, "check.(*keeper).pile"},
+		{"gc", "gc below 1%",
+			func(context.Context) { runtime.GC() }, idle, "gc at "},
+		{"mutex", "check.TestCheckKinds below 1us per call of mutex", contend, idle, "of mutex"},
+		{"block", "check.TestCheckKinds below 1us per call of block", contend, idle, "of block"},
+		{"goroutines", "goroutines below 200", func(ctx context.Context) {
+			for range 300 {
+				go func() { <-ctx.Done() }()
+			}
+			<-ctx.Done()
+		}, idle, "the limit is 200"},
+		// Most of them are there at the end only.
+		{"goroutines, some a call", "goroutines below 300", func(context.Context) {
+			for range 10 {
+				go func() { <-release }()
+			}
+			mix(0.5)
+		}, idle, "the limit is 300"},
+		{"goroutines, others are many", "goroutines below 50", func(ctx context.Context) {
+			for range 70 {
+				go func() { <-ctx.Done() }()
+			}
+			<-ctx.Done()
+		}, func(ctx context.Context) {
+			for range 20 {
+				go func() { <-ctx.Done() }()
+			}
+			<-ctx.Done()
+		}, "check.TestCheckKinds"},
+		{"goroutine profile", "no function above 50 of goroutine", func(ctx context.Context) {
+			for range 100 {
+				go func() { <-ctx.Done() }()
+			}
+			<-ctx.Done()
+		}, idle, "of goroutine"},
+		{"heap", "heap below 40MiB",
+			func(ctx context.Context) {
+				for range 4 {
+					k.pile(1 << 24)
+				}
+				<-ctx.Done()
+			}, idle, "heap at "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			release = make(chan struct{})
+			got := tryCheckAs(newFakeTB(t), Config{Max: 8 * time.Second}, budget.Must(tt.budget), tt.work)
+			if got.verdict() != "fail" || !strings.Contains(got.text(), tt.say) {
+				t.Errorf("%s, want fail, saying %q:\n%s %s", got.verdict(), tt.say, got.problem, got.text())
+			}
+			k.kept = nil
+			close(release)
+			settled(func() float64 { return float64(runtime.NumGoroutine()) })
+			if tt.twin == nil {
+				return
+			}
+			got = tryCheckAs(newFakeTB(t), Config{Max: 8 * time.Second}, budget.Must(tt.budget), tt.twin)
+			if got.verdict() != "pass" {
+				t.Errorf("twin: %s, want pass:\n%s %s", got.verdict(), got.problem, got.text())
+			}
+		})
+	}
+}
+
+// Check's own garbage is no proof against work that only sleeps.
+func TestCheckGCOfSleep(t *testing.T) {
+	got := tryCheck(t, Config{Max: 3 * time.Second}, budget.Must("gc below 0.001%", "process below 1s per call"), func(context.Context) {
+		time.Sleep(10 * time.Millisecond)
+	})
+	if r := got.run.results[0]; r.Verdict == budget.Fail {
+		t.Errorf("%s", r)
+	}
+}
+
+// Contention is recorded as long as any check needs it, and then as before.
+func TestRecordContention(t *testing.T) {
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(7))
+	var c contention
+	c.add(true, false)
+	c.add(true, true)
+	c.remove(true, false)
+	if got := runtime.SetMutexProfileFraction(-1); got != 1 {
+		t.Errorf("fraction %d while a check needs all events", got)
+	}
+	c.remove(true, true)
+	if got := runtime.SetMutexProfileFraction(-1); got != 7 {
+		t.Errorf("fraction %d afterwards, want the 7 from before", got)
+	}
+	c.add(true, false)
+	runtime.SetMutexProfileFraction(3) // somebody else's choice, which is left alone
+	c.remove(true, false)
+	if got := runtime.SetMutexProfileFraction(-1); got != 3 {
+		t.Errorf("fraction %d afterwards, want the 3 that somebody set meanwhile", got)
+	}
+}
+
+// A baseline is written, read again, and tells growth from none.
+func TestCheckBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a baseline and five checks")
+	}
+	file := filepath.Join(t.TempDir(), "testdata", "mix.pprof")
+	set := budget.Must("check.burnGuilty grows below 20 points", "process grows below 300% per call", "check.burnGuilty below 99%")
+	work := func(share float64) func(context.Context) {
+		return func(context.Context) { mix(share) }
+	}
+	needProfiler(t)
+	on(t, idle) // no check goes on for longer than its Max
+	writing := newFakeTB(t)
+	writing.baseline = 300
+	got := tryCheckAs(writing, Config{Max: ample, BaselineFile: file, Update: true}, set[:2], work(0.2))
+	if got.verdict() != "pass" {
+		t.Fatalf("writing: %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+	if strings.Contains(got.text(), "tell growth from chance") {
+		t.Errorf("a whole baseline is called too small: %s", got.text())
+	}
+	writing.baseline = 600
+	got = tryCheckAs(writing, Config{Max: 3 * time.Second, BaselineFile: filepath.Join(t.TempDir(), "half"), Update: true}, set[:2], work(0.2))
+	if got.problem == "" && !strings.Contains(got.text(), "of 600 that tell growth from chance") {
+		t.Errorf("a baseline that is too small: %s", got.text())
+	}
+	writing.baseline = 1 << 40
+	got = tryCheckAs(writing, Config{Max: time.Second, BaselineFile: filepath.Join(t.TempDir(), "small"), Update: true}, set[:2], work(0.2))
+	if !strings.Contains(got.problem, "would hide growth") {
+		t.Errorf("a baseline of next to nothing was written: %s", got.problem)
+	}
+	got = tryCheck(t, Config{Max: ample, BaselineFile: file}, set, work(0.2))
+	if got.verdict() != "pass" {
+		t.Errorf("the same work: %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+	got = tryCheck(t, Config{Max: ample, BaselineFile: file}, set[:1], work(0.9))
+	if got.verdict() != "fail" || !strings.Contains(got.text(), "grew by") || !strings.Contains(got.text(), "refresh the baseline") {
+		t.Errorf("grown: %s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+}

@@ -1,0 +1,44 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// Budgets on package main are about the tested package in its own test; on others, and
+// on what only the test's own main has, they are left alone.
+func TestMainAsTested(t *testing.T) {
+	for before, after := range map[string]string{
+		"main.Start below 20% cumulative":                         checkPackage + ".Start below 20% cumulative",
+		"main.(*Guard).Stop below 20% cumulative":                 checkPackage + ".(*Guard).Stop below 20% cumulative",
+		"main below 20% cumulative":                               checkPackage + " below 20% cumulative",
+		"no function above 20% cumulative except main.Start, fmt": "no function above 20% cumulative except " + checkPackage + ".Start, fmt",
+		"fmt.Println absent in main.Start":                        "fmt.Println absent in " + checkPackage + ".Start",
+		"main.nonesuch below 20% cumulative":                      checkPackage + ".nonesuch below 20% cumulative", // which is what the message speaks of
+		"main.main below 20% cumulative":                          "",
+		"fmt.Println below 20% cumulative":                        "",
+		"mainly.work below 20% cumulative":                        "",
+		"no function above 20% cumulative":                        "",
+	} {
+		set, notes := mainAsTested(budget.Must(before), checkPackage)
+		want := after
+		if after == "" {
+			want = before
+		}
+		if got := set[0].String(); got != want {
+			t.Errorf("%s: is taken for %s, want %s", before, got, want)
+		}
+		if said := strings.Contains(strings.Join(notes, ""), "package main is called "+checkPackage); said != (after != "") {
+			t.Errorf("%s: %q", before, notes)
+		}
+	}
+	set, notes := mainAsTested(budget.Must("main.Start below 20%"), "")
+	if set[0].Subject != "main.Start" || notes != nil {
+		t.Errorf("of no package: %s, %q", set[0], notes)
+	}
+	if got := testedMain(); got != "" {
+		t.Errorf("this test is of a package main, %s", got)
+	}
+}

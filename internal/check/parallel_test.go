@@ -1,0 +1,93 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// Eight checks at a time, one of them guilty: exactly one fails, and none has a
+// sample of another's.
+func TestCheckParallel(t *testing.T) {
+	needProfiler(t)
+	const guilty = 5
+	work := []func(guilty, innocent int) uint64{lane0, lane1, lane2, lane3, lane4, lane5, lane6, lane7}
+	out := make([]checked, len(work))
+	var wg sync.WaitGroup
+	for i, lane := range work {
+		share := 0.1
+		if i == guilty {
+			share = 0.97
+		}
+		wg.Go(func() {
+			set := budget.Must("check.burnGuilty below 50% cumulative")
+			out[i] = tryCheckAs(newFakeTB(t), Config{Max: ample}, set, func(context.Context) {
+				const rounds = mixRounds / 2
+				mine := int(share * rounds)
+				if lane(mine, rounds-mine) == 0 {
+					t.Error("the sums are odd numbers")
+				}
+			})
+		})
+	}
+	wg.Wait()
+	for i, got := range out {
+		want := "pass"
+		if i == guilty {
+			want = "fail"
+		}
+		if got.verdict() != want {
+			t.Errorf("check %d: %s, want %s:\n%s", i, got.verdict(), want, got.text())
+			continue
+		}
+		p, err := got.run.cpu.profile(got.run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := false
+		for _, f := range p.Function {
+			_, lane, ok := strings.Cut(f.Name, "check.lane")
+			own = own || ok && lane == fmt.Sprint(i)
+		}
+		if !own {
+			t.Errorf("check %d does not see itself", i)
+		}
+		for _, s := range p.Sample {
+			for _, l := range s.Location {
+				for _, line := range l.Line {
+					if _, lane, ok := strings.Cut(line.Function.Name, "check.lane"); ok && lane != fmt.Sprint(i) {
+						t.Errorf("check %d has samples of lane %s", i, lane)
+					}
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func lane0(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 0 }
+
+//go:noinline
+func lane1(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 1 }
+
+//go:noinline
+func lane2(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 2 }
+
+//go:noinline
+func lane3(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 3 }
+
+//go:noinline
+func lane4(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 4 }
+
+//go:noinline
+func lane5(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 5 }
+
+//go:noinline
+func lane6(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 6 }
+
+//go:noinline
+func lane7(guilty, innocent int) uint64 { return burnGuilty(guilty) + burnInnocent(innocent) + 7 }

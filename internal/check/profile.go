@@ -1,0 +1,238 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime/pprof"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+const (
+	checkPackage    = "github.com/profguard/profguard/internal/check"
+	guardPackage    = "github.com/profguard/profguard/guard"
+	profilerPackage = "github.com/profguard/profguard/internal/profiler"
+)
+
+// stackOf names the functions of a sample, the leaf first.
+func stackOf(s *profile.Sample) []string {
+	var stack []string
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			if line.Function != nil {
+				stack = append(stack, line.Function.Name)
+			}
+		}
+	}
+	return stack
+}
+
+// isLoop knows the function that calls work.
+func isLoop(name string) bool { return name == checkPackage+".runWork" }
+
+// workOf returns how many functions of a stack, the leaf first, are work's: those above
+// the loop that calls it, and all where there is no loop, on a goroutine that work has
+// started. The lowest of them is not judged itself, and what it calls is the entry
+// point. So the loop stays below a function with a name, and is taken off a literal,
+// whose callee says what is being run. It returns 0 for what is no part of work: the
+// loop, what that asks whether to go on, what the runtime does in the middle of those,
+// and the race detector.
+func workOf(stack []string) int {
+	if len(stack) == 0 || isDetector(stack[0]) || slices.ContainsFunc(stack, isCheckptr) {
+		return 0
+	}
+	i := slices.IndexFunc(stack, isLoop)
+	switch {
+	case i < 0 && slices.ContainsFunc(stack, isOurs), i == 0:
+		return 0
+	case i < 0:
+		return len(stack)
+	}
+	work := stack[i-1]
+	for _, ours := range []string{checkPackage + ".startWorker", "sync/atomic.", "testing.(*B).", "runtime.", "internal/runtime/"} {
+		if strings.HasPrefix(work, ours) {
+			return 0
+		}
+	}
+	if isLiteral(work) {
+		return i
+	}
+	return i + 1
+}
+
+// isLiteral knows a function literal by its name: func1, or 2 of func1.2.
+func isLiteral(name string) bool {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	return strings.HasSuffix(name, "-fm") || strings.Trim(strings.TrimPrefix(last, "func"), "0123456789") == ""
+}
+
+// isOurs knows what a check does itself: the way to the loop, and what decides.
+func isOurs(name string) bool {
+	return strings.HasPrefix(name, checkPackage+".startWorker.") || strings.HasPrefix(name, checkPackage+".(*run).")
+}
+
+// isDetector knows the race detector, which watches work, and Check's loop as
+// well. What it costs is no part of what work costs without it. Its assembly
+// (racecall, racefuncenter) has names without a package.
+func isDetector(leaf string) bool {
+	return strings.HasPrefix(leaf, "__tsan") || strings.HasPrefix(leaf, "__sanitizer") || strings.HasPrefix(leaf, "runtime.race") ||
+		strings.HasPrefix(leaf, "race") && !strings.ContainsAny(leaf, "./")
+}
+
+// isCheckptr knows the checks of unsafe pointers that -race puts into the code. They
+// call functions of the runtime.
+func isCheckptr(name string) bool { return strings.HasPrefix(name, "runtime.checkptr") }
+
+// keepWork leaves what is the work of the check with that id, each stack from work on.
+func keepWork(p *profile.Profile, id string) {
+	keepLabelled(p, id)
+	cutToWork(p)
+}
+
+// keepProcess leaves what the whole process does but for the check itself.
+func keepProcess(p *profile.Profile, id string) {
+	for _, s := range p.Sample {
+		delete(s.Label, label)
+	}
+	cutToWork(p)
+}
+
+// keepLabelled drops what does not belong to the check with that id, and takes its
+// label off the rest.
+func keepLabelled(p *profile.Profile, id string) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		if !slices.Contains(s.Label[label], id) {
+			return true
+		}
+		delete(s.Label, label)
+		return false
+	})
+}
+
+// cutToWork cuts each stack off where work begins, drops those that are not work's, and
+// takes off what the runtime put on top of functions to interrupt them.
+func cutToWork(p *profile.Profile) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		keep := workOf(stackOf(s))
+		for i, l := range s.Location {
+			if keep <= 0 {
+				s.Location = s.Location[:i]
+				break
+			}
+			keep -= len(l.Line)
+		}
+		for len(s.Location) > 1 && isInterrupt(s.Location[0]) {
+			s.Location = s.Location[1:]
+		}
+		return len(s.Location) == 0
+	})
+}
+
+func isInterrupt(l *profile.Location) bool {
+	return !slices.ContainsFunc(l.Line, func(line profile.Line) bool {
+		return line.Function == nil || !strings.HasPrefix(line.Function.Name, "runtime.asyncPreempt")
+	})
+}
+
+// withoutOurs drops what profguard itself did beside work, in a profile without labels:
+// taking profiles allocates, and waiting for work blocks. Stacks begin where work does.
+func withoutOurs(p *profile.Profile) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		stack := stackOf(s)
+		return !slices.ContainsFunc(stack, isLoop) && slices.ContainsFunc(stack, func(name string) bool {
+			return isOurs(name) || strings.HasPrefix(name, profilerPackage+".") || name == "runtime/pprof.profileWriter" ||
+				strings.HasPrefix(name, "testing.(*") || strings.HasPrefix(name, "testing.runTests") || name == "testing.tRunner.func1"
+		})
+	})
+	cutToWork(p)
+}
+
+// runtimeProfile takes one of the runtime's profiles.
+func runtimeProfile(kind string) (*profile.Profile, error) {
+	lookup := pprof.Lookup(kind)
+	if lookup == nil {
+		return nil, fmt.Errorf("take a %s profile: the runtime has none", kind)
+	}
+	var buf bytes.Buffer
+	if err := lookup.WriteTo(&buf, 0); err != nil {
+		return nil, fmt.Errorf("take a %s profile: %w", kind, err)
+	}
+	p, err := profile.Parse(&buf)
+	if err != nil {
+		return nil, fmt.Errorf("take a %s profile: %w", kind, err)
+	}
+	return p, nil
+}
+
+// goroutineProfile is the profile of the goroutines that carry the check's
+// label, but for the one that calls work.
+func goroutineProfile(id string) (*profile.Profile, error) {
+	p, err := runtimeProfile("goroutine")
+	if err != nil {
+		return nil, err
+	}
+	keepLabelled(p, id)
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		return slices.Contains(stackOf(s), checkPackage+".startWorker.func1")
+	})
+	return p, nil
+}
+
+// goroutinesIn adds up a goroutine profile.
+func goroutinesIn(p *profile.Profile) float64 {
+	n := int64(0)
+	for _, s := range p.Sample {
+		n += s.Value[0]
+	}
+	return float64(n)
+}
+
+// gained is what a cumulative profile has more than an earlier one of the same
+// kind.
+func gained(before, after *profile.Profile) (*profile.Profile, error) {
+	minus := before.Copy()
+	minus.Scale(-1)
+	p, err := profile.Merge([]*profile.Profile{after, minus})
+	if err != nil {
+		return nil, fmt.Errorf("compare two profiles: %w", err)
+	}
+	// Records of collected objects may lag by one; less than nothing was not gained.
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		return slices.ContainsFunc(s.Value, func(v int64) bool { return v < 0 }) || !slices.ContainsFunc(s.Value, func(v int64) bool { return v > 0 })
+	})
+	p.DurationNanos = 0
+	withoutOurs(p)
+	return p, nil
+}
+
+// mergeBatch is how many parsed windows are in memory at a time. Each takes
+// about a megabyte.
+const mergeBatch = 16
+
+// mergeWindows makes one profile of what prepare leaves of several windows.
+func mergeWindows(windows [][]byte, prepare func(*profile.Profile)) (*profile.Profile, error) {
+	var batch []*profile.Profile
+	for i, data := range windows {
+		p, err := profile.ParseData(data)
+		if err != nil {
+			return nil, fmt.Errorf("parse window %d of %d: %w", i+1, len(windows), err)
+		}
+		prepare(p)
+		batch = append(batch, p)
+		if len(batch) < mergeBatch && i < len(windows)-1 {
+			continue
+		}
+		sum, err := profile.Merge(batch)
+		if err != nil {
+			return nil, fmt.Errorf("merge %d windows: %w", len(windows), err)
+		}
+		batch = append(batch[:0], sum)
+	}
+	if len(batch) == 0 {
+		return nil, errors.New("merge windows: there are none")
+	}
+	return batch[0], nil
+}

@@ -1,0 +1,232 @@
+package check
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/golden"
+)
+
+// shopProfile is a program whose checkout hashes too much.
+func shopProfile() *profile.Profile {
+	return shopOf(map[string]int64{"price sha256.Sum256": 140, "price": 8, "render": 60, "store": 50, "mail": 42})
+}
+
+// shopOf is a program whose checkout takes so many samples on each path.
+func shopOf(samples map[string]int64) *profile.Profile {
+	p := &profile.Profile{
+		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:        1e7,
+		DurationNanos: 3e9,
+	}
+	at := map[string]*profile.Location{}
+	add := func(n int64, names ...string) { // root first
+		s := &profile.Sample{Value: []int64{n, n * 1e7}}
+		for i := len(names) - 1; i >= 0; i-- {
+			l := at[names[i]]
+			if l == nil {
+				id := uint64(len(p.Function) + 1)
+				f := &profile.Function{ID: id, Name: names[i], Filename: "/src/shop/shop.go"}
+				l = &profile.Location{ID: id, Line: []profile.Line{{Function: f, Line: int64(10 * id)}}}
+				p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+				at[names[i]] = l
+			}
+			s.Location = append(s.Location, l)
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	root := []string{checkPackage + ".startWorker.func1", "runtime/pprof.Do", checkPackage + ".startWorker.func1.2", checkPackage + ".runWork",
+		"example.com/shop.TestCheckout.func1", "example.com/shop.checkout"}
+	with := func(names ...string) []string { return append(append([]string{}, root...), names...) }
+	for _, path := range slices.Sorted(maps.Keys(samples)) {
+		names := strings.Fields(path)
+		for i, name := range names {
+			names[i] = "example.com/shop." + name
+			if pkg, _, ok := strings.Cut(name, "."); ok {
+				names[i] = map[string]string{"sha256": "crypto/", "runtime": ""}[pkg] + name
+			}
+		}
+		add(samples[path], with(names...)...)
+	}
+	return p
+}
+
+// What a failed check says, from the first line to the last.
+func TestCheckReport(t *testing.T) {
+	set := budget.Must(
+		"no function above 30% cumulative",
+		"crypto/sha256 absent in example.com/shop.checkout",
+		"example.com/shop.mail below 50%",
+		"no goroutine leaked",
+	)
+	p := shopProfile()
+	cutToWork(p)
+	results := set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"})
+	results = append(results, budget.Result{Budget: set[3], Reason: "open: the check stopped when another budget had failed"})
+	rep := report{
+		results: results, took: 2345 * time.Millisecond, calls: 1203, samples: 300, test: "TestCheckout",
+		notes: []string{"the baseline was made by go1.26.0"},
+		saved: []savedProfile{{kind: "cpu", path: "/tmp/profguard-check-1/TestCheckout.cpu.pprof"}, {kind: "goroutine", err: errors.New("disk full")}},
+	}
+	golden.Compare(t, *update, "report.txt", rep.String()+"\n")
+}
+
+func TestCheckReportShort(t *testing.T) {
+	open := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}
+	if rep := (report{results: []budget.Result{open}}); !rep.failed() {
+		t.Error("an open budget passes")
+	}
+	if rep := (report{results: []budget.Result{open}, short: true}); rep.failed() {
+		t.Error("an open budget fails under -short")
+	}
+	rep := report{results: []budget.Result{open}, bench: true, took: time.Second}
+	if rep.failed() || !strings.HasPrefix(rep.passed(), "0 budgets kept, 1 not decided (say -benchtime 5s) after 1s") {
+		t.Errorf("a benchmark that is too short to tell: failed %t: %s", rep.failed(), rep.passed())
+	}
+	if rep.took = 6 * time.Second; !strings.Contains(rep.passed(), "(say -benchtime 30s)") {
+		t.Errorf("5s were not enough: %s", rep.passed())
+	}
+	if rep.causes = []cause{mistake}; !rep.failed() {
+		t.Error("a benchmark passes that no time would decide")
+	}
+	open.Verdict = budget.Fail
+	if rep := (report{results: []budget.Result{open}, short: true}); !rep.failed() {
+		t.Error("a budget that is exceeded passes under -short")
+	}
+}
+
+// What is too close to its limit is never counted as kept, and neither is what is not
+// judged because its baseline is being written.
+func TestCheckReportNear(t *testing.T) {
+	set := budget.Must("main.work below 20%", "process grows below 10% per call")
+	of := func(share, high float64) budget.Result {
+		return budget.Result{Budget: set[0], Verdict: budget.Pass, Limit: 0.2, Share: share, High: high, Reason: "said"}
+	}
+	for _, tt := range []struct {
+		rep  report
+		want string
+	}{
+		{report{results: []budget.Result{of(0.1, 0.15)}}, "1 budget kept after"},
+		{report{results: []budget.Result{of(0.19, 0.24)}}, "1 budget kept after"},
+		{report{results: []budget.Result{of(0.19, 0.24)}, causes: []cause{near}}, "0 budgets kept, 1 too close to its limit to tell after"},
+		{report{results: []budget.Result{of(0.21, 0.24), of(0.1, 0.15), of(0.22, 0.24)}, causes: []cause{near, proven, near}}, "1 budget kept, 2 too close to their limits to tell after"},
+		{report{results: []budget.Result{of(0.21, 0.24)}, causes: []cause{near}}, "\n  not told from its limit: main.work below 20% cumulative: said"},
+		{report{results: []budget.Result{{Budget: set[1], Verdict: budget.Pass}}, updated: true}, "the baseline was written, and 1 budget of growth not judged after"},
+		{report{results: []budget.Result{{Budget: set[1], Verdict: budget.Pass}}}, "1 budget kept after"},
+		{report{results: []budget.Result{{Budget: set[1], Verdict: budget.Pass}, of(0.1, 0.15)}, updated: true}, "1 budget of growth not judged, 1 more kept after"},
+	} {
+		if tt.rep.failed() || !strings.Contains(tt.rep.passed(), tt.want) {
+			t.Errorf("it does not say %q: %s", tt.want, tt.rep.passed())
+		}
+	}
+}
+
+func TestIsNear(t *testing.T) {
+	for _, tt := range []struct {
+		share, high float64
+		decided     bool
+		want        bool
+	}{
+		{0.19, 0.24, true, false}, {0.19, 0.24, false, true}, {0.17, 0.19, false, false}, {0.21, 0.24, true, true},
+	} {
+		res := budget.Result{Verdict: budget.Pass, Limit: 0.2, Share: tt.share, High: tt.high}
+		if isNear(res, tt.decided) != tt.want {
+			t.Errorf("%+v: %t", tt, !tt.want)
+		}
+	}
+}
+
+// A busy machine skips the test where nothing has failed, and mistakes fail on any.
+func TestCheckReportBusy(t *testing.T) {
+	open := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}
+	rep := report{results: []budget.Result{open}, causes: []cause{noTime}, busy: "the machine was busy: 3s in 2s"}
+	if rep.failed() || !rep.skips() || !strings.Contains(rep.passed(), "1 not decided (the machine was busy: 3s in 2s)") {
+		t.Errorf("failed %t, skips %t: %s", rep.failed(), rep.skips(), rep.passed())
+	}
+	if rep.causes[0], rep.busy = unknown, ""; rep.failed() || !rep.skips() {
+		t.Errorf("unknown: failed %t, skips %t", rep.failed(), rep.skips())
+	}
+	if rep.causes[0], rep.busy = mistake, "busy"; !rep.failed() {
+		t.Error("a mistake of the test passes on a busy machine")
+	}
+}
+
+// The command for allocations is that of a test, or of a benchmark.
+func TestCheckReportMemprofile(t *testing.T) {
+	res := budget.Result{Budget: budget.Must("process below 64KiB per call of allocs")[0], Verdict: budget.Fail}
+	for bench, want := range map[bool]string{false: "go test -run '^TestOrder$' -memprofile", true: "go test -run '^$' -bench '^TestOrder$' -memprofile"} {
+		rep := report{results: []budget.Result{res}, test: "TestOrder", bench: bench}
+		tips := strings.Join(rep.remedies(), "\n")
+		if !strings.Contains(tips, want) || !strings.Contains(tips, "go tool pprof -top -cum -sample_index=alloc_space") {
+			t.Errorf("benchmark %t: %s", bench, tips)
+		}
+	}
+}
+
+// Under -race, what costs more there is said once, and only of absolute limits.
+func TestCheckReportRace(t *testing.T) {
+	for sentence, want := range map[string]bool{
+		"process below 6us per call":            true,
+		"process below 480B per call of allocs": true,
+		"fmt below 5 per call of allocs":        true,
+		"fmt below 0.2 cores":                   true,
+		"heap below 64MiB":                      true,
+		"process grows below 10% per call":      true,
+		"no function above 20%":                 false,
+		"no function grows above 5 points":      false,
+		"goroutines below 50":                   false,
+		"goroutines steady":                     false,
+		"no function above 50 of goroutine":     false,
+		"no goroutine leaked":                   false,
+		"fmt absent":                            false,
+	} {
+		res := budget.Result{Budget: budget.Must(sentence)[0], Verdict: budget.Fail}
+		rep := report{results: []budget.Result{res, res}, race: true}
+		if rep.noteRace(); (len(rep.notes) == 1) != want {
+			t.Errorf("%s: %q", sentence, rep.notes)
+		}
+		rep = report{results: []budget.Result{res}}
+		if rep.noteRace(); len(rep.notes) > 0 {
+			t.Errorf("%s, without -race: %q", sentence, rep.notes)
+		}
+	}
+	for name, want := range map[string]bool{
+		"racecall": true, "racefuncenter": true, "racecallatomic": true, "runtime.racereadpc": true, "__tsan_read": true,
+		"race.Read": false, "example.com/race.run": false, "runtime.memmove": false, "main.race": false, "": false,
+	} {
+		if isDetector(name) != want {
+			t.Errorf("isDetector(%q) is %t", name, !want)
+		}
+	}
+}
+
+// Advice is about what binds: a benchmark's time, -short, or Checker.Max.
+func TestCheckMoreTime(t *testing.T) {
+	near, far := budget.Result{Limit: 0.2, Share: 0.22}, budget.Result{Limit: 0.2, Share: 0.7}
+	for _, tt := range []struct {
+		name string
+		run  *run
+		res  budget.Result
+		want string
+		dont string
+	}{
+		{"a benchmark", &run{t: &testing.B{}}, far, "raise -benchtime", "limit"},
+		{"-short", &run{t: newFakeTB(t), test: testRun{short: true}}, far, "without -short", "Max"},
+		{"-short with Max", &run{t: newFakeTB(t), test: testRun{short: true}, Config: Config{Max: time.Second}}, far, "raise Checker.Max", "-short"},
+		{"a test", &run{t: newFakeTB(t)}, far, "raise Checker.Max", "limit"},
+		{"a test near its limit", &run{t: newFakeTB(t)}, near, "or raise the limit", "-short"},
+	} {
+		tt.run.begun = time.Now()
+		if got := tt.run.moreTime(tt.res); !strings.Contains(got, tt.want) || strings.Contains(got, tt.dont) {
+			t.Errorf("%s: %s", tt.name, got)
+		}
+	}
+}

@@ -1,0 +1,355 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
+)
+
+// A run is one check under way.
+type run struct {
+	Config
+	t        TB
+	test     testRun
+	set      budget.Set
+	plan     plan
+	work     func(context.Context)
+	id       string // the value of the label
+	temp     string // where profiles are saved without -artifacts; "" is the system's
+	module   string
+	begun    time.Time
+	ends     time.Time // the verdict must be in
+	latest   time.Time // when it ends on a busy machine
+	load     load      // as it was when the check began
+	base     baselineFile
+	baseline int64 // samples that make one
+	link     linkage
+	worker   *worker
+	counters counters
+	reader   *process.Reader
+	first    process.Snapshot
+
+	results []budget.Result
+	causes  []cause  // by result
+	notes   []string // said with the results
+	judged  map[string]*profile.Profile
+
+	cpu     *cpuPhase
+	peak    goroutinePeak
+	late    bool          // time was up during a call
+	resting bool          // the worker was told to pause while it had no end to its order
+	usual   time.Duration // what a call takes; 0 while no call is known to have returned
+}
+
+// A cause says how a result came about, beyond its verdict.
+type cause int
+
+const (
+	proven  cause = iota
+	near          // it passed because more would have shown: the limit is too close to tell
+	mistake       // no time would decide it, on any machine: the test fails
+	noTime        // it was not decided in the time given
+	unknown       // it is not known whose doing it is: the test is skipped
+)
+
+// newRun prepares a check, or says what is wrong with it.
+func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*run, string) {
+	r := &run{
+		Config: c, t: t, work: work,
+		test:     currentTestRun(profiler.HeldByTest()),
+		id:       fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
+		begun:    time.Now(),
+		load:     readLoad(),
+		results:  make([]budget.Result, len(budgets)),
+		causes:   make([]cause, len(budgets)),
+		judged:   map[string]*profile.Profile{},
+		baseline: baselineSamples,
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		r.module = info.Main.Path
+	}
+	switch {
+	case work == nil:
+		return nil, "expected a function to call, found nil"
+	case len(budgets) == 0:
+		return nil, "expected budgets, found none: name at least one, as in budget.Must(\"no function above 20% cumulative\")"
+	case c.Max < 0:
+		return nil, fmt.Sprintf("expected a Max above zero, found %v; zero means %v", c.Max, defaultMax)
+	}
+	if err := budgets.Validate(); err != nil {
+		return nil, err.Error()
+	}
+	r.set, r.notes = mainAsTested(budgets, testedMain())
+	var wrong []string
+	r.plan, wrong = planOf(r.set, c)
+	r.link = linkageOf(r.set)
+	wrong = append(wrong, r.link.vacuous...)
+	if len(wrong) > 0 {
+		return nil, "cannot be judged:\n  " + strings.Join(wrong, "\n  ")
+	}
+	if problem := r.setEnd(); problem != "" {
+		return nil, problem
+	}
+	if !c.Update {
+		if problem := r.base.load(c.BaselineFile, r.plan.grows, r.plan.units); problem != "" {
+			return nil, problem
+		}
+		r.notes = append(r.notes, r.base.notes...)
+	}
+	return r, ""
+}
+
+// do makes the check and reports it. A problem is something that keeps it from having
+// results.
+func (r *run) do() (problem string) {
+	r.t.Helper()
+	if b, ok := r.t.(tbBenchmark); ok {
+		return r.benchmark(b)
+	}
+	held := r.test.cpuprofile && len(r.plan.cpu)+len(r.plan.exact) > 0
+	if held || r.test.fuzzing {
+		return r.once(held)
+	}
+	r.reader = process.NewReader()
+	defer r.reader.Close()
+	r.beginFigures()
+
+	restore := r.recordContention()
+	defer restore()
+
+	r.worker = startWorker(r.parent(), r.id, r.work)
+	stopped := false
+	defer func() { // also when something below panics
+		if !stopped {
+			r.worker.stop(0, 0)
+		}
+	}()
+	problem = r.phases()
+	if hangs := r.counters.problem(); hangs != "" {
+		problem = hangs
+	}
+	stopped = true
+	returned := r.worker.stop(r.grace(), r.patience())
+	if r.worker.isOver() {
+		r.worker.surface(r.t)
+	}
+	if problem == "" && !returned {
+		problem = fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.patience())
+	}
+	if problem != "" {
+		return problem
+	}
+	r.afterwards()
+	if r.cpu != nil {
+		if err := r.cpu.results(r); err != nil {
+			return err.Error()
+		}
+	}
+	if r.Update {
+		if problem := r.writeBaseline(); problem != "" {
+			return problem
+		}
+	}
+	r.report()
+	return ""
+}
+
+// grace is how long the last call may take to return before its context is canceled:
+// twice what calls take, and nothing where they are not known to return by themselves.
+func (r *run) grace() time.Duration {
+	if r.usual == 0 {
+		return 0
+	}
+	want := min(2*r.usual+time.Second, 5*time.Second)
+	if at, ok := r.deadline(); ok {
+		want = min(want, max(0, time.Until(at)-reserve))
+	}
+	return want
+}
+
+// patience is how long work may take to return after its context was canceled: twice
+// what its calls take, and enough for a collection. On a busy machine it is all the time
+// that the test has.
+func (r *run) patience() time.Duration {
+	want := 2*r.usual + 5*time.Second
+	if r.busy() {
+		want *= busyTimes
+	}
+	if at, ok := r.deadline(); ok {
+		want = min(want, max(time.Until(at)-reserve/2, reserve/2))
+	}
+	return want
+}
+
+const (
+	// firstWait is how long the first call may take before the check goes on and
+	// measures it: a call that lasts as long as its context does is one, too.
+	firstWait = time.Second
+
+	// restTime is how long work runs for budgets on what it leaves behind alone.
+	restTime = 100 * time.Millisecond
+)
+
+// phases runs work in the ways that the budgets need.
+func (r *run) phases() (problem string) {
+	start := time.Now()
+	r.worker.order(1)
+	back := r.worker.wait(min(firstWait, time.Until(r.ends)))
+	if back {
+		r.usual = time.Since(start)
+	}
+	if r.worker.isOver() {
+		return ""
+	}
+	counted := len(r.plan.counts) + len(r.plan.steady)
+	if counted > 0 && !back {
+		if back = r.worker.wait(time.Until(r.ends)); !back && !r.worker.isOver() {
+			return r.blocked()
+		}
+		r.usual = time.Since(start)
+	}
+	if !back {
+		r.plan.sampleAll() // without calls there is nothing to count by
+	} else {
+		r.count()
+		r.settleFloors()
+	}
+	if r.worker.isOver() || r.late || r.failed() {
+		return ""
+	}
+	if len(r.plan.cpu)+len(r.plan.profiles)+len(r.plan.figures) > 0 {
+		return r.freely(back)
+	}
+	if back && counted+len(r.plan.exact) == 0 {
+		r.calls(r.pace(restTime)) // what one call leaves behind may be an exception
+	}
+	return ""
+}
+
+// blocked says that a call does not return.
+func (r *run) blocked() string {
+	return fmt.Sprintf("work has not returned from call %d after %v; what is counted per call needs calls that return, and soon",
+		r.worker.calls.Load()+1, time.Since(r.begun).Round(100*time.Millisecond))
+}
+
+// failed reports whether a budget has failed already.
+func (r *run) failed() bool {
+	return slices.ContainsFunc(r.results, func(res budget.Result) bool { return res.Verdict == budget.Fail })
+}
+
+// pace is how many calls take about d.
+func (r *run) pace(d time.Duration) (calls int64) {
+	calls = max(1, int64(d/max(r.usual, time.Nanosecond)))
+	if calls == 1 {
+		return 1
+	}
+	calls = min(calls, 100) // the first call warmed up, and tells little
+	start := time.Now()
+	if !r.calls(calls) {
+		return 1
+	}
+	each := time.Since(start) / time.Duration(calls)
+	return max(1, int64(d/max(each, time.Nanosecond)))
+}
+
+// calls makes n calls of work and reports whether they were made in time. If not, no
+// more must be asked for.
+func (r *run) calls(n int64) bool {
+	r.worker.order(n)
+	for !r.worker.wait(time.Until(r.ends)) {
+		if r.worker.isOver() || !r.goOn() {
+			r.late = true
+			return false
+		}
+	}
+	return true
+}
+
+// once calls work a single time, and judges nothing.
+func (r *run) once(held bool) (problem string) {
+	r.t.Helper()
+	r.worker = startWorker(r.parent(), r.id, r.work)
+	r.worker.order(1)
+	back := r.worker.wait(time.Until(r.ends))
+	returned := r.worker.stop(0, r.patience())
+	if r.worker.isOver() {
+		r.worker.surface(r.t)
+	}
+	if !back && !returned {
+		return r.blocked()
+	}
+	if held {
+		r.t.Skipf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged; work was called once. " +
+			"Run the test without -cpuprofile, or judge the profile that it writes (budget.Set.JudgeReader)")
+	}
+	r.t.Logf("guard.Check: go test -fuzz is running, so that nothing was judged; work was called once")
+	return ""
+}
+
+// unitsRead is how much work was done at a time.
+type unitsRead struct {
+	at    time.Time
+	units map[string]float64
+}
+
+func (r *run) readUnits() unitsRead {
+	units := r.counters.read(r)
+	if r.worker != nil {
+		units[callUnit] = float64(r.worker.calls.Load())
+	}
+	return unitsRead{time.Now(), units}
+}
+
+// since returns the units of work done since an earlier reading.
+func (u unitsRead) since(earlier unitsRead) map[string]float64 {
+	done := map[string]float64{}
+	for unit, n := range u.units {
+		done[unit] = n - earlier.units[unit]
+	}
+	return done
+}
+
+// facts are what is known about a profile of a kind.
+func (r *run) facts(kind string, elapsed time.Duration, work map[string]float64) budget.Facts {
+	f := budget.Facts{Kind: kind, Elapsed: elapsed, Work: work, Module: r.module, NotLinked: r.link.notLinked}
+	if kind == "cpu" {
+		f.Baseline, f.BaselineWork = r.base.profile, r.base.work
+	}
+	if r.reader != nil {
+		r.figures(kind != "cpu", &f)
+	}
+	return f
+}
+
+// judgeOnce judges some of the budgets by one profile.
+func (r *run) judgeOnce(indices []int, p *profile.Profile, facts budget.Facts) {
+	for n, res := range part(r.set, indices).Judge(p, facts) {
+		r.setResult(indices[n], res)
+	}
+}
+
+// setResult notes the result of a budget. What is open after the one look that there is, is
+// so for want of time or work, unless somebody knows better.
+func (r *run) setResult(i int, res budget.Result) {
+	r.results[i], r.causes[i] = res, proven
+	if res.Verdict == budget.Inconclusive {
+		r.causes[i] = noTime
+	}
+}
+
+// open makes budgets inconclusive for one reason.
+func (r *run) open(indices []int, why cause, reason string) {
+	for _, i := range indices {
+		r.results[i], r.causes[i] = budget.Result{Budget: r.set[i], Reason: reason}, why
+	}
+}
