@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// amounts is a flag like "-work request=1200", given once for each name.
+type amounts map[string]float64
+
+func (a amounts) String() string { return fmt.Sprint(map[string]float64(a)) }
+
+func (a amounts) Set(s string) error {
+	name, value, ok := strings.Cut(s, "=")
+	n, err := strconv.ParseFloat(value, 64)
+	if !ok || name == "" || err != nil {
+		return errors.New("expected a name and a number, such as request=1200")
+	}
+	a[name] = n
+	return nil
+}
+
+var kinds = []string{"cpu", "heap", "allocs", "goroutine", "mutex", "block"}
+
+// profileFlags are those of all commands that read profiles.
+func (s *source) profileFlags(f *flag.FlagSet, facts *budget.Facts) {
+	f.Func("kind", "the `kind` of the profiles, where they do not say: mutex and block look the same", func(kind string) error {
+		if facts.Kind = kind; !slices.Contains(kinds, kind) {
+			return fmt.Errorf("expected one of %s", strings.Join(kinds, ", "))
+		}
+		return nil
+	})
+	f.IntVar(&s.seconds, "seconds", 10, "profile a service for so many `seconds`, unless its URL says how many")
+	f.StringVar(&facts.Module, "module", "", "the `path` of your module, for whom to blame; without it all that is not Go's own is yours")
+}
+
+// check holds profiles against budgets.
+func check(ctx context.Context, args []string, std streams) (int, error) {
+	s := source{streams: std}
+	facts := budget.Facts{Work: map[string]float64{}, Figures: map[string]float64{}}
+	var files, sentences list
+	f := newFlags("check")
+	f.Var(&files, "b", "read budgets from a `file`, one a line; may be given several times")
+	f.Var(&sentences, "budget", "a budget, as a `sentence`; may be given several times")
+	base := f.String("base", "", "the `profile` that \"grows\" budgets compare with")
+	format := f.String("o", "text", "write `text`, json, or github (annotations)")
+	f.Var(amounts(facts.Work), "work", "work that was done meanwhile, as `name=count`, for budgets \"per\" it")
+	f.Var(amounts(facts.Figures), "figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)")
+	baseWork := amounts{}
+	f.Var(baseWork, "base-work", "work that was done in the base, as `name=count`")
+	s.profileFlags(f, &facts)
+	args, err := parseFlags(f, args, std.out)
+	if err != nil {
+		return exitMisuse, err
+	}
+	write, ok := formats[*format]
+	if !ok {
+		return exitMisuse, fmt.Errorf("-o: expected text, json or github, found %q", *format)
+	}
+	set, err := readBudgets(files, sentences)
+	if err != nil {
+		return exitMisuse, err
+	}
+	if err := needs(set, *base, facts); err != nil {
+		return exitMisuse, err
+	}
+	if *base != "" {
+		data, err := s.read(ctx, []string{*base})
+		if err != nil {
+			return exitMisuse, fmt.Errorf("-base %w", err)
+		}
+		if facts.Baseline, err = parse("-base "+*base, data); err != nil {
+			return exitMisuse, err
+		}
+		facts.BaselineWork = baseWork
+	}
+	data, err := s.read(ctx, args)
+	if err != nil {
+		return exitMisuse, err
+	}
+	results, err := set.JudgeReader(bytes.NewReader(data), facts)
+	if err != nil {
+		return exitMisuse, err
+	}
+	if err := write(std.out, results, facts.Module); err != nil {
+		return exitMisuse, err
+	}
+	return status(results), nil
+}
+
+// readBudgets returns the budgets of all files and sentences.
+func readBudgets(files, sentences []string) (budget.Set, error) {
+	var set budget.Set
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		part, err := budget.Parse(string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if len(part) == 0 {
+			return nil, fmt.Errorf("%s: no budget is in it", name)
+		}
+		set = append(set, part...)
+	}
+	for _, sentence := range sentences {
+		part, err := budget.Parse(sentence)
+		if err != nil {
+			return nil, fmt.Errorf("-budget: %w", err)
+		}
+		set = append(set, part...)
+	}
+	if len(set) == 0 {
+		return nil, errors.New("no budgets: expected -b FILE, or -budget 'no function above 20% cumulative'; \"profguard suggest PROFILE\" writes some")
+	}
+	return set, set.Validate()
+}
+
+// figures are what -figure may name.
+var figures = []string{"cores", "goroutines", "heap", "rss", "gc"}
+
+// needs returns an error where the flags lack what a budget cannot be judged without.
+func needs(set budget.Set, base string, facts budget.Facts) error {
+	for name := range facts.Figures {
+		if !slices.Contains(figures, name) {
+			return fmt.Errorf("-figure: expected one of %s, found %q", strings.Join(figures, ", "), name)
+		}
+	}
+	for _, b := range set {
+		if b.Rule == "grows" && base == "" {
+			return fmt.Errorf("%q compares with an earlier profile: expected -base PROFILE", b)
+		}
+		if _, ok := facts.Work[b.Per]; b.Per != "" && !ok {
+			return fmt.Errorf("%q divides by work: expected -work %s=COUNT, how many there were while the profile was taken", b, b.Per)
+		}
+		if b.Rule == "steady" {
+			return fmt.Errorf("%q looks at hours: a guard in the service judges it, no single profile can", b)
+		}
+	}
+	return nil
+}
+
+// status is the exit status.
+func status(results []budget.Result) int {
+	has := func(v budget.Verdict) bool {
+		return slices.ContainsFunc(results, func(r budget.Result) bool { return r.Verdict == v })
+	}
+	switch {
+	case has(budget.Fail):
+		return exitBroken
+	case has(budget.Inconclusive):
+		return exitUndecided
+	}
+	return exitKept
+}

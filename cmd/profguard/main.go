@@ -1,0 +1,121 @@
+// Command profguard holds profiles against budgets from a shell, and writes budgets
+// for a program that has none.
+//
+//	profguard check -budget 'no function above 20% cumulative' http://localhost:6060
+//	profguard check -b budgets.txt -base before.pprof after.pprof
+//	profguard suggest http://localhost:6060 > budgets.txt
+//
+// A profile is a file, the address of a service that has net/http/pprof, or "-" for
+// standard input. Several of the same program are added up.
+//
+// Exit status: 0 all budgets are kept, 1 one is broken, 3 none is broken but one is
+// undecided, 2 the command was used wrongly or a profile could not be read.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+// The exit status.
+const (
+	exitKept      = 0
+	exitBroken    = 1
+	exitMisuse    = 2
+	exitUndecided = 3
+)
+
+const usage = `profguard holds profiles against budgets.
+
+  profguard check -b budgets.txt PROFILE...       are the budgets kept?
+  profguard check -budget SENTENCE PROFILE...     the same, with a budget in the command
+  profguard suggest PROFILE...                    budgets that the profile keeps, to begin with
+
+PROFILE is a file, the address of a service with net/http/pprof
+(http://localhost:6060), or - for standard input. Several are added up.
+The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// run is the command, with its arguments.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		fmt.Fprint(stderr, usage)
+		return exitMisuse
+	}
+	var command func(context.Context, []string, streams) (int, error)
+	switch args[0] {
+	case "check":
+		command = check
+	case "suggest":
+		command = suggest
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(stdout, usage)
+		return exitKept
+	default:
+		fmt.Fprintf(stderr, "profguard: expected check or suggest, found %q\n\n%s", args[0], usage)
+		return exitMisuse
+	}
+	status, err := command(ctx, args[1:], streams{stdin, stdout, stderr})
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitKept
+	case err != nil:
+		fmt.Fprintf(stderr, "profguard %s: %v\n", args[0], err)
+		return exitMisuse
+	}
+	return status
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// newFlags returns the flags of a command, which are silent: errors are returned, and
+// printed once.
+func newFlags(name string) *flag.FlagSet {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	return f
+}
+
+// parseFlags parses the flags, which may stand behind arguments too, and writes the help
+// if it is asked for.
+func parseFlags(f *flag.FlagSet, args []string, help io.Writer) (rest []string, err error) {
+	for {
+		if err := f.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				fmt.Fprintf(help, "profguard %s [flags] PROFILE...\n", f.Name())
+				f.SetOutput(help)
+				f.PrintDefaults()
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w; profguard %s -h lists the flags", err, f.Name())
+		}
+		if f.NArg() == 0 {
+			return rest, nil
+		}
+		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
+	}
+}
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, ", ") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/golden"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden file")
+
+// The profiles of the tests, as folded stacks.
+var files = map[string]string{
+	"shop.pprof": `cpu 10s
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;encoding/json.Unmarshal@json/decode.go:97 120
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:41;sort.Slice@sort/slice.go:26 110
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 90
+main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 80
+main.main;main.serve;example.com/shop.cart@example.com/shop/cart.go:33 70
+main.main;main.serve;example.com/shop.pay@example.com/shop/pay.go:21 60
+`,
+	"planted.pprof": `cpu 10s
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;encoding/json.Unmarshal@json/decode.go:97 120
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:40;regexp.MustCompile@regexp/regexp.go:313;regexp.compile@regexp/regexp.go:168 400
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 90
+main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 80
+`,
+	"few.pprof": `cpu 10s
+main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;encoding/json.Unmarshal@json/decode.go:97 3
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 4
+`,
+	"idle.pprof": "cpu 10s\n",
+	"mutex.pprof": `mutex 10s
+main.main;main.serve;example.com/shop.lock@example.com/shop/lock.go:9;sync.(*Mutex).Unlock@sync/mutex.go:64 400 2s
+`,
+	"heap.pprof": `heap
+main.main;main.serve;example.com/shop.cache@example.com/shop/cache.go:5 4000 400000000
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 6000 600000000
+`,
+}
+
+// write puts the files of the tests into the working directory.
+func write(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		var b bytes.Buffer
+		if err := folded.Must(text).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		put(t, name, b.String())
+	}
+	put(t, "budgets.txt", "no function above 20% cumulative\ncompiling: regexp.compile below 5% # once is enough\n")
+	put(t, "wrong.txt", "no function above 20 cumulative\n")
+	put(t, "page.html", "<!DOCTYPE html><title>shop</title>")
+	put(t, "empty", "")
+	put(t, "large", strings.Repeat("x", maxBytes+1))
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 64 {
+		if _, err := z.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "bomb", bomb.String())
+}
+
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// service answers as services do.
+func service(t *testing.T) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, r *http.Request) {
+		switch r.FormValue("seconds") {
+		case "10", "1":
+			http.ServeFile(w, r, "shop.pprof")
+		default:
+			http.Error(w, "profile duration exceeds server's WriteTimeout", http.StatusBadRequest)
+		}
+	})
+	mux.HandleFunc("/busy/profile", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "Could not enable CPU profiling: cpu profiling already in use", http.StatusInternalServerError)
+	})
+	mux.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<html>hello</html>")
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// commands are what the golden file shows. URL stands for the service; with "<" a
+// file is standard input.
+var commands = []string{
+	"",
+	"help",
+	"guard",
+	"check -h",
+	"suggest -h",
+
+	"check -b budgets.txt shop.pprof",
+	"check -b budgets.txt planted.pprof",
+	"check -b budgets.txt few.pprof",
+	"check few.pprof -b budgets.txt few.pprof few.pprof",
+	"check -b budgets.txt - < shop.pprof",
+	"check -budget|no function above 20% cumulative|-budget|portlist absent|URL",
+	"check -budget|no function above 20% cumulative|-seconds|1|URL",
+	"check -budget|example.com/shop.lock below 1 core of mutex|-kind|mutex|mutex.pprof",
+	"check -o json -b budgets.txt planted.pprof",
+	"check -o github -b budgets.txt -module example.com/shop planted.pprof",
+	"check -o github -b budgets.txt few.pprof",
+	"check -budget|process below 2ms per request|-work|request=4000|shop.pprof",
+	"check -budget|heap below 64MiB|-figure|heap=1e8|shop.pprof",
+	"check -budget|no function grows above 5 points|-base|shop.pprof|planted.pprof",
+	"check -budget|process grows below 10% per request|-base|shop.pprof|-base-work|request=4000|-work|request=4000|planted.pprof",
+
+	"check shop.pprof",
+	"check -b budgets.txt",
+	"check -b none.txt shop.pprof",
+	"check -b wrong.txt shop.pprof",
+	"check -b empty shop.pprof",
+	"check -x shop.pprof",
+	"check -o yaml -b budgets.txt shop.pprof",
+	"check -work requests -b budgets.txt shop.pprof",
+	"check -figure load=1 -b budgets.txt shop.pprof",
+	"check -kind cup -b budgets.txt shop.pprof",
+	"check -budget|process below 2ms per request|shop.pprof",
+	"check -budget|no function grows above 5 points|shop.pprof",
+	"check -budget|goroutines steady|shop.pprof",
+	"check -b budgets.txt none.pprof",
+	"check -b budgets.txt empty",
+	"check -b budgets.txt page.html",
+	"check -b budgets.txt large",
+	"check -b budgets.txt bomb",
+	"check -b budgets.txt shop.pprof heap.pprof",
+	"check -b budgets.txt - - < shop.pprof",
+	"check -b budgets.txt -seconds 0 URL",
+	"check -b budgets.txt -seconds 90 URL",
+	"check -b budgets.txt URL/busy/profile",
+	"check -b budgets.txt URL/page",
+	"check -b budgets.txt URL/nothing",
+	"check -b budgets.txt ftp://shop/profile",
+
+	"suggest shop.pprof",
+	"suggest -module example.com/shop planted.pprof",
+	"suggest few.pprof",
+	"suggest -seconds 1 URL",
+	"suggest heap.pprof",
+	"suggest -kind mutex mutex.pprof",
+	"suggest idle.pprof",
+}
+
+// split returns the arguments of a command: parted by "|" where they have blanks.
+func split(command string) (args []string, stdin string) {
+	command, stdin, _ = strings.Cut(command, " < ")
+	if !strings.Contains(command, "|") {
+		return strings.Fields(command), stdin
+	}
+	first, rest, _ := strings.Cut(command, " ")
+	return append([]string{first}, strings.Split(rest, "|")...), stdin
+}
+
+func shell(args []string) string {
+	var quoted []string
+	for _, a := range args {
+		if strings.ContainsAny(a, " %") {
+			a = "'" + a + "'"
+		}
+		quoted = append(quoted, a)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// TestCommands holds what each command writes against the golden file.
+func TestCommands(t *testing.T) {
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t)
+	server := service(t)
+	var text strings.Builder
+	for _, command := range commands {
+		args, input := split(command)
+		fmt.Fprintf(&text, "$ profguard %s", shell(args))
+		if input != "" {
+			fmt.Fprintf(&text, " < %s", input)
+		}
+		for i := range args {
+			args[i] = strings.Replace(args[i], "URL", server.URL, 1)
+		}
+		var stdin, stdout, stderr bytes.Buffer
+		if input != "" {
+			data, err := os.ReadFile(input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdin.Write(data)
+		}
+		status := run(t.Context(), args, &stdin, &stdout, &stderr)
+		said := strings.ReplaceAll(stdout.String()+stderr.String(), server.URL, "URL")
+		fmt.Fprintf(&text, "\n%s(%d)\n\n", said, status)
+	}
+	t.Chdir(home)
+	golden.Compare(t, *update, "commands.txt", text.String())
+}
+
+// TestCommandsHaveAllFlags: the golden file shows each flag at work.
+func TestCommandsHaveAllFlags(t *testing.T) {
+	all := strings.Join(commands, "\n")
+	for _, name := range []string{"check", "suggest"} {
+		var help bytes.Buffer
+		run(t.Context(), []string{name, "-h"}, nil, &help, &help)
+		for line := range strings.Lines(help.String()) {
+			if flag, ok := strings.CutPrefix(line, "  -"); ok {
+				flag, _, _ = strings.Cut(strings.TrimSpace(flag), " ")
+				if !strings.Contains(all, "-"+flag+" ") && !strings.Contains(all, "-"+flag+"|") {
+					t.Errorf("no command of the test has -%s", flag)
+				}
+			}
+		}
+	}
+}
+
+// TestSuggestedIsJudged: what is suggested passes on the profile, and fails on one with
+// a planted mistake.
+func TestSuggestedIsJudged(t *testing.T) {
+	write(t)
+	var suggested, said bytes.Buffer
+	if status := run(t.Context(), []string{"suggest", "shop.pprof"}, nil, &suggested, &said); status != exitKept {
+		t.Fatalf("suggest: %d, %s", status, said.String())
+	}
+	put(t, "suggested.txt", suggested.String())
+	for name, want := range map[string]int{"shop.pprof": exitKept, "planted.pprof": exitBroken} {
+		var out bytes.Buffer
+		if status := run(t.Context(), []string{"check", "-b", "suggested.txt", name}, nil, &out, &out); status != want {
+			t.Errorf("%s: expected %d, found %d\n%s\n%s", name, want, status, suggested.String(), out.String())
+		}
+	}
+}
+
+// TestSuggestedForPrograms does the same with profiles of real programs, where they are
+// there.
+func TestSuggestedForPrograms(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "shared", "data", "programs")
+	healthy, err := filepath.Glob(filepath.Join(dir, "healthy", "*.pb.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(healthy) == 0 {
+		t.Skip("there are no recorded profiles")
+	}
+	for _, path := range healthy {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			var suggested, said bytes.Buffer
+			if status := run(t.Context(), []string{"suggest", path}, nil, &suggested, &said); status != exitKept {
+				t.Fatalf("suggest: %d, %s", status, said.String())
+			}
+			file := filepath.Join(t.TempDir(), "suggested.txt")
+			put(t, file, suggested.String())
+			check := func(path string, want int) {
+				var out bytes.Buffer
+				if status := run(t.Context(), []string{"check", "-b", file, path}, nil, &out, &out); status != want {
+					t.Errorf("%s: expected %d, found %d\n%s\n%s", path, want, status, suggested.String(), out.String())
+				}
+			}
+			check(path, exitKept)
+			planted, err := filepath.Glob(filepath.Join(dir, "*", filepath.Base(path)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, other := range planted {
+				if other != path {
+					check(other, exitBroken)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// formats are what -o chooses from.
+var formats = map[string]func(w io.Writer, results []budget.Result, module string) error{
+	"text":   writeText,
+	"json":   writeJSON,
+	"github": writeGitHub,
+}
+
+// writeText writes for people: the reports, and how many there are of each verdict.
+func writeText(w io.Writer, results []budget.Result, _ string) error {
+	count := map[budget.Verdict]int{}
+	for _, r := range results {
+		count[r.Verdict]++
+		if _, err := fmt.Fprintln(w, r); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%d kept, %d broken, %d undecided\n", count[budget.Pass], count[budget.Fail], count[budget.Inconclusive])
+	return err
+}
+
+// writeJSON writes for programs: the results, as in status.json.
+func writeJSON(w io.Writer, results []budget.Result, _ string) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(results)
+}
+
+func name(b budget.Budget) string {
+	if b.Name != "" {
+		return b.Name
+	}
+	return b.String()
+}
+
+// writeGitHub writes the annotations of GitHub's workflows: an error for what is
+// broken, at the line that is to blame, and a warning for what is undecided.
+func writeGitHub(w io.Writer, results []budget.Result, module string) error {
+	for _, r := range results {
+		level := "error"
+		switch r.Verdict {
+		case budget.Pass:
+			continue
+		case budget.Inconclusive:
+			level = "warning"
+		}
+		properties := []string{"title=" + escape(name(r.Budget), true)}
+		if len(r.Offenders) > 0 {
+			at := r.Offenders[0].Frame
+			if blame := r.Offenders[0].Blame; blame.Function != "" {
+				at = blame
+			}
+			if file, ok := inRepository(at.File, module); ok {
+				properties = append(properties, "file="+escape(file, true), fmt.Sprintf("line=%d", at.Line))
+			}
+		}
+		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", level, strings.Join(properties, ","), escape(r.String(), false)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// escape writes text as the commands of a workflow have it.
+func escape(text string, property bool) string {
+	pairs := []string{"%", "%25", "\r", "%0D", "\n", "%0A"}
+	if property {
+		pairs = append(pairs, ":", "%3A", ",", "%2C")
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// inRepository is a file's path from the working directory, where it has one: as the
+// compiler saw it there, or with -trimpath behind the module's path.
+func inRepository(file, module string) (string, bool) {
+	if rest, ok := strings.CutPrefix(file, module+"/"); ok && module != "" {
+		return rest, true
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", false
+	}
+	path, err := filepath.Rel(dir, file)
+	if err != nil || !filepath.IsLocal(path) {
+		return "", false
+	}
+	return filepath.ToSlash(path), true
+}
