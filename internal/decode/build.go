@@ -75,7 +75,7 @@ func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64)
 // are the sizes of the elements of the slices that reset makes.
 func (c counts) bytes() int64 {
 	samples := int64(c.samples) * (16 + 8*int64(c.types))
-	locations := int64(c.locations) * (8 + 8 + 4)
+	locations := int64(c.locations) * (16 + 8 + 4)
 	functions := int64(c.functions+c.mappings+1) * (12 + 4)
 	mappings := int64(c.mappings) * (8 + 4 + 4)
 	return samples + locations + functions + mappings + int64(c.types)*(32+16) +

@@ -38,7 +38,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/klauspost/compress/gzip"
+	"compress/gzip"
 )
 
 // A Decoder decodes one profile after the other, reusing its memory.

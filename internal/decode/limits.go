@@ -40,6 +40,13 @@ type Limits struct {
 	Types int
 	// Labels is the number of labels of one sample. Default 32.
 	Labels int
+	// Depth is the number of frames of one stack, inlined ones included. Default
+	// 4,096: the runtime records at most 128 calls, into each of which a few
+	// functions may have been inlined.
+	Depth int
+	// Frames is the number of frames of all stacks together, inlined ones
+	// included. Default 3,000,000, sixty for each of 50,000 stacks.
+	Frames int
 	// NameBytes is the length of a function or file name. Default 16 KiB: names
 	// of generic instances run to a few KiB, and names are kept.
 	NameBytes int
@@ -70,6 +77,8 @@ func (l Limits) complete() (Limits, error) {
 	set(&l.Strings, "Strings", 1_000_000)
 	set(&l.Types, "Types", 64)
 	set(&l.Labels, "Labels", 32)
+	set(&l.Depth, "Depth", 4096)
+	set(&l.Frames, "Frames", 3_000_000)
 	set(&l.NameBytes, "NameBytes", 16<<10)
 	l.Raw = min(l.Raw, maxRaw)
 	l.Input = min(l.Input, maxRaw)

@@ -37,6 +37,8 @@ func TestLimitsDoc(t *testing.T) {
 		{"strings", l.Strings, 1, ""},
 		{"values in a sample", l.Types, 1, ""},
 		{"labels in a sample", l.Labels, 1, ""},
+		{"frames in a stack, inlined ones too", l.Depth, 1, ""},
+		{"frames in all stacks", l.Frames, 1, ""},
 		{"bytes in a name", l.NameBytes, KiB, " KiB"},
 	} {
 		want := grouped(int64(row.limit/row.unit)) + row.name

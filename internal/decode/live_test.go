@@ -2,7 +2,7 @@ package decode
 
 import (
 	"bytes"
-	stdgzip "compress/gzip"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"github.com/klauspost/compress/gzip"
 )
 
 // recurse has itself on its stack, and small functions inlined into it.
@@ -214,7 +213,7 @@ func TestDecodeLiveShowsWhatItShould(t *testing.T) {
 
 // stdGunzip is the standard library's opinion, the one that google/pprof takes.
 func stdGunzip(data []byte) ([]byte, error) {
-	r, err := stdgzip.NewReader(bytes.NewReader(data))
+	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}

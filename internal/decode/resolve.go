@@ -12,6 +12,9 @@ func (b *builder) resolve() error {
 	if err := b.resolveStacks(); err != nil {
 		return err
 	}
+	if err := b.countFrames(); err != nil {
+		return err
+	}
 	if err := b.reserve(); err != nil {
 		return err
 	}
@@ -40,6 +43,27 @@ func (b *builder) resolveStacks() error {
 		}
 	}
 	return malformed("a location is not defined")
+}
+
+// countFrames bounds what a stack and all stacks make whoever reads them do. A few
+// bytes can make many frames: of a location with many lines, used again and again.
+func (b *builder) countFrames() error {
+	t := &b.t
+	t.Frames = 0
+	for i, s := range t.Samples {
+		depth := int64(0)
+		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
+			depth += int64(t.Locations[at].LineHi - t.Locations[at].LineLo)
+		}
+		if depth > int64(b.limits.Depth) {
+			return in("sample", i, &LimitError{"frames in one stack", "Depth", depth, int64(b.limits.Depth)})
+		}
+		t.Frames += depth
+	}
+	if t.Frames > int64(b.limits.Frames) {
+		return &LimitError{"frames", "Frames", t.Frames, int64(b.limits.Frames)}
+	}
+	return nil
 }
 
 // resolveTypes also interns the names of types: a decoder may be given CPU and

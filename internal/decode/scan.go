@@ -30,6 +30,7 @@ const (
 
 	locationID      = 1<<3 | wireVarint
 	locationMapping = 2<<3 | wireVarint
+	locationAddress = 3<<3 | wireVarint
 	locationLine    = 4<<3 | wireBytes
 )
 

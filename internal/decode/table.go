@@ -28,6 +28,10 @@ type Table struct {
 	Samples []Sample
 	Values  []int64
 
+	// Frames is how many frames all stacks have together, inlined ones included. It
+	// is 0 in a Table that did not come from a Decoder.
+	Frames int64
+
 	// Stacks holds indices into Locations, leaf first.
 	Stacks []int32
 	// Locations hold spans into Lines; within a location the innermost inlined
@@ -56,7 +60,10 @@ type Sample struct {
 }
 
 // Location is one program counter with the functions inlined there.
-type Location struct{ LineLo, LineHi int32 } // Lines[LineLo:LineHi]
+type Location struct {
+	LineLo, LineHi int32  // Lines[LineLo:LineHi]
+	Address        uint64 // the program counter; 0 when unknown
+}
 
 // Line is one frame.
 type Line struct {

@@ -221,7 +221,7 @@ func (b *builder) label(p []byte) error {
 func (b *builder) location(p []byte) error {
 	t := &b.t
 	lo := len(t.Lines)
-	var id, mapping uint64
+	var id, mapping, address uint64
 	for i := 0; i < len(p); {
 		tag, v, next := field(p, i)
 		if next < 0 {
@@ -231,13 +231,15 @@ func (b *builder) location(p []byte) error {
 		switch tag {
 		case locationID:
 			id = v
+		case locationAddress:
+			address = v
 		case locationMapping:
 			mapping = v
 		case locationLine:
 			if err := b.line(p[next-int(v) : next]); err != nil {
 				return err
 			}
-		case 3<<3 | wireVarint, 5<<3 | wireVarint: // address, is_folded
+		case 5<<3 | wireVarint: // is_folded
 		default:
 			if err := unknown(tag, 5); err != nil {
 				return err
@@ -248,7 +250,7 @@ func (b *builder) location(p []byte) error {
 		t.Lines = append(t.Lines, Line{Func: noFunc})
 	}
 	b.mappingOf = append(b.mappingOf, mapping)
-	t.Locations = append(t.Locations, Location{int32(lo), int32(len(t.Lines))})
+	t.Locations = append(t.Locations, Location{int32(lo), int32(len(t.Lines)), address})
 	return b.locationIDs.define(id, len(t.Locations)-1)
 }
 

@@ -5,7 +5,8 @@
 //	main.main;main.run;main.work 10
 //	main.main;main.run@run.go:12;~main.inlined@run.go:40;fmt.Println 3 {endpoint=/checkout}
 //
-// The first line names the kind, and how long the profile took. Each other line
+// The first line names the kind, and how long the profile took; "link=net/http,main"
+// says in which order the program's packages were linked. Each other line
 // is a stack, root first, with its values behind it. A frame may carry a file and
 // line after "@"; a frame that begins with "~" is inlined into the one before it.
 // Labels stand in braces, parted by commas. Empty lines and comments, from "#" at
@@ -67,6 +68,7 @@ type builder struct {
 	kind      string
 	functions map[string]*profile.Function
 	locations map[string]*profile.Location
+	packages  []string // in the order of the link
 }
 
 func (b *builder) header(line string) error {
@@ -97,6 +99,10 @@ func (b *builder) header(line string) error {
 	for _, w := range words[1:] {
 		if w == "rate=1" {
 			p.Period = 1
+			continue
+		}
+		if list, ok := strings.CutPrefix(w, "link="); ok {
+			b.packages = strings.Split(list, ",")
 			continue
 		}
 		d, err := time.ParseDuration(w)

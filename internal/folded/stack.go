@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/pattern"
 )
 
 // stack adds the sample of one line.
@@ -111,6 +113,9 @@ func (b *builder) location(group string) *profile.Location {
 	l := &profile.Location{ID: uint64(len(b.p.Location) + 1)}
 	for _, f := range split(group) {
 		l.Line = append(l.Line, b.line(f))
+	}
+	if at := slices.Index(b.packages, pattern.PackageOf(l.Line[0].Function.Name)); at >= 0 {
+		l.Address = uint64(at+1)<<20 + l.ID
 	}
 	slices.Reverse(l.Line)
 	b.locations[group] = l

@@ -1,8 +1,0 @@
-//go:build !unix && !windows
-
-package figures
-
-import "time"
-
-// ProcessCPU is 0 where the system does not say.
-func ProcessCPU() time.Duration { return 0 }
