@@ -82,3 +82,28 @@ func TestFault_37_BuiltByHand(t *testing.T) {
 		t.Errorf("the whole one: %v: %s; %v: %s", r[0].Verdict, r[0].Reason, r[2].Verdict, r[2].Reason)
 	}
 }
+
+// The runtime records one contention in so many, and scales what it records: the amount
+// stays, and what it rests on are fewer samples.
+func TestContentionFraction(t *testing.T) {
+	p := folded.Must("mutex 10s\nmain.main;main.run;main.store;sync.(*Mutex).Unlock 20000 2s\nmain.main;main.run;main.load;sync.(*Mutex).Unlock 20 2ms\n")
+	for _, tt := range []struct {
+		sentence string
+		fraction int
+		want     Verdict
+	}{
+		{"main.store below 0.15 cores of mutex", 1, Fail},
+		{"main.store below 0.15 cores of mutex", 2000, Inconclusive}, // of ten contentions
+		{"main.load below 0.15 cores of mutex", 1, Pass},
+		{"no function above 0.15 cores of mutex", 1, Fail},
+		{"no function above 0.25 cores of mutex", 1, Pass},
+	} {
+		r := Must(tt.sentence).Judge(p, Facts{Kind: "mutex", MutexFraction: tt.fraction})[0]
+		if r.Verdict != tt.want || r.Unit != "cores" {
+			t.Errorf("one in %d: want %s in cores, got %s\n%s", tt.fraction, tt.want, r.Unit, r)
+		}
+		if strings.HasPrefix(tt.sentence, "main.store") && math.Abs(r.Share-0.2) > 1e-9 {
+			t.Errorf("one in %d: main.store has %v cores, want 0.2", tt.fraction, r.Share)
+		}
+	}
+}

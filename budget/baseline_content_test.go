@@ -62,7 +62,7 @@ func TestWatchBaselineRead(t *testing.T) {
 			if other {
 				base.TimeNanos = int64(i)
 			}
-			fired = fired || next(l.window(0.32), Facts{Baseline: base}).Alarm == Fail
+			fired = fired || next(l.window(0.32), Facts{Baseline: base}).Evidence >= 1
 		}
 		if fired == other {
 			t.Errorf("a baseline that changes: %t, fired: %t", other, fired)

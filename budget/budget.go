@@ -38,7 +38,8 @@ type Budget struct {
 	Flat bool
 
 	// Per is the unit of work that a duration or an amount of bytes is divided
-	// by: "request", "call".
+	// by: "request", "call", or a counter of the service's Prometheus registry, which
+	// labels may narrow: http_requests_total{code="200"}.
 	Per string
 
 	// Kind is the kind of profile: "", which is what Parse makes of "of cpu" and
@@ -47,9 +48,10 @@ type Budget struct {
 	// none.
 	Kind string
 
-	// Except exempts functions and packages, by patterns, from a "no function"
-	// or "no package" budget. The single word "none" lifts the exemption of
-	// scaffolding and entry points instead.
+	// Except exempts functions and packages from a "no function" or "no package"
+	// budget, by patterns or by names as reports print them. A name that is no word
+	// stands in double quotes, as in a sentence. The single word "none" charges every function
+	// of a stack instead, the way in and the floor included.
 	Except []string
 
 	// In, a pattern, restricts the budget to the paths through the functions
@@ -73,9 +75,9 @@ type Budget struct {
 // An Amount is a number with its unit, as it was written.
 type Amount struct {
 	Value float64
-	// Unit is "%", "points" (of share), "cores" (CPU seconds per second), a
-	// duration ("ns", "us", "ms", "s", "m", "h"), bytes ("B", "KiB", "MiB", "GiB", "kB",
-	// "MB", "GB") or "" for a count.
+	// Unit is "%", "points" (of share), "cores" (seconds of CPU, or of waiting, in a
+	// second), a duration ("ns", "us", "ms", "s", "m", "h"), bytes ("B", "KiB", "MiB",
+	// "GiB", "kB", "MB", "GB") or "" for a count.
 	Unit string
 }
 

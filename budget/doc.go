@@ -52,11 +52,14 @@
 //	net/http/... below 30% cumulative
 //	main.handle* below 40% cumulative
 //	/(?i)legacy.*codec/ absent
+//	"operator new(unsigned long)" below 5% cumulative
 //
 // A path ends with the package, a subtree with "/...", as in go commands. "*"
 // stands for any characters inside one element of a name, and a regular
 // expression between slashes is tried on the full name, without escapes (%2e) and
-// vendor directories. Closures belong to the function that holds them, and
+// vendor directories. Any name that a report prints can be copied; one that is no word,
+// as "operator new(unsigned long)" of C++, or is a word of the language, goes in double
+// quotes. Closures belong to the function that holds them, and
 // instances of a generic function to the generic one. A package whose name is a word of
 // the language, or the name of what is measured (cpu, memory, allocs, mutex), needs its
 // full path, as in "container/heap below 5%": "heap" is the figure.
@@ -85,22 +88,34 @@
 //	no function above 64MiB of heap
 //	encoding/json below 12KiB per request of allocs
 //	no function above 500 of goroutine               # a count
+//	no function above 0.1 cores of mutex             # seconds waited in a second
 //	no function grows above 5 points                 # of share, since the baseline
+//
+// The cores of mutex and block are the seconds that goroutines waited in a second of
+// the window, all waiting goroutines together: ten that wait all the time are 10 cores.
+// There is no share of contention: it always adds up to 100%, however little there is.
 //
 // Shares suit services whose load changes, cores and bytes suit machines that
 // are paid for, and amounts per unit of work suit both; the guard is told how
-// to count the work (its Work functions). Units are %, points, cores, the
+// to count the work (its Work functions), or finds it in the service's
+// Prometheus registry, as a counter or the count of a histogram, added up over
+// its labels or narrowed by them:
+//
+//	process below 2ms per http_requests_total
+//	process below 2ms per http_requests_total{code="200", method="GET"}
+//
+// Units are %, points, cores, the
 // durations ns, us, ms, s, m and h, the bytes B, KiB, MiB, GiB, kB, MB and GB,
 // and none for a count. Not every unit makes sense everywhere:
 //
-//	                    above, below                            grows
-//	cpu                 %, cores, duration per work             points, % per work
-//	heap                %, bytes, count                         points
-//	allocs              %, bytes or count, also per work        points, % per work
-//	goroutine           %, count                                points
-//	mutex, block        %, duration per work, count, also per   points
-//	process             cores, duration per work                % per work
-//	process, of allocs  bytes or count, also per work           % per work
+//	                    above, below                              grows
+//	cpu                 %, cores, duration per work               points, % per work
+//	heap                %, bytes, count                           points
+//	allocs              %, bytes or count, also per work          points, % per work
+//	goroutine           %, count                                  points
+//	mutex, block        cores, duration per work, count, also per
+//	process             cores, duration per work                  % per work
+//	process, of allocs  bytes or count, also per work             % per work
 //	process, of heap    bytes
 //	goroutines          count
 //	heap, rss           bytes
@@ -169,7 +184,10 @@
 //	heap below 64MiB for 5m
 //
 // "except" exempts functions and packages from a "no function" or "no package"
-// budget.
+// budget, with what runs in them and with their callers as far as that is theirs. It
+// takes patterns, and the names of functions as reports print them: of
+// closures, of instances with their type arguments, and of functions without a
+// package, such as memeqbody.
 //
 // "in" keeps to the paths through the functions of a pattern, and on them to
 // what these call.
@@ -184,41 +202,65 @@
 // While the condition does not hold, the verdict is inconclusive, with the
 // reason "idle", and never a pass. Its figures are process (its cores),
 // goroutines, heap, rss and gc. Nor is an idle window a proof that something is
-// mended: where the fix makes the process idle, a guard's alert stays as it is, and
-// says so, until there is load again or the program is started anew. A limit that
-// needs no condition, in cores say, has no such gap.
+// mended: when it has not held for five periods, a guard's alert ends for that
+// reason, and fires anew when it holds again.
 //
 // "for" says how long a budget must fail before the guard fires: in so many
-// windows in a row, or all through a time. Without it the guard weighs the
-// evidence of all windows, which is faster for gross violations and calmer at
-// the limit.
+// windows in a row, or all through a time. Without it, three periods of failing
+// windows fire, or the evidence of all windows for what no window proves alone.
 //
-// # Scaffolding and entry points
+// # Whose share it is
 //
-// In every Go program some functions stand near 100%: main.main, runtime.main,
-// net/http.(*conn).serve, the handler of a server that has one. What they call
-// is not their doing, so "no function" and "no package" charge them with their
-// flat share only, whatever the measure. They are
+// A sample's stack has ten or twenty functions: main.main, a server's loop, a
+// router, middleware, the handler, what the handler calls, and at the end the
+// runtime and a system call. Charged to all of them, "no function" would fail in
+// every program. So it charges the part in between:
 //
-//   - scaffolding: the bottom frame of each goroutine, and the roots and serving
-//     chains of the runtime, testing, net/http, gRPC, errgroup and their like;
-//   - entry points: what scaffolding calls directly, that is handlers,
-//     middleware and the bodies of workers, but not functions of the runtime.
+//   - The way in is charged nothing. It ends at the last hand-over: a call that can
+//     only have gone through an interface or a function value. The linker places each
+//     package behind all that it imports, so a call to a package further back is
+//     one, and so are a call out of the standard library, and the call of a function
+//     literal while the function around it is not on the stack. That is how servers
+//     call handlers, routers and middleware call each other, and sort.Slice calls its
+//     function. A stack without a hand-over begins with what the goroutine's first
+//     function calls.
+//   - The entry point, which the hand-over calls, is charged with its own body only. A
+//     handler that burns CPU itself is caught, and what it calls counts in full.
+//   - A server's own work is charged nothing: stacks without a hand-over, where at least
+//     half of the samples below the same first function have one; and what the standard
+//     library's servers read and write, where any has. First functions in the
+//     program's own module are no servers in this sense.
+//   - The floor is charged to its callers: the runtime, system calls, and what wraps
+//     them for everybody (os, net, io, bufio, internal/poll, golang.org/x/sys). What
+//     matters there has budgets of its own: "gc below", "net.Interfaces below". In
+//     profiles of contention sync and time are of the floor, too.
 //
-// A handler that burns CPU in its own body is still caught, and what it calls
-// counts in full. "except none" switches the exemption off. A pattern is taken
-// at its word: "main.main below 5%" is about all that main.main calls.
-// [Scaffolding] lists the first sort. A router or a middleware that stands below
-// one of them, known or not, is part of the way in; one that calls the next
-// handler as a plain function, without [net/http.Handler] in between, looks like
-// work, and belongs behind "except".
+// "no package" counts the same frames by package. It leaves out the program's own
+// module, which is what the program is for, and package main: name these to limit them.
 //
-// Goroutine profiles are counted differently: every goroutine waits in a few
-// functions of the runtime, and many are started through the same function, such
-// as WaitGroup.Go. Neither are charged, and nobody else is scaffolding.
+// Offenders are named deepest first, and of several paths the heaviest first. The
+// samples of one that is named are taken off the others, and who is not above the limit
+// any more is not named. Once it is proven that the budget is broken, a deeper function
+// is named where it is above the limit with a chance of nineteen in twenty. Blame is the
+// nearest function of the program's own module with at least half of the offender.
 //
-// Offenders are reported with the deepest function of a path first, and the
-// path is shown once.
+// What is accepted goes behind "except": it excuses the function, what runs in it, and
+// those who call it for that. What it calls is still charged by itself. "except none"
+// charges every function of a stack. Patterns and "flat" are literal, too:
+// "main.main below 5%" is about all that main.main calls.
+//
+// What is spread over many small functions below a hand-over is not found by "no
+// function": name it, "log/slog below 10%". A profile without addresses (folded or
+// converted by other tools) does not tell the order of the link; then only the standard
+// library's hand-overs and those of literals are known, and the reason says so.
+//
+// Goroutine profiles charge the entry point in full, since it says what a goroutine is
+// for, and nothing in which goroutines wait.
+//
+// The runtime keeps 64 frames of a stack in CPU profiles, 128 in others, and drops the
+// root's side. Such samples are unknown to questions about it: "in", patterns that do
+// not show, the way in. They widen the bounds, nothing passes by them, and the reason
+// says how many they were.
 //
 // # Verdicts
 //
@@ -237,10 +279,9 @@
 //     and how many samples would do.
 //
 // Figures are read and not sampled, so their bounds are equal, and their verdict
-// is the comparison itself. The guard fires at the first window in which one is over
-// its limit, unless "for" says otherwise. Figures swing, the heap with every
-// collection: so the alert ends when three windows in a row are within it, and each
-// time that it fires again soon, twice as many.
+// is the comparison itself. Figures swing, the heap with every collection: so the guard
+// fires after three periods in which one is over its limit, unless "for" says otherwise,
+// and the alert ends after three within it.
 //
 // One thing no statistics repair: work in lockstep with the sampling clock, such
 // as a 10 ms ticker whose work is shorter than the sampling period, is sampled at
@@ -251,8 +292,8 @@
 //
 // [Set.Judge] has no limits: its profile is in memory already. What reads bytes,
 // [Set.JudgeReader] and the Reader methods, may be handed anything, and refuses
-// what is out of proportion before it costs memory: decoding takes less than
-// 64 MiB. One profile may have
+// what is out of proportion before it costs memory or time: decoding and judging
+// take less than 64 MiB, and about 2 s at the most. One profile may have
 //
 //	bytes as read, gzipped or not          8 MiB
 //	bytes after decompression             32 MiB
@@ -264,7 +305,14 @@
 //	strings                            1,000,000
 //	values in a sample                        64
 //	labels in a sample                        32
+//	frames in a stack, inlined ones too    4,096
+//	frames in all stacks               3,000,000
 //	bytes in a name                       16 KiB
+//	frames times parts               100,000,000
+//	names charged, in all parts          500,000
+//
+// A part is what budgets are judged on: all budgets without "in" and "where" have
+// three or four in common, others have their own.
 //
 // These are several times what a large Go program has, and cannot be changed. A
 // profile above them that can be trusted is read with the Parse of
@@ -279,14 +327,16 @@
 //	subject   = "no function" | "no package" | "no goroutine"
 //	          | "process" | "goroutines" | "heap" | "rss" | "gc"
 //	          | pattern
-//	rule      = "above" amount { detail }          after "no function", "no package"
-//	          | "below" amount { detail }          after other subjects
-//	          | "grows" ( "above" | "below" ) amount { detail }
-//	          | "absent" [ "of" kind ]             after a pattern
+//	rule      = "above" amount                     after "no function", "no package"
+//	          | "below" amount                     after other subjects
+//	          | "grows" ( "above" | "below" ) amount
+//	          | "absent"                           after a pattern
 //	          | "steady" [ "below" amount ]
 //	          | "leaked"                           after "no goroutine"
-//	detail    = "cumulative" | "flat" | "per" work | "of" kind
-//	clause    = "except" ( "none" | pattern { "," pattern } )
+//	clause    = "cumulative" | "flat"
+//	          | "per" work
+//	          | "of" kind
+//	          | "except" ( "none" | pattern { "," pattern } )
 //	          | "in" pattern
 //	          | "where" label { "," label }
 //	          | "when" figure ( "above" | "below" ) amount
@@ -299,13 +349,14 @@
 //	number    = digits [ "." digits ]
 //	unit      = "%" | "points" | "cores" | "ns" | "us" | "ms" | "s" | "m" | "h"
 //	          | "B" | "KiB" | "MiB" | "GiB" | "kB" | "MB" | "GB"
-//	pattern   = word | "/" regular expression "/"
-//	name,work = letter or digit { letter | digit | "_" | "." | "-" }
+//	pattern   = word | string | "/" regular expression "/"
+//	name      = letter or digit { letter | digit | "_" | "." | "-" }
+//	work      = name [ "{" name "=" string { "," name "=" string } "}" ]
 //	duration  = as time.ParseDuration reads it
 //	string    = as Go writes it, in double quotes
 //
 // White space separates words and is free around "," and "=", and between a
-// number and its unit. Each detail and each clause stands at most once. A word
+// number and its unit. Clauses come in any order, each at most once. A word
 // ends at white space or a comma; the brackets of type arguments and the
 // slashes of a regular expression may hold both. Work does not begin with a
 // digit, and the words of the language stand for no pattern.
@@ -328,20 +379,22 @@
 // # Mistakes
 //
 // A [SyntaxError] says where a line is wrong, what could have stood there, and
-// what to write. All wrong lines of a text are reported.
+// what to write: the sentence that is meant, where one word makes it right, or an
+// example about the same subject. Both can be copied. All wrong lines of a text are
+// reported.
 //
 //	parse budget: line 1, column 19: expected %, cores or a duration per unit of work for the cpu profile, found "20"
 //		no function above 20 cumulative
 //		                  ^^
-//		did you mean "20%"?
+//		did you mean "no function above 20% cumulative"?
 //
-//	parse budget: line 1, column 10: expected "below": what is named stays below its limit, only "no function" and "no package" stand before "above", found "above"
+//	parse budget: line 1, column 10: expected "below": only "no function" and "no package" stand before "above", found "above"
 //		portlist above 5%
 //		         ^^^^^
-//		did you mean "portlist below"?
+//		did you mean "portlist below 5% cumulative"?
 //
 //	parse budget: line 1, column 30: expected process, goroutines, heap, rss or gc after "when", found "cpu"
 //		no function above 20% 	 when cpu above 10%
 //		                      	      ^^^
-//		taking one core as 100%, did you mean "when process above 0.1 cores"?
+//		write, for example, "no function above 20% cumulative when process above 0.1 cores"
 package budget

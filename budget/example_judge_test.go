@@ -1,10 +1,8 @@
 package budget_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -40,30 +38,21 @@ func ExampleMust() {
 	// budget.Must: parse budget: line 1, column 10: expected below, grows or absent after a pattern, found "absnt"
 	// 	portlist absnt
 	// 	         ^^^^^
-	// 	did you mean "absent"?
-}
-
-// What no budget blames, because it stands at the root of every stack.
-func ExampleScaffolding() {
-	fmt.Println(slices.Contains(budget.Scaffolding(), "net/http.(*conn).serve"))
-	// Output: true
+	// 	did you mean "portlist absent"?
 }
 
 // What a guard watches that was given no budgets.
 func ExampleDefault() {
 	set := append(budget.Default(), budget.Must("portlist absent")...)
-	for _, b := range set {
-		fmt.Println(b.Subject)
+	for _, b := range set[:3] {
+		fmt.Println(b.Name)
 	}
+	fmt.Println(set[len(set)-1])
 	// Output:
-	// /^runtime\.(selectgo|selectnbrecv|selectnbsend)$/
-	// gc
-	// /^fmt\.(Print|Printf|Println)$/
-	// regexp.compile
-	// goroutines
-	// goroutines
-	// no goroutine
-	// portlist
+	// busy-select
+	// gc-thrash
+	// debug-print
+	// portlist absent
 }
 
 // A judge is for many profiles: it compiles the budgets once. What a budget needs
@@ -108,26 +97,4 @@ func ExampleNewWatch() {
 		}
 	}
 	// Output: window 11: inconclusive, alarm: pass
-}
-
-// A trial is for work that is done until every budget is decided, and no longer.
-func ExampleNewTrial() {
-	trial, err := budget.NewTrial(budget.Must("fmt.Println below 20%"), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for !trial.Done() {
-		var block bytes.Buffer // the CPU profile of the next 100 ms of work
-		if err := exampleProfile().Write(&block); err != nil {
-			fmt.Println(err)
-			return
-		}
-		if err := trial.Block(&block); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	fmt.Println(trial.Decided(0))
-	// Output: fail
 }

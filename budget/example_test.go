@@ -33,7 +33,7 @@ func ExampleParse_mistake() {
 	// parse budget: line 1, column 19: expected %, cores or a duration per unit of work for the cpu profile, found "20"
 	// 	no function above 20 cumulative
 	// 	                  ^^
-	// 	did you mean "20%"?
+	// 	did you mean "no function above 20% cumulative"?
 }
 
 // exampleProfile is a window of a service that forgot a debug print.
@@ -52,11 +52,12 @@ func ExampleSet_Judge() {
 	}
 	// Output:
 	// FAIL no function above 20% cumulative
-	//   main.cache at 71.00%, surely above 63.12% (1000 samples)
-	//   1. main.cache  71.00%, 7.10s (63.12% to 76.12%)  cache.go:46
-	//        way in      main.serve
-	//        goes to     fmt.Println > fmt.Fprintln > os.(*File).Write > poll.(*FD).Write > syscall.write > syscall.Syscall6
-	//   6 more functions are over the limit: they call those above, or are called by them
+	//   fmt.Fprintln at 71.00%, surely above 63.12% (1000 samples)
+	//   1. fmt.Fprintln  71.00%, 7.10s (63.12% to 76.12%)
+	//        called from main.cache (100% of it)  cache.go:46
+	//        way in      fmt.Println < main.cache < main.serve < main.main
+	//        goes to     os.(*File).Write > poll.(*FD).Write > syscall.write > syscall.Syscall6
+	//   2 more functions are over the limit: they call those above, or are called by them
 	// PASS crypto/md5 absent
 	//   none of 1000 samples, so its share is below 0.30%
 }

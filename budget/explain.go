@@ -1,13 +1,8 @@
 package budget
 
 import (
-	"slices"
-	"strings"
-
-	"github.com/profguard/profguard/internal/blame"
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/scaffold"
-	"github.com/profguard/profguard/internal/tally"
 )
 
 const (
@@ -17,32 +12,35 @@ const (
 	// them are walked. A window in which more are over their limits is a
 	// disaster that the first few tell of.
 	maxExplained = 64
+	// maxWalked bounds the frames that are walked for them, where one takes about
+	// 50 ns. One offender is always explained.
+	maxWalked = 12_000_000
 	// notableShare is the share from which a function is named when the process
 	// as a whole is over its limit.
 	notableShare = 0.1
-	// notablePart is the part of what a pattern matched from which a function of
-	// it is named: a package has many with next to nothing.
-	notablePart = 0.25
 )
 
-// explain fills in the offenders among the keys that are over the limit.
-func (w *window) explain(r *rule, query int, over []int32, m measure, res *Result) {
-	if w.explained >= maxExplained {
+// explain fills in the offenders among the keys that are over a limit.
+func (w *window) explain(r *rule, query int, over []int32, limit int64, m measure, res *Result) {
+	if w.explained >= maxExplained || w.walked > maxWalked {
 		return
 	}
+	w.walked += w.t.Frames
 	j := w.judged
-	c := blame.Case{Counter: &j.counter, Table: w.t, Query: query, Module: w.facts.Module, Room: &j.room}
+	c := charge.Case{Counter: &j.counter, Table: w.t, Query: query, Room: &j.room}
 	sums := j.counter.Sums(query)
-	heads := c.Heads(over)
-	heads = heads[:min(len(heads), maxOffenders)]
+	heads := c.Offenders(over, limit, maxOffenders)
 	w.explained += len(heads)
 	explanations := c.Explain(heads)
 	for i, key := range heads {
 		e := explanations[i]
-		value := sums.By[key]
+		value := sums.By(key)
 		f := m.finding(value, r.limit)
 		o := Offender{Low: f.Low, High: f.High}
-		frame := func(f blame.Frame) Frame {
+		if res.Verdict == Fail && r.class == classEach && r.budget.Rule != "grows" && f.Low <= r.limit {
+			o.Low = m.low(value)
+		}
+		frame := func(f charge.Frame) Frame {
 			return Frame{
 				Function: f.Function, File: f.File, Line: f.Line,
 				Share: m.part(f.Value), Value: float64(f.Value) * r.value.scale,
@@ -64,21 +62,26 @@ func (w *window) explain(r *rule, query int, over []int32, m measure, res *Resul
 	}
 }
 
-// explainMatches names the functions that a pattern matched.
+// explainMatches names, of the functions that a pattern matched, those with at least
+// half of what the heaviest has.
 func (w *window) explainMatches(r *rule, m measure, res *Result) {
 	sums := w.count(r.detail)
 	var over []int32
+	var limit int64
 	one := []int32{r.subject}
 	for key := range w.ranked(r.detail) {
 		if !w.judged.names.Match(w.id(key), one) {
 			continue
 		}
-		if len(over) > 0 && float64(sums.By[key]) < notablePart*float64(sums.By[over[0]]) {
+		if len(over) == 0 {
+			limit = (sums.By(key) - 1) / 2
+		}
+		if sums.By(key) <= limit {
 			break
 		}
 		over = append(over, key)
 	}
-	w.explain(r, r.detail, over, m, res)
+	w.explain(r, r.detail, over, limit, m, res)
 }
 
 // explainFigure names what a figure that is over its limit is made of, if the
@@ -95,32 +98,27 @@ func (w *window) explainFigure(r *rule, res *Result) {
 
 // explainMost names what the process as a whole spends most on.
 func (w *window) explainMost(r *rule, res *Result) {
-	sums := w.count(r.detail)
-	var over []int32
-	for key := range w.ranked(r.detail) {
-		if sums.Share(key) < notableShare {
-			break
+	for _, query := range [...]int{r.detail, r.literal} { // literally, where the runtime itself has most of it
+		if query < 0 {
+			continue
 		}
-		over = append(over, key)
+		sums := w.count(query)
+		var over []int32
+		for key := range w.ranked(query) {
+			if sums.Share(key) < notableShare {
+				break
+			}
+			over = append(over, key)
+		}
+		m := w.measureOf(&rule{dim: dimShare, value: r.value}, sums)
+		if w.explain(r, query, over, m.values(notableShare), m, res); len(res.Offenders) > 0 {
+			return
+		}
 	}
-	w.explain(r, r.detail, w.callers(r, over), w.measureOf(&rule{dim: dimShare, value: r.value}, sums), res)
-}
-
-// callers leaves the allocator out among the offenders of a profile of memory, where
-// its callers are among them.
-func (w *window) callers(r *rule, over []int32) []int32 {
-	if !r.budget.ofMemory() || strings.HasSuffix(r.budget.Subject, "package") {
-		return over
-	}
-	rest := slices.DeleteFunc(slices.Clone(over), func(key int32) bool { return scaffold.Allocates(w.t.Symbols.Name(w.id(key))) })
-	if len(rest) == 0 {
-		return over
-	}
-	return rest
 }
 
 // count answers a query that only offenders need.
-func (w *window) count(query int) *tally.Sums {
+func (w *window) count(query int) *charge.Sums {
 	j := w.judged
 	if !j.needed[query] && j.detailed[query] != j.windows {
 		j.detailed[query] = j.windows
@@ -131,9 +129,9 @@ func (w *window) count(query int) *tally.Sums {
 
 func (w *window) id(key int32) decode.ID { return decode.ID(key) }
 
-func (w *window) keyName(sums *tally.Sums, key int32) string {
+func (w *window) keyName(sums *charge.Sums, key int32) string {
 	switch sums.Query.Unit {
-	case tally.Package:
+	case charge.Package:
 		return w.judged.names.PackageName(key)
 	default:
 		return w.t.Symbols.Name(decode.ID(key))

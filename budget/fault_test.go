@@ -1,37 +1,12 @@
 package budget
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/profguard/profguard/internal/folded"
 )
-
-// TestFault_34_YAMLBomb reads none: what would take gigabytes to expand is a wrong
-// sentence in each line.
-func TestFault_34_YAMLBomb(t *testing.T) {
-	var b strings.Builder
-	b.WriteString(`a: &a ["lol","lol","lol","lol","lol","lol","lol","lol","lol"]` + "\n")
-	for c := 'b'; c <= 'z'; c++ {
-		last := string(c - 1)
-		b.WriteString(string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+last+",", 8) + "*" + last + "]\n")
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	set, err := Parse(b.String())
-	runtime.ReadMemStats(&after)
-	if err == nil || len(set) > 0 {
-		t.Errorf("parsed as %v", set)
-	}
-	if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
-		t.Errorf("allocated %d MiB to refuse %d bytes", n>>20, b.Len())
-	}
-	if _, err := Parse("a: portlist absent"); err != nil {
-		t.Errorf("a budget with a name of one letter: %v", err)
-	}
-}
 
 // TestFault_39_ZeroSamples: nothing is proved by nothing, in one window and in as
 // many as there may be. The twin of each is a window that decides.
@@ -47,8 +22,8 @@ func TestFault_39_ZeroSamples(t *testing.T) {
 		{"main.work below 1 core", "cpu 10s", "main.main;main.run;main.work 10", Pass},
 		{"main.work below 1ms per request", "cpu 10s", "main.main;main.run;main.work 1000", Fail},
 		{"no function above 20% of allocs", "allocs 10s", "main.main;main.run;main.work 100000 10000000000", Fail},
-		{"no function above 20% of mutex", "mutex 10s", "main.main;main.run;main.work 100000 100s", Fail},
-		{"no function above 20% of block", "block 10s", "main.main;main.run;main.work 100000 100s", Fail},
+		{"no function above 0.1 cores of mutex", "mutex 10s", "main.main;main.run;main.work 100000 100s", Fail},
+		{"no function above 0.1 cores of block", "block 10s", "main.main;main.run;main.work 100000 100s", Fail},
 	} {
 		t.Run(test.sentence, func(t *testing.T) {
 			set := Must(test.sentence)

@@ -11,7 +11,7 @@ const fips = "crypto/internal/fips140/"
 // It is "" for any other budget.
 func (w *window) elsewhere(r *rule) string {
 	name, ok := strings.CutPrefix(r.budget.Subject, "crypto") // "/sha256"
-	if !ok || r.class != classPattern || r.query < 0 || w.judged.counter.Sums(r.query).By[r.subject] > 0 {
+	if !ok || r.class != classPattern || r.query < 0 || w.judged.counter.Sums(r.query).By(r.subject) > 0 {
 		return ""
 	}
 	name = strings.TrimSuffix(name, "/...")
@@ -30,7 +30,7 @@ func (w *window) elsewhere(r *rule) string {
 	// It may work for others only: outside the scope, or in samples that do not count.
 	sums := w.count(r.detail)
 	for _, key := range sums.Keys {
-		if path := names.PackageName(names.Package(w.id(key))); sums.By[key] > 0 && does(path) {
+		if path := names.PackageName(names.Package(w.id(key))); sums.By(key) > 0 && does(path) {
 			return "; what does its work is " + path + ", which this budget does not count: name that one"
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/profguard/profguard/internal/blocks"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -32,7 +34,7 @@ func TestFIPSDoc(t *testing.T) {
 // TestFIPSTrial: a Check that passes because it looks at the wrong package says so.
 func TestFIPSTrial(t *testing.T) {
 	for function, want := range map[string]bool{hashing: true, "main.hash": false, "crypto/sha256.Sum256": false} {
-		trial, err := NewTrial(Must("crypto/sha256 below 5%", "crypto/sha256 absent"), nil)
+		trial, err := newTrial(Must("crypto/sha256 below 5%", "crypto/sha256 absent"), blocks.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func (b Budget) String() string {
 		} else {
 			s.WriteString(", ")
 		}
-		s.WriteString(labelText(key, keySpecial) + "=" + labelText(b.Where[key], ""))
+		s.WriteString(labelText(key, "="+labelOperators) + "=" + labelText(b.Where[key], ""))
 	}
 	if b.When != (Condition{}) {
 		s.WriteString(" when " + b.When.String())
@@ -65,6 +65,9 @@ func (b Budget) String() string {
 	}
 	return s.String()
 }
+
+// MarshalText returns the canonical sentence, also for JSON.
+func (b Budget) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // String returns the condition as it follows "when" in a sentence.
 func (c Condition) String() string {
@@ -124,4 +127,19 @@ func durationText(d time.Duration) string {
 		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
+}
+
+// String returns the amount as a budget's sentence spells it: "20%",
+// "1.5 cores", "64MiB", "5000".
+func (a Amount) String() string {
+	number := strconv.FormatFloat(a.Value, 'f', -1, 64)
+	switch a.Unit {
+	case "cores", "points":
+		name := a.Unit
+		if a.Value == 1 {
+			name = strings.TrimSuffix(name, "s")
+		}
+		return number + " " + name
+	}
+	return number + a.Unit
 }

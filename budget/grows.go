@@ -7,16 +7,16 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/tally"
 )
 
 // baseline is the profile that "grows" budgets compare with, counted by the
 // same queries. It has names and numbers of its own: it is counted once, while
 // those of the windows may start anew.
 type baseline struct {
-	counter tally.Counter
+	counter charge.Counter
 	symbols decode.Symbols
 	profile *profile.Profile
 	content uint64 // of the profile
@@ -34,6 +34,9 @@ func (b *baseline) set(ctx context.Context, p *profile.Profile, j *Judge) error 
 	if p == nil {
 		b.profile, b.problem = nil, "there is no baseline to compare with: give one (Config.Baseline)"
 		return nil
+	}
+	if b.counter.Module != j.counter.Module {
+		b.profile = nil // whose a package is decides what it is charged with
 	}
 	if p == b.profile {
 		return nil
@@ -71,17 +74,19 @@ func (b *baseline) set(ctx context.Context, p *profile.Profile, j *Judge) error 
 		b.problem = fmt.Sprintf("%d functions of the baseline have yet to be matched with the patterns of the budgets, which takes more than one window", waiting)
 		return nil
 	}
+	b.counter.Module = j.counter.Module
+	b.counter.Open(base)
 	b.counter.Count(base, func(q int) bool { return j.needed[q] })
 	b.byName = make([]map[string]int32, b.counter.Len())
 	for q := range b.byName {
 		sums := b.counter.Sums(q)
-		if !j.needed[q] || sums.Query.Unit == tally.Pattern {
+		if !j.needed[q] || sums.Query.Unit == charge.Pattern {
 			continue
 		}
 		b.byName[q] = make(map[string]int32, len(sums.Keys))
 		for _, key := range sums.Keys {
 			name := b.symbols.Name(decode.ID(key))
-			if sums.Query.Unit == tally.Package {
+			if sums.Query.Unit == charge.Package {
 				name = b.counter.Names.PackageName(key)
 			}
 			b.byName[q][name] = key
@@ -97,21 +102,21 @@ func (b *baseline) charged(query int, name string) int64 {
 	if !ok {
 		return 0
 	}
-	return b.counter.Sums(query).By[key]
+	return b.counter.Sums(query).By(key)
 }
 
 // before is what the rule charged to the one thing that it is about.
 func (b *baseline) before(r *rule) int64 {
 	sums := b.counter.Sums(r.query)
 	if r.subject >= 0 {
-		return sums.By[r.subject]
+		return sums.By(r.subject)
 	}
 	return sums.Total
 }
 
 // grows judges growth against the baseline, in points of share or per unit of
 // work.
-func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
+func (w *window) grows(r *rule, sums *charge.Sums, res *Result) {
 	base := &w.judged.base
 	if base.problem != "" {
 		res.Reason = base.problem
@@ -152,41 +157,59 @@ func (w *window) grows(r *rule, sums *tally.Sums, res *Result) {
 			if trifling && (r.dim != dimPoints || worst.Verdict != evidence.Pass || sums.Share(key) <= worst.Value) {
 				break // this one, and all that have less
 			}
-			if w.excepted(r, sums, key) {
-				continue
-			}
 			name := w.keyName(sums, key)
 			k0 := base.charged(r.query, name)
 			if trifling && sums.Share(key)-before.Part(k0) <= worst.Value {
 				continue // it passes, and is not the one to name
 			}
-			consider(key, name, sums.By[key], k0)
+			consider(key, name, sums.By(key), k0)
 		}
 	case classPattern:
-		consider(-1, r.budget.Subject, sums.By[r.subject], base.before(r))
+		consider(-1, r.budget.Subject, sums.By(r.subject), base.before(r))
 	default:
 		consider(-1, "the process", sums.Total, base.before(r))
 	}
 	if !found {
-		res.Reason = "nothing to compare: every function that shows is exempt"
-		return
+		consider(-1, "no function shows: the worst", 0, 0)
 	}
 	res.take(worst)
 	if res.Verdict == Fail {
 		over = proven
 	}
+	cut := ""
+	if res.Verdict == Pass && (sums.Cut > 0 || before.Cut > 0) {
+		res.Verdict, cut = Inconclusive, w.cutOff(r)
+		if sums.Cut == 0 {
+			cut = "; of samples of the baseline the runtime has cut off the stack"
+		}
+	}
+	limit := int64(r.limit * float64(sums.Total))
+	if r.dim != dimPoints {
+		limit = 0 // whoever has grown is named, however little it has
+	}
 	if m := w.measureOf(&rule{dim: dimShare, value: r.value}, sums); res.Verdict != Pass && len(over) > 0 {
 		switch r.class {
 		case classEach:
 			res.Over = len(over)
-			w.explain(r, r.query, over, m, res)
+			w.explain(r, r.query, over, limit, m, res)
+			if len(res.Offenders) > 0 && res.Offenders[0].Function != who { // the deepest is named, with its own figures
+				who = res.Offenders[0].Function
+				for _, key := range over {
+					if w.keyName(sums, key) == who {
+						k, k0 := sums.By(key), base.charged(r.query, who)
+						worst, isNew = g(k, k0), r.dim != dimPoints && k0 <= 0
+						res.Hits = int64(math.Round(float64(k) / float64(sums.Total) * sums.N))
+					}
+				}
+				res.take(worst)
+			}
 		case classPattern:
 			w.explainMatches(r, m, res)
 		default:
 			w.explainMost(r, res)
 		}
 	}
-	res.Reason = grew(r, worst, who, isNew, res, before.N) + w.elsewhere(r)
+	res.Reason = grew(r, worst, who, isNew, res, before.N) + cut + w.elsewhere(r)
 }
 
 // trifle is the share of a window below which nobody asks what a function costs
@@ -197,7 +220,7 @@ const trifle = 0.01
 // compared. A share cannot have grown by more than it is. And what a function
 // costs per unit of work is not worth asking of one that has a hundredth of it:
 // of the many that were hit once or twice, some have always doubled.
-func (r *rule) trifling(sums *tally.Sums, key int32) bool {
+func (r *rule) trifling(sums *charge.Sums, key int32) bool {
 	share := sums.Share(key)
 	if r.dim != dimPoints {
 		return share < trifle
@@ -222,8 +245,8 @@ func worse(f, than evidence.Finding) bool {
 }
 
 // growth compares what is charged to somebody now and in the baseline.
-func (w *window) growth(r *rule, sums, before *tally.Sums) (func(k, k0 int64) evidence.Finding, string) {
-	hits := func(s *tally.Sums, v int64) float64 { return float64(v) / float64(s.Total) * s.N }
+func (w *window) growth(r *rule, sums, before *charge.Sums) (func(k, k0 int64) evidence.Finding, string) {
+	hits := func(s *charge.Sums, v int64) float64 { return float64(v) / float64(s.Total) * s.N }
 	if r.dim == dimPoints {
 		tests := 1.0
 		if r.class == classEach {

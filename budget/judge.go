@@ -2,15 +2,15 @@ package budget
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/internal/blame"
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
-	"github.com/profguard/profguard/internal/tally"
 )
 
 // Judge holds a profile against the budgets and returns a result for each, in
@@ -32,8 +32,13 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 }
 
 // JudgeReader is [Set.Judge] for a profile in pprof's format, gzipped or not. It
-// is several times faster than parsing the profile first, and input that is
-// broken or out of proportion ends in an error before it costs memory.
+// is several times faster than parsing the profile first.
+//
+// What it may cost is bounded, whatever it reads: at most 8 MiB of input, 3 million
+// frames, 100 million of them counted once for each part of the profile that a
+// budget asks about (budgets without "in" and "where" have theirs in common), and
+// 64 MiB of memory; that is about 2 s. Beyond that it returns an error.
+// [Set.Judge] has no such bounds.
 func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
 	j, err := NewJudge(s)
 	if err != nil {
@@ -47,21 +52,21 @@ func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
 // the second profile of a program on almost nothing is allocated.
 // It is not safe for concurrent use.
 type Judge struct {
-	rules   []rule
-	names   *tally.Names
-	counter tally.Counter
-	decoder decode.Decoder
-	symbols decode.Symbols // of profiles that did not come from the decoder
-	layout  *layout
-	base    baseline
-	pkgs    []*pattern.Pattern // by number, for packages in "except"
-	matched []bool             // of a Watch, by number: some window had a function that matches
+	rules    []rule
+	names    *charge.Names
+	counter  charge.Counter
+	decoder  decode.Decoder
+	symbols  decode.Symbols // of profiles that did not come from the decoder
+	layout   *layout
+	base     baseline
+	patterns []*pattern.Pattern // by number
+	matched  []bool             // of a Watch, by number: some window had a function that matches
 
 	windows  int       // how many have been counted
 	needed   []bool    // by query: asked for by a rule
 	rankings []ranking // by query
 	over     []int32   // reused
-	room     blame.Room
+	room     charge.Room
 	detailed []int // by query that only offenders need: the window that it was counted for
 }
 
@@ -73,13 +78,13 @@ func NewJudge(set Set) (*Judge, error) {
 		return nil, err
 	}
 	index := pattern.NewIndex(c.patterns)
-	names := tally.NewNames(index)
+	names := charge.NewNames(index)
 	return &Judge{
-		rules:   rules,
-		names:   names,
-		counter: tally.Counter{Names: names, Where: c.where, Patterns: len(c.patterns)},
-		base:    baseline{counter: tally.Counter{Names: tally.NewNames(index), Where: c.where, Patterns: len(c.patterns)}},
-		pkgs:    c.patterns,
+		rules:    rules,
+		names:    names,
+		counter:  charge.Counter{Names: names, Where: c.where, Patterns: len(c.patterns), Excepts: c.excepts},
+		base:     baseline{counter: charge.Counter{Names: charge.NewNames(index), Where: c.where, Patterns: len(c.patterns), Excepts: c.excepts}},
+		patterns: c.patterns,
 	}, nil
 }
 
@@ -138,14 +143,22 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts []Facts) (*wind
 	if !j.layout.fits(t, w.facts.Kind) {
 		j.plan(layoutOf(t, w.facts.Kind))
 	}
+	j.counter.Module = w.facts.Module
 	if err := j.base.set(ctx, w.facts.Baseline, j); err != nil {
 		return nil, err
 	}
 	if err := j.names.Learn(ctx, t); err != nil {
 		return nil, err
 	}
+	if err := j.affordable(t); err != nil {
+		return nil, err
+	}
 	j.counter.Multiple = j.layout.multiple(t, w.facts)
-	j.counter.Count(t, func(q int) bool { return j.needed[q] })
+	j.counter.Open(t)
+	if j.counter.Count(t, func(q int) bool { return j.needed[q] }); j.counter.Full() {
+		return nil, errors.New("judge the profile: the budgets ask for more than 500,000 sums of it, one for each name and part: " +
+			"take a profile of a shorter time, or fewer budgets with in or where")
+	}
 	j.windows++
 	w.elapsed = w.facts.Elapsed.Seconds()
 	if w.elapsed <= 0 {
@@ -170,4 +183,21 @@ func (j *Judge) plan(l *layout) {
 			j.needed[q] = true
 		}
 	}
+}
+
+// maxVisits is how often frames are looked at, once for each query. Each look takes
+// about 8 ns, so this is under a second. 200,000 frames, which is a minute of a large
+// service with labels, leave room for 500 queries.
+const maxVisits = 100_000_000
+
+// affordable bounds frames times queries. A query is a part of the profile that
+// budgets ask about: all budgets without "in" and "where" have three or four in
+// common. A pattern that matches a frame counts as well.
+func (j *Judge) affordable(t *decode.Table) error {
+	queries := int64(j.counter.Len())
+	if visits := t.Frames * (queries + int64(j.names.MostMatches())); visits > maxVisits {
+		return fmt.Errorf("judge the profile: %d frames times %d parts that the budgets ask about, at most %d together: "+
+			"take a profile of a shorter time, or fewer budgets with in or where", t.Frames, visits/t.Frames, maxVisits)
+	}
+	return nil
 }

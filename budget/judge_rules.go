@@ -5,87 +5,108 @@ import (
 	"math"
 	"slices"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/tally"
 )
 
-// each judges "no function above" and "no package above": by the worst.
-func (w *window) each(r *rule, sums *tally.Sums, res *Result) {
+// each judges "no function above" and "no package above": by the worst. Where some are
+// over the limit, the result speaks of the first offender, which is the deepest of them.
+func (w *window) each(r *rule, sums *charge.Sums, res *Result) {
 	m := w.measureOf(r, sums)
 	if m.problem != "" {
 		res.Reason = m.problem
 		return
 	}
 	over := w.judged.over[:0]
-	worst := int32(-1)
+	worst, value := int32(-1), int64(0)
 	for key := range w.ranked(r.query) {
-		above := m.part(sums.By[key]) > r.limit
-		if worst >= 0 && !above {
+		if worst < 0 {
+			worst, value = key, sums.By(key)
+		}
+		if m.part(sums.By(key)) <= r.limit {
 			break
 		}
-		if w.excepted(r, sums, key) {
-			continue
-		}
-		if worst < 0 {
-			worst = key
-		}
-		if above {
-			over = append(over, key)
-		}
+		over = append(over, key)
 	}
 	w.judged.over = over
-	var value int64
-	if worst >= 0 {
-		value = sums.By[worst]
-	}
-	f := m.finding(value, r.limit)
-	res.take(f)
-	res.Hits = int64(math.Round(m.hits(value)))
-	if res.Verdict == Fail {
-		// Whoever is over by accident of few samples is no offender beside one that
-		// is so beyond doubt. More weight is more proof, so the list ends at once.
-		proven := slices.IndexFunc(over, func(key int32) bool { return Verdict(m.finding(sums.By[key], r.limit).Verdict) != Fail })
-		if proven >= 0 {
-			over = over[:proven]
-		}
-	}
-	if res.Verdict != Pass && len(over) > 0 {
-		res.Over = len(over)
-		w.explain(r, r.query, w.callers(r, over), m, res)
-	}
+	f := w.eachFinding(r, m, sums, worst)
 	name := "no function shows: the worst is"
 	if worst >= 0 {
 		name = w.keyName(sums, worst)
 	}
-	for _, o := range res.Offenders {
-		if o.Share == res.Share {
-			name = o.Function // of a path that is all one, the function that matters
-			break
-		}
+	res.Verdict = Verdict(f.Verdict)
+	// Whoever is over by accident of few samples is no offender beside one that is so
+	// beyond doubt. That the budget is broken is proven by then, so one in twenty is doubt
+	// enough. More weight is more proof, so the list ends at once.
+	over = over[:w.nameable(r, m, sums, over, res.Verdict)]
+	if res.Verdict != Pass && len(over) > 0 {
+		res.Over = len(over)
+		w.explain(r, r.query, over, m.values(r.limit), m, res)
 	}
-	w.reason(r, f, name, res)
-}
-
-// excepted reports whether the budget exempts the key.
-func (w *window) excepted(r *rule, sums *tally.Sums, key int32) bool {
-	if len(r.except) == 0 {
-		return false
-	}
-	if sums.Query.Unit == tally.Package {
-		path := w.judged.names.PackageName(key)
-		for _, p := range r.except {
-			if w.judged.pkgs[p].MatchPackage(path) {
-				return true
+	if len(res.Offenders) > 0 && res.Offenders[0].Function != name {
+		for _, key := range over {
+			if w.keyName(sums, key) == res.Offenders[0].Function {
+				verdict := f.Verdict
+				name, value, f = w.keyName(sums, key), sums.By(key), w.eachFinding(r, m, sums, key)
+				if verdict == evidence.Fail && f.Verdict != verdict {
+					f.Verdict, f.Low = verdict, m.low(value)
+				}
 			}
 		}
-		return false
 	}
-	return w.judged.names.Match(w.id(key), r.except)
+	res.take(f)
+	res.Hits = int64(math.Round(m.hits(value)))
+	if len(res.Offenders) > 0 {
+		name = res.Offenders[0].name(r.budget)
+	}
+	w.reason(r, f, name, res)
+	if res.Verdict != Pass {
+		res.Reason += w.unordered(r, sums)
+	}
+}
+
+// nameable is how many of those over the limit, heaviest first, may be named.
+func (w *window) nameable(r *rule, m measure, sums *charge.Sums, over []int32, verdict Verdict) int {
+	i := slices.IndexFunc(over, func(key int32) bool {
+		if verdict == Fail {
+			return m.low(sums.By(key)) <= r.limit
+		}
+		return w.eachFinding(r, m, sums, key).Verdict == evidence.Pass
+	})
+	if i < 0 {
+		return len(over)
+	}
+	return i
+}
+
+// eachFinding is the finding on a function or package, -1 for one that does not show.
+// What was cut off may be anybody's, so a pass must hold for all.
+func (w *window) eachFinding(r *rule, m measure, sums *charge.Sums, key int32) evidence.Finding {
+	var value int64
+	if key >= 0 {
+		value = sums.By(key)
+	}
+	if sums.Cut == 0 {
+		return m.finding(value, r.limit)
+	}
+	most := max(value+sums.Unknown(key), sums.Cut)
+	for _, k := range sums.Keys {
+		most = max(most, sums.By(k)+sums.Unknown(k))
+	}
+	return m.findingWithin(value, most, r.limit)
+}
+
+// unordered says that hand-overs may have been missed.
+func (w *window) unordered(r *rule, sums *charge.Sums) string {
+	if w.judged.counter.Ordered() || sums.Query.Charge != charge.Inner && sums.Query.Charge != charge.Waiting {
+		return ""
+	}
+	return "; without addresses in the profile, no router outside the standard library is known"
 }
 
 // pattern judges what matches one pattern.
-func (w *window) pattern(r *rule, sums *tally.Sums, res *Result) {
-	value := sums.By[r.subject]
+func (w *window) pattern(r *rule, sums *charge.Sums, res *Result) {
+	value := sums.By(r.subject)
 	if r.budget.Rule == "absent" {
 		w.absent(r, sums, value, res)
 		return
@@ -95,7 +116,7 @@ func (w *window) pattern(r *rule, sums *tally.Sums, res *Result) {
 		res.Reason = m.problem
 		return
 	}
-	f := m.finding(value, r.limit)
+	f := m.findingWithin(value, value+sums.Unknown(r.subject), r.limit)
 	res.take(f)
 	res.Hits = int64(math.Round(m.hits(value)))
 	if res.Verdict != Pass && m.part(value) > r.limit {
@@ -132,9 +153,15 @@ func (w *window) unmatched(r *rule, value int64, res *Result) {
 }
 
 // absent judges that what a pattern matches does not occur at all.
-func (w *window) absent(r *rule, sums *tally.Sums, value int64, res *Result) {
+func (w *window) absent(r *rule, sums *charge.Sums, value int64, res *Result) {
 	hits := float64(value) / float64(sums.Total) * sums.N
 	f := evidence.Absent(hits, sums.N, 1, 0)
+	if unknown := float64(sums.Unknown(r.subject)) / float64(sums.Total); unknown > 0 && value == 0 {
+		f.High = min(f.High+unknown, 1)
+		if f.High > evidence.AbsentShare {
+			f.Verdict = evidence.Inconclusive
+		}
+	}
 	if r.value.census {
 		f = counted(float64(value)/float64(sums.Total), 0)
 	}
@@ -152,11 +179,11 @@ func (w *window) absent(r *rule, sums *tally.Sums, value int64, res *Result) {
 	default:
 		res.Reason = fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", samples(res.Samples), f.Needed, round(evidence.AbsentShare, dimShare))
 	}
-	res.Reason += w.elsewhere(r)
+	res.Reason += w.cutOff(r) + w.elsewhere(r)
 }
 
 // process judges the sum of everything.
-func (w *window) process(r *rule, sums *tally.Sums, res *Result) {
+func (w *window) process(r *rule, sums *charge.Sums, res *Result) {
 	if r.class == classLeak {
 		w.leaked(r, sums, res)
 		return
@@ -175,7 +202,7 @@ func (w *window) process(r *rule, sums *tally.Sums, res *Result) {
 	w.reason(r, f, "the process", res)
 }
 
-func (w *window) leaked(r *rule, sums *tally.Sums, res *Result) {
+func (w *window) leaked(r *rule, sums *charge.Sums, res *Result) {
 	res.take(counted(float64(sums.Total), 0))
 	res.Hits = sums.Total
 	res.Reason = fmt.Sprintf("%d goroutines are blocked for ever", sums.Total)
@@ -228,9 +255,26 @@ func (w *window) reason(r *rule, f evidence.Finding, who string, res *Result) {
 		res.Reason = who + " at " + at + ", surely above " + format(f.Low, r.dim) + " (" + samples(res.Samples) + ")"
 	case res.Verdict == Pass:
 		res.Reason = who + " at " + at + ", surely below " + format(f.High, r.dim) + " (" + samples(res.Samples) + ")"
+	case r.query >= 0 && w.judged.counter.Sums(r.query).Cut > 0 && f.Needed == 0:
+		res.Reason = who + " at " + at + ", or up to " + format(f.High, r.dim) + " (" + samples(res.Samples) + ")"
 	default:
 		res.Reason = w.tooFew(r, f, who, at, zone, res)
 	}
+	res.Reason += w.cutOff(r)
+}
+
+// cutOff says how many samples are of stacks that the runtime cut off, where their lost
+// end may answer otherwise.
+func (w *window) cutOff(r *rule) string {
+	if r.query < 0 {
+		return ""
+	}
+	sums := w.judged.counter.Sums(r.query)
+	if sums.Cut == 0 {
+		return ""
+	}
+	n := int64(math.Round(float64(sums.Cut) / float64(sums.Total) * sums.N))
+	return "; of " + samples(n) + " the runtime has cut off the stack, and who called is not known"
 }
 
 // tooFew says how many samples would have decided.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/tally"
 )
 
 // A layout says which kinds of profile a profile is, and where in its samples
@@ -20,7 +20,7 @@ type layout struct {
 // valueType is one value of a layout's samples.
 type valueType struct {
 	index  int
-	weight tally.Weight
+	weight charge.Weight
 	scale  float64 // base units (seconds, bytes, pieces) in one unit of value
 	census bool    // every one is counted, none is sampled
 }
@@ -58,14 +58,14 @@ func (l *layout) index(name, unit string) int {
 func (l *layout) value(kind string, dim dimension) (valueType, bool) {
 	switch kind {
 	case "cpu":
-		v := valueType{index: l.index("cpu", "nanoseconds"), scale: 1e-9, weight: tally.Weight{Count: l.index("samples", "count")}}
+		v := valueType{index: l.index("cpu", "nanoseconds"), scale: 1e-9, weight: charge.Weight{Count: l.index("samples", "count")}}
 		return v, v.index >= 0
 	case "heap":
 		return l.memory(dim, "inuse_objects", "inuse_space")
 	case "allocs":
 		return l.memory(dim, "alloc_objects", "alloc_space")
 	case "goroutine", "goroutineleak":
-		v := valueType{index: l.index(kind, "count"), scale: 1, census: true, weight: tally.Weight{Count: -1}}
+		v := valueType{index: l.index(kind, "count"), scale: 1, census: true, weight: charge.Weight{Count: -1}}
 		if v.index < 0 && kind == "goroutine" {
 			v.index = l.index("goroutines", "count")
 		}
@@ -75,7 +75,7 @@ func (l *layout) value(kind string, dim dimension) (valueType, bool) {
 			return valueType{}, false
 		}
 		count := l.index("contentions", "count")
-		v := valueType{index: l.index("delay", "nanoseconds"), scale: 1e-9, weight: tally.Weight{Count: count, Multiple: true}}
+		v := valueType{index: l.index("delay", "nanoseconds"), scale: 1e-9, weight: charge.Weight{Count: count, Multiple: true}}
 		if dim == dimCount {
 			v.index, v.scale = count, 1
 		}
@@ -86,7 +86,7 @@ func (l *layout) value(kind string, dim dimension) (valueType, bool) {
 
 func (l *layout) memory(dim dimension, objects, space string) (valueType, bool) {
 	count, bytes := l.index(objects, "count"), l.index(space, "bytes")
-	v := valueType{index: bytes, scale: 1, weight: tally.Weight{Count: count, Bytes: bytes, Rate: l.period}}
+	v := valueType{index: bytes, scale: 1, weight: charge.Weight{Count: count, Bytes: bytes, Rate: l.period}}
 	if l.period == 1 {
 		v.weight.Rate = 0 // MemProfileRate 1: every allocation is in it
 	}

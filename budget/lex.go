@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,7 +18,6 @@ const (
 	tokenQuoted                  // "..."
 	tokenComma
 	tokenEquals
-	tokenSemicolon
 	tokenBad // no token: the line is broken here
 )
 
@@ -32,6 +32,11 @@ type token struct {
 	expected, remedy string // of a tokenBad
 }
 
+// isPattern reports whether the token can be a pattern.
+func (t token) isPattern() bool {
+	return t.kind == tokenWord || t.kind == tokenRegexp || t.kind == tokenQuoted
+}
+
 func (t token) end() int { return t.off + len(t.raw) }
 
 // A mode says what the parser expects next, because a label's value may look
@@ -42,6 +47,7 @@ const (
 	modeWord  mode = iota // words, regular expressions, names with brackets
 	modeKey               // a label's key: "=" ends it
 	modeValue             // a label's value: only white space and "," end it
+	modeWork              // a unit of work: a word, with labels in braces
 )
 
 // A lexer cuts a line into tokens. It is a value: a copy looks ahead.
@@ -74,6 +80,12 @@ func (l *lexer) next(m mode) token {
 	return t
 }
 
+// second returns the word after the next one.
+func (l lexer) second() string {
+	l.next(modeWord)
+	return l.next(modeWord).raw
+}
+
 func (l *lexer) scan(m mode, fresh bool) token {
 	rest := l.line[l.pos:]
 	if rest == "" || fresh && rest[0] == '#' {
@@ -82,13 +94,11 @@ func (l *lexer) scan(m mode, fresh bool) token {
 	switch {
 	case rest[0] == ',':
 		return l.token(tokenComma, 1)
-	case rest[0] == ';' && m == modeWord:
-		return l.token(tokenSemicolon, 1)
 	case rest[0] == '=' && m == modeKey:
 		return l.token(tokenEquals, 1)
 	case rest[0] == '"':
 		return l.quoted(rest)
-	case rest[0] == '/' && m == modeWord:
+	case rest[0] == '/' && (m == modeWord || m == modeWork):
 		return l.regexp(rest)
 	}
 	return l.token(tokenWord, wordLength(rest, m))
@@ -141,7 +151,7 @@ func (l *lexer) regexp(rest string) token {
 			`close it, "/like this/"; a package path has no slash in front`)
 	}
 	if after := rest[length:]; after != "" {
-		if r, _ := utf8.DecodeRuneInString(after); !isSpace(r) && r != ',' && r != ';' {
+		if r, _ := utf8.DecodeRuneInString(after); !isSpace(r) && r != ',' {
 			return l.bad(length+wordLength(after, modeWord), `white space or a comma after the regular expression `+rest[:length],
 				`write "\/" for a slash inside it; a package path has no slash in front`)
 		}
@@ -166,16 +176,21 @@ func closed(text string, delimiter byte) int {
 // wordLength returns the length of the word that text begins with, at least
 // that of its first character.
 func wordLength(text string, m mode) int {
-	brackets := m == modeWord
+	open := byte('[')
+	if m == modeWork {
+		open = '{'
+	}
+	brackets := m == modeWord || m == modeWork
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case i == 0:
-		case isSpace(r), r == ',', r == ';' && m == modeWord, r == '=' && m == modeKey:
+		case isSpace(r), r == ',', r == '=' && m == modeKey:
 			return i
 		}
-		// Type arguments hold spaces: main.Map[go.shape.struct { A int }].
-		if r == '[' && brackets {
+		// Type arguments hold spaces: main.Map[go.shape.struct { A int }]. So do labels of
+		// a counter: requests_total{code="200", method="GET"}.
+		if brackets && r == rune(open) {
 			if size = bracketed(text[i:]); size == 0 {
 				brackets, size = false, 1
 			}
@@ -188,12 +203,13 @@ func wordLength(text string, m mode) int {
 // bracketed returns the length of text up to the bracket that closes its
 // first, 0 without one.
 func bracketed(text string) int {
+	first, last := text[0], text[0]+2 // [] and {} stand two apart in ASCII
 	depth := 0
 	for i := range len(text) {
 		switch text[i] {
-		case '[':
+		case first:
 			depth++
-		case ']':
+		case last:
 			if depth--; depth == 0 {
 				return i + 1
 			}
@@ -212,5 +228,49 @@ func isSpace(r rune) bool { return unicode.IsSpace(r) }
 func isWord(text string) bool {
 	l := lexer{line: text}
 	t := l.next(modeWord)
-	return (t.kind == tokenWord || t.kind == tokenRegexp) && t.raw == text && !strings.Contains(text, "\n")
+	return t.isPattern() && t.raw == text && !strings.Contains(text, "\n")
 }
+
+// isInvisible reports whether a character does not show: control and format
+// characters, such as the zero width space that comes with text from web pages,
+// fillers and variation selectors. No Go name has any, and a pattern with one
+// would look right and match nothing.
+func isInvisible(r rune) bool {
+	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// invisibleIn returns the first invisible character of a word, and where it is.
+// Labels are data and may have those that emoji are made of.
+func invisibleIn(word string, m mode) (at int, character string) {
+	for i, r := range word {
+		if isInvisible(r) && (m == modeWord || !unicode.IsPrint(r)) {
+			return i, word[i : i+utf8.RuneLen(r)]
+		}
+	}
+	return -1, ""
+}
+
+// invisibleRemedy says which character of a word does not show.
+func invisibleRemedy(word, character string, m mode) string {
+	r, _ := utf8.DecodeRuneInString(character)
+	remedy := fmt.Sprintf("%U does not show: ", r)
+	bare := strings.Map(func(r rune) rune {
+		if isInvisible(r) {
+			return -1
+		}
+		return r
+	}, word)
+	switch {
+	case bare == "":
+		remedy += "leave it out"
+	case m == modeWord && word[0] == '/':
+		remedy += fmt.Sprintf(`leave it out, or write \x{%X}`, r)
+	case m == modeWord:
+		remedy += `write "` + clip(bare, longestLine) + `", without it`
+	default:
+		remedy += fmt.Sprintf(`leave it out, or write \u%04X in double quotes`, r)
+	}
+	return remedy
+}
+
+const visibleExpected = "characters that show"

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/figures"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/process"
 )
 
 // expressions are budgets on regular expressions. selective ones have a part of
@@ -38,7 +38,7 @@ func BenchmarkManyExpressions(b *testing.B) {
 	for _, selective := range []bool{true, false} {
 		b.Run(fmt.Sprintf("selective=%v", selective), func(b *testing.B) {
 			set := expressions(1000, selective)
-			reader := figures.NewReader()
+			reader := process.NewReader()
 			defer reader.Close()
 			var cpu time.Duration
 			for b.Loop() {

@@ -27,33 +27,27 @@ func Parse(text string) (Set, error) {
 		first = map[string]int{} // the line that a name is from
 		line  int
 	)
-	report := func(err *SyntaxError) {
-		if count++; count <= mostErrors {
-			errs = append(errs, err)
-		}
-	}
 	for sentence := range strings.SplitSeq(text, "\n") {
 		line++
-		p := parser{line: line, lex: lexer{line: strings.TrimSuffix(sentence, "\r")}}
+		p := parser{line: line, lex: lexer{line: strings.TrimSuffix(sentence, "\r")}, silent: count >= mostErrors}
 		p.advance()
 		if p.err == nil && p.tok.kind == tokenEnd {
 			continue
 		}
-		p.longName()
-		b := p.budget()
+		p.budget()
 		if p.err == nil {
-			name := b.identity()
+			name := p.b.identity()
 			if earlier, taken := first[name]; taken {
-				p.fail(p.identity(b), "a name of its own for each budget",
+				p.fail(p.identity(), "a name of its own for each budget",
 					fmt.Sprintf("line %d has this one already: rename one, or remove it", earlier))
 			}
 			first[name] = line
 		}
-		if p.err != nil {
-			report(p.err)
-			continue
+		if p.err == nil {
+			set = append(set, p.b)
+		} else if count++; count <= mostErrors {
+			errs = append(errs, p.err)
 		}
-		set = append(set, b)
 	}
 	if count > mostErrors {
 		errs = append(errs, fmt.Errorf("parse budget: %d more lines are wrong", count-mostErrors))
@@ -65,24 +59,6 @@ func Parse(text string) (Set, error) {
 		return nil, errors.Join(errs...)
 	}
 	return set, nil
-}
-
-// identity returns what sets the budget apart from the others of its set.
-func (b Budget) identity() string {
-	if b.Name != "" {
-		return b.Name
-	}
-	return b.String()
-}
-
-// identity returns where the sentence says what sets it apart: the name, or
-// all of it.
-func (p *parser) identity(b Budget) token {
-	first := p.said[partName]
-	if b.Name == "" {
-		first.raw = p.lex.line[first.off:p.lex.last]
-	}
-	return first
 }
 
 // A part is a piece of a sentence, and of the Budget that it becomes, so that a
@@ -108,13 +84,13 @@ const (
 // A parser reads one sentence. The first failure sticks and turns the rest of
 // the line into its end, so that the methods need not ask after each step.
 type parser struct {
-	line int
-	lex  lexer
-	tok  token
-	said [parts]token // where the sentence says what
-	err  *SyntaxError
-
-	proposal bool // the line is one that a message may propose
+	line   int
+	lex    lexer
+	tok    token
+	b      Budget       // what has been read
+	said   [parts]token // where the sentence says what
+	err    *SyntaxError
+	silent bool // nobody reads the remedy
 }
 
 // advance moves on to the next word.
@@ -131,27 +107,9 @@ func (p *parser) advanceIn(m mode) {
 }
 
 // peek returns the word after the present one.
-func (p *parser) peek() token { return p.peekIn(modeWord) }
-
-func (p *parser) peekIn(m mode) token {
+func (p *parser) peek() token {
 	ahead := p.lex
-	return ahead.next(m)
-}
-
-// fail reports that at is not what was expected.
-func (p *parser) fail(at token, expected, remedy string) {
-	if p.err == nil {
-		p.err = &SyntaxError{
-			Line:     p.line,
-			Column:   utf8.RuneCountInString(p.lex.line[:at.off]) + 1,
-			Text:     p.lex.line,
-			Word:     at.raw,
-			Expected: plain(expected),
-			Remedy:   plain(remedy),
-		}
-	}
-	p.lex.pos = len(p.lex.line)
-	p.tok = token{kind: tokenEnd, off: len(p.lex.line)}
+	return ahead.next(modeWord)
 }
 
 // span returns the text from the beginning of one token to the end of another.
@@ -159,67 +117,64 @@ func (p *parser) span(from, to token) token {
 	return token{kind: tokenWord, off: from.off, raw: p.lex.line[from.off:to.end()]}
 }
 
-// budget reads the sentence:
-//
-//	[name ":"] subject rule [amount [measure] ["per" unit] ["of" kind]] {clause}
-func (p *parser) budget() Budget {
-	var b Budget
-	p.quotes()
-	p.name(&b)
-	p.subject(&b)
-	p.rule(&b)
-	p.clauses(&b)
-	if p.err != nil {
-		return Budget{}
+// identity returns where the sentence says what sets it apart: the name, or
+// all of it.
+func (p *parser) identity() token {
+	first := p.said[partName]
+	if p.b.Name == "" {
+		first.raw = p.lex.line[first.off:p.lex.last]
 	}
-	// What the words mean together is checked on the value, by the code behind
-	// Validate, so that both refuse the same.
-	stated := stated{measure: p.said[partMeasure].raw != "", kind: p.said[partKind].raw != ""}
-	b.check(stated, func(m mistake) {
-		at := p.said[m.part]
-		if at.raw == "" { // the mistake is that it was not said
-			at = token{kind: tokenEnd, off: p.lex.last}
-		}
-		p.fail(at, m.expected, m.remedy)
-	})
-	return b
+	return first
 }
 
-// quotes refuses a sentence in quotes, which is what a copy from Go or a shell
-// looks like.
-func (p *parser) quotes() {
-	const remedy = "leave out the quotes: a line holds the bare sentence"
-	if p.tok.kind == tokenQuoted && strings.ContainsFunc(p.tok.text, isSpace) {
-		p.fail(p.tok, "a sentence without quotes", remedy)
+// fail reports that at is not what was expected. The remedy is the sentence with one of
+// the replacements in its place, if that is right, or the advice, or an example.
+func (p *parser) fail(at token, expected, advice string, replacements ...string) {
+	if p.err == nil {
+		p.err = &SyntaxError{
+			Line:     p.line,
+			Column:   utf8.RuneCountInString(p.lex.line[:at.off]) + 1,
+			Text:     p.lex.line,
+			Word:     at.raw,
+			Expected: plain(expected),
+		}
+		if !p.silent {
+			p.err.Remedy = plain(p.remedy(at, advice, replacements))
+		}
+	}
+	p.lex.pos = len(p.lex.line)
+	p.tok = token{kind: tokenEnd, off: len(p.lex.line)}
+}
+
+func (p *parser) remedy(at token, advice string, replacements []string) string {
+	for _, r := range replacements {
+		again := parser{lex: lexer{line: p.lex.line[:at.off] + r + p.lex.line[at.end():]}, silent: true}
+		again.advance()
+		if again.budget(); again.err != nil {
+			continue
+		}
+		if text, ok := didYouMean(again.b); ok {
+			return text
+		}
+	}
+	if advice != "" {
+		return advice
+	}
+	return example(right(p.b))
+}
+
+// report shows a mistake in the budget where the sentence makes it.
+func (p *parser) report(m mistake) {
+	if p.err != nil {
 		return
 	}
-	for _, quote := range []string{"'", "`", "“", "‘"} {
-		if strings.HasPrefix(p.tok.raw, quote) {
-			p.fail(p.tok, "a sentence without quotes", remedy)
-			return
-		}
+	at := p.said[m.part]
+	if at.raw == "" { // the mistake is that it was not said
+		at = token{kind: tokenEnd, off: p.lex.last}
 	}
-}
-
-// startsSentence reports whether the present word begins another budget.
-func (p *parser) startsSentence() bool {
-	next := p.peek()
-	switch {
-	case p.tok.kind == tokenSemicolon:
-		return true
-	case p.tok.kind != tokenWord && p.tok.kind != tokenRegexp:
-		return false
-	case p.tok.raw == "no":
-		return next.raw == "function" || next.raw == "package" || next.raw == "goroutine"
-	case isKeyword(p.tok.raw):
-		return false
+	advice := ""
+	if !p.silent {
+		advice = m.remedy(p.b)
 	}
-	return next.kind == tokenWord && isRule(next.raw)
-}
-
-// sentenceFollows reports whether another budget begins behind the present word.
-func (p *parser) sentenceFollows() bool {
-	next := *p
-	next.advance()
-	return next.err == nil && (next.startsSentence() || next.tok.kind == tokenWord && strings.HasSuffix(next.tok.raw, ":"))
+	p.fail(at, m.expected, advice)
 }

@@ -49,7 +49,8 @@ func forms() []form {
 			Budget{Subject: "no function", Limit: percent(10), Kind: "allocs", When: Condition{Figure: "process", Amount: Amount{0.1, "cores"}}},
 			"no function above 10% cumulative of allocs when process above 0.1 cores"},
 		{"no function above 500 of goroutine", Budget{Subject: "no function", Limit: Amount{500, ""}, Kind: "goroutine"}, ""},
-		{"no function above 20% of mutex", with(each, func(b *Budget) { b.Kind = "mutex" }), "no function above 20% cumulative of mutex"},
+		{"no function above 0.1 cores of mutex", Budget{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "mutex"}, ""},
+		{"sync below 0.1 cores flat of block", Budget{Subject: "sync", Limit: Amount{0.1, "cores"}, Flat: true, Kind: "block"}, ""},
 		{"goroutines below 5000", Budget{Subject: "goroutines", Limit: Amount{5000, ""}}, ""},
 		{"heap below 64MiB", Budget{Subject: "heap", Limit: Amount{64, "MiB"}}, ""},
 		{"rss below 15MiB", Budget{Subject: "rss", Limit: Amount{15, "MiB"}}, ""},
@@ -270,4 +271,30 @@ func TestMust(t *testing.T) {
 	}()
 	Must("gc below 5%", "portlist above 5%")
 	t.Error("no panic")
+}
+
+// A unit of work may be a counter with labels, which hold blanks and commas.
+func TestPerCounter(t *testing.T) {
+	for _, sentence := range []string{
+		"process below 2ms per http_requests_total",
+		`process below 2ms per http_requests_total{code="200"}`,
+		`x: encoding/json below 12KiB per requests_total{code="200", path="/a b"} of allocs for 3 windows`,
+	} {
+		set, err := Parse(sentence + " # a comment")
+		if err != nil {
+			t.Errorf("%s: %v", sentence, err)
+			continue
+		}
+		if got := set.String(); got != sentence+"\n" && got != sentence {
+			t.Errorf("%s is read as %s", sentence, got)
+		}
+	}
+	for _, sentence := range []string{
+		"process below 2ms per requests_total{", "process below 2ms per requests_total{}", "process below 2ms per requests_total{code=200}",
+		"process below 2ms per {code=\"200\"}", "process below 2ms per requests_total {code=\"200\"}",
+	} {
+		if set, err := Parse(sentence); err == nil {
+			t.Errorf("%s is read as %s, want an error", sentence, set)
+		}
+	}
 }

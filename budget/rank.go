@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/profguard/profguard/internal/tally"
+	"github.com/profguard/profguard/internal/charge"
 )
 
 // A ranking is the keys of a query, heaviest first and by name where they are
@@ -59,7 +59,7 @@ func (w *window) ranking(query int) *ranking {
 func (w *window) sort(query int, keys []int32) {
 	sums := w.judged.counter.Sums(query)
 	slices.SortFunc(keys, func(a, b int32) int {
-		if c := cmp.Compare(sums.By[b], sums.By[a]); c != 0 || sums.Query.Unit == tally.Pattern {
+		if c := cmp.Compare(sums.By(b), sums.By(a)); c != 0 || sums.Query.Unit == charge.Pattern {
 			return c
 		}
 		return strings.Compare(w.keyName(sums, a), w.keyName(sums, b))

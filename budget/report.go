@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/profguard/profguard/internal/unit"
+
+	"github.com/profguard/profguard/internal/charge"
 )
 
 // String is the report that a person reads: the verdict in a line, and for each
@@ -88,12 +91,15 @@ func (c offenderChain) text(budget Budget, dim dimension) string {
 		}
 	}
 	o := c[0]
+	if f := o.calledFor(budget); f.Function != "" && f.Function != o.Blame.Function {
+		fmt.Fprintf(&b, "\n       called for  %s (%.0f%% of it)", f.Function, 100*f.Share/o.Share)
+	}
 	switch o.Blame.Function {
 	case o.Function:
 	case "":
-		b.WriteString("\n       called from nothing in your own module")
+		b.WriteString("\n       nothing in your module has most of it")
 	default:
-		fmt.Fprintf(&b, "\n       called from %s", o.Blame.Function)
+		fmt.Fprintf(&b, "\n       called from %s (%.0f%% of it)", o.Blame.Function, 100*o.Blame.Share/o.Share)
 		if o.Blame.File != "" {
 			fmt.Fprintf(&b, "  %s", place(o.Blame.File, o.Blame.Line))
 		}
@@ -105,6 +111,27 @@ func (c offenderChain) text(budget Budget, dim dimension) string {
 		fmt.Fprintf(&b, "\n       goes to     %s", links(o.Callees, " > ", o.Share, dim))
 	}
 	return b.String()
+}
+
+// calledFor is, of a function that everything ends in, such as a system call, the first
+// caller outside the standard library that has half of it.
+func (o Offender) calledFor(b Budget) Frame {
+	if b.Subject != "no package" && charge.IsFloor(o.Function) {
+		for _, f := range o.Callers {
+			if !charge.IsStandard(f.Function) && f.Share >= o.Share/2 {
+				return f
+			}
+		}
+	}
+	return Frame{}
+}
+
+// name is the offender as a sentence names it.
+func (o Offender) name(budget Budget) string {
+	if f := o.calledFor(budget); f.Function != "" {
+		return o.Function + " (for " + f.Function + ")"
+	}
+	return o.Function
 }
 
 // ofMemory reports whether what is charged is bytes.
@@ -124,7 +151,7 @@ func share(f Frame, budget Budget, dim dimension) string {
 	case budget.Kind == "goroutine", budget.Subject == "goroutines", budget.Subject == "no goroutine":
 		return fmt.Sprintf("%s, %.0f", text, f.Value)
 	}
-	return text + ", " + seconds(f.Value)
+	return text + ", " + format(f.Value, dimTime)
 }
 
 // chainShown is how many links of a way a report shows from each end.
@@ -196,25 +223,7 @@ func samples(n int64) string {
 }
 
 // format shows an amount in base units.
-func format(v float64, dim dimension) string {
-	switch dim {
-	case dimShare, dimPoints:
-		return percentage(v)
-	case dimCores:
-		if v == 1 {
-			return "1 core"
-		}
-		return fmt.Sprintf("%.3g cores", v)
-	case dimTime:
-		return seconds(v)
-	case dimBytes:
-		return byteSize(v)
-	}
-	if v >= 1000 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.4g", v)
-}
+func format(v float64, dim dimension) string { return unit.Format(v, dim) }
 
 // round is format for a limit, which has no decimals that it does not need.
 func round(v float64, dim dimension) string {
@@ -225,26 +234,7 @@ func round(v float64, dim dimension) string {
 }
 
 // percentage shows a share as pprof does: two decimals.
-func percentage(v float64) string { return strconv.FormatFloat(100*v, 'f', 2, 64) + "%" }
-
-func seconds(v float64) string {
-	if math.Abs(v) >= 1 {
-		return fmt.Sprintf("%.2fs", v)
-	}
-	return time.Duration(math.Round(v * 1e9)).Round(10 * time.Nanosecond).String()
-}
-
-func byteSize(v float64) string {
-	for _, u := range []struct {
-		name string
-		size float64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if math.Abs(v) >= u.size {
-			return fmt.Sprintf("%.2f%s", v/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%.0fB", v)
-}
+func percentage(v float64) string { return unit.Format(v, dimShare) }
 
 // scopeText names the part of a profile that a budget looks at.
 func scopeText(b Budget) string {

@@ -36,8 +36,8 @@ no function above 50% of allocs
 no function above 3 of goroutine
 main.f1 absent of goroutine
 goroutines below 5
-no function above 20% of mutex
-no function above 40% of block when process above 0.1 cores
+no function above 0.2 cores of mutex
+no function above 0.4 cores of block when process above 0.1 cores
 no goroutine leaked
 `
 

@@ -1,10 +1,11 @@
 package budget
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/pattern"
-	"github.com/profguard/profguard/internal/tally"
 )
 
 // A rule is a budget made ready for judging: patterns and labels are numbers.
@@ -15,17 +16,15 @@ type rule struct {
 	limit   float64 // in base units
 	subject int32   // number of the pattern, or -1
 	in      int32
-	except  []int32
+	except  int32 // number of a set of patterns, or -1
 	where   int32
 
-	// literal is set by "except none": scaffolding is charged in full.
-	literal bool
-
 	// For the layout of profile that is being judged:
-	query  int // number of the query in the counter, or -1
-	detail int // the same samples, charged to functions
-	value  valueType
-	lacks  string // why there is no query
+	query   int // number of the query in the counter, or -1
+	detail  int // the same samples, charged to functions
+	literal int // and to every function of a stack
+	value   valueType
+	lacks   string // why there is no query
 }
 
 // gcFunctions are the roots of the garbage collector's work in a CPU profile:
@@ -37,7 +36,8 @@ const gcFunctions = `/^runtime\.(gcBgMarkWorker|gcAssistAlloc|gcStart|bgsweep|bg
 type compiler struct {
 	patterns []*pattern.Pattern
 	numbers  map[string]int32
-	where    [][]tally.Label
+	where    [][]charge.Label
+	excepts  [][]int32
 }
 
 func compile(set Set) ([]rule, *compiler, error) {
@@ -48,7 +48,7 @@ func compile(set Set) ([]rule, *compiler, error) {
 	rules := make([]rule, len(set))
 	for i, b := range set {
 		r := &rules[i]
-		*r = rule{budget: b, class: classOf(b.Subject), dim: b.Limit.dimension(), limit: b.Limit.base(), subject: -1, in: -1, where: -1}
+		*r = rule{budget: b, class: classOf(b.Subject), dim: b.Limit.dimension(), limit: b.Limit.base(), subject: -1, in: -1, where: -1, except: -1}
 		switch {
 		case b.Rule == "absent":
 			r.dim = dimShare // there is no limit to tell
@@ -65,13 +65,8 @@ func compile(set Set) ([]rule, *compiler, error) {
 		if err == nil && b.In != "" {
 			r.in, err = c.pattern(b.In)
 		}
-		r.literal = len(b.Except) == 1 && b.Except[0] == "none"
-		for _, e := range b.Except {
-			if err == nil && !r.literal {
-				var n int32
-				n, err = c.pattern(e)
-				r.except = append(r.except, n)
-			}
+		if err == nil && !r.chargesAll() {
+			r.except, err = c.except(b.Except)
 		}
 		if err != nil {
 			return nil, nil, err // Validate has parsed all patterns, so this does not happen
@@ -95,20 +90,35 @@ func (c *compiler) pattern(text string) (int32, error) {
 	return n, nil
 }
 
+func (c *compiler) except(texts []string) (int32, error) {
+	if len(texts) == 0 {
+		return -1, nil
+	}
+	set := make([]int32, len(texts))
+	for i, text := range texts {
+		var err error
+		if set[i], err = c.pattern(text); err != nil {
+			return 0, err
+		}
+	}
+	slices.Sort(set)
+	for i, old := range c.excepts {
+		if slices.Equal(old, set) {
+			return int32(i), nil
+		}
+	}
+	c.excepts = append(c.excepts, set)
+	return int32(len(c.excepts) - 1), nil
+}
+
 func (c *compiler) condition(where map[string]string) int32 {
 	if len(where) == 0 {
 		return -1
 	}
-	var labels []tally.Label
-	for k, v := range where {
-		labels = append(labels, tally.Label{Key: k, Value: v})
+	var labels []charge.Label
+	for _, key := range slices.Sorted(maps.Keys(where)) {
+		labels = append(labels, charge.Label{Key: key, Value: where[key]})
 	}
-	slices.SortFunc(labels, func(a, b tally.Label) int {
-		if a.Key < b.Key {
-			return -1
-		}
-		return 1
-	})
 	for i, w := range c.where {
 		if slices.Equal(w, labels) {
 			return int32(i)
@@ -119,8 +129,8 @@ func (c *compiler) condition(where map[string]string) int32 {
 }
 
 // ask numbers the queries that the rule needs of profiles with the layout.
-func (r *rule) ask(counter *tally.Counter, l *layout) {
-	r.query, r.detail, r.lacks = -1, -1, ""
+func (r *rule) ask(counter *charge.Counter, l *layout) {
+	r.query, r.detail, r.literal, r.lacks = -1, -1, -1, ""
 	kind := kindText(r.budget.Kind)
 	switch {
 	case r.class == classLeak:
@@ -139,26 +149,29 @@ func (r *rule) ask(counter *tally.Counter, l *layout) {
 		return
 	}
 	r.value = v
-	q := tally.Query{Value: v.index, Weight: v.weight, In: r.in, Where: r.where, Unit: tally.Pattern, Charge: tally.Cumulative}
+	q := charge.Query{Value: v.index, Weight: v.weight, In: r.in, Where: r.where, Except: r.except, Unit: charge.Pattern, Charge: charge.Cumulative}
 	switch {
 	case r.budget.Flat && r.class == classEach:
-		q.Charge = tally.Resumed
+		q.Charge = charge.Resumed
 	case r.budget.Flat:
-		q.Charge = tally.Flat // what is named is taken literally, as pprof counts it
+		q.Charge = charge.Flat // what is named is taken literally, as pprof counts it
 	case r.class == classPattern, r.budget.Subject == "gc":
+	case r.chargesAll():
 	case v.census:
-		q.Charge = tally.Unparked
-	case !r.literal:
-		q.Charge = tally.Inner
+		q.Charge = charge.Living
+	case kind == "mutex" || kind == "block":
+		q.Charge = charge.Waiting
+	default:
+		q.Charge = charge.Inner
 	}
 	detail := q
-	detail.Unit = tally.Function
+	detail.Unit = charge.Function
 	switch r.class {
 	case classEach:
-		q.Unit = tally.Function
+		q.Unit = charge.Function
 		if r.budget.Subject == "no package" {
-			q.Unit, detail = tally.Package, q
-			detail.Unit = tally.Package
+			q.Unit, detail = charge.Package, q
+			detail.Unit = charge.Package
 		}
 	case classPattern:
 	default:
@@ -166,11 +179,16 @@ func (r *rule) ask(counter *tally.Counter, l *layout) {
 			q = detail
 		}
 	}
-	if r.literal && v.census {
-		q.Charge, detail.Charge = tally.Cumulative, tally.Cumulative
-	}
 	r.query, r.detail = counter.Ask(q), counter.Ask(detail)
+	if r.class == classProcess || r.class == classFigure {
+		detail.Charge = charge.Cumulative
+		r.literal = counter.Ask(detail)
+	}
 }
+
+// chargesAll reports whether the budget says "except none": every frame of a stack is
+// charged.
+func (r *rule) chargesAll() bool { return len(r.budget.Except) == 1 && r.budget.Except[0] == "none" }
 
 // unit names what the rule's results are measured in.
 func (r *rule) unit() string {

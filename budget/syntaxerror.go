@@ -51,8 +51,6 @@ const (
 
 func clipped(word string) string { return clip(word, longestWord) }
 
-func short(sentence string) string { return clip(sentence, longestLine) }
-
 func clip(text string, longest int) string {
 	if runes := []rune(text); len(runes) > longest {
 		return string(runes[:longest]) + "..."

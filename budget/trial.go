@@ -3,37 +3,30 @@ package budget
 import (
 	"context"
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/blocks"
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/tally"
 )
 
-// A Trial judges a test: a piece of work that is done again and again and
-// profiled block by block (100 ms, say, each a CPU profile of its own), until
-// every budget is decided. It may be asked after each block without erring more
-// often, and no sooner than the blocks allow; see package guard, whose Check is
-// made of it.
-//
-// It keeps evidence for every function that comes near a limit, over all blocks
-// from the first on. It is not safe for concurrent use.
-type Trial struct {
+// A trial is the judge of a test's blocks; see package blocks. It keeps evidence for
+// every function that comes near a limit, over all blocks from the first on.
+type trial struct {
+	blocks.Options
 	judge  *Judge
-	where  map[string]string
-	drop   func(stack []string) bool
 	stack  []string // reused
-	runs   bool
-	once   bool
 	states []course
 	labels map[label]bool // that samples carry, if a budget asks for one
 
-	// Blocks and Samples count what was fed, and what of it had the labels and
-	// was not dropped; Dropped is what was.
-	Blocks, Samples, Dropped int64
+	blocks, samples, dropped int64
+}
+
+func init() {
+	blocks.New = func(set Set, o blocks.Options) (blocks.Judge[Facts, Result, Verdict], error) { return newTrial(set, o) }
 }
 
 // course is what a trial knows about one budget.
@@ -64,35 +57,19 @@ type functionCourse struct {
 	near   *evidence.Sequential
 }
 
-// NewTrial returns a trial that counts only samples with all of these labels.
-func NewTrial(set Set, where map[string]string) (*Trial, error) {
+func newTrial(set Set, o blocks.Options) (*trial, error) {
 	j, err := NewJudge(set)
 	if err != nil {
 		return nil, err
 	}
-	return &Trial{judge: j, where: maps.Clone(where), states: make([]course, len(set))}, nil
+	return &trial{Options: o, judge: j, states: make([]course, len(set))}, nil
 }
 
-// Runs says that each block is one whole run of the work, or several, so that
-// blocks are alike and few of them are enough. It must come before the first
-// block.
-func (t *Trial) Runs() { t.runs = true }
+// Samples returns how many were judged and dropped.
+func (t *trial) Samples() (judged, dropped int64) { return t.samples, t.dropped }
 
-// Once says that the blocks end when somebody else decides, as a benchmark's do, and
-// not by a verdict. [Trial.Close] then fails a budget that is exceeded by all blocks
-// together, without the confirmation that more blocks would be. It must come before
-// the first block.
-func (t *Trial) Once() { t.once = true }
-
-// Drop leaves out samples that have the labels and are not the work's all the
-// same, as those of the loop that calls it. drop is given the names of the
-// functions of a stack, the leaf first, which it must not keep, and reports
-// whether the sample is one of those. It must come before the first block.
-func (t *Trial) Drop(drop func(stack []string) bool) { t.drop = drop }
-
-// Block takes the profile of the next block. What the runtime put on top of a
-// function to interrupt it is that function's.
-func (t *Trial) Block(r io.Reader, facts ...Facts) error {
+// Block takes the profile of the next block.
+func (t *trial) Block(r io.Reader, facts Facts) error {
 	ctx, table, err := t.judge.read(r)
 	if err != nil {
 		return err
@@ -100,13 +77,13 @@ func (t *Trial) Block(r io.Reader, facts ...Facts) error {
 	t.only(table)
 	t.remember(table)
 	t.resume(table)
-	w, err := t.judge.open(ctx, table, facts)
+	w, err := t.judge.open(ctx, table, []Facts{facts})
 	if err != nil {
 		return err
 	}
-	t.Blocks++
+	t.blocks++
 	n := samplesIn(table)
-	t.Samples += n
+	t.samples += n
 	for i := range t.states {
 		t.feed(&t.states[i], w, &t.judge.rules[i], n)
 	}
@@ -114,7 +91,7 @@ func (t *Trial) Block(r io.Reader, facts ...Facts) error {
 }
 
 // Decided returns the verdict on budget i as far as it is certain.
-func (t *Trial) Decided(i int) Verdict {
+func (t *trial) Decided(i int) Verdict {
 	s := &t.states[i]
 	switch {
 	case s.decided != Inconclusive:
@@ -137,8 +114,21 @@ func (t *Trial) Decided(i int) Verdict {
 	return verdict
 }
 
+// Closing returns the verdict that Close would give on budget i.
+func (t *trial) Closing(i int) Verdict {
+	s, r := &t.states[i], &t.judge.rules[i]
+	if v := t.Decided(i); v != Inconclusive || r.budget.Rule == "grows" || !s.started && s.each == nil {
+		if r.budget.Rule == "absent" && v == Inconclusive && s.sum >= absentLeast {
+			return Pass
+		}
+		return v
+	}
+	_, f, _ := s.worst(r)
+	return Verdict(f.Verdict)
+}
+
 // Done reports whether every budget is decided.
-func (t *Trial) Done() bool {
+func (t *trial) Done() bool {
 	for i := range t.states {
 		if t.Decided(i) == Inconclusive {
 			return false
@@ -148,7 +138,7 @@ func (t *Trial) Done() bool {
 }
 
 // Failed reports whether a budget has failed for certain.
-func (t *Trial) Failed() bool {
+func (t *trial) Failed() bool {
 	for i := range t.states {
 		if t.Decided(i) == Fail {
 			return true
@@ -158,7 +148,7 @@ func (t *Trial) Failed() bool {
 }
 
 // feed adds a block of so many samples to what is known about a budget.
-func (t *Trial) feed(s *course, w *window, r *rule, samples int64) {
+func (t *trial) feed(s *course, w *window, r *rule, samples int64) {
 	if r.subject >= 0 && slices.Contains(w.facts.NotLinked, r.budget.Subject) {
 		if r.budget.Rule == "absent" {
 			s.decided = Pass
@@ -166,7 +156,7 @@ func (t *Trial) feed(s *course, w *window, r *rule, samples int64) {
 		return
 	}
 	if reason, gated := w.gate(r); gated {
-		s.gated, s.outside = reason, tally.AddSaturating(s.outside, samples)
+		s.gated, s.outside = reason, charge.AddSaturating(s.outside, samples)
 		return
 	}
 	if r.query < 0 || s.decided != Inconclusive {
@@ -174,18 +164,18 @@ func (t *Trial) feed(s *course, w *window, r *rule, samples int64) {
 	}
 	sums := w.judged.counter.Sums(r.query)
 	s.look(r, sums, samples)
-	bet, ok := w.trialBet(r, sums)
+	counts, ok := w.trialCounts(r, sums)
 	if !ok {
 		return
 	}
-	_, n, limit := bet("", 0)
+	_, n, limit := counts("", 0)
 	if n <= 0 {
 		return // as evidence has it, a block without trials says nothing
 	}
 	switch {
 	case r.budget.Rule == "absent":
 		s.sum += n
-		if sums.By[r.subject] > 0 {
+		if sums.By(r.subject) > 0 {
 			s.decided = Fail
 		} else if evidence.Absent(0, s.sum, 1, 0).Verdict == evidence.Pass {
 			s.decided = Pass
@@ -194,13 +184,13 @@ func (t *Trial) feed(s *course, w *window, r *rule, samples int64) {
 		if s.each == nil {
 			s.each, s.nobody = map[string]*functionCourse{}, t.sequential(limit)
 		}
-		t.feedEach(s, w, r, sums, bet, n)
+		t.feedEach(s, w, r, sums, counts, n)
 	default:
 		value := sums.Total
 		if r.subject >= 0 {
-			value = sums.By[r.subject]
+			value = sums.By(r.subject)
 		}
-		k, n, limit := bet("", value)
+		k, n, limit := counts("", value)
 		if !s.started {
 			s.one, s.started = t.judgeOf(w, r, "", limit), true
 		}
@@ -208,14 +198,14 @@ func (t *Trial) feed(s *course, w *window, r *rule, samples int64) {
 	}
 }
 
-// trialBet is betOf, which needs samples to tell what one is worth; a block of
+// trialCounts is countsOf, which needs samples to tell what one is worth; a block of
 // work that left none says something about a rate all the same.
-func (w *window) trialBet(r *rule, sums *tally.Sums) (bet, bool) {
+func (w *window) trialCounts(r *rule, sums *charge.Sums) (counts, bool) {
 	if sums.Total > 0 || r.budget.Rule == "grows" || r.dim == dimShare || r.budget.Rule == "absent" {
 		if r.budget.Rule == "absent" {
 			return func(_ string, v int64) (float64, float64, float64) { return float64(v), sums.N, 0 }, true
 		}
-		return w.betOf(r, sums)
+		return w.countsOf(r, sums)
 	}
 	over, problem := w.divisor(r)
 	worth := float64(w.t.Period) * r.value.scale
@@ -226,34 +216,31 @@ func (w *window) trialBet(r *rule, sums *tally.Sums) (bet, bool) {
 	return func(string, int64) (float64, float64, float64) { return 0, trials, evidence.RareShare }, true
 }
 
-func (t *Trial) sequential(limit float64) evidence.Sequential {
+func (t *trial) sequential(limit float64) evidence.Sequential {
 	return t.tuned(evidence.NewSequential(limit))
 }
 
 // tuned tells a judge what blocks are, and who ends them.
-func (t *Trial) tuned(s evidence.Sequential) evidence.Sequential {
-	if t.runs {
+func (t *trial) tuned(s evidence.Sequential) evidence.Sequential {
+	if t.Runs {
 		s.Runs()
 	}
-	if t.once {
+	if t.Once {
 		s.Once()
 	}
 	return s
 }
 
 // feedEach adds a block of n trials to what is known about every function.
-func (t *Trial) feedEach(s *course, w *window, r *rule, sums *tally.Sums, bet bet, n float64) {
+func (t *trial) feedEach(s *course, w *window, r *rule, sums *charge.Sums, counts counts, n float64) {
 	block := int32(len(s.trials))
 	s.trials = append(s.trials, n)
 	s.sum += n
 	s.samples += sums.N
 	s.nobody.Add(0, n)
 	for _, key := range sums.Keys {
-		if w.excepted(r, sums, key) {
-			continue
-		}
 		name := w.keyName(sums, key)
-		k, trials, limit := bet(name, sums.By[key])
+		k, trials, limit := counts(name, sums.By(key))
 		f := s.each[name]
 		if f == nil {
 			f = &functionCourse{limit: limit, scale: trials / n}
@@ -290,19 +277,13 @@ func (f *functionCourse) replay(s *evidence.Sequential, trials []float64) {
 }
 
 // Close returns the results when there is no time left, or no need for more.
-// p holds all blocks' samples that have the labels, and facts are those of all
-// blocks together.
-//
-// A budget that is not decided by then passes when a share of 1.5 times its
-// limit would have been caught: a test near its limit must not flake. Its Reason
-// says so. Otherwise it is inconclusive, and the Reason says what was missing.
-func (t *Trial) Close(p *profile.Profile, facts ...Facts) ([]Result, error) {
+func (t *trial) Close(p *profile.Profile, facts Facts) ([]Result, error) {
 	table, err := decode.FromProfile(p, &t.judge.symbols)
 	if err != nil {
 		return nil, err
 	}
 	t.resume(table)
-	w, err := t.judge.open(context.Background(), table, facts)
+	w, err := t.judge.open(context.Background(), table, []Facts{facts})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package budget
 import "github.com/profguard/profguard/internal/evidence"
 
 // judgeOf is the judge of somebody's share or rate in a trial.
-func (t *Trial) judgeOf(w *window, r *rule, name string, limit float64) evidence.Sequential {
+func (t *trial) judgeOf(w *window, r *rule, name string, limit float64) evidence.Sequential {
 	if r.budget.Rule == "grows" {
 		if g, ok := w.growthOf(r); ok {
 			return t.tuned(g.judge(name))

@@ -10,12 +10,25 @@ import (
 // close replaces the verdict on all samples, which does not know how they came,
 // by that of the trial.
 func (s *course) close(w *window, r *rule, res *Result) {
+	if r.budget.Rule == "absent" && s.decided == Inconclusive && s.sum >= absentLeast {
+		f := evidence.Absent(0, s.sum, 1, 0)
+		res.Verdict, res.Share, res.Low, res.High = Pass, 0, 0, f.High
+		res.Reason = fmt.Sprintf("none of %s: below %s", samples(int64(s.sum)), format(f.High, dimShare))
+		return
+	}
 	if s.decided != Inconclusive || !s.started && s.each == nil {
 		return // one look was enough, or there was nothing to look at
 	}
 	if r.budget.Rule == "grows" {
 		s.closeGrowth(w, r, res)
 		return
+	}
+	if sums := w.judged.counter.Sums(r.query); sums.Cut > 0 && res.Verdict == Inconclusive {
+		defer func(open Result) {
+			if res.Verdict == Pass {
+				*res = open // no block knows what stacks that were cut off have lost
+			}
+		}(*res)
 	}
 	name, f, certain := s.worst(r)
 	unit := 1.0
@@ -27,15 +40,11 @@ func (s *course) close(w *window, r *rule, res *Result) {
 	if res.Verdict != Fail {
 		res.Offenders, res.Over = nil, 0
 	} else if r.class == classEach && len(res.Offenders) > 0 {
-		// Name the largest of those that the report lists, which a caller that is
-		// higher up may have preceded; where they are all one path, the deepest.
-		first, unit := largest(res.Offenders), res.Share/f.Value
+		first := res.Offenders[0].Function // the result speaks of the one that the report begins with
 		if c := s.each[first]; c != nil && c.near != nil {
 			if g := c.near.Finding(); g.Low*unit > r.limit {
-				shown := *res
-				shown.Share, shown.Low = g.Value*unit, g.Low*unit
-				res.Reason = s.reason(r, first, g, true, &shown)
-				return
+				res.Share, res.Low, res.High = g.Value*unit, g.Low*unit, g.High*unit
+				name, f = first, g
 			}
 		}
 	}
@@ -67,6 +76,10 @@ func (s *course) worst(r *rule) (name string, f evidence.Finding, certain bool) 
 	}
 	return name, f, certain || f.Verdict == evidence.Fail
 }
+
+// absentLeast is how many samples without a hit are enough at the end of a trial,
+// whatever it takes to be sure of a hundredth: a share of a tenth would have shown.
+const absentLeast = 30
 
 func (s *course) reason(r *rule, name string, f evidence.Finding, certain bool, res *Result) string {
 	came := samples(res.Samples)
@@ -101,15 +114,4 @@ func (s *course) reason(r *rule, name string, f evidence.Finding, certain bool, 
 	}
 	return fmt.Sprintf("too few CPU samples: %d came, %.0f are needed to tell it from the limit of %s; %s at %s so far",
 		res.Samples, math.Ceil(needed), r.budget.Limit, name, at)
-}
-
-// largest is the function that is charged with most, of equals the first.
-func largest(offenders []Offender) string {
-	most := offenders[0]
-	for _, o := range offenders {
-		if o.Share > most.Share {
-			most = o
-		}
-	}
-	return most.Function
 }

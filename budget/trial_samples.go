@@ -1,32 +1,35 @@
 package budget
 
 import (
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/scaffold"
-	"github.com/profguard/profguard/internal/tally"
 )
 
-// only leaves out the samples of others.
-func (t *Trial) only(table *decode.Table) {
-	if len(t.where) == 0 && t.drop == nil {
+// only leaves out the samples of others, and cuts the stacks to what is kept.
+func (t *trial) only(table *decode.Table) {
+	if len(t.Where) == 0 && t.Keep == nil {
 		return
 	}
 	types, kept := len(table.Types), 0
 	for i, s := range table.Samples {
 		labels := 0
 		for _, l := range table.Labels[s.LabelLo:s.LabelHi] {
-			if want, ok := t.where[string(table.String(l.Key))]; ok && want == string(table.String(l.Str)) {
+			if want, ok := t.Where[string(table.String(l.Key))]; ok && want == string(table.String(l.Str)) {
 				labels++
 			}
 		}
-		if labels < len(t.where) {
+		if labels < len(t.Where) {
 			continue
 		}
-		if t.drop != nil && t.drop(t.stackOf(table, s)) {
-			if types > 0 {
-				t.Dropped = tally.AddSaturating(t.Dropped, table.Values[i*types])
+		if t.Keep != nil {
+			keep := t.Keep(t.stackOf(table, s))
+			if keep <= 0 {
+				if types > 0 {
+					t.dropped = charge.AddSaturating(t.dropped, table.Values[i*types])
+				}
+				continue
 			}
-			continue
+			s.StackHi = cut(table, s, keep)
 		}
 		table.Samples[kept] = s
 		copy(table.Values[kept*types:(kept+1)*types], table.Values[i*types:(i+1)*types])
@@ -35,11 +38,20 @@ func (t *Trial) only(table *decode.Table) {
 	table.Samples, table.Values = table.Samples[:kept], table.Values[:kept*types]
 }
 
+// cut returns the end of a stack of so many functions.
+func cut(table *decode.Table, s decode.Sample, keep int) (hi int32) {
+	for hi = s.StackLo; hi < s.StackHi && keep > 0; hi++ {
+		at := table.Locations[table.Stacks[hi]]
+		keep -= int(at.LineHi - at.LineLo)
+	}
+	return hi
+}
+
 // resume takes off what the runtime put on top of a function to interrupt it. On
 // a machine that is overloaded most samples of a loop were seen there (64% at a
 // load average near 30 on two cores), and a budget on flat shares would blame the runtime
 // for what others do to the machine.
-func (t *Trial) resume(table *decode.Table) {
+func (t *trial) resume(table *decode.Table) {
 	for i := range table.Samples {
 		s := &table.Samples[i]
 		for s.StackHi-s.StackLo > 1 && t.interrupts(table, table.Locations[table.Stacks[s.StackLo]]) {
@@ -48,9 +60,9 @@ func (t *Trial) resume(table *decode.Table) {
 	}
 }
 
-func (t *Trial) interrupts(table *decode.Table, at decode.Location) bool {
+func (t *trial) interrupts(table *decode.Table, at decode.Location) bool {
 	for _, line := range table.Lines[at.LineLo:at.LineHi] {
-		if t.judge.names.ClassOf(table.Symbols.Name(line.Name)) != scaffold.Interrupt {
+		if !charge.IsInterrupt(table.Symbols.Name(line.Name)) {
 			return false
 		}
 	}
@@ -58,7 +70,7 @@ func (t *Trial) interrupts(table *decode.Table, at decode.Location) bool {
 }
 
 // stackOf names the functions of a stack, the leaf first.
-func (t *Trial) stackOf(table *decode.Table, s decode.Sample) []string {
+func (t *trial) stackOf(table *decode.Table, s decode.Sample) []string {
 	t.stack = t.stack[:0]
 	for _, l := range table.Stacks[s.StackLo:s.StackHi] {
 		at := table.Locations[l]
@@ -72,7 +84,7 @@ func (t *Trial) stackOf(table *decode.Table, s decode.Sample) []string {
 // samplesIn adds up the first value of each sample, which counts them.
 func samplesIn(table *decode.Table) (n int64) {
 	for i := 0; i < len(table.Values); i += len(table.Types) {
-		n = tally.AddSaturating(n, table.Values[i])
+		n = charge.AddSaturating(n, table.Values[i])
 	}
 	return n
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/tally"
 )
 
 const (
@@ -22,10 +22,8 @@ const (
 	labelsShown = 6
 )
 
-// Vacuous says why no amount of such work decides budget i: it has seen enough
-// of it, and none was in the budget's scope ("where", "in") or came when it
-// applies ("when"). It returns "" for all others.
-func (t *Trial) Vacuous(i int) string {
+// Vacuous says why no amount of such work decides budget i.
+func (t *trial) Vacuous(i int) string {
 	if s := &t.states[i]; s.inside || s.outside < vacuousSamples || t.Decided(i) != Inconclusive {
 		return ""
 	}
@@ -33,7 +31,7 @@ func (t *Trial) Vacuous(i int) string {
 }
 
 // outside says what keeps everything out of a budget's scope; "" if nothing does.
-func (t *Trial) outside(i int) string {
+func (t *trial) outside(i int) string {
 	s, r := &t.states[i], &t.judge.rules[i]
 	switch {
 	case s.inside || s.outside == 0:
@@ -79,7 +77,7 @@ func some(labels []string) string {
 type label struct{ key, value string }
 
 // remember notes which labels the samples carry, if a budget asks for any.
-func (t *Trial) remember(table *decode.Table) {
+func (t *trial) remember(table *decode.Table) {
 	if !slices.ContainsFunc(t.judge.rules, func(r rule) bool { return r.where >= 0 }) {
 		return
 	}
@@ -89,7 +87,7 @@ func (t *Trial) remember(table *decode.Table) {
 				continue // a number
 			}
 			seen := label{string(table.String(l.Key)), string(table.String(l.Str))}
-			if _, ours := t.where[seen.key]; ours || t.labels[seen] || len(t.labels) >= labelsMost && !t.wants(seen) {
+			if _, ours := t.Where[seen.key]; ours || t.labels[seen] || len(t.labels) >= labelsMost && !t.wants(seen) {
 				continue
 			}
 			if t.labels == nil {
@@ -101,7 +99,7 @@ func (t *Trial) remember(table *decode.Table) {
 }
 
 // wants reports whether a budget asks for the label.
-func (t *Trial) wants(l label) bool {
+func (t *trial) wants(l label) bool {
 	return slices.ContainsFunc(t.judge.rules, func(r rule) bool {
 		v, ok := r.budget.Where[l.key]
 		return ok && v == l.value
@@ -109,10 +107,10 @@ func (t *Trial) wants(l label) bool {
 }
 
 // look notes whether a block of n samples has any that the budget is about.
-func (s *course) look(r *rule, sums *tally.Sums, n int64) {
+func (s *course) look(r *rule, sums *charge.Sums, n int64) {
 	if r.in < 0 && r.where < 0 || sums.Total > 0 {
 		s.inside = true
 		return
 	}
-	s.gated, s.outside = "", tally.AddSaturating(s.outside, n)
+	s.gated, s.outside = "", charge.AddSaturating(s.outside, n)
 }

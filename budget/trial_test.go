@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/blocks"
 )
 
 // trialBlocks makes blocks of a program: of n samples each, a share is in
@@ -65,7 +67,7 @@ func (b *trialBlocks) next(n int, share float64) *profile.Profile {
 }
 
 // run feeds blocks until the trial is done, or max of them.
-func (b *trialBlocks) run(t *testing.T, trial *Trial, max int, share func(block int) float64, n int) (blocks int) {
+func (b *trialBlocks) run(t *testing.T, trial *trial, max int, share func(block int) float64, n int) (blocks int) {
 	t.Helper()
 	for blocks = 0; blocks < max && !trial.Done() && !trial.Failed(); blocks++ {
 		p := b.next(n, share(blocks))
@@ -81,7 +83,7 @@ func (b *trialBlocks) run(t *testing.T, trial *Trial, max int, share func(block 
 	return blocks
 }
 
-func (b *trialBlocks) close(t *testing.T, trial *Trial) []Result {
+func (b *trialBlocks) close(t *testing.T, trial *trial) []Result {
 	t.Helper()
 	sum, err := profile.Merge(b.all)
 	if err != nil {
@@ -100,13 +102,13 @@ func (b *trialBlocks) close(t *testing.T, trial *Trial) []Result {
 	return results
 }
 
-func newTrial(t *testing.T, label string, seed uint64, lines ...string) (*Trial, *trialBlocks) {
+func trialOf(t *testing.T, label string, seed uint64, lines ...string) (*trial, *trialBlocks) {
 	t.Helper()
 	where := map[string]string{}
 	if label != "" {
 		where["check"] = label
 	}
-	trial, err := NewTrial(Must(lines...), where)
+	trial, err := newTrial(Must(lines...), blocks.Options{Where: where})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,10 +152,10 @@ func TestTrial(t *testing.T) {
 		{"gated", "main.guilty below 20% when process above 5 cores", always(0.5), 10, Inconclusive, "idle"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			trial, blocks := newTrial(t, "ours", 1, tt.budget)
-			used := blocks.run(t, trial, 400, tt.share, tt.n)
+			trial, fed := trialOf(t, "ours", 1, tt.budget)
+			used := fed.run(t, trial, 400, tt.share, tt.n)
 			decided := trial.Decided(0)
-			res := blocks.close(t, trial)[0]
+			res := fed.close(t, trial)[0]
 			if res.Verdict != tt.want || decided != tt.want {
 				t.Errorf("decided %v, closed %v after %d blocks, want %v: %s", decided, res.Verdict, used, tt.want, res.Reason)
 			}
@@ -170,24 +172,42 @@ func TestTrial(t *testing.T) {
 	}
 }
 
+// What should be absent, and was not seen by the end, passes on what there was.
+func TestTrialAbsent(t *testing.T) {
+	for n, want := range map[int]Verdict{2: Inconclusive, 23: Pass} {
+		trial, fed := trialOf(t, "ours", 1, "main.guilty absent")
+		fed.run(t, trial, n, func(int) float64 { return 0 }, 10)
+		res := fed.close(t, trial)[0]
+		if trial.Decided(0) != Inconclusive || res.Verdict != want {
+			t.Errorf("%d blocks: %v: %s", n, res.Verdict, res.Reason)
+		}
+		if want == Pass && res.Reason != "none of 230 samples: below 1.29%" {
+			t.Errorf("%d blocks: %s", n, res.Reason)
+		}
+	}
+}
+
 // What is dropped is no part of the whole: 20% of all are 50% of the rest.
 func TestTrialDrop(t *testing.T) {
 	for _, drops := range []bool{false, true} {
-		trial, blocks := newTrial(t, "ours", 1, "main.guilty below 30%")
+		trial, fed := trialOf(t, "ours", 1, "main.guilty below 30%")
 		seen := false
 		if drops {
-			trial.Drop(func(stack []string) bool {
+			trial.Keep = func(stack []string) int {
 				seen = seen || len(stack) == 4 && stack[3] == "runtime.main"
-				return stack[0] >= "main.other4" && stack[0] <= "main.other9" || stack[0] == "main.other0" || stack[0] == "main.other1"
-			})
+				if stack[0] >= "main.other4" && stack[0] <= "main.other9" || stack[0] == "main.other0" || stack[0] == "main.other1" {
+					return 0
+				}
+				return len(stack)
+			}
 		}
-		blocks.run(t, trial, 400, func(int) float64 { return 0.2 }, 10)
+		fed.run(t, trial, 400, func(int) float64 { return 0.2 }, 10)
 		want := map[bool]Verdict{false: Pass, true: Fail}[drops]
 		if got := trial.Decided(0); got != want || seen != drops {
 			t.Errorf("drops %t: %v, want %v; saw whole stacks: %t", drops, got, want, seen)
 		}
-		if (trial.Dropped > 0) != drops || trial.Samples+trial.Dropped != 10*trial.Blocks {
-			t.Errorf("drops %t: %d samples and %d dropped of %d blocks of 10", drops, trial.Samples, trial.Dropped, trial.Blocks)
+		if (trial.dropped > 0) != drops || trial.samples+trial.dropped != 10*trial.blocks {
+			t.Errorf("drops %t: %d samples and %d dropped of %d blocks of 10", drops, trial.samples, trial.dropped, trial.blocks)
 		}
 	}
 }
@@ -198,10 +218,10 @@ func TestTrialInterrupted(t *testing.T) {
 		"no package above 30% flat except main": Pass, // not runtime
 		"main.guilty below 30% flat":            Fail,
 	} {
-		trial, blocks := newTrial(t, "", 1, budget)
-		blocks.preempted = true
-		blocks.run(t, trial, 400, func(int) float64 { return 0.6 }, 10)
-		if got := blocks.close(t, trial)[0]; got.Verdict != want || trial.Decided(0) != want {
+		trial, fed := trialOf(t, "", 1, budget)
+		fed.preempted = true
+		fed.run(t, trial, 400, func(int) float64 { return 0.6 }, 10)
+		if got := fed.close(t, trial)[0]; got.Verdict != want || trial.Decided(0) != want {
 			t.Errorf("%s: decided %v, want %v: %s", budget, trial.Decided(0), want, got)
 		}
 	}
@@ -214,10 +234,10 @@ func TestTrialSmallBaseline(t *testing.T) {
 		t.Skip("simulates pure code: nothing for the race detector")
 	}
 	for samples, want := range map[int]Verdict{12: Inconclusive, 2000: Fail} {
-		trial, blocks := newTrial(t, "", 1, "main.guilty grows below 20 points")
-		blocks.base = (&trialBlocks{rng: blocks.rng}).next(samples, 0.3)
-		blocks.run(t, trial, 400, func(int) float64 { return 0.85 }, 10)
-		if got := blocks.close(t, trial)[0]; got.Verdict != want {
+		trial, fed := trialOf(t, "", 1, "main.guilty grows below 20 points")
+		fed.base = (&trialBlocks{rng: fed.rng}).next(samples, 0.3)
+		fed.run(t, trial, 400, func(int) float64 { return 0.85 }, 10)
+		if got := fed.close(t, trial)[0]; got.Verdict != want {
 			t.Errorf("a baseline of %d samples: %v, want %v: %s", samples, got.Verdict, want, got.Reason)
 		}
 	}
@@ -252,13 +272,13 @@ func TestTrialGrowth(t *testing.T) {
 		{"in the zone per call", "process grows below 30% per call", 2200, 0.5, 60, Inconclusive, false, "which may be "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			trial, blocks := newTrial(t, "", 3, tt.budget)
-			blocks.base = (&trialBlocks{rng: blocks.rng}).next(tt.base, 0.5)
-			blocks.baseCalls = 3000
-			blocks.run(t, trial, tt.blocks, func(int) float64 { return tt.share }, 10)
-			got := blocks.close(t, trial)[0]
+			trial, fed := trialOf(t, "", 3, tt.budget)
+			fed.base = (&trialBlocks{rng: fed.rng}).next(tt.base, 0.5)
+			fed.baseCalls = 3000
+			fed.run(t, trial, tt.blocks, func(int) float64 { return tt.share }, 10)
+			got := fed.close(t, trial)[0]
 			if got.Verdict != tt.want || (trial.Decided(0) != Inconclusive) != tt.decided || !strings.Contains(got.Reason, tt.say) {
-				t.Errorf("%v, decided %v after %d blocks, want %v, saying %q: %s", got.Verdict, trial.Decided(0), trial.Blocks, tt.want, tt.say, got.Reason)
+				t.Errorf("%v, decided %v after %d blocks, want %v, saying %q: %s", got.Verdict, trial.Decided(0), trial.blocks, tt.want, tt.say, got.Reason)
 			}
 			if got.Verdict == Pass && got.High >= 1.5*got.Limit {
 				t.Errorf("it passed, and may have grown by %g: %s", got.High, got.Reason)
@@ -270,20 +290,20 @@ func TestTrialGrowth(t *testing.T) {
 // At the end, what is not decided passes only if 1.5 times the limit would have
 // been caught.
 func TestTrialClose(t *testing.T) {
-	trial, blocks := newTrial(t, "", 2, "main.guilty below 20%")
-	blocks.run(t, trial, 15, func(int) float64 { return 0.2 }, 10)
-	if res := blocks.close(t, trial)[0]; res.Verdict != Inconclusive || !strings.Contains(res.Reason, "too few CPU samples: 150 came") {
+	trial, fed := trialOf(t, "", 2, "main.guilty below 20%")
+	fed.run(t, trial, 15, func(int) float64 { return 0.2 }, 10)
+	if res := fed.close(t, trial)[0]; res.Verdict != Inconclusive || !strings.Contains(res.Reason, "too few CPU samples: 150 came") {
 		t.Errorf("after 15 blocks: %v: %s", res.Verdict, res.Reason)
 	}
-	trial, blocks = newTrial(t, "", 2, "main.guilty below 20%")
-	blocks.run(t, trial, 120, func(int) float64 { return 0.235 }, 10)
-	if res := blocks.close(t, trial)[0]; res.Verdict != Pass || trial.Decided(0) != Inconclusive || !strings.Contains(res.Reason, "too close to the limit") {
+	trial, fed = trialOf(t, "", 2, "main.guilty below 20%")
+	fed.run(t, trial, 120, func(int) float64 { return 0.235 }, 10)
+	if res := fed.close(t, trial)[0]; res.Verdict != Pass || trial.Decided(0) != Inconclusive || !strings.Contains(res.Reason, "too close to the limit") {
 		t.Errorf("after 120 blocks at 1.17 times the limit: %v, decided %v: %s", res.Verdict, trial.Decided(0), res.Reason)
 	}
 	// Far below the limit, but over before there were blocks enough to be certain.
-	trial, blocks = newTrial(t, "", 2, "process below 300ms per call")
-	blocks.run(t, trial, 15, func(int) float64 { return 0.2 }, 10)
-	if res := blocks.close(t, trial)[0]; res.Verdict != Pass || trial.Decided(0) != Inconclusive || strings.Contains(res.Reason, "too close") || !strings.Contains(res.Reason, "likely below ") {
+	trial, fed = trialOf(t, "", 2, "process below 300ms per call")
+	fed.run(t, trial, 15, func(int) float64 { return 0.2 }, 10)
+	if res := fed.close(t, trial)[0]; res.Verdict != Pass || trial.Decided(0) != Inconclusive || strings.Contains(res.Reason, "too close") || !strings.Contains(res.Reason, "likely below ") {
 		t.Errorf("after 15 blocks at 10ms of 300ms: %v, decided %v: %s", res.Verdict, trial.Decided(0), res.Reason)
 	}
 }
@@ -297,7 +317,7 @@ func TestTrialSimulation(t *testing.T) {
 	for _, x := range []float64{0.5, 0.95, 2} {
 		var pass, fail, blocks int
 		for run := range runs {
-			trial, b := newTrial(t, "", uint64(100+run), "no function above 20% cumulative")
+			trial, b := trialOf(t, "", uint64(100+run), "no function above 20% cumulative")
 			blocks += b.run(t, trial, 300, func(int) float64 { return x * 0.2 }, 10)
 			switch trial.Decided(0) {
 			case Pass:

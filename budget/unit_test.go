@@ -49,17 +49,6 @@ func TestAmount(t *testing.T) {
 	}
 }
 
-func TestUnitMeant(t *testing.T) {
-	for word, want := range map[string]string{
-		"pct": "%", "Percent": "%", "mb": "MB or MiB", "M": "MB or MiB", "mib": "MiB", "KB": "kB or KiB",
-		"MS": "ms", "msec": "ms", "vCPU": "cores", "poits": "points", "bytes": "B", "banana": "", "x": "", "": "",
-	} {
-		if got := unitMeant(word); got != want {
-			t.Errorf("unitMeant(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestNearest(t *testing.T) {
 	keywords := []string{"above", "below", "absent", "grows", "steady", "leaked", "cumulative", "for", "in"}
 	for word, want := range map[string]string{

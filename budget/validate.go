@@ -3,18 +3,22 @@ package budget
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/spelling"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // Validate returns nil for a budget that can be judged, and otherwise an error
 // that lists all that is wrong with it. What Parse returns is valid.
 func (b Budget) Validate() error {
 	var errs []error
-	b.check(stated{measure: b.Flat, kind: b.Kind != ""}, func(m mistake) {
-		errs = append(errs, fmt.Errorf("budget %q: %w", clipped(b.identity()), m))
+	b.check(func(m mistake) {
+		errs = append(errs, fmt.Errorf("budget %q: expected %s, found %s: %s",
+			clipped(b.identity()), plain(m.expected), quoted(m.found), plain(m.remedy(b))))
 	})
 	return errors.Join(errs...)
 }
@@ -40,41 +44,73 @@ func (s Set) Validate() error {
 	return errors.Join(errs...)
 }
 
+// valid reports whether the budget can be judged.
+func (b Budget) valid() bool {
+	ok := true
+	b.check(func(mistake) { ok = false })
+	return ok
+}
+
+// identity returns what sets the budget apart from the others of its set.
+func (b Budget) identity() string {
+	if b.Name != "" {
+		return b.Name
+	}
+	return b.String()
+}
+
 // A mistake is something in a budget that makes no sense.
 type mistake struct {
 	part     part
-	found    string // for errors without a text to show it in
+	found    string
 	expected string
-	remedy   string
+	advice   string
+	meant    []Budget // what may be meant, the most likely first
 }
 
-func (m mistake) Error() string {
-	s := "expected " + plain(m.expected)
-	if m.found != "" {
-		s += ", found " + quoted(m.found)
-	}
-	if m.remedy != "" {
-		s += ": " + plain(m.remedy)
-	}
-	return s
-}
-
-// stated says what a sentence says without leaving a trace in the Budget: a
-// measure may be cumulative, a kind may be cpu, and both are what is meant
-// when nothing is said.
-type stated struct {
-	measure, kind bool
-}
-
-// check reports what is wrong with a budget, the most telling mistake first.
-func (b Budget) check(s stated, report func(mistake)) {
-	if b.Name != "" {
-		if m, wrong := nameMistake(b.Name); wrong {
-			report(m)
+// remedy says what to do about a mistake in a budget: a budget that is meant and is
+// right, or the advice, or an example.
+func (m mistake) remedy(b Budget) string {
+	for _, meant := range m.meant {
+		if text, ok := didYouMean(meant); ok && meant.valid() {
+			return text
 		}
 	}
-	class := classOf(b.Subject)
-	if class == classPattern {
+	if m.advice != "" {
+		return m.advice
+	}
+	return example(right(b))
+}
+
+// didYouMean proposes a budget, unless its sentence is too long for a message.
+func didYouMean(b Budget) (string, bool) {
+	text := b.String()
+	return `did you mean "` + text + `"?`, len(text) <= longestLine
+}
+
+func example(b Budget) string {
+	text := b.String()
+	if len(text) > longestLine {
+		text = "no function above 20% cumulative"
+	}
+	return `write, for example, "` + text + `"`
+}
+
+const (
+	nameExpected = `a name of letters, digits, "_", "." and "-" that begins with a letter or a digit`
+	nameAdvice   = "metrics and file names carry it: keep it plain, like checkout-tls"
+)
+
+var unitsAdvice = "units are " + unit.List()
+
+var subjectExpected = `a subject: "no function", "no package", "no goroutine", ` + strings.Join(figures, ", ") + ", or a pattern"
+
+// check reports what is wrong with a budget, the most telling mistake first.
+func (b Budget) check(report func(mistake)) {
+	if b.Name != "" && !nameOK(b.Name) {
+		report(mistake{part: partName, found: b.Name, expected: nameExpected, advice: nameAdvice})
+	}
+	if classOf(b.Subject) == classPattern {
 		if m, wrong := subjectMistake(b); wrong {
 			report(m)
 			return // what it takes depends on what it is
@@ -85,54 +121,128 @@ func (b Budget) check(s stated, report func(mistake)) {
 		report(ruleMistake(b))
 		return
 	}
-	b.checkExtras(may, s, report)
-	if may.kind && b.Kind != "" {
-		if m, wrong := kindMistake(b.Kind); wrong {
-			report(m)
-			return // which units make sense depends on it
+	b.checkExtras(may, report)
+	if may.kind && b.Kind != "" && !slices.Contains(kinds, b.Kind) {
+		m := mistake{part: partKind, found: "of " + b.Kind, expected: `a kind of profile after "of": ` + orList(kinds)}
+		for _, kind := range wordsMeant(kindWords, b.Kind, kinds...) {
+			meant := b
+			meant.Kind = kind
+			m.meant = append(m.meant, meant)
+		}
+		report(m)
+		return // which units make sense depends on it
+	}
+	b.checkLimit(report)
+	b.checkClauses(report)
+}
+
+// subjectMistake returns what is wrong with a subject that is a pattern.
+func subjectMistake(b Budget) (mistake, bool) {
+	word := strings.ToLower(b.Subject)
+	if classOf(word) != classPattern && word != "no goroutine" { // but for its capitals it is one
+		meant := b
+		meant.Subject = word
+		return mistake{part: partSubject, found: b.Subject, expected: "a subject in lower case", meant: []Budget{meant},
+			advice: "for a package of that name write its full path"}, true
+	}
+	// One letter wrong and not two: "progress" and "processor" are packages.
+	for figure, quantity := range map[string]string{"process": "processes", "goroutines": "goroutine"} {
+		if quantities[word] == nil && len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1 {
+			word = quantity
 		}
 	}
-	b.checkLimit(class, report)
-	b.checkClauses(report)
+	if budgets := quantities[word]; budgets != nil {
+		m := mistake{part: partSubject, found: b.Subject, expected: "a subject, and no quantity; a package of that name goes in double quotes"}
+		for _, q := range budgets {
+			meant := b
+			meant.Subject, meant.Kind = q.Subject, q.Kind
+			if b.Rule != "leaked" {
+				meant.Rule = b.Rule
+			}
+			m.meant = append(m.meant, meant)
+		}
+		return m, true
+	}
+	return patternMistake(b.Subject, partSubject)
+}
+
+// patternMistake returns what is wrong with a pattern.
+func patternMistake(text string, part part) (mistake, bool) {
+	m := mistake{part: part, found: text, expected: `a pattern: a package, a path, a function, "a name in full", or /regexp/`}
+	file, _, place := strings.Cut(text, ":")
+	_, hidden := invisibleIn(text, modeWord)
+	switch {
+	case text == "" && part == partSubject:
+		m.expected = subjectExpected
+	case text == "":
+		m.advice = "leave out the empty one"
+	case text[0] == '"' && isWord(text):
+		if name, err := strconv.Unquote(text); err == nil && part == partSubject && classOf(name) != classPattern {
+			m.advice = "leave out the quotes: " + name
+			return m, true
+		}
+		return m.ofPattern(text)
+	case hidden != "" && !strings.ContainsFunc(text, isSpace):
+		m.expected, m.advice = visibleExpected, invisibleRemedy(text, hidden, modeWord)
+	case isKeyword(text):
+		m.advice = `"` + text + `" is a word of the language: something is missing in front of it; a name like that goes in double quotes`
+	case strings.HasSuffix(file, ".go") && text[0] != '/' && (place || !strings.Contains(text, "/")):
+		m.advice = "profiles are of functions, not of files and lines: write the function, as in main.(*Server).ServeHTTP"
+	case !isWord(text):
+		m.advice = `a pattern is one word: a name with blanks, commas or "#" goes in double quotes`
+	default:
+		return m.ofPattern(text)
+	}
+	return m, true
+}
+
+// ofPattern is the mistake that the pattern package finds, if any.
+func (m mistake) ofPattern(text string) (mistake, bool) {
+	_, err := pattern.Parse(text)
+	if err == nil {
+		return mistake{}, false
+	}
+	if reason := errors.Unwrap(err); reason != nil { // the message shows the pattern already
+		err = reason
+	}
+	m.advice = err.Error()
+	return m, true
+}
+
+// ruleMistake says what is wrong with a rule that the subject does not have.
+func ruleMistake(b Budget) mistake {
+	m := mistake{part: partRule, found: b.Rule, expected: rulesText(b.Subject)}
+	if b.Rule != "" && !isRule(b.Rule) || b.Rule == "above" || b.Rule == "below" {
+		m.advice = `a Rule is "", "absent", "grows", "steady" or "leaked"`
+		return m
+	}
+	meant := b
+	switch {
+	case b.Rule == "leaked":
+		meant = Budget{Subject: "no goroutine", Rule: "leaked"}
+	case b.Rule == "grows" && classOf(b.Subject) == classFigure: // over hours
+		meant.Rule, meant.Limit = "steady", Amount{}
+	case b.Rule == "absent" && classOf(b.Subject) != classEach && classOf(b.Subject) != classLeak:
+		m.advice = `"` + b.Subject + `" is no package here; for a package of that name write its full path`
+		return m
+	}
+	m.meant = []Budget{meant}
+	return m
 }
 
 // checkExtras reports what the budget says although its subject and rule have
 // no use for it.
-func (b Budget) checkExtras(may extras, s stated, report func(mistake)) {
-	about := strconv.Quote(clipped(b.Subject))
-	if b.Rule != "" {
-		about = strconv.Quote(clipped(b.Subject + " " + b.Rule))
-	}
-	refuse := func(said, allowed bool, part part, found, remedy string) {
+func (b Budget) checkExtras(may extras, report func(mistake)) {
+	about := strings.TrimSpace(b.Subject + " " + b.Rule)
+	refuse := func(said, allowed bool, part part, found, advice string) {
 		if said && !allowed {
-			report(mistake{part, found, "only what goes with " + about + ": " + may.String(), remedy})
+			report(mistake{part: part, found: found, expected: `only what goes with "` + clipped(about) + `": ` + may.String(), advice: advice})
 		}
 	}
-	measure := "cumulative"
-	if b.Flat {
-		measure = "flat"
-	}
-	refuse(s.measure, may.measure, partMeasure, measure, `leave it out: a measure tells a function from what it calls`)
-	perRemedy := `leave it out`
-	if b.Subject == "heap" || b.Subject == "rss" {
-		perRemedy = example("process below 64KiB per request of allocs")
-	}
-	refuse(b.Per != "", may.per, partPer, "per "+b.Per, perRemedy)
-	refuse(s.kind, may.kind, partKind, "of "+b.Kind, `leave it out`)
-	refuse(len(b.Except) > 0, may.except, partExcept, "except "+strings.Join(b.Except, ", "), b.exceptRemedy(may))
-	refuse(b.In != "", may.in, partIn, "in "+b.In, `leave it out`)
-	refuse(len(b.Where) > 0, may.where, partWhere, "where", `leave it out: only samples of a profile have labels`)
+	refuse(b.Flat, may.flat, partMeasure, "flat", "leave it out: a measure tells a function from what it calls")
+	refuse(b.Per != "", may.per, partPer, "per "+b.Per, "leave it out")
+	refuse(b.Kind != "", may.kind, partKind, "of "+b.Kind, "leave it out")
+	refuse(len(b.Except) > 0, may.except, partExcept, "except "+strings.Join(b.Except, ", "), `leave it out: exceptions are for "no function" and "no package"`)
+	refuse(b.In != "", may.in, partIn, "in "+b.In, "leave it out")
+	refuse(len(b.Where) > 0, may.where, partWhere, "where", "leave it out: only samples of a profile have labels")
 }
-
-// exceptRemedy says what to do where there is no "except".
-func (b Budget) exceptRemedy(may extras) string {
-	const remedy = `exceptions are for "no function" and "no package"`
-	within := Budget{Subject: b.Subject, Rule: b.Rule, Limit: b.Limit, Flat: b.Flat, Per: b.Per, Kind: b.Kind, In: "main.handler"}
-	if !may.in || b.In != "" || slices.Contains(b.Except, "none") || within.Validate() != nil {
-		return "leave it out: " + remedy
-	}
-	return remedy + `; after a pattern there is no everywhere-but, only "in": ` + example(within.String())
-}
-
-// positive reports whether an amount is a number that a limit can be.
-func positive(v float64) bool { return v > 0 && !math.IsInf(v, 1) }

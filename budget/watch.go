@@ -21,15 +21,16 @@ import (
 // A window that was lost is not given to a Watch.
 // It is not safe for concurrent use.
 type Watch struct {
-	judge  *Judge
-	states []state
+	judge     *Judge
+	every     time.Duration
+	last      time.Duration // the end of the last window
+	standings []standing
 }
 
 const (
-	// month is the time in which a Watch may err once in a hundred.
-	month = 30 * 24 * time.Hour
-	// chance of a false alarm in a month, over all budgets.
-	chance = 0.01
+	// month is the time in which a Watch may err with a chance of one in ten.
+	month  = 30 * 24 * time.Hour
+	chance = 0.1
 	// perSample is how many distinct functions a stack was measured to have.
 	perSample = 10
 )
@@ -41,11 +42,11 @@ func NewWatch(set Set, every time.Duration) (*Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.matched = make([]bool, len(j.pkgs))
+	j.matched = make([]bool, len(j.patterns))
 	if every <= 0 {
 		every = time.Minute
 	}
-	w := &Watch{judge: j, states: make([]state, len(j.rules))}
+	w := &Watch{judge: j, every: every, standings: make([]standing, len(j.rules))}
 	windows := float64(month / every)
 	for i := range j.rules {
 		tests := 1.0
@@ -55,7 +56,7 @@ func NewWatch(set Set, every time.Duration) (*Watch, error) {
 				tests = evidence.Tests(1, 0.02)
 			}
 		}
-		w.states[i].lnA = evidence.LnA(windows, float64(len(set)), tests, chance)
+		w.standings[i].lnA = evidence.LnA(windows, float64(len(set)), tests, chance)
 	}
 	return w, nil
 }
@@ -67,12 +68,23 @@ func (w *Watch) Inherit(i int, from *Watch, j int) {
 	if w.judge.rules[i].budget.String() != from.judge.rules[j].budget.String() {
 		return
 	}
-	lnA := w.states[i].lnA
-	w.states[i], from.states[j] = from.states[j], state{lnA: from.states[j].lnA}
-	w.states[i].retune(lnA)
+	lnA := w.standings[i].lnA
+	w.standings[i], from.standings[j] = from.standings[j], standing{lnA: from.standings[j].lnA}
+	w.standings[i].retune(lnA)
 	if subject := w.judge.rules[i].subject; subject >= 0 && from.judge.matched[from.judge.rules[j].subject] {
 		w.judge.matched[subject] = true
 	}
+}
+
+// Ended drops the evidence for an excess of budget i, counted from 0: its alert has
+// ended.
+func (w *Watch) Ended(i int) {
+	s := &w.standings[i]
+	s.one.Forget()
+	for _, f := range s.functions.byName {
+		f.stream.Forget()
+	}
+	s.evidence = 0
 }
 
 // Reader judges the next window, that ended at a time since any fixed instant.
@@ -98,8 +110,153 @@ func (w *Watch) table(ctx context.Context, t *decode.Table, at time.Duration, fa
 	if err != nil {
 		return nil, err // and nothing has been added to the evidence
 	}
+	near := w.last > 0 && at-w.last < w.every*3/4
+	w.last = at
 	for i := range results {
-		w.states[i].feed(win, &w.judge.rules[i], at, &results[i])
+		s, res := &w.standings[i], &results[i]
+		s.add(win, &w.judge.rules[i], at, near, res)
+		res.Alarm, res.Evidence = s.verdict, s.evidence
 	}
 	return results, nil
+}
+
+// A standing is what a Watch remembers of one budget.
+type standing struct {
+	lnA      float64
+	verdict  Verdict // the last proof
+	evidence float64 // for an excess, as a part of what is proof
+
+	one       evidence.Stream // of a budget on one thing; of "no function" budgets, of the worst of each window
+	started   bool
+	functions functions // of "no function" budgets
+	clean     float64   // samples since the last hit of an "absent" budget
+	steady    evidence.Steady
+	baseline  uint64 // content of the one that the streams were set up for
+}
+
+// retune makes a standing one of another number of budgets.
+func (s *standing) retune(lnA float64) {
+	s.lnA = lnA
+	s.one.Retune(lnA)
+	for _, f := range s.functions.byName {
+		f.stream.Retune(lnA)
+	}
+}
+
+// add adds a window to what is known about a budget.
+func (s *standing) add(w *window, r *rule, at time.Duration, near bool, res *Result) {
+	switch {
+	case res.Verdict != Fail && w.mostlyCut(r):
+		return // what was cut off may be what the budget is about
+	case r.budget.Rule == "steady":
+		s.addSteady(w, r, at, res)
+		return
+	case r.budget.Rule == "absent" && res.Samples > 0 && !r.value.census:
+		s.addAbsent(res)
+		return
+	case res.Samples == 0, r.proves():
+		if res.Verdict != Inconclusive {
+			s.verdict, s.evidence = res.Verdict, 0
+		}
+		return
+	}
+	if base := &w.judged.base; r.budget.Rule == "grows" && base.profile != nil && s.baseline != base.content {
+		*s = standing{lnA: s.lnA, baseline: base.content}
+	}
+	sums := w.judged.counter.Sums(r.query)
+	counts, ok := w.countsOf(r, sums)
+	if !ok {
+		return
+	}
+	if r.class == classEach {
+		s.addEach(w, r, sums, counts, at, near)
+		return
+	}
+	value := sums.Total
+	if r.subject >= 0 {
+		value = sums.By(r.subject)
+	}
+	k, n, limit := counts("", value)
+	s.addOne(w, r, k, n, limit, near)
+	s.verdict, s.evidence = Verdict(s.one.Verdict()), s.one.Strength()
+}
+
+// mostlyCut reports whether stacks that were cut off are more than a hundredth of what
+// the budget is about, so that a window without hits is no evidence for it.
+func (w *window) mostlyCut(r *rule) bool {
+	if r.query < 0 {
+		return false
+	}
+	sums := w.judged.counter.Sums(r.query)
+	return sums.Cut > sums.Total/100
+}
+
+// proves reports whether one window says all there is to say: figures are
+// measured and not sampled, goroutines are counted. Of the live heap, window
+// after window shows the same samples of the same objects, so that adding them
+// up would prove one accident a thousand times.
+func (r *rule) proves() bool {
+	return r.query < 0 || r.value.census || r.budget.Kind == "heap" || r.class == classFigure && r.budget.Subject != "gc"
+}
+
+// addAbsent: one hit is proof, and so are as many samples without any as one window
+// would need, in however many windows they come.
+func (s *standing) addAbsent(res *Result) {
+	s.evidence = 0
+	if res.Verdict == Fail {
+		s.clean, s.verdict = 0, Fail
+		return
+	}
+	s.clean += float64(res.Samples)
+	if evidence.Absent(0, s.clean, 1, 0).Verdict == evidence.Pass {
+		s.verdict = Pass
+	}
+}
+
+// addOne gives a window to the stream of one thing.
+func (s *standing) addOne(w *window, r *rule, k, n, limit float64, near bool) {
+	if !s.started {
+		s.one, s.started = w.stream(r, "", limit, s.lnA), true
+	}
+	s.one.Add(k, n, near)
+}
+
+// addSteady follows a figure over hours.
+func (s *standing) addSteady(w *window, r *rule, at time.Duration, res *Result) {
+	if !s.started {
+		s.steady, s.started = evidence.NewSteady(0), true
+	}
+	value, ok := w.figureValue(r.budget.Subject)
+	if !ok {
+		return
+	}
+	load, _ := w.figureValue("process")
+	if r.budget.Subject == "process" {
+		load = 0 // the load does not explain itself
+	}
+	s.verdict = Verdict(s.steady.Add(at, value, load))
+	s.evidence = s.steady.Evidence() / s.steady.Threshold()
+	if res.Verdict == Fail { // its cap
+		s.verdict, s.evidence = Fail, 1
+		return
+	}
+	res.Verdict = s.verdict
+	switch learned := s.steady.Learned(); {
+	case s.verdict == Fail:
+		res.Reason = r.budget.Subject + " keep growing beyond what the load explains: " + format(value, figureDimension(r.budget.Subject)) + " now"
+	case learned < 1:
+		res.Reason = "learning what is normal, and telling nothing until 48 hours are in: " + percentage(learned) + " of them are"
+	default:
+		res.Reason = r.budget.Subject + " at " + format(value, figureDimension(r.budget.Subject)) + ", no growth beyond what the load explains"
+	}
+}
+
+func figureDimension(name string) dimension {
+	switch name {
+	case "heap", "rss":
+		return dimBytes
+	case "process":
+		return dimCores
+	}
+	return dimCount
 }

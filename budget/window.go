@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/tally"
 )
 
 // A window is one profile being judged.
@@ -17,14 +17,16 @@ type window struct {
 	facts   Facts
 	elapsed float64 // seconds; 0 when unknown
 
-	explained int // offenders' chains worked out so far
+	explained int   // offenders' chains worked out so far
+	walked    int64 // frames that were looked at for them
 }
 
 // judge returns the result of one rule.
 func (w *window) judge(r *rule) Result {
 	res := Result{Budget: r.budget, Limit: r.limit, Unit: r.unit()}
 	if reason, gated := w.gate(r); gated {
-		res.Reason = reason
+		_, known := w.figureValue(r.budget.When.Figure)
+		res.Reason, res.Idle = reason, known
 		return res
 	}
 	if r.subject >= 0 && slices.Contains(w.facts.NotLinked, r.budget.Subject) {
@@ -36,7 +38,7 @@ func (w *window) judge(r *rule) Result {
 		res.Reason += w.elsewhere(r)
 		return res
 	}
-	if waiting := w.judged.names.Waiting(); waiting > 0 && (r.subject >= 0 || r.in >= 0 || len(r.except) > 0) {
+	if waiting := w.judged.names.Waiting(); waiting > 0 && (r.subject >= 0 || r.in >= 0 || r.except >= 0) {
 		res.Reason = fmt.Sprintf("%d functions have yet to be matched with the patterns of the budgets, which takes more than one window: name packages and functions instead of so many regular expressions", waiting)
 		return res
 	}
@@ -67,6 +69,10 @@ func (w *window) judge(r *rule) Result {
 		return res
 	}
 	sums := w.judged.counter.Sums(r.query)
+	if r.in >= 0 && sums.Total > 0 && sums.Total == sums.Cut {
+		res.Reason = "no sample shows " + r.budget.In + w.cutOff(r)
+		return res
+	}
 	if sums.Total <= 0 {
 		w.empty(r, &res)
 		return res
@@ -125,9 +131,9 @@ func (w *window) figureValue(name string) (float64, bool) {
 	}
 	total := float64(w.total(v.index)) * v.scale
 	if name == "cores" {
-		return total / w.elapsed, w.elapsed > 0
+		return total / w.elapsed, w.elapsed > 0 && isFigure(total)
 	}
-	return total, true
+	return total, isFigure(total) // differences of profiles may be below zero
 }
 
 // isFigure reports whether a figure can be what it says: what is not a number is
@@ -163,7 +169,7 @@ func (w *window) total(index int) int64 {
 	var sum int64
 	n := len(w.t.Types)
 	for i := index; i < len(w.t.Values); i += n {
-		sum = tally.AddSaturating(sum, w.t.Values[i])
+		sum = charge.AddSaturating(sum, w.t.Values[i])
 	}
 	return sum
 }
@@ -197,7 +203,7 @@ type measure struct {
 }
 
 // measureOf tells how the rule compares.
-func (w *window) measureOf(r *rule, sums *tally.Sums) measure {
+func (w *window) measureOf(r *rule, sums *charge.Sums) measure {
 	m := measure{total: float64(sums.Total), n: sums.N, census: r.value.census, scale: r.value.scale}
 	if r.dim == dimShare || r.dim == dimPoints {
 		m.share = true
@@ -230,6 +236,47 @@ func (m measure) finding(value int64, limit float64) evidence.Finding {
 		return evidence.Fixed(m.hits(value), m.n, limit, 1)
 	}
 	return evidence.Rate(m.hits(value), m.exposure, limit, 1)
+}
+
+// nameAlpha is the chance of naming somebody who is not above the limit, where it is
+// proven that others are.
+const nameAlpha = 0.05
+
+// low is below the truth but for that chance.
+func (m measure) low(value int64) float64 {
+	switch {
+	case m.census:
+		return m.part(value)
+	case m.share:
+		return evidence.Lower(m.hits(value), m.n, 1, nameAlpha)
+	}
+	return evidence.RateLower(m.hits(value), nameAlpha) / m.exposure
+}
+
+// findingWithin is a finding on a value of which the samples tell only that it is between
+// two: it fails by the lower and passes by the upper.
+func (m measure) findingWithin(low, high int64, limit float64) evidence.Finding {
+	f := m.finding(low, limit)
+	if high <= low {
+		return f
+	}
+	g := m.finding(high, limit)
+	f.High = g.High
+	if f.Verdict == evidence.Pass && g.Verdict != evidence.Pass {
+		f.Verdict = evidence.Inconclusive
+	}
+	if f.Verdict == evidence.Inconclusive {
+		f.Needed = 0 // more samples of this kind do not help
+	}
+	return f
+}
+
+// values is how much is charged to somebody who is at a limit.
+func (m measure) values(limit float64) int64 {
+	if m.share {
+		return int64(limit * m.total)
+	}
+	return int64(limit * m.over / m.scale)
 }
 
 // divisor is what values are divided by: seconds, work, or nothing.

@@ -5,10 +5,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/profguard/profguard/internal/golden"
 )
@@ -61,59 +61,192 @@ func wrongSentences(t *testing.T) (list []string) {
 	return list
 }
 
-// TestRemedies follows the advice of the golden file's messages: what they
-// propose, or what is left when they say so, must be accepted, or at least move
-// the error on.
-func TestRemedies(t *testing.T) {
-	proposed := regexp.MustCompile(`(?:did you mean|write, for example,) ("[^"]*"(?: or "[^"]*")*)`)
-	leave := regexp.MustCompile(`^leave out ("[^"]*"|the comma|the parentheses)$`)
-	followed := 0
+// TestProposals holds what the messages propose against Parse: whole sentences that are
+// right, and print as they stand.
+func TestProposals(t *testing.T) {
+	proposed, examples := 0, 0
+	check := func(remedy string, about any) {
+		sentence, meant := strings.CutPrefix(remedy, `did you mean "`)
+		if meant {
+			proposed++
+			sentence = strings.TrimSuffix(sentence, `"?`)
+		} else if sentence, meant = strings.CutPrefix(remedy, `write, for example, "`); meant {
+			examples++
+			sentence = strings.TrimSuffix(sentence, `"`)
+		} else if strings.Contains(remedy, "did you mean") || strings.Contains(remedy, "for example") {
+			t.Errorf("the remedy %q has another form", remedy)
+		}
+		if set, err := Parse(sentence); meant && (err != nil || set.String() != sentence) {
+			t.Errorf("%q is proposed for %v: %v", sentence, about, err)
+		}
+	}
 	for _, sentence := range wrongSentences(t) {
 		_, err := Parse(sentence)
 		var syntax *SyntaxError
-		if !errors.As(err, &syntax) {
-			continue // TestFault_32_WrongSentences says so
-		}
-		if leave.MatchString(syntax.Remedy) {
-			followed++
-			if !helps(syntax, "") {
-				t.Errorf("leaving it out does not help:\n%v", syntax)
-			}
-		}
-		match := proposed.FindStringSubmatch(syntax.Remedy)
-		if match == nil {
-			continue
-		}
-		for proposal := range strings.SplitSeq(strings.Trim(match[1], `"`), `" or "`) {
-			followed++
-			if !helps(syntax, proposal) {
-				t.Errorf("%q does not help:\n%v", proposal, syntax)
-			}
+		if errors.As(err, &syntax) {
+			check(syntax.Remedy, sentence)
 		}
 	}
-	if followed < 60 {
-		t.Errorf("%d proposals were followed, want at least 60", followed)
+	for b := range literals() {
+		b.check(func(m mistake) { check(m.remedy(b), b) })
+	}
+	t.Logf("%d proposals, %d examples", proposed, examples)
+	if proposed < 60 || examples < 60 {
+		t.Errorf("%d proposals and %d examples, want at least 60 of each", proposed, examples)
 	}
 }
 
-// helps reports whether a proposal, in the place of the wrong word, of all
-// before it too, or as a sentence, is better than what it replaces.
-func helps(e *SyntaxError, proposal string) bool {
-	runes := []rune(e.Text)
-	before, rest := string(runes[:e.Column-1]), strings.TrimPrefix(string(runes[e.Column-1:]), e.Word)
-	if e.Word == "" {
-		before += " "
-	}
-	for _, text := range []string{before + proposal + rest, proposal + rest, proposal, "gc below 5% " + proposal, "f below 5% " + proposal} {
-		_, err := Parse(text)
-		var next *SyntaxError
-		if !errors.As(err, &next) {
-			return true
+// TestMeant: what is proposed is what the author of a wrong sentence means, and
+// where that is anybody's guess nothing is proposed, "".
+func TestMeant(t *testing.T) {
+	for wrong, meant := range map[string]string{
+		"no function above 20":                              "no function above 20% cumulative",
+		"x: main.f belwo 5% in main.g":                      "x: main.f below 5% cumulative in main.g",
+		"allocations below 10 per request of allocs":        "process below 10 per request of allocs",
+		"alloc below 5%":                                    "no function above 5% cumulative of allocs",
+		"memory below 5MiB for 5m":                          "heap below 5MiB for 5m",
+		"memory steady":                                     "heap steady",
+		"heap grows below 5%":                               "heap steady",
+		"goroutins below 50":                                "goroutines below 50",
+		"mutex below 10ms per request":                      "no function above 10ms per request of mutex",
+		"main.f below 20% of mutex":                         "main.f below 0.1 cores of mutex",
+		"no function above 20% except main.*, in main.x":    "no function above 20% cumulative except main.* in main.x",
+		"no function above 20% except a or b":               "no function above 20% cumulative except a, b",
+		"main.f below 200ms":                                "main.f below 200ms per request",
+		"process below 5":                                   "process below 5 cores",
+		"crypto/tls grows below 5":                          "crypto/tls grows below 5 points",
+		"goroutines below 5,000":                            "goroutines below 5000",
+		"gc below 2,5%":                                     "gc below 2.5%",
+		"heap below 64mb":                                   "heap below 64MB",
+		"process below 2ms/request":                         "process below 2ms per request",
+		"main.f below 5% where endpoint:/checkout":          "main.f below 5% cumulative where endpoint=/checkout",
+		"GC below 5%":                                       "gc below 5%",
+		"goroutines leaked":                                 "no goroutine leaked",
+		"heap below 64":                                     "",
+		"heap below 64M":                                    "",
+		"no function above 0.2":                             "",
+		"process below 500m":                                "",
+		"process below 50%":                                 "",
+		"portlist not absent":                               "",
+		"crypto/tls never below 5%":                         "",
+		"crypto/tls grows below 5%":                         "",
+		"no function above 20% where endpoint=~/checkout.*": "",
+		"no function above 20% where status!=200":           "",
+		"gc below 5% when cpu above 50%":                    "",
+		"gc below 5% unless heap above 5MiB":                "",
+		"handler.go:44 absent":                              "",
+		"main.f below 5% for 3":                             "",
+		"fmt below 5% / request":                            "",
+		"core below 2":                                      "",
+		"main.f below 5% in main.g, main.h":                 "",
+		"main.f below 40us per request p99":                 "",
+		"main.f below 10KiB per second of allocs":           "",
+		"goroutines below 5k":                               "",
+		"process allocs below 10KiB per request of allocs":  "",
+		"no function above 20% for /order":                  "",
+		"crypto/tls below 5% when process above 10%":        "",
+		"no goroutine above 5000":                           "",
+		"no function above 20% of goroutine/allocs":         "",
+	} {
+		_, err := Parse(wrong)
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Errorf("Parse(%q): %v, want a *SyntaxError", wrong, err)
+			continue
 		}
-		// The error is behind the proposal: it is another one.
-		if at := strings.Index(text, proposal); utf8.RuneCountInString(text[:at+len(proposal)]) < next.Column {
-			return true
+		proposal, _ := strings.CutPrefix(syntax.Remedy, `did you mean "`)
+		if proposal = strings.TrimSuffix(proposal, `"?`); proposal == syntax.Remedy {
+			proposal = ""
+		}
+		if proposal != meant {
+			t.Errorf("Parse(%q) proposes %q, want %q\n%v", wrong, proposal, meant, err)
 		}
 	}
-	return false
+}
+
+// TestAccepted parses the clean twins: what looks like the mistakes above, and
+// means what it says.
+func TestAccepted(t *testing.T) {
+	for _, sentence := range []string{
+		"no function above 20% cumulative where endpoint=/checkout/*",
+		`no function above 20% cumulative where "status!"=200`,
+		`no function above 20% cumulative where "a>b"=c, d="~e"`,
+		"no function above 20% cumulative where d=e~",
+		"github.com/shirou/gopsutil/v4/mem below 10% cumulative",
+		"example.com/processes below 1 core",
+		"progress below 10% cumulative",
+		"processor below 10% cumulative",
+		"main.leaks absent",
+		"no function above 20% cumulative except example.com/idle",
+		"no function above 20% cumulative except unless",
+		"/order: x/ absent",
+		"/a b: c/ absent",
+		"a: /order: x/ absent",
+		"main.Map[struct { a: int }] absent",
+		"portlist absent # note: seen once",
+		`portlist absent where a="b: c"`,
+		"fmt below 40us per call in /call/",
+		"no function above 5% cumulative except /a/, /b/",
+		"main.p99 below 5ms per request",
+		"main.order below 5ms per p99 in median",
+		"example.com/latency below 5% cumulative",
+		"example.com/core below 5% cumulative",
+		`"core" below 5% cumulative`,
+		"no function above 5% cumulative where a=b, for=c, in=d",
+		"main.f below 5% cumulative in /order/",
+		"allocs: process below 10KiB per request of allocs",
+	} {
+		set, err := Parse(sentence)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		want, _, _ := strings.Cut(sentence, " # ")
+		if got := set.String(); got != want {
+			t.Errorf("%q prints as %q", sentence, got)
+		}
+		if err := set.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLabelLiterals prints labels that no sentence has without quotes.
+func TestLabelLiterals(t *testing.T) {
+	for _, where := range []map[string]string{{"a!": "b"}, {"a~": "~b"}, {"<": ">"}, {"a": "~"}, {"a=": "=b"}} {
+		want := Set{{Subject: "portlist", Rule: "absent", Where: where}}
+		got, err := Parse(want.String())
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q is another set (-want +got):\n%s", want, diff)
+		}
+	}
+}
+
+// literals yields budgets with the combinations of what a Go literal may say,
+// right and wrong, from which remedies are made.
+func literals() func(func(Budget) bool) {
+	return func(yield func(Budget) bool) {
+		conditions := []Condition{{}, {Figure: "cpu"}, {Figure: "heap", Amount: Amount{5, "%"}}, {Figure: "gc", Amount: Amount{5, ""}}, {Below: true}}
+		for _, subject := range []string{"", "no function", "no goroutine", "process", "goroutines", "heap", "gc", "main.f", "memory", "a:b", "goroutins", "Heap"} {
+			for _, rule := range []string{"", "grows", "steady", "absent", "leaked", "above"} {
+				for _, kind := range []string{"", "cpu", "allocs", "mutex", "x"} {
+					for _, limit := range []Amount{{}, {0.5, ""}, {12, "%"}, {100, "%"}, {12, "points"}, {500, "m"}, {12, "MiB"}, {12, "percent"}} {
+						for _, per := range []string{"", "call", "second"} {
+							b := Budget{Subject: subject, Rule: rule, Kind: kind, Limit: limit, Per: per}
+							clauses := b
+							clauses.Flat, clauses.In, clauses.When = true, "a b", conditions[len(kind)%len(conditions)]
+							clauses.Except, clauses.Where = []string{"none", "for"}, map[string]string{"a": "b"}
+							if !yield(b) || per == "" && !yield(clauses) {
+								return
+							}
+						}
+					}
+				}
+			}
+		}
+	}
 }

@@ -37,7 +37,7 @@ func TestPassIsWithinZone(t *testing.T) {
 		"no function grows above 5 points of goroutine":    0.05,
 		"no function above 500 of goroutine":               500,
 		"process below 10000 of allocs":                    10000,
-		"main.work below 20% of mutex":                     0.2,
+		"main.work below 0.00001 cores of mutex":           0.00001,
 		"main.work grows below 50% per request":            0.5,
 		"process grows below 300% per request":             3,
 		"main.work grows below 90 points":                  0.9,

@@ -3,17 +3,17 @@ package budget
 import (
 	"math"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/tally"
 )
 
-// A bet turns what is charged to a function or package, or to what the budget is
+// Counts turn what is charged to a function or package, or to what the budget is
 // about (""), into hits out of trials, and the limit on their share.
-type bet func(name string, value int64) (k, n, limit float64)
+type counts func(name string, value int64) (k, n, limit float64)
 
-func (w *window) betOf(r *rule, sums *tally.Sums) (bet, bool) {
+func (w *window) countsOf(r *rule, sums *charge.Sums) (counts, bool) {
 	if r.budget.Rule == "grows" {
-		return w.growthBet(r, sums)
+		return w.growthCounts(r, sums)
 	}
 	m := w.measureOf(r, sums)
 	if m.problem != "" {
@@ -28,8 +28,8 @@ func (w *window) betOf(r *rule, sums *tally.Sums) (bet, bool) {
 	}, true
 }
 
-// growthBet holds a stream against what the baseline allows.
-func (w *window) growthBet(r *rule, sums *tally.Sums) (bet, bool) {
+// growthCounts holds a stream against what the baseline allows.
+func (w *window) growthCounts(r *rule, sums *charge.Sums) (counts, bool) {
 	g, ok := w.growthOf(r)
 	if !ok {
 		return nil, false
@@ -44,19 +44,19 @@ func (w *window) growthBet(r *rule, sums *tally.Sums) (bet, bool) {
 	}, true
 }
 
-// alarm is made for a function or package, or for what the budget is about (""),
-// with the limit that its bet states.
-func (w *window) alarm(r *rule, name string, limit, lnA float64) evidence.Alarm {
+// stream is made for a function or package, or for what the budget is about (""),
+// with the limit that its counts state.
+func (w *window) stream(r *rule, name string, limit, lnA float64) evidence.Stream {
 	if r.budget.Rule == "grows" {
 		if g, ok := w.growthOf(r); ok {
 			most, pass := g.bounds(name)
 			if r.dim != dimPoints && most > 0 {
 				pass *= limit / most
 			}
-			return evidence.NewGrowthAlarm(limit, pass, lnA)
+			return evidence.NewGrowthStream(limit, pass, lnA)
 		}
 	}
-	return evidence.NewAlarm(limit, lnA)
+	return evidence.NewStream(limit, lnA)
 }
 
 // growthBounds tell what somebody's share, or hits per unit of work, may be: it

@@ -1,0 +1,264 @@
+package budget
+
+import (
+	"strings"
+
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// A class is a sort of subject. Budgets of one class take the same clauses.
+type class int
+
+const (
+	classPattern class = iota
+	classEach          // no function, no package
+	classProcess
+	classFigure // goroutines, heap, rss, gc
+	classLeak   // no goroutine
+)
+
+func classOf(subject string) class {
+	switch subject {
+	case "no function", "no package":
+		return classEach
+	case "process":
+		return classProcess
+	case "goroutines", "heap", "rss", "gc":
+		return classFigure
+	case "no goroutine":
+		return classLeak
+	}
+	return classPattern
+}
+
+// A dimension is what an amount measures.
+type dimension = unit.Dimension
+
+const (
+	dimUnknown = unit.Unknown
+	dimShare   = unit.Share
+	dimPoints  = unit.Points
+	dimCores   = unit.Cores
+	dimTime    = unit.Time
+	dimBytes   = unit.Bytes
+	dimCount   = unit.Count
+)
+
+func (a Amount) dimension() dimension { return unit.Of(a.Unit).Dimension }
+
+// base returns the amount in the base unit of its dimension.
+func (a Amount) base() float64 { return unit.Of(a.Unit).Base(a.Value) }
+
+// kinds are the kinds of profile.
+var kinds = []string{"cpu", "heap", "allocs", "goroutine", "mutex", "block"}
+
+func kindText(kind string) string {
+	if kind == "" {
+		return "cpu"
+	}
+	return kind
+}
+
+// extras is what a budget may say beside its subject, rule and amount. All may
+// say when and for.
+type extras struct {
+	flat, per, kind, except, in, where bool
+}
+
+// String lists the keywords, as messages show them.
+func (e extras) String() string {
+	var list []string
+	for _, extra := range []struct {
+		ok   bool
+		word string
+	}{{e.flat, "cumulative or flat"}, {e.per, "per"}, {e.kind, "of"}, {e.except, "except"}, {e.in, "in"}, {e.where, "where"}} {
+		if extra.ok {
+			list = append(list, extra.word)
+		}
+	}
+	return strings.Join(append(list, "when", "for"), ", ")
+}
+
+// accepted returns what a budget about a subject may say with a rule, and
+// whether the subject has the rule.
+func accepted(subject, rule string) (extras, bool) {
+	c := classOf(subject)
+	switch {
+	case subject == "gc" && rule == "steady":
+		return extras{}, false // a share is steady: the rule is for what piles up
+	case c == classEach && (rule == "" || rule == "grows"):
+		return extras{flat: true, per: true, kind: true, except: true, in: true, where: true}, true
+	case c == classPattern && (rule == "" || rule == "grows"):
+		return extras{flat: true, per: true, kind: true, in: true, where: true}, true
+	case c == classPattern && rule == "absent":
+		return extras{kind: true, in: true, where: true}, true
+	case c == classProcess && (rule == "" || rule == "grows"):
+		return extras{per: true, kind: true, where: true}, true
+	case c == classProcess && rule == "steady", c == classFigure && (rule == "" || rule == "steady"), c == classLeak && rule == "leaked":
+		return extras{}, true
+	}
+	return extras{}, false
+}
+
+// rulesText lists the rules that a subject has, as messages show them.
+func rulesText(subject string) string {
+	switch classOf(subject) {
+	case classEach:
+		return `above or grows after "` + subject + `"`
+	case classProcess:
+		return `below, grows or steady after "process"`
+	case classFigure:
+		if subject == "gc" {
+			return `below after "gc"`
+		}
+		return `below or steady after "` + subject + `"`
+	case classLeak:
+		return `leaked after "no goroutine"`
+	}
+	return "below, grows or absent after a pattern"
+}
+
+// A fit is a dimension that a limit may have, and what that asks of Per.
+type fit struct {
+	dim dimension
+	per perNeed
+}
+
+// A perNeed says whether an amount is to be divided by a unit of work.
+type perNeed int
+
+const (
+	perNever perNeed = iota
+	perMay
+	perMust
+)
+
+// fits returns what the limit of a budget may be, the most usual first.
+func fits(b Budget) []fit {
+	kind, c := kindText(b.Kind), classOf(b.Subject)
+	switch {
+	case b.Subject == "goroutines":
+		return []fit{{dimCount, perNever}}
+	case b.Subject == "heap", b.Subject == "rss":
+		return []fit{{dimBytes, perNever}}
+	case b.Subject == "gc":
+		return []fit{{dimShare, perNever}}
+	case c == classProcess && b.Rule == "steady":
+		return []fit{{dimCores, perNever}}
+	case c == classProcess && b.Rule == "grows":
+		if kind == "cpu" || kind == "allocs" {
+			return []fit{{dimShare, perMust}}
+		}
+		return nil
+	case c == classProcess:
+		switch kind {
+		case "cpu":
+			return []fit{{dimCores, perNever}, {dimTime, perMust}}
+		case "allocs":
+			return []fit{{dimBytes, perMay}, {dimCount, perMay}}
+		case "heap":
+			return []fit{{dimBytes, perNever}}
+		}
+		return nil
+	case b.Rule == "grows":
+		switch kind {
+		case "cpu", "allocs":
+			return []fit{{dimPoints, perNever}, {dimShare, perMust}}
+		case "mutex", "block":
+			return nil
+		}
+		return []fit{{dimPoints, perNever}}
+	}
+	switch kind {
+	case "cpu":
+		return []fit{{dimShare, perNever}, {dimCores, perNever}, {dimTime, perMust}}
+	case "heap":
+		return []fit{{dimShare, perNever}, {dimBytes, perNever}, {dimCount, perNever}}
+	case "allocs":
+		return []fit{{dimShare, perNever}, {dimBytes, perMay}, {dimCount, perMay}}
+	case "goroutine":
+		return []fit{{dimShare, perNever}, {dimCount, perNever}}
+	}
+	// Mutex and block. Contention always adds up to 100%, however little there is, so
+	// that a share of it says nothing.
+	return []fit{{dimCores, perNever}, {dimTime, perMust}, {dimCount, perMay}}
+}
+
+// fitsText lists fits as messages show them.
+func fitsText(list []fit) string {
+	var texts []string
+	for _, f := range list {
+		text := map[dimension]string{dimShare: "%", dimPoints: "points", dimCores: "cores", dimTime: "a duration", dimBytes: "bytes", dimCount: "a count"}[f.dim]
+		switch f.per {
+		case perMust:
+			text += " per unit of work"
+		case perMay:
+			text += " (alone or per unit of work)"
+		}
+		texts = append(texts, text)
+	}
+	return orList(texts)
+}
+
+// orList is "a, b or c".
+func orList(words []string) string {
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " or " + words[last]
+	}
+	return strings.Join(words, "")
+}
+
+// right returns a right budget about what a wrong one is about, for an example. It
+// keeps the clauses that are right.
+func right(b Budget) Budget {
+	b.Name, b.Limit = "", Amount{}
+	if meant := subjectWords[strings.ToLower(b.Subject)]; meant != "" && meant != "no" {
+		b.Subject = meant
+	}
+	if meant := quantities[strings.ToLower(b.Subject)]; len(meant) > 0 {
+		return meant[0]
+	}
+	if _, ok := accepted(b.Subject, b.Rule); !ok {
+		b.Rule = ""
+	}
+	if b.Subject == "no goroutine" {
+		b.Rule = "leaked"
+	}
+	full := b
+	for _, simpler := range []func(){
+		func() {},
+		func() { b.Rule = "" },
+		func() { b.Kind, b.Rule = "", full.Rule },
+		func() { b.Per, b.Flat, b.In, b.Except, b.Where = "", false, "", nil, nil },
+		func() { b.When, b.ForWindows, b.ForTime = Condition{}, 0, 0 },
+	} {
+		simpler()
+		if e, ok := withLimit(b); ok {
+			return e
+		}
+	}
+	return Budget{Subject: "no function", Limit: Amount{20, "%"}}
+}
+
+// withLimit returns the budget with a usual limit, and whether it is right.
+func withLimit(b Budget) (Budget, bool) {
+	list := fits(b)
+	if b.Rule == "" || b.Rule == "grows" {
+		if len(list) == 0 {
+			return b, false
+		}
+		f := list[0]
+		b.Limit = map[dimension]Amount{
+			dimShare: {5, "%"}, dimPoints: {5, "points"}, dimCores: {1.5, "cores"}, dimBytes: {64, "MiB"}, dimCount: {5000, ""},
+		}[f.dim]
+		switch {
+		case f.dim == dimCores && b.Subject != "process":
+			b.Limit.Value = 0.1 // of contention
+		case f.dim == dimShare && classOf(b.Subject) == classEach:
+			b.Limit.Value = 20
+		case f.per == perMust && b.Per == "":
+			b.Per = "request"
+		}
+	}
+	return b, b.valid()
+}

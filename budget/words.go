@@ -1,0 +1,111 @@
+package budget
+
+import (
+	"strings"
+
+	"github.com/profguard/profguard/internal/spelling"
+)
+
+// isKeyword reports whether word belongs to the language's grammar, so that
+// it cannot stand for a pattern.
+func isKeyword(word string) bool {
+	_, clause := clauseParts[word]
+	return clause || isRule(word) || word == "no" || word == "none"
+}
+
+// isRule reports whether word can follow a subject.
+func isRule(word string) bool {
+	switch word {
+	case "above", "below", "absent", "grows", "steady", "leaked":
+		return true
+	}
+	return false
+}
+
+// clauseParts are the parts of a budget that keywords begin.
+var clauseParts = map[string]part{
+	"cumulative": partMeasure, "flat": partMeasure, "per": partPer, "of": partKind, "except": partExcept,
+	"in": partIn, "where": partWhere, "when": partWhen, "for": partFor,
+}
+
+// The words that people write in the place of one of the language. A parser proposes
+// the sentence with the right word only where that sentence is right.
+var (
+	// "no" for a word that is one too many before "function".
+	subjectWords = map[string]string{
+		"function": "no function", "functions": "no function", "func": "no function", "method": "no function", "methods": "no function",
+		"package": "no package", "packages": "no package", "any": "no", "every": "no", "each": "no",
+	}
+	ruleWords = map[string]string{
+		"under": "below", "<": "below", "<=": "below", "max": "below", "over": "above", ">": "above", ">=": "above",
+		"never": "absent", "missing": "absent", "forbidden": "absent", "stable": "steady", "leaks": "leaked",
+		"is": "", "are": "", "must": "", "should": "", "stays": "",
+	}
+	clauseWords = map[string]string{
+		"exclude": "except", "excluding": "except", "without": "except", "ignoring": "except", "inside": "in", "within": "in",
+		"with": "where", "label": "where", "if": "when", "while": "when", "during": "for", "cum": "cumulative", "total": "cumulative",
+		"self": "flat", "own": "flat", "each": "per", "every": "per", "and": ",", "or": ",", ",": "",
+	}
+	kindWords = map[string]string{
+		"memory": "heap", "mem": "heap", "alloc": "allocs", "allocations": "allocs", "lock": "mutex", "locks": "mutex",
+		"contention": "mutex", "blocking": "block", "time": "cpu",
+	}
+	figureWords = map[string]string{"cpu": "process", "load": "process", "memory": "heap", "mem": "heap"}
+)
+
+// figures are what a condition compares.
+var figures = []string{"process", "goroutines", "heap", "rss", "gc"}
+
+// wordsMeant returns what a word may stand for: what the table says, and the keyword
+// that is spelled like it.
+func wordsMeant(table map[string]string, word string, keywords ...string) []string {
+	var list []string
+	if meant, ok := table[strings.ToLower(word)]; ok {
+		list = append(list, meant)
+	}
+	if near := nearest(word, keywords...); near != "" {
+		list = append(list, near)
+	}
+	return list
+}
+
+// nearest returns the candidate that word is most likely a misspelling of, or
+// "" when none is close. Letter case is ignored.
+func nearest(word string, candidates ...string) string {
+	// One wrong letter in three, two at the most: "abov" is "above" and
+	// "cumulatve" is "cumulative", but "foo" is not "for".
+	limit := min(len(word)/3, 2)
+	if len(word) > 24 {
+		return "" // longer than any keyword with two letters too many
+	}
+	best := ""
+	for _, c := range candidates {
+		if d := spelling.Distance(strings.ToLower(word), c); d <= limit {
+			best, limit = c, d-1
+		}
+	}
+	return best
+}
+
+// quantities are words for what is measured and not for who is charged with it, and
+// budgets on them, the most usual first. As a pattern such a word matches something by
+// accident (internal/cpu, sha256.block).
+var quantities = func() map[string][]Budget {
+	process, heap := Budget{Subject: "process", Limit: Amount{1.5, "cores"}}, Budget{Subject: "heap", Limit: Amount{64, "MiB"}}
+	goroutines, gc := Budget{Subject: "goroutines", Limit: Amount{5000, ""}}, Budget{Subject: "gc", Limit: Amount{5, "%"}}
+	latency := Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "request"}
+	leaks := Budget{Subject: "no goroutine", Rule: "leaked"}
+	allocs := []Budget{
+		{Subject: "process", Limit: Amount{64, "KiB"}, Per: "request", Kind: "allocs"},
+		{Subject: "no function", Limit: Amount{20, "%"}, Kind: "allocs"},
+	}
+	mutex := []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "mutex"}}
+	block := []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "block"}}
+	return map[string][]Budget{
+		"cpu": {process}, "cpus": {process}, "core": {process}, "cores": {process}, "processes": {process}, "latency": {latency}, "p99": {latency},
+		"memory": {heap}, "mem": {heap}, "ram": {heap}, "heaps": {heap}, "garbage": {gc},
+		"goroutine": {goroutines}, "threads": {goroutines}, "leak": {leaks}, "leaks": {leaks},
+		"alloc": allocs, "allocs": allocs, "allocation": allocs, "allocations": allocs,
+		"mutex": mutex, "contention": mutex, "block": block,
+	}
+}()
