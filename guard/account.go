@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/process"
 )
 
 // account adds up what the window cost and lets the governor judge the guard.
-func (l *looper) account(cost time.Duration, after figures.Snapshot) {
+func (l *looper) account(cost time.Duration, after process.Snapshot) {
+	l.cost = cost
 	share, rest := l.governor.spent(cost, after.At.Sub(l.last.At), after.At)
 	until, paused := l.governor.paused(after.At)
 	was := l.enter(cost, share, paused, until)

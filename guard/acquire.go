@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/dumps"
 )
 
 // Start waits only so long for somebody else.
@@ -14,10 +14,9 @@ const (
 	// registerWithin is for the registry, which may ask the guard for its metrics,
 	// and whoever else has its lock. It takes microseconds.
 	registerWithin = time.Second
-	// openWithin is for the disk, and for processes that have locked the directory
-	// of the dumps. Each takes milliseconds.
+	// openWithin is for the disk, which takes milliseconds.
 	openWithin = time.Second
-	// openAgain is when a directory that was locked or full is tried again.
+	// openAgain is when a full disk is tried again.
 	openAgain = time.Minute
 )
 
@@ -53,7 +52,7 @@ func (g *Guard) acquire(ctx context.Context) error {
 }
 
 // openDumps opens the directory of the dumps. What is wrong with it is the caller's
-// mistake. That others have locked it, that the disk is full or hangs is not: the
+// mistake. That the disk is full or hangs is not: the
 // guard goes on without dumps, says so, and has them when they can be had.
 func (g *Guard) openDumps(ctx context.Context) error {
 	g.opener = make(chan struct{})
@@ -70,7 +69,7 @@ func (g *Guard) openDumps(ctx context.Context) error {
 		}
 	}()
 	err := g.within(openWithin, reply, func() {
-		g.noDumps("busy", fmt.Errorf("opening DumpDir has not ended within %v: another process has locked it, or its disk hangs", openWithin))
+		g.noDumps("busy", fmt.Errorf("opening DumpDir has not ended within %v: its disk hangs", openWithin))
 	})
 	g.adopt()
 	return err
@@ -103,7 +102,7 @@ func (g *Guard) openOnce(ctx context.Context, reply chan<- error) (again bool) {
 	if ctx.Err() != nil {
 		return false
 	}
-	var store *dump.Store
+	var store *dumps.Store
 	var err error
 	if failed := call(func() { store, err = g.seams.openDir(g.cfg.DumpDir, g.cfg.Keep.dump()) }); failed != nil {
 		err = failed
@@ -116,15 +115,15 @@ func (g *Guard) openOnce(ctx context.Context, reply chan<- error) (again bool) {
 }
 
 // opened takes the directory, unless Stop did not wait for it.
-func (g *Guard) opened(ctx context.Context, store *dump.Store, err error, reply chan<- error) (again, unwanted bool) {
+func (g *Guard) opened(ctx context.Context, store *dumps.Store, err error, reply chan<- error) (again, unwanted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	reason := dump.Reason(err)
+	reason := dumps.Reason(err)
 	switch {
 	case err == nil && ctx.Err() != nil:
 		unwanted = true
 	case err == nil:
-		g.late = dump.NewWriter(store, g.dumped)
+		g.late = dumps.NewWriter(store, g.dumped)
 		g.faults.clear("dumps")
 	case reason == "busy", reason == "no_space":
 		again = true
@@ -159,7 +158,7 @@ func (g *Guard) adopt() {
 }
 
 // writer is what keeps the dumps, or nil.
-func (g *Guard) writer() *dump.Writer {
+func (g *Guard) writer() *dumps.Writer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.late != nil {

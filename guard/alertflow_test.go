@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 const (
@@ -24,15 +24,15 @@ const (
 
 // story is windows, one letter each: a good one, a bad one, an idle one, one
 // that was lost.
-func story(letters string) func(int) hub.Window {
-	return func(n int) hub.Window {
+func story(letters string) func(int) profiler.Window {
+	return func(n int) profiler.Window {
 		switch letters[min(n, len(letters)-1)] {
 		case 'b':
 			return cpuWindow(bad)
 		case 'i':
 			return cpuWindow(idle)
 		case 'x':
-			return lost(hub.Starved)
+			return lost(profiler.Starved)
 		}
 		return cpuWindow(good)
 	}
@@ -59,26 +59,26 @@ func TestAlertFlow(t *testing.T) {
 	}{
 		{
 			"the evidence of all windows", "x: fmt.Println below 20%",
-			"bbbbbbgggg", "ppppffffri",
+			"bbbbbbgggg", "ppffffffri",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"for windows", "x: fmt.Println below 20% for 3 windows",
-			"gbbgbbbbgg", "ippippffri",
+			"gbbgbbbbgggg", "ippippffffri",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"for a time", "x: fmt.Println below 20% for 25s",
-			"gbbbbgg", "ipppfri",
+			"gbbbbgggg", "ippffffri",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"too few samples keep the state", "x: fmt.Println below 20% for 2 windows",
-			"biibiigii", "pppfffrrr",
+			"biibiigiigii", "pppffffffrrr",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"lost windows keep the state", "x: fmt.Println below 20% for 2 windows",
-			"bxxbxxggx", "pppfffrii",
+			"bxxbxxggxg", "pppffffrri",
 			[]string{
 				"profguard.window.lost", "profguard.window.regained", "profguard.budget.firing x",
-				"profguard.window.lost", "profguard.window.regained", "profguard.budget.resolved x", "profguard.window.lost",
+				"profguard.window.lost", "profguard.window.regained", "profguard.budget.resolved x", "profguard.window.lost", "profguard.window.regained",
 			},
 		}, {
 			"absent fires at once", "x: fmt.Println absent",
@@ -122,7 +122,7 @@ func TestResolvedAfterAFix(t *testing.T) {
 	)
 	for _, sentence := range []string{"x: fmt.Println below 20%", "x: no function above 20% except main.work"} {
 		bubble(t, func(t *testing.T, w *world) {
-			w.take = func(n int) hub.Window {
+			w.take = func(n int) profiler.Window {
 				if n < 20 {
 					return cpuWindow(culprit)
 				}
@@ -160,7 +160,7 @@ func TestVerdictsAddUp(t *testing.T) {
 func TestOthersAreJudgedWhileTheProfilerIsTaken(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.random = func() float64 { return 0.5 } // no jitter
-		w.take = func(int) hub.Window { return lost(hub.Busy) }
+		w.take = func(int) profiler.Window { return lost(profiler.Busy) }
 		g := w.start(t, Config{Budgets: budget.Must("crowd: goroutines below 5000", "of: no function above 1000000 of goroutine", "cpu: fmt.Println below 20%")})
 		pass(31 * minute)
 		s := g.Status()
@@ -180,13 +180,43 @@ func TestOthersAreJudgedWhileTheProfilerIsTaken(t *testing.T) {
 		w.mu.Lock()
 		w.goroutines = 6000
 		w.mu.Unlock()
-		pass(minute + second)
+		pass(3*minute + second)
 		if s := g.Status(); s.Budgets[0].State != "firing" || s.Window.Goroutines != 6000 || len(w.windows()) != 6 {
-			t.Errorf("a minute after there are too many: %s, %d goroutines, %d tries", s.Budgets[0].State, s.Window.Goroutines, len(w.windows()))
+			t.Errorf("three minutes after there are too many: %s, %d goroutines, %d tries", s.Budgets[0].State, s.Window.Goroutines, len(w.windows()))
 		}
 		wantEvents(t, w, eventLost, "profguard.budget.firing crowd")
 		g.Stop()
 	})
+}
+
+// Somebody takes a profile of half a minute, at any moment of a period: at most one
+// window is lost to it, and two good ones are at most two minutes and a quarter apart.
+func TestWindowsLostToAPerson(t *testing.T) {
+	const theirs, begin = 30 * second, 10 * minute
+	most, longest := 0, time.Duration(0)
+	for moment := time.Duration(0); moment < minute; moment += 5 * second {
+		bubble(t, func(t *testing.T, w *world) {
+			began := time.Now()
+			var good []time.Duration
+			w.take = func(n int) profiler.Window {
+				at := time.Since(began)
+				if begin+moment <= at && at < begin+moment+theirs {
+					return lost(profiler.Busy)
+				}
+				good = append(good, at)
+				return always(fullCore)(n)
+			}
+			g := w.start(t, Config{Budgets: simple})
+			pass(20 * minute)
+			most = max(most, g.Status().Windows["busy"])
+			g.Stop()
+			longest = max(longest, slices.Max(gaps(good)))
+		})
+	}
+	t.Logf("at most %d windows lost, good windows at most %v apart", most, longest)
+	if most != 1 || longest > 2*minute+15*second {
+		t.Errorf("at most %d windows lost, good windows at most %v apart", most, longest)
+	}
 }
 
 // A busy profiler gives a window of no length, in which nobody uses 0.2 cores or
@@ -199,11 +229,11 @@ func TestGateOfAWindowWithoutLength(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
 			w.cores = func(time.Duration) float64 { return tt.cores }
 			w.goroutines = 6000
-			w.take = func(n int) hub.Window {
+			w.take = func(n int) profiler.Window {
 				if n == 0 {
 					return cpuWindow(idle)
 				}
-				return lost(hub.Busy)
+				return lost(profiler.Busy)
 			}
 			g := w.start(t, Config{Budgets: budget.Must("goroutines below 5000 when process above 0.2 cores", "fmt.Println absent")})
 			pass(3 * minute)

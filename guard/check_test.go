@@ -2,373 +2,64 @@ package guard
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"runtime"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/profguard/profguard/budget"
 )
 
-// A guilty function fails and an innocent one passes, whichever way the budget
-// names them. The limits leave room: TestCheckFidelity is about the narrow ones.
-func TestCheckVerdicts(t *testing.T) {
+// A failingTB is a test that may fail.
+type failingTB struct {
+	testing.TB
+	failed bool
+	said   []string
+}
+
+func (f *failingTB) Logf(format string, args ...any) {
+	f.said = append(f.said, fmt.Sprintf(format, args...))
+}
+func (f *failingTB) Errorf(format string, args ...any) { f.failed = true; f.Logf(format, args...) }
+func (f *failingTB) FailNow()                          { f.failed = true; runtime.Goexit() }
+func (f *failingTB) Skipf(format string, args ...any)  { f.Logf(format, args...); runtime.Goexit() }
+
+// A guard and a check in one process share the profiler.
+func TestCheckBesideGuard(t *testing.T) {
 	needProfiler(t)
-	for _, tt := range []struct {
-		name, budget string
-		share        float64
-		want         string
-		say          []string
-	}{
-		{"innocent", "guard.burnGuilty below 60% cumulative", 0.1, "pass", []string{"surely below"}},
-		{"guilty", "no function above 30% cumulative except burnInnocent, spin", 0.95, "fail",
-			[]string{"guard.burnGuilty", "check_spin_test.go:", "surely above", "<- over the limit", "go tool pprof -http=: ", "what to do:", "except burnInnocent, spin, "}},
-		{"absent", "guard.burnGuilty absent", 0.5, "fail", []string{"shows in", "take the call at "}},
-		{"not linked", "portlist absent", 0.5, "pass", []string{"not linked"}},
-		{"misspelt", "guard.burnGulty absent", 0.5, "pass", []string{"not linked", "Did you mean github.com/profguard/profguard/guard.burnGuilty, which is linked?"}},
-		{"per call", "guard.burnGuilty below 1us per call", 0.9, "fail", []string{"surely above"}},
-		{"cheap per call", "guard.burnGuilty below 10s per call", 0.9, "pass", []string{"surely below"}},
-		{"flat", "no package above 30% flat", 0.5, "fail", []string{"github.com/profguard/profguard/guard at "}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			got := tryCheck(t, Checker{Max: ample}, budget.Must(tt.budget), func(context.Context) { mix(tt.share) })
-			if got.verdict() != tt.want {
-				t.Fatalf("%s, want %s:\n%s\n%s", got.verdict(), tt.want, got.problem, got.text())
-			}
-			for _, s := range tt.say {
-				if !strings.Contains(got.text(), s) {
-					t.Errorf("the text does not say %q:\n%s", s, got.text())
-				}
-			}
-		})
-	}
-}
-
-// A function given by its name is an entry point, and not judged by what it
-// calls; what it calls is.
-func TestCheckNamedFunction(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes several checks")
-	}
-	got := tryCheck(t, Checker{Max: ample}, budget.Must("no function above 50% cumulative except spin"), entryPoint)
-	if got.verdict() != "fail" || strings.Contains(got.text(), "guard.entryPoint at") || !strings.Contains(got.text(), "guard.burnGuilty at ") {
-		t.Errorf("%s: want burnGuilty to fail, and not entryPoint:\n%s", got.verdict(), got.text())
-	}
-}
-
-func entryPoint(context.Context) { mix(0.95) }
-
-func TestIsLiteral(t *testing.T) {
-	var m methodWork
-	for _, tt := range []struct {
-		name string
-		work func(context.Context)
-		want bool
-	}{
-		{"literal", func(context.Context) {}, true},
-		{"method value", m.work, true},
-		{"function", entryPoint, false},
-		{"literal in a literal", func() func(context.Context) { return func(context.Context) { mix(0) } }(), true},
-	} {
-		if got := isLiteral(tt.work); got != tt.want {
-			t.Errorf("isLiteral(%s) = %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
-type methodWork struct{}
-
-func (methodWork) work(context.Context) {}
-
-// Each of these would say nothing if it passed.
-func TestCheckNotVacuous(t *testing.T) {
-	soon := &fakeTB{name: "soon", deadline: time.Now().Add(2 * time.Second)}
-	for _, tt := range []struct {
-		name    string
-		budgets budget.Set
-		checker Checker
-		tb      *fakeTB
-		noWork  bool
-		want    string
-	}{
-		{name: "no budgets", want: "expected budgets, found none"},
-		{name: "no work", budgets: budget.Must("portlist absent"), noWork: true, want: "expected a function to call"},
-		{name: "negative Max", budgets: budget.Must("portlist absent"), checker: Checker{Max: -1}, want: "expected a Max above zero"},
-		{name: "invalid", budgets: budget.Set{{Subject: "process"}}, want: "budget"},
-		{name: "not linked", budgets: budget.Must("portlist below 5%"), want: "no function linked into this test matches portlist"},
-		{name: "misspelt", budgets: budget.Must("guard.burnGuity below 5%"), want: "matches guard.burnGuity: did you mean github.com/profguard/profguard/guard.burnGuilty? check"},
-		{name: "in is not linked", budgets: budget.Must("fmt.Println absent in portlist"), want: "matches portlist"},
-		{name: "unit of work", budgets: budget.Must("process below 5ms per request"), want: `say "per call", or give Checker.Work["request"]`},
-		{name: "two mistakes, the second", budgets: budget.Must("process below 5ms per request", "portlist below 5%"), want: "linked into this test matches portlist"},
-		{name: "no baseline", budgets: budget.Must("no function grows above 5 points"), want: "set Checker.BaselineFile"},
-		{name: "baseline is missing", budgets: budget.Must("no function grows above 5 points"), checker: Checker{BaselineFile: "testdata/none.pprof"}, want: "write one with Checker.Update"},
-		{name: "growth of allocs", budgets: budget.Must("no function grows above 5 points of allocs"), checker: Checker{BaselineFile: "x"}, want: `Limit allocs by itself: "process below 64KiB per call of allocs"`},
-		{name: "growth of goroutines", budgets: budget.Must("no function grows above 5 points of goroutine"), checker: Checker{BaselineFile: "x"}, want: `"no goroutine leaked"`},
-		{name: "rss steady", budgets: budget.Must("rss steady"), want: `say "heap steady"`},
-		{name: "process steady", budgets: budget.Must("process steady"), want: "in a running guard"},
-		{name: "labels of heap", budgets: budget.Must("no function above 5% of heap where a=b"), want: `drop "where"`},
-		{name: "no window", budgets: budget.Must("process below 5MiB of allocs"), want: `"per call"`},
-		{name: "deadline", budgets: budget.Must("no function above 20%"), tb: soon, want: "raise -timeout"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tb := tt.tb
-			if tb == nil {
-				tb = &fakeTB{name: t.Name()}
-			}
-			work := func(context.Context) { t.Error("work was called") }
-			if tt.noWork {
-				work = nil
-			}
-			_, returned := tb.on(func() { tt.checker.Check(tb, tt.budgets, work) })
-			if returned || !tb.Failed() {
-				t.Errorf("returned %v, failed %v: want the test to end there", returned, tb.Failed())
-			}
-			if !strings.Contains(tb.text(), tt.want) || !strings.HasPrefix(tb.text(), "guard.Check: ") {
-				t.Errorf("the text does not say %q:\n%s", tt.want, tb.text())
-			}
-		})
-	}
-}
-
-// What an error tells people to say can be said, and is judged.
-func TestInsteadOfGrows(t *testing.T) {
-	for kind, text := range insteadOfGrows {
-		for i, quoted := range strings.Split(text, `"`) {
-			if i%2 == 0 {
-				continue
-			}
-			set, err := budget.Parse(quoted)
-			if err != nil {
-				t.Errorf("%s: %v", kind, err)
-				continue
-			}
-			if _, wrong := planOf(set, Checker{}); len(wrong) > 0 {
-				t.Errorf("%s: %s", kind, wrong)
-			}
-		}
-	}
-}
-
-func TestCheckTooFewSamples(t *testing.T) {
-	for _, tt := range []struct {
-		name, budget, want string
-		work               func(context.Context)
-	}{
-		{"asleep", "no function above 20% cumulative", "Work sleeps or waits", func(ctx context.Context) { pause(ctx, 5*time.Millisecond) }},
-		{"asleep, per call", "process below 100us per call", "Work sleeps or waits", func(ctx context.Context) { pause(ctx, 5*time.Millisecond) }},
-		{"empty", "no function above 20% cumulative", "work is too small", func(context.Context) {}},
-		{"tiny", "no function above 20% cumulative", "func(ctx context.Context) { for range 1000 { ... } }", func(context.Context) { tiny++ }},
-		{"tiny, except none", "no function above 20% except none", "work is too small", func(context.Context) { tiny++ }},
-		{"gated", "guard.burnGuilty below 50% when process above 900 cores", "idle", func(context.Context) { mix(0.1) }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if raceEnabled && (tt.name == "empty" || strings.HasPrefix(tt.name, "tiny")) {
-				t.Skip("the race detector takes longer than Check's loop does")
-			}
-			got := tryCheck(t, Checker{Max: 4 * time.Second}, budget.Must(tt.budget), tt.work)
-			if got.verdict() != "open" || !strings.Contains(got.text(), tt.want) || !strings.Contains(got.text(), "could not be judged") {
-				t.Errorf("%s, want it open, saying %q:\n%s", got.verdict(), tt.want, got.text())
-			}
-		})
-	}
-}
-
-// What no sample is in the scope of is given up long before time is up, and what
-// there was instead is said.
-func TestCheckScope(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 300 samples four times")
-	}
-	labelled := func(ctx context.Context) {
-		pprof.Do(ctx, pprof.Labels("endpoint", "/a"), func(context.Context) { mix(0.5) })
-	}
-	for _, tt := range []struct{ budget, want string }{
-		{"guard.burnGuilty below 20% where endpoint=/x", "samples carries the label endpoint=/x: work set endpoint=/a"},
-		{"guard.burnGuilty below 20% where tenant=x", "samples carries the label tenant: work set endpoint=/a"},
-		{"guard.burnGuilty below 20% in guard.twoEntries", "samples is within guard.twoEntries: work does not call it"},
-		{"guard.burnGuilty below 20% when process above 900 cores", `in a test, leave "when" out`},
-	} {
-		t.Run(tt.budget, func(t *testing.T) {
-			t.Parallel()
-			got := tryCheck(t, Checker{Max: ample}, budget.Must(tt.budget), labelled)
-			if got.verdict() != "open" || !strings.Contains(got.text(), tt.want) || strings.Contains(got.text(), "raise Checker.Max") {
-				t.Errorf("%s, want it open, saying %q:\n%s", got.verdict(), tt.want, got.text())
-			}
-			if took := time.Since(got.run.begun); took > ample/2 {
-				t.Errorf("it took %v to give up", took)
-			}
-		})
-	}
-}
-
-var tiny int
-
-// A literal that calls two functions is told that neither is judged itself.
-func TestCheckEntries(t *testing.T) {
-	limit := budget.Must("no function above 40% cumulative except spin")
-	quarter := func(context.Context) { mix(0.7); _ = burnInnocent(mixRounds / 3) }
-	for _, tt := range []struct {
-		name string
-		work func(context.Context)
-		set  budget.Set
-		note bool
-	}{
-		{"two", quarter, budget.Must("no function above 60% cumulative except spin"), true},
-		{"one", func(context.Context) { mix(0.5) }, budget.Must("no function above 70% cumulative except spin"), false},
-		{"two within the limit", func(context.Context) { mix(0.5); _ = burnInnocent(mixRounds) }, budget.Must("no function above 90% cumulative except spin"), false},
-		{"two, one exempt", quarter, budget.Must("no function above 60% cumulative except spin, guard.mix"), false},
-		{"a function with a name", twoEntries, limit, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			got := tryCheck(t, Checker{Max: ample}, tt.set, tt.work)
-			if note := strings.Contains(got.text(), "directly. They are entry points"); note != tt.note {
-				t.Errorf("%s, with the note %t, want %t:\n%s", got.verdict(), note, tt.note, got.text())
-			}
-		})
-	}
-}
-
-func twoEntries(context.Context) { mix(0.9); _ = burnInnocent(200_000) }
-
-// What runs around work is not work's: Check's loop, and the race detector.
-func TestIsOverhead(t *testing.T) {
-	const g = guardPackage + "."
-	for stack, want := range map[string]bool{
-		g + "runWork " + g + "startWorker.func1":                                         true,
-		g + "startWorker.func1.2.1 " + g + "runWork " + g + "startWorker.func1":          true,
-		"sync/atomic.(*Int64).Add " + g + "runWork " + g + "startWorker.func1":           true,
-		"runtime.asyncPreempt " + g + "runWork " + g + "startWorker.func1":               true,
-		"testing.(*B).Loop " + g + "runWork " + g + "(*checkRun).benchmark.func3":        true,
-		"runtime.chanrecv " + g + "startWorker.func1":                                    true,
-		"shop.TestIt.func1 " + g + "runWork " + g + "startWorker.func1":                  false,
-		"sync/atomic.AddInt64 shop.TestIt.func1 " + g + "runWork " + g + "startWorker.f": false,
-		"runtime.mallocgc shop.serve " + g + "Checker.runNamed " + g + "startWorker.f":   false,
-		"shop.worker shop.TestIt.func1.1":                                                false,
-		"__tsan_read shop.serve shop.TestIt.func1 " + g + "runWork":                      true,
-		"__tsan_write": true,
-		"runtime.racefuncenter shop.serve shop.TestIt.func1 " + g + "runWork": true,
-		"runtime.memmove shop.serve shop.TestIt.func1 " + g + "runWork":       false,
-	} {
-		if got := isOverhead(strings.Fields(stack)); got != want {
-			t.Errorf("isOverhead(%s) = %t", stack, got)
-		}
-	}
-}
-
-// What is too small for a call is judged when a call has many of it.
-func TestCheckTinyWorkInALoop(t *testing.T) {
-	got := tryCheck(t, Checker{Max: ample}, budget.Must("no function above 60% cumulative except spin", "process below 1ms per call"), func(context.Context) {
-		for range 1000 {
-			_ = burnGuilty(20)
-			_ = burnInnocent(20)
-		}
+	g, err := Start(Config{
+		Budgets:    budget.Must("guard.turn below 99%"),
+		Registerer: prometheus.NewRegistry(),
+		Every:      time.Second,
+		Window:     time.Second,
 	})
-	if got.verdict() != "pass" {
-		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
-// What ends work ends the test in the same way, on the test's own goroutine.
-func TestCheckWorkEnds(t *testing.T) {
-	cause := errors.New("disk on fire")
-	set := budget.Must("no goroutine leaked")
-	for _, tt := range []struct {
-		name  string
-		work  func(*fakeTB)
-		check func(t *testing.T, tb *fakeTB, panicked any)
-	}{
-		{"panic", func(*fakeTB) { panic(cause) }, func(t *testing.T, _ *fakeTB, panicked any) {
-			err, ok := panicked.(error)
-			if !ok || !errors.Is(err, cause) || !strings.Contains(err.Error(), "check_test.go") {
-				t.Errorf("panicked with %v; want the cause, and work's stack", panicked)
+	defer g.Stop()
+	tb, done := &failingTB{TB: t}, make(chan struct{})
+	go func() {
+		defer close(done)
+		Checker{Max: 2 * time.Minute}.Check(tb, budget.Must("guard.turn below 30% cumulative"), func(context.Context) {
+			if turn(1_000_000) == 0 {
+				panic("the sum is an odd number")
 			}
-		}},
-		{"FailNow", func(tb *fakeTB) { tb.Errorf("wrong answer"); tb.FailNow() }, func(t *testing.T, tb *fakeTB, panicked any) {
-			if panicked != nil || !tb.Failed() || !strings.HasSuffix(tb.text(), "wrong answer") {
-				t.Errorf("panicked %v, text:\n%s", panicked, tb.text())
-			}
-		}},
-		{"Skip", func(tb *fakeTB) { tb.Skipf("not today") }, func(t *testing.T, tb *fakeTB, panicked any) {
-			if panicked != nil || tb.Failed() || !tb.Skipped() {
-				t.Errorf("panicked %v, failed %v, skipped %v", panicked, tb.Failed(), tb.Skipped())
-			}
-		}},
-		{"Goexit", func(*fakeTB) { runtime.Goexit() }, func(t *testing.T, tb *fakeTB, panicked any) {
-			if panicked != nil || !strings.Contains(tb.text(), "it must return") {
-				t.Errorf("panicked %v, text:\n%s", panicked, tb.text())
-			}
-		}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tb := &fakeTB{name: t.Name()}
-			calls := 0
-			panicked, returned := tb.on(func() {
-				Check(tb, set, func(context.Context) {
-					if calls++; calls == 3 {
-						tt.work(tb)
-					}
-				})
-			})
-			if returned {
-				t.Error("the test went on")
-			}
-			tt.check(t, tb, panicked)
 		})
+	}()
+	<-done
+	if text := strings.Join(tb.said, "\n"); !tb.failed || !strings.Contains(text, "guard.turn at ") {
+		t.Errorf("failed %t:\n%s", tb.failed, text)
 	}
 }
 
-func TestCheckBlockedWork(t *testing.T) {
-	release := make(chan struct{})
-	defer close(release)
-	for _, b := range []string{"process below 5 per call of allocs", "no goroutine leaked"} {
-		tb := &fakeTB{name: t.Name(), deadline: time.Now().Add(2 * time.Second)}
-		_, returned := tb.on(func() {
-			Check(tb, budget.Must(b), func(context.Context) { <-release })
-		})
-		if returned || !strings.Contains(tb.text(), "work has not returned") {
-			t.Errorf("%s: returned %v:\n%s", b, returned, tb.text())
-		}
+//go:noinline
+func turn(rounds int) (x uint64) {
+	x = 1
+	for range rounds {
+		x = x*6364136223846793005 + 1442695040888963406 | 1
 	}
-}
-
-// Work that lasts as long as its context does is one call, and judged.
-func TestCheckWorkOfOneCall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes as long as its calls")
-	}
-	got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 30% cumulative"), func(ctx context.Context) {
-		for ctx.Err() == nil {
-			mix(0.95)
-		}
-	})
-	if got.verdict() != "fail" {
-		t.Errorf("%s:\n%s", got.verdict(), got.text())
-	}
-}
-
-// What goroutines that work starts do is work's doing.
-func TestCheckStartedGoroutines(t *testing.T) {
-	got := tryCheck(t, Checker{Max: ample}, budget.Must("guard.burnGuilty below 30% cumulative"), func(context.Context) {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			mix(0.95)
-		}()
-		<-done
-	})
-	if got.verdict() != "fail" {
-		t.Errorf("%s:\n%s", got.verdict(), got.text())
-	}
+	return x
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/profguard/profguard/internal/figures"
-	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 // A climb is the way up to more goroutines than a profile is taken of. A budget such as
@@ -19,7 +19,7 @@ type climb struct {
 // climbing looks whether goroutines are on the way up, and takes the profile. It is
 // called every second and after each window, and costs nothing unless there is a
 // budget on goroutines.
-func (l *looper) climbing(ctx context.Context, now figures.Snapshot) {
+func (l *looper) climbing(ctx context.Context, now process.Snapshot) {
 	seen, most := &l.accuser.climb.seen, int64(l.accuser.taker.MostGoroutines())
 	switch n := now.Goroutines; {
 	case n < most/4: // not half of what it takes: the next that many are another climb
@@ -28,7 +28,7 @@ func (l *looper) climbing(ctx context.Context, now figures.Snapshot) {
 	default:
 		_, ask, _ := madeOf("goroutines")
 		l.accuser.cost += onThread(func() {
-			if c := l.look(ctx, kinds.Goroutine, ask, now.At); c.err == nil {
+			if c := l.look(ctx, profiles.Goroutine, ask, now.At); c.err == nil {
 				c.value = float64(n)
 				*seen = c
 			}

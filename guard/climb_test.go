@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/figures"
-	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 // crowd are so many goroutines that wait in one function, until the test ends.
@@ -54,12 +54,12 @@ func TestCulpritOnTheWayUp(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld()
 			l := w.still(t, Config{Budgets: budget.Must(tt.sentence)})
-			l.accuser.taker = kinds.Taker{Goroutines: most, Share: 1000}
+			l.accuser.taker = profiles.Taker{Goroutines: most, Share: 1000}
 			defer l.accuser.taker.Close()
 			at := time.Now()
 			for _, n := range tt.way {
 				at = at.Add(second)
-				l.climbing(t.Context(), figures.Snapshot{At: at, Goroutines: n})
+				l.climbing(t.Context(), process.Snapshot{At: at, Goroutines: n})
 			}
 			seen := l.accuser.climb.seen
 			if int64(seen.value) != tt.seen || tt.seen > 0 && l.accuser.spent() <= 0 {
@@ -71,7 +71,7 @@ func TestCulpritOnTheWayUp(t *testing.T) {
 			crowd(t, most) // too many now
 			win := w.take(0)
 			l.began = at
-			l.judge(t.Context(), l.panel, l.panel.groups[0], &win, nil, budget.Facts{Figures: map[string]float64{"goroutines": 50442}}, nil, at)
+			l.judge(t.Context(), l.panel, l.panel.groups[0], measuredAt(&win, at, "goroutines", 50442))
 			r := l.Status().Budgets[0].Result
 			want := "no goroutine profile was taken: too many goroutines"
 			if tt.seen > 0 {
@@ -117,7 +117,7 @@ func TestCulpritIsDated(t *testing.T) {
 	crowd(t, 100)
 	w := newWorld()
 	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 50")})
-	l.accuser.taker = kinds.Taker{Share: 1000} // whatever it costs
+	l.accuser.taker = profiles.Taker{Share: 1000} // whatever it costs
 	defer l.accuser.taker.Close()
 	at := time.Date(2026, 11, 21, 18, 15, 19, 0, time.Local)
 	for _, tt := range []struct {
@@ -127,21 +127,22 @@ func TestCulpritIsDated(t *testing.T) {
 	}{
 		{0, 100, "50; 9"},
 		{minute, 110, "50; of 100 goroutines at 18:15:19, 9"},
-		{minute, 149, "50; of 100 goroutines at 18:15:19, 9"},
-		{minute, 150, "50; 9"},
-		{minute, 160, "50; of 150 goroutines at 18:18:19, 9"},
-		{10 * minute, 160, "50; 9"},
+		{minute, 149, "50; 9"}, // it fires
+		{minute, 223, "50; of 149 goroutines at 18:17:19, 9"},
+		{minute, 224, "50; 9"},
+		{minute, 230, "50; of 224 goroutines at 18:19:19, 9"},
+		{10 * minute, 230, "50; 9"},
 	} {
 		at = at.Add(tt.after)
 		l.began = at
 		win := w.take(0)
-		l.judge(t.Context(), l.panel, l.panel.groups[0], &win, nil, budget.Facts{Figures: map[string]float64{"goroutines": tt.goroutines}}, nil, at)
+		l.judge(t.Context(), l.panel, l.panel.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines))
 		if r := l.Status().Budgets[0].Result; !strings.Contains(r.Reason, tt.want) || !strings.Contains(r.Reason, "guard.waitHere") {
 			t.Errorf("%v goroutines: %s, want %q", tt.goroutines, r.Reason, tt.want)
 		}
 	}
-	c := culprit{at: at.Add(-24 * time.Hour), value: 80 << 20, kind: kinds.Heap, offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.keep", Share: 0.5}}}}
-	if got, want := c.accusation("bytes", "of the live heap from", at), "at 2026-11-20 18:29:19, when it was at 80.0 MiB, 50.0% of the live heap from main.keep"; got != want {
+	c := culprit{at: at.Add(-24 * time.Hour), value: 80 << 20, kind: profiles.Heap, offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.keep", Share: 0.5}}}}
+	if got, want := c.accusation("bytes", "of the live heap from", at), "at 2026-11-20 18:30:19, when it was at 80.00MiB, 50.00% of the live heap from main.keep"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/dumps"
 )
 
 // Config says what a guard watches and whom it tells. The zero Config works:
@@ -29,14 +29,18 @@ type Config struct {
 	Budgets budget.Set
 
 	// Every is how often a window starts, a minute by default; Window is how long
-	// it is, at least a second, and by default 10 seconds or Every, whichever is
-	// shorter: {Every: 2 * time.Second} means windows of 2 seconds. If they are
-	// equal, windows follow each other without a pause.
+	// it is, at least a second, and by default 10 seconds or half of Every, whichever
+	// is shorter, so that somebody else's profile has a turn. If they are equal,
+	// windows follow each other without a pause. While a budget without a "for" is
+	// pending, they follow each other after half a window, ten minutes an hour at the
+	// most.
 	Every  time.Duration
 	Window time.Duration
 
 	// DumpDir is where the profiles of failing windows are kept; "" means nowhere.
-	// It is created with mode 0700. Keep says how many stay.
+	// It is created with mode 0700, and refused if it is a link, belongs to another
+	// user, or others may write to it. Each process has a folder of its own in it.
+	// Keep says how many stay.
 	DumpDir string
 	Keep    Keep
 
@@ -61,6 +65,12 @@ type Config struct {
 	// count: {"request": func() float64 { return float64(requests.Load()) }}. They are
 	// for budgets "per request", are read at both ends of a window, and must only ever
 	// grow.
+	//
+	// Other units of work are counters, histograms or summaries of the Prometheus
+	// registry that the Registerer is: "per http_requests_total" adds up its series, "per
+	// http_requests_total{code="200"}" those with that label. The registry is gathered at
+	// both ends of a window, which takes some 2 ms for a thousand series, and only if a
+	// budget needs it.
 	Work map[string]func() float64
 
 	// Baseline is the CPU profile that "grows" budgets compare with, and
@@ -74,9 +84,9 @@ type Config struct {
 	OnEvent func(Event)
 }
 
-// Keep says which dumps stay. Zero fields mean the defaults; the caps hold for
-// the directory, however many processes share it. The first and the worst dump
-// of a violation stay longest.
+// Keep says which dumps stay. Zero fields mean the defaults. The caps hold for each
+// running process, together with what processes that are gone have left in DumpDir.
+// The first and the worst dump of a violation stay longest.
 //
 // Every is about what a dump shows: another offender of the same budget, or what a
 // process finds that has just started, has a dump after a tenth of it. A violation
@@ -89,8 +99,8 @@ type Keep struct {
 	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
 }
 
-func (k Keep) dump() dump.Keep {
-	return dump.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age, Interval: max(k.every()/newsPart, 1)}
+func (k Keep) dump() dumps.Keep {
+	return dumps.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age, Interval: max(k.every()/newsPart, 1)}
 }
 
 func (k Keep) every() time.Duration {
@@ -128,7 +138,7 @@ func (c Config) complete() (Config, error) {
 		c.Every = max(time.Minute, c.Window)
 	}
 	if c.Window == 0 {
-		c.Window = min(10*time.Second, max(c.Every, time.Second))
+		c.Window = min(10*time.Second, max(c.Every/2, minWindow))
 	}
 	if c.Window < minWindow || c.Window > maxWindow {
 		wrong("Window: expected %v to %v, found %v: shorter ones have no samples, longer ones come too late", minWindow, maxWindow, c.Window)
@@ -150,10 +160,11 @@ func (c Config) complete() (Config, error) {
 			wrong("Work[%q]: expected a function that reads the counter, found nil", name)
 		}
 	}
+	if c.Registerer == nil {
+		c.Registerer = prometheus.DefaultRegisterer
+	}
+	checkUnits(c.Budgets, c.Work, c.Registerer, wrong)
 	for _, b := range c.Budgets {
-		if _, ok := c.Work[b.Per]; b.Per != "" && !ok {
-			wrong("Budgets: %q needs Work[%q], a function that tells how many there were, found none", b, b.Per)
-		}
 		if b.Rule != "grows" {
 			continue
 		}
@@ -176,9 +187,6 @@ func (c Config) complete() (Config, error) {
 		if err := decode.CheckValid(c.Baseline); err != nil {
 			wrong("Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err)
 		}
-	}
-	if c.Registerer == nil {
-		c.Registerer = prometheus.DefaultRegisterer
 	}
 	return c, errors.Join(errs...)
 }

@@ -24,7 +24,7 @@ func TestMistakes(t *testing.T) {
 		{"no budgets", Config{Budgets: budget.Set{}}},
 		{"a budget that makes no sense", Config{Budgets: budget.Set{{Subject: "no function"}}}},
 		{"two of a name", Config{Budgets: append(budget.Must("a: fmt below 5%"), budget.Must("a: os below 5%")...)}},
-		{"too many budgets", Config{Budgets: many(maxBudgets + 1)}},
+		{"too many budgets", Config{Budgets: many(1001)}},
 		{"a budget with too many exceptions", Config{Budgets: excepting(1, maxExceptionsOfOne+1)}},
 		{"too many exceptions", Config{Budgets: excepting(6, maxExceptionsOfOne)}},
 		{"a short window", Config{Window: time.Millisecond}},
@@ -82,7 +82,8 @@ func TestDefaults(t *testing.T) {
 	}{
 		{"zero", Config{}, minute, 10 * second},
 		{"a window", Config{Window: 2 * minute}, 2 * minute, 2 * minute},
-		{"a short period", Config{Every: 5 * second}, 5 * second, 5 * second},
+		{"a short period", Config{Every: 5 * second}, 5 * second, 2500 * time.Millisecond},
+		{"the shortest", Config{Every: second}, second, second},
 		{"both", Config{Every: 5 * minute, Window: 3 * second}, 5 * minute, 3 * second},
 	} {
 		c, err := tt.cfg.complete()
@@ -121,7 +122,7 @@ func TestFault_33_BadReload(t *testing.T) {
 			{{Subject: "no function"}},
 			budget.Must("json: encoding/json below 40us per request"),
 			budget.Must("no function grows above 5 points"),
-			many(maxBudgets + 1),
+			many(1001),
 		} {
 			err := g.SetBudgets(set)
 			if err == nil || !strings.Contains(err.Error(), "the old budgets stay in force") {

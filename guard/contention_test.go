@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // Faults injected into the process's real profiler, as a guard takes them. The
@@ -50,7 +50,7 @@ func contested(t *testing.T, w *world, registry *prometheus.Registry) *Guard {
 }
 
 // wantLost waits for a window to be lost to o, and checks that everybody knows.
-func wantLost(t *testing.T, w *world, g *Guard, registry *prometheus.Registry, o hub.Outcome, reason string) {
+func wantLost(t *testing.T, w *world, g *Guard, registry *prometheus.Registry, o profiler.Outcome, reason string) {
 	t.Helper()
 	outcome(t, g, o)
 	eventually(t, "an event that says so", func() bool { return slices.Contains(w.told(), eventLost) })
@@ -98,7 +98,7 @@ func TestFault_01_SlotTaken(t *testing.T) {
 	}
 	w, registry := newWorld(), prometheus.NewRegistry()
 	g := contested(t, w, registry)
-	wantLost(t, w, g, registry, hub.Busy, "somebody else is using the profiler")
+	wantLost(t, w, g, registry, profiler.Busy, "somebody else is using the profiler")
 	burn(300 * time.Millisecond)
 	wantWhole(t, theirs, since)
 	g.Stop()
@@ -110,7 +110,7 @@ func TestFault_02_Stolen(t *testing.T) {
 	g := contested(t, w, registry)
 	eventually(t, "a profile", profiling)
 	pprof.StopCPUProfile()
-	wantLost(t, w, g, registry, hub.Stolen, "pprof.StopCPUProfile")
+	wantLost(t, w, g, registry, profiler.Stolen, "pprof.StopCPUProfile")
 	g.Stop()
 	eventually(t, "the profiler is free", free)
 }
@@ -126,7 +126,7 @@ func TestFault_03_ThiefRestarts(t *testing.T) {
 	if err := pprof.StartCPUProfile(theirs); err != nil {
 		t.Fatal(err)
 	}
-	wantLost(t, w, g, registry, hub.Stolen, "pprof.StopCPUProfile")
+	wantLost(t, w, g, registry, profiler.Stolen, "pprof.StopCPUProfile")
 	burn(300 * time.Millisecond)
 	g.Stop() // must not end it either
 	wantWhole(t, theirs, since)
@@ -155,7 +155,7 @@ func TestFault_05_ForeignRate(t *testing.T) {
 		w, registry := newWorld(), prometheus.NewRegistry()
 		runtime.SetCPUProfileRate(250)
 		g := contested(t, w, registry)
-		wantLost(t, w, g, registry, hub.Busy, "runtime.SetCPUProfileRate")
+		wantLost(t, w, g, registry, profiler.Busy, "runtime.SetCPUProfileRate")
 		g.Stop()
 		runtime.SetCPUProfileRate(0)
 		return
@@ -167,14 +167,14 @@ func TestFault_05_ForeignRate(t *testing.T) {
 		w, registry := newWorld(), prometheus.NewRegistry()
 		g := contested(t, w, registry)
 		eventually(t, "a window", func() bool { return len(g.Status().Windows) > 0 })
-		if hasOutcome(g, hub.Overrun) {
+		if hasOutcome(g, profiler.Overrun) {
 			g.Stop()
 			continue
 		}
-		wantLost(t, w, g, registry, hub.Rate, "runtime.SetCPUProfileRate")
+		wantLost(t, w, g, registry, profiler.Rate, "runtime.SetCPUProfileRate")
 		// The foreign rate has ended with the window.
-		eventually(t, "another window", func() bool { return hasOutcome(g, hub.OK) || hasOutcome(g, hub.Overrun) })
-		if hasOutcome(g, hub.OK) {
+		eventually(t, "another window", func() bool { return hasOutcome(g, profiler.OK) || hasOutcome(g, profiler.Overrun) })
+		if hasOutcome(g, profiler.OK) {
 			eventually(t, "an event that says so", func() bool { return slices.Contains(w.told(), eventRegained) })
 			return
 		}
@@ -189,7 +189,7 @@ func TestFault_06_RateZeroed(t *testing.T) {
 	g := contested(t, w, registry)
 	eventually(t, "a profile", profiling)
 	runtime.SetCPUProfileRate(0)
-	wantLost(t, w, g, registry, hub.Stolen, "SetCPUProfileRate(0)")
+	wantLost(t, w, g, registry, profiler.Stolen, "SetCPUProfileRate(0)")
 	g.Stop()
 	eventually(t, "the profiler is free", free)
 }
@@ -222,7 +222,7 @@ func TestFault_04_StartHangs(t *testing.T) {
 		Budgets: budget.Must("busy: no function above 1% cumulative", "crowd: goroutines below 5"),
 		Window:  second, Every: second, Registerer: registry,
 	})
-	outcome(t, g, hub.Hung)
+	outcome(t, g, profiler.Hung)
 	eventually(t, "windows without the profiler", func() bool { return g.Status().Budgets[1].Verdicts["fail"] > 2 })
 	if s := g.Status(); s.Window.Outcome != "hung" || !strings.Contains(s.Window.Reason, "/debug/pprof/profile") ||
 		s.Budgets[0].Verdicts["inconclusive"] != 1 || s.Budgets[0].Verdicts["pass"] != 0 || s.Budgets[1].State != "firing" {
@@ -232,7 +232,7 @@ func TestFault_04_StartHangs(t *testing.T) {
 	for range 2 {
 		g.Stop()
 		g = real(t, newWorld(), Config{Budgets: simple, Window: second, Every: second})
-		outcome(t, g, hub.Hung)
+		outcome(t, g, profiler.Hung)
 	}
 	if n := parked("runtime/pprof.StartCPUProfile"); n != 1 {
 		t.Errorf("%d starts hang, want one", n)
@@ -264,10 +264,10 @@ func parked(function string) int {
 
 // What else the hub may say. Its own tests bring it about for real.
 func TestLostInOtherWays(t *testing.T) {
-	for _, o := range []hub.Outcome{hub.Hung, hub.Starved, hub.Lost, hub.Short, hub.TooLarge, hub.Broken} {
+	for _, o := range []profiler.Outcome{profiler.Hung, profiler.Starved, profiler.Lost, profiler.Short, profiler.TooLarge, profiler.Broken} {
 		t.Run(o.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
-				w.take = func(n int) hub.Window {
+				w.take = func(n int) profiler.Window {
 					if n < 2 {
 						return lost(o)
 					}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"runtime/metrics"
 	"strings"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/page"
+	"github.com/profguard/profguard/internal/profiles"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A figure says how much, and not whose. So when one is over its limit, the
@@ -24,14 +25,14 @@ import (
 //
 // madeOf is that profile's kind, a budget that no such profile keeps, so that its
 // offenders are the largest parts, and what their shares are shares of.
-func madeOf(figure string) (kind kinds.Kind, ask, whose string) {
+func madeOf(figure string) (kind profiles.Kind, ask, whose string) {
 	switch figure {
 	case "goroutines":
-		return kinds.Goroutine, "goroutines below 1", "of them in"
+		return profiles.Goroutine, "goroutines below 1", "of them in"
 	case "heap", "rss":
-		return kinds.Heap, "heap below 1B", "of the live heap from"
+		return profiles.Heap, "heap below 1B", "of the live heap from"
 	case "gc":
-		return kinds.Allocs, "process below 1B of allocs", "of what is allocated from"
+		return profiles.Allocs, "process below 1B of allocs", "of what is allocated from"
 	}
 	return "", "", ""
 }
@@ -48,16 +49,16 @@ const (
 
 // An accuser finds what figures are made of.
 type accuser struct {
-	taker  kinds.Taker // its own: windows of kinds that budgets ask for go on beside it
-	window time.Time   // what was found is of this one
-	found  map[kinds.Kind]culprit
+	taker  profiles.Taker // its own: windows of kinds that budgets ask for go on beside it
+	window time.Time      // what was found is of this one
+	found  map[profiles.Kind]culprit
 	climb  climb
 	cost   time.Duration // of profiles taken between windows, until it is accounted for
 }
 
 // A culprit is what a profile says of a figure.
 type culprit struct {
-	kind      kinds.Kind
+	kind      profiles.Kind
 	data      []byte // the profile
 	at        time.Time
 	value     float64 // of the figure, then
@@ -67,12 +68,13 @@ type culprit struct {
 
 // accuse names in r, which is a failing one, what the figure is made of. What was
 // found in this window it returns as well, for the dump.
-func (l *looper) accuse(ctx context.Context, e *entry, r *budget.Result, at time.Time) *culprit {
+func (l *looper) accuse(ctx context.Context, e *entry, r *budget.Result, s span) *culprit {
+	at := s.end
 	kind, ask, whose := madeOf(e.budget.Subject)
 	if kind == "" || r.Verdict != budget.Fail || kindOf(e.budget) != kindFigures {
 		return nil
 	}
-	_, event := e.step(*r, at.Sub(l.started))
+	_, event := e.next(*r, s, l.Guard)
 	due := e.culprit.at.IsZero() || at.Sub(e.culprit.at) >= l.dumpEvery()
 	var fresh *culprit
 	if due || event == alert.Fired || r.Share >= grown*e.culprit.value {
@@ -87,7 +89,7 @@ func (l *looper) accuse(ctx context.Context, e *entry, r *budget.Result, at time
 		}
 	}
 	known := e.culprit
-	if seen := l.accuser.climb.seen; kind == kinds.Goroutine && !seen.at.IsZero() && (known.err != nil || seen.at.After(known.at)) {
+	if seen := l.accuser.climb.seen; kind == profiles.Goroutine && !seen.at.IsZero() && (known.err != nil || seen.at.After(known.at)) {
 		known = seen
 		if event == alert.Fired {
 			fresh = &known // for the dump, which says the same
@@ -113,21 +115,21 @@ func (c *culprit) accusation(unit, whose string, at time.Time) string {
 	if c.at.Equal(at) {
 		return accusation(c.offenders[0], whose)
 	}
-	when, value := c.at.Format(time.TimeOnly), page.Amount(c.value, unit)
+	when, value := c.at.Format(time.TimeOnly), amount(c.value, unit)
 	if at.Sub(c.at) > 12*time.Hour {
 		when = c.at.Format(time.DateTime)
 	}
-	if c.kind == kinds.Goroutine {
+	if c.kind == profiles.Goroutine {
 		return fmt.Sprintf("of %s goroutines at %s, %s", value, when, accusation(c.offenders[0], "stand in"))
 	}
 	return fmt.Sprintf("at %s, when it was at %s, %s", when, value, accusation(c.offenders[0], whose))
 }
 
 // find takes and judges the profile of what a figure is made of, once a window.
-func (l *looper) find(ctx context.Context, kind kinds.Kind, ask string, at time.Time) culprit {
+func (l *looper) find(ctx context.Context, kind profiles.Kind, ask string, at time.Time) culprit {
 	c := &l.accuser
 	if !c.window.Equal(l.began) || c.found == nil {
-		c.window, c.found = l.began, map[kinds.Kind]culprit{}
+		c.window, c.found = l.began, map[profiles.Kind]culprit{}
 	}
 	if known, ok := c.found[kind]; ok {
 		return known
@@ -138,9 +140,9 @@ func (l *looper) find(ctx context.Context, kind kinds.Kind, ask string, at time.
 }
 
 // look takes and judges a profile.
-func (l *looper) look(ctx context.Context, kind kinds.Kind, ask string, at time.Time) culprit {
+func (l *looper) look(ctx context.Context, kind profiles.Kind, ask string, at time.Time) culprit {
 	f := culprit{kind: kind, at: at}
-	var p kinds.Profile
+	var p profiles.Profile
 	var t *decode.Table
 	var results []budget.Result
 	if p, f.err = l.accuser.take(ctx, kind); f.err == nil {
@@ -158,12 +160,12 @@ func (l *looper) look(ctx context.Context, kind kinds.Kind, ask string, at time.
 	return f
 }
 
-func (c *accuser) take(ctx context.Context, kind kinds.Kind) (kinds.Profile, error) {
+func (c *accuser) take(ctx context.Context, kind profiles.Kind) (profiles.Profile, error) {
 	if !kind.Delta() {
 		return c.taker.Take(kind)
 	}
 	if err := c.taker.Begin(kind); err != nil {
-		return kinds.Profile{}, err
+		return profiles.Profile{}, err
 	}
 	first, start := collections(), time.Now()
 	tick := time.NewTicker(allocsFor / 10)
@@ -172,7 +174,7 @@ func (c *accuser) take(ctx context.Context, kind kinds.Kind) (kinds.Profile, err
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return kinds.Profile{}, context.Cause(ctx)
+			return profiles.Profile{}, context.Cause(ctx)
 		}
 		watched := time.Since(start)
 		if watched >= allocsMost || watched >= allocsFor && collections() >= first+allocsCycles {
@@ -193,7 +195,7 @@ func collections() uint64 {
 
 // refusal says in a word or two why there is no profile.
 func refusal(err error) string {
-	var skip *kinds.SkipError
+	var skip *profiles.SkipError
 	if errors.As(err, &skip) {
 		return strings.ReplaceAll(string(skip.Reason), "_", " ")
 	}
@@ -203,12 +205,12 @@ func refusal(err error) string {
 // accusation names an offender in a sentence: "99.68% of them in
 // main.(*server).order.func1 at shop/order.go:46".
 func accusation(o budget.Offender, whose string) string {
-	text := fmt.Sprintf("%s %s %s", page.Amount(o.Share, "ratio"), whose, o.Function)
+	text := fmt.Sprintf("%s %s %s", amount(o.Share, "ratio"), whose, o.Function)
 	if o.File != "" {
-		text += fmt.Sprintf(" at %s:%d", newPlace(o.Frame).Base(), o.Line)
+		text += " at " + place(o.Frame)
 	}
 	if b := o.Blame; b.Function != "" && b.Function != o.Function {
-		text += fmt.Sprintf(", called from %s at %s:%d", b.Function, newPlace(b).Base(), b.Line)
+		text += fmt.Sprintf(", called from %s at %s", b.Function, place(b))
 	}
 	return text
 }
@@ -221,4 +223,12 @@ func offenderUnit(b budget.Budget, unit string) string {
 		return "ratio"
 	}
 	return unit
+}
+
+// amount shows a value in the unit of a budget's result.
+func amount(v float64, name string) string { return unit.Format(v, unit.Measured(name)) }
+
+// place is a file with its folder, and a line: "shop/order.go:46".
+func place(f budget.Frame) string {
+	return fmt.Sprintf("%s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"cmp"
 	"log/slog"
 	"path/filepath"
 	"runtime"
@@ -14,8 +15,9 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/dump"
-	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 //go:noinline
@@ -76,22 +78,21 @@ func TestFiguresNameTheirCulprits(t *testing.T) {
 			cfg := dumping(t, "x: "+tt.sentence+" for 1 windows", "other: fmt.Println below 90%")
 			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 			l := w.still(t, cfg)
-			var dumped []dump.Dump
-			l.seams.offer = func(_ *dump.Writer, d dump.Dump) (dump.ID, error) {
+			var dumped []dumps.Dump
+			l.seams.offer = func(_ *dumps.Writer, d dumps.Dump) (dumps.ID, error) {
 				dumped = append(dumped, d)
 				return "1", nil
 			}
-			l.dumps = new(dump.Writer)
+			l.dumps = new(dumps.Writer)
 			l.began = time.Now()
 			value, e := 0.0, l.panel.entries[0]
 			if broken {
 				value = 1e12
 			}
 			p, at := l.panel, time.Now()
-			facts := budget.Facts{Figures: map[string]float64{tt.name: value}}
 			win := w.take(0)
 			for range 2 {
-				l.judge(t.Context(), p, p.groups[0], &win, nil, facts, nil, at)
+				l.judge(t.Context(), p, p.groups[0], measuredAt(&win, at, tt.name, value))
 				l.began = l.began.Add(minute)
 				at = at.Add(minute)
 			}
@@ -119,7 +120,7 @@ func TestFiguresNameTheirCulprits(t *testing.T) {
 			if _, err := profile.ParseData(d.Profile); err != nil {
 				t.Error(err)
 			}
-			if !slices.ContainsFunc(d.Companions, func(c dump.Companion) bool { return c.Name == "cpu.pb.gz" && bytes.Equal(c.Data, win.Data) }) {
+			if !slices.ContainsFunc(d.Companions, func(c dumps.Companion) bool { return c.Name == "cpu.pb.gz" && bytes.Equal(c.Data, win.Data) }) {
 				t.Errorf("%s: the CPU profile is not beside it", tt.sentence)
 			}
 			l.mu.Lock()
@@ -128,9 +129,9 @@ func TestFiguresNameTheirCulprits(t *testing.T) {
 			if !strings.Contains(fired.Message, tt.culprit) || len(fired.Result.Offenders) == 0 {
 				t.Errorf("%s: the event says %q", tt.sentence, fired.Message)
 			}
-			text := newBudget(l.Status().Budgets[0])
-			if len(text.Offenders) == 0 || !strings.HasSuffix(text.Offenders[0].Name, tt.culprit) || text.Offenders[0].Unit != "ratio" {
-				t.Errorf("%s: the page shows %+v", tt.sentence, text.Offenders)
+			text := l.Status().Budgets[0]
+			if o := text.Result.Offenders; len(o) == 0 || !strings.HasSuffix(o[0].Function, tt.culprit) || cmp.Or(text.OffenderUnit, text.Result.Unit) != "ratio" {
+				t.Errorf("%s: the page shows %+v", tt.sentence, text)
 			}
 			slogSink(cfg.Logger, cfg.DumpDir)(fired)
 			if !strings.Contains(log.String(), tt.culprit) {
@@ -145,10 +146,10 @@ func TestNoCulpritAmongTooMany(t *testing.T) {
 	w := newWorld()
 	w.stretch = -1
 	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 300")})
-	l.accuser.taker = kinds.Taker{Goroutines: 1}
+	l.accuser.taker = profiles.Taker{Goroutines: 1}
 	facts := budget.Facts{Figures: map[string]float64{"goroutines": 5000}}
 	win := w.take(0)
-	l.judge(t.Context(), l.panel, l.panel.groups[0], &win, nil, facts, nil, time.Now())
+	l.judge(t.Context(), l.panel, l.panel.groups[0], measurement{cpu: &win, facts: facts, now: counters{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true})
 	r := l.Status().Budgets[0].Result
 	if len(r.Offenders) != 0 || r.Verdict != budget.Fail || !strings.HasSuffix(r.Reason, "no goroutine profile was taken: too many goroutines") {
 		t.Errorf("%s", r)

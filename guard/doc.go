@@ -34,19 +34,18 @@
 //
 //	inactive -> pending -> firing -> resolved -> inactive
 //
-// It is pending while windows fail, and fires when the evidence of all windows is
-// beyond doubt: after five to ten windows in a blatant case (twenty to thirty, if it
-// begins in the first half hour of the process), later near the limit, and falsely
-// about once in a hundred months over all budgets. It is resolved when what came
-// since proves that the budget is kept again: of a limit of 20% and a culprit that was
-// fixed to 5%, after three windows of 100 samples or more, 13 of 40 or 27 of 20; closer
-// to the limit later, as at 10%, after 3 windows of 300, 6 of 100, 23 of 40 or 47 of 20.
-// One that fires again within an hour of windows takes twice as long each time, up to
-// 8 times. A budget with "for"
-// fires after failing windows in a row instead, and an "absent" one at the first
-// hit. An inconclusive window changes no state. An "absent" budget that fires again
-// soon takes twice as many samples without a hit to be resolved each time, up to 16
-// times what a pass takes, so that what is hit now and then does not flap.
+// It is pending when a window fails, and fires when each window fails for three
+// periods, or when all windows together prove an excess that has lasted as long. It
+// is resolved after three periods that pass, when the windows since the last that
+// failed prove that it is over, or when the budget's "when" has not held for five
+// periods. A budget with "for" fires after failing windows in a row and by nothing
+// else, an "absent" one at the first hit. What goes to and fro takes longer, both to
+// fire and to end. An inconclusive window changes no state by itself.
+//
+// While a budget without "for" is pending, windows follow each other after half a
+// window, ten minutes an hour at the most. Budgets on what the process uses as a
+// whole go by counters of whole periods. docs/alerts.md has the rules, and how long
+// all of that takes.
 //
 // # What it costs, and what it must not do
 //
@@ -59,9 +58,12 @@
 //
 // The runtime has one CPU profiler, and the guard shares it: it never stops a
 // profile that it did not start, notices when its own was stopped, and backs off
-// while somebody else is profiling. A window that was lost to that, or was cut,
-// starved or slept through, is counted by what it was lost to, and judged
-// inconclusive.
+// while somebody else is profiling, for a minute, then for 2, 4, 8 and 15. A person's
+// profile of 30 seconds at /debug/pprof costs at most one window, and good windows
+// were at most 1m48s apart (go test -v -run WindowsLostToAPerson ./guard). A profiler
+// that runs all the time costs nearly all windows, and the first good one comes up to
+// 15 minutes after its end. A window that was lost to that, or was cut, starved or
+// slept through, is counted by what it was lost to, and judged inconclusive.
 //
 // There is one guard in a process. Call [Guard.Stop] before syscall.Exec. Neither
 // [Start] nor [Check] can be used in a bubble of testing/synctest: the runtime's

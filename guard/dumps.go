@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/dump"
-	"github.com/profguard/profguard/internal/hub"
-	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 const (
@@ -34,12 +34,12 @@ const dumpPatience = 2 * time.Second
 //
 // Of a figure it is the profile that found, if any, says what it is made of, and
 // the CPU profile of its window goes beside it; without one it is what ran.
-func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w *hub.Window, at time.Time, event *Event) (held bool) {
-	kind, beside := kindOf(e.budget), dump.Companion{}
+func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w *profiler.Window, at time.Time, event *Event) (held bool) {
+	kind, beside := kindOf(e.budget), dumps.Companion{}
 	if kind == kindFigures {
 		kind = kindCPU
 		if found != nil {
-			beside = dump.Companion{Name: kindCPU + ".pb.gz", Data: data}
+			beside = dumps.Companion{Name: kindCPU + ".pb.gz", Data: data}
 			kind, data = string(found.kind), found.data
 		}
 	}
@@ -47,12 +47,13 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w 
 	if l.dumps == nil || len(data) == 0 || !l.dumpDue(e, what[0], at) || !l.mayDump() {
 		return false
 	}
-	d := dump.Dump{
+	d := dumps.Dump{
 		Profile: data,
-		Sidecar: dump.Sidecar{
+		Sidecar: dumps.Sidecar{
 			Time: at, Budget: e.name, Sentence: e.budget.String(), Kind: kind,
 			Verdict: r.Verdict.String(), Share: r.Share, Low: r.Low, High: r.High, Limit: r.Limit, Samples: r.Samples, Reason: r.Reason,
-			Window:    dump.Window{Start: w.Start, Seconds: w.Elapsed.Seconds(), Outcome: label(w.Outcome.String())},
+			Unit: r.Unit, Parts: offenderUnit(e.budget, r.Unit), Accept: accepting(r),
+			Window:    dumps.Window{Start: w.Start, Seconds: w.Elapsed.Seconds(), Outcome: label(w.Outcome.String())},
 			Violation: e.violated, Severity: severity(r),
 		},
 		Companions: l.companions(kind),
@@ -61,7 +62,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w 
 		d.Companions = append(d.Companions, beside)
 	}
 	for _, o := range r.Offenders {
-		side := dump.Offender{Name: o.Function, Share: o.Share, File: o.File, Line: o.Line}
+		side := dumps.Offender{Name: o.Function, Share: o.Share, File: o.File, Line: o.Line}
 		if o.Blame.Function != "" {
 			side.CalledFrom = fmt.Sprintf("%s %s:%d", o.Blame.Function, o.Blame.File, o.Blame.Line)
 		}
@@ -92,7 +93,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w 
 }
 
 // let emits the event that waits for a dump. g.mu must be held.
-func (g *Guard) let(id dump.ID, kept string) {
+func (g *Guard) let(id dumps.ID, kept string) {
 	if e, ok := g.held[id]; ok {
 		delete(g.held, id)
 		e.Dump = kept
@@ -141,16 +142,16 @@ func (l *looper) dumpDue(e *entry, worst string, at time.Time) bool {
 		return false
 	}
 	if !e.offered.IsZero() && at.Sub(e.offered) < l.dumpEvery()/newsPart {
-		l.status.Dumps[dump.Reason(dump.ErrTooSoon)]++
+		l.status.Dumps[dumps.Reason(dumps.ErrTooSoon)]++
 		return false
 	}
 	return true
 }
 
 // offer notes that a dump is on its way.
-func (e *entry) offer(id dump.ID, what []string, at time.Time, every time.Duration) {
+func (e *entry) offer(id dumps.ID, what []string, at time.Time, every time.Duration) {
 	if e.shown == nil {
-		e.shown, e.offers = map[string]time.Time{}, map[dump.ID][]string{}
+		e.shown, e.offers = map[string]time.Time{}, map[dumps.ID][]string{}
 	}
 	maps.DeleteFunc(e.shown, func(_ string, shown time.Time) bool { return at.Sub(shown) >= every })
 	for _, name := range what {
@@ -160,7 +161,7 @@ func (e *entry) offer(id dump.ID, what []string, at time.Time, every time.Durati
 }
 
 // arrive notes how an offered dump has ended.
-func (e *entry) arrive(id dump.ID, kept bool) {
+func (e *entry) arrive(id dumps.ID, kept bool) {
 	what := e.offers[id]
 	delete(e.offers, id)
 	if kept {
@@ -201,7 +202,7 @@ func severity(r budget.Result) float64 {
 
 // dumped is called by the store's goroutine when a dump has ended, and when others
 // are no more: what nobody can download is not to be named.
-func (g *Guard) dumped(o dump.Outcome) {
+func (g *Guard) dumped(o dumps.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, e := range g.panel.entries {
@@ -223,12 +224,12 @@ func (g *Guard) dumped(o dump.Outcome) {
 
 // dumpFailed says so, once an hour for each reason. g.mu must be held.
 func (g *Guard) dumpFailed(err error) {
-	if errors.Is(err, dump.ErrTooSoon) {
-		g.status.Dumps[dump.Reason(err)]++ // of the process before this one
+	if errors.Is(err, dumps.ErrTooSoon) {
+		g.status.Dumps[dumps.Reason(err)]++ // of the process before this one
 		return
 	}
 	g.faults.note("dumps", "dumps fail: "+err.Error())
-	if g.hourly.Say(dump.Reason(err), time.Now()) {
+	if g.hourly.Say(dumps.Reason(err), time.Now()) {
 		g.emit(Event{Name: eventDegraded, Message: "a dump was not kept: " + err.Error()})
 	}
 }
@@ -250,24 +251,24 @@ func (l *looper) mayDump() bool {
 // and what the program did in the seconds before.
 // They are the same for all dumps of a window; one of the kind of the dump itself
 // is not wanted twice.
-func (l *looper) companions(kind string) []dump.Companion {
+func (l *looper) companions(kind string) []dumps.Companion {
 	if l.beside == nil {
 		l.beside = l.takeCompanions()
 	}
-	return slices.DeleteFunc(slices.Clone(l.beside), func(c dump.Companion) bool { return c.Name == kind+".pb.gz" })
+	return slices.DeleteFunc(slices.Clone(l.beside), func(c dumps.Companion) bool { return c.Name == kind+".pb.gz" })
 }
 
-func (l *looper) takeCompanions() []dump.Companion {
-	list := []dump.Companion{}
-	if c, ok := l.accuser.found[kinds.Goroutine]; ok && l.accuser.window.Equal(l.began) && c.data != nil {
-		list = append(list, dump.Companion{Name: "goroutine.pb.gz", Data: c.data})
+func (l *looper) takeCompanions() []dumps.Companion {
+	list := []dumps.Companion{}
+	if c, ok := l.accuser.found[profiles.Goroutine]; ok && l.accuser.window.Equal(l.began) && c.data != nil {
+		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: c.data})
 	} else if k, err := l.kinds.end("goroutine", nil); err == nil {
-		list = append(list, dump.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})
+		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})
 	}
 	if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
 		var b bounded
 		if _, err := l.cfg.Trace.WriteTo(&b); err == nil {
-			list = append(list, dump.Companion{Name: "trace.out", Data: b.data})
+			list = append(list, dumps.Companion{Name: "trace.out", Data: b.data})
 		}
 	}
 	return list

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/dumps"
 )
 
 func TestDiskFull(t *testing.T) {
@@ -19,13 +19,13 @@ func TestDiskFull(t *testing.T) {
 		var roomy atomic.Bool
 		offers := 0 // only the loop counts
 		w.take = story("b")
-		w.offer = func(store *dump.Writer, d dump.Dump) (dump.ID, error) {
+		w.offer = func(store *dumps.Writer, d dumps.Dump) (dumps.ID, error) {
 			offers++
 			if roomy.Load() {
 				return store.Offer(d)
 			}
-			id := dump.ID(fmt.Sprint(offers))
-			go running.Load().dumped(dump.Outcome{ID: id, Budget: "x", Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
+			id := dumps.ID(fmt.Sprint(offers))
+			go running.Load().dumped(dumps.Outcome{ID: id, Budget: "x", Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
 			return id, nil
 		}
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")

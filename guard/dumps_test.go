@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/dumps"
 )
 
 // dumping is a guard's configuration with a directory for dumps.
@@ -33,7 +33,7 @@ func dumping(t *testing.T, lines ...string) Config {
 // saved are the ids of the dumps in a guard's directory.
 func saved(t *testing.T, g *Guard) []string {
 	t.Helper()
-	list, err := g.dumps.Store().List()
+	list, _, err := g.dumps.Store().List(100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestDump(t *testing.T) {
 		if e := firings(w); len(e) != 1 || e[0].Dump != ids[0] || status.Budgets[0].Dump != ids[0] {
 			t.Errorf("dump %s, the event names %q, the status %q", ids[0], e[0].Dump, status.Budgets[0].Dump)
 		}
-		info, err := g.dumps.Store().List()
+		info, _, err := g.dumps.Store().List(100)
 		if err != nil || info[0].Err != nil {
 			t.Fatal(err, info[0].Err)
 		}
@@ -79,7 +79,7 @@ func TestDump(t *testing.T) {
 			side.Offenders[0].Name != "fmt.Println" || !strings.Contains(side.Offenders[0].CalledFrom, "main.serve") || !side.First {
 			t.Errorf("sidecar %+v", side)
 		}
-		data, err := os.ReadFile(filepath.Join(cfg.DumpDir, info[0].Profile))
+		data, err := os.ReadFile(filepath.Join(cfg.DumpDir, info[0].ID.Folder(), side.Profile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestDumpOpensInPprof(t *testing.T) {
 		g := w.start(t, cfg)
 		initials(t, g, 1)
 		g.Stop()
-		found, _ := filepath.Glob(filepath.Join(cfg.DumpDir, "*.cpu.pb.gz"))
+		found, _ := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*.cpu.pb.gz"))
 		if len(found) != 1 {
 			t.Fatalf("profiles %v", found)
 		}
@@ -131,11 +131,11 @@ func TestDumpOfFigures(t *testing.T) {
 		g := w.start(t, cfg)
 		initials(t, g, 1)
 		defer g.Stop()
-		found, _ := filepath.Glob(filepath.Join(cfg.DumpDir, "*.pb.gz"))
+		found, _ := filepath.Glob(filepath.Join(cfg.DumpDir, "*", "*.pb.gz"))
 		if !slices.ContainsFunc(found, func(name string) bool { return strings.HasSuffix(name, ".cpu.pb.gz") }) {
 			t.Errorf("profiles %v, want one that is called cpu", found)
 		}
-		list, err := g.dumps.Store().List()
+		list, _, err := g.dumps.Store().List(100)
 		if err != nil || len(list) != 1 || list[0].Sidecar.Kind != "goroutine" || len(list[0].Sidecar.Offenders) == 0 {
 			t.Errorf("dumps %+v, %v", list, err)
 		}
@@ -147,30 +147,30 @@ func TestDumpIDs(t *testing.T) {
 	failing := errors.New("no such luck")
 	tests := []struct {
 		name  string
-		offer func() func(*dump.Writer, dump.Dump) (dump.ID, error)
+		offer func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error)
 		want  string
 		late  time.Duration // of the event
 	}{
-		{"saved", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
-			return func(*dump.Writer, dump.Dump) (dump.ID, error) {
-				go running.Load().dumped(dump.Outcome{ID: "1", Budget: "x"})
+		{"saved", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
+				go running.Load().dumped(dumps.Outcome{ID: "1", Budget: "x"})
 				return "1", nil
 			}
 		}, "1", 0},
-		{"refused at once", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
-			return func(*dump.Writer, dump.Dump) (dump.ID, error) { return "", failing }
+		{"refused at once", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "", failing }
 		}, "", 0},
-		{"too soon, after a restart", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
-			return func(*dump.Writer, dump.Dump) (dump.ID, error) { return "", fmt.Errorf("x: %w", dump.ErrTooSoon) }
+		{"too soon, after a restart", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "", fmt.Errorf("x: %w", dumps.ErrTooSoon) }
 		}, "", 0},
-		{"failed on the disk", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
-			return func(*dump.Writer, dump.Dump) (dump.ID, error) {
-				go running.Load().dumped(dump.Outcome{ID: "1", Budget: "x", Err: syscall.ENOSPC})
+		{"failed on the disk", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
+				go running.Load().dumped(dumps.Outcome{ID: "1", Budget: "x", Err: syscall.ENOSPC})
 				return "1", nil
 			}
 		}, "", 0},
-		{"the disk hangs", func() func(*dump.Writer, dump.Dump) (dump.ID, error) {
-			return func(*dump.Writer, dump.Dump) (dump.ID, error) { return "1", nil }
+		{"the disk hangs", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "1", nil }
 		}, "", dumpPatience},
 	}
 	for _, tt := range tests {
@@ -198,7 +198,7 @@ func TestDumpIDs(t *testing.T) {
 func TestHeldEventsKeepTheirOrder(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.take = story("bgb")
-		w.offer = func(*dump.Writer, dump.Dump) (dump.ID, error) { return "1", nil } // and that is all that is heard
+		w.offer = func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "1", nil } // and that is all that is heard
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
 		cfg.Keep.Every, cfg.Every, cfg.Window = second, second, second
 		g := w.start(t, cfg)
@@ -239,18 +239,22 @@ func TestEvictedDumpsAreNotNamed(t *testing.T) {
 			t.Fatalf("dumps %q, status %q and %q", first, s.Budgets[0].Dump, s.Budgets[1].Dump)
 		}
 		// One of the two goes by hand, the other with age.
-		gone := dump.ID(g.Status().Budgets[1].Dump)
-		if err := g.dumps.Store().Delete(gone); err != nil {
-			t.Fatal(err)
+		gone := dumps.ID(g.Status().Budgets[1].Dump)
+		files, err := filepath.Glob(filepath.Join(cfg.DumpDir, "*", string(gone)+".*"))
+		for _, file := range files {
+			err = errors.Join(err, os.Remove(file))
 		}
-		pass(90 * second)
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		pass(12 * minute)
 		if s := g.Status(); s.Budgets[0].Dump == "" || s.Budgets[1].Dump != "" || strings.Contains(exemplars(t, g), string(gone)) {
 			t.Errorf("after one was deleted: status %q and %q, exemplars %q", s.Budgets[0].Dump, s.Budgets[1].Dump, exemplars(t, g))
 		}
 		w.mu.Lock()
 		w.take = story("i")
 		w.mu.Unlock()
-		pass(45 * minute)
+		pass(35 * minute)
 		if s := g.Status(); len(saved(t, g)) != 0 || s.Budgets[0].Dump != "" || !s.Budgets[0].Dumped.IsZero() || exemplars(t, g) != "" || s.Reason != "" {
 			t.Errorf("after all are too old: %q, status %q, exemplars %q, reason %q", saved(t, g), s.Budgets[0].Dump, exemplars(t, g), s.Reason)
 		}
@@ -263,14 +267,14 @@ func TestLastDumpThatIsThere(t *testing.T) {
 	l := newWorld().still(t, Config{Budgets: budget.Must("x: fmt.Println below 20%")})
 	e := l.panel.entries[0]
 	for i, step := range []struct {
-		outcome dump.Outcome
-		want    dump.ID
+		outcome dumps.Outcome
+		want    dumps.ID
 	}{
-		{dump.Outcome{ID: "1", Budget: "x"}, "1"},
-		{dump.Outcome{ID: "2", Budget: "x"}, "2"},
-		{dump.Outcome{ID: "3", Budget: "x", Removed: []dump.ID{"2"}}, "3"},
-		{dump.Outcome{Removed: []dump.ID{"3", "7"}}, "1"},
-		{dump.Outcome{Err: syscall.EIO, Removed: []dump.ID{"1"}}, ""},
+		{dumps.Outcome{ID: "1", Budget: "x"}, "1"},
+		{dumps.Outcome{ID: "2", Budget: "x"}, "2"},
+		{dumps.Outcome{ID: "3", Budget: "x", Removed: []dumps.ID{"2"}}, "3"},
+		{dumps.Outcome{Removed: []dumps.ID{"3", "7"}}, "1"},
+		{dumps.Outcome{Err: syscall.EIO, Removed: []dumps.ID{"1"}}, ""},
 	} {
 		if step.outcome.ID != "" {
 			e.offer(step.outcome.ID, []string{""}, time.Now(), minute)
@@ -304,8 +308,8 @@ func TestFlightRecorder(t *testing.T) {
 			if !rec.Enabled() {
 				t.Error("the recorder does not run beside the guard")
 			}
-			info, err := g.dumps.Store().List()
-			if err != nil || len(info) == 0 || !slices.ContainsFunc(info[0].Companions, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }) {
+			info, _, err := g.dumps.Store().List(100)
+			if err != nil || len(info) == 0 || !slices.ContainsFunc(info[0].Files, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }) {
 				t.Errorf("companions of %+v: %v", info, err)
 			}
 			g.Stop()
@@ -327,15 +331,15 @@ func TestDumpsOfOneKind(t *testing.T) {
 		"a: no function above 1B of heap for 1 windows", "b: no function above 2B of heap for 1 windows",
 	)})
 	kinds := map[string]string{}
-	l.seams.offer = func(_ *dump.Writer, d dump.Dump) (dump.ID, error) {
+	l.seams.offer = func(_ *dumps.Writer, d dumps.Dump) (dumps.ID, error) {
 		p, err := profile.ParseData(d.Profile)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kinds[d.Sidecar.Budget] = p.PeriodType.Type
-		return dump.ID(d.Sidecar.Budget), nil
+		return dumps.ID(d.Sidecar.Budget), nil
 	}
-	l.dumps = new(dump.Writer)
+	l.dumps = new(dumps.Writer)
 	defer func() { l.dumps = nil }()
 	for range 50 {
 		held = append(held, make([]byte, 1<<20))

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -12,7 +13,8 @@ type Event struct {
 	// Name is the OpenTelemetry event's name:
 	//
 	//	profguard.budget.firing    a budget is broken
-	//	profguard.budget.resolved  it is kept again
+	//	profguard.budget.offender  it is broken, and by another function, too
+	//	profguard.budget.resolved  it is kept again, or no longer judged
 	//	profguard.budget.vacuous   it tells nothing: nothing matches
 	//	profguard.window.lost      windows have begun to be lost
 	//	profguard.window.regained  a window is good again
@@ -26,7 +28,8 @@ type Event struct {
 	Budget string
 	Result budget.Result
 
-	// Dump is the id of the profile that was kept, if any.
+	// Dump is the id of the profile that was kept, if any. Its files are
+	// DumpDir/*/<id>.*, with the profile of CPU as <id>.cpu.pb.gz.
 	Dump string
 
 	// Message says it in one sentence.
@@ -35,6 +38,7 @@ type Event struct {
 
 const (
 	eventFiring   = "profguard.budget.firing"
+	eventOffender = "profguard.budget.offender"
 	eventResolved = "profguard.budget.resolved"
 	eventVacuous  = "profguard.budget.vacuous"
 	eventLost     = "profguard.window.lost"
@@ -51,4 +55,12 @@ func (e Event) warns() bool {
 		return false
 	}
 	return true
+}
+
+// plural is "1 window", "2 windows".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
 }

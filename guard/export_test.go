@@ -33,7 +33,7 @@ func exportedMetrics(t *testing.T) []exported {
 func exportedEvents() []exported {
 	var list []exported
 	for _, name := range []string{
-		eventFiring, eventResolved, eventVacuous, eventLost, eventRegained, eventPaused, eventResumed, eventDegraded,
+		eventFiring, eventOffender, eventResolved, eventVacuous, eventLost, eventRegained, eventPaused, eventResumed, eventDegraded,
 	} {
 		rec := record(Event{Name: name})
 		list = append(list, exported{name, rec.SeverityText(), ""})

@@ -7,9 +7,9 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/figures"
 	"github.com/profguard/profguard/internal/folded"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // Figures need no profile: they are judged although the profiler is taken.
@@ -22,9 +22,9 @@ func TestFiguresFlow(t *testing.T) {
 		initials(t, g, 2)
 		w.mu.Lock()
 		w.goroutines, w.heap = 6000, 70<<20
-		w.take = func(int) hub.Window { return lost(hub.Starved) }
+		w.take = func(int) profiler.Window { return lost(profiler.Starved) }
 		w.mu.Unlock()
-		initials(t, g, 2)
+		initials(t, g, 3)
 		states := func() string {
 			var list []string
 			for _, b := range g.Status().Budgets {
@@ -58,17 +58,17 @@ func TestGCOf(t *testing.T) {
 	runs := "main.main;main.work 90\nruntime.gcBgMarkWorker;runtime.systemstack;runtime.gcDrain 10\n"
 	none := "main.main;main.work;runtime.mallocgc 100\n"
 	for _, tt := range []struct {
-		used    figures.Figures
+		used    process.Figures
 		profile string
 		want    float64 // -1 for not known
 	}{
-		{figures.Figures{GCKnown: true, GC: 0.3}, runs, 0.3},
-		{figures.Figures{GCKnown: true, GC: 0.3}, none, 0.3},
-		{figures.Figures{}, runs, -1},
-		{figures.Figures{}, none, 0},
-		{figures.Figures{}, "", -1},
-		{figures.Figures{GCNone: true}, "", 0},
-		{figures.Figures{GCNone: true}, runs, -1}, // somebody calls runtime.GC
+		{process.Figures{GCKnown: true, GC: 0.3}, runs, 0.3},
+		{process.Figures{GCKnown: true, GC: 0.3}, none, 0.3},
+		{process.Figures{}, runs, -1},
+		{process.Figures{}, none, 0},
+		{process.Figures{}, "", -1},
+		{process.Figures{GCNone: true}, "", 0},
+		{process.Figures{GCNone: true}, runs, -1}, // somebody calls runtime.GC
 	} {
 		var table *decode.Table
 		if tt.profile != "" {
@@ -98,8 +98,10 @@ func TestUnknownGC(t *testing.T) {
 		windows := func(shares ...float64) (states string) {
 			for _, share := range shares {
 				facts := budget.Facts{Figures: map[string]float64{}}
-				gcOf(figures.Figures{GCKnown: share >= 0, GC: share}, nil, &facts)
-				l.judge(t.Context(), l.panel, l.panel.groups[0], &hub.Window{Outcome: hub.OK}, nil, facts, nil, at)
+				gcOf(process.Figures{GCKnown: share >= 0, GC: share}, nil, &facts)
+				m := measuredAt(&profiler.Window{Outcome: profiler.OK}, at, "", 0)
+				m.facts = facts
+				l.judge(t.Context(), l.panel, l.panel.groups[0], m)
 				at = at.Add(minute)
 				for _, b := range l.Status().Budgets {
 					states += b.State[:1]
@@ -109,7 +111,7 @@ func TestUnknownGC(t *testing.T) {
 			return states
 		}
 		const unknown = -1
-		if got := windows(0.5, unknown, 0.5, unknown, unknown, 0.5); got != "pf pf pf pf pf ff " {
+		if got := windows(0.5, unknown, 0.5, unknown, unknown, 0.5); got != "pp pp pp pp pp ff " {
 			t.Errorf("a collector that takes half, seen in every second window or third: %s", got)
 		}
 		if got := windows(unknown, unknown, unknown, unknown); got != "ff ff ff ff " {
@@ -118,7 +120,7 @@ func TestUnknownGC(t *testing.T) {
 		if r := l.Status().Budgets[1].Result; r.Verdict != budget.Inconclusive || !strings.Contains(r.Reason, "no collection has ended") {
 			t.Errorf("not known: %s", r)
 		}
-		if got := windows(0.01, unknown, 0.01, 0.01); got != "rf rf if ir " { // a row ends with what is not in it
+		if got := windows(0.01, unknown, 0.01, 0.01); got != "ff ff ff rr " {
 			t.Errorf("little, in three windows: %s", got)
 		}
 	})

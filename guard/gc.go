@@ -5,13 +5,13 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/process"
 )
 
 // gcOf hands on what garbage collection took, or that it is not known. The runtime
 // tells when a collection ends. Where none has, the CPU profile of the window shows
 // whether one runs: t is nil where there is none.
-func gcOf(used figures.Figures, t *decode.Table, f *budget.Facts) {
+func gcOf(used process.Figures, t *decode.Table, f *budget.Facts) {
 	switch {
 	case used.GCKnown:
 		f.Figures["gc"] = used.GC

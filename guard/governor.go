@@ -3,8 +3,8 @@ package guard
 import (
 	"time"
 
-	"github.com/profguard/profguard/internal/figures"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 // work is spread over signal handlers and a goroutine of the runtime, where
 // nobody can meter it. elapsed, the time that starting and stopping took, bounds
 // it from above on an idle machine; on a busy one it is mostly waiting.
-func profilingCost(w *hub.Window, used figures.Figures, elapsed time.Duration) time.Duration {
+func profilingCost(w *profiler.Window, used process.Figures, elapsed time.Duration) time.Duration {
 	samples := used.CPU.Milliseconds() / 10
 	made := time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
 	wakes := int64(0)

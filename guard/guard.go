@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
@@ -11,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/profguard/profguard/internal/dump"
-	"github.com/profguard/profguard/internal/figures"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // A Guard watches the process that it runs in. Make one with [Start]. All
@@ -31,9 +33,12 @@ type Guard struct {
 	ended  chan struct{} // closed when Stop is through
 
 	sinks  []*sink
-	dumps  *dump.Writer // changed by the loop, under mu, so that only others need to ask writer
+	dumps  *dumps.Writer // changed by the loop, under mu, so that only others need to ask writer
 	panics panicCount
-	turns  turns // of the pages
+	pages  sync.Once
+	// page is made by pages; all handlers of the guard are this one. It is an interface
+	// so that the linker can leave the pages out where no Handler is asked for.
+	page http.Handler
 
 	setting sync.Mutex // held by SetBudgets, which may compile for a while; comes before mu
 
@@ -41,24 +46,24 @@ type Guard struct {
 	panel  *panel // the budgets in force; only the loop judges with it
 	status Status // all but Budgets
 	faults faults
-	hourly dump.Hourly
-	held   map[dump.ID]Event // events that wait for their dump
-	late   *dump.Writer      // to become dumps
-	opener chan struct{}     // closed when nobody opens DumpDir any more; nil if nobody did
+	hourly dumps.Hourly
+	held   map[dumps.ID]Event // events that wait for their dump
+	late   *dumps.Writer      // to become dumps
+	opener chan struct{}      // closed when nobody opens DumpDir any more; nil if nobody did
 }
 
 // seams are what the guard asks of the world.
 type seams struct {
-	capture  func(ctx context.Context, d time.Duration) (hub.Window, error)
-	lean     func(ctx context.Context, d time.Duration, relieve func()) (hub.Window, error) // for small processes
+	capture  func(ctx context.Context, d time.Duration) (profiler.Window, error)
+	lean     func(ctx context.Context, d time.Duration, relieve func()) (profiler.Window, error) // for small processes
 	overhead func() time.Duration
-	snap     func() figures.Snapshot
+	snap     func() process.Snapshot
 	release  func() time.Duration // gives free memory back, and says what that cost; nil: nobody does
 	random   func() float64
 	linked   func(yield func(name string) bool) error
-	offer    func(*dump.Writer, dump.Dump) (dump.ID, error)
+	offer    func(*dumps.Writer, dumps.Dump) (dumps.ID, error)
 	compile  func(cfg Config, old *panel) (*panel, error)
-	openDir  func(dir string, keep dump.Keep) (*dump.Store, error)
+	openDir  func(dir string, keep dumps.Keep) (*dumps.Store, error)
 }
 
 const (
@@ -86,18 +91,18 @@ func Start(cfg Config) (*Guard, error) {
 	if _, file, line, ok := runtime.Caller(1); ok {
 		where = fmt.Sprintf("%s:%d", file, line)
 	}
-	reader := figures.NewReader()
+	reader := process.NewReader()
 	g, err := start(cfg, where, seams{
-		capture:  hub.Process().Capture,
-		lean:     hub.Process().CaptureLean,
-		overhead: hub.Process().Overhead,
+		capture:  profiler.Process().Capture,
+		lean:     profiler.Process().CaptureLean,
+		overhead: profiler.Process().Overhead,
 		snap:     reader.Read,
 		release:  freeMemory,
 		random:   randomFraction,
 		linked:   linkedFunctions,
-		offer:    (*dump.Writer).Offer,
+		offer:    (*dumps.Writer).Offer,
 		compile:  newPanel,
-		openDir:  dump.Open,
+		openDir:  dumps.Open,
 	}, reader.Close)
 	if err != nil {
 		reader.Close()
@@ -120,7 +125,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	g := &Guard{
 		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
 		done: make(chan struct{}), ended: make(chan struct{}),
-		held: map[dump.ID]Event{},
+		held: map[dumps.ID]Event{},
 	}
 	g.status = Status{State: stateRunning, Started: g.started, Windows: map[string]int{}, Dumps: map[string]int64{}}
 	if g.panel, err = s.compile(cfg, nil); err != nil {
@@ -248,7 +253,14 @@ func (g *Guard) snapshot() Status {
 	s.Reason = g.faults.String()
 	s.Windows = maps.Clone(s.Windows)
 	s.Dumps = maps.Clone(s.Dumps)
-	s.Budgets = g.panel.status()
+	s.Budgets = g.panel.status(g)
+	s.Program = g.module
+	if host, err := os.Hostname(); err == nil {
+		s.Program += " on " + host
+	}
+	if s.State == stateStopped {
+		s.Next = time.Time{}
+	}
 	return s
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // What a host may do to a guard, and what was seen to kill, brick or mute it.
@@ -122,7 +122,7 @@ func TestCounterEndsItsGoroutine(t *testing.T) {
 		"b": func() float64 { runtime.Goexit(); return 0 },
 	})
 	for range 3 {
-		if got := w.now(); got["a"] != (answer{n: 1}) || !strings.Contains(got["b"].not, "goroutine") {
+		if got := w.now(); got["a"].n != 1 || !strings.Contains(got["b"].not, "goroutine") {
 			t.Fatalf("the counters say %v", got)
 		}
 	}
@@ -175,11 +175,11 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 		panic func(l *looper)
 	}{
 		{"apply", func(l *looper) {
-			l.apply(t.Context(), &entry{budget: simple[0]}, budget.Result{}, nil, nil, time.Now()) // no map for its verdicts
+			l.apply(t.Context(), &entry{budget: simple[0]}, budget.Result{}, nil, nil, span{end: time.Now()}) // no map for its verdicts
 		}},
 		{"note", func(l *looper) {
 			l.status.Windows = nil
-			l.note(l.panel, hub.Window{}, false)
+			l.note(l.panel, profiler.Window{}, false)
 		}},
 	}
 	for _, tt := range tests {

@@ -3,14 +3,14 @@ package guard
 import (
 	"time"
 
-	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 // kindTaker takes the profiles of the kinds other than cpu. Those that are
 // differences (allocs, mutex, block) reach from one window's end to the next's:
 // nothing is lost between windows, and nothing is paid at their starts.
 type kindTaker struct {
-	taker   kinds.Taker
+	taker   profiles.Taker
 	work    map[string]readings // by kind: the host's counters when its profile began
 	refused map[string]error    // by kind: why it has not begun
 }
@@ -34,7 +34,7 @@ type kindWindow struct {
 // profile that could not be taken.
 func (k *kindTaker) begin(p *panel, work readings) {
 	for _, g := range p.groups {
-		kind := kinds.Kind(g.kind)
+		kind := profiles.Kind(g.kind)
 		if !kind.Delta() || k.taker.Begun(kind) {
 			continue
 		}
@@ -44,21 +44,21 @@ func (k *kindTaker) begin(p *panel, work readings) {
 
 // end takes the profile of a kind. The error says why there is none.
 func (k *kindTaker) end(kind string, work readings) (kindWindow, error) {
-	if !kinds.Kind(kind).Delta() {
-		p, err := k.taker.Take(kinds.Kind(kind))
+	if !profiles.Kind(kind).Delta() {
+		p, err := k.taker.Take(profiles.Kind(kind))
 		return kindWindow{data: p.Data}, err
 	}
-	if err := k.refused[kind]; err != nil && !k.taker.Begun(kinds.Kind(kind)) {
+	if err := k.refused[kind]; err != nil && !k.taker.Begun(profiles.Kind(kind)) {
 		return kindWindow{}, err
 	}
-	p, err := k.taker.End(kinds.Kind(kind))
+	p, err := k.taker.End(profiles.Kind(kind))
 	if err != nil {
 		return kindWindow{}, err
 	}
 	w := kindWindow{data: p.Data, elapsed: p.Elapsed}
 	w.work, w.notWork = between(k.work[kind], work)
 	k.work[kind] = work
-	if p.Kind == kinds.Mutex {
+	if p.Kind == profiles.Mutex {
 		w.fraction = int(p.Rate)
 	}
 	return w, nil

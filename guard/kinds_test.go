@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/scaffold"
+	"github.com/profguard/profguard/internal/charge"
 )
 
 var sinkOfBytes atomic.Pointer[[]byte]
@@ -99,8 +99,8 @@ func TestKindsAreWatched(t *testing.T) {
 			"per-good: guard.allocateMuch below 1MiB per request of allocs",
 			"goroutine-bad: no function above 200 of goroutine",
 			"goroutine-good: no function above 20000 of goroutine",
-			"mutex-bad: guard.holdLock below 20% of mutex",
-			"mutex-good: guard.allocateMuch below 20% of mutex",
+			"mutex-bad: guard.holdLock below 0.2 cores of mutex",
+			"mutex-good: guard.allocateMuch below 0.2 cores of mutex",
 		),
 	})
 	if err != nil {
@@ -194,7 +194,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 			continue
 		}
 		own++
-		if !scaffold.Parked(f.Name) {
+		if !charge.Waits(f.Name) {
 			t.Errorf("%s is accused", f.Name)
 		}
 	}

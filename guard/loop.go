@@ -3,37 +3,44 @@ package guard
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/dump"
-	"github.com/profguard/profguard/internal/figures"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // loop is the guard's own goroutine: it waits for the next window, takes it,
 // judges it, tells what has changed. Only it uses the fields of looper.
 type looper struct {
 	*Guard
-	decoder  decode.Decoder
-	work     workCounters
-	governor governor
-	spike    spike
-	backoff  hub.Backoff
-	free     time.Time // when the CPU profiler is tried again
-	trips    breaker
-	kinds    *kindTaker
-	accuser  accuser
-	judged   *panel           // with which the last window was
-	last     figures.Snapshot // at the end of the last window
-	lost     bool             // the last window was lost
-	dumping  time.Time        // the window of which dumps have been made, how many, and
-	dumpsNow int              // what goes beside them
-	beside   []dump.Companion
-	began    time.Time    // when the last window began
-	trimmed  atomic.Int64 // nanoseconds that trimming took since it was accounted for
-	dear     bool         // trimming takes too much
+	decoder   decode.Decoder
+	host      workCounters // of Config.Work
+	work      workCounters // those and the registry
+	units     []string     // that the registry counts
+	governor  governor
+	spike     spike
+	backoff   profiler.Backoff
+	free      time.Time // when the CPU profiler is tried again
+	trips     breaker
+	kinds     *kindTaker
+	accuser   accuser
+	judged    *panel           // with which the last window was
+	last      process.Snapshot // at the end of the last window
+	completed time.Time        // the end of the last period that counters were compared over
+	closer    alert.Closer
+	cost      time.Duration // of the last window
+	lost      bool          // the last window was lost
+	dumping   time.Time     // the window of which dumps have been made, how many, and
+	dumpsNow  int           // what goes beside them
+	beside    []dumps.Companion
+	began     time.Time    // when the last window began
+	trimmed   atomic.Int64 // nanoseconds that trimming took since it was accounted for
+	dear      bool         // trimming takes too much
 }
 
 // randomFraction is a random number in [0, 1). A fleet that was started at one
@@ -41,12 +48,13 @@ type looper struct {
 func randomFraction() float64 { return rand.Float64() }
 
 func (g *Guard) loop(ctx context.Context) {
-	l := &looper{Guard: g, work: newWorkCounters(g.cfg.Work), kinds: newKindTaker()}
+	l := &looper{Guard: g, host: newWorkCounters(g.cfg.Work), kinds: newKindTaker()}
 	defer l.kinds.close()
 	defer l.accuser.taker.Close()
 	defer l.stopTrace(l.startTrace())
 	l.last = g.seams.snap()
 	next := time.Now().Add(l.firstWait())
+	l.announce(next)
 	for {
 		early, ok := l.wait(ctx, next)
 		if !ok {
@@ -61,6 +69,7 @@ func (g *Guard) loop(ctx context.Context) {
 			}
 		}
 		next = l.next(time.Now())
+		l.announce(next)
 	}
 }
 
@@ -89,11 +98,38 @@ func (l *looper) next(now time.Time) time.Time {
 	at = later(at, now)
 	switch {
 	case !now.Before(l.free):
-		return at
+		return l.close(at, now)
 	case l.judged != nil && !l.judged.only(kindCPU) && at.Before(l.free):
 		return at
 	}
 	return l.free
+}
+
+// close is when the next window starts while a budget is pending: after half a window,
+// so that a person at /debug/pprof has a turn, if there is time for it.
+func (l *looper) close(at, now time.Time) time.Time {
+	soon := now.Add(l.cfg.Window / 2)
+	tooDear := l.governor.stretch() > 1 || float64(l.cost) > slowShare*float64(l.cfg.Window*3/2)
+	if !soon.Before(at) || tooDear || !l.pending() || !l.closer.Allows(now.Sub(l.started), l.cfg.Window*3/2) {
+		return at
+	}
+	return soon
+}
+
+// pending reports whether a budget is pending of which close windows tell more.
+func (l *looper) pending() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.panel.entries, func(e *entry) bool {
+		return e.alert.State == alert.Pending && !isCounted(e.budget) && e.budget.ForWindows == 0 && e.budget.ForTime == 0
+	})
+}
+
+// announce says when the next window starts.
+func (l *looper) announce(next time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status.Next = next
 }
 
 func later(a, b time.Time) time.Time {

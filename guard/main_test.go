@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // long is for tests that take half a minute on an idle machine in full.
@@ -21,6 +21,14 @@ func TestMain(m *testing.M) {
 		os.Exit(play(role))
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// needProfiler skips tests that cannot work under go test -cpuprofile.
+func needProfiler(t testing.TB) {
+	t.Helper()
+	if f := flag.Lookup("test.cpuprofile"); f != nil && f.Value.String() != "" {
+		t.Skip("needs the profiler, which go test -cpuprofile holds")
+	}
 }
 
 // noLeaks fails the test if goroutines are left when it and its cleanups are
@@ -46,7 +54,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 // outcome waits for a guard to have had a window with an outcome.
-func outcome(t *testing.T, g *Guard, o hub.Outcome) {
+func outcome(t *testing.T, g *Guard, o profiler.Outcome) {
 	t.Helper()
 	defer func() {
 		if t.Failed() {

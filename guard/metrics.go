@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/dump"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // maxSeries bounds the budgets that have series of their own; the verdicts of
@@ -126,13 +126,13 @@ func (g *Guard) beginAtZero(s Status) {
 	if s.Windows == nil {
 		return // it was never started
 	}
-	for _, o := range hub.Outcomes() {
+	for _, o := range profiler.Outcomes() {
 		s.Windows[label(o.String())] += 0
 	}
 	if g.cfg.DumpDir == "" {
 		return
 	}
-	for _, result := range append(dump.Reasons(), "saved", "dropped") {
+	for _, result := range append(dumps.Reasons(), "saved", "dropped") {
 		s.Dumps[result] += 0
 	}
 }
@@ -155,7 +155,7 @@ func measured(r budget.Result) bool {
 func withExemplar(m prometheus.Metric, b BudgetStatus) prometheus.Metric {
 	e, err := prometheus.NewMetricWithExemplars(m, prometheus.Exemplar{
 		Value:     1,
-		Labels:    prometheus.Labels{"dump": b.Dump}, // an exemplar holds 128 characters, an id has 101 at the most
+		Labels:    prometheus.Labels{"dump": b.Dump}, // an exemplar holds 128 characters, an id and this label have 107 at the most
 		Timestamp: b.Dumped,
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func record(e Event) log.Record {
 	rec.SetBody(attribute.StringValue(e.Message))
 	severity := log.SeverityInfo
 	switch {
-	case e.Name == eventFiring:
+	case e.Name == eventFiring, e.Name == eventOffender:
 		severity = log.SeverityError
 	case e.warns():
 		severity = log.SeverityWarn

@@ -1,16 +1,16 @@
 package guard
 
 import (
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/scaffold"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 // table decodes a profile of a kind other than cpu, of which profguard's own part
 // is not judged.
 func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 	t, err := l.decoder.Bytes(data)
-	if err == nil && kind != string(kinds.Goroutine) && kind != kindLeaks {
+	if err == nil && kind != string(profiles.Goroutine) && kind != kindLeaks {
 		disown(t)
 	}
 	return t, err
@@ -21,7 +21,7 @@ func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 // computes, taking profiles is nearly all that allocates, and the guard would
 // accuse itself. The profile that a dump keeps still has it.
 //
-// In goroutine profiles it is up to package tally, and CPU profiles need it not: a
+// In goroutine profiles it is up to package charge, and CPU profiles need it not: a
 // budget asks how busy the process is, and a busy process does not see the guard.
 func disown(t *decode.Table) {
 	types := len(t.Types)
@@ -42,15 +42,15 @@ func isOurs(t *decode.Table, s decode.Sample) bool {
 	if bottom.LineLo == bottom.LineHi {
 		return false
 	}
-	switch scaffold.Started(t.Symbols.Name(t.Lines[bottom.LineHi-1].Name)) {
-	case scaffold.Theirs:
+	switch charge.Started(t.Symbols.Name(t.Lines[bottom.LineHi-1].Name)) {
+	case charge.Theirs:
 		return false
-	case scaffold.Ours:
+	case charge.Ours:
 		return true
 	}
 	for _, at := range stack {
 		for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
-			if scaffold.Lends(t.Symbols.Name(line.Name)) {
+			if charge.Lends(t.Symbols.Name(line.Name)) {
 				return false
 			}
 		}

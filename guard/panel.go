@@ -2,13 +2,13 @@ package guard
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
-	"github.com/profguard/profguard/internal/dump"
-	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/dumps"
 )
 
 // A panel is the budgets in force: how each stands, and a watch for those of
@@ -28,7 +28,6 @@ type entry struct {
 	alert    alert.Alert
 	since    time.Time
 	result   budget.Result
-	alarm    budget.Verdict // what all windows before the last said together
 	verdicts map[string]int64
 	samples  int64
 	hits     int64
@@ -36,23 +35,24 @@ type entry struct {
 	missed   missed
 	history  []Measurement
 	culprit  culprit // of a figure, when it was last looked for
-	quiet    quiet
-	relapses int // see restless
-	unjudged int // windows in a row, up to the last, that had nothing to judge
+	calm     calm
+	counted  counters        // when what is counted was last judged
+	news     map[string]bool // offenders that have been told of while it fires
+	newsAt   time.Time       // when one was last
 
-	dumps    []keptDump           // that are still there, the oldest first
-	offered  time.Time            // when the last dump was offered to the store
-	offers   map[dump.ID][]string // dumps on their way, and whom they show
-	shown    map[string]time.Time // by offender: when a dump that shows it was offered
-	violated string               // names the current violation for the store
-	told     bool                 // that it fires, and not that it is over
-	removed  bool                 // by SetBudgets: a window under way says nothing of it any more
+	dumps    []keptDump            // that are still there, the oldest first
+	offered  time.Time             // when the last dump was offered to the store
+	offers   map[dumps.ID][]string // dumps on their way, and whom they show
+	shown    map[string]time.Time  // by offender: when a dump that shows it was offered
+	violated string                // names the current violation for the store
+	told     bool                  // that it fires, and not that it is over
+	removed  bool                  // by SetBudgets: a window under way says nothing of it any more
 }
 
 // A keptDump is a dump that the store has not evicted. A budget has as many as
 // Config.Keep allows.
 type keptDump struct {
-	id    dump.ID
+	id    dumps.ID
 	at    time.Time
 	shows []string // offenders
 }
@@ -228,14 +228,21 @@ func (p *panel) has(kind string) bool {
 func (p *panel) only(kind string) bool { return len(p.groups) == 1 && p.has(kind) }
 
 // status copies the standing of all budgets.
-func (p *panel) status() []BudgetStatus {
+func (p *panel) status(g *Guard) []BudgetStatus {
 	list := make([]BudgetStatus, len(p.entries))
 	for i, e := range p.entries {
 		result := e.result
-		result.Budget, result.Reason = cloneBudget(e.budget), e.reason()
+		result.Budget, result.Reason = cloneBudget(e.budget), e.reason(g)
+		for _, v := range []*float64{&result.Share, &result.Low, &result.High, &result.Limit, &result.Evidence} {
+			*v = finite(*v)
+		}
 		list[i] = BudgetStatus{
 			Name: e.name, Budget: cloneBudget(e.budget), State: e.alert.State.String(), Since: e.since, Result: result,
 			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history),
+			Accept: accepting(result),
+		}
+		if unit := offenderUnit(e.budget, result.Unit); unit != result.Unit {
+			list[i].OffenderUnit = unit
 		}
 		if last := e.lastDump(); last != nil {
 			list[i].Dump, list[i].Dumped = string(last.id), last.at
@@ -244,88 +251,11 @@ func (p *panel) status() []BudgetStatus {
 	return list
 }
 
-// take notes the result of a window and returns what it means for the alert.
-func (e *entry) take(r budget.Result, now time.Time, since time.Duration) alert.Event {
-	e.verdicts[r.Verdict.String()]++
-	e.samples += r.Samples
-	e.hits += r.Hits
-	e.alarm, e.result = e.result.Alarm, r
-	if len(e.history) == maxHistory {
-		e.history = e.history[1:]
+// finite keeps a number within what JSON has. No result is infinite or none; one that
+// is by mistake must not take status.json away.
+func finite(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
 	}
-	e.history = append(e.history, Measurement{Value: r.Share, Verdict: r.Verdict})
-	e.unjudged++
-	if measured(r) {
-		e.unjudged = 0
-	}
-	before, calm := e.alert.State, e.quiet
-	if r.Verdict != budget.Fail {
-		e.quiet.add(r)
-	}
-	var event alert.Event
-	e.alert, event = e.step(r, since)
-	if e.alert.State != before {
-		e.since = now
-	}
-	if event == alert.Fired {
-		e.relapse(calm)
-	}
-	if event == alert.Fired || r.Verdict == budget.Fail {
-		e.quiet = quiet{}
-	}
-	return event
-}
-
-// step is what a result would make of the alert.
-func (e *entry) step(r budget.Result, since time.Duration) (alert.Alert, alert.Event) {
-	in := alert.Input{
-		Window:   verdictOf(r.Verdict),
-		Evidence: evidenceOf(r),
-		For:      alert.For{Windows: e.budget.ForWindows, Time: e.budget.ForTime},
-		Proof:    e.budget.Rule == "absent" || e.budget.Rule == "leaked",
-	}
-	if e.alarm == budget.Fail && withdrawn(r) {
-		in.Evidence = alert.Recovered
-	}
-	if e.budget.Rule == "steady" && r.Verdict == budget.Inconclusive && measured(r) {
-		// It is within its limit, and of growth nothing is said while it learns.
-		in.Window, in.Evidence = evidence.Pass, alert.Recovered
-	}
-	if e.restless() && in.Window != evidence.Fail {
-		in.Window, in.Evidence = evidence.Inconclusive, alert.Open
-	}
-	return e.alert.Next(in, since)
-}
-
-// withdrawn reports whether an alarm ended without a pass. Against a baseline of few
-// samples growth can be shown, and not that there is none: when it is over, what
-// showed it goes away, and nothing ever comes in its place.
-func withdrawn(r budget.Result) bool {
-	return r.Budget.Rule == "grows" && r.Alarm == budget.Inconclusive
-}
-
-func verdictOf(v budget.Verdict) evidence.Verdict {
-	switch v {
-	case budget.Pass:
-		return evidence.Pass
-	case budget.Fail:
-		return evidence.Fail
-	}
-	return evidence.Inconclusive
-}
-
-// rising is the part of the evidence needed to fire from which a budget is
-// pending. Half of it is a thousand to one or so, against a million.
-const rising = 0.5
-
-func evidenceOf(r budget.Result) alert.Evidence {
-	switch {
-	case r.Alarm == budget.Fail:
-		return alert.Alarm
-	case r.Evidence >= rising:
-		return alert.Rising
-	case r.Alarm == budget.Pass:
-		return alert.Recovered
-	}
-	return alert.Open
+	return min(max(v, -math.MaxFloat64), math.MaxFloat64)
 }

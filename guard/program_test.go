@@ -17,9 +17,9 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/dump"
-	"github.com/profguard/profguard/internal/figures"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 type ctx = context.Context
@@ -67,7 +67,7 @@ func play(role string) int {
 		return 1
 	case "cost":
 		// Nobody else does anything here, so what the process uses is the guard's.
-		reader := figures.NewReader()
+		reader := process.NewReader()
 		defer reader.Close()
 		g, err := Start(w.quiet(Config{Budgets: budget.Must("no function above 20% cumulative", "goroutines below 100"), Window: second, Every: second}))
 		if err != nil {
@@ -95,19 +95,19 @@ func play(role string) int {
 			<-time.After(100 * time.Millisecond)
 			_ = g.Status()
 		}
-		none := figures.Between(after, reader.Read())
+		none := process.Between(after, reader.Read())
 		fmt.Println(says.Microseconds(), (after.CPU - before.CPU).Microseconds(), none.CPU.Microseconds())
 	case "exit":
 		written := func() []string {
-			files, _ := filepath.Glob(filepath.Join(os.Getenv(dumpVar), "profguard-*"))
-			return slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, ".live") })
+			files, _ := filepath.Glob(filepath.Join(os.Getenv(dumpVar), "*", "profguard-*"))
+			return files
 		}
 		w.take = story("b")
 		w.stretch = -1
 		offered := make(chan bool, 100)
-		w.offer = func(store *dump.Writer, d dump.Dump) (dump.ID, error) {
+		w.offer = func(store *dumps.Writer, d dumps.Dump) (dumps.ID, error) {
 			// Big, so that writing it takes a while.
-			d.Companions = append(d.Companions, dump.Companion{Name: "trace.out", Data: make([]byte, 4<<20)})
+			d.Companions = append(d.Companions, dumps.Companion{Name: "trace.out", Data: make([]byte, 4<<20)})
 			id, err := store.Offer(d)
 			offered <- true
 			return id, err
@@ -137,7 +137,7 @@ func without(env []string, name string) []string {
 
 // burnCPU spends d of CPU time, however long that takes on a busy machine.
 func burnCPU(d time.Duration) {
-	reader := figures.NewReader()
+	reader := process.NewReader()
 	defer reader.Close()
 	for end := reader.Read().CPU + d; reader.Read().CPU < end; {
 		burn(time.Millisecond)
@@ -189,7 +189,7 @@ func free() bool {
 // wholeDumps checks that each profile with a final name and a sidecar reads.
 func wholeDumps(t *testing.T, dir string) {
 	t.Helper()
-	sidecars, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	sidecars, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,4 +207,4 @@ func wholeDumps(t *testing.T, dir string) {
 }
 
 // hasOutcome reports whether a guard has had a window with an outcome.
-func hasOutcome(g *Guard, o hub.Outcome) bool { return g.Status().Windows[label(o.String())] > 0 }
+func hasOutcome(g *Guard, o profiler.Outcome) bool { return g.Status().Windows[label(o.String())] > 0 }

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 func TestFault_43_Suspended(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		w.take = func(n int) hub.Window {
+		w.take = func(n int) profiler.Window {
 			if n == 1 {
-				return lost(hub.Suspended)
+				return lost(profiler.Suspended)
 			}
 			return cpuWindow(fullCore)
 		}
@@ -50,7 +50,7 @@ func TestSuspendedBetweenWindows(t *testing.T) {
 func TestFault_44_Overrun(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.stretch = 1.5
-		w.take = func(int) hub.Window { return lost(hub.Overrun) }
+		w.take = func(int) profiler.Window { return lost(profiler.Overrun) }
 		g := w.start(t, Config{Budgets: simple, Every: 10 * second, Window: 10 * second})
 		pass(10 * minute)
 		g.Stop()
@@ -72,9 +72,9 @@ func TestFault_44_Overrun(t *testing.T) {
 func TestFault_44_OverrunByAQuarter(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.stretch = 0.25
-		w.take = func(n int) hub.Window {
+		w.take = func(n int) profiler.Window {
 			if n%2 == 0 {
-				return lost(hub.Overrun)
+				return lost(profiler.Overrun)
 			}
 			return cpuWindow(fullCore)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // bubble runs a test in a bubble of fake time.
@@ -194,9 +194,9 @@ func TestBackOff(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		const busy = 7
 		w.cores = func(at time.Duration) float64 { return float64(at / second % 2) } // jumps all the time
-		w.take = func(n int) hub.Window {
+		w.take = func(n int) profiler.Window {
 			if n < busy {
-				return lost(hub.Busy)
+				return lost(profiler.Busy)
 			}
 			return cpuWindow(fullCore)
 		}

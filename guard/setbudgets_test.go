@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,7 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/dump"
+	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 func TestSetBudgetsAfterStop(t *testing.T) {
@@ -25,9 +27,8 @@ func TestSetBudgetsAfterStop(t *testing.T) {
 	}
 }
 
-// What is known about a budget that stays is kept, whatever comes beside it: it
-// fires in the window in which it would have fired. One that is changed begins
-// anew.
+// What is known about a budget that stays is kept, whatever comes beside it: it is
+// pending in the window in which it would have been. One that is changed begins anew.
 func TestSetBudgetsKeepsEvidence(t *testing.T) {
 	const x = "x: fmt.Println below 20%"
 	tests := []struct {
@@ -35,17 +36,17 @@ func TestSetBudgetsKeepsEvidence(t *testing.T) {
 		next   []string
 		states string // of x
 	}{
-		{"nothing", nil, "ppppfff"},
-		{"another beside it", []string{"portlist absent", x}, "ppppfff"},
-		{"one more, and so a little more evidence is needed", []string{"portlist absent", x, "main.work below 99%"}, "pppppff"},
-		{"one less", []string{x}, "ppppfff"},
-		{"the same", []string{x, "y: main.work below 90%"}, "ppppfff"},
-		{"changed, and so forgotten", []string{"x: fmt.Println below 21%", "y: main.work below 90%"}, "ppppppp"},
+		{"nothing", nil, "iiiiippppp"},
+		{"another beside it", []string{"portlist absent", x}, "iiiiippppp"},
+		{"one more", []string{"portlist absent", x, "main.work below 99%"}, "iiiiippppp"},
+		{"one less", []string{x}, "iiiipppppp"},
+		{"the same", []string{x, "y: main.work below 90%"}, "iiiiippppp"},
+		{"changed, and so forgotten", []string{"x: fmt.Println below 21%", "y: main.work below 90%"}, "iiiiiiiipp"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
-				w.take = story("b")
+				w.take = func(int) profiler.Window { return small(20, 12) }
 				g := w.start(t, Config{Budgets: budget.Must(x, "y: main.work below 90%"), Window: 10 * second, Every: 10 * second})
 				pass(time.Millisecond)
 				var states []byte
@@ -65,8 +66,7 @@ func TestSetBudgetsKeepsEvidence(t *testing.T) {
 						}
 					}
 				}
-				// The window under way was still held against the old sentence.
-				if got := strings.Replace(string(states), "i", "p", 1); got != tt.states {
+				if got := string(states); got != tt.states {
 					t.Errorf("states %s, want %s", states, tt.states)
 				}
 				g.Stop()
@@ -136,7 +136,7 @@ func TestSetBudgetsRemovesWhatFires(t *testing.T) {
 func TestSetBudgetsKeepsTheOrder(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.take = story("b")
-		w.offer = func(*dump.Writer, dump.Dump) (dump.ID, error) { return "1", nil } // and that is all that is heard
+		w.offer = func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "1", nil } // and that is all that is heard
 		g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows"))
 		pass(10*second + dumpPatience/2)
 		if err := g.SetBudgets(budget.Must("portlist absent")); err != nil {
@@ -182,7 +182,7 @@ func TestFault_53_StopDuringSetBudgets(t *testing.T) {
 				if tt.stop {
 					g.Stop()
 				}
-				if d := time.Since(before); d > stopWithin {
+				if d := time.Since(before); d > stopPromise {
 					t.Errorf("it took %v with a set under way", d)
 				}
 				close(let)
@@ -217,6 +217,31 @@ func TestSetBudgetsAtOnce(t *testing.T) {
 		}
 		pass(time.Millisecond)
 		wantEvents(t, w, "profguard.budget.firing x", "profguard.budget.resolved x")
+		g.Stop()
+	})
+}
+
+// Budgets that do not compile, however valid they are, leave the old ones in force; a
+// thousand are not too many.
+func TestSetBudgetsThatDoNotCompile(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		g := w.start(t, Config{Budgets: simple})
+		broken := errors.New("a pattern that is too large")
+		w.compile = func(cfg Config, old *panel) (*panel, error) {
+			p, err := newPanel(cfg, old)
+			return p, errors.Join(err, broken)
+		}
+		err := g.SetBudgets(budget.Must("portlist absent"))
+		if !errors.Is(err, broken) || !strings.Contains(err.Error(), "the old budgets stay in force") {
+			t.Errorf("SetBudgets: %v", err)
+		}
+		if b := g.Status().Budgets; len(b) != len(simple) || b[0].Budget.String() != simple[0].String() {
+			t.Errorf("in force is %v", b)
+		}
+		w.compile = nil
+		if err := g.SetBudgets(many(1000)); err != nil || len(g.Status().Budgets) != 1000 {
+			t.Errorf("clean twin: %d budgets, %v", len(g.Status().Budgets), err)
+		}
 		g.Stop()
 	})
 }

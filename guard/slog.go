@@ -3,11 +3,14 @@ package guard
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
+
+	"github.com/profguard/profguard/internal/dumps"
 )
 
 // slogSink writes a line for each event. With no logger given it takes the
-// default one, as it is at that moment. dumps is where dumps are.
-func slogSink(logger *slog.Logger, dumps string) func(Event) {
+// default one, as it is at that moment. dir is where dumps are.
+func slogSink(logger *slog.Logger, dir string) func(Event) {
 	return func(e Event) {
 		l := logger
 		if l == nil {
@@ -15,7 +18,7 @@ func slogSink(logger *slog.Logger, dumps string) func(Event) {
 		}
 		level := slog.LevelInfo
 		switch {
-		case e.Name == eventFiring:
+		case e.Name == eventFiring, e.Name == eventOffender:
 			level = slog.LevelError
 		case e.warns():
 			level = slog.LevelWarn
@@ -29,6 +32,9 @@ func slogSink(logger *slog.Logger, dumps string) func(Event) {
 			if r.Reason != "" {
 				attrs = append(attrs, slog.String("reason", r.Reason))
 			}
+			if accept := accepting(r); accept != "" && e.Name == eventFiring {
+				attrs = append(attrs, slog.String("accept", accept))
+			}
 			if len(r.Offenders) > 0 {
 				o := r.Offenders[0]
 				attrs = append(attrs, slog.String("offender", o.Function))
@@ -39,7 +45,7 @@ func slogSink(logger *slog.Logger, dumps string) func(Event) {
 			}
 		}
 		if e.Dump != "" {
-			attrs = append(attrs, slog.String("dump", e.Dump), slog.String("dump_dir", dumps))
+			attrs = append(attrs, slog.String("dump", e.Dump), slog.String("dump_dir", filepath.Join(dir, dumps.ID(e.Dump).Folder())))
 		}
 		l.LogAttrs(context.Background(), level, e.Message, attrs...)
 	}

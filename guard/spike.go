@@ -3,7 +3,7 @@ package guard
 import (
 	"time"
 
-	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/process"
 )
 
 const (
@@ -25,17 +25,17 @@ const (
 type spike struct {
 	usual  float64
 	known  bool
-	before figures.Snapshot
+	before process.Snapshot
 	last   time.Time // when it was last allowed
 }
 
 // restart forgets where it looked last: what happened since is known from a
 // window.
-func (s *spike) restart(now figures.Snapshot) { s.before = now }
+func (s *spike) restart(now process.Snapshot) { s.before = now }
 
 // look takes one look and reports whether the CPU has jumped.
-func (s *spike) look(now figures.Snapshot) bool {
-	f := figures.Between(s.before, now)
+func (s *spike) look(now process.Snapshot) bool {
+	f := process.Between(s.before, now)
 	s.before = now
 	if f.Elapsed <= 0 {
 		return false

@@ -1,80 +1,110 @@
 package guard
 
 import (
+	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/pattern"
 )
 
-// Status is what a guard knows, all of one moment. It is a copy: keep it and
-// marshal it, but leave what its results point to as it is.
+// Status is what a guard knows, all of one moment. As JSON it is status.json. It is
+// a copy: keep it and marshal it, but leave what its results point to as it is.
 type Status struct {
+	Program string `json:"program,omitempty"` // its main module and its host
+
 	// State is "running", "paused" (its own cost was too high, until PausedUntil)
 	// or "stopped"; Reason says why, and what is degraded.
-	State       string
-	Reason      string
-	PausedUntil time.Time `json:",omitzero"`
+	State       string    `json:"state"`
+	Reason      string    `json:"reason,omitempty"`
+	PausedUntil time.Time `json:"paused_until,omitzero"`
 
-	Started time.Time
-	Window  WindowStatus   // the last window, good or lost
-	Windows map[string]int // windows so far by outcome: "ok", "busy", "stolen", ...
-	Good    time.Time      `json:",omitzero"` // when the last good window ended
-	Budgets []BudgetStatus // in the order of their declaration
+	Started time.Time      `json:"started,omitzero"`
+	Window  WindowStatus   `json:"window"`             // the last window, good or lost
+	Next    time.Time      `json:"next,omitzero"`      // when the next window is due
+	Windows map[string]int `json:"windows"`            // windows so far by outcome: "ok", "busy", "stolen", ...
+	Good    time.Time      `json:"last_good,omitzero"` // when the last good window ended
+	Budgets []BudgetStatus `json:"budgets"`            // in the order of their declaration
 
 	// CPU is what the guard has cost so far, profiling included, and CostShare
 	// what that was of one core lately.
-	CPU       time.Duration
-	CostShare float64
+	CPU       time.Duration `json:"cpu_ns"`
+	CostShare float64       `json:"cost_share"`
 
-	Dumps   map[string]int64 // dumps by result: "saved", "dropped", or why they failed
-	Dropped map[string]int64 // events lost by sink: "log", "otel", "callback"
-	Panics  map[string]int64 // panics recovered by part: "loop", "metrics", "page" or a sink
+	Dumps   map[string]int64 `json:"dumps"`   // dumps by result: "saved", "dropped", or why they failed
+	Dropped map[string]int64 `json:"dropped"` // events lost by sink: "log", "otel", "callback"
+	Panics  map[string]int64 `json:"panics"`  // panics recovered by part: "loop", "metrics", "page" or a sink
 }
 
 // A WindowStatus says how a window went.
 type WindowStatus struct {
-	Start   time.Time
-	Elapsed time.Duration
-	Outcome string // "ok", or what it was lost to
-	Reason  string // why it was lost
-	Early   bool   // started by a jump of the process's CPU
-	Samples int64
+	Start   time.Time     `json:"start,omitzero"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	Outcome string        `json:"outcome"`          // "ok", or what it was lost to; "" before the first
+	Reason  string        `json:"reason,omitempty"` // why it was lost
+	Early   bool          `json:"early"`            // started by a jump of the process's CPU
+	Samples int64         `json:"samples"`
 
 	// Figures of the process over the window.
-	Cores      float64
-	GC         float64 // share of its CPU up to the last collection
-	RSS, Heap  int64
-	Goroutines int64
+	Cores      float64 `json:"cores"`
+	GC         float64 `json:"gc"` // share of its CPU up to the last collection
+	RSS        int64   `json:"rss"`
+	Heap       int64   `json:"heap"`
+	Goroutines int64   `json:"goroutines"`
 }
 
 // A BudgetStatus is where a budget stands.
 type BudgetStatus struct {
-	Name   string
-	Budget budget.Budget
-	State  string // "inactive", "pending", "firing" or "resolved"
-	Since  time.Time
+	Name   string        `json:"name"`
+	Budget budget.Budget `json:"-"`     // Result has it
+	State  string        `json:"state"` // "inactive", "pending", "firing" or "resolved"
+	Since  time.Time     `json:"since,omitzero"`
 
-	// Result is that of the last window that had one.
-	Result budget.Result
+	// Result is that of the last window that had one. OffenderUnit is the unit of its
+	// offenders where it is not the Result's: of a figure they are parts of a profile.
+	Result       budget.Result `json:"result"`
+	OffenderUnit string        `json:"offender_unit,omitempty"`
+	// Accept is the budget's sentence with the "except" that excuses the first
+	// offender, if there is one and the budget takes an "except".
+	Accept string `json:"accept,omitempty"`
 	// Verdicts counts windows by verdict; Samples and Hits add up over them.
-	Verdicts      map[string]int64
-	Samples, Hits int64
+	Verdicts map[string]int64 `json:"verdicts"`
+	Samples  int64            `json:"samples_total"`
+	Hits     int64            `json:"hits_total"`
 
 	// History are the last windows, the oldest first: an hour of them at the
 	// default cadence.
-	History []Measurement
+	History []Measurement `json:"history,omitempty"`
 
 	// Warning says why the budget may never tell anything: its pattern matches
 	// nothing that is linked, or nothing has run within its "in" and "where" so far.
-	Warning string
+	Warning string `json:"warning,omitempty"`
 	// Dump is the last dump of the budget that is still kept, and when it was taken.
-	Dump   string
-	Dumped time.Time `json:",omitzero"`
+	Dump   string    `json:"dump,omitempty"`
+	Dumped time.Time `json:"dumped,omitzero"`
 }
 
 // A Measurement is what one window said about a budget. Value is in the unit of
 // the budget's Result.
 type Measurement struct {
-	Value   float64
-	Verdict budget.Verdict
+	Value   float64        `json:"value"`
+	Verdict budget.Verdict `json:"verdict"`
+}
+
+// accepting is the budget's sentence with the "except" that excuses the first
+// offender, or "".
+func accepting(r budget.Result) string {
+	b := r.Budget
+	if len(r.Offenders) == 0 || slices.Equal(b.Except, []string{"none"}) {
+		return ""
+	}
+	name := r.Offenders[0].Function
+	if b.Subject != "no package" {
+		name = pattern.Quote(name)
+	}
+	b.Except = append(slices.Clone(b.Except), name)
+	if b.Validate() != nil {
+		return "" // not every budget takes an "except"
+	}
+	return b.String()
 }

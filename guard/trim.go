@@ -4,7 +4,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/internal/process"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // small tells whether giving memory back that the process does not use costs next
 // to nothing. Of larger processes neither the garbage nor the memory is the
 // guard's business, nor is it of one that has switched the collector off.
-func (l *looper) small(now figures.Snapshot) bool {
+func (l *looper) small(now process.Snapshot) bool {
 	return l.seams.release != nil && 0 < now.RSS && now.RSS <= smallProcess && !now.GCOff &&
 		l.cfg.Every >= trimEvery && !l.dear
 }
@@ -34,7 +34,7 @@ func (l *looper) small(now figures.Snapshot) bool {
 // trim gives back memory that a small process does not use: before a window, so
 // that what the runtime needs for it finds room, and after it. A third time is while
 // the profile is written: see capture.
-func (l *looper) trim(now figures.Snapshot) {
+func (l *looper) trim(now process.Snapshot) {
 	if !l.small(now) {
 		return
 	}
@@ -61,8 +61,8 @@ func (l *looper) trimming() time.Duration {
 // waiting for a core as well, and on a busy machine that was 20 times what the whole
 // process used meanwhile, so that is the most that is believed.
 func freeMemory() time.Duration {
-	before := figures.ProcessCPU()
+	before := process.ProcessCPU()
 	var own time.Duration
-	collector := figures.Force(1, func() { own = onThread(debug.FreeOSMemory) })
-	return min(own+collector, max(own, figures.ProcessCPU()-before))
+	collector := process.Force(1, func() { own = onThread(debug.FreeOSMemory) })
+	return min(own+collector, max(own, process.ProcessCPU()-before))
 }

@@ -5,34 +5,34 @@ import (
 	"testing"
 	"time"
 
-	"github.com/profguard/profguard/internal/figures"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 func TestTrim(t *testing.T) {
 	const millisecond = time.Millisecond
 	for _, test := range []struct {
 		name  string
-		now   figures.Snapshot
+		now   process.Snapshot
 		every time.Duration
 		cost  time.Duration // of giving memory back once
 		want  int           // times in the first window, and in the second
 		again int
 	}{
-		{"small", figures.Snapshot{RSS: 15 << 20}, time.Minute, millisecond, 3, 3},
-		{"small, and a heap that takes long to collect", figures.Snapshot{RSS: 26 << 20}, time.Minute, 22 * millisecond, 3, 0},
-		{"large", figures.Snapshot{RSS: 64 << 20}, time.Minute, millisecond, 0, 0},
-		{"unknown", figures.Snapshot{}, time.Minute, millisecond, 0, 0},
-		{"small, windows all the time", figures.Snapshot{RSS: 15 << 20}, 10 * time.Second, millisecond, 0, 0},
-		{"small, collection switched off", figures.Snapshot{RSS: 15 << 20, GCOff: true}, time.Minute, millisecond, 0, 0},
+		{"small", process.Snapshot{RSS: 15 << 20}, time.Minute, millisecond, 3, 3},
+		{"small, and a heap that takes long to collect", process.Snapshot{RSS: 26 << 20}, time.Minute, 22 * millisecond, 3, 0},
+		{"large", process.Snapshot{RSS: 64 << 20}, time.Minute, millisecond, 0, 0},
+		{"unknown", process.Snapshot{}, time.Minute, millisecond, 0, 0},
+		{"small, windows all the time", process.Snapshot{RSS: 15 << 20}, 10 * time.Second, millisecond, 0, 0},
+		{"small, collection switched off", process.Snapshot{RSS: 15 << 20, GCOff: true}, time.Minute, millisecond, 0, 0},
 	} {
 		released := 0
 		l := &looper{Guard: &Guard{cfg: Config{Every: test.every}, seams: seams{
 			release: func() time.Duration { released++; return test.cost },
-			capture: func(context.Context, time.Duration) (hub.Window, error) { return hub.Window{}, nil },
-			lean: func(_ context.Context, _ time.Duration, relieve func()) (hub.Window, error) {
+			capture: func(context.Context, time.Duration) (profiler.Window, error) { return profiler.Window{}, nil },
+			lean: func(_ context.Context, _ time.Duration, relieve func()) (profiler.Window, error) {
 				relieve()
-				return hub.Window{}, nil
+				return profiler.Window{}, nil
 			},
 		}}}
 		for window, want := range []int{test.want, test.again} {
@@ -57,7 +57,7 @@ func TestTrimIsAccountedFor(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
 			l := w.still(t, Config{Every: minute, Window: 10 * second})
 			l.seams.release = func() time.Duration { return cost }
-			l.seams.lean = func(ctx context.Context, d time.Duration, relieve func()) (hub.Window, error) {
+			l.seams.lean = func(ctx context.Context, d time.Duration, relieve func()) (profiler.Window, error) {
 				relieve()
 				return w.capture(ctx, d)
 			}

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/linked"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/process"
 )
 
-func linkedFunctions(yield func(string) bool) error { return linked.Functions(yield) }
+func linkedFunctions(yield func(string) bool) error { return process.Functions(yield) }
 
 // lookForVacuous finds the budgets whose patterns match nothing that is linked
 // into the program: without a word about it they would pass for ever.
@@ -55,7 +55,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	}
 	var near map[string]string // a hint, without which the warning does
 	if err == nil && ctx.Err() == nil {
-		near, _ = linked.Near(slices.Sorted(maps.Keys(missing)), l.seams.linked)
+		near, _ = process.Near(slices.Sorted(maps.Keys(missing)), l.seams.linked)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // manyStacks is a window with twenty stacks, and those of a text.
-func manyStacks(more string) hub.Window {
+func manyStacks(more string) profiler.Window {
 	var text strings.Builder
 	text.WriteString("cpu 10s\n" + more)
 	for i := range 20 {
@@ -42,7 +42,7 @@ func series(t *testing.T, g *Guard, metric, budget string) string {
 func TestNeverWithin(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.linked = append(w.linked, "main.handle")
-		w.take = func(n int) hub.Window {
+		w.take = func(n int) profiler.Window {
 			switch {
 			case n == 50:
 				return manyStacks("main.main;main.serve;encoding/json.Marshal;fmt.Println 10\n")
@@ -84,7 +84,7 @@ func TestNeverWithin(t *testing.T) {
 // A small service has too few samples a window to pass in any, and enough in all.
 func TestDecidedByAllWindows(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		w.take = func(int) hub.Window { return small(50, 0) }
+		w.take = func(int) profiler.Window { return small(50, 0) }
 		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must("print: fmt.Println absent", "typo: portlister below 20%")})
 		initials(t, g, 3)
 		if got := series(t, g, "profguard_budget_decided", "print"); got != "0" {

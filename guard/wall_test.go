@@ -7,8 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/figures"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // setWall is t as it would be if somebody had set the wall clock forward by d
@@ -64,8 +64,8 @@ func TestFault_42_WallClockJumps(t *testing.T) {
 			l := w.still(t, Config{Budgets: budget.Must("prints: fmt.Println below 20% for 5m")})
 			var since time.Duration
 			now := func() time.Time { return setWall(l.started.Add(since), tt.shift(since)) }
-			l.seams.snap = func() figures.Snapshot { return figures.Snapshot{At: now(), CPU: since} }
-			l.seams.capture = func(_ context.Context, d time.Duration) (hub.Window, error) {
+			l.seams.snap = func() process.Snapshot { return process.Snapshot{At: now(), CPU: since} }
+			l.seams.capture = func(_ context.Context, d time.Duration) (profiler.Window, error) {
 				win := cpuWindow("cpu 10s\nmain.main;main.serve;fmt.Println 900\nmain.main;main.serve 100\n")
 				win.Start = now()
 				since += d

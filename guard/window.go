@@ -15,8 +15,8 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/figures"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // window takes and judges one window of all kinds of profile that the budgets
@@ -33,18 +33,20 @@ func (l *looper) window(ctx context.Context, early bool) {
 	overhead := l.seams.overhead()
 	look := onThread(func() { l.lookForVacuous(ctx, p) })
 	l.trim(l.last) // also of what the look has left
-	before, workBefore := l.seams.snap(), l.work.now()
-	look += onThread(func() { l.kinds.begin(p, workBefore) })
+	l.countUnits(p)
+	before := counters{l.seams.snap(), l.work.now()}
+	look += onThread(func() { l.kinds.begin(p, before.work) })
 	tried := !p.has(kindCPU) || !time.Now().Before(l.free)
-	w := hub.Window{Start: time.Now()}
+	w := profiler.Window{Start: time.Now()}
 	if tried {
 		w = l.capture(ctx, p)
 	}
-	if w.Outcome == hub.Canceled {
+	if w.Outcome == profiler.Canceled {
 		return
 	}
-	after, workAfter := l.seams.snap(), l.work.now()
-	used, since := figures.Between(before, after), figures.Between(l.last, after)
+	now := counters{l.seams.snap(), l.work.now()}
+	after := now.Snapshot
+	used, since := process.Between(before.Snapshot, after), process.Between(l.last, after)
 	profiling := profilingCost(&w, used, l.seams.overhead()-overhead)
 	if used.Elapsed < l.cfg.Window/2 {
 		// The profiler was taken: what a process uses in a millisecond says nothing,
@@ -53,19 +55,21 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	l.climbing(ctx, after) // before the CPU profile is decoded, in the same memory
 	judge := onThread(func() {
-		t := l.validate(&w)
+		t := w.Table(&l.decoder)
 		if tried {
 			l.tell(&w)
 		}
 		facts := l.facts(p, used, since, after, t)
-		facts.Work, facts.NoWork = between(workBefore, workAfter)
+		facts.Work, facts.NoWork = between(before.work, now.work)
 		l.uncounted(facts.NoWork)
+		m := measurement{cpu: &w, table: t, facts: facts, before: before, now: now}
+		m.period, m.regular = l.period(before.At, after.At)
 		// The CPU profile comes first, because its table is gone as soon as another
 		// profile is decoded.
 		for _, cpu := range []bool{true, false} {
 			for _, g := range p.groups {
 				if (g.kind == kindCPU) == cpu && (tried || !cpu) {
-					l.judge(ctx, p, g, &w, t, facts, workAfter, after.At)
+					l.judge(ctx, p, g, m)
 				}
 			}
 		}
@@ -76,9 +80,21 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
 	l.noteFigures(used, since)
-	l.account(look+judge+profiling+l.trimming()+l.accuser.spent(), after)
+	l.account(look+judge+profiling+l.work.spent()+l.trimming()+l.accuser.spent(), after)
 	l.last = after
 	l.trim(after)
+}
+
+// countUnits makes the loop read the units of work of the budgets in force.
+func (l *looper) countUnits(p *panel) {
+	var set budget.Set
+	for _, e := range p.entries {
+		set = append(set, e.budget)
+	}
+	units := registryUnits(set, l.cfg.Work)
+	if l.work == nil || !slices.Equal(units, l.units) {
+		l.units, l.work = units, l.host.withRegistry(registryOf(l.cfg.Registerer), units)
+	}
 }
 
 // onThread runs f on a thread of its own, so that what it costs can be read, and
@@ -86,17 +102,17 @@ func (l *looper) window(ctx context.Context, early bool) {
 func onThread(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before, _ := figures.ThreadCPU()
+	before, _ := process.ThreadCPU()
 	f()
-	after, _ := figures.ThreadCPU()
+	after, _ := process.ThreadCPU()
 	return after - before
 }
 
 // capture takes the CPU profile, if any budget needs it. A profiler that somebody
 // else has is no reason to cut the window of the other kinds short.
-func (l *looper) capture(ctx context.Context, p *panel) hub.Window {
+func (l *looper) capture(ctx context.Context, p *panel) profiler.Window {
 	start := time.Now()
-	w := hub.Window{Start: start}
+	w := profiler.Window{Start: start}
 	switch { // errors are in the outcome
 	case !p.has(kindCPU):
 	case l.small(l.last):
@@ -110,23 +126,8 @@ func (l *looper) capture(ctx context.Context, p *panel) hub.Window {
 	return w
 }
 
-// validate applies the rules that need the decoded profile, which it returns. All
-// kinds of profile are decoded in the same memory, and have their names in common.
-func (l *looper) validate(w *hub.Window) *decode.Table {
-	if w.Outcome != hub.OK || w.Data == nil {
-		return nil
-	}
-	t, err := l.decoder.Bytes(w.Data)
-	if err != nil {
-		w.Outcome, w.Reason = hub.Broken, err.Error()
-		return nil
-	}
-	hub.Check(w, t)
-	return t
-}
-
 // facts is what is known about the window beside its profiles.
-func (l *looper) facts(p *panel, used, since figures.Figures, after figures.Snapshot, t *decode.Table) budget.Facts {
+func (l *looper) facts(p *panel, used, since process.Figures, after process.Snapshot, t *decode.Table) budget.Facts {
 	f := budget.Facts{
 		Elapsed: used.Elapsed,
 		Figures: map[string]float64{
@@ -150,15 +151,26 @@ var noProfile = profile.Profile{
 	PeriodType: &profile.ValueType{},
 }
 
-// judge holds one kind of profile against its budgets; t is the CPU profile.
-func (l *looper) judge(ctx context.Context, p *panel, g *group, w *hub.Window, t *decode.Table, facts budget.Facts, work readings, at time.Time) {
-	since := at.Sub(l.started)
+// A measurement is what one window has brought.
+type measurement struct {
+	cpu         *profiler.Window
+	table       *decode.Table // of the CPU profile
+	facts       budget.Facts
+	before, now counters
+	period      time.Time // when the period began that it completes,
+	regular     bool      // if it completes one
+}
+
+// judge holds one kind of profile against its budgets.
+func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
+	w, t, facts, work := m.cpu, m.table, m.facts, m.now.work
+	since := m.now.At.Sub(l.started)
 	var results []budget.Result
 	var err error
 	data, reason := w.Data, w.Reason
 	switch g.kind {
 	case kindCPU:
-		if w.Outcome != hub.OK {
+		if w.Outcome != profiler.OK {
 			err = fmt.Errorf("the window was lost (%s): %s", w.Outcome, reason)
 			break
 		}
@@ -191,8 +203,20 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, w *hub.Window, t
 		stacks = len(t.Samples)
 	}
 	for i, r := range results {
-		l.unseen(p.entries[g.members[i]], r, stacks)
-		l.apply(ctx, p.entries[g.members[i]], r, data, w, at)
+		e, s := p.entries[g.members[i]], span{m.before.At, m.now.At, err != nil}
+		if isCounted(e.budget) {
+			if !m.regular {
+				continue // of a part of a period
+			}
+			s.start = m.period
+			if e.count(&r, m.before, m.now, l.cfg.Every) {
+				s.lost = false // nobody needs a profile for that
+			}
+		}
+		l.unseen(e, r, stacks)
+		if l.apply(ctx, e, r, data, w, s).Ends() {
+			g.watch.Ended(i)
+		}
 	}
 }
 
@@ -202,47 +226,51 @@ func inconclusive(p *panel, g *group, err error) []budget.Result {
 	for i, m := range g.members {
 		e := p.entries[m]
 		results[i] = budget.Result{Budget: e.budget, Reason: err.Error(), Unit: e.result.Unit, Limit: e.result.Limit}
-		// The evidence is what it was.
-		results[i].Alarm, results[i].Evidence = e.result.Alarm, e.result.Evidence
 	}
 	return results
 }
 
 // apply takes one budget's result to its alert, and what follows from it to the
 // dumps and the sinks.
-func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []byte, w *hub.Window, at time.Time) {
-	found := l.accuse(ctx, e, &r, at)
+func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []byte, w *profiler.Window, s span) (event alert.Event) {
+	at := s.end
+	found := l.accuse(ctx, e, &r, s)
 	if ctx.Err() != nil {
-		return
+		return alert.None
 	}
-	event, removed := l.take(e, r, at)
+	event, removed := l.take(e, r, s)
 	if removed {
-		return // and its end has been told
+		return event // and its end has been told
 	}
-	switch event {
-	case alert.Fired:
+	var news Event
+	switch {
+	case event == alert.Fired:
 		e.violated = fmt.Sprintf("%s-%d", e.name, at.UnixNano())
-		fired := Event{Name: eventFiring, Time: at, Budget: e.name, Result: r}
-		fired.Result.Reason = brokenBy(r)
-		fired.Message = fmt.Sprintf("budget %s is broken: %s", e.name, fired.Result.Reason)
-		if !l.dump(e, r, data, found, w, at, &fired) {
-			fired.Dump = l.lastDump(e, r, at)
-			l.news(e, fired)
-		}
-		return
-	case alert.Recovery:
+		e.news, e.newsAt = map[string]bool{}, time.Time{}
+		news = Event{Name: eventFiring, Time: at, Budget: e.name, Result: r}
+		news.Result.Reason = brokenBy(r)
+		news.Message = fmt.Sprintf("budget %s is broken: %s", e.name, news.Result.Reason)
+	case event.Ends():
 		e.violated = ""
-		kept := Event{Name: eventResolved, Time: at, Budget: e.name, Result: r}
-		kept.Result.Reason = e.quiet.reason(r)
-		kept.Message = fmt.Sprintf("budget %s is kept again: %s", e.name, kept.Result.Reason)
-		if withdrawn(r) {
-			kept.Message = fmt.Sprintf("budget %s is not shown to be broken any more: %s", e.name, r.Reason)
-		}
-		l.news(e, kept)
-	}
-	if r.Verdict == budget.Fail {
+		news = Event{Name: eventResolved, Time: at, Budget: e.name, Result: r}
+		news.Result.Reason = e.ended(event, r)
+		news.Message = fmt.Sprintf("budget %s %s: %s", e.name, keptAgain(event, r), news.Result.Reason)
+		l.news(e, news)
+	case e.isNews(r, at, l.dumpEvery()/newsPart):
+		news = Event{Name: eventOffender, Time: at, Budget: e.name, Result: r}
+		news.Message = fmt.Sprintf("budget %s, which fires, has another offender: %s", e.name, r.Reason)
+	case r.Verdict == budget.Fail && !s.lost:
 		l.dump(e, r, data, found, w, at, nil)
 	}
+	if news.Name != eventFiring && news.Name != eventOffender {
+		return event
+	}
+	e.news[offenders(r)[0]], e.newsAt = true, at
+	if !l.dump(e, r, data, found, w, at, &news) {
+		news.Dump = l.lastDump(e, r, at)
+		l.news(e, news)
+	}
+	return event
 }
 
 // brokenBy says why a budget is broken, in one sentence. What all windows have proved
@@ -255,13 +283,13 @@ func brokenBy(r budget.Result) string {
 }
 
 // take is the entry's, under the lock, which a panic must not keep.
-func (l *looper) take(e *entry, r budget.Result, at time.Time) (event alert.Event, removed bool) {
+func (l *looper) take(e *entry, r budget.Result, s span) (event alert.Event, removed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.removed {
 		return event, true
 	}
-	return e.take(r, at, at.Sub(l.started)), false
+	return e.take(r, s, l.Guard), false
 }
 
 // news tells that a budget fires or is kept again, after what was to be told
@@ -273,14 +301,14 @@ func (g *Guard) news(e *entry, event Event) {
 		return
 	}
 	g.release(e.name)
-	e.told = event.Name == eventFiring
+	e.told = event.Name != eventResolved
 	g.emit(event)
 }
 
 // note publishes how the window went.
-func (l *looper) note(p *panel, w hub.Window, early bool) {
+func (l *looper) note(p *panel, w profiler.Window, early bool) {
 	outcome := label(w.Outcome.String())
-	lost := w.Outcome != hub.OK
+	lost := w.Outcome != profiler.OK
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status.Windows[outcome]++
@@ -300,7 +328,7 @@ func (l *looper) note(p *panel, w hub.Window, early bool) {
 
 // noteFigures publishes what the process uses. Of the time since the last window comes
 // what garbage collection took, and what is known of it lasts until a collection ends.
-func (l *looper) noteFigures(used, since figures.Figures) {
+func (l *looper) noteFigures(used, since process.Figures) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.status.Window
@@ -329,8 +357,8 @@ func (l *looper) uncounted(not map[string]string) {
 }
 
 // tell says when windows begin to be lost, and when they are good again.
-func (l *looper) tell(w *hub.Window) {
-	lost := w.Outcome != hub.OK
+func (l *looper) tell(w *profiler.Window) {
+	lost := w.Outcome != profiler.OK
 	switch {
 	case lost && !l.lost:
 		l.emit(Event{Name: eventLost, Message: fmt.Sprintf("a window was lost (%s): %s", w.Outcome, w.Reason)})

@@ -12,17 +12,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/log/noop"
 
-	"github.com/profguard/profguard/internal/dump"
-	"github.com/profguard/profguard/internal/figures"
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/folded"
-	"github.com/profguard/profguard/internal/hub"
+	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
+
+// stopPromise is what the documentation of Stop says, and no constant of the code.
+const stopPromise = 250 * time.Millisecond
 
 // A world is what a guard sees in a test, instead of the process. It is made for
 // the fake clock of synctest, where the real profiler hangs.
 type world struct {
 	// take says what the nth window is, from 0. The world fills in its times.
-	take func(n int) hub.Window
+	take func(n int) profiler.Window
 	// cores is what the process uses, as of the time since the world began.
 	cores func(since time.Duration) float64
 	// cost is what each window costs.
@@ -34,11 +38,11 @@ type world struct {
 	// linked are the functions of the program.
 	linked []string
 	// offer stands in for the dump store, if there is one.
-	offer func(*dump.Writer, dump.Dump) (dump.ID, error)
+	offer func(*dumps.Writer, dumps.Dump) (dumps.ID, error)
 	// compile stands in for newPanel, unless nil.
 	compile func(Config, *panel) (*panel, error)
-	// openDir stands in for dump.Open, unless nil.
-	openDir func(string, dump.Keep) (*dump.Store, error)
+	// openDir stands in for dumps.Open, unless nil.
+	openDir func(string, dumps.Keep) (*dumps.Store, error)
 
 	mu                    sync.Mutex
 	began                 time.Time
@@ -56,13 +60,13 @@ const second, minute = time.Second, time.Minute
 const fullCore = "cpu 10s\nmain.main;main.serve;main.work 990\nmain.main;main.serve;fmt.Println 10\n"
 
 // cpuWindow is a window with a profile, from folded stacks.
-func cpuWindow(text string) hub.Window {
+func cpuWindow(text string) profiler.Window {
 	p := folded.Must(text)
 	var used time.Duration
 	for _, s := range p.Sample {
 		used += time.Duration(s.Value[1])
 	}
-	return hub.Window{Data: packed(p), Elapsed: time.Duration(p.DurationNanos), CPU: used, Slices: 1}
+	return profiler.Window{Data: packed(p), Elapsed: time.Duration(p.DurationNanos), CPU: used, Slices: 1}
 }
 
 func packed(p *profile.Profile) []byte {
@@ -74,13 +78,15 @@ func packed(p *profile.Profile) []byte {
 }
 
 // always is the same window again and again.
-func always(text string) func(int) hub.Window {
+func always(text string) func(int) profiler.Window {
 	w := cpuWindow(text)
-	return func(int) hub.Window { return w }
+	return func(int) profiler.Window { return w }
 }
 
 // lost is a window that came to nothing.
-func lost(o hub.Outcome) hub.Window { return hub.Window{Outcome: o, Reason: "as the test wants it"} }
+func lost(o profiler.Outcome) profiler.Window {
+	return profiler.Window{Outcome: o, Reason: "as the test wants it"}
+}
 
 func newWorld() *world {
 	return &world{
@@ -94,7 +100,7 @@ func newWorld() *world {
 
 func (w *world) since() time.Duration { return time.Since(w.began) }
 
-func (w *world) capture(ctx context.Context, d time.Duration) (hub.Window, error) {
+func (w *world) capture(ctx context.Context, d time.Duration) (profiler.Window, error) {
 	w.mu.Lock()
 	n := len(w.starts)
 	w.starts = append(w.starts, w.since())
@@ -107,25 +113,25 @@ func (w *world) capture(ctx context.Context, d time.Duration) (hub.Window, error
 		w.overhead += w.cost(n)
 	}
 	w.mu.Unlock()
-	if o := win.Outcome; o != hub.Busy && o != hub.Hung {
+	if o := win.Outcome; o != profiler.Busy && o != profiler.Hung {
 		timer := time.NewTimer(time.Duration(float64(d) * (1 + w.stretch)))
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			win = hub.Window{Outcome: hub.Canceled}
+			win = profiler.Window{Outcome: profiler.Canceled}
 		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if win.Outcome == hub.Canceled {
+	if win.Outcome == profiler.Canceled {
 		w.canceled++
 	}
 	w.ends[n] = w.since()
 	return win, win.Err()
 }
 
-func (w *world) snap() figures.Snapshot {
+func (w *world) snap() process.Snapshot {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// The integral of cores, to a tenth of a second.
@@ -135,13 +141,13 @@ func (w *world) snap() figures.Snapshot {
 		w.cpu += time.Duration(w.cores(w.metered) * float64(d))
 		w.metered += d
 	}
-	return figures.Snapshot{At: time.Now(), CPU: w.cpu, Goroutines: w.goroutines, Heap: w.heap, RSS: w.rss}
+	return process.Snapshot{At: time.Now(), CPU: w.cpu, Goroutines: w.goroutines, Heap: w.heap, RSS: w.rss}
 }
 
 func (w *world) seams() seams {
 	offer := w.offer
 	if offer == nil {
-		offer = (*dump.Writer).Offer
+		offer = (*dumps.Writer).Offer
 	}
 	return seams{
 		capture: w.capture,
@@ -172,11 +178,11 @@ func (w *world) seams() seams {
 			}
 			return newPanel(cfg, old)
 		},
-		openDir: func(dir string, keep dump.Keep) (*dump.Store, error) {
+		openDir: func(dir string, keep dumps.Keep) (*dumps.Store, error) {
 			if w.openDir != nil {
 				return w.openDir(dir, keep)
 			}
-			return dump.Open(dir, keep)
+			return dumps.Open(dir, keep)
 		},
 	}
 }
@@ -202,13 +208,13 @@ func (w *world) still(t *testing.T, cfg Config) *looper {
 		t.Fatal(err)
 	}
 	g := &Guard{
-		cfg: cfg, seams: w.seams(), started: time.Now(), cancel: func() {}, held: map[dump.ID]Event{},
+		cfg: cfg, seams: w.seams(), started: time.Now(), cancel: func() {}, held: map[dumps.ID]Event{},
 		status: Status{State: stateRunning, Windows: map[string]int{}, Dumps: map[string]int64{}},
 	}
 	if g.panel, err = newPanel(cfg, nil); err != nil {
 		t.Fatal(err)
 	}
-	l := &looper{Guard: g, work: newWorkCounters(cfg.Work), kinds: newKindTaker(), last: g.seams.snap()}
+	l := &looper{Guard: g, host: newWorkCounters(cfg.Work), kinds: newKindTaker(), last: g.seams.snap()}
 	t.Cleanup(l.kinds.close)
 	return l
 }
@@ -256,4 +262,12 @@ func (w *world) windows() []time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]time.Duration(nil), w.starts...)
+}
+
+// measuredAt is a window that completes a period, with one figure.
+func measuredAt(w *profiler.Window, at time.Time, figure string, value float64) measurement {
+	return measurement{
+		cpu: w, facts: budget.Facts{Figures: map[string]float64{figure: value}}, period: at.Add(-minute), regular: true,
+		before: counters{Snapshot: process.Snapshot{At: at.Add(-10 * second)}}, now: counters{Snapshot: process.Snapshot{At: at}},
+	}
 }

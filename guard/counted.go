@@ -1,0 +1,117 @@
+package guard
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/process"
+)
+
+// What the whole process uses is counted, by the kernel or the runtime, and not
+// sampled. Budgets on it are judged once a period and by the counters of all of it, so
+// that they need no profile and no samples.
+
+// counters are what has been used and done at one moment.
+type counters struct {
+	process.Snapshot
+	work readings
+}
+
+// period returns when the period began that a window from start to end completes. It
+// reports false for one that completes none: those that follow each other closely, and
+// those that a jump of CPU has called early.
+func (l *looper) period(start, end time.Time) (began time.Time, ok bool) {
+	if began = l.completed; began.IsZero() {
+		began = start
+	} else if end.Sub(began) < l.cfg.Every*3/4 {
+		return began, false
+	}
+	l.completed = end
+	return began, true
+}
+
+// isCounted reports whether a budget is on what is counted in full.
+func isCounted(b budget.Budget) bool {
+	return kindOf(b) == kindFigures || b.Kind == "goroutine" || b.Kind == "heap" || hasCounter(b)
+}
+
+// hasCounter reports whether a budget is on what the process has used, which a counter
+// tells: its CPU, in cores or per unit of work, or its allocations per unit of work.
+func hasCounter(b budget.Budget) bool {
+	if b.Subject != "process" || b.Rule != "" || b.In != "" || len(b.Where) > 0 {
+		return false
+	}
+	return b.Kind == "" && (b.Per != "" || b.Limit.Unit == "cores" || b.Limit.Unit == "core") || b.Kind == "allocs" && b.Per != ""
+}
+
+const (
+	// A single request that is a heavy one is taken for ten of the usual: as many as in
+	// a lognormal distribution with a deviation of 1.5. Where requests are not counted,
+	// it is taken for half a second of CPU.
+	heavyRequests = 10
+	heavyCPU      = 500 * time.Millisecond
+
+	// countedAlpha is the chance that a period fails by chance, among so few of these.
+	// An alert takes three in a row.
+	countedAlpha = 0.01
+
+	// pooledPeriods bounds the time over which periods are put together of which none
+	// has enough work to be judged alone.
+	pooledPeriods = 30
+)
+
+// count judges a budget by what the counters say of the time since it was last judged,
+// and reports whether it is one of these. before is the start of the window.
+func (e *entry) count(r *budget.Result, before, now counters, every time.Duration) bool {
+	b := e.budget
+	from := e.counted
+	if !hasCounter(b) || r.Idle {
+		e.counted = now
+		return false
+	}
+	if from.At.IsZero() {
+		from = before
+	}
+	e.counted = now
+	elapsed := now.At.Sub(from.At)
+	used, unit := (now.CPU - from.CPU).Seconds(), "CPU"
+	if b.Kind == "allocs" {
+		used, unit = float64(now.Allocations-from.Allocations), "allocations"
+		if r.Unit == "bytes" {
+			used = float64(now.Allocated - from.Allocated)
+		}
+	}
+	over := elapsed.Seconds()
+	heavy := over * r.Limit / heavyCPU.Seconds() // how many heavy requests the limit allows
+	what := elapsed.Round(time.Second).String()
+	if b.Per != "" {
+		done, _ := between(from.work, now.work)
+		if over = done[b.Per]; over == 0 {
+			return false // and the result says why there is none
+		}
+		heavy = over / heavyRequests
+		what = fmt.Sprintf("%.0f of %q in %s", over, b.Per, what)
+	}
+	if over <= 0 || r.Limit <= 0 {
+		return false
+	}
+	value := used / over
+	r.Verdict, r.Share, r.Low, r.High = budget.Pass, value, value, value
+	who := fmt.Sprintf("the process at %s, as its %s is counted over %s", amount(value, r.Unit), unit, what)
+	switch {
+	case value <= r.Limit:
+	case evidence.RateLower(heavy*value/r.Limit, countedAlpha) > heavy:
+		r.Verdict = budget.Fail
+	default:
+		// A single request may decide. So what comes next is judged with it.
+		r.Verdict = budget.Inconclusive
+		who += ", which is too little work to be judged alone"
+		if elapsed < pooledPeriods*every {
+			e.counted = from
+		}
+	}
+	r.Reason = fmt.Sprintf("%s; the limit is %s", who, b.Limit)
+	return true
+}

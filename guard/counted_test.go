@@ -1,0 +1,173 @@
+package guard
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/process"
+)
+
+// A service has requests whose cost has a heavy tail, and a load that swings over the
+// day. One of cost is what its budget allows when the load is highest.
+type service struct {
+	rng    *rand.Rand
+	rate   float64 // requests a second, at the most
+	pareto bool    // costs are Pareto's with an exponent of 2, and not lognormal with a deviation of 1.5
+	cost   float64
+	even   bool // the load does not change
+
+	used, done float64 // since the start
+	inside     float64 // requests at the moment
+}
+
+// run takes the service on by a minute.
+func (s *service) run(at time.Duration) {
+	rate := s.rate * (0.1 + 0.9*(0.5+0.5*math.Sin(2*math.Pi*at.Hours()/24)))
+	if s.even {
+		rate = s.rate
+	}
+	for range s.poisson(60 * rate) {
+		s.done++
+		if s.pareto {
+			s.used += s.cost * 0.5 / math.Sqrt(1-s.rng.Float64())
+		} else {
+			s.used += s.cost * math.Exp(1.5*s.rng.NormFloat64()-1.5*1.5/2)
+		}
+	}
+	s.inside = float64(s.poisson(100 * s.cost * rate / s.rate))
+}
+
+func (s *service) poisson(mean float64) int {
+	if mean > 30 {
+		return max(0, int(math.Round(mean+math.Sqrt(mean)*s.rng.NormFloat64())))
+	}
+	n := 0
+	for p := s.rng.ExpFloat64(); p < mean; p += s.rng.ExpFloat64() {
+		n++
+	}
+	return n
+}
+
+// counted is the budgets of a service, each with what one of cost is in it.
+var counted = []struct {
+	sentence string
+	unit     float64
+}{
+	{"process below 20ms per request", 0.02},
+	{"process below 1MB of allocs per request", 1e6},
+	{"process below %s cores", 0.02},
+	{"goroutines below 100", 0},
+}
+
+// watch steps through minutes of a service, and returns when the alert of a budget fired.
+func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
+	t.Helper()
+	sentence := strings.Replace(counted[i].sentence, "%s", budget.Amount{Value: 0.02 * s.rate}.String(), 1)
+	b := budget.Must(sentence)[0]
+	e := &entry{name: sentence, budget: b, verdicts: map[string]int64{}}
+	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
+	counters := func(at time.Duration) counters {
+		return counters{
+			Snapshot: process.Snapshot{At: g.started.Add(at), CPU: time.Duration(s.used * 0.02 * 1e9), Allocated: int64(s.used * 1e6)},
+			work:     readings{"request": {n: s.done}},
+		}
+	}
+	watch, err := budget.NewWatch(budget.Set{b}, minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := counters(0)
+	for m := range minutes {
+		at := time.Duration(m+1) * minute
+		s.run(at)
+		now := counters(at)
+		results, err := watch.Profile(&noProfile, at, budget.Facts{Figures: map[string]float64{"goroutines": s.inside}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := results[0]
+		e.count(&r, before, now, minute)
+		if e.take(r, span{start: before.At, end: now.At}, g) == alert.Fired {
+			fired = append(fired, m+1)
+		}
+		before = now
+	}
+	return fired
+}
+
+// Budgets on the whole process are compared with counters. At twice the limit they fire
+// within three windows, however many requests there are; at 0.8 of it, with a load that
+// changes and requests with a heavy tail, not once in 30 days.
+func TestCounted(t *testing.T) {
+	days := 30
+	if testing.Short() {
+		days = 3
+	}
+	for i, c := range counted {
+		for _, rate := range []float64{1, 4} {
+			for _, pareto := range []bool{false, true} {
+				s := service{rng: rand.New(rand.NewPCG(71, uint64(i))), rate: rate, pareto: pareto, cost: 0.8}
+				if fired := s.watch(t, i, days*24*60); len(fired) > 0 {
+					t.Errorf("%s at 0.8 of it, %v requests a second, Pareto %t: fired %d times in %d days, after %d minutes", c.sentence, rate, pareto, len(fired), days, fired[0])
+				}
+			}
+		}
+		s := service{rng: rand.New(rand.NewPCG(71, uint64(i))), rate: 20, cost: 2, even: true}
+		if fired := s.watch(t, i, 10); len(fired) != 1 || fired[0] > 3 {
+			t.Errorf("%s, at twice of it: fired after %v windows, want 3 at the most", c.sentence, fired)
+		}
+	}
+}
+
+// A period with so little work that one request decides is not judged alone, but with
+// what comes next.
+func TestLittleWork(t *testing.T) {
+	e := &entry{budget: budget.Must("process below 20ms per request")[0]}
+	start := time.Now()
+	before := counters{process.Snapshot{At: start}, readings{"request": {n: 0}}}
+	for i, tt := range []struct {
+		done, used float64 // in all
+		want       budget.Verdict
+		reason     string
+	}{
+		{20, 0.8, budget.Inconclusive, `the process at 40ms, as its CPU is counted over 20 of "request" in 1m0s, which is too little work to be judged alone; the limit is 20ms`},
+		{40, 1.6, budget.Inconclusive, `the process at 40ms, as its CPU is counted over 40 of "request" in 2m0s, which is too little work to be judged alone; the limit is 20ms`},
+		{200, 8, budget.Fail, `the process at 40ms, as its CPU is counted over 200 of "request" in 3m0s; the limit is 20ms`},
+		{400, 11, budget.Pass, `the process at 15ms, as its CPU is counted over 200 of "request" in 1m0s; the limit is 20ms`},
+		{400, 12, budget.Inconclusive, "as it was"},
+	} {
+		now := counters{
+			process.Snapshot{At: start.Add(time.Duration(i+1) * minute), CPU: time.Duration(tt.used * 1e9)},
+			readings{"request": {n: tt.done}},
+		}
+		r := budget.Result{Budget: e.budget, Limit: 0.02, Unit: "seconds", Reason: "as it was"}
+		e.count(&r, before, now, minute)
+		if r.Verdict != tt.want || r.Reason != tt.reason {
+			t.Errorf("period %d: %v, %s; want %v, %s", i+1, r.Verdict, r.Reason, tt.want, tt.reason)
+		}
+		before = now
+	}
+}
+
+// A budget on a part of the process, on growth, or on a share, is no matter of counters.
+func TestHasCounter(t *testing.T) {
+	for sentence, want := range map[string]bool{
+		"process below 2 cores":                           true,
+		"process below 5ms per request":                   true,
+		"process below 100 of allocs per request":         true,
+		"process below 5ms per request where endpoint=/a": false,
+		"process grows below 10% per request":             false,
+		"main.work below 2 cores":                         false,
+		"goroutines below 100":                            false,
+		"no function above 2 cores":                       false,
+	} {
+		if got := hasCounter(budget.Must(sentence)[0]); got != want {
+			t.Errorf("%s: %t", sentence, got)
+		}
+	}
+}

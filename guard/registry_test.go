@@ -1,0 +1,186 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// shopRegistry is the registry of a service, with what it has counted.
+func shopRegistry() (*prometheus.Registry, *prometheus.CounterVec) {
+	r := prometheus.NewRegistry()
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "http_requests_total"}, []string{"code", "method"})
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rpc_duration_seconds"}, []string{"method"})
+	size := prometheus.NewSummary(prometheus.SummaryOpts{Name: "order_size"})
+	inFlight := prometheus.NewGauge(prometheus.GaugeOpts{Name: "in_flight"})
+	later := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jobs_total"}, []string{"queue"})
+	r.MustRegister(requests, duration, size, inFlight, later)
+	requests.WithLabelValues("200", "GET").Add(70)
+	requests.WithLabelValues("200", "POST").Add(20)
+	requests.WithLabelValues("500", "GET").Add(10)
+	duration.WithLabelValues("a").Observe(1)
+	duration.WithLabelValues("b").Observe(2)
+	size.Observe(3)
+	return r, requests
+}
+
+func TestReadRegistry(t *testing.T) {
+	r, _ := shopRegistry()
+	tests := []struct {
+		unit string
+		want float64
+		not  string
+	}{
+		{"http_requests_total", 100, ""},
+		{`http_requests_total{code="200"}`, 90, ""},
+		{`http_requests_total{code="200", method="GET"}`, 70, ""},
+		{`http_requests_total{code="404"}`, 0, ""},
+		{`http_requests_total{status="200"}`, 0, ""},
+		{"rpc_duration_seconds", 2, ""},
+		{"rpc_duration_seconds_count", 2, ""},
+		{`rpc_duration_seconds{method="a"}`, 1, ""},
+		{"order_size", 1, ""},
+		{"jobs_total", 0, ""}, // it has no series yet
+		{"in_flight", 0, "is a gauge and no counter, histogram or summary"},
+	}
+	for _, test := range tests {
+		if got := readRegistry(r, []string{test.unit}, map[string]bool{})[0]; got.n != test.want || got.not != test.not {
+			t.Errorf("%s: %+v, want %v %s", test.unit, got, test.want, test.not)
+		}
+	}
+}
+
+// TestCounterBlinks: a counter that has been there and is missing has not begun anew.
+func TestCounterBlinks(t *testing.T) {
+	r, met := prometheus.NewRegistry(), map[string]bool{}
+	jobs := prometheus.NewCounter(prometheus.CounterOpts{Name: "jobs_total", Help: "."})
+	if a := readRegistry(r, []string{"jobs_total"}, met)[0]; a.not != "" || a.n != 0 {
+		t.Errorf("before it is there: %+v", a)
+	}
+	r.MustRegister(jobs)
+	jobs.Add(10)
+	if a := readRegistry(r, []string{"jobs_total"}, met)[0]; a.n != 10 {
+		t.Errorf("while it is there: %+v", a)
+	}
+	r.Unregister(jobs)
+	if a := readRegistry(r, []string{"jobs_total"}, met)[0]; a.not == "" {
+		t.Errorf("when it has gone: %+v, want no number", a)
+	}
+}
+
+// A unit that nobody counts is an error with the names near it. One that is registered
+// is none, even while it has no series.
+func TestUnitsNobodyCounts(t *testing.T) {
+	r, _ := shopRegistry()
+	work := map[string]func() float64{"request": func() float64 { return 0 }}
+	tests := []struct{ unit, want string }{
+		{"request", ""},
+		{"http_requests_total", ""},
+		{`http_requests_total{code="200"}`, ""},
+		{"rpc_duration_seconds_count", ""},
+		{"jobs_total", ""},
+		{"http_request_total", `nobody counts "http_request_total": expected Work["http_request_total"], or a counter of that name in the Prometheus registry before Start; near it are http_requests_total`},
+		{"requests", `near it are request, http_requests_total`},
+		{"duration", `near it are rpc_duration_seconds`},
+		{"frobnicate", `in the Prometheus registry before Start`},
+		{"in_flight", `"in_flight" of the Prometheus registry is a gauge`},
+	}
+	for _, test := range tests {
+		_, err := Config{Work: work, Registerer: r, Budgets: budget.Must("process below 2ms per " + test.unit)}.complete()
+		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("per %s: %v, want %s", test.unit, err, test.want)
+		}
+		if test.unit == "frobnicate" && strings.Contains(err.Error(), "near it") {
+			t.Errorf("per %s: %v, want no names", test.unit, err)
+		}
+	}
+}
+
+// A registry that hangs does not hang Start, and not the loop.
+func TestFault_26_RegistryHangs(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		r, _ := shopRegistry()
+		block := make(chan struct{})
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "slow"}, func() float64 { <-block; return 0 }))
+		cfg := Config{Registerer: r, Budgets: budget.Must("x: process below 2ms per http_requests_total")}
+		began := time.Now()
+		_, err := start(w.quiet(cfg), "a test", w.seams(), func() error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "has not answered within 5s") || time.Since(began) != registryPatience {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		c := workCounters(nil).withRegistry(r, []string{"http_requests_total"})
+		for range 2 {
+			if a := c.now()["http_requests_total"]; !strings.Contains(a.not, "did not return within 1s") {
+				t.Errorf("the registry says %+v", a)
+			}
+		}
+		close(block)
+	})
+}
+
+// The units of a guard's budgets are read around its windows: the budget is judged by
+// what was counted meanwhile, also when it was set later, and one without such a unit
+// makes nobody gather the registry.
+func TestPerCounterOfRegistry(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		r, requests := shopRegistry()
+		var gathered atomic.Int64
+		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "ticks_total"}, func() float64 {
+			gathered.Add(1)
+			return 5000 * time.Since(w.began).Seconds()
+		}))
+		w.take = always(bad)
+		g := w.start(t, Config{Registerer: r, Window: 10 * second, Every: 10 * second, Budgets: budget.Must("other: fmt.Println below 10% for 1 windows")})
+		pass(35 * second)
+		if n := gathered.Load(); n != 0 {
+			t.Errorf("gathered %d times for a budget without a unit of work", n)
+		}
+		if err := g.SetBudgets(budget.Must("broken: fmt.Println below 10us per ticks_total", "kept: fmt.Println below 1s per ticks_total",
+			`none: fmt.Println below 10us per http_requests_total{code="200"}`)); err != nil {
+			t.Fatal(err)
+		}
+		was := gathered.Load()
+		pass(35 * second)
+		s := g.Status()
+		if n := gathered.Load() - was; n < 4 || n > 10 {
+			t.Errorf("gathered %d times in three windows, want twice for each", n)
+		}
+		for i, want := range []budget.Verdict{budget.Fail, budget.Pass, budget.Inconclusive} {
+			if got := s.Budgets[i].Result; got.Verdict != want {
+				t.Errorf("%s: %v, %s", s.Budgets[i].Name, got.Verdict, got.Reason)
+			}
+		}
+		if reason := s.Budgets[2].Result.Reason; !strings.Contains(reason, `no http_requests_total{code="200"} was done`) {
+			t.Errorf("without requests: %s", reason)
+		}
+		requests.Reset()
+		requests.WithLabelValues("200", "GET").Inc()
+		pass(10 * second)
+		if reason := g.Status().Reason; !strings.Contains(reason, `http_requests_total{code="200"} of the Prometheus registry went back from 90 to 1`) {
+			t.Errorf("after a reset the status says %q", reason)
+		}
+		g.Stop()
+	})
+}
+
+// BenchmarkRegistry is what a window pays twice.
+func BenchmarkRegistry(b *testing.B) {
+	for _, series := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint(series), func(b *testing.B) {
+			r, requests := shopRegistry()
+			for i := range series {
+				requests.WithLabelValues(fmt.Sprint(i), "GET").Inc()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				readRegistry(r, []string{"http_requests_total"}, map[string]bool{})
+			}
+		})
+	}
+}
