@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -23,11 +24,11 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/web"
 )
 
 // TestPagesInBrowser looks at the debug pages with a real Chromium: in light and
-// dark, on a desktop and on a phone, without scripts. With -artifacts the
-// screenshots are kept.
+// dark, on a desktop and on a phone. With -artifacts the screenshots are kept.
 func TestPagesInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
@@ -36,12 +37,13 @@ func TestPagesInBrowser(t *testing.T) {
 	server, dump := pageServer(t)
 	pages := []struct {
 		name, path string
+		click      chromedp.CSS
 		shows      chromedp.CSS
+		flame      bool
 	}{
-		{"overview", "/debug/profguard/", "article.budget.b-firing"},
-		{"dump", "/debug/profguard/dumps/" + dump, "svg.flame rect"},
-		{"zoomed", "/debug/profguard/dumps/" + dump + "?at=0.0", "svg.flame rect"},
-		{"live", "/debug/profguard/flame?seconds=1", "svg.flame rect"},
+		{"overview", "/debug/profguard/", "", "#dumps + .dim, #dumps ~ .scroll", false},
+		{"dump", "/debug/profguard/dumps/" + dump, "", "#top-functions", true},
+		{"live", "/debug/profguard/", "#draw", "#top-functions", true},
 	}
 	for _, scheme := range []string{"light", "dark"} {
 		for _, screen := range []struct {
@@ -53,26 +55,23 @@ func TestPagesInBrowser(t *testing.T) {
 					v := openTab(t, browser, server.URL)
 					tell(t, v, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 						Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-					tell(t, v, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-					v.do(t,
-						chromedp.EmulateViewport(screen.width, screen.height),
-						chromedp.Navigate(server.URL+p.path),
-						chromedp.WaitVisible(p.shows))
-					facts := get(t, v, chromedp.Evaluate[pageFacts](factsScript))
-					shot := get(t, v, chromedp.FullScreenshot(100))
-					file := filepath.Join(t.ArtifactDir(), "page.png")
-					if err := os.WriteFile(file, shot, 0o644); err != nil {
-						t.Error(err)
+					v.do(t, chromedp.EmulateViewport(screen.width, screen.height), chromedp.Navigate(server.URL+p.path))
+					if p.click != "" {
+						v.do(t, chromedp.SetValue(chromedp.CSS("#seconds"), "1"), chromedp.Click(p.click))
 					}
+					v.do(t, chromedp.WaitVisible(p.shows))
+					facts := get(t, v, chromedp.Evaluate[pageFacts](factsScript))
+					shoot(t, v)
 					v.check(t)
-					facts.check(t, scheme, p.shows != "article.budget.b-firing")
+					facts.check(t, scheme, p.flame)
 				})
 			}
 		}
 	}
 }
 
-// Frames are links: choosing one draws it by itself, and the way back is shown.
+// In the flame graph the offender has a colour of its own. Choosing a frame zooms in,
+// the text field finds frames, the arrow keys lead from one to the next.
 func TestFlameGraphInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
@@ -84,38 +83,182 @@ func TestFlameGraphInBrowser(t *testing.T) {
 		chromedp.EmulateViewport(1280, 900),
 		chromedp.Navigate(server.URL+"/debug/profguard/"),
 		chromedp.Click(chromedp.CSS(`a[href="dumps/`+dump+`"]`)),
-		chromedp.WaitVisible(chromedp.CSS("svg.flame")))
-	frame := get(t, v, chromedp.Evaluate[struct{ X, Y float64 }](frameScript))
-	v.do(t,
-		chromedp.MouseClickXY(frame.X, frame.Y),
-		chromedp.WaitVisible(chromedp.CSS("ol.way")))
-	at := get(t, v, chromedp.Location())
-	way := get(t, v, chromedp.Text(chromedp.CSS("ol.way")))
-	v.do(t,
-		chromedp.Click(chromedp.CSS(`ol.way a[href="?#flame"]`)),
-		chromedp.WaitNotPresent(chromedp.CSS("ol.way")))
-	if !strings.Contains(at, "?at=") || !strings.Contains(way, "all") {
-		t.Errorf("a frame led to %s, with the way %q", at, way)
+		chromedp.WaitVisible(chromedp.CSS(".frame.mark")))
+	if title := get(t, v, chromedp.AttributeValue(chromedp.CSS(".frame.mark"), "title")).Value; !strings.HasSuffix(title, "\noffender") {
+		t.Errorf("the offender's frame says %q", title)
+	}
+	wide := func() float64 {
+		return get(t, v, chromedp.Evaluate[float64](`document.querySelector(".frame.mark").getBoundingClientRect().width`))
+	}
+	before := wide()
+	v.do(t, chromedp.Click(chromedp.CSS(".frame.mark")), chromedp.WaitVisible(chromedp.CSS(".frame.outer")))
+	if after := wide(); after < before || after < 1100 {
+		t.Errorf("the chosen frame is %.0f pixels wide, before it was %.0f", after, before)
+	}
+	v.do(t, chromedp.Click(chromedp.CSS("#whole")), chromedp.WaitNotPresent(chromedp.CSS(".frame.outer")))
+	v.do(t, chromedp.SendKeys(chromedp.CSS("#find-frame"), "FPRINTF"), chromedp.WaitVisible(chromedp.CSS(".frame.hit")))
+	if found := get(t, v, chromedp.Text(chromedp.CSS("#found"))); !strings.Contains(found, "% is in frames") || strings.Contains(found, " 0% ") {
+		t.Errorf("the search says %q", found)
+	}
+	down := get(t, v, chromedp.Evaluate[string](`(() => {
+  const root = document.querySelector(".frame.all");
+  root.focus();
+  root.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowDown", bubbles: true}));
+  return document.activeElement.style.top;
+})()`))
+	if down != "20px" {
+		t.Errorf("the key for down leads to the frame at %q, want the second row", down)
 	}
 	v.check(t)
 }
 
-// frameScript says where the third frame is, once it is on the screen.
-const frameScript = `(() => {
-  const frame = document.querySelectorAll("svg.flame a")[2].querySelector("rect");
-  frame.scrollIntoView({block: "center"});
-  const r = frame.getBoundingClientRect();
-  return {X: r.x + 5, Y: r.y + r.height / 2};
-})()`
+// A hundred budgets are readable, can be searched, and names that were chosen to break
+// the page are text in it.
+func TestManyBudgetsInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	const hostile = `</script><img src=x onerror=alert(1)>"' ` + "\u2028\u202egnp.\x00"
+	browser := startBrowser(t)
+	s := shopStatus()
+	for i := range 100 - len(s.Budgets) {
+		b := s.Budgets[len(s.Budgets)-1]
+		b.Name = fmt.Sprintf("goroutines-%d", i)
+		b.Budget.Name, b.Result.Budget.Name = b.Name, b.Name
+		s.Budgets = append(s.Budgets, b)
+	}
+	s.Program, s.Reason = hostile, hostile
+	o := &s.Budgets[0].Result.Offenders[0]
+	o.Function, o.File, o.Blame.Function = hostile, hostile, hostile
+	s.Budgets[0].Result.Reason, s.Budgets[0].Accept, s.Budgets[1].Warning = hostile, hostile, hostile
+	server := statusServer(t, s)
+	for _, width := range []int64{1280, 390} {
+		v := openTab(t, browser, server.URL)
+		v.do(t, chromedp.EmulateViewport(width, 900), chromedp.Navigate(server.URL+"/"), chromedp.WaitVisible(chromedp.CSS("#dumps ~ .dim")))
+		facts := get(t, v, chromedp.Evaluate[pageFacts](factsScript))
+		facts.check(t, "light", false)
+		if facts.Budgets != 100 || facts.Images != 0 {
+			t.Errorf("%d pixels wide: %d budgets and %d images, want 100 and none", width, facts.Budgets, facts.Images)
+		}
+		// Closed ones take a line or two each, and the first is what is broken.
+		if facts.Height > 100*facts.Closed+3000 || facts.Closed > 140 || !strings.Contains(facts.First, "firing") {
+			t.Errorf("%d pixels wide: the page is %d pixels high, a closed budget %d, the first says %q", width, facts.Height, facts.Closed, facts.First)
+		}
+		if !strings.Contains(facts.First, `</script><img src=x onerror=alert(1)>"' \u2028\u202egnp.\u0000`) {
+			t.Errorf("%d pixels wide: the hostile name is not shown as text: %q", width, facts.First)
+		}
+		v.do(t, chromedp.SendKeys(chromedp.CSS("#find-budget"), "goroutines-42"))
+		shown := get(t, v, chromedp.Evaluate[int](`document.querySelectorAll("details.budget:not([hidden])").length`))
+		if shown != 1 {
+			t.Errorf("%d pixels wide: %d budgets are shown for goroutines-42, want 1", width, shown)
+		}
+		shoot(t, v)
+		v.check(t)
+	}
+}
+
+var screenshot = flag.Bool("screenshot", false, "write docs/page.png")
+
+// TestScreenshot shows the page of a service with a broken budget. With -screenshot it
+// is written to docs/page.png, for README.
+func TestScreenshot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	browser := startBrowser(t)
+	server := statusServer(t, shopStatus())
+	v := openTab(t, browser, server.URL)
+	v.do(t, chromedp.EmulateViewport(1000, 620), chromedp.Navigate(server.URL+"/"), chromedp.WaitVisible(chromedp.CSS("#dumps ~ .dim")))
+	png := get(t, v, chromedp.CaptureScreenshot())
+	v.check(t)
+	if len(png) > 150<<10 {
+		t.Errorf("the screenshot has %d KiB, want at most 150", len(png)>>10)
+	}
+	if *screenshot {
+		if err := os.WriteFile("../../docs/page.png", png, 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// shopStatus is the status of a service with one broken budget.
+func shopStatus() guard.Status {
+	start := time.Now().Add(-3*time.Hour - 20*time.Minute)
+	frame := func(function, file string, line int, share float64) budget.Frame {
+		return budget.Frame{Function: function, File: file, Line: line, Share: share}
+	}
+	b := func(sentence, state string, since time.Duration, r budget.Result, history ...float64) guard.BudgetStatus {
+		r.Budget = budget.Must(sentence)[0]
+		s := guard.BudgetStatus{Name: r.Budget.Name, Budget: r.Budget, State: state, Since: time.Now().Add(-since), Result: r, Verdicts: map[string]int64{"pass": 200}}
+		if s.Name == "" {
+			s.Name = r.Budget.String()
+		}
+		for _, v := range history {
+			m := guard.Measurement{Value: v, Verdict: budget.Pass}
+			if v > r.Limit {
+				m.Verdict = budget.Fail
+			}
+			s.History = append(s.History, m)
+		}
+		return s
+	}
+	hot := b("hot-function: no function above 20% cumulative", "firing", 4*time.Minute, budget.Result{
+		Verdict: budget.Fail, Share: 0.412, Low: 0.347, High: 0.473, Limit: 0.2, Unit: "ratio", Samples: 1184, Hits: 488, Over: 1,
+		Reason: "encoding/json.Marshal takes 41.2%, surely above 34.7%",
+		Offenders: []budget.Offender{{
+			Frame: frame("encoding/json.Marshal", "/usr/local/go/src/encoding/json/encode.go", 173, 0.412), Low: 0.347, High: 0.473,
+			Blame:   frame("example.com/shop/cart.(*Cart).fingerprint", "/src/shop/cart/cart.go", 88, 0.41),
+			Callers: []budget.Frame{frame("example.com/shop/cart.(*Cart).fingerprint", "/src/shop/cart/cart.go", 88, 0.41), frame("example.com/shop/api.checkout", "/src/shop/api/checkout.go", 41, 0.6)},
+		}},
+	}, .08, .09, .07, .08, .1, .09, .08, .09, .39, .42, .4, .41)
+	hot.Verdicts = map[string]int64{"pass": 196, "fail": 4}
+	hot.Accept = "hot-function: no function above 20% cumulative except encoding/json.Marshal"
+	tls := b("tls: crypto/tls below 0.2 cores", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Share: 0.081, Low: 0.06, High: 0.11, Limit: 0.2, Unit: "cores", Samples: 1184, Hits: 96, Reason: "0.081 cores, surely below 0.11"},
+		.07, .08, .09, .08, .07, .08, .1, .08, .08)
+	request := b("request-cpu: process below 5ms per request", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Share: 0.0021, Low: 0.0021, High: 0.0021, Limit: 0.005, Unit: "seconds", Reason: "2.1ms per request"},
+		.002, .0021, .0019, .0022, .002, .0021)
+	heap := b("heap below 512MiB", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Share: 148 << 20, Low: 148 << 20, High: 148 << 20, Limit: 512 << 20, Unit: "bytes", Reason: "148 MiB"},
+		1.2e8, 1.5e8, 1.3e8, 1.6e8, 1.4e8, 1.5e8)
+	goroutines := b("goroutines below 5000", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Share: 132, Low: 132, High: 132, Limit: 5000, Unit: "count", Reason: "132 goroutines"},
+		130, 140, 133, 129, 132)
+	return guard.Status{
+		Program: "example.com/shop on web-1", State: "running", Started: start, Good: time.Now(),
+		Window:  guard.WindowStatus{Start: time.Now().Add(-19 * time.Second), Elapsed: 10 * time.Second, Outcome: "ok", Samples: 1184, Cores: 1.19, GC: 0.03, RSS: 231 << 20, Heap: 148 << 20, Goroutines: 132},
+		Next:    time.Now().Add(41 * time.Second),
+		Windows: map[string]int{"ok": 200, "busy": 1}, Budgets: []guard.BudgetStatus{hot, tls, request, heap, goroutines},
+		CPU: 4 * time.Second, CostShare: 0.0012,
+	}
+}
+
+// statusServer serves the page of a status, without a guard.
+func statusServer(t *testing.T, s guard.Status) *httptest.Server {
+	server := httptest.NewServer(web.New(web.Config{
+		Status: func() any { return s }, Budgets: func() string { return "" }, Stopped: make(chan struct{}), Panicked: func() { t.Error("a page has panicked") },
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// shoot keeps a screenshot of the whole page, with -artifacts.
+func shoot(t *testing.T, v *tab) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprintf("page-%d.png", v.shots)), get(t, v, chromedp.FullScreenshot(100)), 0o644); err != nil {
+		t.Error(err)
+	}
+	v.shots++
+}
 
 // pageFacts is what a script finds out about a page. It runs from outside: the
-// page itself has none, and allows none.
+// page's policy allows only its own.
 type pageFacts struct {
 	Title, Lang, Background string
 	H1, Scripts             int
 	Overflow                int     // pixels that the page is wider than the screen
 	FlameWidth, FlameHeight float64 // as laid out
 	Frames, Named           int
+	Budgets, Images         int
+	Height, Closed          int    // of the page and of a budget that is closed, in pixels
+	First                   string // the text of the first budget
 	LowContrast, Unnamed    []string
 }
 
@@ -130,29 +273,32 @@ const factsScript = `(() => {
     const r = contrast(getComputedStyle(e).color, ground(e));
     if (r < 4.5) low.push(e.tagName + "." + e.className + " " + r.toFixed(2));
   }
-  for (const e of document.querySelectorAll("svg.flame text")) {
-    const r = contrast(getComputedStyle(e).fill, getComputedStyle(e.parentElement.querySelector("rect")).fill);
-    if (r < 4.5) low.push("frame " + e.parentElement.getAttribute("class") + " " + r.toFixed(2));
+  for (const e of document.querySelectorAll(".frame")) {
+    const r = contrast(getComputedStyle(e).color, getComputedStyle(e).backgroundColor);
+    if (r < 4.5) low.push(e.className + " " + r.toFixed(2));
   }
   const unnamed = [];
   for (const e of document.querySelectorAll("a, button, input, [role=img], [role=region], [role=group], section, nav")) {
     const by = e.getAttribute("aria-labelledby");
-    const name = e.getAttribute("aria-label") || by && document.getElementById(by)?.textContent || e.labels?.[0]?.textContent || e.textContent;
+    const name = e.getAttribute("aria-label") || by && document.getElementById(by)?.textContent || e.labels?.[0]?.textContent || e.textContent || e.title;
     if (!name || !name.trim()) unnamed.push(e.outerHTML.slice(0, 120));
   }
-  const flame = document.querySelector("svg.flame")?.getBoundingClientRect();
+  const flame = document.querySelector(".flame")?.getBoundingClientRect();
   return {Title: document.title, Lang: document.documentElement.lang, Background: getComputedStyle(document.body).backgroundColor,
     H1: document.querySelectorAll("h1").length, Scripts: document.scripts.length,
     Overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
     FlameWidth: flame?.width || 0, FlameHeight: flame?.height || 0,
-    Frames: document.querySelectorAll("svg.flame rect").length, Named: document.querySelectorAll("svg.flame text").length,
+    Frames: document.querySelectorAll(".frame").length, Named: [...document.querySelectorAll(".frame")].filter(e => e.textContent).length,
+    Budgets: document.querySelectorAll("details.budget").length, Images: document.images.length, Height: document.documentElement.scrollHeight,
+    Closed: Math.round([...document.querySelectorAll("details.budget:not([open])")].at(-1)?.getBoundingClientRect().height || 0),
+    First: document.querySelector("details.budget")?.textContent || "",
     LowContrast: [...new Set(low)], Unnamed: unnamed};
 })()`
 
 func (f pageFacts) check(t *testing.T, scheme string, flame bool) {
 	t.Helper()
-	if !strings.Contains(f.Title, "profguard") || f.Lang != "en" || f.H1 != 1 || f.Scripts != 0 {
-		t.Errorf("title %q, language %q, %d h1, %d scripts; want a title with profguard, en, 1, 0", f.Title, f.Lang, f.H1, f.Scripts)
+	if !strings.Contains(f.Title, "profguard") || f.Lang != "en" || f.H1 != 1 || f.Scripts != 1 {
+		t.Errorf("title %q, language %q, %d h1, %d scripts; want a title with profguard, en, 1, 1", f.Title, f.Lang, f.H1, f.Scripts)
 	}
 	if light := f.Background == "rgb(255, 255, 255)"; light != (scheme == "light") {
 		t.Errorf("the background is %s in %s: is the style sheet blocked?", f.Background, scheme)
@@ -180,6 +326,7 @@ type tab struct {
 	complaints []string
 	strangers  []string
 	requests   int
+	shots      int
 }
 
 // startBrowser starts the browser that tabs are opened in.

@@ -3,6 +3,8 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"runtime/debug"
 	"time"
 )
@@ -124,6 +126,28 @@ func debugPrint() (string, error) {
 			for start := time.Now(); time.Since(start) < worked; {
 				fmt.Println("DEBUG: sum of", i, "is", sum)
 			}
+		}
+	}()
+	return "", nil
+}
+
+// debugDump uses a twentieth of a core, and half of it or more writes down what it works
+// on: the runtime takes a part, too.
+func debugDump() (string, error) {
+	go func() {
+		data := make([]byte, 8<<10)
+		o := order{ID: "o-1", Lines: make([]line, 20), Tags: map[string]string{"region": "eu"}}
+		for {
+			start := time.Now()
+			for range 20 {
+				sha256.Sum256(data)
+			}
+			worked := time.Since(start)
+			for start := time.Now(); time.Since(start) < 2*worked; {
+				fmt.Fprintf(io.Discard, "DEBUG: %+v\n", o)
+			}
+			// Not in step with the profiler's clock.
+			time.Sleep(time.Duration(20+rand.IntN(40)) * worked)
 		}
 	}()
 	return "", nil

@@ -16,12 +16,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
 
-	"github.com/profguard/profguard/guard"
 	"github.com/profguard/profguard/internal/waiting"
 )
 
@@ -31,13 +31,13 @@ var (
 )
 
 // budget finds a budget's status.
-func (r report) budget(name string) guard.BudgetStatus {
-	for _, b := range r.Status.Budgets {
+func (r report) budget(name string) budgetReport {
+	for _, b := range r.Budgets {
 		if b.Name == name {
 			return b
 		}
 	}
-	return guard.BudgetStatus{State: "not there"}
+	return budgetReport{State: "not there"}
 }
 
 // busy bounds the busy services that run at once. Four on two cores leave each, with
@@ -62,6 +62,7 @@ func TestDefaultIsQuiet(t *testing.T) {
 		service string
 		load    func(ctx context.Context, addr string)
 		idle    bool // nothing runs, so nothing is judged
+		small   bool // it uses a twentieth of a core, which is judged all the same
 	}{
 		{service: "json-api", load: postOrders},
 		{service: "grpc-server", load: callGRPC},
@@ -70,21 +71,32 @@ func TestDefaultIsQuiet(t *testing.T) {
 		{service: "decoder"},
 		{service: "pipeline"},
 		{service: "idle", idle: true},
+		{service: "json-api", load: postSlowly, small: true},
 	}
 	for _, tt := range tests {
-		t.Run(tt.service, func(t *testing.T) {
+		name := tt.service
+		if tt.small {
+			name = "small-" + name
+		}
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			args := []string{"-windows", fmt.Sprint(*windows), tt.service}
 			if !tt.idle {
-				waitTurn(t)
+				if !tt.small {
+					waitTurn(t)
+				}
 				args = append([]string{"-samples", fmt.Sprint(enough)}, args...)
 			}
 			r := runService(t, binary, tt.load, args...)
-			for _, b := range r.Status.Budgets {
+			for _, b := range r.Budgets {
 				if b.State != "inactive" {
-					t.Errorf("%s is %s: %s", b.Name, b.State, b.Result.Reason)
+					t.Errorf("%s is %s: %s", b.Name, b.State, b.Reason)
 				}
-				if n := b.Verdicts["fail"]; n > 0 {
+				if b.Samples == 0 && b.Idle && !tt.idle {
+					t.Errorf("%s judged nothing: %s", b.Name, b.Reason)
+				}
+				// In a second of a small service there may be nothing but one collection.
+				if n := b.Verdicts["fail"]; n > 0 && !(tt.small && b.Name == "gc-thrash") {
 					t.Errorf("%s failed in %d windows", b.Name, n)
 				}
 			}
@@ -94,8 +106,8 @@ func TestDefaultIsQuiet(t *testing.T) {
 				}
 			}
 			// A window may be lost on a machine that is busy with other things.
-			if ok := r.Status.Windows["ok"]; ok < *windows*2/3 {
-				t.Errorf("windows: %v, want most of %d to be good", r.Status.Windows, *windows)
+			if ok := r.Windows["ok"]; ok < *windows*2/3 {
+				t.Errorf("windows: %v, want most of %d to be good", r.Windows, *windows)
 			}
 			if b := r.budget("busy-select"); !tt.idle && b.Samples < enough {
 				t.Errorf("%d samples in %d windows: the service was not busy, so its silence says nothing", b.Samples, *windows)
@@ -118,6 +130,7 @@ func TestDefaultIsLoud(t *testing.T) {
 		{"thrash-limit", "gc-thrash", false},
 		{"thrash-gogc", "gc-thrash", false},
 		{"debug-print", "debug-print", false},
+		{"debug-dump", "debug-print", true},
 		{"flood", "goroutine-flood", true},
 		{"leak", "goroutine-leak", true},
 	}
@@ -129,13 +142,16 @@ func TestDefaultIsLoud(t *testing.T) {
 			}
 			const patience = 4 // times as many windows as a healthy one, for a crowded machine
 			r := runService(t, binary, nil, "-windows", fmt.Sprint(patience**windows), "-until", tt.budget, tt.service)
-			for _, b := range r.Status.Budgets {
+			for _, b := range r.Budgets {
+				if tt.service == "flood" && b.Name == "gc-thrash" {
+					continue // the stacks of all these goroutines are the collector's work
+				}
 				if firing := b.State == "firing"; firing != (b.Name == tt.budget) {
-					t.Errorf("%s is %s after %v: %s", b.Name, b.State, r.Status.Windows, b.Result.Reason)
+					t.Errorf("%s is %s after %v: %s", b.Name, b.State, r.Windows, b.Reason)
 				}
 			}
-			if n := r.Status.Windows["ok"]; r.budget(tt.budget).State == "firing" {
-				t.Logf("fired after %d good windows: %s", n, r.budget(tt.budget).Result.Reason)
+			if n := r.Windows["ok"]; r.budget(tt.budget).State == "firing" {
+				t.Logf("fired after %d good windows: %s", n, r.budget(tt.budget).Reason)
 			}
 		})
 	}
@@ -204,10 +220,9 @@ func runService(t *testing.T, binary string, load func(context.Context, string),
 		text, _ := json.MarshalIndent(r, "", "  ")
 		t.Logf("%s", text)
 	}
-	s := r.Status
-	t.Logf("%s: windows %v, last at %.2f cores, gc %.0f%%; guard at %.2f%% of a core, %s", name, s.Windows, s.Window.Cores, 100*s.Window.GC, 100*s.CostShare, s.State)
-	for _, b := range s.Budgets {
-		t.Logf("  %-16s %-8s %v %d of %d; %s", b.Name, b.State, b.Verdicts, b.Hits, b.Samples, b.Result.Reason)
+	t.Logf("%s: windows %v, last at %.2f cores, gc %.0f%%; guard at %.2f%% of a core, %s", name, r.Windows, r.Window.Cores, 100*r.Window.GC, 100*r.CostShare, r.State)
+	for _, b := range r.Budgets {
+		t.Logf("  %-16s %-8s %v %d of %d; %s", b.Name, b.State, b.Verdicts, b.Hits, b.Samples, b.Reason)
 	}
 	return r
 }
@@ -215,7 +230,12 @@ func runService(t *testing.T, binary string, load func(context.Context, string),
 // The clients go on until ctx ends; errors end them, as they do when the service
 // ends first. That too few calls were made shows in the service's report.
 
-func postOrders(ctx context.Context, addr string) {
+func postOrders(ctx context.Context, addr string) { post(ctx, addr, 0) }
+
+// postSlowly leaves the service at a twentieth of a core.
+func postSlowly(ctx context.Context, addr string) { post(ctx, addr, 15*time.Millisecond) }
+
+func post(ctx context.Context, addr string, pause time.Duration) {
 	var lines []string
 	for i := range 50 {
 		lines = append(lines, fmt.Sprintf(`{"sku":"sku-%d","quantity":%d,"price":1.25}`, i, i))
@@ -234,6 +254,7 @@ func postOrders(ctx context.Context, addr string) {
 		}
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
+		time.Sleep(pause)
 	}
 }
 

@@ -43,12 +43,33 @@ var services = map[string]func() (addr string, err error){
 	"leak":         leak,
 	"flood":        flood,
 	"debug-print":  debugPrint,
+	"debug-dump":   debugDump,
 }
 
-// report is what a run of a service ends with.
+// report is what a run of a service ends with: a part of the guard's status.
 type report struct {
-	Status guard.Status
-	Events []string // names and budgets
+	State     string
+	CostShare float64
+	Window    guard.WindowStatus
+	Windows   map[string]int
+	Budgets   []budgetReport
+	Events    []string // names and budgets
+}
+
+type budgetReport struct {
+	Name, State   string
+	Verdicts      map[string]int64
+	Samples, Hits int64
+	Reason        string
+	Idle          bool // nothing was judged in the last window
+}
+
+func newReport(s guard.Status, events []string) report {
+	r := report{State: s.State, CostShare: s.CostShare, Window: s.Window, Windows: s.Windows, Events: events}
+	for _, b := range s.Budgets {
+		r.Budgets = append(r.Budgets, budgetReport{b.Name, b.State, b.Verdicts, b.Samples, b.Hits, b.Result.Reason, b.Result.Idle})
+	}
+	return r
 }
 
 func main() {
@@ -108,7 +129,7 @@ func run(start func() (string, error), windows int, window time.Duration, sample
 		if s := g.Status(); ended(s, windows, samples, until) || now.After(deadline) {
 			mu.Lock()
 			defer mu.Unlock()
-			return out.Encode(report{Status: s, Events: events})
+			return out.Encode(newReport(s, events))
 		}
 	}
 	return nil

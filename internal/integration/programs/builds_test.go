@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestBuilds builds one program in all the ways that change names, addresses or
+// inlining, and expects the same offender of each.
+func TestBuilds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs programs for seconds each")
+	}
+	tests := []struct {
+		name string
+		args []string // of go build
+		slow bool     // in an empty build cache, as it compiles the standard library again
+	}{
+		{name: "default"},
+		{name: "stripped", args: []string{"-ldflags=-s -w"}},
+		{name: "pgo", args: []string{"-pgo=testdata/small.pgo"}, slow: true},
+		{name: "trimpath", args: []string{"-trimpath"}, slow: true},
+		{name: "pie", args: []string{"-buildmode=pie"}, slow: true},
+		{name: "race", args: []string{"-race"}, slow: true},
+		{name: "not inlined", args: []string{"-gcflags=all=-l"}, slow: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.slow && !*long {
+				t.Skip("only with -long")
+			}
+			binary := filepath.Join(t.TempDir(), "small")
+			goTool(t, append(append([]string{"build", "-o", binary}, tt.args...), "./small")...)
+			profile, err := exec.CommandContext(t.Context(), binary).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantCompile(t, profile)
+		})
+	}
+	t.Run("go test", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "cpu.pprof")
+		goTool(t, "test", "-o", path+".test", "-cpuprofile", path, "./small", "-requests", "12000")
+		profile, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCompile(t, profile)
+	})
+}
+
+// wantCompile expects regexp.compile as the only offender.
+func wantCompile(t *testing.T, profile []byte) {
+	t.Helper()
+	r := judge(t, profile, module, "no function above 20% cumulative")
+	var over []string
+	for _, o := range r.Offenders {
+		over = append(over, short(o.Function))
+	}
+	if !slices.Equal(over, []string{"regexp.compile"}) {
+		t.Errorf("expected regexp.compile as the only offender of\n%s", r)
+	}
+	t.Logf("%d samples: %s", r.Samples, strings.Join(over, ", "))
+}
+
+func goTool(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}

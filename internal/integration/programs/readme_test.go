@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+)
+
+// readmeBudgets are those that README begins with.
+func readmeBudgets(t *testing.T) budget.Set {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := regexp.MustCompile(`(?s)Budgets: budget\.Must\((.*?)\),`).FindSubmatch(text)
+	if code == nil {
+		t.Fatal("README has no budget.Must")
+	}
+	var lines []string
+	for _, quoted := range regexp.MustCompile(`"[^"]*"`).FindAllString(string(code[1]), -1) {
+		line, err := strconv.Unquote(quoted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	set, err := budget.Parse(strings.Join(lines, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// facts are what a guard knows about a window.
+func (w Window) facts() budget.Facts {
+	return budget.Facts{
+		Module:  module,
+		Figures: map[string]float64{"cores": w.CPU / w.Seconds},
+		Work:    map[string]float64{"request": w.Requests},
+	}
+}
+
+// TestReadmeBudgets holds services to README's first budgets, for 30 windows each and
+// for all of them together: no window of a sound service fails, and what was planted is
+// found.
+func TestReadmeBudgets(t *testing.T) {
+	set := readmeBudgets(t)
+	programs, works, cpu := []string{"chi", "grpc"}, []string{"small"}, "100ms"
+	if *long {
+		programs, works, cpu = []string{"chi", "gin", "echo", "grpc"}, []string{"tiny", "small"}, "300ms"
+	}
+	for _, name := range programs {
+		for _, work := range works {
+			r := run{name, work, ""}
+			t.Run(r.String(), func(t *testing.T) {
+				ws := windows(t, r, "-windows", "30", "-cpu", cpu)
+				for i, w := range ws {
+					results, err := set.JudgeReader(bytes.NewReader(w.Profile), w.facts())
+					if err != nil {
+						t.Fatal(err)
+					}
+					wantNoFail(t, i+1, results)
+				}
+				p, facts := merged(t, ws)
+				results := set.Judge(p, facts)
+				wantNoFail(t, 0, results)
+				for _, r := range results {
+					t.Logf("%s: %s: %s", r.Verdict, r.Budget, r.Reason)
+				}
+			})
+			r.plant = "regexp"
+			t.Run(r.String(), func(t *testing.T) {
+				p, facts := merged(t, windows(t, r, "-windows", "2", "-cpu", "2s"))
+				if r := set.Judge(p, facts)[0]; r.Verdict != budget.Fail || !named(r, "regexp") {
+					t.Errorf("expected a Fail that names regexp, found\n%s", r)
+				}
+			})
+		}
+	}
+}
+
+// wantNoFail expects that no budget is broken in a window; 0 stands for all together.
+func wantNoFail(t *testing.T, window int, results []budget.Result) {
+	t.Helper()
+	for _, r := range results {
+		if r.Verdict == budget.Fail {
+			t.Errorf("window %d of a sound service:\n%s", window, r)
+		}
+	}
+}
+
+// merged adds windows up.
+func merged(t *testing.T, ws []Window) (*profile.Profile, budget.Facts) {
+	t.Helper()
+	var sum Window
+	var profiles []*profile.Profile
+	for _, w := range ws {
+		p, err := profile.ParseData(w.Profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		profiles = append(profiles, p)
+		sum.Seconds += w.Seconds
+		sum.CPU += w.CPU
+		sum.Requests += w.Requests
+	}
+	p, err := profile.Merge(profiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, sum.facts()
+}
