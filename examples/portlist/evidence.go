@@ -34,7 +34,7 @@ var (
 	worst = map[string]budget.Set{
 		"heap":      budget.Must("no function above 1KiB of heap"),
 		"goroutine": budget.Must("no function above 10 of goroutine"),
-		"mutex":     budget.Must("no function above 1% of mutex except runtime, sync"),
+		"mutex":     budget.Must("no function above 0.001 cores of mutex except runtime, sync"),
 	}
 	kinds = []string{"heap", "goroutine", "mutex"}
 )
@@ -147,6 +147,8 @@ func amount(v float64, unit string) string {
 	switch unit {
 	case "bytes":
 		return fmt.Sprintf("%.1f MiB", v/(1<<20))
+	case "cores":
+		return fmt.Sprintf("%.3f cores", v)
 	case "ratio":
 		return fmt.Sprintf("%.0f%%", 100*v)
 	}

@@ -63,7 +63,7 @@ func (p *play) acts(ctx context.Context) error {
 func (p *play) tooLate(ctx context.Context) error {
 	p.Say("First fix: TS_DEBUG_DISABLE_PORTLIST=true, set while the nodes run. The guard is not impressed:")
 	turnOffPortlist(true)
-	return p.next(ctx, "ports", "tailscale.com/portlist.")
+	return p.next(ctx, "ports", "(*node).pollPorts")
 }
 
 // inTime makes the nodes see the setting.
@@ -74,7 +74,7 @@ func (p *play) inTime(ctx context.Context) error {
 		return err
 	}
 	p.Say("No portlist any more. The other alert still fires, and names what is next:")
-	return p.next(ctx, "hot", "syscall.NetlinkRIB")
+	return p.next(ctx, "hot", "enumerate")
 }
 
 // whatIsNext fixes that as well.
@@ -106,23 +106,25 @@ func (p *play) collect(ctx context.Context, when string) (evidence, error) {
 }
 
 // next tells what a window that begins from now on says about a budget, the first
-// that is sure of a function. There is no event: the alert fires already.
+// that is sure of a function of this program. There is no event: the alert fires
+// already. Which function below it is named depends on the machine: with one network
+// interface it is the library's, with thirty the system call.
 func (p *play) next(ctx context.Context, name, function string) error {
 	since := time.Now()
 	s, err := story.Until(ctx, p.guard, func(s guard.Status) bool {
-		return s.Window.Start.After(since) && names(story.Budget(s, name).Result, function)
+		return s.Window.Start.After(since) && blames(story.Budget(s, name).Result, function)
 	})
 	if err != nil {
-		return fmt.Errorf("next: %q is to name %s: %w", name, function, err)
+		return fmt.Errorf("next: %q is to blame %s: %w", name, function, err)
 	}
 	b := story.Budget(s, name)
 	p.Say("    still %s  %s\n    %s", b.State, name, strings.ReplaceAll(b.Result.String(), "\n", "\n    "))
 	return nil
 }
 
-// names reports whether a result is a failure because of a function.
-func names(r budget.Result, function string) bool {
+// blames reports whether a result is a failure because of a function of this program.
+func blames(r budget.Result, function string) bool {
 	return r.Verdict == budget.Fail && slices.ContainsFunc(r.Offenders, func(o budget.Offender) bool {
-		return strings.HasPrefix(o.Function, function)
+		return strings.HasSuffix(o.Blame.Function, "."+function)
 	})
 }

@@ -98,7 +98,7 @@ func TestStory(t *testing.T) {
 	}
 	want := fmt.Sprintf(`(?s)INCONCLUSIVE api-cost: .* after \d+ samples?, \d+ would tell it from the limit`+
 		`.*firing  debug-print\n.*fmt\.Println shows in \d+ of \d+ samples?`+
-		`.*called from \S*\(\*api\)\.Get  \S*api\.go:%d`+
+		`.*called from \S*\(\*api\)\.Get(?: \(\d+%% of it\))?  \S*api\.go:%d`+
 		`.*firing  api-cost\n.*FAIL api-cost: .*surely above`+
 		`.*resolved  debug-print\n +(PASS|KEPT AGAIN) debug-print: `+
 		`.*api / cache +[\d.]+ times \([\d.]+ to [^)]+\) +[\d.]+ times`, printLine(t))

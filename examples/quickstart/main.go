@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -83,11 +84,11 @@ func run(ctx context.Context, out io.Writer, dumps string) error {
 	if err := tellMetric(ctx, tale, url); err != nil {
 		return err
 	}
-	kept := filepath.Join(dumps, fired.Dump+".cpu.pb.gz")
-	if _, err := os.Stat(kept); err != nil {
-		return err
+	kept, err := filepath.Glob(filepath.Join(dumps, "*", fired.Dump+".cpu.pb.gz"))
+	if err != nil || len(kept) != 1 {
+		return errors.Join(err, fmt.Errorf("the profile of %s: expected one file, found %q", fired.Dump, kept))
 	}
-	tale.Say("The profile was kept (call me with -dumps DIR, and it stays when I go):\n\n    go tool pprof -http=: %s", kept)
+	tale.Say("The profile was kept (call me with -dumps DIR, and it stays when I go):\n\n    go tool pprof -http=: %s", kept[0])
 
 	tale.Say("Somebody takes the print out:")
 	shop.debug.Store(false)

@@ -46,7 +46,7 @@ $`, printLine(t)))
 	if !shape.Match(out) {
 		t.Errorf("the story went otherwise than\n%s", shape)
 	}
-	if kept, _ := filepath.Glob(filepath.Join(dumps, "*.cpu.pb.gz")); len(kept) == 0 {
+	if kept, _ := filepath.Glob(filepath.Join(dumps, "*", "*.cpu.pb.gz")); len(kept) == 0 {
 		t.Error("no profile was kept")
 	}
 }

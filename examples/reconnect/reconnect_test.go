@@ -100,10 +100,10 @@ func TestStory(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	want := fmt.Sprintf(`(?s)firing  handshakes\n.*crypto/tls at .*surely above`+
-		`.*FAIL rejoins: .*called from \S*\(\*node\)\.connect  \S*node\.go:%d`+
+		`.*FAIL rejoins: .*called from \S*\(\*node\)\.connect(?: \(\d+%% of it\))?  \S*node\.go:%d`+
 		`.*FAIL left-behind: .*\(\*node\)\.watch .*node\.go:%d`+
 		`.*resolved  handshakes\n`+
-		`.*firing  busy-loop\n.*called from \S*\(\*node\)\.follow  \S*node\.go:%d`+
+		`.*firing  busy-loop\n.*called from \S*\(\*node\)\.follow(?: \(\d+%% of it\))?  \S*node\.go:%d`+
 		`.*resolved  busy-loop\n`+
 		`.*joins once +[\d.]+ +[0-4]\.\d%%`+
 		`.*after +\d+ hours  FAIL goroutines steady`+
