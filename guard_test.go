@@ -193,9 +193,6 @@ func TestReadmeCommands(t *testing.T) {
 	if !strings.Contains(ci, "\ngo run ./internal/testall\n") {
 		t.Error(".ci/run does not run the README's test command")
 	}
-	if n := strings.Count(readme, "\n"); n > 155 {
-		t.Errorf("README.md has %d lines: about 150 is what one reads", n)
-	}
 }
 
 // spread is ten functions that share a checkout's work evenly.
