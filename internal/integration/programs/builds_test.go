@@ -53,10 +53,11 @@ func TestBuilds(t *testing.T) {
 	})
 }
 
-// wantCompile expects regexp.compile as the only offender.
+// wantCompile expects regexp.compile, which has two thirds, as the only offender. The
+// two functions that it calls most have a quarter each.
 func wantCompile(t *testing.T, profile []byte) {
 	t.Helper()
-	r := judge(t, profile, module, "no function above 20% cumulative")
+	r := judge(t, profile, module, "no function above 35% cumulative")
 	var over []string
 	for _, o := range r.Offenders {
 		over = append(over, short(o.Function))
