@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	windows = flag.Int("windows", 30, "windows of a second that each service runs for")
+	windows = flag.Int("windows", 12, "windows of a second that each service runs for")
 	verbose = flag.Bool("reports", false, "log each service's whole report")
 )
 
@@ -42,7 +42,7 @@ func (r report) budget(name string) budgetReport {
 
 // busy bounds the busy services that run at once. Four on two cores leave each, with
 // its clients, a third of a core: above the fifth at which the budgets begin to judge,
-// and a thousand samples in 30 windows. Services that mostly wait run beside them.
+// and four hundred samples in 12 windows. Services that mostly wait run beside them.
 var busy = make(chan struct{}, 4)
 
 // enough samples tell 30%, which is busy-select's limit, from 45%. A crowded machine
@@ -164,7 +164,7 @@ func TestDefaultIsLoud(t *testing.T) {
 func buildServices(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("runs services for half a minute each")
+		t.Skip("runs services for a quarter of a minute each")
 	}
 	binary := filepath.Join(t.TempDir(), "services")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
