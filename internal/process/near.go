@@ -3,10 +3,45 @@ package process
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/spelling"
 )
+
+// Missing are those of some patterns that match no function of the program, each with
+// the name that is nearest to it, "" for none. functions calls its argument with all that
+// is linked, as [Functions] does. Texts that are no patterns are left out.
+func Missing(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
+	missing := map[string]string{}
+	var patterns []*pattern.Pattern
+	var parsed []string
+	for _, text := range texts {
+		if p, err := pattern.Parse(text); err == nil {
+			patterns, parsed, missing[text] = append(patterns, p), append(parsed, text), ""
+		}
+	}
+	if len(patterns) == 0 {
+		return missing, nil
+	}
+	index := pattern.NewIndex(patterns)
+	var hits []int32
+	err := functions(func(name string) bool {
+		hits = index.Match(name, hits[:0])
+		for _, h := range hits {
+			delete(missing, parsed[h])
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	near, _ := Near(slices.Sorted(maps.Keys(missing)), functions) // hints, without which it does
+	maps.Copy(missing, near)
+	return missing, nil
+}
 
 // maxNear is how many texts are looked up. Nobody reads more hints, and each text is
 // compared with every name of the program.
