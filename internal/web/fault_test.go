@@ -17,6 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/webtest"
 )
 
 // Fifty people ask at once: one profile is taken, the rest are told when to come
@@ -26,12 +27,12 @@ func TestFault_58_ParallelProfiles(t *testing.T) {
 	b := newBlocked(packed(t, chainOf("main.main")))
 	h := New(still(b.capture))
 	first := make(chan *http.Response, 1)
-	go func() { first <- ask(h, "GET", "/profile?seconds=30") }()
+	go func() { first <- webtest.Ask(h, "GET", "/profile?seconds=30") }()
 	receive(t, "the first capture", b.began)
 	var wg sync.WaitGroup
 	for i := range 49 {
 		wg.Go(func() {
-			r := ask(h, "GET", []string{"/profile", "/flame.json"}[i%2])
+			r := webtest.Ask(h, "GET", []string{"/profile", "/flame.json"}[i%2])
 			if wait := r.Header.Get("Retry-After"); r.StatusCode != 429 || wait == "" || wait == "0" {
 				t.Errorf("while one is taken: %d, Retry-After %q, want 429 and a time", r.StatusCode, wait)
 			}
@@ -45,7 +46,7 @@ func TestFault_58_ParallelProfiles(t *testing.T) {
 	if n := len(b.began); n != 0 {
 		t.Errorf("%d more captures began, want none", n)
 	}
-	if r := ask(h, "GET", "/profile"); r.StatusCode != 200 {
+	if r := webtest.Ask(h, "GET", "/profile"); r.StatusCode != 200 {
 		t.Errorf("afterwards: %d, want 200", r.StatusCode)
 	}
 }
@@ -80,10 +81,10 @@ func TestFault_59_ClientDoesNotRead(t *testing.T) {
 		}
 		h.live.end()
 	}
-	if r := ask(h, "GET", "/profile"); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" {
+	if r := webtest.Ask(h, "GET", "/profile"); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" {
 		t.Errorf("with %d answers stuck: %d, want 429", maxHeavy, r.StatusCode)
 	}
-	if r := ask(h, "GET", "/status.json"); r.StatusCode != 200 {
+	if r := webtest.Ask(h, "GET", "/status.json"); r.StatusCode != 200 {
 		t.Errorf("with %d answers stuck, status.json: %d", maxHeavy, r.StatusCode)
 	}
 	conns[0].Close()
@@ -170,7 +171,7 @@ func TestFault_60_GuardStops(t *testing.T) {
 	c.Stopped = stopped
 	h := New(c)
 	answer := make(chan *http.Response, 1)
-	go func() { answer <- ask(h, "GET", "/profile") }()
+	go func() { answer <- webtest.Ask(h, "GET", "/profile") }()
 	receive(t, "the capture", b.began)
 	close(stopped)
 	receive(t, "its end", b.canceled)
@@ -207,7 +208,7 @@ func TestFault_60_RealProfile(t *testing.T) {
 	}
 	defer r.Body.Close()
 	if r.StatusCode != 200 {
-		t.Fatalf("%d %s", r.StatusCode, body(t, r))
+		t.Fatalf("%d %s", r.StatusCode, webtest.Body(t, r))
 	}
 	p, err := profile.Parse(r.Body)
 	if err != nil {
@@ -242,8 +243,8 @@ func TestHandlerLostProfile(t *testing.T) {
 			w := profiler.Window{Outcome: test.outcome, Reason: "somebody <else>"}
 			return w, w.Err()
 		}))
-		r := ask(h, "GET", "/profile")
-		if got := body(t, r); r.StatusCode != test.status || !strings.Contains(got, "somebody <else>") {
+		r := webtest.Ask(h, "GET", "/profile")
+		if got := webtest.Body(t, r); r.StatusCode != test.status || !strings.Contains(got, "somebody <else>") {
 			t.Errorf("%v: %d %s, want %d and the reason", test.outcome, r.StatusCode, got, test.status)
 		}
 		if retry := r.Header.Get("Retry-After"); (retry != "") != (test.status == 503) {
@@ -252,10 +253,10 @@ func TestHandlerLostProfile(t *testing.T) {
 	}
 	// A profile that breaks the rules is delivered, with a warning.
 	h := New(still(instant([]byte("no profile"))))
-	if r := ask(h, "GET", "/profile"); r.StatusCode != 200 || r.Header.Get("Profguard-Warning") == "" {
+	if r := webtest.Ask(h, "GET", "/profile"); r.StatusCode != 200 || r.Header.Get("Profguard-Warning") == "" {
 		t.Errorf("%d, warning %q", r.StatusCode, r.Header.Get("Profguard-Warning"))
 	}
-	if r := ask(h, "GET", "/flame.json"); r.StatusCode != 200 || !strings.Contains(body(t, r), `"warning":"`) {
+	if r := webtest.Ask(h, "GET", "/flame.json"); r.StatusCode != 200 || !strings.Contains(webtest.Body(t, r), `"warning":"`) {
 		t.Errorf("the flame graph has no warning: %d", r.StatusCode)
 	}
 }
@@ -317,7 +318,7 @@ func TestFault_68_Shared(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if r := ask(h, "GET", "/status.json"); r.StatusCode != 200 {
+			if r := webtest.Ask(h, "GET", "/status.json"); r.StatusCode != 200 {
 				t.Errorf("%d, want 200", r.StatusCode)
 			}
 		})
@@ -333,7 +334,7 @@ func TestFault_68_Shared(t *testing.T) {
 	if n := len(began); n != 0 {
 		t.Errorf("rendered %d times more, want once", n)
 	}
-	ask(h, "GET", "/status.json")
+	webtest.Ask(h, "GET", "/status.json")
 	receive(t, "a new rendering", began)
 }
 
@@ -401,7 +402,7 @@ func TestFault_69_NoUnwrap(t *testing.T) {
 		if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > size/2 {
 			t.Errorf("%s: clients hold %d KiB after their time", path, held>>10)
 		}
-		if r := ask(h, "GET", path); r.StatusCode != 200 {
+		if r := webtest.Ask(h, "GET", path); r.StatusCode != 200 {
 			t.Errorf("%s: another client: %d, want 200", path, r.StatusCode)
 		}
 		close(release)
@@ -449,7 +450,7 @@ func TestFault_69_FourAnswers(t *testing.T) {
 	release := make(chan struct{})
 	var done sync.WaitGroup
 	for _, path := range paths {
-		if r := ask(h, "GET", path); r.StatusCode != 200 {
+		if r := webtest.Ask(h, "GET", path); r.StatusCode != 200 {
 			t.Errorf("clean twin: %s: %d with no other client, want 200", path, r.StatusCode)
 		}
 		stuck := make(chan struct{})
@@ -458,16 +459,16 @@ func TestFault_69_FourAnswers(t *testing.T) {
 		receive(t, path+": the client that does not read", stuck)
 	}
 	for _, path := range paths {
-		if r := ask(h, "GET", path); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" {
+		if r := webtest.Ask(h, "GET", path); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d with four clients that do not read, want 429 and a time", path, r.StatusCode)
 		}
 	}
-	if r := ask(h, "GET", "/status.json"); r.StatusCode != 200 {
+	if r := webtest.Ask(h, "GET", "/status.json"); r.StatusCode != 200 {
 		t.Errorf("status.json: %d with four clients that do not read, want 200", r.StatusCode)
 	}
 	close(release)
 	done.Wait()
-	if r := ask(h, "GET", file); r.StatusCode != 200 {
+	if r := webtest.Ask(h, "GET", file); r.StatusCode != 200 {
 		t.Errorf("afterwards: %d, want 200", r.StatusCode)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/webtest"
 )
 
 func TestFault_61_Origins(t *testing.T) {
@@ -68,8 +69,8 @@ func TestFault_61_Origins(t *testing.T) {
 		}{"own " + host, "GET", "/", []string{"Host", host}, 200})
 	}
 	for _, test := range tests {
-		r := ask(h, test.method, test.target, test.header...)
-		if got := body(t, r); r.StatusCode != test.status {
+		r := webtest.Ask(h, test.method, test.target, test.header...)
+		if got := webtest.Body(t, r); r.StatusCode != test.status {
 			t.Errorf("%s: %d, want %d: %.200s", test.name, r.StatusCode, test.status, got)
 		}
 	}
@@ -106,8 +107,8 @@ func TestFault_62_PathsThatLeaveTheStore(t *testing.T) {
 		// As a path that the mux has cleaned or has let through, and straight to the
 		// handler, which other routers may not have cleaned.
 		for name, h := range map[string]http.Handler{"mux": mux, "bare": http.StripPrefix("/debug/profguard", h)} {
-			r := ask(h, "GET", "/debug/profguard/"+path)
-			got := body(t, r)
+			r := webtest.Ask(h, "GET", "/debug/profguard/"+path)
+			got := webtest.Body(t, r)
 			redirected := name == "mux" && r.StatusCode/100 == 3 // the mux's own cleaning
 			if r.StatusCode != 404 && !redirected || strings.Contains(got, "root:") {
 				t.Errorf("%s: %.200s: %d, want 404: %.200s", name, path, r.StatusCode, got)
@@ -115,7 +116,7 @@ func TestFault_62_PathsThatLeaveTheStore(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"dumps/" + id, "dumps/" + id + "/" + id + ".json"} {
-		if r := ask(mux, "GET", "/debug/profguard/"+path); r.StatusCode != 200 {
+		if r := webtest.Ask(mux, "GET", "/debug/profguard/"+path); r.StatusCode != 200 {
 			t.Errorf("clean twin %s: %d, want 200", path, r.StatusCode)
 		}
 	}
@@ -131,7 +132,7 @@ var hostile = []string{
 // Names reach the browser as JSON, in which nothing ends a script or a line, and never
 // as a part of the page. What the script makes of them is tested in a browser.
 func TestFault_63_HostileNames(t *testing.T) {
-	tame := body(t, ask(New(still(nil)), "GET", "/"))
+	tame := webtest.Body(t, webtest.Ask(New(still(nil)), "GET", "/"))
 	for _, name := range hostile {
 		c := still(instant(packed(t, chainOf("main.main", name))))
 		c.Status = func() any { return map[string]string{"program": name, "reason": name} }
@@ -139,13 +140,13 @@ func TestFault_63_HostileNames(t *testing.T) {
 		id := withDump(t, &c, name)
 		h := New(c)
 		for _, target := range []string{"/", "/dumps/" + id} {
-			if got := body(t, ask(h, "GET", target)); got != tame {
+			if got := webtest.Body(t, webtest.Ask(h, "GET", target)); got != tame {
 				t.Errorf("%s with %.60q is another page", target, name)
 			}
 		}
 		for _, target := range []string{"/status.json", "/dumps.json", "/flame.json?seconds=1", "/dumps/" + id + "/" + id + ".json", "/dumps/" + id + "/" + id + ".cpu.pb.gz.flame.json"} {
-			r := ask(h, "GET", target)
-			got := body(t, r)
+			r := webtest.Ask(h, "GET", target)
+			got := webtest.Body(t, r)
 			if r.StatusCode != 200 || r.Header.Get("Content-Type") != "application/json" || !json.Valid([]byte(got)) {
 				t.Errorf("%s with %.60q: %d %s", target, name, r.StatusCode, r.Header.Get("Content-Type"))
 			}
@@ -156,8 +157,8 @@ func TestFault_63_HostileNames(t *testing.T) {
 			}
 		}
 		// Errors and headers are one line of what is printable.
-		r := ask(h, "GET", "/profile?seconds="+url.QueryEscape(name))
-		if got := body(t, r); r.StatusCode != 400 || r.Header.Get("Content-Type") != "text/plain; charset=utf-8" || oneLine(strings.TrimSuffix(got, "\n")) != strings.TrimSuffix(got, "\n") {
+		r := webtest.Ask(h, "GET", "/profile?seconds="+url.QueryEscape(name))
+		if got := webtest.Body(t, r); r.StatusCode != 400 || r.Header.Get("Content-Type") != "text/plain; charset=utf-8" || oneLine(strings.TrimSuffix(got, "\n")) != strings.TrimSuffix(got, "\n") {
 			t.Errorf("the error is %d %q", r.StatusCode, got)
 		}
 	}
@@ -171,14 +172,14 @@ func TestFault_64_Seconds(t *testing.T) {
 	}))
 	for _, seconds := range []string{"1e9", "-1", "0", "61", "1.5", "NaN", "inf", "0x10", "9999999999999999999", "ten", "1%00", "%31%30%20", "+"} {
 		for _, page := range []string{"/profile", "/flame.json"} {
-			r := ask(h, "GET", page+"?seconds="+seconds)
-			if got := body(t, r); r.StatusCode != 400 || !strings.Contains(got, "from 1 to 60") {
+			r := webtest.Ask(h, "GET", page+"?seconds="+seconds)
+			if got := webtest.Body(t, r); r.StatusCode != 400 || !strings.Contains(got, "from 1 to 60") {
 				t.Errorf("%s?seconds=%s: %d %s, want 400 and what is allowed", page, seconds, r.StatusCode, got)
 			}
 		}
 	}
 	for seconds, want := range map[string]time.Duration{"?seconds=1": time.Second, "?seconds=60": time.Minute, "": 10 * time.Second, "?seconds=": 10 * time.Second} {
-		ask(h, "GET", "/profile"+seconds)
+		webtest.Ask(h, "GET", "/profile"+seconds)
 		if got := receive(t, "the capture", asked); got != want {
 			t.Errorf("%q: a capture of %v, want %v", seconds, got, want)
 		}

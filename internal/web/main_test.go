@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -113,30 +110,6 @@ func withDump(t testing.TB, c *Config, function string) string {
 		t.Fatal(err)
 	}
 	return string(id)
-}
-
-// ask makes a request of a handler as a client on this machine does.
-func ask(h http.Handler, method, target string, header ...string) *http.Response {
-	r := httptest.NewRequest(method, target, nil)
-	r.Host = "127.0.0.1:8080"
-	for i := 0; i < len(header); i += 2 {
-		if header[i] == "Host" {
-			r.Host = header[i+1]
-		}
-		r.Header.Set(header[i], header[i+1])
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w.Result()
-}
-
-func body(t testing.TB, r *http.Response) string {
-	t.Helper()
-	data, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 // table is the profile that folded stacks describe.

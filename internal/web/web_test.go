@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/webtest"
 )
 
 func TestHandler(t *testing.T) {
@@ -46,8 +47,8 @@ func TestHandler(t *testing.T) {
 	h := New(c)
 	for _, test := range tests {
 		for _, method := range []string{"GET", "HEAD"} {
-			r := ask(h, method, test.target)
-			got := body(t, r)
+			r := webtest.Ask(h, method, test.target)
+			got := webtest.Body(t, r)
 			if r.StatusCode != test.status || r.Header.Get("Content-Type") != test.kind {
 				t.Errorf("%s %s: %d %q, want %d %q", method, test.target, r.StatusCode, r.Header.Get("Content-Type"), test.status, test.kind)
 			}
@@ -68,7 +69,7 @@ func TestHandler(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"} {
-		r := ask(h, method, "/")
+		r := webtest.Ask(h, method, "/")
 		if r.StatusCode != 405 || r.Header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %d, Allow %q, want 405", method, r.StatusCode, r.Header.Get("Allow"))
 		}
@@ -129,14 +130,14 @@ func TestMounts(t *testing.T) {
 			"/debug/profguard/": 200, "/debug/profguard/status.json": 200, "/debug/profguard/dumps/" + id: 200,
 			"/debug/profguard/dumps/" + id + "/" + id + ".json": 200, "/debug/profguard/x": 404,
 		} {
-			if r := ask(mux, "GET", target); r.StatusCode != status {
+			if r := webtest.Ask(mux, "GET", target); r.StatusCode != status {
 				t.Errorf("%s: %s: %d, want %d", name, target, r.StatusCode, status)
 			}
 		}
 	}
 	// Without the slash, relative links would lead elsewhere.
 	bare := http.StripPrefix("/debug/profguard", h)
-	r := ask(bare, "GET", "/debug/profguard")
+	r := webtest.Ask(bare, "GET", "/debug/profguard")
 	if r.StatusCode != 301 || r.Header.Get("Location") != "profguard/" {
 		t.Errorf("without a slash: %d to %q, want 301 to profguard/", r.StatusCode, r.Header.Get("Location"))
 	}
@@ -168,14 +169,14 @@ func TestDumpList(t *testing.T) {
 		c := still(nil)
 		c.Dir, c.Dumps = test.dir, func() *dumps.Store { return test.store }
 		var list dumpList
-		if err := json.Unmarshal([]byte(body(t, ask(New(c), "GET", "/dumps.json"))), &list); err != nil || !strings.Contains(list.Note, test.note) || list.Dumps != nil {
+		if err := json.Unmarshal([]byte(webtest.Body(t, webtest.Ask(New(c), "GET", "/dumps.json"))), &list); err != nil || !strings.Contains(list.Note, test.note) || list.Dumps != nil {
 			t.Errorf("%s: %+v, %v", test.name, list, err)
 		}
 	}
 	c := still(nil)
 	id := withDump(t, &c, "main.work")
 	var list dumpList
-	if err := json.Unmarshal([]byte(body(t, ask(New(c), "GET", "/dumps.json"))), &list); err != nil || len(list.Dumps) != 1 || list.Note != "" {
+	if err := json.Unmarshal([]byte(webtest.Body(t, webtest.Ask(New(c), "GET", "/dumps.json"))), &list); err != nil || len(list.Dumps) != 1 || list.Note != "" {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if d := list.Dumps[0]; d.ID != id || d.Budget != "debug-print" || d.Bytes == 0 || d.Sidecar.Share != 0.7 || len(d.Sidecar.Offenders) != 1 {
@@ -191,7 +192,7 @@ func TestPanics(t *testing.T) {
 	c.Status = func() any { panic("status") }
 	h := New(c)
 	for i, target := range []string{"/profile?seconds=1", "/status.json", "/profile?seconds=1"} {
-		if r := ask(h, "GET", target); r.StatusCode != 500 || panics != i+1 {
+		if r := webtest.Ask(h, "GET", target); r.StatusCode != 500 || panics != i+1 {
 			t.Errorf("%s: %d, %d panics, want 500 and %d", target, r.StatusCode, panics, i+1)
 		}
 	}
