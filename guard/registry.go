@@ -40,10 +40,15 @@ func registryUnits(set budget.Set, work map[string]func() float64) []string {
 	return slices.Sorted(maps.Keys(units))
 }
 
-// readRegistry returns what the registry has counted of each unit. A counter without
-// series has counted nothing yet, unless it had some: those that were met before.
+// readRegistry returns what the registry has counted of each unit, or one answer that
+// says why that is not known. A counter without series has counted nothing yet, unless it
+// had some: those that were met before.
 func readRegistry(g prometheus.Gatherer, units []string, met map[string]bool) []answer {
-	families, err := g.Gather() // with an error there may still be families
+	families, err := g.Gather()
+	if err != nil {
+		// What there is nevertheless may lack series, and would count too little.
+		return []answer{{not: fmt.Sprintf("could not be read in full: %v", err)}}
+	}
 	list := make([]answer, len(units))
 	for i, text := range units {
 		u, _ := unit.ParseWork(text) // the budget is valid
@@ -51,8 +56,6 @@ func readRegistry(g prometheus.Gatherer, units []string, met map[string]bool) []
 		switch {
 		case at >= 0:
 			list[i], met[text] = sum(families[at], u), true
-		case err != nil:
-			list[i].not = fmt.Sprintf("could not be read: %v", err)
 		case met[text]:
 			list[i].not = "is not in the registry any more"
 		}
@@ -115,12 +118,14 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 	}
 	type names struct {
 		all map[string]string // what is wrong with a name, "" if nothing is
-		err error
+		err error             // why there may be more
 	}
 	reply := make(chan names, 1)
 	go func() {
 		var n names
-		n.err = call(func() { n.all = registryNames(registryOf(r)) })
+		if err := call(func() { n.all, n.err = registryNames(registryOf(r)) }); err != nil {
+			n.err = err
+		}
 		reply <- n
 	}()
 	timer := time.NewTimer(registryPatience)
@@ -137,8 +142,8 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 		}
 		not, known := n.all[u.Name]
 		switch {
-		case n.err != nil:
-			wrong("Budgets: %q is counted by no Work, and the Prometheus registry cannot be read: %w", text, n.err)
+		case !known && n.err != nil:
+			wrong("Budgets: %q is counted by no Work, and the Prometheus registry cannot be read in full: %w", text, n.err)
 		case !known:
 			wrong("Budgets: nobody counts %q: expected Work[%q], or a counter of that name in the Prometheus registry before Start%s",
 				text, text, nearUnits(u.Name, slices.Concat(slices.Collect(maps.Keys(work)), slices.Collect(maps.Keys(n.all)))))
@@ -150,8 +155,8 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 
 // registryNames are the names of a registry's counters, histograms and summaries, and
 // those of other metrics with what is wrong with them as a unit of work. A vector without
-// series is not gathered; its description has its name.
-func registryNames(g prometheus.Gatherer) map[string]string {
+// series is not gathered; its description has its name. With an error there may be more.
+func registryNames(g prometheus.Gatherer) (map[string]string, error) {
 	names := map[string]string{}
 	if c, ok := g.(prometheus.Collector); ok {
 		descs := make(chan *prometheus.Desc)
@@ -166,14 +171,14 @@ func registryNames(g prometheus.Gatherer) map[string]string {
 			}
 		}
 	}
-	families, _ := g.Gather() // what failed is not there
+	families, err := g.Gather()
 	for _, f := range families {
 		names[f.GetName()] = sum(f, unit.Work{}).not
 		if t := f.GetType(); t == dto.MetricType_HISTOGRAM || t == dto.MetricType_SUMMARY {
 			names[f.GetName()+"_count"] = ""
 		}
 	}
-	return names
+	return names, err
 }
 
 // nearUnits lists the names that are most like one, "" without any.

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -71,6 +72,28 @@ func TestCounterBlinks(t *testing.T) {
 	r.Unregister(jobs)
 	if a := readRegistry(r, []string{"jobs_total"}, met)[0]; a.not == "" {
 		t.Errorf("when it has gone: %+v, want no number", a)
+	}
+}
+
+// A registry of which a collector fails may have lost series of others: nothing that it
+// has is believed, and a unit that is not there is not said to be unknown.
+func TestRegistryInPart(t *testing.T) {
+	r, _ := shopRegistry()
+	broken := prometheus.NewDesc("broken", ".", nil, nil)
+	r.MustRegister(prometheus.CollectorFunc(func(ch chan<- prometheus.Metric) {
+		ch <- prometheus.NewInvalidMetric(broken, errors.New("its disk is gone"))
+	}))
+	met := map[string]bool{}
+	for _, unit := range []string{"http_requests_total", "order_size"} {
+		if a := readRegistry(r, []string{unit}, met)[0]; !strings.Contains(a.not, "could not be read in full: ") || !strings.Contains(a.not, "its disk is gone") {
+			t.Errorf("%s: %+v", unit, a)
+		}
+	}
+	for unit, want := range map[string]string{"order_size": "", "lost_total": "the Prometheus registry cannot be read in full"} {
+		_, err := Config{Registerer: r, Budgets: budget.Must("process below 2ms per " + unit)}.complete()
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("per %s: %v, want %s", unit, err, want)
+		}
 	}
 }
 
