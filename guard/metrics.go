@@ -39,14 +39,17 @@ var (
 	descPanics   = desc("panics_total", "Panics recovered, by part of the guard.", "part")
 )
 
+// descs are all of them.
+var descs []*prometheus.Desc
+
 func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("profguard_"+name, help, labels, nil)
+	descs = append(descs, prometheus.NewDesc("profguard_"+name, help, labels, nil))
+	return descs[len(descs)-1]
 }
 
 // Describe implements [prometheus.Collector].
 func (g *Guard) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descState, descValue, descLow, descHigh, descLimit, descDecided, descVacuous, descVerdicts, descSamples, descHits,
-		descWindows, descGood, descPaused, descCPU, descDumps, descDropped, descPanics} {
+	for _, d := range descs {
 		ch <- d
 	}
 }

@@ -22,41 +22,29 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	}
 	g.setting.Lock()
 	defer g.setting.Unlock()
-	old, err := g.inForce()
-	if err != nil {
-		return err
-	}
 	// A thousand patterns take a tenth of a second to compile, and Stop, Status and
 	// scrapes do not wait for that. Only SetBudgets puts another panel in force, so
 	// the old one is still the old one afterwards; of it, only what never changes is
 	// read here.
-	next, err := g.seams.compile(cfg, old)
+	next, err := g.seams.compile(cfg, g.inForce())
 	if err != nil {
 		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
 	}
 	return g.replace(next)
 }
 
-// inForce returns the panel, unless the guard has been stopped.
-func (g *Guard) inForce() (*panel, error) {
+func (g *Guard) inForce() *panel {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.status.State == stateStopped {
-		return nil, errSetAfterStop()
-	}
-	return g.panel, nil
-}
-
-func errSetAfterStop() error {
-	return fmt.Errorf("guard.SetBudgets: the guard has been stopped: Start another one")
+	return g.panel
 }
 
 // replace puts a panel in force, and tells the end of what fires and is not in it.
 func (g *Guard) replace(next *panel) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.status.State == stateStopped { // while next was compiled
-		return errSetAfterStop()
+	if g.status.State == stateStopped {
+		return fmt.Errorf("guard.SetBudgets: the guard has been stopped: Start another one")
 	}
 	g.expect(len(g.panel.entries) + len(next.entries)) // those may all be resolved, and these fire
 	for _, e := range g.panel.remove(next) {
