@@ -86,6 +86,8 @@ var faults = []struct{ fault, folder, test string }{
 	70: {"work out of proportion to a profile's bytes", "budget", "TestFault_70_JudgeReader"},
 	71: {"thousands of old dumps at Start", "internal/dumps", "TestFault_71_OldDumps"},
 	72: {"the process is stopped for longer than its window", "internal/profiler", "TestFault_72_Stopped"},
+	73: {"another offender while the budget fires", "guard", "TestFault_73_AnotherOffender"},
+	75: {"the condition of a budget that fires stops to hold", "guard", "TestFault_75_ConditionStopsToHold"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

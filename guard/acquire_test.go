@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/webtest"
 )
 
 // folders are those of the processes that use a directory of dumps, or have left dumps.
@@ -44,7 +45,7 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: opening DumpDir has not ended within 1s") || s.Windows["ok"] < 5 {
 			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
 		}
-		if text := body(t, ask(g.Handler(), "GET", "/dumps.json")); !strings.Contains(text, "state says why") {
+		if text := webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/dumps.json")); !strings.Contains(text, "state says why") {
 			t.Errorf("the page says %q", text)
 		}
 		wantEvents(t, w, eventDegraded)

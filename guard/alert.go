@@ -16,58 +16,51 @@ type span struct {
 	lost       bool // there is no result of it
 }
 
+// A standing is where a budget stands: its alert, its last result, and what its windows
+// add up to. Only this file writes it.
+type standing struct {
+	alert     alert.Alert
+	offenders alert.Offenders // that the alert has named
+	since     time.Time       // when the alert's state was entered
+	result    budget.Result
+	verdicts  map[string]int64
+	samples   int64
+	hits      int64
+	history   []Measurement
+}
+
+// maxHistory is an hour at the default cadence; a budget's takes 1 KB.
+const maxHistory = 60
+
 // ruleOf is what it takes for the alert of a budget to fire and to end.
 func ruleOf(b budget.Budget, cfg *Config) alert.Rule {
+	counted := isCounted(b) && b.Rule != "absent"
+	var r alert.Rule
 	switch {
 	case b.ForWindows > 0 || b.ForTime > 0:
-		return alert.For(b.ForWindows, b.ForTime, cfg.Every)
-	case isCounted(b) && b.Rule != "absent":
-		return alert.Counted(cfg.Every)
+		r = alert.For(b.ForWindows, b.ForTime, cfg.Every)
+	case counted:
+		r = alert.Counted(cfg.Every)
+	default:
+		r = alert.Lasting(cfg.Every, cfg.Window)
+		r.AtOnce = b.Rule == "absent" || b.Rule == "leaked"
 	}
-	r := alert.Lasting(cfg.Every, cfg.Window)
-	r.AtOnce = b.Rule == "absent" || b.Rule == "leaked"
+	r.Counted = counted
+	r.Each = isEach(b)
+	r.Growth = b.Rule == "grows"
 	return r
 }
 
-// take notes the result of a window and returns what it means for the alert.
-func (e *entry) take(r budget.Result, s span, g *Guard) alert.Event {
-	e.verdicts[r.Verdict.String()]++
-	e.samples += r.Samples
-	e.hits += r.Hits
-	if len(e.history) == maxHistory {
-		e.history = e.history[1:]
-	}
-	e.history = append(e.history, Measurement{Value: r.Share, Verdict: r.Verdict})
-	if s.lost {
-		// Neither the alert nor what it waits for changes.
-		r.Alarm, r.Evidence = e.result.Alarm, e.result.Evidence
-		e.result = r
-		return alert.None
-	}
-	before := e.alert.State
-	next, event := e.next(r, s, g)
-	e.alert = next
-	if e.alert.State != before {
-		e.since = s.end
-	}
-	if event == alert.Fired || r.Verdict == budget.Fail {
-		e.calm = calm{}
-	} else {
-		e.calm = e.calm.add(r)
-	}
-	e.result = r
-	return event
-}
-
-// next is what a result would make of the alert.
+// next is what a result makes of the alert. Of a window that was lost that is nothing:
+// it says nothing about the budget.
 func (e *entry) next(r budget.Result, s span, g *Guard) (alert.Alert, alert.Event) {
+	if s.lost {
+		return e.alert, alert.None
+	}
 	f := alert.Finding{
 		Start: s.start.Sub(g.started), End: s.end.Sub(g.started),
-		Window: verdictOf(r.Verdict), Strength: r.Evidence,
-		Idle: r.Idle, Measured: measured(r), Above: r.Share > r.Limit,
-	}
-	if e.over(r) {
-		f.Stream = evidence.Pass
+		Window: evidence.Verdict(r.Verdict), Stream: evidence.Verdict(r.Alarm), Strength: r.Evidence,
+		Idle: r.Idle, Measured: measured(r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
 	}
 	if e.budget.Rule == "steady" && r.Verdict == budget.Inconclusive && measured(r) {
 		f.Window = evidence.Pass // it is within its limit, and of growth nothing is said while it learns
@@ -75,91 +68,106 @@ func (e *entry) next(r budget.Result, s span, g *Guard) (alert.Alert, alert.Even
 	return e.alert.Next(f, ruleOf(e.budget, &g.cfg))
 }
 
-// over reports whether all windows since the last that failed prove together that the
-// budget is kept. What is counted says so by itself.
-func (e *entry) over(r budget.Result) bool {
+// add adds a result, and what it has made of the alert.
+func (st *standing) add(r budget.Result, next alert.Alert, s span) {
+	st.verdicts[r.Verdict.String()]++
+	st.samples += r.Samples
+	st.hits += r.Hits
+	if len(st.history) == maxHistory {
+		st.history = st.history[1:]
+	}
+	st.history = append(st.history, Measurement{Value: r.Share, Verdict: r.Verdict})
+	if s.lost {
+		r.Alarm, r.Evidence = st.result.Alarm, st.result.Evidence // as they were
+	}
+	if next.State != st.alert.State {
+		st.since = s.end
+	}
+	st.alert, st.result = next, r
+}
+
+// notice is the event that tells of a transition, or of another offender while the
+// budget fires. It has no name where there is nothing to tell.
+func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guard) Event {
+	n := Event{Time: at, Budget: e.name, Result: r}
+	now, least := at.Sub(g.started), g.cfg.Keep.every()/newsPart
 	switch {
-	case isCounted(e.budget) && e.budget.Rule != "absent":
-		return false
-	case e.budget.Rule == "grows" && e.result.Alarm == budget.Fail && r.Alarm == budget.Inconclusive:
-		// Against a baseline of few samples growth can be shown, and not that there is
-		// none: when it is over, there is only no proof of it any more.
-		return true
-	case r.Alarm != budget.Pass:
-		return false
+	case event == alert.Fired:
+		e.offenders = alert.NewOffenders(offenders(r)[0], now)
+		n.Name, n.Result.Reason = eventFiring, brokenBy(r)
+		n.Message = fmt.Sprintf("budget %s is broken: %s", e.name, n.Result.Reason)
+	case event.Ends():
+		n.Name, n.Result.Reason = eventResolved, e.endedBy(event, r)
+		is := "is kept again"
+		switch event {
+		case alert.Unproven:
+			is = "is not shown to be broken any more"
+		case alert.WentIdle, alert.Unjudged:
+			is = "does not fire any more"
+		}
+		n.Message = fmt.Sprintf("budget %s %s: %s", e.name, is, n.Result.Reason)
+	case e.alert.State == alert.Firing && r.Verdict == budget.Fail && len(r.Offenders) > 0 && e.offenders.Another(r.Offenders[0].Function, now, least):
+		n.Name = eventOffender
+		n.Message = fmt.Sprintf("budget %s, which fires, has another offender: %s", e.name, r.Reason)
 	}
-	// Proof is of a share within the zone: what was measured may still be above the limit.
-	return isEach(e.budget.Subject) && e.budget.Subject != "process" || r.Limit == 0 || e.calm.add(r).mean() <= r.Limit
+	return n
 }
 
-// A calm is what windows have shown since the last one that failed.
-type calm struct {
-	windows    int // that had anything to judge
-	idle       int // windows in a row, up to the last, that had not
-	samples    int64
-	sum, worst float64 // of what was measured; the sum is weighed by samples
-}
-
-func (c calm) add(r budget.Result) calm {
-	if !measured(r) {
-		c.idle++
-		return c
+// violation names the current violation for the store, "" while there is none.
+func (e *entry) violation() string {
+	if e.alert.State != alert.Firing {
+		return ""
 	}
-	c.idle = 0
-	c.windows++
-	c.samples += r.Samples
-	c.sum += r.Share * float64(r.Samples)
-	c.worst = max(c.worst, r.Share)
-	return c
+	return fmt.Sprintf("%s-%d", e.name, e.since.UnixNano())
 }
 
-func (c calm) mean() float64 {
-	if c.samples == 0 {
-		return c.worst
+// brokenBy says why a budget is broken, in one sentence. What all windows have proved
+// together is not in the reason of the last, which is that it does not suffice.
+func brokenBy(r budget.Result) string {
+	if r.Verdict == budget.Fail {
+		return r.Reason
 	}
-	return c.sum / float64(c.samples)
+	return "the windows so far prove it together; this one alone does not: " + r.Reason
 }
 
-// ended says by what figures the alert has ended, in one sentence. r is the result of
+// endedBy says by what figures the alert has ended, in one sentence. r is the result of
 // the last window.
-func (e *entry) ended(by alert.Event, r budget.Result) string {
-	over := fmt.Sprintf("in the last %s", plural(e.calm.windows, "window"))
-	if e.calm.samples > 0 {
-		over = fmt.Sprintf("(%d samples %s)", e.calm.samples, over)
-	}
-	who := e.budget.Subject
-	switch who {
-	case "no function", "no package":
-		who = "the largest"
-	case "process":
-		who = "the process"
+func (e *entry) endedBy(event alert.Event, r budget.Result) string {
+	windows, unjudged, since := plural(e.alert.Recovery.Windows, "window"), plural(e.alert.Unjudged(), "window"), e.alert.Recovery
+	over := "in the last " + windows
+	if since.Samples > 0 {
+		over = fmt.Sprintf("(%d samples in the last %s)", since.Samples, windows)
 	}
 	value := func(x float64) string { return amount(x, r.Unit) }
+	who := e.budget.Subject
 	switch {
-	case by == alert.WentIdle:
-		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, plural(e.calm.idle, "window"))
+	case isEach(e.budget):
+		who = "the largest"
+	case who == "process":
+		who = "the process"
+	}
+	switch {
+	case event == alert.WentIdle:
+		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unjudged)
+	case event == alert.Unjudged:
+		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unjudged)
+	case event == alert.Unproven:
+		return "nothing shows it any more, and the baseline is too small to show more: " + r.Reason
 	case e.budget.Rule == "absent":
-		return "none of " + plural(int(e.calm.samples), "sample") + fmt.Sprintf(" in the last %s", plural(e.calm.windows, "window"))
+		return fmt.Sprintf("none of %s in the last %s", plural(int(since.Samples), "sample"), windows)
 	case e.budget.Rule == "steady" || e.budget.Rule == "leaked":
 		return r.Reason
-	case e.budget.Rule == "grows" && r.Alarm == budget.Inconclusive:
-		return "nothing shows it any more, and the baseline is too small to show more: " + r.Reason
-	case by == alert.Proven && who == "the largest":
+	case event == alert.Proven && isEach(e.budget):
 		// The largest of a small window is mostly chance.
-		return fmt.Sprintf("none is above %s, as all windows since prove together %s; the limit is %s", value(zone(r)), over, r.Budget.Limit)
-	case by == alert.Proven:
-		return fmt.Sprintf("%s at %s %s, the limit is %s", who, value(e.calm.mean()), over, r.Budget.Limit)
+		zone := evidence.Zone * r.Limit
+		if r.Unit == "ratio" {
+			zone = math.Min(zone, (1+r.Limit)/2)
+		}
+		return fmt.Sprintf("none is above %s, as all windows since prove together %s; the limit is %s", value(zone), over, r.Budget.Limit)
+	case event == alert.Proven:
+		return fmt.Sprintf("%s at %s %s, the limit is %s", who, value(since.Mean()), over, r.Budget.Limit)
 	}
-	return fmt.Sprintf("%s at %s at the most %s, the limit is %s", who, value(e.calm.worst), over, r.Budget.Limit)
-}
-
-// zone is the value that is told from the limit: a quarter above it.
-func zone(r budget.Result) float64 {
-	z := evidence.Zone * r.Limit
-	if r.Unit == "ratio" {
-		z = math.Min(z, (1+r.Limit)/2)
-	}
-	return z
+	return fmt.Sprintf("%s at %s at the most %s, the limit is %s", who, value(since.Worst), over, r.Budget.Limit)
 }
 
 // reason is why the budget stands as it does. That is the reason of its last window,
@@ -169,46 +177,14 @@ func (e *entry) reason(g *Guard) string {
 	if e.alert.State != alert.Firing || r.Verdict == budget.Fail {
 		return r.Reason
 	}
-	if e.calm.idle > 0 {
-		return fmt.Sprintf("%s; firing, with nothing to judge for %s", r.Reason, plural(e.calm.idle, "window"))
+	if n := e.alert.Unjudged(); n > 0 {
+		return fmt.Sprintf("%s; firing, with nothing to judge for %s", r.Reason, plural(n, "window"))
 	}
-	windows, d := e.alert.Calm(time.Since(g.started), ruleOf(e.budget, &g.cfg))
-	text := fmt.Sprintf("%s; still firing: no window of the last %d failed, and %d in %v have to pass", r.Reason, e.calm.windows, windows, d)
-	if e.calm.samples > 0 {
-		text += fmt.Sprintf(", or all to prove it (%d samples so far)", e.calm.samples)
+	since := e.alert.Recovery
+	windows, d := e.alert.Needed(time.Since(g.started), ruleOf(e.budget, &g.cfg))
+	text := fmt.Sprintf("%s; still firing: no window of the last %d failed, and %d in %v have to pass", r.Reason, since.Windows, windows, d)
+	if since.Samples > 0 {
+		text += fmt.Sprintf(", or all to prove it (%d samples so far)", since.Samples)
 	}
 	return text
-}
-
-func verdictOf(v budget.Verdict) evidence.Verdict {
-	switch v {
-	case budget.Pass:
-		return evidence.Pass
-	case budget.Fail:
-		return evidence.Fail
-	}
-	return evidence.Inconclusive
-}
-
-// isNews reports whether a result shows an offender that nobody was told of, while the
-// budget fires already, and there is time for it.
-func (e *entry) isNews(r budget.Result, at time.Time, least time.Duration) bool {
-	if e.alert.State != alert.Firing || r.Verdict != budget.Fail || len(r.Offenders) == 0 || len(e.news) >= maxNews {
-		return false
-	}
-	return !e.news[r.Offenders[0].Function] && at.Sub(e.newsAt) >= least
-}
-
-// maxNews bounds the offenders that are told of while one alert fires.
-const maxNews = 64
-
-// keptAgain says what the end of an alert means.
-func keptAgain(by alert.Event, r budget.Result) string {
-	switch {
-	case by == alert.WentIdle:
-		return "does not fire any more"
-	case r.Budget.Rule == "grows" && r.Alarm == budget.Inconclusive:
-		return "is not shown to be broken any more"
-	}
-	return "is kept again"
 }

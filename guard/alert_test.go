@@ -134,7 +134,7 @@ func TestNextWindow(t *testing.T) {
 
 // An alert whose condition no longer holds ends after five periods, says so, and fires
 // anew when it holds again.
-func TestIdleEnds(t *testing.T) {
+func TestFault_75_ConditionStopsToHold(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.random = func() float64 { return 0.5 }
 		w.take = always(bad)
@@ -169,9 +169,50 @@ func TestIdleEnds(t *testing.T) {
 	})
 }
 
+// An alert ends when good windows have shown nothing of its budget for sixty periods, and
+// says so; it fires anew when something is there again. Windows that were lost show
+// nothing either way, and end no alert.
+func TestNothingToJudge(t *testing.T) {
+	const (
+		within  = "cpu 10s\nmain.main;main.serve;main.work 300\nmain.main;main.handle;fmt.Println 700\n"
+		without = "cpu 10s\nmain.main;main.serve;main.work 1000\n"
+	)
+	for _, isLost := range []bool{false, true} {
+		bubble(t, func(t *testing.T, w *world) {
+			w.linked = append(w.linked, "main.handle")
+			w.take = func(n int) profiler.Window {
+				switch {
+				case n < 10 || n >= 90:
+					return cpuWindow(within)
+				case isLost:
+					return lost(profiler.Starved)
+				}
+				return cpuWindow(without)
+			}
+			g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20% in main.handle for 2 windows"), Window: 10 * second, Every: 10 * second})
+			states := initials(t, g, 95)
+			want := "p" + strings.Repeat("f", 94)
+			if !isLost {
+				want = "p" + strings.Repeat("f", 68) + "r" + strings.Repeat("i", 20) + "pffff"
+			}
+			if states != want {
+				t.Errorf("lost %t: states %s\nwant %s", isLost, states, want)
+			}
+			g.Stop()
+			if isLost {
+				return
+			}
+			const message = "budget x does not fire any more: no sample within main.handle; there was nothing to judge in the last 60 windows"
+			if got := w.events[1].Message; got != message {
+				t.Errorf("%s\nwant %s", got, message)
+			}
+		})
+	}
+}
+
 // Another offender of a budget that fires already is told of once, at most one a
 // minute, and the alert goes on until all are gone.
-func TestAnotherOffender(t *testing.T) {
+func TestFault_73_AnotherOffender(t *testing.T) {
 	who := func(names ...string) profiler.Window {
 		text := "cpu 10s\nmain.main;main.serve;main.rest 100\n"
 		for i, name := range names {

@@ -113,18 +113,18 @@ func TestAlertFlow(t *testing.T) {
 	}
 }
 
-// Whoever fixes a culprit sees the alert resolved, also where windows are small: with 40
-// samples each, a culprit at 75% is fixed to 5%.
+// Whoever fixes an offender sees the alert resolved, also where windows are small: with 40
+// samples each, an offender at 75% is fixed to 5%.
 func TestResolvedAfterAFix(t *testing.T) {
 	const (
-		culprit = "cpu 10s\nmain.main;main.serve;main.work 10\nmain.main;main.serve;fmt.Println 30\n"
-		fixed   = "cpu 10s\nmain.main;main.serve;main.work 38\nmain.main;main.serve;fmt.Println 2\n"
+		broken = "cpu 10s\nmain.main;main.serve;main.work 10\nmain.main;main.serve;fmt.Println 30\n"
+		fixed  = "cpu 10s\nmain.main;main.serve;main.work 38\nmain.main;main.serve;fmt.Println 2\n"
 	)
 	for _, sentence := range []string{"x: fmt.Println below 20%", "x: no function above 20% except main.work"} {
 		bubble(t, func(t *testing.T, w *world) {
 			w.take = func(n int) profiler.Window {
 				if n < 20 {
-					return cpuWindow(culprit)
+					return cpuWindow(broken)
 				}
 				return cpuWindow(fixed)
 			}

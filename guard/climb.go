@@ -13,21 +13,21 @@ import (
 // profile is kept that was taken before: one in a climb, when at least half as many
 // are there as are allowed. Most of those are what the others will be.
 type climb struct {
-	seen culprit // what it showed, until the next climb begins
+	seen breakdown // what it showed, until the next climb begins
 }
 
 // climbing looks whether goroutines are on the way up, and takes the profile. It is
 // called every second and after each window, and costs nothing unless there is a
 // budget on goroutines.
 func (l *looper) climbing(ctx context.Context, now process.Snapshot) {
-	seen, most := &l.accuser.climb.seen, int64(l.accuser.taker.MostGoroutines())
+	seen, most := &l.breakdowns.climb.seen, int64(l.breakdowns.taker.MostGoroutines())
 	switch n := now.Goroutines; {
 	case n < most/4: // not half of what it takes: the next that many are another climb
-		*seen = culprit{}
+		*seen = breakdown{}
 	case !seen.at.IsZero() || n < most/2 || n > most || !l.budgets("goroutines"):
 	default:
 		_, ask, _ := madeOf("goroutines")
-		l.accuser.cost += onThread(func() {
+		l.breakdowns.cost += onThread(func() {
 			if c := l.look(ctx, profiles.Goroutine, ask, now.At); c.err == nil {
 				c.value = float64(n)
 				*seen = c
@@ -49,7 +49,7 @@ func (l *looper) budgets(figure string) bool {
 }
 
 // spent is what was taken between windows, since it was last asked.
-func (c *accuser) spent() (cost time.Duration) {
-	cost, c.cost = c.cost, 0
+func (of *breakdowns) spent() (cost time.Duration) {
+	cost, of.cost = of.cost, 0
 	return cost
 }

@@ -33,10 +33,10 @@ func crowd(t *testing.T, n int) {
 	}
 }
 
-// Of more goroutines than a profile is taken of, the culprit is named by the profile
+// Of more goroutines than a profile is taken of, the largest part is named by the profile
 // that was taken on the way up: one in a climb, and none of the climb before. Its clean
 // twin has no budget on goroutines, and takes none.
-func TestCulpritOnTheWayUp(t *testing.T) {
+func TestPartsOnTheWayUp(t *testing.T) {
 	noLeaks(t)
 	const most = 400
 	crowd(t, 300)
@@ -54,15 +54,15 @@ func TestCulpritOnTheWayUp(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld()
 			l := w.still(t, Config{Budgets: budget.Must(tt.sentence)})
-			l.accuser.taker = profiles.Taker{Goroutines: most, Share: 1000}
-			defer l.accuser.taker.Close()
+			l.breakdowns.taker = profiles.Taker{Goroutines: most, Share: 1000}
+			defer l.breakdowns.taker.Close()
 			at := time.Now()
 			for _, n := range tt.way {
 				at = at.Add(second)
 				l.climbing(t.Context(), process.Snapshot{At: at, Goroutines: n})
 			}
-			seen := l.accuser.climb.seen
-			if int64(seen.value) != tt.seen || tt.seen > 0 && l.accuser.spent() <= 0 {
+			seen := l.breakdowns.climb.seen
+			if int64(seen.value) != tt.seen || tt.seen > 0 && l.breakdowns.spent() <= 0 {
 				t.Fatalf("a profile of %v goroutines, want %d", seen.value, tt.seen)
 			}
 			if tt.sentence != "x: goroutines below 1000" {
@@ -97,12 +97,12 @@ func TestClimbingBetweenWindows(t *testing.T) {
 			if rests {
 				l.governor.until = time.Now().Add(minute)
 			}
-			defer l.accuser.taker.Close()
+			defer l.breakdowns.taker.Close()
 			began := time.Now()
 			if _, due := l.wait(t.Context(), began.Add(5*second)); !due {
 				t.Fatal("not due")
 			}
-			seen := l.accuser.climb.seen
+			seen := l.breakdowns.climb.seen
 			if after := seen.at.Sub(began); rests && !seen.at.IsZero() && after < minute || !rests && (after != second || seen.value != 6000) {
 				t.Errorf("rests %t: a profile of %v goroutines after %v", rests, seen.value, after)
 			}
@@ -110,15 +110,15 @@ func TestClimbingBetweenWindows(t *testing.T) {
 	}
 }
 
-// A culprit that is older than the number beside it says so, and a figure that has
+// A part that is older than the number beside it says so, and a figure that has
 // grown by half is looked into again.
-func TestCulpritIsDated(t *testing.T) {
+func TestPartsAreDated(t *testing.T) {
 	noLeaks(t)
 	crowd(t, 100)
 	w := newWorld()
 	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 50")})
-	l.accuser.taker = profiles.Taker{Share: 1000} // whatever it costs
-	defer l.accuser.taker.Close()
+	l.breakdowns.taker = profiles.Taker{Share: 1000} // whatever it costs
+	defer l.breakdowns.taker.Close()
 	at := time.Date(2026, 11, 21, 18, 15, 19, 0, time.Local)
 	for _, tt := range []struct {
 		after      time.Duration
@@ -141,8 +141,8 @@ func TestCulpritIsDated(t *testing.T) {
 			t.Errorf("%v goroutines: %s, want %q", tt.goroutines, r.Reason, tt.want)
 		}
 	}
-	c := culprit{at: at.Add(-24 * time.Hour), value: 80 << 20, kind: profiles.Heap, offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.keep", Share: 0.5}}}}
-	if got, want := c.accusation("bytes", "of the live heap from", at), "at 2026-11-20 18:30:19, when it was at 80.00MiB, 50.00% of the live heap from main.keep"; got != want {
+	c := breakdown{at: at.Add(-24 * time.Hour), value: 80 << 20, kind: profiles.Heap, offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.keep", Share: 0.5}}}}
+	if got, want := c.largest("bytes", "of the live heap from", at), "at 2026-11-20 18:30:19, when it was at 80.00MiB, 50.00% of the live heap from main.keep"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -69,7 +69,7 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 	t.Helper()
 	sentence := strings.Replace(counted[i].sentence, "%s", budget.Amount{Value: 0.02 * s.rate}.String(), 1)
 	b := budget.Must(sentence)[0]
-	e := &entry{name: sentence, budget: b, verdicts: map[string]int64{}}
+	e := &entry{name: sentence, budget: b, standing: standing{verdicts: map[string]int64{}}}
 	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
 	counters := func(at time.Duration) counters {
 		return counters{
@@ -92,7 +92,10 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 		}
 		r := results[0]
 		e.count(&r, before, now, minute)
-		if e.take(r, span{start: before.At, end: now.At}, g) == alert.Fired {
+		during := span{start: before.At, end: now.At}
+		next, event := e.next(r, during, g)
+		e.add(r, next, during)
+		if event == alert.Fired {
 			fired = append(fired, m+1)
 		}
 		before = now

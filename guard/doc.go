@@ -37,8 +37,8 @@
 // It is pending when a window fails, and fires when each window fails for three
 // periods, or when all windows together prove an excess that has lasted as long. It
 // is resolved after three periods that pass, when the windows since the last that
-// failed prove that it is over, or when the budget's "when" has not held for five
-// periods. A budget with "for" fires after failing windows in a row and by nothing
+// failed prove that it is over, when the budget's "when" has not held for five periods,
+// or when there has been nothing to judge for sixty. A budget with "for" fires after failing windows in a row and by nothing
 // else, an "absent" one at the first hit. What goes to and fro takes longer, both to
 // fire and to end. An inconclusive window changes no state by itself.
 //

@@ -34,7 +34,7 @@ const dumpPatience = 2 * time.Second
 //
 // Of a figure it is the profile that found, if any, says what it is made of, and
 // the CPU profile of its window goes beside it; without one it is what ran.
-func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w *profiler.Window, at time.Time, event *Event) (held bool) {
+func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, w *profiler.Window, at time.Time, event *Event) (held bool) {
 	kind, beside := kindOf(e.budget), dumps.Companion{}
 	if kind == kindFigures {
 		kind = kindCPU
@@ -54,7 +54,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *culprit, w 
 			Verdict: r.Verdict.String(), Share: r.Share, Low: r.Low, High: r.High, Limit: r.Limit, Samples: r.Samples, Reason: r.Reason,
 			Unit: r.Unit, Parts: offenderUnit(e.budget, r.Unit), Accept: accepting(r),
 			Window:    dumps.Window{Start: w.Start, Seconds: w.Elapsed.Seconds(), Outcome: label(w.Outcome.String())},
-			Violation: e.violated, Severity: severity(r),
+			Violation: e.violation(), Severity: severity(r),
 		},
 		Companions: l.companions(kind),
 	}
@@ -260,7 +260,7 @@ func (l *looper) companions(kind string) []dumps.Companion {
 
 func (l *looper) takeCompanions() []dumps.Companion {
 	list := []dumps.Companion{}
-	if c, ok := l.accuser.found[profiles.Goroutine]; ok && l.accuser.window.Equal(l.began) && c.data != nil {
+	if c, ok := l.breakdowns.taken[profiles.Goroutine]; ok && l.breakdowns.window.Equal(l.began) && c.data != nil {
 		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: c.data})
 	} else if k, err := l.kinds.end("goroutine", nil); err == nil {
 		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})

@@ -1,10 +1,15 @@
 package guard
 
 import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/dumps"
 )
 
 // An Event is something that happened to the guard or to a budget. There is one
@@ -48,13 +53,15 @@ const (
 	eventDegraded = "profguard.guard.degraded"
 )
 
-// warns reports whether the event says that something is wrong.
-func (e Event) warns() bool {
+// level is how much an event is worth.
+func (e Event) level() slog.Level {
 	switch e.Name {
+	case eventFiring, eventOffender:
+		return slog.LevelError
 	case eventResolved, eventRegained, eventResumed:
-		return false
+		return slog.LevelInfo
 	}
-	return true
+	return slog.LevelWarn
 }
 
 // plural is "1 window", "2 windows".
@@ -63,4 +70,60 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// slogSink writes a line for each event. With no logger given it takes the
+// default one, as it is at that moment. dir is where dumps are.
+func slogSink(logger *slog.Logger, dir string) func(Event) {
+	return func(e Event) {
+		l := logger
+		if l == nil {
+			l = slog.Default()
+		}
+		attrs := []slog.Attr{slog.String("event", e.Name)}
+		if e.Budget != "" {
+			r := e.Result
+			attrs = append(attrs,
+				slog.String("budget", e.Budget),
+				slog.String("sentence", r.Budget.String()))
+			if r.Reason != "" {
+				attrs = append(attrs, slog.String("reason", r.Reason))
+			}
+			if accept := accepting(r); accept != "" && e.Name == eventFiring {
+				attrs = append(attrs, slog.String("accept", accept))
+			}
+			if len(r.Offenders) > 0 {
+				o := r.Offenders[0]
+				attrs = append(attrs, slog.String("offender", o.Function))
+				if o.Blame.Function != "" {
+					attrs = append(attrs, slog.Group("blame",
+						slog.String("function", o.Blame.Function), slog.String("file", o.Blame.File), slog.Int("line", o.Blame.Line)))
+				}
+			}
+		}
+		if e.Dump != "" {
+			attrs = append(attrs, slog.String("dump", e.Dump), slog.String("dump_dir", filepath.Join(dir, dumps.ID(e.Dump).Folder())))
+		}
+		l.LogAttrs(context.Background(), e.level(), e.Message, attrs...)
+	}
+}
+
+// cloneResult copies a result with all that it refers to.
+func cloneResult(r budget.Result) budget.Result {
+	r.Budget = cloneBudget(r.Budget)
+	r.Offenders = slices.Clone(r.Offenders)
+	for i := range r.Offenders {
+		o := &r.Offenders[i]
+		o.Callers, o.Callees = slices.Clone(o.Callers), slices.Clone(o.Callees)
+	}
+	return r
+}
+
+// ownEvents gives a callback events that it may change: to redact a file's name,
+// say. The other sinks and Status have the same result.
+func ownEvents(call func(Event)) func(Event) {
+	return func(e Event) {
+		e.Result = cloneResult(e.Result)
+		call(e)
+	}
 }

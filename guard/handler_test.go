@@ -23,14 +23,15 @@ import (
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/webtest"
 )
 
 func TestHandlerOfNoGuard(t *testing.T) {
 	for name, g := range map[string]*Guard{"nil": nil, "zero": {}} {
 		h := g.Handler()
 		for target, status := range map[string]int{"/": 200, "/status.json": 200, "/budgets": 200, "/profile": 503, "/flame.json": 503, "/dumps/x": 404, "/dumps/x/y": 404} {
-			r := ask(h, "GET", target)
-			if got := body(t, r); r.StatusCode != status || target == "/status.json" && !strings.Contains(got, "stopped") {
+			r := webtest.Ask(h, "GET", target)
+			if got := webtest.Body(t, r); r.StatusCode != status || target == "/status.json" && !strings.Contains(got, "stopped") {
 				t.Errorf("%s guard: %s: %d %s", name, target, r.StatusCode, got)
 			}
 		}
@@ -44,25 +45,25 @@ func TestHandlerOfStoppedGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := g.Handler()
-	if r := ask(h, "GET", "/dumps.json"); !strings.Contains(body(t, r), "none yet") {
+	if r := webtest.Ask(h, "GET", "/dumps.json"); !strings.Contains(webtest.Body(t, r), "none yet") {
 		t.Errorf("a running guard's dumps: %d", r.StatusCode)
 	}
 	const gone = "/dumps/profguard-20261121T115500.000Z-x-00000000-00000000"
 	for _, target := range []string{gone, gone + gone[len("/dumps"):] + ".json"} {
-		if r := ask(h, "GET", target); r.StatusCode != 404 || !strings.Contains(body(t, r), "no such dump") {
+		if r := webtest.Ask(h, "GET", target); r.StatusCode != 404 || !strings.Contains(webtest.Body(t, r), "no such dump") {
 			t.Errorf("a dump that is not there: %d, want 404", r.StatusCode)
 		}
 	}
 	g.Stop()
-	if r := ask(h, "GET", "/status.json"); r.StatusCode != 200 || !strings.Contains(body(t, r), "stopped") {
+	if r := webtest.Ask(h, "GET", "/status.json"); r.StatusCode != 200 || !strings.Contains(webtest.Body(t, r), "stopped") {
 		t.Errorf("the status: %d", r.StatusCode)
 	}
-	if r := ask(h, "GET", "/profile?seconds=1"); r.StatusCode != 503 {
+	if r := webtest.Ask(h, "GET", "/profile?seconds=1"); r.StatusCode != 503 {
 		t.Errorf("a live profile: %d, want 503", r.StatusCode)
 	}
 	for _, target := range []string{gone, gone + gone[len("/dumps"):] + ".json"} {
-		r := ask(h, "GET", target)
-		if text := body(t, r); r.StatusCode != 404 || !strings.Contains(text, "the guard has stopped") {
+		r := webtest.Ask(h, "GET", target)
+		if text := webtest.Body(t, r); r.StatusCode != 404 || !strings.Contains(text, "the guard has stopped") {
 			t.Errorf("a dump of a guard that has stopped: %d, %s", r.StatusCode, text)
 		}
 	}
@@ -89,12 +90,12 @@ func TestStatusJSON(t *testing.T) {
 		Next:    at.Add(time.Minute),
 		Windows: map[string]int{"ok": 3, "busy": 1}, CPU: 1500 * time.Millisecond, CostShare: 0.001, Dumps: map[string]int64{"saved": 1},
 	}
-	r := ask(g.Handler(), "GET", "/status.json")
+	r := webtest.Ask(g.Handler(), "GET", "/status.json")
 	if r.StatusCode != 200 {
-		t.Fatalf("%d: %s", r.StatusCode, body(t, r))
+		t.Fatalf("%d: %s", r.StatusCode, webtest.Body(t, r))
 	}
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, []byte(body(t, r)), "", "  "); err != nil {
+	if err := json.Indent(&indented, []byte(webtest.Body(t, r)), "", "  "); err != nil {
 		t.Fatal(err)
 	}
 	text := regexp.MustCompile(`"program": .*`).ReplaceAllString(indented.String(), `"program": "on this machine",`)
@@ -172,11 +173,11 @@ func TestProfileDuringWindow(t *testing.T) {
 	mux.Handle("/debug/pprof/", other) // in the documentation http.DefaultServeMux
 	eventually(t, "the window takes the profiler", func() bool {
 		time.Sleep(100 * time.Millisecond) // its turn, should it have come second
-		return ask(mux, "GET", "/debug/pprof/profile?seconds=1").StatusCode == 500
+		return webtest.Ask(mux, "GET", "/debug/pprof/profile?seconds=1").StatusCode == 500
 	})
 	mux.Handle("/debug/pprof/profile", http.StripPrefix("/debug/pprof", g.Handler()))
-	if r := ask(mux, "GET", "/debug/pprof/profile?seconds=1"); r.StatusCode != 200 {
-		t.Errorf("in a window: %d %s, want 200", r.StatusCode, body(t, r))
+	if r := webtest.Ask(mux, "GET", "/debug/pprof/profile?seconds=1"); r.StatusCode != 200 {
+		t.Errorf("in a window: %d %s, want 200", r.StatusCode, webtest.Body(t, r))
 	}
 }
 
@@ -186,7 +187,7 @@ func TestBudgetsPageParsesBack(t *testing.T) {
 	for _, b := range set {
 		entries = append(entries, standingOf(b.String(), alert.Inactive, budget.Result{}))
 	}
-	got, err := budget.Parse(body(t, ask(stillGuard(t, nil, entries...).Handler(), "GET", "/budgets")))
+	got, err := budget.Parse(webtest.Body(t, webtest.Ask(stillGuard(t, nil, entries...).Handler(), "GET", "/budgets")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func TestHistory(t *testing.T) {
 	e := standingOf("goroutines below 5000", alert.Inactive, budget.Result{})
 	g := stillGuard(t, nil, e)
 	for i := range maxHistory + 10 {
-		e.take(budget.Result{Budget: e.budget, Verdict: budget.Pass, Share: float64(i), Limit: 5000, Unit: "count", Reason: "x"}, span{end: time.Now()}, g)
+		e.add(budget.Result{Budget: e.budget, Verdict: budget.Pass, Share: float64(i), Limit: 5000, Unit: "count", Reason: "x"}, alert.Alert{}, span{end: time.Now()})
 	}
 	if h := g.Status().Budgets[0].History; len(h) != maxHistory || h[0].Value != 10 {
 		t.Errorf("%d values from %v on, want %d from 10 on", len(h), h[0].Value, maxHistory)

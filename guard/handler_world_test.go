@@ -2,9 +2,6 @@ package guard
 
 import (
 	"context"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -34,8 +31,8 @@ func standingOf(sentence string, state alert.State, r budget.Result) *entry {
 	if name == "" {
 		name = b.String()
 	}
-	return &entry{name: name, budget: b, alert: alert.Alert{State: state}, since: time.Now(), result: r,
-		verdicts: map[string]int64{r.Verdict.String(): 1}}
+	return &entry{name: name, budget: b, standing: standing{alert: alert.Alert{State: state}, since: time.Now(), result: r,
+		verdicts: map[string]int64{r.Verdict.String(): 1}}}
 }
 
 // offendedBy is a failing result with one offender.
@@ -49,28 +46,4 @@ func offendedBy(function string) budget.Result {
 			Callers: []budget.Frame{{Function: "main.page", Share: 0.9}},
 		}},
 	}
-}
-
-// ask makes a request of a handler as a client on this machine does.
-func ask(h http.Handler, method, target string, header ...string) *http.Response {
-	r := httptest.NewRequest(method, target, nil)
-	r.Host = "127.0.0.1:8080"
-	for i := 0; i < len(header); i += 2 {
-		if header[i] == "Host" {
-			r.Host = header[i+1]
-		}
-		r.Header.Set(header[i], header[i+1])
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w.Result()
-}
-
-func body(t testing.TB, r *http.Response) string {
-	t.Helper()
-	data, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

@@ -170,7 +170,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 	eventually(t, "windows", func() bool { return g.Status().Budgets[2].Verdicts["fail"] > 1 })
 	b := g.Status().Budgets
 	if r := b[0].Result; r.Verdict != budget.Pass {
-		t.Errorf("the guard accuses itself: %s", r)
+		t.Errorf("the guard names itself: %s", r)
 	}
 	if r := b[1].Result; r.Verdict != budget.Fail || !strings.HasSuffix(r.Offenders[0].Function, "guard.waitHere") {
 		t.Errorf("the planted offender is not found: %s", r)
@@ -195,7 +195,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 		}
 		own++
 		if !charge.Waits(f.Name) {
-			t.Errorf("%s is accused", f.Name)
+			t.Errorf("%s is named", f.Name)
 		}
 	}
 	if own < 5 {

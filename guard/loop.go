@@ -18,29 +18,29 @@ import (
 // judges it, tells what has changed. Only it uses the fields of looper.
 type looper struct {
 	*Guard
-	decoder   decode.Decoder
-	host      workCounters // of Config.Work
-	work      workCounters // those and the registry
-	units     []string     // that the registry counts
-	governor  governor
-	spike     spike
-	backoff   profiler.Backoff
-	free      time.Time // when the CPU profiler is tried again
-	trips     breaker
-	kinds     *kindTaker
-	accuser   accuser
-	judged    *panel           // with which the last window was
-	last      process.Snapshot // at the end of the last window
-	completed time.Time        // the end of the last period that counters were compared over
-	closer    alert.Closer
-	cost      time.Duration // of the last window
-	lost      bool          // the last window was lost
-	dumping   time.Time     // the window of which dumps have been made, how many, and
-	dumpsNow  int           // what goes beside them
-	beside    []dumps.Companion
-	began     time.Time    // when the last window began
-	trimmed   atomic.Int64 // nanoseconds that trimming took since it was accounted for
-	dear      bool         // trimming takes too much
+	decoder    decode.Decoder
+	host       workCounters // of Config.Work
+	work       workCounters // those and the registry
+	units      []string     // that the registry counts
+	governor   governor
+	spike      spike
+	backoff    profiler.Backoff
+	free       time.Time // when the CPU profiler is tried again
+	trips      breaker
+	kinds      *kindTaker
+	breakdowns breakdowns
+	judged     *panel           // with which the last window was
+	last       process.Snapshot // at the end of the last window
+	completed  time.Time        // the end of the last period that counters were compared over
+	closer     alert.Closer
+	cost       time.Duration // of the last window
+	lost       bool          // the last window was lost
+	dumping    time.Time     // the window of which dumps have been made, how many, and
+	dumpsNow   int           // what goes beside them
+	beside     []dumps.Companion
+	began      time.Time    // when the last window began
+	trimmed    atomic.Int64 // nanoseconds that trimming took since it was accounted for
+	dear       bool         // trimming takes too much
 }
 
 // randomFraction is a random number in [0, 1). A fleet that was started at one
@@ -50,7 +50,7 @@ func randomFraction() float64 { return rand.Float64() }
 func (g *Guard) loop(ctx context.Context) {
 	l := &looper{Guard: g, host: newWorkCounters(g.cfg.Work), kinds: newKindTaker()}
 	defer l.kinds.close()
-	defer l.accuser.taker.Close()
+	defer l.breakdowns.taker.Close()
 	defer l.stopTrace(l.startTrace())
 	l.last = g.seams.snap()
 	next := time.Now().Add(l.firstWait())

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/webtest"
 )
 
 // compiling is a program that compiles an expression in each request: four functions of
@@ -72,7 +73,7 @@ func TestOneOffender(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(body(t, ask(g.Handler(), "GET", "/status.json"))), &doc); err != nil || doc.Budgets[0].Result.Offenders[0].Function != first {
+		if err := json.Unmarshal([]byte(webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/status.json"))), &doc); err != nil || doc.Budgets[0].Result.Offenders[0].Function != first {
 			t.Errorf("status.json names %+v, %v", doc, err)
 		}
 		g.Stop()

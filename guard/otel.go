@@ -32,13 +32,7 @@ func record(e Event) log.Record {
 	rec.SetTimestamp(e.Time)
 	rec.SetObservedTimestamp(e.Time)
 	rec.SetBody(attribute.StringValue(e.Message))
-	severity := log.SeverityInfo
-	switch {
-	case e.Name == eventFiring, e.Name == eventOffender:
-		severity = log.SeverityError
-	case e.warns():
-		severity = log.SeverityWarn
-	}
+	severity := log.Severity(e.level()) + log.SeverityInfo // both count in fours, slog from info
 	rec.SetSeverity(severity)
 	rec.SetSeverityText(severity.String())
 	if e.Dump != "" {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
 )
 
@@ -21,32 +20,22 @@ type panel struct {
 	looked    bool // notLinked has been worked out
 }
 
-// entry is one budget's standing. It outlives a change of the others.
+// entry is one budget and what is known of it. It outlives a change of the others.
 type entry struct {
-	name     string
-	budget   budget.Budget
-	alert    alert.Alert
-	since    time.Time
-	result   budget.Result
-	verdicts map[string]int64
-	samples  int64
-	hits     int64
-	warning  string
-	missed   missed
-	history  []Measurement
-	culprit  culprit // of a figure, when it was last looked for
-	calm     calm
-	counted  counters        // when what is counted was last judged
-	news     map[string]bool // offenders that have been told of while it fires
-	newsAt   time.Time       // when one was last
+	name   string
+	budget budget.Budget
+	standing
+	warning   string
+	missed    missed
+	breakdown breakdown // of a figure, when it was last taken
+	counted   counters  // when what is counted was last judged
 
-	dumps    []keptDump            // that are still there, the oldest first
-	offered  time.Time             // when the last dump was offered to the store
-	offers   map[dumps.ID][]string // dumps on their way, and whom they show
-	shown    map[string]time.Time  // by offender: when a dump that shows it was offered
-	violated string                // names the current violation for the store
-	told     bool                  // that it fires, and not that it is over
-	removed  bool                  // by SetBudgets: a window under way says nothing of it any more
+	dumps   []keptDump            // that are still there, the oldest first
+	offered time.Time             // when the last dump was offered to the store
+	offers  map[dumps.ID][]string // dumps on their way, and whom they show
+	shown   map[string]time.Time  // by offender: when a dump that shows it was offered
+	told    bool                  // that it fires, and not that it is over
+	removed bool                  // by SetBudgets: a window under way says nothing of it any more
 }
 
 // A keptDump is a dump that the store has not evicted. A budget has as many as
@@ -64,9 +53,6 @@ func (e *entry) lastDump() *keptDump {
 	}
 	return &e.dumps[len(e.dumps)-1]
 }
-
-// maxHistory is an hour at the default cadence; a budget's takes 1 KB.
-const maxHistory = 60
 
 // group is the budgets that one kind of profile is for.
 type group struct {
@@ -117,7 +103,7 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 		}
 		e := kept[name+"\x00"+b.String()]
 		if e == nil {
-			e = &entry{name: name, budget: b, since: time.Now(), verdicts: map[string]int64{}, result: budget.Result{Budget: b}}
+			e = &entry{name: name, budget: b, standing: standing{since: time.Now(), verdicts: map[string]int64{}, result: budget.Result{Budget: b}}}
 		}
 		p.entries = append(p.entries, e)
 		kind := kindOf(b)

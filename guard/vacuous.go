@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -22,41 +21,13 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	if p.looked {
 		return
 	}
-	var patterns []*pattern.Pattern
 	var texts []string
 	for _, e := range p.entries {
-		for _, text := range []string{e.budget.Subject, e.budget.In} {
-			if kind := kindOf(e.budget); text == "" || kind == kindFigures || kind == kindLeaks {
-				continue
-			}
-			if parsed, err := pattern.Parse(text); err == nil && !isEach(text) {
-				patterns, texts = append(patterns, parsed), append(texts, text)
-			}
-		}
+		texts = append(texts, patternsOf(e.budget)...)
 	}
-	found := make([]bool, len(patterns))
-	var err error
-	if len(patterns) > 0 {
-		index := pattern.NewIndex(patterns)
-		var hits []int32
-		err = l.seams.linked(func(name string) bool {
-			hits = index.Match(name, hits[:0])
-			for _, h := range hits {
-				found[h] = true
-			}
-			return ctx.Err() == nil
-		})
-	}
-	missing := map[string]bool{}
-	for i, ok := range found {
-		if !ok {
-			missing[texts[i]] = true
-		}
-	}
-	var near map[string]string // a hint, without which the warning does
-	if err == nil && ctx.Err() == nil {
-		near, _ = process.Near(slices.Sorted(maps.Keys(missing)), l.seams.linked)
-	}
+	missing, err := process.Missing(texts, func(yield func(string) bool) error {
+		return l.seams.linked(func(name string) bool { return ctx.Err() == nil && yield(name) })
+	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p.looked = ctx.Err() == nil
@@ -66,27 +37,41 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	if err != nil || !p.looked {
 		return
 	}
+	p.notLinked = append(p.notLinked, slices.Sorted(maps.Keys(missing))...)
 	for _, e := range p.entries {
 		if kindOf(e.budget) == kindLeaks && pprof.Lookup(kindLeaks) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
-	}
-	p.notLinked = append(p.notLinked, slices.Sorted(maps.Keys(missing))...)
-	for _, e := range p.entries {
 		if e.budget.Rule == "absent" {
 			continue // the best possible pass
 		}
-		for _, text := range []string{e.budget.Subject, e.budget.In} {
-			if !missing[text] {
+		for _, text := range patternsOf(e.budget) {
+			near, isMissing := missing[text]
+			if !isMissing {
 				continue
 			}
 			meant := ""
-			if near[text] != "" {
-				meant = "did you mean " + near[text] + "? "
+			if near != "" {
+				meant = "did you mean " + near + "? "
 			}
 			l.warn(e, fmt.Sprintf("no function linked into the program matches %s: %scheck the spelling, or drop the budget", text, meant))
 		}
 	}
+}
+
+// patternsOf are the patterns that a budget is about.
+func patternsOf(b budget.Budget) []string {
+	var texts []string
+	if kind := kindOf(b); kind == kindFigures || kind == kindLeaks {
+		return nil
+	}
+	if !isEach(b) && b.Subject != "process" {
+		texts = append(texts, b.Subject)
+	}
+	if b.In != "" {
+		texts = append(texts, b.In)
+	}
+	return texts
 }
 
 const (
@@ -147,11 +132,7 @@ func isDefault(b budget.Budget) bool {
 	return slices.ContainsFunc(budget.Default(), func(d budget.Budget) bool { return d.String() == b.String() })
 }
 
-// isEach reports whether a subject is no pattern.
-func isEach(subject string) bool {
-	switch subject {
-	case "no function", "no package", "no goroutine", "process":
-		return true
-	}
-	return false
+// isEach reports whether a budget's limit is for each function, package or goroutine.
+func isEach(b budget.Budget) bool {
+	return b.Subject == "no function" || b.Subject == "no package" || b.Subject == "no goroutine"
 }

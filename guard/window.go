@@ -57,7 +57,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	judge := onThread(func() {
 		t := w.Table(&l.decoder)
 		if tried {
-			l.tell(&w)
+			l.tellLost(&w)
 		}
 		facts := l.facts(p, used, since, after, t)
 		facts.Work, facts.NoWork = between(before.work, now.work)
@@ -80,7 +80,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
 	l.noteFigures(used, since)
-	l.account(look+judge+profiling+l.work.spent()+l.trimming()+l.accuser.spent(), after)
+	l.account(look+judge+profiling+l.work.spent()+l.trimming()+l.breakdowns.spent(), after)
 	l.last = after
 	l.trim(after)
 }
@@ -232,69 +232,44 @@ func inconclusive(p *panel, g *group, err error) []budget.Result {
 
 // apply takes one budget's result to its alert, and what follows from it to the
 // dumps and the sinks.
-func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []byte, w *profiler.Window, s span) (event alert.Event) {
-	at := s.end
-	found := l.accuse(ctx, e, &r, s)
+func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []byte, w *profiler.Window, s span) alert.Event {
+	next, event := e.next(r, s, l.Guard)
+	found := l.explain(ctx, e, &r, s.end, event)
 	if ctx.Err() != nil {
 		return alert.None
 	}
-	event, removed := l.take(e, r, s)
-	if removed {
+	if !l.add(e, r, next, s) {
 		return event // and its end has been told
 	}
-	var news Event
+	n := e.notice(event, r, s.end, l.Guard)
 	switch {
-	case event == alert.Fired:
-		e.violated = fmt.Sprintf("%s-%d", e.name, at.UnixNano())
-		e.news, e.newsAt = map[string]bool{}, time.Time{}
-		news = Event{Name: eventFiring, Time: at, Budget: e.name, Result: r}
-		news.Result.Reason = brokenBy(r)
-		news.Message = fmt.Sprintf("budget %s is broken: %s", e.name, news.Result.Reason)
-	case event.Ends():
-		e.violated = ""
-		news = Event{Name: eventResolved, Time: at, Budget: e.name, Result: r}
-		news.Result.Reason = e.ended(event, r)
-		news.Message = fmt.Sprintf("budget %s %s: %s", e.name, keptAgain(event, r), news.Result.Reason)
-		l.news(e, news)
-	case e.isNews(r, at, l.dumpEvery()/newsPart):
-		news = Event{Name: eventOffender, Time: at, Budget: e.name, Result: r}
-		news.Message = fmt.Sprintf("budget %s, which fires, has another offender: %s", e.name, r.Reason)
-	case r.Verdict == budget.Fail && !s.lost:
-		l.dump(e, r, data, found, w, at, nil)
-	}
-	if news.Name != eventFiring && news.Name != eventOffender {
-		return event
-	}
-	e.news[offenders(r)[0]], e.newsAt = true, at
-	if !l.dump(e, r, data, found, w, at, &news) {
-		news.Dump = l.lastDump(e, r, at)
-		l.news(e, news)
+	case n.Name == "":
+		if r.Verdict == budget.Fail {
+			l.dump(e, r, data, found, w, s.end, nil)
+		}
+	case n.Name == eventResolved:
+		l.tell(e, n)
+	case !l.dump(e, r, data, found, w, s.end, &n):
+		n.Dump = l.lastDump(e, r, s.end)
+		l.tell(e, n)
 	}
 	return event
 }
 
-// brokenBy says why a budget is broken, in one sentence. What all windows have proved
-// together is not in the reason of the last, which is that it does not suffice.
-func brokenBy(r budget.Result) string {
-	if r.Verdict == budget.Fail {
-		return r.Reason
-	}
-	return "the windows so far prove it together; this one alone does not: " + r.Reason
-}
-
-// take is the entry's, under the lock, which a panic must not keep.
-func (l *looper) take(e *entry, r budget.Result, s span) (event alert.Event, removed bool) {
+// add adds a result to an entry under the lock, which a panic must not keep. It reports
+// false for an entry that SetBudgets has just removed.
+func (l *looper) add(e *entry, r budget.Result, next alert.Alert, s span) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.removed {
-		return event, true
+	if !e.removed {
+		e.standing.add(r, next, s)
 	}
-	return e.take(r, s, l.Guard), false
+	return !e.removed
 }
 
-// news tells that a budget fires or is kept again, after what was to be told
-// before. Of a budget that SetBudgets has just removed, all has been told.
-func (g *Guard) news(e *entry, event Event) {
+// tell emits an event of a budget, after those that wait for their dumps. Of a budget
+// that SetBudgets has just removed, all has been told.
+func (g *Guard) tell(e *entry, event Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e.removed {
@@ -356,8 +331,8 @@ func (l *looper) uncounted(not map[string]string) {
 	}
 }
 
-// tell says when windows begin to be lost, and when they are good again.
-func (l *looper) tell(w *profiler.Window) {
+// tellLost tells when windows begin to be lost, and when they are good again.
+func (l *looper) tellLost(w *profiler.Window) {
 	lost := w.Outcome != profiler.OK
 	switch {
 	case lost && !l.lost:
@@ -369,12 +344,4 @@ func (l *looper) tell(w *profiler.Window) {
 }
 
 // label makes a metric's label of words.
-func label(words string) string {
-	b := []byte(words)
-	for i := range b {
-		if b[i] == ' ' {
-			b[i] = '_'
-		}
-	}
-	return string(b)
-}
+func label(words string) string { return strings.ReplaceAll(words, " ", "_") }

@@ -19,8 +19,12 @@ const (
 	// in three of them, but not in so many.
 	mostWindows = 8
 
-	// idlePeriods end an alert whose budget has a condition that does not hold.
-	idlePeriods = 5
+	// idlePeriods end an alert whose budget has a condition that does not hold, and
+	// unjudgedPeriods one of whose budget good windows show nothing: no sample within its
+	// "in" and "where", no work done. That is an hour at the defaults, by when a lull in
+	// the traffic is over.
+	idlePeriods     = 5
+	unjudgedPeriods = 60
 
 	// What goes to and fro takes longer, both to fire and to end: bursts of seconds make
 	// windows fail and pass, and an alert of what comes back every five minutes would end
@@ -45,6 +49,9 @@ type Rule struct {
 	Time    time.Duration // from the start of the first to the end of the last
 	Strict  bool          // the user has said how long: nothing but such a row fires
 	AtOnce  bool          // one failing window is proof
+	Counted bool          // windows are counted and not sampled: proof by all of them ends nothing
+	Each    bool          // the limit is for each function: the largest has no mean over windows
+	Growth  bool          // growth over a baseline, which may be too small to prove that there is none
 }
 
 // Lasting is the rule of a budget without a `for`: three periods.
@@ -55,7 +62,7 @@ func Lasting(period, window time.Duration) Rule {
 
 // Counted is the rule of a budget on what is counted over whole periods: three of them.
 func Counted(period time.Duration) Rule {
-	return Rule{Period: period, Windows: leastWindows, Time: period * 3 / 2}
+	return Rule{Period: period, Windows: leastWindows, Time: period * 3 / 2, Counted: true}
 }
 
 // For is the rule of a budget with a `for`, in windows or in time. Windows that follow
@@ -70,10 +77,15 @@ type Finding struct {
 	Window     evidence.Verdict // of this window by itself
 	Stream     evidence.Verdict // of all windows: Pass is proof that an excess is over
 	Strength   float64          // of the evidence of all windows for an excess: 1 is proof
-	Measured   bool             // there was something to judge,
-	Above      bool             // and it is above the limit, proven or not
 	Idle       bool             // the budget's condition did not hold
+	Measured   bool             // there was something to judge:
+	Value      float64          // what was measured,
+	Limit      float64          // what it was compared with, 0 for none,
+	Samples    int64            // and of how many samples
 }
+
+// above reports whether what was measured is above the limit, proven or not.
+func (f Finding) above() bool { return f.Value > f.Limit }
 
 // A run is windows of a kind in a row.
 type run struct {
@@ -93,18 +105,47 @@ func (r run) lasts(windows int, d, end time.Duration) bool {
 	return r.windows >= windows && end-r.start >= d
 }
 
+// Recovery is what windows have shown since the last one that failed.
+type Recovery struct {
+	Windows int     // that had anything to judge
+	Samples int64   // of those
+	Worst   float64 // the largest value of a window
+	sum     float64 // of the values, weighed by samples
+}
+
+func (r *Recovery) add(f Finding) {
+	r.Windows++
+	r.Samples += f.Samples
+	r.Worst = max(r.Worst, f.Value)
+	r.sum += f.Value * float64(f.Samples)
+}
+
+// Mean is the value of all these windows together.
+func (r Recovery) Mean() float64 {
+	if r.Samples == 0 {
+		return r.Worst
+	}
+	return r.sum / float64(r.Samples)
+}
+
 // Alert is the alert of one budget between two windows. The zero value is an
 // inactive alert. It holds no pointers and may be compared and copied.
 type Alert struct {
-	State   State
-	Since   time.Duration // when State was entered
-	Firings int           // how often it has fired
+	State    State
+	Since    time.Duration // when State was entered
+	Firings  int           // how often it has fired
+	Recovery Recovery
 
-	fails, passes, idle run           // inconclusive windows interrupt only the last
-	failed              time.Duration // the end of the last window that failed
-	unsettled           float64       // when it was last counted,
-	counted             time.Duration // which was then
+	fails, passes  run           // inconclusive windows do not interrupt them
+	idle, unjudged run           // windows without the condition, and with nothing to judge
+	failed         time.Duration // the end of the last window that failed
+	shown          bool          // all windows together have proved an excess
+	unsettled      float64       // when it was last counted,
+	counted        time.Duration // which was then
 }
+
+// Unjudged is how many windows in a row, up to the last, had nothing to judge.
+func (a Alert) Unjudged() int { return a.unjudged.windows }
 
 // Next returns the alert after a window, and what happened. It depends on nothing but
 // its arguments. Verdicts and states that it does not know count as inconclusive and
@@ -116,45 +157,64 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	case a.State == Firing:
 		if why := a.ends(f, r); why != None {
 			a.unsettle(unsettledByAlert, f.End, r)
+			a.shown = false
 			a.enter(Resolved, f.End)
 			return a, why
 		}
 	case a.fires(f, r):
 		a.Firings++
+		a.Recovery = Recovery{}
 		a.enter(Firing, f.End)
 		return a, Fired
+	case a.stopped(f.End, r) != None:
+		a.rest(f.End)
 	case fails || rising:
 		if a.State != Pending {
 			a.enter(Pending, f.End)
 			return a, BecamePending
 		}
-	case f.Window == evidence.Pass, a.idle.lasts(idlePeriods, idlePeriods*r.Period*3/4, f.End):
-		a.fails = run{}
-		if a.State != Inactive {
-			a.enter(Inactive, f.End)
-		}
+	case f.Window == evidence.Pass:
+		a.rest(f.End)
 	}
 	return a, None
+}
+
+// rest makes an alert that does not fire inactive.
+func (a *Alert) rest(now time.Duration) {
+	a.fails = run{}
+	if a.State != Inactive {
+		a.enter(Inactive, now)
+	}
 }
 
 // count adds a window to the rows of windows that it continues.
 func (a *Alert) count(f Finding, r Rule) {
 	switch {
 	case f.Window == evidence.Fail:
+		a.Recovery = Recovery{}
+	case f.Measured:
+		a.Recovery.add(f)
+	}
+	a.shown = a.shown || f.Stream == evidence.Fail
+	switch {
+	case f.Window == evidence.Fail:
 		a.fails, a.passes, a.failed = a.fails.add(f), run{}, f.End
-	case f.Window == evidence.Pass && !f.Above: // above the limit it is within the zone
+	case f.Window == evidence.Pass && !f.above(): // above the limit it is within the zone
 		a.endRow(f.End, r)
 		a.passes = a.passes.add(f)
 	case f.Window == evidence.Pass:
 		a.endRow(f.End, r)
 		a.passes = run{}
-	case f.Above:
+	case f.above():
 		a.passes = run{}
 	case f.Measured && !r.Strict:
 		a.endRow(f.End, r)
 	}
 	if a.idle = a.idle.add(f); !f.Idle {
 		a.idle = run{}
+	}
+	if a.unjudged = a.unjudged.add(f); f.Measured {
+		a.unjudged = run{}
 	}
 }
 
@@ -198,23 +258,71 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 
 // ends says whether an alert ends, and by what.
 func (a *Alert) ends(f Finding, r Rule) Event {
-	windows, calm := a.Calm(f.End, r)
-	switch {
-	case a.passes.lasts(windows, calm, f.End):
+	windows, d := a.Needed(f.End, r)
+	if a.passes.lasts(windows, d, f.End) {
 		return Passed
-	case f.Stream == evidence.Pass && f.Window != evidence.Fail && (a.patience(f.End, r) == 1 || f.End-a.failed >= calm):
+	}
+	if why := a.over(f, r); why != None && f.Window != evidence.Fail && (a.patience(f.End, r) == 1 || f.End-a.failed >= d) {
+		return why
+	}
+	return a.stopped(f.End, r)
+}
+
+// over says whether all windows since the last that failed together end an alert.
+func (a *Alert) over(f Finding, r Rule) Event {
+	switch {
+	case r.Counted:
+		return None
+	case r.Growth && a.shown && f.Stream == evidence.Inconclusive:
+		return Unproven
+	case f.Stream == evidence.Pass && (r.Each || f.Limit == 0 || a.Recovery.Mean() <= f.Limit):
+		// Proof is of a value within the zone above the limit, so the mean has its say.
 		return Proven
-	case a.idle.lasts(idlePeriods, idlePeriods*r.Period*3/4, f.End):
-		return WentIdle
 	}
 	return None
 }
 
-// Calm is what has to pass until the alert ends: so many windows in a row, and for so
+// stopped says whether there has been nothing to judge for so long that there is no
+// alert, and why.
+func (a *Alert) stopped(now time.Duration, r Rule) Event {
+	switch {
+	case a.idle.lasts(idlePeriods, idlePeriods*r.Period*3/4, now):
+		return WentIdle
+	case a.unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, now):
+		return Unjudged
+	}
+	return None
+}
+
+// Needed is what has to pass until the alert ends: so many windows in a row, and for so
 // long.
-func (a *Alert) Calm(now time.Duration, r Rule) (windows int, d time.Duration) {
+func (a *Alert) Needed(now time.Duration, r Rule) (windows int, d time.Duration) {
 	patience := a.patience(now, r)
 	return patience * min(max(r.Windows, 1), leastWindows), time.Duration(patience) * r.Time
 }
 
 func (a *Alert) enter(s State, now time.Duration) { a.State, a.Since = s, now }
+
+// mostNamed bounds the offenders that one alert names.
+const mostNamed = 64
+
+// Offenders are those that an alert has named since it fired.
+type Offenders struct {
+	named map[string]bool
+	last  time.Duration // when one was named
+}
+
+// NewOffenders are those of an alert that fires at a time, and names one.
+func NewOffenders(name string, now time.Duration) Offenders {
+	return Offenders{named: map[string]bool{name: true}, last: now}
+}
+
+// Another reports whether an offender is one that the alert has not named, and it is time
+// to: the last was named so long ago at the least. It is named then.
+func (o *Offenders) Another(name string, now, least time.Duration) bool {
+	if o.named == nil || o.named[name] || len(o.named) >= mostNamed || now-o.last < least {
+		return false
+	}
+	o.named[name], o.last = true, now
+	return true
+}

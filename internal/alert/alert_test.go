@@ -30,6 +30,9 @@ func at(minute float64, f Finding) Finding {
 	return f
 }
 
+// within is an hour of windows with nothing to judge but one, and a letter for that.
+func within(letter string) string { return strings.Repeat("n", unjudgedPeriods-1) + letter }
+
 // TestEveryTransition walks the product of state, verdict, evidence and rule and
 // compares it with a table that a person can check line by line.
 func TestEveryTransition(t *testing.T) {
@@ -64,18 +67,18 @@ func TestEveryTransition(t *testing.T) {
 		name string
 		f    Finding
 	}{
-		{"fails", Finding{Window: fail, Above: true}},
-		{"fails, all prove an excess", Finding{Window: fail, Above: true, Strength: 1}},
-		{"fails, all prove it was over", Finding{Window: fail, Above: true, Stream: pass}},
-		{"above the limit", Finding{Above: true}},
-		{"above the limit, all prove an excess", Finding{Above: true, Strength: 1}},
+		{"fails", Finding{Window: fail, Value: 1}},
+		{"fails, all prove an excess", Finding{Window: fail, Value: 1, Strength: 1}},
+		{"fails, all prove it was over", Finding{Window: fail, Value: 1, Stream: pass}},
+		{"above the limit", Finding{Value: 1}},
+		{"above the limit, all prove an excess", Finding{Value: 1, Strength: 1}},
 		{"below the limit", Finding{}},
 		{"below the limit, evidence rises", Finding{Strength: 0.3}},
 		{"below the limit, all prove it is over", Finding{Stream: pass}},
 		{"passes", Finding{Window: pass}},
 		{"passes, all prove an excess", Finding{Window: pass, Strength: 1}},
 		{"passes, all prove it is over", Finding{Window: pass, Stream: pass}},
-		{"passes, above the limit within the zone", Finding{Window: pass, Above: true}},
+		{"passes, above the limit within the zone", Finding{Window: pass, Value: 1}},
 		{"idle", Finding{Idle: true}},
 		{"idle, evidence rises", Finding{Idle: true, Strength: 0.3}},
 	}
@@ -119,7 +122,7 @@ func cell(t *testing.T, before, after Alert, event Event, now time.Duration) str
 	if fired := after.Firings - before.Firings; (event == Fired) != (fired == 1) {
 		t.Errorf("%v -> %v: event %v with Firings +%d", before.State, after.State, event, fired)
 	}
-	want := map[Event]State{BecamePending: Pending, Fired: Firing, Passed: Resolved, Proven: Resolved, WentIdle: Resolved}
+	want := map[Event]State{BecamePending: Pending, Fired: Firing, Passed: Resolved, Proven: Resolved, Unproven: Resolved, WentIdle: Resolved, Unjudged: Resolved}
 	switch state, told := want[event]; {
 	case told && (!moved || after.State != state):
 		t.Errorf("%v -> %v: told as %v", before.State, after.State, event)
@@ -142,17 +145,20 @@ type story struct {
 
 // play steps through windows a minute apart, a letter each: one that fails, one that
 // passes, one that is above and one that is below the limit, an idle one, one with
-// which all prove an excess, and one with which all prove that it is over. It returns
-// the states, a letter each.
+// which all prove an excess or growth, one with which all prove that it is over, the same
+// within the zone above the limit, and two with nothing to judge, the second of which
+// still has the evidence of those before. It returns the states, a letter each.
 func (s *story) play(letters string) string {
 	said := map[rune]Finding{
-		'f': {Window: fail, Above: true}, 'p': {Window: pass}, 'a': {Above: true}, 'b': {}, 'i': {Idle: true},
-		'E': {Above: true, Strength: 1}, 'R': {Stream: pass},
+		'f': {Window: fail, Value: 1}, 'p': {Window: pass}, 'a': {Value: 1}, 'b': {}, 'i': {Idle: true},
+		'E': {Value: 1, Strength: 1}, 'R': {Stream: pass}, 'G': {Value: 1, Strength: 1, Stream: fail}, 'Z': {Value: 1.1, Limit: 1, Samples: 10, Stream: pass}, 'n': {}, 'e': {Strength: 0.5},
 	}
 	var got strings.Builder
 	for _, c := range letters {
 		s.minute++
-		s.Alert, _ = s.Next(at(s.minute, said[c]), s.rule)
+		f := at(s.minute, said[c])
+		f.Measured = f.Measured && c != 'n' && c != 'e'
+		s.Alert, _ = s.Next(f, s.rule)
 		got.WriteByte(s.State.String()[0])
 	}
 	return got.String()
@@ -161,6 +167,9 @@ func (s *story) play(letters string) string {
 func TestStories(t *testing.T) {
 	lasting, counted, atOnce := Lasting(every, window), Counted(every), Lasting(every, window)
 	atOnce.AtOnce = true
+	each, growth := lasting, lasting
+	each.Each, growth.Growth = true, true
+	hour := strings.Repeat("f", unjudgedPeriods-1)
 	for _, tt := range []struct {
 		name            string
 		rule            Rule
@@ -178,11 +187,45 @@ func TestStories(t *testing.T) {
 		{"idle for four, and again", counted, "fffiiiifiiii", "ppffffffffff"},
 		{"what was idle fires anew", counted, "fffiiiiiiifff", "ppfffffriippf"},
 		{"one hit is proof", atOnce, "pfbRf", "iffrf"},
+		{"nothing to judge for an hour ends it, and it fires anew", counted, "fff" + within("n") + "nfff", "ppf" + hour + "rippf"},
+		{"a sample within the hour does not", counted, "fff" + within("a") + within("a"), "ppf" + hour + "f" + hour + "f"},
+		{"what is pending by evidence waits for an hour", lasting, "E" + strings.ReplaceAll(within("e")+"e", "n", "e") + "E", "p" + strings.ReplaceAll(hour, "f", "p") + "iip"},
+		{"proof within the zone is none of one function", lasting, "EEEEZZ", "pppfff"},
+		{"it is of all of them", each, "EEEEZ", "pppfr"},
+		{"growth ends without proof, other excess does not", growth, "GGGGb", "pppfr"},
+		{"for lack of proof", lasting, "GGGGbb", "pppfff"},
 		{"for 3 windows", For(3, 0, every), "ffpffEEbf", "ppipppppf"},
 	} {
 		s := story{rule: tt.rule}
 		if got := s.play(tt.windows); got != tt.states {
 			t.Errorf("%s: windows %s, states %s, want %s", tt.name, tt.windows, got, tt.states)
 		}
+	}
+}
+
+// An alert names each of its offenders once, and not too many at a time.
+func TestOffenders(t *testing.T) {
+	o := NewOffenders("a", 0)
+	for i, step := range []struct {
+		minute time.Duration
+		name   string
+		want   bool
+	}{{1, "a", false}, {1, "b", true}, {1, "c", false}, {2, "b", false}, {2, "c", true}, {9, "a", false}} {
+		if got := o.Another(step.name, step.minute*time.Minute, time.Minute); got != step.want {
+			t.Errorf("step %d, %s: %t, want %t", i+1, step.name, got, step.want)
+		}
+	}
+	named := 0
+	for i := range 1000 {
+		if o.Another(fmt.Sprint(i), time.Duration(10+i)*time.Minute, time.Minute) {
+			named++
+		}
+	}
+	if named != mostNamed-3 {
+		t.Errorf("%d more are named, want %d in all", named, mostNamed)
+	}
+	var none Offenders
+	if none.Another("a", time.Hour, time.Minute) {
+		t.Error("named by an alert that has not fired")
 	}
 }

@@ -10,8 +10,8 @@
 //
 //	            fails                for three periods
 //	inactive ----------> pending ---------------------------> firing
-//	   ^  ^                 | passes                            | passes for three periods,
-//	   |  +-----------------+                                   v or is over by proof, or idle
+//	   ^  ^                 | passes                            | passes for three periods, is over by
+//	   |  +-----------------+                                   v proof, or there is nothing to judge
 //	   +--------------------------------------------------- resolved
 //	                          passes
 //

@@ -33,18 +33,20 @@ func (s State) String() string {
 // are not.
 type Event int
 
-// The events. The last three end an alert, and say by what.
+// The events. Those from Passed on end an alert, and say by what.
 const (
 	None          Event = iota
 	BecamePending       // worth a debug line
 	Fired               // worth waking somebody
 	Passed              // three periods passed
 	Proven              // all windows since it fired prove together that the excess is over
+	Unproven            // growth is not proved any more, by a baseline too small to disprove it
 	WentIdle            // the budget's condition has not held for five periods
+	Unjudged            // there was nothing to judge for sixty periods
 )
 
 // Ends reports whether the event is the end of an alert.
-func (e Event) Ends() bool { return e == Passed || e == Proven || e == WentIdle }
+func (e Event) Ends() bool { return e >= Passed && e <= Unjudged }
 
 // String returns the event in lower case, or Event(7) for an unknown one.
 func (e Event) String() string {
@@ -59,8 +61,12 @@ func (e Event) String() string {
 		return "passed"
 	case Proven:
 		return "proven"
+	case Unproven:
+		return "unproven"
 	case WentIdle:
 		return "idle"
+	case Unjudged:
+		return "unjudged"
 	}
 	return "Event(" + strconv.Itoa(int(e)) + ")"
 }

@@ -26,7 +26,7 @@ func hoard() []byte { return make([]byte, 1<<20) }
 // A figure that is over its limit comes with the function that it is made of, in
 // the event, the log, the status, the page and the sidecar. Its clean twin, with
 // the same things in the process, has none, and costs no profile.
-func TestFiguresNameTheirCulprits(t *testing.T) {
+func TestFiguresNameTheirParts(t *testing.T) {
 	noLeaks(t)
 	stop := make(chan struct{})
 	gone := make(chan struct{}, 500)
@@ -65,7 +65,7 @@ func TestFiguresNameTheirCulprits(t *testing.T) {
 	// collections.
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 
-	for _, tt := range []struct{ name, sentence, culprit, kind string }{
+	for _, tt := range []struct{ name, sentence, largest, kind string }{
 		{"goroutines", "goroutines below 300", "guard.waitHere", "goroutine"},
 		{"heap", "heap below 64MiB", "guard.hoard", "heap"},
 		{"rss", "rss below 64MiB", "guard.hoard", "heap"},
@@ -98,23 +98,23 @@ func TestFiguresNameTheirCulprits(t *testing.T) {
 			}
 			l.dumps = nil
 			r := l.Status().Budgets[0].Result
-			taken := !e.culprit.at.IsZero()
+			taken := !e.breakdown.at.IsZero()
 			if taken != broken || len(r.Offenders) > 0 != broken || len(dumped) > 0 != broken {
 				t.Fatalf("%s, broken %t: profile taken %t, %d dumps, %s", tt.sentence, broken, taken, len(dumped), r)
 			}
-			l.accuser.taker.Close()
+			l.breakdowns.taker.Close()
 			if !broken {
 				continue
 			}
 			o := r.Offenders[0]
-			if !strings.HasSuffix(o.Function, tt.culprit) || filepath.Ext(o.File) != ".go" || o.Line == 0 {
+			if !strings.HasSuffix(o.Function, tt.largest) || filepath.Ext(o.File) != ".go" || o.Line == 0 {
 				t.Errorf("%s: %s", tt.sentence, r)
 			}
-			if !strings.Contains(r.Reason, tt.culprit+" at guard/") {
+			if !strings.Contains(r.Reason, tt.largest+" at guard/") {
 				t.Errorf("the reason names nobody: %s", r.Reason)
 			}
 			d := dumped[0]
-			if side := d.Sidecar; side.Kind != tt.kind || len(side.Offenders) == 0 || !strings.HasSuffix(side.Offenders[0].Name, tt.culprit) || side.Offenders[0].Line == 0 {
+			if side := d.Sidecar; side.Kind != tt.kind || len(side.Offenders) == 0 || !strings.HasSuffix(side.Offenders[0].Name, tt.largest) || side.Offenders[0].Line == 0 {
 				t.Errorf("%s: sidecar %+v", tt.sentence, side)
 			}
 			if _, err := profile.ParseData(d.Profile); err != nil {
@@ -126,15 +126,15 @@ func TestFiguresNameTheirCulprits(t *testing.T) {
 			l.mu.Lock()
 			fired := l.held["1"]
 			l.mu.Unlock()
-			if !strings.Contains(fired.Message, tt.culprit) || len(fired.Result.Offenders) == 0 {
+			if !strings.Contains(fired.Message, tt.largest) || len(fired.Result.Offenders) == 0 {
 				t.Errorf("%s: the event says %q", tt.sentence, fired.Message)
 			}
 			text := l.Status().Budgets[0]
-			if o := text.Result.Offenders; len(o) == 0 || !strings.HasSuffix(o[0].Function, tt.culprit) || cmp.Or(text.OffenderUnit, text.Result.Unit) != "ratio" {
+			if o := text.Result.Offenders; len(o) == 0 || !strings.HasSuffix(o[0].Function, tt.largest) || cmp.Or(text.OffenderUnit, text.Result.Unit) != "ratio" {
 				t.Errorf("%s: the page shows %+v", tt.sentence, text)
 			}
 			slogSink(cfg.Logger, cfg.DumpDir)(fired)
-			if !strings.Contains(log.String(), tt.culprit) {
+			if !strings.Contains(log.String(), tt.largest) {
 				t.Errorf("%s: the log says %s", tt.sentence, log.String())
 			}
 		}
@@ -142,11 +142,11 @@ func TestFiguresNameTheirCulprits(t *testing.T) {
 }
 
 // What is too dear to take is not taken, and that is said.
-func TestNoCulpritAmongTooMany(t *testing.T) {
+func TestNoPartsOfTooMany(t *testing.T) {
 	w := newWorld()
 	w.stretch = -1
 	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 300")})
-	l.accuser.taker = profiles.Taker{Goroutines: 1}
+	l.breakdowns.taker = profiles.Taker{Goroutines: 1}
 	facts := budget.Facts{Figures: map[string]float64{"goroutines": 5000}}
 	win := w.take(0)
 	l.judge(t.Context(), l.panel, l.panel.groups[0], measurement{cpu: &win, facts: facts, now: counters{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true})

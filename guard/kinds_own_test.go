@@ -87,7 +87,7 @@ func TestOwnAllocationsOfWindows(t *testing.T) {
 		return b.Verdicts["pass"]+b.Verdicts["fail"]+b.Verdicts["inconclusive"] >= 5 && b.Hits > 0
 	})
 	if b := g.Status().Budgets[0]; b.Hits > 0 {
-		t.Errorf("the guard accuses itself: %s", b.Result)
+		t.Errorf("the guard names itself: %s", b.Result)
 	}
 	if warning := g.Status().Budgets[0].Warning; strings.Contains(warning, "no function linked") {
 		t.Errorf("the test proves nothing: %s", warning)

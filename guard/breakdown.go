@@ -1,0 +1,231 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime/metrics"
+	"strings"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/profiles"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// A figure says how much, and not whose. So when one is over its limit, a profile
+// breaks it down: when its budget begins to fail, when it fires, as often as a dump
+// would be, and when the figure has grown by half since: by then it may be somebody
+// else's. That is never a part of an ordinary window, and the caps and the share of a
+// core of package profiles hold for it.
+//
+// madeOf is that profile's kind, a budget that no such profile keeps, so that its
+// offenders are the largest parts, and what their shares are shares of.
+func madeOf(figure string) (kind profiles.Kind, ask, whose string) {
+	switch figure {
+	case "goroutines":
+		return profiles.Goroutine, "goroutines below 1", "of them in"
+	case "heap", "rss":
+		return profiles.Heap, "heap below 1B", "of the live heap from"
+	case "gc":
+		return profiles.Allocs, "process below 1B of allocs", "of what is allocated from"
+	}
+	return "", "", ""
+}
+
+// Allocations are watched for allocsFor, and for longer while there were fewer than
+// allocsCycles collections, which publish them one or two later; but not for so long
+// that the event comes late. A process that does little but collect has many collections
+// a second, and at one sample in 512 KiB hundreds of samples.
+const (
+	allocsFor    = time.Second
+	allocsCycles = 3
+	allocsMost   = 5 * time.Second
+)
+
+// breakdowns takes the profiles that break figures down.
+type breakdowns struct {
+	taker  profiles.Taker // its own: windows of kinds that budgets ask for go on beside it
+	window time.Time      // what was taken is of this one
+	taken  map[profiles.Kind]breakdown
+	climb  climb
+	cost   time.Duration // of profiles taken between windows, until it is accounted for
+}
+
+// A breakdown is what a profile says of a figure.
+type breakdown struct {
+	kind      profiles.Kind
+	data      []byte // the profile
+	at        time.Time
+	value     float64 // of the figure, then
+	offenders []budget.Offender
+	err       error // why there is none
+}
+
+// grown is by how much a figure must have grown for a new profile of it.
+const grown = 1.5
+
+// explain names in r, if it is a failing one of a figure, what the figure is made of.
+// event is what r makes of the alert. It returns the breakdown, for the dump, if it is of
+// this window.
+func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at time.Time, event alert.Event) *breakdown {
+	kind, ask, whose := madeOf(e.budget.Subject)
+	if kind == "" || r.Verdict != budget.Fail || kindOf(e.budget) != kindFigures {
+		return nil
+	}
+	due := e.breakdown.at.IsZero() || at.Sub(e.breakdown.at) >= l.dumpEvery()
+	var fresh *breakdown
+	if due || event == alert.Fired || r.Share >= grown*e.breakdown.value {
+		b := l.breakDown(ctx, kind, ask, at)
+		b.value = r.Share
+		// One that is refused, because the last has cost so much, does not undo that.
+		if b.err == nil || due {
+			e.breakdown = b
+		}
+		if b.err == nil {
+			fresh = &b
+		}
+	}
+	known := e.breakdown
+	if seen := l.breakdowns.climb.seen; kind == profiles.Goroutine && !seen.at.IsZero() && (known.err != nil || seen.at.After(known.at)) {
+		known = seen
+		if event == alert.Fired {
+			fresh = &known // for the dump, which says the same
+		}
+	}
+	if known.err != nil {
+		r.Reason += fmt.Sprintf("; no %s profile was taken: %s", kind, refusal(known.err))
+		return nil
+	}
+	r.Offenders = known.offenders
+	if len(r.Offenders) > 0 {
+		r.Reason += "; " + known.largest(r.Unit, whose, at)
+	}
+	return fresh
+}
+
+// largest names the largest part, with the time of the profile and what the figure was
+// then, unless it is of this window.
+func (b *breakdown) largest(unit, whose string, at time.Time) string {
+	if b.at.Equal(at) {
+		return partOf(b.offenders[0], whose)
+	}
+	when, value := b.at.Format(time.TimeOnly), amount(b.value, unit)
+	if at.Sub(b.at) > 12*time.Hour {
+		when = b.at.Format(time.DateTime)
+	}
+	if b.kind == profiles.Goroutine {
+		return fmt.Sprintf("of %s goroutines at %s, %s", value, when, partOf(b.offenders[0], "stand in"))
+	}
+	return fmt.Sprintf("at %s, when it was at %s, %s", when, value, partOf(b.offenders[0], whose))
+}
+
+// partOf names an offender in a sentence: "99.68% of them in
+// main.(*server).order.func1 at shop/order.go:46".
+func partOf(o budget.Offender, whose string) string {
+	text := fmt.Sprintf("%s %s %s", amount(o.Share, "ratio"), whose, o.Function)
+	if o.File != "" {
+		text += " at " + place(o.Frame)
+	}
+	if b := o.Blame; b.Function != "" && b.Function != o.Function {
+		text += fmt.Sprintf(", called from %s at %s", b.Function, place(b))
+	}
+	return text
+}
+
+// breakDown takes and judges the profile of what a figure is made of, once a window.
+func (l *looper) breakDown(ctx context.Context, kind profiles.Kind, ask string, at time.Time) breakdown {
+	of := &l.breakdowns
+	if !of.window.Equal(l.began) || of.taken == nil {
+		of.window, of.taken = l.began, map[profiles.Kind]breakdown{}
+	}
+	if _, ok := of.taken[kind]; !ok {
+		of.taken[kind] = l.look(ctx, kind, ask, at)
+	}
+	return of.taken[kind]
+}
+
+// look takes and judges a profile.
+func (l *looper) look(ctx context.Context, kind profiles.Kind, ask string, at time.Time) breakdown {
+	b := breakdown{kind: kind, at: at}
+	var p profiles.Profile
+	var t *decode.Table
+	var results []budget.Result
+	if p, b.err = l.breakdowns.take(ctx, kind); b.err == nil {
+		t, b.err = l.table(string(kind), p.Data)
+	}
+	if b.err == nil {
+		results, b.err = budget.Must(ask).JudgeReader(&decode.Ready{Table: t, Context: ctx}, budget.Facts{Kind: string(kind), Module: l.module})
+	}
+	if b.err == nil {
+		b.offenders = results[0].Offenders
+		if l.dumps != nil {
+			b.data = bytes.Clone(p.Data) // the taker's buffer is used again
+		}
+	}
+	return b
+}
+
+func (of *breakdowns) take(ctx context.Context, kind profiles.Kind) (profiles.Profile, error) {
+	if !kind.Delta() {
+		return of.taker.Take(kind)
+	}
+	if err := of.taker.Begin(kind); err != nil {
+		return profiles.Profile{}, err
+	}
+	first, start := collections(), time.Now()
+	tick := time.NewTicker(allocsFor / 10)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return profiles.Profile{}, context.Cause(ctx)
+		}
+		watched := time.Since(start)
+		if watched >= allocsMost || watched >= allocsFor && collections() >= first+allocsCycles {
+			return of.taker.End(kind)
+		}
+	}
+}
+
+// collections is how many there have been in this process.
+func collections() uint64 {
+	count := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(count)
+	if count[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return count[0].Value.Uint64()
+}
+
+// refusal says in a word or two why there is no profile.
+func refusal(err error) string {
+	var skip *profiles.SkipError
+	if errors.As(err, &skip) {
+		return strings.ReplaceAll(string(skip.Reason), "_", " ")
+	}
+	return err.Error()
+}
+
+// offenderUnit is what the values of a budget's offenders are in. Those of the
+// process and of figures are parts of a profile, whatever the limit is in.
+func offenderUnit(b budget.Budget, unit string) string {
+	switch b.Subject {
+	case "process", "goroutines", "heap", "rss", "gc", "no goroutine":
+		return "ratio"
+	}
+	return unit
+}
+
+// amount shows a value in the unit of a budget's result.
+func amount(v float64, name string) string { return unit.Format(v, unit.Measured(name)) }
+
+// place is a file with its folder, and a line: "shop/order.go:46".
+func place(f budget.Frame) string {
+	return fmt.Sprintf("%s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
+}
