@@ -22,7 +22,7 @@ func (s *course) trifling(r *rule, f *functionCourse) bool {
 func (s *course) closeGrowth(w *window, r *rule, res *Result) {
 	who, worst, found := "", evidence.Finding{}, false
 	consider := func(name string, judge *evidence.Sequential) {
-		f := judge.CloseGrowth()
+		f := judge.Close()
 		if !found || worse(f, worst) || name < who && !worse(worst, f) {
 			who, worst, found = name, f, true
 		}

@@ -235,7 +235,7 @@ func (s *standing) addSteady(w *window, r *rule, at time.Duration, res *Result) 
 		load = 0 // the load does not explain itself
 	}
 	s.verdict = Verdict(s.steady.Add(at, value, load))
-	s.evidence = s.steady.Evidence() / s.steady.Threshold()
+	s.evidence = s.steady.Strength()
 	if res.Verdict == Fail { // its cap
 		s.verdict, s.evidence = Fail, 1
 		return

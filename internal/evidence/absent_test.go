@@ -35,27 +35,3 @@ func TestAbsent(t *testing.T) {
 		t.Errorf("none in 1000 leaves %v, want about 0.003", high)
 	}
 }
-
-func TestKish(t *testing.T) {
-	tests := []struct {
-		name         string
-		weights      []float64
-		atMost, atLo float64
-	}{
-		{"equal weights", []float64{3, 3, 3, 3, 3, 3, 3, 3}, 8, 8},
-		{"one carries all", []float64{1e9, 1, 1, 1, 1}, 1.001, 1},
-		{"nothing", nil, 0, 0},
-		{"unequal", []float64{1, 2, 3, 4}, 3.34, 3.33},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			sum, squares := 0.0, 0.0
-			for _, w := range tt.weights {
-				sum, squares = sum+w, squares+w*w
-			}
-			if n := Kish(sum, squares); n < tt.atLo-1e-9 || n > tt.atMost+1e-9 {
-				t.Errorf("%v effective samples, want %v to %v", n, tt.atLo, tt.atMost)
-			}
-		})
-	}
-}

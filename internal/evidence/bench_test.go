@@ -27,7 +27,7 @@ func BenchmarkSequentialAdd(b *testing.B) {
 func BenchmarkEvidence(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		sink = Evidence(float64(i%50), 200, 0.2, Up(), 1.3)
+		sink = evidence(float64(i%50), 200, 0.2, up, 1.3)
 	}
 }
 

@@ -73,7 +73,7 @@ func (b *blocks) dispersion(chance float64) float64 {
 
 // proof is the evidence that the blocks have on a grid of odds ratios.
 func (b *blocks) proof(w *weights) float64 {
-	e := Temper(w.evidence(b.k, b.n, b.phi()), b.number-1)
+	e := temper(w.evidence(b.k, b.n, b.phi()), b.number-1)
 	return max(e, w.evidence(b.k, b.n, b.copies()))
 }
 
@@ -90,3 +90,61 @@ func (b *blocks) carry(q, chance float64) float64 { return inflation(b.scale[0].
 
 // chance is the correlation that shows among so many blocks where there is none.
 func (b *blocks) chance() float64 { return 1 / math.Sqrt(max(1, b.scale[0].pieces)) }
+
+// spread estimates overdispersion from a stream of (k, n) pieces about their
+// common share, in constant memory. The share is known at the end only, so the
+// sums are of products: sum (k-qn)^2 = sum kk - 2q sum kn + q^2 sum nn.
+type spread struct {
+	pieces float64
+	n      float64 // samples
+
+	kk, kn, nn    float64 // products within a piece
+	lkk, lkn, lnn float64 // products of neighbours
+
+	prevK, prevN float64
+}
+
+func (s *spread) add(k, n float64) {
+	s.kk += k * k
+	s.kn += k * n
+	s.nn += n * n
+	if s.pieces > 0 {
+		s.lkk += k * s.prevK
+		s.lkn += k*s.prevN + n*s.prevK
+		s.lnn += n * s.prevN
+	}
+	s.prevK, s.prevN = k, n
+	s.n += n
+	s.pieces++
+}
+
+// squares returns the sum of the squared residuals about share q.
+func (s *spread) squares(q float64) float64 {
+	return max(0, s.kk-2*q*s.kn+q*q*s.nn)
+}
+
+// phi returns the variance of the pieces over that of independent samples, and 1
+// where there is none to compare with.
+func (s *spread) phi(q float64) float64 {
+	expected := s.n * q * (1 - q)
+	if s.pieces < 2 || expected <= 0 {
+		return 1
+	}
+	return s.pieces / (s.pieces - 1) * s.squares(q) / expected
+}
+
+// rho returns the correlation of neighbouring pieces.
+func (s *spread) rho(q float64) float64 {
+	sq := s.squares(q)
+	if sq == 0 {
+		return 0
+	}
+	return (s.lkk - q*s.lkn + q*q*s.lnn) / sq
+}
+
+// inflation is what the correlation of neighbours, as of a first-order autoregression,
+// multiplies the variance of a sum by. Beyond 0.9 no estimate of it is worth anything.
+func inflation(rho float64) float64 {
+	rho = min(max(rho, 0), 0.9)
+	return (1 + rho) / (1 - rho)
+}

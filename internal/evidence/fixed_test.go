@@ -183,7 +183,7 @@ func TestLooking(t *testing.T) {
 			k, n = k+binomial(rng, 25, limit), n+25
 			seenNaive = seenNaive || k/n > limit
 			seenWilson = seenWilson || wilson(k, n, 0.05, -1) > limit
-			seenEvidence = seenEvidence || Evidence(k, n, limit, Up(), 1) >= math.Log(1/0.05)
+			seenEvidence = seenEvidence || evidence(k, n, limit, up, 1) >= math.Log(1/0.05)
 		}
 		for _, c := range []struct {
 			seen bool

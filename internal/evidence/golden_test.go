@@ -77,14 +77,21 @@ func pieces(t *testing.T, note string) (s spread, q float64) {
 	return s, k / n
 }
 
+// evidence is the evidence of k hits in n samples against a limit.
+func evidence(k, n, limit float64, ratios grid, phi float64) float64 {
+	k, n = counts(k, n)
+	w := against(limit, ratios)
+	return w.evidence(k, n, factor(phi))
+}
+
 func TestGolden(t *testing.T) {
 	compute := map[string]func(t *testing.T, r row) float64{
 		"kl_lower": func(t *testing.T, r row) float64 { return Lower(r.k, r.n, 1, r.alpha) },
 		"kl_upper": func(t *testing.T, r row) float64 { return Upper(r.k, r.n, 1, r.alpha) },
 		"nkl":      func(t *testing.T, r row) float64 { return divergence(r.k, r.n, r.limit) },
-		"grid_up":  func(t *testing.T, r row) float64 { return Evidence(r.k, r.n, r.limit, Up(), r.phi) },
-		"grid_dn":  func(t *testing.T, r row) float64 { return Evidence(r.k, r.n, edge(r.limit), Down(), r.phi) },
-		"tcal":     func(t *testing.T, r row) float64 { return Temper(r.phi, r.nu) }, // its phi column is e
+		"grid_up":  func(t *testing.T, r row) float64 { return evidence(r.k, r.n, r.limit, up, r.phi) },
+		"grid_dn":  func(t *testing.T, r row) float64 { return evidence(r.k, r.n, edge(r.limit), down, r.phi) },
+		"tcal":     func(t *testing.T, r row) float64 { return temper(r.phi, r.nu) }, // its phi column is e
 		"phi_hat": func(t *testing.T, r row) float64 {
 			s, q := pieces(t, r.note)
 			return s.phi(q)
@@ -94,14 +101,19 @@ func TestGolden(t *testing.T) {
 			return s.rho(q)
 		},
 		"absent_upper":    func(t *testing.T, r row) float64 { return Upper(0, r.n, 1, r.alpha) },
-		"absent_n_needed": func(t *testing.T, r row) float64 { return AbsentNeeded(r.limit, 1, r.alpha) },
+		"absent_n_needed": func(t *testing.T, r row) float64 { return absentNeeded(r.limit, 1, r.alpha) },
 		"cmle_p0":         func(t *testing.T, r row) float64 { return apart(r.k, r.n, r.k0, r.n0, r.delta) },
-		"glr_D":           func(t *testing.T, r row) float64 { return exceeds(r.k, r.n, r.k0, r.n0, r.delta) },
-		"ratio_pi":        func(t *testing.T, r row) float64 { return RatioShare(r.n, r.n0, r.delta) },
-		"ratio_nkl": func(t *testing.T, r row) float64 {
-			return divergence(r.k, r.k+r.k0, RatioShare(r.n, r.n0, r.delta))
+		"glr_D": func(t *testing.T, r row) float64 {
+			if r.k/r.n-r.k0/r.n0 <= r.delta {
+				return 0
+			}
+			return differs(r.k, r.n, r.k0, r.n0, r.delta)
 		},
-		"mk_p_ge": func(t *testing.T, r row) float64 { return MannKendallP(int(r.k), int(r.n)) },
+		"ratio_pi": func(t *testing.T, r row) float64 { return ratioShare(r.n, r.n0, r.delta) },
+		"ratio_nkl": func(t *testing.T, r row) float64 {
+			return divergence(r.k, r.k+r.k0, ratioShare(r.n, r.n0, r.delta))
+		},
+		"mk_p_ge": func(t *testing.T, r row) float64 { return mannKendallP(int(r.k), int(r.n)) },
 
 		// Only compared with; see baseline_test.go.
 		"wilson_lower":   func(t *testing.T, r row) float64 { return wilson(r.k, r.n, r.alpha, -1) },
@@ -112,7 +124,7 @@ func TestGolden(t *testing.T) {
 		"jeffreys_upper": func(t *testing.T, r row) float64 { return jeffreysUpper(r.k, r.n, r.alpha) },
 		"binom_sf_ge":    func(t *testing.T, r row) float64 { return binomialTail(r.k, r.n, r.limit) },
 		"ratio_p_exact": func(t *testing.T, r row) float64 {
-			return binomialTail(r.k, r.k+r.k0, RatioShare(r.n, r.n0, r.delta))
+			return binomialTail(r.k, r.k+r.k0, ratioShare(r.n, r.n0, r.delta))
 		},
 		"mix11": func(t *testing.T, r row) float64 { return mixture(r.k, r.n, r.limit) },
 		"mn_z":  func(t *testing.T, r row) float64 { return scoreZ(r.k, r.n, r.k0, r.n0, r.delta) },

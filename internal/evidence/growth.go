@@ -5,8 +5,7 @@ import "math"
 // Growth judges whether a share grew by more than margin (0.05 is 5 points):
 // k hits in n samples now, k0 in n0 in the baseline. tests is how many such
 // shares are judged together ([Tests]), phi the overdispersion. Value, Low and
-// High are differences of shares; it fails when Low is above the margin, and
-// passes when High is below [Zone] times the margin.
+// High are differences of shares.
 //
 // It is a likelihood ratio: the best pair of shares that differ by the margin
 // against the best pair. Wald's and the score test, which take the difference
@@ -25,18 +24,101 @@ func Growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 		Low:   differenceBound(k, n, k0, n0, fail, -1),
 		High:  differenceBound(k, n, k0, n0, pass, +1),
 	}
+	zone := edge(margin)
 	switch {
-	case exceeds(k, n, k0, n0, margin) >= fail && f.Value > margin:
+	case f.Value > margin && differs(k, n, k0, n0, margin) >= fail:
 		f.Verdict = Fail
-	case f.High < edge(margin):
+	case f.High < zone:
 		f.Verdict = Pass
 	default:
-		f.Needed = growthNeeded(k, n, k0, n0, margin, fail, pass)
-		if f.Needed == 0 {
-			f.Baseline = growthBaseline(k/n, k0/n0, margin, fail, pass)
-		}
+		f.Needed, f.Baseline = missing(n, n0, func(now, before float64) bool {
+			k, n, k0, n0 := now*k, now*n, before*k0, before*n0
+			return f.Value > margin && differs(k, n, k0, n0, margin) >= fail ||
+				f.Value < zone && differs(k, n, k0, n0, zone) >= pass
+		})
 	}
 	return f
+}
+
+// missing returns how much of now decides against a baseline of n0, and, if no amount
+// does, how large a baseline with as much now.
+func missing(n, n0 float64, decides func(now, before float64) bool) (needed, baseline float64) {
+	if times := leastTimes(func(x float64) bool { return decides(x, 1) }); times <= most {
+		return amount(times * n), 0
+	}
+	if times := leastTimes(func(x float64) bool { return decides(x*(n0/n), x) }); times <= most {
+		return 0, amount(times * n0)
+	}
+	return 0, 0
+}
+
+// Ratio judges how a rate grew: k hits over exposure now, against k0 over
+// exposure0 in the baseline, must be at most limit times as many per exposure
+// (CPU per request: exposure counts requests; "grows below 10%" is the limit
+// 1.1). phi is the overdispersion of the hits.
+//
+// Of all hits together, those of now are a share, and at the limit that share is
+// known whatever the rates are; so the test of a share serves. Value, Low and
+// High are ratios. It passes when High is below 1 + [Zone] times the growth that
+// the limit allows: 1.125 for the limit 1.1. Of what the baseline has not, Value is
+// as if it had one hit of it. Needed is an exposure of now, Baseline one of the
+// baseline.
+func Ratio(k, exposure, k0, exposure0, limit, phi float64) Finding {
+	k, k0 = amount(k), amount(k0)
+	exposure, exposure0, limit, phi = amount(exposure), amount(exposure0), amount(limit), factor(phi)
+	n := k + k0
+	pi := ratioShare(exposure, exposure0, limit)
+	zone := ratioShare(exposure, exposure0, ratioEdge(limit))
+	if exposure == 0 || exposure0 == 0 || limit == 0 {
+		return Finding{High: most}
+	}
+	low, high := Lower(k, n, phi, FailAlpha), Upper(k, n, phi, PassAlpha)
+	ratio := func(p float64) float64 { // the inverse of ratioShare
+		if p >= 1 {
+			return most
+		}
+		return amount(p / (1 - p) * (exposure0 / exposure))
+	}
+	f := Finding{Low: ratio(low), High: ratio(high)}
+	switch {
+	case k0 > 0:
+		f.Value = ratio(k / n)
+	case k > 0:
+		// Infinitely much more says less than how much there is.
+		f.Value = min(max(amount(k*(exposure0/exposure)), f.Low), f.High)
+	}
+	switch {
+	case low > pi:
+		f.Verdict = Fail
+	case high < zone:
+		f.Verdict = Pass
+	case n > 0:
+		f.Needed, f.Baseline = missing(exposure, exposure0, func(now, before float64) bool {
+			k, n := now*k, now*k+before*k0
+			pi := ratioShare(now*exposure, before*exposure0, limit)
+			zone := ratioShare(now*exposure, before*exposure0, ratioEdge(limit))
+			return k > n*pi && divergence(k, n, pi) >= phi*lnFail || k < n*zone && divergence(k, n, zone) >= phi*lnPass
+		})
+	}
+	return f
+}
+
+// ratioEdge returns the upper end of the zone of indifference of a limit on a
+// ratio. It is as wide as that of a limit on the growth, which is what people
+// state: "below 10%" is kept up to 12.5%, not up to 37.5%.
+func ratioEdge(limit float64) float64 {
+	return limit + (Zone-1)*max(limit-1, 0)
+}
+
+// ratioShare returns the share of all hits that fall into now, when its rate is
+// limit times the baseline's.
+func ratioShare(exposure, exposure0, limit float64) float64 {
+	now := amount(limit) * amount(exposure)
+	all := now + amount(exposure0)
+	if all == 0 {
+		return 0
+	}
+	return now / all
 }
 
 // BaselineAlpha is the error of what a baseline is taken for in a stream. It is made
@@ -65,15 +147,6 @@ func RateLimit(k0, exposure0, limit float64) float64 {
 // RateEdge is [GrowthEdge] for a rate; see [Ratio] for its zone.
 func RateEdge(k0, exposure0, limit float64) float64 {
 	return amount(RateLower(k0, BaselineAlpha) / amount(exposure0) * ratioEdge(amount(limit)))
-}
-
-// exceeds returns the evidence that the shares differ by more than d, 0 if
-// they do not.
-func exceeds(k, n, k0, n0, d float64) float64 {
-	if k/n-k0/n0 <= d {
-		return 0
-	}
-	return differs(k, n, k0, n0, d)
 }
 
 // differs returns the evidence against the shares differing by exactly d.
@@ -153,38 +226,4 @@ func differenceBound(k, n, k0, n0, target, side float64) float64 {
 		// At the best p the evidence changes with d only through p+d.
 		return divergence(k, n, p1) + divergence(k0, n0, p), n * (p1 - k/n) / (p1 * (1 - p1))
 	}) - 1
-}
-
-// growthNeeded returns how many samples of now would decide against the same
-// baseline, or 0 when the baseline itself is too small.
-func growthNeeded(k, n, k0, n0, margin, fail, pass float64) float64 {
-	u := edge(margin)
-	decides := func(times float64) bool {
-		k, n := k*times, n*times
-		d := k/n - k0/n0
-		return d > margin && differs(k, n, k0, n0, margin) >= fail ||
-			d < u && differs(k, n, k0, n0, u) >= pass
-	}
-	// A million times the samples is as good as never.
-	times := leastTimes(1<<20, decides)
-	if times == 0 {
-		return 0
-	}
-	return ceil(times*n, n)
-}
-
-// growthBaseline returns how many samples of the baseline would decide with as
-// many of now, or 0 if none would.
-func growthBaseline(q, q0, margin, fail, pass float64) float64 {
-	needed := most
-	if q-q0 > margin {
-		needed = min(needed, fail/differs(q, 1, q0, 1, margin))
-	}
-	if u := edge(margin); q-q0 < u {
-		needed = min(needed, pass/differs(q, 1, q0, 1, u))
-	}
-	if needed >= most {
-		return 0
-	}
-	return ceil(needed, 0)
 }

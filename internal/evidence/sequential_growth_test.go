@@ -61,7 +61,7 @@ func TestSequentialGrowth(t *testing.T) {
 				case Fail:
 					fail++
 				}
-				if s.CloseGrowth().Verdict == Pass {
+				if s.Close().Verdict == Pass {
 					closed++
 				}
 			}
@@ -112,7 +112,7 @@ func TestSequentialGrowthEnds(t *testing.T) {
 			s.Add(tt.k, tt.n)
 		}
 		if s.Verdict() != tt.want {
-			t.Errorf("%s: %v, want %v: %+v", tt.name, s.Verdict(), tt.want, s.CloseGrowth())
+			t.Errorf("%s: %v, want %v: %+v", tt.name, s.Verdict(), tt.want, s.Close())
 		}
 	}
 	if s := NewSequentialRatio(0, 100, 1.1); s.Add(0, Trials(1, 1)) != Inconclusive {

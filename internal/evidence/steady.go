@@ -30,9 +30,6 @@ const (
 	steadyRecovery = 12
 )
 
-// steadyOdds are steep, since a leak puts all floors above the line, not a few.
-func steadyOdds() Grid { return Grid{2, 5, 15, 60} }
-
 // A Steady judges whether a figure (goroutines, heap, rss) grows slowly over
 // hours. It takes the minimum of every half hour, learns during 48 hours how
 // those floors go with the load and how far they stray, and then collects
@@ -60,7 +57,7 @@ type Steady struct {
 
 	ledger  ledger
 	proof   float64
-	quiet   int // floors under the line since the alarm
+	under   int // floors in a row under the line
 	verdict Verdict
 }
 
@@ -71,7 +68,7 @@ func NewSteady(rise float64) Steady {
 	if rise == 0 {
 		rise = SteadyRise
 	}
-	return Steady{rise: rise, ledger: newLedger(steadyLimit, steadyOdds(), steadyLnA)}
+	return Steady{rise: rise, ledger: newLedger(steadyLimit, upSteep, steadyLnA)}
 }
 
 // Add takes the figure at a time since the start, with the load at that time in
@@ -96,21 +93,12 @@ func (s *Steady) Add(at time.Duration, value, load float64) Verdict {
 // Verdict returns the verdict that stands.
 func (s *Steady) Verdict() Verdict { return s.verdict }
 
-// Evidence returns the evidence for growth after the last full half hour; at
-// [Steady.Threshold] it fires.
-func (s *Steady) Evidence() float64 { return s.proof }
-
-// Threshold returns the evidence at which the verdict becomes Fail.
-func (s *Steady) Threshold() float64 { return s.ledger.threshold }
+// Strength is the evidence for growth after the last full half hour, as a part of what
+// makes the verdict Fail.
+func (s *Steady) Strength() float64 { return s.proof / s.ledger.threshold }
 
 // Learned returns how much of the baseline is in, from 0 to 1.
 func (s *Steady) Learned() float64 { return float64(s.learned) / steadyBaseline }
-
-// Line returns the highest floor that is in order at a load. It is 0 until the
-// baseline is in.
-func (s *Steady) Line(load float64) float64 {
-	return s.base + s.perLoad*finite(load) + s.allowance
-}
 
 // close takes the floor of a full half hour, with its mean load.
 func (s *Steady) close(floor, load float64) {
@@ -124,19 +112,19 @@ func (s *Steady) close(floor, load float64) {
 		return
 	}
 	above := 0.0
-	if floor > s.Line(load) {
+	if floor > s.base+s.perLoad*load+s.allowance {
 		above = 1
 	}
 	s.proof = max(0, s.ledger.add(above, 1, s.phi))
-	s.quiet++
+	s.under++
 	if above == 1 {
-		s.quiet = 0
+		s.under = 0
 	}
 	switch {
 	case s.proof >= s.ledger.threshold:
 		s.verdict = Fail
 		s.ledger.clear()
-	case s.verdict == Fail && s.quiet >= steadyRecovery:
+	case s.verdict == Fail && s.under >= steadyRecovery:
 		s.verdict = Pass
 	}
 }

@@ -40,7 +40,7 @@ const (
 // reaches 1 at evidence lnA, see [LnA].
 func NewStream(limit, lnA float64) Stream {
 	limit = share(limit)
-	return newStream(limit, edge(limit), lnA, Up())
+	return newStream(limit, edge(limit), lnA, up)
 }
 
 // NewGrowthStream returns the evidence about growth: pass is the share below which
@@ -48,26 +48,26 @@ func NewStream(limit, lnA float64) Stream {
 // puts it below the limit. Then a share below the limit ends a Fail, but is no Pass.
 func NewGrowthStream(limit, pass, lnA float64) Stream {
 	limit = share(limit)
-	s := newStream(limit, min(share(pass), edge(limit)), lnA, UpNear())
+	s := newStream(limit, min(share(pass), edge(limit)), lnA, upNear)
 	s.growth = true
 	return s.await(Inconclusive)
 }
 
-func newStream(limit, pass, lnA float64, up Grid) Stream {
-	s := Stream{limit: limit, pass: pass, above: newLedger(limit, up, lnA)}
+func newStream(limit, pass, lnA float64, odds grid) Stream {
+	s := Stream{limit: limit, pass: pass, above: newLedger(limit, odds, lnA)}
 	return s.await(Inconclusive)
 }
 
 // await returns the stream with a verdict, and a new ledger for what can follow it.
 func (s Stream) await(v Verdict) Stream {
-	down, end := Down(), s.pass
+	odds, end := down, s.pass
 	if s.growth {
-		down = DownNear()
+		odds = downNear
 	}
 	if v == Fail {
 		end = max(end, s.limit)
 	}
-	s.verdict, s.below = v, newLedger(end, down, lnPass)
+	s.verdict, s.below = v, newLedger(end, odds, lnPass)
 	return s
 }
 
@@ -85,7 +85,7 @@ func (s *Stream) Add(k, n float64, near bool) {
 	if near {
 		phi *= closePhi
 	}
-	below := Temper(max(s.below.add(k, n, phi), 0), s.spread.count-1)
+	below := temper(max(s.below.add(k, n, phi), 0), s.spread.count-1)
 	if s.spread.count < enoughPairs { // a wrong Pass costs less than a wrong alarm
 		phi = max(phi, assumedPhi)
 	}
@@ -141,11 +141,11 @@ func (s *Stream) Retune(lnA float64) { s.above.threshold = amount(lnA) }
 type ledger struct {
 	weights   weights
 	threshold float64
-	sums      Grid
+	sums      grid
 }
 
-func newLedger(limit float64, grid Grid, threshold float64) ledger {
-	return ledger{weights: against(limit, grid), threshold: amount(threshold)}
+func newLedger(limit float64, odds grid, threshold float64) ledger {
+	return ledger{weights: against(limit, odds), threshold: amount(threshold)}
 }
 
 // add enters a window, and returns the evidence of the mixture.
@@ -168,7 +168,7 @@ func (l *ledger) bound() {
 // lnOdds is what a mixture loses against its best odds ratio at the most.
 var lnOdds = math.Log(odds) + 1
 
-func (l *ledger) clear() { l.sums = Grid{} }
+func (l *ledger) clear() { l.sums = grid{} }
 
 // pairs estimate the overdispersion from what neighbouring windows differ by. A step,
 // which is what is to be detected, is one such pair, and a daily swing is none.

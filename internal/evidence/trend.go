@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"math"
 	"slices"
 )
 
@@ -26,10 +25,10 @@ func Trend(floors []float64, slope float64) Finding {
 	if len(floors) > maxTrend {
 		floors = floors[len(floors)-maxTrend:]
 	}
-	f := Finding{Value: TheilSen(floors)}
+	f := Finding{Value: theilSen(floors)}
 	steep := f.Value > slope
 	switch {
-	case steep && MannKendallP(MannKendall(floors), len(floors)) <= trendAlpha:
+	case steep && mannKendallP(mannKendall(floors), len(floors)) <= trendAlpha:
 		f.Verdict = Fail
 	case !steep && len(floors) >= trendFloors:
 		f.Verdict = Pass
@@ -39,8 +38,8 @@ func Trend(floors []float64, slope float64) Finding {
 	return f
 }
 
-// MannKendall returns the statistic S: pairs that rise minus pairs that fall.
-func MannKendall(series []float64) int {
+// mannKendall returns the statistic S: pairs that rise minus pairs that fall.
+func mannKendall(series []float64) int {
 	s := 0
 	for i, x := range series {
 		for _, y := range series[i+1:] {
@@ -55,9 +54,9 @@ func MannKendall(series []float64) int {
 	return s
 }
 
-// MannKendallP returns the chance that a series of n, 64 at the most, in random
+// mannKendallP returns the chance that a series of n, 64 at the most, in random
 // order has a statistic of at least s. Ties only make it smaller.
-func MannKendallP(s, n int) float64 {
+func mannKendallP(s, n int) float64 {
 	n = min(n, maxTrend)
 	pairs := n * (n - 1) / 2
 	if n < 2 || s <= -pairs {
@@ -88,9 +87,9 @@ func MannKendallP(s, n int) float64 {
 	return min(p, 1)
 }
 
-// TheilSen returns the median of the slopes of all pairs, per step, and 0 for
+// theilSen returns the median of the slopes of all pairs, per step, and 0 for
 // fewer than two numbers. Values that are not finite are taken as 0.
-func TheilSen(series []float64) float64 {
+func theilSen(series []float64) float64 {
 	slopes := make([]float64, 0, len(series)*(len(series)-1)/2)
 	for i, x := range series {
 		for j := i + 1; j < len(series); j++ {
@@ -117,12 +116,4 @@ func quantile(xs []float64, q float64) float64 {
 		return xs[len(xs)-1]
 	}
 	return xs[i] + (at-float64(i))*(xs[i+1]-xs[i])
-}
-
-// finite makes sense of any measured number, negative ones included.
-func finite(x float64) float64 {
-	if math.IsNaN(x) {
-		return 0
-	}
-	return min(max(x, -most), most)
 }

@@ -9,44 +9,34 @@ import (
 type Verdict int8
 
 const (
-	// Inconclusive means that the samples prove neither.
-	Inconclusive Verdict = iota
-	// Pass means that the quantity is below [Zone] times its limit. Of a share with
-	// a limit above 2/3, it is below the middle between the limit and 1.
-	Pass
-	// Fail means that the quantity is above its limit.
-	Fail
+	Inconclusive Verdict = iota // the samples prove neither
+	Pass                        // the quantity is below the end of the zone above its limit
+	Fail                        // the quantity is above its limit
 )
 
-// String returns "inconclusive", "pass" or "fail".
+// String returns "inconclusive", "pass" or "fail", or Verdict(7) for an unknown one.
 func (v Verdict) String() string {
-	switch v {
-	case Inconclusive:
-		return "inconclusive"
-	case Pass:
-		return "pass"
-	case Fail:
-		return "fail"
+	if names := [...]string{"inconclusive", "pass", "fail"}; v >= 0 && int(v) < len(names) {
+		return names[v]
 	}
 	return fmt.Sprintf("Verdict(%d)", int8(v))
 }
 
 const (
-	// FailAlpha is the chance of failing what keeps to its limit. A fleet of a
-	// thousand processes with ten budgets judges 14 million windows a day, and
-	// the bounds err in under a tenth of their nominal level.
+	// FailAlpha is the chance of a fail within the limit. A fleet of a thousand
+	// processes with ten budgets judges 14 million windows a day, and the bounds err
+	// in under a tenth of their nominal level.
 	FailAlpha = 1e-6
 
-	// PassAlpha is the chance of passing what is beyond the zone. A wrong pass
-	// costs one window's delay, a wrong fail costs somebody's night.
+	// PassAlpha is the chance of a pass beyond the zone. It costs one window's delay,
+	// where a wrong fail costs somebody's night.
 	PassAlpha = 1e-3
 
-	// Zone times the limit is where a pass must be told from. A narrower zone
-	// needs samples with the inverse square of its width.
+	// Zone times the limit is where the zone ends. A narrower zone needs samples with
+	// the inverse square of its width.
 	Zone = 1.25
 
-	// Notable times the limit is what a judgement is expected to catch: it
-	// sizes the number of samples to ask for when there is no share to go by.
+	// Notable times the limit is what a judgement is expected to catch.
 	Notable = 1.5
 )
 
@@ -60,47 +50,39 @@ const (
 type Finding struct {
 	Verdict Verdict
 
-	// Value is what was measured, in the unit of the limit. Low bounds it from
-	// below with error FailAlpha, High from above with error PassAlpha (unless
-	// the function that made the Finding says otherwise), so that Low above the
-	// limit is a fail, and High below the zone is a pass. Without a bound, High is
-	// the most that the quantity can be: 1 for a share, 1e15 for a rate.
+	// Value is what was measured, in the unit of the limit. Low bounds it from below
+	// with error FailAlpha, High from above with error PassAlpha, unless the function
+	// says otherwise. Without a bound, High is the most that the quantity can be: 1
+	// for a share, 1e15 for a rate.
 	Value, Low, High float64
 
-	// Needed is how many samples (for a rate or a ratio: how much exposure) in all
-	// would decide, if Value is the truth. It is 0 when the verdict is in, and when
-	// no number would do.
+	// Needed is how many samples in all (of a rate or a ratio: how much exposure)
+	// decide, if Value is the truth; 0 when the verdict is in, and when no number does.
 	Needed float64
 
-	// Baseline is set when no number would do because the baseline of [Growth] or
-	// [Ratio] is too small: how many samples (for a ratio: how much exposure) of it
-	// would decide, with as many now, if Value is the truth.
+	// Baseline is set when no number of samples decides, because the baseline of
+	// [Growth] or [Ratio] is too small: how large a baseline does, with as much now.
 	Baseline float64
 }
 
-// edge returns the upper end of the zone of indifference of a limit on a share.
-// Near 1 there is no room for 1.25 times the limit; there the zone is half of
-// what remains. The two meet at a limit of 2/3.
-func edge(limit float64) float64 {
-	return min(Zone*limit, (1+limit)/2)
-}
+// edge returns the end of the zone above a limit on a share. The two expressions meet
+// at a limit of 2/3.
+func edge(limit float64) float64 { return min(Zone*limit, (1+limit)/2) }
 
 // notable returns the share that a judgement is expected to catch.
-func notable(limit float64) float64 {
-	return min(Notable*limit, (1+limit)/2)
-}
+func notable(limit float64) float64 { return min(Notable*limit, (1+limit)/2) }
 
 // most is where counts, weights and factors are cut off: below it float64 still
 // tells one from the next, and squares stay far from infinity.
 const most = 1e15
 
-// counts makes sense of any k and n: 0 <= k <= n <= most.
+// counts returns any k and n with 0 <= k <= n <= most.
 func counts(k, n float64) (float64, float64) {
 	n = amount(n)
 	return min(amount(k), n), n
 }
 
-// amount makes sense of any number that should not be negative.
+// amount returns any number as one from 0 to most.
 func amount(x float64) float64 {
 	if !(x > 0) { // also what is not a number
 		return 0
@@ -108,11 +90,19 @@ func amount(x float64) float64 {
 	return min(x, most)
 }
 
-// share makes sense of any number that should be between 0 and 1.
+// share returns any number as one from 0 to 1.
 func share(x float64) float64 { return min(amount(x), 1) }
 
-// factor makes sense of any overdispersion: at least 1.
+// factor returns any overdispersion as one of at least 1.
 func factor(phi float64) float64 { return max(1, amount(phi)) }
+
+// finite returns any number as one from -most to most.
+func finite(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return min(max(x, -most), most)
+}
 
 // surprise returns ln(1/alpha) for any alpha, between 0 and ln(1e300).
 func surprise(alpha float64) float64 {
@@ -125,4 +115,26 @@ func surprise(alpha float64) float64 {
 // ceil rounds a needed number of samples up, above what there was already.
 func ceil(needed, had float64) float64 {
 	return min(max(math.Ceil(needed), math.Floor(had)+1), most)
+}
+
+// leastTimes returns the least factor, from 1 to a million, that is enough. It is
+// infinite if none is: a million times the samples is as good as never.
+func leastTimes(enough func(times float64) bool) float64 {
+	if enough(1) {
+		return 1
+	}
+	lo, hi := 1.0, 2.0
+	for ; !enough(hi); lo, hi = hi, 2*hi {
+		if hi >= 1<<20 {
+			return math.Inf(1)
+		}
+	}
+	for hi-lo > lo*1e-6 {
+		if mid := (lo + hi) / 2; enough(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
 }

@@ -1,0 +1,130 @@
+package evidence
+
+import "math"
+
+// Fixed judges a share by k hits in n samples of one window: Fail when [Lower] at
+// [FailAlpha] is above the limit, Pass when [Upper] at [PassAlpha] is below the end of
+// the zone. The number of samples must not depend on what they showed: repeated looks
+// need [Stream] or [Sequential].
+//
+// phi is the overdispersion, 1 if nothing is known about it. A limit of 1 cannot be
+// exceeded, so any sample passes; a limit of 0 cannot be shown to hold, so nothing does.
+func Fixed(k, n, limit, phi float64) Finding {
+	k, n = counts(k, n)
+	limit = share(limit)
+	f := Finding{Low: Lower(k, n, phi, FailAlpha), High: Upper(k, n, phi, PassAlpha)}
+	if n > 0 {
+		f.Value = k / n
+	}
+	switch {
+	case f.Low > limit:
+		f.Verdict = Fail
+	case f.High < edge(limit), limit == 1 && n > 0:
+		f.Verdict = Pass
+	default:
+		f.Needed = Needed(k, n, limit, phi)
+	}
+	return f
+}
+
+// Needed returns how many samples in all let [Fixed] decide, if the share stays at k/n.
+// Without samples it returns how many catch a share of [Notable] times the limit. It
+// returns 0 when no number does: no hit at a limit of 0.
+func Needed(k, n, limit, phi float64) float64 {
+	k, n = counts(k, n)
+	limit, phi = share(limit), factor(phi)
+	if limit == 1 {
+		return ceil(1, 0)
+	}
+	q := notable(limit)
+	if n > 0 {
+		q = k / n
+	}
+	if q == 0 && limit == 0 {
+		return 0
+	}
+	needed := most
+	if q > limit {
+		needed = min(needed, phi*lnFail/divergence(q, 1, limit))
+	}
+	if u := edge(limit); q < u {
+		needed = min(needed, phi*lnPass/divergence(q, 1, u))
+	}
+	return ceil(needed, n)
+}
+
+// RareShare is the limit under which a rate is judged as a share: a count over an
+// exposure is so many hits in [Trials] of which few can hit.
+const RareShare = 1e-6
+
+// Trials returns the number of trials that an exposure is worth, for a limit in
+// counts per exposure, so that a count at the limit is a share of [RareShare]:
+//
+//	stream := NewStream(RareShare, lnA)
+//	stream.Add(k, Trials(exposure, limit), false)
+func Trials(exposure, limit float64) float64 {
+	return amount(amount(exposure) * amount(limit) / RareShare)
+}
+
+// Rate judges a count per exposure, as [Fixed] judges a share: k samples of CPU
+// over so many seconds or requests, against a limit in samples per second or
+// per request. Value, Low, High are in the unit of the limit, Needed is an
+// exposure.
+func Rate(k, exposure, limit, phi float64) Finding {
+	k, exposure, limit, phi = amount(k), amount(exposure), amount(limit), factor(phi)
+	if exposure == 0 {
+		return Finding{High: most, Needed: amount(Needed(0, 0, RareShare, phi) * RareShare / limit)}
+	}
+	f := Finding{
+		Value: amount(k / exposure),
+		Low:   amount(RateLower(k/phi, FailAlpha) * phi / exposure),
+		High:  amount(RateUpper(k/phi, PassAlpha) * phi / exposure),
+	}
+	switch {
+	case f.Low > limit:
+		f.Verdict = Fail
+	case f.High < Zone*limit:
+		f.Verdict = Pass
+	default:
+		n := max(k, limit*exposure, 1) / RareShare
+		f.Needed = amount(Needed(k, n, limit*exposure/n, phi) * (exposure / n))
+	}
+	return f
+}
+
+const (
+	// absentAlpha is the error of the bound that [Absent] passes on: the customary
+	// 95%, since a pass here is a statement about a small share, not about none.
+	absentAlpha = 0.05
+
+	// AbsentShare is the default for the largest share that [Absent] lets hide. It
+	// takes 299 samples.
+	AbsentShare = 0.01
+)
+
+// Absent judges that something does not occur at all. One hit is proof of the
+// contrary. Without hits, High is the share that could hide in n samples, with
+// error 0.05, and it passes when that is at most hide (0 means [AbsentShare]).
+func Absent(k, n, phi, hide float64) Finding {
+	k, n = counts(k, n)
+	if hide = share(hide); hide == 0 {
+		hide = AbsentShare
+	}
+	f := Finding{Low: Lower(k, n, phi, FailAlpha), High: Upper(k, n, phi, absentAlpha)}
+	needed := absentNeeded(hide, phi, absentAlpha)
+	switch {
+	case k > 0:
+		f.Verdict, f.Value = Fail, k/n
+	case n >= needed:
+		f.Verdict = Pass
+	default:
+		f.Needed = needed
+	}
+	return f
+}
+
+// absentNeeded returns how many samples without a hit show, with error alpha,
+// that the share is at most hide.
+func absentNeeded(hide, phi, alpha float64) float64 {
+	return ceil(amount(factor(phi)*surprise(alpha)/-math.Log1p(-share(hide))), 0)
+}
