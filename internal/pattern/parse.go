@@ -102,12 +102,12 @@ func parseReadings(text string) ([]reading, error) {
 	}
 	slash := strings.LastIndexByte(head, '/') + 1
 	if head[slash:] == everything {
-		return []reading{{path: newPathSpec(canonicalPath(text))}}, nil
+		return []reading{{path: pathOf(text)}}, nil
 	}
 
 	var readings []reading
 	if head == text {
-		readings = append(readings, reading{path: newPathSpec(canonicalPath(text))})
+		readings = append(readings, reading{path: pathOf(text)})
 	}
 	var malformed error
 	add := func(path pathSpec, item string) {
@@ -123,11 +123,11 @@ func parseReadings(text string) ([]reading, error) {
 	for i := slash; i < len(head) && dots < maxDots; i++ {
 		if head[i] == '.' {
 			dots++
-			add(newPathSpec(canonicalPath(text[:i])), text[i+1:])
+			add(pathOf(text[:i]), text[i+1:])
 		}
 	}
 	if slash == 0 {
-		add(pathSpec{kind: anyPath}, text)
+		add(nil, text)
 	}
 	if len(readings) == 0 {
 		if malformed == nil { // "net/http(*conn)": no dot at all
@@ -137,6 +137,8 @@ func parseReadings(text string) ([]reading, error) {
 	}
 	return readings, nil
 }
+
+func pathOf(text string) pathSpec { return strings.Split(canonicalPath(text), "/") }
 
 // checkHead refuses what is a mistake in every reading.
 func checkHead(text, head string) error {

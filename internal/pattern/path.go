@@ -48,80 +48,26 @@ func lastNames(path string) (last, unversioned string) {
 
 func isNumber(s string) bool { return s != "" && digits(s) == len(s) }
 
-// A pathKind says how a path is compared. All but globPath can be looked up.
-type pathKind uint8
+// everything is any number of elements of a path.
+const everything = "..."
 
-const (
-	anyPath    pathKind = iota // any package, or none
-	exactPath                  // the whole path
-	lastPath                   // one of the path's lastNames
-	underPath                  // the path itself and everything below it: net/http/...
-	endPath                    // the path itself and every path that ends so: .../cache
-	globPath                   // any other mixture of ... and *, element by element
-	lastGlob                   // one of the path's lastNames, with *
-	pathKinds  = iota
-	everything = "..." // as an element of a path: any number of elements
-)
-
-// A pathSpec is the package half of a pattern.
-type pathSpec struct {
-	kind     pathKind
-	text     string   // except for anyPath and globPath
-	elements []string // only for globPath
-}
-
-// newPathSpec makes the spec for a canonical path as written in a pattern.
-func newPathSpec(path string) pathSpec {
-	elements := strings.Split(path, "/")
-	wild := strings.Contains(path, "*")
-	dots := 0
-	for _, element := range elements {
-		if element == everything {
-			dots++
-		}
-	}
-	n := len(elements)
-	switch {
-	case n == 1 && wild:
-		return pathSpec{kind: lastGlob, text: path}
-	case n == 1:
-		return pathSpec{kind: lastPath, text: path}
-	case dots == 0 && !wild:
-		return pathSpec{kind: exactPath, text: path}
-	case dots == 1 && !wild && elements[n-1] == everything:
-		return pathSpec{kind: underPath, text: strings.Join(elements[:n-1], "/")}
-	case dots == 1 && !wild && elements[0] == everything:
-		return pathSpec{kind: endPath, text: strings.Join(elements[1:], "/")}
-	}
-	return pathSpec{kind: globPath, elements: elements}
-}
+// A pathSpec is the package half of a pattern, by elements. nil is any package, or none.
+// One element is one of the path's lastNames; more are the whole path, in which "..." is
+// any number of elements.
+type pathSpec []string
 
 // match compares with a canonical path, "" for a name without package.
 func (s pathSpec) match(path string) bool {
-	if s.kind == anyPath {
+	switch {
+	case s == nil:
 		return true
-	}
-	if path == "" {
+	case path == "":
 		return false
+	case len(s) == 1:
+		last, unversioned := lastNames(path)
+		return matchWord(s[0], last) || unversioned != "" && matchWord(s[0], unversioned)
 	}
-	switch s.kind {
-	case exactPath:
-		return path == s.text
-	case lastPath, lastGlob:
-		return s.matchLast(lastNames(path))
-	case underPath:
-		rest, ok := strings.CutPrefix(path, s.text)
-		return ok && (rest == "" || rest[0] == '/')
-	case endPath:
-		rest, ok := strings.CutSuffix(path, s.text)
-		return ok && (rest == "" || rest[len(rest)-1] == '/')
-	}
-	return matchElements(s.elements, path)
-}
-
-// matchLast compares with both results of lastNames.
-func (s pathSpec) matchLast(last, unversioned string) bool {
-	return matchWord(s.text, last) || unversioned != "" && matchWord(s.text, unversioned)
+	return matchElements(s, path)
 }
 
 // matchElements compares element by element; "..." stands for any number of

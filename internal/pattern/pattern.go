@@ -38,7 +38,7 @@ func Quote(name string) string {
 
 // Match reports whether the function with this name, as it stands in a profile,
 // is meant. It takes the name apart each time: remember the answer for a name,
-// and use an [Index] for more than a few patterns.
+// or use an [Index].
 func (p *Pattern) Match(full string) bool {
 	var s symbol
 	s.parse(full)
