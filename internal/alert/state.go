@@ -15,17 +15,7 @@ const (
 
 // String returns the state in lower case, or State(7) for an unknown one.
 func (s State) String() string {
-	switch s {
-	case Inactive:
-		return "inactive"
-	case Pending:
-		return "pending"
-	case Firing:
-		return "firing"
-	case Resolved:
-		return "resolved"
-	}
-	return "State(" + strconv.Itoa(int(s)) + ")"
+	return name("State", int(s), "inactive", "pending", "firing", "resolved")
 }
 
 // Event says which transition a step made, if it is one worth telling. A
@@ -50,23 +40,12 @@ func (e Event) Ends() bool { return e >= Passed && e <= Unjudged }
 
 // String returns the event in lower case, or Event(7) for an unknown one.
 func (e Event) String() string {
-	switch e {
-	case None:
-		return "none"
-	case BecamePending:
-		return "pending"
-	case Fired:
-		return "firing"
-	case Passed:
-		return "passed"
-	case Proven:
-		return "proven"
-	case Unproven:
-		return "unproven"
-	case WentIdle:
-		return "idle"
-	case Unjudged:
-		return "unjudged"
+	return name("Event", int(e), "none", "pending", "firing", "passed", "proven", "unproven", "idle", "unjudged")
+}
+
+func name(what string, i int, names ...string) string {
+	if i >= 0 && i < len(names) {
+		return names[i]
 	}
-	return "Event(" + strconv.Itoa(int(e)) + ")"
+	return what + "(" + strconv.Itoa(i) + ")"
 }
