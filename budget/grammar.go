@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/profguard/profguard/internal/unit"
@@ -83,39 +85,41 @@ func (e extras) String() string {
 // whether the subject has the rule.
 func accepted(subject, rule string) (extras, bool) {
 	c := classOf(subject)
-	switch {
-	case subject == "gc" && rule == "steady":
-		return extras{}, false // a share is steady: the rule is for what piles up
-	case c == classEach && (rule == "" || rule == "grows"):
-		return extras{flat: true, per: true, kind: true, except: true, in: true, where: true}, true
-	case c == classPattern && (rule == "" || rule == "grows"):
-		return extras{flat: true, per: true, kind: true, in: true, where: true}, true
-	case c == classPattern && rule == "absent":
-		return extras{kind: true, in: true, where: true}, true
-	case c == classProcess && (rule == "" || rule == "grows"):
-		return extras{per: true, kind: true, where: true}, true
-	case c == classProcess && rule == "steady", c == classFigure && (rule == "" || rule == "steady"), c == classLeak && rule == "leaked":
-		return extras{}, true
+	limits := rule == "" || rule == "grows"
+	code, charged := c == classEach || c == classPattern, c != classFigure && c != classLeak && rule != "steady"
+	return extras{flat: code && limits, per: charged && limits, kind: charged, except: c == classEach, in: code, where: charged},
+		slices.Contains(rulesOf(subject), rule)
+}
+
+// rulesOf lists the rules that a subject has. A share is steady anyway: the rule is for
+// what piles up.
+func rulesOf(subject string) []string {
+	switch classOf(subject) {
+	case classEach:
+		return []string{"", "grows"}
+	case classProcess:
+		return []string{"", "grows", "steady"}
+	case classLeak:
+		return []string{"leaked"}
+	case classPattern:
+		return []string{"", "grows", "absent"}
 	}
-	return extras{}, false
+	if subject == "gc" {
+		return []string{""}
+	}
+	return []string{"", "steady"}
 }
 
 // rulesText lists the rules that a subject has, as messages show them.
 func rulesText(subject string) string {
-	switch classOf(subject) {
-	case classEach:
-		return `above or grows after "` + subject + `"`
-	case classProcess:
-		return `below, grows or steady after "process"`
-	case classFigure:
-		if subject == "gc" {
-			return `below after "gc"`
-		}
-		return `below or steady after "` + subject + `"`
-	case classLeak:
-		return `leaked after "no goroutine"`
+	rules, after := rulesOf(subject), strconv.Quote(subject)
+	if rules[0] == "" {
+		rules[0] = Budget{Subject: subject}.limitWord()
 	}
-	return "below, grows or absent after a pattern"
+	if classOf(subject) == classPattern {
+		after = "a pattern"
+	}
+	return orList(rules) + " after " + after
 }
 
 // A fit is a dimension that a limit may have, and what that asks of Per.
