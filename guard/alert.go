@@ -21,6 +21,7 @@ type span struct {
 type standing struct {
 	alert     alert.Alert
 	offenders alert.Offenders // that the alert has named
+	offender  budget.Offender // the last of them, while it fires
 	since     time.Time       // when the alert's state was entered
 	result    budget.Result
 	verdicts  map[string]int64
@@ -94,9 +95,11 @@ func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guar
 	switch {
 	case event == alert.Fired:
 		e.offenders = alert.NewOffenders(offenders(r)[0], now)
+		e.offender = worst(r)
 		n.Name, n.Result.Reason = eventFiring, brokenBy(r)
 		n.Message = fmt.Sprintf("budget %s is broken: %s", e.name, n.Result.Reason)
 	case event.Ends():
+		e.offender = budget.Offender{}
 		n.Name, n.Result.Reason = eventResolved, e.endedBy(event, r)
 		is := "is kept again"
 		switch event {
@@ -107,10 +110,21 @@ func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guar
 		}
 		n.Message = fmt.Sprintf("budget %s %s: %s", e.name, is, n.Result.Reason)
 	case e.alert.State == alert.Firing && r.Verdict == budget.Fail && len(r.Offenders) > 0 && e.offenders.Another(r.Offenders[0].Function, now, least):
+		e.offender = worst(r)
 		n.Name = eventOffender
 		n.Message = fmt.Sprintf("budget %s, which fires, has another offender: %s", e.name, r.Reason)
 	}
 	return n
+}
+
+// worst is the first offender, if there is one. The ways that lead to it stand in the
+// event, and would be as much again in each Status.
+func worst(r budget.Result) (o budget.Offender) {
+	if len(r.Offenders) > 0 {
+		o = r.Offenders[0]
+		o.Callers, o.Callees = nil, nil
+	}
+	return o
 }
 
 // violation names the current violation for the store, "" while there is none.

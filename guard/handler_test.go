@@ -76,6 +76,7 @@ func TestStatusJSON(t *testing.T) {
 	fires := offendedBy("fmt.Println")
 	fires.Alarm, fires.Evidence = budget.Fail, 1.5
 	broken := standingOf("debug-print: no function above 20% cumulative", alert.Firing, fires)
+	broken.offender = worst(fires)
 	broken.since, broken.samples, broken.hits = at, 2700, 1890
 	broken.dumps = []keptDump{{id: "profguard-x", at: at}}
 	broken.history = []Measurement{{Value: 0.7, Verdict: budget.Fail}}

@@ -26,6 +26,7 @@ var (
 	descHigh     = desc("budget_high", "Upper bound of the value.", "budget", "unit")
 	descLimit    = desc("budget_limit", "The declared limit.", "budget", "unit")
 	descDecided  = desc("budget_decided", "1 once the windows together have said that the budget is kept or broken, whatever each by itself can say.", "budget")
+	descOffender = desc("budget_offender_info", "1 while the budget fires: the function that its last event named, and the nearest call in the own module, each with its file and line.", "budget", "function", "file", "blame_function", "blame_file")
 	descVacuous  = desc("budget_vacuous", "1 while the budget tells nothing: no function that is linked matches it, or no sample was ever within it.", "budget")
 	descVerdicts = desc("verdicts_total", "Windows by verdict.", "budget", "verdict")
 	descSamples  = desc("samples_total", "Samples that the budget's verdicts rest on. Hits divided by samples is the share, over any time and any number of processes.", "budget")
@@ -93,6 +94,9 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 			gauge(descLimit, b.Result.Limit, name, unit)
 		}
 		gauge(descDecided, number01(b.Result.Alarm != budget.Inconclusive), name)
+		if o := b.Offender; o.Function != "" {
+			gauge(descOffender, 1, name, clean(o.Function), sourceLine(o.Frame), clean(o.Blame.Function), sourceLine(o.Blame))
+		}
 		gauge(descVacuous, number01(b.Warning != ""), name)
 		for _, v := range []budget.Verdict{budget.Pass, budget.Fail, budget.Inconclusive} {
 			m := prometheus.MustNewConstMetric(descVerdicts, prometheus.CounterValue, float64(b.Verdicts[v.String()]), name, v.String())
@@ -169,6 +173,14 @@ func withExemplar(m prometheus.Metric, b BudgetStatus) prometheus.Metric {
 
 // clean makes a label of a name: valid UTF-8, bounded.
 func clean(name string) string { return clip(strings.ToValidUTF8(name, "\uFFFD"), 200) }
+
+// sourceLine is the label of a place in the source, "" of one that is not known.
+func sourceLine(f budget.Frame) string {
+	if f.File == "" {
+		return ""
+	}
+	return clean(place(f))
+}
 
 func clip(s string, n int) string {
 	if len(s) <= n {

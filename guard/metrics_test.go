@@ -32,7 +32,15 @@ func scrape(t *testing.T, from prometheus.Gatherer, accept string) string {
 	return rec.Body.String()
 }
 
-var cpuSeconds = regexp.MustCompile(`(?m)^profguard_cpu_seconds_total .*$`)
+// What differs is what the guard cost, and what the test's own goroutines do.
+var (
+	cpuSeconds = regexp.MustCompile(`(?m)^profguard_cpu_seconds_total .*$`)
+	crowded    = regexp.MustCompile(`(?m)^profguard_budget_offender_info\{.*budget="crowd".*\n`)
+)
+
+func withoutDiffering(text string) string {
+	return crowded.ReplaceAllString(cpuSeconds.ReplaceAllString(text, "profguard_cpu_seconds_total <differs>"), "")
+}
 
 const openMetrics = "application/openmetrics-text;version=1.0.0"
 
@@ -61,10 +69,10 @@ func eventful(t *testing.T, w *world) (*looper, *prometheus.Registry) {
 func TestExposition(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		_, registry := eventful(t, w)
-		text := cpuSeconds.ReplaceAllString(scrape(t, registry, "text/plain"), "profguard_cpu_seconds_total <differs>")
+		text := withoutDiffering(scrape(t, registry, "text/plain"))
 		golden.Compare(t, *update, "exposition.txt", text)
 
-		open := cpuSeconds.ReplaceAllString(scrape(t, registry, openMetrics), "profguard_cpu_seconds_total <differs>")
+		open := withoutDiffering(scrape(t, registry, openMetrics))
 		golden.Compare(t, *update, "exposition_open.txt", open)
 		want := `profguard_verdicts_total{budget="prints",verdict="fail"} 2.0 # {dump="profguard-dump-1"} 1.0 `
 		if n := strings.Count(open, "# {"); !strings.Contains(open, want) || n != 1 {
@@ -132,6 +140,47 @@ func TestCountersBeginAtZero(t *testing.T) {
 		}
 	}
 	new(Guard).collect(make(chan prometheus.Metric, 100)) // was never started: no panic
+}
+
+// TestOffenderSeries: while a budget fires there is one series of its offender, which its
+// last event named. A window that passes does not take it away, and another function in
+// its place is the only one then.
+func TestOffenderSeries(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		const head = "cpu 10s\nmain.main;main.serve;main.work 300\nmain.main;main.serve;"
+		windows := map[rune]profiler.Window{
+			'A': cpuWindow(head + "main.order@/src/shop/order.go:39;regexp.compile@/go/src/regexp/regexp.go:168 700\n"),
+			'B': cpuWindow(head + "main.list@/src/shop/list.go:12 700\n"),
+			'g': cpuWindow(good),
+		}
+		w.linked, w.stretch = []string{"regexp.compile", "main.list"}, -1
+		registry := prometheus.NewPedanticRegistry()
+		l := w.still(t, Config{Registerer: registry, Every: minute, Window: 10 * second,
+			Budgets: budget.Must("x: /^(regexp.compile|main.list)$/ below 20% for 2 windows")})
+		if err := registry.Register(l.Guard); err != nil {
+			t.Fatal(err)
+		}
+		compile := `{blame_file="shop/order.go:39",blame_function="main.order",budget="x",file="regexp/regexp.go:168",function="regexp.compile"} 1`
+		list := `{blame_file="shop/list.go:12",blame_function="main.list",budget="x",file="shop/list.go:12",function="main.list"} 1`
+		for n, step := range []struct {
+			window rune
+			want   string
+		}{{'A', ""}, {'A', compile}, {'g', compile}, {'B', list}, {'g', list}, {'g', ""}} {
+			time.Sleep(minute)
+			w.take = func(int) profiler.Window { return windows[step.window] }
+			l.began = time.Now()
+			l.window(t.Context(), false)
+			var got []string
+			for line := range strings.Lines(scrape(t, registry, "text/plain")) {
+				if series, ok := strings.CutPrefix(line, "profguard_budget_offender_info"); ok {
+					got = append(got, strings.TrimSpace(series))
+				}
+			}
+			if strings.Join(got, "\n") != step.want {
+				t.Errorf("after window %d, %c: expected %q, found %q", n+1, step.window, step.want, got)
+			}
+		}
+	})
 }
 
 func TestSamplesAndHitsAdd(t *testing.T) {
@@ -304,7 +353,11 @@ func TestFault_29_MillionNames(t *testing.T) {
 			time.Sleep(minute)
 			l.window(t.Context(), false)
 			text := scrape(t, registry, "text/plain")
-			series = append(series, strings.Count(text, "\n")-strings.Count(text, "\n#"))
+			offenders := strings.Count(text, "\nprofguard_budget_offender_info{")
+			if offenders > 2 {
+				t.Fatalf("%d series of the offenders of two budgets", offenders)
+			}
+			series = append(series, strings.Count(text, "\n")-strings.Count(text, "\n#")-offenders)
 			if strings.Contains(text, ".F1") {
 				t.Fatal("a function is a label")
 			}

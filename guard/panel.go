@@ -225,7 +225,7 @@ func (p *panel) status(g *Guard) []BudgetStatus {
 		list[i] = BudgetStatus{
 			Name: e.name, Budget: cloneBudget(e.budget), State: e.alert.State.String(), Since: e.since, Result: result,
 			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history),
-			Accept: accepting(result),
+			Offender: e.offender, Accept: accepting(result),
 		}
 		if unit := offenderUnit(e.budget, result.Unit); unit != result.Unit {
 			list[i].OffenderUnit = unit

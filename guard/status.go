@@ -67,6 +67,9 @@ type BudgetStatus struct {
 	// offenders where it is not the Result's: of a figure they are parts of a profile.
 	Result       budget.Result `json:"result"`
 	OffenderUnit string        `json:"offender_unit,omitempty"`
+	// Offender is the one that the last event of a budget that fires has named, without
+	// Callers and Callees. Those of the Result are of the last window, which may have none.
+	Offender budget.Offender `json:"offender,omitzero"`
 	// Accept is the budget's sentence with the "except" that excuses the first
 	// offender, if there is one and the budget takes an "except".
 	Accept string `json:"accept,omitempty"`

@@ -238,11 +238,9 @@ func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []by
 	if ctx.Err() != nil {
 		return alert.None
 	}
-	if !l.add(e, r, next, s) {
-		return event // and its end has been told
-	}
-	n := e.notice(event, r, s.end, l.Guard)
+	n, ok := l.add(e, r, next, event, s)
 	switch {
+	case !ok: // and its end has been told
 	case n.Name == "":
 		if r.Verdict == budget.Fail {
 			l.dump(e, r, data, found, w, s.end, nil)
@@ -256,15 +254,16 @@ func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []by
 	return event
 }
 
-// add adds a result to an entry under the lock, which a panic must not keep. It reports
-// false for an entry that SetBudgets has just removed.
-func (l *looper) add(e *entry, r budget.Result, next alert.Alert, s span) bool {
+// add adds a result to an entry under the lock, which a panic must not keep, and returns
+// what is to be told of it. It reports false for an entry that SetBudgets has just removed.
+func (l *looper) add(e *entry, r budget.Result, next alert.Alert, event alert.Event, s span) (n Event, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !e.removed {
-		e.standing.add(r, next, s)
+	if e.removed {
+		return n, false
 	}
-	return !e.removed
+	e.standing.add(r, next, s)
+	return e.notice(event, r, s.end, l.Guard), true
 }
 
 // tell emits an event of a budget, after those that wait for their dumps. Of a budget
