@@ -48,7 +48,7 @@ func TestPrometheus(t *testing.T) {
 			"cold: integration.nobody absent",
 		),
 	})
-	prom := startPrometheus(t, program, target.URL)
+	prom := startPrometheus(t, program, target.URL, "")
 	waiting.Until(t, "hot to fire", func() bool { return state(g, "hot") == "firing" })
 
 	for _, job := range []string{"openmetrics", "text"} {
@@ -123,6 +123,7 @@ func TestRulesTestFires(t *testing.T) {
 	}
 	for _, change := range [][2]string{
 		{"profguard_budget_state == 2", "profguard_budget_state == 1"},
+		{`query (print "profguard_budget_offender_info"`, `query (print "profguard_budget_limit"`},
 		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job"},
 		{"> 0.5", "> 0.2"},
 		{"> 3600", "> 36000"},
@@ -154,7 +155,9 @@ func TestRulesTestFires(t *testing.T) {
 // server is a running Prometheus.
 type server struct{ url string }
 
-func startPrometheus(t *testing.T, program, target string) server {
+// startPrometheus starts one that scrapes the target in both formats, with the shipped
+// rules. More is what its configuration has beside that.
+func startPrometheus(t *testing.T, program, target, more string) server {
 	t.Helper()
 	dir, addr := t.TempDir(), freeAddr(t)
 	path, err := filepath.Abs(rules)
@@ -168,9 +171,16 @@ rule_files: [%q]
 scrape_configs:
   - {job_name: openmetrics, metrics_path: /openmetrics, static_configs: [{targets: [%q]}]}
   - {job_name: text, metrics_path: /text, static_configs: [{targets: [%q]}]}
-`, path, host, host))
-	cmd := exec.Command(program, "--config.file", filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path", filepath.Join(dir, "data"),
+%s`, path, host, host, more))
+	serve(t, addr, program, "--config.file", filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path", filepath.Join(dir, "data"),
 		"--web.listen-address", addr, "--enable-feature", "exemplar-storage", "--log.level", "error")
+	return server{url: "http://" + addr}
+}
+
+// serve runs Prometheus or Alertmanager until the test ends, and waits until it is ready.
+func serve(t *testing.T, addr, program string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -179,16 +189,14 @@ scrape_configs:
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	s := server{url: "http://" + addr}
-	waiting.Until(t, "Prometheus to be ready", func() bool {
-		resp, err := http.Get(s.url + "/-/ready")
+	waiting.Until(t, filepath.Base(program)+" to be ready", func() bool {
+		resp, err := http.Get("http://" + addr + "/-/ready")
 		if err != nil {
 			return false
 		}
 		resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	})
-	return s
 }
 
 // get decodes the data of an answer of the API.
@@ -204,6 +212,14 @@ func (s server) get(t *testing.T, path string, query url.Values, data any) {
 	if answer.Status != "success" {
 		t.Fatalf("%s %v: %s", path, query, answer.Error)
 	}
+}
+
+// series is how many series a query finds.
+func (s server) series(t *testing.T, query string) int {
+	t.Helper()
+	var data struct{ Result []struct{ Value [2]any } }
+	s.get(t, "query", url.Values{"query": {query}}, &data)
+	return len(data.Result)
 }
 
 // value is the one value of a query, or "".

@@ -73,6 +73,17 @@ func burn() {
 	}
 }
 
+// serveOrders is what a service does that is mended.
+//
+//go:noinline
+func serveOrders() {
+	for i := range 1 << 20 {
+		orders += i * i
+	}
+}
+
+var orders int // a loop that leads to nothing is left out
+
 // need returns the path of a program, by the first of its names that there is, and
 // installs it if there is none. Where that is not possible the test is skipped, or
 // fails in CI.
