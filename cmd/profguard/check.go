@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 )
 
 // amounts is a flag like "-work request=1200", given once for each name.
@@ -70,7 +71,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	if err := needs(set, *base, facts); err != nil {
+	if err := known(facts.Figures); err != nil {
 		return exitMisuse, err
 	}
 	if *base != "" {
@@ -91,6 +92,26 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
+	for i := range results {
+		if why := lacks(results[i], facts); why != "" {
+			results[i].Reason = why
+		}
+	}
+	table, err := decoded(decode.Limits{}, "check", data)
+	if err != nil {
+		return exitMisuse, err
+	}
+	header := std.out
+	if *format == "json" { // which is for programs
+		header = std.err
+	}
+	kind := facts.Kind
+	if kind == "" {
+		if kind = kindOf(table); kind == "mutex" {
+			kind = "mutex or block"
+		}
+	}
+	fmt.Fprintf(header, "%s\n\n", about(args, kind, facts.Module, data, table))
 	if err := write(std.out, results, facts.Module); err != nil {
 		return exitMisuse, err
 	}
@@ -130,25 +151,30 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 // figures are what -figure may name.
 var figures = []string{"cores", "goroutines", "heap", "rss", "gc"}
 
-// needs returns an error where the flags lack what a budget cannot be judged without.
-func needs(set budget.Set, base string, facts budget.Facts) error {
-	for name := range facts.Figures {
+// known returns an error for a figure that there is none of.
+func known(given map[string]float64) error {
+	for name := range given {
 		if !slices.Contains(figures, name) {
 			return fmt.Errorf("-figure: expected one of %s, found %q", strings.Join(figures, ", "), name)
 		}
 	}
-	for _, b := range set {
-		if b.Rule == "grows" && base == "" {
-			return fmt.Errorf("%q compares with an earlier profile: expected -base PROFILE", b)
-		}
-		if _, ok := facts.Work[b.Per]; b.Per != "" && !ok {
-			return fmt.Errorf("%q divides by work: expected -work %s=COUNT, how many there were while the profile was taken", b, b.Per)
-		}
-		if b.Rule == "steady" {
-			return fmt.Errorf("%q looks at hours: a guard in the service judges it, no single profile can", b)
-		}
-	}
 	return nil
+}
+
+// lacks says what must be given to decide a budget, "" if nothing is missing. The budgets
+// of a service stand in one file, and those that one profile can decide are judged.
+func lacks(r budget.Result, facts budget.Facts) string {
+	_, counted := facts.Work[r.Budget.Per]
+	switch b := r.Budget; {
+	case r.Verdict != budget.Inconclusive || r.Idle:
+	case b.Rule == "steady":
+		return "it looks at hours: a guard in the service judges it, no single profile can"
+	case b.Rule == "grows" && facts.Baseline == nil:
+		return "it compares with an earlier profile: expected -base PROFILE"
+	case b.Per != "" && !counted:
+		return fmt.Sprintf("it divides by work: expected -work %s=COUNT, how many there were while the profile was taken", b.Per)
+	}
+	return ""
 }
 
 // status is the exit status.

@@ -8,6 +8,9 @@
 // A profile is a file, the address of a service that has net/http/pprof, or "-" for
 // standard input. Several of the same program are added up.
 //
+// A budget that one profile cannot decide, such as one per request without -work, is
+// undecided, and the others are judged all the same.
+//
 // Exit status: 0 all budgets are kept, 1 one is broken, 3 none is broken but one is
 // undecided, 2 the command was used wrongly or a profile could not be read.
 package main
@@ -31,6 +34,9 @@ const (
 	exitUndecided = 3
 )
 
+// exits is what the exit status means, for the help.
+const exits = "Exit status: 0 all budgets are kept, 1 one is broken, 3 none is broken but one is undecided,\n2 wrong use, or a profile that could not be read.\n"
+
 const usage = `profguard holds profiles against budgets.
 
   profguard check -b budgets.txt PROFILE...       are the budgets kept?
@@ -40,7 +46,8 @@ const usage = `profguard holds profiles against budgets.
 PROFILE is a file, the address of a service with net/http/pprof
 (http://localhost:6060), or - for standard input. Several are added up.
 The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
-`
+
+` + exits
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -103,6 +110,7 @@ func parseFlags(f *flag.FlagSet, args []string, help io.Writer) (rest []string, 
 				fmt.Fprintf(help, "profguard %s [flags] PROFILE...\n", f.Name())
 				f.SetOutput(help)
 				f.PrintDefaults()
+				fmt.Fprint(help, "\n"+exits)
 				return nil, err
 			}
 			return nil, fmt.Errorf("%w; profguard %s -h lists the flags", err, f.Name())

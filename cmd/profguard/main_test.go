@@ -2,15 +2,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
@@ -38,9 +40,17 @@ main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 80
 main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;encoding/json.Unmarshal@json/decode.go:97 3
 main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 4
 `,
+	"small.pprof": `cpu 10s
+main.main@example.com/shop/cmd/shop/main.go:10;main.serve@example.com/shop/cmd/shop/main.go:30;example.com/shop.list@example.com/shop/list.go:12 60
+main.main@example.com/shop/cmd/shop/main.go:10;main.serve@example.com/shop/cmd/shop/main.go:30;example.com/shop.find@example.com/shop/find.go:7 40
+main.main@example.com/shop/cmd/shop/main.go:10;main.serve@example.com/shop/cmd/shop/main.go:30;example.com/shop.pay@example.com/shop/pay.go:21 30
+`,
 	"idle.pprof": "cpu 10s\n",
 	"mutex.pprof": `mutex 10s
 main.main;main.serve;example.com/shop.lock@example.com/shop/lock.go:9;sync.(*Mutex).Unlock@sync/mutex.go:64 400 2s
+`,
+	"allocs.pprof": `allocs
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 6000 600000000
 `,
 	"heap.pprof": `heap
 main.main;main.serve;example.com/shop.cache@example.com/shop/cache.go:5 4000 400000000
@@ -54,15 +64,21 @@ func write(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range files {
 		var b bytes.Buffer
-		if err := folded.Must(text).Write(&b); err != nil {
+		p := folded.Must(text)
+		if name == "allocs.pprof" {
+			p.DefaultSampleType = "alloc_space" // as the runtime does
+		}
+		if err := p.Write(&b); err != nil {
 			t.Fatal(err)
 		}
 		put(t, name, b.String())
 	}
 	put(t, "budgets.txt", "no function above 20% cumulative\ncompiling: regexp.compile below 5% # once is enough\n")
+	put(t, "service.txt", "no function above 50% cumulative\nprocess below 2ms per request\ngoroutines steady\nno function grows above 5 points\n")
 	put(t, "wrong.txt", "no function above 20 cumulative\n")
 	put(t, "page.html", "<!DOCTYPE html><title>shop</title>")
 	put(t, "empty", "")
+	put(t, "my shop.pprof", "")
 	put(t, "large", strings.Repeat("x", maxBytes+1))
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
@@ -121,9 +137,12 @@ var commands = []string{
 	"check -b budgets.txt few.pprof",
 	"check few.pprof -b budgets.txt few.pprof few.pprof",
 	"check -b budgets.txt - < shop.pprof",
+	"check -budget|portlist absent|my shop.pprof",
 	"check -budget|no function above 20% cumulative|-budget|portlist absent|URL",
 	"check -budget|no function above 20% cumulative|-seconds|1|URL",
+	"check -b service.txt URL",
 	"check -budget|example.com/shop.lock below 1 core of mutex|-kind|mutex|mutex.pprof",
+	"check -budget|example.com/shop.lock below 1 core of mutex|mutex.pprof",
 	"check -o json -b budgets.txt planted.pprof",
 	"check -o github -b budgets.txt -module example.com/shop planted.pprof",
 	"check -o github -b budgets.txt few.pprof",
@@ -162,8 +181,10 @@ var commands = []string{
 	"suggest shop.pprof",
 	"suggest -module example.com/shop planted.pprof",
 	"suggest few.pprof",
+	"suggest small.pprof",
 	"suggest -seconds 1 URL",
 	"suggest heap.pprof",
+	"suggest allocs.pprof",
 	"suggest -kind mutex mutex.pprof",
 	"suggest idle.pprof",
 }
@@ -257,40 +278,28 @@ func TestSuggestedIsJudged(t *testing.T) {
 	}
 }
 
-// TestSuggestedForPrograms does the same with profiles of real programs, where they are
-// there.
-func TestSuggestedForPrograms(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "data", "programs")
-	healthy, err := filepath.Glob(filepath.Join(dir, "healthy", "*.pb.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(healthy) == 0 {
-		t.Skip("there are no recorded profiles")
-	}
-	for _, path := range healthy {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			var suggested, said bytes.Buffer
-			if status := run(t.Context(), []string{"suggest", path}, nil, &suggested, &said); status != exitKept {
-				t.Fatalf("suggest: %d, %s", status, said.String())
+// TestProgram: what is known of the program that was profiled.
+func TestProgram(t *testing.T) {
+	for _, tt := range []struct{ name, module, file, binary, want string }{
+		{name: "module", module: "example.com/shop", file: "/src/shop/main.go", binary: "/srv/shop", want: "example.com/shop"},
+		{name: "trimpath", file: "example.com/shop/cmd/server/main.go", binary: "/srv/shop", want: "example.com/shop/cmd/server"},
+		{name: "binary", file: "/src/shop.com/main.go", binary: "/srv/shop", want: "shop"},
+		{name: "windows", file: "C:/src/main.go", binary: `C:\srv\shop.exe`, want: "shop.exe"},
+		{name: "one file", file: "main.go", binary: "/tmp/a.out", want: "a.out"},
+		{name: "above", file: "../shop/main.go", want: ""},
+		{name: "nothing", want: ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := folded.Must("cpu 10s\nmain.main@" + cmp.Or(tt.file, "x") + ":1 10\n")
+			if p.Mapping = nil; tt.binary != "" {
+				p.Mapping = []*profile.Mapping{{ID: 1, File: tt.binary}}
 			}
-			file := filepath.Join(t.TempDir(), "suggested.txt")
-			put(t, file, suggested.String())
-			check := func(path string, want int) {
-				var out bytes.Buffer
-				if status := run(t.Context(), []string{"check", "-b", file, path}, nil, &out, &out); status != want {
-					t.Errorf("%s: expected %d, found %d\n%s\n%s", path, want, status, suggested.String(), out.String())
-				}
-			}
-			check(path, exitKept)
-			planted, err := filepath.Glob(filepath.Join(dir, "*", filepath.Base(path)))
-			if err != nil {
+			var b bytes.Buffer
+			if err := p.Write(&b); err != nil {
 				t.Fatal(err)
 			}
-			for _, other := range planted {
-				if other != path {
-					check(other, exitBroken)
-				}
+			if got := programOf(tt.module, b.Bytes()); got != tt.want {
+				t.Errorf("expected %q, found %q", tt.want, got)
 			}
 		})
 	}

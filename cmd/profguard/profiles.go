@@ -86,9 +86,7 @@ func (s *source) readOne(ctx context.Context, arg string) (data []byte, err erro
 		defer f.Close()
 		data, err = readBounded(f)
 	}
-	if u, wrong := url.Parse(arg); wrong == nil {
-		arg = u.Redacted()
-	}
+	arg = redacted(arg)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", arg, err)
 	}

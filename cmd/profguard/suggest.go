@@ -21,8 +21,12 @@ const headroom = 0.75
 // mostExcepts is how many functions are accepted before the limit is raised.
 const mostExcepts = 2
 
-// leastSamples is a second of CPU time. With fewer, functions are over a limit by chance.
-const leastSamples = 100
+const (
+	// leastSamples is a second of CPU time. With fewer, functions are over a limit by chance.
+	leastSamples = 100
+	// enoughSamples tell the lowest limit, 20%, from half as much again.
+	enoughSamples = 500
+)
 
 // suggest writes budgets that a profile keeps.
 func suggest(ctx context.Context, args []string, std streams) (int, error) {
@@ -42,21 +46,25 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	w := writer{data: data, facts: facts}
+	w := writer{data: data, facts: facts, table: table}
 	if w.facts.Kind == "" {
-		w.facts.Kind = kindOf(table.Types)
+		w.facts.Kind = kindOf(table)
 	}
-	if err := w.suggest(); err != nil {
+	if err := w.suggest(about(args, w.facts.Kind, facts.Module, data, table)); err != nil {
 		return exitMisuse, err
 	}
 	_, err = std.out.Write(w.out.Bytes())
 	return exitKept, err
 }
 
-// kindOf is the kind of a profile with these values, or "".
-func kindOf(types []decode.ValueType) string {
+// kindOf is the kind of a profile by its values, or "". Heap and allocs have the same
+// ones, and name their own; mutex and block look the same.
+func kindOf(t *decode.Table) string {
+	if t.DefaultType >= 0 && t.Types[t.DefaultType].Type == "alloc_space" {
+		return "allocs"
+	}
 	kinds := map[string]string{"cpu": "cpu", "inuse_space": "heap", "goroutine": "goroutine", "goroutines": "goroutine", "delay": "mutex"}
-	for _, t := range types {
+	for _, t := range t.Types {
 		if kind, ok := kinds[t.Type]; ok {
 			return kind
 		}
@@ -67,6 +75,7 @@ func kindOf(types []decode.ValueType) string {
 // A writer writes suggestions.
 type writer struct {
 	data  []byte
+	table *decode.Table
 	facts budget.Facts
 	when  string // the condition of budgets on shares
 	out   bytes.Buffer
@@ -85,23 +94,26 @@ var limits = map[string]struct {
 	"block":     {[]float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of block"},
 }
 
-func (w *writer) suggest() error {
+func (w *writer) suggest(about string) error {
 	l, ok := limits[w.facts.Kind]
 	if !ok {
 		return errors.New("expected a profile of cpu, heap, allocs, goroutine, mutex or block: -kind says which it is")
 	}
 	if w.facts.Kind == "cpu" {
-		r, err := w.judge("process below 1000000 cores")
-		if err != nil {
-			return err
+		n := samplesOf(w.table)
+		if n < leastSamples {
+			return fmt.Errorf("%s: too few to suggest anything; %s", about, w.wanted())
 		}
-		if r.Samples < leastSamples {
-			return fmt.Errorf("%d samples tell nothing, %d are needed: profile the service while it works, or for longer (-seconds 30)", r.Samples, leastSamples)
+		fmt.Fprintf(&w.out, "# %s.\n", about)
+		if n < enoughSamples {
+			fmt.Fprintf(&w.out, "# That is little to go by; %s.\n", w.wanted())
 		}
-		fmt.Fprintf(&w.out, "# From %d samples, at %.2g cores. Shares of an idle process say nothing, hence \"when\".\n\n", r.Samples, r.Share)
-		if gate := math.Min(0.1, math.Floor(50*r.Share)/100); gate > 0 { // half of it
+		fmt.Fprint(&w.out, "# Shares of an idle process say nothing, hence \"when\".\n\n")
+		if gate := math.Min(0.1, math.Floor(50*coresOf(w.table))/100); gate > 0 { // half of it
 			w.when = fmt.Sprintf(" when process above %v cores", gate)
 		}
+	} else {
+		fmt.Fprintf(&w.out, "# %s.\n\n", about)
 	}
 	if err := w.functions(l.amounts, l.unit); err != nil {
 		return err
@@ -125,6 +137,12 @@ func (w *writer) suggest() error {
 	return nil
 }
 
+// wanted says how busy a program must be for enough samples.
+func (w *writer) wanted() string {
+	cores := func(seconds float64) float64 { return enoughSamples * periodOf(w.table).Seconds() / seconds }
+	return fmt.Sprintf("profile it while it works: %d samples are %.2g cores for -seconds 10, or %.2g for -seconds 60", enoughSamples, cores(10), cores(60))
+}
+
 // judge holds the profile against one sentence.
 func (w *writer) judge(sentence string) (budget.Result, error) {
 	set, err := budget.Parse(sentence)
@@ -142,6 +160,7 @@ func (w *writer) judge(sentence string) (budget.Result, error) {
 type attempt struct {
 	sentence string
 	excepted []string // "main.search had 46%"
+	above    string   // which they are
 	worst    string   // of the others
 	result   budget.Result
 }
@@ -159,11 +178,12 @@ func (w *writer) functions(amounts []float64, unit string) error {
 			best = a
 		}
 	}
-	fmt.Fprintf(&w.out, "# The largest function had %s", best.worst)
-	if len(best.excepted) > 0 {
-		fmt.Fprintf(&w.out, "; accepted as they are: %s", strings.Join(best.excepted, ", "))
+	if len(best.excepted) == 0 {
+		fmt.Fprintf(&w.out, "# The largest function had %s.\n", best.worst)
+	} else {
+		fmt.Fprintf(&w.out, "# Accepted, being above %s, three quarters of the limit: %s.\n# The largest of the others had %s.\n",
+			best.above, strings.Join(best.excepted, ", "), best.worst)
 	}
-	fmt.Fprint(&w.out, ".\n")
 	w.line(best.sentence, best.result)
 	return nil
 }
@@ -191,7 +211,6 @@ func (w *writer) attempt(amount float64, unit string) (*attempt, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.worst = r.Reason
 		if len(r.Offenders) == 0 || len(names) == 10 {
 			break
 		}
@@ -207,6 +226,7 @@ func (w *writer) attempt(amount float64, unit string) (*attempt, error) {
 	var err error
 	a.result, err = w.judge(a.sentence)
 	a.worst = w.measured(a.result.Share, a.result.Unit)
+	a.above = w.measured(a.result.Limit*headroom, a.result.Unit)
 	return a, err
 }
 
