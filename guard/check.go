@@ -51,72 +51,57 @@ type TB interface {
 // time is up, that one and a half times the limit would have been caught. Work that is
 // little above a limit passes as well, for a test that fails now and then is worse; but
 // it is not counted as kept: "0 budgets kept, 1 too close to its limit to tell", says
-// the log. "absent" passes on the samples that there were, and says what they prove:
-// "none of 235 samples: below 1.26%".
+// the log. "absent" passes on the samples that there were, and says what they prove.
 //
 // A busy machine never fails a test. What it leaves undecided goes on for up to four
-// times Max, within the test's deadline, and is then skipped, with the figures: how long
-// goroutines and threads waited for a core.
+// times Max, within the test's deadline, and is then skipped, with the figures.
 //
 // # What is measured
 //
-// Budgets on the CPU of the process ("process below 5ms per call", "process below 0.5
-// cores") and on its allocations are counted by the kernel and the runtime, and decided
-// after a few calls. While other goroutines of the process are at work, tests in
-// parallel say, CPU is sampled instead.
+// Budgets on the CPU of the process and on its allocations are counted by the kernel and
+// the runtime, and decided after a few calls. While other goroutines of the process are
+// at work, tests in parallel say, CPU is sampled instead.
 //
-// CPU samples carry a pprof label of this check, which goroutines inherit from
-// the one that starts them, so checks in parallel tests see what their own work
-// does and nothing else. The label does not reach goroutines that stood before,
-// and is lost where work sets labels on another context than ctx. A server that
-// the test started earlier is such a case: let work call its handler, or start the
-// server inside work, for many requests a call. Where a budget is not kept with the
-// samples of such goroutines, work runs and rests in turns for some seconds. What
-// rests with work is work's, and the test fails and says so; what is busy in either
-// case belongs to a test in parallel. Where it cannot be told, the test is skipped.
+// CPU samples carry a pprof label of this check, which goroutines inherit from the one
+// that starts them, so checks in parallel tests see what their own work does and nothing
+// else. The label does not reach goroutines that stood before, and is lost where work
+// sets labels on another context than ctx. A server that the test started earlier is such
+// a case: let work call its handler, or start the server inside work, for many requests a
+// call. Where a budget is not kept with the samples of such goroutines, the test fails if
+// they are work's, and is skipped if that cannot be told.
 //
-// The first call warms up and is not counted. A call of work is the unit in
-// budgets "per call". A function literal given as work is not judged itself, and the
-// function that it calls is judged by what that spends its time on. A named function
-// given as work is an entry point itself; see package budget about those. So of a literal
-// that calls several functions none is judged itself: give Check a function with a name.
+// The first call warms up and is not counted. A call of work is the unit in budgets "per
+// call". A function literal given as work is not judged itself, and the function that it
+// calls is judged by what that spends its time on; of a literal that calls several none
+// is judged itself. A named function given as work is an entry point. Package main is
+// called by its import path in its own test; budgets on main are taken for that.
 //
-// Package main is called by its import path in its own test. Budgets on main, as the
-// service has them, are taken for that, and a note says so.
+// Work that takes less than calling it is too small to have shares: loop inside it.
+// Under -race shares are near to what they are without it, and amounts are not: leave
+// budgets on time, cores, bytes and allocations to a file that begins with
+// //go:build !race.
 //
-// Check's own loop around work is left out. Work that takes less than calling it is
-// too small to have shares: loop inside it.
-//
-// Under -race, the race detector's own samples are left out, so that shares are near
-// to what they are without it. Amounts are not: code that is watched takes several
-// times as long and allocates more. Leave budgets on time, cores, bytes and
-// allocations to a file that begins with //go:build !race; where one fails under
-// -race, a note says so.
-//
-// Other kinds of profile carry no labels. Functions' shares of allocs, heap,
-// mutex and block, and the figures heap, rss and gc are the process's own while
-// work runs. Don't run such tests in parallel. "no goroutine leaked" counts the
-// goroutines with this check's label that are left when work is over, and
-// "goroutines below ..." those that there were at the most, seen every 100 ms.
-// "goroutines steady" and "heap steady" look at ten floors after so many calls
-// each, and name who has what has grown. While budgets of mutex or block are checked,
-// all such events of the process are recorded.
+// Other kinds of profile carry no labels. Functions' shares of allocs, heap, mutex and
+// block, and the figures heap, rss and gc are the process's own while work runs: don't
+// run such tests in parallel. "no goroutine leaked" counts the goroutines with this
+// check's label that are left when work is over, and "goroutines below ..." those that
+// there were at the most, seen every 100 ms. "goroutines steady" and "heap steady" look
+// at ten floors after so many calls each.
 //
 // # Tests of all sorts
 //
-// t may be a *testing.B: Check then runs the benchmark's own b.Loop, reports
-// what it measured as metrics, and fails on what is beyond doubt (it takes budgets
-// on CPU only: those of allocs and other kinds belong into a test); what -benchtime
-// is too short for is logged as not decided, and passes. A second of a core is enough
-// for most of what is at 3.5 times its limit, 5 seconds are better. Under -short it
-// takes 5 seconds at most, and what is not decided by then is logged and passes.
-// Mistakes fail either way.
-// go test -cpuprofile holds the profiler, so Check calls work once and skips the
-// test. go test -fuzz calls work once for each input, without judging. A guard in
-// the same process shares the profiler with Check.
+// t may be a *testing.B: Check then runs the benchmark's own b.Loop, reports what it
+// measured as metrics, and fails on what is beyond doubt, of budgets on CPU only. What
+// -benchtime is too short for is logged as not decided, and passes, and so it is under
+// -short, which takes 5 seconds at most. Mistakes fail either way. go test -cpuprofile
+// holds the profiler, so Check calls work once and skips the test. go test -fuzz calls
+// work once for each input, without judging. A guard in the same process shares the
+// profiler with Check.
 //
 // If work panics, Check panics with the same text and work's stack; if work ends
 // its goroutine (t.FailNow, t.SkipNow), Check ends the test the same way.
+//
+// docs/check.md has the errors and times that were measured, and the limits.
 func Check(t TB, budgets budget.Set, work func(context.Context)) {
 	t.Helper()
 	Checker{}.Check(t, budgets, work)

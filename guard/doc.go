@@ -24,7 +24,7 @@
 //		})
 //	}
 //
-// # From a window to an alarm
+// # From a window to an alert
 //
 // A window starts once every Config.Every, at a random moment of its period, so
 // that the processes of a fleet do not profile in step, and at once when the CPU
@@ -36,16 +36,9 @@
 //
 // It is pending when a window fails, and fires when each window fails for three
 // periods, or when all windows together prove an excess that has lasted as long. It
-// is resolved after three periods that pass, when the windows since the last that
-// failed prove that it is over, when the budget's "when" has not held for five periods,
-// or when there has been nothing to judge for sixty. A budget with "for" fires after failing windows in a row and by nothing
-// else, an "absent" one at the first hit. What goes to and fro takes longer, both to
-// fire and to end. An inconclusive window changes no state by itself.
-//
-// While a budget without "for" is pending, windows follow each other after half a
-// window, ten minutes an hour at the most. Budgets on what the process uses as a
-// whole go by counters of whole periods. docs/alerts.md has the rules, and how long
-// all of that takes.
+// is resolved after three periods that pass, by proof, or when there is nothing to
+// judge any more. An inconclusive window changes no state by itself. docs/alerts.md has
+// the rules, and how long all of that takes.
 //
 // # What it costs, and what it must not do
 //

@@ -50,7 +50,7 @@ func play(role string) int {
 		burn(300 * time.Millisecond)
 		fmt.Println("alive")
 	case "exec":
-		g, err := Start(w.quiet(Config{Budgets: simple}))
+		g, err := Start(w.quiet(Config{Budgets: simple, Every: 10 * second, Window: 10 * second})) // at once
 		if err != nil {
 			fmt.Println(err)
 			return 1
@@ -85,13 +85,13 @@ func play(role string) int {
 			<-time.After(100 * time.Millisecond)
 		}
 		before, said := reader.Read(), g.Status().CPU
-		for windows() < 4 {
+		for windows() < 3 {
 			<-time.After(100 * time.Millisecond)
 		}
 		after, says := reader.Read(), g.Status().CPU-said
 		g.Stop()
 		// What is used without it, asking as often.
-		for range 30 {
+		for range 20 {
 			<-time.After(100 * time.Millisecond)
 			_ = g.Status()
 		}

@@ -25,7 +25,7 @@ func TestOwnCostIsTrue(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		is := with - without
-		t.Logf("three windows: says %.1f ms, is %.1f ms", says/1000, is/1000)
+		t.Logf("two windows: says %.1f ms, is %.1f ms", says/1000, is/1000)
 		if says >= is/4 && says <= is*4 {
 			return
 		}
