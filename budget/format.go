@@ -13,57 +13,34 @@ import (
 // String returns the budget's canonical sentence, with its name in front when
 // it has one. Parsing a valid budget's sentence gives the same budget.
 func (b Budget) String() string {
-	var s strings.Builder
-	if b.Name != "" {
-		s.WriteString(b.Name + ": ")
+	var words []string
+	say := func(ok bool, more ...string) {
+		if ok {
+			words = append(words, more...)
+		}
 	}
-	s.WriteString(b.Subject)
-	if b.Rule != "" {
-		s.WriteString(" " + b.Rule)
-	}
-	if b.hasLimit() {
-		s.WriteString(" " + b.limitWord() + " " + b.Limit.String())
-	}
-	switch class := classOf(b.Subject); {
-	case b.Flat:
-		s.WriteString(" flat")
+	c := classOf(b.Subject)
+	say(b.Name != "", b.Name+":")
+	say(true, b.Subject)
+	say(b.Rule != "", b.Rule)
+	say(b.hasLimit(), b.limitWord(), b.Limit.String())
+	say(b.Flat, "flat")
 	// Readers of "above 20%" take it for either measure, so it is always said.
-	case b.Limit.Unit == "%" && (class == classEach || class == classPattern):
-		s.WriteString(" cumulative")
+	say(!b.Flat && b.Limit.Unit == "%" && (c == classEach || c == classPattern), "cumulative")
+	say(b.Per != "", "per", b.Per)
+	say(b.Kind != "" && b.Kind != "cpu", "of", b.Kind)
+	say(len(b.Except) > 0, "except", strings.Join(b.Except, ", "))
+	say(b.In != "", "in", b.In)
+	var labels []string
+	for _, key := range slices.Sorted(maps.Keys(b.Where)) {
+		labels = append(labels, labelText(key, "="+labelOperators)+"="+labelText(b.Where[key], ""))
 	}
-	if b.Per != "" {
-		s.WriteString(" per " + b.Per)
-	}
-	if b.Kind != "" && b.Kind != "cpu" {
-		s.WriteString(" of " + b.Kind)
-	}
-	if len(b.Except) > 0 {
-		s.WriteString(" except " + strings.Join(b.Except, ", "))
-	}
-	if b.In != "" {
-		s.WriteString(" in " + b.In)
-	}
-	for i, key := range slices.Sorted(maps.Keys(b.Where)) {
-		if i == 0 {
-			s.WriteString(" where ")
-		} else {
-			s.WriteString(", ")
-		}
-		s.WriteString(labelText(key, "="+labelOperators) + "=" + labelText(b.Where[key], ""))
-	}
-	if b.When != (Condition{}) {
-		s.WriteString(" when " + b.When.String())
-	}
-	if b.ForWindows != 0 {
-		s.WriteString(" for " + strconv.Itoa(b.ForWindows) + " window")
-		if b.ForWindows != 1 {
-			s.WriteByte('s')
-		}
-	}
-	if b.ForTime != 0 {
-		s.WriteString(" for " + durationText(b.ForTime))
-	}
-	return s.String()
+	say(len(labels) > 0, "where", strings.Join(labels, ", "))
+	say(b.When != (Condition{}), "when", b.When.String())
+	say(b.ForWindows == 1, "for 1 window")
+	say(b.ForWindows != 0 && b.ForWindows != 1, "for", strconv.Itoa(b.ForWindows), "windows")
+	say(b.ForTime != 0, "for", durationText(b.ForTime))
+	return strings.Join(words, " ")
 }
 
 // MarshalText returns the canonical sentence, also for JSON.

@@ -137,55 +137,49 @@ const (
 	perMust
 )
 
+// What a limit may be, the most usual first: of figures, and by the kind of profile of
+// all that a profile holds and of code. Contention always adds up to 100%, however little
+// there is, so that a share of it says nothing.
+var (
+	figureLimits = map[string][]fit{
+		"goroutines": {{dimCount, perNever}}, "heap": {{dimBytes, perNever}}, "rss": {{dimBytes, perNever}}, "gc": {{dimShare, perNever}},
+	}
+	processLimits = map[string][]fit{
+		"cpu":    {{dimCores, perNever}, {dimTime, perMust}},
+		"allocs": {{dimBytes, perMay}, {dimCount, perMay}},
+		"heap":   {{dimBytes, perNever}},
+	}
+	codeLimits = map[string][]fit{
+		"cpu":       {{dimShare, perNever}, {dimCores, perNever}, {dimTime, perMust}},
+		"heap":      {{dimShare, perNever}, {dimBytes, perNever}, {dimCount, perNever}},
+		"allocs":    {{dimShare, perNever}, {dimBytes, perMay}, {dimCount, perMay}},
+		"goroutine": {{dimShare, perNever}, {dimCount, perNever}},
+		"mutex":     {{dimCores, perNever}, {dimTime, perMust}, {dimCount, perMay}},
+		"block":     {{dimCores, perNever}, {dimTime, perMust}, {dimCount, perMay}},
+	}
+)
+
 // fits returns what the limit of a budget may be, the most usual first.
 func fits(b Budget) []fit {
-	kind, c := kindText(b.Kind), classOf(b.Subject)
+	c, kind := classOf(b.Subject), kindText(b.Kind)
+	var growth []fit
+	if c != classProcess && kind != "mutex" && kind != "block" {
+		growth = []fit{{dimPoints, perNever}}
+	}
+	if kind == "cpu" || kind == "allocs" {
+		growth = append(growth, fit{dimShare, perMust})
+	}
 	switch {
-	case b.Subject == "goroutines":
-		return []fit{{dimCount, perNever}}
-	case b.Subject == "heap", b.Subject == "rss":
-		return []fit{{dimBytes, perNever}}
-	case b.Subject == "gc":
-		return []fit{{dimShare, perNever}}
-	case c == classProcess && b.Rule == "steady":
+	case c == classFigure:
+		return figureLimits[b.Subject]
+	case b.Rule == "steady":
 		return []fit{{dimCores, perNever}}
-	case c == classProcess && b.Rule == "grows":
-		if kind == "cpu" || kind == "allocs" {
-			return []fit{{dimShare, perMust}}
-		}
-		return nil
-	case c == classProcess:
-		switch kind {
-		case "cpu":
-			return []fit{{dimCores, perNever}, {dimTime, perMust}}
-		case "allocs":
-			return []fit{{dimBytes, perMay}, {dimCount, perMay}}
-		case "heap":
-			return []fit{{dimBytes, perNever}}
-		}
-		return nil
 	case b.Rule == "grows":
-		switch kind {
-		case "cpu", "allocs":
-			return []fit{{dimPoints, perNever}, {dimShare, perMust}}
-		case "mutex", "block":
-			return nil
-		}
-		return []fit{{dimPoints, perNever}}
+		return growth
+	case c == classProcess:
+		return processLimits[kind]
 	}
-	switch kind {
-	case "cpu":
-		return []fit{{dimShare, perNever}, {dimCores, perNever}, {dimTime, perMust}}
-	case "heap":
-		return []fit{{dimShare, perNever}, {dimBytes, perNever}, {dimCount, perNever}}
-	case "allocs":
-		return []fit{{dimShare, perNever}, {dimBytes, perMay}, {dimCount, perMay}}
-	case "goroutine":
-		return []fit{{dimShare, perNever}, {dimCount, perNever}}
-	}
-	// Mutex and block. Contention always adds up to 100%, however little there is, so
-	// that a share of it says nothing.
-	return []fit{{dimCores, perNever}, {dimTime, perMust}, {dimCount, perMay}}
+	return codeLimits[kind]
 }
 
 // fitsText lists fits as messages show them.

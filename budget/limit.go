@@ -177,19 +177,6 @@ func (b Budget) checkClauses(report func(mistake)) {
 	}
 }
 
-// nameOK reports whether text can be a name.
-func nameOK(text string) bool {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case i > 0 && (c == '_' || c == '.' || c == '-'):
-		default:
-			return false
-		}
-	}
-	return text != ""
-}
-
 // isTime reports whether a unit of work is none but a span of time.
 func isTime(per string) bool {
 	u, _ := unit.Meant(per)

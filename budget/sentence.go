@@ -35,7 +35,7 @@ func (p *parser) name() {
 		return
 	}
 	p.b.Name = strings.TrimSuffix(at.raw, ":")
-	if !nameOK(p.b.Name) {
+	if !unit.IsName(p.b.Name) {
 		p.fail(at, nameExpected, nameAdvice)
 	}
 	p.advance()

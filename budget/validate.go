@@ -107,7 +107,7 @@ var subjectExpected = `a subject: "no function", "no package", "no goroutine", `
 
 // check reports what is wrong with a budget, the most telling mistake first.
 func (b Budget) check(report func(mistake)) {
-	if b.Name != "" && !nameOK(b.Name) {
+	if b.Name != "" && !unit.IsName(b.Name) {
 		report(mistake{part: partName, found: b.Name, expected: nameExpected, advice: nameAdvice})
 	}
 	if classOf(b.Subject) == classPattern {

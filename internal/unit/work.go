@@ -16,13 +16,13 @@ type Work struct {
 func ParseWork(text string) (Work, bool) {
 	name, rest, narrowed := strings.Cut(text, "{")
 	w := Work{Name: name}
-	if !isWorkName(name) || !narrowed {
-		return w, isWorkName(name)
+	if !IsName(name) || !narrowed {
+		return w, IsName(name)
 	}
 	w.Labels = map[string]string{}
 	for {
 		key, after, ok := strings.Cut(strings.TrimSpace(rest), "=")
-		if key = strings.TrimSpace(key); !ok || !isWorkName(key) || w.Labels[key] != "" {
+		if key = strings.TrimSpace(key); !ok || !IsName(key) || w.Labels[key] != "" {
 			return w, false
 		}
 		after = strings.TrimSpace(after)
@@ -43,9 +43,9 @@ func ParseWork(text string) (Work, bool) {
 	}
 }
 
-// isWorkName reports whether text is a letter or a digit, and letters, digits, "_",
-// "." and "-" behind it.
-func isWorkName(text string) bool {
+// IsName reports whether text is a name, of a unit of work or of a budget: a letter or a
+// digit, and letters, digits, "_", "." and "-" behind it.
+func IsName(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
