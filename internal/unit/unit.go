@@ -107,18 +107,16 @@ func (u Unit) Base(value float64) float64 {
 	return value * u.factor
 }
 
-// Measured returns the dimension whose base unit a result names: "ratio", "cores",
-// "seconds", "bytes", or "count".
+// bases are the names of the dimensions' base units, as results have them.
+var bases = [...]string{Unknown: "ratio", Share: "ratio", Points: "ratio", Cores: "cores", Time: "seconds", Bytes: "bytes", Count: "count"}
+
+// String names the dimension's base unit: "ratio", "cores", "seconds", "bytes" or "count".
+func (d Dimension) String() string { return bases[d] }
+
+// Measured returns the dimension whose base unit a result names.
 func Measured(name string) Dimension {
-	switch name {
-	case "ratio":
-		return Share
-	case "cores":
-		return Cores
-	case "seconds":
-		return Time
-	case "bytes":
-		return Bytes
+	if i := slices.Index(bases[Share:], name); i >= 0 {
+		return Share + Dimension(i)
 	}
 	return Count
 }
