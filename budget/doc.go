@@ -54,29 +54,26 @@
 //	/(?i)legacy.*codec/ absent
 //	"operator new(unsigned long)" below 5% cumulative
 //
-// A path ends with the package, a subtree with "/...", as in go commands. "*"
-// stands for any characters inside one element of a name, and a regular
-// expression between slashes is tried on the full name, without escapes (%2e) and
-// vendor directories. Any name that a report prints can be copied; one that is no word,
-// as "operator new(unsigned long)" of C++, or is a word of the language, goes in double
-// quotes. Closures belong to the function that holds them, and
-// instances of a generic function to the generic one. A package whose name is a word of
-// the language, or the name of what is measured (cpu, memory, allocs, mutex), needs its
-// full path, as in "container/heap below 5%": "heap" is the figure.
+// A path ends with the package, a subtree with "/...", as in go commands. "*" stands for
+// any characters inside one element of a name. A regular expression between slashes is
+// tried on the full name, without escapes (%2e) and vendor directories. Any name that a
+// report prints can be copied; one that is no word, or is a word of the language, goes in
+// double quotes. Closures belong to the function that holds them, and instances of a
+// generic function to the generic one. A package whose name is a word of the language, or
+// of what is measured (cpu, memory, allocs, mutex), needs its full path, as in
+// "container/heap below 5%": "heap" is the figure.
 //
-// Since Go 1.24 much of crypto/... is done in crypto/internal/fips140/...:
-// crypto/sha256.New returns a *crypto/internal/fips140/sha256.Digest, and none of
-// its frames are of crypto/sha256. Name that package, or both by their last
-// element, as in "sha256 below 5%"; the Reason of a Result that has none of the
-// one, where there is the other, says so.
+// Since Go 1.24 much of crypto/... is done in crypto/internal/fips140/...: none of the
+// frames of what crypto/sha256.New returns are of crypto/sha256. Name that package, or
+// both by their last element, as in "sha256 below 5%". A Result that has none of the one,
+// where there is the other, says so.
 //
-// "process" is all that the profile holds. "goroutines", "heap", "rss" and "gc"
-// are figures that need no profile: how many goroutines exist, the bytes in live
-// and not yet swept objects, the resident memory, and the share of CPU time that
-// the garbage collector takes. Where Facts.Figures lacks them, the first two are
-// what a profile of that kind adds up to, and gc is the share of a CPU profile's
-// samples that are the collector's, with bounds as any share; rss is
-// inconclusive.
+// "process" is all that the profile holds. "goroutines", "heap", "rss" and "gc" are
+// figures that need no profile: how many goroutines exist, the bytes in live and not yet
+// swept objects, the resident memory, and the share of CPU time that the garbage
+// collector takes. Where Facts.Figures lacks them, the first two are what a profile of
+// that kind adds up to, gc is the collector's share of a CPU profile, with bounds, and
+// rss is inconclusive.
 //
 // # Limits
 //
@@ -95,18 +92,16 @@
 // the window, all waiting goroutines together: ten that wait all the time are 10 cores.
 // There is no share of contention: it always adds up to 100%, however little there is.
 //
-// Shares suit services whose load changes, cores and bytes suit machines that
-// are paid for, and amounts per unit of work suit both; the guard is told how
-// to count the work (its Work functions), or finds it in the service's
-// Prometheus registry, as a counter or the count of a histogram, added up over
-// its labels or narrowed by them:
+// Shares suit services whose load changes, cores and bytes suit machines that are paid
+// for, and amounts per unit of work suit both. The guard is told how to count the work
+// (its Work functions), or finds it in the service's Prometheus registry, as a counter or
+// the count of a histogram, added up over its labels or narrowed by them:
 //
 //	process below 2ms per http_requests_total
 //	process below 2ms per http_requests_total{code="200", method="GET"}
 //
-// Units are %, points, cores, the
-// durations ns, us, ms, s, m and h, the bytes B, KiB, MiB, GiB, kB, MB and GB,
-// and none for a count. Not every unit makes sense everywhere:
+// Units are %, points, cores, the durations ns, us, ms, s, m and h, the bytes B, KiB,
+// MiB, GiB, kB, MB and GB, and none for a count. Not every unit makes sense everywhere:
 //
 //	                    above, below                              grows
 //	cpu                 %, cores, duration per work               points, % per work
@@ -121,12 +116,11 @@
 //	heap, rss           bytes
 //	gc                  %
 //
-// The measure is cumulative, what a function spends together with what it
-// calls, or flat, what it spends in its own body. Cumulative is the default.
-// However often a function recurs in a stack, the sample counts once. The body of
-// a function holds what interrupts it: "no function" and "no package" charge it with
-// the samples of runtime.asyncPreempt, which a busy machine has many of. A pattern
-// is taken at its word there too, and its flat share is the one that pprof shows.
+// The measure is cumulative, what a function spends together with what it calls, or flat,
+// what it spends in its own body. Cumulative is the default. However often a function
+// recurs in a stack, the sample counts once. "No function" and "no package" charge a
+// function with what interrupts it, runtime.asyncPreempt; the flat share of a pattern is
+// the one that pprof shows.
 //
 // The kind of profile, after "of", is cpu, which is the default, heap (live
 // memory), allocs (what was allocated in the window), goroutine, mutex or block
@@ -134,16 +128,15 @@
 //
 // # Rules
 //
-// "absent" means that the subject never shows: one sample with it fails, and
-// without any the budget passes once there were enough samples (299) to say that its
-// share is below 1%, which is wrong one time in twenty. A pattern that matches nothing in the program is a mistake,
-// except with "absent", where it is the best possible pass. A guard and a Check
-// know what is linked (Facts.NotLinked) and say so; of a profile alone, the
+// "absent" means that the subject never shows: one sample with it fails, and without any
+// the budget passes once there were enough samples (299) to say that its share is below
+// 1%, which is wrong one time in twenty. A pattern that matches nothing in the program is
+// a mistake, except with "absent", where it is the best possible pass. A guard and a
+// Check know what is linked (Facts.NotLinked) and say so; of a profile alone, the
 // Result's Reason says that no function of it matches.
 //
-// Name the function, not its package: all of a package is more than what it is
-// blamed for. "regexp/syntax absent" is meant against compiling in a hot path,
-// and fails on matching, which asks syntax.(*Inst).MatchRunePos of each
+// Name the function, not its package: "regexp/syntax absent" is meant against compiling
+// in a hot path, and fails on matching, which asks syntax.(*Inst).MatchRunePos of each
 // character. "regexp.compile absent" says it.
 //
 //	fmt.Println absent in main.(*Server).ServeHTTP
@@ -155,13 +148,12 @@
 //	no function grows above 5 points
 //	process grows below 10% per request
 //
-// "steady" finds slow growth over hours, in the number of goroutines, the heap,
-// the resident memory, or the CPU that the process takes, beyond what its load
-// explains. A guard first learns for 48 hours what is normal, so that both sides of
-// the day are in it twice, and begins anew whenever the program does; growth of 20% an
-// hour then shows in some hours, of 2% in half a day. Until then, and in a program that
-// never runs for so long, it tells nothing, and what was growing from the first minute on
-// looks steady: so it may have a limit as well, which holds from the start.
+// "steady" finds slow growth over hours, in the number of goroutines, the heap, the
+// resident memory, or the CPU that the process takes, beyond what its load explains. A
+// guard first learns for 48 hours what is normal, and begins anew whenever the program
+// does; growth of 20% an hour then shows in some hours, of 2% in half a day. Until then it
+// tells nothing, and what was growing from the first minute on looks steady: so it may
+// have a limit as well, which holds from the start.
 //
 //	goroutines steady
 //	heap steady below 512MiB
@@ -197,13 +189,11 @@
 // in double quotes, with the escapes of Go, and so is a key with "!", "<", ">" or
 // "~", and a value that begins with "~".
 //
-// "when" makes a budget relevant: a share of nothing is nothing, and in a
-// process that takes a hundredth of a core there is always a function at 60%.
-// While the condition does not hold, the verdict is inconclusive, with the
-// reason "idle", and never a pass. Its figures are process (its cores),
-// goroutines, heap, rss and gc. Nor is an idle window a proof that something is
-// mended: when it has not held for five periods, a guard's alert ends for that
-// reason, and fires anew when it holds again.
+// "when" makes a budget relevant: in a process that takes a hundredth of a core there is
+// always a function at 60%. While the condition does not hold, the verdict is
+// inconclusive, with the reason "idle", and never a pass. Its figures are process (its
+// cores), goroutines, heap, rss and gc. When it has not held for five periods, a guard's
+// alert ends for that reason, and fires anew when it holds again.
 //
 // "for" says how long a budget must fail before the guard fires: in so many
 // windows in a row, or all through a time. Without it, three periods of failing
@@ -283,10 +273,9 @@
 // fires after three periods in which one is over its limit, unless "for" says otherwise,
 // and the alert ends after three within it.
 //
-// One thing no statistics repair: work in lockstep with the sampling clock, such
-// as a 10 ms ticker whose work is shorter than the sampling period, is sampled at
-// one phase, and a single window of it lies. The guard's windows start at
-// different phases.
+// Work in lockstep with the sampling clock, such as a 10 ms ticker whose work is shorter
+// than the sampling period, is sampled at one phase: a single window of it is wrong. The
+// guard's windows start at different phases.
 //
 // # Profiles that are too large
 //

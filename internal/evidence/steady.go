@@ -18,8 +18,8 @@ const (
 	// does not matter.
 	SteadyRise = 0.1
 
-	// By construction a tenth of the baseline's floors are above the line, so
-	// a tenth is the limit on their share afterwards.
+	// A tenth of the baseline's floors are above the line by construction, so a tenth
+	// is the limit on their share afterwards.
 	steadyLimit = 0.1
 
 	// ln 144000: one false alarm in 3000 days of 48 floors.
@@ -33,13 +33,11 @@ const (
 // A Steady judges whether a figure (goroutines, heap, rss) grows slowly over
 // hours. It takes the minimum of every half hour, learns during 48 hours how
 // those floors go with the load and how far they stray, and then collects
-// evidence that more of them are beyond that than chance allows. At growth of
-// 2% an hour that takes about half a day, at 20% some hours.
+// evidence that more of them are beyond that than chance allows.
 //
 // It is [Inconclusive] while it learns, then [Pass], and [Fail] from an alarm on
 // until the floors are back for six hours. What leaks from the start is learned
-// as normal, so a cap on the figure belongs beside it. Make one with
-// [NewSteady]; it is a plain value of about a kilobyte.
+// as normal. Make one with [NewSteady]; it is a plain value of about a kilobyte.
 type Steady struct {
 	rise float64
 
@@ -159,8 +157,8 @@ func (s *Steady) fit() {
 		}
 	}
 	s.phi = 1
-	// Of floors that are all the same, rounding leaves residuals of 1e-16 of them,
-	// each like the next. Floors that differ do so by 6e-8 of them, in float32.
+	// Of floors that are all the same, rounding leaves residuals of 1e-16 of them, each
+	// like the next. Floors that differ do so by 6e-8 of them, in float32.
 	if rounding := 1e-12 * meanFloor; all > n*rounding*rounding {
 		s.phi = inflation(lag / all)
 	}

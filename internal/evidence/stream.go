@@ -2,24 +2,23 @@ package evidence
 
 import "math"
 
-// A Stream is the evidence about one share over the windows of a running process:
-// one ledger collects what speaks for a share above the limit, another what speaks
-// for one below [Zone] times the limit. It finds what no window proves by itself.
-// Make one with [NewStream] or [NewGrowthStream]; it is a plain value, and a copy
-// of it is independent.
+// A Stream is the evidence about one share over the windows of a running process: one
+// ledger for a share above the limit, another for one below the end of the zone. It
+// finds what no window proves by itself. Make one with [NewStream] or [NewGrowthStream];
+// it is a plain value.
 type Stream struct {
 	above, below ledger
 	spread       pairs
 	limit, pass  float64 // pass is the share below which there surely is no excess
-	growth       bool
+	downs        grid    // of the ledger below
 	proof        float64
 	verdict      Verdict
 }
 
 const (
 	// assumedPhi is the least overdispersion that an excess is judged with until
-	// enoughPairs windows have shown it. Real services were measured at 1.0 to 2.9, and a loop locked to
-	// a 10 ms tick at 4.
+	// enoughPairs windows have shown it. Real services were measured at 1.0 to 2.9, and
+	// a loop locked to a 10 ms tick at 4.
 	assumedPhi  = 8
 	enoughPairs = 30
 
@@ -40,7 +39,8 @@ const (
 // reaches 1 at evidence lnA, see [LnA].
 func NewStream(limit, lnA float64) Stream {
 	limit = share(limit)
-	return newStream(limit, edge(limit), lnA, up)
+	s := Stream{limit: limit, pass: edge(limit), downs: down, above: newLedger(limit, up, lnA)}
+	return s.await(Inconclusive)
 }
 
 // NewGrowthStream returns the evidence about growth: pass is the share below which
@@ -48,26 +48,17 @@ func NewStream(limit, lnA float64) Stream {
 // puts it below the limit. Then a share below the limit ends a Fail, but is no Pass.
 func NewGrowthStream(limit, pass, lnA float64) Stream {
 	limit = share(limit)
-	s := newStream(limit, min(share(pass), edge(limit)), lnA, upNear)
-	s.growth = true
-	return s.await(Inconclusive)
-}
-
-func newStream(limit, pass, lnA float64, odds grid) Stream {
-	s := Stream{limit: limit, pass: pass, above: newLedger(limit, odds, lnA)}
+	s := Stream{limit: limit, pass: min(share(pass), edge(limit)), downs: downNear, above: newLedger(limit, upNear, lnA)}
 	return s.await(Inconclusive)
 }
 
 // await returns the stream with a verdict, and a new ledger for what can follow it.
 func (s Stream) await(v Verdict) Stream {
-	odds, end := down, s.pass
-	if s.growth {
-		odds = downNear
-	}
+	end := s.pass
 	if v == Fail {
 		end = max(end, s.limit)
 	}
-	s.verdict, s.below = v, newLedger(end, odds, lnPass)
+	s.verdict, s.below = v, newLedger(end, s.downs, lnPass)
 	return s
 }
 
@@ -98,7 +89,7 @@ func (s *Stream) Add(k, n float64, near bool) {
 		if s.verdict != Fail {
 			*s = s.await(Fail)
 		}
-		s.below.clear() // whatever spoke for a share below the limit is of another time
+		s.below.clear() // what spoke for a share below the limit is of another time
 	case below < lnPass || s.limit == 0: // nothing is below no share at all
 	case s.verdict == Fail:
 		s.Forget()
@@ -133,8 +124,8 @@ func (s *Stream) Forget() {
 	}
 }
 
-// Retune sets the evidence that is proof, and keeps what has been collected: the
-// budgets that this is one of may have become more, or fewer.
+// Retune sets the evidence that is proof, for another number of budgets, and keeps what
+// has been collected.
 func (s *Stream) Retune(lnA float64) { s.above.threshold = amount(lnA) }
 
 // A ledger is evidence over windows, per odds ratio, cut off at zero.
@@ -158,15 +149,12 @@ func (l *ledger) add(k, n, phi float64) float64 {
 }
 
 // bound ends sums where they are proof by themselves, so that what is over does not
-// linger.
+// linger: a mixture loses at most ln 4 against its best odds ratio.
 func (l *ledger) bound() {
 	for i, sum := range l.sums {
-		l.sums[i] = min(sum, l.threshold+lnOdds)
+		l.sums[i] = min(sum, l.threshold+math.Log(odds)+1)
 	}
 }
-
-// lnOdds is what a mixture loses against its best odds ratio at the most.
-var lnOdds = math.Log(odds) + 1
 
 func (l *ledger) clear() { l.sums = grid{} }
 
@@ -210,9 +198,8 @@ func LnA(windows, budgets, tests, eps float64) float64 {
 // about 10 were measured for cumulative ones), at most distinct/limit functions can
 // have a share at the limit. Counting all functions that exist would waste power.
 func Tests(distinct, limit float64) float64 {
-	limit = share(limit)
-	if limit == 0 {
-		return factor(distinct)
+	if limit = share(limit); limit == 0 {
+		limit = 1
 	}
 	return factor(factor(distinct) / limit)
 }
