@@ -19,6 +19,7 @@ type builder struct {
 	symbolOf    []ID    // by string: 1 + its id, 0 for not looked up yet
 	unsymbolled []int32 // by mapping, and one without: 1 + the place of its made-up function
 	made        []byte  // the last made-up name
+	refused     error   // the first name that was
 }
 
 // valueType is a ValueType as it is in the file: places in the string table.
@@ -60,6 +61,11 @@ func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64)
 			return nil, err
 		}
 	}
+	names := min(c.strings, 2*(c.functions+c.types+1)+c.mappings) // a name and a file, a type and a unit
+	if err := b.room.take(int64(names) * nameBytes); err != nil {
+		return nil, err
+	}
+	symbols.begin(names)
 	b.reset(c)
 	b.t.text, b.t.Symbols = raw, symbols
 	if err := b.walk(raw); err != nil {
@@ -98,7 +104,7 @@ func (b *builder) reset(c counts) {
 	t.strings = sized(t.strings, c.strings)[:0]
 
 	b.types = sized(b.types, c.types)[:0]
-	b.periodType, b.defaultType = valueType{}, 0
+	b.periodType, b.defaultType, b.refused = valueType{}, 0, nil
 	b.mappings = sized(b.mappings, c.mappings)[:0]
 	b.mappingOf = sized(b.mappingOf, c.locations)[:0]
 	b.locationIDs.reset(c.locations, &b.room)

@@ -93,9 +93,7 @@ func (d *Decoder) decode(b []byte, limits Limits) (*Table, error) {
 	}
 	t, err := d.build.table(raw, &d.symbols, limits, room)
 	if err != nil {
-		if isLegacy(raw) {
-			err = ErrLegacy
-		} else if other := foreign(raw); other != nil {
+		if other := foreign(raw); other != nil {
 			err = other
 		}
 		return nil, fmt.Errorf("decode profile: %w", err)

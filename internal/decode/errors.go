@@ -45,32 +45,23 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// isLegacy guesses whether input that did not decode is in an older format. It
-// is asked only then, because protobuf bytes may look like anything.
-func isLegacy(b []byte) bool {
-	for _, start := range [...]string{
-		"--- ",                                 // heapz, contentionz, threadz, Java
-		"\x00\x00\x00\x00\x03\x00\x00",         // gperftools CPU, 32 bits
-		"\x00\x00\x00\x00\x00\x00\x00\x00\x03", // gperftools CPU, 64 bits
-	} {
-		if bytes.HasPrefix(b, []byte(start)) {
-			return true
-		}
-	}
-	// "heap profile: 1: 2 [...", "goroutine profile: total 7", and with debug=2
-	// "goroutine 1 [running]:".
-	line, _, _ := bytes.Cut(b[:min(len(b), 256)], []byte("\n"))
-	return bytes.Contains(line, []byte(" profile: ")) || bytes.HasPrefix(line, []byte("goroutine "))
-}
-
-// foreign says what input is that did not decode because it is no profile at
-// all, or nil. Like isLegacy it is asked only then.
+// foreign says what input is that did not decode because it is in an older format or
+// no profile at all, or nil. It is asked only then, because protobuf bytes may look
+// like anything.
 func foreign(b []byte) error {
 	const remedy = "expected what runtime/pprof writes, or /debug/pprof/profile serves"
+	line, _, _ := bytes.Cut(b[:min(len(b), 256)], []byte("\n"))
+	begins := func(text string) bool { return bytes.HasPrefix(b, []byte(text)) }
 	switch {
 	case len(b) == 0:
 		return nil // cut, most likely
-	case bytes.HasPrefix(b, []byte("go 1.")) && bytes.HasPrefix(b[min(len(b), 7):], []byte(" trace\x00")):
+	case begins("--- "), // heapz, contentionz, threadz, Java
+		begins("\x00\x00\x00\x00\x03\x00\x00"),         // gperftools CPU, 32 bits
+		begins("\x00\x00\x00\x00\x00\x00\x00\x00\x03"), // gperftools CPU, 64 bits
+		bytes.Contains(line, []byte(" profile: ")),     // "heap profile: 1: 2 [...", "goroutine profile: total 7"
+		begins("goroutine "):                           // "goroutine 1 [running]:", with debug=2
+		return ErrLegacy
+	case begins("go 1.") && bytes.HasPrefix(b[min(len(b), 7):], []byte(" trace\x00")):
 		return malformed("this is an execution trace and not a pprof profile: %s", remedy)
 	case isText(b):
 		line, _, _ := bytes.Cut(bytes.TrimSpace(b[:min(len(b), shownText+utf8.UTFMax)]), []byte("\n"))

@@ -52,6 +52,7 @@ func FromProfile(p *profile.Profile, s *Symbols) (*Table, error) {
 	if err := CheckValid(p); err != nil {
 		return nil, fmt.Errorf("convert profile: %w: %w", ErrMalformed, err)
 	}
+	s.begin(2*len(p.Function) + len(p.Mapping))
 	c := converter{
 		t: &Table{
 			DefaultType:   -1,
@@ -66,7 +67,6 @@ func FromProfile(p *profile.Profile, s *Symbols) (*Table, error) {
 		locations: map[*profile.Location]int32{},
 		madeUp:    map[string]int32{},
 	}
-	c.reserve(p)
 	for i, st := range p.SampleType {
 		c.t.Types = append(c.t.Types, ValueType{st.Type, st.Unit})
 		if c.t.DefaultType < 0 && st.Type != "" && st.Type == p.DefaultSampleType {
@@ -98,28 +98,6 @@ type converter struct {
 	functions map[*profile.Function]int32
 	locations map[*profile.Location]int32
 	madeUp    map[string]int32 // by mapping file
-}
-
-// reserve lets the symbols start anew, if they must, before the first of p's.
-func (c *converter) reserve(p *profile.Profile) {
-	all := demand{1, len("<unknown>")}
-	fresh := all
-	count := func(name string) {
-		all.add(len(name))
-		if _, ok := c.t.Symbols.ids[name]; !ok {
-			fresh.add(len(name))
-		}
-	}
-	for _, f := range p.Function {
-		count(f.Name)
-		count(f.Filename)
-	}
-	for _, m := range p.Mapping {
-		if m.File != "" {
-			count("[" + m.File + "]") // longer than what is made of it
-		}
-	}
-	c.t.Symbols.reserve(all, fresh)
 }
 
 func (c *converter) sample(s *profile.Sample) {
@@ -180,8 +158,8 @@ func (c *converter) function(f *profile.Function) int32 {
 	}
 	i := int32(len(c.t.Funcs))
 	c.t.Funcs = append(c.t.Funcs, Func{
-		Name: c.t.Symbols.Intern([]byte(f.Name)),
-		File: c.t.Symbols.Intern([]byte(f.Filename)),
+		Name: c.t.Symbols.ask([]byte(f.Name)),
+		File: c.t.Symbols.ask([]byte(f.Filename)),
 		Line: lineNumber(f.StartLine),
 	})
 	c.functions[f] = i
@@ -197,7 +175,7 @@ func (c *converter) unsymbolled(l *profile.Location) Line {
 	i, ok := c.madeUp[file]
 	if !ok {
 		i = int32(len(c.t.Funcs))
-		c.t.Funcs = append(c.t.Funcs, Func{Name: c.t.Symbols.Intern(appendMadeUp(nil, []byte(file)))})
+		c.t.Funcs = append(c.t.Funcs, Func{Name: c.t.Symbols.ask(appendMadeUp(nil, []byte(file)))})
 		c.madeUp[file] = i
 	}
 	return Line{Name: c.t.Funcs[i].Name, Func: i}

@@ -2,8 +2,6 @@ package decode
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"os"
 )
 
@@ -12,47 +10,31 @@ func (b *builder) resolve() error {
 	if err := b.resolveStacks(); err != nil {
 		return err
 	}
-	if err := b.countFrames(); err != nil {
-		return err
+	for i := range b.t.Funcs {
+		f := &b.t.Funcs[i]
+		f.Name, f.File = b.symbol(f.Name), b.symbol(f.File)
 	}
-	if err := b.reserve(); err != nil {
-		return err
-	}
-	b.internFuncs()
 	b.resolveTypes()
-	return b.resolveLines()
+	if err := b.resolveLines(); err != nil {
+		return err
+	}
+	return b.refused
 }
 
+// resolveStacks also bounds what a stack and all stacks make whoever reads them do. A
+// few bytes can make many frames: of a location with many lines, used again and again.
 func (b *builder) resolveStacks() error {
-	place := b.locationIDs.place
-	undefined := -1
-	for i, s := range b.t.Stacks {
-		p := place[s]
-		if p == 0 {
-			undefined = i
-			break
-		}
-		b.t.Stacks[i] = p - 1
-	}
-	if undefined < 0 {
-		return nil
-	}
-	for i, s := range b.t.Samples {
-		if undefined < int(s.StackHi) {
-			return in("sample", i, malformed("location %d is not defined", b.locationIDs.id(b.t.Stacks[undefined])))
-		}
-	}
-	return malformed("a location is not defined")
-}
-
-// countFrames bounds what a stack and all stacks make whoever reads them do. A few
-// bytes can make many frames: of a location with many lines, used again and again.
-func (b *builder) countFrames() error {
 	t := &b.t
 	t.Frames = 0
 	for i, s := range t.Samples {
 		depth := int64(0)
-		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
+		stack := t.Stacks[s.StackLo:s.StackHi]
+		for k, slot := range stack {
+			at := b.locationIDs.place[slot] - 1
+			if at < 0 {
+				return in("sample", i, malformed("location %d is not defined", b.locationIDs.id(slot)))
+			}
+			stack[k] = at
 			depth += int64(t.Locations[at].LineHi - t.Locations[at].LineLo)
 		}
 		if depth > int64(b.limits.Depth) {
@@ -94,80 +76,29 @@ func (b *builder) valueType(vt valueType) ValueType {
 // a map (24 bytes, at least 7/16 of them in use, grown by doubling) and a string.
 const nameBytes = 128
 
-// counted stands in symbolOf for a name that is new and has been counted.
-const counted ID = -1
-
-// reserve sees to it that the symbols have room for the names of this profile.
-// They may start anew, but only before the first of them, so the names are
-// counted first.
-func (b *builder) reserve() error {
-	t := &b.t
-	// Made-up names take less than the files that they are made of.
-	all := demand{1, len("<unknown>")}
-	fresh := all
-	count := func(place uint64) error {
-		text := t.String(int32(place))
-		if len(text) > b.limits.NameBytes {
-			return &LimitError{"bytes in a name", "NameBytes", int64(len(text)), int64(b.limits.NameBytes)}
-		}
-		if b.symbolOf[place] != 0 {
-			return nil
-		}
-		all.add(len(text))
-		if id, ok := t.Symbols.find(text); ok {
-			b.symbolOf[place] = id + 1
-		} else {
-			b.symbolOf[place] = counted
-			fresh.add(len(text))
-		}
-		return nil
-	}
-	for i, f := range t.Funcs {
-		if err := count(uint64(f.Name)); err != nil {
-			return in("function", i, err)
-		}
-		if err := count(uint64(f.File)); err != nil {
-			return in("function", i, err)
-		}
-	}
-	for i, file := range b.mappings {
-		if err := count(file); err != nil {
-			return in("mapping", i, err)
-		}
-	}
-	for i, vt := range b.types {
-		if err := errors.Join(count(vt.name), count(vt.unit)); err != nil {
-			return in("sample type", i, err)
-		}
-	}
-	if err := errors.Join(count(b.periodType.name), count(b.periodType.unit)); err != nil {
-		return fmt.Errorf("period type: %w", err)
-	}
-	if err := b.room.take(int64(all.names)*nameBytes + int64(all.bytes)); err != nil {
-		return err
-	}
-	if t.Symbols.reserve(all, fresh) {
-		clear(b.symbolOf)
-	}
-	return nil
-}
-
-func (b *builder) internFuncs() {
-	for i := range b.t.Funcs {
-		f := &b.t.Funcs[i]
-		f.Name, f.File = b.symbol(f.Name), b.symbol(f.File)
-	}
-}
-
 // symbol interns the string at place s, once for each profile: most file names
 // belong to several functions.
 func (b *builder) symbol(s ID) ID {
 	if id := b.symbolOf[s]; id > 0 {
 		return id - 1
 	}
-	id := b.t.Symbols.Intern(b.t.String(int32(s)))
+	id := b.name(b.t.String(int32(s)))
 	b.symbolOf[s] = id + 1
 	return id
+}
+
+// name interns a name of the profile, or notes that it is refused.
+func (b *builder) name(text []byte) ID {
+	if b.refused == nil {
+		b.refused = b.room.take(int64(len(text)))
+	}
+	if most := b.limits.NameBytes; len(text) > most {
+		b.refused = &LimitError{"bytes in a name", "NameBytes", int64(len(text)), int64(most)}
+	}
+	if b.refused != nil {
+		return 0
+	}
+	return b.t.Symbols.ask(text)
 }
 
 func (b *builder) resolveLines() error {
@@ -209,7 +140,7 @@ func (b *builder) madeUp(i int) int32 {
 	f := b.unsymbolled[m]
 	if f == 0 {
 		b.made = appendMadeUp(b.made[:0], file)
-		b.t.Funcs = append(b.t.Funcs, Func{Name: b.t.Symbols.Intern(b.made)})
+		b.t.Funcs = append(b.t.Funcs, Func{Name: b.name(b.made)})
 		f = int32(len(b.t.Funcs))
 		b.unsymbolled[m] = f
 	}

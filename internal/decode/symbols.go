@@ -7,9 +7,9 @@ type ID int32
 
 // Bounds of Symbols. A name takes about 200 bytes with its text and its place in
 // the map. A program shows a few thousand names in its life and is far from
-// keptNames, 6 MiB. Profiles with more are remembered as long as half of what is
-// there is theirs, up to maxNames, 60 MiB, which is more than the largest Go
-// binaries contain. A single profile within [Limits] always fits.
+// keptNames, 6 MiB. Where profiles have more, twice as many names are remembered as
+// the largest of the last few has, up to maxNames, 60 MiB, which is more than the
+// largest Go binaries contain. What one profile adds to that is up to [Limits].
 const (
 	keptNames      = 1 << 15
 	keptNamesBytes = 4 << 20
@@ -18,15 +18,16 @@ const (
 )
 
 // Symbols interns function and file names across profiles of one program.
-// It is bounded: when a profile would take it over 32,768 names or 4 MiB of text,
-// and over twice its own, it starts anew before that profile and
-// [Symbols.Generation] grows by one, which tells whoever remembers something per
-// ID to forget it. The zero Symbols is ready to use. It is not safe for
+// It is bounded: a profile that comes when there are more than 32,768 names or 4 MiB
+// of text, and more than twice those of the profiles before it, finds all of them
+// forgotten, and [Symbols.Generation] has grown by one, which tells whoever remembers
+// something per ID to forget it. The zero Symbols is ready to use. It is not safe for
 // concurrent use.
 type Symbols struct {
 	ids        map[string]ID
 	names      []string
 	bytes      int
+	last       demand // of the last profile
 	recent     demand // of the largest profile, or less if that was long ago
 	generation int
 }
@@ -55,7 +56,7 @@ func (s *Symbols) Intern(b []byte) ID {
 		return 0
 	}
 	if s.ids == nil {
-		s.begin(0)
+		s.anew(0)
 	}
 	id := ID(len(s.names))
 	name := string(b)
@@ -65,41 +66,34 @@ func (s *Symbols) Intern(b []byte) ID {
 	return id
 }
 
-// find returns the id of the string in b, if it has one.
-func (s *Symbols) find(b []byte) (ID, bool) {
-	id, ok := s.ids[string(b)]
-	return id, ok
+// ask is [Symbols.Intern] for a name of the profile that has begun.
+func (s *Symbols) ask(b []byte) ID {
+	s.last.names++
+	s.last.bytes += len(b)
+	return s.Intern(b)
 }
 
 // A demand is how many names there are, and how many bytes they have together.
 type demand struct{ names, bytes int }
 
-func (d *demand) add(bytes int) {
-	d.names++
-	d.bytes += bytes
-}
-
-// reserve makes sure that the names of a profile, some of which are new, can be
-// interned without going over the bounds. It reports whether it has forgotten all
-// names before for that.
-func (s *Symbols) reserve(all, fresh demand) (anew bool) {
-	// A large profile of one kind and small ones of another may come in turns.
-	s.recent.names = max(all.names, s.recent.names-s.recent.names/8)
-	s.recent.bytes = max(all.bytes, s.recent.bytes-s.recent.bytes/8)
-	names := max(min(max(keptNames, 2*s.recent.names), maxNames), all.names)
-	bytes := max(min(max(keptNamesBytes, 2*s.recent.bytes), maxNamesBytes), all.bytes)
-	if s.ids != nil && len(s.names)+fresh.names <= names && s.bytes+fresh.bytes <= bytes {
-		return false
-	}
-	if len(s.names) > 0 {
-		s.generation++
-	}
-	s.begin(all.names)
-	return true
-}
-
-// begin makes room for so many names, and one for no name.
+// begin is called before a profile that has at most so many names. It forgets all
+// names where there are too many.
 func (s *Symbols) begin(names int) {
+	// A large profile of one kind and small ones of another may come in turns.
+	s.recent.names = max(s.last.names, s.recent.names-s.recent.names/8)
+	s.recent.bytes = max(s.last.bytes, s.recent.bytes-s.recent.bytes/8)
+	s.last = demand{}
+	switch {
+	case s.ids == nil:
+		s.anew(names)
+	case len(s.names) > max(keptNames, min(2*s.recent.names, maxNames)), s.bytes > max(keptNamesBytes, min(2*s.recent.bytes, maxNamesBytes)):
+		s.generation++
+		s.anew(names)
+	}
+}
+
+// anew makes room for so many names, and one for no name.
+func (s *Symbols) anew(names int) {
 	s.ids = make(map[string]ID, names+1)
 	s.names = append(make([]string, 0, names+1), "")
 	s.ids[""], s.bytes = 0, 0
