@@ -20,10 +20,6 @@ const (
 	// minShare is the smallest part of the profile that has a frame: a tenth of a
 	// pixel, so that ten times zoomed in it is still complete.
 	minShare = 0.0001
-	// maxSteps bounds the time that a profile takes, whatever it holds, to about a
-	// fifth of a second: a step is one frame of one stack, and BenchmarkFlame says
-	// 100 ns. Its 20,000 stacks of 40 frames take 264,000 steps.
-	maxSteps = 2_000_000
 	// topFunctions is a screen full.
 	topFunctions = 25
 )
@@ -40,8 +36,8 @@ type flame struct {
 	Cut bool `json:"cut,omitempty"`
 
 	// Names are the functions. Frame i is function Names[Name[i]], called by frame
-	// Parent[i], which comes before it. Frame 0 is the whole profile. What a frame calls
-	// stands side by side, the costliest first.
+	// Parent[i], which comes before it. Frame 0 is the whole profile. Of what a frame
+	// calls, the costliest comes first.
 	Names  []string  `json:"names"`
 	Parent []int     `json:"parent"`
 	Name   []int     `json:"name"`
@@ -49,8 +45,6 @@ type flame struct {
 	Self   []float64 `json:"self"`
 
 	Top []*topFunction `json:"top"`
-
-	steps int // how many it took
 }
 
 // A topFunction is what a function spends in its own body, and with all it calls.
@@ -69,58 +63,127 @@ func column(t *decode.Table) int {
 	return len(t.Types) - 1
 }
 
-// newFlame makes the flame graph of a profile. The table may be reused afterwards.
+// A stack is that of a sample, root first.
+type stack struct {
+	frames []decode.ID
+	value  float64
+}
+
+// A node is a frame while the tree is built.
+type node struct {
+	parent, depth int
+	name          decode.ID // -1: the whole profile
+	value, self   float64
+	stacks        []stack // that go through it
+}
+
+// newFlame makes the flame graph of a profile. The table may be reused afterwards. How
+// long that takes is bounded by the frames that the decoder admits; BenchmarkFlame.
 func newFlame(t *decode.Table, module string) flame {
 	f := flame{Module: module}
 	if len(t.Types) == 0 {
 		return f
 	}
-	col := column(t)
-	f.Unit = t.Types[col].Unit
-	b := builder{t: t, steps: maxSteps}
-	for i, s := range t.Samples {
-		if v := float64(t.Values[i*len(t.Types)+col]); v > 0 {
-			b.samples = append(b.samples, cursor{stack: s.StackHi, end: s.StackLo, value: v})
-			f.Total += v
-		}
+	f.Unit = t.Types[column(t)].Unit
+	var stacks []stack
+	stacks, f.Top = read(t)
+	for _, s := range stacks {
+		f.Total += s.value
 	}
 	if f.Total == 0 {
 		return f
 	}
-	index := map[decode.ID]int{}
-	nodes := []*node{{parent: -1, name: -1, hi: len(b.samples), value: f.Total}}
+	// Neighbours have the longest way in common.
+	slices.SortFunc(stacks, func(a, b stack) int { return slices.Compare(a.frames, b.frames) })
+	nodes := []*node{{parent: -1, name: -1, value: f.Total, stacks: stacks}}
+	index := map[decode.ID]int{-1: -1}
 	// Level by level, so that what is cut off is what is deepest.
 	for i := 0; i < len(nodes); i++ {
-		children := b.expand(nodes[i])
-		for _, c := range children {
+		n := nodes[i]
+		for _, c := range n.children(t.Symbols) {
 			if c.value < minShare*f.Total {
 				break // they are sorted
 			}
-			if len(nodes) == maxFrames || nodes[i].depth == maxDepth {
+			if len(nodes) == maxFrames || n.depth == maxDepth {
 				f.Cut = true
 				break
 			}
-			c.parent, c.depth = i, nodes[i].depth+1
+			c.parent = i
 			nodes = append(nodes, c)
 		}
-	}
-	f.Cut = f.Cut || b.steps <= 0
-	f.steps = maxSteps - b.steps
-	for _, n := range nodes {
-		at := -1
-		if n.name >= 0 {
-			known := false
-			if at, known = index[n.name]; !known {
-				at = len(f.Names)
-				index[n.name] = at
-				f.Names = append(f.Names, t.Symbols.Name(n.name))
-			}
+		at, known := index[n.name]
+		if !known {
+			at = len(f.Names)
+			index[n.name] = at
+			f.Names = append(f.Names, t.Symbols.Name(n.name))
 		}
 		f.Parent, f.Name = append(f.Parent, n.parent), append(f.Name, at)
 		f.Value, f.Self = append(f.Value, n.value), append(f.Self, n.self)
 	}
-	f.Top = topOf(t)
 	return f
+}
+
+// children are what a node calls, the costliest first. What it keeps for itself is set.
+func (n *node) children(symbols *decode.Symbols) []*node {
+	var children []*node // slices of pointers are sorted by code that others link, too
+	for i, s := range n.stacks {
+		if len(s.frames) == n.depth { // the shortest stacks are the first
+			n.self += s.value
+			continue
+		}
+		if name := s.frames[n.depth]; len(children) == 0 || name != children[len(children)-1].name {
+			children = append(children, &node{name: name, depth: n.depth + 1, stacks: n.stacks[i:i]})
+		}
+		c := children[len(children)-1]
+		c.value += s.value
+		c.stacks = c.stacks[:len(c.stacks)+1]
+	}
+	slices.SortFunc(children, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(symbols.Name(a.name), symbols.Name(b.name)))
+	})
+	return children
+}
+
+// read reads the stacks of a profile that are worth something, and lists the functions
+// that spend most in their own bodies. These do not come from the tree, which leaves
+// out what is small: a function that is called from a thousand places may be large all
+// the same.
+func read(t *decode.Table) (stacks []stack, top []*topFunction) {
+	col := column(t)
+	functions := make([]topFunction, t.Symbols.Len())
+	counted := make([]int, t.Symbols.Len()) // the sample in which a function was counted last
+	frames := make([]decode.ID, 0, t.Frames)
+	for i, s := range t.Samples {
+		v := float64(t.Values[i*len(t.Types)+col])
+		if v <= 0 {
+			continue
+		}
+		from := len(frames)
+		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
+			for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
+				frames = append(frames, line.Name)
+				if counted[line.Name] != i+1 {
+					counted[line.Name] = i + 1
+					functions[line.Name].Cum += v
+				}
+			}
+		}
+		names := frames[from:]
+		if len(names) > 0 {
+			functions[names[0]].Flat += v
+		}
+		slices.Reverse(names)
+		stacks = append(stacks, stack{names, v})
+	}
+	for id := range functions {
+		if fn := &functions[id]; fn.Flat > 0 {
+			top = append(top, &topFunction{t.Symbols.Name(decode.ID(id)), fn.Flat, fn.Cum})
+		}
+	}
+	slices.SortFunc(top, func(a, b *topFunction) int {
+		return cmp.Or(cmp.Compare(b.Flat, a.Flat), cmp.Compare(b.Cum, a.Cum), cmp.Compare(a.Function, b.Function))
+	})
+	return stacks, top[:min(len(top), topFunctions)]
 }
 
 // sendFlame sends a flame graph.
@@ -131,143 +194,4 @@ func (h *Handler) sendFlame(w http.ResponseWriter, r *http.Request, f flame, rel
 		return
 	}
 	send(w, r, "application/json", int64(len(data)), bytes.NewReader(data), release)
-}
-
-// A node is a frame while the tree is built.
-type node struct {
-	parent, depth int
-	name          decode.ID // -1: the whole profile
-	value, self   float64
-	lo, hi        int // its samples
-}
-
-// A cursor is how far one stack has been followed. Locations hold inlined frames, so
-// there are two positions: stack is behind the next location (they are stored leaf
-// first, so it counts down to end), lines is how many of its lines are left.
-type cursor struct {
-	stack, end int32
-	lines      int32
-	value      float64
-}
-
-type builder struct {
-	t       *decode.Table
-	samples []cursor // those of a node are neighbours
-	steps   int      // left
-	scratch []cursor
-	group   []int32 // of each sample of the node, the child that it goes on to
-}
-
-// next moves a cursor to the frame that is called, if there is one.
-func (b *builder) next(c *cursor) (decode.ID, bool) {
-	for c.lines == 0 {
-		if c.stack == c.end {
-			return 0, false
-		}
-		c.stack--
-		loc := b.t.Locations[b.t.Stacks[c.stack]]
-		c.lines = loc.LineHi - loc.LineLo
-	}
-	// The innermost inlined frame is the first.
-	c.lines--
-	loc := b.t.Locations[b.t.Stacks[c.stack]]
-	return b.t.Lines[loc.LineLo+c.lines].Name, true
-}
-
-// expand follows the stacks of a node by one frame. It returns what the node calls,
-// the costliest first, and sets what it keeps for itself.
-func (b *builder) expand(n *node) []*node {
-	if b.steps -= n.hi - n.lo; b.steps <= 0 {
-		return nil
-	}
-	samples := b.samples[n.lo:n.hi]
-	index := map[decode.ID]int32{}
-	var children []*node // slices of pointers are sorted by code that others link, too
-	b.group = b.group[:0]
-	last, at := decode.ID(-1), int32(-1) // neighbours often go the same way
-	for i := range samples {
-		s := &samples[i]
-		id, ok := b.next(s)
-		if !ok {
-			n.self += s.value
-			b.group = append(b.group, -1)
-			continue
-		}
-		if id != last {
-			known := false
-			if at, known = index[id]; !known {
-				at = int32(len(children))
-				index[id] = at
-				children = append(children, &node{name: id})
-			}
-			last = id
-		}
-		children[at].value += s.value
-		children[at].hi++ // a count for now
-		b.group = append(b.group, at)
-	}
-	// Put the samples of each child together.
-	place := n.lo
-	for i := range children {
-		count := children[i].hi
-		children[i].lo, children[i].hi = place, place
-		place += count
-	}
-	b.scratch = append(b.scratch[:0], samples...)
-	for i, g := range b.group {
-		if g >= 0 {
-			b.samples[children[g].hi] = b.scratch[i]
-			children[g].hi++
-		}
-	}
-	slices.SortFunc(children, func(x, y *node) int {
-		return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(b.t.Symbols.Name(x.name), b.t.Symbols.Name(y.name)))
-	})
-	return children
-}
-
-// topSteps bounds the frames that topOf looks at, some 10 ns each: several times
-// those of sixty-four busy cores over ten seconds.
-const topSteps = 8_000_000
-
-// topOf lists the functions that spend most in their own bodies. It reads the profile
-// and not the tree, which leaves out what is small: a function that is called from a
-// thousand places may be large all the same.
-func topOf(t *decode.Table) []*topFunction {
-	col, steps := column(t), topSteps
-	flat, cum := make([]float64, t.Symbols.Len()), make([]float64, t.Symbols.Len())
-	counted := make([]int, t.Symbols.Len()) // the sample in which a function was counted last
-	for i, s := range t.Samples {
-		v := float64(t.Values[i*len(t.Types)+col])
-		if v <= 0 {
-			continue
-		}
-		leaf := true
-		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
-			loc := t.Locations[at]
-			for _, line := range t.Lines[loc.LineLo:loc.LineHi] {
-				if steps--; steps < 0 {
-					return nil // a part would be wrong
-				}
-				if leaf {
-					flat[line.Name] += v
-					leaf = false
-				}
-				if counted[line.Name] != i+1 {
-					counted[line.Name] = i + 1
-					cum[line.Name] += v
-				}
-			}
-		}
-	}
-	var list []*topFunction
-	for id, v := range flat {
-		if v > 0 {
-			list = append(list, &topFunction{t.Symbols.Name(decode.ID(id)), v, cum[id]})
-		}
-	}
-	slices.SortFunc(list, func(a, b *topFunction) int {
-		return cmp.Or(cmp.Compare(b.Flat, a.Flat), cmp.Compare(b.Cum, a.Cum), cmp.Compare(a.Function, b.Function))
-	})
-	return list[:min(len(list), topFunctions)]
 }
