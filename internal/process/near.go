@@ -47,17 +47,31 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 // compared with every name of the program.
 const maxNear = 16
 
+// A nearest is a text that matches no name, with the best that was seen for it.
+type nearest struct {
+	text, bare string
+	best       string
+	away       int // how many letters are wrong in best, or one more than may be
+}
+
 // Near finds the linked package or function whose name is nearest to each of some
-// texts that match none: spelt with other capitals, or with a letter or two wrong.
-// Texts that are near to nothing, regular expressions and those with wildcards
-// have none. functions calls its argument with all that is linked, as [Functions] does.
+// texts that match none: spelt with a letter or two wrong. Texts that are near to
+// nothing, regular expressions and those with wildcards have none. functions calls its
+// argument with all that is linked, as [Functions] does.
 func Near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
 	var near []*nearest
 	for _, text := range texts {
-		wild := strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(strings.ReplaceAll(text, "(*", ""), "*?[")
-		if !wild && len(near) < maxNear {
-			near = append(near, newNearest(text))
+		n := &nearest{text: text, bare: bare(text), away: 1}
+		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(n.bare, "*?[") || len(near) == maxNear {
+			continue
 		}
+		switch letters := len(n.bare); { // among short names there is always one that is two letters away
+		case letters >= 10:
+			n.away = 3
+		case letters >= 5:
+			n.away = 2
+		}
+		near = append(near, n)
 	}
 	found := map[string]string{}
 	if len(near) == 0 {
@@ -71,10 +85,9 @@ func Near(texts []string, functions func(func(name string) bool) error) (map[str
 		if dot <= 0 || strings.ContainsAny(name[dot:], ":-") {
 			return true
 		}
-		p := plain(name)
 		for _, n := range near {
-			n.compare(name, p)
-			n.compare(name[:dot], p[:dot]) // its package
+			n.compare(name)
+			n.compare(name[:dot]) // its package
 		}
 		return true
 	}); err != nil {
@@ -88,65 +101,29 @@ func Near(texts []string, functions func(func(name string) bool) error) (map[str
 	return found, nil
 }
 
-// A nearest is a text, with the best that was seen for it.
-type nearest struct {
-	text, plain string
-	parts       int
-	farthest    int // letters that may be wrong
-
-	best        string
-	away, exact int // wrong letters, without and with regard to capitals
-}
-
-func newNearest(text string) *nearest {
-	n := &nearest{text: text, plain: plain(text)}
-	n.parts = parts(n.plain)
-	switch letters := len(n.plain); { // among short names there is always one that is two letters away
-	case letters >= 10:
-		n.farthest = 2
-	case letters >= 5:
-		n.farthest = 1
-	}
-	n.away = n.farthest + 1
-	return n
-}
-
 // compare holds the end of a name that has as many parts as the text against it.
-func (n *nearest) compare(name, plain string) {
-	other := ending(plain, n.parts)
-	if d := len(other) - len(n.plain); other == "" || d > n.farthest || -d > n.farthest {
+func (n *nearest) compare(name string) {
+	end := bare(name)
+	for at, parts := len(end), 1+strings.Count(n.bare, "/")+strings.Count(n.bare, "."); parts > 0; parts-- {
+		if at = strings.LastIndexAny(end[:at], "/."); at < 0 && parts > 1 {
+			return // it has not so many
+		} else if parts == 1 {
+			end = end[at+1:]
+		}
+	}
+	if d := len(end) - len(n.bare); d > n.away || -d > n.away {
 		return
 	}
-	away := spelling.Distance(n.plain, other)
-	if away > min(n.away, n.farthest) {
-		return
-	}
-	exact := spelling.Distance(n.text, ending(name, n.parts))
-	if cmp.Or(cmp.Compare(away, n.away), cmp.Compare(exact, n.exact), cmp.Compare(len(name), len(n.best)), cmp.Compare(name, n.best)) < 0 {
-		n.best, n.away, n.exact = name, away, exact
+	away := spelling.Distance(n.bare, end)
+	if n.best == "" && away < n.away || n.best != "" && cmp.Or(cmp.Compare(away, n.away), cmp.Compare(len(name), len(n.best)), cmp.Compare(name, n.best)) < 0 {
+		n.best, n.away = name, away
 	}
 }
 
-// plain is a name without what people leave out or get wrong: capitals, and the
-// signs around a method's receiver.
-func plain(name string) string {
+// bare is a name without the signs around a method's receiver, which people leave out.
+func bare(name string) string {
 	if strings.Contains(name, "(") {
 		name = strings.NewReplacer("(*", "", "(", "", ")", "").Replace(name)
 	}
-	return strings.ToLower(name)
-}
-
-// parts is how many names there are between the slashes and dots.
-func parts(name string) int { return 1 + strings.Count(name, "/") + strings.Count(name, ".") }
-
-// ending is the last parts of a name, or nothing if it has not so many.
-func ending(name string, parts int) string {
-	at := len(name)
-	for ; parts > 0; parts-- {
-		if at < 0 {
-			return ""
-		}
-		at = strings.LastIndexAny(name[:at], "/.")
-	}
-	return name[at+1:]
+	return name
 }
