@@ -94,28 +94,18 @@ func disown(t *decode.Table) {
 	}
 }
 
-// isOurs reports whether a sample is of profguard's own making.
+// isOurs reports whether a sample is of profguard's own making: of a goroutine of its
+// own, and of no callback that it runs.
 func isOurs(t *decode.Table, s decode.Sample) bool {
-	if s.StackLo == s.StackHi {
-		return false
-	}
-	stack := t.Stacks[s.StackLo:s.StackHi]
-	bottom := t.Locations[stack[len(stack)-1]]
-	if bottom.LineLo == bottom.LineHi {
-		return false
-	}
-	switch charge.Started(t.Symbols.Name(t.Lines[bottom.LineHi-1].Name)) {
-	case charge.Theirs:
-		return false
-	case charge.Ours:
-		return true
-	}
-	for _, at := range stack {
+	ours := false
+	for _, at := range t.Stacks[s.StackLo:s.StackHi] {
 		for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
-			if charge.Lends(t.Symbols.Name(line.Name)) {
+			name := t.Symbols.Name(line.Name)
+			if charge.Lends(name) {
 				return false
 			}
+			ours = ours || charge.IsOurs(name)
 		}
 	}
-	return true
+	return ours
 }

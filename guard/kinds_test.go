@@ -194,7 +194,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 			continue
 		}
 		own++
-		if !charge.Waits(f.Name) {
+		if !charge.IsOurs(f.Name) {
 			t.Errorf("%s is named", f.Name)
 		}
 	}

@@ -68,8 +68,8 @@ const module = "github.com/profguard/profguard/"
 
 var own = [...]string{
 	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*counter).",
-	"guard.start.", "guard.call", "guard.newWorkCounters.", "guard.(*Guard).shutDown",
-	"internal/profiler.", "internal/dumps.", "internal/profiles.(*Taker).",
+	"guard.start.", "guard.call", "guard.newWorkCounters.", "guard.(*Guard).register.", "guard.(*Guard).shutDown",
+	"internal/profiler.", "internal/dumps.", "internal/profiles.",
 }
 
 // partsOf tells what is known of a function, by its name and its package.
@@ -112,7 +112,7 @@ func partsOf(name, pkg string) part {
 	if isLiteral(name) {
 		p |= literal
 	}
-	if isOurs(name) {
+	if IsOurs(name) {
 		p |= ours
 	}
 	return p
@@ -142,8 +142,9 @@ func isLiteral(name string) bool {
 	return false
 }
 
-// isOurs reports whether a function is one that profguard's own goroutines are in.
-func isOurs(name string) bool {
+// IsOurs reports whether a function is one that profguard's own goroutines are in, or
+// that of the runtime's goroutine that writes CPU profiles.
+func IsOurs(name string) bool {
 	if name == "runtime/pprof.profileWriter" {
 		return true
 	}
@@ -151,59 +152,12 @@ func isOurs(name string) bool {
 	return found && slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }
 
-// Waits reports whether a function is one in which goroutines wait, or of a goroutine
-// of profguard: in a profile of goroutines it says nothing of the program.
-func Waits(name string) bool {
-	return partsOf(name, pattern.PackageOf(name))&(waiting|ours) != 0
-}
+// Lends reports whether a function is the one by which profguard runs code of the
+// program.
+func Lends(name string) bool { return name == module+"guard.call" }
 
 // IsFloor reports whether a function is of the floor: who called it matters.
 func IsFloor(name string) bool { return partsOf(name, pattern.PackageOf(name))&floor != 0 }
 
 // IsStandard reports whether a function is of the standard library.
 func IsStandard(name string) bool { return partsOf(name, pattern.PackageOf(name))&standard != 0 }
-
-// A Goroutine says whose doing is what a goroutine does.
-type Goroutine uint8
-
-const (
-	// Theirs is the program's.
-	Theirs Goroutine = iota
-	// Ours is a goroutine of profguard, or the one with which the runtime writes
-	// CPU profiles.
-	Ours
-	// Lent is a goroutine of profguard that runs code of the program: ours, unless
-	// [Lends] is on the stack.
-	Lent
-)
-
-// The functions that profguard's goroutines begin with. Those of the second list run
-// the host's code too, all of it by way of guard.call.
-var (
-	starts = [...]string{"guard.start.", "internal/profiler.", "internal/dumps.", "internal/profiles."}
-	lends  = [...]string{"guard.(*sink).", "guard.(*counter).", "guard.(*Guard).register.", "guard.(*Guard).shutDown."}
-)
-
-// Started tells whose a goroutine is by the bottom frame of its stack. In a process
-// that allocates little, watching it is what allocates most, and no budget is
-// about that.
-func Started(bottom string) Goroutine {
-	if bottom == "runtime/pprof.profileWriter" {
-		return Ours
-	}
-	rest, found := strings.CutPrefix(bottom, module)
-	begins := func(prefix string) bool { return strings.HasPrefix(rest, prefix) }
-	switch {
-	case !found:
-		return Theirs
-	case slices.ContainsFunc(starts[:], begins):
-		return Ours
-	case slices.ContainsFunc(lends[:], begins):
-		return Lent
-	}
-	return Theirs
-}
-
-// Lends reports whether a function is the one by which profguard runs code of the
-// program.
-func Lends(name string) bool { return name == module+"guard.call" }

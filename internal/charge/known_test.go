@@ -69,20 +69,20 @@ func TestStandardRoots(t *testing.T) {
 	}
 }
 
-func TestStarted(t *testing.T) {
-	for name, want := range map[string]Goroutine{
-		"github.com/profguard/profguard/guard.start.func2":            Ours,
-		"github.com/profguard/profguard/internal/profiler.(*Hub).run": Ours,
-		"runtime/pprof.profileWriter":                                 Ours,
-		"github.com/profguard/profguard/guard.(*sink).run":            Lent,
-		"github.com/profguard/profguard/guard.(*counter).answer":      Lent,
-		"github.com/profguard/profguard/guard.runWork":                Theirs,
-		"github.com/profguard/profguardian/guard.(*sink).run":         Theirs,
-		"main.main": Theirs,
-		"":          Theirs,
+func TestIsOurs(t *testing.T) {
+	for name, want := range map[string]bool{
+		"github.com/profguard/profguard/guard.start.func2":                          true,
+		"github.com/profguard/profguard/guard.(*Guard).register.func1":              true,
+		"github.com/profguard/profguard/internal/profiler.(*Hub).run":               true,
+		"github.com/profguard/profguard/internal/profiles.(*leakTaker).write.func1": true,
+		"runtime/pprof.profileWriter":                                               true,
+		"github.com/profguard/profguard/guard.runWork":                              false,
+		"github.com/profguard/profguardian/guard.(*sink).run":                       false,
+		"main.main": false,
+		"":          false,
 	} {
-		if got := Started(name); got != want {
-			t.Errorf("Started(%q) is %d, want %d", name, got, want)
+		if got := IsOurs(name); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
 		}
 	}
 	if !Lends("github.com/profguard/profguard/guard.call") || Lends("main.call") {

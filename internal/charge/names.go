@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
+	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
@@ -106,18 +106,20 @@ func (n *Names) relearn(ctx context.Context, t *decode.Table) error {
 func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 	n.grow(t.Symbols.Len())
 	if n.set[0] == unlearnt {
-		n.learnName(0, "", "") // so that package 0 is that of unknown names
+		n.learnName(0, "") // so that package 0 is that of unknown names
 	}
 	left := n.effort
 	matched := 0
 	for i := range t.Funcs {
 		id := t.Funcs[i].Name
+		if n.set[id] == unlearnt {
+			n.learnName(id, t.Symbols.Name(id))
+		}
+		if n.parts[id]&(standard|runtimes) == standard && isRuntimeFile(t.Symbols.Name(t.Funcs[i].File)) {
+			n.parts[id] |= runtimes | floor | waiting // reflect.typedmemmove, which the runtime defines for others
+		}
 		if n.set[id] > unmatched {
 			continue
-		}
-		name := t.Symbols.Name(id)
-		if n.set[id] == unlearnt {
-			n.learnName(id, name, t.Symbols.Name(t.Funcs[i].File))
 		}
 		if left <= 0 {
 			n.waiting++
@@ -127,7 +129,7 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 			return fmt.Errorf("match function names: %w", context.Cause(ctx))
 		}
 		var effort pattern.Effort
-		n.buf, effort = n.index.Measure(name, n.buf[:0])
+		n.buf, effort = n.index.Measure(t.Symbols.Name(id), n.buf[:0])
 		left -= effort
 		n.set[id] = n.setOf(n.buf)
 		if n.matches > n.most {
@@ -151,13 +153,10 @@ func (n *Names) grow(end int) {
 // functions are a few.
 const mostAround = 16
 
-func (n *Names) learnName(id decode.ID, name, file string) {
+func (n *Names) learnName(id decode.ID, name string) {
 	n.set[id] = unmatched
 	pkg := pattern.PackageOf(name)
 	n.parts[id] = partsOf(name, pkg)
-	if n.parts[id]&standard != 0 && path.Base(path.Dir(file)) == "runtime" {
-		n.parts[id] |= runtimes | floor | waiting // reflect.typedmemmove, which the runtime defines for others
-	}
 	n.pkg[id] = n.packageID(pkg)
 	hash := fnvOffset
 	for i, c := range []byte(name) {
@@ -167,6 +166,12 @@ func (n *Names) learnName(id decode.ID, name, file string) {
 		hash = (hash ^ uint64(c)) * fnvPrime
 	}
 	n.hashes[id] = hash
+}
+
+// isRuntimeFile reports whether a file is in a folder of the name runtime.
+func isRuntimeFile(file string) bool {
+	folder := file[:max(strings.LastIndexByte(file, '/'), 0)]
+	return folder == "runtime" || strings.HasSuffix(folder, "/runtime")
 }
 
 // setOf returns the place of a set of patterns.

@@ -145,3 +145,27 @@ func TestNamesCanceled(t *testing.T) {
 		t.Errorf("the same table again: %v", err)
 	}
 }
+
+// TestNamesTwoFiles: a name that the runtime and another package both define is of the
+// floor, whichever file comes first.
+func TestNamesTwoFiles(t *testing.T) {
+	for _, files := range [][]string{
+		{"/go/src/runtime/mbarrier.go", "/go/src/reflect/value.go"},
+		{"/go/src/reflect/value.go", "/go/src/runtime/mbarrier.go"},
+		{"reflect/value.go", "runtime/mbarrier.go"}, // -trimpath
+	} {
+		var symbols decode.Symbols
+		table := &decode.Table{Symbols: &symbols}
+		name := symbols.Intern([]byte("reflect.typedmemmove"))
+		for _, file := range files {
+			table.Funcs = append(table.Funcs, decode.Func{Name: name, File: symbols.Intern([]byte(file))})
+		}
+		n := names(t)
+		if err := n.Learn(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+		if n.parts[name]&floor == 0 {
+			t.Errorf("files %v: %b is not of the floor", files, n.parts[name])
+		}
+	}
+}

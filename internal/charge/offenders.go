@@ -147,21 +147,11 @@ func (m *matrix) take(key int) {
 
 // each visits the charged frames of a stack, leaf first, with their keys.
 func (c *Case) each(s *Stack, reach int, visit func(frame int, key int32)) {
-	sums := c.Counter.Sums(c.Query)
+	q := &c.Counter.queries[c.Query]
 	for i, f := range s.Frames()[:reach] {
-		if !c.Counter.Charges(&sums.Query, i) {
-			continue
-		}
-		switch sums.Query.Unit {
-		case Function:
-			visit(i, int32(f))
-		case Package:
-			if pkg := c.Counter.Names.Package(f); sums.Query.Charge <= Resumed || !c.Counter.own[pkg] {
-				visit(i, pkg)
-			}
-		case Pattern:
-			for _, p := range c.Counter.Names.Matches(f) {
-				visit(i, p)
+		if c.Counter.Charges(q, i) {
+			for _, key := range c.Counter.keys(q, f) {
+				visit(i, key)
 			}
 		}
 	}

@@ -1,10 +1,10 @@
 package charge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/pattern"
 )
 
 // A Frame is a function at a place, with the weight that passes through it.
@@ -56,6 +56,49 @@ type paths struct {
 	path    stackPath
 }
 
+// Room is memory that cases use one after the other. The zero Room is ready.
+// It is not safe for concurrent use.
+type Room struct {
+	through []paths
+	lines   []int32
+	all     []*stackPath
+	live    []*stackPath
+	byName  map[decode.ID]int64
+	own     map[decode.ID]int64
+	byPlace map[place]int64
+}
+
+// place is a line of a function.
+type place struct {
+	file decode.ID
+	line int32
+}
+
+func (r *Room) paths(n int) []paths {
+	if r.byName == nil {
+		r.byName, r.own, r.byPlace = map[decode.ID]int64{}, map[decode.ID]int64{}, map[place]int64{}
+	}
+	for len(r.through) < n {
+		r.through = append(r.through, paths{})
+	}
+	for i := range r.through[:n] {
+		r.through[i] = paths{kept: r.through[i].kept[:0]}
+	}
+	return r.through[:n]
+}
+
+// linesOf keeps the lines of a sample's stack. What was kept before stays where it is
+// when the memory has to grow.
+func (r *Room) linesOf(t *decode.Table, sample int) []int32 {
+	from := len(r.lines)
+	for _, at := range t.Stacks[t.Samples[sample].StackLo:t.Samples[sample].StackHi] {
+		for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {
+			r.lines = append(r.lines, line)
+		}
+	}
+	return r.lines[from:len(r.lines):len(r.lines)]
+}
+
 // Explain looks at the samples that are charged to the keys, and returns an
 // explanation for each.
 func (c *Case) Explain(keys []int32) []Explanation {
@@ -91,7 +134,7 @@ func (c *Case) Explain(keys []int32) []Explanation {
 				continue
 			}
 			if lines == nil {
-				lines = room.copyLines(s)
+				lines = room.linesOf(c.Table, s.sample)
 			}
 			p.path.lines = lines
 			p.kept = append(p.kept, p.path)
@@ -114,14 +157,14 @@ func (c *Case) explain(p *paths) Explanation {
 	}
 	c.Room.all = live
 	var e Explanation
-	e.Here = c.heaviest(live, func(p *stackPath) int { return p.inner })
+	e.Here, _ = c.heaviest(live, func(p *stackPath) int { return p.inner })
 	mine := c.isOwn
 	if c.Counter.Module == "" {
 		mine = c.isOutside
 	}
 	e.Own = c.nearest(live, mine)
 	e.From = c.wayIn(c.follow(live, func(p *stackPath, step int) int { return p.outer + step }, 0))
-	e.To = c.follow(live, func(p *stackPath, step int) int { return p.inner - step }, e.Here.Value/2)
+	e.To, _ = c.follow(live, func(p *stackPath, step int) int { return p.inner - step }, e.Here.Value/2)
 	if p.all > p.value {
 		p.scale(&e.Here)
 		p.scale(&e.Own)
@@ -142,7 +185,7 @@ func (p *paths) scale(f *Frame) {
 
 // isOwn reports whether a function is of the program's own module.
 func (c *Case) isOwn(name decode.ID) bool {
-	return c.Counter.IsOwn(c.Counter.Names.PackageName(c.Counter.Names.Package(name)))
+	return c.Counter.own[c.Counter.Names.pkg[name]]
 }
 
 // isOutside reports whether a function is outside the standard library.
@@ -153,160 +196,100 @@ func (c *Case) isOutside(name decode.ID) bool { return c.Counter.Names.parts[nam
 // through that frame's function.
 func (c *Case) nearest(paths []*stackPath, counts func(decode.ID) bool) Frame {
 	var all int64
-	through := c.Room.weights(c.Table.Symbols.Len())
+	through := c.Room.own
+	clear(through)
 	for _, p := range paths {
 		all = AddSaturating(all, p.value)
-		c.eachOnce(p, counts, func(_ int, name decode.ID) { through.add(name, p.value) })
+		c.eachOnce(p, counts, func(name decode.ID) { through[name] = AddSaturating(through[name], p.value) })
 	}
-	half := map[decode.ID]int64{}
-	for _, name := range through.touched {
-		if v := through.value[name]; v >= all-all/2 {
-			half[name] = v
-		}
-	}
-	if len(half) == 0 {
-		return Frame{}
-	}
-	f := c.heaviest(paths, func(p *stackPath) int {
-		for i := p.outer; i < len(p.lines); i++ {
-			if _, ok := half[c.Table.Lines[p.lines[i]].Name]; ok {
-				return i
+	f, name := c.heaviest(paths, func(p *stackPath) int {
+		for i, l := range p.lines[p.outer:] {
+			if through[c.Table.Lines[l].Name] >= all-all/2 {
+				return p.outer + i
 			}
 		}
 		return -1
 	})
-	for name, v := range half {
-		if c.Table.Symbols.Name(name) == f.Function {
-			f.Value = v
-		}
-	}
+	f.Value = through[name]
 	return f
 }
 
 // eachOnce visits the functions that count on the way from the function to the root, each
 // once.
-func (c *Case) eachOnce(p *stackPath, counts func(decode.ID) bool, visit func(frame int, name decode.ID)) {
+func (c *Case) eachOnce(p *stackPath, counts func(decode.ID) bool, visit func(name decode.ID)) {
 	for i := p.outer; i < min(len(p.lines), p.outer+otherDepth); i++ { // no deeper than the runtime
 		name := c.Table.Lines[p.lines[i]].Name
-		if !counts(name) {
-			continue
-		}
-		before := slices.ContainsFunc(p.lines[p.outer:i], func(l int32) bool { return c.Table.Lines[l].Name == name })
-		if !before {
-			visit(i, name)
+		if counts(name) && !slices.ContainsFunc(p.lines[p.outer:i], func(l int32) bool { return c.Table.Lines[l].Name == name }) {
+			visit(name)
 		}
 	}
 }
 
-// heaviest returns the costliest function among the frames that at selects, at
-// its costliest line.
-func (c *Case) heaviest(paths []*stackPath, at func(*stackPath) int) Frame {
-	name, value := c.costliest(paths, at)
-	if value == 0 {
-		return Frame{}
-	}
-	places := c.Room.places[:0]
-	var fn int32
-	for _, p := range paths {
-		k := at(p)
-		if k < 0 || k >= len(p.lines) {
-			continue
-		}
-		l := c.Table.Lines[p.lines[k]]
-		if l.Name != name {
-			continue
-		}
-		fn = l.Func
-		i := slices.IndexFunc(places, func(x place) bool { return x.line == l.Line })
-		if i < 0 {
-			i = len(places)
-			places = append(places, place{line: l.Line})
-		}
-		places[i].value = AddSaturating(places[i].value, p.value)
-	}
-	c.Room.places = places
-	best := places[0]
-	for _, x := range places[1:] {
-		if x.value > best.value || x.value == best.value && x.line < best.line {
-			best = x
+// heaviest returns the costliest function among the frames that at selects, at its
+// costliest line. Equals are ordered by name: ids depend on what a judge has seen before.
+func (c *Case) heaviest(paths []*stackPath, at func(*stackPath) int) (Frame, decode.ID) {
+	byName, byPlace, symbols := c.Room.byName, c.Room.byPlace, c.Table.Symbols
+	each := func(visit func(l *decode.Line, value int64)) {
+		for _, p := range paths {
+			if i := at(p); i >= 0 && i < len(p.lines) {
+				visit(&c.Table.Lines[p.lines[i]], p.value)
+			}
 		}
 	}
-	return Frame{
-		Function: c.Table.Symbols.Name(name),
-		File:     c.file(fn),
-		Line:     int(best.line),
-		Value:    value,
-	}
-}
-
-// costliest is the function with the most weight among the frames that at
-// selects.
-func (c *Case) costliest(paths []*stackPath, at func(*stackPath) int) (best decode.ID, value int64) {
-	sums := c.Room.weights(c.Table.Symbols.Len())
-	for _, p := range paths {
-		if k := at(p); k >= 0 && k < len(p.lines) {
-			sums.add(c.Table.Lines[p.lines[k]].Name, p.value)
+	clear(byName)
+	each(func(l *decode.Line, value int64) { byName[l.Name] = AddSaturating(byName[l.Name], value) })
+	f, best := Frame{}, decode.ID(0)
+	for id, v := range byName {
+		if v > f.Value || v == f.Value && symbols.Name(id) < f.Function {
+			best, f.Function, f.Value = id, symbols.Name(id), v
 		}
 	}
-	for _, id := range sums.touched {
-		if v := sums.value[id]; v > value || v == value && c.before(id, best) {
-			best, value = id, v
+	clear(byPlace)
+	each(func(l *decode.Line, value int64) {
+		if l.Name == best {
+			at := place{c.Table.Funcs[l.Func].File, l.Line}
+			byPlace[at] = AddSaturating(byPlace[at], value)
+		}
+	})
+	most := int64(0)
+	for at, v := range byPlace {
+		file, line := symbols.Name(at.file), int(at.line)
+		if v > most || v == most && cmp.Or(cmp.Compare(line, f.Line), cmp.Compare(file, f.File)) < 0 {
+			f.File, f.Line, most = file, line, v
 		}
 	}
-	return best, value
-}
-
-// before orders equals by name: ids depend on what a judge has seen before.
-func (c *Case) before(a, b decode.ID) bool {
-	return c.Table.Symbols.Name(a) < c.Table.Symbols.Name(b)
-}
-
-func (c *Case) file(fn int32) string {
-	if fn < 0 || int(fn) >= len(c.Table.Funcs) {
-		return ""
-	}
-	return c.Table.Symbols.Name(c.Table.Funcs[fn].File)
+	return f, best
 }
 
 // follow walks from the function along the costliest frames, one step a time,
 // among the paths that have taken the same steps so far. It ends where the paths
 // do, or where the costliest step has less than least.
-func (c *Case) follow(paths []*stackPath, at func(p *stackPath, step int) int, least int64) []Frame {
-	var out []Frame
+func (c *Case) follow(paths []*stackPath, at func(p *stackPath, step int) int, least int64) (way []Frame, names []decode.ID) {
 	live := append(c.Room.live[:0], paths...)
 	c.Room.live = live
-	const maxSteps = 64 // deeper is the runtime's own limit on CPU stacks
-	for step := 1; step <= maxSteps; step++ {
-		here := func(p *stackPath) int { return at(p, step) }
-		live = slices.DeleteFunc(live, func(p *stackPath) bool { i := here(p); return i < 0 || i >= len(p.lines) })
-		f := c.heaviest(live, here)
-		if f.Function == "" || f.Value < least {
+	for step := 1; step <= cpuDepth; step++ {
+		f, name := c.heaviest(live, func(p *stackPath) int { return at(p, step) })
+		if f.Value <= 0 || f.Value < least {
 			break
 		}
 		live = slices.DeleteFunc(live, func(p *stackPath) bool {
-			return c.Table.Symbols.Name(c.Table.Lines[p.lines[here(p)]].Name) != f.Function
+			i := at(p, step)
+			return i < 0 || i >= len(p.lines) || c.Table.Lines[p.lines[i]].Name != name
 		})
-		out = append(out, f)
+		way, names = append(way, f), append(names, name)
 	}
-	return out
+	return way, names
 }
 
-// wayIn is the part of a way in that is worth showing.
-func (c *Case) wayIn(from []Frame) []Frame {
-	last, lastOutside := 0, 0
-	for i, f := range from {
-		switch part := partsOf(f.Function, pattern.PackageOf(f.Function)); {
-		case c.Counter.IsOwn(pattern.PackageOf(f.Function)):
-			last = i + 1
-		case part&standard == 0:
-			lastOutside = i + 1
+// wayIn is the part of a way in that is worth showing: up to the outermost frame of the
+// own module, or else outside the standard library, or else all of it.
+func (c *Case) wayIn(way []Frame, names []decode.ID) []Frame {
+	for _, ends := range []func(decode.ID) bool{c.isOwn, c.isOutside} {
+		for i := len(names) - 1; i >= 0; i-- {
+			if ends(names[i]) {
+				return way[:i+1]
+			}
 		}
 	}
-	if last == 0 {
-		last = lastOutside
-	}
-	if last == 0 {
-		last = len(from) // all of it is the standard library's
-	}
-	return from[:last]
+	return way
 }

@@ -1,20 +1,20 @@
 package charge
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
 )
 
-// A Stack is one sample's stack with its inlined frames, leaf first.
+// A Stack is one sample's stack.
 type Stack struct {
-	table  *decode.Table
+	frames []decode.ID // inlined ones too, leaf first
 	sample int
-	frames []decode.ID
-	lines  []int32 // indices into the table's Lines, parallel to frames; see Line
 	shape
 }
+
+// Frames are the names of the stack, inlined ones too, leaf first.
+func (s *Stack) Frames() []decode.ID { return s.frames }
 
 // A shape says which frames of a stack are the way in. Frames are counted from the
 // leaf.
@@ -35,10 +35,12 @@ type shape struct {
 	server  bool // a server's own work
 }
 
-// shapes finds the way in of every stack of a profile.
-type shapes struct {
-	order order
-	list  []shape
+// stacks are those of one profile, with the way in of each.
+type stacks struct {
+	order  order
+	frames []decode.ID // of all samples
+	starts []int       // where those of a sample begin, and the end
+	shapes []shape     // by sample
 
 	// By name, of the functions at the roots of stacks.
 	seen   []bool // at the bottom of a stack that is whole
@@ -52,81 +54,66 @@ const (
 	otherDepth = 128
 )
 
-// read finds the shapes of all stacks of a profile. own tells which packages are of the
+// of is the stack of a sample, leaf first.
+func (k *stacks) of(sample int) []decode.ID { return k.frames[k.starts[sample]:k.starts[sample+1]] }
+
+// read finds the way in of all stacks of a profile. own tells which packages are of the
 // program's own module.
-func (h *shapes) read(t *decode.Table, names *Names, s *Stack, own []bool) {
-	h.order.read(t, names)
-	h.list = slices.Grow(h.list[:0], len(t.Samples))
-	h.seen = cleared(h.seen, len(names.parts))
-	h.handed, h.all = cleared(h.handed, len(names.parts)), cleared(h.all, len(names.parts))
+func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
+	k.order.read(t, names)
+	k.seen = cleared(k.seen, len(names.parts))
+	k.handed, k.all = cleared(k.handed, len(names.parts)), cleared(k.all, len(names.parts))
+	k.frames, k.starts, k.shapes = k.frames[:0], append(k.starts[:0], 0), k.shapes[:0]
 	depth := otherDepth
 	if t.PeriodType.Type == "cpu" {
 		depth = cpuDepth
 	}
-	types := len(t.Types)
-	cuts := false
 	for i := range t.Samples {
-		s.load(t, i)
-		sh := h.order.shape(names, s.frames)
-		sh.cut = len(s.frames) >= depth && names.parts[s.frames[len(s.frames)-1]]&roots == 0
-		cuts = cuts || sh.cut
-		if !sh.cut && len(s.frames) > 0 {
-			h.seen[s.frames[len(s.frames)-1]] = true
+		for _, l := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {
+			for _, line := range t.Lines[t.Locations[l].LineLo:t.Locations[l].LineHi] {
+				k.frames = append(k.frames, line.Name)
+			}
 		}
-		h.list = append(h.list, sh)
+		k.starts = append(k.starts, len(k.frames))
+		frames := k.of(i)
+		sh := k.order.shape(names, frames)
+		if n := len(frames); n > 0 {
+			bottom := frames[n-1]
+			sh.cut = n >= depth && names.parts[bottom]&roots == 0
+			k.seen[bottom] = k.seen[bottom] || !sh.cut
+		}
+		k.shapes = append(k.shapes, sh)
 	}
-	for i := range t.Samples {
-		sh := &h.list[i]
-		if sh.root < 0 || types == 0 {
+	for i := range k.shapes {
+		sh, frames := &k.shapes[i], k.of(i)
+		if sh.root < 0 || len(t.Types) == 0 {
 			continue
 		}
-		if cuts && sh.cut {
-			s.load(t, i)
-			n := int32(len(s.frames))
-			sh.cut = !h.seen[s.frames[n-1]]
-			if sh.cut {
-				if !sh.handed {
-					sh.entry = n
-				}
-				continue
+		if sh.cut = sh.cut && !k.seen[frames[len(frames)-1]]; sh.cut {
+			if !sh.handed {
+				sh.entry = int32(len(frames))
 			}
+			continue
 		}
-		if root := h.root(t, i, sh); root >= 0 {
-			v := max(t.Values[i*types], 0)
-			h.all[root] = AddSaturating(h.all[root], v)
-			if sh.handed {
-				h.handed[root] = AddSaturating(h.handed[root], v)
-			}
+		root, v := frames[sh.root], max(t.Values[i*len(t.Types)], 0)
+		k.all[root] = AddSaturating(k.all[root], v)
+		if sh.handed {
+			k.handed[root] = AddSaturating(k.handed[root], v)
 		}
 	}
 	// What a server does in stacks that reach no handler is its own work: all of it where
 	// half of the samples reach a handler. Where handlers do next to nothing, it is what
 	// the standard library's servers read and write, which nobody can change.
-	for i := range h.list {
-		sh := &h.list[i]
+	for i := range k.shapes {
+		sh := &k.shapes[i]
 		if sh.root < 0 || sh.cut || sh.handed {
 			continue
 		}
-		root := h.root(t, i, sh)
-		if handed := h.handed[root]; handed > 0 && !own[names.pkg[root]] {
-			sh.server = handed >= h.all[root]/2 || names.parts[root]&standard != 0 && sh.working > sh.resumed
+		root := k.of(i)[sh.root]
+		if handed := k.handed[root]; handed > 0 && !own[names.pkg[root]] {
+			sh.server = handed >= k.all[root]/2 || names.parts[root]&standard != 0 && sh.working > sh.resumed
 		}
 	}
-}
-
-// root is the name of a stack's root.
-func (h *shapes) root(t *decode.Table, sample int, sh *shape) decode.ID {
-	n := sh.root
-	s := &t.Samples[sample]
-	for _, l := range t.Stacks[s.StackLo:s.StackHi] {
-		loc := &t.Locations[l]
-		if lines := loc.LineHi - loc.LineLo; n >= lines {
-			n -= lines
-			continue
-		}
-		return t.Lines[loc.LineLo+n].Name
-	}
-	return -1
 }
 
 // shape finds the way in of one stack.
@@ -176,37 +163,6 @@ func (o *order) shape(names *Names, frames []decode.ID) shape {
 		sh.entry = bottom
 	}
 	return sh
-}
-
-// load reads the stack of sample i, without its shape.
-func (s *Stack) load(t *decode.Table, i int) {
-	s.table, s.sample = t, i
-	s.frames, s.lines = s.frames[:0], s.lines[:0]
-	sample := &t.Samples[i]
-	for _, l := range t.Stacks[sample.StackLo:sample.StackHi] {
-		loc := &t.Locations[l]
-		for k := loc.LineLo; k < loc.LineHi; k++ {
-			s.frames = append(s.frames, t.Lines[k].Name)
-		}
-	}
-}
-
-// Frames are the names of the stack, leaf first. Valid until the next is loaded.
-func (s *Stack) Frames() []decode.ID { return s.frames }
-
-// Line is the index into the table's Lines of frame i. Counting has no use for
-// lines, so they are looked up when somebody asks.
-func (s *Stack) Line(i int) int32 {
-	if len(s.lines) != len(s.frames) {
-		sample := &s.table.Samples[s.sample]
-		for _, l := range s.table.Stacks[sample.StackLo:sample.StackHi] {
-			loc := s.table.Locations[l]
-			for k := loc.LineLo; k < loc.LineHi; k++ {
-				s.lines = append(s.lines, k)
-			}
-		}
-	}
-	return s.lines[i]
 }
 
 // below returns how many frames, from the leaf, are called by the outermost

@@ -69,9 +69,8 @@ func TestWayIn(t *testing.T) {
 	for name, stack := range tests {
 		t.Run(name, func(t *testing.T) {
 			before, after, _ := strings.Cut(stack, "|")
-			c, table := load(t, link+before+after+" 10\n", "")
-			c.load(table, 0)
-			s := &c.stack
+			c, _ := load(t, link+before+after+" 10\n", "")
+			s := c.stacks.shapes[0]
 			want := strings.Count(";"+after, ";") // frames that are charged in full
 			got := int(max(s.entry, s.working+1))
 			if got != want {
@@ -90,10 +89,9 @@ func TestWayInWithoutOrder(t *testing.T) {
 		"cpu 10s link=net/http,github.com/gin-gonic/gin,main\n": 1, // main.handle
 		"cpu 10s link=github.com/gin-gonic/gin,runtime,main\n":  2, // no order of Go's linker
 	} {
-		c, table := load(t, link+stack+"runtime.main;runtime.gcenable 1\n", "")
-		c.load(table, 0)
-		if c.stack.entry != want {
-			t.Errorf("%q: the entry point is frame %d, want %d", link, c.stack.entry, want)
+		c, _ := load(t, link+stack+"runtime.main;runtime.gcenable 1\n", "")
+		if entry := c.stacks.shapes[0].entry; entry != want {
+			t.Errorf("%q: the entry point is frame %d, want %d", link, entry, want)
 		}
 		if ordered := want == 1; c.Ordered() != ordered {
 			t.Errorf("%q: ordered %v, want %v", link, c.Ordered(), ordered)

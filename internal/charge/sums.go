@@ -1,6 +1,7 @@
 package charge
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -24,49 +25,51 @@ type Sums struct {
 	Cut int64
 
 	weight2 float64
-	mark    uint32
-	keys    int             // how many there may be
-	sums    []sum           // by key, or by place
-	cut     []int64         // like sums: the part of it that is in Cut; nil where that is 0
-	places  map[int32]int32 // of the keys in sums; nil where sums is by key
+	values  []int64 // of the keys
+	cuts    []int64 // the part of them that is in Cut; none where that is 0
+	index   []int32 // the places of the keys, and 1, by slot; at least half of them are 0
 }
 
-// A sum is what is charged to one key.
+// A sum is what is charged to one key of the query that is being counted.
 type sum struct {
-	value int64
-	seen  uint32 // the sample that charged it last
+	value, cut int64
+	seen       uint64 // the sample that charged it last
 }
 
-// maxSums is how many sums are kept of one profile, for all queries and keys: 20 MiB
-// at the most.
+// maxSums is how many sums are kept of one profile, for all queries and keys: 10 MiB.
 const maxSums = 500_000
+
+// mostObservations is what [Sums.N] is at most: who rounds it has an int64.
+const mostObservations = 1 << 62
 
 // Full reports whether the queries asked for more sums of the profile that was counted
 // last than are kept. What they say is not all then.
 func (c *Counter) Full() bool { return c.room < 0 }
 
-// fewKeys is the part of all keys up to which a query keeps only those that it has
-// met. A thousand queries, each about what one function calls, would otherwise take
-// the memory of a thousand times all names.
-const fewKeys = 1.0 / 16
-
-// place is where sums has key, or -1.
-func (s *Sums) place(key int32) int32 {
-	if s.places == nil {
-		return key
-	}
-	if place, ok := s.places[key]; ok {
-		return place
-	}
-	return -1
-}
-
 // By is what is charged to key.
 func (s *Sums) By(key int32) int64 {
-	if place := s.place(key); place >= 0 && int(place) < len(s.sums) {
-		return s.sums[place].value
+	if at := s.find(key); at >= 0 {
+		return s.values[at]
 	}
 	return 0
+}
+
+// find returns the place of a key, or -1.
+func (s *Sums) find(key int32) int {
+	if len(s.index) == 0 {
+		return -1
+	}
+	return int(s.index[s.slot(key)]) - 1
+}
+
+// slot is where the index has a key, or would have it.
+func (s *Sums) slot(key int32) uint32 {
+	mask := uint32(len(s.index) - 1)
+	at := uint32(key) * 0x9e3779b1 & mask // neighbours are apart
+	for s.index[at] > 0 && s.Keys[s.index[at]-1] != key {
+		at = (at + 1) & mask
+	}
+	return at
 }
 
 // Share is the part of Total that is charged to key.
@@ -83,11 +86,8 @@ func (s *Sums) Part(value int64) float64 {
 // Unknown is how much more than By may be charged to key: what was cut off does not
 // tell.
 func (s *Sums) Unknown(key int32) int64 {
-	if s.Cut == 0 || key < 0 {
-		return s.Cut
-	}
-	if place := s.place(key); place >= 0 && int(place) < len(s.cut) {
-		return s.Cut - s.cut[place]
+	if at := s.find(key); at >= 0 && s.Cut > 0 {
+		return s.Cut - s.cuts[at]
 	}
 	return s.Cut
 }
@@ -109,31 +109,37 @@ type Counter struct {
 	Module string
 
 	queries []Query
-	sums    []Sums
-	room    int // for sums, of maxSums
+	answers []Sums
 	active  []int
-	stack   Stack
-	shapes  shapes
-	excepts []excepted // by number of a set
-	own     []bool     // by number of a package: of the program's own module
-	where   []bool
+	room    int // for sums, of maxSums
+
+	// Of the profile that was opened.
+	stacks    stacks
+	own       []bool // by number of a package: of the program's own module
+	selected  []int  // the samples that meet a condition on labels,
+	condition int32  // and its number; unselected: none has been looked at
+	// Of the query that is being counted or walked.
+	stack    Stack
+	visited  uint64  // samples
+	sums     []sum   // by key
+	touched  []int32 // the keys of sums that are not 0
+	one      [1]int32
+	excepted []int8 // by name: 1 is excepted, -1 is not, 0 is not known yet
 }
+
+const unselected = -2
 
 // Ordered reports whether the profile that was opened last tells in which order its
 // program was linked, as far as that matters. Otherwise only calls out of the standard
 // library and of function literals are known to be hand-overs.
-func (c *Counter) Ordered() bool { return c.shapes.order.known || !c.shapes.order.several }
-
-// excepted remembers, by name, whether a set of patterns matches: 1 for yes, -1 for
-// no, 0 for not known yet.
-type excepted []int8
+func (c *Counter) Ordered() bool { return c.stacks.order.known || !c.stacks.order.several }
 
 // Len is the number of queries asked.
 func (c *Counter) Len() int { return len(c.queries) }
 
 // Forget takes back all queries.
 func (c *Counter) Forget() {
-	c.queries, c.sums = c.queries[:0], c.sums[:0]
+	c.queries, c.answers = c.queries[:0], c.answers[:0]
 }
 
 // Ask adds a query and returns its number. Equal queries have one number.
@@ -144,12 +150,12 @@ func (c *Counter) Ask(q Query) int {
 		}
 	}
 	c.queries = append(c.queries, q)
-	c.sums = append(c.sums, Sums{})
+	c.answers = append(c.answers, Sums{})
 	return len(c.queries) - 1
 }
 
 // Sums is the answer to the query with that number, after Count.
-func (c *Counter) Sums(query int) *Sums { return &c.sums[query] }
+func (c *Counter) Sums(query int) *Sums { return &c.answers[query] }
 
 // Count answers the queries that ask selects, over one profile. t's symbols must
 // have been learnt, and the profile must have been opened.
@@ -157,26 +163,91 @@ func (c *Counter) Count(t *decode.Table, asked func(query int) bool) {
 	c.active, c.room = c.active[:0], maxSums
 	for i := range c.queries {
 		if asked(i) {
+			s := &c.answers[i]
+			*s = Sums{Query: c.queries[i], Keys: s.Keys[:0], values: s.values[:0], cuts: s.cuts[:0], index: s.index[:0]}
 			c.active = append(c.active, i)
-			c.reset(i)
 		}
 	}
-	if len(c.active) == 0 || c.Full() {
-		return
+	// Labels are looked at once for all queries with one condition.
+	slices.SortStableFunc(c.active, func(a, b int) int { return cmp.Compare(c.queries[a].Where, c.queries[b].Where) })
+	for _, i := range c.active {
+		if c.count(t, i); c.Full() {
+			return
+		}
+	}
+}
+
+func (c *Counter) count(t *decode.Table, query int) {
+	s := &c.answers[query]
+	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
+		c.sums = make([]sum, keys+keys/4)
 	}
 	types := len(t.Types)
-	for i := range t.Samples {
-		c.load(t, i)
-		values := t.Values[i*types : (i+1)*types]
-		for _, q := range c.active {
-			s := &c.sums[q]
-			if v, reach, ok := c.selects(&s.Query, values); ok {
-				s.add(c, values, v, reach)
+	c.Walk(t, query, func(v int64, stack *Stack, reach int) {
+		s.Total = AddSaturating(s.Total, v)
+		s.weight2 += s.Query.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
+		cut := stack.cut && c.unknown(&s.Query)
+		if cut {
+			s.Cut = AddSaturating(s.Cut, v)
+		}
+		c.visited++
+		for i, f := range stack.frames[:reach] {
+			if !c.Charges(&s.Query, i) {
+				continue
+			}
+			for _, key := range c.keys(&s.Query, f) {
+				c.charge(key, v, cut)
 			}
 		}
+	})
+	size := 1
+	for size < 2*len(c.touched) {
+		size *= 2
 	}
-	for _, q := range c.active {
-		c.sums[q].finish(c.Multiple)
+	s.index = cleared(s.index, size)
+	for i, key := range c.touched {
+		sum := &c.sums[key]
+		s.Keys, s.values = append(s.Keys, key), append(s.values, sum.value)
+		if s.Cut > 0 {
+			s.cuts = append(s.cuts, sum.cut)
+		}
+		s.index[s.slot(key)] = int32(i) + 1
+		sum.value, sum.cut = 0, 0
+	}
+	c.room -= len(c.touched)
+	c.touched = c.touched[:0]
+	s.finish(c.Multiple)
+}
+
+// keys are what a function that is charged is charged as.
+func (c *Counter) keys(q *Query, f decode.ID) []int32 {
+	switch q.Unit {
+	case Pattern:
+		return c.Names.Matches(f)
+	case Package:
+		if c.one[0] = c.Names.pkg[f]; q.Charge > Resumed && c.own[c.one[0]] {
+			return nil
+		}
+	default:
+		c.one[0] = int32(f)
+	}
+	return c.one[:]
+}
+
+// charge adds v to a key, once for each sample, and to what is known of stacks that
+// were cut off where the sample is of one.
+func (c *Counter) charge(key int32, v int64, cut bool) {
+	s := &c.sums[key]
+	if s.seen == c.visited {
+		return
+	}
+	s.seen = c.visited
+	if s.value == 0 {
+		c.touched = append(c.touched, key)
+	}
+	s.value = AddSaturating(s.value, v)
+	if cut {
+		s.cut = AddSaturating(s.cut, v)
 	}
 }
 
@@ -187,11 +258,8 @@ func (c *Counter) Open(t *decode.Table) {
 	for _, pkg := range c.Names.packages {
 		c.own = append(c.own, c.IsOwn(pkg))
 	}
-	c.shapes.read(t, c.Names, &c.stack, c.own)
-	c.excepts = slices.Grow(c.excepts[:0], len(c.Excepts))[:len(c.Excepts)]
-	for i := range c.excepts {
-		c.excepts[i] = cleared(c.excepts[i], len(c.Names.parts))
-	}
+	c.stacks.read(t, c.Names, c.own)
+	c.condition = unselected
 }
 
 // IsOwn reports whether a package is of the program's own module. Package main is,
@@ -201,35 +269,40 @@ func (c *Counter) IsOwn(pkg string) bool { return pkg == "main" || isIn(pkg, c.M
 // Walk visits the samples that a query selects. Of the stack's frames those in
 // [0, reach) are charged that [Counter.Charges] confirms.
 func (c *Counter) Walk(t *decode.Table, query int, visit func(v int64, s *Stack, reach int)) {
-	types := len(t.Types)
-	q := &c.queries[query]
-	for i := range t.Samples {
-		c.load(t, i)
-		if v, reach, ok := c.selects(q, t.Values[i*types:(i+1)*types]); ok {
+	types, q := len(t.Types), &c.queries[query]
+	if c.condition != q.Where {
+		c.condition, c.selected = q.Where, c.selected[:0]
+		for i := range t.Samples {
+			if q.Where < 0 || holds(t, &t.Samples[i], c.Where[q.Where]) {
+				c.selected = append(c.selected, i)
+			}
+		}
+	}
+	if q.Except >= 0 {
+		c.excepted = cleared(c.excepted, len(c.Names.parts))
+	}
+	for _, i := range c.selected {
+		// Values below zero, which profiles that are differences have, are no part of
+		// anything and are left out.
+		v := t.Values[i*types+q.Value]
+		if v <= 0 {
+			continue
+		}
+		c.stack = Stack{frames: c.stacks.of(i), sample: i, shape: c.stacks.shapes[i]}
+		if reach, ok := c.reach(q); ok {
 			visit(v, &c.stack, reach)
 		}
 	}
 }
 
-func (c *Counter) load(t *decode.Table, i int) {
-	c.stack.load(t, i)
-	c.stack.shape = c.shapes.list[i]
-	c.matchWhere(t, &t.Samples[i])
-}
-
-// selects tells whether the query counts the loaded sample, its value, and how
-// many frames from the leaf may be charged. Values below zero, which profiles
-// that are differences have, are no part of anything and are left out.
-func (c *Counter) selects(q *Query, values []int64) (v int64, reach int, ok bool) {
+// reach is how many frames of the stack, from the leaf, a query may charge, and whether
+// it counts the sample at all.
+func (c *Counter) reach(q *Query) (reach int, ok bool) {
 	s := &c.stack
-	v = values[q.Value]
-	if v <= 0 || q.Where >= 0 && !c.where[q.Where] {
-		return 0, 0, false
-	}
 	reach = len(s.frames)
 	if q.In >= 0 {
 		if reach, ok = s.below(c.Names, q.In); !ok {
-			return v, 0, s.cut // what was asked for may have been cut off
+			return 0, s.cut // what was asked for may have been cut off
 		}
 	}
 	if q.Except >= 0 {
@@ -250,7 +323,7 @@ func (c *Counter) selects(q *Query, values []int64) (v int64, reach int, ok bool
 			reach = min(reach, int(s.entry)+1)
 		}
 	}
-	return v, reach, true
+	return reach, true
 }
 
 // work is the frame in whose body the sample was taken.
@@ -264,7 +337,7 @@ func (q *Query) work(s *Stack) int32 {
 // excused returns how many frames from the leaf are called by what is excepted, or
 // reach if nothing of it is among them.
 func (c *Counter) excused(set int32, reach int) int {
-	known := c.excepts[set]
+	known := c.excepted
 	for i, f := range c.stack.frames[:reach] {
 		if known[f] == 0 {
 			known[f] = -1
@@ -320,92 +393,14 @@ func (c *Counter) unknown(q *Query) bool {
 	return true
 }
 
-func (c *Counter) reset(i int) {
-	s := &c.sums[i]
-	keys := 0
-	switch c.queries[i].Unit {
-	case Function:
-		keys = len(c.Names.parts)
-	case Package:
-		keys = len(c.Names.packages)
-	case Pattern:
-		keys = c.Patterns
-	}
-	q := &c.queries[i]
-	switch {
-	case s.places != nil || s.sums == nil && (q.In >= 0 || q.Where >= 0):
-		if s.places == nil {
-			s.places = map[int32]int32{}
-		}
-		clear(s.places)
-		s.sums = s.sums[:0]
-	case len(s.sums) < keys:
-		if c.room -= keys; c.room >= 0 {
-			s.sums, s.mark = make([]sum, keys+keys/4), 0
-		}
-	default:
-		c.room -= keys
-		for _, k := range s.Keys {
-			s.sums[k] = sum{}
-		}
-	}
-	s.keys, s.cut = keys, s.cut[:0]
-	s.Query, s.Keys, s.Total, s.Cut, s.N, s.weight2 = *q, s.Keys[:0], 0, 0, 0, 0
-}
-
-func (c *Counter) matchWhere(t *decode.Table, sample *decode.Sample) {
-	if len(c.Where) == 0 {
-		return
-	}
-	c.where = c.where[:0]
-	labels := t.Labels[sample.LabelLo:sample.LabelHi]
-	for _, condition := range c.Where {
-		c.where = append(c.where, holds(t, labels, condition))
-	}
-}
-
-func holds(t *decode.Table, labels []decode.Label, condition []Label) bool {
-	for _, want := range condition {
-		found := false
-		for _, l := range labels {
-			if string(t.String(l.Key)) == want.Key && string(t.String(l.Str)) == want.Value {
-				found = true
-				break
-			}
-		}
-		if !found {
-			return false
-		}
-	}
-	return true
-}
-
-// add charges the sample that c.stack holds.
-func (s *Sums) add(c *Counter, values []int64, v int64, reach int) {
-	s.Total = AddSaturating(s.Total, v)
-	s.weight2 += s.Query.square(values, v)
-	s.nextMark()
-	cut := c.stack.cut && c.unknown(&s.Query)
-	if cut {
-		s.Cut = AddSaturating(s.Cut, v)
-	}
-	for i, f := range c.stack.frames[:reach] {
-		if !c.Charges(&s.Query, i) {
-			continue
-		}
-		switch s.Query.Unit {
-		case Function:
-			s.charge(c, int32(f), v, cut)
-		case Package:
-			if pkg := c.Names.pkg[f]; s.Query.Charge <= Resumed || !c.own[pkg] {
-				s.charge(c, pkg, v, cut)
-			}
-		case Pattern:
-			for _, p := range c.Names.Matches(f) {
-				s.charge(c, p, v, cut)
-			}
-		}
-	}
+// holds reports whether a sample has all of some labels.
+func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
+	labels := t.Labels[s.LabelLo:s.LabelHi]
+	return !slices.ContainsFunc(condition, func(want Label) bool {
+		return !slices.ContainsFunc(labels, func(l decode.Label) bool {
+			return string(t.String(l.Key)) == want.Key && string(t.String(l.Str)) == want.Value
+		})
+	})
 }
 
 // finish tells the number of observations.
@@ -421,72 +416,7 @@ func (s *Sums) finish(multiple float64) {
 	if n := math.Round(s.N); math.Abs(s.N-n) < 1e-6*n {
 		s.N = n
 	}
-}
-
-// charge adds v to a key, and to what is known of stacks that were cut off where the
-// sample is of one.
-func (s *Sums) charge(c *Counter, key int32, v int64, cut bool) {
-	place := s.place(key)
-	if place < 0 {
-		if place = s.meet(c, key); place < 0 {
-			return
-		}
-	}
-	t := &s.sums[place]
-	if t.seen == s.mark {
-		return
-	}
-	t.seen = s.mark
-	if t.value == 0 {
-		s.Keys = append(s.Keys, key)
-	}
-	t.value = AddSaturating(t.value, v)
-	if cut {
-		if more := len(s.sums) - len(s.cut); more > 0 {
-			s.cut = append(s.cut, make([]int64, more)...)
-		}
-		s.cut[place] = AddSaturating(s.cut[place], v)
-	}
-}
-
-// meet makes room for a key, or returns -1. From so many of them on, there is room for
-// all.
-func (s *Sums) meet(c *Counter, key int32) (place int32) {
-	few := len(s.places) < int(fewKeys*float64(s.keys))
-	if c.room--; !few {
-		c.room -= s.keys
-	}
-	if c.room < 0 {
-		return -1
-	}
-	if few {
-		place = int32(len(s.sums))
-		s.places[key], s.sums = place, append(s.sums, sum{})
-		return place
-	}
-	sums, cut := make([]sum, s.keys+s.keys/4), []int64(nil)
-	if len(s.cut) > 0 {
-		cut = make([]int64, len(sums))
-	}
-	for key, place := range s.places {
-		sums[key] = s.sums[place]
-		if int(place) < len(s.cut) {
-			cut[key] = s.cut[place]
-		}
-	}
-	s.sums, s.cut, s.places = sums, cut, nil
-	return key
-}
-
-// nextMark starts a new sample: keys seen before count as unseen.
-func (s *Sums) nextMark() {
-	s.mark++
-	if s.mark == 0 {
-		for i := range s.sums {
-			s.sums[i].seen = 0
-		}
-		s.mark = 1
-	}
+	s.N = min(s.N, mostObservations)
 }
 
 // square is the sum of the squares of the weights of a sample's observations: v

@@ -196,8 +196,11 @@ func TestObservations(t *testing.T) {
 
 func TestFault_38_SumsSaturate(t *testing.T) {
 	_, sums := answer(t, "goroutine\na 9223372036854775807\na 9223372036854775807\nb 1\n", charge.Query{In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
-	if sums.Total != math.MaxInt64 || math.IsNaN(sums.N) || math.IsInf(sums.N, 0) {
-		t.Errorf("total %d, worth %g", sums.Total, sums.N)
+	_, one := answer(t, "goroutine\na 9223372036854775807\n", charge.Query{In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
+	for _, sums := range []*charge.Sums{sums, one} {
+		if sums.Total != math.MaxInt64 || int64(math.Round(sums.N)) < 1<<61 { // a result has it as an int64
+			t.Errorf("total %d, worth %g", sums.Total, sums.N)
+		}
 	}
 	for _, test := range []struct{ a, b, want int64 }{
 		{1, 2, 3},
