@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/profguard/profguard/internal/process"
@@ -90,4 +91,28 @@ func (g *governor) spent(cost, period time.Duration, now time.Time) (share float
 		g.factor /= 2
 	}
 	return share, false
+}
+
+// account adds up what a window cost, and rests or goes on by it.
+func (l *looper) account(cost time.Duration, after process.Snapshot) {
+	l.cost = cost
+	share, _ := l.governor.spent(cost, after.At.Sub(l.last.At), after.At)
+	until, paused := l.governor.paused(after.At)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status.CPU += cost
+	l.status.CostShare = share
+	switch was := l.status.State; {
+	case was == stateStopped: // Stop did not wait for this window
+	case paused:
+		l.status.State, l.status.PausedUntil = statePaused, until
+		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*restShare))
+		if was != statePaused {
+			l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard rests for %v: its own cost was %.1f%% of a core", restFor, 100*share)})
+		}
+	case was == statePaused:
+		l.status.State, l.status.PausedUntil = stateRunning, time.Time{}
+		l.faults.clear("cost")
+		l.emit(Event{Name: eventResumed, Message: "profguard goes on"})
+	}
 }

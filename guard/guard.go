@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"runtime"
@@ -98,8 +99,8 @@ func Start(cfg Config) (*Guard, error) {
 		overhead: profiler.Process().Overhead,
 		snap:     reader.Read,
 		release:  freeMemory,
-		random:   randomFraction,
-		linked:   linkedFunctions,
+		random:   rand.Float64,
+		linked:   process.Functions,
 		offer:    (*dumps.Writer).Offer,
 		compile:  newPanel,
 		openDir:  dumps.Open,

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -42,10 +41,6 @@ type looper struct {
 	trimmed    atomic.Int64 // nanoseconds that trimming took since it was accounted for
 	dear       bool         // trimming takes too much
 }
-
-// randomFraction is a random number in [0, 1). A fleet that was started at one
-// moment must not profile in step.
-func randomFraction() float64 { return rand.Float64() }
 
 func (g *Guard) loop(ctx context.Context) {
 	l := &looper{Guard: g, host: newWorkCounters(g.cfg.Work), kinds: newKindTaker()}
@@ -95,7 +90,9 @@ func (l *looper) next(now time.Time) time.Time {
 	every := l.cfg.Every * time.Duration(l.governor.stretch())
 	slack := max(every-l.cfg.Window, 0)
 	at := l.began.Add(every - slack/4 + l.fraction(slack/2))
-	at = later(at, now)
+	if at.Before(now) {
+		at = now
+	}
 	switch {
 	case !now.Before(l.free):
 		return l.close(at, now)
@@ -130,13 +127,6 @@ func (l *looper) announce(next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status.Next = next
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // wait sleeps until the next window is due, or a jump of the process's CPU asks

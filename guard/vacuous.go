@@ -12,8 +12,6 @@ import (
 	"github.com/profguard/profguard/internal/process"
 )
 
-func linkedFunctions(yield func(string) bool) error { return process.Functions(yield) }
-
 // lookForVacuous finds the budgets whose patterns match nothing that is linked
 // into the program: without a word about it they would pass for ever.
 // It looks once for each panel.
