@@ -16,6 +16,7 @@ import (
 func TestFault_38_AmountsOfWork(t *testing.T) {
 	set := Must("process below 1us per request", "no function above 1us per request", "fmt.Println below 1us per request", "process grows below 10% per request")
 	p := folded.Must("cpu 10s\nmain.main;main.serve;main.work 990\nmain.main;main.serve;fmt.Println 10\n")
+	const leastAmount = 1e-100
 	tests := []struct {
 		work    float64
 		verdict Verdict

@@ -197,7 +197,7 @@ func BenchmarkExplain(b *testing.B) {
 func benchJudge(b *testing.B, budgets Set) {
 	for name, data := range benchData(b) {
 		b.Run(name, func(b *testing.B) {
-			j, err := NewJudge(budgets)
+			j, err := newJudge(budgets)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func benchJudge(b *testing.B, budgets Set) {
 // BenchmarkManyBudgets judges a thousand budgets on a profile of 50,000
 // functions, after the first window.
 func BenchmarkManyBudgets(b *testing.B) {
-	j, err := NewJudge(manyPatterns(1000))
+	j, err := newJudge(manyPatterns(1000))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestFault_48(t *testing.T) {
 		t.Skip("judges large profiles")
 	}
 	set := manyPatterns(10_000)
-	j, err := NewJudge(set)
+	j, err := newJudge(set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func TestCutIsNoEvidence(t *testing.T) {
 	cut := "cpu 10s\n" + strings.Repeat("main.walk;", 63) + "main.walk 900\nmain.main;main.run;main.rest 100\n"
 	over := "cpu 10s\nmain.main;main.run;main.lost 500\nmain.main;main.run;main.rest 500\n"
 	for _, sentence := range []string{"main.lost below 5%", "main.lost absent", "fmt absent in main.lost", "fmt below 5% in main.lost"} {
-		w, err := NewWatch(Must(sentence), time.Minute)
+		w, err := newWatch(Must(sentence), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,7 +76,7 @@ func TestDefaultSlowLeak(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			watch, err := NewWatch(Default(), time.Minute)
+			watch, err := newWatch(Default(), time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

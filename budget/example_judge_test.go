@@ -3,10 +3,8 @@ package budget_test
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/folded"
 )
 
 // A budget may be written in Go as well as in words.
@@ -53,48 +51,4 @@ func ExampleDefault() {
 	// gc-thrash
 	// debug-print
 	// portlist absent
-}
-
-// A judge is for many profiles: it compiles the budgets once. What a budget needs
-// beyond the profile is in the facts.
-func ExampleNewJudge() {
-	judge, err := budget.NewJudge(budget.Must("main.sign below 2ms per request"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, requests := range []float64{1000, 100} {
-		results, err := judge.Profile(exampleProfile(), budget.Facts{Work: map[string]float64{"request": requests}})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(results[0].Verdict, results[0].Reason)
-	}
-	// Output:
-	// pass main.sign at 1.4ms, surely below 1.887ms (1000 samples)
-	// fail main.sign at 14ms, surely above 8.66527ms (1000 samples)
-}
-
-// A watch is for the windows of one process. None of these has enough samples to
-// judge by, which is what Verdict says; Alarm goes by all of them.
-func ExampleNewWatch() {
-	window := folded.Must("cpu 1s\nmain.main;main.serve 97\nmain.main;main.sign 3\n")
-	watch, err := budget.NewWatch(budget.Must("main.sign below 8%"), time.Minute)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for minute := range 20 {
-		results, err := watch.Profile(window, time.Duration(minute)*time.Minute)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		if r := results[0]; r.Alarm != budget.Inconclusive {
-			fmt.Printf("window %d: %s, alarm: %s\n", 1+minute, r.Verdict, r.Alarm)
-			return
-		}
-	}
-	// Output: window 11: inconclusive, alarm: pass
 }

@@ -30,29 +30,16 @@ type Facts struct {
 	// number makes budgets and conditions on it inconclusive.
 	Figures map[string]float64
 
-	// NoFigures says why Figures lacks one: {"gc": "no collection has ended"}. Budgets
-	// and conditions on it give that as their reason.
-	NoFigures map[string]string
-
 	// Work is how many units of work were done in the window, for budgets "per"
 	// them: {"request": 1200}.
 	Work map[string]float64
-
-	// NoWork says why Work lacks a unit that somebody does count: {"request": "its
-	// counter went back"}. Budgets per it give that as their reason.
-	NoWork map[string]string
 
 	// Module is the path of the user's own module, for blame. Without it,
 	// whatever is outside the standard library is taken for the user's.
 	Module string
 
 	// Baseline is what "grows" budgets compare with, and BaselineWork the work
-	// done in it. A Watch begins anew when it has another content; to find out is
-	// quickest where it is the same pointer every time.
+	// done in it.
 	Baseline     *profile.Profile
 	BaselineWork map[string]float64
-
-	// NotLinked are the patterns known to match no function of the program. A
-	// budget on one of them can tell nothing, unless it says "absent".
-	NotLinked []string
 }

@@ -35,7 +35,7 @@ func TestFault_39_ZeroSamples(t *testing.T) {
 			if r := set.Judge(folded.Must(test.header+"\n"+test.twin+"\n"), facts)[0]; r.Verdict != test.want {
 				t.Errorf("with samples, want %s: %s", test.want, r)
 			}
-			w, err := NewWatch(set, time.Minute)
+			w, err := newWatch(set, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

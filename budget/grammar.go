@@ -5,18 +5,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/unit"
 )
 
 // A class is a sort of subject. Budgets of one class take the same clauses.
-type class int
+type class = judge.Class
 
 const (
-	classPattern class = iota
-	classEach          // no function, no package
-	classProcess
-	classFigure // goroutines, heap, rss, gc
-	classLeak   // no goroutine
+	classPattern = judge.Pattern
+	classEach    = judge.Each // no function, no package
+	classProcess = judge.Process
+	classFigure  = judge.Figure // goroutines, heap, rss, gc
+	classLeak    = judge.Leak   // no goroutine
 )
 
 func classOf(subject string) class {

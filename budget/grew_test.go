@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 func TestGrew(t *testing.T) {
@@ -34,9 +35,17 @@ func TestGrew(t *testing.T) {
 		{value: 0.1, low: 0.1, high: 0.1, verdict: Fail, dim: dimPoints, census: true, want: "f grew by 10.00 points"},
 	}
 	for _, tt := range tests {
-		r := &rule{dim: tt.dim}
-		r.value.census = tt.census
-		got := grew(r, evidence.Finding{Value: tt.value, Low: tt.low, High: tt.high, Needed: tt.needed, Baseline: tt.baseline}, "f", tt.isNew, &Result{Verdict: tt.verdict, Samples: 100}, 50)
+		b := Budget{Subject: "f", Rule: "grows", Limit: Amount{10, "%"}, Per: "request"}
+		if tt.dim == dimPoints {
+			b.Limit.Unit, b.Per = "points", ""
+		}
+		if tt.census {
+			b.Kind = "goroutine"
+		}
+		got := b.Result(judge.Finding{
+			Verdict: evidence.Verdict(tt.verdict), Value: tt.value, Low: tt.low, High: tt.high, Samples: 100,
+			Reason: judge.Growth{Before: 50, New: tt.isNew, Needed: tt.needed, NeededBefore: tt.baseline},
+		}).Reason
 		if want := tt.want + " (100 samples against 50)"; got != want {
 			t.Errorf("grew(%v, %v to %v, %v)\n\t= %q,\nwant %q", tt.value, tt.low, tt.high, tt.verdict, got, want)
 		}

@@ -42,7 +42,7 @@ func BenchmarkManyExpressions(b *testing.B) {
 			defer reader.Close()
 			var cpu time.Duration
 			for b.Loop() {
-				j, err := NewJudge(set)
+				j, err := newJudge(set)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -68,7 +68,7 @@ func TestFault_48_expressions(t *testing.T) {
 	const many = 220 // some 25 million units of effort, of which a window has 17
 	data := encode(t, synthetic(600, 3000))
 	set := append(expressions(many, false), Must("process below 100 cores", "no function above 99%", "example.com/app/... below 1%")...)
-	j, err := NewJudge(set)
+	j, err := newJudge(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestFault_48_names(t *testing.T) {
 	if testing.Short() {
 		t.Skip("judges forty windows")
 	}
-	w, err := NewWatch(expressions(50, true), time.Minute)
+	w, err := newWatch(expressions(50, true), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,29 +156,26 @@ func TestWatchCanceled(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	watch := func() *Watch {
-		w, err := NewWatch(benchBudgets, time.Minute)
+	made := func() *watch {
+		w, err := newWatch(benchBudgets, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return w
 	}
-	w, other := watch(), watch()
-	if _, err := w.Reader(&decode.Ready{Table: table, Context: ended}, 0); !errors.Is(err, context.Canceled) {
+	w, other := made(), made()
+	if _, err := w.Table(ended, table, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v, want %v", err, context.Canceled)
 	}
-	got, err := w.Reader(&decode.Ready{Table: table, Context: t.Context()}, 0)
+	got, err := w.Table(t.Context(), table, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := other.Reader(&decode.Ready{Table: table, Context: t.Context()}, 0)
+	want, err := other.Table(t.Context(), table, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("after a window that was canceled (-without +with):\n%s", diff)
-	}
-	if _, err := w.Reader(new(decode.Ready), 0); err == nil {
-		t.Error("no table: no error")
 	}
 }

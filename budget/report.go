@@ -2,16 +2,15 @@ package budget
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/profguard/profguard/internal/unit"
-
 	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // String is the report that a person reads: the verdict in a line, and for each
@@ -44,7 +43,7 @@ func unlisted(r Result, more int) string {
 	if more == 1 {
 		text, where = fmt.Sprintf("1 more %s is over the limit", what), ": it calls one of those above, or is called by one"
 	}
-	if len(r.Offenders) >= maxOffenders {
+	if len(r.Offenders) >= judge.MaxOffenders {
 		return text
 	}
 	return text + where
@@ -139,6 +138,12 @@ func (b Budget) ofMemory() bool {
 	return b.Kind == "heap" || b.Kind == "allocs" || b.Subject == "heap"
 }
 
+// ofGoroutines reports whether what is charged is goroutines, which are counted and not
+// sampled.
+func (b Budget) ofGoroutines() bool {
+	return b.Kind == "goroutine" || b.Subject == "goroutines" || b.Subject == "no goroutine"
+}
+
 // share is a frame's share and value: "48.85%, 35.56s".
 func share(f Frame, budget Budget, dim dimension) string {
 	text := format(f.Share, dim)
@@ -148,7 +153,7 @@ func share(f Frame, budget Budget, dim dimension) string {
 	switch {
 	case budget.ofMemory():
 		return text + ", " + format(f.Value, dimBytes)
-	case budget.Kind == "goroutine", budget.Subject == "goroutines", budget.Subject == "no goroutine":
+	case budget.ofGoroutines():
 		return fmt.Sprintf("%s, %.0f", text, f.Value)
 	}
 	return text + ", " + format(f.Value, dimTime)
@@ -222,6 +227,14 @@ func samples(n int64) string {
 	return strconv.FormatInt(n, 10) + " samples"
 }
 
+// goroutines is a number of goroutines, in words.
+func goroutines(n int64) string {
+	if n == 1 {
+		return "1 goroutine"
+	}
+	return strconv.FormatInt(n, 10) + " goroutines"
+}
+
 // format shows an amount in base units.
 func format(v float64, dim dimension) string { return unit.Format(v, dim) }
 
@@ -235,15 +248,3 @@ func round(v float64, dim dimension) string {
 
 // percentage shows a share as pprof does: two decimals.
 func percentage(v float64) string { return unit.Format(v, dimShare) }
-
-// scopeText names the part of a profile that a budget looks at.
-func scopeText(b Budget) string {
-	var parts []string
-	if b.In != "" {
-		parts = append(parts, b.In)
-	}
-	for _, k := range slices.Sorted(maps.Keys(b.Where)) {
-		parts = append(parts, k+"="+b.Where[k])
-	}
-	return strings.Join(parts, " and ")
-}

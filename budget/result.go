@@ -72,13 +72,6 @@ type Result struct {
 
 	// Idle is set when the budget's "when" did not hold, so that nothing was judged.
 	Idle bool `json:"idle,omitempty"`
-
-	// Alarm is the last proof, by one window or by all together, and Evidence what
-	// all windows together say for an excess: 1 is proof. Only a [Watch] sets them.
-	// Growth against a baseline too small to ever pass by goes from Fail to
-	// Inconclusive when it is over.
-	Alarm    Verdict `json:"alarm"`
-	Evidence float64 `json:"evidence"`
 }
 
 // An Offender is a function, or a package, over the limit.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 // manyBudgets has every rule on every kind.
@@ -83,11 +84,11 @@ func encode(t testing.TB, p *profile.Profile) []byte {
 func TestSameAnswers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	set := Must(manyBudgets)
-	read, err := NewJudge(set)
+	read, err := newJudge(set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := NewJudge(set)
+	parsed, err := newJudge(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func checkSane(t *testing.T, r Result) {
 	if r.Verdict == Pass && len(r.Offenders) > 0 {
 		t.Errorf("a pass with offenders:\n%s", r)
 	}
-	if len(r.Offenders) > maxOffenders {
+	if len(r.Offenders) > judge.MaxOffenders {
 		t.Errorf("%d offenders", len(r.Offenders))
 	}
 	if text := r.String(); strings.Contains(text, "%!") || strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
@@ -159,7 +160,7 @@ func checkSane(t *testing.T, r Result) {
 // TestJudgeErrors: what cannot be judged at all.
 func TestJudgeErrors(t *testing.T) {
 	bad := Set{{Subject: "no function", Limit: Amount{Value: -1, Unit: "%"}}}
-	if _, err := NewJudge(bad); err == nil {
+	if _, err := newJudge(bad); err == nil {
 		t.Error("NewJudge takes a bad set")
 	}
 	if r := bad.Judge(folded.Must("cpu\n")); r[0].Verdict != Inconclusive || r[0].Reason == "" {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 var updateScenarios = flag.Bool("update-scenarios", false, "write what the scenarios in testdata result in")
@@ -59,7 +60,19 @@ func playScenario(t *testing.T, name string) {
 	if text := section["baseline"]; text != "" {
 		facts.Baseline = folded.Must(text)
 	}
-	results := set.Judge(p, facts)
+	rules, err := set.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := judge.New(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, err := j.Profile(p, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := set.results(findings)
 
 	var expected []string
 	for line := range strings.Lines(section["budgets"]) {
@@ -111,9 +124,9 @@ func describe(r Result) string {
 // readFacts reads lines such as "figure cores 1.5", "no-figure gc none has ended", "work request 1200",
 // "baseline-work request 800", "kind mutex", "elapsed 10s", "module example.com/app",
 // "not-linked portlist".
-func readFacts(t *testing.T, text string) Facts {
+func readFacts(t *testing.T, text string) judge.Facts {
 	t.Helper()
-	f := Facts{Figures: map[string]float64{}, Work: map[string]float64{}, BaselineWork: map[string]float64{}}
+	f := judge.Facts{Figures: map[string]float64{}, Work: map[string]float64{}, BaselineWork: map[string]float64{}}
 	for line := range strings.Lines(text) {
 		w := strings.Fields(line)
 		if len(w) == 0 {

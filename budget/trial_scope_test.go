@@ -1,20 +1,18 @@
 package budget
 
 import (
-	"bytes"
 	"math"
 	"strings"
 	"testing"
 
-	"github.com/profguard/profguard/internal/blocks"
+	"github.com/profguard/profguard/internal/judge"
 	"time"
 
 	"github.com/google/pprof/profile"
 )
 
 // scopedBlock is ten samples with labels, of a main.work that calls main.step.
-func scopedBlock(t *testing.T, labels map[string][]string) (*profile.Profile, []byte) {
-	t.Helper()
+func scopedBlock(labels map[string][]string) *profile.Profile {
 	p := &profile.Profile{
 		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
 		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
@@ -28,11 +26,7 @@ func scopedBlock(t *testing.T, labels map[string][]string) (*profile.Profile, []
 		p.Function, p.Location, s.Location = append(p.Function, f), append(p.Location, l), append(s.Location, l)
 	}
 	p.Sample = append(p.Sample, s)
-	var buf bytes.Buffer
-	if err := p.Write(&buf); err != nil {
-		t.Fatal(err)
-	}
-	return p, buf.Bytes()
+	return p
 }
 
 // A budget that nothing is ever in the scope of is given up after 300 samples,
@@ -55,21 +49,21 @@ func TestTrialVacuous(t *testing.T) {
 		{"main.other absent in main.work", labels, ""},
 		{"main.step below 20%", labels, ""},
 	} {
-		trial, err := newTrial(Must(tt.budget), blocks.Options{Where: map[string]string{"check": "a"}})
+		trial, err := newTrial(Must(tt.budget), judge.Options{Where: map[string]string{"check": "a"}})
 		if err != nil {
 			t.Fatalf("%s: %v", tt.budget, err)
 		}
 		facts := Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond}
-		p, data := scopedBlock(t, tt.labels)
+		p := scopedBlock(tt.labels)
 		for i := range 30 {
-			if got := trial.Vacuous(0); got != "" {
+			if got := trial.Outside(0); got != "" {
 				t.Errorf("%s: given up after %d samples: %s", tt.budget, 10*i, got)
 			}
-			if err := trial.Block(bytes.NewReader(data), facts); err != nil {
+			if err := trial.Add(p.Copy(), facts); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got := trial.Vacuous(0)
+		got := trial.Outside(0)
 		if got != tt.want && (tt.want == "" || !strings.HasPrefix(got, tt.want)) {
 			t.Errorf("%s: %q, want %q", tt.budget, got, tt.want)
 		}
@@ -89,14 +83,14 @@ func TestTrialVacuous(t *testing.T) {
 // A rate passes that nothing was in the scope of, because that is nothing of
 // anything; but whether the label is misspelt is for the reader to see.
 func TestTrialUnseenRate(t *testing.T) {
-	trial, err := newTrial(Must("process below 50ms per call where tenant=x"), blocks.Options{})
+	trial, err := newTrial(Must("process below 50ms per call where tenant=x"), judge.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	facts := Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}}
-	p, data := scopedBlock(t, nil)
+	p := scopedBlock(nil)
 	for range 40 {
-		if err := trial.Block(bytes.NewReader(data), facts); err != nil {
+		if err := trial.Add(p.Copy(), facts); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,11 +106,11 @@ func TestTrialUnseenRate(t *testing.T) {
 
 // The first line is about the first of the list beneath it.
 func TestTrialFirstLeads(t *testing.T) {
-	trial, err := newTrial(Must("no function above 20% cumulative"), blocks.Options{})
+	trial, err := newTrial(Must("no function above 20% cumulative"), judge.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ := scopedBlock(t, nil)
+	p := scopedBlock(nil)
 	frame := map[string]*profile.Location{}
 	for _, l := range p.Location {
 		frame[l.Line[0].Function.Name] = l
@@ -137,14 +131,10 @@ func TestTrialFirstLeads(t *testing.T) {
 	add(8, "regexp/syntax.Parse", "regexp.compile")
 	add(9, "regexp.compile")
 	add(3, "main.other")
-	var buf bytes.Buffer
-	if err := p.Write(&buf); err != nil {
-		t.Fatal(err)
-	}
 	facts := Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond}
 	var blocks []*profile.Profile
 	for range 60 {
-		if err := trial.Block(bytes.NewReader(buf.Bytes()), facts); err != nil {
+		if err := trial.Add(p.Copy(), facts); err != nil {
 			t.Fatal(err)
 		}
 		blocks = append(blocks, p.Copy())

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -10,7 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/internal/blocks"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 // trialBlocks makes blocks of a program: of n samples each, a share is in
@@ -72,11 +71,7 @@ func (b *trialBlocks) run(t *testing.T, trial *trial, max int, share func(block 
 	for blocks = 0; blocks < max && !trial.Done() && !trial.Failed(); blocks++ {
 		p := b.next(n, share(blocks))
 		b.all = append(b.all, p.Copy())
-		var buf bytes.Buffer
-		if err := p.Write(&buf); err != nil {
-			t.Fatal(err)
-		}
-		if err := trial.Block(&buf, Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}, Baseline: b.base, BaselineWork: map[string]float64{"call": b.baseCalls}}); err != nil {
+		if err := trial.Add(p, Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}, Baseline: b.base, BaselineWork: map[string]float64{"call": b.baseCalls}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +103,7 @@ func trialOf(t *testing.T, label string, seed uint64, lines ...string) (*trial, 
 	if label != "" {
 		where["check"] = label
 	}
-	trial, err := newTrial(Must(lines...), blocks.Options{Where: where})
+	trial, err := newTrial(Must(lines...), judge.Options{Where: where})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +188,7 @@ func TestTrialDrop(t *testing.T) {
 		trial, fed := trialOf(t, "ours", 1, "main.guilty below 30%")
 		seen := false
 		if drops {
-			trial.Keep = func(stack []string) int {
+			trial.Options.Keep = func(stack []string) int {
 				seen = seen || len(stack) == 4 && stack[3] == "runtime.main"
 				if stack[0] >= "main.other4" && stack[0] <= "main.other9" || stack[0] == "main.other0" || stack[0] == "main.other1" {
 					return 0
@@ -206,8 +201,8 @@ func TestTrialDrop(t *testing.T) {
 		if got := trial.Decided(0); got != want || seen != drops {
 			t.Errorf("drops %t: %v, want %v; saw whole stacks: %t", drops, got, want, seen)
 		}
-		if (trial.dropped > 0) != drops || trial.samples+trial.dropped != 10*trial.blocks {
-			t.Errorf("drops %t: %d samples and %d dropped of %d blocks of 10", drops, trial.samples, trial.dropped, trial.blocks)
+		if judged, dropped := trial.Samples(); (dropped > 0) != drops || judged+dropped != 10*trial.blocks {
+			t.Errorf("drops %t: %d samples and %d dropped of %d blocks of 10", drops, judged, dropped, trial.blocks)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestUnmatched(t *testing.T) {
 // passes need no warning, and what has shown before is not misspelt.
 func TestUnmatchedWatched(t *testing.T) {
 	set := Must("portlist below 5%")
-	w, err := NewWatch(set, time.Minute)
+	w, err := newWatch(set, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +62,11 @@ func TestUnmatchedWatched(t *testing.T) {
 		want      bool
 	}{{0, 10, true}, {0, 1000, false}, {500, 1000, false}, {0, 10, false}, {0, 10, false}} {
 		if i == 4 { // another set takes its place
-			after, err := NewWatch(Must("gc below 5%", set[0].String()), time.Minute)
+			after, err := newWatch(Must("gc below 5%", set[0].String()), time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
-			after.Inherit(1, w, 0)
+			after.Inherit(1, w.Watch, 0)
 			w = after
 		}
 		results, err := w.Profile(samplesOf("portlist.poll", c.hits, c.all), time.Duration(i)*time.Minute)

@@ -36,7 +36,7 @@ func TestWatchAnotherIsOver(t *testing.T) {
 			stays  bool
 		}{{0.4, true}, {0.12, false}} {
 			next := watcher(t, "no function above 20%")
-			var r Result
+			var r watched
 			for i := 0; r.Alarm != Fail; i++ {
 				if r = next(window(0.4, 0.12)); i == 100 {
 					t.Fatalf("%d samples: no alarm at twice the limit: %s", n, r)

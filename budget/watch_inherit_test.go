@@ -20,15 +20,15 @@ func TestWatchInherits(t *testing.T) {
 		"x: no function grows above 15 points except main.rest", "x: goroutines steady",
 	} {
 		l := &load{rand.New(rand.NewPCG(3, 3)), 1000}
-		newWatch := func(lines ...string) *Watch {
-			w, err := NewWatch(Must(lines...), time.Minute)
+		watchOf := func(lines ...string) *watch {
+			w, err := newWatch(Must(lines...), time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return w
 		}
 		at := time.Duration(0)
-		feed := func(p *profile.Profile, watches ...*Watch) (ofX []Result) {
+		feed := func(p *profile.Profile, watches ...*watch) (ofX []watched) {
 			at += time.Minute
 			for _, w := range watches {
 				results, err := w.Profile(p, at, Facts{Baseline: base, Figures: map[string]float64{"goroutines": 100, "cores": 1}})
@@ -44,13 +44,12 @@ func TestWatchInherits(t *testing.T) {
 			return ofX
 		}
 		// A twin that nobody touches, and one that is replaced half way.
-		twin, before := newWatch("z: fmt below 90%", sentence), newWatch(sentence, "y: fmt below 80%")
+		twin, before := watchOf("z: fmt below 90%", sentence), watchOf(sentence, "y: fmt below 80%")
 		for range 40 {
 			feed(l.window(0.1), twin, before)
 		}
-		after, fresh, other := newWatch("z: fmt below 90%", sentence), newWatch("z: fmt below 90%", sentence), newWatch("z: fmt below 90%")
-		other.Inherit(0, before, 0) // not the same
-		after.Inherit(1, before, 0)
+		after, fresh := watchOf("z: fmt below 90%", sentence), watchOf("z: fmt below 90%", sentence)
+		after.Inherit(1, before.Watch, 0)
 		for range 3 {
 			feed(l.window(0.1), twin, after, fresh)
 		}

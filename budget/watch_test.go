@@ -49,14 +49,14 @@ func (l *load) window(share float64) *profile.Profile {
 }
 
 // watcher feeds windows and says when the alarm first has a verdict.
-func watcher(t *testing.T, sentence string) func(p *profile.Profile, facts ...Facts) Result {
+func watcher(t *testing.T, sentence string) func(p *profile.Profile, facts ...Facts) watched {
 	t.Helper()
-	w, err := NewWatch(Must(sentence), time.Minute)
+	w, err := newWatch(Must(sentence), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := time.Duration(0)
-	return func(p *profile.Profile, facts ...Facts) Result {
+	return func(p *profile.Profile, facts ...Facts) watched {
 		t.Helper()
 		at += time.Minute
 		results, err := w.Profile(p, at, facts...)
@@ -192,37 +192,6 @@ func TestWatchEachByItself(t *testing.T) {
 	}
 }
 
-// TestWatchBounded gives a watch a million function names that come and go.
-func TestWatchBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("computes for seconds, on one goroutine")
-	}
-	w, err := NewWatch(Must("no function above 20%", "no function above 1 core"), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	windows := 300
-	if *everyProgram {
-		windows = 20_000 // a million names
-	}
-	name := 0
-	for i := range windows {
-		text := "cpu 10s\n"
-		for range 50 {
-			name++
-			text += fmt.Sprintf("main.main;main.run;main.f%d 20\n", name)
-		}
-		if _, err := w.Profile(folded.Must(text), time.Duration(i)*time.Minute); err != nil {
-			t.Fatal(err)
-		}
-		for k := range w.standings {
-			if got := len(w.standings[k].functions.byName); got > maxFunctions {
-				t.Fatalf("window %d: %d functions are remembered, want %d at the most", i, got, maxFunctions)
-			}
-		}
-	}
-}
-
 // TestWatchAtOnce: what needs no statistics fires at once and is over at once.
 func TestWatchAtOnce(t *testing.T) {
 	clean, hit := folded.Must("cpu 10s\nmain.main;main.run 100\n"), folded.Must("cpu 10s\nmain.main;main.run 99\nmain.main;main.run;fmt.Println 1\n")
@@ -301,7 +270,7 @@ func TestWatchGrows(t *testing.T) {
 			}
 		}
 		delay := 0
-		for r := (Result{}); r.Alarm != Fail && delay < 100; delay++ {
+		for r := (watched{}); r.Alarm != Fail && delay < 100; delay++ {
 			r = next(sameAs(0.35), facts)
 		}
 		if delay > 20 {

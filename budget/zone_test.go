@@ -122,7 +122,7 @@ func TestWatchGrowthZone(t *testing.T) {
 			Work:     map[string]float64{"request": n}, BaselineWork: map[string]float64{"request": float64(tt.n0)},
 		}
 		for i, factor := range tt.factors {
-			var r Result
+			var r watched
 			for range 300 {
 				r = next(of(n, factor), facts)
 			}

@@ -10,10 +10,13 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 )
 
-// A span is the time that a result is about.
+// A span is the time that a result is about, and what all windows up to its end prove.
 type span struct {
 	start, end time.Time
 	lost       bool // there is no result of it
+
+	proven   evidence.Verdict // the last proof, by one window or by all together
+	strength float64          // for an excess, as a part of what is proof
 }
 
 // A standing is where a budget stands: its alert, its last result, and what its windows
@@ -24,6 +27,8 @@ type standing struct {
 	offender  budget.Offender // the last of them, while it fires
 	since     time.Time       // when the alert's state was entered
 	result    budget.Result
+	proven    evidence.Verdict // see span
+	strength  float64
 	verdicts  map[string]int64
 	samples   int64
 	hits      int64
@@ -60,7 +65,7 @@ func (e *entry) next(r budget.Result, s span, g *Guard) (alert.Alert, alert.Even
 	}
 	f := alert.Finding{
 		Start: s.start.Sub(g.started), End: s.end.Sub(g.started),
-		Window: evidence.Verdict(r.Verdict), Stream: evidence.Verdict(r.Alarm), Strength: r.Evidence,
+		Window: evidence.Verdict(r.Verdict), Stream: s.proven, Strength: s.strength,
 		Idle: r.Idle, Measured: measured(r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
 	}
 	if e.budget.Rule == "steady" && r.Verdict == budget.Inconclusive && measured(r) {
@@ -78,8 +83,8 @@ func (st *standing) add(r budget.Result, next alert.Alert, s span) {
 		st.history = st.history[1:]
 	}
 	st.history = append(st.history, Measurement{Value: r.Share, Verdict: r.Verdict})
-	if s.lost {
-		r.Alarm, r.Evidence = st.result.Alarm, st.result.Evidence // as they were
+	if !s.lost { // otherwise they are as they were
+		st.proven, st.strength = s.proven, s.strength
 	}
 	if next.State != st.alert.State {
 		st.since = s.end

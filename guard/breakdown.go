@@ -13,6 +13,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiles"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -23,18 +24,17 @@ import (
 // else's. That is never a part of an ordinary window, and the caps and the share of a
 // core of package profiles hold for it.
 //
-// madeOf is that profile's kind, a budget that no such profile keeps, so that its
-// offenders are the largest parts, and what their shares are shares of.
-func madeOf(figure string) (kind profiles.Kind, ask, whose string) {
+// madeOf is that profile's kind, and what the shares of its parts are shares of.
+func madeOf(figure string) (kind profiles.Kind, whose string) {
 	switch figure {
 	case "goroutines":
-		return profiles.Goroutine, "goroutines below 1", "of them in"
+		return profiles.Goroutine, "of them in"
 	case "heap", "rss":
-		return profiles.Heap, "heap below 1B", "of the live heap from"
+		return profiles.Heap, "of the live heap from"
 	case "gc":
-		return profiles.Allocs, "process below 1B of allocs", "of what is allocated from"
+		return profiles.Allocs, "of what is allocated from"
 	}
-	return "", "", ""
+	return "", ""
 }
 
 // Allocations are watched for allocsFor, and for longer while there were fewer than
@@ -73,14 +73,14 @@ const grown = 1.5
 // event is what r makes of the alert. It returns the breakdown, for the dump, if it is of
 // this window.
 func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at time.Time, event alert.Event) *breakdown {
-	kind, ask, whose := madeOf(e.budget.Subject)
+	kind, whose := madeOf(e.budget.Subject)
 	if kind == "" || r.Verdict != budget.Fail || kindOf(e.budget) != kindFigures {
 		return nil
 	}
 	due := e.breakdown.at.IsZero() || at.Sub(e.breakdown.at) >= l.dumpEvery()
 	var fresh *breakdown
 	if due || event == alert.Fired || r.Share >= grown*e.breakdown.value {
-		b := l.breakDown(ctx, kind, ask, at)
+		b := l.breakDown(ctx, kind, at)
 		b.value = r.Share
 		// One that is refused, because the last has cost so much, does not undo that.
 		if b.err == nil || due {
@@ -138,36 +138,45 @@ func partOf(o budget.Offender, whose string) string {
 }
 
 // breakDown takes and judges the profile of what a figure is made of, once a window.
-func (l *looper) breakDown(ctx context.Context, kind profiles.Kind, ask string, at time.Time) breakdown {
+func (l *looper) breakDown(ctx context.Context, kind profiles.Kind, at time.Time) breakdown {
 	of := &l.breakdowns
 	if !of.window.Equal(l.began) || of.taken == nil {
 		of.window, of.taken = l.began, map[profiles.Kind]breakdown{}
 	}
 	if _, ok := of.taken[kind]; !ok {
-		of.taken[kind] = l.look(ctx, kind, ask, at)
+		of.taken[kind] = l.look(ctx, kind, at)
 	}
 	return of.taken[kind]
 }
 
 // look takes and judges a profile.
-func (l *looper) look(ctx context.Context, kind profiles.Kind, ask string, at time.Time) breakdown {
+func (l *looper) look(ctx context.Context, kind profiles.Kind, at time.Time) breakdown {
 	b := breakdown{kind: kind, at: at}
 	var p profiles.Profile
 	var t *decode.Table
-	var results []budget.Result
 	if p, b.err = l.breakdowns.take(ctx, kind); b.err == nil {
 		t, b.err = l.table(string(kind), p.Data)
 	}
 	if b.err == nil {
-		results, b.err = budget.Must(ask).JudgeReader(&decode.Ready{Table: t, Context: ctx}, budget.Facts{Kind: string(kind), Module: l.module})
+		b.offenders, b.err = largestParts(ctx, t, kind, l.module)
 	}
-	if b.err == nil {
-		b.offenders = results[0].Offenders
-		if l.dumps != nil {
-			b.data = bytes.Clone(p.Data) // the taker's buffer is used again
-		}
+	if b.err == nil && l.dumps != nil {
+		b.data = bytes.Clone(p.Data) // the taker's buffer is used again
 	}
 	return b
+}
+
+// largestParts are the offenders of a limit that no profile keeps to.
+func largestParts(ctx context.Context, t *decode.Table, kind profiles.Kind, module string) ([]budget.Offender, error) {
+	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: string(kind), Limit: 1, Dimension: unit.Bytes}})
+	if err != nil {
+		return nil, err
+	}
+	findings, err := j.Table(ctx, t, judge.Facts{Kind: string(kind), Module: module})
+	if err != nil {
+		return nil, err
+	}
+	return budget.Budget{Subject: "process"}.Result(findings[0]).Offenders, nil
 }
 
 func (of *breakdowns) take(ctx context.Context, kind profiles.Kind) (profiles.Profile, error) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiles"
 )
@@ -147,7 +148,7 @@ func TestNoPartsOfTooMany(t *testing.T) {
 	w.stretch = -1
 	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 300")})
 	l.breakdowns.taker = profiles.Taker{Goroutines: 1}
-	facts := budget.Facts{Figures: map[string]float64{"goroutines": 5000}}
+	facts := judge.Facts{Figures: map[string]float64{"goroutines": 5000}}
 	win := w.take(0)
 	l.judge(t.Context(), l.panel, l.panel.groups[0], measurement{cpu: &win, facts: facts, now: counters{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true})
 	r := l.Status().Budgets[0].Result

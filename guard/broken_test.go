@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -28,10 +29,10 @@ func TestBrokenByEvidence(t *testing.T) {
 				l := w.still(t, Config{Budgets: budget.Must("x: no function above 20%")})
 				told := make(chan Event, 10)
 				l.sinks = []*sink{newSink("test", func(e Event) { told <- e })}
-				r := budget.Result{Budget: l.panel.entries[0].budget, Verdict: test.verdict, Alarm: budget.Fail, Evidence: 1, Samples: 38, Reason: test.reason}
+				r := budget.Result{Budget: l.panel.entries[0].budget, Verdict: test.verdict, Samples: 38, Reason: test.reason}
 				for i := range 20 { // for three periods
 					start := l.started.Add(time.Duration(i) * 15 * second)
-					l.apply(t.Context(), l.panel.entries[0], r, nil, &profiler.Window{}, span{start: start, end: start.Add(10 * second)})
+					l.apply(t.Context(), l.panel.entries[0], r, nil, &profiler.Window{}, span{start: start, end: start.Add(10 * second), proven: evidence.Fail, strength: 1})
 				}
 				<-l.sinks[0].close()
 				close(told)

@@ -26,9 +26,8 @@ func (l *looper) climbing(ctx context.Context, now process.Snapshot) {
 		*seen = breakdown{}
 	case !seen.at.IsZero() || n < most/2 || n > most || !l.budgets("goroutines"):
 	default:
-		_, ask, _ := madeOf("goroutines")
 		l.breakdowns.cost += onThread(func() {
-			if c := l.look(ctx, profiles.Goroutine, ask, now.At); c.err == nil {
+			if c := l.look(ctx, profiles.Goroutine, now.At); c.err == nil {
 				c.value = float64(n)
 				*seen = c
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -121,7 +122,7 @@ func (e *entry) count(r *budget.Result, before, now counters, every time.Duratio
 // gcOf hands on what garbage collection took, or that it is not known. The runtime
 // tells when a collection ends. Where none has, the CPU profile of the window shows
 // whether one runs: t is nil where there is none.
-func gcOf(used process.Figures, t *decode.Table, f *budget.Facts) {
+func gcOf(used process.Figures, t *decode.Table, f *judge.Facts) {
 	switch {
 	case used.GCKnown:
 		f.Figures["gc"] = used.GC

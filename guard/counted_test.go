@@ -9,6 +9,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -77,7 +78,11 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 			work:     readings{"request": {n: s.done}},
 		}
 	}
-	watch, err := budget.NewWatch(budget.Set{b}, minute)
+	rules, err := budget.Set{b}.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := judge.NewWatch(rules, minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +91,11 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 		at := time.Duration(m+1) * minute
 		s.run(at)
 		now := counters(at)
-		results, err := watch.Profile(&noProfile, at, budget.Facts{Figures: map[string]float64{"goroutines": s.inside}})
+		findings, err := watch.Profile(&noProfile, at, judge.Facts{Figures: map[string]float64{"goroutines": s.inside}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := results[0]
+		r := b.Result(findings[0])
 		e.count(&r, before, now, minute)
 		during := span{start: before.At, end: now.At}
 		next, event := e.next(r, during, g)

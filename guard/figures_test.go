@@ -8,6 +8,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -77,7 +78,7 @@ func TestGCOf(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		facts := budget.Facts{Figures: map[string]float64{}}
+		facts := judge.Facts{Figures: map[string]float64{}}
 		gcOf(tt.used, table, &facts)
 		got, known := facts.Figures["gc"]
 		if !known {
@@ -97,7 +98,7 @@ func TestUnknownGC(t *testing.T) {
 		at := time.Now()
 		windows := func(shares ...float64) (states string) {
 			for _, share := range shares {
-				facts := budget.Facts{Figures: map[string]float64{}}
+				facts := judge.Facts{Figures: map[string]float64{}}
 				gcOf(process.Figures{GCKnown: share >= 0, GC: share}, nil, &facts)
 				m := measuredAt(&profiler.Window{Outcome: profiler.OK}, at, "", 0)
 				m.facts = facts

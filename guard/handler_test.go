@@ -20,6 +20,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/profiler"
@@ -74,10 +75,10 @@ func TestHandlerOfStoppedGuard(t *testing.T) {
 func TestStatusJSON(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	fires := offendedBy("fmt.Println")
-	fires.Alarm, fires.Evidence = budget.Fail, 1.5
 	broken := standingOf("debug-print: no function above 20% cumulative", alert.Firing, fires)
 	broken.offender = worst(fires)
 	broken.since, broken.samples, broken.hits = at, 2700, 1890
+	broken.proven, broken.strength = evidence.Fail, 1.5
 	broken.dumps = []keptDump{{id: "profguard-x", at: at}}
 	broken.history = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
 	strange := standingOf("portlist absent", alert.Inactive, budget.Result{Share: math.NaN(), High: math.Inf(1)})

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 const (
@@ -44,11 +44,20 @@ func TestOwnAllocationsAreNotJudged(t *testing.T) {
 				t.Fatal(err)
 			}
 			limit := map[string]string{"allocs": "30%", "block": "30 cores"}[test.kind]
-			results, err := budget.Must("no function above "+limit+" of "+test.kind).JudgeReader(&decode.Ready{Table: table, Context: t.Context()}, budget.Facts{Kind: test.kind})
+			set := budget.Must("no function above " + limit + " of " + test.kind)
+			rules, err := set.Rules()
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := results[0]
+			j, err := judge.New(rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			findings, err := j.Table(t.Context(), table, judge.Facts{Kind: test.kind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := set[0].Result(findings[0])
 			offender := ""
 			if len(r.Offenders) > 0 {
 				offender = r.Offenders[0].Function

@@ -93,7 +93,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		if b.Result.Limit > 0 {
 			gauge(descLimit, b.Result.Limit, name, unit)
 		}
-		gauge(descDecided, number01(b.Result.Alarm != budget.Inconclusive), name)
+		gauge(descDecided, number01(b.Proven != budget.Inconclusive), name)
 		if o := b.Offender; o.Function != "" {
 			gauge(descOffender, 1, name, clean(o.Function), sourceLine(o.Frame), clean(o.Blame.Function), sourceLine(o.Blame))
 		}

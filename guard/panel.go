@@ -8,6 +8,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 // A panel is the budgets in force: how each stands, and a watch for those of
@@ -57,7 +58,7 @@ func (e *entry) lastDump() *keptDump {
 // group is the budgets that one kind of profile is for.
 type group struct {
 	kind    string // "figures" for those that need no profile
-	watch   *budget.Watch
+	watch   *judge.Watch
 	members []int // indices into entries, in the order of the watch's budgets
 }
 
@@ -121,8 +122,11 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 		if g.watch = old.watchOf(p, g); g.watch != nil {
 			continue // what it has learnt stays
 		}
-		var err error
-		if g.watch, err = budget.NewWatch(sets[g.kind], cfg.Every); err != nil {
+		rules, err := sets[g.kind].Rules()
+		if err != nil {
+			return nil, err
+		}
+		if g.watch, err = judge.NewWatch(rules, cfg.Every); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +135,7 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 
 // watchOf is the panel's watch for the budgets of a group of the next panel, if it
 // has one for just these.
-func (p *panel) watchOf(next *panel, of *group) *budget.Watch {
+func (p *panel) watchOf(next *panel, of *group) *judge.Watch {
 	if p == nil {
 		return nil
 	}
@@ -157,7 +161,7 @@ func (p *panel) standing(g *group) []*entry {
 // them.
 func (p *panel) inherit(last *panel) {
 	type place struct {
-		watch *budget.Watch
+		watch *judge.Watch
 		at    int
 	}
 	known := map[*entry]place{}
@@ -219,13 +223,13 @@ func (p *panel) status(g *Guard) []BudgetStatus {
 	for i, e := range p.entries {
 		result := e.result
 		result.Budget, result.Reason = cloneBudget(e.budget), e.reason(g)
-		for _, v := range []*float64{&result.Share, &result.Low, &result.High, &result.Limit, &result.Evidence} {
+		for _, v := range []*float64{&result.Share, &result.Low, &result.High, &result.Limit} {
 			*v = finite(*v)
 		}
 		list[i] = BudgetStatus{
 			Name: e.name, Budget: cloneBudget(e.budget), State: e.alert.State.String(), Since: e.since, Result: result,
 			Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history),
-			Offender: e.offender, Accept: accepting(result),
+			Offender: e.offender, Accept: accepting(result), Proven: budget.Verdict(e.proven), Evidence: finite(e.strength),
 		}
 		if unit := offenderUnit(e.budget, result.Unit); unit != result.Unit {
 			list[i].OffenderUnit = unit

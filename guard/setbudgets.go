@@ -53,7 +53,7 @@ func (g *Guard) replace(next *panel) error {
 		if other := next.named(e.name); other != nil {
 			gone.Message = fmt.Sprintf("budget %s was replaced while it was firing: it is %q now", e.name, other.budget)
 		}
-		gone.Result.Verdict, gone.Result.Alarm, gone.Result.Reason = budget.Inconclusive, budget.Inconclusive, "removed by SetBudgets"
+		gone.Result.Verdict, gone.Result.Reason = budget.Inconclusive, "removed by SetBudgets"
 		g.emit(gone)
 	}
 	g.panel = next

@@ -67,6 +67,10 @@ type BudgetStatus struct {
 	// offenders where it is not the Result's: of a figure they are parts of a profile.
 	Result       budget.Result `json:"result"`
 	OffenderUnit string        `json:"offender_unit,omitempty"`
+	// Proven is the last proof, by one window or by all together, and Evidence what
+	// all windows together say for an excess: 1 is proof.
+	Proven   budget.Verdict `json:"proven"`
+	Evidence float64        `json:"evidence"`
 	// Offender is the one that the last event of a budget that fires has named, without
 	// Callers and Callees. Those of the Result are of the last window, which may have none.
 	Offender budget.Offender `json:"offender,omitzero"`

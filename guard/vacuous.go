@@ -6,9 +6,9 @@ import (
 	"maps"
 	"runtime/pprof"
 	"slices"
-	"strings"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -83,7 +83,8 @@ const (
 // unseen counts the windows in which nothing ran within a budget's "in" and "where",
 // although the process did, and warns of one within which nothing ever has. The first
 // sample takes that back.
-func (l *looper) unseen(e *entry, r budget.Result, stacks int) {
+func (l *looper) unseen(e *entry, r budget.Result, why judge.Reason, stacks int) {
+	_, outOfScope := why.(judge.OutOfScope)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -93,7 +94,7 @@ func (l *looper) unseen(e *entry, r budget.Result, stacks int) {
 			e.warning = ""
 		}
 		e.missed = missed{seen: true}
-	case !e.missed.seen && strings.HasPrefix(r.Reason, noSample): // not idle, say
+	case !e.missed.seen && outOfScope: // not idle, say
 		e.missed.windows++
 		e.missed.stacks += stacks
 		if e.missed.windows >= unseenWindows && e.missed.stacks >= unseenStacks {
@@ -101,10 +102,6 @@ func (l *looper) unseen(e *entry, r budget.Result, stacks int) {
 		}
 	}
 }
-
-// noSample is what the reason of a result says when its budget's "in" and "where"
-// leave nothing of a profile that is not empty.
-const noSample = "no sample within"
 
 // missed is how many windows in a row, from the first on, had no sample of a budget.
 type missed struct {

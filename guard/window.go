@@ -15,6 +15,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -127,8 +128,8 @@ func (l *looper) capture(ctx context.Context, p *panel) profiler.Window {
 }
 
 // facts is what is known about the window beside its profiles.
-func (l *looper) facts(p *panel, used, since process.Figures, after process.Snapshot, t *decode.Table) budget.Facts {
-	f := budget.Facts{
+func (l *looper) facts(p *panel, used, since process.Figures, after process.Snapshot, t *decode.Table) judge.Facts {
+	f := judge.Facts{
 		Elapsed: used.Elapsed,
 		Figures: map[string]float64{
 			"cores":      used.Cores,
@@ -155,7 +156,7 @@ var noProfile = profile.Profile{
 type measurement struct {
 	cpu         *profiler.Window
 	table       *decode.Table // of the CPU profile
-	facts       budget.Facts
+	facts       judge.Facts
 	before, now counters
 	period      time.Time // when the period began that it completes,
 	regular     bool      // if it completes one
@@ -165,7 +166,7 @@ type measurement struct {
 func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 	w, t, facts, work := m.cpu, m.table, m.facts, m.now.work
 	since := m.now.At.Sub(l.started)
-	var results []budget.Result
+	var findings []judge.Finding
 	var err error
 	data, reason := w.Data, w.Reason
 	switch g.kind {
@@ -175,9 +176,9 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 			break
 		}
 		facts.Kind, facts.Elapsed = kindCPU, w.Elapsed
-		results, err = g.watch.Reader(&decode.Ready{Table: t, Context: ctx}, since, facts)
+		findings, err = g.watch.Table(ctx, t, since, facts)
 	case kindFigures:
-		results, err = g.watch.Profile(&noProfile, since, facts)
+		findings, err = g.watch.Profile(&noProfile, since, facts)
 	default:
 		facts.Baseline = nil // it is a CPU profile
 		var k kindWindow
@@ -185,7 +186,7 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 			data, facts.Kind, facts.Work, facts.NoWork = k.data, g.kind, k.work, k.notWork
 			facts.Elapsed, facts.MutexFraction = k.elapsed, k.fraction
 			if t, err = l.table(g.kind, data); err == nil {
-				results, err = g.watch.Reader(&decode.Ready{Table: t, Context: ctx}, since, facts)
+				findings, err = g.watch.Table(ctx, t, since, facts)
 			}
 			if l.dumps != nil {
 				data = bytes.Clone(data) // the companions of a dump are taken into the same buffer
@@ -196,14 +197,15 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 		return // Stop does not wait for what nobody will read
 	}
 	if err != nil {
-		results = inconclusive(p, g, err)
+		findings = judge.Open(len(g.members), err)
 	}
 	stacks := 0
 	if err == nil && t != nil && g.kind != kindFigures {
 		stacks = len(t.Samples)
 	}
-	for i, r := range results {
-		e, s := p.entries[g.members[i]], span{m.before.At, m.now.At, err != nil}
+	for i, f := range findings {
+		e := p.entries[g.members[i]]
+		r, s := e.budget.Result(f), span{m.before.At, m.now.At, err != nil, f.Alarm, f.Strength}
 		if isCounted(e.budget) {
 			if !m.regular {
 				continue // of a part of a period
@@ -213,21 +215,11 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 				s.lost = false // nobody needs a profile for that
 			}
 		}
-		l.unseen(e, r, stacks)
+		l.unseen(e, r, f.Reason, stacks)
 		if l.apply(ctx, e, r, data, w, s).Ends() {
 			g.watch.Ended(i)
 		}
 	}
-}
-
-// inconclusive is the result of all budgets of a kind whose profile was lost.
-func inconclusive(p *panel, g *group, err error) []budget.Result {
-	results := make([]budget.Result, len(g.members))
-	for i, m := range g.members {
-		e := p.entries[m]
-		results[i] = budget.Result{Budget: e.budget, Reason: err.Error(), Unit: e.result.Unit, Limit: e.result.Limit}
-	}
-	return results
 }
 
 // apply takes one budget's result to its alert, and what follows from it to the

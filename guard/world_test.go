@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/log/noop"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -267,7 +267,7 @@ func (w *world) windows() []time.Duration {
 // measuredAt is a window that completes a period, with one figure.
 func measuredAt(w *profiler.Window, at time.Time, figure string, value float64) measurement {
 	return measurement{
-		cpu: w, facts: budget.Facts{Figures: map[string]float64{figure: value}}, period: at.Add(-minute), regular: true,
+		cpu: w, facts: judge.Facts{Figures: map[string]float64{figure: value}}, period: at.Add(-minute), regular: true,
 		before: counters{Snapshot: process.Snapshot{At: at.Add(-10 * second)}}, now: counters{Snapshot: process.Snapshot{At: at}},
 	}
 }

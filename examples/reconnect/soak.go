@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"runtime"
-	"runtime/pprof"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 const (
@@ -22,13 +22,19 @@ const (
 
 // soak plays days in seconds. For two days a node keeps its peers; from then on
 // one of them roams, and is connected anew every half hour. The connections and
-// the goroutines are real, the time is not: a [budget.Watch] is told what it is.
+// the goroutines are real, the time is not: the guard's [judge.Watch], which is internal
+// to profguard, is told what it is.
 //
 // It returns what the watch says in the end, and when, which is as soon as it says
 // that the goroutines grow.
 func soak(b bugs, most time.Duration) (budget.Result, time.Duration, error) {
 	var r budget.Result
-	watch, err := budget.NewWatch(budget.Must("goroutines steady"), halfHour)
+	set := budget.Must("goroutines steady")
+	rules, err := set.Rules()
+	if err != nil {
+		return r, 0, err
+	}
+	watch, err := judge.NewWatch(rules, halfHour)
 	if err != nil {
 		return r, 0, err
 	}
@@ -52,25 +58,22 @@ func soak(b bugs, most time.Duration) (budget.Result, time.Duration, error) {
 				return r, at, err
 			}
 		}
-		if r, err = look(watch, at); err != nil || r.Verdict == budget.Fail {
+		f, err := look(watch, at)
+		if r = set[0].Result(f); err != nil || r.Verdict == budget.Fail {
 			return r, at, err
 		}
 	}
 	return r, most, nil
 }
 
-// look shows the watch the goroutines as they are, and tells it when that is.
-func look(w *budget.Watch, at time.Duration) (budget.Result, error) {
-	facts := budget.Facts{Figures: map[string]float64{"goroutines": float64(settled(10))}}
-	var goroutines bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&goroutines, 0); err != nil {
-		return budget.Result{}, fmt.Errorf("take a goroutine profile: %w", err)
-	}
-	results, err := w.Reader(&goroutines, at, facts)
+// look tells the watch how many goroutines there are, and when that is.
+func look(w *judge.Watch, at time.Duration) (judge.Finding, error) {
+	noProfile := &profile.Profile{PeriodType: &profile.ValueType{}}
+	findings, err := w.Profile(noProfile, at, judge.Facts{Figures: map[string]float64{"goroutines": float64(settled(10))}})
 	if err != nil {
-		return budget.Result{}, err
+		return judge.Finding{Reason: judge.Failed{Err: err}}, err
 	}
-	return results[0], nil
+	return findings[0], nil
 }
 
 // settled counts the goroutines when those that are ending have ended: when so many

@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -46,7 +47,7 @@ func (g *goroutinePeak) look(id string) {
 }
 
 // figures hands on the process's own since the check began.
-func (r *run) figures(cores bool, facts *budget.Facts) {
+func (r *run) figures(cores bool, facts *judge.Facts) {
 	f := process.Between(r.first, r.reader.Read())
 	facts.Figures = map[string]float64{
 		"goroutines": float64(f.Goroutines),

@@ -10,9 +10,9 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/blocks"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -49,7 +49,7 @@ const (
 
 // A cpuPhase collects the CPU profile of work, and judges it on the way.
 type cpuPhase struct {
-	trial   blocks.Judge[budget.Facts, budget.Result, budget.Verdict]
+	trial   *judge.Blocks
 	shares  bool // some budget is about a share
 	watched bool // by the race detector, which is not told from the loop in trial.Dropped
 	decoder decode.Decoder
@@ -72,8 +72,6 @@ type cpuPhase struct {
 	unlabelled unlabelled
 }
 
-var newTrial = blocks.New.(func(budget.Set, blocks.Options) (blocks.Judge[budget.Facts, budget.Result, budget.Verdict], error))
-
 // samples is how many samples of work there are.
 func (c *cpuPhase) samples() int64 {
 	judged, _ := c.trial.Samples()
@@ -85,8 +83,11 @@ func (r *run) newCPUPhase() (*cpuPhase, error) {
 	set := part(r.set, r.plan.cpu)
 	c := &cpuPhase{shares: slices.ContainsFunc(set, isShare), groupOf: map[string]float64{}, work: map[string]float64{}, last: r.readUnits()}
 	_, bench := r.t.(tbBenchmark)
-	var err error
-	c.trial, err = newTrial(set, blocks.Options{
+	rules, err := set.Rules()
+	if err != nil {
+		return nil, err
+	}
+	c.trial, err = judge.NewBlocks(rules, judge.Options{
 		Where: map[string]string{label: r.id},
 		Keep: func(stack []string) int {
 			c.watched = c.watched || len(stack) > 0 && isDetector(stack[0])
@@ -187,7 +188,7 @@ func (c *cpuPhase) stream(r *run, goesOn func() bool, back *bool) error {
 // doneButGrows reports whether everything is decided that needs no baseline.
 func (c *cpuPhase) doneButGrows(r *run) bool {
 	for n, i := range r.plan.cpu {
-		if r.set[i].Rule != "grows" && c.trial.Decided(n) == budget.Inconclusive {
+		if r.set[i].Rule != "grows" && c.trial.Decided(n) == evidence.Inconclusive {
 			return false
 		}
 	}
@@ -197,7 +198,7 @@ func (c *cpuPhase) doneButGrows(r *run) bool {
 // settled reports whether every budget is decided, or will never be.
 func (c *cpuPhase) settled(r *run) bool {
 	for n := range r.plan.cpu {
-		if c.trial.Decided(n) == budget.Inconclusive && c.vacuous(r, n) == "" {
+		if c.trial.Decided(n) == evidence.Inconclusive && c.vacuous(r, n) == nil {
 			return false
 		}
 	}
@@ -208,7 +209,7 @@ func (c *cpuPhase) settled(r *run) bool {
 // may decide it.
 func (c *cpuPhase) isOpen(r *run) bool {
 	for n := range r.plan.cpu {
-		if c.trial.Closing(n) == budget.Inconclusive && c.vacuous(r, n) == "" {
+		if c.trial.Closing(n) == evidence.Inconclusive && c.vacuous(r, n) == nil {
 			return !c.idle(r)
 		}
 	}
@@ -217,11 +218,11 @@ func (c *cpuPhase) isOpen(r *run) bool {
 
 // vacuous says why budget n will never be decided. One call is not all that work
 // does: what has yet to return may come to it.
-func (c *cpuPhase) vacuous(r *run, n int) string {
+func (c *cpuPhase) vacuous(r *run, n int) *judge.Outside {
 	if r.worker.calls.Load() < 2 {
-		return ""
+		return nil
 	}
-	return c.trial.Vacuous(n)
+	return c.trial.Outside(n)
 }
 
 // idle reports whether it is no use to go on.
@@ -284,7 +285,7 @@ func (c *cpuPhase) flush(r *run) error {
 		}
 		data = out.Bytes()
 	}
-	if err := c.trial.Block(bytes.NewReader(data), r.facts("cpu", c.groupLen, c.groupOf)); err != nil {
+	if err := c.trial.Add(bytes.NewReader(data), r.facts("cpu", c.groupLen, c.groupOf)); err != nil {
 		return err
 	}
 	c.windows = append(c.windows, c.group...)
@@ -322,12 +323,12 @@ func (c *cpuPhase) results(r *run) error {
 	if err != nil {
 		return err
 	}
-	results, err := c.trial.Close(p, r.facts("cpu", c.elapsed, c.work))
+	findings, err := c.trial.Close(p, r.facts("cpu", c.elapsed, c.work))
 	if err != nil {
 		return err
 	}
 	for n, i := range r.plan.cpu {
-		res, why := results[n], proven
+		res, why := r.set[i].Result(findings[n]), proven
 		if r.Update && res.Budget.Rule == "grows" {
 			res.Verdict, res.Reason = budget.Pass, "the baseline is being written"
 		}
@@ -340,7 +341,7 @@ func (c *cpuPhase) results(r *run) error {
 		switch {
 		case res.Verdict == budget.Inconclusive:
 			why, res.Reason = c.explain(r, n, res)
-		case isNear(res, c.trial.Decided(n) != budget.Inconclusive):
+		case isNear(res, c.trial.Decided(n) != evidence.Inconclusive):
 			why = near
 		}
 		r.results[i], r.causes[i] = res, why
@@ -366,8 +367,8 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (cause, string) {
 	judged, dropped := c.trial.Samples()
 	vacuous := c.vacuous(r, n)
 	switch {
-	case vacuous != "":
-		return mistake, vacuous
+	case vacuous != nil:
+		return mistake, res.Budget.Result(judge.Finding{Reason: vacuous}).Reason
 	case res.Budget.Per == callUnit && r.worker.calls.Load() == 0:
 		return noTime, "no call of work has returned: a budget per call needs calls that do"
 	case len(c.windows) == 0 && c.lost > 0:

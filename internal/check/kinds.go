@@ -9,6 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -90,14 +91,14 @@ func (k *kindsPhase) profile(r *run, kind string) (*profile.Profile, error) {
 	return gained(k.before[kind], after)
 }
 
-func (k *kindsPhase) judge(r *run, kind string, p *profile.Profile, facts budget.Facts) {
+func (k *kindsPhase) judge(r *run, kind string, p *profile.Profile, facts judge.Facts) {
 	var indices []int
 	for _, i := range r.plan.profiles {
 		if r.set[i].Kind == kind && r.results[i].Verdict == budget.Inconclusive {
 			indices = append(indices, i)
 		}
 	}
-	for n, res := range part(r.set, indices).Judge(p, facts) {
+	for n, res := range judged(part(r.set, indices), p, facts) {
 		i := indices[n]
 		// Contention is recorded in full, so that none of it is none, whatever others
 		// contend for. At a rate of the user's own, only no event at all is as good.

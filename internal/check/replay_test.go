@@ -19,7 +19,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/blocks"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 var (
@@ -140,14 +140,18 @@ func (m mixer) profile(t *testing.T, w sampled) []byte {
 
 // judge gives windows to a trial until it has decided, or most of them.
 func (m mixer) judge(t *testing.T, set budget.Set, most int, next func() sampled) (verdict string, samples int64) {
-	trial, err := newTrial(set, blocks.Options{Keep: workOf})
+	rules, err := set.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial, err := judge.NewBlocks(rules, judge.Options{Keep: workOf})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := func() int64 { n, _ := trial.Samples(); return n }
 	for range most {
 		data := m.profile(t, next())
-		if err := trial.Block(bytes.NewReader(data), budget.Facts{Kind: "cpu", Elapsed: block}); err != nil {
+		if err := trial.Add(bytes.NewReader(data), judge.Facts{Kind: "cpu", Elapsed: block}); err != nil {
 			t.Fatal(err)
 		}
 		switch {

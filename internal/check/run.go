@@ -12,6 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -320,8 +321,8 @@ func (u unitsRead) since(earlier unitsRead) map[string]float64 {
 }
 
 // facts are what is known about a profile of a kind.
-func (r *run) facts(kind string, elapsed time.Duration, work map[string]float64) budget.Facts {
-	f := budget.Facts{Kind: kind, Elapsed: elapsed, Work: work, Module: r.module, NotLinked: r.link.notLinked}
+func (r *run) facts(kind string, elapsed time.Duration, work map[string]float64) judge.Facts {
+	f := judge.Facts{Kind: kind, Elapsed: elapsed, Work: work, Module: r.module, NotLinked: r.link.notLinked}
 	if kind == "cpu" {
 		f.Baseline, f.BaselineWork = r.base.profile, r.base.work
 	}
@@ -332,10 +333,30 @@ func (r *run) facts(kind string, elapsed time.Duration, work map[string]float64)
 }
 
 // judgeOnce judges some of the budgets by one profile.
-func (r *run) judgeOnce(indices []int, p *profile.Profile, facts budget.Facts) {
-	for n, res := range part(r.set, indices).Judge(p, facts) {
+func (r *run) judgeOnce(indices []int, p *profile.Profile, facts judge.Facts) {
+	for n, res := range judged(part(r.set, indices), p, facts) {
 		r.setResult(indices[n], res)
 	}
+}
+
+// judged holds a profile against budgets.
+func judged(set budget.Set, p *profile.Profile, facts judge.Facts) []budget.Result {
+	var findings []judge.Finding
+	rules, err := set.Rules()
+	if err == nil {
+		var j *judge.Judge
+		if j, err = judge.New(rules); err == nil {
+			findings, err = j.Profile(p, facts)
+		}
+	}
+	if err != nil {
+		findings = judge.Open(len(set), err)
+	}
+	results := make([]budget.Result, len(set))
+	for i, b := range set {
+		results[i] = b.Result(findings[i])
+	}
+	return results
 }
 
 // setResult notes the result of a budget. What is open after the one look that there is, is

@@ -10,6 +10,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -89,9 +90,9 @@ func (r *run) nameGrown(before *profile.Profile) {
 const namedLeast = 20
 
 // name names the functions that have most of a profile as the offenders of a result.
-func name(res *budget.Result, p *profile.Profile, facts budget.Facts) {
+func name(res *budget.Result, p *profile.Profile, facts judge.Facts) {
 	most := budget.Budget{Subject: "no function", Limit: budget.Amount{Value: namedLeast, Unit: "%"}, Kind: facts.Kind}
-	found := budget.Set{most}.Judge(p, facts)[0]
+	found := judged(budget.Set{most}, p, facts)[0]
 	res.Offenders, res.Over = found.Offenders, found.Over
 }
 

@@ -171,14 +171,14 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) ([]budget.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	return part(r.set, r.plan.cpu).Judge(p, r.facts("cpu", c.elapsed, c.work)), nil
+	return judged(part(r.set, r.plan.cpu), p, r.facts("cpu", c.elapsed, c.work)), nil
 }
 
 // matters reports whether a budget is exceeded with some roots, or kept only without
 // them.
 func (c *cpuPhase) matters(with []budget.Result) bool {
 	for n, res := range with {
-		if res.Verdict == budget.Fail || res.Verdict != budget.Pass && c.trial.Closing(n) == budget.Pass {
+		if res.Verdict == budget.Fail || res.Verdict != budget.Pass && c.trial.Closing(n) == evidence.Pass {
 			return true
 		}
 	}

@@ -33,8 +33,6 @@ package decode
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -104,17 +102,3 @@ func (d *Decoder) decode(b []byte, limits Limits) (*Table, error) {
 // Release gives back all memory but that of the names, for a decoder that rests
 // for long. The last Table is no longer valid.
 func (d *Decoder) Release() { *d = Decoder{Limits: d.Limits, symbols: d.symbols} }
-
-// A Ready is a profile that has been decoded, in the guise of a reader: what
-// takes profiles as readers, as a budget.Watch does, finds the table in it, and
-// whoever has looked at the table already need not have it decoded again.
-type Ready struct {
-	Table *Table
-	// Context ends the work on the table.
-	Context context.Context
-}
-
-// Read fails: only the table is here.
-func (*Ready) Read([]byte) (int, error) {
-	return 0, errors.New("read profile: it has been decoded; take its Table")
-}

@@ -12,18 +12,14 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
-// judged is the result of one budget on a profile, as the guard asks for it.
+// judged is the result of one budget on a profile.
 func judged(t *testing.T, text string, p Profile) budget.Result {
 	t.Helper()
-	w, err := budget.NewWatch(budget.Must(text), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
 	facts := budget.Facts{Kind: string(p.Kind), Elapsed: p.Elapsed}
 	if p.Kind == Mutex {
 		facts.MutexFraction = int(p.Rate)
 	}
-	results, err := w.Reader(bytes.NewReader(p.Data), 0, facts)
+	results, err := budget.Must(text).JudgeReader(bytes.NewReader(p.Data), facts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,18 +1,18 @@
-package budget
+package judge
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A Watch judges window after window of one process and weighs what they say
-// together: each Result also has an Alarm. Where the verdict of a window asks
+// together: each Finding also has an Alarm. Where the verdict of a window asks
 // "do these samples prove it", the alarm asks "do all samples so far", so it
 // finds a small excess that no window shows by itself, and it may be looked at
 // after every window without crying wolf: about once in a hundred months at a
@@ -37,12 +37,12 @@ const (
 
 // NewWatch returns a watch for a process of which there is a window every so
 // often (0 means a minute).
-func NewWatch(set Set, every time.Duration) (*Watch, error) {
-	j, err := NewJudge(set)
+func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
+	j, err := New(rules)
 	if err != nil {
 		return nil, err
 	}
-	j.matched = make([]bool, len(j.patterns))
+	j.matched = make([]bool, j.patterns)
 	if every <= 0 {
 		every = time.Minute
 	}
@@ -50,24 +50,21 @@ func NewWatch(set Set, every time.Duration) (*Watch, error) {
 	windows := float64(month / every)
 	for i := range j.rules {
 		tests := 1.0
-		if r := &j.rules[i]; r.class == classEach {
-			tests = evidence.Tests(perSample, r.limit)
-			if r.dim != dimShare || r.budget.Flat {
+		if r := &j.rules[i]; r.Class == Each {
+			tests = evidence.Tests(perSample, r.Limit)
+			if r.Dimension != unit.Share || r.Flat {
 				tests = evidence.Tests(1, 0.02)
 			}
 		}
-		w.standings[i].lnA = evidence.LnA(windows, float64(len(set)), tests, chance)
+		w.standings[i].lnA = evidence.LnA(windows, float64(len(rules)), tests, chance)
 	}
 	return w, nil
 }
 
-// Inherit moves what from has learnt about its budget j, counted from 0, to w's
-// budget i: for a set that replaces another, in which some budgets stay. It does
-// nothing unless the two are the same, name and sentence.
+// Inherit moves what from has learnt about its rule j, counted from 0, to w's rule i:
+// for a set that replaces another, in which some budgets stay. The two rules must be
+// of the same budget.
 func (w *Watch) Inherit(i int, from *Watch, j int) {
-	if w.judge.rules[i].budget.String() != from.judge.rules[j].budget.String() {
-		return
-	}
 	lnA := w.standings[i].lnA
 	w.standings[i], from.standings[j] = from.standings[j], standing{lnA: from.standings[j].lnA}
 	w.standings[i].retune(lnA)
@@ -76,7 +73,7 @@ func (w *Watch) Inherit(i int, from *Watch, j int) {
 	}
 }
 
-// Ended drops the evidence for an excess of budget i, counted from 0: its alert has
+// Ended drops the evidence for an excess of rule i, counted from 0: its alert has
 // ended.
 func (w *Watch) Ended(i int) {
 	s := &w.standings[i]
@@ -87,44 +84,37 @@ func (w *Watch) Ended(i int) {
 	s.evidence = 0
 }
 
-// Reader judges the next window, that ended at a time since any fixed instant.
-func (w *Watch) Reader(r io.Reader, at time.Duration, facts ...Facts) ([]Result, error) {
-	ctx, t, err := w.judge.read(r)
-	if err != nil {
-		return nil, err
-	}
-	return w.table(ctx, t, at, facts)
-}
-
-// Profile judges the next window from a parsed profile.
-func (w *Watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([]Result, error) {
+// Profile judges the next window from a parsed profile, see Table.
+func (w *Watch) Profile(p *profile.Profile, at time.Duration, facts Facts) ([]Finding, error) {
 	t, err := decode.FromProfile(p, &w.judge.symbols)
 	if err != nil {
 		return nil, err
 	}
-	return w.table(context.Background(), t, at, facts)
+	return w.Table(context.Background(), t, at, facts)
 }
 
-func (w *Watch) table(ctx context.Context, t *decode.Table, at time.Duration, facts []Facts) ([]Result, error) {
-	win, results, err := w.judge.table(ctx, t, facts)
+// Table judges the next window, that ended at a time since any fixed instant. The
+// context ends the work on it.
+func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, facts Facts) ([]Finding, error) {
+	win, findings, err := w.judge.table(ctx, t, facts)
 	if err != nil {
 		return nil, err // and nothing has been added to the evidence
 	}
 	near := w.last > 0 && at-w.last < w.every*3/4
 	w.last = at
-	for i := range results {
-		s, res := &w.standings[i], &results[i]
-		s.add(win, &w.judge.rules[i], at, near, res)
-		res.Alarm, res.Evidence = s.verdict, s.evidence
+	for i := range findings {
+		s, f := &w.standings[i], &findings[i]
+		s.add(win, &w.judge.rules[i], at, near, f)
+		f.Alarm, f.Strength = s.verdict, s.evidence
 	}
-	return results, nil
+	return findings, nil
 }
 
-// A standing is what a Watch remembers of one budget.
+// A standing is what a Watch remembers of one rule.
 type standing struct {
 	lnA      float64
-	verdict  Verdict // the last proof
-	evidence float64 // for an excess, as a part of what is proof
+	verdict  evidence.Verdict // the last proof
+	evidence float64          // for an excess, as a part of what is proof
 
 	one       evidence.Stream // of a budget on one thing; of "no function" budgets, of the worst of each window
 	started   bool
@@ -143,32 +133,32 @@ func (s *standing) retune(lnA float64) {
 	}
 }
 
-// add adds a window to what is known about a budget.
-func (s *standing) add(w *window, r *rule, at time.Duration, near bool, res *Result) {
+// add adds a window to what is known about a rule.
+func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Finding) {
 	switch {
-	case res.Verdict != Fail && w.mostlyCut(r):
-		return // what was cut off may be what the budget is about
-	case r.budget.Rule == "steady":
-		s.addSteady(w, r, at, res)
+	case f.Verdict != evidence.Fail && w.mostlyCut(r):
+		return // what was cut off may be what the rule is about
+	case r.Test == Steady:
+		s.addSteady(w, r, at, f)
 		return
-	case r.budget.Rule == "absent" && res.Samples > 0 && !r.value.census:
-		s.addAbsent(res)
+	case r.Test == Absent && f.Samples > 0 && !r.value.census:
+		s.addAbsent(f)
 		return
-	case res.Samples == 0, r.proves():
-		if res.Verdict != Inconclusive {
-			s.verdict, s.evidence = res.Verdict, 0
+	case f.Samples == 0, r.proves():
+		if f.Verdict != evidence.Inconclusive {
+			s.verdict, s.evidence = f.Verdict, 0
 		}
 		return
 	}
-	if base := &w.judged.base; r.budget.Rule == "grows" && base.profile != nil && s.baseline != base.content {
+	if base := &w.judged.base; r.Test == Grows && base.profile != nil && s.baseline != base.content {
 		*s = standing{lnA: s.lnA, baseline: base.content}
 	}
 	sums := w.judged.counter.Sums(r.query)
-	counts, ok := w.countsOf(r, sums)
-	if !ok {
+	counts := w.countsOf(r, sums)
+	if counts == nil {
 		return
 	}
-	if r.class == classEach {
+	if r.Class == Each {
 		s.addEach(w, r, sums, counts, at, near)
 		return
 	}
@@ -178,7 +168,7 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, res *Res
 	}
 	k, n, limit := counts("", value)
 	s.addOne(w, r, k, n, limit, near)
-	s.verdict, s.evidence = Verdict(s.one.Verdict()), s.one.Strength()
+	s.verdict, s.evidence = s.one.Verdict(), s.one.Strength()
 }
 
 // mostlyCut reports whether stacks that were cut off are more than a hundredth of what
@@ -196,20 +186,20 @@ func (w *window) mostlyCut(r *rule) bool {
 // after window shows the same samples of the same objects, so that adding them
 // up would prove one accident a thousand times.
 func (r *rule) proves() bool {
-	return r.query < 0 || r.value.census || r.budget.Kind == "heap" || r.class == classFigure && r.budget.Subject != "gc"
+	return r.query < 0 || r.value.census || r.Kind == "heap" || r.Class == Figure && !r.isGC()
 }
 
 // addAbsent: one hit is proof, and so are as many samples without any as one window
 // would need, in however many windows they come.
-func (s *standing) addAbsent(res *Result) {
+func (s *standing) addAbsent(f *Finding) {
 	s.evidence = 0
-	if res.Verdict == Fail {
-		s.clean, s.verdict = 0, Fail
+	if f.Verdict == evidence.Fail {
+		s.clean, s.verdict = 0, evidence.Fail
 		return
 	}
-	s.clean += float64(res.Samples)
+	s.clean += float64(f.Samples)
 	if evidence.Absent(0, s.clean, 1, 0).Verdict == evidence.Pass {
-		s.verdict = Pass
+		s.verdict = evidence.Pass
 	}
 }
 
@@ -222,41 +212,23 @@ func (s *standing) addOne(w *window, r *rule, k, n, limit float64, near bool) {
 }
 
 // addSteady follows a figure over hours.
-func (s *standing) addSteady(w *window, r *rule, at time.Duration, res *Result) {
+func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
 	if !s.started {
 		s.steady, s.started = evidence.NewSteady(0), true
 	}
-	value, ok := w.figureValue(r.budget.Subject)
+	value, ok := w.figure(r.Subject)
 	if !ok {
 		return
 	}
-	load, _ := w.figureValue("process")
-	if r.budget.Subject == "process" {
+	load, _ := w.figure("process")
+	if r.Class == Process {
 		load = 0 // the load does not explain itself
 	}
-	s.verdict = Verdict(s.steady.Add(at, value, load))
+	s.verdict = s.steady.Add(at, value, load)
 	s.evidence = s.steady.Strength()
-	if res.Verdict == Fail { // its cap
-		s.verdict, s.evidence = Fail, 1
+	if f.Verdict == evidence.Fail { // its cap
+		s.verdict, s.evidence = evidence.Fail, 1
 		return
 	}
-	res.Verdict = s.verdict
-	switch learned := s.steady.Learned(); {
-	case s.verdict == Fail:
-		res.Reason = r.budget.Subject + " keep growing beyond what the load explains: " + format(value, figureDimension(r.budget.Subject)) + " now"
-	case learned < 1:
-		res.Reason = "learning what is normal, and telling nothing until 48 hours are in: " + percentage(learned) + " of them are"
-	default:
-		res.Reason = r.budget.Subject + " at " + format(value, figureDimension(r.budget.Subject)) + ", no growth beyond what the load explains"
-	}
-}
-
-func figureDimension(name string) dimension {
-	switch name {
-	case "heap", "rss":
-		return dimBytes
-	case "process":
-		return dimCores
-	}
-	return dimCount
+	f.Verdict, f.Reason = s.verdict, Learning{s.steady.Learned()}
 }

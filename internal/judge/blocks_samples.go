@@ -1,4 +1,4 @@
-package budget
+package judge
 
 import (
 	"github.com/profguard/profguard/internal/charge"
@@ -6,26 +6,26 @@ import (
 )
 
 // only leaves out the samples of others, and cuts the stacks to what is kept.
-func (t *trial) only(table *decode.Table) {
-	if len(t.Where) == 0 && t.Keep == nil {
+func (b *Blocks) only(table *decode.Table) {
+	if len(b.Where) == 0 && b.Keep == nil {
 		return
 	}
 	types, kept := len(table.Types), 0
 	for i, s := range table.Samples {
 		labels := 0
 		for _, l := range table.Labels[s.LabelLo:s.LabelHi] {
-			if want, ok := t.Where[string(table.String(l.Key))]; ok && want == string(table.String(l.Str)) {
+			if want, ok := b.Where[string(table.String(l.Key))]; ok && want == string(table.String(l.Str)) {
 				labels++
 			}
 		}
-		if labels < len(t.Where) {
+		if labels < len(b.Where) {
 			continue
 		}
-		if t.Keep != nil {
-			keep := t.Keep(t.stackOf(table, s))
+		if b.Keep != nil {
+			keep := b.Keep(b.stackOf(table, s))
 			if keep <= 0 {
 				if types > 0 {
-					t.dropped = charge.AddSaturating(t.dropped, table.Values[i*types])
+					b.dropped = charge.AddSaturating(b.dropped, table.Values[i*types])
 				}
 				continue
 			}
@@ -51,16 +51,16 @@ func cut(table *decode.Table, s decode.Sample, keep int) (hi int32) {
 // a machine that is overloaded most samples of a loop were seen there (64% at a
 // load average near 30 on two cores), and a budget on flat shares would blame the runtime
 // for what others do to the machine.
-func (t *trial) resume(table *decode.Table) {
+func (b *Blocks) resume(table *decode.Table) {
 	for i := range table.Samples {
 		s := &table.Samples[i]
-		for s.StackHi-s.StackLo > 1 && t.interrupts(table, table.Locations[table.Stacks[s.StackLo]]) {
+		for s.StackHi-s.StackLo > 1 && b.interrupts(table, table.Locations[table.Stacks[s.StackLo]]) {
 			s.StackLo++
 		}
 	}
 }
 
-func (t *trial) interrupts(table *decode.Table, at decode.Location) bool {
+func (b *Blocks) interrupts(table *decode.Table, at decode.Location) bool {
 	for _, line := range table.Lines[at.LineLo:at.LineHi] {
 		if !charge.IsInterrupt(table.Symbols.Name(line.Name)) {
 			return false
@@ -70,15 +70,15 @@ func (t *trial) interrupts(table *decode.Table, at decode.Location) bool {
 }
 
 // stackOf names the functions of a stack, the leaf first.
-func (t *trial) stackOf(table *decode.Table, s decode.Sample) []string {
-	t.stack = t.stack[:0]
+func (b *Blocks) stackOf(table *decode.Table, s decode.Sample) []string {
+	b.stack = b.stack[:0]
 	for _, l := range table.Stacks[s.StackLo:s.StackHi] {
 		at := table.Locations[l]
 		for _, line := range table.Lines[at.LineLo:at.LineHi] {
-			t.stack = append(t.stack, table.Symbols.Name(line.Name))
+			b.stack = append(b.stack, table.Symbols.Name(line.Name))
 		}
 	}
-	return t.stack
+	return b.stack
 }
 
 // samplesIn adds up the first value of each sample, which counts them.

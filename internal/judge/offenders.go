@@ -1,13 +1,14 @@
-package budget
+package judge
 
 import (
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
 )
 
 const (
-	// maxOffenders is how many a result lists: what a person reads.
-	maxOffenders = 8
+	// MaxOffenders is how many a result lists: what a person reads.
+	MaxOffenders = 8
 	// maxExplained bounds the offenders of one window for which the paths through
 	// them are walked. A window in which more are over their limits is a
 	// disaster that the first few tell of.
@@ -20,33 +21,33 @@ const (
 	notableShare = 0.1
 )
 
-// explain fills in the offenders among the keys that are over a limit.
-func (w *window) explain(r *rule, query int, over []int32, limit int64, m measure, res *Result) {
+// explain fills in the offenders among the keys that are over a limit, and returns
+// the key of the first.
+func (w *window) explain(r *rule, query int, over []int32, limit int64, m measure, f *Finding) (first int32, ok bool) {
 	if w.explained >= maxExplained || w.walked > maxWalked {
-		return
+		return 0, false
 	}
 	w.walked += w.t.Frames
 	j := w.judged
 	c := charge.Case{Counter: &j.counter, Table: w.t, Query: query, Room: &j.room}
 	sums := j.counter.Sums(query)
-	heads := c.Offenders(over, limit, maxOffenders)
+	heads := c.Offenders(over, limit, MaxOffenders)
 	w.explained += len(heads)
 	explanations := c.Explain(heads)
+	frame := func(f charge.Frame) Frame {
+		return Frame{
+			Function: f.Function, File: f.File, Line: f.Line,
+			Share: m.part(f.Value), Value: float64(f.Value) * r.value.scale,
+		}
+	}
 	for i, key := range heads {
 		e := explanations[i]
 		value := sums.By(key)
-		f := m.finding(value, r.limit)
-		o := Offender{Low: f.Low, High: f.High}
-		if res.Verdict == Fail && r.class == classEach && r.budget.Rule != "grows" && f.Low <= r.limit {
+		bounds := m.finding(value, r.Limit)
+		o := Offender{Frame: frame(e.Here), Low: bounds.Low, High: bounds.High}
+		if f.Verdict == evidence.Fail && r.Class == Each && r.Test != Grows && o.Low <= r.Limit {
 			o.Low = m.low(value)
 		}
-		frame := func(f charge.Frame) Frame {
-			return Frame{
-				Function: f.Function, File: f.File, Line: f.Line,
-				Share: m.part(f.Value), Value: float64(f.Value) * r.value.scale,
-			}
-		}
-		o.Frame = frame(e.Here)
 		o.Function = w.keyName(sums, key)
 		o.Share, o.Value = m.part(value), float64(value)*r.value.scale
 		if e.Own.Function != "" {
@@ -58,19 +59,32 @@ func (w *window) explain(r *rule, query int, over []int32, limit int64, m measur
 		for _, f := range e.To {
 			o.Callees = append(o.Callees, frame(f))
 		}
-		res.Offenders = append(res.Offenders, o)
+		f.Offenders = append(f.Offenders, o)
+	}
+	if len(heads) == 0 {
+		return 0, false
+	}
+	return heads[0], true
+}
+
+// explainSubject names what has most of what a rule is about, which is not each.
+func (w *window) explainSubject(r *rule, m measure, f *Finding) {
+	if r.subject >= 0 {
+		w.explainMatches(r, m, f)
+	} else {
+		w.explainMost(r, f)
 	}
 }
 
 // explainMatches names, of the functions that a pattern matched, those with at least
 // half of what the heaviest has.
-func (w *window) explainMatches(r *rule, m measure, res *Result) {
+func (w *window) explainMatches(r *rule, m measure, f *Finding) {
 	sums := w.count(r.detail)
 	var over []int32
 	var limit int64
 	one := []int32{r.subject}
 	for key := range w.ranked(r.detail) {
-		if !w.judged.names.Match(w.id(key), one) {
+		if !w.judged.names.Match(decode.ID(key), one) {
 			continue
 		}
 		if len(over) == 0 {
@@ -81,23 +95,22 @@ func (w *window) explainMatches(r *rule, m measure, res *Result) {
 		}
 		over = append(over, key)
 	}
-	w.explain(r, r.detail, over, limit, m, res)
+	w.explain(r, r.detail, over, limit, m, f)
 }
 
 // explainFigure names what a figure that is over its limit is made of, if the
 // profile at hand is of that.
-func (w *window) explainFigure(r *rule, res *Result) {
-	switch {
-	case res.Verdict != Fail || r.query < 0:
-	case r.subject >= 0:
-		w.explainMatches(r, w.measureOf(r, w.judged.counter.Sums(r.query)), res)
-	default:
-		w.explainMost(r, res)
+func (w *window) explainFigure(r *rule, f *Finding) {
+	if f.Verdict != evidence.Fail || r.query < 0 {
+		return
+	}
+	if m, why := w.measureOf(r, w.judged.counter.Sums(r.query)); why == nil {
+		w.explainSubject(r, m, f)
 	}
 }
 
 // explainMost names what the process as a whole spends most on.
-func (w *window) explainMost(r *rule, res *Result) {
+func (w *window) explainMost(r *rule, f *Finding) {
 	for _, query := range [...]int{r.detail, r.literal} { // literally, where the runtime itself has most of it
 		if query < 0 {
 			continue
@@ -110,8 +123,8 @@ func (w *window) explainMost(r *rule, res *Result) {
 			}
 			over = append(over, key)
 		}
-		m := w.measureOf(&rule{dim: dimShare, value: r.value}, sums)
-		if w.explain(r, query, over, m.values(notableShare), m, res); len(res.Offenders) > 0 {
+		m := shareOf(r.value, sums)
+		if _, ok := w.explain(r, query, over, m.values(notableShare), m, f); ok {
 			return
 		}
 	}
@@ -127,13 +140,9 @@ func (w *window) count(query int) *charge.Sums {
 	return j.counter.Sums(query)
 }
 
-func (w *window) id(key int32) decode.ID { return decode.ID(key) }
-
 func (w *window) keyName(sums *charge.Sums, key int32) string {
-	switch sums.Query.Unit {
-	case charge.Package:
+	if sums.Query.Unit == charge.Package {
 		return w.judged.names.PackageName(key)
-	default:
-		return w.t.Symbols.Name(decode.ID(key))
 	}
+	return w.t.Symbols.Name(decode.ID(key))
 }

@@ -1,4 +1,4 @@
-package budget
+package judge
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 )
 
-// A function is the evidence about one function of a "no function" budget.
+// A function is the evidence about one function of a rule about each.
 type function struct {
 	stream evidence.Stream
 	near   time.Duration // the last window in which it was at a tenth of the limit
@@ -23,7 +23,7 @@ type functions struct {
 	window int
 }
 
-// maxFunctions bounds the functions that one budget remembers. At a limit of 10%
+// maxFunctions bounds the functions that one rule remembers. At a limit of 10%
 // and ten functions a sample there can be a thousand at a tenth of the limit in
 // theory; the 256 that were near last are far more than can be over it.
 const maxFunctions = 256
@@ -31,7 +31,7 @@ const maxFunctions = 256
 // suspicion is a twentieth of what is proof: odds of nearly three to one.
 const suspicion = 0.05
 
-// addEach gives a window to every function that is or was near the limit. The budget
+// addEach gives a window to every function that is or was near the limit. The rule
 // stands as the worst of them.
 func (s *standing) addEach(w *window, r *rule, sums *charge.Sums, counts counts, at time.Duration, near bool) {
 	all := &s.functions
@@ -44,9 +44,9 @@ func (s *standing) addEach(w *window, r *rule, sums *charge.Sums, counts counts,
 		f.window = all.window
 	}
 	// Growth has a limit for each function: with a baseline of it, a larger one.
-	sameLimit, first := r.budget.Rule != "grows", true
+	sameLimit, first := r.Test != Grows, true
 	for key := range w.ranked(r.query) {
-		if !sameLimit && sums.Share(key) < r.limit/10 {
+		if !sameLimit && sums.Share(key) < r.Limit/10 {
 			break // no limit is below the margin
 		}
 		name := w.keyName(sums, key)
@@ -88,18 +88,18 @@ func (s *standing) addEach(w *window, r *rule, sums *charge.Sums, counts counts,
 		}
 		s.evidence = max(s.evidence, f.stream.Strength())
 		// Who may be over the limit now keeps the budget from being kept again.
-		failed = failed || f.stream.Verdict() == evidence.Fail || s.verdict == Fail && f.stream.Strength() >= suspicion
+		failed = failed || f.stream.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.stream.Strength() >= suspicion
 		passed = passed && f.stream.Verdict() == evidence.Pass
 	}
 	switch {
 	case failed:
-		s.verdict = Fail
-	case sameLimit && s.verdict == Fail:
-		s.verdict = Pass // whoever was over the limit has been shown to be back
+		s.verdict = evidence.Fail
+	case sameLimit && s.verdict == evidence.Fail:
+		s.verdict = evidence.Pass // whoever was over the limit has been shown to be back
 	case sameLimit && s.one.Verdict() == evidence.Pass, !sameLimit && passed:
-		s.verdict = Pass
+		s.verdict = evidence.Pass
 	case !sameLimit:
-		s.verdict = Inconclusive // the baseline is too small to tell
+		s.verdict = evidence.Inconclusive // the baseline is too small to tell
 	}
 	all.forget()
 }

@@ -1,4 +1,4 @@
-package budget
+package judge
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A layout says which kinds of profile a profile is, and where in its samples
@@ -29,7 +30,7 @@ func layoutOf(t *decode.Table, asked string) *layout {
 	l := &layout{types: slices.Clone(t.Types), period: t.Period, asked: asked}
 	var kinds []string
 	for _, k := range []string{"cpu", "heap", "allocs", "goroutine", "goroutineleak", "mutex", "block"} {
-		if _, ok := l.value(k, dimShare); ok {
+		if _, ok := l.value(k, unit.Share); ok {
 			kinds = append(kinds, k)
 		}
 	}
@@ -55,7 +56,7 @@ func (l *layout) index(name, unit string) int {
 }
 
 // value finds the value of a kind that an amount of the dimension limits.
-func (l *layout) value(kind string, dim dimension) (valueType, bool) {
+func (l *layout) value(kind string, dim unit.Dimension) (valueType, bool) {
 	switch kind {
 	case "cpu":
 		v := valueType{index: l.index("cpu", "nanoseconds"), scale: 1e-9, weight: charge.Weight{Count: l.index("samples", "count")}}
@@ -76,7 +77,7 @@ func (l *layout) value(kind string, dim dimension) (valueType, bool) {
 		}
 		count := l.index("contentions", "count")
 		v := valueType{index: l.index("delay", "nanoseconds"), scale: 1e-9, weight: charge.Weight{Count: count, Multiple: true}}
-		if dim == dimCount {
+		if dim == unit.Count {
 			v.index, v.scale = count, 1
 		}
 		return v, v.index >= 0 && count >= 0
@@ -84,13 +85,13 @@ func (l *layout) value(kind string, dim dimension) (valueType, bool) {
 	return valueType{}, false
 }
 
-func (l *layout) memory(dim dimension, objects, space string) (valueType, bool) {
+func (l *layout) memory(dim unit.Dimension, objects, space string) (valueType, bool) {
 	count, bytes := l.index(objects, "count"), l.index(space, "bytes")
 	v := valueType{index: bytes, scale: 1, weight: charge.Weight{Count: count, Bytes: bytes, Rate: l.period}}
 	if l.period == 1 {
 		v.weight.Rate = 0 // MemProfileRate 1: every allocation is in it
 	}
-	if dim == dimCount {
+	if dim == unit.Count {
 		v.index = count
 	}
 	return v, count >= 0 && bytes >= 0

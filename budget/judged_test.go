@@ -1,0 +1,126 @@
+package budget
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/judge"
+)
+
+// What the guard and a check do with package judge, in the words of results.
+
+// A watched is a result of a watch.
+type watched struct {
+	Result
+	Alarm    Verdict
+	Evidence float64
+}
+
+// A watch judges window after window.
+type watch struct {
+	*judge.Watch
+	set Set
+}
+
+func newWatch(set Set, every time.Duration) (*watch, error) {
+	rules, err := set.Rules()
+	if err != nil {
+		return nil, err
+	}
+	w, err := judge.NewWatch(rules, every)
+	return &watch{w, set}, err
+}
+
+func (w *watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([]watched, error) {
+	return w.said(w.Watch.Profile(p, at, judged(facts)))
+}
+
+func (w *watch) Table(ctx context.Context, t *decode.Table, at time.Duration) ([]watched, error) {
+	return w.said(w.Watch.Table(ctx, t, at, judge.Facts{}))
+}
+
+func (w *watch) said(findings []judge.Finding, err error) ([]watched, error) {
+	var results []watched
+	for i, f := range findings {
+		results = append(results, watched{w.set[i].Result(f), Verdict(f.Alarm), f.Strength})
+	}
+	return results, err
+}
+
+// A reused judges profile after profile.
+type reused struct {
+	*judge.Judge
+	set Set
+}
+
+func newJudge(set Set) (*reused, error) {
+	rules, err := set.Rules()
+	if err != nil {
+		return nil, err
+	}
+	j, err := judge.New(rules)
+	return &reused{j, set}, err
+}
+
+func (j *reused) Profile(p *profile.Profile, facts ...Facts) ([]Result, error) {
+	return j.said(j.Judge.Profile(p, judged(facts)))
+}
+
+func (j *reused) Reader(r io.Reader, facts ...Facts) ([]Result, error) {
+	return j.said(j.Judge.Reader(r, judged(facts)))
+}
+
+func (j *reused) said(findings []judge.Finding, err error) ([]Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return j.set.results(findings), nil
+}
+
+// A trial judges the blocks of a test.
+type trial struct {
+	*judge.Blocks
+	set    Set
+	blocks int64
+}
+
+func newTrial(set Set, o judge.Options) (*trial, error) {
+	rules, err := set.Rules()
+	if err != nil {
+		return nil, err
+	}
+	b, err := judge.NewBlocks(rules, o)
+	return &trial{Blocks: b, set: set}, err
+}
+
+func (t *trial) Add(p *profile.Profile, facts Facts) error {
+	var data bytes.Buffer
+	if err := p.Write(&data); err != nil {
+		return err
+	}
+	t.blocks++
+	return t.Blocks.Add(&data, judged([]Facts{facts}))
+}
+
+func (t *trial) Decided(i int) Verdict { return Verdict(t.Blocks.Decided(i)) }
+
+// Outside says why no amount of work decides budget i.
+func (t *trial) Outside(i int) string {
+	if why := t.Blocks.Outside(i); why != nil {
+		return t.set[i].Result(judge.Finding{Reason: why}).Reason
+	}
+	return ""
+}
+
+func (t *trial) Close(p *profile.Profile, facts Facts) ([]Result, error) {
+	findings, err := t.Blocks.Close(p, judged([]Facts{facts}))
+	if err != nil {
+		return nil, err
+	}
+	return t.set.results(findings), nil
+}

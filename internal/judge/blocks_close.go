@@ -1,0 +1,141 @@
+package judge
+
+import (
+	"math"
+	"slices"
+
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// absentLeast is how many samples without a hit are enough at the end, whatever it
+// takes to be sure of a hundredth: a share of a tenth would have shown.
+const absentLeast = 30
+
+// close replaces the verdict on all samples, which does not know how they came,
+// by that of the blocks.
+func (s *blockStanding) close(w *window, r *rule, f *Finding) {
+	if r.Test == Absent && s.decided == evidence.Inconclusive && s.sum >= absentLeast {
+		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, evidence.Absent(0, s.sum, 1, 0).High
+		f.Samples, f.Reason, f.Notes = int64(s.sum), AbsentInBlocks{}, Notes{}
+		return
+	}
+	switch {
+	case s.decided != evidence.Inconclusive || !s.started && s.each == nil:
+		// One look was enough, or there was nothing to look at.
+	case r.Test == Grows:
+		s.closeGrowth(w, r, f)
+	default:
+		s.closeLimit(w, r, f)
+	}
+}
+
+// closeLimit is close for a limit.
+func (s *blockStanding) closeLimit(w *window, r *rule, f *Finding) {
+	who, e, certain := s.worst(r)
+	cut := w.judged.counter.Sums(r.query).Cut > 0
+	if cut && f.Verdict == evidence.Inconclusive && e.Verdict == evidence.Pass {
+		return // no block knows what stacks that were cut off have lost
+	}
+	scale := 1.0 // from shares of trials to the unit of the limit
+	if r.Dimension != unit.Share {
+		scale = r.Limit / evidence.RareShare
+	}
+	f.Verdict = e.Verdict
+	if f.Verdict != evidence.Fail {
+		f.Offenders, f.Over = nil, 0
+	} else if r.Class == Each {
+		if s.onlyProven(f, r.Limit, scale); len(f.Offenders) > 0 {
+			who = f.Offenders[0].Function
+			e, _ = s.proof(f.Offenders[0], r.Limit, scale)
+		}
+	}
+	f.Who = who
+	f.Value, f.Low, f.High = e.Value*scale, e.Low*scale, e.High*scale
+	needed := e.Needed
+	if r.Dimension != unit.Share {
+		// In trials; say it in samples, in proportion.
+		trials := s.sum
+		if s.each == nil {
+			trials = s.one.Samples()
+		}
+		needed = e.Needed / trials * float64(f.Samples)
+	}
+	if !(needed > 0) || math.IsInf(needed, 0) {
+		needed = 0
+	}
+	f.Reason, f.Notes = InBlocks{certain, needed}, Notes{Elsewhere: w.elsewhere(r)}
+}
+
+// onlyProven keeps the offenders that are over the limit beyond doubt, by all blocks or
+// by all samples: the finding is of the first of them.
+func (s *blockStanding) onlyProven(f *Finding, limit, scale float64) {
+	all := len(f.Offenders)
+	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
+		_, ok := s.proof(o, limit, scale)
+		return !ok
+	})
+	f.Over -= all - len(f.Offenders)
+}
+
+// proof is the finding on an offender, and whether it is over the limit beyond doubt.
+func (s *blockStanding) proof(o Offender, limit, scale float64) (evidence.Finding, bool) {
+	c := s.each[o.Function]
+	if c == nil || c.near == nil {
+		return evidence.Finding{}, false
+	}
+	f := c.near.Finding()
+	f.Low = max(f.Low, o.Low/scale)
+	return f, f.Low*scale > limit
+}
+
+// worst is the finding that decides: of a rule about each, the worst function's. It
+// is not certain when only the end made it a pass.
+func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain bool) {
+	if s.each == nil {
+		return "", s.one.Close(), s.one.Verdict() != evidence.Inconclusive
+	}
+	f, certain = s.nobody.Close(), s.nobody.Verdict() != evidence.Inconclusive
+	for name, near := range s.near(r) {
+		g := near.Close()
+		certain = certain && near.Verdict() != evidence.Inconclusive
+		worse := severity(g.Verdict) - severity(f.Verdict)
+		if worse > 0 || worse == 0 && (g.Value > f.Value || g.Value == f.Value && (who == "" || name < who)) {
+			who, f = name, g
+		}
+	}
+	return who, f, certain || f.Verdict == evidence.Fail
+}
+
+// closeGrowth is close for growth.
+func (s *blockStanding) closeGrowth(w *window, r *rule, f *Finding) {
+	who, worst, found := "", evidence.Finding{}, false
+	for name, near := range s.near(r) {
+		e := near.Close()
+		if !found || worse(e, worst) || name < who && !worse(worst, e) {
+			who, worst, found = name, e, true
+		}
+	}
+	if !found {
+		if s.nobody.Verdict() == evidence.Inconclusive && f.Verdict == evidence.Pass {
+			f.Verdict = evidence.Inconclusive
+		}
+		return // nobody comes near the limit, and what was found on all samples says so
+	}
+	base := &w.judged.base
+	before := base.counter.Sums(r.query).N
+	if r.Dimension != unit.Points {
+		// What is missing is work; say it in samples, in proportion.
+		worst.Needed *= float64(f.Samples) / w.facts.Work[r.Per]
+		worst.Baseline *= before / w.facts.BaselineWork[r.Per]
+	}
+	f.take(worst)
+	if f.Verdict != evidence.Fail {
+		f.Offenders, f.Over = nil, 0
+	}
+	f.Who, f.Notes = who, Notes{Elsewhere: w.elsewhere(r)}
+	f.Reason = Growth{
+		Before: before, New: r.Dimension != unit.Points && worst.Value > -1 && base.charged(r, who) <= 0,
+		Needed: worst.Needed, NeededBefore: worst.Baseline,
+	}
+}

@@ -1,0 +1,222 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// A Class is what a budget is about.
+type Class int8
+
+const (
+	Pattern Class = iota // what a pattern matches
+	Each                 // each function, or each package, by itself
+	Process              // all that the profile holds
+	Figure               // goroutines, heap, rss, gc
+	Leak                 // goroutines that are blocked for ever
+)
+
+// A Test is what a budget asks of its subject.
+type Test int8
+
+const (
+	Limited Test = iota // to keep to the limit
+	Absent              // not to occur
+	Grows               // not to grow by more than the limit against the baseline
+	Steady              // not to grow over hours; the limit is a cap, 0 for none
+)
+
+// A Rule is a budget without its words. Package budget makes it from a valid one.
+type Rule struct {
+	Class    Class
+	Test     Test
+	Subject  string // the pattern, or the name of the figure
+	Packages bool   // of [Each]: packages and not functions
+
+	Limit     float64        // in base units
+	Dimension unit.Dimension // of the limit, or of what is measured where there is none
+
+	Flat    bool
+	Kind    string // of profile, "cpu" and never ""
+	Per     string // unit of work
+	Except  []string
+	Literal bool // each function of a stack is charged, also those on the way in
+	In      string
+	Where   map[string]string
+	When    Condition
+}
+
+// A Condition compares a figure with a limit in base units. That without a Figure
+// always holds.
+type Condition struct {
+	Figure string
+	Below  bool
+	Limit  float64
+}
+
+// A rule is a Rule made ready: patterns and labels are numbers.
+type rule struct {
+	Rule
+	subject int32 // number of the pattern, or -1
+	in      int32
+	except  int32 // number of a set of patterns, or -1
+	where   int32
+
+	// For the layout of profile that is being judged:
+	query   int // number of the query in the counter, or -1
+	detail  int // the same samples, charged to functions
+	literal int // and to every function of a stack
+	value   valueType
+	lacks   Reason // why there is no query
+}
+
+// gcFunctions are the roots of the garbage collector's work in a CPU profile:
+// its workers, what it makes allocating goroutines help with, sweeping and
+// scavenging.
+const gcFunctions = `/^runtime\.(gcBgMarkWorker|gcAssistAlloc|gcStart|bgsweep|bgscavenge|deductSweepCredit|\(\*mheap\)\.reclaim)$/`
+
+// compiler numbers the patterns and label conditions of a set.
+type compiler struct {
+	patterns []*pattern.Pattern
+	numbers  map[string]int32
+	where    [][]charge.Label
+	excepts  [][]int32
+}
+
+func compile(set []Rule) ([]rule, *compiler, error) {
+	c := &compiler{numbers: map[string]int32{}}
+	rules := make([]rule, len(set))
+	for i := range set {
+		r := &rules[i]
+		*r = rule{Rule: set[i], subject: -1, in: -1, where: c.condition(set[i].Where), except: -1}
+		var err error
+		switch {
+		case r.Class == Pattern:
+			r.subject, err = c.pattern(r.Subject)
+		case r.isGC():
+			r.subject, err = c.pattern(gcFunctions)
+		}
+		if err == nil && r.In != "" {
+			r.in, err = c.pattern(r.In)
+		}
+		if err == nil {
+			r.except, err = c.except(r.Except)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return rules, c, nil
+}
+
+func (r *Rule) isGC() bool { return r.Class == Figure && r.Subject == "gc" }
+
+// isShare reports whether what is compared is a share, and not an amount.
+func (r *Rule) isShare() bool { return r.Dimension == unit.Share || r.Dimension == unit.Points }
+
+func (c *compiler) pattern(text string) (int32, error) {
+	if n, ok := c.numbers[text]; ok {
+		return n, nil
+	}
+	p, err := pattern.Parse(text)
+	if err != nil {
+		return 0, err
+	}
+	n := int32(len(c.patterns))
+	c.patterns = append(c.patterns, p)
+	c.numbers[text] = n
+	return n, nil
+}
+
+func (c *compiler) except(texts []string) (int32, error) {
+	if len(texts) == 0 {
+		return -1, nil
+	}
+	set := make([]int32, len(texts))
+	for i, text := range texts {
+		var err error
+		if set[i], err = c.pattern(text); err != nil {
+			return 0, err
+		}
+	}
+	slices.Sort(set)
+	for i, old := range c.excepts {
+		if slices.Equal(old, set) {
+			return int32(i), nil
+		}
+	}
+	c.excepts = append(c.excepts, set)
+	return int32(len(c.excepts) - 1), nil
+}
+
+func (c *compiler) condition(where map[string]string) int32 {
+	if len(where) == 0 {
+		return -1
+	}
+	var labels []charge.Label
+	for _, key := range slices.Sorted(maps.Keys(where)) {
+		labels = append(labels, charge.Label{Key: key, Value: where[key]})
+	}
+	for i, w := range c.where {
+		if slices.Equal(w, labels) {
+			return int32(i)
+		}
+	}
+	c.where = append(c.where, labels)
+	return int32(len(c.where) - 1)
+}
+
+// ask numbers the queries that the rule needs of profiles with the layout.
+func (r *rule) ask(counter *charge.Counter, l *layout) {
+	r.query, r.detail, r.literal, r.lacks = -1, -1, -1, nil
+	kind := r.Kind
+	switch {
+	case r.Class == Leak:
+		kind = "goroutineleak"
+	case r.Class == Figure && r.Subject == "goroutines":
+		kind = "goroutine"
+	case r.Class == Figure && r.Subject == "heap":
+		kind = "heap"
+	case r.Class == Figure && r.Subject == "rss":
+		r.lacks = NotInProfiles{}
+		return
+	}
+	v, ok := l.value(kind, r.Dimension)
+	if !ok {
+		r.lacks = OtherKind{Needs: kind, Is: l.kind}
+		return
+	}
+	r.value = v
+	q := charge.Query{Value: v.index, Weight: v.weight, In: r.in, Where: r.where, Except: r.except, Unit: charge.Pattern, Charge: charge.Cumulative}
+	switch {
+	case r.Flat && r.Class == Each:
+		q.Charge = charge.Resumed
+	case r.Flat:
+		q.Charge = charge.Flat // what is named is taken literally, as pprof counts it
+	case r.Class == Pattern, r.isGC(), r.Literal:
+	case v.census:
+		q.Charge = charge.Living
+	case kind == "mutex" || kind == "block":
+		q.Charge = charge.Waiting
+	default:
+		q.Charge = charge.Inner
+	}
+	detail := q
+	detail.Unit = charge.Function
+	switch {
+	case r.Packages:
+		detail.Unit = charge.Package
+		q = detail
+	case r.Class != Pattern && !r.isGC():
+		q = detail
+	}
+	r.query, r.detail = counter.Ask(q), counter.Ask(detail)
+	if r.Class == Process || r.Class == Figure {
+		detail.Charge = charge.Cumulative
+		r.literal = counter.Ask(detail)
+	}
+}

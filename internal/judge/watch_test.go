@@ -1,0 +1,40 @@
+package judge
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// TestWatchBounded gives a watch thousands of function names that come and go.
+func TestWatchBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
+	w, err := NewWatch([]Rule{
+		{Class: Each, Limit: 0.2, Dimension: unit.Share, Kind: "cpu"},
+		{Class: Each, Limit: 1, Dimension: unit.Cores, Kind: "cpu"},
+	}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := 0
+	for i := range 300 {
+		text := "cpu 10s\n"
+		for range 50 {
+			name++
+			text += fmt.Sprintf("main.main;main.run;main.f%d 20\n", name)
+		}
+		if _, err := w.Profile(folded.Must(text), time.Duration(i)*time.Minute, Facts{}); err != nil {
+			t.Fatal(err)
+		}
+		for k := range w.standings {
+			if got := len(w.standings[k].functions.byName); got > maxFunctions {
+				t.Fatalf("window %d: %d functions are remembered, want %d at the most", i, got, maxFunctions)
+			}
+		}
+	}
+}
