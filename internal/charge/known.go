@@ -69,7 +69,7 @@ const module = "github.com/profguard/profguard/"
 var own = [...]string{
 	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*counter).",
 	"guard.start.", "guard.call", "guard.newWorkCounters.", "guard.(*Guard).register.", "guard.(*Guard).shutDown",
-	"internal/profiler.", "internal/dumps.", "internal/profiles.",
+	"internal/profiler.", "internal/dumps.", "internal/profiles.(*Taker).", "internal/profiles.(*leakTaker).",
 }
 
 // partsOf tells what is known of a function, by its name and its package.
