@@ -32,11 +32,11 @@ type Taker struct {
 	// program that sets the rate itself: Close sets it to 0.
 	BlockRate int
 
-	src       source
-	rates     rates
-	intervals map[Kind]interval
-	windows   map[Kind]*window
-	leak      leakTaker
+	src     source
+	rates   rates
+	paid    map[Kind]time.Time // when all that a kind has cost is below its share
+	windows map[Kind]*window
+	leak    leakTaker
 
 	data buffer // of the latest profile
 }
@@ -115,7 +115,7 @@ func (t *Taker) End(k Kind) (Profile, error) {
 			return skip(k, RateChanged, "its sampling was one in %d at the start of the window and one in %d at the end; "+
 				"set it once, early in main", w.rate, p.Rate)
 		}
-		return t.explained(k, write(grown, p.Start, p.Elapsed, &t.data))
+		return write(k, grown, p.Start, p.Elapsed, &t.data)
 	})
 	p.Cost = w.cost + cost
 	w.open, w.begun, w.cost = read, false, 0
@@ -162,7 +162,7 @@ func (t *Taker) setUp() {
 		t.src = newRuntimeSource()
 	}
 	if t.windows == nil {
-		t.windows, t.intervals = map[Kind]*window{}, map[Kind]interval{}
+		t.windows, t.paid = map[Kind]*window{}, map[Kind]time.Time{}
 	}
 }
 
@@ -207,7 +207,7 @@ func (t *Taker) admit(k Kind, wait bool) (rate int, refused *SkipError) {
 	if refused = t.affordable(k); refused != nil {
 		return 0, refused
 	}
-	if d := t.intervals[k].wait(t.src.now()); wait && d > 0 {
+	if d := t.paid[k].Sub(t.src.now()); wait && d > 0 {
 		return 0, skip(k, Interval, "the profiles before have cost so much that the next is due in %v, to stay below %.2g%% of a core",
 			d.Round(time.Millisecond), 100*or(t.Share, defaultShare))
 	}
@@ -237,8 +237,14 @@ func (t *Taker) measured(k Kind, do func() error) (time.Duration, error) {
 	if used, ok := t.src.threadCPU(); ok && known && k != GoroutineLeak {
 		cost = used - cpu
 	}
-	t.intervals[k] = t.intervals[k].charge(end, cost, or(t.Share, defaultShare))
-	return cost, err
+	// Costs add up: one that comes while an earlier one is being waited for (an End
+	// after its Begin) prolongs the wait. A day is longer than any profile can be worth,
+	// and keeps a share that is nearly 0 from overflowing.
+	if t.paid[k].Before(end) {
+		t.paid[k] = end
+	}
+	t.paid[k] = t.paid[k].Add(time.Duration(min(float64(cost)/or(t.Share, defaultShare), float64(24*time.Hour))))
+	return cost, explained(k, err)
 }
 
 // read puts the runtime's profile into t.data.
@@ -251,9 +257,9 @@ func (t *Taker) read(k Kind) error {
 		err = t.src.write(k, &t.data)
 	}
 	if err == nil && t.data.over {
-		err = skip(k, TooLarge, "the profile is larger than %d MiB compressed, and nothing could judge it", maxGzip>>20)
+		return skip(k, TooLarge, "the profile is larger than %d MiB compressed, and nothing could judge it", maxGzip>>20)
 	}
-	return t.explained(k, err)
+	return err
 }
 
 // growth reads what the kind has grown by since the latest call.
@@ -261,27 +267,21 @@ func (t *Taker) growth(k Kind, w *window) (*profile.Profile, error) {
 	if err := t.read(k); err != nil {
 		return nil, err
 	}
-	p, err := parse(t.data.data)
+	p, err := parse(k, t.data.data)
 	if err != nil {
-		return nil, t.explained(k, err)
+		return nil, err
 	}
 	w.subtract(p)
 	return p, nil
 }
 
-// errTooLarge is wrapped by the error about a profile that does not fit.
-var errTooLarge = errors.New("the profile is too large")
-
 // explained makes a SkipError of any other.
-func (t *Taker) explained(k Kind, err error) error {
+func explained(k Kind, err error) error {
 	var refused *SkipError
 	if err == nil || errors.As(err, &refused) {
 		return err
 	}
 	refused = skip(k, Broken, "%v; please report this with the version of Go", err)
-	if errors.Is(err, errTooLarge) {
-		refused = skip(k, TooLarge, "%v", err)
-	}
 	refused.cause = err
 	return refused
 }

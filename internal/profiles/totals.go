@@ -35,20 +35,20 @@ type totals struct {
 
 // parse reads a profile of runtime/pprof, if it is not too large. A gzip file ends
 // with its inflated size, and the runtime writes one member.
-func parse(gz []byte) (*profile.Profile, error) {
+func parse(k Kind, gz []byte) (*profile.Profile, error) {
 	const header, trailer = 10, 8
 	if len(gz) < header+trailer || gz[0] != 0x1f || gz[1] != 0x8b {
 		return nil, fmt.Errorf("read profile of runtime/pprof: %d bytes are no gzip file", len(gz))
 	}
 	if size := binary.LittleEndian.Uint32(gz[len(gz)-4:]); size > maxRaw {
-		return nil, fmt.Errorf("%w: %d MiB inflated, at most %d are read", errTooLarge, size>>20, maxRaw>>20)
+		return nil, skip(k, TooLarge, "it has %d MiB inflated, and at most %d are read", size>>20, maxRaw>>20)
 	}
 	p, err := decode.Parse(gz)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read profile of runtime/pprof: %w", err)
 	case len(p.Sample) > maxStacks:
-		return nil, fmt.Errorf("%w: it has %d stacks, at most %d are subtracted", errTooLarge, len(p.Sample), maxStacks)
+		return nil, skip(k, TooLarge, "it has %d stacks, and at most %d are subtracted", len(p.Sample), maxStacks)
 	case len(p.SampleType) < len(values{}):
 		return nil, fmt.Errorf("read profile of runtime/pprof: it has %d values, expected %d", len(p.SampleType), len(values{}))
 	}
@@ -105,7 +105,7 @@ func appendStack(key []byte, s *profile.Sample) []byte {
 
 // write writes what a window has grown by. Most stacks have not grown, so what only
 // they need is left out, and the result is small to compress, to decode and to keep.
-func write(p *profile.Profile, start time.Time, elapsed time.Duration, to *buffer) error {
+func write(k Kind, p *profile.Profile, start time.Time, elapsed time.Duration, to *buffer) error {
 	p = p.Compact()
 	p.TimeNanos, p.DurationNanos = start.UnixNano(), int64(elapsed)
 	to.reset(maxGzip)
@@ -113,7 +113,7 @@ func write(p *profile.Profile, start time.Time, elapsed time.Duration, to *buffe
 		return fmt.Errorf("write the difference of two profiles: %w", err)
 	}
 	if to.over {
-		return errTooLarge
+		return skip(k, TooLarge, "what it has grown by is larger than %d MiB compressed", maxGzip>>20)
 	}
 	return nil
 }
