@@ -60,19 +60,15 @@ func (g *Guard) openDumps(ctx context.Context) error {
 	go func() {
 		defer close(g.opener)
 		for g.openOnce(ctx, reply) {
-			again := time.NewTimer(openAgain)
 			select {
 			case <-ctx.Done():
-			case <-again.C:
+			case <-time.After(openAgain):
 			}
-			again.Stop()
 		}
 	}()
-	err := g.within(openWithin, reply, func() {
-		g.noDumps("busy", fmt.Errorf("opening DumpDir has not ended within %v: its disk hangs", openWithin))
+	return g.within(openWithin, reply, func() {
+		g.dumpsFail("dumps are off: ", fmt.Errorf("opening DumpDir has not ended within %v: its disk hangs", openWithin))
 	})
-	g.adopt()
-	return err
 }
 
 // within waits for somebody else's answer, which is given under g.mu. If there is
@@ -104,72 +100,33 @@ func (g *Guard) openOnce(ctx context.Context, reply chan<- error) (again bool) {
 	}
 	var store *dumps.Store
 	var err error
-	if failed := call(func() { store, err = g.seams.openDir(g.cfg.DumpDir, g.cfg.Keep.dump()) }); failed != nil {
+	if failed := call(func() { store, err = g.seams.openDir(g.cfg.DumpDir, g.cfg.Keep.dump(), g.dumped) }); failed != nil {
 		err = failed
 	}
-	if again, unwanted := g.opened(ctx, store, err, reply); !unwanted {
-		return again
-	}
-	_ = store.Close() // nobody is left to be told
-	return false
-}
-
-// opened takes the directory, unless Stop did not wait for it.
-func (g *Guard) opened(ctx context.Context, store *dumps.Store, err error, reply chan<- error) (again, unwanted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	reason := dumps.Reason(err)
 	switch {
 	case err == nil && ctx.Err() != nil:
-		unwanted = true
+		_ = store.Close(ctx) // nobody is left to be told
 	case err == nil:
-		g.late = dumps.NewWriter(store, g.dumped)
+		g.dumps.Store(store)
 		g.faults.clear("dumps")
-	case reason == "busy", reason == "no_space":
-		again = true
-		g.status.Dumps[reason]++
-		g.noDumps(reason, err)
-		err = nil // for Start
 	default:
-		g.faults.note("dumps", "dumps are off: "+err.Error())
+		g.dumpsFail("dumps are off: ", err)
+		if dumps.Reason(err) == "no_space" {
+			again, err = true, nil // Start goes on
+		}
 	}
 	select {
 	case reply <- err:
 	default: // it is about the first try only
 	}
-	return again, unwanted
-}
-
-// noDumps says why there are none, once an hour for each reason. g.mu must be held.
-func (g *Guard) noDumps(reason string, why error) {
-	g.faults.note("dumps", "dumps are off: "+why.Error())
-	if g.hourly.Say(reason, time.Now()) {
-		g.emit(Event{Name: eventDegraded, Message: "dumps are off: " + why.Error()})
-	}
-}
-
-// adopt begins to use a directory that has been opened.
-func (g *Guard) adopt() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.late != nil {
-		g.dumps, g.late = g.late, nil
-	}
-}
-
-// writer is what keeps the dumps, or nil.
-func (g *Guard) writer() *dumps.Writer {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.late != nil {
-		return g.late
-	}
-	return g.dumps
+	return again
 }
 
 func (g *Guard) closeDumps(ctx context.Context) {
-	if w := g.writer(); w != nil {
-		w.Close(ctx)
+	if store := g.dumps.Load(); store != nil {
+		_ = store.Close(ctx) // what hangs is left behind
 	}
 }
 

@@ -32,9 +32,9 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.take = story("gggggggb")
 		let := make(chan struct{})
-		w.openDir = func(dir string, keep dumps.Keep) (*dumps.Store, error) {
+		w.openDir = func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error) {
 			<-let
-			return dumps.Open(dir, keep)
+			return dumps.Open(dir, keep, report)
 		}
 		before := time.Now()
 		g := w.start(t, dumping(t, x))
@@ -63,11 +63,11 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 func TestFault_11_StartOnAFullDisk(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		tries := 0
-		w.openDir = func(dir string, keep dumps.Keep) (*dumps.Store, error) {
+		w.openDir = func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error) {
 			if tries++; tries == 1 {
 				return nil, fmt.Errorf("write lock file: %w", &fs.PathError{Op: "write", Path: dir, Err: syscall.ENOSPC})
 			}
-			return dumps.Open(dir, keep)
+			return dumps.Open(dir, keep, report)
 		}
 		g := w.start(t, dumping(t, "portlist absent"))
 		pass(30 * second)
@@ -76,7 +76,7 @@ func TestFault_11_StartOnAFullDisk(t *testing.T) {
 		}
 		wantEvents(t, w, eventDegraded)
 		pass(openAgain)
-		if s := g.Status(); s.Reason != "" || g.writer() == nil {
+		if s := g.Status(); s.Reason != "" || g.dumps.Load() == nil {
 			t.Errorf("when there is room: reason %q", s.Reason)
 		}
 		g.Stop()
@@ -86,9 +86,9 @@ func TestFault_11_StartOnAFullDisk(t *testing.T) {
 func TestFault_24_StopBeforeADiskComesTo(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		let := make(chan struct{})
-		w.openDir = func(dir string, keep dumps.Keep) (*dumps.Store, error) {
+		w.openDir = func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error) {
 			<-let
-			store, err := dumps.Open(dir, keep)
+			store, err := dumps.Open(dir, keep, report)
 			if len(folders(t, dir)) != 1 {
 				t.Errorf("an open directory has the folders %v", folders(t, dir))
 			}
@@ -103,7 +103,7 @@ func TestFault_24_StopBeforeADiskComesTo(t *testing.T) {
 		}
 		close(let)
 		pass(second)
-		if left := folders(t, cfg.DumpDir); len(left) > 0 || g.writer() != nil {
+		if left := folders(t, cfg.DumpDir); len(left) > 0 || g.dumps.Load() != nil {
 			t.Errorf("what was opened too late stays open: %v", left)
 		}
 	})
@@ -116,7 +116,7 @@ func TestStartOpensTheDirectory(t *testing.T) {
 		before := time.Now()
 		cfg := dumping(t, "portlist absent")
 		g := w.start(t, cfg)
-		if d := time.Since(before); d != 0 || g.dumps == nil || g.Status().Reason != "" {
+		if d := time.Since(before); d != 0 || g.dumps.Load() == nil || g.Status().Reason != "" {
 			t.Errorf("Start took %v, reason %q", d, g.Status().Reason)
 		}
 		g.Stop()

@@ -96,7 +96,7 @@ func (st *standing) add(r budget.Result, next alert.Alert, s span) {
 // budget fires. It has no name where there is nothing to tell.
 func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guard) Event {
 	n := Event{Time: at, Budget: e.name, Result: r}
-	now, least := at.Sub(g.started), g.cfg.Keep.every()/newsPart
+	now, least := at.Sub(g.started), g.cfg.Keep.least()
 	switch {
 	case event == alert.Fired:
 		e.offenders = alert.NewOffenders(offenders(r)[0], now)

@@ -77,7 +77,7 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 	if kind == "" || r.Verdict != budget.Fail || kindOf(e.budget) != kindFigures {
 		return nil
 	}
-	due := e.breakdown.at.IsZero() || at.Sub(e.breakdown.at) >= l.dumpEvery()
+	due := e.breakdown.at.IsZero() || at.Sub(e.breakdown.at) >= l.cfg.Keep.every()
 	var fresh *breakdown
 	if due || event == alert.Fired || r.Share >= grown*e.breakdown.value {
 		b := l.breakDown(ctx, kind, at)
@@ -160,7 +160,7 @@ func (l *looper) look(ctx context.Context, kind profiles.Kind, at time.Time) bre
 	if b.err == nil {
 		b.offenders, b.err = largestParts(ctx, t, kind, l.module)
 	}
-	if b.err == nil && l.dumps != nil {
+	if b.err == nil && l.store != nil {
 		b.data = bytes.Clone(p.Data) // the taker's buffer is used again
 	}
 	return b

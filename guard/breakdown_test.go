@@ -79,12 +79,15 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			cfg := dumping(t, "x: "+tt.sentence+" for 1 windows", "other: fmt.Println below 90%")
 			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 			l := w.still(t, cfg)
+			events := make(chan Event, 10)
+			l.sinks = []*sink{newSink("test", func(e Event) { events <- e })}
 			var dumped []dumps.Dump
-			l.seams.offer = func(_ *dumps.Writer, d dumps.Dump) (dumps.ID, error) {
+			l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 				dumped = append(dumped, d)
+				go l.dumped(dumps.Outcome{ID: "1", Budget: "x"})
 				return "1", nil
 			}
-			l.dumps = new(dumps.Writer)
+			l.store = new(dumps.Store)
 			l.began = time.Now()
 			value, e := 0.0, l.panel.entries[0]
 			if broken {
@@ -97,7 +100,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 				l.began = l.began.Add(minute)
 				at = at.Add(minute)
 			}
-			l.dumps = nil
+			l.store = nil
 			r := l.Status().Budgets[0].Result
 			taken := !e.breakdown.at.IsZero()
 			if taken != broken || len(r.Offenders) > 0 != broken || len(dumped) > 0 != broken {
@@ -105,6 +108,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			}
 			l.breakdowns.taker.Close()
 			if !broken {
+				<-l.sinks[0].close()
 				continue
 			}
 			o := r.Offenders[0]
@@ -124,9 +128,8 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			if !slices.ContainsFunc(d.Companions, func(c dumps.Companion) bool { return c.Name == "cpu.pb.gz" && bytes.Equal(c.Data, win.Data) }) {
 				t.Errorf("%s: the CPU profile is not beside it", tt.sentence)
 			}
-			l.mu.Lock()
-			fired := l.held["1"]
-			l.mu.Unlock()
+			<-l.sinks[0].close()
+			fired := <-events
 			if !strings.Contains(fired.Message, tt.largest) || len(fired.Result.Offenders) == 0 {
 				t.Errorf("%s: the event says %q", tt.sentence, fired.Message)
 			}

@@ -100,8 +100,13 @@ type Keep struct {
 }
 
 func (k Keep) dump() dumps.Keep {
-	return dumps.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age, Interval: max(k.every()/newsPart, 1)}
+	return dumps.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age, Interval: k.least()}
 }
+
+// least is the time between two dumps of a budget that show other offenders, or of two
+// processes. By default that is a minute, so a program that crashes in a loop fills no
+// directory within an hour.
+func (k Keep) least() time.Duration { return max(k.every()/10, 1) }
 
 func (k Keep) every() time.Duration {
 	if k.Every == 0 {

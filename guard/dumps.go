@@ -2,9 +2,9 @@ package guard
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -14,27 +14,29 @@ import (
 	"github.com/profguard/profguard/internal/profiles"
 )
 
-const (
-	// defaultDumpEvery is the default of Keep.Every.
-	defaultDumpEvery = 10 * time.Minute
-	// newsPart is the part of Keep.Every after which what no dump shows yet has one of
-	// its own: another offender, or whatever a new process finds. By default that is
-	// a minute, so a program that crashes in a loop fills no directory within an hour.
-	newsPart = 10
-)
+// defaultDumpEvery is the default of Keep.Every.
+const defaultDumpEvery = 10 * time.Minute
 
 // dumpPatience is how long an event waits for its dump. A save takes
-// milliseconds, so after two seconds the disk hangs, and the news is worth more
+// milliseconds, so after two seconds the disk hangs, and the event is worth more
 // than the profile's id.
 const dumpPatience = 2 * time.Second
 
-// dump offers the profile of a failing window to the store. If the store takes
-// it, the event, if there is one, is emitted when the dump has ended, so that it
-// never names a file that does not exist.
+// A dump is a profile of a budget that was offered to the store.
+type dump struct {
+	id    dumps.ID
+	at    time.Time     // the end of its window
+	shows []string      // offenders
+	ended chan struct{} // closed when it was saved or has failed
+	kept  bool          // saved, and not evicted since
+}
+
+// dump offers the profile of a failing window to the store, and returns nil if there is
+// to be none.
 //
 // Of a figure it is the profile that found, if any, says what it is made of, and
 // the CPU profile of its window goes beside it; without one it is what ran.
-func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, w *profiler.Window, at time.Time, event *Event) (held bool) {
+func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, w *profiler.Window, at time.Time) *dump {
 	kind, beside := kindOf(e.budget), dumps.Companion{}
 	if kind == kindFigures {
 		kind = kindCPU
@@ -44,8 +46,8 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, 
 		}
 	}
 	what := offenders(r)
-	if l.dumps == nil || len(data) == 0 || !l.dumpDue(e, what[0], at) || !l.mayDump() {
-		return false
+	if l.store == nil || len(data) == 0 || !l.dumpDue(e, what[0], at) || !l.mayDump() {
+		return nil
 	}
 	d := dumps.Dump{
 		Profile: data,
@@ -68,55 +70,33 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, 
 		}
 		d.Sidecar.Offenders = append(d.Sidecar.Offenders, side)
 	}
-	// The lock keeps dumped from running before the event is where it looks.
+	// The lock keeps dumped from running before the dump is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.removed {
-		return true // there is nothing to tell any more
-	}
-	id, err := l.seams.offer(l.dumps, d)
+	id, err := l.seams.offer(l.store, d)
 	if err != nil {
-		l.dumpFailed(err)
-		return false
+		l.dumpsFail("a dump was not kept: ", err)
+		return nil
 	}
-	e.offer(id, what, at, l.dumpEvery())
-	if event == nil {
-		return false
-	}
-	l.held[id], e.told = *event, true
-	time.AfterFunc(dumpPatience, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.let(id, "")
-	})
-	return true
+	e.dumps = slices.DeleteFunc(e.dumps, func(d *dump) bool { return !d.kept && at.Sub(d.at) >= l.cfg.Keep.every() })
+	offered := &dump{id: id, at: at, shows: what, ended: make(chan struct{})}
+	e.dumps = append(e.dumps, offered)
+	return offered
 }
 
-// let emits the event that waits for a dump. g.mu must be held.
-func (g *Guard) let(id dumps.ID, kept string) {
-	if e, ok := g.held[id]; ok {
-		delete(g.held, id)
-		e.Dump = kept
-		g.emit(e)
+// awaitDump waits until a dump is saved, so that no event names a file that does not exist.
+// A disk that hangs makes one event of a window wait, and not the others.
+func (l *looper) awaitDump(ctx context.Context, d *dump) {
+	if d == nil || l.dumping.hangs {
+		return
 	}
-}
-
-// release emits what waits for dumps of a budget, so that events keep their
-// order. g.mu must be held.
-func (g *Guard) release(budget string) {
-	for id, e := range g.held {
-		if e.Budget == budget {
-			g.let(id, "")
-		}
-	}
-}
-
-// releaseAll emits whatever waits for a dump.
-func (g *Guard) releaseAll() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for id := range g.held {
-		g.let(id, "")
+	patience := time.NewTimer(dumpPatience)
+	defer patience.Stop()
+	select {
+	case <-d.ended:
+	case <-patience.C:
+		l.dumping.hangs = true
+	case <-ctx.Done():
 	}
 }
 
@@ -138,59 +118,42 @@ func offenders(r budget.Result) []string {
 func (l *looper) dumpDue(e *entry, worst string, at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if shown, ok := e.shown[worst]; ok && at.Sub(shown) < l.dumpEvery() {
-		return false
+	for _, d := range e.dumps {
+		if at.Sub(d.at) < l.cfg.Keep.every() && slices.Contains(d.shows, worst) {
+			return false
+		}
 	}
-	if !e.offered.IsZero() && at.Sub(e.offered) < l.dumpEvery()/newsPart {
+	if n := len(e.dumps); n > 0 && at.Sub(e.dumps[n-1].at) < l.cfg.Keep.least() {
 		l.status.Dumps[dumps.Reason(dumps.ErrTooSoon)]++
 		return false
 	}
 	return true
 }
 
-// offer notes that a dump is on its way.
-func (e *entry) offer(id dumps.ID, what []string, at time.Time, every time.Duration) {
-	if e.shown == nil {
-		e.shown, e.offers = map[string]time.Time{}, map[dumps.ID][]string{}
-	}
-	maps.DeleteFunc(e.shown, func(_ string, shown time.Time) bool { return at.Sub(shown) >= every })
-	for _, name := range what {
-		e.shown[name] = at
-	}
-	e.offered, e.offers[id] = at, what
-}
-
-// arrive notes how an offered dump has ended.
-func (e *entry) arrive(id dumps.ID, kept bool) {
-	what := e.offers[id]
-	delete(e.offers, id)
-	if kept {
-		e.dumps = append(e.dumps, keptDump{id, time.Now(), what})
-		return
-	}
-	e.offered = time.Time{} // the next failing window tries again
-	for _, name := range what {
-		delete(e.shown, name)
-	}
-}
-
-// lastDump is the id of the budget's last dump, if it was saved, is recent and
-// shows the same offender: of a failing window that led to this one, or of a
+// dumpOf is the id of the budget's last dump, if it was saved, is recent and
+// shows the same offender: of this window, of a failing one that led to this one, or of a
 // violation just before. No other is named.
-func (l *looper) lastDump(e *entry, r budget.Result, at time.Time) string {
+func (l *looper) dumpOf(e *entry, r budget.Result, at time.Time) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	worst := offenders(r)[0]
 	for _, d := range slices.Backward(e.dumps) {
-		if at.Sub(d.at) <= l.dumpEvery() && slices.Contains(d.shows, worst) {
+		if d.kept && at.Sub(d.at) <= l.cfg.Keep.every() && slices.Contains(d.shows, worst) {
 			return string(d.id)
 		}
 	}
 	return ""
 }
 
-// dumpEvery is the least time between two dumps of one offender of a budget.
-func (l *looper) dumpEvery() time.Duration { return l.cfg.Keep.every() }
+// lastDump is the last one that is still there, or nil.
+func (e *entry) lastDump() *dump {
+	for _, d := range slices.Backward(e.dumps) {
+		if d.kept {
+			return d
+		}
+	}
+	return nil
+}
 
 // severity orders the dumps of a violation: how far over the limit it is.
 func severity(r budget.Result) float64 {
@@ -206,31 +169,39 @@ func (g *Guard) dumped(o dumps.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, e := range g.panel.entries {
-		e.dumps = slices.DeleteFunc(e.dumps, func(d keptDump) bool { return slices.Contains(o.Removed, d.id) })
-		if o.ID != "" && e.name == o.Budget {
-			e.arrive(o.ID, o.Err == nil)
+		for _, d := range e.dumps {
+			if slices.Contains(o.Removed, d.id) {
+				d.kept = false
+			}
+			if d.id == o.ID && !d.kept {
+				d.kept = o.Err == nil
+				close(d.ended)
+			}
+		}
+		if o.Err != nil { // the next failing window tries again
+			e.dumps = slices.DeleteFunc(e.dumps, func(d *dump) bool { return d.id == o.ID })
 		}
 	}
-	if o.Err != nil {
-		g.let(o.ID, "")
-		g.dumpFailed(o.Err)
-		return
-	}
-	if o.ID != "" {
-		g.let(o.ID, string(o.ID))
+	switch {
+	case o.Err != nil:
+		g.dumpsFail("a dump was not kept: ", o.Err)
+	case o.ID != "":
+		g.status.Dumps["saved"]++
 		g.faults.clear("dumps")
 	}
 }
 
-// dumpFailed says so, once an hour for each reason. g.mu must be held.
-func (g *Guard) dumpFailed(err error) {
+// dumpsFail counts a failure and says so, once an hour for each reason. g.mu must be
+// held.
+func (g *Guard) dumpsFail(what string, err error) {
+	reason := dumps.Reason(err)
+	g.status.Dumps[reason]++
 	if errors.Is(err, dumps.ErrTooSoon) {
-		g.status.Dumps[dumps.Reason(err)]++ // of the process before this one
-		return
+		return // after one of the process before this one
 	}
-	g.faults.note("dumps", "dumps fail: "+err.Error())
-	if g.hourly.Say(dumps.Reason(err), time.Now()) {
-		g.emit(Event{Name: eventDegraded, Message: "a dump was not kept: " + err.Error()})
+	g.faults.note("dumps", what+err.Error())
+	if g.hourly.first(reason, time.Now()) {
+		g.emit(Event{Name: eventDegraded, Message: what + err.Error()})
 	}
 }
 
@@ -238,13 +209,21 @@ func (g *Guard) dumpFailed(err error) {
 // the first budgets to fail are kept, the others have their turn in the next.
 const dumpsAWindow = 4
 
+// windowDumps are the dumps of one window.
+type windowDumps struct {
+	began  time.Time // the window
+	made   int
+	beside []dumps.Companion
+	hangs  bool // an event has waited for its dump in vain
+}
+
 // mayDump counts the dumps of the window under way.
 func (l *looper) mayDump() bool {
-	if !l.dumping.Equal(l.began) {
-		l.dumping, l.dumpsNow, l.beside = l.began, 0, nil
+	if !l.dumping.began.Equal(l.began) {
+		l.dumping = windowDumps{began: l.began}
 	}
-	l.dumpsNow++
-	return l.dumpsNow <= dumpsAWindow
+	l.dumping.made++
+	return l.dumping.made <= dumpsAWindow
 }
 
 // companions are what helps to understand a profile: where all goroutines were,
@@ -252,10 +231,10 @@ func (l *looper) mayDump() bool {
 // They are the same for all dumps of a window; one of the kind of the dump itself
 // is not wanted twice.
 func (l *looper) companions(kind string) []dumps.Companion {
-	if l.beside == nil {
-		l.beside = l.takeCompanions()
+	if l.dumping.beside == nil {
+		l.dumping.beside = l.takeCompanions()
 	}
-	return slices.DeleteFunc(slices.Clone(l.beside), func(c dumps.Companion) bool { return c.Name == kind+".pb.gz" })
+	return slices.DeleteFunc(slices.Clone(l.dumping.beside), func(c dumps.Companion) bool { return c.Name == kind+".pb.gz" })
 }
 
 func (l *looper) takeCompanions() []dumps.Companion {

@@ -19,7 +19,7 @@ func TestDiskFull(t *testing.T) {
 		var roomy atomic.Bool
 		offers := 0 // only the loop counts
 		w.take = story("b")
-		w.offer = func(store *dumps.Writer, d dumps.Dump) (dumps.ID, error) {
+		w.offer = func(store *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 			offers++
 			if roomy.Load() {
 				return store.Offer(d)
@@ -41,7 +41,7 @@ func TestDiskFull(t *testing.T) {
 				degraded++
 			}
 		}
-		if degraded != 3 || !strings.Contains(s.Reason, "dumps fail") {
+		if degraded != 3 || !strings.Contains(s.Reason, "a dump was not kept") {
 			t.Errorf("%d degraded events in two and a half hours, want one an hour; the status says %q", degraded, s.Reason)
 		}
 		roomy.Store(true)

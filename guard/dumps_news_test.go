@@ -46,7 +46,7 @@ func TestNewOffenderHasItsOwnDump(t *testing.T) {
 				g := w.start(t, dumping(t, "x: /main.burn[AB]/ absent"))
 				initials(t, g, len(tt.windows))
 				shows := map[string]string{"": "-"}
-				list, _, err := g.dumps.Store().List(100)
+				list, _, err := g.dumps.Load().List(100)
 				if err != nil {
 					t.Fatal(err)
 				}

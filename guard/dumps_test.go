@@ -33,7 +33,7 @@ func dumping(t *testing.T, lines ...string) Config {
 // saved are the ids of the dumps in a guard's directory.
 func saved(t *testing.T, g *Guard) []string {
 	t.Helper()
-	list, _, err := g.dumps.Store().List(100)
+	list, _, err := g.dumps.Load().List(100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestDump(t *testing.T) {
 		if e := firings(w); len(e) != 1 || e[0].Dump != ids[0] || status.Budgets[0].Dump != ids[0] {
 			t.Errorf("dump %s, the event names %q, the status %q", ids[0], e[0].Dump, status.Budgets[0].Dump)
 		}
-		info, _, err := g.dumps.Store().List(100)
+		info, _, err := g.dumps.Load().List(100)
 		if err != nil || info[0].Err != nil {
 			t.Fatal(err, info[0].Err)
 		}
@@ -135,7 +135,7 @@ func TestDumpOfFigures(t *testing.T) {
 		if !slices.ContainsFunc(found, func(name string) bool { return strings.HasSuffix(name, ".cpu.pb.gz") }) {
 			t.Errorf("profiles %v, want one that is called cpu", found)
 		}
-		list, _, err := g.dumps.Store().List(100)
+		list, _, err := g.dumps.Load().List(100)
 		if err != nil || len(list) != 1 || list[0].Sidecar.Kind != "goroutine" || len(list[0].Sidecar.Offenders) == 0 {
 			t.Errorf("dumps %+v, %v", list, err)
 		}
@@ -147,30 +147,30 @@ func TestDumpIDs(t *testing.T) {
 	failing := errors.New("no such luck")
 	tests := []struct {
 		name  string
-		offer func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error)
+		offer func() func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 		want  string
 		late  time.Duration // of the event
 	}{
-		{"saved", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
-			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
+		{"saved", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 				go running.Load().dumped(dumps.Outcome{ID: "1", Budget: "x"})
 				return "1", nil
 			}
 		}, "1", 0},
-		{"refused at once", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
-			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "", failing }
+		{"refused at once", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "", failing }
 		}, "", 0},
-		{"too soon, after a restart", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
-			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "", fmt.Errorf("x: %w", dumps.ErrTooSoon) }
+		{"too soon, after a restart", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "", fmt.Errorf("x: %w", dumps.ErrTooSoon) }
 		}, "", 0},
-		{"failed on the disk", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
-			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
+		{"failed on the disk", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 				go running.Load().dumped(dumps.Outcome{ID: "1", Budget: "x", Err: syscall.ENOSPC})
 				return "1", nil
 			}
 		}, "", 0},
-		{"the disk hangs", func() func(*dumps.Writer, dumps.Dump) (dumps.ID, error) {
-			return func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "1", nil }
+		{"the disk hangs", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
+			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "1", nil }
 		}, "", dumpPatience},
 	}
 	for _, tt := range tests {
@@ -194,15 +194,15 @@ func TestDumpIDs(t *testing.T) {
 	}
 }
 
-// What waits for a dump is told before what comes after it, and at Stop.
+// What waits for a dump is told before what comes after it.
 func TestHeldEventsKeepTheirOrder(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.take = story("bgb")
-		w.offer = func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "1", nil } // and that is all that is heard
+		w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "1", nil } // and that is all that is heard
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
 		cfg.Keep.Every, cfg.Every, cfg.Window = second, second, second
 		g := w.start(t, cfg)
-		pass(3*second + 500*time.Millisecond)
+		pass(8 * second) // each firing waits for its dump
 		g.Stop()
 		want := []string{"profguard.budget.firing x", "profguard.budget.resolved x", "profguard.budget.firing x"}
 		if got := w.told(); !slices.Equal(got, want) {
@@ -277,10 +277,10 @@ func TestLastDumpThatIsThere(t *testing.T) {
 		{dumps.Outcome{Err: syscall.EIO, Removed: []dumps.ID{"1"}}, ""},
 	} {
 		if step.outcome.ID != "" {
-			e.offer(step.outcome.ID, []string{""}, time.Now(), minute)
+			e.dumps = append(e.dumps, &dump{id: step.outcome.ID, at: time.Now(), shows: []string{""}, ended: make(chan struct{})})
 		}
 		l.dumped(step.outcome)
-		got := l.lastDump(e, budget.Result{}, time.Now())
+		got := l.dumpOf(e, budget.Result{}, time.Now())
 		if status := l.Status().Budgets[0].Dump; got != string(step.want) || status != got {
 			t.Errorf("step %d: an event would name %q, the status names %q, want %q", i, got, status, step.want)
 		}
@@ -308,8 +308,8 @@ func TestFlightRecorder(t *testing.T) {
 			if !rec.Enabled() {
 				t.Error("the recorder does not run beside the guard")
 			}
-			info, _, err := g.dumps.Store().List(100)
-			if err != nil || len(info) == 0 || !slices.ContainsFunc(info[0].Files, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }) {
+			info, _, err := g.dumps.Load().List(100)
+			if err != nil || len(info) == 0 || !slices.ContainsFunc(info[0].Sidecar.Companions, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }) {
 				t.Errorf("companions of %+v: %v", info, err)
 			}
 			g.Stop()
@@ -331,16 +331,16 @@ func TestDumpsOfOneKind(t *testing.T) {
 		"a: no function above 1B of heap for 1 windows", "b: no function above 2B of heap for 1 windows",
 	)})
 	kinds := map[string]string{}
-	l.seams.offer = func(_ *dumps.Writer, d dumps.Dump) (dumps.ID, error) {
+	l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 		p, err := profile.ParseData(d.Profile)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kinds[d.Sidecar.Budget] = p.PeriodType.Type
+		go l.dumped(dumps.Outcome{ID: dumps.ID(d.Sidecar.Budget)})
 		return dumps.ID(d.Sidecar.Budget), nil
 	}
-	l.dumps = new(dumps.Writer)
-	defer func() { l.dumps = nil }()
+	l.dumps.Store(new(dumps.Store))
 	for range 50 {
 		held = append(held, make([]byte, 1<<20))
 	}
@@ -348,7 +348,6 @@ func TestDumpsOfOneKind(t *testing.T) {
 	runtime.GC() // the heap profile is as of the last
 	runtime.GC()
 	l.window(t.Context(), false)
-	l.releaseAll()
 	if kinds["a"] != "space" || kinds["b"] != "space" {
 		t.Errorf("kinds of the dumps %q, want two of space", kinds)
 	}

@@ -34,7 +34,7 @@ type Guard struct {
 	ended  chan struct{} // closed when Stop is through
 
 	sinks  []*sink
-	dumps  *dumps.Writer // changed by the loop, under mu, so that only others need to ask writer
+	dumps  atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
 	panics panicCount
 	pages  sync.Once
 	// page is made by pages; all handlers of the guard are this one. It is an interface
@@ -47,10 +47,8 @@ type Guard struct {
 	panel  *panel // the budgets in force; only the loop judges with it
 	status Status // all but Budgets
 	faults faults
-	hourly dumps.Hourly
-	held   map[dumps.ID]Event // events that wait for their dump
-	late   *dumps.Writer      // to become dumps
-	opener chan struct{}      // closed when nobody opens DumpDir any more; nil if nobody did
+	hourly hourly
+	opener chan struct{} // closed when nobody opens DumpDir any more; nil if nobody did
 }
 
 // seams are what the guard asks of the world.
@@ -62,9 +60,9 @@ type seams struct {
 	release  func() time.Duration // gives free memory back, and says what that cost; nil: nobody does
 	random   func() float64
 	linked   func(yield func(name string) bool) error
-	offer    func(*dumps.Writer, dumps.Dump) (dumps.ID, error)
+	offer    func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 	compile  func(cfg Config, old *panel) (*panel, error)
-	openDir  func(dir string, keep dumps.Keep) (*dumps.Store, error)
+	openDir  func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error)
 }
 
 const (
@@ -101,7 +99,7 @@ func Start(cfg Config) (*Guard, error) {
 		release:  freeMemory,
 		random:   rand.Float64,
 		linked:   process.Functions,
-		offer:    (*dumps.Writer).Offer,
+		offer:    (*dumps.Store).Offer,
 		compile:  newPanel,
 		openDir:  dumps.Open,
 	}, reader.Close)
@@ -126,7 +124,6 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	g := &Guard{
 		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
 		done: make(chan struct{}), ended: make(chan struct{}),
-		held: map[dumps.ID]Event{},
 	}
 	g.status = Status{State: stateRunning, Started: g.started, Windows: map[string]int{}, Dumps: map[string]int64{}}
 	if g.panel, err = s.compile(cfg, nil); err != nil {
@@ -194,12 +191,10 @@ func (g *Guard) shutDown() {
 		defer close(unregistered)
 		_ = call(func() { g.cfg.Registerer.Unregister(g) })
 	}()
-	// Events wait for dumps, so these come first; a disk that hangs leaves time for
-	// the sinks.
+	// A disk that hangs leaves time for the sinks.
 	disk, giveUp := context.WithTimeout(ctx, stopWithin/4)
 	g.closeDumps(disk)
 	giveUp()
-	g.releaseAll()
 	drained := make([]<-chan struct{}, 0, len(g.sinks))
 	for _, s := range g.sinks {
 		drained = append(drained, s.close())
@@ -235,13 +230,6 @@ func (g *Guard) Status() Status {
 	for _, k := range g.sinks {
 		s.Dropped[k.name] = k.dropped.Load()
 		s.Panics[k.name] = k.panics.Load()
-	}
-	if w := g.writer(); w != nil {
-		stats := w.Stats()
-		s.Dumps["saved"], s.Dumps["dropped"] = stats.Saved, stats.Dropped
-		for reason, n := range stats.Failed {
-			s.Dumps[reason] += n
-		}
 	}
 	return s
 }

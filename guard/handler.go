@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/web"
 )
 
@@ -84,13 +83,8 @@ func (g *Guard) webConfig() web.Config {
 			}
 			return set.String()
 		},
-		Dumps: func() *dumps.Store {
-			if w := g.writer(); w != nil {
-				return w.Store()
-			}
-			return nil
-		},
-		Dir: g.cfg.DumpDir, Module: g.module, Hostname: hostname,
+		Dumps: g.dumps.Load,
+		Dir:   g.cfg.DumpDir, Module: g.module, Hostname: hostname,
 		Panicked: func() { g.notePanic("page") },
 	}
 	if g.cancel != nil {

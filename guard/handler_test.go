@@ -79,7 +79,7 @@ func TestStatusJSON(t *testing.T) {
 	broken.offender = worst(fires)
 	broken.since, broken.samples, broken.hits = at, 2700, 1890
 	broken.proven, broken.strength = evidence.Fail, 1.5
-	broken.dumps = []keptDump{{id: "profguard-x", at: at}}
+	broken.dumps = []*dump{{id: "profguard-x", at: at, kept: true}}
 	broken.history = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
 	strange := standingOf("portlist absent", alert.Inactive, budget.Result{Share: math.NaN(), High: math.Inf(1)})
 	strange.since, strange.warning = at, "no function"

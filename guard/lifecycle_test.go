@@ -266,11 +266,11 @@ func TestFault_57_ExitInMidDump(t *testing.T) {
 	if cut == 0 {
 		t.Error("no process ended in the middle of a dump: the test proves nothing")
 	}
-	store, err := dumps.Open(dir, dumps.Keep{})
+	store, err := dumps.Open(dir, dumps.Keep{}, func(dumps.Outcome) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	defer store.Close(t.Context())
 	if temps, _ := filepath.Glob(filepath.Join(dir, "*", "*.tmp")); len(temps) > 0 {
 		t.Errorf("the next process leaves what was cut: %q", temps)
 	}

@@ -34,9 +34,8 @@ type looper struct {
 	closer     alert.Closer
 	cost       time.Duration // of the last window
 	lost       bool          // the last window was lost
-	dumping    time.Time     // the window of which dumps have been made, how many, and
-	dumpsNow   int           // what goes beside them
-	beside     []dumps.Companion
+	store      *dumps.Store  // where dumps go in this window, or nil
+	dumping    windowDumps
 	began      time.Time    // when the last window began
 	trimmed    atomic.Int64 // nanoseconds that trimming took since it was accounted for
 	dear       bool         // trimming takes too much

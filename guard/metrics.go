@@ -139,7 +139,7 @@ func (g *Guard) beginAtZero(s Status) {
 	if g.cfg.DumpDir == "" {
 		return
 	}
-	for _, result := range append(dumps.Reasons(), "saved", "dropped") {
+	for _, result := range append(dumps.Reasons(), "saved") {
 		s.Dumps[result] += 0
 	}
 }

@@ -49,16 +49,18 @@ func eventful(t *testing.T, w *world) (*looper, *prometheus.Registry) {
 	t.Helper()
 	w.take = story("bxb")
 	w.stretch = -1 // windows take no time
-	w.offer = func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "profguard-dump-1", nil }
+	w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
+		return dumps.ID("profguard-dump-" + d.Sidecar.Budget), nil // and of only one more is heard
+	}
 	l := w.still(t, Config{Every: 10 * second, Window: 10 * second, Budgets: budget.Must("prints: fmt.Println below 20% for 2 windows", "crowd: goroutines below 5", "main.work below 90% where endpoint=/checkout")})
-	l.dumps = new(dumps.Writer)
+	l.dumps.Store(new(dumps.Store))
 	for range 3 {
 		time.Sleep(10 * second)
 		l.began = time.Now()
 		l.window(t.Context(), false)
-		l.dumped(dumps.Outcome{ID: "profguard-dump-1", Budget: "prints"})
+		l.dumped(dumps.Outcome{ID: "profguard-dump-prints", Budget: "prints"})
 	}
-	l.dumps = nil
+	l.dumps.Store(nil)
 	registry := prometheus.NewPedanticRegistry()
 	if err := registry.Register(l.Guard); err != nil {
 		t.Fatal(err)
@@ -74,7 +76,7 @@ func TestExposition(t *testing.T) {
 
 		open := withoutDiffering(scrape(t, registry, openMetrics))
 		golden.Compare(t, *update, "exposition_open.txt", open)
-		want := `profguard_verdicts_total{budget="prints",verdict="fail"} 2.0 # {dump="profguard-dump-1"} 1.0 `
+		want := `profguard_verdicts_total{budget="prints",verdict="fail"} 2.0 # {dump="profguard-dump-prints"} 1.0 `
 		if n := strings.Count(open, "# {"); !strings.Contains(open, want) || n != 1 {
 			t.Errorf("%d exemplars, want the one of prints", n)
 		}

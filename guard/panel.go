@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -31,28 +30,9 @@ type entry struct {
 	breakdown breakdown // of a figure, when it was last taken
 	counted   counters  // when what is counted was last judged
 
-	dumps   []keptDump            // that are still there, the oldest first
-	offered time.Time             // when the last dump was offered to the store
-	offers  map[dumps.ID][]string // dumps on their way, and whom they show
-	shown   map[string]time.Time  // by offender: when a dump that shows it was offered
-	told    bool                  // that it fires, and not that it is over
-	removed bool                  // by SetBudgets: a window under way says nothing of it any more
-}
-
-// A keptDump is a dump that the store has not evicted. A budget has as many as
-// Config.Keep allows.
-type keptDump struct {
-	id    dumps.ID
-	at    time.Time
-	shows []string // offenders
-}
-
-// lastDump is the last one that is still there, or nil.
-func (e *entry) lastDump() *keptDump {
-	if len(e.dumps) == 0 {
-		return nil
-	}
-	return &e.dumps[len(e.dumps)-1]
+	dumps   []*dump // the oldest first: those that the store keeps, and recent ones
+	told    bool    // that it fires, and not that it is over
+	removed bool    // by SetBudgets: a window under way says nothing of it any more
 }
 
 // group is the budgets that one kind of profile is for.

@@ -105,7 +105,7 @@ func play(role string) int {
 		w.take = story("b")
 		w.stretch = -1
 		offered := make(chan bool, 100)
-		w.offer = func(store *dumps.Writer, d dumps.Dump) (dumps.ID, error) {
+		w.offer = func(store *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 			// Big, so that writing it takes a while.
 			d.Companions = append(d.Companions, dumps.Companion{Name: "trace.out", Data: make([]byte, 4<<20)})
 			id, err := store.Offer(d)

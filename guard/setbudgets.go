@@ -48,7 +48,6 @@ func (g *Guard) replace(next *panel) error {
 	}
 	g.expect(len(g.panel.entries) + len(next.entries)) // those may all be resolved, and these fire
 	for _, e := range g.panel.remove(next) {
-		g.release(e.name)
 		gone := Event{Name: eventResolved, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s was removed while it was firing", e.name)}
 		if other := next.named(e.name); other != nil {
 			gone.Message = fmt.Sprintf("budget %s was replaced while it was firing: it is %q now", e.name, other.budget)

@@ -132,18 +132,18 @@ func TestSetBudgetsRemovesWhatFires(t *testing.T) {
 	}
 }
 
-// A firing event that waits for its dump is told before the end of its budget.
-func TestSetBudgetsKeepsTheOrder(t *testing.T) {
+// Of a budget that goes while its first event waits for a dump, nothing is told.
+func TestSetBudgetsDuringADump(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.take = story("b")
-		w.offer = func(*dumps.Writer, dumps.Dump) (dumps.ID, error) { return "1", nil } // and that is all that is heard
+		w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "1", nil } // and that is all that is heard
 		g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows"))
 		pass(10*second + dumpPatience/2)
 		if err := g.SetBudgets(budget.Must("portlist absent")); err != nil {
 			t.Fatal(err)
 		}
 		pass(20 * second)
-		wantEvents(t, w, "profguard.budget.firing x", "profguard.budget.resolved x")
+		wantEvents(t, w)
 		g.Stop()
 	})
 }

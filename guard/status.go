@@ -141,6 +141,22 @@ func (f *faults) String() string {
 	return strings.Join(list, "; ")
 }
 
+// hourly is when each thing that goes wrong again and again was last told of.
+type hourly map[string]time.Time
+
+// first reports whether nobody was told of it within the hour before now, and notes
+// that somebody is.
+func (h *hourly) first(what string, now time.Time) bool {
+	if last, ok := (*h)[what]; ok && now.Sub(last) < time.Hour {
+		return false
+	}
+	if *h == nil {
+		*h = hourly{}
+	}
+	(*h)[what] = now
+	return true
+}
+
 // panicCount counts recovered panics by part.
 type panicCount struct {
 	mu sync.Mutex

@@ -23,7 +23,7 @@ import (
 // window takes and judges one window of all kinds of profile that the budgets
 // need. While somebody else has the CPU profiler, it is one of the others only.
 func (l *looper) window(ctx context.Context, early bool) {
-	l.adopt()
+	l.store = l.dumps.Load()
 	l.mu.Lock()
 	p := l.panel
 	l.mu.Unlock()
@@ -188,7 +188,7 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 			if t, err = l.table(g.kind, data); err == nil {
 				findings, err = g.watch.Table(ctx, t, since, facts)
 			}
-			if l.dumps != nil {
+			if l.store != nil {
 				data = bytes.Clone(data) // the companions of a dump are taken into the same buffer
 			}
 		}
@@ -231,16 +231,17 @@ func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []by
 		return alert.None
 	}
 	n, ok := l.add(e, r, next, event, s)
-	switch {
-	case !ok: // and its end has been told
-	case n.Name == "":
-		if r.Verdict == budget.Fail {
-			l.dump(e, r, data, found, w, s.end, nil)
+	if !ok {
+		return event // and its end has been told
+	}
+	if n.Name == eventFiring || n.Name == eventOffender || n.Name == "" && r.Verdict == budget.Fail {
+		d := l.dump(e, r, data, found, w, s.end)
+		if n.Name != "" {
+			l.awaitDump(ctx, d)
+			n.Dump = l.dumpOf(e, r, s.end)
 		}
-	case n.Name == eventResolved:
-		l.tell(e, n)
-	case !l.dump(e, r, data, found, w, s.end, &n):
-		n.Dump = l.lastDump(e, r, s.end)
+	}
+	if n.Name != "" {
 		l.tell(e, n)
 	}
 	return event
@@ -258,15 +259,14 @@ func (l *looper) add(e *entry, r budget.Result, next alert.Alert, event alert.Ev
 	return e.notice(event, r, s.end, l.Guard), true
 }
 
-// tell emits an event of a budget, after those that wait for their dumps. Of a budget
-// that SetBudgets has just removed, all has been told.
+// tell emits an event of a budget. Of one that SetBudgets has just removed, all has
+// been told.
 func (g *Guard) tell(e *entry, event Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e.removed {
 		return
 	}
-	g.release(e.name)
 	e.told = event.Name != eventResolved
 	g.emit(event)
 }
@@ -313,7 +313,7 @@ func (l *looper) uncounted(not map[string]string) {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(not)) {
 		list = append(list, not[name])
-		if l.hourly.Say("work "+name, time.Now()) {
+		if l.hourly.first("work "+name, time.Now()) {
 			l.emit(Event{Name: eventDegraded, Message: "budgets per " + name + " cannot be judged: " + not[name]})
 		}
 	}

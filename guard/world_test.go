@@ -38,11 +38,11 @@ type world struct {
 	// linked are the functions of the program.
 	linked []string
 	// offer stands in for the dump store, if there is one.
-	offer func(*dumps.Writer, dumps.Dump) (dumps.ID, error)
+	offer func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 	// compile stands in for newPanel, unless nil.
 	compile func(Config, *panel) (*panel, error)
 	// openDir stands in for dumps.Open, unless nil.
-	openDir func(string, dumps.Keep) (*dumps.Store, error)
+	openDir func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error)
 
 	mu                    sync.Mutex
 	began                 time.Time
@@ -147,7 +147,7 @@ func (w *world) snap() process.Snapshot {
 func (w *world) seams() seams {
 	offer := w.offer
 	if offer == nil {
-		offer = (*dumps.Writer).Offer
+		offer = (*dumps.Store).Offer
 	}
 	return seams{
 		capture: w.capture,
@@ -178,11 +178,11 @@ func (w *world) seams() seams {
 			}
 			return newPanel(cfg, old)
 		},
-		openDir: func(dir string, keep dumps.Keep) (*dumps.Store, error) {
+		openDir: func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error) {
 			if w.openDir != nil {
-				return w.openDir(dir, keep)
+				return w.openDir(dir, keep, report)
 			}
-			return dumps.Open(dir, keep)
+			return dumps.Open(dir, keep, report)
 		},
 	}
 }
@@ -208,7 +208,7 @@ func (w *world) still(t *testing.T, cfg Config) *looper {
 		t.Fatal(err)
 	}
 	g := &Guard{
-		cfg: cfg, seams: w.seams(), started: time.Now(), cancel: func() {}, held: map[dumps.ID]Event{},
+		cfg: cfg, seams: w.seams(), started: time.Now(), cancel: func() {},
 		status: Status{State: stateRunning, Windows: map[string]int{}, Dumps: map[string]int64{}},
 	}
 	if g.panel, err = newPanel(cfg, nil); err != nil {

@@ -4,6 +4,7 @@ package dumps
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -55,7 +56,7 @@ func must[T any](v T, err error) T {
 
 // childLoop saves until it is killed.
 func childLoop(dir string) {
-	s := must(Open(dir, Keep{Files: 8, Interval: 1, Free: 1e-12}))
+	s := must(Open(dir, Keep{Files: 8, Interval: 1, Free: 1e-12}, discard))
 	d := testDump("b")
 	d.Profile = gz(200_000)
 	fmt.Println("ready")
@@ -97,12 +98,12 @@ func TestFault_18_Kill9(t *testing.T) {
 			t.Fatalf("kill %d: %d dumps", n, len(c.dumps))
 		}
 	}
-	s, err := Open(dir, testKeep)
+	s, err := Open(dir, testKeep, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	assertClean(t, dir, len(s.index.dumps))
+	defer s.Close(context.Background())
+	assertClean(t, dir, len(s.entries))
 	t.Logf("%d of %d kills left remains", caught, rounds)
 	if caught == 0 {
 		t.Error("no kill hit a save; the test shows nothing")
@@ -143,12 +144,12 @@ func TestFault_57_ExitMidDump(t *testing.T) {
 			t.Errorf("exit at call %d: %v", n, err)
 		}
 		remains += len(c.temps) + len(c.orphans)
-		s, err := Open(dir, testKeep)
+		s, err := Open(dir, testKeep, discard)
 		if err != nil {
 			t.Fatalf("exit at call %d: %v", n, err)
 		}
-		assertClean(t, dir, len(s.index.dumps))
-		s.Close()
+		assertClean(t, dir, len(s.entries))
+		s.Close(context.Background())
 	}
 	if remains == 0 {
 		t.Error("no exit left remains; the test shows nothing")
@@ -157,7 +158,7 @@ func TestFault_57_ExitMidDump(t *testing.T) {
 
 // childLimit saves under RLIMIT_FSIZE.
 func childLimit(dir string) {
-	s := must(Open(dir, testKeep))
+	s := must(Open(dir, testKeep, discard))
 	big := testDump("big")
 	big.Profile = gz(64 << 10)
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 16 << 10, Max: 1 << 30}); err != nil {
@@ -167,7 +168,7 @@ func childLimit(dir string) {
 	fmt.Println(Reason(err))
 	_, err = s.Save(testDump("small"))
 	fmt.Println(Reason(err))
-	must(0, s.Close())
+	must(0, s.Close(context.Background()))
 }
 
 func TestFault_13_FileSizeLimit(t *testing.T) {
@@ -182,7 +183,7 @@ func TestFault_13_FileSizeLimit(t *testing.T) {
 // childUmask saves with a umask that takes nothing away.
 func childUmask(dir string) {
 	unix.Umask(0)
-	s := must(Open(dir, testKeep))
+	s := must(Open(dir, testKeep, discard))
 	must(s.Save(testDump("b")))
 	os.Exit(0)
 }
@@ -236,7 +237,7 @@ func TestFault_16_FIFOsAndDevices(t *testing.T) {
 	s, c := openTest(t, dir, testKeep, nil)
 	id := mustSave(t, s, testDump("b"))
 	c.advance(30 * 24 * time.Hour)
-	if _, err := s.Clean(); err != nil {
+	if _, err := s.clean(); err != nil {
 		t.Error(err)
 	}
 	for _, suffix := range []string{"json", "cpu.pb.gz"} {

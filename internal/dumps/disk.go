@@ -9,71 +9,58 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
-	"time"
 )
 
 // disk is DumpDir, and the seam at which tests make any call fail. Names are
 // relative to it: "profguard-5f3a9c21/lock", or "." for DumpDir itself.
 type disk interface {
+	// open opens DumpDir and makes it if need be, also again after it was removed.
+	// If it cannot, all is as it was.
+	open() error
+	close() error
 	mkdir(name string) error
 	// create makes a new file, 0600, and fails if the name is taken by anything.
 	create(name string) (file, error)
-	// open opens a regular file for reading, and nothing else.
-	open(name string) (file, error)
+	// read opens a regular file for reading, and nothing else.
+	read(name string) (file, error)
+	// lock takes the advisory lock of a file, until the lock is closed. The error is
+	// errLocked if somebody has it, and errors.ErrUnsupported where there are none.
+	lock(name string) (io.Closer, error)
 	lstat(name string) (fs.FileInfo, error)
 	rename(from, to string) error
 	remove(name string) error
-	// touch sets the time of a file.
-	touch(name string, at time.Time) error
-	// list calls yield with the names in a directory, in no order.
-	list(name string, yield func(name string)) error
+	// list returns the names in a directory, in no order.
+	list(name string) ([]string, error)
 	// sync makes the entries of a directory durable.
 	sync(name string) error
 	// space returns what the disk has in bytes; an error wrapping
 	// errors.ErrUnsupported where the platform does not say.
 	space() (free, total uint64, err error)
-	// renew opens DumpDir again, and makes it if need be, after it was removed.
-	// If it cannot, all is as it was.
-	renew() error
-	close() error
 }
 
 // file is what the store does with an open file.
 type file interface {
 	io.ReadWriteSeeker
+	io.Closer
 	Sync() error
-	Close() error
-	Stat() (fs.FileInfo, error)
-	// tryLock takes the file's exclusive advisory lock; false: somebody has it.
-	// Closing the file releases it.
-	tryLock() (bool, error)
 }
 
-type osFile struct{ *os.File }
-
-func (f osFile) tryLock() (bool, error) { return tryLock(f.File) }
+var errLocked = errors.New("somebody else has the lock")
 
 // rootDisk is the real one. The os.Root keeps the directory that was opened,
-// whatever its path comes to mean later, until renew.
+// whatever its path comes to mean later, until it is opened again.
 type rootDisk struct {
 	path string
-	root atomic.Pointer[os.Root] // readers do not wait for whoever renews
+	root atomic.Pointer[os.Root] // readers do not wait for whoever opens it again
 }
 
-// openDisk makes dir if need be and checks that only its owner can write to it.
-func openDisk(dir string) (disk, error) {
+// newDisk is the disk of a directory that is not open yet.
+func newDisk(dir string) (disk, error) {
 	dir, err := filepath.Abs(dir) // the program may change its directory
-	if err != nil {
-		return nil, err
-	}
-	d := &rootDisk{path: dir}
-	if err := d.renew(); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return &rootDisk{path: dir}, err
 }
 
-func (d *rootDisk) renew() error {
+func (d *rootDisk) open() error {
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return err
 	}
@@ -114,17 +101,22 @@ func (d *rootDisk) check(root *os.Root) error {
 	return nil
 }
 
-func (d *rootDisk) create(name string) (file, error) {
-	f, err := d.root.Load().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
+func (d *rootDisk) close() error {
+	if root := d.root.Load(); root != nil {
+		return root.Close()
 	}
-	return osFile{f}, nil
+	return nil
 }
 
-// open knows the type of the file before it opens it: opening a FIFO would block and
+func (d *rootDisk) create(name string) (file, error) {
+	return d.root.Load().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+func (d *rootDisk) read(name string) (file, error) { return d.regular(name) }
+
+// regular knows the type of the file before it opens it: opening a FIFO would block and
 // opening a device may do anything. The flags are for a swap in between.
-func (d *rootDisk) open(name string) (file, error) {
+func (d *rootDisk) regular(name string) (*os.File, error) {
 	info, err := d.lstat(name)
 	if err != nil {
 		return nil, err
@@ -132,44 +124,33 @@ func (d *rootDisk) open(name string) (file, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: %s is %v, want a regular file", ErrRefused, name, info.Mode().Type())
 	}
-	f, err := d.root.Load().OpenFile(name, os.O_RDONLY|openFlags, 0)
+	return d.root.Load().OpenFile(name, os.O_RDONLY|openFlags, 0)
+}
+
+func (d *rootDisk) lock(name string) (io.Closer, error) {
+	f, err := d.regular(name)
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	if err := lock(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 func (d *rootDisk) mkdir(name string) error                { return d.root.Load().Mkdir(name, 0o700) }
 func (d *rootDisk) lstat(name string) (fs.FileInfo, error) { return d.root.Load().Lstat(name) }
 func (d *rootDisk) rename(from, to string) error           { return d.root.Load().Rename(from, to) }
 func (d *rootDisk) remove(name string) error               { return d.root.Load().Remove(name) }
-func (d *rootDisk) touch(name string, at time.Time) error {
-	return d.root.Load().Chtimes(name, at, at)
-}
-func (d *rootDisk) close() error { return d.root.Load().Close() }
 
-// listBatch bounds how many names are in memory at once that turn out not to
-// be ours.
-const listBatch = 1024
-
-func (d *rootDisk) list(name string, yield func(string)) error {
+func (d *rootDisk) list(name string) ([]string, error) {
 	dir, err := d.root.Load().Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer dir.Close()
-	for {
-		names, err := dir.Readdirnames(listBatch)
-		for _, n := range names {
-			yield(n)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
+	return dir.Readdirnames(-1)
 }
 
 func (d *rootDisk) sync(name string) error {

@@ -15,15 +15,14 @@
 // # One folder per process
 //
 // DumpDir belongs to the own user, nobody else may write to it, and it is no link.
-// Each Store makes a folder of its own in it and writes only there, only to files
-// that it has created. It holds the lock of a file in that folder as long as it is
-// open. The kernel releases the lock when the process ends, however it ends. So
-// whoever can take the lock knows that the owner is gone.
+// Each Store makes a folder of its own in it and writes only there. It holds the
+// lock of a file in that folder as long as it is open. The kernel releases the lock
+// when the process ends, however it ends. So whoever can take the lock knows that
+// the owner is gone. Where files cannot be locked, an owner that has written nothing
+// for a day counts as gone.
 //
 // A Store deletes its own dumps and those in folders of processes that are gone,
 // and never those of another open Store. Its caps ([Keep]) hold for both together.
-// Where files cannot be locked, the owner renews the time of the file each minute,
-// and after an hour without that it counts as gone.
 //
 // # Writing
 //

@@ -1,6 +1,7 @@
 package dumps
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +23,7 @@ func TestFault_14_SymlinkAtTheName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close(context.Background())
 	// The first random number was the instance; each save takes one for its ID.
 	for n, suffix := range []string{"goroutine.pb.gz.tmp", "json.tmp", "goroutine.pb.gz", "cpu.pb.gz", "json"} {
 		id := name{time: start, slug: slug("b"), instance: s.instance, random: fmt.Sprintf("%08x", n+2)}.id()
@@ -107,9 +108,9 @@ func TestFault_66_DirectoryOfOthers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := tt.dir(t)
-			s, err := Open(dir, testKeep)
+			s, err := Open(dir, testKeep, discard)
 			if err == nil {
-				s.Close()
+				s.Close(context.Background())
 			}
 			if tt.want == "" && err != nil || tt.want != "" && (Reason(err) != "refused" || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v, want one that says %q", err, tt.want)
@@ -147,11 +148,15 @@ func TestFault_66_SecondNames(t *testing.T) {
 	id := name{time: start, slug: slug("b"), instance: "00000002", random: "00000003"}.id()
 	plant(filepath.Join(dir, "profguard-lock"))
 	plant(filepath.Join(dir, lockPath("00000001"))) // the folder that comes first
-	s, err := openWith(dir, testKeep, newClock().now, counter(0), nil)
+	random := counter(0)
+	if _, err := openWith(dir, testKeep, newClock().now, random, nil); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("with a folder of that name: %v", err)
+	}
+	s, err := openWith(dir, testKeep, newClock().now, random, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close(context.Background())
 	plant(filepath.Join(dir, folderName("00000002"), fileName(id, "trace.out.tmp")))
 	if _, err := s.Save(testDump("b")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("with a file at a temporary name: %v", err)
@@ -182,22 +187,22 @@ func TestFault_21_VanishesDuringCleanUp(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := s.Clean(); err != nil {
+	if _, err := s.clean(); err != nil {
 		t.Error(err)
 	}
-	if n := len(s.index.dumps); n > 0 || s.index.bytes != 0 {
-		t.Errorf("%d dumps of %d bytes are in the index", n, s.index.bytes)
+	if n := len(s.entries); n > 0 {
+		t.Errorf("%d dumps are in the index", n)
 	}
 	// Between listing and looking, too.
 	mustSave(t, s, testDump("b"))
-	s.index.read = time.Time{}
+	s.read = time.Time{}
 	d1.arm(func(_ int, op string) error {
 		if op == "lstat" {
 			removeAll()
 		}
 		return nil
 	})
-	if _, err := s.Clean(); err != nil {
+	if _, err := s.clean(); err != nil {
 		t.Error(err)
 	}
 	if infos, _, err := s.List(10); err != nil || len(infos) > 0 {
@@ -244,7 +249,7 @@ func TestFault_22_UnknownFiles(t *testing.T) {
 		mustSave(t, s, testDump("b"))
 	}
 	c.advance(30 * 24 * time.Hour)
-	if _, err := s.Clean(); err != nil {
+	if _, err := s.clean(); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range append(theirs, folder+"/"+stem+".json") {
@@ -259,14 +264,13 @@ func TestFault_22_UnknownFiles(t *testing.T) {
 	}
 }
 
-// Where files cannot be locked, the time of a folder's lock says whether its owner
-// lives. The owner renews it.
+// Where files cannot be locked, what a folder's owner has written says whether it lives.
 func TestWithoutLocks(t *testing.T) {
 	dir := newDir(t)
 	open := func() (*Store, *clock) {
 		return openTest(t, dir, Keep{Files: 1, Interval: 1, Free: 1e-12}, func(d disk) disk {
 			return &faulty{disk: d, check: func(_ int, op string) error {
-				if op == "tryLock" {
+				if op == "lock" {
 					return errors.ErrUnsupported
 				}
 				return nil
@@ -275,56 +279,48 @@ func TestWithoutLocks(t *testing.T) {
 	}
 	a, _ := open()
 	id := mustSave(t, a, testDump("b"))
-	now := time.Now()
-	for _, lives := range []bool{true, false} {
-		now = now.Add(2 * time.Hour)
-		if lives {
-			a.now = func() time.Time { return now }
-			if _, err := a.Clean(); err != nil {
-				t.Fatal(err)
-			}
-		}
+	for _, tt := range []struct {
+		after time.Duration
+		lives bool
+	}{{quietAge - time.Minute, true}, {quietAge + time.Minute, false}} {
 		b, c := open()
-		c.nanos.Store(now.UnixNano())
-		b.index.read = time.Time{}
-		if _, err := b.Clean(); err != nil {
+		c.nanos.Store(time.Now().Add(tt.after).UnixNano())
+		b.read = time.Time{}
+		if _, err := b.clean(); err != nil {
 			t.Fatal(err)
 		}
 		mustSave(t, b, testDump("b"))
-		if there := listIDs(t, b)[id]; there != lives {
-			t.Errorf("the owner lives: %t; its dump is there: %t", lives, there)
+		if there := listIDs(t, b)[id]; there != tt.lives {
+			t.Errorf("%v after the owner's last dump it lives: %t; its dump is there: %t", tt.after, tt.lives, there)
 		}
-		b.Close()
+		b.Close(context.Background())
 	}
+	// If it lives after all, it makes its folder again.
+	mustSave(t, a, testDump("b"))
 }
 
-// A process that looks for the folders of ended ones may hold the lock of one that
-// has just been made. Its owner takes another, and so shares none.
-func TestLockOfANewFolder(t *testing.T) {
+// A process that looks for the folders of ended ones leaves one alone that has just
+// been made: its owner could not take the lock.
+func TestNewFolderIsLeftAlone(t *testing.T) {
 	dir := newDir(t)
-	var d1 *faulty
-	var held file
-	s, err := openWith(dir, testKeep, newClock().now, counter(0), func(d disk) disk {
-		d1 = &faulty{disk: d, check: func(_ int, op string) (err error) {
-			if op != "tryLock" || held != nil {
-				return nil
+	other, _ := openTest(t, dir, testKeep, nil)
+	looks := 0
+	s, _ := openTest(t, dir, testKeep, func(d disk) disk {
+		return &faulty{disk: d, check: func(_ int, op string) error {
+			if op == "lock" && looks == 0 {
+				looks++
+				other.read = time.Time{}
+				_, err := other.clean()
+				return err
 			}
-			if held, err = d.open(lockPath("00000001")); err == nil {
-				_, err = held.tryLock()
-			}
-			return err
+			return nil
 		}}
-		return d1
 	})
-	if err != nil {
-		t.Fatal(err)
+	if id := mustSave(t, s, testDump("b")); looks != 1 || id.Folder() != folderName(s.instance) {
+		t.Errorf("the other looked %d times; the dump is in %s", looks, id.Folder())
 	}
-	defer s.Close()
-	defer held.Close()
-	if id := mustSave(t, s, testDump("b")); id.Folder() != folderName("00000002") {
-		t.Errorf("the dump is in %s", id.Folder())
-	}
-	if c := assertClean(t, dir, 1); len(c.folders) != 1 {
-		t.Errorf("folders %v", c.folders)
+	other.read = time.Time{}
+	if _, err := other.clean(); err != nil || len(other.entries) != 0 {
+		t.Errorf("the other has %d dumps for its own, %v", len(other.entries), err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"time"
 )
@@ -15,8 +16,7 @@ type Info struct {
 	ID     ID
 	Budget string // from the sidecar; else as the file name has it
 	Time   time.Time
-	Bytes  int64    // of all files
-	Files  []string // their names
+	Bytes  int64 // of all files
 	// Sidecar is zero and Err set when the sidecar could not be read.
 	Sidecar Sidecar
 	Err     error
@@ -27,30 +27,15 @@ type Info struct {
 // locks, so that a hung save does not hold it up, and leaves out what vanishes
 // meanwhile.
 func (s *Store) List(limit int) (newest []Info, total int, err error) {
-	instances, err := s.instances()
+	all, err := s.folders()
 	if err != nil {
 		return nil, 0, fmt.Errorf("list dumps: %w", err)
 	}
-	var found []*entry
-	for _, instance := range instances {
-		entries, err := s.folder(instance)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, 0, fmt.Errorf("list dumps: %w", err)
-		}
-		for _, e := range entries {
-			if e.whole() {
-				found = append(found, e)
-			}
-		}
-	}
-	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id, a.id) })
+	found := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(all))...), func(e *entry) bool { return !e.whole() })
+	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id(), a.id()) })
 	for _, e := range found[:min(limit, len(found))] {
-		info := Info{ID: e.id, Budget: e.slug, Time: e.time, Bytes: e.size}
-		slices.Sort(e.suffixes)
-		for _, suffix := range e.suffixes {
-			info.Files = append(info.Files, fileName(e.id, suffix))
-		}
-		info.Sidecar, info.Err = s.Sidecar(e.id)
+		info := Info{ID: e.id(), Budget: e.slug, Time: e.time, Bytes: e.size}
+		info.Sidecar, info.Err = s.Sidecar(info.ID)
 		if errors.Is(info.Err, fs.ErrNotExist) {
 			continue
 		}
@@ -62,7 +47,7 @@ func (s *Store) List(limit int) (newest []Info, total int, err error) {
 
 // Sidecar reads the sidecar of a dump.
 func (s *Store) Sidecar(id ID) (Sidecar, error) {
-	f, err := s.Open(id, fileName(id, sidecarSuffix))
+	f, err := s.Open(id, string(id)+"."+sidecarSuffix)
 	if err != nil {
 		return Sidecar{}, err
 	}
@@ -71,18 +56,18 @@ func (s *Store) Sidecar(id ID) (Sidecar, error) {
 }
 
 // Open opens one file of a dump for reading, by the dump's ID and the file's
-// name as [Info] has them. Both may come from a request: whatever is not exactly
+// name as its [Sidecar] has it. Both may come from a request: whatever is not exactly
 // such a name, and anything but a regular file, is [fs.ErrNotExist].
 func (s *Store) Open(id ID, file string) (io.ReadSeekCloser, error) {
 	n, suffix, ok := parseFile(file)
-	if !ok || !isSuffix(suffix) || n.id() != id {
+	if !ok || isTemp(suffix) || n.id() != id {
 		return nil, fmt.Errorf("open dump: no file %.80q: %w", file, fs.ErrNotExist)
 	}
 	// Without its sidecar it is no dump, or not yet.
 	if _, err := s.disk.lstat(n.path(sidecarSuffix)); err != nil {
 		return nil, fmt.Errorf("open dump: %w", err)
 	}
-	opened, err := s.disk.open(n.path(suffix))
+	opened, err := s.disk.read(n.path(suffix))
 	if errors.Is(err, ErrRefused) {
 		err = fs.ErrNotExist
 	}

@@ -40,8 +40,8 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 			}
 			var d1 *faulty
 			s, _ := openTest(t, dir, Keep{Files: 1000}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
-			if d1.read > 0 {
-				t.Errorf("Open reads %d bytes", d1.read)
+			if d1.bytes > 0 {
+				t.Errorf("Open reads %d bytes", d1.bytes)
 			}
 			list, total, err := s.List(10)
 			if err != nil || len(list) != 10 || total != 100 {
@@ -52,8 +52,8 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 					t.Errorf("%s: budget %q, a sentence of %d bytes, %v", info.ID, info.Budget, len(info.Sidecar.Sentence), info.Err)
 				}
 			}
-			if d1.read > 10*(64<<10+1) {
-				t.Errorf("for 10 dumps %d bytes are read", d1.read)
+			if d1.bytes > 10*(64<<10+1) {
+				t.Errorf("for 10 dumps %d bytes are read", d1.bytes)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package dumps
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -66,20 +67,46 @@ func openTest(t *testing.T, dir string, keep Keep, wrap func(disk) disk) (*Store
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { s.Close(context.Background()) }) // again is fine
 	return s, c
 }
 
 func openWith(dir string, keep Keep, now func() time.Time, random func() string, wrap func(disk) disk) (*Store, error) {
-	d, err := openDisk(dir)
+	return openReporting(dir, keep, now, random, wrap, discard, time.Hour)
+}
+
+// openRunning is openTest with a report.
+func openRunning(t *testing.T, dir string, keep Keep, wrap func(disk) disk, report func(Outcome)) *Store {
+	t.Helper()
+	c := newClock()
+	s, err := openReporting(dir, keep, func() time.Time { c.advance(time.Second); return c.now() }, randomHex, wrap, report, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// openReporting has all the seams.
+func openReporting(dir string, keep Keep, now func() time.Time, random func() string, wrap func(disk) disk, report func(Outcome), every time.Duration) (*Store, error) {
+	d, err := newDisk(dir)
 	if err != nil {
 		return nil, err
 	}
 	if wrap != nil {
 		d = wrap(d)
 	}
-	return openOn(d, keep, now, random)
+	s := &Store{disk: d, keep: keep, now: now, random: random, report: report}
+	if err := s.open(every); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
+
+// discard is for outcomes that a test does not wait for.
+func discard(Outcome) {}
+
+// fileName is the name of a file of a dump.
+func fileName(id ID, suffix string) string { return string(id) + "." + suffix }
 
 func newDir(t *testing.T) string { return filepath.Join(t.TempDir(), "dumps") }
 
@@ -231,7 +258,7 @@ type faulty struct {
 	mu    sync.Mutex
 	calls int
 	log   []string
-	read  int // bytes
+	bytes int // that were read
 	// volatile leaves out the real syncs, for tests that are about other things.
 	volatile bool
 	check    func(call int, op string) error
@@ -267,7 +294,13 @@ func (d *faulty) mkdir(n string) error {
 	return d.disk.mkdir(n)
 }
 func (d *faulty) create(n string) (file, error) { return d.file("create", n, d.disk.create) }
-func (d *faulty) open(n string) (file, error)   { return d.file("open", n, d.disk.open) }
+func (d *faulty) read(n string) (file, error)   { return d.file("read", n, d.disk.read) }
+func (d *faulty) lock(n string) (io.Closer, error) {
+	if err := d.hit("lock", n); err != nil {
+		return nil, err
+	}
+	return d.disk.lock(n)
+}
 func (d *faulty) file(op, n string, do func(string) (file, error)) (file, error) {
 	if err := d.hit(op, n); err != nil {
 		return nil, err
@@ -296,17 +329,11 @@ func (d *faulty) remove(n string) error {
 	}
 	return d.disk.remove(n)
 }
-func (d *faulty) touch(n string, at time.Time) error {
-	if err := d.hit("touch", n); err != nil {
-		return err
-	}
-	return d.disk.touch(n, at)
-}
-func (d *faulty) list(n string, yield func(string)) error {
+func (d *faulty) list(n string) ([]string, error) {
 	if err := d.hit("list", n); err != nil {
-		return err
+		return nil, err
 	}
-	return d.disk.list(n, yield)
+	return d.disk.list(n)
 }
 func (d *faulty) sync(n string) error {
 	if err := d.hit("sync", n); err != nil || d.volatile {
@@ -331,7 +358,7 @@ func (f *faultyFile) Read(p []byte) (int, error) {
 	n, err := f.file.Read(p)
 	f.d.mu.Lock()
 	defer f.d.mu.Unlock()
-	f.d.read += n
+	f.d.bytes += n
 	return n, err
 }
 
@@ -358,10 +385,4 @@ func (f *faultyFile) Sync() error {
 func (f *faultyFile) Close() error {
 	err := f.d.hit("close", f.name)
 	return errors.Join(err, f.file.Close())
-}
-func (f *faultyFile) tryLock() (bool, error) {
-	if err := f.d.hit("tryLock", f.name); err != nil {
-		return false, err
-	}
-	return f.file.tryLock()
 }

@@ -1,6 +1,7 @@
 package dumps
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -52,11 +53,11 @@ func crowd(t *testing.T, dir string, left int) (free func()) {
 // A disk that is truly full in the middle of a dump.
 func TestFault_11_FullDisk(t *testing.T) {
 	dir := mounted(t, 0, "size=256k")
-	s, err := Open(dir, testKeep)
+	s, err := Open(dir, testKeep, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close(context.Background())
 	d := testDump("b")
 	d.Profile = gz(100 << 10)
 	free := crowd(t, dir, 20<<10)
@@ -75,7 +76,7 @@ func TestFault_11_FullDisk(t *testing.T) {
 func TestFault_12_ReadOnlyDisk(t *testing.T) {
 	dir := mounted(t, unix.MS_RDONLY, "size=64k")
 	for _, d := range []string{dir, filepath.Join(dir, "new")} {
-		if _, err := Open(d, testKeep); Reason(err) != "permission" || !strings.Contains(err.Error(), d) {
+		if _, err := Open(d, testKeep, discard); Reason(err) != "permission" || !strings.Contains(err.Error(), d) {
 			t.Errorf("%v, reason %q", err, Reason(err))
 		}
 	}
@@ -86,7 +87,7 @@ func TestFault_12_ReadOnlyDisk(t *testing.T) {
 // says what became of it.
 func TestDirectoryRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dumps")
-	s, err := Open(dir, testKeep)
+	s, err := Open(dir, testKeep, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,16 +127,16 @@ func TestDirectoryRemoved(t *testing.T) {
 	}
 	mustSave(t, s, testDump("b"))
 	assertClean(t, dir, 1)
-	other, err := Open(dir, testKeep)
+	other, err := Open(dir, testKeep, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(other.index.dumps); n != 0 {
+	if n := len(other.entries); n != 0 {
 		t.Errorf("another store counts %d dumps as its own", n)
 	}
-	other.Close()
+	other.Close(context.Background())
 	// Closing makes no directory.
-	if err := errors.Join(os.RemoveAll(dir), s.Close()); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), s.Close(context.Background())); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {

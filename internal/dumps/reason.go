@@ -1,12 +1,10 @@
 package dumps
 
 import (
-	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"slices"
-	"time"
 )
 
 // Errors that the package makes itself. They arrive wrapped, with what was
@@ -16,12 +14,12 @@ var (
 	ErrInvalid = errors.New("invalid value")
 	// ErrTooSoon: an earlier process saved a dump of the budget within Keep.Interval.
 	ErrTooSoon = errors.New("too soon after the budget's last dump")
-	// ErrLimit: the caps of Keep are full of dumps that must not go.
+	// ErrLimit: the dump alone is larger than Keep.Bytes.
 	ErrLimit = errors.New("retention limit reached")
 	// ErrNoSpace: less than Keep.Free of the disk would be left.
 	ErrNoSpace = errors.New("not enough free disk space")
-	// ErrBusy: the queue is full, or the writer was closed before the dump's turn.
-	ErrBusy = errors.New("busy")
+	// ErrDropped: the queue is full.
+	ErrDropped = errors.New("dropped")
 	// ErrRefused: the directory, or something found in it, is not safe to use.
 	ErrRefused = errors.New("refused as unsafe")
 )
@@ -37,7 +35,7 @@ var reasons = []struct {
 	{"no_space", append(noSpace, ErrNoSpace)},
 	{"refused", []error{ErrRefused}},
 	{"permission", append(readOnly, fs.ErrPermission)},
-	{"busy", []error{ErrBusy, context.DeadlineExceeded, context.Canceled}},
+	{"dropped", []error{ErrDropped}},
 	{"closed", []error{fs.ErrClosed}},
 	{"gone", []error{fs.ErrNotExist}},
 	{"short_write", []error{io.ErrShortWrite}},
@@ -64,25 +62,4 @@ func Reason(err error) string {
 		}
 	}
 	return "other"
-}
-
-// Hourly decides what is worth a log line when the same thing fails again and
-// again: each reason once an hour. The zero value is ready. It is not safe for
-// concurrent use.
-type Hourly struct {
-	said map[string]time.Time
-}
-
-// Say reports whether reason was not said within the hour before now, and if so
-// notes that it is being said.
-func (h *Hourly) Say(reason string, now time.Time) bool {
-	last, ok := h.said[reason]
-	if ok && now.Sub(last) < time.Hour {
-		return false
-	}
-	if h.said == nil {
-		h.said = make(map[string]time.Time)
-	}
-	h.said[reason] = now
-	return true
 }

@@ -1,6 +1,7 @@
 package dumps
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,13 +69,13 @@ func TestFault_19_StaleFiles(t *testing.T) {
 				}
 				removed = 0
 				var err error
-				if more, err = s.Clean(); err != nil {
+				if more, err = s.clean(); err != nil {
 					t.Fatal(err)
 				}
 			}
 			c := assertNames(t, dir, tt.want)
-			if len(s.index.dumps) != tt.want || (tt.want == 0) != (len(c.folders) == 1) {
-				t.Errorf("%d dumps in the index, folders %v", len(s.index.dumps), c.folders)
+			if len(s.entries) != tt.want || (tt.want == 0) != (len(c.folders) == 1) {
+				t.Errorf("%d dumps in the index, folders %v", len(s.entries), c.folders)
 			}
 			if scans != 3 { // DumpDir and two folders
 				t.Errorf("directories were read %d times, want each once", scans)
@@ -105,7 +106,7 @@ func TestFault_71_OldDumps(t *testing.T) {
 		}
 		for more := true; more; {
 			var err error
-			if more, err = s.Clean(); err != nil {
+			if more, err = s.clean(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -120,8 +121,11 @@ func BenchmarkScan(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "dumps")
 	litter(b, dir, 25_000, start)
 	c := newClock()
-	d, err := openDisk(dir)
+	d, err := newDisk(dir)
 	if err != nil {
+		b.Fatal(err)
+	}
+	if err := d.open(); err != nil {
 		b.Fatal(err)
 	}
 	defer d.close()
@@ -139,7 +143,7 @@ func BenchmarkSave(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close(context.Background())
 	d := testDump("b")
 	d.Profile = gz(200_000)
 	for b.Loop() {
@@ -155,14 +159,14 @@ func BenchmarkCleanIdle(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close(context.Background())
 	for range 20 {
 		if _, err := s.Save(testDump("b")); err != nil {
 			b.Fatal(err)
 		}
 	}
 	for b.Loop() {
-		if _, err := s.Clean(); err != nil {
+		if _, err := s.clean(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -180,51 +184,44 @@ func (d dumpSpec) entry() *entry {
 	if d.size == 0 {
 		d.size = 10
 	}
-	n := name{time: at, slug: "s", mark: d.mark}
-	return &entry{id: ID(fmt.Sprint(d.minute)), name: n, saved: at, size: d.size, suffixes: []string{"json", "cpu.pb.gz"}}
+	return &entry{name: name{time: at, slug: "s", mark: d.mark, random: fmt.Sprint(d.minute)}, size: d.size, suffixes: []string{"json", "cpu.pb.gz"}}
 }
 
-func TestChoose(t *testing.T) {
+func TestVictims(t *testing.T) {
 	plain := func(minute int) dumpSpec { return dumpSpec{minute: minute} }
 	aFirst := func(minute int) dumpSpec { return dumpSpec{minute: minute, mark: first} }
 	aWorst := func(minute int) dumpSpec { return dumpSpec{minute: minute, mark: worst} }
 	for _, tt := range []struct {
-		name    string
-		have    []dumpSpec
-		current []ID // the first and the worst of the current violation
-		add     *dumpSpec
-		keep    Keep
-		want    []string
-		fits    bool
+		name string
+		have []dumpSpec
+		add  dumpSpec
+		keep Keep
+		want []string
 	}{
-		{"room", []dumpSpec{plain(1)}, nil, new(plain(2)), Keep{Files: 2}, nil, true},
-		{"oldest goes", []dumpSpec{plain(2), plain(1)}, nil, new(plain(3)), Keep{Files: 2}, []string{"1"}, true},
-		{"bytes", []dumpSpec{plain(1), plain(2), plain(3)}, nil, &dumpSpec{minute: 4, size: 15}, Keep{Bytes: 30}, []string{"1", "2"}, true},
-		{"first and worst stay", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, []ID{"1", "2"}, new(plain(4)), Keep{Files: 3}, []string{"3"}, true},
-		{"a worst that is no longer the worst goes", []dumpSpec{aFirst(1), aWorst(2)}, []ID{"1", "2"}, new(aWorst(4)), Keep{Files: 2}, []string{"2"}, true},
-		{"and so does the first, for a worst that is too large", []dumpSpec{aFirst(1), aWorst(2)}, []ID{"1", "2"},
-			&dumpSpec{minute: 3, mark: worst, size: 25}, Keep{Bytes: 30}, []string{"2", "1"}, true},
-		{"first and worst do not yield to others", []dumpSpec{aFirst(1), aWorst(2)}, []ID{"1", "2"}, new(plain(4)), Keep{Files: 2}, nil, false},
-		{"past violations go after the others", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, nil, new(plain(4)), Keep{Files: 3}, []string{"3"}, true},
-		{"the first of a past violation goes after its worst", []dumpSpec{aFirst(1), aWorst(2), aWorst(3)}, nil, new(plain(4)), Keep{Files: 2}, []string{"2", "3"}, true},
-		{"past violations go before the current", []dumpSpec{aFirst(2), aFirst(1)}, []ID{"1", "1"}, new(plain(4)), Keep{Files: 2}, []string{"2"}, true},
-		{"a new violation makes the old one past", []dumpSpec{aFirst(1)}, []ID{"1", "1"}, new(aFirst(4)), Keep{Files: 1}, []string{"1"}, true},
+		{"room", []dumpSpec{plain(1)}, plain(2), Keep{Files: 2}, nil},
+		{"oldest goes", []dumpSpec{plain(2), plain(1)}, plain(3), Keep{Files: 2}, []string{"1"}},
+		{"bytes", []dumpSpec{plain(1), plain(2), plain(3)}, dumpSpec{minute: 4, size: 15}, Keep{Bytes: 30}, []string{"1", "2"}},
+		{"first and worst stay", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, plain(4), Keep{Files: 3}, []string{"3"}},
+		{"a worst that is no longer the worst goes", []dumpSpec{aFirst(1), aWorst(2)}, aWorst(4), Keep{Files: 2}, []string{"2"}},
+		{"and so does the first, for a worst that is too large", []dumpSpec{aFirst(1), aWorst(2)},
+			dumpSpec{minute: 3, mark: worst, size: 25}, Keep{Bytes: 30}, []string{"2", "1"}},
+		{"the first stays longest", []dumpSpec{aFirst(1), aWorst(2), aWorst(3)}, plain(4), Keep{Files: 2}, []string{"2", "3"}},
+		{"a new dump is never refused", []dumpSpec{aFirst(2), aFirst(1)}, plain(4), Keep{Files: 2}, []string{"1"}},
+		{"too old", []dumpSpec{aFirst(1), plain(100)}, plain(101), Keep{Age: time.Hour}, []string{"1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &Store{keep: tt.keep.withDefaults(), index: &index{dumps: map[ID]*entry{}, left: map[string]int{}}, violations: map[string]violation{}}
+			now := tt.add.entry().time
+			s := &Store{keep: tt.keep.withDefaults(), entries: map[ID]*entry{}, now: func() time.Time { return now }}
 			for _, d := range tt.have {
-				s.index.add(d.entry())
+				s.entries[d.entry().id()] = d.entry()
 			}
-			if tt.current != nil {
-				s.violations["s"] = violation{first: tt.current[0], worst: tt.current[1]}
-			}
-			victims, fits := s.choose(tt.add.entry())
+			victims, more := s.victims(tt.add.entry())
 			var got []string
 			for _, e := range victims {
-				got = append(got, string(e.id))
+				got = append(got, e.random)
 			}
-			if diff := cmp.Diff(tt.want, got); fits != tt.fits || diff != "" {
-				t.Errorf("fits = %t, want %t; -want +got:\n%s", fits, tt.fits, diff)
+			if diff := cmp.Diff(tt.want, got); more || diff != "" {
+				t.Errorf("more %t, -want +got:\n%s", more, diff)
 			}
 		})
 	}
@@ -253,7 +250,7 @@ func TestRetentionOfAViolation(t *testing.T) {
 	assertClean(t, dir, 4) // and companions went with their dumps
 
 	// The next process knows it from the names: the last to go is the first of all.
-	s.Close()
+	s.Close(context.Background())
 	next, _ := openTest(t, dir, Keep{Files: 2, Interval: 1, Free: 1e-12}, nil)
 	newest := mustSave(t, next, testDump("b"))
 	if diff := cmp.Diff(map[ID]bool{ids[0]: true, newest: true}, listIDs(t, next)); diff != "" {

@@ -19,14 +19,14 @@ const (
 // childShare saves into a DumpDir that it shares, and looks after each save
 // whether its dumps are there.
 func childShare(dir string) {
-	s := must(Open(dir, Keep{Files: shareFiles, Interval: 1, Free: 1e-12}))
+	s := must(Open(dir, Keep{Files: shareFiles, Interval: 1, Free: 1e-12}, discard))
 	d := testDump("b")
 	d.Profile = gz(30_000)
 	var missing []string
 	for i := range 2 * shareFiles {
 		must(s.Save(d.of("v", float64(i%5))))
-		must(s.Clean())
-		for _, e := range s.index.dumps {
+		must(s.clean())
+		for _, e := range s.entries {
 			for _, suffix := range e.suffixes {
 				if _, err := os.Stat(filepath.Join(dir, e.path(suffix))); err != nil && e.instance == s.instance {
 					missing = append(missing, err.Error())

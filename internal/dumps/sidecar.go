@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Sidecar is what the JSON file beside a profile says about it. The caller of
@@ -146,26 +145,17 @@ func decodeSidecar(r io.Reader) (Sidecar, error) {
 	return s.bounded(maxOffenders), nil
 }
 
-// cut shortens s to maxText bytes at a rune's edge.
+// cut shortens s to maxText bytes or, at a rune's edge, a little less.
 func cut(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
-	end := maxText
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return strings.ToValidUTF8(s[:end], "") + "…"
+	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
 func finite(f float64) float64 {
-	switch {
-	case math.IsNaN(f):
+	if math.IsNaN(f) {
 		return 0
-	case math.IsInf(f, 1):
-		return math.MaxFloat64
-	case math.IsInf(f, -1):
-		return -math.MaxFloat64
 	}
-	return f
+	return max(-math.MaxFloat64, min(f, math.MaxFloat64))
 }

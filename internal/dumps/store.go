@@ -1,360 +1,239 @@
 package dumps
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
+const (
+	// queueLen bounds the memory that waiting dumps hold: a profile is capped
+	// at 16 MiB by the capture, so four are 64 MiB at the very worst. One window
+	// makes one or two dumps, so a longer queue means a disk that does not keep up.
+	queueLen = 4
+	// cleanEvery: a pass with nothing to do makes no calls.
+	cleanEvery = time.Minute
+)
+
 // Store keeps the dumps of one process in a folder of its own. Open one per
-// DumpDir, and Close it. All methods are safe for concurrent use; Save, Clean
-// and Close wait for the disk and for each other, List and Open only for the disk.
+// DumpDir, and Close it. All methods are safe for concurrent use.
+//
+// It saves in a goroutine of its own, so that whoever offers a dump never waits for
+// the disk. The goroutine also cleans up, once a minute.
 type Store struct {
 	disk     disk
 	keep     Keep
 	instance string
 	now      func() time.Time
 	random   func() string // hexLen hex digits
+	report   func(Outcome)
 	host     string
 	build    Build
 	before   map[string]time.Time // by slug: the last dump of an earlier process
-	closed   atomic.Bool
+	done     chan struct{}        // closed when the goroutine has ended
+	end      error                // of closing; to be read after done
 
 	// saving is held through I/O and guards what follows.
-	saving sync.Mutex
-	lock   file // held as long as the store is open
-	index  *index
-	gone   []ID // own dumps that are no more and not yet reported
+	saving  sync.Mutex
+	lock    io.Closer     // held as long as the store is open; nil where there are none
+	entries map[ID]*entry // what this process may delete
+	read    time.Time     // when the folders were
+	gone    []ID          // own dumps that are no more and not yet reported
 
 	// mu guards what follows and is never held through I/O.
 	mu         sync.Mutex
+	queue      chan prepared
+	closed     bool                 // no more offers
 	violations map[string]violation // by slug: the current one
 }
 
-// violation is what is saved of one.
+// violation is a violation of which a dump was made.
 type violation struct {
-	name         string
-	severity     float64 // of the worst
-	first, worst ID
+	name     string
+	severity float64 // of its worst dump
+}
+
+// Outcome is how an offered dump ended; with ID "" it is a clean-up that failed or
+// removed something.
+type Outcome struct {
+	ID     ID
+	Budget string
+	Err    error // see [Reason]
+	// Removed are dumps of this store that are no more: retention has evicted them,
+	// for this one or before, or somebody has deleted them.
+	Removed []ID
 }
 
 // Open makes a folder for this process in dir, which it creates if need be, and
-// begins to clean up what earlier processes left.
-func Open(dir string, keep Keep) (*Store, error) {
-	d, err := openDisk(dir)
+// begins to clean up what earlier processes left. report is called in the store's
+// goroutine once for each dump that [Store.Offer] accepted, and after a clean-up that
+// there is something to tell of; the store waits for it.
+func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
+	d, err := newDisk(dir)
 	if err == nil {
-		var s *Store
-		if s, err = openOn(d, keep, time.Now, randomHex); err == nil {
+		s := &Store{disk: d, keep: keep, now: time.Now, random: randomHex, report: report}
+		if err = s.open(cleanEvery); err == nil {
 			return s, nil
 		}
 	}
 	return nil, fmt.Errorf("open dump store in %q: %w", dir, err)
 }
 
-// openOn has the seams: disk, clock and randomness. It owns d.
-func openOn(d disk, keep Keep, now func() time.Time, random func() string) (*Store, error) {
-	s := &Store{
-		disk: d, keep: keep.withDefaults(), now: now, random: random, build: readBuild(),
-		before: make(map[string]time.Time), violations: make(map[string]violation),
-	}
+// open opens a store that has its disk, clock and randomness.
+func (s *Store) open(every time.Duration) error {
+	s.keep, s.instance, s.build = s.keep.withDefaults(), s.random(), readBuild()
 	s.host, _ = os.Hostname() // without it the sidecars name no host
-	// Another process that looks for ended ones may take the lock of the new folder
-	// for a moment; then this one takes another folder.
-	err := ErrBusy
-	for tries := 5; tries > 0 && (errors.Is(err, ErrBusy) || errors.Is(err, fs.ErrExist)); tries-- {
-		s.instance = random()
-		err = s.settle()
+	s.before, s.violations = make(map[string]time.Time), make(map[string]violation)
+	s.queue, s.done = make(chan prepared, queueLen), make(chan struct{})
+	if err := s.settle(); err != nil {
+		s.disk.close()
+		return err
 	}
+	for _, e := range s.entries {
+		if e.whole() && e.time.After(s.before[e.slug]) {
+			s.before[e.slug] = e.time
+		}
+	}
+	_, _ = s.sweep(nil) // what fails, fails again in clean, and is reported there
+	go s.run(every)
+	return nil
+}
+
+// settle opens DumpDir, makes the folder, takes its lock, and reads what there is.
+func (s *Store) settle() error {
+	if err := s.disk.open(); err != nil {
+		return err
+	}
+	if err := s.disk.mkdir(folderName(s.instance)); err != nil {
+		return fmt.Errorf("make a folder: %w", err)
+	}
+	s.unlock() // of a folder that somebody has removed
+	err := s.takeLock()
 	if err == nil {
 		err = s.scan()
 	}
 	if err != nil {
-		if s.lock != nil {
-			_ = s.leave() // the first error is told
-		}
-		d.close()
-		return nil, err
-	}
-	for _, e := range s.index.dumps {
-		if e.saved.After(s.before[e.slug]) {
-			s.before[e.slug] = e.saved
-		}
-	}
-	_, _ = s.sweep() // what fails, fails again in Clean, and is reported there
-	return s, nil
-}
-
-// settle makes the folder and takes its lock.
-func (s *Store) settle() (err error) {
-	folder, path := folderName(s.instance), lockPath(s.instance)
-	if err := s.disk.mkdir(folder); err != nil {
-		return fmt.Errorf("make a folder: %w", err)
-	}
-	lock, err := s.disk.create(path)
-	if err == nil {
-		ok, failed := lock.tryLock()
-		switch {
-		case errors.Is(failed, errors.ErrUnsupported): // its time says that the owner lives
-		case failed != nil:
-			err = failed
-		case !ok:
-			err = fmt.Errorf("%w: another process holds the lock of the new folder", ErrBusy)
-		}
-		if err = errors.Join(err, s.disk.sync(".")); err != nil {
-			lock.Close()
-		}
-	}
-	if err != nil {
-		s.removeFolder(s.instance)
-		return fmt.Errorf("lock the new folder: %w", err)
-	}
-	if s.lock != nil {
-		s.lock.Close() // of a folder that somebody has removed
-	}
-	s.lock = lock
-	return nil
-}
-
-// leave gives the lock back, and takes the folder away if it is empty.
-func (s *Store) leave() error {
-	err := s.lock.Close() // first, because Windows does not remove open files
-	if s.index == nil || s.index.left[s.instance] == 0 {
+		s.unlock()
 		s.removeFolder(s.instance)
 	}
 	return err
 }
 
-// Close lets others clean up the dumps of this process. It waits for a save
-// under way. Closing twice is fine.
-func (s *Store) Close() error {
-	if s.closed.Swap(true) {
-		return nil
+func (s *Store) takeLock() error {
+	path := lockPath(s.instance)
+	f, err := s.disk.create(path)
+	if err == nil {
+		err = f.Close()
 	}
+	if err == nil {
+		s.lock, err = s.disk.lock(path)
+	}
+	if err == nil || errors.Is(err, errors.ErrUnsupported) {
+		err = s.disk.sync(".")
+	}
+	if err != nil {
+		return fmt.Errorf("lock the new folder: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) unlock() (err error) {
+	if s.lock != nil {
+		err = s.lock.Close()
+	}
+	s.lock = nil
+	return err
+}
+
+// run saves and cleans up until there are no more offers.
+func (s *Store) run(every time.Duration) {
+	defer close(s.done)
+	tick := time.NewTimer(every)
+	defer tick.Stop()
+	for {
+		select {
+		case p, ok := <-s.queue:
+			if !ok {
+				s.end = recovered(s.shut)
+				return
+			}
+			err := recovered(func() error { return s.write(p) })
+			s.report(Outcome{ID: p.id(), Budget: p.budget, Err: err, Removed: s.takeGone()})
+		case <-tick.C:
+			next := every
+			err := recovered(func() error {
+				more, err := s.clean()
+				if more {
+					next = 0 // in turns with the queue
+				}
+				return err
+			})
+			if removed := s.takeGone(); err != nil || len(removed) > 0 {
+				s.report(Outcome{Err: err, Removed: removed})
+			}
+			tick.Reset(next)
+		}
+	}
+}
+
+// takeGone returns the own dumps that are no more, each once.
+func (s *Store) takeGone() []ID {
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	if err := errors.Join(s.leave(), s.disk.close()); err != nil {
+	gone := s.gone
+	s.gone = nil
+	return gone
+}
+
+// recovered runs do. A panic would be a bug of ours, and is still no reason to take
+// the host down.
+func recovered(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.Join(err, fmt.Errorf("dump store panicked: %v", p))
+		}
+	}()
+	return do()
+}
+
+// Close writes what is queued, and lets others clean up the dumps of this process.
+// When ctx ends first it gives up and says so; the goroutine goes on, as far as the
+// disk lets it. Closing again waits again.
+func (s *Store) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.queue)
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.done:
+		return s.end
+	case <-ctx.Done():
+		return fmt.Errorf("close dump store: gave up with %d dumps queued: %w", len(s.queue), context.Cause(ctx))
+	}
+}
+
+// shut gives all back, and removes the folder if there are no dumps.
+func (s *Store) shut() error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	err := s.unlock() // first, because Windows does not remove open files
+	if !s.has(s.instance) {
+		s.removeFolder(s.instance)
+	}
+	if err = errors.Join(err, s.disk.close()); err != nil {
 		return fmt.Errorf("close dump store: %w", err)
 	}
 	return nil
-}
-
-// Save writes d and returns its ID once it is durable. On an error nothing of d
-// is left; [Reason] sorts the errors.
-func (s *Store) Save(d Dump) (ID, error) {
-	p, err := s.prepare(d)
-	if err != nil {
-		return "", fmt.Errorf("save dump: %w", err)
-	}
-	return p.entry.id, s.write(p)
-}
-
-// prepared is a dump that is ready to be written.
-type prepared struct {
-	entry *entry
-	side  Sidecar
-	files []content // in the order in which they get their names; the sidecar is last
-}
-
-// content is one file to be written.
-type content struct {
-	suffix string
-	data   []byte
-}
-
-// prepare gives a dump its name and completes its sidecar, without any I/O.
-func (s *Store) prepare(d Dump) (p prepared, err error) {
-	if s.closed.Load() {
-		return p, fs.ErrClosed
-	}
-	now, side := s.now(), d.Sidecar
-	if side.Time.IsZero() {
-		side.Time = now
-	}
-	if side.Kind == "" {
-		side.Kind = "cpu"
-	}
-	n := name{time: side.Time, slug: slug(side.Budget), instance: s.instance, random: s.random()}
-	// A dump in the future is the wall clock's doing, not a reason to wait.
-	if age := now.Sub(s.before[n.slug]); age >= 0 && age < s.keep.Interval {
-		return p, fmt.Errorf("%w: %v ago, Keep.Interval is %v", ErrTooSoon, age.Round(time.Millisecond), s.keep.Interval)
-	}
-	n.mark = s.mark(n.slug, side)
-	side.First, side.Worst = n.mark == first, n.mark != ""
-	side.ID, side.PID, side.Host, side.Build = n.id(), os.Getpid(), s.host, s.build
-	side.Profile = fileName(side.ID, side.Kind+profileExt)
-	side.Companions = nil
-	for _, c := range d.Companions {
-		side.Companions = append(side.Companions, fileName(side.ID, c.Name))
-		p.files = append(p.files, content{c.Name, c.Data})
-	}
-	p.files = append(p.files, content{side.Kind + profileExt, d.Profile})
-	for _, c := range p.files {
-		if !isSuffix(c.suffix) || c.suffix == sidecarSuffix {
-			return p, fmt.Errorf("%w: file %q; want a lower-case word and %s or %s", ErrInvalid, c.suffix, profileExt, traceExt)
-		}
-	}
-	data, err := side.encode()
-	if err != nil {
-		return p, err
-	}
-	p.side, p.files = side, append(p.files, content{sidecarSuffix, data})
-	p.entry = &entry{id: side.ID, name: n, saved: now}
-	for _, c := range p.files {
-		p.entry.suffixes = append(p.entry.suffixes, c.suffix)
-		p.entry.size += int64(len(c.data))
-	}
-	if p.entry.size > s.keep.Bytes {
-		return p, fmt.Errorf("%w: the dump has %d bytes, Keep.Bytes is %d", ErrLimit, p.entry.size, s.keep.Bytes)
-	}
-	return p, nil
-}
-
-// mark says whether a dump is the first or the worst of its violation.
-func (s *Store) mark(slug string, side Sidecar) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v, known := s.violations[slug]
-	switch {
-	case side.Violation == "":
-		return ""
-	case !known || v.name != side.Violation:
-		return first
-	case side.Severity > v.severity:
-		return worst
-	}
-	return ""
-}
-
-// note remembers the first and the worst dump of a violation once it is saved.
-func (s *Store) note(n name, side Sidecar) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := s.violations[n.slug]
-	switch n.mark {
-	case first:
-		v = violation{side.Violation, side.Severity, side.ID, side.ID}
-	case worst:
-		v.severity, v.worst = side.Severity, side.ID
-	default:
-		return
-	}
-	s.violations[n.slug] = v
-}
-
-// write does what Save promises.
-func (s *Store) write(p prepared) error {
-	s.saving.Lock()
-	defer s.saving.Unlock()
-	err := fs.ErrClosed
-	if !s.closed.Load() {
-		err = s.save(p)
-	}
-	// Somebody has removed the folder or DumpDir, as those do who tidy up /tmp. Both
-	// are made again, with the checks of the first time.
-	if errors.Is(err, fs.ErrNotExist) {
-		failed := s.disk.renew()
-		if failed == nil {
-			failed = s.settle()
-		}
-		if failed == nil {
-			failed = s.scan()
-		}
-		if failed == nil {
-			err = s.save(p)
-		} else {
-			err = fmt.Errorf("%w: a folder was removed while in use, and cannot be made again: %w", err, failed)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("save dump %s: %w", p.entry.id, err)
-	}
-	return nil
-}
-
-func (s *Store) save(p prepared) error {
-	if err := s.rescan(); err != nil {
-		return err
-	}
-	if err := s.makeRoom(p.entry); err != nil {
-		return err
-	}
-	if err := s.put(p); err != nil {
-		s.index.read = time.Time{} // whatever could not be tidied is found by the next scan
-		return err
-	}
-	s.index.add(p.entry)
-	s.note(p.entry.name, p.side)
-	return nil
-}
-
-// put writes the files, each whole and durable before it gets its name, and
-// the last one after all others are durable under theirs.
-func (s *Store) put(p prepared) (err error) {
-	folder := folderName(s.instance)
-	var made []string // what is to be removed after an error, the sidecar first
-	defer func() {
-		if err != nil {
-			for _, name := range slices.Backward(made) {
-				s.disk.remove(name)
-			}
-		}
-	}()
-	for _, c := range p.files {
-		temp := p.entry.path(c.suffix + tempExt)
-		f, err := s.disk.create(temp)
-		if err != nil {
-			return err
-		}
-		made = append(made, temp)
-		if err := fill(f, c.data); err != nil {
-			return fmt.Errorf("write %s: %w", c.suffix, err)
-		}
-	}
-	for i, c := range p.files {
-		if c.suffix == sidecarSuffix {
-			if err := s.disk.sync(folder); err != nil {
-				return fmt.Errorf("sync folder: %w", err)
-			}
-		}
-		// A rename replaces what has the name. Nothing of ours has, so whatever
-		// is there is another's.
-		to := p.entry.path(c.suffix)
-		if info, err := s.disk.lstat(to); err == nil {
-			return fmt.Errorf("%w: %s exists (%v); remove it", ErrRefused, to, info.Mode())
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err := s.disk.rename(made[i], to); err != nil {
-			return err
-		}
-		made[i] = to
-	}
-	if err := s.disk.sync(folder); err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	return nil
-}
-
-// fill writes, syncs and closes f.
-func fill(f file, data []byte) error {
-	n, err := f.Write(data)
-	if err == nil && n < len(data) {
-		err = io.ErrShortWrite
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 func randomHex() string {

@@ -1,4 +1,4 @@
-//go:build !linux && !darwin && !freebsd && !windows
+//go:build !linux && !darwin && !freebsd
 
 package dumps
 
@@ -10,13 +10,16 @@ import (
 
 var noSpace, readOnly []error
 
+// openFlags: symlinks are handled by os.Root.
 const openFlags = 0
 
-// isOwn: the mode of the directory is still checked.
+// isOwn: the mode of the directory is still checked, but on Windows, where access
+// lists decide who may write, and Go does not read them.
 func isOwn(fs.FileInfo) bool { return true }
 
-func tryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
+func lock(*os.File) error { return errors.ErrUnsupported }
 
+// syncDir: Windows cannot flush a directory; NTFS journals its renames.
 func syncDir(*os.File) error { return nil }
 
 func space(*os.File) (free, total uint64, err error) { return 0, 0, errors.ErrUnsupported }

@@ -25,20 +25,19 @@ func isOwn(info fs.FileInfo) bool {
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-func tryLock(f *os.File) (bool, error) {
+func lock(f *os.File) error {
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return false, nil
-		case errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EBADF):
+		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
+		case nil:
+			return nil
+		case unix.EINTR:
+		case unix.EWOULDBLOCK:
+			return errLocked
+		case unix.ENOLCK, unix.EOPNOTSUPP, unix.ENOSYS, unix.EBADF:
 			// EBADF: some network file systems lock only what is open for writing.
-			return false, errors.ErrUnsupported
+			return errors.ErrUnsupported
 		default:
-			return false, os.NewSyscallError("flock", err)
+			return os.NewSyscallError("flock", err)
 		}
 	}
 }

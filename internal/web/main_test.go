@@ -91,11 +91,11 @@ func (b *blocked) capture(ctx context.Context, d time.Duration) (profiler.Window
 func withDump(t testing.TB, c *Config, function string) string {
 	t.Helper()
 	c.Dir = t.TempDir()
-	store, err := dumps.Open(c.Dir, dumps.Keep{})
+	store, err := dumps.Open(c.Dir, dumps.Keep{}, func(dumps.Outcome) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { store.Close() })
+	t.Cleanup(func() { store.Close(context.Background()) })
 	c.Dumps = func() *dumps.Store { return store }
 	id, err := store.Save(dumps.Dump{
 		Profile: packed(t, chainOf("main.main", "main.serve", function)),

@@ -145,16 +145,16 @@ func TestMounts(t *testing.T) {
 
 // Why there are no dumps is a sentence in dumps.json.
 func TestDumpList(t *testing.T) {
-	empty, err := dumps.Open(t.TempDir(), dumps.Keep{})
+	empty, err := dumps.Open(t.TempDir(), dumps.Keep{}, func(dumps.Outcome) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed, err := dumps.Open(t.TempDir(), dumps.Keep{})
+	closed, err := dumps.Open(t.TempDir(), dumps.Keep{}, func(dumps.Outcome) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	empty.Close()
-	closed.Close()
+	empty.Close(t.Context())
+	closed.Close(t.Context())
 	tests := []struct {
 		name  string
 		dir   string

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// outcomes collects what a Writer reports.
+// outcomes collects what a store reports.
 type outcomes struct {
 	mu   sync.Mutex
 	list []Outcome
@@ -25,46 +25,42 @@ func (o *outcomes) report(out Outcome) {
 	o.list = append(o.list, out)
 }
 
-func TestWriter(t *testing.T) {
+func TestOffer(t *testing.T) {
 	dir := newDir(t)
-	s, _ := openTest(t, dir, testKeep, nil)
 	var got outcomes
-	w := NewWriter(s, got.report)
+	s := openRunning(t, dir, testKeep, nil, got.report)
 	var want []Outcome
 	for i := range queueLen {
-		id, err := w.Offer(testDump(fmt.Sprint("b", i)))
+		id, err := s.Offer(testDump(fmt.Sprint("b", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, Outcome{ID: id, Budget: fmt.Sprint("b", i)})
 	}
-	if _, err := w.Offer(Dump{Sidecar: Sidecar{Kind: "/"}}); Reason(err) != "invalid" {
+	if _, err := s.Offer(Dump{Sidecar: Sidecar{Kind: "/"}}); Reason(err) != "invalid" {
 		t.Errorf("an invalid dump was queued: %v", err)
 	}
 	for range 2 {
-		if err := w.Close(t.Context()); err != nil {
+		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
 	if diff := cmp.Diff(want, got.list); diff != "" {
 		t.Errorf("Close did not write what was queued:\n%s", diff)
 	}
-	if _, err := w.Offer(testDump("late")); Reason(err) != "closed" {
+	if _, err := s.Offer(testDump("late")); Reason(err) != "closed" {
 		t.Errorf("offered after Close: %v", err)
-	}
-	if st := w.Stats(); st.Saved != queueLen || len(st.Failed) != 0 || st.Dropped != 0 {
-		t.Errorf("stats %+v", st)
 	}
 	assertClean(t, dir, queueLen)
 }
 
-func TestWriterCountsFailures(t *testing.T) {
+func TestFailuresAreReported(t *testing.T) {
 	var d1 *faulty
-	s, _ := openTest(t, newDir(t), Keep{Interval: time.Hour, Free: 1e-12}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
 	reported := make(chan Outcome)
-	w := NewWriter(s, func(o Outcome) { reported <- o })
+	s := openRunning(t, newDir(t), Keep{Interval: time.Hour, Free: 1e-12}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 },
+		func(o Outcome) { reported <- o })
 	defer func() {
-		if err := w.Close(t.Context()); err != nil {
+		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -84,15 +80,12 @@ func TestWriterCountsFailures(t *testing.T) {
 		{nil, ""},
 	} {
 		d1.arm(tt.check)
-		if _, err := w.Offer(testDump("b")); err != nil {
+		if _, err := s.Offer(testDump("b")); err != nil {
 			t.Fatal(err)
 		}
 		if o := <-reported; Reason(o.Err) != tt.want {
 			t.Errorf("outcome %v, want reason %q", o.Err, tt.want)
 		}
-	}
-	if st := w.Stats(); st.Saved != 1 || !cmp.Equal(st.Failed, map[string]int64{"other": 2}) {
-		t.Errorf("stats %+v", st)
 	}
 }
 
@@ -101,7 +94,8 @@ func TestFault_24_HungWrite(t *testing.T) {
 	var once sync.Once
 	var d1 *faulty
 	dir := newDir(t)
-	s, _ := openTest(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	var got outcomes
+	s := openRunning(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 }, got.report)
 	before := mustSave(t, s, testDump("before"))
 	d1.arm(func(_ int, op string) error {
 		if op == "write" {
@@ -112,24 +106,19 @@ func TestFault_24_HungWrite(t *testing.T) {
 		}
 		return nil
 	})
-	var got outcomes
-	w := NewWriter(s, got.report)
-	if _, err := w.Offer(testDump("hangs")); err != nil {
+	if _, err := s.Offer(testDump("hangs")); err != nil {
 		t.Fatal(err)
 	}
 	<-hung
 	for i := range queueLen {
-		if _, err := w.Offer(testDump(fmt.Sprint("queued", i))); err != nil {
+		if _, err := s.Offer(testDump(fmt.Sprint("queued", i))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 3 {
-		if _, err := w.Offer(testDump("dropped")); Reason(err) != "busy" {
+		if _, err := s.Offer(testDump("dropped")); Reason(err) != "dropped" {
 			t.Errorf("the queue took more than it can hold: %v", err)
 		}
-	}
-	if st := w.Stats(); st.Dropped != 3 || st.Saved != 0 {
-		t.Errorf("stats %+v", st)
 	}
 	if got := listIDs(t, s); !cmp.Equal(got, map[ID]bool{before: true}) { // reading goes on
 		t.Errorf("list: %v", got)
@@ -142,40 +131,38 @@ func TestFault_24_HungWrite(t *testing.T) {
 
 	gaveUp, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := w.Close(gaveUp); !errors.Is(err, context.Canceled) {
+	if err := s.Close(gaveUp); !errors.Is(err, context.Canceled) {
 		t.Errorf("Close of a hung writer: %v", err)
 	}
 	close(release)
-	if err := w.Close(t.Context()); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if st := w.Stats(); st.Saved != 1 || st.Dropped != 3+queueLen {
-		t.Errorf("what was under way should be saved, the queue dropped: %+v", st)
+	for _, o := range got.list {
+		if o.Err != nil {
+			t.Errorf("%s: %v", o.Budget, o.Err)
+		}
 	}
 	if len(got.list) != 1+queueLen {
 		t.Errorf("%d outcomes for %d accepted dumps", len(got.list), 1+queueLen)
 	}
-	assertClean(t, dir, 2)
+	assertClean(t, dir, 2+queueLen)
 }
 
-func TestWriterCleansUp(t *testing.T) {
+func TestCleansUp(t *testing.T) {
 	dir := newDir(t)
-	var d1 *faulty
-	s, c := openTest(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
-	mustSave(t, s, testDump("b"))
-	c.advance(8 * 24 * time.Hour)
-	removed := make(chan struct{}, 100)
-	d1.arm(func(_ int, op string) error {
-		if op == "remove" {
-			removed <- struct{}{}
-		}
-		return nil
-	})
-	w := newWriter(s, nil, time.Millisecond)
-	for range 4 {
-		<-removed
+	c := newClock()
+	removed := make(chan []ID, 100)
+	s, err := openReporting(dir, testKeep, c.now, randomHex, nil, func(o Outcome) { removed <- o.Removed }, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := w.Close(t.Context()); err != nil {
+	id := mustSave(t, s, testDump("b"))
+	c.advance(8 * 24 * time.Hour)
+	if got := <-removed; !slices.Equal(got, []ID{id}) {
+		t.Errorf("reported as removed: %v, want %s", got, id)
+	}
+	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if names, _ := filepath.Glob(filepath.Join(dir, "*", "profguard-2*")); len(names) != 0 {
@@ -183,8 +170,8 @@ func TestWriterCleansUp(t *testing.T) {
 	}
 }
 
-// TestWriterTellsWhatIsGone: whatever way a dump goes, its owner hears of it, once.
-func TestWriterTellsWhatIsGone(t *testing.T) {
+// TestGoneIsTold: whatever way a dump goes, its owner hears of it, once.
+func TestGoneIsTold(t *testing.T) {
 	tests := []struct {
 		name string
 		keep Keep
@@ -205,26 +192,30 @@ func TestWriterTellsWhatIsGone(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				c.advance(2 * indexAge)
+				c.advance(2 * readAge)
 			}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.keep.Interval, tt.keep.Free = testKeep.Interval, testKeep.Free
-			s, c := openTest(t, newDir(t), tt.keep, nil)
 			var got outcomes
 			saved := make(chan bool, 10)
-			w := newWriter(s, func(o Outcome) {
+			c := newClock()
+			now := func() time.Time { c.advance(time.Second); return c.now() }
+			s, err := openReporting(newDir(t), tt.keep, now, randomHex, nil, func(o Outcome) {
 				got.report(o)
 				saved <- true
 			}, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var ids []ID
 			for i := range 3 {
 				d := testDump("b")
 				if tt.dump != nil {
 					d = tt.dump(i)
 				}
-				id, err := w.Offer(d)
+				id, err := s.Offer(d)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -234,11 +225,15 @@ func TestWriterTellsWhatIsGone(t *testing.T) {
 			if tt.do != nil {
 				tt.do(t, s, c, ids[0])
 			}
-			w.clean()
-			if err := w.Close(t.Context()); err != nil {
+			if _, err := s.clean(); err != nil {
+				t.Error(err)
+			}
+			last := s.takeGone()
+			if err := s.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			var want, gone []ID
+			var want []ID
+			gone := last
 			for _, i := range tt.want {
 				want = append(want, ids[i])
 			}

@@ -1,0 +1,199 @@
+package dumps
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// prepared is a dump that is ready to be written.
+type prepared struct {
+	*entry
+	budget string
+	data   [][]byte // of the files, in the order of the suffixes: the sidecar is last
+}
+
+// Offer queues d and returns the ID that it will have. It never blocks: when the
+// queue is full the dump is dropped, and the error is [ErrDropped]. The
+// store reads d's data later, so the caller must not change it before the
+// outcome is reported.
+func (s *Store) Offer(d Dump) (ID, error) {
+	p, err := s.prepare(d)
+	if err != nil {
+		return "", fmt.Errorf("offer dump: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return "", fmt.Errorf("offer dump: %w", fs.ErrClosed)
+	}
+	select {
+	case s.queue <- p:
+		return p.id(), nil
+	default:
+		return "", fmt.Errorf("offer dump: %w: %d dumps wait already; the disk does not keep up", ErrDropped, queueLen)
+	}
+}
+
+// Save writes d and returns its ID once it is durable. On an error nothing of d
+// is left; [Reason] sorts the errors.
+func (s *Store) Save(d Dump) (ID, error) {
+	p, err := s.prepare(d)
+	if err != nil {
+		return "", fmt.Errorf("save dump: %w", err)
+	}
+	return p.id(), s.write(p)
+}
+
+// prepare gives a dump its name and completes its sidecar, without any I/O.
+func (s *Store) prepare(d Dump) (p prepared, err error) {
+	now, side := s.now(), d.Sidecar
+	if side.Time.IsZero() {
+		side.Time = now
+	}
+	if side.Kind == "" {
+		side.Kind = "cpu"
+	}
+	n := name{time: side.Time, slug: slug(side.Budget), instance: s.instance, random: s.random()}
+	// A dump in the future is the wall clock's doing, not a reason to wait.
+	if age := now.Sub(s.before[n.slug]); age >= 0 && age < s.keep.Interval {
+		return p, fmt.Errorf("%w: %v ago, Keep.Interval is %v", ErrTooSoon, age.Round(time.Millisecond), s.keep.Interval)
+	}
+	n.mark = s.mark(n.slug, side)
+	p = prepared{entry: &entry{name: n}, budget: side.Budget}
+	side.First, side.Worst = n.mark == first, n.mark != ""
+	side.ID, side.PID, side.Host, side.Build = n.id(), os.Getpid(), s.host, s.build
+	side.Profile, side.Companions = n.file(side.Kind+profileExt), nil
+	for _, c := range append(d.Companions[:len(d.Companions):len(d.Companions)], Companion{side.Kind + profileExt, d.Profile}) {
+		if _, suffix, ok := parseFile(n.file(c.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix {
+			return p, fmt.Errorf("%w: file %q; want a lower-case word and %s or .out", ErrInvalid, c.Name, profileExt)
+		}
+		if len(p.data) < len(d.Companions) {
+			side.Companions = append(side.Companions, n.file(c.Name))
+		}
+		p.add(c.Name, c.Data)
+	}
+	sidecar, err := side.encode()
+	if err != nil {
+		return p, err
+	}
+	if p.add(sidecarSuffix, sidecar); p.size > s.keep.Bytes {
+		return p, fmt.Errorf("%w: the dump has %d bytes, Keep.Bytes is %d", ErrLimit, p.size, s.keep.Bytes)
+	}
+	return p, nil
+}
+
+func (p *prepared) add(suffix string, data []byte) {
+	p.suffixes, p.data = append(p.suffixes, suffix), append(p.data, data)
+	p.size += int64(len(data))
+}
+
+// mark says whether a dump is the first or the worst of its violation so far.
+func (s *Store) mark(slug string, side Sidecar) (mark string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch v := s.violations[slug]; {
+	case side.Violation == "":
+		return ""
+	case side.Violation != v.name:
+		mark = first
+	case side.Severity > v.severity:
+		mark = worst
+	default:
+		return ""
+	}
+	s.violations[slug] = violation{side.Violation, side.Severity}
+	return mark
+}
+
+// write does what Save promises.
+func (s *Store) write(p prepared) error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	err := s.save(p)
+	// Somebody has removed the folder or DumpDir, as those do who tidy up /tmp. Both
+	// are made again, with the checks of the first time.
+	if errors.Is(err, fs.ErrNotExist) {
+		if failed := s.settle(); failed == nil {
+			err = s.save(p)
+		} else {
+			err = fmt.Errorf("%w: a folder was removed while in use, and cannot be made again: %w", err, failed)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("save dump %s: %w", p.id(), err)
+	}
+	return nil
+}
+
+func (s *Store) save(p prepared) error {
+	err := s.rescan()
+	if err == nil {
+		err = s.makeRoom(p.entry)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.put(p); err != nil {
+		// What has been written are remains, like those of a crash.
+		if s.read = (time.Time{}); s.rescan() == nil {
+			_, _ = s.sweep(nil)
+		}
+		return err
+	}
+	s.entries[p.id()] = p.entry
+	return nil
+}
+
+// put writes the files, each whole and durable before it gets its name, and
+// the last one after all others are durable under theirs.
+func (s *Store) put(p prepared) error {
+	folder := folderName(s.instance)
+	for i, suffix := range p.suffixes {
+		f, err := s.disk.create(p.path(suffix + tempExt))
+		if err != nil {
+			return err
+		}
+		if err := fill(f, p.data[i]); err != nil {
+			return fmt.Errorf("write %s: %w", suffix, err)
+		}
+	}
+	for _, suffix := range p.suffixes {
+		if suffix == sidecarSuffix {
+			if err := s.disk.sync(folder); err != nil {
+				return fmt.Errorf("sync folder: %w", err)
+			}
+		}
+		// A rename replaces what has the name. Nothing of ours has, so whatever
+		// is there is another's.
+		to := p.path(suffix)
+		if info, err := s.disk.lstat(to); err == nil {
+			return fmt.Errorf("%w: %s exists (%v); remove it", ErrRefused, to, info.Mode())
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := s.disk.rename(to+tempExt, to); err != nil {
+			return err
+		}
+	}
+	if err := s.disk.sync(folder); err != nil {
+		s.disk.remove(p.path(sidecarSuffix)) // with it they would be a dump
+		return fmt.Errorf("sync folder: %w", err)
+	}
+	return nil
+}
+
+// fill writes, syncs and closes f.
+func fill(f file, data []byte) error {
+	n, err := f.Write(data)
+	if err == nil && n < len(data) {
+		err = io.ErrShortWrite
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
