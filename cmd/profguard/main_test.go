@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -275,6 +276,48 @@ func TestSuggestedIsJudged(t *testing.T) {
 		if status := run(t.Context(), []string{"check", "-b", "suggested.txt", name}, nil, &out, &out); status != want {
 			t.Errorf("%s: expected %d, found %d\n%s\n%s", name, want, status, suggested.String(), out.String())
 		}
+	}
+}
+
+// TestSuggestionLasts: what is suggested for a profile of few samples passes on another of
+// the same program, which differs by chance.
+func TestSuggestionLasts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	random := rand.New(rand.NewPCG(1, 2))
+	// draw writes a profile of some 250 samples of ten functions, the largest with 13%.
+	draw := func(name string) {
+		text := "cpu 10s\n"
+		for i := range 10 {
+			hits := 0
+			for range 250 {
+				if random.Float64() < 0.07+0.0067*float64(i) {
+					hits++
+				}
+			}
+			text += fmt.Sprintf("main.main;main.serve;example.com/shop.part%d@example.com/shop/part.go:7 %d\n", i, hits)
+		}
+		var b bytes.Buffer
+		if err := folded.Must(text).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		put(t, name, b.String())
+	}
+	const pairs = 50
+	kept := 0
+	for range pairs {
+		draw("one.pprof")
+		draw("another.pprof")
+		var suggested, out bytes.Buffer
+		if status := run(t.Context(), []string{"suggest", "one.pprof"}, nil, &suggested, &out); status != exitKept {
+			t.Fatalf("suggest: %d, %s", status, out.String())
+		}
+		put(t, "suggested.txt", suggested.String())
+		if status := run(t.Context(), []string{"check", "-b", "suggested.txt", "another.pprof"}, nil, &out, &out); status == exitKept {
+			kept++
+		}
+	}
+	if kept < pairs*98/100 {
+		t.Errorf("of %d suggestions %d pass on another profile, expected 98%%", pairs, kept)
 	}
 }
 

@@ -11,12 +11,16 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/pattern"
 )
 
 // headroom is what part of a limit the present profile may use, so that the next one
 // is within it too.
 const headroom = 0.75
+
+// highest is the limit, in percent, beyond which one on a share says little.
+const highest = 50
 
 // mostExcepts is how many functions are accepted before the limit is raised.
 const mostExcepts = 2
@@ -188,10 +192,17 @@ func (w *writer) functions(amounts []float64, unit string) error {
 	return nil
 }
 
+// lasts is whether the next profile will pass too, if it is like this one: there is room
+// for a bound that is twice as far from the share. With few samples that takes a higher
+// limit.
+func lasts(r budget.Result) bool {
+	return r.Verdict == budget.Pass && 2*r.High-r.Share < evidence.Zone*r.Limit
+}
+
 // better is whether a is worth its higher limit.
 func (a *attempt) better(b *attempt) bool {
-	if aPass, bPass := a.result.Verdict == budget.Pass, b.result.Verdict == budget.Pass; aPass != bPass {
-		return aPass
+	if a, b := lasts(a.result), lasts(b.result); a != b {
+		return a
 	}
 	return len(b.excepted) > mostExcepts && len(a.excepted) < len(b.excepted)
 }
@@ -250,9 +261,12 @@ func (w *writer) common(subject string, least float64, why string) error {
 		fmt.Fprintf(&w.out, "\n# Look at %s, which had %s, before you accept anything: %s.\n", subject, w.measured(r.Share, r.Unit), why)
 		return nil
 	}
-	sentence := fmt.Sprintf("%s below %v%%%s", subject, limit, w.when)
-	if r, err = w.judge(sentence); err != nil {
-		return err
+	sentence := ""
+	for ; sentence == "" || !lasts(r) && limit < highest; limit += 5 {
+		sentence = fmt.Sprintf("%s below %v%%%s", subject, limit, w.when)
+		if r, err = w.judge(sentence); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(&w.out, "\n# This profile had %s: %s.\n", w.measured(r.Share, r.Unit), why)
 	w.line(sentence, r)
