@@ -93,8 +93,7 @@ func (e *SyntaxError) picture() (line, mark string) {
 	end := min(start+max(utf8.RuneCountInString(e.Word), 1), max(len(runes), start+1))
 
 	from, to := 0, len(runes)
-	cut := len(runes) > longestLine
-	if cut {
+	if len(runes) > longestLine {
 		from = max(0, start-longestLine/2)
 		to = min(len(runes), from+longestLine)
 		end = min(end, max(to, start+1))
@@ -105,22 +104,20 @@ func (e *SyntaxError) picture() (line, mark string) {
 		below.WriteString("   ")
 	}
 	for i := from; i < max(to, end); i++ {
-		r := ' ' // the place behind the last character
+		r, columns := ' ', 1 // the place behind the last character
 		if i < to {
-			r = runes[i]
-		}
-		r = printed(r)
-		if i < to {
+			r = printed(runes[i])
+			columns = width(r)
 			text.WriteRune(r)
 		}
 		switch {
 		case i >= end:
 		case i >= start:
-			below.WriteString(strings.Repeat("^", max(width(r), 1)))
+			below.WriteString(strings.Repeat("^", max(columns, 1)))
 		case r == '\t':
 			below.WriteByte('\t')
 		default:
-			below.WriteString(strings.Repeat(" ", width(r)))
+			below.WriteString(strings.Repeat(" ", columns))
 		}
 	}
 	if to < len(runes) {
