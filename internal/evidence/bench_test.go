@@ -48,7 +48,7 @@ func BenchmarkGrowth(b *testing.B) {
 // TestNoAllocations: an update happens for every budget and function of every
 // window, in somebody else's process.
 func TestNoAllocations(t *testing.T) {
-	a, s, st := NewStream(0.2, 22.2), NewSequential(0.2), NewSteady(0)
+	a, s, st := NewStream(0.2, 22.2), NewSequential(0.2), NewSteady()
 	i := 0
 	for name, f := range map[string]func(){
 		"Stream.Add":     func() { a.Add(float64(8+i%5), 50, false) },
@@ -56,7 +56,7 @@ func TestNoAllocations(t *testing.T) {
 		"Steady.Add":     func() { st.Add(SteadyFloor, float64(i), 1) },
 		"Fixed":          func() { sink = Fixed(20, 100, 0.2, 1).Low },
 		"Rate":           func() { sink = Rate(20, 100, 0.2, 1).Low },
-		"Absent":         func() { sink = Absent(0, 100, 1, 0).High },
+		"Absent":         func() { sink = Absent(0, 100).High },
 		"Growth":         func() { sink = Growth(20, 100, 10, 100, 0.05, 1, 1).Low },
 		"Ratio":          func() { sink = Ratio(20, 100, 10, 100, 1.1, 1).Low },
 	} {

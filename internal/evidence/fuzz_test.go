@@ -38,20 +38,20 @@ func FuzzBounds(f *testing.F) {
 		finite("rate bound", RateLower(k, alpha), RateUpper(k, alpha), Trials(n, limit))
 		finite("evidence", evidence(k, n, limit, up, phi), evidence(k, n, limit, down, phi),
 			evidence(k, n, limit, grid{k, n, limit, phi}, alpha), temper(k, n), temper(n, phi))
-		finite("needed", Needed(k, n, limit, phi), absentNeeded(limit, phi, alpha), GrowthLimit(k, n, phi, limit))
-		finite("stream", GrowthEdge(k, n, phi, limit), RateLimit(k, n, limit), RateEdge(k, n, limit))
+		finite("needed", Needed(k, n, limit, phi), GrowthLimit(k, n, limit))
+		finite("stream", GrowthEdge(k, n, limit), RateLimit(k, n, limit), RateEdge(k, n, limit))
 		finite("helper", LnA(k, n, phi, alpha), Tests(k, limit), ratioShare(k, n, limit))
 
 		finding("share", Fixed(k, n, limit, phi))
 		finding("rate", Rate(k, n, limit, phi))
-		finding("absent", Absent(k, n, phi, limit))
+		finding("absent", Absent(k, n))
 		finding("growth", Growth(k, n, n, phi, limit, alpha, phi))
 		finding("ratio", Ratio(k, n, phi, alpha, limit, phi))
 		finding("trend", Trend([]float64{k, n, limit, phi, alpha}, k))
 
 		stream, seq := NewStream(limit, n), NewSequential(limit)
 		growing := NewGrowthStream(limit, k, n)
-		steady := NewSteady(phi)
+		steady := NewSteady()
 		for i := range 120 {
 			// The inputs, and ordinary ones in between.
 			a, b := k, n

@@ -101,7 +101,7 @@ func TestGolden(t *testing.T) {
 			return s.rho(q)
 		},
 		"absent_upper":    func(t *testing.T, r row) float64 { return Upper(0, r.n, 1, r.alpha) },
-		"absent_n_needed": func(t *testing.T, r row) float64 { return absentNeeded(r.limit, 1, r.alpha) },
+		"absent_n_needed": func(t *testing.T, r row) float64 { return absentNeeded(r.limit, r.alpha) },
 		"cmle_p0":         func(t *testing.T, r row) float64 { return apart(r.k, r.n, r.k0, r.n0, r.delta) },
 		"glr_D": func(t *testing.T, r row) float64 {
 			if r.k/r.n-r.k0/r.n0 <= r.delta {

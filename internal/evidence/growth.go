@@ -121,32 +121,32 @@ func ratioShare(exposure, exposure0, limit float64) float64 {
 	return now / all
 }
 
-// BaselineAlpha is the error of what a baseline is taken for in a stream. It is made
+// baselineAlpha is the error of what a baseline is taken for in a stream. It is made
 // once, at the start, hence the mild level; and the bounds err in a tenth of it.
-const BaselineAlpha = 0.01
+const baselineAlpha = 0.01
 
 // GrowthLimit returns the limit on a share that a stream ([Stream]) is held
 // against, so that it fails on growth by more than margin over a baseline of k0
-// hits in n0: the baseline's upper bound with error [BaselineAlpha], plus the margin.
-func GrowthLimit(k0, n0, phi, margin float64) float64 {
-	return share(Upper(k0, n0, phi, BaselineAlpha) + share(margin))
+// hits in n0: the baseline's upper bound with error 0.01, plus the margin.
+func GrowthLimit(k0, n0, margin float64) float64 {
+	return share(Upper(k0, n0, 1, baselineAlpha) + share(margin))
 }
 
 // GrowthEdge returns what a share of a stream must be shown to be below, so that
 // it passes: the baseline's lower bound, plus [Zone] times the margin.
-func GrowthEdge(k0, n0, phi, margin float64) float64 {
-	return share(Lower(k0, n0, phi, BaselineAlpha) + Zone*share(margin))
+func GrowthEdge(k0, n0, margin float64) float64 {
+	return share(Lower(k0, n0, 1, baselineAlpha) + Zone*share(margin))
 }
 
 // RateLimit is [GrowthLimit] for a rate, in hits per exposure, that may be limit
 // times that of the baseline.
 func RateLimit(k0, exposure0, limit float64) float64 {
-	return amount(RateUpper(k0, BaselineAlpha) / amount(exposure0) * amount(limit))
+	return amount(RateUpper(k0, baselineAlpha) / amount(exposure0) * amount(limit))
 }
 
 // RateEdge is [GrowthEdge] for a rate; see [Ratio] for its zone.
 func RateEdge(k0, exposure0, limit float64) float64 {
-	return amount(RateLower(k0, BaselineAlpha) / amount(exposure0) * ratioEdge(amount(limit)))
+	return amount(RateLower(k0, baselineAlpha) / amount(exposure0) * ratioEdge(amount(limit)))
 }
 
 // differs returns the evidence against the shares differing by exactly d.

@@ -82,10 +82,10 @@ func TestGrowthSimulation(t *testing.T) {
 }
 
 func TestGrowthLimit(t *testing.T) {
-	if got, want := GrowthLimit(50, 1000, 1, 0.05), Upper(50, 1000, 1, 0.01)+0.05; got != want {
+	if got, want := GrowthLimit(50, 1000, 0.05), Upper(50, 1000, 1, 0.01)+0.05; got != want {
 		t.Errorf("limit %v, want %v", got, want)
 	}
-	if got := GrowthLimit(999, 1000, 1, 0.05); got != 1 {
+	if got := GrowthLimit(999, 1000, 0.05); got != 1 {
 		t.Errorf("limit %v, want 1", got)
 	}
 }

@@ -95,7 +95,7 @@ func NewSequentialGrowth(k0, n0, margin float64) Sequential {
 	if n0 > 0 {
 		pass = share(k0/n0 + Zone*margin)
 	}
-	return newSequentialGrowth(GrowthLimit(k0, n0, 1, margin), pass, earlier{k: k0, n: n0, limit: margin})
+	return newSequentialGrowth(GrowthLimit(k0, n0, margin), pass, earlier{k: k0, n: n0, limit: margin})
 }
 
 // NewSequentialRatio is [NewSequentialGrowth] for a rate that may be limit times

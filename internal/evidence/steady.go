@@ -14,9 +14,8 @@ const (
 	// both sides of a daily swing are in it twice.
 	steadyBaseline = 96
 
-	// SteadyRise is the default rise, in baseline medians, under which growth
-	// does not matter.
-	SteadyRise = 0.1
+	// steadyRise is the rise, in baseline medians, under which growth does not matter.
+	steadyRise = 0.1
 
 	// A tenth of the baseline's floors are above the line by construction, so a tenth
 	// is the limit on their share afterwards.
@@ -39,8 +38,6 @@ const (
 // until the floors are back for six hours. What leaks from the start is learned
 // as normal. Make one with [NewSteady]; it is a plain value of about a kilobyte.
 type Steady struct {
-	rise float64
-
 	slot      int64   // which half hour the open floor is of
 	floor     float64 // its minimum so far
 	load      float64 // and the sum of its load
@@ -59,15 +56,8 @@ type Steady struct {
 	verdict Verdict
 }
 
-// NewSteady returns the judge of a figure that may rise by a fraction of its
-// median (0 means [SteadyRise]) without anybody minding.
-func NewSteady(rise float64) Steady {
-	rise = amount(rise)
-	if rise == 0 {
-		rise = SteadyRise
-	}
-	return Steady{rise: rise, ledger: newLedger(steadyLimit, upSteep, steadyLnA)}
-}
+// NewSteady returns the judge of a figure.
+func NewSteady() Steady { return Steady{ledger: newLedger(steadyLimit, upSteep, steadyLnA)} }
 
 // Add takes the figure at a time since the start, with the load at that time in
 // any unit (requests, cores; always 0 if unknown), and returns the verdict.
@@ -162,5 +152,5 @@ func (s *Steady) fit() {
 	if rounding := 1e-12 * meanFloor; all > n*rounding*rounding {
 		s.phi = inflation(lag / all)
 	}
-	s.allowance = quantile(residuals[:], 0.9) + s.rise*math.Abs(median(floors[:]))
+	s.allowance = quantile(residuals[:], 0.9) + steadyRise*math.Abs(median(floors[:]))
 }

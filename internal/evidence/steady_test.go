@@ -30,7 +30,7 @@ func (s *service) at(now time.Duration) (value, load float64) {
 
 // watch returns how often the verdict turned to Fail, and when it first did.
 func (s *service) watch(days int) (alarms int, first time.Duration, end Steady) {
-	d := NewSteady(0)
+	d := NewSteady()
 	before := Inconclusive
 	for now := time.Duration(0); now < time.Duration(days)*24*time.Hour; now += time.Minute {
 		value, load := s.at(now)
@@ -90,7 +90,7 @@ func TestSteady(t *testing.T) {
 // some counts, among them 73, the mean is not exact, and the residuals are alike.
 func TestSteadyAfterConstant(t *testing.T) {
 	for count := 20.0; count < 200; count++ {
-		d, at := NewSteady(0), time.Duration(0)
+		d, at := NewSteady(), time.Duration(0)
 		for ; at < 72*time.Hour && d.Verdict() != Fail; at += SteadyFloor {
 			leaked := max(0, at-48*time.Hour) / time.Hour
 			if v := d.Add(at, count+float64(leaked)*count/40, 0); v == Fail && at < 48*time.Hour {
@@ -104,7 +104,7 @@ func TestSteadyAfterConstant(t *testing.T) {
 }
 
 func TestSteadyLearns(t *testing.T) {
-	d := NewSteady(0.1)
+	d := NewSteady()
 	at := func(slot int) time.Duration { return time.Duration(slot) * SteadyFloor }
 	// Half hours without a figure are left out; the minimum of each counts.
 	for slot := 0; slot < 2*96; slot += 2 {
@@ -144,7 +144,7 @@ func TestSteadyLearns(t *testing.T) {
 		t.Errorf("%v six hours after the end", d.Verdict())
 	}
 	// A reading of the same height that the load explains is in order.
-	e := NewSteady(0.1)
+	e := NewSteady()
 	for slot := range 400 {
 		load := float64(slot % 48)
 		if slot > 100 {

@@ -97,21 +97,17 @@ const (
 	// 95%, since a pass here is a statement about a small share, not about none.
 	absentAlpha = 0.05
 
-	// AbsentShare is the default for the largest share that [Absent] lets hide. It
-	// takes 299 samples.
+	// AbsentShare is the largest share that [Absent] lets hide. It takes 299 samples.
 	AbsentShare = 0.01
 )
 
 // Absent judges that something does not occur at all. One hit is proof of the
 // contrary. Without hits, High is the share that could hide in n samples, with
-// error 0.05, and it passes when that is at most hide (0 means [AbsentShare]).
-func Absent(k, n, phi, hide float64) Finding {
+// error 0.05, and it passes when that is at most [AbsentShare].
+func Absent(k, n float64) Finding {
 	k, n = counts(k, n)
-	if hide = share(hide); hide == 0 {
-		hide = AbsentShare
-	}
-	f := Finding{Low: Lower(k, n, phi, FailAlpha), High: Upper(k, n, phi, absentAlpha)}
-	needed := absentNeeded(hide, phi, absentAlpha)
+	f := Finding{Low: Lower(k, n, 1, FailAlpha), High: Upper(k, n, 1, absentAlpha)}
+	needed := absentNeeded(AbsentShare, absentAlpha)
 	switch {
 	case k > 0:
 		f.Verdict, f.Value = Fail, k/n
@@ -125,6 +121,6 @@ func Absent(k, n, phi, hide float64) Finding {
 
 // absentNeeded returns how many samples without a hit show, with error alpha,
 // that the share is at most hide.
-func absentNeeded(hide, phi, alpha float64) float64 {
-	return ceil(amount(factor(phi)*surprise(alpha)/-math.Log1p(-share(hide))), 0)
+func absentNeeded(hide, alpha float64) float64 {
+	return ceil(surprise(alpha)/-math.Log1p(-hide), 0)
 }

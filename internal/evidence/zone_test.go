@@ -38,12 +38,12 @@ func TestPassIsWithinZone(t *testing.T) {
 			stated: func(f Finding) (float64, float64) { return f.Low - 1, f.High - 1 },
 		},
 		"absent": { // its limit is what may hide, at a level of its own
-			limits: []float64{0.01, 0.1},
+			limits: []float64{AbsentShare},
 			judge: func(q, n, limit float64) Finding {
 				if q < limit {
 					q = 0
 				}
-				return Absent(q*n, n, 1, limit)
+				return Absent(q*n, n)
 			},
 		},
 	} {

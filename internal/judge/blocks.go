@@ -216,7 +216,7 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule, samples int64) {
 		if sums.By(r.subject) > 0 {
 			s.decided = evidence.Fail
 		} else {
-			s.decided = evidence.Absent(0, s.sum, 1, 0).Verdict
+			s.decided = evidence.Absent(0, s.sum).Verdict
 		}
 	case r.Class == Each:
 		if s.each == nil {

@@ -16,7 +16,7 @@ const absentLeast = 30
 // by that of the blocks.
 func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	if r.Test == Absent && s.decided == evidence.Inconclusive && s.sum >= absentLeast {
-		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, evidence.Absent(0, s.sum, 1, 0).High
+		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, evidence.Absent(0, s.sum).High
 		f.Samples, f.Reason, f.Notes = int64(s.sum), AbsentInBlocks{}, Notes{}
 		return
 	}

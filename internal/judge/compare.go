@@ -126,7 +126,7 @@ func (w *window) unmatched(r *rule, value int64, verdict evidence.Verdict) bool 
 func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	value := sums.By(r.subject)
 	hits := float64(value) / float64(sums.Total) * sums.N
-	e := evidence.Absent(hits, sums.N, 1, 0)
+	e := evidence.Absent(hits, sums.N)
 	if unknown := float64(sums.Unknown(r.subject)) / float64(sums.Total); unknown > 0 && value == 0 {
 		e.High = min(e.High+unknown, 1)
 		if e.High > evidence.AbsentShare {

@@ -56,7 +56,7 @@ func (g *growth) charged(name string) float64 {
 func (g *growth) bounds(name string) (most, pass float64) {
 	k0, limit := g.charged(name), g.r.Limit
 	if g.inPoints() {
-		return evidence.GrowthLimit(k0, g.before.N, 1, limit), evidence.GrowthEdge(k0, g.before.N, 1, limit)
+		return evidence.GrowthLimit(k0, g.before.N, limit), evidence.GrowthEdge(k0, g.before.N, limit)
 	}
 	return evidence.RateLimit(k0, g.done0, 1+limit), evidence.RateEdge(k0, g.done0, 1+limit)
 }

@@ -198,7 +198,7 @@ func (s *standing) addAbsent(f *Finding) {
 		return
 	}
 	s.clean += float64(f.Samples)
-	if evidence.Absent(0, s.clean, 1, 0).Verdict == evidence.Pass {
+	if evidence.Absent(0, s.clean).Verdict == evidence.Pass {
 		s.verdict = evidence.Pass
 	}
 }
@@ -214,7 +214,7 @@ func (s *standing) addOne(w *window, r *rule, k, n, limit float64, near bool) {
 // addSteady follows a figure over hours.
 func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
 	if !s.started {
-		s.steady, s.started = evidence.NewSteady(0), true
+		s.steady, s.started = evidence.NewSteady(), true
 	}
 	value, ok := w.figure(r.Subject)
 	if !ok {
