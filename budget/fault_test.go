@@ -21,6 +21,7 @@ func TestFault_39_ZeroSamples(t *testing.T) {
 		{"main.work absent", "cpu 10s", "main.main;main.run;main.work 1000", Fail},
 		{"main.work below 1 core", "cpu 10s", "main.main;main.run;main.work 10", Pass},
 		{"main.work below 1ms per request", "cpu 10s", "main.main;main.run;main.work 1000", Fail},
+		{"main.work absent of allocs", "allocs 10s", "main.main;main.run;main.work 100000 10000000000", Fail},
 		{"no function above 20% of allocs", "allocs 10s", "main.main;main.run;main.work 100000 10000000000", Fail},
 		{"no function above 0.1 cores of mutex", "mutex 10s", "main.main;main.run;main.work 100000 100s", Fail},
 		{"no function above 0.1 cores of block", "block 10s", "main.main;main.run;main.work 100000 100s", Fail},
@@ -31,6 +32,13 @@ func TestFault_39_ZeroSamples(t *testing.T) {
 			nothing := folded.Must(test.header + "\n")
 			if r := set.Judge(nothing, facts)[0]; r.Verdict != Inconclusive || r.Reason == "" {
 				t.Errorf("without samples: %s", r)
+			}
+			// A broken profile has values that are worth no sample.
+			if stack, _, ok := strings.Cut(test.twin, " 100000 "); ok {
+				values := folded.Must(test.header + "\n" + stack + " 0 1000\n")
+				if r := set.Judge(values, facts)[0]; r.Verdict != Inconclusive || r.Samples != 0 || strings.Contains(r.Reason, "0 samples") {
+					t.Errorf("values of no sample: %s", r)
+				}
 			}
 			if r := set.Judge(folded.Must(test.header+"\n"+test.twin+"\n"), facts)[0]; r.Verdict != test.want {
 				t.Errorf("with samples, want %s: %s", test.want, r)

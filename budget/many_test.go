@@ -179,3 +179,25 @@ func TestWatchCanceled(t *testing.T) {
 		t.Errorf("after a window that was canceled (-without +with):\n%s", diff)
 	}
 }
+
+// Budgets that except each their own are as many questions as those with an "in" each: a
+// profile that is too large for them says so.
+func TestRefusedForExcepts(t *testing.T) {
+	var lines []string
+	for i := range 1000 {
+		lines = append(lines, fmt.Sprintf("no function above 20%% except main.f%d", i))
+	}
+	var text strings.Builder
+	text.WriteString("cpu 10s\n")
+	for i := range 1001 {
+		fmt.Fprintf(&text, "main.main%s;main.f%d 1\n", strings.Repeat(";main.g", 100), i)
+	}
+	var data bytes.Buffer
+	if err := folded.Must(text.String()).Write(&data); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Must(lines...).JudgeReader(&data)
+	if err == nil || !strings.Contains(err.Error(), "fewer budgets with an in, where or except of their own") {
+		t.Errorf("%v", err)
+	}
+}

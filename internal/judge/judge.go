@@ -115,7 +115,7 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	j.counter.Open(t)
 	if j.counter.Count(t, func(q int) bool { return j.needed[q] }); j.counter.Full() {
 		return nil, errors.New("judge the profile: the budgets ask for more than 500,000 sums of it, one for each name and part: " +
-			"take a profile of a shorter time, or fewer budgets with in or where")
+			"take a profile of a shorter time, or fewer budgets with an in, where or except of their own")
 	}
 	j.windows++
 	w.elapsed = facts.Elapsed.Seconds()
@@ -155,7 +155,7 @@ func (j *Judge) affordable(t *decode.Table) error {
 	queries := int64(j.counter.Len())
 	if visits := t.Frames * (queries + int64(j.names.MostMatches())); visits > maxVisits {
 		return fmt.Errorf("judge the profile: %d frames times %d parts that the budgets ask about, at most %d together: "+
-			"take a profile of a shorter time, or fewer budgets with in or where", t.Frames, visits/t.Frames, maxVisits)
+			"take a profile of a shorter time, or fewer budgets with an in, where or except of their own", t.Frames, visits/t.Frames, maxVisits)
 	}
 	return nil
 }

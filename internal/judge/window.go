@@ -45,11 +45,12 @@ func (w *window) judge(r *rule, f *Finding) {
 		f.Reason, f.Cut = AllCut{}, w.cut(r)
 		return
 	}
-	if sums.Total <= 0 {
+	f.Samples = int64(math.Round(max(sums.N, 0)))
+	if sums.Total <= 0 || f.Samples == 0 { // values of no sample prove nothing
+		f.Samples = 0
 		w.empty(r, f)
 		return
 	}
-	f.Samples = int64(math.Round(sums.N))
 	switch {
 	case r.Test == Grows:
 		w.grows(r, f)
