@@ -87,6 +87,7 @@ var faults = []struct{ fault, folder, test string }{
 	71: {"thousands of old dumps at Start", "internal/dumps", "TestFault_71_OldDumps"},
 	72: {"the process is stopped for longer than its window", "internal/profiler", "TestFault_72_Stopped"},
 	73: {"another offender while the budget fires", "guard", "TestFault_73_AnotherOffender"},
+	74: {"six busy loops beside a check", "internal/check", "TestFault_74_BusyMachine"},
 	75: {"the condition of a budget that fires stops to hold", "guard", "TestFault_75_ConditionStopsToHold"},
 }
 

@@ -38,7 +38,8 @@ type TB interface {
 // own, until every budget is decided or one has failed, and no longer than
 // [Checker.Max]. Then it lets the last call return, and cancels ctx; a call that goes on
 // until ctx is done is told at once. Half the limit takes about 2 seconds to pass, twice
-// the limit 6 seconds to fail, 98% against 20% one second.
+// the limit 6 seconds to fail, 98% against 20% one second. What is near its limit takes
+// all the time there is; after ten seconds the log says what is not decided.
 //
 // # What fails, passes and is skipped
 //
@@ -50,7 +51,7 @@ type TB interface {
 // A pass is proof that what was measured is less than 1.25 times its limit, or, when
 // time is up, that one and a half times the limit would have been caught. Work that is
 // little above a limit passes as well, for a test that fails now and then is worse; but
-// it is not counted as kept: "0 budgets kept, 1 too close to its limit to tell", says
+// it is not counted as kept: "0 budgets kept, 1 too close to the limit to tell", says
 // the log. "absent" passes on the samples that there were, and says what they prove.
 //
 // A busy machine never fails a test. What it leaves undecided goes on for up to four
@@ -76,7 +77,8 @@ type TB interface {
 // is judged itself. A named function given as work is an entry point. Package main is
 // called by its import path in its own test; budgets on main are taken for that.
 //
-// Work that takes less than calling it is too small to have shares: loop inside it.
+// Requests and recorders that a test makes with httptest.NewRequest and NewRecorder are
+// left out. Work that takes less than calling it is too small to have shares: loop inside it.
 // Under -race shares are near to what they are without it, and amounts are not: leave
 // budgets on time, cores, bytes and allocations to a file that begins with
 // //go:build !race.

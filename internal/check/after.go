@@ -93,8 +93,8 @@ func (r *run) afterwards() {
 		r.judged["heap"] = p
 		r.judgeOnce(r.plan.heap, p, r.facts("heap", time.Since(r.begun), nil))
 		for _, i := range r.plan.heap {
-			if r.results[i].Verdict == budget.Inconclusive {
-				r.results[i].Reason += memoryRemedy
+			if r.outcomes[i].Verdict == budget.Inconclusive {
+				r.outcomes[i].Reason += memoryRemedy
 			}
 		}
 	}
@@ -133,23 +133,24 @@ func (r *run) judgeFigures() {
 		f.Kind = "goroutine"
 		r.judged["goroutine"] = r.peak.profile
 		r.judgeOnce([]int{i}, r.peak.profile, f)
-		r.results[i].Reason += " (of those that work started, the most at one time)"
+		r.outcomes[i].Reason += " (of those that work started, the most at one time)"
 	}
 	r.judgeOnce(others, &profile.Profile{}, f)
 	for _, i := range others {
 		// Of a process that hardly does anything, Check's own garbage is a large part.
-		if res := &r.results[i]; res.Budget.Subject == "gc" && res.Verdict == budget.Fail && f.Figures["cores"] < gcLeast {
-			res.Verdict = budget.Inconclusive
-			res.Reason += fmt.Sprintf(", of a process at %.2f cores, some of which is Check's own: let work compute", f.Figures["cores"])
-			if r.causes[i] = mistake; r.busy() {
-				r.causes[i] = noTime
+		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-r.waitedShare())
+		if o.Budget.Subject == "gc" && o.Verdict == budget.Fail && cores < gcLeast {
+			o.Verdict = budget.Inconclusive
+			if o.cause = mistake; r.busy() {
+				o.cause = noTime
 			}
+			o.Reason += fmt.Sprintf(", of a process at %.2f cores, some of which is Check's own: let work compute", cores)
 		}
 	}
 }
 
-// gcLeast is how many cores a process must use for its gc to say something about work.
-// The default budgets of a guard ask for as many.
+// gcLeast is how many cores a process must use, while it is not kept waiting for them, for
+// its gc to say something about work. The default budgets of a guard ask for as many.
 const gcLeast = 0.2
 
 // judgeLeaks judges "no goroutine leaked" by the goroutines that work has started
@@ -168,7 +169,7 @@ func (r *run) judgeLeaks() {
 	}
 	r.judgeOnce(r.plan.leaks, left, r.facts("goroutineleak", 0, nil))
 	for _, i := range r.plan.leaks {
-		res := &r.results[i]
+		res := &r.outcomes[i]
 		switch res.Verdict {
 		case budget.Fail:
 			res.Reason = fmt.Sprintf("of the goroutines that work started, %d are left %v after it returned and its context was canceled", res.Hits, settleTime)

@@ -61,11 +61,14 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 	if r.cpu.broken != nil {
 		return r.cpu.broken.Error()
 	}
+	if err := r.cpu.attribute(r, false); err != nil {
+		return err.Error()
+	}
 	if err := r.cpu.results(r); err != nil {
 		return err.Error()
 	}
-	for _, res := range r.results {
-		value, unit := metricOf(res)
+	for _, res := range r.outcomes {
+		value, unit := metricOf(res.Result)
 		b.ReportMetric(value, unit)
 	}
 	r.report()

@@ -3,6 +3,8 @@ package check
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -202,12 +204,43 @@ func TestWorkOf(t *testing.T) {
 		"shop.worker shop.TestIt.func1.1":                                                2,
 		"__tsan_read shop.serve shop.TestIt.func1 " + g + "runWork":                      0,
 		"__tsan_write": 0,
-		"runtime.racefuncenter shop.serve shop.TestIt.func1 " + g + "runWork": 0,
-		"runtime.memmove shop.serve shop.TestIt.func1 " + g + "runWork":       3,
+		"runtime.racefuncenter shop.serve shop.TestIt.func1 " + g + "runWork":                                   0,
+		"runtime.memmove shop.serve shop.TestIt.func1 " + g + "runWork":                                         3,
+		"bufio.NewReader net/http/httptest.NewRequestWithContext shop.serve shop.TestIt.func1 " + g + "runWork": 0,
+		"bytes.(*Buffer).Write net/http/httptest.(*ResponseRecorder).Write shop.serve " + g + "runWork":         4,
 	} {
 		if got := workOf(strings.Fields(stack)); got != want {
 			t.Errorf("workOf(%s) = %d, want %d", stack, got, want)
 		}
+	}
+}
+
+// What a test makes to call a handler with is no part of it, however much it is.
+func TestCheckHandler(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = burnInnocent(2000)
+		w.WriteHeader(http.StatusNoContent)
+	})
+	body := strings.Repeat("x", 64<<10)
+	serve := func(ctx context.Context) {
+		for range 10 {
+			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(body)))
+		}
+	}
+	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 40% except burnInnocent"), func(ctx context.Context) { serve(ctx) })
+	if got.verdict() != "pass" || strings.Contains(got.text(), "httptest.New") {
+		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+}
+
+// Nobody is named for a handful of samples.
+func TestCheckNamesNobodyEarly(t *testing.T) {
+	got := tryCheck(t, Config{Max: 60 * time.Millisecond}, budget.Must("no function above 20% except burnInnocent"), func(context.Context) { mix(0.5) })
+	if got.run == nil || got.run.cpu == nil {
+		t.Fatalf("%s %s", got.problem, got.text())
+	}
+	if o := got.run.outcomes[0]; o.Verdict != budget.Inconclusive || o.Samples < offenderLeast && len(o.Offenders) > 0 {
+		t.Errorf("%s", o)
 	}
 }
 
@@ -321,5 +354,27 @@ func TestCheckStartedGoroutines(t *testing.T) {
 	})
 	if got.verdict() != "fail" {
 		t.Errorf("%s:\n%s", got.verdict(), got.text())
+	}
+}
+
+// The last call of work ends well, unless it waits for the end of its context.
+func TestCheckLetsTheLastCallReturn(t *testing.T) {
+	canceled := 0
+	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 50%"), func(ctx context.Context) {
+		mix(0)
+		select {
+		case <-ctx.Done():
+			canceled++ // after which nothing is read before the check has ended
+		case <-time.After(10 * time.Millisecond):
+		}
+	})
+	if got.verdict() != "pass" || canceled > 0 {
+		t.Errorf("%s, %d calls were cut short:\n%s", got.verdict(), canceled, got.text())
+	}
+	began := time.Now()
+	w := startWorker(t.Context(), "x", func(ctx context.Context) { <-ctx.Done() })
+	w.order(1)
+	if !w.stop(0, patience) {
+		t.Errorf("a call that waits for its context has not returned after %v", time.Since(began))
 	}
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"time"
 
@@ -104,7 +103,7 @@ func (r *run) count() {
 		if quantityOf(r.set[i]) == cpuSeconds {
 			switch {
 			case res.Verdict != budget.Pass && (others || len(batches) < 2) && !r.late:
-				r.results[i] = budget.Result{}
+				r.outcomes[i] = outcome{}
 				r.plan.cpu = append(r.plan.cpu, i)
 				continue
 			case res.Verdict == budget.Fail:
@@ -113,7 +112,7 @@ func (r *run) count() {
 		}
 		r.setResult(i, res)
 		if isNear(res, true) {
-			r.causes[i] = near
+			r.outcomes[i].cause = near
 		}
 	}
 }
@@ -167,7 +166,7 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 	for _, x := range batches {
 		idle, paused = idle+x.idle[q], paused+x.paused
 	}
-	var all, less series
+	var all, less evidence.Mean
 	for _, x := range batches {
 		n, others := x.units[b.Per], x.idle[q]/max(x.paused, 1e-9)
 		if b.Per == "" {
@@ -176,8 +175,8 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 		if q == cpuSeconds {
 			others = idle / paused // next to nothing, and of one short pause it is mostly noise
 		}
-		all.add(x.used[q], n)
-		less.add(x.used[q]-others*x.took, n)
+		all.Add(x.used[q], n)
+		less.Add(x.used[q]-others*x.took, n)
 	}
 	in := unit.Of(b.Limit.Unit)
 	limit, times := in.Base(b.Limit.Value), ""
@@ -188,7 +187,7 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 	res := budget.Result{Budget: b, Samples: int64(len(batches)), Limit: limit, Unit: map[unit.Dimension]string{
 		unit.Cores: "cores", unit.Time: "seconds", unit.Bytes: "bytes", unit.Count: "count",
 	}[in.Dimension]}
-	if all.n <= 0 {
+	if all.Units() <= 0 {
 		res.Reason = fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)
 		return res
 	}
@@ -196,9 +195,9 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 	if q == cpuSeconds {
 		tick = cpuTick.Seconds()
 	}
-	mean, sure := all.mean(), less.mean()
-	low, _ := less.bounds(evidence.FailAlpha, tick)
-	_, high := all.bounds(evidence.PassAlpha, tick)
+	mean, sure := all.Value(), less.Value()
+	low, _ := less.Bounds(evidence.FailAlpha, tick)
+	_, high := all.Bounds(evidence.PassAlpha, tick)
 	res.Share, res.Low, res.High = mean, max(0, low), high
 	came := fmt.Sprintf("%s (%d batches of calls)", text(mean), len(batches))
 	if b.Per != "" {
@@ -233,31 +232,6 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 	return res
 }
 
-// A series is amounts, each of so much work, of which the mean per unit is in question.
-type series struct{ a, n, count, aa, an, nn float64 }
-
-func (s *series) add(a, n float64) {
-	s.count++
-	s.a, s.n = s.a+a, s.n+n
-	s.aa, s.an, s.nn = s.aa+a*a, s.an+a*n, s.nn+n*n
-}
-
-func (s *series) mean() float64 { return s.a / s.n }
-
-// bounds are those of the mean, each with error alpha, by Student's likelihood ratio: an
-// amount varies from batch to batch, by tick at least.
-func (s *series) bounds(alpha, tick float64) (low, high float64) {
-	if s.count < 2 || s.n <= 0 {
-		return math.Inf(-1), math.Inf(1)
-	}
-	m, nu := s.mean(), s.count-1
-	squares := max(0, s.aa-2*m*s.an+m*m*s.nn)
-	variance := max(squares/nu, tick*tick)
-	t := math.Sqrt(nu * math.Expm1(2*-math.Log(alpha)/(nu+1)))
-	d := t * math.Sqrt(variance*s.count) / s.n
-	return m - d, m + d
-}
-
 // showTime is how long work is sampled to name who uses the CPU of a process that is
 // over its limit.
 const showTime = time.Second
@@ -266,10 +240,7 @@ const showTime = time.Second
 func (r *run) nameUsers(res *budget.Result) {
 	r.worker.order(0)
 	w, err := profiler.Process().Capture(r.parent(), showTime)
-	r.worker.halt.Store(true)
-	back := r.worker.wait(time.Until(r.latest))
-	r.worker.halt.Store(false)
-	r.late = r.late || !back
+	r.late = !r.pause() || r.late
 	if err != nil {
 		return // nobody is named
 	}

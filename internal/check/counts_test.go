@@ -120,24 +120,3 @@ func TestCheckCounts(t *testing.T) {
 		t.Errorf("beside others, %s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
 }
-
-// The bounds of a mean hold: of many means as many are outside as they may be.
-func TestSeriesBounds(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 2))
-	const alpha, runs = 0.01, 20_000
-	for _, n := range []int{3, 6, 24} {
-		outside := 0
-		for range runs {
-			var s series
-			for range n {
-				s.add(10+rng.NormFloat64(), 1)
-			}
-			if low, _ := s.bounds(alpha, 0); low > 10 {
-				outside++
-			}
-		}
-		if outside > 1.3*alpha*runs { // the likelihood ratio is nearly exact
-			t.Errorf("%d batches: %d of %d are outside, want at most %v", n, outside, runs, alpha*runs)
-		}
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -43,6 +44,13 @@ const (
 	// reason why nothing was found: work that sleeps shows one now and then.
 	loopLeast = 2
 
+	// offenderLeast is how many samples there are before somebody is named who is not
+	// proven to be above the limit: one of them is a tenth.
+	offenderLeast = 10
+
+	// progressTime is after how long a check says what it still waits for.
+	progressTime = 10 * time.Second
+
 	// overheadMost is how much of the time may go into calling work.
 	overheadMost = 0.5
 )
@@ -51,16 +59,15 @@ const (
 type cpuPhase struct {
 	trial   *judge.Blocks
 	shares  bool // some budget is about a share
-	watched bool // by the race detector, which is not told from the loop in trial.Dropped
+	beside  bool // not only the loop's samples were dropped
 	decoder decode.Decoder
 
 	group    [][]byte // windows that are not yet a block
 	groupLen time.Duration
 	groupOf  map[string]float64 // work done in them
 
-	windows [][]byte // all of the good ones
-	merged  int      // so many of them are in sum
-	sum     *profile.Profile
+	windows [][]byte         // all of the good ones
+	sum     *profile.Profile // of work in them, when they are complete
 	elapsed time.Duration
 	work    map[string]float64
 	last    unitsRead
@@ -82,7 +89,6 @@ func (c *cpuPhase) samples() int64 {
 func (r *run) newCPUPhase() (*cpuPhase, error) {
 	set := part(r.set, r.plan.cpu)
 	c := &cpuPhase{shares: slices.ContainsFunc(set, isShare), groupOf: map[string]float64{}, work: map[string]float64{}, last: r.readUnits()}
-	_, bench := r.t.(tbBenchmark)
 	rules, err := set.Rules()
 	if err != nil {
 		return nil, err
@@ -90,11 +96,11 @@ func (r *run) newCPUPhase() (*cpuPhase, error) {
 	c.trial, err = judge.NewBlocks(rules, judge.Options{
 		Where: map[string]string{label: r.id},
 		Keep: func(stack []string) int {
-			c.watched = c.watched || len(stack) > 0 && isDetector(stack[0])
+			c.beside = c.beside || len(stack) > 0 && isBeside(stack)
 			return workOf(stack)
 		},
 		Runs: r.usual >= longCall,
-		Once: bench, // the benchmark says when it ends
+		Once: r.isBenchmark(), // the benchmark says when it ends
 	})
 	if err != nil {
 		return nil, err
@@ -111,8 +117,12 @@ func (r *run) freely(back bool) (problem string) {
 	if back {
 		r.worker.order(0)
 	}
-	start := time.Now()
+	start, silent := time.Now(), true
 	goesOn := func() bool {
+		if silent && time.Since(r.begun) > progressTime {
+			silent = false
+			r.progress()
+		}
 		if !back && r.worker.wait(0) {
 			back, r.usual = true, time.Since(r.begun)
 			r.worker.order(0)
@@ -131,8 +141,6 @@ func (r *run) freely(back bool) (problem string) {
 			return false
 		case r.Update && !r.cpu.idle(r) && r.cpu.samples() < r.baseline:
 			return true
-		case r.Update && r.cpu.doneButGrows(r):
-			return !others.done(r)
 		case !r.cpu.idle(r) && !r.cpu.settled(r):
 			return true
 		}
@@ -145,7 +153,10 @@ func (r *run) freely(back bool) (problem string) {
 		if r.cpu, err = r.newCPUPhase(); err != nil {
 			return err.Error()
 		}
-		if err := r.cpu.stream(r, goesOn, &back); err != nil {
+		if err := r.cpu.stream(r, goesOn); err != nil {
+			return err.Error()
+		}
+		if err := r.cpu.attribute(r, back); err != nil {
 			return err.Error()
 		}
 	} else {
@@ -159,46 +170,23 @@ func (r *run) freely(back bool) (problem string) {
 	return ""
 }
 
-// stream takes blocks as long as it goes on, and finds out about work without its label.
-func (c *cpuPhase) stream(r *run, goesOn func() bool, back *bool) error {
+// stream takes blocks as long as it goes on.
+func (c *cpuPhase) stream(r *run, goesOn func() bool) error {
 	ctx, cancel := context.WithDeadline(context.Background(), r.latest)
 	defer cancel()
-	for more := true; more; {
-		more = false
-		// The error is the context's, and its end is one of the ways to finish.
-		_ = profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {
-			c.take(r, w)
-			on := goesOn()
-			more = on && *back && c.outnumber()
-			return on && !more
-		})
-		if c.broken != nil {
-			return c.broken
-		}
-		if *back && !r.worker.isOver() {
-			if err := c.look(r, true); err != nil {
-				return err
-			}
-		}
-		more = more && len(c.unlabelled.works) == 0 && !r.worker.isOver()
-	}
-	return nil
-}
-
-// doneButGrows reports whether everything is decided that needs no baseline.
-func (c *cpuPhase) doneButGrows(r *run) bool {
-	for n, i := range r.plan.cpu {
-		if r.set[i].Rule != "grows" && c.trial.Decided(n) == evidence.Inconclusive {
-			return false
-		}
-	}
-	return true
+	// The error is the context's, and its end is one of the ways to finish.
+	_ = profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {
+		c.take(r, w)
+		return goesOn()
+	})
+	return c.broken
 }
 
 // settled reports whether every budget is decided, or will never be.
 func (c *cpuPhase) settled(r *run) bool {
-	for n := range r.plan.cpu {
-		if c.trial.Decided(n) == evidence.Inconclusive && c.vacuous(r, n) == nil {
+	for n, i := range r.plan.cpu {
+		unjudged := r.Update && r.set[i].Rule == "grows"
+		if c.trial.Decided(n) == evidence.Inconclusive && c.vacuous(r, n) == nil && !unjudged {
 			return false
 		}
 	}
@@ -216,6 +204,24 @@ func (c *cpuPhase) isOpen(r *run) bool {
 	return false
 }
 
+// progress says what a check that takes long waits for.
+func (r *run) progress() {
+	var open []string
+	if r.cpu != nil {
+		for n, i := range r.plan.cpu {
+			if r.cpu.trial.Decided(n) == evidence.Inconclusive {
+				open = append(open, r.set[i].String())
+			}
+		}
+	}
+	if len(open) > 0 {
+		r.t.Helper()
+		r.t.Logf("guard.Check: after %v and %s this is not decided, which takes long near a limit, and %v at the most: %s",
+			time.Since(r.begun).Round(100*time.Millisecond), plural(int(r.cpu.samples()), "CPU sample"),
+			r.ends.Sub(r.begun).Round(100*time.Millisecond), strings.Join(open, "; "))
+	}
+}
+
 // vacuous says why budget n will never be decided. One call is not all that work
 // does: what has yet to return may come to it.
 func (c *cpuPhase) vacuous(r *run, n int) *judge.Outside {
@@ -225,9 +231,11 @@ func (c *cpuPhase) vacuous(r *run, n int) *judge.Outside {
 	return c.trial.Outside(n)
 }
 
-// idle reports whether it is no use to go on.
+// idle reports whether it is no use to go on: a busy machine keeps work from being sampled,
+// but not work alone.
 func (c *cpuPhase) idle(r *run) bool {
-	return c.broken != nil || c.shares && c.tooSmall() || c.elapsed > idleTime && c.samples() == 0 && !r.busy()
+	kept := r.busy() && len(c.unlabelled.busiest()) == 0
+	return c.broken != nil || c.shares && c.tooSmall() || c.elapsed > idleTime && c.samples() == 0 && !kept
 }
 
 // tooSmall reports whether calling work takes longer than work does, beyond doubt.
@@ -235,7 +243,7 @@ func (c *cpuPhase) idle(r *run) bool {
 func (c *cpuPhase) tooSmall() bool {
 	judged, dropped := c.trial.Samples()
 	all := float64(dropped + judged)
-	return !c.watched && all > 0 && evidence.Lower(float64(dropped), all, 1, evidence.FailAlpha) > overheadMost
+	return !c.beside && all > 0 && evidence.Lower(float64(dropped), all, 1, evidence.FailAlpha) > overheadMost
 }
 
 // isShare reports whether a budget is about a share of the CPU profile.
@@ -307,12 +315,12 @@ func (c *cpuPhase) profile(r *run) (*profile.Profile, error) {
 			Period:     10 * time.Millisecond.Nanoseconds(),
 		}, nil
 	}
-	if len(c.windows) > c.merged {
+	if c.sum == nil {
 		p, err := mergeWindows(c.windows, func(p *profile.Profile) { keepWork(p, r.id) })
 		if err != nil {
 			return nil, err
 		}
-		c.sum, c.merged = p, len(c.windows)
+		c.sum = p
 	}
 	return c.sum, nil
 }
@@ -328,29 +336,26 @@ func (c *cpuPhase) results(r *run) error {
 		return err
 	}
 	for n, i := range r.plan.cpu {
-		res, why := r.set[i].Result(findings[n]), proven
-		if r.Update && res.Budget.Rule == "grows" {
-			res.Verdict, res.Reason = budget.Pass, "the baseline is being written"
+		o := outcome{r.set[i].Result(findings[n]), proven}
+		switch {
+		case r.Update && o.Budget.Rule == "grows":
+			o.Verdict, o.Reason, o.cause = budget.Pass, "the baseline is being written", unjudged
+		case o.Verdict == budget.Pass && c.samples() == 0 && o.Samples == 0 && !r.isUnlinked(o.Budget.Subject):
+			o.Verdict = budget.Inconclusive // nothing was done: that proves nothing
+		case c.tooSmall() && isShare(o.Budget):
+			o.Verdict, o.Offenders, o.Over = budget.Inconclusive, nil, 0
 		}
 		switch {
-		case res.Verdict == budget.Pass && c.samples() == 0 && res.Samples == 0 && !r.link.isMissing(res.Budget):
-			res.Verdict = budget.Inconclusive // nothing was done: that proves nothing
-		case c.tooSmall() && isShare(res.Budget):
-			res.Verdict, res.Offenders, res.Over = budget.Inconclusive, nil, 0
+		case o.cause == unjudged:
+		case o.Verdict == budget.Inconclusive:
+			o.cause, o.Reason = c.explain(r, n, o.Result)
+			if o.Samples < offenderLeast {
+				o.Offenders, o.Over = nil, 0
+			}
+		case isNear(o.Result, c.trial.Decided(n) != evidence.Inconclusive):
+			o.cause = near
 		}
-		switch {
-		case res.Verdict == budget.Inconclusive:
-			why, res.Reason = c.explain(r, n, res)
-		case isNear(res, c.trial.Decided(n) != evidence.Inconclusive):
-			why = near
-		}
-		r.results[i], r.causes[i] = res, why
-	}
-	if c.unlabelled.asked || r.Update {
-		return c.reveal(r)
-	}
-	if err := c.look(r, false); err != nil { // work is over, and has not paused before
-		return err
+		r.outcomes[i] = o
 	}
 	return c.reveal(r)
 }
@@ -373,7 +378,7 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (cause, string) {
 		return noTime, "no call of work has returned: a budget per call needs calls that do"
 	case len(c.windows) == 0 && c.lost > 0:
 		return noTime, "no window of the profiler could be used: " + c.lostReason
-	case !c.watched && dropped > judged+loopLeast:
+	case !c.beside && dropped > judged+loopLeast:
 		why := noTime
 		if c.tooSmall() {
 			why = mistake
@@ -392,8 +397,8 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (cause, string) {
 		return why, fmt.Sprintf("too few CPU samples: %d in %v and %d calls. Work sleeps or waits, "+
 			"or it does its work on goroutines that stood before the check%s: start those inside work, or make work compute",
 			judged, c.elapsed.Round(100*time.Millisecond), r.worker.calls.Load(), meanwhile)
-	case c.trial.Failed():
-		return noTime, "open: the check stopped when another budget had failed (" + res.Reason + ")"
+	case c.trial.Failed() || r.failed():
+		return stopped, res.Reason
 	case c.lost > len(c.windows):
 		return noTime, fmt.Sprintf("%s; %d windows were lost (%s)", res.Reason, c.lost, c.lostReason)
 	}

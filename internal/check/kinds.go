@@ -56,7 +56,7 @@ func cumulative(kind string) (*profile.Profile, error) {
 
 // done reports whether all of their budgets are decided.
 func (k *kindsPhase) done(r *run) bool {
-	return k.err != nil || !slices.ContainsFunc(r.plan.profiles, func(i int) bool { return r.results[i].Verdict == budget.Inconclusive })
+	return k.err != nil || !slices.ContainsFunc(r.plan.profiles, func(i int) bool { return r.outcomes[i].Verdict == budget.Inconclusive })
 }
 
 // look judges what has come since the start, if it is time, or the last one.
@@ -94,7 +94,7 @@ func (k *kindsPhase) profile(r *run, kind string) (*profile.Profile, error) {
 func (k *kindsPhase) judge(r *run, kind string, p *profile.Profile, facts judge.Facts) {
 	var indices []int
 	for _, i := range r.plan.profiles {
-		if r.set[i].Kind == kind && r.results[i].Verdict == budget.Inconclusive {
+		if r.set[i].Kind == kind && r.outcomes[i].Verdict == budget.Inconclusive {
 			indices = append(indices, i)
 		}
 	}
@@ -122,59 +122,42 @@ func (k *kindsPhase) judge(r *run, kind string, p *profile.Profile, facts judge.
 const memoryRemedy = "; the runtime samples one allocation in 512 KiB: let work do more, raise Checker.Max, " +
 	"or set runtime.MemProfileRate lower at the start of TestMain"
 
-// contention turns the recording of mutex and block events on while any check
-// needs it. It is the process's, as the rates are.
-type contention struct {
-	mu       sync.Mutex
-	mutexers int
-	blockers int
-	fraction int // before
-}
+// contention counts, by kind, the checks that need all events of mutex or block recorded.
+// The rates are the process's.
+var contention = struct {
+	sync.Mutex
+	checks   map[string]int
+	fraction int // of mutex events, before
+}{checks: map[string]int{}}
 
-var recorded contention
-
-// recordContention records contention if budgets ask for it, and returns what
-// undoes that. The runtime does not tell its block rate, so afterwards nothing
-// is recorded.
+// recordContention has contention recorded if budgets ask for it, and returns what undoes
+// that. What -mutexprofile and -blockprofile have set is left alone.
 func (r *run) recordContention() (restore func()) {
-	kinds := r.plan.kinds(r.set)
-	mutex := slices.Contains(kinds, "mutex") && !r.test.mutex
-	block := slices.Contains(kinds, "block") && !r.test.block
-	recorded.add(mutex, block)
-	return func() { recorded.remove(mutex, block) }
+	var kinds []string
+	for _, kind := range r.plan.kinds(r.set) {
+		if kind == "mutex" && !r.test.mutex || kind == "block" && !r.test.block {
+			kinds = append(kinds, kind)
+		}
+	}
+	countContention(kinds, 1)
+	return func() { countContention(kinds, -1) }
 }
 
-func (c *contention) add(mutex, block bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if mutex {
-		if c.mutexers == 0 {
-			c.fraction = runtime.SetMutexProfileFraction(1)
-		}
-		c.mutexers++
-	}
-	if block {
-		if c.blockers == 0 {
+func countContention(kinds []string, by int) {
+	contention.Lock()
+	defer contention.Unlock()
+	for _, kind := range kinds {
+		before := contention.checks[kind]
+		contention.checks[kind] += by
+		switch on, off := before == 0, before+by == 0; {
+		case on && kind == "mutex":
+			contention.fraction = runtime.SetMutexProfileFraction(1)
+		case on:
 			runtime.SetBlockProfileRate(1)
-		}
-		c.blockers++
-	}
-}
-
-func (c *contention) remove(mutex, block bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if mutex {
-		c.mutexers--
-		// Only what is still ours is put back.
-		if c.mutexers == 0 && runtime.SetMutexProfileFraction(-1) == 1 {
-			runtime.SetMutexProfileFraction(c.fraction)
-		}
-	}
-	if block {
-		c.blockers--
-		if c.blockers == 0 {
-			runtime.SetBlockProfileRate(0)
+		case off && kind == "mutex":
+			runtime.SetMutexProfileFraction(contention.fraction)
+		case off:
+			runtime.SetBlockProfileRate(0) // the runtime does not tell what it was before
 		}
 	}
 }

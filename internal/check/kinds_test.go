@@ -144,7 +144,7 @@ func TestCheckGCOfSleep(t *testing.T) {
 	got := tryCheck(t, Config{Max: 3 * time.Second}, budget.Must("gc below 0.001%", "process below 1s per call"), func(context.Context) {
 		time.Sleep(10 * time.Millisecond)
 	})
-	if r := got.run.results[0]; r.Verdict == budget.Fail {
+	if r := got.run.outcomes[0]; r.Verdict == budget.Fail {
 		t.Errorf("%s", r)
 	}
 }
@@ -152,23 +152,32 @@ func TestCheckGCOfSleep(t *testing.T) {
 // Contention is recorded as long as any check needs it, and then as before.
 func TestRecordContention(t *testing.T) {
 	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(7))
-	var c contention
-	c.add(true, false)
-	c.add(true, true)
-	c.remove(true, false)
-	if got := runtime.SetMutexProfileFraction(-1); got != 1 {
-		t.Errorf("fraction %d while a check needs all events", got)
+	needs := func(text string) *run {
+		r := &run{set: budget.Must(text)}
+		r.plan, _ = planOf(r.set, Config{})
+		return r
 	}
-	c.remove(true, true)
-	if got := runtime.SetMutexProfileFraction(-1); got != 7 {
-		t.Errorf("fraction %d afterwards, want the 7 from before", got)
+	fraction := func(when string, want int) {
+		t.Helper()
+		if got := runtime.SetMutexProfileFraction(-1); got != want {
+			t.Errorf("fraction %d %s, want %d", got, when, want)
+		}
 	}
-	c.add(true, false)
-	runtime.SetMutexProfileFraction(3) // somebody else's choice, which is left alone
-	c.remove(true, false)
-	if got := runtime.SetMutexProfileFraction(-1); got != 3 {
-		t.Errorf("fraction %d afterwards, want the 3 that somebody set meanwhile", got)
-	}
+	needs("no function above 1ms per call of block").recordContention()()
+	fraction("of a check of block", 7)
+	first := needs("no function above 1ms per call of mutex").recordContention()
+	second := needs("no function above 1ms per call of mutex").recordContention()
+	fraction("with two checks", 1)
+	first()
+	fraction("while a check needs all events", 1)
+	second()
+	fraction("afterwards", 7)
+	flag := needs("no function above 1ms per call of mutex")
+	flag.test.mutex = true
+	restore := flag.recordContention()
+	fraction("of go test -mutexprofile", 7)
+	restore()
+	fraction("of go test -mutexprofile, afterwards", 7)
 }
 
 // A baseline is written, read again, and tells growth from none.

@@ -2,13 +2,9 @@ package check
 
 import (
 	"fmt"
-	"math"
-	"os"
-	"path/filepath"
-	"runtime/metrics"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/profguard/profguard/internal/process"
 )
 
 const (
@@ -21,61 +17,19 @@ const (
 	// deadline of the test.
 	busyTimes = 4
 
-	// trackedOf is the runtime's own gTrackingPeriod: it tells how long a goroutine
-	// waited for one wait in so many.
-	trackedOf = 8
+	// waitedMost bounds what is made of waiting: that of many goroutines adds up to more
+	// than the time there was.
+	waitedMost = 0.9
 )
 
-// A load is how long this process has waited for cores until now: its goroutines in
-// the run queue of the runtime, and its threads in that of the kernel. Who sleeps, or
-// waits for a lock or the network, is in neither.
+// A load is how long this process had waited for cores at a time.
 type load struct {
 	at     time.Time
 	waited time.Duration
 }
 
 // readLoad is a variable so that tests can have an idle machine, and a busy one.
-var readLoad = func() load { return load{time.Now(), goroutinesWaited() + threadsWaited()} }
-
-// goroutinesWaited is the sum of the runtime's histogram.
-func goroutinesWaited() time.Duration {
-	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
-	metrics.Read(sample)
-	if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
-		return 0
-	}
-	h := sample[0].Value.Float64Histogram()
-	sum := 0.0
-	for i, n := range h.Counts {
-		low, high := h.Buckets[i], h.Buckets[i+1]
-		if math.IsInf(low, -1) {
-			low = 0
-		}
-		if math.IsInf(high, 1) {
-			high = low
-		}
-		sum += float64(n) * (low + high) / 2
-	}
-	return time.Duration(trackedOf * sum * float64(time.Second))
-}
-
-// threadsWaited is what Linux tells of each thread: "time on a core, time waiting for
-// one, turns", in nanoseconds. Elsewhere it is 0.
-func threadsWaited() time.Duration {
-	files, err := filepath.Glob("/proc/self/task/*/schedstat")
-	if err != nil {
-		return 0
-	}
-	sum := int64(0)
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if fields := strings.Fields(string(data)); err == nil && len(fields) > 1 {
-			n, _ := strconv.ParseInt(fields[1], 10, 64)
-			sum += n
-		}
-	}
-	return time.Duration(sum)
-}
+var readLoad = func() load { return load{time.Now(), process.Waited()} }
 
 // isBusy reports whether the machine has kept the process from running since from.
 func isBusy(from, to load) bool {
@@ -85,12 +39,22 @@ func isBusy(from, to load) bool {
 // busy reports whether the machine keeps this check from running.
 func (r *run) busy() bool { return isBusy(r.load, readLoad()) }
 
+// waitedShare is the share of its time that the process has waited for a core, in which it
+// could not show what it does.
+func (r *run) waitedShare() float64 {
+	now := readLoad()
+	return min(waitedMost, float64(now.waited-r.load.waited)/float64(now.at.Sub(r.load.at)))
+}
+
 // goOn gives a check that is not decided when its time is up more of it, if the machine
 // has kept it from running, and reports whether it did.
 func (r *run) goOn() bool {
 	if !r.ends.Before(r.latest) || !r.busy() {
 		return false
 	}
+	r.t.Helper()
+	r.t.Logf("guard.Check: not decided after %v, and %s: it goes on for up to %v more",
+		time.Since(r.begun).Round(100*time.Millisecond), r.loadText(), time.Until(r.latest).Round(time.Second))
 	r.ends = r.latest
 	return true
 }

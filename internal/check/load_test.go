@@ -2,7 +2,10 @@ package check
 
 import (
 	"context"
-	"runtime"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,29 +13,7 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
-// Waiting for a core counts, and sleeping does not.
-func TestLoad(t *testing.T) {
-	before := goroutinesWaited()
-	done := make(chan bool)
-	n := 8 * runtime.GOMAXPROCS(0)
-	for range n { // more than there are cores for
-		go func() {
-			for range 20 {
-				mix(1)
-				runtime.Gosched()
-			}
-			done <- true
-		}()
-	}
-	for range n {
-		<-done
-	}
-	if waited := goroutinesWaited() - before; waited < 10*time.Millisecond {
-		t.Errorf("%d goroutines waited %v for %d cores", n, waited, runtime.GOMAXPROCS(0))
-	}
-	if runtime.GOOS == "linux" && threadsWaited() == 0 {
-		t.Error("the kernel tells nothing of how long threads waited")
-	}
+func TestIsBusy(t *testing.T) {
 	start := time.Now()
 	for _, tt := range []struct {
 		waited time.Duration
@@ -68,6 +49,76 @@ func TestCheckBusy(t *testing.T) {
 			}
 			if took := time.Since(got.run.begun); tt.want == "skipped" && took < 8*time.Second {
 				t.Errorf("it was given up after %v", took)
+			}
+		})
+	}
+}
+
+// busyLoops is how many processes keep the cores busy in TestFault_74_BusyMachine.
+const busyLoops = 6
+
+// TestFault_74_BusyMachineLoop is one of them. It ends with its input.
+func TestFault_74_BusyMachineLoop(t *testing.T) {
+	if !isChild() {
+		t.Skip("is started by TestFault_74_BusyMachine")
+	}
+	ended := make(chan error)
+	go func() {
+		_, err := io.Copy(io.Discard, os.Stdin)
+		ended <- err
+	}()
+	for {
+		select {
+		case <-ended:
+			return
+		default:
+			mix(0.5)
+		}
+	}
+}
+
+// TestFault_74_BusyMachine: a check on a machine with six busy loops beside it fails only
+// on proof, and passes nothing that is guilty.
+func TestFault_74_BusyMachine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("keeps all cores busy for seconds")
+	}
+	needProfiler(t)
+	for range busyLoops {
+		loop := exec.Command(os.Args[0], "-test.run=^TestFault_74_BusyMachineLoop$", "-check.child")
+		in, err := loop.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := loop.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			in.Close()
+			if err := loop.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, tt := range []struct {
+		name, budget string
+		max          time.Duration
+		work         func(context.Context)
+		not          []string
+	}{
+		{"innocent", "check.burnGuilty below 60%", 4 * time.Second, func(context.Context) { mix(0.1) }, []string{"fail", "open"}},
+		{"guilty", "check.burnGuilty below 20%", 4 * time.Second, func(context.Context) { mix(1) }, []string{"pass", "open"}},
+		{"no time", "check.burnGuilty below 50%", 200 * time.Millisecond, func(context.Context) { mix(0.5) }, []string{"fail", "open"}},
+		{"counted", "process below 10s per call", 2 * time.Second, func(context.Context) { mix(0.5) }, []string{"fail", "open", "skipped"}},
+		{"nothing left", "no goroutine leaked", 2 * time.Second, func(ctx context.Context) {
+			go func() { <-ctx.Done() }()
+			mix(0.5)
+		}, []string{"fail", "open", "skipped"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tryCheck(t, Config{Max: tt.max}, budget.Must(tt.budget), tt.work)
+			if slices.Contains(append(tt.not, "broken"), got.verdict()) {
+				t.Errorf("%s:\n%s\n%s", got.verdict(), got.problem, got.text())
 			}
 		})
 	}

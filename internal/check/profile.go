@@ -39,9 +39,9 @@ func isLoop(name string) bool { return name == checkPackage+".runWork" }
 // point. So the loop stays below a function with a name, and is taken off a literal,
 // whose callee says what is being run. It returns 0 for what is no part of work: the
 // loop, what that asks whether to go on, what the runtime does in the middle of those,
-// and the race detector.
+// the race detector, and what a test makes to call a handler with.
 func workOf(stack []string) int {
-	if len(stack) == 0 || isDetector(stack[0]) || slices.ContainsFunc(stack, isCheckptr) {
+	if len(stack) == 0 || isBeside(stack) {
 		return 0
 	}
 	i := slices.IndexFunc(stack, isLoop)
@@ -72,6 +72,14 @@ func isLiteral(name string) bool {
 // isOurs knows what a check does itself: the way to the loop, and what decides.
 func isOurs(name string) bool {
 	return strings.HasPrefix(name, checkPackage+".startWorker.") || strings.HasPrefix(name, checkPackage+".(*run).")
+}
+
+// isBeside knows what is done beside work, within its calls: by the race detector, and by
+// a test that makes the request and the recorder that a handler is called with.
+func isBeside(stack []string) bool {
+	return isDetector(stack[0]) || slices.ContainsFunc(stack, func(name string) bool {
+		return isCheckptr(name) || strings.HasPrefix(name, "net/http/httptest.New")
+	})
 }
 
 // isDetector knows the race detector, which watches work, and Check's loop as

@@ -16,7 +16,8 @@ func (rep *report) remedies() []string {
 			tips = append(tips, tip)
 		}
 	}
-	for _, res := range rep.results {
+	for _, o := range rep.outcomes {
+		res := o.Result
 		if res.Verdict != budget.Fail {
 			continue
 		}
@@ -90,7 +91,7 @@ func relax(res budget.Result, add func(format string, args ...any)) {
 // noteRace says what -race does to budgets on amounts that failed, in which the time and
 // the memory of the race detector are included.
 func (rep *report) noteRace() {
-	if rep.race && slices.ContainsFunc(rep.results, func(res budget.Result) bool {
+	if rep.race && slices.ContainsFunc(rep.outcomes, func(res outcome) bool {
 		b := res.Budget
 		isShare := b.Limit.Value == 0 || b.Limit.Unit == "%" && b.Per == "" || b.Limit.Unit == "points"
 		return res.Verdict == budget.Fail && !isShare && b.Subject != "goroutines" && b.Kind != "goroutine"

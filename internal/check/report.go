@@ -17,20 +17,18 @@ import (
 // A report is what a check has to say. It is a plain value, so that its text can be
 // compared.
 type report struct {
-	results []budget.Result
-	causes  []cause // by result
-	took    time.Duration
-	calls   int64
-	samples int64
-	notes   []string
-	short   bool   // what is not decided does not fail
-	bench   bool   // a benchmark: it takes as long as -benchtime says
-	busy    string // how busy the machine was, "" if it was not
-	test    string
-	base    string // the baseline's file, "" without one
-	updated bool   // the baseline was written, which budgets of growth are not judged with
-	race    bool   // built with -race
-	saved   []savedProfile
+	outcomes []outcome
+	took     time.Duration
+	calls    int64
+	samples  int64
+	notes    []string
+	short    bool   // what is not decided does not fail
+	bench    bool   // a benchmark: it takes as long as -benchtime says
+	busy     string // how busy the machine was, "" if it was not
+	test     string
+	base     string // the baseline's file, "" without one
+	race     bool   // built with -race
+	saved    []savedProfile
 }
 
 // A savedProfile is one that a failed budget was judged by.
@@ -43,8 +41,8 @@ type savedProfile struct {
 func (r *run) report() {
 	r.t.Helper()
 	rep := report{
-		results: r.results, causes: r.causes, took: time.Since(r.begun), calls: r.worker.calls.Load(), notes: r.notes,
-		short: r.test.short, test: r.t.Name(), base: r.BaselineFile, updated: r.Update, race: raceEnabled,
+		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.calls.Load(), notes: r.notes,
+		short: r.test.short, bench: r.isBenchmark(), test: r.t.Name(), base: r.BaselineFile, race: raceEnabled,
 	}
 	if r.cpu != nil {
 		rep.samples = r.cpu.samples()
@@ -52,13 +50,12 @@ func (r *run) report() {
 	if r.busy() {
 		rep.busy = r.loadText()
 	}
-	_, rep.bench = r.t.(tbBenchmark)
-	for i := range rep.results {
-		if rep.results[i].Reason == "" && rep.results[i].Verdict == budget.Inconclusive {
-			rep.results[i] = budget.Result{Budget: r.set[i], Reason: "open: the check stopped when another budget had failed"}
-			rep.causes[i] = noTime
+	for i := range rep.outcomes {
+		o := &rep.outcomes[i]
+		if o.Reason == "" && o.Verdict == budget.Inconclusive {
+			o.Budget, o.cause = r.set[i], stopped
 		}
-		r.link.hint(&rep.results[i])
+		r.hint(&o.Result)
 	}
 	switch {
 	case rep.failed():
@@ -76,7 +73,7 @@ func (r *run) report() {
 func (r *run) save(rep *report) {
 	var dir string
 	var err error
-	for _, res := range rep.results {
+	for _, res := range rep.outcomes {
 		if res.Verdict != budget.Fail {
 			continue
 		}
@@ -135,61 +132,45 @@ func fileName(test string) string {
 	}, test)
 }
 
-func (rep *report) failed() bool {
-	for i := range rep.results {
-		if rep.fails(i) {
-			return true
-		}
-	}
-	return false
-}
+func (rep *report) failed() bool { return slices.ContainsFunc(rep.outcomes, rep.fails) }
 
-// fails reports whether a result fails the test: for lack of time it does not where the
+// fails reports whether an outcome fails the test: for lack of time it does not where the
 // time was not the check's to choose, or the machine was busy.
-func (rep *report) fails(i int) bool {
-	switch rep.results[i].Verdict {
-	case budget.Fail:
+func (rep *report) fails(o outcome) bool {
+	switch {
+	case o.Verdict != budget.Inconclusive:
+		return o.Verdict == budget.Fail
+	case o.cause == mistake:
 		return true
-	case budget.Inconclusive:
-		return rep.cause(i) == mistake || rep.cause(i) != unknown && !rep.short && !rep.bench && rep.busy == ""
 	}
-	return false
-}
-
-func (rep *report) cause(i int) cause {
-	if i < len(rep.causes) {
-		return rep.causes[i]
-	}
-	return proven
+	return o.cause != unknown && o.cause != stopped && !rep.short && !rep.bench && rep.busy == ""
 }
 
 // skips reports whether a budget is undecided for a reason that is not the test's.
 func (rep *report) skips() bool {
-	for i, res := range rep.results {
-		if res.Verdict == budget.Inconclusive && (rep.cause(i) == unknown || rep.busy != "" && !rep.short && !rep.bench) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rep.outcomes, func(o outcome) bool {
+		return o.Verdict == budget.Inconclusive && (o.cause == unknown || rep.busy != "" && !rep.short && !rep.bench)
+	})
 }
 
-// isUnjudged reports whether a budget was not judged, because the baseline that it
-// compares with is what the check has written.
-func (rep *report) isUnjudged(i int) bool {
-	return rep.updated && rep.results[i].Budget.Rule == "grows"
-}
+// What became of a budget that did not fail.
+const (
+	wordKept   = "pass"
+	wordNear   = "not told from its limit"
+	wordOpen   = "not decided in the time given"
+	wordOfBase = "not judged"
+)
 
-// word says what became of a budget.
-func (rep *report) word(i int) string {
+func (o outcome) word() string {
 	switch {
-	case rep.results[i].Verdict == budget.Inconclusive:
-		return "not decided in the time given"
-	case rep.isUnjudged(i):
-		return "not judged"
-	case rep.cause(i) == near:
-		return "not told from its limit"
+	case o.Verdict == budget.Inconclusive:
+		return wordOpen
+	case o.cause == unjudged:
+		return wordOfBase
+	case o.cause == near:
+		return wordNear
 	}
-	return "pass"
+	return wordKept
 }
 
 // head is the first line.
@@ -201,29 +182,27 @@ func (rep *report) head(text string) string {
 // passed is the text of a check that did not fail.
 func (rep *report) passed() string {
 	count := map[string]int{}
-	for i := range rep.results {
-		count[rep.word(i)]++
+	for _, o := range rep.outcomes {
+		count[o.word()]++
 	}
-	kept := count["pass"]
-	text := plural(kept, "budget") + " kept"
-	if n := count["not judged"]; n > 0 {
-		text = fmt.Sprintf("the baseline was written, and %s of growth not judged", plural(n, "budget"))
-		if kept > 0 {
-			text += fmt.Sprintf(", %d more kept", kept)
-		}
+	var parts []string
+	if n := count[wordKept]; n > 0 || count[wordOfBase] == 0 {
+		parts = append(parts, plural(n, "budget")+" kept")
 	}
-	switch n := count["not told from its limit"]; {
-	case n == 1:
-		text += ", 1 too close to its limit to tell"
-	case n > 1:
-		text += fmt.Sprintf(", %d too close to their limits to tell", n)
+	if n := count[wordOfBase]; n > 0 {
+		parts = append(parts, fmt.Sprintf("the baseline was written and %s of growth not judged", plural(n, "budget")))
 	}
-	if n := count["not decided in the time given"]; n > 0 {
-		text += fmt.Sprintf(", %d not decided (%s)", n, rep.moreTime())
+	if n := count[wordNear]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d too close to the limit to tell", n))
 	}
-	text = rep.head(text)
-	for i, res := range rep.results {
-		text += fmt.Sprintf("\n  %s: %s: %s", rep.word(i), res.Budget, res.Reason)
+	if n := count[wordOpen]; n > 0 && rep.busy != "" {
+		parts = append(parts, fmt.Sprintf("%d not decided (%s)", n, rep.busy))
+	} else if n > 0 {
+		parts = append(parts, fmt.Sprintf("%d not decided", n))
+	}
+	text := rep.head(strings.Join(parts, ", "))
+	for _, o := range rep.outcomes {
+		text += fmt.Sprintf("\n  %s: %s: %s", o.word(), o.Budget, o.Reason)
 	}
 	for _, n := range rep.notes {
 		text += "\n  note: " + n
@@ -231,47 +210,35 @@ func (rep *report) passed() string {
 	return text
 }
 
-// moreTime says why a budget is not decided, or how it would be.
-func (rep *report) moreTime() string {
-	switch {
-	case !rep.bench && !rep.short && rep.busy != "":
-		return rep.busy
-	case !rep.bench && !rep.short:
-		return "see below"
-	case !rep.bench:
-		return "run it without -short to have them decided"
-	case rep.took < shortMax:
-		return fmt.Sprintf("say -benchtime %v", shortMax)
-	case rep.took < defaultMax:
-		return fmt.Sprintf("say -benchtime %v", defaultMax)
-	}
-	return "see what each says"
-}
-
 // String is the text of a check that failed.
 func (rep *report) String() string {
 	var b strings.Builder
-	failed, open := 0, 0
-	for i, res := range rep.results {
+	failed, wrong, open := 0, 0, 0
+	for _, o := range rep.outcomes {
 		switch {
-		case res.Verdict == budget.Fail:
+		case o.Verdict == budget.Fail:
 			failed++
-		case rep.fails(i):
+		case rep.fails(o):
+			wrong++
+		case o.cause == stopped:
 			open++
 		}
 	}
+	title := fmt.Sprintf("%d of %d budgets exceeded", failed, len(rep.outcomes))
 	switch {
 	case failed == 0:
-		b.WriteString(rep.head(plural(open, "budget") + " could not be judged"))
-	case len(rep.results) == 1:
-		b.WriteString(rep.head("the budget is exceeded"))
-	default:
-		b.WriteString(rep.head(fmt.Sprintf("%d of %d budgets exceeded", failed, len(rep.results))))
+		title = plural(wrong, "budget") + " could not be judged"
+	case len(rep.outcomes) == 1:
+		title = "the budget is exceeded"
 	}
+	if open > 0 {
+		title += fmt.Sprintf(" and %d left open", open)
+	}
+	b.WriteString(rep.head(title))
 	for _, want := range []budget.Verdict{budget.Fail, budget.Inconclusive, budget.Pass} {
-		for _, res := range rep.results {
-			if res.Verdict == want {
-				fmt.Fprintf(&b, "\n\n%s", res)
+		for _, o := range rep.outcomes {
+			if o.Verdict == want && o.cause != stopped {
+				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
 		}
 	}
@@ -299,11 +266,16 @@ func (rep *report) String() string {
 // limit is advice only where what was measured is near it.
 func (r *run) moreTime(res budget.Result) string {
 	took := time.Since(r.begun).Round(100 * time.Millisecond)
-	text := fmt.Sprintf("raise Checker.Max (the check took %v), or let work use more CPU", took)
-	if _, bench := r.t.(tbBenchmark); bench {
+	var text string
+	switch {
+	case r.isBenchmark() && took < shortMax:
+		text = fmt.Sprintf("say -benchtime %v", shortMax)
+	case r.isBenchmark():
 		text = fmt.Sprintf("raise -benchtime (it took %v)", took)
-	} else if r.test.short && r.Max == 0 {
+	case r.test.short && r.Max == 0:
 		text = fmt.Sprintf("run it without -short (which took %v)", took)
+	default:
+		text = fmt.Sprintf("raise Checker.Max (the check took %v), or let work use more CPU", took)
 	}
 	if res.Limit > 0 && res.Share > res.Limit && res.Share < evidence.Notable*res.Limit {
 		text += ", or raise the limit"

@@ -69,10 +69,12 @@ func TestCheckReport(t *testing.T) {
 	)
 	p := shopProfile()
 	cutToWork(p)
-	results := set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"})
-	results = append(results, budget.Result{Budget: set[3], Reason: "open: the check stopped when another budget had failed"})
+	outcomes := []outcome{{Result: budget.Result{Budget: set[3]}, cause: stopped}}
+	for _, res := range set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"}) {
+		outcomes = append(outcomes, outcome{Result: res})
+	}
 	rep := report{
-		results: results, took: 2345 * time.Millisecond, calls: 1203, samples: 300, test: "TestCheckout",
+		outcomes: outcomes, took: 2345 * time.Millisecond, calls: 1203, samples: 300, test: "TestCheckout",
 		notes: []string{"the baseline was made by go1.26.0"},
 		saved: []savedProfile{{kind: "cpu", path: "/tmp/profguard-check-1/TestCheckout.cpu.pprof"}, {kind: "goroutine", err: errors.New("disk full")}},
 	}
@@ -80,25 +82,24 @@ func TestCheckReport(t *testing.T) {
 }
 
 func TestCheckReportShort(t *testing.T) {
-	open := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}
-	if rep := (report{results: []budget.Result{open}}); !rep.failed() {
+	open := outcome{budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}, noTime}
+	of := func(o outcome) []outcome { return []outcome{o} }
+	if rep := (report{outcomes: of(open)}); !rep.failed() {
 		t.Error("an open budget passes")
 	}
-	if rep := (report{results: []budget.Result{open}, short: true}); rep.failed() {
+	if rep := (report{outcomes: of(open), short: true}); rep.failed() {
 		t.Error("an open budget fails under -short")
 	}
-	rep := report{results: []budget.Result{open}, bench: true, took: time.Second}
-	if rep.failed() || !strings.HasPrefix(rep.passed(), "0 budgets kept, 1 not decided (say -benchtime 5s) after 1s") {
+	rep := report{outcomes: of(open), bench: true, took: time.Second}
+	if rep.failed() || !strings.HasPrefix(rep.passed(), "0 budgets kept, 1 not decided after 1s") {
 		t.Errorf("a benchmark that is too short to tell: failed %t: %s", rep.failed(), rep.passed())
 	}
-	if rep.took = 6 * time.Second; !strings.Contains(rep.passed(), "(say -benchtime 30s)") {
-		t.Errorf("5s were not enough: %s", rep.passed())
-	}
-	if rep.causes = []cause{mistake}; !rep.failed() {
+	open.cause = mistake
+	if rep = (report{outcomes: of(open), bench: true}); !rep.failed() {
 		t.Error("a benchmark passes that no time would decide")
 	}
 	open.Verdict = budget.Fail
-	if rep := (report{results: []budget.Result{open}, short: true}); !rep.failed() {
+	if rep := (report{outcomes: of(open), short: true}); !rep.failed() {
 		t.Error("a budget that is exceeded passes under -short")
 	}
 }
@@ -107,24 +108,23 @@ func TestCheckReportShort(t *testing.T) {
 // judged because its baseline is being written.
 func TestCheckReportNear(t *testing.T) {
 	set := budget.Must("main.work below 20%", "process grows below 10% per call")
-	of := func(share, high float64) budget.Result {
-		return budget.Result{Budget: set[0], Verdict: budget.Pass, Limit: 0.2, Share: share, High: high, Reason: "said"}
+	of := func(b int, share float64, why cause) outcome {
+		return outcome{budget.Result{Budget: set[b], Verdict: budget.Pass, Limit: 0.2, Share: share, Reason: "said"}, why}
 	}
 	for _, tt := range []struct {
-		rep  report
-		want string
+		outcomes []outcome
+		want     string
 	}{
-		{report{results: []budget.Result{of(0.1, 0.15)}}, "1 budget kept after"},
-		{report{results: []budget.Result{of(0.19, 0.24)}}, "1 budget kept after"},
-		{report{results: []budget.Result{of(0.19, 0.24)}, causes: []cause{near}}, "0 budgets kept, 1 too close to its limit to tell after"},
-		{report{results: []budget.Result{of(0.21, 0.24), of(0.1, 0.15), of(0.22, 0.24)}, causes: []cause{near, proven, near}}, "1 budget kept, 2 too close to their limits to tell after"},
-		{report{results: []budget.Result{of(0.21, 0.24)}, causes: []cause{near}}, "\n  not told from its limit: main.work below 20% cumulative: said"},
-		{report{results: []budget.Result{{Budget: set[1], Verdict: budget.Pass}}, updated: true}, "the baseline was written, and 1 budget of growth not judged after"},
-		{report{results: []budget.Result{{Budget: set[1], Verdict: budget.Pass}}}, "1 budget kept after"},
-		{report{results: []budget.Result{{Budget: set[1], Verdict: budget.Pass}, of(0.1, 0.15)}, updated: true}, "1 budget of growth not judged, 1 more kept after"},
+		{[]outcome{of(0, 0.1, proven)}, "1 budget kept after"},
+		{[]outcome{of(0, 0.19, near)}, "0 budgets kept, 1 too close to the limit to tell after"},
+		{[]outcome{of(0, 0.21, near), of(0, 0.1, proven), of(0, 0.22, near)}, "1 budget kept, 2 too close to the limit to tell after"},
+		{[]outcome{of(0, 0.21, near)}, "\n  not told from its limit: main.work below 20% cumulative: said"},
+		{[]outcome{of(1, 0, unjudged)}, "the baseline was written and 1 budget of growth not judged after"},
+		{[]outcome{of(1, 0, unjudged), of(0, 0.1, proven)}, "1 budget kept, the baseline was written and 1 budget of growth not judged after"},
 	} {
-		if tt.rep.failed() || !strings.Contains(tt.rep.passed(), tt.want) {
-			t.Errorf("it does not say %q: %s", tt.want, tt.rep.passed())
+		rep := report{outcomes: tt.outcomes}
+		if rep.failed() || !strings.Contains(rep.passed(), tt.want) {
+			t.Errorf("it does not say %q: %s", tt.want, rep.passed())
 		}
 	}
 }
@@ -147,14 +147,16 @@ func TestIsNear(t *testing.T) {
 // A busy machine skips the test where nothing has failed, and mistakes fail on any.
 func TestCheckReportBusy(t *testing.T) {
 	open := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}
-	rep := report{results: []budget.Result{open}, causes: []cause{noTime}, busy: "the machine was busy: 3s in 2s"}
+	rep := report{outcomes: []outcome{{open, noTime}}, busy: "the machine was busy: 3s in 2s"}
 	if rep.failed() || !rep.skips() || !strings.Contains(rep.passed(), "1 not decided (the machine was busy: 3s in 2s)") {
 		t.Errorf("failed %t, skips %t: %s", rep.failed(), rep.skips(), rep.passed())
 	}
-	if rep.causes[0], rep.busy = unknown, ""; rep.failed() || !rep.skips() {
+	rep = report{outcomes: []outcome{{open, unknown}}}
+	if rep.failed() || !rep.skips() {
 		t.Errorf("unknown: failed %t, skips %t", rep.failed(), rep.skips())
 	}
-	if rep.causes[0], rep.busy = mistake, "busy"; !rep.failed() {
+	rep = report{outcomes: []outcome{{open, mistake}}, busy: "busy"}
+	if !rep.failed() {
 		t.Error("a mistake of the test passes on a busy machine")
 	}
 }
@@ -163,7 +165,7 @@ func TestCheckReportBusy(t *testing.T) {
 func TestCheckReportMemprofile(t *testing.T) {
 	res := budget.Result{Budget: budget.Must("process below 64KiB per call of allocs")[0], Verdict: budget.Fail}
 	for bench, want := range map[bool]string{false: "go test -run '^TestOrder$' -memprofile", true: "go test -run '^$' -bench '^TestOrder$' -memprofile"} {
-		rep := report{results: []budget.Result{res}, test: "TestOrder", bench: bench}
+		rep := report{outcomes: []outcome{{Result: res}}, test: "TestOrder", bench: bench}
 		tips := strings.Join(rep.remedies(), "\n")
 		if !strings.Contains(tips, want) || !strings.Contains(tips, "go tool pprof -top -cum -sample_index=alloc_space") {
 			t.Errorf("benchmark %t: %s", bench, tips)
@@ -189,11 +191,11 @@ func TestCheckReportRace(t *testing.T) {
 		"fmt absent":                            false,
 	} {
 		res := budget.Result{Budget: budget.Must(sentence)[0], Verdict: budget.Fail}
-		rep := report{results: []budget.Result{res, res}, race: true}
+		rep := report{outcomes: []outcome{{Result: res}, {Result: res}}, race: true}
 		if rep.noteRace(); (len(rep.notes) == 1) != want {
 			t.Errorf("%s: %q", sentence, rep.notes)
 		}
-		rep = report{results: []budget.Result{res}}
+		rep = report{outcomes: []outcome{{Result: res}}}
 		if rep.noteRace(); len(rep.notes) > 0 {
 			t.Errorf("%s, without -race: %q", sentence, rep.notes)
 		}
@@ -218,13 +220,16 @@ func TestCheckMoreTime(t *testing.T) {
 		want string
 		dont string
 	}{
-		{"a benchmark", &run{t: &testing.B{}}, far, "raise -benchtime", "limit"},
+		{"a benchmark", &run{t: &testing.B{}}, far, "say -benchtime 5s", "limit"},
+		{"a longer benchmark", &run{t: &testing.B{}, begun: time.Now().Add(-6 * time.Second)}, far, "raise -benchtime (it took 6s)", "limit"},
 		{"-short", &run{t: newFakeTB(t), test: testRun{short: true}}, far, "without -short", "Max"},
 		{"-short with Max", &run{t: newFakeTB(t), test: testRun{short: true}, Config: Config{Max: time.Second}}, far, "raise Checker.Max", "-short"},
 		{"a test", &run{t: newFakeTB(t)}, far, "raise Checker.Max", "limit"},
 		{"a test near its limit", &run{t: newFakeTB(t)}, near, "or raise the limit", "-short"},
 	} {
-		tt.run.begun = time.Now()
+		if tt.run.begun.IsZero() {
+			tt.run.begun = time.Now()
+		}
 		if got := tt.run.moreTime(tt.res); !strings.Contains(got, tt.want) || strings.Contains(got, tt.dont) {
 			t.Errorf("%s: %s", tt.name, got)
 		}

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
@@ -33,34 +34,39 @@ type run struct {
 	latest   time.Time // when it ends on a busy machine
 	load     load      // as it was when the check began
 	base     baselineFile
-	baseline int64 // samples that make one
-	link     linkage
+	baseline int64             // samples that make one
+	unlinked map[string]string // patterns that match nothing, with the name that is nearest
 	worker   *worker
-	counters counters
 	reader   *process.Reader
 	first    process.Snapshot
 
-	results []budget.Result
-	causes  []cause  // by result
-	notes   []string // said with the results
-	judged  map[string]*profile.Profile
+	outcomes []outcome // by budget
+	notes    []string  // said with them
+	judged   map[string]*profile.Profile
 
-	cpu     *cpuPhase
-	peak    goroutinePeak
-	late    bool          // time was up during a call
-	resting bool          // the worker was told to pause while it had no end to its order
-	usual   time.Duration // what a call takes; 0 while no call is known to have returned
+	cpu   *cpuPhase
+	peak  goroutinePeak
+	late  bool          // time was up during a call
+	usual time.Duration // what a call takes; 0 while no call is known to have returned
 }
 
-// A cause says how a result came about, beyond its verdict.
+// An outcome is what became of a budget.
+type outcome struct {
+	budget.Result
+	cause cause
+}
+
+// A cause says how an outcome came about, beyond its verdict.
 type cause int
 
 const (
-	proven  cause = iota
-	near          // it passed because more would have shown: the limit is too close to tell
-	mistake       // no time would decide it, on any machine: the test fails
-	noTime        // it was not decided in the time given
-	unknown       // it is not known whose doing it is: the test is skipped
+	proven   cause = iota
+	near           // it passed because more would have shown: the limit is too close to tell
+	unjudged       // the baseline that it compares with is being written
+	mistake        // no time would decide it, on any machine: the test fails
+	noTime         // it was not decided in the time given
+	stopped        // it was not decided when another budget failed
+	unknown        // it is not known whose doing it is: the test is skipped
 )
 
 // newRun prepares a check, or says what is wrong with it.
@@ -71,8 +77,7 @@ func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*ru
 		id:       fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
 		begun:    time.Now(),
 		load:     readLoad(),
-		results:  make([]budget.Result, len(budgets)),
-		causes:   make([]cause, len(budgets)),
+		outcomes: make([]outcome, len(budgets)),
 		judged:   map[string]*profile.Profile{},
 		baseline: baselineSamples,
 	}
@@ -93,8 +98,8 @@ func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*ru
 	r.set, r.notes = mainAsTested(budgets, testedMain())
 	var wrong []string
 	r.plan, wrong = planOf(r.set, c)
-	r.link = linkageOf(r.set)
-	wrong = append(wrong, r.link.vacuous...)
+	r.unlinked = unlinkedOf(r.set)
+	wrong = append(wrong, r.vacuous()...)
 	if len(wrong) > 0 {
 		return nil, "cannot be judged:\n  " + strings.Join(wrong, "\n  ")
 	}
@@ -136,9 +141,6 @@ func (r *run) do() (problem string) {
 		}
 	}()
 	problem = r.phases()
-	if hangs := r.counters.problem(); hangs != "" {
-		problem = hangs
-	}
 	stopped = true
 	returned := r.worker.stop(r.grace(), r.patience())
 	if r.worker.isOver() {
@@ -243,9 +245,14 @@ func (r *run) blocked() string {
 		r.worker.calls.Load()+1, time.Since(r.begun).Round(100*time.Millisecond))
 }
 
+func (r *run) isBenchmark() bool {
+	_, ok := r.t.(tbBenchmark)
+	return ok
+}
+
 // failed reports whether a budget has failed already.
 func (r *run) failed() bool {
-	return slices.ContainsFunc(r.results, func(res budget.Result) bool { return res.Verdict == budget.Fail })
+	return slices.ContainsFunc(r.outcomes, func(o outcome) bool { return o.Verdict == budget.Fail })
 }
 
 // pace is how many calls take about d.
@@ -276,6 +283,15 @@ func (r *run) calls(n int64) bool {
 	return true
 }
 
+// pause lets work that was told to go on come to the end of a call, and reports whether
+// it did in time. If not, no more must be asked for.
+func (r *run) pause() bool {
+	r.worker.halt.Store(true)
+	back := r.worker.wait(time.Until(r.latest))
+	r.worker.halt.Store(false)
+	return back
+}
+
 // once calls work a single time, and judges nothing.
 func (r *run) once(held bool) (problem string) {
 	r.t.Helper()
@@ -304,7 +320,10 @@ type unitsRead struct {
 }
 
 func (r *run) readUnits() unitsRead {
-	units := r.counters.read(r)
+	units := map[string]float64{}
+	for name, counter := range r.Work {
+		units[name] = counter()
+	}
 	if r.worker != nil {
 		units[callUnit] = float64(r.worker.calls.Load())
 	}
@@ -322,7 +341,7 @@ func (u unitsRead) since(earlier unitsRead) map[string]float64 {
 
 // facts are what is known about a profile of a kind.
 func (r *run) facts(kind string, elapsed time.Duration, work map[string]float64) judge.Facts {
-	f := judge.Facts{Kind: kind, Elapsed: elapsed, Work: work, Module: r.module, NotLinked: r.link.notLinked}
+	f := judge.Facts{Kind: kind, Elapsed: elapsed, Work: work, Module: r.module, NotLinked: slices.Sorted(maps.Keys(r.unlinked))}
 	if kind == "cpu" {
 		f.Baseline, f.BaselineWork = r.base.profile, r.base.work
 	}
@@ -362,15 +381,15 @@ func judged(set budget.Set, p *profile.Profile, facts judge.Facts) []budget.Resu
 // setResult notes the result of a budget. What is open after the one look that there is, is
 // so for want of time or work, unless somebody knows better.
 func (r *run) setResult(i int, res budget.Result) {
-	r.results[i], r.causes[i] = res, proven
+	r.outcomes[i] = outcome{res, proven}
 	if res.Verdict == budget.Inconclusive {
-		r.causes[i] = noTime
+		r.outcomes[i].cause = noTime
 	}
 }
 
 // open makes budgets inconclusive for one reason.
 func (r *run) open(indices []int, why cause, reason string) {
 	for _, i := range indices {
-		r.results[i], r.causes[i] = budget.Result{Budget: r.set[i], Reason: reason}, why
+		r.outcomes[i] = outcome{budget.Result{Budget: r.set[i], Reason: reason}, why}
 	}
 }

@@ -71,7 +71,7 @@ func (r *run) settleFloors() {
 // runtime has sampled it.
 func (r *run) nameGrown(before *profile.Profile) {
 	for _, i := range r.plan.steady {
-		res := &r.results[i]
+		res := &r.outcomes[i].Result
 		if res.Verdict != budget.Fail {
 			continue
 		}

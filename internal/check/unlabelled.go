@@ -19,35 +19,34 @@ import (
 
 // Work may have goroutines without its label do what a budget forbids: a server that
 // stood before the check, or a goroutine on which work sets labels on another context.
-// Their samples look like those of a test in parallel, which has no label either. To
-// tell one from the other, work runs in one of two blocks and rests in the other, in an
-// order that is drawn anew for each pair. What knows nothing of work is busier in the
-// block with work in half of the pairs, however unsteady it is: 20 pairs of 20 come
-// about with a chance of one in a million.
+// Their samples look like those of a test in parallel, which has no label either.
+//
+// So each sample without a label is counted by its root, the function that its goroutine
+// began with. Where a budget is kept, or open, by work's own samples and not kept with
+// those of the roots, an experiment tells whose they are: work runs in one of two blocks
+// and rests in the other, in an order that is drawn anew for each pair. What knows
+// nothing of work is busier in the block with work in half of the pairs, however unsteady
+// it is: 20 pairs of 20 come about with a chance of one in a million.
 const (
 	// unlabelledLeast is how many samples are worth a look.
 	unlabelledLeast = 10
-	// unlabelledMany times work's own samples are looked into before those have decided.
-	unlabelledMany = 3
 	// rootsMost bounds how many are looked at, the busiest first.
 	rootsMost = 8
 
 	// Blocks are longer where less than two samples come in one.
 	restLeast, restLongest = 90 * time.Millisecond, time.Second
 	pairsMost              = 60 // prove it also where most blocks show nothing, on a busy machine
-	// restCalm is how much of what is done while work runs may be done while it rests,
+	// restShare is how much of what is done while work runs may be done while it rests,
 	// for what is work's.
-	restCalm = 0.25
+	restShare = 0.25
 )
 
-// unlabelled are the samples without any check's label, by the function with which
-// their goroutines began.
+// unlabelled are the samples without any check's label, by their roots.
 type unlabelled struct {
 	samples map[string]int64
-	early   bool     // it was looked into before work's own samples had decided
-	asked   bool     // it was found out, as far as possible
-	works   []string // they run and rest with work
-	unknown []string // it could not be found out
+	tried   bool     // the experiment was made
+	roots   []string // with which a budget is not kept, and which are not known to be others'
+	why     cause    // mistake where they are proven to be work's
 }
 
 // rootOf names the function that a goroutine without a check's label began with, if
@@ -139,22 +138,6 @@ func (u *unlabelled) text(roots []string) string {
 	return fmt.Sprintf("%s of goroutines without this check's label that began with %s", plural(int(n), "sample"), who)
 }
 
-const unlabelledRemedy = "let work call what they call (a server's handler), or start them inside work, for many requests a call"
-
-// outnumber reports, once, whether so much more is done without a label than with it that it
-// is better to look into it than to wait for more of work's own samples.
-func (c *cpuPhase) outnumber() bool {
-	u, n := &c.unlabelled, int64(0)
-	if u.early || c.elapsed < leastSleep {
-		return false
-	}
-	for _, root := range u.busiest() {
-		n += u.samples[root]
-	}
-	u.early = n > unlabelledMany*c.samples()
-	return u.early
-}
-
 // withUnlabelled judges the budgets by the samples of work and of some roots.
 func (c *cpuPhase) withUnlabelled(r *run, roots []string) ([]budget.Result, error) {
 	p, err := mergeWindows(c.windows, func(p *profile.Profile) {
@@ -185,29 +168,21 @@ func (c *cpuPhase) matters(with []budget.Result) bool {
 	return false
 }
 
-// look finds out whose the samples without a label are, if a budget that work's own
-// samples keep, or leave open, is not kept with them.
-func (c *cpuPhase) look(r *run, runs bool) error {
-	u := &c.unlabelled
-	roots := u.busiest()
-	if len(roots) == 0 || u.asked || c.trial.Failed() || r.Update {
+// attribute finds out whose the samples without a label are, where that matters. Calls
+// that do not return can't be made to rest: then it is not known.
+func (c *cpuPhase) attribute(r *run, returns bool) error {
+	roots := c.unlabelled.busiest()
+	if len(roots) == 0 || c.trial.Failed() || r.Update {
 		return nil
 	}
 	with, err := c.withUnlabelled(r, roots)
-	if err != nil {
+	if err != nil || !c.matters(with) {
 		return err
 	}
-	if !c.matters(with) {
-		return nil
-	}
-	u.asked = true
-	if runs {
-		u.works, u.unknown = c.pairs(r, roots)
-	} else {
-		u.unknown = c.afterEnd(roots)
-		if _, bench := r.t.(tbBenchmark); bench { // beside which no test runs
-			u.works, u.unknown = u.unknown, nil
-		}
+	c.unlabelled.roots, c.unlabelled.why = roots, unknown
+	if returns && !r.worker.isOver() {
+		c.unlabelled.tried = true
+		c.unlabelled.roots, c.unlabelled.why = c.experiment(r, roots)
 	}
 	return nil
 }
@@ -232,12 +207,12 @@ func (f *follower) see(on, off int64) {
 
 // follows reports whether so many pairs with work are proof, with error alpha.
 func (f *follower) follows(alpha float64) bool {
-	return float64(f.off) <= restCalm*float64(f.on) && signTest(f.wins, f.losses) <= alpha
+	return float64(f.off) <= restShare*float64(f.on) && signTest(f.wins, f.losses) <= alpha
 }
 
 // own reports whether it is busy on its own account: hardly less while work rests.
 func (f *follower) own() bool {
-	return f.off >= unlabelledLeast && float64(f.off) > 2*restCalm*float64(f.on)
+	return f.off >= unlabelledLeast && float64(f.off) > 2*restShare*float64(f.on)
 }
 
 // signTest is the chance of at least so many wins where both are as likely.
@@ -254,9 +229,9 @@ func signTest(wins, losses int) float64 {
 	return sum
 }
 
-// pairs lets work run and rest, and returns the roots that do so with it, and those of
-// which it is not known.
-func (c *cpuPhase) pairs(r *run, roots []string) (works, untold []string) {
+// experiment lets work run and rest, and returns the roots that follow it, or else those
+// of which it is not known.
+func (c *cpuPhase) experiment(r *run, roots []string) (found []string, why cause) {
 	busiest := float64(c.unlabelled.samples[roots[0]])
 	each := min(max(time.Duration(2/busiest*float64(c.elapsed)), restLeast), restLongest)
 	alpha := evidence.FailAlpha / float64(len(roots))
@@ -267,124 +242,79 @@ func (c *cpuPhase) pairs(r *run, roots []string) (works, untold []string) {
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), r.latest)
 	defer cancel()
-	for range pairsMost {
-		var seen [2]map[string]int64 // at rest, and with work
-		for _, work := range rand.Perm(2) {
-			seen[work] = c.during(ctx, r, each, work == 1)
+	on, off := map[string]int64{}, map[string]int64{}
+	rest := func() (ok bool) { off, ok = c.capture(ctx, each); return ok }
+	work := func() (ok bool) {
+		r.worker.order(0)
+		on, ok = c.capture(ctx, each)
+		r.late = !r.pause()
+		return ok
+	}
+	r.late = !r.pause()
+	for pair := 0; pair < pairsMost && !r.late && ctx.Err() == nil && slices.ContainsFunc(followers, open); pair++ {
+		first, second := rest, work
+		if rand.IntN(2) == 1 {
+			first, second = work, rest
 		}
-		if ctx.Err() != nil || r.worker.isOver() {
-			break
-		}
-		if seen[0] == nil || seen[1] == nil {
+		if !first() || r.late || !second() {
 			continue // a window was lost
 		}
 		for i := range followers {
-			followers[i].see(seen[1][followers[i].root], seen[0][followers[i].root])
-		}
-		if !slices.ContainsFunc(followers, open) {
-			break
+			followers[i].see(on[followers[i].root], off[followers[i].root])
 		}
 	}
+	var follow, untold []string
 	for _, f := range followers {
 		switch {
 		case f.follows(alpha):
-			works = append(works, f.root)
+			follow = append(follow, f.root)
 		case !f.own():
 			untold = append(untold, f.root)
 		}
 	}
-	if !r.resume() {
-		r.late = true
+	if len(follow) > 0 {
+		return follow, mistake
 	}
-	c.last = r.readUnits()
-	return works, untold
+	return untold, unknown
 }
 
-// during counts the samples without a label for a block with work running or resting;
-// nil where there is nothing to go by.
-func (c *cpuPhase) during(ctx context.Context, r *run, each time.Duration, work bool) map[string]int64 {
-	if work && !r.resume() || !work && !r.pause() {
-		return nil
-	}
-	return c.capture(ctx, each)
-}
-
-// capture counts the samples without a label for some time; nil where the window is lost.
-func (c *cpuPhase) capture(ctx context.Context, d time.Duration) map[string]int64 {
+// capture counts the samples without a label for some time, unless the window is lost.
+func (c *cpuPhase) capture(ctx context.Context, d time.Duration) (roots map[string]int64, ok bool) {
 	w, err := profiler.Process().Capture(ctx, d)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	table, err := c.decoder.Bytes(w.Data)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	return rootsIn(table)
-}
-
-// pause lets work come to the end of a call, and reports whether it did in time.
-func (r *run) pause() bool {
-	if r.resting {
-		return true
-	}
-	r.worker.halt.Store(true)
-	if !r.worker.wait(time.Until(r.latest)) {
-		return false
-	}
-	r.worker.halt.Store(false)
-	r.resting = true
-	return true
-}
-
-// resume lets work go on.
-func (r *run) resume() bool {
-	if r.resting {
-		r.worker.order(0)
-		r.resting = false
-	}
-	return !r.worker.isOver()
-}
-
-// afterEnd compares with a look when work is over, where it does not return before
-// that, and returns the roots that rest then: they may be work's, or of a test that has
-// ended by chance.
-func (c *cpuPhase) afterEnd(roots []string) (rest []string) {
-	busiest := float64(c.unlabelled.samples[roots[0]])
-	each := min(max(time.Duration(unlabelledLeast/busiest*float64(c.elapsed)), 3*restLeast), 2*restLongest)
-	seen := c.capture(context.Background(), each)
-	for _, root := range roots {
-		on := float64(c.unlabelled.samples[root]) * each.Seconds() / c.elapsed.Seconds()
-		if float64(seen[root]) <= restCalm*on {
-			rest = append(rest, root)
-		}
-	}
-	return rest
+	return rootsIn(table), true
 }
 
 // reveal takes back what is kept only because goroutines without the label did the work.
 func (c *cpuPhase) reveal(r *run) error {
-	roots, why := c.unlabelled.works, mistake
-	say := "which run while work runs and rest while it rests: they stood before the check, or lost its label. " + unlabelledRemedy
-	if len(roots) == 0 {
-		roots, why = c.unlabelled.unknown, unknown
-		say = "of which it is not known whether they work for this check. If they do: " + unlabelledRemedy +
-			". If they belong to a test in parallel, run this test by itself"
-	}
+	roots := c.unlabelled.roots
 	if len(roots) == 0 {
 		return nil
+	}
+	const remedy = "let work call what they call (a server's handler), or start them inside work, for many requests a call"
+	say := "which run while work runs and rest while it rests: they stood before the check, or lost its label. " + remedy
+	if c.unlabelled.why == unknown {
+		say = "of which it is not known whether they work for this check. If they do: " + remedy +
+			". If they belong to a test in parallel, run this test by itself"
 	}
 	with, err := c.withUnlabelled(r, roots)
 	if err != nil {
 		return err
 	}
 	for n, i := range r.plan.cpu {
-		res := &r.results[i]
+		res := &r.outcomes[i]
 		if with[n].Verdict == budget.Fail && res.Verdict != budget.Fail || with[n].Verdict != budget.Pass && res.Verdict == budget.Pass {
 			own := ""
 			if res.Verdict == budget.Pass {
 				own = ". Without them it is: " + res.Reason
 			}
-			res.Verdict, r.causes[i] = budget.Inconclusive, why
+			res.Verdict, res.cause = budget.Inconclusive, c.unlabelled.why
 			res.Reason = fmt.Sprintf("%s, with %s, %s%s", with[n].Reason, c.unlabelled.text(roots), say, own)
 		}
 	}

@@ -19,6 +19,7 @@
 //   - Heap is the bytes in objects that are live, or dead and not yet swept.
 //   - Buckets is what the profiles of the runtime itself hold. It never shrinks,
 //     and the cost of a heap profile follows it.
+//   - Waited is how long goroutines and threads were ready to run and had no core.
 //   - GC is the share of the process's CPU that garbage collection took, without the
 //     collections that profguard forces itself; see [Force].
 //
@@ -62,8 +63,8 @@
 // this one nor an executable that has since been replaced by something else is taken
 // for it.
 //
-// [Near] goes through the same names for the one that somebody meant who misspelt
-// it.
+// [Missing] says which patterns match none of these names, and goes through them for
+// the one that somebody meant who misspelt it.
 //
 // # Limits
 //

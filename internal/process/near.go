@@ -38,8 +38,8 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 	if err != nil {
 		return nil, err
 	}
-	near, _ := Near(slices.Sorted(maps.Keys(missing)), functions) // hints, without which it does
-	maps.Copy(missing, near)
+	hints, _ := near(slices.Sorted(maps.Keys(missing)), functions) // without which it does
+	maps.Copy(missing, hints)
 	return missing, nil
 }
 
@@ -54,15 +54,15 @@ type nearest struct {
 	away       int // how many letters are wrong in best, or one more than may be
 }
 
-// Near finds the linked package or function whose name is nearest to each of some
+// near finds the linked package or function whose name is nearest to each of some
 // texts that match none: spelt with a letter or two wrong. Texts that are near to
 // nothing, regular expressions and those with wildcards have none. functions calls its
 // argument with all that is linked, as [Functions] does.
-func Near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
-	var near []*nearest
+func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
+	var wanted []*nearest
 	for _, text := range texts {
 		n := &nearest{text: text, bare: bare(text), away: 1}
-		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(n.bare, "*?[") || len(near) == maxNear {
+		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(n.bare, "*?[") || len(wanted) == maxNear {
 			continue
 		}
 		switch letters := len(n.bare); { // among short names there is always one that is two letters away
@@ -71,10 +71,10 @@ func Near(texts []string, functions func(func(name string) bool) error) (map[str
 		case letters >= 5:
 			n.away = 2
 		}
-		near = append(near, n)
+		wanted = append(wanted, n)
 	}
 	found := map[string]string{}
-	if len(near) == 0 {
+	if len(wanted) == 0 {
 		return found, nil
 	}
 	if err := functions(func(name string) bool {
@@ -85,7 +85,7 @@ func Near(texts []string, functions func(func(name string) bool) error) (map[str
 		if dot <= 0 || strings.ContainsAny(name[dot:], ":-") {
 			return true
 		}
-		for _, n := range near {
+		for _, n := range wanted {
 			n.compare(name)
 			n.compare(name[:dot]) // its package
 		}
@@ -93,7 +93,7 @@ func Near(texts []string, functions func(func(name string) bool) error) (map[str
 	}); err != nil {
 		return nil, fmt.Errorf("look for names that are near: %w", err)
 	}
-	for _, n := range near {
+	for _, n := range wanted {
 		if n.best != "" {
 			found[n.text] = n.best
 		}

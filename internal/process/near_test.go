@@ -1,6 +1,10 @@
 package process
 
-import "testing"
+import (
+	"errors"
+	"maps"
+	"testing"
+)
 
 func TestNear(t *testing.T) {
 	functions := []string{
@@ -31,7 +35,7 @@ func TestNear(t *testing.T) {
 		"encoding/jsn/...":            "",
 		"example.org/other/chk.price": "",
 	} {
-		got, err := Near([]string{text}, func(yield func(string) bool) error {
+		got, err := near([]string{text}, func(yield func(string) bool) error {
 			for _, f := range functions {
 				yield(f)
 			}
@@ -41,11 +45,27 @@ func TestNear(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", text, got[text], err, want)
 		}
 	}
-	got, err := Near([]string{"process.TestNaer", "portlist"}, Functions)
+	got, err := near([]string{"process.TestNaer", "portlist"}, Functions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := "github.com/profguard/profguard/internal/process.TestNear"; got["process.TestNaer"] != want || len(got) != 1 {
 		t.Errorf("%v, want only %s", got, want)
+	}
+}
+
+// What matches something is not missing, and without a table nothing is known.
+func TestMissing(t *testing.T) {
+	got, err := Missing([]string{"process.TestMissing", "process.TestMissin", "portlist", "fmt"}, Functions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"process.TestMissin": "github.com/profguard/profguard/internal/process.TestMissing", "portlist": ""}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	unreadable := errors.New("no executable")
+	if got, err := Missing([]string{"fmt"}, func(func(string) bool) error { return unreadable }); got != nil || err != unreadable {
+		t.Errorf("%v, %v: want nothing to be known", got, err)
 	}
 }
