@@ -109,6 +109,16 @@ func (t *trial) Add(p *profile.Profile, facts Facts) error {
 
 func (t *trial) Decided(i int) Verdict { return Verdict(t.Blocks.Decided(i)) }
 
+// Done reports whether every budget is decided.
+func (t *trial) Done() bool {
+	for i := range t.set {
+		if t.Decided(i) == Inconclusive {
+			return false
+		}
+	}
+	return true
+}
+
 // Outside says why no amount of work decides budget i.
 func (t *trial) Outside(i int) string {
 	if why := t.Blocks.Outside(i); why != nil {

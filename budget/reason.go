@@ -141,7 +141,7 @@ func (s sayer) unjudged(reason judge.Reason) string {
 		return "there is no baseline to compare with: give one (Config.Baseline)"
 	case judge.OtherBaseline:
 		return fmt.Sprintf("the baseline is another sort of profile: %s with period %d, and this is %s with period %d",
-			reason.Kind, reason.Period, reason.ProfileKind, reason.ProfilePeriod)
+			reason.Is.Kind, reason.Is.Period, reason.Profile.Kind, reason.Profile.Period)
 	case judge.BaselinePending:
 		return fmt.Sprintf("%d functions of the baseline have yet to be matched with the patterns of the budgets, which takes more than one window", reason.Functions)
 	case judge.BaselineEmpty:

@@ -3,8 +3,6 @@ package judge
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
-	"io"
 
 	"github.com/google/pprof/profile"
 
@@ -19,7 +17,7 @@ type baseline struct {
 	counter charge.Counter
 	symbols decode.Symbols
 	profile *profile.Profile
-	content uint64             // of the profile
+	sets    int                // how many there have been
 	problem Reason             // why it cannot be compared with
 	byName  []map[string]int32 // by query: the key of a function or package
 }
@@ -44,20 +42,16 @@ func (b *baseline) set(ctx context.Context, p *profile.Profile, j *Judge) error 
 	if err := decode.CheckValid(p); err != nil {
 		return fmt.Errorf("baseline: %w", err)
 	}
-	content := contentOf(p)
-	if b.profile != nil && content == b.content {
-		b.profile = p
-		return nil
-	}
 	base, err := decode.FromProfile(p, &b.symbols)
 	if err != nil {
 		return fmt.Errorf("baseline: %w", err)
 	}
-	b.profile, b.content, b.problem = p, content, nil
+	b.profile, b.problem = p, nil
+	b.sets++
 	b.counter.Forget()
 	l := layoutOf(base, j.layout.asked)
 	if !j.layout.fits(base, j.layout.asked) {
-		b.problem = OtherBaseline{Kind: l.kind, Period: l.period, ProfileKind: j.layout.kind, ProfilePeriod: j.layout.period}
+		b.problem = OtherBaseline{Layout{l.kind, l.period}, Layout{j.layout.kind, j.layout.period}}
 		return nil
 	}
 	// The layout is the same, so the same questions have the same numbers.
@@ -76,11 +70,11 @@ func (b *baseline) set(ctx context.Context, p *profile.Profile, j *Judge) error 
 	}
 	b.counter.Module = j.counter.Module
 	b.counter.Open(base)
-	b.counter.Count(base, func(q int) bool { return j.needed[q] })
+	b.counter.Count(base, j.isNeeded)
 	b.byName = make([]map[string]int32, b.counter.Len())
 	for q := range b.byName {
 		sums := b.counter.Sums(q)
-		if !j.needed[q] || sums.Query.Unit == charge.Pattern {
+		if !j.isNeeded(q) || sums.Query.Unit == charge.Pattern {
 			continue
 		}
 		b.byName[q] = make(map[string]int32, len(sums.Keys))
@@ -109,13 +103,4 @@ func (b *baseline) charged(r *rule, name string) int64 {
 		return sums.By(r.subject)
 	}
 	return sums.Total
-}
-
-// contentOf is a number that equal profiles have in common, and others by a chance of
-// 2^-64. Whoever reads the baseline's file for each window hands in another pointer each
-// time, and evidence that began anew each time would never be any.
-func contentOf(p *profile.Profile) uint64 {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, p.String()) // a hash never returns an error
-	return h.Sum64()
 }

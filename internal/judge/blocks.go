@@ -161,18 +161,8 @@ func (b *Blocks) Closing(i int) evidence.Verdict {
 	case v != evidence.Inconclusive || r.Test == Grows || !s.started && s.each == nil:
 		return v
 	}
-	_, f, _ := s.worst(r)
+	_, f, _, _ := s.worst(r)
 	return f.Verdict
-}
-
-// Done reports whether every rule is decided.
-func (b *Blocks) Done() bool {
-	for i := range b.standings {
-		if b.Decided(i) == evidence.Inconclusive {
-			return false
-		}
-	}
-	return true
 }
 
 // Failed reports whether a rule has failed for certain.
@@ -202,7 +192,12 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule, samples int64) {
 	}
 	sums := w.judged.counter.Sums(r.query)
 	s.look(r, sums, samples)
-	counts := w.blockCounts(r, sums)
+	if r.Test == Absent {
+		s.sum += sums.N
+		s.decided = evidence.Absent(float64(sums.By(r.subject)), s.sum).Verdict
+		return
+	}
+	counts := w.countsOf(r, sums)
 	if counts == nil {
 		return
 	}
@@ -211,13 +206,6 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule, samples int64) {
 		return // as evidence has it, a block without trials says nothing
 	}
 	switch {
-	case r.Test == Absent:
-		s.sum += n
-		if sums.By(r.subject) > 0 {
-			s.decided = evidence.Fail
-		} else {
-			s.decided = evidence.Absent(0, s.sum).Verdict
-		}
 	case r.Class == Each:
 		if s.each == nil {
 			s.each, s.nobody = map[string]*blockFunction{}, b.tuned(evidence.NewSequential(limit))
@@ -234,24 +222,6 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule, samples int64) {
 		}
 		s.one.Add(k, n)
 	}
-}
-
-// blockCounts is countsOf, which needs samples to tell what one is worth; a block of
-// work that left none says something about a rate all the same.
-func (w *window) blockCounts(r *rule, sums *charge.Sums) counts {
-	switch {
-	case r.Test == Absent:
-		return func(_ string, v int64) (k, n, limit float64) { return float64(v), sums.N, 0 }
-	case sums.Total > 0 || r.Test == Grows || r.Dimension == unit.Share:
-		return w.countsOf(r, sums)
-	}
-	over, why := w.divisor(r)
-	worth := float64(w.t.Period) * r.value.scale
-	if why != nil || worth <= 0 {
-		return nil
-	}
-	trials := evidence.Trials(over/worth, r.Limit)
-	return func(string, int64) (k, n, limit float64) { return 0, trials, evidence.RareShare }
 }
 
 // sequential judges the share, rate or growth of somebody.

@@ -32,7 +32,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 
 // closeLimit is close for a limit.
 func (s *blockStanding) closeLimit(w *window, r *rule, f *Finding) {
-	who, e, certain := s.worst(r)
+	who, e, certain, _ := s.worst(r)
 	cut := w.judged.counter.Sums(r.query).Cut > 0
 	if cut && f.Verdict == evidence.Inconclusive && e.Verdict == evidence.Pass {
 		return // no block knows what stacks that were cut off have lost
@@ -89,34 +89,27 @@ func (s *blockStanding) proof(o Offender, limit, scale float64) (evidence.Findin
 	return f, f.Low*scale > limit
 }
 
-// worst is the finding that decides: of a rule about each, the worst function's. It
-// is not certain when only the end made it a pass.
-func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain bool) {
-	if s.each == nil {
-		return "", s.one.Close(), s.one.Verdict() != evidence.Inconclusive
-	}
-	f, certain = s.nobody.Close(), s.nobody.Verdict() != evidence.Inconclusive
-	for name, near := range s.near(r) {
-		g := near.Close()
-		certain = certain && near.Verdict() != evidence.Inconclusive
-		worse := severity(g.Verdict) - severity(f.Verdict)
-		if worse > 0 || worse == 0 && (g.Value > f.Value || g.Value == f.Value && (who == "" || name < who)) {
-			who, f = name, g
+// worst is the finding that decides: of a rule about each, the worst function's, or that
+// of nobody ("") when none comes near the limit. It is not certain when only the end made
+// it a pass.
+func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain, near bool) {
+	certain = s.each == nil || s.nobody.Verdict() != evidence.Inconclusive
+	for name, test := range s.near(r) {
+		certain = certain && test.Verdict() != evidence.Inconclusive
+		if e := test.Close(); !near || worse(e, f) || name < who && !worse(f, e) {
+			who, f, near = name, e, true
 		}
 	}
-	return who, f, certain || f.Verdict == evidence.Fail
+	if !near {
+		f = s.nobody.Close()
+	}
+	return who, f, certain || f.Verdict == evidence.Fail, near
 }
 
 // closeGrowth is close for growth.
 func (s *blockStanding) closeGrowth(w *window, r *rule, f *Finding) {
-	who, worst, found := "", evidence.Finding{}, false
-	for name, near := range s.near(r) {
-		e := near.Close()
-		if !found || worse(e, worst) || name < who && !worse(worst, e) {
-			who, worst, found = name, e, true
-		}
-	}
-	if !found {
+	who, worst, _, near := s.worst(r)
+	if !near {
 		if s.nobody.Verdict() == evidence.Inconclusive && f.Verdict == evidence.Pass {
 			f.Verdict = evidence.Inconclusive
 		}

@@ -32,9 +32,8 @@ func (w *window) limited(r *rule, sums *charge.Sums, f *Finding) {
 		w.explainSubject(r, m, f)
 	}
 	w.reason(r, m, e, f)
-	if f.Elsewhere = w.elsewhere(r); f.Elsewhere == "" {
-		f.Unmatched = w.unmatched(r, value, f.Verdict)
-	}
+	f.Elsewhere = w.elsewhere(r)
+	f.Unmatched = r.Class == Pattern && r.In == "" && len(r.Where) == 0 && value == 0 && f.Elsewhere == ""
 }
 
 // each judges "no function above" and "no package above": by the worst. Where some are
@@ -105,21 +104,6 @@ func (m measure) findingOfEach(r *rule, sums *charge.Sums, key int32) evidence.F
 		most = max(most, sums.By(k)+sums.Unknown(k))
 	}
 	return m.findingWithin(value, most, r.Limit)
-}
-
-// unmatched reports whether a pattern matched nothing, as long as it may well be
-// misspelt: of a saved profile nobody else says so. What a watch has seen before is
-// not, and of its program Facts.NotLinked tells.
-func (w *window) unmatched(r *rule, value int64, verdict evidence.Verdict) bool {
-	if r.Class != Pattern || r.In != "" || len(r.Where) > 0 {
-		return false
-	}
-	if w.judged.matched == nil {
-		return value <= 0
-	}
-	before := w.judged.matched[r.subject] || value > 0
-	w.judged.matched[r.subject] = before
-	return !before && verdict != evidence.Pass
 }
 
 // absent judges that what a pattern matches does not occur at all.

@@ -43,7 +43,7 @@ func (w *window) growthOf(r *rule) (g growth, why Reason) {
 // inPoints reports whether shares are compared, and not amounts per unit of work.
 func (g *growth) inPoints() bool { return g.r.Dimension == unit.Points }
 
-func hits(s *charge.Sums, value int64) float64 { return float64(value) / float64(s.Total) * s.N }
+func hits(s *charge.Sums, value int64) float64 { return s.Part(value) * s.N }
 
 // charged is how many hits the baseline has of a function or package, or of what the
 // rule is about ("").
@@ -168,7 +168,7 @@ func worse(f, than evidence.Finding) bool {
 }
 
 func severity(v evidence.Verdict) int {
-	return map[evidence.Verdict]int{evidence.Pass: 0, evidence.Inconclusive: 1, evidence.Fail: 2}[v]
+	return [...]int{evidence.Pass: 0, evidence.Inconclusive: 1, evidence.Fail: 2}[v]
 }
 
 // grows judges growth in one window.

@@ -22,22 +22,18 @@ import (
 // profile of a program on almost nothing is allocated.
 // It is not safe for concurrent use.
 type Judge struct {
-	rules    []rule
-	names    *charge.Names
-	counter  charge.Counter
-	decoder  decode.Decoder
-	symbols  decode.Symbols // of profiles that did not come from the decoder
-	layout   *layout
-	base     baseline
-	patterns int
-	matched  []bool // of a Watch, by number of the pattern: some window had a function that matches
+	rules   []rule
+	names   *charge.Names
+	counter charge.Counter
+	decoder decode.Decoder
+	symbols decode.Symbols // of profiles that did not come from the decoder
+	layout  *layout
+	base    baseline
 
-	windows  int       // how many have been counted
-	needed   []bool    // by query: asked for by a rule
-	rankings []ranking // by query
-	over     []int32   // reused
-	room     charge.Room
-	detailed []int // by query that only offenders need: the window that it was counted for
+	windows int        // how many have been counted
+	queries []question // by number in the counter
+	over    []int32    // reused
+	room    charge.Room
 }
 
 // New returns a judge for the rules, in whose order the findings come.
@@ -50,7 +46,7 @@ func New(rules []Rule) (*Judge, error) {
 	counter := func() charge.Counter {
 		return charge.Counter{Names: charge.NewNames(index), Where: c.where, Patterns: len(c.patterns), Excepts: c.excepts}
 	}
-	j := &Judge{rules: compiled, counter: counter(), base: baseline{counter: counter()}, patterns: len(c.patterns)}
+	j := &Judge{rules: compiled, counter: counter(), base: baseline{counter: counter()}}
 	j.names = j.counter.Names
 	return j, nil
 }
@@ -113,7 +109,7 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	}
 	j.counter.Multiple = j.layout.multiple(t, facts)
 	j.counter.Open(t)
-	if j.counter.Count(t, func(q int) bool { return j.needed[q] }); j.counter.Full() {
+	if j.counter.Count(t, j.isNeeded); j.counter.Full() {
 		return nil, errors.New("judge the profile: the budgets ask for more than 500,000 sums of it, one for each name and part: " +
 			"take a profile of a shorter time, or fewer budgets with an in, where or except of their own")
 	}
@@ -133,15 +129,22 @@ func (j *Judge) plan(l *layout) {
 	for i := range j.rules {
 		j.rules[i].ask(&j.counter, l)
 	}
-	j.needed = make([]bool, j.counter.Len())
-	j.rankings = make([]ranking, j.counter.Len())
-	j.detailed = make([]int, j.counter.Len())
+	j.queries = make([]question, j.counter.Len())
 	for i := range j.rules {
 		if q := j.rules[i].query; q >= 0 {
-			j.needed[q] = true
+			j.queries[q].needed = true
 		}
 	}
 }
+
+// A question is what is remembered of a query.
+type question struct {
+	needed  bool // by a rule, in each window
+	counted int  // of one that only offenders need: the window that it was counted for
+	ranking ranking
+}
+
+func (j *Judge) isNeeded(query int) bool { return j.queries[query].needed }
 
 // maxVisits is how often frames are looked at, once for each query. Each look takes
 // about 8 ns, so this is under a second. 200,000 frames, which is a minute of a large

@@ -36,6 +36,12 @@ func (w *window) measureOf(r *rule, sums *charge.Sums) (measure, Reason) {
 		return m, why
 	}
 	worth := m.total * m.scale / m.n // of one hit, in base units
+	if m.total == 0 {
+		worth = float64(w.t.Period) * m.scale
+	}
+	if !(worth > 0) {
+		return m, NoSamples{}
+	}
 	m.exposure = m.over / worth
 	return m, nil
 }
@@ -49,7 +55,12 @@ func (m measure) part(value int64) float64 {
 }
 
 // hits is how many hits a value is.
-func (m measure) hits(value int64) float64 { return float64(value) / m.total * m.n }
+func (m measure) hits(value int64) float64 {
+	if value == 0 {
+		return 0 // of nothing, as well
+	}
+	return float64(value) / m.total * m.n
+}
 
 func (m measure) finding(value int64, limit float64) evidence.Finding {
 	switch {

@@ -9,12 +9,8 @@ import (
 const (
 	// MaxOffenders is how many a result lists: what a person reads.
 	MaxOffenders = 8
-	// maxExplained bounds the offenders of one window for which the paths through
-	// them are walked. A window in which more are over their limits is a
-	// disaster that the first few tell of.
-	maxExplained = 64
-	// maxWalked bounds the frames that are walked for them, where one takes about
-	// 50 ns. One offender is always explained.
+	// maxWalked bounds the frames that are walked for the paths through offenders, where
+	// one takes about 50 ns. One offender is always explained.
 	maxWalked = 12_000_000
 	// notableShare is the share from which a function is named when the process
 	// as a whole is over its limit.
@@ -24,7 +20,7 @@ const (
 // explain fills in the offenders among the keys that are over a limit, and returns
 // the key of the first.
 func (w *window) explain(r *rule, query int, over []int32, limit int64, m measure, f *Finding) (first int32, ok bool) {
-	if w.explained >= maxExplained || w.walked > maxWalked {
+	if w.walked > maxWalked {
 		return 0, false
 	}
 	w.walked += w.t.Frames
@@ -32,7 +28,6 @@ func (w *window) explain(r *rule, query int, over []int32, limit int64, m measur
 	c := charge.Case{Counter: &j.counter, Table: w.t, Query: query, Room: &j.room}
 	sums := j.counter.Sums(query)
 	heads := c.Offenders(over, limit, MaxOffenders)
-	w.explained += len(heads)
 	explanations := c.Explain(heads)
 	frame := func(f charge.Frame) Frame {
 		return Frame{
@@ -133,8 +128,8 @@ func (w *window) explainMost(r *rule, f *Finding) {
 // count answers a query that only offenders need.
 func (w *window) count(query int) *charge.Sums {
 	j := w.judged
-	if !j.needed[query] && j.detailed[query] != j.windows {
-		j.detailed[query] = j.windows
+	if q := &j.queries[query]; !q.needed && q.counted != j.windows {
+		q.counted = j.windows
 		j.counter.Count(w.t, func(q int) bool { return q == query })
 	}
 	return j.counter.Sums(query)

@@ -40,7 +40,7 @@ func (w *window) ranked(query int) iter.Seq[int32] {
 }
 
 func (w *window) ranking(query int) *ranking {
-	r := &w.judged.rankings[query]
+	r := &w.judged.queries[query].ranking
 	if r.counts == w.judged.windows {
 		return r
 	}

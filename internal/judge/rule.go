@@ -126,48 +126,42 @@ func (c *compiler) pattern(text string) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := int32(len(c.patterns))
 	c.patterns = append(c.patterns, p)
-	c.numbers[text] = n
-	return n, nil
+	c.numbers[text] = int32(len(c.patterns) - 1)
+	return c.numbers[text], nil
 }
 
 func (c *compiler) except(texts []string) (int32, error) {
-	if len(texts) == 0 {
-		return -1, nil
-	}
-	set := make([]int32, len(texts))
-	for i, text := range texts {
-		var err error
-		if set[i], err = c.pattern(text); err != nil {
+	var set []int32
+	for _, text := range texts {
+		n, err := c.pattern(text)
+		if err != nil {
 			return 0, err
 		}
+		set = append(set, n)
 	}
 	slices.Sort(set)
-	for i, old := range c.excepts {
-		if slices.Equal(old, set) {
-			return int32(i), nil
-		}
-	}
-	c.excepts = append(c.excepts, set)
-	return int32(len(c.excepts) - 1), nil
+	return number(&c.excepts, set), nil
 }
 
 func (c *compiler) condition(where map[string]string) int32 {
-	if len(where) == 0 {
-		return -1
-	}
 	var labels []charge.Label
 	for _, key := range slices.Sorted(maps.Keys(where)) {
 		labels = append(labels, charge.Label{Key: key, Value: where[key]})
 	}
-	for i, w := range c.where {
-		if slices.Equal(w, labels) {
-			return int32(i)
-		}
+	return number(&c.where, labels)
+}
+
+// number is the place of a list in all, to which it is added; -1 for an empty one.
+func number[E comparable](all *[][]E, list []E) int32 {
+	if len(list) == 0 {
+		return -1
 	}
-	c.where = append(c.where, labels)
-	return int32(len(c.where) - 1)
+	i := slices.IndexFunc(*all, func(old []E) bool { return slices.Equal(old, list) })
+	if i < 0 {
+		i, *all = len(*all), append(*all, list)
+	}
+	return int32(i)
 }
 
 // ask numbers the queries that the rule needs of profiles with the layout.

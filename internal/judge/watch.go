@@ -42,7 +42,6 @@ func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.matched = make([]bool, j.patterns)
 	if every <= 0 {
 		every = time.Minute
 	}
@@ -68,9 +67,6 @@ func (w *Watch) Inherit(i int, from *Watch, j int) {
 	lnA := w.standings[i].lnA
 	w.standings[i], from.standings[j] = from.standings[j], standing{lnA: from.standings[j].lnA}
 	w.standings[i].retune(lnA)
-	if subject := w.judge.rules[i].subject; subject >= 0 && from.judge.matched[from.judge.rules[j].subject] {
-		w.judge.matched[subject] = true
-	}
 }
 
 // Ended drops the evidence for an excess of rule i, counted from 0: its alert has
@@ -106,6 +102,7 @@ func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, fa
 		s, f := &w.standings[i], &findings[i]
 		s.add(win, &w.judge.rules[i], at, near, f)
 		f.Alarm, f.Strength = s.verdict, s.evidence
+		f.Unmatched = false // of a program that is watched, Facts.NotLinked tells
 	}
 	return findings, nil
 }
@@ -121,7 +118,7 @@ type standing struct {
 	functions functions // of "no function" budgets
 	clean     float64   // samples since the last hit of an "absent" budget
 	steady    evidence.Steady
-	baseline  uint64 // content of the one that the streams were set up for
+	baseline  int // number of the one that the streams were set up for
 }
 
 // retune makes a standing one of another number of budgets.
@@ -150,8 +147,8 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 		}
 		return
 	}
-	if base := &w.judged.base; r.Test == Grows && base.profile != nil && s.baseline != base.content {
-		*s = standing{lnA: s.lnA, baseline: base.content}
+	if base := &w.judged.base; r.Test == Grows && base.profile != nil && s.baseline != base.sets {
+		*s = standing{lnA: s.lnA, baseline: base.sets}
 	}
 	sums := w.judged.counter.Sums(r.query)
 	counts := w.countsOf(r, sums)

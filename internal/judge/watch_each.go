@@ -105,21 +105,15 @@ func (s *standing) addEach(w *window, r *rule, sums *charge.Sums, counts counts,
 }
 
 // forget keeps the memory bounded: whoever has not been near the limit for the
-// longest time goes, those that are over it last.
+// longest time goes; those that are over it stay the longest.
 func (all *functions) forget() {
 	if len(all.byName) <= maxFunctions {
 		return
 	}
-	over := func(name string) int {
-		if all.byName[name].stream.Verdict() == evidence.Fail {
-			return 1
-		}
-		return 0
-	}
 	names := slices.SortedFunc(maps.Keys(all.byName), func(a, b string) int {
 		x, y := all.byName[a], all.byName[b]
 		return cmp.Or(
-			cmp.Compare(over(a), over(b)),
+			cmp.Compare(severity(x.stream.Verdict()), severity(y.stream.Verdict())),
 			cmp.Compare(x.near, y.near),
 			cmp.Compare(x.stream.Strength(), y.stream.Strength()),
 			cmp.Compare(a, b))

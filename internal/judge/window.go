@@ -17,8 +17,7 @@ type window struct {
 	facts   Facts
 	elapsed float64 // seconds; 0 when unknown
 
-	explained int   // offenders' chains worked out so far
-	walked    int64 // frames that were looked at for them
+	walked int64 // frames that were looked at for offenders' paths
 }
 
 // judge finds what the window says of one rule.
