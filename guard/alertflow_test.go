@@ -1,8 +1,10 @@
 package guard
 
 import (
+	"fmt"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -382,4 +384,41 @@ func TestFault_38_Work(t *testing.T) {
 func nan() float64 {
 	var zero float64
 	return zero / zero
+}
+
+// TestTryIt: README says how soon an alert fires with Every at ten seconds, and how busy
+// the service must be.
+func TestTryIt(t *testing.T) {
+	for _, tt := range []struct {
+		cores float64
+		most  time.Duration // in the median
+	}{{0.5, 40 * second}, {0.1, 4 * minute}} {
+		var times []time.Duration
+		for seed := range uint64(5) {
+			bubble(t, func(t *testing.T, w *world) {
+				random := rand.New(rand.NewPCG(seed, 7))
+				w.cores, w.linked = func(time.Duration) float64 { return tt.cores }, []string{"regexp.compile"}
+				w.take = func(int) profiler.Window {
+					samples, hits := int(500*tt.cores), 0 // of 5 s
+					for range samples {
+						if random.Float64() < 0.4 {
+							hits++
+						}
+					}
+					return cpuWindow(fmt.Sprintf("cpu 5s\nmain.main;main.serve;regexp.compile %d\nmain.main;main.serve;main.list %d\n", hits, samples-hits))
+				}
+				g := w.start(t, Config{Every: 10 * second, Budgets: budget.Must("regexp.compile below 20%")})
+				for len(firings(w)) == 0 && w.since() < time.Hour {
+					pass(second)
+				}
+				times = append(times, w.since())
+				g.Stop()
+			})
+		}
+		slices.Sort(times)
+		t.Logf("%.1f cores busy, twice the limit: fires after %v in the median (%v to %v)", tt.cores, times[2], times[0], times[4])
+		if times[2] > tt.most {
+			t.Errorf("%.1f cores busy: fires after %v in the median, expected %v at the most", tt.cores, times[2], tt.most)
+		}
+	}
 }
