@@ -166,13 +166,19 @@ const chainShown = 4
 // shown: "a > b > c (22.5%)" on the way out, "a < b < c" on the way in.
 func links(frames []Frame, arrow string, from float64, dim dimension) string {
 	var shown []string
-	last := from
+	last, own, hidden := from, 0, 0
 	for i, f := range frames {
 		if len(frames) > 2*chainShown && i >= chainShown && i < len(frames)-chainShown {
-			if i == chainShown {
-				shown = append(shown, fmt.Sprintf("(%d more)", len(frames)-2*chainShown))
+			if f.Own {
+				own++
 			}
-			continue
+			if !f.Own || own > chainShown {
+				hidden++
+				continue
+			}
+		}
+		if hidden > 0 {
+			shown, hidden = append(shown, fmt.Sprintf("(%d more)", hidden)), 0
 		}
 		link := shortName(f.Function)
 		if math.Abs(f.Share-last) > 0.02*last {

@@ -95,6 +95,7 @@ type Frame struct {
 	Function string  `json:"function"`
 	File     string  `json:"file,omitempty"`
 	Line     int     `json:"line,omitempty"`
-	Share    float64 `json:"value"`  // in the unit of the Result's Share
-	Value    float64 `json:"amount"` // in seconds, bytes, or a count
+	Share    float64 `json:"value"`         // in the unit of the Result's Share
+	Value    float64 `json:"amount"`        // in seconds, bytes, or a count
+	Own      bool    `json:"own,omitempty"` // of the program's own module
 }

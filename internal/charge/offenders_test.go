@@ -89,11 +89,11 @@ main.main@main.go:1;main.run@run.go:3;example.com/lib.Do@do.go:7;example.com/lib
 		if e.Own.Function != own {
 			t.Errorf("module %q: blame %s, want %s", module, e.Own.Function, own)
 		}
-		if diff := cmp.Diff(charge.Frame{Function: "example.com/lib.do", File: "do.go", Line: 9, Value: 65e7}, e.Here); diff != "" {
+		if diff := cmp.Diff(charge.Frame{Function: "example.com/lib.do", File: "do.go", Line: 9, Value: 65e7, Own: module == "example.com"}, e.Here); diff != "" {
 			t.Errorf("here (-want +got):\n%s", diff)
 		}
 		if own == "example.com/app/store.Get" {
-			if diff := cmp.Diff(charge.Frame{Function: own, File: "store.go", Line: 33, Value: 60e7}, e.Own); diff != "" {
+			if diff := cmp.Diff(charge.Frame{Function: own, File: "store.go", Line: 33, Value: 60e7, Own: true}, e.Own); diff != "" {
 				t.Errorf("own (-want +got):\n%s", diff)
 			}
 		}

@@ -13,6 +13,7 @@ type Frame struct {
 	File     string
 	Line     int
 	Value    int64
+	Own      bool // of the program's own module
 }
 
 // An Explanation says how the program gets to a function, and what for.
@@ -244,6 +245,7 @@ func (c *Case) heaviest(paths []*stackPath, at func(*stackPath) int) (Frame, dec
 			best, f.Function, f.Value = id, symbols.Name(id), v
 		}
 	}
+	f.Own = f.Value > 0 && c.isOwn(best)
 	clear(byPlace)
 	each(func(l *decode.Line, value int64) {
 		if l.Name == best {

@@ -63,6 +63,7 @@ type Frame struct {
 	Line     int
 	Share    float64 // in the unit of the finding's Value
 	Value    float64 // in seconds, bytes, or a count
+	Own      bool    // of the program's own module
 }
 
 // take takes the numbers over.

@@ -32,7 +32,7 @@ func (w *window) explain(r *rule, query int, over []int32, limit int64, m measur
 	frame := func(f charge.Frame) Frame {
 		return Frame{
 			Function: f.Function, File: f.File, Line: f.Line,
-			Share: m.part(f.Value), Value: float64(f.Value) * r.value.scale,
+			Share: m.part(f.Value), Value: float64(f.Value) * r.value.scale, Own: f.Own,
 		}
 	}
 	for i, key := range heads {
