@@ -217,9 +217,10 @@
 //   - The entry point, which the hand-over calls, is charged with its own body only. A
 //     handler that burns CPU itself is caught, and what it calls counts in full.
 //   - A server's own work is charged nothing: stacks without a hand-over, where at least
-//     half of the samples below the same first function have one; and what the standard
-//     library's servers read and write, where any has. First functions in the
-//     program's own module are no servers in this sense.
+//     half of the samples below the same first function have one; and, where any has,
+//     what a server reads from connections and writes to them, and in those of the
+//     standard library all that ends in the floor. First functions in the program's
+//     own module are no servers in this sense.
 //   - The floor is charged to its callers: the runtime, system calls, and what wraps
 //     them for everybody (os, net, io, bufio, internal/poll, golang.org/x/sys). What
 //     matters there has budgets of its own: "gc below", "net.Interfaces below". In

@@ -37,6 +37,8 @@ const (
 	literal
 	// ours are the functions that profguard's own goroutines are in.
 	ours
+	// network functions read from connections and write to them.
+	network
 )
 
 // standardRoots are the first elements of the paths of the standard library, which
@@ -114,6 +116,9 @@ func partsOf(name, pkg string) part {
 	}
 	if IsOurs(name) {
 		p |= ours
+	}
+	if strings.HasPrefix(name, "net.(*netFD).") {
+		p |= network
 	}
 	return p
 }

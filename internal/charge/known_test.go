@@ -21,6 +21,7 @@ func TestParts(t *testing.T) {
 		"os.(*File).Write":                     standard | floor | waiting,
 		"os/exec.(*Cmd).Run":                   standard,
 		"net.(*conn).Read":                     standard | floor | waiting,
+		"net.(*netFD).Read":                    standard | floor | waiting | network,
 		"net/http.(*conn).serve":               standard,
 		"sync.(*Mutex).Lock":                   standard | waiting,
 		"time.Sleep":                           standard | waiting,

@@ -31,6 +31,7 @@ type shape struct {
 	// resumed is the frame that was interrupted, or the leaf.
 	resumed int32
 	handed  bool // there is a hand-over
+	network bool // it reads from a connection or writes to one
 	cut     bool // the runtime dropped the root's side
 	server  bool // a server's own work
 }
@@ -103,7 +104,8 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	}
 	// What a server does in stacks that reach no handler is its own work: all of it where
 	// half of the samples reach a handler. Where handlers do next to nothing, it is what
-	// the standard library's servers read and write, which nobody can change.
+	// it reads from connections and writes to them, and in the standard library all that
+	// ends in the floor, which nobody can change.
 	for i := range k.shapes {
 		sh := &k.shapes[i]
 		if sh.root < 0 || sh.cut || sh.handed {
@@ -111,7 +113,7 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 		}
 		root := k.of(i)[sh.root]
 		if handed := k.handed[root]; handed > 0 && !own[names.pkg[root]] {
-			sh.server = handed >= k.all[root]/2 || names.parts[root]&standard != 0 && sh.working > sh.resumed
+			sh.server = handed >= k.all[root]/2 || sh.network || names.parts[root]&standard != 0 && sh.working > sh.resumed
 		}
 	}
 }
@@ -122,6 +124,7 @@ func (o *order) shape(names *Names, frames []decode.ID) shape {
 	sh := shape{working: n, busy: n, root: -1, entry: -1}
 	for i, f := range frames {
 		p := names.parts[f]
+		sh.network = sh.network || p&network != 0
 		if sh.working == n && p&floor == 0 {
 			sh.working = int32(i)
 		}

@@ -111,6 +111,11 @@ net/http.(*conn).serve;main.handle;main.work 1
 net/http.(*conn).serve;net/http.finishRequest;syscall.write 8
 net/http.(*conn).serve;crypto/tls.Handshake 9
 `
+	const library = `cpu 10s link=example.com/fast,main
+example.com/fast.serveConn;main.handle;main.work 1
+example.com/fast.serveConn;example.com/fast.flush;net.(*conn).Write;net.(*netFD).Write;internal/poll.(*FD).Write;syscall.write 8
+example.com/fast.serveConn;example.com/fast.poll;os.(*File).Read;internal/poll.(*FD).Read;syscall.read 9
+`
 	const mine = `cpu 10s
 example.com/shop.serve;net/http.HandlerFunc.ServeHTTP;example.com/shop.handle;example.com/shop.work 5
 example.com/shop.serve;example.com/shop.read;example.com/shop.parse 5
@@ -122,6 +127,8 @@ example.com/shop.serve;example.com/shop.read;example.com/shop.parse 5
 		{"half of it reaches a handler", half, "", "net/http.readRequest", 0},
 		{"what it reads and writes", tiny, "", "net/http.finishRequest", 0},
 		{"what it computes", tiny, "", "crypto/tls.Handshake", 9},
+		{"what a library's server reads and writes", library, "", "example.com/fast.flush", 0},
+		{"what it reads from files", library, "", "example.com/fast.poll", 9},
 		{"somebody else's server", mine, "", "example.com/shop.parse", 0},
 		{"the program's own server", mine, "example.com/shop", "example.com/shop.parse", 5},
 	} {
