@@ -41,7 +41,7 @@ func BenchmarkFixed(b *testing.B) {
 func BenchmarkGrowth(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		sink = Growth(float64(i%300), 1000, 50, 1000, 0.05, 1, 1).Low
+		sink = growth(float64(i%300), 1000, 50, 1000, 0.05, 1, 1).Low
 	}
 }
 
@@ -57,8 +57,8 @@ func TestNoAllocations(t *testing.T) {
 		"Fixed":          func() { sink = Fixed(20, 100, 0.2, 1).Low },
 		"Rate":           func() { sink = Rate(20, 100, 0.2, 1).Low },
 		"Absent":         func() { sink = Absent(0, 100).High },
-		"Growth":         func() { sink = Growth(20, 100, 10, 100, 0.05, 1, 1).Low },
-		"Ratio":          func() { sink = Ratio(20, 100, 10, 100, 1.1, 1).Low },
+		"Growth":         func() { sink = growth(20, 100, 10, 100, 0.05, 1, 1).Low },
+		"Ratio":          func() { sink = ratio(20, 100, 10, 100, 1.1, 1).Low },
 	} {
 		if n := testing.AllocsPerRun(100, func() { i++; f() }); n > 0 {
 			t.Errorf("%s allocates %v times", name, n)

@@ -38,15 +38,26 @@ func FuzzBounds(f *testing.F) {
 		finite("rate bound", RateLower(k, alpha), RateUpper(k, alpha), Trials(n, limit))
 		finite("evidence", evidence(k, n, limit, up, phi), evidence(k, n, limit, down, phi),
 			evidence(k, n, limit, grid{k, n, limit, phi}, alpha), temper(k, n), temper(n, phi))
-		finite("needed", Needed(k, n, limit, phi), GrowthLimit(k, n, limit))
-		finite("stream", GrowthEdge(k, n, limit), RateLimit(k, n, limit), RateEdge(k, n, limit))
+		finite("needed", Needed(k, n, limit, phi))
+		for _, rates := range []bool{false, true} {
+			b := Baseline{k, n, rates, limit}
+			most, pass := b.Bounds()
+			finite("baseline", most, pass)
+			judge := NewSequentialGrowth(b)
+			for range 20 {
+				judge.Add(phi, alpha)
+				judge.Add(3, 10)
+			}
+			f := judge.Close()
+			finite("growth", f.Value, f.Low, f.High, f.Needed, f.Baseline)
+		}
 		finite("helper", LnA(k, n, phi, alpha), Tests(k, limit), ratioShare(k, n, limit))
 
 		finding("share", Fixed(k, n, limit, phi))
 		finding("rate", Rate(k, n, limit, phi))
 		finding("absent", Absent(k, n))
-		finding("growth", Growth(k, n, n, phi, limit, alpha, phi))
-		finding("ratio", Ratio(k, n, phi, alpha, limit, phi))
+		finding("growth", growth(k, n, n, phi, limit, alpha, phi))
+		finding("ratio", ratio(k, n, phi, alpha, limit, phi))
 		finding("trend", Trend([]float64{k, n, limit, phi, alpha}, k))
 
 		stream, seq := NewStream(limit, n), NewSequential(limit)

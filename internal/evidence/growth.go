@@ -2,15 +2,47 @@ package evidence
 
 import "math"
 
-// Growth judges whether a share grew by more than margin (0.05 is 5 points):
-// k hits in n samples now, k0 in n0 in the baseline. tests is how many such
-// shares are judged together ([Tests]), phi the overdispersion. Value, Low and
-// High are differences of shares.
+// A Baseline is what growth is compared with: K hits of an earlier profile in N samples,
+// or, where rates are compared, over an exposure of N.
+type Baseline struct {
+	K, N  float64
+	Rates bool
+	Limit float64 // on the growth: 0.05 is 5 points of share, or 5% of the rate
+}
+
+// Growth judges whether a share, or a rate, grew by more than the limit, with k hits in n
+// now. phi is the overdispersion, tests how many shares are judged together ([Tests]).
+// Value, Low and High are differences of shares, or parts of the baseline's rate.
+func (b Baseline) Growth(k, n, phi, tests float64) Finding {
+	if !b.Rates {
+		return growth(k, n, b.K, b.N, b.Limit, phi, tests)
+	}
+	f := ratio(k, n, b.K, b.N, 1+b.Limit, phi)
+	f.Value, f.Low, f.High = f.Value-1, f.Low-1, f.High-1
+	return f
+}
+
+// baselineAlpha is the error of what a baseline is taken for in a stream. It is made
+// once, at the start, hence the mild level; and the bounds err in a tenth of it.
+const baselineAlpha = 0.01
+
+// Bounds returns what a share or a rate may be in a stream: it has grown when it is
+// above limit, by the upper bound of the baseline, and surely has not when it is shown to
+// be below pass, by the lower bound and [Zone] times what is allowed.
+func (b Baseline) Bounds() (limit, pass float64) {
+	if b.Rates {
+		return amount(RateUpper(b.K, baselineAlpha) / amount(b.N) * amount(1+b.Limit)),
+			amount(RateLower(b.K, baselineAlpha) / amount(b.N) * ratioEdge(amount(1+b.Limit)))
+	}
+	return share(Upper(b.K, b.N, 1, baselineAlpha) + share(b.Limit)), share(Lower(b.K, b.N, 1, baselineAlpha) + Zone*share(b.Limit))
+}
+
+// growth compares shares: k hits in n now, k0 in n0 in the baseline.
 //
 // It is a likelihood ratio: the best pair of shares that differ by the margin
 // against the best pair. Wald's and the score test, which take the difference
 // for normal, are 40 to 4,500 times over their error at this level.
-func Growth(k, n, k0, n0, margin, phi, tests float64) Finding {
+func growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 	k, n = counts(k, n)
 	k0, n0 = counts(k0, n0)
 	margin, phi, tests = share(margin), factor(phi), factor(tests)
@@ -52,18 +84,14 @@ func missing(n, n0 float64, decides func(now, before float64) bool) (needed, bas
 	return 0, 0
 }
 
-// Ratio judges how a rate grew: k hits over exposure now, against k0 over
-// exposure0 in the baseline, must be at most limit times as many per exposure
-// (CPU per request: exposure counts requests; "grows below 10%" is the limit
-// 1.1). phi is the overdispersion of the hits.
+// ratio compares rates: k hits over exposure now, against k0 over exposure0 in the
+// baseline, must be at most limit times as many per exposure (CPU per request: exposure
+// counts requests; "grows below 10%" is the limit 1.1). Value, Low and High are ratios.
 //
 // Of all hits together, those of now are a share, and at the limit that share is
-// known whatever the rates are; so the test of a share serves. Value, Low and
-// High are ratios. It passes when High is below 1 + [Zone] times the growth that
-// the limit allows: 1.125 for the limit 1.1. Of what the baseline has not, Value is
-// as if it had one hit of it. Needed is an exposure of now, Baseline one of the
-// baseline.
-func Ratio(k, exposure, k0, exposure0, limit, phi float64) Finding {
+// known whatever the rates are; so the test of a share serves. Of what the baseline has
+// not, Value is as if it had one hit of it.
+func ratio(k, exposure, k0, exposure0, limit, phi float64) Finding {
 	k, k0 = amount(k), amount(k0)
 	exposure, exposure0, limit, phi = amount(exposure), amount(exposure0), amount(limit), factor(phi)
 	n := k + k0
@@ -73,16 +101,16 @@ func Ratio(k, exposure, k0, exposure0, limit, phi float64) Finding {
 		return Finding{High: most}
 	}
 	low, high := Lower(k, n, phi, FailAlpha), Upper(k, n, phi, PassAlpha)
-	ratio := func(p float64) float64 { // the inverse of ratioShare
+	value := func(p float64) float64 { // the inverse of ratioShare
 		if p >= 1 {
 			return most
 		}
 		return amount(p / (1 - p) * (exposure0 / exposure))
 	}
-	f := Finding{Low: ratio(low), High: ratio(high)}
+	f := Finding{Low: value(low), High: value(high)}
 	switch {
 	case k0 > 0:
-		f.Value = ratio(k / n)
+		f.Value = value(k / n)
 	case k > 0:
 		// Infinitely much more says less than how much there is.
 		f.Value = min(max(amount(k*(exposure0/exposure)), f.Low), f.High)
@@ -119,34 +147,6 @@ func ratioShare(exposure, exposure0, limit float64) float64 {
 		return 0
 	}
 	return now / all
-}
-
-// baselineAlpha is the error of what a baseline is taken for in a stream. It is made
-// once, at the start, hence the mild level; and the bounds err in a tenth of it.
-const baselineAlpha = 0.01
-
-// GrowthLimit returns the limit on a share that a stream ([Stream]) is held
-// against, so that it fails on growth by more than margin over a baseline of k0
-// hits in n0: the baseline's upper bound with error 0.01, plus the margin.
-func GrowthLimit(k0, n0, margin float64) float64 {
-	return share(Upper(k0, n0, 1, baselineAlpha) + share(margin))
-}
-
-// GrowthEdge returns what a share of a stream must be shown to be below, so that
-// it passes: the baseline's lower bound, plus [Zone] times the margin.
-func GrowthEdge(k0, n0, margin float64) float64 {
-	return share(Lower(k0, n0, 1, baselineAlpha) + Zone*share(margin))
-}
-
-// RateLimit is [GrowthLimit] for a rate, in hits per exposure, that may be limit
-// times that of the baseline.
-func RateLimit(k0, exposure0, limit float64) float64 {
-	return amount(RateUpper(k0, baselineAlpha) / amount(exposure0) * amount(limit))
-}
-
-// RateEdge is [GrowthEdge] for a rate; see [Ratio] for its zone.
-func RateEdge(k0, exposure0, limit float64) float64 {
-	return amount(RateLower(k0, baselineAlpha) / amount(exposure0) * ratioEdge(amount(limit)))
 }
 
 // differs returns the evidence against the shares differing by exactly d.

@@ -24,7 +24,7 @@ func TestGrowth(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Growth(tt.k, tt.n, tt.k0, tt.n0, tt.margin, 1, tt.tests)
+			f := growth(tt.k, tt.n, tt.k0, tt.n0, tt.margin, 1, tt.tests)
 			if f.Verdict != tt.want {
 				t.Errorf("%v (%+v), want %v", f.Verdict, f, tt.want)
 			}
@@ -33,7 +33,7 @@ func TestGrowth(t *testing.T) {
 			}
 			if f.Needed > 0 {
 				more := f.Needed * 1.01 / tt.n
-				if got := Growth(tt.k*more, tt.n*more, tt.k0, tt.n0, tt.margin, 1, tt.tests); got.Verdict == Inconclusive {
+				if got := growth(tt.k*more, tt.n*more, tt.k0, tt.n0, tt.margin, 1, tt.tests); got.Verdict == Inconclusive {
 					t.Errorf("still inconclusive with the %v needed", f.Needed)
 				}
 			}
@@ -44,7 +44,7 @@ func TestGrowth(t *testing.T) {
 // TestGrowthBounds: the bound above the margin and the verdict are the same thing.
 func TestGrowthBounds(t *testing.T) {
 	for k := 0.0; k <= 500; k += 10 {
-		f := Growth(k, 500, 30, 400, 0.05, 1, 1)
+		f := growth(k, 500, 30, 400, 0.05, 1, 1)
 		if (f.Low > 0.05) != (f.Verdict == Fail) {
 			t.Errorf("k=%v: %v with lower bound %v", k, f.Verdict, f.Low)
 		}
@@ -58,7 +58,7 @@ func TestGrowthSimulation(t *testing.T) {
 		var fail, pass, naive int
 		for range runs {
 			k, k0 := binomial(rng, n, base+grown), binomial(rng, n0, base)
-			switch Growth(k, n, k0, n0, margin, 1, 1).Verdict {
+			switch growth(k, n, k0, n0, margin, 1, 1).Verdict {
 			case Fail:
 				fail++
 			case Pass:
@@ -81,11 +81,16 @@ func TestGrowthSimulation(t *testing.T) {
 	}
 }
 
+func limitOf(k0, n0, margin float64) float64 {
+	limit, _ := Baseline{K: k0, N: n0, Limit: margin}.Bounds()
+	return limit
+}
+
 func TestGrowthLimit(t *testing.T) {
-	if got, want := GrowthLimit(50, 1000, 0.05), Upper(50, 1000, 1, 0.01)+0.05; got != want {
+	if got, want := limitOf(50, 1000, 0.05), Upper(50, 1000, 1, 0.01)+0.05; got != want {
 		t.Errorf("limit %v, want %v", got, want)
 	}
-	if got := GrowthLimit(999, 1000, 0.05); got != 1 {
+	if got := limitOf(999, 1000, 0.05); got != 1 {
 		t.Errorf("limit %v, want 1", got)
 	}
 }
@@ -107,12 +112,12 @@ func TestRatio(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Ratio(tt.k, tt.t1, tt.k0, tt.t0, tt.r, 1)
+			f := ratio(tt.k, tt.t1, tt.k0, tt.t0, tt.r, 1)
 			if f.Verdict != tt.want {
 				t.Errorf("%v (%+v), want %v", f.Verdict, f, tt.want)
 			}
 			decides := func(t1, t0 float64) bool {
-				return Ratio(tt.k*t1/tt.t1, t1, tt.k0*t0/tt.t0, t0, tt.r, 1).Verdict != Inconclusive
+				return ratio(tt.k*t1/tt.t1, t1, tt.k0*t0/tt.t0, t0, tt.r, 1).Verdict != Inconclusive
 			}
 			if f.Needed > 0 && !decides(f.Needed*1.01, tt.t0) {
 				t.Errorf("still inconclusive with the %v needed", f.Needed)
@@ -134,7 +139,7 @@ func TestRatio(t *testing.T) {
 
 // TestRatioNew: what the baseline has nothing of is compared with one hit of it.
 func TestRatioNew(t *testing.T) {
-	if f := Ratio(200, 1000, 0, 4000, 1.1, 1); f.Value != 800 || f.Low > f.Value {
+	if f := ratio(200, 1000, 0, 4000, 1.1, 1); f.Value != 800 || f.Low > f.Value {
 		t.Errorf("%+v, want a value of 800", f)
 	}
 }
@@ -148,12 +153,12 @@ func TestGrowthBaseline(t *testing.T) {
 		{400, 1000, 30, 100}, // grown, and nobody knows
 		{60, 200, 600, 2000}, // only now is small
 	} {
-		f := Growth(tt.k, tt.n, tt.k0, tt.n0, 0.05, 1, 1)
+		f := growth(tt.k, tt.n, tt.k0, tt.n0, 0.05, 1, 1)
 		if f.Verdict != Inconclusive || (f.Needed > 0) == (f.Baseline > 0) {
 			t.Errorf("%+v: %+v, want what is missing", tt, f)
 			continue
 		}
-		if b := 1.01 * f.Baseline; b > 0 && Growth(tt.k/tt.n*b, b, tt.k0/tt.n0*b, b, 0.05, 1, 1).Verdict == Inconclusive {
+		if b := 1.01 * f.Baseline; b > 0 && growth(tt.k/tt.n*b, b, tt.k0/tt.n0*b, b, 0.05, 1, 1).Verdict == Inconclusive {
 			t.Errorf("%+v: a baseline of %v does not decide", tt, f.Baseline)
 		}
 	}

@@ -45,8 +45,9 @@ type Sequential struct {
 	limit    float64
 	edge     float64 // a pass is below it
 	up, down weights
-	far      weights  // for shares many times the limit
-	earlier  *earlier // of growth: what a pass must be shown against as well
+	far      weights   // for shares many times the limit
+	baseline *Baseline // of growth: what a pass must be shown against as well
+	worth    float64   // of one trial, as exposure of the baseline; 1 for shares
 	// Blocks that it takes: passBlocks, failBlocks, alikeBlocks, or others where
 	// blocks are runs.
 	toPass, toFail, alike float64
@@ -72,46 +73,22 @@ func NewSequential(limit float64) Sequential {
 	}
 }
 
-// An earlier is what a [Sequential] of growth compares with: k hits of a baseline
-// in n samples, or in so much exposure.
-type earlier struct {
-	k, n  float64
-	limit float64 // of the growth: a difference of shares, or of a ratio from one
-
-	// exposure is what one trial of the check stands for, where rates are
-	// compared; 0 for shares.
-	exposure float64
-}
-
-// NewSequentialGrowth returns the judge of how a share grew over k0 hits in n0, by at
-// most margin. It fails on proof that the share is above [GrowthLimit]. It passes on
-// two: that the share is below the baseline's plus [Zone] times the margin, and, as the
-// baseline may have been high by chance, that [Growth] passes. A baseline that is too
-// small thus leaves the verdict open, however long the check goes on.
-func NewSequentialGrowth(k0, n0, margin float64) Sequential {
-	k0, n0 = counts(k0, n0)
-	margin = share(margin)
-	pass := 0.0
-	if n0 > 0 {
-		pass = share(k0/n0 + Zone*margin)
+// NewSequentialGrowth returns the judge of how a share or a rate grew over a baseline.
+// Blocks of a rate are of [Trials] against the limit of [Baseline.Bounds]. It fails on
+// proof that that limit is exceeded. It passes on two: that the share is below the
+// baseline's and [Zone] times the limit, and, as the baseline may have been high by
+// chance, that [Baseline.Growth] passes. A baseline that is too small thus leaves the
+// verdict open, however long the check goes on.
+func NewSequentialGrowth(b Baseline) Sequential {
+	limit, _ := b.Bounds()
+	pass, worth := b.K/b.N+Zone*share(b.Limit), 1.0
+	if b.Rates {
+		worth = amount(RareShare / limit)
+		limit, pass = RareShare, b.K/b.N*ratioEdge(1+b.Limit)*worth
 	}
-	return newSequentialGrowth(GrowthLimit(k0, n0, margin), pass, earlier{k: k0, n: n0, limit: margin})
-}
-
-// NewSequentialRatio is [NewSequentialGrowth] for a rate that may be limit times
-// that of k0 hits over exposure0. Its blocks are of [Trials] against
-// [RateLimit], with the limit [RareShare].
-func NewSequentialRatio(k0, exposure0, limit float64) Sequential {
-	k0, exposure0, limit = amount(k0), amount(exposure0), amount(limit)
-	exposure := amount(RareShare / RateLimit(k0, exposure0, limit))
-	pass := share(k0 / exposure0 * ratioEdge(limit) * exposure)
-	return newSequentialGrowth(RareShare, pass, earlier{k: k0, n: exposure0, limit: limit - 1, exposure: exposure})
-}
-
-func newSequentialGrowth(limit, pass float64, e earlier) Sequential {
 	s := NewSequential(limit)
-	s.edge, s.earlier = pass, &e
-	s.up, s.down = against(limit, upNear), against(pass, downNear)
+	s.edge, s.baseline, s.worth = share(pass), &b, worth
+	s.up, s.down = against(limit, upNear), against(s.edge, downNear)
 	return s
 }
 
@@ -140,7 +117,7 @@ func (s *Sequential) Add(k, n float64) Verdict {
 	switch {
 	case s.passes():
 		s.verdict = Pass
-	case s.earlier == nil && s.plain():
+	case s.baseline == nil && s.plain():
 		s.verdict = Fail
 	case s.candidate == 0:
 		if s.above(&s.all, lnFail) {
@@ -173,7 +150,7 @@ func (s *Sequential) above(b *blocks, enough float64) bool {
 // passes reports whether there is proof that the share is below the end of the zone. Of
 // growth whose zone ends at a share of 100%, only the baseline is in doubt.
 func (s *Sequential) passes() bool {
-	b, e := &s.all, s.earlier
+	b, e := &s.all, s.baseline
 	switch {
 	case e == nil && s.limit == 1:
 		return true
@@ -182,7 +159,7 @@ func (s *Sequential) passes() bool {
 	case (e == nil || s.edge < 1) && (b.share() >= s.edge || b.proof(&s.down) < lnPass):
 		return false
 	}
-	return e == nil || e.finding(b.k, b.n, b.phi()).High < Zone*e.limit
+	return e == nil || s.growth().High < Zone*e.Limit
 }
 
 // least is the number of blocks that it takes.
@@ -200,34 +177,29 @@ func (s *Sequential) Verdict() Verdict { return s.verdict }
 func (s *Sequential) Samples() float64 { return s.all.n }
 
 // Finding returns the verdict so far, with its numbers; Needed is how many samples let
-// [Sequential.Close] pass. Of growth, see [Growth] and [Ratio], whose ratio is less one.
+// [Sequential.Close] pass. Of growth, see [Baseline.Growth].
 func (s *Sequential) Finding() Finding {
 	b := &s.all
 	phi := b.phi()
 	f := Finding{Low: Lower(b.k, b.n, phi, FailAlpha), High: Upper(b.k, b.n, phi, PassAlpha)}
 	switch {
-	case s.earlier != nil && b.n == 0:
+	case s.baseline != nil && b.n == 0:
 		f.Low, f.High = -1, most
-	case s.earlier != nil:
-		f = s.earlier.finding(b.k, b.n, phi)
+	case s.baseline != nil:
+		f = s.growth()
 	case b.n > 0:
 		f.Value = b.share()
 	}
 	f.Verdict = s.verdict
-	if s.earlier == nil && f.Verdict == Inconclusive {
+	if s.baseline == nil && f.Verdict == Inconclusive {
 		f.Needed = s.needed()
 	}
 	return f
 }
 
-// finding is that of [Growth], or of [Ratio].
-func (e *earlier) finding(k, n, phi float64) Finding {
-	if e.exposure == 0 {
-		return Growth(k, n, e.k, e.n, e.limit, phi, 1)
-	}
-	f := Ratio(k, n*e.exposure, e.k, e.n, 1+e.limit, phi)
-	f.Value, f.Low, f.High = f.Value-1, f.Low-1, f.High-1
-	return f
+// growth is how much there was over the baseline.
+func (s *Sequential) growth() Finding {
+	return s.baseline.Growth(s.all.k, s.all.n*s.worth, s.all.phi(), 1)
 }
 
 // Close returns the finding when there is no time left. An open verdict becomes Pass
@@ -239,10 +211,10 @@ func (e *earlier) finding(k, n, phi float64) Finding {
 // baseline is.
 func (s *Sequential) Close() Finding {
 	f := s.Finding()
-	switch e := s.earlier; {
+	switch e := s.baseline; {
 	case f.Verdict != Inconclusive:
 	case e != nil:
-		if s.all.number >= s.toFail && s.candidate == 0 && f.High < Notable*e.limit {
+		if s.all.number >= s.toFail && s.candidate == 0 && f.High < Notable*e.Limit {
 			f.Verdict = Pass
 		}
 	case s.limit == 0 || s.all.n == 0:

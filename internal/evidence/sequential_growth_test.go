@@ -39,15 +39,17 @@ func TestSequentialGrowth(t *testing.T) {
 				var s Sequential
 				var next func() (k, n float64)
 				if rates {
-					const limit = 1.2 // growth of 20% per unit, of which a block has one
+					const limit = 0.2 // growth of 20% per unit, of which a block has one
 					k0 := poisson(rng, float64(tt.n0))
 					exposure0 := float64(tt.n0) / size
-					s = NewSequentialRatio(k0, exposure0, limit)
-					trials := Trials(1, RateLimit(k0, exposure0, limit))
+					b := Baseline{k0, exposure0, true, limit}
+					s = NewSequentialGrowth(b)
+					most, _ := b.Bounds()
+					trials := Trials(1, most)
 					next = func() (float64, float64) { return poisson(rng, size*(1+0.2*tt.growth)), trials }
 				} else {
 					k0 := float64(draw(rng, tt.n0, 0.3))
-					s = NewSequentialGrowth(k0, float64(tt.n0), 0.1)
+					s = NewSequentialGrowth(Baseline{k0, float64(tt.n0), false, 0.1})
 					next = func() (float64, float64) { return float64(draw(rng, size, 0.3+0.1*tt.growth)), size }
 				}
 				for range blocks {
@@ -107,7 +109,7 @@ func TestSequentialGrowthEnds(t *testing.T) {
 		{"none, then all", 0, 3000, 10, 10, Fail},
 		{"no baseline", 0, 0, 0, 10, Inconclusive},
 	} {
-		s := NewSequentialGrowth(tt.k0, tt.n0, 0.05)
+		s := NewSequentialGrowth(Baseline{tt.k0, tt.n0, false, 0.05})
 		for range 60 {
 			s.Add(tt.k, tt.n)
 		}
@@ -115,7 +117,7 @@ func TestSequentialGrowthEnds(t *testing.T) {
 			t.Errorf("%s: %v, want %v: %+v", tt.name, s.Verdict(), tt.want, s.Close())
 		}
 	}
-	if s := NewSequentialRatio(0, 100, 1.1); s.Add(0, Trials(1, 1)) != Inconclusive {
+	if s := NewSequentialGrowth(Baseline{0, 100, true, 0.1}); s.Add(0, Trials(1, 1)) != Inconclusive {
 		t.Error("a ratio to nothing was decided by one block")
 	}
 }

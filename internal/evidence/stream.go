@@ -44,7 +44,7 @@ func NewStream(limit, lnA float64) Stream {
 }
 
 // NewGrowthStream returns the evidence about growth: pass is the share below which
-// there surely is none, see [GrowthLimit] and [GrowthEdge]. A baseline of few samples
+// there surely is none, see [Baseline.Bounds]. A baseline of few samples
 // puts it below the limit. Then a share below the limit ends a Fail, but is no Pass.
 func NewGrowthStream(limit, pass, lnA float64) Stream {
 	limit = share(limit)

@@ -60,8 +60,8 @@ type Finding struct {
 	// decide, if Value is the truth; 0 when the verdict is in, and when no number does.
 	Needed float64
 
-	// Baseline is set when no number of samples decides, because the baseline of
-	// [Growth] or [Ratio] is too small: how large a baseline does, with as much now.
+	// Baseline is set when no number of samples decides, because that of
+	// [Baseline.Growth] is too small: how large a baseline does, with as much now.
 	Baseline float64
 }
 

@@ -29,12 +29,12 @@ func TestPassIsWithinZone(t *testing.T) {
 			limits: []float64{0.01, 0.05, 0.3, 0.9},
 			judge: func(q, n, limit float64) Finding {
 				q0 := min(max(0, 1-q), rng.Float64())
-				return Growth(min(q0+q, 1)*n, n, q0*n, n, limit, 1, 1)
+				return growth(min(q0+q, 1)*n, n, q0*n, n, limit, 1, 1)
 			},
 		},
 		"growth in percent": {
 			limits: []float64{0.01, 0.1, 0.5, 4},
-			judge:  func(q, n, limit float64) Finding { return Ratio((1+q)*n, 1000, n, 1000, 1+limit, 1) },
+			judge:  func(q, n, limit float64) Finding { return ratio((1+q)*n, 1000, n, 1000, 1+limit, 1) },
 			stated: func(f Finding) (float64, float64) { return f.Low - 1, f.High - 1 },
 		},
 		"absent": { // its limit is what may hide, at a level of its own
@@ -99,7 +99,7 @@ func TestGrowthStream(t *testing.T) {
 		{"a small baseline that shrank", 300, []float64{0.6, 3, 0.6}, []Verdict{Pass, Fail, Pass}},
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
-		limit, edge := RateLimit(tt.k0, tt.k0, 1.1), RateEdge(tt.k0, tt.k0, 1.1)
+		limit, edge := Baseline{tt.k0, tt.k0, true, 0.1}.Bounds()
 		a := NewGrowthStream(RareShare, RareShare*edge/limit, LnA(43200, 1, 1, 0.01))
 		for i, ratio := range tt.ratio {
 			var got Verdict

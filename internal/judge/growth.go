@@ -51,22 +51,23 @@ func (g *growth) charged(name string) float64 {
 	return hits(g.before, g.w.judged.base.charged(g.r, name))
 }
 
+// baseline is so many hits of it, as package evidence compares with them.
+func (g *growth) baseline(k0 float64) evidence.Baseline {
+	if g.inPoints() {
+		return evidence.Baseline{K: k0, N: g.before.N, Limit: g.r.Limit}
+	}
+	return evidence.Baseline{K: k0, N: g.done0, Rates: true, Limit: g.r.Limit}
+}
+
 // bounds tell what somebody's share, or hits per unit of work, may be: it has grown
 // above most, and surely has not by 1.25 times the limit below pass.
 func (g *growth) bounds(name string) (most, pass float64) {
-	k0, limit := g.charged(name), g.r.Limit
-	if g.inPoints() {
-		return evidence.GrowthLimit(k0, g.before.N, limit), evidence.GrowthEdge(k0, g.before.N, limit)
-	}
-	return evidence.RateLimit(k0, g.done0, 1+limit), evidence.RateEdge(k0, g.done0, 1+limit)
+	return g.baseline(g.charged(name)).Bounds()
 }
 
 // sequential judges growth over blocks.
 func (g *growth) sequential(name string) evidence.Sequential {
-	if g.inPoints() {
-		return evidence.NewSequentialGrowth(g.charged(name), g.before.N, g.r.Limit)
-	}
-	return evidence.NewSequentialRatio(g.charged(name), g.done0, 1+g.r.Limit)
+	return evidence.NewSequentialGrowth(g.baseline(g.charged(name)))
 }
 
 // grown is what is charged to somebody now and in the baseline, and what that proves.
@@ -88,10 +89,9 @@ func (g *growth) of(key int32, k, k0 int64) grown {
 		if g.r.Class == Each {
 			tests = evidence.Tests(perSample, g.r.Limit)
 		}
-		x.Finding = evidence.Growth(now, g.sums.N, then, g.before.N, g.r.Limit, 1, tests)
+		x.Finding = g.baseline(then).Growth(now, g.sums.N, 1, tests)
 	default:
-		x.Finding = evidence.Ratio(now, g.done, then, g.done0, 1+g.r.Limit, 1)
-		x.Value, x.Low, x.High = x.Value-1, x.Low-1, x.High-1
+		x.Finding = g.baseline(then).Growth(now, g.done, 1, 1)
 		// What is missing is work; say it in samples, in proportion.
 		x.Needed *= g.sums.N / g.done
 		x.Baseline *= g.before.N / g.done0
