@@ -143,9 +143,7 @@ func (g *Guard) register(ctx context.Context) error {
 		}
 	}()
 	return g.within(registerWithin, reply, func() {
-		why := fmt.Sprintf("Registerer.Register has not returned within %v", registerWithin)
-		g.faults.note("metrics", "no metrics: "+why)
-		g.emit(Event{Name: eventDegraded, Message: "there are no metrics of profguard: " + why})
+		g.degraded("metrics", "hangs", fmt.Sprintf("there are no metrics of profguard: Registerer.Register has not returned within %v", registerWithin))
 	})
 }
 
@@ -156,7 +154,7 @@ func (g *Guard) registered(ctx context.Context, err error, reply chan<- error) {
 	g.mu.Lock()
 	g.faults.clear("metrics")
 	if err != nil {
-		g.faults.note("metrics", "no metrics: "+err.Error())
+		g.faults.note("metrics", "there are no metrics of profguard: "+err.Error())
 	}
 	stopped := ctx.Err() != nil
 	reply <- err

@@ -199,10 +199,7 @@ func (g *Guard) dumpsFail(what string, err error) {
 	if errors.Is(err, dumps.ErrTooSoon) {
 		return // after one of the process before this one
 	}
-	g.faults.note("dumps", what+err.Error())
-	if g.hourly.first(reason, time.Now()) {
-		g.emit(Event{Name: eventDegraded, Message: what + err.Error()})
-	}
+	g.degraded("dumps", reason, what+err.Error())
 }
 
 // dumpsAWindow bounds what a window may cost in which everything breaks at once:

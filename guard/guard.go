@@ -3,10 +3,8 @@ package guard
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
@@ -33,10 +31,9 @@ type Guard struct {
 	stop   sync.Once
 	ended  chan struct{} // closed when Stop is through
 
-	sinks  []*sink
-	dumps  atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
-	panics panicCount
-	pages  sync.Once
+	sinks []*sink
+	dumps atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
+	pages sync.Once
 	// page is made by pages; all handlers of the guard are this one. It is an interface
 	// so that the linker can leave the pages out where no Handler is asked for.
 	page http.Handler
@@ -47,7 +44,6 @@ type Guard struct {
 	panel  *panel // the budgets in force; only the loop judges with it
 	status Status // all but Budgets
 	faults faults
-	hourly hourly
 	opener chan struct{} // closed when nobody opens DumpDir any more; nil if nobody did
 }
 
@@ -219,40 +215,6 @@ func await(ctx context.Context, c <-chan struct{}) {
 	}
 }
 
-// Status returns what the guard knows, all of one moment.
-func (g *Guard) Status() Status {
-	if g == nil || g.cancel == nil {
-		return Status{State: stateStopped}
-	}
-	s := g.snapshot()
-	s.Dropped = map[string]int64{}
-	s.Panics = g.panics.counts()
-	for _, k := range g.sinks {
-		s.Dropped[k.name] = k.dropped.Load()
-		s.Panics[k.name] = k.panics.Load()
-	}
-	return s
-}
-
-// snapshot copies what the lock guards.
-func (g *Guard) snapshot() Status {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	s := g.status
-	s.Reason = g.faults.String()
-	s.Windows = maps.Clone(s.Windows)
-	s.Dumps = maps.Clone(s.Dumps)
-	s.Budgets = g.panel.status(g)
-	s.Program = g.module
-	if host, err := os.Hostname(); err == nil {
-		s.Program += " on " + host
-	}
-	if s.State == stateStopped {
-		s.Next = time.Time{}
-	}
-	return s
-}
-
 // emit tells all sinks.
 func (g *Guard) emit(e Event) {
 	if e.Time.IsZero() {
@@ -262,8 +224,6 @@ func (g *Guard) emit(e Event) {
 		s.offer(e)
 	}
 }
-
-func (g *Guard) notePanic(part string) { g.panics.add(part) }
 
 // mainModule is the path of the module that the program was built from.
 func mainModule() string {

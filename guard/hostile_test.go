@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -177,9 +178,9 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 		{"apply", func(l *looper) {
 			l.apply(t.Context(), &entry{budget: simple[0]}, budget.Result{}, nil, nil, span{end: time.Now()}) // no map for its verdicts
 		}},
-		{"note", func(l *looper) {
+		{"publish", func(l *looper) {
 			l.status.Windows = nil
-			l.note(l.panel, profiler.Window{}, false)
+			l.publish(l.panel, profiler.Window{}, true, false, process.Figures{}, process.Figures{})
 		}},
 	}
 	for _, tt := range tests {
@@ -215,7 +216,7 @@ func TestFault_55_WriterPanics(t *testing.T) {
 			defer func() { got = recover() }()
 			l.Handler().ServeHTTP(hostWriter{httptest.NewRecorder(), with}, r)
 		}()
-		passed, counted := got == http.ErrAbortHandler, l.panics.counts()["page"]
+		passed, counted := got == http.ErrAbortHandler, l.Status().Panics["page"]
 		if abort := with == http.ErrAbortHandler; passed != abort || (counted == 0) != abort || got != nil && !passed {
 			t.Errorf("a writer that panics with %v: the server sees %v, %d panics are counted", with, got, counted)
 		}

@@ -162,8 +162,7 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 // giveUp ends a guard that panics again and again.
 func (l *looper) giveUp(err error) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.status.State = stateStopped
-	l.faults.note("loop", "gave up after three panics in ten minutes: "+err.Error())
-	l.mu.Unlock()
-	l.emit(Event{Name: eventDegraded, Message: "profguard gave up: " + err.Error()})
+	l.degraded("loop", "panics", "profguard gave up after three panics in ten minutes: "+err.Error())
 }

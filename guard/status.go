@@ -2,9 +2,10 @@ package guard
 
 import (
 	"maps"
+	"math"
+	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -101,6 +102,73 @@ type Measurement struct {
 	Verdict budget.Verdict `json:"verdict"`
 }
 
+// Status returns what the guard knows, all of one moment.
+func (g *Guard) Status() Status {
+	if g == nil || g.cancel == nil {
+		return Status{State: stateStopped}
+	}
+	s := g.snapshot()
+	s.Dropped = map[string]int64{}
+	for _, k := range g.sinks {
+		s.Dropped[k.name] = k.dropped.Load()
+		s.Panics[k.name] = k.panics.Load()
+	}
+	return s
+}
+
+// snapshot copies what the lock guards.
+func (g *Guard) snapshot() Status {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.status
+	s.Reason = g.faults.String()
+	s.Windows, s.Dumps = maps.Clone(s.Windows), maps.Clone(s.Dumps)
+	s.Panics = map[string]int64{"loop": 0, "metrics": 0, "page": 0} // a series that begins at 1 has no rate
+	maps.Copy(s.Panics, g.status.Panics)
+	s.Program = g.module
+	if host, err := os.Hostname(); err == nil {
+		s.Program += " on " + host
+	}
+	if s.State == stateStopped {
+		s.Next = time.Time{}
+	}
+	s.Budgets = make([]BudgetStatus, len(g.panel.entries))
+	for i, e := range g.panel.entries {
+		s.Budgets[i] = e.status(g)
+	}
+	return s
+}
+
+// status copies where a budget stands.
+func (e *entry) status(g *Guard) BudgetStatus {
+	r := e.result
+	r.Budget, r.Reason = cloneBudget(e.budget), e.reason(g)
+	for _, v := range []*float64{&r.Share, &r.Low, &r.High, &r.Limit} {
+		*v = finite(*v)
+	}
+	s := BudgetStatus{
+		Name: e.name, Budget: cloneBudget(e.budget), State: e.alert.State.String(), Since: e.since, Result: r,
+		Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history),
+		Offender: e.offender, Accept: accepting(r), Proven: budget.Verdict(e.proven), Evidence: finite(e.strength),
+	}
+	if unit := offenderUnit(e.budget, r.Unit); unit != r.Unit {
+		s.OffenderUnit = unit
+	}
+	if last := e.lastDump(); last != nil {
+		s.Dump, s.Dumped = string(last.id), last.at
+	}
+	return s
+}
+
+// finite keeps a number within what JSON has. No result is infinite or none; one that
+// is by mistake must not take status.json away.
+func finite(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return min(max(v, -math.MaxFloat64), math.MaxFloat64)
+}
+
 // accepting is the budget's sentence with the "except" that excuses the first
 // offender, or "".
 func accepting(r budget.Result) string {
@@ -121,11 +189,14 @@ func accepting(r budget.Result) string {
 
 // faults are what is wrong with the guard at the moment, by part: it cannot
 // write dumps, it rests, it gave up.
-type faults struct{ by map[string]string }
+type faults struct {
+	by   map[string]string
+	told map[string]time.Time // by part and reason: when an event was emitted
+}
 
 func (f *faults) note(part, what string) {
 	if f.by == nil {
-		f.by = map[string]string{}
+		f.by, f.told = map[string]string{}, map[string]time.Time{}
 	}
 	f.by[part] = what
 }
@@ -141,41 +212,23 @@ func (f *faults) String() string {
 	return strings.Join(list, "; ")
 }
 
-// hourly is when each thing that goes wrong again and again was last told of.
-type hourly map[string]time.Time
-
-// first reports whether nobody was told of it within the hour before now, and notes
-// that somebody is.
-func (h *hourly) first(what string, now time.Time) bool {
-	if last, ok := (*h)[what]; ok && now.Sub(last) < time.Hour {
-		return false
+// degraded notes that a part of the guard has failed, and tells of it, once an hour for
+// each reason. g.mu must be held.
+func (g *Guard) degraded(part, reason, what string) {
+	g.faults.note(part, what)
+	now, key := time.Now(), part+" "+reason
+	if last, ok := g.faults.told[key]; !ok || now.Sub(last) >= time.Hour {
+		g.faults.told[key] = now
+		g.emit(Event{Name: eventDegraded, Message: what})
 	}
-	if *h == nil {
-		*h = hourly{}
-	}
-	(*h)[what] = now
-	return true
 }
 
-// panicCount counts recovered panics by part.
-type panicCount struct {
-	mu sync.Mutex
-	n  map[string]int64
-}
-
-func (p *panicCount) add(part string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.n == nil {
-		p.n = map[string]int64{}
+// notePanic counts a panic that was recovered.
+func (g *Guard) notePanic(part string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.status.Panics == nil {
+		g.status.Panics = map[string]int64{}
 	}
-	p.n[part]++
-}
-
-func (p *panicCount) counts() map[string]int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := map[string]int64{"loop": 0, "metrics": 0, "page": 0} // a series that begins at 1 has no rate
-	maps.Copy(n, p.n)
-	return n
+	g.status.Panics[part]++
 }

@@ -76,11 +76,10 @@ func (l *looper) window(ctx context.Context, early bool) {
 		}
 	})
 	if tried {
-		l.note(p, w, early)
 		l.backoff = l.backoff.After(w)
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
-	l.noteFigures(used, since)
+	l.publish(p, w, tried, early, used, since)
 	l.account(look+judge+profiling+l.work.spent()+l.trimming()+l.breakdowns.spent(), after)
 	l.last = after
 	l.trim(after)
@@ -197,14 +196,14 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 		return // Stop does not wait for what nobody will read
 	}
 	if err != nil {
-		findings = judge.Open(len(g.members), err)
+		findings = judge.Open(len(g.entries), err)
 	}
 	stacks := 0
 	if err == nil && t != nil && g.kind != kindFigures {
 		stacks = len(t.Samples)
 	}
 	for i, f := range findings {
-		e := p.entries[g.members[i]]
+		e := g.entries[i]
 		r, s := e.budget.Result(f), span{m.before.At, m.now.At, err != nil, f.Alarm, f.Strength}
 		if isCounted(e.budget) {
 			if !m.regular {
@@ -271,54 +270,39 @@ func (g *Guard) tell(e *entry, event Event) {
 	g.emit(event)
 }
 
-// note publishes how the window went.
-func (l *looper) note(p *panel, w profiler.Window, early bool) {
-	outcome := label(w.Outcome.String())
-	lost := w.Outcome != profiler.OK
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.status.Windows[outcome]++
-	l.status.Window = WindowStatus{
-		Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early,
-		GC: l.status.Window.GC, // until another one is known
-	}
-	if !lost {
-		l.status.Good = w.Start.Add(w.Elapsed)
-	}
-	for _, e := range p.entries {
-		if kindOf(e.budget) == kindCPU {
-			l.status.Window.Samples = max(l.status.Window.Samples, e.result.Samples)
-		}
-	}
-}
-
-// noteFigures publishes what the process uses. Of the time since the last window comes
-// what garbage collection took, and what is known of it lasts until a collection ends.
-func (l *looper) noteFigures(used, since process.Figures) {
+// publish publishes how the window of CPU went, if one was tried, and what the process
+// uses. Of the time since the last window comes what garbage collection took, and what is
+// known of it lasts until a collection ends.
+func (l *looper) publish(p *panel, w profiler.Window, tried, early bool, used, since process.Figures) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.status.Window
+	if tried {
+		outcome := label(w.Outcome.String())
+		l.status.Windows[outcome]++
+		*s = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early, GC: s.GC}
+		if w.Outcome == profiler.OK {
+			l.status.Good = w.Start.Add(w.Elapsed)
+		}
+		for _, e := range p.entries {
+			if kindOf(e.budget) == kindCPU {
+				s.Samples = max(s.Samples, e.result.Samples)
+			}
+		}
+	}
 	s.Cores, s.RSS, s.Heap, s.Goroutines = used.Cores, used.RSS, used.Heap, used.Goroutines
 	if since.GCKnown {
 		s.GC = since.GC
 	}
 }
 
-// uncounted says which of the host's counters tell nothing, and why: once an hour
-// each.
+// uncounted says which of the host's counters tell nothing, and why.
 func (l *looper) uncounted(not map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.faults.clear("work")
-	var list []string
+	maps.DeleteFunc(l.faults.by, func(part, _ string) bool { return strings.HasPrefix(part, "work ") })
 	for _, name := range slices.Sorted(maps.Keys(not)) {
-		list = append(list, not[name])
-		if l.hourly.first("work "+name, time.Now()) {
-			l.emit(Event{Name: eventDegraded, Message: "budgets per " + name + " cannot be judged: " + not[name]})
-		}
-	}
-	if len(list) > 0 {
-		l.faults.note("work", strings.Join(list, "; "))
+		l.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+not[name])
 	}
 }
 

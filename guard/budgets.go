@@ -1,0 +1,187 @@
+package guard
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
+)
+
+// A panel is the budgets in force: how each stands, and a watch for those of
+// each kind of profile.
+type panel struct {
+	entries []*entry
+	groups  []*group
+	// notLinked are the patterns that match nothing in the binary, once known.
+	notLinked []string
+	looked    bool // notLinked has been worked out
+}
+
+// entry is one budget and what is known of it. It outlives a change of the others.
+type entry struct {
+	name   string
+	budget budget.Budget
+	standing
+	warning   string
+	missed    missed
+	breakdown breakdown // of a figure, when it was last taken
+	counted   counters  // when what is counted was last judged
+
+	dumps   []*dump // the oldest first: those that the store keeps, and recent ones
+	told    bool    // that it fires, and not that it is over
+	removed bool    // by SetBudgets: a window under way says nothing of it any more
+}
+
+// group is the budgets that one kind of profile is for.
+type group struct {
+	kind    string // "figures" for those that need no profile
+	set     budget.Set
+	watch   *judge.Watch
+	entries []*entry // in the order of the watch's rules
+}
+
+const (
+	kindCPU     = "cpu"
+	kindFigures = "figures"
+	kindLeaks   = "goroutineleak"
+)
+
+// kindOf is the kind of profile that a budget is judged by.
+func kindOf(b budget.Budget) string {
+	switch {
+	case b.Rule == "steady":
+		return kindFigures
+	case b.Rule == "leaked":
+		return kindLeaks
+	}
+	switch b.Subject {
+	case "goroutines", "heap", "rss", "gc":
+		return kindFigures
+	}
+	if b.Kind == "" {
+		return kindCPU
+	}
+	return b.Kind
+}
+
+// newPanel makes the panel of a configuration. Budgets that old has too, name
+// and sentence, keep their standing.
+func newPanel(cfg Config, old *panel) (*panel, error) {
+	p := &panel{}
+	kept := map[string]*entry{}
+	if old != nil {
+		for _, e := range old.entries {
+			kept[e.name+"\x00"+e.budget.String()] = e
+		}
+	}
+	for _, b := range cfg.Budgets {
+		name := cmp.Or(b.Name, b.String())
+		e := kept[name+"\x00"+b.String()]
+		if e == nil {
+			e = &entry{name: name, budget: b, standing: standing{since: time.Now(), verdicts: map[string]int64{}, result: budget.Result{Budget: b}}}
+		}
+		p.entries = append(p.entries, e)
+		at := slices.IndexFunc(p.groups, func(g *group) bool { return g.kind == kindOf(b) })
+		if at < 0 {
+			at, p.groups = len(p.groups), append(p.groups, &group{kind: kindOf(b)})
+		}
+		g := p.groups[at]
+		g.set, g.entries = append(g.set, b), append(g.entries, e)
+	}
+	for _, g := range p.groups {
+		rules, err := g.set.Rules()
+		if err != nil {
+			return nil, err
+		}
+		if g.watch, err = judge.NewWatch(rules, cfg.Every); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// inherit takes over what the watches of the last panel have learnt about the
+// budgets that stay. Only the loop may do it, between two windows: it judges with
+// them.
+func (p *panel) inherit(last *panel) {
+	for _, g := range p.groups {
+		for _, was := range last.groups {
+			for i, e := range g.entries {
+				if j := slices.Index(was.entries, e); j >= 0 {
+					g.watch.Inherit(i, was.watch, j)
+				}
+			}
+		}
+	}
+}
+
+// has reports whether any budget needs a kind of profile.
+func (p *panel) has(kind string) bool {
+	return slices.ContainsFunc(p.groups, func(g *group) bool { return g.kind == kind })
+}
+
+// only reports whether all budgets need a kind of profile.
+func (p *panel) only(kind string) bool { return len(p.groups) == 1 && p.has(kind) }
+
+// SetBudgets replaces the budgets, from the next window on. Budgets that stay,
+// name and sentence, keep their state, their counts and the evidence about them.
+// One that goes while it is firing is resolved, with a message that says so. On an
+// error the old ones stay in force.
+func (g *Guard) SetBudgets(set budget.Set) error {
+	if g == nil || g.cancel == nil {
+		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")
+	}
+	cfg := g.cfg
+	cfg.Budgets = set
+	cfg, err := cfg.complete()
+	if err != nil {
+		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
+	}
+	g.setting.Lock()
+	defer g.setting.Unlock()
+	// A thousand patterns take a tenth of a second to compile, and Stop, Status and
+	// scrapes do not wait for that. Only SetBudgets puts another panel in force, so
+	// the old one is still the old one afterwards; of it, only what never changes is
+	// read here.
+	next, err := g.seams.compile(cfg, g.inForce())
+	if err != nil {
+		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
+	}
+	return g.replace(next)
+}
+
+func (g *Guard) inForce() *panel {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.panel
+}
+
+// replace puts a panel in force, and tells the end of what fires and is not in it.
+func (g *Guard) replace(next *panel) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.status.State == stateStopped {
+		return fmt.Errorf("guard.SetBudgets: the guard has been stopped: Start another one")
+	}
+	g.expect(len(g.panel.entries) + len(next.entries)) // those may all be resolved, and these fire
+	for _, e := range g.panel.entries {
+		if slices.Contains(next.entries, e) {
+			continue
+		}
+		e.removed = true
+		if !e.told {
+			continue
+		}
+		gone := Event{Name: eventResolved, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s was removed while it was firing", e.name)}
+		if i := slices.IndexFunc(next.entries, func(other *entry) bool { return other.name == e.name }); i >= 0 {
+			gone.Message = fmt.Sprintf("budget %s was replaced while it was firing: it is %q now", e.name, next.entries[i].budget)
+		}
+		gone.Result.Verdict, gone.Result.Reason = budget.Inconclusive, "removed by SetBudgets"
+		g.emit(gone)
+	}
+	g.panel = next
+	return nil
+}
