@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"time"
@@ -99,12 +98,8 @@ func newTrial(set Set, o judge.Options) (*trial, error) {
 }
 
 func (t *trial) Add(p *profile.Profile, facts Facts) error {
-	var data bytes.Buffer
-	if err := p.Write(&data); err != nil {
-		return err
-	}
 	t.blocks++
-	return t.Blocks.Add(&data, judged([]Facts{facts}))
+	return t.Blocks.Add(p, judged([]Facts{facts}))
 }
 
 func (t *trial) Decided(i int) Verdict { return Verdict(t.Blocks.Decided(i)) }

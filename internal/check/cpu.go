@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -58,8 +57,9 @@ const (
 // A cpuPhase collects the CPU profile of work, and judges it on the way.
 type cpuPhase struct {
 	trial   *judge.Blocks
-	shares  bool // some budget is about a share
-	beside  bool // not only the loop's samples were dropped
+	shares  bool  // some budget is about a share
+	dropped int64 // samples with the label, which are not of work
+	beside  bool  // not only the loop's samples were dropped
 	decoder decode.Decoder
 
 	group    [][]byte // windows that are not yet a block
@@ -80,10 +80,7 @@ type cpuPhase struct {
 }
 
 // samples is how many samples of work there are.
-func (c *cpuPhase) samples() int64 {
-	judged, _ := c.trial.Samples()
-	return judged
-}
+func (c *cpuPhase) samples() int64 { return c.trial.Samples() }
 
 // newCPUPhase is for the budgets on CPU of the plan.
 func (r *run) newCPUPhase() (*cpuPhase, error) {
@@ -94,11 +91,6 @@ func (r *run) newCPUPhase() (*cpuPhase, error) {
 		return nil, err
 	}
 	c.trial, err = judge.NewBlocks(rules, judge.Options{
-		Where: map[string]string{label: r.id},
-		Keep: func(stack []string) int {
-			c.beside = c.beside || len(stack) > 0 && isBeside(stack)
-			return workOf(stack)
-		},
 		Runs: r.usual >= longCall,
 		Once: r.isBenchmark(), // the benchmark says when it ends
 	})
@@ -241,9 +233,8 @@ func (c *cpuPhase) idle(r *run) bool {
 // tooSmall reports whether calling work takes longer than work does, beyond doubt.
 // What little was seen of it is no share of anything: a sample is not that sharp.
 func (c *cpuPhase) tooSmall() bool {
-	judged, dropped := c.trial.Samples()
-	all := float64(dropped + judged)
-	return !c.beside && all > 0 && evidence.Lower(float64(dropped), all, 1, evidence.FailAlpha) > overheadMost
+	all := float64(c.dropped + c.samples())
+	return !c.beside && all > 0 && evidence.Lower(float64(c.dropped), all, 1, evidence.FailAlpha) > overheadMost
 }
 
 // isShare reports whether a budget is about a share of the CPU profile.
@@ -281,19 +272,15 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 
 // flush gives the windows of the group to the trial, as one block.
 func (c *cpuPhase) flush(r *run) error {
-	data := c.group[0]
-	if len(c.group) > 1 {
-		p, err := mergeWindows(c.group, func(*profile.Profile) {})
-		if err != nil {
-			return err
-		}
-		var out bytes.Buffer
-		if err := p.WriteUncompressed(&out); err != nil {
-			return fmt.Errorf("write a block of %d profiles: %w", len(c.group), err)
-		}
-		data = out.Bytes()
+	p, err := mergeWindows(c.group, func(p *profile.Profile) { keepLabelled(p, r.id) })
+	if err != nil {
+		return err
 	}
-	if err := c.trial.Add(bytes.NewReader(data), r.facts("cpu", c.groupLen, c.groupOf)); err != nil {
+	labelled := samplesIn(p)
+	c.beside = c.beside || slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool { return isBeside(stackOf(s)) })
+	cutToWork(p)
+	c.dropped += labelled - samplesIn(p)
+	if err := c.trial.Add(p, r.facts("cpu", c.groupLen, c.groupOf)); err != nil {
 		return err
 	}
 	c.windows = append(c.windows, c.group...)
@@ -369,7 +356,7 @@ func isNear(res budget.Result, decided bool) bool {
 // explain says why nothing could be said of budget n, and what to do.
 func (c *cpuPhase) explain(r *run, n int, res budget.Result) (cause, string) {
 	busy := r.busy()
-	judged, dropped := c.trial.Samples()
+	judged, dropped := c.samples(), c.dropped
 	vacuous := c.vacuous(r, n)
 	switch {
 	case vacuous != nil:

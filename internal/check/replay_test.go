@@ -2,7 +2,6 @@ package check
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"compress/gzip"
 	"errors"
@@ -97,11 +96,11 @@ func openStreams(path string) (map[streamCell]*recording, error) {
 }
 
 // A mixer makes profiles of mix, each from how many samples it is to have.
-type mixer map[sampled][]byte
+type mixer map[sampled]*profile.Profile
 
-func (m mixer) profile(t *testing.T, w sampled) []byte {
-	if data := m[w]; data != nil {
-		return data
+func (m mixer) profile(w sampled) *profile.Profile {
+	if p := m[w]; p != nil {
+		return p
 	}
 	p := &profile.Profile{
 		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
@@ -131,12 +130,9 @@ func (m mixer) profile(t *testing.T, w sampled) []byte {
 		}
 		p.Sample = append(p.Sample, sample)
 	}
-	var out bytes.Buffer
-	if err := p.WriteUncompressed(&out); err != nil {
-		t.Fatal(err)
-	}
-	m[w] = out.Bytes()
-	return m[w]
+	cutToWork(p)
+	m[w] = p
+	return p
 }
 
 // judge gives windows to a trial until it has decided, or most of them.
@@ -145,24 +141,22 @@ func (m mixer) judge(t *testing.T, set budget.Set, most int, next func() sampled
 	if err != nil {
 		t.Fatal(err)
 	}
-	trial, err := judge.NewBlocks(rules, judge.Options{Keep: workOf})
+	trial, err := judge.NewBlocks(rules, judge.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := func() int64 { n, _ := trial.Samples(); return n }
 	for range most {
-		data := m.profile(t, next())
-		if err := trial.Add(bytes.NewReader(data), judge.Facts{Kind: "cpu", Elapsed: block}); err != nil {
+		if err := trial.Add(m.profile(next()), judge.Facts{Kind: "cpu", Elapsed: block}); err != nil {
 			t.Fatal(err)
 		}
 		switch {
 		case trial.Failed():
-			return "fail", seen()
+			return "fail", trial.Samples()
 		case trial.Decided(0) == evidence.Pass: // there is one budget
-			return "pass", seen()
+			return "pass", trial.Samples()
 		}
 	}
-	return "open", seen()
+	return "open", trial.Samples()
 }
 
 // stretch is how many windows on the mean a replay takes as they came, before it

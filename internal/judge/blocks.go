@@ -2,7 +2,6 @@ package judge
 
 import (
 	"context"
-	"io"
 	"iter"
 
 	"github.com/google/pprof/profile"
@@ -21,23 +20,13 @@ import (
 type Blocks struct {
 	Options
 	judge     *Judge
-	stack     []string // reused
 	standings []blockStanding
 	labels    map[label]bool // that samples carry, if a rule asks for one
-
-	blocks, samples, dropped int64
+	samples   int64
 }
 
 // Options say what blocks are.
 type Options struct {
-	// Where are labels: only samples with all of them are judged.
-	Where map[string]string
-
-	// Keep cuts stacks to what is the work's. It is given the names of the functions of
-	// a stack that has the labels, the leaf first, which it must not hold on to, and
-	// returns how many of them are kept; a sample of which none is, is dropped.
-	Keep func(stack []string) int
-
 	// Runs says that each block is one whole run of the work, or several, so that blocks
 	// are alike and few of them are enough.
 	Runs bool
@@ -85,26 +74,21 @@ func NewBlocks(rules []Rule, o Options) (*Blocks, error) {
 	return &Blocks{Options: o, judge: j, standings: make([]blockStanding, len(rules))}, nil
 }
 
-// Samples returns how many samples were judged, and how many of the labelled ones
-// were dropped.
-func (b *Blocks) Samples() (judged, dropped int64) { return b.samples, b.dropped }
+// Samples returns how many samples were judged.
+func (b *Blocks) Samples() int64 { return b.samples }
 
-// Add takes the profile of the next block, in pprof's format. What the runtime put on
-// top of a function to interrupt it is that function's.
-func (b *Blocks) Add(p io.Reader, facts Facts) error {
-	t, err := b.judge.decoder.Decode(p)
+// Add takes the profile of the next block.
+func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
+	t, err := decode.FromProfile(p, &b.judge.symbols)
 	if err != nil {
 		return err
 	}
-	b.only(t)
 	b.remember(t)
-	b.resume(t)
 	w, err := b.judge.open(context.Background(), t, facts)
 	if err != nil {
 		return err
 	}
-	b.blocks++
-	n := samplesIn(t)
+	n := w.total(0) // the first value counts the samples
 	b.samples += n
 	for i := range b.standings {
 		b.feed(&b.standings[i], w, &b.judge.rules[i], n)
@@ -300,7 +284,6 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.resume(t)
 	w, findings, err := b.judge.table(context.Background(), t, facts)
 	if err != nil {
 		return nil, err

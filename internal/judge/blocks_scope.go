@@ -75,7 +75,7 @@ func (b *Blocks) remember(table *decode.Table) {
 				continue // a number
 			}
 			seen := label{string(table.String(l.Key)), string(table.String(l.Str))}
-			if _, ours := b.Where[seen.key]; ours || b.labels[seen] || len(b.labels) >= labelsMost && !b.wants(seen) {
+			if b.labels[seen] || len(b.labels) >= labelsMost && !b.wants(seen) {
 				continue
 			}
 			if b.labels == nil {

@@ -1,0 +1,81 @@
+package check
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
+)
+
+// labelledProfile has so many samples of each stack, the leaf first, with a check's id.
+func labelledProfile(id string, n int64, stacks ...[]string) *profile.Profile {
+	p := &profile.Profile{
+		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:        1e7,
+		DurationNanos: block.Nanoseconds(),
+	}
+	at := map[string]*profile.Location{}
+	for _, stack := range stacks {
+		s := &profile.Sample{Value: []int64{n, n * 1e7}, Label: map[string][]string{label: {id}}}
+		for _, name := range stack {
+			if at[name] == nil {
+				f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
+				at[name] = &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f, Line: 1}}}
+				p.Function, p.Location = append(p.Function, f), append(p.Location, at[name])
+			}
+			s.Location = append(s.Location, at[name])
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	return p
+}
+
+// A block holds what this check's work did: nothing of other checks, nothing of the loop,
+// which is counted, and a function that was interrupted is still at work itself.
+func TestBlocksAreOfWork(t *testing.T) {
+	set := budget.Must("no package above 30% flat except example.com/shop", "example.com/shop.work below 60% flat", "example.com/other absent")
+	rules, err := set.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cpuPhase{groupOf: map[string]float64{}, work: map[string]float64{}}
+	if c.trial, err = judge.NewBlocks(rules, judge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	r := &run{id: "ours"}
+	base := []string{checkPackage + ".runWork", checkPackage + ".startWorker.func1"}
+	interrupt := []string{"runtime.asyncPreempt2", "runtime.asyncPreempt"}
+	ours := labelledProfile("ours", 5,
+		append(append(interrupt, "example.com/shop.work", "example.com/shop.TestIt.func1"), base...),
+		append([]string{"example.com/shop.rest", "example.com/shop.TestIt.func1"}, base...),
+		base)
+	others := labelledProfile("others", 50, append([]string{"example.com/other.work", "example.com/other.TestIt.func1"}, base...))
+	both, err := profile.Merge([]*profile.Profile{ours, others})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data bytes.Buffer
+	if err := both.Write(&data); err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		c.group, c.groupLen = [][]byte{data.Bytes()}, 100*time.Millisecond
+		if err := c.flush(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.samples() != 600 || c.dropped != 300 {
+		t.Errorf("%d samples are work's and %d the loop's, want 600 and 300", c.samples(), c.dropped)
+	}
+	for i, b := range set {
+		if got := c.trial.Decided(i); got != evidence.Pass {
+			t.Errorf("%s: %v", b, got)
+		}
+	}
+}
