@@ -226,12 +226,7 @@ func (b Budget) offenderDimension() dimension {
 }
 
 // samples is a number of samples, in words.
-func samples(n int64) string {
-	if n == 1 {
-		return "1 sample"
-	}
-	return strconv.FormatInt(n, 10) + " samples"
-}
+func samples(n int64) string { return unit.Plural(n, "sample") }
 
 // goroutines is a number of goroutines, in words.
 func goroutines(n int64) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A span is the time that a result is about, and what all windows up to its end prove.
@@ -152,7 +153,7 @@ func brokenBy(r budget.Result) string {
 // endedBy says by what figures the alert has ended, in one sentence. r is the result of
 // the last window.
 func (e *entry) endedBy(event alert.Event, r budget.Result) string {
-	windows, unjudged, since := plural(e.alert.Recovery.Windows, "window"), plural(e.alert.Unjudged(), "window"), e.alert.Recovery
+	windows, unjudged, since := unit.Plural(e.alert.Recovery.Windows, "window"), unit.Plural(e.alert.Unjudged(), "window"), e.alert.Recovery
 	over := "in the last " + windows
 	if since.Samples > 0 {
 		over = fmt.Sprintf("(%d samples in the last %s)", since.Samples, windows)
@@ -173,7 +174,7 @@ func (e *entry) endedBy(event alert.Event, r budget.Result) string {
 	case event == alert.Unproven:
 		return "nothing shows it any more, and the baseline is too small to show more: " + r.Reason
 	case e.budget.Rule == "absent":
-		return fmt.Sprintf("none of %s in the last %s", plural(int(since.Samples), "sample"), windows)
+		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), windows)
 	case e.budget.Rule == "steady" || e.budget.Rule == "leaked":
 		return r.Reason
 	case event == alert.Proven && isEach(e.budget):
@@ -197,7 +198,7 @@ func (e *entry) reason(g *Guard) string {
 		return r.Reason
 	}
 	if n := e.alert.Unjudged(); n > 0 {
-		return fmt.Sprintf("%s; firing, with nothing to judge for %s", r.Reason, plural(n, "window"))
+		return fmt.Sprintf("%s; firing, with nothing to judge for %s", r.Reason, unit.Plural(n, "window"))
 	}
 	since := e.alert.Recovery
 	windows, d := e.alert.Needed(time.Since(g.started), ruleOf(e.budget, &g.cfg))

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -62,14 +61,6 @@ func (e Event) level() slog.Level {
 		return slog.LevelInfo
 	}
 	return slog.LevelWarn
-}
-
-// plural is "1 window", "2 windows".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // slogSink writes a line for each event. With no logger given it takes the

@@ -12,6 +12,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // settleTime is how long goroutines may take to end after work has returned and
@@ -174,7 +175,7 @@ func (r *run) judgeLeaks() {
 		case budget.Fail:
 			res.Reason = fmt.Sprintf("of the goroutines that work started, %d are left %v after it returned and its context was canceled", res.Hits, settleTime)
 		case budget.Pass:
-			res.Reason = fmt.Sprintf("none is left of what %s started", plural(int(r.worker.calls.Load()), "call"))
+			res.Reason = fmt.Sprintf("none is left of what %s started", unit.Plural(r.worker.calls.Load(), "call"))
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // baselineComment begins the comments of a saved profile that say what work was
@@ -110,7 +112,7 @@ func (r *run) writeBaseline() (problem string) {
 // written says what the baseline holds, and whether that is enough.
 func (r *run) written() string {
 	n := r.cpu.samples()
-	text := fmt.Sprintf("%s holds %d samples of %s now", r.BaselineFile, n, plural(int(r.worker.calls.Load()), "call"))
+	text := fmt.Sprintf("%s holds %d samples of %s now", r.BaselineFile, n, unit.Plural(r.worker.calls.Load(), "call"))
 	if n >= r.baseline {
 		return text
 	}

@@ -184,9 +184,7 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 		times = " times"
 	}
 	text := func(x float64) string { return unit.Format(x, in.Dimension) + times }
-	res := budget.Result{Budget: b, Samples: int64(len(batches)), Limit: limit, Unit: map[unit.Dimension]string{
-		unit.Cores: "cores", unit.Time: "seconds", unit.Bytes: "bytes", unit.Count: "count",
-	}[in.Dimension]}
+	res := budget.Result{Budget: b, Samples: int64(len(batches)), Limit: limit, Unit: in.Dimension.String()}
 	if all.Units() <= 0 {
 		res.Reason = fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)
 		return res
@@ -211,7 +209,7 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 	case len(batches) < 2 && last && mean*evidence.Notable <= limit: // a call of many seconds
 		res.Verdict, res.Reason, res.High = budget.Pass, fmt.Sprintf("the process %s %s", what, came), mean
 	case len(batches) < 2:
-		res.Reason = fmt.Sprintf("%s of calls came in time, and 2 are needed: raise Checker.Max, or do less in a call", plural(len(batches), "batch"))
+		res.Reason = fmt.Sprintf("%s of calls came in time, and 2 are needed: raise Checker.Max, or do less in a call", unit.Plural(len(batches), "batch"))
 	case low > limit:
 		res.Verdict = budget.Fail
 		res.Reason = fmt.Sprintf("the process %s %s, surely above %s; the limit is %s", what, came, text(low), b.Limit)

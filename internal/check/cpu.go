@@ -14,6 +14,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 const (
@@ -209,7 +210,7 @@ func (r *run) progress() {
 	if len(open) > 0 {
 		r.t.Helper()
 		r.t.Logf("guard.Check: after %v and %s this is not decided, which takes long near a limit, and %v at the most: %s",
-			time.Since(r.begun).Round(100*time.Millisecond), plural(int(r.cpu.samples()), "CPU sample"),
+			time.Since(r.begun).Round(100*time.Millisecond), unit.Plural(r.cpu.samples(), "CPU sample"),
 			r.ends.Sub(r.begun).Round(100*time.Millisecond), strings.Join(open, "; "))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A report is what a check has to say. It is a plain value, so that its text can be
@@ -176,7 +177,7 @@ func (o outcome) word() string {
 // head is the first line.
 func (rep *report) head(text string) string {
 	return fmt.Sprintf("%s after %v, %s of work and %s", text, rep.took.Round(100*time.Millisecond),
-		plural(int(rep.calls), "call"), plural(int(rep.samples), "CPU sample"))
+		unit.Plural(rep.calls, "call"), unit.Plural(rep.samples, "CPU sample"))
 }
 
 // passed is the text of a check that did not fail.
@@ -187,10 +188,10 @@ func (rep *report) passed() string {
 	}
 	var parts []string
 	if n := count[wordKept]; n > 0 || count[wordOfBase] == 0 {
-		parts = append(parts, plural(n, "budget")+" kept")
+		parts = append(parts, unit.Plural(n, "budget")+" kept")
 	}
 	if n := count[wordOfBase]; n > 0 {
-		parts = append(parts, fmt.Sprintf("the baseline was written and %s of growth not judged", plural(n, "budget")))
+		parts = append(parts, fmt.Sprintf("the baseline was written and %s of growth not judged", unit.Plural(n, "budget")))
 	}
 	if n := count[wordNear]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d too close to the limit to tell", n))
@@ -227,7 +228,7 @@ func (rep *report) String() string {
 	title := fmt.Sprintf("%d of %d budgets exceeded", failed, len(rep.outcomes))
 	switch {
 	case failed == 0:
-		title = plural(wrong, "budget") + " could not be judged"
+		title = unit.Plural(wrong, "budget") + " could not be judged"
 	case len(rep.outcomes) == 1:
 		title = "the budget is exceeded"
 	}
@@ -281,15 +282,4 @@ func (r *run) moreTime(res budget.Result) string {
 		text += ", or raise the limit"
 	}
 	return text
-}
-
-// plural is "1 budget", "2 budgets".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if strings.HasSuffix(what, "ch") {
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

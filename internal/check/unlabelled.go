@@ -15,6 +15,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // Work may have goroutines without its label do what a budget forbids: a server that
@@ -135,7 +136,7 @@ func (u *unlabelled) text(roots []string) string {
 	if len(roots) > 1 {
 		who = fmt.Sprintf("%s and %d more", who, len(roots)-1)
 	}
-	return fmt.Sprintf("%s of goroutines without this check's label that began with %s", plural(int(n), "sample"), who)
+	return fmt.Sprintf("%s of goroutines without this check's label that began with %s", unit.Plural(n, "sample"), who)
 }
 
 // withUnlabelled judges the budgets by the samples of work and of some roots.

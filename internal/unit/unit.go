@@ -121,6 +121,18 @@ func Measured(name string) Dimension {
 	return Count
 }
 
+// Plural is "1 sample", "2 samples", "2 batches".
+func Plural[N int | int64](n N, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "ch"):
+		what += "es"
+	default:
+		what += "s"
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + what
+}
+
 // Format prints an amount in base units, as reports show it. What is no number is a dash.
 func Format(v float64, d Dimension) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {

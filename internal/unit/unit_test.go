@@ -73,3 +73,23 @@ func TestFormat(t *testing.T) {
 		}
 	}
 }
+
+func TestPlural(t *testing.T) {
+	for n, want := range map[int]string{0: "0 samples", 1: "1 sample", 2: "2 samples"} {
+		if got := Plural(n, "sample"); got != want {
+			t.Errorf("Plural(%d) = %q, want %q", n, got, want)
+		}
+	}
+	if got := Plural(int64(2), "batch"); got != "2 batches" {
+		t.Errorf("%q, want 2 batches", got)
+	}
+}
+
+// TestMeasured: a dimension is found by the name of its base unit.
+func TestMeasured(t *testing.T) {
+	for _, d := range []Dimension{Share, Cores, Time, Bytes, Count} {
+		if got := Measured(d.String()); got != d {
+			t.Errorf("Measured(%q) = %d, want %d", d, got, d)
+		}
+	}
+}
