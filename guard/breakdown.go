@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiles"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -52,7 +54,7 @@ type breakdowns struct {
 	taker  profiles.Taker // its own: windows of kinds that budgets ask for go on beside it
 	window time.Time      // what was taken is of this one
 	taken  map[profiles.Kind]breakdown
-	climb  climb
+	rising breakdown     // of goroutines, when they were last on the way to too many
 	cost   time.Duration // of profiles taken between windows, until it is accounted for
 }
 
@@ -91,7 +93,7 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 		}
 	}
 	known := e.breakdown
-	if seen := l.breakdowns.climb.seen; kind == profiles.Goroutine && !seen.at.IsZero() && (known.err != nil || seen.at.After(known.at)) {
+	if seen := l.breakdowns.rising; kind == profiles.Goroutine && !seen.at.IsZero() && (known.err != nil || seen.at.After(known.at)) {
 		known = seen
 		if event == alert.Fired {
 			fresh = &known // for the dump, which says the same
@@ -177,6 +179,28 @@ func largestParts(ctx context.Context, t *decode.Table, kind profiles.Kind, modu
 		return nil, err
 	}
 	return budget.Budget{Subject: "process"}.Result(findings[0]).Offenders, nil
+}
+
+// rising takes a profile of goroutines on the way up to more than one is taken of. A
+// budget such as "goroutines below 50000" fires when it is too late to see whose they
+// are, so one profile is kept from before: of at least half as many as are allowed. Most
+// of those are what the others will be. It is called every second and after each window,
+// and costs nothing unless there is a budget on goroutines.
+func (l *looper) rising(ctx context.Context, now process.Snapshot) {
+	kept, most := &l.breakdowns.rising, int64(l.breakdowns.taker.MostGoroutines())
+	onGoroutines := func(e *entry) bool { return e.budget.Subject == "goroutines" && kindOf(e.budget) == kindFigures }
+	switch n := now.Goroutines; {
+	case n < most/4: // the next time that they rise is another
+		*kept = breakdown{}
+	case !kept.at.IsZero() || n < most/2 || n > most || !slices.ContainsFunc(l.inForce().entries, onGoroutines):
+	default:
+		l.breakdowns.cost += onThread(func() {
+			if b := l.look(ctx, profiles.Goroutine, now.At); b.err == nil {
+				b.value = float64(n)
+				*kept = b
+			}
+		})
+	}
 }
 
 func (of *breakdowns) take(ctx context.Context, kind profiles.Kind) (profiles.Profile, error) {

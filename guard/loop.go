@@ -22,7 +22,7 @@ type looper struct {
 	work       workCounters // those and the registry
 	units      []string     // that the registry counts
 	governor   governor
-	spike      spike
+	jumps      jumps
 	backoff    profiler.Backoff
 	free       time.Time // when the CPU profiler is tried again
 	trips      breaker
@@ -133,9 +133,9 @@ func (l *looper) announce(next time.Time) {
 func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 	due := time.NewTimer(max(time.Until(next), 0))
 	defer due.Stop()
-	tick := time.NewTicker(spikeTick)
+	tick := time.NewTicker(jumpTick)
 	defer tick.Stop()
-	l.spike.restart(l.seams.snap())
+	l.jumps.restart(l.seams.snap())
 	for {
 		select {
 		case <-ctx.Done():
@@ -149,10 +149,10 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 		case <-tick.C:
 			snap := l.seams.snap()
 			_, paused := l.governor.paused(time.Now())
-			if !paused && call(func() { l.climbing(ctx, snap) }) != nil {
+			if !paused && call(func() { l.rising(ctx, snap) }) != nil {
 				l.notePanic("loop")
 			}
-			if l.spike.look(snap) && !paused && l.backoff.Wait == 0 && l.spike.allow(snap.At, l.cfg.Every) {
+			if l.jumps.look(snap) && !paused && l.backoff.Wait == 0 && l.jumps.allow(snap.At, l.cfg.Every) {
 				return true, true
 			}
 		}
@@ -165,4 +165,57 @@ func (l *looper) giveUp(err error) {
 	defer l.mu.Unlock()
 	l.status.State = stateStopped
 	l.degraded("loop", "panics", "profguard gave up after three panics in ten minutes: "+err.Error())
+}
+
+const (
+	// jumpTick is how often the process's CPU is looked at: one read of 4 us.
+	jumpTick = time.Second
+	// A second counts as a jump when it used jumpFactor times the usual, and
+	// jumpCores more. A quarter of a core is what a person would call something:
+	// a collection in a small process stays below it.
+	jumpFactor = 2
+	jumpCores  = 0.25
+	// jumpMemory is the weight of the past: the usual is about the last twenty
+	// seconds.
+	jumpMemory = 0.95
+)
+
+// jumps watches for jumps of the process's CPU, so that what goes wrong at once
+// is profiled at once. It asks for at most one window a period, so a load that
+// jumps all the time does not become a process that is profiled all the time.
+type jumps struct {
+	usual  float64
+	known  bool
+	before process.Snapshot
+	last   time.Time // when it was last allowed
+}
+
+// restart forgets where it looked last: what happened since is known from a
+// window.
+func (j *jumps) restart(now process.Snapshot) { j.before = now }
+
+// look takes one look and reports whether the CPU has jumped.
+func (j *jumps) look(now process.Snapshot) bool {
+	f := process.Between(j.before, now)
+	j.before = now
+	if f.Elapsed <= 0 {
+		return false
+	}
+	jumped := j.known && f.Cores > jumpFactor*j.usual && f.Cores > j.usual+jumpCores
+	if j.known {
+		j.usual = jumpMemory*j.usual + (1-jumpMemory)*f.Cores
+	} else {
+		j.usual, j.known = f.Cores, true
+	}
+	return jumped
+}
+
+// allow reports whether a window may start because of a jump, and notes that one
+// does.
+func (j *jumps) allow(now time.Time, every time.Duration) bool {
+	if !j.last.IsZero() && now.Sub(j.last) < every {
+		return false
+	}
+	j.last = now
+	return true
 }

@@ -24,9 +24,7 @@ import (
 // need. While somebody else has the CPU profiler, it is one of the others only.
 func (l *looper) window(ctx context.Context, early bool) {
 	l.store = l.dumps.Load()
-	l.mu.Lock()
-	p := l.panel
-	l.mu.Unlock()
+	p := l.inForce()
 	if l.judged != nil && l.judged != p {
 		p.inherit(l.judged)
 	}
@@ -54,7 +52,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		// what it has used since the last window does.
 		used = since
 	}
-	l.climbing(ctx, after) // before the CPU profile is decoded, in the same memory
+	l.rising(ctx, after) // before the CPU profile is decoded, in the same memory
 	judge := onThread(func() {
 		t := w.Table(&l.decoder)
 		if tried {
@@ -80,7 +78,8 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
 	l.publish(p, w, tried, early, used, since)
-	l.account(look+judge+profiling+l.work.spent()+l.trimming()+l.breakdowns.spent(), after)
+	l.account(look+judge+profiling+l.work.spent()+l.trimming()+l.breakdowns.cost, after)
+	l.breakdowns.cost = 0
 	l.last = after
 	l.trim(after)
 }

@@ -34,7 +34,7 @@ func crowd(t *testing.T, n int) {
 }
 
 // Of more goroutines than a profile is taken of, the largest part is named by the profile
-// that was taken on the way up: one in a climb, and none of the climb before. Its clean
+// that was taken on the way up: one in a rise, and none of the rise before. Its clean
 // twin has no budget on goroutines, and takes none.
 func TestPartsOnTheWayUp(t *testing.T) {
 	noLeaks(t)
@@ -45,10 +45,10 @@ func TestPartsOnTheWayUp(t *testing.T) {
 		way            []int64 // goroutines, second by second
 		seen           int64   // when the profile was taken, 0: never
 	}{
-		{"a climb", "x: goroutines below 1000", []int64{10, 150, 210, 350, 900}, 210},
-		{"the second climb", "x: goroutines below 1000", []int64{210, 300, 900, 90, 390, 900}, 390},
+		{"a rise", "x: goroutines below 1000", []int64{10, 150, 210, 350, 900}, 210},
+		{"the second rise", "x: goroutines below 1000", []int64{210, 300, 900, 90, 390, 900}, 390},
 		{"a jump", "x: goroutines below 1000", []int64{10, 150, 900}, 0},
-		{"a jump after a climb", "x: goroutines below 1000", []int64{10, 210, 90, 900}, 0},
+		{"a jump after a rise", "x: goroutines below 1000", []int64{10, 210, 90, 900}, 0},
 		{"no budget on them", "x: heap below 1GiB", []int64{10, 210, 350, 900}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,10 +59,10 @@ func TestPartsOnTheWayUp(t *testing.T) {
 			at := time.Now()
 			for _, n := range tt.way {
 				at = at.Add(second)
-				l.climbing(t.Context(), process.Snapshot{At: at, Goroutines: n})
+				l.rising(t.Context(), process.Snapshot{At: at, Goroutines: n})
 			}
-			seen := l.breakdowns.climb.seen
-			if int64(seen.value) != tt.seen || tt.seen > 0 && l.breakdowns.spent() <= 0 {
+			seen := l.breakdowns.rising
+			if int64(seen.value) != tt.seen || tt.seen > 0 && l.breakdowns.cost <= 0 {
 				t.Fatalf("a profile of %v goroutines, want %d", seen.value, tt.seen)
 			}
 			if tt.sentence != "x: goroutines below 1000" {
@@ -89,7 +89,7 @@ func TestPartsOnTheWayUp(t *testing.T) {
 
 // The guard looks every second while it waits for the next window, but not while it
 // rests.
-func TestClimbingBetweenWindows(t *testing.T) {
+func TestRisingBetweenWindows(t *testing.T) {
 	for _, rests := range []bool{false, true} {
 		bubble(t, func(t *testing.T, w *world) {
 			w.goroutines = 6000
@@ -102,7 +102,7 @@ func TestClimbingBetweenWindows(t *testing.T) {
 			if _, due := l.wait(t.Context(), began.Add(5*second)); !due {
 				t.Fatal("not due")
 			}
-			seen := l.breakdowns.climb.seen
+			seen := l.breakdowns.rising
 			if after := seen.at.Sub(began); rests && !seen.at.IsZero() && after < minute || !rests && (after != second || seen.value != 6000) {
 				t.Errorf("rests %t: a profile of %v goroutines after %v", rests, seen.value, after)
 			}
