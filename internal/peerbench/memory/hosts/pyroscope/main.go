@@ -1,10 +1,11 @@
 // Command pyroscope is the service with pyroscope-go and what it profiles by default.
+//
+//	pyroscope http://localhost:4040
 package main
 
 import (
-	"io"
 	"net/http"
-	"net/http/httptest"
+	"os"
 
 	"github.com/grafana/pyroscope-go"
 
@@ -13,9 +14,7 @@ import (
 
 func main() {
 	service.Run(func(*http.ServeMux) error {
-		// Somebody must take the profiles, or they would be kept for a later try.
-		sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }))
-		_, err := pyroscope.Start(pyroscope.Config{ApplicationName: "host", ServerAddress: sink.URL})
+		_, err := pyroscope.Start(pyroscope.Config{ApplicationName: "host", ServerAddress: os.Args[1]})
 		return err
 	})
 }
