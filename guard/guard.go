@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
@@ -113,7 +114,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	}
 	if cfg.Baseline != nil {
 		// To write a profile changes it, and the caller may write this one.
-		if err := call(func() { cfg.Baseline = cfg.Baseline.Copy() }); err != nil {
+		if err := call(func() { cfg.Baseline = decode.Clone(cfg.Baseline) }); err != nil {
 			return nil, fmt.Errorf("copy Baseline: %w: expected a whole CPU profile, as profile.Parse returns it", err)
 		}
 	}

@@ -94,6 +94,7 @@ func (b *builder) reset(c counts) {
 	t.Types = sized(t.Types, c.types)
 	t.DefaultType = -1
 	t.Period, t.TimeNanos, t.DurationNanos = 0, 0, 0
+	t.program, t.build = 0, 0
 	t.Samples = sized(t.Samples, c.samples)[:0]
 	t.Values = sized(t.Values, c.samples*c.types)[:0]
 	t.Stacks = sized(t.Stacks, c.frames)[:0]

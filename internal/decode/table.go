@@ -45,6 +45,8 @@ type Table struct {
 
 	text    []byte // the bytes that hold the profile's own string table, for labels
 	strings []span // the strings in it
+
+	program, build int32 // file and build id of the first mapping, which is the program's
 }
 
 // span is text[lo:hi]. Positions take a third of the memory of slices.

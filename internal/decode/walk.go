@@ -302,6 +302,9 @@ func (b *builder) mapping(p []byte) error {
 			return err
 		}
 	}
+	if len(b.mappings) == 0 {
+		b.t.program, b.t.build = int32(f[5]), int32(f[6])
+	}
 	b.mappings = append(b.mappings, f[5])
 	return b.mappingIDs.define(f[1], len(b.mappings)-1)
 }

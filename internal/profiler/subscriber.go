@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/internal/decode"
 )
 
@@ -141,36 +139,25 @@ func (h *Hub) release() {
 	}
 }
 
-// mergeBatch is how many slices are held parsed at the same time. A parsed slice
-// takes 1 MB or more, and a long interval beside a stream of 100 ms blocks is
-// made of hundreds.
-const mergeBatch = 16
-
-// merge makes one profile of several slices. The slices are the runtime's own
-// writing, in the hub's bounds, so google/pprof's parser may have them.
+// merge makes one profile of several slices, one after the other.
 func merge(slices [][]byte) ([]byte, *LostError) {
-	var batch []*profile.Profile
+	var d decode.Decoder
+	var sum decode.Merger
+	var out bytes.Buffer
 	for i, data := range slices {
-		p, err := decode.Parse(data)
+		t, err := d.Bytes(data)
 		if err != nil {
-			return nil, &LostError{Outcome: Broken, Reason: fmt.Sprintf("slice %d of %d cannot be parsed: %v", i+1, len(slices), err)}
+			return nil, &LostError{Outcome: Broken, Reason: fmt.Sprintf("slice %d of %d cannot be read: %v", i+1, len(slices), err)}
 		}
 		// Merging would hide it: it keeps the longest period of all.
-		if p.Period != period {
-			return nil, &LostError{Outcome: Rate, Reason: reasonRate(p.Period)}
+		if t.Period != period {
+			return nil, &LostError{Outcome: Rate, Reason: reasonRate(t.Period)}
 		}
-		batch = append(batch, p)
-		if len(batch) < mergeBatch && i < len(slices)-1 {
-			continue
+		if err := sum.Add(t); err != nil {
+			return nil, &LostError{Outcome: Broken, Reason: fmt.Sprintf("slice %d of %d: %v", i+1, len(slices), err)}
 		}
-		sum, err := profile.Merge(batch)
-		if err != nil {
-			return nil, &LostError{Outcome: Broken, Reason: fmt.Sprintf("%d slices cannot be merged: %v", len(slices), err)}
-		}
-		batch = append(batch[:0], sum)
 	}
-	var out bytes.Buffer
-	if err := batch[0].Write(&out); err != nil {
+	if err := sum.Write(&out); err != nil {
 		return nil, &LostError{Outcome: Broken, Reason: fmt.Sprintf("%d merged slices cannot be written: %v", len(slices), err)}
 	}
 	return out.Bytes(), nil

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/google/pprof/profile"
+	"github.com/profguard/profguard/internal/decode"
 )
 
 // A Taker takes profiles. Its zero value is ready to use; zero fields mean their
@@ -263,7 +263,7 @@ func (t *Taker) read(k Kind) error {
 }
 
 // growth reads what the kind has grown by since the latest call.
-func (t *Taker) growth(k Kind, w *window) (*profile.Profile, error) {
+func (t *Taker) growth(k Kind, w *window) (*decode.Table, error) {
 	if err := t.read(k); err != nil {
 		return nil, err
 	}

@@ -2,21 +2,12 @@ package profiles
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/internal/decode"
-)
-
-const (
-	// maxRaw is how much of one profile is read, inflated; the decoder reads no more
-	// either.
-	maxRaw = 32 << 20
-	// maxStacks is how many stacks of one profile are subtracted; also the decoder's.
-	maxStacks = 200_000
 )
 
 // values are the two numbers of a difference: pieces and their size, bytes or
@@ -33,83 +24,85 @@ type totals struct {
 	period int64
 }
 
-// parse reads a profile of runtime/pprof, if it is not too large. A gzip file ends
-// with its inflated size, and the runtime writes one member.
-func parse(k Kind, gz []byte) (*profile.Profile, error) {
-	const header, trailer = 10, 8
-	if len(gz) < header+trailer || gz[0] != 0x1f || gz[1] != 0x8b {
-		return nil, fmt.Errorf("read profile of runtime/pprof: %d bytes are no gzip file", len(gz))
-	}
-	if size := binary.LittleEndian.Uint32(gz[len(gz)-4:]); size > maxRaw {
-		return nil, skip(k, TooLarge, "it has %d MiB inflated, and at most %d are read", size>>20, maxRaw>>20)
-	}
-	p, err := decode.Parse(gz)
+// parse reads a profile of runtime/pprof, if it is within the decoder's limits.
+func parse(k Kind, gz []byte) (*decode.Table, error) {
+	var d decode.Decoder // whose memory is not worth keeping for the next window
+	t, err := d.Bytes(gz)
+	var over *decode.LimitError
 	switch {
+	case errors.As(err, &over):
+		return nil, skip(k, TooLarge, "%v", err)
 	case err != nil:
 		return nil, fmt.Errorf("read profile of runtime/pprof: %w", err)
-	case len(p.Sample) > maxStacks:
-		return nil, skip(k, TooLarge, "it has %d stacks, and at most %d are subtracted", len(p.Sample), maxStacks)
-	case len(p.SampleType) < len(values{}):
-		return nil, fmt.Errorf("read profile of runtime/pprof: it has %d values, expected %d", len(p.SampleType), len(values{}))
+	case len(t.Types) < len(values{}):
+		return nil, fmt.Errorf("read profile of runtime/pprof: it has %d values, expected %d", len(t.Types), len(values{}))
 	}
-	return p, nil
+	return t, nil
 }
 
 // subtract leaves in p what its stacks have grown by since the call before, and
 // remembers what they have now. What would be negative is 0. Samples of one stack are
 // added up, as the merge of google/pprof does: allocations that differ in their
 // runtime frames only are shown as the same.
-func (t *totals) subtract(p *profile.Profile) {
+func (t *totals) subtract(p *decode.Table) {
 	if t.stacks == nil {
 		t.seed = maphash.MakeSeed()
 	}
 	before := t.stacks
-	t.stacks, t.period = make(map[uint64]values, len(p.Sample)), p.Period
-	stacks := make([]uint64, len(p.Sample))
+	t.stacks, t.period = make(map[uint64]values, len(p.Samples)), p.Period
+	stacks := make([]uint64, len(p.Samples))
 	var key []byte
-	for i, s := range p.Sample {
-		key = appendStack(key[:0], s)
+	for i, s := range p.Samples {
+		key = appendStack(key[:0], p, s)
 		stacks[i] = maphash.Bytes(t.seed, key)
 		sum := t.stacks[stacks[i]]
 		for v := range sum {
-			sum[v] += s.Value[v]
+			sum[v] += p.Values[i*len(p.Types)+v]
 		}
 		t.stacks[stacks[i]] = sum
 	}
-	kept := p.Sample[:0]
+	grown := make([]int64, len(values{})*len(p.Samples))
 	done := make(map[uint64]bool)
-	for i, s := range p.Sample {
-		now, old := t.stacks[stacks[i]], before[stacks[i]]
-		if done[stacks[i]] || now[0] <= old[0] && now[1] <= old[1] {
+	for i, stack := range stacks {
+		if done[stack] {
 			continue
 		}
-		done[stacks[i]] = true
-		s.Value = []int64{max(0, now[0]-old[0]), max(0, now[1]-old[1])}
-		kept = append(kept, s)
+		done[stack] = true
+		now, old := t.stacks[stack], before[stack]
+		for v := range now {
+			grown[i*len(now)+v] = max(0, now[v]-old[v])
+		}
 	}
-	p.Sample, p.SampleType = kept, p.SampleType[:len(values{})]
+	p.Types, p.Values = p.Types[:len(values{})], grown
+	if p.DefaultType >= len(p.Types) {
+		p.DefaultType = -1
+	}
 }
 
 // appendStack appends what tells a sample's stack from others: its program counters
 // and the size of the objects, by which the runtime tells allocations at one place
 // apart. These kinds have no other labels.
-func appendStack(key []byte, s *profile.Sample) []byte {
-	for _, l := range s.Location {
-		key = binary.LittleEndian.AppendUint64(key, l.Address)
+func appendStack(key []byte, p *decode.Table, s decode.Sample) []byte {
+	for _, l := range p.Stacks[s.StackLo:s.StackHi] {
+		key = binary.LittleEndian.AppendUint64(key, p.Locations[l].Address)
 	}
-	for _, size := range s.NumLabel["bytes"] {
-		key = binary.LittleEndian.AppendUint64(key, uint64(size))
+	for _, l := range p.Labels[s.LabelLo:s.LabelHi] {
+		key = binary.LittleEndian.AppendUint64(key, uint64(l.Num))
 	}
 	return key
 }
 
 // write writes what a window has grown by. Most stacks have not grown, so what only
 // they need is left out, and the result is small to compress, to decode and to keep.
-func write(k Kind, p *profile.Profile, start time.Time, elapsed time.Duration, to *buffer) error {
-	p = p.Compact()
-	p.TimeNanos, p.DurationNanos = start.UnixNano(), int64(elapsed)
+func write(k Kind, t *decode.Table, start time.Time, elapsed time.Duration, to *buffer) error {
+	t.TimeNanos, t.DurationNanos = start.UnixNano(), int64(elapsed)
 	to.reset(maxGzip)
-	if err := p.Write(to); err != nil {
+	var m decode.Merger
+	err := m.Add(t)
+	if err == nil {
+		err = m.Write(to)
+	}
+	if err != nil {
 		return fmt.Errorf("write the difference of two profiles: %w", err)
 	}
 	if to.over {

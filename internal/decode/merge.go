@@ -1,0 +1,201 @@
+package decode
+
+import (
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// A Merger adds profiles of one kind up, and writes the sum as a file of pprof's. It
+// writes what has samples, with values that are not all zero. It does what google/pprof's
+// Merge, Compact and Write do to profiles of the Go runtime, whose code would make each
+// program with a guard 0.1 MB larger.
+//
+// What a [Table] does not have is left out: mappings but the program's, and the units of
+// numbers in labels. The zero Merger is ready to use.
+type Merger struct {
+	head      Table // types, period and times of the sum
+	added     bool
+	program   uint64 // file and
+	build     uint64 // build id, as numbers of strings
+	strings   map[string]uint64
+	functions map[Func]uint64   // by text of names, as numbers of strings
+	locations map[string]uint64 // by what is written of them
+	samples   map[string]int    // by what is written of stack and labels
+	keys      []string          // of the samples, in their order
+	values    []int64           // of the samples
+	names     []byte            // what is written of strings,
+	places    []byte            // functions and locations
+	buf       []byte
+}
+
+// Add adds a profile, of which it keeps nothing.
+func (m *Merger) Add(t *Table) error {
+	if !m.added {
+		m.added = true
+		m.head = Table{Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos}
+		m.strings, m.functions = map[string]uint64{}, map[Func]uint64{}
+		m.locations, m.samples = map[string]uint64{}, map[string]int{}
+		m.text("")
+		m.program, m.build = m.text(string(t.String(t.program))), m.text(string(t.String(t.build)))
+	}
+	if !slices.Equal(t.Types, m.head.Types) || t.PeriodType != m.head.PeriodType {
+		return fmt.Errorf("merge profiles: one has the values %v of %v, another %v of %v", m.head.Types, m.head.PeriodType, t.Types, t.PeriodType)
+	}
+	m.head.Period = max(m.head.Period, t.Period)
+	m.head.TimeNanos = min(m.head.TimeNanos, t.TimeNanos)
+	m.head.DurationNanos += t.DurationNanos
+	ids := make([]uint64, len(t.Locations)) // of the locations that have been met
+	types := len(t.Types)
+	for i, s := range t.Samples {
+		values := t.Values[i*types : (i+1)*types]
+		if !slices.ContainsFunc(values, func(v int64) bool { return v != 0 }) {
+			continue
+		}
+		key := m.key(t, s, ids)
+		at, known := m.samples[string(key)]
+		if !known {
+			at = len(m.keys)
+			m.keys = append(m.keys, string(key))
+			m.samples[m.keys[at]] = at
+			m.values = append(m.values, make([]int64, types)...)
+		}
+		for v, n := range values {
+			m.values[at*types+v] += n
+		}
+	}
+	return nil
+}
+
+// key is what is written of a sample's stack and labels. It is valid until the next.
+func (m *Merger) key(t *Table, s Sample, ids []uint64) []byte {
+	var stack []byte
+	for _, l := range t.Stacks[s.StackLo:s.StackHi] {
+		if ids[l] == 0 {
+			ids[l] = m.location(t, t.Locations[l])
+		}
+		stack = binary.AppendUvarint(stack, ids[l])
+	}
+	m.buf = appendBytes(m.buf[:0], sampleLocationPacked, stack)
+	for _, l := range t.Labels[s.LabelLo:s.LabelHi] {
+		label := appendNumber(nil, 1<<3, m.text(string(t.String(l.Key))))
+		if l.Str != 0 {
+			label = appendNumber(label, 2<<3, m.text(string(t.String(l.Str))))
+		} else {
+			label = appendNumber(label, 3<<3, uint64(l.Num))
+		}
+		m.buf = appendBytes(m.buf, sampleLabel, label)
+	}
+	return m.buf
+}
+
+// location returns the number of a location, which it writes if it is new.
+func (m *Merger) location(t *Table, l Location) uint64 {
+	body := appendNumber(nil, locationAddress, l.Address)
+	body = appendNumber(body, locationMapping, 1)
+	for _, line := range t.Lines[l.LineLo:l.LineHi] {
+		f := t.Funcs[line.Func]
+		f.Name = line.Name // which may be made up
+		at := appendNumber(nil, 1<<3, m.function(t, f))
+		body = appendBytes(body, locationLine, appendNumber(at, 2<<3, uint64(line.Line)))
+	}
+	id, known := m.locations[string(body)]
+	if !known {
+		id = uint64(len(m.locations) + 1)
+		m.locations[string(body)] = id
+		m.places = appendBytes(m.places, profileLocation, appendNumber(body, locationID, id))
+	}
+	return id
+}
+
+// function returns the number of a function, which it writes if it is new.
+func (m *Merger) function(t *Table, f Func) uint64 {
+	name, file := m.text(t.Symbols.Name(f.Name)), m.text(t.Symbols.Name(f.File))
+	f.Name, f.File = ID(name), ID(file)
+	id, known := m.functions[f]
+	if !known {
+		id = uint64(len(m.functions) + 1)
+		m.functions[f] = id
+		body := appendNumber(nil, 1<<3, id)
+		for i, v := range []uint64{name, name, file, uint64(f.Line)} { // the name is the system's, too
+			body = appendNumber(body, uint64(i+2)<<3, v)
+		}
+		m.places = appendBytes(m.places, profileFunction, body)
+	}
+	return id
+}
+
+// text returns the number of a string, which it writes if it is new.
+func (m *Merger) text(s string) uint64 {
+	i, known := m.strings[s]
+	if !known {
+		i = uint64(len(m.strings))
+		m.strings[s] = i
+		m.names = appendBytes(m.names, profileString, []byte(s))
+	}
+	return i
+}
+
+// Write writes the sum of all that was added, gzipped.
+func (m *Merger) Write(w io.Writer) error {
+	if !m.added {
+		return errors.New("write profile: there is none")
+	}
+	var b []byte
+	valueType := func(tag uint64, t ValueType) {
+		b = appendBytes(b, tag, appendNumber(appendNumber(nil, 1<<3, m.text(t.Type)), 2<<3, m.text(t.Unit)))
+	}
+	for _, t := range m.head.Types {
+		valueType(profileType, t)
+	}
+	valueType(11<<3|wireBytes, m.head.PeriodType)
+	b = appendNumber(b, 12<<3, uint64(m.head.Period))
+	b = appendNumber(b, profileTime, uint64(m.head.TimeNanos))
+	b = appendNumber(b, 10<<3, uint64(m.head.DurationNanos))
+	if i := m.head.DefaultType; i >= 0 {
+		b = appendNumber(b, 14<<3, m.text(m.head.Types[i].Type))
+	}
+	// A mapping that has functions, files, lines and inlined calls: pprof shall not look
+	// for them in a binary.
+	mapping := appendNumber(nil, 1<<3, 1)
+	mapping = appendNumber(appendNumber(mapping, 5<<3, m.program), 6<<3, m.build)
+	for i := range uint64(4) {
+		mapping = appendNumber(mapping, (7+i)<<3, 1)
+	}
+	b = appendBytes(b, profileMapping, mapping)
+	types := len(m.head.Types)
+	for i, key := range m.keys {
+		var values []byte
+		for _, v := range m.values[i*types : (i+1)*types] {
+			values = binary.AppendUvarint(values, uint64(v))
+		}
+		b = appendBytes(b, profileSample, appendBytes([]byte(key), sampleValuePacked, values))
+	}
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // as runtime/pprof does
+	if err != nil {
+		return err // there is such a level
+	}
+	for _, part := range [][]byte{b, m.places, m.names} {
+		if _, err := z.Write(part); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+// appendNumber appends a field of a message that is a number, unless it is 0.
+func appendNumber(b []byte, tag, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	return binary.AppendUvarint(binary.AppendUvarint(b, tag), v)
+}
+
+// appendBytes appends a field that is a text or a message.
+func appendBytes(b []byte, tag uint64, v []byte) []byte {
+	b = binary.AppendUvarint(binary.AppendUvarint(b, tag), uint64(len(v)))
+	return append(b, v...)
+}

@@ -1,0 +1,197 @@
+package decode
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+)
+
+// bySample is a view in which the order of samples makes no difference, and samples of
+// nothing none.
+func bySample(v view) view {
+	v.Samples = slices.DeleteFunc(v.Samples, func(s viewSample) bool {
+		return !slices.ContainsFunc(s.Values, func(v int64) bool { return v != 0 })
+	})
+	slices.SortFunc(v.Samples, func(a, b viewSample) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	for _, total := range v.Total {
+		maps.DeleteFunc(total, func(_ string, fc flatCum) bool { return fc == flatCum{} })
+	}
+	return v
+}
+
+func merged(t *testing.T, files ...[]byte) []byte {
+	t.Helper()
+	var m Merger
+	var d Decoder
+	for _, data := range files {
+		table, err := d.Bytes(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Add(table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if err := m.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// The sum of profiles is that of google/pprof, for google/pprof and for the decoder.
+func TestMerge(t *testing.T) {
+	files := fixtures(t)
+	maps.Copy(files, live(t))
+	for name, data := range files {
+		t.Run(name, func(t *testing.T) {
+			p, err := profile.ParseData(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := p.Copy()
+			other.TimeNanos += 1e9
+			other.DurationNanos = 7
+			for i, s := range other.Sample {
+				switch i % 3 {
+				case 0: // of one only
+					s.Label = map[string][]string{"only": {"the other"}}
+				case 1:
+					for v := range s.Value {
+						s.Value[v] = 0
+					}
+				}
+			}
+			var b bytes.Buffer
+			if err := other.Write(&b); err != nil {
+				t.Fatal(err)
+			}
+			sum, err := profile.Merge([]*profile.Profile{p, other})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := bySample(viewOfProfile(sum))
+			got := merged(t, data, b.Bytes())
+			read, err := profile.ParseData(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := read.CheckValid(); err != nil {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(want, bySample(viewOfProfile(read))); diff != "" {
+				t.Errorf("differs from google/pprof (-want +got):\n%s", diff)
+			}
+			table, err := new(Decoder).Bytes(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, bySample(viewOfTable(table))); diff != "" {
+				t.Errorf("read by the decoder it differs from google/pprof (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is written has what its samples need, once, and nothing for pprof to look for.
+func TestMergeCompact(t *testing.T) {
+	data := live(t)["goroutine"]
+	all, err := profile.ParseData(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all.Sample[1:] {
+		s.Value[0] = 0
+	}
+	var b bytes.Buffer
+	if err := all.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.ParseData(merged(t, b.Bytes(), b.Bytes(), b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := p.Compact()
+	if len(p.Sample) != 1 || len(p.Location) != len(small.Location) || len(p.Function) != len(small.Function) || len(p.Mapping) != 1 {
+		t.Errorf("%d samples, %d locations, %d functions, %d mappings; want 1, %d, %d, 1",
+			len(p.Sample), len(p.Location), len(p.Function), len(p.Mapping), len(small.Location), len(small.Function))
+	}
+	if m := p.Mapping[0]; m.File != all.Mapping[0].File || m.BuildID != all.Mapping[0].BuildID || !m.HasFunctions || !m.HasFilenames || !m.HasLineNumbers || !m.HasInlineFrames {
+		t.Errorf("the program is %+v, want all of its names known and %+v", m, all.Mapping[0])
+	}
+}
+
+func TestMergeErrors(t *testing.T) {
+	if err := new(Merger).Write(new(bytes.Buffer)); err == nil {
+		t.Error("nothing was added, and something written")
+	}
+	profiles := live(t)
+	var m Merger
+	var d Decoder
+	for i, kind := range []string{"heap", "mutex"} {
+		table, err := d.Bytes(profiles[kind])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Add(table); (err != nil) != (i == 1) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// A clone says the same, and shares nothing that its owner may write.
+func TestClone(t *testing.T) {
+	for name, data := range fixtures(t) {
+		p, err := profile.ParseData(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := viewOfProfile(p)
+		c := Clone(p)
+		if diff := cmp.Diff(want, viewOfProfile(c)); diff != "" {
+			t.Errorf("%s: the clone differs (-want +got):\n%s", name, diff)
+		}
+		if err := CheckValid(c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, s := range p.Sample {
+			clear(s.Value)
+			clear(s.Location)
+			for _, v := range s.Label {
+				clear(v)
+			}
+			for _, v := range s.NumLabel {
+				clear(v)
+			}
+			clear(s.Label)
+		}
+		for _, l := range p.Location {
+			clear(l.Line)
+			*l = profile.Location{}
+		}
+		for _, f := range p.Function {
+			*f = profile.Function{}
+		}
+		for _, m := range p.Mapping {
+			*m = profile.Mapping{}
+		}
+		for _, st := range append(p.SampleType, p.PeriodType) {
+			*st = profile.ValueType{}
+		}
+		if diff := cmp.Diff(want, viewOfProfile(c)); diff != "" {
+			t.Errorf("%s: the clone changes with its original:\n%s", name, diff)
+		}
+	}
+	// Locations and functions that the profile does not list.
+	f := &profile.Function{ID: 1, Name: "f"}
+	p := &profile.Profile{Sample: []*profile.Sample{{Location: []*profile.Location{{ID: 1, Line: []profile.Line{{Function: f}}}}, Value: []int64{1}}}}
+	if c := Clone(p); c.Sample[0].Location[0].Line[0].Function.Name != "f" {
+		t.Error("what is not listed is lost")
+	}
+}
