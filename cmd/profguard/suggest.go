@@ -15,9 +15,9 @@ import (
 	"github.com/profguard/profguard/internal/pattern"
 )
 
-// headroom is what part of a limit the present profile may use, so that the next one
-// is within it too.
-const headroom = 0.75
+// headrooms are the parts of a limit that the present profile may use, so that the next
+// one is within it too. They are tried in this order: with few samples it takes more room.
+var headrooms = []float64{0.75, 0.6, 0.45}
 
 // highest is the limit, in percent, beyond which one on a share says little.
 const highest = 50
@@ -172,24 +172,36 @@ type attempt struct {
 // functions suggests a limit for each function: the lowest that needs few exceptions, or
 // the one that needs the fewest.
 func (w *writer) functions(amounts []float64, unit string) error {
-	var best *attempt
-	for _, amount := range amounts {
-		a, err := w.attempt(amount, unit)
-		if err != nil {
-			return err
-		}
-		if best == nil || a.better(best) {
-			best = a
-		}
+	best, err := w.best(amounts, unit)
+	if err != nil {
+		return err
 	}
 	if len(best.excepted) == 0 {
 		fmt.Fprintf(&w.out, "# The largest function had %s.\n", best.worst)
 	} else {
-		fmt.Fprintf(&w.out, "# Accepted, being above %s, three quarters of the limit: %s.\n# The largest of the others had %s.\n",
+		fmt.Fprintf(&w.out, "# Accepted, being above %s and so near the limit or over it: %s.\n# The largest of the others had %s.\n",
 			best.above, strings.Join(best.excepted, ", "), best.worst)
 	}
 	w.line(best.sentence, best.result)
 	return nil
+}
+
+func (w *writer) best(amounts []float64, unit string) (best *attempt, err error) {
+	for _, amount := range amounts {
+		for _, headroom := range headrooms {
+			a, err := w.attempt(amount, headroom, unit)
+			if err != nil {
+				return nil, err
+			}
+			if best == nil || a.better(best) {
+				best = a
+			}
+			if lasts(best.result) && len(best.excepted) <= mostExcepts {
+				return best, nil
+			}
+		}
+	}
+	return best, nil
 }
 
 // lasts is whether the next profile will pass too, if it is like this one: there is room
@@ -207,7 +219,7 @@ func (a *attempt) better(b *attempt) bool {
 	return len(b.excepted) > mostExcepts && len(a.excepted) < len(b.excepted)
 }
 
-func (w *writer) attempt(amount float64, unit string) (*attempt, error) {
+func (w *writer) attempt(amount, headroom float64, unit string) (*attempt, error) {
 	a := &attempt{}
 	var names []string
 	sentence := func(amount float64) string {
