@@ -13,7 +13,7 @@ import (
 
 // A sayer has the words for what was found about a budget.
 type sayer struct {
-	budget  Budget
+	budget  *Budget // pointers only, so that none escapes to the heap with a part of it
 	dim     dimension
 	finding *judge.Finding
 	result  *Result
@@ -122,7 +122,7 @@ func (s sayer) unjudged(reason judge.Reason) string {
 	case judge.NoSamples:
 		return "no samples: nothing ran, or nobody was looking"
 	case judge.OutOfScope:
-		return "no sample within " + scopeText(b)
+		return "no sample within " + scopeText(*b)
 	case judge.AllCut:
 		return "no sample shows " + b.In
 	case judge.WorkUnknown:
@@ -167,7 +167,7 @@ func (s sayer) who() string {
 	case classEach:
 		switch {
 		case len(s.result.Offenders) > 0 && s.result.Offenders[0].Function == s.finding.Who:
-			return s.result.Offenders[0].name(s.budget)
+			return s.result.Offenders[0].name(*s.budget)
 		case s.finding.Who == "":
 			return "no function shows: the worst is"
 		}
@@ -205,7 +205,7 @@ func (s sayer) occurs(reason judge.Occurs) string {
 	case f.Verdict == evidence.Pass:
 		return "none of " + samples(f.Samples) + ", so its share is below " + percentage(f.High)
 	}
-	return fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", samples(f.Samples), reason.Needed, round(reason.Share, dimShare))
+	return fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", samples(f.Samples), reason.Needed, round(evidence.AbsentShare, dimShare))
 }
 
 func (s sayer) leaked() string {
@@ -280,7 +280,7 @@ func (s sayer) outside(o *judge.Outside) string {
 	case o.Key != "":
 		return fmt.Sprintf("%s carries the label %s: work set %s", none, o.Key, set)
 	case len(s.budget.Where) > 0:
-		return none + " is within " + scopeText(s.budget)
+		return none + " is within " + scopeText(*s.budget)
 	}
 	return none + " is within " + s.budget.In + ": work does not call it, or calls it for next to nothing"
 }

@@ -126,7 +126,7 @@ func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 		w.explainMatches(r, shareOf(r.value, sums), f)
 		f.Verdict = evidence.Fail
 	}
-	f.Reason, f.Cut, f.Elsewhere = Occurs{e.Needed, evidence.AbsentShare}, w.cut(r), w.elsewhere(r)
+	f.Reason, f.Cut, f.Elsewhere = Occurs{e.Needed}, w.cut(r), w.elsewhere(r)
 }
 
 // reason says what the finding on a limit rests on.

@@ -30,10 +30,11 @@ type Judge struct {
 	layout  *layout
 	base    baseline
 
-	windows int        // how many have been counted
-	queries []question // by number in the counter
-	over    []int32    // reused
-	room    charge.Room
+	windows  int        // how many have been counted
+	queries  []question // by number in the counter
+	over     []int32    // reused, as are findings
+	findings []Finding
+	room     charge.Room
 }
 
 // New returns a judge for the rules, in whose order the findings come.
@@ -69,7 +70,8 @@ func (j *Judge) Profile(p *profile.Profile, facts Facts) ([]Finding, error) {
 	return j.Table(context.Background(), t, facts)
 }
 
-// Table judges a profile that has been decoded. The context ends the work on it.
+// Table judges a profile that has been decoded. The context ends the work on it. The
+// findings are good until the next profile.
 func (j *Judge) Table(ctx context.Context, t *decode.Table, facts Facts) ([]Finding, error) {
 	_, findings, err := j.table(ctx, t, facts)
 	return findings, err
@@ -81,7 +83,11 @@ func (j *Judge) table(ctx context.Context, t *decode.Table, facts Facts) (*windo
 	if err != nil {
 		return nil, nil, err
 	}
-	findings := make([]Finding, len(j.rules))
+	if j.findings == nil {
+		j.findings = make([]Finding, len(j.rules))
+	}
+	findings := j.findings
+	clear(findings)
 	for i := range j.rules {
 		if ctx.Err() != nil {
 			return nil, nil, fmt.Errorf("judge the profile: %w", context.Cause(ctx))

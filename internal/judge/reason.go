@@ -51,7 +51,7 @@ type (
 	UpTo           struct{}                          // stacks that were cut off may hide as much as the finding's High
 	TooFew         struct{ Needed, Notable float64 } // to tell a share of Notable from the limit
 	TooClose       struct{ Needed, Zone float64 }    // 0 for no number; a pass is below Zone
-	Occurs         struct{ Needed, Share float64 }   // "absent": without a hit, the share would be below Share
+	Occurs         struct{ Needed float64 }          // or not, where it should be absent
 	Leaked         struct{}                          // goroutines, which are counted
 	OverHours      struct{}                          // that it is steady, one window cannot tell
 	Learning       struct{ Share float64 }           // of what is normal; from 1 on, the verdict is in
