@@ -19,7 +19,7 @@ func profguard(t *testing.T) string {
 }
 
 // TestSuggested: what is suggested for a program passes on another window of it, and fails
-// on one with a planted mistake.
+// on one with a planted mistake. By chance one window may be undecided, and none broken.
 func TestSuggested(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs programs for seconds each")
@@ -28,7 +28,7 @@ func TestSuggested(t *testing.T) {
 	if *long {
 		names = []string{"chi", "gin", "echo", "nethttp", "grpc", "dns", "goja", "sqlite", "broker"}
 	}
-	command := profguard(t)
+	command, undecided := profguard(t), 0
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			healthy := windows(t, run{name, "small", ""}, "-windows", "2", "-cpu", "2s")
@@ -41,12 +41,18 @@ func TestSuggested(t *testing.T) {
 			}{{"the same window", healthy[0], 0}, {"another window", healthy[1], 0}, {"a planted mistake", planted[0], 1}} {
 				// A machine with other work gives the program less, which is not the question.
 				out, status := profguardRun(t, command, tt.window, "check", "-figure", "cores=1", "-b", budgets)
-				if status != tt.want {
+				if tt.want == 0 && status == 3 {
+					undecided++
+					t.Logf("%s: undecided\n%s", tt.what, out)
+				} else if status != tt.want {
 					text, _ := os.ReadFile(budgets)
 					t.Errorf("%s: expected the exit status %d, found %d\n%s\n%s", tt.what, tt.want, status, text, out)
 				}
 			}
 		})
+	}
+	if undecided > 1 {
+		t.Errorf("%d windows of %d programs are undecided, expected one at the most", undecided, len(names))
 	}
 }
 
