@@ -26,7 +26,6 @@ func (g *Guard) open(ctx context.Context) error {
 	if g.cfg.OnEvent != nil {
 		g.sinks = append(g.sinks, newSink("callback", ownEvents(g.cfg.OnEvent)))
 	}
-	g.expect(len(g.panel.entries))
 	err := g.acquire(ctx)
 	if err == nil {
 		return nil

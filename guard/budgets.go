@@ -166,7 +166,6 @@ func (g *Guard) replace(next *panel) error {
 	if g.status.State == stateStopped {
 		return fmt.Errorf("guard.SetBudgets: the guard has been stopped: Start another one")
 	}
-	g.expect(len(g.panel.entries) + len(next.entries)) // those may all be resolved, and these fire
 	for _, e := range g.panel.entries {
 		if slices.Contains(next.entries, e) {
 			continue

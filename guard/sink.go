@@ -10,12 +10,10 @@ import (
 )
 
 const (
-	// sinkQueue is how many events wait for a sink. Transitions are rare: a
-	// queue of 64 full means that the sink hangs. But all budgets may break in one
-	// window, as after a bad deploy, so there is room for each, and for what else
-	// there is to tell.
-	sinkQueue = 64
-	besides   = 16
+	// sinkQueue is how many events wait for a sink. Transitions are rare, but all budgets
+	// may be resolved by SetBudgets, and as many new ones fire at once. A queue that is
+	// full means that the sink hangs.
+	sinkQueue = 2*maxBudgets + 64
 	// Three panics in ten minutes are not an accident: the sink is turned off.
 	panicLimit  = 3
 	panicWithin = 10 * time.Minute
@@ -32,7 +30,6 @@ type sink struct {
 	mu     sync.Mutex
 	wake   sync.Cond // on mu: there is an event, or there will be no more
 	queue  []Event
-	room   int // for events in the queue
 	closed bool
 
 	dropped atomic.Int64
@@ -42,24 +39,10 @@ type sink struct {
 }
 
 func newSink(name string, deliver func(Event)) *sink {
-	s := &sink{name: name, deliver: deliver, room: sinkQueue, done: make(chan struct{})}
+	s := &sink{name: name, deliver: deliver, done: make(chan struct{})}
 	s.wake.L = &s.mu
 	go s.run()
 	return s
-}
-
-// expect makes room for an event of each of so many budgets, beside others.
-func (s *sink) expect(budgets int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.room = max(sinkQueue, budgets+besides)
-}
-
-// expect makes room in all sinks.
-func (g *Guard) expect(budgets int) {
-	for _, s := range g.sinks {
-		s.expect(budgets)
-	}
 }
 
 func (s *sink) run() {
@@ -123,7 +106,7 @@ func (s *sink) failed() {
 func (s *sink) offer(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.queue) >= s.room {
+	if s.closed || len(s.queue) >= sinkQueue {
 		s.dropped.Add(1)
 		return
 	}

@@ -123,23 +123,18 @@ func (c *counter) ask() {
 
 // wait returns the answers to a call of that time: one for each unit, or one for all.
 func (c *counter) wait(asked time.Time) []answer {
-	if !c.stuck {
-		timeout := time.NewTimer(c.bound - time.Since(asked))
-		defer timeout.Stop()
+	timeout := time.NewTimer(c.bound - time.Since(asked))
+	defer timeout.Stop()
+	for over := c.stuck; !over; {
 		select {
+		case <-timeout.C:
+			over = len(c.reply) == 0 // it may have come while others were waited for
 		case a := <-c.reply:
 			c.reply = nil
 			return a
-		case <-timeout.C:
 		}
 	}
-	select {
-	case a := <-c.reply:
-		c.reply = nil
-		return a
-	default:
-		return []answer{{not: fmt.Sprintf("did not return within %v", c.bound)}}
-	}
+	return []answer{{not: fmt.Sprintf("did not return within %v", c.bound)}}
 }
 
 func (c *counter) answer(reply chan<- []answer) {
