@@ -19,17 +19,20 @@ type order struct {
 
 const none = math.MaxUint64
 
-// read finds the places of the packages outside the standard library in a profile.
-func (o *order) read(t *decode.Table, names *Names) {
+// read finds the places of the packages outside the standard library in a profile with
+// these frames.
+func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 	o.places = o.places[:0]
 	for range names.packages {
 		o.places = append(o.places, none)
 	}
 	o.known, o.several = false, false
 	other := int32(-1)
-	for i := range t.Funcs {
-		if name := t.Funcs[i].Name; names.parts[name]&(standard|roots) == 0 {
-			o.several = o.several || other >= 0 && names.pkg[name] != other
+	for _, name := range frames {
+		if names.parts[name]&(standard|roots) == 0 {
+			if o.several = other >= 0 && names.pkg[name] != other; o.several {
+				break
+			}
 			other = names.pkg[name]
 		}
 	}

@@ -61,7 +61,6 @@ func (k *stacks) of(sample int) []decode.ID { return k.frames[k.starts[sample]:k
 // read finds the way in of all stacks of a profile. own tells which packages are of the
 // program's own module.
 func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
-	k.order.read(t, names)
 	k.seen = cleared(k.seen, len(names.parts))
 	k.handed, k.all = cleared(k.handed, len(names.parts)), cleared(k.all, len(names.parts))
 	k.frames, k.starts, k.shapes = k.frames[:0], append(k.starts[:0], 0), k.shapes[:0]
@@ -76,6 +75,9 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 			}
 		}
 		k.starts = append(k.starts, len(k.frames))
+	}
+	k.order.read(t, names, k.frames)
+	for i := range t.Samples {
 		frames := k.of(i)
 		sh := k.order.shape(names, frames)
 		if n := len(frames); n > 0 {

@@ -148,3 +148,16 @@ example.com/shop.serve;example.com/shop.read;example.com/shop.parse 5
 		})
 	}
 }
+
+// TestOrderedOfStacks: functions that no stack has make no difference. Files list them,
+// and profiles that were parsed do not.
+func TestOrderedOfStacks(t *testing.T) {
+	c, table := load(t, "cpu 10s\nmain.main;main.run 1\n", "")
+	table.Funcs = append(table.Funcs, decode.Func{Name: table.Symbols.Intern([]byte("example.com/lib.F"))})
+	if err := c.Names.Learn(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	if c.Open(table); !c.Ordered() {
+		t.Error("the order of packages is missed, and there is only one")
+	}
+}
