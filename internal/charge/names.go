@@ -11,15 +11,11 @@ import (
 	"github.com/profguard/profguard/internal/pattern"
 )
 
-// Bounds of Names, in numbers of patterns that match a name, added up over the
-// sets that differ: functions of one package mostly match the same patterns.
-// A program within reason stays below a tenth of keptMatches (4 MiB), where what
-// is known is forgotten and worked out anew for the profile at hand; one that
-// needs more than maxMatches (64 MiB) for a single profile is refused.
-const (
-	keptMatches = 1 << 20
-	maxMatches  = 1 << 24
-)
+// maxMatches bounds Names, in numbers of patterns that match a name, added up over the
+// sets that differ (64 MiB): functions of one package mostly match the same patterns.
+// Where there are more, all is forgotten, and worked out anew for the profile at hand;
+// one that needs more by itself is refused.
+const maxMatches = 1 << 24
 
 // maxEffort is what one profile may cost in matching names with patterns, half a
 // second (a second and a half on a machine with ten times the work that it can
@@ -51,8 +47,6 @@ type Names struct {
 	sets       [][]int32              // those of unlearnt and unmatched are empty
 	places     map[uint64]int32       // of the sets, by hash
 	matches    int                    // in all sets
-	settled    int                    // matches when all had last been forgotten and learnt anew
-	kept       int                    // keptMatches
 	most       int                    // maxMatches
 	effort     pattern.Effort         // maxEffort
 	waiting    int                    // functions of the last table that have not been matched
@@ -69,7 +63,7 @@ const (
 
 // NewNames returns an empty memory for an index of patterns.
 func NewNames(index *pattern.Index) *Names {
-	return &Names{index: index, kept: keptMatches, most: maxMatches, effort: maxEffort}
+	return &Names{index: index, most: maxMatches, effort: maxEffort}
 }
 
 // Learn looks up every function name of the table that is not known yet. If that
@@ -80,7 +74,7 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 	if len(t.Funcs) == 0 {
 		return nil // nothing that could be asked about: no need for a matcher
 	}
-	if n.symbols == t.Symbols && n.generation == t.Symbols.Generation() && n.matches <= max(n.kept, 2*n.settled) {
+	if n.symbols == t.Symbols && n.generation == t.Symbols.Generation() {
 		if err := n.learn(ctx, t); !errors.Is(err, errMatches) {
 			return err
 		}
@@ -90,7 +84,6 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 		n.symbols = nil // what is there is not all
 		return err
 	}
-	n.settled = n.matches
 	return nil
 }
 

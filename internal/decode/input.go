@@ -4,19 +4,18 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"io/fs"
 )
 
 func isGzip(b []byte) bool { return len(b) >= 2 && b[0] == 0x1f && b[1] == 0x8b }
 
-// firstRead is the size of the first buffer for a stream of unknown length: a
-// profile of a minute is about 100 KiB compressed.
-const firstRead = 128 << 10
+// firstRead is the size of the first buffer: a profile of ten seconds is about 20 KiB
+// compressed, and one of a minute 100.
+const firstRead = 64 << 10
 
 // read fills d.input from r.
 func (d *Decoder) read(r io.Reader, limit int) error {
 	// One byte more than fits, to see the end of the file or too much of it.
-	d.input = sized(d.input, min(length(r, firstRead), limit)+1)
+	d.input = sized(d.input, min(firstRead, limit)+1)
 	d.input = d.input[:cap(d.input)]
 	n, idle := 0, 0
 	for {
@@ -43,19 +42,6 @@ func (d *Decoder) read(r io.Reader, limit int) error {
 			return fmt.Errorf("read: %w", io.ErrNoProgress)
 		}
 	}
-}
-
-// length is how much r says it has, or def. It is a hint: a liar costs time.
-func length(r io.Reader, def int) int {
-	switch r := r.(type) {
-	case interface{ Len() int }:
-		return max(r.Len(), 0)
-	case interface{ Stat() (fs.FileInfo, error) }:
-		if info, err := r.Stat(); err == nil && info.Mode().IsRegular() {
-			return int(min(info.Size(), maxRaw))
-		}
-	}
-	return def
 }
 
 // trustedSize is up to where a gzip trailer is believed before anything has

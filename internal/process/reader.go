@@ -1,9 +1,11 @@
 package process
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"runtime/metrics"
+	"strconv"
 	"time"
 )
 
@@ -156,20 +158,9 @@ func (r *Reader) resident() (bytes int64, ok bool) {
 // secondNumber parses the second of at least three decimal numbers, so that a
 // truncated one is not taken for whole.
 func secondNumber(b []byte) (n int64, ok bool) {
-	field, digits := 0, 0
-	for _, c := range b {
-		switch {
-		case c == ' ' && digits > 0:
-			if field == 1 {
-				return n, true
-			}
-			field, digits, n = field+1, 0, 0
-		case c >= '0' && c <= '9' && digits < 14: // of 64 KiB pages, that is still within an int64 of bytes
-			n = 10*n + int64(c-'0')
-			digits++
-		default:
-			return 0, false
-		}
-	}
-	return 0, false
+	first, rest, _ := bytes.Cut(b, []byte(" "))
+	second, _, more := bytes.Cut(rest, []byte(" "))
+	n, err := strconv.ParseInt(string(second), 10, 64)
+	ok = len(first) > 0 && more && err == nil && n >= 0 && n < 1e14 // of 64 KiB pages, that is still within an int64 of bytes
+	return n, ok
 }

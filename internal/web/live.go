@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/profguard/profguard/internal/profiler"
@@ -16,28 +17,23 @@ import (
 // Ten seconds are a window, and a minute is as long as somebody waits for a page.
 const defaultSeconds, maxSeconds = 10, 60
 
-// live admits one live profile at a time.
-type live struct {
-	mu    sync.Mutex
-	until time.Time // when the one under way will be there; zero: none is
-}
+// live admits one live profile at a time. It knows when the one under way will be there;
+// nil: none is.
+type live struct{ until atomic.Pointer[time.Time] }
 
 // begin takes the turn, or says how long to wait for it.
 func (l *live) begin(d time.Duration) (wait time.Duration, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.until.IsZero() {
-		return time.Until(l.until), false
+	end := time.Now().Add(d)
+	if l.until.CompareAndSwap(nil, &end) {
+		return 0, true
 	}
-	l.until = time.Now().Add(d)
-	return 0, true
+	if other := l.until.Load(); other != nil {
+		wait = time.Until(*other)
+	}
+	return wait, false
 }
 
-func (l *live) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.until = time.Time{}
-}
+func (l *live) end() { l.until.Store(nil) }
 
 // profile takes a CPU profile and sends it, as it is or as a flame graph.
 func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
