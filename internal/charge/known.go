@@ -123,16 +123,22 @@ func partsOf(name, pkg string) part {
 	return p
 }
 
-// IsInterrupt knows what the runtime puts on top of a loop to preempt it, and the race
-// detector, whose assembly has names without a package.
+// IsInterrupt knows what the runtime puts on top of a loop to preempt it, and what -race
+// puts into it.
 func IsInterrupt(name string) bool {
-	switch rest, isRuntime := strings.CutPrefix(name, "runtime."); {
-	case isRuntime:
-		return rest == "asyncPreempt" || rest == "asyncPreempt2" || strings.HasPrefix(rest, "race") || strings.HasPrefix(rest, "checkptr")
-	default:
-		return strings.HasPrefix(name, "__tsan_") || strings.HasPrefix(name, "race") && strings.IndexByte(name, '.') < 0
-	}
+	return name == "runtime.asyncPreempt" || name == "runtime.asyncPreempt2" || IsDetector(name) || IsCheckptr(name)
 }
+
+// IsDetector knows the race detector. Its assembly (racecall, racefuncenter) has names
+// without a package.
+func IsDetector(name string) bool {
+	return strings.HasPrefix(name, "__tsan") || strings.HasPrefix(name, "__sanitizer") || strings.HasPrefix(name, "runtime.race") ||
+		strings.HasPrefix(name, "race") && !strings.ContainsAny(name, "./")
+}
+
+// IsCheckptr knows the checks of unsafe pointers that -race puts into the code. They
+// call functions of the runtime.
+func IsCheckptr(name string) bool { return strings.HasPrefix(name, "runtime.checkptr") }
 
 // isLiteral knows main.f.func1, main.f-range1 and main.T.m-fm.
 func isLiteral(name string) bool {

@@ -79,22 +79,10 @@ func isOurs(name string) bool {
 // isBeside knows what is done beside work, within its calls: by the race detector, and by
 // a test that makes the request and the recorder that a handler is called with.
 func isBeside(stack []string) bool {
-	return isDetector(stack[0]) || slices.ContainsFunc(stack, func(name string) bool {
-		return isCheckptr(name) || strings.HasPrefix(name, "net/http/httptest.New")
+	return charge.IsDetector(stack[0]) || slices.ContainsFunc(stack, func(name string) bool {
+		return charge.IsCheckptr(name) || strings.HasPrefix(name, "net/http/httptest.New")
 	})
 }
-
-// isDetector knows the race detector, which watches work, and Check's loop as
-// well. What it costs is no part of what work costs without it. Its assembly
-// (racecall, racefuncenter) has names without a package.
-func isDetector(leaf string) bool {
-	return strings.HasPrefix(leaf, "__tsan") || strings.HasPrefix(leaf, "__sanitizer") || strings.HasPrefix(leaf, "runtime.race") ||
-		strings.HasPrefix(leaf, "race") && !strings.ContainsAny(leaf, "./")
-}
-
-// isCheckptr knows the checks of unsafe pointers that -race puts into the code. They
-// call functions of the runtime.
-func isCheckptr(name string) bool { return strings.HasPrefix(name, "runtime.checkptr") }
 
 // keepWork leaves what is the work of the check with that id, each stack from work on.
 func keepWork(p *profile.Profile, id string) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/golden"
 )
 
@@ -204,8 +205,8 @@ func TestCheckReportRace(t *testing.T) {
 		"racecall": true, "racefuncenter": true, "racecallatomic": true, "runtime.racereadpc": true, "__tsan_read": true,
 		"race.Read": false, "example.com/race.run": false, "runtime.memmove": false, "main.race": false, "": false,
 	} {
-		if isDetector(name) != want {
-			t.Errorf("isDetector(%q) is %t", name, !want)
+		if charge.IsDetector(name) != want {
+			t.Errorf("IsDetector(%q) is %t", name, !want)
 		}
 	}
 }
