@@ -24,9 +24,9 @@ type span struct {
 // add up to. Only this file writes it.
 type standing struct {
 	alert     alert.Alert
-	offenders alert.Offenders // that the alert has named
-	offender  budget.Offender // the last of them, while it fires
-	since     time.Time       // when the alert's state was entered
+	offenders alert.Offenders  // that the alert has named
+	offender  *budget.Offender // the last of them, while it fires
+	since     time.Time        // when the alert's state was entered
 	result    budget.Result
 	proven    evidence.Verdict // see span
 	strength  float64
@@ -105,7 +105,7 @@ func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guar
 		n.Name, n.Result.Reason = eventFiring, brokenBy(r)
 		n.Message = fmt.Sprintf("budget %s is broken: %s", e.name, n.Result.Reason)
 	case event.Ends():
-		e.offender = budget.Offender{}
+		e.offender = nil
 		n.Name, n.Result.Reason = eventResolved, e.endedBy(event, r)
 		is := "is kept again"
 		switch event {
@@ -123,14 +123,15 @@ func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guar
 	return n
 }
 
-// worst is the first offender, if there is one. The ways that lead to it stand in the
-// event, and would be as much again in each Status.
-func worst(r budget.Result) (o budget.Offender) {
-	if len(r.Offenders) > 0 {
-		o = r.Offenders[0]
-		o.Callers, o.Callees = nil, nil
+// worst is the first offender, or nil. The ways that lead to it stand in the event, and
+// would be as much again in each Status.
+func worst(r budget.Result) *budget.Offender {
+	if len(r.Offenders) == 0 {
+		return nil
 	}
-	return o
+	o := r.Offenders[0]
+	o.Callers, o.Callees = nil, nil
+	return &o
 }
 
 // violation names the current violation for the store, "" while there is none.

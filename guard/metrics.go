@@ -94,7 +94,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 			gauge(descLimit, b.Result.Limit, name, unit)
 		}
 		gauge(descDecided, number01(b.Proven != budget.Inconclusive), name)
-		if o := b.Offender; o.Function != "" {
+		if o := b.Offender; o != nil {
 			gauge(descOffender, 1, name, clean(o.Function), sourceLine(o.Frame), clean(o.Blame.Function), sourceLine(o.Blame))
 		}
 		gauge(descVacuous, number01(b.Warning != ""), name)

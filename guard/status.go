@@ -72,9 +72,9 @@ type BudgetStatus struct {
 	// all windows together say for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`
-	// Offender is the one that the last event of a budget that fires has named, without
+	// Offender is the one that the last event of a budget that fires has named, or nil, without
 	// Callers and Callees. Those of the Result are of the last window, which may have none.
-	Offender budget.Offender `json:"offender,omitzero"`
+	Offender *budget.Offender `json:"offender,omitempty"`
 	// Accept is the budget's sentence with the "except" that excuses the first
 	// offender, if there is one and the budget takes an "except".
 	Accept string `json:"accept,omitempty"`
