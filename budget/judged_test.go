@@ -114,14 +114,6 @@ func (t *trial) Done() bool {
 	return true
 }
 
-// Outside says why no amount of work decides budget i.
-func (t *trial) Outside(i int) string {
-	if why := t.Blocks.Outside(i); why != nil {
-		return t.set[i].Result(judge.Finding{Reason: why}).Reason
-	}
-	return ""
-}
-
 func (t *trial) Close(p *profile.Profile, facts Facts) ([]Result, error) {
 	findings, err := t.Blocks.Close(p, judged([]Facts{facts}))
 	if err != nil {

@@ -179,7 +179,7 @@ func (c *cpuPhase) stream(r *run, goesOn func() bool) error {
 func (c *cpuPhase) settled(r *run) bool {
 	for n, i := range r.plan.cpu {
 		unjudged := r.Update && r.set[i].Rule == "grows"
-		if c.trial.Decided(n) == evidence.Inconclusive && c.vacuous(r, n) == nil && !unjudged {
+		if c.trial.Decided(n) == evidence.Inconclusive && !c.unreachable(r, n) && !unjudged {
 			return false
 		}
 	}
@@ -190,7 +190,7 @@ func (c *cpuPhase) settled(r *run) bool {
 // may decide it.
 func (c *cpuPhase) isOpen(r *run) bool {
 	for n := range r.plan.cpu {
-		if c.trial.Closing(n) == evidence.Inconclusive && c.vacuous(r, n) == nil {
+		if c.trial.Closing(n) == evidence.Inconclusive && !c.unreachable(r, n) {
 			return !c.idle(r)
 		}
 	}
@@ -215,13 +215,10 @@ func (r *run) progress() {
 	}
 }
 
-// vacuous says why budget n will never be decided. One call is not all that work
-// does: what has yet to return may come to it.
-func (c *cpuPhase) vacuous(r *run, n int) *judge.Outside {
-	if r.worker.calls.Load() < 2 {
-		return nil
-	}
-	return c.trial.Outside(n)
+// unreachable reports whether budget n will never be decided. One call is not all that
+// work does: what has yet to return may come to it.
+func (c *cpuPhase) unreachable(r *run, n int) bool {
+	return r.worker.calls.Load() >= 2 && c.trial.Unreachable(n)
 }
 
 // idle reports whether it is no use to go on: a busy machine keeps work from being sampled,
@@ -358,10 +355,9 @@ func isNear(res budget.Result, decided bool) bool {
 func (c *cpuPhase) explain(r *run, n int, res budget.Result) (cause, string) {
 	busy := r.busy()
 	judged, dropped := c.samples(), c.dropped
-	vacuous := c.vacuous(r, n)
 	switch {
-	case vacuous != nil:
-		return mistake, res.Budget.Result(judge.Finding{Reason: vacuous}).Reason
+	case c.unreachable(r, n):
+		return mistake, res.Reason
 	case res.Budget.Per == callUnit && r.worker.calls.Load() == 0:
 		return noTime, "no call of work has returned: a budget per call needs calls that do"
 	case len(c.windows) == 0 && c.lost > 0:

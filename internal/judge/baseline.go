@@ -93,14 +93,11 @@ func (b *baseline) set(ctx context.Context, p *profile.Profile, j *Judge) error 
 // never heard of it; of a rule that is not about each, to the one thing that it is about.
 func (b *baseline) charged(r *rule, name string) int64 {
 	sums := b.counter.Sums(r.query)
-	switch {
-	case r.Class == Each:
-		if key, ok := b.byName[r.query][name]; ok {
-			return sums.By(key)
-		}
-		return 0
-	case r.subject >= 0:
-		return sums.By(r.subject)
+	if r.Class != Each {
+		return r.charged(sums)
 	}
-	return sums.Total
+	if key, ok := b.byName[r.query][name]; ok {
+		return sums.By(key)
+	}
+	return 0
 }

@@ -21,7 +21,6 @@ type Blocks struct {
 	Options
 	judge     *Judge
 	standings []blockStanding
-	labels    map[label]bool // that samples carry, if a rule asks for one
 	samples   int64
 }
 
@@ -83,7 +82,6 @@ func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
 	if err != nil {
 		return err
 	}
-	b.remember(t)
 	w, err := b.judge.open(context.Background(), t, facts)
 	if err != nil {
 		return err
@@ -196,11 +194,7 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule, samples int64) {
 		}
 		b.feedEach(s, w, r, sums, counts, n)
 	default:
-		value := sums.Total
-		if r.subject >= 0 {
-			value = sums.By(r.subject)
-		}
-		k, n, limit := counts("", value)
+		k, n, limit := counts("", r.charged(sums))
 		if !s.started {
 			s.one, s.started = b.sequential(w, r, "", limit), true
 		}
@@ -291,7 +285,7 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 	for i := range findings {
 		f := &findings[i]
 		b.standings[i].close(w, &b.judge.rules[i], f)
-		if why := b.outside(i); why != nil && f.Verdict == evidence.Inconclusive {
+		if why := b.standings[i].outsideOf(&b.judge.rules[i], t); why != nil && f.Verdict == evidence.Inconclusive {
 			f.Reason, f.Notes = why, Notes{}
 		} else {
 			f.Outside = why

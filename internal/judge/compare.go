@@ -21,9 +21,9 @@ func (w *window) limited(r *rule, sums *charge.Sums, f *Finding) {
 		w.each(r, m, sums, f)
 		return
 	}
-	value, unknown := sums.Total, int64(0)
+	value, unknown := r.charged(sums), int64(0)
 	if r.subject >= 0 {
-		value, unknown = sums.By(r.subject), sums.Unknown(r.subject)
+		unknown = sums.Unknown(r.subject)
 	}
 	e := m.findingWithin(value, value+unknown, r.Limit)
 	f.take(e)

@@ -125,10 +125,8 @@ func (g *growth) worst() (worst grown, over []grown) {
 			}
 			consider(g.of(key, g.sums.By(key), k0))
 		}
-	case Pattern:
-		consider(g.of(-1, g.sums.By(g.r.subject), base.charged(g.r, "")))
 	default:
-		consider(g.of(-1, g.sums.Total, base.charged(g.r, "")))
+		consider(g.of(-1, g.r.charged(g.sums), base.charged(g.r, "")))
 	}
 	if !found {
 		consider(g.of(-1, 0, 0))

@@ -115,6 +115,14 @@ func compile(set []Rule) ([]rule, *compiler, error) {
 
 func (r *Rule) isGC() bool { return r.Class == Figure && r.Subject == "gc" }
 
+// charged is what is charged to the one thing that a rule is about.
+func (r *rule) charged(sums *charge.Sums) int64 {
+	if r.subject >= 0 {
+		return sums.By(r.subject)
+	}
+	return sums.Total
+}
+
 // isShare reports whether what is compared is a share, and not an amount.
 func (r *Rule) isShare() bool { return r.Dimension == unit.Share || r.Dimension == unit.Points }
 

@@ -159,11 +159,7 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 		s.addEach(w, r, sums, counts, at, near)
 		return
 	}
-	value := sums.Total
-	if r.subject >= 0 {
-		value = sums.By(r.subject)
-	}
-	k, n, limit := counts("", value)
+	k, n, limit := counts("", r.charged(sums))
 	s.addOne(w, r, k, n, limit, near)
 	s.verdict, s.evidence = s.one.Verdict(), s.one.Strength()
 }
