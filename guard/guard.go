@@ -51,7 +51,6 @@ type Guard struct {
 // seams are what the guard asks of the world.
 type seams struct {
 	capture  func(ctx context.Context, d time.Duration) (profiler.Window, error)
-	lean     func(ctx context.Context, d time.Duration, relieve func()) (profiler.Window, error) // for small processes
 	overhead func() time.Duration
 	snap     func() process.Snapshot
 	release  func() time.Duration // gives free memory back, and says what that cost; nil: nobody does
@@ -90,7 +89,6 @@ func Start(cfg Config) (*Guard, error) {
 	reader := process.NewReader()
 	g, err := start(cfg, where, seams{
 		capture:  profiler.Process().Capture,
-		lean:     profiler.Process().CaptureLean,
 		overhead: profiler.Process().Overhead,
 		snap:     reader.Read,
 		release:  freeMemory,

@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/profguard/profguard/internal/alert"
@@ -36,9 +35,9 @@ type looper struct {
 	lost       bool          // the last window was lost
 	store      *dumps.Store  // where dumps go in this window, or nil
 	dumping    windowDumps
-	began      time.Time    // when the last window began
-	trimmed    atomic.Int64 // nanoseconds that trimming took since it was accounted for
-	dear       bool         // trimming takes too much
+	began      time.Time     // when the last window began
+	trimmed    time.Duration // what trimming took after the last window
+	dear       bool          // that was too much
 }
 
 func (g *Guard) loop(ctx context.Context) {

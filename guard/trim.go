@@ -8,52 +8,31 @@ import (
 )
 
 const (
-	// smallProcess is the resident memory up to which a window's 2.5 MB matter, most
-	// of which the runtime allocates to take a profile. Collecting the garbage of a
-	// process of this size took 1 ms of CPU, three times a window, and the most
-	// memory that was resident was 1 MB less.
+	// smallProcess is the resident memory up to which what a window leaves matters.
+	// Collecting the garbage of a process of this size took 1 ms of CPU, and 0.2 MiB
+	// less were resident in the median.
 	smallProcess = 32 << 20
 	// trimEvery is the least period of windows at which a process is trimmed. At
 	// shorter ones the memory would be gone for a moment only, and so would what the
 	// host keeps in a sync.Pool. At this one the repository measures small processes.
 	trimEvery = 20 * time.Second
 	// trimShare is how much of a core trimming may take, a third of what the guard
-	// promises for all it does. A heap of 26 MiB, all of it small objects, took 22 ms
-	// to collect, which once a window is too much, and such a heap stays so.
+	// promises for all it does. A large heap of small objects takes longer to collect,
+	// and stays so.
 	trimShare = 0.001
 )
 
-// small tells whether giving memory back that the process does not use costs next
-// to nothing. Of larger processes neither the garbage nor the memory is the
-// guard's business, nor is it of one that has switched the collector off.
-func (l *looper) small(now process.Snapshot) bool {
-	return l.seams.release != nil && 0 < now.RSS && now.RSS <= smallProcess && !now.GCOff &&
-		l.cfg.Every >= trimEvery && !l.dear
-}
-
-// trim gives back memory that a small process does not use: before a window, so
-// that what the runtime needs for it finds room, and after it. A third time is while
-// the profile is written: see capture.
+// trim gives memory back that a small process does not use, after a window. It is left
+// alone where that costs too much, where the process is large, and in one that has
+// switched the collector off.
 func (l *looper) trim(now process.Snapshot) {
-	if !l.small(now) {
+	l.trimmed = 0
+	if l.seams.release == nil || now.RSS <= 0 || now.RSS > smallProcess || now.GCOff || l.cfg.Every < trimEvery || l.dear {
 		return
 	}
 	l.decoder.Release()
-	l.giveBack()
-}
-
-// giveBack gives memory back, and notes what that cost. It is called by the hub,
-// too, which may be at it still when a window has been given up.
-func (l *looper) giveBack() { l.trimmed.Add(int64(l.seams.release())) }
-
-// trimming is what trimming has cost since it was last asked. If that is too much,
-// it was the last time.
-func (l *looper) trimming() time.Duration {
-	cost := time.Duration(l.trimmed.Swap(0))
-	if cost > time.Duration(trimShare*float64(l.cfg.Every)) {
-		l.dear = true
-	}
-	return cost
+	l.trimmed = l.seams.release()
+	l.dear = l.trimmed > time.Duration(trimShare*float64(l.cfg.Every))
 }
 
 // freeMemory gives memory back to the system, and returns what that cost: what this

@@ -31,7 +31,6 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.judged = p
 	overhead := l.seams.overhead()
 	look := onThread(func() { l.lookForVacuous(ctx, p) })
-	l.trim(l.last) // also of what the look has left
 	l.countUnits(p)
 	before := counters{l.seams.snap(), l.work.now()}
 	look += onThread(func() { l.kinds.begin(p, before.work) })
@@ -78,7 +77,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
 	l.publish(p, w, tried, early, used, since)
-	l.account(look+judge+profiling+l.work.spent()+l.trimming()+l.breakdowns.cost, after)
+	l.account(look+judge+profiling+l.work.spent()+l.trimmed+l.breakdowns.cost, after)
 	l.breakdowns.cost = 0
 	l.last = after
 	l.trim(after)
@@ -112,12 +111,8 @@ func onThread(f func()) time.Duration {
 func (l *looper) capture(ctx context.Context, p *panel) profiler.Window {
 	start := time.Now()
 	w := profiler.Window{Start: start}
-	switch { // errors are in the outcome
-	case !p.has(kindCPU):
-	case l.small(l.last):
-		w, _ = l.seams.lean(ctx, l.cfg.Window, l.giveBack)
-	default:
-		w, _ = l.seams.capture(ctx, l.cfg.Window)
+	if p.has(kindCPU) {
+		w, _ = l.seams.capture(ctx, l.cfg.Window) // the error is in the outcome
 	}
 	if w.Elapsed == 0 {
 		w.Elapsed = time.Since(start)

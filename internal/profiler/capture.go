@@ -1,8 +1,11 @@
 package profiler
 
 import (
+	"bytes"
 	"context"
 	"time"
+
+	"github.com/profguard/profguard/internal/decode"
 )
 
 // maxInterval is the longest window. The runtime keeps every distinct stack of a
@@ -19,7 +22,7 @@ const overtime = startTimeout + time.Second
 const patienceParts = 8
 
 // Capture profiles the process for d and returns the window. It blocks for d and
-// a little more: up to 125 ms until others' slice is cut, the cuts themselves,
+// a little more: up to 100 ms until others' slice is cut, the cuts themselves,
 // and one stop of the profiler; at worst 2d + 2 s, while the process runs.
 //
 // When ctx ends it returns within 250 ms with the outcome [Canceled], and has
@@ -28,66 +31,16 @@ const patienceParts = 8
 // The error is the window's [Window.Err], nil exactly when the outcome is [OK].
 // Whether the profile of an OK window is one, [Window.Table] finds out.
 func (h *Hub) Capture(ctx context.Context, d time.Duration) (Window, error) {
-	return h.CaptureLean(ctx, d, nil)
-}
-
-// CaptureLean is Capture for a process that has little memory. The runtime keeps
-// samples in a buffer of 1.2 MB, which is garbage when a profile has ended; then it
-// compresses, with 1 MB of tables. Between the two relieve is called, which may
-// collect the garbage, but must neither panic nor take long: the profiler is not
-// free before it returns. It is not called when somebody else ends the profile, and
-// what it takes is no part of the hub's overhead.
-func (h *Hub) CaptureLean(ctx context.Context, d time.Duration, relieve func()) (Window, error) {
-	w := h.capture(ctx, d, relieve)
-	w.Asked = d
+	w := h.capture(ctx, &subscriber{want: d, limit: d + d/10 + slack})
 	return w, w.Err()
 }
 
-func (h *Hub) capture(ctx context.Context, d time.Duration, relieve func()) Window {
-	if w, bad := unusable(ctx, d); bad {
-		return w
-	}
-	s := newSubscriber(d, false)
-	s.relieve = relieve
-	h.join(s)
-	part := time.NewTicker((2*d + overtime) / patienceParts)
-	defer part.Stop()
-	for range patienceParts {
-		select {
-		case p := <-s.out:
-			return h.window(p)
-		case <-ctx.Done():
-			return h.desert(s, ctx.Err())
-		case <-part.C:
-		}
-	}
-	h.leave(s)
-	select {
-	case p := <-s.out: // at the last moment
-		return h.window(p)
-	default:
-	}
-	var w Window
-	w.lose(Hung, "no profile after %v for a window of %v; the machine is overloaded or the profiler hangs", 2*d+overtime, d)
-	return w
-}
-
-// desert leaves, and returns what the subscriber has to show for it.
-func (h *Hub) desert(s *subscriber, cause error) Window {
-	released := h.leave(s)
-	w := Window{cause: cause}
-	if w.lose(Canceled, "%s", reasonLeft); !released {
-		w.Reason = reasonUnreleased(leaveWait)
-	}
-	return w
-}
-
-// retryPause is how long a stream leaves the profiler alone after a lost block:
+// retryPause is how long a stream leaves the profiler alone when it could not be had:
 // long enough for a thief to get going, short enough for a check of a few
 // seconds to have another try.
 const retryPause = time.Second
 
-// Stream profiles the process in consecutive blocks of at least d, each from a
+// Stream profiles the process in blocks of at least d, each from a
 // runtime profile of its own, and calls yield with one after the other until it
 // returns false or ctx ends. The sampling phase is random in each block, which is
 // what makes blocks independent. Streams with the same d share their blocks.
@@ -95,95 +48,110 @@ const retryPause = time.Second
 // Lost blocks are yielded too, with their outcome; after one that the profiler
 // was not available for, Stream waits a second before it tries again.
 //
-// yield runs on the caller's goroutine while the next blocks are being taken. If
-// it falls more than four blocks behind, the blocks that it has no time for are
-// not taken. When Stream returns, the profiler is released, as with Capture.
+// Nothing is profiled while yield runs. When Stream returns, the profiler is
+// released, as with Capture.
 //
 // The error is nil when yield ended the stream, ctx's error when ctx did, and a
 // [*LostError] when d is out of range.
 func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bool) error {
-	if w, bad := unusable(ctx, d); bad {
-		if w.cause != nil {
+	for {
+		// A long block is as good as a short one, up to a stall.
+		w := h.capture(ctx, &subscriber{want: d, limit: 2*d + time.Second, stream: true})
+		switch {
+		case w.Outcome == Canceled:
 			return w.cause
+		case w.Outcome == Refused:
+			return w.Err()
+		case !yield(w):
+			return nil
 		}
-		return w.Err()
-	}
-	for {
-		more, err := h.streamOnce(ctx, d, yield)
-		if !more || err != nil {
-			return err
-		}
-		pause := time.NewTimer(retryPause)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return ctx.Err()
-		case <-pause.C:
+		switch w.Outcome {
+		case Busy, Hung, Stolen, TooLarge:
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(retryPause):
+			}
 		}
 	}
 }
 
-// streamOnce streams until the hub drops the subscription.
-func (h *Hub) streamOnce(ctx context.Context, d time.Duration, yield func(Window) bool) (more bool, err error) {
-	s := newSubscriber(d, true)
-	h.join(s)
-	defer h.leave(s) // also if yield panics
-	for {
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case p := <-s.out:
-			w := h.window(p)
-			w.Asked = d
-			if !yield(w) {
-				return false, nil
-			}
-			if p.last {
-				return true, nil
-			}
-			h.resume(s)
-		}
-	}
-}
-
-// unusable answers requests that cannot be met.
-func unusable(ctx context.Context, d time.Duration) (w Window, bad bool) {
-	switch {
+// capture waits for what a subscriber gets.
+func (h *Hub) capture(ctx context.Context, s *subscriber) Window {
+	w := Window{Asked: s.want}
+	switch d := s.want; {
 	case d <= 0 || d > maxInterval:
 		w.lose(Refused, "a window of %v was asked for; ask for more than 0 and at most %v", d, maxInterval)
+		return w
 	case ctx.Err() != nil:
 		w.cause = ctx.Err()
 		w.lose(Canceled, "the subscriber's context had ended before: %v", w.cause)
-	default:
-		return w, false
+		return w
 	}
-	return w, true
+	s.w.Asked, s.done = s.want, make(chan struct{})
+	h.join(s)
+	patience := max(s.limit, 2*s.want) + overtime
+	part := time.NewTicker(patience / patienceParts)
+	defer part.Stop()
+	for range patienceParts {
+		select {
+		case <-s.done:
+			return h.whole(s)
+		case <-ctx.Done():
+			w.cause = ctx.Err()
+			if w.lose(Canceled, "the subscriber left before the window was complete"); !h.leave(s) {
+				w.Reason = reasonUnreleased
+			}
+			return w
+		case <-part.C:
+		}
+	}
+	h.leave(s)
+	select {
+	case <-s.done: // at the last moment
+		return h.whole(s)
+	default:
+	}
+	w.lose(Hung, "no profile after %v for a window of %v; the machine is overloaded or the profiler hangs", patience, s.want)
+	return w
 }
 
-// window makes a subscriber's parcel into a window, on the subscriber's time.
-func (h *Hub) window(p parcel) Window {
-	w := Window{
-		Start:   p.start,
-		Elapsed: p.elapsed,
-		CPU:     p.cpu,
-		Slices:  len(p.slices),
-		Outcome: p.outcome,
-		Reason:  p.reason,
-	}
-	switch len(p.slices) {
+// whole is the window of a subscriber that is done, made on its own time.
+func (h *Hub) whole(s *subscriber) Window {
+	switch len(s.slices) {
 	case 0:
-		return w
 	case 1:
-		w.Data = p.slices[0]
-		return w
+		s.w.Data = s.slices[0]
+	default:
+		defer h.spent(time.Now())
+		s.w.merge(s.slices)
 	}
-	start := time.Now()
-	defer h.spent(start)
-	data, err := merge(p.slices)
-	if err != nil {
-		w.lose(err.Outcome, "%s", err.Reason)
-		return w
+	return s.w
+}
+
+// merge makes one profile of several slices, one after the other.
+func (w *Window) merge(slices [][]byte) {
+	var d decode.Decoder
+	var sum decode.Merger
+	var out bytes.Buffer
+	for i, data := range slices {
+		t, err := d.Bytes(data)
+		switch {
+		case err != nil:
+			w.lose(Broken, "slice %d of %d cannot be read: %v", i+1, len(slices), err)
+			return
+		case t.Period != period: // merging would hide it: it keeps the longest of all
+			w.lose(Rate, "%s", reasonRate(t.Period))
+			return
+		}
+		if err := sum.Add(t); err != nil {
+			w.lose(Broken, "slice %d of %d: %v", i+1, len(slices), err)
+			return
+		}
 	}
-	w.Data = data
-	return w
+	if err := sum.Write(&out); err != nil {
+		w.lose(Broken, "%d merged slices cannot be written: %v", len(slices), err)
+		return
+	}
+	w.Data = out.Bytes()
 }

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -59,7 +58,7 @@ func stopWhole(t *testing.T, theirs *recorder, used time.Duration) {
 		t.Error("their profile was stopped")
 	}
 	pprof.StopCPUProfile()
-	data, _, _ := theirs.take()
+	data, _ := theirs.take()
 	samples, cpu := sampled(parse(t, data))
 	if !near(cpu, used) {
 		t.Errorf("%d samples for %v of CPU, but %v were used", samples, cpu, used)
@@ -79,10 +78,9 @@ func TestCaptureReal(t *testing.T) {
 	spin(t, 1)
 	before := process.ProcessCPU()
 	var w Window
-	relieved := 0
 	// A machine that is overloaded may stretch a window; it has three tries.
 	for range 3 {
-		w, _ = h.CaptureLean(t.Context(), 500*ms, func() { relieved++ })
+		w, _ = h.Capture(t.Context(), 500*ms)
 		if w = checked(t, w); w.Outcome == OK {
 			break
 		}
@@ -101,8 +99,8 @@ func TestCaptureReal(t *testing.T) {
 	if !strings.Contains(strings.Join(names, "\n"), "profiler.spin.func1") {
 		t.Errorf("the busy function is not in the profile, but only %v", names)
 	}
-	if starts, stops := s.count(); starts != stops || relieved != starts || h.Overhead() <= 0 {
-		t.Errorf("%d starts, %d stops, relieved %d times, overhead %v", starts, stops, relieved, h.Overhead())
+	if starts, stops := s.count(); starts != stops || h.Overhead() <= 0 {
+		t.Errorf("%d starts, %d stops, overhead %v", starts, stops, h.Overhead())
 	}
 	wantFree(t)
 }
@@ -128,14 +126,14 @@ func TestFault_60_LeaveInMidWindow(t *testing.T) {
 	if w.Outcome != Canceled || !errors.Is(err, context.Canceled) || w.Data != nil {
 		t.Fatalf("%v, %v, %d bytes", w.Outcome, err, len(w.Data))
 	}
-	if w.Reason == reasonLeft { // on an overloaded machine it may have been the other
+	if w.Reason != reasonUnreleased { // on an overloaded machine it may have been the other
 		wantFree(t)
 	}
 }
 
 func TestFault_01_SlotTaken(t *testing.T) {
 	h, s := realHub(t)
-	theirs := newRecorder(nil, maxProfile)
+	theirs := newRecorder()
 	if err := pprof.StartCPUProfile(theirs); err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +161,6 @@ func TestFault_02_Stolen(t *testing.T) {
 	if r := <-out; r.w.Outcome != Stolen || r.w.Reason != reasonStolen {
 		t.Errorf("%v: %s", r.w.Outcome, r.w.Reason)
 	}
-	if _, stops := s.count(); stops != 0 {
-		t.Errorf("the hub has stopped %d times what was not its own any more", stops)
-	}
 	wantFree(t)
 }
 
@@ -180,7 +175,7 @@ func TestFault_03_ThiefRestarts(t *testing.T) {
 	}()
 	<-s.started // the joiner's cut; the stolen slice has two members
 
-	theirs := newRecorder(nil, maxProfile)
+	theirs := newRecorder()
 	pprof.StopCPUProfile()
 	if err := pprof.StartCPUProfile(theirs); err != nil {
 		t.Fatalf("the thief's start: %v", err)
@@ -242,13 +237,16 @@ func TestFault_05_ForeignRateDuring(t *testing.T) {
 	}
 }
 
-// The rate set to zero leaves the profiler jammed: booked, but dead. It was ours,
-// so it is ours to free, or nobody in the process could profile any more.
+// The rate set to zero leaves the profiler dead, and booked to us. The hub frees it, or
+// nobody in the process could profile any more.
 func TestFault_06_RateZeroed(t *testing.T) {
 	h, s := realHub(t)
+	if _, known := ticking(); !known {
+		t.Skip("SKIPPED, THE FAULT IS NOT TESTED: nobody can tell on this system")
+	}
 	out := begin(t, h, s, long)
 	runtime.SetCPUProfileRate(0)
-	if r := <-out; r.w.Outcome != Stolen || r.w.Reason != reasonZeroed {
+	if r := <-out; r.w.Outcome != Stolen || r.w.Reason != reasonStolen {
 		t.Errorf("%v: %s", r.w.Outcome, r.w.Reason)
 	}
 	if _, stops := s.count(); stops != 1 {
@@ -257,112 +255,18 @@ func TestFault_06_RateZeroed(t *testing.T) {
 	wantFree(t)
 }
 
-// crowd is more goroutines than are looked at.
-func crowd(t *testing.T) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	for range maxLook {
-		wg.Go(func() { <-done })
-	}
-	t.Cleanup(func() {
-		close(done)
-		wg.Wait()
-	})
-}
-
-// Among very many goroutines nobody sees at once how a profile was ended. The jam
-// is found, and freed, when the profiler is needed again.
-func TestFault_06_RateZeroedInACrowd(t *testing.T) {
-	h, s := realHub(t)
-	if _, known := ticking(); !known {
-		t.Skip("SKIPPED, THE FAULT IS NOT TESTED: nobody can tell on this system")
-	}
-	crowd(t)
-	out := begin(t, h, s, long)
-	runtime.SetCPUProfileRate(0)
-	if r := <-out; r.w.Outcome != Stolen || r.w.Reason != reasonUnseen {
-		t.Errorf("%v: %s", r.w.Outcome, r.w.Reason)
-	}
-	if err := pprof.StartCPUProfile(new(bytes.Buffer)); err == nil {
-		t.Fatal("the profiler is not jammed: the test proves nothing")
-	}
-	if w, err := h.Capture(t.Context(), 100*ms); w.Data == nil {
-		t.Errorf("the next window: %v", err)
-	}
-	if _, stops := s.count(); stops != 2 {
-		t.Errorf("%d stops, want one for the jam and one for the next window", stops)
-	}
-	wantFree(t)
-}
-
-// The clean twin: a thief in a crowd, whose next profile stays whole.
-func TestFault_03_ThiefRestartsInACrowd(t *testing.T) {
-	h, s := realHub(t)
-	spin(t, 1)
-	crowd(t)
-	out := begin(t, h, s, long)
-	theirs := newRecorder(nil, maxProfile)
-	pprof.StopCPUProfile()
-	if err := pprof.StartCPUProfile(theirs); err != nil {
-		t.Fatalf("the thief's start: %v", err)
-	}
-	before := process.ProcessCPU()
-	if r := <-out; r.w.Outcome != Stolen {
-		t.Errorf("%v: %s", r.w.Outcome, r.w.Reason)
-	}
-	for range 3 {
-		if w, _ := h.Capture(t.Context(), long); w.Outcome != Busy {
-			t.Errorf("beside the thief: %v", w.Outcome)
+// The planted offender for ticking and its clean twin.
+func TestTicking(t *testing.T) {
+	realHub(t) // skips where the profiler cannot be had
+	for _, want := range []bool{false, true, false} {
+		if yes, known := ticking(); known && yes != want {
+			t.Errorf("somebody profiles: %t, want %t", yes, want)
+		}
+		if want {
+			pprof.StopCPUProfile()
+		} else if err := pprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
+			t.Fatal(err)
 		}
 	}
-	burn(300 * ms)
-	used := process.ProcessCPU() - before
-	stopWhole(t, theirs, used)
-	if _, stops := s.count(); stops != 0 {
-		t.Errorf("%d stops, want none", stops)
-	}
-}
-
-// The planted offender for readSlot and its clean twins.
-func TestReadSlot(t *testing.T) {
-	realHub(t) // skips where the profiler cannot be had
-	wantSlot(t, "nobody profiles", slotGone)
-	if err := pprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
-		t.Fatal(err)
-	}
-	wantSlot(t, "a profile is running", slotGone)
-	runtime.SetCPUProfileRate(0)
-	wantSlot(t, "the rate is zero", slotJammed)
 	pprof.StopCPUProfile()
-	wantSlot(t, "afterwards", slotGone)
-}
-
-// wantSlot waits until the profile's goroutine has got to where it stays.
-func wantSlot(t *testing.T, when string, want slot) {
-	t.Helper()
-	got := readSlot()
-	for deadline := time.Now().Add(time.Minute); got != want && time.Now().Before(deadline); got = readSlot() {
-		runtime.Gosched()
-	}
-	if got != want {
-		t.Errorf("%s: slot %d, want %d", when, got, want)
-	}
-}
-
-func TestReadSlotLooksAway(t *testing.T) {
-	crowd(t)
-	want, taken := slotUnseen, slotUnseen
-	if _, known := ticking(); known {
-		want, taken = slotSilent, slotGone
-	}
-	if got := readSlot(); got != want {
-		t.Errorf("with %d goroutines: %d, want %d", runtime.NumGoroutine(), got, want)
-	}
-	if err := pprof.StartCPUProfile(new(bytes.Buffer)); err != nil {
-		t.Fatal(err)
-	}
-	defer pprof.StopCPUProfile()
-	if got := readSlot(); got != taken {
-		t.Errorf("with %d goroutines and a profile: %d, want %d", runtime.NumGoroutine(), got, taken)
-	}
 }

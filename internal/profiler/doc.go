@@ -10,9 +10,10 @@
 //   - It never stops what it did not start. The runtime writes a profile only
 //     when it ends, so a write before our own stop means that somebody else
 //     ended our window ([Stolen]); the hub then keeps its hands off, and the
-//     thief's next profile is whole. Where the system tells (Linux) it does not
-//     start either beside a rate that somebody has set by itself
-//     (runtime.SetCPUProfileRate), which our stop would end.
+//     thief's next profile is whole. Where the system tells who samples (Linux) it does
+//     not start either beside a rate that somebody has set by itself
+//     (runtime.SetCPUProfileRate), which our stop would end, and frees the profiler if
+//     somebody has left it dead (runtime.SetCPUProfileRate(0)).
 //   - It captures into its own bounded memory, releases the profiler, and only
 //     then hands out bytes. A slow reader never holds the profiler.
 //   - It never waits without a bound. A start that hangs leaves one parked
@@ -27,7 +28,8 @@
 // blocks ([Hub.Stream]). While there are subscribers, the hub takes one runtime
 // profile after the other, the slices. It cuts when a subscriber's interval is
 // complete or a new one wants in, and gives each subscriber exactly the slices
-// that it was there for: a single slice as the runtime wrote it, several merged.
+// that it was there for: a single slice as the runtime wrote it, several merged. A
+// stream asks for one block after the other.
 //
 //	A     |--------------------------|
 //	B              |----------------------|

@@ -19,7 +19,7 @@ type fakeProfiler struct {
 	hang     chan struct{}     // if not nil, starts block until it is closed
 	period   time.Duration     // 0: 10 ms
 	padding  int               // bytes written before the profile
-	state    slot              // what slot answers
+	blind    bool              // nobody knows whether it samples
 
 	mu      sync.Mutex
 	w       io.Writer
@@ -100,10 +100,10 @@ func (f *fakeProfiler) end() {
 	f.w = nil
 }
 
-func (f *fakeProfiler) slot() slot {
+func (f *fakeProfiler) sampling() (yes, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.state
+	return f.foreign || f.w != nil, !f.blind
 }
 
 // steal ends the running profile as a foreign pprof.StopCPUProfile does, and

@@ -9,11 +9,6 @@ import (
 	"time"
 )
 
-// startTimeout is how long a start of the profiler may take before its window
-// is given up. It takes 0.1 ms unless another stop holds runtime/pprof's mutex,
-// and that one takes 81 ms at most unless it drains into a slow connection.
-const startTimeout = time.Second
-
 // A Hub shares the CPU profiler among its subscribers. All methods may be called
 // concurrently. Use the one of [Process].
 type Hub struct {
@@ -23,17 +18,16 @@ type Hub struct {
 
 	overhead atomic.Int64 // nanoseconds
 
-	mu       sync.Mutex
-	subs     []*subscriber
-	running  bool          // a run goroutine is alive
-	parked   bool          // a start hangs; there must not be a second
-	suspect  bool          // a profile of ours ended unseen: it may jam the profiler
-	inFlight chan struct{} // closed when the current slice has released the profiler
-	kick     chan struct{} // tells run that subs has changed; holds one token
+	mu        sync.Mutex
+	subs      []*subscriber
+	running   bool          // a run goroutine is alive
+	parked    bool          // a start hangs; there must not be a second
+	inFlight  chan struct{} // closed when the current slice has released the profiler
+	kick      chan struct{} // tells run that subs has changed; holds one token
+	returning int           // streams that are about to come back for their next block
 
 	// Owned by run, of which there is at most one at a time.
-	lastStart time.Time
-	scratch   []byte
+	lastStart, lastEnd time.Time
 }
 
 // shared is a package variable because the profiler is one for the process too:
@@ -55,7 +49,23 @@ func (h *Hub) Overhead() time.Duration { return time.Duration(h.overhead.Load())
 // spent adds the time since start to the overhead.
 func (h *Hub) spent(start time.Time) { h.overhead.Add(int64(time.Since(start))) }
 
-// join subscribes s. Its outcome comes through s.out.
+// A subscriber is one interval in the making. All but done belongs to the hub's mutex
+// until done is closed, and then to whoever waits for it.
+type subscriber struct {
+	want   time.Duration
+	limit  time.Duration // what takes longer is an overrun
+	stream bool          // comes back for another one
+	done   chan struct{}
+
+	since  time.Time // waiting for a cut since then
+	member bool      // takes part in the current slice
+	asleep time.Duration
+	slices [][]byte
+	bytes  int
+	w      Window
+}
+
+// join subscribes s.
 func (h *Hub) join(s *subscriber) {
 	held := h.held()
 	h.mu.Lock()
@@ -64,8 +74,11 @@ func (h *Hub) join(s *subscriber) {
 	case held:
 		s.fail(Busy, reasonHeld)
 	case h.parked:
-		s.fail(Hung, reasonParked)
+		s.fail(Hung, reasonHung)
 	default:
+		if s.stream {
+			h.returning = max(0, h.returning-1)
+		}
 		s.since = time.Now()
 		h.subs = append(h.subs, s)
 		if !h.running {
@@ -85,7 +98,7 @@ const leaveWait = 200 * time.Millisecond
 // released, at most leaveWait, and reports whether it was.
 func (h *Hub) leave(s *subscriber) (released bool) {
 	h.mu.Lock()
-	h.remove(s)
+	h.subs = slices.DeleteFunc(h.subs, func(other *subscriber) bool { return other == s })
 	last, inFlight := len(h.subs) == 0, h.inFlight
 	h.nudge()
 	h.mu.Unlock()
@@ -102,25 +115,88 @@ func (h *Hub) leave(s *subscriber) (released bool) {
 	}
 }
 
-// resume tells the hub that s has room for another window again.
-func (h *Hub) resume(s *subscriber) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s.since = time.Now()
-	h.nudge()
-}
-
-// remove takes s off the list. h.mu must be held.
-func (h *Hub) remove(s *subscriber) {
-	h.subs = slices.DeleteFunc(h.subs, func(other *subscriber) bool { return other == s })
-}
-
 // nudge makes run look at the subscribers again.
 func (h *Hub) nudge() {
 	select {
 	case h.kick <- struct{}{}:
 	default: // a token is there already, and says the same
 	}
+}
+
+// A slice is one runtime profile.
+type slice struct {
+	data    []byte
+	over    bool // data was larger than maxProfile, and is gone
+	start   time.Time
+	elapsed time.Duration
+	cpu     time.Duration
+
+	asleepStart, asleepEnd time.Duration
+}
+
+// deliver hands sl to its members and drops those that have all they wanted.
+func (h *Hub) deliver(sl slice) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.release()
+	h.subs = slices.DeleteFunc(h.subs, func(s *subscriber) bool {
+		if !s.member || !s.add(sl) {
+			s.member = false
+			return false
+		}
+		if s.stream {
+			h.returning++
+		}
+		return true
+	})
+}
+
+// add gives s its share of a slice, and reports whether that was all it wanted.
+func (s *subscriber) add(sl slice) (done bool) {
+	if len(s.slices) == 0 {
+		s.w.Start, s.asleep = sl.start, sl.asleepStart
+	}
+	s.slices = append(s.slices, sl.data)
+	s.bytes += len(sl.data)
+	s.w.Slices++
+	s.w.Elapsed += sl.elapsed
+	s.w.CPU += sl.cpu
+	switch {
+	case sl.over || s.bytes > maxProfile:
+		s.fail(TooLarge, reasonTooLarge)
+	case s.w.Elapsed < s.want:
+		return false
+	default:
+		s.w.judgeTime(s.want, s.limit, sl.asleepEnd-s.asleep)
+		close(s.done)
+	}
+	return true
+}
+
+// fail ends a subscription and says why. What was gathered so far is dropped, but its
+// numbers stay.
+func (s *subscriber) fail(o Outcome, reason string) {
+	s.w.lose(o, "%s", reason)
+	s.slices = nil
+	close(s.done)
+}
+
+// fail ends all subscriptions.
+func (h *Hub) fail(o Outcome, reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.release()
+	for _, s := range h.subs {
+		s.fail(o, reason)
+	}
+	h.subs = nil
+}
+
+// release lets those go on who wait for the profiler to be free. h.mu must be
+// held.
+func (h *Hub) release() {
+	close(h.inFlight)
+	h.inFlight = nil
 }
 
 // shedLabels takes the pprof labels off the current goroutine: it inherits those

@@ -27,27 +27,17 @@ func TestFault_05_43_44_LostWindows(t *testing.T) {
 		outcome: Busy, reason: "to see who",
 	}, {
 		name:    "2: stolen",
-		fake:    &fakeProfiler{state: slotGone},
+		fake:    &fakeProfiler{},
 		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
-		outcome: Stolen, reason: "StopCPUProfile",
-	}, {
-		name:    "2: stolen, nobody can see how",
-		fake:    &fakeProfiler{state: slotUnseen},
-		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
-		outcome: Stolen, reason: "StopCPUProfile",
-	}, {
-		name:    "2: stolen by somebody who takes for ever",
-		fake:    &fakeProfiler{state: slotMoving},
-		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
-		outcome: Stolen, reason: "StopCPUProfile",
+		outcome: Stolen, reason: "StopCPUProfile", stops: 1,
 	}, {
 		name:    "3: thief restarts",
-		fake:    &fakeProfiler{state: slotGone},
+		fake:    &fakeProfiler{},
 		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(true) },
 		outcome: Stolen, reason: "StopCPUProfile",
 	}, {
 		name:    "6: rate zeroed",
-		fake:    &fakeProfiler{state: slotJammed},
+		fake:    &fakeProfiler{},
 		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
 		outcome: Stolen, reason: "SetCPUProfileRate(0)", stops: 1,
 	}, {
@@ -143,42 +133,43 @@ func TestFault_05_ForeignRateInOneSlice(t *testing.T) {
 	})
 }
 
-// Where nobody can see how a profile of ours was ended, the next start looks again.
-func TestFault_06_FreedLater(t *testing.T) {
+// A profile of ours that somebody has left dead is ended, and nobody else's is.
+func TestFault_06_Freed(t *testing.T) {
 	tests := []struct {
-		name        string
-		first, then slot
-		restart     bool // somebody else profiles after the theft
-		outcome     Outcome
-		stops       int
+		name    string
+		foreign bool // somebody else profiles after the theft
+		jammed  bool
+		blind   bool
+		outcome Outcome
+		stops   int
 	}{
-		{"jammed, and seen when there are fewer goroutines", slotUnseen, slotJammed, false, OK, 2},
-		{"jammed, and told by the timer", slotSilent, slotSilent, false, OK, 2},
-		{"jammed, and still unseen", slotUnseen, slotUnseen, false, Busy, 0},
-		{"clean twin: somebody else's profile", slotUnseen, slotGone, true, Busy, 0},
-		{"clean twin: somebody else's profile that is just starting", slotSilent, slotMoving, true, Busy, 0},
-		{"clean twin: seen to be stolen, so nothing is looked for", slotGone, slotJammed, true, Busy, 0},
+		{"jammed", false, true, false, OK, 2},
+		{"jammed, where nobody can tell", false, true, true, Busy, 0},
+		{"clean twin: somebody else's profile", true, false, false, Busy, 0},
+		{"clean twin: free", false, false, false, OK, 2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &fakeProfiler{state: test.first}
+				f := &fakeProfiler{blind: test.blind}
 				h, _ := fakeHub(f)
+				f.jammed = true // by others: it is not ours to free
+				if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != Busy || f.stops != 0 {
+					t.Errorf("jammed by others: %v, %d stops", w.Outcome, f.stops)
+				}
+				f.jammed = false
 				var wg sync.WaitGroup
 				wg.Go(func() {
 					time.Sleep(5 * time.Second)
-					f.steal(test.restart)
+					f.steal(test.foreign)
 					f.mu.Lock()
-					f.jammed = !test.restart
+					f.jammed = test.jammed
 					f.mu.Unlock()
 				})
 				if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != Stolen {
 					t.Errorf("first %v: %s", w.Outcome, w.Reason)
 				}
 				wg.Wait()
-				f.mu.Lock()
-				f.state = test.then
-				f.mu.Unlock()
 				if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != test.outcome {
 					t.Errorf("then %v: %s", w.Outcome, w.Reason)
 				}

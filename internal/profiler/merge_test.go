@@ -21,29 +21,34 @@ func TestMerge(t *testing.T) {
 		all = append(all, encode(fabricate(map[string]int64{"main.work": 10}, nil)))
 	}
 	for _, n := range []int{2, 15, len(all)} {
-		data, lost := merge(all[:n])
-		if lost != nil {
-			t.Fatal(lost)
+		w := merged(all[:n]...)
+		if w.Outcome != OK {
+			t.Fatal(w.Reason)
 		}
-		p := parse(t, data)
+		p := parse(t, w.Data)
 		if samples, _ := sampled(p); samples != int64(10*n) || p.DurationNanos != int64(n)*10e9 || p.Period != period {
 			t.Errorf("%d slices: %d samples, %v, period %d", n, samples, time.Duration(p.DurationNanos), p.Period)
 		}
 	}
 
 	empty := encode(fabricate(nil, nil))
-	if data, lost := merge([][]byte{empty, empty}); lost != nil || len(parse(t, data).Sample) != 0 {
-		t.Errorf("two empty slices: %v", lost)
+	if w := merged(empty, empty); w.Outcome != OK || len(parse(t, w.Data).Sample) != 0 {
+		t.Errorf("two empty slices: %s", w.Reason)
 	}
-	if _, lost := merge([][]byte{all[0], []byte("garbage")}); lost == nil || lost.Outcome != Broken {
-		t.Errorf("garbage: %v", lost)
+	if w := merged(all[0], []byte("garbage")); w.Outcome != Broken || w.Data != nil {
+		t.Errorf("garbage: %v", w.Outcome)
 	}
 	foreign := encode(fabricate(nil, func(p *profile.Profile) { p.Period = 1 }))
-	if _, lost := merge([][]byte{all[0], foreign}); lost == nil || lost.Outcome != Rate {
-		t.Errorf("a foreign rate: %v", lost)
+	if w := merged(all[0], foreign); w.Outcome != Rate || w.Data != nil {
+		t.Errorf("a foreign rate: %v", w.Outcome)
 	}
 	odd := encode(fabricate(nil, func(p *profile.Profile) { p.SampleType = p.SampleType[:1] }))
-	if _, lost := merge([][]byte{all[0], odd}); lost == nil || lost.Outcome != Broken {
-		t.Errorf("other sample types: %v", lost)
+	if w := merged(all[0], odd); w.Outcome != Broken || w.Data != nil {
+		t.Errorf("other sample types: %v", w.Outcome)
 	}
+}
+
+func merged(slices ...[]byte) (w Window) {
+	w.merge(slices)
+	return w
 }

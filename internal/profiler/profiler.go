@@ -20,9 +20,8 @@ type profiler interface {
 	// stop ends the current profile, whoever started it, and returns when it
 	// has been written.
 	stop()
-	// slot tells who has the profiler after a profile of ours has ended
-	// without our doing.
-	slot() slot
+	// sampling reports whether anybody profiles the process, where that is known.
+	sampling() (yes, known bool)
 }
 
 // clocks are the measurements beside the profile that its validity rests on.
@@ -46,8 +45,8 @@ func (runtimeProfiler) start(w io.Writer) error {
 	return pprof.StartCPUProfile(w)
 }
 
-func (runtimeProfiler) stop()      { pprof.StopCPUProfile() }
-func (runtimeProfiler) slot() slot { return readSlot() }
+func (runtimeProfiler) stop()                       { pprof.StopCPUProfile() }
+func (runtimeProfiler) sampling() (yes, known bool) { return ticking() }
 
 // errTaken is the answer to a start while the profiling timer runs.
 var errTaken = errors.New("cpu profiling already in use, by pprof.StartCPUProfile or runtime.SetCPUProfileRate")

@@ -15,9 +15,9 @@ const (
 	// time shows.
 	period = int64(10 * time.Millisecond)
 
-	// slack is what batching adds to an interval (nextCut), or a stop of the
+	// slack is what the shortest slice (nextCut) adds to an interval, or a stop of the
 	// profiler to a profile's own idea of its duration (81 ms at most).
-	slack = joinWait + nearby
+	slack = 125 * time.Millisecond
 
 	// sleepSlack is the difference between the clocks that is not taken for a
 	// suspend: their readings may be preempted, and where the wall clock has to
@@ -36,18 +36,12 @@ const (
 )
 
 // judgeTime applies the rules that need only the hub's own measurements.
-func (p *parcel) judgeTime(want time.Duration, stream bool, slept time.Duration) {
-	limit := want + want/10 + slack
-	if stream {
-		limit = 2*want + time.Second // a long block is as good as a short one, up to a stall
-	}
+func (w *Window) judgeTime(want, limit, slept time.Duration) {
 	switch {
-	case slept > sleepSlack+p.elapsed/1000 || slept < -sleepSlack-p.elapsed/1000:
-		p.outcome = Suspended
-		p.reason = fmt.Sprintf("the machine was suspended, or its clock set, by %v during the window", slept.Round(time.Millisecond))
-	case p.elapsed > limit:
-		p.outcome = Overrun
-		p.reason = fmt.Sprintf("the window took %v instead of %v; the machine is overloaded, or the process was stopped", p.elapsed.Round(time.Millisecond), want)
+	case slept.Abs() > sleepSlack+w.Elapsed/1000:
+		w.lose(Suspended, "the machine was suspended, or its clock set, by %v during the window", slept.Round(time.Millisecond))
+	case w.Elapsed > limit:
+		w.lose(Overrun, "the window took %v instead of %v; the machine is overloaded, or the process was stopped", w.Elapsed.Round(time.Millisecond), want)
 	}
 }
 

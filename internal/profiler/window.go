@@ -111,25 +111,18 @@ func (e *LostError) Unwrap() error { return e.cause }
 const (
 	reasonHeld = "go test -cpuprofile holds the profiler for the whole run; " +
 		"run the tests without -cpuprofile, or judge the profile that it writes"
-	reasonHung = "starting the profiler hung: somebody else's profile is being written to a client that does not read; " +
+	reasonHung = "starting the profiler hangs: somebody else's profile is being written to a client that does not read; " +
 		"close the open requests to /debug/pprof/profile"
-	reasonParked = "an earlier start of the profiler still hangs behind somebody else's profile; " +
-		"close the open requests to /debug/pprof/profile"
-	reasonStolen = "somebody else called pprof.StopCPUProfile during the window; " +
+	reasonStolen = "somebody else called pprof.StopCPUProfile, or runtime.SetCPUProfileRate(0), during the window; " +
 		"look for another profiler in the process and let only one of them run"
-	reasonUnseen = "somebody else called pprof.StopCPUProfile, or runtime.SetCPUProfileRate(0), during the window, among too many goroutines to see who; " +
-		"look for another profiler in the process and let only one of them run"
-	reasonZeroed = "somebody else called runtime.SetCPUProfileRate(0) during the window; " +
-		"remove the call"
+	reasonUnreleased = "the subscriber left; the profiler was not yet released 200ms later"
 )
+
+var reasonTooLarge = fmt.Sprintf("the profile is larger than %d MiB gzipped; take shorter windows or fewer distinct labels", maxProfile>>20)
 
 func reasonBusy(err error) string {
 	return fmt.Sprintf("somebody else is using the profiler (%v); to see who, look in /debug/pprof/goroutine?debug=2 "+
 		"for runtime/pprof.profileWriter and the goroutine that created it, and if there is none, for a call of runtime.SetCPUProfileRate", err)
-}
-
-func reasonTooLarge(limit int) string {
-	return fmt.Sprintf("the profile is larger than %d MiB gzipped; take shorter windows or fewer distinct labels", limit>>20)
 }
 
 // reasonShort is for a profile that says of itself that it is too short. Its time
@@ -152,9 +145,3 @@ func reasonUnsampled(cpu time.Duration, calledC bool) string {
 	}
 	return text + "; if it is not, look for another user of SIGPROF in the process"
 }
-
-func reasonUnreleased(d time.Duration) string {
-	return fmt.Sprintf("the subscriber left; the profiler was not yet released %v later", d)
-}
-
-const reasonLeft = "the subscriber left before the window was complete"
