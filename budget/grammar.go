@@ -223,16 +223,10 @@ func right(b Budget) Budget {
 	if b.Subject == "no goroutine" {
 		b.Rule = "leaked"
 	}
-	full := b
-	for _, simpler := range []func(){
-		func() {},
-		func() { b.Rule = "" },
-		func() { b.Kind, b.Rule = "", full.Rule },
-		func() { b.Per, b.Flat, b.In, b.Except, b.Where = "", false, "", nil, nil },
-		func() { b.When, b.ForWindows, b.ForTime = Condition{}, 0, 0 },
-	} {
-		simpler()
-		if e, ok := withLimit(b); ok {
+	withoutRule, withoutKind := b, b
+	withoutRule.Rule, withoutKind.Kind = "", ""
+	for _, simpler := range []Budget{b, withoutRule, withoutKind, {Subject: b.Subject, Rule: b.Rule}} {
+		if e, ok := withLimit(simpler); ok {
 			return e
 		}
 	}

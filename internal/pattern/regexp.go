@@ -89,15 +89,11 @@ func parseRegexp(text string) (*expression, error) {
 		case text[i] == '/' && expr.Len() == 0:
 			return nil, errors.New("the regular expression is empty; write what to look for between the slashes")
 		case text[i] == '/':
-			re, err := regexp.Compile(expr.String())
-			if err != nil {
-				return nil, err
-			}
 			tree, err := syntax.Parse(expr.String(), syntax.Perl)
 			if err != nil {
 				return nil, err
 			}
-			return &expression{re, required(tree)}, asDisplayed(expr.String())
+			return &expression{regexp.MustCompile(expr.String()), required(tree)}, asDisplayed(expr.String())
 		default:
 			expr.WriteByte(text[i])
 		}
