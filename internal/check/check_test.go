@@ -233,13 +233,13 @@ func TestCheckHandler(t *testing.T) {
 	}
 }
 
-// Nobody is named for a handful of samples.
+// Nobody is named who is not proven to be over the limit, as on a handful of samples.
 func TestCheckNamesNobodyEarly(t *testing.T) {
 	got := tryCheck(t, Config{Max: 60 * time.Millisecond}, budget.Must("no function above 20% except burnInnocent"), func(context.Context) { mix(0.5) })
 	if got.run == nil || got.run.cpu == nil {
 		t.Fatalf("%s %s", got.problem, got.text())
 	}
-	if o := got.run.outcomes[0]; o.Verdict != budget.Inconclusive || o.Samples < offenderLeast && len(o.Offenders) > 0 {
+	if o := got.run.outcomes[0]; o.Verdict != budget.Inconclusive || len(o.Offenders) > 0 {
 		t.Errorf("%s", o)
 	}
 }

@@ -44,10 +44,6 @@ const (
 	// reason why nothing was found: work that sleeps shows one now and then.
 	loopLeast = 2
 
-	// offenderLeast is how many samples there are before somebody is named who is not
-	// proven to be above the limit: one of them is a tenth.
-	offenderLeast = 10
-
 	// progressTime is after how long a check says what it still waits for.
 	progressTime = 10 * time.Second
 
@@ -334,9 +330,6 @@ func (c *cpuPhase) results(r *run) error {
 		case o.cause == unjudged:
 		case o.Verdict == budget.Inconclusive:
 			o.cause, o.Reason = c.explain(r, n, o.Result)
-			if o.Samples < offenderLeast {
-				o.Offenders, o.Over = nil, 0
-			}
 		case isNear(o.Result, c.trial.Decided(n) != evidence.Inconclusive):
 			o.cause = near
 		}
