@@ -44,9 +44,6 @@ const (
 	// reason why nothing was found: work that sleeps shows one now and then.
 	loopLeast = 2
 
-	// progressTime is after how long a check says what it still waits for.
-	progressTime = 10 * time.Second
-
 	// overheadMost is how much of the time may go into calling work.
 	overheadMost = 0.5
 )
@@ -106,10 +103,10 @@ func (r *run) freely(back bool) (problem string) {
 	if back {
 		r.worker.order(0)
 	}
-	start, silent := time.Now(), true
+	start, said := time.Now(), false
 	goesOn := func() bool {
-		if silent && time.Since(r.begun) > progressTime {
-			silent = false
+		if !said && time.Since(r.begun) > r.sayAfter {
+			said = true
 			r.progress()
 		}
 		if !back && r.worker.wait(0) {
@@ -195,19 +192,20 @@ func (c *cpuPhase) isOpen(r *run) bool {
 
 // progress says what a check that takes long waits for.
 func (r *run) progress() {
+	if r.cpu == nil {
+		return
+	}
 	var open []string
-	if r.cpu != nil {
-		for n, i := range r.plan.cpu {
-			if r.cpu.trial.Decided(n) == evidence.Inconclusive {
-				open = append(open, r.set[i].String())
-			}
+	for n, i := range r.plan.cpu {
+		if r.cpu.trial.Decided(n) == evidence.Inconclusive {
+			open = append(open, r.set[i].String())
 		}
 	}
 	if len(open) > 0 {
 		r.t.Helper()
-		r.t.Logf("guard.Check: after %v and %s this is not decided, which takes long near a limit, and %v at the most: %s",
-			time.Since(r.begun).Round(100*time.Millisecond), unit.Plural(r.cpu.samples(), "CPU sample"),
-			r.ends.Sub(r.begun).Round(100*time.Millisecond), strings.Join(open, "; "))
+		round := func(t time.Time) time.Duration { return t.Sub(r.begun).Round(100 * time.Millisecond) }
+		r.t.Logf("guard.Check: not decided after %v and %s, which takes long near a limit: %s. It ends after %v, and on a busy machine after %v",
+			round(time.Now()), unit.Plural(r.cpu.samples(), "CPU sample"), strings.Join(open, "; "), round(r.ends), round(r.latest))
 	}
 }
 

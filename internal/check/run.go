@@ -35,6 +35,7 @@ type run struct {
 	load     load      // as it was when the check began
 	base     baselineFile
 	baseline int64             // samples that make one
+	sayAfter time.Duration     // when it says what is not decided yet
 	unlinked map[string]string // patterns that match nothing, with the name that is nearest
 	worker   *worker
 	reader   *process.Reader
@@ -80,6 +81,7 @@ func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*ru
 		outcomes: make([]outcome, len(budgets)),
 		judged:   map[string]*profile.Profile{},
 		baseline: baselineSamples,
+		sayAfter: sayAfter,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		r.module = info.Main.Path
@@ -198,6 +200,9 @@ const (
 	// firstWait is how long the first call may take before the check goes on and
 	// measures it: a call that lasts as long as its context does is one, too.
 	firstWait = time.Second
+
+	// sayAfter is when most checks have ended, and one that has not says why.
+	sayAfter = 10 * time.Second
 
 	// restTime is how long work runs for budgets on what it leaves behind alone.
 	restTime = 100 * time.Millisecond
