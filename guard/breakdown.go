@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"time"
@@ -38,16 +37,6 @@ func madeOf(figure string) (kind profiles.Kind, whose string) {
 	}
 	return "", ""
 }
-
-// Allocations are watched for allocsFor, and for longer while there were fewer than
-// allocsCycles collections, which publish them one or two later; but not for so long
-// that the event comes late. A process that does little but collect has many collections
-// a second, and at one sample in 512 KiB hundreds of samples.
-const (
-	allocsFor    = time.Second
-	allocsCycles = 3
-	allocsMost   = 5 * time.Second
-)
 
 // breakdowns takes the profiles that break figures down.
 type breakdowns struct {
@@ -156,7 +145,7 @@ func (l *looper) look(ctx context.Context, kind profiles.Kind, at time.Time) bre
 	b := breakdown{kind: kind, at: at}
 	var p profiles.Profile
 	var t *decode.Table
-	if p, b.err = l.breakdowns.take(ctx, kind); b.err == nil {
+	if p, b.err = l.breakdowns.taker.Now(ctx, kind); b.err == nil {
 		t, b.err = l.table(string(kind), p.Data)
 	}
 	if b.err == nil {
@@ -201,39 +190,6 @@ func (l *looper) rising(ctx context.Context, now process.Snapshot) {
 			}
 		})
 	}
-}
-
-func (of *breakdowns) take(ctx context.Context, kind profiles.Kind) (profiles.Profile, error) {
-	if !kind.Delta() {
-		return of.taker.Take(kind)
-	}
-	if err := of.taker.Begin(kind); err != nil {
-		return profiles.Profile{}, err
-	}
-	first, start := collections(), time.Now()
-	tick := time.NewTicker(allocsFor / 10)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return profiles.Profile{}, context.Cause(ctx)
-		}
-		watched := time.Since(start)
-		if watched >= allocsMost || watched >= allocsFor && collections() >= first+allocsCycles {
-			return of.taker.End(kind)
-		}
-	}
-}
-
-// collections is how many there have been in this process.
-func collections() uint64 {
-	count := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
-	metrics.Read(count)
-	if count[0].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
-	return count[0].Value.Uint64()
 }
 
 // refusal says in a word or two why there is no profile.

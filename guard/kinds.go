@@ -73,39 +73,7 @@ func (k *kindTaker) close() { k.taker.Close() }
 func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 	t, err := l.decoder.Bytes(data)
 	if err == nil && kind != string(profiles.Goroutine) && kind != kindLeaks {
-		disown(t)
+		charge.Disown(t)
 	}
 	return t, err
-}
-
-// disown takes what profguard has done on goroutines of its own out of a profile
-// of memory or contention, parts and total. Otherwise, in a process that only
-// computes, taking profiles is nearly all that allocates, and the guard would
-// name itself. The profile that a dump keeps still has it.
-//
-// In goroutine profiles it is up to package charge, and CPU profiles need it not: a
-// budget asks how busy the process is, and a busy process does not see the guard.
-func disown(t *decode.Table) {
-	types := len(t.Types)
-	for i := range t.Samples {
-		if isOurs(t, t.Samples[i]) {
-			clear(t.Values[i*types : (i+1)*types]) // nothing is what such a sample counts as
-		}
-	}
-}
-
-// isOurs reports whether a sample is of profguard's own making: of a goroutine of its
-// own, and of no callback that it runs.
-func isOurs(t *decode.Table, s decode.Sample) bool {
-	ours := false
-	for _, at := range t.Stacks[s.StackLo:s.StackHi] {
-		for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
-			name := t.Symbols.Name(line.Name)
-			if charge.Lends(name) {
-				return false
-			}
-			ours = ours || charge.IsOurs(name)
-		}
-	}
-	return ours
 }

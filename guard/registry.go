@@ -110,7 +110,7 @@ func hasLabels(m *dto.Metric, labels map[string]string) bool {
 // set. It calls the collectors of the host, which may hang.
 const registryPatience = 5 * time.Second
 
-// checkUnits reports the units of work that nobody counts, with the names near them.
+// checkUnits reports the units of work that nobody counts, with the name near each.
 func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
 	units := registryUnits(set, work)
 	if len(units) == 0 {
@@ -146,7 +146,7 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 			wrong("Budgets: %q is counted by no Work, and the Prometheus registry cannot be read in full: %w", text, n.err)
 		case !known:
 			wrong("Budgets: nobody counts %q: expected Work[%q], or a counter of that name in the Prometheus registry before Start%s",
-				text, text, nearUnits(u.Name, slices.Concat(slices.Collect(maps.Keys(work)), slices.Collect(maps.Keys(n.all)))))
+				text, text, nearUnit(u.Name, slices.Concat(slices.Collect(maps.Keys(work)), slices.Collect(maps.Keys(n.all)))))
 		case not != "":
 			wrong("Budgets: %q of the Prometheus registry %s", text, not)
 		}
@@ -181,17 +181,20 @@ func registryNames(g prometheus.Gatherer) (map[string]string, error) {
 	return names, err
 }
 
-// nearUnits lists the names that are most like one, "" without any.
-func nearUnits(name string, names []string) string {
-	limit := max(2, len(name)/3)
-	near := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
-		return spelling.Distance(name, n) > limit && !strings.Contains(n, name)
-	})
-	slices.SortFunc(near, func(a, b string) int {
-		return cmp.Or(cmp.Compare(spelling.Distance(name, a), spelling.Distance(name, b)), cmp.Compare(a, b))
-	})
-	if len(near) == 0 {
+// nearUnit names the unit that is most like one, or holds it, "" without any.
+func nearUnit(name string, names []string) string {
+	best, least := "", max(2, len(name)/3)+1
+	for _, n := range names {
+		d := spelling.Distance(name, n)
+		if strings.Contains(n, name) {
+			d = min(d, 2)
+		}
+		if d < least || d == least && n < best {
+			best, least = n, d
+		}
+	}
+	if best == "" {
 		return ""
 	}
-	return "; near it are " + strings.Join(near[:min(len(near), 3)], ", ")
+	return "; did you mean " + best + "?"
 }

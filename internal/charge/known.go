@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
 )
 
@@ -163,9 +164,29 @@ func IsOurs(name string) bool {
 	return found && slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }
 
-// Lends reports whether a function is the one by which profguard runs code of the
-// program.
-func Lends(name string) bool { return name == module+"guard.call" }
+// lends is the function by which profguard runs code of the program.
+const lends = module + "guard.call"
+
+// Disown takes what profguard has done on goroutines of its own out of a profile of
+// memory or contention, parts and total. Otherwise, in a process that only computes,
+// taking profiles is nearly all that allocates, and the guard would name itself. CPU
+// profiles need it not: a budget asks how busy the process is, and a busy process does
+// not see the guard.
+func Disown(t *decode.Table) {
+	types := len(t.Types)
+	for i, s := range t.Samples {
+		doing, lent := false, false
+		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
+			for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
+				name := t.Symbols.Name(line.Name)
+				doing, lent = doing || IsOurs(name), lent || name == lends
+			}
+		}
+		if doing && !lent {
+			clear(t.Values[i*types : (i+1)*types]) // nothing is what such a sample counts as
+		}
+	}
+}
 
 // IsFloor reports whether a function is of the floor: who called it matters.
 func IsFloor(name string) bool { return partsOf(name, pattern.PackageOf(name))&floor != 0 }

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"time"
@@ -145,6 +146,41 @@ func (t *Taker) Take(k Kind) (Profile, error) {
 	}
 	p.Data = t.data.data
 	return p, nil
+}
+
+// Allocations are watched for nowFor, and for longer while there were fewer than
+// nowCycles collections, which publish them one or two later; but for no longer than
+// nowMost, because somebody waits. A process that does little but collect has many
+// collections a second, and at one sample in 512 KiB hundreds of samples.
+const (
+	nowFor    = time.Second
+	nowCycles = 3
+	nowMost   = 5 * time.Second
+)
+
+// Now takes a profile of the kind as it is now, and of a difference one of the next
+// second or so. No window of that difference may be open.
+func (t *Taker) Now(ctx context.Context, k Kind) (Profile, error) {
+	if !k.Delta() {
+		return t.Take(k)
+	}
+	if err := t.Begin(k); err != nil {
+		return Profile{}, err
+	}
+	first, start := t.src.collections(), time.Now()
+	tick := time.NewTicker(nowFor / 10)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return Profile{}, context.Cause(ctx)
+		}
+		watched := time.Since(start)
+		if watched >= nowMost || watched >= nowFor && t.src.collections() >= first+nowCycles {
+			return t.End(k)
+		}
+	}
 }
 
 // Close takes back the rates that the taker has set, if they are still what it set,
