@@ -54,14 +54,17 @@ func TestAlerting(t *testing.T) {
 	}
 	waiting.Until(t, "the webhook to hear that hot is broken", func() bool { return hook.has(is("firing")) })
 	wantAlert(t, hook.first(is("firing")))
-	empty := []string{"before the first look"}
+	queries := queriesOf(t)
+	empty := queries
+	defer func() {
+		if len(empty) > 0 {
+			t.Errorf("queries of the dashboard without data: %q", empty)
+		}
+	}()
 	waiting.Until(t, "all of the dashboard to have data", func() bool {
-		empty = withoutData(t, prom, queriesOf(t))
-		return len(empty) == 0 || t.Failed()
+		empty = withoutData(t, prom, queries)
+		return len(empty) == 0
 	})
-	if len(empty) > 0 {
-		t.Errorf("queries of the dashboard without data: %q", empty)
-	}
 	if got := withoutData(t, prom, []string{"profguard_budget_state", "profguard_nobody"}); !slices.Equal(got, []string{"profguard_nobody"}) {
 		t.Errorf("queries without data: found %q, want the one of a metric that is not there", got)
 	}
