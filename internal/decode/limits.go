@@ -58,31 +58,34 @@ const maxRaw = 1 << 30
 
 // complete fills in the defaults.
 func (l Limits) complete() (Limits, error) {
-	var errs []error
-	set := func(field *int, name string, def int) {
-		if *field < 0 {
-			errs = append(errs, fmt.Errorf("field %s of Limits is %d, want a positive number, or 0 for the default", name, *field))
-		}
-		if *field == 0 {
-			*field = def
-		}
-	}
-	set(&l.Input, "Input", 8<<20)
-	set(&l.Raw, "Raw", 32<<20)
-	set(&l.Memory, "Memory", 48<<20)
-	set(&l.Samples, "Samples", 200_000)
-	set(&l.Locations, "Locations", 500_000)
-	set(&l.Functions, "Functions", 200_000)
-	set(&l.Mappings, "Mappings", 65_536)
-	set(&l.Strings, "Strings", 1_000_000)
-	set(&l.Types, "Types", 64)
-	set(&l.Labels, "Labels", 32)
-	set(&l.Depth, "Depth", 4096)
-	set(&l.Frames, "Frames", 3_000_000)
-	set(&l.NameBytes, "NameBytes", 16<<10)
+	var err error
+	l.Input = limit("Input", l.Input, 8<<20, &err)
+	l.Raw = limit("Raw", l.Raw, 32<<20, &err)
+	l.Memory = limit("Memory", l.Memory, 48<<20, &err)
+	l.Samples = limit("Samples", l.Samples, 200_000, &err)
+	l.Locations = limit("Locations", l.Locations, 500_000, &err)
+	l.Functions = limit("Functions", l.Functions, 200_000, &err)
+	l.Mappings = limit("Mappings", l.Mappings, 65_536, &err)
+	l.Strings = limit("Strings", l.Strings, 1_000_000, &err)
+	l.Types = limit("Types", l.Types, 64, &err)
+	l.Labels = limit("Labels", l.Labels, 32, &err)
+	l.Depth = limit("Depth", l.Depth, 4096, &err)
+	l.Frames = limit("Frames", l.Frames, 3_000_000, &err)
+	l.NameBytes = limit("NameBytes", l.NameBytes, 16<<10, &err)
 	l.Raw = min(l.Raw, maxRaw)
 	l.Input = min(l.Input, maxRaw)
-	return l, errors.Join(errs...)
+	return l, err
+}
+
+// limit is a limit that was set, or its default.
+func limit(field string, set, byDefault int, err *error) int {
+	switch {
+	case set < 0:
+		*err = errors.Join(*err, fmt.Errorf("field %s of Limits is %d, want a positive number, or 0 for the default", field, set))
+	case set == 0:
+		return byDefault
+	}
+	return set
 }
 
 // check compares what the scan counted with the limits.

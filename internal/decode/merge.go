@@ -81,12 +81,7 @@ func (m *Merger) key(t *Table, s Sample, ids []uint64) []byte {
 	}
 	m.buf = appendBytes(m.buf[:0], sampleLocationPacked, stack)
 	for _, l := range t.Labels[s.LabelLo:s.LabelHi] {
-		label := appendNumber(nil, 1<<3, m.text(string(t.String(l.Key))))
-		if l.Str != 0 {
-			label = appendNumber(label, 2<<3, m.text(string(t.String(l.Str))))
-		} else {
-			label = appendNumber(label, 3<<3, uint64(l.Num))
-		}
+		label := appendNumbers(nil, m.text(string(t.String(l.Key))), m.text(string(t.String(l.Str))), uint64(l.Num))
 		m.buf = appendBytes(m.buf, sampleLabel, label)
 	}
 	return m.buf
@@ -94,19 +89,17 @@ func (m *Merger) key(t *Table, s Sample, ids []uint64) []byte {
 
 // location returns the number of a location, which it writes if it is new.
 func (m *Merger) location(t *Table, l Location) uint64 {
-	body := appendNumber(nil, locationAddress, l.Address)
-	body = appendNumber(body, locationMapping, 1)
+	body := appendNumbers(nil, 0, 1, l.Address) // of the one mapping
 	for _, line := range t.Lines[l.LineLo:l.LineHi] {
 		f := t.Funcs[line.Func]
 		f.Name = line.Name // which may be made up
-		at := appendNumber(nil, 1<<3, m.function(t, f))
-		body = appendBytes(body, locationLine, appendNumber(at, 2<<3, uint64(line.Line)))
+		body = appendBytes(body, locationLine, appendNumbers(nil, m.function(t, f), uint64(line.Line)))
 	}
 	id, known := m.locations[string(body)]
 	if !known {
 		id = uint64(len(m.locations) + 1)
 		m.locations[string(body)] = id
-		m.places = appendBytes(m.places, profileLocation, appendNumber(body, locationID, id))
+		m.places = appendBytes(m.places, profileLocation, appendNumbers(body, id))
 	}
 	return id
 }
@@ -119,11 +112,7 @@ func (m *Merger) function(t *Table, f Func) uint64 {
 	if !known {
 		id = uint64(len(m.functions) + 1)
 		m.functions[f] = id
-		body := appendNumber(nil, 1<<3, id)
-		for i, v := range []uint64{name, name, file, uint64(f.Line)} { // the name is the system's, too
-			body = appendNumber(body, uint64(i+2)<<3, v)
-		}
-		m.places = appendBytes(m.places, profileFunction, body)
+		m.places = appendBytes(m.places, profileFunction, appendNumbers(nil, id, name, name, file, uint64(f.Line)))
 	}
 	return id
 }
@@ -146,26 +135,21 @@ func (m *Merger) Write(w io.Writer) error {
 	}
 	var b []byte
 	valueType := func(tag uint64, t ValueType) {
-		b = appendBytes(b, tag, appendNumber(appendNumber(nil, 1<<3, m.text(t.Type)), 2<<3, m.text(t.Unit)))
+		b = appendBytes(b, tag, appendNumbers(nil, m.text(t.Type), m.text(t.Unit)))
 	}
 	for _, t := range m.head.Types {
 		valueType(profileType, t)
 	}
 	valueType(11<<3|wireBytes, m.head.PeriodType)
-	b = appendNumber(b, 12<<3, uint64(m.head.Period))
-	b = appendNumber(b, profileTime, uint64(m.head.TimeNanos))
-	b = appendNumber(b, 10<<3, uint64(m.head.DurationNanos))
+	defaultType := uint64(0)
 	if i := m.head.DefaultType; i >= 0 {
-		b = appendNumber(b, 14<<3, m.text(m.head.Types[i].Type))
+		defaultType = m.text(m.head.Types[i].Type)
 	}
-	// A mapping that has functions, files, lines and inlined calls: pprof shall not look
-	// for them in a binary.
-	mapping := appendNumber(nil, 1<<3, 1)
-	mapping = appendNumber(appendNumber(mapping, 5<<3, m.program), 6<<3, m.build)
-	for i := range uint64(4) {
-		mapping = appendNumber(mapping, (7+i)<<3, 1)
-	}
-	b = appendBytes(b, profileMapping, mapping)
+	b = appendNumbers(b, 0, 0, 0, 0, 0, 0, 0, 0,
+		uint64(m.head.TimeNanos), uint64(m.head.DurationNanos), 0, uint64(m.head.Period), 0, defaultType)
+	// The mapping has functions, files, lines and inlined calls: pprof shall not look for
+	// them in a binary.
+	b = appendBytes(b, profileMapping, appendNumbers(nil, 1, 0, 0, 0, m.program, m.build, 1, 1, 1, 1))
 	types := len(m.head.Types)
 	for i, key := range m.keys {
 		var values []byte
@@ -186,12 +170,15 @@ func (m *Merger) Write(w io.Writer) error {
 	return z.Close()
 }
 
-// appendNumber appends a field of a message that is a number, unless it is 0.
-func appendNumber(b []byte, tag, v uint64) []byte {
-	if v == 0 {
-		return b
+// appendNumbers appends the fields 1, 2, 3 ... of a message that are numbers, but those
+// that are 0.
+func appendNumbers(b []byte, fields ...uint64) []byte {
+	for i, v := range fields {
+		if v != 0 {
+			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(i+1)<<3), v)
+		}
 	}
-	return binary.AppendUvarint(binary.AppendUvarint(b, tag), v)
+	return b
 }
 
 // appendBytes appends a field that is a text or a message.

@@ -74,7 +74,7 @@ type node struct {
 	parent, depth int
 	name          decode.ID // -1: the whole profile
 	value, self   float64
-	stacks        []stack // that go through it
+	stacks        []*stack // that go through it
 }
 
 // newFlame makes the flame graph of a profile. The table may be reused afterwards. How
@@ -85,7 +85,7 @@ func newFlame(t *decode.Table, module string) flame {
 		return f
 	}
 	f.Unit = t.Types[column(t)].Unit
-	var stacks []stack
+	var stacks []*stack
 	stacks, f.Top = read(t)
 	for _, s := range stacks {
 		f.Total += s.value
@@ -94,7 +94,7 @@ func newFlame(t *decode.Table, module string) flame {
 		return f
 	}
 	// Neighbours have the longest way in common.
-	slices.SortFunc(stacks, func(a, b stack) int { return slices.Compare(a.frames, b.frames) })
+	slices.SortFunc(stacks, func(a, b *stack) int { return slices.Compare(a.frames, b.frames) })
 	nodes := []*node{{parent: -1, name: -1, value: f.Total, stacks: stacks}}
 	index := map[decode.ID]int{-1: -1}
 	// Level by level, so that what is cut off is what is deepest.
@@ -148,7 +148,7 @@ func (n *node) children(symbols *decode.Symbols) []*node {
 // that spend most in their own bodies. These do not come from the tree, which leaves
 // out what is small: a function that is called from a thousand places may be large all
 // the same.
-func read(t *decode.Table) (stacks []stack, top []*topFunction) {
+func read(t *decode.Table) (stacks []*stack, top []*topFunction) {
 	col := column(t)
 	functions := make([]topFunction, t.Symbols.Len())
 	counted := make([]int, t.Symbols.Len()) // the sample in which a function was counted last
@@ -173,7 +173,7 @@ func read(t *decode.Table) (stacks []stack, top []*topFunction) {
 			functions[names[0]].Flat += v
 		}
 		slices.Reverse(names)
-		stacks = append(stacks, stack{names, v})
+		stacks = append(stacks, &stack{names, v})
 	}
 	for id := range functions {
 		if fn := &functions[id]; fn.Flat > 0 {
