@@ -17,11 +17,11 @@ package check
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/process"
 )
 
 // TB is what a check needs of a test; see guard.TB.
@@ -143,21 +143,11 @@ type testRun struct {
 
 func currentTestRun(held bool) testRun {
 	return testRun{
-		short:      testFlag("short") == "true",
-		fuzzing:    testFlag("fuzz") != "" || testFlag("fuzzworker") == "true",
+		short:      process.TestFlag("short") == "true",
+		fuzzing:    process.TestFlag("fuzz") != "" || process.TestFlag("fuzzworker") == "true",
 		cpuprofile: held,
-		mutex:      testFlag("mutexprofile") != "",
-		block:      testFlag("blockprofile") != "",
-		artifacts:  testFlag("artifacts") == "true",
+		mutex:      process.TestFlag("mutexprofile") != "",
+		block:      process.TestFlag("blockprofile") != "",
+		artifacts:  process.TestFlag("artifacts") == "true",
 	}
-}
-
-// testFlag returns the value of one of go test's flags, by its name in the test
-// binary. Asking package flag rather than testing is what keeps testing unlinked.
-func testFlag(name string) string {
-	f := flag.Lookup("test." + name)
-	if f == nil {
-		return ""
-	}
-	return f.Value.String()
 }

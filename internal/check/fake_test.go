@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/process"
 )
 
 // A fakeTB is a test that is allowed to fail.
@@ -157,7 +158,7 @@ func tryCheckAs(f *fakeTB, c Config, budgets budget.Set, work func(context.Conte
 // needProfiler skips tests that cannot work under go test -cpuprofile.
 func needProfiler(t testing.TB) {
 	t.Helper()
-	if testFlag("cpuprofile") != "" {
+	if process.TestFlag("cpuprofile") != "" {
 		t.Skip("needs the profiler, which go test -cpuprofile holds")
 	}
 }

@@ -63,29 +63,11 @@ func (c systemClocks) asleep() time.Duration { return suspended(c.epoch) }
 // the person asked for would be an empty file.
 func HeldByTest() bool { return held }
 
-// held is worked out before main, while nobody else runs. Package flag would know
-// better, but it has no locks: to ask it from the hub's goroutines, while the
-// program declares or parses its flags, is a data race that may end the process.
-// So would be to look at os.Args later, which tests assign to.
-var held = heldByTest(os.Args, builtAs)
+// held is worked out before main, so that it costs the hub nothing.
+var held = heldByTest(process.TestFlag("cpuprofile"), os.Args, builtAs)
 
-// heldByTest looks for the flag as package flag would: the last one counts. It does
-// not import testing, which would add its flags to production programs.
-func heldByTest(args []string, builtAs func() string) bool {
-	file := ""
-	for i, arg := range args[min(1, len(args)):] {
-		if arg == "--" {
-			break
-		}
-		name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
-		switch rest, ok := strings.CutPrefix(name, "test.cpuprofile"); {
-		case !ok || name == arg:
-		case strings.HasPrefix(rest, "="):
-			file = rest[1:]
-		case rest == "" && i+2 < len(args):
-			file = args[i+2]
-		}
-	}
+// heldByTest takes the flag's value, the arguments, and builtAs.
+func heldByTest(file string, args []string, builtAs func() string) bool {
 	if file == "" {
 		return false
 	}

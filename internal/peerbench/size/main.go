@@ -5,8 +5,7 @@
 //
 // It exits with 1 if profguard adds more than the limit to a service with client_golang.
 // The largest parts of what it adds that are not its own: runtime/pprof 0.20 MB,
-// OpenTelemetry's API 0.16, google/pprof/profile 0.15, log/slog 0.09, the decoder of
-// encoding/json 0.06.
+// OpenTelemetry's API 0.16, log/slog 0.09, the decoder of encoding/json 0.06, os.Root 0.05.
 package main
 
 import (
@@ -16,9 +15,9 @@ import (
 	"path/filepath"
 )
 
-// limit is what a guard with its page may add, in bytes: 3% above what it adds today,
-// for new versions of Go and of the libraries. The aim is 2.3 MB.
-const limit = 2_500_000
+// limit is what a guard with its page may add, in bytes: 2% above what it adds today,
+// for new versions of Go and of the libraries.
+const limit = 2_350_000
 
 const host = "github.com/profguard/profguard/internal/peerbench/size/host"
 

@@ -1,0 +1,45 @@
+package process
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// arguments are the program's. Later os.Args may be assigned to by others.
+var arguments = os.Args
+
+// TestFlag returns the value of one of go test's flags, by its name without "test.", ""
+// where it was not given, and "true" or "false" of one that is only switched on.
+//
+// Package flag would know better. But it has no locks, so asking it while the program
+// declares or parses its flags is a data race; and every program with a guard would
+// have it linked.
+func TestFlag(name string) string { return testFlag(arguments, name) }
+
+// testFlag looks for the flag as package flag would: the last one counts.
+func testFlag(args []string, name string) (value string) {
+	for i, arg := range args[min(1, len(args)):] {
+		if arg == "--" {
+			break
+		}
+		plain := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+		rest, ok := strings.CutPrefix(plain, "test."+name)
+		switch {
+		case !ok || plain == arg:
+		case strings.HasPrefix(rest, "="):
+			value = rest[1:]
+		case rest == "" && switches[name]:
+			value = "true"
+		case rest == "" && i+2 < len(args):
+			value = args[i+2]
+		}
+	}
+	if on, err := strconv.ParseBool(value); err == nil && switches[name] {
+		return strconv.FormatBool(on) // of -short=1
+	}
+	return value
+}
+
+// switches are the flags that need no value, among those that are asked for.
+var switches = map[string]bool{"short": true, "fuzzworker": true, "artifacts": true}
