@@ -1,9 +1,13 @@
 package budget
 
 import (
+	"fmt"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -49,5 +53,21 @@ func TestGrew(t *testing.T) {
 		if want := tt.want + " (100 samples against 50)"; got != want {
 			t.Errorf("grew(%v, %v to %v, %v)\n\t= %q,\nwant %q", tt.value, tt.low, tt.high, tt.verdict, got, want)
 		}
+	}
+}
+
+// TestGrowsStaysOpen: where the worst growth is open, the result is, although it speaks
+// of the deepest function, which alone would pass.
+func TestGrowsStaysOpen(t *testing.T) {
+	made := func(inner, outer int) *profile.Profile {
+		return folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.outer;main.inner %d\nmain.main;main.run;main.outer %d\nmain.main;main.run;main.rest %d\n",
+			inner, outer-inner, 100_000-outer))
+	}
+	r := Must("no function grows above 5 points").Judge(made(15_200, 25_900), Facts{Baseline: made(10_000, 20_000)})[0]
+	if r.Verdict != Inconclusive || len(r.Offenders) == 0 || r.Offenders[0].Function != "main.inner" {
+		t.Errorf("want it open, naming main.inner: %s", r)
+	}
+	if r := Must("main.inner grows below 5 points").Judge(made(15_200, 25_900), Facts{Baseline: made(10_000, 20_000)})[0]; r.Verdict != Pass {
+		t.Errorf("the deepest alone does not pass, so that this proves nothing: %s", r)
 	}
 }
