@@ -42,7 +42,8 @@ func TestParts(t *testing.T) {
 		"github.com/profguard/profguard/guard.TestRun":         0,
 		"example.com/profguard/profguard/guard.(*looper).wait": 0,
 		"runtime.asyncPreempt":                                 standard | runtimes | roots | floor | waiting | interrupts,
-		"__tsan_read":                                          standard | runtimes | floor | waiting | interrupts,
+		"_ZN6__tsanL14MemoryRangeSetEmmNS_9RawShadowE.part.0":  standard | runtimes | floor | waiting | interrupts,
+		"__tsan_read": standard | runtimes | floor | waiting | interrupts,
 	} {
 		if got := partsOf(name, pattern.PackageOf(name)); got != want {
 			t.Errorf("%s: %b, want %b", name, got, want)

@@ -236,6 +236,3 @@ func (n *Names) Package(id decode.ID) int32 { return n.pkg[id] }
 
 // PackageName is the path of a package by its number.
 func (n *Names) PackageName(pkg int32) string { return n.packages[pkg] }
-
-// PackageCount is the number of packages known.
-func (n *Names) PackageCount() int { return len(n.packages) }
