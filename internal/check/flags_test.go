@@ -15,15 +15,8 @@ import (
 
 var asChild = flag.Bool("check.child", false, "run the tests that TestCheckFlags starts in a process of their own")
 
-func isChild() bool {
-	if *asChild {
-		readLoad = idle // what is not decided is to fail
-	}
-	return *asChild
-}
-
 func TestCheckChild(t *testing.T) {
-	if !isChild() {
+	if !*asChild {
 		t.Skip("is started by TestCheckFlags")
 	}
 	calls := 0
@@ -33,45 +26,46 @@ func TestCheckChild(t *testing.T) {
 }
 
 func TestCheckChildGuilty(t *testing.T) {
-	if !isChild() {
+	if !*asChild {
 		t.Skip("is started by TestCheckFlags")
 	}
-	check(t, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
+	Run(t, Config{Max: ample}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
 }
 
 func TestCheckChildNear(t *testing.T) {
-	if !isChild() {
+	if !*asChild {
 		t.Skip("is started by TestCheckFlags")
 	}
+	on(t, idle) // what is not decided is to fail
 	Run(t, Config{Max: 500 * time.Millisecond}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.3) })
 }
 
 func FuzzCheckChild(f *testing.F) {
-	if !isChild() {
+	if !*asChild {
 		f.Skip("is started by TestCheckFlags")
 	}
 	f.Add(1)
 	f.Fuzz(func(t *testing.T, _ int) {
-		check(t, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
+		Run(t, Config{Max: ample}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
 	})
 }
 
 func BenchmarkCheckChild(b *testing.B) {
-	if !isChild() {
+	if !*asChild {
 		b.Skip("is started by TestCheckFlags")
 	}
 	check(b, budget.Must("check.burnGuilty below 99% cumulative", "hash: process below 10s per call"), func(context.Context) { mix(0.2) })
 }
 
 func BenchmarkCheckChildGuilty(b *testing.B) {
-	if !isChild() {
+	if !*asChild {
 		b.Skip("is started by TestCheckFlags")
 	}
 	check(b, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.97) })
 }
 
 func BenchmarkCheckChildTiny(b *testing.B) {
-	if !isChild() {
+	if !*asChild {
 		b.Skip("is started by TestCheckFlags")
 	}
 	check(b, budget.Must("no function above 30% cumulative"), func(context.Context) { tiny++ })

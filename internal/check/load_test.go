@@ -77,7 +77,7 @@ const busyLoops = 6
 
 // TestFault_74_BusyMachineLoop is one of them. It ends with its input.
 func TestFault_74_BusyMachineLoop(t *testing.T) {
-	if !isChild() {
+	if !*asChild {
 		t.Skip("is started by TestFault_74_BusyMachine")
 	}
 	ended := make(chan error)
