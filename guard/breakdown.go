@@ -214,7 +214,10 @@ func offenderUnit(b budget.Budget, unit string) string {
 // amount shows a value in the unit of a budget's result.
 func amount(v float64, name string) string { return unit.Format(v, unit.Measured(name)) }
 
-// place is a file with its folder, and a line: "shop/order.go:46".
+// place is a file with its folder, and a line: "shop/order.go:46", or "" if not known.
 func place(f budget.Frame) string {
+	if f.File == "" {
+		return ""
+	}
 	return fmt.Sprintf("%s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
 }

@@ -13,6 +13,7 @@ import (
 // A panel is the budgets in force: how each stands, and a watch for those of
 // each kind of profile.
 type panel struct {
+	set     budget.Set
 	entries []*entry
 	groups  []*group
 	// notLinked are the patterns that match nothing in the binary, once known.
@@ -70,7 +71,7 @@ func kindOf(b budget.Budget) string {
 // newPanel makes the panel of a configuration. Budgets that old has too, name
 // and sentence, keep their standing.
 func newPanel(cfg Config, old *panel) (*panel, error) {
-	p := &panel{}
+	p := &panel{set: cfg.Budgets}
 	kept := map[string]*entry{}
 	if old != nil {
 		for _, e := range old.entries {

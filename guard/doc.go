@@ -52,11 +52,10 @@
 // The runtime has one CPU profiler, and the guard shares it: it never stops a
 // profile that it did not start, notices when its own was stopped, and backs off
 // while somebody else is profiling, for a minute, then for 2, 4, 8 and 15. A person's
-// profile of 30 seconds at /debug/pprof costs at most one window, and good windows
-// were at most 1m48s apart (go test -v -run WindowsLostToAPerson ./guard). A profiler
-// that runs all the time costs nearly all windows, and the first good one comes up to
-// 15 minutes after its end. A window that was lost to that, or was cut, starved or
-// slept through, is counted by what it was lost to, and judged inconclusive.
+// profile of 30 seconds at /debug/pprof costs at most one window (go test -v -run
+// WindowsLostToAPerson ./guard). A profiler that runs all the time costs nearly all
+// windows. A window that was lost to that, or was cut, starved or slept through, is
+// counted by what it was lost to, and judged inconclusive.
 //
 // There is one guard in a process. Call [Guard.Stop] before syscall.Exec. Neither
 // [Start] nor [Check] can be used in a bubble of testing/synctest: the runtime's

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -95,7 +94,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(descDecided, number01(b.Proven != budget.Inconclusive), name)
 		if o := b.Offender; o != nil {
-			gauge(descOffender, 1, name, clean(o.Function), sourceLine(o.Frame), clean(o.Blame.Function), sourceLine(o.Blame))
+			gauge(descOffender, 1, name, clean(o.Function), clean(place(o.Frame)), clean(o.Blame.Function), clean(place(o.Blame)))
 		}
 		gauge(descVacuous, number01(b.Warning != ""), name)
 		for _, v := range []budget.Verdict{budget.Pass, budget.Fail, budget.Inconclusive} {
@@ -172,24 +171,9 @@ func withExemplar(m prometheus.Metric, b BudgetStatus) prometheus.Metric {
 }
 
 // clean makes a label of a name: valid UTF-8, bounded.
-func clean(name string) string { return clip(strings.ToValidUTF8(name, "\uFFFD"), 200) }
-
-// sourceLine is the label of a place in the source, "" of one that is not known.
-func sourceLine(f budget.Frame) string {
-	if f.File == "" {
-		return ""
-	}
-	return clean(place(f))
-}
-
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+func clean(name string) string {
+	name = strings.ToValidUTF8(name, "\uFFFD")
+	return strings.ToValidUTF8(name[:min(len(name), 200)], "") // not the half of a character
 }
 
 func stateNumber(state string) int {

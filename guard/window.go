@@ -85,11 +85,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 
 // countUnits makes the loop read the units of work of the budgets in force.
 func (l *looper) countUnits(p *panel) {
-	var set budget.Set
-	for _, e := range p.entries {
-		set = append(set, e.budget)
-	}
-	units := registryUnits(set, l.cfg.Work)
+	units := registryUnits(p.set, l.cfg.Work)
 	if l.work == nil || !slices.Equal(units, l.units) {
 		l.units, l.work = units, l.host.withRegistry(registryOf(l.cfg.Registerer), units)
 	}
