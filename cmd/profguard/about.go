@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // about says in a line what was profiled: where the profile is from, which program, how
@@ -27,7 +28,7 @@ func about(args []string, kind, module string, data []byte, t *decode.Table) str
 	}
 	taken := "a profile"
 	if kind == "cpu" {
-		taken = counted(samplesOf(t), "sample") + " of cpu"
+		taken = unit.Plural(samplesOf(t), "sample") + " of cpu"
 	} else if kind != "" {
 		taken = "a profile of " + kind
 	}
@@ -36,7 +37,7 @@ func about(args []string, kind, module string, data []byte, t *decode.Table) str
 	}
 	what = append(what, taken)
 	if cores := coresOf(t); kind == "cpu" && cores > 0 {
-		what = append(what, fmt.Sprintf("%.2g cores", cores))
+		what = append(what, unit.Format(cores, unit.Cores))
 	}
 	return strings.Join(from, ", ") + ": " + strings.Join(what, ", ")
 }
@@ -95,11 +96,4 @@ func periodOf(t *decode.Table) time.Duration {
 		return 10 * time.Millisecond // Go's own
 	}
 	return time.Duration(t.Period)
-}
-
-func counted(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // headrooms are the parts of a limit that the present profile may use, so that the next
@@ -143,8 +144,10 @@ func (w *writer) suggest(about string) error {
 
 // wanted says how busy a program must be for enough samples.
 func (w *writer) wanted() string {
-	cores := func(seconds float64) float64 { return enoughSamples * periodOf(w.table).Seconds() / seconds }
-	return fmt.Sprintf("profile it while it works: %d samples are %.2g cores for -seconds 10, or %.2g for -seconds 60", enoughSamples, cores(10), cores(60))
+	cores := func(seconds float64) string {
+		return unit.Format(enoughSamples*periodOf(w.table).Seconds()/seconds, unit.Cores)
+	}
+	return fmt.Sprintf("profile it while it works: %d samples are %s for -seconds 10, or %s for -seconds 60", enoughSamples, cores(10), cores(60))
 }
 
 // judge holds the profile against one sentence.
@@ -254,11 +257,11 @@ func (w *writer) attempt(amount, headroom float64, unit string) (*attempt, error
 }
 
 // measured is a share or an amount as people write it.
-func (w *writer) measured(share float64, unit string) string {
-	if unit == "ratio" {
+func (w *writer) measured(share float64, name string) string {
+	if name == "ratio" {
 		return fmt.Sprintf("%.1f%%", 100*share)
 	}
-	return fmt.Sprintf("%.2g %s", share, unit)
+	return unit.Format(share, unit.Measured(name))
 }
 
 // common suggests a limit on what is often wrong: twice what was measured, and at
