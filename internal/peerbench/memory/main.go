@@ -17,7 +17,12 @@
 //
 // The kernel maps 16 pages around each one that is touched, so nearly all that is
 // linked becomes resident: what a guard adds to the pages of the file is the size of
-// its code, and of that of runtime/pprof, google/pprof and OpenTelemetry's API.
+// its code, and of that of runtime/pprof, log/slog and OpenTelemetry's API.
+//
+// On two cores with far more to run than that, at the defaults and for four minutes, a
+// guard took 2.7 MiB over the client (0.6 anonymous, 2.2 of the file), and over the plain
+// service pyroscope-go 1.6 and Datadog's profiler 44.
+// Anonymous memory is the host's garbage for the most part: within 0.5 MiB two runs differ.
 package main
 
 import (
@@ -94,9 +99,11 @@ func measure(length, every time.Duration, gogc, budgets int) error {
 			}
 		}
 	}
-	fmt.Println("MiB            resident  anonymous  of the file  most")
+	fmt.Println("MiB            resident  over plain  anonymous  of the file  most")
 	for _, h := range running {
-		fmt.Printf("%-14s %8.1f %10.1f %12.1f %5.1f\n", h.name, mega(median(h.resident)), mega(median(h.anonymous)), mega(median(h.file)), mega(h.most))
+		resident := median(h.resident)
+		fmt.Printf("%-14s %8.1f %11.1f %10.1f %12.1f %5.1f\n", h.name, mega(resident), mega(resident-median(running[0].resident)),
+			mega(median(h.anonymous)), mega(median(h.file)), mega(h.most))
 	}
 	missed := 0
 	goal := func(what string, value, limit int64) {
