@@ -63,7 +63,8 @@ func (k *stacks) of(sample int) []decode.ID { return k.frames[k.starts[sample]:k
 func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	k.seen = cleared(k.seen, len(names.parts))
 	k.handed, k.all = cleared(k.handed, len(names.parts)), cleared(k.all, len(names.parts))
-	k.frames, k.starts, k.shapes = k.frames[:0], append(k.starts[:0], 0), k.shapes[:0]
+	// A profile may have as many frames as the decoder lets through, so they are not grown into.
+	k.frames, k.starts, k.shapes = room(k.frames, int(t.Frames)), append(room(k.starts, len(t.Samples)+1), 0), room(k.shapes, len(t.Samples))
 	depth := otherDepth
 	if t.PeriodType.Type == "cpu" {
 		depth = cpuDepth
@@ -191,6 +192,14 @@ func cleared[T any](old []T, n int) []T {
 	old = old[:n]
 	clear(old)
 	return old
+}
+
+// room is an empty slice for n values, in the memory of another if that is enough.
+func room[T any](old []T, n int) []T {
+	if cap(old) < n {
+		return make([]T, 0, n)
+	}
+	return old[:0]
 }
 
 // isIn reports whether a package is of a module, or of its external tests.

@@ -36,8 +36,8 @@ type sum struct {
 	seen       uint64 // the sample that charged it last
 }
 
-// maxSums is how many sums are kept of one profile, for all queries and keys: 10 MiB.
-const maxSums = 500_000
+// maxSums is how many sums are kept of one profile, for all queries and keys: 10 MiB at the most.
+const maxSums = 300_000
 
 // mostObservations is what [Sums.N] is at most: who rounds it has an int64.
 const mostObservations = 1 << 62
@@ -204,7 +204,7 @@ func (c *Counter) count(t *decode.Table, query int) {
 	for size < 2*len(c.touched) {
 		size *= 2
 	}
-	s.index = cleared(s.index, size)
+	s.index, s.Keys, s.values = cleared(s.index, size), room(s.Keys, len(c.touched)), room(s.values, len(c.touched))
 	for i, key := range c.touched {
 		sum := &c.sums[key]
 		s.Keys, s.values = append(s.Keys, key), append(s.values, sum.value)
@@ -271,7 +271,7 @@ func (c *Counter) IsOwn(pkg string) bool { return pkg == "main" || isIn(pkg, c.M
 func (c *Counter) Walk(t *decode.Table, query int, visit func(v int64, s *Stack, reach int)) {
 	types, q := len(t.Types), &c.queries[query]
 	if c.condition != q.Where {
-		c.condition, c.selected = q.Where, c.selected[:0]
+		c.condition, c.selected = q.Where, room(c.selected, len(t.Samples))
 		for i := range t.Samples {
 			if q.Where < 0 || holds(t, &t.Samples[i], c.Where[q.Where]) {
 				c.selected = append(c.selected, i)

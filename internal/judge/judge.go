@@ -116,7 +116,7 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	j.counter.Multiple = j.layout.multiple(t, facts)
 	j.counter.Open(t)
 	if j.counter.Count(t, j.isNeeded); j.counter.Full() {
-		return nil, errors.New("judge the profile: the budgets ask for more than 500,000 sums of it, one for each name and part: " +
+		return nil, errors.New("judge the profile: the budgets ask for more than 300,000 sums of it, one for each name and part: " +
 			"take a profile of a shorter time, or fewer budgets with an in, where or except of their own")
 	}
 	j.windows++
