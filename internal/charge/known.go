@@ -133,12 +133,13 @@ func IsInterrupt(name string) bool {
 // IsDetector knows the race detector. Its assembly (racecall, racefuncenter) has names
 // without a package.
 func IsDetector(name string) bool {
-	return isCPlusPlus(name) || strings.HasPrefix(name, "__tsan") || strings.HasPrefix(name, "__sanitizer") || strings.HasPrefix(name, "runtime.race") ||
+	return isCPlusPlus(name) && (strings.Contains(name, "__tsan") || strings.Contains(name, "__sanitizer")) ||
+		strings.HasPrefix(name, "__tsan") || strings.HasPrefix(name, "__sanitizer") || strings.HasPrefix(name, "runtime.race") ||
 		strings.HasPrefix(name, "race") && !strings.ContainsAny(name, "./")
 }
 
-// isCPlusPlus knows the names of C++, which the race detector is written in. Some have a
-// dot (_ZN6__tsan3fooEv.part.0), and what is in front of it is no package.
+// isCPlusPlus knows the names of C++. Some have a dot (_ZN6__tsan3fooEv.part.0), and what
+// is in front of it is no package.
 func isCPlusPlus(name string) bool { return strings.HasPrefix(name, "_Z") }
 
 // IsCheckptr knows the checks of unsafe pointers that -race puts into the code. They
