@@ -22,10 +22,7 @@ const (
 
 // open acquires what needs to be released.
 func (g *Guard) open(ctx context.Context) error {
-	g.sinks = []*sink{newSink("log", slogSink(g.cfg.Logger, g.cfg.DumpDir)), newSink("otel", otelSink(g.cfg.LoggerProvider))}
-	if g.cfg.OnEvent != nil {
-		g.sinks = append(g.sinks, newSink("callback", ownEvents(g.cfg.OnEvent)))
-	}
+	g.sinks = sinks(&g.cfg)
 	err := g.acquire(ctx)
 	if err == nil {
 		return nil

@@ -38,6 +38,15 @@ type sink struct {
 	trips   breaker // used by the sink's goroutine only
 }
 
+// sinks are those that a configuration asks for. A new one is added here.
+func sinks(cfg *Config) []*sink {
+	list := []*sink{newSink("log", slogSink(cfg.Logger, cfg.DumpDir)), newSink("otel", otelSink(cfg.LoggerProvider))}
+	if cfg.OnEvent != nil {
+		list = append(list, newSink("callback", ownEvents(cfg.OnEvent)))
+	}
+	return list
+}
+
 func newSink(name string, deliver func(Event)) *sink {
 	s := &sink{name: name, deliver: deliver, done: make(chan struct{})}
 	s.wake.L = &s.mu
