@@ -54,6 +54,9 @@ func (s sayer) reason(reason judge.Reason) string {
 	switch reason := reason.(type) {
 	case judge.Measured:
 		return s.measured()
+	case judge.Likely:
+		return s.who() + " at " + s.amount(f.Value) + ", likely above " + s.amount(f.Low) + " (" + samples(f.Samples) + "); " +
+			reason.Proven + " is surely above " + s.amount(reason.ProvenLow)
 	case judge.Counted:
 		return s.who() + " at " + s.amount(f.Value) + ", the limit is " + s.budget.Limit.String()
 	case judge.CountedNone:

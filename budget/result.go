@@ -37,8 +37,10 @@ type Result struct {
 	// for shares and points, cores, seconds, bytes or a count. For "no function"
 	// budgets it is the worst function's. Low and High are its bounds: the truth
 	// is below Low with a chance of one in a million, above High with one in a
-	// thousand, or for an "absent" budget one in twenty. What is counted and not
-	// sampled (goroutines, figures) has bounds equal to Share.
+	// thousand, or for an "absent" budget one in twenty. Where another function proves
+	// that the limit is exceeded, and the first offender is named because it is called
+	// by that one, Low errs with one in twenty, and the Reason says "likely". What is
+	// counted and not sampled (goroutines, figures) has bounds equal to Share.
 	//
 	// Growth per unit of work of what the baseline has nothing of has no number:
 	// Share is then what it would be, had the baseline one sample of it, and High

@@ -19,7 +19,7 @@
 // A test holds the same budgets against a piece of work:
 //
 //	func TestCheckout(t *testing.T) {
-//		guard.Check(t, budget.Must("no function above 20% cumulative"), func(ctx context.Context) {
+//		guard.Check(t, budget.Must("regexp.compile below 5%", "process below 2ms per call"), func(ctx context.Context) {
 //			serveOneCheckout(ctx)
 //		})
 //	}

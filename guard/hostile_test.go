@@ -180,7 +180,7 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 		}},
 		{"publish", func(l *looper) {
 			l.status.Windows = nil
-			l.publish(l.panel, profiler.Window{}, true, false, process.Figures{}, process.Figures{})
+			l.publish(profiler.Window{}, 0, true, false, process.Figures{}, process.Figures{})
 		}},
 	}
 	for _, tt := range tests {

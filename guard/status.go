@@ -47,7 +47,7 @@ type WindowStatus struct {
 	Outcome string        `json:"outcome"`          // "ok", or what it was lost to; "" before the first
 	Reason  string        `json:"reason,omitempty"` // why it was lost
 	Early   bool          `json:"early"`            // started by a jump of the process's CPU
-	Samples int64         `json:"samples"`
+	Samples int64         `json:"samples"`          // of CPU, also where no budget was judged
 
 	// Figures of the process over the window.
 	Cores      float64 `json:"cores"`

@@ -52,8 +52,10 @@ func (l *looper) window(ctx context.Context, early bool) {
 		used = since
 	}
 	l.rising(ctx, after) // before the CPU profile is decoded, in the same memory
+	samples := int64(0)
 	judge := onThread(func() {
 		t := w.Table(&l.decoder)
+		samples = samplesOf(t)
 		if tried {
 			l.tellLost(&w)
 		}
@@ -76,7 +78,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.backoff = l.backoff.After(w)
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
-	l.publish(p, w, tried, early, used, since)
+	l.publish(w, samples, tried, early, used, since)
 	l.account(look+judge+profiling+l.work.spent()+l.trimmed+l.breakdowns.cost, after)
 	l.breakdowns.cost = 0
 	l.last = after
@@ -263,27 +265,33 @@ func (g *Guard) tell(e *entry, event Event) {
 // publish publishes how the window of CPU went, if one was tried, and what the process
 // uses. Of the time since the last window comes what garbage collection took, and what is
 // known of it lasts until a collection ends.
-func (l *looper) publish(p *panel, w profiler.Window, tried, early bool, used, since process.Figures) {
+func (l *looper) publish(w profiler.Window, samples int64, tried, early bool, used, since process.Figures) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.status.Window
 	if tried {
 		outcome := label(w.Outcome.String())
 		l.status.Windows[outcome]++
-		*s = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early, GC: s.GC}
+		*s = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early, Samples: samples, GC: s.GC}
 		if w.Outcome == profiler.OK {
 			l.status.Good = w.Start.Add(w.Elapsed)
-		}
-		for _, e := range p.entries {
-			if kindOf(e.budget) == kindCPU {
-				s.Samples = max(s.Samples, e.result.Samples)
-			}
 		}
 	}
 	s.Cores, s.RSS, s.Heap, s.Goroutines = used.Cores, used.RSS, used.Heap, used.Goroutines
 	if since.GCKnown {
 		s.GC = since.GC
 	}
+}
+
+// samplesOf is how many samples a CPU profile has, the guard's own among them.
+func samplesOf(t *decode.Table) (n int64) {
+	if t == nil {
+		return 0
+	}
+	for i := range t.Samples {
+		n += t.Values[i*len(t.Types)]
+	}
+	return n
 }
 
 // uncounted says which of the host's counters tell nothing, and why.

@@ -204,7 +204,7 @@ func (r *run) progress() {
 	if len(open) > 0 {
 		r.t.Helper()
 		round := func(t time.Time) time.Duration { return t.Sub(r.begun).Round(100 * time.Millisecond) }
-		r.t.Logf("guard.Check: not decided after %v and %s, which takes long near a limit: %s. It ends after %v, and on a busy machine after %v",
+		r.t.Logf("guard.Check: after %v and %s still open: %s. The check ends after %v, and on a busy machine after %v",
 			round(time.Now()), unit.Plural(r.cpu.samples(), "CPU sample"), strings.Join(open, "; "), round(r.ends), round(r.latest))
 	}
 }

@@ -52,6 +52,9 @@ func (s *blockStanding) closeLimit(w *window, r *rule, f *Finding) {
 	}
 	f.Who = who
 	f.Value, f.Low, f.High = e.Value*scale, e.Low*scale, e.High*scale
+	if len(f.Offenders) > 0 && f.Offenders[0].Function == who { // one thing has one lower bound
+		f.Offenders[0].Low, f.Offenders[0].High = f.Low, f.High
+	}
 	needed := e.Needed
 	if r.Dimension != unit.Share {
 		// In trials; say it in samples, in proportion.

@@ -53,12 +53,15 @@ func (w *window) each(r *rule, m measure, sums *charge.Sums, f *Finding) {
 	w.judged.over = over
 	e := m.findingOfEach(r, sums, who)
 	f.Verdict = e.Verdict
+	var likely Reason
 	if over = m.nameable(r, sums, over, f.Verdict); f.Verdict != evidence.Pass && len(over) > 0 {
 		f.Over = len(over)
 		if first, ok := w.explain(r, r.query, over, m.values(r.Limit), m, f); ok && first != who {
+			proven, low := w.keyName(sums, who), e.Low
 			who, value, e = first, sums.By(first), m.findingOfEach(r, sums, first)
 			if f.Verdict == evidence.Fail && e.Verdict != f.Verdict {
 				e.Verdict, e.Low = f.Verdict, m.low(value)
+				likely = Likely{proven, low}
 			}
 		}
 	}
@@ -67,7 +70,9 @@ func (w *window) each(r *rule, m measure, sums *charge.Sums, f *Finding) {
 	if who >= 0 {
 		f.Who = w.keyName(sums, who)
 	}
-	w.reason(r, m, e, f)
+	if w.reason(r, m, e, f); likely != nil {
+		f.Reason = likely
+	}
 	f.Unordered = f.Verdict != evidence.Pass && !w.judged.counter.Ordered() &&
 		(sums.Query.Charge == charge.Inner || sums.Query.Charge == charge.Waiting)
 }

@@ -57,6 +57,12 @@ type (
 	Learning       struct{ Share float64 }           // of what is normal; from 1 on, the verdict is in
 	AbsentInBlocks struct{}                          // there was no hit until the end
 
+	// Likely: Low errs with one in twenty. That the limit is exceeded is proven by another
+	// function, whose lower bound is ProvenLow.
+	Likely struct {
+		Proven    string
+		ProvenLow float64
+	}
 	// InBlocks: by all blocks. Certain says that more would not change it.
 	InBlocks struct {
 		Certain bool

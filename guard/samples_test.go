@@ -1,0 +1,24 @@
+package guard
+
+import (
+	"testing"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/folded"
+)
+
+// TestSamplesOf: a window's samples are those of its profile, also where all budgets are
+// idle.
+func TestSamplesOf(t *testing.T) {
+	var symbols decode.Symbols
+	table, err := decode.FromProfile(folded.Must("cpu 10s\nmain.main;main.run 42\nmain.main;main.rest 8\n"), &symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := samplesOf(table); n != 50 {
+		t.Errorf("%d samples, expected 50", n)
+	}
+	if n := samplesOf(nil); n != 0 {
+		t.Errorf("%d samples of no profile", n)
+	}
+}
