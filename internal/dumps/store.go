@@ -115,13 +115,13 @@ func (s *Store) settle() error {
 	if err := s.disk.mkdir(folderName(s.instance)); err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
-	s.unlock() // of a folder that somebody has removed
+	_ = s.unlock() // of a folder that somebody has removed
 	err := s.takeLock()
 	if err == nil {
 		err = s.scan()
 	}
 	if err != nil {
-		s.unlock()
+		_ = s.unlock()
 		s.removeFolder(s.instance)
 	}
 	return err
