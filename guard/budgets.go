@@ -172,6 +172,9 @@ func (g *Guard) replace(next *panel) error {
 			continue
 		}
 		e.removed = true
+		for _, d := range e.dumps {
+			d.end() // dumped looks at the budgets in force only
+		}
 		if !e.told {
 			continue
 		}

@@ -27,7 +27,7 @@ type dump struct {
 	id    dumps.ID
 	at    time.Time     // the end of its window
 	shows []string      // offenders
-	ended chan struct{} // closed when it was saved or has failed
+	ended chan struct{} // closed when it was saved or has failed, or nobody will name it
 	kept  bool          // saved, and not evicted since
 }
 
@@ -73,6 +73,9 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, 
 	// The lock keeps dumped from running before the dump is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if e.removed {
+		return nil // nothing is told of it, and dumped would not find it
+	}
 	id, err := l.seams.offer(l.store, d)
 	if err != nil {
 		l.dumpsFail("a dump was not kept: ", err)
@@ -97,6 +100,15 @@ func (l *looper) awaitDump(ctx context.Context, d *dump) {
 	case <-patience.C:
 		l.dumping.hangs = true
 	case <-ctx.Done():
+	}
+}
+
+// end ends the wait for a dump. The guard's lock must be held.
+func (d *dump) end() {
+	select {
+	case <-d.ended:
+	default:
+		close(d.ended)
 	}
 }
 
@@ -175,7 +187,7 @@ func (g *Guard) dumped(o dumps.Outcome) {
 			}
 			if d.id == o.ID && !d.kept {
 				d.kept = o.Err == nil
-				close(d.ended)
+				d.end()
 			}
 		}
 		if o.Err != nil { // the next failing window tries again

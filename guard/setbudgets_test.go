@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -146,6 +147,60 @@ func TestSetBudgetsDuringADump(t *testing.T) {
 		wantEvents(t, w)
 		g.Stop()
 	})
+}
+
+// A budget that goes while its dump is written holds nobody up: the other budgets of the
+// window get their events at once, and their dumps.
+func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		const y = "y: main.work below 10% for 1 windows"
+		w.take = story("b")
+		var g *Guard
+		w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
+			id := dumps.ID(d.Sidecar.Budget)
+			go func() {
+				if id == "x" {
+					if err := g.SetBudgets(budget.Must(y)); err != nil {
+						t.Error(err)
+					}
+				}
+				g.dumped(dumps.Outcome{ID: id, Budget: d.Sidecar.Budget})
+			}()
+			return id, nil
+		}
+		g = w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows", y))
+		pass(10*second + dumpPatience/2)
+		if e := firings(w); len(e) != 1 || e[0].Budget != "y" || e[0].Dump != "y" {
+			t.Errorf("events %+v, want one of y with its dump", e)
+		}
+		g.Stop()
+	})
+}
+
+// A window under way says nothing of a budget that SetBudgets has removed.
+func TestRemovedBudgetsAreNotTold(t *testing.T) {
+	for _, removed := range []bool{false, true} {
+		l := newWorld().still(t, Config{Budgets: simple})
+		e := l.panel.entries[0]
+		if removed {
+			if err := l.SetBudgets(budget.Must("portlist absent")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := budget.Result{Budget: e.budget, Verdict: budget.Fail}
+		if _, ok := l.add(e, r, e.alert, alert.None, span{}); ok == removed || (e.verdicts["fail"] == 0) != removed {
+			t.Errorf("removed %t: a result was added: %t, verdicts %v", removed, ok, e.verdicts)
+		}
+		l.tell(e, Event{Name: eventFiring})
+		if e.told == removed {
+			t.Errorf("removed %t: an event was told: %t", removed, e.told)
+		}
+		l.store, l.dumping.beside = new(dumps.Store), []dumps.Companion{}
+		l.seams.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "1", nil }
+		if d := l.dump(e, r, []byte("a profile"), nil, &profiler.Window{}, time.Now()); (d == nil) != removed {
+			t.Errorf("removed %t: a dump was offered: %t", removed, d != nil)
+		}
+	}
 }
 
 // While budgets are compiled, which may take a second, nobody else waits: neither
