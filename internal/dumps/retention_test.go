@@ -2,6 +2,7 @@ package dumps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -255,5 +256,34 @@ func TestRetentionOfAViolation(t *testing.T) {
 	newest := mustSave(t, next, testDump("b"))
 	if diff := cmp.Diff(map[ID]bool{ids[0]: true, newest: true}, listIDs(t, next)); diff != "" {
 		t.Errorf("the first and the newest should be kept:\n%s", diff)
+	}
+}
+
+// A dump that was not saved is neither the first nor the worst of its violation: the next
+// is.
+func TestMarksOfFailedSaves(t *testing.T) {
+	var d1 *faulty
+	s, _ := openTest(t, newDir(t), Keep{Interval: 1, Free: 1e-12}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	fails := func(what string, d Dump) {
+		t.Helper()
+		if _, err := s.Save(d); err == nil {
+			t.Fatalf("%s was saved", what)
+		}
+	}
+	invalid := testDump("b").of("v", 9)
+	invalid.Sidecar.Kind = "/"
+	broken := nthCall(1, true, errors.ErrUnsupported)
+	for _, step := range []struct {
+		severity float64
+		want     string
+	}{{3, first}, {4, worst}, {4, ""}} {
+		fails("a dump with an impossible name", invalid)
+		d1.arm(broken)
+		fails("a dump on a disk that fails", testDump("b").of("v", 8))
+		d1.arm(nil)
+		id := mustSave(t, s, testDump("b").of("v", step.severity))
+		if mark := s.entries[id].mark; mark != step.want {
+			t.Errorf("severity %v: mark %q, want %q", step.severity, mark, step.want)
+		}
 	}
 }

@@ -12,8 +12,9 @@ import (
 // prepared is a dump that is ready to be written.
 type prepared struct {
 	*entry
-	budget string
-	data   [][]byte // of the files, in the order of the suffixes: the sidecar is last
+	budget    string
+	violation violation // as of this dump; its name is "" if there is none
+	data      [][]byte  // of the files, in the order of the suffixes: the sidecar is last
 }
 
 // Offer queues d and returns the ID that it will have. It never blocks: when the
@@ -63,7 +64,7 @@ func (s *Store) prepare(d Dump) (p prepared, err error) {
 		return p, fmt.Errorf("%w: %v ago, Keep.Interval is %v", ErrTooSoon, age.Round(time.Millisecond), s.keep.Interval)
 	}
 	n.mark = s.mark(n.slug, side)
-	p = prepared{entry: &entry{name: n}, budget: side.Budget}
+	p = prepared{entry: &entry{name: n}, budget: side.Budget, violation: violation{side.Violation, side.Severity}}
 	side.First, side.Worst = n.mark == first, n.mark != ""
 	side.ID, side.PID, side.Host, side.Build = n.id(), os.Getpid(), s.host, s.build
 	side.Profile, side.Companions = n.file(side.Kind+profileExt), nil
@@ -91,22 +92,32 @@ func (p *prepared) add(suffix string, data []byte) {
 	p.size += int64(len(data))
 }
 
-// mark says whether a dump is the first or the worst of its violation so far.
-func (s *Store) mark(slug string, side Sidecar) (mark string) {
+// mark says whether a dump is the first or the worst of its violation, of those on the
+// disk. Of two that wait in the queue both may be the first.
+func (s *Store) mark(slug string, side Sidecar) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch v := s.violations[slug]; {
 	case side.Violation == "":
 		return ""
 	case side.Violation != v.name:
-		mark = first
+		return first
 	case side.Severity > v.severity:
-		mark = worst
-	default:
-		return ""
+		return worst
 	}
-	s.violations[slug] = violation{side.Violation, side.Severity}
-	return mark
+	return ""
+}
+
+// saved notes the violation of a dump that is on the disk. One whose save has failed
+// must not count: the next would be neither first nor worst, and retention would not
+// spare it.
+func (s *Store) saved(p prepared) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.violations[p.slug]
+	if p.violation.name != "" && (p.violation.name != v.name || p.violation.severity > v.severity) {
+		s.violations[p.slug] = p.violation
+	}
 }
 
 // write does what Save promises.
@@ -145,6 +156,7 @@ func (s *Store) save(p prepared) error {
 		return err
 	}
 	s.entries[p.id()] = p.entry
+	s.saved(p)
 	return nil
 }
 

@@ -55,7 +55,7 @@ type Store struct {
 	violations map[string]violation // by slug: the current one
 }
 
-// violation is a violation of which a dump was made.
+// violation is a violation of which a dump was saved.
 type violation struct {
 	name     string
 	severity float64 // of its worst dump
