@@ -166,9 +166,14 @@ func (h *Handler) dumpFlame(w http.ResponseWriter, r *http.Request, f io.Reader,
 		refuse(w, http.StatusInternalServerError, "the profile cannot be drawn: "+err.Error())
 		return
 	}
-	flame := newFlame(t, h.Module)
-	done()
-	h.sendFlame(w, r, flame, release)
+	h.sendFlame(w, r, drawn(t, h.Module, done), release)
+}
+
+// drawn makes the flame graph of a decoded profile. A panic must not keep the slot for
+// drawing, so done is called in any case.
+func drawn(t *decode.Table, module string, done func()) flame {
+	defer done()
+	return newFlame(t, module)
 }
 
 // notFound answers for a file that cannot be opened.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -470,5 +471,41 @@ func TestFault_69_FourAnswers(t *testing.T) {
 	done.Wait()
 	if r := webtest.Ask(h, "GET", file); r.StatusCode != 200 {
 		t.Errorf("afterwards: %d, want 200", r.StatusCode)
+	}
+}
+
+// Clients hold at most maxRenderings renderings of a document; one more shares the newest.
+func TestRenderingsAreBounded(t *testing.T) {
+	noLeaks(t)
+	d := document{make: func() ([]byte, error) { return []byte("x"), nil }}
+	take := func() *rendering {
+		r := d.take()
+		receive(t, "a rendering", r.made)
+		return r
+	}
+	var held []*rendering
+	for i := range maxRenderings {
+		r := take()
+		if slices.Contains(held, r) {
+			t.Fatalf("client %d got a rendering that another holds, although there is room", i)
+		}
+		held = append(held, r)
+	}
+	newest := held[maxRenderings-1]
+	if r := take(); r != newest {
+		t.Errorf("with %d renderings held, one more was made", maxRenderings)
+	} else {
+		d.giveBack(r)
+	}
+	d.giveBack(held[0])
+	r := take()
+	if slices.Contains(held, r) {
+		t.Error("after one was given back, none was made")
+	}
+	for _, r := range append(held[1:], r) {
+		d.giveBack(r)
+	}
+	if !d.isFree() {
+		t.Errorf("%d renderings were not given back", d.held)
 	}
 }

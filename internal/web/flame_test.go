@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/decode"
 )
 
 const stacks = `cpu 10s
@@ -180,4 +182,16 @@ func BenchmarkFlame(b *testing.B) {
 		newFlame(t, "")
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/800_000, "ns/frame")
+}
+
+// A flame graph that panics gives its slot for drawing back, once.
+func TestFlamePanics(t *testing.T) {
+	given := 0
+	done := func() { given++ }
+	if failed := recovered(func() { drawn(nil, "", done) }); failed == nil || given != 1 {
+		t.Errorf("panic %v, the slot was given back %d times, want once", failed, given)
+	}
+	if drawn(new(decode.Table), "", done); given != 2 {
+		t.Error("clean twin: the slot was not given back")
+	}
 }
