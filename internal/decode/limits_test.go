@@ -63,3 +63,15 @@ func TestAdviceOfLimits(t *testing.T) {
 		t.Errorf("refused once more: %v", err)
 	}
 }
+
+// The frames of all stacks together are bounded, however short each stack is.
+func TestFramesOfAllStacks(t *testing.T) {
+	data := message(minimal(), 2, numbers(1, 7)) // two stacks of one frame
+	if _, err := (&Decoder{Limits: Limits{Frames: 2}}).Bytes(data); err != nil {
+		t.Errorf("two frames of two: %v", err)
+	}
+	var refused *LimitError
+	if _, err := (&Decoder{Limits: Limits{Frames: 1}}).Bytes(data); !errors.As(err, &refused) || refused.Field != "Frames" {
+		t.Errorf("two frames of one: %v, want a LimitError of Frames", err)
+	}
+}
