@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -216,6 +218,43 @@ func TestTrialGrowth(t *testing.T) {
 				t.Errorf("it passed, and may have grown by %g: %s", got.High, got.Reason)
 			}
 		})
+	}
+}
+
+// TestTrialGrowthOffender: a caller has grown by more than what it calls, and is listed
+// after it. All numbers are those of the first offender.
+func TestTrialGrowthOffender(t *testing.T) {
+	trial, _ := trialOf(t, 1, "no function grows above 5 points")
+	block := func(child, other, rest int) *profile.Profile {
+		return folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.parent;main.child %d\nmain.main;main.run;main.parent;main.other %d\nmain.main;main.run;main.rest %d\n", child, other, rest))
+	}
+	facts := Facts{Kind: "cpu", Baseline: block(1000, 1000, 8000)}
+	var all []*profile.Profile
+	for range 60 {
+		p := block(5, 4, 11)
+		all = append(all, p.Copy())
+		if err := trial.Add(p, facts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum, err := profile.Merge(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, err := trial.Blocks.Close(sum, judged([]Facts{facts}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, res := findings[0], trial.set.results(findings)[0]
+	if res.Verdict != Fail || len(res.Offenders) != 2 || res.Offenders[1].Function != "main.parent" {
+		t.Fatalf("want a fail of main.child and main.parent: %s", res)
+	}
+	const grown = 5.0/20 - 0.1
+	if f.Who != "main.child" || res.Offenders[0].Function != f.Who || math.Abs(f.Value-grown) > 1e-9 || f.Low <= 0.05 || f.Hits != 300 {
+		t.Errorf("the finding is of %s, by %v above %v, %d hits: %s", f.Who, f.Value, f.Low, f.Hits, res)
+	}
+	if want := "main.child grew by 15.00 points"; !strings.HasPrefix(res.Reason, want) {
+		t.Errorf("the reason is %q, want %q", res.Reason, want)
 	}
 }
 

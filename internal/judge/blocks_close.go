@@ -45,9 +45,9 @@ func (s *blockStanding) closeLimit(w *window, r *rule, f *Finding) {
 	if f.Verdict != evidence.Fail {
 		f.Offenders, f.Over = nil, 0
 	} else if r.Class == Each {
-		if s.onlyProven(f, r.Limit, scale); len(f.Offenders) > 0 {
-			who = f.Offenders[0].Function
-			e, _ = s.proof(f.Offenders[0], r.Limit, scale)
+		proof := func(o Offender) (evidence.Finding, bool) { return s.proof(o, r.Limit, scale) }
+		if first, ok := f.onlyProven(proof); ok {
+			who, e = f.Offenders[0].Function, first
 		}
 	}
 	f.Who = who
@@ -71,14 +71,18 @@ func (s *blockStanding) closeLimit(w *window, r *rule, f *Finding) {
 }
 
 // onlyProven keeps the offenders that are over the limit beyond doubt, by all blocks or
-// by all samples: the finding is of the first of them.
-func (s *blockStanding) onlyProven(f *Finding, limit, scale float64) {
+// by all samples, and returns the proof on the first of them, of which the finding is.
+func (f *Finding) onlyProven(proof func(Offender) (evidence.Finding, bool)) (first evidence.Finding, ok bool) {
 	all := len(f.Offenders)
 	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
-		_, ok := s.proof(o, limit, scale)
-		return !ok
+		e, proven := proof(o)
+		if proven && !ok {
+			first, ok = e, true
+		}
+		return !proven
 	})
 	f.Over -= all - len(f.Offenders)
+	return first, ok
 }
 
 // proof is the finding on an offender, and whether it is over the limit beyond doubt.
@@ -125,13 +129,36 @@ func (s *blockStanding) closeGrowth(w *window, r *rule, f *Finding) {
 		worst.Needed *= float64(f.Samples) / w.facts.Work[r.Per]
 		worst.Baseline *= before / w.facts.BaselineWork[r.Per]
 	}
-	f.take(worst)
-	if f.Verdict != evidence.Fail {
+	if worst.Verdict != evidence.Fail {
 		f.Offenders, f.Over = nil, 0
+	} else if r.Class == Each {
+		proof := func(o Offender) (evidence.Finding, bool) {
+			return s.proofOfGrowth(o, w.grownBy(r, o.Function).Finding, r.Limit)
+		}
+		if first, ok := f.onlyProven(proof); ok {
+			who, worst = f.Offenders[0].Function, first
+		}
 	}
+	f.take(worst)
+	f.Hits = int64(math.Round(hits(w.judged.counter.Sums(r.query), w.charged(r, who))))
 	f.Who, f.Notes = who, Notes{Elsewhere: w.elsewhere(r)}
 	f.Reason = Growth{
 		Before: before, New: r.Dimension != unit.Points && worst.Value > -1 && base.charged(r, who) <= 0,
 		Needed: worst.Needed, NeededBefore: worst.Baseline,
 	}
+}
+
+// proofOfGrowth is proof for growth: by the blocks, or by what all samples say.
+func (s *blockStanding) proofOfGrowth(o Offender, all evidence.Finding, limit float64) (evidence.Finding, bool) {
+	c := s.each[o.Function]
+	if c == nil || c.near == nil {
+		return evidence.Finding{}, false
+	}
+	f := c.near.Finding()
+	if f.Verdict != evidence.Fail && f.Low <= limit {
+		f = all
+	}
+	proven := f.Verdict == evidence.Fail || f.Low > limit
+	f.Verdict, f.Needed, f.Baseline = evidence.Fail, 0, 0
+	return f, proven
 }

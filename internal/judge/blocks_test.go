@@ -24,12 +24,49 @@ func TestOnlyProven(t *testing.T) {
 	for name, low := range map[string]float64{"main.guilty": 0.1, "main.busy": 0.1, "main.proven": 0.21, "main.unseen": 0.1} {
 		f.Offenders = append(f.Offenders, Offender{Frame: Frame{Function: name}, Low: low})
 	}
-	s.onlyProven(f, 0.2, 1)
+	first, ok := f.onlyProven(func(o Offender) (evidence.Finding, bool) { return s.proof(o, 0.2, 1) })
+	if want, _ := s.proof(f.Offenders[0], 0.2, 1); !ok || first != want {
+		t.Errorf("the finding is %+v, want that of the first offender: %+v", first, want)
+	}
 	got := map[string]bool{}
 	for _, o := range f.Offenders {
 		got[o.Function] = true
 	}
 	if len(got) != 2 || !got["main.guilty"] || !got["main.proven"] || f.Over != 2 {
 		t.Errorf("named are %v of %d, want main.guilty and main.proven", got, f.Over)
+	}
+}
+
+// TestProofOfGrowth: who is over the limit on growth only by its measured number is not
+// named beside one that has grown beyond doubt, by the blocks or by all samples.
+func TestProofOfGrowth(t *testing.T) {
+	const limit = 0.05
+	s := &blockStanding{each: map[string]*blockFunction{"main.rare": {}}}
+	near := func(name string, hits float64) {
+		test := evidence.NewSequentialGrowth(evidence.Baseline{K: 100, N: 1000, Limit: limit})
+		for range 60 {
+			test.Add(hits, 10)
+		}
+		s.each[name] = &blockFunction{near: &test}
+	}
+	near("main.grown", 8)
+	near("main.slightly", 1.6)
+	fail := evidence.Finding{Verdict: evidence.Fail, Value: 0.1, Low: 0.06, High: 0.2}
+	open := evidence.Finding{Value: 0.1, Low: 0.04, High: 0.2, Needed: 100}
+	for _, tt := range []struct {
+		name string
+		all  evidence.Finding
+		want bool
+	}{
+		{"main.grown", open, true},
+		{"main.slightly", open, false},
+		{"main.slightly", fail, true},
+		{"main.rare", fail, false},
+		{"main.unseen", fail, false},
+	} {
+		f, proven := s.proofOfGrowth(Offender{Frame: Frame{Function: tt.name}}, tt.all, limit)
+		if proven != tt.want || proven && (f.Verdict != evidence.Fail || f.Low <= limit || f.Needed != 0) {
+			t.Errorf("%s, all samples %v: proven %v by %+v, want %v", tt.name, tt.all.Verdict, proven, f, tt.want)
+		}
 	}
 }

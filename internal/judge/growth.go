@@ -99,6 +99,29 @@ func (g *growth) of(key int32, k, k0 int64) grown {
 	return x
 }
 
+// grownBy compares a function or package by its name, or what the rule is about ("").
+func (w *window) grownBy(r *rule, name string) (x grown) {
+	if g, why := w.growthOf(r); why == nil {
+		x = g.of(-1, w.charged(r, name), w.judged.base.charged(r, name))
+	}
+	return x
+}
+
+// charged is what the window charges to a function or package, 0 if it does not show; of
+// a rule that is not about each, to the one thing that it is about.
+func (w *window) charged(r *rule, name string) int64 {
+	sums := w.judged.counter.Sums(r.query)
+	if r.Class != Each {
+		return r.charged(sums)
+	}
+	for _, key := range sums.Keys {
+		if w.keyName(sums, key) == name {
+			return sums.By(key)
+		}
+	}
+	return 0
+}
+
 // worst compares all that the rule is about, and returns the worst and those over the
 // limit.
 func (g *growth) worst() (worst grown, over []grown) {
