@@ -53,13 +53,16 @@ func (k *kindTaker) end(kind string, work readings) (kindWindow, error) {
 	if err := k.refused[kind]; err != nil && !k.taker.Begun(profiles.Kind(kind)) {
 		return kindWindow{}, err
 	}
+	began, start := k.work[kind], k.taker.Start(profiles.Kind(kind))
 	p, err := k.taker.End(profiles.Kind(kind))
+	if err == nil || !k.taker.Start(profiles.Kind(kind)).Equal(start) { // some windows end without a profile
+		k.work[kind] = work
+	}
 	if err != nil {
 		return kindWindow{}, err
 	}
 	w := kindWindow{data: p.Data, elapsed: p.Elapsed}
-	w.work, w.notWork = between(k.work[kind], work)
-	k.work[kind] = work
+	w.work, w.notWork = between(began, work)
 	if p.Kind == profiles.Mutex {
 		w.fraction = int(p.Rate)
 	}

@@ -203,6 +203,31 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 	}
 }
 
+// A window that ends without a profile, because the sampling changed in it, takes its
+// work along: the next window has its own only.
+func TestKindWorkAfterRateChanged(t *testing.T) {
+	rate := runtime.MemProfileRate
+	defer func() { runtime.MemProfileRate = rate }()
+	k := newKindTaker()
+	defer k.close()
+	k.taker.Share = 1e9 // what it costs is another matter
+	p := &panel{groups: []*group{{kind: "allocs"}}}
+	at := func(n float64) readings { return readings{"request": {n: n, label: "requests"}} }
+
+	k.begin(p, at(0))
+	runtime.GC() // which publishes what was allocated
+	runtime.MemProfileRate = 2 * rate
+	if _, err := k.end("allocs", at(1000)); err == nil || !strings.Contains(err.Error(), "its sampling was one in") {
+		t.Fatalf("the sampling changed in the first window: %v", err)
+	}
+	k.begin(p, at(1000))
+	runtime.GC()
+	w, err := k.end("allocs", at(1500))
+	if err != nil || w.work["request"] != 500 {
+		t.Errorf("work in the second window is %v, want 500 requests: %v", w.work, err)
+	}
+}
+
 // A profile that cannot begin says why, and begins when it can: also after one
 // that had begun.
 func TestKindBeginsAgain(t *testing.T) {

@@ -84,6 +84,13 @@ func (t *Taker) Begun(k Kind) bool {
 	return t.window(k).open
 }
 
+// Start returns when the window began that the next End returns: at the latest Begin or
+// End that has read the totals, which an End that fails may have done.
+func (t *Taker) Start(k Kind) time.Time {
+	t.setUp()
+	return t.window(k).start
+}
+
 // End returns what allocs, mutex or block have grown by since the Begin or the End
 // before it, whichever was later.
 func (t *Taker) End(k Kind) (Profile, error) {
