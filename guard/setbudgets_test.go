@@ -155,10 +155,10 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		const y = "y: main.work below 10% for 1 windows"
 		w.take = story("b")
-		var g *Guard
 		w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 			id := dumps.ID(d.Sidecar.Budget)
 			go func() {
+				g := running.Load()
 				if id == "x" {
 					if err := g.SetBudgets(budget.Must(y)); err != nil {
 						t.Error(err)
@@ -168,7 +168,7 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 			}()
 			return id, nil
 		}
-		g = w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows", y))
+		g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows", y))
 		pass(10*second + dumpPatience/2)
 		if e := firings(w); len(e) != 1 || e[0].Budget != "y" || e[0].Dump != "y" {
 			t.Errorf("events %+v, want one of y with its dump", e)
