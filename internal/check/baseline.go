@@ -86,6 +86,9 @@ func (r *run) writeBaseline() (problem string) {
 	case r.cpu == nil || len(r.cpu.windows) == 0:
 		return "no CPU profile to write as the baseline: a check with Update needs a budget on CPU, and windows that are not lost"
 	}
+	if r.cpu.cover.isLow() {
+		return "no baseline was written: " + r.cpu.cover.reason()
+	}
 	if n := r.cpu.samples(); n < r.leastBaseline() {
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or let work use more CPU",
 			n, r.leastBaseline())

@@ -12,7 +12,8 @@
 //   - after.go judges what is left when work is over.
 //   - report.go says what came of it, and fails, skips or passes the test.
 //
-// load.go tells a busy machine from work that sleeps: no budget fails for the former.
+// load.go tells a busy machine from work that sleeps: no budget fails for the former. It
+// also tells whether samples came for the CPU that was used: without them none passes.
 package check
 
 import (

@@ -55,6 +55,7 @@ type cpuPhase struct {
 	dropped int64 // samples with the label, which are not of work
 	beside  bool  // not only the loop's samples were dropped
 	decoder decode.Decoder
+	cover   coverage // of the good windows
 
 	group    [][]byte // windows that are not yet a block
 	groupLen time.Duration
@@ -219,7 +220,7 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 // but not work alone.
 func (c *cpuPhase) idle(r *run) bool {
 	kept := r.busy() && len(c.unlabelled.busiest()) == 0
-	return c.broken != nil || c.shares && c.tooSmall() || c.elapsed > idleTime && c.samples() == 0 && !kept
+	return c.broken != nil || c.cover.isLost() || c.shares && c.tooSmall() || c.elapsed > idleTime && c.samples() == 0 && !kept
 }
 
 // tooSmall reports whether calling work takes longer than work does, beyond doubt.
@@ -240,6 +241,7 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 	c.last = now
 	if table := w.Table(&c.decoder); table != nil {
 		c.unlabelled.count(table)
+		c.cover.add(w.CPU, samplesOf(table))
 	}
 	if w.Outcome != profiler.OK {
 		c.lost++
@@ -321,6 +323,8 @@ func (c *cpuPhase) results(r *run) error {
 			o.Verdict, o.Reason, o.cause = budget.Pass, "the baseline is being written", unjudged
 		case o.Verdict == budget.Pass && c.samples() == 0 && o.Samples == 0 && !r.isUnlinked(o.Budget.Subject):
 			o.Verdict = budget.Inconclusive // nothing was done: that proves nothing
+		case o.Verdict == budget.Pass && c.cover.isLow() && !r.isUnlinked(o.Budget.Subject):
+			o.Verdict = budget.Inconclusive // what was not sampled may be anybody's
 		case c.tooSmall() && isShare(o.Budget):
 			o.Verdict, o.Offenders, o.Over = budget.Inconclusive, nil, 0
 		}
@@ -347,6 +351,12 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (cause, string) {
 	busy := r.busy()
 	judged, dropped := c.samples(), c.dropped
 	switch {
+	case c.cover.isLow():
+		why := mistake
+		if busy && !c.cover.isLost() {
+			why = noTime
+		}
+		return why, c.cover.reason()
 	case c.unreachable(r, n):
 		return mistake, res.Reason
 	case res.Budget.Per == callUnit && r.worker.calls.Load() == 0:

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 func TestIsBusy(t *testing.T) {
@@ -137,6 +139,68 @@ func TestFault_74_BusyMachine(t *testing.T) {
 			got := tryCheck(t, Config{Max: tt.max}, budget.Must(tt.budget), tt.work)
 			if slices.Contains(append(tt.not, "broken"), got.verdict()) {
 				t.Errorf("%s:\n%s\n%s", got.verdict(), got.problem, got.text())
+			}
+		})
+	}
+}
+
+// TestFault_7_CheckWithoutSamples: a handler of SIGPROF that somebody has replaced is no
+// pass of a check, whether it is replaced at the start or on the way. A busy machine has
+// fewer samples and uses less CPU.
+func TestFault_7_CheckWithoutSamples(t *testing.T) {
+	set := budget.Must("example.com/shop.work below 2ms per call", "no function above 50ms per call", "example.com/shop.rest below 95%")
+	stack := []string{"example.com/shop.work", "example.com/shop.TestIt.func1", checkPackage + ".runWork", checkPackage + ".startWorker.func1"}
+	const full = 100 * time.Millisecond
+	for _, tt := range []struct {
+		name    string
+		samples int64         // of one window with CPU
+		first   int           // windows with samples, of 60
+		cpu     time.Duration // of a window
+		machine func() load
+		want    bool
+		cause   cause
+	}{
+		{"all sampled", 10, 60, full, idle, true, proven},
+		{"sampled on a busy machine", 1, 60, 10 * time.Millisecond, crowded, true, proven},
+		{"asleep", 0, 0, 4 * time.Millisecond, idle, true, proven},
+		{"unknown CPU", 10, 1, 0, idle, true, proven},
+		{"taken early", 3, 1, full, idle, false, mistake},
+		{"taken on the way", 10, 20, full, idle, false, mistake},
+		{"taken on a busy machine", 3, 1, full, crowded, false, mistake},
+		{"little CPU", 1, 1, 6 * time.Millisecond, idle, false, mistake},
+		{"little CPU on a busy machine", 1, 1, 6 * time.Millisecond, crowded, false, noTime},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			on(t, tt.machine)
+			r := &run{set: set, worker: &worker{}, id: "ours", outcomes: make([]outcome, len(set))}
+			r.plan.cpu = []int{0, 1, 2}
+			c, err := r.newCPUPhase()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 60 {
+				p := labelledProfile("ours", tt.samples, stack)
+				if i >= tt.first {
+					p.Sample = nil
+				}
+				var data bytes.Buffer
+				if err := p.Write(&data); err != nil {
+					t.Fatal(err)
+				}
+				r.worker.calls.Add(500) // of 0.2 ms
+				c.take(r, profiler.Window{Data: data.Bytes(), Elapsed: block, CPU: tt.cpu, Slices: 1})
+			}
+			if err := c.results(r); err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range r.outcomes {
+				holds := strings.Contains(o.Reason, "something else holds the profiler's signal")
+				if holds == tt.want {
+					t.Errorf("%s: %v: %s", o.Budget, o.Verdict, o.Reason)
+				}
+				if !tt.want && (o.Verdict != budget.Inconclusive || o.cause != tt.cause) {
+					t.Errorf("%s: %v, cause %d, want inconclusive, cause %d: %s", o.Budget, o.Verdict, o.cause, tt.cause, o.Reason)
+				}
 			}
 		})
 	}
