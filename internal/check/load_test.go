@@ -69,7 +69,7 @@ func TestCheckProgress(t *testing.T) {
 	tb := newFakeTB(t)
 	tb.sayAfter = time.Millisecond
 	got := tryCheckAs(tb, Config{Max: time.Second}, budget.Must("check.burnGuilty below 99%", "check.burnInnocent below 50%"), func(context.Context) { mix(0.5) })
-	if want := "check.burnInnocent below 50% cumulative. It ends after 1s, and on a busy machine after 4s"; strings.Count(got.text(), want) != 1 {
+	if want := "check.burnInnocent below 50% cumulative. The check ends after 1s, and on a busy machine after 4s"; strings.Count(got.text(), want) != 1 {
 		t.Errorf("it does not say %q, once:\n%s", want, got.text())
 	}
 }
