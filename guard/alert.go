@@ -188,7 +188,7 @@ func (e *entry) endedBy(event alert.Event, r budget.Result) string {
 	case event == alert.Proven:
 		return fmt.Sprintf("%s at %s %s, the limit is %s", who, value(since.Mean()), over, r.Budget.Limit)
 	}
-	return fmt.Sprintf("%s at %s at the most %s, the limit is %s", who, value(since.Worst), over, r.Budget.Limit)
+	return fmt.Sprintf("%s measured at %s at the most %s, the limit is %s", who, value(since.Worst), over, r.Budget.Limit)
 }
 
 // reason is why the budget stands as it does. That is the reason of its last window,

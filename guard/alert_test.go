@@ -292,8 +292,8 @@ func TestWhyItEnds(t *testing.T) {
 				return cpuWindow(bad)
 			}
 			return small(1000, 100+n)
-		}, 30, "budget x is kept again: fmt.Println at 11.20% at the most (3000 samples in the last 3 windows), the limit is 20%"},
-		{"for 1 windows", "x: fmt.Println below 20% for 1 windows", story("bg"), 3, "fmt.Println at 0.00% at the most (1000 samples in the last 1 window)"},
+		}, 30, "budget x is kept again: fmt.Println measured at 11.20% at the most (3000 samples in the last 3 windows), the limit is 20%"},
+		{"for 1 windows", "x: fmt.Println below 20% for 1 windows", story("bg"), 3, "fmt.Println measured at 0.00% at the most (1000 samples in the last 1 window)"},
 		{"within the zone", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 10 {
 				return cpuWindow(bad)

@@ -182,8 +182,12 @@ func (w *writer) functions(amounts []float64, unit string) error {
 	if len(best.excepted) == 0 {
 		fmt.Fprintf(&w.out, "# The largest function had %s.\n", best.worst)
 	} else {
-		fmt.Fprintf(&w.out, "# Accepted, being above %s and so near the limit or over it: %s.\n# The largest of the others had %s.\n",
-			best.above, strings.Join(best.excepted, ", "), best.worst)
+		each := ""
+		if len(best.excepted) > 1 {
+			each = " (each without those before it)"
+		}
+		fmt.Fprintf(&w.out, "# Accepted, being above %s and so near the limit or over it: %s%s.\n# The largest of the others had %s.\n",
+			best.above, strings.Join(best.excepted, ", "), each, best.worst)
 	}
 	w.line(best.sentence, best.result)
 	return nil

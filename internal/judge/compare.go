@@ -149,10 +149,11 @@ func (w *window) reason(r *rule, m measure, e evidence.Finding, f *Finding) {
 	}
 }
 
-// tooFew says how many samples would have decided.
+// tooFew says how many samples would have decided. Few samples do not tell how close to
+// the limit a share is, unless it is far below.
 func tooFew(r *rule, m measure, e evidence.Finding, samples int64) Reason {
 	middle := (1 + r.Limit) / 2
-	if r.Dimension == unit.Share {
+	if farBelow := e.Needed > 0 && e.Value < r.Limit/2; r.Dimension == unit.Share && !farBelow {
 		if needed := evidence.Needed(0, 0, r.Limit, 1); float64(samples) < needed {
 			return TooFew{needed, math.Min(evidence.Notable*r.Limit, middle)}
 		}
