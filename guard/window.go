@@ -55,7 +55,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	samples := int64(0)
 	judge := onThread(func() {
 		t := w.Table(&l.decoder)
-		samples = samplesOf(t)
+		samples = t.Count() // the guard's own among them
 		if tried {
 			l.tellLost(&w)
 		}
@@ -281,17 +281,6 @@ func (l *looper) publish(w profiler.Window, samples int64, tried, early bool, us
 	if since.GCKnown {
 		s.GC = since.GC
 	}
-}
-
-// samplesOf is how many samples a CPU profile has, the guard's own among them.
-func samplesOf(t *decode.Table) (n int64) {
-	if t == nil {
-		return 0
-	}
-	for i := range t.Samples {
-		n += t.Values[i*len(t.Types)]
-	}
-	return n
 }
 
 // uncounted says which of the host's counters tell nothing, and why.

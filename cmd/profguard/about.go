@@ -28,7 +28,7 @@ func about(args []string, kind, module string, data []byte, t *decode.Table) str
 	}
 	taken := "a profile"
 	if kind == "cpu" {
-		taken = unit.Plural(samplesOf(t), "sample") + " of cpu"
+		taken = unit.Plural(t.Count(), "sample") + " of cpu"
 	} else if kind != "" {
 		taken = "a profile of " + kind
 	}
@@ -74,20 +74,12 @@ func programOf(module string, data []byte) string {
 	return path.Base(strings.ReplaceAll(p.Mapping[0].File, `\`, "/"))
 }
 
-// samplesOf is how many samples a profile of CPU has.
-func samplesOf(t *decode.Table) (n int64) {
-	for i := 0; i < len(t.Values); i += len(t.Types) {
-		n += t.Values[i]
-	}
-	return n
-}
-
 // coresOf is what the program used, 0 if the profile does not say how long it took.
 func coresOf(t *decode.Table) float64 {
 	if t.DurationNanos <= 0 {
 		return 0
 	}
-	return float64(samplesOf(t)) * periodOf(t).Seconds() / time.Duration(t.DurationNanos).Seconds()
+	return float64(t.Count()) * periodOf(t).Seconds() / time.Duration(t.DurationNanos).Seconds()
 }
 
 // periodOf is the CPU time of a sample.

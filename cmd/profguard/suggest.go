@@ -105,7 +105,7 @@ func (w *writer) suggest(about string) error {
 		return errors.New("expected a profile of cpu, heap, allocs, goroutine, mutex or block: -kind says which it is")
 	}
 	if w.facts.Kind == "cpu" {
-		n := samplesOf(w.table)
+		n := w.table.Count()
 		if n < leastSamples {
 			return fmt.Errorf("%s: too few to suggest anything; %s", about, w.wanted())
 		}

@@ -241,7 +241,7 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 	c.last = now
 	if table := w.Table(&c.decoder); table != nil {
 		c.unlabelled.count(table)
-		c.cover.add(w.CPU, samplesOf(table))
+		c.cover.add(w.CPU, table.Count())
 	}
 	if w.Outcome != profiler.OK {
 		c.lost++

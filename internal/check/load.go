@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -118,12 +117,4 @@ func (c *coverage) isLost() bool { return c.cpu >= sureCPU && c.isLow() }
 func (c *coverage) reason() string {
 	return fmt.Sprintf("%s came of about %.0f that %v of CPU should have: something else holds the profiler's signal; "+
 		"look for another user of SIGPROF in the process", unit.Plural(c.samples, "sample"), c.due(), c.cpu.Round(10*time.Millisecond))
-}
-
-// samplesOf counts all samples of a CPU profile.
-func samplesOf(t *decode.Table) (n int64) {
-	for i := range t.Samples {
-		n += t.Values[i*len(t.Types)]
-	}
-	return n
 }

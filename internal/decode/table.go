@@ -49,6 +49,18 @@ type Table struct {
 	program, build int32 // file and build id of the first mapping, which is the program's
 }
 
+// Count adds up the first value of all samples, which in a profile of CPU is how many
+// samples there are. Of no table it is 0.
+func (t *Table) Count() (n int64) {
+	if t == nil {
+		return 0
+	}
+	for i := range t.Samples {
+		n += t.Values[i*len(t.Types)]
+	}
+	return n
+}
+
 // span is text[lo:hi]. Positions take a third of the memory of slices.
 type span struct{ lo, hi uint32 }
 

@@ -1,4 +1,4 @@
-package guard
+package decode_test
 
 import (
 	"testing"
@@ -7,18 +7,18 @@ import (
 	"github.com/profguard/profguard/internal/folded"
 )
 
-// TestSamplesOf: a window's samples are those of its profile, also where all budgets are
+// TestCount: a window's samples are those of its profile, also where all budgets are
 // idle.
-func TestSamplesOf(t *testing.T) {
+func TestCount(t *testing.T) {
 	var symbols decode.Symbols
 	table, err := decode.FromProfile(folded.Must("cpu 10s\nmain.main;main.run 42\nmain.main;main.rest 8\n"), &symbols)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := samplesOf(table); n != 50 {
+	if n := table.Count(); n != 50 {
 		t.Errorf("%d samples, expected 50", n)
 	}
-	if n := samplesOf(nil); n != 0 {
+	if n := (*decode.Table)(nil).Count(); n != 0 {
 		t.Errorf("%d samples of no profile", n)
 	}
 }
