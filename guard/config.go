@@ -88,10 +88,10 @@ type Config struct {
 // running process, together with what processes that are gone have left in DumpDir.
 // The first and the worst dump of a violation stay longest.
 //
-// Every is about what a dump shows: another offender of the same budget, or what a
-// process finds that has just started, has a dump after a tenth of it. A violation
-// that comes back within Every is told with the dump that shows the same offender,
-// and one that there is no time for with none; dumps_total counts it as too_soon.
+// Every is about what a dump shows: another offender of the same budget has a dump after
+// a tenth of it. A violation that comes back within Every is told with the dump that
+// shows the same offender, and one that there is no time for with none; dumps_total
+// counts it as too_soon.
 type Keep struct {
 	Files int           // profiles, 64 by default
 	Bytes int64         // of all files, 256 MiB by default
@@ -100,12 +100,11 @@ type Keep struct {
 }
 
 func (k Keep) dump() dumps.Keep {
-	return dumps.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age, Interval: k.least()}
+	return dumps.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age}
 }
 
-// least is the time between two dumps of a budget that show other offenders, or of two
-// processes. By default that is a minute, so a program that crashes in a loop fills no
-// directory within an hour.
+// least is the time between two dumps of a budget that show other offenders, and between
+// two events that tell of them.
 func (k Keep) least() time.Duration { return max(k.every()/10, 1) }
 
 func (k Keep) every() time.Duration {

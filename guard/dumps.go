@@ -17,6 +17,9 @@ import (
 // defaultDumpEvery is the default of Keep.Every.
 const defaultDumpEvery = 10 * time.Minute
 
+// tooSoon is the result, in metrics and Status, of a dump that there was no time for.
+const tooSoon = "too_soon"
+
 // dumpPatience is how long an event waits for its dump. A save takes
 // milliseconds, so after two seconds the disk hangs, and the event is worth more
 // than the profile's id.
@@ -136,7 +139,7 @@ func (l *looper) dumpDue(e *entry, worst string, at time.Time) bool {
 		}
 	}
 	if n := len(e.dumps); n > 0 && at.Sub(e.dumps[n-1].at) < l.cfg.Keep.least() {
-		l.status.Dumps[dumps.Reason(dumps.ErrTooSoon)]++
+		l.status.Dumps[tooSoon]++
 		return false
 	}
 	return true
@@ -208,9 +211,6 @@ func (g *Guard) dumped(o dumps.Outcome) {
 func (g *Guard) dumpsFail(what string, err error) {
 	reason := dumps.Reason(err)
 	g.status.Dumps[reason]++
-	if errors.Is(err, dumps.ErrTooSoon) {
-		return // after one of the process before this one
-	}
 	g.degraded("dumps", reason, what+err.Error())
 }
 

@@ -160,9 +160,6 @@ func TestDumpIDs(t *testing.T) {
 		{"refused at once", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "", failing }
 		}, "", 0},
-		{"too soon, after a restart", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
-			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "", fmt.Errorf("x: %w", dumps.ErrTooSoon) }
-		}, "", 0},
 		{"failed on the disk", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 				go running.Load().dumped(dumps.Outcome{ID: "1", Budget: "x", Err: syscall.ENOSPC})

@@ -138,7 +138,7 @@ func (g *Guard) beginAtZero(s Status) {
 	if g.cfg.DumpDir == "" {
 		return
 	}
-	for _, result := range append(dumps.Reasons(), "saved") {
+	for _, result := range append(dumps.Reasons(), "saved", tooSoon) {
 		s.Dumps[result] += 0
 	}
 }

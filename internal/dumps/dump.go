@@ -19,7 +19,7 @@
 // lock of a file in that folder as long as it is open. The kernel releases the lock
 // when the process ends, however it ends. So whoever can take the lock knows that
 // the owner is gone. Where files cannot be locked, an owner that has written nothing
-// for a day counts as gone.
+// for an hour counts as gone.
 //
 // A Store deletes its own dumps and those in folders of processes that are gone,
 // and never those of another open Store. Its caps ([Keep]) hold for both together.
@@ -41,8 +41,8 @@ import (
 	"time"
 )
 
-// Dump is what [Store.Save] writes. The store keeps no reference to it after
-// Save returns; a [Writer] reads it until its outcome is reported.
+// Dump is what [Store.Offer] queues. The store reads its data until the outcome is
+// reported.
 type Dump struct {
 	Sidecar    Sidecar     // what the dump is about
 	Profile    []byte      // the offending profile, gzipped profile.proto
@@ -62,12 +62,6 @@ type Keep struct {
 	Files int           // profiles; their sidecars and companions count as bytes only
 	Bytes int64         // of all files
 	Age   time.Duration // of a dump
-	// Interval is the least time since an earlier process saved a dump of the same
-	// budget: a program that crashes in a loop does not dump at every start.
-	Interval time.Duration
-	// Free is the fraction of the disk that a save must leave free, where the
-	// platform says what is.
-	Free float64
 }
 
 // withDefaults fills in the defaults. They hold an ordinary incident whole: six hours
@@ -77,7 +71,5 @@ func (k Keep) withDefaults() Keep {
 	k.Files = cmp.Or(k.Files, 64)
 	k.Bytes = cmp.Or(k.Bytes, 256<<20)
 	k.Age = cmp.Or(k.Age, 7*24*time.Hour)
-	k.Interval = cmp.Or(k.Interval, 10*time.Minute)
-	k.Free = cmp.Or(k.Free, 0.10)
 	return k
 }

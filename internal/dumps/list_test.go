@@ -70,7 +70,7 @@ func TestLargestSidecar(t *testing.T) {
 		o := Offender{Name: strings.Repeat("<", 5000), File: strings.Repeat("f", 5000), CalledFrom: strings.Repeat("c", 5000)}
 		d.Sidecar.Offenders = append(d.Sidecar.Offenders, o)
 	}
-	s, _ := openTest(t, newDir(t), testKeep, nil)
+	s, _ := openTest(t, newDir(t), Keep{}, nil)
 	side, err := s.Sidecar(mustSave(t, s, d))
 	if err != nil || len(side.Offenders) == 0 || !strings.HasPrefix(side.Offenders[0].Name, "<<<") {
 		t.Errorf("%d offenders, %v", len(side.Offenders), err)

@@ -31,9 +31,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// testKeep is without limits that depend on the machine.
-var testKeep = Keep{Interval: time.Nanosecond, Free: 1e-12}
-
 // home is the folder of a store.
 func home(dir string, s *Store) string { return filepath.Join(dir, folderName(s.instance)) }
 
@@ -143,6 +140,15 @@ func testDump(budget string) Dump {
 func (d Dump) of(violation string, severity float64) Dump {
 	d.Sidecar.Violation, d.Sidecar.Severity = violation, severity
 	return d
+}
+
+// Save does at once what the store's goroutine does with a dump that it was offered.
+func (s *Store) Save(d Dump) (ID, error) {
+	p, err := s.prepare(d)
+	if err != nil {
+		return "", err
+	}
+	return p.id(), s.write(p)
 }
 
 func mustSave(t *testing.T, s *Store, d Dump) ID {
@@ -340,12 +346,6 @@ func (d *faulty) sync(n string) error {
 		return err
 	}
 	return d.disk.sync(n)
-}
-func (d *faulty) space() (uint64, uint64, error) {
-	if err := d.hit("space"); err != nil {
-		return 0, 0, err
-	}
-	return d.disk.space()
 }
 
 type faultyFile struct {

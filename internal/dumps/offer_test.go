@@ -28,7 +28,7 @@ func (o *outcomes) report(out Outcome) {
 func TestOffer(t *testing.T) {
 	dir := newDir(t)
 	var got outcomes
-	s := openRunning(t, dir, testKeep, nil, got.report)
+	s := openRunning(t, dir, Keep{}, nil, got.report)
 	var want []Outcome
 	for i := range queueLen {
 		id, err := s.Offer(testDump(fmt.Sprint("b", i)))
@@ -57,7 +57,7 @@ func TestOffer(t *testing.T) {
 func TestFailuresAreReported(t *testing.T) {
 	var d1 *faulty
 	reported := make(chan Outcome)
-	s := openRunning(t, newDir(t), Keep{Interval: time.Hour, Free: 1e-12}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 },
+	s := openRunning(t, newDir(t), Keep{}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 },
 		func(o Outcome) { reported <- o })
 	defer func() {
 		if err := s.Close(t.Context()); err != nil {
@@ -95,7 +95,7 @@ func TestFault_24_HungWrite(t *testing.T) {
 	var d1 *faulty
 	dir := newDir(t)
 	var got outcomes
-	s := openRunning(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 }, got.report)
+	s := openRunning(t, dir, Keep{}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 }, got.report)
 	before := mustSave(t, s, testDump("before"))
 	d1.arm(func(_ int, op string) error {
 		if op == "write" {
@@ -153,7 +153,7 @@ func TestCleansUp(t *testing.T) {
 	dir := newDir(t)
 	c := newClock()
 	removed := make(chan []ID, 100)
-	s, err := openReporting(dir, testKeep, c.now, randomHex, nil, func(o Outcome) { removed <- o.Removed }, time.Millisecond)
+	s, err := openReporting(dir, Keep{}, c.now, randomHex, nil, func(o Outcome) { removed <- o.Removed }, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,6 @@ func TestGoneIsTold(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.keep.Interval, tt.keep.Free = testKeep.Interval, testKeep.Free
 			var got outcomes
 			saved := make(chan bool, 10)
 			c := newClock()

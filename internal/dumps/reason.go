@@ -12,12 +12,8 @@ import (
 var (
 	// ErrInvalid: the caller passed something that cannot be.
 	ErrInvalid = errors.New("invalid value")
-	// ErrTooSoon: an earlier process saved a dump of the budget within Keep.Interval.
-	ErrTooSoon = errors.New("too soon after the budget's last dump")
 	// ErrLimit: the dump alone is larger than Keep.Bytes.
 	ErrLimit = errors.New("retention limit reached")
-	// ErrNoSpace: less than Keep.Free of the disk would be left.
-	ErrNoSpace = errors.New("not enough free disk space")
 	// ErrDropped: the queue is full.
 	ErrDropped = errors.New("dropped")
 	// ErrRefused: the directory, or something found in it, is not safe to use.
@@ -30,9 +26,8 @@ var reasons = []struct {
 	errs []error
 }{
 	{"invalid", []error{ErrInvalid}},
-	{"too_soon", []error{ErrTooSoon}},
 	{"limit", []error{ErrLimit}},
-	{"no_space", append(noSpace, ErrNoSpace)},
+	{"no_space", noSpace},
 	{"refused", []error{ErrRefused}},
 	{"permission", append(readOnly, fs.ErrPermission)},
 	{"dropped", []error{ErrDropped}},

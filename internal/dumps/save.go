@@ -39,30 +39,16 @@ func (s *Store) Offer(d Dump) (ID, error) {
 	}
 }
 
-// Save writes d and returns its ID once it is durable. On an error nothing of d
-// is left; [Reason] sorts the errors.
-func (s *Store) Save(d Dump) (ID, error) {
-	p, err := s.prepare(d)
-	if err != nil {
-		return "", fmt.Errorf("save dump: %w", err)
-	}
-	return p.id(), s.write(p)
-}
-
 // prepare gives a dump its name and completes its sidecar, without any I/O.
 func (s *Store) prepare(d Dump) (p prepared, err error) {
-	now, side := s.now(), d.Sidecar
+	side := d.Sidecar
 	if side.Time.IsZero() {
-		side.Time = now
+		side.Time = s.now()
 	}
 	if side.Kind == "" {
 		side.Kind = "cpu"
 	}
 	n := name{time: side.Time, slug: slug(side.Budget), instance: s.instance, random: s.random()}
-	// A dump in the future is the wall clock's doing, not a reason to wait.
-	if age := now.Sub(s.before[n.slug]); age >= 0 && age < s.keep.Interval {
-		return p, fmt.Errorf("%w: %v ago, Keep.Interval is %v", ErrTooSoon, age.Round(time.Millisecond), s.keep.Interval)
-	}
 	n.mark = s.mark(n.slug, side)
 	p = prepared{entry: &entry{name: n}, budget: side.Budget, violation: violation{side.Violation, side.Severity}}
 	side.First, side.Worst = n.mark == first, n.mark != ""
@@ -120,7 +106,7 @@ func (s *Store) saved(p prepared) {
 	}
 }
 
-// write does what Save promises.
+// write makes a dump durable. On an error nothing of it is left.
 func (s *Store) write(p prepared) error {
 	s.saving.Lock()
 	defer s.saving.Unlock()
@@ -143,10 +129,10 @@ func (s *Store) write(p prepared) error {
 func (s *Store) save(p prepared) error {
 	err := s.rescan()
 	if err == nil {
-		err = s.makeRoom(p.entry)
+		_, err = s.sweep(p.entry)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("make room: %w", err)
 	}
 	if err := s.put(p); err != nil {
 		// What has been written are remains, like those of a crash.

@@ -11,13 +11,13 @@ import (
 )
 
 // Sidecar is what the JSON file beside a profile says about it. The caller of
-// [Store.Save] fills in what it knows; Save sets the fields marked so.
+// [Store.Offer] fills in what it knows; the store sets the fields marked so.
 //
-// JSON has neither NaN nor infinities, so Save writes them as 0 and as the
-// largest float. Save also cuts strings to 1 KiB and Offenders to 16, so that a
+// JSON has neither NaN nor infinities, so these are written as 0 and as the
+// largest float. Strings are cut to 1 KiB and Offenders to 16, so that a
 // sidecar stays below 64 KiB whatever the profile's function names are.
 type Sidecar struct {
-	ID   ID        `json:"id"`   // set by Save
+	ID   ID        `json:"id"`   // set by the store
 	Time time.Time `json:"time"` // when the dump was decided on; zero: now
 
 	Budget   string `json:"budget"`   // the budget's name
@@ -44,16 +44,16 @@ type Sidecar struct {
 	// Severity orders the dumps of a violation; the largest is the worst.
 	Severity float64 `json:"severity"`
 	// First: no earlier dump of this violation was saved. Worst: no earlier dump
-	// of this violation was as severe. Set by Save.
+	// of this violation was as severe. Set by the store.
 	First bool `json:"first"`
 	Worst bool `json:"worst"`
 
-	Build Build  `json:"build"` // zero: set by Save, from the binary's build info
-	Host  string `json:"host"`  // "": set by Save
-	PID   int    `json:"pid"`   // set by Save
+	Build Build  `json:"build"` // zero: set by the store, from the binary's build info
+	Host  string `json:"host"`  // "": set by the store
+	PID   int    `json:"pid"`   // set by the store
 
-	Profile    string   `json:"profile"`              // the profile's file name; set by Save
-	Companions []string `json:"companions,omitempty"` // the companions' file names; set by Save
+	Profile    string   `json:"profile"`              // the profile's file name; set by the store
+	Companions []string `json:"companions,omitempty"` // the companions' file names; set by the store
 }
 
 // Offender is one function or package that broke the budget.

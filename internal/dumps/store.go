@@ -37,9 +37,8 @@ type Store struct {
 	report   func(Outcome)
 	host     string
 	build    Build
-	before   map[string]time.Time // by slug: the last dump of an earlier process
-	done     chan struct{}        // closed when the goroutine has ended
-	end      error                // of closing; to be read after done
+	done     chan struct{} // closed when the goroutine has ended
+	end      error         // of closing; to be read after done
 
 	// saving is held through I/O and guards what follows.
 	saving  sync.Mutex
@@ -91,16 +90,11 @@ func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 func (s *Store) open(every time.Duration) error {
 	s.keep, s.instance, s.build = s.keep.withDefaults(), s.random(), readBuild()
 	s.host, _ = os.Hostname() // without it the sidecars name no host
-	s.before, s.violations = make(map[string]time.Time), make(map[string]violation)
+	s.violations = make(map[string]violation)
 	s.queue, s.done = make(chan prepared, queueLen), make(chan struct{})
 	if err := s.settle(); err != nil {
 		s.disk.close()
 		return err
-	}
-	for _, e := range s.entries {
-		if e.whole() && e.time.After(s.before[e.slug]) {
-			s.before[e.slug] = e.time
-		}
 	}
 	_, _ = s.sweep(nil) // what fails, fails again in clean, and is reported there
 	go s.run(every)

@@ -91,13 +91,14 @@ func (b *blocked) capture(ctx context.Context, d time.Duration) (profiler.Window
 func withDump(t testing.TB, c *Config, function string) string {
 	t.Helper()
 	c.Dir = t.TempDir()
-	store, err := dumps.Open(c.Dir, dumps.Keep{}, func(dumps.Outcome) {})
+	ended := make(chan dumps.Outcome, 1)
+	store, err := dumps.Open(c.Dir, dumps.Keep{}, func(o dumps.Outcome) { ended <- o })
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close(context.Background()) })
 	c.Dumps = func() *dumps.Store { return store }
-	id, err := store.Save(dumps.Dump{
+	id, err := store.Offer(dumps.Dump{
 		Profile: packed(t, chainOf("main.main", "main.serve", function)),
 		Sidecar: dumps.Sidecar{
 			Budget: "debug-print", Sentence: "debug-print: no function above 20% cumulative", Verdict: "fail", Share: 0.7, Low: 0.6, High: 0.8, Limit: 0.2, Unit: "ratio",
@@ -108,6 +109,9 @@ func withDump(t testing.TB, c *Config, function string) string {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if o := <-ended; o.ID != id || o.Err != nil {
+		t.Fatalf("%+v", o)
 	}
 	return string(id)
 }
