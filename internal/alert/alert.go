@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// An alert without a `for` fires after firePeriods of excess, and ends after as many
-	// that pass, so that a burst that is shorter is no alarm. Both take at least
-	// leastWindows.
-	firePeriods  = 3
-	leastWindows = 3
+	// An alert without a `for` fires when an excess has lasted for lastingPeriods, so that
+	// a burst that is shorter is no alarm. It ends after as many that pass. Both take at
+	// least leastWindows.
+	lastingPeriods = 3
+	leastWindows   = 3
 
 	// Windows that follow each other closely fill three periods with a dozen at the
 	// defaults. Where they could not, bursts of some seconds look like a lasting excess
@@ -56,8 +56,8 @@ type Rule struct {
 
 // Lasting is the rule of a budget without a `for`: three periods.
 func Lasting(period, window time.Duration) Rule {
-	fit := int(firePeriods * period / max(window*3/2, 1)) // with a pause of half a window
-	return Rule{Period: period, Windows: min(max(fit, leastWindows), mostWindows), Time: firePeriods * period}
+	fit := int(lastingPeriods * period / max(window*3/2, 1)) // with a pause of half a window
+	return Rule{Period: period, Windows: min(max(fit, leastWindows), mostWindows), Time: lastingPeriods * period}
 }
 
 // Counted is the rule of a budget on what is counted over whole periods: three of them.
@@ -253,7 +253,7 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 		return true
 	}
 	// Evidence may be in sooner than an excess has lasted, and stay when it is over.
-	return !r.Strict && a.State == Pending && f.Strength >= 1 && f.Window != evidence.Pass && f.End-a.Since >= firePeriods*r.Period
+	return !r.Strict && a.State == Pending && f.Strength >= 1 && f.Window != evidence.Pass && f.End-a.Since >= lastingPeriods*r.Period
 }
 
 // ends says whether an alert ends, and by what.
