@@ -3,7 +3,6 @@ package guard
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -254,27 +253,12 @@ func (l *looper) takeCompanions() []dumps.Companion {
 		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})
 	}
 	if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
-		var b bounded
+		var b bytes.Buffer // FlightRecorderConfig.MaxBytes bounds it
 		if _, err := l.cfg.Trace.WriteTo(&b); err == nil {
-			list = append(list, dumps.Companion{Name: "trace.out", Data: b.data})
+			list = append(list, dumps.Companion{Name: "trace.out", Data: b.Bytes()})
 		}
 	}
 	return list
-}
-
-// maxTrace bounds the execution trace beside a dump. A flight recorder holds
-// about ten megabytes by default.
-const maxTrace = 16 << 20
-
-// bounded is a buffer that refuses to grow without end.
-type bounded struct{ data []byte }
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if len(b.data)+len(p) > maxTrace {
-		return 0, errors.New("trace is too large")
-	}
-	b.data = append(b.data, p...)
-	return len(p), nil
 }
 
 // startTrace starts a recorder that the host has made but not started.
