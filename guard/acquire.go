@@ -20,22 +20,9 @@ const (
 	openAgain = time.Minute
 )
 
-// open acquires what needs to be released.
-func (g *Guard) open(ctx context.Context) error {
-	g.sinks = sinks(&g.cfg)
-	err := g.acquire(ctx)
-	if err == nil {
-		return nil
-	}
-	patience, cancel := context.WithTimeout(context.Background(), stopWithin)
-	defer cancel()
-	for _, s := range g.sinks {
-		await(patience, s.close())
-	}
-	return err
-}
-
+// acquire acquires what release gives back, and the place among the metrics.
 func (g *Guard) acquire(ctx context.Context) error {
+	g.sinks = sinks(&g.cfg)
 	if g.cfg.DumpDir != "" {
 		if err := g.openDumps(ctx); err != nil {
 			return fmt.Errorf("DumpDir: %w", err)
@@ -120,9 +107,31 @@ func (g *Guard) openOnce(ctx context.Context, reply chan<- error) (again bool) {
 	return again
 }
 
-func (g *Guard) closeDumps(ctx context.Context) {
+// release gives all back but the place among the metrics, and waits for that and for
+// others until ctx ends: what hangs then is left behind. It makes room for another guard.
+func (g *Guard) release(ctx context.Context, others ...<-chan struct{}) {
 	if store := g.dumps.Load(); store != nil {
-		_ = store.Close(ctx) // what hangs is left behind
+		// A disk that hangs leaves time for the sinks.
+		disk, giveUp := context.WithTimeout(ctx, stopWithin/4)
+		_ = store.Close(disk)
+		giveUp()
+	}
+	if g.opener != nil {
+		others = append(others, g.opener)
+	}
+	for _, s := range g.sinks {
+		others = append(others, s.close())
+	}
+	for _, c := range others {
+		await(ctx, c)
+	}
+	running.CompareAndSwap(g, nil)
+}
+
+func await(ctx context.Context, c <-chan struct{}) {
+	select {
+	case <-c:
+	case <-ctx.Done():
 	}
 }
 

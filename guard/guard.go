@@ -32,9 +32,10 @@ type Guard struct {
 	stop   sync.Once
 	ended  chan struct{} // closed when Stop is through
 
-	sinks []*sink
-	dumps atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
-	pages sync.Once
+	sinks  []*sink
+	dumps  atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
+	opener chan struct{}               // closed when nobody opens DumpDir any more; nil if nobody did
+	pages  sync.Once
 	// page is made by pages; all handlers of the guard are this one. It is an interface
 	// so that the linker can leave the pages out where no Handler is asked for.
 	page http.Handler
@@ -45,7 +46,9 @@ type Guard struct {
 	panel  *panel // the budgets in force; only the loop judges with it
 	status Status // all but Budgets
 	faults faults
-	opener chan struct{} // closed when nobody opens DumpDir any more; nil if nobody did
+	// offered are the dumps that the store keeps, and recent ones, the oldest first. Only
+	// dumps.go writes it.
+	offered []*dump
 }
 
 // seams are what the guard asks of the world.
@@ -136,21 +139,19 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	// is in place before.
 	ctx, cancel := context.WithCancel(context.Background())
 	g.cancel = cancel
-	opened := false
+	acquired := false
 	defer func() {
-		if !opened { // also when a registry ends this goroutine
+		if !acquired { // also when a registry ends this goroutine
 			cancel()
-			for _, s := range g.sinks {
-				s.close()
-			}
-			g.closeDumps(ctx)
-			running.CompareAndSwap(g, nil)
+			patience, giveUp := context.WithTimeout(context.Background(), stopWithin)
+			defer giveUp()
+			g.release(patience)
 		}
 	}()
-	if err := g.open(ctx); err != nil {
+	if err := g.acquire(ctx); err != nil {
 		return nil, err
 	}
-	opened = true
+	acquired = true
 	go func() {
 		// The labels of whoever calls Start are not the guard's.
 		pprof.SetGoroutineLabels(context.Background())
@@ -186,32 +187,10 @@ func (g *Guard) shutDown() {
 		defer close(unregistered)
 		_ = call(func() { g.cfg.Registerer.Unregister(g) })
 	}()
-	// A disk that hangs leaves time for the sinks.
-	disk, giveUp := context.WithTimeout(ctx, stopWithin/4)
-	g.closeDumps(disk)
-	giveUp()
-	drained := make([]<-chan struct{}, 0, len(g.sinks))
-	for _, s := range g.sinks {
-		drained = append(drained, s.close())
-	}
-	drained = append(drained, unregistered)
-	if g.opener != nil {
-		drained = append(drained, g.opener)
-	}
-	for _, c := range drained {
-		await(ctx, c)
-	}
+	g.release(ctx, unregistered)
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.status.State, g.status.PausedUntil = stateStopped, time.Time{}
-	g.mu.Unlock()
-	running.CompareAndSwap(g, nil)
-}
-
-func await(ctx context.Context, c <-chan struct{}) {
-	select {
-	case <-c:
-	case <-ctx.Done():
-	}
 }
 
 // emit tells all sinks.
