@@ -15,6 +15,8 @@ import (
 type span struct {
 	start, end time.Time
 	lost       bool // there is no result of it
+	stacks     int  // in its profile
+	outOfScope bool // none of them within the budget's "in" and "where"
 
 	proven   evidence.Verdict // the last proof, by one window or by all together
 	strength float64          // for an excess, as a part of what is proof
@@ -134,12 +136,12 @@ func worst(r budget.Result) *budget.Offender {
 	return &o
 }
 
-// violation names the current violation for the store, "" while there is none.
-func (e *entry) violation() string {
-	if e.alert.State != alert.Firing {
+// violation names for the store the violation that a window belongs to, "" if it is none.
+func (e *entry) violation(next alert.Alert, g *Guard) string {
+	if next.State != alert.Firing {
 		return ""
 	}
-	return fmt.Sprintf("%s-%d", e.name, e.since.UnixNano())
+	return fmt.Sprintf("%s-%d", e.name, g.started.Add(next.Since).UnixNano())
 }
 
 // brokenBy says why a budget is broken, in one sentence. What all windows have proved

@@ -40,11 +40,10 @@ func madeOf(figure string) (kind profiles.Kind, whose string) {
 
 // breakdowns takes the profiles that break figures down.
 type breakdowns struct {
-	taker  profiles.Taker // its own: windows of kinds that budgets ask for go on beside it
-	window time.Time      // what was taken is of this one
-	taken  map[profiles.Kind]breakdown
-	rising breakdown     // of goroutines, when they were last on the way to too many
-	cost   time.Duration // of profiles taken between windows, until it is accounted for
+	taker  profiles.Taker              // its own: windows of kinds that budgets ask for go on beside it
+	taken  map[profiles.Kind]breakdown // in this window
+	rising breakdown                   // of goroutines, when they were last on the way to too many
+	cost   time.Duration               // of profiles taken between windows, until it is accounted for
 }
 
 // A breakdown is what a profile says of a figure.
@@ -130,14 +129,12 @@ func partOf(o budget.Offender, whose string) string {
 
 // breakDown takes and judges the profile of what a figure is made of, once a window.
 func (l *looper) breakDown(ctx context.Context, kind profiles.Kind, at time.Time) breakdown {
-	of := &l.breakdowns
-	if !of.window.Equal(l.began) || of.taken == nil {
-		of.window, of.taken = l.began, map[profiles.Kind]breakdown{}
+	b, ok := l.breakdowns.taken[kind]
+	if !ok {
+		b = l.look(ctx, kind, at)
+		l.breakdowns.taken[kind] = b
 	}
-	if _, ok := of.taken[kind]; !ok {
-		of.taken[kind] = l.look(ctx, kind, at)
-	}
-	return of.taken[kind]
+	return b
 }
 
 // look takes and judges a profile.

@@ -70,7 +70,6 @@ func TestPartsOnTheWayUp(t *testing.T) {
 			}
 			crowd(t, most) // too many now
 			win := w.take(0)
-			l.began = at
 			l.judge(t.Context(), l.panel, l.panel.groups[0], measuredAt(&win, at, "goroutines", 50442))
 			r := l.Status().Budgets[0].Result
 			want := "no goroutine profile was taken: too many goroutines"
@@ -134,7 +133,7 @@ func TestPartsAreDated(t *testing.T) {
 		{10 * minute, 230, "50; 9"},
 	} {
 		at = at.Add(tt.after)
-		l.began = at
+		clear(l.breakdowns.taken)
 		win := w.take(0)
 		l.judge(t.Context(), l.panel, l.panel.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines))
 		if r := l.Status().Budgets[0].Result; !strings.Contains(r.Reason, tt.want) || !strings.Contains(r.Reason, "guard.waitHere") {

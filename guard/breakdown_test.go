@@ -88,7 +88,6 @@ func TestFiguresNameTheirParts(t *testing.T) {
 				return "1", nil
 			}
 			l.store = new(dumps.Store)
-			l.began = time.Now()
 			value, e := 0.0, l.panel.entries[0]
 			if broken {
 				value = 1e12
@@ -97,7 +96,8 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			win := w.take(0)
 			for range 2 {
 				l.judge(t.Context(), p, p.groups[0], measuredAt(&win, at, tt.name, value))
-				l.began = l.began.Add(minute)
+				clear(l.breakdowns.taken)
+				l.dumping = windowDumps{}
 				at = at.Add(minute)
 			}
 			l.store = nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -21,19 +22,15 @@ type panel struct {
 	looked    bool // notLinked has been worked out
 }
 
-// entry is one budget and what is known of it. It outlives a change of the others.
+// entry is one budget and what is known of it. It outlives a change of the others. Each
+// part is written by the file that it is declared in.
 type entry struct {
 	name   string
 	budget budget.Budget
 	standing
-	warning   string
-	missed    missed
+	vacuity
 	breakdown breakdown // of a figure, when it was last taken
 	counted   counters  // when what is counted was last judged
-
-	dumps   []*dump // the oldest first: those that the store keeps, and recent ones
-	told    bool    // that it fires, and not that it is over
-	removed bool    // by SetBudgets: a window under way says nothing of it any more
 }
 
 // group is the budgets that one kind of profile is for.
@@ -168,14 +165,7 @@ func (g *Guard) replace(next *panel) error {
 		return fmt.Errorf("guard.SetBudgets: the guard has been stopped: Start another one")
 	}
 	for _, e := range g.panel.entries {
-		if slices.Contains(next.entries, e) {
-			continue
-		}
-		e.removed = true
-		for _, d := range e.dumps {
-			d.end() // dumped looks at the budgets in force only
-		}
-		if !e.told {
+		if slices.Contains(next.entries, e) || e.alert.State != alert.Firing {
 			continue
 		}
 		gone := Event{Name: eventResolved, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s was removed while it was firing", e.name)}

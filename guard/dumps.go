@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/profiles"
@@ -19,17 +20,18 @@ const defaultDumpEvery = 10 * time.Minute
 // tooSoon is the result, in metrics and Status, of a dump that there was no time for.
 const tooSoon = "too_soon"
 
-// dumpPatience is how long an event waits for its dump. A save takes
-// milliseconds, so after two seconds the disk hangs, and the event is worth more
-// than the profile's id.
+// dumpPatience is how long the loop waits for a dump. A save takes milliseconds, so
+// after two seconds the disk hangs, and what there is to tell is worth more than the
+// profile's id.
 const dumpPatience = 2 * time.Second
 
 // A dump is a profile of a budget that was offered to the store.
 type dump struct {
 	id    dumps.ID
+	of    *entry
 	at    time.Time     // the end of its window
 	shows []string      // offenders
-	ended chan struct{} // closed when it was saved or has failed, or nobody will name it
+	ended chan struct{} // closed when it was saved or has failed
 	kept  bool          // saved, and not evicted since
 }
 
@@ -38,7 +40,7 @@ type dump struct {
 //
 // Of a figure it is the profile that found, if any, says what it is made of, and
 // the CPU profile of its window goes beside it; without one it is what ran.
-func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, w *profiler.Window, at time.Time) *dump {
+func (l *looper) dump(e *entry, r budget.Result, next alert.Alert, data []byte, found *breakdown, w *profiler.Window, at time.Time) *dump {
 	kind, beside := kindOf(e.budget), dumps.Companion{}
 	if kind == kindFigures {
 		kind = kindCPU
@@ -48,7 +50,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, 
 		}
 	}
 	what := offenders(r)
-	if l.store == nil || len(data) == 0 || !l.dumpDue(e, what[0], at) || !l.mayDump() {
+	if l.store == nil || len(data) == 0 || !l.dumpDue(e, what[0], at) {
 		return nil
 	}
 	d := dumps.Dump{
@@ -58,7 +60,7 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, 
 			Verdict: r.Verdict.String(), Share: r.Share, Low: r.Low, High: r.High, Limit: r.Limit, Samples: r.Samples, Reason: r.Reason,
 			Unit: r.Unit, Parts: offenderUnit(e.budget, r.Unit), Accept: accepting(r),
 			Window:    dumps.Window{Start: w.Start, Seconds: w.Elapsed.Seconds(), Outcome: label(w.Outcome.String())},
-			Violation: e.violation(), Severity: severity(r),
+			Violation: e.violation(next, l.Guard), Severity: severity(r),
 		},
 		Companions: l.companions(kind),
 	}
@@ -75,22 +77,19 @@ func (l *looper) dump(e *entry, r budget.Result, data []byte, found *breakdown, 
 	// The lock keeps dumped from running before the dump is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.removed {
-		return nil // nothing is told of it, and dumped would not find it
-	}
 	id, err := l.seams.offer(l.store, d)
 	if err != nil {
 		l.dumpsFail("a dump was not kept: ", err)
 		return nil
 	}
-	e.dumps = slices.DeleteFunc(e.dumps, func(d *dump) bool { return !d.kept && at.Sub(d.at) >= l.cfg.Keep.every() })
-	offered := &dump{id: id, at: at, shows: what, ended: make(chan struct{})}
-	e.dumps = append(e.dumps, offered)
+	l.offered = slices.DeleteFunc(l.offered, func(d *dump) bool { return !d.kept && at.Sub(d.at) >= l.cfg.Keep.every() })
+	offered := &dump{id: id, of: e, at: at, shows: what, ended: make(chan struct{})}
+	l.offered = append(l.offered, offered)
 	return offered
 }
 
 // awaitDump waits until a dump is saved, so that no event names a file that does not exist.
-// A disk that hangs makes one event of a window wait, and not the others.
+// A disk that hangs makes one dump of a window wait, and not the others.
 func (l *looper) awaitDump(ctx context.Context, d *dump) {
 	if d == nil || l.dumping.hangs {
 		return
@@ -102,15 +101,6 @@ func (l *looper) awaitDump(ctx context.Context, d *dump) {
 	case <-patience.C:
 		l.dumping.hangs = true
 	case <-ctx.Done():
-	}
-}
-
-// end ends the wait for a dump. The guard's lock must be held.
-func (d *dump) end() {
-	select {
-	case <-d.ended:
-	default:
-		close(d.ended)
 	}
 }
 
@@ -128,45 +118,39 @@ func offenders(r budget.Result) []string {
 }
 
 // dumpDue reports whether there is to be a dump of an offender: not of one that a
-// recent dump shows. That a new one comes too soon after the last is counted.
+// recent dump shows, and not too many in a window. That a new one comes too soon after
+// the last is counted.
 func (l *looper) dumpDue(e *entry, worst string, at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, d := range e.dumps {
-		if at.Sub(d.at) < l.cfg.Keep.every() && slices.Contains(d.shows, worst) {
+	var last time.Time
+	for _, d := range l.offered {
+		if d.of != e {
+			continue
+		}
+		if last = d.at; at.Sub(last) < l.cfg.Keep.every() && slices.Contains(d.shows, worst) {
 			return false
 		}
 	}
-	if n := len(e.dumps); n > 0 && at.Sub(e.dumps[n-1].at) < l.cfg.Keep.least() {
+	if at.Sub(last) < l.cfg.Keep.least() {
 		l.status.Dumps[tooSoon]++
 		return false
 	}
-	return true
+	l.dumping.made++
+	return l.dumping.made <= dumpsAWindow
 }
 
 // dumpOf is the id of the budget's last dump, if it was saved, is recent and
 // shows the same offender: of this window, of a failing one that led to this one, or of a
-// violation just before. No other is named.
+// violation just before. No other is named. g.mu must be held.
 func (l *looper) dumpOf(e *entry, r budget.Result, at time.Time) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	worst := offenders(r)[0]
-	for _, d := range slices.Backward(e.dumps) {
-		if d.kept && at.Sub(d.at) <= l.cfg.Keep.every() && slices.Contains(d.shows, worst) {
+	for _, d := range slices.Backward(l.offered) {
+		if d.of == e && d.kept && at.Sub(d.at) <= l.cfg.Keep.every() && slices.Contains(d.shows, worst) {
 			return string(d.id)
 		}
 	}
 	return ""
-}
-
-// lastDump is the last one that is still there, or nil.
-func (e *entry) lastDump() *dump {
-	for _, d := range slices.Backward(e.dumps) {
-		if d.kept {
-			return d
-		}
-	}
-	return nil
 }
 
 // severity orders the dumps of a violation: how far over the limit it is.
@@ -182,19 +166,17 @@ func severity(r budget.Result) float64 {
 func (g *Guard) dumped(o dumps.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, e := range g.panel.entries {
-		for _, d := range e.dumps {
-			if slices.Contains(o.Removed, d.id) {
-				d.kept = false
-			}
-			if d.id == o.ID && !d.kept {
-				d.kept = o.Err == nil
-				d.end()
-			}
+	for _, d := range g.offered {
+		if slices.Contains(o.Removed, d.id) {
+			d.kept = false
 		}
-		if o.Err != nil { // the next failing window tries again
-			e.dumps = slices.DeleteFunc(e.dumps, func(d *dump) bool { return d.id == o.ID })
+		if d.id == o.ID && !d.kept {
+			d.kept = o.Err == nil
+			close(d.ended)
 		}
+	}
+	if o.Err != nil { // the next failing window tries again
+		g.offered = slices.DeleteFunc(g.offered, func(d *dump) bool { return d.id == o.ID })
 	}
 	switch {
 	case o.Err != nil:
@@ -219,19 +201,9 @@ const dumpsAWindow = 4
 
 // windowDumps are the dumps of one window.
 type windowDumps struct {
-	began  time.Time // the window
 	made   int
 	beside []dumps.Companion
 	hangs  bool // an event has waited for its dump in vain
-}
-
-// mayDump counts the dumps of the window under way.
-func (l *looper) mayDump() bool {
-	if !l.dumping.began.Equal(l.began) {
-		l.dumping = windowDumps{began: l.began}
-	}
-	l.dumping.made++
-	return l.dumping.made <= dumpsAWindow
 }
 
 // companions are what helps to understand a profile: where all goroutines were,
@@ -247,7 +219,7 @@ func (l *looper) companions(kind string) []dumps.Companion {
 
 func (l *looper) takeCompanions() []dumps.Companion {
 	list := []dumps.Companion{}
-	if c, ok := l.breakdowns.taken[profiles.Goroutine]; ok && l.breakdowns.window.Equal(l.began) && c.data != nil {
+	if c := l.breakdowns.taken[profiles.Goroutine]; c.data != nil {
 		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: c.data})
 	} else if k, err := l.kinds.end("goroutine", nil); err == nil {
 		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})

@@ -274,7 +274,7 @@ func TestLastDumpThatIsThere(t *testing.T) {
 		{dumps.Outcome{Err: syscall.EIO, Removed: []dumps.ID{"1"}}, ""},
 	} {
 		if step.outcome.ID != "" {
-			e.dumps = append(e.dumps, &dump{id: step.outcome.ID, at: time.Now(), shows: []string{""}, ended: make(chan struct{})})
+			l.offered = append(l.offered, &dump{id: step.outcome.ID, of: e, at: time.Now(), shows: []string{""}, ended: make(chan struct{})})
 		}
 		l.dumped(step.outcome)
 		got := l.dumpOf(e, budget.Result{}, time.Now())

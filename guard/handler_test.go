@@ -79,11 +79,11 @@ func TestStatusJSON(t *testing.T) {
 	broken.offender = worst(fires)
 	broken.since, broken.samples, broken.hits = at, 2700, 1890
 	broken.proven, broken.strength = evidence.Fail, 1.5
-	broken.dumps = []*dump{{id: "profguard-x", at: at, kept: true}}
 	broken.history = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
 	strange := standingOf("portlist absent", alert.Inactive, budget.Result{Share: math.NaN(), High: math.Inf(1)})
 	strange.since, strange.warning = at, "no function"
 	g := stillGuard(t, nil, broken, strange)
+	g.offered = []*dump{{id: "profguard-x", of: broken, at: at, kept: true}}
 	g.module = ""
 	g.cfg.Every = time.Minute
 	g.status = Status{

@@ -176,7 +176,8 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 		panic func(l *looper)
 	}{
 		{"apply", func(l *looper) {
-			l.apply(t.Context(), &entry{budget: simple[0]}, budget.Result{}, nil, nil, span{end: time.Now()}) // no map for its verdicts
+			l.panel.entries[0].verdicts = nil
+			l.apply(t.Context(), l.panel.entries[0], budget.Result{}, nil, nil, span{end: time.Now()})
 		}},
 		{"publish", func(l *looper) {
 			l.status.Windows = nil

@@ -10,10 +10,11 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
-// loop is the guard's own goroutine: it waits for the next window, takes it,
-// judges it, tells what has changed. Only it uses the fields of looper.
+// A looper is the guard's own goroutine: it waits for the next window, takes it,
+// judges it, tells what has changed. Nobody else uses its fields.
 type looper struct {
 	*Guard
 	decoder    decode.Decoder
@@ -40,12 +41,18 @@ type looper struct {
 	dear       bool          // that was too much
 }
 
+func newLooper(g *Guard) *looper {
+	return &looper{
+		Guard: g, host: newWorkCounters(g.cfg.Work), kinds: newKindTaker(), last: g.seams.snap(),
+		breakdowns: breakdowns{taken: map[profiles.Kind]breakdown{}},
+	}
+}
+
 func (g *Guard) loop(ctx context.Context) {
-	l := &looper{Guard: g, host: newWorkCounters(g.cfg.Work), kinds: newKindTaker()}
+	l := newLooper(g)
 	defer l.kinds.close()
 	defer l.breakdowns.taker.Close()
 	defer l.stopTrace(l.startTrace())
-	l.last = g.seams.snap()
 	next := time.Now().Add(l.firstWait())
 	l.announce(next)
 	for {

@@ -187,18 +187,13 @@ func TestRemovedBudgetsAreNotTold(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r := budget.Result{Budget: e.budget, Verdict: budget.Fail}
-		if _, ok := l.add(e, r, e.alert, alert.None, span{}); ok == removed || (e.verdicts["fail"] == 0) != removed {
-			t.Errorf("removed %t: a result was added: %t, verdicts %v", removed, ok, e.verdicts)
-		}
-		l.tell(e, Event{Name: eventFiring})
-		if e.told == removed {
-			t.Errorf("removed %t: an event was told: %t", removed, e.told)
-		}
-		l.store, l.dumping.beside = new(dumps.Store), []dumps.Companion{}
-		l.seams.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "1", nil }
-		if d := l.dump(e, r, []byte("a profile"), nil, &profiler.Window{}, time.Now()); (d == nil) != removed {
-			t.Errorf("removed %t: a dump was offered: %t", removed, d != nil)
+		var told []string
+		s := newSink("test", func(e Event) { told = append(told, e.Name) })
+		l.sinks = []*sink{s}
+		l.conclude(e, budget.Result{Budget: e.budget, Verdict: budget.Fail}, alert.Alert{State: alert.Firing}, alert.Fired, span{})
+		<-s.close()
+		if (len(told) == 0) != removed || (e.verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
+			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.verdicts, e.alert.State)
 		}
 	}
 }

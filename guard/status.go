@@ -133,8 +133,17 @@ func (g *Guard) snapshot() Status {
 		s.Next = time.Time{}
 	}
 	s.Budgets = make([]BudgetStatus, len(g.panel.entries))
+	last := map[*entry]*dump{}
+	for _, d := range g.offered {
+		if d.kept {
+			last[d.of] = d
+		}
+	}
 	for i, e := range g.panel.entries {
 		s.Budgets[i] = e.status(g)
+		if d := last[e]; d != nil {
+			s.Budgets[i].Dump, s.Budgets[i].Dumped = string(d.id), d.at
+		}
 	}
 	return s
 }
@@ -153,9 +162,6 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	}
 	if unit := offenderUnit(e.budget, r.Unit); unit != r.Unit {
 		s.OffenderUnit = unit
-	}
-	if last := e.lastDump(); last != nil {
-		s.Dump, s.Dumped = string(last.id), last.at
 	}
 	return s
 }

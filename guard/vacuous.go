@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -80,44 +79,42 @@ const (
 	unseenStacks  = 1000
 )
 
-// unseen counts the windows in which nothing ran within a budget's "in" and "where",
-// although the process did, and warns of one within which nothing ever has. The first
-// sample takes that back.
-func (l *looper) unseen(e *entry, r budget.Result, why judge.Reason, stacks int) {
-	_, outOfScope := why.(judge.OutOfScope)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case e.removed || stacks == 0:
-	case r.Samples > 0:
-		if e.missed.windows >= unseenWindows {
-			e.warning = ""
-		}
-		e.missed = missed{seen: true}
-	case !e.missed.seen && outOfScope: // not idle, say
-		e.missed.windows++
-		e.missed.stacks += stacks
-		if e.missed.windows >= unseenWindows && e.missed.stacks >= unseenStacks {
-			l.warn(e, fmt.Sprintf("%s in %d windows, although the process was at work in each: check the spelling, or drop the budget", r.Reason, e.missed.windows))
-		}
-	}
+// A vacuity is why a budget may never tell anything.
+type vacuity struct {
+	warning        string // "" if it may
+	seen           bool   // there was a sample of it
+	missed, stacks int    // windows before that, and their stacks
 }
 
-// missed is how many windows in a row, from the first on, had no sample of a budget.
-type missed struct {
-	seen            bool // there was one
-	windows, stacks int
+// unseen counts the windows in which nothing ran within a budget's "in" and "where",
+// although the process did, and warns of one within which nothing ever has. The first
+// sample takes that back. g.mu must be held.
+func (g *Guard) unseen(e *entry, r budget.Result, s span) {
+	switch {
+	case s.stacks == 0:
+	case r.Samples > 0:
+		if e.missed >= unseenWindows {
+			e.warning = ""
+		}
+		e.seen, e.missed = true, 0
+	case !e.seen && s.outOfScope: // not idle, say
+		e.missed++
+		e.stacks += s.stacks
+		if e.missed >= unseenWindows && e.stacks >= unseenStacks {
+			g.warn(e, fmt.Sprintf("%s in %d windows, although the process was at work in each: check the spelling, or drop the budget", r.Reason, e.missed))
+		}
+	}
 }
 
 // warn says, once, why a budget can never tell anything. Of budget.Default nothing is
 // said: whoever takes these lines has not written them, and of what a program does not
 // link it cannot do too much. g.mu must be held.
-func (l *looper) warn(e *entry, why string) {
+func (g *Guard) warn(e *entry, why string) {
 	if e.warning != "" || isDefault(e.budget) {
 		return
 	}
 	e.warning = why
-	l.emit(Event{Name: eventVacuous, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s tells nothing: %s", e.name, why)})
+	g.emit(Event{Name: eventVacuous, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s tells nothing: %s", e.name, why)})
 }
 
 // isDefault reports whether a budget is one of budget.Default, word for word. These

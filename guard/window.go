@@ -23,7 +23,8 @@ import (
 // window takes and judges one window of all kinds of profile that the budgets
 // need. While somebody else has the CPU profiler, it is one of the others only.
 func (l *looper) window(ctx context.Context, early bool) {
-	l.store = l.dumps.Load()
+	l.store, l.dumping = l.dumps.Load(), windowDumps{}
+	clear(l.breakdowns.taken)
 	p := l.inForce()
 	if l.judged != nil && l.judged != p {
 		p.inherit(l.judged)
@@ -180,7 +181,7 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 				findings, err = g.watch.Table(ctx, t, since, facts)
 			}
 			if l.store != nil {
-				data = bytes.Clone(data) // the companions of a dump are taken into the same buffer
+				data = bytes.Clone(data) // a dump is read while the next profile is taken into the same buffer
 			}
 		}
 	}
@@ -196,7 +197,7 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 	}
 	for i, f := range findings {
 		e := g.entries[i]
-		r, s := e.budget.Result(f), span{m.before.At, m.now.At, err != nil, f.Alarm, f.Strength}
+		r, s := e.budget.Result(f), span{start: m.before.At, end: m.now.At, lost: err != nil, stacks: stacks, proven: f.Alarm, strength: f.Strength}
 		if isCounted(e.budget) {
 			if !m.regular {
 				continue // of a part of a period
@@ -206,60 +207,47 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 				s.lost = false // nobody needs a profile for that
 			}
 		}
-		l.unseen(e, r, f.Reason, stacks)
+		_, s.outOfScope = f.Reason.(judge.OutOfScope)
 		if l.apply(ctx, e, r, data, w, s).Ends() {
 			g.watch.Ended(i)
 		}
 	}
 }
 
-// apply takes one budget's result to its alert, and what follows from it to the
-// dumps and the sinks.
+// apply takes one budget's result to its alert, its profile to the dumps, and then what
+// there is to tell to the sinks.
 func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []byte, w *profiler.Window, s span) alert.Event {
 	next, event := e.next(r, s, l.Guard)
 	found := l.explain(ctx, e, &r, s.end, event)
 	if ctx.Err() != nil {
 		return alert.None
 	}
-	n, ok := l.add(e, r, next, event, s)
-	if !ok {
-		return event // and its end has been told
+	if r.Verdict == budget.Fail || event == alert.Fired {
+		l.awaitDump(ctx, l.dump(e, r, next, data, found, w, s.end))
 	}
-	if n.Name == eventFiring || n.Name == eventOffender || n.Name == "" && r.Verdict == budget.Fail {
-		d := l.dump(e, r, data, found, w, s.end)
-		if n.Name != "" {
-			l.awaitDump(ctx, d)
-			n.Dump = l.dumpOf(e, r, s.end)
-		}
-	}
-	if n.Name != "" {
-		l.tell(e, n)
-	}
+	l.conclude(e, r, next, event, s)
 	return event
 }
 
-// add adds a result to an entry under the lock, which a panic must not keep, and returns
-// what is to be told of it. It reports false for an entry that SetBudgets has just removed.
-func (l *looper) add(e *entry, r budget.Result, next alert.Alert, event alert.Event, s span) (n Event, ok bool) {
+// conclude adds a result to its entry and tells what is new, in one step: SetBudgets
+// removes the entry before it or after it, and never one that fires and is not told. A
+// panic must not keep the lock.
+func (l *looper) conclude(e *entry, r budget.Result, next alert.Alert, event alert.Event, s span) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.removed {
-		return n, false
-	}
-	e.standing.add(r, next, s)
-	return e.notice(event, r, s.end, l.Guard), true
-}
-
-// tell emits an event of a budget. Of one that SetBudgets has just removed, all has
-// been told.
-func (g *Guard) tell(e *entry, event Event) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if e.removed {
+	if !slices.Contains(l.panel.entries, e) {
 		return
 	}
-	e.told = event.Name != eventResolved
-	g.emit(event)
+	e.add(r, next, s)
+	l.unseen(e, r, s)
+	n := e.notice(event, r, s.end, l.Guard)
+	if n.Name == "" {
+		return
+	}
+	if n.Name != eventResolved {
+		n.Dump = l.dumpOf(e, r, s.end)
+	}
+	l.emit(n)
 }
 
 // publish publishes how the window of CPU went, if one was tried, and what the process

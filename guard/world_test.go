@@ -214,7 +214,7 @@ func (w *world) still(t *testing.T, cfg Config) *looper {
 	if g.panel, err = newPanel(cfg, nil); err != nil {
 		t.Fatal(err)
 	}
-	l := &looper{Guard: g, host: newWorkCounters(cfg.Work), kinds: newKindTaker(), last: g.seams.snap()}
+	l := newLooper(g)
 	t.Cleanup(l.kinds.close)
 	return l
 }
