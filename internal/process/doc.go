@@ -15,10 +15,8 @@
 //     6.16 add it up lazily per CPU, which can be off by some megabytes on
 //     machines with many cores. Elsewhere, or without /proc, it is what the Go
 //     runtime has mapped and not given back, which is more than what is resident
-//     of it and does not include memory of C code; RSSEstimated says so.
+//     of it and does not include memory of C code.
 //   - Heap is the bytes in objects that are live, or dead and not yet swept.
-//   - Buckets is what the profiles of the runtime itself hold. It never shrinks,
-//     and the cost of a heap profile follows it.
 //   - Waited is how long goroutines and threads were ready to run and had no core.
 //   - GC is the share of the process's CPU that garbage collection took, without the
 //     collections that profguard forces itself; see [Force].

@@ -6,16 +6,14 @@ import "time"
 // process mean something for CPU and garbage collection; the other fields are
 // figures as they are. It is a plain value.
 type Snapshot struct {
-	At           time.Time     // with its monotonic reading
-	CPU          time.Duration // of the process since its start, user and system
-	RSS          int64         // resident bytes
-	RSSEstimated bool          // RSS is the runtime's stand-in
-	Heap         int64         // bytes of objects
-	Buckets      int64         // bytes that the runtime's profiles hold
-	Goroutines   int64         // without those of the runtime
-	Allocated    int64         // bytes since the start,
-	Allocations  int64         // and how many objects those were
-	GCOff        bool          // the process has switched collection off (GOGC=off)
+	At          time.Time     // with its monotonic reading
+	CPU         time.Duration // of the process since its start, user and system
+	RSS         int64         // resident bytes, estimated where the system does not tell
+	Heap        int64         // bytes of objects
+	Goroutines  int64         // without those of the runtime
+	Allocated   int64         // bytes since the start,
+	Allocations int64         // and how many objects those were
+	GCOff       bool          // the process has switched collection off (GOGC=off)
 
 	gc       collection
 	gcEnded  int64 // collections that have ended, those forced by profguard included
@@ -36,31 +34,26 @@ type collection struct {
 // Figures is what a process used between two snapshots, and what it has at the
 // second.
 type Figures struct {
-	Elapsed      time.Duration
-	CPU          time.Duration // used meanwhile
-	Cores        float64       // CPU per Elapsed
-	GC           float64       // share of the CPU that garbage collection took, 0 to 1
-	GCKnown      bool          // a collection ended meanwhile, so that GC is no mere lack of news
-	GCNone       bool          // nothing makes the runtime collect by itself (GOGC=off, no memory limit)
-	GCCycles     int64         // collections that ended meanwhile; GC rests on them
-	RSS          int64
-	RSSEstimated bool
-	Heap         int64
-	Buckets      int64
-	Goroutines   int64
+	Elapsed    time.Duration
+	CPU        time.Duration // used meanwhile
+	Cores      float64       // CPU per Elapsed
+	GC         float64       // share of the CPU that garbage collection took, 0 to 1
+	GCKnown    bool          // a collection ended meanwhile, so that GC is not 0 for lack of one
+	GCNone     bool          // nothing makes the runtime collect by itself (GOGC=off, no memory limit)
+	RSS        int64
+	Heap       int64
+	Goroutines int64
 }
 
 // Between returns the figures of the time from a to b. It is pure. If b is not
 // after a, what depends on the time between them is 0.
 func Between(a, b Snapshot) Figures {
 	f := Figures{
-		Elapsed:      max(0, b.At.Sub(a.At)),
-		CPU:          max(0, b.CPU-a.CPU),
-		RSS:          b.RSS,
-		RSSEstimated: b.RSSEstimated,
-		Heap:         b.Heap,
-		Buckets:      b.Buckets,
-		Goroutines:   b.Goroutines,
+		Elapsed:    max(0, b.At.Sub(a.At)),
+		CPU:        max(0, b.CPU-a.CPU),
+		RSS:        b.RSS,
+		Heap:       b.Heap,
+		Goroutines: b.Goroutines,
 	}
 	if f.Elapsed == 0 {
 		return f
@@ -68,7 +61,6 @@ func Between(a, b Snapshot) Figures {
 	f.Cores = f.CPU.Seconds() / f.Elapsed.Seconds()
 	f.GCKnown, f.GCNone = b.gcEnded > a.gcEnded, a.gcIsNone && b.gcIsNone
 	if b.gc.cycles > a.gc.cycles {
-		f.GCCycles = int64(b.gc.cycles - a.gc.cycles)
 		f.GC = share(a.gc, b.gc)
 	}
 	return f

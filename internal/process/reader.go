@@ -13,7 +13,6 @@ import (
 const (
 	heapObjects = iota
 	goroutines
-	buckets
 	mapped
 	released
 	gcCycles
@@ -32,7 +31,6 @@ const (
 var metricNames = [metricCount]string{
 	heapObjects: "/memory/classes/heap/objects:bytes",
 	goroutines:  "/sched/goroutines:goroutines",
-	buckets:     "/memory/classes/profiling/buckets:bytes",
 	mapped:      "/memory/classes/total:bytes",
 	released:    "/memory/classes/heap/released:bytes",
 	gcCycles:    "/gc/cycles/total:gc-cycles",
@@ -127,7 +125,6 @@ func (r *Reader) Read() Snapshot {
 		At:          r.now(),
 		CPU:         ProcessCPU(),
 		Heap:        r.samples.count(heapObjects),
-		Buckets:     r.samples.count(buckets),
 		Goroutines:  r.samples.count(goroutines),
 		Allocated:   r.samples.count(allocated),
 		Allocations: r.samples.count(allocations),
@@ -136,10 +133,9 @@ func (r *Reader) Read() Snapshot {
 		gcEnded:     r.samples.count(gcCycles),
 	}
 	s.gcIsNone = s.GCOff && r.samples.count(memoryLimit) == math.MaxInt64
-	if rss, ok := r.resident(); ok {
-		s.RSS = rss
-	} else {
-		s.RSS, s.RSSEstimated = max(0, r.samples.count(mapped)-r.samples.count(released)), true
+	var known bool
+	if s.RSS, known = r.resident(); !known {
+		s.RSS = max(0, r.samples.count(mapped)-r.samples.count(released))
 	}
 	return s
 }

@@ -127,7 +127,8 @@ func TestRSSAgreesWithTheKernel(t *testing.T) {
 	if err != nil {
 		t.Skipf("no /proc: %v", err)
 	}
-	s := reader(t).Read()
+	r := reader(t)
+	s := r.Read()
 	_, rest, _ := strings.Cut(string(status), "VmRSS:")
 	fields := strings.Fields(rest)
 	if len(fields) == 0 {
@@ -137,12 +138,13 @@ func TestRSSAgreesWithTheKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := s.RSS - kib<<10; s.RSSEstimated || diff < -16<<20 || diff > 16<<20 {
-		t.Errorf("rss %d (estimated: %v), VmRSS %d", s.RSS, s.RSSEstimated, kib<<10)
+	_, known := r.resident()
+	if diff := s.RSS - kib<<10; !known || diff < -16<<20 || diff > 16<<20 {
+		t.Errorf("rss %d (of the kernel: %v), VmRSS %d", s.RSS, known, kib<<10)
 	}
 }
 
-// TestWithoutProc: a stand-in, and it says so.
+// TestWithoutProc: what the runtime has mapped stands in.
 func TestWithoutProc(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "statm")
 	if err := os.WriteFile(bad, []byte("no numbers"), 0o600); err != nil {
@@ -163,8 +165,9 @@ func TestWithoutProc(t *testing.T) {
 		"garbled":        garbled,
 		"closed":         closed,
 	} {
-		if s := r.Read(); !s.RSSEstimated || s.RSS < s.Heap {
-			t.Errorf("%s: rss %d, estimated %v, heap %d", name, s.RSS, s.RSSEstimated, s.Heap)
+		s := r.Read()
+		if _, known := r.resident(); known || s.RSS < s.Heap {
+			t.Errorf("%s: rss %d (of the kernel: %v), heap %d", name, s.RSS, known, s.Heap)
 		}
 	}
 }
@@ -205,10 +208,11 @@ func TestGC(t *testing.T) {
 	for range 5 {
 		runtime.GC()
 	}
-	thrash := Between(a, r.Read())
-	if thrash.GCCycles < 5 {
-		t.Fatalf("%d cycles after 5 collections", thrash.GCCycles)
+	b := r.Read()
+	if n := cycles(a, b); n < 5 {
+		t.Fatalf("%d cycles after 5 collections", n)
 	}
+	thrash := Between(a, b)
 	if thrash.GC < 0.2 || thrash.GC > 1 {
 		t.Errorf("share %v of a program that only collects", thrash.GC)
 	}
@@ -219,12 +223,14 @@ func TestGC(t *testing.T) {
 	// No allocation, and one collection of nearly nothing at the end.
 	a = r.Read()
 	burn(300 * time.Millisecond)
-	if calm := Between(a, r.Read()); calm.GCCycles != 0 || calm.GC != 0 {
-		t.Errorf("%d cycles, share %v without any collection", calm.GCCycles, calm.GC)
+	b = r.Read()
+	if n, calm := cycles(a, b), Between(a, b); n != 0 || calm.GC != 0 {
+		t.Errorf("%d cycles, share %v without any collection", n, calm.GC)
 	}
 	runtime.GC()
-	if calm := Between(a, r.Read()); calm.GCCycles < 1 || calm.GC > thrash.GC/2 {
-		t.Errorf("%d cycles, share %v of a program that computes; thrashing has %v", calm.GCCycles, calm.GC, thrash.GC)
+	b = r.Read()
+	if n, calm := cycles(a, b), Between(a, b); n < 1 || calm.GC > thrash.GC/2 {
+		t.Errorf("%d cycles, share %v of a program that computes; thrashing has %v", n, calm.GC, thrash.GC)
 	}
 }
 
@@ -238,7 +244,7 @@ func TestMetricsExist(t *testing.T) {
 			t.Errorf("%s: the runtime does not have it", sample.Name)
 		}
 	}
-	if s.At.IsZero() || s.CPU < 0 || s.RSS <= 0 || s.Heap <= 0 || s.Buckets <= 0 || s.Goroutines <= 0 || s.gc.procs <= 0 {
+	if s.At.IsZero() || s.CPU < 0 || s.RSS <= 0 || s.Heap <= 0 || s.Goroutines <= 0 || s.gc.procs <= 0 {
 		t.Errorf("implausible: %+v", s)
 	}
 }
