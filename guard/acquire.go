@@ -11,8 +11,8 @@ import (
 
 // Start waits only so long for somebody else.
 const (
-	// registerWithin is for the registry, which may ask the guard for its metrics,
-	// and whoever else has its lock. It takes microseconds.
+	// registerWithin is for the registry. It asks the guard for its metrics, and waits for
+	// whoever holds its lock. That takes microseconds.
 	registerWithin = time.Second
 	// openWithin is for the disk, which takes milliseconds.
 	openWithin = time.Second
@@ -35,8 +35,8 @@ func (g *Guard) acquire(ctx context.Context) error {
 }
 
 // openDumps opens the directory of the dumps. What is wrong with it is the caller's
-// mistake. That the disk is full or hangs is not: the
-// guard goes on without dumps, says so, and has them when they can be had.
+// mistake. That the disk is full or hangs is not: the guard goes on without dumps, says
+// so, and tries again.
 func (g *Guard) openDumps(ctx context.Context) error {
 	g.opener = make(chan struct{})
 	reply := make(chan error, 1)
@@ -153,8 +153,8 @@ func (g *Guard) register(ctx context.Context) error {
 }
 
 // registered notes how Register ended. If that was after Stop has unregistered the
-// guard, which was too early then, it is done again: a guard that is no more must
-// not be in the way of the next.
+// guard, it is unregistered again: the metrics of a stopped guard would keep out those of
+// the next.
 func (g *Guard) registered(ctx context.Context, err error, reply chan<- error) {
 	g.mu.Lock()
 	g.faults.clear("metrics")

@@ -144,8 +144,8 @@ func (e *entry) violation(next alert.Alert, g *Guard) string {
 	return fmt.Sprintf("%s-%d", e.name, g.started.Add(next.Since).UnixNano())
 }
 
-// brokenBy says why a budget is broken, in one sentence. What all windows have proved
-// together is not in the reason of the last, which is that it does not suffice.
+// brokenBy says why a budget is broken, in one sentence. Where all windows together have
+// proved it, the reason of the last says only that this one does not suffice.
 func brokenBy(r budget.Result) string {
 	if r.Verdict == budget.Fail {
 		return r.Reason
@@ -153,8 +153,8 @@ func brokenBy(r budget.Result) string {
 	return "the windows so far prove it together; this one alone does not: " + r.Reason
 }
 
-// endedBy says by what figures the alert has ended, in one sentence. r is the result of
-// the last window.
+// endedBy says with its figures why the alert has ended, in one sentence. r is the result
+// of the last window.
 func (e *entry) endedBy(event alert.Event, r budget.Result) string {
 	windows, unjudged, since := unit.Plural(e.alert.Recovery.Windows, "window"), unit.Plural(e.alert.Unjudged(), "window"), e.alert.Recovery
 	over := "in the last " + windows

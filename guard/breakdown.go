@@ -19,14 +19,14 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A figure says how much, and not whose. So when one is over its limit, a profile
-// breaks it down: when its budget begins to fail, when it fires, as often as a dump
-// would be, and when the figure has grown by half since: by then it may be somebody
-// else's. That is never a part of an ordinary window, and the caps and the share of a
-// core of package profiles hold for it.
+// A figure says how much, and not which function has it. So when one is over its limit, a
+// profile breaks it down into parts: when its budget begins to fail, when it fires, as
+// often as a dump would be, and when the figure has grown by half since, because another
+// part may be the largest by then. Windows that keep their budgets take no such profile.
+// The limits of package profiles on size and cost hold for it.
 //
-// madeOf is that profile's kind, and what the shares of its parts are shares of.
-func madeOf(figure string) (kind profiles.Kind, whose string) {
+// madeOf is that profile's kind, and the words between a share of it and a function.
+func madeOf(figure string) (kind profiles.Kind, words string) {
 	switch figure {
 	case "goroutines":
 		return profiles.Goroutine, "of them in"
@@ -63,7 +63,7 @@ const grown = 1.5
 // event is what r makes of the alert. It returns the breakdown, for the dump, if it is of
 // this window.
 func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at time.Time, event alert.Event) *breakdown {
-	kind, whose := madeOf(e.budget.Subject)
+	kind, words := madeOf(e.budget.Subject)
 	if kind == "" || r.Verdict != budget.Fail || kindOf(e.budget) != kindFigures {
 		return nil
 	}
@@ -93,16 +93,16 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 	}
 	r.Offenders = known.offenders
 	if len(r.Offenders) > 0 {
-		r.Reason += "; " + known.largest(r.Unit, whose, at)
+		r.Reason += "; " + known.largest(r.Unit, words, at)
 	}
 	return fresh
 }
 
 // largest names the largest part, with the time of the profile and what the figure was
 // then, unless it is of this window.
-func (b *breakdown) largest(unit, whose string, at time.Time) string {
+func (b *breakdown) largest(unit, words string, at time.Time) string {
 	if b.at.Equal(at) {
-		return partOf(b.offenders[0], whose)
+		return partOf(b.offenders[0], words)
 	}
 	when, value := b.at.Format(time.TimeOnly), amount(b.value, unit)
 	if at.Sub(b.at) > 12*time.Hour {
@@ -111,13 +111,13 @@ func (b *breakdown) largest(unit, whose string, at time.Time) string {
 	if b.kind == profiles.Goroutine {
 		return fmt.Sprintf("of %s goroutines at %s, %s", value, when, partOf(b.offenders[0], "stand in"))
 	}
-	return fmt.Sprintf("at %s, when it was at %s, %s", when, value, partOf(b.offenders[0], whose))
+	return fmt.Sprintf("at %s, when it was at %s, %s", when, value, partOf(b.offenders[0], words))
 }
 
 // partOf names an offender in a sentence: "99.68% of them in
 // main.(*server).order.func1 at shop/order.go:46".
-func partOf(o budget.Offender, whose string) string {
-	text := fmt.Sprintf("%s %s %s", amount(o.Share, "ratio"), whose, o.Function)
+func partOf(o budget.Offender, words string) string {
+	text := fmt.Sprintf("%s %s %s", amount(o.Share, "ratio"), words, o.Function)
 	if o.File != "" {
 		text += " at " + place(o.Frame)
 	}
@@ -154,7 +154,7 @@ func (l *looper) look(ctx context.Context, kind profiles.Kind, at time.Time) bre
 	return b
 }
 
-// largestParts are the offenders of a limit that no profile keeps to.
+// largestParts are the offenders of a limit that is so low that every profile breaks it.
 func largestParts(ctx context.Context, t *decode.Table, kind profiles.Kind, module string) ([]budget.Offender, error) {
 	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: string(kind), Limit: 1, Dimension: unit.Bytes}})
 	if err != nil {
@@ -167,16 +167,16 @@ func largestParts(ctx context.Context, t *decode.Table, kind profiles.Kind, modu
 	return budget.Budget{Subject: "process"}.Result(findings[0]).Offenders, nil
 }
 
-// rising takes a profile of goroutines on the way up to more than one is taken of. A
-// budget such as "goroutines below 50000" fires when it is too late to see whose they
-// are, so one profile is kept from before: of at least half as many as are allowed. Most
-// of those are what the others will be. It is called every second and after each window,
-// and costs nothing unless there is a budget on goroutines.
+// rising takes a profile of goroutines while their number rises towards the limit above
+// which no profile of them is taken. A budget such as "goroutines below 50000" fires above
+// that limit, so one profile is kept from before: of at least half as many as the limit
+// allows. Most of these stand where the later ones will. It is called every second and
+// after each window, and costs nothing unless there is a budget on goroutines.
 func (l *looper) rising(ctx context.Context, now process.Snapshot) {
 	kept, most := &l.breakdowns.rising, int64(l.breakdowns.taker.MostGoroutines())
 	onGoroutines := func(e *entry) bool { return e.budget.Subject == "goroutines" && kindOf(e.budget) == kindFigures }
 	switch n := now.Goroutines; {
-	case n < most/4: // the next time that they rise is another
+	case n < most/4: // when they rise again, it may be for another reason
 		*kept = breakdown{}
 	case !kept.at.IsZero() || n < most/2 || n > most || !slices.ContainsFunc(l.inForce().entries, onGoroutines):
 	default:

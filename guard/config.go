@@ -120,8 +120,8 @@ func (c Config) complete() (Config, error) {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 
-	// What the caller changes later is not ours to see: a map that somebody else
-	// writes while we read it ends the process.
+	// The caller may change these later, and a map that is written while it is read ends
+	// the process.
 	c.Budgets = cloneBudgets(c.Budgets)
 	c.Work, c.BaselineWork = maps.Clone(c.Work), maps.Clone(c.BaselineWork)
 	if c.Budgets == nil {
@@ -131,7 +131,7 @@ func (c Config) complete() (Config, error) {
 		wrong("Budgets: expected at least one, found an empty set: leave the field nil for the default budgets")
 	}
 	if len(c.Budgets) > maxBudgets {
-		wrong("Budgets: expected at most %d, found %d: what nobody reads guards nothing", maxBudgets, len(c.Budgets))
+		wrong("Budgets: expected at most %d, found %d: leave out those that nobody reads", maxBudgets, len(c.Budgets))
 	}
 	exceptions := 0
 	for _, b := range c.Budgets {
@@ -206,9 +206,8 @@ const (
 	// Each exception is a pattern, which may be a regular expression. So many take a
 	// tenth of a second to compile, or half of one, with five for each budget.
 	maxExceptions = 5 * maxBudgets
-	// minWindow is a hundred samples of a busy core; maxWindow what the memory for
-	// one profile and a person's patience allow; maxEvery what still finds
-	// something before it is forgotten.
+	// minWindow is a hundred samples of a busy core. maxWindow keeps a profile within its
+	// memory. With maxEvery an alert takes three days to fire.
 	minWindow = time.Second
 	maxWindow = 5 * time.Minute
 	maxEvery  = 24 * time.Hour

@@ -50,9 +50,9 @@ func hasCounter(b budget.Budget) bool {
 }
 
 const (
-	// A single request that is a heavy one is taken for ten of the usual: as many as in
-	// a lognormal distribution with a deviation of 1.5. Where requests are not counted,
-	// it is taken for half a second of CPU.
+	// A single heavy request is taken for ten of the usual: as many as in a lognormal
+	// distribution with a deviation of 1.5. Where requests are not counted, it is taken
+	// for half a second of CPU.
 	heavyRequests = 10
 	heavyCPU      = 500 * time.Millisecond
 
@@ -60,8 +60,8 @@ const (
 	// An alert takes three in a row.
 	countedAlpha = 0.01
 
-	// pooledPeriods bounds the time over which periods are put together of which none
-	// has enough work to be judged alone.
+	// pooledPeriods is how many periods are put together at the most, if none of them has
+	// enough work to be judged alone.
 	pooledPeriods = 30
 )
 

@@ -52,7 +52,7 @@ const (
 	eventDegraded = "profguard.guard.degraded"
 )
 
-// level is how much an event is worth.
+// level is the severity of an event.
 func (e Event) level() slog.Level {
 	switch e.Name {
 	case eventFiring, eventOffender:

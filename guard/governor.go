@@ -12,7 +12,7 @@ import (
 const (
 	// Above slowShare of one core the guard halves its cadence; above restShare it
 	// rests for a quarter of an hour. Below goodShare it comes back, a step a
-	// window, so it does not swing.
+	// window, so that it does not go to and fro.
 	slowShare  = 0.01
 	restShare  = 0.03
 	goodShare  = 0.005
@@ -34,7 +34,7 @@ const (
 
 // profilingCost estimates what taking a CPU profile has cost the process. The
 // work is spread over signal handlers and a goroutine of the runtime, where
-// nobody can meter it. elapsed, the time that starting and stopping took, bounds
+// nobody can measure it. elapsed, the time that starting and stopping took, bounds
 // it from above on an idle machine; on a busy one it is mostly waiting.
 func profilingCost(w *profiler.Window, used process.Figures, elapsed time.Duration) time.Duration {
 	samples := used.CPU.Milliseconds() / 10
@@ -46,10 +46,10 @@ func profilingCost(w *profiler.Window, used process.Figures, elapsed time.Durati
 	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + min(made, elapsed)
 }
 
-// governSpan is the least time that a cost is judged over. A first window, which
-// finds out what is linked, and one that a jump of CPU has called early stand for
-// no rate. It is below the shortest distance between two windows at the defaults,
-// so there each is judged by itself.
+// governSpan is the least time that a cost is judged over. Two windows say little about a
+// rate: the first, which finds out what is linked, and one that a jump of CPU has started
+// early. It is below the shortest distance between two windows at the defaults, so there
+// each is judged by itself.
 const governSpan = 30 * time.Second
 
 // A governor keeps the guard's own cost within what it promised.
@@ -133,17 +133,17 @@ const (
 	trimShare = 0.001
 )
 
-// trim gives memory back that a small process does not use, after a window. It is left
-// alone where that costs too much, where the process is large, and in one that has
-// switched the collector off.
+// trim gives memory back that a small process does not use, after a window. It does
+// nothing where that costs too much, where the process is large, and where the collector
+// is switched off.
 func (l *looper) trim(now process.Snapshot) {
 	l.trimmed = 0
-	if l.seams.release == nil || now.RSS <= 0 || now.RSS > smallProcess || now.GCOff || l.cfg.Every < trimEvery || l.dear {
+	if l.seams.release == nil || now.RSS <= 0 || now.RSS > smallProcess || now.GCOff || l.cfg.Every < trimEvery || l.trimCostly {
 		return
 	}
 	l.decoder.Release()
 	l.trimmed = l.seams.release()
-	l.dear = l.trimmed > time.Duration(trimShare*float64(l.cfg.Every))
+	l.trimCostly = l.trimmed > time.Duration(trimShare*float64(l.cfg.Every))
 }
 
 // freeMemory gives memory back to the system, and returns what that cost: what this

@@ -51,12 +51,12 @@ type Guard struct {
 	offered []*dump
 }
 
-// seams are what the guard asks of the world.
+// seams are the functions that tests replace.
 type seams struct {
 	capture  func(ctx context.Context, d time.Duration) (profiler.Window, error)
 	overhead func() time.Duration
 	snap     func() process.Snapshot
-	release  func() time.Duration // gives free memory back, and says what that cost; nil: nobody does
+	release  func() time.Duration // gives free memory back, and returns what that cost; nil: not at all
 	random   func() float64
 	linked   func(yield func(name string) bool) error
 	offer    func(*dumps.Store, dumps.Dump) (dumps.ID, error)
@@ -74,8 +74,8 @@ const (
 	stopWithin = 250 * time.Millisecond
 )
 
-// running is the process's guard. The profiler is the process's, so there can be
-// only one.
+// running is the process's guard. There is one profiler in a process, so there can be one
+// guard only.
 var running atomic.Pointer[Guard]
 
 // Start starts the guard of this process. It returns an error that names every

@@ -123,7 +123,7 @@ func TestCounterEndsItsGoroutine(t *testing.T) {
 		"b": func() float64 { runtime.Goexit(); return 0 },
 	})
 	for range 3 {
-		if got := w.now(); got["a"].n != 1 || !strings.Contains(got["b"].not, "goroutine") {
+		if got := w.now(); got["a"].n != 1 || !strings.Contains(got["b"].why, "goroutine") {
 			t.Fatalf("the counters say %v", got)
 		}
 	}

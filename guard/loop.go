@@ -38,7 +38,7 @@ type looper struct {
 	dumping    windowDumps
 	began      time.Time     // when the last window began
 	trimmed    time.Duration // what trimming took after the last window
-	dear       bool          // that was too much
+	trimCostly bool          // that was too much
 }
 
 func newLooper(g *Guard) *looper {
@@ -73,9 +73,8 @@ func (g *Guard) loop(ctx context.Context) {
 	}
 }
 
-// firstWait is short: the first minutes of a process are worth watching, and
-// many processes have no others. A fleet that starts at once is still spread
-// over a tenth of the period.
+// firstWait is short: many processes live for minutes only. A fleet that starts at once
+// is still spread over a tenth of the period.
 func (l *looper) firstWait() time.Duration {
 	return min(l.fraction(l.cfg.Every-l.cfg.Window), l.cfg.Every/10)
 }
@@ -111,8 +110,8 @@ func (l *looper) next(now time.Time) time.Time {
 // so that a person at /debug/pprof has a turn, if there is time for it.
 func (l *looper) close(at, now time.Time) time.Time {
 	soon := now.Add(l.cfg.Window / 2)
-	tooDear := l.governor.stretch() > 1 || float64(l.cost) > slowShare*float64(l.cfg.Window*3/2)
-	if !soon.Before(at) || tooDear || !l.pending() || !l.closer.Allows(now.Sub(l.started), l.cfg.Window*3/2) {
+	costly := l.governor.stretch() > 1 || float64(l.cost) > slowShare*float64(l.cfg.Window*3/2)
+	if !soon.Before(at) || costly || !l.pending() || !l.closer.Allows(now.Sub(l.started), l.cfg.Window*3/2) {
 		return at
 	}
 	return soon
@@ -177,8 +176,7 @@ const (
 	// jumpTick is how often the process's CPU is looked at: one read of 4 us.
 	jumpTick = time.Second
 	// A second counts as a jump when it used jumpFactor times the usual, and
-	// jumpCores more. A quarter of a core is what a person would call something:
-	// a collection in a small process stays below it.
+	// jumpCores more. A collection in a small process stays below a quarter of a core.
 	jumpFactor = 2
 	jumpCores  = 0.25
 	// jumpMemory is the weight of the past: the usual is about the last twenty
@@ -196,8 +194,7 @@ type jumps struct {
 	last   time.Time // when it was last allowed
 }
 
-// restart forgets where it looked last: what happened since is known from a
-// window.
+// restart begins anew after a window, whose profile shows what happened in it.
 func (j *jumps) restart(now process.Snapshot) { j.before = now }
 
 // look takes one look and reports whether the CPU has jumped.

@@ -13,8 +13,8 @@ import (
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// maxSeries bounds the budgets that have series of their own; the verdicts of
-// the rest stand in Status and on the page. A hundred budgets are twelve hundred
+// maxSeries bounds the budgets that have series of their own; the others are in
+// Status and on the page only. A hundred budgets are twelve hundred
 // series, about what a Prometheus expects of one process.
 const maxSeries = 100
 
@@ -152,7 +152,7 @@ func number01(yes bool) float64 {
 }
 
 // measured reports whether a result has a value: a window that was lost, or too
-// idle to judge, has none, and zero would be a lie.
+// idle to judge, has none, and zero would be wrong.
 func measured(r budget.Result) bool {
 	return r.Verdict != budget.Inconclusive || r.Samples > 0 || r.Share != 0
 }

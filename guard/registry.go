@@ -42,12 +42,12 @@ func registryUnits(set budget.Set, work map[string]func() float64) []string {
 
 // readRegistry returns what the registry has counted of each unit, or one answer that
 // says why that is not known. A counter without series has counted nothing yet, unless it
-// had some: those that were met before.
-func readRegistry(g prometheus.Gatherer, units []string, met map[string]bool) []answer {
+// had series before: seen has those that had.
+func readRegistry(g prometheus.Gatherer, units []string, seen map[string]bool) []answer {
 	families, err := g.Gather()
 	if err != nil {
 		// What there is nevertheless may lack series, and would count too little.
-		return []answer{{not: fmt.Sprintf("could not be read in full: %v", err)}}
+		return []answer{{why: fmt.Sprintf("could not be read in full: %v", err)}}
 	}
 	list := make([]answer, len(units))
 	for i, text := range units {
@@ -55,9 +55,9 @@ func readRegistry(g prometheus.Gatherer, units []string, met map[string]bool) []
 		at := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return counts(f, u.Name) })
 		switch {
 		case at >= 0:
-			list[i], met[text] = sum(families[at], u), true
-		case met[text]:
-			list[i].not = "is not in the registry any more"
+			list[i], seen[text] = sum(families[at], u), true
+		case seen[text]:
+			list[i].why = "is not in the registry any more"
 		}
 	}
 	return list
@@ -90,7 +90,7 @@ func sum(f *dto.MetricFamily, u unit.Work) answer {
 		case dto.MetricType_SUMMARY:
 			a.n += float64(m.GetSummary().GetSampleCount())
 		default:
-			return answer{not: fmt.Sprintf("is a %s and no counter, histogram or summary", strings.ToLower(f.GetType().String()))}
+			return answer{why: fmt.Sprintf("is a %s and no counter, histogram or summary", strings.ToLower(f.GetType().String()))}
 		}
 	}
 	return a
@@ -140,15 +140,15 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 		if !ok {
 			continue // the budget is wrong, and its own error says so
 		}
-		not, known := n.all[u.Name]
+		why, known := n.all[u.Name]
 		switch {
 		case !known && n.err != nil:
 			wrong("Budgets: %q is counted by no Work, and the Prometheus registry cannot be read in full: %w", text, n.err)
 		case !known:
 			wrong("Budgets: nobody counts %q: expected Work[%q], or a counter of that name in the Prometheus registry before Start%s",
 				text, text, nearUnit(u.Name, slices.Concat(slices.Collect(maps.Keys(work)), slices.Collect(maps.Keys(n.all)))))
-		case not != "":
-			wrong("Budgets: %q of the Prometheus registry %s", text, not)
+		case why != "":
+			wrong("Budgets: %q of the Prometheus registry %s", text, why)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func registryNames(g prometheus.Gatherer) (map[string]string, error) {
 	}
 	families, err := g.Gather()
 	for _, f := range families {
-		names[f.GetName()] = sum(f, unit.Work{}).not
+		names[f.GetName()] = sum(f, unit.Work{}).why
 		if t := f.GetType(); t == dto.MetricType_HISTOGRAM || t == dto.MetricType_SUMMARY {
 			names[f.GetName()+"_count"] = ""
 		}

@@ -51,7 +51,7 @@ func TestReadRegistry(t *testing.T) {
 		{"in_flight", 0, "is a gauge and no counter, histogram or summary"},
 	}
 	for _, test := range tests {
-		if got := readRegistry(r, []string{test.unit}, map[string]bool{})[0]; got.n != test.want || got.not != test.not {
+		if got := readRegistry(r, []string{test.unit}, map[string]bool{})[0]; got.n != test.want || got.why != test.not {
 			t.Errorf("%s: %+v, want %v %s", test.unit, got, test.want, test.not)
 		}
 	}
@@ -61,7 +61,7 @@ func TestReadRegistry(t *testing.T) {
 func TestCounterBlinks(t *testing.T) {
 	r, met := prometheus.NewRegistry(), map[string]bool{}
 	jobs := prometheus.NewCounter(prometheus.CounterOpts{Name: "jobs_total", Help: "."})
-	if a := readRegistry(r, []string{"jobs_total"}, met)[0]; a.not != "" || a.n != 0 {
+	if a := readRegistry(r, []string{"jobs_total"}, met)[0]; a.why != "" || a.n != 0 {
 		t.Errorf("before it is there: %+v", a)
 	}
 	r.MustRegister(jobs)
@@ -70,7 +70,7 @@ func TestCounterBlinks(t *testing.T) {
 		t.Errorf("while it is there: %+v", a)
 	}
 	r.Unregister(jobs)
-	if a := readRegistry(r, []string{"jobs_total"}, met)[0]; a.not == "" {
+	if a := readRegistry(r, []string{"jobs_total"}, met)[0]; a.why == "" {
 		t.Errorf("when it has gone: %+v, want no number", a)
 	}
 }
@@ -85,7 +85,7 @@ func TestRegistryInPart(t *testing.T) {
 	}))
 	met := map[string]bool{}
 	for _, unit := range []string{"http_requests_total", "order_size"} {
-		if a := readRegistry(r, []string{unit}, met)[0]; !strings.Contains(a.not, "could not be read in full: ") || !strings.Contains(a.not, "its disk is gone") {
+		if a := readRegistry(r, []string{unit}, met)[0]; !strings.Contains(a.why, "could not be read in full: ") || !strings.Contains(a.why, "its disk is gone") {
 			t.Errorf("%s: %+v", unit, a)
 		}
 	}
@@ -139,7 +139,7 @@ func TestFault_26_RegistryHangs(t *testing.T) {
 		}
 		c := workCounters(nil).withRegistry(r, []string{"http_requests_total"})
 		for range 2 {
-			if a := c.now()["http_requests_total"]; !strings.Contains(a.not, "did not return within 1s") {
+			if a := c.now()["http_requests_total"]; !strings.Contains(a.why, "did not return within 1s") {
 				t.Errorf("the registry says %+v", a)
 			}
 		}

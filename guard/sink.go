@@ -14,7 +14,7 @@ const (
 	// may be resolved by SetBudgets, and as many new ones fire at once. A queue that is
 	// full means that the sink hangs.
 	sinkQueue = 2*maxBudgets + 64
-	// Three panics in ten minutes are not an accident: the sink is turned off.
+	// After three panics in ten minutes the sink is turned off.
 	panicLimit  = 3
 	panicWithin = 10 * time.Minute
 )
@@ -97,7 +97,7 @@ func (s *sink) next() (e Event, more bool) {
 	e = s.queue[0]
 	s.queue[0] = Event{} // holds offenders
 	if s.queue = s.queue[1:]; len(s.queue) == 0 {
-		s.queue = nil // bursts are rare
+		s.queue = nil // many events at once are rare
 	}
 	return e, true
 }
@@ -123,8 +123,8 @@ func (s *sink) offer(e Event) {
 	s.wake.Signal()
 }
 
-// close takes no more events and lets the queue run dry. The channel that it
-// returns is closed when it has.
+// close takes no more events. The channel that it returns is closed when those in the
+// queue are delivered.
 func (s *sink) close() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,10 +144,11 @@ func call(f func()) (err error) {
 	return nil
 }
 
-// A breaker tells accidents from a habit.
+// A breaker counts panics.
 type breaker struct{ at [panicLimit]time.Time }
 
-// trip notes a panic and reports whether it was one too many.
+// trip notes a panic and reports whether there were panicLimit of them within
+// panicWithin.
 func (b *breaker) trip(now time.Time) bool {
 	copy(b.at[:], b.at[1:])
 	b.at[len(b.at)-1] = now

@@ -11,9 +11,8 @@ import (
 	"github.com/profguard/profguard/internal/process"
 )
 
-// lookForVacuous finds the budgets whose patterns match nothing that is linked
-// into the program: without a word about it they would pass for ever.
-// It looks once for each panel.
+// lookForVacuous warns of the budgets whose patterns match nothing that is linked into
+// the program: they would pass for ever. It looks once for each panel.
 func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	if p.looked {
 		return
@@ -72,9 +71,9 @@ func patternsOf(b budget.Budget) []string {
 }
 
 const (
-	// A label that nothing carries, and paths that nothing takes, are no mistake that
-	// the binary shows: that takes time. An hour of the default cadence is some; a
-	// thousand stacks without it are below 0.3% with 95% confidence.
+	// The binary does not show that no sample has a label, or that no path goes through
+	// a function: only windows do. 60 are an hour at the defaults, and what is in none of
+	// a thousand stacks is below 0.3% of them with 95% confidence.
 	unseenWindows = 60
 	unseenStacks  = 1000
 )
@@ -106,9 +105,8 @@ func (g *Guard) unseen(e *entry, r budget.Result, s span) {
 	}
 }
 
-// warn says, once, why a budget can never tell anything. Of budget.Default nothing is
-// said: whoever takes these lines has not written them, and of what a program does not
-// link it cannot do too much. g.mu must be held.
+// warn says, once, why a budget can never tell anything, unless it is one of
+// budget.Default. g.mu must be held.
 func (g *Guard) warn(e *entry, why string) {
 	if e.warning != "" || isDefault(e.budget) {
 		return
@@ -117,9 +115,9 @@ func (g *Guard) warn(e *entry, why string) {
 	g.emit(Event{Name: eventVacuous, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s tells nothing: %s", e.name, why)})
 }
 
-// isDefault reports whether a budget is one of budget.Default, word for word. These
-// are meant for every program: whoever takes them has not asked for what this one
-// cannot tell. The reason of its result says so all the same.
+// isDefault reports whether a budget is one of budget.Default, word for word. These are
+// meant for every program, so that it is no mistake that one tells nothing about this
+// program. The reason of its result says so all the same.
 func isDefault(b budget.Budget) bool {
 	return slices.ContainsFunc(budget.Default(), func(d budget.Budget) bool { return d.String() == b.String() })
 }

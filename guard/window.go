@@ -94,8 +94,7 @@ func (l *looper) countUnits(p *panel) {
 	}
 }
 
-// onThread runs f on a thread of its own, so that what it costs can be read, and
-// returns that.
+// onThread runs f on a thread of its own, and returns the CPU time that it took.
 func onThread(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -186,7 +185,7 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 		}
 	}
 	if ctx.Err() != nil {
-		return // Stop does not wait for what nobody will read
+		return // the guard is stopping, and nobody will read the result
 	}
 	if err != nil {
 		findings = judge.Open(len(g.entries), err)
@@ -272,12 +271,12 @@ func (l *looper) publish(w profiler.Window, samples int64, tried, early bool, us
 }
 
 // uncounted says which of the host's counters tell nothing, and why.
-func (l *looper) uncounted(not map[string]string) {
+func (l *looper) uncounted(why map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.DeleteFunc(l.faults.by, func(part, _ string) bool { return strings.HasPrefix(part, "work ") })
-	for _, name := range slices.Sorted(maps.Keys(not)) {
-		l.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+not[name])
+	for _, name := range slices.Sorted(maps.Keys(why)) {
+		l.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+why[name])
 	}
 }
 

@@ -39,7 +39,7 @@ type counter struct {
 // An answer is a number, or why there is none.
 type answer struct {
 	n     float64
-	not   string
+	why   string // "" if there is one
 	label string // of the counter
 }
 
@@ -63,11 +63,11 @@ func (w workCounters) withRegistry(g prometheus.Gatherer, units []string) workCo
 	if len(units) == 0 {
 		return w
 	}
-	met := map[string]bool{} // by one call at a time
+	seen := map[string]bool{} // by one call at a time
 	return append(slices.Clip(w), &counter{
 		units: units, bound: gatherTimeout,
 		label: func(unit string) string { return unit + " of the Prometheus registry" },
-		read:  func() []answer { return readRegistry(g, units, met) },
+		read:  func() []answer { return readRegistry(g, units, seen) },
 	})
 }
 
@@ -85,8 +85,8 @@ func (w workCounters) now() readings {
 		answers := c.wait(began)
 		for i, name := range c.units {
 			a := answers[min(i, len(answers)-1)]
-			if a.not == "" && (math.IsNaN(a.n) || math.IsInf(a.n, 0)) {
-				a = answer{not: fmt.Sprintf("returned %v", a.n)}
+			if a.why == "" && (math.IsNaN(a.n) || math.IsInf(a.n, 0)) {
+				a = answer{why: fmt.Sprintf("returned %v", a.n)}
 			}
 			a.label = c.label(name)
 			r[name] = a
@@ -109,7 +109,7 @@ func (w workCounters) spent() time.Duration {
 func (c *counter) ask() {
 	if c.reply != nil {
 		select {
-		case <-c.reply: // the late answer of an earlier call is worth nothing
+		case <-c.reply: // the late answer of an earlier call
 		default:
 			c.stuck = true
 			return
@@ -134,17 +134,17 @@ func (c *counter) wait(asked time.Time) []answer {
 			return a
 		}
 	}
-	return []answer{{not: fmt.Sprintf("did not return within %v", c.bound)}}
+	return []answer{{why: fmt.Sprintf("did not return within %v", c.bound)}}
 }
 
 func (c *counter) answer(reply chan<- []answer) {
-	a := []answer{{not: "ended its goroutine"}}
+	a := []answer{{why: "ended its goroutine"}}
 	defer func() { reply <- a }() // also when it did
 	var read []answer
 	began := time.Now()
 	defer func() { c.cost.Add(int64(time.Since(began))) }()
 	if err := call(func() { read = c.read() }); err != nil {
-		a = []answer{{not: "failed with a " + err.Error()}}
+		a = []answer{{why: "failed with a " + err.Error()}}
 		return
 	}
 	a = read
@@ -152,22 +152,22 @@ func (c *counter) answer(reply chan<- []answer) {
 
 // between is the work done from one reading to the next, and why there is none of
 // some: of a counter that went back what it counted meanwhile is unknown.
-func between(before, after readings) (done map[string]float64, not map[string]string) {
-	done, not = map[string]float64{}, map[string]string{}
+func between(before, after readings) (done map[string]float64, why map[string]string) {
+	done, why = map[string]float64{}, map[string]string{}
 	for name, b := range after {
 		a, known := before[name]
 		switch {
-		case b.not != "":
-			not[name] = fmt.Sprintf("%s %s", b.label, b.not)
-		case a.not != "":
-			not[name] = fmt.Sprintf("%s %s", a.label, a.not)
+		case b.why != "":
+			why[name] = fmt.Sprintf("%s %s", b.label, b.why)
+		case a.why != "":
+			why[name] = fmt.Sprintf("%s %s", a.label, a.why)
 		case known && b.n < a.n:
-			not[name] = fmt.Sprintf("%s went back from %.15g to %.15g: a counter only ever grows", b.label, a.n, b.n)
+			why[name] = fmt.Sprintf("%s went back from %.15g to %.15g: a counter only ever grows", b.label, a.n, b.n)
 		case known && math.IsInf(b.n-a.n, 0): // and what is divided by it is nothing
-			not[name] = fmt.Sprintf("%s went from %.15g to %.15g: no counter counts so much in a window", b.label, a.n, b.n)
+			why[name] = fmt.Sprintf("%s went from %.15g to %.15g: no counter counts so much in a window", b.label, a.n, b.n)
 		case known:
 			done[name] = b.n - a.n
 		}
 	}
-	return done, not
+	return done, why
 }
