@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -277,7 +278,7 @@ func TestVacuousBudgets(t *testing.T) {
 
 // A runtime without the profile of leaks is said at once, of that budget alone.
 func TestLeakedWithoutTheProfile(t *testing.T) {
-	if pprof.Lookup(kindLeaks) != nil {
+	if pprof.Lookup(kinds.GoroutineLeak) != nil {
 		t.Skip("SKIPPED: this runtime has the profile")
 	}
 	bubble(t, func(t *testing.T, w *world) {

@@ -14,6 +14,7 @@ import (
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiles"
 	"github.com/profguard/profguard/internal/unit"
@@ -26,29 +27,29 @@ import (
 // The limits of package profiles on size and cost hold for it.
 //
 // madeOf is that profile's kind, and the words between a share of it and a function.
-func madeOf(figure string) (kind profiles.Kind, words string) {
+func madeOf(figure string) (kind, words string) {
 	switch figure {
 	case "goroutines":
-		return profiles.Goroutine, "of them in"
+		return kinds.Goroutine, "of them in"
 	case "heap", "rss":
-		return profiles.Heap, "of the live heap from"
+		return kinds.Heap, "of the live heap from"
 	case "gc":
-		return profiles.Allocs, "of what is allocated from"
+		return kinds.Allocs, "of what is allocated from"
 	}
 	return "", ""
 }
 
 // breakdowns takes the profiles that break figures down.
 type breakdowns struct {
-	taker  profiles.Taker              // its own: windows of kinds that budgets ask for go on beside it
-	taken  map[profiles.Kind]breakdown // in this window
-	rising breakdown                   // of goroutines, when they were last on the way to too many
-	cost   time.Duration               // of profiles taken between windows, until it is accounted for
+	taker  profiles.Taker       // its own: windows of kinds that budgets ask for go on beside it
+	taken  map[string]breakdown // in this window
+	rising breakdown            // of goroutines, when they were last on the way to too many
+	cost   time.Duration        // of profiles taken between windows, until it is accounted for
 }
 
 // A breakdown is what a profile says of a figure.
 type breakdown struct {
-	kind      profiles.Kind
+	kind      string
 	data      []byte // the profile
 	at        time.Time
 	value     float64 // of the figure, then
@@ -81,7 +82,7 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 		}
 	}
 	known := e.breakdown
-	if seen := l.breakdowns.rising; kind == profiles.Goroutine && !seen.at.IsZero() && (known.err != nil || seen.at.After(known.at)) {
+	if seen := l.breakdowns.rising; kind == kinds.Goroutine && !seen.at.IsZero() && (known.err != nil || seen.at.After(known.at)) {
 		known = seen
 		if event == alert.Fired {
 			fresh = &known // for the dump, which says the same
@@ -108,7 +109,7 @@ func (b *breakdown) largest(unit, words string, at time.Time) string {
 	if at.Sub(b.at) > 12*time.Hour {
 		when = b.at.Format(time.DateTime)
 	}
-	if b.kind == profiles.Goroutine {
+	if b.kind == kinds.Goroutine {
 		return fmt.Sprintf("of %s goroutines at %s, %s", value, when, partOf(b.offenders[0], "stand in"))
 	}
 	return fmt.Sprintf("at %s, when it was at %s, %s", when, value, partOf(b.offenders[0], words))
@@ -128,7 +129,7 @@ func partOf(o budget.Offender, words string) string {
 }
 
 // breakDown takes and judges the profile of what a figure is made of, once a window.
-func (l *looper) breakDown(ctx context.Context, kind profiles.Kind, at time.Time) breakdown {
+func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) breakdown {
 	b, ok := l.breakdowns.taken[kind]
 	if !ok {
 		b = l.look(ctx, kind, at)
@@ -138,12 +139,12 @@ func (l *looper) breakDown(ctx context.Context, kind profiles.Kind, at time.Time
 }
 
 // look takes and judges a profile.
-func (l *looper) look(ctx context.Context, kind profiles.Kind, at time.Time) breakdown {
+func (l *looper) look(ctx context.Context, kind string, at time.Time) breakdown {
 	b := breakdown{kind: kind, at: at}
 	var p profiles.Profile
 	var t *decode.Table
 	if p, b.err = l.breakdowns.taker.Now(ctx, kind); b.err == nil {
-		t, b.err = l.table(string(kind), p.Data)
+		t, b.err = l.table(kind, p.Data)
 	}
 	if b.err == nil {
 		b.offenders, b.err = largestParts(ctx, t, kind, l.module)
@@ -155,12 +156,12 @@ func (l *looper) look(ctx context.Context, kind profiles.Kind, at time.Time) bre
 }
 
 // largestParts are the offenders of a limit that is so low that every profile breaks it.
-func largestParts(ctx context.Context, t *decode.Table, kind profiles.Kind, module string) ([]budget.Offender, error) {
-	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: string(kind), Limit: 1, Dimension: unit.Bytes}})
+func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]budget.Offender, error) {
+	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: kind, Limit: 1, Dimension: unit.Bytes}})
 	if err != nil {
 		return nil, err
 	}
-	findings, err := j.Table(ctx, t, judge.Facts{Kind: string(kind), Module: module})
+	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Module: module})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +182,7 @@ func (l *looper) rising(ctx context.Context, now process.Snapshot) {
 	case !kept.at.IsZero() || n < most/2 || n > most || !slices.ContainsFunc(l.inForce().entries, onGoroutines):
 	default:
 		l.breakdowns.cost += onThread(func() {
-			if b := l.look(ctx, profiles.Goroutine, now.At); b.err == nil {
+			if b := l.look(ctx, kinds.Goroutine, now.At); b.err == nil {
 				b.value = float64(n)
 				*kept = b
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiles"
 )
@@ -140,7 +141,7 @@ func TestPartsAreDated(t *testing.T) {
 			t.Errorf("%v goroutines: %s, want %q", tt.goroutines, r.Reason, tt.want)
 		}
 	}
-	c := breakdown{at: at.Add(-24 * time.Hour), value: 80 << 20, kind: profiles.Heap, offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.keep", Share: 0.5}}}}
+	c := breakdown{at: at.Add(-24 * time.Hour), value: 80 << 20, kind: kinds.Heap, offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.keep", Share: 0.5}}}}
 	if got, want := c.largest("bytes", "of the live heap from", at), "at 2026-11-20 18:30:19, when it was at 80.00MiB, 50.00% of the live heap from main.keep"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

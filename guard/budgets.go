@@ -9,6 +9,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // A panel is the budgets in force: how each stands, and a watch for those of
@@ -41,11 +42,8 @@ type group struct {
 	entries []*entry // in the order of the watch's rules
 }
 
-const (
-	kindCPU     = "cpu"
-	kindFigures = "figures"
-	kindLeaks   = "goroutineleak"
-)
+// kindFigures is the kind of budgets that need no profile.
+const kindFigures = "figures"
 
 // kindOf is the kind of profile that a budget is judged by.
 func kindOf(b budget.Budget) string {
@@ -53,14 +51,14 @@ func kindOf(b budget.Budget) string {
 	case b.Rule == "steady":
 		return kindFigures
 	case b.Rule == "leaked":
-		return kindLeaks
+		return kinds.GoroutineLeak
 	}
 	switch b.Subject {
 	case "goroutines", "heap", "rss", "gc":
 		return kindFigures
 	}
 	if b.Kind == "" {
-		return kindCPU
+		return kinds.CPU
 	}
 	return b.Kind
 }

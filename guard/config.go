@@ -17,6 +17,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // Config says what a guard watches and whom it tells. The zero Config works:
@@ -179,7 +180,7 @@ func (c Config) complete() (Config, error) {
 		if c.Baseline == nil {
 			wrong("Budgets: %q needs a Baseline to compare with, found none", b)
 		}
-		if kind := kindOf(b); kind != kindCPU {
+		if kind := kindOf(b); kind != kinds.CPU {
 			wrong("Budgets: %q needs a baseline of kind %s, but a guard's Baseline is a CPU profile: leave the budget out", b, kind)
 		}
 		if _, ok := c.BaselineWork[b.Per]; b.Per != "" && !ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -37,7 +38,7 @@ func (l *looper) period(start, end time.Time) (began time.Time, ok bool) {
 
 // isCounted reports whether a budget is on what is counted in full.
 func isCounted(b budget.Budget) bool {
-	return kindOf(b) == kindFigures || b.Kind == "goroutine" || b.Kind == "heap" || hasCounter(b)
+	return kindOf(b) == kindFigures || kinds.Of(b.Kind).Taken == kinds.State || hasCounter(b)
 }
 
 // hasCounter reports whether a budget is on what the process has used, which a counter

@@ -10,8 +10,8 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/profiles"
 )
 
 // defaultDumpEvery is the default of Keep.Every.
@@ -43,10 +43,10 @@ type dump struct {
 func (l *looper) dump(e *entry, r budget.Result, next alert.Alert, data []byte, found *breakdown, w *profiler.Window, at time.Time) *dump {
 	kind, beside := kindOf(e.budget), dumps.Companion{}
 	if kind == kindFigures {
-		kind = kindCPU
+		kind = kinds.CPU
 		if found != nil {
-			beside = dumps.Companion{Name: kindCPU + ".pb.gz", Data: data}
-			kind, data = string(found.kind), found.data
+			beside = dumps.Companion{Name: kinds.CPU + ".pb.gz", Data: data}
+			kind, data = found.kind, found.data
 		}
 	}
 	what := offenders(r)
@@ -219,9 +219,9 @@ func (l *looper) companions(kind string) []dumps.Companion {
 
 func (l *looper) takeCompanions() []dumps.Companion {
 	list := []dumps.Companion{}
-	if c := l.breakdowns.taken[profiles.Goroutine]; c.data != nil {
+	if c := l.breakdowns.taken[kinds.Goroutine]; c.data != nil {
 		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: c.data})
-	} else if k, err := l.kinds.end("goroutine", nil); err == nil {
+	} else if k, err := l.kinds.end(kinds.Goroutine, nil); err == nil {
 		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})
 	}
 	if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {

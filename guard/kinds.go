@@ -5,6 +5,7 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiles"
 )
 
@@ -28,7 +29,7 @@ type kindWindow struct {
 	elapsed time.Duration
 	work    map[string]float64
 	notWork map[string]string // why some is not known
-	// fraction of contentions that a mutex profile has observed: one in so many.
+	// fraction of contentions that were observed: one in so many, 0 if that is not known.
 	fraction int
 }
 
@@ -36,26 +37,24 @@ type kindWindow struct {
 // profile that could not be taken.
 func (k *kindTaker) begin(p *panel, work readings) {
 	for _, g := range p.groups {
-		kind := profiles.Kind(g.kind)
-		if !kind.Delta() || k.taker.Begun(kind) {
-			continue
+		if kinds.Of(g.kind).Taken == kinds.Difference && !k.taker.Begun(g.kind) {
+			k.work[g.kind], k.refused[g.kind] = work, k.taker.Begin(g.kind)
 		}
-		k.work[g.kind], k.refused[g.kind] = work, k.taker.Begin(kind)
 	}
 }
 
 // end takes the profile of a kind. The error says why there is none.
 func (k *kindTaker) end(kind string, work readings) (kindWindow, error) {
-	if !profiles.Kind(kind).Delta() {
-		p, err := k.taker.Take(profiles.Kind(kind))
+	if kinds.Of(kind).Taken == kinds.State {
+		p, err := k.taker.Take(kind)
 		return kindWindow{data: p.Data}, err
 	}
-	if err := k.refused[kind]; err != nil && !k.taker.Begun(profiles.Kind(kind)) {
+	if err := k.refused[kind]; err != nil && !k.taker.Begun(kind) {
 		return kindWindow{}, err
 	}
-	began, start := k.work[kind], k.taker.Start(profiles.Kind(kind))
-	p, err := k.taker.End(profiles.Kind(kind))
-	if err == nil || !k.taker.Start(profiles.Kind(kind)).Equal(start) { // some windows end without a profile
+	began, start := k.work[kind], k.taker.Start(kind)
+	p, err := k.taker.End(kind)
+	if err == nil || !k.taker.Start(kind).Equal(start) { // some windows end without a profile
 		k.work[kind] = work
 	}
 	if err != nil {
@@ -63,7 +62,7 @@ func (k *kindTaker) end(kind string, work readings) (kindWindow, error) {
 	}
 	w := kindWindow{data: p.Data, elapsed: p.Elapsed}
 	w.work, w.notWork = between(began, work)
-	if p.Kind == profiles.Mutex {
+	if kinds.Of(kind).Sampling == kinds.Contention {
 		w.fraction = int(p.Rate)
 	}
 	return w, nil
@@ -75,7 +74,7 @@ func (k *kindTaker) close() { k.taker.Close() }
 // is not judged.
 func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 	t, err := l.decoder.Bytes(data)
-	if err == nil && kind != string(profiles.Goroutine) && kind != kindLeaks {
+	if err == nil && kinds.Of(kind).Sampling != kinds.Counted {
 		charge.Disown(t)
 	}
 	return t, err

@@ -8,9 +8,9 @@ import (
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/profiles"
 )
 
 // A looper is the guard's own goroutine: it waits for the next window, takes it,
@@ -44,7 +44,7 @@ type looper struct {
 func newLooper(g *Guard) *looper {
 	return &looper{
 		Guard: g, host: newWorkCounters(g.cfg.Work), kinds: newKindTaker(), last: g.seams.snap(),
-		breakdowns: breakdowns{taken: map[profiles.Kind]breakdown{}},
+		breakdowns: breakdowns{taken: map[string]breakdown{}},
 	}
 }
 
@@ -100,7 +100,7 @@ func (l *looper) next(now time.Time) time.Time {
 	switch {
 	case !now.Before(l.free):
 		return l.close(at, now)
-	case l.judged != nil && !l.judged.only(kindCPU) && at.Before(l.free):
+	case l.judged != nil && !l.judged.only(kinds.CPU) && at.Before(l.free):
 		return at
 	}
 	return l.free

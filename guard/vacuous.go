@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -35,7 +36,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	}
 	p.notLinked = append(p.notLinked, slices.Sorted(maps.Keys(missing))...)
 	for _, e := range p.entries {
-		if kindOf(e.budget) == kindLeaks && pprof.Lookup(kindLeaks) == nil {
+		if kindOf(e.budget) == kinds.GoroutineLeak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
 		if e.budget.Rule == "absent" {
@@ -58,7 +59,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 // patternsOf are the patterns that a budget is about.
 func patternsOf(b budget.Budget) []string {
 	var texts []string
-	if kind := kindOf(b); kind == kindFigures || kind == kindLeaks {
+	if kind := kindOf(b); kind == kindFigures || kind == kinds.GoroutineLeak {
 		return nil
 	}
 	if !isEach(b) && b.Subject != "process" {

@@ -16,6 +16,7 @@ import (
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -35,7 +36,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.countUnits(p)
 	before := counters{l.seams.snap(), l.work.now()}
 	look += onThread(func() { l.kinds.begin(p, before.work) })
-	tried := !p.has(kindCPU) || !time.Now().Before(l.free)
+	tried := !p.has(kinds.CPU) || !time.Now().Before(l.free)
 	w := profiler.Window{Start: time.Now()}
 	if tried {
 		w = l.capture(ctx, p)
@@ -69,7 +70,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		// profile is decoded.
 		for _, cpu := range []bool{true, false} {
 			for _, g := range p.groups {
-				if (g.kind == kindCPU) == cpu && (tried || !cpu) {
+				if (g.kind == kinds.CPU) == cpu && (tried || !cpu) {
 					l.judge(ctx, p, g, m)
 				}
 			}
@@ -109,7 +110,7 @@ func onThread(f func()) time.Duration {
 func (l *looper) capture(ctx context.Context, p *panel) profiler.Window {
 	start := time.Now()
 	w := profiler.Window{Start: start}
-	if p.has(kindCPU) {
+	if p.has(kinds.CPU) {
 		w, _ = l.seams.capture(ctx, l.cfg.Window) // the error is in the outcome
 	}
 	if w.Elapsed == 0 {
@@ -161,12 +162,12 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 	var err error
 	data, reason := w.Data, w.Reason
 	switch g.kind {
-	case kindCPU:
+	case kinds.CPU:
 		if w.Outcome != profiler.OK {
 			err = fmt.Errorf("the window was lost (%s): %s", w.Outcome, reason)
 			break
 		}
-		facts.Kind, facts.Elapsed = kindCPU, w.Elapsed
+		facts.Kind, facts.Elapsed = kinds.CPU, w.Elapsed
 		findings, err = g.watch.Table(ctx, t, since, facts)
 	case kindFigures:
 		findings, err = g.watch.Profile(&noProfile, since, facts)

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // BenchmarkSource compares ways to take a window of allocations: the runtime's
@@ -31,7 +33,7 @@ func BenchmarkSource(b *testing.B) {
 			for b.Loop() {
 				for range 2 {
 					var buf bytes.Buffer
-					if err := src.write(Allocs, &buf); err != nil {
+					if err := src.write(kinds.Allocs, &buf); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -42,10 +44,10 @@ func BenchmarkSource(b *testing.B) {
 			b.ReportAllocs()
 			var cost time.Duration
 			for b.Loop() {
-				begin(b, taker, Allocs)
+				begin(b, taker, kinds.Allocs)
 				// A collection in between, which is not the taker's to pay for.
-				taker.window(Allocs).collections--
-				cost += end(b, taker, Allocs).Cost
+				taker.window(kinds.Allocs).collections--
+				cost += end(b, taker, kinds.Allocs).Cost
 			}
 			b.ReportMetric(float64(cost)/float64(b.N), "cpu-ns/op")
 		})
@@ -62,7 +64,7 @@ func BenchmarkGoroutines(b *testing.B) {
 			b.ReportAllocs()
 			var cost time.Duration
 			for b.Loop() {
-				cost += take(b, taker, Goroutine).Cost
+				cost += take(b, taker, kinds.Goroutine).Cost
 			}
 			b.ReportMetric(float64(cost)/float64(b.N), "cpu-ns/op")
 		})
@@ -93,11 +95,11 @@ func BenchmarkContention(b *testing.B) {
 	f := newFake()
 	taker := newTaker(b, f)
 	f.bytes = data[0]
-	begin(b, taker, Mutex)
+	begin(b, taker, kinds.Mutex)
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, f.bytes = range data {
-			end(b, taker, Mutex)
+			end(b, taker, kinds.Mutex)
 		}
 	}
 }

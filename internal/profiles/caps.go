@@ -1,5 +1,7 @@
 package profiles
 
+import "github.com/profguard/profguard/internal/kinds"
+
 const (
 	// defaultGoroutines: a profile of 10,000 goroutines takes 29 ms of CPU
 	// and 4 MB (BenchmarkGoroutines), more if each has labels of its own; one of 100,000 a second,
@@ -23,14 +25,14 @@ const (
 func (t *Taker) MostGoroutines() int { return or(t.Goroutines, defaultGoroutines) }
 
 // affordable reports what a profile would cost too much of, before it is taken.
-func (t *Taker) affordable(k Kind) *SkipError {
-	switch {
-	case !k.buckets():
+func (t *Taker) affordable(k string) *SkipError {
+	switch kinds.Of(k).Sampling {
+	case kinds.Counted:
 		if n, most := t.src.goroutines(), t.MostGoroutines(); n > most {
 			return skip(k, TooManyGoroutines, "there are %d goroutines, and profiles are taken of up to %d, "+
 				"because the process pauses for longer with each; budget their number instead (goroutines below %d)", n, most, most)
 		}
-	case k.memory():
+	case kinds.Memory:
 		if n, most := t.src.bucketBytes(), or(t.BucketBytes, defaultBucketBytes); n > most {
 			return skip(k, TooManyBuckets, "the runtime keeps %d MiB of allocation stacks for its profiles, and profiles are taken of up to %d; "+
 				"raise runtime.MemProfileRate early in main, or look for code that is generated or recurses", n>>20, most>>20)

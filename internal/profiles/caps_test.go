@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // TestFault_46_Goroutines: above the cap no goroutine profile is asked for.
 func TestFault_46_Goroutines(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []Kind{Goroutine, GoroutineLeak} {
+	for _, kind := range []string{kinds.Goroutine, kinds.GoroutineLeak} {
 		f := newFake()
 		taker := newTaker(t, f)
 		f.gs = 100_000
@@ -37,9 +38,9 @@ func TestRealGoroutines(t *testing.T) {
 	taker := newTaker(t, newRuntimeSource())
 	taker.Goroutines = 1000
 	park(t, 500, wait)
-	take(t, taker, Goroutine)
+	take(t, taker, kinds.Goroutine)
 	park(t, 501, wait)
-	_, err := taker.Take(Goroutine)
+	_, err := taker.Take(kinds.Goroutine)
 	wantSkip(t, err, TooManyGoroutines)
 }
 
@@ -50,9 +51,9 @@ func TestFault_49_Buckets(t *testing.T) {
 	f := newFake()
 	taker := &Taker{src: f}
 	f.buckets = 96 << 20 // 300,000 stacks
-	_, err := taker.Take(Heap)
+	_, err := taker.Take(kinds.Heap)
 	wantSkip(t, err, TooManyBuckets)
-	wantSkip(t, taker.Begin(Allocs), TooManyBuckets)
+	wantSkip(t, taker.Begin(kinds.Allocs), TooManyBuckets)
 	if f.writes != 0 {
 		t.Fatal("the profile was written all the same")
 	}
@@ -74,7 +75,7 @@ func TestFault_49_Buckets(t *testing.T) {
 		start := f.clock
 		for minute := range 60 {
 			f.clock = start.Add(time.Duration(minute) * time.Minute)
-			if _, err := taker.Take(Heap); err != nil {
+			if _, err := taker.Take(kinds.Heap); err != nil {
 				wantSkip(t, err, Interval)
 			}
 		}
@@ -95,21 +96,21 @@ func TestIntervalOfWindows(t *testing.T) {
 	f := newFake()
 	f.cost = 300 * time.Millisecond
 	taker := &Taker{src: f}
-	begin(t, taker, Mutex)
+	begin(t, taker, kinds.Mutex)
 	f.pass(10 * time.Second)
-	if p := end(t, taker, Mutex); p.Cost != 600*time.Millisecond {
+	if p := end(t, taker, kinds.Mutex); p.Cost != 600*time.Millisecond {
 		t.Errorf("cost is %v, want 600ms", p.Cost)
 	}
 	f.pass(100 * time.Second) // 120 s are needed
-	wantSkip(t, taker.Begin(Mutex), Interval)
-	_, err := taker.End(Mutex)
+	wantSkip(t, taker.Begin(kinds.Mutex), Interval)
+	_, err := taker.End(kinds.Mutex)
 	wantSkip(t, err, Interval)
 	f.pass(20 * time.Second)
-	if p := end(t, taker, Mutex); p.Elapsed < 2*time.Minute {
+	if p := end(t, taker, kinds.Mutex); p.Elapsed < 2*time.Minute {
 		t.Errorf("the window is %v, want what was skipped in it", p.Elapsed)
 	}
 	// Other kinds are not made to wait.
-	take(t, taker, Heap)
+	take(t, taker, kinds.Heap)
 }
 
 // Where the system does not tell a thread's CPU time, elapsed time is charged.
@@ -117,7 +118,7 @@ func TestCostWithoutThreadCPU(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	f.noCPU = true
-	if p := take(t, newTaker(t, f), Heap); p.Cost != f.cost {
+	if p := take(t, newTaker(t, f), kinds.Heap); p.Cost != f.cost {
 		t.Errorf("cost is %v, want %v", p.Cost, f.cost)
 	}
 }
@@ -140,7 +141,7 @@ func TestFault_50_Labels(t *testing.T) {
 		})
 	})
 	labelled.Wait()
-	p := take(t, taker, Goroutine)
+	p := take(t, taker, kinds.Goroutine)
 	var d decode.Decoder
 	table, err := d.Bytes(p.Data)
 	if err != nil {
@@ -153,7 +154,7 @@ func TestFault_50_Labels(t *testing.T) {
 		t.Errorf("%d bytes are held", len(p.Data))
 	}
 	taker.Goroutines = n
-	_, err = taker.Take(Goroutine)
+	_, err = taker.Take(kinds.Goroutine)
 	wantSkip(t, err, TooManyGoroutines)
 }
 

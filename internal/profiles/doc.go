@@ -5,10 +5,10 @@
 //
 //	var taker profiles.Taker
 //	defer taker.Close()
-//	err := taker.Begin(profiles.Mutex)      // at the start of a window
+//	err := taker.Begin(kinds.Mutex)      // at the start of a window
 //	...
-//	p, err := taker.End(profiles.Mutex)     // what happened in it
-//	p, err = taker.Take(profiles.Goroutine) // what is there now
+//	p, err := taker.End(kinds.Mutex)     // what happened in it
+//	p, err = taker.Take(kinds.Goroutine) // what is there now
 //
 // # Two sorts
 //

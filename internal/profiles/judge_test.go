@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // judged is the result of one budget on a profile.
 func judged(t *testing.T, text string, p Profile) budget.Result {
 	t.Helper()
-	facts := budget.Facts{Kind: string(p.Kind), Elapsed: p.Elapsed}
-	if p.Kind == Mutex {
+	facts := budget.Facts{Kind: p.Kind, Elapsed: p.Elapsed}
+	if p.Kind == kinds.Mutex {
 		facts.MutexFraction = int(p.Rate)
 	}
 	results, err := budget.Must(text).JudgeReader(bytes.NewReader(p.Data), facts)
@@ -54,12 +55,12 @@ func TestJudgeHeap(t *testing.T) {
 	const rule = "no function above 64MiB of heap"
 	taker := newTaker(t, newRuntimeSource())
 	publish()
-	wantPass(t, judged(t, rule, take(t, taker, Heap)))
+	wantPass(t, judged(t, rule, take(t, taker, kinds.Heap)))
 
 	var held [][]byte
 	serve(func() { held = hold(1500, 64<<10) }) // 94 MiB
 	publish()
-	wantFail(t, judged(t, rule, take(t, taker, Heap)), "hold")
+	wantFail(t, judged(t, rule, take(t, taker, kinds.Heap)), "hold")
 	runtime.KeepAlive(held)
 }
 
@@ -67,9 +68,9 @@ func TestJudgeGoroutines(t *testing.T) {
 	const rule = "no function above 500 of goroutine"
 	taker := newTaker(t, newRuntimeSource())
 	park(t, 300, wait)
-	wantPass(t, judged(t, rule, take(t, taker, Goroutine)))
+	wantPass(t, judged(t, rule, take(t, taker, kinds.Goroutine)))
 	park(t, 300, wait)
-	wantFail(t, judged(t, rule, take(t, taker, Goroutine)), "wait")
+	wantFail(t, judged(t, rule, take(t, taker, kinds.Goroutine)), "wait")
 }
 
 func TestJudgeAllocs(t *testing.T) {
@@ -77,10 +78,10 @@ func TestJudgeAllocs(t *testing.T) {
 	taker := newTaker(t, newRuntimeSource())
 	window := func(n int) budget.Result {
 		publish()
-		begin(t, taker, Allocs)
+		begin(t, taker, kinds.Allocs)
 		serve(func() { allocate(n, 10_000) })
 		publish()
-		return judged(t, rule, end(t, taker, Allocs))
+		return judged(t, rule, end(t, taker, kinds.Allocs))
 	}
 	wantFail(t, window(10_000), "allocate") // 95 MiB
 	wantPass(t, window(1000))               // what the window before allocated is not in it
@@ -91,9 +92,9 @@ func TestJudgeMutex(t *testing.T) {
 	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
 	taker := newTaker(t, newRuntimeSource())
 	contend(500)
-	begin(t, taker, Mutex)
+	begin(t, taker, kinds.Mutex)
 	contend(500)
-	p := end(t, taker, Mutex)
+	p := end(t, taker, kinds.Mutex)
 	wantFail(t, judged(t, rule, p), "quarrel")
 	// How long goroutines waited is the scheduler's doing, and a few long waits may
 	// be too little to fail by. But it is no pass.
@@ -101,7 +102,7 @@ func TestJudgeMutex(t *testing.T) {
 		t.Errorf("a function with all of the delay passes:\n%v", r)
 	}
 	// The clean twin: the same totals, and a window without contention.
-	if r := judged(t, rule, end(t, taker, Mutex)); r.Verdict == budget.Fail {
+	if r := judged(t, rule, end(t, taker, kinds.Mutex)); r.Verdict == budget.Fail {
 		t.Errorf("a quiet window fails:\n%v", r)
 	}
 }
@@ -112,13 +113,13 @@ func TestJudgeBlock(t *testing.T) {
 	defer runtime.SetBlockProfileRate(0)
 	taker := newTaker(t, newRuntimeSource())
 	pingpong(2000)
-	begin(t, taker, Block)
+	begin(t, taker, kinds.Block)
 	pingpong(2000)
-	wantFail(t, judged(t, rule, end(t, taker, Block)), "play")
+	wantFail(t, judged(t, rule, end(t, taker, kinds.Block)), "play")
 	runtime.SetBlockProfileRate(0)
-	begin(t, taker, Block)
+	begin(t, taker, kinds.Block)
 	pingpong(100)
-	if r := judged(t, rule, end(t, taker, Block)); r.Verdict == budget.Fail {
+	if r := judged(t, rule, end(t, taker, kinds.Block)); r.Verdict == budget.Fail {
 		t.Errorf("a quiet window fails:\n%v", r)
 	}
 }
@@ -137,11 +138,11 @@ func TestJudgeContentions(t *testing.T) {
 	even := profileOf(func(int) int64 { return 100_000 })
 	twice := profileOf(func(int) int64 { return 200_000 })
 	uneven := profileOf(func(i int) int64 { return 200_000 + 900_000*int64(max(0, i-8)) })
-	for _, kind := range []Kind{Mutex, Block} {
+	for _, kind := range []string{kinds.Mutex, kinds.Block} {
 		f := newFake()
-		f.stacks[Block] = 1
+		f.stacks[kinds.Block] = 1
 		taker := newTaker(t, f)
-		rule := "no function above 200000 flat of " + string(kind)
+		rule := "no function above 200000 flat of " + kind
 		f.profiles[kind] = contentionProfile(even...)
 		begin(t, taker, kind)
 		f.profiles[kind] = contentionProfile(twice...)
@@ -157,17 +158,17 @@ func TestJudgeContentions(t *testing.T) {
 // (GOEXPERIMENT=goroutineleakprofile go test), and elsewhere it is said that not.
 func TestJudgeLeak(t *testing.T) {
 	taker := newTaker(t, newRuntimeSource())
-	if !taker.src.has(GoroutineLeak) {
-		_, err := taker.Take(GoroutineLeak)
+	if !taker.src.has(kinds.GoroutineLeak) {
+		_, err := taker.Take(kinds.GoroutineLeak)
 		wantSkip(t, err, Unavailable)
 		return
 	}
-	wantPass(t, judged(t, "no goroutine leaked", take(t, taker, GoroutineLeak)))
+	wantPass(t, judged(t, "no goroutine leaked", take(t, taker, kinds.GoroutineLeak)))
 	go lost()
 	// It has to get as far as its channel.
 	var r budget.Result
 	for range 1000 {
-		if r = judged(t, "no goroutine leaked", take(t, taker, GoroutineLeak)); r.Verdict == budget.Fail {
+		if r = judged(t, "no goroutine leaked", take(t, taker, kinds.GoroutineLeak)); r.Verdict == budget.Fail {
 			break
 		}
 		runtime.Gosched()

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // A goroutineleak profile that does not come leaves one goroutine, never a second,
@@ -14,10 +16,10 @@ func TestLeakHangs(t *testing.T) {
 	f.hang = make(chan struct{})
 	taker := newTaker(t, f)
 	taker.leak.timeout = time.Millisecond
-	_, err := taker.Take(GoroutineLeak)
+	_, err := taker.Take(kinds.GoroutineLeak)
 	wantSkip(t, err, Hung)
 	parked := taker.leak.parked
-	_, err = taker.Take(GoroutineLeak)
+	_, err = taker.Take(kinds.GoroutineLeak)
 	wantSkip(t, err, Hung)
 	if taker.leak.parked != parked {
 		t.Error("a second profile was started behind the first")
@@ -29,7 +31,7 @@ func TestLeakHangs(t *testing.T) {
 	taker.leak.timeout = time.Minute
 	var got Profile
 	for range 10_000 { // until the parked one has come; the first that is not refused is ours
-		if got, err = taker.Take(GoroutineLeak); err == nil {
+		if got, err = taker.Take(kinds.GoroutineLeak); err == nil {
 			break
 		}
 		time.Sleep(time.Millisecond)
@@ -48,13 +50,13 @@ func TestLateLeakHurtsNobody(t *testing.T) {
 	f.hang = make(chan struct{})
 	taker := newTaker(t, f)
 	taker.leak.timeout = time.Millisecond
-	_, err := taker.Take(GoroutineLeak)
+	_, err := taker.Take(kinds.GoroutineLeak)
 	wantSkip(t, err, Hung)
 	done := taker.leak.parked
 	var wg sync.WaitGroup
 	wg.Go(func() { close(f.hang) })
 	for range 100 {
-		parsed(t, take(t, taker, Heap).Data)
+		parsed(t, take(t, taker, kinds.Heap).Data)
 	}
 	wg.Wait()
 	if err := <-done; err != nil {

@@ -28,14 +28,14 @@ type fakeSource struct {
 	cpu      time.Duration
 	noCPU    bool
 	cost     time.Duration // of each write, CPU
-	lacks    Kind
-	profiles map[Kind]*profile.Profile
+	lacks    string
+	profiles map[string]*profile.Profile
 	bytes    []byte // written instead of a profile
 	fails    error
 	hang     chan struct{} // write waits for it
 	writes   int
 
-	stacks      map[Kind]int
+	stacks      map[string]int
 	gs          int
 	buckets     int64
 	gcs         uint64
@@ -49,7 +49,7 @@ type fakeSource struct {
 func newFake() *fakeSource {
 	return &fakeSource{
 		clock: time.Unix(1000, 0), cost: time.Millisecond, memRate: 512 << 10,
-		profiles: map[Kind]*profile.Profile{}, stacks: map[Kind]int{},
+		profiles: map[string]*profile.Profile{}, stacks: map[string]int{},
 	}
 }
 
@@ -72,8 +72,8 @@ func (f *fakeSource) threadCPU() (time.Duration, bool) {
 	return f.cpu, !f.noCPU
 }
 
-func (f *fakeSource) has(k Kind) bool     { return k != f.lacks && k != "nonesuch" }
-func (f *fakeSource) count(k Kind) int    { return f.stacks[k] }
+func (f *fakeSource) has(k string) bool   { return k != f.lacks && k != "nonesuch" }
+func (f *fakeSource) count(k string) int  { return f.stacks[k] }
 func (f *fakeSource) goroutines() int     { return f.gs }
 func (f *fakeSource) bucketBytes() int64  { return f.buckets }
 func (f *fakeSource) collections() uint64 { return f.gcs }
@@ -91,7 +91,7 @@ func (f *fakeSource) setMutexFraction(n int) int {
 	return old
 }
 
-func (f *fakeSource) write(k Kind, w io.Writer) error {
+func (f *fakeSource) write(k string, w io.Writer) error {
 	if f.hang != nil {
 		<-f.hang
 	}
@@ -165,7 +165,7 @@ func made(types []*profile.ValueType, periodType *profile.ValueType, period int6
 }
 
 // runtimeProfile is what runtime/pprof writes at this moment.
-func runtimeProfile(t testing.TB, k Kind) *profile.Profile {
+func runtimeProfile(t testing.TB, k string) *profile.Profile {
 	t.Helper()
 	var b bytes.Buffer
 	if err := newRuntimeSource().write(k, &b); err != nil {
@@ -208,14 +208,14 @@ func wantSkip(t *testing.T, err error, want Reason) *SkipError {
 	return refused
 }
 
-func begin(t testing.TB, taker *Taker, k Kind) {
+func begin(t testing.TB, taker *Taker, k string) {
 	t.Helper()
 	if err := taker.Begin(k); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func end(t testing.TB, taker *Taker, k Kind) Profile {
+func end(t testing.TB, taker *Taker, k string) Profile {
 	t.Helper()
 	p, err := taker.End(k)
 	if err != nil {
@@ -224,7 +224,7 @@ func end(t testing.TB, taker *Taker, k Kind) Profile {
 	return p
 }
 
-func take(t testing.TB, taker *Taker, k Kind) Profile {
+func take(t testing.TB, taker *Taker, k string) Profile {
 	t.Helper()
 	p, err := taker.Take(k)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // sums adds the first two values of samples up by stack, lines included, of those
@@ -53,21 +54,21 @@ func minus(t *testing.T, after, before *profile.Profile) *profile.Profile {
 // The numbers of windows are those of runtime/pprof, subtracted by google/pprof.
 func TestOracle(t *testing.T) {
 	tests := []struct {
-		kind      Kind
+		kind      string
 		work      func()
 		functions []string
 	}{
-		{Allocs, func() {
+		{kinds.Allocs, func() {
 			serve(func() { allocate(1000, 3000) })
 			serve(func() { allocate(100, 70_000) })
 			deep(60, func() { allocate(100, 5000) })
 			sites(300)
 		}, []string{"allocate", "fork"}},
-		{Mutex, func() { contend(300) }, []string{"quarrel"}},
-		{Block, func() { pingpong(300); contend(50) }, []string{"play", "quarrel"}},
+		{kinds.Mutex, func() { contend(300) }, []string{"quarrel"}},
+		{kinds.Block, func() { pingpong(300); contend(50) }, []string{"play", "quarrel"}},
 	}
 	for _, tt := range tests {
-		t.Run(string(tt.kind), func(t *testing.T) {
+		t.Run(tt.kind, func(t *testing.T) {
 			taker := newTaker(t, newRuntimeSource())
 			runtime.SetBlockProfileRate(1)
 			defer runtime.SetBlockProfileRate(0)
@@ -106,7 +107,7 @@ func TestOracleOfStates(t *testing.T) {
 	publish()
 	park(t, 50, wait)
 	taker := newTaker(t, newRuntimeSource())
-	for kind, function := range map[Kind]string{Heap: "hold", Goroutine: "wait"} {
+	for kind, function := range map[string]string{kinds.Heap: "hold", kinds.Goroutine: "wait"} {
 		got := parsed(t, take(t, taker, kind).Data)
 		want := runtimeProfile(t, kind)
 		column := func(p *profile.Profile) (n int64) {
@@ -132,11 +133,11 @@ func TestOracleOfStates(t *testing.T) {
 func TestWholeStacks(t *testing.T) {
 	taker := newTaker(t, newRuntimeSource())
 	publish()
-	begin(t, taker, Allocs)
+	begin(t, taker, kinds.Allocs)
 	deep(60, func() { allocate(200, 9000) })
 	publish()
 	var d decode.Decoder
-	table, err := d.Bytes(end(t, taker, Allocs).Data)
+	table, err := d.Bytes(end(t, taker, kinds.Allocs).Data)
 	if err != nil {
 		t.Fatal(err)
 	}

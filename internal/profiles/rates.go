@@ -1,5 +1,7 @@
 package profiles
 
+import "github.com/profguard/profguard/internal/kinds"
+
 // rates keeps the process-wide sampling rates that we have set apart from those
 // of others.
 type rates struct {
@@ -15,9 +17,9 @@ func (r *rates) mutexFraction(src source, want int) (int, *SkipError) {
 	}
 	switch {
 	case want < 0:
-		return 0, skip(Mutex, RateZero, "mutex profiling is off; call runtime.SetMutexProfileFraction(%d), or let the guard do so", defaultMutexFraction)
+		return 0, skip(kinds.Mutex, RateZero, "mutex profiling is off; call runtime.SetMutexProfileFraction(%d), or let the guard do so", defaultMutexFraction)
 	case r.mutexAsked:
-		return 0, skip(Mutex, RateZero, "somebody has set the mutex fraction back to 0 since it was set to %d; remove that call, or the budgets on mutex", want)
+		return 0, skip(kinds.Mutex, RateZero, "somebody has set the mutex fraction back to 0 since it was set to %d; remove that call, or the budgets on mutex", want)
 	}
 	if theirs := src.setMutexFraction(want); theirs > 0 { // set since we looked
 		src.setMutexFraction(theirs)
@@ -33,10 +35,10 @@ func (r *rates) blockRate(src source, want int) *SkipError {
 		src.setBlockRate(want)
 		r.block = true
 	}
-	if r.block || src.count(Block) > 0 {
+	if r.block || src.count(kinds.Block) > 0 {
 		return nil
 	}
-	return skip(Block, RateZero, "no goroutine has been recorded as blocked, so block profiling is off; "+
+	return skip(kinds.Block, RateZero, "no goroutine has been recorded as blocked, so block profiling is off; "+
 		"call runtime.SetBlockProfileRate(n) with n nanoseconds, knowing that it costs every channel operation that blocks")
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // TestFault_54_MutexRate: the mutex fraction is set if nobody has done so, and
@@ -43,7 +45,7 @@ func TestFault_54_MutexRate(t *testing.T) {
 			}
 			taker := newTaker(t, f)
 			taker.MutexFraction = tt.askFor
-			begin(t, taker, Mutex)
+			begin(t, taker, kinds.Mutex)
 			if f.mutexRate != tt.want {
 				t.Errorf("fraction is %d in the window, want %d", f.mutexRate, tt.want)
 			}
@@ -64,11 +66,11 @@ func TestMutexSwitchedOff(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	taker := newTaker(t, f)
-	begin(t, taker, Mutex)
+	begin(t, taker, kinds.Mutex)
 	f.mutexRate = 0
-	_, err := taker.End(Mutex)
+	_, err := taker.End(kinds.Mutex)
 	wantSkip(t, err, RateZero)
-	wantSkip(t, taker.Begin(Mutex), RateZero)
+	wantSkip(t, taker.Begin(kinds.Mutex), RateZero)
 	if f.mutexRate != 0 {
 		t.Errorf("fraction is %d, want it left at 0", f.mutexRate)
 	}
@@ -91,11 +93,11 @@ func TestBlockRate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake()
-			f.stacks[Block] = tt.seen
+			f.stacks[kinds.Block] = tt.seen
 			taker := newTaker(t, f)
 			taker.BlockRate = tt.ask
 			for range 2 {
-				err := taker.Begin(Block)
+				err := taker.Begin(kinds.Block)
 				if tt.want != "" {
 					wantSkip(t, err, tt.want)
 				} else if err != nil {
@@ -119,7 +121,7 @@ func TestRuntimeMutexRate(t *testing.T) {
 	}
 	t.Cleanup(func() { runtime.SetMutexProfileFraction(0) })
 	taker := newTaker(t, newRuntimeSource())
-	begin(t, taker, Mutex)
+	begin(t, taker, kinds.Mutex)
 	if read() != 100 {
 		t.Errorf("fraction is %d in the window, want 100", read())
 	}
@@ -128,7 +130,7 @@ func TestRuntimeMutexRate(t *testing.T) {
 		t.Errorf("fraction is %d after Close, want 0", read())
 	}
 	runtime.SetMutexProfileFraction(13)
-	begin(t, taker, Mutex)
+	begin(t, taker, kinds.Mutex)
 	taker.Close()
 	if read() != 13 {
 		t.Errorf("the host's fraction is %d after Close, want 13", read())

@@ -7,6 +7,7 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -16,11 +17,11 @@ type source interface {
 	// threadCPU is the calling thread's CPU time; ok is false where nobody tells.
 	threadCPU() (cpu time.Duration, ok bool)
 	// has reports whether there is such a profile.
-	has(Kind) bool
+	has(kind string) bool
 	// write writes the profile with debug=0.
-	write(Kind, io.Writer) error
+	write(kind string, to io.Writer) error
 	// count is the number of the profile's stacks.
-	count(Kind) int
+	count(kind string) int
 	goroutines() int
 	// bucketBytes is what the runtime's profiling records take.
 	bucketBytes() int64
@@ -48,11 +49,11 @@ func (*runtimeSource) goroutines() int                  { return runtime.NumGoro
 func (*runtimeSource) memProfileRate() int              { return runtime.MemProfileRate }
 func (*runtimeSource) setMutexFraction(n int) int       { return runtime.SetMutexProfileFraction(n) }
 func (*runtimeSource) setBlockRate(n int)               { runtime.SetBlockProfileRate(n) }
-func (*runtimeSource) has(k Kind) bool                  { return pprof.Lookup(string(k)) != nil }
-func (*runtimeSource) count(k Kind) int                 { return pprof.Lookup(string(k)).Count() }
+func (*runtimeSource) has(k string) bool                { return pprof.Lookup(k) != nil }
+func (*runtimeSource) count(k string) int               { return pprof.Lookup(k).Count() }
 
-func (*runtimeSource) write(k Kind, w io.Writer) error {
-	return pprof.Lookup(string(k)).WriteTo(w, 0) // never debug=2, see the package's doc
+func (*runtimeSource) write(k string, w io.Writer) error {
+	return pprof.Lookup(k).WriteTo(w, 0) // never debug=2, see the package's doc
 }
 
 func (s *runtimeSource) bucketBytes() int64  { return int64(s.read(0)) }
@@ -85,13 +86,13 @@ func (l *leakTaker) write(src source, to *buffer) error {
 		case <-l.parked: //nolint:errcheck // whatever became of it, it is too late
 			l.parked = nil
 		default:
-			return skip(GoroutineLeak, Hung, "an earlier one has still not come; close the open requests to /debug/pprof/goroutineleak")
+			return skip(kinds.GoroutineLeak, Hung, "an earlier one has still not come; close the open requests to /debug/pprof/goroutineleak")
 		}
 	}
 	// Its own buffer, because we may be gone when it is written.
 	own := &buffer{limit: to.limit}
 	done := make(chan error, 1)
-	go func() { done <- src.write(GoroutineLeak, own) }()
+	go func() { done <- src.write(kinds.GoroutineLeak, own) }()
 	timeout := l.timeout
 	if timeout == 0 {
 		timeout = leakTimeout
@@ -104,6 +105,6 @@ func (l *leakTaker) write(src source, to *buffer) error {
 		return err
 	case <-timer.C:
 		l.parked = done
-		return skip(GoroutineLeak, Hung, "it did not come within %v; close the open requests to /debug/pprof/goroutineleak", timeout)
+		return skip(kinds.GoroutineLeak, Hung, "it did not come within %v; close the open requests to /debug/pprof/goroutineleak", timeout)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // A Taker takes profiles. Its zero value is ready to use; zero fields mean their
@@ -35,8 +36,8 @@ type Taker struct {
 
 	src     source
 	rates   rates
-	paid    map[Kind]time.Time // when all that a kind has cost is below its share
-	windows map[Kind]*window
+	paid    map[string]time.Time // when all that a kind has cost is below its share
+	windows map[string]*window
 	leak    leakTaker
 
 	data buffer // of the latest profile
@@ -54,9 +55,9 @@ type window struct {
 }
 
 // Begin notes the totals of allocs, mutex or block at the start of a window.
-func (t *Taker) Begin(k Kind) error {
+func (t *Taker) Begin(k string) error {
 	t.setUp()
-	if !k.Delta() {
+	if kinds.Of(k).Taken != kinds.Difference {
 		return skip(k, Unavailable, "it is no difference over a window; call Take")
 	}
 	rate, refused := t.admit(k, true)
@@ -79,23 +80,23 @@ func (t *Taker) Begin(k Kind) error {
 
 // Begun reports whether there is a Begin or an End that the next End can be held
 // against: not after one that failed, unless its window goes on.
-func (t *Taker) Begun(k Kind) bool {
+func (t *Taker) Begun(k string) bool {
 	t.setUp()
 	return t.window(k).open
 }
 
 // Start returns when the window began that the next End returns: at the latest Begin or
 // End that has read the totals, which an End that fails may have done.
-func (t *Taker) Start(k Kind) time.Time {
+func (t *Taker) Start(k string) time.Time {
 	t.setUp()
 	return t.window(k).start
 }
 
 // End returns what allocs, mutex or block have grown by since the Begin or the End
 // before it, whichever was later.
-func (t *Taker) End(k Kind) (Profile, error) {
+func (t *Taker) End(k string) (Profile, error) {
 	t.setUp()
-	if !k.Delta() {
+	if kinds.Of(k).Taken != kinds.Difference {
 		return Profile{}, skip(k, Unavailable, "it is no difference over a window; call Take")
 	}
 	w := t.window(k)
@@ -107,7 +108,7 @@ func (t *Taker) End(k Kind) (Profile, error) {
 		return Profile{}, refused
 	}
 	start, collections := t.src.now(), t.src.collections()
-	if k == Allocs && collections == w.collections {
+	if kinds.Of(k).Sampling == kinds.Memory && collections == w.collections {
 		return Profile{}, skip(k, NoCollection, "allocations are published by garbage collections, and none has ended in the %v of the window; "+
 			"the next one will cover this time too if it does not begin anew", start.Sub(w.start).Round(time.Millisecond))
 	}
@@ -136,9 +137,9 @@ func (t *Taker) End(k Kind) (Profile, error) {
 }
 
 // Take returns the state of heap, goroutine or goroutineleak.
-func (t *Taker) Take(k Kind) (Profile, error) {
+func (t *Taker) Take(k string) (Profile, error) {
 	t.setUp()
-	if k.Delta() {
+	if kinds.Of(k).Taken == kinds.Difference {
 		return Profile{}, skip(k, Unavailable, "it is a difference over a window; call Begin and End")
 	}
 	rate, refused := t.admit(k, true)
@@ -167,8 +168,8 @@ const (
 
 // Now takes a profile of the kind as it is now, and of a difference one of the next
 // second or so. No window of that difference may be open.
-func (t *Taker) Now(ctx context.Context, k Kind) (Profile, error) {
-	if !k.Delta() {
+func (t *Taker) Now(ctx context.Context, k string) (Profile, error) {
+	if kinds.Of(k).Taken != kinds.Difference {
 		return t.Take(k)
 	}
 	if err := t.Begin(k); err != nil {
@@ -205,11 +206,11 @@ func (t *Taker) setUp() {
 		t.src = newRuntimeSource()
 	}
 	if t.windows == nil {
-		t.windows, t.paid = map[Kind]*window{}, map[Kind]time.Time{}
+		t.windows, t.paid = map[string]*window{}, map[string]time.Time{}
 	}
 }
 
-func (t *Taker) window(k Kind) *window {
+func (t *Taker) window(k string) *window {
 	w := t.windows[k]
 	if w == nil {
 		w = new(window)
@@ -220,23 +221,23 @@ func (t *Taker) window(k Kind) *window {
 
 // admit reports whether a profile can be had and afforded, and the rate that it is
 // sampled with. What has begun is not asked to wait: it is paid for afterwards.
-func (t *Taker) admit(k Kind, wait bool) (rate int, refused *SkipError) {
+func (t *Taker) admit(k string, wait bool) (rate int, refused *SkipError) {
 	if !t.src.has(k) {
-		if k == GoroutineLeak {
+		if k == kinds.GoroutineLeak {
 			return 0, skip(k, Unavailable, "the runtime was built without it; build with GOEXPERIMENT=goroutineleakprofile, or leave the budget out")
 		}
-		return 0, skip(k, Unavailable, "the runtime has no profile of that name; it has heap, allocs, goroutine, mutex and block")
+		return 0, skip(k, Unavailable, "the runtime has no profile of that name")
 	}
 	switch {
-	case k == Mutex:
+	case k == kinds.Mutex:
 		fraction := t.MutexFraction
 		if fraction == 0 {
 			fraction = defaultMutexFraction
 		}
 		rate, refused = t.rates.mutexFraction(t.src, fraction)
-	case k == Block:
+	case k == kinds.Block:
 		refused = t.rates.blockRate(t.src, t.BlockRate)
-	case k.memory():
+	case kinds.Of(k).Sampling == kinds.Memory:
 		if rate = t.src.memProfileRate(); rate <= 0 {
 			refused = skip(k, RateZero, "runtime.MemProfileRate is 0, so allocations are not sampled; leave it at its default of 512 KiB")
 		}
@@ -259,15 +260,15 @@ func (t *Taker) admit(k Kind, wait bool) (rate int, refused *SkipError) {
 
 // rateOf is the rate that the latest profile was sampled with: of memory it is
 // the one that the values have been scaled by.
-func (w *window) rateOf(k Kind, rate int) int64 {
-	if k == Allocs {
+func (w *window) rateOf(k string, rate int) int64 {
+	if kinds.Of(k).Sampling == kinds.Memory {
 		return w.period
 	}
 	return int64(rate)
 }
 
 // measured does what costs, and charges the kind for it.
-func (t *Taker) measured(k Kind, do func() error) (time.Duration, error) {
+func (t *Taker) measured(k string, do func() error) (time.Duration, error) {
 	// The profile is written by the calling goroutine, so its thread's time is
 	// the cost, whoever else is busy.
 	runtime.LockOSThread()
@@ -277,7 +278,7 @@ func (t *Taker) measured(k Kind, do func() error) (time.Duration, error) {
 	err := do()
 	end := t.src.now()
 	cost := end.Sub(start)
-	if used, ok := t.src.threadCPU(); ok && known && k != GoroutineLeak {
+	if used, ok := t.src.threadCPU(); ok && known && k != kinds.GoroutineLeak {
 		cost = used - cpu
 	}
 	// Costs add up: one that comes while an earlier one is being waited for (an End
@@ -291,10 +292,10 @@ func (t *Taker) measured(k Kind, do func() error) (time.Duration, error) {
 }
 
 // read puts the runtime's profile into t.data.
-func (t *Taker) read(k Kind) error {
+func (t *Taker) read(k string) error {
 	t.data.reset(maxGzip)
 	var err error
-	if k == GoroutineLeak {
+	if k == kinds.GoroutineLeak {
 		err = t.leak.write(t.src, &t.data)
 	} else {
 		err = t.src.write(k, &t.data)
@@ -306,7 +307,7 @@ func (t *Taker) read(k Kind) error {
 }
 
 // growth reads what the kind has grown by since the latest call.
-func (t *Taker) growth(k Kind, w *window) (*decode.Table, error) {
+func (t *Taker) growth(k string, w *window) (*decode.Table, error) {
 	if err := t.read(k); err != nil {
 		return nil, err
 	}
@@ -319,7 +320,7 @@ func (t *Taker) growth(k Kind, w *window) (*decode.Table, error) {
 }
 
 // explained makes a SkipError of any other.
-func explained(k Kind, err error) error {
+func explained(k string, err error) error {
 	var refused *SkipError
 	if err == nil || errors.As(err, &refused) {
 		return err

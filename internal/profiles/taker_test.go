@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // flatten is the samples of a profile by function and size.
@@ -28,41 +30,41 @@ func TestGrowth(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name          string
-		kind          Kind
+		kind          string
 		before, after *profile.Profile
 		want          map[string][]int64
 		functions     int // that are left in the profile
 	}{
 		{
-			name: "allocs grow, stay, appear", kind: Allocs,
+			name: "allocs grow, stay, appear", kind: kinds.Allocs,
 			before:    memoryProfile(record{"grows", 8, []int64{10, 80, 1, 8}}, record{"stays", 8, []int64{5, 40, 5, 40}}),
 			after:     memoryProfile(record{"stays", 8, []int64{5, 40, 0, 0}}, record{"new", 16, []int64{1, 16, 1, 16}}, record{"grows", 8, []int64{15, 120, 9, 72}}),
 			want:      map[string][]int64{"grows of 8ns": {5, 40}, "new of 16ns": {1, 16}},
 			functions: 2,
 		},
 		{
-			name: "sizes at one place are apart", kind: Allocs,
+			name: "sizes at one place are apart", kind: kinds.Allocs,
 			before:    memoryProfile(record{"f", 8, []int64{1, 8, 0, 0}}, record{"f", 16, []int64{1, 16, 0, 0}}),
 			after:     memoryProfile(record{"f", 16, []int64{3, 48, 0, 0}}, record{"f", 8, []int64{1, 8, 0, 0}}),
 			want:      map[string][]int64{"f of 16ns": {2, 32}},
 			functions: 1,
 		},
 		{
-			name: "stacks that look alike are added up", kind: Mutex,
+			name: "stacks that look alike are added up", kind: kinds.Mutex,
 			before:    contentionProfile(record{"f", 0, []int64{1, 10}}, record{"f", 0, []int64{2, 20}}),
 			after:     contentionProfile(record{"f", 0, []int64{2, 20}}, record{"f", 0, []int64{4, 40}}),
 			want:      map[string][]int64{"f": {3, 30}},
 			functions: 1,
 		},
 		{
-			name: "what shrinks is 0", kind: Block,
+			name: "what shrinks is 0", kind: kinds.Block,
 			before:    contentionProfile(record{"less", 0, []int64{9, 90}}, record{"half", 0, []int64{9, 90}}, record{"gone", 0, []int64{1, 1}}),
 			after:     contentionProfile(record{"less", 0, []int64{1, 10}}, record{"half", 0, []int64{1, 100}}),
 			want:      map[string][]int64{"half": {0, 10}},
 			functions: 1,
 		},
 		{
-			name: "nothing", kind: Mutex,
+			name: "nothing", kind: kinds.Mutex,
 			before: contentionProfile(record{"f", 0, []int64{1, 10}}),
 			after:  contentionProfile(record{"f", 0, []int64{1, 10}}),
 			want:   map[string][]int64{},
@@ -72,7 +74,7 @@ func TestGrowth(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake()
-			f.stacks[Block] = 1
+			f.stacks[kinds.Block] = 1
 			taker := newTaker(t, f)
 			f.profiles[tt.kind] = tt.before
 			begin(t, taker, tt.kind)
@@ -108,13 +110,13 @@ func TestWindowsJoin(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	taker := newTaker(t, f)
-	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{1, 10}})
-	begin(t, taker, Mutex)
-	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{2, 20}})
-	end(t, taker, Mutex)
+	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{1, 10}})
+	begin(t, taker, kinds.Mutex)
+	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{2, 20}})
+	end(t, taker, kinds.Mutex)
 	f.pass(time.Minute)
-	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
-	p := end(t, taker, Mutex)
+	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
+	p := end(t, taker, kinds.Mutex)
 	if diff := cmp.Diff(map[string][]int64{"f": {3, 30}}, flatten(parsed(t, p.Data))); diff != "" {
 		t.Errorf("growth since the last end (-want +got):\n%s", diff)
 	}
@@ -125,10 +127,10 @@ func TestWindowsJoin(t *testing.T) {
 		t.Errorf("rate %d, want 100", p.Rate)
 	}
 	// And a Begin starts anew.
-	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{7, 70}})
-	begin(t, taker, Mutex)
-	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{8, 80}})
-	p = end(t, taker, Mutex)
+	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{7, 70}})
+	begin(t, taker, kinds.Mutex)
+	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{8, 80}})
+	p = end(t, taker, kinds.Mutex)
 	if diff := cmp.Diff(map[string][]int64{"f": {1, 10}}, flatten(parsed(t, p.Data))); diff != "" {
 		t.Errorf("growth since begin (-want +got):\n%s", diff)
 	}
@@ -139,15 +141,15 @@ func TestNoCollection(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	taker := newTaker(t, f)
-	begin(t, taker, Allocs)
+	begin(t, taker, kinds.Allocs)
 	f.clock = f.clock.Add(10 * time.Second)
-	_, err := taker.End(Allocs)
+	_, err := taker.End(kinds.Allocs)
 	wantSkip(t, err, NoCollection)
 	if f.writes != 1 {
 		t.Errorf("%d profiles written, want the one at Begin", f.writes)
 	}
 	f.pass(10 * time.Second)
-	if p := end(t, taker, Allocs); p.Elapsed != 20*time.Second+f.cost {
+	if p := end(t, taker, kinds.Allocs); p.Elapsed != 20*time.Second+f.cost {
 		t.Errorf("the next window is %v, want 20s", p.Elapsed)
 	}
 }
@@ -170,71 +172,71 @@ func TestSkips(t *testing.T) {
 	}{
 		{"unknown kind", func(f *fakeSource, taker *Taker) error { _, err := taker.Take("nonesuch"); return err }, Unavailable, ErrUnavailable},
 		{"no goroutineleak", func(f *fakeSource, taker *Taker) error {
-			f.lacks = GoroutineLeak
-			_, err := taker.Take(GoroutineLeak)
+			f.lacks = kinds.GoroutineLeak
+			_, err := taker.Take(kinds.GoroutineLeak)
 			return err
 		}, Unavailable, ErrUnavailable},
-		{"state as a window", func(f *fakeSource, taker *Taker) error { return taker.Begin(Heap) }, Unavailable, nil},
-		{"end of a state", func(f *fakeSource, taker *Taker) error { _, err := taker.End(Heap); return err }, Unavailable, nil},
-		{"window as a state", func(f *fakeSource, taker *Taker) error { _, err := taker.Take(Mutex); return err }, Unavailable, nil},
-		{"end without begin", func(f *fakeSource, taker *Taker) error { _, err := taker.End(Mutex); return err }, NoBegin, nil},
+		{"state as a window", func(f *fakeSource, taker *Taker) error { return taker.Begin(kinds.Heap) }, Unavailable, nil},
+		{"end of a state", func(f *fakeSource, taker *Taker) error { _, err := taker.End(kinds.Heap); return err }, Unavailable, nil},
+		{"window as a state", func(f *fakeSource, taker *Taker) error { _, err := taker.Take(kinds.Mutex); return err }, Unavailable, nil},
+		{"end without begin", func(f *fakeSource, taker *Taker) error { _, err := taker.End(kinds.Mutex); return err }, NoBegin, nil},
 		{"heap sampling off", func(f *fakeSource, taker *Taker) error {
 			f.memRate = 0
-			_, err := taker.Take(Heap)
+			_, err := taker.Take(kinds.Heap)
 			return err
 		}, RateZero, nil},
 		{"allocation sampling off", func(f *fakeSource, taker *Taker) error {
 			f.memRate = 0
-			return taker.Begin(Allocs)
+			return taker.Begin(kinds.Allocs)
 		}, RateZero, nil},
 		{"allocation sampling changed", func(f *fakeSource, taker *Taker) error {
-			if err := taker.Begin(Allocs); err != nil {
+			if err := taker.Begin(kinds.Allocs); err != nil {
 				return err
 			}
 			f.pass(time.Second)
-			f.profiles[Allocs] = memoryProfile()
-			f.profiles[Allocs].Period = 1
-			_, err := taker.End(Allocs)
+			f.profiles[kinds.Allocs] = memoryProfile()
+			f.profiles[kinds.Allocs].Period = 1
+			_, err := taker.End(kinds.Allocs)
 			return err
 		}, RateChanged, nil},
-		{"block never seen", func(f *fakeSource, taker *Taker) error { return taker.Begin(Block) }, RateZero, nil},
+		{"block never seen", func(f *fakeSource, taker *Taker) error { return taker.Begin(kinds.Block) }, RateZero, nil},
 		{"mutex left alone", func(f *fakeSource, taker *Taker) error {
 			taker.MutexFraction = -1
-			return taker.Begin(Mutex)
+			return taker.Begin(kinds.Mutex)
 		}, RateZero, nil},
 		{"mutex fraction changed", func(f *fakeSource, taker *Taker) error {
-			if err := taker.Begin(Mutex); err != nil {
+			if err := taker.Begin(kinds.Mutex); err != nil {
 				return err
 			}
 			f.mutexRate = 5
-			_, err := taker.End(Mutex)
+			_, err := taker.End(kinds.Mutex)
 			return err
 		}, RateChanged, nil},
 		{"too many mutex stacks", func(f *fakeSource, taker *Taker) error {
-			f.stacks[Mutex] = 100_001
-			return taker.Begin(Mutex)
+			f.stacks[kinds.Mutex] = 100_001
+			return taker.Begin(kinds.Mutex)
 		}, TooManyBuckets, nil},
 		{"not a profile", func(f *fakeSource, taker *Taker) error {
 			f.bytes = []byte("this is not the gzip file you are looking for")
-			return taker.Begin(Mutex)
+			return taker.Begin(kinds.Mutex)
 		}, Broken, nil},
 		{"empty", func(f *fakeSource, taker *Taker) error {
 			f.bytes = []byte{}
-			return taker.Begin(Mutex)
+			return taker.Begin(kinds.Mutex)
 		}, Broken, nil},
 		{"runtime fails", func(f *fakeSource, taker *Taker) error {
 			f.fails = errors.ErrUnsupported
-			_, err := taker.Take(Heap)
+			_, err := taker.Take(kinds.Heap)
 			return err
 		}, Broken, errors.ErrUnsupported},
 		{"too large", func(f *fakeSource, taker *Taker) error {
 			f.bytes = make([]byte, maxGzip+1)
-			_, err := taker.Take(Heap)
+			_, err := taker.Take(kinds.Heap)
 			return err
 		}, TooLarge, nil},
 		{"too large inflated", func(f *fakeSource, taker *Taker) error {
 			f.bytes = gzipped(make([]byte, 48<<20))
-			return taker.Begin(Mutex)
+			return taker.Begin(kinds.Mutex)
 		}, TooLarge, nil},
 	}
 	for _, tt := range tests {
@@ -256,21 +258,21 @@ func TestBrokenWindowIsForgotten(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	taker := newTaker(t, f)
-	begin(t, taker, Mutex)
+	begin(t, taker, kinds.Mutex)
 	f.bytes = []byte("broken broken broken broken")
-	_, err := taker.End(Mutex)
+	_, err := taker.End(kinds.Mutex)
 	wantSkip(t, err, Broken)
 	f.bytes = nil
-	if taker.Begun(Mutex) {
+	if taker.Begun(kinds.Mutex) {
 		t.Error("it is said to have begun")
 	}
-	_, err = taker.End(Mutex)
+	_, err = taker.End(kinds.Mutex)
 	wantSkip(t, err, NoBegin)
-	begin(t, taker, Mutex)
-	if !taker.Begun(Mutex) {
+	begin(t, taker, kinds.Mutex)
+	if !taker.Begun(kinds.Mutex) {
 		t.Error("it is said not to have begun")
 	}
-	end(t, taker, Mutex)
+	end(t, taker, kinds.Mutex)
 }
 
 // After a change of the rate the next window is good again.
@@ -278,12 +280,12 @@ func TestRateChangeIsOver(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	taker := newTaker(t, f)
-	begin(t, taker, Mutex)
+	begin(t, taker, kinds.Mutex)
 	f.mutexRate = 5
-	_, err := taker.End(Mutex)
+	_, err := taker.End(kinds.Mutex)
 	wantSkip(t, err, RateChanged)
-	f.profiles[Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
-	if p := end(t, taker, Mutex); p.Rate != 5 {
+	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
+	if p := end(t, taker, kinds.Mutex); p.Rate != 5 {
 		t.Errorf("rate %d, want 5", p.Rate)
 	}
 }
@@ -293,5 +295,5 @@ func TestClosedTakerWorksAgain(t *testing.T) {
 	var zero Taker
 	zero.Close()
 	zero.Close()
-	take(t, &zero, Goroutine)
+	take(t, &zero, kinds.Goroutine)
 }

@@ -25,7 +25,7 @@ type totals struct {
 }
 
 // parse reads a profile of runtime/pprof, if it is within the decoder's limits.
-func parse(k Kind, gz []byte) (*decode.Table, error) {
+func parse(k string, gz []byte) (*decode.Table, error) {
 	var d decode.Decoder // whose memory is not worth keeping for the next window
 	t, err := d.Bytes(gz)
 	var over *decode.LimitError
@@ -94,7 +94,7 @@ func appendStack(key []byte, p *decode.Table, s decode.Sample) []byte {
 
 // write writes what a window has grown by. Most stacks have not grown, so what only
 // they need is left out, and the result is small to compress, to decode and to keep.
-func write(k Kind, t *decode.Table, start time.Time, elapsed time.Duration, to *buffer) error {
+func write(k string, t *decode.Table, start time.Time, elapsed time.Duration, to *buffer) error {
 	t.TimeNanos, t.DurationNanos = start.UnixNano(), int64(elapsed)
 	to.reset(maxGzip)
 	var m decode.Merger

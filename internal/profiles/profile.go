@@ -6,31 +6,9 @@ import (
 	"time"
 )
 
-// A Kind names a profile, as runtime/pprof and the budget language do.
-type Kind string
-
-const (
-	Heap          Kind = "heap"          // live memory, as of the last collection
-	Allocs        Kind = "allocs"        // allocated in the window
-	Goroutine     Kind = "goroutine"     // goroutines by stack
-	GoroutineLeak Kind = "goroutineleak" // goroutines blocked for good; needs an experiment of the toolchain
-	Mutex         Kind = "mutex"         // delays caused by holders of locks in the window
-	Block         Kind = "block"         // time spent blocked in the window
-)
-
-// Delta reports whether the kind is a difference over a window, taken with
-// [Taker.Begin] and [Taker.End], and not a state, taken with [Taker.Take].
-func (k Kind) Delta() bool { return k == Allocs || k == Mutex || k == Block }
-
-// buckets reports whether the runtime keeps a record of each stack for ever.
-func (k Kind) buckets() bool { return k != Goroutine && k != GoroutineLeak }
-
-// memory reports whether the kind comes from the sampling of allocations.
-func (k Kind) memory() bool { return k == Heap || k == Allocs }
-
 // A Profile is one profile, or what one has grown by in a window.
 type Profile struct {
-	Kind Kind
+	Kind string
 	// Data is a gzipped profile.proto. It is the taker's buffer and valid until
 	// its next call. A window of allocs has only the two values that are a
 	// difference, alloc_objects and alloc_space.
@@ -74,7 +52,7 @@ const (
 
 // A SkipError says why a profile was not taken and what to do about it.
 type SkipError struct {
-	Kind   Kind
+	Kind   string
 	Reason Reason
 	Detail string // one sentence
 
@@ -89,7 +67,7 @@ func (e *SkipError) Error() string {
 // Unwrap is [ErrUnavailable], the error of runtime/pprof, or nil.
 func (e *SkipError) Unwrap() error { return e.cause }
 
-func skip(k Kind, r Reason, format string, args ...any) *SkipError {
+func skip(k string, r Reason, format string, args ...any) *SkipError {
 	e := &SkipError{Kind: k, Reason: r, Detail: fmt.Sprintf(format, args...)}
 	if r == Unavailable {
 		e.cause = ErrUnavailable

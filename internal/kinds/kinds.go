@@ -1,0 +1,77 @@
+// Package kinds has the kinds of profile, a line for each. Whoever treats one unlike
+// another asks this table.
+package kinds
+
+import "slices"
+
+// A Kind is a kind of profile.
+type Kind struct {
+	Name     string // as runtime/pprof and the language of budgets have it
+	Taken    Taken
+	Sampling Sampling
+	// Count and Amount are the types of its values in a profile: of how many there are,
+	// and of the seconds or bytes that these take, "" for a kind that is counted.
+	Count, Amount string
+	// One is what one of those is called that are counted.
+	One string
+}
+
+// Taken is how a profile comes from the runtime.
+type Taken int
+
+const (
+	Recorded   Taken = iota + 1 // during a window
+	State                       // at one moment
+	Difference                  // as the totals at the two ends of a window
+)
+
+// A Sampling is how the values of a profile come about, and with that what they are.
+type Sampling int
+
+const (
+	Counted    Sampling = iota + 1 // pieces, such as goroutines: each is in the profile
+	Timed                          // CPU time: a sample for every so many milliseconds of it
+	Memory                         // objects and bytes: one allocation in so many bytes, scaled up
+	Contention                     // time spent waiting: one event in so many, scaled up
+)
+
+// The names of those that are treated apart somewhere.
+const (
+	CPU           = "cpu"
+	Heap          = "heap"          // live memory, as of the last collection
+	Allocs        = "allocs"        // what was allocated
+	Goroutine     = "goroutine"     // goroutines by stack
+	GoroutineLeak = "goroutineleak" // goroutines blocked for good; needs an experiment of the toolchain
+	Mutex         = "mutex"         // delays caused by holders of locks
+	Block         = "block"         // time spent blocked
+)
+
+// All are the kinds of profile.
+var All = []Kind{
+	{CPU, Recorded, Timed, "samples", "cpu", ""},
+	{Heap, State, Memory, "inuse_objects", "inuse_space", ""},
+	{Allocs, Difference, Memory, "alloc_objects", "alloc_space", ""},
+	{Goroutine, State, Counted, "goroutine", "", "goroutine"},
+	{GoroutineLeak, State, Counted, "goroutineleak", "", "goroutine"},
+	{Mutex, Difference, Contention, "contentions", "delay", ""},
+	{Block, Difference, Contention, "contentions", "delay", ""},
+}
+
+// Of returns the kind of that name, or the zero Kind.
+func Of(name string) Kind {
+	if i := slices.IndexFunc(All, func(k Kind) bool { return k.Name == name }); i >= 0 {
+		return All[i]
+	}
+	return Kind{}
+}
+
+// Names are what a budget may say after "of". Leaked goroutines have a rule instead.
+func Names() []string {
+	var names []string
+	for _, k := range All {
+		if k.Name != GoroutineLeak {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
