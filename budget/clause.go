@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -34,7 +35,7 @@ func (p *parser) clauses() {
 		case partPer:
 			p.b.Per = p.word(`the name of a unit of work after "per"`)
 		case partKind:
-			p.b.Kind = p.word(`a kind of profile after "of": ` + orList(kinds))
+			p.b.Kind = p.word(`a kind of profile after "of": ` + orList(kinds.Names()))
 		case partExcept:
 			p.b.Except = p.patterns(partExcept)
 		case partIn:
@@ -57,7 +58,7 @@ func (p *parser) noClause(at token) {
 	next := p.peek()
 	p.b.In, p.b.Except = "", nil
 	list := wordsMeant(clauseWords, at.raw, "cumulative", "flat", "per", "of", "except", "in", "where", "when", "for")
-	for _, kind := range wordsMeant(kindWords, at.raw, kinds...) {
+	for _, kind := range wordsMeant(kindWords, at.raw, kinds.Names()...) {
 		list = append(list, "of "+kind)
 	}
 	if startsWithNumber(at.raw) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -150,7 +151,7 @@ func TestDocUnits(t *testing.T) {
 			b := Budget{Subject: subject}
 			if about, kind, ok := strings.Cut(subject, " of "); ok {
 				b.Subject, b.Kind = about, kind
-			} else if slices.Contains(kinds, subject) && !(subject == "heap" && strings.Contains(line, "rss")) {
+			} else if slices.Contains(kinds.Names(), subject) && !(subject == "heap" && strings.Contains(line, "rss")) {
 				b.Subject, b.Kind = "main.f", subject
 			}
 			if got, want := text(b), cell(line, limits, grows); got != want {
@@ -178,6 +179,24 @@ func TestDocListsUnits(t *testing.T) {
 		}
 		if _, list, _ := strings.Cut(limits, "Units are"); !regexp.MustCompile(`[ /]` + regexp.QuoteMeta(name) + `[ ,\n]`).MatchString(list) {
 			t.Errorf("the list of units lacks %s", name)
+		}
+	}
+}
+
+// TestDocListsKinds: the reference names all kinds of profile in its table of limits and in
+// its grammar.
+func TestDocListsKinds(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits, grammar, _ := strings.Cut(string(text), "# Grammar")
+	for _, name := range kinds.Names() {
+		if !strings.Contains(grammar, `"`+name+`"`) {
+			t.Errorf("the grammar lacks %s", name)
+		}
+		if !regexp.MustCompile(`\n//\t([a-z]+, )*` + name + `[ ,]`).MatchString(limits) {
+			t.Errorf("the table of limits lacks %s", name)
 		}
 	}
 }

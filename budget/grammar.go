@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -52,12 +53,9 @@ func (a Amount) dimension() dimension { return unit.Of(a.Unit).Dimension }
 // base returns the amount in the base unit of its dimension.
 func (a Amount) base() float64 { return unit.Of(a.Unit).Base(a.Value) }
 
-// kinds are the kinds of profile.
-var kinds = []string{"cpu", "heap", "allocs", "goroutine", "mutex", "block"}
-
 func kindText(kind string) string {
 	if kind == "" {
-		return "cpu"
+		return kinds.CPU
 	}
 	return kind
 }
@@ -138,49 +136,52 @@ const (
 	perMust
 )
 
-// What a limit may be, the most usual first: of figures, and by the kind of profile of
-// all that a profile holds and of code. Contention always adds up to 100%, however little
-// there is, so that a share of it says nothing.
+// What a limit may be, the most usual first: of figures, of all that a profile holds, and
+// of code. Contention always adds up to 100%, however little there is, so that a share of
+// it says nothing.
 var (
 	figureLimits = map[string][]fit{
 		"goroutines": {{dimCount, perNever}}, "heap": {{dimBytes, perNever}}, "rss": {{dimBytes, perNever}}, "gc": {{dimShare, perNever}},
 	}
 	processLimits = map[string][]fit{
-		"cpu":    {{dimCores, perNever}, {dimTime, perMust}},
-		"allocs": {{dimBytes, perMay}, {dimCount, perMay}},
-		"heap":   {{dimBytes, perNever}},
+		kinds.CPU:    {{dimCores, perNever}, {dimTime, perMust}},
+		kinds.Allocs: {{dimBytes, perMay}, {dimCount, perMay}},
+		kinds.Heap:   {{dimBytes, perMay}},
 	}
-	codeLimits = map[string][]fit{
-		"cpu":       {{dimShare, perNever}, {dimCores, perNever}, {dimTime, perMust}},
-		"heap":      {{dimShare, perNever}, {dimBytes, perNever}, {dimCount, perNever}},
-		"allocs":    {{dimShare, perNever}, {dimBytes, perMay}, {dimCount, perMay}},
-		"goroutine": {{dimShare, perNever}, {dimCount, perNever}},
-		"mutex":     {{dimCores, perNever}, {dimTime, perMust}, {dimCount, perMay}},
-		"block":     {{dimCores, perNever}, {dimTime, perMust}, {dimCount, perMay}},
+	codeLimits = map[kinds.Sampling][]fit{
+		kinds.Timed:      {{dimShare, perNever}, {dimCores, perNever}, {dimTime, perMust}},
+		kinds.Memory:     {{dimShare, perNever}, {dimBytes, perMay}, {dimCount, perMay}},
+		kinds.Counted:    {{dimShare, perNever}, {dimCount, perMay}},
+		kinds.Contention: {{dimCores, perNever}, {dimTime, perMust}, {dimCount, perMay}},
 	}
 )
 
 // fits returns what the limit of a budget may be, the most usual first.
-func fits(b Budget) []fit {
-	c, kind := classOf(b.Subject), kindText(b.Kind)
-	var growth []fit
-	if c != classProcess && kind != "mutex" && kind != "block" {
-		growth = []fit{{dimPoints, perNever}}
-	}
-	if kind == "cpu" || kind == "allocs" {
-		growth = append(growth, fit{dimShare, perMust})
-	}
+func fits(b Budget) (list []fit) {
+	c, k := classOf(b.Subject), kinds.Of(kindText(b.Kind))
 	switch {
 	case c == classFigure:
 		return figureLimits[b.Subject]
 	case b.Rule == "steady":
 		return []fit{{dimCores, perNever}}
+	case b.Rule == "grows" && k.Sampling == kinds.Contention:
+		return nil
+	case b.Rule == "grows" && c == classProcess: // its share is always 100%
+		list = []fit{{dimShare, perMust}}
 	case b.Rule == "grows":
-		return growth
+		list = []fit{{dimPoints, perNever}, {dimShare, perMust}}
 	case c == classProcess:
-		return processLimits[kind]
+		list = processLimits[k.Name]
+	default:
+		list = codeLimits[k.Sampling]
 	}
-	return codeLimits[kind]
+	if k.Taken == kinds.State { // no work is done in a moment
+		list = slices.DeleteFunc(slices.Clone(list), func(f fit) bool { return f.per == perMust })
+		for i := range list {
+			list[i].per = perNever
+		}
+	}
+	return list
 }
 
 // fitsText lists fits as messages show them.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -55,7 +56,7 @@ func (b Budget) checkLimit(report func(mistake)) {
 	switch {
 	case i < 0:
 		m.expected = fitsText(list) + " for " + b.about()
-		if (b.Kind == "mutex" || b.Kind == "block") && dim == dimShare {
+		if kinds.Of(b.Kind).Sampling == kinds.Contention && dim == dimShare {
 			m.expected += ", of which a share always adds up to 100%"
 			meant(func(b *Budget) { b.Limit = Amount{0.1, "cores"} })
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A sayer has the words for what was found about a budget.
@@ -196,19 +197,19 @@ func (s sayer) surely(who string) string {
 // occurs is the sentence for "absent".
 func (s sayer) occurs(reason judge.Occurs) string {
 	f, subject := s.finding, s.budget.Subject
-	pieces := samples
-	if s.budget.ofGoroutines() {
-		pieces = goroutines
+	came := samples(f.Samples)
+	if s.budget.isCounted() {
+		came = unit.Plural(f.Samples, s.budget.kind().One)
 	}
 	switch {
 	case f.Verdict == evidence.Fail:
-		return fmt.Sprintf("%s shows in %d of %s (%s), and may not at all", subject, f.Hits, pieces(f.Samples), percentage(f.Value))
-	case f.Verdict == evidence.Pass && s.budget.ofGoroutines():
-		return fmt.Sprintf("%s shows in none of %s", subject, pieces(f.Samples))
+		return fmt.Sprintf("%s shows in %d of %s (%s), and may not at all", subject, f.Hits, came, percentage(f.Value))
+	case f.Verdict == evidence.Pass && s.budget.isCounted():
+		return fmt.Sprintf("%s shows in none of %s", subject, came)
 	case f.Verdict == evidence.Pass:
-		return "none of " + samples(f.Samples) + ", so its share is below " + percentage(f.High)
+		return "none of " + came + ", so its share is below " + percentage(f.High)
 	}
-	return fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", samples(f.Samples), reason.Needed, round(evidence.AbsentShare, dimShare))
+	return fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", came, reason.Needed, round(evidence.AbsentShare, dimShare))
 }
 
 func (s sayer) leaked() string {
@@ -316,7 +317,7 @@ func (s sayer) growth(reason judge.Growth) string {
 	default:
 		said = who + " grew by " + amount(f.Value)
 	}
-	counted := s.budget.ofGoroutines()
+	counted := s.budget.isCounted()
 	switch {
 	case counted, reason.New && (f.Verdict == evidence.Fail || reason.NeededBefore > 0):
 	case reason.New:

@@ -5,11 +5,11 @@ import (
 	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -133,16 +133,19 @@ func (o Offender) name(budget Budget) string {
 	return o.Function
 }
 
-// ofMemory reports whether what is charged is bytes.
-func (b Budget) ofMemory() bool {
-	return b.Kind == "heap" || b.Kind == "allocs" || b.Subject == "heap"
+// kind is the kind of profile whose values are charged.
+func (b Budget) kind() kinds.Kind {
+	switch b.Subject {
+	case "goroutines", "no goroutine":
+		return kinds.Of(kinds.Goroutine)
+	case "heap":
+		return kinds.Of(kinds.Heap)
+	}
+	return kinds.Of(kindText(b.Kind))
 }
 
-// ofGoroutines reports whether what is charged is goroutines, which are counted and not
-// sampled.
-func (b Budget) ofGoroutines() bool {
-	return b.Kind == "goroutine" || b.Subject == "goroutines" || b.Subject == "no goroutine"
-}
+// isCounted reports whether what is charged is counted and not sampled.
+func (b Budget) isCounted() bool { return b.kind().Sampling == kinds.Counted }
 
 // share is a frame's share and value: "48.85%, 35.56s".
 func share(f Frame, budget Budget, dim dimension) string {
@@ -150,10 +153,10 @@ func share(f Frame, budget Budget, dim dimension) string {
 	if dim != dimShare {
 		return text
 	}
-	switch {
-	case budget.ofMemory():
+	switch budget.kind().Sampling {
+	case kinds.Memory:
 		return text + ", " + format(f.Value, dimBytes)
-	case budget.ofGoroutines():
+	case kinds.Counted:
 		return fmt.Sprintf("%s, %.0f", text, f.Value)
 	}
 	return text + ", " + format(f.Value, dimTime)
@@ -227,14 +230,6 @@ func (b Budget) offenderDimension() dimension {
 
 // samples is a number of samples, in words.
 func samples(n int64) string { return unit.Plural(n, "sample") }
-
-// goroutines is a number of goroutines, in words.
-func goroutines(n int64) string {
-	if n == 1 {
-		return "1 goroutine"
-	}
-	return strconv.FormatInt(n, 10) + " goroutines"
-}
 
 // format shows an amount in base units.
 func format(v float64, dim dimension) string { return unit.Format(v, dim) }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
@@ -122,9 +123,9 @@ func (b Budget) check(report func(mistake)) {
 		return
 	}
 	b.checkExtras(may, report)
-	if may.kind && b.Kind != "" && !slices.Contains(kinds, b.Kind) {
-		m := mistake{part: partKind, found: "of " + b.Kind, expected: `a kind of profile after "of": ` + orList(kinds)}
-		for _, kind := range wordsMeant(kindWords, b.Kind, kinds...) {
+	if may.kind && b.Kind != "" && !slices.Contains(kinds.Names(), b.Kind) {
+		m := mistake{part: partKind, found: "of " + b.Kind, expected: `a kind of profile after "of": ` + orList(kinds.Names())}
+		for _, kind := range wordsMeant(kindWords, b.Kind, kinds.Names()...) {
 			meant := b
 			meant.Kind = kind
 			m.meant = append(m.meant, meant)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -28,15 +29,14 @@ type valueType struct {
 
 func layoutOf(t *decode.Table, asked string) *layout {
 	l := &layout{types: slices.Clone(t.Types), period: t.Period, asked: asked}
-	var kinds []string
-	for _, k := range []string{"cpu", "heap", "allocs", "goroutine", "goroutineleak", "mutex", "block"} {
-		if _, ok := l.value(k, unit.Share); ok {
-			kinds = append(kinds, k)
+	var names []string
+	for _, k := range kinds.All {
+		if _, ok := l.value(k.Name, unit.Share); ok {
+			names = append(names, k.Name)
 		}
 	}
-	l.kind = strings.Join(kinds, " or ")
+	l.kind = strings.Join(names, " or ")
 	if l.kind == "" {
-		var names []string
 		for _, v := range l.types {
 			names = append(names, v.Type+"/"+v.Unit)
 		}
@@ -57,44 +57,38 @@ func (l *layout) index(name, unit string) int {
 
 // value finds the value of a kind that an amount of the dimension limits.
 func (l *layout) value(kind string, dim unit.Dimension) (valueType, bool) {
-	switch kind {
-	case "cpu":
-		v := valueType{index: l.index("cpu", "nanoseconds"), scale: 1e-9, weight: charge.Weight{Count: l.index("samples", "count")}}
-		return v, v.index >= 0
-	case "heap":
-		return l.memory(dim, "inuse_objects", "inuse_space")
-	case "allocs":
-		return l.memory(dim, "alloc_objects", "alloc_space")
-	case "goroutine", "goroutineleak":
-		v := valueType{index: l.index(kind, "count"), scale: 1, census: true, weight: charge.Weight{Count: -1}}
-		if v.index < 0 && kind == "goroutine" {
-			v.index = l.index("goroutines", "count")
-		}
-		return v, v.index >= 0
-	case "mutex", "block":
-		if l.asked != "" && l.asked != kind {
-			return valueType{}, false
-		}
-		count := l.index("contentions", "count")
-		v := valueType{index: l.index("delay", "nanoseconds"), scale: 1e-9, weight: charge.Weight{Count: count, Multiple: true}}
-		if dim == unit.Count {
-			v.index, v.scale = count, 1
-		}
-		return v, v.index >= 0 && count >= 0
+	k := kinds.Of(kind)
+	if k.Sampling == kinds.Contention && l.asked != "" && l.asked != kind {
+		return valueType{}, false // mutex and block look the same
 	}
-	return valueType{}, false
-}
-
-func (l *layout) memory(dim unit.Dimension, objects, space string) (valueType, bool) {
-	count, bytes := l.index(objects, "count"), l.index(space, "bytes")
-	v := valueType{index: bytes, scale: 1, weight: charge.Weight{Count: count, Bytes: bytes, Rate: l.period}}
-	if l.period == 1 {
-		v.weight.Rate = 0 // MemProfileRate 1: every allocation is in it
+	count := l.index(k.Count, "count")
+	v := valueType{index: count, scale: 1, weight: charge.Weight{Count: count}}
+	switch k.Sampling {
+	case kinds.Counted:
+		if v.index < 0 {
+			v.index = l.index(k.Count+"s", "count")
+		}
+		v.census, v.weight.Count = true, -1
+		return v, v.index >= 0
+	case kinds.Timed:
+		v.index, v.scale = l.index(k.Amount, "nanoseconds"), 1e-9
+		return v, v.index >= 0
+	case kinds.Memory:
+		v.index = l.index(k.Amount, "bytes")
+		if v.weight.Bytes = v.index; l.period != 1 { // at a MemProfileRate of 1 every allocation is in it
+			v.weight.Rate = l.period
+		}
+	case kinds.Contention:
+		v.index, v.scale = l.index(k.Amount, "nanoseconds"), 1e-9
+		v.weight.Multiple = true
+	default:
+		return v, false
 	}
+	ok := count >= 0 && v.index >= 0
 	if dim == unit.Count {
-		v.index = count
+		v.index, v.scale = count, 1
 	}
-	return v, count >= 0 && bytes >= 0
+	return v, ok
 }
 
 // multiple is what one observed contention counts as.
@@ -105,7 +99,7 @@ func (l *layout) multiple(t *decode.Table, facts Facts) float64 {
 	count := l.index("contentions", "count")
 	// A few numbers have a common divisor by chance, and block profiles are scaled
 	// by each event's duration instead.
-	if count < 0 || len(t.Samples) < 4 || l.asked == "block" {
+	if count < 0 || len(t.Samples) < 4 || l.asked == kinds.Block {
 		return 1
 	}
 	var divisor int64

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -178,11 +179,11 @@ func (r *rule) ask(counter *charge.Counter, l *layout) {
 	kind := r.Kind
 	switch {
 	case r.Class == Leak:
-		kind = "goroutineleak"
+		kind = kinds.GoroutineLeak
 	case r.Class == Figure && r.Subject == "goroutines":
-		kind = "goroutine"
+		kind = kinds.Goroutine
 	case r.Class == Figure && r.Subject == "heap":
-		kind = "heap"
+		kind = kinds.Heap
 	case r.Class == Figure && r.Subject == "rss":
 		r.lacks = NotInProfiles{}
 		return
@@ -202,7 +203,7 @@ func (r *rule) ask(counter *charge.Counter, l *layout) {
 	case r.Class == Pattern, r.isGC(), r.Literal:
 	case v.census:
 		q.Charge = charge.Living
-	case kind == "mutex" || kind == "block":
+	case v.weight.Multiple: // contention
 		q.Charge = charge.Waiting
 	default:
 		q.Charge = charge.Inner

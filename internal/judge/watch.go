@@ -8,6 +8,7 @@ import (
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -179,7 +180,7 @@ func (w *window) mostlyCut(r *rule) bool {
 // after window shows the same samples of the same objects, so that adding them
 // up would prove one accident a thousand times.
 func (r *rule) proves() bool {
-	return r.query < 0 || r.value.census || r.Kind == "heap" || r.Class == Figure && !r.isGC()
+	return r.query < 0 || r.value.census || kinds.Of(r.Kind).Taken == kinds.State || r.Class == Figure && !r.isGC()
 }
 
 // addAbsent: one hit is proof, and so are as many samples without any as one window
