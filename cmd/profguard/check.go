@@ -13,6 +13,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // amounts is a flag like "-work request=1200", given once for each name.
@@ -30,13 +31,11 @@ func (a amounts) Set(s string) error {
 	return nil
 }
 
-var kinds = []string{"cpu", "heap", "allocs", "goroutine", "mutex", "block"}
-
 // profileFlags are those of all commands that read profiles.
 func (s *source) profileFlags(f *flag.FlagSet, facts *budget.Facts) {
 	f.Func("kind", "the `kind` of the profiles, where they do not say: mutex and block look the same", func(kind string) error {
-		if facts.Kind = kind; !slices.Contains(kinds, kind) {
-			return fmt.Errorf("expected one of %s", strings.Join(kinds, ", "))
+		if facts.Kind = kind; !slices.Contains(kinds.Names(), kind) {
+			return fmt.Errorf("expected one of %s", strings.Join(kinds.Names(), ", "))
 		}
 		return nil
 	})
@@ -107,7 +106,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	kind := facts.Kind
 	if kind == "" {
-		if kind = kindOf(table); kind == "mutex" {
+		if kind = kindOf(table); kind == kinds.Mutex {
 			kind = "mutex or block"
 		}
 	}

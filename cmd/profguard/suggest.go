@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -68,10 +69,10 @@ func kindOf(t *decode.Table) string {
 	if t.DefaultType >= 0 && t.Types[t.DefaultType].Type == "alloc_space" {
 		return "allocs"
 	}
-	kinds := map[string]string{"cpu": "cpu", "inuse_space": "heap", "goroutine": "goroutine", "goroutines": "goroutine", "delay": "mutex"}
-	for _, t := range t.Types {
-		if kind, ok := kinds[t.Type]; ok {
-			return kind
+	for _, k := range kinds.All {
+		name := cmp.Or(k.Amount, k.Count)
+		if slices.ContainsFunc(t.Types, func(v decode.ValueType) bool { return v.Type == name || v.Type == name+"s" }) {
+			return k.Name
 		}
 	}
 	return ""
@@ -86,25 +87,25 @@ type writer struct {
 	out   bytes.Buffer
 }
 
-// limits are tried in this order, for a budget on each function by itself.
-var limits = map[string]struct {
-	amounts []float64
-	unit    string
-}{
-	"cpu":       {[]float64{20, 25, 30, 40, 50}, "% cumulative"},
-	"heap":      {[]float64{20, 30, 40, 50, 60}, "% cumulative of heap"},
-	"allocs":    {[]float64{20, 30, 40, 50, 60}, "% cumulative of allocs"},
-	"goroutine": {[]float64{30, 40, 50, 60}, "% cumulative of goroutine"},
-	"mutex":     {[]float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of mutex"},
-	"block":     {[]float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of block"},
+// limitsOf are the limits that are tried, in this order, for a budget on each function by
+// itself.
+func limitsOf(k kinds.Kind) (amounts []float64, unit string) {
+	switch k.Sampling {
+	case kinds.Timed:
+		return []float64{20, 25, 30, 40, 50}, "% cumulative"
+	case kinds.Memory:
+		return []float64{20, 30, 40, 50, 60}, "% cumulative of " + k.Name
+	case kinds.Contention:
+		return []float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of " + k.Name
+	}
+	return []float64{30, 40, 50, 60}, "% cumulative of " + k.Name
 }
 
 func (w *writer) suggest(about string) error {
-	l, ok := limits[w.facts.Kind]
-	if !ok {
-		return errors.New("expected a profile of cpu, heap, allocs, goroutine, mutex or block: -kind says which it is")
+	if !slices.Contains(kinds.Names(), w.facts.Kind) {
+		return fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
 	}
-	if w.facts.Kind == "cpu" {
+	if w.facts.Kind == kinds.CPU {
 		n := w.table.Count()
 		if n < leastSamples {
 			return fmt.Errorf("%s: too few to suggest anything; %s", about, w.wanted())
@@ -120,10 +121,10 @@ func (w *writer) suggest(about string) error {
 	} else {
 		fmt.Fprintf(&w.out, "# %s.\n\n", about)
 	}
-	if err := w.functions(l.amounts, l.unit); err != nil {
+	if err := w.functions(limitsOf(kinds.Of(w.facts.Kind))); err != nil {
 		return err
 	}
-	if w.facts.Kind != "cpu" {
+	if w.facts.Kind != kinds.CPU {
 		return nil
 	}
 	for _, c := range []struct {
