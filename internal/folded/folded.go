@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // Profile returns the profile that text describes.
@@ -65,7 +67,7 @@ const period = 10 * time.Millisecond
 
 type builder struct {
 	p         *profile.Profile
-	kind      string
+	kind      kinds.Kind
 	functions map[string]*profile.Function
 	locations map[string]*profile.Location
 	packages  []string // in the order of the link
@@ -73,28 +75,28 @@ type builder struct {
 
 func (b *builder) header(line string) error {
 	words := strings.Fields(line)
-	b.kind = words[0]
+	b.kind = kinds.Of(words[0])
 	p := &profile.Profile{}
 	types := func(pairs ...string) {
 		for i := 0; i < len(pairs); i += 2 {
 			p.SampleType = append(p.SampleType, &profile.ValueType{Type: pairs[i], Unit: pairs[i+1]})
 		}
 	}
-	switch b.kind {
-	case "cpu":
+	switch b.kind.Sampling {
+	case kinds.Timed:
 		types("samples", "count", "cpu", "nanoseconds")
 		p.PeriodType, p.Period = &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, int64(period)
-	case "goroutine", "goroutineleak":
-		types(b.kind, "count")
-		p.PeriodType, p.Period = &profile.ValueType{Type: b.kind, Unit: "count"}, 1
-	case "heap", "allocs":
+	case kinds.Counted:
+		types(b.kind.Count, "count")
+		p.PeriodType, p.Period = &profile.ValueType{Type: b.kind.Count, Unit: "count"}, 1
+	case kinds.Memory:
 		types("alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "count", "inuse_space", "bytes")
 		p.PeriodType, p.Period = &profile.ValueType{Type: "space", Unit: "bytes"}, 512<<10
-	case "mutex", "block":
+	case kinds.Contention:
 		types("contentions", "count", "delay", "nanoseconds")
 		p.PeriodType, p.Period = &profile.ValueType{Type: "contentions", Unit: "count"}, 1
 	default:
-		return fmt.Errorf("expected a kind (cpu, heap, allocs, goroutine, goroutineleak, mutex, block), found %q", b.kind)
+		return fmt.Errorf("expected a kind of profile, found %q", words[0])
 	}
 	for _, w := range words[1:] {
 		if w == "rate=1" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 )
 
@@ -27,8 +28,10 @@ func (b *builder) stack(line string) error {
 		line = strings.TrimSpace(line[:i])
 	}
 	// Names may hold blanks (type arguments), so values are cut off from the end.
-	numbers := map[string]int{"heap": 2, "allocs": 2, "mutex": 2, "block": 2}[b.kind]
-	values := make([]int64, max(numbers, 1))
+	values := make([]int64, 1, 2)
+	if b.kind.Sampling == kinds.Memory || b.kind.Sampling == kinds.Contention {
+		values = values[:2]
+	}
 	for i := len(values) - 1; i >= 0; i-- {
 		at := strings.LastIndexByte(line, ' ')
 		if at < 0 {
@@ -40,10 +43,10 @@ func (b *builder) stack(line string) error {
 		}
 		values[i], line = n, strings.TrimSpace(line[:at])
 	}
-	switch b.kind {
-	case "cpu":
+	switch b.kind.Sampling {
+	case kinds.Timed:
 		s.Value = []int64{values[0], values[0] * int64(period)}
-	case "heap", "allocs":
+	case kinds.Memory:
 		s.Value = append(slices.Clone(values), values...)
 	default:
 		s.Value = values
