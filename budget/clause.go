@@ -12,15 +12,16 @@ import (
 
 // clauses reads what follows the rule and its amount, to the end of the line.
 func (p *parser) clauses() {
+	var last part
 	for p.err == nil && p.tok.kind != tokenEnd {
 		at := p.tok
 		part, ok := clauseParts[at.raw]
 		switch {
 		case !ok || at.kind != tokenWord:
-			p.noClause(at)
+			p.noClause(at, last)
 			return
 		case p.said[part].raw != "":
-			p.fail(at, "each clause once", `"`+clipped(p.said[part].raw)+`" is there already`)
+			p.twice(at, part)
 			return
 		case part == partWhere:
 			p.advanceIn(modeKey)
@@ -33,9 +34,9 @@ func (p *parser) clauses() {
 		case partMeasure:
 			p.b.Flat = at.raw == "flat"
 		case partPer:
-			p.b.Per = p.word(`the name of a unit of work after "per"`)
+			p.b.Per = p.word(`the name of a unit of work after "per"`, " request")
 		case partKind:
-			p.b.Kind = p.word(`a kind of profile after "of": ` + orList(kinds.Names()))
+			p.b.Kind = p.word(`a kind of profile after "of": `+orList(kinds.Names()), "")
 		case partExcept:
 			p.b.Except = p.patterns(partExcept)
 		case partIn:
@@ -49,14 +50,29 @@ func (p *parser) clauses() {
 		}
 		if p.err == nil {
 			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], isSpace)}
+			last = part
 		}
 	}
 }
 
-// noClause explains a word that begins no clause.
-func (p *parser) noClause(at token) {
+// twice explains a clause that is there already.
+func (p *parser) twice(at token, part part) {
+	m := mistake{expected: "each clause once", advice: `"` + clipped(p.said[part].raw) + `" is there already`}
+	var lines []string
+	switch part {
+	case partMeasure:
+		if m.expected = "one of cumulative and flat"; p.said[part].raw == at.raw {
+			m.expected = at.raw + " once"
+		}
+	case partExcept, partWhere: // except a except b
+		lines = p.instead(at, ",")
+	}
+	p.refuse(at, m, lines)
+}
+
+// noClause explains a word that begins no clause, behind one of the last part.
+func (p *parser) noClause(at token, last part) {
 	next := p.peek()
-	p.b.In, p.b.Except = "", nil
 	list := wordsMeant(clauseWords, at.raw, "cumulative", "flat", "per", "of", "except", "in", "where", "when", "for")
 	for _, kind := range wordsMeant(kindWords, at.raw, kinds.Names()...) {
 		list = append(list, "of "+kind)
@@ -68,13 +84,31 @@ func (p *parser) noClause(at token) {
 	if after := p.lex; isRule(next.raw) || at.kind == tokenComma && isRule(after.second()) {
 		advice = "one budget a line: move what follows to a line of its own"
 	}
-	p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice, list...)
+	lines := p.instead(at, list...)
+	if advice != "" {
+		lines = nil // none of them has both budgets
+	}
+	said := p.span(p.said[last], at)
+	switch last {
+	case partExcept: // except a b
+		lines = append(lines, p.instead(at, ", "+at.raw)...)
+	case partPer: // per http request
+		if !slices.Contains(latencies, at.raw) && !startsWithNumber(p.b.Per) {
+			lines = append(lines, p.instead(said, "per "+at.raw)...)
+		}
+	case partKind: // of CPU time
+		lines = append(lines, p.instead(said, p.said[last].raw)...)
+	}
+	p.refuse(at, mistake{expected: "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice: advice}, lines)
 }
 
-// word reads one word.
-func (p *parser) word(expected string) string {
+// word reads one word; missing is what the end of the line may stand for.
+func (p *parser) word(expected, missing string) string {
 	at := p.tok
-	if at.kind != tokenWord {
+	switch {
+	case at.kind == tokenEnd:
+		p.fail(at, expected, "", missing)
+	case at.kind != tokenWord:
 		p.fail(at, expected, "", at.text)
 	}
 	p.advance()
@@ -95,9 +129,12 @@ func (p *parser) patterns(clause part) []string {
 				p.b.In, p.b.Except = "", []string{"runtime/..."}
 			}
 			p.fail(at, `a pattern: a package, a path, a function, "a name in full", or /regexp/`, "")
+		case isNamed(at.raw) && p.peek().isPattern() && !isKeyword(p.peek().raw): // in package main
+			next := p.peek()
+			p.refuse(at, mistake{expected: `a name, which says itself what it is the name of`}, p.instead(p.span(at, next), next.raw))
 		case at.raw != "none" || clause != partExcept:
 			if m, wrong := patternMistake(at.raw, clause); wrong {
-				p.fail(at, m.expected, m.advice, "")
+				p.fail(at, m.expected, m.advice, append(plainPatterns(at.raw), "")...)
 			}
 		}
 		list = append(list, at.raw)
@@ -107,6 +144,7 @@ func (p *parser) patterns(clause part) []string {
 		}
 		comma = p.tok
 		if clause == partIn {
+			p.b.In = list[0] // for the example
 			p.fail(comma, `one pattern after "in"`, "write a budget for each, or a regular expression, /main.a|main.b/", "")
 			return list
 		}
@@ -199,6 +237,13 @@ func (p *parser) duration() {
 	if u, ok := unit.Meant(suffix); ok {
 		list = append(list, withUnit(digits, u))
 	}
+	if suffix == "window" || suffix == "windows" {
+		list = append(list, digits+" windows")
+	}
+	lines := p.instead(at, list...)
+	if digits == "" && at.kind == tokenWord { // for more than 5 minutes
+		lines = append(lines, p.toAmount(at, "")...)
+	}
 	p.b.ForWindows = 3 // for the example
-	p.fail(at, "a number of windows, or a duration such as 5m or 1h30m", "", list...)
+	p.refuse(at, mistake{expected: "a number of windows, or a duration such as 5m or 1h30m"}, lines)
 }

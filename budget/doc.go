@@ -133,7 +133,8 @@
 // 1%, which is wrong one time in twenty. A pattern that matches nothing in the program is
 // a mistake, except with "absent", where it is the best possible pass. A guard and a
 // Check know what is linked and say so; of a profile alone, the
-// Result's Reason says that no function of it matches.
+// Result's Reason says that no function of it matches. The command profguard leaves such a
+// budget undecided where the profile has a name that is a letter or two away.
 //
 // Name the function, not its package: "regexp/syntax absent" is meant against compiling
 // in a hot path, and fails on matching, which asks syntax.(*Inst).MatchRunePos of each
@@ -369,8 +370,8 @@
 // # Mistakes
 //
 // A [SyntaxError] says where a line is wrong, what could have stood there, and
-// what to write: the sentence that is meant, where one word makes it right, or an
-// example about the same subject. Both can be copied. All wrong lines of a text are
+// what to write: the sentence that is meant, where few words make it right, or an
+// example that keeps what is right. Both can be copied. All wrong lines of a text are
 // reported.
 //
 //	parse budget: line 1, column 19: expected %, cores or a duration per unit of work for the cpu profile, found "20"

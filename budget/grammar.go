@@ -209,13 +209,20 @@ func orList(words []string) string {
 }
 
 // right returns a right budget about what a wrong one is about, for an example. It
-// keeps the clauses that are right.
+// keeps what is right, the limit above all.
 func right(b Budget) Budget {
-	b.Name, b.Limit = "", Amount{}
+	b.Name = ""
 	if meant := subjectWords[strings.ToLower(b.Subject)]; meant != "" && meant != "no" {
 		b.Subject = meant
 	}
 	if meant := quantities[strings.ToLower(b.Subject)]; len(meant) > 0 {
+		b.Subject, b.Kind = meant[0].Subject, meant[0].Kind
+		if same := b.stripped(); same.valid() && same.Kind == b.Kind {
+			return same
+		}
+		if inCores, ok := b.inCores(); ok {
+			return inCores
+		}
 		return meant[0]
 	}
 	if _, ok := accepted(b.Subject, b.Rule); !ok {
@@ -224,35 +231,94 @@ func right(b Budget) Budget {
 	if b.Subject == "no goroutine" {
 		b.Rule = "leaked"
 	}
-	withoutRule, withoutKind := b, b
-	withoutRule.Rule, withoutKind.Kind = "", ""
-	for _, simpler := range []Budget{b, withoutRule, withoutKind, {Subject: b.Subject, Rule: b.Rule}} {
+	b = b.stripped()
+	withoutPer, withoutKind := b, b
+	withoutPer.Per, withoutKind.Kind = "", ""
+	short := Budget{Subject: b.Subject, Rule: b.Rule, Limit: b.Limit, Flat: b.Flat, Per: b.Per, Kind: b.Kind}
+	for _, same := range []Budget{b, withoutPer, withoutKind, short} {
+		if same.valid() {
+			return same
+		}
+	}
+	if inCores, ok := b.inCores(); ok {
+		return inCores
+	}
+	withoutRule := b
+	withoutRule.Rule = ""
+	for _, simpler := range []Budget{b, withoutRule, withoutKind, {Subject: b.Subject, Rule: b.Rule, Limit: b.Limit}} {
 		if e, ok := withLimit(simpler); ok {
 			return e
 		}
 	}
+	if classOf(b.Subject) == classPattern && b.Subject != "" && b.Subject != "encoding/json" {
+		b.Subject = "encoding/json"
+		return right(b)
+	}
 	return Budget{Subject: "no function", Limit: Amount{20, "%"}}
+}
+
+// stripped returns the budget without what its subject and rule have no use for.
+func (b Budget) stripped() Budget {
+	may, ok := accepted(b.Subject, b.Rule)
+	if !ok {
+		return b
+	}
+	b.Flat = b.Flat && may.flat
+	if !may.per {
+		b.Per = ""
+	}
+	if !may.kind {
+		b.Kind = ""
+	}
+	if !may.except {
+		b.Except = nil
+	}
+	if !may.in {
+		b.In = ""
+	}
+	if !may.where {
+		b.Where = nil
+	}
+	if b.Rule == "absent" || b.Rule == "leaked" {
+		b.Limit = Amount{}
+	}
+	return b
+}
+
+// inCores returns a limit on the process, given as a percentage, in cores: 100% is one, as
+// in top.
+func (b Budget) inCores() (Budget, bool) {
+	if b.Subject != "process" || b.Limit.Unit != "%" {
+		return b, false
+	}
+	b = b.stripped()
+	b.Limit = Amount{b.Limit.Value / 100, "cores"}
+	return b, b.valid()
 }
 
 // withLimit returns the budget with a usual limit, and whether it is right.
 func withLimit(b Budget) (Budget, bool) {
 	list := fits(b)
-	if b.Rule == "" || b.Rule == "grows" {
-		if len(list) == 0 {
-			return b, false
-		}
-		f := list[0]
-		b.Limit = map[dimension]Amount{
-			dimShare: {5, "%"}, dimPoints: {5, "points"}, dimCores: {1.5, "cores"}, dimBytes: {64, "MiB"}, dimCount: {5000, ""},
-		}[f.dim]
-		switch {
-		case f.dim == dimCores && b.Subject != "process":
-			b.Limit.Value = 0.1 // of contention
-		case f.dim == dimShare && classOf(b.Subject) == classEach:
-			b.Limit.Value = 20
-		case f.per == perMust && b.Per == "":
-			b.Per = "request"
-		}
+	if b.Rule != "" && b.Rule != "grows" {
+		b.Limit = Amount{}
+		return b, b.valid()
+	}
+	if len(list) == 0 {
+		return b, false
+	}
+	f, given := list[0], b.Limit
+	b.Limit = map[dimension]Amount{
+		dimShare: {5, "%"}, dimPoints: {5, "points"}, dimCores: {1.5, "cores"}, dimBytes: {64, "MiB"}, dimCount: {5000, ""},
+	}[f.dim]
+	switch {
+	case f.dim == dimCores && b.Subject != "process":
+		b.Limit.Value = 0.1 // of contention
+	case f.dim == dimShare && classOf(b.Subject) == classEach:
+		b.Limit.Value = 20
+	case f.dim == dimBytes && given.Unit == "" && given.Value >= 1 && given.Value < 1e5: // who leaves out the unit means MiB
+		b.Limit.Value = given.Value
+	case f.per == perMust && b.Per == "":
+		b.Per = "request"
 	}
 	return b, b.valid()
 }

@@ -250,16 +250,21 @@ func invisibleIn(word string, m mode) (at int, character string) {
 	return -1, ""
 }
 
+// visible is a text without what does not show.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if isInvisible(r) && !isSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
 // invisibleRemedy says which character of a word does not show.
 func invisibleRemedy(word, character string, m mode) string {
 	r, _ := utf8.DecodeRuneInString(character)
 	remedy := fmt.Sprintf("%U does not show: ", r)
-	bare := strings.Map(func(r rune) rune {
-		if isInvisible(r) {
-			return -1
-		}
-		return r
-	}, word)
+	bare := visible(word)
 	switch {
 	case bare == "":
 		remedy += "leave it out"

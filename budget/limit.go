@@ -27,7 +27,7 @@ func (b Budget) checkLimit(report func(mistake)) {
 		m.part, m.found, m.expected = partKind, "of "+b.Kind, `cpu, allocs or heap after "process"`
 		m.meant = []Budget{{Name: b.Name, Subject: "goroutines", Limit: b.Limit}}
 		if b.Kind != "goroutine" {
-			m.meant, m.advice = nil, example(right(Budget{Subject: "no function", Kind: b.Kind}))
+			m.meant, m.like = nil, right(Budget{Subject: "no function", Kind: b.Kind})
 		}
 		if b.Rule == "grows" {
 			m.expected = `cpu or allocs after "process grows"`
@@ -68,8 +68,8 @@ func (b Budget) checkLimit(report func(mistake)) {
 		for _, kind := range []string{"goroutine", "heap", "allocs", "mutex"} {
 			other := b
 			other.Kind = kind
-			if b.Kind == "" && m.advice == "" && other.valid() {
-				m.advice = example(other)
+			if b.Kind == "" && m.like.Subject == "" && other.valid() {
+				m.like = other
 			}
 		}
 		if dim == dimPoints {
@@ -93,6 +93,10 @@ func (b Budget) checkLimit(report func(mistake)) {
 	default:
 		if m.expected, m.advice = list[i].rangeMistake(b.Limit.Value, b.Per != ""); m.expected == "" {
 			return
+		}
+		if rounded := b; dim == dimCount && b.Limit.Value > 1 {
+			rounded.Limit.Value = math.Ceil(b.Limit.Value)
+			m.like = right(rounded)
 		}
 	}
 	report(m)
@@ -118,9 +122,9 @@ func (b Budget) about() string {
 func (f fit) rangeMistake(v float64, per bool) (expected, advice string) {
 	switch {
 	case f.dim == dimShare && f.per == perNever && v >= 100:
-		return "less than 100%, which no share exceeds", "lower it, or leave it out"
+		return "less than 100%, which no share exceeds", "a share is of all that the profile holds"
 	case f.dim == dimPoints && v >= 100:
-		return "less than 100 points, as no share grows by more", "lower it, or leave it out"
+		return "less than 100 points, as no share grows by more", "a share is of all that the profile holds"
 	case f.dim == dimCount && !per && v != math.Trunc(v):
 		return "a whole number", "round it"
 	}
@@ -146,6 +150,9 @@ func (b Budget) checkClauses(report func(mistake)) {
 	if work, ok := unit.ParseWork(b.Per); b.Per != "" && (!ok || startsWithNumber(b.Per) || isKeyword(work.Name) || isTime(work.Name)) {
 		m := mistake{part: partPer, found: "per " + b.Per, expected: `the name of a unit of work after "per"`}
 		m.advice = `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`
+		perRequest := b
+		perRequest.Per = "request"
+		m.like = right(perRequest)
 		if isTime(b.Per) {
 			m.advice = `"per" divides by work and not by time: CPU per time is cores, "process below 1.5 cores"`
 		}
@@ -192,7 +199,7 @@ func conditionMistake(b Budget) (mistake, bool) {
 	if !slices.Contains(figures, c.Figure) {
 		m.expected = orList(figures) + ` after "when"`
 		b.When = Condition{Figure: "process", Amount: Amount{0.1, "cores"}}
-		m.advice = example(right(b))
+		m.like = right(b)
 		return m, true
 	}
 	if m.expected, m.advice = amountMistake(c.Amount); m.expected != "" {
@@ -201,10 +208,14 @@ func conditionMistake(b Budget) (mistake, bool) {
 	f := fits(Budget{Subject: c.Figure})[0]
 	if c.Amount.dimension() != f.dim {
 		m.expected = fitsText([]fit{f}) + ` after "when ` + c.Figure + `"`
-		b.When.Amount = right(Budget{Subject: c.Figure}).Limit
-		m.advice = example(right(b))
+		b.When.Amount = right(Budget{Subject: c.Figure, Limit: c.Amount}).Limit
+		m.like = right(b)
 		return m, true
 	}
-	m.expected, m.advice = f.rangeMistake(c.Amount.Value, false)
-	return m, m.expected != ""
+	if m.expected, m.advice = f.rangeMistake(c.Amount.Value, false); m.expected == "" {
+		return m, false
+	}
+	b.When.Amount = right(Budget{Subject: c.Figure}).Limit
+	m.like = right(b)
+	return m, true
 }

@@ -90,8 +90,14 @@ type parser struct {
 	b      Budget       // what has been read
 	said   [parts]token // where the sentence says what
 	err    *SyntaxError
-	silent bool // nobody reads the remedy
+	silent bool    // nobody reads the remedy
+	fixes  int     // how many words have been replaced so far, to see what is meant
+	meant  *Budget // what err proposes, if that is what is meant
 }
+
+// mostFixes is how many words of a sentence may be wrong for a proposal: "All functions
+// under 20 percent" has four.
+const mostFixes = 4
 
 // advance moves on to the next word.
 func (p *parser) advance() { p.advanceIn(modeWord) }
@@ -102,7 +108,11 @@ func (p *parser) advanceIn(m mode) {
 	}
 	p.tok = p.lex.next(m)
 	if p.tok.kind == tokenBad {
-		p.fail(p.tok, p.tok.expected, p.tok.remedy)
+		m := mistake{expected: p.tok.expected, advice: p.tok.remedy}
+		if bare := visible(p.lex.line); bare != p.lex.line && !p.silent {
+			m.like, _ = p.meaning([]string{bare})
+		}
+		p.refuse(p.tok, m, nil)
 	}
 }
 
@@ -128,39 +138,68 @@ func (p *parser) identity() token {
 }
 
 // fail reports that at is not what was expected. The remedy is the sentence with one of
-// the replacements in its place, if that is right, or the advice, or an example.
+// the replacements in its place, if that is right, or the advice and an example.
 func (p *parser) fail(at token, expected, advice string, replacements ...string) {
+	p.refuse(at, mistake{expected: expected, advice: advice}, p.instead(at, replacements...))
+}
+
+// instead is the line with each of the replacements in the place of a token.
+func (p *parser) instead(at token, replacements ...string) []string {
+	var lines []string
+	for _, r := range replacements {
+		lines = append(lines, p.lex.line[:at.off]+r+p.lex.line[at.end():])
+	}
+	return lines
+}
+
+// refuse reports a mistake at a token. lines are what may be meant, the most likely first.
+func (p *parser) refuse(at token, m mistake, lines []string) {
 	if p.err == nil {
 		p.err = &SyntaxError{
 			Line:     p.line,
 			Column:   utf8.RuneCountInString(p.lex.line[:at.off]) + 1,
 			Text:     p.lex.line,
 			Word:     at.raw,
-			Expected: plain(expected),
+			Expected: plain(m.expected),
 		}
 		if !p.silent {
-			p.err.Remedy = plain(p.remedy(at, advice, replacements))
+			p.err.Remedy = plain(p.remedy(m, lines))
 		}
 	}
 	p.lex.pos = len(p.lex.line)
 	p.tok = token{kind: tokenEnd, off: len(p.lex.line)}
 }
 
-func (p *parser) remedy(at token, advice string, replacements []string) string {
-	for _, r := range replacements {
-		again := parser{lex: lexer{line: p.lex.line[:at.off] + r + p.lex.line[at.end():]}, silent: true}
+func (p *parser) remedy(m mistake, lines []string) string {
+	if b, ok := p.meaning(lines); ok {
+		m.meant = append([]Budget{b}, m.meant...)
+	}
+	if b, ok := m.proposal(); ok {
+		p.meant = &b
+	}
+	return m.remedy(p.b)
+}
+
+// meaning returns the budget of the first line that is right, or of the first whose own
+// message proposes one.
+func (p *parser) meaning(lines []string) (Budget, bool) {
+	var proposed *Budget
+	for _, line := range lines {
+		again := parser{lex: lexer{line: line}, fixes: p.fixes + 1}
+		// What is too long to be proposed is not looked into.
+		again.silent = again.fixes == mostFixes || len(line) > 2*longestLine
 		again.advance()
-		if again.budget(); again.err != nil {
-			continue
+		if again.budget(); again.err == nil {
+			return again.b, true
 		}
-		if text, ok := didYouMean(again.b); ok {
-			return text
+		if proposed == nil {
+			proposed = again.meant
 		}
 	}
-	if advice != "" {
-		return advice
+	if proposed == nil {
+		return Budget{}, false
 	}
-	return example(right(p.b))
+	return *proposed, true
 }
 
 // report shows a mistake in the budget where the sentence makes it.
@@ -172,9 +211,5 @@ func (p *parser) report(m mistake) {
 	if at.raw == "" { // the mistake is that it was not said
 		at = token{kind: tokenEnd, off: p.lex.last}
 	}
-	advice := ""
-	if !p.silent {
-		advice = m.remedy(p.b)
-	}
-	p.fail(at, m.expected, advice)
+	p.refuse(at, m, nil)
 }

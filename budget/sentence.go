@@ -2,9 +2,11 @@ package budget
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -36,9 +38,18 @@ func (p *parser) name() {
 	}
 	p.b.Name = strings.TrimSuffix(at.raw, ":")
 	if !unit.IsName(p.b.Name) {
-		p.fail(at, nameExpected, nameAdvice)
+		p.fail(at, nameExpected, nameAdvice, plainName(p.b.Name)...)
 	}
 	p.advance()
+}
+
+// plainName is a name with a dash for whatever no name has, and a colon.
+func plainName(name string) []string {
+	bare := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !unit.IsName("a" + string(r)) }), "-")
+	if !unit.IsName(bare) {
+		return []string{""}
+	}
+	return []string{bare + ":"}
 }
 
 // subject reads what the budget is about.
@@ -50,23 +61,41 @@ func (p *parser) subject() {
 		p.advance()
 		p.no(at)
 		return
-	case at.kind == tokenQuoted && next.kind == tokenEnd:
+	case at.kind == tokenQuoted && (next.kind == tokenEnd || next.kind == tokenComma):
 		p.fail(at, "a sentence without quotes", "leave out the quotes: a line holds the bare sentence", at.text)
 	case strings.EqualFold(at.raw, "no"):
 		p.fail(at, "keywords in lower case", "", "no")
 	case !at.isPattern() || isKeyword(at.raw):
 		p.fail(at, subjectExpected, "")
 	case subjectWords[strings.ToLower(at.raw)] != "" && next.raw != "below" && next.raw != "absent":
-		p.b.Subject = at.raw
-		p.fail(at, subjectExpected, "", subjectWords[strings.ToLower(at.raw)])
+		lines := p.instead(at, subjectWords[strings.ToLower(at.raw)])
+		if p.b.Subject = at.raw; isNamed(at.raw) && strings.ContainsAny(next.raw, "./") { // function main.work
+			p.b.Subject = next.raw
+			lines = p.instead(p.span(at, next), next.raw)
+		}
+		p.refuse(at, mistake{expected: subjectExpected}, lines)
+	case ruleWords[strings.ToLower(at.raw)] == "absent" && next.isPattern() && !isKeyword(next.raw): // never main.work
+		p.refuse(at, mistake{expected: subjectExpected}, p.instead(p.span(at, next), next.raw+" absent"))
+	case (ruleWords[at.raw] == "below" || ruleWords[at.raw] == "above") && !isRule(next.raw): // max 20%
+		p.fail(at, subjectExpected, "")
 	case classOf(at.raw) == classPattern:
 		// A quantity is refused when its limit is known.
 		if m, wrong := patternMistake(at.raw, partSubject); wrong {
-			name, rest, _ := strings.Cut(at.raw, ":")
-			if strings.Contains(name, ".") {
-				rest = ""
+			var meant []string
+			switch name, rest, named := strings.Cut(at.raw, ":"); {
+			case strings.Trim(at.raw, "-*•") == "": // of a list
+				meant = append(meant, "")
+			case at.kind == tokenQuoted:
+				meant = append(meant, at.text)
+			case named && !strings.Contains(name, "."):
+				meant = append(meant, name+": "+rest)
 			}
-			p.fail(at, m.expected, m.advice, name+": "+rest)
+			lines := p.instead(at, append(meant, plainPatterns(at.raw)...)...)
+			if strings.HasPrefix(at.raw, "'") || strings.HasPrefix(at.raw, "`") { // a shell's
+				lines = append(lines, strings.Trim(p.lex.line, " \t'`"))
+			}
+			p.b.Subject = at.raw // for the example
+			p.refuse(at, m, lines)
 		}
 	}
 	p.b.Subject = at.raw
@@ -83,7 +112,19 @@ func (p *parser) no(no token) {
 		if subject, ok := strings.CutPrefix(subjectWords[strings.ToLower(what.raw)], "no "); ok {
 			meant = append(meant, subject)
 		}
-		p.fail(what, `"function", "package" or "goroutine" after "no"`, "", append(meant, nearest(what.raw, "function", "package", "goroutine"))...)
+		if near := nearest(what.raw, "function", "package", "goroutine"); near != "" {
+			meant = append(meant, near)
+		}
+		lines := p.instead(what, meant...)
+		kind, rule := kindWords[strings.ToLower(what.raw)], ruleWords[p.peek().raw]
+		switch next := p.peek(); {
+		case len(lines) > 0 || !what.isPattern():
+		case kind != "" && (next.raw == "above" || rule == "above"): // no lock above 10ms
+			lines = append(lines, p.lex.line[:what.off]+"function"+p.lex.line[what.end():p.end()]+" of "+kind)
+		case classOf(what.raw) != classPattern, quantities[what.raw] != nil, strings.ContainsAny(what.raw, "./"): // no main.work
+			lines = p.instead(p.span(no, what), what.raw+" absent", what.raw)
+		}
+		p.refuse(what, mistake{expected: `"function", "package" or "goroutine" after "no"`}, lines)
 		return
 	}
 	p.said[partSubject] = p.span(no, what)
@@ -107,7 +148,7 @@ func (p *parser) rule() {
 			p.limit()
 		}
 	default:
-		p.fail(at, rulesText(p.b.Subject), "", p.rulesMeant(at.raw)...)
+		p.refuse(at, mistake{expected: rulesText(p.b.Subject)}, p.rulesMeant(at))
 	}
 }
 
@@ -119,27 +160,113 @@ func (p *parser) limit() {
 		if word == "below" {
 			expected = `"below": only "no function" and "no package" stand before "above"`
 		}
-		p.fail(at, expected, "", append(p.rulesMeant(at.raw), word)...)
+		p.refuse(at, mistake{expected: expected}, append(p.rulesMeant(at), p.instead(at, word)...))
 		return
 	}
 	p.advance()
 	p.b.Limit, p.said[partLimit] = p.amount()
 }
 
-// rulesMeant returns what may be meant by a word in the place of a rule.
-func (p *parser) rulesMeant(word string) []string {
-	limit := p.b.limitWord()
+// plainPatterns are what is no pattern without what a pattern does not have: arguments, a
+// version, a slash at the end.
+func plainPatterns(raw string) []string {
 	var list []string
-	if amount := strings.TrimLeft(word, "<>=≤≥"); startsWithNumber(amount) {
+	name, _, called := strings.Cut(raw, "(")
+	module, after, versioned := strings.Cut(raw, "@")
+	if called && name != "" && !strings.HasSuffix(name, ".") {
+		list = append(list, name)
+	}
+	if versioned && module != "" {
+		_, folder, _ := strings.Cut(after, "/")
+		list = append(list, strings.TrimSuffix(module+"/"+folder, "/"))
+	}
+	if subtree := strings.ReplaceAll(raw, "/**", "/..."); subtree != raw {
+		list = append(list, subtree)
+	}
+	if bare := strings.TrimSuffix(raw, "/"); bare != raw && bare != "" {
+		list = append(list, bare)
+	}
+	return list
+}
+
+// rulesMeant returns the lines that may be meant where a word stands in the place of a
+// rule.
+func (p *parser) rulesMeant(at token) []string {
+	limit, next := p.b.limitWord(), p.peek()
+	var list []string
+	if amount := strings.TrimLeft(at.raw, "<>=≤≥"); startsWithNumber(amount) {
 		list = append(list, limit+" "+amount)
 	}
-	for _, meant := range wordsMeant(ruleWords, word, "above", "below", "absent", "grows", "steady", "leaked") {
+	for _, meant := range wordsMeant(ruleWords, at.raw, "above", "below", "absent", "grows", "steady", "leaked") {
 		if meant == "above" || meant == "below" {
 			meant = limit
 		}
 		list = append(list, meant)
 	}
-	return list
+	lines := p.instead(at, list...)
+	if meant := notWords[strings.ToLower(next.raw)]; meant != "" && strings.EqualFold(at.raw, "not") {
+		lines = append(lines, p.instead(p.span(at, next), meant)...)
+	}
+	if strings.HasSuffix(at.raw, ":") && p.b.Name == "" { // a name of two words
+		words := strings.Fields(strings.TrimSuffix(p.lex.line[:at.end()], ":"))
+		lines = append(lines, strings.Join(words, "-")+":"+p.lex.line[at.end():])
+	}
+	if line, ok := p.clauseBehind(at); ok {
+		lines = append(lines, line)
+	}
+	return append(lines, p.toAmount(at, limit)...)
+}
+
+// clauseBehind is the line with a clause that stands in front of the rule, "of heap above
+// 5%", behind all else.
+func (p *parser) clauseBehind(at token) (string, bool) {
+	if clauseParts[at.raw] == 0 || at.kind != tokenWord {
+		return "", false
+	}
+	for ahead := p.lex; ; {
+		t := ahead.next(modeWord)
+		if t.kind == tokenEnd || t.kind == tokenBad {
+			return "", false
+		}
+		if t.kind == tokenWord && isRule(t.raw) {
+			return p.lex.line[:at.off] + p.lex.line[t.off:p.end()] + " " + p.lex.line[at.off:t.off], true
+		}
+	}
+}
+
+// mostFillers is how many words there may be between a subject and its amount: "must not
+// ever use more than".
+const mostFillers = 6
+
+// toAmount is the line with word in the place of all that stands in front of an amount:
+// "must not use more than 5%". A kind of profile among these goes behind all else.
+func (p *parser) toAmount(at token, word string) []string {
+	var fillers []string
+	kind, t, ahead := "", at, p.lex
+	for ; len(fillers) < mostFillers && isFiller(t, p.b.Subject); t = ahead.next(modeWord) {
+		fillers = append(fillers, t.raw)
+		if slices.Contains(kinds.Names(), t.raw) {
+			kind = t.raw
+		} else if meant := kindWords[strings.ToLower(t.raw)]; meant != "" {
+			kind = meant
+		}
+	}
+	if len(fillers) == 0 || t.kind != tokenWord || !startsWithNumber(t.raw) || isLeast(fillers) {
+		return nil
+	}
+	line := p.lex.line[:at.off] + word + " " + p.lex.line[t.off:p.end()]
+	if kind == "" {
+		return []string{line}
+	}
+	return []string{line + " of " + kind, line}
+}
+
+// end is where the last word of the line ends, before any comment.
+func (p *parser) end() int {
+	ahead := p.lex
+	for t := ahead.next(modeWord); t.kind != tokenEnd && t.kind != tokenBad; t = ahead.next(modeWord) {
+	}
+	return ahead.last
 }
 
 // amount reads a number and its unit, attached or as the next word. The token spans
@@ -147,7 +274,11 @@ func (p *parser) rulesMeant(word string) []string {
 func (p *parser) amount() (Amount, token) {
 	at := p.tok
 	if at.kind != tokenWord || !startsWithNumber(at.raw) {
-		p.fail(at, "an amount, such as 20%, 0.2 cores, 64MiB, 5000", "", strings.TrimLeft(at.text, "<>=~≤≥+"))
+		lines := p.instead(at, strings.TrimLeft(at.text, "<>=~≤≥+"))
+		if at.kind == tokenWord { // below than 5%
+			lines = append(lines, p.toAmount(at, "")...)
+		}
+		p.refuse(at, mistake{expected: "an amount, such as 20%, 0.2 cores, 64MiB, 5000"}, lines)
 		return Amount{}, at
 	}
 	digits, suffix := splitNumber(at.raw)
@@ -159,6 +290,7 @@ func (p *parser) amount() (Amount, token) {
 	if suffix != "" {
 		u, ok := unit.Named(suffix)
 		if !ok {
+			p.b.Limit.Value = value // for the example
 			p.fail(at, "a number with a known unit", unitsAdvice, unitsMeant(at.raw, digits, suffix)...)
 		}
 		p.advance()
@@ -170,8 +302,13 @@ func (p *parser) amount() (Amount, token) {
 		p.advance()
 		return Amount{value, u.Name}, p.span(at, next)
 	}
-	if u, ok := unit.Meant(next.raw); ok && next.kind == tokenWord {
-		p.fail(p.span(at, next), "a number with a known unit", unitsAdvice, withUnit(digits, u))
+	list := thousandsMeant(value, next.raw) // 5 k
+	if u, ok := unit.Meant(next.raw); ok {
+		list = append([]string{withUnit(digits, u)}, list...)
+	}
+	if len(list) > 0 && next.kind == tokenWord {
+		p.b.Limit.Value = value // for the example
+		p.fail(p.span(at, next), "a number with a known unit", unitsAdvice, list...)
 	}
 	if group := p.peek(); next.kind == tokenComma && group.off == next.end() && startsWithNumber(group.raw) {
 		whole, _ := splitNumber(group.raw)
@@ -197,7 +334,24 @@ func unitsMeant(raw, digits, suffix string) []string {
 	if v, err := strconv.ParseFloat(strings.ReplaceAll(raw, "_", ""), 64); err == nil { // 5_000, 1e3
 		list = append(list, strconv.FormatFloat(v, 'f', -1, 64))
 	}
+	if v, err := strconv.ParseFloat(digits, 64); err == nil {
+		list = append(list, thousandsMeant(v, suffix)...)
+	}
 	return list
+}
+
+// thousandsMeant returns the amounts that may be meant by a number and a letter for
+// thousands: bytes where bytes are limited, otherwise a count.
+func thousandsMeant(value float64, letter string) []string {
+	for _, t := range []struct {
+		letters, bytes string
+		count          float64
+	}{{"kK", "KiB", 1e3}, {"M", "MiB", 1e6}, {"gG", "GiB", 1e9}} {
+		if len(letter) == 1 && strings.Contains(t.letters, letter) {
+			return []string{strconv.FormatFloat(value, 'f', -1, 64) + t.bytes, strconv.FormatFloat(value*t.count, 'f', -1, 64)}
+		}
+	}
+	return nil
 }
 
 func withUnit(digits string, u unit.Unit) string {

@@ -47,6 +47,9 @@ const (
 	// terminal or a log, where 160 characters are two lines.
 	longestWord = 60
 	longestLine = 160
+
+	// An advice leaves room for the longest example, so that both are shown in full.
+	longestAdvice = 2*longestLine - longestLine - len(`; for example, ""`)
 )
 
 func clipped(word string) string { return clip(word, longestWord) }

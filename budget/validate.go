@@ -67,34 +67,37 @@ type mistake struct {
 	expected string
 	advice   string
 	meant    []Budget // what may be meant, the most likely first
+	like     Budget   // an example that is right; the zero Budget for one about the same subject
 }
 
-// remedy says what to do about a mistake in a budget: a budget that is meant and is
-// right, or the advice, or an example.
-func (m mistake) remedy(b Budget) string {
+// proposal is the budget that is meant, if there is one that is right and short enough
+// for a message.
+func (m mistake) proposal() (Budget, bool) {
 	for _, meant := range m.meant {
-		if text, ok := didYouMean(meant); ok && meant.valid() {
-			return text
+		if len(meant.String()) <= longestLine && meant.valid() {
+			return meant, true
 		}
 	}
-	if m.advice != "" {
-		return m.advice
+	return Budget{}, false
+}
+
+// remedy says what to do about a mistake in a budget, and always shows a sentence that
+// is right: the one that is meant, or the advice and an example.
+func (m mistake) remedy(b Budget) string {
+	if meant, ok := m.proposal(); ok {
+		return `did you mean "` + meant.String() + `"?`
 	}
-	return example(right(b))
-}
-
-// didYouMean proposes a budget, unless its sentence is too long for a message.
-func didYouMean(b Budget) (string, bool) {
-	text := b.String()
-	return `did you mean "` + text + `"?`, len(text) <= longestLine
-}
-
-func example(b Budget) string {
-	text := b.String()
+	if m.like.Subject == "" {
+		m.like = right(b)
+	}
+	text := m.like.String()
 	if len(text) > longestLine {
 		text = "no function above 20% cumulative"
 	}
-	return `write, for example, "` + text + `"`
+	if m.advice == "" {
+		return `write, for example, "` + text + `"`
+	}
+	return clip(m.advice, longestAdvice) + `; for example, "` + text + `"`
 }
 
 const (
@@ -154,11 +157,21 @@ func subjectMistake(b Budget) (mistake, bool) {
 	}
 	if budgets := quantities[word]; budgets != nil {
 		m := mistake{part: partSubject, found: b.Subject, expected: "a subject, and no quantity; a package of that name goes in double quotes"}
+		if isNamed(word) {
+			m.expected = subjectExpected + "; a package of that name goes in double quotes"
+		}
+		if budgets[0].Limit.Unit == "ms" {
+			m.advice, m.like = "a profile has CPU time and no latency", budgets[0]
+			return m, true
+		}
 		for _, q := range budgets {
 			meant := b
 			meant.Subject, meant.Kind = q.Subject, q.Kind
-			if b.Rule != "leaked" {
+			switch {
+			case b.Rule != "leaked":
 				meant.Rule = b.Rule
+			case q.Subject == "heap": // memory leaks slowly
+				meant.Rule = "steady"
 			}
 			m.meant = append(m.meant, meant)
 		}

@@ -1,8 +1,11 @@
 package budget
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/spelling"
 )
 
@@ -34,24 +37,70 @@ var (
 	// "no" for a word that is one too many before "function".
 	subjectWords = map[string]string{
 		"function": "no function", "functions": "no function", "func": "no function", "method": "no function", "methods": "no function",
-		"package": "no package", "packages": "no package", "any": "no", "every": "no", "each": "no",
+		"package": "no package", "packages": "no package", "any": "no", "every": "no", "each": "no", "all": "no",
 	}
 	ruleWords = map[string]string{
 		"under": "below", "<": "below", "<=": "below", "max": "below", "over": "above", ">": "above", ">=": "above",
-		"never": "absent", "missing": "absent", "forbidden": "absent", "stable": "steady", "leaks": "leaked",
-		"is": "", "are": "", "must": "", "should": "", "stays": "",
+		"never": "absent", "missing": "absent", "forbidden": "absent", "forbid": "absent", "banned": "absent",
+		"stable": "steady", "constant": "steady", "leaks": "leaked", "leak": "leaked",
+		"more": "above", "greater": "above", "exceeds": "above", "less": "below", "lower": "below",
+		"is": "", "are": "", "must": "", "should": "", "stays": "", "uses": "", "takes": "", "has": "",
+	}
+	// fillers may stand between a subject and its amount, beside the words above.
+	fillers = strings.Fields("above below not no never at most up to than be use take exceed maximum limit limited by")
+	// notWords stand behind "not".
+	notWords = map[string]string{
+		"present": "absent", "allowed": "absent", "called": "absent", "used": "absent", "appear": "absent",
+		"growing": "steady", "grow": "steady", "leaking": "leaked", "leak": "leaked",
 	}
 	clauseWords = map[string]string{
-		"exclude": "except", "excluding": "except", "without": "except", "ignoring": "except", "inside": "in", "within": "in",
+		"exclude": "except", "excluding": "except", "without": "except", "ignoring": "except", "but": "except",
+		"inside": "in", "within": "in", "from": "in", "//": "#", "--": "#",
 		"with": "where", "label": "where", "if": "when", "while": "when", "during": "for", "cum": "cumulative", "total": "cumulative",
 		"self": "flat", "own": "flat", "each": "per", "every": "per", "and": ",", "or": ",", ",": "",
 	}
 	kindWords = map[string]string{
-		"memory": "heap", "mem": "heap", "alloc": "allocs", "allocations": "allocs", "lock": "mutex", "locks": "mutex",
-		"contention": "mutex", "blocking": "block", "time": "cpu",
+		"memory": "heap", "mem": "heap", "alloc": "allocs", "allocations": "allocs", "allocates": "allocs", "lock": "mutex", "locks": "mutex",
+		"contention": "mutex", "blocking": "block", "time": "cpu", "total": "cpu",
 	}
 	figureWords = map[string]string{"cpu": "process", "load": "process", "memory": "heap", "mem": "heap"}
 )
+
+// isNamed reports whether a word calls what follows it a function or a package, which the
+// language does not, or is an article.
+func isNamed(word string) bool {
+	meant := subjectWords[strings.ToLower(word)]
+	return meant != "" && meant != "no" || word == "the" || word == "my" || word == "our"
+}
+
+// isFiller reports whether a word may stand between a subject and its amount and add
+// nothing that a rule does not say: "must not use more than". Behind a figure that is any
+// word, as in "gc time".
+func isFiller(t token, subject string) bool {
+	word := strings.ToLower(t.raw)
+	_, rule := ruleWords[word]
+	switch c := classOf(subject); {
+	case t.kind != tokenWord:
+		return false
+	case rule, kindWords[word] != "", slices.Contains(fillers, word), slices.Contains(kinds.Names(), word):
+		return true
+	case isKeyword(t.raw), c != classProcess && c != classFigure:
+		return false
+	}
+	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// isLeast reports whether some words make an amount the least that there must be. No budget
+// asks for that.
+func isLeast(words []string) bool {
+	has := func(list ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, strings.ToLower(w)) })
+	}
+	return has("least", "min", "minimum") || has("not", "no", "never") && has("below", "under", "less", "lower", "<")
+}
+
+// latencies are what no profile has.
+var latencies = []string{"latency", "p50", "p90", "p95", "p99"}
 
 // figures are what a condition compares.
 var figures = []string{"process", "goroutines", "heap", "rss", "gc"}
@@ -93,7 +142,8 @@ func nearest(word string, candidates ...string) string {
 var quantities = func() map[string][]Budget {
 	process, heap := Budget{Subject: "process", Limit: Amount{1.5, "cores"}}, Budget{Subject: "heap", Limit: Amount{64, "MiB"}}
 	goroutines, gc := Budget{Subject: "goroutines", Limit: Amount{5000, ""}}, Budget{Subject: "gc", Limit: Amount{5, "%"}}
-	latency := Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "request"}
+	latency := []Budget{{Subject: "process", Limit: Amount{2, "ms"}, Per: "request"}}
+	function, pkg := []Budget{{Subject: "no function", Limit: Amount{20, "%"}}}, []Budget{{Subject: "no package", Limit: Amount{20, "%"}}}
 	leaks := Budget{Subject: "no goroutine", Rule: "leaked"}
 	allocs := []Budget{
 		{Subject: "process", Limit: Amount{64, "KiB"}, Per: "request", Kind: "allocs"},
@@ -102,7 +152,9 @@ var quantities = func() map[string][]Budget {
 	mutex := []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "mutex"}}
 	block := []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "block"}}
 	return map[string][]Budget{
-		"cpu": {process}, "cpus": {process}, "core": {process}, "cores": {process}, "processes": {process}, "latency": {latency}, "p99": {latency},
+		"cpu": {process}, "cpus": {process}, "core": {process}, "cores": {process}, "processes": {process},
+		"latency": latency, "p50": latency, "p90": latency, "p95": latency, "p99": latency, "request": latency, "requests": latency,
+		"function": function, "functions": function, "func": function, "method": function, "methods": function, "package": pkg, "packages": pkg,
 		"memory": {heap}, "mem": {heap}, "ram": {heap}, "heaps": {heap}, "garbage": {gc},
 		"goroutine": {goroutines}, "threads": {goroutines}, "leak": {leaks}, "leaks": {leaks},
 		"alloc": allocs, "allocs": allocs, "allocation": allocs, "allocations": allocs,
