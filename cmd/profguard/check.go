@@ -100,6 +100,9 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
+	if err := doubtMisspelt(results, table, facts.Baseline); err != nil {
+		return exitMisuse, err
+	}
 	header := std.out
 	if *format == "json" { // which is for programs
 		header = std.err

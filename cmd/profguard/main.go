@@ -9,7 +9,10 @@
 // standard input. Several of the same program are added up.
 //
 // A budget that one profile cannot decide, such as one per request without -work, is
-// undecided, and the others are judged all the same.
+// undecided, and the others are judged all the same. So is a budget on a name that the
+// profile does not have, where it has one that is a letter or two away: "encodng/json
+// below 5%" would be kept for ever. A name that is right goes in double quotes. One that is
+// near to nothing was not called, which is as it may be: "portlist absent" is kept.
 //
 // Exit status: 0 all budgets are kept, 1 one is broken, 3 none is broken but one is
 // undecided, 2 the command was used wrongly or a profile could not be read.
@@ -35,13 +38,14 @@ const (
 )
 
 // exits is what the exit status means, for the help.
-const exits = "Exit status: 0 all budgets are kept, 1 one is broken, 3 none is broken but one is undecided,\n2 wrong use, or a profile that could not be read.\n"
+const exits = "Exit status: 0 all budgets are kept, 1 one is broken, 3 none is broken but one is undecided,\n2 wrong use, or a profile that could not be read.\n" +
+	"Undecided is also a budget on a name that is not in the profile, while one is that is a letter or two\naway; a name in double quotes is taken as it stands.\n"
 
 const usage = `profguard holds profiles against budgets.
 
   profguard check -b budgets.txt PROFILE...       are the budgets kept?
   profguard check -budget SENTENCE PROFILE...     the same, with a budget in the command
-  profguard suggest PROFILE...                    budgets that the profile keeps, to begin with
+  profguard suggest PROFILE...                    budgets to begin with, and what to look at first
 
 PROFILE is a file, the address of a service with net/http/pprof
 (http://localhost:6060), or - for standard input. Several are added up.

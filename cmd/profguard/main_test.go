@@ -165,6 +165,12 @@ var commands = []string{
 	"check -budget|process below 2ms per request|shop.pprof",
 	"check -budget|no function grows above 5 points|shop.pprof",
 	"check -budget|goroutines steady|shop.pprof",
+	"check -budget|encodng/json below 5%|shop.pprof",
+	"check -budget|encodng/json absent|shop.pprof",
+	`check -budget|"encodng/json" absent|shop.pprof`,
+	"check -budget|encodng/json below 5% in main.srve|few.pprof",
+	"check -budget|no function above 20% except encodng/json|planted.pprof",
+	"check -budget|encoding/xml absent|-budget|portlist below 5%|shop.pprof",
 	"check -b budgets.txt none.pprof",
 	"check -b budgets.txt empty",
 	"check -b budgets.txt page.html",
@@ -277,6 +283,71 @@ func TestSuggestedIsJudged(t *testing.T) {
 			t.Errorf("%s: expected %d, found %d\n%s\n%s", name, want, status, suggested.String(), out.String())
 		}
 	}
+}
+
+// TestSuggestRefusesFaults: a mistake that the profile shows is accepted by no budget that
+// is suggested for it, and whoever writes them into a file is told.
+func TestSuggestRefusesFaults(t *testing.T) {
+	write(t)
+	var suggested, said bytes.Buffer
+	if status := run(t.Context(), []string{"suggest", "planted.pprof"}, nil, &suggested, &said); status != exitKept {
+		t.Fatalf("suggest: %d, %s", status, said.String())
+	}
+	if !strings.Contains(said.String(), "LOOK: regexp.compile had 58.0%, its limit is 5%") {
+		t.Errorf("nothing is said where it is seen: %q", said.String())
+	}
+	put(t, "suggested.txt", suggested.String())
+	for line := range strings.Lines(suggested.String()) {
+		if _, except, ok := strings.Cut(line, "except"); ok && !strings.HasPrefix(line, "#") && strings.Contains(except, "regexp") {
+			t.Errorf("it is accepted: %s", line)
+		}
+	}
+	var out bytes.Buffer
+	if status := run(t.Context(), []string{"check", "-b", "suggested.txt", "planted.pprof"}, nil, &out, &out); status != exitBroken || !strings.Contains(out.String(), "1. regexp.compile ") {
+		t.Errorf("expected %d with regexp.compile, found %d\n%s\n%s", exitBroken, status, suggested.String(), out.String())
+	}
+}
+
+// TestMisspelt: a name that the profile does not have is no pass where it has one that is
+// a letter or two away, however many budgets there are.
+func TestMisspelt(t *testing.T) {
+	write(t)
+	var many strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&many, "encodng/json below %d%%\nportlist%c%c absent\n", i+1, 'a'+i/26, 'a'+i%26)
+	}
+	put(t, "many.txt", many.String())
+	put(t, "ends.txt", "a.b absent\nzncoding/json absent\n"+strings.Join(numbered("m.nothing", 40), "\n"))
+	for _, tt := range []struct {
+		args []string
+		want int
+		said string
+	}{
+		{[]string{"-budget", "encodng/json below 5%"}, exitUndecided, `did you mean encoding/json? If encodng/json is right, write it in double quotes: "encodng/json" below 5% cumulative`},
+		{[]string{"-budget", "encodng/json absent"}, exitUndecided, "did you mean encoding/json?"},
+		{[]string{"-budget", "json.Unmarshall below 90%"}, exitUndecided, "did you mean encoding/json.Unmarshal?"},
+		{[]string{"-budget", `"encodng/json" below 5%`}, exitKept, "no function of this profile matches"},
+		{[]string{"-budget", "encoding/xml absent"}, exitKept, "none of 530 samples"},
+		{[]string{"-budget", "portlist below 5%"}, exitKept, "no function of this profile matches portlist"},
+		{[]string{"-budget", "encoding/json below 50% in main.srve"}, exitUndecided, "did you mean main.serve?"},
+		{[]string{"-budget", "encodng/json grows below 5 points", "-base", "shop.pprof"}, exitUndecided, "did you mean encoding/json?"},
+		{[]string{"-budget", "no function above 10% except encodng/json"}, exitBroken, "did you mean encoding/json?"},
+		{[]string{"-b", "many.txt"}, exitUndecided, "40 kept, 0 broken, 40 undecided"},
+		{[]string{"-b", "ends.txt"}, exitUndecided, "41 kept, 0 broken, 1 undecided"},
+	} {
+		var out bytes.Buffer
+		if status := run(t.Context(), append([]string{"check", "shop.pprof"}, tt.args...), nil, &out, &out); status != tt.want || !strings.Contains(out.String(), tt.said) {
+			t.Errorf("%q: expected %d and %q, found %d\n%s", tt.args, tt.want, tt.said, status, out.String())
+		}
+	}
+}
+
+// numbered are budgets on names that are not there.
+func numbered(name string, n int) (lines []string) {
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("%s%d absent", name, i))
+	}
+	return lines
 }
 
 // TestSuggestionLasts: what is suggested for a profile of few samples passes on another of

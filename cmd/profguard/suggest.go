@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ const (
 	enoughSamples = 500
 )
 
-// suggest writes budgets that a profile keeps.
+// suggest writes budgets that a profile keeps, but for its faults.
 func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
 	var facts budget.Facts
@@ -58,6 +59,9 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	if err := w.suggest(about(args, w.facts.Kind, facts.Module, data, table)); err != nil {
 		return exitMisuse, err
+	}
+	for _, f := range w.faults { // who writes into a file does not see what it says
+		fmt.Fprintf(std.err, "profguard suggest: LOOK: %s had %s, its limit is %v%%: %s. Mend that: no budget here accepts it\n", f.pattern, f.had, f.least, f.why)
 	}
 	_, err = std.out.Write(w.out.Bytes())
 	return exitKept, err
@@ -85,6 +89,38 @@ type writer struct {
 	facts budget.Facts
 	when  string // the condition of budgets on shares
 	out   bytes.Buffer
+
+	faults []common // what is wrong in this profile
+}
+
+// A common is what is often wrong: a pattern, with the least limit on it, in percent.
+type common struct {
+	pattern string
+	least   float64
+	why     string
+
+	share float64 // of this profile
+	had   string  // the same, as people write it
+}
+
+var commons = []common{
+	{pattern: "regexp.compile", least: 5, why: "expressions are compiled once, not in each request"},
+	{pattern: `/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, least: 10, why: "prints for debugging, and formatting in loops"},
+	{pattern: "gc", least: 25, why: "garbage that need not be made"},
+}
+
+// isFault reports whether a profile has more of it than sound programs do.
+func (c common) isFault() bool { return 100*c.share > max(c.least, 10) }
+
+// has reports whether most of an offender is the fault: it is called by it, or calls it.
+func (c common) has(o budget.Offender) bool {
+	p, err := pattern.Parse(c.pattern)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(slices.Concat([]budget.Frame{o.Frame}, o.Callers, o.Callees), func(f budget.Frame) bool {
+		return f.Share >= o.Share/2 && p.Match(f.Function)
+	})
 }
 
 // limitsOf are the limits that are tried, in this order, for a budget on each function by
@@ -121,22 +157,26 @@ func (w *writer) suggest(about string) error {
 	} else {
 		fmt.Fprintf(&w.out, "# %s.\n\n", about)
 	}
-	if err := w.functions(limitsOf(kinds.Of(w.facts.Kind))); err != nil {
+	amounts, in := limitsOf(kinds.Of(w.facts.Kind))
+	if w.facts.Kind != kinds.CPU {
+		return w.functions(amounts, in)
+	}
+	measured := slices.Clone(commons)
+	for i := range measured {
+		c := &measured[i]
+		r, err := w.judge(fmt.Sprintf("%s below %v%%", c.pattern, c.least))
+		if err != nil {
+			return err
+		}
+		if c.share, c.had = r.Share, w.measured(r.Share, r.Unit); c.isFault() {
+			w.faults = append(w.faults, *c)
+		}
+	}
+	if err := w.functions(amounts, in); err != nil {
 		return err
 	}
-	if w.facts.Kind != kinds.CPU {
-		return nil
-	}
-	for _, c := range []struct {
-		pattern string
-		least   float64
-		why     string
-	}{
-		{"regexp.compile", 5, "expressions are compiled once, not in each request"},
-		{`/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, 10, "prints for debugging, and formatting in loops"},
-		{"gc", 25, "garbage that need not be made"},
-	} {
-		if err := w.common(c.pattern, c.least, c.why); err != nil {
+	for _, c := range measured {
+		if err := w.common(c); err != nil {
 			return err
 		}
 	}
@@ -167,10 +207,11 @@ func (w *writer) judge(sentence string) (budget.Result, error) {
 // An attempt is a limit on each function, with what must be accepted for it.
 type attempt struct {
 	sentence string
-	excepted []string // "main.search had 46%"
-	above    string   // which they are
-	worst    string   // of the others
-	result   budget.Result
+	excepted []string      // "main.search with 46%"
+	above    string        // which they are
+	worst    string        // of the others
+	result   budget.Result // without the faults of the profile
+	whole    budget.Result // with them
 }
 
 // functions suggests a limit for each function: the lowest that needs few exceptions, or
@@ -180,18 +221,44 @@ func (w *writer) functions(amounts []float64, unit string) error {
 	if err != nil {
 		return err
 	}
-	if len(best.excepted) == 0 {
-		fmt.Fprintf(&w.out, "# The largest function had %s.\n", best.worst)
-	} else {
-		each := ""
-		if len(best.excepted) > 1 {
-			each = " (each without those before it)"
+	others := "The largest function had "
+	if len(best.excepted) > 0 {
+		fmt.Fprintf(&w.out, "# LOOK: what is above %s, near the limit or over it, is accepted behind \"except\". Take out\n"+
+			"# what is not the program's purpose:\n", best.above)
+		for _, e := range best.excepted {
+			fmt.Fprintf(&w.out, "#   %s\n", e)
 		}
-		fmt.Fprintf(&w.out, "# Accepted, being above %s and so near the limit or over it: %s%s.\n# The largest of the others had %s.\n",
-			best.above, strings.Join(best.excepted, ", "), each, best.worst)
+		others = "The largest of the others had "
 	}
-	w.line(best.sentence, best.result)
+	fmt.Fprintf(&w.out, "# %s%s.\n", others, best.worst)
+	r := best.whole
+	if r.Verdict == budget.Fail && len(r.Offenders) > 0 {
+		o := r.Offenders[0]
+		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s.\n# Mend that. If it has to be so, this line accepts it:\n#   %s\n", w.where(o, r.Unit), best.accepting(o))
+	}
+	w.line(best.sentence, r)
 	return nil
+}
+
+// accepting is the sentence that accepts one more function.
+func (a *attempt) accepting(o budget.Offender) string {
+	b := a.whole.Budget
+	b.Except = append(slices.Clone(b.Except), pattern.Quote(o.Function))
+	return b.String()
+}
+
+// where is an offender with what it has, and the line in the own module that it is for.
+func (w *writer) where(o budget.Offender, unit string) string {
+	text := fmt.Sprintf("%s with %s", o.Function, w.measured(o.Share, unit))
+	at := o.Frame
+	if o.Blame.Function != "" && o.Blame.Function != o.Function {
+		text += ", called from " + o.Blame.Function
+		at = o.Blame
+	}
+	if at.File != "" {
+		text += fmt.Sprintf(" (%s/%s:%d)", path.Base(path.Dir(at.File)), path.Base(at.File), at.Line)
+	}
+	return text
 }
 
 func (w *writer) best(amounts []float64, unit string) (best *attempt, err error) {
@@ -229,8 +296,14 @@ func (a *attempt) better(b *attempt) bool {
 
 func (w *writer) attempt(amount, headroom float64, unit string) (*attempt, error) {
 	a := &attempt{}
-	var names []string
-	sentence := func(amount float64) string {
+	// What is wrong is left out while the limit is looked for, and is not accepted.
+	var faults, names []string
+	for _, f := range w.faults {
+		if f.pattern != "gc" { // which is no function
+			faults = append(faults, f.pattern)
+		}
+	}
+	sentence := func(amount float64, names ...string) string {
 		except := ""
 		if len(names) > 0 {
 			except = " except " + strings.Join(names, ", ")
@@ -238,24 +311,31 @@ func (w *writer) attempt(amount, headroom float64, unit string) (*attempt, error
 		return fmt.Sprintf("no function above %v%s%s", math.Round(amount*1e6)/1e6, unit, except)
 	}
 	for {
-		r, err := w.judge(sentence(amount * headroom))
+		r, err := w.judge(sentence(amount*headroom, slices.Concat(faults, names)...))
 		if err != nil {
 			return nil, err
 		}
-		if len(r.Offenders) == 0 || len(names) == 10 {
+		if len(r.Offenders) == 0 || len(names)+len(faults) > 10 {
 			break
 		}
 		o := r.Offenders[0]
 		name := pattern.Quote(o.Function)
-		if slices.Contains(names, name) {
+		if slices.Contains(names, name) || slices.Contains(faults, name) {
 			break
 		}
+		if slices.ContainsFunc(w.faults, func(f common) bool { return f.has(o) }) {
+			faults = append(faults, name)
+			continue
+		}
 		names = append(names, name)
-		a.excepted = append(a.excepted, fmt.Sprintf("%s with %s", o.Function, w.measured(o.Share, r.Unit)))
+		a.excepted = append(a.excepted, w.where(o, r.Unit))
 	}
-	a.sentence = sentence(amount) + w.when
+	a.sentence = sentence(amount, names...) + w.when
 	var err error
-	a.result, err = w.judge(a.sentence)
+	if a.result, err = w.judge(sentence(amount, slices.Concat(faults, names)...) + w.when); err != nil {
+		return nil, err
+	}
+	a.whole, err = w.judge(a.sentence)
 	a.worst = w.measured(a.result.Share, a.result.Unit)
 	a.above = w.measured(a.result.Limit*headroom, a.result.Unit)
 	return a, err
@@ -271,31 +351,31 @@ func (w *writer) measured(share float64, name string) string {
 
 // common suggests a limit on what is often wrong: twice what was measured, and at
 // least so many percent.
-func (w *writer) common(subject string, least float64, why string) error {
-	r, err := w.judge(fmt.Sprintf("%s below %v%%", subject, least))
-	if err != nil {
-		return err
+func (w *writer) common(c common) error {
+	var r budget.Result
+	limit, sentence := max(c.least, 5*math.Ceil(100*c.share*2/5)), ""
+	if c.isFault() {
+		limit = c.least
 	}
-	limit := max(least, 5*math.Ceil(100*r.Share*2/5))
-	if 100*r.Share > max(least, 10) { // sound programs have less
-		fmt.Fprintf(&w.out, "\n# Look at %s, which had %s, before you accept anything: %s.\n", subject, w.measured(r.Share, r.Unit), why)
-		return nil
-	}
-	sentence := ""
-	for ; sentence == "" || !lasts(r) && limit < highest; limit += 5 {
-		sentence = fmt.Sprintf("%s below %v%%%s", subject, limit, w.when)
+	for ; sentence == "" || !lasts(r) && limit < highest && !c.isFault(); limit += 5 {
+		sentence = fmt.Sprintf("%s below %v%%%s", c.pattern, limit, w.when)
+		var err error
 		if r, err = w.judge(sentence); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(&w.out, "\n# This profile had %s: %s.\n", w.measured(r.Share, r.Unit), why)
+	if c.isFault() {
+		fmt.Fprintf(&w.out, "\n# BROKEN by this profile, which had %s: %s. Mend that, or raise the limit.\n%s\n", c.had, c.why, sentence)
+		return nil
+	}
+	fmt.Fprintf(&w.out, "\n# This profile had %s: %s.\n", w.measured(r.Share, r.Unit), c.why)
 	w.line(sentence, r)
 	return nil
 }
 
 // line writes a budget, and whether the profile has enough samples for it.
 func (w *writer) line(sentence string, r budget.Result) {
-	if r.Verdict != budget.Pass {
+	if r.Verdict == budget.Inconclusive {
 		fmt.Fprintf(&w.out, "# Not decided yet: %s.\n", r.Reason)
 	}
 	fmt.Fprintln(&w.out, sentence)

@@ -43,9 +43,9 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 	return missing, nil
 }
 
-// maxNear is how many texts are looked up. Nobody reads more hints, and each text is
+// MaxNear is how many texts are looked up. Nobody reads more hints, and each text is
 // compared with every name of the program.
-const maxNear = 16
+const MaxNear = 16
 
 // A nearest is a text that matches no name, with the best that was seen for it.
 type nearest struct {
@@ -62,7 +62,7 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 	var wanted []*nearest
 	for _, text := range texts {
 		n := &nearest{text: text, bare: bare(text), away: 1}
-		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(n.bare, "*?[") || len(wanted) == maxNear {
+		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(n.bare, "*?[") || len(wanted) == MaxNear {
 			continue
 		}
 		switch letters := len(n.bare); { // among short names there is always one that is two letters away
@@ -111,13 +111,23 @@ func (n *nearest) compare(name string) {
 			end = end[at+1:]
 		}
 	}
-	if d := len(end) - len(n.bare); d > n.away || -d > n.away {
-		return
+	if d := len(end) - len(n.bare); d > n.away || -d > n.away || digits(end) != digits(n.bare) {
+		return // nobody misspells a digit: sha1 and sha3 are two names
 	}
 	away := spelling.Distance(n.bare, end)
 	if n.best == "" && away < n.away || n.best != "" && cmp.Or(cmp.Compare(away, n.away), cmp.Compare(len(name), len(n.best)), cmp.Compare(name, n.best)) < 0 {
 		n.best, n.away = name, away
 	}
+}
+
+// digits are those of a name.
+func digits(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, name)
 }
 
 // bare is a name without the signs around a method's receiver, which people leave out.

@@ -10,7 +10,7 @@ func TestNear(t *testing.T) {
 	functions := []string{
 		"regexp.compile", "regexp.Compile", "regexp.(*Regexp).MatchString", "encoding/json.Unmarshal", "encoding/json.(*decodeState).object",
 		"example.com/orders/chk.checkout", "example.com/orders/chk.checkout.func1", "example.com/orders/chk.Map[go.shape.int]",
-		"tailscale.com/portlist.(*Poller).Poll", "fmt.Println", "main.main", "main.init.0", "type:.eq.main.T", "go",
+		"tailscale.com/portlist.(*Poller).Poll", "fmt.Println", "crypto/sha1.block", "main.main", "main.init.0", "type:.eq.main.T", "go",
 	}
 	for text, want := range map[string]string{
 		"regex.compile":               "regexp.compile",
@@ -30,6 +30,8 @@ func TestNear(t *testing.T) {
 		"unmarshal":                   "encoding/json.Unmarshal",
 		"crypto/tls":                  "", // near to nothing
 		"crypto/sha256.Sum256":        "",
+		"crypto/sha3":                 "", // another one, and no misspelling of sha1
+		"crypto/sah1":                 "crypto/sha1",
 		"fmx":                         "", // short
 		"/regex.*/":                   "",
 		"encoding/jsn/...":            "",
