@@ -142,15 +142,23 @@ func (l *looper) dumpDue(e *entry, worst string, at time.Time) bool {
 
 // dumpOf is the id of the budget's last dump, if it was saved, is recent and
 // shows the same offender: of this window, of a failing one that led to this one, or of a
-// violation just before. No other is named. g.mu must be held.
-func (l *looper) dumpOf(e *entry, r budget.Result, at time.Time) string {
+// violation just before. No other is named. end is the end of its window. g.mu must be
+// held.
+func (l *looper) dumpOf(e *entry, r budget.Result, at time.Time) (id string, end time.Time) {
 	worst := offenders(r)[0]
 	for _, d := range slices.Backward(l.offered) {
 		if d.of == e && d.kept && at.Sub(d.at) <= l.cfg.Keep.every() && slices.Contains(d.shows, worst) {
-			return string(d.id)
+			return string(d.id), d.at
 		}
 	}
-	return ""
+	return "", time.Time{}
+}
+
+// name names a dump in an event, and says so where it is of an earlier window.
+func (n *Event) name(id string, end time.Time) {
+	if n.Dump, n.Dumped = id, end; end.Before(n.Time) && id != "" {
+		n.Message += "; the dump is of an earlier window that failed, which ended at " + end.Format(time.TimeOnly)
+	}
 }
 
 // severity orders the dumps of a violation: how far over the limit it is.

@@ -1,8 +1,10 @@
 package guard
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/google/pprof/profile"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dumps"
@@ -88,6 +91,62 @@ func TestDump(t *testing.T) {
 		}
 		g.Stop()
 	})
+}
+
+// An event that names the dump of an earlier window says so, and of which.
+func TestDumpSaysItsWindow(t *testing.T) {
+	for _, tt := range []struct {
+		name, budget, windows string
+		earlier               time.Duration
+	}{
+		{"this window", "x: fmt.Println below 20% for 1 windows", "b", 0},
+		{"the first of three", "x: fmt.Println below 20% for 3 windows", "bbb", 20 * second},
+		{"a violation before", "x: fmt.Println below 20% for 1 windows", "bggb", 30 * second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				w.take = story(tt.windows)
+				var b bytes.Buffer
+				p := &provider{}
+				cfg := dumping(t, tt.budget)
+				cfg.Logger, cfg.LoggerProvider = slog.New(slog.NewTextHandler(&b, nil)), p
+				g := w.start(t, cfg)
+				initials(t, g, len(tt.windows))
+				list := firings(w)
+				if len(list) == 0 || list[len(list)-1].Dump == "" {
+					t.Fatalf("events %+v: want one with a dump", list)
+				}
+				e := list[len(list)-1]
+				info, _, err := g.dumps.Load().List(100)
+				if err != nil || len(info) != 1 {
+					t.Fatalf("dumps %+v, %v", info, err)
+				}
+				g.Stop()
+				side := info[0].Sidecar
+				if !e.Dumped.Equal(side.Time) || e.Time.Sub(e.Dumped) != tt.earlier {
+					t.Errorf("the event of %v names a dump of %v; it is of %v, expected %v earlier", e.Time, e.Dumped, side.Time, tt.earlier)
+				}
+				const says = "; the dump is of an earlier window that failed, which ended at "
+				if want := says + side.Time.Format(time.TimeOnly); strings.Contains(e.Message, says) != (tt.earlier > 0) || tt.earlier > 0 && !strings.HasSuffix(e.Message, want) {
+					t.Errorf("the message is %q, expected the time of an earlier window: %t", e.Message, tt.earlier > 0)
+				}
+				if dumped := " dumped=" + e.Dumped.Format("2006-01-02T15:04:05"); !strings.Contains(b.String(), dumped) {
+					t.Errorf("the log has no %q:\n%s", dumped, &b)
+				}
+				_, records := p.seen()
+				got := ""
+				records[len(records)-1].WalkAttributes(func(a attribute.KeyValue) bool {
+					if a.Key == "profguard.dump.time" {
+						got = a.Value.AsString()
+					}
+					return true
+				})
+				if want := e.Dumped.Format(time.RFC3339); got != want {
+					t.Errorf("profguard.dump.time is %q, expected %q", got, want)
+				}
+			})
+		})
+	}
 }
 
 func TestDumpOpensInPprof(t *testing.T) {
@@ -277,7 +336,7 @@ func TestLastDumpThatIsThere(t *testing.T) {
 			l.offered = append(l.offered, &dump{id: step.outcome.ID, of: e, at: time.Now(), shows: []string{""}, ended: make(chan struct{})})
 		}
 		l.dumped(step.outcome)
-		got := l.dumpOf(e, budget.Result{}, time.Now())
+		got, _ := l.dumpOf(e, budget.Result{}, time.Now())
 		if status := l.Status().Budgets[0].Dump; got != string(step.want) || status != got {
 			t.Errorf("step %d: an event would name %q, the status names %q, want %q", i, got, status, step.want)
 		}

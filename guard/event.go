@@ -35,6 +35,9 @@ type Event struct {
 	// Dump is the id of the profile that was kept, if any. Its files are
 	// DumpDir/*/<id>.*, with the profile of CPU as <id>.cpu.pb.gz.
 	Dump string
+	// Dumped is the end of the window that the dump is of. Before Time, that is an earlier
+	// window, which failed for the same offender, and the Message says so.
+	Dumped time.Time
 
 	// Message says it in one sentence.
 	Message string
@@ -93,7 +96,8 @@ func slogSink(logger *slog.Logger, dir string) func(Event) {
 			}
 		}
 		if e.Dump != "" {
-			attrs = append(attrs, slog.String("dump", e.Dump), slog.String("dump_dir", filepath.Join(dir, dumps.ID(e.Dump).Folder())))
+			attrs = append(attrs, slog.String("dump", e.Dump), slog.String("dump_dir", filepath.Join(dir, dumps.ID(e.Dump).Folder())),
+				slog.Time("dumped", e.Dumped))
 		}
 		l.LogAttrs(context.Background(), e.level(), e.Message, attrs...)
 	}

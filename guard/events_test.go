@@ -157,8 +157,8 @@ func TestSlogLines(t *testing.T) {
 func TestSlogDump(t *testing.T) {
 	var b bytes.Buffer
 	sink := slogSink(slog.New(slog.NewTextHandler(&b, nil)), "/var/dumps")
-	sink(Event{Name: eventFiring, Budget: "x", Dump: "profguard-1"})
-	if !strings.Contains(b.String(), " dump=profguard-1 dump_dir=/var/dumps") {
+	sink(Event{Name: eventFiring, Budget: "x", Dump: "profguard-1", Dumped: time.Unix(0, 0).UTC()})
+	if !strings.Contains(b.String(), " dump=profguard-1 dump_dir=/var/dumps dumped=1970-01-01T00:00:00") {
 		t.Errorf("with a dump: %s", &b)
 	}
 	b.Reset()

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -36,7 +37,7 @@ func record(e Event) log.Record {
 	rec.SetSeverity(severity)
 	rec.SetSeverityText(severity.String())
 	if e.Dump != "" {
-		rec.AddAttributes(attribute.String("profguard.dump.id", e.Dump))
+		rec.AddAttributes(attribute.String("profguard.dump.id", e.Dump), attribute.String("profguard.dump.time", e.Dumped.Format(time.RFC3339)))
 	}
 	if e.Budget == "" {
 		return rec

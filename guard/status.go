@@ -90,7 +90,8 @@ type BudgetStatus struct {
 	// Warning says why the budget may never tell anything: its pattern matches
 	// nothing that is linked, or nothing has run within its "in" and "where" so far.
 	Warning string `json:"warning,omitempty"`
-	// Dump is the last dump of the budget that is still kept, and when it was taken.
+	// Dump is the last dump of the budget that is still kept, and Dumped the end of its
+	// window.
 	Dump   string    `json:"dump,omitempty"`
 	Dumped time.Time `json:"dumped,omitzero"`
 }

@@ -245,7 +245,7 @@ func (l *looper) conclude(e *entry, r budget.Result, next alert.Alert, event ale
 		return
 	}
 	if n.Name != eventResolved {
-		n.Dump = l.dumpOf(e, r, s.end)
+		n.name(l.dumpOf(e, r, s.end))
 	}
 	l.emit(n)
 }

@@ -150,7 +150,7 @@ function budget(b) {
       r.over > r.offenders.length && el("p.dim", null, `${r.over - r.offenders.length} more on these paths are over the limit`)],
     b.accept && el("p.accept", null, "To accept the first offender, write: ", code(b.accept)),
     el("p.dim.small", null, `${b.state} for ${ago(b.since)} · windows: ${counts(b.verdicts)}`,
-      r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump")]));
+      r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump"), ", of the window until ", time(b.dumped)]));
 }
 
 const urgency = b => ["firing", "pending", "resolved"].indexOf(b.state) + 1 || (b.warning ? 4 : 5);
