@@ -56,7 +56,7 @@ func must[T any](v T, err error) T {
 
 // childLoop saves until it is killed.
 func childLoop(dir string) {
-	s := must(Open(dir, Keep{Files: 8}, discard))
+	s := must(Open(dir, Keep{Files: 8, Free: 1e-12}, discard))
 	d := testDump("b")
 	d.Profile = gz(200_000)
 	fmt.Println("ready")
@@ -98,7 +98,7 @@ func TestFault_18_Kill9(t *testing.T) {
 			t.Fatalf("kill %d: %d dumps", n, len(c.dumps))
 		}
 	}
-	s, err := Open(dir, Keep{}, discard)
+	s, err := Open(dir, testKeep, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestFault_18_Kill9(t *testing.T) {
 func childExit(dir string) {
 	n := must(strconv.Atoi(os.Getenv("PROFGUARD_DUMP_TEST_CALL")))
 	var d1 *faulty
-	s := must(openWith(dir, Keep{Files: 1}, time.Now, randomHex, func(d disk) disk {
+	s := must(openWith(dir, Keep{Files: 1, Free: 1e-12}, time.Now, randomHex, func(d disk) disk {
 		d1 = &faulty{disk: d, volatile: true}
 		return d1
 	}))
@@ -144,7 +144,7 @@ func TestFault_57_ExitMidDump(t *testing.T) {
 			t.Errorf("exit at call %d: %v", n, err)
 		}
 		remains += len(c.temps) + len(c.orphans)
-		s, err := Open(dir, Keep{}, discard)
+		s, err := Open(dir, testKeep, discard)
 		if err != nil {
 			t.Fatalf("exit at call %d: %v", n, err)
 		}
@@ -158,7 +158,7 @@ func TestFault_57_ExitMidDump(t *testing.T) {
 
 // childLimit saves under RLIMIT_FSIZE.
 func childLimit(dir string) {
-	s := must(Open(dir, Keep{}, discard))
+	s := must(Open(dir, testKeep, discard))
 	big := testDump("big")
 	big.Profile = gz(64 << 10)
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 16 << 10, Max: 1 << 30}); err != nil {
@@ -183,7 +183,7 @@ func TestFault_13_FileSizeLimit(t *testing.T) {
 // childUmask saves with a umask that takes nothing away.
 func childUmask(dir string) {
 	unix.Umask(0)
-	s := must(Open(dir, Keep{}, discard))
+	s := must(Open(dir, testKeep, discard))
 	must(s.Save(testDump("b")))
 	os.Exit(0)
 }
@@ -234,7 +234,7 @@ func TestFault_16_FIFOsAndDevices(t *testing.T) {
 			t.Skip("no FIFOs here:", err)
 		}
 	}
-	s, c := openTest(t, dir, Keep{}, nil)
+	s, c := openTest(t, dir, testKeep, nil)
 	id := mustSave(t, s, testDump("b"))
 	c.advance(30 * 24 * time.Hour)
 	if _, err := s.clean(); err != nil {

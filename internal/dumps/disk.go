@@ -33,6 +33,9 @@ type disk interface {
 	list(name string) ([]string, error)
 	// sync makes the entries of a directory durable.
 	sync(name string) error
+	// space returns what the disk has in bytes; an error wrapping
+	// errors.ErrUnsupported where the platform does not say.
+	space() (free, total uint64, err error)
 }
 
 // file is what the store does with an open file.
@@ -156,4 +159,13 @@ func (d *rootDisk) sync(name string) error {
 		return err
 	}
 	return errors.Join(syncDir(dir), dir.Close())
+}
+
+func (d *rootDisk) space() (free, total uint64, err error) {
+	dir, err := d.root.Load().Open(".")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer dir.Close()
+	return space(dir)
 }

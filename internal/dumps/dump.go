@@ -62,6 +62,9 @@ type Keep struct {
 	Files int           // profiles; their sidecars and companions count as bytes only
 	Bytes int64         // of all files
 	Age   time.Duration // of a dump
+	// Free is the fraction of the disk that a save must leave free, where the platform
+	// says what is. Kubernetes evicts pods from a node that has less than a tenth left.
+	Free float64
 }
 
 // withDefaults fills in the defaults. They hold an ordinary incident whole: six hours
@@ -71,5 +74,6 @@ func (k Keep) withDefaults() Keep {
 	k.Files = cmp.Or(k.Files, 64)
 	k.Bytes = cmp.Or(k.Bytes, 256<<20)
 	k.Age = cmp.Or(k.Age, 7*24*time.Hour)
+	k.Free = cmp.Or(k.Free, 0.10)
 	return k
 }

@@ -3,6 +3,7 @@ package dumps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
@@ -94,9 +95,9 @@ func TestFault_11_NoSpaceAtEveryCall(t *testing.T) {
 			mustSave(t, s, testDump("old"))
 		}
 	}
-	keep3 := Keep{Files: 3}
+	keep3 := Keep{Files: 3, Free: 1e-12}
 	for _, on := range []bool{false, true} {
-		n := eachCall(t, Keep{}, func(*Store) {}, save, syscall.ENOSPC, on)
+		n := eachCall(t, testKeep, func(*Store) {}, save, syscall.ENOSPC, on)
 		m := eachCall(t, keep3, full, save, syscall.ENOSPC, on)
 		t.Logf("a save makes %d calls, %d when another dump must go", n, m)
 		if n < 25 || m <= n {
@@ -109,7 +110,7 @@ func TestFault_11_OpenAndClose(t *testing.T) {
 	for n := 1; ; n++ {
 		dir := newDir(t)
 		var d1 *faulty
-		s, err := openWith(dir, Keep{}, time.Now, randomHex, func(d disk) disk {
+		s, err := openWith(dir, testKeep, time.Now, randomHex, func(d disk) disk {
 			d1 = &faulty{disk: d, check: nthCall(n, false, syscall.ENOSPC)}
 			return d1
 		})
@@ -121,7 +122,7 @@ func TestFault_11_OpenAndClose(t *testing.T) {
 			break
 		}
 		// Whatever was left does not keep the next process from its dumps.
-		next, err := Open(dir, Keep{}, discard)
+		next, err := Open(dir, testKeep, discard)
 		if err != nil {
 			t.Fatalf("call %d: %v", n, err)
 		}
@@ -136,7 +137,7 @@ func TestFault_11_OpenAndClose(t *testing.T) {
 // sidecar, and the folder is in DumpDir before anything is written to it.
 func TestDurability(t *testing.T) {
 	var d1 *faulty
-	s, _ := openTest(t, newDir(t), Keep{}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	s, _ := openTest(t, newDir(t), testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
 	d1.log = slices.DeleteFunc(d1.log, func(call string) bool { return call == "list ." })
 	folder := folderName(s.instance)
 	lock := folder + "/" + lockName
@@ -161,7 +162,7 @@ func TestDurability(t *testing.T) {
 		want = append(want, "rename "+path(suffix)+".tmp "+path(suffix))
 	}
 	want = append(want, "sync "+folder)
-	got := slices.DeleteFunc(d1.log, func(call string) bool { return strings.HasPrefix(call, "lstat ") })
+	got := slices.DeleteFunc(d1.log, func(call string) bool { return call == "space" || strings.HasPrefix(call, "lstat ") })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Save (-want +got):\n%s", diff)
 	}
@@ -179,10 +180,32 @@ func TestDurability(t *testing.T) {
 	}
 }
 
+func TestFault_11_TooLittleLeft(t *testing.T) {
+	d := &fixedSpace{free: 1000, total: 10_000}
+	dir := newDir(t)
+	s, _ := openTest(t, dir, Keep{}, func(real disk) disk { d.disk = real; return d })
+	if _, err := s.Save(testDump("b")); Reason(err) != "no_space" || !errors.Is(err, ErrNoSpace) {
+		t.Errorf("at 10%%: %v", err)
+	}
+	assertClean(t, dir, 0)
+	d.free = 9000
+	mustSave(t, s, testDump("b"))
+	d.err = fmt.Errorf("statfs: %w", errors.ErrUnsupported)
+	mustSave(t, s, testDump("b"))
+}
+
+type fixedSpace struct {
+	disk
+	free, total uint64
+	err         error
+}
+
+func (d *fixedSpace) space() (uint64, uint64, error) { return d.free, d.total, d.err }
+
 func TestFault_12_ReadOnly(t *testing.T) {
 	for _, errno := range []error{syscall.EACCES, syscall.EROFS} {
 		var d1 *faulty
-		s, _ := openTest(t, newDir(t), Keep{}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+		s, _ := openTest(t, newDir(t), testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
 		d1.arm(nthCall(1, true, errno))
 		for range 3 {
 			if _, err := s.Save(testDump("b")); Reason(err) != "permission" {
@@ -198,7 +221,7 @@ func TestFault_17_ShortWrite(t *testing.T) {
 	for n := 1; n <= 4; n++ { // companions, profile, sidecar
 		var d1 *faulty
 		dir := newDir(t)
-		s, _ := openTest(t, dir, Keep{}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+		s, _ := openTest(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
 		writes := 0
 		d1.arm(func(_ int, op string) error {
 			if op == "write" {

@@ -19,7 +19,7 @@ func TestFault_14_SymlinkAtTheName(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock := newClock()
-	s, err := openWith(dir, Keep{}, clock.now, counter(0), nil)
+	s, err := openWith(dir, testKeep, clock.now, counter(0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestFault_14_SymlinkAtTheName(t *testing.T) {
 
 func TestFault_15_DirectorySwapped(t *testing.T) {
 	dir := newDir(t)
-	s, _ := openTest(t, dir, Keep{}, nil)
+	s, _ := openTest(t, dir, testKeep, nil)
 	moved, evil := dir+".moved", t.TempDir()
 	if err := os.Rename(dir, moved); err != nil {
 		t.Skip("an open directory cannot be moved here:", err)
@@ -108,7 +108,7 @@ func TestFault_66_DirectoryOfOthers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := tt.dir(t)
-			s, err := Open(dir, Keep{}, discard)
+			s, err := Open(dir, testKeep, discard)
 			if err == nil {
 				s.Close(context.Background())
 			}
@@ -149,10 +149,10 @@ func TestFault_66_SecondNames(t *testing.T) {
 	plant(filepath.Join(dir, "profguard-lock"))
 	plant(filepath.Join(dir, lockPath("00000001"))) // the folder that comes first
 	random := counter(0)
-	if _, err := openWith(dir, Keep{}, newClock().now, random, nil); !errors.Is(err, fs.ErrExist) {
+	if _, err := openWith(dir, testKeep, newClock().now, random, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("with a folder of that name: %v", err)
 	}
-	s, err := openWith(dir, Keep{}, newClock().now, random, nil)
+	s, err := openWith(dir, testKeep, newClock().now, random, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestFault_66_SecondNames(t *testing.T) {
 func TestFault_21_VanishesDuringCleanUp(t *testing.T) {
 	var d1 *faulty
 	dir := newDir(t)
-	s, c := openTest(t, dir, Keep{}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	s, c := openTest(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
 	for range 5 {
 		mustSave(t, s, testDump("b"))
 	}
@@ -244,7 +244,7 @@ func TestFault_22_UnknownFiles(t *testing.T) {
 	for _, name := range planted {
 		write(name, "")
 	}
-	s, c := openTest(t, dir, Keep{Files: 1}, nil)
+	s, c := openTest(t, dir, Keep{Files: 1, Free: 1e-12}, nil)
 	for range 3 {
 		mustSave(t, s, testDump("b"))
 	}
@@ -268,7 +268,7 @@ func TestFault_22_UnknownFiles(t *testing.T) {
 func TestWithoutLocks(t *testing.T) {
 	dir := newDir(t)
 	open := func() (*Store, *clock) {
-		return openTest(t, dir, Keep{Files: 1}, func(d disk) disk {
+		return openTest(t, dir, Keep{Files: 1, Free: 1e-12}, func(d disk) disk {
 			return &faulty{disk: d, check: func(_ int, op string) error {
 				if op == "lock" {
 					return errors.ErrUnsupported
@@ -303,9 +303,9 @@ func TestWithoutLocks(t *testing.T) {
 // been made: its owner could not take the lock.
 func TestNewFolderIsLeftAlone(t *testing.T) {
 	dir := newDir(t)
-	other, _ := openTest(t, dir, Keep{}, nil)
+	other, _ := openTest(t, dir, testKeep, nil)
 	looks := 0
-	s, _ := openTest(t, dir, Keep{}, func(d disk) disk {
+	s, _ := openTest(t, dir, testKeep, func(d disk) disk {
 		return &faulty{disk: d, check: func(_ int, op string) error {
 			if op == "lock" && looks == 0 {
 				looks++

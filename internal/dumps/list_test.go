@@ -39,7 +39,7 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 				}
 			}
 			var d1 *faulty
-			s, _ := openTest(t, dir, Keep{Files: 1000}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+			s, _ := openTest(t, dir, Keep{Files: 1000, Free: 1e-12}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
 			if d1.bytes > 0 {
 				t.Errorf("Open reads %d bytes", d1.bytes)
 			}
@@ -70,7 +70,7 @@ func TestLargestSidecar(t *testing.T) {
 		o := Offender{Name: strings.Repeat("<", 5000), File: strings.Repeat("f", 5000), CalledFrom: strings.Repeat("c", 5000)}
 		d.Sidecar.Offenders = append(d.Sidecar.Offenders, o)
 	}
-	s, _ := openTest(t, newDir(t), Keep{}, nil)
+	s, _ := openTest(t, newDir(t), testKeep, nil)
 	side, err := s.Sidecar(mustSave(t, s, d))
 	if err != nil || len(side.Offenders) == 0 || !strings.HasPrefix(side.Offenders[0].Name, "<<<") {
 		t.Errorf("%d offenders, %v", len(side.Offenders), err)

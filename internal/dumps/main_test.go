@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// testKeep does not depend on how full the machine's disk is.
+var testKeep = Keep{Free: 1e-12}
+
 // home is the folder of a store.
 func home(dir string, s *Store) string { return filepath.Join(dir, folderName(s.instance)) }
 
@@ -346,6 +349,12 @@ func (d *faulty) sync(n string) error {
 		return err
 	}
 	return d.disk.sync(n)
+}
+func (d *faulty) space() (uint64, uint64, error) {
+	if err := d.hit("space"); err != nil {
+		return 0, 0, err
+	}
+	return d.disk.space()
 }
 
 type faultyFile struct {

@@ -53,7 +53,7 @@ func crowd(t *testing.T, dir string, left int) (free func()) {
 // A disk that is truly full in the middle of a dump.
 func TestFault_11_FullDisk(t *testing.T) {
 	dir := mounted(t, 0, "size=256k")
-	s, err := Open(dir, Keep{}, discard)
+	s, err := Open(dir, testKeep, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestFault_11_FullDisk(t *testing.T) {
 func TestFault_12_ReadOnlyDisk(t *testing.T) {
 	dir := mounted(t, unix.MS_RDONLY, "size=64k")
 	for _, d := range []string{dir, filepath.Join(dir, "new")} {
-		if _, err := Open(d, Keep{}, discard); Reason(err) != "permission" || !strings.Contains(err.Error(), d) {
+		if _, err := Open(d, testKeep, discard); Reason(err) != "permission" || !strings.Contains(err.Error(), d) {
 			t.Errorf("%v, reason %q", err, Reason(err))
 		}
 	}
@@ -87,7 +87,7 @@ func TestFault_12_ReadOnlyDisk(t *testing.T) {
 // says what became of it.
 func TestDirectoryRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dumps")
-	s, err := Open(dir, Keep{}, discard)
+	s, err := Open(dir, testKeep, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestDirectoryRemoved(t *testing.T) {
 	}
 	mustSave(t, s, testDump("b"))
 	assertClean(t, dir, 1)
-	other, err := Open(dir, Keep{}, discard)
+	other, err := Open(dir, testKeep, discard)
 	if err != nil {
 		t.Fatal(err)
 	}

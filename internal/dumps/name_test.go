@@ -53,7 +53,7 @@ func FuzzName(f *testing.F) {
 }
 
 func TestFault_62_HostileIDs(t *testing.T) {
-	s, _ := openTest(t, newDir(t), Keep{}, nil)
+	s, _ := openTest(t, newDir(t), testKeep, nil)
 	good := mustSave(t, s, testDump("b"))
 	file := fileName(good, "cpu.pb.gz")
 	f, err := s.Open(good, file)

@@ -28,7 +28,7 @@ func (o *outcomes) report(out Outcome) {
 func TestOffer(t *testing.T) {
 	dir := newDir(t)
 	var got outcomes
-	s := openRunning(t, dir, Keep{}, nil, got.report)
+	s := openRunning(t, dir, testKeep, nil, got.report)
 	var want []Outcome
 	for i := range queueLen {
 		id, err := s.Offer(testDump(fmt.Sprint("b", i)))
@@ -57,7 +57,7 @@ func TestOffer(t *testing.T) {
 func TestFailuresAreReported(t *testing.T) {
 	var d1 *faulty
 	reported := make(chan Outcome)
-	s := openRunning(t, newDir(t), Keep{}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 },
+	s := openRunning(t, newDir(t), testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 },
 		func(o Outcome) { reported <- o })
 	defer func() {
 		if err := s.Close(t.Context()); err != nil {
@@ -95,7 +95,7 @@ func TestFault_24_HungWrite(t *testing.T) {
 	var d1 *faulty
 	dir := newDir(t)
 	var got outcomes
-	s := openRunning(t, dir, Keep{}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 }, got.report)
+	s := openRunning(t, dir, testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 }, got.report)
 	before := mustSave(t, s, testDump("before"))
 	d1.arm(func(_ int, op string) error {
 		if op == "write" {
@@ -153,7 +153,7 @@ func TestCleansUp(t *testing.T) {
 	dir := newDir(t)
 	c := newClock()
 	removed := make(chan []ID, 100)
-	s, err := openReporting(dir, Keep{}, c.now, randomHex, nil, func(o Outcome) { removed <- o.Removed }, time.Millisecond)
+	s, err := openReporting(dir, testKeep, c.now, randomHex, nil, func(o Outcome) { removed <- o.Removed }, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,11 +179,11 @@ func TestGoneIsTold(t *testing.T) {
 		do   func(t *testing.T, s *Store, c *clock, first ID)
 		want []int // of three, from 0
 	}{
-		{name: "clean twin: there is room", keep: Keep{Files: 3}},
-		{name: "too many", keep: Keep{Files: 2}, want: []int{0}},
-		{name: "too many, but the first of a violation", keep: Keep{Files: 2}, want: []int{1},
+		{name: "clean twin: there is room", keep: Keep{Files: 3, Free: 1e-12}},
+		{name: "too many", keep: Keep{Files: 2, Free: 1e-12}, want: []int{0}},
+		{name: "too many, but the first of a violation", keep: Keep{Files: 2, Free: 1e-12}, want: []int{1},
 			dump: func(i int) Dump { return testDump("b").of("v", float64(i)) }},
-		{name: "too old", keep: Keep{Age: time.Hour}, want: []int{0, 1, 2},
+		{name: "too old", keep: Keep{Age: time.Hour, Free: 1e-12}, want: []int{0, 1, 2},
 			do: func(_ *testing.T, _ *Store, c *clock, _ ID) { c.advance(2 * time.Hour) }},
 		{name: "deleted by a person, found when the index is old", want: []int{0},
 			do: func(t *testing.T, s *Store, c *clock, first ID) {

@@ -14,6 +14,8 @@ var (
 	ErrInvalid = errors.New("invalid value")
 	// ErrLimit: the dump alone is larger than Keep.Bytes.
 	ErrLimit = errors.New("retention limit reached")
+	// ErrNoSpace: less than Keep.Free of the disk would be left.
+	ErrNoSpace = errors.New("not enough free disk space")
 	// ErrDropped: the queue is full.
 	ErrDropped = errors.New("dropped")
 	// ErrRefused: the directory, or something found in it, is not safe to use.
@@ -27,7 +29,7 @@ var reasons = []struct {
 }{
 	{"invalid", []error{ErrInvalid}},
 	{"limit", []error{ErrLimit}},
-	{"no_space", noSpace},
+	{"no_space", append(noSpace, ErrNoSpace)},
 	{"refused", []error{ErrRefused}},
 	{"permission", append(readOnly, fs.ErrPermission)},
 	{"dropped", []error{ErrDropped}},

@@ -245,3 +245,19 @@ func (s *Store) rescan() error {
 	}
 	return s.scan()
 }
+
+// makeRoom deletes what must go for e, and asks whether there is space then.
+func (s *Store) makeRoom(e *entry) error {
+	if _, err := s.sweep(e); err != nil {
+		return fmt.Errorf("make room: %w", err)
+	}
+	free, total, err := s.disk.space()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+	case err != nil:
+		return fmt.Errorf("ask for free space: %w", err)
+	case float64(free)-float64(e.size) < s.keep.Free*float64(total):
+		return fmt.Errorf("%w: %d of %d bytes are free, and %.0f%% are to be left", ErrNoSpace, free, total, 100*s.keep.Free)
+	}
+	return nil
+}

@@ -50,7 +50,7 @@ func TestFault_19_StaleFiles(t *testing.T) {
 			litter(t, dir, tt.dumps, start.Add(-tt.age))
 			var d1 *faulty
 			scans, removed := 0, 0
-			s, _ := openTest(t, dir, Keep{}, func(d disk) disk {
+			s, _ := openTest(t, dir, testKeep, func(d disk) disk {
 				d1 = &faulty{disk: d, check: func(_ int, op string) error {
 					switch op {
 					case "list":
@@ -100,7 +100,7 @@ func TestFault_71_OldDumps(t *testing.T) {
 	for _, n := range []int{1_000, 5_000} {
 		dir := newDir(t)
 		litter(t, dir, n, start.Add(-24*time.Hour))
-		s, _ := openTest(t, dir, Keep{}, nil)
+		s, _ := openTest(t, dir, testKeep, nil)
 		id := mustSave(t, s, testDump("b"))
 		if !listIDs(t, s)[id] {
 			t.Errorf("with %d old dumps: the new one is not listed", n)
@@ -140,7 +140,7 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkSave is one dump of 200 kB with two companions, syncs included.
 func BenchmarkSave(b *testing.B) {
-	s, err := openWith(filepath.Join(b.TempDir(), "dumps"), Keep{}, time.Now, randomHex, nil)
+	s, err := openWith(filepath.Join(b.TempDir(), "dumps"), testKeep, time.Now, randomHex, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func BenchmarkSave(b *testing.B) {
 
 // BenchmarkCleanIdle is what the writer does every minute when all is well.
 func BenchmarkCleanIdle(b *testing.B) {
-	s, err := openWith(filepath.Join(b.TempDir(), "dumps"), Keep{}, time.Now, randomHex, nil)
+	s, err := openWith(filepath.Join(b.TempDir(), "dumps"), testKeep, time.Now, randomHex, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -199,16 +199,16 @@ func TestVictims(t *testing.T) {
 		keep Keep
 		want []string
 	}{
-		{"room", []dumpSpec{plain(1)}, plain(2), Keep{Files: 2}, nil},
-		{"oldest goes", []dumpSpec{plain(2), plain(1)}, plain(3), Keep{Files: 2}, []string{"1"}},
-		{"bytes", []dumpSpec{plain(1), plain(2), plain(3)}, dumpSpec{minute: 4, size: 15}, Keep{Bytes: 30}, []string{"1", "2"}},
-		{"first and worst stay", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, plain(4), Keep{Files: 3}, []string{"3"}},
-		{"a worst that is no longer the worst goes", []dumpSpec{aFirst(1), aWorst(2)}, aWorst(4), Keep{Files: 2}, []string{"2"}},
+		{"room", []dumpSpec{plain(1)}, plain(2), Keep{Files: 2, Free: 1e-12}, nil},
+		{"oldest goes", []dumpSpec{plain(2), plain(1)}, plain(3), Keep{Files: 2, Free: 1e-12}, []string{"1"}},
+		{"bytes", []dumpSpec{plain(1), plain(2), plain(3)}, dumpSpec{minute: 4, size: 15}, Keep{Bytes: 30, Free: 1e-12}, []string{"1", "2"}},
+		{"first and worst stay", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, plain(4), Keep{Files: 3, Free: 1e-12}, []string{"3"}},
+		{"a worst that is no longer the worst goes", []dumpSpec{aFirst(1), aWorst(2)}, aWorst(4), Keep{Files: 2, Free: 1e-12}, []string{"2"}},
 		{"and so does the first, for a worst that is too large", []dumpSpec{aFirst(1), aWorst(2)},
-			dumpSpec{minute: 3, mark: worst, size: 25}, Keep{Bytes: 30}, []string{"2", "1"}},
-		{"the first stays longest", []dumpSpec{aFirst(1), aWorst(2), aWorst(3)}, plain(4), Keep{Files: 2}, []string{"2", "3"}},
-		{"a new dump is never refused", []dumpSpec{aFirst(2), aFirst(1)}, plain(4), Keep{Files: 2}, []string{"1"}},
-		{"too old", []dumpSpec{aFirst(1), plain(100)}, plain(101), Keep{Age: time.Hour}, []string{"1"}},
+			dumpSpec{minute: 3, mark: worst, size: 25}, Keep{Bytes: 30, Free: 1e-12}, []string{"2", "1"}},
+		{"the first stays longest", []dumpSpec{aFirst(1), aWorst(2), aWorst(3)}, plain(4), Keep{Files: 2, Free: 1e-12}, []string{"2", "3"}},
+		{"a new dump is never refused", []dumpSpec{aFirst(2), aFirst(1)}, plain(4), Keep{Files: 2, Free: 1e-12}, []string{"1"}},
+		{"too old", []dumpSpec{aFirst(1), plain(100)}, plain(101), Keep{Age: time.Hour, Free: 1e-12}, []string{"1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			now := tt.add.entry().time
@@ -230,7 +230,7 @@ func TestVictims(t *testing.T) {
 
 func TestRetentionOfAViolation(t *testing.T) {
 	dir := newDir(t)
-	s, _ := openTest(t, dir, Keep{Files: 4}, nil)
+	s, _ := openTest(t, dir, Keep{Files: 4, Free: 1e-12}, nil)
 	var ids []ID
 	for _, severity := range []float64{2, 9, 3, 4, 5, 6, 7} {
 		ids = append(ids, mustSave(t, s, testDump("b").of("v1", severity)))
@@ -252,7 +252,7 @@ func TestRetentionOfAViolation(t *testing.T) {
 
 	// The next process knows it from the names: the last to go is the first of all.
 	s.Close(context.Background())
-	next, _ := openTest(t, dir, Keep{Files: 2}, nil)
+	next, _ := openTest(t, dir, Keep{Files: 2, Free: 1e-12}, nil)
 	newest := mustSave(t, next, testDump("b"))
 	if diff := cmp.Diff(map[ID]bool{ids[0]: true, newest: true}, listIDs(t, next)); diff != "" {
 		t.Errorf("the first and the newest should be kept:\n%s", diff)
@@ -263,7 +263,7 @@ func TestRetentionOfAViolation(t *testing.T) {
 // is.
 func TestMarksOfFailedSaves(t *testing.T) {
 	var d1 *faulty
-	s, _ := openTest(t, newDir(t), Keep{}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+	s, _ := openTest(t, newDir(t), testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
 	fails := func(what string, d Dump) {
 		t.Helper()
 		if _, err := s.Save(d); err == nil {

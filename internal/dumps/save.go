@@ -129,10 +129,10 @@ func (s *Store) write(p prepared) error {
 func (s *Store) save(p prepared) error {
 	err := s.rescan()
 	if err == nil {
-		_, err = s.sweep(p.entry)
+		err = s.makeRoom(p.entry)
 	}
 	if err != nil {
-		return fmt.Errorf("make room: %w", err)
+		return err
 	}
 	if err := s.put(p); err != nil {
 		// What has been written are remains, like those of a crash.

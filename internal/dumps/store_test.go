@@ -22,7 +22,7 @@ import (
 
 func TestSaveAndList(t *testing.T) {
 	dir := newDir(t)
-	s, _ := openTest(t, dir, Keep{}, nil)
+	s, _ := openTest(t, dir, testKeep, nil)
 	first := mustSave(t, s, testDump("checkout-tls"))
 	d := testDump("no function above 20%")
 	d.Sidecar.Kind = "heap"
@@ -65,7 +65,7 @@ func names(id ID, suffixes ...string) (list []string) {
 }
 
 func TestInvalidDumps(t *testing.T) {
-	s, _ := openTest(t, newDir(t), Keep{Bytes: 10_000}, nil)
+	s, _ := openTest(t, newDir(t), Keep{Bytes: 10_000, Free: 1e-12}, nil)
 	for name, tt := range map[string]struct {
 		change func(*Dump)
 		want   error
@@ -83,13 +83,13 @@ func TestInvalidDumps(t *testing.T) {
 		}
 	}
 	mustSave(t, s, testDump("b"))
-	if k := (Keep{}).withDefaults(); k != (Keep{64, 256 << 20, 7 * 24 * time.Hour}) {
+	if k := (Keep{}).withDefaults(); k != (Keep{64, 256 << 20, 7 * 24 * time.Hour, 0.10}) {
 		t.Errorf("defaults %+v", k)
 	}
 }
 
 func TestFault_42_WallClockJumps(t *testing.T) {
-	s, c := openTest(t, newDir(t), Keep{}, nil)
+	s, c := openTest(t, newDir(t), testKeep, nil)
 	seen := map[ID]bool{}
 	for i := range 20 {
 		d := testDump("b")
@@ -104,7 +104,7 @@ func TestFault_42_WallClockJumps(t *testing.T) {
 
 func TestAge(t *testing.T) {
 	dir := newDir(t)
-	s, c := openTest(t, dir, Keep{}, nil)
+	s, c := openTest(t, dir, testKeep, nil)
 	old := mustSave(t, s, testDump("b").of("v", 1)) // first and worst, but old
 	c.advance(6 * 24 * time.Hour)
 	young := mustSave(t, s, testDump("b"))
@@ -125,7 +125,7 @@ func TestAge(t *testing.T) {
 
 func TestClosedStore(t *testing.T) {
 	dir := newDir(t)
-	s, _ := openTest(t, dir, Keep{}, nil)
+	s, _ := openTest(t, dir, testKeep, nil)
 	id := mustSave(t, s, testDump("b"))
 	for range 2 {
 		if err := s.Close(context.Background()); err != nil {
@@ -142,11 +142,11 @@ func TestClosedStore(t *testing.T) {
 	}
 	assertClean(t, dir, 1)
 	// A store that has no dumps leaves nothing.
-	empty, _ := openTest(t, newDir(t), Keep{}, nil)
+	empty, _ := openTest(t, newDir(t), testKeep, nil)
 	if err := empty.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	next, _ := openTest(t, dir, Keep{}, nil)
+	next, _ := openTest(t, dir, testKeep, nil)
 	next.Close(context.Background())
 	if c := assertClean(t, dir, 1); len(c.folders) != 1 {
 		t.Errorf("folders %v", c.folders)
@@ -199,7 +199,7 @@ func TestDumpOpensInPprof(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := newDir(t)
-	s, _ := openTest(t, dir, Keep{}, nil)
+	s, _ := openTest(t, dir, testKeep, nil)
 	id := mustSave(t, s, Dump{Sidecar: Sidecar{Budget: "b", Kind: "allocs"}, Profile: b.Bytes()})
 	cmd := exec.Command(goTool, "tool", "pprof", "-top", "-sample_index=alloc_space", filepath.Join(home(dir, s), fileName(id, "allocs.pb.gz")))
 	out, err := cmd.CombinedOutput()

@@ -21,3 +21,5 @@ func lock(*os.File) error { return errors.ErrUnsupported }
 
 // syncDir: Windows cannot flush a directory; NTFS journals its renames.
 func syncDir(*os.File) error { return nil }
+
+func space(*os.File) (free, total uint64, err error) { return 0, 0, errors.ErrUnsupported }
