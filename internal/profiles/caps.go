@@ -17,8 +17,8 @@ const (
 	// defaultShare: six kinds at half a percent are 3% of a core at the very most;
 	// a kind of 10 ms a minute is a thirtieth of this.
 	defaultShare = 0.005
-	// defaultMutexFraction: what one contention in 100 costs was within noise.
-	defaultMutexFraction = 100
+	// ourMutexFraction: what one contention in 100 costs was within noise.
+	ourMutexFraction = 100
 )
 
 // MostGoroutines is the number of goroutines above which their profile is not taken.

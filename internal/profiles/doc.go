@@ -32,18 +32,17 @@
 // of package runtime, because these cut stacks at 32 frames from the leaf. What
 // they cut off is the root, and with it the handler, the goroutine's bottom frame
 // and every "in" clause; two stacks that differ only there become one. A window of
-// allocs, with the totals at both ends, by BenchmarkSource (Go 1.26, two busy cores):
+// allocs, with the totals at both ends, by BenchmarkSource (Go 1.26, two cores with far more to do):
 //
 //	                     100 sites        11,000 sites
-//	runtime's records    0.02 ms          2 ms
+//	runtime's records    0.2 ms           12 ms
 //	runtime/pprof, twice 3.1 MB           11 MB
-//	Taker                7.0 MB           43 MB
-//	  its CPU            16 ms            183 ms
+//	Taker                5.8 MB           23 MB
+//	  its CPU            19 ms            121 ms
 //
-// Half of that CPU is runtime/pprof's. The profiles are parsed and written by
-// google/pprof; by hand it was 13 and 104 ms, for 430 lines of code more. A window that
-// joins the one before has half of the cost: 8 to 90 ms a minute, at most 0.15% of a
-// core. What the records would save is not worth a wrong answer.
+// Half of that CPU and more is runtime/pprof's. A window that joins the one before has
+// half of the cost: 10 to 60 ms a minute, at most 0.1% of a core. What the records would
+// save is not worth a wrong answer.
 //
 // # What it must not do to the host
 //
@@ -61,7 +60,7 @@
 // it is 0 the taker sets one at the first Begin of mutex, and [Taker.Close] takes it
 // back if it is still what the taker set. The block rate cannot be read, and a
 // program pays for it (a channel ping-pong 1.4 times its time at one event in
-// 100 ms), so it is left alone unless [Taker.BlockRate] asks.
+// 100 ms), so it is left alone: the profile is there if somebody else has set a rate.
 //
 // A program that links this package has heap sampling on (one allocation in
 // 512 KiB, [runtime.MemProfileRate]): the linker switches it off only in programs
@@ -71,6 +70,6 @@
 //
 // A taker holds the latest profile (up to 1 MiB between windows, 8 MiB while it
 // works) and about 60 bytes for each stack of a kind that is a difference. While a
-// difference is worked out, its profile is there as google/pprof's types, about 2 KB
-// for each stack; [Taker.BucketBytes] and [Taker.Stacks] bound how many there are.
+// difference is worked out, its profile is there as a table of package decode, about
+// 0.6 KB for each stack; [Taker.BucketBytes] and [Taker.Stacks] bound how many there are.
 package profiles

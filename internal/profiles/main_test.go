@@ -41,8 +41,6 @@ type fakeSource struct {
 	gcs         uint64
 	memRate     int
 	mutexRate   int
-	blockRate   int
-	blockCalls  []int
 	beforeMutex func() // called before each setMutexFraction
 }
 
@@ -78,7 +76,6 @@ func (f *fakeSource) goroutines() int     { return f.gs }
 func (f *fakeSource) bucketBytes() int64  { return f.buckets }
 func (f *fakeSource) collections() uint64 { return f.gcs }
 func (f *fakeSource) memProfileRate() int { return f.memRate }
-func (f *fakeSource) setBlockRate(n int)  { f.blockRate = n; f.blockCalls = append(f.blockCalls, n) }
 
 func (f *fakeSource) setMutexFraction(n int) int {
 	if f.beforeMutex != nil {

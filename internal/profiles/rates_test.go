@@ -4,8 +4,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/profguard/profguard/internal/kinds"
 )
 
@@ -15,15 +13,13 @@ func TestFault_54_MutexRate(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name        string
-		first       int // before Begin
-		want        int // in force in the window
-		host        int // set by the host in the window; -1: nothing
-		after       int // after Close
-		askFor      int
+		first       int  // before Begin
+		want        int  // in force in the window
+		host        int  // set by the host in the window; -1: nothing
+		after       int  // after Close
 		betweenRead bool // the host sets 7 between our reading and our setting
 	}{
 		{name: "nobody", first: 0, want: 100, host: -1, after: 0},
-		{name: "our own number", first: 0, askFor: 10, want: 10, host: -1, after: 0},
 		{name: "the host's", first: 5, want: 5, host: -1, after: 5},
 		{name: "the host's after ours", first: 0, want: 100, host: 5, after: 5},
 		{name: "the host's off after ours", first: 0, want: 100, host: 0, after: 0},
@@ -44,7 +40,6 @@ func TestFault_54_MutexRate(t *testing.T) {
 				}
 			}
 			taker := newTaker(t, f)
-			taker.MutexFraction = tt.askFor
 			begin(t, taker, kinds.Mutex)
 			if f.mutexRate != tt.want {
 				t.Errorf("fraction is %d in the window, want %d", f.mutexRate, tt.want)
@@ -76,41 +71,14 @@ func TestMutexSwitchedOff(t *testing.T) {
 	}
 }
 
+// Nobody tells the rate of block profiling. Where nothing was recorded it is off.
 func TestBlockRate(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name  string
-		ask   int
-		seen  int
-		want  Reason
-		calls []int // of SetBlockProfileRate
-	}{
-		{name: "off", want: RateZero},
-		{name: "the host's", seen: 3},
-		{name: "asked for", ask: 1000, calls: []int{1000, 0}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			f := newFake()
-			f.stacks[kinds.Block] = tt.seen
-			taker := newTaker(t, f)
-			taker.BlockRate = tt.ask
-			for range 2 {
-				err := taker.Begin(kinds.Block)
-				if tt.want != "" {
-					wantSkip(t, err, tt.want)
-				} else if err != nil {
-					t.Fatal(err)
-				}
-			}
-			taker.Close()
-			taker.Close()
-			if diff := cmp.Diff(tt.calls, f.blockCalls); diff != "" {
-				t.Errorf("calls of SetBlockProfileRate (-want +got):\n%s", diff)
-			}
-		})
-	}
+	f := newFake()
+	taker := newTaker(t, f)
+	wantSkip(t, taker.Begin(kinds.Block), RateZero)
+	f.stacks[kinds.Block] = 3
+	begin(t, taker, kinds.Block)
 }
 
 // The same against the runtime.

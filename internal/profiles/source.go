@@ -30,7 +30,6 @@ type source interface {
 	memProfileRate() int
 	// setMutexFraction returns the fraction before; a negative one only reads.
 	setMutexFraction(int) int
-	setBlockRate(int)
 }
 
 // runtimeSource is the process itself.
@@ -48,7 +47,6 @@ func (*runtimeSource) threadCPU() (time.Duration, bool) { return process.ThreadC
 func (*runtimeSource) goroutines() int                  { return runtime.NumGoroutine() }
 func (*runtimeSource) memProfileRate() int              { return runtime.MemProfileRate }
 func (*runtimeSource) setMutexFraction(n int) int       { return runtime.SetMutexProfileFraction(n) }
-func (*runtimeSource) setBlockRate(n int)               { runtime.SetBlockProfileRate(n) }
 func (*runtimeSource) has(k string) bool                { return pprof.Lookup(k) != nil }
 func (*runtimeSource) count(k string) int               { return pprof.Lookup(k).Count() }
 

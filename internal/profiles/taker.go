@@ -25,20 +25,12 @@ type Taker struct {
 	Stacks int
 	// Share is how much of one core each kind may cost. Default 0.005.
 	Share float64
-	// MutexFraction is what runtime.SetMutexProfileFraction is called with if
-	// nobody has done so. Default 100; negative: it is left alone.
-	MutexFraction int
-	// BlockRate, in nanoseconds, is what runtime.SetBlockProfileRate is called
-	// with. Default 0: it is left alone, and the profile is there if somebody else
-	// has set a rate. There is no way to find out, so do not set this field in a
-	// program that sets the rate itself: Close sets it to 0.
-	BlockRate int
 
-	src     source
-	rates   rates
-	paid    map[string]time.Time // when all that a kind has cost is below its share
-	windows map[string]*window
-	leak    leakTaker
+	src      source
+	mutexSet bool                 // the mutex fraction, by us: if it is 0 again, somebody wants that
+	paid     map[string]time.Time // when all that a kind has cost is below its share
+	windows  map[string]*window
+	leak     leakTaker
 
 	data buffer // of the latest profile
 }
@@ -196,7 +188,7 @@ func (t *Taker) Now(ctx context.Context, k string) (Profile, error) {
 // used again after it.
 func (t *Taker) Close() {
 	t.setUp()
-	t.rates.restore(t.src)
+	t.restoreMutex()
 	clear(t.windows)
 	t.data = buffer{}
 }
@@ -230,13 +222,12 @@ func (t *Taker) admit(k string, wait bool) (rate int, refused *SkipError) {
 	}
 	switch {
 	case k == kinds.Mutex:
-		fraction := t.MutexFraction
-		if fraction == 0 {
-			fraction = defaultMutexFraction
-		}
-		rate, refused = t.rates.mutexFraction(t.src, fraction)
+		rate, refused = t.mutexFraction()
 	case k == kinds.Block:
-		refused = t.rates.blockRate(t.src, t.BlockRate)
+		if t.src.count(k) == 0 {
+			refused = skip(k, RateZero, "no goroutine has been recorded as blocked, so block profiling is off; "+
+				"call runtime.SetBlockProfileRate(n) with n nanoseconds, knowing that it costs every channel operation that blocks")
+		}
 	case kinds.Of(k).Sampling == kinds.Memory:
 		if rate = t.src.memProfileRate(); rate <= 0 {
 			refused = skip(k, RateZero, "runtime.MemProfileRate is 0, so allocations are not sampled; leave it at its default of 512 KiB")

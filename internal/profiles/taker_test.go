@@ -200,10 +200,6 @@ func TestSkips(t *testing.T) {
 			return err
 		}, RateChanged, nil},
 		{"block never seen", func(f *fakeSource, taker *Taker) error { return taker.Begin(kinds.Block) }, RateZero, nil},
-		{"mutex left alone", func(f *fakeSource, taker *Taker) error {
-			taker.MutexFraction = -1
-			return taker.Begin(kinds.Mutex)
-		}, RateZero, nil},
 		{"mutex fraction changed", func(f *fakeSource, taker *Taker) error {
 			if err := taker.Begin(kinds.Mutex); err != nil {
 				return err
