@@ -143,7 +143,7 @@ func (g *Guard) register(ctx context.Context) error {
 		err := errors.New("the registry has ended the goroutine")
 		defer func() { g.registered(ctx, err, reply) }()
 		var refused error
-		if err = call(func() { refused = g.cfg.Registerer.Register(g) }); err == nil {
+		if err = call(func() { refused = g.cfg.Registerer.Register(g.metrics) }); err == nil {
 			err = refused
 		}
 	}()
@@ -165,6 +165,6 @@ func (g *Guard) registered(ctx context.Context, err error, reply chan<- error) {
 	reply <- err
 	g.mu.Unlock()
 	if err == nil && stopped {
-		_ = call(func() { g.cfg.Registerer.Unregister(g) })
+		_ = call(func() { g.cfg.Registerer.Unregister(g.metrics) })
 	}
 }

@@ -32,10 +32,11 @@ type Guard struct {
 	stop   sync.Once
 	ended  chan struct{} // closed when Stop is through
 
-	sinks  []*sink
-	dumps  atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
-	opener chan struct{}               // closed when nobody opens DumpDir any more; nil if nobody did
-	pages  sync.Once
+	sinks   []*sink
+	dumps   atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
+	opener  chan struct{}               // closed when nobody opens DumpDir any more; nil if nobody did
+	metrics *collector
+	pages   sync.Once
 	// page is made by pages; all handlers of the guard are this one. It is an interface
 	// so that the linker can leave the pages out where no Handler is asked for.
 	page http.Handler
@@ -123,6 +124,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
 		done: make(chan struct{}), ended: make(chan struct{}),
 	}
+	g.metrics = &collector{g.Collect}
 	g.status = Status{State: stateRunning, Started: g.started, Windows: map[string]int{}, Dumps: map[string]int64{}}
 	if g.panel, err = s.compile(cfg, nil); err != nil {
 		return nil, err
@@ -185,7 +187,7 @@ func (g *Guard) shutDown() {
 	unregistered := make(chan struct{})
 	go func() {
 		defer close(unregistered)
-		_ = call(func() { g.cfg.Registerer.Unregister(g) })
+		_ = call(func() { g.cfg.Registerer.Unregister(g.metrics) })
 	}()
 	g.release(ctx, unregistered)
 	g.mu.Lock()
