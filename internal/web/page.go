@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
-	"sync"
 )
 
 //go:embed page.html
@@ -20,17 +19,17 @@ var script string
 
 // static is the page, with its style sheet and script in it, so that the handler
 // needs no paths for them.
-var static = sync.OnceValue(func() []byte {
+func static() []byte {
 	return []byte(strings.NewReplacer("/*style*/", style, "/*script*/", script).Replace(markup))
-})
+}
 
 // policy is the Content-Security-Policy of all answers. The empty icon in the page
 // keeps browsers from asking the host for theirs. Trusted types forbid the script to
 // make HTML out of text.
-var policy = sync.OnceValue(func() string {
+func policy() string {
 	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; connect-src 'self'; img-src data:; " +
 		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-})
+}
 
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -39,5 +38,5 @@ func hash(text string) string {
 
 // page sends the page.
 func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
-	sendBytes(w, r, "text/html; charset=utf-8", static())
+	sendBytes(w, r, "text/html; charset=utf-8", h.static())
 }

@@ -30,6 +30,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -68,6 +69,11 @@ type Handler struct {
 	heavy   slots // answers that hold a profile or a file of a dump
 	drawing slots // profiles that are decoded
 	live    live
+
+	// These make the page and its policy once. They are no variables of the package,
+	// which a program without a handler would have in its binary.
+	static func() []byte
+	policy func() string
 }
 
 // New returns the handler of a guard.
@@ -75,6 +81,7 @@ func New(c Config) *Handler {
 	h := &Handler{
 		Config: c, access: access{hostname: c.Hostname},
 		heavy: make(slots, maxHeavy), drawing: make(slots, 1),
+		static: sync.OnceValue(static), policy: sync.OnceValue(policy),
 	}
 	h.status.make = func() ([]byte, error) { return json.Marshal(c.Status()) }
 	h.budgets.make = func() ([]byte, error) { return []byte(c.Budgets()), nil }
@@ -113,7 +120,7 @@ func recovered(f func()) (failed any) {
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Content-Security-Policy", policy())
+	header.Set("Content-Security-Policy", h.policy())
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "no-referrer")
