@@ -34,16 +34,18 @@ import "runtime/pprof"
 // request (docs/culprit.md). While a service fills its caches the collector may well
 // take more for a moment, so it has three windows to come down.
 func Default() Set {
-	set := Must(
-		`busy-select: /^runtime\.(selectgo|selectnbrecv|selectnbsend)$/ below 30% when process above 0.03 cores`,
-		`gc-thrash: gc below 40% when process above 0.03 cores for 3 windows`,
-		`debug-print: /^fmt\.(Append|Fprint|Print|Sprint)/ below 25% when process above 0.03 cores`,
-		`regexp-compile: regexp.compile below 20% when process above 0.03 cores`,
-		`goroutine-flood: goroutines below 50000`,
-		`goroutine-growth: goroutines steady`,
-	)
+	// These are no sentences, so that a program that has none of its own links no parser.
+	busy := Condition{Figure: "process", Amount: Amount{0.03, "cores"}}
+	set := Set{
+		{Name: "busy-select", Subject: `/^runtime\.(selectgo|selectnbrecv|selectnbsend)$/`, Limit: Amount{30, "%"}, When: busy},
+		{Name: "gc-thrash", Subject: "gc", Limit: Amount{40, "%"}, When: busy, ForWindows: 3},
+		{Name: "debug-print", Subject: `/^fmt\.(Append|Fprint|Print|Sprint)/`, Limit: Amount{25, "%"}, When: busy},
+		{Name: "regexp-compile", Subject: "regexp.compile", Limit: Amount{20, "%"}, When: busy},
+		{Name: "goroutine-flood", Subject: "goroutines", Limit: Amount{50000, ""}},
+		{Name: "goroutine-growth", Subject: "goroutines", Rule: "steady"},
+	}
 	if pprof.Lookup("goroutineleak") != nil {
-		set = append(set, Must(`goroutine-leak: no goroutine leaked`)...)
+		set = append(set, Budget{Name: "goroutine-leak", Subject: "no goroutine", Rule: "leaked"})
 	}
 	return set
 }
