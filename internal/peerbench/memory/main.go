@@ -77,10 +77,9 @@ func measure(length, every time.Duration, gogc, budgets int) error {
 	// Somebody must take the profiles, or the profilers would keep them for a later try.
 	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }))
 	defer sink.Close()
-	guarded := []string{"guarded", every.String()}
-	commands := [][]string{{"plain"}, {"client"}, guarded, {"pyroscope", sink.URL}, {"datadog", sink.URL}}
+	commands := [][]string{{"plain"}, {"client"}, {"guarded", every.String()}, {"pyroscope", sink.URL}, {"datadog", sink.URL}}
 	if budgets > 0 {
-		commands = append(commands, append(slices.Clone(guarded), fmt.Sprint(budgets)))
+		commands = append(commands, []string{"many", every.String(), fmt.Sprint(budgets)})
 	}
 	var running []*host
 	for _, command := range commands {

@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 // TestSize holds what profguard adds to a binary.
 func TestSize(t *testing.T) {
@@ -9,5 +14,40 @@ func TestSize(t *testing.T) {
 	}
 	if err := measure(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestUnused: what a service does not use is not in its binary. The names of all its
+// functions are, also in one that is stripped.
+func TestUnused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links two binaries")
+	}
+	const (
+		parser = "profguard/budget.Parse\x00"
+		page   = "profguard/internal/web.static\x00"
+		// Nobody calls it. The linker keeps it where the type may be in an interface.
+		text = "github.com/google/pprof/profile.(*Profile).String\x00"
+	)
+	for _, test := range []struct {
+		tags string
+		has  map[string]bool
+	}{
+		{"client,guard", map[string]bool{"profguard/guard.Start\x00": true, parser: false, page: false, text: false}},
+		{"client,guard,handler", map[string]bool{page: true, parser: false}},
+	} {
+		file := filepath.Join(t.TempDir(), "host")
+		if _, err := build(file, test.tags); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range test.has {
+			if got := bytes.Contains(data, []byte(name)); got != want {
+				t.Errorf("%s: the binary has %q: %t, want %t", test.tags, name, got, want)
+			}
+		}
 	}
 }
