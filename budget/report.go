@@ -138,7 +138,7 @@ func (b Budget) kind() kinds.Kind {
 	switch b.Subject {
 	case "goroutines", "no goroutine":
 		return kinds.Of(kinds.Goroutine)
-	case "heap":
+	case "heap", "rss":
 		return kinds.Of(kinds.Heap)
 	}
 	return kinds.Of(kindText(b.Kind))

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -114,6 +115,9 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			o := r.Offenders[0]
 			if !strings.HasSuffix(o.Function, tt.largest) || filepath.Ext(o.File) != ".go" || o.Line == 0 {
 				t.Errorf("%s: %s", tt.sentence, r)
+			}
+			if tt.name == "rss" && !regexp.MustCompile(tt.largest+`  [\d.]+%, [\d.]+MiB`).MatchString(r.String()) {
+				t.Errorf("the report has no bytes: %s", r)
 			}
 			if !strings.Contains(r.Reason, tt.largest+" at guard/") {
 				t.Errorf("the reason names nobody: %s", r.Reason)
