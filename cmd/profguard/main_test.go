@@ -317,7 +317,7 @@ func TestMisspelt(t *testing.T) {
 		fmt.Fprintf(&many, "encodng/json below %d%%\nportlist%c%c absent\n", i+1, 'a'+i/26, 'a'+i%26)
 	}
 	put(t, "many.txt", many.String())
-	put(t, "ends.txt", "a.b absent\nzncoding/json absent\n"+strings.Join(numbered("m.nothing", 40), "\n"))
+	put(t, "ends.txt", "encodng/json absent\n"+strings.Join(numbered("b.nothing", 40), "\n"))
 	for _, tt := range []struct {
 		args []string
 		want int
@@ -333,7 +333,7 @@ func TestMisspelt(t *testing.T) {
 		{[]string{"-budget", "encodng/json grows below 5 points", "-base", "shop.pprof"}, exitUndecided, "did you mean encoding/json?"},
 		{[]string{"-budget", "no function above 10% except encodng/json"}, exitBroken, "did you mean encoding/json?"},
 		{[]string{"-b", "many.txt"}, exitUndecided, "40 kept, 0 broken, 40 undecided"},
-		{[]string{"-b", "ends.txt"}, exitUndecided, "41 kept, 0 broken, 1 undecided"},
+		{[]string{"-b", "ends.txt"}, exitUndecided, "40 kept, 0 broken, 1 undecided"},
 	} {
 		var out bytes.Buffer
 		if status := run(t.Context(), append([]string{"check", "shop.pprof"}, tt.args...), nil, &out, &out); status != tt.want || !strings.Contains(out.String(), tt.said) {

@@ -111,8 +111,8 @@ func (n *nearest) compare(name string) {
 			end = end[at+1:]
 		}
 	}
-	if d := len(end) - len(n.bare); d > n.away || -d > n.away || digits(end) != digits(n.bare) {
-		return // nobody misspells a digit: sha1 and sha3 are two names
+	if d := len(end) - len(n.bare); d > n.away || -d > n.away || digits(end) != digits(n.bare) || initials(end) != initials(n.bare) {
+		return // nobody misspells a digit or a first letter: sha1 and sha3 are two names, as are Sprint and Fprint
 	}
 	away := spelling.Distance(n.bare, end)
 	if n.best == "" && away < n.away || n.best != "" && cmp.Or(cmp.Compare(away, n.away), cmp.Compare(len(name), len(n.best)), cmp.Compare(name, n.best)) < 0 {
@@ -128,6 +128,17 @@ func digits(name string) string {
 		}
 		return r
 	}, name)
+}
+
+// initials are the first letters of a name's elements, in lower case.
+func initials(name string) string {
+	var list []byte
+	for i := range len(name) {
+		if i == 0 || name[i-1] == '/' || name[i-1] == '.' {
+			list = append(list, name[i])
+		}
+	}
+	return strings.ToLower(string(list))
 }
 
 // bare is a name without the signs around a method's receiver, which people leave out.

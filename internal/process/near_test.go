@@ -32,6 +32,8 @@ func TestNear(t *testing.T) {
 		"crypto/sha256.Sum256":        "",
 		"crypto/sha3":                 "", // another one, and no misspelling of sha1
 		"crypto/sah1":                 "crypto/sha1",
+		"fmt.Tprintln":                "", // another one, as Fprint and Sprint are two
+		"fmt.Pirntln":                 "fmt.Println",
 		"fmx":                         "", // short
 		"/regex.*/":                   "",
 		"encoding/jsn/...":            "",
