@@ -110,6 +110,13 @@ func add(p *profile.Profile, index int) (flat, cum map[string]int64) {
 	return flat, cum
 }
 
+// pprofTool is the program that go tool pprof runs. The go command takes longer to find it
+// than it takes to read a profile.
+var pprofTool = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "tool", "-n", "pprof").Output()
+	return strings.TrimSpace(string(out)), err
+})
+
 // top runs go tool pprof.
 func top(t *testing.T, data []byte, st *profile.ValueType) (flat, cum map[string]int64) {
 	t.Helper()
@@ -121,11 +128,15 @@ func top(t *testing.T, data []byte, st *profile.ValueType) (flat, cum map[string
 		t.Fatal(err)
 	}
 	unit := map[string]string{"nanoseconds": "ns", "bytes": "B"}[st.Unit]
-	args := []string{"tool", "pprof", "-top", "-nodecount=0", "-nodefraction=0", "-edgefraction=0", "-symbolize=none", "-sample_index=" + st.Type}
+	tool, err := pprofTool()
+	if err != nil {
+		t.Fatalf("go tool -n pprof: %v", err)
+	}
+	args := []string{"-top", "-nodecount=0", "-nodefraction=0", "-edgefraction=0", "-symbolize=none", "-sample_index=" + st.Type}
 	if unit != "" {
 		args = append(args, "-unit="+unit)
 	}
-	cmd := exec.Command("go", append(args, file)...)
+	cmd := exec.Command(tool, append(args, file)...)
 	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
 	out, err := cmd.Output()
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/process"
@@ -117,7 +116,7 @@ func TestDecodeValidity(t *testing.T) {
 					t.Fatal(err)
 				}
 				if oracleErr == nil {
-					if diff := cmp.Diff(viewOfProfile(oracle), viewOfTable(table)); diff != "" {
+					if diff := diffOf(viewOfProfile(oracle), viewOfTable(table)); diff != "" {
 						t.Errorf("-google/pprof +Decode:\n%s", diff)
 					}
 				}

@@ -107,14 +107,14 @@ func compareOrSkip(t *testing.T, d *Decoder, data []byte) {
 		return
 	}
 	want := viewOfProfile(p)
-	if diff := cmp.Diff(want, viewOfTable(table)); diff != "" {
+	if diff := diffOf(want, viewOfTable(table)); diff != "" {
 		t.Fatalf("-google/pprof +Decode:\n%s", diff)
 	}
 	table, err = FromProfile(p, new(Symbols))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, viewOfTable(table)); diff != "" {
+	if diff := diffOf(want, viewOfTable(table)); diff != "" {
 		t.Fatalf("-google/pprof +FromProfile:\n%s", diff)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -60,8 +61,19 @@ func churn(d time.Duration) int {
 }
 
 // live returns profiles of this process, of every kind, as runtime/pprof writes
-// them.
+// them. They are taken once for all tests; the map is the caller's.
 func live(t testing.TB) map[string][]byte {
+	t.Helper()
+	lived.Do(func() { lived.profiles = takeLive(t) })
+	return maps.Clone(lived.profiles)
+}
+
+var lived struct {
+	sync.Once
+	profiles map[string][]byte
+}
+
+func takeLive(t testing.TB) map[string][]byte {
 	t.Helper()
 	runtime.SetBlockProfileRate(1)
 	defer runtime.SetBlockProfileRate(0)

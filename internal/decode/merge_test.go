@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 )
 
@@ -85,14 +84,14 @@ func TestMerge(t *testing.T) {
 			if err := read.CheckValid(); err != nil {
 				t.Error(err)
 			}
-			if diff := cmp.Diff(want, bySample(viewOfProfile(read))); diff != "" {
+			if diff := diffOf(want, bySample(viewOfProfile(read))); diff != "" {
 				t.Errorf("differs from google/pprof (-want +got):\n%s", diff)
 			}
 			table, err := new(Decoder).Bytes(got)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, bySample(viewOfTable(table))); diff != "" {
+			if diff := diffOf(want, bySample(viewOfTable(table))); diff != "" {
 				t.Errorf("read by the decoder it differs from google/pprof (-want +got):\n%s", diff)
 			}
 		})
@@ -154,7 +153,7 @@ func TestClone(t *testing.T) {
 		}
 		want := viewOfProfile(p)
 		c := Clone(p)
-		if diff := cmp.Diff(want, viewOfProfile(c)); diff != "" {
+		if diff := diffOf(want, viewOfProfile(c)); diff != "" {
 			t.Errorf("%s: the clone differs (-want +got):\n%s", name, diff)
 		}
 		if err := CheckValid(c); err != nil {
@@ -184,7 +183,7 @@ func TestClone(t *testing.T) {
 		for _, st := range append(p.SampleType, p.PeriodType) {
 			*st = profile.ValueType{}
 		}
-		if diff := cmp.Diff(want, viewOfProfile(c)); diff != "" {
+		if diff := diffOf(want, viewOfProfile(c)); diff != "" {
 			t.Errorf("%s: the clone changes with its original:\n%s", name, diff)
 		}
 	}
