@@ -22,16 +22,21 @@ import (
 	"time"
 )
 
-// abreast is how many modules are tested at once. Those that are nested wait more
-// than they compute, for windows to pass and profilers to be free, so two of
-// them share the two cores of a usual CI machine well.
-const abreast = 2
+// Tests wait more than they compute, for windows to pass and profilers to be free, so
+// that more of them than there are cores share the two of a usual CI machine well.
+const (
+	// abreast is how many modules are tested at once.
+	abreast = 2
+	// packagesAbreast is how many packages of a module are.
+	packagesAbreast = "3"
+)
+
+// longest are the packages that take longest. They begin first, and the others go
+// beside them.
+var longest = []string{"./internal/check", "./guard", "./budget", "./examples/quickstart"}
 
 func main() {
 	args := os.Args[1:]
-	if len(args) == 0 {
-		args = []string{"./..."}
-	}
 	modules, err := find(".")
 	if err == nil {
 		err = testAll(os.Stdout, modules, func(dir string, out io.Writer) error { return goTest(dir, args, out) })
@@ -42,12 +47,25 @@ func main() {
 	}
 }
 
-// goTest runs go test in a folder.
+// goTest runs go test in a folder, of all its packages unless args say otherwise.
 func goTest(dir string, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		args = packages(dir)
+	}
 	// Ten minutes, go test's own limit, are too few for the checks of a busy machine.
-	cmd := exec.Command("go", append([]string{"test", "-timeout", "30m"}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-timeout", "30m", "-p", packagesAbreast}, args...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
 	return cmd.Run()
+}
+
+// packages are those of a module, in the order in which they begin.
+func packages(dir string) (list []string) {
+	for _, p := range longest {
+		if _, err := os.Stat(filepath.Join(dir, p)); err == nil {
+			list = append(list, p)
+		}
+	}
+	return append(list, "./...")
 }
 
 // testAll tests the modules, abreast at a time, and returns what failed. out gets

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,16 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestPackages: what takes longest begins first, and is there.
+func TestPackages(t *testing.T) {
+	if diff := cmp.Diff(append(slices.Clone(longest), "./..."), packages(filepath.Join("..", ".."))); diff != "" {
+		t.Errorf("the root's packages (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"./..."}, packages(t.TempDir())); diff != "" {
+		t.Errorf("another module's (-want +got):\n%s", diff)
+	}
+}
+
 // TestGoTest: a nested module whose test fails makes the whole fail, and shows
 // why; one in test data is left alone.
 func TestGoTest(t *testing.T) {
@@ -103,7 +114,7 @@ func TestGoTest(t *testing.T) {
 		t.Errorf("modules (-want +got):\n%s", diff)
 	}
 	var out bytes.Buffer
-	err = testAll(&out, modules, func(dir string, out io.Writer) error { return goTest(dir, []string{"./..."}, out) })
+	err = testAll(&out, modules, func(dir string, out io.Writer) error { return goTest(dir, nil, out) })
 	if err == nil || strings.Count(err.Error(), "failed") != 1 || !strings.Contains(err.Error(), "broken failed") {
 		t.Errorf("the error is %v, want one about broken", err)
 	}
