@@ -47,7 +47,7 @@ func judgeLive(t *testing.T, sentence string) Result {
 	}
 	set := Must(sentence)
 	total := []*profile.Profile{}
-	for d, spent := 500*time.Millisecond, time.Duration(0); ; d = min(2*d, 4*time.Second) {
+	for d, spent := 500*time.Millisecond, time.Duration(0); ; d = min(max(d, spent/2), 4*time.Second) {
 		var b bytes.Buffer
 		if err := pprof.StartCPUProfile(&b); err != nil {
 			missing(t, "the CPU profiler is taken", err)
