@@ -64,7 +64,7 @@ func run(ctx context.Context, out io.Writer, dumps string) error {
 			"debug-print: fmt.Fprintf below 10% in main.(*shop).ServeHTTP",
 			"checkout: process below 50ms per request",
 		),
-		Every: 2 * time.Second, Window: 2 * time.Second,
+		Every: time.Second, Window: time.Second,
 		DumpDir:    dumps,
 		Registerer: registry,
 		Logger:     slog.New(slog.DiscardHandler),
