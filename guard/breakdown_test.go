@@ -85,7 +85,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			var dumped []dumps.Dump
 			l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 				dumped = append(dumped, d)
-				go l.dumped(dumps.Outcome{ID: "1", Budget: "x"})
+				go l.dumped(dumps.Outcome{ID: "1"})
 				return "1", nil
 			}
 			l.store = new(dumps.Store)

@@ -25,7 +25,7 @@ func TestDiskFull(t *testing.T) {
 				return store.Offer(d)
 			}
 			id := dumps.ID(fmt.Sprint(offers))
-			go running.Load().dumped(dumps.Outcome{ID: id, Budget: "x", Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
+			go running.Load().dumped(dumps.Outcome{ID: id, Err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}})
 			return id, nil
 		}
 		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")

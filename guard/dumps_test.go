@@ -212,7 +212,7 @@ func TestDumpIDs(t *testing.T) {
 	}{
 		{"saved", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
-				go running.Load().dumped(dumps.Outcome{ID: "1", Budget: "x"})
+				go running.Load().dumped(dumps.Outcome{ID: "1"})
 				return "1", nil
 			}
 		}, "1", 0},
@@ -221,7 +221,7 @@ func TestDumpIDs(t *testing.T) {
 		}, "", 0},
 		{"failed on the disk", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
-				go running.Load().dumped(dumps.Outcome{ID: "1", Budget: "x", Err: syscall.ENOSPC})
+				go running.Load().dumped(dumps.Outcome{ID: "1", Err: syscall.ENOSPC})
 				return "1", nil
 			}
 		}, "", 0},
@@ -326,9 +326,9 @@ func TestLastDumpThatIsThere(t *testing.T) {
 		outcome dumps.Outcome
 		want    dumps.ID
 	}{
-		{dumps.Outcome{ID: "1", Budget: "x"}, "1"},
-		{dumps.Outcome{ID: "2", Budget: "x"}, "2"},
-		{dumps.Outcome{ID: "3", Budget: "x", Removed: []dumps.ID{"2"}}, "3"},
+		{dumps.Outcome{ID: "1"}, "1"},
+		{dumps.Outcome{ID: "2"}, "2"},
+		{dumps.Outcome{ID: "3", Removed: []dumps.ID{"2"}}, "3"},
 		{dumps.Outcome{Removed: []dumps.ID{"3", "7"}}, "1"},
 		{dumps.Outcome{Err: syscall.EIO, Removed: []dumps.ID{"1"}}, ""},
 	} {

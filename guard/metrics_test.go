@@ -58,7 +58,7 @@ func eventful(t *testing.T, w *world) (*looper, *prometheus.Registry) {
 		time.Sleep(10 * second)
 		l.began = time.Now()
 		l.window(t.Context(), false)
-		l.dumped(dumps.Outcome{ID: "profguard-dump-prints", Budget: "prints"})
+		l.dumped(dumps.Outcome{ID: "profguard-dump-prints"})
 	}
 	l.dumps.Store(nil)
 	registry := prometheus.NewPedanticRegistry()

@@ -164,7 +164,7 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				g.dumped(dumps.Outcome{ID: id, Budget: d.Sidecar.Budget})
+				g.dumped(dumps.Outcome{ID: id})
 			}()
 			return id, nil
 		}

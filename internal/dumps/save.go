@@ -12,7 +12,6 @@ import (
 // prepared is a dump that is ready to be written.
 type prepared struct {
 	*entry
-	budget    string
 	violation violation // as of this dump; its name is "" if there is none
 	data      [][]byte  // of the files, in the order of the suffixes: the sidecar is last
 }
@@ -50,7 +49,7 @@ func (s *Store) prepare(d Dump) (p prepared, err error) {
 	}
 	n := name{time: side.Time, slug: slug(side.Budget), instance: s.instance, random: s.random()}
 	n.mark = s.mark(n.slug, side)
-	p = prepared{entry: &entry{name: n}, budget: side.Budget, violation: violation{side.Violation, side.Severity}}
+	p = prepared{entry: &entry{name: n}, violation: violation{side.Violation, side.Severity}}
 	side.First, side.Worst = n.mark == first, n.mark != ""
 	side.ID, side.PID, side.Host, side.Build = n.id(), os.Getpid(), s.host, s.build
 	side.Profile, side.Companions = n.file(side.Kind+profileExt), nil

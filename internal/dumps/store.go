@@ -63,9 +63,8 @@ type violation struct {
 // Outcome is how an offered dump ended; with ID "" it is a clean-up that failed or
 // removed something.
 type Outcome struct {
-	ID     ID
-	Budget string
-	Err    error // see [Reason]
+	ID  ID
+	Err error // see [Reason]
 	// Removed are dumps of this store that are no more: retention has evicted them,
 	// for this one or before, or somebody has deleted them.
 	Removed []ID
@@ -160,7 +159,7 @@ func (s *Store) run(every time.Duration) {
 				return
 			}
 			err := recovered(func() error { return s.write(p) })
-			s.report(Outcome{ID: p.id(), Budget: p.budget, Err: err, Removed: s.takeGone()})
+			s.report(Outcome{ID: p.id(), Err: err, Removed: s.takeGone()})
 		case <-tick.C:
 			next := every
 			err := recovered(func() error {
