@@ -1,5 +1,5 @@
 // Package profguard is the root of a library for in-process profiling guards: a
-// service that takes CPU profiles of itself and holds them against declared
+// service that takes CPU profiles of itself and compares them with declared
 // budgets.
 //
 // There is nothing to import here. Package

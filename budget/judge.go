@@ -8,7 +8,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 )
 
-// Judge holds a profile against the budgets and returns a result for each, in
+// Judge compares a profile with the budgets and returns a result for each, in
 // their order. At most one Facts is used. Budgets that p can say nothing about
 // (of another kind, say) are inconclusive.
 func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {

@@ -43,7 +43,7 @@ func madeOf(figure string) (kind, words string) {
 type breakdowns struct {
 	taker  profiles.Taker       // its own: windows of kinds that budgets ask for go on beside it
 	taken  map[string]breakdown // in this window
-	rising breakdown            // of goroutines, when they were last on the way to too many
+	rising breakdown            // of goroutines, when their number last rose towards the limit
 	cost   time.Duration        // of profiles taken between windows, until it is accounted for
 }
 
@@ -73,7 +73,7 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 	if due || event == alert.Fired || r.Share >= grown*e.breakdown.value {
 		b := l.breakDown(ctx, kind, at)
 		b.value = r.Share
-		// One that is refused, because the last has cost so much, does not undo that.
+		// Where a profile is refused, because the last was costly, that one stays.
 		if b.err == nil || due {
 			e.breakdown = b
 		}

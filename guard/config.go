@@ -25,13 +25,13 @@ import (
 // Prometheus' default registry, events through OpenTelemetry's global provider,
 // and a log line for each transition. It is read once, by [Start].
 type Config struct {
-	// Budgets are held against every window; nil means [budget.Default], and an
+	// Budgets are compared with every window; nil means [budget.Default], and an
 	// empty set is an error.
 	Budgets budget.Set
 
 	// Every is how often a window starts, a minute by default; Window is how long
 	// it is, at least a second, and by default 10 seconds or half of Every, whichever
-	// is shorter, so that somebody else's profile has a turn. If they are equal,
+	// is shorter, so that somebody else can take a profile in between. If they are equal,
 	// windows follow each other without a pause. While a budget without a "for" is
 	// pending, they follow each other after half a window, ten minutes an hour at the
 	// most.

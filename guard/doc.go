@@ -9,14 +9,14 @@
 //	defer g.Stop()
 //
 // From then on the process takes a CPU profile of itself for 10 seconds of every
-// minute, and profiles of the other kinds where a budget asks for them, and holds
-// them against budgets, which package
+// minute, and profiles of the other kinds where a budget asks for them, and compares
+// them with budgets, which package
 // [github.com/profguard/profguard/budget] explains. What is found becomes metrics
 // ([Guard] is a Prometheus collector), events ([Event]: OpenTelemetry, log/slog, a
 // callback), profiles on disk (Config.DumpDir), a debug page ([Guard.Handler]) and
 // [Guard.Status].
 //
-// A test holds the same budgets against a piece of work:
+// A test compares a piece of work with the same budgets:
 //
 //	func TestCheckout(t *testing.T) {
 //		guard.Check(t, budget.Must("regexp.compile below 5%", "process below 2ms per call"), func(ctx context.Context) {
@@ -27,7 +27,7 @@
 // # From a window to an alert
 //
 // A window starts once every Config.Every, at a random moment of its period, so
-// that the processes of a fleet do not profile in step, and at once when the CPU
+// that the processes of a fleet do not all profile at the same time, and at once when the CPU
 // use of the process jumps. It is judged by itself: pass, fail or inconclusive, and
 // what it showed is added to the evidence of the windows before it. Each budget
 // has a state:

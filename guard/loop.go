@@ -85,7 +85,7 @@ func (l *looper) fraction(d time.Duration) time.Duration {
 
 // next is when the next window starts: a period after the last one did, give or
 // take a quarter of the time between windows. These random steps add up, so that
-// neither a fleet nor a cron job of the host is met in step for long, and whole
+// neither a fleet nor a cron job of the host stays in step with the windows, and whole
 // periods that a suspended machine slept through are not made up for.
 //
 // While somebody else has the CPU profiler, windows without it go on for the
@@ -107,7 +107,7 @@ func (l *looper) next(now time.Time) time.Time {
 }
 
 // close is when the next window starts while a budget is pending: after half a window,
-// so that a person at /debug/pprof has a turn, if there is time for it.
+// so that a person at /debug/pprof can take a profile in between, if there is time for it.
 func (l *looper) close(at, now time.Time) time.Time {
 	soon := now.Add(l.cfg.Window / 2)
 	costly := l.governor.stretch() > 1 || float64(l.cost) > slowShare*float64(l.cfg.Window*3/2)
@@ -184,8 +184,8 @@ const (
 	jumpMemory = 0.95
 )
 
-// jumps watches for jumps of the process's CPU, so that what goes wrong at once
-// is profiled at once. It asks for at most one window a period, so a load that
+// jumps watches for jumps of the process's CPU, so that they are profiled while they
+// last. It asks for at most one window a period, so a load that
 // jumps all the time does not become a process that is profiled all the time.
 type jumps struct {
 	usual  float64

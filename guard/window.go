@@ -154,7 +154,7 @@ type measurement struct {
 	regular     bool      // if it completes one
 }
 
-// judge holds one kind of profile against its budgets.
+// judge compares one kind of profile with its budgets.
 func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 	w, t, facts, work := m.cpu, m.table, m.facts, m.now.work
 	since := m.now.At.Sub(l.started)

@@ -43,7 +43,7 @@ func (s *source) profileFlags(f *flag.FlagSet, facts *budget.Facts) {
 	f.StringVar(&facts.Module, "module", "", "the `path` of your module, for whom to blame; without it all that is not Go's own is yours")
 }
 
-// check holds profiles against budgets.
+// check compares profiles with budgets.
 func check(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
 	facts := budget.Facts{Work: map[string]float64{}, Figures: map[string]float64{}}

@@ -1,4 +1,4 @@
-// Command profguard holds profiles against budgets from a shell, and writes budgets
+// Command profguard compares profiles with budgets from a shell, and writes budgets
 // for a program that has none.
 //
 //	profguard check -budget 'no function above 20% cumulative' http://localhost:6060
@@ -41,7 +41,7 @@ const (
 const exits = "Exit status: 0 all budgets are kept, 1 one is broken, 3 none is broken but one is undecided,\n2 wrong use, or a profile that could not be read.\n" +
 	"Undecided is also a budget on a name that is not in the profile, while one is that is a letter or two\naway; a name in double quotes is taken as it stands.\n"
 
-const usage = `profguard holds profiles against budgets.
+const usage = `profguard compares profiles with budgets.
 
   profguard check -b budgets.txt PROFILE...       are the budgets kept?
   profguard check -budget SENTENCE PROFILE...     the same, with a budget in the command

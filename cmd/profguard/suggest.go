@@ -191,7 +191,7 @@ func (w *writer) wanted() string {
 	return fmt.Sprintf("profile it while it works: %d samples are %s for -seconds 10, or %s for -seconds 60", enoughSamples, cores(10), cores(60))
 }
 
-// judge holds the profile against one sentence.
+// judge compares the profile with one sentence.
 func (w *writer) judge(sentence string) (budget.Result, error) {
 	set, err := budget.Parse(sentence)
 	if err != nil {

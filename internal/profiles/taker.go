@@ -70,8 +70,8 @@ func (t *Taker) Begin(k string) error {
 	return nil
 }
 
-// Begun reports whether there is a Begin or an End that the next End can be held
-// against: not after one that failed, unless its window goes on.
+// Begun reports whether the next End has totals to subtract: those of a Begin or an End
+// that has not failed, or whose window goes on.
 func (t *Taker) Begun(k string) bool {
 	t.setUp()
 	return t.window(k).open
@@ -93,7 +93,7 @@ func (t *Taker) End(k string) (Profile, error) {
 	}
 	w := t.window(k)
 	if !w.open {
-		return Profile{}, skip(k, NoBegin, "nothing was noted that this window could be held against; call Begin first")
+		return Profile{}, skip(k, NoBegin, "there are no totals to subtract from this window's; call Begin first")
 	}
 	rate, refused := t.admit(k, !w.begun)
 	if refused != nil {
