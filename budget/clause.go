@@ -81,7 +81,7 @@ func (p *parser) noClause(at token, last part) {
 		list = append(list, "for "+at.raw)
 	}
 	advice := ""
-	if after := p.lex; isRule(next.raw) || at.kind == tokenComma && isRule(after.second()) {
+	if after := p.lex; isRule(next.raw) || (at.kind == tokenComma || at.raw == "and" && last != partWhen) && isRule(after.second()) {
 		advice = "one budget a line: move what follows to a line of its own"
 	}
 	lines := p.instead(at, list...)
@@ -108,6 +108,8 @@ func (p *parser) word(expected, missing string) string {
 	switch {
 	case at.kind == tokenEnd:
 		p.fail(at, expected, "", missing)
+	case at.raw == "the" && p.peek().kind == tokenWord: // of the total
+		p.fail(at, expected, "", "")
 	case at.kind != tokenWord:
 		p.fail(at, expected, "", at.text)
 	}

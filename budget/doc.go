@@ -60,7 +60,7 @@
 // report prints can be copied; one that is no word, or is a word of the language, goes in
 // double quotes. Closures belong to the function that holds them, and instances of a
 // generic function to the generic one. A package whose name is a word of the language, or
-// of what is measured (cpu, memory, allocs, mutex), needs its full path, as in
+// of what is measured (cpu, memory, allocs, lock, request), needs its full path, as in
 // "container/heap below 5%": "heap" is the figure.
 //
 // Since Go 1.24 much of crypto/... is done in crypto/internal/fips140/...: none of the

@@ -76,8 +76,8 @@ func (p *parser) subject() {
 		p.refuse(at, mistake{expected: subjectExpected}, lines)
 	case ruleWords[strings.ToLower(at.raw)] == "absent" && next.isPattern() && !isKeyword(next.raw): // never main.work
 		p.refuse(at, mistake{expected: subjectExpected}, p.instead(p.span(at, next), next.raw+" absent"))
-	case (ruleWords[at.raw] == "below" || ruleWords[at.raw] == "above") && !isRule(next.raw): // max 20%
-		p.fail(at, subjectExpected, "")
+	case slices.Contains(leads, strings.ToLower(at.raw)) && next.isPattern() && !isRule(next.raw) && !strings.HasSuffix(next.raw, ":"): // keep the heap below 64MiB
+		p.fail(at, subjectExpected, "", "")
 	case classOf(at.raw) == classPattern:
 		// A quantity is refused when its limit is known.
 		if m, wrong := patternMistake(at.raw, partSubject); wrong {
@@ -107,7 +107,9 @@ func (p *parser) no(no token) {
 	what := p.tok
 	p.b.Subject = "no " + what.raw
 	if class := classOf(p.b.Subject); class != classEach && class != classLeak || what.kind != tokenWord {
-		p.b.Subject = what.raw
+		if p.b.Subject = what.raw; ruleWords[what.raw] != "" { // no more than
+			p.b.Subject = ""
+		}
 		var meant []string
 		if subject, ok := strings.CutPrefix(subjectWords[strings.ToLower(what.raw)], "no "); ok {
 			meant = append(meant, subject)
@@ -118,6 +120,8 @@ func (p *parser) no(no token) {
 		lines := p.instead(what, meant...)
 		kind, rule := kindWords[strings.ToLower(what.raw)], ruleWords[p.peek().raw]
 		switch next := p.peek(); {
+		case classOf(what.raw) == classFigure: // no goroutines above 5000
+			lines = append(lines, p.instead(p.span(no, what), what.raw)...)
 		case len(lines) > 0 || !what.isPattern():
 		case kind != "" && (next.raw == "above" || rule == "above"): // no lock above 10ms
 			lines = append(lines, p.lex.line[:what.off]+"function"+p.lex.line[what.end():p.end()]+" of "+kind)
@@ -303,7 +307,7 @@ func (p *parser) amount() (Amount, token) {
 		return Amount{value, u.Name}, p.span(at, next)
 	}
 	list := thousandsMeant(value, next.raw) // 5 k
-	if u, ok := unit.Meant(next.raw); ok {
+	if u, ok := unit.Meant(strings.TrimRight(next.raw, ".;:!")); ok {
 		list = append([]string{withUnit(digits, u)}, list...)
 	}
 	if len(list) > 0 && next.kind == tokenWord {
@@ -331,7 +335,7 @@ func unitsMeant(raw, digits, suffix string) []string {
 	if u, ok := unit.Meant(strings.TrimRight(suffix, ".;:!")); ok {
 		list = append(list, withUnit(digits, u))
 	}
-	if v, err := strconv.ParseFloat(strings.ReplaceAll(raw, "_", ""), 64); err == nil { // 5_000, 1e3
+	if v, err := strconv.ParseFloat(strings.NewReplacer("_", "", "'", "").Replace(raw), 64); err == nil { // 5_000, 5'000, 1e3
 		list = append(list, strconv.FormatFloat(v, 'f', -1, 64))
 	}
 	if v, err := strconv.ParseFloat(digits, 64); err == nil {

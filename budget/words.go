@@ -40,12 +40,14 @@ var (
 		"package": "no package", "packages": "no package", "any": "no", "every": "no", "each": "no", "all": "no",
 	}
 	ruleWords = map[string]string{
-		"under": "below", "<": "below", "<=": "below", "max": "below", "over": "above", ">": "above", ">=": "above",
+		"under": "below", "<": "below", "<=": "below", "=": "below", "==": "below", "max": "below", "over": "above", ">": "above", ">=": "above",
 		"never": "absent", "missing": "absent", "forbidden": "absent", "forbid": "absent", "banned": "absent",
 		"stable": "steady", "constant": "steady", "leaks": "leaked", "leak": "leaked",
 		"more": "above", "greater": "above", "exceeds": "above", "less": "below", "lower": "below",
 		"is": "", "are": "", "must": "", "should": "", "stays": "", "uses": "", "takes": "", "has": "",
 	}
+	// leads may stand in front of a sentence.
+	leads = strings.Fields("the my our limit keep alert fail warn ensure if max")
 	// fillers may stand between a subject and its amount, beside the words above.
 	fillers = strings.Fields("above below not no never at most up to than be use take exceed maximum limit limited by")
 	// notWords stand behind "not".
@@ -74,8 +76,8 @@ func isNamed(word string) bool {
 }
 
 // isFiller reports whether a word may stand between a subject and its amount and add
-// nothing that a rule does not say: "must not use more than". Behind a figure that is any
-// word, as in "gc time".
+// nothing that a rule does not say: "must not use more than". Behind a figure or a quantity
+// that is any word, as in "gc time".
 func isFiller(t token, subject string) bool {
 	word := strings.ToLower(t.raw)
 	_, rule := ruleWords[word]
@@ -84,7 +86,7 @@ func isFiller(t token, subject string) bool {
 		return false
 	case rule, kindWords[word] != "", slices.Contains(fillers, word), slices.Contains(kinds.Names(), word):
 		return true
-	case isKeyword(t.raw), c != classProcess && c != classFigure:
+	case isKeyword(t.raw), c != classProcess && c != classFigure && quantities[strings.ToLower(subject)] == nil:
 		return false
 	}
 	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -158,6 +160,6 @@ var quantities = func() map[string][]Budget {
 		"memory": {heap}, "mem": {heap}, "ram": {heap}, "heaps": {heap}, "garbage": {gc},
 		"goroutine": {goroutines}, "threads": {goroutines}, "leak": {leaks}, "leaks": {leaks},
 		"alloc": allocs, "allocs": allocs, "allocation": allocs, "allocations": allocs,
-		"mutex": mutex, "contention": mutex, "block": block,
+		"mutex": mutex, "contention": mutex, "lock": mutex, "locks": mutex, "block": block, "blocking": block,
 	}
 }()
