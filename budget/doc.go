@@ -213,8 +213,11 @@
 //     one, and so are a call out of the standard library, and the call of a function
 //     literal while the function around it is not on the stack. That is how servers
 //     call handlers, routers and middleware call each other, and sort.Slice calls its
-//     function. A stack without a hand-over begins with what the goroutine's first
-//     function calls.
+//     function. Below a function of the program's own module only calls that come to
+//     own code again are hand-overs: what fmt.Sprintf spends in a library's String
+//     method is Sprintf's. A function that a framework gave to own code is the
+//     framework's again. A stack without a hand-over begins with what the goroutine's
+//     first function calls.
 //   - The entry point, which the hand-over calls, is charged with its own body only. A
 //     handler that burns CPU itself is caught, and what it calls counts in full.
 //   - A server's own work is charged nothing: stacks without a hand-over, where at least
@@ -242,7 +245,8 @@
 // "main.main below 5%" is about all that main.main calls.
 //
 // What is spread over many small functions below a hand-over is not found by "no
-// function": name it, "log/slog below 10%". A profile without addresses (folded or
+// function", for instance in a String method of the program's own that fmt calls: name
+// it, "log/slog below 10%". A profile without addresses (folded or
 // converted by other tools) does not tell the order of the link; then only the standard
 // library's hand-overs and those of literals are known, and the reason says so.
 //

@@ -80,7 +80,7 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	k.order.read(t, names, k.frames)
 	for i := range t.Samples {
 		frames := k.of(i)
-		sh := k.order.shape(names, frames)
+		sh := k.order.shape(names, frames, own)
 		if n := len(frames); n > 0 {
 			bottom := frames[n-1]
 			sh.cut = n >= depth && names.parts[bottom]&roots == 0
@@ -122,7 +122,7 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 }
 
 // shape finds the way in of one stack.
-func (o *order) shape(names *Names, frames []decode.ID) shape {
+func (o *order) shape(names *Names, frames []decode.ID, own []bool) shape {
 	n := int32(len(frames))
 	sh := shape{working: n, busy: n, root: -1, entry: -1}
 	for i, f := range frames {
@@ -148,12 +148,19 @@ func (o *order) shape(names *Names, frames []decode.ID) shape {
 	}
 	sh.root, sh.entry = bottom, -1
 	at := bottom // the caller of what comes next
+	// What own code calls is no way in, whoever that calls back, unless it comes to own
+	// code again: fmt calls String, and database/sql a driver.
+	byOwn := own[names.pkg[frames[bottom]]]
 	for i := bottom - 1; i >= 0; i-- {
 		if names.parts[frames[i]]&runtimes != 0 {
 			continue
 		}
+		isOwn := own[names.pkg[frames[i]]]
+		if !isOwn && names.parts[frames[i]]&literal != 0 && own[names.pkg[frames[at]]] {
+			byOwn = false // back in the framework, which gave own code this function: gRPC's to decode a request
+		}
 		switch {
-		case o.handsOver(names, frames, at, i):
+		case (isOwn || !byOwn) && o.handsOver(names, frames, at, i):
 			sh.handed, sh.entry = true, i
 			if at == bottom {
 				// What a goroutine begins with only started this one, as a go statement
@@ -163,7 +170,7 @@ func (o *order) shape(names *Names, frames []decode.ID) shape {
 		case sh.entry < 0 && at == bottom:
 			sh.entry = i
 		}
-		at = i
+		at, byOwn = i, byOwn || isOwn
 	}
 	if sh.entry < 0 {
 		sh.entry = bottom

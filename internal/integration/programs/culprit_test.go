@@ -37,6 +37,7 @@ var plants = map[string]string{
 	"regexp":  "regexp.compile",
 	"sprintf": "fmt.Sprintf",
 	"fprintf": "fmt.Fprintf",
+	"message": "fmt.Sprintf",            // of a protobuf message
 	"printf":  "/^fmt\\.(Fp|P|Sp)rint/", // in the recorded profiles
 }
 
@@ -122,6 +123,8 @@ func named(r budget.Result, plant string) bool {
 			return strings.HasPrefix(o.Function, "regexp.") || strings.HasPrefix(o.Function, "regexp/syntax.")
 		case "":
 			return false
+		case "message":
+			return strings.HasPrefix(o.Function, "fmt.") || strings.HasPrefix(o.Function, "google.golang.org/protobuf/")
 		}
 		return strings.HasPrefix(o.Function, "fmt.")
 	})
@@ -209,6 +212,7 @@ func TestCulpritOfPrograms(t *testing.T) {
 		{"gin", "tiny", ""},
 		{"grpc", "small", ""},
 		{"grpc", "search", "fprintf"},
+		{"grpc", "small", "message"},
 		{"dns", "search", ""},
 		{"dns", "search", "regexp"},
 		{"goja", "small", ""},
@@ -216,7 +220,7 @@ func TestCulpritOfPrograms(t *testing.T) {
 		{"sort", "search", "regexp"},
 	}
 	if *long {
-		runs = every()
+		runs = append(every(), run{"grpc", "small", "message"})
 	}
 	rows := make([]row, 0, len(runs))
 	for _, r := range runs {

@@ -59,5 +59,6 @@ func interceptUser(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grp
 	if md, ok := metadata.FromIncomingContext(ctx); !ok || len(md["user"]) > 1 {
 		return nil, status.Error(codes.Unauthenticated, "two users")
 	}
+	shop.Dump(r)
 	return next(ctx, r)
 }

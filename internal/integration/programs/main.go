@@ -96,7 +96,7 @@ func main() {
 	var w work
 	flag.StringVar(&w.name, "work", "search", "what a request asks for: tiny, small or search")
 	flag.Float64Var(&w.rate, "rate", 0, "requests a second; 0 for as many as can be had")
-	flag.StringVar(&shop.Plant, "plant", "", "the mistake in each request: regexp, sprintf or fprintf")
+	flag.StringVar(&shop.Plant, "plant", "", "the mistake in each request: regexp, sprintf or fprintf, and of gRPC message")
 	cpu := flag.Duration("cpu", 2*time.Second, "CPU time of a window")
 	windows := flag.Int("windows", 1, "how many windows there are")
 	load := flag.String("load", "", "be the clients of the program that listens there")
