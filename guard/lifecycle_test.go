@@ -229,6 +229,7 @@ func TestFault_56_ExecInAWindow(t *testing.T) {
 }
 
 func TestFault_56_SyscallExecAfterStop(t *testing.T) {
+	t.Parallel() // in processes of its own
 	if testing.Short() {
 		t.Skip("a process that waits for its windows")
 	}
@@ -239,6 +240,7 @@ func TestFault_56_SyscallExecAfterStop(t *testing.T) {
 }
 
 func TestFault_57_ExitInMidDump(t *testing.T) {
+	t.Parallel() // in processes of its own
 	if testing.Short() {
 		t.Skip("up to a hundred processes, one after the other")
 	}
@@ -277,6 +279,7 @@ func TestFault_57_ExitInMidDump(t *testing.T) {
 }
 
 func TestFault_08_GoTestCPUProfile(t *testing.T) {
+	t.Parallel() // in processes of its own
 	file := t.TempDir() + "/cpu.pb.gz"
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHeldByTest$", "-test.v", "-test.cpuprofile="+file)
 	out, err := cmd.CombinedOutput()

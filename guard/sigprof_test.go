@@ -46,6 +46,7 @@ func sigprof(t *testing.T, args ...string) []string {
 // A handler of SIGPROF that somebody has replaced is told by a busy process
 // without samples, which never passes.
 func TestFault_07_HandlerReplaced(t *testing.T) {
+	t.Parallel() // in processes of its own
 	if testing.Short() {
 		t.Skip("builds programs with cgo, which wait")
 	}
