@@ -63,7 +63,7 @@ func run(ctx context.Context, out io.Writer) error {
 	// (10 seconds a minute) and uses the default registry and logger.
 	g, err := guard.Start(guard.Config{
 		Budgets: budgets(),
-		Every:   3 * time.Second, Window: 3 * time.Second,
+		Every:   2 * time.Second, Window: 2 * time.Second,
 		DumpDir:    filepath.Join(dir, "dumps"),
 		Registerer: prometheus.NewRegistry(),
 		Logger:     slog.New(slog.DiscardHandler),
