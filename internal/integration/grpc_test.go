@@ -49,12 +49,12 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// judgeLive profiles for twice as long each time until the budget is decided.
+// judgeLive profiles until the budget is decided, with windows that become longer.
 func judgeLive(t *testing.T) budget.Result {
 	t.Helper()
 	set := budget.Must("no function above 20% cumulative except integration.loop, runtime/..., syscall, internal/...")
 	var all []*profile.Profile
-	for d := time.Second; ; d *= 2 {
+	for d, spent := time.Second, time.Duration(0); ; d = max(d, spent/2) {
 		var b bytes.Buffer
 		if err := pprof.StartCPUProfile(&b); err != nil {
 			t.Fatal("the CPU profiler is taken: ", err) // by whom, in a process of our own?
@@ -71,7 +71,7 @@ func judgeLive(t *testing.T) budget.Result {
 			t.Fatal(err)
 		}
 		r := set.Judge(merged, budget.Facts{Module: "github.com/profguard/profguard"})[0]
-		if r.Verdict != budget.Inconclusive || d > 16*time.Second {
+		if spent += d; r.Verdict != budget.Inconclusive || spent > 32*time.Second {
 			t.Logf("after %d samples:\n%s", r.Samples, r)
 			return r
 		}

@@ -45,14 +45,21 @@ func state(g *guard.Guard, budget string) string {
 	return "not there"
 }
 
-// during runs work again and again until the function that it returns is called,
-// or the test ends.
+// during runs work again and again until the function that it returns is called, or the
+// test ends. It takes about half of a core, which is enough for a window to be judged, and
+// leaves the rest to Prometheus and its like.
 func during(t *testing.T, work func()) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		for ctx.Err() == nil {
-			work()
+			for range 10 {
+				work()
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(10 * time.Millisecond):
+			}
 		}
 	})
 	stop = func() {

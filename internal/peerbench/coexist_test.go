@@ -151,7 +151,7 @@ func measureDelays(t *testing.T) (total func() time.Duration) {
 }
 
 // whole returns an error unless a profile covers the time that it is meant for,
-// and has samples of a goroutine that burns all through it, on a machine that was
+// and has samples of a goroutine that burns through it, on a machine that was
 // late by so much.
 func whole(p *profile.Profile, want, delays time.Duration) error {
 	got := time.Duration(p.DurationNanos)
@@ -162,13 +162,14 @@ func whole(p *profile.Profile, want, delays time.Duration) error {
 	for _, s := range p.Sample {
 		cpu += s.Value[1]
 	}
-	// Of two cores that six others want, the goroutine got 0.08 at the least.
-	least := want / 25
+	// Of two cores that six others want, a goroutine that burned all the time got 0.08 at
+	// the least. This one wants a part of that.
+	least := want / 50
 	if delays > late {
 		least = 1 // there is no telling what it gets
 	}
 	if want > 2*time.Second && time.Duration(cpu) < least {
-		return fmt.Errorf("their profile of %v has %v of CPU, one goroutine burned all the time", got, time.Duration(cpu))
+		return fmt.Errorf("their profile of %v has %v of CPU, one goroutine burned again and again", got, time.Duration(cpu))
 	}
 	return nil
 }
@@ -246,17 +247,20 @@ func start(t *testing.T) *guard.Guard {
 	return g
 }
 
-// burn keeps a core busy until the test ends.
+// burn uses a fifth of a core or more until the test ends: what it takes to be seen in
+// each window.
 func burn(t *testing.T) {
 	quit := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
+			for range 3 {
+				hot()
+			}
 			select {
 			case <-quit:
 				return
-			default:
-				hot()
+			case <-time.After(10 * time.Millisecond):
 			}
 		}
 	})
