@@ -2,38 +2,63 @@ package charge
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
-
-	"github.com/profguard/profguard/internal/decode"
 )
 
 // maxOver bounds the functions that are compared with each other: the matrix
 // has its square. Limits low enough to have more are about the worst anyhow.
 const maxOver = 128
 
-// A Case is a count in which keys were found over a limit.
-type Case struct {
-	Counter *Counter
-	Table   *decode.Table
-	Query   int // the number of the query in Counter
-	Room    *Room
+// heavyShare is the share from which keys are sorted at once. Of the thousands of
+// functions in a profile few have that much, and hardly anybody asks for more.
+const heavyShare = 1.0 / 64
+
+// Ranked yields the keys that a query charges with anything, heaviest first and by name
+// where they are equal: what is found must not depend on the order in which names became
+// known.
+func (c *Counter) Ranked(query int) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		s := c.Sums(query)
+		if len(s.ranked) < len(s.Keys) {
+			s.ranked, s.sorted = append(s.ranked[:0], s.Keys...), 0
+			for i, key := range s.ranked {
+				if s.Share(key) >= heavyShare {
+					s.ranked[i], s.ranked[s.sorted] = s.ranked[s.sorted], key
+					s.sorted++
+				}
+			}
+			c.sort(query, s.ranked[:s.sorted])
+		}
+		for i := range s.ranked {
+			if i == s.sorted {
+				c.sort(query, s.ranked[i:])
+				s.sorted = len(s.ranked)
+			}
+			if !yield(s.ranked[i]) {
+				return
+			}
+		}
+	}
 }
 
-// Offenders selects, from keys that are over a limit, those to name, at most most of
-// them, in the order to name them: the deepest of a chain of calls first, of several
-// chains the heaviest. The samples of one that is named are taken off all others, and
-// whoever is not over the limit any more is not named.
-func (c *Case) Offenders(over []int32, limit int64, most int) []int32 {
-	sums := c.Counter.Sums(c.Query)
-	over = slices.Clone(over)
-	slices.SortFunc(over, func(a, b int32) int {
-		if sums.By(a) != sums.By(b) {
-			return cmp.Compare(sums.By(b), sums.By(a))
+func (c *Counter) sort(query int, keys []int32) {
+	s := c.Sums(query)
+	slices.SortFunc(keys, func(a, b int32) int {
+		if c := cmp.Compare(s.By(b), s.By(a)); c != 0 {
+			return c
 		}
-		return strings.Compare(c.keyName(a), c.keyName(b))
+		return strings.Compare(c.Name(query, a), c.Name(query, b))
 	})
-	m := c.overlap(over[:min(len(over), maxOver)]) // from here on, keys are numbers in that order
+}
+
+// Offenders selects, from keys that are over a limit, as they are ranked, those to name,
+// at most most of them, in the order to name them: the deepest of a chain of calls first,
+// of several chains the heaviest. The samples of one that is named are taken off all
+// others, and whoever is not over the limit any more is not named.
+func (c *Counter) Offenders(query int, over []int32, limit int64, most int) []int32 {
+	m := c.overlap(query, over[:min(len(over), maxOver)]) // from here on, keys are numbers in that order
 	var named []int32
 	for len(named) < most {
 		next := m.deepest(limit)
@@ -44,13 +69,6 @@ func (c *Case) Offenders(over []int32, limit int64, most int) []int32 {
 		m.take(next)
 	}
 	return named
-}
-
-func (c *Case) keyName(key int32) string {
-	if c.Counter.Sums(c.Query).Query.Unit == Package {
-		return c.Counter.Names.PackageName(key)
-	}
-	return c.Table.Symbols.Name(decode.ID(key))
 }
 
 // A matrix says how much weight keys have, and share, in the samples that have not
@@ -68,7 +86,7 @@ type charged struct {
 	keys  []int // indices into matrix.keys
 }
 
-func (c *Case) overlap(over []int32) *matrix {
+func (c *Counter) overlap(query int, over []int32) *matrix {
 	m := &matrix{keys: over, value: make([]int64, len(over)), under: make([][]int64, len(over))}
 	index := map[int32]int{}
 	for i, k := range over {
@@ -78,9 +96,9 @@ func (c *Case) overlap(over []int32) *matrix {
 	merged := map[string]int{} // equal lists of keys are one entry
 	var list []int
 	var name []byte
-	c.Counter.Walk(c.Table, c.Query, func(v int64, s *Stack, reach int) {
+	c.walk(query, func(v int64, s *Stack, reach int) {
 		list, name = list[:0], name[:0]
-		c.each(s, reach, func(_ int, key int32) {
+		c.each(query, s, reach, func(_ int, key int32) {
 			if i, ok := index[key]; ok && !slices.Contains(list, i) {
 				list = append(list, i)
 				name = append(name, byte(i))
@@ -146,11 +164,11 @@ func (m *matrix) take(key int) {
 }
 
 // each visits the charged frames of a stack, leaf first, with their keys.
-func (c *Case) each(s *Stack, reach int, visit func(frame int, key int32)) {
-	q := &c.Counter.queries[c.Query]
-	for i, f := range s.Frames()[:reach] {
-		if c.Counter.Charges(q, i) {
-			for _, key := range c.Counter.keys(q, f) {
+func (c *Counter) each(query int, s *Stack, reach int, visit func(frame int, key int32)) {
+	q := &c.queries[query]
+	for i, f := range s.frames[:reach] {
+		if c.charges(q, i) {
+			for _, key := range c.keys(q, f) {
 				visit(i, key)
 			}
 		}

@@ -13,35 +13,31 @@ import (
 )
 
 // offenders counts the text and selects offenders among the functions over the limit.
-func offenders(t *testing.T, text, module string, limit float64) (*charge.Case, []int32, []string) {
+func offenders(t *testing.T, text, module string, limit float64) (explain func() []charge.Explanation, names []string) {
 	t.Helper()
 	var symbols decode.Symbols
 	table, err := decode.FromProfile(folded.Must(text), &symbols)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := charge.NewNames(pattern.NewIndex(nil))
-	if err := names.Learn(t.Context(), table); err != nil {
+	counter := &charge.Counter{Names: charge.NewNames(pattern.NewIndex(nil)), Module: module}
+	if err := counter.Names.Learn(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}
-	counter := &charge.Counter{Names: names, Module: module}
-	q := counter.Ask(charge.Query{Value: 1, Weight: charge.Weight{Count: 0}, In: -1, Where: -1, Except: -1, Charge: charge.Inner})
+	q := counter.Ask(charge.Query{Value: 1, Weight: charge.Weight{Count: 0}, In: -1, Where: -1, Except: -1, Charge: charge.Inner}, true)
 	counter.Open(table)
-	counter.Count(table, func(int) bool { return true })
 	sums := counter.Sums(q)
 	var over []int32
-	for _, key := range sums.Keys {
+	for key := range counter.Ranked(q) {
 		if sums.Share(key) > limit {
 			over = append(over, key)
 		}
 	}
-	c := &charge.Case{Counter: counter, Table: table, Query: q, Room: new(charge.Room)}
-	keys := c.Offenders(over, int64(limit*float64(sums.Total)), 8)
-	var list []string
+	keys := counter.Offenders(q, over, int64(limit*float64(sums.Total)), 8)
 	for _, key := range keys {
-		list = append(list, symbols.Name(decode.ID(key)))
+		names = append(names, counter.Name(q, key))
 	}
-	return c, keys, list
+	return func() []charge.Explanation { return counter.Explain(q, keys) }, names
 }
 
 func TestOffenders(t *testing.T) {
@@ -60,7 +56,7 @@ func TestOffenders(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, _, got := offenders(t, test.text, "", test.limit)
+			_, got := offenders(t, test.text, "", test.limit)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -81,11 +77,11 @@ main.main@main.go:1;main.run@run.go:3;example.com/lib.Do@do.go:7;example.com/lib
 		"example.com/ap":        "main.run",
 		"example.com/somewhere": "main.run",
 	} {
-		c, keys, list := offenders(t, text, module, 0.9)
+		explain, list := offenders(t, text, module, 0.9)
 		if diff := cmp.Diff([]string{"example.com/lib.do"}, list); diff != "" {
 			t.Fatalf("-want +got:\n%s", diff)
 		}
-		e := c.Explain(keys)[0]
+		e := explain()[0]
 		if e.Own.Function != own {
 			t.Errorf("module %q: blame %s, want %s", module, e.Own.Function, own)
 		}
@@ -114,8 +110,8 @@ func TestExplainMany(t *testing.T) {
 	for i := range 10_000 {
 		b.WriteString("main.main;main.run;main.a" + strings.Repeat(";main.x", i%3) + ";main.work@w.go:" + string(rune('1'+i%9)) + " 1\n")
 	}
-	c, keys, _ := offenders(t, b.String(), "", 0.9)
-	e := c.Explain(keys)
+	explain, _ := offenders(t, b.String(), "", 0.9)
+	e := explain()
 	if len(e) != 1 || e[0].Here.Value != 10_000*1e7 {
 		t.Errorf("%+v, want all of 10,000 samples", e)
 	}

@@ -69,11 +69,10 @@ func count(t *testing.T, data []byte, index int) (flat, cum map[string]int64) {
 	}
 	c := charge.Counter{Names: names}
 	ask := func(frames charge.Charge) int {
-		return c.Ask(charge.Query{Value: index, Weight: charge.Weight{Count: -1}, In: -1, Where: -1, Except: -1, Unit: charge.Function, Charge: frames})
+		return c.Ask(charge.Query{Value: index, Weight: charge.Weight{Count: -1}, In: -1, Where: -1, Except: -1, Unit: charge.Function, Charge: frames}, true)
 	}
 	queries := []int{ask(charge.Flat), ask(charge.Cumulative)}
 	c.Open(table)
-	c.Count(table, func(int) bool { return true })
 	var out [2]map[string]int64
 	for i, q := range queries {
 		out[i] = map[string]int64{}

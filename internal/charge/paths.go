@@ -57,9 +57,8 @@ type paths struct {
 	path    stackPath
 }
 
-// Room is memory that cases use one after the other. The zero Room is ready.
-// It is not safe for concurrent use.
-type Room struct {
+// memory is what one explanation after the other uses.
+type memory struct {
 	through []paths
 	lines   []int32
 	all     []*stackPath
@@ -75,7 +74,7 @@ type place struct {
 	line int32
 }
 
-func (r *Room) paths(n int) []paths {
+func (r *memory) paths(n int) []paths {
 	if r.byName == nil {
 		r.byName, r.own, r.byPlace = map[decode.ID]int64{}, map[decode.ID]int64{}, map[place]int64{}
 	}
@@ -90,7 +89,7 @@ func (r *Room) paths(n int) []paths {
 
 // linesOf keeps the lines of a sample's stack. What was kept before stays where it is
 // when the memory has to grow.
-func (r *Room) linesOf(t *decode.Table, sample int) []int32 {
+func (r *memory) linesOf(t *decode.Table, sample int) []int32 {
 	from := len(r.lines)
 	for _, at := range t.Stacks[t.Samples[sample].StackLo:t.Samples[sample].StackHi] {
 		for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {
@@ -100,15 +99,15 @@ func (r *Room) linesOf(t *decode.Table, sample int) []int32 {
 	return r.lines[from:len(r.lines):len(r.lines)]
 }
 
-// Explain looks at the samples that are charged to the keys, and returns an
+// Explain looks at the samples that a query charges to the keys, and returns an
 // explanation for each.
-func (c *Case) Explain(keys []int32) []Explanation {
-	room := c.Room
+func (c *Counter) Explain(query int, keys []int32) []Explanation {
+	room := &c.memory
 	through := room.paths(len(keys))
 	room.lines = room.lines[:0]
-	c.Counter.Walk(c.Table, c.Query, func(v int64, s *Stack, reach int) {
+	c.walk(query, func(v int64, s *Stack, reach int) {
 		any := false
-		c.each(s, reach, func(i int, k int32) {
+		c.each(query, s, reach, func(i int, k int32) {
 			at := slices.Index(keys, k)
 			if at < 0 {
 				return
@@ -135,7 +134,7 @@ func (c *Case) Explain(keys []int32) []Explanation {
 				continue
 			}
 			if lines == nil {
-				lines = room.linesOf(c.Table, s.sample)
+				lines = room.linesOf(c.table, s.sample)
 			}
 			p.path.lines = lines
 			p.kept = append(p.kept, p.path)
@@ -151,16 +150,16 @@ func (c *Case) Explain(keys []int32) []Explanation {
 	return out
 }
 
-func (c *Case) explain(p *paths) Explanation {
-	live := c.Room.all[:0]
+func (c *Counter) explain(p *paths) Explanation {
+	live := c.memory.all[:0]
 	for i := range p.kept {
 		live = append(live, &p.kept[i])
 	}
-	c.Room.all = live
+	c.memory.all = live
 	var e Explanation
 	e.Here, _ = c.heaviest(live, func(p *stackPath) int { return p.inner })
-	mine := c.isOwn
-	if c.Counter.Module == "" {
+	mine := c.inModule
+	if c.Module == "" {
 		mine = c.isOutside
 	}
 	e.Own = c.nearest(live, mine)
@@ -185,19 +184,19 @@ func (p *paths) scale(f *Frame) {
 }
 
 // isOwn reports whether a function is of the program's own module.
-func (c *Case) isOwn(name decode.ID) bool {
-	return c.Counter.own[c.Counter.Names.pkg[name]]
+func (c *Counter) inModule(name decode.ID) bool {
+	return c.own[c.Names.pkg[name]]
 }
 
 // isOutside reports whether a function is outside the standard library.
-func (c *Case) isOutside(name decode.ID) bool { return c.Counter.Names.parts[name]&standard == 0 }
+func (c *Counter) isOutside(name decode.ID) bool { return c.Names.parts[name]&standard == 0 }
 
 // nearest returns the frame nearest to the function among those of the functions that
 // count and that have at least half of its weight, with all the weight that passes
 // through that frame's function.
-func (c *Case) nearest(paths []*stackPath, counts func(decode.ID) bool) Frame {
+func (c *Counter) nearest(paths []*stackPath, counts func(decode.ID) bool) Frame {
 	var all int64
-	through := c.Room.own
+	through := c.memory.own
 	clear(through)
 	for _, p := range paths {
 		all = AddSaturating(all, p.value)
@@ -205,7 +204,7 @@ func (c *Case) nearest(paths []*stackPath, counts func(decode.ID) bool) Frame {
 	}
 	f, name := c.heaviest(paths, func(p *stackPath) int {
 		for i, l := range p.lines[p.outer:] {
-			if through[c.Table.Lines[l].Name] >= all-all/2 {
+			if through[c.table.Lines[l].Name] >= all-all/2 {
 				return p.outer + i
 			}
 		}
@@ -217,10 +216,10 @@ func (c *Case) nearest(paths []*stackPath, counts func(decode.ID) bool) Frame {
 
 // eachOnce visits the functions that count on the way from the function to the root, each
 // once.
-func (c *Case) eachOnce(p *stackPath, counts func(decode.ID) bool, visit func(name decode.ID)) {
+func (c *Counter) eachOnce(p *stackPath, counts func(decode.ID) bool, visit func(name decode.ID)) {
 	for i := p.outer; i < min(len(p.lines), p.outer+otherDepth); i++ { // no deeper than the runtime
-		name := c.Table.Lines[p.lines[i]].Name
-		if counts(name) && !slices.ContainsFunc(p.lines[p.outer:i], func(l int32) bool { return c.Table.Lines[l].Name == name }) {
+		name := c.table.Lines[p.lines[i]].Name
+		if counts(name) && !slices.ContainsFunc(p.lines[p.outer:i], func(l int32) bool { return c.table.Lines[l].Name == name }) {
 			visit(name)
 		}
 	}
@@ -228,12 +227,12 @@ func (c *Case) eachOnce(p *stackPath, counts func(decode.ID) bool, visit func(na
 
 // heaviest returns the costliest function among the frames that at selects, at its
 // costliest line. Equals are ordered by name: ids depend on what a judge has seen before.
-func (c *Case) heaviest(paths []*stackPath, at func(*stackPath) int) (Frame, decode.ID) {
-	byName, byPlace, symbols := c.Room.byName, c.Room.byPlace, c.Table.Symbols
+func (c *Counter) heaviest(paths []*stackPath, at func(*stackPath) int) (Frame, decode.ID) {
+	byName, byPlace, symbols := c.memory.byName, c.memory.byPlace, c.table.Symbols
 	each := func(visit func(l *decode.Line, value int64)) {
 		for _, p := range paths {
 			if i := at(p); i >= 0 && i < len(p.lines) {
-				visit(&c.Table.Lines[p.lines[i]], p.value)
+				visit(&c.table.Lines[p.lines[i]], p.value)
 			}
 		}
 	}
@@ -245,11 +244,11 @@ func (c *Case) heaviest(paths []*stackPath, at func(*stackPath) int) (Frame, dec
 			best, f.Function, f.Value = id, symbols.Name(id), v
 		}
 	}
-	f.Own = f.Value > 0 && c.isOwn(best)
+	f.Own = f.Value > 0 && c.inModule(best)
 	clear(byPlace)
 	each(func(l *decode.Line, value int64) {
 		if l.Name == best {
-			at := place{c.Table.Funcs[l.Func].File, l.Line}
+			at := place{c.table.Funcs[l.Func].File, l.Line}
 			byPlace[at] = AddSaturating(byPlace[at], value)
 		}
 	})
@@ -266,9 +265,9 @@ func (c *Case) heaviest(paths []*stackPath, at func(*stackPath) int) (Frame, dec
 // follow walks from the function along the costliest frames, one step a time,
 // among the paths that have taken the same steps so far. It ends where the paths
 // do, or where the costliest step has less than least.
-func (c *Case) follow(paths []*stackPath, at func(p *stackPath, step int) int, least int64) (way []Frame, names []decode.ID) {
-	live := append(c.Room.live[:0], paths...)
-	c.Room.live = live
+func (c *Counter) follow(paths []*stackPath, at func(p *stackPath, step int) int, least int64) (way []Frame, names []decode.ID) {
+	live := append(c.memory.live[:0], paths...)
+	c.memory.live = live
 	for step := 1; step <= cpuDepth; step++ {
 		f, name := c.heaviest(live, func(p *stackPath) int { return at(p, step) })
 		if f.Value <= 0 || f.Value < least {
@@ -276,7 +275,7 @@ func (c *Case) follow(paths []*stackPath, at func(p *stackPath, step int) int, l
 		}
 		live = slices.DeleteFunc(live, func(p *stackPath) bool {
 			i := at(p, step)
-			return i < 0 || i >= len(p.lines) || c.Table.Lines[p.lines[i]].Name != name
+			return i < 0 || i >= len(p.lines) || c.table.Lines[p.lines[i]].Name != name
 		})
 		way, names = append(way, f), append(names, name)
 	}
@@ -285,8 +284,8 @@ func (c *Case) follow(paths []*stackPath, at func(p *stackPath, step int) int, l
 
 // wayIn is the part of a way in that is worth showing: up to the outermost frame of the
 // own module, or else outside the standard library, or else all of it.
-func (c *Case) wayIn(way []Frame, names []decode.ID) []Frame {
-	for _, ends := range []func(decode.ID) bool{c.isOwn, c.isOutside} {
+func (c *Counter) wayIn(way []Frame, names []decode.ID) []Frame {
+	for _, ends := range []func(decode.ID) bool{c.inModule, c.isOutside} {
 		for i := len(names) - 1; i >= 0; i-- {
 			if ends(names[i]) {
 				return way[:i+1]

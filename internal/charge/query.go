@@ -4,6 +4,7 @@
 //
 // The rule, which package budget's documentation explains to users:
 //
+//   - layout.go finds in a profile's samples the values that a budget asks about.
 //   - known.go has the few names that it knows; names.go what is known of each function.
 //   - order.go reads the order of the link off the addresses, and finds hand-overs.
 //   - stack.go finds the way in of each stack, and servers' own work.

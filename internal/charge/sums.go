@@ -28,6 +28,12 @@ type Sums struct {
 	values  []int64 // of the keys
 	cuts    []int64 // the part of them that is in Cut; none where that is 0
 	index   []int32 // the places of the keys, and 1, by slot; at least half of them are 0
+
+	ranked []int32 // the keys, see Counter.Ranked; none until somebody asks
+	sorted int     // how many of them are in order
+
+	always  bool // counted in every profile, or only where somebody asks
+	counted int  // the number of the profile
 }
 
 // A sum is what is charged to one key of the query that is being counted.
@@ -42,9 +48,9 @@ const maxSums = 300_000
 // mostObservations is what [Sums.N] is at most: who rounds it has an int64.
 const mostObservations = 1 << 62
 
-// Full reports whether the queries asked for more sums of the profile that was counted
-// last than are kept. What they say is not all then.
-func (c *Counter) Full() bool { return c.room < 0 }
+// Full reports whether the queries that are always asked make more sums of the profile
+// than are kept. What they say is not all then.
+func (c *Counter) Full() bool { return c.left < 0 }
 
 // By is what is charged to key.
 func (s *Sums) By(key int32) int64 {
@@ -111,9 +117,11 @@ type Counter struct {
 	queries []Query
 	answers []Sums
 	active  []int
-	room    int // for sums, of maxSums
+	left    int // of maxSums
 
 	// Of the profile that was opened.
+	table     *decode.Table
+	number    int // of profiles so far
 	stacks    stacks
 	own       []bool // by number of a package: of the program's own module
 	selected  []int  // the samples that meet a condition on labels,
@@ -125,6 +133,8 @@ type Counter struct {
 	touched  []int32 // the keys of sums that are not 0
 	one      [1]int32
 	excepted []int8 // by name: 1 is excepted, -1 is not, 0 is not known yet
+
+	memory memory // of Explain
 }
 
 const unselected = -2
@@ -142,48 +152,94 @@ func (c *Counter) Forget() {
 	c.queries, c.answers = c.queries[:0], c.answers[:0]
 }
 
-// Ask adds a query and returns its number. Equal queries have one number.
-func (c *Counter) Ask(q Query) int {
-	for i, old := range c.queries {
-		if old == q {
-			return i
-		}
+// Ask adds a query and returns its number. Equal queries have one number. One that is
+// always asked is counted in every profile, others only where [Counter.Sums] asks.
+func (c *Counter) Ask(q Query, always bool) int {
+	i := slices.Index(c.queries, q)
+	if i < 0 {
+		i = len(c.queries)
+		c.queries, c.answers = append(c.queries, q), append(c.answers, Sums{})
 	}
-	c.queries = append(c.queries, q)
-	c.answers = append(c.answers, Sums{})
-	return len(c.queries) - 1
+	c.answers[i].always = c.answers[i].always || always
+	return i
 }
 
-// Sums is the answer to the query with that number, after Count.
-func (c *Counter) Sums(query int) *Sums { return &c.answers[query] }
-
-// Count answers the queries that ask selects, over one profile. t's symbols must
-// have been learnt, and the profile must have been opened.
-func (c *Counter) Count(t *decode.Table, asked func(query int) bool) {
-	c.active, c.room = c.active[:0], maxSums
-	for i := range c.queries {
-		if asked(i) {
-			s := &c.answers[i]
-			*s = Sums{Query: c.queries[i], Keys: s.Keys[:0], values: s.values[:0], cuts: s.cuts[:0], index: s.index[:0]}
+// Open counts a profile, whose symbols must have been learnt. All answers are of the
+// profile that was opened last.
+func (c *Counter) Open(t *decode.Table) {
+	c.table, c.condition, c.left = t, unselected, maxSums
+	c.number++
+	c.own = c.own[:0]
+	for _, pkg := range c.Names.packages {
+		c.own = append(c.own, c.isOwn(pkg))
+	}
+	c.stacks.read(t, c.Names, c.own)
+	c.active = c.active[:0]
+	for i := range c.answers {
+		if c.answers[i].always {
 			c.active = append(c.active, i)
 		}
 	}
 	// Labels are looked at once for all queries with one condition.
 	slices.SortStableFunc(c.active, func(a, b int) int { return cmp.Compare(c.queries[a].Where, c.queries[b].Where) })
 	for _, i := range c.active {
-		if c.count(t, i); c.Full() {
+		if c.count(i); c.Full() {
 			return
 		}
 	}
 }
 
-func (c *Counter) count(t *decode.Table, query int) {
+// Release lets go of the profile. What has been counted stays.
+func (c *Counter) Release() {
+	c.table, c.stacks, c.selected, c.sums, c.touched = nil, stacks{}, nil, nil, nil
+}
+
+// Sums is the answer to the query with that number.
+func (c *Counter) Sums(query int) *Sums {
 	s := &c.answers[query]
+	if s.counted != c.number {
+		c.left = maxSums
+		c.count(query)
+	}
+	return s
+}
+
+// Name is the function or package that a key of a query is.
+func (c *Counter) Name(query int, key int32) string {
+	if c.queries[query].Unit == Package {
+		return c.Names.packages[key]
+	}
+	return c.Names.symbols.Name(decode.ID(key))
+}
+
+// Charged is what a query charges to a function or package, by its name.
+func (c *Counter) Charged(query int, name string) int64 {
+	if c.Names.symbols == nil { // nothing has had a name yet
+		return 0
+	}
+	key, known := c.Names.packageIDs[name]
+	if c.queries[query].Unit != Package {
+		var id decode.ID
+		id, known = c.Names.symbols.Find(name)
+		key = int32(id)
+	}
+	if !known {
+		return 0
+	}
+	return c.Sums(query).By(key)
+}
+
+func (c *Counter) count(query int) {
+	t, s := c.table, &c.answers[query]
+	*s = Sums{
+		Query: c.queries[query], Keys: s.Keys[:0], values: s.values[:0], cuts: s.cuts[:0], index: s.index[:0],
+		ranked: s.ranked[:0], always: s.always, counted: c.number,
+	}
 	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
 		c.sums = make([]sum, keys+keys/4)
 	}
 	types := len(t.Types)
-	c.Walk(t, query, func(v int64, stack *Stack, reach int) {
+	c.walk(query, func(v int64, stack *Stack, reach int) {
 		s.Total = AddSaturating(s.Total, v)
 		s.weight2 += s.Query.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
 		cut := stack.cut && c.unknown(&s.Query)
@@ -192,7 +248,7 @@ func (c *Counter) count(t *decode.Table, query int) {
 		}
 		c.visited++
 		for i, f := range stack.frames[:reach] {
-			if !c.Charges(&s.Query, i) {
+			if !c.charges(&s.Query, i) {
 				continue
 			}
 			for _, key := range c.keys(&s.Query, f) {
@@ -214,7 +270,7 @@ func (c *Counter) count(t *decode.Table, query int) {
 		s.index[s.slot(key)] = int32(i) + 1
 		sum.value, sum.cut = 0, 0
 	}
-	c.room -= len(c.touched)
+	c.left -= len(c.touched)
 	c.touched = c.touched[:0]
 	s.finish(c.Multiple)
 }
@@ -251,25 +307,15 @@ func (c *Counter) charge(key int32, v int64, cut bool) {
 	}
 }
 
-// Open finds the way in of each stack of a profile. Count and Walk are for the profile
-// that was opened last.
-func (c *Counter) Open(t *decode.Table) {
-	c.own = c.own[:0]
-	for _, pkg := range c.Names.packages {
-		c.own = append(c.own, c.IsOwn(pkg))
-	}
-	c.stacks.read(t, c.Names, c.own)
-	c.condition = unselected
-}
-
-// IsOwn reports whether a package is of the program's own module. Package main is,
+// isOwn reports whether a package is of the program's own module. Package main is,
 // whatever the module.
-func (c *Counter) IsOwn(pkg string) bool { return pkg == "main" || isIn(pkg, c.Module) }
+func (c *Counter) isOwn(pkg string) bool { return pkg == "main" || isIn(pkg, c.Module) }
 
-// Walk visits the samples that a query selects. Of the stack's frames those in
-// [0, reach) are charged that [Counter.Charges] confirms.
-func (c *Counter) Walk(t *decode.Table, query int, visit func(v int64, s *Stack, reach int)) {
-	types, q := len(t.Types), &c.queries[query]
+// walk visits the samples that a query selects. Of the stack's frames those in
+// [0, reach) are charged that charges confirms.
+func (c *Counter) walk(query int, visit func(v int64, s *Stack, reach int)) {
+	t, q := c.table, &c.queries[query]
+	types := len(t.Types)
 	if c.condition != q.Where {
 		c.condition, c.selected = q.Where, room(c.selected, len(t.Samples))
 		for i := range t.Samples {
@@ -352,9 +398,9 @@ func (c *Counter) excused(set int32, reach int) int {
 	return reach
 }
 
-// Charges reports whether frame i of the loaded stack, which is within reach,
+// charges reports whether frame i of the loaded stack, which is within reach,
 // is charged.
-func (c *Counter) Charges(q *Query, i int) bool {
+func (c *Counter) charges(q *Query, i int) bool {
 	s := &c.stack
 	switch q.Charge {
 	case Inner, Waiting:

@@ -49,9 +49,8 @@ func counter(t *testing.T, text string) (*charge.Counter, *decode.Table) {
 func answer(t *testing.T, text string, q charge.Query) (map[string]int64, *charge.Sums) {
 	t.Helper()
 	c, table := counter(t, text)
-	n := c.Ask(q)
+	n := c.Ask(q, true)
 	c.Open(table)
-	c.Count(table, func(int) bool { return true })
 	sums := c.Sums(n)
 	got := map[string]int64{}
 	for _, key := range sums.Keys {
@@ -218,10 +217,8 @@ func TestFault_38_SumsSaturate(t *testing.T) {
 // anything of the one before, nor allocate.
 func TestReuse(t *testing.T) {
 	c, table := counter(t, stacks)
-	q := c.Ask(charge.Query{Charge: charge.Cumulative, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
-	all := func(int) bool { return true }
+	q := c.Ask(charge.Query{Charge: charge.Cumulative, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}}, true)
 	c.Open(table)
-	c.Count(table, all)
 	charged := func() map[int32]int64 {
 		by := map[int32]int64{}
 		for _, key := range c.Sums(q).Keys {
@@ -230,10 +227,7 @@ func TestReuse(t *testing.T) {
 		return by
 	}
 	first := charged()
-	allocs := testing.AllocsPerRun(10, func() {
-		c.Open(table)
-		c.Count(table, all)
-	})
+	allocs := testing.AllocsPerRun(10, func() { c.Open(table) })
 	if diff := cmp.Diff(first, charged()); diff != "" {
 		t.Errorf("the second count differs (-first +second):\n%s", diff)
 	}

@@ -40,6 +40,12 @@ func (s *Symbols) Name(id ID) string {
 	return s.names[id]
 }
 
+// Find returns the id of a string, if it has one.
+func (s *Symbols) Find(name string) (id ID, known bool) {
+	id, known = s.ids[name]
+	return id, known
+}
+
 // Len is the number of ids given out: all ids are below it.
 func (s *Symbols) Len() int { return max(len(s.names), 1) }
 

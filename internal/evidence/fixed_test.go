@@ -104,14 +104,14 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestTrials: the detectors decide a rate as they decide a share.
-func TestTrials(t *testing.T) {
+// TestRateStream: a stream decides a rate as it decides a share.
+func TestRateStream(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	// 0.5 cores, ten seconds a window at 100 Hz.
 	const limit, exposure = 0.5, 1000.0
-	stream := NewStream(RareShare, LnA(43200, 20, 1, 0.1))
+	stream := NewRateStream(limit, LnA(43200, 20, 1, 0.1))
 	add := func(cores float64) {
-		stream.Add(binomial(rng, exposure, cores), Trials(exposure, limit), false)
+		stream.Add(binomial(rng, exposure, cores), exposure, false)
 	}
 	for range 50 {
 		add(0.25)

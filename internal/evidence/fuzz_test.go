@@ -35,7 +35,7 @@ func FuzzBounds(f *testing.F) {
 		if low < 0 || high > 1 || low > high {
 			t.Errorf("bounds %v, %v for k=%v n=%v phi=%v alpha=%v", low, high, k, n, phi, alpha)
 		}
-		finite("rate bound", RateLower(k, alpha), RateUpper(k, alpha), Trials(n, limit))
+		finite("rate bound", RateLower(k, alpha), RateUpper(k, alpha))
 		finite("evidence", evidence(k, n, limit, up, phi), evidence(k, n, limit, down, phi),
 			evidence(k, n, limit, grid{k, n, limit, phi}, alpha), temper(k, n), temper(n, phi))
 		finite("needed", Needed(k, n, limit, phi))
@@ -43,13 +43,15 @@ func FuzzBounds(f *testing.F) {
 			b := Baseline{k, n, rates, limit}
 			most, pass := b.Bounds()
 			finite("baseline", most, pass)
-			judge := NewSequentialGrowth(b)
+			judge, stream := NewSequentialGrowth(b), NewGrowthStream(b, n)
 			for range 20 {
 				judge.Add(phi, alpha)
 				judge.Add(3, 10)
+				stream.Add(phi, alpha, false)
+				stream.Add(3, 10, false)
 			}
 			f := judge.Close()
-			finite("growth", f.Value, f.Low, f.High, f.Needed, f.Baseline)
+			finite("growth", f.Value, f.Low, f.High, f.Needed, f.Baseline, stream.Strength())
 		}
 		finite("helper", LnA(k, n, phi, alpha), Tests(k, limit), ratioShare(k, n, limit))
 
@@ -61,7 +63,7 @@ func FuzzBounds(f *testing.F) {
 		finding("trend", Trend([]float64{k, n, limit, phi, alpha}, k))
 
 		stream, seq := NewStream(limit, n), NewSequential(limit)
-		growing := NewGrowthStream(limit, k, n)
+		rates, seqRate := NewRateStream(limit, n), NewSequentialRate(limit)
 		steady := NewSteady()
 		for i := range 120 {
 			// The inputs, and ordinary ones in between.
@@ -70,13 +72,15 @@ func FuzzBounds(f *testing.F) {
 				a, b = float64(i%7), 10
 			}
 			stream.Add(a, b, i%2 == 1)
-			growing.Add(a, b, false)
+			rates.Add(a, b, false)
 			seq.Add(a, b)
+			seqRate.Add(a, b)
 			steady.Add(time.Duration(i)*SteadyFloor, a, b)
-			finite("stream", stream.Strength(), growing.Strength())
+			finite("stream", stream.Strength(), rates.Strength())
 			finite("steady", steady.Strength())
 		}
 		finding("sequential", seq.Close())
+		finding("sequential rate", seqRate.Close())
 	})
 }
 

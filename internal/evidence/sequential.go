@@ -27,8 +27,9 @@ const (
 
 // A Sequential is the verdict of a test that runs until it knows. It is fed block by
 // block, a block being a short profile of its own (100 ms, say), and it may be looked at
-// after each. Make one with [NewSequential]; it is a plain value of about a kilobyte,
-// however many blocks it is fed.
+// after each. Make one with [NewSequential], [NewSequentialRate] or
+// [NewSequentialGrowth]; it is a plain value of about a kilobyte, however many blocks it
+// is fed.
 //
 // A Fail takes proof with error [FailAlpha], and then a confirmation: proof with error
 // [PassAlpha] on fresh blocks, at least as many, while the first still stands on all
@@ -47,7 +48,7 @@ type Sequential struct {
 	up, down weights
 	far      weights   // for shares many times the limit
 	baseline *Baseline // of growth: what a pass must be shown against as well
-	worth    float64   // of one trial, as exposure of the baseline; 1 for shares
+	worth    worth
 	// Blocks that it takes: passBlocks, failBlocks, alikeBlocks, or others where
 	// blocks are runs.
 	toPass, toFail, alike float64
@@ -73,21 +74,29 @@ func NewSequential(limit float64) Sequential {
 	}
 }
 
+// NewSequentialRate returns the judge of a rate against a limit in counts per exposure, of
+// which blocks have so much.
+func NewSequentialRate(limit float64) Sequential {
+	s := NewSequential(rareShare)
+	s.worth = worthOf(limit)
+	return s
+}
+
 // NewSequentialGrowth returns the judge of how a share or a rate grew over a baseline.
-// Blocks of a rate are of [Trials] against the limit of [Baseline.Bounds]. It fails on
-// proof that that limit is exceeded. It passes on two: that the share is below the
-// baseline's and [Zone] times the limit, and, as the baseline may have been high by
-// chance, that [Baseline.Growth] passes. A baseline that is too small thus leaves the
-// verdict open, however long the check goes on.
+// It fails on proof that the limit of [Baseline.Bounds] is exceeded. It passes on two:
+// that the share is below the baseline's and [Zone] times the limit, and, as the baseline
+// may have been high by chance, that [Baseline.Growth] passes. A baseline that is too
+// small thus leaves the verdict open, however long the check goes on.
 func NewSequentialGrowth(b Baseline) Sequential {
 	limit, _ := b.Bounds()
-	pass, worth := b.K/b.N+Zone*share(b.Limit), 1.0
+	pass := b.K/b.N + Zone*share(b.Limit)
+	var w worth
 	if b.Rates {
-		worth = amount(RareShare / limit)
-		limit, pass = RareShare, b.K/b.N*ratioEdge(1+b.Limit)*worth
+		w = worthOf(limit)
+		limit, pass = rareShare, b.K/b.N*ratioEdge(1+b.Limit)*float64(w)
 	}
 	s := NewSequential(limit)
-	s.edge, s.baseline, s.worth = share(pass), &b, worth
+	s.edge, s.baseline, s.worth = share(pass), &b, w
 	s.up, s.down = against(limit, upNear), against(s.edge, downNear)
 	return s
 }
@@ -102,11 +111,11 @@ func (s *Sequential) Runs() { s.toPass, s.toFail, s.alike = runBlocks, runBlocks
 // there is no lucky moment that a confirmation would have to rule out.
 func (s *Sequential) Once() { s.once = true }
 
-// Add takes the k hits in n samples of one block and returns the verdict. Once
-// it is Pass or Fail it stays, and further blocks are ignored. A block without
-// samples says nothing and does not count.
+// Add takes the k hits of one block, in n samples or over an exposure of n, and returns
+// the verdict. Once it is Pass or Fail it stays, and further blocks are ignored. A block
+// without samples says nothing and does not count.
 func (s *Sequential) Add(k, n float64) Verdict {
-	k, n = counts(k, n)
+	k, n = counts(k, s.worth.trials(n))
 	if n == 0 || s.verdict != Inconclusive {
 		return s.verdict
 	}
@@ -173,7 +182,7 @@ func (s *Sequential) least(b *blocks, normally float64) float64 {
 // Verdict returns the verdict so far.
 func (s *Sequential) Verdict() Verdict { return s.verdict }
 
-// Samples returns how many samples were added before the verdict.
+// Samples returns how many samples, or trials of a rate, were added before the verdict.
 func (s *Sequential) Samples() float64 { return s.all.n }
 
 // Finding returns the verdict so far, with its numbers; Needed is how many samples let
@@ -190,16 +199,19 @@ func (s *Sequential) Finding() Finding {
 	case b.n > 0:
 		f.Value = b.share()
 	}
-	f.Verdict = s.verdict
-	if s.baseline == nil && f.Verdict == Inconclusive {
-		f.Needed = s.needed()
+	if f.Verdict = s.verdict; s.baseline != nil {
+		return f
 	}
+	if f.Verdict == Inconclusive {
+		f.Needed = s.worth.exposure(s.needed())
+	}
+	f.Value, f.Low, f.High = s.worth.rate(f.Value), s.worth.rate(f.Low), s.worth.rate(f.High)
 	return f
 }
 
 // growth is how much there was over the baseline.
 func (s *Sequential) growth() Finding {
-	return s.baseline.Growth(s.all.k, s.all.n*s.worth, s.all.phi(), 1)
+	return s.baseline.Growth(s.all.k, s.worth.exposure(s.all.n), s.all.phi(), 1)
 }
 
 // Close returns the finding when there is no time left. An open verdict becomes Pass
@@ -210,7 +222,7 @@ func (s *Sequential) growth() Finding {
 // besides. So it does always of growth, whose measured number is off by whatever the
 // baseline is.
 func (s *Sequential) Close() Finding {
-	f := s.Finding()
+	f, far := s.Finding(), s.worth.rate(notable(s.limit))
 	switch e := s.baseline; {
 	case f.Verdict != Inconclusive:
 	case e != nil:
@@ -220,7 +232,7 @@ func (s *Sequential) Close() Finding {
 	case s.limit == 0 || s.all.n == 0:
 	case s.once && s.exceeded():
 		f.Verdict = Fail
-	case s.catches(notable(s.limit), 1) && (f.Value <= notable(s.limit) && s.candidate == 0 || f.High < notable(s.limit)):
+	case s.catches(notable(s.limit), 1) && (f.Value <= far && s.candidate == 0 || f.High < far):
 		f.Verdict = Pass
 	}
 	if f.Verdict != Inconclusive {

@@ -44,9 +44,7 @@ func TestSequentialGrowth(t *testing.T) {
 					exposure0 := float64(tt.n0) / size
 					b := Baseline{k0, exposure0, true, limit}
 					s = NewSequentialGrowth(b)
-					most, _ := b.Bounds()
-					trials := Trials(1, most)
-					next = func() (float64, float64) { return poisson(rng, size*(1+0.2*tt.growth)), trials }
+					next = func() (float64, float64) { return poisson(rng, size*(1+0.2*tt.growth)), 1 }
 				} else {
 					k0 := float64(draw(rng, tt.n0, 0.3))
 					s = NewSequentialGrowth(Baseline{k0, float64(tt.n0), false, 0.1})
@@ -117,7 +115,7 @@ func TestSequentialGrowthEnds(t *testing.T) {
 			t.Errorf("%s: %v, want %v: %+v", tt.name, s.Verdict(), tt.want, s.Close())
 		}
 	}
-	if s := NewSequentialGrowth(Baseline{0, 100, true, 0.1}); s.Add(0, Trials(1, 1)) != Inconclusive {
+	if s := NewSequentialGrowth(Baseline{0, 100, true, 0.1}); s.Add(0, 1) != Inconclusive {
 		t.Error("a ratio to nothing was decided by one block")
 	}
 }

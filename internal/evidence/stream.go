@@ -4,13 +4,14 @@ import "math"
 
 // A Stream is the evidence about one share over the windows of a running process: one
 // ledger for a share above the limit, another for one below the end of the zone. It
-// finds what no window proves by itself. Make one with [NewStream] or [NewGrowthStream];
-// it is a plain value.
+// finds what no window proves by itself. Make one with [NewStream], [NewRateStream] or
+// [NewGrowthStream]; it is a plain value.
 type Stream struct {
 	above, below ledger
 	spread       pairs
 	limit, pass  float64 // pass is the share below which there surely is no excess
-	downs        grid    // of the ledger below
+	worth        worth
+	downs        grid // of the ledger below
 	proof        float64
 	verdict      Verdict
 }
@@ -43,12 +44,25 @@ func NewStream(limit, lnA float64) Stream {
 	return s.await(Inconclusive)
 }
 
-// NewGrowthStream returns the evidence about growth: pass is the share below which
-// there surely is none, see [Baseline.Bounds]. A baseline of few samples
-// puts it below the limit. Then a share below the limit ends a Fail, but is no Pass.
-func NewGrowthStream(limit, pass, lnA float64) Stream {
-	limit = share(limit)
-	s := Stream{limit: limit, pass: min(share(pass), edge(limit)), downs: downNear, above: newLedger(limit, upNear, lnA)}
+// NewRateStream returns the evidence about a rate, with a limit in counts per exposure, of
+// which windows have so much.
+func NewRateStream(limit, lnA float64) Stream {
+	s := NewStream(rareShare, lnA)
+	s.worth = worthOf(limit)
+	return s
+}
+
+// NewGrowthStream returns the evidence about growth over a baseline, see
+// [Baseline.Bounds]. A baseline of few samples puts what surely is no growth below the
+// limit. Then a share below the limit ends a Fail, but is no Pass.
+func NewGrowthStream(b Baseline, lnA float64) Stream {
+	limit, pass := b.Bounds()
+	var w worth
+	if b.Rates {
+		w = worthOf(limit)
+		limit, pass = rareShare, pass*float64(w)
+	}
+	s := Stream{limit: limit, pass: min(share(pass), edge(limit)), worth: w, downs: downNear, above: newLedger(limit, upNear, lnA)}
 	return s.await(Inconclusive)
 }
 
@@ -62,10 +76,10 @@ func (s Stream) await(v Verdict) Stream {
 	return s
 }
 
-// Add takes the k hits in n samples of one window. near says that the window
+// Add takes the k hits of one window, in n samples or over an exposure of n. near says that the window
 // followed the one before within a period. A window without samples says nothing.
 func (s *Stream) Add(k, n float64, near bool) {
-	if k, n = counts(k, n); n == 0 {
+	if k, n = counts(k, s.worth.trials(n)); n == 0 {
 		return
 	}
 	if s.pass == 1 { // the limit cannot be exceeded

@@ -53,17 +53,38 @@ func Needed(k, n, limit, phi float64) float64 {
 	return ceil(needed, n)
 }
 
-// RareShare is the limit under which a rate is judged as a share: a count over an
-// exposure is so many hits in [Trials] of which few can hit.
-const RareShare = 1e-6
+// rareShare is the limit under which a rate is judged as a share: a count over an
+// exposure is so many hits in trials of which few can hit.
+const rareShare = 1e-6
 
-// Trials returns the number of trials that an exposure is worth, for a limit in
-// counts per exposure, so that a count at the limit is a share of [RareShare]:
-//
-//	stream := NewStream(RareShare, lnA)
-//	stream.Add(k, Trials(exposure, limit), false)
-func Trials(exposure, limit float64) float64 {
-	return amount(amount(exposure) * amount(limit) / RareShare)
+// A worth is the exposure of one trial of a rate, so that a count at the limit is a
+// share of [rareShare]; 0 for a share, whose trials are samples.
+type worth float64
+
+func worthOf(limit float64) worth { return worth(amount(rareShare / amount(limit))) }
+
+// trials are what an exposure is worth.
+func (w worth) trials(exposure float64) float64 {
+	if w > 0 {
+		return amount(exposure) / float64(w)
+	}
+	return exposure
+}
+
+// exposure is what so many trials are of.
+func (w worth) exposure(trials float64) float64 {
+	if w > 0 {
+		return amount(trials * float64(w))
+	}
+	return trials
+}
+
+// rate is a share of the trials, in counts per exposure.
+func (w worth) rate(share float64) float64 {
+	if w > 0 {
+		return amount(share / float64(w))
+	}
+	return share
 }
 
 // Rate judges a count per exposure, as [Fixed] judges a share: k samples of CPU
@@ -73,7 +94,7 @@ func Trials(exposure, limit float64) float64 {
 func Rate(k, exposure, limit, phi float64) Finding {
 	k, exposure, limit, phi = amount(k), amount(exposure), amount(limit), factor(phi)
 	if exposure == 0 {
-		return Finding{High: most, Needed: amount(Needed(0, 0, RareShare, phi) * RareShare / limit)}
+		return Finding{High: most, Needed: amount(Needed(0, 0, rareShare, phi) * rareShare / limit)}
 	}
 	f := Finding{
 		Value: amount(k / exposure),
@@ -86,7 +107,7 @@ func Rate(k, exposure, limit, phi float64) Finding {
 	case f.High < Zone*limit:
 		f.Verdict = Pass
 	default:
-		n := max(k, limit*exposure, 1) / RareShare
+		n := max(k, limit*exposure, 1) / rareShare
 		f.Needed = amount(Needed(k, n, limit*exposure/n, phi) * (exposure / n))
 	}
 	return f

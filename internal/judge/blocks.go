@@ -3,13 +3,16 @@ package judge
 import (
 	"context"
 	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // Blocks judge a test: a piece of work that is done again and again and profiled block
@@ -38,31 +41,43 @@ type Options struct {
 
 // blockStanding is what is known about one rule.
 type blockStanding struct {
-	decided evidence.Verdict // by one look: one hit of what should be absent, say
-	one     evidence.Sequential
-	started bool
+	decided evidence.Verdict     // by one look: one hit of what should be absent, say
+	one     *evidence.Sequential // all that the rule is about; of each, a function that never shows
+	each    map[string]*blockFunction
+	trials  []float64 // of each block, for what is charged with everything
+	sum     float64   // of them
+	samples float64   // in its scope
 
 	inside  bool   // a sample was in the rule's scope, in a block that it applies to
 	outside int64  // samples until then
 	gate    Reason // why the last block was none that it applies to
-
-	trials  []float64 // of each block, for what is charged with everything
-	sum     float64
-	samples float64 // in its scope
-	each    map[string]*blockFunction
-	nobody  evidence.Sequential // a function that never shows
 }
 
 // blockFunction is what is known about one function: its hits, by block, and once
 // they are a tenth of the limit, its evidence.
 type blockFunction struct {
-	blocks []int32
-	hits   []float64
-	k      float64
-	limit  float64
-	scale  float64 // its trials, as a part of the block's
-	near   *evidence.Sequential
+	hits  []blockHits // that near has not been given
+	k     float64
+	limit float64
+	near  *evidence.Sequential
+	fed   int // blocks that near has been given
 }
+
+type blockHits struct {
+	block int
+	k     float64
+}
+
+const (
+	// absentLeast is how many samples without a hit are enough at the end, whatever it
+	// takes to be sure of a hundredth: a share of a tenth would have shown.
+	absentLeast = 30
+
+	// outsideLeast samples without one in a rule's scope show that less than a hundredth
+	// of the work is there: "absent" passes on as many. To decide it by the rest would
+	// take a hundred times as long as any other rule.
+	outsideLeast = 300
+)
 
 // NewBlocks returns what judges blocks by the rules.
 func NewBlocks(rules []Rule, o Options) (*Blocks, error) {
@@ -86,10 +101,9 @@ func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
 	if err != nil {
 		return err
 	}
-	n := w.total(0) // the first value counts the samples
-	b.samples += n
+	b.samples += t.Count()
 	for i := range b.standings {
-		b.feed(&b.standings[i], w, &b.judge.rules[i], n)
+		b.feed(&b.standings[i], w, &b.judge.rules[i])
 	}
 	return nil
 }
@@ -97,13 +111,10 @@ func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
 // Decided returns the verdict on rule i as far as it is certain.
 func (b *Blocks) Decided(i int) evidence.Verdict {
 	s := &b.standings[i]
-	switch {
-	case s.decided != evidence.Inconclusive:
+	if s.decided != evidence.Inconclusive || s.one == nil {
 		return s.decided
-	case s.each == nil:
-		return s.one.Verdict()
 	}
-	verdict := s.nobody.Verdict()
+	verdict := s.one.Verdict()
 	for _, near := range s.near(&b.judge.rules[i]) {
 		switch near.Verdict() {
 		case evidence.Fail:
@@ -115,16 +126,12 @@ func (b *Blocks) Decided(i int) evidence.Verdict {
 	return verdict
 }
 
-// near are the functions that came near the limit, or all that the rule is about ("").
+// near are the functions that came near the limit.
 func (s *blockStanding) near(r *rule) iter.Seq2[string, *evidence.Sequential] {
 	return func(yield func(string, *evidence.Sequential) bool) {
-		if s.each == nil {
-			yield("", &s.one)
-			return
-		}
 		for name, f := range s.each {
 			// Growth per unit of work is not asked of who has little, as in one window.
-			small := r.Test == Grows && r.Dimension != unit.Points && f.k < smallShare*s.samples
+			small := r.Test == Grows && !r.isShare() && f.k < smallShare*s.samples
 			if f.near != nil && !small && !yield(name, f.near) {
 				return
 			}
@@ -140,10 +147,10 @@ func (b *Blocks) Closing(i int) evidence.Verdict {
 	switch {
 	case v == evidence.Inconclusive && r.Test == Absent && s.sum >= absentLeast:
 		return evidence.Pass
-	case v != evidence.Inconclusive || r.Test == Grows || !s.started && s.each == nil:
+	case v != evidence.Inconclusive || r.Test == Grows || s.one == nil:
 		return v
 	}
-	_, f, _, _ := s.worst(r)
+	_, f, _ := s.worst(r)
 	return f.Verdict
 }
 
@@ -157,8 +164,16 @@ func (b *Blocks) Failed() bool {
 	return false
 }
 
-// feed adds a block of so many samples to what is known about a rule.
-func (b *Blocks) feed(s *blockStanding, w *window, r *rule, samples int64) {
+// Unreachable reports whether no amount of such work decides rule i: it has seen enough
+// of it, and none was in the rule's scope ("where", "in") or came when it applies
+// ("when"). The finding of Close says what there was instead.
+func (b *Blocks) Unreachable(i int) bool {
+	s := &b.standings[i]
+	return !s.inside && s.outside >= outsideLeast && b.Decided(i) == evidence.Inconclusive
+}
+
+// feed adds a block to what is known about a rule.
+func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	if w.isNotLinked(r) {
 		if r.Test == Absent {
 			s.decided = evidence.Pass
@@ -166,105 +181,87 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule, samples int64) {
 		return
 	}
 	if gate := w.gate(r); gate != nil {
-		s.gate, s.outside = gate, charge.AddSaturating(s.outside, samples)
+		s.gate, s.outside = gate, charge.AddSaturating(s.outside, w.t.Count())
 		return
 	}
 	if r.query < 0 || s.decided != evidence.Inconclusive {
 		return
 	}
 	sums := w.judged.counter.Sums(r.query)
-	s.look(r, sums, samples)
+	if r.in < 0 && r.where < 0 || sums.Total > 0 {
+		s.inside = true
+	} else {
+		s.gate, s.outside = nil, charge.AddSaturating(s.outside, w.t.Count())
+	}
 	if r.Test == Absent {
 		s.sum += sums.N
 		s.decided = evidence.Absent(float64(sums.By(r.subject)), s.sum).Verdict
 		return
 	}
-	counts := w.countsOf(r, sums)
-	if counts == nil {
+	c, why := w.comparison(r)
+	if why != nil || !(c.n > 0) { // as evidence has it, a block without trials says nothing
 		return
 	}
-	_, n, limit := counts("", 0)
-	if n <= 0 {
-		return // as evidence has it, a block without trials says nothing
+	s.sum += c.n
+	s.samples += sums.N
+	if s.one == nil {
+		s.one = b.sequential(&c, "")
 	}
-	switch {
-	case r.Class == Each:
-		if s.each == nil {
-			s.each, s.nobody = map[string]*blockFunction{}, b.tuned(evidence.NewSequential(limit))
-		}
-		b.feedEach(s, w, r, sums, counts, n)
-	default:
-		k, n, limit := counts("", r.charged(sums))
-		if !s.started {
-			s.one, s.started = b.sequential(w, r, "", limit), true
-		}
-		s.one.Add(k, n)
+	if r.Class != Each {
+		s.one.Add(c.hits(r.charged(&w.judged.counter, "")), c.n)
+		return
 	}
+	s.one.Add(0, c.n)
+	b.feedEach(s, &c)
 }
 
-// sequential judges the share, rate or growth of somebody.
-func (b *Blocks) sequential(w *window, r *rule, name string, limit float64) evidence.Sequential {
-	if r.Test == Grows {
-		if g, why := w.growthOf(r); why == nil {
-			return b.tuned(g.sequential(name))
-		}
-	}
-	return b.tuned(evidence.NewSequential(limit))
-}
-
-// tuned tells a test what blocks are, and who ends them.
-func (b *Blocks) tuned(s evidence.Sequential) evidence.Sequential {
+// sequential judges somebody, and is told what blocks are and who ends them.
+func (b *Blocks) sequential(c *comparison, name string) *evidence.Sequential {
+	s := c.sequential(name)
 	if b.Runs {
 		s.Runs()
 	}
 	if b.Once {
 		s.Once()
 	}
-	return s
+	return &s
 }
 
-// feedEach adds a block of n trials to what is known about every function.
-func (b *Blocks) feedEach(s *blockStanding, w *window, r *rule, sums *charge.Sums, counts counts, n float64) {
-	block := int32(len(s.trials))
-	s.trials = append(s.trials, n)
-	s.sum += n
-	s.samples += sums.N
-	s.nobody.Add(0, n)
-	for _, key := range sums.Keys {
-		name := w.keyName(sums, key)
-		k, trials, limit := counts(name, sums.By(key))
+// feedEach adds a block to what is known about every function.
+func (b *Blocks) feedEach(s *blockStanding, c *comparison) {
+	if s.each == nil {
+		s.each = map[string]*blockFunction{}
+	}
+	block := len(s.trials)
+	s.trials = append(s.trials, c.n)
+	for _, key := range c.sums.Keys {
+		name, k := c.name(key), c.hits(c.sums.By(key))
 		f := s.each[name]
 		if f == nil {
-			f = &blockFunction{limit: limit, scale: trials / n}
+			f = &blockFunction{limit: c.limit(name)}
 			s.each[name] = f
 		}
-		f.blocks, f.hits = append(f.blocks, block), append(f.hits, k)
+		f.hits = append(f.hits, blockHits{block, k})
 		f.k += k
-		if f.near != nil {
-			f.near.Add(k, trials)
-		} else if f.k >= s.sum*f.scale*f.limit/10 {
-			near := b.sequential(w, r, name, f.limit)
-			f.replay(&near, s.trials)
-			f.near = &near
-		}
 	}
-	for _, f := range s.each {
-		if f.near != nil && f.blocks[len(f.blocks)-1] != block {
-			f.near.Add(0, n*f.scale)
+	for name, f := range s.each {
+		if f.near == nil && f.k >= s.sum*f.limit/10 {
+			f.near = b.sequential(c, name)
+		}
+		if f.near != nil {
+			f.catchUp(s.trials)
 		}
 	}
 }
 
-// replay makes up for the blocks in which nobody looked at the function.
-func (f *blockFunction) replay(s *evidence.Sequential, trials []float64) {
-	next := 0
-	for block, n := range trials {
+// catchUp gives near the blocks that it has not been given.
+func (f *blockFunction) catchUp(trials []float64) {
+	for ; f.fed < len(trials); f.fed++ {
 		k := 0.0
-		if next < len(f.blocks) && int(f.blocks[next]) == block {
-			k = f.hits[next]
-			next++
+		if len(f.hits) > 0 && f.hits[0].block == f.fed {
+			k, f.hits = f.hits[0].k, f.hits[1:]
 		}
-		s.Add(k, n*f.scale)
+		f.near.Add(k, trials[f.fed])
 	}
 }
 
@@ -283,13 +280,142 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 		return nil, err
 	}
 	for i := range findings {
-		f := &findings[i]
-		b.standings[i].close(w, &b.judge.rules[i], f)
-		if why := b.standings[i].outsideOf(&b.judge.rules[i], t); why != nil && f.Verdict == evidence.Inconclusive {
+		f, s, r := &findings[i], &b.standings[i], &b.judge.rules[i]
+		s.close(w, r, f)
+		if why := s.outsideOf(r, t); why != nil && f.Verdict == evidence.Inconclusive {
 			f.Reason, f.Notes = why, Notes{}
 		} else {
 			f.Outside = why
 		}
 	}
 	return findings, nil
+}
+
+// close replaces the verdict on all samples, which does not know how they came,
+// by that of the blocks.
+func (s *blockStanding) close(w *window, r *rule, f *Finding) {
+	if r.Test == Absent && s.decided == evidence.Inconclusive && s.sum >= absentLeast {
+		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, evidence.Absent(0, s.sum).High
+		f.Samples, f.Reason, f.Notes = int64(s.sum), AbsentInBlocks{}, Notes{}
+		return
+	}
+	if s.decided != evidence.Inconclusive || s.one == nil {
+		return // one look was enough, or there was nothing to look at
+	}
+	c, why := w.comparison(r)
+	if why != nil {
+		return
+	}
+	who, e, certain := s.worst(r)
+	switch {
+	case c.before != nil && r.Class == Each && who == "":
+		if s.one.Verdict() == evidence.Inconclusive && f.Verdict == evidence.Pass {
+			f.Verdict = evidence.Inconclusive
+		}
+		return // nobody comes near the limit, and what was found on all samples says so
+	case c.sums.Cut > 0 && f.Verdict == evidence.Inconclusive && e.Verdict == evidence.Pass:
+		return // no block knows what stacks that were cut off have lost
+	}
+	if e.Verdict != evidence.Fail {
+		f.Offenders, f.Over = nil, 0
+	} else if r.Class == Each {
+		who, e = s.onlyProven(&c, f, who, e)
+	}
+	c.inSamples(&e)
+	f.take(e)
+	f.Who, f.Hits = who, int64(math.Round(c.hits(r.charged(&w.judged.counter, who))))
+	f.Notes = Notes{Elsewhere: f.Elsewhere}
+	if c.before != nil {
+		x := c.ofName(who)
+		x.Finding = e
+		f.Reason = c.reason(x, f.Samples)
+		return
+	}
+	f.Reason = InBlocks{certain, e.Needed}
+	if len(f.Offenders) > 0 && f.Offenders[0].Function == who { // one thing has one lower bound
+		f.Offenders[0].Low, f.Offenders[0].High = f.Low, f.High
+	}
+}
+
+// worst is the finding that decides: of a rule about each, the worst function's, or that
+// of nobody ("") when none comes near the limit. It is not certain when only the end made
+// it a pass.
+func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain bool) {
+	certain = s.one.Verdict() != evidence.Inconclusive
+	any := false
+	for name, test := range s.near(r) {
+		certain = certain && test.Verdict() != evidence.Inconclusive
+		if e := test.Close(); !any || worse(e, f) || name < who && !worse(f, e) {
+			who, f, any = name, e, true
+		}
+	}
+	if !any {
+		f = s.one.Close()
+	}
+	return who, f, certain || f.Verdict == evidence.Fail
+}
+
+// onlyProven keeps the offenders that are over the limit beyond doubt, by all blocks or
+// by all samples, and returns the first of them with its finding; or who was the worst,
+// where none is.
+func (s *blockStanding) onlyProven(c *comparison, f *Finding, who string, e evidence.Finding) (string, evidence.Finding) {
+	all := len(f.Offenders)
+	first := true
+	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
+		low := o.Low
+		if c.before != nil {
+			low = c.ofName(o.Function).Low
+		}
+		proof, proven := s.proof(o.Function, low, c.Limit)
+		if proven && first {
+			who, e, first = o.Function, proof, false
+		}
+		return !proven
+	})
+	f.Over -= all - len(f.Offenders)
+	return who, e
+}
+
+// proof is the finding on a function, and whether it is over the limit beyond doubt: by
+// the blocks, or by all samples, which say that it is above low.
+func (s *blockStanding) proof(name string, low, limit float64) (f evidence.Finding, proven bool) {
+	c := s.each[name]
+	if c == nil || c.near == nil {
+		return f, false
+	}
+	f = c.near.Finding()
+	f.Low = max(f.Low, low)
+	proven = f.Verdict == evidence.Fail || f.Low > limit
+	f.Verdict, f.Needed, f.Baseline = evidence.Fail, 0, 0
+	return f, proven
+}
+
+// outsideOf says what keeps everything out of a rule's scope, by the profile of all
+// blocks; nil if nothing does.
+func (s *blockStanding) outsideOf(r *rule, t *decode.Table) *Outside {
+	if s.inside || s.outside == 0 {
+		return nil
+	}
+	o := &Outside{Samples: s.outside, Gate: s.gate}
+	if o.Gate != nil {
+		return o
+	}
+	set := map[string]bool{} // the labels, as "key=value"
+	for _, l := range t.Labels {
+		if l.Str != 0 { // it is no number
+			set[string(t.String(l.Key))+"="+string(t.String(l.Str))] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Where)) {
+		if set[key+"="+r.Where[key]] {
+			continue
+		}
+		o.Key, o.Set = key, slices.Sorted(maps.Keys(set))
+		same := slices.DeleteFunc(slices.Clone(o.Set), func(label string) bool { return !strings.HasPrefix(label, key+"=") })
+		if len(same) > 0 {
+			o.Value, o.Set = r.Where[key], same
+		}
+		break
+	}
+	return o
 }

@@ -24,9 +24,9 @@ func TestOnlyProven(t *testing.T) {
 	for name, low := range map[string]float64{"main.guilty": 0.1, "main.busy": 0.1, "main.proven": 0.21, "main.unseen": 0.1} {
 		f.Offenders = append(f.Offenders, Offender{Frame: Frame{Function: name}, Low: low})
 	}
-	first, ok := f.onlyProven(func(o Offender) (evidence.Finding, bool) { return s.proof(o, 0.2, 1) })
-	if want, _ := s.proof(f.Offenders[0], 0.2, 1); !ok || first != want {
-		t.Errorf("the finding is %+v, want that of the first offender: %+v", first, want)
+	who, first := s.onlyProven(&comparison{rule: &rule{Rule: Rule{Limit: 0.2}}}, f, "", evidence.Finding{})
+	if want, _ := s.proof(f.Offenders[0].Function, f.Offenders[0].Low, 0.2); who != f.Offenders[0].Function || first != want {
+		t.Errorf("the finding is %+v of %s, want that of the first offender: %+v", first, who, want)
 	}
 	got := map[string]bool{}
 	for _, o := range f.Offenders {
@@ -37,9 +37,9 @@ func TestOnlyProven(t *testing.T) {
 	}
 }
 
-// TestProofOfGrowth: who is over the limit on growth only by its measured number is not
+// TestProof: who is over the limit on growth only by its measured number is not
 // named beside one that has grown beyond doubt, by the blocks or by all samples.
-func TestProofOfGrowth(t *testing.T) {
+func TestProof(t *testing.T) {
 	const limit = 0.05
 	s := &blockStanding{each: map[string]*blockFunction{"main.rare": {}}}
 	near := func(name string, hits float64) {
@@ -51,11 +51,10 @@ func TestProofOfGrowth(t *testing.T) {
 	}
 	near("main.grown", 8)
 	near("main.slightly", 1.6)
-	fail := evidence.Finding{Verdict: evidence.Fail, Value: 0.1, Low: 0.06, High: 0.2}
-	open := evidence.Finding{Value: 0.1, Low: 0.04, High: 0.2, Needed: 100}
+	const fail, open = 0.06, 0.04 // lower bounds by all samples
 	for _, tt := range []struct {
 		name string
-		all  evidence.Finding
+		low  float64
 		want bool
 	}{
 		{"main.grown", open, true},
@@ -64,9 +63,9 @@ func TestProofOfGrowth(t *testing.T) {
 		{"main.rare", fail, false},
 		{"main.unseen", fail, false},
 	} {
-		f, proven := s.proofOfGrowth(Offender{Frame: Frame{Function: tt.name}}, tt.all, limit)
+		f, proven := s.proof(tt.name, tt.low, limit)
 		if proven != tt.want || proven && (f.Verdict != evidence.Fail || f.Low <= limit || f.Needed != 0) {
-			t.Errorf("%s, all samples %v: proven %v by %+v, want %v", tt.name, tt.all.Verdict, proven, f, tt.want)
+			t.Errorf("%s, above %v by all samples: proven %v by %+v, want %v", tt.name, tt.low, proven, f, tt.want)
 		}
 	}
 }

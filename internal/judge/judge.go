@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -16,6 +17,31 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/pattern"
 )
+
+// Facts are what is known about a window beyond its profile. Every field may be
+// left out: a rule that needs it is inconclusive then. The first half is documented
+// at budget.Facts.
+type Facts struct {
+	Kind          string
+	MutexFraction int
+	Elapsed       time.Duration
+	Figures       map[string]float64
+	Work          map[string]float64
+	Module        string
+	Baseline      *profile.Profile
+	BaselineWork  map[string]float64
+
+	// NoFigures says why Figures lacks one: {"gc": "no collection has ended"}.
+	NoFigures map[string]string
+
+	// NoWork says why Work lacks a unit that somebody does count: {"request": "its
+	// counter went back"}.
+	NoWork map[string]string
+
+	// NotLinked are the patterns known to match no function of the program. A rule
+	// about one of them can tell nothing, unless it says "absent".
+	NotLinked []string
+}
 
 // A Judge judges profile after profile by one set of rules. It remembers what it
 // found out about each function name, and reuses its memory, so that from the second
@@ -27,14 +53,11 @@ type Judge struct {
 	counter charge.Counter
 	decoder decode.Decoder
 	symbols decode.Symbols // of profiles that did not come from the decoder
-	layout  *layout
+	layout  *charge.Layout
 	base    baseline
 
-	windows  int        // how many have been counted
-	queries  []question // by number in the counter
-	over     []int32    // reused, as are findings
-	findings []Finding
-	room     charge.Room
+	findings []Finding // reused, as is over
+	over     []int32
 }
 
 // New returns a judge for the rules, in whose order the findings come.
@@ -100,11 +123,11 @@ func (j *Judge) table(ctx context.Context, t *decode.Table, facts Facts) (*windo
 // open counts the window.
 func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window, error) {
 	w := &window{judged: j, t: t, facts: facts}
-	if !j.layout.fits(t, facts.Kind) {
-		j.plan(layoutOf(t, facts.Kind))
+	if !j.layout.Fits(t, facts.Kind) {
+		j.plan(charge.LayoutOf(t, facts.Kind))
 	}
 	j.counter.Module = facts.Module
-	if err := j.base.set(ctx, facts.Baseline, j); err != nil {
+	if err := j.base.set(ctx, &facts, j); err != nil {
 		return nil, err
 	}
 	if err := j.names.Learn(ctx, t); err != nil {
@@ -113,13 +136,11 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	if err := j.affordable(t); err != nil {
 		return nil, err
 	}
-	j.counter.Multiple = j.layout.multiple(t, facts)
-	j.counter.Open(t)
-	if j.counter.Count(t, j.isNeeded); j.counter.Full() {
+	j.counter.Multiple = j.layout.Multiple(t, facts.MutexFraction)
+	if j.counter.Open(t); j.counter.Full() {
 		return nil, errors.New("judge the profile: the budgets ask for more than 300,000 sums of it, one for each name and part: " +
 			"take a profile of a shorter time, or fewer budgets with an in, where or except of their own")
 	}
-	j.windows++
 	w.elapsed = facts.Elapsed.Seconds()
 	if w.elapsed <= 0 {
 		w.elapsed = float64(t.DurationNanos) * 1e-9
@@ -128,29 +149,14 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 }
 
 // plan asks the queries that the rules need of profiles with the layout.
-func (j *Judge) plan(l *layout) {
+func (j *Judge) plan(l *charge.Layout) {
 	j.layout = l
 	j.counter.Forget()
 	j.base.forget()
 	for i := range j.rules {
 		j.rules[i].ask(&j.counter, l)
 	}
-	j.queries = make([]question, j.counter.Len())
-	for i := range j.rules {
-		if q := j.rules[i].query; q >= 0 {
-			j.queries[q].needed = true
-		}
-	}
 }
-
-// A question is what is remembered of a query.
-type question struct {
-	needed  bool // by a rule, in each window
-	counted int  // of one that only offenders need: the window that it was counted for
-	ranking ranking
-}
-
-func (j *Judge) isNeeded(query int) bool { return j.queries[query].needed }
 
 // maxVisits is how often frames are looked at, once for each query. Each look takes
 // about 8 ns, so this is under a second. 200,000 frames, which is a minute of a large
@@ -166,5 +172,69 @@ func (j *Judge) affordable(t *decode.Table) error {
 		return fmt.Errorf("judge the profile: %d frames times %d parts that the budgets ask about, at most %d together: "+
 			"take a profile of a shorter time, or fewer budgets with an in, where or except of their own", t.Frames, visits/t.Frames, maxVisits)
 	}
+	return nil
+}
+
+// baseline is the profile that "grows" budgets compare with, counted by the
+// same queries. It has names and numbers of its own: it is counted once, while
+// those of the windows may start anew.
+type baseline struct {
+	counter charge.Counter
+	symbols decode.Symbols
+	profile *profile.Profile
+	sets    int    // how many there have been
+	problem Reason // why it cannot be compared with
+}
+
+func (b *baseline) forget() {
+	b.counter.Forget()
+	b.profile = nil
+}
+
+// set counts the baseline, unless it has been.
+func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
+	p := facts.Baseline
+	if p == nil {
+		b.profile, b.problem = nil, NoBaseline{}
+		return nil
+	}
+	if b.counter.Module != j.counter.Module {
+		b.profile = nil // whose a package is decides what it is charged with
+	}
+	if p == b.profile {
+		return nil
+	}
+	if err := decode.CheckValid(p); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	base, err := decode.FromProfile(p, &b.symbols)
+	if err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	b.profile, b.problem = p, nil
+	b.sets++
+	b.counter.Forget()
+	l := charge.LayoutOf(base, facts.Kind)
+	if !j.layout.Fits(base, facts.Kind) {
+		b.problem = OtherBaseline{l, j.layout}
+		return nil
+	}
+	// The layout is the same, so the same questions have the same numbers.
+	for i := range j.rules {
+		r := j.rules[i]
+		r.ask(&b.counter, l)
+	}
+	if err := b.counter.Names.Learn(ctx, base); err != nil {
+		b.profile = nil // what is counted is not all
+		return fmt.Errorf("baseline: %w", err)
+	}
+	if waiting := b.counter.Names.Waiting(); waiting > 0 {
+		b.profile = nil // go on with the next window
+		b.problem = BaselinePending{waiting}
+		return nil
+	}
+	b.counter.Module = j.counter.Module
+	b.counter.Open(base)
+	b.counter.Release()
 	return nil
 }

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"strings"
+
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
@@ -17,34 +19,42 @@ const (
 	notableShare = 0.1
 )
 
-// explain fills in the offenders among the keys that are over a limit, and returns
-// the key of the first.
-func (w *window) explain(r *rule, query int, over []int32, limit int64, m measure, f *Finding) (first int32, ok bool) {
-	if w.walked > maxWalked {
+// explainOver names those who are over the limit of a rule about each, and returns the
+// first of them.
+func (c *comparison) explainOver(over []int32, f *Finding) (first int32, ok bool) {
+	limit := int64(0) // whoever has grown per unit of work is named, however little it has
+	if c.before == nil || c.isShare() {
+		limit = c.values(c.Limit)
+	}
+	f.Over = len(over)
+	return c.explain(c.query, over, limit, f)
+}
+
+// explain fills in the offenders among the keys of a query that are over a limit, and
+// returns the key of the first.
+func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) (first int32, ok bool) {
+	w := c.w
+	if len(over) == 0 || w.walked > maxWalked {
 		return 0, false
 	}
 	w.walked += w.t.Frames
-	j := w.judged
-	c := charge.Case{Counter: &j.counter, Table: w.t, Query: query, Room: &j.room}
-	sums := j.counter.Sums(query)
-	heads := c.Offenders(over, limit, MaxOffenders)
-	explanations := c.Explain(heads)
+	counter := &w.judged.counter
+	sums := counter.Sums(query)
+	heads := counter.Offenders(query, over, limit, MaxOffenders)
 	frame := func(f charge.Frame) Frame {
 		return Frame{
 			Function: f.Function, File: f.File, Line: f.Line,
-			Share: m.part(f.Value), Value: float64(f.Value) * r.value.scale, Own: f.Own,
+			Share: c.part(f.Value), Value: float64(f.Value) * c.value.Scale, Own: f.Own,
 		}
 	}
-	for i, key := range heads {
-		e := explanations[i]
-		value := sums.By(key)
-		bounds := m.finding(value, r.Limit)
+	for i, e := range counter.Explain(query, heads) {
+		value := sums.By(heads[i])
+		e.Here.Function, e.Here.Value = counter.Name(query, heads[i]), value
+		bounds := c.bounds(value)
 		o := Offender{Frame: frame(e.Here), Low: bounds.Low, High: bounds.High}
-		if f.Verdict == evidence.Fail && r.Class == Each && r.Test != Grows && o.Low <= r.Limit {
-			o.Low = m.low(value)
+		if f.Verdict == evidence.Fail && c.Class == Each && c.before == nil && o.Low <= c.Limit {
+			o.Low = c.low(value)
 		}
-		o.Function = w.keyName(sums, key)
-		o.Share, o.Value = m.part(value), float64(value)*r.value.scale
 		if e.Own.Function != "" {
 			o.Blame = frame(e.Own)
 		}
@@ -63,23 +73,30 @@ func (w *window) explain(r *rule, query int, over []int32, limit int64, m measur
 }
 
 // explainSubject names what has most of what a rule is about, which is not each.
-func (w *window) explainSubject(r *rule, m measure, f *Finding) {
-	if r.subject >= 0 {
-		w.explainMatches(r, m, f)
+func (w *window) explainSubject(r *rule, f *Finding) {
+	if c, why := w.comparison(r); why == nil {
+		c.explainSubject(f)
+	}
+}
+
+func (c *comparison) explainSubject(f *Finding) {
+	if c.subject >= 0 {
+		c.explainMatches(f)
 	} else {
-		w.explainMost(r, f)
+		c.explainMost(f)
 	}
 }
 
 // explainMatches names, of the functions that a pattern matched, those with at least
 // half of what the heaviest has.
-func (w *window) explainMatches(r *rule, m measure, f *Finding) {
-	sums := w.count(r.detail)
+func (c *comparison) explainMatches(f *Finding) {
+	j := c.w.judged
+	sums := j.counter.Sums(c.detail)
 	var over []int32
 	var limit int64
-	one := []int32{r.subject}
-	for key := range w.ranked(r.detail) {
-		if !w.judged.names.Match(decode.ID(key), one) {
+	one := []int32{c.subject}
+	for key := range j.counter.Ranked(c.detail) {
+		if !j.names.Match(decode.ID(key), one) {
 			continue
 		}
 		if len(over) == 0 {
@@ -90,54 +107,62 @@ func (w *window) explainMatches(r *rule, m measure, f *Finding) {
 		}
 		over = append(over, key)
 	}
-	w.explain(r, r.detail, over, limit, m, f)
-}
-
-// explainFigure names what a figure that is over its limit is made of, if the
-// profile at hand is of that.
-func (w *window) explainFigure(r *rule, f *Finding) {
-	if f.Verdict != evidence.Fail || r.query < 0 {
-		return
-	}
-	if m, why := w.measureOf(r, w.judged.counter.Sums(r.query)); why == nil {
-		w.explainSubject(r, m, f)
-	}
+	c.explain(c.detail, over, limit, f)
 }
 
 // explainMost names what the process as a whole spends most on.
-func (w *window) explainMost(r *rule, f *Finding) {
-	for _, query := range [...]int{r.detail, r.literal} { // literally, where the runtime itself has most of it
+func (c comparison) explainMost(f *Finding) {
+	c.over = 0
+	counter := &c.w.judged.counter
+	for _, query := range [...]int{c.detail, c.literal} { // literally, where the runtime itself has most of it
 		if query < 0 {
 			continue
 		}
-		sums := w.count(query)
+		sums := counter.Sums(query)
 		var over []int32
-		for key := range w.ranked(query) {
+		for key := range counter.Ranked(query) {
 			if sums.Share(key) < notableShare {
 				break
 			}
 			over = append(over, key)
 		}
-		m := shareOf(r.value, sums)
-		if _, ok := w.explain(r, query, over, m.values(notableShare), m, f); ok {
+		if _, ok := c.explain(query, over, c.values(notableShare), f); ok {
 			return
 		}
 	}
 }
 
-// count answers a query that only offenders need.
-func (w *window) count(query int) *charge.Sums {
-	j := w.judged
-	if q := &j.queries[query]; !q.needed && q.counted != j.windows {
-		q.counted = j.windows
-		j.counter.Count(w.t, func(q int) bool { return q == query })
-	}
-	return j.counter.Sums(query)
-}
+// fips holds what does the work of many packages of crypto since Go 1.24, in a
+// program built with GOFIPS140 under a version, as in "v1.0.0/sha256".
+const fips = "crypto/internal/fips140/"
 
-func (w *window) keyName(sums *charge.Sums, key int32) string {
-	if sums.Query.Unit == charge.Package {
-		return w.judged.names.PackageName(key)
+// elsewhere is, for a rule about a package of crypto that has no hit, the package in
+// which its work is done: a limit on the wrong name is always kept. It is "" for any
+// other rule.
+func (w *window) elsewhere(r *rule) string {
+	name, ok := strings.CutPrefix(r.Subject, "crypto") // "/sha256"
+	if !ok || r.Class != Pattern || r.query < 0 || w.judged.counter.Sums(r.query).By(r.subject) > 0 {
+		return ""
 	}
-	return w.t.Symbols.Name(decode.ID(key))
+	name = strings.TrimSuffix(name, "/...")
+	if strings.LastIndexByte(name, '/') != 0 || strings.ContainsAny(name, ".*") {
+		return "" // no path of a package right below crypto
+	}
+	names := w.judged.names
+	does := func(path string) bool { return strings.HasPrefix(path, fips) && strings.HasSuffix(path, name) }
+	known := false
+	for i := 0; i < len(w.t.Funcs) && !known; i++ {
+		known = does(names.PackageName(names.Package(w.t.Funcs[i].Name)))
+	}
+	if !known {
+		return "" // without counting anything
+	}
+	// It may work for others only: outside the scope, or in samples that do not count.
+	sums := w.judged.counter.Sums(r.detail)
+	for _, key := range sums.Keys {
+		if path := names.PackageName(names.Package(decode.ID(key))); sums.By(key) > 0 && does(path) {
+			return path
+		}
+	}
+	return ""
 }

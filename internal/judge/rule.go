@@ -71,7 +71,7 @@ type rule struct {
 	query   int // number of the query in the counter, or -1
 	detail  int // the same samples, charged to functions
 	literal int // and to every function of a stack
-	value   valueType
+	value   charge.Value
 	lacks   Reason // why there is no query
 }
 
@@ -116,16 +116,22 @@ func compile(set []Rule) ([]rule, *compiler, error) {
 
 func (r *Rule) isGC() bool { return r.Class == Figure && r.Subject == "gc" }
 
-// charged is what is charged to the one thing that a rule is about.
-func (r *rule) charged(sums *charge.Sums) int64 {
-	if r.subject >= 0 {
-		return sums.By(r.subject)
-	}
-	return sums.Total
+// isShare reports whether what is compared is a share, and not an amount.
+func (r *rule) isShare() bool {
+	return r.Dimension == unit.Points || r.Dimension == unit.Share && r.Test != Grows
 }
 
-// isShare reports whether what is compared is a share, and not an amount.
-func (r *Rule) isShare() bool { return r.Dimension == unit.Share || r.Dimension == unit.Points }
+// charged is what is charged to a function or package; of a rule that is not about each,
+// to the one thing that it is about.
+func (r *rule) charged(counter *charge.Counter, name string) int64 {
+	switch {
+	case r.Class == Each:
+		return counter.Charged(r.query, name)
+	case r.subject >= 0:
+		return counter.Sums(r.query).By(r.subject)
+	}
+	return counter.Sums(r.query).Total
+}
 
 func (c *compiler) pattern(text string) (int32, error) {
 	if n, ok := c.numbers[text]; ok {
@@ -174,7 +180,7 @@ func number[E comparable](all *[][]E, list []E) int32 {
 }
 
 // ask numbers the queries that the rule needs of profiles with the layout.
-func (r *rule) ask(counter *charge.Counter, l *layout) {
+func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	r.query, r.detail, r.literal, r.lacks = -1, -1, -1, nil
 	kind := r.Kind
 	switch {
@@ -188,22 +194,22 @@ func (r *rule) ask(counter *charge.Counter, l *layout) {
 		r.lacks = NotInProfiles{}
 		return
 	}
-	v, ok := l.value(kind, r.Dimension)
+	v, ok := l.Value(kind, r.Dimension)
 	if !ok {
-		r.lacks = OtherKind{Needs: kind, Is: l.kind}
+		r.lacks = OtherKind{Needs: kind, Is: l.Kind}
 		return
 	}
 	r.value = v
-	q := charge.Query{Value: v.index, Weight: v.weight, In: r.in, Where: r.where, Except: r.except, Unit: charge.Pattern, Charge: charge.Cumulative}
+	q := charge.Query{Value: v.Index, Weight: v.Weight, In: r.in, Where: r.where, Except: r.except, Unit: charge.Pattern, Charge: charge.Cumulative}
 	switch {
 	case r.Flat && r.Class == Each:
 		q.Charge = charge.Resumed
 	case r.Flat:
 		q.Charge = charge.Flat // what is named is taken literally, as pprof counts it
 	case r.Class == Pattern, r.isGC(), r.Literal:
-	case v.census:
+	case v.Census:
 		q.Charge = charge.Living
-	case v.weight.Multiple: // contention
+	case v.Weight.Multiple: // contention
 		q.Charge = charge.Waiting
 	default:
 		q.Charge = charge.Inner
@@ -217,9 +223,9 @@ func (r *rule) ask(counter *charge.Counter, l *layout) {
 	case r.Class != Pattern && !r.isGC():
 		q = detail
 	}
-	r.query, r.detail = counter.Ask(q), counter.Ask(detail)
+	r.query, r.detail = counter.Ask(q, true), counter.Ask(detail, false)
 	if r.Class == Process || r.Class == Figure {
 		detail.Charge = charge.Cumulative
-		r.literal = counter.Ask(detail)
+		r.literal = counter.Ask(detail, false)
 	}
 }

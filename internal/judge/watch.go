@@ -1,7 +1,10 @@
 package judge
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -75,7 +78,7 @@ func (w *Watch) Inherit(i int, from *Watch, j int) {
 func (w *Watch) Ended(i int) {
 	s := &w.standings[i]
 	s.one.Forget()
-	for _, f := range s.functions.byName {
+	for _, f := range s.functions {
 		f.stream.Forget()
 	}
 	s.evidence = 0
@@ -116,8 +119,8 @@ type standing struct {
 
 	one       evidence.Stream // of a budget on one thing; of "no function" budgets, of the worst of each window
 	started   bool
-	functions functions // of "no function" budgets
-	clean     float64   // samples since the last hit of an "absent" budget
+	functions map[string]*function // of "no function" budgets, those that have come near the limit
+	clean     float64              // samples since the last hit of an "absent" budget
 	steady    evidence.Steady
 	baseline  int // number of the one that the streams were set up for
 }
@@ -126,7 +129,7 @@ type standing struct {
 func (s *standing) retune(lnA float64) {
 	s.lnA = lnA
 	s.one.Retune(lnA)
-	for _, f := range s.functions.byName {
+	for _, f := range s.functions {
 		f.stream.Retune(lnA)
 	}
 }
@@ -139,7 +142,7 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 	case r.Test == Steady:
 		s.addSteady(w, r, at, f)
 		return
-	case r.Test == Absent && f.Samples > 0 && !r.value.census:
+	case r.Test == Absent && f.Samples > 0 && !r.value.Census:
 		s.addAbsent(f)
 		return
 	case f.Samples == 0, r.proves():
@@ -151,18 +154,15 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 	if base := &w.judged.base; r.Test == Grows && base.profile != nil && s.baseline != base.sets {
 		*s = standing{lnA: s.lnA, baseline: base.sets}
 	}
-	sums := w.judged.counter.Sums(r.query)
-	counts := w.countsOf(r, sums)
-	if counts == nil {
-		return
+	c, why := w.comparison(r)
+	switch {
+	case why != nil:
+	case r.Class == Each:
+		s.addEach(&c, at, near)
+	default:
+		s.addOne(&c, r.charged(&w.judged.counter, ""), near)
+		s.verdict, s.evidence = s.one.Verdict(), s.one.Strength()
 	}
-	if r.Class == Each {
-		s.addEach(w, r, sums, counts, at, near)
-		return
-	}
-	k, n, limit := counts("", r.charged(sums))
-	s.addOne(w, r, k, n, limit, near)
-	s.verdict, s.evidence = s.one.Verdict(), s.one.Strength()
 }
 
 // mostlyCut reports whether stacks that were cut off are more than a hundredth of what
@@ -180,7 +180,7 @@ func (w *window) mostlyCut(r *rule) bool {
 // after window shows the same samples of the same objects, so that adding them
 // up would prove one accident a thousand times.
 func (r *rule) proves() bool {
-	return r.query < 0 || r.value.census || kinds.Of(r.Kind).Taken == kinds.State || r.Class == Figure && !r.isGC()
+	return r.query < 0 || r.value.Census || kinds.Of(r.Kind).Taken == kinds.State || r.Class == Figure && !r.isGC()
 }
 
 // addAbsent: one hit is proof, and so are as many samples without any as one window
@@ -198,11 +198,11 @@ func (s *standing) addAbsent(f *Finding) {
 }
 
 // addOne gives a window to the stream of one thing.
-func (s *standing) addOne(w *window, r *rule, k, n, limit float64, near bool) {
+func (s *standing) addOne(c *comparison, value int64, near bool) {
 	if !s.started {
-		s.one, s.started = w.stream(r, "", limit, s.lnA), true
+		s.one, s.started = c.stream("", s.lnA), true
 	}
-	s.one.Add(k, n, near)
+	s.one.Add(c.hits(value), c.n, near)
 }
 
 // addSteady follows a figure over hours.
@@ -225,4 +225,93 @@ func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
 		return
 	}
 	f.Verdict, f.Reason = s.verdict, Learning{s.steady.Learned()}
+}
+
+// A function is the evidence about one function of a rule about each.
+type function struct {
+	stream evidence.Stream
+	near   time.Duration // the last window in which it was at a tenth of the limit
+}
+
+const (
+	// maxFunctions bounds the functions that one rule remembers. At a limit of 10%
+	// and ten functions a sample there can be a thousand at a tenth of the limit in
+	// theory; the 256 that were near last are far more than can be over it.
+	maxFunctions = 256
+
+	// suspicion is a twentieth of what is proof: odds of nearly three to one.
+	suspicion = 0.05
+)
+
+// addEach gives a window to every function that is or was near the limit. The rule
+// stands as the worst of them.
+func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
+	if s.functions == nil {
+		s.functions = map[string]*function{}
+	}
+	// Growth has a limit for each function: with a baseline of it, a larger one.
+	sameLimit, worst := c.before == nil, int64(0)
+	for key := range c.w.judged.counter.Ranked(c.query) {
+		value := c.sums.By(key)
+		worst = max(worst, value)
+		if !sameLimit && c.sums.Part(value) < c.Limit/10 {
+			break // no limit is below the margin
+		}
+		name := c.name(key)
+		if c.hits(value) < c.n*c.limit(name)/10 {
+			if sameLimit {
+				break // all that follow have less
+			}
+			continue
+		}
+		f := s.functions[name]
+		if f == nil {
+			f = &function{stream: c.stream(name, s.lnA)}
+			s.functions[name] = f
+		}
+		f.near = at
+	}
+	if sameLimit {
+		// Whether all keep to the limit shows in the worst of each window, whoever that is.
+		s.addOne(c, worst, near)
+	}
+	failed, passed := false, true
+	s.evidence = 0
+	for name, f := range s.functions {
+		f.stream.Add(c.hits(c.charged(&c.w.judged.counter, name)), c.n, near)
+		s.evidence = max(s.evidence, f.stream.Strength())
+		// Who may be over the limit now keeps the budget from being kept again.
+		failed = failed || f.stream.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.stream.Strength() >= suspicion
+		passed = passed && f.stream.Verdict() == evidence.Pass
+	}
+	switch {
+	case failed:
+		s.verdict = evidence.Fail
+	case sameLimit && s.verdict == evidence.Fail:
+		s.verdict = evidence.Pass // whoever was over the limit has been shown to be back
+	case sameLimit && s.one.Verdict() == evidence.Pass, !sameLimit && passed:
+		s.verdict = evidence.Pass
+	case !sameLimit:
+		s.verdict = evidence.Inconclusive // the baseline is too small to tell
+	}
+	s.forget()
+}
+
+// forget keeps the memory bounded: whoever has not been near the limit for the
+// longest time goes; those that are over it stay the longest.
+func (s *standing) forget() {
+	if len(s.functions) <= maxFunctions {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(s.functions), func(a, b string) int {
+		x, y := s.functions[a], s.functions[b]
+		return cmp.Or(
+			cmp.Compare(severity(x.stream.Verdict()), severity(y.stream.Verdict())),
+			cmp.Compare(x.near, y.near),
+			cmp.Compare(x.stream.Strength(), y.stream.Strength()),
+			cmp.Compare(a, b))
+	})
+	for _, name := range names[:len(names)-maxFunctions] {
+		delete(s.functions, name)
+	}
 }

@@ -26,15 +26,8 @@ func (w *window) judge(r *rule, f *Finding) {
 	if f.Reason = w.unjudgeable(r, f); f.Reason != nil {
 		return
 	}
-	if r.Test == Steady {
-		w.steady(r, f)
-		return
-	}
-	if value, known, ok := w.figureOf(r); ok {
-		if f.Reason = w.unknown(r, known); f.Reason == nil {
-			f.counted(value, r.Limit)
-			w.explainFigure(r, f)
-		}
+	if w.isOfFigure(r) {
+		w.judgeFigure(r, f)
 		return
 	}
 	if f.Reason = r.lacks; r.query < 0 {
@@ -42,7 +35,7 @@ func (w *window) judge(r *rule, f *Finding) {
 	}
 	sums := w.judged.counter.Sums(r.query)
 	if r.in >= 0 && sums.Total > 0 && sums.Total == sums.Cut {
-		f.Reason, f.Cut = AllCut{}, w.cut(r)
+		f.Reason, f.Cut = AllCut{}, cut(sums)
 		return
 	}
 	f.Samples = int64(math.Round(max(sums.N, 0)))
@@ -52,16 +45,14 @@ func (w *window) judge(r *rule, f *Finding) {
 		return
 	}
 	switch {
-	case r.Test == Grows:
-		w.grows(r, f)
 	case r.Test == Absent:
 		w.absent(r, sums, f)
 	case r.Class == Leak:
 		f.counted(float64(sums.Total), 0)
 		f.Hits, f.Reason = sums.Total, Leaked{}
-		w.explainMost(r, f)
+		w.explainSubject(r, f)
 	default:
-		w.limited(r, sums, f)
+		w.compare(r, f)
 	}
 }
 
@@ -113,11 +104,11 @@ func (w *window) figure(name string) (float64, bool) {
 	if v, ok := w.facts.Figures[name]; ok {
 		return v, isFigure(v) // whoever measured it wrongly, nobody else measures it
 	}
-	v, ok := w.judged.layout.value(map[string]string{"cores": kinds.CPU, "goroutines": kinds.Goroutine, "heap": kinds.Heap}[name], unit.Bytes)
+	v, ok := w.judged.layout.Value(map[string]string{"cores": kinds.CPU, "goroutines": kinds.Goroutine, "heap": kinds.Heap}[name], unit.Bytes)
 	if !ok {
 		return 0, false
 	}
-	total := float64(w.total(v.index)) * v.scale
+	total := float64(w.total(v.Index)) * v.Scale
 	if name == "cores" {
 		return total / w.elapsed, w.elapsed > 0 && isFigure(total)
 	}
@@ -128,30 +119,40 @@ func (w *window) figure(name string) (float64, bool) {
 // below no limit and above none.
 func isFigure(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
-// figureOf is the figure that a rule is about. It reports false for a rule that is
-// to be read off the profile's samples.
-func (w *window) figureOf(r *rule) (value float64, known, ok bool) {
-	_, given := w.facts.Figures["cores"]
+// isOfFigure reports whether the rule is about a figure, and not about the profile's
+// samples.
+func (w *window) isOfFigure(r *rule) bool {
 	switch {
 	case r.isGC():
-		_, given = w.facts.Figures["gc"]
-		ok = given || w.facts.NoFigures["gc"] != ""
-	case r.Class == Figure:
-		ok = true
-	case r.Class == Process && r.Dimension == unit.Cores:
-		ok = given
+		_, given := w.facts.Figures["gc"]
+		return given || w.facts.NoFigures["gc"] != ""
+	case r.Class == Process && r.Dimension == unit.Cores && r.Test != Steady:
+		_, given := w.facts.Figures["cores"]
+		return given
 	}
-	if ok {
-		value, known = w.figure(r.Subject)
-	}
-	return value, known, ok
+	return r.Class == Figure || r.Test == Steady
 }
 
-// unknown is why a figure that a rule is about has no value, nil if it has.
-func (w *window) unknown(r *rule, known bool) Reason {
-	if known {
-		return nil
+// judgeFigure judges a figure of the process. Whether it is steady is beyond one window;
+// its cap is not.
+func (w *window) judgeFigure(r *rule, f *Finding) {
+	value, known := w.figure(r.Subject)
+	switch {
+	case !known:
+		f.Reason = w.unknown(r)
+	case r.Test == Steady && (r.Limit == 0 || value <= r.Limit):
+		f.Value, f.Low, f.High = value, value, value
+		f.Reason = OverHours{}
+	default:
+		f.counted(value, r.Limit)
+		if f.Verdict == evidence.Fail && r.query >= 0 { // the profile at hand is of that
+			w.explainSubject(r, f)
+		}
 	}
+}
+
+// unknown is why the figure that a rule is about has no value.
+func (w *window) unknown(r *rule) Reason {
 	name := r.Subject
 	if name == "process" {
 		name = "cores"
@@ -162,21 +163,6 @@ func (w *window) unknown(r *rule, known bool) Reason {
 		return r.lacks
 	}
 	return why
-}
-
-// steady is beyond one window; its cap is not.
-func (w *window) steady(r *rule, f *Finding) {
-	value, known := w.figure(r.Subject)
-	switch {
-	case !known:
-		f.Reason = w.unknown(r, known)
-	case r.Limit > 0 && value > r.Limit:
-		f.counted(value, r.Limit)
-		w.explainFigure(r, f)
-	default:
-		f.Value, f.Low, f.High = value, value, value
-		f.Reason = OverHours{}
-	}
 }
 
 // total adds up a value over all samples.
@@ -197,7 +183,7 @@ func (w *window) empty(r *rule, f *Finding) {
 		f.Reason = Leaked{}
 	case r.in >= 0 || r.where >= 0:
 		f.Reason = OutOfScope{}
-	case r.value.census && r.Dimension != unit.Share:
+	case r.value.Census && r.Dimension != unit.Share:
 		f.counted(0, r.Limit)
 		f.Reason = CountedNone{}
 	default:
@@ -205,15 +191,28 @@ func (w *window) empty(r *rule, f *Finding) {
 	}
 }
 
+// absent judges that what a pattern matches does not occur at all.
+func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
+	value := sums.By(r.subject)
+	k := hits(sums, value)
+	e := evidence.Absent(k, sums.N)
+	if unknown := sums.Part(sums.Unknown(r.subject)); unknown > 0 && value == 0 {
+		e.High = min(e.High+unknown, 1)
+		if e.High > evidence.AbsentShare {
+			e.Verdict = evidence.Inconclusive
+		}
+	}
+	if r.value.Census {
+		e = counted(sums.Part(value), 0)
+	}
+	f.take(e)
+	f.Hits = int64(math.Ceil(k))
+	if value > 0 {
+		w.explainSubject(r, f)
+	}
+	f.Reason, f.Cut, f.Elsewhere = Occurs{e.Needed}, cut(sums), w.elsewhere(r)
+}
+
 // cut is how many samples are of stacks that the runtime cut off, where their lost end
 // may answer otherwise.
-func (w *window) cut(r *rule) int64 {
-	if r.query < 0 {
-		return 0
-	}
-	sums := w.judged.counter.Sums(r.query)
-	if sums.Cut == 0 {
-		return 0
-	}
-	return int64(math.Round(float64(sums.Cut) / float64(sums.Total) * sums.N))
-}
+func cut(s *charge.Sums) int64 { return int64(math.Round(hits(s, s.Cut))) }

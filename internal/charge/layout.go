@@ -1,0 +1,114 @@
+package charge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// A Layout says which kinds of profile a profile is, and where in its samples
+// their values are. Profiles of one program have few layouts.
+type Layout struct {
+	Kind   string // for messages
+	Period int64
+	asked  string // the kind that the caller named
+	types  []decode.ValueType
+}
+
+// A Value is one value of a layout's samples.
+type Value struct {
+	Index  int
+	Weight Weight
+	Scale  float64 // base units (seconds, bytes, pieces) in one unit of value
+	Census bool    // every one is counted, none is sampled
+}
+
+// LayoutOf is the layout of a profile, of the kind that the caller asks for; "" for any.
+func LayoutOf(t *decode.Table, asked string) *Layout {
+	l := &Layout{types: slices.Clone(t.Types), Period: t.Period, asked: asked}
+	var names []string
+	for _, k := range kinds.All {
+		if _, ok := l.Value(k.Name, unit.Share); ok {
+			names = append(names, k.Name)
+		}
+	}
+	l.Kind = strings.Join(names, " or ")
+	if l.Kind == "" {
+		for _, v := range l.types {
+			names = append(names, v.Type+"/"+v.Unit)
+		}
+		l.Kind = strings.Join(names, ", ")
+	}
+	return l
+}
+
+// Fits reports whether the profile has the layout.
+func (l *Layout) Fits(t *decode.Table, asked string) bool {
+	return l != nil && l.asked == asked && l.Period == t.Period && slices.Equal(l.types, t.Types)
+}
+
+func (l *Layout) index(name, unit string) int {
+	return slices.IndexFunc(l.types, func(v decode.ValueType) bool {
+		return v.Type == name && (v.Unit == unit || unit == "count" && v.Unit == "")
+	})
+}
+
+// Value finds the value of a kind that an amount of the dimension limits.
+func (l *Layout) Value(kind string, dim unit.Dimension) (Value, bool) {
+	k := kinds.Of(kind)
+	if k.Sampling == kinds.Contention && l.asked != "" && l.asked != kind {
+		return Value{}, false // mutex and block look the same
+	}
+	count := l.index(k.Count, "count")
+	v := Value{Index: count, Scale: 1, Weight: Weight{Count: count}}
+	switch k.Sampling {
+	case kinds.Counted:
+		if v.Index < 0 {
+			v.Index = l.index(k.Count+"s", "count")
+		}
+		v.Census, v.Weight.Count = true, -1
+		return v, v.Index >= 0
+	case kinds.Timed:
+		v.Index, v.Scale = l.index(k.Amount, "nanoseconds"), 1e-9
+		return v, v.Index >= 0
+	case kinds.Memory:
+		v.Index = l.index(k.Amount, "bytes")
+		if v.Weight.Bytes = v.Index; l.Period != 1 { // at a MemProfileRate of 1 every allocation is in it
+			v.Weight.Rate = l.Period
+		}
+	case kinds.Contention:
+		v.Index, v.Scale = l.index(k.Amount, "nanoseconds"), 1e-9
+		v.Weight.Multiple = true
+	default:
+		return v, false
+	}
+	ok := count >= 0 && v.Index >= 0
+	if dim == unit.Count {
+		v.Index, v.Scale = count, 1
+	}
+	return v, ok
+}
+
+// Multiple is what one observed contention counts as. fraction is one in how many the
+// program has observed, 0 if that is not known.
+func (l *Layout) Multiple(t *decode.Table, fraction int) float64 {
+	if fraction > 0 {
+		return float64(fraction)
+	}
+	count := l.index("contentions", "count")
+	// A few numbers have a common divisor by chance, and block profiles are scaled
+	// by each event's duration instead.
+	if count < 0 || len(t.Samples) < 4 || l.asked == kinds.Block {
+		return 1
+	}
+	var divisor int64
+	for i := count; i < len(t.Values) && divisor != 1; i += len(l.types) {
+		for a := t.Values[i]; a > 0; {
+			divisor, a = a, divisor%a
+		}
+	}
+	return float64(max(divisor, 1))
+}

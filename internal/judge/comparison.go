@@ -1,0 +1,463 @@
+package judge
+
+import (
+	"math"
+	"slices"
+
+	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// A comparison is what a rule compares in a window: what is charged to somebody with the
+// limit, or with what the baseline has. It is so many hits: of n samples for a share, over
+// an exposure of n for an amount.
+type comparison struct {
+	*rule
+	w    *window
+	sums *charge.Sums
+	n    float64
+	over float64 // what amounts are divided by; 0 for shares, and growth, which is shown in shares
+	most int64   // what may be charged to somebody, where stacks were cut off
+
+	before *charge.Sums // of the baseline; nil for a limit
+	n0     float64
+}
+
+// comparison tells how the rule compares, or why it cannot.
+func (w *window) comparison(r *rule) (c comparison, why Reason) {
+	c = comparison{rule: r, w: w, sums: w.judged.counter.Sums(r.query)}
+	c.n = c.sums.N
+	if r.Test == Grows {
+		base := &w.judged.base
+		if base.problem != nil {
+			return c, base.problem
+		}
+		c.before = base.counter.Sums(r.query)
+		if c.n0 = c.before.N; c.before.Total <= 0 {
+			return c, BaselineEmpty{}
+		}
+	}
+	if r.isShare() {
+		return c, nil
+	}
+	over, why := w.divisor(r)
+	switch {
+	case why != nil:
+		return c, why
+	case r.Test == Grows:
+		if c.n, c.n0 = over, w.facts.BaselineWork[r.Per]; !isAmount(c.n0) {
+			return c, BaselineWorkUnknown{}
+		}
+		return c, nil
+	}
+	worth := float64(c.sums.Total) * r.value.Scale / c.sums.N // of one hit, in base units
+	if c.sums.Total == 0 {
+		worth = float64(w.t.Period) * r.value.Scale
+	}
+	if !(worth > 0) {
+		return c, NoSamples{}
+	}
+	c.over, c.n = over, over/worth
+	return c, nil
+}
+
+// divisor is what values are divided by: seconds, work, or nothing.
+func (w *window) divisor(r *rule) (over float64, why Reason) {
+	switch {
+	case r.Per != "":
+		done, given := w.facts.Work[r.Per]
+		if !given || !isAmount(done) {
+			unknown := WorkUnknown{Given: given, Done: done}
+			if !given {
+				unknown.Why = w.facts.NoWork[r.Per]
+			}
+			return 0, unknown
+		}
+		return done, nil
+	case r.Dimension == unit.Cores:
+		if w.elapsed <= 0 {
+			return 0, DurationUnknown{}
+		}
+		return w.elapsed, nil
+	}
+	return 1, nil
+}
+
+// leastAmount is less than any work is, and so far above zero that no
+// profile's total, 1e19 at the most, becomes infinite when it is divided by it.
+const leastAmount = 1e-100
+
+// isAmount reports whether something can be divided by x.
+func isAmount(x float64) bool { return x >= leastAmount && !math.IsInf(x, 1) }
+
+// part is a value in the unit of the limit, or for growth its share.
+func (c *comparison) part(value int64) float64 {
+	if c.over > 0 {
+		return float64(value) * c.value.Scale / c.over
+	}
+	return c.sums.Part(value)
+}
+
+// values are how much is charged to somebody who has such a part.
+func (c *comparison) values(part float64) int64 {
+	if c.over > 0 {
+		return int64(part * c.over / c.value.Scale)
+	}
+	return int64(part * float64(c.sums.Total))
+}
+
+func hits(s *charge.Sums, value int64) float64 { return s.Part(value) * s.N }
+
+// hits are how many a value is.
+func (c *comparison) hits(value int64) float64 { return hits(c.sums, value) }
+
+// bounds are what a value proves against the limit.
+func (c *comparison) bounds(value int64) evidence.Finding {
+	switch {
+	case c.value.Census:
+		return counted(c.part(value), c.Limit)
+	case c.over > 0:
+		return evidence.Rate(c.hits(value), c.n, c.Limit, 1)
+	}
+	return evidence.Fixed(c.hits(value), c.sums.N, c.Limit, 1)
+}
+
+// nameAlpha is the chance of naming somebody who is not above the limit, where it is
+// proven that others are.
+const nameAlpha = 0.05
+
+// low is below the truth but for that chance.
+func (c *comparison) low(value int64) float64 {
+	switch {
+	case c.value.Census:
+		return c.part(value)
+	case c.over > 0:
+		return evidence.RateLower(c.hits(value), nameAlpha) / c.n
+	}
+	return evidence.Lower(c.hits(value), c.sums.N, 1, nameAlpha)
+}
+
+// baseline is what growth over that many values is compared with.
+func (c *comparison) baseline(before int64) evidence.Baseline {
+	return evidence.Baseline{K: hits(c.before, before), N: c.n0, Rates: !c.isShare(), Limit: c.Limit}
+}
+
+// baselineOf is the baseline of a function or package, or of what the rule is about ("").
+func (c *comparison) baselineOf(name string) evidence.Baseline {
+	return c.baseline(c.charged(&c.w.judged.base.counter, name))
+}
+
+// limit is what somebody's share, or hits per exposure, may be in a stream or in blocks.
+func (c *comparison) limit(name string) float64 {
+	if c.before == nil {
+		return c.Limit
+	}
+	limit, _ := c.baselineOf(name).Bounds()
+	return limit
+}
+
+// stream follows somebody over windows.
+func (c *comparison) stream(name string, lnA float64) evidence.Stream {
+	switch {
+	case c.before != nil:
+		return evidence.NewGrowthStream(c.baselineOf(name), lnA)
+	case c.isShare():
+		return evidence.NewStream(c.Limit, lnA)
+	}
+	return evidence.NewRateStream(c.Limit, lnA)
+}
+
+// sequential follows somebody over blocks. Who does not show ("") has not grown where it
+// keeps to its limit, however small the baseline is.
+func (c *comparison) sequential(name string) evidence.Sequential {
+	switch {
+	case c.before != nil && (c.Class != Each || name != ""):
+		return evidence.NewSequentialGrowth(c.baselineOf(name))
+	case c.isShare():
+		return evidence.NewSequential(c.limit(name))
+	}
+	return evidence.NewSequentialRate(c.limit(name))
+}
+
+// found is what is charged to somebody now and in the baseline, and what that proves.
+type found struct {
+	key         int32 // -1 for what the rule as a whole is about, and for who does not show
+	now, before int64
+	evidence.Finding
+}
+
+// of compares what is charged to a key.
+func (c *comparison) of(key int32, now, before int64) found {
+	x := found{key: key, now: now, before: before}
+	switch {
+	case c.before == nil:
+		x.Finding = c.within(now, c.most)
+	case c.isShare() && c.value.Census:
+		x.Finding = counted(float64(now)/float64(c.sums.Total)-float64(before)/float64(c.before.Total), c.Limit)
+	default:
+		tests := 1.0
+		if c.isShare() && c.Class == Each {
+			tests = evidence.Tests(perSample, c.Limit)
+		}
+		x.Finding = c.baseline(before).Growth(c.hits(now), c.n, 1, tests)
+	}
+	c.inSamples(&x.Finding)
+	return x
+}
+
+// ofKey compares a function or package that shows in the window.
+func (c *comparison) ofKey(key int32) found {
+	var before int64
+	if c.before != nil {
+		before = c.w.judged.base.counter.Charged(c.query, c.name(key))
+	}
+	return c.of(key, c.sums.By(key), before)
+}
+
+// ofName compares a function or package that may not show; of a rule that is not about
+// each, the one thing that it is about.
+func (c *comparison) ofName(name string) found {
+	var before int64
+	if c.before != nil {
+		before = c.charged(&c.w.judged.base.counter, name)
+	}
+	return c.of(-1, c.charged(&c.w.judged.counter, name), before)
+}
+
+// isOver reports whether what was measured is over the limit.
+func (c *comparison) isOver(x found) bool {
+	if c.before == nil {
+		return c.part(x.now) > c.Limit
+	}
+	return x.Value > c.Limit
+}
+
+// inSamples says in samples, in proportion, what exposure is missing.
+func (c *comparison) inSamples(f *evidence.Finding) {
+	if c.n > 0 {
+		f.Needed *= c.sums.N / c.n
+	}
+	if c.before != nil {
+		f.Baseline *= c.before.N / c.n0
+	}
+}
+
+// within is the finding on a value of which the samples tell only that it is between
+// two: it fails by the lower and passes by the upper.
+func (c *comparison) within(low, high int64) evidence.Finding {
+	f := c.bounds(low)
+	if high <= low {
+		return f
+	}
+	g := c.bounds(high)
+	f.High = g.High
+	if f.Verdict == evidence.Pass && g.Verdict != evidence.Pass {
+		f.Verdict = evidence.Inconclusive
+	}
+	if f.Verdict == evidence.Inconclusive {
+		f.Needed = 0 // more samples of this kind do not help
+	}
+	return f
+}
+
+// compare judges the rule by the worst of all that it is about. Where some are over the
+// limit, the finding is of the first offender, which is the deepest of them.
+func (w *window) compare(r *rule, f *Finding) {
+	c, why := w.comparison(r)
+	if why != nil {
+		f.Reason = why
+		return
+	}
+	worst, over := c.worst()
+	x := worst
+	f.Verdict = worst.Verdict
+	if c.before == nil {
+		f.Cut = cut(c.sums)
+	} else if f.Verdict == evidence.Pass && (c.sums.Cut > 0 || c.before.Cut > 0) {
+		f.Verdict, f.Cut, f.BaselineCut = evidence.Inconclusive, cut(c.sums), c.sums.Cut == 0
+	}
+	switch {
+	case f.Verdict == evidence.Pass:
+	case r.Class == Each:
+		if first, ok := c.explainOver(c.named(over, worst.Verdict), f); ok && first != worst.key {
+			x = c.ofKey(first)
+		}
+	case c.isOver(worst):
+		c.explainSubject(f)
+	}
+	var likely Reason
+	if f.Verdict == evidence.Fail && x.Verdict != evidence.Fail {
+		likely = Likely{c.name(worst.key), worst.Low}
+		x.Low = c.low(x.now)
+	}
+	x.Verdict = f.Verdict
+	f.take(x.Finding)
+	f.Hits = int64(math.Round(c.hits(x.now)))
+	f.Who = c.name(x.key)
+	f.Elsewhere = w.elsewhere(r)
+	if f.Reason = c.reason(x, f.Samples); likely != nil {
+		f.Reason = likely
+	}
+	if c.before == nil {
+		f.Unmatched = r.Class == Pattern && r.In == "" && len(r.Where) == 0 && x.now == 0 && f.Elsewhere == ""
+		f.Unordered = r.Class == Each && f.Verdict != evidence.Pass && !w.judged.counter.Ordered() &&
+			(c.sums.Query.Charge == charge.Inner || c.sums.Query.Charge == charge.Waiting)
+	}
+}
+
+// name is the function or package of a key, "" for none.
+func (c *comparison) name(key int32) string {
+	if key < 0 {
+		return ""
+	}
+	return c.w.judged.counter.Name(c.query, key)
+}
+
+// worst is the worst of all that the rule is about. Of a rule about each, it returns the
+// keys over the limit too, heaviest first.
+func (c *comparison) worst() (worst found, over []int32) {
+	c.hide()
+	switch {
+	case c.Class != Each:
+		return c.ofName(""), nil
+	case c.before != nil:
+		return c.mostGrown()
+	}
+	heaviest := int32(-1)
+	over = c.w.judged.over[:0]
+	for key := range c.w.judged.counter.Ranked(c.query) {
+		if heaviest < 0 {
+			heaviest = key
+		}
+		if c.part(c.sums.By(key)) <= c.Limit {
+			break
+		}
+		over = append(over, key)
+	}
+	c.w.judged.over = over
+	return c.of(heaviest, c.sums.By(heaviest), 0), over
+}
+
+// mostGrown is worst for growth.
+func (c *comparison) mostGrown() (worst found, over []int32) {
+	worst.key = -1
+	over = c.w.judged.over[:0]
+	for key := range c.w.judged.counter.Ranked(c.query) {
+		x := found{key: key, now: c.sums.By(key), before: c.w.judged.base.counter.Charged(c.query, c.name(key))}
+		small := worst.key >= 0 && c.isSmall(x.now)
+		if small && (!c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(x.now) <= worst.Value) {
+			break // this one, and all that have less
+		}
+		if small && c.sums.Part(x.now)-c.before.Part(x.before) <= worst.Value {
+			continue // it passes, and is not the one to name
+		}
+		x = c.of(key, x.now, x.before)
+		if worst.key < 0 || worse(x.Finding, worst.Finding) {
+			worst = x
+		}
+		if c.isOver(x) {
+			over = append(over, key)
+		}
+	}
+	if worst.key < 0 {
+		worst = c.of(-1, 0, 0)
+	}
+	c.w.judged.over = over
+	return worst, over
+}
+
+// hide sets what stacks that were cut off may hide: of a rule about each it may be
+// anybody's, so a pass must hold for all.
+func (c *comparison) hide() {
+	switch {
+	case c.sums.Cut == 0 || c.before != nil:
+	case c.Class == Each:
+		c.most = c.sums.Cut
+		for _, key := range c.sums.Keys {
+			c.most = max(c.most, c.sums.By(key)+c.sums.Unknown(key))
+		}
+	case c.subject >= 0:
+		c.most = c.sums.By(c.subject) + c.sums.Unknown(c.subject)
+	}
+}
+
+// smallShare is the share of a window below which nobody asks what a function costs
+// per unit of work.
+const smallShare = 0.01
+
+// isSmall reports whether the growth of who has so much, and with it of all that have
+// less, is within the limit for sure. A share cannot have grown by more than it is. And
+// what a function costs per unit of work is not worth asking of one that has a hundredth
+// of it: of the many that were hit once or twice, some have always doubled.
+func (c *comparison) isSmall(value int64) bool {
+	share, n := c.sums.Part(value), c.sums.N
+	if !c.isShare() {
+		return share < smallShare
+	}
+	return share <= c.Limit && (c.value.Census || evidence.Upper(share*n, n, 1, evidence.PassAlpha) < evidence.Zone*c.Limit)
+}
+
+// worse orders findings: a fail before what is open before a pass, and among
+// equals the one that is further beyond.
+func worse(f, than evidence.Finding) bool {
+	switch {
+	case f.Verdict != than.Verdict:
+		return severity(f.Verdict) > severity(than.Verdict)
+	case f.Verdict == evidence.Fail:
+		return f.Low > than.Low
+	case f.Verdict == evidence.Pass:
+		return f.Value > than.Value
+	}
+	return f.High > than.High
+}
+
+func severity(v evidence.Verdict) int {
+	return [...]int{evidence.Pass: 0, evidence.Inconclusive: 1, evidence.Fail: 2}[v]
+}
+
+// named are those of the keys over the limit, heaviest first, that may be named. Whoever
+// is over by accident of few samples is no offender beside one that is so beyond doubt.
+// That a limit is exceeded is proven by then, so one in twenty is doubt enough.
+func (c *comparison) named(over []int32, verdict evidence.Verdict) []int32 {
+	doubtful := func(key int32) bool {
+		switch {
+		case verdict != evidence.Fail:
+			return c.before == nil && c.ofKey(key).Verdict == evidence.Pass
+		case c.before == nil:
+			return c.low(c.sums.By(key)) <= c.Limit
+		}
+		return c.ofKey(key).Verdict != evidence.Fail
+	}
+	if c.before != nil {
+		return slices.DeleteFunc(over, doubtful)
+	}
+	if end := slices.IndexFunc(over, doubtful); end >= 0 { // more weight is more proof
+		return over[:end]
+	}
+	return over
+}
+
+// reason says what the finding rests on.
+func (c *comparison) reason(x found, samples int64) Reason {
+	switch {
+	case c.before != nil:
+		return Growth{Before: c.before.N, New: !c.isShare() && x.now > 0 && x.before <= 0, Needed: x.Needed, NeededBefore: x.Baseline}
+	case c.value.Census:
+		return Counted{}
+	case x.Verdict != evidence.Inconclusive:
+		return Measured{}
+	case c.sums.Cut > 0 && x.Needed == 0:
+		return UpTo{}
+	}
+	// Few samples do not tell how close to the limit a share is, unless it is far below.
+	zone, middle := evidence.Zone*c.Limit, (1+c.Limit)/2
+	if c.isShare() {
+		farBelow := x.Needed > 0 && x.Value < c.Limit/2
+		if needed := evidence.Needed(0, 0, c.Limit, 1); !farBelow && float64(samples) < needed {
+			return TooFew{needed, math.Min(evidence.Notable*c.Limit, middle)}
+		}
+		zone = math.Min(zone, middle)
+	}
+	return TooClose{x.Needed, zone}
+}
