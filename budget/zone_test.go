@@ -82,57 +82,6 @@ func TestPassIsWithinZone(t *testing.T) {
 	}
 }
 
-// TestWatchGrowthZone: the evidence of many windows passes by the zone of one.
-// Against a small baseline it tells a step, and not more; and once a step is over,
-// the alarm is taken back.
-func TestWatchGrowthZone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("computes for seconds, on one goroutine")
-	}
-	const n = 300
-	for _, tt := range []struct {
-		sentence string
-		n0       int
-		factors  []float64 // of what main.work does per request, 300 windows each
-		want     []Verdict
-	}{
-		{"process grows below 10% per request", 300, []float64{1, 1.3, 3, 1}, []Verdict{Inconclusive, Inconclusive, Fail, Inconclusive}},
-		{"process grows below 10% per request", 100000, []float64{1, 1.2, 1}, []Verdict{Pass, Fail, Pass}},
-		{"main.work grows below 5 points", 300, []float64{1, 1.3, 2.5, 1}, []Verdict{Inconclusive, Inconclusive, Fail, Inconclusive}},
-		{"main.work grows below 5 points", 100000, []float64{1, 1.3, 1}, []Verdict{Pass, Fail, Pass}},
-		{"no function grows above 5 points", 100000, []float64{1, 1.3, 1}, []Verdict{Pass, Fail, Pass}},
-	} {
-		l := &load{rand.New(rand.NewPCG(1, 5)), n}
-		next := watcher(t, tt.sentence)
-		of := func(n int, factor float64) *profile.Profile {
-			work := n
-			if tt.sentence[0] != 'p' {
-				work = l.binomial(n, 0.3*factor)
-			} else if factor > 0 {
-				work = l.binomial(4*n, factor/4)
-			}
-			text := fmt.Sprintf("cpu 10s\nmain.main;main.run;main.work %d\n", work)
-			if tt.sentence[0] != 'p' {
-				text += fmt.Sprintf("main.main;main.run;main.rest %d\n", n-work)
-			}
-			return folded.Must(text)
-		}
-		facts := Facts{
-			Baseline: folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.work %d\nmain.main;main.run;main.rest %d\n", tt.n0*3/10, tt.n0*7/10)),
-			Work:     map[string]float64{"request": n}, BaselineWork: map[string]float64{"request": float64(tt.n0)},
-		}
-		for i, factor := range tt.factors {
-			var r watched
-			for range 300 {
-				r = next(of(n, factor), facts)
-			}
-			if r.Alarm != tt.want[i] {
-				t.Errorf("%s, against %d samples: %s at %g times the baseline, want %s\n%s", tt.sentence, tt.n0, r.Alarm, factor, tt.want[i], r.Reason)
-			}
-		}
-	}
-}
-
 // rounds is how often a simulation runs: a tenth of it with -short, which is for
 // the race detector, and makes each several times as long.
 func rounds(n int) int {

@@ -1,71 +1,302 @@
-package judge
+package judge_test
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
-	"github.com/profguard/profguard/internal/evidence"
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
 )
 
-// TestOnlyProven: a rule that fails names who is over the limit beyond doubt, by the
-// blocks or by all samples.
-func TestOnlyProven(t *testing.T) {
-	s := &blockStanding{each: map[string]*blockFunction{}}
-	near := func(name string, hits float64) {
-		test := evidence.NewSequential(0.2)
-		for range 30 {
-			test.Add(hits, 10)
+// trialBlocks makes blocks of a program: of n samples each, a share is in
+// main.guilty, the rest is spread over main.other0 to main.other9.
+type trialBlocks struct {
+	rng *rand.Rand
+	all []*profile.Profile
+
+	base      *profile.Profile
+	baseCalls float64
+}
+
+func (b *trialBlocks) next(n int, share float64) *profile.Profile {
+	p := &profile.Profile{
+		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:        1e7,
+		DurationNanos: 1e8,
+	}
+	locations := map[string]*profile.Location{}
+	at := func(name string) *profile.Location {
+		if l := locations[name]; l != nil {
+			return l
 		}
-		s.each[name] = &blockFunction{near: &test}
+		f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
+		l := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f, Line: 1}}}
+		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+		locations[name] = l
+		return l
 	}
-	near("main.guilty", 8)
-	near("main.busy", 2.2)
-	near("main.proven", 2.2)
-	f := &Finding{Over: 4}
-	for name, low := range map[string]float64{"main.guilty": 0.1, "main.busy": 0.1, "main.proven": 0.21, "main.unseen": 0.1} {
-		f.Offenders = append(f.Offenders, Offender{Frame: Frame{Function: name}, Low: low})
+	add := func(leaf string) {
+		s := &profile.Sample{Value: []int64{1, 1e7}, Location: []*profile.Location{at(leaf), at("main.entry"), at("main.main"), at("runtime.main")}}
+		p.Sample = append(p.Sample, s)
 	}
-	who, first := s.onlyProven(&comparison{rule: &rule{Rule: Rule{Limit: 0.2}}}, f, "", evidence.Finding{})
-	if want, _ := s.proof(f.Offenders[0].Function, f.Offenders[0].Low, 0.2); who != f.Offenders[0].Function || first != want {
-		t.Errorf("the finding is %+v of %s, want that of the first offender: %+v", first, who, want)
+	for range n {
+		if b.rng.Float64() < share {
+			add("main.guilty")
+		} else {
+			add(fmt.Sprintf("main.other%d", b.rng.IntN(10)))
+		}
 	}
-	got := map[string]bool{}
-	for _, o := range f.Offenders {
-		got[o.Function] = true
+	return p
+}
+
+// run feeds blocks until the trial is done, or max of them.
+func (b *trialBlocks) run(t *testing.T, trial *trial, max int, share func(block int) float64, n int) (blocks int) {
+	t.Helper()
+	for blocks = 0; blocks < max && !trial.Done() && !trial.Failed(); blocks++ {
+		p := b.next(n, share(blocks))
+		b.all = append(b.all, p.Copy())
+		if err := trial.Add(p, judge.Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}, Baseline: b.base, BaselineWork: map[string]float64{"call": b.baseCalls}}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if len(got) != 2 || !got["main.guilty"] || !got["main.proven"] || f.Over != 2 {
-		t.Errorf("named are %v of %d, want main.guilty and main.proven", got, f.Over)
+	return blocks
+}
+
+func (b *trialBlocks) close(t *testing.T, trial *trial) []budget.Result {
+	t.Helper()
+	sum, err := profile.Merge(b.all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := trial.Close(sum, judge.Facts{Kind: "cpu", Elapsed: time.Duration(len(b.all)) * 100 * time.Millisecond,
+		Work: map[string]float64{"call": 10 * float64(len(b.all))}, Baseline: b.base, BaselineWork: map[string]float64{"call": b.baseCalls}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func trialOf(t *testing.T, seed uint64, lines ...string) (*trial, *trialBlocks) {
+	t.Helper()
+	return newTrial(t, lines...), &trialBlocks{rng: rand.New(rand.NewPCG(seed, 9))}
+}
+
+// Innocents pass and culprits fail, by every rule that a trial judges.
+func TestTrial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
+	always := func(share float64) func(int) float64 { return func(int) float64 { return share } }
+	late := func(block int) float64 { // is not there at all for two seconds
+		if block < 15 {
+			return 0
+		}
+		return 0.9
+	}
+	for _, tt := range []struct {
+		name, budget string
+		share        func(int) float64
+		n            int
+		want         budget.Verdict
+		say          string
+	}{
+		{"each, innocent", "no function above 20% cumulative", always(0.1), 10, budget.Pass, "surely below"},
+		{"each, guilty", "no function above 20% cumulative", always(0.5), 10, budget.Fail, "main.guilty at "},
+		{"each, guilty later", "no function above 20% cumulative", late, 10, budget.Fail, "main.guilty at "},
+		{"each, near", "no function above 20% cumulative", always(0.19), 10, budget.Pass, "main.guilty at "},
+		{"each, excepted", "no function above 20% cumulative except main.guilty", always(0.5), 10, budget.Pass, ""},
+		{"pattern, innocent", "main.guilty below 20%", always(0.05), 10, budget.Pass, "surely below"},
+		{"pattern, guilty", "main.guilty below 20%", always(0.5), 10, budget.Fail, "surely above"},
+		{"absent", "main.guilty absent", always(0.05), 10, budget.Fail, ""},
+		{"absent and not there", "main.guilty absent", always(0), 10, budget.Pass, ""},
+		{"per call, innocent", "main.guilty below 10ms per call", always(0.5), 10, budget.Pass, ""},
+		{"per call, guilty", "main.guilty below 1ms per call", always(0.5), 10, budget.Fail, ""},
+		{"per call, each", "no function above 2ms per call", always(0.5), 10, budget.Fail, "main.guilty at "},
+		{"cores", "process below 0.2 cores", always(0.5), 10, budget.Fail, ""},
+		{"cores without a sample", "process below 0.2 cores", always(0.5), 0, budget.Pass, ""},
+		{"no samples", "no function above 20% cumulative", always(0.5), 0, budget.Inconclusive, "no"},
+		{"gated", "main.guilty below 20% when process above 5 cores", always(0.5), 10, budget.Inconclusive, "idle"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			trial, fed := trialOf(t, 1, tt.budget)
+			used := fed.run(t, trial, 400, tt.share, tt.n)
+			decided := trial.Decided(0)
+			res := fed.close(t, trial)[0]
+			if res.Verdict != tt.want || decided != tt.want {
+				t.Errorf("decided %v, closed %v after %d blocks, want %v: %s", decided, res.Verdict, used, tt.want, res.Reason)
+			}
+			if !strings.Contains(res.Reason, tt.say) {
+				t.Errorf("the reason does not say %q: %s", tt.say, res.Reason)
+			}
+			if (res.Verdict == budget.Fail) != (len(res.Offenders) > 0) {
+				t.Errorf("%v with %d offenders", res.Verdict, len(res.Offenders))
+			}
+		})
 	}
 }
 
-// TestProof: who is over the limit on growth only by its measured number is not
-// named beside one that has grown beyond doubt, by the blocks or by all samples.
-func TestProof(t *testing.T) {
-	const limit = 0.05
-	s := &blockStanding{each: map[string]*blockFunction{"main.rare": {}}}
-	near := func(name string, hits float64) {
-		test := evidence.NewSequentialGrowth(evidence.Baseline{K: 100, N: 1000, Limit: limit})
-		for range 60 {
-			test.Add(hits, 10)
+// What should be absent, and was not seen by the end, passes on what there was.
+func TestTrialAbsent(t *testing.T) {
+	for n, want := range map[int]budget.Verdict{2: budget.Inconclusive, 23: budget.Pass} {
+		trial, fed := trialOf(t, 1, "main.guilty absent")
+		fed.run(t, trial, n, func(int) float64 { return 0 }, 10)
+		res := fed.close(t, trial)[0]
+		if trial.Decided(0) != budget.Inconclusive || res.Verdict != want {
+			t.Errorf("%d blocks: %v: %s", n, res.Verdict, res.Reason)
 		}
-		s.each[name] = &blockFunction{near: &test}
+		if want == budget.Pass && res.Reason != "none of 230 samples: below 1.29%" {
+			t.Errorf("%d blocks: %s", n, res.Reason)
+		}
 	}
-	near("main.grown", 8)
-	near("main.slightly", 1.6)
-	const fail, open = 0.06, 0.04 // lower bounds by all samples
+}
+
+// A baseline of a few samples may have been anything: growth against it is not
+// ruled out by what it may have been at the most.
+func TestTrialSmallBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
+	for samples, want := range map[int]budget.Verdict{12: budget.Inconclusive, 2000: budget.Fail} {
+		trial, fed := trialOf(t, 1, "main.guilty grows below 20 points")
+		fed.base = (&trialBlocks{rng: fed.rng}).next(samples, 0.3)
+		fed.run(t, trial, 400, func(int) float64 { return 0.85 }, 10)
+		if got := fed.close(t, trial)[0]; got.Verdict != want {
+			t.Errorf("a baseline of %d samples: %v, want %v: %s", samples, got.Verdict, want, got.Reason)
+		}
+	}
+}
+
+// Growth passes on a bound below 1.25 times its limit, and not on a number that
+// happens to be: neither at the end, nor when the baseline was low or high by chance.
+func TestTrialGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
 	for _, tt := range []struct {
-		name string
-		low  float64
-		want bool
+		name, budget string
+		base         int     // samples of the baseline, half of them guilty, in 10 calls for each 10
+		share        float64 // now
+		blocks       int
+		want         budget.Verdict
+		decided      bool
+		say          string
 	}{
-		{"main.grown", open, true},
-		{"main.slightly", open, false},
-		{"main.slightly", fail, true},
-		{"main.rare", fail, false},
-		{"main.unseen", fail, false},
+		{"the same", "main.guilty grows below 10 points", 3000, 0.5, 600, budget.Pass, true, "surely did not grow by more than "},
+		{"fell", "main.guilty grows below 10 points", 3000, 0.3, 600, budget.Pass, true, "surely did not grow"},
+		{"grew", "main.guilty grows below 10 points", 3000, 0.75, 600, budget.Fail, true, "main.guilty grew by 2"},
+		{"a tenth of a point is not told", "main.guilty grows below 0.1 points", 3000, 0.5, 60, budget.Inconclusive, false, "the baseline is too small to tell, one of "},
+		{"too short a time", "main.guilty grows below 10 points", 3000, 0.5, 8, budget.Inconclusive, false, "samples would tell"},
+		{"at the limit", "main.guilty grows below 20 points", 20000, 0.7, 100, budget.Pass, false, "surely by less than 2"},
+		{"above the limit, in the zone", "main.guilty grows below 10 points", 3000, 0.62, 60, budget.Inconclusive, false, "may have fallen by "},
+		{"each, the same", "no function grows above 10 points", 3000, 0.5, 600, budget.Pass, true, "surely by less than "},
+		{"each, grew", "no function grows above 10 points", 3000, 0.75, 600, budget.Fail, true, "main.guilty grew by 2"},
+		{"all of it, as ever", "process grows below 30% per call", 3000, 0.5, 600, budget.Pass, true, "surely did not grow by more than 2"},
+		{"twice as much", "process grows below 30% per call", 1500, 0.5, 600, budget.Fail, true, "the process grew by 1"},
+		{"in the zone per call", "process grows below 30% per call", 2200, 0.5, 60, budget.Inconclusive, false, "which may be "},
 	} {
-		f, proven := s.proof(tt.name, tt.low, limit)
-		if proven != tt.want || proven && (f.Verdict != evidence.Fail || f.Low <= limit || f.Needed != 0) {
-			t.Errorf("%s, above %v by all samples: proven %v by %+v, want %v", tt.name, tt.low, proven, f, tt.want)
+		t.Run(tt.name, func(t *testing.T) {
+			trial, fed := trialOf(t, 3, tt.budget)
+			fed.base = (&trialBlocks{rng: fed.rng}).next(tt.base, 0.5)
+			fed.baseCalls = 3000
+			fed.run(t, trial, tt.blocks, func(int) float64 { return tt.share }, 10)
+			got := fed.close(t, trial)[0]
+			if got.Verdict != tt.want || (trial.Decided(0) != budget.Inconclusive) != tt.decided || !strings.Contains(got.Reason, tt.say) {
+				t.Errorf("%v, decided %v after %d blocks, want %v, saying %q: %s", got.Verdict, trial.Decided(0), trial.blocks, tt.want, tt.say, got.Reason)
+			}
+			if got.Verdict == budget.Pass && got.High >= 1.5*got.Limit {
+				t.Errorf("it passed, and may have grown by %g: %s", got.High, got.Reason)
+			}
+		})
+	}
+}
+
+// TestTrialGrowthOffender: a caller has grown by more than what it calls, and is listed
+// after it. All numbers are those of the first offender.
+func TestTrialGrowthOffender(t *testing.T) {
+	trial, _ := trialOf(t, 1, "no function grows above 5 points")
+	block := func(child, other, rest int) *profile.Profile {
+		return folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.parent;main.child %d\nmain.main;main.run;main.parent;main.other %d\nmain.main;main.run;main.rest %d\n", child, other, rest))
+	}
+	facts := judge.Facts{Kind: "cpu", Baseline: block(1000, 1000, 8000)}
+	var all []*profile.Profile
+	for range 60 {
+		p := block(5, 4, 11)
+		all = append(all, p.Copy())
+		if err := trial.Add(p, facts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum, err := profile.Merge(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, err := trial.Blocks.Close(sum, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, res := findings[0], trial.set[0].Result(findings[0])
+	if res.Verdict != budget.Fail || len(res.Offenders) != 2 || res.Offenders[1].Function != "main.parent" {
+		t.Fatalf("want a fail of main.child and main.parent: %s", res)
+	}
+	const grown = 5.0/20 - 0.1
+	if f.Who != "main.child" || res.Offenders[0].Function != f.Who || math.Abs(f.Value-grown) > 1e-9 || f.Low <= 0.05 || f.Hits != 300 {
+		t.Errorf("the finding is of %s, by %v above %v, %d hits: %s", f.Who, f.Value, f.Low, f.Hits, res)
+	}
+	if want := "main.child grew by 15.00 points"; !strings.HasPrefix(res.Reason, want) {
+		t.Errorf("the reason is %q, want %q", res.Reason, want)
+	}
+}
+
+// At the end, what is not decided passes only if 1.5 times the limit would have
+// been caught.
+func TestTrialClose(t *testing.T) {
+	trial, fed := trialOf(t, 2, "main.guilty below 20%")
+	fed.run(t, trial, 15, func(int) float64 { return 0.2 }, 10)
+	if res := fed.close(t, trial)[0]; res.Verdict != budget.Inconclusive || !strings.Contains(res.Reason, "too few CPU samples: 150 came") {
+		t.Errorf("after 15 blocks: %v: %s", res.Verdict, res.Reason)
+	}
+	trial, fed = trialOf(t, 2, "main.guilty below 20%")
+	fed.run(t, trial, 120, func(int) float64 { return 0.235 }, 10)
+	if res := fed.close(t, trial)[0]; res.Verdict != budget.Pass || trial.Decided(0) != budget.Inconclusive || !strings.Contains(res.Reason, "too close to the limit") {
+		t.Errorf("after 120 blocks at 1.17 times the limit: %v, decided %v: %s", res.Verdict, trial.Decided(0), res.Reason)
+	}
+	// Far below the limit, but over before there were blocks enough to be certain.
+	trial, fed = trialOf(t, 2, "process below 300ms per call")
+	fed.run(t, trial, 15, func(int) float64 { return 0.2 }, 10)
+	if res := fed.close(t, trial)[0]; res.Verdict != budget.Pass || trial.Decided(0) != budget.Inconclusive || strings.Contains(res.Reason, "too close") || !strings.Contains(res.Reason, "likely below ") {
+		t.Errorf("after 15 blocks at 10ms of 300ms: %v, decided %v: %s", res.Verdict, trial.Decided(0), res.Reason)
+	}
+}
+
+// No innocent fails and no culprit passes, whichever function it is.
+func TestTrialSimulation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates pure code: nothing for the race detector")
+	}
+	const runs = 20
+	for _, x := range []float64{0.5, 0.95, 2} {
+		var pass, fail, blocks int
+		for run := range runs {
+			trial, b := trialOf(t, uint64(100+run), "no function above 20% cumulative")
+			blocks += b.run(t, trial, 300, func(int) float64 { return x * 0.2 }, 10)
+			switch trial.Decided(0) {
+			case budget.Pass:
+				pass++
+			case budget.Fail:
+				fail++
+			}
+		}
+		t.Logf("%v times the limit: %d pass, %d fail, %.1f blocks in the mean", x, pass, fail, float64(blocks)/float64(runs))
+		if x < 1 && fail > 0 || x > 1 && pass > 0 || pass+fail < runs*9/10 {
+			t.Errorf("%v times the limit: %d pass, %d fail of %d", x, pass, fail, runs)
 		}
 	}
 }

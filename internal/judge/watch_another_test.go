@@ -1,4 +1,4 @@
-package budget
+package judge_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 )
 
@@ -37,7 +38,7 @@ func TestWatchAnotherIsOver(t *testing.T) {
 		}{{0.4, true}, {0.12, false}} {
 			next := watcher(t, "no function above 20%")
 			var r watched
-			for i := 0; r.Alarm != Fail; i++ {
+			for i := 0; r.Alarm != budget.Fail; i++ {
 				if r = next(window(0.4, 0.12)); i == 100 {
 					t.Fatalf("%d samples: no alarm at twice the limit: %s", n, r)
 				}
@@ -48,9 +49,9 @@ func TestWatchAnotherIsOver(t *testing.T) {
 			fails := 0
 			for i := range 80 {
 				r = next(window(0, tt.encode))
-				if r.Alarm == Fail {
+				if r.Alarm == budget.Fail {
 					fails++
-				} else if r.Verdict == Fail {
+				} else if r.Verdict == budget.Fail {
 					t.Errorf("%d samples, window %d: the alarm ends in a window that fails: %s", n, i, r)
 				}
 			}
@@ -63,7 +64,7 @@ func TestWatchAnotherIsOver(t *testing.T) {
 			for range 80 {
 				r = next(window(0, 0.05))
 			}
-			if r.Alarm == Fail {
+			if r.Alarm == budget.Fail {
 				t.Errorf("%d samples: the alarm goes on when nobody is over it: %s", n, r)
 			}
 		}

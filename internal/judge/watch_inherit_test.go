@@ -1,4 +1,4 @@
-package budget
+package judge_test
 
 import (
 	"math"
@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 // TestWatchInherits: what is kept through a change of the set is known as if
@@ -21,21 +23,14 @@ func TestWatchInherits(t *testing.T) {
 	} {
 		l := &load{rand.New(rand.NewPCG(3, 3)), 1000}
 		watchOf := func(lines ...string) *watch {
-			w, err := newWatch(Must(lines...), time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return w
+			return newWatch(t, budget.Must(lines...), time.Minute)
 		}
 		at := time.Duration(0)
 		feed := func(p *profile.Profile, watches ...*watch) (ofX []watched) {
 			at += time.Minute
 			for _, w := range watches {
-				results, err := w.Profile(p, at, Facts{Baseline: base, Figures: map[string]float64{"goroutines": 100, "cores": 1}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, r := range results {
+				facts := judge.Facts{Baseline: base, Figures: map[string]float64{"goroutines": 100, "cores": 1}}
+				for _, r := range w.profile(t, p, at, facts) {
 					if r.Budget.Name == "x" {
 						ofX = append(ofX, r)
 					}
@@ -65,7 +60,7 @@ func TestWatchInherits(t *testing.T) {
 		if !differs {
 			t.Errorf("%s: a watch that has forgotten says the same: the test proves nothing", sentence)
 		}
-		if r := feed(l.window(0.1), before); r[0].Alarm == Fail {
+		if r := feed(l.window(0.1), before); r[0].Alarm == budget.Fail {
 			t.Errorf("%s: what was moved is still there", sentence)
 		}
 	}

@@ -1,14 +1,16 @@
-package budget
+package judge_test
 
 import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/profguard/profguard/internal/judge"
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 // scopedBlock is ten samples with labels, of a main.work that calls main.step.
@@ -49,11 +51,8 @@ func TestTrialVacuous(t *testing.T) {
 		{"main.other absent in main.work", labels, ""},
 		{"main.step below 20%", labels, ""},
 	} {
-		trial, err := newTrial(Must(tt.budget), judge.Options{})
-		if err != nil {
-			t.Fatalf("%s: %v", tt.budget, err)
-		}
-		facts := Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond}
+		trial := newTrial(t, tt.budget)
+		facts := judge.Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond}
 		p := scopedBlock(tt.labels)
 		for i := range 30 {
 			if trial.Unreachable(0) {
@@ -73,7 +72,7 @@ func TestTrialVacuous(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res := results[0]; res.Verdict != Inconclusive || !strings.HasPrefix(res.Reason, tt.want) {
+		if res := results[0]; res.Verdict != budget.Inconclusive || !strings.HasPrefix(res.Reason, tt.want) {
 			t.Errorf("%s: %v: %s", tt.budget, res.Verdict, res.Reason)
 		}
 	}
@@ -82,11 +81,8 @@ func TestTrialVacuous(t *testing.T) {
 // A rate passes that nothing was in the scope of, because that is nothing of
 // anything; but whether the label is misspelt is for the reader to see.
 func TestTrialUnseenRate(t *testing.T) {
-	trial, err := newTrial(Must("process below 50ms per call where tenant=x"), judge.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	facts := Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}}
+	trial := newTrial(t, "process below 50ms per call where tenant=x")
+	facts := judge.Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond, Work: map[string]float64{"call": 10}}
 	p := scopedBlock(nil)
 	for range 40 {
 		if err := trial.Add(p.Copy(), facts); err != nil {
@@ -98,17 +94,14 @@ func TestTrialUnseenRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res := results[0]; res.Verdict != Pass || !strings.Contains(res.Reason, "carries the label tenant: work set no label") {
+	if res := results[0]; res.Verdict != budget.Pass || !strings.Contains(res.Reason, "carries the label tenant: work set no label") {
 		t.Errorf("%v: %s", res.Verdict, res.Reason)
 	}
 }
 
 // The first line is about the first of the list beneath it.
 func TestTrialFirstLeads(t *testing.T) {
-	trial, err := newTrial(Must("no function above 20% cumulative"), judge.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := newTrial(t, "no function above 20% cumulative")
 	p := scopedBlock(nil)
 	frame := map[string]*profile.Location{}
 	for _, l := range p.Location {
@@ -130,7 +123,7 @@ func TestTrialFirstLeads(t *testing.T) {
 	add(8, "regexp/syntax.Parse", "regexp.compile")
 	add(9, "regexp.compile")
 	add(3, "main.other")
-	facts := Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond}
+	facts := judge.Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond}
 	var blocks []*profile.Profile
 	for range 60 {
 		if err := trial.Add(p.Copy(), facts); err != nil {
@@ -152,5 +145,36 @@ func TestTrialFirstLeads(t *testing.T) {
 	}
 	if first := res.Offenders[0]; !strings.HasPrefix(res.Reason, first.Function+" at ") || math.Abs(res.Share-first.Share) > 1e-9 {
 		t.Errorf("%s: want it to begin with %s at %.2f%%", res.Reason, first.Function, 100*first.Share)
+	}
+}
+
+// TestTrialFIPS: a Check that passes because it looks at the wrong package says so.
+func TestTrialFIPS(t *testing.T) {
+	for function, want := range map[string]bool{"crypto/internal/fips140/sha256.block": true, "main.hash": false, "crypto/sha256.Sum256": false} {
+		trial := newTrial(t, "crypto/sha256 below 5%", "crypto/sha256 absent")
+		var all []*profile.Profile
+		for range 40 {
+			p := folded.Must("cpu 10s\nmain.main;main.run;" + function + " 100\nmain.main;main.run;main.work 100\n")
+			all = append(all, p.Copy())
+			if err := trial.Add(p, judge.Facts{Kind: "cpu"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sum, err := profile.Merge(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := trial.Close(sum, judge.Facts{Kind: "cpu"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			if got := strings.Count(r.Reason, "what does its work is crypto/internal/fips140/sha256,"); got > 1 || (got == 1) != want {
+				t.Errorf("with %s: %s: %q, said %d times where the work is, want that: %t", function, r.Budget, r.Reason, got, want)
+			}
+			if want && r.Verdict != budget.Pass {
+				t.Errorf("with %s: %s: %s, want a pass as before", function, r.Budget, r.Verdict)
+			}
+		}
 	}
 }

@@ -1,0 +1,136 @@
+package judge
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// TestOnlyProven: a rule that fails names who is over the limit beyond doubt, by the
+// blocks or by all samples.
+func TestOnlyProven(t *testing.T) {
+	s := &blockStanding{each: map[string]*blockFunction{}}
+	near := func(name string, hits float64) {
+		test := evidence.NewSequential(0.2)
+		for range 30 {
+			test.Add(hits, 10)
+		}
+		s.each[name] = &blockFunction{near: &test}
+	}
+	near("main.guilty", 8)
+	near("main.busy", 2.2)
+	near("main.proven", 2.2)
+	f := &Finding{Over: 4}
+	for name, low := range map[string]float64{"main.guilty": 0.1, "main.busy": 0.1, "main.proven": 0.21, "main.unseen": 0.1} {
+		f.Offenders = append(f.Offenders, Offender{Frame: Frame{Function: name}, Low: low})
+	}
+	who, first := s.onlyProven(&comparison{rule: &rule{Rule: Rule{Limit: 0.2}}}, f, "", evidence.Finding{})
+	if want, _ := s.proof(f.Offenders[0].Function, f.Offenders[0].Low, 0.2); who != f.Offenders[0].Function || first != want {
+		t.Errorf("the finding is %+v of %s, want that of the first offender: %+v", first, who, want)
+	}
+	got := map[string]bool{}
+	for _, o := range f.Offenders {
+		got[o.Function] = true
+	}
+	if len(got) != 2 || !got["main.guilty"] || !got["main.proven"] || f.Over != 2 {
+		t.Errorf("named are %v of %d, want main.guilty and main.proven", got, f.Over)
+	}
+}
+
+// TestProof: who is over the limit on growth only by its measured number is not
+// named beside one that has grown beyond doubt, by the blocks or by all samples.
+func TestProof(t *testing.T) {
+	const limit = 0.05
+	s := &blockStanding{each: map[string]*blockFunction{"main.rare": {}}}
+	near := func(name string, hits float64) {
+		test := evidence.NewSequentialGrowth(evidence.Baseline{K: 100, N: 1000, Limit: limit})
+		for range 60 {
+			test.Add(hits, 10)
+		}
+		s.each[name] = &blockFunction{near: &test}
+	}
+	near("main.grown", 8)
+	near("main.slightly", 1.6)
+	const fail, open = 0.06, 0.04 // lower bounds by all samples
+	for _, tt := range []struct {
+		name string
+		low  float64
+		want bool
+	}{
+		{"main.grown", open, true},
+		{"main.slightly", open, false},
+		{"main.slightly", fail, true},
+		{"main.rare", fail, false},
+		{"main.unseen", fail, false},
+	} {
+		f, proven := s.proof(tt.name, tt.low, limit)
+		if proven != tt.want || proven && (f.Verdict != evidence.Fail || f.Low <= limit || f.Needed != 0) {
+			t.Errorf("%s, above %v by all samples: proven %v by %+v, want %v", tt.name, tt.low, proven, f, tt.want)
+		}
+	}
+}
+
+// TestElsewhereIsFree: asking costs nothing where there is nothing to say.
+func TestElsewhereIsFree(t *testing.T) {
+	var rules []Rule
+	for _, subject := range []string{"crypto/sha256", "crypto/tls", "portlist"} {
+		rules = append(rules, Rule{Subject: subject, Limit: 0.05, Dimension: unit.Share, Kind: "cpu"})
+	}
+	j, err := New(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := decode.FromProfile(folded.Must("cpu 10s\nmain.main;main.run;main.hash 500\nmain.main;main.run 500\n"), &j.symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := j.open(t.Context(), table, Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocs := testing.AllocsPerRun(10, func() {
+		for i := range j.rules {
+			if path := w.elsewhere(&j.rules[i]); path != "" {
+				t.Errorf("%s: %q", j.rules[i].Subject, path)
+			}
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%g allocations to say nothing", allocs)
+	}
+}
+
+// TestWatchBounded gives a watch thousands of function names that come and go.
+func TestWatchBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
+	w, err := NewWatch([]Rule{
+		{Class: Each, Limit: 0.2, Dimension: unit.Share, Kind: "cpu"},
+		{Class: Each, Limit: 1, Dimension: unit.Cores, Kind: "cpu"},
+	}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := 0
+	for i := range 300 {
+		text := "cpu 10s\n"
+		for range 50 {
+			name++
+			text += fmt.Sprintf("main.main;main.run;main.f%d 20\n", name)
+		}
+		if _, err := w.Profile(folded.Must(text), time.Duration(i)*time.Minute, Facts{}); err != nil {
+			t.Fatal(err)
+		}
+		for k := range w.standings {
+			if got := len(w.standings[k].functions); got > maxFunctions {
+				t.Fatalf("window %d: %d functions are remembered, want %d at the most", i, got, maxFunctions)
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package judge_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
+)
+
+// The tests write rules as sentences, which package budget reads, and look at findings
+// as it says them.
+
+// A watched is a result of a watch.
+type watched struct {
+	budget.Result
+	Alarm    budget.Verdict
+	Evidence float64
+}
+
+// A watch judges window after window.
+type watch struct {
+	*judge.Watch
+	set budget.Set
+}
+
+func newWatch(t *testing.T, set budget.Set, every time.Duration) *watch {
+	t.Helper()
+	rules, err := set.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := judge.NewWatch(rules, every)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &watch{w, set}
+}
+
+func (w *watch) profile(t *testing.T, p *profile.Profile, at time.Duration, facts ...judge.Facts) (results []watched) {
+	t.Helper()
+	findings, err := w.Profile(p, at, append(facts, judge.Facts{})[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range findings {
+		results = append(results, watched{w.set[i].Result(f), budget.Verdict(f.Alarm), f.Strength})
+	}
+	return results
+}
+
+// A trial judges the blocks of a test.
+type trial struct {
+	*judge.Blocks
+	set    budget.Set
+	blocks int64
+}
+
+func newTrial(t *testing.T, lines ...string) *trial {
+	t.Helper()
+	set := budget.Must(lines...)
+	rules, err := set.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := judge.NewBlocks(rules, judge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &trial{Blocks: b, set: set}
+}
+
+func (t *trial) Add(p *profile.Profile, facts judge.Facts) error {
+	t.blocks++
+	return t.Blocks.Add(p, facts)
+}
+
+func (t *trial) Decided(i int) budget.Verdict { return budget.Verdict(t.Blocks.Decided(i)) }
+
+// Done reports whether every budget is decided.
+func (t *trial) Done() bool {
+	for i := range t.set {
+		if t.Decided(i) == budget.Inconclusive {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *trial) Close(p *profile.Profile, facts judge.Facts) ([]budget.Result, error) {
+	findings, err := t.Blocks.Close(p, facts)
+	var results []budget.Result
+	for i, f := range findings {
+		results = append(results, t.set[i].Result(f))
+	}
+	return results, err
+}
