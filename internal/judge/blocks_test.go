@@ -255,6 +255,28 @@ func TestTrialGrowthOffender(t *testing.T) {
 	}
 }
 
+// TestTrialHits: the hits are those of the function that the finding is of, although all
+// samples together name another one, which is deeper.
+func TestTrialHits(t *testing.T) {
+	trial := newTrial(t, "no function above 20%")
+	block := func(times int) *profile.Profile {
+		return folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.outer;main.inner %d\nmain.main;main.run;main.outer %d\nmain.main;main.run;main.a %d\nmain.main;main.run;main.b %[3]d\n",
+			10*times, 4*times, 3*times))
+	}
+	for range 5 {
+		if err := trial.Add(block(1), judge.Facts{Kind: "cpu"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	findings, err := trial.Blocks.Close(block(5), judge.Facts{Kind: "cpu"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := findings[0]; f.Who != "main.outer" || f.Hits != 70 || f.Value != 0.7 {
+		t.Errorf("%s at %v with %d hits, want main.outer at 0.7 with 70", f.Who, f.Value, f.Hits)
+	}
+}
+
 // At the end, what is not decided passes only if 1.5 times the limit would have
 // been caught.
 func TestTrialClose(t *testing.T) {
