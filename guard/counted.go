@@ -2,7 +2,6 @@ package guard
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -127,21 +126,9 @@ func gcOf(used process.Figures, t *decode.Table, f *judge.Facts) {
 	switch {
 	case used.GCKnown:
 		f.Figures["gc"] = used.GC
-	case t != nil && !collects(t), t == nil && used.GCNone:
+	case t != nil && !judge.Collects(t), t == nil && used.GCNone:
 		f.Figures["gc"] = 0
 	default:
 		f.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
 	}
-}
-
-// collects reports whether a collection was under way: its workers take a quarter of
-// all processors while it is.
-func collects(t *decode.Table) bool {
-	for _, line := range t.Lines {
-		name := t.Symbols.Name(line.Name)
-		if strings.HasPrefix(name, "runtime.gcBgMarkWorker") || strings.HasPrefix(name, "runtime.gcDrain") || strings.HasPrefix(name, "runtime.gcAssistAlloc") {
-			return true
-		}
-	}
-	return false
 }
