@@ -267,21 +267,25 @@ func names() (all []string) {
 	return all
 }
 
-// modules are those of the programs in shared/data whose own code is not only main.
+// modules are those of the recorded programs whose own code is not only main.
 var modules = map[string]string{
 	"caddy": "github.com/caddyserver/caddy/v2",
 	"nats":  "github.com/nats-io/nats-server/v2",
 }
 
-// TestCulpritOfRecorded judges profiles of real programs, where they are there.
+// TestCulpritOfRecorded judges profiles of real programs:
+//
+//	go test . -run CulpritOfRecorded -recorded DIR
 func TestCulpritOfRecorded(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "..", "shared", "data", "programs")
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.pb.gz"))
+	if *recorded == "" {
+		t.Skip("-recorded names no folder")
+	}
+	paths, err := filepath.Glob(filepath.Join(*recorded, "*", "*.pb.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(paths) == 0 {
-		t.Skip("there are no recorded profiles")
+		t.Fatalf("%s has no profiles", *recorded)
 	}
 	var rows []row
 	for _, path := range paths {

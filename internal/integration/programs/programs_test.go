@@ -20,6 +20,8 @@ import (
 var (
 	long = flag.Bool("long", false, "try every program with all that it can do, which takes twenty minutes")
 	keep = flag.String("keep", "", "keep the windows in this folder, and use those that are there")
+
+	recorded = flag.String("recorded", "", "judge the profiles of this folder, PLANT/PROGRAM.pb.gz, where healthy is no plant")
 )
 
 // module is the one whose frames are to blame.
