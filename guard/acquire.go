@@ -83,7 +83,8 @@ func (g *Guard) openOnce(ctx context.Context, reply chan<- error) (again bool) {
 	}
 	var store *dumps.Store
 	var err error
-	if failed := call(func() { store, err = g.seams.openDir(g.cfg.DumpDir, g.cfg.Keep.dump(), g.dumped) }); failed != nil {
+	keep := dumps.Keep{Files: g.cfg.Keep.Files, Bytes: g.cfg.Keep.Bytes, Age: g.cfg.Keep.Age}
+	if failed := call(func() { store, err = g.seams.openDir(g.cfg.DumpDir, keep, g.dumped) }); failed != nil {
 		err = failed
 	}
 	g.mu.Lock()

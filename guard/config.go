@@ -16,7 +16,6 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/kinds"
 )
 
@@ -98,10 +97,6 @@ type Keep struct {
 	Bytes int64         // of all files, 256 MiB by default
 	Age   time.Duration // 7 days by default
 	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
-}
-
-func (k Keep) dump() dumps.Keep {
-	return dumps.Keep{Files: k.Files, Bytes: k.Bytes, Age: k.Age}
 }
 
 // least is the time between two dumps of a budget that show other offenders, and between

@@ -241,20 +241,15 @@ func (l *looper) takeCompanions() []dumps.Companion {
 	return list
 }
 
-// startTrace starts a recorder that the host has made but not started.
-func (l *looper) startTrace() (ours bool) {
+// startTrace starts a recorder that the host has made but not started, and returns what
+// stops it.
+func (l *looper) startTrace() (stop func()) {
 	if l.cfg.Trace == nil || l.cfg.Trace.Enabled() {
-		return false
+		return func() {}
 	}
 	if err := l.cfg.Trace.Start(); err != nil {
 		l.emit(Event{Name: eventDegraded, Message: "no execution trace beside dumps: " + err.Error()})
-		return false
+		return func() {}
 	}
-	return true
-}
-
-func (l *looper) stopTrace(ours bool) {
-	if ours {
-		l.cfg.Trace.Stop()
-	}
+	return l.cfg.Trace.Stop
 }

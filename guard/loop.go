@@ -52,7 +52,7 @@ func (g *Guard) loop(ctx context.Context) {
 	l := newLooper(g)
 	defer l.kinds.close()
 	defer l.breakdowns.taker.Close()
-	defer l.stopTrace(l.startTrace())
+	defer l.startTrace()()
 	next := time.Now().Add(l.firstWait())
 	l.announce(next)
 	for {
@@ -99,16 +99,16 @@ func (l *looper) next(now time.Time) time.Time {
 	}
 	switch {
 	case !now.Before(l.free):
-		return l.close(at, now)
+		return l.sooner(at, now)
 	case l.judged != nil && !l.judged.only(kinds.CPU) && at.Before(l.free):
 		return at
 	}
 	return l.free
 }
 
-// close is when the next window starts while a budget is pending: after half a window,
+// sooner is when the next window starts while a budget is pending: after half a window,
 // so that a person at /debug/pprof can take a profile in between, if there is time for it.
-func (l *looper) close(at, now time.Time) time.Time {
+func (l *looper) sooner(at, now time.Time) time.Time {
 	soon := now.Add(l.cfg.Window / 2)
 	costly := l.governor.stretch() > 1 || float64(l.cost) > slowShare*float64(l.cfg.Window*3/2)
 	if !soon.Before(at) || costly || !l.pending() || !l.closer.Allows(now.Sub(l.started), l.cfg.Window*3/2) {
