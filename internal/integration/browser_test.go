@@ -70,6 +70,7 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 }
 
+// The link to a budget's dump says of which window it is, and leads to its flame graph.
 // In the flame graph the offender has a colour of its own. Choosing a frame zooms in,
 // the text field finds frames, the arrow keys lead from one to the next.
 func TestFlameGraphInBrowser(t *testing.T) {
@@ -82,6 +83,12 @@ func TestFlameGraphInBrowser(t *testing.T) {
 	v.do(t,
 		chromedp.EmulateViewport(1280, 900),
 		chromedp.Navigate(server.URL+"/debug/profguard/"),
+		chromedp.WaitVisible(chromedp.CSS(`a[href="dumps/`+dump+`"]`)))
+	said := get(t, v, chromedp.Evaluate[string](`document.querySelector('details.budget a[href^="dumps/"]').parentElement.textContent`))
+	if _, of, ok := strings.Cut(said, "last dump, of the window until "); !ok || !strings.HasPrefix(of, "2") || !strings.HasSuffix(of, " UTC") {
+		t.Errorf("the link to the dump says %q, and not of which window it is", said)
+	}
+	v.do(t,
 		chromedp.Click(chromedp.CSS(`a[href="dumps/`+dump+`"]`)),
 		chromedp.WaitVisible(chromedp.CSS(".frame.mark")))
 	if title := get(t, v, chromedp.AttributeValue(chromedp.CSS(".frame.mark"), "title")).Value; !strings.HasSuffix(title, "\noffender") {
