@@ -21,7 +21,8 @@ type report struct {
 	outcomes []outcome
 	took     time.Duration
 	calls    int64
-	samples  int64
+	samples  int64 // of CPU
+	counted  bool  // CPU was not sampled
 	notes    []string
 	short    bool   // what is not decided does not fail
 	bench    bool   // a benchmark: it takes as long as -benchtime says
@@ -45,9 +46,7 @@ func (r *run) report() {
 		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.calls.Load(), notes: r.notes,
 		short: r.test.short, bench: r.isBenchmark(), test: r.t.Name(), base: r.BaselineFile, race: raceEnabled,
 	}
-	if r.cpu != nil {
-		rep.samples = r.cpu.samples()
-	}
+	rep.samples, rep.counted = r.samples()
 	if r.busy() {
 		rep.busy = r.loadText()
 	}
@@ -68,6 +67,18 @@ func (r *run) report() {
 	default:
 		r.t.Logf("guard.Check: %s", rep.passed())
 	}
+}
+
+// samples is how many CPU samples there are of work, or of the process where only who uses
+// its CPU was looked for. counted says that there was no look at all.
+func (r *run) samples() (n int64, counted bool) {
+	if r.cpu != nil {
+		return r.cpu.samples(), false
+	}
+	if p := r.judged["cpu"]; p != nil {
+		return samplesIn(p), false
+	}
+	return 0, true
 }
 
 // save writes the profiles that failed budgets were judged by.
@@ -176,6 +187,9 @@ func (o outcome) word() string {
 
 // head is the first line.
 func (rep *report) head(text string) string {
+	if rep.counted {
+		return fmt.Sprintf("%s after %v and %s of work", text, rep.took.Round(100*time.Millisecond), unit.Plural(rep.calls, "call"))
+	}
 	return fmt.Sprintf("%s after %v, %s of work and %s", text, rep.took.Round(100*time.Millisecond),
 		unit.Plural(rep.calls, "call"), unit.Plural(rep.samples, "CPU sample"))
 }

@@ -82,6 +82,26 @@ func TestCheckReport(t *testing.T) {
 	golden.Compare(t, *update, "report.txt", rep.String()+"\n")
 }
 
+// The first line has the CPU samples that the report rests on: those that name who uses the
+// CPU that was counted, too. Where CPU was not sampled it has none, and not 0.
+func TestCheckReportSamples(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		judged map[string]*profile.Profile
+		want   string
+	}{
+		{"CPU was counted, and its users are named", map[string]*profile.Profile{"cpu": shopProfile()}, "1 budget kept after 0s, 0 calls of work and 300 CPU samples"},
+		{"allocations were counted", map[string]*profile.Profile{"allocs": shopProfile()}, "1 budget kept after 0s and 0 calls of work"},
+	} {
+		r := &run{judged: tt.judged}
+		rep := report{outcomes: []outcome{{Result: budget.Result{Verdict: budget.Pass}}}}
+		rep.samples, rep.counted = r.samples()
+		if got, _, _ := strings.Cut(rep.passed(), "\n"); got != tt.want {
+			t.Errorf("%s: %q, expected %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestCheckReportShort(t *testing.T) {
 	open := outcome{budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}, noTime}
 	of := func(o outcome) []outcome { return []outcome{o} }
