@@ -189,10 +189,8 @@ func (c *Counter) Open(t *decode.Table) {
 	}
 }
 
-// Release lets go of the profile. What has been counted stays.
-func (c *Counter) Release() {
-	c.table, c.stacks, c.selected, c.sums, c.touched = nil, stacks{}, nil, nil, nil
-}
+// Close lets go of the profile, which may be large. What has been counted stays.
+func (c *Counter) Close() { c.table = nil }
 
 // Sums is the answer to the query with that number.
 func (c *Counter) Sums(query int) *Sums {

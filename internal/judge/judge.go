@@ -235,6 +235,6 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 	}
 	b.counter.Module = j.counter.Module
 	b.counter.Open(base)
-	b.counter.Release()
+	b.counter.Close()
 	return nil
 }
