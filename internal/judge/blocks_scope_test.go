@@ -1,6 +1,7 @@
 package judge_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -75,6 +76,28 @@ func TestTrialVacuous(t *testing.T) {
 		if res := results[0]; res.Verdict != budget.Inconclusive || !strings.HasPrefix(res.Reason, tt.want) {
 			t.Errorf("%s: %v: %s", tt.budget, res.Verdict, res.Reason)
 		}
+	}
+}
+
+// TestTrialGrowthCut: growth does not pass where stacks were cut off, since what it is
+// about may be in what they have lost.
+func TestTrialGrowthCut(t *testing.T) {
+	stacks := func(times int) *profile.Profile {
+		return folded.Must(fmt.Sprintf("cpu 10s\n%smain.walk %d\nmain.main;main.run;main.rest %d\n", strings.Repeat("main.walk;", 63), 18*times, 2*times))
+	}
+	trial := newTrial(t, "main.lost grows below 5 points")
+	facts := judge.Facts{Kind: "cpu", Baseline: folded.Must("cpu 10s\nmain.main;main.run;main.lost 5000\nmain.main;main.run;main.rest 5000\n")}
+	for range 40 {
+		if err := trial.Add(stacks(1), facts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results, err := trial.Close(stacks(40), facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := results[0]; res.Verdict != budget.Inconclusive || !strings.Contains(res.Reason, "the runtime has cut off") {
+		t.Errorf("%v: %s", res.Verdict, res.Reason)
 	}
 }
 
