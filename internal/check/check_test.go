@@ -17,6 +17,7 @@ import (
 // A guilty function fails and an innocent one passes, whichever way the budget
 // names them. The limits leave room: TestCheckFidelity is about the narrow ones.
 func TestCheckVerdicts(t *testing.T) {
+	t.Parallel()
 	needProfiler(t)
 	for _, tt := range []struct {
 		name, budget string
@@ -52,6 +53,7 @@ func TestCheckVerdicts(t *testing.T) {
 // A function given by its name is an entry point, and not judged by what it
 // calls; what it calls is.
 func TestCheckNamedFunction(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes several checks")
 	}
@@ -133,6 +135,9 @@ func TestInsteadOfGrows(t *testing.T) {
 }
 
 func TestCheckTooFewSamples(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	on(t, idle)
 	for _, tt := range []struct {
 		name, budget, want string
@@ -163,25 +168,31 @@ func TestCheckTooFewSamples(t *testing.T) {
 // What no sample is in the scope of is given up long before time is up, and what
 // there was instead is said.
 func TestCheckScope(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
-		t.Skip("takes 300 samples four times")
+		t.Skip("takes 300 samples")
 	}
 	labelled := func(ctx context.Context) {
 		pprof.Do(ctx, pprof.Labels("endpoint", "/a"), func(context.Context) { mix(0.5) })
 	}
-	for _, tt := range []struct{ budget, want string }{
+	tests := []struct{ budget, want string }{
 		{"check.burnGuilty below 20% where endpoint=/x", "samples carries the label endpoint=/x: work set endpoint=/a"},
 		{"check.burnGuilty below 20% where tenant=x", "samples carries the label tenant: work set endpoint=/a"},
 		{"check.burnGuilty below 20% in check.entryPoint", "samples is within check.entryPoint: work does not call it"},
 		{"check.burnGuilty below 20% when process above 900 cores", `in a test, leave "when" out`},
-	} {
-		t.Run(tt.budget, func(t *testing.T) {
-			t.Parallel()
-			got := tryCheck(t, Config{Max: ample}, budget.Must(tt.budget), labelled)
-			if got.verdict() != "open" || !strings.Contains(got.text(), tt.want) || strings.Contains(got.text(), "raise Checker.Max") {
-				t.Errorf("%s, want it open, saying %q:\n%s", got.verdict(), tt.want, got.text())
-			}
-		})
+	}
+	var lines []string
+	for _, tt := range tests {
+		lines = append(lines, tt.budget)
+	}
+	got := tryCheck(t, Config{Max: ample}, budget.Must(lines...), labelled)
+	if got.verdict() != "open" || strings.Contains(got.text(), "raise Checker.Max") {
+		t.Fatalf("%s, want it open:\n%s", got.verdict(), got.text())
+	}
+	for i, tt := range tests {
+		if o := got.run.outcomes[i]; !strings.Contains(o.Reason, tt.want) || !strings.Contains(got.text(), tt.want) {
+			t.Errorf("%s: %s, want it to say %q:\n%s", tt.budget, o.Reason, tt.want, got.text())
+		}
 	}
 }
 
@@ -217,6 +228,7 @@ func TestWorkOf(t *testing.T) {
 
 // What a test makes to call a handler with is no part of it, however much it is.
 func TestCheckHandler(t *testing.T) {
+	t.Parallel()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = burnInnocent(2000)
 		w.WriteHeader(http.StatusNoContent)
@@ -314,6 +326,7 @@ func TestCheckWorkEnds(t *testing.T) {
 }
 
 func TestCheckBlockedWork(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	defer close(release)
 	for _, b := range []string{"process below 5 per call of allocs", "no goroutine leaked"} {
@@ -329,6 +342,7 @@ func TestCheckBlockedWork(t *testing.T) {
 
 // Work that lasts as long as its context does is one call, and judged.
 func TestCheckWorkOfOneCall(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes as long as its calls")
 	}
@@ -344,6 +358,7 @@ func TestCheckWorkOfOneCall(t *testing.T) {
 
 // What goroutines that work starts do is work's doing.
 func TestCheckStartedGoroutines(t *testing.T) {
+	t.Parallel()
 	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) {
 		done := make(chan struct{})
 		go func() {
@@ -359,6 +374,7 @@ func TestCheckStartedGoroutines(t *testing.T) {
 
 // The last call of work ends well, unless it waits for the end of its context.
 func TestCheckLetsTheLastCallReturn(t *testing.T) {
+	t.Parallel()
 	canceled := 0
 	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 50%"), func(ctx context.Context) {
 		mix(0)

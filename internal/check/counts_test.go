@@ -91,6 +91,9 @@ func TestOthersIn(t *testing.T) {
 
 // The CPU of the process is decided after a few calls, and who uses it is named.
 func TestCheckCounts(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	needProfiler(t)
 	work := func(context.Context) { mix(0.9) }
 	got := tryCheck(t, Config{Max: ample}, budget.Must("process below 1s per call", "process below 4 cores"), work)

@@ -73,6 +73,7 @@ func BenchmarkCheckChildTiny(b *testing.B) {
 
 // How Check behaves under go test's own flags.
 func TestCheckFlags(t *testing.T) {
+	t.Parallel()
 	needProfiler(t)
 	dir := t.TempDir()
 	cpu := filepath.Join(dir, "cpu.pprof")

@@ -35,6 +35,9 @@ func (k *keeper) pile(n int) {
 // For every kind, work that is over its budget and a twin that is within. They
 // run one after the other: most of these kinds are the process's.
 func TestCheckKinds(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	var k keeper
 	release := make(chan struct{})
 	var hot sync.Mutex
@@ -194,6 +197,9 @@ func TestRecordContention(t *testing.T) {
 func TestCheckBaseline(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a baseline and five checks")
+	}
+	if !apart(t) {
+		return
 	}
 	file := filepath.Join(t.TempDir(), "testdata", "mix.pprof")
 	set := budget.Must("check.burnGuilty grows below 20 points", "process grows below 300% per call", "check.burnGuilty below 99%")

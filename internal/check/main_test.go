@@ -3,6 +3,8 @@ package check
 import (
 	"context"
 	"flag"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -17,7 +19,42 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 // that is not overloaded.
 const patience = 20 * time.Second
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets more tests run side by side than there are cores: they wait as much as
+// they compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		if err := flag.Set("test.parallel", "4"); err != nil {
+			panic(err) // 4 is a constant
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var isApart = flag.Bool("check.apart", false, "run a test in this process that is usually given one of its own")
+
+// apart runs a test in a process of its own, beside others, and reports whether this is
+// that process. What such a test is about is the process's: its CPU, its profiles, its
+// goroutines without a label, or a machine of some load.
+func apart(t *testing.T) bool {
+	t.Helper()
+	if *isApart {
+		return true
+	}
+	needProfiler(t)
+	t.Parallel()
+	args := []string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=25m", "-check.apart"}
+	if testing.Short() {
+		args = append(args, "-test.short")
+	}
+	out, err := exec.CommandContext(t.Context(), os.Args[0], args...).CombinedOutput()
+	if t.Logf("%s", out); err != nil {
+		t.Errorf("in a process of its own: %v", err)
+	}
+	return false
+}
 
 // idle and crowded are machines that keep nothing, and everything, from running.
 func idle() load { return load{at: time.Now()} }

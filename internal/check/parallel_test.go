@@ -13,6 +13,7 @@ import (
 // Eight checks at a time, one of them guilty: exactly one fails, and none has a
 // sample of another's.
 func TestCheckParallel(t *testing.T) {
+	t.Parallel()
 	needProfiler(t)
 	const guilty = 5
 	work := []func(guilty, innocent int) uint64{lane0, lane1, lane2, lane3, lane4, lane5, lane6, lane7}

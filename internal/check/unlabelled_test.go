@@ -62,6 +62,9 @@ func TestCheckServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("six checks of servers, each of many blocks")
 	}
+	if !apart(t) {
+		return
+	}
 	needProfiler(t)
 	const compile = "regexp.compile below 20%"
 	serve := func(t *testing.T, handler http.HandlerFunc) func(context.Context) {
@@ -121,6 +124,9 @@ func TestCheckServer(t *testing.T) {
 // forbids. That is not this check's doing, and it finds out, whether they are
 // busy all the time or now and then.
 func TestCheckNeighbour(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	needProfiler(t)
 	for name, pauses := range map[string]time.Duration{"steady": 0, "unsteady": 30 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +160,9 @@ func TestCheckNeighbour(t *testing.T) {
 func TestCheckLostLabel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a check of many blocks")
+	}
+	if !apart(t) {
+		return
 	}
 	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 20%"), func(context.Context) {
 		pprof.Do(context.Background(), pprof.Labels("endpoint", "/x"), func(context.Context) { mix(1) })
