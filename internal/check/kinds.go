@@ -10,6 +10,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -34,7 +35,7 @@ func (r *run) newKindsPhase() (*kindsPhase, error) {
 		next: firstLook,
 	}
 	for _, kind := range k.kinds {
-		if kind == "goroutine" {
+		if kinds.Of(kind).Taken == kinds.State {
 			continue
 		}
 		p, err := cumulative(kind)
@@ -46,7 +47,7 @@ func (r *run) newKindsPhase() (*kindsPhase, error) {
 	return k, nil
 }
 
-// cumulative takes a profile that only ever grows.
+// cumulative takes a profile of all since the process started, or of what there is.
 func cumulative(kind string) (*profile.Profile, error) {
 	if kind == "allocs" {
 		process.Force(1, runtime.GC) // the profile is as of the last collection
@@ -79,14 +80,14 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	}
 }
 
-// profile is what a kind gained.
+// profile is what there is of a kind, or what a difference gained.
 func (k *kindsPhase) profile(r *run, kind string) (*profile.Profile, error) {
-	if kind == "goroutine" {
+	if kind == kinds.Goroutine {
 		return goroutineProfile(r.id)
 	}
 	after, err := cumulative(kind)
-	if err != nil {
-		return nil, err
+	if err != nil || kinds.Of(kind).Taken == kinds.State {
+		return after, err
 	}
 	return gained(k.before[kind], after)
 }

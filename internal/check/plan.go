@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // A plan says how each budget of a check is judged, by its index in the set.
@@ -79,22 +80,22 @@ func (p *plan) add(i int, b budget.Budget, c Config) (problem string) {
 	if kind == "" {
 		kind = "cpu"
 	}
-	if kind != "cpu" && kind != "goroutine" && len(b.Where) > 0 {
+	if kind != kinds.CPU && kind != kinds.Goroutine && len(b.Where) > 0 {
 		return "only CPU and goroutine profiles carry labels: drop \"where\""
 	}
 	amount := b.Rule == "" && b.Limit.Unit != "%" // and not a share
-	switch kind {
-	case "cpu":
+	switch {
+	case kind == kinds.CPU:
 		if b.Subject == "process" && amount && b.In == "" && len(b.Where) == 0 && b.When == (budget.Condition{}) {
 			p.exact = append(p.exact, i)
 		} else {
 			p.cpu = append(p.cpu, i)
 		}
-	case "heap":
+	case kind == kinds.Heap:
 		p.heap = append(p.heap, i)
-	case "goroutine":
+	case kinds.Of(kind).Taken == kinds.State:
 		p.profiles = append(p.profiles, i)
-	default: // allocs, mutex, block
+	default: // a difference: allocs, mutex, block
 		if amount && b.Per == "" {
 			return "a test has no window to count in: say how much it may be \"per call\""
 		}
