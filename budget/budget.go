@@ -42,10 +42,9 @@ type Budget struct {
 	// labels may narrow: http_requests_total{code="200"}.
 	Per string
 
-	// Kind is the kind of profile: "", which is what Parse makes of "of cpu" and
-	// of no kind at all, or "heap", "allocs", "goroutine", "mutex", "block". In a
-	// literal "cpu" means and prints the same as "". Figures of the process have
-	// none.
+	// Kind is the kind of profile, as the grammar names it: "heap", say. For CPU it is
+	// "", which is what Parse makes of "of cpu" and of no kind at all; in a literal "cpu"
+	// means and prints the same. Figures of the process have none.
 	Kind string
 
 	// Except exempts functions and packages from a "no function" or "no package"

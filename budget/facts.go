@@ -10,10 +10,9 @@ import (
 // left out; a budget that needs one which is missing is inconclusive and says
 // so.
 type Facts struct {
-	// Kind is the kind of the profile: "cpu", "heap", "allocs", "goroutine",
-	// "mutex", "block". It is read off the profile where that is possible; mutex
-	// and block profiles look the same, so without a Kind budgets of either are
-	// judged by what there is.
+	// Kind is the kind of the profile, as the grammar names it: "cpu", say. It is
+	// read off the profile where that is possible; mutex and block profiles look
+	// the same, so without a Kind budgets of either are judged by what there is.
 	Kind string
 
 	// MutexFraction is what runtime.SetMutexProfileFraction was called with when

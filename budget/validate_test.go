@@ -86,7 +86,7 @@ func TestValidate(t *testing.T) {
 		{"work", Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "call"}, func(b *Budget) { b.Per = "a b" }, "unit of work"},
 		{"work that is a keyword", Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "call"}, func(b *Budget) { b.Per = "for" }, "unit of work"},
 		{"work that is time", Budget{Subject: "process", Limit: Amount{2, "ms"}, Per: "call"}, func(b *Budget) { b.Per = "second" }, "not by time"},
-		{"kind", each, func(b *Budget) { b.Kind = "CPU" }, "cpu, heap, allocs, goroutine, mutex or block"},
+		{"kind", each, func(b *Budget) { b.Kind = "CPU" }, `a kind of profile after "of": cpu, `},
 		{"exception", each, func(b *Budget) { b.Except = []string{"a b"} }, "one word"},
 		{"empty exception", each, func(b *Budget) { b.Except = []string{""} }, "leave out the empty one"},
 		{"none and more", each, func(b *Budget) { b.Except = []string{"none", "a"} }, `"except none" alone`},
