@@ -84,7 +84,7 @@ func (g *Guard) openOnce(ctx context.Context, reply chan<- error) (again bool) {
 	var store *dumps.Store
 	var err error
 	keep := dumps.Keep{Files: g.cfg.Keep.Files, Bytes: g.cfg.Keep.Bytes, Age: g.cfg.Keep.Age}
-	if failed := call(func() { store, err = g.seams.openDir(g.cfg.DumpDir, keep, g.dumped) }); failed != nil {
+	if failed := recovered(func() { store, err = g.seams.openDir(g.cfg.DumpDir, keep, g.dumped) }); failed != nil {
 		err = failed
 	}
 	g.mu.Lock()

@@ -116,7 +116,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	}
 	if cfg.Baseline != nil {
 		// To write a profile changes it, and the caller may write this one.
-		if err := call(func() { cfg.Baseline = decode.Clone(cfg.Baseline) }); err != nil {
+		if err := recovered(func() { cfg.Baseline = decode.Clone(cfg.Baseline) }); err != nil {
 			return nil, fmt.Errorf("copy Baseline: %w: expected a whole CPU profile, as profile.Parse returns it", err)
 		}
 	}

@@ -1,8 +1,18 @@
 package guard
 
 import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"runtime"
+	"runtime/pprof"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 )
@@ -101,4 +113,166 @@ func TestOwnAllocationsOfWindows(t *testing.T) {
 	if warning := g.Status().Budgets[0].Warning; strings.Contains(warning, "no function linked") {
 		t.Errorf("the test proves nothing: %s", warning)
 	}
+}
+
+// What a go statement of profguard starts is known as its own, so that no sample of such a
+// goroutine is taken for the program's: a function that is renamed is not forgotten. Check
+// runs work of a test on its goroutines.
+func TestOwnGoroutinesAreKnown(t *testing.T) {
+	started := 0
+	for _, path := range []string{"guard", "budget", "internal/alert", "internal/charge", "internal/decode", "internal/dumps", "internal/evidence",
+		"internal/judge", "internal/process", "internal/profiler", "internal/profiles", "internal/web"} {
+		dir := "../" + path
+		packages, err := parser.ParseDir(token.NewFileSet(), dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+		if err != nil || len(packages) != 1 {
+			t.Fatalf("%s: %d packages, %v", dir, len(packages), err)
+		}
+		methods := map[string][]string{} // by name
+		var functions []*ast.FuncDecl
+		for _, p := range packages {
+			for _, file := range p.Files {
+				for _, d := range file.Decls {
+					if f, ok := d.(*ast.FuncDecl); ok {
+						functions = append(functions, f)
+						methods[f.Name.Name] = append(methods[f.Name.Name], "github.com/profguard/profguard/"+path+"."+receiver(f)+f.Name.Name)
+					}
+				}
+			}
+		}
+		for _, f := range functions {
+			ast.Inspect(f, func(n ast.Node) bool {
+				start, ok := n.(*ast.GoStmt)
+				if !ok {
+					return true
+				}
+				started++
+				var names []string
+				switch called := start.Call.Fun.(type) {
+				case *ast.FuncLit:
+					names = []string{"github.com/profguard/profguard/" + path + "." + receiver(f) + f.Name.Name + ".func1"}
+				case *ast.Ident:
+					names = methods[called.Name]
+				case *ast.SelectorExpr:
+					names = methods[called.Sel.Name]
+				}
+				if len(names) == 0 {
+					t.Errorf("%s starts a goroutine in nobody knows what", f.Name.Name)
+				}
+				for _, name := range names {
+					if !charge.IsOurs(name) {
+						t.Errorf("%s may start %s, which is not in the list of package charge", f.Name.Name, name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if started < 10 {
+		t.Errorf("only %d go statements: the test proves little", started)
+	}
+}
+
+// receiver is how the name of a method begins in a profile, "" of a function.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	switch of := f.Recv.List[0].Type.(type) {
+	case *ast.StarExpr:
+		return "(*" + of.X.(*ast.Ident).Name + ")."
+	case *ast.Ident:
+		return of.Name + "."
+	}
+	return ""
+}
+
+// lenders are the roots of the goroutines on which the guard calls the program: its
+// callbacks, counters and registry.
+var lenders = []string{
+	"guard.(*sink).run", "guard.(*counter).ask.gowrap1", "guard.(*counter).answer",
+	"guard.(*Guard).register.func1", "guard.(*Guard).shutDown.func1", "guard.checkUnits.func1", "guard.registryNames.func1",
+}
+
+// TestNothingOwnIsLeft is about a process in which there is nobody but the guard, which has
+// all of its parts at work.
+func TestNothingOwnIsLeft(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes real profiles for seconds")
+	}
+	needProfiler(t)
+	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
+	runtime.MemProfileRate = 512
+	runtime.SetBlockProfileRate(1)
+	defer runtime.SetBlockProfileRate(0)
+	registry := prometheus.NewRegistry()
+	requests := prometheus.NewCounter(prometheus.CounterOpts{Name: "requests_total"})
+	registry.MustRegister(requests)
+	g, err := Start(Config{
+		Registerer: registry, Logger: slog.New(slog.NewJSONHandler(new(bytes.Buffer), nil)), Every: time.Second, Window: time.Second, DumpDir: filepath.Join(t.TempDir(), "dumps"),
+		OnEvent: func(Event) {}, Work: map[string]func() float64{"row": func() float64 { return 1 }},
+		Budgets: budget.Must("rss below 1MiB", "goroutines below 1", "no function above 20% of allocs", "no function above 90%", "process below 1ms per requests_total", "process below 1ms per row"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Stop()
+	page := g.Handler()
+	eventually(t, "a dump", func() bool {
+		requests.Inc()
+		for _, path := range []string{"/status.json", "/dumps.json"} {
+			request := httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil)
+			page.ServeHTTP(httptest.NewRecorder(), request)
+		}
+		if _, err := registry.Gather(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		return g.Status().Dumps["saved"] > 0 && g.Status().Windows["ok"] > 2
+	})
+	runtime.GC()
+	runtime.GC()
+	for _, kind := range []string{"allocs", "heap", "goroutine", "block"} {
+		var data bytes.Buffer
+		if err := pprof.Lookup(kind).WriteTo(&data, 0); err != nil {
+			t.Fatal(err)
+		}
+		if own, left := ownSamples(t, data.Bytes()); own == 0 || len(left) > 0 {
+			t.Errorf("%s: of %d samples of the guard's goroutines these are left: %s", kind, own, strings.Join(left, "\n"))
+		}
+	}
+}
+
+// ownSamples counts the samples of goroutines that profguard has started, and returns the
+// stacks of those that Disown leaves although they are not of code of the program.
+func ownSamples(t *testing.T, data []byte) (own int, left []string) {
+	t.Helper()
+	var d decode.Decoder
+	table, err := d.Bytes(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charge.Disown(table)
+	for i, s := range table.Samples {
+		var stack []string
+		root, test := "", false // root is the outermost function that is not the runtime's
+		for _, at := range table.Stacks[s.StackLo:s.StackHi] {
+			for _, line := range table.Lines[table.Locations[at].LineLo:table.Locations[at].LineHi] {
+				name := strings.TrimPrefix(table.Symbols.Name(line.Name), "github.com/profguard/profguard/")
+				stack = append(stack, name)
+				if !strings.HasPrefix(name, "runtime.") {
+					root = name
+				}
+				test = test || strings.HasSuffix(table.Symbols.Name(table.Funcs[line.Func].File), "_test.go")
+			}
+		}
+		if test || !strings.HasPrefix(root, "guard.") && !strings.HasPrefix(root, "internal/") || charge.IsStandard(root) {
+			continue
+		}
+		own++
+		lends := slices.Contains(lenders, root) && slices.Contains(stack, "guard.call")
+		if zero := !slices.ContainsFunc(table.Values[i*len(table.Types):(i+1)*len(table.Types)], func(v int64) bool { return v != 0 }); !zero && !lends {
+			left = append(left, strings.Join(stack, ";"))
+		}
+	}
+	return own, left
 }

@@ -61,7 +61,7 @@ func (g *Guard) loop(ctx context.Context) {
 			return
 		}
 		l.began = time.Now()
-		if err := call(func() { l.window(ctx, early) }); err != nil {
+		if err := recovered(func() { l.window(ctx, early) }); err != nil {
 			l.notePanic("loop")
 			if l.trips.trip(time.Now()) {
 				l.giveUp(err)
@@ -154,7 +154,7 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 		case <-tick.C:
 			snap := l.seams.snap()
 			_, paused := l.governor.paused(time.Now())
-			if !paused && call(func() { l.rising(ctx, snap) }) != nil {
+			if !paused && recovered(func() { l.rising(ctx, snap) }) != nil {
 				l.notePanic("loop")
 			}
 			if l.jumps.look(snap) && !paused && l.backoff.Wait == 0 && l.jumps.allow(snap.At, l.cfg.Every) {

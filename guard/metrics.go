@@ -62,7 +62,7 @@ func (g *Guard) Collect(ch chan<- prometheus.Metric) {
 	}
 	// The registry may wrap this collector, and a panic in one that is wrapped
 	// ends the process.
-	if err := call(func() { g.collect(ch) }); err != nil {
+	if err := recovered(func() { g.collect(ch) }); err != nil {
 		g.notePanic("metrics")
 	}
 }

@@ -133,8 +133,12 @@ func (s *sink) close() <-chan struct{} {
 	return s.done
 }
 
-// call runs somebody else's code and returns its panic as an error.
-func call(f func()) (err error) {
+// call runs somebody else's code and returns its panic as an error. What runs below it is
+// the program's, by its name: see package charge.
+func call(f func()) error { return recovered(f) }
+
+// recovered runs code of the guard and returns its panic as an error.
+func recovered(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)

@@ -65,14 +65,16 @@ var floorTrees = []string{"internal/runtime", "internal/syscall", "golang.org/x/
 // waitingPackages are where goroutines wait, beside the floor.
 var waitingPackages = []string{"sync", "time", "os/signal"}
 
-// profguard's module, and how the functions begin that its own goroutines are in. What
-// Check and the debug page do for others is not among them.
+// profguard's module, and how the functions begin that its own goroutines are in: each
+// that a go statement starts is among them, which a test of package guard holds. What
+// Check and the debug page do on goroutines of others is not.
 const module = "github.com/profguard/profguard/"
 
 var own = [...]string{
 	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*counter).",
-	"guard.start.", "guard.call", "guard.newWorkCounters.", "guard.(*Guard).register.", "guard.(*Guard).shutDown",
-	"internal/profiler.", "internal/dumps.", "internal/profiles.(*Taker).", "internal/profiles.(*leakTaker).",
+	"guard.start.", "guard.call", "guard.recovered", "guard.newWorkCounters.", "guard.(*Guard).openDumps.", "guard.(*Guard).register.",
+	"guard.(*Guard).shutDown", "guard.checkUnits.", "guard.registryNames.", "internal/profiler.", "internal/dumps.",
+	"internal/profiles.(*Taker).", "internal/profiles.(*leakTaker).", "internal/web.(*document).render", "internal/web.(*Handler).capture.",
 }
 
 // partsOf tells what is known of a function, by its name and its package.
@@ -169,7 +171,7 @@ func IsOurs(name string) bool {
 	return found && slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }
 
-// lends is the function by which profguard runs code of the program.
+// lends is the function by which profguard runs code of the program, and nothing else.
 const lends = module + "guard.call"
 
 // Disown takes what profguard has done on goroutines of its own out of a profile of
