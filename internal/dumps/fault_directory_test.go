@@ -282,7 +282,7 @@ func TestWithoutLocks(t *testing.T) {
 	for _, tt := range []struct {
 		after time.Duration
 		lives bool
-	}{{quietAge - time.Minute, true}, {quietAge + time.Minute, false}} {
+	}{{idleAge - time.Minute, true}, {idleAge + time.Minute, false}} {
 		b, c := open()
 		c.nanos.Store(time.Now().Add(tt.after).UnixNano())
 		b.read = time.Time{}

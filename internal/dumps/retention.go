@@ -18,10 +18,10 @@ const (
 	// readAge is when the folders are read again: a person may have deleted
 	// files, or a process has ended.
 	readAge = 10 * time.Minute
-	// quietAge is when a process that writes nothing counts as gone where its lock
+	// idleAge is when a process that writes nothing counts as gone where its lock
 	// cannot tell. If it lives, another one may delete its dumps, but only those over
 	// the caps.
-	quietAge = time.Hour
+	idleAge = time.Hour
 )
 
 // entry is one dump on disk, or the remains of one.
@@ -119,8 +119,8 @@ func (s *Store) scan() error {
 // its lock is left to its owner.
 func (s *Store) ended(instance string, empty bool) bool {
 	info, err := s.disk.lstat(folderName(instance))
-	quiet := err == nil && s.now().Sub(info.ModTime()) > quietAge
-	if empty && !quiet {
+	idle := err == nil && s.now().Sub(info.ModTime()) > idleAge
+	if empty && !idle {
 		return false
 	}
 	lock, err := s.disk.lock(lockPath(instance))
@@ -128,7 +128,7 @@ func (s *Store) ended(instance string, empty bool) bool {
 		lock.Close()
 		return true
 	}
-	return quiet && (errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrNotExist))
+	return idle && (errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrNotExist))
 }
 
 // removeFolder removes a folder that has nothing but a lock. One with files that

@@ -113,7 +113,7 @@ func (s *Store) write(p prepared) error {
 	// Somebody has removed the folder or DumpDir, as those do who tidy up /tmp. Both
 	// are made again, with the checks of the first time.
 	if errors.Is(err, fs.ErrNotExist) {
-		if failed := s.settle(); failed == nil {
+		if failed := s.openFolder(); failed == nil {
 			err = s.save(p)
 		} else {
 			err = fmt.Errorf("%w: a folder was removed while in use, and cannot be made again: %w", err, failed)

@@ -91,7 +91,7 @@ func (s *Store) open(every time.Duration) error {
 	s.host, _ = os.Hostname() // without it the sidecars name no host
 	s.violations = make(map[string]violation)
 	s.queue, s.done = make(chan prepared, queueLen), make(chan struct{})
-	if err := s.settle(); err != nil {
+	if err := s.openFolder(); err != nil {
 		s.disk.close()
 		return err
 	}
@@ -100,8 +100,8 @@ func (s *Store) open(every time.Duration) error {
 	return nil
 }
 
-// settle opens DumpDir, makes the folder, takes its lock, and reads what there is.
-func (s *Store) settle() error {
+// openFolder opens DumpDir, makes the folder, takes its lock, and reads what there is.
+func (s *Store) openFolder() error {
 	if err := s.disk.open(); err != nil {
 		return err
 	}

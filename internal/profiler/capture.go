@@ -36,8 +36,8 @@ func (h *Hub) Capture(ctx context.Context, d time.Duration) (Window, error) {
 }
 
 // retryPause is how long a stream leaves the profiler alone when it could not be had:
-// long enough for a thief to get going, short enough for a check of a few
-// seconds to have another try.
+// long enough for whoever has stolen it to begin, short enough for a check of a few
+// seconds to try again.
 const retryPause = time.Second
 
 // Stream profiles the process in blocks of at least d, each from a

@@ -9,8 +9,8 @@
 //
 //   - It never stops what it did not start. The runtime writes a profile only
 //     when it ends, so a write before our own stop means that somebody else
-//     ended our window ([Stolen]); the hub then keeps its hands off, and the
-//     thief's next profile is whole. Where the system tells who samples (Linux) it does
+//     ended our window ([Stolen]); the hub then stops nothing, and the profile
+//     that the other has begun is whole. Where the system tells who samples (Linux) it does
 //     not start either beside a rate that somebody has set by itself
 //     (runtime.SetCPUProfileRate), which our stop would end, and frees the profiler if
 //     somebody has left it dead (runtime.SetCPUProfileRate(0)).

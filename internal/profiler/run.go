@@ -141,8 +141,8 @@ func (h *Hub) park(yes bool) {
 	h.parked = yes
 }
 
-// settleWait is how long the hub leaves the profiler alone after a theft. A thief that
-// profiles itself has started by then.
+// settleWait is how long the hub leaves the profiler alone after its profile was stolen.
+// Whoever has stopped it to take one has started by then.
 const settleWait = 100 * time.Millisecond
 
 // stop ends a profile of ours, and reports false if somebody else has. Whoever calls

@@ -41,8 +41,8 @@ func (a access) refuses(r *http.Request, linked bool) string {
 	return ""
 }
 
-// knows reports whether a Host header names something that is surely here: no
-// stranger can have pointed that name at this process.
+// knows reports whether a Host header names something that is surely here: nobody else
+// can have pointed that name at this process.
 func (a access) knows(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
