@@ -231,8 +231,5 @@ func (n *Names) Match(id decode.ID, patterns []int32) bool {
 	return false
 }
 
-// Package is the number of the name's package.
-func (n *Names) Package(id decode.ID) int32 { return n.pkg[id] }
-
-// PackageName is the path of a package by its number.
-func (n *Names) PackageName(pkg int32) string { return n.packages[pkg] }
+// Package is the path of the name's package.
+func (n *Names) Package(id decode.ID) string { return n.packages[n.pkg[id]] }

@@ -13,9 +13,6 @@ type Stack struct {
 	shape
 }
 
-// Frames are the names of the stack, inlined ones too, leaf first.
-func (s *Stack) Frames() []decode.ID { return s.frames }
-
 // A shape says which frames of a stack are the way in. Frames are counted from the
 // leaf.
 type shape struct {

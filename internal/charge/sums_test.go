@@ -54,16 +54,11 @@ func answer(t *testing.T, text string, q charge.Query) (map[string]int64, *charg
 	sums := c.Sums(n)
 	got := map[string]int64{}
 	for _, key := range sums.Keys {
-		name := ""
-		switch q.Unit {
-		case charge.Function:
-			name = table.Symbols.Name(decode.ID(key))
-		case charge.Package:
-			name = c.Names.PackageName(key)
-		case charge.Pattern:
-			name = []string{"run", "lib"}[key]
+		if q.Unit == charge.Pattern {
+			got[[]string{"run", "lib"}[key]] = sums.By(key)
+		} else {
+			got[c.Name(n, key)] = sums.By(key)
 		}
-		got[name] = sums.By(key)
 	}
 	return got, sums
 }

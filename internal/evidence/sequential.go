@@ -182,9 +182,6 @@ func (s *Sequential) least(b *blocks, normally float64) float64 {
 // Verdict returns the verdict so far.
 func (s *Sequential) Verdict() Verdict { return s.verdict }
 
-// Samples returns how many samples, or trials of a rate, were added before the verdict.
-func (s *Sequential) Samples() float64 { return s.all.n }
-
 // Finding returns the verdict so far, with its numbers; Needed is how many samples let
 // [Sequential.Close] pass. Of growth, see [Baseline.Growth].
 func (s *Sequential) Finding() Finding {

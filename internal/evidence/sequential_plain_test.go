@@ -73,7 +73,7 @@ func TestSequentialNeeded(t *testing.T) {
 								break
 							}
 						}
-						ratios = append(ratios, f.Needed/s.Samples())
+						ratios = append(ratios, f.Needed/s.all.n)
 					}
 					if len(ratios) < runs/2 {
 						continue // most are decided

@@ -325,7 +325,7 @@ func TestSequentialCloseNear(t *testing.T) {
 			s.Add(tt.k(i), 20)
 		}
 		f := s.Close()
-		t.Logf("%+v after %v samples", f, s.Samples())
+		t.Logf("%+v after %v samples", f, s.all.n)
 		if f.Verdict != tt.want {
 			t.Errorf("%+v, want %v", f, tt.want)
 		}

@@ -152,7 +152,7 @@ func (w *window) elsewhere(r *rule) string {
 	does := func(path string) bool { return strings.HasPrefix(path, fips) && strings.HasSuffix(path, name) }
 	known := false
 	for i := 0; i < len(w.t.Funcs) && !known; i++ {
-		known = does(names.PackageName(names.Package(w.t.Funcs[i].Name)))
+		known = does(names.Package(w.t.Funcs[i].Name))
 	}
 	if !known {
 		return "" // without counting anything
@@ -160,7 +160,7 @@ func (w *window) elsewhere(r *rule) string {
 	// It may work for others only: outside the scope, or in samples that do not count.
 	sums := w.judged.counter.Sums(r.detail)
 	for _, key := range sums.Keys {
-		if path := names.PackageName(names.Package(decode.ID(key))); sums.By(key) > 0 && does(path) {
+		if path := names.Package(decode.ID(key)); sums.By(key) > 0 && does(path) {
 			return path
 		}
 	}
