@@ -88,6 +88,10 @@ func TestFlameGraphInBrowser(t *testing.T) {
 	if _, of, ok := strings.Cut(said, "last dump, of the window until "); !ok || !strings.HasPrefix(of, "2") || !strings.HasSuffix(of, " UTC") {
 		t.Errorf("the link to the dump says %q, and not of which window it is", said)
 	}
+	measure := get(t, v, chromedp.Evaluate[string](`document.querySelector('details.b-firing .measure').textContent`))
+	if value, limit, ok := strings.Cut(measure, ", limit "); !ok || value == "" || limit == "" {
+		t.Errorf("a budget is measured at %q, want a value and its limit", measure)
+	}
 	v.do(t,
 		chromedp.Click(chromedp.CSS(`a[href="dumps/`+dump+`"]`)),
 		chromedp.WaitVisible(chromedp.CSS(".frame.mark")))

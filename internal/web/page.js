@@ -141,7 +141,7 @@ function budget(b) {
   return el("details.budget.b-" + b.state, {open: !!open},
     el("summary", null,
       el("span.badge.s-" + b.state, null, b.state), el("span.sentence", null, named && el("strong", null, clean(b.name), " "), code(sentence(b))),
-      el("span.measure", null, fresh ? [el("strong.value", null, amount(r.value, r.unit)), r.limit > 0 && dim(" of " + amount(r.limit, r.unit))] : dim("no window yet")),
+      el("span.measure", null, fresh ? [el("strong.value", null, amount(r.value, r.unit)), r.limit > 0 && dim(", limit " + amount(r.limit, r.unit))] : dim("no window yet")),
       el("span.draw", null, fresh && bar(r)), el("span", null, sparkline(b.history, r))),
     b.warning && el("p.warning", null, el("strong", null, "Warning: "), clean(b.warning)),
     fresh && el("p.why", null, el("span.verdict.v-" + r.verdict, null, r.verdict), r.reason !== b.warning && [" ", clean(r.reason)],
