@@ -40,9 +40,17 @@ func (g *Guard) acquire(ctx context.Context) error {
 func (g *Guard) openDumps(ctx context.Context) error {
 	g.opener = make(chan struct{})
 	reply := make(chan error, 1)
+	waits := true // for the first try; held by g.mu
+	answer := func(err error) bool {
+		waited := waits
+		if waits = false; waited {
+			reply <- err
+		}
+		return waited
+	}
 	go func() {
 		defer close(g.opener)
-		for g.openOnce(ctx, reply) {
+		for g.openOnce(ctx, answer) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(openAgain):
@@ -50,6 +58,7 @@ func (g *Guard) openDumps(ctx context.Context) error {
 		}
 	}()
 	return g.within(openWithin, reply, func() {
+		waits = false
 		g.dumpsFail("dumps are off: ", fmt.Errorf("opening DumpDir has not ended within %v: its disk hangs", openWithin))
 	})
 }
@@ -75,9 +84,10 @@ func (g *Guard) within(d time.Duration, answer <-chan error, late func()) error 
 	}
 }
 
-// openOnce opens the directory, tells the first time how it went, and reports
-// whether it should be tried again.
-func (g *Guard) openOnce(ctx context.Context, reply chan<- error) (again bool) {
+// openOnce opens the directory, and reports whether it should be tried again. How it went,
+// it says to answer, which reports whether Start still waits and returns the error; else it
+// is told.
+func (g *Guard) openOnce(ctx context.Context, answer func(error) bool) (again bool) {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -95,15 +105,13 @@ func (g *Guard) openOnce(ctx context.Context, reply chan<- error) (again bool) {
 	case err == nil:
 		g.dumps.Store(store)
 		g.faults.clear("dumps")
-	default:
+		answer(nil)
+	case dumps.Reason(err) == "no_space":
+		again = true
 		g.dumpsFail("dumps are off: ", err)
-		if dumps.Reason(err) == "no_space" {
-			again, err = true, nil // Start goes on
-		}
-	}
-	select {
-	case reply <- err:
-	default: // it is about the first try only
+		answer(nil) // Start goes on
+	case !answer(err):
+		g.dumpsFail("dumps are off: ", err)
 	}
 	return again
 }

@@ -59,6 +59,24 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 	})
 }
 
+// What is wrong with a directory shows too late for an error of Start, and is told.
+func TestUnusableDumpDirShowsLate(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.openDir = func(dir string, _ dumps.Keep, _ func(dumps.Outcome)) (*dumps.Store, error) {
+			time.Sleep(10 * second)
+			return nil, &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrPermission}
+		}
+		g := w.start(t, dumping(t, "portlist absent"))
+		wantEvents(t, w, eventDegraded)
+		pass(20 * second)
+		wantEvents(t, w, eventDegraded, eventDegraded)
+		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: mkdir") {
+			t.Errorf("reason %q", s.Reason)
+		}
+		g.Stop()
+	})
+}
+
 // A disk that is full when the guard starts costs the dumps until there is room.
 func TestFault_11_StartOnAFullDisk(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

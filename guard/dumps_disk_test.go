@@ -106,5 +106,8 @@ func TestUnusableDumpDir(t *testing.T) {
 			t.Errorf("%v, %v", g, err)
 			g.Stop()
 		}
+		if told := w.told(); len(told) > 0 {
+			t.Errorf("beside the error of Start, %q was told", told)
+		}
 	}
 }
