@@ -132,8 +132,8 @@
 // the budget passes once there were enough samples (299) to say that its share is below
 // 1%, which is wrong one time in twenty. A pattern that matches nothing in the program is
 // a mistake, except with "absent", where it is the best possible pass. A guard and a
-// Check know what is linked and say so; of a profile alone, the
-// Result's Reason says that no function of it matches. The command profguard leaves such a
+// Check know what is linked and say so, and name what is linked with a letter or two
+// another; of a profile alone, the Result's Reason says that no function of it matches. The command profguard leaves such a
 // budget undecided where the profile has a name that is a letter or two away.
 //
 // Name the function, not its package: "regexp/syntax absent" is meant against compiling

@@ -262,7 +262,7 @@ func TestVacuousBudgets(t *testing.T) {
 		initials(t, g, 3)
 		got := w.told()
 		slices.Sort(got)
-		if diff := cmp.Diff([]string{"profguard.budget.vacuous typo", "profguard.budget.vacuous where"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"profguard.budget.vacuous new", "profguard.budget.vacuous typo", "profguard.budget.vacuous where"}, got); diff != "" {
 			t.Errorf("each once (-want +got):\n%s", diff)
 		}
 		s := g.Status()

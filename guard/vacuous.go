@@ -13,7 +13,8 @@ import (
 )
 
 // lookForVacuous warns of the budgets whose patterns match nothing that is linked into
-// the program: they would pass for ever. It looks once for each panel.
+// the program: they would pass for ever. What is to be absent may be so; it is taken for
+// misspelt only where a name is near. It looks once for each panel.
 func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	if p.looked {
 		return
@@ -39,19 +40,21 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 		if kindOf(e.budget) == kinds.GoroutineLeak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
-		if e.budget.Rule == "absent" {
-			continue // the best possible pass
-		}
 		for _, text := range patternsOf(e.budget) {
 			near, isMissing := missing[text]
 			if !isMissing {
 				continue
 			}
-			meant := ""
-			if near != "" {
-				meant = "did you mean " + near + "? "
+			advice := "check the spelling, or drop the budget"
+			switch {
+			case e.budget.Rule == "absent" && near == "":
+				continue // the best possible pass
+			case e.budget.Rule == "absent":
+				advice = "did you mean " + near + ", which is linked?"
+			case near != "":
+				advice = "did you mean " + near + "? " + advice
 			}
-			l.warn(e, fmt.Sprintf("no function linked into the program matches %s: %scheck the spelling, or drop the budget", text, meant))
+			l.warn(e, fmt.Sprintf("no function linked into the program matches %s: %s", text, advice))
 		}
 	}
 }

@@ -105,14 +105,22 @@ func TestDecidedByAllWindows(t *testing.T) {
 // A name that is nearly one of the program's is answered with that.
 func TestNearlyLinked(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must("typo: fmt.Pirntln below 20%", "other: portlister below 20%")})
+		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must(
+			"typo: fmt.Pirntln below 20%", "other: portlister below 20%", "near: fmt.Pirntln absent", "gone: portlister absent")})
 		initials(t, g, 1)
+		wantEvents(t, w, eventVacuous+" typo", eventVacuous+" other", eventVacuous+" near")
 		b := g.Status().Budgets
 		if want := "did you mean fmt.Println? check the spelling"; !strings.Contains(b[0].Warning, want) {
 			t.Errorf("warning %q, want %q", b[0].Warning, want)
 		}
 		if b[1].Warning == "" || strings.Contains(b[1].Warning, "did you mean") {
 			t.Errorf("warning %q, about what is near to nothing", b[1].Warning)
+		}
+		if want := "matches fmt.Pirntln: did you mean fmt.Println, which is linked?"; !strings.HasSuffix(b[2].Warning, want) {
+			t.Errorf("warning %q, want %q", b[2].Warning, want)
+		}
+		if b[3].Warning != "" || b[3].Result.Verdict != budget.Pass {
+			t.Errorf("%v, with warning %q, about what is absent and near to nothing", b[3].Result.Verdict, b[3].Warning)
 		}
 		g.Stop()
 	})
