@@ -295,6 +295,14 @@ func (p *parser) amount() (Amount, token) {
 		u, ok := unit.Named(suffix)
 		if !ok {
 			p.b.Limit.Value = value // for the example
+			if of, ok := rateOf(suffix); ok {
+				m := mistake{expected: `no rate: a share, cores, or what a unit of work may take ("per request")`}
+				if of.Dimension == dimBytes {
+					m.like = Budget{Subject: "process", Limit: Amount{value, of.Name}, Per: "request", Kind: "allocs"}
+				}
+				p.refuse(at, m, nil)
+				return Amount{}, at
+			}
 			p.fail(at, "a number with a known unit", unitsAdvice, unitsMeant(at.raw, digits, suffix)...)
 		}
 		p.advance()
@@ -342,6 +350,14 @@ func unitsMeant(raw, digits, suffix string) []string {
 		list = append(list, thousandsMeant(v, suffix)...)
 	}
 	return list
+}
+
+// rateOf is the unit of an amount in a time, such as MB/s.
+func rateOf(suffix string) (unit.Unit, bool) {
+	of, in, slash := strings.Cut(suffix, "/")
+	u, ok := unit.Meant(of)
+	t, timed := unit.Meant(in)
+	return u, slash && ok && timed && t.Dimension == dimTime
 }
 
 // thousandsMeant returns the amounts that may be meant by a number and a letter for

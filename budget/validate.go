@@ -164,6 +164,10 @@ func subjectMistake(b Budget) (mistake, bool) {
 			m.advice, m.like = "a profile has CPU time and no latency", budgets[0]
 			return m, true
 		}
+		if word == "threads" {
+			m.advice, m.like = "threads are not counted, goroutines are", budgets[0]
+			return m, true
+		}
 		for _, q := range budgets {
 			meant := b
 			meant.Subject, meant.Kind = q.Subject, q.Kind
