@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -81,6 +82,9 @@ func (s *source) readOne(ctx context.Context, arg string) (data []byte, err erro
 	default:
 		var f *os.File
 		if f, err = os.Open(arg); err != nil {
+			if host, port, found := strings.Cut(arg, ":"); found && errors.Is(err, fs.ErrNotExist) && !strings.Contains(host, "/") && port != "" {
+				err = fmt.Errorf("%w; a service is http://%s", err, arg)
+			}
 			return nil, err
 		}
 		defer f.Close()
