@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiles"
@@ -145,6 +147,37 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			if !strings.Contains(log.String(), tt.largest) {
 				t.Errorf("%s: the log says %s", tt.sentence, log.String())
 			}
+		}
+	}
+}
+
+// Goroutines that wait each for something else have no largest part. All of them stand in
+// functions of the runtime, which nobody can act on.
+func TestGoroutinesOfAllSortsNameNobody(t *testing.T) {
+	sorts := "goroutine\n"
+	for i := range 20 {
+		sorts += fmt.Sprintf("main.start%d;runtime.chanrecv1;runtime.chanrecv;runtime.gopark 1\n", i)
+	}
+	for _, tt := range []struct{ text, want string }{
+		{sorts, ""},
+		{sorts + "main.(*session).watch;runtime.selectgo;runtime.gopark 400\n", "main.(*session).watch"},
+		{sorts + "main.run;time.Sleep;runtime.gopark 9\n", "main.run"},
+	} {
+		var l looper
+		table, err := l.table("goroutine", packed(folded.Must(tt.text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := largestParts(t.Context(), table, "goroutine", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := ""
+		if len(parts) > 0 {
+			named = parts[0].Function
+		}
+		if named != tt.want {
+			t.Errorf("%q is named, want %q", named, tt.want)
 		}
 	}
 }

@@ -239,7 +239,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		q = detail
 	}
 	r.query, r.detail = counter.Ask(q, true), counter.Ask(detail, false)
-	if r.Class == Process || r.Class == Figure {
+	if (r.Class == Process || r.Class == Figure) && !v.Census { // literally, goroutines all stand in runtime.gopark
 		detail.Charge = charge.Cumulative
 		r.literal = counter.Ask(detail, false)
 	}
