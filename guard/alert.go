@@ -104,8 +104,8 @@ func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guar
 	case event == alert.Fired:
 		e.offenders = alert.NewOffenders(offenders(r)[0], now)
 		e.offender = worst(r)
-		n.Name, n.Result.Reason = eventFiring, brokenBy(r)
-		n.Message = fmt.Sprintf("budget %s is broken: %s", e.name, n.Result.Reason)
+		n.Name, n.Result.Reason = eventFiring, e.brokenBy(r)
+		n.Message = e.tell("is broken", r)
 	case event.Ends():
 		e.offender = nil
 		n.Name, n.Result.Reason = eventResolved, e.endedBy(event, r)
@@ -120,7 +120,7 @@ func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guar
 	case e.alert.State == alert.Firing && r.Verdict == budget.Fail && len(r.Offenders) > 0 && e.offenders.Another(r.Offenders[0].Function, now, least):
 		e.offender = worst(r)
 		n.Name = eventOffender
-		n.Message = fmt.Sprintf("budget %s, which fires, has another offender: %s", e.name, r.Reason)
+		n.Message = e.tell("is broken by another, too", r)
 	}
 	return n
 }
@@ -146,11 +146,41 @@ func (e *entry) violation(next alert.Alert, g *Guard) string {
 
 // brokenBy says why a budget is broken, in one sentence. Where all windows together have
 // proved it, the reason of the last says only that this one does not suffice.
-func brokenBy(r budget.Result) string {
+func (e *entry) brokenBy(r budget.Result) string {
 	if r.Verdict == budget.Fail {
 		return r.Reason
 	}
-	return "the windows so far prove it together; this one alone does not: " + r.Reason
+	return fmt.Sprintf("all windows together prove it; in the last, %s is at %s (%s)", e.who(r), amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
+}
+
+// who is what a result measures.
+func (e *entry) who(r budget.Result) string {
+	switch {
+	case isEach(e.budget) && len(r.Offenders) > 0:
+		return r.Offenders[0].Function
+	case isEach(e.budget):
+		return "the largest"
+	case e.budget.Subject == "process":
+		return "the process"
+	}
+	return e.budget.Subject
+}
+
+// tell is the message of an event about a budget that is broken: what was measured, the
+// limit, and the offender. The sinks have the reason beside it.
+func (e *entry) tell(is string, r budget.Result) string {
+	who := sentence(e.budget)
+	if e.name != who {
+		who = fmt.Sprintf("%s (%s)", e.name, who)
+	}
+	text := fmt.Sprintf("budget %s %s: at %s", who, is, amount(r.Share, r.Unit))
+	if r.Limit > 0 {
+		text += ", limit " + r.Budget.Limit.String()
+	}
+	if len(r.Offenders) > 0 {
+		text += "; offender " + located(r.Offenders[0])
+	}
+	return text
 }
 
 // endedBy says with its figures why the alert has ended, in one sentence. r is the result
@@ -162,13 +192,8 @@ func (e *entry) endedBy(event alert.Event, r budget.Result) string {
 		over = fmt.Sprintf("(%d samples in the last %s)", since.Samples, windows)
 	}
 	value := func(x float64) string { return amount(x, r.Unit) }
-	who := e.budget.Subject
-	switch {
-	case isEach(e.budget):
-		who = "the largest"
-	case who == "process":
-		who = "the process"
-	}
+	r.Offenders = nil // of the last window only
+	who := e.who(r)
 	switch {
 	case event == alert.WentIdle:
 		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unjudged)
@@ -204,10 +229,28 @@ func (e *entry) reason(g *Guard) string {
 		return fmt.Sprintf("%s; firing, with nothing to judge for %s", r.Reason, unit.Plural(n, "window"))
 	}
 	since := e.alert.Recovery
-	windows, d := e.alert.Needed(time.Since(g.started), ruleOf(e.budget, &g.cfg))
-	text := fmt.Sprintf("%s; still firing: no window of the last %d failed, and %d in %v have to pass", r.Reason, since.Windows, windows, d)
+	switch {
+	case since.Windows > 0:
+	case e.proven == evidence.Fail:
+		return r.Reason + "; firing, as all windows together prove it"
+	default:
+		return r.Reason + "; still firing"
+	}
+	over := "in the last " + unit.Plural(since.Windows, "window")
 	if since.Samples > 0 {
-		text += fmt.Sprintf(", or all to prove it (%d samples so far)", since.Samples)
+		over += fmt.Sprintf(" (%s)", unit.Plural(since.Samples, "sample"))
+	}
+	if r.Limit > 0 {
+		r.Offenders = nil // of the last window only
+		over = fmt.Sprintf("%s at %s %s, limit %s", e.who(r), amount(since.Mean(), r.Unit), over, r.Budget.Limit)
+	} else {
+		over = "no failure " + over
+	}
+	rule := ruleOf(e.budget, &g.cfg)
+	windows, d := e.alert.Needed(time.Since(g.started), rule)
+	text := fmt.Sprintf("%s; still firing: %s; ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, over, unit.Plural(windows, "window"), d, e.alert.Passed())
+	if !rule.Counted {
+		text += ", or when all together prove that it is kept"
 	}
 	return text
 }

@@ -169,6 +169,46 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 	})
 }
 
+// While an alert fires, and no window by itself says more, the reason has what was measured
+// since and what is awaited. What was proven before the excess is no proof that there is none.
+func TestStillFiring(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = func(n int) profiler.Window {
+			switch {
+			case n < 40:
+				return cpuWindow(good)
+			case n < 50:
+				return cpuWindow(bad)
+			case n < 54:
+				return small(73, 21)
+			}
+			return small(73, 0)
+		}
+		g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20%"), Window: 10 * second, Every: 10 * second})
+		initials(t, g, 40)
+		if s := g.Status().Budgets[0]; s.State != "inactive" || s.Proven != budget.Pass {
+			t.Errorf("before: %s, proven %s", s.State, s.Proven)
+		}
+		for range 10 {
+			initials(t, g, 1)
+			if s := g.Status().Budgets[0]; s.State == "inactive" || s.Proven == budget.Pass {
+				t.Errorf("meanwhile: %s, proven %s", s.State, s.Proven)
+			}
+		}
+		initials(t, g, 4)
+		want := "; still firing: fmt.Println at 28.77% in the last 4 windows (292 samples), limit 20%; " +
+			"ends when 3 windows in a row pass, over 30s at the least (0 so far), or when all together prove that it is kept"
+		if s := g.Status().Budgets[0]; s.State != "firing" || !strings.HasSuffix(s.Result.Reason, want) {
+			t.Errorf("%s: %s, want %s", s.State, s.Result.Reason, want)
+		}
+		initials(t, g, 1)
+		if s := g.Status().Budgets[0]; !strings.Contains(s.Result.Reason, "at 23.01% in the last 5 windows") {
+			t.Errorf("%s: %s", s.State, s.Result.Reason)
+		}
+		g.Stop()
+	})
+}
+
 // An alert ends when good windows have shown nothing of its budget for sixty periods, and
 // says so; it fires anew when something is there again. Windows that were lost show
 // nothing either way, and end no alert.

@@ -118,12 +118,20 @@ func (b *breakdown) largest(unit, words string, at time.Time) string {
 // partOf names an offender in a sentence: "99.68% of them in
 // main.(*server).order.func1 at shop/order.go:46".
 func partOf(o budget.Offender, words string) string {
-	text := fmt.Sprintf("%s %s %s", amount(o.Share, "ratio"), words, o.Function)
+	return fmt.Sprintf("%s %s %s", amount(o.Share, "ratio"), words, located(o))
+}
+
+// located is an offender with its place, and the call that leads to it.
+func located(o budget.Offender) string {
+	text := o.Function
 	if o.File != "" {
 		text += " at " + place(o.Frame)
 	}
 	if b := o.Blame; b.Function != "" && b.Function != o.Function {
-		text += fmt.Sprintf(", called from %s at %s", b.Function, place(b))
+		text += ", called from " + b.Function
+		if b.File != "" {
+			text += " at " + place(b)
+		}
 	}
 	return text
 }

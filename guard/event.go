@@ -66,6 +66,15 @@ func (e Event) level() slog.Level {
 	return slog.LevelWarn
 }
 
+// sentence is a budget's without its name.
+func sentence(b budget.Budget) string {
+	b.Name = ""
+	return b.String()
+}
+
+// hasReason reports whether the result's reason is not in the message.
+func (e Event) hasReason() bool { return e.Name == eventFiring || e.Name == eventOffender }
+
 // slogSink writes a line for each event. With no logger given it takes the
 // default one, as it is at that moment. dir is where dumps are.
 func slogSink(logger *slog.Logger, dir string) func(Event) {
@@ -77,10 +86,11 @@ func slogSink(logger *slog.Logger, dir string) func(Event) {
 		attrs := []slog.Attr{slog.String("event", e.Name)}
 		if e.Budget != "" {
 			r := e.Result
-			attrs = append(attrs,
-				slog.String("budget", e.Budget),
-				slog.String("sentence", r.Budget.String()))
-			if r.Reason != "" {
+			attrs = append(attrs, slog.String("budget", e.Budget))
+			if sentence := sentence(r.Budget); sentence != e.Budget {
+				attrs = append(attrs, slog.String("sentence", sentence))
+			}
+			if e.hasReason() {
 				attrs = append(attrs, slog.String("reason", r.Reason))
 			}
 			if accept := accepting(r); accept != "" && e.Name == eventFiring {

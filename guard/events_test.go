@@ -97,7 +97,7 @@ func TestOTelEvents(t *testing.T) {
 		for key, want := range map[string]string{
 			"profguard.budget.name": "x", "profguard.verdict": "fail", "profguard.limit": "20%", "profguard.samples": "1000",
 			"profguard.hits": "700", "code.function.name": "fmt.Println", "code.file.path": "print.go", "code.line.number": "12",
-			"profguard.blame.code.function.name": "main.serve",
+			"profguard.blame.code.function.name": "main.serve", "profguard.reason": "fmt.Println at 70.00%, surely above 62.07% (1000 samples)",
 		} {
 			if attrs[key] != want {
 				t.Errorf("%s is %v, want %s", key, attrs[key], want)
@@ -138,13 +138,17 @@ func TestSlogLines(t *testing.T) {
 		}
 		var got []string
 		for _, line := range lines {
-			var m struct{ Level, Event, Budget, Reason, Offender string }
+			var m struct{ Level, Event, Msg, Budget, Sentence, Reason, Offender string }
 			if err := json.Unmarshal([]byte(line), &m); err != nil {
 				t.Fatal(err)
 			}
 			got = append(got, m.Level+" "+m.Event)
-			if m.Budget != "x" || m.Reason == "" || m.Level == "ERROR" && m.Offender != "fmt.Println" {
+			broken := m.Level == "ERROR"
+			if m.Budget != "x" || (m.Reason != "") != broken || (m.Offender == "fmt.Println") != broken {
 				t.Errorf("line %s", line)
+			}
+			if broken && strings.Contains(m.Msg, m.Reason) || strings.Contains(m.Sentence, "x:") {
+				t.Errorf("something is said twice: %s", line)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

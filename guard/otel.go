@@ -54,6 +54,9 @@ func record(e Event) log.Record {
 		attribute.Int64("profguard.samples", r.Samples),
 		attribute.Int64("profguard.hits", r.Hits),
 	)
+	if e.hasReason() {
+		rec.AddAttributes(attribute.String("profguard.reason", r.Reason))
+	}
 	if len(r.Offenders) == 0 {
 		return rec
 	}

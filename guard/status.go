@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/pattern"
 )
 
@@ -69,7 +70,8 @@ type BudgetStatus struct {
 	Result       budget.Result `json:"result"`
 	OffenderUnit string        `json:"offender_unit,omitempty"`
 	// Proven is the last proof, by one window or by all together, and Evidence what
-	// all windows together say for an excess: 1 is proof.
+	// all windows together say for an excess: 1 is proof. A proof that the budget is kept
+	// is no more one while it is pending or firing.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`
 	// Offender is the one that the last event of a budget that fires has named, or nil, without
@@ -160,6 +162,9 @@ func (e *entry) status(g *Guard) BudgetStatus {
 		Name: e.name, Budget: cloneBudget(e.budget), State: e.alert.State.String(), Since: e.since, Result: r,
 		Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history),
 		Offender: e.offender, Accept: accepting(r), Proven: budget.Verdict(e.proven), Evidence: finite(e.strength),
+	}
+	if (e.alert.State == alert.Pending || e.alert.State == alert.Firing) && s.Proven == budget.Pass {
+		s.Proven = budget.Inconclusive
 	}
 	if unit := offenderUnit(e.budget, r.Unit); unit != r.Unit {
 		s.OffenderUnit = unit

@@ -147,6 +147,9 @@ type Alert struct {
 // Unjudged is how many windows in a row, up to the last, had nothing to judge.
 func (a Alert) Unjudged() int { return a.unjudged.windows }
 
+// Passed is how many windows in a row, up to the last, have passed within the limit.
+func (a Alert) Passed() int { return a.passes.windows }
+
 // Next returns the alert after a window, and what happened. It depends on nothing but
 // its arguments. Verdicts and states that it does not know count as inconclusive and
 // inactive. A window that was lost is no argument for it.
