@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"os"
+	"runtime"
 	"runtime/metrics"
 	"strconv"
 	"time"
@@ -12,7 +13,6 @@ import (
 // The runtime's metrics, in the order of a Reader's samples.
 const (
 	heapObjects = iota
-	goroutines
 	mapped
 	released
 	gcCycles
@@ -30,7 +30,6 @@ const (
 
 var metricNames = [metricCount]string{
 	heapObjects: "/memory/classes/heap/objects:bytes",
-	goroutines:  "/sched/goroutines:goroutines",
 	mapped:      "/memory/classes/total:bytes",
 	released:    "/memory/classes/heap/released:bytes",
 	gcCycles:    "/gc/cycles/total:gc-cycles",
@@ -125,7 +124,7 @@ func (r *Reader) Read() Snapshot {
 		At:          r.now(),
 		CPU:         ProcessCPU(),
 		Heap:        r.samples.count(heapObjects),
-		Goroutines:  r.samples.count(goroutines),
+		Goroutines:  int64(runtime.NumGoroutine()), // the metric counts those of the runtime, too, since Go 1.26
 		Allocated:   r.samples.count(allocated),
 		Allocations: r.samples.count(allocations),
 		GCOff:       r.samples.count(gogc) < 0,
