@@ -215,7 +215,7 @@ func right(b Budget) Budget {
 	if meant := subjectWords[strings.ToLower(b.Subject)]; meant != "" && meant != "no" {
 		b.Subject = meant
 	}
-	if meant := quantities[strings.ToLower(b.Subject)]; len(meant) > 0 {
+	if meant := quantity(strings.ToLower(b.Subject)); len(meant) > 0 {
 		b.Subject, b.Kind = meant[0].Subject, meant[0].Kind
 		if same := b.stripped(); same.valid() && same.Kind == b.Kind {
 			return same

@@ -125,7 +125,7 @@ func (p *parser) no(no token) {
 		case len(lines) > 0 || !what.isPattern():
 		case kind != "" && (next.raw == "above" || rule == "above"): // no lock above 10ms
 			lines = append(lines, p.lex.line[:what.off]+"function"+p.lex.line[what.end():p.end()]+" of "+kind)
-		case classOf(what.raw) != classPattern, quantities[what.raw] != nil, strings.ContainsAny(what.raw, "./"): // no main.work
+		case classOf(what.raw) != classPattern, quantity(what.raw) != nil, strings.ContainsAny(what.raw, "./"): // no main.work
 			lines = p.instead(p.span(no, what), what.raw+" absent", what.raw)
 		}
 		p.refuse(what, mistake{expected: `"function", "package" or "goroutine" after "no"`}, lines)

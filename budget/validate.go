@@ -150,12 +150,12 @@ func subjectMistake(b Budget) (mistake, bool) {
 			advice: "for a package of that name write its full path"}, true
 	}
 	// One letter wrong and not two: "progress" and "processor" are packages.
-	for figure, quantity := range map[string]string{"process": "processes", "goroutines": "goroutine"} {
-		if quantities[word] == nil && len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1 {
-			word = quantity
+	for figure, other := range map[string]string{"process": "processes", "goroutines": "goroutine"} {
+		if quantity(word) == nil && len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1 {
+			word = other
 		}
 	}
-	if budgets := quantities[word]; budgets != nil {
+	if budgets := quantity(word); budgets != nil {
 		m := mistake{part: partSubject, found: b.Subject, expected: "a subject, and no quantity; a package of that name goes in double quotes"}
 		if isNamed(word) {
 			m.expected = subjectExpected + "; a package of that name goes in double quotes"

@@ -86,7 +86,7 @@ func isFiller(t token, subject string) bool {
 		return false
 	case rule, kindWords[word] != "", slices.Contains(fillers, word), slices.Contains(kinds.Names(), word):
 		return true
-	case isKeyword(t.raw), c != classProcess && c != classFigure && quantities[strings.ToLower(subject)] == nil:
+	case isKeyword(t.raw), c != classProcess && c != classFigure && quantity(strings.ToLower(subject)) == nil:
 		return false
 	}
 	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -138,28 +138,37 @@ func nearest(word string, candidates ...string) string {
 	return best
 }
 
-// quantities are words for what is measured and not for who is charged with it, and
-// budgets on them, the most usual first. As a pattern such a word matches something by
-// accident (internal/cpu, sha256.block).
-var quantities = func() map[string][]Budget {
-	process, heap := Budget{Subject: "process", Limit: Amount{1.5, "cores"}}, Budget{Subject: "heap", Limit: Amount{64, "MiB"}}
-	goroutines, gc := Budget{Subject: "goroutines", Limit: Amount{5000, ""}}, Budget{Subject: "gc", Limit: Amount{5, "%"}}
-	latency := []Budget{{Subject: "process", Limit: Amount{2, "ms"}, Per: "request"}}
-	function, pkg := []Budget{{Subject: "no function", Limit: Amount{20, "%"}}}, []Budget{{Subject: "no package", Limit: Amount{20, "%"}}}
-	leaks := Budget{Subject: "no goroutine", Rule: "leaked"}
-	allocs := []Budget{
-		{Subject: "process", Limit: Amount{64, "KiB"}, Per: "request", Kind: "allocs"},
-		{Subject: "no function", Limit: Amount{20, "%"}, Kind: "allocs"},
+// quantity has, for a word that says what is measured and not who is charged with it,
+// budgets on that, the most usual first; nil for another word. As a pattern such a word
+// matches something by accident (internal/cpu, sha256.block). It is no map, which would stay
+// in the memory of each program.
+func quantity(word string) []Budget {
+	switch word {
+	case "cpu", "cpus", "core", "cores", "processes":
+		return []Budget{{Subject: "process", Limit: Amount{1.5, "cores"}}}
+	case "latency", "p50", "p90", "p95", "p99", "request", "requests":
+		return []Budget{{Subject: "process", Limit: Amount{2, "ms"}, Per: "request"}}
+	case "function", "functions", "func", "method", "methods":
+		return []Budget{{Subject: "no function", Limit: Amount{20, "%"}}}
+	case "package", "packages":
+		return []Budget{{Subject: "no package", Limit: Amount{20, "%"}}}
+	case "memory", "mem", "ram", "heaps":
+		return []Budget{{Subject: "heap", Limit: Amount{64, "MiB"}}}
+	case "garbage":
+		return []Budget{{Subject: "gc", Limit: Amount{5, "%"}}}
+	case "goroutine", "threads":
+		return []Budget{{Subject: "goroutines", Limit: Amount{5000, ""}}}
+	case "leak", "leaks":
+		return []Budget{{Subject: "no goroutine", Rule: "leaked"}}
+	case "alloc", "allocs", "allocation", "allocations":
+		return []Budget{
+			{Subject: "process", Limit: Amount{64, "KiB"}, Per: "request", Kind: "allocs"},
+			{Subject: "no function", Limit: Amount{20, "%"}, Kind: "allocs"},
+		}
+	case "mutex", "contention", "lock", "locks":
+		return []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "mutex"}}
+	case "block", "blocking":
+		return []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "block"}}
 	}
-	mutex := []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "mutex"}}
-	block := []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "block"}}
-	return map[string][]Budget{
-		"cpu": {process}, "cpus": {process}, "core": {process}, "cores": {process}, "processes": {process},
-		"latency": latency, "p50": latency, "p90": latency, "p95": latency, "p99": latency, "request": latency, "requests": latency,
-		"function": function, "functions": function, "func": function, "method": function, "methods": function, "package": pkg, "packages": pkg,
-		"memory": {heap}, "mem": {heap}, "ram": {heap}, "heaps": {heap}, "garbage": {gc},
-		"goroutine": {goroutines}, "threads": {goroutines}, "leak": {leaks}, "leaks": {leaks},
-		"alloc": allocs, "allocs": allocs, "allocation": allocs, "allocations": allocs,
-		"mutex": mutex, "contention": mutex, "lock": mutex, "locks": mutex, "block": block, "blocking": block,
-	}
-}()
+	return nil
+}
