@@ -71,7 +71,7 @@ func TestPartsOnTheWayUp(t *testing.T) {
 			}
 			crowd(t, most) // too many now
 			win := w.take(0)
-			l.judge(t.Context(), l.panel, l.panel.groups[0], measuredAt(&win, at, "goroutines", 50442))
+			l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], measuredAt(&win, at, "goroutines", 50442)), &win)
 			r := l.Status().Budgets[0].Result
 			want := "no goroutine profile was taken: too many goroutines"
 			if tt.seen > 0 {
@@ -136,7 +136,7 @@ func TestPartsAreDated(t *testing.T) {
 		at = at.Add(tt.after)
 		clear(l.breakdowns.taken)
 		win := w.take(0)
-		l.judge(t.Context(), l.panel, l.panel.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines))
+		l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines)), &win)
 		if r := l.Status().Budgets[0].Result; !strings.Contains(r.Reason, tt.want) || !strings.Contains(r.Reason, "guard.waitHere") {
 			t.Errorf("%v goroutines: %s, want %q", tt.goroutines, r.Reason, tt.want)
 		}

@@ -33,7 +33,8 @@ func TestBrokenByEvidence(t *testing.T) {
 					Offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.work", File: "/src/shop/order.go", Line: 46}}}}
 				for i := range 20 { // for three periods
 					start := l.started.Add(time.Duration(i) * 15 * second)
-					l.apply(t.Context(), l.panel.entries[0], r, nil, &profiler.Window{}, span{start: start, end: start.Add(10 * second), proven: evidence.Fail, strength: 1})
+					s := span{start: start, end: start.Add(10 * second), proven: evidence.Fail, strength: 1}
+					l.apply(t.Context(), []judgement{{entry: l.panel.entries[0], result: r, span: s}}, &profiler.Window{})
 				}
 				<-l.sinks[0].close()
 				close(told)

@@ -20,9 +20,9 @@ const defaultDumpEvery = 10 * time.Minute
 // tooSoon is the result, in metrics and Status, of a dump that there was no time for.
 const tooSoon = "too_soon"
 
-// dumpPatience is how long the loop waits for a dump. A save takes milliseconds, so
-// after two seconds the disk hangs, and what there is to tell is worth more than the
-// profile's id.
+// dumpPatience is how long the loop waits for the dumps of a window. A save takes
+// milliseconds, so after two seconds the disk hangs, and what there is to tell is worth
+// more than the profiles' ids.
 const dumpPatience = 2 * time.Second
 
 // A dump is a profile of a budget that was offered to the store.
@@ -88,19 +88,19 @@ func (l *looper) dump(e *entry, r budget.Result, next alert.Alert, data []byte, 
 	return offered
 }
 
-// awaitDump waits until a dump is saved, so that no event names a file that does not exist.
-// A disk that hangs makes one dump of a window wait, and not the others.
-func (l *looper) awaitDump(ctx context.Context, d *dump) {
-	if d == nil || l.dumping.hangs {
-		return
-	}
+// awaitDumps waits until those of a window are saved, so that no event names a file that
+// does not exist.
+func awaitDumps(ctx context.Context, offered []*dump) {
 	patience := time.NewTimer(dumpPatience)
 	defer patience.Stop()
-	select {
-	case <-d.ended:
-	case <-patience.C:
-		l.dumping.hangs = true
-	case <-ctx.Done():
+	for _, d := range offered {
+		select {
+		case <-d.ended:
+		case <-patience.C:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -211,7 +211,6 @@ const dumpsAWindow = 4
 type windowDumps struct {
 	made   int
 	beside []dumps.Companion
-	hangs  bool // an event has waited for its dump in vain
 }
 
 // companions are what helps to understand a profile: where all goroutines were,

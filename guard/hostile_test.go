@@ -177,7 +177,7 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 	}{
 		{"apply", func(l *looper) {
 			l.panel.entries[0].verdicts = nil
-			l.apply(t.Context(), l.panel.entries[0], budget.Result{}, nil, nil, span{end: time.Now()})
+			l.apply(t.Context(), []judgement{{entry: l.panel.entries[0], span: span{end: time.Now()}}}, nil)
 		}},
 		{"publish", func(l *looper) {
 			l.status.Windows = nil

@@ -68,13 +68,15 @@ func (l *looper) window(ctx context.Context, early bool) {
 		m.period, m.regular = l.period(before.At, after.At)
 		// The CPU profile comes first, because its table is gone as soon as another
 		// profile is decoded.
+		var results []judgement
 		for _, cpu := range []bool{true, false} {
 			for _, g := range p.groups {
 				if (g.kind == kinds.CPU) == cpu && (tried || !cpu) {
-					l.judge(ctx, p, g, m)
+					results = append(results, l.judge(ctx, g, m)...)
 				}
 			}
 		}
+		l.apply(ctx, results, &w)
 	})
 	if tried {
 		l.backoff = l.backoff.After(w)
@@ -154,8 +156,20 @@ type measurement struct {
 	regular     bool      // if it completes one
 }
 
+// A judgement is what a window has brought for one budget.
+type judgement struct {
+	entry  *entry
+	result budget.Result
+	span   span
+	data   []byte // the profile
+	ended  func() // to be called when the alert has ended
+
+	next  alert.Alert
+	event alert.Event
+}
+
 // judge compares one kind of profile with its budgets.
-func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
+func (l *looper) judge(ctx context.Context, g *group, m measurement) (results []judgement) {
 	w, t, facts, work := m.cpu, m.table, m.facts, m.now.work
 	since := m.now.At.Sub(l.started)
 	var findings []judge.Finding
@@ -186,7 +200,7 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 		}
 	}
 	if ctx.Err() != nil {
-		return // the guard is stopping, and nobody will read the result
+		return nil // the guard is stopping, and nobody will read the result
 	}
 	if err != nil {
 		findings = judge.Open(len(g.entries), err)
@@ -208,25 +222,36 @@ func (l *looper) judge(ctx context.Context, p *panel, g *group, m measurement) {
 			}
 		}
 		_, s.outOfScope = f.Reason.(judge.OutOfScope)
-		if l.apply(ctx, e, r, data, w, s).Ends() {
-			g.watch.Ended(i)
-		}
+		results = append(results, judgement{entry: e, result: r, span: s, data: data, ended: func() { g.watch.Ended(i) }})
 	}
+	return results
 }
 
-// apply takes one budget's result to its alert, its profile to the dumps, and then what
-// there is to tell to the sinks.
-func (l *looper) apply(ctx context.Context, e *entry, r budget.Result, data []byte, w *profiler.Window, s span) alert.Event {
-	next, event := e.next(r, s, l.Guard)
-	found := l.explain(ctx, e, &r, s.end, event)
-	if ctx.Err() != nil {
-		return alert.None
+// apply takes the results to their alerts, the profiles to the dumps, and then what there
+// is to tell to the sinks. All kinds have been judged by then: a disk that is slow delays
+// what is told, and not what is measured.
+func (l *looper) apply(ctx context.Context, results []judgement, w *profiler.Window) {
+	var offered []*dump
+	for i := range results {
+		o := &results[i]
+		o.next, o.event = o.entry.next(o.result, o.span, l.Guard)
+		found := l.explain(ctx, o.entry, &o.result, o.span.end, o.event)
+		if ctx.Err() != nil {
+			return
+		}
+		if o.result.Verdict == budget.Fail || o.event == alert.Fired {
+			if d := l.dump(o.entry, o.result, o.next, o.data, found, w, o.span.end); d != nil {
+				offered = append(offered, d)
+			}
+		}
 	}
-	if r.Verdict == budget.Fail || event == alert.Fired {
-		l.awaitDump(ctx, l.dump(e, r, next, data, found, w, s.end))
+	awaitDumps(ctx, offered)
+	for _, o := range results {
+		l.conclude(o.entry, o.result, o.next, o.event, o.span)
+		if o.event.Ends() {
+			o.ended()
+		}
 	}
-	l.conclude(e, r, next, event, s)
-	return event
 }
 
 // conclude adds a result to its entry and tells what is new, in one step: SetBudgets
