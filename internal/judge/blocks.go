@@ -299,7 +299,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		f.Samples, f.Reason, f.Notes = int64(s.sum), AbsentInBlocks{}, Notes{}
 		return
 	}
-	if s.decided != evidence.Inconclusive || s.one == nil {
+	if s.decided != evidence.Inconclusive || s.one == nil || r.query < 0 {
 		return // one look was enough, or there was nothing to look at
 	}
 	c, why := w.comparison(r)

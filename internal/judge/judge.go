@@ -133,13 +133,9 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	if err := j.names.Learn(ctx, t); err != nil {
 		return nil, err
 	}
-	if err := j.affordable(t); err != nil {
-		return nil, err
-	}
 	j.counter.Multiple = j.layout.Multiple(t, facts.MutexFraction)
-	if j.counter.Open(t); j.counter.Full() {
-		return nil, errors.New("judge the profile: the budgets ask for more than 300,000 sums of it, one for each name and part: " +
-			"take a profile of a shorter time, or fewer budgets with an in, where or except of their own")
+	if err := count(&j.counter, t); err != nil {
+		return nil, fmt.Errorf("judge the profile: %w", err)
 	}
 	w.elapsed = facts.Elapsed.Seconds()
 	if w.elapsed <= 0 {
@@ -163,14 +159,16 @@ func (j *Judge) plan(l *charge.Layout) {
 // service with labels, leave room for 500 queries.
 const maxVisits = 100_000_000
 
-// affordable bounds frames times queries. A query is a part of the profile that
-// budgets ask about: all budgets without "in" and "where" have three or four in
-// common. A pattern that matches a frame counts as well.
-func (j *Judge) affordable(t *decode.Table) error {
-	queries := int64(j.counter.Len())
-	if visits := t.Frames * (queries + int64(j.names.MostMatches())); visits > maxVisits {
-		return fmt.Errorf("judge the profile: %d frames times %d parts that the budgets ask about, at most %d together: "+
-			"take a profile of a shorter time, or fewer budgets with an in, where or except of their own", t.Frames, visits/t.Frames, maxVisits)
+// count asks a counter's queries of a profile, within limits. A query is a part of the
+// profile that budgets ask about: all budgets without "in" and "where" have three or four
+// in common. A pattern that matches a frame counts as well.
+func count(c *charge.Counter, t *decode.Table) error {
+	const remedy = "take a profile of a shorter time, or fewer budgets with an in, where or except of their own"
+	if visits := t.Frames * int64(c.Len()+c.Names.MostMatches()); visits > maxVisits {
+		return fmt.Errorf("%d frames times %d parts that the budgets ask about, at most %d together: "+remedy, t.Frames, visits/t.Frames, maxVisits)
+	}
+	if c.Open(t); c.Full() {
+		return errors.New("the budgets ask for more than 300,000 sums of it, one for each name and part: " + remedy)
 	}
 	return nil
 }
@@ -234,7 +232,10 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 		return nil
 	}
 	b.counter.Module = j.counter.Module
-	b.counter.Open(base)
-	b.counter.Close()
+	err = count(&b.counter, base)
+	if b.counter.Close(); err != nil {
+		b.profile = nil
+		return fmt.Errorf("baseline: %w", err)
+	}
 	return nil
 }
