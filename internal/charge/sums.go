@@ -42,7 +42,8 @@ type sum struct {
 	seen       uint64 // the sample that charged it last
 }
 
-// maxSums is how many sums are kept of one profile, for all queries and keys: 10 MiB at the most.
+// maxSums is how many sums are kept of one profile, for all queries that are always asked
+// and their keys, and as many for the others: 10 MiB at the most, each.
 const maxSums = 300_000
 
 // mostObservations is what [Sums.N] is at most: who rounds it has an int64.
@@ -187,16 +188,20 @@ func (c *Counter) Open(t *decode.Table) {
 			return
 		}
 	}
+	c.left = maxSums // for all that is asked later
 }
 
 // Close lets go of the profile, which may be large. What has been counted stays.
 func (c *Counter) Close() { c.table = nil }
 
-// Sums is the answer to the query with that number.
+// Sums is the answer to the query with that number. One that is not always asked has no
+// sums where the others that were asked of the profile have used up theirs.
 func (c *Counter) Sums(query int) *Sums {
 	s := &c.answers[query]
 	if s.counted != c.number {
-		c.left = maxSums
+		if c.Full() {
+			return &Sums{Query: c.queries[query]}
+		}
 		c.count(query)
 	}
 	return s

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
@@ -42,5 +44,35 @@ func TestBaselineOfManyNames(t *testing.T) {
 	facts.Baseline = folded.Must(stacks(100))
 	if _, err := j.Profile(window, facts); err != nil {
 		t.Error(err)
+	}
+}
+
+// Each condition on labels is compared with each label of a profile, which is bounded like
+// frames times parts.
+func TestLabelsTimesConditions(t *testing.T) {
+	p := folded.Must("cpu 10s\nmain.main;example.com/x.F 1\n")
+	labels := map[string][]string{}
+	for i := range 32 {
+		labels[fmt.Sprintf("k%d", i)] = []string{"v"}
+	}
+	for range 2000 {
+		p.Sample = append(p.Sample, &profile.Sample{Location: p.Sample[0].Location, Value: p.Sample[0].Value, Label: labels})
+	}
+	for _, n := range []int{100, 900} {
+		var lines []string
+		for i := range n {
+			lines = append(lines, fmt.Sprintf("b%d: example.com/x below 1%% where k%d=v%d", i, i%32, i))
+		}
+		rules, err := budget.Must(lines...).Rules()
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := judge.New(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Profile(p, judge.Facts{}); (err != nil) != (n == 900) || err != nil && !strings.Contains(err.Error(), "64000 labels times 900 conditions") {
+			t.Errorf("%d conditions: %v", n, err)
+		}
 	}
 }
