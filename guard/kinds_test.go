@@ -203,15 +203,22 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 	}
 }
 
+// allocsTaker takes allocation profiles whatever they cost, for a panel that needs no
+// other. The sampling is put back when the test ends.
+func allocsTaker(t *testing.T) (*kindTaker, *panel) {
+	t.Helper()
+	rate := runtime.MemProfileRate
+	k := newKindTaker()
+	k.taker.Share = 1e9
+	t.Cleanup(func() { runtime.MemProfileRate = rate; k.close() })
+	return k, &panel{groups: []*group{{kind: "allocs"}}}
+}
+
 // A window that ends without a profile, because the sampling changed in it, takes its
 // work along: the next window has its own only.
 func TestKindWorkAfterRateChanged(t *testing.T) {
 	rate := runtime.MemProfileRate
-	defer func() { runtime.MemProfileRate = rate }()
-	k := newKindTaker()
-	defer k.close()
-	k.taker.Share = 1e9 // what it costs is another matter
-	p := &panel{groups: []*group{{kind: "allocs"}}}
+	k, p := allocsTaker(t)
 	at := func(n float64) readings { return readings{"request": {n: n, label: "requests"}} }
 
 	k.begin(p, at(0))
@@ -232,11 +239,7 @@ func TestKindWorkAfterRateChanged(t *testing.T) {
 // that had begun.
 func TestKindBeginsAgain(t *testing.T) {
 	rate := runtime.MemProfileRate
-	defer func() { runtime.MemProfileRate = rate }()
-	k := newKindTaker()
-	defer k.close()
-	k.taker.Share = 1e9 // what it costs is another matter
-	p := &panel{groups: []*group{{kind: "allocs"}}}
+	k, p := allocsTaker(t)
 	window := func() error {
 		k.begin(p, nil)
 		runtime.GC() // which publishes what was allocated

@@ -190,7 +190,7 @@ func TestRemovedBudgetsAreNotTold(t *testing.T) {
 		var told []string
 		s := newSink("test", func(e Event) { told = append(told, e.Name) })
 		l.sinks = []*sink{s}
-		l.conclude(e, budget.Result{Budget: e.budget, Verdict: budget.Fail}, alert.Alert{State: alert.Firing}, alert.Fired, span{})
+		l.conclude(judgement{entry: e, result: budget.Result{Budget: e.budget, Verdict: budget.Fail}, next: alert.Alert{State: alert.Firing}, event: alert.Fired})
 		<-s.close()
 		if (len(told) == 0) != removed || (e.verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
 			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.verdicts, e.alert.State)

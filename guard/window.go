@@ -247,7 +247,7 @@ func (l *looper) apply(ctx context.Context, results []judgement, w *profiler.Win
 	}
 	awaitDumps(ctx, offered)
 	for _, o := range results {
-		l.conclude(o.entry, o.result, o.next, o.event, o.span)
+		l.conclude(o)
 		if o.event.Ends() {
 			o.ended()
 		}
@@ -257,20 +257,21 @@ func (l *looper) apply(ctx context.Context, results []judgement, w *profiler.Win
 // conclude adds a result to its entry and tells what is new, in one step: SetBudgets
 // removes the entry before it or after it, and never one that fires and is not told. A
 // panic must not keep the lock.
-func (l *looper) conclude(e *entry, r budget.Result, next alert.Alert, event alert.Event, s span) {
+func (l *looper) conclude(o judgement) {
+	e := o.entry
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !slices.Contains(l.panel.entries, e) {
 		return
 	}
-	e.add(r, next, s)
-	l.unseen(e, r, s)
-	n := e.notice(event, r, s.end, l.Guard)
+	e.add(o.result, o.next, o.span)
+	l.unseen(e, o.result, o.span)
+	n := e.notice(o.event, o.result, o.span.end, l.Guard)
 	if n.Name == "" {
 		return
 	}
 	if n.Name != eventResolved {
-		n.name(l.dumpOf(e, r, s.end))
+		n.name(l.dumpOf(e, o.result, o.span.end))
 	}
 	l.emit(n)
 }
