@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -158,7 +157,7 @@ func (l *looper) look(ctx context.Context, kind string, at time.Time) breakdown 
 		b.offenders, b.err = largestParts(ctx, t, kind, l.module)
 	}
 	if b.err == nil && l.store != nil {
-		b.data = bytes.Clone(p.Data) // the taker's buffer is used again
+		b.data = p.Data
 	}
 	return b
 }

@@ -25,7 +25,7 @@ func newKindTaker() *kindTaker {
 // A kindWindow is a profile of another kind, and the work done while it was
 // taken.
 type kindWindow struct {
-	data    []byte // valid until the next profile is taken
+	data    []byte
 	elapsed time.Duration
 	work    map[string]float64
 	notWork map[string]string // why some is not known

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -193,9 +192,6 @@ func (l *looper) judge(ctx context.Context, g *group, m measurement) (results []
 			facts.Elapsed, facts.MutexFraction = k.elapsed, k.fraction
 			if t, err = l.table(g.kind, data); err == nil {
 				findings, err = g.watch.Table(ctx, t, since, facts)
-			}
-			if l.store != nil {
-				data = bytes.Clone(data) // a dump is read while the next profile is taken into the same buffer
 			}
 		}
 	}

@@ -1,19 +1,23 @@
 package profiles
 
-import "github.com/profguard/profguard/internal/kinds"
+import (
+	"time"
+
+	"github.com/profguard/profguard/internal/kinds"
+)
 
 const (
 	// defaultGoroutines: a profile of 10,000 goroutines takes 29 ms of CPU
 	// and 4 MB (BenchmarkGoroutines), more if each has labels of its own; one of 100,000 a second,
 	// 91 MB, and stops the world for up to 21 ms.
 	defaultGoroutines = 10_000
-	// defaultBucketBytes: a bucket takes about 0.3 KiB, so this is some 100,000
+	// maxBucketBytes: a bucket takes about 0.3 KiB, so this is some 100,000
 	// stacks, whose profile takes 0.25 s of CPU and about as much memory again.
 	// 300,000 stacks take 0.75 s, 90 MB, and pauses of 42 ms.
-	defaultBucketBytes = 32 << 20
-	// defaultStacks is the same for mutex and block, which have no metric of their
+	maxBucketBytes = 32 << 20
+	// maxStacks is the same for mutex and block, which have no metric of their
 	// own and are counted instead.
-	defaultStacks = 100_000
+	maxStacks = 100_000
 	// defaultShare: six kinds at half a percent are 3% of a core at the very most;
 	// a kind of 10 ms a minute is a thirtieth of this.
 	defaultShare = 0.005
@@ -24,8 +28,54 @@ const (
 // MostGoroutines is the number of goroutines above which their profile is not taken.
 func (t *Taker) MostGoroutines() int { return or(t.Goroutines, defaultGoroutines) }
 
+// or is v, or the default if v is not set.
+func or[T int | float64 | time.Duration](v, byDefault T) T {
+	if v > 0 {
+		return v
+	}
+	return byDefault
+}
+
+// admit says why a profile cannot be had or afforded, or returns the rate of those
+// events that it is sampled with, where the runtime tells.
+func (t *Taker) admit(k string, w *window) (rate int, refused error) {
+	switch {
+	case t.src.has(k):
+	case k == kinds.GoroutineLeak:
+		return 0, skip(k, Unavailable, "the runtime was built without it; build with GOEXPERIMENT=goroutineleakprofile, or leave the budget out")
+	default:
+		return 0, skip(k, Unavailable, "the runtime has no profile of that name")
+	}
+	if rate, refused = t.rate(k); refused != nil {
+		w.open = false // what was noted goes with another rate
+		return 0, refused
+	}
+	if refused = t.affordable(k); refused != nil {
+		return 0, refused
+	}
+	if d := w.paid.Sub(t.src.now()); d > 0 {
+		return 0, skip(k, Interval, "the profiles before have cost so much that the next is due in %v, to stay below %.2g%% of a core",
+			d.Round(time.Millisecond), 100*or(t.Share, defaultShare))
+	}
+	return rate, nil
+}
+
+// rate says why nothing is sampled, or returns the rate of mutex.
+func (t *Taker) rate(k string) (rate int, refused error) {
+	switch {
+	case k == kinds.Mutex:
+		return t.mutexFraction()
+	case k == kinds.Block && t.src.count(k) == 0:
+		return 0, skip(k, RateZero, "no goroutine has been recorded as blocked, so block profiling is off; "+
+			"call runtime.SetBlockProfileRate(n) with n nanoseconds, knowing that it costs every channel operation that blocks")
+	case kinds.Of(k).Sampling == kinds.Memory && t.src.memProfileRate() <= 0:
+		return 0, skip(k, RateZero, "runtime.MemProfileRate is 0, so allocations are not sampled; leave it at its default of 512 KiB")
+	}
+	return 0, nil
+}
+
 // affordable reports what a profile would cost too much of, before it is taken.
-func (t *Taker) affordable(k string) *SkipError {
+func (t *Taker) affordable(k string) error {
 	switch kinds.Of(k).Sampling {
 	case kinds.Counted:
 		if n, most := t.src.goroutines(), t.MostGoroutines(); n > most {
@@ -33,61 +83,42 @@ func (t *Taker) affordable(k string) *SkipError {
 				"because the process pauses for longer with each; budget their number instead (goroutines below %d)", n, most, most)
 		}
 	case kinds.Memory:
-		if n, most := t.src.bucketBytes(), or(t.BucketBytes, defaultBucketBytes); n > most {
+		if n := t.src.bucketBytes(); n > maxBucketBytes {
 			return skip(k, TooManyBuckets, "the runtime keeps %d MiB of allocation stacks for its profiles, and profiles are taken of up to %d; "+
-				"raise runtime.MemProfileRate early in main, or look for code that is generated or recurses", n>>20, most>>20)
+				"raise runtime.MemProfileRate early in main, or look for code that is generated or recurses", n>>20, maxBucketBytes>>20)
 		}
 	default:
-		if n, most := t.src.count(k), or(t.Stacks, defaultStacks); n > most {
+		if n := t.src.count(k); n > maxStacks {
 			return skip(k, TooManyBuckets, "the runtime keeps %d stacks of the %s profile, and profiles are taken of up to %d; "+
-				"raise the sampling rate early in main", n, k, most)
+				"raise the sampling rate early in main", n, k, maxStacks)
 		}
 	}
 	return nil
 }
 
-// or is v, or the default if v is not set.
-func or[T int | int64 | float64](v, byDefault T) T {
-	if v > 0 {
-		return v
+// mutexFraction returns the fraction of contentions that the runtime records, after
+// setting ours if nobody has set one.
+func (t *Taker) mutexFraction() (int, error) {
+	if now := t.src.setMutexFraction(-1); now > 0 {
+		return now, nil
 	}
-	return byDefault
+	if t.mutexSet {
+		return 0, skip(kinds.Mutex, RateZero, "somebody has set the mutex fraction back to 0 since it was set to %d; remove that call, or the budgets on mutex", ourMutexFraction)
+	}
+	if theirs := t.src.setMutexFraction(ourMutexFraction); theirs > 0 { // set since we looked
+		t.src.setMutexFraction(theirs)
+		return theirs, nil
+	}
+	t.mutexSet = true
+	return ourMutexFraction, nil
 }
 
-// maxGzip is how much of one profile is kept, compressed. It is what the decoder
-// accepts: a profile that nobody can judge is not worth its memory. 100,000
-// stacks are about 4 MiB.
-const maxGzip = 8 << 20
-
-// keepBuffer is the largest buffer that is kept from window to window. It holds
-// the profiles of most services, and a guard that has seen one huge profile gives
-// the memory back.
-const keepBuffer = 1 << 20
-
-// A buffer is the io.Writer behind a profile. It never fails, and holds at most
-// limit bytes: more than that is a profile that is of no use.
-type buffer struct {
-	data  []byte
-	limit int
-	over  bool
-}
-
-// Write keeps p as far as there is room. It always reports success, because
-// runtime/pprof has no use for an error and would go on all the same.
-func (b *buffer) Write(p []byte) (int, error) {
-	if len(b.data)+len(p) > b.limit {
-		b.over, b.data = true, b.data[:0]
+// restoreMutex takes our fraction back, if it is still in force.
+func (t *Taker) restoreMutex() {
+	if t.mutexSet {
+		if theirs := t.src.setMutexFraction(0); theirs != ourMutexFraction {
+			t.src.setMutexFraction(theirs)
+		}
 	}
-	if !b.over {
-		b.data = append(b.data, p...)
-	}
-	return len(p), nil
-}
-
-// reset empties the buffer for at most limit bytes, and gives a large array back.
-func (b *buffer) reset(limit int) {
-	if cap(b.data) > keepBuffer {
-		b.data = nil
-	}
-	b.data, b.limit, b.over = b.data[:0], limit, false
+	t.mutexSet = false
 }

@@ -37,7 +37,7 @@
 //	                     100 sites        11,000 sites
 //	runtime's records    0.2 ms           12 ms
 //	runtime/pprof, twice 3.1 MB           11 MB
-//	Taker                5.8 MB           23 MB
+//	Taker                6.0 MB           27 MB
 //	  its CPU            19 ms            121 ms
 //
 // Half of that CPU and more is runtime/pprof's. A window that joins the one before has
@@ -51,7 +51,8 @@
 // goroutines, or the bytes of the runtime's profiling buckets, which are never
 // freed. Above a limit the profile is skipped. Below it, each kind pays for itself:
 // after a profile that cost c of CPU, the next may be taken c/[Taker.Share] later,
-// so that the kind stays below that share of one core whatever it costs.
+// so that the kind stays below that share of one core whatever it costs. A window pays
+// for both its ends when it has ended.
 //
 // Every refusal is a [SkipError] with a [Reason] fit for a metric's label and a
 // sentence that says what to do.
@@ -68,8 +69,8 @@
 //
 // # Memory
 //
-// A taker holds the latest profile (up to 1 MiB between windows, 8 MiB while it
-// works) and about 60 bytes for each stack of a kind that is a difference. While a
-// difference is worked out, its profile is there as a table of package decode, about
-// 0.6 KB for each stack; [Taker.BucketBytes] and [Taker.Stacks] bound how many there are.
+// A taker holds about 60 bytes for each stack of a kind that is a difference. While it
+// works there are a profile of up to 8 MiB and, of a difference, its table of package
+// decode, about 0.6 KB for each stack; maxBucketBytes and maxStacks bound how many there
+// are.
 package profiles

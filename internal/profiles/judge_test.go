@@ -16,11 +16,12 @@ import (
 // judged is the result of one budget on a profile.
 func judged(t *testing.T, text string, p Profile) budget.Result {
 	t.Helper()
-	facts := budget.Facts{Kind: p.Kind, Elapsed: p.Elapsed}
-	if p.Kind == kinds.Mutex {
+	set := budget.Must(text)
+	facts := budget.Facts{Kind: set[0].Kind, Elapsed: p.Elapsed}
+	if facts.Kind == kinds.Mutex {
 		facts.MutexFraction = int(p.Rate)
 	}
-	results, err := budget.Must(text).JudgeReader(bytes.NewReader(p.Data), facts)
+	results, err := set.JudgeReader(bytes.NewReader(p.Data), facts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func wantPass(t *testing.T, r budget.Result) {
 
 func TestJudgeHeap(t *testing.T) {
 	const rule = "no function above 64MiB of heap"
-	taker := newTaker(t, newRuntimeSource())
+	taker := newTaker(t, runtimeSource{})
 	publish()
 	wantPass(t, judged(t, rule, take(t, taker, kinds.Heap)))
 
@@ -66,7 +67,7 @@ func TestJudgeHeap(t *testing.T) {
 
 func TestJudgeGoroutines(t *testing.T) {
 	const rule = "no function above 500 of goroutine"
-	taker := newTaker(t, newRuntimeSource())
+	taker := newTaker(t, runtimeSource{})
 	park(t, 300, wait)
 	wantPass(t, judged(t, rule, take(t, taker, kinds.Goroutine)))
 	park(t, 300, wait)
@@ -75,7 +76,7 @@ func TestJudgeGoroutines(t *testing.T) {
 
 func TestJudgeAllocs(t *testing.T) {
 	const rule = "no function above 64MiB of allocs"
-	taker := newTaker(t, newRuntimeSource())
+	taker := newTaker(t, runtimeSource{})
 	window := func(n int) budget.Result {
 		publish()
 		begin(t, taker, kinds.Allocs)
@@ -90,7 +91,7 @@ func TestJudgeAllocs(t *testing.T) {
 func TestJudgeMutex(t *testing.T) {
 	const rule = "no function above 100 of mutex"
 	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
-	taker := newTaker(t, newRuntimeSource())
+	taker := newTaker(t, runtimeSource{})
 	contend(500)
 	begin(t, taker, kinds.Mutex)
 	contend(500)
@@ -111,7 +112,7 @@ func TestJudgeBlock(t *testing.T) {
 	const rule = "no function above 500 of block"
 	runtime.SetBlockProfileRate(1)
 	defer runtime.SetBlockProfileRate(0)
-	taker := newTaker(t, newRuntimeSource())
+	taker := newTaker(t, runtimeSource{})
 	pingpong(2000)
 	begin(t, taker, kinds.Block)
 	pingpong(2000)
@@ -157,7 +158,7 @@ func TestJudgeContentions(t *testing.T) {
 // A leak is found where the runtime has the profile
 // (GOEXPERIMENT=goroutineleakprofile go test), and elsewhere it is said that not.
 func TestJudgeLeak(t *testing.T) {
-	taker := newTaker(t, newRuntimeSource())
+	taker := newTaker(t, runtimeSource{})
 	if !taker.src.has(kinds.GoroutineLeak) {
 		_, err := taker.Take(kinds.GoroutineLeak)
 		wantSkip(t, err, Unavailable)

@@ -165,7 +165,7 @@ func made(types []*profile.ValueType, periodType *profile.ValueType, period int6
 func runtimeProfile(t testing.TB, k string) *profile.Profile {
 	t.Helper()
 	var b bytes.Buffer
-	if err := newRuntimeSource().write(k, &b); err != nil {
+	if err := (runtimeSource{}).write(k, &b); err != nil {
 		t.Fatal(err)
 	}
 	return parsed(t, b.Bytes())

@@ -69,7 +69,7 @@ func TestOracle(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.kind, func(t *testing.T) {
-			taker := newTaker(t, newRuntimeSource())
+			taker := newTaker(t, runtimeSource{})
 			runtime.SetBlockProfileRate(1)
 			defer runtime.SetBlockProfileRate(0)
 			defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
@@ -106,7 +106,7 @@ func TestOracleOfStates(t *testing.T) {
 	held := hold(100, 10_000)
 	publish()
 	park(t, 50, wait)
-	taker := newTaker(t, newRuntimeSource())
+	taker := newTaker(t, runtimeSource{})
 	for kind, function := range map[string]string{kinds.Heap: "hold", kinds.Goroutine: "wait"} {
 		got := parsed(t, take(t, taker, kind).Data)
 		want := runtimeProfile(t, kind)
@@ -131,7 +131,7 @@ func TestOracleOfStates(t *testing.T) {
 // Stacks reach to the goroutine's bottom frame, which the runtime's own records
 // cut off: that is why they are not used.
 func TestWholeStacks(t *testing.T) {
-	taker := newTaker(t, newRuntimeSource())
+	taker := newTaker(t, runtimeSource{})
 	publish()
 	begin(t, taker, kinds.Allocs)
 	deep(60, func() { allocate(200, 9000) })

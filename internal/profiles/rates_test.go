@@ -88,7 +88,7 @@ func TestRuntimeMutexRate(t *testing.T) {
 		t.Skipf("the fraction is %d", was)
 	}
 	t.Cleanup(func() { runtime.SetMutexProfileFraction(0) })
-	taker := newTaker(t, newRuntimeSource())
+	taker := newTaker(t, runtimeSource{})
 	begin(t, taker, kinds.Mutex)
 	if read() != 100 {
 		t.Errorf("fraction is %d in the window, want 100", read())

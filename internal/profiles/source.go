@@ -33,36 +33,64 @@ type source interface {
 }
 
 // runtimeSource is the process itself.
-type runtimeSource struct{ samples [2]metrics.Sample }
+type runtimeSource struct{}
 
-func newRuntimeSource() *runtimeSource {
-	return &runtimeSource{samples: [2]metrics.Sample{
-		{Name: "/memory/classes/profiling/buckets:bytes"},
-		{Name: "/gc/cycles/total:gc-cycles"},
-	}}
+func (runtimeSource) now() time.Time                   { return time.Now() }
+func (runtimeSource) threadCPU() (time.Duration, bool) { return process.ThreadCPU() }
+func (runtimeSource) goroutines() int                  { return runtime.NumGoroutine() }
+func (runtimeSource) memProfileRate() int              { return runtime.MemProfileRate }
+func (runtimeSource) setMutexFraction(n int) int       { return runtime.SetMutexProfileFraction(n) }
+func (runtimeSource) has(k string) bool                { return pprof.Lookup(k) != nil }
+func (runtimeSource) count(k string) int               { return pprof.Lookup(k).Count() }
+func (runtimeSource) bucketBytes() int64 {
+	return int64(metric("/memory/classes/profiling/buckets:bytes"))
 }
+func (runtimeSource) collections() uint64 { return metric("/gc/cycles/total:gc-cycles") }
 
-func (*runtimeSource) now() time.Time                   { return time.Now() }
-func (*runtimeSource) threadCPU() (time.Duration, bool) { return process.ThreadCPU() }
-func (*runtimeSource) goroutines() int                  { return runtime.NumGoroutine() }
-func (*runtimeSource) memProfileRate() int              { return runtime.MemProfileRate }
-func (*runtimeSource) setMutexFraction(n int) int       { return runtime.SetMutexProfileFraction(n) }
-func (*runtimeSource) has(k string) bool                { return pprof.Lookup(k) != nil }
-func (*runtimeSource) count(k string) int               { return pprof.Lookup(k).Count() }
-
-func (*runtimeSource) write(k string, w io.Writer) error {
+func (runtimeSource) write(k string, w io.Writer) error {
 	return pprof.Lookup(k).WriteTo(w, 0) // never debug=2, see the package's doc
 }
 
-func (s *runtimeSource) bucketBytes() int64  { return int64(s.read(0)) }
-func (s *runtimeSource) collections() uint64 { return s.read(1) }
-
-func (s *runtimeSource) read(i int) uint64 {
-	metrics.Read(s.samples[i : i+1])
-	if s.samples[i].Value.Kind() != metrics.KindUint64 {
-		return 0 // a runtime without the metric
+// metric is a number that the runtime publishes, 0 if it does not.
+func metric(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
 	}
-	return s.samples[i].Value.Uint64()
+	return sample[0].Value.Uint64()
+}
+
+// maxGzip is how much of one profile is kept, compressed. It is what the decoder
+// accepts: a profile that nobody can judge is not worth its memory. 100,000
+// stacks are about 4 MiB.
+const maxGzip = 8 << 20
+
+// A buffer is the io.Writer behind a profile. It never fails, and holds at most
+// maxGzip bytes: more than that is a profile that is of no use.
+type buffer struct {
+	data []byte
+	over bool
+}
+
+// Write keeps p as far as there is room. It always reports success, because
+// runtime/pprof has no use for an error and would go on all the same.
+func (b *buffer) Write(p []byte) (int, error) {
+	if len(b.data)+len(p) > maxGzip {
+		b.over, b.data = true, nil
+	}
+	if !b.over {
+		b.data = append(b.data, p...)
+	}
+	return len(p), nil
+}
+
+// whole is what was written, unless that was too much.
+func (b *buffer) whole(k string) ([]byte, error) {
+	if b.over {
+		return nil, skip(k, TooLarge, "the profile is larger than %d MiB compressed, and nothing could judge it", maxGzip>>20)
+	}
+	return b.data, nil
 }
 
 // leakTimeout is how long a goroutineleak profile may take. It is a garbage
@@ -78,31 +106,24 @@ type leakTaker struct {
 	parked  chan error    // the outcome of a profile that did not come in time
 }
 
-func (l *leakTaker) write(src source, to *buffer) error {
+func (l *leakTaker) read(src source) (*buffer, error) {
 	if l.parked != nil {
 		select {
 		case <-l.parked: //nolint:errcheck // whatever became of it, it is too late
 			l.parked = nil
 		default:
-			return skip(kinds.GoroutineLeak, Hung, "an earlier one has still not come; close the open requests to /debug/pprof/goroutineleak")
+			return nil, skip(kinds.GoroutineLeak, Hung, "an earlier one has still not come; close the open requests to /debug/pprof/goroutineleak")
 		}
 	}
-	// Its own buffer, because we may be gone when it is written.
-	own := &buffer{limit: to.limit}
-	done := make(chan error, 1)
-	go func() { done <- src.write(kinds.GoroutineLeak, own) }()
-	timeout := l.timeout
-	if timeout == 0 {
-		timeout = leakTimeout
-	}
-	timer := time.NewTimer(timeout)
+	b, done := new(buffer), make(chan error, 1)
+	go func() { done <- src.write(kinds.GoroutineLeak, b) }()
+	timer := time.NewTimer(or(l.timeout, leakTimeout))
 	defer timer.Stop()
 	select {
 	case err := <-done:
-		*to = *own
-		return err
+		return b, err
 	case <-timer.C:
 		l.parked = done
-		return skip(kinds.GoroutineLeak, Hung, "it did not come within %v; close the open requests to /debug/pprof/goroutineleak", timeout)
+		return nil, skip(kinds.GoroutineLeak, Hung, "it did not come within %v; close the open requests to /debug/pprof/goroutineleak", or(l.timeout, leakTimeout))
 	}
 }

@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"time"
@@ -21,21 +20,17 @@ type values [2]int64
 type totals struct {
 	seed   maphash.Seed
 	stacks map[uint64]values
-	period int64
 }
 
 // parse reads a profile of runtime/pprof, if it is within the decoder's limits.
-func parse(k string, gz []byte) (*decode.Table, error) {
+func parse(gz []byte) (*decode.Table, error) {
 	var d decode.Decoder // whose memory is not worth keeping for the next window
 	t, err := d.Bytes(gz)
-	var over *decode.LimitError
-	switch {
-	case errors.As(err, &over):
-		return nil, skip(k, TooLarge, "%v", err)
-	case err != nil:
+	if err == nil && len(t.Types) < len(values{}) {
+		err = fmt.Errorf("it has %d values, expected %d", len(t.Types), len(values{}))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read profile of runtime/pprof: %w", err)
-	case len(t.Types) < len(values{}):
-		return nil, fmt.Errorf("read profile of runtime/pprof: it has %d values, expected %d", len(t.Types), len(values{}))
 	}
 	return t, nil
 }
@@ -49,7 +44,7 @@ func (t *totals) subtract(p *decode.Table) {
 		t.seed = maphash.MakeSeed()
 	}
 	before := t.stacks
-	t.stacks, t.period = make(map[uint64]values, len(p.Samples)), p.Period
+	t.stacks = make(map[uint64]values, len(p.Samples))
 	stacks := make([]uint64, len(p.Samples))
 	var key []byte
 	for i, s := range p.Samples {
@@ -92,21 +87,19 @@ func appendStack(key []byte, p *decode.Table, s decode.Sample) []byte {
 	return key
 }
 
-// write writes what a window has grown by. Most stacks have not grown, so what only
-// they need is left out, and the result is small to compress, to decode and to keep.
-func write(k string, t *decode.Table, start time.Time, elapsed time.Duration, to *buffer) error {
+// encode makes a profile of what a window has grown by. Most stacks have not grown, so
+// what only they need is left out, and the result is small to compress, to decode and to
+// keep.
+func encode(k string, t *decode.Table, start time.Time, elapsed time.Duration) ([]byte, error) {
 	t.TimeNanos, t.DurationNanos = start.UnixNano(), int64(elapsed)
-	to.reset(maxGzip)
 	var m decode.Merger
+	var b buffer
 	err := m.Add(t)
 	if err == nil {
-		err = m.Write(to)
+		err = m.Write(&b)
 	}
 	if err != nil {
-		return fmt.Errorf("write the difference of two profiles: %w", err)
+		return nil, fmt.Errorf("write the difference of two profiles: %w", err)
 	}
-	if to.over {
-		return skip(k, TooLarge, "what it has grown by is larger than %d MiB compressed", maxGzip>>20)
-	}
-	return nil
+	return b.whole(k)
 }
