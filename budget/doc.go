@@ -294,12 +294,6 @@
 //	bytes after decompression             32 MiB
 //	bytes of both and of what they become 48 MiB
 //	samples (distinct stacks)            200,000
-//	locations                            500,000
-//	functions                            200,000
-//	mappings                              65,536
-//	strings                            1,000,000
-//	values in a sample                        64
-//	labels in a sample                        32
 //	frames in a stack, inlined ones too    4,096
 //	frames in all stacks               3,000,000
 //	bytes in a name                       16 KiB

@@ -31,7 +31,7 @@ func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64)
 		return nil, malformed("it is empty")
 	}
 	if len(raw) > limits.Raw {
-		return nil, &LimitError{"bytes uncompressed", "Raw", int64(len(raw)), int64(limits.Raw)}
+		return nil, &LimitError{"bytes uncompressed", int64(len(raw)), int64(limits.Raw)}
 	}
 	b.limits = limits
 	b.room = room{left: left, limit: int64(limits.Memory)}
@@ -44,8 +44,8 @@ func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64)
 	if err != nil {
 		return nil, err
 	}
-	if err := limits.check(c); err != nil {
-		return nil, err
+	if c.samples > limits.Samples {
+		return nil, &LimitError{"samples", int64(c.samples), int64(limits.Samples)}
 	}
 	if c.samples > 0 && c.types == 0 {
 		return nil, malformed("it has samples but no sample types")

@@ -56,10 +56,7 @@ type Decoder struct {
 // Decode reads r to its end and decodes the profile in it. The Table is valid
 // until the decoder's next call.
 func (d *Decoder) Decode(r io.Reader) (*Table, error) {
-	limits, err := d.Limits.complete()
-	if err != nil {
-		return nil, fmt.Errorf("decode profile: %w", err)
-	}
+	limits := d.Limits.complete()
 	if err := d.read(r, limits.Input); err != nil {
 		return nil, fmt.Errorf("decode profile: %w", err)
 	}
@@ -69,16 +66,12 @@ func (d *Decoder) Decode(r io.Reader) (*Table, error) {
 // Bytes decodes the profile in b. The Table is valid until the decoder's next
 // call or until b is changed.
 func (d *Decoder) Bytes(b []byte) (*Table, error) {
-	limits, err := d.Limits.complete()
-	if err != nil {
-		return nil, fmt.Errorf("decode profile: %w", err)
-	}
-	return d.decode(b, limits)
+	return d.decode(b, d.Limits.complete())
 }
 
 func (d *Decoder) decode(b []byte, limits Limits) (*Table, error) {
 	if len(b) > limits.Input {
-		return nil, fmt.Errorf("decode profile: %w", &LimitError{"bytes of input", "Input", int64(len(b)), int64(limits.Input)})
+		return nil, fmt.Errorf("decode profile: %w", &LimitError{"bytes of input", int64(len(b)), int64(limits.Input)})
 	}
 	room := int64(limits.Memory) - int64(len(b))
 	raw := b

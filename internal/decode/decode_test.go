@@ -266,10 +266,6 @@ type idle struct{}
 func (idle) Read([]byte) (int, error) { return 0, nil }
 
 func TestLimits(t *testing.T) {
-	if _, err := (&Decoder{Limits: Limits{Samples: -1, Raw: -2}}).Bytes(minimal()); err == nil ||
-		!strings.Contains(err.Error(), "Samples of Limits is -1") || !strings.Contains(err.Error(), "Raw of Limits is -2") {
-		t.Errorf("error %v, want both wrong fields named", err)
-	}
 	if _, err := (&Decoder{Limits: Limits{Samples: 1}}).Bytes(minimal()); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
@@ -279,13 +275,6 @@ func TestLimits(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}
-	for labels, want := range map[int]bool{32: true, 33: false} {
-		label := message(nil, 3, numbers(1, 2))
-		_, err := new(Decoder).Bytes(message(minimal(), 2, append(numbers(1, 7), bytes.Repeat(label, labels)...)))
-		if limit, ok := asLimit(err); (err == nil) != want || ok && limit.Field != "Labels" {
-			t.Errorf("%d labels: %v", labels, err)
-		}
-	}
 	// The same profile must get the same answer whatever was decoded before.
 	data := synthetic(2000, 2000, 20)
 	d := Decoder{}
@@ -294,7 +283,7 @@ func TestLimits(t *testing.T) {
 	}
 	d.Limits.Memory = len(data) * 2
 	var limit *LimitError
-	if _, err := d.Bytes(data); !errors.As(err, &limit) || limit.Field != "Memory" {
+	if _, err := d.Bytes(data); !errors.As(err, &limit) || !strings.Contains(limit.What, "memory") {
 		t.Errorf("error %v, want one about Limits.Memory", err)
 	}
 }

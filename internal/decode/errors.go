@@ -19,8 +19,7 @@ var ErrLegacy = errors.New("this is a legacy profile (text, or gperftools binary
 
 // A LimitError says which of a decoder's [Limits] a profile exceeds.
 type LimitError struct {
-	What  string // what there is too much of, "samples"
-	Field string // the field of Limits, "Samples"
+	What string // what there is too much of, "samples"
 	// Got is the amount that was found, or as much as was seen before giving up.
 	Got   int64
 	Limit int64

@@ -71,8 +71,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(sparse(70))
 	f.Add([]byte("heap profile: 1: 2 [3: 4] @ heap/1\n"))
 	d := Decoder{Limits: Limits{
-		Input: 64 << 10, Raw: 256 << 10, Memory: 16 << 20, Samples: 5000, Locations: 5000,
-		Functions: 5000, Mappings: 5000, Strings: 5000, Labels: 1000, Types: 1000, NameBytes: 256 << 10,
+		Input: 64 << 10, Raw: 256 << 10, Memory: 16 << 20, Samples: 5000, NameBytes: 256 << 10,
 	}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		compareOrSkip(t, &d, data)
@@ -84,8 +83,8 @@ func FuzzDecode(f *testing.F) {
 
 func compareOrSkip(t *testing.T, d *Decoder, data []byte) {
 	table, err := d.Decode(bytes.NewReader(data))
-	if _, ok := asLimit(err); ok {
-		return // google/pprof might explode
+	if _, ok := asLimit(err); ok || err == nil && len(table.Types) > 1000 {
+		return // google/pprof might explode, or what the two are compared by
 	}
 	raw := data
 	var p *profile.Profile

@@ -31,7 +31,7 @@ func (d *Decoder) read(r io.Reader, limit int) error {
 		k, err := r.Read(d.input[n:])
 		n += k
 		if n > limit {
-			return &LimitError{"bytes of input, or more", "Input", int64(n), int64(limit)}
+			return &LimitError{"bytes of input, or more", int64(n), int64(limit)}
 		}
 		if err == io.EOF {
 			d.input = d.input[:n]
@@ -70,7 +70,7 @@ func (d *Decoder) inflate(b []byte, limit int) ([]byte, error) {
 		return nil, err
 	}
 	if size > limit {
-		return nil, &LimitError{"bytes after decompression, or more", "Raw", int64(size), int64(limit)}
+		return nil, &LimitError{"bytes after decompression, or more", int64(size), int64(limit)}
 	}
 	if size > len(buf) {
 		d.raw = sized(d.raw, size+1)

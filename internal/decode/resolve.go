@@ -38,12 +38,12 @@ func (b *builder) resolveStacks() error {
 			depth += int64(t.Locations[at].LineHi - t.Locations[at].LineLo)
 		}
 		if depth > int64(b.limits.Depth) {
-			return in("sample", i, &LimitError{"frames in one stack", "Depth", depth, int64(b.limits.Depth)})
+			return in("sample", i, &LimitError{"frames in one stack", depth, int64(b.limits.Depth)})
 		}
 		t.Frames += depth
 	}
 	if t.Frames > int64(b.limits.Frames) {
-		return &LimitError{"frames", "Frames", t.Frames, int64(b.limits.Frames)}
+		return &LimitError{"frames", t.Frames, int64(b.limits.Frames)}
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (b *builder) name(text []byte) ID {
 		b.refused = b.room.take(int64(len(text)))
 	}
 	if most := b.limits.NameBytes; len(text) > most {
-		b.refused = &LimitError{"bytes in a name", "NameBytes", int64(len(text)), int64(most)}
+		b.refused = &LimitError{"bytes in a name", int64(len(text)), int64(most)}
 	}
 	if b.refused != nil {
 		return 0

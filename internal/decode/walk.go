@@ -102,7 +102,7 @@ func unknown(tag uint64, known uint64) error {
 func (b *builder) sample(p []byte) error {
 	t := &b.t
 	stackLo, labelLo, valueLo := len(t.Stacks), len(t.Labels), len(t.Values)
-	types, labels := len(t.Types), 0
+	types := len(t.Types)
 	for i := 0; i < len(p); {
 		tag, v, next := field(p, i)
 		if next < 0 {
@@ -137,9 +137,6 @@ func (b *builder) sample(p []byte) error {
 			}
 			t.Values = append(t.Values, int64(v))
 		case sampleLabel:
-			if labels++; labels > b.limits.Labels {
-				return &LimitError{"labels in one sample, or more", "Labels", int64(labels), int64(b.limits.Labels)}
-			}
 			if err := b.label(p[next-int(v) : next]); err != nil {
 				return err
 			}
