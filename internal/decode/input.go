@@ -8,21 +8,16 @@ import (
 
 func isGzip(b []byte) bool { return len(b) >= 2 && b[0] == 0x1f && b[1] == 0x8b }
 
-// firstRead is the size of the first buffer, where the input has no length: a profile of ten seconds is about 20 KiB
+// firstRead is the size of the first buffer: a profile of ten seconds is about 20 KiB
 // compressed, and one of a minute 100.
 const firstRead = 64 << 10
 
 // read fills d.input from r.
 func (d *Decoder) read(r io.Reader, limit int) error {
-	first := firstRead
-	if r, ok := r.(interface{ Len() int }); ok { // a hint, so that the memory of the last profile is kept
-		first = max(r.Len(), 0)
-	}
 	// One byte more than fits, to see the end of the file or too much of it.
-	d.input = sized(d.input, min(first, limit)+1)
+	d.input = sized(d.input, min(firstRead, limit)+1)
 	d.input = d.input[:cap(d.input)]
-	n, idle := 0, 0
-	for {
+	for n := 0; ; {
 		if n == len(d.input) {
 			more := make([]byte, min(2*len(d.input), limit+1))
 			copy(more, d.input)
@@ -39,11 +34,6 @@ func (d *Decoder) read(r io.Reader, limit int) error {
 		}
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
-		}
-		if idle++; k > 0 {
-			idle = 0
-		} else if idle == 100 { // what bufio thinks is enough, too
-			return fmt.Errorf("read: %w", io.ErrNoProgress)
 		}
 	}
 }
@@ -91,50 +81,28 @@ func trailerSize(b []byte) int {
 	return int(binary.LittleEndian.Uint32(b[len(b)-4:]))
 }
 
-// maxMembers bounds the parts of a gzip file. Starting a part takes much longer
-// than reading its twenty bytes when it is empty, and nobody writes a profile
-// in more than a few.
-const maxMembers = 1000
-
 // gunzipTo inflates b, all its members, into buf and returns the size of the
 // result, or something above limit. If the size is larger than buf, what buf
 // holds afterwards is meaningless.
 func (d *Decoder) gunzipTo(buf, b []byte, limit int) (int, error) {
 	d.source.Reset(b)
+	if err := d.gunzip.Reset(&d.source); err != nil {
+		return 0, fmt.Errorf("gunzip: %w", err)
+	}
 	size, n := 0, 0
-	for range maxMembers {
-		if err := d.gunzip.Reset(&d.source); err != nil {
-			return 0, gunzipError(err)
+	for size <= limit {
+		if n == len(buf) {
+			n = 0 // too small: go on measuring
 		}
-		d.gunzip.Multistream(false)
-		for {
-			if n == len(buf) {
-				n = 0 // too small: go on measuring
-			}
-			k, err := d.gunzip.Read(buf[n:])
-			n += k
-			size += k
-			if size > limit {
-				return size, nil
-			}
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return 0, gunzipError(err)
-			}
+		k, err := d.gunzip.Read(buf[n:])
+		n += k
+		size += k
+		if err == io.EOF {
+			break
 		}
-		if d.source.Len() == 0 {
-			return size, nil
+		if err != nil {
+			return 0, fmt.Errorf("gunzip: %w", err)
 		}
 	}
-	return 0, malformed("gzip data of more than %d members", maxMembers)
-}
-
-// gunzipError keeps an end of file from looking like a regular one.
-func gunzipError(err error) error {
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("gunzip: %w", err)
+	return size, nil
 }
