@@ -167,8 +167,8 @@ func TestJudgeErrors(t *testing.T) {
 		t.Errorf("Judge of a bad set: %v", r)
 	}
 	good := Must("no function above 20%")
-	if _, err := good.JudgeReader(strings.NewReader("heap profile: 1: 2 [3: 4] @ heap/1048576\n")); err == nil || !strings.Contains(err.Error(), "legacy") {
-		t.Errorf("a legacy profile: %v", err)
+	if _, err := good.JudgeReader(strings.NewReader("heap profile: 1: 2 [3: 4] @ heap/1048576\n")); err == nil || !strings.Contains(err.Error(), "not a pprof profile") {
+		t.Errorf("a profile in the old text form: %v", err)
 	}
 	if r := good.Judge(nil); r[0].Verdict != Inconclusive {
 		t.Errorf("no profile: %v", r)

@@ -26,9 +26,8 @@
 // Exactly what google/pprof's ParseUncompressed and CheckValid accept, within
 // the limits; a fuzz test compares the two. In particular ids need not be
 // dense, unknown fields are skipped, a location may name a mapping that does
-// not exist, and a string label without a value is no label. Legacy formats
-// (text, and the binary CPU profile of gperftools) are refused with
-// [ErrLegacy]. Drop and keep expressions are not applied.
+// not exist, and a string label without a value is no label. Formats from before
+// profile.proto are refused. Drop and keep expressions are not applied.
 package decode
 
 import (

@@ -158,19 +158,19 @@ func TestFault_40_Legacy(t *testing.T) {
 		}
 	}
 	for name, data := range map[string][]byte{
-		"goroutine":      goroutines.Bytes(),
-		"heap":           heap.Bytes(),
-		"heap, gzipped":  gzipped(t, heap.Bytes()),
-		"debug=2":        []byte("goroutine 1 [running]:\nmain.main()\n"),
-		"contention":     []byte("--- contention:\ncycles/second=1\n"),
-		"gperftools CPU": append([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x03"), make([]byte, 32)...),
+		"goroutine":     goroutines.Bytes(),
+		"heap":          heap.Bytes(),
+		"heap, gzipped": gzipped(t, heap.Bytes()),
+		"debug=2":       []byte("goroutine 1 [running]:\nmain.main()\n"),
+		"contention":    []byte("--- contention:\ncycles/second=1\n"),
 	} {
-		if _, err := new(Decoder).Bytes(data); !errors.Is(err, ErrLegacy) {
-			t.Errorf("%s: error %v, want ErrLegacy", name, err)
+		if _, err := new(Decoder).Bytes(data); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "without debug=1") {
+			t.Errorf("%s: error %v, want one that says how to get a profile", name, err)
 		}
 	}
-	if _, err := new(Decoder).Bytes([]byte("<html>404")); errors.Is(err, ErrLegacy) || !errors.Is(err, ErrMalformed) {
-		t.Errorf("HTML: error %v, want ErrMalformed", err)
+	binary := append([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x03"), make([]byte, 32)...) // of gperftools
+	if _, err := new(Decoder).Bytes(binary); !errors.Is(err, ErrMalformed) {
+		t.Errorf("error %v, want ErrMalformed", err)
 	}
 }
 

@@ -17,8 +17,8 @@ func TestForeign(t *testing.T) {
 		{"a server's refusal", "\nCould not enable CPU profiling: cpu profiling already in use\n", text + `"Could not enable CPU profiling: cpu profiling already in use"`},
 		{"a sentence", "no function above 20% cumulative", text},
 		{"one letter", "p", text + `"p"`},
-		{"a long line", strings.Repeat("ü", 1000), text + `"` + strings.Repeat("ü", shownText/2) + `"`},
-		{"cut through a character", strings.Repeat("x", seenText-1) + "ü and more", text},
+		{"a long line", strings.Repeat("ü", 1000), text + `"` + strings.Repeat("ü", shown/2) + `"`},
+		{"cut through a character", strings.Repeat("x", 511) + "ü and more", text},
 		{"a trace", "go 1.26 trace\x00\x00\x00and then some", "this is an execution trace and not a pprof profile"},
 	}
 	for _, c := range tests {
@@ -40,7 +40,7 @@ func TestForeign(t *testing.T) {
 // what helps.
 func TestForeignNot(t *testing.T) {
 	broken := append(minimal(), 0xff)
-	for _, data := range [][]byte{broken, []byte("\x7fELF\x02\x01\x01\x00"), []byte("text\x00and not"), []byte("\xff\xfe"), nil} {
+	for _, data := range [][]byte{broken, []byte("\x7fELF\x02\x01\x01\x00"), []byte("text\x00and not"), nil} {
 		_, err := new(Decoder).Bytes(data)
 		if err == nil || strings.Contains(err.Error(), "not a pprof profile") {
 			t.Errorf("%q: error %v, want one about its bytes", data, err)
