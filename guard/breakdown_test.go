@@ -125,13 +125,13 @@ func TestFiguresNameTheirParts(t *testing.T) {
 				t.Errorf("the reason names nobody: %s", r.Reason)
 			}
 			d := dumped[0]
-			if side := d.Sidecar; side.Kind != tt.kind || len(side.Offenders) == 0 || !strings.HasSuffix(side.Offenders[0].Name, tt.largest) || side.Offenders[0].Line == 0 {
-				t.Errorf("%s: sidecar %+v", tt.sentence, side)
+			if side := standsIn(t, d.Budget).Result.Offenders; d.Files[0].Name != tt.kind+".pb.gz" || len(side) == 0 || !strings.HasSuffix(side[0].Function, tt.largest) || side[0].Line == 0 {
+				t.Errorf("%s: %s of %s", tt.sentence, d.Files[0].Name, d.Budget)
 			}
-			if _, err := profile.ParseData(d.Profile); err != nil {
+			if _, err := profile.ParseData(d.Files[0].Data); err != nil {
 				t.Error(err)
 			}
-			if !slices.ContainsFunc(d.Companions, func(c dumps.Companion) bool { return c.Name == "cpu.pb.gz" && bytes.Equal(c.Data, win.Data) }) {
+			if !slices.ContainsFunc(d.Files, func(f dumps.File) bool { return f.Name == "cpu.pb.gz" && bytes.Equal(f.Data, win.Data) }) {
 				t.Errorf("%s: the CPU profile is not beside it", tt.sentence)
 			}
 			<-l.sinks[0].close()

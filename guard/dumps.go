@@ -3,12 +3,12 @@ package guard
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
@@ -40,44 +40,34 @@ type dump struct {
 //
 // Of a figure it is the profile that found, if any, says what it is made of, and
 // the CPU profile of its window goes beside it; without one it is what ran.
-func (l *looper) dump(e *entry, r budget.Result, next alert.Alert, data []byte, found *breakdown, w *profiler.Window, at time.Time) *dump {
-	kind, beside := kindOf(e.budget), dumps.Companion{}
-	if kind == kindFigures {
-		kind = kinds.CPU
+func (l *looper) dump(o *judgement, found *breakdown, w *profiler.Window) *dump {
+	e, at, what := o.entry, o.span.end, offenders(o.result)
+	profile := profileFile(kindOf(e.budget), o.data)
+	var beside []dumps.File
+	if kindOf(e.budget) == kindFigures {
+		profile = profileFile(kinds.CPU, o.data)
 		if found != nil {
-			beside = dumps.Companion{Name: kinds.CPU + ".pb.gz", Data: data}
-			kind, data = found.kind, found.data
+			profile, beside = profileFile(found.kind, found.data), []dumps.File{profile}
 		}
 	}
-	what := offenders(r)
-	if l.store == nil || len(data) == 0 || !l.dumpDue(e, what[0], at) {
+	if l.store == nil || len(profile.Data) == 0 || !l.dumpDue(e, what[0], at) {
 		return nil
 	}
-	d := dumps.Dump{
-		Profile: data,
-		Sidecar: dumps.Sidecar{
-			Time: at, Budget: e.name, Sentence: e.budget.String(), Kind: kind,
-			Verdict: r.Verdict.String(), Share: r.Share, Low: r.Low, High: r.High, Limit: r.Limit, Samples: r.Samples, Reason: r.Reason,
-			Unit: r.Unit, Parts: offenderUnit(e.budget, r.Unit), Accept: accepting(r),
-			Window:    dumps.Window{Start: w.Start, Seconds: w.Elapsed.Seconds(), Outcome: label(w.Outcome.String())},
-			Violation: e.violation(next, l.Guard), Severity: severity(r),
-		},
-		Companions: l.companions(kind),
-	}
-	if len(beside.Data) > 0 {
-		d.Companions = append(d.Companions, beside)
-	}
-	for _, o := range r.Offenders {
-		side := dumps.Offender{Name: o.Function, Share: o.Share, File: o.File, Line: o.Line}
-		if o.Blame.Function != "" {
-			side.CalledFrom = fmt.Sprintf("%s %s:%d", o.Blame.Function, o.Blame.File, o.Blame.Line)
+	d := dumps.Dump{Name: e.name, Start: w.Start, End: at, Violation: e.violation(o.next, l.Guard), Severity: severity(o.result), Files: []dumps.File{profile}}
+	for _, f := range append(beside, l.companions()...) {
+		if len(f.Data) > 0 && f.Name != profile.Name {
+			d.Files = append(d.Files, f)
 		}
-		d.Sidecar.Offenders = append(d.Sidecar.Offenders, side)
 	}
+	var err error
+	d.Budget, err = json.Marshal(o.status(l.Guard))
 	// The lock keeps dumped from running before the dump is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	id, err := l.seams.offer(l.store, d)
+	var id dumps.ID
+	if err == nil {
+		id, err = l.seams.offer(l.store, d)
+	}
 	if err != nil {
 		l.dumpsFail("a dump was not kept: ", err)
 		return nil
@@ -210,34 +200,52 @@ const dumpsAWindow = 4
 // windowDumps are the dumps of one window.
 type windowDumps struct {
 	made   int
-	beside []dumps.Companion
+	beside []dumps.File
 }
 
 // companions are what helps to understand a profile: where all goroutines were,
-// and what the program did in the seconds before.
-// They are the same for all dumps of a window; one of the kind of the dump itself
-// is not wanted twice.
-func (l *looper) companions(kind string) []dumps.Companion {
+// and what the program did in the seconds before. They are the same for all dumps of a
+// window.
+func (l *looper) companions() []dumps.File {
 	if l.dumping.beside == nil {
 		l.dumping.beside = l.takeCompanions()
 	}
-	return slices.DeleteFunc(slices.Clone(l.dumping.beside), func(c dumps.Companion) bool { return c.Name == kind+".pb.gz" })
+	return l.dumping.beside
 }
 
-func (l *looper) takeCompanions() []dumps.Companion {
-	list := []dumps.Companion{}
+func (l *looper) takeCompanions() []dumps.File {
+	list := []dumps.File{}
 	if c := l.breakdowns.taken[kinds.Goroutine]; c.data != nil {
-		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: c.data})
+		list = append(list, profileFile(kinds.Goroutine, c.data))
 	} else if k, err := l.kinds.end(kinds.Goroutine, nil); err == nil {
-		list = append(list, dumps.Companion{Name: "goroutine.pb.gz", Data: bytes.Clone(k.data)})
+		list = append(list, profileFile(kinds.Goroutine, bytes.Clone(k.data)))
 	}
 	if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
 		var b bytes.Buffer // FlightRecorderConfig.MaxBytes bounds it
 		if _, err := l.cfg.Trace.WriteTo(&b); err == nil {
-			list = append(list, dumps.Companion{Name: "trace.out", Data: b.Bytes()})
+			list = append(list, dumps.File{Name: "trace.out", Data: b.Bytes()})
 		}
 	}
 	return list
+}
+
+func profileFile(kind string, data []byte) dumps.File {
+	return dumps.File{Name: kind + ".pb.gz", Data: data}
+}
+
+// status is where the budget stands with this window, for the sidecar of a dump: without
+// the windows before, and without callers and callees, which the profile beside it has.
+func (o *judgement) status(g *Guard) BudgetStatus {
+	e := *o.entry
+	e.verdicts, e.history = maps.Clone(e.verdicts), nil
+	e.add(o.result, o.next, o.span) // the entry itself has it when the dump is saved
+	s := e.status(g)
+	s.History = nil
+	s.Result.Offenders = slices.Clone(s.Result.Offenders)
+	for i := range s.Result.Offenders {
+		s.Result.Offenders[i].Callers, s.Result.Offenders[i].Callees = nil, nil
+	}
+	return s
 }
 
 // startTrace starts a recorder that the host has made but not started, and returns what

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,6 +48,28 @@ func saved(t *testing.T, g *Guard) []string {
 	return ids
 }
 
+// savedStatus is what tests ask of a [BudgetStatus] in JSON. A Verdict does not parse back.
+type savedStatus struct {
+	Name, State string
+	Result      struct {
+		Budget, Verdict string
+		Samples         int64
+		Offenders       []budget.Offender
+	}
+	Verdicts map[string]int64
+	Samples  int64 `json:"samples_total"`
+	History  []Measurement
+}
+
+// standsIn is the status of a budget in a sidecar.
+func standsIn(t *testing.T, data []byte) (s savedStatus) {
+	t.Helper()
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	return s
+}
+
 func firings(w *world) []Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,15 +97,15 @@ func TestDump(t *testing.T) {
 			t.Errorf("dump %s, the event names %q, the status %q", ids[0], e[0].Dump, status.Budgets[0].Dump)
 		}
 		info, _, err := g.dumps.Load().List(100)
-		if err != nil || info[0].Err != nil {
-			t.Fatal(err, info[0].Err)
+		if err != nil || info[0].Broken != "" {
+			t.Fatal(err, info[0].Broken)
 		}
-		side := info[0].Sidecar
-		if side.Budget != "x" || side.Verdict != "fail" || side.Samples != 1000 || len(side.Offenders) != 1 ||
-			side.Offenders[0].Name != "fmt.Println" || !strings.Contains(side.Offenders[0].CalledFrom, "main.serve") || !side.First {
-			t.Errorf("sidecar %+v", side)
+		b := standsIn(t, info[0].Budget)
+		if o := b.Result.Offenders; b.Name != "x" || b.State != "firing" || b.Result.Verdict != "fail" || b.Result.Samples != 1000 || b.Samples != 1000 || b.Verdicts["fail"] != 1 ||
+			len(o) != 1 || o[0].Function != "fmt.Println" || o[0].Blame.Function != "main.serve" || o[0].Callers != nil || b.History != nil || info[0].Mark != "first" {
+			t.Errorf("sidecar %+v of %+v", info[0], b)
 		}
-		data, err := os.ReadFile(filepath.Join(cfg.DumpDir, info[0].ID.Folder(), side.Profile))
+		data, err := os.ReadFile(filepath.Join(cfg.DumpDir, info[0].ID.Folder(), info[0].Files[0]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,12 +145,12 @@ func TestDumpSaysItsWindow(t *testing.T) {
 					t.Fatalf("dumps %+v, %v", info, err)
 				}
 				g.Stop()
-				side := info[0].Sidecar
-				if !e.Dumped.Equal(side.Time) || e.Time.Sub(e.Dumped) != tt.earlier {
-					t.Errorf("the event of %v names a dump of %v; it is of %v, expected %v earlier", e.Time, e.Dumped, side.Time, tt.earlier)
+				side := info[0]
+				if !e.Dumped.Equal(side.End) || e.Time.Sub(e.Dumped) != tt.earlier {
+					t.Errorf("the event of %v names a dump of %v; it is of %v, expected %v earlier", e.Time, e.Dumped, side.End, tt.earlier)
 				}
 				const says = "; the dump is of an earlier window that failed, which ended at "
-				if want := says + side.Time.Format(time.TimeOnly); strings.Contains(e.Message, says) != (tt.earlier > 0) || tt.earlier > 0 && !strings.HasSuffix(e.Message, want) {
+				if want := says + side.End.Format(time.TimeOnly); strings.Contains(e.Message, says) != (tt.earlier > 0) || tt.earlier > 0 && !strings.HasSuffix(e.Message, want) {
 					t.Errorf("the message is %q, expected the time of an earlier window: %t", e.Message, tt.earlier > 0)
 				}
 				if dumped := " dumped=" + e.Dumped.Format("2006-01-02T15:04:05"); !strings.Contains(b.String(), dumped) {
@@ -195,7 +218,7 @@ func TestDumpOfFigures(t *testing.T) {
 			t.Errorf("profiles %v, want one that is called cpu", found)
 		}
 		list, _, err := g.dumps.Load().List(100)
-		if err != nil || len(list) != 1 || list[0].Sidecar.Kind != "goroutine" || len(list[0].Sidecar.Offenders) == 0 {
+		if err != nil || len(list) != 1 || !strings.HasSuffix(list[0].Files[0], ".goroutine.pb.gz") || len(standsIn(t, list[0].Budget).Result.Offenders) == 0 {
 			t.Errorf("dumps %+v, %v", list, err)
 		}
 	})
@@ -365,7 +388,7 @@ func TestFlightRecorder(t *testing.T) {
 				t.Error("the recorder does not run beside the guard")
 			}
 			info, _, err := g.dumps.Load().List(100)
-			if err != nil || len(info) == 0 || !slices.ContainsFunc(info[0].Sidecar.Companions, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }) {
+			if err != nil || len(info) == 0 || !slices.ContainsFunc(info[0].Files, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }) {
 				t.Errorf("companions of %+v: %v", info, err)
 			}
 			g.Stop()
@@ -388,13 +411,13 @@ func TestDumpsOfOneKind(t *testing.T) {
 	)})
 	kinds := map[string]string{}
 	l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
-		p, err := profile.ParseData(d.Profile)
+		p, err := profile.ParseData(d.Files[0].Data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		kinds[d.Sidecar.Budget] = p.PeriodType.Type
-		go l.dumped(dumps.Outcome{ID: dumps.ID(d.Sidecar.Budget)})
-		return dumps.ID(d.Sidecar.Budget), nil
+		kinds[d.Name] = p.PeriodType.Type
+		go l.dumped(dumps.Outcome{ID: dumps.ID(d.Name)})
+		return dumps.ID(d.Name), nil
 	}
 	l.dumps.Store(new(dumps.Store))
 	for range 50 {

@@ -18,7 +18,7 @@ import (
 //
 //	/                       the page: the guard's state, budgets, last window, cost, dumps
 //	/status.json            the guard's [Status] as JSON
-//	/dumps.json             the newest dumps, each with its first offender
+//	/dumps.json             the newest dumps, each with its sidecar
 //	/budgets                the budgets' sentences, one a line, as budget.Parse reads them
 //	/dumps/<id>             the page of a dump: what was measured, and its flame graph
 //	/dumps/<id>/<file>      a file of a dump, for go tool pprof

@@ -50,7 +50,7 @@ func eventful(t *testing.T, w *world) (*looper, *prometheus.Registry) {
 	w.take = story("bxb")
 	w.stretch = -1 // windows take no time
 	w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
-		return dumps.ID("profguard-dump-" + d.Sidecar.Budget), nil // and of only one more is heard
+		return dumps.ID("profguard-dump-" + d.Name), nil // and of only one more is heard
 	}
 	l := w.still(t, Config{Every: 10 * second, Window: 10 * second, Budgets: budget.Must("prints: fmt.Println below 20% for 2 windows", "crowd: goroutines below 5", "main.work below 90% where endpoint=/checkout")})
 	l.dumps.Store(new(dumps.Store))

@@ -107,7 +107,7 @@ func play(role string) int {
 		offered := make(chan bool, 100)
 		w.offer = func(store *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 			// Big, so that writing it takes a while.
-			d.Companions = append(d.Companions, dumps.Companion{Name: "trace.out", Data: make([]byte, 4<<20)})
+			d.Files = append(d.Files, dumps.File{Name: "trace.out", Data: make([]byte, 4<<20)})
 			id, err := store.Offer(d)
 			offered <- true
 			return id, err

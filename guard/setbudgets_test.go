@@ -156,7 +156,7 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 		const y = "y: main.work below 10% for 1 windows"
 		w.take = story("b")
 		w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
-			id := dumps.ID(d.Sidecar.Budget)
+			id := dumps.ID(d.Name)
 			go func() {
 				g := running.Load()
 				if id == "x" {

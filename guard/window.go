@@ -236,7 +236,7 @@ func (l *looper) apply(ctx context.Context, results []judgement, w *profiler.Win
 			return
 		}
 		if o.result.Verdict == budget.Fail || o.event == alert.Fired {
-			if d := l.dump(o.entry, o.result, o.next, o.data, found, w, o.span.end); d != nil {
+			if d := l.dump(o, found, w); d != nil {
 				offered = append(offered, d)
 			}
 		}

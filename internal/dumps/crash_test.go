@@ -58,7 +58,7 @@ func must[T any](v T, err error) T {
 func childLoop(dir string) {
 	s := must(Open(dir, Keep{Files: 8, Free: 1e-12}, discard))
 	d := testDump("b")
-	d.Profile = gz(200_000)
+	d.Files[0].Data = gz(200_000)
 	fmt.Println("ready")
 	for i := range 1_000_000 {
 		must(s.Save(d.of(fmt.Sprint(i/10), float64(i%7))))
@@ -160,7 +160,7 @@ func TestFault_57_ExitMidDump(t *testing.T) {
 func childLimit(dir string) {
 	s := must(Open(dir, testKeep, discard))
 	big := testDump("big")
-	big.Profile = gz(64 << 10)
+	big.Files[0].Data = gz(64 << 10)
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 16 << 10, Max: 1 << 30}); err != nil {
 		must(0, err)
 	}

@@ -2,9 +2,9 @@
 //
 // # A dump
 //
-// A dump is one profile, its companions (goroutines, an execution trace) and a
-// sidecar in JSON, which says which budget failed and by how much. The names of
-// its files begin with the [ID] of the dump:
+// A dump is one profile, others that help to understand it (goroutines, an execution
+// trace) and a sidecar in JSON, which says which budget failed and by how much. The
+// names of its files begin with the [ID] of the dump:
 //
 //	DumpDir/profguard-5f3a9c21/profguard-20261121T091500.123Z-checkout-tls-5f3a9c21-7b2d9e0f-first.cpu.pb.gz
 //
@@ -26,9 +26,8 @@
 //
 // # Writing
 //
-// Each file is written under a temporary name and synced. Then companions and
-// profile get their names, the folder is synced, the sidecar gets its name, and the
-// folder is synced again. Removing begins with the sidecar. A dump is what has a
+// Each file is written under a temporary name and synced. Then the profiles get their
+// names, the folder is synced, the sidecar gets its name, and the folder is synced again. Removing begins with the sidecar. A dump is what has a
 // sidecar, so a crash at any point leaves a whole dump or remains, which the next
 // Store to open removes. An error at any point removes what was written.
 //
@@ -38,20 +37,27 @@ package dumps
 
 import (
 	"cmp"
+	"encoding/json"
 	"time"
 )
 
 // Dump is what [Store.Offer] queues. The store reads its data until the outcome is
 // reported.
 type Dump struct {
-	Sidecar    Sidecar     // what the dump is about
-	Profile    []byte      // the offending profile, gzipped profile.proto
-	Companions []Companion // taken together with the profile
+	Name       string          // of the budget, for the names of the files
+	Start, End time.Time       // of the window; End zero: now
+	Budget     json.RawMessage // see [Sidecar]
+	// Violation identifies the violation that the dump belongs to: one stretch
+	// of a budget firing. "" means none, and then the dump is an ordinary one.
+	Violation string
+	// Severity orders the dumps of a violation; the largest is the worst.
+	Severity float64
+	Files    []File // the profile of the budget, then what was taken together with it
 }
 
-// Companion is one more file of a dump. Its name is a lower-case word with the
-// extension .pb.gz or .out: "goroutine.pb.gz", "trace.out".
-type Companion struct {
+// File is a file of a dump. Its name is a lower-case word with the extension .pb.gz
+// or .out: "cpu.pb.gz", "trace.out".
+type File struct {
 	Name string
 	Data []byte
 }
@@ -59,7 +65,7 @@ type Companion struct {
 // Keep says what is kept; zero fields mean the defaults. The caps hold for the
 // dumps of the own process and of processes that are gone, together.
 type Keep struct {
-	Files int           // profiles; their sidecars and companions count as bytes only
+	Files int           // dumps, whatever files each has
 	Bytes int64         // of all files
 	Age   time.Duration // of a dump
 	// Free is the fraction of the disk that a save must leave free, where the platform
@@ -68,8 +74,8 @@ type Keep struct {
 }
 
 // withDefaults fills in the defaults. They hold an ordinary incident whole: six hours
-// at one dump per ten minutes are 36 dumps, a busy service's profile with companions
-// is under 4 MiB, and a week covers the holiday of whoever has to look.
+// at one dump per ten minutes are 36 dumps, a busy service's dump is under
+// 4 MiB, and a week covers the holiday of whoever has to look.
 func (k Keep) withDefaults() Keep {
 	k.Files = cmp.Or(k.Files, 64)
 	k.Bytes = cmp.Or(k.Bytes, 256<<20)

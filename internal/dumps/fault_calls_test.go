@@ -148,7 +148,7 @@ func TestDurability(t *testing.T) {
 	d1.arm(nil)
 	id := mustSave(t, s, testDump("b"))
 	var want []string
-	suffixes := []string{"goroutine.pb.gz", "trace.out", "cpu.pb.gz", "json"}
+	suffixes := []string{"cpu.pb.gz", "goroutine.pb.gz", "trace.out", "json"}
 	path := func(suffix string) string { return folder + "/" + fileName(id, suffix) }
 	for _, suffix := range suffixes {
 		for _, op := range []string{"create", "write", "fsync", "close"} {

@@ -8,18 +8,13 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"time"
 )
 
 // Info describes one dump of [Store.List].
 type Info struct {
-	ID     ID
-	Budget string // from the sidecar; else as the file name has it
-	Time   time.Time
-	Bytes  int64 // of all files
-	// Sidecar is zero and Err set when the sidecar could not be read.
-	Sidecar Sidecar
-	Err     error
+	Sidecar
+	Bytes  int64  `json:"bytes"`            // of all files
+	Broken string `json:"broken,omitempty"` // why the sidecar cannot be read: then all but ID and End is missing
 }
 
 // List returns the newest dumps in DumpDir, newest first, whichever process saved
@@ -34,12 +29,15 @@ func (s *Store) List(limit int) (newest []Info, total int, err error) {
 	found := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(all))...), func(e *entry) bool { return !e.whole() })
 	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id(), a.id()) })
 	for _, e := range found[:min(limit, len(found))] {
-		info := Info{ID: e.id(), Budget: e.slug, Time: e.time, Bytes: e.size}
-		info.Sidecar, info.Err = s.Sidecar(info.ID)
-		if errors.Is(info.Err, fs.ErrNotExist) {
+		side, err := s.Sidecar(e.id())
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		info.Budget = cmp.Or(info.Sidecar.Budget, info.Budget)
+		info := Info{Sidecar: side, Bytes: e.size}
+		if err != nil {
+			info.Broken = err.Error()
+		}
+		info.ID, info.End = e.id(), e.time // whatever the sidecar says
 		newest = append(newest, info)
 	}
 	return newest, len(found), nil

@@ -11,17 +11,18 @@ import (
 // Whatever somebody writes into sidecars, a list reads no more of them than a store
 // writes, and of no more dumps than are asked for.
 func TestFault_67_HostileSidecars(t *testing.T) {
-	long := `{"budget": "b", "sentence": "` + strings.Repeat("x", 60<<10) + `"}`
+	long := `{"budget": {"name": "b", "reason": "` + strings.Repeat("x", 250<<10) + `"}}`
 	for name, tt := range map[string]struct {
 		text string
 		ok   bool
 	}{
-		"clean twin":        {`{"budget": "b", "sentence": "x"}`, true},
+		"clean twin":        {`{"budget": {"name": "b"}}`, true},
 		"one long text":     {long, true},
-		"too large":         {strings.Repeat(" ", 256<<10) + long, false},
-		"too large to read": {long + strings.Repeat(" ", 4<<10), false},
+		"too large":         {strings.Repeat(" ", 1<<20) + long, false},
+		"too large to read": {long + strings.Repeat(" ", 10<<10), false},
 		"deep":              {strings.Repeat("[", 60<<10), false},
-		"of another type":   {`{"offenders": 7}`, false},
+		"of another type":   {`{"files": 7}`, false},
+		"another's id":      {`{"id": "../../etc", "budget": "b", "end": "1970-01-01T00:00:00Z"}`, true},
 		"empty":             {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,11 +49,11 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 				t.Fatalf("%d of %d dumps are listed, %v", len(list), total, err)
 			}
 			for _, info := range list {
-				if (info.Err == nil) != tt.ok || info.Budget != "b" || len(info.Sidecar.Sentence) > 2000 {
-					t.Errorf("%s: budget %q, a sentence of %d bytes, %v", info.ID, info.Budget, len(info.Sidecar.Sentence), info.Err)
+				if (info.Broken == "") != tt.ok || !strings.HasPrefix(string(info.ID), "profguard-") || !info.End.Equal(start) || len(info.Budget) > maxSidecar {
+					t.Errorf("%s of %v: a budget of %d bytes, %q", info.ID, info.End, len(info.Budget), info.Broken)
 				}
 			}
-			if d1.bytes > 10*(64<<10+1) {
+			if d1.bytes > 10*(maxSidecar+1) {
 				t.Errorf("for 10 dumps %d bytes are read", d1.bytes)
 			}
 		})
@@ -61,18 +62,4 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 
 func numbered(n int) name {
 	return name{time: start, slug: "b", instance: "00000001", random: fmt.Sprintf("%08x", n)}
-}
-
-// What the store writes it reads, however large the texts are.
-func TestLargestSidecar(t *testing.T) {
-	d := testDump("b")
-	for range 100 {
-		o := Offender{Name: strings.Repeat("<", 5000), File: strings.Repeat("f", 5000), CalledFrom: strings.Repeat("c", 5000)}
-		d.Sidecar.Offenders = append(d.Sidecar.Offenders, o)
-	}
-	s, _ := openTest(t, newDir(t), testKeep, nil)
-	side, err := s.Sidecar(mustSave(t, s, d))
-	if err != nil || len(side.Offenders) == 0 || !strings.HasPrefix(side.Offenders[0].Name, "<<<") {
-		t.Errorf("%d offenders, %v", len(side.Offenders), err)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -133,15 +134,14 @@ func newStream(n int) []byte {
 
 func testDump(budget string) Dump {
 	return Dump{
-		Sidecar:    Sidecar{Budget: budget, Sentence: "crypto/tls below 5%", Verdict: "fail", Share: 0.4},
-		Profile:    gz(1000),
-		Companions: []Companion{{"goroutine.pb.gz", gz(500)}, {"trace.out", gz(300)}},
+		Name: budget, Budget: json.RawMessage(`{"name":"` + budget + `"}`),
+		Files: []File{{"cpu.pb.gz", gz(1000)}, {"goroutine.pb.gz", gz(500)}, {"trace.out", gz(300)}},
 	}
 }
 
 // of marks d as part of a violation.
 func (d Dump) of(violation string, severity float64) Dump {
-	d.Sidecar.Violation, d.Sidecar.Severity = violation, severity
+	d.Violation, d.Severity = violation, severity
 	return d
 }
 
@@ -228,7 +228,7 @@ func inspect(dir string) (census, error) {
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", path, err))
 			}
-			for _, name := range append(side.Companions, side.Profile) {
+			for _, name := range side.Files {
 				if _, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err != nil {
 					errs = append(errs, fmt.Errorf("%s names %w", path, err))
 				}

@@ -59,7 +59,7 @@ func TestFault_11_FullDisk(t *testing.T) {
 	}
 	defer s.Close(context.Background())
 	d := testDump("b")
-	d.Profile = gz(100 << 10)
+	d.Files[0].Data = gz(100 << 10)
 	free := crowd(t, dir, 20<<10)
 	if _, err := s.Save(d); Reason(err) != "no_space" {
 		t.Errorf("save with a fifth of the room: %v, reason %q", err, Reason(err))

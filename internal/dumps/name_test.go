@@ -62,7 +62,7 @@ func TestFault_62_HostileIDs(t *testing.T) {
 	}
 	data, _ := io.ReadAll(f)
 	f.Close()
-	if diff := cmp.Diff(testDump("b").Profile, data); diff != "" {
+	if diff := cmp.Diff(testDump("b").Files[0].Data, data); diff != "" {
 		t.Error("the profile came back different")
 	}
 

@@ -37,7 +37,7 @@ func TestOffer(t *testing.T) {
 		}
 		want = append(want, Outcome{ID: id})
 	}
-	if _, err := s.Offer(Dump{Sidecar: Sidecar{Kind: "/"}}); Reason(err) != "invalid" {
+	if _, err := s.Offer(Dump{Files: []File{{Name: "/.pb.gz"}}}); Reason(err) != "invalid" {
 		t.Errorf("an invalid dump was queued: %v", err)
 	}
 	for range 2 {

@@ -146,7 +146,7 @@ func BenchmarkSave(b *testing.B) {
 	}
 	defer s.Close(context.Background())
 	d := testDump("b")
-	d.Profile = gz(200_000)
+	d.Files[0].Data = gz(200_000)
 	for b.Loop() {
 		if _, err := s.Save(d); err != nil {
 			b.Fatal(err)
@@ -240,13 +240,13 @@ func TestRetentionOfAViolation(t *testing.T) {
 		t.Errorf("first, worst and the two newest should be kept:\n%s", diff)
 	}
 	infos, _, _ := s.List(10)
-	slices.SortFunc(infos, func(a, b Info) int { return a.Time.Compare(b.Time) })
-	var flags [][2]bool
+	slices.SortFunc(infos, func(a, b Info) int { return a.End.Compare(b.End) })
+	var marks []string
 	for _, i := range infos {
-		flags = append(flags, [2]bool{i.Sidecar.First, i.Sidecar.Worst})
+		marks = append(marks, i.Mark)
 	}
-	if diff := cmp.Diff([][2]bool{{true, true}, {false, true}, {}, {}}, flags); diff != "" {
-		t.Errorf("first, worst:\n%s", diff)
+	if diff := cmp.Diff([]string{first, worst, "", ""}, marks); diff != "" {
+		t.Errorf("marks:\n%s", diff)
 	}
 	assertClean(t, dir, 4) // and companions went with their dumps
 
@@ -271,7 +271,7 @@ func TestMarksOfFailedSaves(t *testing.T) {
 		}
 	}
 	invalid := testDump("b").of("v", 9)
-	invalid.Sidecar.Kind = "/"
+	invalid.Files[0].Name = "/"
 	broken := nthCall(1, true, errors.ErrUnsupported)
 	for _, step := range []struct {
 		severity float64

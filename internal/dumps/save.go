@@ -1,11 +1,11 @@
 package dumps
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 )
 
@@ -38,29 +38,19 @@ func (s *Store) Offer(d Dump) (ID, error) {
 	}
 }
 
-// prepare gives a dump its name and completes its sidecar, without any I/O.
+// prepare gives a dump its name and a sidecar, without any I/O.
 func (s *Store) prepare(d Dump) (p prepared, err error) {
-	side := d.Sidecar
-	if side.Time.IsZero() {
-		side.Time = s.now()
-	}
-	if side.Kind == "" {
-		side.Kind = "cpu"
-	}
-	n := name{time: side.Time, slug: slug(side.Budget), instance: s.instance, random: s.random()}
-	n.mark = s.mark(n.slug, side)
-	p = prepared{entry: &entry{name: n}, violation: violation{side.Violation, side.Severity}}
-	side.First, side.Worst = n.mark == first, n.mark != ""
-	side.ID, side.PID, side.Host, side.Build = n.id(), os.Getpid(), s.host, s.build
-	side.Profile, side.Companions = n.file(side.Kind+profileExt), nil
-	for _, c := range append(d.Companions[:len(d.Companions):len(d.Companions)], Companion{side.Kind + profileExt, d.Profile}) {
-		if _, suffix, ok := parseFile(n.file(c.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix {
-			return p, fmt.Errorf("%w: file %q; want a lower-case word and %s or .out", ErrInvalid, c.Name, profileExt)
+	n := name{time: cmp.Or(d.End, s.now()), slug: slug(d.Name), instance: s.instance, random: s.random()}
+	n.mark = s.mark(n.slug, d)
+	p = prepared{entry: &entry{name: n}, violation: violation{d.Violation, d.Severity}}
+	side := Sidecar{ID: n.id(), Start: d.Start, End: n.time, Budget: d.Budget, Mark: n.mark}
+	side.origin()
+	for _, f := range d.Files {
+		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix {
+			return p, fmt.Errorf("%w: file %q; want a lower-case word and %s or .out", ErrInvalid, f.Name, profileExt)
 		}
-		if len(p.data) < len(d.Companions) {
-			side.Companions = append(side.Companions, n.file(c.Name))
-		}
-		p.add(c.Name, c.Data)
+		side.Files = append(side.Files, n.file(f.Name))
+		p.add(f.Name, f.Data)
 	}
 	sidecar, err := side.encode()
 	if err != nil {
@@ -79,15 +69,15 @@ func (p *prepared) add(suffix string, data []byte) {
 
 // mark says whether a dump is the first or the worst of its violation, of those on the
 // disk. Of two that wait in the queue both may be the first.
-func (s *Store) mark(slug string, side Sidecar) string {
+func (s *Store) mark(slug string, d Dump) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch v := s.violations[slug]; {
-	case side.Violation == "":
+	case d.Violation == "":
 		return ""
-	case side.Violation != v.name:
+	case d.Violation != v.name:
 		return first
-	case side.Severity > v.severity:
+	case d.Severity > v.severity:
 		return worst
 	}
 	return ""

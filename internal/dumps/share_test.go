@@ -21,7 +21,7 @@ const (
 func childShare(dir string) {
 	s := must(Open(dir, Keep{Files: shareFiles, Free: 1e-12}, discard))
 	d := testDump("b")
-	d.Profile = gz(30_000)
+	d.Files[0].Data = gz(30_000)
 	var missing []string
 	for i := range 2 * shareFiles {
 		must(s.Save(d.of("v", float64(i%5))))

@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -35,8 +32,6 @@ type Store struct {
 	now      func() time.Time
 	random   func() string // hexLen hex digits
 	report   func(Outcome)
-	host     string
-	build    Build
 	done     chan struct{} // closed when the goroutine has ended
 	end      error         // of closing; to be read after done
 
@@ -87,8 +82,7 @@ func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 
 // open opens a store that has its disk, clock and randomness.
 func (s *Store) open(every time.Duration) error {
-	s.keep, s.instance, s.build = s.keep.withDefaults(), s.random(), readBuild()
-	s.host, _ = os.Hostname() // without it the sidecars name no host
+	s.keep, s.instance = s.keep.withDefaults(), s.random()
 	s.violations = make(map[string]violation)
 	s.queue, s.done = make(chan prepared, queueLen), make(chan struct{})
 	if err := s.openFolder(); err != nil {
@@ -233,21 +227,4 @@ func randomHex() string {
 	var b [hexLen / 2]byte
 	rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
-}
-
-// readBuild is what the linker knows of the program.
-func readBuild() Build {
-	b := Build{Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		b.Path, b.Version = info.Main.Path, info.Main.Version
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				b.Revision = s.Value
-			case "vcs.modified":
-				b.Modified = s.Value == "true"
-			}
-		}
-	}
-	return b
 }

@@ -3,6 +3,7 @@ package dumps
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"syscall"
@@ -17,7 +19,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestSaveAndList(t *testing.T) {
@@ -25,7 +26,7 @@ func TestSaveAndList(t *testing.T) {
 	s, _ := openTest(t, dir, testKeep, nil)
 	first := mustSave(t, s, testDump("checkout-tls"))
 	d := testDump("no function above 20%")
-	d.Sidecar.Kind = "heap"
+	d.Files[0].Name = "heap.pb.gz"
 	second := mustSave(t, s, d)
 
 	infos, total, err := s.List(10)
@@ -33,19 +34,16 @@ func TestSaveAndList(t *testing.T) {
 		t.Fatal(total, err)
 	}
 	host, _ := os.Hostname()
-	want := []Info{
-		{ID: second, Budget: "no function above 20%"},
-		{ID: first, Budget: "checkout-tls"},
-	}
-	if diff := cmp.Diff(want, infos, cmpopts.IgnoreFields(Info{}, "Time", "Bytes", "Sidecar", "Err")); diff != "" {
-		t.Error(diff)
-	}
-	for i, kind := range []string{"heap", "cpu"} {
-		side := infos[i].Sidecar
-		id := infos[i].ID
-		if infos[i].Err != nil || side.ID != id || side.Host != host || side.PID != os.Getpid() || side.Build.Go == "" || side.Share != 0.4 || infos[i].Bytes == 0 ||
-			side.Profile != fileName(id, kind+".pb.gz") || !cmp.Equal(side.Companions, names(id, "goroutine.pb.gz", "trace.out")) {
-			t.Errorf("sidecar: %v %+v", infos[i].Err, side)
+	for i, want := range []struct {
+		id           ID
+		budget, kind string
+	}{{second, "no function above 20%", "heap"}, {first, "checkout-tls", "cpu"}} {
+		var budget struct{ Name string }
+		json.Unmarshal(infos[i].Budget, &budget)
+		if got := infos[i]; got.Broken != "" || got.ID != want.id || budget.Name != want.budget || got.Host != host || got.PID != os.Getpid() ||
+			!strings.HasSuffix(got.Build, " "+runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH) || got.Bytes == 0 || got.End.IsZero() ||
+			!cmp.Equal(got.Files, names(want.id, want.kind+".pb.gz", "goroutine.pb.gz", "trace.out")) {
+			t.Errorf("sidecar: %+v", got)
 		}
 	}
 	if infos, total, err := s.List(1); err != nil || len(infos) != 1 || total != 2 || infos[0].ID != second {
@@ -65,20 +63,22 @@ func names(id ID, suffixes ...string) (list []string) {
 }
 
 func TestInvalidDumps(t *testing.T) {
-	s, _ := openTest(t, newDir(t), Keep{Bytes: 10_000, Free: 1e-12}, nil)
+	s, _ := openTest(t, newDir(t), Keep{Bytes: 2 * maxSidecar, Free: 1e-12}, nil)
 	for name, tt := range map[string]struct {
 		change func(*Dump)
 		want   error
 	}{
-		"kind":           {func(d *Dump) { d.Sidecar.Kind = "../cpu" }, ErrInvalid},
-		"companion path": {func(d *Dump) { d.Companions[0].Name = "../x.out" }, ErrInvalid},
-		"companion json": {func(d *Dump) { d.Companions[0].Name = "json" }, ErrInvalid},
-		"same names":     {func(d *Dump) { d.Companions[0].Name = "cpu.pb.gz" }, fs.ErrExist},
-		"too large":      {func(d *Dump) { d.Profile = make([]byte, 10_001) }, ErrLimit},
+		"kind":           {func(d *Dump) { d.Files[0].Name = "../cpu.pb.gz" }, ErrInvalid},
+		"companion path": {func(d *Dump) { d.Files[1].Name = "../x.out" }, ErrInvalid},
+		"companion json": {func(d *Dump) { d.Files[1].Name = "json" }, ErrInvalid},
+		"same names":     {func(d *Dump) { d.Files[1].Name = "cpu.pb.gz" }, fs.ErrExist},
+		"large sidecar":  {func(d *Dump) { d.Budget = json.RawMessage(`"` + strings.Repeat("x", maxSidecar) + `"`) }, ErrInvalid},
+		"no JSON":        {func(d *Dump) { d.Budget = json.RawMessage(`{`) }, nil},
+		"too large":      {func(d *Dump) { d.Files[0].Data = make([]byte, 2*maxSidecar+1) }, ErrLimit},
 	} {
 		d := testDump("b")
 		tt.change(&d)
-		if _, err := s.Save(d); !errors.Is(err, tt.want) {
+		if _, err := s.Save(d); err == nil || tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestFault_42_WallClockJumps(t *testing.T) {
 	seen := map[ID]bool{}
 	for i := range 20 {
 		d := testDump("b")
-		d.Sidecar.Time = start // all in the same millisecond
+		d.End = start // all in the same millisecond
 		seen[mustSave(t, s, d)] = true
 		c.advance(time.Duration(1-i%3) * 24 * time.Hour)
 	}
@@ -200,7 +200,7 @@ func TestDumpOpensInPprof(t *testing.T) {
 	}
 	dir := newDir(t)
 	s, _ := openTest(t, dir, testKeep, nil)
-	id := mustSave(t, s, Dump{Sidecar: Sidecar{Budget: "b", Kind: "allocs"}, Profile: b.Bytes()})
+	id := mustSave(t, s, Dump{Name: "b", Files: []File{{"allocs.pb.gz", b.Bytes()}}})
 	cmd := exec.Command(goTool, "tool", "pprof", "-top", "-sample_index=alloc_space", filepath.Join(home(dir, s), fileName(id, "allocs.pb.gz")))
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("TestDumpOpensInPprof")) {

@@ -27,18 +27,8 @@ const (
 
 // dumpList is what dumps.json holds.
 type dumpList struct {
-	Dumps []listedDump `json:"dumps"`
+	Dumps []dumps.Info `json:"dumps"`
 	Note  string       `json:"note,omitempty"` // why there are none, or no more
-}
-
-// A listedDump is one of the newest dumps, with the first offender of its sidecar.
-type listedDump struct {
-	ID      string        `json:"id"`
-	Budget  string        `json:"budget"`
-	Time    time.Time     `json:"time"`
-	Bytes   int64         `json:"bytes"`
-	Broken  string        `json:"broken,omitempty"` // why the sidecar cannot be read
-	Sidecar dumps.Sidecar `json:"sidecar"`
 }
 
 // store is where the dumps are, or nil.
@@ -67,17 +57,9 @@ func (h *Handler) listDumps() dumpList {
 	case len(infos) == 0:
 		return dumpList{Note: "none yet"}
 	}
-	var l dumpList
+	l := dumpList{Dumps: infos}
 	if total > maxDumps {
 		l.Note = fmt.Sprintf("the newest %d; the others are in %s", maxDumps, h.Dir)
-	}
-	for _, info := range infos {
-		d := listedDump{ID: string(info.ID), Budget: info.Budget, Time: info.Time, Bytes: info.Bytes, Sidecar: info.Sidecar}
-		if info.Err != nil {
-			d.Broken = "the sidecar cannot be read"
-		}
-		d.Sidecar.Offenders = d.Sidecar.Offenders[:min(len(d.Sidecar.Offenders), 1)]
-		l.Dumps = append(l.Dumps, d)
 	}
 	return l
 }

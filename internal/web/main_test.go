@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -98,14 +99,15 @@ func withDump(t testing.TB, c *Config, function string) string {
 	}
 	t.Cleanup(func() { store.Close(context.Background()) })
 	c.Dumps = func() *dumps.Store { return store }
+	budget, err := json.Marshal(map[string]string{"name": "debug-print", "offender": function})
+	if err != nil {
+		t.Fatal(err)
+	}
 	id, err := store.Offer(dumps.Dump{
-		Profile: packed(t, chainOf("main.main", "main.serve", function)),
-		Sidecar: dumps.Sidecar{
-			Budget: "debug-print", Sentence: "debug-print: no function above 20% cumulative", Verdict: "fail", Share: 0.7, Low: 0.6, High: 0.8, Limit: 0.2, Unit: "ratio",
-			Reason: function + " is at 70%", Violation: "v", Samples: 900,
-			Offenders: []dumps.Offender{{Name: function, Share: 0.7, CalledFrom: "main.page page.go:46"}, {Name: "second"}},
+		Name: "debug-print", Budget: budget, Violation: "v",
+		Files: []dumps.File{
+			{Name: "cpu.pb.gz", Data: packed(t, chainOf("main.main", "main.serve", function))}, {Name: "goroutine.pb.gz", Data: []byte("companion")},
 		},
-		Companions: []dumps.Companion{{Name: "goroutine.pb.gz", Data: []byte("companion")}},
 	})
 	if err != nil {
 		t.Fatal(err)

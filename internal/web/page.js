@@ -62,7 +62,7 @@ function span(ms) {
 }
 
 const time = t => isNaN(new Date(t)) ? clean(t) : el("time", {datetime: t}, new Date(t).toISOString().replace("T", " ").slice(0, 19) + " UTC");
-const ago = t => span(Date.now() - new Date(t));
+const ago = (t, now = Date.now()) => span(new Date(now) - new Date(t));
 const counts = m => Object.entries(m || {}).filter(([, n]) => n).sort().map(([k, n]) => clean(k) + " " + n).join(", ") || "none";
 
 // read fetches a document. What went wrong is an Error with the answer's line.
@@ -135,9 +135,10 @@ function offenders(list, unit) {
 // sentence is a budget's without its name.
 const sentence = b => b.result.budget.startsWith(b.name + ": ") ? b.result.budget.slice(b.name.length + 2) : b.result.budget;
 
-function budget(b) {
+// budget shows where a budget stands: now, or then when a dump was taken.
+function budget(b, then) {
   const r = b.result, fresh = r.reason || r.verdict !== "inconclusive", named = b.name !== r.budget;
-  const open = b.state !== "inactive" || b.warning;
+  const open = then || b.state !== "inactive" || b.warning;
   return el("details.budget.b-" + b.state, {open: !!open},
     el("summary", null,
       el("span.badge.s-" + b.state, null, b.state), el("span.sentence", null, named && el("strong", null, clean(b.name), " "), code(sentence(b))),
@@ -149,7 +150,7 @@ function budget(b) {
     r.offenders?.length && [offenders(r.offenders, b.offender_unit || r.unit),
       r.over > r.offenders.length && el("p.dim", null, `${r.over - r.offenders.length} more on these paths are over the limit`)],
     b.accept && el("p.accept", null, "To accept the first offender, write: ", code(b.accept)),
-    el("p.dim.small", null, `${b.state} for ${ago(b.since)} · windows: ${counts(b.verdicts)}`,
+    el("p.dim.small", null, `${b.state} for ${ago(b.since, then)} · windows: ${counts(b.verdicts)}`,
       r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump"), ", of the window until ", time(b.dumped)]));
 }
 
@@ -178,9 +179,11 @@ const guard = s => section("guard", "The guard itself", facts([
   ["windows", counts(s.windows)], ["events dropped", counts(s.dropped)], ["panics", counts(s.panics)], ["dumps", counts(s.dumps)]]));
 
 function dumpTable(d) {
-  const rows = (d.dumps || []).map(({id, budget, time: at, bytes, broken, sidecar: s}) => [
-    cell(el("a", {href: "dumps/" + id}, time(at))), cell(clean(budget)), cell(clean(s.verdict) + " " + amount(s.share, s.unit)),
-    cell(broken ? clean(broken) : s.offenders?.length ? code(s.offenders[0].name) : ""), number(amount(bytes, "bytes"))]);
+  const rows = (d.dumps || []).map(({id, end, bytes, broken, budget: b}) => {
+    const r = b?.result || {};
+    return [cell(el("a", {href: "dumps/" + id}, time(end))), cell(clean(b?.name || id)), cell(clean(r.verdict) + " " + amount(r.value, r.unit)),
+      cell(broken ? clean(broken) : r.offenders?.[0] ? code(r.offenders[0].function) : ""), number(amount(bytes, "bytes"))];
+  });
   return section("dumps", "Dumps", d.note && el("p.dim", null, clean(d.note)),
     rows.length > 0 && table("Dumps", ["time", "budget", "measured", "worst offender", "#size"], rows));
 }
@@ -238,33 +241,27 @@ async function overview() {
 
 async function dumpPage(id) {
   const s = await read(`${id}/${id}.json`);
-  const files = [s.profile, ...(s.companions || [])].filter(f => f && f.startsWith(id + ".") && !/[/\\?#]/.test(f));
-  const drawing = el("div", null), list = s.offenders || [], b = s.build || {}, w = s.window || {};
+  const files = (s.files || []).filter(f => f.startsWith(id + ".") && !/[/\\?#]/.test(f));
+  const drawing = el("div", null), b = s.budget?.result && s.budget, name = clean(b?.name || id);
   const draw = async file => {
     drawing.replaceChildren(el("p.dim", {role: "status"}, "Reading …"));
     try {
-      drawing.replaceChildren(...flameGraph(await read(`${id}/${file}.flame.json`), list.map(o => o.name)));
+      drawing.replaceChildren(...flameGraph(await read(`${id}/${file}.flame.json`), (b?.result.offenders || []).map(o => o.function)));
     } catch (error) {
       drawing.replaceChildren(el("p.warning", null, clean(error.message)));
     }
   };
-  document.title = "profguard: " + clean(s.budget);
-  document.getElementById("top").replaceChildren(el("nav", {"aria-label": "Pages"}, el("a", {href: "../"}, "← profguard")), el("h1", null, clean(s.budget)));
+  document.title = "profguard: " + name;
+  document.getElementById("top").replaceChildren(el("nav", {"aria-label": "Pages"}, el("a", {href: "../"}, "← profguard")), el("h1", null, name));
   document.getElementById("main").replaceChildren(
-    section("facts", "What was measured", facts([
-      ["budget", code(s.sentence)], ["verdict", el("span.verdict.v-" + s.verdict, null, clean(s.verdict))],
-      ["measured", amount(s.share, s.unit) + (s.high > s.low ? ` (${amount(s.low, s.unit)} to ${amount(s.high, s.unit)})` : "") + (s.limit > 0 ? ", limit " + amount(s.limit, s.unit) : "")],
-      ["samples", s.samples], ["reason", clean(s.reason)], ["accept", s.accept && code(s.accept)],
-      ["window", w.start && [time(w.start), " for " + amount(w.seconds, "seconds")]],
-      ["violation", s.violation && [s.first && "the first dump of its violation", s.worst && "the worst when it was taken"].filter(Boolean).join(", ")],
-      ["host", clean(`${s.host}, process ${s.pid}`)], ["build", clean([b.path, b.version, b.revision, b.go, b.platform].filter(Boolean).join(" "))]])),
-    list.length > 0 && section("offenders", "Offenders", offenders(list.map(o => ({
-      function: o.name, file: o.file, line: o.line, value: o.share,
-      blame: o.called_from && !o.called_from.startsWith(o.name + " ") ? {function: o.called_from} : undefined})), s.offender_unit || s.unit)),
+    section("facts", "What was measured", b && budget(b, s.end), facts([
+      ["window", [s.start && [time(s.start), " to "], time(s.end)]],
+      ["violation", s.mark === "first" ? "the first dump of its violation" : s.mark === "worst" ? "the worst when it was taken" : ""],
+      ["host", clean(`${s.host}, process ${s.pid}`)], ["build", clean(s.build)]])),
     section("files", "Files", el("ul.files", null, [...files, id + ".json"].map(f => el("li", null, el("a", {href: `${id}/${f}`, download: true}, clean(f.slice(id.length + 1))),
       f.endsWith(".pb.gz") && [" ", el("button.small", {click: () => draw(f)}, "flame graph")])))),
     drawing);
-  await draw(s.profile);
+  if (files.length) await draw(files[0]);
 }
 
 // colour is the class of a frame: the program's own code, the runtime, and for the
