@@ -131,7 +131,7 @@ func (w *watched) step(p float64) Event {
 	near := w.windows > 0 && start+window-w.end < every*3/4
 	w.end = start + window
 	k, n := w.take(p, w.end)
-	verdict := evidence.Fixed(k, n, limit, 1).Verdict
+	verdict := evidence.Fixed(k, n, limit).Verdict
 	w.stream.Add(k, n, near)
 	var event Event
 	w.alert, event = w.alert.Next(Finding{

@@ -34,7 +34,7 @@ func BenchmarkEvidence(b *testing.B) {
 func BenchmarkFixed(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		sink = Fixed(float64(i%300), 1000, 0.2, 1).Low
+		sink = Fixed(float64(i%300), 1000, 0.2).Low
 	}
 }
 
@@ -54,8 +54,8 @@ func TestNoAllocations(t *testing.T) {
 		"Stream.Add":     func() { a.Add(float64(8+i%5), 50, false) },
 		"Sequential.Add": func() { s.Add(2, 10) },
 		"Steady.Add":     func() { st.Add(SteadyFloor, float64(i), 1) },
-		"Fixed":          func() { sink = Fixed(20, 100, 0.2, 1).Low },
-		"Rate":           func() { sink = Rate(20, 100, 0.2, 1).Low },
+		"Fixed":          func() { sink = Fixed(20, 100, 0.2).Low },
+		"Rate":           func() { sink = Rate(20, 100, 0.2).Low },
 		"Absent":         func() { sink = Absent(0, 100).High },
 		"Growth":         func() { sink = growth(20, 100, 10, 100, 0.05, 1, 1).Low },
 		"Ratio":          func() { sink = ratio(20, 100, 10, 100, 1.1, 1).Low },

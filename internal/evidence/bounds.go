@@ -37,26 +37,14 @@ func Upper(k, n, phi, alpha float64) float64 {
 }
 
 // RateLower returns the largest expected count that a count of k is proof to be
-// exceeded, with error alpha: the lower solution of k ln(k/x) - k + x = ln(1/alpha).
-// Counts are taken as Poisson. Divide k by its overdispersion, and multiply the result
-// by it, if there is any.
-func RateLower(k, alpha float64) float64 {
-	if k = amount(k); k == 0 {
-		return 0
-	}
-	return solve(0, k, surprise(alpha), true, func(x float64) (float64, float64) { return deviance(k, x), 1 - k/x })
-}
+// exceeded, with error alpha. A count is so many hits of [most] trials: few of many, as
+// Poisson has it. Divide k by its overdispersion, and multiply the result by it, if there
+// is any.
+func RateLower(k, alpha float64) float64 { return most * Lower(k, most, 1, alpha) }
 
 // RateUpper returns the smallest expected count that a count of k is proof to stay
-// below, with error alpha: the upper solution of the equation of [RateLower].
-func RateUpper(k, alpha float64) float64 {
-	k, t := amount(k), surprise(alpha)
-	if k == 0 {
-		return t
-	}
-	// The left side is at least (x-k)²/2x, too.
-	return solve(k, k+t+math.Sqrt(t*(t+2*k)), t, false, func(x float64) (float64, float64) { return deviance(k, x), 1 - k/x })
-}
+// below, with error alpha.
+func RateUpper(k, alpha float64) float64 { return most * Upper(k, most, 1, alpha) }
 
 // divergence returns n KL(k/n || p), possibly infinite. Written as two Poisson
 // deviances it is a sum of terms that are not negative, so nothing cancels when
@@ -94,10 +82,9 @@ func deviance(k, mu float64) float64 {
 	return sum
 }
 
-// solve finds x in (lo, hi), not negative, with g(x) = target, where g is convex and
-// zero at one end: at hi if falling, else at lo. The function returns g and its
-// derivative. It is Newton's method, with bisection wherever that leaves the bracket:
-// seven to twelve steps for most inputs.
+// solve finds x in (lo, hi), not negative, with g(x) = target, where g falls or rises
+// through it once. The function returns g and its derivative. It is Newton's method, with
+// bisection wherever that leaves the bracket: seven to twelve steps for most inputs.
 func solve(lo, hi, target float64, falling bool, g func(float64) (float64, float64)) float64 {
 	x := lo + (hi-lo)/2
 	// 200 halvings reach 1e-60 of the bracket, past any bound worth printing.

@@ -8,31 +8,29 @@ import (
 
 func TestFixed(t *testing.T) {
 	tests := []struct {
-		name          string
-		k, n, lim, fi float64
-		want          Verdict
+		name      string
+		k, n, lim float64
+		want      Verdict
 	}{
-		{"nothing", 0, 0, 0.2, 1, Inconclusive},
-		{"few samples over the limit", 12, 38, 0.2, 1, Inconclusive},
-		{"far over", 300, 1000, 0.2, 1, Fail},
-		{"far over, but in bursts", 300, 1000, 0.2, 3, Inconclusive},
-		{"far under", 100, 1000, 0.2, 1, Pass},
-		{"far under, but in bursts", 100, 1000, 0.2, 12, Inconclusive},
-		{"at the limit, few", 100, 500, 0.2, 1, Inconclusive},
-		{"at the limit, many", 2000, 10000, 0.2, 1, Pass},
-		{"in the zone, very many", 220000, 1000000, 0.2, 1, Fail},
-		{"all hits", 20, 20, 0.2, 1, Fail},
-		{"no hits", 0, 100, 0.2, 1, Pass},
-		{"limit of all", 5, 5, 1, 1, Pass},
-		{"limit of all, nothing seen", 0, 0, 1, 1, Inconclusive},
-		{"high limit kept", 850, 1000, 0.9, 1, Pass},
-		{"high limit missed", 9700, 10000, 0.9, 1, Fail},
-		{"no limit, a hit", 1, 100, 0, 1, Fail},
-		{"no limit, no hit", 0, 1e9, 0, 1, Inconclusive},
+		{"nothing", 0, 0, 0.2, Inconclusive},
+		{"few samples over the limit", 12, 38, 0.2, Inconclusive},
+		{"far over", 300, 1000, 0.2, Fail},
+		{"far under", 100, 1000, 0.2, Pass},
+		{"at the limit, few", 100, 500, 0.2, Inconclusive},
+		{"at the limit, many", 2000, 10000, 0.2, Pass},
+		{"in the zone, very many", 220000, 1000000, 0.2, Fail},
+		{"all hits", 20, 20, 0.2, Fail},
+		{"no hits", 0, 100, 0.2, Pass},
+		{"limit of all", 5, 5, 1, Pass},
+		{"limit of all, nothing seen", 0, 0, 1, Inconclusive},
+		{"high limit kept", 850, 1000, 0.9, Pass},
+		{"high limit missed", 9700, 10000, 0.9, Fail},
+		{"no limit, a hit", 1, 100, 0, Fail},
+		{"no limit, no hit", 0, 1e9, 0, Inconclusive},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Fixed(tt.k, tt.n, tt.lim, tt.fi)
+			f := Fixed(tt.k, tt.n, tt.lim)
 			if f.Verdict != tt.want {
 				t.Errorf("verdict %v (%+v), want %v", f.Verdict, f, tt.want)
 			}
@@ -51,18 +49,16 @@ func TestNeeded(t *testing.T) {
 	for _, limit := range []float64{0.01, 0.2, 0.5, 0.9} {
 		for _, x := range []float64{0, 0.5, 0.9, 1, 1.05, 1.1, 1.2, 1.3, 2} {
 			q := min(1, limit*x)
-			for _, phi := range []float64{1, 2.5} {
-				f := Fixed(q*10, 10, limit, phi)
-				if f.Verdict != Inconclusive {
-					continue
-				}
-				n := f.Needed
-				if got := Fixed(q*n*1.001, n*1.001, limit, phi); got.Verdict == Inconclusive {
-					t.Errorf("limit %v share %v phi %v: still inconclusive with the %v needed", limit, q, phi, n)
-				}
-				if got := Fixed(q*n*0.9, n*0.9, limit, phi); got.Verdict != Inconclusive && n > 20 {
-					t.Errorf("limit %v share %v phi %v: %v at nine tenths of the %v needed", limit, q, phi, got.Verdict, n)
-				}
+			f := Fixed(q*10, 10, limit)
+			if f.Verdict != Inconclusive {
+				continue
+			}
+			n := f.Needed
+			if got := Fixed(q*n*1.001, n*1.001, limit); got.Verdict == Inconclusive {
+				t.Errorf("limit %v share %v: still inconclusive with the %v needed", limit, q, n)
+			}
+			if got := Fixed(q*n*0.9, n*0.9, limit); got.Verdict != Inconclusive && n > 20 {
+				t.Errorf("limit %v share %v: %v at nine tenths of the %v needed", limit, q, got.Verdict, n)
 			}
 		}
 	}
@@ -83,20 +79,17 @@ func TestRate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Rate(tt.k, tt.exposure, tt.limit, 1)
+			f := Rate(tt.k, tt.exposure, tt.limit)
 			if f.Verdict != tt.want {
 				t.Errorf("verdict %v (%+v), want %v", f.Verdict, f, tt.want)
 			}
 			if tt.exposure > 0 && (f.Low < tt.valueLow || f.High > tt.valueHigh) {
 				t.Errorf("bounds %v, %v, want within %v, %v", f.Low, f.High, tt.valueLow, tt.valueHigh)
 			}
-			if f.Verdict == Inconclusive {
+			if f.Verdict == Inconclusive && tt.exposure > 0 {
 				more := f.Needed * 1.001
 				k := f.Value * more
-				if tt.exposure == 0 {
-					k = Notable * tt.limit * more
-				}
-				if got := Rate(k, more, tt.limit, 1); got.Verdict == Inconclusive {
+				if got := Rate(k, more, tt.limit); got.Verdict == Inconclusive {
 					t.Errorf("still inconclusive with the exposure of %v needed", f.Needed)
 				}
 			}
@@ -140,7 +133,7 @@ func TestFixedSimulation(t *testing.T) {
 			var fixed, naive, wils, passed float64
 			for range runs {
 				k := binomial(rng, n, limit*x)
-				switch Fixed(k, float64(n), limit, 1).Verdict {
+				switch Fixed(k, float64(n), limit).Verdict {
 				case Fail:
 					fixed++
 				case Pass:

@@ -38,7 +38,7 @@ func FuzzBounds(f *testing.F) {
 		finite("rate bound", RateLower(k, alpha), RateUpper(k, alpha))
 		finite("evidence", evidence(k, n, limit, up, phi), evidence(k, n, limit, down, phi),
 			evidence(k, n, limit, grid{k, n, limit, phi}, alpha), temper(k, n), temper(n, phi))
-		finite("needed", Needed(k, n, limit, phi))
+		finite("needed", Needed(k, n, limit))
 		for _, rates := range []bool{false, true} {
 			b := Baseline{k, n, rates, limit}
 			most, pass := b.Bounds()
@@ -55,8 +55,8 @@ func FuzzBounds(f *testing.F) {
 		}
 		finite("helper", LnA(k, n, phi, alpha), Tests(k, limit), ratioShare(k, n, limit))
 
-		finding("share", Fixed(k, n, limit, phi))
-		finding("rate", Rate(k, n, limit, phi))
+		finding("share", Fixed(k, n, limit))
+		finding("rate", Rate(k, n, limit))
 		finding("absent", Absent(k, n))
 		finding("growth", growth(k, n, n, phi, limit, alpha, phi))
 		finding("ratio", ratio(k, n, phi, alpha, limit, phi))

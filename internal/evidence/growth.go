@@ -1,7 +1,5 @@
 package evidence
 
-import "math"
-
 // A Baseline is what growth is compared with: K hits of an earlier profile in N samples,
 // or, where rates are compared, over an exposure of N.
 type Baseline struct {
@@ -163,52 +161,24 @@ func differs(k, n, k0, n0, d float64) float64 {
 //
 // is concave, so its derivative has one root, or the maximum is at an end.
 func apart(k, n, k0, n0, d float64) float64 {
+	derivative := func(p float64) (rise, slope float64) {
+		for _, x := range [...]struct{ k, at, sign float64 }{{k, p + d, +1}, {n - k, 1 - p - d, -1}, {k0, p, +1}, {n0 - k0, 1 - p, -1}} {
+			if x.k > 0 { // no hits weigh nothing even at 0
+				at := max(x.at, 1e-150)
+				rise += x.sign * x.k / at
+				slope -= x.k / (at * at)
+			}
+		}
+		return rise, slope
+	}
 	left, right := max(0, -d), min(1, 1-d)
-	lo, hi := left, right
-	// The pooled share, less what now has more, is near.
-	p := (k + k0 - n*d) / (n + n0)
-	if !(p > lo && p < hi) {
-		p = lo + (hi-lo)/2
-	}
-	// Newton's method, with bisection wherever it leaves the bracket; 100
-	// halvings leave nothing of the unit interval.
-	for range 100 {
-		var rise, bend float64
-		rise, bend = pull(rise, bend, k, p+d, +1)
-		rise, bend = pull(rise, bend, n-k, 1-p-d, -1)
-		rise, bend = pull(rise, bend, k0, p, +1)
-		rise, bend = pull(rise, bend, n0-k0, 1-p, -1)
-		if rise > 0 {
-			lo = p
-		} else {
-			hi = p
-		}
-		next := p + rise/bend
-		if !(next > lo && next < hi) {
-			next = lo + (hi-lo)/2
-		}
-		if math.Abs(next-p) <= 1e-14*p {
-			break
-		}
-		p = next
-	}
-	switch {
-	case lo == left && hi-left < 1e-15: // the root is at the end itself
+	if rise, _ := derivative(left); rise <= 0 {
 		return left
-	case hi == right && right-lo < 1e-15:
+	}
+	if rise, _ := derivative(right); rise >= 0 {
 		return right
 	}
-	return p
-}
-
-// pull adds the first derivative of k ln x, and what is to be divided by for
-// Newton's step, where no hits weigh nothing even at 0.
-func pull(rise, bend, k, x, sign float64) (float64, float64) {
-	if k == 0 {
-		return rise, bend
-	}
-	x = max(x, 1e-150)
-	return rise + sign*k/x, bend + k/(x*x)
+	return solve(left, right, 0, true, derivative)
 }
 
 // differenceBound returns the difference, below (-1) or above (+1) the measured

@@ -272,7 +272,7 @@ func (s *Sequential) needed() float64 {
 	case s.limit == 0 && b.k == 0:
 		return 0 // nothing is below no share at all
 	case b.n == 0:
-		return Needed(0, 0, s.limit, 1)
+		return Needed(0, 0, s.limit)
 	case s.candidate > 0 && s.fresh.number < s.candidate:
 		// A confirmation needs as many blocks again as the case took.
 		return ceil(b.n/b.number*2*s.candidate, b.n)

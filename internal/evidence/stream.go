@@ -99,7 +99,7 @@ func (s *Stream) Add(k, n float64, near bool) {
 	s.spread.add(k, n, near)
 	over := s.proof >= s.above.threshold && s.above.threshold > 0
 	switch {
-	case over, k > n*s.limit && Fixed(k, n, s.limit, 1).Verdict == Fail:
+	case over, k > n*s.limit && Fixed(k, n, s.limit).Verdict == Fail:
 		if s.verdict != Fail {
 			*s = s.await(Fail)
 		}

@@ -7,12 +7,12 @@ import "math"
 // the zone. The number of samples must not depend on what they showed: repeated looks
 // need [Stream] or [Sequential].
 //
-// phi is the overdispersion, 1 if nothing is known about it. A limit of 1 cannot be
-// exceeded, so any sample passes; a limit of 0 cannot be shown to hold, so nothing does.
-func Fixed(k, n, limit, phi float64) Finding {
+// A limit of 1 cannot be exceeded, so any sample passes; a limit of 0 cannot be shown to
+// hold, so nothing does.
+func Fixed(k, n, limit float64) Finding {
 	k, n = counts(k, n)
 	limit = share(limit)
-	f := Finding{Low: Lower(k, n, phi, FailAlpha), High: Upper(k, n, phi, PassAlpha)}
+	f := Finding{Low: Lower(k, n, 1, FailAlpha), High: Upper(k, n, 1, PassAlpha)}
 	if n > 0 {
 		f.Value = k / n
 	}
@@ -22,7 +22,7 @@ func Fixed(k, n, limit, phi float64) Finding {
 	case f.High < edge(limit), limit == 1 && n > 0:
 		f.Verdict = Pass
 	default:
-		f.Needed = Needed(k, n, limit, phi)
+		f.Needed = Needed(k, n, limit)
 	}
 	return f
 }
@@ -30,9 +30,9 @@ func Fixed(k, n, limit, phi float64) Finding {
 // Needed returns how many samples in all let [Fixed] decide, if the share stays at k/n.
 // Without samples it returns how many catch a share of [Notable] times the limit. It
 // returns 0 when no number does: no hit at a limit of 0.
-func Needed(k, n, limit, phi float64) float64 {
+func Needed(k, n, limit float64) float64 {
 	k, n = counts(k, n)
-	limit, phi = share(limit), factor(phi)
+	limit = share(limit)
 	if limit == 1 {
 		return ceil(1, 0)
 	}
@@ -45,10 +45,10 @@ func Needed(k, n, limit, phi float64) float64 {
 	}
 	needed := most
 	if q > limit {
-		needed = min(needed, phi*lnFail/divergence(q, 1, limit))
+		needed = min(needed, lnFail/divergence(q, 1, limit))
 	}
 	if u := edge(limit); q < u {
-		needed = min(needed, phi*lnPass/divergence(q, 1, u))
+		needed = min(needed, lnPass/divergence(q, 1, u))
 	}
 	return ceil(needed, n)
 }
@@ -91,25 +91,13 @@ func (w worth) rate(share float64) float64 {
 // over so many seconds or requests, against a limit in samples per second or
 // per request. Value, Low, High are in the unit of the limit, Needed is an
 // exposure.
-func Rate(k, exposure, limit, phi float64) Finding {
-	k, exposure, limit, phi = amount(k), amount(exposure), amount(limit), factor(phi)
-	if exposure == 0 {
-		return Finding{High: most, Needed: amount(Needed(0, 0, rareShare, phi) * rareShare / limit)}
-	}
-	f := Finding{
-		Value: amount(k / exposure),
-		Low:   amount(RateLower(k/phi, FailAlpha) * phi / exposure),
-		High:  amount(RateUpper(k/phi, PassAlpha) * phi / exposure),
-	}
-	switch {
-	case f.Low > limit:
-		f.Verdict = Fail
-	case f.High < Zone*limit:
-		f.Verdict = Pass
-	default:
-		n := max(k, limit*exposure, 1) / rareShare
-		f.Needed = amount(Needed(k, n, limit*exposure/n, phi) * (exposure / n))
-	}
+func Rate(k, exposure, limit float64) Finding {
+	k, exposure, limit = amount(k), amount(exposure), amount(limit)
+	n := min(max(k, limit*exposure, 1)/rareShare, most)
+	scale := n / exposure
+	f := Fixed(k, n, limit/scale)
+	f.Value, f.Low, f.High = amount(k/exposure), amount(f.Low*scale), amount(f.High*scale)
+	f.Needed = amount(f.Needed / scale)
 	return f
 }
 

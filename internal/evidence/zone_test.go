@@ -19,11 +19,11 @@ func TestPassIsWithinZone(t *testing.T) {
 	}{
 		"share": {
 			limits: []float64{0.001, 0.05, 0.35, 2.0 / 3, 0.8, 0.99},
-			judge:  func(q, n, limit float64) Finding { return Fixed(min(q, 1)*n, n, limit, 1) },
+			judge:  func(q, n, limit float64) Finding { return Fixed(min(q, 1)*n, n, limit) },
 		},
 		"rate": {
 			limits: []float64{0.01, 0.5, 40},
-			judge:  func(q, n, limit float64) Finding { return Rate(q*n, n, limit, 1) },
+			judge:  func(q, n, limit float64) Finding { return Rate(q*n, n, limit) },
 		},
 		"growth in points": {
 			limits: []float64{0.01, 0.05, 0.3, 0.9},

@@ -118,9 +118,9 @@ func (c *comparison) bounds(value int64) evidence.Finding {
 	case c.value.Census:
 		return counted(c.part(value), c.Limit)
 	case c.over > 0:
-		return evidence.Rate(c.hits(value), c.n, c.Limit, 1)
+		return evidence.Rate(c.hits(value), c.n, c.Limit)
 	}
-	return evidence.Fixed(c.hits(value), c.sums.N, c.Limit, 1)
+	return evidence.Fixed(c.hits(value), c.sums.N, c.Limit)
 }
 
 // nameAlpha is the chance of naming somebody who is not above the limit, where it is
@@ -454,7 +454,7 @@ func (c *comparison) reason(x found, samples int64) Reason {
 	zone, middle := evidence.Zone*c.Limit, (1+c.Limit)/2
 	if c.isShare() {
 		farBelow := x.Needed > 0 && x.Value < c.Limit/2
-		if needed := evidence.Needed(0, 0, c.Limit, 1); !farBelow && float64(samples) < needed {
+		if needed := evidence.Needed(0, 0, c.Limit); !farBelow && float64(samples) < needed {
 			return TooFew{needed, math.Min(evidence.Notable*c.Limit, middle)}
 		}
 		zone = math.Min(zone, middle)
