@@ -18,7 +18,7 @@ import (
 // Blocks judge a test: a piece of work that is done again and again and profiled block
 // by block (100 ms, say, each a CPU profile of its own), until every rule is decided.
 // They may be asked after each block without erring more often. They keep evidence for
-// every function that comes near a limit, over all blocks from the first on.
+// every function, over all blocks from the first on.
 // They are not safe for concurrent use.
 type Blocks struct {
 	Options
@@ -44,7 +44,7 @@ type blockStanding struct {
 	decided evidence.Verdict     // by one look: one hit of what should be absent, say
 	one     *evidence.Sequential // all that the rule is about; of each, a function that never shows
 	each    map[string]*blockFunction
-	trials  []float64 // of each block, for what is charged with everything
+	trials  []float64 // of each block
 	sum     float64   // of them
 	samples float64   // in its scope
 
@@ -53,19 +53,10 @@ type blockStanding struct {
 	gate    Reason // why the last block was none that it applies to
 }
 
-// blockFunction is what is known about one function: its hits, by block, and once
-// they are a tenth of the limit, its evidence.
+// blockFunction is what is known about one function.
 type blockFunction struct {
-	hits  []blockHits // that near has not been given
-	k     float64
-	limit float64
-	near  *evidence.Sequential
-	fed   int // blocks that near has been given
-}
-
-type blockHits struct {
-	block int
-	k     float64
+	evidence.Sequential
+	k float64 // hits
 }
 
 const (
@@ -115,8 +106,8 @@ func (b *Blocks) Decided(i int) evidence.Verdict {
 		return s.decided
 	}
 	verdict := s.one.Verdict()
-	for _, near := range s.near(&b.judge.rules[i]) {
-		switch near.Verdict() {
+	for _, f := range s.near(&b.judge.rules[i]) {
+		switch f.Verdict() {
 		case evidence.Fail:
 			return evidence.Fail
 		case evidence.Inconclusive:
@@ -127,12 +118,11 @@ func (b *Blocks) Decided(i int) evidence.Verdict {
 }
 
 // near are the functions that came near the limit.
-func (s *blockStanding) near(r *rule) iter.Seq2[string, *evidence.Sequential] {
-	return func(yield func(string, *evidence.Sequential) bool) {
+func (s *blockStanding) near(r *rule) iter.Seq2[string, *blockFunction] {
+	least := r.near(s.sum, s.samples)
+	return func(yield func(string, *blockFunction) bool) {
 		for name, f := range s.each {
-			// Growth per unit of work is not asked of who has little, as in one window.
-			small := r.Test == Grows && !r.isShare() && f.k < smallShare*s.samples
-			if f.near != nil && !small && !yield(name, f.near) {
+			if f.k >= least && !yield(name, f) {
 				return
 			}
 		}
@@ -205,7 +195,8 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	s.sum += c.n
 	s.samples += sums.N
 	if s.one == nil {
-		s.one = b.sequential(&c, "")
+		one := b.sequential(&c, "")
+		s.one = &one
 	}
 	if r.Class != Each {
 		s.one.Add(c.hits(r.charged(&w.judged.counter, "")), c.n)
@@ -216,7 +207,7 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 }
 
 // sequential judges somebody, and is told what blocks are and who ends them.
-func (b *Blocks) sequential(c *comparison, name string) *evidence.Sequential {
+func (b *Blocks) sequential(c *comparison, name string) evidence.Sequential {
 	s := c.sequential(name)
 	if b.Runs {
 		s.Runs()
@@ -224,7 +215,7 @@ func (b *Blocks) sequential(c *comparison, name string) *evidence.Sequential {
 	if b.Once {
 		s.Once()
 	}
-	return &s
+	return s
 }
 
 // feedEach adds a block to what is known about every function.
@@ -232,36 +223,22 @@ func (b *Blocks) feedEach(s *blockStanding, c *comparison) {
 	if s.each == nil {
 		s.each = map[string]*blockFunction{}
 	}
-	block := len(s.trials)
-	s.trials = append(s.trials, c.n)
 	for _, key := range c.sums.Keys {
-		name, k := c.name(key), c.hits(c.sums.By(key))
-		f := s.each[name]
-		if f == nil {
-			f = &blockFunction{limit: c.limit(name)}
-			s.each[name] = f
+		name := c.name(key)
+		if s.each[name] != nil {
+			continue
 		}
-		f.hits = append(f.hits, blockHits{block, k})
-		f.k += k
+		f := &blockFunction{Sequential: b.sequential(c, name)}
+		for _, n := range s.trials { // in which it did not show
+			f.Add(0, n)
+		}
+		s.each[name] = f
 	}
+	s.trials = append(s.trials, c.n)
 	for name, f := range s.each {
-		if f.near == nil && f.k >= s.sum*f.limit/10 {
-			f.near = b.sequential(c, name)
-		}
-		if f.near != nil {
-			f.catchUp(s.trials)
-		}
-	}
-}
-
-// catchUp gives near the blocks that it has not been given.
-func (f *blockFunction) catchUp(trials []float64) {
-	for ; f.fed < len(trials); f.fed++ {
-		k := 0.0
-		if len(f.hits) > 0 && f.hits[0].block == f.fed {
-			k, f.hits = f.hits[0].k, f.hits[1:]
-		}
-		f.near.Add(k, trials[f.fed])
+		k := c.hits(c.charged(&c.w.judged.counter, name))
+		f.k += k
+		f.Add(k, c.n)
 	}
 }
 
@@ -343,9 +320,9 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain bool) {
 	certain = s.one.Verdict() != evidence.Inconclusive
 	any := false
-	for name, test := range s.near(r) {
-		certain = certain && test.Verdict() != evidence.Inconclusive
-		if e := test.Close(); !any || worse(e, f) || name < who && !worse(f, e) {
+	for name, near := range s.near(r) {
+		certain = certain && near.Verdict() != evidence.Inconclusive
+		if e := near.Close(); !any || worse(e, f) || name < who && !worse(f, e) {
 			who, f, any = name, e, true
 		}
 	}
@@ -380,10 +357,10 @@ func (s *blockStanding) onlyProven(c *comparison, f *Finding, who string, e evid
 // the blocks, or by all samples, which say that it is above low.
 func (s *blockStanding) proof(name string, low, limit float64) (f evidence.Finding, proven bool) {
 	c := s.each[name]
-	if c == nil || c.near == nil {
+	if c == nil {
 		return f, false
 	}
-	f = c.near.Finding()
+	f = c.Finding()
 	f.Low = max(f.Low, low)
 	proven = f.Verdict == evidence.Fail || f.Low > limit
 	f.Verdict, f.Needed, f.Baseline = evidence.Fail, 0, 0

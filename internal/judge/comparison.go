@@ -382,14 +382,8 @@ func (c *comparison) hide() {
 	}
 }
 
-// smallShare is the share of a window below which nobody asks what a function costs
-// per unit of work.
-const smallShare = 0.01
-
 // isSmall reports whether the growth of who has so much, and with it of all that have
-// less, is within the limit for sure. A share cannot have grown by more than it is. And
-// what a function costs per unit of work is not worth asking of one that has a hundredth
-// of it: of the many that were hit once or twice, some have always doubled.
+// less, is within the limit for sure. A share cannot have grown by more than it is.
 func (c *comparison) isSmall(value int64) bool {
 	share, n := c.sums.Part(value), c.sums.N
 	if !c.isShare() {

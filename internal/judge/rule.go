@@ -136,6 +136,19 @@ func (r *rule) isShare() bool {
 	return r.Dimension == unit.Points || r.Dimension == unit.Share && r.Test != Grows
 }
 
+// smallShare is the share of a window below which nobody asks what a function costs
+// per unit of work: of the many that were hit once or twice, some have always doubled.
+const smallShare = 0.01
+
+// near is how many of n hits, or of an exposure of n, bring a function near the limit of
+// a rule about each: a tenth of it.
+func (r *rule) near(n, samples float64) float64 {
+	if r.Test == Grows && !r.isShare() {
+		return smallShare * samples
+	}
+	return n * r.Limit / 10
+}
+
 // charged is what is charged to a function or package; of a rule that is not about each,
 // to the one thing that it is about.
 func (r *rule) charged(counter *charge.Counter, name string) int64 {

@@ -250,20 +250,14 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 		s.functions = map[string]*function{}
 	}
 	// Growth has a limit for each function: with a baseline of it, a larger one.
-	sameLimit, worst := c.before == nil, int64(0)
+	sameLimit, worst, least := c.before == nil, int64(0), c.rule.near(c.n, c.sums.N)
 	for key := range c.w.judged.counter.Ranked(c.query) {
 		value := c.sums.By(key)
 		worst = max(worst, value)
-		if !sameLimit && c.sums.Part(value) < c.Limit/10 {
-			break // no limit is below the margin
+		if c.hits(value) < least {
+			break // all that follow have less
 		}
 		name := c.name(key)
-		if c.hits(value) < c.n*c.limit(name)/10 {
-			if sameLimit {
-				break // all that follow have less
-			}
-			continue
-		}
 		f := s.functions[name]
 		if f == nil {
 			f = &function{stream: c.stream(name, s.lnA)}
