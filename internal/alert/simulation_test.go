@@ -122,7 +122,7 @@ type watched struct {
 func watch(l *load) *watched {
 	// A month of minutes, 20 budgets such as "no function".
 	lnA := evidence.LnA(43200, 20, 50, 0.1)
-	return &watched{load: l, stream: evidence.NewStream(limit, lnA), rule: Lasting(every, window)}
+	return &watched{load: l, stream: evidence.NewStream(evidence.Limit{Most: limit}, lnA), rule: Lasting(every, window)}
 }
 
 // step takes the next window, at a share of p.

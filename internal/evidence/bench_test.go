@@ -6,7 +6,7 @@ import "testing"
 var sink float64
 
 func BenchmarkStreamAdd(b *testing.B) {
-	s := NewStream(0.2, 22.2)
+	s := NewStream(Limit{Most: 0.2}, 22.2)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		s.Add(float64(8+i%5), 50, false)
@@ -14,12 +14,12 @@ func BenchmarkStreamAdd(b *testing.B) {
 }
 
 func BenchmarkSequentialAdd(b *testing.B) {
-	s := NewSequential(0.2)
+	s := NewSequential(Limit{Most: 0.2})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		s.Add(float64(2+i%2), 10)
 		if s.Verdict() != Inconclusive {
-			s = NewSequential(0.2)
+			s = NewSequential(Limit{Most: 0.2})
 		}
 	}
 }
@@ -48,7 +48,7 @@ func BenchmarkGrowth(b *testing.B) {
 // TestNoAllocations: an update happens for every budget and function of every
 // window, in somebody else's process.
 func TestNoAllocations(t *testing.T) {
-	a, s, st := NewStream(0.2, 22.2), NewSequential(0.2), NewSteady()
+	a, s, st := NewStream(Limit{Most: 0.2}, 22.2), NewSequential(Limit{Most: 0.2}), NewSteady()
 	i := 0
 	for name, f := range map[string]func(){
 		"Stream.Add":     func() { a.Add(float64(8+i%5), 50, false) },

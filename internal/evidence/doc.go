@@ -9,7 +9,7 @@
 // # What to use
 //
 //   - One window or one saved profile: [Fixed] for a share, [Rate] for a count
-//     over an exposure (cores, CPU per request), [Absent], and growth over a [Baseline].
+//     over an exposure (cores, CPU per request), [Absent], and growth over a baseline ([Limit.Growth]).
 //   - A guard that looks at every window for months: [Stream].
 //   - A test that wants an answer within seconds: [Sequential].
 //   - Slow growth over hours: [Steady]; over one test: [Trend].

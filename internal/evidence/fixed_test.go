@@ -102,7 +102,7 @@ func TestRateStream(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	// 0.5 cores, ten seconds a window at 100 Hz.
 	const limit, exposure = 0.5, 1000.0
-	stream := NewRateStream(limit, LnA(43200, 20, 1, 0.1))
+	stream := NewStream(Limit{Most: limit, Rates: true}, LnA(43200, 20, 1, 0.1))
 	add := func(cores float64) {
 		stream.Add(binomial(rng, exposure, cores), exposure, false)
 	}

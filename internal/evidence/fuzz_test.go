@@ -37,13 +37,13 @@ func FuzzBounds(f *testing.F) {
 		}
 		finite("rate bound", RateLower(k, alpha), RateUpper(k, alpha))
 		finite("evidence", evidence(k, n, limit, up, phi), evidence(k, n, limit, down, phi),
-			evidence(k, n, limit, grid{k, n, limit, phi}, alpha), temper(k, n), temper(n, phi))
+			temper(k, n), temper(n, phi))
 		finite("needed", Needed(k, n, limit))
 		for _, rates := range []bool{false, true} {
-			b := Baseline{k, n, rates, limit}
+			b := Limit{limit, rates, true, k, n}
 			most, pass := b.Bounds()
 			finite("baseline", most, pass)
-			judge, stream := NewSequentialGrowth(b), NewGrowthStream(b, n)
+			judge, stream := NewSequential(b), NewStream(b, n)
 			for range 20 {
 				judge.Add(phi, alpha)
 				judge.Add(3, 10)
@@ -62,8 +62,8 @@ func FuzzBounds(f *testing.F) {
 		finding("ratio", ratio(k, n, phi, alpha, limit, phi))
 		finding("trend", Trend([]float64{k, n, limit, phi, alpha}, k))
 
-		stream, seq := NewStream(limit, n), NewSequential(limit)
-		rates, seqRate := NewRateStream(limit, n), NewSequentialRate(limit)
+		stream, seq := NewStream(Limit{Most: limit}, n), NewSequential(Limit{Most: limit})
+		rates, seqRate := NewStream(Limit{Most: limit, Rates: true}, n), NewSequential(Limit{Most: limit, Rates: true})
 		steady := NewSteady()
 		for i := range 120 {
 			// The inputs, and ordinary ones in between.

@@ -1,21 +1,23 @@
 package evidence
 
-// A Baseline is what growth is compared with: K hits of an earlier profile in N samples,
-// or, where rates are compared, over an exposure of N.
-type Baseline struct {
-	K, N  float64
-	Rates bool
-	Limit float64 // on the growth: 0.05 is 5 points of share, or 5% of the rate
+// A Limit is how large a share of samples or a rate per exposure may be, or by how much it
+// may have grown over a baseline: K0 hits of an earlier profile in N0 samples, or over an
+// exposure of N0.
+type Limit struct {
+	Most   float64 // of growth 0.05 is 5 points of share, or 5% of the rate
+	Rates  bool
+	Grows  bool
+	K0, N0 float64
 }
 
 // Growth judges whether a share, or a rate, grew by more than the limit, with k hits in n
 // now. phi is the overdispersion, tests how many shares are judged together ([Tests]).
 // Value, Low and High are differences of shares, or parts of the baseline's rate.
-func (b Baseline) Growth(k, n, phi, tests float64) Finding {
-	if !b.Rates {
-		return growth(k, n, b.K, b.N, b.Limit, phi, tests)
+func (l Limit) Growth(k, n, phi, tests float64) Finding {
+	if !l.Rates {
+		return growth(k, n, l.K0, l.N0, l.Most, phi, tests)
 	}
-	f := ratio(k, n, b.K, b.N, 1+b.Limit, phi)
+	f := ratio(k, n, l.K0, l.N0, 1+l.Most, phi)
 	f.Value, f.Low, f.High = f.Value-1, f.Low-1, f.High-1
 	return f
 }
@@ -24,15 +26,39 @@ func (b Baseline) Growth(k, n, phi, tests float64) Finding {
 // once, at the start, hence the mild level; and the bounds err in a tenth of it.
 const baselineAlpha = 0.01
 
-// Bounds returns what a share or a rate may be in a stream: it has grown when it is
-// above limit, by the upper bound of the baseline, and surely has not when it is shown to
-// be below pass, by the lower bound and [Zone] times what is allowed.
-func (b Baseline) Bounds() (limit, pass float64) {
-	if b.Rates {
-		return amount(RateUpper(b.K, baselineAlpha) / amount(b.N) * amount(1+b.Limit)),
-			amount(RateLower(b.K, baselineAlpha) / amount(b.N) * ratioEdge(amount(1+b.Limit)))
+// Bounds returns what a share or a rate may be in a stream: above limit it is exceeded,
+// and below pass it surely is not. What has grown is above the upper bound of the baseline
+// and what is allowed; what has not is below the lower bound and [Zone] times what is
+// allowed.
+func (l Limit) Bounds() (limit, pass float64) {
+	grown := amount(1 + l.Most)
+	switch {
+	case l.Grows && l.Rates:
+		return amount(RateUpper(l.K0, baselineAlpha) / amount(l.N0) * grown), amount(RateLower(l.K0, baselineAlpha) / amount(l.N0) * ratioEdge(grown))
+	case l.Grows:
+		return share(Upper(l.K0, l.N0, 1, baselineAlpha) + share(l.Most)), share(Lower(l.K0, l.N0, 1, baselineAlpha) + Zone*share(l.Most))
+	case l.Rates:
+		return amount(l.Most), amount(Zone * l.Most)
 	}
-	return share(Upper(b.K, b.N, 1, baselineAlpha) + share(b.Limit)), share(Lower(b.K, b.N, 1, baselineAlpha) + Zone*share(b.Limit))
+	return share(l.Most), edge(share(l.Most))
+}
+
+// shares returns the bounds as shares of trials, and what a trial is worth.
+func (l Limit) shares() (limit, pass float64, w worth) {
+	limit, pass = l.Bounds()
+	if l.Rates {
+		w = worthOf(limit)
+		limit, pass = rareShare, pass*float64(w)
+	}
+	return limit, min(share(pass), edge(limit)), w
+}
+
+// odds are the odds ratios that prove that a limit is exceeded, and kept.
+func (l Limit) odds() (above, below grid) {
+	if l.Grows {
+		return upNear, downNear
+	}
+	return up, down
 }
 
 // growth compares shares: k hits in n now, k0 in n0 in the baseline.

@@ -82,7 +82,7 @@ func TestGrowthSimulation(t *testing.T) {
 }
 
 func limitOf(k0, n0, margin float64) float64 {
-	limit, _ := Baseline{K: k0, N: n0, Limit: margin}.Bounds()
+	limit, _ := Limit{Most: margin, Grows: true, K0: k0, N0: n0}.Bounds()
 	return limit
 }
 

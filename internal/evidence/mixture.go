@@ -37,8 +37,6 @@ func against(limit float64, ratios grid) weights {
 	limit = share(limit)
 	var b weights
 	for i, r := range ratios {
-		// Ratios from outside are kept to what has a logarithm.
-		r = min(max(amount(r), 1/most), most)
 		b.hit[i] = math.Log(r)
 		b.cost[i] = math.Log1p(limit * (r - 1))
 	}

@@ -27,9 +27,8 @@ const (
 
 // A Sequential is the verdict of a test that runs until it knows. It is fed block by
 // block, a block being a short profile of its own (100 ms, say), and it may be looked at
-// after each. Make one with [NewSequential], [NewSequentialRate] or
-// [NewSequentialGrowth]; it is a plain value of about a kilobyte, however many blocks it
-// is fed.
+// after each. Make one with [NewSequential]; it is a plain value of about a kilobyte,
+// however many blocks it is fed.
 //
 // A Fail takes proof with error [FailAlpha], and then a confirmation: proof with error
 // [PassAlpha] on fresh blocks, at least as many, while the first still stands on all
@@ -43,11 +42,11 @@ const (
 // With bursts of half a second it was one in 3000, and one in six. So a block should be
 // no shorter than what the work repeats. (go test -run TestSequentialMinimum -long)
 type Sequential struct {
-	limit    float64
+	of       Limit
+	limit    float64 // as a share
 	edge     float64 // a pass is below it
 	up, down weights
-	far      weights   // for shares many times the limit
-	baseline *Baseline // of growth: what a pass must be shown against as well
+	far      weights // for shares many times the limit
 	worth    worth
 	// Blocks that it takes: passBlocks, failBlocks, alikeBlocks, or others where
 	// blocks are runs.
@@ -59,45 +58,22 @@ type Sequential struct {
 	verdict    Verdict
 }
 
-// NewSequential returns the judge of a share against a limit.
-func NewSequential(limit float64) Sequential {
-	limit = share(limit)
-	return Sequential{
-		limit:  limit,
-		edge:   edge(limit),
-		up:     against(limit, up),
-		down:   against(edge(limit), down),
-		far:    against(limit, upFar),
-		toPass: passBlocks,
-		toFail: failBlocks,
-		alike:  alikeBlocks,
+// NewSequential returns the judge of a limit. Of growth, it fails on proof that the limit of
+// [Limit.Bounds] is exceeded. It passes on two: that the share is below the baseline's and
+// [Zone] times the limit, and, as the baseline may have been high by chance, that
+// [Limit.Growth] passes. A baseline that is too small thus leaves the verdict open,
+// however long the check goes on.
+func NewSequential(l Limit) Sequential {
+	s := Sequential{of: l, toPass: passBlocks, toFail: failBlocks, alike: alikeBlocks}
+	s.limit, s.edge, s.worth = l.shares()
+	switch {
+	case l.Grows && l.Rates:
+		s.edge = share(l.K0 / l.N0 * ratioEdge(1+l.Most) * float64(s.worth))
+	case l.Grows:
+		s.edge = share(l.K0/l.N0 + Zone*share(l.Most))
 	}
-}
-
-// NewSequentialRate returns the judge of a rate against a limit in counts per exposure, of
-// which blocks have so much.
-func NewSequentialRate(limit float64) Sequential {
-	s := NewSequential(rareShare)
-	s.worth = worthOf(limit)
-	return s
-}
-
-// NewSequentialGrowth returns the judge of how a share or a rate grew over a baseline.
-// It fails on proof that the limit of [Baseline.Bounds] is exceeded. It passes on two:
-// that the share is below the baseline's and [Zone] times the limit, and, as the baseline
-// may have been high by chance, that [Baseline.Growth] passes. A baseline that is too
-// small thus leaves the verdict open, however long the check goes on.
-func NewSequentialGrowth(b Baseline) Sequential {
-	limit, _ := b.Bounds()
-	pass := b.K/b.N + Zone*share(b.Limit)
-	var w worth
-	if b.Rates {
-		w = worthOf(limit)
-		limit, pass = rareShare, b.K/b.N*ratioEdge(1+b.Limit)*float64(w)
-	}
-	s := NewSequential(limit)
-	s.edge, s.baseline, s.worth = share(pass), &b, w
-	s.up, s.down = against(limit, upNear), against(s.edge, downNear)
+	above, below := l.odds()
+	s.up, s.down, s.far = against(s.limit, above), against(s.edge, below), against(s.limit, upFar)
 	return s
 }
 
@@ -126,7 +102,7 @@ func (s *Sequential) Add(k, n float64) Verdict {
 	switch {
 	case s.passes():
 		s.verdict = Pass
-	case s.baseline == nil && s.plain():
+	case !s.of.Grows && s.plain():
 		s.verdict = Fail
 	case s.candidate == 0:
 		if s.above(&s.all, lnFail) {
@@ -159,16 +135,16 @@ func (s *Sequential) above(b *blocks, enough float64) bool {
 // passes reports whether there is proof that the share is below the end of the zone. Of
 // growth whose zone ends at a share of 100%, only the baseline is in doubt.
 func (s *Sequential) passes() bool {
-	b, e := &s.all, s.baseline
+	b, grows := &s.all, s.of.Grows
 	switch {
-	case e == nil && s.limit == 1:
+	case !grows && s.limit == 1:
 		return true
 	case b.number < s.least(b, s.toPass):
 		return false
-	case (e == nil || s.edge < 1) && (b.share() >= s.edge || b.proof(&s.down) < lnPass):
+	case (!grows || s.edge < 1) && (b.share() >= s.edge || b.proof(&s.down) < lnPass):
 		return false
 	}
-	return e == nil || s.growth().High < Zone*e.Limit
+	return !grows || s.growth().High < Zone*s.of.Most
 }
 
 // least is the number of blocks that it takes.
@@ -183,20 +159,20 @@ func (s *Sequential) least(b *blocks, normally float64) float64 {
 func (s *Sequential) Verdict() Verdict { return s.verdict }
 
 // Finding returns the verdict so far, with its numbers; Needed is how many samples let
-// [Sequential.Close] pass. Of growth, see [Baseline.Growth].
+// [Sequential.Close] pass. Of growth, see [Limit.Growth].
 func (s *Sequential) Finding() Finding {
 	b := &s.all
 	phi := b.phi()
 	f := Finding{Low: Lower(b.k, b.n, phi, FailAlpha), High: Upper(b.k, b.n, phi, PassAlpha)}
 	switch {
-	case s.baseline != nil && b.n == 0:
+	case s.of.Grows && b.n == 0:
 		f.Low, f.High = -1, most
-	case s.baseline != nil:
+	case s.of.Grows:
 		f = s.growth()
 	case b.n > 0:
 		f.Value = b.share()
 	}
-	if f.Verdict = s.verdict; s.baseline != nil {
+	if f.Verdict = s.verdict; s.of.Grows {
 		return f
 	}
 	if f.Verdict == Inconclusive {
@@ -208,7 +184,7 @@ func (s *Sequential) Finding() Finding {
 
 // growth is how much there was over the baseline.
 func (s *Sequential) growth() Finding {
-	return s.baseline.Growth(s.all.k, s.worth.exposure(s.all.n), s.all.phi(), 1)
+	return s.of.Growth(s.all.k, s.worth.exposure(s.all.n), s.all.phi(), 1)
 }
 
 // Close returns the finding when there is no time left. An open verdict becomes Pass
@@ -220,10 +196,10 @@ func (s *Sequential) growth() Finding {
 // baseline is.
 func (s *Sequential) Close() Finding {
 	f, far := s.Finding(), s.worth.rate(notable(s.limit))
-	switch e := s.baseline; {
+	switch {
 	case f.Verdict != Inconclusive:
-	case e != nil:
-		if s.all.number >= s.toFail && s.candidate == 0 && f.High < Notable*e.Limit {
+	case s.of.Grows:
+		if s.all.number >= s.toFail && s.candidate == 0 && f.High < Notable*s.of.Most {
 			f.Verdict = Pass
 		}
 	case s.limit == 0 || s.all.n == 0:

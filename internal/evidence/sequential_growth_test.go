@@ -42,12 +42,12 @@ func TestSequentialGrowth(t *testing.T) {
 					const limit = 0.2 // growth of 20% per unit, of which a block has one
 					k0 := poisson(rng, float64(tt.n0))
 					exposure0 := float64(tt.n0) / size
-					b := Baseline{k0, exposure0, true, limit}
-					s = NewSequentialGrowth(b)
+					b := Limit{limit, true, true, k0, exposure0}
+					s = NewSequential(b)
 					next = func() (float64, float64) { return poisson(rng, size*(1+0.2*tt.growth)), 1 }
 				} else {
 					k0 := float64(draw(rng, tt.n0, 0.3))
-					s = NewSequentialGrowth(Baseline{k0, float64(tt.n0), false, 0.1})
+					s = NewSequential(Limit{0.1, false, true, k0, float64(tt.n0)})
 					next = func() (float64, float64) { return float64(draw(rng, size, 0.3+0.1*tt.growth)), size }
 				}
 				for range blocks {
@@ -107,7 +107,7 @@ func TestSequentialGrowthEnds(t *testing.T) {
 		{"none, then all", 0, 3000, 10, 10, Fail},
 		{"no baseline", 0, 0, 0, 10, Inconclusive},
 	} {
-		s := NewSequentialGrowth(Baseline{tt.k0, tt.n0, false, 0.05})
+		s := NewSequential(Limit{0.05, false, true, tt.k0, tt.n0})
 		for range 60 {
 			s.Add(tt.k, tt.n)
 		}
@@ -115,7 +115,7 @@ func TestSequentialGrowthEnds(t *testing.T) {
 			t.Errorf("%s: %v, want %v: %+v", tt.name, s.Verdict(), tt.want, s.Close())
 		}
 	}
-	if s := NewSequentialGrowth(Baseline{0, 100, true, 0.1}); s.Add(0, 1) != Inconclusive {
+	if s := NewSequential(Limit{0.1, true, true, 0, 100}); s.Add(0, 1) != Inconclusive {
 		t.Error("a ratio to nothing was decided by one block")
 	}
 }

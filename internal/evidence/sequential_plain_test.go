@@ -17,7 +17,7 @@ func TestSequentialPlain(t *testing.T) {
 	}{
 		{0.2, 0.98, 10, false, 11}, {0.2, 0.98, 5, true, 21}, {0.2, 0.9, 10, false, 14}, {0.05, 0.9, 10, false, 11}, {0.5, 0.98, 10, false, 26},
 	} {
-		judge := NewSequential(tt.limit)
+		judge := NewSequential(Limit{Most: tt.limit})
 		if tt.once {
 			judge.Once()
 		}
@@ -31,7 +31,7 @@ func TestSequentialPlain(t *testing.T) {
 	}
 	for _, src := range sequentialSources() {
 		for _, limit := range []float64{0.05, 0.2, 0.5} {
-			d := simulate(rng, NewSequential(limit), src.make, limit, runs, 20)
+			d := simulate(rng, NewSequential(Limit{Most: limit}), src.make, limit, runs, 20)
 			t.Logf("%-14s at the limit of %v: %d of %d failed", src.name, limit, d.fail, d.runs)
 			// A burst of 100 ms on the average lasts for all of the first second with a
 			// chance of e^-10.
@@ -57,7 +57,7 @@ func TestSequentialNeeded(t *testing.T) {
 				for _, blocks := range []int{8, 14, 30} {
 					var ratios []float64
 					for range runs {
-						s, from := NewSequential(limit), src.make()
+						s, from := NewSequential(Limit{Most: limit}), src.make()
 						for range blocks {
 							s.Add(from(rng, limit*x))
 						}

@@ -81,7 +81,7 @@ func TestSequentialSimulation(t *testing.T) {
 	t.Logf("%d checks each at a limit of %v; at most %d blocks of 100 ms; median and 95%% of the time to decide", runs, limit, blocks)
 	for _, src := range sequentialSources() {
 		for _, x := range []float64{0.5, 0.8, 1, 1.5, 2, 3} {
-			d := simulate(rng, NewSequential(limit), src.make, limit*x, runs, blocks)
+			d := simulate(rng, NewSequential(Limit{Most: limit}), src.make, limit*x, runs, blocks)
 			t.Logf("%-14s %3.1fx  %v", src.name, x, &d)
 			if x <= 1 && d.fail > 0 {
 				t.Errorf("%s at %vx: %d of %d innocents failed", src.name, x, d.fail, runs)
@@ -155,7 +155,7 @@ func TestSequentialMinimum(t *testing.T) {
 		{6, 6, 6}, {12, 12, 12}, {12, 12, 20}, {20, 12, 20}, {20, 20, 20},
 	} {
 		rng := rand.New(rand.NewPCG(21, 3))
-		start := NewSequential(limit)
+		start := NewSequential(Limit{Most: limit})
 		start.toPass, start.toFail, start.alike = minimum.pass, minimum.fail, minimum.alike
 		for _, src := range append(sequentialSources(), bursts) {
 			innocent := simulate(rng, start, src.make, limit, 20_000, 100)
@@ -187,7 +187,7 @@ func TestSequentialRuns(t *testing.T) {
 		x    float64
 		want Verdict
 	}{{0.25, Pass}, {0.5, Pass}, {1, Inconclusive}, {3, Fail}, {5, Fail}} {
-		judge := NewSequential(limit)
+		judge := NewSequential(Limit{Most: limit})
 		judge.Runs()
 		d := simulate(rng, judge, work, limit*tt.x, runs, 60)
 		t.Logf("runs %4.2fx  fail %4d  pass %4d  after %2.0f / %2.0f runs", tt.x, d.fail, d.pass, 10*d.seconds(0.5), 10*d.seconds(0.95))
@@ -202,7 +202,7 @@ func TestSequentialRuns(t *testing.T) {
 
 func TestSequentialConfirms(t *testing.T) {
 	// A burst at the start makes a case; what follows does not confirm it.
-	s := NewSequential(0.2)
+	s := NewSequential(Limit{Most: 0.2})
 	for i := range 12 {
 		s.Add(float64(4+i%2), 10)
 	}
@@ -234,7 +234,7 @@ func TestSequentialConfirms(t *testing.T) {
 
 func TestSequentialClose(t *testing.T) {
 	feed := func(limit float64, blocks int, k func(i int) float64) Sequential {
-		s := NewSequential(limit)
+		s := NewSequential(Limit{Most: limit})
 		for i := range blocks {
 			s.Add(k(i), 10)
 		}
@@ -245,7 +245,7 @@ func TestSequentialClose(t *testing.T) {
 		s            Sequential
 		closed, open Verdict
 	}{
-		{"nothing", NewSequential(0.2), Inconclusive, Inconclusive},
+		{"nothing", NewSequential(Limit{Most: 0.2}), Inconclusive, Inconclusive},
 		{"ten blocks", feed(0.2, 10, func(i int) float64 { return 2 }), Inconclusive, Inconclusive},
 		{"near the limit, long enough", feed(0.2, 110, func(i int) float64 { return 2 + float64(i%5/4) }), Pass, Inconclusive},
 		{"proven", feed(0.2, 60, func(i int) float64 { return float64(i % 2) }), Pass, Pass},
@@ -284,9 +284,9 @@ func TestSequentialOnce(t *testing.T) {
 		for _, x := range []float64{0.5, 1, 3.5} {
 			fail, twice := 0, 0
 			for range runs {
-				from, s := src.make(), NewSequential(limit)
+				from, s := src.make(), NewSequential(Limit{Most: limit})
 				s.Once()
-				twin := NewSequential(limit)
+				twin := NewSequential(Limit{Most: limit})
 				for range blocks {
 					k, n := from(rng, limit*x)
 					s.Add(k, n)
@@ -317,7 +317,7 @@ func TestSequentialCloseNear(t *testing.T) {
 		{func(i int) float64 { return 13 + float64(i%3) }, Pass},
 		{func(i int) float64 { return 18 + float64(i%2) }, Inconclusive},
 	} {
-		s := NewSequential(0.58)
+		s := NewSequential(Limit{Most: 0.58})
 		for i := 0; s.candidate == 0; i++ {
 			if i > 300 {
 				t.Fatal("no case for a fail")

@@ -4,8 +4,7 @@ import "math"
 
 // A Stream is the evidence about one share over the windows of a running process: one
 // ledger for a share above the limit, another for one below the end of the zone. It
-// finds what no window proves by itself. Make one with [NewStream], [NewRateStream] or
-// [NewGrowthStream]; it is a plain value.
+// finds what no window proves by itself. Make one with [NewStream]; it is a plain value.
 type Stream struct {
 	above, below ledger
 	spread       pairs
@@ -36,33 +35,14 @@ const (
 	windowsAtLeast = 5
 )
 
-// NewStream returns the evidence about a share with a limit. [Stream.Strength]
-// reaches 1 at evidence lnA, see [LnA].
-func NewStream(limit, lnA float64) Stream {
-	limit = share(limit)
-	s := Stream{limit: limit, pass: edge(limit), downs: down, above: newLedger(limit, up, lnA)}
-	return s.await(Inconclusive)
-}
-
-// NewRateStream returns the evidence about a rate, with a limit in counts per exposure, of
-// which windows have so much.
-func NewRateStream(limit, lnA float64) Stream {
-	s := NewStream(rareShare, lnA)
-	s.worth = worthOf(limit)
-	return s
-}
-
-// NewGrowthStream returns the evidence about growth over a baseline, see
-// [Baseline.Bounds]. A baseline of few samples puts what surely is no growth below the
-// limit. Then a share below the limit ends a Fail, but is no Pass.
-func NewGrowthStream(b Baseline, lnA float64) Stream {
-	limit, pass := b.Bounds()
-	var w worth
-	if b.Rates {
-		w = worthOf(limit)
-		limit, pass = rareShare, pass*float64(w)
-	}
-	s := Stream{limit: limit, pass: min(share(pass), edge(limit)), worth: w, downs: downNear, above: newLedger(limit, upNear, lnA)}
+// NewStream returns the evidence about a limit, see [Limit.Bounds]. [Stream.Strength]
+// reaches 1 at evidence lnA, see [LnA]. A baseline of few samples puts what surely is no
+// growth below the limit. Then a share below the limit ends a Fail, but is no Pass.
+func NewStream(l Limit, lnA float64) Stream {
+	above, below := l.odds()
+	s := Stream{downs: below}
+	s.limit, s.pass, s.worth = l.shares()
+	s.above = newLedger(s.limit, above, lnA)
 	return s.await(Inconclusive)
 }
 

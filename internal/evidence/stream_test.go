@@ -7,7 +7,7 @@ import (
 )
 
 func TestStream(t *testing.T) {
-	s := NewStream(0.2, 22.2)
+	s := NewStream(Limit{Most: 0.2}, 22.2)
 	add := func(windows int, k, n float64) {
 		for range windows {
 			s.Add(k, n, false)
@@ -45,14 +45,14 @@ func TestStream(t *testing.T) {
 		t.Errorf("what is over has strength %v", s.Strength())
 	}
 	// A limit that cannot be exceeded passes.
-	if s = NewStream(1, 22.2); s.Verdict() != Inconclusive {
+	if s = NewStream(Limit{Most: 1}, 22.2); s.Verdict() != Inconclusive {
 		t.Errorf("a limit of all starts %v", s.Verdict())
 	}
 	if add(1, 5, 5); s.Verdict() != Pass {
 		t.Errorf("a limit of all is %v", s.Verdict())
 	}
 	// A limit of nothing is never kept.
-	if s = NewStream(0, 22.2); s.Verdict() != Inconclusive {
+	if s = NewStream(Limit{Most: 0}, 22.2); s.Verdict() != Inconclusive {
 		t.Errorf("a limit of nothing starts %v", s.Verdict())
 	}
 	if add(100, 0, 100); s.Verdict() != Inconclusive {
@@ -76,7 +76,7 @@ func TestStreamSpread(t *testing.T) {
 		{"a swing", func(i int) (float64, float64) { return steady(0.1 + 0.05*math.Sin(float64(i)/100)) }, 1, 1.3},
 		{"bursts of ten samples", func(int) (float64, float64) { return bursts(rng, 0.1) }, 10, 30},
 	} {
-		s := NewStream(0.9, 22.2)
+		s := NewStream(Limit{Most: 0.9}, 22.2)
 		for i := range 300 {
 			k, n := tt.window(i)
 			s.Add(k, n, false)
@@ -89,7 +89,7 @@ func TestStreamSpread(t *testing.T) {
 
 // TestStreamRetunes: evidence stays what it is, and what is proof changes.
 func TestStreamRetunes(t *testing.T) {
-	s := NewStream(0.2, 20)
+	s := NewStream(Limit{Most: 0.2}, 20)
 	for range 3 {
 		s.Add(60, 200, false)
 	}

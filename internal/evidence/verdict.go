@@ -61,7 +61,7 @@ type Finding struct {
 	Needed float64
 
 	// Baseline is set when no number of samples decides, because that of
-	// [Baseline.Growth] is too small: how large a baseline does, with as much now.
+	// [Limit.Growth] is too small: how large a baseline does, with as much now.
 	Baseline float64
 }
 

@@ -99,7 +99,7 @@ func TestGrowthStream(t *testing.T) {
 		{"a small baseline that shrank", 300, []float64{0.6, 3, 0.6}, []Verdict{Pass, Fail, Pass}},
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
-		a := NewGrowthStream(Baseline{tt.k0, tt.k0, true, 0.1}, LnA(43200, 1, 1, 0.01))
+		a := NewStream(Limit{0.1, true, true, tt.k0, tt.k0}, LnA(43200, 1, 1, 0.01))
 		for i, ratio := range tt.ratio {
 			var got Verdict
 			for range 400 {

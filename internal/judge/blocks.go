@@ -206,9 +206,15 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	b.feedEach(s, &c)
 }
 
-// sequential judges somebody, and is told what blocks are and who ends them.
+// sequential judges somebody, and is told what blocks are and who ends them. Who does not
+// show ("") has not grown where it keeps to a limit of its own, however small the baseline is.
 func (b *Blocks) sequential(c *comparison, name string) evidence.Sequential {
-	s := c.sequential(name)
+	limit := c.limitOf(name)
+	if c.Class == Each && name == "" {
+		limit.Most, _ = limit.Bounds()
+		limit.Grows = false
+	}
+	s := evidence.NewSequential(limit)
 	if b.Runs {
 		s.Runs()
 	}

@@ -138,46 +138,21 @@ func (c *comparison) low(value int64) float64 {
 	return evidence.Lower(c.hits(value), c.sums.N, 1, nameAlpha)
 }
 
-// baseline is what growth over that many values is compared with.
-func (c *comparison) baseline(before int64) evidence.Baseline {
-	return evidence.Baseline{K: hits(c.before, before), N: c.n0, Rates: !c.isShare(), Limit: c.Limit}
+// limit is what somebody is compared with, who has so much in the baseline.
+func (c *comparison) limit(before int64) evidence.Limit {
+	l := evidence.Limit{Most: c.Limit, Rates: !c.isShare()}
+	if c.before != nil {
+		l.Grows, l.K0, l.N0 = true, hits(c.before, before), c.n0
+	}
+	return l
 }
 
-// baselineOf is the baseline of a function or package, or of what the rule is about ("").
-func (c *comparison) baselineOf(name string) evidence.Baseline {
-	return c.baseline(c.charged(&c.w.judged.base.counter, name))
-}
-
-// limit is what somebody's share, or hits per exposure, may be in a stream or in blocks.
-func (c *comparison) limit(name string) float64 {
+// limitOf is what a function or package is compared with, or what the rule is about ("").
+func (c *comparison) limitOf(name string) evidence.Limit {
 	if c.before == nil {
-		return c.Limit
+		return c.limit(0)
 	}
-	limit, _ := c.baselineOf(name).Bounds()
-	return limit
-}
-
-// stream follows somebody over windows.
-func (c *comparison) stream(name string, lnA float64) evidence.Stream {
-	switch {
-	case c.before != nil:
-		return evidence.NewGrowthStream(c.baselineOf(name), lnA)
-	case c.isShare():
-		return evidence.NewStream(c.Limit, lnA)
-	}
-	return evidence.NewRateStream(c.Limit, lnA)
-}
-
-// sequential follows somebody over blocks. Who does not show ("") has not grown where it
-// keeps to its limit, however small the baseline is.
-func (c *comparison) sequential(name string) evidence.Sequential {
-	switch {
-	case c.before != nil && (c.Class != Each || name != ""):
-		return evidence.NewSequentialGrowth(c.baselineOf(name))
-	case c.isShare():
-		return evidence.NewSequential(c.limit(name))
-	}
-	return evidence.NewSequentialRate(c.limit(name))
+	return c.limit(c.charged(&c.w.judged.base.counter, name))
 }
 
 // found is what is charged to somebody now and in the baseline, and what that proves.
@@ -200,7 +175,7 @@ func (c *comparison) of(key int32, now, before int64) found {
 		if c.isShare() && c.Class == Each {
 			tests = evidence.Tests(perSample, c.Limit)
 		}
-		x.Finding = c.baseline(before).Growth(c.hits(now), c.n, 1, tests)
+		x.Finding = c.limit(before).Growth(c.hits(now), c.n, 1, tests)
 	}
 	c.inSamples(&x.Finding)
 	return x

@@ -16,7 +16,7 @@ import (
 func TestOnlyProven(t *testing.T) {
 	s := &blockStanding{each: map[string]*blockFunction{}}
 	near := func(name string, hits float64) {
-		test := evidence.NewSequential(0.2)
+		test := evidence.NewSequential(evidence.Limit{Most: 0.2})
 		for range 30 {
 			test.Add(hits, 10)
 		}
@@ -48,7 +48,7 @@ func TestProof(t *testing.T) {
 	const limit = 0.05
 	s := &blockStanding{each: map[string]*blockFunction{}}
 	near := func(name string, hits float64) {
-		test := evidence.NewSequentialGrowth(evidence.Baseline{K: 100, N: 1000, Limit: limit})
+		test := evidence.NewSequential(evidence.Limit{Most: limit, Grows: true, K0: 100, N0: 1000})
 		for range 60 {
 			test.Add(hits, 10)
 		}

@@ -200,7 +200,7 @@ func (s *standing) addAbsent(f *Finding) {
 // addOne gives a window to the stream of one thing.
 func (s *standing) addOne(c *comparison, value int64, near bool) {
 	if !s.started {
-		s.one, s.started = c.stream("", s.lnA), true
+		s.one, s.started = evidence.NewStream(c.limitOf(""), s.lnA), true
 	}
 	s.one.Add(c.hits(value), c.n, near)
 }
@@ -260,7 +260,7 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 		name := c.name(key)
 		f := s.functions[name]
 		if f == nil {
-			f = &function{stream: c.stream(name, s.lnA)}
+			f = &function{stream: evidence.NewStream(c.limitOf(name), s.lnA)}
 			s.functions[name] = f
 		}
 		f.near = at
