@@ -1,10 +1,12 @@
 package budget
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -12,7 +14,7 @@ import (
 // their order. At most one Facts is used. Budgets that p can say nothing about
 // (of another kind, say) are inconclusive.
 func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
-	findings, err := s.judge(func(j *judge.Judge) ([]judge.Finding, error) { return j.Profile(p, judged(facts)) })
+	findings, err := s.judge(facts, func(j *judge.Judge, f judge.Facts) ([]judge.Finding, error) { return j.Profile(p, f) })
 	if err != nil {
 		findings = judge.Open(len(s), err)
 	}
@@ -28,7 +30,7 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 // 64 MiB of memory; that is about 2 s. Beyond that it returns an error.
 // [Set.Judge] has no such bounds.
 func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
-	findings, err := s.judge(func(j *judge.Judge) ([]judge.Finding, error) { return j.Reader(r, judged(facts)) })
+	findings, err := s.judge(facts, func(j *judge.Judge, f judge.Facts) ([]judge.Finding, error) { return j.Reader(r, f) })
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +38,7 @@ func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
 }
 
 // judge has a judge of the set look at a profile.
-func (s Set) judge(look func(*judge.Judge) ([]judge.Finding, error)) ([]judge.Finding, error) {
+func (s Set) judge(facts []Facts, look func(*judge.Judge, judge.Facts) ([]judge.Finding, error)) ([]judge.Finding, error) {
 	rules, err := s.Rules()
 	if err != nil {
 		return nil, err
@@ -45,7 +47,11 @@ func (s Set) judge(look func(*judge.Judge) ([]judge.Finding, error)) ([]judge.Fi
 	if err != nil {
 		return nil, err
 	}
-	return look(j)
+	f, err := judged(facts)
+	if err != nil {
+		return nil, err
+	}
+	return look(j, f)
 }
 
 func (s Set) results(findings []judge.Finding) []Result {
@@ -57,15 +63,22 @@ func (s Set) results(findings []judge.Finding) []Result {
 }
 
 // judged is the facts as package judge has them.
-func judged(facts []Facts) judge.Facts {
+func judged(facts []Facts) (judge.Facts, error) {
 	if len(facts) == 0 {
-		return judge.Facts{}
+		return judge.Facts{}, nil
 	}
 	f := facts[0]
+	var baseline *decode.Table
+	if f.Baseline != nil {
+		var err error
+		if baseline, err = decode.FromProfile(f.Baseline, new(decode.Symbols)); err != nil {
+			return judge.Facts{}, fmt.Errorf("baseline: %w", err)
+		}
+	}
 	return judge.Facts{
 		Kind: f.Kind, MutexFraction: f.MutexFraction, Elapsed: f.Elapsed, Figures: f.Figures, Work: f.Work,
-		Module: f.Module, Baseline: f.Baseline, BaselineWork: f.BaselineWork,
-	}
+		Module: f.Module, Baseline: baseline, BaselineWork: f.BaselineWork,
+	}, nil
 }
 
 // Result says in words what package judge has found about the budget. Only packages of

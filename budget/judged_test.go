@@ -36,7 +36,11 @@ func newWatch(set Set, every time.Duration) (*watch, error) {
 }
 
 func (w *watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([]watched, error) {
-	return w.said(w.Watch.Profile(p, at, judged(facts)))
+	f, err := judged(facts)
+	if err != nil {
+		return nil, err
+	}
+	return w.said(w.Watch.Profile(p, at, f))
 }
 
 func (w *watch) Table(ctx context.Context, t *decode.Table, at time.Duration) ([]watched, error) {
@@ -54,7 +58,8 @@ func (w *watch) said(findings []judge.Finding, err error) ([]watched, error) {
 // A reused judges profile after profile.
 type reused struct {
 	*judge.Judge
-	set Set
+	set   Set
+	bases map[*profile.Profile]*decode.Table
 }
 
 func newJudge(set Set) (*reused, error) {
@@ -63,15 +68,37 @@ func newJudge(set Set) (*reused, error) {
 		return nil, err
 	}
 	j, err := judge.New(rules)
-	return &reused{j, set}, err
+	return &reused{j, set, map[*profile.Profile]*decode.Table{}}, err
 }
 
 func (j *reused) Profile(p *profile.Profile, facts ...Facts) ([]Result, error) {
-	return j.said(j.Judge.Profile(p, judged(facts)))
+	f, err := j.facts(facts)
+	if err != nil {
+		return nil, err
+	}
+	return j.said(j.Judge.Profile(p, f))
 }
 
 func (j *reused) Reader(r io.Reader, facts ...Facts) ([]Result, error) {
-	return j.said(j.Judge.Reader(r, judged(facts)))
+	f, err := j.facts(facts)
+	if err != nil {
+		return nil, err
+	}
+	return j.said(j.Judge.Reader(r, f))
+}
+
+// facts has one table of each baseline.
+func (j *reused) facts(list []Facts) (judge.Facts, error) {
+	f, err := judged(list)
+	if err != nil || f.Baseline == nil {
+		return f, err
+	}
+	base := list[0].Baseline
+	if j.bases[base] == nil {
+		j.bases[base] = f.Baseline
+	}
+	f.Baseline = j.bases[base]
+	return f, nil
 }
 
 func (j *reused) said(findings []judge.Finding, err error) ([]Result, error) {

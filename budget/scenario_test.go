@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 )
@@ -58,7 +59,9 @@ func playScenario(t *testing.T, name string) {
 	}
 	facts := readFacts(t, section["facts"])
 	if text := section["baseline"]; text != "" {
-		facts.Baseline = folded.Must(text)
+		if facts.Baseline, err = decode.FromProfile(folded.Must(text), new(decode.Symbols)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	rules, err := set.Rules()
 	if err != nil {

@@ -21,11 +21,12 @@ import (
 // A Guard watches the process that it runs in. Make one with [Start]. All
 // methods are safe for concurrent use, and on a nil Guard.
 type Guard struct {
-	cfg     Config
-	seams   seams
-	started time.Time
-	where   string // who started it, for whoever tries to start another
-	module  string
+	cfg      Config
+	seams    seams
+	started  time.Time
+	where    string // who started it, for whoever tries to start another
+	module   string
+	baseline *decode.Table
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the loop has ended
@@ -114,15 +115,15 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Baseline != nil {
-		// To write a profile changes it, and the caller may write this one.
-		if err := recovered(func() { cfg.Baseline = decode.Clone(cfg.Baseline) }); err != nil {
-			return nil, fmt.Errorf("copy Baseline: %w: expected a whole CPU profile, as profile.Parse returns it", err)
+	var baseline *decode.Table
+	if cfg.Baseline != nil { // the caller may change it later, and even to write it does
+		if baseline, err = decode.FromProfile(cfg.Baseline, new(decode.Symbols)); err != nil {
+			return nil, fmt.Errorf("Baseline: %w", err)
 		}
 	}
 	g := &Guard{
 		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
-		done: make(chan struct{}), ended: make(chan struct{}),
+		baseline: baseline, done: make(chan struct{}), ended: make(chan struct{}),
 	}
 	g.metrics = &collector{g.Collect}
 	g.status = Status{State: stateRunning, Started: g.started, Windows: map[string]int{}, Dumps: map[string]int64{}}

@@ -131,7 +131,7 @@ func (l *looper) facts(p *panel, used, since process.Figures, after process.Snap
 			"rss":        float64(after.RSS),
 		},
 		Module:       l.module,
-		Baseline:     l.cfg.Baseline,
+		Baseline:     l.baseline,
 		BaselineWork: l.cfg.BaselineWork,
 		NotLinked:    p.notLinked,
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -34,9 +35,9 @@ const (
 
 // A baselineFile is the profile that a check compares with.
 type baselineFile struct {
-	profile *profile.Profile
-	work    map[string]float64
-	notes   []string
+	table *decode.Table
+	work  map[string]float64
+	notes []string
 }
 
 // load reads the baseline, if it is needed.
@@ -50,11 +51,15 @@ func (b *baselineFile) load(path string, needed bool, units map[string]bool) (pr
 		return fmt.Sprintf("open the baseline: %v; %s", err, refresh)
 	}
 	defer f.Close()
-	if b.profile, err = profile.Parse(f); err != nil {
+	p, err := profile.Parse(f)
+	if err == nil {
+		b.table, err = decode.FromProfile(p, new(decode.Symbols))
+	}
+	if err != nil {
 		return fmt.Sprintf("read the baseline %s: %v; %s", path, err, refresh)
 	}
 	b.work = map[string]float64{}
-	for _, c := range b.profile.Comments {
+	for _, c := range p.Comments {
 		if text, ok := strings.CutPrefix(c, baselineComment); ok {
 			for _, field := range strings.Fields(text) {
 				unit, n, _ := strings.Cut(field, "=")

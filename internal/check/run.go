@@ -348,7 +348,7 @@ func (u unitsRead) since(earlier unitsRead) map[string]float64 {
 func (r *run) facts(kind string, elapsed time.Duration, work map[string]float64) judge.Facts {
 	f := judge.Facts{Kind: kind, Elapsed: elapsed, Work: work, Module: r.module, NotLinked: slices.Sorted(maps.Keys(r.unlinked))}
 	if kind == "cpu" {
-		f.Baseline, f.BaselineWork = r.base.profile, r.base.work
+		f.Baseline, f.BaselineWork = r.base.table, r.base.work
 	}
 	if r.reader != nil {
 		r.figures(kind != "cpu", &f)

@@ -23,65 +23,6 @@ func CheckValid(p *profile.Profile) error {
 	return p.CheckValid()
 }
 
-// Clone copies what [FromProfile] and CheckValid read of a valid profile: its owner may
-// change it, and even to write it does.
-func Clone(p *profile.Profile) *profile.Profile {
-	c := &profile.Profile{
-		DefaultSampleType: p.DefaultSampleType, Period: p.Period,
-		TimeNanos: p.TimeNanos, DurationNanos: p.DurationNanos,
-	}
-	valueType := copied(func(t *profile.ValueType) *profile.ValueType { return &profile.ValueType{Type: t.Type, Unit: t.Unit} })
-	c.PeriodType = valueType(p.PeriodType)
-	for _, t := range p.SampleType {
-		c.SampleType = append(c.SampleType, valueType(t))
-	}
-	mapping := copied(func(m *profile.Mapping) *profile.Mapping { return &profile.Mapping{ID: m.ID, File: m.File} })
-	function := copied(func(f *profile.Function) *profile.Function {
-		return &profile.Function{ID: f.ID, Name: f.Name, Filename: f.Filename, StartLine: f.StartLine}
-	})
-	location := copied(func(l *profile.Location) *profile.Location {
-		to := &profile.Location{ID: l.ID, Mapping: mapping(l.Mapping), Address: l.Address}
-		for i := range l.Line {
-			to.Line = append(to.Line, profile.Line{Function: function(l.Line[i].Function), Line: l.Line[i].Line})
-		}
-		return to
-	})
-	for _, m := range p.Mapping {
-		c.Mapping = append(c.Mapping, mapping(m))
-	}
-	for _, f := range p.Function {
-		c.Function = append(c.Function, function(f))
-	}
-	for _, l := range p.Location {
-		c.Location = append(c.Location, location(l))
-	}
-	for _, s := range p.Sample {
-		to := &profile.Sample{Value: slices.Clone(s.Value), Label: map[string][]string{}, NumLabel: map[string][]int64{}}
-		for _, l := range s.Location {
-			to.Location = append(to.Location, location(l))
-		}
-		for k, v := range s.Label {
-			to.Label[k] = slices.Clone(v)
-		}
-		for k, v := range s.NumLabel {
-			to.NumLabel[k] = slices.Clone(v)
-		}
-		c.Sample = append(c.Sample, to)
-	}
-	return c
-}
-
-// copied is clone for objects that may come more than once, or be nil.
-func copied[T any](clone func(*T) *T) func(*T) *T {
-	copies := map[*T]*T{nil: nil}
-	return func(t *T) *T {
-		if _, known := copies[t]; !known {
-			copies[t] = clone(t)
-		}
-		return copies[t]
-	}
-}
-
 // FromProfile makes a Table of a profile that was parsed or built with
 // google/pprof, interning its names in s. It checks p with [CheckValid] and does
 // not change it; it applies no [Limits], because p is in memory already. The

@@ -86,7 +86,7 @@ func TestTrialGrowthCut(t *testing.T) {
 		return folded.Must(fmt.Sprintf("cpu 10s\n%smain.walk %d\nmain.main;main.run;main.rest %d\n", strings.Repeat("main.walk;", 63), 18*times, 2*times))
 	}
 	trial := newTrial(t, "main.lost grows below 5 points")
-	facts := judge.Facts{Kind: "cpu", Baseline: folded.Must("cpu 10s\nmain.main;main.run;main.lost 5000\nmain.main;main.run;main.rest 5000\n")}
+	facts := judge.Facts{Kind: "cpu", Baseline: tableOf(t, folded.Must("cpu 10s\nmain.main;main.run;main.lost 5000\nmain.main;main.run;main.rest 5000\n"))}
 	for range 40 {
 		if err := trial.Add(stacks(1), facts); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 )
@@ -21,7 +22,7 @@ type trialBlocks struct {
 	rng *rand.Rand
 	all []*profile.Profile
 
-	base      *profile.Profile
+	base      *decode.Table
 	baseCalls float64
 }
 
@@ -166,7 +167,7 @@ func TestTrialSmallBaseline(t *testing.T) {
 	}
 	for samples, want := range map[int]budget.Verdict{12: budget.Inconclusive, 2000: budget.Fail} {
 		trial, fed := trialOf(t, 1, "main.guilty grows below 20 points")
-		fed.base = (&trialBlocks{rng: fed.rng}).next(samples, 0.3)
+		fed.base = tableOf(t, (&trialBlocks{rng: fed.rng}).next(samples, 0.3))
 		fed.run(t, trial, 400, func(int) float64 { return 0.85 }, 10)
 		if got := fed.close(t, trial)[0]; got.Verdict != want {
 			t.Errorf("a baseline of %d samples: %v, want %v: %s", samples, got.Verdict, want, got.Reason)
@@ -204,7 +205,7 @@ func TestTrialGrowth(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			trial, fed := trialOf(t, 3, tt.budget)
-			fed.base = (&trialBlocks{rng: fed.rng}).next(tt.base, 0.5)
+			fed.base = tableOf(t, (&trialBlocks{rng: fed.rng}).next(tt.base, 0.5))
 			fed.baseCalls = 3000
 			fed.run(t, trial, tt.blocks, func(int) float64 { return tt.share }, 10)
 			got := fed.close(t, trial)[0]
@@ -225,7 +226,7 @@ func TestTrialGrowthOffender(t *testing.T) {
 	block := func(child, other, rest int) *profile.Profile {
 		return folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.parent;main.child %d\nmain.main;main.run;main.parent;main.other %d\nmain.main;main.run;main.rest %d\n", child, other, rest))
 	}
-	facts := judge.Facts{Kind: "cpu", Baseline: block(1000, 1000, 8000)}
+	facts := judge.Facts{Kind: "cpu", Baseline: tableOf(t, block(1000, 1000, 8000))}
 	var all []*profile.Profile
 	for range 60 {
 		p := block(5, 4, 11)

@@ -35,13 +35,13 @@ func TestBaselineOfManyNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	window, facts := folded.Must(stacks(100)), judge.Facts{Baseline: folded.Must(stacks(30_000))}
+	window, facts := folded.Must(stacks(100)), judge.Facts{Baseline: tableOf(t, folded.Must(stacks(30_000)))}
 	for range 2 {
 		if _, err := j.Profile(window, facts); err == nil || !strings.Contains(err.Error(), "baseline: the budgets ask for more than 300,000 sums") {
 			t.Errorf("a baseline of 30,000 names and 12 parts: %v", err)
 		}
 	}
-	facts.Baseline = folded.Must(stacks(100))
+	facts.Baseline = tableOf(t, folded.Must(stacks(100)))
 	if _, err := j.Profile(window, facts); err != nil {
 		t.Error(err)
 	}

@@ -28,7 +28,7 @@ type Facts struct {
 	Figures       map[string]float64
 	Work          map[string]float64
 	Module        string
-	Baseline      *profile.Profile
+	Baseline      *decode.Table // which lasts as long as the judge
 	BaselineWork  map[string]float64
 
 	// NoFigures says why Figures lacks one: {"gc": "no collection has ended"}.
@@ -181,38 +181,30 @@ func count(c *charge.Counter, t *decode.Table) error {
 // those of the windows may start anew.
 type baseline struct {
 	counter charge.Counter
-	symbols decode.Symbols
-	profile *profile.Profile
+	table   *decode.Table
 	sets    int    // how many there have been
 	problem Reason // why it cannot be compared with
 }
 
 func (b *baseline) forget() {
 	b.counter.Forget()
-	b.profile = nil
+	b.table = nil
 }
 
 // set counts the baseline, unless it has been.
 func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
-	p := facts.Baseline
-	if p == nil {
-		b.profile, b.problem = nil, NoBaseline{}
+	base := facts.Baseline
+	if base == nil {
+		b.table, b.problem = nil, NoBaseline{}
 		return nil
 	}
 	if b.counter.Module != j.counter.Module {
-		b.profile = nil // whose a package is decides what it is charged with
+		b.table = nil // whose a package is decides what it is charged with
 	}
-	if p == b.profile {
+	if base == b.table {
 		return nil
 	}
-	if err := decode.CheckValid(p); err != nil {
-		return fmt.Errorf("baseline: %w", err)
-	}
-	base, err := decode.FromProfile(p, &b.symbols)
-	if err != nil {
-		return fmt.Errorf("baseline: %w", err)
-	}
-	b.profile, b.problem = p, nil
+	b.table, b.problem = base, nil
 	b.sets++
 	b.counter.Forget()
 	l := charge.LayoutOf(base, facts.Kind)
@@ -226,18 +218,18 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 		r.ask(&b.counter, l)
 	}
 	if err := b.counter.Names.Learn(ctx, base); err != nil {
-		b.profile = nil // what is counted is not all
+		b.table = nil // what is counted is not all
 		return fmt.Errorf("baseline: %w", err)
 	}
 	if waiting := b.counter.Names.Waiting(); waiting > 0 {
-		b.profile = nil // go on with the next window
+		b.table = nil // go on with the next window
 		b.problem = BaselinePending{waiting}
 		return nil
 	}
 	b.counter.Module = j.counter.Module
-	err = count(&b.counter, base)
+	err := count(&b.counter, base)
 	if b.counter.Close(); err != nil {
-		b.profile = nil
+		b.table = nil
 		return fmt.Errorf("baseline: %w", err)
 	}
 	return nil

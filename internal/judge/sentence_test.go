@@ -7,6 +7,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -96,4 +97,14 @@ func (t *trial) Close(p *profile.Profile, facts judge.Facts) ([]budget.Result, e
 		results = append(results, t.set[i].Result(f))
 	}
 	return results, err
+}
+
+// tableOf is a baseline.
+func tableOf(t *testing.T, p *profile.Profile) *decode.Table {
+	t.Helper()
+	table, err := decode.FromProfile(p, new(decode.Symbols))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
 }

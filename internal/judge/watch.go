@@ -151,7 +151,7 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 		}
 		return
 	}
-	if base := &w.judged.base; r.Test == Grows && base.profile != nil && s.baseline != base.sets {
+	if base := &w.judged.base; r.Test == Grows && base.table != nil && s.baseline != base.sets {
 		*s = standing{lnA: s.lnA, baseline: base.sets}
 	}
 	c, why := w.comparison(r)

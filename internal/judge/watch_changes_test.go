@@ -77,7 +77,7 @@ func TestWatchAnotherIsOver(t *testing.T) {
 // TestWatchInherits: what is kept through a change of the set is known as if
 // nothing had changed, and what is not begins anew.
 func TestWatchInherits(t *testing.T) {
-	base := folded.Must("cpu 10s\nmain.main;main.run;main.work 1000\nmain.main;main.run;main.rest 9000\n")
+	base := tableOf(t, folded.Must("cpu 10s\nmain.main;main.run;main.work 1000\nmain.main;main.run;main.rest 9000\n"))
 	for _, sentence := range []string{
 		"x: main.work below 20%", "x: no function above 20%", "x: main.work below 0.2 cores",
 		"x: no function grows above 15 points except main.rest", "x: goroutines steady",

@@ -256,7 +256,7 @@ func TestWatchSteady(t *testing.T) {
 
 // TestWatchGrows: against a baseline, and anew when there is another.
 func TestWatchGrows(t *testing.T) {
-	base := folded.Must("cpu 10s\nmain.main;main.run;main.work 2000\nmain.main;main.run;main.rest 8000\n")
+	base := tableOf(t, folded.Must("cpu 10s\nmain.main;main.run;main.work 2000\nmain.main;main.run;main.rest 8000\n"))
 	for _, sentence := range []string{"no function grows above 5 points except main.rest", "main.work grows below 5 points", "main.work grows below 20% per request", "no function grows above 20% per request except main.rest"} {
 		l := &load{rand.New(rand.NewPCG(9, 9)), 1000}
 		next := watcher(t, sentence)
@@ -277,7 +277,7 @@ func TestWatchGrows(t *testing.T) {
 		if delay > 20 {
 			t.Errorf("%s: alarm after %d windows at 35%%, want 20 at the most", sentence, delay)
 		}
-		facts.Baseline = folded.Must("cpu 10s\nmain.main;main.run;main.work 3500\nmain.main;main.run;main.rest 6500\n")
+		facts.Baseline = tableOf(t, folded.Must("cpu 10s\nmain.main;main.run;main.work 3500\nmain.main;main.run;main.rest 6500\n"))
 		if r := next(sameAs(0.35), facts); r.Alarm == budget.Fail {
 			t.Errorf("%s: still firing against a new baseline", sentence)
 		}
@@ -364,7 +364,7 @@ func TestWatchGrowthZone(t *testing.T) {
 			return folded.Must(text)
 		}
 		facts := judge.Facts{
-			Baseline: folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.work %d\nmain.main;main.run;main.rest %d\n", tt.n0*3/10, tt.n0*7/10)),
+			Baseline: tableOf(t, folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.work %d\nmain.main;main.run;main.rest %d\n", tt.n0*3/10, tt.n0*7/10))),
 			Work:     map[string]float64{"request": n}, BaselineWork: map[string]float64{"request": float64(tt.n0)},
 		}
 		for i, factor := range tt.factors {
