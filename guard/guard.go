@@ -58,7 +58,6 @@ type seams struct {
 	capture  func(ctx context.Context, d time.Duration) (profiler.Window, error)
 	overhead func() time.Duration
 	snap     func() process.Snapshot
-	release  func() time.Duration // gives free memory back, and returns what that cost; nil: not at all
 	random   func() float64
 	linked   func(yield func(name string) bool) error
 	offer    func(*dumps.Store, dumps.Dump) (dumps.ID, error)
@@ -96,7 +95,6 @@ func Start(cfg Config) (*Guard, error) {
 		capture:  profiler.Process().Capture,
 		overhead: profiler.Process().Overhead,
 		snap:     reader.Read,
-		release:  freeMemory,
 		random:   rand.Float64,
 		linked:   process.Functions,
 		offer:    (*dumps.Store).Offer,

@@ -36,9 +36,7 @@ type looper struct {
 	lost       bool          // the last window was lost
 	store      *dumps.Store  // where dumps go in this window, or nil
 	dumping    windowDumps
-	began      time.Time     // when the last window began
-	trimmed    time.Duration // what trimming took after the last window
-	trimCostly bool          // that was too much
+	began      time.Time // when the last window began
 }
 
 func newLooper(g *Guard) *looper {

@@ -82,10 +82,9 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
 	l.publish(w, samples, tried, early, used, since)
-	l.account(look+judge+profiling+l.work.spent()+l.trimmed+l.breakdowns.cost, after)
+	l.account(look+judge+profiling+l.work.spent()+l.breakdowns.cost, after)
 	l.breakdowns.cost = 0
 	l.last = after
-	l.trim(after)
 }
 
 // countUnits makes the loop read the units of work of the budgets in force.

@@ -90,7 +90,3 @@ func (d *Decoder) decode(b []byte, limits Limits) (*Table, error) {
 	}
 	return t, nil
 }
-
-// Release gives back all memory but that of the names, for a decoder that rests
-// for long. The last Table is no longer valid.
-func (d *Decoder) Release() { *d = Decoder{Limits: d.Limits, symbols: d.symbols} }

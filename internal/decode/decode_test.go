@@ -313,20 +313,3 @@ func TestFromProfileErrors(t *testing.T) {
 		t.Errorf("a type that is nil: error %v, want ErrMalformed", err)
 	}
 }
-
-func TestRelease(t *testing.T) {
-	var d Decoder
-	before, err := d.Bytes(minimal())
-	if err != nil {
-		t.Fatal(err)
-	}
-	symbols, name := before.Symbols, before.Lines[0].Name
-	d.Release()
-	after, err := d.Bytes(minimal())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if after.Symbols != symbols || after.Lines[0].Name != name || symbols.Generation() != 0 {
-		t.Error("the names have changed")
-	}
-}

@@ -67,7 +67,7 @@ func TestGCOff(t *testing.T) {
 	r := reader(t)
 	for percent, want := range map[int]bool{-1: true, 0: false, 20: false, 100: false, 10000: false} {
 		debug.SetGCPercent(percent)
-		if got := r.Read().GCOff; got != want {
+		if got := r.Read().gcIsNone; got != want {
 			t.Errorf("GOGC=%d: off is %v", percent, got)
 		}
 	}

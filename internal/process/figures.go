@@ -13,11 +13,10 @@ type Snapshot struct {
 	Goroutines  int64         // without those of the runtime
 	Allocated   int64         // bytes since the start,
 	Allocations int64         // and how many objects those were
-	GCOff       bool          // the process has switched collection off (GOGC=off)
 
 	gc       collection
 	gcEnded  int64 // collections that have ended, those forced by profguard included
-	gcIsNone bool  // GCOff, and no memory limit that makes the runtime collect yet
+	gcIsNone bool  // GOGC=off, and no memory limit that makes the runtime collect yet
 }
 
 // collection is the runtime's account of the collector, as of the end of the

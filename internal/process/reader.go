@@ -127,11 +127,10 @@ func (r *Reader) Read() Snapshot {
 		Goroutines:  int64(runtime.NumGoroutine()), // the metric counts those of the runtime, too, since Go 1.26
 		Allocated:   r.samples.count(allocated),
 		Allocations: r.samples.count(allocations),
-		GCOff:       r.samples.count(gogc) < 0,
 		gc:          r.samples.collector().withoutForced(),
 		gcEnded:     r.samples.count(gcCycles),
 	}
-	s.gcIsNone = s.GCOff && r.samples.count(memoryLimit) == math.MaxInt64
+	s.gcIsNone = r.samples.count(gogc) < 0 && r.samples.count(memoryLimit) == math.MaxInt64
 	var known bool
 	if s.RSS, known = r.resident(); !known {
 		s.RSS = max(0, r.samples.count(mapped)-r.samples.count(released))
