@@ -8,106 +8,107 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A span is the time that a result is about, and what all windows up to its end prove.
-type span struct {
-	start, end time.Time
-	lost       bool // there is no result of it
-	stacks     int  // in its profile
-	outOfScope bool // none of them within the budget's "in" and "where"
+// A judgement is what a window has brought for one budget, and what that makes of its
+// alert.
+type judgement struct {
+	entry      *entry
+	result     budget.Result
+	finding    judge.Finding // the same without its words
+	start, end time.Time     // of the time that it is about
+	lost       bool          // there is no result of it
+	stacks     int           // in the profile
+	data       []byte        // the profile
+	ended      func()        // to be called when the alert has ended
 
-	proven   evidence.Verdict // the last proof, by one window or by all together
-	strength float64          // for an excess, as a part of what is proof
+	next  alert.Alert
+	event alert.Event
 }
 
-// A standing is where a budget stands: its alert, its last result, and what its windows
-// add up to. Only this file writes it.
+// A standing is where a budget stands: its alert, and what its windows add up to. Only
+// this file writes it, but for the warning.
 type standing struct {
-	alert     alert.Alert
-	offenders alert.Offenders  // that the alert has named
-	offender  *budget.Offender // the last of them, while it fires
-	since     time.Time        // when the alert's state was entered
-	result    budget.Result
-	proven    evidence.Verdict // see span
-	strength  float64
-	verdicts  map[string]int64
-	samples   int64
-	hits      int64
-	history   []Measurement
+	BudgetStatus // what is computed when somebody asks is left out
+	alert        alert.Alert
+	offenders    alert.Offenders // that the alert has named
 }
 
 // maxHistory is an hour at the default cadence; a budget's takes 1 KB.
 const maxHistory = 60
 
 // ruleOf is what it takes for the alert of a budget to fire and to end.
-func ruleOf(b budget.Budget, cfg *Config) alert.Rule {
-	counted := isCounted(b) && b.Rule != "absent"
+func (e *entry) ruleOf(cfg *Config) alert.Rule {
+	counted := isCounted(e.rule) && e.rule.Test != judge.Absent
 	var r alert.Rule
 	switch {
-	case b.ForWindows > 0 || b.ForTime > 0:
-		r = alert.For(b.ForWindows, b.ForTime, cfg.Every)
+	case e.Budget.ForWindows > 0 || e.Budget.ForTime > 0:
+		r = alert.For(e.Budget.ForWindows, e.Budget.ForTime, cfg.Every)
 	case counted:
 		r = alert.Counted(cfg.Every)
 	default:
 		r = alert.Lasting(cfg.Every, cfg.Window)
-		r.AtOnce = b.Rule == "absent" || b.Rule == "leaked"
+		r.AtOnce = e.rule.Test == judge.Absent || e.rule.Class == judge.Leak
 	}
 	r.Counted = counted
-	r.Each = isEach(b)
-	r.Growth = b.Rule == "grows"
+	r.Each = isEach(e.rule)
+	r.Growth = e.rule.Test == judge.Grows
 	return r
 }
 
-// next is what a result makes of the alert. Of a window that was lost that is nothing:
-// it says nothing about the budget.
-func (e *entry) next(r budget.Result, s span, g *Guard) (alert.Alert, alert.Event) {
-	if s.lost {
-		return e.alert, alert.None
+// step works out what a result makes of the alert. Of a window that was lost that is
+// nothing: it says nothing about the budget.
+func (j *judgement) step(g *Guard) {
+	e, r := j.entry, j.result
+	if j.next = e.alert; j.lost {
+		return
 	}
 	f := alert.Finding{
-		Start: s.start.Sub(g.started), End: s.end.Sub(g.started),
-		Window: evidence.Verdict(r.Verdict), Stream: s.proven, Strength: s.strength,
+		Start: j.start.Sub(g.started), End: j.end.Sub(g.started),
+		Window: evidence.Verdict(r.Verdict), Stream: j.finding.Alarm, Strength: j.finding.Strength,
 		Idle: r.Idle, Measured: measured(r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
 	}
-	if e.budget.Rule == "steady" && r.Verdict == budget.Inconclusive && measured(r) {
+	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && measured(r) {
 		f.Window = evidence.Pass // it is within its limit, and of growth nothing is said while it learns
 	}
-	return e.alert.Next(f, ruleOf(e.budget, &g.cfg))
+	j.next, j.event = e.alert.Next(f, e.ruleOf(&g.cfg))
 }
 
 // add adds a result, and what it has made of the alert.
-func (st *standing) add(r budget.Result, next alert.Alert, s span) {
-	st.verdicts[r.Verdict.String()]++
-	st.samples += r.Samples
-	st.hits += r.Hits
-	if len(st.history) == maxHistory {
-		st.history = st.history[1:]
+func (st *standing) add(j judgement) {
+	r := j.result
+	st.Verdicts[r.Verdict.String()]++
+	st.Samples += r.Samples
+	st.Hits += r.Hits
+	if len(st.History) == maxHistory {
+		st.History = st.History[1:]
 	}
-	st.history = append(st.history, Measurement{Value: r.Share, Verdict: r.Verdict})
-	if !s.lost { // otherwise they are as they were
-		st.proven, st.strength = s.proven, s.strength
+	st.History = append(st.History, Measurement{Value: r.Share, Verdict: r.Verdict})
+	if !j.lost { // otherwise they are as they were
+		st.Proven, st.Evidence = budget.Verdict(j.finding.Alarm), j.finding.Strength
 	}
-	if next.State != st.alert.State {
-		st.since = s.end
+	if j.next.State != st.alert.State {
+		st.Since = j.end
 	}
-	st.alert, st.result = next, r
+	st.alert, st.Result = j.next, r
 }
 
 // notice is the event that tells of a transition, or of another offender while the
 // budget fires. It has no name where there is nothing to tell.
-func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guard) Event {
-	n := Event{Time: at, Budget: e.name, Result: r}
-	now, least := at.Sub(g.started), g.cfg.Keep.least()
+func (e *entry) notice(j judgement, g *Guard) Event {
+	event, r := j.event, j.result
+	n := Event{Time: j.end, Budget: e.Name, Result: r}
+	now, least := j.end.Sub(g.started), g.cfg.Keep.least()
 	switch {
 	case event == alert.Fired:
 		e.offenders = alert.NewOffenders(offenders(r)[0], now)
-		e.offender = worst(r)
+		e.Offender = worst(r)
 		n.Name, n.Result.Reason = eventFiring, e.brokenBy(r)
 		n.Message = e.tell("is broken", r)
 	case event.Ends():
-		e.offender = nil
+		e.Offender = nil
 		n.Name, n.Result.Reason = eventResolved, e.endedBy(event, r)
 		is := "is kept again"
 		switch event {
@@ -116,9 +117,9 @@ func (e *entry) notice(event alert.Event, r budget.Result, at time.Time, g *Guar
 		case alert.WentIdle, alert.Unjudged:
 			is = "does not fire any more"
 		}
-		n.Message = fmt.Sprintf("budget %s %s: %s", e.name, is, n.Result.Reason)
+		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
 	case e.alert.State == alert.Firing && r.Verdict == budget.Fail && len(r.Offenders) > 0 && e.offenders.Another(r.Offenders[0].Function, now, least):
-		e.offender = worst(r)
+		e.Offender = worst(r)
 		n.Name = eventOffender
 		n.Message = e.tell("is broken by another, too", r)
 	}
@@ -141,7 +142,7 @@ func (e *entry) violation(next alert.Alert, g *Guard) string {
 	if next.State != alert.Firing {
 		return ""
 	}
-	return fmt.Sprintf("%s-%d", e.name, g.started.Add(next.Since).UnixNano())
+	return fmt.Sprintf("%s-%d", e.Name, g.started.Add(next.Since).UnixNano())
 }
 
 // brokenBy says why a budget is broken, in one sentence. Where all windows together have
@@ -156,22 +157,22 @@ func (e *entry) brokenBy(r budget.Result) string {
 // who is what a result measures.
 func (e *entry) who(r budget.Result) string {
 	switch {
-	case isEach(e.budget) && len(r.Offenders) > 0:
+	case isEach(e.rule) && len(r.Offenders) > 0:
 		return r.Offenders[0].Function
-	case isEach(e.budget):
+	case isEach(e.rule):
 		return "the largest"
-	case e.budget.Subject == "process":
+	case e.rule.Class == judge.Process:
 		return "the process"
 	}
-	return e.budget.Subject
+	return e.rule.Subject
 }
 
 // tell is the message of an event about a budget that is broken: what was measured, the
 // limit, and the offender. The sinks have the reason beside it.
 func (e *entry) tell(is string, r budget.Result) string {
-	who := sentence(e.budget)
-	if e.name != who {
-		who = fmt.Sprintf("%s (%s)", e.name, who)
+	who := sentence(e.Budget)
+	if e.Name != who {
+		who = fmt.Sprintf("%s (%s)", e.Name, who)
 	}
 	text := fmt.Sprintf("budget %s %s: at %s", who, is, amount(r.Share, r.Unit))
 	if r.Limit > 0 {
@@ -183,14 +184,19 @@ func (e *entry) tell(is string, r budget.Result) string {
 	return text
 }
 
+// lately is the time that a recovery is about, and what it rests on.
+func lately(r alert.Recovery) string {
+	text := "in the last " + unit.Plural(r.Windows, "window")
+	if r.Samples > 0 {
+		text += fmt.Sprintf(" (%s)", unit.Plural(r.Samples, "sample"))
+	}
+	return text
+}
+
 // endedBy says with its figures why the alert has ended, in one sentence. r is the result
 // of the last window.
 func (e *entry) endedBy(event alert.Event, r budget.Result) string {
-	windows, unjudged, since := unit.Plural(e.alert.Recovery.Windows, "window"), unit.Plural(e.alert.Unjudged(), "window"), e.alert.Recovery
-	over := "in the last " + windows
-	if since.Samples > 0 {
-		over = fmt.Sprintf("(%d samples in the last %s)", since.Samples, windows)
-	}
+	since, over, unjudged := e.alert.Recovery, lately(e.alert.Recovery), unit.Plural(e.alert.Unjudged(), "window")
 	value := func(x float64) string { return amount(x, r.Unit) }
 	r.Offenders = nil // of the last window only
 	who := e.who(r)
@@ -201,17 +207,17 @@ func (e *entry) endedBy(event alert.Event, r budget.Result) string {
 		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unjudged)
 	case event == alert.Unproven:
 		return "nothing shows it any more, and the baseline is too small to show more: " + r.Reason
-	case e.budget.Rule == "absent":
-		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), windows)
-	case e.budget.Rule == "steady" || e.budget.Rule == "leaked":
+	case e.rule.Test == judge.Absent:
+		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
+	case e.rule.Test == judge.Steady || e.rule.Class == judge.Leak:
 		return r.Reason
-	case event == alert.Proven && isEach(e.budget):
+	case event == alert.Proven && isEach(e.rule):
 		// The largest of a small window is mostly chance.
 		zone := evidence.Zone * r.Limit
 		if r.Unit == "ratio" {
 			zone = math.Min(zone, (1+r.Limit)/2)
 		}
-		return fmt.Sprintf("none is above %s, as all windows since prove together %s; the limit is %s", value(zone), over, r.Budget.Limit)
+		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", value(zone), over, r.Budget.Limit)
 	case event == alert.Proven:
 		return fmt.Sprintf("%s at %s %s, the limit is %s", who, value(since.Mean()), over, r.Budget.Limit)
 	}
@@ -221,7 +227,7 @@ func (e *entry) endedBy(event alert.Event, r budget.Result) string {
 // reason is why the budget stands as it does. That is the reason of its last window,
 // and what an alert waits for that goes on although this window did not fail.
 func (e *entry) reason(g *Guard) string {
-	r := e.result
+	r := e.Result
 	if e.alert.State != alert.Firing || r.Verdict == budget.Fail {
 		return r.Reason
 	}
@@ -231,22 +237,19 @@ func (e *entry) reason(g *Guard) string {
 	since := e.alert.Recovery
 	switch {
 	case since.Windows > 0:
-	case e.proven == evidence.Fail:
+	case e.Proven == budget.Fail:
 		return r.Reason + "; firing, as all windows together prove it"
 	default:
 		return r.Reason + "; still firing"
 	}
-	over := "in the last " + unit.Plural(since.Windows, "window")
-	if since.Samples > 0 {
-		over += fmt.Sprintf(" (%s)", unit.Plural(since.Samples, "sample"))
-	}
+	over := lately(since)
 	if r.Limit > 0 {
 		r.Offenders = nil // of the last window only
 		over = fmt.Sprintf("%s at %s %s, limit %s", e.who(r), amount(since.Mean(), r.Unit), over, r.Budget.Limit)
 	} else {
 		over = "no failure " + over
 	}
-	rule := ruleOf(e.budget, &g.cfg)
+	rule := e.ruleOf(&g.cfg)
 	windows, d := e.alert.Needed(time.Since(g.started), rule)
 	text := fmt.Sprintf("%s; still firing: %s; ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, over, unit.Plural(windows, "window"), d, e.alert.Passed())
 	if !rule.Counted {

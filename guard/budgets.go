@@ -26,18 +26,21 @@ type panel struct {
 // entry is one budget and what is known of it. It outlives a change of the others. Each
 // part is written by the file that it is declared in.
 type entry struct {
-	name   string
-	budget budget.Budget
+	rule judge.Rule // the budget without its words
 	standing
 	vacuity
 	breakdown breakdown // of a figure, when it was last taken
 	counted   counters  // when what is counted was last judged
 }
 
+func newEntry(b budget.Budget, r judge.Rule) *entry {
+	return &entry{rule: r, standing: standing{BudgetStatus: BudgetStatus{
+		Name: cmp.Or(b.Name, b.String()), Budget: b, Since: time.Now(), Verdicts: map[string]int64{}, Result: budget.Result{Budget: b}}}}
+}
+
 // group is the budgets that one kind of profile is for.
 type group struct {
 	kind    string // "figures" for those that need no profile
-	set     budget.Set
 	watch   *judge.Watch
 	entries []*entry // in the order of the watch's rules
 }
@@ -46,53 +49,50 @@ type group struct {
 const kindFigures = "figures"
 
 // kindOf is the kind of profile that a budget is judged by.
-func kindOf(b budget.Budget) string {
+func kindOf(r judge.Rule) string {
 	switch {
-	case b.Rule == "steady":
+	case r.Class == judge.Figure, r.Test == judge.Steady:
 		return kindFigures
-	case b.Rule == "leaked":
+	case r.Class == judge.Leak:
 		return kinds.GoroutineLeak
 	}
-	switch b.Subject {
-	case "goroutines", "heap", "rss", "gc":
-		return kindFigures
-	}
-	if b.Kind == "" {
-		return kinds.CPU
-	}
-	return b.Kind
+	return r.Kind
 }
+
+// isEach reports whether the limit is for each function, package or goroutine.
+func isEach(r judge.Rule) bool { return r.Class == judge.Each || r.Class == judge.Leak }
 
 // newPanel makes the panel of a configuration. Budgets that old has too, name
 // and sentence, keep their standing.
 func newPanel(cfg Config, old *panel) (*panel, error) {
+	all, err := cfg.Budgets.Rules()
+	if err != nil {
+		return nil, err
+	}
 	p := &panel{set: cfg.Budgets}
-	kept := map[string]*entry{}
+	kept := map[string]*entry{} // by the budget, which has its name
 	if old != nil {
 		for _, e := range old.entries {
-			kept[e.name+"\x00"+e.budget.String()] = e
+			kept[e.Budget.String()] = e
 		}
 	}
-	for _, b := range cfg.Budgets {
-		name := cmp.Or(b.Name, b.String())
-		e := kept[name+"\x00"+b.String()]
+	rules := map[string][]judge.Rule{}
+	for i, b := range cfg.Budgets {
+		e := kept[b.String()]
 		if e == nil {
-			e = &entry{name: name, budget: b, standing: standing{since: time.Now(), verdicts: map[string]int64{}, result: budget.Result{Budget: b}}}
+			e = newEntry(b, all[i])
 		}
 		p.entries = append(p.entries, e)
-		at := slices.IndexFunc(p.groups, func(g *group) bool { return g.kind == kindOf(b) })
+		kind := kindOf(e.rule)
+		at := slices.IndexFunc(p.groups, func(g *group) bool { return g.kind == kind })
 		if at < 0 {
-			at, p.groups = len(p.groups), append(p.groups, &group{kind: kindOf(b)})
+			at, p.groups = len(p.groups), append(p.groups, &group{kind: kind})
 		}
 		g := p.groups[at]
-		g.set, g.entries = append(g.set, b), append(g.entries, e)
+		rules[kind], g.entries = append(rules[kind], e.rule), append(g.entries, e)
 	}
 	for _, g := range p.groups {
-		rules, err := g.set.Rules()
-		if err != nil {
-			return nil, err
-		}
-		if g.watch, err = judge.NewWatch(rules, cfg.Every); err != nil {
+		if g.watch, err = judge.NewWatch(rules[g.kind], cfg.Every); err != nil {
 			return nil, err
 		}
 	}
@@ -166,9 +166,9 @@ func (g *Guard) replace(next *panel) error {
 		if slices.Contains(next.entries, e) || e.alert.State != alert.Firing {
 			continue
 		}
-		gone := Event{Name: eventResolved, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s was removed while it was firing", e.name)}
-		if i := slices.IndexFunc(next.entries, func(other *entry) bool { return other.name == e.name }); i >= 0 {
-			gone.Message = fmt.Sprintf("budget %s was replaced while it was firing: it is %q now", e.name, next.entries[i].budget)
+		gone := Event{Name: eventResolved, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s was removed while it was firing", e.Name)}
+		if i := slices.IndexFunc(next.entries, func(other *entry) bool { return other.Name == e.Name }); i >= 0 {
+			gone.Message = fmt.Sprintf("budget %s was replaced while it was firing: it is %q now", e.Name, next.entries[i].Budget)
 		}
 		gone.Result.Verdict, gone.Result.Reason = budget.Inconclusive, "removed by SetBudgets"
 		g.emit(gone)

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -175,7 +176,7 @@ func (c Config) complete() (Config, error) {
 		if c.Baseline == nil {
 			wrong("Budgets: %q needs a Baseline to compare with, found none", b)
 		}
-		if kind := kindOf(b); kind != kinds.CPU {
+		if kind := cmp.Or(b.Kind, kinds.CPU); kind != kinds.CPU {
 			wrong("Budgets: %q needs a baseline of kind %s, but a guard's Baseline is a CPU profile: leave the budget out", b, kind)
 		}
 		if _, ok := c.BaselineWork[b.Per]; b.Per != "" && !ok {

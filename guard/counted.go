@@ -10,6 +10,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // What the whole process uses is counted, by the kernel or the runtime, and not
@@ -36,17 +37,17 @@ func (l *looper) period(start, end time.Time) (began time.Time, ok bool) {
 }
 
 // isCounted reports whether a budget is on what is counted in full.
-func isCounted(b budget.Budget) bool {
-	return kindOf(b) == kindFigures || kinds.Of(b.Kind).Taken == kinds.State || hasCounter(b)
+func isCounted(r judge.Rule) bool {
+	return kindOf(r) == kindFigures || kinds.Of(r.Kind).Taken == kinds.State || hasCounter(r)
 }
 
 // hasCounter reports whether a budget is on what the process has used, which a counter
 // tells: its CPU, in cores or per unit of work, or its allocations per unit of work.
-func hasCounter(b budget.Budget) bool {
-	if b.Subject != "process" || b.Rule != "" || b.In != "" || len(b.Where) > 0 {
+func hasCounter(r judge.Rule) bool {
+	if r.Class != judge.Process || r.Test != judge.Limited || r.In != "" || len(r.Where) > 0 {
 		return false
 	}
-	return b.Kind == "" && (b.Per != "" || b.Limit.Unit == "cores" || b.Limit.Unit == "core") || b.Kind == "allocs" && b.Per != ""
+	return r.Kind == kinds.CPU && (r.Per != "" || r.Dimension == unit.Cores) || r.Kind == kinds.Allocs && r.Per != ""
 }
 
 const (
@@ -68,7 +69,7 @@ const (
 // count judges a budget by what the counters say of the time since it was last judged,
 // and reports whether it is one of these. before is the start of the window.
 func (e *entry) count(r *budget.Result, before, now counters, every time.Duration) bool {
-	b := e.budget
+	b := e.rule
 	from := e.counted
 	if !hasCounter(b) || r.Idle {
 		e.counted = now
@@ -79,30 +80,30 @@ func (e *entry) count(r *budget.Result, before, now counters, every time.Duratio
 	}
 	e.counted = now
 	elapsed := now.At.Sub(from.At)
-	used, unit := (now.CPU - from.CPU).Seconds(), "CPU"
-	if b.Kind == "allocs" {
-		used, unit = float64(now.Allocations-from.Allocations), "allocations"
-		if r.Unit == "bytes" {
+	used, what := (now.CPU - from.CPU).Seconds(), "CPU"
+	if b.Kind == kinds.Allocs {
+		used, what = float64(now.Allocations-from.Allocations), "allocations"
+		if b.Dimension == unit.Bytes {
 			used = float64(now.Allocated - from.Allocated)
 		}
 	}
 	over := elapsed.Seconds()
 	heavy := over * r.Limit / heavyCPU.Seconds() // how many heavy requests the limit allows
-	what := elapsed.Round(time.Second).String()
+	period := elapsed.Round(time.Second).String()
 	if b.Per != "" {
 		done, _ := between(from.work, now.work)
 		if over = done[b.Per]; over == 0 {
 			return false // and the result says why there is none
 		}
 		heavy = over / heavyRequests
-		what = fmt.Sprintf("%.0f of %q in %s", over, b.Per, what)
+		period = fmt.Sprintf("%.0f of %q in %s", over, b.Per, period)
 	}
 	if over <= 0 || r.Limit <= 0 {
 		return false
 	}
 	value := used / over
 	r.Verdict, r.Share, r.Low, r.High = budget.Pass, value, value, value
-	who := fmt.Sprintf("the process at %s, as its %s is counted over %s", amount(value, r.Unit), unit, what)
+	who := fmt.Sprintf("the process at %s, as its %s is counted over %s", amount(value, r.Unit), what, period)
 	switch {
 	case value <= r.Limit:
 	case evidence.RateLower(heavy*value/r.Limit, countedAlpha) > heavy:
@@ -115,7 +116,7 @@ func (e *entry) count(r *budget.Result, before, now counters, every time.Duratio
 			e.counted = from
 		}
 	}
-	r.Reason = fmt.Sprintf("%s; the limit is %s", who, b.Limit)
+	r.Reason = fmt.Sprintf("%s; the limit is %s", who, e.Budget.Limit)
 	return true
 }
 

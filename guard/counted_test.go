@@ -69,8 +69,6 @@ var counted = []struct {
 func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 	t.Helper()
 	sentence := strings.Replace(counted[i].sentence, "%s", budget.Amount{Value: 0.02 * s.rate}.String(), 1)
-	b := budget.Must(sentence)[0]
-	e := &entry{name: sentence, budget: b, standing: standing{verdicts: map[string]int64{}}}
 	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
 	counters := func(at time.Duration) counters {
 		return counters{
@@ -78,11 +76,8 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 			work:     readings{"request": {n: s.done}},
 		}
 	}
-	rules, err := budget.Set{b}.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	watch, err := judge.NewWatch(rules, minute)
+	e := entryOf(sentence)
+	watch, err := judge.NewWatch([]judge.Rule{e.rule}, minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,12 +90,11 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := b.Result(findings[0])
-		e.count(&r, before, now, minute)
-		during := span{start: before.At, end: now.At}
-		next, event := e.next(r, during, g)
-		e.add(r, next, during)
-		if event == alert.Fired {
+		j := judgement{entry: e, result: e.Budget.Result(findings[0]), finding: findings[0], start: before.At, end: now.At}
+		e.count(&j.result, before, now, minute)
+		j.step(g)
+		e.add(j)
+		if j.event == alert.Fired {
 			fired = append(fired, m+1)
 		}
 		before = now
@@ -135,7 +129,7 @@ func TestCounted(t *testing.T) {
 // A period with so little work that one request decides is not judged alone, but with
 // what comes next.
 func TestLittleWork(t *testing.T) {
-	e := &entry{budget: budget.Must("process below 20ms per request")[0]}
+	e := entryOf("process below 20ms per request")
 	start := time.Now()
 	before := counters{process.Snapshot{At: start}, readings{"request": {n: 0}}}
 	for i, tt := range []struct {
@@ -153,7 +147,7 @@ func TestLittleWork(t *testing.T) {
 			process.Snapshot{At: start.Add(time.Duration(i+1) * minute), CPU: time.Duration(tt.used * 1e9)},
 			readings{"request": {n: tt.done}},
 		}
-		r := budget.Result{Budget: e.budget, Limit: 0.02, Unit: "seconds", Reason: "as it was"}
+		r := budget.Result{Budget: e.Budget, Limit: 0.02, Unit: "seconds", Reason: "as it was"}
 		e.count(&r, before, now, minute)
 		if r.Verdict != tt.want || r.Reason != tt.reason {
 			t.Errorf("period %d: %v, %s; want %v, %s", i+1, r.Verdict, r.Reason, tt.want, tt.reason)
@@ -174,7 +168,7 @@ func TestHasCounter(t *testing.T) {
 		"goroutines below 100":                            false,
 		"no function above 2 cores":                       false,
 	} {
-		if got := hasCounter(budget.Must(sentence)[0]); got != want {
+		if got := hasCounter(entryOf(sentence).rule); got != want {
 			t.Errorf("%s: %t", sentence, got)
 		}
 	}

@@ -41,10 +41,10 @@ type dump struct {
 // Of a figure it is the profile that found, if any, says what it is made of, and
 // the CPU profile of its window goes beside it; without one it is what ran.
 func (l *looper) dump(o *judgement, found *breakdown, w *profiler.Window) *dump {
-	e, at, what := o.entry, o.span.end, offenders(o.result)
-	profile := profileFile(kindOf(e.budget), o.data)
+	e, at, what := o.entry, o.end, offenders(o.result)
+	profile := profileFile(kindOf(e.rule), o.data)
 	var beside []dumps.File
-	if kindOf(e.budget) == kindFigures {
+	if kindOf(e.rule) == kindFigures {
 		profile = profileFile(kinds.CPU, o.data)
 		if found != nil {
 			profile, beside = profileFile(found.kind, found.data), []dumps.File{profile}
@@ -53,7 +53,7 @@ func (l *looper) dump(o *judgement, found *breakdown, w *profiler.Window) *dump 
 	if l.store == nil || len(profile.Data) == 0 || !l.dumpDue(e, what[0], at) {
 		return nil
 	}
-	d := dumps.Dump{Name: e.name, Start: w.Start, End: at, Violation: e.violation(o.next, l.Guard), Severity: severity(o.result), Files: []dumps.File{profile}}
+	d := dumps.Dump{Name: e.Name, Start: w.Start, End: at, Violation: e.violation(o.next, l.Guard), Severity: severity(o.result), Files: []dumps.File{profile}}
 	for _, f := range append(beside, l.companions()...) {
 		if len(f.Data) > 0 && f.Name != profile.Name {
 			d.Files = append(d.Files, f)
@@ -217,8 +217,8 @@ func (l *looper) takeCompanions() []dumps.File {
 	list := []dumps.File{}
 	if c := l.breakdowns.taken[kinds.Goroutine]; c.data != nil {
 		list = append(list, profileFile(kinds.Goroutine, c.data))
-	} else if k, err := l.kinds.end(kinds.Goroutine, nil); err == nil {
-		list = append(list, profileFile(kinds.Goroutine, bytes.Clone(k.data)))
+	} else if p, err := l.kinds.taker.Take(kinds.Goroutine); err == nil {
+		list = append(list, profileFile(kinds.Goroutine, p.Data))
 	}
 	if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
 		var b bytes.Buffer // FlightRecorderConfig.MaxBytes bounds it
@@ -237,8 +237,8 @@ func profileFile(kind string, data []byte) dumps.File {
 // the windows before, and without callers and callees, which the profile beside it has.
 func (o *judgement) status(g *Guard) BudgetStatus {
 	e := *o.entry
-	e.verdicts, e.history = maps.Clone(e.verdicts), nil
-	e.add(o.result, o.next, o.span) // the entry itself has it when the dump is saved
+	e.Verdicts, e.History = maps.Clone(e.Verdicts), nil
+	e.add(*o) // the entry itself has it when the dump is saved
 	s := e.status(g)
 	s.History = nil
 	s.Result.Offenders = slices.Clone(s.Result.Offenders)

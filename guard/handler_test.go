@@ -20,7 +20,6 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
-	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/profiler"
@@ -76,12 +75,12 @@ func TestStatusJSON(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	fires := offendedBy("fmt.Println")
 	broken := standingOf("debug-print: no function above 20% cumulative", alert.Firing, fires)
-	broken.offender = worst(fires)
-	broken.since, broken.samples, broken.hits = at, 2700, 1890
-	broken.proven, broken.strength = evidence.Fail, 1.5
-	broken.history = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
+	broken.Offender = worst(fires)
+	broken.Since, broken.Samples, broken.Hits = at, 2700, 1890
+	broken.Proven, broken.Evidence = budget.Fail, 1.5
+	broken.History = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
 	strange := standingOf("portlist absent", alert.Inactive, budget.Result{Share: math.NaN(), High: math.Inf(1)})
-	strange.since, strange.warning = at, "no function"
+	strange.Since, strange.Warning = at, "no function"
 	g := stillGuard(t, nil, broken, strange)
 	g.offered = []*dump{{id: "profguard-x", of: broken, at: at, kept: true}}
 	g.module = ""
@@ -129,7 +128,7 @@ func TestAccept(t *testing.T) {
 			t.Errorf("%s, offender %q: accepted by %q, want %q", test.sentence, test.offender, s.Accept, test.want)
 		}
 		var log strings.Builder
-		slogSink(slog.New(slog.NewTextHandler(&log, nil)), "")(Event{Name: eventFiring, Budget: e.name, Result: e.result})
+		slogSink(slog.New(slog.NewTextHandler(&log, nil)), "")(Event{Name: eventFiring, Budget: e.Name, Result: e.Result})
 		if strings.Contains(log.String(), "accept=") != (test.want != "") || !strings.Contains(log.String(), strconv.Quote(test.want)) && test.want != "" {
 			t.Errorf("%s: the log line is %s", test.sentence, log.String())
 		}
@@ -203,7 +202,8 @@ func TestHistory(t *testing.T) {
 	e := standingOf("goroutines below 5000", alert.Inactive, budget.Result{})
 	g := stillGuard(t, nil, e)
 	for i := range maxHistory + 10 {
-		e.add(budget.Result{Budget: e.budget, Verdict: budget.Pass, Share: float64(i), Limit: 5000, Unit: "count", Reason: "x"}, alert.Alert{}, span{end: time.Now()})
+		r := budget.Result{Budget: e.Budget, Verdict: budget.Pass, Share: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
+		e.add(judgement{entry: e, result: r, end: time.Now()})
 	}
 	if h := g.Status().Budgets[0].History; len(h) != maxHistory || h[0].Value != 10 {
 		t.Errorf("%d values from %v on, want %d from 10 on", len(h), h[0].Value, maxHistory)

@@ -23,16 +23,23 @@ func stillGuard(t testing.TB, capture func(context.Context, time.Duration) (prof
 	return g
 }
 
+// entryOf is a budget of which nothing is known yet.
+func entryOf(sentence string) *entry {
+	set := budget.Must(sentence)
+	rules, err := set.Rules()
+	if err != nil {
+		panic(err)
+	}
+	return newEntry(set[0], rules[0])
+}
+
 // standingOf is a budget's standing after one result.
 func standingOf(sentence string, state alert.State, r budget.Result) *entry {
-	b := budget.Must(sentence)[0]
-	r.Budget = b
-	name := b.Name
-	if name == "" {
-		name = b.String()
-	}
-	return &entry{name: name, budget: b, standing: standing{alert: alert.Alert{State: state}, since: time.Now(), result: r,
-		verdicts: map[string]int64{r.Verdict.String(): 1}}}
+	e := entryOf(sentence)
+	r.Budget = e.Budget
+	e.alert.State, e.Result = state, r
+	e.Verdicts[r.Verdict.String()] = 1
+	return e
 }
 
 // offendedBy is a failing result with one offender.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 var sinkOfBytes atomic.Pointer[[]byte]
@@ -224,14 +225,14 @@ func TestKindWorkAfterRateChanged(t *testing.T) {
 	k.begin(p, at(0))
 	runtime.GC() // which publishes what was allocated
 	runtime.MemProfileRate = 2 * rate
-	if _, err := k.end("allocs", at(1000)); err == nil || !strings.Contains(err.Error(), "its sampling was one in") {
+	if _, err := k.end("allocs", at(1000), new(judge.Facts)); err == nil || !strings.Contains(err.Error(), "its sampling was one in") {
 		t.Fatalf("the sampling changed in the first window: %v", err)
 	}
 	k.begin(p, at(1000))
 	runtime.GC()
-	w, err := k.end("allocs", at(1500))
-	if err != nil || w.work["request"] != 500 {
-		t.Errorf("work in the second window is %v, want 500 requests: %v", w.work, err)
+	var facts judge.Facts
+	if _, err := k.end("allocs", at(1500), &facts); err != nil || facts.Work["request"] != 500 {
+		t.Errorf("work in the second window is %v, want 500 requests: %v", facts.Work, err)
 	}
 }
 
@@ -243,7 +244,7 @@ func TestKindBeginsAgain(t *testing.T) {
 	window := func() error {
 		k.begin(p, nil)
 		runtime.GC() // which publishes what was allocated
-		_, err := k.end("allocs", nil)
+		_, err := k.end("allocs", nil, new(judge.Facts))
 		return err
 	}
 	for n, on := range []bool{false, true, true, false, false, true, true} {

@@ -120,7 +120,7 @@ func (l *looper) pending() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.panel.entries, func(e *entry) bool {
-		return e.alert.State == alert.Pending && !isCounted(e.budget) && e.budget.ForWindows == 0 && e.budget.ForTime == 0
+		return e.alert.State == alert.Pending && !isCounted(e.rule) && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
 	})
 }
 
@@ -152,9 +152,6 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 		case <-tick.C:
 			snap := l.seams.snap()
 			_, paused := l.governor.paused(time.Now())
-			if !paused && recovered(func() { l.rising(ctx, snap) }) != nil {
-				l.notePanic("loop")
-			}
 			if l.jumps.look(snap) && !paused && l.backoff.Wait == 0 && l.jumps.allow(snap.At, l.cfg.Every) {
 				return true, true
 			}

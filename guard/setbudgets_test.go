@@ -190,10 +190,10 @@ func TestRemovedBudgetsAreNotTold(t *testing.T) {
 		var told []string
 		s := newSink("test", func(e Event) { told = append(told, e.Name) })
 		l.sinks = []*sink{s}
-		l.conclude(judgement{entry: e, result: budget.Result{Budget: e.budget, Verdict: budget.Fail}, next: alert.Alert{State: alert.Firing}, event: alert.Fired})
+		l.conclude(judgement{entry: e, result: budget.Result{Budget: e.Budget, Verdict: budget.Fail}, next: alert.Alert{State: alert.Firing}, event: alert.Fired})
 		<-s.close()
-		if (len(told) == 0) != removed || (e.verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
-			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.verdicts, e.alert.State)
+		if (len(told) == 0) != removed || (e.Verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
+			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.Verdicts, e.alert.State)
 		}
 	}
 }

@@ -153,20 +153,18 @@ func (g *Guard) snapshot() Status {
 
 // status copies where a budget stands.
 func (e *entry) status(g *Guard) BudgetStatus {
-	r := e.result
-	r.Budget, r.Reason = cloneBudget(e.budget), e.reason(g)
-	for _, v := range []*float64{&r.Share, &r.Low, &r.High, &r.Limit} {
+	s := e.BudgetStatus
+	r := &s.Result
+	s.Budget, r.Budget, r.Reason = cloneBudget(e.Budget), cloneBudget(e.Budget), e.reason(g)
+	s.State, s.Accept = e.alert.State.String(), accepting(*r)
+	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
+	for _, v := range []*float64{&r.Share, &r.Low, &r.High, &r.Limit, &s.Evidence} {
 		*v = finite(*v)
-	}
-	s := BudgetStatus{
-		Name: e.name, Budget: cloneBudget(e.budget), State: e.alert.State.String(), Since: e.since, Result: r,
-		Verdicts: maps.Clone(e.verdicts), Samples: e.samples, Hits: e.hits, Warning: e.warning, History: slices.Clone(e.history),
-		Offender: e.offender, Accept: accepting(r), Proven: budget.Verdict(e.proven), Evidence: finite(e.strength),
 	}
 	if (e.alert.State == alert.Pending || e.alert.State == alert.Firing) && s.Proven == budget.Pass {
 		s.Proven = budget.Inconclusive
 	}
-	if unit := offenderUnit(e.budget, r.Unit); unit != r.Unit {
+	if unit := offenderUnit(e.rule, r.Unit); unit != r.Unit {
 		s.OffenderUnit = unit
 	}
 	return s

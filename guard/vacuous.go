@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 )
@@ -21,7 +22,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	}
 	var texts []string
 	for _, e := range p.entries {
-		texts = append(texts, patternsOf(e.budget)...)
+		texts = append(texts, patternsOf(e.rule)...)
 	}
 	missing, err := process.Missing(texts, func(yield func(string) bool) error {
 		return l.seams.linked(func(name string) bool { return ctx.Err() == nil && yield(name) })
@@ -37,19 +38,19 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	}
 	p.notLinked = append(p.notLinked, slices.Sorted(maps.Keys(missing))...)
 	for _, e := range p.entries {
-		if kindOf(e.budget) == kinds.GoroutineLeak && pprof.Lookup(kinds.GoroutineLeak) == nil {
+		if e.rule.Class == judge.Leak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
-		for _, text := range patternsOf(e.budget) {
+		for _, text := range patternsOf(e.rule) {
 			near, isMissing := missing[text]
 			if !isMissing {
 				continue
 			}
 			advice := "check the spelling, or drop the budget"
 			switch {
-			case e.budget.Rule == "absent" && near == "":
+			case e.rule.Test == judge.Absent && near == "":
 				continue // the best possible pass
-			case e.budget.Rule == "absent":
+			case e.rule.Test == judge.Absent:
 				advice = "did you mean " + near + ", which is linked?"
 			case near != "":
 				advice = "did you mean " + near + "? " + advice
@@ -60,16 +61,12 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 }
 
 // patternsOf are the patterns that a budget is about.
-func patternsOf(b budget.Budget) []string {
-	var texts []string
-	if kind := kindOf(b); kind == kindFigures || kind == kinds.GoroutineLeak {
-		return nil
+func patternsOf(r judge.Rule) (texts []string) {
+	if r.Class == judge.Pattern {
+		texts = append(texts, r.Subject)
 	}
-	if !isEach(b) && b.Subject != "process" {
-		texts = append(texts, b.Subject)
-	}
-	if b.In != "" {
-		texts = append(texts, b.In)
+	if r.In != "" {
+		texts = append(texts, r.In)
 	}
 	return texts
 }
@@ -82,29 +79,28 @@ const (
 	unseenStacks  = 1000
 )
 
-// A vacuity is why a budget may never tell anything.
-type vacuity struct {
-	warning        string // "" if it may
-	seen           bool   // there was a sample of it
-	missed, stacks int    // windows before that, and their stacks
-}
+// A vacuity is how many windows have had no sample of a budget, before the first that
+// had one, and how many stacks there were in them.
+type vacuity struct{ missed, stacks int }
 
 // unseen counts the windows in which nothing ran within a budget's "in" and "where",
 // although the process did, and warns of one within which nothing ever has. The first
 // sample takes that back. g.mu must be held.
-func (g *Guard) unseen(e *entry, r budget.Result, s span) {
+func (g *Guard) unseen(j judgement) {
+	e := j.entry
+	_, outOfScope := j.finding.Reason.(judge.OutOfScope) // and not idle, say
 	switch {
-	case s.stacks == 0:
-	case r.Samples > 0:
+	case j.stacks == 0:
+	case e.Samples > 0: // in this window or before
 		if e.missed >= unseenWindows {
-			e.warning = ""
+			e.Warning = ""
 		}
-		e.seen, e.missed = true, 0
-	case !e.seen && s.outOfScope: // not idle, say
+		e.missed = 0
+	case outOfScope:
 		e.missed++
-		e.stacks += s.stacks
+		e.stacks += j.stacks
 		if e.missed >= unseenWindows && e.stacks >= unseenStacks {
-			g.warn(e, fmt.Sprintf("%s in %d windows, although the process was at work in each: check the spelling, or drop the budget", r.Reason, e.missed))
+			g.warn(e, fmt.Sprintf("%s in %d windows, although the process was at work in each: check the spelling, or drop the budget", j.result.Reason, e.missed))
 		}
 	}
 }
@@ -112,11 +108,11 @@ func (g *Guard) unseen(e *entry, r budget.Result, s span) {
 // warn says, once, why a budget can never tell anything, unless it is one of
 // budget.Default. g.mu must be held.
 func (g *Guard) warn(e *entry, why string) {
-	if e.warning != "" || isDefault(e.budget) {
+	if e.Warning != "" || isDefault(e.Budget) {
 		return
 	}
-	e.warning = why
-	g.emit(Event{Name: eventVacuous, Budget: e.name, Result: e.result, Message: fmt.Sprintf("budget %s tells nothing: %s", e.name, why)})
+	e.Warning = why
+	g.emit(Event{Name: eventVacuous, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s tells nothing: %s", e.Name, why)})
 }
 
 // isDefault reports whether a budget is one of budget.Default, word for word. These are
@@ -124,9 +120,4 @@ func (g *Guard) warn(e *entry, why string) {
 // program. The reason of its result says so all the same.
 func isDefault(b budget.Budget) bool {
 	return slices.ContainsFunc(budget.Default(), func(d budget.Budget) bool { return d.String() == b.String() })
-}
-
-// isEach reports whether a budget's limit is for each function, package or goroutine.
-func isEach(b budget.Budget) bool {
-	return b.Subject == "no function" || b.Subject == "no package" || b.Subject == "no goroutine"
 }

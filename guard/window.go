@@ -52,7 +52,6 @@ func (l *looper) window(ctx context.Context, early bool) {
 		// what it has used since the last window does.
 		used = since
 	}
-	l.rising(ctx, after) // before the CPU profile is decoded, in the same memory
 	samples := int64(0)
 	judge := onThread(func() {
 		t := w.Table(&l.decoder)
@@ -82,8 +81,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff.Wait)
 	}
 	l.publish(w, samples, tried, early, used, since)
-	l.account(look+judge+profiling+l.work.spent()+l.breakdowns.cost, after)
-	l.breakdowns.cost = 0
+	l.account(look+judge+profiling+l.work.spent(), after)
 	l.last = after
 }
 
@@ -154,70 +152,56 @@ type measurement struct {
 	regular     bool      // if it completes one
 }
 
-// A judgement is what a window has brought for one budget.
-type judgement struct {
-	entry  *entry
-	result budget.Result
-	span   span
-	data   []byte // the profile
-	ended  func() // to be called when the alert has ended
-
-	next  alert.Alert
-	event alert.Event
-}
-
 // judge compares one kind of profile with its budgets.
 func (l *looper) judge(ctx context.Context, g *group, m measurement) (results []judgement) {
-	w, t, facts, work := m.cpu, m.table, m.facts, m.now.work
+	t, facts, data := m.table, m.facts, m.cpu.Data
 	since := m.now.At.Sub(l.started)
 	var findings []judge.Finding
 	var err error
-	data, reason := w.Data, w.Reason
 	switch g.kind {
 	case kinds.CPU:
-		if w.Outcome != profiler.OK {
-			err = fmt.Errorf("the window was lost (%s): %s", w.Outcome, reason)
+		if m.cpu.Outcome != profiler.OK {
+			err = fmt.Errorf("the window was lost (%s): %s", m.cpu.Outcome, m.cpu.Reason)
 			break
 		}
-		facts.Kind, facts.Elapsed = kinds.CPU, w.Elapsed
+		facts.Kind, facts.Elapsed = kinds.CPU, m.cpu.Elapsed
 		findings, err = g.watch.Table(ctx, t, since, facts)
 	case kindFigures:
+		t = nil
 		findings, err = g.watch.Profile(&noProfile, since, facts)
 	default:
-		facts.Baseline = nil // it is a CPU profile
-		var k kindWindow
-		if k, err = l.kinds.end(g.kind, work); err == nil {
-			data, facts.Kind, facts.Work, facts.NoWork = k.data, g.kind, k.work, k.notWork
-			facts.Elapsed, facts.MutexFraction = k.elapsed, k.fraction
-			if t, err = l.table(g.kind, data); err == nil {
-				findings, err = g.watch.Table(ctx, t, since, facts)
-			}
+		if data, err = l.kinds.end(g.kind, m.now.work, &facts); err != nil {
+			break
+		}
+		if t, err = l.table(g.kind, data); err == nil {
+			findings, err = g.watch.Table(ctx, t, since, facts)
 		}
 	}
 	if ctx.Err() != nil {
 		return nil // the guard is stopping, and nobody will read the result
 	}
+	stacks := 0
 	if err != nil {
 		findings = judge.Open(len(g.entries), err)
-	}
-	stacks := 0
-	if err == nil && t != nil && g.kind != kindFigures {
+	} else if t != nil {
 		stacks = len(t.Samples)
 	}
 	for i, f := range findings {
 		e := g.entries[i]
-		r, s := e.budget.Result(f), span{start: m.before.At, end: m.now.At, lost: err != nil, stacks: stacks, proven: f.Alarm, strength: f.Strength}
-		if isCounted(e.budget) {
+		j := judgement{
+			entry: e, result: e.Budget.Result(f), finding: f, start: m.before.At, end: m.now.At,
+			lost: err != nil, stacks: stacks, data: data, ended: func() { g.watch.Ended(i) },
+		}
+		if isCounted(e.rule) {
 			if !m.regular {
 				continue // of a part of a period
 			}
-			s.start = m.period
-			if e.count(&r, m.before, m.now, l.cfg.Every) {
-				s.lost = false // nobody needs a profile for that
+			j.start = m.period
+			if e.count(&j.result, m.before, m.now, l.cfg.Every) {
+				j.lost = false // nobody needs a profile for that
 			}
 		}
-		_, s.outOfScope = f.Reason.(judge.OutOfScope)
-		results = append(results, judgement{entry: e, result: r, span: s, data: data, ended: func() { g.watch.Ended(i) }})
+		results = append(results, j)
 	}
 	return results
 }
@@ -229,8 +213,8 @@ func (l *looper) apply(ctx context.Context, results []judgement, w *profiler.Win
 	var offered []*dump
 	for i := range results {
 		o := &results[i]
-		o.next, o.event = o.entry.next(o.result, o.span, l.Guard)
-		found := l.explain(ctx, o.entry, &o.result, o.span.end, o.event)
+		o.step(l.Guard)
+		found := l.explain(ctx, o.entry, &o.result, o.end)
 		if ctx.Err() != nil {
 			return
 		}
@@ -259,14 +243,14 @@ func (l *looper) conclude(o judgement) {
 	if !slices.Contains(l.panel.entries, e) {
 		return
 	}
-	e.add(o.result, o.next, o.span)
-	l.unseen(e, o.result, o.span)
-	n := e.notice(o.event, o.result, o.span.end, l.Guard)
+	e.add(o)
+	l.unseen(o)
+	n := e.notice(o, l.Guard)
 	if n.Name == "" {
 		return
 	}
 	if n.Name != eventResolved {
-		n.name(l.dumpOf(e, o.result, o.span.end))
+		n.name(l.dumpOf(e, o.result, o.end))
 	}
 	l.emit(n)
 }

@@ -25,9 +25,6 @@ const (
 	ourMutexFraction = 100
 )
 
-// MostGoroutines is the number of goroutines above which their profile is not taken.
-func (t *Taker) MostGoroutines() int { return or(t.Goroutines, defaultGoroutines) }
-
 // or is v, or the default if v is not set.
 func or[T int | float64 | time.Duration](v, byDefault T) T {
 	if v > 0 {
@@ -78,7 +75,7 @@ func (t *Taker) rate(k string) (rate int, refused error) {
 func (t *Taker) affordable(k string) error {
 	switch kinds.Of(k).Sampling {
 	case kinds.Counted:
-		if n, most := t.src.goroutines(), t.MostGoroutines(); n > most {
+		if n, most := t.src.goroutines(), or(t.Goroutines, defaultGoroutines); n > most {
 			return skip(k, TooManyGoroutines, "there are %d goroutines, and profiles are taken of up to %d, "+
 				"because the process pauses for longer with each; budget their number instead (goroutines below %d)", n, most, most)
 		}

@@ -1,0 +1,224 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/profiles"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// kindTaker takes the profiles of the kinds other than cpu. Those that are
+// differences (allocs, mutex, block) reach from one window's end to the next's:
+// nothing is lost between windows, and nothing is paid at their starts.
+type kindTaker struct {
+	taker   profiles.Taker
+	work    map[string]readings // by kind: the host's counters when its profile began
+	refused map[string]error    // by kind: why it has not begun
+}
+
+func newKindTaker() *kindTaker {
+	return &kindTaker{work: map[string]readings{}, refused: map[string]error{}}
+}
+
+// begin notes where the first windows of the differences start, and those after a
+// profile that could not be taken.
+func (k *kindTaker) begin(p *panel, work readings) {
+	for _, g := range p.groups {
+		if kinds.Of(g.kind).Taken == kinds.Difference && !k.taker.Begun(g.kind) {
+			k.work[g.kind], k.refused[g.kind] = work, k.taker.Begin(g.kind)
+		}
+	}
+}
+
+// end takes the profile of a kind, and fills in the facts about it. The error says why there
+// is none.
+func (k *kindTaker) end(kind string, work readings, f *judge.Facts) ([]byte, error) {
+	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, 0, nil, nil, nil // a Baseline is a CPU profile
+	if kinds.Of(kind).Taken == kinds.State {
+		p, err := k.taker.Take(kind)
+		return p.Data, err
+	}
+	if err := k.refused[kind]; err != nil && !k.taker.Begun(kind) {
+		return nil, err
+	}
+	began, start := k.work[kind], k.taker.Start(kind)
+	p, err := k.taker.End(kind)
+	if err == nil || !k.taker.Start(kind).Equal(start) { // some windows end without a profile
+		k.work[kind] = work
+	}
+	f.Elapsed = p.Elapsed
+	f.Work, f.NoWork = between(began, work)
+	if kinds.Of(kind).Sampling == kinds.Contention {
+		f.MutexFraction = int(p.Rate)
+	}
+	return p.Data, err
+}
+
+func (k *kindTaker) close() { k.taker.Close() }
+
+// table decodes a profile of a kind other than cpu, of which profguard's own part
+// is not judged.
+func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
+	t, err := l.decoder.Bytes(data)
+	if err == nil && kinds.Of(kind).Sampling != kinds.Counted {
+		charge.Disown(t)
+	}
+	return t, err
+}
+
+// A figure that is over its limit does not say what it is made of: 6,100 goroutines, and
+// nobody knows where. The profile of that is taken in each window that fails, within the
+// limits of package profiles on size and cost. Where those refuse it, the last one that
+// was taken since the figure was within its limit is named, with its time.
+//
+// madeOf is that profile's kind, and the words between a share of it and a function.
+func madeOf(figure string) (kind, words string) {
+	switch figure {
+	case "goroutines":
+		return kinds.Goroutine, "of them in"
+	case "heap", "rss":
+		return kinds.Heap, "of the live heap from"
+	case "gc":
+		return kinds.Allocs, "of what is allocated from"
+	}
+	return "", ""
+}
+
+// breakdowns takes the profiles that break figures down.
+type breakdowns struct {
+	taker profiles.Taker       // its own: windows of kinds that budgets ask for go on beside it
+	taken map[string]breakdown // in this window
+}
+
+// A breakdown is what a profile says of a figure.
+type breakdown struct {
+	kind      string
+	data      []byte // the profile
+	at        time.Time
+	value     float64 // of the figure, then
+	offenders []budget.Offender
+	err       error // why there is none
+}
+
+// explain names in r, if it is a failing one of a figure, what the figure is made of. It
+// returns the breakdown, for the dump, if it is of this window.
+func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at time.Time) *breakdown {
+	kind, words := madeOf(e.rule.Subject)
+	if r.Verdict == budget.Pass {
+		e.breakdown = breakdown{}
+	}
+	if kind == "" || r.Verdict != budget.Fail {
+		return nil
+	}
+	now := l.breakDown(ctx, kind, at)
+	if now.err == nil {
+		now.value = r.Share
+		e.breakdown = now
+		e.breakdown.data = nil
+	}
+	known := e.breakdown
+	if known.at.IsZero() {
+		r.Reason += fmt.Sprintf("; no %s profile was taken: %s", kind, refusal(now.err))
+		return nil
+	}
+	if r.Offenders = known.offenders; len(r.Offenders) > 0 {
+		r.Reason += "; "
+		if !known.at.Equal(at) {
+			r.Reason += fmt.Sprintf("at %s, when it was at %s, ", known.at.Format(time.DateTime), amount(known.value, r.Unit))
+		}
+		r.Reason += fmt.Sprintf("%s %s %s", amount(r.Offenders[0].Share, "ratio"), words, located(r.Offenders[0]))
+	}
+	if now.err != nil {
+		return nil
+	}
+	return &now
+}
+
+// located is an offender with its place, and the call that leads to it.
+func located(o budget.Offender) string {
+	text := o.Function
+	if o.File != "" {
+		text += " at " + place(o.Frame)
+	}
+	if b := o.Blame; b.Function != "" && b.Function != o.Function {
+		text += ", called from " + b.Function
+		if b.File != "" {
+			text += " at " + place(b)
+		}
+	}
+	return text
+}
+
+// breakDown takes and judges the profile of what a figure is made of, once a window.
+func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) breakdown {
+	if b, ok := l.breakdowns.taken[kind]; ok {
+		return b
+	}
+	b := breakdown{kind: kind, at: at}
+	var p profiles.Profile
+	var t *decode.Table
+	if p, b.err = l.breakdowns.taker.Now(ctx, kind); b.err == nil {
+		t, b.err = l.table(kind, p.Data)
+	}
+	if b.err == nil {
+		b.offenders, b.err = largestParts(ctx, t, kind, l.module)
+	}
+	if b.err == nil && l.store != nil {
+		b.data = p.Data
+	}
+	l.breakdowns.taken[kind] = b
+	return b
+}
+
+// largestParts are the offenders of a limit that is so low that every profile breaks it.
+func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]budget.Offender, error) {
+	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: kind, Limit: 1, Dimension: unit.Bytes}})
+	if err != nil {
+		return nil, err
+	}
+	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Module: module})
+	if err != nil {
+		return nil, err
+	}
+	return budget.Budget{Subject: "process"}.Result(findings[0]).Offenders, nil
+}
+
+// refusal says in a word or two why there is no profile.
+func refusal(err error) string {
+	var skip *profiles.SkipError
+	if errors.As(err, &skip) {
+		return strings.ReplaceAll(string(skip.Reason), "_", " ")
+	}
+	return err.Error()
+}
+
+// offenderUnit is what the values of a budget's offenders are in. Those of the
+// process and of figures are parts of a profile, whatever the limit is in.
+func offenderUnit(r judge.Rule, unit string) string {
+	switch r.Class {
+	case judge.Process, judge.Figure, judge.Leak:
+		return "ratio"
+	}
+	return unit
+}
+
+// amount shows a value in the unit of a budget's result.
+func amount(v float64, name string) string { return unit.Format(v, unit.Measured(name)) }
+
+// place is a file with its folder, and a line: "shop/order.go:46", or "" if not known.
+func place(f budget.Frame) string {
+	if f.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
+}

@@ -1,0 +1,70 @@
+package guard
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/profiles"
+)
+
+// crowd are so many goroutines that wait in one function, until the test ends.
+func crowd(t *testing.T, n int) {
+	t.Helper()
+	stop, gone := make(chan struct{}), make(chan struct{}, n)
+	for range n {
+		go func() { waitHere(stop); gone <- struct{}{} }()
+	}
+	t.Cleanup(func() {
+		close(stop)
+		for range n {
+			<-gone
+		}
+	})
+	// A goroutine that has not begun stands in the literal.
+	stacks := make([]byte, 4096*(n+100))
+	for bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("guard.waitHere(")) < n {
+		runtime.Gosched()
+	}
+}
+
+// What is named is of the window that fails. Where its profile is refused, because there
+// are too many goroutines now, the last one is named with its time and what the figure was,
+// but none of before the figure was within its limit.
+func TestPartsAreDated(t *testing.T) {
+	noLeaks(t)
+	crowd(t, 100)
+	w := newWorld()
+	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 50")})
+	defer func() { l.breakdowns.taker.Close() }()
+	at := time.Date(2026, 11, 21, 18, 15, 19, 0, time.Local)
+	const refused = "50; no goroutine profile was taken: too many goroutines"
+	for _, tt := range []struct {
+		most       int // of goroutines that a profile is taken of
+		goroutines float64
+		want       string // of the reason
+	}{
+		{1, 100, refused},
+		{1000, 110, "50; 9"},
+		{1000, 120, "50; 9"},
+		{1, 130, "50; at 2026-11-21 18:17:19, when it was at 120, 9"},
+		{1, 140, "50; at 2026-11-21 18:17:19, when it was at 120, 9"},
+		{1000, 150, "50; 9"},
+		{1000, 10, ""},
+		{1, 160, refused},
+	} {
+		l.breakdowns.taker = profiles.Taker{Goroutines: tt.most, Share: 1000} // whatever it costs
+		clear(l.breakdowns.taken)
+		win := w.take(0)
+		l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines)), &win)
+		r := l.Status().Budgets[0].Result
+		names := strings.HasSuffix(tt.want, "9")
+		if !strings.Contains(r.Reason, tt.want) || names != strings.Contains(r.Reason, "% of them in github.com/profguard/profguard/guard.waitHere at guard/") || names != (len(r.Offenders) > 0) {
+			t.Errorf("%v goroutines: %s, want %q", tt.goroutines, r.Reason, tt.want)
+		}
+		at = at.Add(minute)
+	}
+}
