@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/process"
@@ -118,6 +120,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		if baseline, err = decode.FromProfile(cfg.Baseline, new(decode.Symbols)); err != nil {
 			return nil, fmt.Errorf("Baseline: %w", err)
 		}
+		cfg.Baseline = new(profile.Profile) // that there is one is asked by SetBudgets
 	}
 	g := &Guard{
 		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
