@@ -137,14 +137,6 @@ func worst(r budget.Result) *budget.Offender {
 	return &o
 }
 
-// violation names for the store the violation that a window belongs to, "" if it is none.
-func (e *entry) violation(next alert.Alert, g *Guard) string {
-	if next.State != alert.Firing {
-		return ""
-	}
-	return fmt.Sprintf("%s-%d", e.Name, g.started.Add(next.Since).UnixNano())
-}
-
 // brokenBy says why a budget is broken, in one sentence. Where all windows together have
 // proved it, the reason of the last says only that this one does not suffice.
 func (e *entry) brokenBy(r budget.Result) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
@@ -33,6 +34,9 @@ type dump struct {
 	shows []string      // offenders
 	ended chan struct{} // closed when it was saved or has failed
 	kept  bool          // saved, and not evicted since
+
+	violation time.Duration // when its alert began to fire; 0: it did not
+	severity  float64
 }
 
 // dump offers the profile of a failing window to the store, and returns nil if there is
@@ -53,7 +57,7 @@ func (l *looper) dump(o *judgement, found *breakdown, w *profiler.Window) *dump 
 	if l.store == nil || len(profile.Data) == 0 || !l.dumpDue(e, what[0], at) {
 		return nil
 	}
-	d := dumps.Dump{Name: e.Name, Start: w.Start, End: at, Violation: e.violation(o.next, l.Guard), Severity: severity(o.result), Files: []dumps.File{profile}}
+	d := dumps.Dump{Name: e.Name, Start: w.Start, End: at, Files: []dumps.File{profile}}
 	for _, f := range append(beside, l.companions()...) {
 		if len(f.Data) > 0 && f.Name != profile.Name {
 			d.Files = append(d.Files, f)
@@ -64,18 +68,36 @@ func (l *looper) dump(o *judgement, found *breakdown, w *profiler.Window) *dump 
 	// The lock keeps dumped from running before the dump is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var id dumps.ID
+	offered := &dump{of: e, at: at, shows: what, severity: severity(o.result), ended: make(chan struct{})}
+	if o.next.State == alert.Firing {
+		offered.violation = o.next.Since
+		d.Mark = l.markOf(offered)
+	}
 	if err == nil {
-		id, err = l.seams.offer(l.store, d)
+		offered.id, err = l.seams.offer(l.store, d)
 	}
 	if err != nil {
 		l.dumpsFail("a dump was not kept: ", err)
 		return nil
 	}
 	l.offered = slices.DeleteFunc(l.offered, func(d *dump) bool { return !d.kept && at.Sub(d.at) >= l.cfg.Keep.every() })
-	offered := &dump{id: id, of: e, at: at, shows: what, ended: make(chan struct{})}
 	l.offered = append(l.offered, offered)
 	return offered
+}
+
+// markOf is whether a dump is the first or the worst of its violation. One that was not
+// saved does not count. g.mu must be held.
+func (g *Guard) markOf(d *dump) string {
+	mark := dumps.First
+	for _, other := range g.offered {
+		if other.of == d.of && other.violation == d.violation {
+			if other.severity >= d.severity {
+				return ""
+			}
+			mark = dumps.Worst
+		}
+	}
+	return mark
 }
 
 // awaitDumps waits until those of a window are saved, so that no event names a file that

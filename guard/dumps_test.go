@@ -23,6 +23,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // dumping is a guard's configuration with a directory for dumps.
@@ -287,6 +288,48 @@ func TestHeldEventsKeepTheirOrder(t *testing.T) {
 		if got := w.told(); !slices.Equal(got, want) {
 			t.Errorf("events %q, want %q", got, want)
 		}
+	})
+}
+
+// The first dump of a violation is marked, and each that is worse than all before it. One
+// that was not saved does not count.
+func TestDumpMarks(t *testing.T) {
+	type step struct {
+		percent int // of the offender; the limit is 20
+		err     error
+		want    string // "-": no dump
+	}
+	steps := []step{
+		{70, syscall.ENOSPC, "first"}, {60, nil, "first"}, {60, nil, ""}, {90, syscall.ENOSPC, "worst"}, {80, nil, "worst"}, {70, nil, ""}, {90, nil, "worst"},
+		{1, nil, "-"}, {1, nil, "-"}, {1, nil, "-"}, {1, nil, "-"}, {1, nil, "-"}, {50, nil, "first"},
+	}
+	bubble(t, func(t *testing.T, w *world) {
+		now := 0
+		w.take = func(n int) profiler.Window {
+			now = min(n, len(steps)-1)
+			return cpuWindow(fmt.Sprintf("cpu 10s\nmain.main;main.serve;main.work %d\nmain.main;main.serve;fmt.Println %d\n", 10*(100-steps[now].percent), 10*steps[now].percent))
+		}
+		got := make([]string, len(steps))
+		for i := range got {
+			got[i] = "-"
+		}
+		w.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
+			s := steps[now]
+			got[now] = d.Mark
+			id := dumps.ID(fmt.Sprint(now))
+			go running.Load().dumped(dumps.Outcome{ID: id, Err: s.err})
+			return id, nil
+		}
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		cfg.Keep.Every = second
+		g := w.start(t, cfg)
+		initials(t, g, len(steps))
+		for i, s := range steps {
+			if got[i] != s.want {
+				t.Errorf("window %d at %d%%: mark %q, want %q", i, s.percent, got[i], s.want)
+			}
+		}
+		g.Stop()
 	})
 }
 

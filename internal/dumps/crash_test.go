@@ -61,7 +61,7 @@ func childLoop(dir string) {
 	d.Files[0].Data = gz(200_000)
 	fmt.Println("ready")
 	for i := range 1_000_000 {
-		must(s.Save(d.of(fmt.Sprint(i/10), float64(i%7))))
+		must(s.Save(d.marked([]string{First, Worst, "", ""}[i%4])))
 	}
 }
 

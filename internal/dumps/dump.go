@@ -47,13 +47,16 @@ type Dump struct {
 	Name       string          // of the budget, for the names of the files
 	Start, End time.Time       // of the window; End zero: now
 	Budget     json.RawMessage // see [Sidecar]
-	// Violation identifies the violation that the dump belongs to: one stretch
-	// of a budget firing. "" means none, and then the dump is an ordinary one.
-	Violation string
-	// Severity orders the dumps of a violation; the largest is the worst.
-	Severity float64
-	Files    []File // the profile of the budget, then what was taken together with it
+	Mark       string          // First, Worst or ""
+	Files      []File          // the profile of the budget, then what was taken together with it
 }
+
+// The marks of dumps that are kept longer: the first of a violation, and one that is
+// worse than all before it.
+const (
+	First = "first"
+	Worst = "worst"
+)
 
 // File is a file of a dump. Its name is a lower-case word with the extension .pb.gz
 // or .out: "cpu.pb.gz", "trace.out".

@@ -84,7 +84,7 @@ func eachCall(t *testing.T, keep Keep, prepare func(*Store), do func(*Store) err
 
 func TestFault_11_NoSpaceAtEveryCall(t *testing.T) {
 	save := func(s *Store) error {
-		_, err := s.Save(testDump("b").of("v", 1))
+		_, err := s.Save(testDump("b").marked(First))
 		if err != nil && Reason(err) != "no_space" {
 			t.Errorf("reason %q: %v", Reason(err), err)
 		}

@@ -139,9 +139,8 @@ func testDump(budget string) Dump {
 	}
 }
 
-// of marks d as part of a violation.
-func (d Dump) of(violation string, severity float64) Dump {
-	d.Violation, d.Severity = violation, severity
+func (d Dump) marked(mark string) Dump {
+	d.Mark = mark
 	return d
 }
 

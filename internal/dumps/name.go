@@ -17,10 +17,6 @@ const (
 	lockName = "lock"
 	tempExt  = ".tmp"
 
-	// The marks of dumps that are kept longer.
-	first = "first"
-	worst = "worst"
-
 	sidecarSuffix = "json"
 	profileExt    = ".pb.gz"
 
@@ -50,7 +46,7 @@ type name struct {
 	slug     string // of the budget
 	instance string
 	random   string
-	mark     string // "", first or worst
+	mark     string // "", First or Worst
 }
 
 func (n name) id() ID {

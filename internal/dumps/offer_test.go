@@ -182,7 +182,7 @@ func TestGoneIsTold(t *testing.T) {
 		{name: "clean twin: there is room", keep: Keep{Files: 3, Free: 1e-12}},
 		{name: "too many", keep: Keep{Files: 2, Free: 1e-12}, want: []int{0}},
 		{name: "too many, but the first of a violation", keep: Keep{Files: 2, Free: 1e-12}, want: []int{1},
-			dump: func(i int) Dump { return testDump("b").of("v", float64(i)) }},
+			dump: func(i int) Dump { return testDump("b").marked([]string{First, Worst, Worst}[i]) }},
 		{name: "too old", keep: Keep{Age: time.Hour, Free: 1e-12}, want: []int{0, 1, 2},
 			do: func(_ *testing.T, _ *Store, c *clock, _ ID) { c.advance(2 * time.Hour) }},
 		{name: "deleted by a person, found when the index is old", want: []int{0},

@@ -150,7 +150,7 @@ func (s *Store) victims(add *entry) (list []*entry, more bool) {
 			return 0
 		case e.mark == "":
 			return 1
-		case e.mark == worst:
+		case e.mark == Worst:
 			return 2
 		}
 		return 3

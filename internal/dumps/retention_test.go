@@ -2,7 +2,6 @@ package dumps
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -190,8 +189,8 @@ func (d dumpSpec) entry() *entry {
 
 func TestVictims(t *testing.T) {
 	plain := func(minute int) dumpSpec { return dumpSpec{minute: minute} }
-	aFirst := func(minute int) dumpSpec { return dumpSpec{minute: minute, mark: first} }
-	aWorst := func(minute int) dumpSpec { return dumpSpec{minute: minute, mark: worst} }
+	aFirst := func(minute int) dumpSpec { return dumpSpec{minute: minute, mark: First} }
+	aWorst := func(minute int) dumpSpec { return dumpSpec{minute: minute, mark: Worst} }
 	for _, tt := range []struct {
 		name string
 		have []dumpSpec
@@ -205,7 +204,7 @@ func TestVictims(t *testing.T) {
 		{"first and worst stay", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, plain(4), Keep{Files: 3, Free: 1e-12}, []string{"3"}},
 		{"a worst that is no longer the worst goes", []dumpSpec{aFirst(1), aWorst(2)}, aWorst(4), Keep{Files: 2, Free: 1e-12}, []string{"2"}},
 		{"and so does the first, for a worst that is too large", []dumpSpec{aFirst(1), aWorst(2)},
-			dumpSpec{minute: 3, mark: worst, size: 25}, Keep{Bytes: 30, Free: 1e-12}, []string{"2", "1"}},
+			dumpSpec{minute: 3, mark: Worst, size: 25}, Keep{Bytes: 30, Free: 1e-12}, []string{"2", "1"}},
 		{"the first stays longest", []dumpSpec{aFirst(1), aWorst(2), aWorst(3)}, plain(4), Keep{Files: 2, Free: 1e-12}, []string{"2", "3"}},
 		{"a new dump is never refused", []dumpSpec{aFirst(2), aFirst(1)}, plain(4), Keep{Files: 2, Free: 1e-12}, []string{"1"}},
 		{"too old", []dumpSpec{aFirst(1), plain(100)}, plain(101), Keep{Age: time.Hour, Free: 1e-12}, []string{"1"}},
@@ -232,8 +231,8 @@ func TestRetentionOfAViolation(t *testing.T) {
 	dir := newDir(t)
 	s, _ := openTest(t, dir, Keep{Files: 4, Free: 1e-12}, nil)
 	var ids []ID
-	for _, severity := range []float64{2, 9, 3, 4, 5, 6, 7} {
-		ids = append(ids, mustSave(t, s, testDump("b").of("v1", severity)))
+	for _, mark := range []string{First, Worst, "", "", "", "", ""} {
+		ids = append(ids, mustSave(t, s, testDump("b").marked(mark)))
 	}
 	want := map[ID]bool{ids[0]: true, ids[1]: true, ids[5]: true, ids[6]: true}
 	if diff := cmp.Diff(want, listIDs(t, s)); diff != "" {
@@ -245,7 +244,7 @@ func TestRetentionOfAViolation(t *testing.T) {
 	for _, i := range infos {
 		marks = append(marks, i.Mark)
 	}
-	if diff := cmp.Diff([]string{first, worst, "", ""}, marks); diff != "" {
+	if diff := cmp.Diff([]string{First, Worst, "", ""}, marks); diff != "" {
 		t.Errorf("marks:\n%s", diff)
 	}
 	assertClean(t, dir, 4) // and companions went with their dumps
@@ -256,34 +255,5 @@ func TestRetentionOfAViolation(t *testing.T) {
 	newest := mustSave(t, next, testDump("b"))
 	if diff := cmp.Diff(map[ID]bool{ids[0]: true, newest: true}, listIDs(t, next)); diff != "" {
 		t.Errorf("the first and the newest should be kept:\n%s", diff)
-	}
-}
-
-// A dump that was not saved is neither the first nor the worst of its violation: the next
-// is.
-func TestMarksOfFailedSaves(t *testing.T) {
-	var d1 *faulty
-	s, _ := openTest(t, newDir(t), testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
-	fails := func(what string, d Dump) {
-		t.Helper()
-		if _, err := s.Save(d); err == nil {
-			t.Fatalf("%s was saved", what)
-		}
-	}
-	invalid := testDump("b").of("v", 9)
-	invalid.Files[0].Name = "/"
-	broken := nthCall(1, true, errors.ErrUnsupported)
-	for _, step := range []struct {
-		severity float64
-		want     string
-	}{{3, first}, {4, worst}, {4, ""}} {
-		fails("a dump with an impossible name", invalid)
-		d1.arm(broken)
-		fails("a dump on a disk that fails", testDump("b").of("v", 8))
-		d1.arm(nil)
-		id := mustSave(t, s, testDump("b").of("v", step.severity))
-		if mark := s.entries[id].mark; mark != step.want {
-			t.Errorf("severity %v: mark %q, want %q", step.severity, mark, step.want)
-		}
 	}
 }

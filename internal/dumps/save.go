@@ -12,8 +12,7 @@ import (
 // prepared is a dump that is ready to be written.
 type prepared struct {
 	*entry
-	violation violation // as of this dump; its name is "" if there is none
-	data      [][]byte  // of the files, in the order of the suffixes: the sidecar is last
+	data [][]byte // of the files, in the order of the suffixes: the sidecar is last
 }
 
 // Offer queues d and returns the ID that it will have. It never blocks: when the
@@ -40,9 +39,8 @@ func (s *Store) Offer(d Dump) (ID, error) {
 
 // prepare gives a dump its name and a sidecar, without any I/O.
 func (s *Store) prepare(d Dump) (p prepared, err error) {
-	n := name{time: cmp.Or(d.End, s.now()), slug: slug(d.Name), instance: s.instance, random: s.random()}
-	n.mark = s.mark(n.slug, d)
-	p = prepared{entry: &entry{name: n}, violation: violation{d.Violation, d.Severity}}
+	n := name{time: cmp.Or(d.End, s.now()), slug: slug(d.Name), instance: s.instance, random: s.random(), mark: d.Mark}
+	p = prepared{entry: &entry{name: n}}
 	side := Sidecar{ID: n.id(), Start: d.Start, End: n.time, Budget: d.Budget, Mark: n.mark}
 	side.origin()
 	for _, f := range d.Files {
@@ -65,34 +63,6 @@ func (s *Store) prepare(d Dump) (p prepared, err error) {
 func (p *prepared) add(suffix string, data []byte) {
 	p.suffixes, p.data = append(p.suffixes, suffix), append(p.data, data)
 	p.size += int64(len(data))
-}
-
-// mark says whether a dump is the first or the worst of its violation, of those on the
-// disk. Of two that wait in the queue both may be the first.
-func (s *Store) mark(slug string, d Dump) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch v := s.violations[slug]; {
-	case d.Violation == "":
-		return ""
-	case d.Violation != v.name:
-		return first
-	case d.Severity > v.severity:
-		return worst
-	}
-	return ""
-}
-
-// saved notes the violation of a dump that is on the disk. One whose save has failed
-// must not count: the next would be neither first nor worst, and retention would not
-// spare it.
-func (s *Store) saved(p prepared) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := s.violations[p.slug]
-	if p.violation.name != "" && (p.violation.name != v.name || p.violation.severity > v.severity) {
-		s.violations[p.slug] = p.violation
-	}
 }
 
 // write makes a dump durable. On an error nothing of it is left.
@@ -131,7 +101,6 @@ func (s *Store) save(p prepared) error {
 		return err
 	}
 	s.entries[p.id()] = p.entry
-	s.saved(p)
 	return nil
 }
 

@@ -24,7 +24,7 @@ func childShare(dir string) {
 	d.Files[0].Data = gz(30_000)
 	var missing []string
 	for i := range 2 * shareFiles {
-		must(s.Save(d.of("v", float64(i%5))))
+		must(s.Save(d.marked([]string{First, Worst, "", ""}[i%4])))
 		must(s.clean())
 		for _, e := range s.entries {
 			for _, suffix := range e.suffixes {

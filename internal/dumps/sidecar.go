@@ -18,12 +18,11 @@ type Sidecar struct {
 	// Budget is where the budget stood with that window, as the caller of
 	// [Store.Offer] has put it: this package does not look into it.
 	Budget json.RawMessage `json:"budget,omitempty"`
-	// Mark is "first" or "worst" if the dump was that of its violation when it was saved.
-	Mark  string   `json:"mark,omitempty"`
-	Build string   `json:"build,omitempty"` // the main module, its version, Go's, and the platform
-	Host  string   `json:"host,omitempty"`
-	PID   int      `json:"pid"`
-	Files []string `json:"files"` // their names, the profile of the budget first
+	Mark   string          `json:"mark,omitempty"`
+	Build  string          `json:"build,omitempty"` // the main module, its version, Go's, and the platform
+	Host   string          `json:"host,omitempty"`
+	PID    int             `json:"pid"`
+	Files  []string        `json:"files"` // their names, the profile of the budget first
 }
 
 // maxSidecar bounds what is written and read back. A sidecar has 2 KiB; names of generic

@@ -14,7 +14,7 @@ import (
 func TestSidecarRoundTrip(t *testing.T) {
 	in := Sidecar{
 		ID: "x", Start: start, End: start.Add(time.Second), Budget: json.RawMessage(`{"name":"</script>\u2028"}`),
-		Mark: first, Build: "shop v1 go1.26 linux/amd64", Host: "h", PID: 7, Files: []string{"x.cpu.pb.gz", "x.trace.out"},
+		Mark: First, Build: "shop v1 go1.26 linux/amd64", Host: "h", PID: 7, Files: []string{"x.cpu.pb.gz", "x.trace.out"},
 	}
 	data, err := in.encode()
 	if err != nil {

@@ -43,16 +43,9 @@ type Store struct {
 	gone    []ID          // own dumps that are no more and not yet reported
 
 	// mu guards what follows and is never held through I/O.
-	mu         sync.Mutex
-	queue      chan prepared
-	closed     bool                 // no more offers
-	violations map[string]violation // by slug: the current one
-}
-
-// violation is a violation of which a dump was saved.
-type violation struct {
-	name     string
-	severity float64 // of its worst dump
+	mu     sync.Mutex
+	queue  chan prepared
+	closed bool // no more offers
 }
 
 // Outcome is how an offered dump ended; with ID "" it is a clean-up that failed or
@@ -83,7 +76,6 @@ func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 // open opens a store that has its disk, clock and randomness.
 func (s *Store) open(every time.Duration) error {
 	s.keep, s.instance = s.keep.withDefaults(), s.random()
-	s.violations = make(map[string]violation)
 	s.queue, s.done = make(chan prepared, queueLen), make(chan struct{})
 	if err := s.openFolder(); err != nil {
 		s.disk.close()

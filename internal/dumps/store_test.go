@@ -105,7 +105,7 @@ func TestFault_42_WallClockJumps(t *testing.T) {
 func TestAge(t *testing.T) {
 	dir := newDir(t)
 	s, c := openTest(t, dir, testKeep, nil)
-	old := mustSave(t, s, testDump("b").of("v", 1)) // first and worst, but old
+	old := mustSave(t, s, testDump("b").marked(First)) // first and worst, but old
 	c.advance(6 * 24 * time.Hour)
 	young := mustSave(t, s, testDump("b"))
 	for _, days := range []int{0, 1} {

@@ -104,7 +104,7 @@ func withDump(t testing.TB, c *Config, function string) string {
 		t.Fatal(err)
 	}
 	id, err := store.Offer(dumps.Dump{
-		Name: "debug-print", Budget: budget, Violation: "v",
+		Name: "debug-print", Budget: budget, Mark: dumps.First,
 		Files: []dumps.File{
 			{Name: "cpu.pb.gz", Data: packed(t, chainOf("main.main", "main.serve", function))}, {Name: "goroutine.pb.gz", Data: []byte("companion")},
 		},
