@@ -10,7 +10,6 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/profiler"
 )
 
 // A looper is the guard's own goroutine: it waits for the next window, takes it,
@@ -23,8 +22,8 @@ type looper struct {
 	units      []string     // that the registry counts
 	governor   governor
 	jumps      jumps
-	backoff    profiler.Backoff
-	free       time.Time // when the CPU profiler is tried again
+	backoff    time.Duration // of the CPU profiler
+	free       time.Time     // when the CPU profiler is tried again
 	trips      breaker
 	kinds      *kindTaker
 	breakdowns breakdowns
@@ -152,7 +151,7 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 		case <-tick.C:
 			snap := l.seams.snap()
 			_, paused := l.governor.paused(time.Now())
-			if l.jumps.look(snap) && !paused && l.backoff.Wait == 0 && l.jumps.allow(snap.At, l.cfg.Every) {
+			if l.jumps.look(snap) && !paused && l.backoff == 0 && l.jumps.allow(snap.At, l.cfg.Every) {
 				return true, true
 			}
 		}

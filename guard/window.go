@@ -77,8 +77,8 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.apply(ctx, results, &w)
 	})
 	if tried {
-		l.backoff = l.backoff.After(w)
-		l.free = time.Now().Add(l.backoff.Wait)
+		l.backoff = w.Backoff(l.backoff)
+		l.free = time.Now().Add(l.backoff)
 	}
 	l.publish(w, samples, tried, early, used, since)
 	l.account(look+judge+profiling+l.work.spent(), after)

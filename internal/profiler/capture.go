@@ -8,18 +8,29 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 )
 
-// maxInterval is the longest window. The runtime keeps every distinct stack of a
-// running profile in memory, without a bound but this.
-const maxInterval = time.Hour
-
 // overtime is how much longer than twice its interval Capture may block before
 // it gives up: a hanging start, and the stop of a machine that is overloaded.
 const overtime = startTimeout + time.Second
 
-// patienceParts is in how many parts waiting is measured. When a process that was
-// stopped (SIGSTOP) goes on, all its timers have expired, although nobody has had
-// time to do anything. That costs one part, and not all of the patience.
-const patienceParts = 8
+// patient waits for done at most d of the time that the process runs, or until ctx ends,
+// and reports whether done came. When a process that was stopped (SIGSTOP) goes on, all
+// its timers have expired, although nobody has had time to do anything. So d is measured
+// in parts, of which that costs one.
+func patient(ctx context.Context, d time.Duration, done <-chan struct{}) bool {
+	const parts = 8
+	part := time.NewTicker(d / parts)
+	defer part.Stop()
+	for range parts {
+		select {
+		case <-done:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-part.C:
+		}
+	}
+	return false
+}
 
 // Capture profiles the process for d and returns the window. It blocks for d and
 // a little more: up to 100 ms until others' slice is cut, the cuts themselves,
@@ -27,6 +38,9 @@ const patienceParts = 8
 //
 // When ctx ends it returns within 250 ms with the outcome [Canceled], and has
 // released the profiler unless somebody else subscribes to it.
+//
+// The interval is of the caller's own choice, some minutes at the most: the runtime
+// keeps every distinct stack of a running profile in memory, without another bound.
 //
 // The error is the window's [Window.Err], nil exactly when the outcome is [OK].
 // Whether the profile of an OK window is one, [Window.Table] finds out.
@@ -51,17 +65,14 @@ const retryPause = time.Second
 // Nothing is profiled while yield runs. When Stream returns, the profiler is
 // released, as with Capture.
 //
-// The error is nil when yield ended the stream, ctx's error when ctx did, and a
-// [*LostError] when d is out of range.
+// The error is nil when yield ended the stream, and ctx's when ctx did.
 func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bool) error {
 	for {
 		// A long block is as good as a short one, up to a stall.
 		w := h.capture(ctx, &subscriber{want: d, limit: 2*d + time.Second, stream: true})
 		switch {
 		case w.Outcome == Canceled:
-			return w.cause
-		case w.Outcome == Refused:
-			return w.Err()
+			return ctx.Err()
 		case !yield(w):
 			return nil
 		}
@@ -78,41 +89,25 @@ func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bo
 
 // capture waits for what a subscriber gets.
 func (h *Hub) capture(ctx context.Context, s *subscriber) Window {
-	w := Window{Asked: s.want}
-	switch d := s.want; {
-	case d <= 0 || d > maxInterval:
-		w.lose(Refused, "a window of %v was asked for; ask for more than 0 and at most %v", d, maxInterval)
-		return w
-	case ctx.Err() != nil:
-		w.cause = ctx.Err()
-		w.lose(Canceled, "the subscriber's context had ended before: %v", w.cause)
-		return w
-	}
 	s.w.Asked, s.done = s.want, make(chan struct{})
-	h.join(s)
-	patience := max(s.limit, 2*s.want) + overtime
-	part := time.NewTicker(patience / patienceParts)
-	defer part.Stop()
-	for range patienceParts {
-		select {
-		case <-s.done:
-			return h.whole(s)
-		case <-ctx.Done():
-			w.cause = ctx.Err()
-			if w.lose(Canceled, "the subscriber left before the window was complete"); !h.leave(s) {
-				w.Reason = reasonUnreleased
-			}
-			return w
-		case <-part.C:
-		}
+	if ctx.Err() == nil {
+		h.join(s)
 	}
-	h.leave(s)
+	patience := max(s.limit, 2*s.want) + overtime
+	if !patient(ctx, patience, s.done) {
+		h.leave(s)
+	}
 	select {
-	case <-s.done: // at the last moment
+	case <-s.done:
 		return h.whole(s)
 	default:
 	}
-	w.lose(Hung, "no profile after %v for a window of %v; the machine is overloaded or the profiler hangs", patience, s.want)
+	w := Window{Asked: s.want}
+	if ctx.Err() != nil {
+		w.lose(Canceled, "the subscriber left before the window was complete")
+	} else {
+		w.lose(Hung, "no profile after %v for a window of %v; the machine is overloaded or the profiler hangs", patience, s.want)
+	}
 	return w
 }
 

@@ -3,7 +3,6 @@ package profiler
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math"
 	"runtime"
 	"runtime/pprof"
@@ -124,10 +123,13 @@ func TestFault_60_LeaveInMidWindow(t *testing.T) {
 		cancel()
 	}()
 	w, err := h.Capture(ctx, long)
-	if w.Outcome != Canceled || !errors.Is(err, context.Canceled) || w.Data != nil {
+	if w.Outcome != Canceled || err == nil || w.Data != nil {
 		t.Fatalf("%v, %v, %d bytes", w.Outcome, err, len(w.Data))
 	}
-	if w.Reason != reasonUnreleased { // on an overloaded machine it may have been the other
+	h.mu.Lock()
+	released := h.running == nil
+	h.mu.Unlock()
+	if released { // an overloaded machine may take longer than anybody waits
 		wantFree(t)
 	}
 }

@@ -148,8 +148,13 @@ func (c *fakeClocks) suspend(d time.Duration) {
 	c.slept += d
 }
 
+type fakeSystem struct {
+	*fakeProfiler
+	*fakeClocks
+}
+
 // fakeHub must be called in the bubble.
 func fakeHub(f *fakeProfiler) (*Hub, *fakeClocks) {
 	c := &fakeClocks{epoch: time.Now()}
-	return newHub(f, c, func() bool { return false }), c
+	return newHub(fakeSystem{f, c}, false), c
 }

@@ -12,17 +12,15 @@ import (
 // A Hub shares the CPU profiler among its subscribers. All methods may be called
 // concurrently. Use the one of [Process].
 type Hub struct {
-	profiler profiler
-	clocks   clocks
-	held     func() bool // see HeldByTest
+	system system
+	held   bool // see HeldByTest
 
 	overhead atomic.Int64 // nanoseconds
 
 	mu        sync.Mutex
 	subs      []*subscriber
-	running   bool          // a run goroutine is alive
+	running   chan struct{} // closed when the run goroutine ends; nil if there is none
 	parked    bool          // a start hangs; there must not be a second
-	inFlight  chan struct{} // closed when the current slice has released the profiler
 	kick      chan struct{} // tells run that subs has changed; holds one token
 	returning int           // streams that are about to come back for their next block
 
@@ -32,13 +30,13 @@ type Hub struct {
 
 // shared is a package variable because the profiler is one for the process too:
 // two hubs would fight each other for it.
-var shared = newHub(runtimeProfiler{}, systemClocks{epoch: time.Now()}, HeldByTest)
+var shared = newHub(realSystem{}, held)
 
 // Process returns the process's hub.
 func Process() *Hub { return shared }
 
-func newHub(p profiler, c clocks, held func() bool) *Hub {
-	return &Hub{profiler: p, clocks: c, held: held, kick: make(chan struct{}, 1)}
+func newHub(s system, held bool) *Hub {
+	return &Hub{system: s, held: held, kick: make(chan struct{}, 1)}
 }
 
 // Overhead is the time that the hub has spent so far on starting and stopping the
@@ -59,7 +57,7 @@ type subscriber struct {
 
 	since  time.Time // waiting for a cut since then
 	member bool      // takes part in the current slice
-	asleep time.Duration
+	slept  time.Duration
 	slices [][]byte
 	bytes  int
 	w      Window
@@ -67,11 +65,10 @@ type subscriber struct {
 
 // join subscribes s.
 func (h *Hub) join(s *subscriber) {
-	held := h.held()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case held:
+	case h.held:
 		s.fail(Busy, reasonHeld)
 	case h.parked:
 		s.fail(Hung, reasonHung)
@@ -81,8 +78,8 @@ func (h *Hub) join(s *subscriber) {
 		}
 		s.since = time.Now()
 		h.subs = append(h.subs, s)
-		if !h.running {
-			h.running = true
+		if h.running == nil {
+			h.running = make(chan struct{})
 			go h.run()
 		}
 		h.nudge()
@@ -95,23 +92,21 @@ func (h *Hub) join(s *subscriber) {
 const leaveWait = 200 * time.Millisecond
 
 // leave unsubscribes s. When nobody else is left it waits for the profiler to be
-// released, at most leaveWait, and reports whether it was.
-func (h *Hub) leave(s *subscriber) (released bool) {
+// released, at most leaveWait.
+func (h *Hub) leave(s *subscriber) {
 	h.mu.Lock()
 	h.subs = slices.DeleteFunc(h.subs, func(other *subscriber) bool { return other == s })
-	last, inFlight := len(h.subs) == 0, h.inFlight
+	last, running := len(h.subs) == 0, h.running
 	h.nudge()
 	h.mu.Unlock()
-	if !last || inFlight == nil {
-		return true
+	if !last || running == nil {
+		return
 	}
 	timer := time.NewTimer(leaveWait)
 	defer timer.Stop()
 	select {
-	case <-inFlight:
-		return true
+	case <-running:
 	case <-timer.C:
-		return false
 	}
 }
 
@@ -130,15 +125,13 @@ type slice struct {
 	start   time.Time
 	elapsed time.Duration
 	cpu     time.Duration
-
-	asleepStart, asleepEnd time.Duration
+	slept   time.Duration
 }
 
 // deliver hands sl to its members and drops those that have all they wanted.
 func (h *Hub) deliver(sl slice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.release()
 	h.subs = slices.DeleteFunc(h.subs, func(s *subscriber) bool {
 		if !s.member || !s.add(sl) {
 			s.member = false
@@ -154,20 +147,21 @@ func (h *Hub) deliver(sl slice) {
 // add gives s its share of a slice, and reports whether that was all it wanted.
 func (s *subscriber) add(sl slice) (done bool) {
 	if len(s.slices) == 0 {
-		s.w.Start, s.asleep = sl.start, sl.asleepStart
+		s.w.Start = sl.start
 	}
 	s.slices = append(s.slices, sl.data)
 	s.bytes += len(sl.data)
 	s.w.Slices++
 	s.w.Elapsed += sl.elapsed
 	s.w.CPU += sl.cpu
+	s.slept += sl.slept
 	switch {
 	case sl.over || s.bytes > maxProfile:
 		s.fail(TooLarge, reasonTooLarge)
 	case s.w.Elapsed < s.want:
 		return false
 	default:
-		s.w.judgeTime(s.want, s.limit, sl.asleepEnd-s.asleep)
+		s.w.judgeTime(s.want, s.limit, s.slept)
 		close(s.done)
 	}
 	return true
@@ -185,18 +179,10 @@ func (s *subscriber) fail(o Outcome, reason string) {
 func (h *Hub) fail(o Outcome, reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.release()
 	for _, s := range h.subs {
 		s.fail(o, reason)
 	}
 	h.subs = nil
-}
-
-// release lets those go on who wait for the profiler to be free. h.mu must be
-// held.
-func (h *Hub) release() {
-	close(h.inFlight)
-	h.inFlight = nil
 }
 
 // shedLabels takes the pprof labels off the current goroutine: it inherits those

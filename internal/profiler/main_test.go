@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // spy is the real profiler, watched.
 type spy struct {
-	runtimeProfiler
+	realSystem
 	started chan struct{} // one token for each start that succeeded
 
 	mu            sync.Mutex
@@ -28,7 +28,7 @@ func (s *spy) start(w io.Writer) error {
 	s.mu.Lock()
 	s.starts++
 	s.mu.Unlock()
-	err := s.runtimeProfiler.start(w)
+	err := s.realSystem.start(w)
 	if err == nil {
 		s.started <- struct{}{}
 	}
@@ -39,7 +39,7 @@ func (s *spy) stop() {
 	s.mu.Lock()
 	s.stops++
 	s.mu.Unlock()
-	s.runtimeProfiler.stop()
+	s.realSystem.stop()
 }
 
 func (s *spy) count() (starts, stops int) {
@@ -56,8 +56,7 @@ func realHub(t *testing.T) (*Hub, *spy) {
 		t.Skip("needs the profiler, which go test -cpuprofile holds")
 	}
 	s := &spy{started: make(chan struct{}, 1000)}
-	epoch := time.Now()
-	return newHub(s, systemClocks{epoch: epoch}, func() bool { return false }), s
+	return newHub(s, false), s
 }
 
 // spin keeps n goroutines busy until the test is over.

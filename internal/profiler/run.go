@@ -1,6 +1,9 @@
 package profiler
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // startTimeout is how long a start of the profiler may take before its window
 // is given up. It takes 0.1 ms unless another stop holds runtime/pprof's mutex,
@@ -39,7 +42,8 @@ func (h *Hub) gather() bool {
 	for {
 		h.mu.Lock()
 		if len(h.subs) == 0 {
-			h.running = false
+			close(h.running)
+			h.running = nil
 			h.mu.Unlock()
 			return false
 		}
@@ -51,7 +55,7 @@ func (h *Hub) gather() bool {
 			for _, s := range h.subs {
 				s.member = true
 			}
-			h.inFlight, h.returning = make(chan struct{}), 0
+			h.returning = 0
 			h.mu.Unlock()
 			return true
 		}
@@ -88,12 +92,12 @@ func (h *Hub) slice() {
 	}
 	h.spent(h.lastStart)
 
-	sl := slice{start: time.Now(), asleepStart: h.clocks.asleep()}
-	cpu := h.clocks.cpu()
+	sl := slice{start: time.Now()}
+	asleep, cpu := h.system.asleep(), h.system.cpu()
 	h.await(rec, sl.start)
-	sl.cpu = h.clocks.cpu() - cpu
+	sl.cpu = h.system.cpu() - cpu
 	sl.elapsed = time.Since(sl.start)
-	sl.asleepEnd = h.clocks.asleep()
+	sl.slept = h.system.asleep() - asleep
 
 	stop := time.Now()
 	if !h.stop(rec) {
@@ -108,37 +112,35 @@ func (h *Hub) slice() {
 // start starts the profiler on a goroutine of its own. If that hangs, the
 // goroutine stays behind, parked, and no other start is tried until it returns.
 func (h *Hub) start(rec *recorder) (err error, hung bool) {
-	done, late := make(chan error), make(chan struct{})
+	var outcome error // until started is closed the goroutine's
+	started := make(chan struct{})
 	go func() {
 		shedLabels() // runtime/pprof's goroutine inherits them from here
-		err := h.profiler.start(rec)
-		select {
-		case done <- err:
-		case <-late:
-			if err == nil {
+		outcome = h.system.start(rec)
+		h.mu.Lock()
+		late := h.parked
+		close(started)
+		h.mu.Unlock()
+		if late {
+			if outcome == nil {
 				h.stop(rec) // nobody wants it any more
 			}
-			h.park(false)
+			h.mu.Lock()
+			h.parked = false
+			h.mu.Unlock()
 		}
 	}()
-	part := time.NewTicker(startTimeout / patienceParts)
-	defer part.Stop()
-	for range patienceParts {
+	if !patient(context.Background(), startTimeout, started) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		select {
-		case err := <-done:
-			return err, false
-		case <-part.C:
+		case <-started: // at the last moment
+		default:
+			h.parked = true
+			return nil, true
 		}
 	}
-	h.park(true)
-	close(late)
-	return nil, true
-}
-
-func (h *Hub) park(yes bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.parked = yes
+	return outcome, false
 }
 
 // settleWait is how long the hub leaves the profiler alone after its profile was stolen.
@@ -155,11 +157,11 @@ func (h *Hub) stop(rec *recorder) (ours bool) {
 	ours = rec.seal()
 	if !ours {
 		time.Sleep(settleWait)
-		if yes, known := h.profiler.sampling(); yes || !known {
+		if yes, known := h.system.sampling(); yes || !known {
 			return false
 		}
 	}
-	h.profiler.stop()
+	h.system.stop()
 	return ours
 }
 

@@ -118,16 +118,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// C is suspected only where there is some.
-func TestReasonUnsampled(t *testing.T) {
-	for _, calledC := range []bool{true, false} {
-		got := reasonUnsampled(251*time.Millisecond, calledC)
-		if strings.Contains(got, "C library") != calledC || !strings.Contains(got, "251ms of CPU time; a machine with far more") {
-			t.Errorf("C %t: %s", calledC, got)
-		}
-	}
-}
-
 // Fault 10 on the real names: what the runtime calls its losses may change with
 // the toolchain, so the names are looked up in its source.
 func TestFault_10_LostFunctionsExist(t *testing.T) {

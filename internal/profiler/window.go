@@ -28,8 +28,6 @@ type Window struct {
 	Outcome Outcome
 	// Reason says in one sentence why Outcome is not OK, and what to do about it.
 	Reason string
-
-	cause error // the context's error of a canceled window
 }
 
 // An Outcome says whether a window can be relied on, and if not, what it was
@@ -50,18 +48,15 @@ const (
 	TooLarge                 // the profile is larger than the hub keeps
 	Broken                   // the profile cannot be read
 	Canceled                 // the subscriber's context ended
-	Refused                  // the interval asked for is out of range
 )
 
 var outcomeNames = [...]string{
 	OK: "ok", Busy: "busy", Stolen: "stolen", Hung: "hung", Short: "short",
 	Overrun: "overrun", Suspended: "suspended", Rate: "rate", Starved: "starved",
 	Lost: "lost", TooLarge: "too large", Broken: "broken", Canceled: "canceled",
-	Refused: "refused",
 }
 
-// Outcomes are those that a window can have of which somebody is told: neither was
-// it taken back nor refused.
+// Outcomes are those that a window can have of which somebody is told.
 func Outcomes() []Outcome {
 	var list []Outcome
 	for o := range Canceled {
@@ -78,12 +73,12 @@ func (o Outcome) String() string {
 	return outcomeNames[o]
 }
 
-// Err is nil when the window's outcome is [OK], and otherwise a [*LostError].
+// Err is nil when the window's outcome is [OK], and otherwise says why it is not.
 func (w *Window) Err() error {
 	if w.Outcome == OK {
 		return nil
 	}
-	return &LostError{Outcome: w.Outcome, Reason: w.Reason, cause: w.cause}
+	return fmt.Errorf("capture cpu profile: %s: %s", w.Outcome, w.Reason)
 }
 
 // lose gives the window an outcome other than OK.
@@ -91,20 +86,33 @@ func (w *Window) lose(o Outcome, format string, args ...any) {
 	w.Outcome, w.Reason = o, fmt.Sprintf(format, args...)
 }
 
-// A LostError says why there is no window to rely on. It unwraps to the
-// context's error when the outcome is [Canceled].
-type LostError struct {
-	Outcome Outcome
-	Reason  string
+// The bounds of a backoff. A person at /debug/pprof needs the profiler for 30 s
+// by default, so a minute lets one request pass; a quarter of an hour keeps a
+// guard useful on a process where another profiler runs most of the time.
+const (
+	minBackoff = 1 * time.Minute
+	maxBackoff = 15 * time.Minute
+)
 
-	cause error
+// Backoff is for how long to leave the profiler alone after the window, given for how
+// long it was before: 1, 2, 4, 8, then 15 minutes while the profiler is contended or the
+// machine overloaded, nothing after a window that was delivered. Other outcomes leave it
+// as it was, and so does an overrun by less than the length of the window: a hiccup of
+// 300 ms spoils a window of a second, and is no reason to look away for a minute.
+func (w *Window) Backoff(before time.Duration) time.Duration {
+	switch w.Outcome {
+	case OK:
+		return 0
+	case Overrun:
+		if w.Elapsed < 2*w.Asked {
+			return before
+		}
+	case Busy, Stolen, Hung:
+	default:
+		return before
+	}
+	return min(max(2*before, minBackoff), maxBackoff)
 }
-
-func (e *LostError) Error() string {
-	return fmt.Sprintf("capture cpu profile: %s: %s", e.Outcome, e.Reason)
-}
-
-func (e *LostError) Unwrap() error { return e.cause }
 
 // The sentences that people read in a verdict's reason. Each says what happened
 // and what to do.
@@ -115,7 +123,6 @@ const (
 		"close the open requests to /debug/pprof/profile"
 	reasonStolen = "somebody else called pprof.StopCPUProfile, or runtime.SetCPUProfileRate(0), during the window; " +
 		"look for another profiler in the process and let only one of them run"
-	reasonUnreleased = "the subscriber left; the profiler was not yet released 200ms later"
 )
 
 var reasonTooLarge = fmt.Sprintf("the profile is larger than %d MiB gzipped; take shorter windows or fewer distinct labels", maxProfile>>20)
@@ -123,25 +130,4 @@ var reasonTooLarge = fmt.Sprintf("the profile is larger than %d MiB gzipped; tak
 func reasonBusy(err error) string {
 	return fmt.Sprintf("somebody else is using the profiler (%v); to see who, look in /debug/pprof/goroutine?debug=2 "+
 		"for runtime/pprof.profileWriter and the goroutine that created it, and if there is none, for a call of runtime.SetCPUProfileRate", err)
-}
-
-// reasonShort is for a profile that says of itself that it is too short. Its time
-// begins when the runtime's goroutine that writes it gets a processor, not when
-// sampling begins, so whatever is busy enough makes it so: beside 300 goroutines that
-// spin on two cores, a profile of 2.0 s was seen to say 0.3 ms.
-func reasonShort(covers, elapsed time.Duration) string {
-	return fmt.Sprintf("the profile covers %v of a window of %v; a machine with far more to run than processors does that by itself, "+
-		"because the runtime began its profile late; if it is idle, look for another profiler in the process",
-		covers.Round(time.Millisecond), elapsed.Round(time.Millisecond))
-}
-
-// reasonUnsampled is for a profile without samples. On a machine that has far more to
-// run than processors a window was seen to have none for 250 ms of CPU; only in a
-// process that has called C does a library come into question.
-func reasonUnsampled(cpu time.Duration, calledC bool) string {
-	text := fmt.Sprintf("no sample for %v of CPU time; a machine with far more to run than processors does that by itself", cpu.Round(time.Millisecond))
-	if calledC {
-		return text + "; if it is not, a C library may have replaced the SIGPROF handler"
-	}
-	return text + "; if it is not, look for another user of SIGPROF in the process"
 }

@@ -1,21 +1,20 @@
 package profiler
 
 import (
-	"context"
-	"errors"
 	"testing"
+	"time"
 )
 
 func TestOutcomeString(t *testing.T) {
 	seen := map[string]bool{}
-	for o := OK; o <= Refused; o++ {
+	for o := OK; o <= Canceled; o++ {
 		s := o.String()
 		if s == "" || seen[s] {
 			t.Errorf("outcome %d has no name of its own: %q", int(o), s)
 		}
 		seen[s] = true
 	}
-	for o, want := range map[Outcome]string{-1: "Outcome(-1)", Refused + 1: "Outcome(14)", TooLarge: "too large"} {
+	for o, want := range map[Outcome]string{-1: "Outcome(-1)", Canceled + 1: "Outcome(13)", TooLarge: "too large"} {
 		if got := o.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -31,13 +30,35 @@ func TestWindowErr(t *testing.T) {
 	if got, want := w.Err().Error(), "capture cpu profile: busy: taken by somebody"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	var lost *LostError
-	if !errors.As(w.Err(), &lost) || lost.Outcome != Busy {
-		t.Errorf("got %#v", w.Err())
+}
+
+func TestBackoff(t *testing.T) {
+	steps := []struct {
+		after Outcome
+		took  time.Duration // for a window of a second
+		want  time.Duration
+	}{
+		{OK, 1 * time.Second, 0},
+		{Starved, 1 * time.Second, 0},
+		{Overrun, 1999 * time.Millisecond, 0},
+		{Busy, 0, 1 * time.Minute},
+		{Stolen, 0, 2 * time.Minute},
+		{Canceled, 0, 2 * time.Minute},
+		{Hung, 0, 4 * time.Minute},
+		{Overrun, 1250 * time.Millisecond, 4 * time.Minute},
+		{Overrun, 2 * time.Second, 8 * time.Minute},
+		{Busy, 0, 15 * time.Minute},
+		{Busy, 0, 15 * time.Minute},
+		{Rate, 1 * time.Second, 15 * time.Minute},
+		{OK, 1 * time.Second, 0},
+		{Busy, 0, 1 * time.Minute},
 	}
-	w = Window{Outcome: Canceled, cause: context.Canceled}
-	if !errors.Is(w.Err(), context.Canceled) {
-		t.Errorf("%v does not unwrap to the context's error", w.Err())
+	var wait time.Duration
+	for i, s := range steps {
+		w := Window{Outcome: s.after, Asked: time.Second, Elapsed: s.took}
+		if wait = w.Backoff(wait); wait != s.want {
+			t.Errorf("step %d, after %v: wait %v, want %v", i, s.after, wait, s.want)
+		}
 	}
 }
 

@@ -77,7 +77,7 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 	}()
 	within(w, r, 0)
 	if err != nil {
-		refuseLost(w, r, err)
+		refuseLost(w, r, window.Outcome, err)
 		return
 	}
 	flame, warning := h.inspect(r, &window)
@@ -134,13 +134,12 @@ func (h *Handler) capture(ctx context.Context, d time.Duration) (profiler.Window
 var errStopped = errors.New("the guard was stopped")
 
 // refuseLost says why there is no profile.
-func refuseLost(w http.ResponseWriter, r *http.Request, err error) {
+func refuseLost(w http.ResponseWriter, r *http.Request, outcome profiler.Outcome, err error) {
 	if r.Context().Err() != nil {
 		return // the client has left
 	}
-	var l *profiler.LostError
 	switch {
-	case errors.As(err, &l) && (l.Outcome == profiler.Busy || l.Outcome == profiler.Hung):
+	case outcome == profiler.Busy || outcome == profiler.Hung:
 		w.Header().Set("Retry-After", strconv.Itoa(defaultSeconds))
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, errStopped):
