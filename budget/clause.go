@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // clauses reads what follows the rule and its amount, to the end of the line.
@@ -15,17 +14,20 @@ func (p *parser) clauses() {
 	var last part
 	for p.err == nil && p.tok.kind != tokenEnd {
 		at := p.tok
-		part, ok := clauseParts[at.raw]
+		part := clausePart(at.raw)
 		switch {
-		case !ok || at.kind != tokenWord:
+		case part == 0 || at.kind != tokenWord:
 			p.noClause(at, last)
 			return
 		case p.said[part].raw != "":
-			p.twice(at, part)
+			p.fail(at, "each clause once", `"`+clipped(p.said[part].raw)+`" is there already`)
 			return
-		case part == partWhere:
+		}
+		p.at, last = part, part
+		switch part {
+		case partWhere:
 			p.advanceIn(modeKey)
-		case part == partPer:
+		case partPer:
 			p.advanceIn(modeWork)
 		default:
 			p.advance()
@@ -34,13 +36,13 @@ func (p *parser) clauses() {
 		case partMeasure:
 			p.b.Flat = at.raw == "flat"
 		case partPer:
-			p.b.Per = p.word(`the name of a unit of work after "per"`, " request")
+			p.b.Per = p.word(`the name of a unit of work after "per"`)
 		case partKind:
-			p.b.Kind = p.word(`a kind of profile after "of": `+orList(kinds.Names()), "")
+			p.b.Kind = p.word(`a kind of profile after "of": ` + orList(kinds.Names()))
 		case partExcept:
-			p.b.Except = p.patterns(partExcept)
+			p.b.Except = p.patterns()
 		case partIn:
-			p.b.In = strings.Join(p.patterns(partIn), "")
+			p.b.In = strings.Join(p.patterns(), "")
 		case partWhere:
 			p.b.Where = p.labels()
 		case partWhen:
@@ -48,69 +50,33 @@ func (p *parser) clauses() {
 		case partFor:
 			p.duration()
 		}
+		p.at = partName
 		if p.err == nil {
 			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], isSpace)}
-			last = part
 		}
 	}
-}
-
-// twice explains a clause that is there already.
-func (p *parser) twice(at token, part part) {
-	m := mistake{expected: "each clause once", advice: `"` + clipped(p.said[part].raw) + `" is there already`}
-	var lines []string
-	switch part {
-	case partMeasure:
-		if m.expected = "one of cumulative and flat"; p.said[part].raw == at.raw {
-			m.expected = at.raw + " once"
-		}
-	case partExcept, partWhere: // except a except b
-		lines = p.instead(at, ",")
-	}
-	p.refuse(at, m, lines)
 }
 
 // noClause explains a word that begins no clause, behind one of the last part.
 func (p *parser) noClause(at token, last part) {
-	next := p.peek()
-	list := wordsMeant(clauseWords, at.raw, "cumulative", "flat", "per", "of", "except", "in", "where", "when", "for")
-	for _, kind := range wordsMeant(kindWords, at.raw, kinds.Names()...) {
-		list = append(list, "of "+kind)
+	m := mistake{expected: "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line"}
+	// "..., main.work below 5%", and "and main.work below 5%" where that is no condition.
+	rest := rest(p.lex)
+	also := at.kind == tokenComma || at.raw == "and" && last != partWhen
+	if slices.ContainsFunc(rest[:min(len(rest), 3)], func(t token) bool { return isRule(t.raw) && (also || t == rest[0]) }) {
+		m.advice = "one budget a line: move what follows to a line of its own"
 	}
-	if startsWithNumber(at.raw) {
-		list = append(list, "for "+at.raw)
-	}
-	advice := ""
-	if after := p.lex; isRule(next.raw) || (at.kind == tokenComma || at.raw == "and" && last != partWhen) && isRule(after.second()) {
-		advice = "one budget a line: move what follows to a line of its own"
-	}
-	lines := p.instead(at, list...)
-	if advice != "" {
-		lines = nil // none of them has both budgets
-	}
-	said := p.span(p.said[last], at)
-	switch last {
-	case partExcept: // except a b
+	lines := p.instead(at, suggest(at.raw)...)
+	if last == partExcept { // except a b
 		lines = append(lines, p.instead(at, ", "+at.raw)...)
-	case partPer: // per http request
-		if !slices.Contains(latencies, at.raw) && !startsWithNumber(p.b.Per) {
-			lines = append(lines, p.instead(said, "per "+at.raw)...)
-		}
-	case partKind: // of CPU time
-		lines = append(lines, p.instead(said, p.said[last].raw)...)
 	}
-	p.refuse(at, mistake{expected: "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice: advice}, lines)
+	p.refuse(at, m, lines)
 }
 
-// word reads one word; missing is what the end of the line may stand for.
-func (p *parser) word(expected, missing string) string {
+// word reads one word.
+func (p *parser) word(expected string) string {
 	at := p.tok
-	switch {
-	case at.kind == tokenEnd:
-		p.fail(at, expected, "", missing)
-	case at.raw == "the" && p.peek().kind == tokenWord: // of the total
-		p.fail(at, expected, "", "")
-	case at.kind != tokenWord:
+	if at.kind != tokenWord || at.raw == "the" && p.peek().kind == tokenWord { // of the total
 		p.fail(at, expected, "", at.text)
 	}
 	p.advance()
@@ -118,25 +84,21 @@ func (p *parser) word(expected, missing string) string {
 }
 
 // patterns reads the patterns of a clause, with commas between them.
-func (p *parser) patterns(clause part) []string {
+func (p *parser) patterns() []string {
 	var list []string
 	var comma token
 	for {
-		at := p.tok
+		at, next := p.tok, p.peek()
 		switch {
 		case len(list) > 0 && (at.kind == tokenEnd || at.kind == tokenWord && isKeyword(at.raw)):
-			p.fail(comma, "a pattern after the comma", "", "")
+			p.fail(comma, "a pattern after the comma", "")
 		case !at.isPattern():
-			if p.b.In = "main.handler"; clause == partExcept { // for the example
-				p.b.In, p.b.Except = "", []string{"runtime/..."}
-			}
 			p.fail(at, `a pattern: a package, a path, a function, "a name in full", or /regexp/`, "")
-		case isNamed(at.raw) && p.peek().isPattern() && !isKeyword(p.peek().raw): // in package main
-			next := p.peek()
-			p.refuse(at, mistake{expected: `a name, which says itself what it is the name of`}, p.instead(p.span(at, next), next.raw))
-		case at.raw != "none" || clause != partExcept:
-			if m, wrong := patternMistake(at.raw, clause); wrong {
-				p.fail(at, m.expected, m.advice, append(plainPatterns(at.raw), "")...)
+		case next.isPattern() && !isKeyword(next.raw) && slices.Contains(suggest(at.raw), ""): // in package main
+			p.fail(at, `a name, which says itself what it is the name of`, "")
+		case at.raw != "none" || p.at != partExcept:
+			if m, wrong := patternMistake(at.raw, p.at); wrong {
+				p.fail(at, m.expected, m.advice)
 			}
 		}
 		list = append(list, at.raw)
@@ -145,9 +107,8 @@ func (p *parser) patterns(clause part) []string {
 			return list
 		}
 		comma = p.tok
-		if clause == partIn {
-			p.b.In = list[0] // for the example
-			p.fail(comma, `one pattern after "in"`, "write a budget for each, or a regular expression, /main.a|main.b/", "")
+		if p.at == partIn {
+			p.fail(comma, `one pattern after "in"`, "write a budget for each, or a regular expression, /main.a|main.b/")
 			return list
 		}
 		p.advance()
@@ -161,7 +122,6 @@ const labelOperators = "!<>~"
 // labels reads k=v, k2=v2. The present word is the first key.
 func (p *parser) labels() map[string]string {
 	const equality = "key=value: labels are compared for equality"
-	p.b.Where = map[string]string{"endpoint": "/checkout"} // for the example
 	labels := map[string]string{}
 	for {
 		key := p.tok
@@ -193,8 +153,8 @@ func (p *parser) labels() map[string]string {
 		}
 		comma := p.tok
 		p.advanceIn(modeKey)
-		if after := p.lex; clauseParts[p.tok.raw] != 0 && after.next(modeKey).kind != tokenEquals {
-			p.fail(comma, "a label after the comma", "", "")
+		if after := p.lex; clausePart(p.tok.raw) != 0 && after.next(modeKey).kind != tokenEquals {
+			p.fail(comma, "a label after the comma", "")
 		}
 	}
 }
@@ -202,13 +162,12 @@ func (p *parser) labels() map[string]string {
 // condition reads "process above 0.1 cores".
 func (p *parser) condition() Condition {
 	c := Condition{Figure: p.tok.raw}
-	p.b.When = Condition{Figure: "process", Amount: Amount{0.1, "cores"}} // for the example
 	if !slices.Contains(figures, c.Figure) {
-		p.fail(p.tok, orList(figures)+` after "when"`, "", wordsMeant(figureWords, c.Figure, figures...)...)
+		p.fail(p.tok, orList(figures)+` after "when"`, "")
 	}
 	p.advance()
 	if at := p.tok; at.raw != "above" && at.raw != "below" {
-		p.fail(at, `"above" or "below" after "`+c.Figure+`"`, "", wordsMeant(ruleWords, at.raw, "above", "below")...)
+		p.fail(at, `"above" or "below" after "`+c.Figure+`"`, "")
 	}
 	c.Below = p.tok.raw == "below"
 	p.advance()
@@ -220,13 +179,15 @@ func (p *parser) condition() Condition {
 func (p *parser) duration() {
 	at, next := p.tok, p.peek()
 	windows, err := strconv.Atoi(at.raw)
-	if counted := next.raw == "window" || next.raw == "windows"; counted && err == nil && windows > 0 && at.raw[0] != '+' {
+	d, wrong := time.ParseDuration(at.raw)
+	switch {
+	case strings.HasPrefix(at.raw, "+"):
+	case err == nil && windows > 0 && (next.raw == "window" || next.raw == "windows"):
 		p.b.ForWindows = windows
 		p.advance()
 		p.advance()
 		return
-	}
-	if d, err := time.ParseDuration(at.raw); err == nil && d > 0 && at.raw[0] != '+' {
+	case wrong == nil && d > 0:
 		p.b.ForTime = d
 		p.advance()
 		return
@@ -236,16 +197,8 @@ func (p *parser) duration() {
 		at, suffix = p.span(at, next), next.raw
 	}
 	var list []string
-	if u, ok := unit.Meant(suffix); ok {
-		list = append(list, withUnit(digits, u))
+	for _, amount := range unitsMeant(digits, suffix) {
+		list = append(list, strings.ReplaceAll(amount, " ", ""))
 	}
-	if suffix == "window" || suffix == "windows" {
-		list = append(list, digits+" windows")
-	}
-	lines := p.instead(at, list...)
-	if digits == "" && at.kind == tokenWord { // for more than 5 minutes
-		lines = append(lines, p.toAmount(at, "")...)
-	}
-	p.b.ForWindows = 3 // for the example
-	p.refuse(at, mistake{expected: "a number of windows, or a duration such as 5m or 1h30m"}, lines)
+	p.fail(at, "a number of windows, or a duration such as 5m or 1h30m", "", list...)
 }

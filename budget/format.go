@@ -8,39 +8,85 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // String returns the budget's canonical sentence, with its name in front when
 // it has one. Parsing a valid budget's sentence gives the same budget.
 func (b Budget) String() string {
+	if b.Kind == kinds.CPU {
+		b.Kind = ""
+	}
 	var words []string
-	say := func(ok bool, more ...string) {
-		if ok {
-			words = append(words, more...)
+	for p := range parts {
+		text := b.text(p)
+		switch {
+		case text == "":
+			continue
+		case p == partName:
+			text += ":"
+		case p == partLimit:
+			text = b.limitWord() + " " + text
+		}
+		words = append(words, text)
+	}
+	return strings.Join(words, " ")
+}
+
+// text is what a sentence says of a part, "" if nothing.
+func (b Budget) text(p part) string {
+	said := ""
+	switch p {
+	case partName:
+		return b.Name
+	case partSubject:
+		return b.Subject
+	case partRule:
+		return b.Rule
+	case partLimit:
+		if b.Limit != (Amount{}) || b.Rule != "absent" && b.Rule != "leaked" && b.Rule != "steady" {
+			return b.Limit.String()
+		}
+	case partMeasure:
+		if b.Flat {
+			return "flat"
+		}
+		// Readers of "above 20%" take it for either measure, so it is always said.
+		if b.Limit.Unit == "%" && b.takes(p) {
+			return "cumulative"
+		}
+	case partPer:
+		said = b.Per
+	case partKind:
+		said = b.Kind
+	case partExcept:
+		said = strings.Join(b.Except, ", ")
+	case partIn:
+		said = b.In
+	case partWhere:
+		var labels []string
+		for _, key := range slices.Sorted(maps.Keys(b.Where)) {
+			labels = append(labels, labelText(key, "="+labelOperators)+"="+labelText(b.Where[key], ""))
+		}
+		said = strings.Join(labels, ", ")
+	case partWhen:
+		if b.When != (Condition{}) {
+			said = b.When.String()
+		}
+	case partFor:
+		if b.ForWindows != 0 {
+			said = unit.Plural(b.ForWindows, "window")
+		}
+		if b.ForTime != 0 {
+			said += durationText(b.ForTime) // beside windows it is a mistake
 		}
 	}
-	c := classOf(b.Subject)
-	say(b.Name != "", b.Name+":")
-	say(true, b.Subject)
-	say(b.Rule != "", b.Rule)
-	say(b.hasLimit(), b.limitWord(), b.Limit.String())
-	say(b.Flat, "flat")
-	// Readers of "above 20%" take it for either measure, so it is always said.
-	say(!b.Flat && b.Limit.Unit == "%" && (c == classEach || c == classPattern), "cumulative")
-	say(b.Per != "", "per", b.Per)
-	say(b.Kind != "" && b.Kind != "cpu", "of", b.Kind)
-	say(len(b.Except) > 0, "except", strings.Join(b.Except, ", "))
-	say(b.In != "", "in", b.In)
-	var labels []string
-	for _, key := range slices.Sorted(maps.Keys(b.Where)) {
-		labels = append(labels, labelText(key, "="+labelOperators)+"="+labelText(b.Where[key], ""))
+	if said == "" {
+		return ""
 	}
-	say(len(labels) > 0, "where", strings.Join(labels, ", "))
-	say(b.When != (Condition{}), "when", b.When.String())
-	say(b.ForWindows == 1, "for 1 window")
-	say(b.ForWindows != 0 && b.ForWindows != 1, "for", strconv.Itoa(b.ForWindows), "windows")
-	say(b.ForTime != 0, "for", durationText(b.ForTime))
-	return strings.Join(words, " ")
+	return clauseWords[p][0] + " " + said
 }
 
 // MarshalText returns the canonical sentence, also for JSON.
@@ -62,15 +108,6 @@ func (s Set) String() string {
 		lines[i] = b.String()
 	}
 	return strings.Join(lines, "\n")
-}
-
-// hasLimit reports whether the budget's sentence states an amount.
-func (b Budget) hasLimit() bool {
-	switch b.Rule {
-	case "absent", "leaked", "steady":
-		return b.Limit != (Amount{})
-	}
-	return true
 }
 
 // limitWord returns the word in front of the amount: "no function above",

@@ -21,18 +21,179 @@ const (
 	classLeak    = judge.Leak   // no goroutine
 )
 
-func classOf(subject string) class {
-	switch subject {
-	case "no function", "no package":
-		return classEach
-	case "process":
-		return classProcess
-	case "goroutines", "heap", "rss", "gc":
-		return classFigure
-	case "no goroutine":
-		return classLeak
+// A subject is what a budget may be about: its class, the rules that it has, and of a
+// figure what its limit is.
+type subject struct {
+	name  string // "" for a pattern
+	class class
+	rules []string
+	limit []fit
+}
+
+// subjects are all but patterns. A share is steady anyway: the rule is for what piles up.
+var subjects = []subject{
+	{"no function", classEach, []string{"", "grows"}, nil},
+	{"no package", classEach, []string{"", "grows"}, nil},
+	{"no goroutine", classLeak, []string{"leaked"}, nil},
+	{"process", classProcess, []string{"", "grows", "steady"}, nil},
+	{"goroutines", classFigure, []string{"", "steady"}, []fit{{dimCount, perNever}}},
+	{"heap", classFigure, []string{"", "steady"}, []fit{{dimBytes, perNever}}},
+	{"rss", classFigure, []string{"", "steady"}, []fit{{dimBytes, perNever}}},
+	{"gc", classFigure, []string{""}, []fit{{dimShare, perNever}}},
+}
+
+// figures are what a condition compares.
+var figures = []string{"process", "goroutines", "heap", "rss", "gc"}
+
+func subjectOf(name string) subject {
+	for _, s := range subjects {
+		if s.name == name {
+			return s
+		}
 	}
-	return classPattern
+	return subject{class: classPattern, rules: []string{"", "grows", "absent"}}
+}
+
+func classOf(subject string) class { return subjectOf(subject).class }
+
+// hasRule reports whether the budget's subject has its rule.
+func (b Budget) hasRule() bool { return slices.Contains(subjectOf(b.Subject).rules, b.Rule) }
+
+// rulesText lists the rules that a subject has, as messages show them.
+func rulesText(name string) string {
+	s := subjectOf(name)
+	rules, after := slices.Clone(s.rules), strconv.Quote(name)
+	if rules[0] == "" {
+		rules[0] = Budget{Subject: name}.limitWord()
+	}
+	if s.class == classPattern {
+		after = "a pattern"
+	}
+	return orList(rules) + " after " + after
+}
+
+// A part is a piece of a sentence, and of the Budget that it becomes, so that a
+// mistake in the value can be shown in the text. They are in the order of the canonical form.
+type part int
+
+const (
+	partName part = iota
+	partSubject
+	partRule
+	partLimit
+	partMeasure
+	partPer
+	partKind
+	partExcept
+	partIn
+	partWhere
+	partWhen
+	partFor
+	parts // how many there are
+)
+
+// takes reports whether a budget with this subject and rule may have the part.
+func (b Budget) takes(p part) bool {
+	c := classOf(b.Subject)
+	limits := b.Rule == "" || b.Rule == "grows"
+	code, charged := c == classEach || c == classPattern, c != classFigure && c != classLeak && b.Rule != "steady"
+	switch p {
+	case partMeasure:
+		return code && limits
+	case partPer:
+		return charged && limits
+	case partKind, partWhere:
+		return charged
+	case partExcept:
+		return c == classEach
+	case partIn:
+		return code
+	}
+	return true
+}
+
+// clausesText lists the clauses that a budget takes, as messages show them.
+func (b Budget) clausesText() string {
+	var list []string
+	for p := partMeasure; p < parts; p++ {
+		if b.takes(p) {
+			list = append(list, strings.Join(clauseWords[p], " or "))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// with returns the budget with a part of another.
+func (b Budget) with(p part, of Budget) Budget {
+	switch p {
+	case partName:
+		b.Name = of.Name
+	case partSubject:
+		b.Subject = of.Subject
+	case partRule:
+		b.Rule = of.Rule
+	case partLimit:
+		b.Limit = of.Limit
+	case partMeasure:
+		b.Flat = of.Flat
+	case partPer:
+		b.Per = of.Per
+	case partKind:
+		b.Kind = of.Kind
+	case partExcept:
+		b.Except = of.Except
+	case partIn:
+		b.In = of.In
+	case partWhere:
+		b.Where = of.Where
+	case partWhen:
+		b.When = of.When
+	case partFor:
+		b.ForWindows, b.ForTime = of.ForWindows, of.ForTime
+	}
+	return b
+}
+
+// usual returns the budget with a part as an example has it, without the part if it takes
+// none.
+func (b Budget) usual(p part) Budget {
+	if !b.takes(p) {
+		return b.with(p, Budget{})
+	}
+	of := Budget{
+		Subject: "encoding/json", Rule: subjectOf(b.Subject).rules[0], Limit: b.usualLimit(), Per: "request",
+		Except: []string{"runtime/..."}, In: "main.handler", Where: map[string]string{"endpoint": "/checkout"},
+		When: Condition{Figure: "process", Amount: Amount{0.1, "cores"}}, ForWindows: 3,
+	}
+	if b.Subject == "" {
+		of.Subject = "no function"
+	}
+	if f := b.When.Figure; f != "process" && slices.Contains(figures, f) {
+		of.When = Condition{Figure: f, Below: b.When.Below, Amount: Budget{Subject: f, Limit: b.When.Amount}.usualLimit()}
+	}
+	return b.with(p, of)
+}
+
+// usualLimit is a limit as an example has it. A number without a unit stays, and so does
+// one of points.
+func (b Budget) usualLimit() Amount {
+	list := fits(b)
+	if len(list) == 0 || b.Rule != "" && b.Rule != "grows" {
+		return Amount{}
+	}
+	f, c := list[0], classOf(b.Subject)
+	usual := map[dimension]Amount{
+		dimShare: {5, "%"}, dimPoints: {5, "points"}, dimCores: {1.5, "cores"}, dimBytes: {64, "MiB"}, dimCount: {5000, ""},
+	}[f.dim]
+	switch dim := b.Limit.dimension(); {
+	case (dim == dimCount || dim == dimPoints) && dim != f.dim && b.Limit.Value >= 1 && (b.Limit.Value < 100 || f.dim == dimBytes && b.Limit.Value < 1e5):
+		usual.Value = b.Limit.Value
+	case f.dim == dimCores && c != classProcess: // of contention
+		usual.Value = 0.1
+	case f.dim == dimShare && c == classEach:
+		usual.Value = 20
+	}
+	return usual
 }
 
 // A dimension is what an amount measures.
@@ -60,67 +221,6 @@ func kindText(kind string) string {
 	return kind
 }
 
-// extras is what a budget may say beside its subject, rule and amount. All may
-// say when and for.
-type extras struct {
-	flat, per, kind, except, in, where bool
-}
-
-// String lists the keywords, as messages show them.
-func (e extras) String() string {
-	var list []string
-	for _, extra := range []struct {
-		ok   bool
-		word string
-	}{{e.flat, "cumulative or flat"}, {e.per, "per"}, {e.kind, "of"}, {e.except, "except"}, {e.in, "in"}, {e.where, "where"}} {
-		if extra.ok {
-			list = append(list, extra.word)
-		}
-	}
-	return strings.Join(append(list, "when", "for"), ", ")
-}
-
-// accepted returns what a budget about a subject may say with a rule, and
-// whether the subject has the rule.
-func accepted(subject, rule string) (extras, bool) {
-	c := classOf(subject)
-	limits := rule == "" || rule == "grows"
-	code, charged := c == classEach || c == classPattern, c != classFigure && c != classLeak && rule != "steady"
-	return extras{flat: code && limits, per: charged && limits, kind: charged, except: c == classEach, in: code, where: charged},
-		slices.Contains(rulesOf(subject), rule)
-}
-
-// rulesOf lists the rules that a subject has. A share is steady anyway: the rule is for
-// what piles up.
-func rulesOf(subject string) []string {
-	switch classOf(subject) {
-	case classEach:
-		return []string{"", "grows"}
-	case classProcess:
-		return []string{"", "grows", "steady"}
-	case classLeak:
-		return []string{"leaked"}
-	case classPattern:
-		return []string{"", "grows", "absent"}
-	}
-	if subject == "gc" {
-		return []string{""}
-	}
-	return []string{"", "steady"}
-}
-
-// rulesText lists the rules that a subject has, as messages show them.
-func rulesText(subject string) string {
-	rules, after := rulesOf(subject), strconv.Quote(subject)
-	if rules[0] == "" {
-		rules[0] = Budget{Subject: subject}.limitWord()
-	}
-	if classOf(subject) == classPattern {
-		after = "a pattern"
-	}
-	return orList(rules) + " after " + after
-}
-
 // A fit is a dimension that a limit may have, and what that asks of Per.
 type fit struct {
 	dim dimension
@@ -136,13 +236,10 @@ const (
 	perMust
 )
 
-// What a limit may be, the most usual first: of figures, of all that a profile holds, and
-// of code. Contention always adds up to 100%, however little there is, so that a share of
-// it says nothing.
+// What a limit may be, the most usual first: of all that a profile holds, and of code.
+// Contention always adds up to 100%, however little there is, so that a share of it says
+// nothing.
 var (
-	figureLimits = map[string][]fit{
-		"goroutines": {{dimCount, perNever}}, "heap": {{dimBytes, perNever}}, "rss": {{dimBytes, perNever}}, "gc": {{dimShare, perNever}},
-	}
 	processLimits = map[string][]fit{
 		kinds.CPU:    {{dimCores, perNever}, {dimTime, perMust}},
 		kinds.Allocs: {{dimBytes, perMay}, {dimCount, perMay}},
@@ -158,19 +255,19 @@ var (
 
 // fits returns what the limit of a budget may be, the most usual first.
 func fits(b Budget) (list []fit) {
-	c, k := classOf(b.Subject), kinds.Of(kindText(b.Kind))
+	s, k := subjectOf(b.Subject), kinds.Of(kindText(b.Kind))
 	switch {
-	case c == classFigure:
-		return figureLimits[b.Subject]
+	case s.class == classFigure:
+		return s.limit
 	case b.Rule == "steady":
 		return []fit{{dimCores, perNever}}
 	case b.Rule == "grows" && k.Sampling == kinds.Contention:
 		return nil
-	case b.Rule == "grows" && c == classProcess: // its share is always 100%
+	case b.Rule == "grows" && s.class == classProcess: // its share is always 100%
 		list = []fit{{dimShare, perMust}}
 	case b.Rule == "grows":
 		list = []fit{{dimPoints, perNever}, {dimShare, perMust}}
-	case c == classProcess:
+	case s.class == classProcess:
 		list = processLimits[k.Name]
 	default:
 		list = codeLimits[k.Sampling]
@@ -206,119 +303,4 @@ func orList(words []string) string {
 		return strings.Join(words[:last], ", ") + " or " + words[last]
 	}
 	return strings.Join(words, "")
-}
-
-// right returns a right budget about what a wrong one is about, for an example. It
-// keeps what is right, the limit above all.
-func right(b Budget) Budget {
-	b.Name = ""
-	if meant := subjectWords[strings.ToLower(b.Subject)]; meant != "" && meant != "no" {
-		b.Subject = meant
-	}
-	if meant := quantity(strings.ToLower(b.Subject)); len(meant) > 0 {
-		b.Subject, b.Kind = meant[0].Subject, meant[0].Kind
-		if same := b.stripped(); same.valid() && same.Kind == b.Kind {
-			return same
-		}
-		if inCores, ok := b.inCores(); ok {
-			return inCores
-		}
-		return meant[0]
-	}
-	if _, ok := accepted(b.Subject, b.Rule); !ok {
-		b.Rule = ""
-	}
-	if b.Subject == "no goroutine" {
-		b.Rule = "leaked"
-	}
-	b = b.stripped()
-	withoutPer, withoutKind := b, b
-	withoutPer.Per, withoutKind.Kind = "", ""
-	short := Budget{Subject: b.Subject, Rule: b.Rule, Limit: b.Limit, Flat: b.Flat, Per: b.Per, Kind: b.Kind}
-	for _, same := range []Budget{b, withoutPer, withoutKind, short} {
-		if same.valid() {
-			return same
-		}
-	}
-	if inCores, ok := b.inCores(); ok {
-		return inCores
-	}
-	withoutRule := b
-	withoutRule.Rule = ""
-	for _, simpler := range []Budget{b, withoutRule, withoutKind, {Subject: b.Subject, Rule: b.Rule, Limit: b.Limit}} {
-		if e, ok := withLimit(simpler); ok {
-			return e
-		}
-	}
-	if classOf(b.Subject) == classPattern && b.Subject != "" && b.Subject != "encoding/json" {
-		b.Subject = "encoding/json"
-		return right(b)
-	}
-	return Budget{Subject: "no function", Limit: Amount{20, "%"}}
-}
-
-// stripped returns the budget without what its subject and rule have no use for.
-func (b Budget) stripped() Budget {
-	may, ok := accepted(b.Subject, b.Rule)
-	if !ok {
-		return b
-	}
-	b.Flat = b.Flat && may.flat
-	if !may.per {
-		b.Per = ""
-	}
-	if !may.kind {
-		b.Kind = ""
-	}
-	if !may.except {
-		b.Except = nil
-	}
-	if !may.in {
-		b.In = ""
-	}
-	if !may.where {
-		b.Where = nil
-	}
-	if b.Rule == "absent" || b.Rule == "leaked" {
-		b.Limit = Amount{}
-	}
-	return b
-}
-
-// inCores returns a limit on the process, given as a percentage, in cores: 100% is one, as
-// in top.
-func (b Budget) inCores() (Budget, bool) {
-	if b.Subject != "process" || b.Limit.Unit != "%" {
-		return b, false
-	}
-	b = b.stripped()
-	b.Limit = Amount{b.Limit.Value / 100, "cores"}
-	return b, b.valid()
-}
-
-// withLimit returns the budget with a usual limit, and whether it is right.
-func withLimit(b Budget) (Budget, bool) {
-	list := fits(b)
-	if b.Rule != "" && b.Rule != "grows" {
-		b.Limit = Amount{}
-		return b, b.valid()
-	}
-	if len(list) == 0 {
-		return b, false
-	}
-	f, given := list[0], b.Limit
-	b.Limit = map[dimension]Amount{
-		dimShare: {5, "%"}, dimPoints: {5, "points"}, dimCores: {1.5, "cores"}, dimBytes: {64, "MiB"}, dimCount: {5000, ""},
-	}[f.dim]
-	switch {
-	case f.dim == dimCores && b.Subject != "process":
-		b.Limit.Value = 0.1 // of contention
-	case f.dim == dimShare && classOf(b.Subject) == classEach:
-		b.Limit.Value = 20
-	case f.dim == dimBytes && given.Unit == "" && given.Value >= 1 && given.Value < 1e5: // who leaves out the unit means MiB
-		b.Limit.Value = given.Value
-	case f.per == perMust && b.Per == "":
-		b.Per = "request"
-	}
-	return b, b.valid()
 }

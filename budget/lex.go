@@ -114,7 +114,7 @@ func (l *lexer) visible(t token, m mode) token {
 	if at < 0 {
 		return t
 	}
-	return token{kind: tokenBad, off: t.off + at, raw: character, expected: visibleExpected, remedy: invisibleRemedy(t.raw, character, m)}
+	return token{kind: tokenBad, off: t.off + at, raw: character, expected: visibleExpected(character), remedy: "leave it out"}
 }
 
 func (l *lexer) token(kind tokenKind, length int) token {
@@ -260,22 +260,8 @@ func visible(text string) string {
 	}, text)
 }
 
-// invisibleRemedy says which character of a word does not show.
-func invisibleRemedy(word, character string, m mode) string {
+// visibleExpected says which character does not show.
+func visibleExpected(character string) string {
 	r, _ := utf8.DecodeRuneInString(character)
-	remedy := fmt.Sprintf("%U does not show: ", r)
-	bare := visible(word)
-	switch {
-	case bare == "":
-		remedy += "leave it out"
-	case m == modeWord && word[0] == '/':
-		remedy += fmt.Sprintf(`leave it out, or write \x{%X}`, r)
-	case m == modeWord:
-		remedy += `write "` + clip(bare, longestLine) + `", without it`
-	default:
-		remedy += fmt.Sprintf(`leave it out, or write \u%04X in double quotes`, r)
-	}
-	return remedy
+	return fmt.Sprintf("characters that show, and no %U", r)
 }
-
-const visibleExpected = "characters that show"

@@ -3,6 +3,7 @@ package budget
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,7 +30,7 @@ func Parse(text string) (Set, error) {
 	)
 	for sentence := range strings.SplitSeq(text, "\n") {
 		line++
-		p := parser{line: line, lex: lexer{line: strings.TrimSuffix(sentence, "\r")}, silent: count >= mostErrors}
+		p := parser{line: line, lex: lexer{line: strings.TrimSuffix(sentence, "\r")}}
 		p.advance()
 		if p.err == nil && p.tok.kind == tokenEnd {
 			continue
@@ -46,6 +47,7 @@ func Parse(text string) (Set, error) {
 		if p.err == nil {
 			set = append(set, p.b)
 		} else if count++; count <= mostErrors {
+			p.err.Remedy = plain(p.remedy())
 			errs = append(errs, p.err)
 		}
 	}
@@ -61,43 +63,21 @@ func Parse(text string) (Set, error) {
 	return set, nil
 }
 
-// A part is a piece of a sentence, and of the Budget that it becomes, so that a
-// mistake in the value can be shown in the text.
-type part int
-
-const (
-	partName part = iota
-	partSubject
-	partRule
-	partLimit
-	partMeasure
-	partPer
-	partKind
-	partExcept
-	partIn
-	partWhere
-	partWhen
-	partFor
-	parts // how many there are
-)
-
 // A parser reads one sentence. The first failure sticks and turns the rest of
 // the line into its end, so that the methods need not ask after each step.
 type parser struct {
-	line   int
-	lex    lexer
-	tok    token
-	b      Budget       // what has been read
-	said   [parts]token // where the sentence says what
-	err    *SyntaxError
-	silent bool    // nobody reads the remedy
-	fixes  int     // how many words have been replaced so far, to see what is meant
-	meant  *Budget // what err proposes, if that is what is meant
+	line  int
+	lex   lexer
+	tok   token
+	b     Budget       // what has been read
+	at    part         // the clause that is being read
+	said  [parts]token // where the sentence says what
+	err   *SyntaxError
+	wrong mistake  // what err says
+	read  Budget   // up to there
+	ahead lexer    // behind it
+	lines []string // what may be meant instead, the most likely first
 }
-
-// mostFixes is how many words of a sentence may be wrong for a proposal: "All functions
-// under 20 percent" has four.
-const mostFixes = 4
 
 // advance moves on to the next word.
 func (p *parser) advance() { p.advanceIn(modeWord) }
@@ -108,11 +88,7 @@ func (p *parser) advanceIn(m mode) {
 	}
 	p.tok = p.lex.next(m)
 	if p.tok.kind == tokenBad {
-		m := mistake{expected: p.tok.expected, advice: p.tok.remedy}
-		if bare := visible(p.lex.line); bare != p.lex.line && !p.silent {
-			m.like, _ = p.meaning([]string{bare})
-		}
-		p.refuse(p.tok, m, nil)
+		p.refuse(p.tok, mistake{part: p.at, expected: p.tok.expected, advice: p.tok.remedy}, []string{visible(p.lex.line)})
 	}
 }
 
@@ -120,6 +96,21 @@ func (p *parser) advanceIn(m mode) {
 func (p *parser) peek() token {
 	ahead := p.lex
 	return ahead.next(modeWord)
+}
+
+// mostAhead is how many words are looked at ahead of a mistake: no sentence has more.
+const mostAhead = 32
+
+// rest returns the words ahead.
+func rest(ahead lexer) (list []token) {
+	for len(list) < mostAhead {
+		t := ahead.next(modeWord)
+		if t.kind == tokenEnd || t.kind == tokenBad {
+			break
+		}
+		list = append(list, t)
+	}
+	return list
 }
 
 // span returns the text from the beginning of one token to the end of another.
@@ -138,9 +129,11 @@ func (p *parser) identity() token {
 }
 
 // fail reports that at is not what was expected. The remedy is the sentence with one of
-// the replacements in its place, if that is right, or the advice and an example.
+// the replacements in its place, or with a word that it may stand for, if that is right.
 func (p *parser) fail(at token, expected, advice string, replacements ...string) {
-	p.refuse(at, mistake{expected: expected, advice: advice}, p.instead(at, replacements...))
+	if p.err == nil {
+		p.refuse(at, mistake{part: p.at, expected: expected, advice: advice}, p.instead(at, append(suggest(at.raw), replacements...)...))
+	}
 }
 
 // instead is the line with each of the replacements in the place of a token.
@@ -162,44 +155,61 @@ func (p *parser) refuse(at token, m mistake, lines []string) {
 			Word:     at.raw,
 			Expected: plain(m.expected),
 		}
-		if !p.silent {
-			p.err.Remedy = plain(p.remedy(m, lines))
-		}
+		p.wrong, p.read, p.ahead, p.lines = m, p.b, p.lex, lines
 	}
 	p.lex.pos = len(p.lex.line)
 	p.tok = token{kind: tokenEnd, off: len(p.lex.line)}
 }
 
-func (p *parser) remedy(m mistake, lines []string) string {
-	if b, ok := p.meaning(lines); ok {
-		m.meant = append([]Budget{b}, m.meant...)
+// remedy says what to write instead.
+func (p *parser) remedy() string {
+	b, m := p.read, p.wrong
+	if b.Subject == "" {
+		b = b.usual(partSubject)
 	}
-	if b, ok := m.proposal(); ok {
-		p.meant = &b
+	for ahead := rest(p.ahead); b.Limit == (Amount{}) && len(ahead) > 0; ahead = ahead[1:] { // an example keeps the amount and what follows
+		again := parser{lex: lexer{line: p.lex.line, pos: ahead[0].end()}, tok: ahead[0], b: b}
+		if again.b.Limit, _ = again.amount(); again.err == nil {
+			again.clauses()
+			b = again.b
+		}
 	}
-	return m.remedy(p.b)
+	if b.Limit == (Amount{}) {
+		b = b.usual(partLimit)
+	}
+	if meant, ok := p.meaning(); ok {
+		m.fix, m.meant = &meant, true
+	}
+	return m.remedy(b)
 }
 
-// meaning returns the budget of the first line that is right, or of the first whose own
-// message proposes one.
-func (p *parser) meaning(lines []string) (Budget, bool) {
-	var proposed *Budget
-	for _, line := range lines {
-		again := parser{lex: lexer{line: line}, fixes: p.fixes + 1}
-		// What is too long to be proposed is not looked into.
-		again.silent = again.fixes == mostFixes || len(line) > 2*longestLine
+// mostTries is how many sentences are tried. Those with few other words come first: "All
+// functions under 20 percent" is right with five.
+const mostTries = 64
+
+// meaning returns what is meant by a wrong sentence: the first that is right of those with
+// other words in the place of what is wrong.
+func (p *parser) meaning() (Budget, bool) {
+	lines := p.lines
+	if len(p.lex.line) > 2*longestLine { // too long to be proposed
+		return Budget{}, false
+	}
+	for i := 0; i < min(len(lines), mostTries); i++ {
+		again := parser{lex: lexer{line: lines[i]}}
 		again.advance()
 		if again.budget(); again.err == nil {
 			return again.b, true
 		}
-		if proposed == nil {
-			proposed = again.meant
+		if b, ok := again.wrong.proposal(again.read); ok {
+			return b, true
+		}
+		for _, line := range again.lines {
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
 		}
 	}
-	if proposed == nil {
-		return Budget{}, false
-	}
-	return *proposed, true
+	return Budget{}, false
 }
 
 // report shows a mistake in the budget where the sentence makes it.

@@ -19,7 +19,7 @@ func (b Budget) Validate() error {
 	var errs []error
 	b.check(func(m mistake) {
 		errs = append(errs, fmt.Errorf("budget %q: expected %s, found %s: %s",
-			clipped(b.identity()), plain(m.expected), quoted(m.found), plain(m.remedy(b))))
+			clipped(b.identity()), plain(m.expected), quoted(b.text(m.part)), plain(m.remedy(b))))
 	})
 	return errors.Join(errs...)
 }
@@ -45,13 +45,6 @@ func (s Set) Validate() error {
 	return errors.Join(errs...)
 }
 
-// valid reports whether the budget can be judged.
-func (b Budget) valid() bool {
-	ok := true
-	b.check(func(mistake) { ok = false })
-	return ok
-}
-
 // identity returns what sets the budget apart from the others of its set.
 func (b Budget) identity() string {
 	if b.Name != "" {
@@ -63,34 +56,53 @@ func (b Budget) identity() string {
 // A mistake is something in a budget that makes no sense.
 type mistake struct {
 	part     part
-	found    string
 	expected string
 	advice   string
-	meant    []Budget // what may be meant, the most likely first
-	like     Budget   // an example that is right; the zero Budget for one about the same subject
+	fix      *Budget // the budget without it; nil for something usual in its place
+	meant    bool    // the fix is what is meant
 }
 
-// proposal is the budget that is meant, if there is one that is right and short enough
-// for a message.
-func (m mistake) proposal() (Budget, bool) {
-	for _, meant := range m.meant {
-		if len(meant.String()) <= longestLine && meant.valid() {
-			return meant, true
-		}
+// mended returns the budget without the mistake.
+func (m mistake) mended(b Budget) Budget {
+	if m.fix != nil {
+		return *m.fix
 	}
-	return Budget{}, false
+	return b.usual(m.part)
+}
+
+// right returns the budget without any of its mistakes, and whether that is what is meant.
+func (b Budget) right() (right Budget, meant bool) {
+	meant = true
+	for range 2 * parts {
+		var first *mistake
+		b.check(func(m mistake) {
+			if first == nil {
+				first = &m
+			}
+		})
+		if first == nil {
+			return b, meant
+		}
+		b, meant = first.mended(b), meant && first.meant
+	}
+	return Budget{Subject: "no function", Limit: Amount{20, "%"}}, false
+}
+
+// proposal is the budget that is meant, if that is known and short enough for a message.
+func (m mistake) proposal(b Budget) (Budget, bool) {
+	right, meant := m.mended(b).right()
+	return right, m.meant && meant && len(right.String()) <= longestLine
 }
 
 // remedy says what to do about a mistake in a budget, and always shows a sentence that
-// is right: the one that is meant, or the advice and an example.
+// is right: the one that is meant, or the advice and an example, which keeps what is right.
 func (m mistake) remedy(b Budget) string {
-	if meant, ok := m.proposal(); ok {
-		return `did you mean "` + meant.String() + `"?`
+	right, meant := m.proposal(b)
+	if meant {
+		return `did you mean "` + right.String() + `"?`
 	}
-	if m.like.Subject == "" {
-		m.like = right(b)
-	}
-	text := m.like.String()
+	right.Name = ""
+	text := right.String()
 	if len(text) > longestLine {
 		text = "no function above 20% cumulative"
 	}
@@ -112,26 +124,30 @@ var subjectExpected = `a subject: "no function", "no package", "no goroutine", `
 // check reports what is wrong with a budget, the most telling mistake first.
 func (b Budget) check(report func(mistake)) {
 	if b.Name != "" && !unit.IsName(b.Name) {
-		report(mistake{part: partName, found: b.Name, expected: nameExpected, advice: nameAdvice})
+		report(mistake{part: partName, expected: nameExpected, advice: nameAdvice, fix: new(b.with(partName, Budget{}))})
 	}
 	if classOf(b.Subject) == classPattern {
-		if m, wrong := subjectMistake(b); wrong {
+		if m, wrong := b.subjectMistake(); wrong {
 			report(m)
 			return // what it takes depends on what it is
 		}
 	}
-	may, ok := accepted(b.Subject, b.Rule)
-	if !ok {
-		report(ruleMistake(b))
+	if !b.hasRule() {
+		report(b.ruleMistake())
 		return
 	}
-	b.checkExtras(may, report)
-	if may.kind && b.Kind != "" && !slices.Contains(kinds.Names(), b.Kind) {
-		m := mistake{part: partKind, found: "of " + b.Kind, expected: `a kind of profile after "of": ` + orList(kinds.Names())}
-		for _, kind := range wordsMeant(kindWords, b.Kind, kinds.Names()...) {
-			meant := b
-			meant.Kind = kind
-			m.meant = append(m.meant, meant)
+	for p := partMeasure; p < parts; p++ {
+		if !b.takes(p) && b.text(p) != "" {
+			about := strings.TrimSpace(b.Subject + " " + b.Rule)
+			report(mistake{part: p, expected: `only what goes with "` + clipped(about) + `": ` + b.clausesText(), advice: "leave it out"})
+		}
+	}
+	if b.takes(partKind) && b.Kind != "" && !slices.Contains(kinds.Names(), b.Kind) {
+		m := mistake{part: partKind, expected: `a kind of profile after "of": ` + orList(kinds.Names()), fix: new(b.with(partKind, Budget{}))}
+		for _, kind := range append(suggest(b.Kind), nearest(b.Kind, kinds.Names()...)) {
+			if slices.Contains(kinds.Names(), kind) && !m.meant {
+				m.fix, m.meant = new(b.with(partKind, Budget{Kind: kind})), true
+			}
 		}
 		report(m)
 		return // which units make sense depends on it
@@ -141,52 +157,42 @@ func (b Budget) check(report func(mistake)) {
 }
 
 // subjectMistake returns what is wrong with a subject that is a pattern.
-func subjectMistake(b Budget) (mistake, bool) {
+func (b Budget) subjectMistake() (mistake, bool) {
 	word := strings.ToLower(b.Subject)
-	if classOf(word) != classPattern && word != "no goroutine" { // but for its capitals it is one
-		meant := b
-		meant.Subject = word
-		return mistake{part: partSubject, found: b.Subject, expected: "a subject in lower case", meant: []Budget{meant},
-			advice: "for a package of that name write its full path"}, true
-	}
-	// One letter wrong and not two: "progress" and "processor" are packages.
-	for figure, other := range map[string]string{"process": "processes", "goroutines": "goroutine"} {
-		if quantity(word) == nil && len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1 {
-			word = other
-		}
-	}
-	if budgets := quantity(word); budgets != nil {
-		m := mistake{part: partSubject, found: b.Subject, expected: "a subject, and no quantity; a package of that name goes in double quotes"}
-		if isNamed(word) {
-			m.expected = subjectExpected + "; a package of that name goes in double quotes"
-		}
-		if budgets[0].Limit.Unit == "ms" {
-			m.advice, m.like = "a profile has CPU time and no latency", budgets[0]
-			return m, true
-		}
-		if word == "threads" {
-			m.advice, m.like = "threads are not counted, goroutines are", budgets[0]
-			return m, true
-		}
-		for _, q := range budgets {
-			meant := b
-			meant.Subject, meant.Kind = q.Subject, q.Kind
-			switch {
-			case b.Rule != "leaked":
-				meant.Rule = b.Rule
-			case q.Subject == "heap": // memory leaks slowly
-				meant.Rule = "steady"
-			}
-			m.meant = append(m.meant, meant)
-		}
+	m := mistake{part: partSubject, meant: true}
+	if classOf(word) != classPattern { // but for its capitals it is one
+		m.expected, m.advice = "a subject in lower case", "for a package of that name write its full path"
+		m.fix = new(b.with(partSubject, Budget{Subject: word}))
 		return m, true
 	}
-	return patternMistake(b.Subject, partSubject)
+	meant := quantity(word)
+	// One letter wrong and not two: "progress" and "processor" are packages.
+	for _, figure := range []string{"process", "goroutines"} {
+		if meant == "" && len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1 {
+			meant = figure
+		}
+	}
+	other := b
+	switch other.Subject = meant; {
+	case meant == "":
+		return patternMistake(b.Subject, partSubject)
+	case meant == "latency":
+		other.Subject, other.Limit, other.Per = "process", Amount{2, "ms"}, "request"
+		m.advice, m.meant = "a profile has CPU time and no latency", false
+	case classOf(meant) == classPattern: // a kind
+		other.Subject, other.Kind = "no function", meant
+		if dim := b.Limit.dimension(); meant == kinds.Allocs && (dim == dimBytes || dim == dimCount) {
+			other.Subject = "process"
+		}
+	}
+	m.expected = "a subject, and no quantity; a package of that name goes in double quotes"
+	m.fix = &other
+	return m, true
 }
 
 // patternMistake returns what is wrong with a pattern.
 func patternMistake(text string, part part) (mistake, bool) {
-	m := mistake{part: part, found: text, expected: `a pattern: a package, a path, a function, "a name in full", or /regexp/`}
+	m := mistake{part: part, expected: `a pattern: a package, a path, a function, "a name in full", or /regexp/`}
 	file, _, place := strings.Cut(text, ":")
 	_, hidden := invisibleIn(text, modeWord)
 	switch {
@@ -201,7 +207,7 @@ func patternMistake(text string, part part) (mistake, bool) {
 		}
 		return m.ofPattern(text)
 	case hidden != "" && !strings.ContainsFunc(text, isSpace):
-		m.expected, m.advice = visibleExpected, invisibleRemedy(text, hidden, modeWord)
+		m.expected, m.advice = visibleExpected(hidden), "leave it out"
 	case isKeyword(text):
 		m.advice = `"` + text + `" is a word of the language: something is missing in front of it; a name like that goes in double quotes`
 	case strings.HasSuffix(file, ".go") && text[0] != '/' && (place || !strings.Contains(text, "/")):
@@ -228,39 +234,19 @@ func (m mistake) ofPattern(text string) (mistake, bool) {
 }
 
 // ruleMistake says what is wrong with a rule that the subject does not have.
-func ruleMistake(b Budget) mistake {
-	m := mistake{part: partRule, found: b.Rule, expected: rulesText(b.Subject)}
-	if b.Rule != "" && !isRule(b.Rule) || b.Rule == "above" || b.Rule == "below" {
+func (b Budget) ruleMistake() mistake {
+	m := mistake{part: partRule, expected: rulesText(b.Subject)}
+	memory := b.Subject == "heap" || b.Subject == "rss"
+	switch c := classOf(b.Subject); {
+	case b.Rule != "" && !isRule(b.Rule) || b.Rule == "above" || b.Rule == "below":
 		m.advice = `a Rule is "", "absent", "grows", "steady" or "leaked"`
-		return m
-	}
-	meant := b
-	switch {
+	case b.Rule == "leaked" && memory, b.Rule == "grows" && c == classFigure: // over hours
+		b.Rule, b.Limit = "steady", Amount{}
+		m.fix, m.meant = &b, true
 	case b.Rule == "leaked":
-		meant = Budget{Subject: "no goroutine", Rule: "leaked"}
-	case b.Rule == "grows" && classOf(b.Subject) == classFigure: // over hours
-		meant.Rule, meant.Limit = "steady", Amount{}
-	case b.Rule == "absent" && classOf(b.Subject) != classEach && classOf(b.Subject) != classLeak:
+		m.fix, m.meant = &Budget{Name: b.Name, Subject: "no goroutine", Rule: "leaked"}, true
+	case b.Rule == "absent" && (c == classFigure || c == classProcess):
 		m.advice = `"` + b.Subject + `" is no package here; for a package of that name write its full path`
-		return m
 	}
-	m.meant = []Budget{meant}
 	return m
-}
-
-// checkExtras reports what the budget says although its subject and rule have
-// no use for it.
-func (b Budget) checkExtras(may extras, report func(mistake)) {
-	about := strings.TrimSpace(b.Subject + " " + b.Rule)
-	refuse := func(said, allowed bool, part part, found, advice string) {
-		if said && !allowed {
-			report(mistake{part: part, found: found, expected: `only what goes with "` + clipped(about) + `": ` + may.String(), advice: advice})
-		}
-	}
-	refuse(b.Flat, may.flat, partMeasure, "flat", "leave it out: a measure tells a function from what it calls")
-	refuse(b.Per != "", may.per, partPer, "per "+b.Per, "leave it out")
-	refuse(b.Kind != "", may.kind, partKind, "of "+b.Kind, "leave it out")
-	refuse(len(b.Except) > 0, may.except, partExcept, "except "+strings.Join(b.Except, ", "), `leave it out: exceptions are for "no function" and "no package"`)
-	refuse(b.In != "", may.in, partIn, "in "+b.In, "leave it out")
-	refuse(len(b.Where) > 0, may.where, partWhere, "where", "leave it out: only samples of a profile have labels")
 }

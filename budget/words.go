@@ -3,7 +3,6 @@ package budget
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/spelling"
@@ -12,8 +11,7 @@ import (
 // isKeyword reports whether word belongs to the language's grammar, so that
 // it cannot stand for a pattern.
 func isKeyword(word string) bool {
-	_, clause := clauseParts[word]
-	return clause || isRule(word) || word == "no" || word == "none"
+	return clausePart(word) != 0 || isRule(word) || word == "no" || word == "none"
 }
 
 // isRule reports whether word can follow a subject.
@@ -25,97 +23,79 @@ func isRule(word string) bool {
 	return false
 }
 
-// clauseParts are the parts of a budget that keywords begin.
-var clauseParts = map[string]part{
-	"cumulative": partMeasure, "flat": partMeasure, "per": partPer, "of": partKind, "except": partExcept,
-	"in": partIn, "where": partWhere, "when": partWhen, "for": partFor,
+// clausePart is the part of a budget that a keyword begins, 0 for another word.
+func clausePart(word string) part {
+	for p := partMeasure; p < parts; p++ {
+		if slices.Contains(clauseWords[p], word) {
+			return p
+		}
+	}
+	return 0
 }
 
-// The words that people write in the place of one of the language. A parser proposes
-// the sentence with the right word only where that sentence is right.
+var clauseWords = [parts][]string{
+	partMeasure: {"cumulative", "flat"}, partPer: {"per"}, partKind: {"of"}, partExcept: {"except"},
+	partIn: {"in"}, partWhere: {"where"}, partWhen: {"when"}, partFor: {"for"},
+}
+
+// A synonym is what the language has for words that people write in its place.
+type synonym struct{ meant, words string }
+
 var (
-	// "no" for a word that is one too many before "function".
-	subjectWords = map[string]string{
-		"function": "no function", "functions": "no function", "func": "no function", "method": "no function", "methods": "no function",
-		"package": "no package", "packages": "no package", "any": "no", "every": "no", "each": "no", "all": "no",
+	// quantities say what is measured, and not who is charged with it. As patterns they
+	// would match something by accident: internal/cpu, sha256.block.
+	quantities = []synonym{
+		{"no function", "function functions func method methods"}, {"no package", "package packages"},
+		{"process", "cpu cpus core cores processes"}, {"heap", "memory mem ram heaps"}, {"gc", "garbage"},
+		{"goroutines", "goroutine threads"}, {"no goroutine", "leak leaks"}, {"latency", "latency p50 p90 p95 p99 request requests"},
+		{"allocs", "alloc allocs allocation allocations"}, {"mutex", "mutex lock locks contention"}, {"block", "block blocking"},
 	}
-	ruleWords = map[string]string{
-		"under": "below", "<": "below", "<=": "below", "=": "below", "==": "below", "max": "below", "over": "above", ">": "above", ">=": "above",
-		"never": "absent", "missing": "absent", "forbidden": "absent", "forbid": "absent", "banned": "absent",
-		"stable": "steady", "constant": "steady", "leaks": "leaked", "leak": "leaked",
-		"more": "above", "greater": "above", "exceeds": "above", "less": "below", "lower": "below",
-		"is": "", "are": "", "must": "", "should": "", "stays": "", "uses": "", "takes": "", "has": "",
+	synonyms = []synonym{
+		{"no", "any every each all"}, {"above", "over > >= more exceeds"}, {"below", "under < <= = == max less most to"},
+		{"absent", "never missing forbidden banned"}, {"steady", "stable constant"}, {"leaked", "leak leaks"},
+		{"flat", "self own"}, {"cumulative", "cum total"}, {"per", "each every a"}, {"of goroutine", "goroutines"},
+		{"except", "exclude excluding without"}, {"in", "inside within from"}, {"where", "with"}, {"when", "if while"}, {"for", "during"},
+		{",", "and or"}, {"", ", the is are must stay stays keep limit uses at up by than time usage"}, {"#", "// --"},
 	}
-	// leads may stand in front of a sentence.
-	leads = strings.Fields("the my our limit keep alert fail warn ensure if max")
-	// fillers may stand between a subject and its amount, beside the words above.
-	fillers = strings.Fields("above below not no never at most up to than be use take exceed maximum limit limited by")
-	// notWords stand behind "not".
-	notWords = map[string]string{
-		"present": "absent", "allowed": "absent", "called": "absent", "used": "absent", "appear": "absent",
-		"growing": "steady", "grow": "steady", "leaking": "leaked", "leak": "leaked",
-	}
-	clauseWords = map[string]string{
-		"exclude": "except", "excluding": "except", "without": "except", "ignoring": "except", "but": "except",
-		"inside": "in", "within": "in", "from": "in", "//": "#", "--": "#",
-		"with": "where", "label": "where", "if": "when", "while": "when", "during": "for", "cum": "cumulative", "total": "cumulative",
-		"self": "flat", "own": "flat", "each": "per", "every": "per", "and": ",", "or": ",", ",": "",
-	}
-	kindWords = map[string]string{
-		"memory": "heap", "mem": "heap", "alloc": "allocs", "allocations": "allocs", "allocates": "allocs", "lock": "mutex", "locks": "mutex",
-		"contention": "mutex", "blocking": "block", "time": "cpu", "total": "cpu",
-	}
-	figureWords = map[string]string{"cpu": "process", "load": "process", "memory": "heap", "mem": "heap"}
 )
 
-// isNamed reports whether a word calls what follows it a function or a package, which the
-// language does not, or is an article.
-func isNamed(word string) bool {
-	meant := subjectWords[strings.ToLower(word)]
-	return meant != "" && meant != "no" || word == "the" || word == "my" || word == "our"
+// keywords are all words of the language.
+var keywords = slices.Concat(
+	strings.Fields("no function package goroutine above below absent grows steady leaked windows"),
+	slices.Concat(clauseWords[:]...), figures, kinds.Names())
+
+// quantity returns what a word is a quantity of, "" for a name.
+func quantity(word string) string {
+	if list := meanings(quantities, word); len(list) > 0 {
+		return list[0]
+	}
+	return ""
 }
 
-// isFiller reports whether a word may stand between a subject and its amount and add
-// nothing that a rule does not say: "must not use more than". Behind a figure or a quantity
-// that is any word, as in "gc time".
-func isFiller(t token, subject string) bool {
-	word := strings.ToLower(t.raw)
-	_, rule := ruleWords[word]
-	switch c := classOf(subject); {
-	case t.kind != tokenWord:
-		return false
-	case rule, kindWords[word] != "", slices.Contains(fillers, word), slices.Contains(kinds.Names(), word):
-		return true
-	case isKeyword(t.raw), c != classProcess && c != classFigure && quantity(strings.ToLower(subject)) == nil:
-		return false
+func meanings(table []synonym, word string) (list []string) {
+	for _, s := range table {
+		if slices.Contains(strings.Fields(s.words), strings.ToLower(word)) {
+			list = append(list, s.meant)
+		}
 	}
-	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
+	return list
 }
 
-// isLeast reports whether some words make an amount the least that there must be. No budget
-// asks for that.
-func isLeast(words []string) bool {
-	has := func(list ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, strings.ToLower(w)) })
+// suggest returns what may stand in the place of a word. A parser proposes it only where
+// the sentence is right with it.
+func suggest(word string) []string {
+	list := meanings(quantities, word)
+	for _, kind := range append(list, word) {
+		if slices.Contains(kinds.Names(), kind) {
+			list = append(list, "of "+kind)
+		}
 	}
-	return has("least", "min", "minimum") || has("not", "no", "never") && has("below", "under", "less", "lower", "<")
-}
-
-// latencies are what no profile has.
-var latencies = []string{"latency", "p50", "p90", "p95", "p99"}
-
-// figures are what a condition compares.
-var figures = []string{"process", "goroutines", "heap", "rss", "gc"}
-
-// wordsMeant returns what a word may stand for: what the table says, and the keyword
-// that is spelled like it.
-func wordsMeant(table map[string]string, word string, keywords ...string) []string {
-	var list []string
-	if meant, ok := table[strings.ToLower(word)]; ok {
-		list = append(list, meant)
-	}
-	if near := nearest(word, keywords...); near != "" {
+	list = append(list, meanings(synonyms, word)...)
+	if near := nearest(word, keywords...); near != "" && near != word {
 		list = append(list, near)
+	}
+	if slices.Contains(list, "no function") || slices.Contains(list, "no package") { // "function main.work"
+		list = append(list, "")
 	}
 	return list
 }
@@ -136,39 +116,4 @@ func nearest(word string, candidates ...string) string {
 		}
 	}
 	return best
-}
-
-// quantity has, for a word that says what is measured and not who is charged with it,
-// budgets on that, the most usual first; nil for another word. As a pattern such a word
-// matches something by accident (internal/cpu, sha256.block). It is no map, which would stay
-// in the memory of each program.
-func quantity(word string) []Budget {
-	switch word {
-	case "cpu", "cpus", "core", "cores", "processes":
-		return []Budget{{Subject: "process", Limit: Amount{1.5, "cores"}}}
-	case "latency", "p50", "p90", "p95", "p99", "request", "requests":
-		return []Budget{{Subject: "process", Limit: Amount{2, "ms"}, Per: "request"}}
-	case "function", "functions", "func", "method", "methods":
-		return []Budget{{Subject: "no function", Limit: Amount{20, "%"}}}
-	case "package", "packages":
-		return []Budget{{Subject: "no package", Limit: Amount{20, "%"}}}
-	case "memory", "mem", "ram", "heaps":
-		return []Budget{{Subject: "heap", Limit: Amount{64, "MiB"}}}
-	case "garbage":
-		return []Budget{{Subject: "gc", Limit: Amount{5, "%"}}}
-	case "goroutine", "threads":
-		return []Budget{{Subject: "goroutines", Limit: Amount{5000, ""}}}
-	case "leak", "leaks":
-		return []Budget{{Subject: "no goroutine", Rule: "leaked"}}
-	case "alloc", "allocs", "allocation", "allocations":
-		return []Budget{
-			{Subject: "process", Limit: Amount{64, "KiB"}, Per: "request", Kind: "allocs"},
-			{Subject: "no function", Limit: Amount{20, "%"}, Kind: "allocs"},
-		}
-	case "mutex", "contention", "lock", "locks":
-		return []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "mutex"}}
-	case "block", "blocking":
-		return []Budget{{Subject: "no function", Limit: Amount{0.1, "cores"}, Kind: "block"}}
-	}
-	return nil
 }

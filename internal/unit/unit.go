@@ -47,9 +47,9 @@ var units = []Unit{
 	{Name: "m", Dimension: Time, factor: 60, mistakes: []string{"min", "mins", "minute", "minutes"}},
 	{Name: "h", Dimension: Time, factor: 3600, mistakes: []string{"hr", "hrs", "hour", "hours"}},
 	{Name: "B", Dimension: Bytes, factor: 1, mistakes: []string{"byte", "bytes"}},
-	{Name: "KiB", Dimension: Bytes, factor: 1 << 10, mistakes: []string{"ki"}},
-	{Name: "MiB", Dimension: Bytes, factor: 1 << 20, mistakes: []string{"mi"}},
-	{Name: "GiB", Dimension: Bytes, factor: 1 << 30, mistakes: []string{"gi"}},
+	{Name: "KiB", Dimension: Bytes, factor: 1 << 10, mistakes: []string{"ki", "k"}},
+	{Name: "MiB", Dimension: Bytes, factor: 1 << 20, mistakes: []string{"mi", "m"}},
+	{Name: "GiB", Dimension: Bytes, factor: 1 << 30, mistakes: []string{"gi", "g"}},
 	{Name: "kB", Dimension: Bytes, factor: 1e3, mistakes: []string{"kilobytes"}},
 	{Name: "MB", Dimension: Bytes, factor: 1e6, mistakes: []string{"megabytes"}},
 	{Name: "GB", Dimension: Bytes, factor: 1e9, mistakes: []string{"gigabytes"}},
@@ -87,15 +87,15 @@ func Named(word string) (Unit, bool) {
 	return Unit{}, false
 }
 
-// Meant returns the unit that is meant by a word which names none.
-func Meant(word string) (Unit, bool) {
+// Meant returns the units that may be meant by a word which names none.
+func Meant(word string) (list []Unit) {
 	word = strings.ToLower(word)
 	for _, u := range units {
 		if word != "" && (strings.ToLower(u.Name) == word || slices.Contains(u.spellings, word) || slices.Contains(u.mistakes, word)) {
-			return u, true
+			list = append(list, u)
 		}
 	}
-	return Unit{}, false
+	return list
 }
 
 // Base returns so many of the unit in the base unit of its dimension: a share from 0
