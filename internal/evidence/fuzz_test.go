@@ -14,6 +14,7 @@ func FuzzBounds(f *testing.F) {
 	f.Add(math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1))
 	f.Add(1e300, 1e308, 1e-308, 1e300, 1e-308)
 	f.Add(5e-324, 1.0, 0.9999999999999999, 1.0, 1e-6)
+	f.Add(3.5e-323, 96.0, 0.9999999999999999, 7.0, -59.999999) // next to no hits are none
 	f.Fuzz(func(t *testing.T, k, n, limit, phi, alpha float64) {
 		finite := func(what string, xs ...float64) {
 			t.Helper()

@@ -82,9 +82,12 @@ func counts(k, n float64) (float64, float64) {
 	return min(amount(k), n), n
 }
 
+// least is the least that is not taken as none: its inverse is finite.
+const least = 1e-100
+
 // amount returns any number as one from 0 to most.
 func amount(x float64) float64 {
-	if !(x > 0) { // also what is not a number
+	if !(x >= least) { // also what is not a number
 		return 0
 	}
 	return min(x, most)
