@@ -309,7 +309,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	f.Who, f.Hits = who, int64(math.Round(c.hits(r.charged(&w.judged.counter, who))))
 	f.Notes = Notes{Elsewhere: f.Elsewhere}
 	if c.before != nil {
-		x := c.ofName(who)
+		x := c.of(who)
 		x.Finding = e
 		f.Reason = c.reason(x, f.Samples)
 		return
@@ -347,7 +347,7 @@ func (s *blockStanding) onlyProven(c *comparison, f *Finding, who string, e evid
 	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
 		low := o.Low
 		if c.before != nil {
-			low = c.ofName(o.Function).Low
+			low = c.of(o.Function).Low
 		}
 		proof, proven := s.proof(o.Function, low, c.Limit)
 		if proven && first {

@@ -155,49 +155,46 @@ func (c *comparison) limitOf(name string) evidence.Limit {
 	return c.limit(c.charged(&c.w.judged.base.counter, name))
 }
 
-// found is what is charged to somebody now and in the baseline, and what that proves.
+// found is what is charged to a function or package now and in the baseline, or to what the
+// rule is about (""), and what that proves.
 type found struct {
-	key         int32 // -1 for what the rule as a whole is about, and for who does not show
+	name        string
 	now, before int64
 	evidence.Finding
 }
 
-// of compares what is charged to a key.
-func (c *comparison) of(key int32, now, before int64) found {
-	x := found{key: key, now: now, before: before}
+// charges are what is charged to somebody, who may not show.
+func (c *comparison) charges(name string) found {
+	x := found{name: name, now: c.charged(&c.w.judged.counter, name)}
+	if c.before != nil {
+		x.before = c.charged(&c.w.judged.base.counter, name)
+	}
+	return x
+}
+
+// of compares what is charged to somebody.
+func (c *comparison) of(name string) found {
+	x := c.charges(name)
+	x.Finding = c.finding(x.now, x.before)
+	return x
+}
+
+// finding is what so much proves, now and in the baseline.
+func (c *comparison) finding(now, before int64) (f evidence.Finding) {
 	switch {
 	case c.before == nil:
-		x.Finding = c.within(now, c.most)
+		f = c.within(now, c.most)
 	case c.isShare() && c.value.Census:
-		x.Finding = counted(float64(now)/float64(c.sums.Total)-float64(before)/float64(c.before.Total), c.Limit)
+		f = counted(float64(now)/float64(c.sums.Total)-float64(before)/float64(c.before.Total), c.Limit)
 	default:
 		tests := 1.0
 		if c.isShare() && c.Class == Each {
 			tests = evidence.Tests(perSample, c.Limit)
 		}
-		x.Finding = c.limit(before).Growth(c.hits(now), c.n, 1, tests)
+		f = c.limit(before).Growth(c.hits(now), c.n, 1, tests)
 	}
-	c.inSamples(&x.Finding)
-	return x
-}
-
-// ofKey compares a function or package that shows in the window.
-func (c *comparison) ofKey(key int32) found {
-	var before int64
-	if c.before != nil {
-		before = c.w.judged.base.counter.Charged(c.query, c.name(key))
-	}
-	return c.of(key, c.sums.By(key), before)
-}
-
-// ofName compares a function or package that may not show; of a rule that is not about
-// each, the one thing that it is about.
-func (c *comparison) ofName(name string) found {
-	var before int64
-	if c.before != nil {
-		before = c.charged(&c.w.judged.base.counter, name)
-	}
-	return c.of(-1, c.charged(&c.w.judged.counter, name), before)
+	c.inSamples(&f)
+	return f
 }
 
 // isOver reports whether what was measured is over the limit.
@@ -255,21 +252,22 @@ func (w *window) compare(r *rule, f *Finding) {
 	switch {
 	case f.Verdict == evidence.Pass:
 	case r.Class == Each:
-		if first, ok := c.explainOver(c.named(over, worst.Verdict), f); ok && first != worst.key {
-			x = c.ofKey(first)
+		c.explainOver(c.named(over, worst.Verdict), f)
+		if len(f.Offenders) > 0 {
+			x = c.of(f.Offenders[0].Function)
 		}
 	case c.isOver(worst):
 		c.explainSubject(f)
 	}
 	var likely Reason
 	if f.Verdict == evidence.Fail && x.Verdict != evidence.Fail {
-		likely = Likely{c.name(worst.key), worst.Low}
+		likely = Likely{worst.name, worst.Low}
 		x.Low = c.low(x.now)
 	}
 	x.Verdict = f.Verdict
 	f.take(x.Finding)
 	f.Hits = int64(math.Round(c.hits(x.now)))
-	f.Who = c.name(x.key)
+	f.Who = x.name
 	f.Elsewhere = w.elsewhere(r)
 	if f.Reason = c.reason(x, f.Samples); likely != nil {
 		f.Reason = likely
@@ -281,66 +279,42 @@ func (w *window) compare(r *rule, f *Finding) {
 	}
 }
 
-// name is the function or package of a key, "" for none.
-func (c *comparison) name(key int32) string {
-	if key < 0 {
-		return ""
-	}
-	return c.w.judged.counter.Name(c.query, key)
-}
-
 // worst is the worst of all that the rule is about. Of a rule about each, it returns the
 // keys over the limit too, heaviest first.
 func (c *comparison) worst() (worst found, over []int32) {
 	c.hide()
-	switch {
-	case c.Class != Each:
-		return c.ofName(""), nil
-	case c.before != nil:
-		return c.mostGrown()
+	if c.Class != Each {
+		return c.of(""), nil
 	}
-	heaviest := int32(-1)
 	over = c.w.judged.over[:0]
+	any, small := false, false
 	for key := range c.w.judged.counter.Ranked(c.query) {
-		if heaviest < 0 {
-			heaviest = key
-		}
-		if c.part(c.sums.By(key)) <= c.Limit {
+		now := c.sums.By(key)
+		small = small || any && c.isSmall(now) // and with it all that follow
+		if small && (c.before == nil || !c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {
 			break
 		}
-		over = append(over, key)
-	}
-	c.w.judged.over = over
-	return c.of(heaviest, c.sums.By(heaviest), 0), over
-}
-
-// mostGrown is worst for growth.
-func (c *comparison) mostGrown() (worst found, over []int32) {
-	worst.key = -1
-	over = c.w.judged.over[:0]
-	for key := range c.w.judged.counter.Ranked(c.query) {
-		x := found{key: key, now: c.sums.By(key), before: c.w.judged.base.counter.Charged(c.query, c.name(key))}
-		small := worst.key >= 0 && c.isSmall(x.now)
-		if small && (!c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(x.now) <= worst.Value) {
-			break // this one, and all that have less
-		}
+		x := c.charges(c.name(key))
 		if small && c.sums.Part(x.now)-c.before.Part(x.before) <= worst.Value {
 			continue // it passes, and is not the one to name
 		}
-		x = c.of(key, x.now, x.before)
-		if worst.key < 0 || worse(x.Finding, worst.Finding) {
-			worst = x
+		x.Finding = c.finding(x.now, x.before)
+		if !any || worse(x.Finding, worst.Finding) {
+			worst, any = x, true
 		}
 		if c.isOver(x) {
 			over = append(over, key)
 		}
 	}
-	if worst.key < 0 {
-		worst = c.of(-1, 0, 0)
+	if !any {
+		worst = c.of("")
 	}
 	c.w.judged.over = over
 	return worst, over
 }
+
+// name is the function or package of a key.
+func (c *comparison) name(key int32) string { return c.w.judged.counter.Name(c.query, key) }
 
 // hide sets what stacks that were cut off may hide: of a rule about each it may be
 // anybody's, so a pass must hold for all.
@@ -357,11 +331,14 @@ func (c *comparison) hide() {
 	}
 }
 
-// isSmall reports whether the growth of who has so much, and with it of all that have
-// less, is within the limit for sure. A share cannot have grown by more than it is.
+// isSmall reports whether who has so much, and with it all that have less, is within the
+// limit for sure. A share cannot have grown by more than it is.
 func (c *comparison) isSmall(value int64) bool {
 	share, n := c.sums.Part(value), c.sums.N
-	if !c.isShare() {
+	switch {
+	case c.before == nil:
+		return c.part(value) <= c.Limit
+	case !c.isShare():
 		return share < smallShare
 	}
 	return share <= c.Limit && (c.value.Census || evidence.Upper(share*n, n, 1, evidence.PassAlpha) < evidence.Zone*c.Limit)
@@ -389,22 +366,15 @@ func severity(v evidence.Verdict) int {
 // is over by accident of few samples is no offender beside one that is so beyond doubt.
 // That a limit is exceeded is proven by then, so one in twenty is doubt enough.
 func (c *comparison) named(over []int32, verdict evidence.Verdict) []int32 {
-	doubtful := func(key int32) bool {
+	return slices.DeleteFunc(over, func(key int32) bool {
 		switch {
-		case verdict != evidence.Fail:
-			return c.before == nil && c.ofKey(key).Verdict == evidence.Pass
-		case c.before == nil:
+		case c.before == nil && verdict == evidence.Fail:
 			return c.low(c.sums.By(key)) <= c.Limit
+		case c.before == nil:
+			return c.of(c.name(key)).Verdict == evidence.Pass
 		}
-		return c.ofKey(key).Verdict != evidence.Fail
-	}
-	if c.before != nil {
-		return slices.DeleteFunc(over, doubtful)
-	}
-	if end := slices.IndexFunc(over, doubtful); end >= 0 { // more weight is more proof
-		return over[:end]
-	}
-	return over
+		return verdict == evidence.Fail && c.of(c.name(key)).Verdict != evidence.Fail
+	})
 }
 
 // reason says what the finding rests on.

@@ -19,23 +19,21 @@ const (
 	notableShare = 0.1
 )
 
-// explainOver names those who are over the limit of a rule about each, and returns the
-// first of them.
-func (c *comparison) explainOver(over []int32, f *Finding) (first int32, ok bool) {
+// explainOver names those who are over the limit of a rule about each.
+func (c *comparison) explainOver(over []int32, f *Finding) {
 	limit := int64(0) // whoever has grown per unit of work is named, however little it has
 	if c.before == nil || c.isShare() {
 		limit = c.values(c.Limit)
 	}
 	f.Over = len(over)
-	return c.explain(c.query, over, limit, f)
+	c.explain(c.query, over, limit, f)
 }
 
-// explain fills in the offenders among the keys of a query that are over a limit, and
-// returns the key of the first.
-func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) (first int32, ok bool) {
+// explain fills in the offenders among the keys of a query that are over a limit.
+func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) {
 	w := c.w
 	if len(over) == 0 || w.walked > maxWalked {
-		return 0, false
+		return
 	}
 	w.walked += w.t.Frames
 	counter := &w.judged.counter
@@ -66,10 +64,6 @@ func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) (
 		}
 		f.Offenders = append(f.Offenders, o)
 	}
-	if len(heads) == 0 {
-		return 0, false
-	}
-	return heads[0], true
 }
 
 // explainSubject names what has most of what a rule is about, which is not each.
@@ -126,7 +120,7 @@ func (c comparison) explainMost(f *Finding) {
 			}
 			over = append(over, key)
 		}
-		if _, ok := c.explain(query, over, c.values(notableShare), f); ok {
+		if c.explain(query, over, c.values(notableShare), f); len(f.Offenders) > 0 {
 			return
 		}
 	}
