@@ -109,8 +109,6 @@ func (s sayer) unjudged(reason judge.Reason) string {
 			return "not linked: no function of the program matches " + b.Subject
 		}
 		return "no function linked into the program matches " + b.Subject + ": check the spelling, or drop the budget"
-	case judge.NamesPending:
-		return fmt.Sprintf("%d functions have yet to be matched with the patterns of the budgets, which takes more than one window: name packages and functions instead of so many regular expressions", reason.Functions)
 	case judge.FigureUnknown:
 		switch {
 		case reason.Why != "":
@@ -146,8 +144,6 @@ func (s sayer) unjudged(reason judge.Reason) string {
 	case judge.OtherBaseline:
 		return fmt.Sprintf("the baseline is another sort of profile: %s with period %d, and this is %s with period %d",
 			reason.Is.Kind, reason.Is.Period, reason.Profile.Kind, reason.Profile.Period)
-	case judge.BaselinePending:
-		return fmt.Sprintf("%d functions of the baseline have yet to be matched with the patterns of the budgets, which takes more than one window", reason.Functions)
 	case judge.BaselineEmpty:
 		return "the baseline has no samples"
 	case judge.BaselineWorkUnknown:

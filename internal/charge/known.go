@@ -15,8 +15,10 @@ import (
 type part uint16
 
 const (
+	// learnt is of every function that anything is known of.
+	learnt part = 1 << iota
 	// standard functions are of the standard library.
-	standard part = 1 << iota
+	standard
 	// runtimes are of package runtime, or without a package: the runtime calls and is
 	// called everywhere, so what is behind it called what is in front of it.
 	runtimes

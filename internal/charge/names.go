@@ -11,19 +11,14 @@ import (
 	"github.com/profguard/profguard/internal/pattern"
 )
 
-// maxMatches bounds Names, in numbers of patterns that match a name, added up over the
-// sets that differ (64 MiB): functions of one package mostly match the same patterns.
-// Where there are more, all is forgotten, and worked out anew for the profile at hand;
-// one that needs more by itself is refused.
-const maxMatches = 1 << 24
+// maxCost bounds what is known of all names together: the patterns that were tried on a
+// name because no word of theirs rules it out, and those that match it. That is 32 MiB of
+// matches, and a thousand regular expressions on 8,000 functions, which take two seconds
+// once, and ten on a busy machine. Where there is more, all is forgotten, and worked out
+// anew for the profile at hand; one that costs more by itself is refused.
+const maxCost = 1 << 23
 
-// maxEffort is what one profile may cost in matching names with patterns, half a
-// second (a second and a half on a machine with ten times the work that it can
-// do): 300,000 names times expressions that must be tried, or millions that a
-// literal rules out. What is left over is for the next profile.
-const maxEffort pattern.Effort = 1 << 24
-
-// lookEvery is how many names are learnt between two looks at the context. A
+// lookEvery is how many functions are looked up between two looks at the context. A
 // name takes a microsecond for each regular expression at the worst.
 const lookEvery = 64
 
@@ -39,126 +34,74 @@ type Names struct {
 	generation int
 
 	// By id.
-	set    []int32 // place in sets
-	parts  []part
-	hashes []uint64 // of the names
-	pkg    []int32
+	parts   []part
+	pkg     []int32
+	matches [][]int32
 
-	sets       [][]int32              // those of unlearnt and unmatched are empty
-	places     map[uint64]int32       // of the sets, by hash
-	matches    int                    // in all sets
-	most       int                    // maxMatches
-	effort     pattern.Effort         // maxEffort
-	waiting    int                    // functions of the last table that have not been matched
-	around     map[decode.ID][]uint64 // of function literals: hashes of what may be the functions around them
-	packages   []string
-	packageIDs map[string]int32
-	buf        []int32
+	cost        int // of all names
+	most        int // maxCost
+	mostMatches int // of one name
+	packages    []string
+	packageIDs  map[string]int32
+	buf         []int32
 }
-
-const (
-	unlearnt  = iota // is the set of names that have not been learnt,
-	unmatched        // and of those that have been, but not matched
-)
 
 // NewNames returns an empty memory for an index of patterns.
-func NewNames(index *pattern.Index) *Names {
-	return &Names{index: index, most: maxMatches, effort: maxEffort}
-}
+func NewNames(index *pattern.Index) *Names { return &Names{index: index, most: maxCost} }
 
-// Learn looks up every function name of the table that is not known yet. If that
-// takes too long, [Names.Waiting] names are left for the next call. Its error is
-// that of a context that has ended, or says that the patterns match too much.
+// Learn looks up every function name of the table that is not known yet. Its error is
+// that of a context that has ended, or says that the patterns cost too much.
 func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
-	n.waiting = 0
-	if len(t.Funcs) == 0 {
-		return nil // nothing that could be asked about: no need for a matcher
-	}
 	if n.symbols == t.Symbols && n.generation == t.Symbols.Generation() {
-		if err := n.learn(ctx, t); !errors.Is(err, errMatches) {
+		if err := n.learn(ctx, t); !errors.Is(err, errCost) {
 			return err
 		}
 	}
-	n.symbols, n.generation = t.Symbols, t.Symbols.Generation()
-	if err := n.relearn(ctx, t); err != nil {
+	*n = Names{index: n.index, most: n.most, buf: n.buf, symbols: t.Symbols, generation: t.Symbols.Generation(), packageIDs: map[string]int32{}}
+	err := n.learn(ctx, t)
+	if err != nil {
 		n.symbols = nil // what is there is not all
-		return err
 	}
-	return nil
+	return err
 }
 
-var errMatches = errors.New("the patterns of the budgets match too much: budget packages instead of so many expressions")
-
-func (n *Names) relearn(ctx context.Context, t *decode.Table) error {
-	n.set, n.parts, n.hashes, n.pkg = n.set[:0], n.parts[:0], n.hashes[:0], n.pkg[:0]
-	n.sets, n.places, n.matches = [][]int32{unlearnt: nil, unmatched: nil}, map[uint64]int32{}, 0
-	n.packages, n.packageIDs, n.around = nil, map[string]int32{}, map[decode.ID][]uint64{}
-	return n.learn(ctx, t)
-}
+var errCost = errors.New("the patterns of the budgets are tried on too many functions, or match too many: name packages and functions instead of so many expressions")
 
 func (n *Names) learn(ctx context.Context, t *decode.Table) error {
-	n.grow(t.Symbols.Len())
-	if n.set[0] == unlearnt {
+	if more := t.Symbols.Len() - len(n.parts); more > 0 {
+		n.parts = append(n.parts, make([]part, more)...)
+		n.pkg = append(n.pkg, make([]int32, more)...)
+		n.matches = append(n.matches, make([][]int32, more)...)
+	}
+	if n.parts[0] == 0 {
 		n.learnName(0, "") // so that package 0 is that of unknown names
 	}
-	left := n.effort
-	matched := 0
 	for i := range t.Funcs {
+		if i%lookEvery == 0 && ctx.Err() != nil {
+			return fmt.Errorf("match function names: %w", context.Cause(ctx))
+		}
 		id := t.Funcs[i].Name
-		if n.set[id] == unlearnt {
+		if n.parts[id]&learnt == 0 {
 			n.learnName(id, t.Symbols.Name(id))
+			if n.cost > n.most {
+				return fmt.Errorf("match function names: expected at most %d tries and matches, found %d: %w", n.most, n.cost, errCost)
+			}
 		}
 		if n.parts[id]&(standard|runtimes) == standard && isRuntimeFile(t.Symbols.Name(t.Funcs[i].File)) {
 			n.parts[id] |= runtimes | floor | waiting // reflect.typedmemmove, which the runtime defines for others
 		}
-		if n.set[id] > unmatched {
-			continue
-		}
-		if left <= 0 {
-			n.waiting++
-			continue
-		}
-		if matched++; matched%lookEvery == 0 && ctx.Err() != nil {
-			return fmt.Errorf("match function names: %w", context.Cause(ctx))
-		}
-		var effort pattern.Effort
-		n.buf, effort = n.index.Measure(t.Symbols.Name(id), n.buf[:0])
-		left -= effort
-		n.set[id] = n.setOf(n.buf)
-		if n.matches > n.most {
-			return fmt.Errorf("match function names: expected at most %d matches, found %d: %w", n.most, n.matches, errMatches)
-		}
 	}
 	return nil
 }
 
-// grow makes room for ids below end.
-func (n *Names) grow(end int) {
-	if more := end - len(n.set); more > 0 {
-		n.set = append(n.set, make([]int32, more)...)
-		n.parts = append(n.parts, make([]part, more)...)
-		n.hashes = append(n.hashes, make([]uint64, more)...)
-		n.pkg = append(n.pkg, make([]int32, more)...)
-	}
-}
-
-// mostAround bounds the functions that a literal may be in: nested literals and inlined
-// functions are a few.
-const mostAround = 16
-
 func (n *Names) learnName(id decode.ID, name string) {
-	n.set[id] = unmatched
 	pkg := pattern.PackageOf(name)
-	n.parts[id] = partsOf(name, pkg)
+	n.parts[id] = learnt | partsOf(name, pkg)
 	n.pkg[id] = n.packageID(pkg)
-	hash := fnvOffset
-	for i, c := range []byte(name) {
-		if n.parts[id]&literal != 0 && i > len(pkg) && (c == '.' || c == '-') && len(n.around[id]) < mostAround {
-			n.around[id] = append(n.around[id], hash)
-		}
-		hash = (hash ^ uint64(c)) * fnvPrime
-	}
-	n.hashes[id] = hash
+	n.buf = n.index.Match(name, n.buf[:0])
+	n.matches[id] = slices.Clone(n.buf)
+	n.mostMatches = max(n.mostMatches, len(n.buf))
+	n.cost += n.index.Always() + len(n.buf)
 }
 
 // isRuntimeFile reports whether a file is in a folder of the name runtime.
@@ -166,31 +109,6 @@ func isRuntimeFile(file string) bool {
 	folder := file[:max(strings.LastIndexByte(file, '/'), 0)]
 	return folder == "runtime" || strings.HasSuffix(folder, "/runtime")
 }
-
-// setOf returns the place of a set of patterns.
-func (n *Names) setOf(matches []int32) int32 {
-	hash := fnvOffset
-	for _, m := range matches {
-		hash = (hash ^ uint64(m)) * fnvPrime
-	}
-	place, known := n.places[hash]
-	if known && slices.Equal(n.sets[place], matches) {
-		return place
-	}
-	place = int32(len(n.sets))
-	n.sets = append(n.sets, slices.Clone(matches))
-	n.matches += len(matches)
-	if !known { // of two sets with one hash, the second is kept as often as it comes
-		n.places[hash] = place
-	}
-	return place
-}
-
-// FNV-1a, over numbers.
-const (
-	fnvOffset uint64 = 14695981039346656037
-	fnvPrime  uint64 = 1099511628211
-)
 
 func (n *Names) packageID(path string) int32 {
 	id, ok := n.packageIDs[path]
@@ -202,34 +120,26 @@ func (n *Names) packageID(path string) int32 {
 	return id
 }
 
-// Waiting is how many functions of the last table have yet to be matched, because
-// that would have taken too long. Until then no pattern matches them.
-func (n *Names) Waiting() int { return n.waiting }
-
 // Matches lists the numbers of the patterns that match the name.
-func (n *Names) Matches(id decode.ID) []int32 { return n.sets[n.set[id]] }
+func (n *Names) Matches(id decode.ID) []int32 { return n.matches[id] }
 
 // MostMatches is the largest number of patterns that one name matches.
-func (n *Names) MostMatches() int {
-	most := 0
-	for _, set := range n.sets {
-		most = max(most, len(set))
-	}
-	return most
-}
+func (n *Names) MostMatches() int { return n.mostMatches }
 
 // Match reports whether the name matches any of the patterns with the given
 // numbers.
 func (n *Names) Match(id decode.ID, patterns []int32) bool {
-	for _, m := range n.Matches(id) {
-		for _, p := range patterns {
-			if m == p {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.matches[id], func(m int32) bool { return slices.Contains(patterns, m) })
 }
 
 // Package is the path of the name's package.
 func (n *Names) Package(id decode.ID) string { return n.packages[n.pkg[id]] }
+
+// isAround reports whether a function literal is in another function, by its name.
+func (n *Names) isAround(function, literal decode.ID) bool {
+	if n.pkg[function] != n.pkg[literal] {
+		return false
+	}
+	rest, found := strings.CutPrefix(n.symbols.Name(literal), n.symbols.Name(function))
+	return found && rest != "" && (rest[0] == '.' || rest[0] == '-')
+}

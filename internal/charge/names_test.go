@@ -46,37 +46,6 @@ func matches(n *Names, t *decode.Table) [][]int32 {
 	return all
 }
 
-// TestNamesEffort plants too much to do for one profile, and a clean twin.
-func TestNamesEffort(t *testing.T) {
-	var symbols decode.Symbols
-	table := window(&symbols, 0, 300)
-	clean := names(t, endings...)
-	if err := clean.Learn(t.Context(), table); err != nil || clean.Waiting() != 0 {
-		t.Fatalf("%d functions wait (%v), want none", clean.Waiting(), err)
-	}
-	n := names(t, endings...)
-	n.effort = 6000 // of some 18,000
-	var waiting []int
-	for range 10 {
-		if err := n.Learn(t.Context(), table); err != nil {
-			t.Fatal(err)
-		}
-		waiting = append(waiting, n.Waiting())
-		if n.Waiting() == 0 {
-			break
-		}
-		if last := table.Funcs[len(table.Funcs)-1].Name; len(n.Matches(last)) > 0 || n.Package(last) != "example.com/app" {
-			t.Errorf("a function that waits has matches %v and package %q", n.Matches(last), n.Package(last))
-		}
-	}
-	if len(waiting) < 3 || waiting[0] == 0 || waiting[len(waiting)-1] != 0 {
-		t.Errorf("functions that wait after each profile: %v, want fewer and fewer", waiting)
-	}
-	if diff := cmp.Diff(matches(clean, table), matches(n, table)); diff != "" {
-		t.Errorf("matches (-at once +bit by bit):\n%s", diff)
-	}
-}
-
 // TestNamesForget feeds names that change with every profile.
 func TestNamesForget(t *testing.T) {
 	if testing.Short() {
@@ -88,14 +57,14 @@ func TestNamesForget(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("/F.*[%d%d%d]/", i%10, i/10, i%7))
 	}
 	n := names(t, texts...)
-	n.most = 4000
+	n.most = 8000 // two profiles' worth, or so
 	most := 0
 	for i := range 50 {
 		table := window(&symbols, 1000*i, 40)
 		if err := n.Learn(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}
-		most = max(most, n.matches)
+		most = max(most, n.cost)
 		want := names(t, texts...)
 		if err := want.Learn(t.Context(), table); err != nil {
 			t.Fatal(err)
@@ -104,15 +73,15 @@ func TestNamesForget(t *testing.T) {
 			t.Fatalf("profile %d: matches (-of a new memory +of the old one):\n%s", i, diff)
 		}
 	}
-	if most < 2000 || most > 4000 {
-		t.Errorf("%d matches were remembered at most, want up to 4000", most)
+	if most < 4000 || most > 8000 {
+		t.Errorf("what was remembered cost %d at most, want up to 8000", most)
 	}
 }
 
-func TestNamesTooManyMatches(t *testing.T) {
+func TestNamesCostTooMuch(t *testing.T) {
 	var symbols decode.Symbols
 	n := names(t, endings...)
-	n.most = 25
+	n.most = 50
 	if err := n.Learn(t.Context(), window(&symbols, 0, 5)); err != nil {
 		t.Errorf("few functions: %v", err)
 	}
@@ -121,10 +90,10 @@ func TestNamesTooManyMatches(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("example.com/app.F%d", i), fmt.Sprintf("/F%d/", i))
 	}
 	n = names(t, texts...)
-	n.most = 25
+	n.most = 500
 	for range 2 { // the second profile is refused like the first
-		if err := n.Learn(t.Context(), window(&symbols, 0, 50)); !errors.Is(err, errMatches) {
-			t.Errorf("many functions: %v, want %v", err, errMatches)
+		if err := n.Learn(t.Context(), window(&symbols, 0, 50)); !errors.Is(err, errCost) {
+			t.Errorf("many functions: %v, want %v", err, errCost)
 		}
 	}
 	if err := n.Learn(t.Context(), window(&symbols, 0, 5)); err != nil {

@@ -2,7 +2,6 @@ package charge
 
 import (
 	"math"
-	"slices"
 
 	"github.com/profguard/profguard/internal/decode"
 )
@@ -86,9 +85,8 @@ func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32
 	}
 	// Whoever calls a function literal has it from the function around it. Where that one
 	// is not at work, it has handed the literal to somebody.
-	around := names.around[to]
 	for _, f := range frames[callee+1 : min(len(frames), int(callee)+1+otherDepth)] { // no deeper than the runtime
-		if f == to || slices.Contains(around, names.hashes[f]) {
+		if f == to || names.isAround(f, to) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package charge
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -179,10 +180,8 @@ func (o *order) shape(names *Names, frames []decode.ID, own []bool) shape {
 // function that the pattern matches.
 func (s *Stack) below(names *Names, pattern int32) (int, bool) {
 	for i := len(s.frames) - 1; i >= 0; i-- {
-		for _, m := range names.Matches(s.frames[i]) {
-			if m == pattern {
-				return i, true
-			}
+		if slices.Contains(names.Matches(s.frames[i]), pattern) {
+			return i, true
 		}
 	}
 	return 0, false

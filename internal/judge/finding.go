@@ -99,7 +99,6 @@ type (
 	Idle                struct{ Value float64 }              // the condition does not hold: its figure is at Value
 	ConditionUnknown    struct{ Why string }                 // its figure is not known
 	NotLinked           struct{}                             // no function of the program matches the subject
-	NamesPending        struct{ Functions int }              // so many have yet to be matched with the patterns
 	NotInProfiles       struct{}                             // no profile tells the figure
 	OtherKind           struct{ Needs, Is string }           // of profile than the rule needs
 	NoSamples           struct{}                             // the profile is empty
@@ -108,7 +107,6 @@ type (
 	DurationUnknown     struct{}                             // of the profile
 	NoBaseline          struct{}                             // there is none
 	OtherBaseline       struct{ Is, Profile *charge.Layout } // it is of another sort than the profile
-	BaselinePending     struct{ Functions int }              // of it have yet to be matched
 	BaselineEmpty       struct{}                             // it has no samples
 	BaselineWorkUnknown struct{}                             // how much work was done in it
 

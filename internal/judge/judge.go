@@ -221,11 +221,6 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 		b.table = nil // what is counted is not all
 		return fmt.Errorf("baseline: %w", err)
 	}
-	if waiting := b.counter.Names.Waiting(); waiting > 0 {
-		b.table = nil // go on with the next window
-		b.problem = BaselinePending{waiting}
-		return nil
-	}
 	b.counter.Module = j.counter.Module
 	err := count(&b.counter, base)
 	if b.counter.Close(); err != nil {

@@ -68,9 +68,6 @@ func (w *window) unjudgeable(r *rule, f *Finding) Reason {
 		f.Elsewhere = w.elsewhere(r)
 		return NotLinked{}
 	}
-	if pending := w.judged.names.Waiting(); pending > 0 && (r.subject >= 0 || r.in >= 0 || r.except >= 0) {
-		return NamesPending{pending}
-	}
 	return nil
 }
 

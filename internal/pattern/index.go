@@ -56,27 +56,14 @@ func (r reading) words() []string {
 	return slices.DeleteFunc(words, func(word string) bool { return strings.Contains(word, "*") || word == everything })
 }
 
-// Effort is what the patterns that are tried on all names take, in units of some 20 ns:
-// one for each, and one for each byte that a regular expression reads.
-type Effort int
+// Always is how many of the patterns are tried on all names.
+func (ix *Index) Always() int { return len(ix.always) }
 
 // Match appends the numbers of all patterns that match the function name to dst,
 // each once and in order, and returns it. It answers as [Pattern.Match] does.
 func (ix *Index) Match(full string, dst []int32) []int32 {
-	dst, _ = ix.Measure(full, dst)
-	return dst
-}
-
-// Measure is [Index.Match], and tells what it took.
-func (ix *Index) Measure(full string, dst []int32) ([]int32, Effort) {
 	var s symbol
 	s.parse(full)
-	effort := Effort(len(ix.always))
-	for _, number := range ix.always {
-		if re := ix.patterns[number].regexp; re != nil {
-			effort += re.effort(full)
-		}
-	}
 	start := len(dst)
 	dst = ix.try(ix.always, &s, dst)
 	if len(ix.byWord) > 0 {
@@ -94,7 +81,7 @@ func (ix *Index) Measure(full string, dst []int32) ([]int32, Effort) {
 	}
 	found := dst[start:]
 	slices.Sort(found) // a pattern may have been found by several words
-	return dst[:start+len(slices.Compact(found))], effort
+	return dst[:start+len(slices.Compact(found))]
 }
 
 // try appends those of the patterns that match.

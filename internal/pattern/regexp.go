@@ -20,20 +20,9 @@ type expression struct {
 // maxLiterals bounds how many literals stand in for one expression.
 const maxLiterals = 16
 
-func (e *expression) match(name string) bool { return e.possible(name) && e.MatchString(name) }
-
-func (e *expression) possible(name string) bool {
+func (e *expression) match(name string) bool {
 	contains := func(literal string) bool { return strings.Contains(name, literal) }
-	return e.literals == nil || slices.ContainsFunc(e.literals, contains)
-}
-
-// effort is what the expression takes for a name. Long expressions have more states to
-// be in, and are charged for each 64 bytes of theirs.
-func (e *expression) effort(name string) Effort {
-	if !e.possible(name) {
-		return 0
-	}
-	return Effort(len(name) * (1 + len(e.String())/64))
+	return (e.literals == nil || slices.ContainsFunc(e.literals, contains)) && e.MatchString(name)
 }
 
 // required returns literals of which every match has one, the longest that there are.
