@@ -35,9 +35,6 @@ func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64)
 	}
 	b.limits = limits
 	b.room = room{left: left, limit: int64(limits.Memory)}
-	if err := b.room.take(0); err != nil {
-		return nil, err
-	}
 	// Half of the room is enough for the rest of so small a profile.
 	deep := int64(len(raw))*worstBytes > left/2
 	c, err := scan(raw, deep)
@@ -53,16 +50,12 @@ func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64)
 	if c.strings == 0 {
 		return nil, malformed("it has no string table")
 	}
-	if err := b.room.take(c.bytes()); err != nil {
-		return nil, err
-	}
-	if !deep {
-		if err := b.room.take(int64(len(raw)) * worstBytes); err != nil {
-			return nil, err
-		}
-	}
 	names := min(c.strings, 2*(c.functions+c.types+1)+c.mappings) // a name and a file, a type and a unit
-	if err := b.room.take(int64(names) * nameBytes); err != nil {
+	need := c.bytes() + int64(names)*nameBytes
+	if !deep {
+		need += int64(len(raw)) * worstBytes
+	}
+	if err := b.room.take(need); err != nil {
 		return nil, err
 	}
 	symbols.begin(names)
@@ -93,7 +86,6 @@ func (b *builder) reset(c counts) {
 	t := &b.t
 	t.Types = sized(t.Types, c.types)
 	t.DefaultType = -1
-	t.Period, t.TimeNanos, t.DurationNanos = 0, 0, 0
 	t.program, t.build = 0, 0
 	t.Samples = sized(t.Samples, c.samples)[:0]
 	t.Values = sized(t.Values, c.samples*c.types)[:0]
@@ -105,7 +97,7 @@ func (b *builder) reset(c counts) {
 	t.strings = sized(t.strings, c.strings)[:0]
 
 	b.types = sized(b.types, c.types)[:0]
-	b.periodType, b.defaultType, b.refused = valueType{}, 0, nil
+	b.periodType, b.refused = valueType{}, nil
 	b.mappings = sized(b.mappings, c.mappings)[:0]
 	b.mappingOf = sized(b.mappingOf, c.locations)[:0]
 	b.locationIDs.reset(c.locations, &b.room)
@@ -125,7 +117,10 @@ func (b *builder) checkString(i uint64) error {
 	return nil
 }
 
-// in says in which object of the profile err occurred.
+// in says in which object of the profile err occurred, if it was in one.
 func in(what string, i int, err error) error {
+	if what == "" {
+		return err
+	}
 	return fmt.Errorf("%s %s: %w", what, grouped(int64(i)), err)
 }

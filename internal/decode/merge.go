@@ -140,7 +140,7 @@ func (m *Merger) Write(w io.Writer) error {
 	for _, t := range m.head.Types {
 		valueType(profileType, t)
 	}
-	valueType(11<<3|wireBytes, m.head.PeriodType)
+	valueType(periodType, m.head.PeriodType)
 	defaultType := uint64(0)
 	if i := m.head.DefaultType; i >= 0 {
 		defaultType = m.text(m.head.Types[i].Type)

@@ -20,7 +20,16 @@ const (
 	profileLocation = 4<<3 | wireBytes
 	profileFunction = 5<<3 | wireBytes
 	profileString   = 6<<3 | wireBytes
+	dropFrames      = 7<<3 | wireVarint
+	keepFrames      = 8<<3 | wireVarint
 	profileTime     = 9<<3 | wireVarint
+	profileDuration = 10<<3 | wireVarint
+	periodType      = 11<<3 | wireBytes
+	profilePeriod   = 12<<3 | wireVarint
+	comment         = 13<<3 | wireVarint
+	commentPacked   = 13<<3 | wireBytes
+	defaultType     = 14<<3 | wireVarint
+	docURL          = 15<<3 | wireVarint
 
 	sampleLocation       = 1<<3 | wireVarint
 	sampleLocationPacked = 1<<3 | wireBytes
@@ -32,6 +41,7 @@ const (
 	locationMapping = 2<<3 | wireVarint
 	locationAddress = 3<<3 | wireVarint
 	locationLine    = 4<<3 | wireBytes
+	locationFolded  = 5<<3 | wireVarint
 )
 
 // worstBytes is how many bytes of frames, labels or lines a byte of a profile
@@ -56,17 +66,13 @@ func scan(b []byte, deep bool) (counts, error) {
 		pos := 0
 		switch tag {
 		case profileSample:
-			c.samples++
-			if !deep {
-				break
+			if c.samples++; deep {
+				pos = c.sample(b[next-int(v) : next])
 			}
-			pos = c.sample(b[next-int(v) : next])
 		case profileLocation:
-			c.locations++
-			if !deep {
-				break
+			if c.locations++; deep {
+				pos = c.location(b[next-int(v) : next])
 			}
-			pos = c.location(b[next-int(v) : next])
 		case profileString:
 			c.strings++
 		case profileFunction:

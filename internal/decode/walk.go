@@ -1,7 +1,7 @@
 package decode
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 )
 
@@ -10,80 +10,68 @@ import (
 // turns one into the other.
 func (b *builder) walk(raw []byte) error {
 	t := &b.t
-	var dropFrames, keepFrames, docURL uint64
+	var numbers [16]uint64 // by field
 	for i := 0; i < len(raw); {
 		tag, v, next := field(raw, i)
 		if next < 0 {
 			return malformed("%s", wireError(next))
 		}
 		i = next
+		var part []byte
+		if tag&7 == wireBytes {
+			part = raw[next-int(v) : next]
+		}
+		var err error
+		what, at := "", 0
 		switch tag {
 		case profileSample:
-			if err := b.sample(raw[next-int(v) : next]); err != nil {
-				return in("sample", len(t.Samples), err)
-			}
+			what, at, err = "sample", len(t.Samples), b.sample(part)
 		case profileLocation:
-			if err := b.location(raw[next-int(v) : next]); err != nil {
-				return in("location", len(t.Locations), err)
-			}
+			what, at, err = "location", len(t.Locations), b.location(part)
 		case profileString:
 			if len(t.strings) == 0 && v != 0 {
 				return malformed("string 0 is not empty")
 			}
 			t.strings = append(t.strings, span{uint32(next - int(v)), uint32(next)})
 		case profileFunction:
-			if err := b.function(raw[next-int(v) : next]); err != nil {
-				return in("function", len(t.Funcs), err)
-			}
+			what, at, err = "function", len(t.Funcs), b.function(part)
 		case profileMapping:
-			if err := b.mapping(raw[next-int(v) : next]); err != nil {
-				return in("mapping", len(b.mappings), err)
-			}
+			what, at, err = "mapping", len(b.mappings), b.mapping(part)
 		case profileType:
-			vt, err := decodeValueType(raw[next-int(v) : next])
-			if err == nil {
-				err = errors.Join(b.checkString(vt.name), b.checkString(vt.unit))
-			}
-			if err != nil {
-				return in("sample type", len(b.types), err)
-			}
-			b.types = append(b.types, vt)
-		case 7<<3 | wireVarint:
-			dropFrames = v
-		case 8<<3 | wireVarint:
-			keepFrames = v
-		case profileTime:
-			t.TimeNanos = int64(v)
-		case 10<<3 | wireVarint:
-			t.DurationNanos = int64(v)
-		case 11<<3 | wireBytes:
-			vt, err := decodeValueType(raw[next-int(v) : next])
-			if err != nil {
-				return fmt.Errorf("period type: %w", err)
-			}
-			b.periodType = vt
-		case 12<<3 | wireVarint:
-			t.Period = int64(v)
-		case 13<<3 | wireVarint:
-			if err := b.checkString(v); err != nil {
-				return err
-			}
-		case 13<<3 | wireBytes:
-			if err := b.comments(raw[next-int(v) : next]); err != nil {
-				return err
-			}
-		case 14<<3 | wireVarint:
-			b.defaultType = v
-		case 15<<3 | wireVarint:
-			docURL = v
+			what, at, err = "sample type", len(b.types), b.sampleType(part)
+		case periodType:
+			b.periodType, err = decodeValueType(part)
+		case dropFrames, keepFrames, profileTime, profileDuration, profilePeriod, defaultType, docURL:
+			numbers[tag>>3] = v
+		case comment:
+			err = b.checkString(v)
+		case commentPacked:
+			err = eachVarint(part, b.checkString)
 		default:
-			if err := unknown(tag, 15); err != nil {
-				return err
-			}
+			err = unknown(tag, 15)
+		}
+		if err != nil {
+			return in(what, at, err)
 		}
 	}
-	for _, i := range [...]uint64{dropFrames, keepFrames, docURL, b.defaultType, b.periodType.name, b.periodType.unit} {
+	t.TimeNanos, t.DurationNanos, t.Period = int64(numbers[profileTime>>3]), int64(numbers[profileDuration>>3]), int64(numbers[profilePeriod>>3])
+	b.defaultType = numbers[defaultType>>3]
+	for _, i := range [...]uint64{numbers[dropFrames>>3], numbers[keepFrames>>3], numbers[docURL>>3], b.defaultType, b.periodType.name, b.periodType.unit} {
 		if err := b.checkString(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachVarint calls each with the varints of a packed field.
+func eachVarint(p []byte, each func(uint64) error) error {
+	for i := 0; i < len(p); {
+		var v uint64
+		if v, i = uvarint(p, i); i < 0 {
+			return malformed("%s", wireError(i))
+		}
+		if err := each(v); err != nil {
 			return err
 		}
 	}
@@ -101,58 +89,51 @@ func unknown(tag uint64, known uint64) error {
 
 func (b *builder) sample(p []byte) error {
 	t := &b.t
-	stackLo, labelLo, valueLo := len(t.Stacks), len(t.Labels), len(t.Values)
-	types := len(t.Types)
+	stackLo, labelLo := len(t.Stacks), len(t.Labels)
 	for i := 0; i < len(p); {
 		tag, v, next := field(p, i)
 		if next < 0 {
 			return malformed("%s", wireError(next))
 		}
 		i = next
+		var err error
 		switch tag {
 		case sampleLocationPacked:
-			if err := b.stack(p[next-int(v) : next]); err != nil {
-				return err
-			}
+			err = b.stack(p[next-int(v) : next])
 		case sampleLocation:
-			s, err := b.locationIDs.slot(v)
-			if err != nil {
-				return err
-			}
+			var s int32
+			s, err = b.locationIDs.slot(v)
 			t.Stacks = append(t.Stacks, s)
 		case sampleValuePacked:
-			for j := next - int(v); j < next; {
-				var x uint64
-				if x, j = uvarint(p[:next], j); j < 0 {
-					return malformed("%s", wireError(j))
-				}
-				if len(t.Values)-valueLo == types {
-					return malformed("it has more values than the profile's %d types", types)
-				}
-				t.Values = append(t.Values, int64(x))
-			}
+			err = eachVarint(p[next-int(v):next], b.value)
 		case sampleValue:
-			if len(t.Values)-valueLo == types {
-				return malformed("it has more values than the profile's %d types", types)
-			}
-			t.Values = append(t.Values, int64(v))
+			err = b.value(v)
 		case sampleLabel:
-			if err := b.label(p[next-int(v) : next]); err != nil {
-				return err
-			}
+			err = b.label(p[next-int(v) : next])
 		default:
-			if err := unknown(tag, 3); err != nil {
-				return err
-			}
+			err = unknown(tag, 3)
 		}
-	}
-	if n := len(t.Values) - valueLo; n != types {
-		return malformed("it has %d values, the profile has %d types", n, types)
+		if err != nil {
+			return err
+		}
 	}
 	t.Samples = append(t.Samples, Sample{
 		StackLo: int32(stackLo), StackHi: int32(len(t.Stacks)),
 		LabelLo: int32(labelLo), LabelHi: int32(len(t.Labels)),
 	})
+	if n, types := len(t.Values), len(t.Types); n != len(t.Samples)*types {
+		return malformed("it has %d values, the profile has %d types", n-(len(t.Samples)-1)*types, types)
+	}
+	return nil
+}
+
+// value adds a value to the sample that is not complete yet.
+func (b *builder) value(v uint64) error {
+	t := &b.t
+	if len(t.Values) == (len(t.Samples)+1)*len(t.Types) {
+		return malformed("it has more values than the profile's %d types", len(t.Types))
+	}
+	t.Values = append(t.Values, int64(v))
 	return nil
 }
 
@@ -218,37 +199,33 @@ func (b *builder) label(p []byte) error {
 func (b *builder) location(p []byte) error {
 	t := &b.t
 	lo := len(t.Lines)
-	var id, mapping, address uint64
+	var f [4]uint64 // id, mapping, address
 	for i := 0; i < len(p); {
 		tag, v, next := field(p, i)
 		if next < 0 {
 			return malformed("%s", wireError(next))
 		}
 		i = next
+		var err error
 		switch tag {
-		case locationID:
-			id = v
-		case locationAddress:
-			address = v
-		case locationMapping:
-			mapping = v
+		case locationID, locationMapping, locationAddress:
+			f[tag>>3] = v
 		case locationLine:
-			if err := b.line(p[next-int(v) : next]); err != nil {
-				return err
-			}
-		case 5<<3 | wireVarint: // is_folded
+			err = b.line(p[next-int(v) : next])
+		case locationFolded:
 		default:
-			if err := unknown(tag, 5); err != nil {
-				return err
-			}
+			err = unknown(tag, 5)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if len(t.Lines) == lo {
 		t.Lines = append(t.Lines, Line{Func: noFunc})
 	}
-	b.mappingOf = append(b.mappingOf, mapping)
-	t.Locations = append(t.Locations, Location{int32(lo), int32(len(t.Lines)), address})
-	return b.locationIDs.define(id, len(t.Locations)-1)
+	b.mappingOf = append(b.mappingOf, f[2])
+	t.Locations = append(t.Locations, Location{int32(lo), int32(len(t.Lines)), f[3]})
+	return b.locationIDs.define(f[1], len(t.Locations)-1)
 }
 
 // noFunc is in the place of a slot in the line of a location without symbols.
@@ -306,6 +283,12 @@ func (b *builder) mapping(p []byte) error {
 	return b.mappingIDs.define(f[1], len(b.mappings)-1)
 }
 
+func (b *builder) sampleType(p []byte) error {
+	vt, err := decodeValueType(p)
+	b.types = append(b.types, vt)
+	return cmp.Or(err, b.checkString(vt.name), b.checkString(vt.unit))
+}
+
 func decodeValueType(p []byte) (valueType, error) {
 	var f [3]uint64
 	err := varintFields(p, f[:])
@@ -329,20 +312,6 @@ func varintFields(p []byte, f []uint64) error {
 			return unknown(tag, n)
 		}
 		f[n] = v
-	}
-	return nil
-}
-
-// comments checks a packed list of strings.
-func (b *builder) comments(p []byte) error {
-	for i := 0; i < len(p); {
-		var v uint64
-		if v, i = uvarint(p, i); i < 0 {
-			return malformed("comment: %s", wireError(i))
-		}
-		if err := b.checkString(v); err != nil {
-			return fmt.Errorf("comment: %w", err)
-		}
 	}
 	return nil
 }
