@@ -58,7 +58,7 @@ func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64)
 	if err := b.room.take(need); err != nil {
 		return nil, err
 	}
-	symbols.begin(names)
+	symbols.begin(names, len(raw))
 	b.reset(c)
 	b.t.text, b.t.Symbols = raw, symbols
 	if err := b.walk(raw); err != nil {

@@ -34,7 +34,7 @@ func FromProfile(p *profile.Profile, s *Symbols) (*Table, error) {
 	if err := CheckValid(p); err != nil {
 		return nil, fmt.Errorf("convert profile: %w: %w", ErrMalformed, err)
 	}
-	s.begin(2*len(p.Function) + len(p.Mapping))
+	s.begin(2*len(p.Function)+len(p.Mapping), 0)
 	c := converter{
 		t: &Table{
 			DefaultType:   -1,
@@ -140,8 +140,8 @@ func (c *converter) function(f *profile.Function) int32 {
 	}
 	i := int32(len(c.t.Funcs))
 	c.t.Funcs = append(c.t.Funcs, Func{
-		Name: c.t.Symbols.ask([]byte(f.Name)),
-		File: c.t.Symbols.ask([]byte(f.Filename)),
+		Name: c.t.Symbols.Intern([]byte(f.Name)),
+		File: c.t.Symbols.Intern([]byte(f.Filename)),
 		Line: lineNumber(f.StartLine),
 	})
 	c.functions[f] = i
@@ -157,7 +157,7 @@ func (c *converter) unsymbolled(l *profile.Location) Line {
 	i, ok := c.madeUp[file]
 	if !ok {
 		i = int32(len(c.t.Funcs))
-		c.t.Funcs = append(c.t.Funcs, Func{Name: c.t.Symbols.ask(appendMadeUp(nil, []byte(file)))})
+		c.t.Funcs = append(c.t.Funcs, Func{Name: c.t.Symbols.Intern(appendMadeUp(nil, []byte(file)))})
 		c.madeUp[file] = i
 	}
 	return Line{Name: c.t.Funcs[i].Name, Func: i}

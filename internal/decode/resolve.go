@@ -98,7 +98,7 @@ func (b *builder) name(text []byte) ID {
 	if b.refused != nil {
 		return 0
 	}
-	return b.t.Symbols.ask(text)
+	return b.t.Symbols.Intern(text)
 }
 
 func (b *builder) resolveLines() error {

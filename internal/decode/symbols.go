@@ -7,28 +7,23 @@ type ID int32
 
 // Bounds of Symbols. A name takes about 200 bytes with its text and its place in
 // the map. A program shows a few thousand names in its life and is far from
-// keptNames, 6 MiB. Where profiles have more, twice as many names are remembered as
-// the largest of the last few has, up to maxNames, 60 MiB, which is more than the
-// largest Go binaries contain. What one profile adds to that is up to [Limits].
+// keptNames, 6 MiB. Where a profile has more, twice as many may be remembered, up
+// to maxNames, 60 MiB, which is more than the largest Go binaries contain.
 const (
-	keptNames      = 1 << 15
-	keptNamesBytes = 4 << 20
-	maxNames       = 1 << 18
-	maxNamesBytes  = 32 << 20
+	keptNames = 1 << 15
+	keptBytes = 4 << 20
+	maxNames  = 1 << 18
 )
 
 // Symbols interns function and file names across profiles of one program.
 // It is bounded: a profile that comes when there are more than 32,768 names or 4 MiB
-// of text, and more than twice those of the profiles before it, finds all of them
-// forgotten, and [Symbols.Generation] has grown by one, which tells whoever remembers
-// something per ID to forget it. The zero Symbols is ready to use. It is not safe for
-// concurrent use.
+// of text, and more than it needs itself, finds all of them forgotten, and
+// [Symbols.Generation] has grown by one, which tells whoever remembers something per ID
+// to forget it. The zero Symbols is ready to use. It is not safe for concurrent use.
 type Symbols struct {
 	ids        map[string]ID
 	names      []string
 	bytes      int
-	last       demand // of the last profile
-	recent     demand // of the largest profile, or less if that was long ago
 	generation int
 }
 
@@ -72,27 +67,13 @@ func (s *Symbols) Intern(b []byte) ID {
 	return id
 }
 
-// ask is [Symbols.Intern] for a name of the profile that has begun.
-func (s *Symbols) ask(b []byte) ID {
-	s.last.names++
-	s.last.bytes += len(b)
-	return s.Intern(b)
-}
-
-// A demand is how many names there are, and how many bytes they have together.
-type demand struct{ names, bytes int }
-
-// begin is called before a profile that has at most so many names. It forgets all
-// names where there are too many.
-func (s *Symbols) begin(names int) {
-	// A large profile of one kind and small ones of another may come in turns.
-	s.recent.names = max(s.last.names, s.recent.names-s.recent.names/8)
-	s.recent.bytes = max(s.last.bytes, s.recent.bytes-s.recent.bytes/8)
-	s.last = demand{}
+// begin is called before a profile that has at most so many names and bytes of text.
+// It forgets all names where there are too many.
+func (s *Symbols) begin(names, bytes int) {
 	switch {
 	case s.ids == nil:
 		s.anew(names)
-	case len(s.names) > max(keptNames, min(2*s.recent.names, maxNames)), s.bytes > max(keptNamesBytes, min(2*s.recent.bytes, maxNamesBytes)):
+	case len(s.names) > max(keptNames, min(2*names, maxNames)), s.bytes > max(keptBytes, bytes):
 		s.generation++
 		s.anew(names)
 	}

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -45,8 +46,8 @@ func TestSymbolsStartAnew(t *testing.T) {
 	}
 }
 
-// TestSymbolsBound gives profiles whose names all change, and large and small
-// ones in turns.
+// TestSymbolsBound gives profiles whose names all change, a large one again and again,
+// and small ones after it.
 func TestSymbolsBound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million names")
@@ -54,9 +55,9 @@ func TestSymbolsBound(t *testing.T) {
 	var s Symbols
 	give := func(first, count int) {
 		t.Helper()
-		s.begin(count)
+		s.begin(count, 0)
 		for i := range count {
-			s.ask(fmt.Appendf(nil, "example.com/app.F%d", first+i))
+			s.Intern(fmt.Appendf(nil, "example.com/app.F%d", first+i))
 		}
 	}
 	most := 0
@@ -70,15 +71,18 @@ func TestSymbolsBound(t *testing.T) {
 	before := s.Generation()
 	for range 10 {
 		give(0, 2*keptNames)
-		give(1_000_000, 1000)
 	}
 	if after := s.Generation(); after > before+1 {
-		t.Errorf("the same large and small profiles in turns started anew %d times, want once", after-before)
+		t.Errorf("the same large profile ten times started anew %d times, want once", after-before)
 	}
-	for i := range 40 {
-		give(2_000_000+i, 1000)
+	give(2_000_000, 1000)
+	if s.Len() > 1001 {
+		t.Errorf("%d names after a large profile and a small one, want those of the small one", s.Len())
 	}
-	if s.Len() > keptNames+1000 {
-		t.Errorf("%d names long after a large profile, want at most %d and those of a profile", s.Len(), keptNames)
+	for i := range 200 {
+		s.Intern(bytes.Repeat([]byte{'a' + byte(i%26)}, 30<<10+i))
+	}
+	if give(0, 1); s.Len() > 2 {
+		t.Errorf("%d names after 6 MiB of text, want those of a profile", s.Len())
 	}
 }
