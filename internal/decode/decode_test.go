@@ -3,7 +3,6 @@ package decode
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -43,10 +42,10 @@ func TestDecodeValidity(t *testing.T) {
 		{"second string empty", message(m, 6, nil), ""},
 
 		{"known location", sample(stack(1, 1, 1)...), ""},
-		{"location 0", sample(stack(0)...), "sample 1: malformed profile: location 0 is not defined"},
-		{"unknown location", sample(stack(2)...), "location 2 is not defined"},
+		{"location 0", sample(stack(0)...), "sample 1: malformed profile: its location is not defined"},
+		{"unknown location", sample(stack(2)...), "its location is not defined"},
 		{"sparse location", message(message(m, 4, numbers(1<<63)), 2, stack(1<<63, 1)), ""},
-		{"unknown sparse location", message(message(m, 4, numbers(1<<63)), 2, stack(1<<62)), fmt.Sprint(1 << 62)},
+		{"unknown sparse location", message(message(m, 4, numbers(1<<63)), 2, stack(1<<62)), "its location is not defined"},
 		{"unpacked stack", sample(append(append(number(nil, 1, 1), number(nil, 1, 1)...), number(nil, 2, 1)...)...), ""},
 		{"no stack", sample(number(nil, 2, 1)...), ""},
 		{"no value", sample(number(nil, 1, 1)...), "it has 0 values"},
@@ -59,9 +58,9 @@ func TestDecodeValidity(t *testing.T) {
 		{"location without id", message(m, 4, nil), "id 0 is reserved"},
 		{"location without symbols", message(m, 4, numbers(2)), ""},
 		{"location in unknown mapping", message(m, 4, numbers(2, 77)), ""},
-		{"line without function", message(m, 4, message(numbers(2), 4, nil)), "function 0 is not defined"},
-		{"line of unknown function", message(m, 4, message(numbers(2), 4, numbers(9))), "function 9 is not defined"},
-		{"line of unknown dense function", message(message(m, 5, numbers(9)), 4, message(numbers(2), 4, numbers(2))), "function 2 is not defined"},
+		{"line without function", message(m, 4, message(numbers(2), 4, nil)), "its function is not defined"},
+		{"line of unknown function", message(m, 4, message(numbers(2), 4, numbers(9))), "not defined"},
+		{"line of unknown dense function", message(message(m, 5, numbers(9)), 4, message(numbers(2), 4, numbers(2))), "its function is not defined"},
 		{"absurd line", message(m, 4, message(numbers(2), 4, numbers(1, math.MaxUint64/3))), ""},
 		{"duplicate function", message(m, 5, numbers(1)), "id 1 is defined twice"},
 		{"function without id", message(m, 5, nil), "id 0 is reserved"},

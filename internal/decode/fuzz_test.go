@@ -50,12 +50,9 @@ func TestMadeUpNames(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	for file, want := range map[string]string{"": "<unknown>", "/": "[/]", "//": "[/]", "a": "[a]", "/a/b": "[b]", "a/b/": "[b]", "[vdso]": "[[vdso]]"} {
+	for file, want := range map[string]string{"": "<unknown>", "a": "[a]", "/a/b": "[b]", "a/b/": "[b]", `C:\a\b.dll`: "[b.dll]", "[vdso]": "[[vdso]]"} {
 		if got := string(appendMadeUp(nil, []byte(file))); got != want {
 			t.Errorf("made-up name for %q: %q, want %q", file, got, want)
-		}
-		if file != "" && want != "["+filepath.Base(file)+"]" {
-			t.Errorf("%q is not what filepath.Base makes of %q", want, file)
 		}
 	}
 }

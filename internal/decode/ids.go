@@ -77,13 +77,3 @@ func (x *ids) find(id uint64) (int, bool) {
 	}
 	return int(x.place[s]) - 1, x.place[s] != 0
 }
-
-// id is the inverse of slot, for error messages.
-func (x *ids) id(slot int32) uint64 {
-	for id, s := range x.sparse {
-		if s == slot {
-			return id
-		}
-	}
-	return uint64(slot)
-}

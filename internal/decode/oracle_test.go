@@ -3,9 +3,9 @@ package decode
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,7 +114,8 @@ func viewOfProfile(p *profile.Profile) view {
 		for _, l := range s.Location {
 			madeUp := "<unknown>"
 			if l.Mapping != nil && l.Mapping.File != "" {
-				madeUp = "[" + filepath.Base(l.Mapping.File) + "]"
+				elements := strings.FieldsFunc(l.Mapping.File, func(r rune) bool { return r == '/' || r == '\\' })
+				madeUp = "[" + strings.Join(elements[max(0, len(elements)-1):], "") + "]"
 			}
 			if len(l.Line) == 0 {
 				names = append(names, madeUp)

@@ -1,9 +1,6 @@
 package decode
 
-import (
-	"bytes"
-	"os"
-)
+import "bytes"
 
 // resolve turns what the walk noted into what a Table holds.
 func (b *builder) resolve() error {
@@ -32,7 +29,7 @@ func (b *builder) resolveStacks() error {
 		for k, slot := range stack {
 			at := b.locationIDs.place[slot] - 1
 			if at < 0 {
-				return in("sample", i, malformed("location %d is not defined", b.locationIDs.id(slot)))
+				return in("sample", i, malformed("its location is not defined"))
 			}
 			stack[k] = at
 			depth += int64(t.Locations[at].LineHi - t.Locations[at].LineLo)
@@ -114,7 +111,7 @@ func (b *builder) resolveLines() error {
 			}
 			p := place[line.Func]
 			if p == 0 {
-				return in("location", i, malformed("function %d is not defined", b.functionIDs.id(line.Func)))
+				return in("location", i, malformed("its function is not defined"))
 			}
 			line.Func = p - 1
 			line.Name = t.Funcs[p-1].Name
@@ -148,17 +145,11 @@ func (b *builder) madeUp(i int) int32 {
 }
 
 // appendMadeUp appends the name by which `go tool pprof -top` shows a frame
-// without a name in the object file: its base, as filepath.Base has it.
+// without a name in the object file: the last element of its path.
 func appendMadeUp(b, file []byte) []byte {
 	if len(file) == 0 {
 		return append(b, "<unknown>"...)
 	}
-	end := len(file)
-	for end > 1 && os.IsPathSeparator(file[end-1]) {
-		end--
-	}
-	start := bytes.LastIndexFunc(file[:end-1], func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) }) + 1
-	b = append(b, '[')
-	b = append(b, file[start:end]...)
-	return append(b, ']')
+	file = bytes.TrimRight(file, `/\`)
+	return append(append(append(b, '['), file[bytes.LastIndexAny(file, `/\`)+1:]...), ']')
 }
