@@ -88,6 +88,10 @@ func TestFlameGraphInBrowser(t *testing.T) {
 	if _, of, ok := strings.Cut(said, "last dump, of the window until "); !ok || !strings.HasPrefix(of, "2") || !strings.HasSuffix(of, " UTC") {
 		t.Errorf("the link to the dump says %q, and not of which window it is", said)
 	}
+	v.do(t, chromedp.WaitVisible(chromedp.CSS("#dumps ~ .scroll")))
+	if rows := get(t, v, chromedp.Evaluate[string](`document.querySelector("#dumps ~ .scroll").textContent`)); !strings.Contains(rows, "debug-print") || !strings.Contains(rows, "-other-") {
+		t.Errorf("the dumps are listed as %q, want that of debug-print and that of another version", rows)
+	}
 	measure := get(t, v, chromedp.Evaluate[string](`document.querySelector('details.b-firing .measure').textContent`))
 	if value, limit, ok := strings.Cut(measure, ", limit "); !ok || value == "" || limit == "" {
 		t.Errorf("a budget is measured at %q, want a value and its limit", measure)
@@ -433,8 +437,19 @@ func (v *tab) check(t *testing.T) {
 // is broken, with a dump, one that is kept, one that can never tell anything.
 func pageServer(t *testing.T) (server *httptest.Server, dump string) {
 	t.Helper()
+	// What another version has written is listed as well, with what the page finds in it.
+	dir := t.TempDir()
+	other := filepath.Join(dir, "profguard-00000001", "profguard-20261121T091500.123Z-other-00000001-00000002.")
+	if err := os.Mkdir(filepath.Dir(other), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"json": `{"budget": "other", "offenders": [{"name": "f"}], "files": 7}`, "cpu.pb.gz": "x"} {
+		if err := os.WriteFile(other+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	g, err := guard.Start(guard.Config{
-		Every: time.Second, Window: time.Second, DumpDir: t.TempDir(),
+		Every: time.Second, Window: time.Second, DumpDir: dir, Keep: guard.Keep{Age: 100 * 365 * 24 * time.Hour},
 		Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
 		Budgets: budget.Must(
 			"goroutines below 5000",

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strconv"
@@ -14,30 +15,26 @@ const (
 	writeWithin = 30 * time.Second
 	// pieceSize is what an answer hands to its connection at once.
 	pieceSize = 32 << 10
+	// retryAfter is when a client may try again, in seconds: a live profile takes that
+	// long.
+	retryAfter = "10"
 )
 
 // slots are a limit: each answer that needs one of them takes it and gives it back.
 type slots chan struct{}
 
-// take takes a slot, and waits no longer than patience for it.
-func (s slots) take(r *http.Request, patience time.Duration) bool {
+// take takes a slot, and returns what gives it back, once. It refuses a request for
+// which there is none; busy says what goes on.
+func (s slots) take(w http.ResponseWriter, busy string) (giveBack func(), ok bool) {
 	select {
 	case s <- struct{}{}:
-		return true
+		return sync.OnceFunc(func() { <-s }), true
 	default:
+		w.Header().Set("Retry-After", retryAfter)
+		refuse(w, http.StatusTooManyRequests, busy)
+		return nil, false
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case s <- struct{}{}:
-		return true
-	case <-timer.C:
-	case <-r.Context().Done():
-	}
-	return false
 }
-
-func (s slots) giveBack() { <-s }
 
 // An answer is the body that one client reads. After the client's time is over the
 // source is released, even while a write to the client still hangs: behind a
@@ -69,11 +66,19 @@ func (a *answer) read(piece []byte) (int, error) {
 	return a.source.Read(piece)
 }
 
-// send writes size bytes of the source to the client. release is called when the
-// source is no longer used: at the end, or when the client's time is over.
-func send(w http.ResponseWriter, r *http.Request, kind string, size int64, source io.Reader, release func()) {
+// send writes the source to the client. release is called when the source is no longer
+// used: at the end, or when the client's time is over.
+func send(w http.ResponseWriter, r *http.Request, kind string, source io.ReadSeeker, release func()) {
 	a := &answer{source: source, release: release}
 	defer a.end()
+	size, err := source.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = source.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "the answer cannot be read: "+err.Error())
+		return
+	}
 	timer := time.AfterFunc(patienceOf(r), a.end)
 	defer timer.Stop()
 	w.Header().Set("Content-Type", kind)
@@ -96,9 +101,14 @@ func send(w http.ResponseWriter, r *http.Request, kind string, size int64, sourc
 	}
 }
 
-// sendBytes is [send] for what is in memory and needs no slot.
-func sendBytes(w http.ResponseWriter, r *http.Request, kind string, data []byte) {
-	send(w, r, kind, int64(len(data)), bytes.NewReader(data), func() {})
+// sendJSON is [send] for a value.
+func sendJSON(w http.ResponseWriter, r *http.Request, value any, release func()) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	send(w, r, "application/json", bytes.NewReader(data), release)
 }
 
 // patienceOf is how long a client may read: the server's own WriteTimeout, or

@@ -7,22 +7,16 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 )
 
 const (
-	// maxDumps is how many dumps the page lists: all that the default retention
-	// keeps.
+	// maxDumps is how many dumps the page lists: all that the default retention keeps.
 	maxDumps = 64
-	// maxProfile is what a capture writes at most.
+	// maxProfile is what a capture writes at most, and more than the decoder takes.
 	maxProfile = 16 << 20
-	// drawPatience is how long an answer waits for its turn to decode a profile,
-	// which takes half a second at the worst.
-	drawPatience = 5 * time.Second
 )
 
 // dumpList is what dumps.json holds.
@@ -37,6 +31,16 @@ func (h *Handler) store() *dumps.Store {
 		return nil
 	}
 	return h.Dumps()
+}
+
+// dumpList sends the list of the newest dumps.
+func (h *Handler) dumpList(w http.ResponseWriter, r *http.Request) {
+	release, ok := h.heavy.take(w, busy)
+	if !ok {
+		return
+	}
+	defer release()
+	sendJSON(w, r, h.listDumps(), release)
 }
 
 // listDumps lists the newest dumps.
@@ -92,15 +96,11 @@ func (h *Handler) dumpPage(w http.ResponseWriter, r *http.Request, id string) {
 // dumpFile sends a file of a dump, or the flame graph of a profile among them: that
 // is <file>.flame.json.
 func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file string) {
-	profile, draw := strings.CutSuffix(file, ".flame.json")
-	if draw {
-		file = profile
-	}
-	if !h.heavy.take(r, 0) {
-		refuseBusy(w, writeWithin, fmt.Sprintf("%d answers with profiles are under way already", maxHeavy))
+	file, draw := strings.CutSuffix(file, ".flame.json")
+	release, ok := h.heavy.take(w, busy)
+	if !ok {
 		return
 	}
-	release := sync.OnceFunc(h.heavy.giveBack)
 	defer release()
 	f, err := h.open(id, file)
 	if err != nil {
@@ -109,16 +109,16 @@ func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file stri
 	}
 	if draw {
 		defer f.Close()
-		h.dumpFlame(w, r, f, release)
-		return
-	}
-	size, err := f.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		h.notFound(w, err)
+		var graph flame
+		data, err := io.ReadAll(io.LimitReader(f, maxProfile))
+		if err == nil {
+			graph, err = h.draw(data, func(*decode.Table) {})
+		}
+		if err != nil {
+			refuse(w, http.StatusInternalServerError, "the profile cannot be drawn: "+err.Error())
+			return
+		}
+		sendJSON(w, r, graph, release)
 		return
 	}
 	kind := "application/octet-stream"
@@ -127,35 +127,24 @@ func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file stri
 	}
 	// The store has checked the name: letters, digits, dots and dashes.
 	w.Header().Set("Content-Disposition", `attachment; filename="`+file+`"`)
-	send(w, r, kind, size, f, func() {
+	send(w, r, kind, f, func() {
 		f.Close()
 		release()
 	})
 }
 
-// dumpFlame sends the flame graph of a dump's profile.
-func (h *Handler) dumpFlame(w http.ResponseWriter, r *http.Request, f io.Reader, release func()) {
-	data, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
-	if err == nil && len(data) > maxProfile {
-		err = fmt.Errorf("the profile is larger than %d bytes", maxProfile)
-	}
+// draw makes the flame graph of a profile, with a look at its table. One is decoded at
+// a time: it may take 64 MiB, and half a second.
+func (h *Handler) draw(data []byte, look func(*decode.Table)) (flame, error) {
+	h.drawing.Lock()
+	defer h.drawing.Unlock()
+	var d decode.Decoder
+	t, err := d.Bytes(data)
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, "the dump cannot be read: "+err.Error())
-		return
+		return flame{Module: h.Module}, err
 	}
-	t, done, err := h.decode(r, data)
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, "the profile cannot be drawn: "+err.Error())
-		return
-	}
-	h.sendFlame(w, r, drawn(t, h.Module, done), release)
-}
-
-// drawn makes the flame graph of a decoded profile. A panic must not keep the slot for
-// drawing, so done is called in any case.
-func drawn(t *decode.Table, module string, done func()) flame {
-	defer done()
-	return newFlame(t, module)
+	look(t)
+	return newFlame(t, h.Module), nil
 }
 
 // notFound answers for a file that cannot be opened.
@@ -168,24 +157,4 @@ func (h *Handler) notFound(w http.ResponseWriter, err error) {
 	default:
 		refuse(w, http.StatusInternalServerError, "the dump cannot be read: "+dumps.Reason(err))
 	}
-}
-
-// decode reads a profile. One is decoded at a time: it may take 64 MiB. done must be
-// called when the table is no longer used.
-func (h *Handler) decode(r *http.Request, data []byte) (t *decode.Table, done func(), err error) {
-	if !h.drawing.take(r, drawPatience) {
-		return nil, nil, errors.New("other profiles are being drawn; try again")
-	}
-	done = h.drawing.giveBack
-	var d decode.Decoder
-	// Hostile files are expected. A decoder that panics must not keep the slot.
-	if failed := recovered(func() { t, err = d.Bytes(data) }); failed != nil {
-		h.Panicked()
-		err = fmt.Errorf("the decoder failed: panic: %v", failed)
-	}
-	if err != nil {
-		done()
-		return nil, nil, err
-	}
-	return t, done, nil
 }

@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -77,10 +77,9 @@ func TestFault_59_ClientDoesNotRead(t *testing.T) {
 		if _, err := io.ReadFull(conn, make([]byte, 12)); err != nil { // "HTTP/1.1 200"
 			t.Fatalf("client %d: %v", i, err)
 		}
-		if _, ok := h.live.begin(0); !ok {
+		if len(h.live) > 0 {
 			t.Fatalf("client %d: the profiler's slot is taken while the answer is written", i)
 		}
-		h.live.end()
 	}
 	if r := webtest.Ask(h, "GET", "/profile"); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" {
 		t.Errorf("with %d answers stuck: %d, want 429", maxHeavy, r.StatusCode)
@@ -157,10 +156,7 @@ func TestFault_60_ClientLeaves(t *testing.T) {
 	receive(t, "the capture", b.began)
 	conn.Close()
 	receive(t, "its end", b.canceled)
-	eventually(t, "the slot is free", func() bool {
-		_, ok := h.live.begin(0)
-		return ok
-	})
+	eventually(t, "the slots are free", func() bool { return len(h.live)+len(h.heavy) == 0 })
 }
 
 // So does the guard's end.
@@ -304,66 +300,40 @@ func TestFault_68_ManyReaders(t *testing.T) {
 	}
 }
 
-// One rendering is under way at a time, and who asks meanwhile gets that one. The next
-// request after it has a new one.
+// Who asks while others read shares what they read, for a second. The next request after
+// them has a rendering of its own.
 func TestFault_68_Shared(t *testing.T) {
-	noLeaks(t)
-	c := still(nil)
-	began, let := make(chan struct{}, 100), make(chan struct{})
-	c.Status = func() any {
-		began <- struct{}{}
-		<-let
-		return "x"
-	}
-	h := New(c)
-	var wg sync.WaitGroup
-	for range 50 {
-		wg.Go(func() {
-			if r := webtest.Ask(h, "GET", "/status.json"); r.StatusCode != 200 {
-				t.Errorf("%d, want 200", r.StatusCode)
-			}
-		})
-	}
-	receive(t, "the rendering", began)
-	eventually(t, "all have asked", func() bool {
-		h.status.mu.Lock()
-		defer h.status.mu.Unlock()
-		return h.status.newest != nil && h.status.newest.clients == 50
-	})
-	close(let)
-	wg.Wait()
-	if n := len(began); n != 0 {
-		t.Errorf("rendered %d times more, want once", n)
-	}
-	webtest.Ask(h, "GET", "/status.json")
-	receive(t, "a new rendering", began)
-}
-
-// A client that leaves while its document is rendered takes nothing with it.
-func TestFault_68_LeavesEarly(t *testing.T) {
-	noLeaks(t)
-	c := still(nil)
-	began, let := make(chan struct{}, 1), make(chan struct{})
-	c.Status = func() any {
-		began <- struct{}{}
-		<-let
-		return "x"
-	}
-	h := New(c)
-	ctx, cancel := context.WithCancel(t.Context())
-	left := make(chan struct{})
-	go func() {
-		defer close(left)
-		h.ServeHTTP(httptest.NewRecorder(), request("/status.json").WithContext(ctx))
-	}()
-	receive(t, "the rendering", began)
-	cancel()
-	receive(t, "the client's end", left)
-	close(let)
-	eventually(t, "the rendering is forgotten", func() bool {
-		h.status.mu.Lock()
-		defer h.status.mu.Unlock()
-		return h.status.newest == nil && h.status.held == 0
+	synctest.Test(t, func(t *testing.T) {
+		c := still(nil)
+		made := 0
+		c.Status = func() any { made++; return made }
+		h := New(c)
+		release := make(chan struct{})
+		var done sync.WaitGroup
+		ask := func() {
+			done.Go(func() {
+				h.ServeHTTP(&hung{header: http.Header{}, stuck: func() {}, release: release}, request("/status.json"))
+			})
+			synctest.Wait()
+		}
+		for range 50 {
+			ask()
+		}
+		if made != 1 {
+			t.Errorf("for 50 clients at once %d were made, want one", made)
+		}
+		for range 20 { // in less than writeWithin
+			time.Sleep(renderEvery)
+			ask()
+		}
+		if made != maxRenderings {
+			t.Errorf("%d were made while none was read, want %d", made, maxRenderings)
+		}
+		close(release)
+		done.Wait()
+		if text := webtest.Body(t, webtest.Ask(h, "GET", "/status.json")); text != "5" {
+			t.Errorf("afterwards %s is sent, want a new one", text)
+		}
 	})
 }
 
@@ -459,7 +429,7 @@ func TestFault_69_FourAnswers(t *testing.T) {
 		done.Go(func() { h.ServeHTTP(w, request(path)) })
 		receive(t, path+": the client that does not read", stuck)
 	}
-	for _, path := range paths {
+	for _, path := range append(paths, "/dumps.json") {
 		if r := webtest.Ask(h, "GET", path); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d with four clients that do not read, want 429 and a time", path, r.StatusCode)
 		}
@@ -471,41 +441,5 @@ func TestFault_69_FourAnswers(t *testing.T) {
 	done.Wait()
 	if r := webtest.Ask(h, "GET", file); r.StatusCode != 200 {
 		t.Errorf("afterwards: %d, want 200", r.StatusCode)
-	}
-}
-
-// Clients hold at most maxRenderings renderings of a document; one more shares the newest.
-func TestRenderingsAreBounded(t *testing.T) {
-	noLeaks(t)
-	d := document{make: func() ([]byte, error) { return []byte("x"), nil }}
-	take := func() *rendering {
-		r := d.take()
-		receive(t, "a rendering", r.made)
-		return r
-	}
-	var held []*rendering
-	for i := range maxRenderings {
-		r := take()
-		if slices.Contains(held, r) {
-			t.Fatalf("client %d got a rendering that another holds, although there is room", i)
-		}
-		held = append(held, r)
-	}
-	newest := held[maxRenderings-1]
-	if r := take(); r != newest {
-		t.Errorf("with %d renderings held, one more was made", maxRenderings)
-	} else {
-		d.giveBack(r)
-	}
-	d.giveBack(held[0])
-	r := take()
-	if slices.Contains(held, r) {
-		t.Error("after one was given back, none was made")
-	}
-	for _, r := range append(held[1:], r) {
-		d.giveBack(r)
-	}
-	if !d.isFree() {
-		t.Errorf("%d renderings were not given back", d.held)
 	}
 }

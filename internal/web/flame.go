@@ -1,10 +1,7 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"net/http"
 	"slices"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -184,14 +181,4 @@ func read(t *decode.Table) (stacks []*stack, top []*topFunction) {
 		return cmp.Or(cmp.Compare(b.Flat, a.Flat), cmp.Compare(b.Cum, a.Cum), cmp.Compare(a.Function, b.Function))
 	})
 	return stacks, top[:min(len(top), topFunctions)]
-}
-
-// sendFlame sends a flame graph.
-func (h *Handler) sendFlame(w http.ResponseWriter, r *http.Request, f flame, release func()) {
-	data, err := json.Marshal(f)
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	send(w, r, "application/json", int64(len(data)), bytes.NewReader(data), release)
 }

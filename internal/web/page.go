@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -38,5 +39,5 @@ func hash(text string) string {
 
 // page sends the page.
 func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
-	sendBytes(w, r, "text/html; charset=utf-8", h.static())
+	send(w, r, "text/html; charset=utf-8", bytes.NewReader(h.static()), func() {})
 }

@@ -65,10 +65,9 @@ type Handler struct {
 	access  access
 	status  document
 	budgets document
-	dumps   document
-	heavy   slots // answers that hold a profile or a file of a dump
-	drawing slots // profiles that are decoded
-	live    live
+	heavy   slots      // answers that hold a profile, a file of a dump or their list
+	live    slots      // live profiles
+	drawing sync.Mutex // held while a profile is decoded
 
 	// These make the page and its policy once. They are no variables of the package,
 	// which a program without a handler would have in its binary.
@@ -80,18 +79,19 @@ type Handler struct {
 func New(c Config) *Handler {
 	h := &Handler{
 		Config: c, access: access{hostname: c.Hostname},
-		heavy: make(slots, maxHeavy), drawing: make(slots, 1),
+		heavy: make(slots, maxHeavy), live: make(slots, 1),
 		static: sync.OnceValue(static), policy: sync.OnceValue(policy),
 	}
 	h.status.make = func() ([]byte, error) { return json.Marshal(c.Status()) }
 	h.budgets.make = func() ([]byte, error) { return []byte(c.Budgets()), nil }
-	h.dumps.make = func() ([]byte, error) { return json.Marshal(h.listDumps()) }
 	return h
 }
 
-// maxHeavy is how many answers may be under way that hold a profile or a file of a
-// dump, 16 MiB at most each.
+// maxHeavy is how many answers may be under way that hold a profile, a file of a dump or
+// their list, 16 MiB at most each.
 const maxHeavy = 4
+
+const busy = "too many answers with profiles or dumps are under way"
 
 // ServeHTTP implements [http.Handler]. A panic here is counted and does not reach
 // the host.
@@ -144,7 +144,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	case "status.json":
 		h.document(w, r, &h.status, "application/json")
 	case "dumps.json":
-		h.document(w, r, &h.dumps, "application/json")
+		h.dumpList(w, r)
 	case "budgets":
 		h.document(w, r, &h.budgets, "text/plain; charset=utf-8")
 	case "profile", "flame.json":
@@ -220,12 +220,6 @@ func refuse(w http.ResponseWriter, status int, why string) {
 	header.Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	w.Write([]byte("profguard: " + oneLine(why) + "\n"))
-}
-
-// refuseBusy tells the client when to come back.
-func refuseBusy(w http.ResponseWriter, after time.Duration, why string) {
-	w.Header().Set("Retry-After", strconv.Itoa(max(1, int((after+time.Second-1)/time.Second))))
-	refuse(w, http.StatusTooManyRequests, why)
 }
 
 // oneLine makes text fit for a header or a line: what is not printable, which
