@@ -84,9 +84,6 @@ type Finding struct {
 	Samples    int64            // and of how many samples
 }
 
-// above reports whether what was measured is above the limit, proven or not.
-func (f Finding) above() bool { return f.Value > f.Limit }
-
 // A run is windows of a kind in a row.
 type run struct {
 	windows int
@@ -133,7 +130,6 @@ func (r Recovery) Mean() float64 {
 type Alert struct {
 	State    State
 	Since    time.Duration // when State was entered
-	Firings  int           // how often it has fired
 	Recovery Recovery
 
 	fails, passes  run           // inconclusive windows do not interrupt them
@@ -165,7 +161,6 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 			return a, why
 		}
 	case a.fires(f, r):
-		a.Firings++
 		a.Recovery = Recovery{}
 		a.enter(Firing, f.End)
 		return a, Fired
@@ -192,26 +187,25 @@ func (a *Alert) rest(now time.Duration) {
 
 // count adds a window to the rows of windows that it continues.
 func (a *Alert) count(f Finding, r Rule) {
-	switch {
-	case f.Window == evidence.Fail:
-		a.Recovery = Recovery{}
-	case f.Measured:
+	a.shown = a.shown || f.Stream == evidence.Fail
+	if f.Measured {
 		a.Recovery.add(f)
 	}
-	a.shown = a.shown || f.Stream == evidence.Fail
+	above := f.Value > f.Limit // proven or not; what passes there is within the zone
 	switch {
 	case f.Window == evidence.Fail:
-		a.fails, a.passes, a.failed = a.fails.add(f), run{}, f.End
-	case f.Window == evidence.Pass && !f.above(): // above the limit it is within the zone
-		a.endRow(f.End, r)
-		a.passes = a.passes.add(f)
+		a.fails, a.failed, a.Recovery = a.fails.add(f), f.End, Recovery{}
+	case f.Window == evidence.Pass || f.Measured && !above && !r.Strict:
+		if a.fails.windows > 0 && a.State != Firing {
+			a.unsettle(unsettledByRow, f.End, r)
+		}
+		a.fails = run{}
+	}
+	switch {
+	case f.Window == evidence.Fail || above:
+		a.passes = run{}
 	case f.Window == evidence.Pass:
-		a.endRow(f.End, r)
-		a.passes = run{}
-	case f.above():
-		a.passes = run{}
-	case f.Measured && !r.Strict:
-		a.endRow(f.End, r)
+		a.passes = a.passes.add(f)
 	}
 	if a.idle = a.idle.add(f); !f.Idle {
 		a.idle = run{}
@@ -219,14 +213,6 @@ func (a *Alert) count(f Finding, r Rule) {
 	if a.unjudged = a.unjudged.add(f); f.Measured {
 		a.unjudged = run{}
 	}
-}
-
-// endRow notes that a row of failing windows, if there is one, is over.
-func (a *Alert) endRow(now time.Duration, r Rule) {
-	if a.fails.windows > 0 && a.State != Firing {
-		a.unsettle(unsettledByRow, now, r)
-	}
-	a.fails = run{}
 }
 
 func (a *Alert) unsettle(by float64, now time.Duration, r Rule) {
@@ -327,5 +313,27 @@ func (o *Offenders) Another(name string, now, least time.Duration) bool {
 		return false
 	}
 	o.named[name], o.last = true, now
+	return true
+}
+
+// Closer allows windows that follow each other closely, ten minutes of them in any
+// hour at the most. The zero value allows all of that at once.
+type Closer struct {
+	spent time.Duration
+	at    time.Duration
+}
+
+// closeTime is what may be spent at once, and again every hour.
+const closeTime = 5 * time.Minute
+
+// Allows reports whether there is time for a close window that takes so long, at a
+// time since any fixed instant, and spends it.
+func (c *Closer) Allows(now, takes time.Duration) bool {
+	c.spent = max(c.spent-time.Duration((now-c.at).Hours()*float64(closeTime)), 0)
+	c.at = now
+	if c.spent+takes > closeTime {
+		return false
+	}
+	c.spent += takes
 	return true
 }
