@@ -21,21 +21,19 @@ import (
 // differences (allocs, mutex, block) reach from one window's end to the next's:
 // nothing is lost between windows, and nothing is paid at their starts.
 type kindTaker struct {
-	taker   profiles.Taker
-	work    map[string]readings // by kind: the host's counters when its profile began
-	refused map[string]error    // by kind: why it has not begun
+	taker profiles.Taker
+	work  map[string]readings // by kind: the host's counters when its profile began
 }
 
-func newKindTaker() *kindTaker {
-	return &kindTaker{work: map[string]readings{}, refused: map[string]error{}}
-}
+func newKindTaker() *kindTaker { return &kindTaker{work: map[string]readings{}} }
 
 // begin notes where the first windows of the differences start, and those after a
 // profile that could not be taken.
 func (k *kindTaker) begin(p *panel, work readings) {
 	for _, g := range p.groups {
 		if kinds.Of(g.kind).Taken == kinds.Difference && !k.taker.Begun(g.kind) {
-			k.work[g.kind], k.refused[g.kind] = work, k.taker.Begin(g.kind)
+			k.work[g.kind] = work
+			_ = k.taker.Begin(g.kind) // End says why it has not begun
 		}
 	}
 }
@@ -48,12 +46,9 @@ func (k *kindTaker) end(kind string, work readings, f *judge.Facts) ([]byte, err
 		p, err := k.taker.Take(kind)
 		return p.Data, err
 	}
-	if err := k.refused[kind]; err != nil && !k.taker.Begun(kind) {
-		return nil, err
-	}
 	began, start := k.work[kind], k.taker.Start(kind)
 	p, err := k.taker.End(kind)
-	if err == nil || !k.taker.Start(kind).Equal(start) { // some windows end without a profile
+	if !k.taker.Start(kind).Equal(start) { // also of some windows that end without a profile
 		k.work[kind] = work
 	}
 	f.Elapsed = p.Elapsed

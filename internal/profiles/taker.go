@@ -65,12 +65,12 @@ func (t *Taker) Start(k string) time.Time { return t.window(k).start }
 // before it, whichever was later.
 func (t *Taker) End(k string) (Profile, error) {
 	w := t.window(k)
-	if !w.open {
-		return Profile{}, skip(k, NoBegin, "there are no totals to subtract from this window's; call Begin first")
-	}
 	rate, err := t.admit(k, w)
 	if err != nil {
 		return Profile{}, err
+	}
+	if !w.open {
+		return Profile{}, skip(k, NoBegin, "none could be taken at the start of the window, which would be subtracted")
 	}
 	start, before := w.start, w.rate
 	if kinds.Of(k).Sampling == kinds.Memory && t.src.collections() == w.collections {
