@@ -33,16 +33,15 @@ const (
 
 // profilingCost estimates what taking a CPU profile has cost the process. The
 // work is spread over signal handlers and a goroutine of the runtime, where
-// nobody can measure it. elapsed, the time that starting and stopping took, bounds
-// it from above on an idle machine; on a busy one it is mostly waiting.
-func profilingCost(w *profiler.Window, used process.Figures, elapsed time.Duration) time.Duration {
+// nobody can measure it.
+func profilingCost(w *profiler.Window, used process.Figures) time.Duration {
 	samples := used.CPU.Milliseconds() / 10
 	made := time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
 	wakes := int64(0)
 	if w.Slices > 0 {
 		wakes = int64(w.Elapsed / wakeEvery)
 	}
-	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + min(made, elapsed)
+	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + made
 }
 
 // governSpan is the least time that a cost is judged over. Two windows say little about a

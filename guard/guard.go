@@ -57,14 +57,13 @@ type Guard struct {
 
 // seams are the functions that tests replace.
 type seams struct {
-	capture  func(ctx context.Context, d time.Duration) (profiler.Window, error)
-	overhead func() time.Duration
-	snap     func() process.Snapshot
-	random   func() float64
-	linked   func(yield func(name string) bool) error
-	offer    func(*dumps.Store, dumps.Dump) (dumps.ID, error)
-	compile  func(cfg Config, old *panel) (*panel, error)
-	openDir  func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error)
+	capture func(ctx context.Context, d time.Duration) (profiler.Window, error)
+	snap    func() process.Snapshot
+	random  func() float64
+	linked  func(yield func(name string) bool) error
+	offer   func(*dumps.Store, dumps.Dump) (dumps.ID, error)
+	compile func(cfg Config, old *panel) (*panel, error)
+	openDir func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error)
 }
 
 const (
@@ -94,14 +93,13 @@ func Start(cfg Config) (*Guard, error) {
 	}
 	reader := process.NewReader()
 	g, err := start(cfg, where, seams{
-		capture:  profiler.Process().Capture,
-		overhead: profiler.Process().Overhead,
-		snap:     reader.Read,
-		random:   rand.Float64,
-		linked:   process.Functions,
-		offer:    (*dumps.Store).Offer,
-		compile:  newPanel,
-		openDir:  dumps.Open,
+		capture: profiler.Process().Capture,
+		snap:    reader.Read,
+		random:  rand.Float64,
+		linked:  process.Functions,
+		offer:   (*dumps.Store).Offer,
+		compile: newPanel,
+		openDir: dumps.Open,
 	}, reader.Close)
 	if err != nil {
 		reader.Close()

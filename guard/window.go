@@ -30,7 +30,6 @@ func (l *looper) window(ctx context.Context, early bool) {
 		p.inherit(l.judged)
 	}
 	l.judged = p
-	overhead := l.seams.overhead()
 	look := onThread(func() { l.lookForVacuous(ctx, p) })
 	l.countUnits(p)
 	before := counters{l.seams.snap(), l.work.now()}
@@ -46,7 +45,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	now := counters{l.seams.snap(), l.work.now()}
 	after := now.Snapshot
 	used, since := process.Between(before.Snapshot, after), process.Between(l.last, after)
-	profiling := profilingCost(&w, used, l.seams.overhead()-overhead)
+	profiling := profilingCost(&w, used)
 	if used.Elapsed < l.cfg.Window/2 {
 		// The profiler was taken: what a process uses in a millisecond says nothing,
 		// what it has used since the last window does.

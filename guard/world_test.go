@@ -50,7 +50,6 @@ type world struct {
 	canceled              int
 	events                []Event
 	goroutines, heap, rss int64
-	overhead              time.Duration
 	cpu, metered          time.Duration
 }
 
@@ -110,7 +109,6 @@ func (w *world) capture(ctx context.Context, d time.Duration) (profiler.Window, 
 	if w.cost != nil {
 		// What the guard cannot meter it takes from the number of slices.
 		win.Slices = int(w.cost(n) / sliceCost)
-		w.overhead += w.cost(n)
 	}
 	w.mu.Unlock()
 	if o := win.Outcome; o != profiler.Busy && o != profiler.Hung {
@@ -151,12 +149,7 @@ func (w *world) seams() seams {
 	}
 	return seams{
 		capture: w.capture,
-		overhead: func() time.Duration {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return w.overhead
-		},
-		snap: w.snap,
+		snap:    w.snap,
 		random: func() float64 {
 			if w.random == nil {
 				return 0

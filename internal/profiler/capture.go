@@ -99,7 +99,7 @@ func (h *Hub) capture(ctx context.Context, s *subscriber) Window {
 	}
 	select {
 	case <-s.done:
-		return h.whole(s)
+		return s.window()
 	default:
 	}
 	w := Window{Asked: s.want}
@@ -111,14 +111,11 @@ func (h *Hub) capture(ctx context.Context, s *subscriber) Window {
 	return w
 }
 
-// whole is the window of a subscriber that is done, made on its own time.
-func (h *Hub) whole(s *subscriber) Window {
-	switch len(s.slices) {
-	case 0:
-	case 1:
+// window is that of a subscriber that is done, made on its own time.
+func (s *subscriber) window() Window {
+	if len(s.slices) == 1 {
 		s.w.Data = s.slices[0]
-	default:
-		defer h.spent(time.Now())
+	} else if len(s.slices) > 1 {
 		s.w.merge(s.slices)
 	}
 	return s.w

@@ -99,8 +99,8 @@ func TestCaptureReal(t *testing.T) {
 	if !strings.Contains(strings.Join(names, "\n"), "profiler.spin.func1") {
 		t.Errorf("the busy function is not in the profile, but only %v", names)
 	}
-	if starts, stops := s.count(); starts != stops || h.Overhead() <= 0 {
-		t.Errorf("%d starts, %d stops, overhead %v", starts, stops, h.Overhead())
+	if starts, stops := s.count(); starts != stops {
+		t.Errorf("%d starts, %d stops", starts, stops)
 	}
 	wantFree(t)
 }

@@ -5,7 +5,6 @@ import (
 	"runtime/pprof"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -14,8 +13,6 @@ import (
 type Hub struct {
 	system system
 	held   bool // see HeldByTest
-
-	overhead atomic.Int64 // nanoseconds
 
 	mu        sync.Mutex
 	subs      []*subscriber
@@ -38,14 +35,6 @@ func Process() *Hub { return shared }
 func newHub(s system, held bool) *Hub {
 	return &Hub{system: s, held: held, kick: make(chan struct{}, 1)}
 }
-
-// Overhead is the time that the hub has spent so far on starting and stopping the
-// profiler and on merging slices. It is elapsed time, an upper bound of what it
-// cost in CPU: a stop also waits for the profile's goroutine to be scheduled.
-func (h *Hub) Overhead() time.Duration { return time.Duration(h.overhead.Load()) }
-
-// spent adds the time since start to the overhead.
-func (h *Hub) spent(start time.Time) { h.overhead.Add(int64(time.Since(start))) }
 
 // A subscriber is one interval in the making. All but done belongs to the hub's mutex
 // until done is closed, and then to whoever waits for it.

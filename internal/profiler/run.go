@@ -81,16 +81,10 @@ func (h *Hub) pause(d time.Duration, early <-chan struct{}) (ended bool) {
 func (h *Hub) slice() {
 	rec := newRecorder()
 	h.lastStart = time.Now()
-	err, hung := h.start(rec)
-	switch {
-	case hung:
-		h.fail(Hung, reasonHung)
-		return
-	case err != nil:
-		h.fail(Busy, reasonBusy(err))
+	if o, reason := h.start(rec); o != OK {
+		h.fail(o, reason)
 		return
 	}
-	h.spent(h.lastStart)
 
 	sl := slice{start: time.Now()}
 	asleep, cpu := h.system.asleep(), h.system.cpu()
@@ -98,31 +92,28 @@ func (h *Hub) slice() {
 	sl.cpu = h.system.cpu() - cpu
 	sl.elapsed = time.Since(sl.start)
 	sl.slept = h.system.asleep() - asleep
-
-	stop := time.Now()
 	if !h.stop(rec) {
 		h.fail(Stolen, reasonStolen)
 		return
 	}
-	h.spent(stop)
 	sl.data, sl.over = rec.take()
 	h.deliver(sl)
 }
 
 // start starts the profiler on a goroutine of its own. If that hangs, the
 // goroutine stays behind, parked, and no other start is tried until it returns.
-func (h *Hub) start(rec *recorder) (err error, hung bool) {
-	var outcome error // until started is closed the goroutine's
+func (h *Hub) start(rec *recorder) (o Outcome, reason string) {
+	var err error // until started is closed the goroutine's
 	started := make(chan struct{})
 	go func() {
 		shedLabels() // runtime/pprof's goroutine inherits them from here
-		outcome = h.system.start(rec)
+		err = h.system.start(rec)
 		h.mu.Lock()
 		late := h.parked
 		close(started)
 		h.mu.Unlock()
 		if late {
-			if outcome == nil {
+			if err == nil {
 				h.stop(rec) // nobody wants it any more
 			}
 			h.mu.Lock()
@@ -137,10 +128,13 @@ func (h *Hub) start(rec *recorder) (err error, hung bool) {
 		case <-started: // at the last moment
 		default:
 			h.parked = true
-			return nil, true
+			return Hung, reasonHung
 		}
 	}
-	return outcome, false
+	if err != nil {
+		return Busy, reasonBusy(err)
+	}
+	return OK, ""
 }
 
 // settleWait is how long the hub leaves the profiler alone after its profile was stolen.

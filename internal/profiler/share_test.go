@@ -75,7 +75,6 @@ func TestStreamReal(t *testing.T) {
 	}
 	wg.Wait()
 	starts, stops := s.count()
-	t.Logf("%v for each of %d slices", h.Overhead()/time.Duration(max(1, starts)), starts)
 	if starts != stops {
 		t.Errorf("%d starts, %d stops", starts, stops)
 	}
