@@ -42,7 +42,7 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 			t.Errorf("Start took %v, want %v", d, openWithin)
 		}
 		pass(55 * second)
-		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: opening DumpDir has not ended within 1s") || s.Windows["ok"] < 5 {
+		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: opening DumpDir has not returned within 1s") || s.Windows["ok"] < 5 {
 			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
 		}
 		if text := webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/dumps.json")); !strings.Contains(text, "state says why") {

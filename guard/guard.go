@@ -35,11 +35,11 @@ type Guard struct {
 	stop   sync.Once
 	ended  chan struct{} // closed when Stop is through
 
-	sinks   []*sink
-	dumps   atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
-	opener  chan struct{}               // closed when nobody opens DumpDir any more; nil if nobody did
-	metrics *collector
-	pages   sync.Once
+	sinks      []*sink
+	dumps      atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
+	background sync.WaitGroup              // of what may wait for a disk or a registry
+	metrics    *collector
+	pages      sync.Once
 	// page is made by pages; all handlers of the guard are this one. It is an interface
 	// so that the linker can leave the pages out where no Handler is asked for.
 	page http.Handler
@@ -141,19 +141,13 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	// is in place before.
 	ctx, cancel := context.WithCancel(context.Background())
 	g.cancel = cancel
-	acquired := false
-	defer func() {
-		if !acquired { // also when a registry ends this goroutine
-			cancel()
-			patience, giveUp := context.WithTimeout(context.Background(), stopWithin)
-			defer giveUp()
-			g.release(patience)
-		}
-	}()
 	if err := g.acquire(ctx); err != nil {
+		cancel()
+		patience, giveUp := context.WithTimeout(context.Background(), stopWithin)
+		defer giveUp()
+		g.release(patience)
 		return nil, err
 	}
-	acquired = true
 	go func() {
 		// The labels of whoever calls Start are not the guard's.
 		pprof.SetGoroutineLabels(context.Background())
@@ -184,12 +178,8 @@ func (g *Guard) shutDown() {
 	defer cancel()
 	g.cancel()
 	await(ctx, g.done)
-	unregistered := make(chan struct{})
-	go func() {
-		defer close(unregistered)
-		_ = call(func() { g.cfg.Registerer.Unregister(g.metrics) })
-	}()
-	g.release(ctx, unregistered)
+	g.background.Go(g.unregister)
+	g.release(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.status.State, g.status.PausedUntil = stateStopped, time.Time{}

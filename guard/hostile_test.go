@@ -121,7 +121,7 @@ func TestCounterEndsItsGoroutine(t *testing.T) {
 	w := newWorkCounters(map[string]func() float64{
 		"a": func() float64 { return 1 },
 		"b": func() float64 { runtime.Goexit(); return 0 },
-	})
+	}, nil)
 	for range 3 {
 		if got := w.now(); got["a"].n != 1 || !strings.Contains(got["b"].why, "goroutine") {
 			t.Fatalf("the counters say %v", got)

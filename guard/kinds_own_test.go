@@ -147,13 +147,21 @@ func TestOwnGoroutinesAreKnown(t *testing.T) {
 		}
 		for _, f := range functions {
 			ast.Inspect(f, func(n ast.Node) bool {
-				start, ok := n.(*ast.GoStmt)
-				if !ok {
+				var begins ast.Expr
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					begins = n.Call.Fun
+				case *ast.CallExpr: // of a sync.WaitGroup
+					if called, ok := n.Fun.(*ast.SelectorExpr); ok && called.Sel.Name == "Go" && len(n.Args) == 1 {
+						begins = n.Args[0]
+					}
+				}
+				if begins == nil {
 					return true
 				}
 				started++
 				var names []string
-				switch called := start.Call.Fun.(type) {
+				switch called := begins.(type) {
 				case *ast.FuncLit:
 					names = []string{"github.com/profguard/profguard/" + path + "." + receiver(f) + f.Name.Name + ".func1"}
 				case *ast.Ident:
@@ -196,7 +204,7 @@ func receiver(f *ast.FuncDecl) string {
 // callbacks, counters and registry.
 var lenders = []string{
 	"guard.(*sink).run", "guard.(*counter).ask.gowrap1", "guard.(*counter).answer",
-	"guard.(*Guard).register.func1", "guard.(*Guard).shutDown.func1", "guard.checkUnits.func1", "guard.registryNames.func1",
+	"guard.checkUnits.func1", "guard.registryNames.func1",
 }
 
 // aloneVar says that a test runs in a process of its own.

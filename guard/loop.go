@@ -17,9 +17,7 @@ import (
 type looper struct {
 	*Guard
 	decoder    decode.Decoder
-	host       workCounters // of Config.Work
-	work       workCounters // those and the registry
-	units      []string     // that the registry counts
+	work       *workCounters
 	governor   governor
 	jumps      jumps
 	backoff    time.Duration // of the CPU profiler
@@ -40,7 +38,7 @@ type looper struct {
 
 func newLooper(g *Guard) *looper {
 	return &looper{
-		Guard: g, host: newWorkCounters(g.cfg.Work), kinds: newKindTaker(), last: g.seams.snap(),
+		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: newKindTaker(), last: g.seams.snap(),
 		breakdowns: breakdowns{taken: map[string]breakdown{}},
 	}
 }

@@ -137,7 +137,8 @@ func TestFault_26_RegistryHangs(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "has not answered within 5s") || time.Since(began) != registryPatience {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
-		c := workCounters(nil).withRegistry(r, []string{"http_requests_total"})
+		c := newWorkCounters(nil, r)
+		c.registry.units = []string{"http_requests_total"}
 		for range 2 {
 			if a := c.now()["http_requests_total"]; !strings.Contains(a.why, "did not return within 1s") {
 				t.Errorf("the registry says %+v", a)

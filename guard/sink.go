@@ -25,11 +25,10 @@ const (
 type sink struct {
 	name    string
 	deliver func(Event)
+	queue   chan *Event // closed when there will be no more
 	done    chan struct{}
 
 	mu     sync.Mutex
-	wake   sync.Cond // on mu: there is an event, or there will be no more
-	queue  []Event
 	closed bool
 
 	dropped atomic.Int64
@@ -48,8 +47,7 @@ func sinks(cfg *Config) []*sink {
 }
 
 func newSink(name string, deliver func(Event)) *sink {
-	s := &sink{name: name, deliver: deliver, done: make(chan struct{})}
-	s.wake.L = &s.mu
+	s := &sink{name: name, deliver: deliver, queue: make(chan *Event, sinkQueue), done: make(chan struct{})}
 	go s.run()
 	return s
 }
@@ -67,39 +65,16 @@ func (s *sink) run() {
 	}()
 	// The labels of whoever calls Start are not the guard's.
 	pprof.SetGoroutineLabels(context.Background())
-	for {
-		e, more := s.next()
-		if !more {
-			break
-		}
+	for e := range s.queue {
 		if s.off.Load() {
 			s.dropped.Add(1)
 			continue
 		}
-		if err := call(func() { s.deliver(e) }); err != nil {
+		if err := call(func() { s.deliver(*e) }); err != nil {
 			s.failed()
 		}
 	}
 	finished = true
-}
-
-// next waits for an event. There are no more when the sink is closed and the queue
-// is empty.
-func (s *sink) next() (e Event, more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.queue) == 0 {
-		if s.closed {
-			return Event{}, false
-		}
-		s.wake.Wait()
-	}
-	e = s.queue[0]
-	s.queue[0] = Event{} // holds offenders
-	if s.queue = s.queue[1:]; len(s.queue) == 0 {
-		s.queue = nil // many events at once are rare
-	}
-	return e, true
 }
 
 // failed counts an event that the sink has failed on.
@@ -115,12 +90,14 @@ func (s *sink) failed() {
 func (s *sink) offer(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.queue) >= sinkQueue {
-		s.dropped.Add(1)
-		return
+	if !s.closed {
+		select {
+		case s.queue <- &e:
+			return
+		default:
+		}
 	}
-	s.queue = append(s.queue, e)
-	s.wake.Signal()
+	s.dropped.Add(1)
 }
 
 // close takes no more events. The channel that it returns is closed when those in the
@@ -128,8 +105,10 @@ func (s *sink) offer(e Event) {
 func (s *sink) close() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
-	s.wake.Signal()
+	if !s.closed {
+		s.closed = true
+		close(s.queue)
+	}
 	return s.done
 }
 

@@ -31,7 +31,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	l.judged = p
 	look := onThread(func() { l.lookForVacuous(ctx, p) })
-	l.countUnits(p)
+	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
 	before := counters{l.seams.snap(), l.work.now()}
 	look += onThread(func() { l.kinds.begin(p, before.work) })
 	tried := !p.has(kinds.CPU) || !time.Now().Before(l.free)
@@ -82,14 +82,6 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.publish(w, samples, tried, early, used, since)
 	l.account(look+judge+profiling+l.work.spent(), after)
 	l.last = after
-}
-
-// countUnits makes the loop read the units of work of the budgets in force.
-func (l *looper) countUnits(p *panel) {
-	units := registryUnits(p.set, l.cfg.Work)
-	if l.work == nil || !slices.Equal(units, l.units) {
-		l.units, l.work = units, l.host.withRegistry(registryOf(l.cfg.Registerer), units)
-	}
 }
 
 // onThread runs f on a thread of its own, and returns the CPU time that it took.

@@ -1,14 +1,21 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/spelling"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // callTimeout is how long the counters of the host may take. They are meant to be
@@ -19,21 +26,24 @@ const callTimeout = 100 * time.Millisecond
 // gather a series takes some microseconds (go test -run - -bench Registry ./guard).
 const gatherTimeout = time.Second
 
-// workCounters reads the host's counters: its Work functions, and its Prometheus
-// registry. They are somebody else's code, so each is called on a goroutine of its own,
-// with a bound.
-type workCounters []*counter
+// workCounters reads what the host counts: its Work functions, and its Prometheus
+// registry, which is gathered only while some budget has a unit of it ("per
+// http_requests_total"). They are somebody else's code, so each is called on a goroutine of
+// its own, with a bound.
+type workCounters struct {
+	counters []*counter
+	registry *counter // the last of them
+}
 
 // A counter is one of them. One that hangs is not called again before it has
 // returned.
 type counter struct {
-	units []string                 // what it counts
+	units []string                 // what it is asked for
 	label func(unit string) string // what messages call the counter of a unit
-	read  func() []answer
+	read  func(units []string) []answer
 	bound time.Duration
-	reply chan []answer // of the call under way; nil when there is none
-	stuck bool          // that call is an earlier one
-	cost  atomic.Int64  // of its calls since spent, in nanoseconds: how long they took
+	busy  atomic.Bool  // a call has not returned
+	cost  atomic.Int64 // of its calls since spent, in nanoseconds: how long they took
 }
 
 // An answer is a number, or why there is none.
@@ -46,43 +56,40 @@ type answer struct {
 // Readings are what all counters said at one moment.
 type readings map[string]answer
 
-func newWorkCounters(read map[string]func() float64) workCounters {
-	var w workCounters
+func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *workCounters {
+	w := new(workCounters)
 	for _, name := range slices.Sorted(maps.Keys(read)) {
-		w = append(w, &counter{
+		w.counters = append(w.counters, &counter{
 			units: []string{name}, bound: callTimeout,
 			label: func(unit string) string { return fmt.Sprintf("Work[%q]", unit) },
-			read:  func() []answer { return []answer{{n: read[name]()}} },
+			read:  func([]string) []answer { return []answer{{n: read[name]()}} },
 		})
 	}
+	seen := map[string]bool{} // by one call at a time
+	w.registry = &counter{
+		bound: gatherTimeout,
+		label: func(unit string) string { return unit + " of the Prometheus registry" },
+		read:  func(units []string) []answer { return readRegistry(registryOf(r), units, seen) },
+	}
+	w.counters = append(w.counters, w.registry)
 	return w
 }
 
-// withRegistry adds the units that a Prometheus registry counts.
-func (w workCounters) withRegistry(g prometheus.Gatherer, units []string) workCounters {
-	if len(units) == 0 {
-		return w
-	}
-	seen := map[string]bool{} // by one call at a time
-	return append(slices.Clip(w), &counter{
-		units: units, bound: gatherTimeout,
-		label: func(unit string) string { return unit + " of the Prometheus registry" },
-		read:  func() []answer { return readRegistry(g, units, seen) },
-	})
-}
-
 // now reads the counters, all at once.
-func (w workCounters) now() readings {
-	if len(w) == 0 {
-		return nil
+func (w *workCounters) now() readings {
+	replies := make([]<-chan []answer, len(w.counters))
+	for i, c := range w.counters {
+		replies[i] = c.ask()
 	}
-	began := time.Now()
-	for _, c := range w {
-		c.ask()
-	}
-	r := make(readings, len(w))
-	for _, c := range w {
-		answers := c.wait(began)
+	r := readings{}
+	for i, c := range w.counters {
+		answers := []answer{{why: fmt.Sprintf("did not return within %v", c.bound)}} // for all units
+		if replies[i] != nil {
+			select {
+			case answers = <-replies[i]:
+			case <-time.After(c.bound):
+			}
+		}
 		for i, name := range c.units {
 			a := answers[min(i, len(answers)-1)]
 			if a.why == "" && (math.IsNaN(a.n) || math.IsInf(a.n, 0)) {
@@ -97,53 +104,35 @@ func (w workCounters) now() readings {
 
 // spent returns what reading has cost since it was last asked: how long the calls took,
 // which is the most that they can have used on the goroutine that makes them.
-func (w workCounters) spent() time.Duration {
+func (w *workCounters) spent() time.Duration {
 	var sum int64
-	for _, c := range w {
+	for _, c := range w.counters {
 		sum += c.cost.Swap(0)
 	}
 	return time.Duration(sum)
 }
 
-// ask calls the counter, unless an earlier call still hangs.
-func (c *counter) ask() {
-	if c.reply != nil {
-		select {
-		case <-c.reply: // the late answer of an earlier call
-		default:
-			c.stuck = true
-			return
-		}
+// ask calls the counter for one answer for each unit, or one for all. The channel is nil
+// if an earlier call still hangs, and where there is nothing to ask for.
+func (c *counter) ask() <-chan []answer {
+	if len(c.units) == 0 || !c.busy.CompareAndSwap(false, true) {
+		return nil
 	}
-	c.stuck = false
 	reply := make(chan []answer, 1)
-	c.reply = reply
-	go c.answer(reply)
+	go c.answer(c.units, reply)
+	return reply
 }
 
-// wait returns the answers to a call of that time: one for each unit, or one for all.
-func (c *counter) wait(asked time.Time) []answer {
-	timeout := time.NewTimer(c.bound - time.Since(asked))
-	defer timeout.Stop()
-	for over := c.stuck; !over; {
-		select {
-		case <-timeout.C:
-			over = len(c.reply) == 0 // it may have come while others were waited for
-		case a := <-c.reply:
-			c.reply = nil
-			return a
-		}
-	}
-	return []answer{{why: fmt.Sprintf("did not return within %v", c.bound)}}
-}
-
-func (c *counter) answer(reply chan<- []answer) {
+func (c *counter) answer(units []string, reply chan<- []answer) {
 	a := []answer{{why: "ended its goroutine"}}
-	defer func() { reply <- a }() // also when it did
-	var read []answer
 	began := time.Now()
-	defer func() { c.cost.Add(int64(time.Since(began))) }()
-	if err := call(func() { read = c.read() }); err != nil {
+	defer func() { // also when it did
+		c.cost.Add(int64(time.Since(began)))
+		c.busy.Store(false)
+		reply <- a
+	}()
+	var read []answer
+	if err := call(func() { read = c.read(units) }); err != nil {
 		a = []answer{{why: "failed with a " + err.Error()}}
 		return
 	}
@@ -170,4 +159,183 @@ func between(before, after readings) (done map[string]float64, why map[string]st
 		}
 	}
 	return done, why
+}
+
+// registryOf is the registry that units of work are read from: the one that the guard's
+// metrics go to, or the default one where that cannot be read.
+func registryOf(r prometheus.Registerer) prometheus.Gatherer {
+	if g, ok := r.(prometheus.Gatherer); ok {
+		return g
+	}
+	return prometheus.DefaultGatherer
+}
+
+// registryUnits are the units of work of budgets that Work does not count.
+func registryUnits(set budget.Set, work map[string]func() float64) []string {
+	units := map[string]bool{}
+	for _, b := range set {
+		if _, counted := work[b.Per]; b.Per != "" && !counted {
+			units[b.Per] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(units))
+}
+
+// readRegistry returns what the registry has counted of each unit, or one answer that
+// says why that is not known. A counter without series has counted nothing yet, unless it
+// had series before: seen has those that had.
+func readRegistry(g prometheus.Gatherer, units []string, seen map[string]bool) []answer {
+	families, err := g.Gather()
+	if err != nil {
+		// What there is nevertheless may lack series, and would count too little.
+		return []answer{{why: fmt.Sprintf("could not be read in full: %v", err)}}
+	}
+	list := make([]answer, len(units))
+	for i, text := range units {
+		u, _ := unit.ParseWork(text) // the budget is valid
+		at := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return counts(f, u.Name) })
+		switch {
+		case at >= 0:
+			list[i], seen[text] = sum(families[at], u), true
+		case seen[text]:
+			list[i].why = "is not in the registry any more"
+		}
+	}
+	return list
+}
+
+// counts reports whether a unit is a family's name. A histogram and a summary count
+// under their own name and under that of their series.
+func counts(f *dto.MetricFamily, name string) bool {
+	if t := f.GetType(); t == dto.MetricType_HISTOGRAM || t == dto.MetricType_SUMMARY {
+		if f.GetName() == strings.TrimSuffix(name, "_count") {
+			return true
+		}
+	}
+	return f.GetName() == name
+}
+
+// sum adds up the series of a family that have the labels of a unit.
+func sum(f *dto.MetricFamily, u unit.Work) answer {
+	var a answer
+	for _, m := range f.GetMetric() {
+		if !hasLabels(m, u.Labels) {
+			continue
+		}
+		switch f.GetType() {
+		case dto.MetricType_COUNTER:
+			a.n += m.GetCounter().GetValue()
+		case dto.MetricType_HISTOGRAM:
+			// A native histogram may count in fractions.
+			a.n += cmp.Or(m.GetHistogram().GetSampleCountFloat(), float64(m.GetHistogram().GetSampleCount()))
+		case dto.MetricType_SUMMARY:
+			a.n += float64(m.GetSummary().GetSampleCount())
+		default:
+			return answer{why: fmt.Sprintf("is a %s and no counter, histogram or summary", strings.ToLower(f.GetType().String()))}
+		}
+	}
+	return a
+}
+
+func hasLabels(m *dto.Metric, labels map[string]string) bool {
+	found := 0
+	for _, l := range m.GetLabel() {
+		if want, ok := labels[l.GetName()]; ok && want == l.GetValue() {
+			found++
+		}
+	}
+	return found == len(labels)
+}
+
+// registryPatience is how long a registry may take to say what it has, when budgets are
+// set. It calls the collectors of the host, which may hang.
+const registryPatience = 5 * time.Second
+
+// checkUnits reports the units of work that nobody counts, with the name near each.
+func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
+	units := registryUnits(set, work)
+	if len(units) == 0 {
+		return
+	}
+	type names struct {
+		all map[string]string // what is wrong with a name, "" if nothing is
+		err error             // why there may be more
+	}
+	reply := make(chan names, 1)
+	go func() {
+		var n names
+		if err := call(func() { n.all, n.err = registryNames(registryOf(r)) }); err != nil {
+			n.err = err
+		}
+		reply <- n
+	}()
+	timer := time.NewTimer(registryPatience)
+	defer timer.Stop()
+	n := names{err: fmt.Errorf("the Prometheus registry has not answered within %v", registryPatience)}
+	select {
+	case n = <-reply:
+	case <-timer.C:
+	}
+	for _, text := range units {
+		u, ok := unit.ParseWork(text)
+		if !ok {
+			continue // the budget is wrong, and its own error says so
+		}
+		why, known := n.all[u.Name]
+		switch {
+		case !known && n.err != nil:
+			wrong("Budgets: %q is counted by no Work, and the Prometheus registry cannot be read in full: %w", text, n.err)
+		case !known:
+			wrong("Budgets: nobody counts %q: expected Work[%q], or a counter of that name in the Prometheus registry before Start%s",
+				text, text, nearUnit(u.Name, slices.Concat(slices.Collect(maps.Keys(work)), slices.Collect(maps.Keys(n.all)))))
+		case why != "":
+			wrong("Budgets: %q of the Prometheus registry %s", text, why)
+		}
+	}
+}
+
+// registryNames are the names of a registry's counters, histograms and summaries, and
+// those of other metrics with what is wrong with them as a unit of work. A vector without
+// series is not gathered; its description has its name. With an error there may be more.
+func registryNames(g prometheus.Gatherer) (map[string]string, error) {
+	names := map[string]string{}
+	if c, ok := g.(prometheus.Collector); ok {
+		descs := make(chan *prometheus.Desc)
+		go func() {
+			defer close(descs)
+			_ = call(func() { c.Describe(descs) })
+		}()
+		for d := range descs {
+			// A Desc has no other way to tell its name, which is in quotes.
+			if parts := strings.SplitN(d.String(), `"`, 3); len(parts) == 3 {
+				names[parts[1]] = ""
+			}
+		}
+	}
+	families, err := g.Gather()
+	for _, f := range families {
+		names[f.GetName()] = sum(f, unit.Work{}).why
+		if t := f.GetType(); t == dto.MetricType_HISTOGRAM || t == dto.MetricType_SUMMARY {
+			names[f.GetName()+"_count"] = ""
+		}
+	}
+	return names, err
+}
+
+// nearUnit names the unit that is most like one, or holds it, "" without any.
+func nearUnit(name string, names []string) string {
+	best, least := "", max(2, len(name)/3)+1
+	for _, n := range names {
+		d := spelling.Distance(name, n)
+		if strings.Contains(n, name) {
+			d = min(d, 2)
+		}
+		if d < least || d == least && n < best {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
 }

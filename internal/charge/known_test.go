@@ -74,7 +74,7 @@ func TestStandardRoots(t *testing.T) {
 func TestIsOurs(t *testing.T) {
 	for name, want := range map[string]bool{
 		"github.com/profguard/profguard/guard.start.func2":                          true,
-		"github.com/profguard/profguard/guard.(*Guard).register.func1":              true,
+		"github.com/profguard/profguard/guard.(*Guard).within.func1":                true,
 		"github.com/profguard/profguard/internal/profiler.(*Hub).run":               true,
 		"github.com/profguard/profguard/internal/profiles.(*leakTaker).write.func1": true,
 		"runtime/pprof.profileWriter":                                               true,
