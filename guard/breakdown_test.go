@@ -98,7 +98,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			p, at := l.panel, time.Now()
 			win := w.take(0)
 			for range 2 {
-				l.apply(t.Context(), l.judge(t.Context(), p.groups[0], measuredAt(&win, at, tt.name, value)), &win)
+				l.apply(t.Context(), l.judge(t.Context(), p.groups[1], measuredAt(&win, at, tt.name, value)), &win)
 				clear(l.breakdowns.taken)
 				l.dumping = windowDumps{}
 				at = at.Add(minute)

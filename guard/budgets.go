@@ -17,7 +17,7 @@ import (
 type panel struct {
 	set     budget.Set
 	entries []*entry
-	groups  []*group
+	groups  []*group // that of the CPU profile comes first: its table is gone as soon as another is decoded
 	// notLinked are the patterns that match nothing in the binary, once known.
 	notLinked []string
 	looked    bool // notLinked has been worked out
@@ -86,7 +86,10 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 		kind := kindOf(e.rule)
 		at := slices.IndexFunc(p.groups, func(g *group) bool { return g.kind == kind })
 		if at < 0 {
-			at, p.groups = len(p.groups), append(p.groups, &group{kind: kind})
+			if at = len(p.groups); kind == kinds.CPU {
+				at = 0
+			}
+			p.groups = slices.Insert(p.groups, at, &group{kind: kind})
 		}
 		g := p.groups[at]
 		rules[kind], g.entries = append(rules[kind], e.rule), append(g.entries, e)
@@ -166,10 +169,7 @@ func (g *Guard) replace(next *panel) error {
 		if slices.Contains(next.entries, e) || e.alert.State != alert.Firing {
 			continue
 		}
-		gone := Event{Name: eventResolved, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s was removed while it was firing", e.Name)}
-		if i := slices.IndexFunc(next.entries, func(other *entry) bool { return other.Name == e.Name }); i >= 0 {
-			gone.Message = fmt.Sprintf("budget %s was replaced while it was firing: it is %q now", e.Name, next.entries[i].Budget)
-		}
+		gone := Event{Name: eventResolved, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s was removed or changed while it was firing", e.Name)}
 		gone.Result.Verdict, gone.Result.Reason = budget.Inconclusive, "removed by SetBudgets"
 		g.emit(gone)
 	}

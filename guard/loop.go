@@ -30,7 +30,6 @@ type looper struct {
 	completed  time.Time        // the end of the last period that counters were compared over
 	closer     alert.Closer
 	cost       time.Duration // of the last window
-	lost       bool          // the last window was lost
 	store      *dumps.Store  // where dumps go in this window, or nil
 	dumping    windowDumps
 	began      time.Time // when the last window began

@@ -51,26 +51,18 @@ func (l *looper) window(ctx context.Context, early bool) {
 		// what it has used since the last window does.
 		used = since
 	}
-	samples := int64(0)
 	judge := onThread(func() {
 		t := w.Table(&l.decoder)
-		samples = t.Count() // the guard's own among them
-		if tried {
-			l.tellLost(&w)
-		}
+		l.publish(w, t.Count(), tried, early, used, since) // with the guard's own samples
 		facts := l.facts(p, used, since, after, t)
 		facts.Work, facts.NoWork = between(before.work, now.work)
 		l.uncounted(facts.NoWork)
 		m := measurement{cpu: &w, table: t, facts: facts, before: before, now: now}
 		m.period, m.regular = l.period(before.At, after.At)
-		// The CPU profile comes first, because its table is gone as soon as another
-		// profile is decoded.
 		var results []judgement
-		for _, cpu := range []bool{true, false} {
-			for _, g := range p.groups {
-				if (g.kind == kinds.CPU) == cpu && (tried || !cpu) {
-					results = append(results, l.judge(ctx, g, m)...)
-				}
+		for _, g := range p.groups {
+			if tried || g.kind != kinds.CPU {
+				results = append(results, l.judge(ctx, g, m)...)
 			}
 		}
 		l.apply(ctx, results, &w)
@@ -79,7 +71,6 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.backoff = w.Backoff(l.backoff)
 		l.free = time.Now().Add(l.backoff)
 	}
-	l.publish(w, samples, tried, early, used, since)
 	l.account(look+judge+profiling+l.work.spent(), after)
 	l.last = after
 }
@@ -247,18 +238,25 @@ func (l *looper) conclude(o judgement) {
 }
 
 // publish publishes how the window of CPU went, if one was tried, and what the process
-// uses. Of the time since the last window comes what garbage collection took, and what is
-// known of it lasts until a collection ends.
+// uses, and tells when windows begin to be lost, and when they are good again. Of the time
+// since the last window comes what garbage collection took, and what is known of it lasts
+// until a collection ends.
 func (l *looper) publish(w profiler.Window, samples int64, tried, early bool, used, since process.Figures) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.status.Window
 	if tried {
+		good, was := w.Outcome == profiler.OK, s.Outcome == "" || s.Outcome == profiler.OK.String()
 		outcome := label(w.Outcome.String())
 		l.status.Windows[outcome]++
 		*s = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early, Samples: samples, GC: s.GC}
-		if w.Outcome == profiler.OK {
+		if good {
 			l.status.Good = w.Start.Add(w.Elapsed)
+		}
+		if !good && was {
+			l.emit(Event{Name: eventLost, Message: fmt.Sprintf("a window was lost (%s): %s", w.Outcome, w.Reason)})
+		} else if good && !was {
+			l.emit(Event{Name: eventRegained, Message: "windows are good again"})
 		}
 	}
 	s.Cores, s.RSS, s.Heap, s.Goroutines = used.Cores, used.RSS, used.Heap, used.Goroutines
@@ -275,18 +273,6 @@ func (l *looper) uncounted(why map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(why)) {
 		l.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+why[name])
 	}
-}
-
-// tellLost tells when windows begin to be lost, and when they are good again.
-func (l *looper) tellLost(w *profiler.Window) {
-	lost := w.Outcome != profiler.OK
-	switch {
-	case lost && !l.lost:
-		l.emit(Event{Name: eventLost, Message: fmt.Sprintf("a window was lost (%s): %s", w.Outcome, w.Reason)})
-	case !lost && l.lost:
-		l.emit(Event{Name: eventRegained, Message: "windows are good again"})
-	}
-	l.lost = lost
 }
 
 // label makes a metric's label of words.

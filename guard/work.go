@@ -14,7 +14,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -190,29 +189,18 @@ func readRegistry(g prometheus.Gatherer, units []string, seen map[string]bool) [
 		// What there is nevertheless may lack series, and would count too little.
 		return []answer{{why: fmt.Sprintf("could not be read in full: %v", err)}}
 	}
+	has := contents{families: families}
 	list := make([]answer, len(units))
 	for i, text := range units {
 		u, _ := unit.ParseWork(text) // the budget is valid
-		at := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return counts(f, u.Name) })
-		switch {
-		case at >= 0:
-			list[i], seen[text] = sum(families[at], u), true
+		switch f := has.family(u.Name); {
+		case f != nil:
+			list[i], seen[text] = sum(f, u), true
 		case seen[text]:
 			list[i].why = "is not in the registry any more"
 		}
 	}
 	return list
-}
-
-// counts reports whether a unit is a family's name. A histogram and a summary count
-// under their own name and under that of their series.
-func counts(f *dto.MetricFamily, name string) bool {
-	if t := f.GetType(); t == dto.MetricType_HISTOGRAM || t == dto.MetricType_SUMMARY {
-		if f.GetName() == strings.TrimSuffix(name, "_count") {
-			return true
-		}
-	}
-	return f.GetName() == name
 }
 
 // sum adds up the series of a family that have the labels of a unit.
@@ -251,54 +239,54 @@ func hasLabels(m *dto.Metric, labels map[string]string) bool {
 // set. It calls the collectors of the host, which may hang.
 const registryPatience = 5 * time.Second
 
-// checkUnits reports the units of work that nobody counts, with the name near each.
+// A contents is what a registry has: metrics with series, and the names of others. With an
+// error there may be more.
+type contents struct {
+	families  []*dto.MetricFamily
+	described []string
+	err       error
+}
+
+// checkUnits reports the units of work that nobody counts.
 func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
 	units := registryUnits(set, work)
 	if len(units) == 0 {
 		return
 	}
-	type names struct {
-		all map[string]string // what is wrong with a name, "" if nothing is
-		err error             // why there may be more
-	}
-	reply := make(chan names, 1)
+	reply := make(chan contents, 1)
 	go func() {
-		var n names
-		if err := call(func() { n.all, n.err = registryNames(registryOf(r)) }); err != nil {
-			n.err = err
+		var has contents
+		if err := call(func() { has = contentsOf(registryOf(r)) }); err != nil {
+			has.err = err
 		}
-		reply <- n
+		reply <- has
 	}()
-	timer := time.NewTimer(registryPatience)
-	defer timer.Stop()
-	n := names{err: fmt.Errorf("the Prometheus registry has not answered within %v", registryPatience)}
+	has := contents{err: fmt.Errorf("the Prometheus registry has not answered within %v", registryPatience)}
 	select {
-	case n = <-reply:
-	case <-timer.C:
+	case has = <-reply:
+	case <-time.After(registryPatience):
 	}
 	for _, text := range units {
 		u, ok := unit.ParseWork(text)
 		if !ok {
 			continue // the budget is wrong, and its own error says so
 		}
-		why, known := n.all[u.Name]
-		switch {
-		case !known && n.err != nil:
-			wrong("Budgets: %q is counted by no Work, and the Prometheus registry cannot be read in full: %w", text, n.err)
-		case !known:
-			wrong("Budgets: nobody counts %q: expected Work[%q], or a counter of that name in the Prometheus registry before Start%s",
-				text, text, nearUnit(u.Name, slices.Concat(slices.Collect(maps.Keys(work)), slices.Collect(maps.Keys(n.all)))))
-		case why != "":
-			wrong("Budgets: %q of the Prometheus registry %s", text, why)
+		switch f := has.family(u.Name); {
+		case f != nil:
+			if why := sum(f, u).why; why != "" {
+				wrong("Budgets: %q of the Prometheus registry %s", text, why)
+			}
+		case has.err != nil:
+			wrong("Budgets: %q is counted by no Work, and the Prometheus registry cannot be read in full: %w", text, has.err)
+		case !slices.Contains(has.described, u.Name):
+			wrong("Budgets: nobody counts %q: expected Work[%q], or a counter of that name in the Prometheus registry before Start", text, text)
 		}
 	}
 }
 
-// registryNames are the names of a registry's counters, histograms and summaries, and
-// those of other metrics with what is wrong with them as a unit of work. A vector without
-// series is not gathered; its description has its name. With an error there may be more.
-func registryNames(g prometheus.Gatherer) (map[string]string, error) {
-	names := map[string]string{}
+// contentsOf reads a registry. A vector without series is not gathered; its description
+// has its name.
+func contentsOf(g prometheus.Gatherer) (has contents) {
 	if c, ok := g.(prometheus.Collector); ok {
 		descs := make(chan *prometheus.Desc)
 		go func() {
@@ -308,34 +296,22 @@ func registryNames(g prometheus.Gatherer) (map[string]string, error) {
 		for d := range descs {
 			// A Desc has no other way to tell its name, which is in quotes.
 			if parts := strings.SplitN(d.String(), `"`, 3); len(parts) == 3 {
-				names[parts[1]] = ""
+				has.described = append(has.described, parts[1])
 			}
 		}
 	}
-	families, err := g.Gather()
-	for _, f := range families {
-		names[f.GetName()] = sum(f, unit.Work{}).why
-		if t := f.GetType(); t == dto.MetricType_HISTOGRAM || t == dto.MetricType_SUMMARY {
-			names[f.GetName()+"_count"] = ""
-		}
-	}
-	return names, err
+	has.families, has.err = g.Gather()
+	return has
 }
 
-// nearUnit names the unit that is most like one, or holds it, "" without any.
-func nearUnit(name string, names []string) string {
-	best, least := "", max(2, len(name)/3)+1
-	for _, n := range names {
-		d := spelling.Distance(name, n)
-		if strings.Contains(n, name) {
-			d = min(d, 2)
-		}
-		if d < least || d == least && n < best {
-			best, least = n, d
+// family is the one that counts a name, nil for none. A histogram and a summary count under
+// their own name and under that of their series.
+func (c contents) family(name string) *dto.MetricFamily {
+	for _, f := range c.families {
+		t := f.GetType()
+		if f.GetName() == name || (t == dto.MetricType_HISTOGRAM || t == dto.MetricType_SUMMARY) && f.GetName()+"_count" == name {
+			return f
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
+	return nil
 }
