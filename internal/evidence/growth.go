@@ -73,39 +73,39 @@ func growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 	if n == 0 || n0 == 0 {
 		return Finding{Low: -1, High: 1}
 	}
-	fail := phi * surprise(FailAlpha/tests)
-	pass := phi * lnPass
+	fail, pass := phi*surprise(FailAlpha/tests), phi*lnPass
 	f := Finding{
 		Value: k/n - k0/n0,
 		Low:   differenceBound(k, n, k0, n0, fail, -1),
 		High:  differenceBound(k, n, k0, n0, pass, +1),
 	}
 	zone := edge(margin)
-	switch {
-	case f.Value > margin && differs(k, n, k0, n0, margin) >= fail:
-		f.Verdict = Fail
-	case f.High < zone:
-		f.Verdict = Pass
-	default:
-		f.Needed, f.Baseline = missing(n, n0, func(now, before float64) bool {
-			k, n, k0, n0 := now*k, now*n, before*k0, before*n0
-			return f.Value > margin && differs(k, n, k0, n0, margin) >= fail ||
-				f.Value < zone && differs(k, n, k0, n0, zone) >= pass
-		})
-	}
+	f.decide(n, n0, func(now, before float64) Verdict {
+		k, n, k0, n0 := now*k, now*n, before*k0, before*n0
+		switch {
+		case f.Value > margin && differs(k, n, k0, n0, margin) >= fail:
+			return Fail
+		case f.Value < zone && differs(k, n, k0, n0, zone) >= pass:
+			return Pass
+		}
+		return Inconclusive
+	})
 	return f
 }
 
-// missing returns how much of now decides against a baseline of n0, and, if no amount
-// does, how large a baseline with as much now.
-func missing(n, n0 float64, decides func(now, before float64) bool) (needed, baseline float64) {
+// decide sets the verdict, which is that of once as much now and in a baseline of n0.
+// Where that decides nothing, it sets how much of now does, or, if no amount of it does,
+// how large a baseline with as much now.
+func (f *Finding) decide(n, n0 float64, verdict func(now, before float64) Verdict) {
+	decides := func(now, before float64) bool { return verdict(now, before) != Inconclusive }
+	if f.Verdict = verdict(1, 1); f.Verdict != Inconclusive {
+		return
+	}
 	if times := leastTimes(func(x float64) bool { return decides(x, 1) }); times <= most {
-		return amount(times * n), 0
+		f.Needed = amount(times * n)
+	} else if times := leastTimes(func(x float64) bool { return decides(x*(n0/n), x) }); times <= most {
+		f.Baseline = amount(times * n0)
 	}
-	if times := leastTimes(func(x float64) bool { return decides(x*(n0/n), x) }); times <= most {
-		return 0, amount(times * n0)
-	}
-	return 0, 0
 }
 
 // ratio compares rates: k hits over exposure now, against k0 over exposure0 in the
@@ -119,19 +119,16 @@ func ratio(k, exposure, k0, exposure0, limit, phi float64) Finding {
 	k, k0 = amount(k), amount(k0)
 	exposure, exposure0, limit, phi = amount(exposure), amount(exposure0), amount(limit), factor(phi)
 	n := k + k0
-	pi := ratioShare(exposure, exposure0, limit)
-	zone := ratioShare(exposure, exposure0, ratioEdge(limit))
 	if exposure == 0 || exposure0 == 0 || limit == 0 {
 		return Finding{High: most}
 	}
-	low, high := Lower(k, n, phi, FailAlpha), Upper(k, n, phi, PassAlpha)
 	value := func(p float64) float64 { // the inverse of ratioShare
 		if p >= 1 {
 			return most
 		}
 		return amount(p / (1 - p) * (exposure0 / exposure))
 	}
-	f := Finding{Low: value(low), High: value(high)}
+	f := Finding{Low: value(Lower(k, n, phi, FailAlpha)), High: value(Upper(k, n, phi, PassAlpha))}
 	switch {
 	case k0 > 0:
 		f.Value = value(k / n)
@@ -139,19 +136,18 @@ func ratio(k, exposure, k0, exposure0, limit, phi float64) Finding {
 		// Infinitely much more says less than how much there is.
 		f.Value = min(max(amount(k*(exposure0/exposure)), f.Low), f.High)
 	}
-	switch {
-	case low > pi:
-		f.Verdict = Fail
-	case high < zone:
-		f.Verdict = Pass
-	case n > 0:
-		f.Needed, f.Baseline = missing(exposure, exposure0, func(now, before float64) bool {
-			k, n := now*k, now*k+before*k0
-			pi := ratioShare(now*exposure, before*exposure0, limit)
-			zone := ratioShare(now*exposure, before*exposure0, ratioEdge(limit))
-			return k > n*pi && divergence(k, n, pi) >= phi*lnFail || k < n*zone && divergence(k, n, zone) >= phi*lnPass
-		})
-	}
+	f.decide(exposure, exposure0, func(now, before float64) Verdict {
+		k, n := now*k, now*k+before*k0
+		pi := ratioShare(now*exposure, before*exposure0, limit)
+		zone := ratioShare(now*exposure, before*exposure0, ratioEdge(limit))
+		switch {
+		case k > n*pi && divergence(k, n, pi) >= phi*lnFail:
+			return Fail
+		case k < n*zone && divergence(k, n, zone) >= phi*lnPass:
+			return Pass
+		}
+		return Inconclusive
+	})
 	return f
 }
 

@@ -1,8 +1,6 @@
 package evidence
 
-import (
-	"slices"
-)
+import "slices"
 
 // trendAlpha is the error of [Trend]. Ten floors that rise all but once have a
 // chance of 2.8e-6 by accident (S = 43 of 45); nine must all rise, eight never do.
@@ -12,19 +10,13 @@ const trendAlpha = 3e-6
 // with one of them out of order.
 const trendFloors = 10
 
-// maxTrend bounds the work, which is cubic, and the counts, which stay exact.
-const maxTrend = 64
-
 // Trend judges whether a series of floors (the minima of a figure between
 // collections, say) rises by more than slope per floor. It fails when the
 // floors rise beyond chance by the exact test of Mann and Kendall, and their
 // median slope, by Theil and Sen, is above the limit; it passes when that slope
-// is not above the limit, given at least ten floors. Of a series longer than 64
-// it looks at the last 64. Value is the slope; there are no bounds.
+// is not above the limit, given at least ten floors. The work grows with the cube of
+// their number. Value is the slope; there are no bounds.
 func Trend(floors []float64, slope float64) Finding {
-	if len(floors) > maxTrend {
-		floors = floors[len(floors)-maxTrend:]
-	}
 	f := Finding{Value: theilSen(floors)}
 	steep := f.Value > slope
 	switch {
@@ -54,10 +46,9 @@ func mannKendall(series []float64) int {
 	return s
 }
 
-// mannKendallP returns the chance that a series of n, 64 at the most, in random
-// order has a statistic of at least s. Ties only make it smaller.
+// mannKendallP returns the chance that a series of n in random order has a statistic of
+// at least s. Ties only make it smaller.
 func mannKendallP(s, n int) float64 {
-	n = min(n, maxTrend)
 	pairs := n * (n - 1) / 2
 	if n < 2 || s <= -pairs {
 		return 1

@@ -67,12 +67,8 @@ func (w *window) divisor(r *rule) (over float64, why Reason) {
 	switch {
 	case r.Per != "":
 		done, given := w.facts.Work[r.Per]
-		if !given || !isAmount(done) {
-			unknown := WorkUnknown{Given: given, Done: done}
-			if !given {
-				unknown.Why = w.facts.NoWork[r.Per]
-			}
-			return 0, unknown
+		if !isAmount(done) {
+			return 0, WorkUnknown{Why: w.facts.NoWork[r.Per], Given: given, Done: done}
 		}
 		return done, nil
 	case r.Dimension == unit.Cores:

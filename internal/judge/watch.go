@@ -70,7 +70,7 @@ func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
 func (w *Watch) Inherit(i int, from *Watch, j int) {
 	lnA := w.standings[i].lnA
 	w.standings[i], from.standings[j] = from.standings[j], standing{lnA: from.standings[j].lnA}
-	w.standings[i].retune(lnA)
+	w.standings[i].lnA = lnA
 }
 
 // Ended drops the evidence for an excess of rule i, counted from 0: its alert has
@@ -123,15 +123,6 @@ type standing struct {
 	clean     float64              // samples since the last hit of an "absent" budget
 	steady    evidence.Steady
 	baseline  int // number of the one that the streams were set up for
-}
-
-// retune makes a standing one of another number of budgets.
-func (s *standing) retune(lnA float64) {
-	s.lnA = lnA
-	s.one.Retune(lnA)
-	for _, f := range s.functions {
-		f.stream.Retune(lnA)
-	}
 }
 
 // add adds a window to what is known about a rule.
@@ -202,6 +193,7 @@ func (s *standing) addOne(c *comparison, value int64, near bool) {
 	if !s.started {
 		s.one, s.started = evidence.NewStream(c.limitOf(""), s.lnA), true
 	}
+	s.one.Retune(s.lnA)
 	s.one.Add(c.hits(value), c.n, near)
 }
 
@@ -272,6 +264,7 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 	failed, passed := false, true
 	s.evidence = 0
 	for name, f := range s.functions {
+		f.stream.Retune(s.lnA)
 		f.stream.Add(c.hits(c.charged(&c.w.judged.counter, name)), c.n, near)
 		s.evidence = max(s.evidence, f.stream.Strength())
 		// Who may be over the limit now keeps the budget from being kept again.
