@@ -96,7 +96,7 @@ func (b *blocks) chance() float64 { return 1 / math.Sqrt(max(1, b.scale[0].piece
 // sums are of products: sum (k-qn)^2 = sum kk - 2q sum kn + q^2 sum nn.
 type spread struct {
 	pieces float64
-	n      float64 // samples
+	k, n   float64 // hits and samples of all
 
 	kk, kn, nn    float64 // products within a piece
 	lkk, lkn, lnn float64 // products of neighbours
@@ -114,7 +114,7 @@ func (s *spread) add(k, n float64) {
 		s.lnn += n * s.prevN
 	}
 	s.prevK, s.prevN = k, n
-	s.n += n
+	s.k, s.n = s.k+k, s.n+n
 	s.pieces++
 }
 
@@ -147,4 +147,30 @@ func (s *spread) rho(q float64) float64 {
 func inflation(rho float64) float64 {
 	rho = min(max(rho, 0), 0.9)
 	return (1 + rho) / (1 - rho)
+}
+
+// A Mean is of amounts per unit, where each amount is of so many units: the seconds of CPU
+// that some calls took, per call.
+type Mean struct{ spread }
+
+// Add takes an amount that n units took.
+func (m *Mean) Add(amount, n float64) { m.add(amount, n) }
+
+// Units is how many units there were.
+func (m *Mean) Units() float64 { return m.n }
+
+// Value is the mean per unit.
+func (m *Mean) Value() float64 { return m.k / m.n }
+
+// Bounds are those of the mean, each with error alpha, by Student's likelihood ratio.
+// resolution is how exactly an amount is measured: they vary by that much at least.
+func (m *Mean) Bounds(alpha, resolution float64) (low, high float64) {
+	if m.pieces < 2 || m.n <= 0 {
+		return math.Inf(-1), math.Inf(1)
+	}
+	mean, nu := m.Value(), m.pieces-1
+	variance := max(m.squares(mean)/nu, resolution*resolution)
+	t := math.Sqrt(nu * math.Expm1(2*surprise(alpha)/m.pieces))
+	d := t * math.Sqrt(variance*m.pieces) / m.n
+	return mean - d, mean + d
 }

@@ -137,20 +137,17 @@ func (s *Steady) fit() {
 	s.base = meanFloor - s.perLoad*meanLoad
 
 	var floors, residuals [n]float64
-	var lag, all float64
+	var strays spread
 	for i := range n {
 		floors[i] = float64(s.floors[i])
 		residuals[i] = floors[i] - s.base - s.perLoad*float64(s.loads[i])
-		all += residuals[i] * residuals[i]
-		if i > 0 {
-			lag += residuals[i] * residuals[i-1]
-		}
+		strays.add(residuals[i], 1)
 	}
 	s.phi = 1
 	// Of floors that are all the same, rounding leaves residuals of 1e-16 of them, each
 	// like the next. Floors that differ do so by 6e-8 of them, in float32.
-	if rounding := 1e-12 * meanFloor; all > n*rounding*rounding {
-		s.phi = inflation(lag / all)
+	if rounding := 1e-12 * meanFloor; strays.squares(0) > n*rounding*rounding {
+		s.phi = inflation(strays.rho(0))
 	}
 	s.allowance = quantile(residuals[:], 0.9) + steadyRise*math.Abs(median(floors[:]))
 }

@@ -183,8 +183,7 @@ func (p *pairs) phi() float64 {
 // of them with a chance of at most eps. A month of minutes, 20 budgets, 50 tests
 // and eps 0.1 make 19.9.
 func LnA(windows, budgets, tests, eps float64) float64 {
-	return math.Log(factor(windows)) + math.Log(factor(budgets)) +
-		math.Log(factor(tests)) + surprise(eps)
+	return math.Log(factor(windows)*factor(budgets)*factor(tests)) + surprise(eps)
 }
 
 // Tests returns how many independent tests a "no function" budget amounts to:

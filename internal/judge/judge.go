@@ -182,7 +182,6 @@ func count(c *charge.Counter, t *decode.Table) error {
 type baseline struct {
 	counter charge.Counter
 	table   *decode.Table
-	sets    int    // how many there have been
 	problem Reason // why it cannot be compared with
 }
 
@@ -205,7 +204,6 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 		return nil
 	}
 	b.table, b.problem = base, nil
-	b.sets++
 	b.counter.Forget()
 	l := charge.LayoutOf(base, facts.Kind)
 	if !j.layout.Fits(base, facts.Kind) {

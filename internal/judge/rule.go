@@ -207,6 +207,9 @@ func number[E comparable](all *[][]E, list []E) int32 {
 	return int32(i)
 }
 
+// figureKinds are the kinds of profile that tell a figure, as the total of their values.
+var figureKinds = map[string]string{"cores": kinds.CPU, "goroutines": kinds.Goroutine, "heap": kinds.Heap}
+
 // ask numbers the queries that the rule needs of profiles with the layout.
 func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	r.query, r.detail, r.literal, r.lacks = -1, -1, -1, nil
@@ -214,13 +217,11 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	switch {
 	case r.Class == Leak:
 		kind = kinds.GoroutineLeak
-	case r.Class == Figure && r.Subject == "goroutines":
-		kind = kinds.Goroutine
-	case r.Class == Figure && r.Subject == "heap":
-		kind = kinds.Heap
 	case r.Class == Figure && r.Subject == "rss":
 		r.lacks = NotInProfiles{}
 		return
+	case r.Class == Figure && !r.isGC():
+		kind = figureKinds[r.Subject]
 	}
 	v, ok := l.Value(kind, r.Dimension)
 	if !ok {
@@ -234,7 +235,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		q.Charge = charge.Resumed
 	case r.Flat:
 		q.Charge = charge.Flat // what is named is taken literally, as pprof counts it
-	case r.Class == Pattern, r.isGC(), r.Literal:
+	case r.subject >= 0, r.Literal:
 	case v.Census:
 		q.Charge = charge.Living
 	case v.Weight.Multiple: // contention
@@ -243,12 +244,10 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		q.Charge = charge.Inner
 	}
 	detail := q
-	detail.Unit = charge.Function
-	switch {
-	case r.Packages:
+	if detail.Unit = charge.Function; r.Packages {
 		detail.Unit = charge.Package
-		q = detail
-	case r.Class != Pattern && !r.isGC():
+	}
+	if r.subject < 0 {
 		q = detail
 	}
 	r.query, r.detail = counter.Ask(q, true), counter.Ask(detail, false)

@@ -122,7 +122,7 @@ type standing struct {
 	functions map[string]*function // of "no function" budgets, those that have come near the limit
 	clean     float64              // samples since the last hit of an "absent" budget
 	steady    evidence.Steady
-	baseline  int // number of the one that the streams were set up for
+	baseline  *decode.Table // that the streams were set up for
 }
 
 // add adds a window to what is known about a rule.
@@ -142,8 +142,8 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 		}
 		return
 	}
-	if base := &w.judged.base; r.Test == Grows && base.table != nil && s.baseline != base.sets {
-		*s = standing{lnA: s.lnA, baseline: base.sets}
+	if base := &w.judged.base; r.Test == Grows && base.table != nil && s.baseline != base.table {
+		*s = standing{lnA: s.lnA, baseline: base.table}
 	}
 	c, why := w.comparison(r)
 	switch {

@@ -7,7 +7,6 @@ import (
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -101,7 +100,7 @@ func (w *window) figure(name string) (float64, bool) {
 	if v, ok := w.facts.Figures[name]; ok {
 		return v, isFigure(v) // whoever measured it wrongly, nobody else measures it
 	}
-	v, ok := w.judged.layout.Value(map[string]string{"cores": kinds.CPU, "goroutines": kinds.Goroutine, "heap": kinds.Heap}[name], unit.Bytes)
+	v, ok := w.judged.layout.Value(figureKinds[name], unit.Bytes)
 	if !ok {
 		return 0, false
 	}
