@@ -77,6 +77,13 @@ func (b *blocks) proof(w *weights) float64 {
 	return max(e, w.evidence(b.k, b.n, b.copies()))
 }
 
+// would reports whether so many times the blocks, with another share and at least so many,
+// are proof enough.
+func (b *blocks) would(w *weights, share, times, least, enough float64) bool {
+	number, n := b.number*times, b.n*times
+	return number >= least && temper(w.evidence(n*share, n, b.phi()), number-1) >= enough
+}
+
 // copies is the overdispersion if all samples of a block were copies of one. By
 // convexity no dependence inside a block is worse, so that nothing is estimated
 // there and nothing to be tempered. What is left is dependence between blocks.

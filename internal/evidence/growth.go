@@ -45,10 +45,10 @@ func (l Limit) Bounds() (limit, pass float64) {
 
 // shares returns the bounds as shares of trials, and what a trial is worth.
 func (l Limit) shares() (limit, pass float64, w worth) {
-	limit, pass = l.Bounds()
-	if l.Rates {
+	w = 1
+	if limit, pass = l.Bounds(); l.Rates {
 		w = worthOf(limit)
-		limit, pass = rareShare, pass*float64(w)
+		limit, pass = rareShare, w.exposure(pass)
 	}
 	return limit, min(share(pass), edge(limit)), w
 }

@@ -227,17 +227,13 @@ func (s *Sequential) exceeded() bool {
 
 // catches reports whether so many times the blocks make a case against a share.
 func (s *Sequential) catches(share, times float64) bool {
-	b := &s.all
-	number, n := b.number*times, b.n*times
-	return number >= s.toFail && temper(s.up.evidence(n*share, n, b.phi()), number-1) >= lnFail
+	return s.all.would(&s.up, share, times, s.toFail, lnFail)
 }
 
 // clears reports whether so many times the blocks, with the share that they have,
 // show that it is below the zone.
 func (s *Sequential) clears(times float64) bool {
-	b := &s.all
-	number := b.number * times
-	return number >= s.least(b, s.toPass) && temper(s.down.evidence(b.k*times, b.n*times, b.phi()), number-1) >= lnPass
+	return s.all.would(&s.down, s.all.share(), times, s.least(&s.all, s.toPass), lnPass)
 }
 
 // needed returns the samples in all that make a verdict, if the share stays as it

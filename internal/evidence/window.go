@@ -57,35 +57,20 @@ func Needed(k, n, limit float64) float64 {
 // exposure is so many hits in trials of which few can hit.
 const rareShare = 1e-6
 
-// A worth is the exposure of one trial of a rate, so that a count at the limit is a
-// share of [rareShare]; 0 for a share, whose trials are samples.
+// A worth is the exposure of one trial: 1 for a share, whose trials are samples. For a rate
+// it is such that a count at the limit is a share of [rareShare].
 type worth float64
 
 func worthOf(limit float64) worth { return worth(amount(rareShare / amount(limit))) }
 
 // trials are what an exposure is worth.
-func (w worth) trials(exposure float64) float64 {
-	if w > 0 {
-		return amount(exposure) / float64(w)
-	}
-	return exposure
-}
-
-// exposure is what so many trials are of.
-func (w worth) exposure(trials float64) float64 {
-	if w > 0 {
-		return amount(trials * float64(w))
-	}
-	return trials
-}
+func (w worth) trials(exposure float64) float64 { return amount(exposure / float64(w)) }
 
 // rate is a share of the trials, in counts per exposure.
-func (w worth) rate(share float64) float64 {
-	if w > 0 {
-		return amount(share / float64(w))
-	}
-	return share
-}
+func (w worth) rate(share float64) float64 { return w.trials(share) }
+
+// exposure is what so many trials are of.
+func (w worth) exposure(trials float64) float64 { return amount(trials * float64(w)) }
 
 // Rate judges a count per exposure, as [Fixed] judges a share: k samples of CPU
 // over so many seconds or requests, against a limit in samples per second or

@@ -1,4 +1,4 @@
-// Package judge holds profiles against rules, which are budgets without their words,
+// Package judge compares profiles with rules, which are budgets without their words,
 // and returns what it finds as values: a profile by itself ([Judge]), window after
 // window of one process ([Watch]), and a test's blocks ([Blocks]). How a finding is
 // said is for package budget.

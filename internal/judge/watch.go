@@ -295,7 +295,6 @@ func (s *standing) forget() {
 		return cmp.Or(
 			cmp.Compare(severity(x.stream.Verdict()), severity(y.stream.Verdict())),
 			cmp.Compare(x.near, y.near),
-			cmp.Compare(x.stream.Strength(), y.stream.Strength()),
 			cmp.Compare(a, b))
 	})
 	for _, name := range names[:len(names)-maxFunctions] {
