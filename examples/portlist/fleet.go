@@ -17,14 +17,14 @@ const nodes = 57
 type fleet struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	nodes   [nodes]node
+	nodes   []node
 }
 
 // startFleet returns when every node knows its ports and addresses. Each looks for
 // addresses so many times in a row.
-func startFleet(ctx context.Context, lookUp lookup, looks int) *fleet {
+func startFleet(ctx context.Context, size int, lookUp lookup, looks int) *fleet {
 	ctx, stop := context.WithCancel(ctx)
-	f := &fleet{stop: stop}
+	f := &fleet{stop: stop, nodes: make([]node, size)}
 	for i := range f.nodes {
 		n := &f.nodes[i]
 		n.lookUp, n.looks = lookUp, looks

@@ -29,7 +29,7 @@ func main() {
 	defer cancel()
 	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
-	if err := run(ctx, os.Stdout); err != nil {
+	if err := run(ctx, os.Stdout, nodes); err != nil {
 		fmt.Fprintln(os.Stderr, "portlist:", err)
 		os.Exit(1)
 	}
@@ -47,15 +47,15 @@ func budgets() budget.Set {
 	)
 }
 
-// run plays the whole story and tells it on out.
-func run(ctx context.Context, out io.Writer) error {
+// run plays the whole story with so many nodes, and tells it on out.
+func run(ctx context.Context, out io.Writer, nodes int) error {
 	dir, err := os.MkdirTemp("", "profguard-portlist-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	site, tale, looks := newSite(), story.New(out), looksInRow(enumerate)
-	p := &play{Story: tale, out: out, fleet: startFleet(ctx, enumerate, looks), looks: looks, dir: dir}
+	p := &play{Story: tale, out: out, fleet: startFleet(ctx, nodes, enumerate, looks), looks: looks, dir: dir}
 	defer func() { p.fleet.close() }()
 	defer turnOffPortlist(false) // the setting is the process's, and outlives the story
 

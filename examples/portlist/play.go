@@ -31,7 +31,7 @@ type play struct {
 }
 
 func (p *play) acts(ctx context.Context) error {
-	p.Say("A server runs %d Tailscale nodes, and serves a page now and then. The guard says:", nodes)
+	p.Say("A server runs %d Tailscale nodes, and serves a page now and then. The guard says:", len(p.fleet.nodes))
 	for _, name := range []string{"ports", "hot"} {
 		if _, err := p.Await(ctx, firing, name); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (p *play) whatIsNext(ctx context.Context) error {
 // restart starts the nodes again.
 func (p *play) restart(ctx context.Context, lookUp lookup) {
 	p.fleet.close()
-	p.fleet = startFleet(ctx, lookUp, p.looks)
+	p.fleet = startFleet(ctx, len(p.fleet.nodes), lookUp, p.looks)
 }
 
 // collect takes profiles of all kinds, and tells what is in them.

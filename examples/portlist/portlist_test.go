@@ -93,7 +93,8 @@ func TestSettingIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestStory plays the whole story, and looks for what the README shows.
+// TestStory plays the whole story with half of the nodes, and looks for what the README
+// shows.
 func TestStory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes most of a minute")
@@ -104,7 +105,7 @@ func TestStory(t *testing.T) {
 	defer cancel()
 	t.Setenv("TMPDIR", t.TempDir())
 	var out bytes.Buffer
-	if err := run(ctx, &out); err != nil {
+	if err := run(ctx, &out, nodes/2); err != nil {
 		if ctx.Err() != nil && strings.Contains(err.Error(), "overrun:") {
 			t.Skipf("this machine is too busy for a guard: %v", err)
 		}

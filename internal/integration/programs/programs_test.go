@@ -60,33 +60,42 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// windows runs a program under load and returns its profiles.
+// made are the runs that tests share.
+var made sync.Map // from names to a func() ([]byte, error)
+
+// windows runs a program under load and returns its profiles: one of two seconds of CPU,
+// unless args say otherwise. Tests that ask for the same get the same.
 func windows(t *testing.T, r run, args ...string) []Window {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("runs programs for seconds each")
 	}
-	binary, err := build()
-	if err != nil {
-		t.Fatal(err)
+	if len(args) == 0 {
+		args = []string{"-cpu", "2s"}
 	}
-	kept := ""
-	if *keep != "" {
-		kept = filepath.Join(*keep, strings.ReplaceAll(strings.Join(append([]string{r.String()}, args...), "_"), " ", "_")+".json")
-		if out, err := os.ReadFile(kept); err == nil {
-			return decode(t, out)
+	name := strings.ReplaceAll(strings.Join(append([]string{r.String()}, args...), "_"), " ", "_")
+	once, _ := made.LoadOrStore(name, sync.OnceValues(func() ([]byte, error) {
+		kept := filepath.Join(*keep, name+".json")
+		if *keep != "" {
+			if out, err := os.ReadFile(kept); err == nil {
+				return out, nil
+			}
 		}
-	}
-	cmd := exec.CommandContext(t.Context(), binary, append(args, "-work", r.work, "-plant", r.plant, r.program)...)
-	cmd.Stderr = t.Output()
-	out, err := cmd.Output()
+		binary, err := build()
+		if err != nil {
+			return nil, err
+		}
+		cmd := exec.CommandContext(t.Context(), binary, append(args, "-work", r.work, "-plant", r.plant, r.program)...)
+		cmd.Stderr = t.Output()
+		out, err := cmd.Output()
+		if err == nil && *keep != "" {
+			err = os.WriteFile(kept, out, 0o600)
+		}
+		return out, err
+	}))
+	out, err := once.(func() ([]byte, error))()
 	if err != nil {
 		t.Fatalf("%v: %v", r, err)
-	}
-	if kept != "" {
-		if err := os.WriteFile(kept, out, 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return decode(t, out)
 }

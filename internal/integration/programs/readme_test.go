@@ -80,7 +80,7 @@ func TestReadmeBudgets(t *testing.T) {
 			})
 			r.plant = "regexp"
 			t.Run(r.String(), func(t *testing.T) {
-				p, facts := merged(t, windows(t, r, "-windows", "2", "-cpu", "2s"))
+				p, facts := merged(t, windows(t, r))
 				if r := set.Judge(p, facts)[0]; r.Verdict != budget.Fail || !named(r, "regexp") {
 					t.Errorf("expected a Fail that names regexp, found\n%s", r)
 				}
