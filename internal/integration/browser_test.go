@@ -27,8 +27,8 @@ import (
 	"github.com/profguard/profguard/internal/web"
 )
 
-// TestPagesInBrowser looks at the debug pages with a real Chromium: in light and
-// dark, on a desktop and on a phone. With -artifacts the screenshots are kept.
+// TestPagesInBrowser looks at the debug pages with a real Chromium: in light on a
+// desktop, and in dark on a phone. With -artifacts the screenshots are kept.
 func TestPagesInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
@@ -45,27 +45,25 @@ func TestPagesInBrowser(t *testing.T) {
 		{"dump", "/debug/profguard/dumps/" + dump, "", "#top-functions", true},
 		{"live", "/debug/profguard/", "#draw", "#top-functions", true},
 	}
-	for _, scheme := range []string{"light", "dark"} {
-		for _, screen := range []struct {
-			name          string
-			width, height int64
-		}{{"desktop", 1280, 900}, {"phone", 390, 844}} {
-			for _, p := range pages {
-				t.Run(scheme+"/"+screen.name+"/"+p.name, func(t *testing.T) {
-					v := openTab(t, browser, server.URL)
-					tell(t, v, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-						Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-					v.do(t, chromedp.EmulateViewport(screen.width, screen.height), chromedp.Navigate(server.URL+p.path))
-					if p.click != "" {
-						v.do(t, chromedp.SetValue(chromedp.CSS("#seconds"), "1"), chromedp.Click(p.click))
-					}
-					v.do(t, chromedp.WaitVisible(p.shows))
-					facts := get(t, v, chromedp.Evaluate[pageFacts](factsScript))
-					shoot(t, v)
-					v.check(t)
-					facts.check(t, scheme, p.flame)
-				})
-			}
+	for _, screen := range []struct {
+		scheme, name  string
+		width, height int64
+	}{{"light", "desktop", 1280, 900}, {"dark", "phone", 390, 844}} {
+		for _, p := range pages {
+			t.Run(screen.scheme+"/"+screen.name+"/"+p.name, func(t *testing.T) {
+				v := openTab(t, browser, server.URL)
+				tell(t, v, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.scheme}}})
+				v.do(t, chromedp.EmulateViewport(screen.width, screen.height), chromedp.Navigate(server.URL+p.path))
+				if p.click != "" {
+					v.do(t, chromedp.SetValue(chromedp.CSS("#seconds"), "1"), chromedp.Click(p.click))
+				}
+				v.do(t, chromedp.WaitVisible(p.shows))
+				facts := get(t, v, chromedp.Evaluate[pageFacts](factsScript))
+				shoot(t, v)
+				v.check(t)
+				facts.check(t, screen.scheme, p.flame)
+			})
 		}
 	}
 }

@@ -113,24 +113,16 @@ func TestRulesTestFires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := map[string]string{}
-	for _, name := range rulesTests(t) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tests[filepath.Base(name)] = string(text)
-	}
-	for _, change := range [][2]string{
-		{"profguard_budget_state == 2", "profguard_budget_state == 1"},
-		{`query (print "profguard_budget_offender_info"`, `query (print "profguard_budget_limit"`},
-		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job"},
-		{"> 0.5", "> 0.2"},
-		{"> 3600", "> 36000"},
-		{"profguard_budget_decided == 0", "profguard_budget_decided >= 0"},
-		{"increase(profguard_samples_total[1h]) > 0", "increase(profguard_samples_total[1h]) >= 0"},
-		{"profguard_budget_vacuous == 1", "profguard_budget_vacuous >= 0"},
-		{"for: 54h", "for: 24h"},
+	for _, change := range [][3]string{
+		{"profguard_budget_state == 2", "profguard_budget_state == 1", "alerts_test.yml"},
+		{`query (print "profguard_budget_offender_info"`, `query (print "profguard_budget_limit"`, "alerts_test.yml"},
+		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job", "alerts_test.yml"},
+		{"> 0.5", "> 0.2", "alerts_test.yml"},
+		{"> 3600", "> 36000", "alerts_test.yml"},
+		{"profguard_budget_decided == 0", "profguard_budget_decided >= 0", "alerts_test.yml"},
+		{"increase(profguard_samples_total[1h]) > 0", "increase(profguard_samples_total[1h]) >= 0", "alerts_test.yml"},
+		{"profguard_budget_vacuous == 1", "profguard_budget_vacuous >= 0", "alerts_test.yml"},
+		{"for: 54h", "for: 24h", "alerts_days_test.yml"},
 	} {
 		t.Run(change[1], func(t *testing.T) {
 			t.Parallel() // each takes a second or two of CPU
@@ -140,12 +132,12 @@ func TestRulesTestFires(t *testing.T) {
 			}
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "alerts.yml"), broken)
-			args := []string{"test", "rules"}
-			for name, text := range tests {
-				write(t, filepath.Join(dir, name), text)
-				args = append(args, filepath.Join(dir, name))
+			test, err := os.ReadFile("../../docs/" + change[2])
+			if err != nil {
+				t.Fatal(err)
 			}
-			if exec.Command(promtool, args...).Run() == nil {
+			write(t, filepath.Join(dir, change[2]), string(test))
+			if exec.Command(promtool, "test", "rules", filepath.Join(dir, change[2])).Run() == nil {
 				t.Errorf("with %q for %q the tests of the rules still pass", change[1], change[0])
 			}
 		})
