@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/profguard/profguard/internal/kinds"
 )
@@ -24,12 +25,9 @@ func (p *parser) clauses() {
 			return
 		}
 		p.at, last = part, part
-		switch part {
-		case partWhere:
+		if part == partWhere {
 			p.advanceIn(modeKey)
-		case partPer:
-			p.advanceIn(modeWork)
-		default:
+		} else {
 			p.advance()
 		}
 		switch part {
@@ -52,7 +50,7 @@ func (p *parser) clauses() {
 		}
 		p.at = partName
 		if p.err == nil {
-			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], isSpace)}
+			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], unicode.IsSpace)}
 		}
 	}
 }

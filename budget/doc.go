@@ -186,9 +186,9 @@
 // what these call.
 //
 // "where" keeps to the samples with these pprof labels, whose values are compared
-// for equality. A value, or a key, with blanks, commas, "#" or quotes is written
-// in double quotes, with the escapes of Go, and so is a key with "!", "<", ">" or
-// "~", and a value that begins with "~".
+// for equality. A value, or a key, with blanks, commas, "#", quotes or what does not
+// show is written in double quotes, with the escapes of Go, and so is a key with "!",
+// "<", ">" or "~", and a value that begins with "~".
 //
 // "when" makes a budget relevant: in a process that takes a hundredth of a core there is
 // always a function at 60%. While the condition does not hold, the verdict is

@@ -124,7 +124,7 @@ func (b Budget) limitWord() string {
 func labelText(text, special string) string {
 	plain := text != "" && text[0] != '=' && text[0] != '~' && utf8.ValidString(text) &&
 		!strings.ContainsAny(text, special+`,#"`+"'`\\") &&
-		!strings.ContainsFunc(text, func(r rune) bool { return isSpace(r) || !unicode.IsPrint(r) })
+		!strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || isInvisible(r) })
 	if plain {
 		return text
 	}

@@ -47,7 +47,6 @@ const (
 	modeWord  mode = iota // words, regular expressions, names with brackets
 	modeKey               // a label's key: "=" ends it
 	modeValue             // a label's value: only white space and "," end it
-	modeWork              // a unit of work: a word, with labels in braces
 )
 
 // A lexer cuts a line into tokens. It is a value: a copy looks ahead.
@@ -65,25 +64,24 @@ func (l *lexer) next(m mode) token {
 	}
 	for l.pos < len(l.line) {
 		r, size := utf8.DecodeRuneInString(l.line[l.pos:])
-		if !isSpace(r) {
+		if !unicode.IsSpace(r) {
 			break
 		}
 		fresh = true
 		l.pos += size
 	}
-	t := l.visible(l.scan(m, fresh), m)
+	t := l.scan(m, fresh)
+	// What is in quotes is data, and escapes show.
+	if at := strings.IndexFunc(t.raw, isInvisible); at >= 0 && t.kind != tokenQuoted && t.kind != tokenBad {
+		r, size := utf8.DecodeRuneInString(t.raw[at:])
+		t = token{kind: tokenBad, off: t.off + at, raw: t.raw[at : at+size], expected: visibleExpected(r), remedy: "leave it out"}
+	}
 	l.pos = t.end()
 	if t.kind == tokenEnd {
 		l.pos = len(l.line)
 	}
 	l.last = t.end()
 	return t
-}
-
-// second returns the word after the next one.
-func (l lexer) second() string {
-	l.next(modeWord)
-	return l.next(modeWord).raw
 }
 
 func (l *lexer) scan(m mode, fresh bool) token {
@@ -98,23 +96,10 @@ func (l *lexer) scan(m mode, fresh bool) token {
 		return l.token(tokenEquals, 1)
 	case rest[0] == '"':
 		return l.quoted(rest)
-	case rest[0] == '/' && (m == modeWord || m == modeWork):
+	case rest[0] == '/' && m == modeWord:
 		return l.regexp(rest)
 	}
 	return l.token(tokenWord, wordLength(rest, m))
-}
-
-// visible returns the token unless it holds what nobody can see. A string in quotes
-// may: it is data, and escapes show.
-func (l *lexer) visible(t token, m mode) token {
-	if t.kind != tokenWord && t.kind != tokenRegexp {
-		return t
-	}
-	at, character := invisibleIn(t.raw, m)
-	if at < 0 {
-		return t
-	}
-	return token{kind: tokenBad, off: t.off + at, raw: character, expected: visibleExpected(character), remedy: "leave it out"}
 }
 
 func (l *lexer) token(kind tokenKind, length int) token {
@@ -132,7 +117,7 @@ func (l *lexer) bad(length int, expected, remedy string) token {
 func (l *lexer) quoted(rest string) token {
 	length := closed(rest, '"')
 	if length < 0 {
-		return l.bad(len(strings.TrimRightFunc(rest, isSpace)), `a closing quote (")`, `close the quote, or leave it out where nothing needs one`)
+		return l.bad(len(strings.TrimRightFunc(rest, unicode.IsSpace)), `a closing quote (")`, `close the quote, or leave it out where nothing needs one`)
 	}
 	text, err := strconv.Unquote(rest[:length])
 	if err != nil {
@@ -151,7 +136,7 @@ func (l *lexer) regexp(rest string) token {
 			`close it, "/like this/"; a package path has no slash in front`)
 	}
 	if after := rest[length:]; after != "" {
-		if r, _ := utf8.DecodeRuneInString(after); !isSpace(r) && r != ',' {
+		if r, _ := utf8.DecodeRuneInString(after); !unicode.IsSpace(r) && r != ',' {
 			return l.bad(length+wordLength(after, modeWord), `white space or a comma after the regular expression `+rest[:length],
 				`write "\/" for a slash inside it; a package path has no slash in front`)
 		}
@@ -176,21 +161,17 @@ func closed(text string, delimiter byte) int {
 // wordLength returns the length of the word that text begins with, at least
 // that of its first character.
 func wordLength(text string, m mode) int {
-	open := byte('[')
-	if m == modeWork {
-		open = '{'
-	}
-	brackets := m == modeWord || m == modeWork
+	brackets := m == modeWord
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case i == 0:
-		case isSpace(r), r == ',', r == '=' && m == modeKey:
+		case unicode.IsSpace(r), r == ',', r == '=' && m == modeKey:
 			return i
 		}
 		// Type arguments hold spaces: main.Map[go.shape.struct { A int }]. So do labels of
 		// a counter: requests_total{code="200", method="GET"}.
-		if brackets && r == rune(open) {
+		if brackets && (r == '[' || r == '{') {
 			if size = bracketed(text[i:]); size == 0 {
 				brackets, size = false, 1
 			}
@@ -221,9 +202,6 @@ func bracketed(text string) int {
 // byteOrderMark is what some editors leave at the beginning of a file.
 const byteOrderMark = "\ufeff"
 
-// isSpace reports whether a character separates words.
-func isSpace(r rune) bool { return unicode.IsSpace(r) }
-
 // isWord reports whether text stands for itself as one word of a sentence.
 func isWord(text string) bool {
 	l := lexer{line: text}
@@ -239,21 +217,10 @@ func isInvisible(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// invisibleIn returns the first invisible character of a word, and where it is.
-// Labels are data and may have those that emoji are made of.
-func invisibleIn(word string, m mode) (at int, character string) {
-	for i, r := range word {
-		if isInvisible(r) && (m == modeWord || !unicode.IsPrint(r)) {
-			return i, word[i : i+utf8.RuneLen(r)]
-		}
-	}
-	return -1, ""
-}
-
 // visible is a text without what does not show.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
-		if isInvisible(r) && !isSpace(r) {
+		if isInvisible(r) && !unicode.IsSpace(r) {
 			return -1
 		}
 		return r
@@ -261,7 +228,4 @@ func visible(text string) string {
 }
 
 // visibleExpected says which character does not show.
-func visibleExpected(character string) string {
-	r, _ := utf8.DecodeRuneInString(character)
-	return fmt.Sprintf("characters that show, and no %U", r)
-}
+func visibleExpected(r rune) string { return fmt.Sprintf("characters that show, and no %U", r) }

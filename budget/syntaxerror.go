@@ -91,53 +91,26 @@ func quoted(word string) string {
 // picture returns the line, fit to be printed, and the line to print below it
 // that marks the word.
 func (e *SyntaxError) picture() (line, mark string) {
-	runes := []rune(e.Text)
+	runes := []rune(strings.Map(printed, e.Text))
 	start := min(max(e.Column-1, 0), len(runes))
-	end := min(start+max(utf8.RuneCountInString(e.Word), 1), max(len(runes), start+1))
-
-	from, to := 0, len(runes)
-	if len(runes) > longestLine {
+	from, to, before, after := 0, len(runes), "", ""
+	if to > longestLine {
 		from = max(0, start-longestLine/2)
-		to = min(len(runes), from+longestLine)
-		end = min(end, max(to, start+1))
+		to = min(to, from+longestLine)
 	}
-	var text, below strings.Builder
 	if from > 0 {
-		text.WriteString("...")
-		below.WriteString("   ")
-	}
-	for i := from; i < max(to, end); i++ {
-		r, columns := ' ', 1 // the place behind the last character
-		if i < to {
-			r = printed(runes[i])
-			columns = width(r)
-			text.WriteRune(r)
-		}
-		switch {
-		case i >= end:
-		case i >= start:
-			below.WriteString(strings.Repeat("^", max(columns, 1)))
-		case r == '\t':
-			below.WriteByte('\t')
-		default:
-			below.WriteString(strings.Repeat(" ", columns))
-		}
+		before = "..."
 	}
 	if to < len(runes) {
-		text.WriteString("...")
+		after = "..."
 	}
-	return text.String(), below.String()
-}
-
-// width returns how many columns of a terminal a character takes.
-func width(r rune) int {
-	switch {
-	case unicode.Is(unicode.Mn, r):
-		return 0
-	case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana),
-		r >= 0xff01 && r <= 0xff60,   // full-width forms
-		r >= 0x1f300 && r <= 0x1faff: // pictographs
-		return 2
+	blank := func(r rune) rune {
+		if r == '\t' {
+			return r
+		}
+		return ' '
 	}
-	return 1
+	marked := min(max(utf8.RuneCountInString(e.Word), 1), max(to-start, 1))
+	mark = strings.Map(blank, before+string(runes[from:start])) + strings.Repeat("^", marked)
+	return before + string(runes[from:to]) + after, mark
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
@@ -194,7 +196,7 @@ func (b Budget) subjectMistake() (mistake, bool) {
 func patternMistake(text string, part part) (mistake, bool) {
 	m := mistake{part: part, expected: `a pattern: a package, a path, a function, "a name in full", or /regexp/`}
 	file, _, place := strings.Cut(text, ":")
-	_, hidden := invisibleIn(text, modeWord)
+	hidden := strings.IndexFunc(text, isInvisible)
 	switch {
 	case text == "" && part == partSubject:
 		m.expected = subjectExpected
@@ -206,8 +208,9 @@ func patternMistake(text string, part part) (mistake, bool) {
 			return m, true
 		}
 		return m.ofPattern(text)
-	case hidden != "" && !strings.ContainsFunc(text, isSpace):
-		m.expected, m.advice = visibleExpected(hidden), "leave it out"
+	case hidden >= 0 && !strings.ContainsFunc(text, unicode.IsSpace):
+		r, _ := utf8.DecodeRuneInString(text[hidden:])
+		m.expected, m.advice = visibleExpected(r), "leave it out"
 	case isKeyword(text):
 		m.advice = `"` + text + `" is a word of the language: something is missing in front of it; a name like that goes in double quotes`
 	case strings.HasSuffix(file, ".go") && text[0] != '/' && (place || !strings.Contains(text, "/")):
