@@ -57,7 +57,7 @@ func ExampleSet_Judge() {
 	//        called from main.cache (100% of it)  cache.go:46
 	//        way in      fmt.Println < main.cache < main.serve < main.main
 	//        goes to     os.(*File).Write > poll.(*FD).Write > syscall.write > syscall.Syscall6
-	//   2 more functions are over the limit: they call those above, or are called by them
+	//   2 more functions over the limit, calling those above or called by them
 	// PASS crypto/md5 absent
 	//   none of 1000 samples, so its share is below 0.30%
 }

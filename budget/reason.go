@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -54,7 +55,7 @@ func (s sayer) reason(reason judge.Reason) string {
 	f := s.finding
 	switch reason := reason.(type) {
 	case judge.Measured:
-		return s.measured()
+		return s.surely()
 	case judge.Likely:
 		return s.who() + " at " + s.amount(f.Value) + ", likely above " + s.amount(f.Low) + " (" + samples(f.Samples) + "); " +
 			reason.Proven + " is surely above " + s.amount(reason.ProvenLow)
@@ -83,7 +84,7 @@ func (s sayer) reason(reason judge.Reason) string {
 	case judge.AbsentInBlocks:
 		return fmt.Sprintf("none of %s: below %s", samples(f.Samples), format(f.High, dimShare))
 	case judge.Leaked:
-		return s.leaked()
+		return unit.Plural(f.Hits, "goroutine") + " blocked for ever"
 	case judge.OverHours:
 		return "whether it grows shows over hours: a running guard tells"
 	case judge.Learning:
@@ -103,7 +104,7 @@ func (s sayer) unjudged(reason judge.Reason) string {
 	case judge.Idle:
 		return fmt.Sprintf("idle: judged only when %s, it is at %s", b.When, format(reason.Value, b.When.Amount.dimension()))
 	case judge.ConditionUnknown:
-		return fmt.Sprintf("cannot tell whether %s: %s", b.When, or(reason.Why, "the window does not say"))
+		return fmt.Sprintf("cannot tell whether %s: %s", b.When, cmp.Or(reason.Why, "the window does not say"))
 	case judge.NotLinked:
 		if b.Rule == "absent" {
 			return "not linked: no function of the program matches " + b.Subject
@@ -152,13 +153,6 @@ func (s sayer) unjudged(reason judge.Reason) string {
 	panic(fmt.Sprintf("budget: no words for %T", reason))
 }
 
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
-
 // who is what the numbers are of.
 func (s sayer) who() string {
 	switch classOf(s.budget.Subject) {
@@ -169,7 +163,7 @@ func (s sayer) who() string {
 		case len(s.result.Offenders) > 0 && s.result.Offenders[0].Function == s.finding.Who:
 			return s.result.Offenders[0].name(*s.budget)
 		case s.finding.Who == "":
-			return "no function shows: the worst is"
+			return "the worst function"
 		}
 		return s.finding.Who
 	}
@@ -178,16 +172,14 @@ func (s sayer) who() string {
 
 func (s sayer) amount(v float64) string { return format(v, s.dim) }
 
-// measured is the sentence for a verdict by bounds.
-func (s sayer) measured() string { return s.surely(s.who()) }
-
-func (s sayer) surely(who string) string {
+// surely is the sentence for a verdict by bounds.
+func (s sayer) surely() string {
 	f := s.finding
 	side, bound := " below ", f.High
 	if f.Verdict == evidence.Fail {
 		side, bound = " above ", f.Low
 	}
-	return who + " at " + s.amount(f.Value) + ", surely" + side + s.amount(bound) + " (" + samples(f.Samples) + ")"
+	return s.who() + " at " + s.amount(f.Value) + ", surely" + side + s.amount(bound) + " (" + samples(f.Samples) + ")"
 }
 
 // occurs is the sentence for "absent".
@@ -208,17 +200,6 @@ func (s sayer) occurs(reason judge.Occurs) string {
 	return fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", came, reason.Needed, round(evidence.AbsentShare, dimShare))
 }
 
-func (s sayer) leaked() string {
-	switch n := s.finding.Hits; n {
-	case 0:
-		return "no goroutine is blocked for ever"
-	case 1:
-		return "1 goroutine is blocked for ever"
-	default:
-		return fmt.Sprintf("%d goroutines are blocked for ever", n)
-	}
-}
-
 // learning is the sentence for "steady", window after window.
 func (s sayer) learning(reason judge.Learning) string {
 	subject, now := s.budget.Subject, s.amount(s.finding.Value)
@@ -234,15 +215,10 @@ func (s sayer) learning(reason judge.Learning) string {
 // inBlocks is the sentence for the end of a test's blocks.
 func (s sayer) inBlocks(reason judge.InBlocks) string {
 	f, limit := s.finding, s.budget.Limit
-	who, at, came := f.Who, s.amount(f.Value), samples(f.Samples)
-	if classOf(s.budget.Subject) != classEach {
-		who = s.who()
-	} else if who == "" {
-		who = "nothing"
-	}
+	who, at, came := s.who(), s.amount(f.Value), samples(f.Samples)
 	switch {
 	case f.Verdict == evidence.Fail, f.Verdict == evidence.Pass && reason.Certain && f.Value <= s.result.Limit:
-		return s.surely(who)
+		return s.surely()
 	case f.Verdict == evidence.Pass && reason.Certain:
 		return fmt.Sprintf("%s at %s, too close to the limit of %s to tell, and surely below %s (%s)", who, at, limit, s.amount(f.High), came)
 	case f.Verdict == evidence.Pass && f.High < s.result.Limit: // there was no time for as many blocks as make it certain
@@ -296,13 +272,7 @@ func (s sayer) growth(reason judge.Growth) string {
 		amount = func(x float64) string { return fmt.Sprintf("%.2f points", 100*x) }
 	}
 	const least = 5e-5 // what shows as 0.01
-	who := s.who()
-	if classOf(s.budget.Subject) == classEach {
-		if who = f.Who; who == "" {
-			who = "no function shows: the worst"
-		}
-	}
-	var said string
+	who, said := s.who(), ""
 	switch {
 	case reason.New:
 		said = who + " is new"

@@ -29,24 +29,13 @@ func (r Result) String() string {
 		fmt.Fprintf(&b, "\n  %d. %s", i+1, c.text(r.Budget, dim))
 	}
 	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 && classOf(r.Budget.Subject) == classEach {
-		fmt.Fprintf(&b, "\n  %s", unlisted(r, more))
+		what := "more " + strings.TrimPrefix(r.Budget.Subject, "no ") // function or package
+		fmt.Fprintf(&b, "\n  %s over the limit", unit.Plural(more, what))
+		if len(r.Offenders) < judge.MaxOffenders {
+			b.WriteString(", calling those above or called by them")
+		}
 	}
 	return b.String()
-}
-
-// unlisted says what became of those over the limit that the report leaves out:
-// on the paths of the others they stand in between, and beyond the most that a
-// report lists they may be anywhere.
-func unlisted(r Result, more int) string {
-	what := strings.TrimPrefix(r.Budget.Subject, "no ") // function or package
-	text, where := fmt.Sprintf("%d more %ss are over the limit", more, what), ": they call those above, or are called by them"
-	if more == 1 {
-		text, where = fmt.Sprintf("1 more %s is over the limit", what), ": it calls one of those above, or is called by one"
-	}
-	if len(r.Offenders) >= judge.MaxOffenders {
-		return text
-	}
-	return text + where
 }
 
 // chains groups the offenders: whoever is on the way in to one that was listed
