@@ -220,9 +220,9 @@ func TestFault_16_FIFOsAndDevices(t *testing.T) {
 	}
 	planted := []string{
 		filepath.Join(folder, stem+".json"), filepath.Join(folder, stem+".cpu.pb.gz"), filepath.Join(folder, stem+".trace.out.tmp"),
-		filepath.Join(dir, folderName("00000002")), filepath.Join(dir, folderName("00000003"), lockName),
+		filepath.Join(dir, folderName("00000002")), filepath.Join(dir, lockName("00000003")),
 	}
-	if err := errors.Join(os.WriteFile(filepath.Join(folder, lockName), nil, 0o600), os.Mkdir(filepath.Dir(planted[4]), 0o700)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, lockName("00000001")), nil, 0o600), os.Mkdir(filepath.Join(dir, folderName("00000003")), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	for i, path := range planted {

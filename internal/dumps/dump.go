@@ -16,7 +16,7 @@
 //
 // DumpDir belongs to the own user, nobody else may write to it, and it is no link.
 // Each Store makes a folder of its own in it and writes only there. It holds the
-// lock of a file in that folder as long as it is open. The kernel releases the lock
+// lock of a file beside that folder as long as it is open. The kernel releases the lock
 // when the process ends, however it ends. So whoever can take the lock knows that
 // the owner is gone. Where files cannot be locked, an owner that has written nothing
 // for an hour counts as gone.

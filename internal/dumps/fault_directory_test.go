@@ -147,10 +147,10 @@ func TestFault_66_SecondNames(t *testing.T) {
 	}
 	id := name{time: start, slug: slug("b"), instance: "00000002", random: "00000003"}.id()
 	plant(filepath.Join(dir, "profguard-lock"))
-	plant(filepath.Join(dir, lockPath("00000001"))) // the folder that comes first
+	plant(filepath.Join(dir, lockName("00000001"))) // the one that comes first
 	random := counter(0)
 	if _, err := openWith(dir, testKeep, newClock().now, random, nil); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("with a folder of that name: %v", err)
+		t.Errorf("with a lock of that name: %v", err)
 	}
 	s, err := openWith(dir, testKeep, newClock().now, random, nil)
 	if err != nil {
@@ -239,9 +239,9 @@ func TestFault_22_UnknownFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	planted := []string{ // the twins that must go, or this test shows nothing
-		folder + "/" + stem + ".cpu.pb.gz", folder + "/" + stem + ".json.tmp", lockPath("00000001"),
+		folder + "/" + stem + ".cpu.pb.gz", folder + "/" + stem + ".json.tmp",
 	}
-	for _, name := range planted {
+	for _, name := range append(planted, lockName("00000001")) {
 		write(name, "")
 	}
 	s, c := openTest(t, dir, Keep{Files: 1, Free: 1e-12}, nil)

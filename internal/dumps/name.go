@@ -13,9 +13,8 @@ import (
 type ID string
 
 const (
-	prefix   = "profguard-"
-	lockName = "lock"
-	tempExt  = ".tmp"
+	prefix  = "profguard-"
+	tempExt = ".tmp"
 
 	sidecarSuffix = "json"
 	profileExt    = ".pb.gz"
@@ -102,7 +101,8 @@ func (id ID) Folder() string {
 
 func folderName(instance string) string { return prefix + instance }
 
-func lockPath(instance string) string { return folderName(instance) + "/" + lockName }
+// lockName is the file beside the folder.
+func lockName(instance string) string { return folderName(instance) + ".lock" }
 
 // parseFolder is false for a folder that this package did not make.
 func parseFolder(folder string) (instance string, ok bool) {

@@ -2,7 +2,6 @@ package dumps
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"slices"
 )
@@ -10,9 +9,7 @@ import (
 // Errors that the package makes itself. They arrive wrapped, with what was
 // found and what to do; [Reason] sorts these and the system's into a few words.
 var (
-	// ErrInvalid: the caller passed something that cannot be.
-	ErrInvalid = errors.New("invalid value")
-	// ErrLimit: the dump alone is larger than Keep.Bytes.
+	// ErrLimit: the dump alone is larger than Keep.Bytes, or its sidecar than may be.
 	ErrLimit = errors.New("retention limit reached")
 	// ErrNoSpace: less than Keep.Free of the disk would be left.
 	ErrNoSpace = errors.New("not enough free disk space")
@@ -27,15 +24,11 @@ var reasons = []struct {
 	word string
 	errs []error
 }{
-	{"invalid", []error{ErrInvalid}},
 	{"limit", []error{ErrLimit}},
 	{"no_space", append(noSpace, ErrNoSpace)},
 	{"refused", []error{ErrRefused}},
 	{"permission", append(readOnly, fs.ErrPermission)},
 	{"dropped", []error{ErrDropped}},
-	{"closed", []error{fs.ErrClosed}},
-	{"gone", []error{fs.ErrNotExist}},
-	{"short_write", []error{io.ErrShortWrite}},
 	{"other", nil},
 }
 

@@ -96,14 +96,14 @@ func (s *Store) scan() error {
 	before := s.entries
 	s.entries, s.read = make(map[ID]*entry), s.now()
 	for instance, entries := range all {
-		switch own := instance == s.instance; {
-		case !own && !s.ended(instance, len(entries) == 0):
+		if instance != s.instance && !s.ended(instance) {
 			continue
-		case !own && len(entries) == 0:
-			s.removeFolder(instance)
 		}
 		for _, e := range entries {
 			s.entries[e.id()] = e
+		}
+		if instance != s.instance {
+			s.removeFolder(instance) // if it is empty
 		}
 	}
 	for id, e := range before {
@@ -115,27 +115,25 @@ func (s *Store) scan() error {
 }
 
 // ended reports whether the owner of a folder is gone. In doubt it lives: keeping dumps
-// too long is better than deleting another's. A folder that is being made is empty, and
-// its lock is left to its owner.
-func (s *Store) ended(instance string, empty bool) bool {
-	info, err := s.disk.lstat(folderName(instance))
-	idle := err == nil && s.now().Sub(info.ModTime()) > idleAge
-	if empty && !idle {
-		return false
-	}
-	lock, err := s.disk.lock(lockPath(instance))
+// too long is better than deleting another's.
+func (s *Store) ended(instance string) bool {
+	lock, err := s.disk.lock(lockName(instance))
 	if err == nil {
 		lock.Close()
 		return true
 	}
-	return idle && (errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrNotExist))
+	if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	info, err := s.disk.lstat(folderName(instance))
+	return err == nil && s.now().Sub(info.ModTime()) > idleAge
 }
 
-// removeFolder removes a folder that has nothing but a lock. One with files that
-// are not ours stays.
+// removeFolder removes a folder and its lock if there is nothing in it.
 func (s *Store) removeFolder(instance string) {
-	s.disk.remove(lockPath(instance))
-	s.disk.remove(folderName(instance))
+	if err := s.disk.remove(folderName(instance)); err == nil || errors.Is(err, fs.ErrNotExist) {
+		s.disk.remove(lockName(instance))
+	}
 }
 
 // victims are what must go so that add (nil: nothing) fits the caps: remains and what
@@ -176,8 +174,14 @@ func (s *Store) victims(add *entry) (list []*entry, more bool) {
 	return list, false
 }
 
-// sweep removes what must go for add. What it cannot remove it leaves to the next scan.
-func (s *Store) sweep(add *entry) (more bool, err error) {
+// tidy reads the folders if that was long ago, and removes what must go for add (nil:
+// nothing). What it cannot remove it leaves to the next scan.
+func (s *Store) tidy(add *entry) (more bool, err error) {
+	if s.now().Sub(s.read) > readAge {
+		if err := s.scan(); err != nil {
+			return false, err
+		}
+	}
 	victims, more := s.victims(add)
 	for _, e := range victims {
 		err = cmp.Or(err, s.remove(e))
@@ -189,7 +193,8 @@ func (s *Store) sweep(add *entry) (more bool, err error) {
 }
 
 // remove deletes the files of a dump or of remains, the sidecar first, so that a
-// crash in between leaves remains and not half a dump. The folder goes with the last.
+// crash in between leaves remains and not half a dump. An empty folder goes with the next
+// scan.
 func (s *Store) remove(e *entry) error {
 	slices.SortFunc(e.suffixes, func(a, b string) int {
 		return cmp.Compare(len(a), len(b)) // json is the shortest
@@ -201,20 +206,7 @@ func (s *Store) remove(e *entry) error {
 	}
 	delete(s.entries, e.id())
 	s.lost(e)
-	if e.instance != s.instance && !s.has(e.instance) {
-		s.removeFolder(e.instance)
-	}
 	return nil
-}
-
-// has reports whether there are files of an instance.
-func (s *Store) has(instance string) bool {
-	for _, e := range s.entries {
-		if e.instance == instance {
-			return true
-		}
-	}
-	return false
 }
 
 // lost notes that a dump is no more, if it is one of this process.
@@ -229,26 +221,15 @@ func (s *Store) lost(e *entry) {
 func (s *Store) clean() (more bool, err error) {
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	if err = s.rescan(); err == nil {
-		more, err = s.sweep(nil)
-	}
-	if err != nil {
+	if more, err = s.tidy(nil); err != nil {
 		err = fmt.Errorf("clean up dumps: %w", err)
 	}
 	return more, err
 }
 
-// rescan reads the folders if that was long ago.
-func (s *Store) rescan() error {
-	if s.now().Sub(s.read) <= readAge {
-		return nil
-	}
-	return s.scan()
-}
-
 // makeRoom deletes what must go for e, and asks whether there is space then.
 func (s *Store) makeRoom(e *entry) error {
-	if _, err := s.sweep(e); err != nil {
+	if _, err := s.tidy(e); err != nil {
 		return fmt.Errorf("make room: %w", err)
 	}
 	free, total, err := s.disk.space()

@@ -45,7 +45,7 @@ func (s *Store) prepare(d Dump) (p prepared, err error) {
 	side.origin()
 	for _, f := range d.Files {
 		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix {
-			return p, fmt.Errorf("%w: file %q; want a lower-case word and %s or .out", ErrInvalid, f.Name, profileExt)
+			return p, fmt.Errorf("file %q: want a lower-case word and %s or .out", f.Name, profileExt)
 		}
 		side.Files = append(side.Files, n.file(f.Name))
 		p.add(f.Name, f.Data)
@@ -86,18 +86,12 @@ func (s *Store) write(p prepared) error {
 }
 
 func (s *Store) save(p prepared) error {
-	err := s.rescan()
-	if err == nil {
-		err = s.makeRoom(p.entry)
-	}
-	if err != nil {
+	if err := s.makeRoom(p.entry); err != nil {
 		return err
 	}
 	if err := s.put(p); err != nil {
-		// What has been written are remains, like those of a crash.
-		if s.read = (time.Time{}); s.rescan() == nil {
-			_, _ = s.sweep(nil)
-		}
+		s.read = time.Time{} // what has been written are remains, like those of a crash
+		_, _ = s.tidy(nil)
 		return err
 	}
 	s.entries[p.id()] = p.entry

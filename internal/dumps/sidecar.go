@@ -33,7 +33,7 @@ const maxSidecar = 256 << 10
 func (s Sidecar) encode() ([]byte, error) {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err == nil && len(data) >= maxSidecar {
-		err = fmt.Errorf("%w: %d bytes, at most %d are written", ErrInvalid, len(data), maxSidecar)
+		err = fmt.Errorf("%w: %d bytes, at most %d are written", ErrLimit, len(data), maxSidecar)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode sidecar: %w", err)
@@ -48,7 +48,7 @@ func decodeSidecar(r io.Reader) (Sidecar, error) {
 		return Sidecar{}, fmt.Errorf("read sidecar: %w", err)
 	}
 	if len(data) > maxSidecar {
-		return Sidecar{}, fmt.Errorf("read sidecar: %w: over %d bytes", ErrInvalid, maxSidecar)
+		return Sidecar{}, fmt.Errorf("read sidecar: over %d bytes", maxSidecar)
 	}
 	var s Sidecar
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -81,54 +81,54 @@ func (s *Store) open(every time.Duration) error {
 		s.disk.close()
 		return err
 	}
-	_, _ = s.sweep(nil) // what fails, fails again in clean, and is reported there
+	_, _ = s.tidy(nil) // what fails, fails again in clean, and is reported there
 	go s.run(every)
 	return nil
 }
 
-// openFolder opens DumpDir, makes the folder, takes its lock, and reads what there is.
+// openFolder opens DumpDir, takes a lock, makes the folder beside it, and reads what
+// there is. A folder is never seen before it is locked.
 func (s *Store) openFolder() error {
 	if err := s.disk.open(); err != nil {
 		return err
 	}
-	if err := s.disk.mkdir(folderName(s.instance)); err != nil {
-		return fmt.Errorf("make a folder: %w", err)
+	lock := lockName(s.instance)
+	if s.entries != nil { // again, because somebody has removed it
+		if _, err := s.disk.lstat(folderName(s.instance)); err == nil {
+			return nil // that was a file
+		}
+		_ = s.leave()
 	}
-	_ = s.unlock() // of a folder that somebody has removed
-	err := s.takeLock()
+	f, err := s.disk.create(lock)
+	if err != nil {
+		return fmt.Errorf("make a lock: %w", err)
+	}
+	if err = f.Close(); err == nil {
+		s.lock, err = s.disk.lock(lock)
+	}
+	if err == nil || errors.Is(err, errors.ErrUnsupported) {
+		err = s.disk.mkdir(folderName(s.instance))
+	}
+	if err == nil {
+		err = s.disk.sync(".")
+	}
 	if err == nil {
 		err = s.scan()
 	}
 	if err != nil {
-		_ = s.unlock()
-		s.removeFolder(s.instance)
-	}
-	return err
-}
-
-func (s *Store) takeLock() error {
-	path := lockPath(s.instance)
-	f, err := s.disk.create(path)
-	if err == nil {
-		err = f.Close()
-	}
-	if err == nil {
-		s.lock, err = s.disk.lock(path)
-	}
-	if err == nil || errors.Is(err, errors.ErrUnsupported) {
-		err = s.disk.sync(".")
-	}
-	if err != nil {
-		return fmt.Errorf("lock the new folder: %w", err)
+		_ = s.leave()
+		return fmt.Errorf("make a folder: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) unlock() (err error) {
+// leave releases the lock, and removes it and the folder if there are no dumps.
+func (s *Store) leave() (err error) {
 	if s.lock != nil {
-		err = s.lock.Close()
+		err = s.lock.Close() // first, because Windows does not remove open files
+		s.lock = nil
 	}
-	s.lock = nil
+	s.removeFolder(s.instance)
 	return err
 }
 
@@ -201,15 +201,11 @@ func (s *Store) Close(ctx context.Context) error {
 	}
 }
 
-// shut gives all back, and removes the folder if there are no dumps.
+// shut gives all back.
 func (s *Store) shut() error {
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	err := s.unlock() // first, because Windows does not remove open files
-	if !s.has(s.instance) {
-		s.removeFolder(s.instance)
-	}
-	if err = errors.Join(err, s.disk.close()); err != nil {
+	if err := errors.Join(s.leave(), s.disk.close()); err != nil {
 		return fmt.Errorf("close dump store: %w", err)
 	}
 	return nil
