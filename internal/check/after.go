@@ -11,6 +11,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -19,31 +20,20 @@ import (
 // its context was canceled, counted from when the last one was seen to end.
 const settleTime = 2 * time.Second
 
-// goroutinePatience is how many times as long as a look at the goroutines took
-// there is none: with 10,000 a look takes 33 ms, and is not to be work's cost.
-const goroutinePatience = 20
-
 // A goroutinePeak is the most goroutines with the check's label that were seen.
 type goroutinePeak struct {
-	count   float64
+	count   int64
 	profile *profile.Profile // of them
-	next    time.Time
 }
 
-// look counts the goroutines, if there can be more than ever.
+// look counts the goroutines, if there can be more than ever: those of work are among
+// those of the process.
 func (g *goroutinePeak) look(id string) {
-	start := time.Now()
-	// Those of work are among those of the process.
-	if g.profile != nil && (float64(runtime.NumGoroutine()) <= g.count || start.Before(g.next)) {
+	if g.profile != nil && int64(runtime.NumGoroutine()) <= g.count {
 		return
 	}
-	p, err := goroutineProfile(id)
-	g.next = start.Add(goroutinePatience * time.Since(start))
-	if err != nil {
-		return
-	}
-	if n := goroutinesIn(p); g.profile == nil || n > g.count {
-		g.count, g.profile = n, p
+	if p, err := goroutineProfile(id); err == nil && (g.profile == nil || samplesIn(p) > g.count) {
+		g.count, g.profile = samplesIn(p), p
 	}
 }
 
@@ -68,37 +58,42 @@ func (r *run) figures(cores bool, facts *judge.Facts) {
 		facts.Figures["cores"] = f.Cores
 	}
 	if r.peak.profile != nil {
-		facts.Figures["goroutines"] = r.peak.count
+		facts.Figures["goroutines"] = float64(r.peak.count)
 	}
 }
 
 // afterwards judges what is left when work is over.
-func (r *run) afterwards() {
+func (r *run) afterwards() error {
 	if r.judgesGC() {
 		process.Force(1, runtime.GC) // the collection that runs is told when it ends
 	}
 	if len(r.plan.leaks) > 0 {
-		r.judgeLeaks()
+		if err := r.judgeLeaks(); err != nil {
+			return err
+		}
+	}
+	if len(r.plan.goroutines) > 0 {
+		r.judgeGoroutines()
 	}
 	if len(r.plan.figures) > 0 {
 		r.judgeFigures()
 	}
 	if len(r.plan.heap) > 0 {
-		process.Force(1, runtime.GC) // the profile is as of the last collection
+		liveHeap() // the profile is as of the last collection
 		p, err := runtimeProfile("heap")
 		if err != nil {
-			r.open(r.plan.heap, noTime, err.Error())
-			return
+			return err
 		}
 		withoutOurs(p)
 		r.judged["heap"] = p
-		r.judgeOnce(r.plan.heap, p, r.facts("heap", time.Since(r.begun), nil))
+		r.judge(r.plan.heap, p, r.facts("heap", time.Since(r.begun), nil))
 		for _, i := range r.plan.heap {
 			if r.outcomes[i].Verdict == budget.Inconclusive {
 				r.outcomes[i].Reason += memoryRemedy
 			}
 		}
 	}
+	return nil
 }
 
 // beginFigures takes the snapshot from which figures are counted. For budgets on gc, a
@@ -116,34 +111,31 @@ func (r *run) judgesGC() bool {
 	return slices.ContainsFunc(r.set, func(b budget.Budget) bool { return b.Subject == "gc" || b.When.Figure == "gc" })
 }
 
-// judgeFigures judges the figures of the process, and the goroutines of work.
-func (r *run) judgeFigures() {
-	if r.plan.goroutines { // what is left behind is most at the end
-		r.peak.next = time.Time{}
-		r.peak.look(r.id)
+// judgeGoroutines judges how many goroutines of work there were, at the most at one time.
+func (r *run) judgeGoroutines() {
+	r.peak.look(r.id) // what is left behind is most at the end
+	if r.peak.profile == nil {
+		return
 	}
-	f := r.facts("figures", time.Since(r.begun), nil)
-	f.Figures["heap"] = liveHeap()
-	var others []int
-	for _, i := range r.plan.figures {
-		if r.set[i].Subject != "goroutines" || r.peak.profile == nil {
-			others = append(others, i)
-			continue
-		}
-		f := f
-		f.Kind = "goroutine"
-		r.judged["goroutine"] = r.peak.profile
-		r.judgeOnce([]int{i}, r.peak.profile, f)
+	r.judged["goroutine"] = r.peak.profile
+	r.judge(r.plan.goroutines, r.peak.profile, r.facts("goroutine", time.Since(r.begun), nil))
+	for _, i := range r.plan.goroutines {
 		r.outcomes[i].Reason += " (of those that work started, the most at one time)"
 	}
-	r.judgeOnce(others, &profile.Profile{}, f)
-	for _, i := range others {
+}
+
+// judgeFigures judges the figures of the process.
+func (r *run) judgeFigures() {
+	f := r.facts("figures", time.Since(r.begun), nil)
+	f.Figures["heap"] = liveHeap()
+	r.judge(r.plan.figures, &profile.Profile{}, f)
+	for _, i := range r.plan.figures {
 		// Of a process that hardly does anything, Check's own garbage is a large part.
 		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-r.waitedShare())
 		if o.Budget.Subject == "gc" && o.Verdict == budget.Fail && cores < gcLeast {
 			o.Verdict = budget.Inconclusive
-			if o.cause = mistake; r.busy() {
-				o.cause = noTime
+			if !r.busy() {
+				o.cause = mistake
 			}
 			o.Reason += fmt.Sprintf(", of a process at %.2f cores, some of which is Check's own: let work compute", cores)
 		}
@@ -156,19 +148,18 @@ const gcLeast = 0.2
 
 // judgeLeaks judges "no goroutine leaked" by the goroutines that work has started
 // and left, given time to end.
-func (r *run) judgeLeaks() {
+func (r *run) judgeLeaks() error {
 	left, err := r.settledGoroutines()
 	if err != nil {
-		r.open(r.plan.leaks, noTime, err.Error())
-		return
+		return err
 	}
 	r.judged["goroutine"] = left
 	left = left.Copy()
 	// The budget is about a profile that few runtimes have; what is left is as good.
 	for _, t := range left.SampleType {
-		t.Type = "goroutineleak"
+		t.Type = kinds.GoroutineLeak
 	}
-	r.judgeOnce(r.plan.leaks, left, r.facts("goroutineleak", 0, nil))
+	r.judge(r.plan.leaks, left, r.facts(kinds.GoroutineLeak, 0, nil))
 	for _, i := range r.plan.leaks {
 		res := &r.outcomes[i]
 		switch res.Verdict {
@@ -178,23 +169,25 @@ func (r *run) judgeLeaks() {
 			res.Reason = fmt.Sprintf("none is left of what %s started", unit.Plural(r.worker.calls.Load(), "call"))
 		}
 	}
+	return nil
 }
 
 // settledGoroutines waits until the goroutines of work have ended, or none of them has
-// for settleTime. What the process waits for cores meanwhile does not count.
+// for settleTime, and for longer on a busy machine.
 func (r *run) settledGoroutines() (left *profile.Profile, err error) {
-	least, from := math.Inf(1), readLoad()
+	least, since := int64(math.MaxInt64), time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		left, err = goroutineProfile(r.id)
-		if err != nil || len(left.Sample) == 0 {
+		if left, err = goroutineProfile(r.id); err != nil || len(left.Sample) == 0 {
 			return left, err
 		}
-		n, now := goroutinesIn(left), readLoad()
-		still := now.at.Sub(from.at) - min(now.waited-from.waited, (busyTimes-1)*now.at.Sub(from.at)/busyTimes)
-		switch {
-		case n < least && now.at.Before(r.latest):
-			least, from = n, now
-		case still >= settleTime || n >= least && !now.at.Before(r.latest.Add(settleTime)):
+		if n := samplesIn(left); n < least {
+			least, since = n, time.Now()
+		}
+		patience := settleTime
+		if r.busy() {
+			patience *= busyTimes
+		}
+		if time.Since(since) >= patience || time.Now().After(r.latest.Add(patience)) {
 			return left, nil
 		}
 		time.Sleep(pause)

@@ -28,10 +28,7 @@ const (
 // has not grown by 5 points is known after 16 seconds then, where it takes 73 with
 // 1000. A check that does not get as many in its time writes what it has, down to
 // a quarter.
-const (
-	baselineSamples = 2000
-	baselineLeast   = 4
-)
+const baselineSamples, baselineLeast = 2000, 4
 
 // A baselineFile is the profile that a check compares with.
 type baselineFile struct {
@@ -80,53 +77,44 @@ func (b *baselineFile) load(path string, needed bool, units map[string]bool) (pr
 
 func toolchain() string { return runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH }
 
-// leastBaseline is as many samples as are written.
-func (r *run) leastBaseline() int64 { return r.baseline / baselineLeast }
-
 // writeBaseline saves what was sampled as the new baseline.
 func (r *run) writeBaseline() (problem string) {
 	switch {
 	case r.BaselineFile == "":
 		return "Checker.Update without a BaselineFile: say which file to write"
-	case r.cpu == nil || len(r.cpu.windows) == 0:
-		return "no CPU profile to write as the baseline: a check with Update needs a budget on CPU, and windows that are not lost"
+	case r.cpu == nil:
+		return "no baseline was written: time was up, or a budget failed, before CPU was sampled"
 	}
-	if r.cpu.cover.isLow() {
+	n, least := r.cpu.samples(), r.baseline/baselineLeast
+	switch {
+	case r.cpu.cover.isLow():
 		return "no baseline was written: " + r.cpu.cover.reason()
-	}
-	if n := r.cpu.samples(); n < r.leastBaseline() {
+	case n < least:
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or let work use more CPU",
-			n, r.leastBaseline())
-	}
-	p, err := r.cpu.profile(r)
-	if err != nil {
-		return err.Error()
+			n, least)
 	}
 	var work []string
-	for _, unit := range slices.Sorted(maps.Keys(r.cpu.work)) {
-		work = append(work, fmt.Sprintf("%s=%.0f", unit, r.cpu.work[unit]))
+	for _, unit := range slices.Sorted(maps.Keys(r.cpu.all.work)) {
+		work = append(work, fmt.Sprintf("%s=%.0f", unit, r.cpu.all.work[unit]))
 	}
+	p := r.judged["cpu"]
 	p.Comments = []string{baselineComment + strings.Join(work, " "), toolchainComment + toolchain()}
-	if err := os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755); err != nil {
+	err := os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755)
+	if err == nil {
+		err = saveProfile(r.BaselineFile, p)
+	}
+	if err != nil {
 		return fmt.Sprintf("write the baseline: %v", err)
 	}
-	if err := saveProfile(r.BaselineFile, p); err != nil {
-		return fmt.Sprintf("write the baseline: %v", err)
+	note := fmt.Sprintf("%s holds %d samples of %s now, and growth was not judged", r.BaselineFile, n, unit.Plural(r.worker.calls.Load(), "call"))
+	if n < r.baseline {
+		took := time.Since(r.begun)
+		longer := time.Duration(1.5 * float64(took) * float64(r.baseline) / float64(n)).Round(10 * time.Second)
+		note += fmt.Sprintf("; of %d that tell growth from chance: checks against it may stay inconclusive. Write it once more with Max: %v",
+			r.baseline, max(longer, 10*time.Second))
 	}
-	r.notes = append(r.notes, r.written())
+	r.notes = append(r.notes, note)
 	return ""
-}
-
-// written says what the baseline holds, and whether that is enough.
-func (r *run) written() string {
-	n := r.cpu.samples()
-	text := fmt.Sprintf("%s holds %d samples of %s now", r.BaselineFile, n, unit.Plural(r.worker.calls.Load(), "call"))
-	if n >= r.baseline {
-		return text
-	}
-	took := time.Since(r.begun)
-	longer := time.Duration(1.5 * float64(took) * float64(r.baseline) / float64(n)).Round(10 * time.Second)
-	return fmt.Sprintf("%s, of %d that tell growth from chance: checks against it may stay inconclusive. Write it once more with Max: %v", text, r.baseline, max(longer, 10*time.Second))
 }
 
 // saveProfile writes p to a file that is either as it was or whole.

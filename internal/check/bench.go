@@ -20,7 +20,7 @@ const benchBlock = 50 * time.Millisecond
 // benchmark judges the benchmark's own loop.
 func (r *run) benchmark(b tbBenchmark) (problem string) {
 	r.t.Helper()
-	r.plan.sampleAll() // the profiler is part of what the process uses
+	r.plan.sampleAll(r.set) // the profiler is part of what the process uses
 	if len(r.plan.cpu) < len(r.set) {
 		return "a benchmark judges budgets on CPU only: put the others into a test"
 	}

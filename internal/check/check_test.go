@@ -87,8 +87,8 @@ func TestCheckNotVacuous(t *testing.T) {
 		{name: "two mistakes, the second", budgets: budget.Must("process below 5ms per request", "portlist below 5%"), want: "linked into this test matches portlist"},
 		{name: "no baseline", budgets: budget.Must("no function grows above 5 points"), want: "set Checker.BaselineFile"},
 		{name: "baseline is missing", budgets: budget.Must("no function grows above 5 points"), checker: Config{BaselineFile: "testdata/none.pprof"}, want: "write one with Checker.Update"},
-		{name: "growth of allocs", budgets: budget.Must("no function grows above 5 points of allocs"), checker: Config{BaselineFile: "x"}, want: `Limit allocs by itself: "process below 64KiB per call of allocs"`},
-		{name: "growth of goroutines", budgets: budget.Must("no function grows above 5 points of goroutine"), checker: Config{BaselineFile: "x"}, want: `"no goroutine leaked"`},
+		{name: "growth of allocs", budgets: budget.Must("no function grows above 5 points of allocs"), checker: Config{BaselineFile: "x"}, want: "limit allocs by an amount"},
+		{name: "growth of goroutines", budgets: budget.Must("no function grows above 5 points of goroutine"), checker: Config{BaselineFile: "x"}, want: "limit goroutine by an amount"},
 		{name: "rss steady", budgets: budget.Must("rss steady"), want: `say "heap steady"`},
 		{name: "process steady", budgets: budget.Must("process steady"), want: "in a running guard"},
 		{name: "labels of heap", budgets: budget.Must("no function above 5% of heap where a=b"), want: `drop "where"`},
@@ -112,25 +112,6 @@ func TestCheckNotVacuous(t *testing.T) {
 				t.Errorf("the text does not say %q:\n%s", tt.want, tb.text())
 			}
 		})
-	}
-}
-
-// What an error tells people to say can be said, and is judged.
-func TestInsteadOfGrows(t *testing.T) {
-	for kind, text := range insteadOfGrows {
-		for i, quoted := range strings.Split(text, `"`) {
-			if i%2 == 0 {
-				continue
-			}
-			set, err := budget.Parse(quoted)
-			if err != nil {
-				t.Errorf("%s: %v", kind, err)
-				continue
-			}
-			if _, wrong := planOf(set, Config{}); len(wrong) > 0 {
-				t.Errorf("%s: %s", kind, wrong)
-			}
-		}
 	}
 }
 

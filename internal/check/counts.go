@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -31,7 +32,7 @@ const (
 	pauseMost = 10 * time.Millisecond
 
 	// fewBatches are enough where nothing is near a limit. It is looked again after each
-	// doubling; a mean that is as near to its limit after manyBatches is called near.
+	// doubling; a mean that is as near to its limit after manyBatches passes.
 	fewBatches, manyBatches, mostBatches = 3, 24, 192
 
 	// othersRate and othersShare are the CPU in the pauses, in cores and as a share of
@@ -66,54 +67,42 @@ type batch struct {
 
 // count judges the budgets that are counted, or leaves those on CPU to be sampled.
 func (r *run) count() {
-	counted := append(append([]int(nil), r.plan.counts...), r.plan.exact...)
+	counted := r.plan.counted
 	if len(counted) == 0 {
 		return
 	}
 	each := allocBatch
-	if len(r.plan.exact) > 0 {
+	if slices.ContainsFunc(counted, func(i int) bool { return quantityOf(r.set[i]) == cpuSeconds }) {
 		each = cpuBatch
 	}
 	calls := r.pace(each)
 	var batches []batch
+	sampled := func(i int) bool { return quantityOf(r.set[i]) == cpuSeconds && (othersIn(batches) || len(batches) < 2) }
+	open := func(i int) bool {
+		return judgeBatches(r.set[i], batches, false).Verdict == budget.Inconclusive && !sampled(i)
+	}
 	for next := fewBatches; len(batches) < mostBatches && !r.late && time.Now().Before(r.ends); {
 		b, ok := r.batch(calls)
 		if !ok {
 			break
 		}
-		batches = append(batches, b)
-		if len(batches) < next {
+		if batches = append(batches, b); len(batches) < next {
 			continue
 		}
-		next *= 2
-		open := 0
-		for _, i := range counted {
-			res := judgeBatches(r.set[i], batches, false)
-			if res.Verdict == budget.Inconclusive && !(quantityOf(r.set[i]) == cpuSeconds && othersIn(batches)) {
-				open++
-			}
-		}
-		if open == 0 {
+		if next *= 2; !slices.ContainsFunc(counted, open) {
 			break
 		}
 	}
-	others := othersIn(batches)
 	for _, i := range counted {
 		res := judgeBatches(r.set[i], batches, true)
-		if quantityOf(r.set[i]) == cpuSeconds {
-			switch {
-			case res.Verdict != budget.Pass && (others || len(batches) < 2) && !r.late:
-				r.outcomes[i] = outcome{}
-				r.plan.cpu = append(r.plan.cpu, i)
-				continue
-			case res.Verdict == budget.Fail:
-				r.nameUsers(&res)
-			}
+		if res.Verdict != budget.Pass && sampled(i) && !r.late {
+			r.plan.cpu = append(r.plan.cpu, i)
+			continue
 		}
-		r.setResult(i, res)
-		if isNear(res, true) {
-			r.outcomes[i].cause = near
+		if res.Verdict == budget.Fail && quantityOf(r.set[i]) == cpuSeconds {
+			r.nameUsers(&res)
 		}
+		r.outcomes[i] = outcome{Result: res}
 	}
 }
 
@@ -189,43 +178,36 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 		res.Reason = fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)
 		return res
 	}
-	tick := 0.0
-	if q == cpuSeconds {
-		tick = cpuTick.Seconds()
+	what, tick := "uses", cpuTick.Seconds()
+	if q != cpuSeconds {
+		what, tick = "allocates", 0
+	}
+	per := ""
+	if b.Per != "" {
+		per = " per " + b.Per
 	}
 	mean, sure := all.Value(), less.Value()
 	low, _ := less.Bounds(evidence.FailAlpha, tick)
 	_, high := all.Bounds(evidence.PassAlpha, tick)
+	if last && len(batches) < 2 && mean*evidence.Notable <= limit { // a call of many seconds
+		low, high = mean, mean
+	}
 	res.Share, res.Low, res.High = mean, max(0, low), high
-	came := fmt.Sprintf("%s (%d batches of calls)", text(mean), len(batches))
-	if b.Per != "" {
-		came = fmt.Sprintf("%s per %s (%d batches of calls)", text(mean), b.Per, len(batches))
-	}
-	what := "uses"
-	if q != cpuSeconds {
-		what = "allocates"
-	}
+	came := fmt.Sprintf("the process %s %s%s (%d batches of calls)", what, text(mean), per, len(batches))
+	near := high < evidence.Zone*limit && len(batches) >= manyBatches || last && high < evidence.Notable*limit
 	switch {
-	case len(batches) < 2 && last && mean*evidence.Notable <= limit: // a call of many seconds
-		res.Verdict, res.Reason, res.High = budget.Pass, fmt.Sprintf("the process %s %s", what, came), mean
+	case low > limit:
+		res.Verdict, res.Reason = budget.Fail, fmt.Sprintf("%s, surely above %s; the limit is %s", came, text(low), b.Limit)
+	case high <= limit || near || last && sure <= limit && len(batches) > 1:
+		res.Verdict, res.Reason = budget.Pass, fmt.Sprintf("%s, surely below %s", came, text(high))
+		if high > limit {
+			res.Reason += fmt.Sprintf(", and %s without what is used while work pauses", text(sure))
+		}
 	case len(batches) < 2:
 		res.Reason = fmt.Sprintf("%s of calls came in time, and 2 are needed: raise Checker.Max, or do less in a call", unit.Plural(len(batches), "batch"))
-	case low > limit:
-		res.Verdict = budget.Fail
-		res.Reason = fmt.Sprintf("the process %s %s, surely above %s; the limit is %s", what, came, text(low), b.Limit)
-	case high <= limit:
-		res.Verdict, res.Reason = budget.Pass, fmt.Sprintf("the process %s %s, surely below %s", what, came, text(high))
-	case mean <= limit && last, high < evidence.Zone*limit && len(batches) >= manyBatches, high < evidence.Notable*limit && last:
-		res.Verdict, res.Reason = budget.Pass, fmt.Sprintf("the process %s %s, surely below %s", what, came, text(high))
-		if mean > limit {
-			res.Reason += fmt.Sprintf(": too close to the limit of %s to tell", b.Limit)
-		}
-	case last && sure <= limit && q != cpuSeconds:
-		res.Verdict = budget.Pass
-		res.Reason = fmt.Sprintf("the process %s %s, and %s without what is used while work pauses", what, came, text(sure))
 	default:
-		res.Reason = fmt.Sprintf("the process %s %s, between %s and %s by what it uses while work pauses: "+
-			"too unsteady to tell from %s", what, came, text(max(0, low)), text(high), b.Limit)
+		res.Reason = fmt.Sprintf("%s, between %s and %s by what it uses while work pauses: too unsteady to tell from %s",
+			came, text(max(0, low)), text(high), b.Limit)
 	}
 	return res
 }
@@ -246,7 +228,7 @@ func (r *run) nameUsers(res *budget.Result) {
 	if err != nil {
 		return
 	}
-	keepProcess(p, r.id)
+	withoutOurs(p)
 	r.judged["cpu"] = p
 	name(res, p, r.facts("cpu", w.Elapsed, nil))
 }

@@ -48,24 +48,37 @@ const (
 	overheadMost = 0.5
 )
 
+// A span is a time with its profiles, and what work was done in it.
+type span struct {
+	profiles []*profile.Profile
+	elapsed  time.Duration
+	work     map[string]float64 // by unit
+}
+
+func (s *span) add(p *profile.Profile, elapsed time.Duration, work map[string]float64) {
+	if s.work == nil {
+		s.work = map[string]float64{}
+	}
+	s.profiles = append(s.profiles, p)
+	s.elapsed += elapsed
+	for unit, n := range work {
+		s.work[unit] += n
+	}
+}
+
 // A cpuPhase collects the CPU profile of work, and judges it on the way.
 type cpuPhase struct {
 	trial   *judge.Blocks
-	shares  bool  // some budget is about a share
-	dropped int64 // samples with the label, which are not of work
-	beside  bool  // not only the loop's samples were dropped
+	shares  bool // some budget is about a share
 	decoder decode.Decoder
 	cover   coverage // of the good windows
 
-	group    [][]byte // windows that are not yet a block
-	groupLen time.Duration
-	groupOf  map[string]float64 // work done in them
+	group span // windows that are not yet a block
+	all   span // the blocks, each with its samples of work
+	last  unitsRead
 
-	windows [][]byte         // all of the good ones
-	sum     *profile.Profile // of work in them, when they are complete
-	elapsed time.Duration
-	work    map[string]float64
-	last    unitsRead
+	labelled int64 // samples with the label
+	loop     int64 // of them, those of the loop that calls work
 
 	lost       int
 	lostReason string
@@ -80,7 +93,7 @@ func (c *cpuPhase) samples() int64 { return c.trial.Samples() }
 // newCPUPhase is for the budgets on CPU of the plan.
 func (r *run) newCPUPhase() (*cpuPhase, error) {
 	set := part(r.set, r.plan.cpu)
-	c := &cpuPhase{shares: slices.ContainsFunc(set, isShare), groupOf: map[string]float64{}, work: map[string]float64{}, last: r.readUnits()}
+	c := &cpuPhase{shares: slices.ContainsFunc(set, isShare), last: r.readUnits()}
 	rules, err := set.Rules()
 	if err != nil {
 		return nil, err
@@ -89,13 +102,11 @@ func (r *run) newCPUPhase() (*cpuPhase, error) {
 		Runs: r.usual >= longCall,
 		Once: r.isBenchmark(), // the benchmark says when it ends
 	})
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, err
 }
 
-// freely lets work run until the budgets that go by time are decided.
+// freely lets work run until the budgets that go by time are decided, and for a block at
+// least: what one call leaves behind may be an exception.
 func (r *run) freely(back bool) (problem string) {
 	others, err := r.newKindsPhase()
 	if err != nil {
@@ -114,7 +125,7 @@ func (r *run) freely(back bool) (problem string) {
 			back, r.usual = true, time.Since(r.begun)
 			r.worker.order(0)
 		}
-		if r.plan.goroutines {
+		if len(r.plan.goroutines) > 0 {
 			r.peak.look(r.id)
 		}
 		others.look(r, time.Since(start), false)
@@ -126,31 +137,22 @@ func (r *run) freely(back bool) (problem string) {
 		case r.cpu == nil:
 		case r.cpu.trial.Failed():
 			return false
-		case r.Update && !r.cpu.idle(r) && r.cpu.samples() < r.baseline:
-			return true
-		case !r.cpu.idle(r) && !r.cpu.settled(r):
+		case !r.cpu.idle(r) && (r.Update && r.cpu.samples() < r.baseline || len(r.cpu.open(r, r.cpu.trial.Decided)) > 0):
 			return true
 		}
-		if len(r.plan.figures) > 0 && time.Since(start) < figureTime {
-			return true
-		}
-		return !others.done(r)
+		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || !others.done(r)
 	}
-	if len(r.plan.cpu) > 0 {
+	if len(r.plan.cpu) > 0 || r.Update {
 		if r.cpu, err = r.newCPUPhase(); err != nil {
 			return err.Error()
 		}
-		if err := r.cpu.stream(r, goesOn); err != nil {
-			return err.Error()
-		}
+		r.cpu.stream(r, goesOn)
 		if err := r.cpu.attribute(r, back); err != nil {
 			return err.Error()
 		}
 	} else {
-		tick := time.NewTicker(block)
-		defer tick.Stop()
-		for goesOn() {
-			<-tick.C
+		for more := true; more; more = goesOn() {
+			time.Sleep(block)
 		}
 	}
 	others.look(r, time.Since(start), true)
@@ -158,7 +160,7 @@ func (r *run) freely(back bool) (problem string) {
 }
 
 // stream takes blocks as long as it goes on.
-func (c *cpuPhase) stream(r *run, goesOn func() bool) error {
+func (c *cpuPhase) stream(r *run, goesOn func() bool) {
 	ctx, cancel := context.WithDeadline(context.Background(), r.latest)
 	defer cancel()
 	// The error is the context's, and its end is one of the ways to finish.
@@ -166,47 +168,32 @@ func (c *cpuPhase) stream(r *run, goesOn func() bool) error {
 		c.take(r, w)
 		return goesOn()
 	})
-	return c.broken
 }
 
-// settled reports whether every budget is decided, or will never be.
-func (c *cpuPhase) settled(r *run) bool {
+// open lists the budgets that have no verdict yet, which more time may bring.
+func (c *cpuPhase) open(r *run, verdict func(n int) evidence.Verdict) (set budget.Set) {
 	for n, i := range r.plan.cpu {
-		unjudged := r.Update && r.set[i].Rule == "grows"
-		if c.trial.Decided(n) == evidence.Inconclusive && !c.unreachable(r, n) && !unjudged {
-			return false
+		if verdict(n) == evidence.Inconclusive && !c.unreachable(r, n) {
+			set = append(set, r.set[i])
 		}
 	}
-	return true
+	return set
 }
 
 // isOpen reports whether a budget would be open if the check ended now, and more time
 // may decide it.
-func (c *cpuPhase) isOpen(r *run) bool {
-	for n := range r.plan.cpu {
-		if c.trial.Closing(n) == evidence.Inconclusive && !c.unreachable(r, n) {
-			return !c.idle(r)
-		}
-	}
-	return false
-}
+func (c *cpuPhase) isOpen(r *run) bool { return !c.idle(r) && len(c.open(r, c.trial.Closing)) > 0 }
 
 // progress says what a check that takes long waits for.
 func (r *run) progress() {
 	if r.cpu == nil {
 		return
 	}
-	var open []string
-	for n, i := range r.plan.cpu {
-		if r.cpu.trial.Decided(n) == evidence.Inconclusive {
-			open = append(open, r.set[i].String())
-		}
-	}
-	if len(open) > 0 {
+	if open := r.cpu.open(r, r.cpu.trial.Decided); len(open) > 0 {
 		r.t.Helper()
 		round := func(t time.Time) time.Duration { return t.Sub(r.begun).Round(100 * time.Millisecond) }
 		r.t.Logf("guard.Check: after %v and %s still open: %s. The check ends after %v, and on a busy machine after %v",
-			round(time.Now()), unit.Plural(r.cpu.samples(), "CPU sample"), strings.Join(open, "; "), round(r.ends), round(r.latest))
+			round(time.Now()), unit.Plural(r.cpu.samples(), "CPU sample"), strings.ReplaceAll(open.String(), "\n", "; "), round(r.ends), round(r.latest))
 	}
 }
 
@@ -220,14 +207,14 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 // but not work alone.
 func (c *cpuPhase) idle(r *run) bool {
 	kept := r.busy() && len(c.unlabelled.busiest()) == 0
-	return c.broken != nil || c.cover.isLost() || c.shares && c.tooSmall() || c.elapsed > idleTime && c.samples() == 0 && !kept
+	return c.broken != nil || c.cover.isLost() || c.shares && c.tooSmall() || c.all.elapsed > idleTime && c.samples() == 0 && !kept
 }
 
 // tooSmall reports whether calling work takes longer than work does, beyond doubt.
 // What little was seen of it is no share of anything: a sample is not that sharp.
 func (c *cpuPhase) tooSmall() bool {
-	all := float64(c.dropped + c.samples())
-	return !c.beside && all > 0 && evidence.Lower(float64(c.dropped), all, 1, evidence.FailAlpha) > overheadMost
+	both := float64(c.loop + c.samples())
+	return both > 0 && evidence.Lower(float64(c.loop), both, 1, evidence.FailAlpha) > overheadMost
 }
 
 // isShare reports whether a budget is about a share of the CPU profile.
@@ -239,26 +226,28 @@ func isShare(b budget.Budget) bool {
 func (c *cpuPhase) take(r *run, w profiler.Window) {
 	before, now := c.last, r.readUnits()
 	c.last = now
-	if table := w.Table(&c.decoder); table != nil {
-		c.unlabelled.count(table)
-		c.cover.add(w.CPU, table.Count())
-	}
-	if w.Outcome != profiler.OK {
+	table := w.Table(&c.decoder)
+	if table == nil {
 		c.lost++
 		c.lostReason = fmt.Sprintf("%s: %s", w.Outcome, w.Reason)
-		c.group, c.groupLen = nil, 0
-		clear(c.groupOf)
+		c.group = span{}
 		return
 	}
-	c.group = append(c.group, w.Data)
-	c.groupLen += w.Elapsed
+	c.cover.add(w.CPU, table.Count())
+	p, err := profile.ParseData(w.Data)
+	if err != nil {
+		c.broken = err
+		return
+	}
 	// Between two windows the profiler is off for some milliseconds. What was
 	// done then has no samples.
 	seen := min(1, w.Elapsed.Seconds()/now.at.Sub(before.at).Seconds())
-	for unit, n := range now.since(before) {
-		c.groupOf[unit] += n * seen
+	done := now.since(before)
+	for unit := range done {
+		done[unit] *= seen
 	}
-	if r.usual > 0 && (c.groupOf[callUnit] == 0 || r.usual > block && c.groupLen < r.usual) {
+	c.group.add(p, w.Elapsed, done)
+	if r.usual > 0 && (c.group.work[callUnit] == 0 || r.usual > block && c.group.elapsed < r.usual) {
 		return // a block has a whole call, or several
 	}
 	c.broken = c.flush(r)
@@ -266,126 +255,94 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 
 // flush gives the windows of the group to the trial, as one block.
 func (c *cpuPhase) flush(r *run) error {
-	p, err := mergeWindows(c.group, func(p *profile.Profile) { keepLabelled(p, r.id) })
+	g := c.group
+	c.group = span{}
+	p, err := profile.Merge(g.profiles)
 	if err != nil {
 		return err
 	}
-	labelled := samplesIn(p)
-	c.beside = c.beside || slices.ContainsFunc(p.Sample, func(s *profile.Sample) bool { return isBeside(stackOf(s)) })
-	cutToWork(p)
-	c.dropped += labelled - samplesIn(p)
-	if err := c.trial.Add(p, r.facts("cpu", c.groupLen, c.groupOf)); err != nil {
+	c.unlabelled.add(p)
+	keepLabelled(p, r.id)
+	c.labelled += samplesIn(p)
+	c.loop += cutToWork(p)
+	if err := c.trial.Add(p, r.facts("cpu", g.elapsed, g.work)); err != nil {
 		return err
 	}
-	c.windows = append(c.windows, c.group...)
-	c.elapsed += c.groupLen
-	for unit, n := range c.groupOf {
-		c.work[unit] += n
-	}
-	c.group, c.groupLen = nil, 0
-	clear(c.groupOf)
+	c.all.add(p.Compact(), g.elapsed, g.work)
 	return nil
 }
 
 // profile is everything that was sampled of work.
-func (c *cpuPhase) profile(r *run) (*profile.Profile, error) {
-	if len(c.windows) == 0 {
-		return &profile.Profile{
-			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-			PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-			Period:     10 * time.Millisecond.Nanoseconds(),
-		}, nil
+func (c *cpuPhase) profile() (*profile.Profile, error) {
+	if len(c.all.profiles) > 0 {
+		return profile.Merge(c.all.profiles)
 	}
-	if c.sum == nil {
-		p, err := mergeWindows(c.windows, func(p *profile.Profile) { keepWork(p, r.id) })
-		if err != nil {
-			return nil, err
-		}
-		c.sum = p
-	}
-	return c.sum, nil
+	return &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:     10 * time.Millisecond.Nanoseconds(),
+	}, nil
 }
 
 // results closes the trial.
 func (c *cpuPhase) results(r *run) error {
-	p, err := c.profile(r)
+	if c.broken != nil {
+		return c.broken
+	}
+	p, err := c.profile()
 	if err != nil {
 		return err
 	}
-	findings, err := c.trial.Close(p, r.facts("cpu", c.elapsed, c.work))
+	r.judged["cpu"] = p
+	findings, err := c.trial.Close(p, r.facts("cpu", c.all.elapsed, c.all.work))
 	if err != nil {
 		return err
 	}
 	for n, i := range r.plan.cpu {
-		o := outcome{r.set[i].Result(findings[n]), proven}
-		switch {
-		case r.Update && o.Budget.Rule == "grows":
-			o.Verdict, o.Reason, o.cause = budget.Pass, "the baseline is being written", unjudged
-		case o.Verdict == budget.Pass && c.samples() == 0 && o.Samples == 0 && !r.isUnlinked(o.Budget.Subject):
-			o.Verdict = budget.Inconclusive // nothing was done: that proves nothing
-		case o.Verdict == budget.Pass && c.cover.isLow() && !r.isUnlinked(o.Budget.Subject):
-			o.Verdict = budget.Inconclusive // what was not sampled may be anybody's
-		case c.tooSmall() && isShare(o.Budget):
+		o := outcome{Result: r.set[i].Result(findings[n])}
+		// Where nothing was done, that proves nothing, and what was not sampled may be anybody's.
+		unseen := c.samples() == 0 && o.Samples == 0 || c.cover.isLow()
+		if o.Verdict == budget.Pass && unseen && !r.isUnlinked(o.Budget.Subject) || c.tooSmall() && isShare(o.Budget) {
 			o.Verdict, o.Offenders, o.Over = budget.Inconclusive, nil, 0
 		}
-		switch {
-		case o.cause == unjudged:
-		case o.Verdict == budget.Inconclusive:
+		if o.Verdict == budget.Inconclusive {
 			o.cause, o.Reason = c.explain(r, n, o.Result)
-		case isNear(o.Result, c.trial.Decided(n) != evidence.Inconclusive):
-			o.cause = near
 		}
 		r.outcomes[i] = o
 	}
 	return c.reveal(r)
 }
 
-// isNear reports whether a budget passed without being kept for sure: what was measured
-// is above its limit, or may be, and surely not far above.
-func isNear(res budget.Result, decided bool) bool {
-	return res.Verdict == budget.Pass && res.Limit > 0 && (res.Share > res.Limit || !decided && res.High >= res.Limit)
-}
-
 // explain says why nothing could be said of budget n, and what to do.
-func (c *cpuPhase) explain(r *run, n int, res budget.Result) (cause, string) {
-	busy := r.busy()
-	judged, dropped := c.samples(), c.dropped
+func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason string) {
+	calls, elapsed := r.worker.calls.Load(), c.all.elapsed
+	isMistake := false
 	switch {
 	case c.cover.isLow():
-		why := mistake
-		if busy && !c.cover.isLost() {
-			why = noTime
-		}
-		return why, c.cover.reason()
+		isMistake, reason = !r.busy() || c.cover.isLost(), c.cover.reason()
 	case c.unreachable(r, n):
-		return mistake, res.Reason
-	case res.Budget.Per == callUnit && r.worker.calls.Load() == 0:
-		return noTime, "no call of work has returned: a budget per call needs calls that do"
-	case len(c.windows) == 0 && c.lost > 0:
-		return noTime, "no window of the profiler could be used: " + c.lostReason
-	case !c.beside && dropped > judged+loopLeast:
-		why := noTime
-		if c.tooSmall() {
-			why = mistake
-		}
-		each := time.Duration(float64(c.elapsed) / max(1, c.work[callUnit])) // by the clock
-		return why, fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
-			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", dropped, dropped+judged, each)
-	case len(c.windows) > 0 && !busy && float64(dropped+judged) < asleepRate*c.elapsed.Seconds():
-		why, meanwhile := noTime, ""
-		if c.elapsed >= leastSleep {
-			why = mistake
-		}
+		isMistake, reason = true, res.Reason
+	case res.Budget.Per == callUnit && calls == 0:
+		reason = "no call of work has returned: a budget per call needs calls that do"
+	case c.loop > c.samples()+loopLeast:
+		each := time.Duration(float64(elapsed) / max(1, c.all.work[callUnit])) // by the clock
+		isMistake, reason = c.tooSmall(), fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
+			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", c.loop, c.labelled, each)
+	case !r.busy() && float64(c.labelled) < asleepRate*elapsed.Seconds():
+		meanwhile := ""
 		if roots := c.unlabelled.busiest(); len(roots) > 0 {
 			meanwhile = " (meanwhile there were " + c.unlabelled.text(roots) + ")"
 		}
-		return why, fmt.Sprintf("too few CPU samples: %d in %v and %d calls. Work sleeps or waits, "+
+		isMistake, reason = elapsed >= leastSleep, fmt.Sprintf("too few CPU samples: %d in %v and %d calls. Work sleeps or waits, "+
 			"or it does its work on goroutines that stood before the check%s: start those inside work, or make work compute",
-			judged, c.elapsed.Round(100*time.Millisecond), r.worker.calls.Load(), meanwhile)
-	case c.trial.Failed() || r.failed():
-		return stopped, res.Reason
-	case c.lost > len(c.windows):
-		return noTime, fmt.Sprintf("%s; %d windows were lost (%s)", res.Reason, c.lost, c.lostReason)
+			c.samples(), elapsed.Round(100*time.Millisecond), calls, meanwhile)
+	case c.lost > len(c.all.profiles):
+		reason = fmt.Sprintf("%s; %d windows were lost (%s)", res.Reason, c.lost, c.lostReason)
+	default:
+		reason = res.Reason + "; to get them, " + r.moreTime()
 	}
-	return noTime, res.Reason + "; to get them, " + r.moreTime(res)
+	if isMistake {
+		why = mistake
+	}
+	return why, reason
 }

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
 )
 
@@ -134,13 +132,7 @@ func (c *cell) keep(t *testing.T, x, limit float64, verdict string, out checked)
 		return
 	}
 	line := fmt.Sprintf("%s %g %g %s %.1f", conditions(), x, limit, verdict, time.Since(out.run.begun).Seconds())
-	for _, data := range out.run.cpu.windows {
-		p, err := profile.ParseData(data)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		keepWork(p, out.run.id)
+	for _, p := range out.run.cpu.all.profiles {
 		var guilty, all int64
 		for _, s := range p.Sample {
 			all += s.Value[0]

@@ -2,55 +2,28 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/process"
 )
 
-// linked remembers which patterns were looked up, and which of them match nothing. It is
-// the process's, as the executable is, and reading that takes tens of milliseconds.
-var linked struct {
-	sync.Mutex
-	known    map[string]bool
-	unlinked map[string]string // with the name that is nearest
-}
-
-// unlinkedOf looks up the patterns that budgets are about. Where the executable cannot be
-// read, everything counts as linked: a pattern that matches nothing is then found out by
-// no sample.
+// unlinkedOf are the patterns of budgets that match nothing, with the name that is nearest.
+// Where the executable cannot be read, everything counts as linked: a pattern that matches
+// nothing is then found out by no sample.
 func unlinkedOf(set budget.Set) map[string]string {
-	linked.Lock()
-	defer linked.Unlock()
-	if linked.known == nil {
-		linked.known, linked.unlinked = map[string]bool{}, map[string]string{}
-	}
-	var unknown []string
+	var texts []string
 	for _, b := range set {
 		for _, text := range []string{b.Subject, b.In} {
-			if isPattern(text) && !linked.known[text] {
-				linked.known[text] = true
-				unknown = append(unknown, text)
+			if !slices.Contains([]string{"", "no function", "no package", "no goroutine", "process", "goroutines", "heap", "rss", "gc"}, text) {
+				texts = append(texts, text)
 			}
 		}
 	}
-	if found, err := process.Missing(unknown, process.Functions); err == nil {
-		maps.Copy(linked.unlinked, found)
-	}
-	return maps.Clone(linked.unlinked)
-}
-
-// isPattern reports whether the text of a budget is a pattern of names.
-func isPattern(text string) bool {
-	switch text {
-	case "", "no function", "no package", "no goroutine", "process", "goroutines", "heap", "rss", "gc":
-		return false
-	}
-	return true
+	missing, _ := process.Missing(texts, process.Functions)
+	return missing
 }
 
 // vacuous says which budgets would pass for ever, because they are about a pattern that
@@ -91,28 +64,28 @@ func (r *run) hint(res *budget.Result) {
 }
 
 // mainAsTested returns budgets with the name that package main has in its own test,
-// where the main package is another one, and says so: the same budgets stand in a
-// service and in its tests.
-func mainAsTested(set budget.Set, tested string) (budget.Set, []string) {
-	rename := func(text string) string {
-		if rest, ok := strings.CutPrefix(text, "main"); ok && (rest == "" || rest[0] == '.') {
-			return tested + rest
+// where the main package is another one: the same budgets stand in a service and in its
+// tests.
+func mainAsTested(set budget.Set, tested string) budget.Set {
+	rename := func(text *string) {
+		if rest, ok := strings.CutPrefix(*text, "main"); ok && (rest == "" || rest[0] == '.') {
+			*text = tested + rest
 		}
-		return text
 	}
-	var notes []string
+	if tested == "" {
+		return set
+	}
 	set = slices.Clone(set)
-	for i, b := range set {
-		b.Subject, b.In, b.Except = rename(b.Subject), rename(b.In), slices.Clone(b.Except)
+	for i := range set {
+		b := &set[i]
+		rename(&b.Subject)
+		rename(&b.In)
+		b.Except = slices.Clone(b.Except)
 		for k := range b.Except {
-			b.Except[k] = rename(b.Except[k])
-		}
-		if tested != "" && b.Validate() == nil && b.String() != set[i].String() {
-			set[i] = b
-			notes = []string{fmt.Sprintf("package main is called %s in its own test: budgets on main are taken for that", tested)}
+			rename(&b.Except[k])
 		}
 	}
-	return set, notes
+	return set
 }
 
 // testedMain is the import path of the package main that the running test is of, and ""

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -168,10 +170,10 @@ func TestFault_7_CheckWithoutSamples(t *testing.T) {
 		want    bool
 		cause   cause
 	}{
-		{"all sampled", 10, 60, full, idle, true, proven},
-		{"sampled on a busy machine", 1, 60, 10 * time.Millisecond, crowded, true, proven},
-		{"asleep", 0, 0, 4 * time.Millisecond, idle, true, proven},
-		{"unknown CPU", 10, 1, 0, idle, true, proven},
+		{"all sampled", 10, 60, full, idle, true, noTime},
+		{"sampled on a busy machine", 1, 60, 10 * time.Millisecond, crowded, true, noTime},
+		{"asleep", 0, 0, 4 * time.Millisecond, idle, true, noTime},
+		{"unknown CPU", 10, 1, 0, idle, true, noTime},
 		{"taken early", 3, 1, full, idle, false, mistake},
 		{"taken on the way", 10, 20, full, idle, false, mistake},
 		{"taken on a busy machine", 3, 1, full, crowded, false, mistake},
@@ -180,7 +182,7 @@ func TestFault_7_CheckWithoutSamples(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			on(t, tt.machine)
-			r := &run{set: set, worker: &worker{}, id: "ours", outcomes: make([]outcome, len(set))}
+			r := &run{set: set, worker: &worker{}, id: "ours", outcomes: make([]outcome, len(set)), judged: map[string]*profile.Profile{}}
 			r.plan.cpu = []int{0, 1, 2}
 			c, err := r.newCPUPhase()
 			if err != nil {

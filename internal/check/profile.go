@@ -2,8 +2,8 @@ package check
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"maps"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -43,12 +43,9 @@ func isLoop(name string) bool { return name == checkPackage+".runWork" }
 // loop, what that asks whether to go on, what the runtime does in the middle of those,
 // the race detector, and what a test makes to call a handler with.
 func workOf(stack []string) int {
-	if len(stack) == 0 || isBeside(stack) {
-		return 0
-	}
 	i := slices.IndexFunc(stack, isLoop)
 	switch {
-	case i < 0 && slices.ContainsFunc(stack, isOurs), i == 0:
+	case isBeside(stack), i < 0 && slices.ContainsFunc(stack, isOurs), i == 0:
 		return 0
 	case i < 0:
 		return len(stack)
@@ -79,42 +76,49 @@ func isOurs(name string) bool {
 // isBeside knows what is done beside work, within its calls: by the race detector, and by
 // a test that makes the request and the recorder that a handler is called with.
 func isBeside(stack []string) bool {
-	return charge.IsDetector(stack[0]) || slices.ContainsFunc(stack, func(name string) bool {
+	return len(stack) > 0 && charge.IsDetector(stack[0]) || slices.ContainsFunc(stack, func(name string) bool {
 		return charge.IsCheckptr(name) || strings.HasPrefix(name, "net/http/httptest.New")
 	})
 }
 
-// keepWork leaves what is the work of the check with that id, each stack from work on.
-func keepWork(p *profile.Profile, id string) {
-	keepLabelled(p, id)
-	cutToWork(p)
-}
-
-// keepProcess leaves what the whole process does but for the check itself.
-func keepProcess(p *profile.Profile, id string) {
-	for _, s := range p.Sample {
-		delete(s.Label, label)
-	}
-	cutToWork(p)
-}
-
-// keepLabelled drops what does not belong to the check with that id, and takes its
-// label off the rest.
-func keepLabelled(p *profile.Profile, id string) {
+// keepLabelled drops what does not belong to one of some checks, by their ids, and takes
+// the label off the rest.
+func keepLabelled(p *profile.Profile, ids ...string) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
-		if !slices.Contains(s.Label[label], id) {
-			return true
-		}
+		id := s.Label[label]
 		delete(s.Label, label)
-		return false
+		return len(id) == 0 || !slices.Contains(ids, id[0])
 	})
 }
 
+// byRoot is what a profile has without a check's label, if it may be work's doing all the
+// same. The root of each stack stands in the place of the label.
+func byRoot(p *profile.Profile) *profile.Profile {
+	out := &profile.Profile{SampleType: p.SampleType, PeriodType: p.PeriodType, Period: p.Period,
+		Location: p.Location, Function: p.Function, Mapping: p.Mapping}
+	for _, s := range p.Sample {
+		root, ok := rootOf(stackOf(s))
+		if !ok || len(s.Label[label]) > 0 {
+			continue
+		}
+		labels := map[string][]string{label: {root}}
+		maps.Copy(labels, s.Label)
+		out.Sample = append(out.Sample, &profile.Sample{Location: s.Location, Value: s.Value, Label: labels, NumLabel: s.NumLabel, NumUnit: s.NumUnit})
+	}
+	cutToWork(out)
+	return out.Compact()
+}
+
 // cutToWork cuts each stack off where work begins, drops those that are not work's, and
-// takes off what the runtime put on top of functions to interrupt them.
-func cutToWork(p *profile.Profile) {
+// takes off what the runtime put on top of functions to interrupt them. It returns how many
+// samples were of the loop that calls work.
+func cutToWork(p *profile.Profile) (loop int64) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
-		keep := workOf(stackOf(s))
+		stack := stackOf(s)
+		keep := workOf(stack)
+		if keep == 0 && !isBeside(stack) {
+			loop += s.Value[0]
+		}
 		for i, l := range s.Location {
 			if keep <= 0 {
 				s.Location = s.Location[:i]
@@ -127,6 +131,38 @@ func cutToWork(p *profile.Profile) {
 		}
 		return len(s.Location) == 0
 	})
+	return loop
+}
+
+// rootOf names the function that a goroutine without a check's label began with, if
+// what it does may be work's doing all the same. A test's own goroutine is not, nor are
+// the runtime's and profguard's. On top of the loop is work that has put other labels
+// in the place of the check's.
+func rootOf(stack []string) (root string, ok bool) {
+	if i := slices.IndexFunc(stack, isLoop); i >= 0 {
+		return stack[max(i-1, 0)], workOf(stack) > 0
+	}
+	for i := len(stack) - 1; i >= 0; i-- {
+		root = stack[i]
+		if !isAnyStart(root) {
+			break
+		}
+	}
+	for _, prefix := range []string{
+		"runtime.", "runtime/pprof.", "internal/runtime/", "testing.",
+		profilerPackage + ".", guardPackage + ".(*", guardPackage + ".start.", checkPackage + ".startWorker.",
+	} {
+		if strings.HasPrefix(root, prefix) {
+			return "", false
+		}
+	}
+	return root, root != "" && !slices.ContainsFunc(stack, isOurs)
+}
+
+// isAnyStart knows functions that goroutines begin with whatever they are for.
+func isAnyStart(name string) bool {
+	return strings.HasPrefix(name, "sync.(*WaitGroup).") || strings.HasPrefix(name, "golang.org/x/sync/errgroup.") ||
+		name == "runtime/pprof.Do" || name == "runtime/pprof.Do.func1"
 }
 
 // isInterrupt knows what the runtime puts on top of a function to interrupt it. On a
@@ -183,9 +219,6 @@ func goroutineProfile(id string) (*profile.Profile, error) {
 	return p, nil
 }
 
-// goroutinesIn adds up a goroutine profile.
-func goroutinesIn(p *profile.Profile) float64 { return float64(samplesIn(p)) }
-
 // samplesIn adds up the first value of each sample, which counts them.
 func samplesIn(p *profile.Profile) (n int64) {
 	for _, s := range p.Sample {
@@ -210,33 +243,4 @@ func gained(before, after *profile.Profile) (*profile.Profile, error) {
 	p.DurationNanos = 0
 	withoutOurs(p)
 	return p, nil
-}
-
-// mergeBatch is how many parsed windows are in memory at a time. Each takes
-// about a megabyte.
-const mergeBatch = 16
-
-// mergeWindows makes one profile of what prepare leaves of several windows.
-func mergeWindows(windows [][]byte, prepare func(*profile.Profile)) (*profile.Profile, error) {
-	var batch []*profile.Profile
-	for i, data := range windows {
-		p, err := profile.ParseData(data)
-		if err != nil {
-			return nil, fmt.Errorf("parse window %d of %d: %w", i+1, len(windows), err)
-		}
-		prepare(p)
-		batch = append(batch, p)
-		if len(batch) < mergeBatch && i < len(windows)-1 {
-			continue
-		}
-		sum, err := profile.Merge(batch)
-		if err != nil {
-			return nil, fmt.Errorf("merge %d windows: %w", len(windows), err)
-		}
-		batch = append(batch[:0], sum)
-	}
-	if len(batch) == 0 {
-		return nil, errors.New("merge windows: there are none")
-	}
-	return batch[0], nil
 }

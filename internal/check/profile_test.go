@@ -1,9 +1,7 @@
 package check
 
 import (
-	"bytes"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -44,7 +42,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cpuPhase{groupOf: map[string]float64{}, work: map[string]float64{}}
+	c := &cpuPhase{}
 	if c.trial, err = judge.NewBlocks(rules, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -60,18 +58,14 @@ func TestBlocksAreOfWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var data bytes.Buffer
-	if err := both.Write(&data); err != nil {
-		t.Fatal(err)
-	}
 	for range 60 {
-		c.group, c.groupLen = [][]byte{data.Bytes()}, 100*time.Millisecond
+		c.group.add(both, block, nil)
 		if err := c.flush(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if c.samples() != 600 || c.dropped != 300 {
-		t.Errorf("%d samples are work's and %d the loop's, want 600 and 300", c.samples(), c.dropped)
+	if c.samples() != 600 || c.loop != 300 || c.labelled != 900 {
+		t.Errorf("%d samples are work's and %d the loop's, want 600 and 300", c.samples(), c.loop)
 	}
 	for i, b := range set {
 		if got := c.trial.Decided(i); got != evidence.Pass {

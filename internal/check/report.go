@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -21,8 +21,7 @@ type report struct {
 	outcomes []outcome
 	took     time.Duration
 	calls    int64
-	samples  int64 // of CPU
-	counted  bool  // CPU was not sampled
+	sampled  *profile.Profile // what CPU was sampled, nil where there was no look
 	notes    []string
 	short    bool   // what is not decided does not fail
 	bench    bool   // a benchmark: it takes as long as -benchtime says
@@ -43,19 +42,15 @@ type savedProfile struct {
 func (r *run) report() {
 	r.t.Helper()
 	rep := report{
-		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.calls.Load(), notes: r.notes,
+		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
 		short: r.test.short, bench: r.isBenchmark(), test: r.t.Name(), base: r.BaselineFile, race: raceEnabled,
 	}
-	rep.samples, rep.counted = r.samples()
 	if r.busy() {
 		rep.busy = r.loadText()
 	}
 	for i := range rep.outcomes {
-		o := &rep.outcomes[i]
-		if o.Reason == "" && o.Verdict == budget.Inconclusive {
-			o.Budget, o.cause = r.set[i], stopped
-		}
-		r.hint(&o.Result)
+		rep.outcomes[i].Budget = r.set[i] // also of one that was not come to
+		r.hint(&rep.outcomes[i].Result)
 	}
 	switch {
 	case rep.failed():
@@ -67,18 +62,6 @@ func (r *run) report() {
 	default:
 		r.t.Logf("guard.Check: %s", rep.passed())
 	}
-}
-
-// samples is how many CPU samples there are of work, or of the process where only who uses
-// its CPU was looked for. counted says that there was no look at all.
-func (r *run) samples() (n int64, counted bool) {
-	if r.cpu != nil {
-		return r.cpu.samples(), false
-	}
-	if p := r.judged["cpu"]; p != nil {
-		return samplesIn(p), false
-	}
-	return 0, true
 }
 
 // save writes the profiles that failed budgets were judged by.
@@ -98,7 +81,7 @@ func (r *run) save(rep *report) {
 		}
 		s := savedProfile{kind: kind, err: err}
 		if err == nil {
-			s.path = filepath.Join(dir, fileName(r.t.Name())+"."+kind+".pprof")
+			s.path = filepath.Join(dir, notInNames.ReplaceAllString(r.t.Name(), "_")+"."+kind+".pprof")
 			s.err = saveProfile(s.path, p)
 		}
 		rep.saved = append(rep.saved, s)
@@ -110,16 +93,11 @@ func (r *run) profileOf(b budget.Budget) (kind string, p *profile.Profile) {
 	kind = b.Kind
 	switch {
 	case b.Rule == "steady":
-		return steadyKinds[b.Subject], r.judged[b.Subject]
+		kind = floorsOf[b.Subject].kind
 	case b.Subject == "no goroutine", b.Subject == "goroutines":
 		kind = "goroutine"
 	case kind == "" && b.Subject != "heap" && b.Subject != "rss" && b.Subject != "gc":
 		kind = "cpu"
-		if r.cpu != nil && len(r.cpu.windows) > 0 {
-			if p, err := r.cpu.profile(r); err == nil {
-				return kind, p
-			}
-		}
 	}
 	return kind, r.judged[kind]
 }
@@ -133,16 +111,8 @@ func (r *run) artifactDir() (string, error) {
 	return os.MkdirTemp(r.temp, "profguard-check-")
 }
 
-// fileName makes a file's name of a test's.
-func fileName(test string) string {
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
-			return c
-		}
-		return '_'
-	}, test)
-}
+// notInNames are the letters of a test's name that are left out of a file's.
+var notInNames = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
 func (rep *report) failed() bool { return slices.ContainsFunc(rep.outcomes, rep.fails) }
 
@@ -155,7 +125,7 @@ func (rep *report) fails(o outcome) bool {
 	case o.cause == mistake:
 		return true
 	}
-	return o.cause != unknown && o.cause != stopped && !rep.short && !rep.bench && rep.busy == ""
+	return o.cause != unknown && !rep.short && !rep.bench && rep.busy == ""
 }
 
 // skips reports whether a budget is undecided for a reason that is not the test's.
@@ -167,19 +137,16 @@ func (rep *report) skips() bool {
 
 // What became of a budget that did not fail.
 const (
-	wordKept   = "pass"
-	wordNear   = "not told from its limit"
-	wordOpen   = "not decided in the time given"
-	wordOfBase = "not judged"
+	wordKept = "pass"
+	wordNear = "not told from its limit"
+	wordOpen = "not decided in the time given"
 )
 
 func (o outcome) word() string {
 	switch {
 	case o.Verdict == budget.Inconclusive:
 		return wordOpen
-	case o.cause == unjudged:
-		return wordOfBase
-	case o.cause == near:
+	case o.isNear():
 		return wordNear
 	}
 	return wordKept
@@ -187,11 +154,11 @@ func (o outcome) word() string {
 
 // head is the first line.
 func (rep *report) head(text string) string {
-	if rep.counted {
-		return fmt.Sprintf("%s after %v and %s of work", text, rep.took.Round(100*time.Millisecond), unit.Plural(rep.calls, "call"))
+	took, calls := rep.took.Round(100*time.Millisecond), unit.Plural(rep.calls, "call")
+	if rep.sampled == nil {
+		return fmt.Sprintf("%s after %v and %s of work", text, took, calls)
 	}
-	return fmt.Sprintf("%s after %v, %s of work and %s", text, rep.took.Round(100*time.Millisecond),
-		unit.Plural(rep.calls, "call"), unit.Plural(rep.samples, "CPU sample"))
+	return fmt.Sprintf("%s after %v, %s of work and %s", text, took, calls, unit.Plural(samplesIn(rep.sampled), "CPU sample"))
 }
 
 // passed is the text of a check that did not fail.
@@ -200,20 +167,16 @@ func (rep *report) passed() string {
 	for _, o := range rep.outcomes {
 		count[o.word()]++
 	}
-	var parts []string
-	if n := count[wordKept]; n > 0 || count[wordOfBase] == 0 {
-		parts = append(parts, unit.Plural(n, "budget")+" kept")
-	}
-	if n := count[wordOfBase]; n > 0 {
-		parts = append(parts, fmt.Sprintf("the baseline was written and %s of growth not judged", unit.Plural(n, "budget")))
-	}
+	parts := []string{unit.Plural(count[wordKept], "budget") + " kept"}
 	if n := count[wordNear]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d too close to the limit to tell", n))
 	}
-	if n := count[wordOpen]; n > 0 && rep.busy != "" {
-		parts = append(parts, fmt.Sprintf("%d not decided (%s)", n, rep.busy))
-	} else if n > 0 {
-		parts = append(parts, fmt.Sprintf("%d not decided", n))
+	if n := count[wordOpen]; n > 0 {
+		open := fmt.Sprintf("%d not decided", n)
+		if rep.busy != "" {
+			open += " (" + rep.busy + ")"
+		}
+		parts = append(parts, open)
 	}
 	text := rep.head(strings.Join(parts, ", "))
 	for _, o := range rep.outcomes {
@@ -235,7 +198,12 @@ func (rep *report) String() string {
 			failed++
 		case rep.fails(o):
 			wrong++
-		case o.cause == stopped:
+		}
+	}
+	// What was not decided when another budget failed is nobody's mistake.
+	isOpen := func(o outcome) bool { return failed > 0 && o.Verdict == budget.Inconclusive && o.cause == noTime }
+	for _, o := range rep.outcomes {
+		if isOpen(o) {
 			open++
 		}
 	}
@@ -252,7 +220,7 @@ func (rep *report) String() string {
 	b.WriteString(rep.head(title))
 	for _, want := range []budget.Verdict{budget.Fail, budget.Inconclusive, budget.Pass} {
 		for _, o := range rep.outcomes {
-			if o.Verdict == want && o.cause != stopped {
+			if o.Verdict == want && !isOpen(o) {
 				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
 		}
@@ -277,23 +245,14 @@ func (rep *report) String() string {
 }
 
 // moreTime says how there come more samples: a benchmark takes as long as
-// -benchtime, a check as long as Checker.Max, or as -short allows for. To raise the
-// limit is advice only where what was measured is near it.
-func (r *run) moreTime(res budget.Result) string {
+// -benchtime, a check as long as Checker.Max, or as -short allows for.
+func (r *run) moreTime() string {
 	took := time.Since(r.begun).Round(100 * time.Millisecond)
-	var text string
 	switch {
-	case r.isBenchmark() && took < shortMax:
-		text = fmt.Sprintf("say -benchtime %v", shortMax)
 	case r.isBenchmark():
-		text = fmt.Sprintf("raise -benchtime (it took %v)", took)
+		return fmt.Sprintf("raise -benchtime (it took %v) to %v or more", took, shortMax)
 	case r.test.short && r.Max == 0:
-		text = fmt.Sprintf("run it without -short (which took %v)", took)
-	default:
-		text = fmt.Sprintf("raise Checker.Max (the check took %v), or let work use more CPU", took)
+		return fmt.Sprintf("run it without -short (which took %v)", took)
 	}
-	if res.Limit > 0 && res.Share > res.Limit && res.Share < evidence.Notable*res.Limit {
-		text += ", or raise the limit"
-	}
-	return text
+	return fmt.Sprintf("raise Checker.Max (the check took %v), or let work use more CPU", took)
 }

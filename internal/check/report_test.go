@@ -70,35 +70,27 @@ func TestCheckReport(t *testing.T) {
 	)
 	p := shopProfile()
 	cutToWork(p)
-	outcomes := []outcome{{Result: budget.Result{Budget: set[3]}, cause: stopped}}
+	outcomes := []outcome{{Result: budget.Result{Budget: set[3]}, cause: noTime}}
 	for _, res := range set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"}) {
 		outcomes = append(outcomes, outcome{Result: res})
 	}
 	rep := report{
-		outcomes: outcomes, took: 2345 * time.Millisecond, calls: 1203, samples: 300, test: "TestCheckout",
+		outcomes: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: p, test: "TestCheckout",
 		notes: []string{"the baseline was made by go1.26.0"},
 		saved: []savedProfile{{kind: "cpu", path: "/tmp/profguard-check-1/TestCheckout.cpu.pprof"}, {kind: "goroutine", err: errors.New("disk full")}},
 	}
 	golden.Compare(t, *update, "report.txt", rep.String()+"\n")
 }
 
-// The first line has the CPU samples that the report rests on: those that name who uses the
-// CPU that was counted, too. Where CPU was not sampled it has none, and not 0.
+// The first line has the CPU samples that the report rests on. Where CPU was not sampled
+// it has none, and not 0.
 func TestCheckReportSamples(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		judged map[string]*profile.Profile
-		want   string
-	}{
-		{"CPU was counted, and its users are named", map[string]*profile.Profile{"cpu": shopProfile()}, "1 budget kept after 0s, 0 calls of work and 300 CPU samples"},
-		{"allocations were counted", map[string]*profile.Profile{"allocs": shopProfile()}, "1 budget kept after 0s and 0 calls of work"},
-	} {
-		r := &run{judged: tt.judged}
-		rep := report{outcomes: []outcome{{Result: budget.Result{Verdict: budget.Pass}}}}
-		rep.samples, rep.counted = r.samples()
-		if got, _, _ := strings.Cut(rep.passed(), "\n"); got != tt.want {
-			t.Errorf("%s: %q, expected %q", tt.name, got, tt.want)
+	rep := report{outcomes: []outcome{{Result: budget.Result{Verdict: budget.Pass}}}}
+	for _, want := range []string{"1 budget kept after 0s and 0 calls of work", "1 budget kept after 0s, 0 calls of work and 300 CPU samples"} {
+		if got, _, _ := strings.Cut(rep.passed(), "\n"); got != want {
+			t.Errorf("%q, expected %q", got, want)
 		}
+		rep.sampled = shopProfile()
 	}
 }
 
@@ -125,23 +117,20 @@ func TestCheckReportShort(t *testing.T) {
 	}
 }
 
-// What is too close to its limit is never counted as kept, and neither is what is not
-// judged because its baseline is being written.
+// What is too close to its limit is never counted as kept.
 func TestCheckReportNear(t *testing.T) {
-	set := budget.Must("main.work below 20%", "process grows below 10% per call")
-	of := func(b int, share float64, why cause) outcome {
-		return outcome{budget.Result{Budget: set[b], Verdict: budget.Pass, Limit: 0.2, Share: share, Reason: "said"}, why}
+	set := budget.Must("main.work below 20%")
+	of := func(share float64) outcome {
+		return outcome{Result: budget.Result{Budget: set[0], Verdict: budget.Pass, Limit: 0.2, Share: share, Reason: "said"}}
 	}
 	for _, tt := range []struct {
 		outcomes []outcome
 		want     string
 	}{
-		{[]outcome{of(0, 0.1, proven)}, "1 budget kept after"},
-		{[]outcome{of(0, 0.19, near)}, "0 budgets kept, 1 too close to the limit to tell after"},
-		{[]outcome{of(0, 0.21, near), of(0, 0.1, proven), of(0, 0.22, near)}, "1 budget kept, 2 too close to the limit to tell after"},
-		{[]outcome{of(0, 0.21, near)}, "\n  not told from its limit: main.work below 20% cumulative: said"},
-		{[]outcome{of(1, 0, unjudged)}, "the baseline was written and 1 budget of growth not judged after"},
-		{[]outcome{of(1, 0, unjudged), of(0, 0.1, proven)}, "1 budget kept, the baseline was written and 1 budget of growth not judged after"},
+		{[]outcome{of(0.1)}, "1 budget kept after"},
+		{[]outcome{of(0.21)}, "0 budgets kept, 1 too close to the limit to tell after"},
+		{[]outcome{of(0.21), of(0.1), of(0.22)}, "1 budget kept, 2 too close to the limit to tell after"},
+		{[]outcome{of(0.21)}, "\n  not told from its limit: main.work below 20% cumulative: said"},
 	} {
 		rep := report{outcomes: tt.outcomes}
 		if rep.failed() || !strings.Contains(rep.passed(), tt.want) {
@@ -153,13 +142,12 @@ func TestCheckReportNear(t *testing.T) {
 func TestIsNear(t *testing.T) {
 	for _, tt := range []struct {
 		share, high float64
-		decided     bool
 		want        bool
 	}{
-		{0.19, 0.24, true, false}, {0.19, 0.24, false, true}, {0.17, 0.19, false, false}, {0.21, 0.24, true, true},
+		{0.19, 0.24, false}, {0.19, 0.26, true}, {0.17, 0.19, false}, {0.21, 0.24, true},
 	} {
-		res := budget.Result{Verdict: budget.Pass, Limit: 0.2, Share: tt.share, High: tt.high}
-		if isNear(res, tt.decided) != tt.want {
+		o := outcome{Result: budget.Result{Verdict: budget.Pass, Limit: 0.2, Share: tt.share, High: tt.high}}
+		if o.isNear() != tt.want {
 			t.Errorf("%+v: %t", tt, !tt.want)
 		}
 	}
@@ -233,25 +221,19 @@ func TestCheckReportRace(t *testing.T) {
 
 // Advice is about what binds: a benchmark's time, -short, or Checker.Max.
 func TestCheckMoreTime(t *testing.T) {
-	near, far := budget.Result{Limit: 0.2, Share: 0.22}, budget.Result{Limit: 0.2, Share: 0.7}
 	for _, tt := range []struct {
 		name string
 		run  *run
-		res  budget.Result
 		want string
 		dont string
 	}{
-		{"a benchmark", &run{t: &testing.B{}}, far, "say -benchtime 5s", "limit"},
-		{"a longer benchmark", &run{t: &testing.B{}, begun: time.Now().Add(-6 * time.Second)}, far, "raise -benchtime (it took 6s)", "limit"},
-		{"-short", &run{t: newFakeTB(t), test: testRun{short: true}}, far, "without -short", "Max"},
-		{"-short with Max", &run{t: newFakeTB(t), test: testRun{short: true}, Config: Config{Max: time.Second}}, far, "raise Checker.Max", "-short"},
-		{"a test", &run{t: newFakeTB(t)}, far, "raise Checker.Max", "limit"},
-		{"a test near its limit", &run{t: newFakeTB(t)}, near, "or raise the limit", "-short"},
+		{"a benchmark", &run{t: &testing.B{}}, "raise -benchtime (it took 0s) to 5s", "Max"},
+		{"-short", &run{t: newFakeTB(t), test: testRun{short: true}}, "without -short", "Max"},
+		{"-short with Max", &run{t: newFakeTB(t), test: testRun{short: true}, Config: Config{Max: time.Second}}, "raise Checker.Max", "-short"},
+		{"a test", &run{t: newFakeTB(t)}, "raise Checker.Max", "-short"},
 	} {
-		if tt.run.begun.IsZero() {
-			tt.run.begun = time.Now()
-		}
-		if got := tt.run.moreTime(tt.res); !strings.Contains(got, tt.want) || strings.Contains(got, tt.dont) {
+		tt.run.begun = time.Now()
+		if got := tt.run.moreTime(); !strings.Contains(got, tt.want) || strings.Contains(got, tt.dont) {
 			t.Errorf("%s: %s", tt.name, got)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
@@ -41,9 +42,9 @@ type run struct {
 	reader   *process.Reader
 	first    process.Snapshot
 
-	outcomes []outcome // by budget
-	notes    []string  // said with them
-	judged   map[string]*profile.Profile
+	outcomes []outcome                   // by budget
+	notes    []string                    // said with them
+	judged   map[string]*profile.Profile // by kind, what budgets were judged by
 
 	cpu   *cpuPhase
 	peak  goroutinePeak
@@ -57,18 +58,20 @@ type outcome struct {
 	cause cause
 }
 
-// A cause says how an outcome came about, beyond its verdict.
+// A cause says why a budget is inconclusive.
 type cause int
 
 const (
-	proven   cause = iota
-	near           // it passed because more would have shown: the limit is too close to tell
-	unjudged       // the baseline that it compares with is being written
-	mistake        // no time would decide it, on any machine: the test fails
-	noTime         // it was not decided in the time given
-	stopped        // it was not decided when another budget failed
-	unknown        // it is not known whose doing it is: the test is skipped
+	noTime  cause = iota // it was not decided in the time given
+	mistake              // no time would decide it, on any machine: the test fails
+	unknown              // it is not known whose doing it is: the test is skipped
 )
+
+// isNear reports whether a budget passed without being kept for sure: what was measured
+// is above its limit, or may be further above than a pass on proof allows.
+func (o outcome) isNear() bool {
+	return o.Verdict == budget.Pass && o.Limit > 0 && (o.Share > o.Limit || o.High >= evidence.Zone*o.Limit)
+}
 
 // newRun prepares a check, or says what is wrong with it.
 func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*run, string) {
@@ -76,9 +79,6 @@ func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*ru
 		Config: c, t: t, work: work,
 		test:     currentTestRun(profiler.HeldByTest()),
 		id:       fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
-		begun:    time.Now(),
-		load:     readLoad(),
-		outcomes: make([]outcome, len(budgets)),
 		judged:   map[string]*profile.Profile{},
 		baseline: baselineSamples,
 		sayAfter: sayAfter,
@@ -97,44 +97,46 @@ func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*ru
 	if err := budgets.Validate(); err != nil {
 		return nil, err.Error()
 	}
-	r.set, r.notes = mainAsTested(budgets, testedMain())
+	if c.Update { // nothing is compared with a baseline that is being written
+		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == "grows" })
+	}
+	r.set = mainAsTested(budgets, testedMain())
+	r.outcomes = make([]outcome, len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, c)
-	r.unlinked = unlinkedOf(r.set)
+	if !r.test.fuzzing { // which comes here for each input, and judges nothing
+		r.unlinked = unlinkedOf(r.set)
+	}
 	wrong = append(wrong, r.vacuous()...)
 	if len(wrong) > 0 {
 		return nil, "cannot be judged:\n  " + strings.Join(wrong, "\n  ")
 	}
-	if problem := r.setEnd(); problem != "" {
-		return nil, problem
-	}
-	if !c.Update {
-		if problem := r.base.load(c.BaselineFile, r.plan.grows, r.plan.units); problem != "" {
-			return nil, problem
-		}
-		r.notes = append(r.notes, r.base.notes...)
-	}
-	return r, ""
+	problem := r.base.load(c.BaselineFile, r.plan.grows, r.plan.units)
+	r.notes = r.base.notes
+	return r, problem
 }
 
 // do makes the check and reports it. A problem is something that keeps it from having
 // results.
 func (r *run) do() (problem string) {
 	r.t.Helper()
+	restore := r.recordContention()
+	defer restore()
+	r.begun, r.load = time.Now(), readLoad()
+	if problem := r.setEnd(); problem != "" {
+		return problem
+	}
 	if b, ok := r.t.(tbBenchmark); ok {
 		return r.benchmark(b)
 	}
-	held := r.test.cpuprofile && len(r.plan.cpu)+len(r.plan.exact) > 0
+	held := r.test.cpuprofile && (r.plan.ofCPU(r.set) || r.Update)
 	if held || r.test.fuzzing {
-		return r.once(held)
+		r.once(held)
+		return ""
 	}
 	r.reader = process.NewReader()
 	defer r.reader.Close()
 	r.beginFigures()
-
-	restore := r.recordContention()
-	defer restore()
-
 	r.worker = startWorker(r.parent(), r.id, r.work)
 	stopped := false
 	defer func() { // also when something below panics
@@ -154,7 +156,9 @@ func (r *run) do() (problem string) {
 	if problem != "" {
 		return problem
 	}
-	r.afterwards()
+	if err := r.afterwards(); err != nil {
+		return err.Error()
+	}
 	if r.cpu != nil {
 		if err := r.cpu.results(r); err != nil {
 			return err.Error()
@@ -175,21 +179,13 @@ func (r *run) grace() time.Duration {
 	if r.usual == 0 {
 		return 0
 	}
-	want := min(2*r.usual+time.Second, 5*time.Second)
-	if at, ok := r.deadline(); ok {
-		want = min(want, max(0, time.Until(at)-reserve))
-	}
-	return want
+	return min(2*r.usual+time.Second, 5*time.Second, max(0, time.Until(r.latest)))
 }
 
 // patience is how long work may take to return after its context was canceled: twice
-// what its calls take, and enough for a collection. On a busy machine it is all the time
-// that the test has.
+// what its calls take, and enough for a collection on a busy machine.
 func (r *run) patience() time.Duration {
-	want := 2*r.usual + 5*time.Second
-	if r.busy() {
-		want *= busyTimes
-	}
+	want := 2*r.usual + 20*time.Second
 	if at, ok := r.deadline(); ok {
 		want = min(want, max(time.Until(at)-reserve/2, reserve/2))
 	}
@@ -203,9 +199,6 @@ const (
 
 	// sayAfter is when most checks have ended, and one that has not says why.
 	sayAfter = 10 * time.Second
-
-	// restTime is how long work runs for budgets on what it leaves behind alone.
-	restTime = 100 * time.Millisecond
 )
 
 // phases runs work in the ways that the budgets need.
@@ -219,29 +212,23 @@ func (r *run) phases() (problem string) {
 	if r.worker.isOver() {
 		return ""
 	}
-	counted := len(r.plan.counts) + len(r.plan.steady)
-	if counted > 0 && !back {
-		if back = r.worker.wait(time.Until(r.ends)); !back && !r.worker.isOver() {
-			return r.blocked()
-		}
-		r.usual = time.Since(start)
-	}
 	if !back {
-		r.plan.sampleAll() // without calls there is nothing to count by
-	} else {
+		r.plan.sampleAll(r.set) // calls this long make few batches
+	}
+	if len(r.plan.counted)+len(r.plan.steady) > 0 {
+		if !back {
+			if back = r.worker.wait(time.Until(r.ends)); !back && !r.worker.isOver() {
+				return r.blocked()
+			}
+			r.usual = time.Since(start)
+		}
 		r.count()
 		r.settleFloors()
 	}
 	if r.worker.isOver() || r.late || r.failed() {
 		return ""
 	}
-	if len(r.plan.cpu)+len(r.plan.profiles)+len(r.plan.figures) > 0 {
-		return r.freely(back)
-	}
-	if back && counted+len(r.plan.exact) == 0 {
-		r.calls(r.pace(restTime)) // what one call leaves behind may be an exception
-	}
-	return ""
+	return r.freely(back)
 }
 
 // blocked says that a call does not return.
@@ -298,24 +285,16 @@ func (r *run) pause() bool {
 }
 
 // once calls work a single time, and judges nothing.
-func (r *run) once(held bool) (problem string) {
+func (r *run) once(held bool) {
 	r.t.Helper()
-	r.worker = startWorker(r.parent(), r.id, r.work)
-	r.worker.order(1)
-	back := r.worker.wait(time.Until(r.ends))
-	returned := r.worker.stop(0, r.patience())
-	if r.worker.isOver() {
-		r.worker.surface(r.t)
-	}
-	if !back && !returned {
-		return r.blocked()
-	}
+	ctx, cancel := context.WithDeadline(r.parent(), r.ends)
+	defer cancel()
+	r.work(ctx)
 	if held {
 		r.t.Skipf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged; work was called once. " +
 			"Run the test without -cpuprofile, or judge the profile that it writes (budget.Set.JudgeReader)")
 	}
 	r.t.Logf("guard.Check: go test -fuzz is running, so that nothing was judged; work was called once")
-	return ""
 }
 
 // unitsRead is how much work was done at a time.
@@ -356,10 +335,10 @@ func (r *run) facts(kind string, elapsed time.Duration, work map[string]float64)
 	return f
 }
 
-// judgeOnce judges some of the budgets by one profile.
-func (r *run) judgeOnce(indices []int, p *profile.Profile, facts judge.Facts) {
+// judge judges some of the budgets by a profile.
+func (r *run) judge(indices []int, p *profile.Profile, facts judge.Facts) {
 	for n, res := range judged(part(r.set, indices), p, facts) {
-		r.setResult(indices[n], res)
+		r.outcomes[indices[n]] = outcome{Result: res}
 	}
 }
 
@@ -383,18 +362,9 @@ func judged(set budget.Set, p *profile.Profile, facts judge.Facts) []budget.Resu
 	return results
 }
 
-// setResult notes the result of a budget. What is open after the one look that there is, is
-// so for want of time or work, unless somebody knows better.
-func (r *run) setResult(i int, res budget.Result) {
-	r.outcomes[i] = outcome{res, proven}
-	if res.Verdict == budget.Inconclusive {
-		r.outcomes[i].cause = noTime
-	}
-}
-
-// open makes budgets inconclusive for one reason.
-func (r *run) open(indices []int, why cause, reason string) {
+// open leaves budgets inconclusive for one reason.
+func (r *run) open(indices []int, reason string) {
 	for _, i := range indices {
-		r.outcomes[i] = outcome{budget.Result{Budget: r.set[i], Reason: reason}, why}
+		r.outcomes[i] = outcome{Result: budget.Result{Budget: r.set[i], Reason: reason}}
 	}
 }

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -149,7 +148,7 @@ func TestCheckNeighbour(t *testing.T) {
 			if got.verdict() != "pass" {
 				t.Errorf("%s:\n%s", got.verdict(), got.text())
 			}
-			if got.run == nil || !got.run.cpu.unlabelled.tried || got.run.cpu.unlabelled.samples[checkPackage+".TestCheckNeighbour.func1.1"] < unlabelledLeast {
+			if got.run == nil || got.run.cpu.unlabelled.why != unknown || got.run.cpu.unlabelled.samples[checkPackage+".TestCheckNeighbour.func1.1"] < unlabelledLeast {
 				t.Errorf("the neighbour was not seen: %v", got.run.cpu.unlabelled)
 			}
 		})
@@ -241,7 +240,7 @@ func TestFollower(t *testing.T) {
 		for range runs {
 			var f follower
 			pair := 0
-			for ; pair < pairsMost && !f.follows(alpha) && !f.own(); pair++ {
+			for ; pair < pairsMost && !f.follows(alpha) && !f.isOwn(); pair++ {
 				if first := rng.IntN(2); first == 1 {
 					on := tt.on(2 * pair)
 					f.see(on, off(2*pair+1))
@@ -251,7 +250,7 @@ func TestFollower(t *testing.T) {
 				}
 			}
 			took = append(took, float64(pair))
-			switch works, own := f.follows(alpha), f.own(); {
+			switch works, own := f.follows(alpha), f.isOwn(); {
 			case !works && !own:
 				unknown++
 			case works != tt.works:
@@ -261,17 +260,6 @@ func TestFollower(t *testing.T) {
 		t.Logf("%s: %v pairs, 90%% of them within %v; %d of %d unknown", tt.name, quantileOf(took, 0.5), quantileOf(took, 0.9), unknown, runs)
 		if quantileOf(took, 0.9) > float64(tt.soon) || unknown*100 > tt.mostUnknown*runs {
 			t.Errorf("%s: nine of ten took %v pairs, want %d; %d of %d are unknown", tt.name, quantileOf(took, 0.9), tt.soon, unknown, runs)
-		}
-	}
-}
-
-func TestSignTest(t *testing.T) {
-	for _, tt := range []struct {
-		wins, losses int
-		want         float64
-	}{{0, 0, 1}, {1, 0, 0.5}, {20, 0, 1.0 / (1 << 20)}, {9, 1, 11.0 / 1024}, {1, 9, 1023.0 / 1024}} {
-		if got := signTest(tt.wins, tt.losses); math.Abs(got-tt.want) > 1e-12 {
-			t.Errorf("%d of %d: %v, want %v", tt.wins, tt.wins+tt.losses, got, tt.want)
 		}
 	}
 }
