@@ -67,6 +67,8 @@ func TestDependenciesPointOneWay(t *testing.T) {
 			case isBelow(rel, "guard"), isBelow(rel, "examples"):
 			case isBelow(dep, module+"/guard"):
 				t.Errorf("%s depends on %s: only examples may stand on guard", rel, dep)
+			case rel == "internal/work" && (dep == module+"/budget" || dep == module+"/internal/judge"):
+				t.Errorf("%s depends on %s: whose samples are is no question of budgets", rel, dep)
 			case isBelow(dep, "github.com/prometheus"), isBelow(dep, "go.opentelemetry.io"):
 				t.Errorf("%s depends on %s: only guard knows where things go to", rel, dep)
 			}

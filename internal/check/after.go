@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -14,28 +13,12 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // settleTime is how long goroutines may take to end after work has returned and
 // its context was canceled, counted from when the last one was seen to end.
 const settleTime = 2 * time.Second
-
-// A goroutinePeak is the most goroutines with the check's label that were seen.
-type goroutinePeak struct {
-	count   int64
-	profile *profile.Profile // of them
-}
-
-// look counts the goroutines, if there can be more than ever: those of work are among
-// those of the process.
-func (g *goroutinePeak) look(id string) {
-	if g.profile != nil && int64(runtime.NumGoroutine()) <= g.count {
-		return
-	}
-	if p, err := goroutineProfile(id); err == nil && (g.profile == nil || samplesIn(p) > g.count) {
-		g.count, g.profile = samplesIn(p), p
-	}
-}
 
 // figures hands on the process's own since the check began.
 func (r *run) figures(cores bool, facts *judge.Facts) {
@@ -46,27 +29,21 @@ func (r *run) figures(cores bool, facts *judge.Facts) {
 		"rss":        float64(f.RSS),
 	}
 	// The runtime tells what a collection took when it ends.
-	switch {
-	case f.GCKnown:
+	if f.GCKnown || f.GCNone {
 		facts.Figures["gc"] = f.GC
-	case f.GCNone:
-		facts.Figures["gc"] = 0
-	default:
+	} else {
 		facts.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
 	}
 	if cores {
 		facts.Figures["cores"] = f.Cores
 	}
-	if r.peak.profile != nil {
-		facts.Figures["goroutines"] = float64(r.peak.count)
+	if p := r.peak.Profile; p != nil {
+		facts.Figures["goroutines"] = float64(work.Samples(p))
 	}
 }
 
 // afterwards judges what is left when work is over.
 func (r *run) afterwards() error {
-	if r.judgesGC() {
-		process.Force(1, runtime.GC) // the collection that runs is told when it ends
-	}
 	if len(r.plan.leaks) > 0 {
 		if err := r.judgeLeaks(); err != nil {
 			return err
@@ -80,18 +57,12 @@ func (r *run) afterwards() error {
 	}
 	if len(r.plan.heap) > 0 {
 		liveHeap() // the profile is as of the last collection
-		p, err := runtimeProfile("heap")
+		p, err := work.Take("heap")
 		if err != nil {
 			return err
 		}
-		withoutOurs(p)
-		r.judged["heap"] = p
+		work.WithoutOurs(p)
 		r.judge(r.plan.heap, p, r.facts("heap", time.Since(r.begun), nil))
-		for _, i := range r.plan.heap {
-			if r.outcomes[i].Verdict == budget.Inconclusive {
-				r.outcomes[i].Reason += memoryRemedy
-			}
-		}
 	}
 	return nil
 }
@@ -106,19 +77,17 @@ func (r *run) beginFigures() {
 	r.first = r.reader.Read()
 }
 
-// judgesGC reports whether any budget is about gc, or has it as its condition.
 func (r *run) judgesGC() bool {
 	return slices.ContainsFunc(r.set, func(b budget.Budget) bool { return b.Subject == "gc" || b.When.Figure == "gc" })
 }
 
 // judgeGoroutines judges how many goroutines of work there were, at the most at one time.
 func (r *run) judgeGoroutines() {
-	r.peak.look(r.id) // what is left behind is most at the end
-	if r.peak.profile == nil {
+	r.peak.Look(r.id) // what is left behind is most at the end
+	if r.peak.Profile == nil {
 		return
 	}
-	r.judged["goroutine"] = r.peak.profile
-	r.judge(r.plan.goroutines, r.peak.profile, r.facts("goroutine", time.Since(r.begun), nil))
+	r.judge(r.plan.goroutines, r.peak.Profile, r.facts("goroutine", time.Since(r.begun), nil))
 	for _, i := range r.plan.goroutines {
 		r.outcomes[i].Reason += " (of those that work started, the most at one time)"
 	}
@@ -126,12 +95,16 @@ func (r *run) judgeGoroutines() {
 
 // judgeFigures judges the figures of the process.
 func (r *run) judgeFigures() {
+	if r.judgesGC() {
+		process.Force(1, runtime.GC) // the collection that runs is told when it ends
+	}
 	f := r.facts("figures", time.Since(r.begun), nil)
 	f.Figures["heap"] = liveHeap()
 	r.judge(r.plan.figures, &profile.Profile{}, f)
 	for _, i := range r.plan.figures {
-		// Of a process that hardly does anything, Check's own garbage is a large part.
-		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-r.waitedShare())
+		// Of a process that hardly does anything, Check's own garbage is a large part. While
+		// it waited for a core it could not show what it does.
+		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-min(0.9, waitedShare(r.load, readLoad())))
 		if o.Budget.Subject == "gc" && o.Verdict == budget.Fail && cores < gcLeast {
 			o.Verdict = budget.Inconclusive
 			if !r.busy() {
@@ -149,12 +122,15 @@ const gcLeast = 0.2
 // judgeLeaks judges "no goroutine leaked" by the goroutines that work has started
 // and left, given time to end.
 func (r *run) judgeLeaks() error {
-	left, err := r.settledGoroutines()
+	left, err := work.Settled(r.id, func() time.Duration {
+		if r.busy() {
+			return busyTimes * settleTime
+		}
+		return settleTime
+	}, r.latest)
 	if err != nil {
 		return err
 	}
-	r.judged["goroutine"] = left
-	left = left.Copy()
 	// The budget is about a profile that few runtimes have; what is left is as good.
 	for _, t := range left.SampleType {
 		t.Type = kinds.GoroutineLeak
@@ -166,30 +142,8 @@ func (r *run) judgeLeaks() error {
 		case budget.Fail:
 			res.Reason = fmt.Sprintf("of the goroutines that work started, %d are left %v after it returned and its context was canceled", res.Hits, settleTime)
 		case budget.Pass:
-			res.Reason = fmt.Sprintf("none is left of what %s started", unit.Plural(r.worker.calls.Load(), "call"))
+			res.Reason = fmt.Sprintf("none is left of what %s started", unit.Plural(r.worker.Calls.Load(), "call"))
 		}
 	}
 	return nil
-}
-
-// settledGoroutines waits until the goroutines of work have ended, or none of them has
-// for settleTime, and for longer on a busy machine.
-func (r *run) settledGoroutines() (left *profile.Profile, err error) {
-	least, since := int64(math.MaxInt64), time.Now()
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		if left, err = goroutineProfile(r.id); err != nil || len(left.Sample) == 0 {
-			return left, err
-		}
-		if n := samplesIn(left); n < least {
-			least, since = n, time.Now()
-		}
-		patience := settleTime
-		if r.busy() {
-			patience *= busyTimes
-		}
-		if time.Since(since) >= patience || time.Now().After(r.latest.Add(patience)) {
-			return left, nil
-		}
-		time.Sleep(pause)
-	}
 }

@@ -3,13 +3,13 @@ package check
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -82,7 +82,7 @@ func (r *run) writeBaseline() (problem string) {
 	switch {
 	case r.BaselineFile == "":
 		return "Checker.Update without a BaselineFile: say which file to write"
-	case r.cpu == nil:
+	case r.judged["cpu"] == nil || r.cpu == nil:
 		return "no baseline was written: time was up, or a budget failed, before CPU was sampled"
 	}
 	n, least := r.cpu.samples(), r.baseline/baselineLeast
@@ -106,12 +106,10 @@ func (r *run) writeBaseline() (problem string) {
 	if err != nil {
 		return fmt.Sprintf("write the baseline: %v", err)
 	}
-	note := fmt.Sprintf("%s holds %d samples of %s now, and growth was not judged", r.BaselineFile, n, unit.Plural(r.worker.calls.Load(), "call"))
+	note := fmt.Sprintf("%s holds %d samples of %s now, and growth was not judged", r.BaselineFile, n, unit.Plural(r.worker.Calls.Load(), "call"))
 	if n < r.baseline {
-		took := time.Since(r.begun)
-		longer := time.Duration(1.5 * float64(took) * float64(r.baseline) / float64(n)).Round(10 * time.Second)
-		note += fmt.Sprintf("; of %d that tell growth from chance: checks against it may stay inconclusive. Write it once more with Max: %v",
-			r.baseline, max(longer, 10*time.Second))
+		note += fmt.Sprintf("; of %d that tell growth from chance: checks against it may stay inconclusive. Write it once more, with %.0f times the Max",
+			r.baseline, math.Ceil(1.5*float64(r.baseline)/float64(n)))
 	}
 	r.notes = append(r.notes, note)
 	return ""

@@ -3,13 +3,12 @@ package check
 import (
 	"context"
 	"fmt"
-	"runtime/pprof"
 	"strings"
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // benchBlock is the length of one profile in a benchmark. A second, which is what
@@ -26,18 +25,12 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 	}
 	ctx, cancel := context.WithCancel(r.parent())
 	defer cancel()
-	r.worker = &worker{work: r.work}
-	loop := func(ctx context.Context) { runWork(ctx, r.worker, b.Loop) }
-	labels := pprof.Labels(label, r.id)
+	r.worker = work.New(ctx, r.id, r.call)
 	if r.test.cpuprofile {
-		pprof.Do(ctx, labels, loop)
+		r.worker.Loop(ctx, b.Loop)
 		r.t.Logf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged")
 		return ""
 	}
-
-	r.reader = process.NewReader()
-	defer r.reader.Close()
-	r.beginFigures()
 	var err error
 	if r.cpu, err = r.newCPUPhase(); err != nil {
 		return err.Error()
@@ -56,11 +49,8 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 			cancel()
 			<-streamed
 		}()
-		pprof.Do(ctx, labels, loop)
+		r.worker.Loop(ctx, b.Loop)
 	}()
-	if r.cpu.broken != nil {
-		return r.cpu.broken.Error()
-	}
 	if err := r.cpu.attribute(r, false); err != nil {
 		return err.Error()
 	}

@@ -18,7 +18,6 @@ package check
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -70,9 +69,6 @@ const (
 	// reserve is what is left of the test's deadline for work to return, for the
 	// profile to be saved and the message to be written.
 	reserve = time.Second
-	// leastMax is the least time in which anything can be said of a share: 12 blocks,
-	// as many to confirm.
-	leastMax = 3 * time.Second
 )
 
 // Run fails the test unless work keeps within the budgets.
@@ -89,7 +85,7 @@ func Run(t TB, c Config, budgets budget.Set, work func(context.Context)) {
 }
 
 // setEnd finds out how long the check may take.
-func (r *run) setEnd() (problem string) {
+func (r *run) setEnd() {
 	limit := r.Max
 	switch {
 	case limit == 0 && r.test.short:
@@ -97,31 +93,18 @@ func (r *run) setEnd() (problem string) {
 	case limit == 0:
 		limit = defaultMax
 	}
-	r.ends, r.latest = r.begun.Add(limit), r.begun.Add(busyTimes*limit)
-	at, ok := r.deadline()
-	if !ok {
-		return ""
-	}
-	at = at.Add(-reserve)
-	if at.Before(r.latest) {
-		r.latest = at
-	}
-	if at.Before(r.ends) {
-		r.ends = at
-		if left := time.Until(at); left < leastMax && len(r.plan.cpu) > 0 {
-			return fmt.Sprintf("the test's deadline leaves %v, and a verdict on CPU takes %v at least: raise -timeout",
-				max(0, left).Round(10*time.Millisecond), leastMax)
-		}
-	}
-	return ""
+	left := time.Until(r.deadline()) - reserve
+	r.ends, r.latest = r.begun.Add(min(limit, left)), r.begun.Add(min(busyTimes*limit, left))
 }
 
-// deadline is the test's, if it has one.
-func (r *run) deadline() (at time.Time, ok bool) {
+// deadline is the test's, or a time that does not come.
+func (r *run) deadline() time.Time {
 	if d, has := r.t.(tbDeadline); has {
-		return d.Deadline()
+		if at, ok := d.Deadline(); ok {
+			return at
+		}
 	}
-	return time.Time{}, false
+	return r.begun.AddDate(1, 0, 0)
 }
 
 // parent is the context that work's is made of.

@@ -13,6 +13,7 @@ import (
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // Budgets on the whole process are judged by what the kernel and the runtime count, and
@@ -72,12 +73,12 @@ func (r *run) count() {
 		return
 	}
 	each := allocBatch
-	if slices.ContainsFunc(counted, func(i int) bool { return quantityOf(r.set[i]) == cpuSeconds }) {
+	if slices.ContainsFunc(part(r.set, counted), isCPU) {
 		each = cpuBatch
 	}
 	calls := r.pace(each)
 	var batches []batch
-	sampled := func(i int) bool { return quantityOf(r.set[i]) == cpuSeconds && (othersIn(batches) || len(batches) < 2) }
+	sampled := func(i int) bool { return isCPU(r.set[i]) && (othersIn(batches) || len(batches) < 2) }
 	open := func(i int) bool {
 		return judgeBatches(r.set[i], batches, false).Verdict == budget.Inconclusive && !sampled(i)
 	}
@@ -99,23 +100,23 @@ func (r *run) count() {
 			r.plan.cpu = append(r.plan.cpu, i)
 			continue
 		}
-		if res.Verdict == budget.Fail && quantityOf(r.set[i]) == cpuSeconds {
-			r.nameUsers(&res)
-		}
 		r.outcomes[i] = outcome{Result: res}
+		if res.Verdict == budget.Fail && isCPU(r.set[i]) {
+			r.nameUsers(i)
+		}
 	}
 }
 
 // batch makes some calls, and pauses.
 func (r *run) batch(calls int64) (b batch, ok bool) {
-	before, start := r.readUnits(), time.Now()
+	before, start := r.done(), time.Now()
 	u0 := readUsage()
 	if !r.calls(calls) {
 		return b, false
 	}
 	u1 := readUsage()
 	took := time.Since(start)
-	b.units, b.took = r.readUnits().since(before), took.Seconds()
+	b.units, b.took = r.done().Since(before), took.Seconds()
 	pause := time.Now()
 	u1b := readUsage() // what reading costs is no part of the pause
 	time.Sleep(min(took, pauseMost))
@@ -146,6 +147,8 @@ func quantityOf(b budget.Budget) int {
 	}
 	return cpuSeconds
 }
+
+func isCPU(b budget.Budget) bool { return quantityOf(b) == cpuSeconds }
 
 // judgeBatches judges a budget by batches. At the last look, what is within 1.5 times
 // the limit passes.
@@ -189,9 +192,6 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 	mean, sure := all.Value(), less.Value()
 	low, _ := less.Bounds(evidence.FailAlpha, tick)
 	_, high := all.Bounds(evidence.PassAlpha, tick)
-	if last && len(batches) < 2 && mean*evidence.Notable <= limit { // a call of many seconds
-		low, high = mean, mean
-	}
 	res.Share, res.Low, res.High = mean, max(0, low), high
 	came := fmt.Sprintf("the process %s %s%s (%d batches of calls)", what, text(mean), per, len(batches))
 	near := high < evidence.Zone*limit && len(batches) >= manyBatches || last && high < evidence.Notable*limit
@@ -217,10 +217,10 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 const showTime = time.Second
 
 // nameUsers samples work for the offenders of a budget on the process that has failed.
-func (r *run) nameUsers(res *budget.Result) {
-	r.worker.order(0)
+func (r *run) nameUsers(i int) {
+	r.worker.Order(0)
 	w, err := profiler.Process().Capture(r.parent(), showTime)
-	r.late = !r.pause() || r.late
+	r.pause()
 	if err != nil {
 		return // nobody is named
 	}
@@ -228,7 +228,6 @@ func (r *run) nameUsers(res *budget.Result) {
 	if err != nil {
 		return
 	}
-	withoutOurs(p)
-	r.judged["cpu"] = p
-	name(res, p, r.facts("cpu", w.Elapsed, nil))
+	work.WithoutOurs(p)
+	r.name(i, p, r.facts("cpu", w.Elapsed, nil))
 }

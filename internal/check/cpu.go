@@ -15,6 +15,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/work"
 )
 
 const (
@@ -69,13 +70,12 @@ func (s *span) add(p *profile.Profile, elapsed time.Duration, work map[string]fl
 // A cpuPhase collects the CPU profile of work, and judges it on the way.
 type cpuPhase struct {
 	trial   *judge.Blocks
-	shares  bool // some budget is about a share
 	decoder decode.Decoder
 	cover   coverage // of the good windows
 
 	group span // windows that are not yet a block
 	all   span // the blocks, each with its samples of work
-	last  unitsRead
+	last  work.Done
 
 	labelled int64 // samples with the label
 	loop     int64 // of them, those of the loop that calls work
@@ -93,7 +93,7 @@ func (c *cpuPhase) samples() int64 { return c.trial.Samples() }
 // newCPUPhase is for the budgets on CPU of the plan.
 func (r *run) newCPUPhase() (*cpuPhase, error) {
 	set := part(r.set, r.plan.cpu)
-	c := &cpuPhase{shares: slices.ContainsFunc(set, isShare), last: r.readUnits()}
+	c := &cpuPhase{last: r.done()}
 	rules, err := set.Rules()
 	if err != nil {
 		return nil, err
@@ -113,34 +113,34 @@ func (r *run) freely(back bool) (problem string) {
 		return err.Error()
 	}
 	if back {
-		r.worker.order(0)
+		r.worker.Order(0)
 	}
 	start, said := time.Now(), false
 	goesOn := func() bool {
-		if !said && time.Since(r.begun) > r.sayAfter {
+		if !said && r.cpu != nil && time.Since(r.begun) > r.sayAfter {
 			said = true
 			r.progress()
 		}
-		if !back && r.worker.wait(0) {
+		if !back && r.worker.Wait(0) {
 			back, r.usual = true, time.Since(r.begun)
-			r.worker.order(0)
+			r.worker.Order(0)
 		}
 		if len(r.plan.goroutines) > 0 {
-			r.peak.look(r.id)
+			r.peak.Look(r.id)
 		}
 		others.look(r, time.Since(start), false)
 		switch {
-		case r.worker.isOver(), r.failed():
+		case r.worker.IsOver(), r.failed():
 			return false
 		case !time.Now().Before(r.ends):
-			return r.cpu != nil && r.cpu.isOpen(r) && r.goOn()
+			return r.cpu != nil && !r.cpu.idle(r) && len(r.cpu.open(r, r.cpu.trial.Closing)) > 0 && r.goOn()
 		case r.cpu == nil:
 		case r.cpu.trial.Failed():
 			return false
 		case !r.cpu.idle(r) && (r.Update && r.cpu.samples() < r.baseline || len(r.cpu.open(r, r.cpu.trial.Decided)) > 0):
 			return true
 		}
-		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || !others.done(r)
+		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
 	}
 	if len(r.plan.cpu) > 0 || r.Update {
 		if r.cpu, err = r.newCPUPhase(); err != nil {
@@ -180,15 +180,8 @@ func (c *cpuPhase) open(r *run, verdict func(n int) evidence.Verdict) (set budge
 	return set
 }
 
-// isOpen reports whether a budget would be open if the check ended now, and more time
-// may decide it.
-func (c *cpuPhase) isOpen(r *run) bool { return !c.idle(r) && len(c.open(r, c.trial.Closing)) > 0 }
-
 // progress says what a check that takes long waits for.
 func (r *run) progress() {
-	if r.cpu == nil {
-		return
-	}
 	if open := r.cpu.open(r, r.cpu.trial.Decided); len(open) > 0 {
 		r.t.Helper()
 		round := func(t time.Time) time.Duration { return t.Sub(r.begun).Round(100 * time.Millisecond) }
@@ -200,14 +193,14 @@ func (r *run) progress() {
 // unreachable reports whether budget n will never be decided. One call is not all that
 // work does: what has yet to return may come to it.
 func (c *cpuPhase) unreachable(r *run, n int) bool {
-	return r.worker.calls.Load() >= 2 && c.trial.Unreachable(n)
+	return r.worker.Calls.Load() >= 2 && c.trial.Unreachable(n)
 }
 
 // idle reports whether it is no use to go on: a busy machine keeps work from being sampled,
 // but not work alone.
 func (c *cpuPhase) idle(r *run) bool {
 	kept := r.busy() && len(c.unlabelled.busiest()) == 0
-	return c.broken != nil || c.cover.isLost() || c.shares && c.tooSmall() || c.all.elapsed > idleTime && c.samples() == 0 && !kept
+	return c.broken != nil || c.cover.isLost() || slices.ContainsFunc(r.set, isShare) && c.tooSmall() || c.all.elapsed > idleTime && c.samples() == 0 && !kept
 }
 
 // tooSmall reports whether calling work takes longer than work does, beyond doubt.
@@ -224,7 +217,7 @@ func isShare(b budget.Budget) bool {
 
 // take adds a window.
 func (c *cpuPhase) take(r *run, w profiler.Window) {
-	before, now := c.last, r.readUnits()
+	before, now := c.last, r.done()
 	c.last = now
 	table := w.Table(&c.decoder)
 	if table == nil {
@@ -241,13 +234,13 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 	}
 	// Between two windows the profiler is off for some milliseconds. What was
 	// done then has no samples.
-	seen := min(1, w.Elapsed.Seconds()/now.at.Sub(before.at).Seconds())
-	done := now.since(before)
+	seen := min(1, w.Elapsed.Seconds()/now.At.Sub(before.At).Seconds())
+	done := now.Since(before)
 	for unit := range done {
 		done[unit] *= seen
 	}
 	c.group.add(p, w.Elapsed, done)
-	if r.usual > 0 && (c.group.work[callUnit] == 0 || r.usual > block && c.group.elapsed < r.usual) {
+	if r.usual > 0 && (c.group.work[work.Call] == 0 || r.usual > block && c.group.elapsed < r.usual) {
 		return // a block has a whole call, or several
 	}
 	c.broken = c.flush(r)
@@ -262,9 +255,9 @@ func (c *cpuPhase) flush(r *run) error {
 		return err
 	}
 	c.unlabelled.add(p)
-	keepLabelled(p, r.id)
-	c.labelled += samplesIn(p)
-	c.loop += cutToWork(p)
+	work.KeepLabelled(p, r.id)
+	c.labelled += work.Samples(p)
+	c.loop += work.Cut(p)
 	if err := c.trial.Add(p, r.facts("cpu", g.elapsed, g.work)); err != nil {
 		return err
 	}
@@ -272,24 +265,16 @@ func (c *cpuPhase) flush(r *run) error {
 	return nil
 }
 
-// profile is everything that was sampled of work.
-func (c *cpuPhase) profile() (*profile.Profile, error) {
-	if len(c.all.profiles) > 0 {
-		return profile.Merge(c.all.profiles)
-	}
-	return &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
-		Period:     10 * time.Millisecond.Nanoseconds(),
-	}, nil
-}
-
 // results closes the trial.
 func (c *cpuPhase) results(r *run) error {
 	if c.broken != nil {
 		return c.broken
 	}
-	p, err := c.profile()
+	if len(c.all.profiles) == 0 {
+		r.open(r.plan.cpu, fmt.Sprintf("no window of the profiler could be used (%d were lost; %s): %s", c.lost, c.lostReason, r.moreTime()))
+		return nil
+	}
+	p, err := profile.Merge(c.all.profiles)
 	if err != nil {
 		return err
 	}
@@ -299,7 +284,7 @@ func (c *cpuPhase) results(r *run) error {
 		return err
 	}
 	for n, i := range r.plan.cpu {
-		o := outcome{Result: r.set[i].Result(findings[n])}
+		o := outcome{Result: r.set[i].Result(findings[n]), kind: "cpu"}
 		// Where nothing was done, that proves nothing, and what was not sampled may be anybody's.
 		unseen := c.samples() == 0 && o.Samples == 0 || c.cover.isLow()
 		if o.Verdict == budget.Pass && unseen && !r.isUnlinked(o.Budget.Subject) || c.tooSmall() && isShare(o.Budget) {
@@ -315,17 +300,17 @@ func (c *cpuPhase) results(r *run) error {
 
 // explain says why nothing could be said of budget n, and what to do.
 func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason string) {
-	calls, elapsed := r.worker.calls.Load(), c.all.elapsed
+	calls, elapsed := r.worker.Calls.Load(), c.all.elapsed
 	isMistake := false
 	switch {
 	case c.cover.isLow():
 		isMistake, reason = !r.busy() || c.cover.isLost(), c.cover.reason()
 	case c.unreachable(r, n):
 		isMistake, reason = true, res.Reason
-	case res.Budget.Per == callUnit && calls == 0:
+	case res.Budget.Per == work.Call && calls == 0:
 		reason = "no call of work has returned: a budget per call needs calls that do"
 	case c.loop > c.samples()+loopLeast:
-		each := time.Duration(float64(elapsed) / max(1, c.all.work[callUnit])) // by the clock
+		each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
 		isMistake, reason = c.tooSmall(), fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
 			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", c.loop, c.labelled, each)
 	case !r.busy() && float64(c.labelled) < asleepRate*elapsed.Seconds():

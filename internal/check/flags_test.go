@@ -127,7 +127,7 @@ func TestCheckFlags(t *testing.T) {
 
 // A program that imports guard for production has nothing of package testing.
 func TestCheckLinksNoTesting(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", guardPackage).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "github.com/profguard/profguard/guard").CombinedOutput()
 	if err != nil {
 		t.Skipf("go list: %v: %s", err, out)
 	}

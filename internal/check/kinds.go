@@ -3,7 +3,6 @@ package check
 import (
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -11,6 +10,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // firstLook is when the profiles other than CPU are judged for the first time;
@@ -21,13 +21,13 @@ const firstLook = 250 * time.Millisecond
 // A kindsPhase judges what allocs, mutex and block profiles gain while work runs.
 type kindsPhase struct {
 	before map[string]*profile.Profile
-	start  unitsRead
+	start  work.Done
 	next   time.Duration
 }
 
 // newKindsPhase notes where the profiles stand.
 func (r *run) newKindsPhase() (*kindsPhase, error) {
-	k := &kindsPhase{before: map[string]*profile.Profile{}, start: r.readUnits(), next: firstLook}
+	k := &kindsPhase{before: map[string]*profile.Profile{}, start: r.done(), next: firstLook}
 	for _, i := range r.plan.profiles {
 		kind := r.set[i].Kind
 		if k.before[kind] != nil {
@@ -47,7 +47,7 @@ func cumulative(kind string) (*profile.Profile, error) {
 	if kind == kinds.Allocs {
 		process.Force(1, runtime.GC) // the profile is as of the last collection
 	}
-	return runtimeProfile(kind)
+	return work.Take(kind)
 }
 
 // open lists the budgets that have no verdict yet.
@@ -60,24 +60,21 @@ func (k *kindsPhase) open(r *run) (indices []int) {
 	return indices
 }
 
-// done reports whether all of their budgets are decided.
-func (k *kindsPhase) done(r *run) bool { return len(k.open(r)) == 0 }
-
 // look judges what has come since the start, if it is time, or the last one.
 func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	if after < k.next && !last {
 		return
 	}
 	k.next = 2 * after
-	now := r.readUnits()
-	work, seen := now.since(k.start), map[string]bool{}
+	now := r.done()
+	units, seen := now.Since(k.start), map[string]bool{}
 	for _, i := range k.open(r) {
 		kind := r.set[i].Kind
 		if !seen[kind] {
 			seen[kind] = true
 			after, err := cumulative(kind)
 			if err == nil {
-				r.judged[kind], err = gained(k.before[kind], after)
+				r.judged[kind], err = work.Gained(k.before[kind], after)
 			}
 			if err != nil {
 				r.open(r.plan.profiles, err.Error())
@@ -85,17 +82,13 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 			}
 		}
 		p, res := r.judged[kind], &r.outcomes[i].Result
-		r.judge([]int{i}, p, r.facts(kind, now.at.Sub(k.start.at), work))
+		r.judge([]int{i}, p, r.facts(kind, now.At.Sub(k.start.At), units))
 		// Contention is recorded in full, so that none of it is none, whatever others
 		// contend for. At a rate of the user's own, only no event at all is as good.
 		none := kinds.Of(kind).Sampling == kinds.Contention &&
 			(len(p.Sample) == 0 || r.records(kind) && res.Hits == 0 && res.Share == 0)
-		switch {
-		case res.Verdict != budget.Inconclusive:
-		case none && work[res.Budget.Per] > 0:
+		if none && res.Verdict == budget.Inconclusive && units[res.Budget.Per] > 0 {
 			res.Verdict, res.Reason = budget.Pass, "there was none"
-		case kind == kinds.Allocs:
-			res.Reason += memoryRemedy
 		}
 	}
 }
@@ -104,39 +97,9 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 const memoryRemedy = "; the runtime samples one allocation in 512 KiB: let work do more, raise Checker.Max, " +
 	"or set runtime.MemProfileRate lower at the start of TestMain"
 
-// contention is held by the check that has it recorded, as the rates are the process's:
-// such checks take turns.
-var contention sync.Mutex
-
 // records reports whether a check has all events of a kind recorded. What -mutexprofile
 // and -blockprofile have set is left alone.
 func (r *run) records(kind string) bool {
 	return (kind == kinds.Mutex && !r.test.mutex || kind == kinds.Block && !r.test.block) &&
 		slices.ContainsFunc(r.plan.profiles, func(i int) bool { return r.set[i].Kind == kind })
-}
-
-// recordContention has contention recorded if budgets ask for it, and returns what undoes
-// that.
-func (r *run) recordContention() (restore func()) {
-	mutex, block := r.records(kinds.Mutex), r.records(kinds.Block)
-	if !mutex && !block {
-		return func() {}
-	}
-	contention.Lock()
-	fraction := runtime.SetMutexProfileFraction(-1)
-	if mutex {
-		runtime.SetMutexProfileFraction(1)
-	}
-	if block {
-		runtime.SetBlockProfileRate(1)
-	}
-	return func() {
-		defer contention.Unlock()
-		if mutex {
-			runtime.SetMutexProfileFraction(fraction)
-		}
-		if block {
-			runtime.SetBlockProfileRate(0) // the runtime does not tell what it was before
-		}
-	}
 }

@@ -162,40 +162,16 @@ func TestCheckGCOfSleep(t *testing.T) {
 	}
 }
 
-// Contention is recorded as long as any check needs it, and then as before.
-func TestRecordContention(t *testing.T) {
-	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(7))
-	needs := func(text string) *run {
-		r := &run{set: budget.Must(text)}
-		r.plan, _ = planOf(r.set, Config{})
-		return r
+// What -mutexprofile and -blockprofile have set is left alone.
+func TestRecords(t *testing.T) {
+	r := &run{set: budget.Must("no function above 1ms per call of mutex")}
+	r.plan, _ = planOf(r.set, Config{})
+	if !r.records("mutex") || r.records("block") {
+		t.Errorf("records mutex %t, block %t", r.records("mutex"), r.records("block"))
 	}
-	fraction := func(when string, want int) {
-		t.Helper()
-		if got := runtime.SetMutexProfileFraction(-1); got != want {
-			t.Errorf("fraction %d %s, want %d", got, when, want)
-		}
+	if r.test.mutex = true; r.records("mutex") {
+		t.Error("records mutex beside -mutexprofile")
 	}
-	needs("no function above 1ms per call of block").recordContention()()
-	fraction("of a check of block", 7)
-	first := needs("no function above 1ms per call of mutex").recordContention()
-	fraction("while a check needs all events", 1)
-	began := make(chan func())
-	go func() { began <- needs("no function above 1ms per call of mutex").recordContention() }()
-	select {
-	case <-began:
-		t.Error("two checks record contention at a time")
-	case <-time.After(10 * time.Millisecond):
-	}
-	first()
-	(<-began)()
-	fraction("afterwards", 7)
-	flag := needs("no function above 1ms per call of mutex")
-	flag.test.mutex = true
-	restore := flag.recordContention()
-	fraction("of go test -mutexprofile", 7)
-	restore()
-	fraction("of go test -mutexprofile, afterwards", 7)
 }
 
 // A baseline is written, read again, and tells growth from none.

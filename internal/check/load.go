@@ -17,10 +17,6 @@ const (
 	// busyTimes is how many times its Max a check may take on a busy machine, within the
 	// deadline of the test.
 	busyTimes = 4
-
-	// waitedMost bounds what is made of waiting: that of many goroutines adds up to more
-	// than the time there was.
-	waitedMost = 0.9
 )
 
 // A load is how long this process had waited for cores at a time.
@@ -32,20 +28,13 @@ type load struct {
 // readLoad is a variable so that tests can have an idle machine, and a busy one.
 var readLoad = func() load { return load{time.Now(), process.Waited()} }
 
-// isBusy reports whether the machine has kept the process from running since from.
-func isBusy(from, to load) bool {
-	return float64(to.waited-from.waited) > busyShare*float64(to.at.Sub(from.at))
+// waitedShare is the waiting for a core, per time that went by.
+func waitedShare(from, to load) float64 {
+	return float64(to.waited-from.waited) / float64(to.at.Sub(from.at))
 }
 
 // busy reports whether the machine keeps this check from running.
-func (r *run) busy() bool { return isBusy(r.load, readLoad()) }
-
-// waitedShare is the share of its time that the process has waited for a core, in which it
-// could not show what it does.
-func (r *run) waitedShare() float64 {
-	now := readLoad()
-	return min(waitedMost, float64(now.waited-r.load.waited)/float64(now.at.Sub(r.load.at)))
-}
+func (r *run) busy() bool { return waitedShare(r.load, readLoad()) > busyShare }
 
 // goOn gives a check that is not decided when its time is up more of it, if the machine
 // has kept it from running, and reports whether it did.

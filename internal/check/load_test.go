@@ -15,6 +15,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/work"
 )
 
 func TestIsBusy(t *testing.T) {
@@ -23,7 +24,7 @@ func TestIsBusy(t *testing.T) {
 		waited time.Duration
 		want   bool
 	}{{0, false}, {20 * time.Millisecond, false}, {200 * time.Millisecond, true}} {
-		if got := isBusy(load{start, time.Hour}, load{start.Add(time.Second), time.Hour + tt.waited}); got != tt.want {
+		if got := waitedShare(load{start, time.Hour}, load{start.Add(time.Second), time.Hour + tt.waited}) > busyShare; got != tt.want {
 			t.Errorf("%v in a second: busy %t", tt.waited, got)
 		}
 	}
@@ -159,7 +160,7 @@ func TestFault_74_BusyMachine(t *testing.T) {
 // fewer samples and uses less CPU.
 func TestFault_7_CheckWithoutSamples(t *testing.T) {
 	set := budget.Must("example.com/shop.work below 2ms per call", "no function above 50ms per call", "example.com/shop.rest below 95%")
-	stack := []string{"example.com/shop.work", "example.com/shop.TestIt.func1", checkPackage + ".runWork", checkPackage + ".startWorker.func1"}
+	stack := []string{"example.com/shop.work", "example.com/shop.TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
 	const full = 100 * time.Millisecond
 	for _, tt := range []struct {
 		name    string
@@ -182,7 +183,7 @@ func TestFault_7_CheckWithoutSamples(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			on(t, tt.machine)
-			r := &run{set: set, worker: &worker{}, id: "ours", outcomes: make([]outcome, len(set)), judged: map[string]*profile.Profile{}}
+			r := &run{set: set, worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: make([]outcome, len(set)), judged: map[string]*profile.Profile{}}
 			r.plan.cpu = []int{0, 1, 2}
 			c, err := r.newCPUPhase()
 			if err != nil {
@@ -197,7 +198,7 @@ func TestFault_7_CheckWithoutSamples(t *testing.T) {
 				if err := p.Write(&data); err != nil {
 					t.Fatal(err)
 				}
-				r.worker.calls.Add(500) // of 0.2 ms
+				r.worker.Calls.Add(500) // of 0.2 ms
 				c.take(r, profiler.Window{Data: data.Bytes(), Elapsed: block, CPU: tt.cpu, Slices: 1})
 			}
 			if err := c.results(r); err != nil {

@@ -13,6 +13,11 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
+const (
+	checkPackage = "github.com/profguard/profguard/internal/check"
+	workPackage  = "github.com/profguard/profguard/internal/work"
+)
+
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // patience is how long a test waits for what takes milliseconds on a machine

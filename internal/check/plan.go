@@ -6,6 +6,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // A plan says how each budget of a check is judged, by its index in the set.
@@ -39,7 +40,7 @@ func planOf(set budget.Set, c Config) (p plan, wrong []string) {
 
 // listOf is the list that a budget belongs to.
 func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
-	if _, ok := c.Work[b.Per]; b.Per != "" && b.Per != callUnit && !ok {
+	if _, ok := c.Work[b.Per]; b.Per != "" && b.Per != work.Call && !ok {
 		return nil, fmt.Sprintf("nobody counts %q: say \"per call\", or give Checker.Work[%q]", b.Per, b.Per)
 	}
 	if b.Rule == "grows" {
@@ -95,22 +96,13 @@ func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 
 // sampleAll has the CPU of the process sampled, where it cannot be counted.
 func (p *plan) sampleAll(set budget.Set) {
-	ofCPU := func(i int) bool { return quantityOf(set[i]) == cpuSeconds }
 	for _, i := range p.counted {
-		if ofCPU(i) {
+		if isCPU(set[i]) {
 			p.cpu = append(p.cpu, i)
 		}
 	}
-	p.counted = slices.DeleteFunc(p.counted, ofCPU)
+	p.counted = slices.DeleteFunc(p.counted, func(i int) bool { return isCPU(set[i]) })
 }
-
-// ofCPU reports whether any budget is about CPU.
-func (p *plan) ofCPU(set budget.Set) bool {
-	return len(p.cpu) > 0 || slices.ContainsFunc(p.counted, func(i int) bool { return quantityOf(set[i]) == cpuSeconds })
-}
-
-// callUnit is what budgets "per call" are per.
-const callUnit = "call"
 
 // part is the set of some of the budgets.
 func part(set budget.Set, indices []int) budget.Set {

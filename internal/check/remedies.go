@@ -33,9 +33,7 @@ func (rep *report) remedies() []string {
 			}
 		case b.Rule == "grows":
 			add("look for what changed since the baseline was written: %s", rep.diff())
-			if rep.base != "" {
-				add("if the growth is wanted, refresh the baseline (Checker.Update)")
-			}
+			add("if the growth is wanted, refresh the baseline (Checker.Update)")
 		case b.Kind == "allocs", b.Subject == "heap", b.Subject == "gc":
 			add("to see each allocation: %s", rep.memprofile())
 		default:
@@ -59,7 +57,7 @@ func (rep *report) memprofile() string {
 // diff is the command that compares the baseline with what was measured.
 func (rep *report) diff() string {
 	base := rep.base
-	if abs, err := filepath.Abs(base); err == nil && base != "" { // the reader need not be in the test's directory
+	if abs, err := filepath.Abs(base); err == nil { // the reader need not be in the test's directory
 		base = abs
 	}
 	for _, s := range rep.saved {

@@ -20,6 +20,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/work"
 )
 
 var (
@@ -113,8 +114,8 @@ func (m mixer) profile(w sampled) *profile.Profile {
 		n     int64
 		stack []string // leaf first
 	}{
-		{w.guilty, []string{"burnGuilty", "mix", "runCell.func1.1.1", "runWork", "startWorker.func1"}},
-		{w.all - w.guilty, []string{"burnInnocent", "mix", "runCell.func1.1.1", "runWork", "startWorker.func1"}},
+		{w.guilty, []string{"burnGuilty", "mix", "runCell.func1.1.1"}},
+		{w.all - w.guilty, []string{"burnInnocent", "mix", "runCell.func1.1.1"}},
 	} {
 		if s.n == 0 {
 			continue
@@ -130,7 +131,7 @@ func (m mixer) profile(w sampled) *profile.Profile {
 		}
 		p.Sample = append(p.Sample, sample)
 	}
-	cutToWork(p)
+	work.Cut(p)
 	m[w] = p
 	return p
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // A report is what a check has to say. It is a plain value, so that its text can be
@@ -42,7 +43,7 @@ type savedProfile struct {
 func (r *run) report() {
 	r.t.Helper()
 	rep := report{
-		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
+		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.Calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
 		short: r.test.short, bench: r.isBenchmark(), test: r.t.Name(), base: r.BaselineFile, race: raceEnabled,
 	}
 	if r.busy() {
@@ -68,38 +69,21 @@ func (r *run) report() {
 func (r *run) save(rep *report) {
 	var dir string
 	var err error
-	for _, res := range rep.outcomes {
-		if res.Verdict != budget.Fail {
-			continue
-		}
-		kind, p := r.profileOf(res.Budget)
-		if p == nil || slices.ContainsFunc(rep.saved, func(s savedProfile) bool { return s.kind == kind }) {
+	for _, o := range rep.outcomes {
+		p := r.judged[o.kind]
+		if o.Verdict != budget.Fail || p == nil || len(p.Sample) == 0 || slices.ContainsFunc(rep.saved, func(s savedProfile) bool { return s.kind == o.kind }) {
 			continue
 		}
 		if dir == "" && err == nil {
 			dir, err = r.artifactDir()
 		}
-		s := savedProfile{kind: kind, err: err}
+		s := savedProfile{kind: o.kind, err: err}
 		if err == nil {
-			s.path = filepath.Join(dir, notInNames.ReplaceAllString(r.t.Name(), "_")+"."+kind+".pprof")
+			s.path = filepath.Join(dir, notInNames.ReplaceAllString(r.t.Name(), "_")+"."+o.kind+".pprof")
 			s.err = saveProfile(s.path, p)
 		}
 		rep.saved = append(rep.saved, s)
 	}
-}
-
-// profileOf is the profile that a budget was judged by.
-func (r *run) profileOf(b budget.Budget) (kind string, p *profile.Profile) {
-	kind = b.Kind
-	switch {
-	case b.Rule == "steady":
-		kind = floorsOf[b.Subject].kind
-	case b.Subject == "no goroutine", b.Subject == "goroutines":
-		kind = "goroutine"
-	case kind == "" && b.Subject != "heap" && b.Subject != "rss" && b.Subject != "gc":
-		kind = "cpu"
-	}
-	return kind, r.judged[kind]
 }
 
 // artifactDir is where a failed check leaves its profiles. The directory of
@@ -158,7 +142,7 @@ func (rep *report) head(text string) string {
 	if rep.sampled == nil {
 		return fmt.Sprintf("%s after %v and %s of work", text, took, calls)
 	}
-	return fmt.Sprintf("%s after %v, %s of work and %s", text, took, calls, unit.Plural(samplesIn(rep.sampled), "CPU sample"))
+	return fmt.Sprintf("%s after %v, %s of work and %s", text, took, calls, unit.Plural(work.Samples(rep.sampled), "CPU sample"))
 }
 
 // passed is the text of a check that did not fail.
@@ -191,7 +175,7 @@ func (rep *report) passed() string {
 // String is the text of a check that failed.
 func (rep *report) String() string {
 	var b strings.Builder
-	failed, wrong, open := 0, 0, 0
+	failed, wrong := 0, 0
 	for _, o := range rep.outcomes {
 		switch {
 		case o.Verdict == budget.Fail:
@@ -202,11 +186,6 @@ func (rep *report) String() string {
 	}
 	// What was not decided when another budget failed is nobody's mistake.
 	isOpen := func(o outcome) bool { return failed > 0 && o.Verdict == budget.Inconclusive && o.cause == noTime }
-	for _, o := range rep.outcomes {
-		if isOpen(o) {
-			open++
-		}
-	}
 	title := fmt.Sprintf("%d of %d budgets exceeded", failed, len(rep.outcomes))
 	switch {
 	case failed == 0:
@@ -214,7 +193,7 @@ func (rep *report) String() string {
 	case len(rep.outcomes) == 1:
 		title = "the budget is exceeded"
 	}
-	if open > 0 {
+	if open := len(rep.outcomes) - len(slices.DeleteFunc(slices.Clone(rep.outcomes), isOpen)); open > 0 {
 		title += fmt.Sprintf(" and %d left open", open)
 	}
 	b.WriteString(rep.head(title))

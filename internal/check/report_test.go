@@ -13,6 +13,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/golden"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // shopProfile is a program whose checkout hashes too much.
@@ -44,7 +45,7 @@ func shopOf(samples map[string]int64) *profile.Profile {
 		}
 		p.Sample = append(p.Sample, s)
 	}
-	root := []string{checkPackage + ".startWorker.func1", "runtime/pprof.Do", checkPackage + ".startWorker.func1.2", checkPackage + ".runWork",
+	root := []string{workPackage + ".(*Worker).run", "runtime/pprof.Do", workPackage + ".(*Worker).run.func3", workPackage + ".(*Worker).loop",
 		"example.com/shop.TestCheckout.func1", "example.com/shop.checkout"}
 	with := func(names ...string) []string { return append(append([]string{}, root...), names...) }
 	for _, path := range slices.Sorted(maps.Keys(samples)) {
@@ -69,7 +70,7 @@ func TestCheckReport(t *testing.T) {
 		"no goroutine leaked",
 	)
 	p := shopProfile()
-	cutToWork(p)
+	work.Cut(p)
 	outcomes := []outcome{{Result: budget.Result{Budget: set[3]}, cause: noTime}}
 	for _, res := range set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"}) {
 		outcomes = append(outcomes, outcome{Result: res})
@@ -95,7 +96,7 @@ func TestCheckReportSamples(t *testing.T) {
 }
 
 func TestCheckReportShort(t *testing.T) {
-	open := outcome{budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}, noTime}
+	open := outcome{budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}, noTime, "cpu"}
 	of := func(o outcome) []outcome { return []outcome{o} }
 	if rep := (report{outcomes: of(open)}); !rep.failed() {
 		t.Error("an open budget passes")
@@ -156,15 +157,15 @@ func TestIsNear(t *testing.T) {
 // A busy machine skips the test where nothing has failed, and mistakes fail on any.
 func TestCheckReportBusy(t *testing.T) {
 	open := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}
-	rep := report{outcomes: []outcome{{open, noTime}}, busy: "the machine was busy: 3s in 2s"}
+	rep := report{outcomes: []outcome{{Result: open}}, busy: "the machine was busy: 3s in 2s"}
 	if rep.failed() || !rep.skips() || !strings.Contains(rep.passed(), "1 not decided (the machine was busy: 3s in 2s)") {
 		t.Errorf("failed %t, skips %t: %s", rep.failed(), rep.skips(), rep.passed())
 	}
-	rep = report{outcomes: []outcome{{open, unknown}}}
+	rep = report{outcomes: []outcome{{Result: open, cause: unknown}}}
 	if rep.failed() || !rep.skips() {
 		t.Errorf("unknown: failed %t, skips %t", rep.failed(), rep.skips())
 	}
-	rep = report{outcomes: []outcome{{open, mistake}}, busy: "busy"}
+	rep = report{outcomes: []outcome{{Result: open, cause: mistake}}, busy: "busy"}
 	if !rep.failed() {
 		t.Error("a mistake of the test passes on a busy machine")
 	}

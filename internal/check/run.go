@@ -15,8 +15,10 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // A run is one check under way.
@@ -26,9 +28,9 @@ type run struct {
 	test     testRun
 	set      budget.Set
 	plan     plan
-	work     func(context.Context)
-	id       string // the value of the label
-	temp     string // where profiles are saved without -artifacts; "" is the system's
+	call     func(context.Context) // work
+	id       string                // the value of the label
+	temp     string                // where profiles are saved without -artifacts; "" is the system's
 	module   string
 	begun    time.Time
 	ends     time.Time // the verdict must be in
@@ -38,7 +40,7 @@ type run struct {
 	baseline int64             // samples that make one
 	sayAfter time.Duration     // when it says what is not decided yet
 	unlinked map[string]string // patterns that match nothing, with the name that is nearest
-	worker   *worker
+	worker   *work.Worker
 	reader   *process.Reader
 	first    process.Snapshot
 
@@ -47,7 +49,7 @@ type run struct {
 	judged   map[string]*profile.Profile // by kind, what budgets were judged by
 
 	cpu   *cpuPhase
-	peak  goroutinePeak
+	peak  work.Peak
 	late  bool          // time was up during a call
 	usual time.Duration // what a call takes; 0 while no call is known to have returned
 }
@@ -56,6 +58,7 @@ type run struct {
 type outcome struct {
 	budget.Result
 	cause cause
+	kind  string // of the profile that it was judged by, if there was any
 }
 
 // A cause says why a budget is inconclusive.
@@ -74,9 +77,9 @@ func (o outcome) isNear() bool {
 }
 
 // newRun prepares a check, or says what is wrong with it.
-func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*run, string) {
+func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*run, string) {
 	r := &run{
-		Config: c, t: t, work: work,
+		Config: c, t: t, call: call,
 		test:     currentTestRun(profiler.HeldByTest()),
 		id:       fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
 		judged:   map[string]*profile.Profile{},
@@ -87,7 +90,7 @@ func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*ru
 		r.module = info.Main.Path
 	}
 	switch {
-	case work == nil:
+	case call == nil:
 		return nil, "expected a function to call, found nil"
 	case len(budgets) == 0:
 		return nil, "expected budgets, found none: name at least one, as in budget.Must(\"no function above 20% cumulative\")"
@@ -120,35 +123,27 @@ func newRun(c Config, t TB, budgets budget.Set, work func(context.Context)) (*ru
 // results.
 func (r *run) do() (problem string) {
 	r.t.Helper()
-	restore := r.recordContention()
-	defer restore()
+	defer work.RecordContention(r.records(kinds.Mutex), r.records(kinds.Block))()
 	r.begun, r.load = time.Now(), readLoad()
-	if problem := r.setEnd(); problem != "" {
-		return problem
-	}
+	r.setEnd()
+	r.reader = process.NewReader()
+	defer r.reader.Close()
+	r.beginFigures()
 	if b, ok := r.t.(tbBenchmark); ok {
 		return r.benchmark(b)
 	}
-	held := r.test.cpuprofile && (r.plan.ofCPU(r.set) || r.Update)
+	held := r.test.cpuprofile && (len(r.plan.cpu) > 0 || slices.ContainsFunc(part(r.set, r.plan.counted), isCPU) || r.Update)
 	if held || r.test.fuzzing {
 		r.once(held)
 		return ""
 	}
-	r.reader = process.NewReader()
-	defer r.reader.Close()
-	r.beginFigures()
-	r.worker = startWorker(r.parent(), r.id, r.work)
-	stopped := false
-	defer func() { // also when something below panics
-		if !stopped {
-			r.worker.stop(0, 0)
-		}
-	}()
+	r.worker = work.New(r.parent(), r.id, r.call)
+	r.worker.Start()
+	defer r.worker.Stop(0, 0) // also when something below panics
 	problem = r.phases()
-	stopped = true
-	returned := r.worker.stop(r.grace(), r.patience())
-	if r.worker.isOver() {
-		r.worker.surface(r.t)
+	returned := r.worker.Stop(r.grace(), r.patience())
+	if r.worker.IsOver() {
+		r.surface()
 	}
 	if problem == "" && !returned {
 		problem = fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.patience())
@@ -185,11 +180,7 @@ func (r *run) grace() time.Duration {
 // patience is how long work may take to return after its context was canceled: twice
 // what its calls take, and enough for a collection on a busy machine.
 func (r *run) patience() time.Duration {
-	want := 2*r.usual + 20*time.Second
-	if at, ok := r.deadline(); ok {
-		want = min(want, max(time.Until(at)-reserve/2, reserve/2))
-	}
-	return want
+	return min(2*r.usual+20*time.Second, max(time.Until(r.deadline())-reserve/2, reserve/2))
 }
 
 const (
@@ -204,12 +195,12 @@ const (
 // phases runs work in the ways that the budgets need.
 func (r *run) phases() (problem string) {
 	start := time.Now()
-	r.worker.order(1)
-	back := r.worker.wait(min(firstWait, time.Until(r.ends)))
+	r.worker.Order(1)
+	back := r.worker.Wait(min(firstWait, time.Until(r.ends)))
 	if back {
 		r.usual = time.Since(start)
 	}
-	if r.worker.isOver() {
+	if r.worker.IsOver() {
 		return ""
 	}
 	if !back {
@@ -217,24 +208,19 @@ func (r *run) phases() (problem string) {
 	}
 	if len(r.plan.counted)+len(r.plan.steady) > 0 {
 		if !back {
-			if back = r.worker.wait(time.Until(r.ends)); !back && !r.worker.isOver() {
-				return r.blocked()
+			if back = r.worker.Wait(time.Until(r.ends)); !back && !r.worker.IsOver() {
+				return fmt.Sprintf("work has not returned from call 1 after %v; what is counted per call needs calls that return, and soon",
+					time.Since(r.begun).Round(100*time.Millisecond))
 			}
 			r.usual = time.Since(start)
 		}
 		r.count()
 		r.settleFloors()
 	}
-	if r.worker.isOver() || r.late || r.failed() {
+	if r.worker.IsOver() || r.late || r.failed() {
 		return ""
 	}
 	return r.freely(back)
-}
-
-// blocked says that a call does not return.
-func (r *run) blocked() string {
-	return fmt.Sprintf("work has not returned from call %d after %v; what is counted per call needs calls that return, and soon",
-		r.worker.calls.Load()+1, time.Since(r.begun).Round(100*time.Millisecond))
 }
 
 func (r *run) isBenchmark() bool {
@@ -265,9 +251,9 @@ func (r *run) pace(d time.Duration) (calls int64) {
 // calls makes n calls of work and reports whether they were made in time. If not, no
 // more must be asked for.
 func (r *run) calls(n int64) bool {
-	r.worker.order(n)
-	for !r.worker.wait(time.Until(r.ends)) {
-		if r.worker.isOver() || !r.goOn() {
+	r.worker.Order(n)
+	for !r.worker.Wait(time.Until(r.ends)) {
+		if r.worker.IsOver() || !r.goOn() {
 			r.late = true
 			return false
 		}
@@ -275,13 +261,25 @@ func (r *run) calls(n int64) bool {
 	return true
 }
 
-// pause lets work that was told to go on come to the end of a call, and reports whether
-// it did in time. If not, no more must be asked for.
-func (r *run) pause() bool {
-	r.worker.halt.Store(true)
-	back := r.worker.wait(time.Until(r.latest))
-	r.worker.halt.Store(false)
-	return back
+// pause lets work that was told to go on come to the end of a call. If it does not in
+// time, no more must be asked for.
+func (r *run) pause() { r.late = !r.worker.Pause(time.Until(r.latest)) || r.late }
+
+// surface does on the test's goroutine what work did on its own.
+func (r *run) surface() {
+	r.t.Helper()
+	panicked, exited := r.worker.Ended()
+	switch {
+	case panicked != nil:
+		panic(panicked)
+	case exited && r.t.Skipped():
+		r.t.Skipf("guard.Check: work has skipped the test")
+	case exited && r.t.Failed():
+		r.t.FailNow()
+	case exited:
+		r.t.Errorf("guard.Check: work ended its goroutine (runtime.Goexit) in call %d; it must return", r.worker.Calls.Load()+1)
+		r.t.FailNow()
+	}
 }
 
 // once calls work a single time, and judges nothing.
@@ -289,7 +287,7 @@ func (r *run) once(held bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithDeadline(r.parent(), r.ends)
 	defer cancel()
-	r.work(ctx)
+	r.call(ctx)
 	if held {
 		r.t.Skipf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged; work was called once. " +
 			"Run the test without -cpuprofile, or judge the profile that it writes (budget.Set.JudgeReader)")
@@ -297,31 +295,8 @@ func (r *run) once(held bool) {
 	r.t.Logf("guard.Check: go test -fuzz is running, so that nothing was judged; work was called once")
 }
 
-// unitsRead is how much work was done at a time.
-type unitsRead struct {
-	at    time.Time
-	units map[string]float64
-}
-
-func (r *run) readUnits() unitsRead {
-	units := map[string]float64{}
-	for name, counter := range r.Work {
-		units[name] = counter()
-	}
-	if r.worker != nil {
-		units[callUnit] = float64(r.worker.calls.Load())
-	}
-	return unitsRead{time.Now(), units}
-}
-
-// since returns the units of work done since an earlier reading.
-func (u unitsRead) since(earlier unitsRead) map[string]float64 {
-	done := map[string]float64{}
-	for unit, n := range u.units {
-		done[unit] = n - earlier.units[unit]
-	}
-	return done
-}
+// done is how much work was done until now.
+func (r *run) done() work.Done { return r.worker.Done(r.Work) }
 
 // facts are what is known about a profile of a kind.
 func (r *run) facts(kind string, elapsed time.Duration, work map[string]float64) judge.Facts {
@@ -337,9 +312,25 @@ func (r *run) facts(kind string, elapsed time.Duration, work map[string]float64)
 
 // judge judges some of the budgets by a profile.
 func (r *run) judge(indices []int, p *profile.Profile, facts judge.Facts) {
+	r.judged[facts.Kind] = p
 	for n, res := range judged(part(r.set, indices), p, facts) {
-		r.outcomes[indices[n]] = outcome{Result: res}
+		if res.Verdict == budget.Inconclusive && kinds.Of(facts.Kind).Sampling == kinds.Memory {
+			res.Reason += memoryRemedy
+		}
+		r.outcomes[indices[n]] = outcome{Result: res, kind: facts.Kind}
 	}
+}
+
+// namedLeast is the share, in percent, from which a function is named where a budget is
+// not about functions.
+const namedLeast = 20
+
+// name names the functions that have most of a profile as the offenders of a budget.
+func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
+	r.judged[facts.Kind] = p
+	most := budget.Budget{Subject: "no function", Limit: budget.Amount{Value: namedLeast, Unit: "%"}, Kind: facts.Kind}
+	found, o := judged(budget.Set{most}, p, facts)[0], &r.outcomes[i]
+	o.Offenders, o.Over, o.kind = found.Offenders, found.Over, facts.Kind
 }
 
 // judged holds a profile against budgets.

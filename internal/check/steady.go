@@ -10,9 +10,9 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/work"
 )
 
 const (
@@ -38,11 +38,11 @@ type floor struct {
 var floorsOf = map[string]floor{
 	"goroutines": {"goroutines grow", "goroutine", unit.Count, 0.5, func(r *run) float64 {
 		return settled(func() float64 {
-			p, err := goroutineProfile(r.id)
+			p, err := work.Goroutines(r.id)
 			if err != nil {
 				return float64(runtime.NumGoroutine())
 			}
-			return float64(samplesIn(p))
+			return float64(work.Samples(p))
 		})
 	}},
 	"heap": {"the heap grows", "heap", unit.Bytes, 16 << 10, func(*run) float64 { return liveHeap() }},
@@ -65,7 +65,7 @@ func (r *run) settleFloors() {
 		for _, i := range r.plan.steady {
 			series[i] = append(series[i], floorsOf[r.set[i].Subject].read(r))
 			if n == 0 && r.set[i].Subject == "heap" {
-				before, _ = runtimeProfile("heap") // without it nobody is named
+				before, _ = work.Take("heap") // without it nobody is named
 			}
 		}
 		open = slices.DeleteFunc(slices.Clone(r.plan.steady), func(i int) bool { return r.judgeSteady(i, series[i], calls, false) })
@@ -80,35 +80,19 @@ func (r *run) settleFloors() {
 // there, and of the heap what has come since the first floor, as far as the
 // runtime has sampled it.
 func (r *run) nameGrown(i int, before *profile.Profile) {
-	res := &r.outcomes[i].Result
-	kind := floorsOf[res.Budget.Subject].kind
-	if res.Verdict != budget.Fail || kind == "heap" && before == nil {
+	kind := floorsOf[r.set[i].Subject].kind
+	if r.outcomes[i].Verdict != budget.Fail || kind == "heap" && before == nil {
 		return
 	}
-	var p *profile.Profile
-	var err error
+	p, err := work.Goroutines(r.id)
 	if kind == "heap" {
-		if p, err = runtimeProfile(kind); err == nil {
-			p, err = gained(before, p)
+		if p, err = work.Take(kind); err == nil {
+			p, err = work.Gained(before, p)
 		}
-	} else {
-		p, err = goroutineProfile(r.id)
 	}
 	if err == nil && len(p.Sample) > 0 { // or else nobody is named
-		r.judged[kind] = p
-		name(res, p, r.facts(kind, 0, nil))
+		r.name(i, p, r.facts(kind, 0, nil))
 	}
-}
-
-// namedLeast is the share, in percent, from which a function is named where a budget is
-// not about functions.
-const namedLeast = 20
-
-// name names the functions that have most of a profile as the offenders of a result.
-func name(res *budget.Result, p *profile.Profile, facts judge.Facts) {
-	most := budget.Budget{Subject: "no function", Limit: budget.Amount{Value: namedLeast, Unit: "%"}, Kind: facts.Kind}
-	found := judged(budget.Set{most}, p, facts)[0]
-	res.Offenders, res.Over = found.Offenders, found.Over
 }
 
 // judgeSteady judges the floors so far and reports whether that decides.

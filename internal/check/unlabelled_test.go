@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/evidence"
 )
 
 // compiles is a handler that does for each request, some times, what should be
@@ -173,93 +171,5 @@ func TestCheckLostLabel(t *testing.T) {
 	given := strings.Contains(got.text(), "goroutines without this check's label that began with "+checkPackage+".TestCheckLostLabel.func1")
 	if got.verdict() != "open" || !known && !given {
 		t.Errorf("%s:\n%s", got.verdict(), got.text())
-	}
-}
-
-// The function a goroutine began with says whose it is.
-func TestRootOf(t *testing.T) {
-	const g = checkPackage + "."
-	for stack, want := range map[string]string{ // the leaf first
-		"regexp.compile shop.handle net/http.(*conn).serve":                         "net/http.(*conn).serve",
-		"shop.work shop.TestIt.func1 sync.(*WaitGroup).Go.func1":                    "shop.TestIt.func1",
-		"shop.work shop.(*pool).run runtime/pprof.Do":                               "shop.(*pool).run",
-		"shop.work shop.TestOther testing.tRunner":                                  "",
-		"runtime.scanobject runtime.gcBgMarkWorker":                                 "",
-		"runtime.futex runtime.mcall":                                               "",
-		"runtime/pprof.(*profileBuilder).build runtime/pprof.profileWriter":         "",
-		"shop.finalize runtime.runFinalizers":                                       "",
-		"compress/flate.deflate " + guardPackage + ".(*Guard).loop":                 "",
-		"encoding/json.Marshal " + profilerPackage + ".(*Hub).run":                  "",
-		"shop.price shop.TestIt.func1 " + g + "runWork " + g + "startWorker.func1":  "shop.TestIt.func1",
-		"sync/atomic.(*Int64).Add " + g + "runWork " + g + "startWorker.func1":      "",
-		"runtime.chanrecv " + g + "startWorker.func1":                               "",
-		"shop.total " + g + "(*cpuPhase).take " + g + "(*run).freely shop.on.func1": "",
-		"": "",
-	} {
-		if got, ok := rootOf(strings.Fields(stack)); ok != (want != "") || ok && got != want {
-			t.Errorf("rootOf(%s) = %s, %t; want %q", stack, got, ok, want)
-		}
-	}
-}
-
-// What is busy on its own account, and however unsteadily, is not taken for work's, and
-// mostly found to be its own soon. What follows work is proven, also where many blocks
-// show nothing.
-func TestFollower(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	const alpha = evidence.FailAlpha
-	samples := func(mean float64) int64 { return int64(rng.ExpFloat64() * mean) } // bursty
-	starved := func(share, mean float64) int64 {                                  // nothing in a share of the blocks
-		if rng.Float64() < share {
-			return 0
-		}
-		return 1 + samples(mean)
-	}
-	for _, tt := range []struct {
-		name        string
-		on, off     func(block int) int64
-		works       bool
-		soon        int // nine of ten are decided in so many pairs
-		mostUnknown int // in a hundred, after all pairs
-	}{
-		{"steady", func(int) int64 { return 2 + samples(1) }, nil, false, 12, 0},
-		{"bursty", func(int) int64 { return samples(2) }, nil, false, 20, 0},
-		{"in phases", func(block int) int64 { return int64(block / 7 % 2 * 3) }, nil, false, 40, 0},
-		{"rare", func(int) int64 { return starved(0.95, 20) }, nil, false, pairsMost, 40},
-		{"work's", func(int) int64 { return 1 + samples(2) }, func(int) int64 { return starved(0.97, 1) }, true, 30, 1},
-		{"work's, a third of the blocks show nothing", func(int) int64 { return starved(0.33, 2) }, func(int) int64 { return 0 }, true, 40, 1},
-		{"work's, more than half", func(int) int64 { return starved(0.55, 2) }, func(int) int64 { return 0 }, true, pairsMost, 20},
-	} {
-		off := tt.off
-		if off == nil {
-			off = tt.on
-		}
-		const runs = 500
-		var took []float64
-		unknown := 0
-		for range runs {
-			var f follower
-			pair := 0
-			for ; pair < pairsMost && !f.follows(alpha) && !f.isOwn(); pair++ {
-				if first := rng.IntN(2); first == 1 {
-					on := tt.on(2 * pair)
-					f.see(on, off(2*pair+1))
-				} else {
-					calm := off(2 * pair)
-					f.see(tt.on(2*pair+1), calm)
-				}
-			}
-			took = append(took, float64(pair))
-			switch works, own := f.follows(alpha), f.isOwn(); {
-			case !works && !own:
-				unknown++
-			case works != tt.works:
-				t.Fatalf("%s: work's %t, want %t: %+v", tt.name, works, tt.works, f)
-			}
-		}
-		t.Logf("%s: %v pairs, 90%% of them within %v; %d of %d unknown", tt.name, quantileOf(took, 0.5), quantileOf(took, 0.9), unknown, runs)
-		if quantileOf(took, 0.9) > float64(tt.soon) || unknown*100 > tt.mostUnknown*runs {
-			t.Errorf("%s: nine of ten took %v pairs, want %d; %d of %d are unknown", tt.name, quantileOf(took, 0.9), tt.soon, unknown, runs)
-		}
 	}
 }

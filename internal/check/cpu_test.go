@@ -20,7 +20,7 @@ func labelledProfile(id string, n int64, stacks ...[]string) *profile.Profile {
 	}
 	at := map[string]*profile.Location{}
 	for _, stack := range stacks {
-		s := &profile.Sample{Value: []int64{n, n * 1e7}, Label: map[string][]string{label: {id}}}
+		s := &profile.Sample{Value: []int64{n, n * 1e7}, Label: map[string][]string{"profguard.check": {id}}}
 		for _, name := range stack {
 			if at[name] == nil {
 				f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
@@ -47,7 +47,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &run{id: "ours"}
-	base := []string{checkPackage + ".runWork", checkPackage + ".startWorker.func1"}
+	base := []string{workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
 	interrupt := []string{"runtime.asyncPreempt2", "runtime.asyncPreempt"}
 	ours := labelledProfile("ours", 5,
 		append(append(interrupt, "example.com/shop.work", "example.com/shop.TestIt.func1"), base...),

@@ -1,0 +1,133 @@
+package work
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/pprof/profile"
+)
+
+// KeepLabelled drops what does not belong to one of some checks, by their ids, and takes
+// the label off the rest.
+func KeepLabelled(p *profile.Profile, ids ...string) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		id := s.Label[label]
+		delete(s.Label, label)
+		return len(id) == 0 || !slices.Contains(ids, id[0])
+	})
+}
+
+// Cut cuts each stack off where work begins, drops those that are not work's, and
+// takes off what the runtime put on top of functions to interrupt them. It returns how many
+// samples were of the loop that calls work.
+func Cut(p *profile.Profile) (loop int64) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		stack := stackOf(s)
+		keep := workOf(stack)
+		if keep == 0 && !isBeside(stack) {
+			loop += s.Value[0]
+		}
+		for i, l := range s.Location {
+			if keep <= 0 {
+				s.Location = s.Location[:i]
+				break
+			}
+			keep -= len(l.Line)
+		}
+		for len(s.Location) > 1 && isInterrupt(s.Location[0]) {
+			s.Location = s.Location[1:]
+		}
+		return len(s.Location) == 0
+	})
+	return loop
+}
+
+// WithoutOurs drops what profguard itself did beside work, in a profile without labels:
+// taking profiles allocates, and waiting for work blocks. Stacks begin where work does.
+func WithoutOurs(p *profile.Profile) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		stack := stackOf(s)
+		return !slices.ContainsFunc(stack, isLoop) && slices.ContainsFunc(stack, func(name string) bool {
+			return isOurs(name) || strings.HasPrefix(name, profilerPackage+".") || name == "runtime/pprof.profileWriter" ||
+				strings.HasPrefix(name, "testing.(*") || strings.HasPrefix(name, "testing.runTests") || name == "testing.tRunner.func1"
+		})
+	})
+	Cut(p)
+}
+
+// Take takes one of the runtime's profiles.
+func Take(kind string) (*profile.Profile, error) {
+	lookup := pprof.Lookup(kind)
+	if lookup == nil {
+		return nil, fmt.Errorf("take a %s profile: the runtime has none", kind)
+	}
+	var buf bytes.Buffer
+	if err := lookup.WriteTo(&buf, 0); err != nil {
+		return nil, fmt.Errorf("take a %s profile: %w", kind, err)
+	}
+	p, err := profile.Parse(&buf)
+	if err != nil {
+		return nil, fmt.Errorf("take a %s profile: %w", kind, err)
+	}
+	return p, nil
+}
+
+// Samples adds up the first value of each sample, which counts them.
+func Samples(p *profile.Profile) (n int64) {
+	for _, s := range p.Sample {
+		n += s.Value[0]
+	}
+	return n
+}
+
+// Gained is what a cumulative profile has more than an earlier one of the same
+// kind.
+func Gained(before, after *profile.Profile) (*profile.Profile, error) {
+	minus := before.Copy()
+	minus.Scale(-1)
+	p, err := profile.Merge([]*profile.Profile{after, minus})
+	if err != nil {
+		return nil, fmt.Errorf("compare two profiles: %w", err)
+	}
+	// Records of collected objects may lag by one; less than nothing was not Gained.
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		return slices.ContainsFunc(s.Value, func(v int64) bool { return v < 0 }) || !slices.ContainsFunc(s.Value, func(v int64) bool { return v > 0 })
+	})
+	p.DurationNanos = 0
+	WithoutOurs(p)
+	return p, nil
+}
+
+// contention is held by the check that has it recorded, as the rates are the process's:
+// such checks take turns.
+var contention sync.Mutex
+
+// RecordContention has all events of mutex or block profiles recorded, and returns what
+// undoes that. It waits until nobody else has.
+func RecordContention(mutex, block bool) (restore func()) {
+	if !mutex && !block {
+		return func() {}
+	}
+	contention.Lock()
+	fraction := runtime.SetMutexProfileFraction(-1)
+	if mutex {
+		runtime.SetMutexProfileFraction(1)
+	}
+	if block {
+		runtime.SetBlockProfileRate(1)
+	}
+	return func() {
+		defer contention.Unlock()
+		if mutex {
+			runtime.SetMutexProfileFraction(fraction)
+		}
+		if block {
+			runtime.SetBlockProfileRate(0) // the runtime does not tell what it was before
+		}
+	}
+}
