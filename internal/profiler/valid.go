@@ -66,7 +66,6 @@ func (w *Window) Table(d *decode.Decoder) *decode.Table {
 // Data. If one is broken, it gives w the outcome and the reason, otherwise it
 // leaves w as it is. A window that was lost already stays as it is.
 //
-//   - [Broken]: t is not a CPU profile as runtime/pprof writes it.
 //   - [Rate]: the sampling period is not 10 ms.
 //   - [Short]: the profile covers less than 90% of the window, or says so.
 //   - [Overrun]: the profile covers more than 110% of the window.
@@ -77,20 +76,19 @@ func Check(w *Window, t *decode.Table) {
 	if w.Outcome != OK {
 		return
 	}
-	count := slices.Index(t.Types, decode.ValueType{Type: "samples", Unit: "count"})
-	cpu := slices.Index(t.Types, decode.ValueType{Type: "cpu", Unit: "nanoseconds"})
-	if count < 0 || cpu < 0 {
-		w.lose(Broken, "the profile's types are %v; samples/count and cpu/nanoseconds were expected", t.Types)
-		return
-	}
-	if t.Period != period {
-		w.lose(Rate, "%s", reasonRate(t.Period))
-		return
-	}
-
 	duration := time.Duration(t.DurationNanos)
 	tolerance := w.Elapsed/10 + time.Duration(max(1, w.Slices))*slack
+	samples, lost := t.Count(), int64(0)
+	for i, s := range t.Samples {
+		if isLost(t, s) {
+			lost += t.Values[i*len(t.Types)]
+		}
+	}
+	sampled := time.Duration(samples * period)
+	share := float64(sampled) / float64(w.CPU)
 	switch {
+	case t.Period != period:
+		w.lose(Rate, "%s", reasonRate(t.Period))
 	case duration < w.Elapsed-tolerance:
 		// The profile's time begins when the runtime's goroutine that writes it gets a
 		// processor, not when sampling begins: beside 300 goroutines that spin on two
@@ -98,23 +96,8 @@ func Check(w *Window, t *decode.Table) {
 		w.lose(Short, "the profile covers %v of a window of %v; a machine with far more to run than processors does that by itself, "+
 			"because the runtime began its profile late; if it is idle, look for another profiler in the process",
 			duration.Round(time.Millisecond), w.Elapsed.Round(time.Millisecond))
-		return
 	case duration > w.Elapsed+tolerance:
 		w.lose(Overrun, "the profile covers %v, more than its window of %v", duration, w.Elapsed)
-		return
-	}
-
-	var samples, lost, sampled int64
-	for i, s := range t.Samples {
-		n := t.Values[i*len(t.Types)+count]
-		samples += n
-		sampled += t.Values[i*len(t.Types)+cpu]
-		if isLost(t, s) {
-			lost += n
-		}
-	}
-	share := float64(sampled) / float64(w.CPU)
-	switch {
 	case float64(lost) > maxLost*float64(samples):
 		w.lose(Lost, "the runtime lost %d of %d samples; take profiles of fewer threads or with fewer labels", lost, samples)
 	case samples == 0 && w.CPU > someCPU:
@@ -125,7 +108,7 @@ func Check(w *Window, t *decode.Table) {
 	case w.CPU > enoughCPU && (share < minSampled || share > maxSampled):
 		w.lose(Starved, "the samples stand for %v of CPU time, but %v were used; a machine with far more to run than processors does that by itself, "+
 			"and so do another user of SIGPROF and a virtual machine's clock",
-			time.Duration(sampled).Round(time.Millisecond), w.CPU.Round(time.Millisecond))
+			sampled.Round(time.Millisecond), w.CPU.Round(time.Millisecond))
 	}
 }
 
@@ -145,11 +128,7 @@ func isLost(t *decode.Table, s decode.Sample) bool {
 		return false
 	}
 	leaf := t.Locations[t.Stacks[s.StackLo]]
-	if leaf.LineLo == leaf.LineHi {
-		return false
-	}
-	name := t.Symbols.Name(t.Lines[leaf.LineLo].Name)
-	return slices.Contains(lostFunctions[:], name)
+	return leaf.LineLo < leaf.LineHi && slices.Contains(lostFunctions[:], t.Symbols.Name(t.Lines[leaf.LineLo].Name))
 }
 
 func reasonRate(got int64) string {

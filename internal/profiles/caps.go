@@ -26,7 +26,7 @@ const (
 )
 
 // or is v, or the default if v is not set.
-func or[T int | float64 | time.Duration](v, byDefault T) T {
+func or[T int | float64](v, byDefault T) T {
 	if v > 0 {
 		return v
 	}

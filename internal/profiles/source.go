@@ -99,31 +99,26 @@ func (b *buffer) whole(k string) ([]byte, error) {
 // does not read keeps everybody else waiting.
 const leakTimeout = 2 * time.Second
 
-// A leakTaker takes goroutineleak profiles without waiting for ever. One that does
-// not come leaves one parked goroutine, and there is never a second.
-type leakTaker struct {
-	timeout time.Duration // 0: leakTimeout
-	parked  chan error    // the outcome of a profile that did not come in time
-}
-
-func (l *leakTaker) read(src source) (*buffer, error) {
-	if l.parked != nil {
+// readLeak takes a goroutineleak profile without waiting for ever. One that does not come
+// leaves one parked goroutine, and there is never a second.
+func (t *Taker) readLeak() (*buffer, error) {
+	if t.parked != nil {
 		select {
-		case <-l.parked: //nolint:errcheck // whatever became of it, it is too late
-			l.parked = nil
+		case <-t.parked: //nolint:errcheck // whatever became of it, it is too late
+			t.parked = nil
 		default:
 			return nil, skip(kinds.GoroutineLeak, Hung, "an earlier one has still not come; close the open requests to /debug/pprof/goroutineleak")
 		}
 	}
 	b, done := new(buffer), make(chan error, 1)
-	go func() { done <- src.write(kinds.GoroutineLeak, b) }()
-	timer := time.NewTimer(or(l.timeout, leakTimeout))
+	go func() { done <- t.src.write(kinds.GoroutineLeak, b) }()
+	timer := time.NewTimer(leakTimeout)
 	defer timer.Stop()
 	select {
 	case err := <-done:
 		return b, err
 	case <-timer.C:
-		l.parked = done
-		return nil, skip(kinds.GoroutineLeak, Hung, "it did not come within %v; close the open requests to /debug/pprof/goroutineleak", or(l.timeout, leakTimeout))
+		t.parked = done
+		return nil, skip(kinds.GoroutineLeak, Hung, "it did not come within %v; close the open requests to /debug/pprof/goroutineleak", leakTimeout)
 	}
 }

@@ -22,7 +22,7 @@ type Taker struct {
 	src      source
 	mutexSet bool // the mutex fraction, by us: if it is 0 again, somebody wants that
 	windows  map[string]*window
-	leak     leakTaker
+	parked   chan error // the outcome of a goroutineleak profile that did not come in time
 }
 
 // A window is what is known of a kind: for a difference the totals at the start of the
@@ -194,7 +194,7 @@ func (t *Taker) read(k string) ([]byte, error) {
 	b := new(buffer)
 	var err error
 	if k == kinds.GoroutineLeak {
-		b, err = t.leak.read(t.src)
+		b, err = t.readLeak()
 	} else {
 		err = t.src.write(k, b)
 	}
