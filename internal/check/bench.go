@@ -39,7 +39,7 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 	go func() {
 		defer close(streamed)
 		// It ends with the loop.
-		_ = profiler.Process().Stream(ctx, benchBlock, func(w profiler.Window) bool {
+		profiler.Process().Stream(ctx, benchBlock, func(w profiler.Window) bool {
 			r.cpu.take(r, w)
 			return r.cpu.broken == nil
 		})

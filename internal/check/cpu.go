@@ -163,8 +163,7 @@ func (r *run) freely(back bool) (problem string) {
 func (c *cpuPhase) stream(r *run, goesOn func() bool) {
 	ctx, cancel := context.WithDeadline(context.Background(), r.latest)
 	defer cancel()
-	// The error is the context's, and its end is one of the ways to finish.
-	_ = profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {
+	profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {
 		c.take(r, w)
 		return goesOn()
 	})

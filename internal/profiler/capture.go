@@ -64,23 +64,17 @@ const retryPause = time.Second
 //
 // Nothing is profiled while yield runs. When Stream returns, the profiler is
 // released, as with Capture.
-//
-// The error is nil when yield ended the stream, and ctx's when ctx did.
-func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bool) error {
+func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bool) {
 	for {
 		// A long block is as good as a short one, up to a stall.
 		w := h.capture(ctx, &subscriber{want: d, limit: 2*d + time.Second, stream: true})
-		switch {
-		case w.Outcome == Canceled:
-			return ctx.Err()
-		case !yield(w):
-			return nil
+		if w.Outcome == Canceled || !yield(w) {
+			return
 		}
 		switch w.Outcome {
 		case Busy, Hung, Stolen, TooLarge:
 			select {
 			case <-ctx.Done():
-				return ctx.Err()
 			case <-time.After(retryPause):
 			}
 		}

@@ -88,14 +88,8 @@ func (h *Hub) leave(s *subscriber) {
 	last, running := len(h.subs) == 0, h.running
 	h.nudge()
 	h.mu.Unlock()
-	if !last || running == nil {
-		return
-	}
-	timer := time.NewTimer(leaveWait)
-	defer timer.Stop()
-	select {
-	case <-running:
-	case <-timer.C:
+	if last && running != nil {
+		patient(context.Background(), leaveWait, running)
 	}
 }
 

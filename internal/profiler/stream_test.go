@@ -2,7 +2,6 @@ package profiler
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -19,16 +18,13 @@ func TestStreamsShareTheirBlocks(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * 11 * ms)
 				n := 0
-				err := h.Stream(t.Context(), 100*ms, func(w Window) bool {
+				h.Stream(t.Context(), 100*ms, func(w Window) bool {
 					if w.Outcome != OK || w.Slices != 1 || w.Elapsed != 100*ms {
 						t.Errorf("stream %d, block %d: %v, %d slices, %v", i, n, w.Outcome, w.Slices, w.Elapsed)
 					}
 					n++
 					return n < 20
 				})
-				if err != nil {
-					t.Errorf("stream %d: %v", i, err)
-				}
 			})
 		}
 		wg.Wait()
@@ -143,9 +139,9 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1234*ms)
 		defer cancel()
 		n := 0
-		err := h.Stream(ctx, 100*ms, func(Window) bool { n++; return true })
-		if !errors.Is(err, context.DeadlineExceeded) || n != 9 {
-			t.Errorf("%v after %d blocks", err, n)
+		h.Stream(ctx, 100*ms, func(Window) bool { n++; return true })
+		if ctx.Err() == nil || n != 9 {
+			t.Errorf("it ended after %d blocks", n)
 		}
 		if f.w != nil {
 			t.Error("the profiler was not released")
@@ -160,9 +156,9 @@ func TestStreamEndsInAPause(t *testing.T) {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 300*ms)
 		defer cancel()
-		err := h.Stream(ctx, 100*ms, func(Window) bool { return true })
-		if d := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || d > 550*ms {
-			t.Errorf("Stream ended after %v with %v; its context ended after 300ms", d, err)
+		h.Stream(ctx, 100*ms, func(Window) bool { return true })
+		if d := time.Since(began); d < 300*ms || d > 550*ms {
+			t.Errorf("Stream ended after %v; its context ended after 300ms", d)
 		}
 	})
 }
