@@ -15,8 +15,9 @@ import (
 	"github.com/profguard/profguard/internal/webtest"
 )
 
-// folders are those of the processes that use a directory of dumps, or have left dumps.
-func folders(t *testing.T, dir string) []string {
+// inUse is what processes have in a directory of dumps that use it, or have left dumps:
+// a folder and a lock for each.
+func inUse(t *testing.T, dir string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "profguard-*"))
 	if err != nil {
@@ -107,8 +108,8 @@ func TestFault_24_StopBeforeADiskComesTo(t *testing.T) {
 		w.openDir = func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error) {
 			<-let
 			store, err := dumps.Open(dir, keep, report)
-			if len(folders(t, dir)) != 1 {
-				t.Errorf("an open directory has the folders %v", folders(t, dir))
+			if len(inUse(t, dir)) != 2 {
+				t.Errorf("an open directory has %v, want a folder and its lock", inUse(t, dir))
 			}
 			return store, err
 		}
@@ -121,7 +122,7 @@ func TestFault_24_StopBeforeADiskComesTo(t *testing.T) {
 		}
 		close(let)
 		pass(second)
-		if left := folders(t, cfg.DumpDir); len(left) > 0 || g.dumps.Load() != nil {
+		if left := inUse(t, cfg.DumpDir); len(left) > 0 || g.dumps.Load() != nil {
 			t.Errorf("what was opened too late stays open: %v", left)
 		}
 	})
