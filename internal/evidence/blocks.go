@@ -52,9 +52,6 @@ func (b *blocks) phi() float64 { return b.dispersion(b.chance()) }
 
 // dispersion is phi, where so much correlation of neighbouring blocks is no news.
 func (b *blocks) dispersion(chance float64) float64 {
-	if b.n == 0 || b.k <= 0 || b.k >= b.n {
-		return 1
-	}
 	q := b.share()
 	phi := 1.0
 	for i := range b.scale {

@@ -53,33 +53,19 @@ func divergence(k, n, p float64) float64 {
 	return deviance(k, n*p) + deviance(n-k, n*(1-p))
 }
 
-// deviance returns k ln(k/mu) - k + mu, possibly infinite, by Loader's method
-// ("Fast and accurate computation of binomial probabilities", 2000): near
-// k = mu the three terms cancel, and a series in (k-mu)/(k+mu) does not.
+// deviance returns k ln(k/mu) - k + mu, possibly infinite. Near k = mu the terms cancel,
+// and the logarithm is taken of what they differ by.
 func deviance(k, mu float64) float64 {
 	switch {
 	case k == 0:
 		return mu
 	case mu <= 0:
 		return math.Inf(1)
+	case mu < k/2:
+		return k*math.Log(k/mu) - k + mu
 	}
-	d := k - mu
-	// Within a tenth, the ten or so terms of the series cost less than the digits.
-	if math.Abs(d) >= 0.1*(k+mu) {
-		return k*math.Log(k/mu) - d
-	}
-	v := d / (k + mu)
-	sum, term := d*v, 2*k*v
-	v *= v
-	for j := 3.0; j < 100; j += 2 {
-		term *= v
-		next := sum + term/j
-		if next == sum {
-			break
-		}
-		sum = next
-	}
-	return sum
+	x := (mu - k) / k
+	return k * (x - math.Log1p(x))
 }
 
 // solve finds x in (lo, hi), not negative, with g(x) = target, where g falls or rises

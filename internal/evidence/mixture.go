@@ -60,11 +60,7 @@ func lnMeanExp(c *grid) float64 {
 	m := max(c[0], c[1], c[2], c[3])
 	sum := 0.0
 	for _, x := range c {
-		// Below e^-40 a term is lost in the sum's last digit, and skipping it
-		// saves an exponential.
-		if x-m > -40 {
-			sum += math.Exp(x - m)
-		}
+		sum += math.Exp(x - m)
 	}
 	return m + math.Log(sum/odds)
 }
