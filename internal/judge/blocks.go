@@ -338,39 +338,33 @@ func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain 
 	return who, f, certain || f.Verdict == evidence.Fail
 }
 
-// onlyProven keeps the offenders that are over the limit beyond doubt, by all blocks or
-// by all samples, and returns the first of them with its finding; or who was the worst,
-// where none is.
+// onlyProven keeps the offenders that are over the limit beyond doubt, and returns the
+// first of them with its finding; or who was the worst, where none is.
 func (s *blockStanding) onlyProven(c *comparison, f *Finding, who string, e evidence.Finding) (string, evidence.Finding) {
 	all := len(f.Offenders)
-	first := true
-	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
-		low := o.Low
-		if c.before != nil {
-			low = c.of(o.Function).Low
-		}
-		proof, proven := s.proof(o.Function, low, c.Limit)
-		if proven && first {
-			who, e, first = o.Function, proof, false
-		}
-		return !proven
-	})
+	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool { return s.proof(c, &o).Verdict != evidence.Fail })
 	f.Over -= all - len(f.Offenders)
+	if len(f.Offenders) > 0 {
+		who, e = f.Offenders[0].Function, s.proof(c, &f.Offenders[0])
+	}
 	return who, e
 }
 
-// proof is the finding on a function, and whether it is over the limit beyond doubt: by
-// the blocks, or by all samples, which say that it is above low.
-func (s *blockStanding) proof(name string, low, limit float64) (f evidence.Finding, proven bool) {
-	c := s.each[name]
-	if c == nil {
-		return f, false
+// proof is the finding on an offender, which fails where it is over the limit beyond doubt:
+// by the blocks, or by all samples.
+func (s *blockStanding) proof(c *comparison, o *Offender) (f evidence.Finding) {
+	near, low := s.each[o.Function], o.Low
+	if near == nil {
+		return f
 	}
-	f = c.Finding()
-	f.Low = max(f.Low, low)
-	proven = f.Verdict == evidence.Fail || f.Low > limit
-	f.Verdict, f.Needed, f.Baseline = evidence.Fail, 0, 0
-	return f, proven
+	if c.before != nil {
+		low = c.of(o.Function).Low
+	}
+	f = near.Finding()
+	if f.Low = max(f.Low, low); f.Low > c.Limit {
+		f.Verdict, f.Needed, f.Baseline = evidence.Fail, 0, 0
+	}
+	return f
 }
 
 // outsideOf says what keeps everything out of a rule's scope, by the profile of all

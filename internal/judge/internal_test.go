@@ -29,8 +29,9 @@ func TestOnlyProven(t *testing.T) {
 	for name, low := range map[string]float64{"main.guilty": 0.1, "main.busy": 0.1, "main.proven": 0.21, "main.unseen": 0.1} {
 		f.Offenders = append(f.Offenders, Offender{Frame: Frame{Function: name}, Low: low})
 	}
-	who, first := s.onlyProven(&comparison{rule: &rule{Rule: Rule{Limit: 0.2}}}, f, "", evidence.Finding{})
-	if want, _ := s.proof(f.Offenders[0].Function, f.Offenders[0].Low, 0.2); who != f.Offenders[0].Function || first != want {
+	c := &comparison{rule: &rule{Rule: Rule{Limit: 0.2}}}
+	who, first := s.onlyProven(c, f, "", evidence.Finding{})
+	if want := s.proof(c, &f.Offenders[0]); who != f.Offenders[0].Function || first != want {
 		t.Errorf("the finding is %+v of %s, want that of the first offender: %+v", first, who, want)
 	}
 	got := map[string]bool{}
@@ -67,9 +68,9 @@ func TestProof(t *testing.T) {
 		{"main.slightly", fail, true},
 		{"main.unseen", fail, false},
 	} {
-		f, proven := s.proof(tt.name, tt.low, limit)
-		if proven != tt.want || proven && (f.Verdict != evidence.Fail || f.Low <= limit || f.Needed != 0) {
-			t.Errorf("%s, above %v by all samples: proven %v by %+v, want %v", tt.name, tt.low, proven, f, tt.want)
+		f := s.proof(&comparison{rule: &rule{Rule: Rule{Limit: limit}}}, &Offender{Frame: Frame{Function: tt.name}, Low: tt.low})
+		if proven := f.Verdict == evidence.Fail; proven != tt.want || proven && (f.Low <= limit || f.Needed != 0) {
+			t.Errorf("%s, above %v by all samples: %+v, want it proven: %v", tt.name, tt.low, f, tt.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/internal/charge"
@@ -144,11 +145,7 @@ func (w *window) elsewhere(r *rule) string {
 	}
 	names := w.judged.names
 	does := func(path string) bool { return strings.HasPrefix(path, fips) && strings.HasSuffix(path, name) }
-	known := false
-	for i := 0; i < len(w.t.Funcs) && !known; i++ {
-		known = does(names.Package(w.t.Funcs[i].Name))
-	}
-	if !known {
+	if !slices.ContainsFunc(w.t.Funcs, func(f decode.Func) bool { return does(names.Package(f.Name)) }) {
 		return "" // without counting anything
 	}
 	// It may work for others only: outside the scope, or in samples that do not count.
