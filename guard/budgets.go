@@ -20,7 +20,6 @@ type panel struct {
 	groups  []*group // that of the CPU profile comes first: its table is gone as soon as another is decoded
 	// notLinked are the patterns that match nothing in the binary, once known.
 	notLinked []string
-	looked    bool // notLinked has been worked out
 }
 
 // entry is one budget and what is known of it. It outlives a change of the others. Each
@@ -106,6 +105,9 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 // budgets that stay. Only the loop may do it, between two windows: it judges with
 // them.
 func (p *panel) inherit(last *panel) {
+	if last == nil {
+		return
+	}
 	for _, g := range p.groups {
 		for _, was := range last.groups {
 			for i, e := range g.entries {

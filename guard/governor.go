@@ -62,49 +62,44 @@ type governor struct {
 
 func (g *governor) stretch() int { return max(g.factor, 1) }
 
-func (g *governor) paused(now time.Time) (until time.Time, paused bool) {
-	return g.until, now.Before(g.until)
-}
+func (g *governor) paused(now time.Time) bool { return now.Before(g.until) }
 
 // spent takes what a period cost and how long it was. It returns the share of one
-// core that the guard took lately, and reports whether it is to rest now.
-func (g *governor) spent(cost, period time.Duration, now time.Time) (share float64, rest bool) {
+// core that the guard took lately.
+func (g *governor) spent(cost, period time.Duration, now time.Time) (share float64) {
 	if period <= 0 {
-		return 0, false
+		return 0
 	}
 	g.cost += cost
 	g.period += period
 	share = float64(g.cost) / float64(g.period)
 	if g.period < governSpan && g.cost <= time.Duration(restShare*float64(governSpan)) {
-		return share, false // too early to tell
+		return share // too early to tell
 	}
 	g.cost, g.period = 0, 0
-	switch {
-	case share > restShare:
+	if share > restShare {
 		g.until = now.Add(restFor)
+	}
+	if share > slowShare {
 		g.factor = min(2*g.stretch(), maxStretch)
-		return share, true
-	case share > slowShare:
-		g.factor = min(2*g.stretch(), maxStretch)
-	case share < goodShare && g.factor > 1:
+	} else if share < goodShare {
 		g.factor /= 2
 	}
-	return share, false
+	return share
 }
 
 // account adds up what a window cost, and rests or goes on by it.
 func (l *looper) account(cost time.Duration, after process.Snapshot) {
 	l.cost = cost
-	share, _ := l.governor.spent(cost, after.At.Sub(l.last.At), after.At)
-	until, paused := l.governor.paused(after.At)
+	share := l.governor.spent(cost, after.At.Sub(l.last.At), after.At)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status.CPU += cost
 	l.status.CostShare = share
 	switch was := l.status.State; {
 	case was == stateStopped: // Stop did not wait for this window
-	case paused:
-		l.status.State, l.status.PausedUntil = statePaused, until
+	case l.governor.paused(after.At):
+		l.status.State, l.status.PausedUntil = statePaused, l.governor.until
 		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*restShare))
 		if was != statePaused {
 			l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard rests for %v: its own cost was %.1f%% of a core", restFor, 100*share)})

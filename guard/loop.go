@@ -93,11 +93,14 @@ func (l *looper) next(now time.Time) time.Time {
 	}
 	switch {
 	case !now.Before(l.free):
-		return l.sooner(at, now)
-	case l.judged != nil && !l.judged.only(kinds.CPU) && at.Before(l.free):
-		return at
+		at = l.sooner(at, now)
+	case l.judged == nil || l.judged.only(kinds.CPU) || l.free.Before(at):
+		at = l.free
 	}
-	return l.free
+	if l.governor.until.After(at) {
+		return l.governor.until
+	}
+	return at
 }
 
 // sooner is when the next window starts while a budget is pending: after half a window,
@@ -140,15 +143,9 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 		case <-ctx.Done():
 			return false, false
 		case <-due.C:
-			if until, paused := l.governor.paused(time.Now()); paused {
-				due.Reset(time.Until(until))
-				continue
-			}
 			return false, true
 		case <-tick.C:
-			snap := l.seams.snap()
-			_, paused := l.governor.paused(time.Now())
-			if l.jumps.look(snap) && !paused && l.backoff == 0 && l.jumps.allow(snap.At, l.cfg.Every) {
+			if l.jumps.look(l.seams.snap(), l.cfg.Every) && !l.governor.paused(time.Now()) && l.backoff == 0 {
 				return true, true
 			}
 		}
@@ -182,14 +179,15 @@ type jumps struct {
 	usual  float64
 	known  bool
 	before process.Snapshot
-	last   time.Time // when it was last allowed
+	last   time.Time // of those that asked for a window
 }
 
 // restart begins anew after a window, whose profile shows what happened in it.
 func (j *jumps) restart(now process.Snapshot) { j.before = now }
 
-// look takes one look and reports whether the CPU has jumped.
-func (j *jumps) look(now process.Snapshot) bool {
+// look takes one look and reports whether the CPU has jumped, for the first time in a
+// period.
+func (j *jumps) look(now process.Snapshot, every time.Duration) bool {
 	f := process.Between(j.before, now)
 	j.before = now
 	if f.Elapsed <= 0 {
@@ -201,15 +199,9 @@ func (j *jumps) look(now process.Snapshot) bool {
 	} else {
 		j.usual, j.known = f.Cores, true
 	}
-	return jumped
-}
-
-// allow reports whether a window may start because of a jump, and notes that one
-// does.
-func (j *jumps) allow(now time.Time, every time.Duration) bool {
-	if !j.last.IsZero() && now.Sub(j.last) < every {
+	if !jumped || !j.last.IsZero() && now.At.Sub(j.last) < every {
 		return false
 	}
-	j.last = now
+	j.last = now.At
 	return true
 }

@@ -237,6 +237,9 @@ func TestPauseAndResumption(t *testing.T) {
 		if s.State != "paused" || s.Reason == "" || s.CostShare < 0.03 || time.Until(s.PausedUntil) > 15*minute {
 			t.Errorf("after an expensive window: %q, %q, share %v, until %v", s.State, s.Reason, s.CostShare, s.PausedUntil)
 		}
+		if !s.Next.Equal(s.PausedUntil) {
+			t.Errorf("the next window is said to be at %v, before the pause ends at %v", s.Next, s.PausedUntil)
+		}
 		pass(14*minute + 50*second)
 		if n := len(w.windows()); n != 3 {
 			t.Errorf("%d windows while paused", n-3)

@@ -15,11 +15,8 @@ import (
 
 // lookForVacuous warns of the budgets whose patterns match nothing that is linked into
 // the program: they would pass for ever. What is to be absent may be so; it is taken for
-// misspelt only where a name is near. It looks once for each panel.
+// misspelt only where a name is near.
 func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
-	if p.looked {
-		return
-	}
 	var texts []string
 	for _, e := range p.entries {
 		texts = append(texts, patternsOf(e.rule)...)
@@ -29,11 +26,10 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p.looked = ctx.Err() == nil
 	if err != nil {
 		l.faults.note("linked", "cannot tell which functions are linked: "+err.Error())
 	}
-	if err != nil || !p.looked {
+	if err != nil || ctx.Err() != nil {
 		return
 	}
 	p.notLinked = append(p.notLinked, slices.Sorted(maps.Keys(missing))...)

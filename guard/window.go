@@ -26,11 +26,12 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.store, l.dumping = l.dumps.Load(), windowDumps{}
 	clear(l.breakdowns.taken)
 	p := l.inForce()
-	if l.judged != nil && l.judged != p {
+	look := time.Duration(0)
+	if l.judged != p {
 		p.inherit(l.judged)
+		l.judged = p
+		look = onThread(func() { l.lookForVacuous(ctx, p) })
 	}
-	l.judged = p
-	look := onThread(func() { l.lookForVacuous(ctx, p) })
 	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
 	before := counters{l.seams.snap(), l.work.now()}
 	look += onThread(func() { l.kinds.begin(p, before.work) })
