@@ -9,6 +9,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/pace"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -18,8 +19,7 @@ type looper struct {
 	*Guard
 	decoder    decode.Decoder
 	work       *workCounters
-	governor   governor
-	jumps      jumps
+	pace       pace.Pace
 	backoff    time.Duration // of the CPU profiler
 	free       time.Time     // when the CPU profiler is tried again
 	trips      breaker
@@ -29,8 +29,7 @@ type looper struct {
 	last       process.Snapshot // at the end of the last window
 	completed  time.Time        // the end of the last period that counters were compared over
 	closer     alert.Closer
-	cost       time.Duration // of the last window
-	store      *dumps.Store  // where dumps go in this window, or nil
+	store      *dumps.Store // where dumps go in this window, or nil
 	dumping    windowDumps
 	began      time.Time // when the last window began
 }
@@ -38,6 +37,7 @@ type looper struct {
 func newLooper(g *Guard) *looper {
 	return &looper{
 		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: newKindTaker(), last: g.seams.snap(),
+		pace:       pace.Pace{Every: g.cfg.Every, Window: g.cfg.Window, Random: g.seams.random},
 		breakdowns: breakdowns{taken: map[string]breakdown{}},
 	}
 }
@@ -47,7 +47,7 @@ func (g *Guard) loop(ctx context.Context) {
 	defer l.kinds.close()
 	defer l.breakdowns.taker.Close()
 	defer l.startTrace()()
-	next := time.Now().Add(l.firstWait())
+	next := time.Now().Add(l.pace.First())
 	l.announce(next)
 	for {
 		early, ok := l.wait(ctx, next)
@@ -67,38 +67,18 @@ func (g *Guard) loop(ctx context.Context) {
 	}
 }
 
-// firstWait is short: many processes live for minutes only. A fleet that starts at once
-// is still spread over a tenth of the period.
-func (l *looper) firstWait() time.Duration {
-	return min(l.fraction(l.cfg.Every-l.cfg.Window), l.cfg.Every/10)
-}
-
-func (l *looper) fraction(d time.Duration) time.Duration {
-	return time.Duration(l.seams.random() * float64(max(d, 0)))
-}
-
-// next is when the next window starts: a period after the last one did, give or
-// take a quarter of the time between windows. These random steps add up, so that
-// neither a fleet nor a cron job of the host stays in step with the windows, and whole
-// periods that a suspended machine slept through are not made up for.
-//
-// While somebody else has the CPU profiler, windows without it go on for the
-// budgets that do not need it.
+// next is when the next window starts. While somebody else has the CPU profiler, windows
+// without it go on for the budgets that do not need it.
 func (l *looper) next(now time.Time) time.Time {
-	every := l.cfg.Every * time.Duration(l.governor.stretch())
-	slack := max(every-l.cfg.Window, 0)
-	at := l.began.Add(every - slack/4 + l.fraction(slack/2))
-	if at.Before(now) {
-		at = now
-	}
+	at := l.pace.Next(l.began, now)
 	switch {
 	case !now.Before(l.free):
 		at = l.sooner(at, now)
 	case l.judged == nil || l.judged.only(kinds.CPU) || l.free.Before(at):
 		at = l.free
 	}
-	if l.governor.until.After(at) {
-		return l.governor.until
+	if until, _ := l.pace.Rests(now); until.After(at) {
+		return until
 	}
 	return at
 }
@@ -107,8 +87,7 @@ func (l *looper) next(now time.Time) time.Time {
 // so that a person at /debug/pprof can take a profile in between, if there is time for it.
 func (l *looper) sooner(at, now time.Time) time.Time {
 	soon := now.Add(l.cfg.Window / 2)
-	costly := l.governor.stretch() > 1 || float64(l.cost) > slowShare*float64(l.cfg.Window*3/2)
-	if !soon.Before(at) || costly || !l.pending() || !l.closer.Allows(now.Sub(l.started), l.cfg.Window*3/2) {
+	if !soon.Before(at) || l.pace.Costly() || !l.pending() || !l.closer.Allows(now.Sub(l.started), l.cfg.Window*3/2) {
 		return at
 	}
 	return soon
@@ -135,9 +114,9 @@ func (l *looper) announce(next time.Time) {
 func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 	due := time.NewTimer(max(time.Until(next), 0))
 	defer due.Stop()
-	tick := time.NewTicker(jumpTick)
+	tick := time.NewTicker(pace.Tick)
 	defer tick.Stop()
-	l.jumps.restart(l.seams.snap())
+	l.pace.Restart(l.seams.snap())
 	for {
 		select {
 		case <-ctx.Done():
@@ -145,7 +124,8 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 		case <-due.C:
 			return false, true
 		case <-tick.C:
-			if l.jumps.look(l.seams.snap(), l.cfg.Every) && !l.governor.paused(time.Now()) && l.backoff == 0 {
+			_, rests := l.pace.Rests(time.Now())
+			if l.pace.Jumped(l.seams.snap()) && !rests && l.backoff == 0 {
 				return true, true
 			}
 		}
@@ -158,50 +138,4 @@ func (l *looper) giveUp(err error) {
 	defer l.mu.Unlock()
 	l.status.State = stateStopped
 	l.degraded("loop", "panics", "profguard gave up after three panics in ten minutes: "+err.Error())
-}
-
-const (
-	// jumpTick is how often the process's CPU is looked at: one read of 4 us.
-	jumpTick = time.Second
-	// A second counts as a jump when it used jumpFactor times the usual, and
-	// jumpCores more. A collection in a small process stays below a quarter of a core.
-	jumpFactor = 2
-	jumpCores  = 0.25
-	// jumpMemory is the weight of the past: the usual is about the last twenty
-	// seconds.
-	jumpMemory = 0.95
-)
-
-// jumps watches for jumps of the process's CPU, so that they are profiled while they
-// last. It asks for at most one window a period, so a load that
-// jumps all the time does not become a process that is profiled all the time.
-type jumps struct {
-	usual  float64
-	known  bool
-	before process.Snapshot
-	last   time.Time // of those that asked for a window
-}
-
-// restart begins anew after a window, whose profile shows what happened in it.
-func (j *jumps) restart(now process.Snapshot) { j.before = now }
-
-// look takes one look and reports whether the CPU has jumped, for the first time in a
-// period.
-func (j *jumps) look(now process.Snapshot, every time.Duration) bool {
-	f := process.Between(j.before, now)
-	j.before = now
-	if f.Elapsed <= 0 {
-		return false
-	}
-	jumped := j.known && f.Cores > jumpFactor*j.usual && f.Cores > j.usual+jumpCores
-	if j.known {
-		j.usual = jumpMemory*j.usual + (1-jumpMemory)*f.Cores
-	} else {
-		j.usual, j.known = f.Cores, true
-	}
-	if !jumped || !j.last.IsZero() && now.At.Sub(j.last) < every {
-		return false
-	}
-	j.last = now.At
-	return true
 }

@@ -32,21 +32,6 @@ func TestFault_43_Suspended(t *testing.T) {
 	})
 }
 
-// Whole periods that went by are not made up for.
-func TestSuspendedBetweenWindows(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		g := w.start(t, Config{Budgets: simple})
-		l := looper{Guard: g, began: time.Now()}
-		for _, late := range []time.Duration{0, 30 * minute, 100 * time.Hour} {
-			now := l.began.Add(10*second + late)
-			if next := l.next(now); next.Before(now) || next.Sub(now) > minute {
-				t.Errorf("%v after the last window: the next in %v", late, next.Sub(now))
-			}
-		}
-		g.Stop()
-	})
-}
-
 func TestFault_44_Overrun(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.stretch = 1.5
