@@ -92,10 +92,12 @@ func (h *Hub) slice() {
 	sl.cpu = h.system.cpu() - cpu
 	sl.elapsed = time.Since(sl.start)
 	sl.slept = h.system.asleep() - asleep
-	if !h.stop(rec) {
+	if !rec.seal() {
+		h.free()
 		h.fail(Stolen, reasonStolen)
 		return
 	}
+	h.system.stop()
 	sl.data, sl.over = rec.take()
 	h.deliver(sl)
 }
@@ -113,8 +115,8 @@ func (h *Hub) start(rec *recorder) (o Outcome, reason string) {
 		close(started)
 		h.mu.Unlock()
 		if late {
-			if err == nil {
-				h.stop(rec) // nobody wants it any more
+			if err == nil && rec.seal() {
+				h.system.stop() // nobody wants it any more
 			}
 			h.mu.Lock()
 			h.parked = false
@@ -141,22 +143,20 @@ func (h *Hub) start(rec *recorder) (o Outcome, reason string) {
 // Whoever has stopped it to take one has started by then.
 const settleWait = 100 * time.Millisecond
 
-// stop ends a profile of ours, and reports false if somebody else has. Whoever calls
-// runtime.SetCPUProfileRate(0) in a window of ours leaves it dead: runtime/pprof counts
-// it as running until somebody stops it, and nobody in the process can profile. So if
-// nobody samples afterwards, stop stops it. If it was a pprof.StopCPUProfile instead,
-// there is nothing to stop, and that does nothing. Elsewhere than on Linux nobody can
-// tell who samples, and what is dead stays so.
-func (h *Hub) stop(rec *recorder) (ours bool) {
-	ours = rec.seal()
-	if !ours {
-		time.Sleep(settleWait)
-		if yes, known := h.system.sampling(); yes || !known {
-			return false
-		}
+// free ends a profile of ours that was stolen, if it is dead: whoever calls
+// runtime.SetCPUProfileRate(0) in a window of ours leaves it so. runtime/pprof counts it
+// as running until somebody stops it, and nobody in the process can profile. Whether the
+// profiler is free a start tells, which cannot come between somebody else's start and the
+// first tick as a look at the timer can. Elsewhere than on Linux nobody can tell who
+// samples, and what is dead stays so.
+func (h *Hub) free() {
+	time.Sleep(settleWait)
+	rec := newRecorder()
+	o, _ := h.start(rec)
+	sampling, known := h.system.sampling()
+	if o == OK && rec.seal() || o == Busy && known && !sampling {
+		h.system.stop()
 	}
-	h.system.stop()
-	return ours
 }
 
 // await returns when the slice that began at start is to be cut, or has been
