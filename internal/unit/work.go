@@ -1,8 +1,9 @@
 package unit
 
 import (
+	"regexp"
 	"strconv"
-	"strings"
+	"sync"
 )
 
 // A Work is a unit of work: what a budget has behind "per". It is the name of a
@@ -12,47 +13,37 @@ type Work struct {
 	Labels map[string]string
 }
 
+// Expressions are compiled when the first budget asks: not all programs have one.
+var workExpressions = sync.OnceValues(func() (work, label *regexp.Regexp) {
+	const name = `[a-zA-Z0-9][\w.-]*`
+	const some = `\s*(` + name + `)\s*=\s*("(?:[^"\\]|\\.)*")\s*`
+	return regexp.MustCompile(`^(` + name + `)(?:\{` + some + `(?:,` + some + `)*\})?$`), regexp.MustCompile(some)
+})
+
 // ParseWork reads a unit of work. It reports false for what is none.
 func ParseWork(text string) (Work, bool) {
-	name, rest, narrowed := strings.Cut(text, "{")
-	w := Work{Name: name}
-	if !IsName(name) || !narrowed {
-		return w, IsName(name)
+	work, label := workExpressions()
+	match := work.FindStringSubmatch(text)
+	if match == nil {
+		return Work{}, false
 	}
-	w.Labels = map[string]string{}
-	for {
-		key, after, ok := strings.Cut(strings.TrimSpace(rest), "=")
-		if key = strings.TrimSpace(key); !ok || !IsName(key) || w.Labels[key] != "" {
+	w := Work{Name: match[1]}
+	for _, pair := range label.FindAllStringSubmatch(text[len(w.Name):], -1) {
+		value, err := strconv.Unquote(pair[2])
+		if _, twice := w.Labels[pair[1]]; err != nil || twice {
 			return w, false
 		}
-		after = strings.TrimSpace(after)
-		value, err := strconv.QuotedPrefix(after)
-		if err != nil {
-			return w, false
+		if w.Labels == nil {
+			w.Labels = map[string]string{}
 		}
-		rest = strings.TrimSpace(after[len(value):])
-		if w.Labels[key], err = strconv.Unquote(value); err != nil {
-			return w, false
-		}
-		if rest == "}" {
-			return w, true
-		}
-		if rest, ok = strings.CutPrefix(rest, ","); !ok {
-			return w, false
-		}
+		w.Labels[pair[1]] = value
 	}
+	return w, true
 }
 
 // IsName reports whether text is a name, of a unit of work or of a budget: a letter or a
 // digit, and letters, digits, "_", "." and "-" behind it.
 func IsName(text string) bool {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case i > 0 && (c == '_' || c == '.' || c == '-'):
-		default:
-			return false
-		}
-	}
-	return text != ""
+	w, ok := ParseWork(text)
+	return ok && w.Name == text
 }
