@@ -131,7 +131,7 @@ func TestDocUnits(t *testing.T) {
 		var units []string
 		list := fits(b)
 		for _, f := range list {
-			name := map[dimension]string{dimShare: "%", dimPoints: "points", dimCores: "cores", dimTime: "duration", dimBytes: "bytes", dimCount: "count"}[f.dim]
+			name := map[unit.Dimension]string{unit.Share: "%", unit.Points: "points", unit.Cores: "cores", unit.Time: "duration", unit.Bytes: "bytes", unit.Count: "count"}[f.dim]
 			switch f.per {
 			case perMust:
 				name += " per work"

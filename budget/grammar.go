@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,36 +11,25 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A class is a sort of subject. Budgets of one class take the same clauses.
-type class = judge.Class
-
-const (
-	classPattern = judge.Pattern
-	classEach    = judge.Each // no function, no package
-	classProcess = judge.Process
-	classFigure  = judge.Figure // goroutines, heap, rss, gc
-	classLeak    = judge.Leak   // no goroutine
-)
-
 // A subject is what a budget may be about: its class, the rules that it has, and of a
 // figure what its limit is.
 type subject struct {
 	name  string // "" for a pattern
-	class class
+	class judge.Class
 	rules []string
 	limit []fit
 }
 
 // subjects are all but patterns. A share is steady anyway: the rule is for what piles up.
 var subjects = []subject{
-	{"no function", classEach, []string{"", "grows"}, nil},
-	{"no package", classEach, []string{"", "grows"}, nil},
-	{"no goroutine", classLeak, []string{"leaked"}, nil},
-	{"process", classProcess, []string{"", "grows", "steady"}, nil},
-	{"goroutines", classFigure, []string{"", "steady"}, []fit{{dimCount, perNever}}},
-	{"heap", classFigure, []string{"", "steady"}, []fit{{dimBytes, perNever}}},
-	{"rss", classFigure, []string{"", "steady"}, []fit{{dimBytes, perNever}}},
-	{"gc", classFigure, []string{""}, []fit{{dimShare, perNever}}},
+	{"no function", judge.Each, []string{"", "grows"}, nil},
+	{"no package", judge.Each, []string{"", "grows"}, nil},
+	{"no goroutine", judge.Leak, []string{"leaked"}, nil},
+	{"process", judge.Process, []string{"", "grows", "steady"}, nil},
+	{"goroutines", judge.Figure, []string{"", "steady"}, []fit{{unit.Count, perNever}}},
+	{"heap", judge.Figure, []string{"", "steady"}, []fit{{unit.Bytes, perNever}}},
+	{"rss", judge.Figure, []string{"", "steady"}, []fit{{unit.Bytes, perNever}}},
+	{"gc", judge.Figure, []string{""}, []fit{{unit.Share, perNever}}},
 }
 
 // figures are what a condition compares.
@@ -51,10 +41,10 @@ func subjectOf(name string) subject {
 			return s
 		}
 	}
-	return subject{class: classPattern, rules: []string{"", "grows", "absent"}}
+	return subject{class: judge.Pattern, rules: []string{"", "grows", "absent"}}
 }
 
-func classOf(subject string) class { return subjectOf(subject).class }
+func classOf(subject string) judge.Class { return subjectOf(subject).class }
 
 // hasRule reports whether the budget's subject has its rule.
 func (b Budget) hasRule() bool { return slices.Contains(subjectOf(b.Subject).rules, b.Rule) }
@@ -66,7 +56,7 @@ func rulesText(name string) string {
 	if rules[0] == "" {
 		rules[0] = Budget{Subject: name}.limitWord()
 	}
-	if s.class == classPattern {
+	if s.class == judge.Pattern {
 		after = "a pattern"
 	}
 	return orList(rules) + " after " + after
@@ -96,7 +86,7 @@ const (
 func (b Budget) takes(p part) bool {
 	c := classOf(b.Subject)
 	limits := b.Rule == "" || b.Rule == "grows"
-	code, charged := c == classEach || c == classPattern, c != classFigure && c != classLeak && b.Rule != "steady"
+	code, charged := c == judge.Each || c == judge.Pattern, c != judge.Figure && c != judge.Leak && b.Rule != "steady"
 	switch p {
 	case partMeasure:
 		return code && limits
@@ -105,7 +95,7 @@ func (b Budget) takes(p part) bool {
 	case partKind, partWhere:
 		return charged
 	case partExcept:
-		return c == classEach
+		return c == judge.Each
 	case partIn:
 		return code
 	}
@@ -182,48 +172,29 @@ func (b Budget) usualLimit() Amount {
 		return Amount{}
 	}
 	f, c := list[0], classOf(b.Subject)
-	usual := map[dimension]Amount{
-		dimShare: {5, "%"}, dimPoints: {5, "points"}, dimCores: {1.5, "cores"}, dimBytes: {64, "MiB"}, dimCount: {5000, ""},
+	usual := map[unit.Dimension]Amount{
+		unit.Share: {5, "%"}, unit.Points: {5, "points"}, unit.Cores: {1.5, "cores"}, unit.Bytes: {64, "MiB"}, unit.Count: {5000, ""},
 	}[f.dim]
 	switch dim := b.Limit.dimension(); {
-	case (dim == dimCount || dim == dimPoints) && dim != f.dim && b.Limit.Value >= 1 && (b.Limit.Value < 100 || f.dim == dimBytes && b.Limit.Value < 1e5):
+	case (dim == unit.Count || dim == unit.Points) && dim != f.dim && b.Limit.Value >= 1 && (b.Limit.Value < 100 || f.dim == unit.Bytes && b.Limit.Value < 1e5):
 		usual.Value = b.Limit.Value
-	case f.dim == dimCores && c != classProcess: // of contention
+	case f.dim == unit.Cores && c != judge.Process: // of contention
 		usual.Value = 0.1
-	case f.dim == dimShare && c == classEach:
+	case f.dim == unit.Share && c == judge.Each:
 		usual.Value = 20
 	}
 	return usual
 }
 
-// A dimension is what an amount measures.
-type dimension = unit.Dimension
-
-const (
-	dimUnknown = unit.Unknown
-	dimShare   = unit.Share
-	dimPoints  = unit.Points
-	dimCores   = unit.Cores
-	dimTime    = unit.Time
-	dimBytes   = unit.Bytes
-	dimCount   = unit.Count
-)
-
-func (a Amount) dimension() dimension { return unit.Of(a.Unit).Dimension }
+// dimension is what the amount measures.
+func (a Amount) dimension() unit.Dimension { return unit.Of(a.Unit).Dimension }
 
 // base returns the amount in the base unit of its dimension.
 func (a Amount) base() float64 { return unit.Of(a.Unit).Base(a.Value) }
 
-func kindText(kind string) string {
-	if kind == "" {
-		return kinds.CPU
-	}
-	return kind
-}
-
 // A fit is a dimension that a limit may have, and what that asks of Per.
 type fit struct {
-	dim dimension
+	dim unit.Dimension
 	per perNeed
 }
 
@@ -241,33 +212,33 @@ const (
 // nothing.
 var (
 	processLimits = map[string][]fit{
-		kinds.CPU:    {{dimCores, perNever}, {dimTime, perMust}},
-		kinds.Allocs: {{dimBytes, perMay}, {dimCount, perMay}},
-		kinds.Heap:   {{dimBytes, perMay}},
+		kinds.CPU:    {{unit.Cores, perNever}, {unit.Time, perMust}},
+		kinds.Allocs: {{unit.Bytes, perMay}, {unit.Count, perMay}},
+		kinds.Heap:   {{unit.Bytes, perMay}},
 	}
 	codeLimits = map[kinds.Sampling][]fit{
-		kinds.Timed:      {{dimShare, perNever}, {dimCores, perNever}, {dimTime, perMust}},
-		kinds.Memory:     {{dimShare, perNever}, {dimBytes, perMay}, {dimCount, perMay}},
-		kinds.Counted:    {{dimShare, perNever}, {dimCount, perMay}},
-		kinds.Contention: {{dimCores, perNever}, {dimTime, perMust}, {dimCount, perMay}},
+		kinds.Timed:      {{unit.Share, perNever}, {unit.Cores, perNever}, {unit.Time, perMust}},
+		kinds.Memory:     {{unit.Share, perNever}, {unit.Bytes, perMay}, {unit.Count, perMay}},
+		kinds.Counted:    {{unit.Share, perNever}, {unit.Count, perMay}},
+		kinds.Contention: {{unit.Cores, perNever}, {unit.Time, perMust}, {unit.Count, perMay}},
 	}
 )
 
 // fits returns what the limit of a budget may be, the most usual first.
 func fits(b Budget) (list []fit) {
-	s, k := subjectOf(b.Subject), kinds.Of(kindText(b.Kind))
+	s, k := subjectOf(b.Subject), kinds.Of(cmp.Or(b.Kind, kinds.CPU))
 	switch {
-	case s.class == classFigure:
+	case s.class == judge.Figure:
 		return s.limit
 	case b.Rule == "steady":
-		return []fit{{dimCores, perNever}}
+		return []fit{{unit.Cores, perNever}}
 	case b.Rule == "grows" && k.Sampling == kinds.Contention:
 		return nil
-	case b.Rule == "grows" && s.class == classProcess: // its share is always 100%
-		list = []fit{{dimShare, perMust}}
+	case b.Rule == "grows" && s.class == judge.Process: // its share is always 100%
+		list = []fit{{unit.Share, perMust}}
 	case b.Rule == "grows":
-		list = []fit{{dimPoints, perNever}, {dimShare, perMust}}
-	case s.class == classProcess:
+		list = []fit{{unit.Points, perNever}, {unit.Share, perMust}}
+	case s.class == judge.Process:
 		list = processLimits[k.Name]
 	default:
 		list = codeLimits[k.Sampling]
@@ -285,7 +256,7 @@ func fits(b Budget) (list []fit) {
 func fitsText(list []fit) string {
 	var texts []string
 	for _, f := range list {
-		text := map[dimension]string{dimShare: "%", dimPoints: "points", dimCores: "cores", dimTime: "a duration", dimBytes: "bytes", dimCount: "a count"}[f.dim]
+		text := map[unit.Dimension]string{unit.Share: "%", unit.Points: "points", unit.Cores: "cores", unit.Time: "a duration", unit.Bytes: "bytes", unit.Count: "a count"}[f.dim]
 		switch f.per {
 		case perMust:
 			text += " per unit of work"

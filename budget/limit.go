@@ -1,11 +1,13 @@
 package budget
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -30,14 +32,14 @@ func (b Budget) checkLimit(report func(mistake)) {
 		return
 	case len(list) == 0 && b.Rule == "grows":
 		m.part, m.expected = partKind, "no growth of "+b.Kind+": it would be of a share, and contention always adds up to 100%"
-		if c == classProcess {
+		if c == judge.Process {
 			m.expected = `cpu or allocs after "process grows"`
 		}
 		fix(false, func(b *Budget) { b.Kind = "" })
 	case len(list) == 0:
 		m.part, m.expected = partKind, `cpu, allocs or heap after "process"`
 		fix(false, func(b *Budget) { b.Subject = "no function" })
-	case dim == dimUnknown:
+	case dim == unit.Unknown:
 		m.expected, m.advice = "a known unit", unitsAdvice
 		for _, u := range unit.Meant(b.Limit.Unit) {
 			if slices.ContainsFunc(list, func(f fit) bool { return f.dim == u.Dimension }) {
@@ -46,14 +48,14 @@ func (b Budget) checkLimit(report func(mistake)) {
 		}
 	case !(b.Limit.Value > 0) || math.IsInf(b.Limit.Value, 1):
 		m.expected, m.advice = "an amount above zero", "say how much is too much"
-		if b.Limit.Value == 0 && c == classPattern && b.Rule == "" {
+		if b.Limit.Value == 0 && c == judge.Pattern && b.Rule == "" {
 			fix(true, func(b *Budget) { b.Rule, b.Limit, b.Flat, b.Per = "absent", Amount{}, false, "" })
 		}
 	case i < 0:
 		m.expected = fitsText(list) + " for " + b.about()
-		if usual := b.usualLimit(); usual.Value == b.Limit.Value && b.Per == "" && (dim == dimCount || dim == dimPoints) {
+		if usual := b.usualLimit(); usual.Value == b.Limit.Value && b.Per == "" && (dim == unit.Count || dim == unit.Points) {
 			// 64 without a unit may be KiB as well as MiB, and points are no growth in %.
-			fix(dim == dimCount && usual.Unit != "MiB" || dim == dimPoints && b.Rule == "", func(b *Budget) { b.Limit = usual })
+			fix(dim == unit.Count && usual.Unit != "MiB" || dim == unit.Points && b.Rule == "", func(b *Budget) { b.Limit = usual })
 		}
 		for _, kind := range []string{kinds.Goroutine, kinds.Heap, kinds.Allocs} {
 			other := b.with(partKind, Budget{Kind: kind})
@@ -64,11 +66,11 @@ func (b Budget) checkLimit(report func(mistake)) {
 		}
 	case list[i].per == perMust && b.Per == "":
 		m.expected = fitsText(list[i : i+1])
-		if dim == dimTime && b.Kind == "" {
+		if dim == unit.Time && b.Kind == "" {
 			m.expected += ", which is CPU time and no latency"
 		}
 		// "500m" is half a core to Kubernetes, and growth in % may be meant in points.
-		if b.Limit.Unit != "m" && (dim == dimTime || c == classProcess) {
+		if b.Limit.Unit != "m" && (dim == unit.Time || c == judge.Process) {
 			fix(true, func(b *Budget) { b.Per = "request" })
 		}
 	case list[i].per == perNever && b.Per != "":
@@ -85,27 +87,27 @@ func (b Budget) checkLimit(report func(mistake)) {
 // about names what a limit is of.
 func (b Budget) about() string {
 	switch c := classOf(b.Subject); {
-	case c == classFigure || c == classProcess:
+	case c == judge.Figure || c == judge.Process:
 		about := strings.TrimSpace(b.Subject + " " + b.Rule)
 		if b.Kind != "" {
 			about += " of " + b.Kind
 		}
 		return strconv.Quote(about)
 	case b.Rule == "grows":
-		return "growth in the " + kindText(b.Kind) + " profile"
+		return "growth in the " + cmp.Or(b.Kind, kinds.CPU) + " profile"
 	}
-	return "the " + kindText(b.Kind) + " profile"
+	return "the " + cmp.Or(b.Kind, kinds.CPU) + " profile"
 }
 
 // rangeMistake returns what is wrong with a number that no measurement can reach, or
 // that is no number of pieces.
 func (f fit) rangeMistake(v float64, per bool) (expected, advice string) {
 	switch {
-	case f.dim == dimShare && f.per == perNever && v >= 100:
+	case f.dim == unit.Share && f.per == perNever && v >= 100:
 		return "less than 100%, which no share exceeds", "a share is of all that the profile holds"
-	case f.dim == dimPoints && v >= 100:
+	case f.dim == unit.Points && v >= 100:
 		return "less than 100 points, as no share grows by more", "a share is of all that the profile holds"
-	case f.dim == dimCount && !per && v != math.Trunc(v):
+	case f.dim == unit.Count && !per && v != math.Trunc(v):
 		return "a whole number", "round it"
 	}
 	return "", ""
@@ -164,5 +166,5 @@ func (c Condition) check(report func(mistake)) {
 
 // isTime reports whether a unit of work is none but a span of time.
 func isTime(per string) bool {
-	return slices.ContainsFunc(unit.Meant(per), func(u unit.Unit) bool { return u.Dimension == dimTime }) || strings.EqualFold(per, "day")
+	return slices.ContainsFunc(unit.Meant(per), func(u unit.Unit) bool { return u.Dimension == unit.Time }) || strings.EqualFold(per, "day")
 }

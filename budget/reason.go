@@ -16,7 +16,7 @@ import (
 // A sayer has the words for what was found about a budget.
 type sayer struct {
 	budget  *Budget // pointers only, so that none escapes to the heap with a part of it
-	dim     dimension
+	dim     unit.Dimension
 	finding *judge.Finding
 	result  *Result
 }
@@ -67,7 +67,7 @@ func (s sayer) reason(reason judge.Reason) string {
 		return s.who() + " at " + s.amount(f.Value) + ", or up to " + s.amount(f.High) + " (" + samples(f.Samples) + ")"
 	case judge.TooFew:
 		return fmt.Sprintf("%s, %.0f are needed to tell %s from %s; %s at %s", samples(f.Samples), reason.Needed,
-			s.budget.Limit, round(reason.Notable, dimShare), s.who(), s.amount(f.Value))
+			s.budget.Limit, round(reason.Notable, unit.Share), s.who(), s.amount(f.Value))
 	case judge.TooClose:
 		text := fmt.Sprintf("%s at %s after %s, ", s.who(), s.amount(f.Value), samples(f.Samples))
 		if reason.Needed <= 0 {
@@ -82,7 +82,7 @@ func (s sayer) reason(reason judge.Reason) string {
 	case judge.InBlocks:
 		return s.inBlocks(reason)
 	case judge.AbsentInBlocks:
-		return fmt.Sprintf("none of %s: below %s", samples(f.Samples), format(f.High, dimShare))
+		return fmt.Sprintf("none of %s: below %s", samples(f.Samples), unit.Format(f.High, unit.Share))
 	case judge.Leaked:
 		return unit.Plural(f.Hits, "goroutine") + " blocked for ever"
 	case judge.OverHours:
@@ -102,7 +102,7 @@ func (s sayer) unjudged(reason judge.Reason) string {
 	case judge.Failed:
 		return reason.Err.Error()
 	case judge.Idle:
-		return fmt.Sprintf("idle: judged only when %s, it is at %s", b.When, format(reason.Value, b.When.Amount.dimension()))
+		return fmt.Sprintf("idle: judged only when %s, it is at %s", b.When, unit.Format(reason.Value, b.When.Amount.dimension()))
 	case judge.ConditionUnknown:
 		return fmt.Sprintf("cannot tell whether %s: %s", b.When, cmp.Or(reason.Why, "the window does not say"))
 	case judge.NotLinked:
@@ -156,9 +156,9 @@ func (s sayer) unjudged(reason judge.Reason) string {
 // who is what the numbers are of.
 func (s sayer) who() string {
 	switch classOf(s.budget.Subject) {
-	case classProcess:
+	case judge.Process:
 		return "the process"
-	case classEach:
+	case judge.Each:
 		switch {
 		case len(s.result.Offenders) > 0 && s.result.Offenders[0].Function == s.finding.Who:
 			return s.result.Offenders[0].name(*s.budget)
@@ -170,7 +170,7 @@ func (s sayer) who() string {
 	return s.budget.Subject
 }
 
-func (s sayer) amount(v float64) string { return format(v, s.dim) }
+func (s sayer) amount(v float64) string { return unit.Format(v, s.dim) }
 
 // surely is the sentence for a verdict by bounds.
 func (s sayer) surely() string {
@@ -191,13 +191,13 @@ func (s sayer) occurs(reason judge.Occurs) string {
 	}
 	switch {
 	case f.Verdict == evidence.Fail:
-		return fmt.Sprintf("%s shows in %d of %s (%s), and may not at all", subject, f.Hits, came, percentage(f.Value))
+		return fmt.Sprintf("%s shows in %d of %s (%s), and may not at all", subject, f.Hits, came, unit.Format(f.Value, unit.Share))
 	case f.Verdict == evidence.Pass && s.budget.isCounted():
 		return fmt.Sprintf("%s shows in none of %s", subject, came)
 	case f.Verdict == evidence.Pass:
-		return "none of " + came + ", so its share is below " + percentage(f.High)
+		return "none of " + came + ", so its share is below " + unit.Format(f.High, unit.Share)
 	}
-	return fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", came, reason.Needed, round(evidence.AbsentShare, dimShare))
+	return fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", came, reason.Needed, round(evidence.AbsentShare, unit.Share))
 }
 
 // learning is the sentence for "steady", window after window.
@@ -207,7 +207,7 @@ func (s sayer) learning(reason judge.Learning) string {
 	case s.finding.Verdict == evidence.Fail:
 		return subject + " keep growing beyond what the load explains: " + now + " now"
 	case reason.Share < 1:
-		return "learning what is normal, and telling nothing until 48 hours are in: " + percentage(reason.Share) + " of them are"
+		return "learning what is normal, and telling nothing until 48 hours are in: " + unit.Format(reason.Share, unit.Share) + " of them are"
 	}
 	return subject + " at " + now + ", no growth beyond what the load explains"
 }
@@ -267,41 +267,28 @@ const endless = 1e14
 // growth is the sentence about growth. Of what is new, it has no number.
 func (s sayer) growth(reason judge.Growth) string {
 	f := s.finding
-	amount := percentage
-	if s.dim == dimPoints {
-		amount = func(x float64) string { return fmt.Sprintf("%.2f points", 100*x) }
+	amount := func(x float64) string {
+		x = math.Round(1e4*x)/1e4 + 0 // none is -0
+		if s.dim == unit.Points {
+			return fmt.Sprintf("%.2f points", 100*x)
+		}
+		return unit.Format(x, unit.Share)
 	}
-	const least = 5e-5 // what shows as 0.01
-	who, said := s.who(), ""
+	said, counted := s.who()+" grew by "+amount(f.Value), s.budget.isCounted()
 	switch {
+	case reason.New && f.Verdict == evidence.Inconclusive:
+		said = s.who() + " is new, with too few samples to be sure"
 	case reason.New:
-		said = who + " is new"
-	case f.Value <= -least:
-		said = who + " fell by " + amount(-f.Value)
-	case f.Value < least:
-		said = who + " stayed the same"
-	default:
-		said = who + " grew by " + amount(f.Value)
-	}
-	counted := s.budget.isCounted()
-	switch {
-	case counted, reason.New && (f.Verdict == evidence.Fail || reason.NeededBefore > 0):
-	case reason.New:
-		said += ", with too few samples to be sure"
+		said = s.who() + " is new"
+	case counted:
 	case f.Verdict == evidence.Fail:
 		said += ", surely by more than " + amount(f.Low)
-	case f.Verdict == evidence.Pass && f.High < least:
-		said += ", and surely did not grow"
-	case f.Verdict == evidence.Pass && f.Value < least:
-		said += ", and surely did not grow by more than " + amount(f.High)
 	case f.Verdict == evidence.Pass:
 		said += ", surely by less than " + amount(f.High)
 	case f.High >= endless:
 		said += ", too few samples to tell by how much"
-	case f.Low <= -least:
-		said += fmt.Sprintf(", and may have fallen by %s or grown by %s", amount(-f.Low), amount(f.High))
 	default:
-		said += fmt.Sprintf(", which may be %s to %s", amount(max(f.Low, 0)), amount(f.High))
+		said += fmt.Sprintf(", which may be %s to %s", amount(f.Low), amount(f.High))
 	}
 	switch {
 	case counted || f.Verdict != evidence.Inconclusive:

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -28,7 +29,7 @@ func (r Result) String() string {
 	for i, c := range chains(r.Offenders) {
 		fmt.Fprintf(&b, "\n  %d. %s", i+1, c.text(r.Budget, dim))
 	}
-	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 && classOf(r.Budget.Subject) == classEach {
+	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 && classOf(r.Budget.Subject) == judge.Each {
 		what := "more " + strings.TrimPrefix(r.Budget.Subject, "no ") // function or package
 		fmt.Fprintf(&b, "\n  %s over the limit", unit.Plural(more, what))
 		if len(r.Offenders) < judge.MaxOffenders {
@@ -60,7 +61,7 @@ type offenderChain []Offender
 
 // text shows a line for each offender of the chain, and beneath them the user's
 // line, who calls them, and what they call.
-func (c offenderChain) text(budget Budget, dim dimension) string {
+func (c offenderChain) text(budget Budget, dim unit.Dimension) string {
 	var b strings.Builder
 	wide := 0
 	for _, o := range c {
@@ -72,7 +73,7 @@ func (c offenderChain) text(budget Budget, dim dimension) string {
 		}
 		fmt.Fprintf(&b, "%-*s  %s", wide, o.Function, share(o.Frame, budget, dim))
 		if o.High > o.Low {
-			fmt.Fprintf(&b, " (%s to %s)", format(o.Low, dim), format(o.High, dim))
+			fmt.Fprintf(&b, " (%s to %s)", unit.Format(o.Low, dim), unit.Format(o.High, dim))
 		}
 		if o.File != "" {
 			fmt.Fprintf(&b, "  %s", place(o.File, o.Line))
@@ -130,25 +131,25 @@ func (b Budget) kind() kinds.Kind {
 	case "heap", "rss":
 		return kinds.Of(kinds.Heap)
 	}
-	return kinds.Of(kindText(b.Kind))
+	return kinds.Of(cmp.Or(b.Kind, kinds.CPU))
 }
 
 // isCounted reports whether what is charged is counted and not sampled.
 func (b Budget) isCounted() bool { return b.kind().Sampling == kinds.Counted }
 
 // share is a frame's share and value: "48.85%, 35.56s".
-func share(f Frame, budget Budget, dim dimension) string {
-	text := format(f.Share, dim)
-	if dim != dimShare {
+func share(f Frame, budget Budget, dim unit.Dimension) string {
+	text := unit.Format(f.Share, dim)
+	if dim != unit.Share {
 		return text
 	}
 	switch budget.kind().Sampling {
 	case kinds.Memory:
-		return text + ", " + format(f.Value, dimBytes)
+		return text + ", " + unit.Format(f.Value, unit.Bytes)
 	case kinds.Counted:
 		return fmt.Sprintf("%s, %.0f", text, f.Value)
 	}
-	return text + ", " + format(f.Value, dimTime)
+	return text + ", " + unit.Format(f.Value, unit.Time)
 }
 
 // chainShown is how many links of a way a report shows from each end.
@@ -156,7 +157,7 @@ const chainShown = 4
 
 // links shows a way, with the weight wherever it differs from the last one
 // shown: "a > b > c (22.5%)" on the way out, "a < b < c" on the way in.
-func links(frames []Frame, arrow string, from float64, dim dimension) string {
+func links(frames []Frame, arrow string, from float64, dim unit.Dimension) string {
 	var shown []string
 	last, own, hidden := from, 0, 0
 	for i, f := range frames {
@@ -174,7 +175,7 @@ func links(frames []Frame, arrow string, from float64, dim dimension) string {
 		}
 		link := shortName(f.Function)
 		if math.Abs(f.Share-last) > 0.02*last {
-			link += " (" + format(f.Share, dim) + ")"
+			link += " (" + unit.Format(f.Share, dim) + ")"
 			last = f.Share
 		}
 		shown = append(shown, link)
@@ -207,29 +208,20 @@ func place(file string, line int) string {
 }
 
 // offenderDimension is what the shares of a budget's offenders are.
-func (b Budget) offenderDimension() dimension {
-	switch classOf(b.Subject) {
-	case classEach, classPattern:
-		if b.Rule == "" && b.Limit.dimension() != dimPoints {
-			return b.Limit.dimension()
-		}
+func (b Budget) offenderDimension() unit.Dimension {
+	if c := classOf(b.Subject); b.Rule == "" && (c == judge.Each || c == judge.Pattern) {
+		return b.Limit.dimension()
 	}
-	return dimShare
+	return unit.Share
 }
 
 // samples is a number of samples, in words.
 func samples(n int64) string { return unit.Plural(n, "sample") }
 
-// format shows an amount in base units.
-func format(v float64, dim dimension) string { return unit.Format(v, dim) }
-
 // round is format for a limit, which has no decimals that it does not need.
-func round(v float64, dim dimension) string {
-	if dim == dimShare {
+func round(v float64, dim unit.Dimension) string {
+	if dim == unit.Share {
 		return fmt.Sprintf("%.4g%%", 100*v)
 	}
-	return format(v, dim)
+	return unit.Format(v, dim)
 }
-
-// percentage shows a share as pprof does: two decimals.
-func percentage(v float64) string { return unit.Format(v, dimShare) }

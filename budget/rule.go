@@ -1,6 +1,12 @@
 package budget
 
-import "github.com/profguard/profguard/internal/judge"
+import (
+	"cmp"
+
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
+)
 
 // Rules returns what package judge judges by, or an error that lists everything that
 // is wrong with the set. Only packages of profguard itself have a use for it.
@@ -24,7 +30,7 @@ func (b Budget) rule() judge.Rule {
 		Limit:     b.Limit.base(),
 		Dimension: b.dimension(),
 		Flat:      b.Flat,
-		Kind:      kindText(b.Kind),
+		Kind:      cmp.Or(b.Kind, kinds.CPU),
 		Per:       b.Per,
 		In:        b.In,
 		Where:     b.Where,
@@ -37,12 +43,12 @@ func (b Budget) rule() judge.Rule {
 }
 
 // dimension is that of what is measured.
-func (b Budget) dimension() dimension {
+func (b Budget) dimension() unit.Dimension {
 	switch b.Rule {
 	case "absent":
-		return dimShare // there is no limit to tell
+		return unit.Share // there is no limit to tell
 	case "steady":
-		return map[string]dimension{"heap": dimBytes, "rss": dimBytes, "process": dimCores, "goroutines": dimCount}[b.Subject]
+		return fits(b)[0].dim
 	}
 	return b.Limit.dimension()
 }

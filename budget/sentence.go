@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -65,7 +66,7 @@ func (p *parser) subject() {
 	if !wrong {
 		m, wrong = patternMistake(at.raw, partName)
 	}
-	if wrong && classOf(at.raw) == classPattern {
+	if wrong && classOf(at.raw) == judge.Pattern {
 		lines := p.instead(at, suggest(at.raw)...)
 		if name, rest, ok := strings.Cut(at.raw, ":"); ok && unit.IsName(name) && !strings.Contains(name, ".") {
 			lines = append(lines, p.instead(at, name+": "+rest)...)
@@ -81,12 +82,12 @@ func (p *parser) no(no token) {
 	what := p.tok
 	both := p.span(no, what)
 	subject := "no " + what.raw
-	if c := classOf(subject); c != classEach && c != classLeak || what.kind != tokenWord {
+	if c := classOf(subject); c != judge.Each && c != judge.Leak || what.kind != tokenWord {
 		var lines []string
 		if near := nearest(what.raw, "function", "package", "goroutine"); near != "" {
 			lines = p.instead(what, near)
 		}
-		if classOf(what.raw) != classPattern || quantity(what.raw) != "" || strings.ContainsAny(what.raw, "./") { // no regexp.Compile
+		if classOf(what.raw) != judge.Pattern || quantity(what.raw) != "" || strings.ContainsAny(what.raw, "./") { // no regexp.Compile
 			lines = append(lines, p.instead(both, append(suggest(what.raw), what.raw+" absent", what.raw)...)...)
 		}
 		p.refuse(what, mistake{expected: `"function", "package" or "goroutine" after "no"`}, lines)

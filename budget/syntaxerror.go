@@ -49,7 +49,7 @@ const (
 	longestLine = 160
 
 	// An advice leaves room for the longest example, so that both are shown in full.
-	longestAdvice = 2*longestLine - longestLine - len(`; for example, ""`)
+	longestAdvice = longestLine - len(`; for example, ""`)
 )
 
 func clipped(word string) string { return clip(word, longestWord) }

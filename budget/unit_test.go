@@ -3,37 +3,39 @@ package budget
 import (
 	"math"
 	"testing"
+
+	"github.com/profguard/profguard/internal/unit"
 )
 
 func TestAmount(t *testing.T) {
 	tests := []struct {
 		amount Amount
-		dim    dimension
+		dim    unit.Dimension
 		base   float64
 		text   string
 	}{
-		{Amount{20, "%"}, dimShare, 0.2, "20%"},
-		{Amount{0.5, "%"}, dimShare, 0.005, "0.5%"},
-		{Amount{5, "points"}, dimPoints, 0.05, "5 points"},
-		{Amount{1, "points"}, dimPoints, 0.01, "1 point"},
-		{Amount{1, "cores"}, dimCores, 1, "1 core"},
-		{Amount{1.5, "cores"}, dimCores, 1.5, "1.5 cores"},
-		{Amount{40, "ns"}, dimTime, 40e-9, "40ns"},
-		{Amount{40, "us"}, dimTime, 40e-6, "40us"},
-		{Amount{2, "ms"}, dimTime, 2e-3, "2ms"},
-		{Amount{1, "s"}, dimTime, 1, "1s"},
-		{Amount{2, "m"}, dimTime, 120, "2m"},
-		{Amount{1, "h"}, dimTime, 3600, "1h"},
-		{Amount{7, "B"}, dimBytes, 7, "7B"},
-		{Amount{2, "KiB"}, dimBytes, 2048, "2KiB"},
-		{Amount{64, "MiB"}, dimBytes, 64 << 20, "64MiB"},
-		{Amount{1, "GiB"}, dimBytes, 1 << 30, "1GiB"},
-		{Amount{2, "kB"}, dimBytes, 2000, "2kB"},
-		{Amount{64, "MB"}, dimBytes, 64e6, "64MB"},
-		{Amount{1, "GB"}, dimBytes, 1e9, "1GB"},
-		{Amount{5000, ""}, dimCount, 5000, "5000"},
-		{Amount{1e15, ""}, dimCount, 1e15, "1000000000000000"},
-		{Amount{5, "parsec"}, dimUnknown, 0, "5parsec"},
+		{Amount{20, "%"}, unit.Share, 0.2, "20%"},
+		{Amount{0.5, "%"}, unit.Share, 0.005, "0.5%"},
+		{Amount{5, "points"}, unit.Points, 0.05, "5 points"},
+		{Amount{1, "points"}, unit.Points, 0.01, "1 point"},
+		{Amount{1, "cores"}, unit.Cores, 1, "1 core"},
+		{Amount{1.5, "cores"}, unit.Cores, 1.5, "1.5 cores"},
+		{Amount{40, "ns"}, unit.Time, 40e-9, "40ns"},
+		{Amount{40, "us"}, unit.Time, 40e-6, "40us"},
+		{Amount{2, "ms"}, unit.Time, 2e-3, "2ms"},
+		{Amount{1, "s"}, unit.Time, 1, "1s"},
+		{Amount{2, "m"}, unit.Time, 120, "2m"},
+		{Amount{1, "h"}, unit.Time, 3600, "1h"},
+		{Amount{7, "B"}, unit.Bytes, 7, "7B"},
+		{Amount{2, "KiB"}, unit.Bytes, 2048, "2KiB"},
+		{Amount{64, "MiB"}, unit.Bytes, 64 << 20, "64MiB"},
+		{Amount{1, "GiB"}, unit.Bytes, 1 << 30, "1GiB"},
+		{Amount{2, "kB"}, unit.Bytes, 2000, "2kB"},
+		{Amount{64, "MB"}, unit.Bytes, 64e6, "64MB"},
+		{Amount{1, "GB"}, unit.Bytes, 1e9, "1GB"},
+		{Amount{5000, ""}, unit.Count, 5000, "5000"},
+		{Amount{1e15, ""}, unit.Count, 1e15, "1000000000000000"},
+		{Amount{5, "parsec"}, unit.Unknown, 0, "5parsec"},
 	}
 	for _, test := range tests {
 		a := test.amount

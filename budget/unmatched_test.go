@@ -8,6 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 const nobody = "no function of this profile matches"
@@ -16,9 +17,9 @@ const nobody = "no function of this profile matches"
 func samplesOf(function string, hits, all int) *profile.Profile {
 	text := "cpu 10s\n"
 	if hits > 0 {
-		text += "main.main;main.run;" + function + " " + format(float64(hits), dimCount) + "\n"
+		text += "main.main;main.run;" + function + " " + unit.Format(float64(hits), unit.Count) + "\n"
 	}
-	return folded.Must(text + "main.main;main.run;main.work " + format(float64(all-hits), dimCount) + "\n")
+	return folded.Must(text + "main.main;main.run;main.work " + unit.Format(float64(all-hits), unit.Count) + "\n")
 }
 
 // TestUnmatched: a saved profile in which a pattern matches nothing says so,

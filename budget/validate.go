@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/spelling"
@@ -128,7 +129,7 @@ func (b Budget) check(report func(mistake)) {
 	if b.Name != "" && !unit.IsName(b.Name) {
 		report(mistake{part: partName, expected: nameExpected, advice: nameAdvice, fix: new(b.with(partName, Budget{}))})
 	}
-	if classOf(b.Subject) == classPattern {
+	if classOf(b.Subject) == judge.Pattern {
 		if m, wrong := b.subjectMistake(); wrong {
 			report(m)
 			return // what it takes depends on what it is
@@ -162,7 +163,7 @@ func (b Budget) check(report func(mistake)) {
 func (b Budget) subjectMistake() (mistake, bool) {
 	word := strings.ToLower(b.Subject)
 	m := mistake{part: partSubject, meant: true}
-	if classOf(word) != classPattern { // but for its capitals it is one
+	if classOf(word) != judge.Pattern { // but for its capitals it is one
 		m.expected, m.advice = "a subject in lower case", "for a package of that name write its full path"
 		m.fix = new(b.with(partSubject, Budget{Subject: word}))
 		return m, true
@@ -181,9 +182,9 @@ func (b Budget) subjectMistake() (mistake, bool) {
 	case meant == "latency":
 		other.Subject, other.Limit, other.Per = "process", Amount{2, "ms"}, "request"
 		m.advice, m.meant = "a profile has CPU time and no latency", false
-	case classOf(meant) == classPattern: // a kind
+	case classOf(meant) == judge.Pattern: // a kind
 		other.Subject, other.Kind = "no function", meant
-		if dim := b.Limit.dimension(); meant == kinds.Allocs && (dim == dimBytes || dim == dimCount) {
+		if dim := b.Limit.dimension(); meant == kinds.Allocs && (dim == unit.Bytes || dim == unit.Count) {
 			other.Subject = "process"
 		}
 	}
@@ -203,7 +204,7 @@ func patternMistake(text string, part part) (mistake, bool) {
 	case text == "":
 		m.advice = "leave out the empty one"
 	case text[0] == '"' && isWord(text):
-		if name, err := strconv.Unquote(text); err == nil && part == partSubject && classOf(name) != classPattern {
+		if name, err := strconv.Unquote(text); err == nil && part == partSubject && classOf(name) != judge.Pattern {
 			m.advice = "leave out the quotes: " + name
 			return m, true
 		}
@@ -243,12 +244,12 @@ func (b Budget) ruleMistake() mistake {
 	switch c := classOf(b.Subject); {
 	case b.Rule != "" && !isRule(b.Rule) || b.Rule == "above" || b.Rule == "below":
 		m.advice = `a Rule is "", "absent", "grows", "steady" or "leaked"`
-	case b.Rule == "leaked" && memory, b.Rule == "grows" && c == classFigure: // over hours
+	case b.Rule == "leaked" && memory, b.Rule == "grows" && c == judge.Figure: // over hours
 		b.Rule, b.Limit = "steady", Amount{}
 		m.fix, m.meant = &b, true
 	case b.Rule == "leaked":
 		m.fix, m.meant = &Budget{Name: b.Name, Subject: "no goroutine", Rule: "leaked"}, true
-	case b.Rule == "absent" && (c == classFigure || c == classProcess):
+	case b.Rule == "absent" && (c == judge.Figure || c == judge.Process):
 		m.advice = `"` + b.Subject + `" is no package here; for a package of that name write its full path`
 	}
 	return m

@@ -190,16 +190,16 @@ func TestTrialGrowth(t *testing.T) {
 		decided      bool
 		say          string
 	}{
-		{"the same", "main.guilty grows below 10 points", 3000, 0.5, 600, budget.Pass, true, "surely did not grow by more than "},
-		{"fell", "main.guilty grows below 10 points", 3000, 0.3, 600, budget.Pass, true, "surely did not grow"},
+		{"the same", "main.guilty grows below 10 points", 3000, 0.5, 600, budget.Pass, true, "surely by less than "},
+		{"fell", "main.guilty grows below 10 points", 3000, 0.3, 600, budget.Pass, true, "surely by less than -"},
 		{"grew", "main.guilty grows below 10 points", 3000, 0.75, 600, budget.Fail, true, "main.guilty grew by 2"},
 		{"a tenth of a point is not told", "main.guilty grows below 0.1 points", 3000, 0.5, 60, budget.Inconclusive, false, "the baseline is too small to tell, one of "},
 		{"too short a time", "main.guilty grows below 10 points", 3000, 0.5, 8, budget.Inconclusive, false, "samples would tell"},
 		{"at the limit", "main.guilty grows below 20 points", 20000, 0.7, 100, budget.Pass, false, "surely by less than 2"},
-		{"above the limit, in the zone", "main.guilty grows below 10 points", 3000, 0.62, 60, budget.Inconclusive, false, "may have fallen by "},
+		{"above the limit, in the zone", "main.guilty grows below 10 points", 3000, 0.62, 60, budget.Inconclusive, false, "which may be -"},
 		{"each, the same", "no function grows above 10 points", 3000, 0.5, 600, budget.Pass, true, "surely by less than "},
 		{"each, grew", "no function grows above 10 points", 3000, 0.75, 600, budget.Fail, true, "main.guilty grew by 2"},
-		{"all of it, as ever", "process grows below 30% per call", 3000, 0.5, 600, budget.Pass, true, "surely did not grow by more than 2"},
+		{"all of it, as ever", "process grows below 30% per call", 3000, 0.5, 600, budget.Pass, true, "surely by less than 2"},
 		{"twice as much", "process grows below 30% per call", 1500, 0.5, 600, budget.Fail, true, "the process grew by 1"},
 		{"in the zone per call", "process grows below 30% per call", 2200, 0.5, 60, budget.Inconclusive, false, "which may be "},
 	} {
