@@ -153,14 +153,17 @@ func TestFault_24_HungWrite(t *testing.T) {
 func TestCleansUp(t *testing.T) {
 	dir := newDir(t)
 	c := newClock()
-	removed := make(chan []ID, 100)
-	s, err := openReporting(dir, testKeep, c.now, randomHex, nil, func(o Outcome) { removed <- o.Removed }, time.Millisecond)
+	told := make(chan Outcome, 100)
+	s, err := openReporting(dir, testKeep, c.now, randomHex, nil, func(o Outcome) { told <- o }, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := mustSave(t, s, testDump("b"))
+	id, err := s.Offer(testDump("b"))
+	if o := <-told; err != nil || o.ID != id || o.Err != nil {
+		t.Fatal(err, o)
+	}
 	c.advance(8 * 24 * time.Hour)
-	if got := <-removed; !slices.Equal(got, []ID{id}) {
+	if got := <-told; !slices.Equal(got.Removed, []ID{id}) {
 		t.Errorf("reported as removed: %v, want %s", got, id)
 	}
 	if err := s.Close(t.Context()); err != nil {
@@ -225,7 +228,7 @@ func TestGoneIsTold(t *testing.T) {
 			if tt.do != nil {
 				tt.do(t, s, c, ids[0])
 			}
-			if _, err := s.clean(); err != nil {
+			if _, err := s.tidy(nil); err != nil {
 				t.Error(err)
 			}
 			last := s.takeGone()

@@ -174,8 +174,9 @@ func (s *Store) victims(add *entry) (list []*entry, more bool) {
 	return list, false
 }
 
-// tidy reads the folders if that was long ago, and removes what must go for add (nil:
-// nothing). What it cannot remove it leaves to the next scan.
+// tidy makes one pass of clean-up: it reads the folders if that was long ago, and removes
+// what must go for add (nil: nothing). What it cannot remove it leaves to the next scan.
+// It reports whether there is more to do.
 func (s *Store) tidy(add *entry) (more bool, err error) {
 	if s.now().Sub(s.read) > readAge {
 		if err := s.scan(); err != nil {
@@ -214,17 +215,6 @@ func (s *Store) lost(e *entry) {
 	if e.instance == s.instance && e.whole() {
 		s.gone = append(s.gone, e.id())
 	}
-}
-
-// clean makes one pass of clean-up: it removes the remains of crashes, dumps that
-// are too old, and those over the caps. It reports whether there is more to do.
-func (s *Store) clean() (more bool, err error) {
-	s.saving.Lock()
-	defer s.saving.Unlock()
-	if more, err = s.tidy(nil); err != nil {
-		err = fmt.Errorf("clean up dumps: %w", err)
-	}
-	return more, err
 }
 
 // makeRoom deletes what must go for e, and asks whether there is space then.

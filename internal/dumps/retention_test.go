@@ -68,7 +68,7 @@ func TestFault_19_StaleFiles(t *testing.T) {
 				}
 				removed = 0
 				var err error
-				if more, err = s.clean(); err != nil {
+				if more, err = s.tidy(nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -92,7 +92,7 @@ func TestFault_19_StaleFiles(t *testing.T) {
 func rescan(t *testing.T, s *Store) {
 	t.Helper()
 	s.read = time.Time{}
-	if _, err := s.clean(); err != nil {
+	if _, err := s.tidy(nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -119,7 +119,7 @@ func TestFault_71_OldDumps(t *testing.T) {
 		}
 		for more := true; more; {
 			var err error
-			if more, err = s.clean(); err != nil {
+			if more, err = s.tidy(nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -179,7 +179,7 @@ func BenchmarkCleanIdle(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if _, err := s.clean(); err != nil {
+		if _, err := s.tidy(nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -67,8 +67,6 @@ func (p *prepared) add(suffix string, data []byte) {
 
 // write makes a dump durable. On an error nothing of it is left.
 func (s *Store) write(p prepared) error {
-	s.saving.Lock()
-	defer s.saving.Unlock()
 	err := s.save(p)
 	// Somebody has removed the folder or DumpDir, as those do who tidy up /tmp. Both
 	// are made again, with the checks of the first time.

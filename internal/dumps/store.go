@@ -35,8 +35,7 @@ type Store struct {
 	done     chan struct{} // closed when the goroutine has ended
 	end      error         // of closing; to be read after done
 
-	// saving is held through I/O and guards what follows.
-	saving  sync.Mutex
+	// What follows belongs to the goroutine.
 	lock    io.Closer     // held as long as the store is open; nil where there are none
 	entries map[ID]*entry // what this process may delete
 	read    time.Time     // when the folders were
@@ -81,7 +80,7 @@ func (s *Store) open(every time.Duration) error {
 		s.disk.close()
 		return err
 	}
-	_, _ = s.tidy(nil) // what fails, fails again in clean, and is reported there
+	_, _ = s.tidy(nil) // what fails, fails again later, and is reported there
 	go s.run(every)
 	return nil
 }
@@ -149,12 +148,15 @@ func (s *Store) run(every time.Duration) {
 		case <-tick.C:
 			next := every
 			err := recovered(func() error {
-				more, err := s.clean()
+				more, err := s.tidy(nil)
 				if more {
 					next = 0 // in turns with the queue
 				}
 				return err
 			})
+			if err != nil {
+				err = fmt.Errorf("clean up dumps: %w", err)
+			}
 			if removed := s.takeGone(); err != nil || len(removed) > 0 {
 				s.report(Outcome{Err: err, Removed: removed})
 			}
@@ -165,8 +167,6 @@ func (s *Store) run(every time.Duration) {
 
 // takeGone returns the own dumps that are no more, each once.
 func (s *Store) takeGone() []ID {
-	s.saving.Lock()
-	defer s.saving.Unlock()
 	gone := s.gone
 	s.gone = nil
 	return gone
@@ -203,8 +203,6 @@ func (s *Store) Close(ctx context.Context) error {
 
 // shut gives all back.
 func (s *Store) shut() error {
-	s.saving.Lock()
-	defer s.saving.Unlock()
 	if err := errors.Join(s.leave(), s.disk.close()); err != nil {
 		return fmt.Errorf("close dump store: %w", err)
 	}

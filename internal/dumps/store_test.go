@@ -109,7 +109,7 @@ func TestAge(t *testing.T) {
 	young := mustSave(t, s, testDump("b"))
 	for _, days := range []int{0, 1} {
 		c.advance(time.Duration(days) * 25 * time.Hour)
-		if more, err := s.clean(); err != nil || more {
+		if more, err := s.tidy(nil); err != nil || more {
 			t.Errorf("more %t, %v", more, err)
 		}
 		if len(listIDs(t, s)) != 2-days {
