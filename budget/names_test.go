@@ -19,7 +19,7 @@ var reported = []string{
 	"main.T·1.Meth", "runtime.goexit.abi0", "runtime.memhash64.abi0", "crypto/internal/fips140/aes.encryptBlockAsm", "unsafe.Pointer",
 	// Closures, and what else the compiler makes of a function.
 	"main.run.func1", "main.run.func1.2", "main.F-range1", "main.f.func1-range2.3", "main.f.gowrap1", "main.f.deferwrap2", "main.f.g.func1",
-	"main.(*T).M.func1", "main.init", "main.init.0", "main.init.0.func1", "main.map.init.0", "main.glob..func1",
+	"main.(*T).M.func1", "main.init", "main.init.0", "main.init.0.func1", "main.map.init.0",
 	// Type arguments.
 	"main.Gen[...]", "main.Gen[go.shape.int]", "main.Gen[go.shape.*uint8]", "main.Gen[go.shape.struct { A int }]", "main.Gen[[]int,map[string]int]",
 	`main.Gen[go.shape.struct { A int "json:\"a,b\"" }]`, "main.Gen[go.shape.interface { M(int) error }].func1",

@@ -9,12 +9,12 @@ import (
 // that have a word of it; regular expressions, names that are not Go's, and patterns
 // without a whole word are tried on all names.
 //
-// An Index does not change and may be used concurrently. The zero Index has no
-// patterns.
+// The zero Index has no patterns. An Index is not safe for concurrent use.
 type Index struct {
 	patterns []*Pattern
 	byWord   map[string][]int32
 	always   []int32
+	segments []segment // of the last name, for the next
 }
 
 // NewIndex makes an index of patterns; their numbers are their positions.
@@ -62,8 +62,8 @@ func (ix *Index) Always() int { return len(ix.always) }
 // Match appends the numbers of all patterns that match the function name to dst,
 // each once and in order, and returns it. It answers as [Pattern.Match] does.
 func (ix *Index) Match(full string, dst []int32) []int32 {
-	var s symbol
-	s.parse(full)
+	s := parseName(full, ix.segments[:0])
+	ix.segments = s.segments
 	start := len(dst)
 	dst = ix.try(ix.always, &s, dst)
 	if len(ix.byWord) > 0 {
@@ -75,7 +75,7 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 		if _, unversioned := lastNames(s.path); unversioned != "" {
 			dst = ix.try(ix.byWord[unversioned], &s, dst)
 		}
-		for _, seg := range s.segments() {
+		for _, seg := range s.segments {
 			dst = ix.try(ix.byWord[seg.text], &s, dst)
 		}
 	}

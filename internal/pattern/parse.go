@@ -17,6 +17,11 @@ const maxDots = 8
 // accepts, so that every name can be written as a pattern.
 const maxLength = 16 << 10
 
+var (
+	errNoDot = errors.New("a function is named without its arguments, and a receiver stands behind a dot; write one like net/http.(*conn).serve")
+	errItem  = errors.New("it names no function or type; write F, T.Method or (*T).Method")
+)
+
 // Parse reads a pattern. Space around it is ignored. The error says what is
 // wrong with the text and what to write instead.
 func Parse(text string) (*Pattern, error) {
@@ -33,13 +38,7 @@ func Parse(text string) (*Pattern, error) {
 	case text[0] == '/':
 		p.regexp, err = parseRegexp(text)
 	case hasArguments(text):
-		if name, after, _ := strings.Cut(text, "("); strings.HasPrefix(after, "*") {
-			err = fmt.Errorf("no dot before the receiver; write %s.(%s", name, after)
-		} else {
-			err = fmt.Errorf("a function is named without its arguments; write %s", name)
-		}
-	case strings.HasPrefix(text, "..") && strings.Trim(text, "./") == "":
-		err = errors.New("it would match everything; write the root of a subtree as well: net/http/... is all of net/http")
+		err = errNoDot
 	case isForeignPattern(text):
 		p.foreign = text
 	default:
@@ -109,15 +108,17 @@ func parseReadings(text string) ([]reading, error) {
 	if head == text {
 		readings = append(readings, reading{path: pathOf(text)})
 	}
-	var malformed error
+	malformed := errNoDot // "net/http(*conn)": no dot at all
 	add := func(path pathSpec, item string) {
-		segs, err := parseItem(item)
-		if err != nil && malformed == nil {
-			malformed = err
+		segs, well := scan(item, nil)
+		switch {
+		case !well || len(segs) == 0:
+			malformed = errItem
+			return
+		case len(segs) == 1 && segs[0] == segment{text: "*"}:
+			segs = nil // fmt.* is all of fmt
 		}
-		if err == nil {
-			readings = append(readings, reading{path, segs})
-		}
+		readings = append(readings, reading{path, segs})
 	}
 	dots := 0
 	for i := slash; i < len(head) && dots < maxDots; i++ {
@@ -130,9 +131,6 @@ func parseReadings(text string) ([]reading, error) {
 		add(nil, text)
 	}
 	if len(readings) == 0 {
-		if malformed == nil { // "net/http(*conn)": no dot at all
-			malformed = fmt.Errorf("no dot between the package and %q; write net/http.(*conn)", text[slash:])
-		}
 		return nil, malformed
 	}
 	return readings, nil
@@ -142,29 +140,22 @@ func pathOf(text string) pathSpec { return strings.Split(canonicalPath(text), "/
 
 // checkHead refuses what is a mistake in every reading.
 func checkHead(text, head string) error {
-	switch {
-	case strings.HasPrefix(head, "."+everything) || strings.HasPrefix(head, ".") && !strings.HasPrefix(head, everything+"/"):
-		return errors.New("it starts with a dot; write the package, as in net/http or .../http")
-	case strings.HasSuffix(text, ".") && !strings.HasSuffix(text, everything):
-		return fmt.Errorf("it ends with a dot; write %s without it", strings.TrimRight(text, "."))
-	case strings.Contains(head, ")"):
-		return errors.New("the parentheses do not pair up; write (*T).Method for a method")
-	case strings.HasSuffix(text, "/"):
-		return fmt.Errorf("it ends with a slash; write %[1]s for the package, %[1]s/... for it and all below it", strings.TrimRight(text, "/"))
-	case strings.Contains(head, "//"):
-		return errors.New("an element of the path is empty; write one slash between two elements")
-	case !strings.ContainsFunc(text, func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }):
+	if !strings.ContainsFunc(text, func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return errors.New("it would match nearly everything; write at least one letter of what to look for")
 	}
-	for element := range strings.SplitSeq(head, "/") {
-		if element == everything {
-			continue
-		}
-		if strings.Contains(element, everything) {
+	elements := strings.Split(head, "/")
+	last := len(elements) - 1
+	for i, element := range elements {
+		switch {
+		case element == everything, element == "" && i == last && head != text: // (*T) alone
+		case element == "":
+			return errors.New("an element of the path is empty; write as in net/http for a package, as in net/http/... for it and all below it")
+		case strings.Contains(element, everything):
 			return fmt.Errorf("found %q, but ... must be a whole element of a path; write as in net/http/... for a package and all below it, as in .../http for all paths that end so", element)
-		}
-		if strings.Contains(strings.Replace(element, "glob..", "", 1), "..") {
-			return errors.New("found two dots in a row; write one dot between two names")
+		case element[0] == '.' || strings.Contains(element, "..") || i == last && strings.HasSuffix(text, "."):
+			return errors.New("there is no name in front of a dot or behind it; write one like net/http.(*conn).serve")
+		case strings.Contains(element, ")"):
+			return errItem
 		}
 	}
 	return checkCharacters(text)
@@ -186,35 +177,13 @@ func checkCharacters(text string) error {
 		switch {
 		case strings.HasPrefix(text[i:], "**") && !strings.HasSuffix(text[:i], "("):
 			return errors.New("found **, but * stays inside one name; write ... for any number of path elements: net/http/... is all of net/http")
-		case r == utf8.RuneError && size == 1:
-			return fmt.Errorf("byte %#x is not UTF-8", text[i])
-		case unicode.IsSpace(r):
-			return errors.New("found a space; one pattern has none, several are separated where they are listed")
-		case r == '@':
-			return fmt.Errorf("found @; write the import path without its version, as in %s", text[:i])
 		case strings.ContainsRune(`^$|?\{}+]`, r):
 			// + is legal in import paths, but a regular expression is likelier.
 			return fmt.Errorf("found %q; write a regular expression between slashes, as in /^net\\.(Dial|Listen)/", r)
-		case r < 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-~%()*", r), unicode.IsControl(r):
+		case r < 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-~%()*", r), unicode.IsControl(r), unicode.IsSpace(r), r == utf8.RuneError:
 			return fmt.Errorf("found %q, which no package, type or function name has; write one like net/http.(*conn).serve", r)
 		}
 		i += size
 	}
 	return nil
-}
-
-// parseItem reads the function or type of a pattern.
-func parseItem(text string) ([]segment, error) {
-	segs, well := scan(text, nil)
-	switch {
-	case !well && (strings.Contains(text, "(*)") || strings.Contains(text, "()")):
-		return nil, errors.New("no type between the parentheses; write (*T) for a pointer receiver, (**) for all of them")
-	case !well && strings.Count(text, "(") != strings.Count(text, ")"):
-		return nil, errors.New("the parentheses do not pair up; write (*T).Method for a method")
-	case !well || len(segs) == 0:
-		return nil, fmt.Errorf("%q is not a function or type; write F, T.Method or (*T).Method", text)
-	case len(segs) == 1 && segs[0] == segment{text: "*"}:
-		return nil, nil // fmt.* is all of fmt
-	}
-	return segs, nil
 }

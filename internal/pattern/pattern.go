@@ -40,8 +40,7 @@ func Quote(name string) string {
 // is meant. It takes the name apart each time: remember the answer for a name,
 // or use an [Index].
 func (p *Pattern) Match(full string) bool {
-	var s symbol
-	s.parse(full)
+	s := parseName(full, nil)
 	return p.match(&s)
 }
 
@@ -66,7 +65,7 @@ func (s *symbol) has(item []segment) bool {
 	if item == nil || s.startsWith(0, item) {
 		return true
 	}
-	for i := 1; i < len(s.segments()); i++ {
+	for i := 1; i < len(s.segments); i++ {
 		if s.mayHold(i, item) && s.startsWith(i, item) {
 			return true
 		}
@@ -77,7 +76,7 @@ func (s *symbol) has(item []segment) bool {
 // mayHold reports whether the word at i > 0 may be a function that was inlined
 // and left its literal here, as later in outer.later.func1.
 func (s *symbol) mayHold(i int, item []segment) bool {
-	if i+len(item) > s.lastMark || s.segments()[i].kind == mark || s.segments()[i-1].kind == pointer {
+	if i+len(item) > s.lastMark || s.segments[i].kind == mark || s.segments[i-1].kind == pointer {
 		return false
 	}
 	// A pattern that tells a literal's number means exactly that literal.
@@ -87,7 +86,7 @@ func (s *symbol) mayHold(i int, item []segment) bool {
 // startsWith reports whether the segments from i on begin with item. What
 // follows, a type's methods or a function's literals, belongs to it.
 func (s *symbol) startsWith(i int, item []segment) bool {
-	segs := s.segments()[i:]
+	segs := s.segments[i:]
 	if len(item) > len(segs) {
 		return false
 	}

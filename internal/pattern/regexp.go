@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,52 +13,29 @@ import (
 // microseconds for a name, and looking for a literal some ten nanoseconds.
 type expression struct {
 	*regexp.Regexp
-	literals []string // one of them is in every name that matches; nil if nothing is known
+	literal string // is in every name that matches
 }
-
-// maxLiterals bounds how many literals stand in for one expression.
-const maxLiterals = 16
 
 func (e *expression) match(name string) bool {
-	contains := func(literal string) bool { return strings.Contains(name, literal) }
-	return (e.literals == nil || slices.ContainsFunc(e.literals, contains)) && e.MatchString(name)
+	return strings.Contains(name, e.literal) && e.MatchString(name)
 }
 
-// required returns literals of which every match has one, the longest that there are.
-func required(tree *syntax.Regexp) (best []string) {
+// required is the longest literal that every match has.
+func required(tree *syntax.Regexp) (literal string) {
 	switch tree.Op {
 	case syntax.OpLiteral:
 		// What matches without case, or any byte that is not UTF-8, is no literal.
 		if text := string(tree.Rune); tree.Flags&syntax.FoldCase == 0 && !strings.ContainsRune(text, utf8.RuneError) {
-			return []string{text}
+			return text
 		}
 	case syntax.OpConcat, syntax.OpCapture, syntax.OpPlus:
 		for _, sub := range tree.Sub {
-			if literals := required(sub); shortest(literals) > shortest(best) {
-				best = literals
+			if text := required(sub); len(text) > len(literal) {
+				literal = text
 			}
 		}
-	case syntax.OpAlternate:
-		for _, sub := range tree.Sub {
-			literals := required(sub)
-			if literals == nil || len(best)+len(literals) > maxLiterals {
-				return nil
-			}
-			best = append(best, literals...)
-		}
 	}
-	return best
-}
-
-// shortest is the length of the shortest literal, which says the least.
-func shortest(literals []string) int {
-	n := 0
-	for i, literal := range literals {
-		if i == 0 || len(literal) < n {
-			n = len(literal)
-		}
-	}
-	return n
+	return literal
 }
 
 // parseRegexp reads /.../, in which \/ stands for a slash.
@@ -82,29 +58,10 @@ func parseRegexp(text string) (*expression, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &expression{regexp.MustCompile(expr.String()), required(tree)}, asDisplayed(expr.String())
+			return &expression{regexp.MustCompile(expr.String()), required(tree)}, nil
 		default:
 			expr.WriteByte(text[i])
 		}
 	}
 	return nil, errors.New("a / at the start opens a regular expression, and no / closes it; write /regexp/, or a package path without the first slash")
-}
-
-// linkersDot is how the linker writes a dot in the last element of a path.
-var linkersDot = regexp.MustCompile(`(?i)%2e`)
-
-// asDisplayed refuses an expression that was made from a name as pprof shows it:
-// it would never match, as names are compared without the linker's escapes and
-// the directory in which a package is vendored.
-func asDisplayed(expr string) error {
-	if linkersDot.MatchString(expr) {
-		return fmt.Errorf(`names are compared without the linker's escapes; write \. for %%2e: /%s/`, strings.ReplaceAll(linkersDot.ReplaceAllLiteralString(expr, `\.`), "/", `\/`))
-	}
-	if rest, ok := strings.CutPrefix(expr, "^vendor/"); ok {
-		return fmt.Errorf(`names are compared without the vendor directory; write /^%s/`, strings.ReplaceAll(rest, "/", `\/`))
-	}
-	if _, rest, ok := strings.Cut(expr, "/vendor/"); ok {
-		return fmt.Errorf(`names are compared without the vendor directory; write /^%s/`, strings.ReplaceAll(rest, "/", `\/`))
-	}
-	return nil
 }

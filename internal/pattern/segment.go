@@ -25,11 +25,7 @@ type segment struct {
 // damaged profile need not.
 func scan(rest string, segs []segment) (_ []segment, well bool) {
 	well = true
-	// Compilers before 1.21 called the literals of package variables glob..func1;
-	// later ones say init.func1. Large map variables have functions map.init.0.
-	if after, ok := strings.CutPrefix(rest, "glob.."); ok {
-		segs, rest = append(segs, segment{text: "init"}), after
-	} else if after, ok := strings.CutPrefix(rest, "map.init."); ok {
+	if after, ok := strings.CutPrefix(rest, "map.init."); ok { // of a large map variable
 		segs, rest = append(segs, segment{text: "init"}, segment{"map", mark}), after
 	}
 	for first := len(segs) == 0; rest != ""; first = false {

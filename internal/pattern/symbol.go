@@ -4,50 +4,36 @@ import "strings"
 
 // A symbol is a function name, prepared for being matched.
 type symbol struct {
-	full string
-	path string // canonical; "" if the name is not Go's
-	rest string // what follows the path
+	full     string
+	path     string // canonical; "" if the name is not Go's
+	rest     string // what follows the path
+	segments []segment
 	// lastMark is the index of the last segment that says that this is a literal
 	// or a body cut out of a function, -1 if it is a function as written.
 	lastMark int
-	// Nearly all names fit in few. Nothing in the symbol points to it, since that
-	// would make the compiler put every symbol on the heap.
-	few   [6]segment
-	count int
-	many  []segment // all segments, if they do not fit
 }
 
-// parse fills s, which must be zero, from a name.
-func (s *symbol) parse(full string) {
-	s.full, s.lastMark = full, -1
+// parseName prepares a name. Its segments are in room, if they fit.
+func parseName(full string, room []segment) symbol {
+	s := symbol{full: full, lastMark: -1}
 	path, rest, ok := cut(full)
 	if !ok {
-		s.few[0], s.count = segment{full, foreign}, 1
+		name := segment{full, foreign}
 		if isIdentifier(full) {
-			s.few[0].kind = plain // memcpy: a C function can be asked for like any other
+			name.kind = plain // memcpy: a C function can be asked for like any other
 		}
-		return
+		s.segments = append(room, name)
+		return s
 	}
 	s.path, s.rest = canonicalPath(path), rest
-	segments, _ := scan(rest, s.few[:0])
-	s.count = len(segments)
-	if s.count > len(s.few) {
-		s.many = append([]segment(nil), segments...) // not a slice that may be of few, see there
-	}
-	for i, seg := range segments {
+	s.segments, _ = scan(rest, room)
+	for i, seg := range s.segments {
 		// A method value wraps a method and says nothing about inlining.
 		if seg.kind == mark && seg.text != "-fm" {
 			s.lastMark = i
 		}
 	}
-}
-
-// segments are the words after the package.
-func (s *symbol) segments() []segment {
-	if s.many != nil {
-		return s.many
-	}
-	return s.few[:s.count]
+	return s
 }
 
 // canonical is the name that regular expressions see: with its type arguments
