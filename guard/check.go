@@ -85,7 +85,8 @@ type TB interface {
 //
 // Other kinds of profile carry no labels. Functions' shares of allocs, heap, mutex and
 // block, and the figures heap, rss and gc are the process's own while work runs: don't
-// run such tests in parallel. "no goroutine leaked" counts the goroutines with this
+// run such tests in parallel. Checks with budgets on mutex or block take turns, as all
+// events are recorded for them. "no goroutine leaked" counts the goroutines with this
 // check's label that are left when work is over, and "goroutines below ..." those that
 // there were at the most, seen every 100 ms. "goroutines steady" and "heap steady" look
 // at ten floors after so many calls each.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -37,9 +38,10 @@ type baselineFile struct {
 	notes []string
 }
 
-// load reads the baseline, if it is needed.
-func (b *baselineFile) load(path string, needed bool, units map[string]bool) (problem string) {
-	if !needed {
+// load reads the baseline, if budgets compare with it.
+func (b *baselineFile) load(path string, set budget.Set) (problem string) {
+	set = slices.DeleteFunc(slices.Clone(set), func(b budget.Budget) bool { return b.Rule != "grows" })
+	if len(set) == 0 {
 		return ""
 	}
 	refresh := "write one with Checker.Update, as its documentation shows"
@@ -67,8 +69,8 @@ func (b *baselineFile) load(path string, needed bool, units map[string]bool) (pr
 			b.notes = append(b.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it when its numbers surprise", path, text, toolchain()))
 		}
 	}
-	for _, unit := range slices.Sorted(maps.Keys(units)) {
-		if !(b.work[unit] > 0) {
+	for _, grows := range set {
+		if unit := grows.Per; unit != "" && !(b.work[unit] > 0) {
 			return fmt.Sprintf("the baseline %s does not say how many units of %q it stands for; %s", path, unit, refresh)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 )
 
@@ -22,7 +23,7 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b baselineFile
-		if problem := b.load(path, true, map[string]bool{"call": true}); problem != "" || b.work["call"] != 100 {
+		if problem := b.load(path, budget.Must("process grows below 10% per call")); problem != "" || b.work["call"] != 100 {
 			t.Errorf("%s: %q, %v", test.name, problem, b.work)
 		}
 		if notes := strings.Join(b.notes, "\n"); !strings.Contains(notes, test.note) || (notes == "") != (test.note == "") {

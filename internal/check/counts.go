@@ -23,11 +23,10 @@ import (
 // is kept. What is used in the pause is others' doing: without it, it proves that the
 // limit is exceeded.
 const (
-	// allocBatch is how long a batch should take for allocations, and cpuBatch for CPU:
-	// the kernel adds up what other cores do every few milliseconds.
-	allocBatch = 5 * time.Millisecond
-	cpuBatch   = 50 * time.Millisecond
-	cpuTick    = 2 * time.Millisecond
+	// batchTime is how long a batch should take: the kernel adds up what other cores do
+	// every few milliseconds.
+	batchTime = 50 * time.Millisecond
+	cpuTick   = 2 * time.Millisecond
 
 	// pauseMost is the longest pause.
 	pauseMost = 10 * time.Millisecond
@@ -72,11 +71,7 @@ func (r *run) count() {
 	if len(counted) == 0 {
 		return
 	}
-	each := allocBatch
-	if slices.ContainsFunc(part(r.set, counted), isCPU) {
-		each = cpuBatch
-	}
-	calls := r.pace(each)
+	calls := r.pace(batchTime)
 	var batches []batch
 	sampled := func(i int) bool { return isCPU(r.set[i]) && (othersIn(batches) || len(batches) < 2) }
 	open := func(i int) bool {

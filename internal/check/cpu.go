@@ -306,8 +306,6 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 		isMistake, reason = !r.busy() || c.cover.isLost(), c.cover.reason()
 	case c.unreachable(r, n):
 		isMistake, reason = true, res.Reason
-	case res.Budget.Per == work.Call && calls == 0:
-		reason = "no call of work has returned: a budget per call needs calls that do"
 	case c.loop > c.samples()+loopLeast:
 		each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
 		isMistake, reason = c.tooSmall(), fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+

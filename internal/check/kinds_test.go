@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -140,7 +141,9 @@ func TestCheckKinds(t *testing.T) {
 			}
 			k.kept = nil
 			close(release)
-			settled(func() float64 { return float64(runtime.NumGoroutine()) })
+			for before := math.MaxInt; runtime.NumGoroutine() < before; time.Sleep(5 * time.Millisecond) {
+				before = runtime.NumGoroutine()
+			}
 			if tt.twin == nil {
 				return
 			}

@@ -19,14 +19,10 @@ type plan struct {
 	figures    []int // figures of the process
 	steady     []int // floors between calls
 	leaks      []int // goroutines left by work
-
-	grows bool            // some budget compares with the baseline
-	units map[string]bool // of work, that the growing ones are per
 }
 
 // planOf makes the plan, or says which budgets a test cannot judge.
 func planOf(set budget.Set, c Config) (p plan, wrong []string) {
-	p.units = map[string]bool{}
 	for i, b := range set {
 		list, problem := p.listOf(b, c)
 		if problem != "" {
@@ -50,10 +46,6 @@ func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 		}
 		if c.BaselineFile == "" {
 			return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
-		}
-		p.grows = true
-		if b.Per != "" {
-			p.units[b.Per] = true
 		}
 	}
 	if b.Rule == "steady" {

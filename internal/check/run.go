@@ -114,7 +114,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	if len(wrong) > 0 {
 		return nil, "cannot be judged:\n  " + strings.Join(wrong, "\n  ")
 	}
-	problem := r.base.load(c.BaselineFile, r.plan.grows, r.plan.units)
+	problem := r.base.load(c.BaselineFile, r.set)
 	r.notes = r.base.notes
 	return r, problem
 }

@@ -37,13 +37,12 @@ type floor struct {
 // objects, comes from elsewhere.
 var floorsOf = map[string]floor{
 	"goroutines": {"goroutines grow", "goroutine", unit.Count, 0.5, func(r *run) float64 {
-		return settled(func() float64 {
-			p, err := work.Goroutines(r.id)
-			if err != nil {
-				return float64(runtime.NumGoroutine())
-			}
-			return float64(work.Samples(p))
-		})
+		// Three looks without news, 1 ms apart and more; for 100 ms at most.
+		p, err := work.Settled(r.id, func() time.Duration { return 7 * time.Millisecond }, time.Now().Add(100*time.Millisecond))
+		if err != nil {
+			return float64(runtime.NumGoroutine())
+		}
+		return float64(work.Samples(p))
 	}},
 	"heap": {"the heap grows", "heap", unit.Bytes, 16 << 10, func(*run) float64 { return liveHeap() }},
 }
@@ -127,22 +126,6 @@ func (r *run) judgeSteady(i int, xs []float64, calls int64, last bool) (decided 
 			b.Subject, text(slices.Min(xs)), text(slices.Max(xs)), len(xs), calls)
 	}
 	return res.Verdict != budget.Inconclusive
-}
-
-// settled reads a number that falls to its floor, until it falls no more.
-func settled(read func() float64) float64 {
-	low, quiet, pause := read(), 0, time.Millisecond
-	// Three looks without news, 1 ms apart and more; 20 at most, 100 ms.
-	for range 20 {
-		time.Sleep(pause)
-		pause = min(2*pause, 5*time.Millisecond)
-		if x := read(); x < low {
-			low, quiet = x, 0
-		} else if quiet++; quiet == 3 {
-			break
-		}
-	}
-	return low
 }
 
 // liveHeap is what is left after two collections: the first also runs
