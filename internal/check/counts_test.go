@@ -59,6 +59,17 @@ func TestJudgeBatches(t *testing.T) {
 			t.Errorf("%s: %v: %s", tt.name, got.Verdict, got.Reason)
 		}
 	}
+	// What others use in the pauses is no proof that a limit of CPU is kept, and it is of
+	// allocations, which are not sampled instead.
+	beside := batchesOf(3, 5, steady, 0.5)
+	for i := range beside {
+		beside[i].used[allocBytes], beside[i].idle[allocBytes] = 500*float64(4*i+1), 5e4*beside[i].paused
+	}
+	for text, want := range map[string]budget.Verdict{"process below 12ms per call": budget.Inconclusive, "process below 400B per call of allocs": budget.Pass} {
+		if got := judgeBatches(budget.Must(text)[0], beside, true); got.Verdict != want {
+			t.Errorf("beside others, %s: %v: %s", text, got.Verdict, got.Reason)
+		}
+	}
 	within := budget.Must("process below 10ms per call")[0]
 	over := budget.Must("process below 5ms per call")[0]
 	for name, call := range map[string]func() float64{"steady": steady, "unlike calls": tailed} {
