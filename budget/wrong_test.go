@@ -2,7 +2,6 @@ package budget
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/profguard/profguard/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // TestFault_32_WrongSentences compares the messages for wrong sentences with testdata/wrong.txt,
 // which is meant to be read: a sentence behind "> ", then what Parse says.
@@ -40,7 +37,7 @@ func TestFault_32_WrongSentences(t *testing.T) {
 	if count < 60 {
 		t.Errorf("%s has %d sentences, want at least 60", wrongFile, count)
 	}
-	golden.Compare(t, *update, wrongFile, got.String())
+	golden.Compare(t, wrongFile, got.String())
 }
 
 // wrongFile is in testdata.

@@ -62,7 +62,7 @@ func TestMistakes(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "# %s\n%v\n\n", tt.name, err)
 	}
-	golden.Compare(t, *update, "mistakes.txt", b.String())
+	golden.Compare(t, "mistakes.txt", b.String())
 }
 
 func many(n int) budget.Set {

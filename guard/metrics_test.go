@@ -72,10 +72,10 @@ func TestExposition(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		_, registry := eventful(t, w)
 		text := withoutDiffering(scrape(t, registry, "text/plain"))
-		golden.Compare(t, *update, "exposition.txt", text)
+		golden.Compare(t, "exposition.txt", text)
 
 		open := withoutDiffering(scrape(t, registry, openMetrics))
-		golden.Compare(t, *update, "exposition_open.txt", open)
+		golden.Compare(t, "exposition_open.txt", open)
 		want := `profguard_verdicts_total{budget="prints",verdict="fail"} 2.0 # {dump="profguard-dump-prints"} 1.0 `
 		if n := strings.Count(open, "# {"); !strings.Contains(open, want) || n != 1 {
 			t.Errorf("%d exemplars, want the one of prints", n)

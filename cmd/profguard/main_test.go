@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -18,8 +17,6 @@ import (
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden file")
 
 // The profiles of the tests, as folded stacks.
 var files = map[string]string{
@@ -248,7 +245,7 @@ func TestCommands(t *testing.T) {
 		fmt.Fprintf(&text, "\n%s(%d)\n\n", said, status)
 	}
 	t.Chdir(home)
-	golden.Compare(t, *update, "commands.txt", text.String())
+	golden.Compare(t, "commands.txt", text.String())
 }
 
 // TestCommandsHaveAllFlags: the golden file shows each flag at work.

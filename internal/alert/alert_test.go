@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,8 +16,6 @@ const (
 	pass = evidence.Pass
 	fail = evidence.Fail
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 var states = []State{Inactive, Pending, Firing, Resolved}
 
@@ -109,7 +106,7 @@ func TestEveryTransition(t *testing.T) {
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ")
 	}
-	golden.Compare(t, *update, "transitions.txt", strings.Join(lines, "\n"))
+	golden.Compare(t, "transitions.txt", strings.Join(lines, "\n"))
 }
 
 // cell prints a transition, after checking what holds for all of them.

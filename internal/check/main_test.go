@@ -18,8 +18,6 @@ const (
 	workPackage  = "github.com/profguard/profguard/internal/work"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
-
 // patience is how long a test waits for what takes milliseconds on a machine
 // that is not overloaded.
 const patience = 20 * time.Second

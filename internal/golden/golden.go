@@ -3,6 +3,7 @@
 package golden
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,12 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
 // Compare fails the test unless the file in testdata holds the text. It writes the
-// file first if update is set, which is for a test's flag -update.
-func Compare(t testing.TB, update bool, name, got string) {
+// file first if the flag -update is set.
+func Compare(t testing.TB, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
-	if update {
+	if *update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -25,12 +25,14 @@ func (s *spy) Fatalf(f string, args ...any) {
 
 func TestCompare(t *testing.T) {
 	t.Chdir(t.TempDir())
-	compare := func(update bool, text string) string {
+	defer func(was bool) { *update = was }(*update)
+	compare := func(rewrite bool, text string) string {
+		*update = rewrite
 		s := &spy{TB: t}
 		done := make(chan bool)
 		go func() {
 			defer close(done)
-			Compare(s, update, "x.txt", text)
+			Compare(s, "x.txt", text)
 		}()
 		<-done
 		return s.said

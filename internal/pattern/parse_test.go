@@ -1,7 +1,6 @@
 package pattern
 
 import (
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,8 +9,6 @@ import (
 
 	"github.com/profguard/profguard/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // mistakes are all refused; testdata/mistakes.golden has the messages.
 var mistakes = []string{
@@ -36,7 +33,7 @@ func TestParseMistakes(t *testing.T) {
 		}
 		fmt.Fprintln(&got, err)
 	}
-	golden.Compare(t, *update, "mistakes.golden", got.String())
+	golden.Compare(t, "mistakes.golden", got.String())
 }
 
 func FuzzPattern(f *testing.F) {
