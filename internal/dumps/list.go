@@ -29,28 +29,22 @@ func (s *Store) List(limit int) (newest []Info, total int, err error) {
 	found := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(all))...), func(e *entry) bool { return !e.whole() })
 	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id(), a.id()) })
 	for _, e := range found[:min(limit, len(found))] {
-		side, err := s.Sidecar(e.id())
+		var info Info
+		f, err := s.Open(e.id(), e.file(sidecarSuffix))
+		if err == nil {
+			info.Sidecar, err = decodeSidecar(f)
+			f.Close()
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		info := Info{Sidecar: side, Bytes: e.size}
 		if err != nil {
 			info.Broken = err.Error()
 		}
-		info.ID, info.End = e.id(), e.time // whatever the sidecar says
+		info.ID, info.End, info.Bytes = e.id(), e.time, e.size // whatever the sidecar says
 		newest = append(newest, info)
 	}
 	return newest, len(found), nil
-}
-
-// Sidecar reads the sidecar of a dump.
-func (s *Store) Sidecar(id ID) (Sidecar, error) {
-	f, err := s.Open(id, string(id)+"."+sidecarSuffix)
-	if err != nil {
-		return Sidecar{}, err
-	}
-	defer f.Close()
-	return decodeSidecar(f)
 }
 
 // Open opens one file of a dump for reading, by the dump's ID and the file's

@@ -133,8 +133,8 @@ func TestClosedStore(t *testing.T) {
 	}
 	_, saveErr := s.Save(testDump("b"))
 	_, _, listErr := s.List(10)
-	_, sideErr := s.Sidecar(id)
-	for _, err := range []error{saveErr, listErr, sideErr} {
+	_, openErr := s.Open(id, fileName(id, "json"))
+	for _, err := range []error{saveErr, listErr, openErr} {
 		if !errors.Is(err, fs.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
