@@ -28,9 +28,6 @@ func CheckValid(p *profile.Profile) error {
 // not change it; it applies no [Limits], because p is in memory already. The
 // Table is independent of p.
 func FromProfile(p *profile.Profile, s *Symbols) (*Table, error) {
-	if s == nil {
-		return nil, errors.New("convert profile: the symbols are nil")
-	}
 	if err := CheckValid(p); err != nil {
 		return nil, fmt.Errorf("convert profile: %w: %w", ErrMalformed, err)
 	}

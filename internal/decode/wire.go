@@ -1,10 +1,5 @@
 package decode
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
-
 // The reading of the protobuf wire format. It is done by hand for speed, and to
 // be lenient exactly where google/pprof is: field numbers may be anything, and
 // bits of a ten-byte varint beyond the 64th are dropped.
@@ -125,9 +120,6 @@ func anyField(b []byte, i int) (tag, v uint64, next int) {
 // the ones without the high bit.
 func varints(b []byte) int {
 	n := 0
-	for ; len(b) >= 8; b = b[8:] {
-		n += bits.OnesCount64(^binary.LittleEndian.Uint64(b) & 0x8080808080808080)
-	}
 	for _, c := range b {
 		if c < 0x80 {
 			n++
