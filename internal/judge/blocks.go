@@ -41,8 +41,7 @@ type Options struct {
 
 // blockStanding is what is known about one rule.
 type blockStanding struct {
-	decided evidence.Verdict     // by one look: one hit of what should be absent, say
-	one     *evidence.Sequential // all that the rule is about; of each, a function that never shows
+	decided evidence.Verdict // by one look: one hit of what should be absent, say
 	each    map[string]*blockFunction
 	trials  []float64 // of each block
 	sum     float64   // of them
@@ -53,7 +52,8 @@ type blockStanding struct {
 	gate    Reason // why the last block was none that it applies to
 }
 
-// blockFunction is what is known about one function.
+// blockFunction is what is known about one function or package, or about what the rule is
+// about (""), which of a rule about each is a function that never shows.
 type blockFunction struct {
 	evidence.Sequential
 	k float64 // hits
@@ -102,10 +102,10 @@ func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
 // Decided returns the verdict on rule i as far as it is certain.
 func (b *Blocks) Decided(i int) evidence.Verdict {
 	s := &b.standings[i]
-	if s.decided != evidence.Inconclusive || s.one == nil {
+	if s.decided != evidence.Inconclusive || s.each == nil {
 		return s.decided
 	}
-	verdict := s.one.Verdict()
+	verdict := evidence.Pass
 	for _, f := range s.near(&b.judge.rules[i]) {
 		switch f.Verdict() {
 		case evidence.Fail:
@@ -117,12 +117,12 @@ func (b *Blocks) Decided(i int) evidence.Verdict {
 	return verdict
 }
 
-// near are the functions that came near the limit.
+// near are the functions that came near the limit, and "".
 func (s *blockStanding) near(r *rule) iter.Seq2[string, *blockFunction] {
 	least := r.near(s.sum, s.samples)
 	return func(yield func(string, *blockFunction) bool) {
 		for name, f := range s.each {
-			if f.k >= least && !yield(name, f) {
+			if (name == "" || f.k >= least) && !yield(name, f) {
 				return
 			}
 		}
@@ -137,7 +137,7 @@ func (b *Blocks) Closing(i int) evidence.Verdict {
 	switch {
 	case v == evidence.Inconclusive && r.Test == Absent && s.sum >= absentLeast:
 		return evidence.Pass
-	case v != evidence.Inconclusive || r.Test == Grows || s.one == nil:
+	case v != evidence.Inconclusive || r.Test == Grows || s.each == nil:
 		return v
 	}
 	_, f, _ := s.worst(r)
@@ -194,16 +194,18 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	}
 	s.sum += c.n
 	s.samples += sums.N
-	if s.one == nil {
-		one := b.sequential(&c, "")
-		s.one = &one
+	if s.each == nil {
+		s.each = map[string]*blockFunction{"": {Sequential: b.sequential(&c, "")}}
 	}
-	if r.Class != Each {
-		s.one.Add(c.hits(r.charged(&w.judged.counter, "")), c.n)
-		return
+	if r.Class == Each {
+		b.meet(s, &c)
 	}
-	s.one.Add(0, c.n)
-	b.feedEach(s, &c)
+	s.trials = append(s.trials, c.n)
+	for name, f := range s.each {
+		k := c.hits(c.charged(&w.judged.counter, name))
+		f.k += k
+		f.Add(k, c.n)
+	}
 }
 
 // sequential judges somebody, and is told what blocks are and who ends them. Who does not
@@ -224,11 +226,8 @@ func (b *Blocks) sequential(c *comparison, name string) evidence.Sequential {
 	return s
 }
 
-// feedEach adds a block to what is known about every function.
-func (b *Blocks) feedEach(s *blockStanding, c *comparison) {
-	if s.each == nil {
-		s.each = map[string]*blockFunction{}
-	}
+// meet begins with the functions that show for the first time.
+func (b *Blocks) meet(s *blockStanding, c *comparison) {
 	for _, key := range c.sums.Keys {
 		name := c.name(key)
 		if s.each[name] != nil {
@@ -239,12 +238,6 @@ func (b *Blocks) feedEach(s *blockStanding, c *comparison) {
 			f.Add(0, n)
 		}
 		s.each[name] = f
-	}
-	s.trials = append(s.trials, c.n)
-	for name, f := range s.each {
-		k := c.hits(c.charged(&c.w.judged.counter, name))
-		f.k += k
-		f.Add(k, c.n)
 	}
 }
 
@@ -282,7 +275,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		f.Samples, f.Reason, f.Notes = int64(s.sum), AbsentInBlocks{}, Notes{}
 		return
 	}
-	if s.decided != evidence.Inconclusive || s.one == nil || r.query < 0 {
+	if s.decided != evidence.Inconclusive || s.each == nil || r.query < 0 {
 		return // one look was enough, or there was nothing to look at
 	}
 	c, why := w.comparison(r)
@@ -292,7 +285,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	who, e, certain := s.worst(r)
 	switch {
 	case c.before != nil && r.Class == Each && who == "":
-		if s.one.Verdict() == evidence.Inconclusive && f.Verdict == evidence.Pass {
+		if !certain && f.Verdict == evidence.Pass {
 			f.Verdict = evidence.Inconclusive
 		}
 		return // nobody comes near the limit, and what was found on all samples says so
@@ -324,16 +317,18 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 // of nobody ("") when none comes near the limit. It is not certain when only the end made
 // it a pass.
 func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain bool) {
-	certain = s.one.Verdict() != evidence.Inconclusive
-	any := false
+	certain = true
 	for name, near := range s.near(r) {
 		certain = certain && near.Verdict() != evidence.Inconclusive
-		if e := near.Close(); !any || worse(e, f) || name < who && !worse(f, e) {
-			who, f, any = name, e, true
+		if name == "" {
+			continue
+		}
+		if e := near.Close(); who == "" || worse(e, f) || name < who && !worse(f, e) {
+			who, f = name, e
 		}
 	}
-	if !any {
-		f = s.one.Close()
+	if who == "" {
+		f = s.each[""].Close()
 	}
 	return who, f, certain || f.Verdict == evidence.Fail
 }
