@@ -162,23 +162,19 @@ func (s *Sequential) Verdict() Verdict { return s.verdict }
 // [Sequential.Close] pass. Of growth, see [Limit.Growth].
 func (s *Sequential) Finding() Finding {
 	b := &s.all
-	phi := b.phi()
-	f := Finding{Low: Lower(b.k, b.n, phi, FailAlpha), High: Upper(b.k, b.n, phi, PassAlpha)}
-	switch {
-	case s.of.Grows && b.n == 0:
-		f.Low, f.High = -1, most
-	case s.of.Grows:
-		f = s.growth()
-	case b.n > 0:
-		f.Value = b.share()
-	}
-	if f.Verdict = s.verdict; s.of.Grows {
+	if s.of.Grows {
+		f := s.growth()
+		f.Verdict = s.verdict
 		return f
+	}
+	phi := b.phi()
+	f := Finding{Verdict: s.verdict, Low: s.worth.rate(Lower(b.k, b.n, phi, FailAlpha)), High: s.worth.rate(Upper(b.k, b.n, phi, PassAlpha))}
+	if b.n > 0 {
+		f.Value = s.worth.rate(b.share())
 	}
 	if f.Verdict == Inconclusive {
 		f.Needed = s.worth.exposure(s.needed())
 	}
-	f.Value, f.Low, f.High = s.worth.rate(f.Value), s.worth.rate(f.Low), s.worth.rate(f.High)
 	return f
 }
 
