@@ -35,13 +35,16 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
 	before := counters{l.seams.snap(), l.work.now()}
 	look += onThread(func() { l.kinds.begin(p, before.work) })
-	tried := !p.has(kinds.CPU) || !time.Now().Before(l.free)
-	w := profiler.Window{Start: time.Now()}
-	if tried {
-		w = l.capture(ctx, p)
+	start := time.Now()
+	tried, w := !p.has(kinds.CPU) || !start.Before(l.free), profiler.Window{Start: start}
+	if tried && p.has(kinds.CPU) {
+		w, _ = l.seams.capture(ctx, l.cfg.Window) // the error is in the outcome
 	}
 	if w.Outcome == profiler.Canceled {
 		return
+	}
+	if w.Elapsed == 0 {
+		w.Elapsed = time.Since(start)
 	}
 	now := counters{l.seams.snap(), l.work.now()}
 	after := now.Snapshot
@@ -84,20 +87,6 @@ func onThread(f func()) time.Duration {
 	f()
 	after, _ := process.ThreadCPU()
 	return after - before
-}
-
-// capture takes the CPU profile, if any budget needs it. A profiler that somebody
-// else has is no reason to cut the window of the other kinds short.
-func (l *looper) capture(ctx context.Context, p *panel) profiler.Window {
-	start := time.Now()
-	w := profiler.Window{Start: start}
-	if p.has(kinds.CPU) {
-		w, _ = l.seams.capture(ctx, l.cfg.Window) // the error is in the outcome
-	}
-	if w.Elapsed == 0 {
-		w.Elapsed = time.Since(start)
-	}
-	return w
 }
 
 // facts is what is known about the window beside its profiles.
