@@ -381,9 +381,4 @@
 //		portlist above 5%
 //		         ^^^^^
 //		did you mean "portlist below 5% cumulative"?
-//
-//	parse budget: line 1, column 30: expected process, goroutines, heap, rss or gc after "when", found "cpu"
-//		no function above 20% 	 when cpu above 10%
-//		                      	      ^^^
-//		write, for example, "no function above 20% cumulative when process above 0.1 cores"
 package budget

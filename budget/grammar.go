@@ -11,25 +11,25 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A subject is what a budget may be about: its class, the rules that it has, and of a
-// figure what its limit is.
+// A subject is what a budget may be about.
 type subject struct {
 	name  string // "" for a pattern
 	class judge.Class
 	rules []string
-	limit []fit
+	kind  string // of the profile that has it, "" for the one that the budget names
+	limit []fit  // of a figure
 }
 
 // subjects are all but patterns. A share is steady anyway: the rule is for what piles up.
 var subjects = []subject{
-	{"no function", judge.Each, []string{"", "grows"}, nil},
-	{"no package", judge.Each, []string{"", "grows"}, nil},
-	{"no goroutine", judge.Leak, []string{"leaked"}, nil},
-	{"process", judge.Process, []string{"", "grows", "steady"}, nil},
-	{"goroutines", judge.Figure, []string{"", "steady"}, []fit{{unit.Count, perNever}}},
-	{"heap", judge.Figure, []string{"", "steady"}, []fit{{unit.Bytes, perNever}}},
-	{"rss", judge.Figure, []string{"", "steady"}, []fit{{unit.Bytes, perNever}}},
-	{"gc", judge.Figure, []string{""}, []fit{{unit.Share, perNever}}},
+	{"no function", judge.Each, []string{"", "grows"}, "", nil},
+	{"no package", judge.Each, []string{"", "grows"}, "", nil},
+	{"no goroutine", judge.Leak, []string{"leaked"}, kinds.Goroutine, nil},
+	{"process", judge.Process, []string{"", "grows", "steady"}, "", nil},
+	{"goroutines", judge.Figure, []string{"", "steady"}, kinds.Goroutine, []fit{{unit.Count, perNever}}},
+	{"heap", judge.Figure, []string{"", "steady"}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
+	{"rss", judge.Figure, []string{"", "steady"}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
+	{"gc", judge.Figure, []string{""}, "", []fit{{unit.Share, perNever}}},
 }
 
 // figures are what a condition compares.

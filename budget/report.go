@@ -125,13 +125,7 @@ func (o Offender) name(budget Budget) string {
 
 // kind is the kind of profile whose values are charged.
 func (b Budget) kind() kinds.Kind {
-	switch b.Subject {
-	case "goroutines", "no goroutine":
-		return kinds.Of(kinds.Goroutine)
-	case "heap", "rss":
-		return kinds.Of(kinds.Heap)
-	}
-	return kinds.Of(cmp.Or(b.Kind, kinds.CPU))
+	return kinds.Of(cmp.Or(subjectOf(b.Subject).kind, b.Kind, kinds.CPU))
 }
 
 // isCounted reports whether what is charged is counted and not sampled.

@@ -150,7 +150,9 @@ func (p *parser) amount() (Amount, token) {
 		return Amount{}, at
 	}
 	p.advance()
-	if next := p.tok; suffix == "" && next.kind == tokenWord && (isUnit(next.raw) || len(unitsMeant(digits, next.raw)) > 0) {
+	next := p.tok
+	_, named := unit.Named(next.raw)
+	if suffix == "" && next.kind == tokenWord && (named || len(unitsMeant(digits, next.raw)) > 0) {
 		at, suffix = p.span(at, next), next.raw
 		p.advance()
 	} else if group := p.peek(); next.kind == tokenComma && next.off == at.end() && group.off == next.end() && startsWithNumber(group.raw) {
@@ -162,11 +164,6 @@ func (p *parser) amount() (Amount, token) {
 		p.fail(at, "a number with a known unit", unitsAdvice, unitsMeant(digits, suffix)...)
 	}
 	return Amount{value, u.Name}, at
-}
-
-func isUnit(word string) bool {
-	_, ok := unit.Named(word)
-	return ok
 }
 
 // unitsMeant returns the amounts that may be meant by a number with a suffix that is no

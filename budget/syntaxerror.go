@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -26,20 +27,16 @@ type SyntaxError struct {
 //		                  ^^
 //		did you mean "20%"?
 func (e *SyntaxError) Error() string {
-	var s strings.Builder
-	s.WriteString("parse budget: line " + strconv.Itoa(e.Line) + ", column " + strconv.Itoa(e.Column))
-	s.WriteString(": expected " + e.Expected + ", found ")
-	if e.Word == "" {
-		s.WriteString("the end of the line")
-	} else {
-		s.WriteString(quoted(e.Word))
+	found := "the end of the line"
+	if e.Word != "" {
+		found = quoted(e.Word)
 	}
 	line, mark := e.picture()
-	s.WriteString("\n\t" + line + "\n\t" + mark)
+	text := fmt.Sprintf("parse budget: line %d, column %d: expected %s, found %s\n\t%s\n\t%s", e.Line, e.Column, e.Expected, found, line, mark)
 	if e.Remedy != "" {
-		s.WriteString("\n\t" + e.Remedy)
+		text += "\n\t" + e.Remedy
 	}
-	return s.String()
+	return text
 }
 
 const (
