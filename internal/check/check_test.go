@@ -203,6 +203,16 @@ func TestCheckNamesNobodyEarly(t *testing.T) {
 	}
 }
 
+// What there was no time for is said, and is no pass.
+func TestCheckNoTimeLeft(t *testing.T) {
+	on(t, idle)
+	got := tryCheckAs(newFakeTB(t), Config{Max: 300 * time.Millisecond}, budget.Must("process below 1GiB per call of allocs", "check.burnGuilty below 20%"),
+		func(context.Context) { time.Sleep(200 * time.Millisecond) })
+	if got.verdict() != "open" || !strings.Contains(got.text(), "no time was left for it: raise Checker.Max") {
+		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+}
+
 // What is too small for a call is judged when a call has many of it.
 func TestCheckTinyWorkInALoop(t *testing.T) {
 	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 60% cumulative", "process below 1ms per call"), func(context.Context) {
@@ -333,5 +343,18 @@ func TestCheckLetsTheLastCallReturn(t *testing.T) {
 	})
 	if got.verdict() != "pass" || canceled > 0 {
 		t.Errorf("%s, %d calls were cut short:\n%s", got.verdict(), canceled, got.text())
+	}
+}
+
+// The last call has time to return however late it is, up to the deadline of the test.
+func TestGrace(t *testing.T) {
+	now := time.Now()
+	r := &run{t: &fakeTB{}, begun: now.Add(-time.Minute), latest: now, usual: time.Second}
+	if got := r.grace(); got != 3*time.Second {
+		t.Errorf("%v when time is up", got)
+	}
+	r.t = &fakeTB{deadline: now.Add(time.Millisecond)}
+	if got := r.grace(); got != 0 {
+		t.Errorf("%v at the deadline", got)
 	}
 }

@@ -50,7 +50,9 @@ func (r *run) report() {
 		rep.busy = r.loadText()
 	}
 	for i := range rep.outcomes {
-		rep.outcomes[i].Budget = r.set[i] // also of one that was not come to
+		if o := &rep.outcomes[i]; o.Verdict == budget.Inconclusive && o.Reason == "" { // it was not come to
+			o.Budget, o.Reason = r.set[i], "no time was left for it: "+r.moreTime()
+		}
 		r.hint(&rep.outcomes[i].Result)
 	}
 	switch {

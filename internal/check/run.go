@@ -174,7 +174,7 @@ func (r *run) grace() time.Duration {
 	if r.usual == 0 {
 		return 0
 	}
-	return min(2*r.usual+time.Second, 5*time.Second, max(0, time.Until(r.latest)))
+	return min(2*r.usual+time.Second, 5*time.Second, max(0, time.Until(r.deadline())-reserve))
 }
 
 // patience is how long work may take to return after its context was canceled: twice

@@ -79,7 +79,7 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) ([]budget.Result, erro
 // then it is not known.
 func (c *cpuPhase) attribute(r *run, returns bool) error {
 	u, roots := &c.unlabelled, c.unlabelled.busiest()
-	if len(roots) == 0 || c.broken != nil || c.trial.Failed() {
+	if len(roots) == 0 || c.broken != nil || c.trial.Failed() || r.Update {
 		return nil
 	}
 	with, err := c.withUnlabelled(r, roots)

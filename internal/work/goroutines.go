@@ -50,12 +50,14 @@ func Settled(id string, patience func() time.Duration, until time.Time) (left *p
 		if left, err = Goroutines(id); err != nil || len(left.Sample) == 0 {
 			return left, err
 		}
-		if n := Samples(left); n < least {
-			least, since = n, time.Now()
+		n, d := Samples(left), patience()
+		if n < least {
+			since = time.Now()
 		}
-		if d := patience(); time.Since(since) >= d || time.Now().After(until.Add(d)) {
+		if time.Since(since) >= d || n >= least && time.Now().After(until.Add(d)) {
 			return left, nil
 		}
+		least = min(least, n)
 		time.Sleep(pause)
 	}
 }

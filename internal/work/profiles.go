@@ -22,8 +22,9 @@ func KeepLabelled(p *profile.Profile, ids ...string) {
 	})
 }
 
-// Cut cuts each stack off where work begins, and drops those that are not work's. It
-// returns how many samples were of the loop that calls work.
+// Cut cuts each stack off where work begins, drops those that are not work's, and
+// takes off what the runtime put on top of functions to interrupt them. It returns how many
+// samples were of the loop that calls work.
 func Cut(p *profile.Profile) (loop int64) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		stack := stackOf(s)
@@ -37,6 +38,9 @@ func Cut(p *profile.Profile) (loop int64) {
 				break
 			}
 			keep -= len(l.Line)
+		}
+		for len(s.Location) > 1 && isInterrupt(s.Location[0]) {
+			s.Location = s.Location[1:]
 		}
 		return len(s.Location) == 0
 	})
