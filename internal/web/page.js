@@ -73,7 +73,7 @@ async function read(url) {
 }
 
 // facts makes a list of names and values; those without a value are left out.
-const facts = list => el("dl", null, list.filter(([, v]) => v !== undefined && v !== "" && v !== null)
+const facts = (list, dl = "dl") => el(dl, null, list.filter(([, v]) => v !== undefined && v !== "" && v !== null)
   .map(([name, ...v]) => el("div", null, el("dt", null, name), el("dd", null, ...v))));
 
 const section = (id, title, ...children) => el("section", {"aria-labelledby": id}, el("h2", {id}, title), ...children);
@@ -257,7 +257,7 @@ async function dumpPage(id) {
     section("facts", "What was measured", b && budget(b, s.end), facts([
       ["window", [s.start && [time(s.start), " to "], time(s.end)]],
       ["violation", s.mark === "first" ? "the first dump of its violation" : s.mark === "worst" ? "the worst when it was taken" : ""],
-      ["host", clean(`${s.host}, process ${s.pid}`)], ["build", clean(s.build)]])),
+      ["host", clean(`${s.host}, process ${s.pid}`)], ["build", clean(s.build)]], "dl.wide")),
     section("files", "Files", el("ul.files", null, [...files, id + ".json"].map(f => el("li", null, el("a", {href: `${id}/${f}`, download: true}, clean(f.slice(id.length + 1))),
       f.endsWith(".pb.gz") && [" ", el("button.small", {click: () => draw(f)}, "flame graph")])))),
     drawing);
