@@ -182,6 +182,9 @@ func (b Budget) subjectMistake() (mistake, bool) {
 	case meant == "latency":
 		other.Subject, other.Limit, other.Per = "process", Amount{2, "ms"}, "request"
 		m.advice, m.meant = "a profile has CPU time and no latency", false
+	case meant == "threads":
+		other.Subject = "goroutines"
+		m.advice, m.meant = "threads are not counted, goroutines are", false
 	case classOf(meant) == judge.Pattern: // a kind
 		other.Subject, other.Kind = "no function", meant
 		if dim := b.Limit.dimension(); meant == kinds.Allocs && (dim == unit.Bytes || dim == unit.Count) {

@@ -47,7 +47,7 @@ var (
 	quantities = []synonym{
 		{"no function", "function functions func method methods"}, {"no package", "package packages"},
 		{"process", "cpu cpus core cores processes"}, {"heap", "memory mem ram heaps"}, {"gc", "garbage"},
-		{"goroutines", "goroutine threads"}, {"no goroutine", "leak leaks"}, {"latency", "latency p50 p90 p95 p99 request requests"},
+		{"goroutines", "goroutine"}, {"threads", "thread threads"}, {"no goroutine", "leak leaks"}, {"latency", "latency p50 p90 p95 p99 request requests"},
 		{"allocs", "alloc allocs allocation allocations"}, {"mutex", "mutex lock locks contention"}, {"block", "block blocking"},
 	}
 	synonyms = []synonym{
