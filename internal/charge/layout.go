@@ -1,6 +1,7 @@
 package charge
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -111,4 +112,62 @@ func (l *Layout) Multiple(t *decode.Table, fraction int) float64 {
 		}
 	}
 	return float64(max(divisor, 1))
+}
+
+// Weight says how the number of observations behind the values is told.
+type Weight struct {
+	// Count is the index of the sample type that counts observations, or -1:
+	// then every unit of value is one.
+	Count int
+	// Bytes and Rate are for heap profiles, whose values have been scaled up from
+	// what was observed: the index of the bytes, and the mean distance in bytes
+	// between two observations. A Rate of 0 means that nothing was scaled.
+	Bytes int
+	Rate  int64
+	// Multiple is for contention profiles, where one observed event counts as
+	// [Counter.Multiple].
+	Multiple bool
+}
+
+// finish tells the number of observations.
+func (s *Sums) finish(multiple float64) {
+	if s.weight2 <= 0 {
+		return
+	}
+	s.N = float64(s.Total) / s.weight2 * float64(s.Total)
+	if s.Query.Weight.Multiple && multiple > 1 {
+		s.N /= multiple
+	}
+	// Equal weights, as in CPU profiles, make it a whole number but for rounding.
+	if n := math.Round(s.N); math.Abs(s.N-n) < 1e-6*n {
+		s.N = n
+	}
+	s.N = min(s.N, mostObservations)
+}
+
+// square is the sum of the squares of the weights of a sample's observations: v
+// is the sum of the weights.
+func (q *Query) square(values []int64, v int64) float64 {
+	w := &q.Weight
+	n := float64(v)
+	if w.Count >= 0 {
+		n = float64(values[w.Count])
+	}
+	if w.Rate > 0 && q.Value == w.Bytes {
+		// The runtime observes one byte in so many, and with it its object. So
+		// bytes are worth as many observations as there are such distances in them.
+		// That is exact for small objects, and modest for those larger than the
+		// distance, whose weight is hardly left to chance any more.
+		return float64(v) * float64(w.Rate)
+	}
+	if w.Rate > 0 && n > 0 {
+		// The runtime has divided by the probability that an object of this size
+		// is observed. Undo it, to know how many were.
+		size := float64(values[w.Bytes]) / n
+		n *= -math.Expm1(-size / float64(w.Rate))
+	}
+	if n <= 0 {
+		return 0
+	}
+	return float64(v) / max(n, 1) * float64(v)
 }

@@ -127,9 +127,12 @@ func (n *Names) Matches(id decode.ID) []int32 { return n.matches[id] }
 func (n *Names) MostMatches() int { return n.mostMatches }
 
 // Match reports whether the name matches any of the patterns with the given
-// numbers.
+// numbers, which are in order.
 func (n *Names) Match(id decode.ID, patterns []int32) bool {
-	return slices.ContainsFunc(n.matches[id], func(m int32) bool { return slices.Contains(patterns, m) })
+	return slices.ContainsFunc(n.matches[id], func(m int32) bool {
+		_, found := slices.BinarySearch(patterns, m)
+		return found
+	})
 }
 
 // Package is the path of the name's package.

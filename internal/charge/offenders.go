@@ -96,9 +96,9 @@ func (c *Counter) overlap(query int, over []int32) *matrix {
 	merged := map[string]int{} // equal lists of keys are one entry
 	var list []int
 	var name []byte
-	c.walk(query, func(v int64, s *Stack, reach int) {
+	c.walk(query, func(v int64, s *Stack) {
 		list, name = list[:0], name[:0]
-		c.each(query, s, reach, func(_ int, key int32) {
+		c.each(query, s, func(_ int, key int32) {
 			if i, ok := index[key]; ok && !slices.Contains(list, i) {
 				list = append(list, i)
 				name = append(name, byte(i))
@@ -159,18 +159,6 @@ func (m *matrix) take(key int) {
 		if s := &m.samples[i]; s.value != 0 && slices.Contains(s.keys, key) {
 			m.count(s, -s.value)
 			s.value = 0
-		}
-	}
-}
-
-// each visits the charged frames of a stack, leaf first, with their keys.
-func (c *Counter) each(query int, s *Stack, reach int, visit func(frame int, key int32)) {
-	q := &c.queries[query]
-	for i, f := range s.frames[:reach] {
-		if c.charges(q, i) {
-			for _, key := range c.keys(q, f) {
-				visit(i, key)
-			}
 		}
 	}
 }

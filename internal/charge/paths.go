@@ -33,160 +33,103 @@ type Explanation struct {
 	To []Frame
 }
 
-// maxPath bounds the stacks kept for one explanation. The costliest path shows
-// in far fewer.
+// maxPath bounds the stacks kept of one function. The costliest path shows in far fewer.
 const maxPath = 4096
 
-// maxLines bounds the frames that they have together (4 MiB).
+// maxLines bounds the frames that all stacks which are kept have together (4 MiB).
 const maxLines = 1 << 20
 
-// stackPath is one stack that passes through the function, leaf first.
-type stackPath struct {
-	value int64
-	lines []int32 // indices into Table.Lines
-	outer int     // the outermost frame of the function
-	inner int     // its innermost frame
+// A path is a stack that passes through a function, leaf first.
+type path struct {
+	value        int64
+	lines        []int32 // indices into Table.Lines
+	inner, outer int     // the innermost and the outermost frame of the function
 }
 
 // paths are the stacks through one function.
 type paths struct {
-	kept    []stackPath
-	value   int64 // of those kept
-	all     int64 // of those and the ones beyond maxPath
-	touched bool  // by the sample that is being looked at
-	path    stackPath
-}
-
-// memory is what one explanation after the other uses.
-type memory struct {
-	through []paths
-	lines   []int32
-	all     []*stackPath
-	live    []*stackPath
-	byName  map[decode.ID]int64
-	own     map[decode.ID]int64
-	byPlace map[place]int64
-}
-
-// place is a line of a function.
-type place struct {
-	file decode.ID
-	line int32
-}
-
-func (r *memory) paths(n int) []paths {
-	if r.byName == nil {
-		r.byName, r.own, r.byPlace = map[decode.ID]int64{}, map[decode.ID]int64{}, map[place]int64{}
-	}
-	for len(r.through) < n {
-		r.through = append(r.through, paths{})
-	}
-	for i := range r.through[:n] {
-		r.through[i] = paths{kept: r.through[i].kept[:0]}
-	}
-	return r.through[:n]
-}
-
-// linesOf keeps the lines of a sample's stack. What was kept before stays where it is
-// when the memory has to grow.
-func (r *memory) linesOf(t *decode.Table, sample int) []int32 {
-	from := len(r.lines)
-	for _, at := range t.Stacks[t.Samples[sample].StackLo:t.Samples[sample].StackHi] {
-		for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {
-			r.lines = append(r.lines, line)
-		}
-	}
-	return r.lines[from:len(r.lines):len(r.lines)]
+	*Counter
+	kept  []path
+	value int64 // of those kept
+	all   int64 // of those and the ones beyond the bounds
+	seen  int   // how many samples had been seen with the last one of the function,
+	open  bool  // which is kept
 }
 
 // Explain looks at the samples that a query charges to the keys, and returns an
 // explanation for each.
 func (c *Counter) Explain(query int, keys []int32) []Explanation {
-	room := &c.memory
-	through := room.paths(len(keys))
-	room.lines = room.lines[:0]
-	c.walk(query, func(v int64, s *Stack, reach int) {
-		any := false
-		c.each(query, s, reach, func(i int, k int32) {
+	through := make([]paths, len(keys))
+	c.lines = c.lines[:0]
+	c.walk(query, func(v int64, s *Stack) {
+		var lines []int32 // one copy for all keys
+		c.each(query, s, func(i int, k int32) {
 			at := slices.Index(keys, k)
 			if at < 0 {
 				return
 			}
-			any = true
-			if p := &through[at]; !p.touched {
-				p.touched, p.path = true, stackPath{value: v, outer: i, inner: i}
-			} else {
-				p.path.outer = i
+			p := &through[at]
+			if p.seen > s.sample {
+				if p.open {
+					p.kept[len(p.kept)-1].outer = i
+				}
+				return
 			}
-		})
-		if !any {
-			return
-		}
-		var lines []int32 // one copy for all
-		for i := range through {
-			p := &through[i]
-			if !p.touched {
-				continue
-			}
-			p.touched = false
-			p.all = AddSaturating(p.all, v)
-			if len(p.kept) == maxPath || len(room.lines) > maxLines {
-				continue
+			p.seen, p.all = s.sample+1, AddSaturating(p.all, v)
+			if p.open = len(p.kept) < maxPath && (lines != nil || len(c.lines) <= maxLines); !p.open {
+				return
 			}
 			if lines == nil {
-				lines = room.linesOf(c.table, s.sample)
+				lines = c.linesOf(s.sample)
 			}
-			p.path.lines = lines
-			p.kept = append(p.kept, p.path)
-			p.value = AddSaturating(p.value, v)
-		}
+			p.kept, p.value = append(p.kept, path{v, lines, i, i}), AddSaturating(p.value, v)
+		})
 	})
 	out := make([]Explanation, len(keys))
 	for i := range through {
 		if p := &through[i]; len(p.kept) > 0 {
-			out[i] = c.explain(p)
+			p.Counter = c
+			out[i] = p.explain()
 		}
 	}
 	return out
 }
 
-func (c *Counter) explain(p *paths) Explanation {
-	live := c.memory.all[:0]
-	for i := range p.kept {
-		live = append(live, &p.kept[i])
+// linesOf keeps the lines of a sample's stack. What was kept before stays where it is
+// when there has to be more room.
+func (c *Counter) linesOf(sample int) []int32 {
+	t, from := c.table, len(c.lines)
+	for _, at := range t.Stacks[t.Samples[sample].StackLo:t.Samples[sample].StackHi] {
+		for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {
+			c.lines = append(c.lines, line)
+		}
 	}
-	c.memory.all = live
+	return c.lines[from:len(c.lines):len(c.lines)]
+}
+
+func (p *paths) explain() Explanation {
 	var e Explanation
-	e.Here, _ = c.heaviest(live, func(p *stackPath) int { return p.inner })
-	mine := c.inModule
-	if c.Module == "" {
-		mine = c.isOutside
+	e.Here, _ = p.heaviest(p.kept, func(s *path) int { return s.inner })
+	mine := p.inModule
+	if p.Module == "" {
+		mine = p.isOutside
 	}
-	e.Own = c.nearest(live, mine)
-	e.From = c.wayIn(c.follow(live, func(p *stackPath, step int) int { return p.outer + step }, 0))
-	e.To, _ = c.follow(live, func(p *stackPath, step int) int { return p.inner - step }, e.Here.Value/2)
-	if p.all > p.value {
-		p.scale(&e.Here)
-		p.scale(&e.Own)
-		for i := range e.From {
-			p.scale(&e.From[i])
-		}
-		for i := range e.To {
-			p.scale(&e.To[i])
-		}
-	}
+	e.Own = p.nearest(mine)
+	e.From = p.wayIn(p.follow(func(s *path, step int) int { return s.outer + step }, 0))
+	e.To, _ = p.follow(func(s *path, step int) int { return s.inner - step }, e.Here.Value/2)
 	return e
 }
 
-// scale estimates the weight on all stacks from that on the ones that were kept.
-func (p *paths) scale(f *Frame) {
-	f.Value = int64(float64(f.Value) / float64(p.value) * float64(p.all))
+// scaled estimates the weight on all stacks from that on the ones that were kept.
+func (p *paths) scaled(value int64) int64 {
+	if p.all <= p.value {
+		return value
+	}
+	return int64(float64(value) / float64(p.value) * float64(p.all))
 }
 
-// isOwn reports whether a function is of the program's own module.
-func (c *Counter) inModule(name decode.ID) bool {
-	return c.own[c.Names.pkg[name]]
-}
+// inModule reports whether a function is of the program's own module.
+func (c *Counter) inModule(name decode.ID) bool { return c.own[c.Names.pkg[name]] }
 
 // isOutside reports whether a function is outside the standard library.
 func (c *Counter) isOutside(name decode.ID) bool { return c.Names.parts[name]&standard == 0 }
@@ -194,89 +137,84 @@ func (c *Counter) isOutside(name decode.ID) bool { return c.Names.parts[name]&st
 // nearest returns the frame nearest to the function among those of the functions that
 // count and that have at least half of its weight, with all the weight that passes
 // through that frame's function.
-func (c *Counter) nearest(paths []*stackPath, counts func(decode.ID) bool) Frame {
-	var all int64
-	through := c.memory.own
-	clear(through)
-	for _, p := range paths {
-		all = AddSaturating(all, p.value)
-		c.eachOnce(p, counts, func(name decode.ID) { through[name] = AddSaturating(through[name], p.value) })
+func (p *paths) nearest(counts func(decode.ID) bool) Frame {
+	nameOf := func(line int32) decode.ID { return p.table.Lines[line].Name }
+	through := map[decode.ID]int64{}
+	for _, s := range p.kept {
+		above := s.lines[s.outer:min(len(s.lines), s.outer+otherDepth)] // no deeper than the runtime
+		for i, l := range above {
+			name := nameOf(l)
+			again := func(l int32) bool { return nameOf(l) == name }
+			if counts(name) && !slices.ContainsFunc(above[:i], again) {
+				through[name] = AddSaturating(through[name], s.value)
+			}
+		}
 	}
-	f, name := c.heaviest(paths, func(p *stackPath) int {
-		for i, l := range p.lines[p.outer:] {
-			if through[c.table.Lines[l].Name] >= all-all/2 {
-				return p.outer + i
+	f, name := p.heaviest(p.kept, func(s *path) int {
+		for i, l := range s.lines[s.outer:] {
+			if through[nameOf(l)] >= p.value-p.value/2 {
+				return s.outer + i
 			}
 		}
 		return -1
 	})
-	f.Value = through[name]
+	f.Value = p.scaled(through[name])
 	return f
-}
-
-// eachOnce visits the functions that count on the way from the function to the root, each
-// once.
-func (c *Counter) eachOnce(p *stackPath, counts func(decode.ID) bool, visit func(name decode.ID)) {
-	for i := p.outer; i < min(len(p.lines), p.outer+otherDepth); i++ { // no deeper than the runtime
-		name := c.table.Lines[p.lines[i]].Name
-		if counts(name) && !slices.ContainsFunc(p.lines[p.outer:i], func(l int32) bool { return c.table.Lines[l].Name == name }) {
-			visit(name)
-		}
-	}
 }
 
 // heaviest returns the costliest function among the frames that at selects, at its
 // costliest line. Equals are ordered by name: ids depend on what a judge has seen before.
-func (c *Counter) heaviest(paths []*stackPath, at func(*stackPath) int) (Frame, decode.ID) {
-	byName, byPlace, symbols := c.memory.byName, c.memory.byPlace, c.table.Symbols
-	each := func(visit func(l *decode.Line, value int64)) {
-		for _, p := range paths {
-			if i := at(p); i >= 0 && i < len(p.lines) {
-				visit(&c.table.Lines[p.lines[i]], p.value)
-			}
+func (p *paths) heaviest(stacks []path, at func(*path) int) (Frame, decode.ID) {
+	type place struct {
+		name, file decode.ID
+		line       int32
+	}
+	byName, byPlace, symbols := map[decode.ID]int64{}, map[place]int64{}, p.table.Symbols
+	for k := range stacks {
+		s := &stacks[k]
+		if i := at(s); i >= 0 && i < len(s.lines) {
+			l := &p.table.Lines[s.lines[i]]
+			byName[l.Name] = AddSaturating(byName[l.Name], s.value)
+			here := place{l.Name, p.table.Funcs[l.Func].File, l.Line}
+			byPlace[here] = AddSaturating(byPlace[here], s.value)
 		}
 	}
-	clear(byName)
-	each(func(l *decode.Line, value int64) { byName[l.Name] = AddSaturating(byName[l.Name], value) })
 	f, best := Frame{}, decode.ID(0)
 	for id, v := range byName {
 		if v > f.Value || v == f.Value && symbols.Name(id) < f.Function {
 			best, f.Function, f.Value = id, symbols.Name(id), v
 		}
 	}
-	f.Own = f.Value > 0 && c.inModule(best)
-	clear(byPlace)
-	each(func(l *decode.Line, value int64) {
-		if l.Name == best {
-			at := place{c.table.Funcs[l.Func].File, l.Line}
-			byPlace[at] = AddSaturating(byPlace[at], value)
-		}
-	})
 	most := int64(0)
 	for at, v := range byPlace {
 		file, line := symbols.Name(at.file), int(at.line)
-		if v > most || v == most && cmp.Or(cmp.Compare(line, f.Line), cmp.Compare(file, f.File)) < 0 {
+		if at.name == best && (v > most || v == most && cmp.Or(cmp.Compare(line, f.Line), cmp.Compare(file, f.File)) < 0) {
 			f.File, f.Line, most = file, line, v
 		}
 	}
+	f.Own = f.Value > 0 && p.inModule(best)
+	f.Value = p.scaled(f.Value)
 	return f, best
 }
 
 // follow walks from the function along the costliest frames, one step a time,
-// among the paths that have taken the same steps so far. It ends where the paths
+// among the stacks that have taken the same steps so far. It ends where the stacks
 // do, or where the costliest step has less than least.
-func (c *Counter) follow(paths []*stackPath, at func(p *stackPath, step int) int, least int64) (way []Frame, names []decode.ID) {
-	live := append(c.memory.live[:0], paths...)
-	c.memory.live = live
+func (p *paths) follow(at func(s *path, step int) int, least int64) (way []Frame, names []decode.ID) {
+	live := slices.Clone(p.kept)
 	for step := 1; step <= cpuDepth; step++ {
-		f, name := c.heaviest(live, func(p *stackPath) int { return at(p, step) })
+		f, name := p.heaviest(live, func(s *path) int { return at(s, step) })
 		if f.Value <= 0 || f.Value < least {
 			break
 		}
-		live = slices.DeleteFunc(live, func(p *stackPath) bool {
-			i := at(p, step)
-			return i < 0 || i >= len(p.lines) || c.table.Lines[p.lines[i]].Name != name
-		})
+		same := live[:0]
+		for k := range live {
+			s := &live[k]
+			if i := at(s, step); i >= 0 && i < len(s.lines) && p.table.Lines[s.lines[i]].Name == name {
+				same = append(same, *s)
+			}
+		}
+		live = same
 		way, names = append(way, f), append(names, name)
 	}
 	return way, names

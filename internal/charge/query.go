@@ -4,16 +4,24 @@
 //
 // The rule, which package budget's documentation explains to users:
 //
-//   - layout.go finds in a profile's samples the values that a budget asks about.
+//   - layout.go finds in a profile's samples the values that a budget asks about, and how
+//     many observations they are worth.
 //   - known.go has the few names that it knows; names.go what is known of each function.
 //   - order.go reads the order of the link off the addresses, and finds hand-overs.
 //   - stack.go finds the way in of each stack, and servers' own work.
+//   - query.go says which frames a sample is charged to.
 //   - sums.go adds up; offenders.go picks whom to name; paths.go finds the way there.
 //
 // Everything is an index into an array. The arrays are kept from profile to
 // profile, so that in the steady state of a running program nothing is
 // allocated and no string is looked at.
 package charge
+
+import (
+	"slices"
+
+	"github.com/profguard/profguard/internal/decode"
+)
 
 // Unit is what samples are charged to.
 type Unit uint8
@@ -57,20 +65,136 @@ type Query struct {
 	Except int32 // number of a set of patterns: what runs in these and below is charged neither to them nor to their callers; -1: none
 }
 
-// Weight says how the number of observations behind the values is told.
-type Weight struct {
-	// Count is the index of the sample type that counts observations, or -1:
-	// then every unit of value is one.
-	Count int
-	// Bytes and Rate are for heap profiles, whose values have been scaled up from
-	// what was observed: the index of the bytes, and the mean distance in bytes
-	// between two observations. A Rate of 0 means that nothing was scaled.
-	Bytes int
-	Rate  int64
-	// Multiple is for contention profiles, where one observed event counts as
-	// [Counter.Multiple].
-	Multiple bool
-}
-
 // A Label is one condition on a sample's labels.
 type Label struct{ Key, Value string }
+
+// walk visits the samples that a query selects. Of a stack's first frames, as many as it
+// reaches, those are charged that charges confirms.
+func (c *Counter) walk(query int, visit func(v int64, s *Stack)) {
+	t, q, s := c.table, &c.queries[query], &c.stack
+	types := len(t.Types)
+	for i := range t.Samples {
+		// Values below zero, which profiles that are differences have, are no part of
+		// anything and are left out.
+		v := t.Values[i*types+q.Value]
+		if v <= 0 || q.Where >= 0 && !holds(t, &t.Samples[i], c.Where[q.Where]) {
+			continue
+		}
+		*s = Stack{frames: c.stacks.of(i), sample: i, shape: c.stacks.shapes[i]}
+		if c.reaches(q) {
+			visit(v, s)
+		}
+	}
+}
+
+// reaches finds how much of the loaded stack a query may charge, and reports whether it
+// counts the sample at all.
+func (c *Counter) reaches(q *Query) bool {
+	s := &c.stack
+	s.reach, s.unknown = len(s.frames), s.cut
+	if q.In >= 0 {
+		var found bool
+		if s.reach, found = s.below(c.Names, q.In); !found {
+			return s.cut // what was asked for may have been cut off
+		}
+		s.unknown = false
+	}
+	if q.Except >= 0 {
+		s.reach = c.excused(q.Except, s.reach)
+	}
+	switch q.Charge {
+	case Flat:
+		s.reach, s.unknown = min(s.reach, 1), false
+	case Resumed:
+		s.reach, s.unknown = min(s.reach, int(s.resumed)+1), false
+	case Inner, Waiting:
+		s.reach, s.unknown = min(s.reach, int(max(s.entry, q.work(s)+1))), s.unknown && !s.handed
+		if s.server {
+			s.reach = 0
+		}
+	case Living:
+		if s.entry >= 0 && s.handed {
+			s.reach = min(s.reach, int(s.entry)+1)
+		}
+	}
+	return true
+}
+
+// work is the frame in whose body the sample was taken.
+func (q *Query) work(s *Stack) int32 {
+	if q.Charge == Inner {
+		return s.working
+	}
+	return s.busy
+}
+
+// excused returns how many frames from the leaf are called by what is excepted, or
+// reach if nothing of it is among them.
+func (c *Counter) excused(set int32, reach int) int {
+	for i, f := range c.stack.frames[:reach] {
+		if c.Names.Match(f, c.Excepts[set]) {
+			return i
+		}
+	}
+	return reach
+}
+
+// charges reports whether frame i of the loaded stack, which is within reach,
+// is charged.
+func (c *Counter) charges(q *Query, i int) bool {
+	s := &c.stack
+	switch q.Charge {
+	case Inner, Waiting:
+		if at := q.work(s); int32(i) <= at {
+			return int32(i) == at
+		}
+		p := c.Names.parts[s.frames[i]]
+		if p&floor != 0 || q.Charge == Waiting && p&waiting != 0 {
+			return false
+		}
+		// The entry point is charged with its own body only, also where it calls itself.
+		return int(s.entry) >= len(s.frames) || s.frames[i] != s.frames[s.entry]
+	case Living:
+		return c.Names.parts[s.frames[i]]&(waiting|ours|roots) == 0
+	case Resumed:
+		return i == int(s.resumed)
+	}
+	return true
+}
+
+// holds reports whether a sample has all of some labels.
+func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
+	labels := t.Labels[s.LabelLo:s.LabelHi]
+	return !slices.ContainsFunc(condition, func(want Label) bool {
+		return !slices.ContainsFunc(labels, func(l decode.Label) bool {
+			return string(t.String(l.Key)) == want.Key && string(t.String(l.Str)) == want.Value
+		})
+	})
+}
+
+// keys are what a function that is charged is charged as.
+func (c *Counter) keys(q *Query, f decode.ID) []int32 {
+	switch q.Unit {
+	case Pattern:
+		return c.Names.Matches(f)
+	case Package:
+		if c.one[0] = c.Names.pkg[f]; q.Charge > Resumed && c.own[c.one[0]] {
+			return nil
+		}
+	default:
+		c.one[0] = int32(f)
+	}
+	return c.one[:]
+}
+
+// each visits the charged frames of a stack, leaf first, with their keys.
+func (c *Counter) each(query int, s *Stack, visit func(frame int, key int32)) {
+	q := &c.queries[query]
+	for i, f := range s.frames[:s.reach] {
+		if c.charges(q, i) {
+			for _, key := range c.keys(q, f) {
+				visit(i, key)
+			}
+		}
+	}
+}

@@ -12,6 +12,10 @@ type Stack struct {
 	frames []decode.ID // inlined ones too, leaf first
 	sample int
 	shape
+	// Of the query that looks at it: how many frames, from the leaf, may be charged, and
+	// whether the end that was cut off may change who is.
+	reach   int
+	unknown bool
 }
 
 // A shape says which frames of a stack are the way in. Frames are counted from the

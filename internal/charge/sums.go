@@ -1,7 +1,6 @@
 package charge
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -25,9 +24,8 @@ type Sums struct {
 	Cut int64
 
 	weight2 float64
-	values  []int64 // of the keys
-	cuts    []int64 // the part of them that is in Cut; none where that is 0
-	index   []int32 // the places of the keys, and 1, by slot; at least half of them are 0
+	amounts []amount // of the keys
+	index   []int32  // the places of the keys, and 1, by slot; at least half of them are 0
 
 	ranked []int32 // the keys, see Counter.Ranked; none until somebody asks
 	sorted int     // how many of them are in order
@@ -36,10 +34,13 @@ type Sums struct {
 	counted int  // the number of the profile
 }
 
+// An amount is what is charged to a key, and the part of it that is in Sums.Cut.
+type amount struct{ value, cut int64 }
+
 // A sum is what is charged to one key of the query that is being counted.
 type sum struct {
-	value, cut int64
-	seen       uint64 // the sample that charged it last
+	amount
+	seen uint64 // the sample that charged it last
 }
 
 // maxSums is how many sums are kept of one profile, for all queries that are always asked
@@ -54,19 +55,16 @@ const mostObservations = 1 << 62
 func (c *Counter) Full() bool { return c.left < 0 }
 
 // By is what is charged to key.
-func (s *Sums) By(key int32) int64 {
-	if at := s.find(key); at >= 0 {
-		return s.values[at]
-	}
-	return 0
-}
+func (s *Sums) By(key int32) int64 { return s.of(key).value }
 
-// find returns the place of a key, or -1.
-func (s *Sums) find(key int32) int {
-	if len(s.index) == 0 {
-		return -1
+// of is the amount of a key.
+func (s *Sums) of(key int32) amount {
+	if len(s.index) > 0 {
+		if at := s.index[s.slot(key)]; at > 0 {
+			return s.amounts[at-1]
+		}
 	}
-	return int(s.index[s.slot(key)]) - 1
+	return amount{}
 }
 
 // slot is where the index has a key, or would have it.
@@ -92,12 +90,7 @@ func (s *Sums) Part(value int64) float64 {
 
 // Unknown is how much more than By may be charged to key: what was cut off does not
 // tell.
-func (s *Sums) Unknown(key int32) int64 {
-	if at := s.find(key); at >= 0 && s.Cut > 0 {
-		return s.Cut - s.cuts[at]
-	}
-	return s.Cut
-}
+func (s *Sums) Unknown(key int32) int64 { return s.Cut - s.of(key).cut }
 
 // A Counter answers queries over decoded profiles.
 type Counter struct {
@@ -117,28 +110,22 @@ type Counter struct {
 
 	queries []Query
 	answers []Sums
-	active  []int
 	left    int // of maxSums
 
 	// Of the profile that was opened.
-	table     *decode.Table
-	number    int // of profiles so far
-	stacks    stacks
-	own       []bool // by number of a package: of the program's own module
-	selected  []int  // the samples that meet a condition on labels,
-	condition int32  // and its number; unselected: none has been looked at
+	table  *decode.Table
+	number int // of profiles so far
+	stacks stacks
+	own    []bool // by number of a package: of the program's own module
 	// Of the query that is being counted or walked.
-	stack    Stack
-	visited  uint64  // samples
-	sums     []sum   // by key
-	touched  []int32 // the keys of sums that are not 0
-	one      [1]int32
-	excepted []int8 // by name: 1 is excepted, -1 is not, 0 is not known yet
+	stack   Stack
+	visited uint64  // samples
+	sums    []sum   // by key
+	touched []int32 // the keys of sums that are not 0
+	one     [1]int32
 
-	memory memory // of Explain
+	lines []int32 // of the stacks that Explain looks at
 }
-
-const unselected = -2
 
 // Ordered reports whether the profile that was opened last tells in which order its
 // program was linked, as far as that matters. Otherwise only calls out of the standard
@@ -168,22 +155,17 @@ func (c *Counter) Ask(q Query, always bool) int {
 // Open counts a profile, whose symbols must have been learnt. All answers are of the
 // profile that was opened last.
 func (c *Counter) Open(t *decode.Table) {
-	c.table, c.condition, c.left = t, unselected, maxSums
+	c.table, c.left = t, maxSums
 	c.number++
 	c.own = c.own[:0]
 	for _, pkg := range c.Names.packages {
 		c.own = append(c.own, c.isOwn(pkg))
 	}
 	c.stacks.read(t, c.Names, c.own)
-	c.active = c.active[:0]
 	for i := range c.answers {
-		if c.answers[i].always {
-			c.active = append(c.active, i)
+		if !c.answers[i].always {
+			continue
 		}
-	}
-	// Labels are looked at once for all queries with one condition.
-	slices.SortStableFunc(c.active, func(a, b int) int { return cmp.Compare(c.queries[a].Where, c.queries[b].Where) })
-	for _, i := range c.active {
 		if c.count(i); c.Full() {
 			return
 		}
@@ -235,27 +217,26 @@ func (c *Counter) Charged(query int, name string) int64 {
 func (c *Counter) count(query int) {
 	t, s := c.table, &c.answers[query]
 	*s = Sums{
-		Query: c.queries[query], Keys: s.Keys[:0], values: s.values[:0], cuts: s.cuts[:0], index: s.index[:0],
+		Query: c.queries[query], Keys: s.Keys[:0], amounts: s.amounts[:0], index: s.index[:0],
 		ranked: s.ranked[:0], always: s.always, counted: c.number,
 	}
 	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
 		c.sums = make([]sum, keys+keys/4)
 	}
 	types := len(t.Types)
-	c.walk(query, func(v int64, stack *Stack, reach int) {
+	c.walk(query, func(v int64, stack *Stack) {
 		s.Total = AddSaturating(s.Total, v)
 		s.weight2 += s.Query.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
-		cut := stack.cut && c.unknown(&s.Query)
+		cut := stack.unknown
 		if cut {
 			s.Cut = AddSaturating(s.Cut, v)
 		}
 		c.visited++
-		for i, f := range stack.frames[:reach] {
-			if !c.charges(&s.Query, i) {
-				continue
-			}
-			for _, key := range c.keys(&s.Query, f) {
-				c.charge(key, v, cut)
+		for i, f := range stack.frames[:stack.reach] {
+			if c.charges(&s.Query, i) {
+				for _, key := range c.keys(&s.Query, f) {
+					c.charge(key, v, cut)
+				}
 			}
 		}
 	})
@@ -263,35 +244,20 @@ func (c *Counter) count(query int) {
 	for size < 2*len(c.touched) {
 		size *= 2
 	}
-	s.index, s.Keys, s.values = cleared(s.index, size), room(s.Keys, len(c.touched)), room(s.values, len(c.touched))
+	s.index, s.Keys, s.amounts = cleared(s.index, size), room(s.Keys, len(c.touched)), room(s.amounts, len(c.touched))
 	for i, key := range c.touched {
-		sum := &c.sums[key]
-		s.Keys, s.values = append(s.Keys, key), append(s.values, sum.value)
-		if s.Cut > 0 {
-			s.cuts = append(s.cuts, sum.cut)
-		}
+		s.Keys, s.amounts = append(s.Keys, key), append(s.amounts, c.sums[key].amount)
 		s.index[s.slot(key)] = int32(i) + 1
-		sum.value, sum.cut = 0, 0
+		c.sums[key].amount = amount{}
 	}
 	c.left -= len(c.touched)
 	c.touched = c.touched[:0]
 	s.finish(c.Multiple)
 }
 
-// keys are what a function that is charged is charged as.
-func (c *Counter) keys(q *Query, f decode.ID) []int32 {
-	switch q.Unit {
-	case Pattern:
-		return c.Names.Matches(f)
-	case Package:
-		if c.one[0] = c.Names.pkg[f]; q.Charge > Resumed && c.own[c.one[0]] {
-			return nil
-		}
-	default:
-		c.one[0] = int32(f)
-	}
-	return c.one[:]
-}
+// isOwn reports whether a package is of the program's own module. Package main is,
+// whatever the module.
+func (c *Counter) isOwn(pkg string) bool { return pkg == "main" || isIn(pkg, c.Module) }
 
 // charge adds v to a key, once for each sample, and to what is known of stacks that
 // were cut off where the sample is of one.
@@ -308,191 +274,6 @@ func (c *Counter) charge(key int32, v int64, cut bool) {
 	if cut {
 		s.cut = AddSaturating(s.cut, v)
 	}
-}
-
-// isOwn reports whether a package is of the program's own module. Package main is,
-// whatever the module.
-func (c *Counter) isOwn(pkg string) bool { return pkg == "main" || isIn(pkg, c.Module) }
-
-// walk visits the samples that a query selects. Of the stack's frames those in
-// [0, reach) are charged that charges confirms.
-func (c *Counter) walk(query int, visit func(v int64, s *Stack, reach int)) {
-	t, q := c.table, &c.queries[query]
-	types := len(t.Types)
-	if c.condition != q.Where {
-		c.condition, c.selected = q.Where, room(c.selected, len(t.Samples))
-		for i := range t.Samples {
-			if q.Where < 0 || holds(t, &t.Samples[i], c.Where[q.Where]) {
-				c.selected = append(c.selected, i)
-			}
-		}
-	}
-	if q.Except >= 0 {
-		c.excepted = cleared(c.excepted, len(c.Names.parts))
-	}
-	for _, i := range c.selected {
-		// Values below zero, which profiles that are differences have, are no part of
-		// anything and are left out.
-		v := t.Values[i*types+q.Value]
-		if v <= 0 {
-			continue
-		}
-		c.stack = Stack{frames: c.stacks.of(i), sample: i, shape: c.stacks.shapes[i]}
-		if reach, ok := c.reach(q); ok {
-			visit(v, &c.stack, reach)
-		}
-	}
-}
-
-// reach is how many frames of the stack, from the leaf, a query may charge, and whether
-// it counts the sample at all.
-func (c *Counter) reach(q *Query) (reach int, ok bool) {
-	s := &c.stack
-	reach = len(s.frames)
-	if q.In >= 0 {
-		if reach, ok = s.below(c.Names, q.In); !ok {
-			return 0, s.cut // what was asked for may have been cut off
-		}
-	}
-	if q.Except >= 0 {
-		reach = c.excused(q.Except, reach)
-	}
-	switch q.Charge {
-	case Flat:
-		reach = min(reach, 1)
-	case Resumed:
-		reach = min(reach, int(s.resumed)+1)
-	case Inner, Waiting:
-		reach = min(reach, int(max(s.entry, q.work(s)+1)))
-		if s.server {
-			reach = 0
-		}
-	case Living:
-		if s.entry >= 0 && s.handed {
-			reach = min(reach, int(s.entry)+1)
-		}
-	}
-	return reach, true
-}
-
-// work is the frame in whose body the sample was taken.
-func (q *Query) work(s *Stack) int32 {
-	if q.Charge == Inner {
-		return s.working
-	}
-	return s.busy
-}
-
-// excused returns how many frames from the leaf are called by what is excepted, or
-// reach if nothing of it is among them.
-func (c *Counter) excused(set int32, reach int) int {
-	known := c.excepted
-	for i, f := range c.stack.frames[:reach] {
-		if known[f] == 0 {
-			known[f] = -1
-			if c.Names.Match(f, c.Excepts[set]) {
-				known[f] = 1
-			}
-		}
-		if known[f] > 0 {
-			return i
-		}
-	}
-	return reach
-}
-
-// charges reports whether frame i of the loaded stack, which is within reach,
-// is charged.
-func (c *Counter) charges(q *Query, i int) bool {
-	s := &c.stack
-	switch q.Charge {
-	case Inner, Waiting:
-		if at := q.work(s); int32(i) <= at {
-			return int32(i) == at
-		}
-		p := c.Names.parts[s.frames[i]]
-		if p&floor != 0 || q.Charge == Waiting && p&waiting != 0 {
-			return false
-		}
-		// The entry point is charged with its own body only, also where it calls itself.
-		return int(s.entry) >= len(s.frames) || s.frames[i] != s.frames[s.entry]
-	case Living:
-		return c.Names.parts[s.frames[i]]&(waiting|ours|roots) == 0
-	case Resumed:
-		return i == int(s.resumed)
-	}
-	return true
-}
-
-// unknown reports whether the lost end of a stack that was cut off may change who is
-// charged with the loaded sample.
-func (c *Counter) unknown(q *Query) bool {
-	s := &c.stack
-	switch {
-	case !s.cut:
-		return false
-	case q.In >= 0:
-		_, found := s.below(c.Names, q.In)
-		return !found
-	case q.Charge == Flat || q.Charge == Resumed:
-		return false
-	case q.Charge == Inner || q.Charge == Waiting:
-		return !s.handed
-	}
-	return true
-}
-
-// holds reports whether a sample has all of some labels.
-func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
-	labels := t.Labels[s.LabelLo:s.LabelHi]
-	return !slices.ContainsFunc(condition, func(want Label) bool {
-		return !slices.ContainsFunc(labels, func(l decode.Label) bool {
-			return string(t.String(l.Key)) == want.Key && string(t.String(l.Str)) == want.Value
-		})
-	})
-}
-
-// finish tells the number of observations.
-func (s *Sums) finish(multiple float64) {
-	if s.weight2 <= 0 {
-		return
-	}
-	s.N = float64(s.Total) / s.weight2 * float64(s.Total)
-	if s.Query.Weight.Multiple && multiple > 1 {
-		s.N /= multiple
-	}
-	// Equal weights, as in CPU profiles, make it a whole number but for rounding.
-	if n := math.Round(s.N); math.Abs(s.N-n) < 1e-6*n {
-		s.N = n
-	}
-	s.N = min(s.N, mostObservations)
-}
-
-// square is the sum of the squares of the weights of a sample's observations: v
-// is the sum of the weights.
-func (q *Query) square(values []int64, v int64) float64 {
-	w := &q.Weight
-	n := float64(v)
-	if w.Count >= 0 {
-		n = float64(values[w.Count])
-	}
-	if w.Rate > 0 && q.Value == w.Bytes {
-		// The runtime observes one byte in so many, and with it its object. So
-		// bytes are worth as many observations as there are such distances in them.
-		// That is exact for small objects, and modest for those larger than the
-		// distance, whose weight is hardly left to chance any more.
-		return float64(v) * float64(w.Rate)
-	}
-	if w.Rate > 0 && n > 0 {
-		// The runtime has divided by the probability that an object of this size
-		// is observed. Undo it, to know how many were.
-		size := float64(values[w.Bytes]) / n
-		n *= -math.Expm1(-size / float64(w.Rate))
-	}
-	if n <= 0 {
-		return 0
-	}
-	return float64(v) / max(n, 1) * float64(v)
 }
 
 // AddSaturating adds without overflow: a profile whose values add up to more

@@ -161,14 +161,16 @@ const maxVisits = 100_000_000
 
 // count asks a counter's queries of a profile, within limits. A query is a part of the
 // profile that budgets ask about: all budgets without "in" and "where" have three or four
-// in common. A pattern that matches a frame counts as well, and a label of a sample twice
-// for each condition on labels.
+// in common. A pattern that matches a frame counts as well, and where there are conditions
+// on labels, so does each label twice.
 func count(c *charge.Counter, t *decode.Table) error {
 	const remedy = "take a profile of a shorter time, or fewer budgets with an in, where or except of their own"
-	parts := int64(c.Len() + c.Names.MostMatches())
-	if visits := t.Frames*parts + 2*int64(len(t.Labels)*len(c.Where)); visits > maxVisits {
-		return fmt.Errorf("%d frames times %d parts that the budgets ask about, and %d labels times %d conditions on them, at most %d together: "+remedy,
-			t.Frames, parts, len(t.Labels), len(c.Where), maxVisits)
+	looks, parts := t.Frames, int64(c.Len()+c.Names.MostMatches())
+	if len(c.Where) > 0 {
+		looks += 2 * int64(len(t.Labels))
+	}
+	if looks*parts > maxVisits {
+		return fmt.Errorf("%d frames and %d labels times %d parts that the budgets ask about, at most %d together: "+remedy, t.Frames, len(t.Labels), parts, maxVisits)
 	}
 	if c.Open(t); c.Full() {
 		return errors.New("the budgets ask for more than 300,000 sums of it, one for each name and part: " + remedy)
