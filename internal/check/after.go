@@ -96,7 +96,7 @@ func (r *run) judgeGoroutines() {
 // judgeFigures judges the figures of the process.
 func (r *run) judgeFigures() {
 	if r.judgesGC() {
-		process.Force(1, runtime.GC) // the collection that runs is told when it ends
+		process.Force(1) // the collection that runs is told when it ends
 	}
 	f := r.facts("figures", time.Since(r.begun), nil)
 	f.Figures["heap"] = liveHeap()

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"runtime"
 	"slices"
 	"time"
 
@@ -45,7 +44,7 @@ func (r *run) newKindsPhase() (*kindsPhase, error) {
 // cumulative takes a profile of all since the process started.
 func cumulative(kind string) (*profile.Profile, error) {
 	if kind == kinds.Allocs {
-		process.Force(1, runtime.GC) // the profile is as of the last collection
+		process.Force(1) // the profile is as of the last collection
 	}
 	return work.Take(kind)
 }

@@ -131,7 +131,7 @@ func (r *run) judgeSteady(i int, xs []float64, calls int64, last bool) (decided 
 // liveHeap is what is left after two collections: the first also runs
 // finalizers' and pools' victims out.
 func liveHeap() float64 {
-	process.Force(2, func() { runtime.GC(); runtime.GC() })
+	process.Force(2)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc)

@@ -1,9 +1,9 @@
 package process
 
 import (
+	"runtime"
 	"runtime/metrics"
 	"sync"
-	"time"
 )
 
 // forced is what the collections took that profguard has forced itself. They say
@@ -13,25 +13,25 @@ var forced struct {
 	collection
 }
 
-// Force calls collect, which forces n collections, and leaves them out of all later
-// snapshots. It returns the CPU time that they took. That is the runtime's estimate,
-// in which a P that waits for a core counts as busy; see the doc of this package.
-func Force(n int, collect func()) time.Duration {
+// Force forces n collections, and leaves them out of all later snapshots. What they took is
+// the runtime's estimate, in which a P that waits for a core counts as busy; see the doc of
+// this package.
+func Force(n int) {
 	r := newReadings()
 	metrics.Read(r[:])
 	before := r.collector()
-	collect()
+	for range n {
+		runtime.GC()
+	}
 	metrics.Read(r[:])
 	after := r.collector()
 	// Collections of the process's own may have ended meanwhile: these have their part.
 	part := float64(n) / max(float64(n), float64(after.cycles)-float64(before.cycles))
-	took := part * (after.gc - before.gc)
 	forced.Lock()
 	defer forced.Unlock()
 	forced.cycles += uint64(n)
-	forced.gc += took
+	forced.gc += part * (after.gc - before.gc)
 	forced.pause += part * (after.pause - before.pause)
-	return time.Duration(took * float64(time.Second))
 }
 
 // withoutForced takes out what was forced.
