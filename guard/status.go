@@ -110,17 +110,6 @@ func (g *Guard) Status() Status {
 	if g == nil || g.cancel == nil {
 		return Status{State: stateStopped}
 	}
-	s := g.snapshot()
-	s.Dropped = map[string]int64{}
-	for _, k := range g.sinks {
-		s.Dropped[k.name] = k.dropped.Load()
-		s.Panics[k.name] = k.panics.Load()
-	}
-	return s
-}
-
-// snapshot copies what the lock guards.
-func (g *Guard) snapshot() Status {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.status
@@ -128,6 +117,10 @@ func (g *Guard) snapshot() Status {
 	s.Windows, s.Dumps = maps.Clone(s.Windows), maps.Clone(s.Dumps)
 	s.Panics = map[string]int64{"loop": 0, "metrics": 0, "page": 0} // a series that begins at 1 has no rate
 	maps.Copy(s.Panics, g.status.Panics)
+	s.Dropped = map[string]int64{}
+	for _, k := range g.sinks {
+		s.Dropped[k.name], s.Panics[k.name] = k.dropped.Load(), k.panics.Load()
+	}
 	s.Program = g.module
 	if host, err := os.Hostname(); err == nil {
 		s.Program += " on " + host
