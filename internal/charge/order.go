@@ -25,7 +25,7 @@ func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 	for range names.packages {
 		o.places = append(o.places, none)
 	}
-	o.known, o.several = false, false
+	o.several = false
 	other := int32(-1)
 	for _, name := range frames {
 		if names.parts[name]&(standard|roots) == 0 {
@@ -35,7 +35,7 @@ func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 			other = names.pkg[name]
 		}
 	}
-	first := uint64(none) // of package runtime
+	first, least := uint64(none), uint64(none) // of package runtime, and of those outside the standard library
 	for i := range t.Locations {
 		l := &t.Locations[i]
 		if l.Address == 0 || l.LineLo == l.LineHi {
@@ -51,19 +51,12 @@ func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 		case p&generic == 0:
 			pkg := names.pkg[name]
 			o.places[pkg] = min(o.places[pkg], l.Address)
-			o.known = true
+			least = min(least, l.Address)
 		}
-	}
-	if first == none {
-		return
 	}
 	// Everything imports the runtime. Where something stands in front of it, the
 	// addresses are not the Go linker's.
-	for _, at := range o.places {
-		if at < first {
-			o.known = false
-		}
-	}
+	o.known = least != none && (first == none || first <= least)
 }
 
 // handsOver reports whether the call from one frame of a stack to another can only have
