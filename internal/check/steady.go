@@ -33,18 +33,21 @@ type floor struct {
 	read      func(r *run) float64
 }
 
-// floorsOf are by subject. Less than a goroutine in two floors, or two spans of small
-// objects, comes from elsewhere.
-var floorsOf = map[string]floor{
-	"goroutines": {"goroutines grow", "goroutine", unit.Count, 0.5, func(r *run) float64 {
-		// Three looks without news, 1 ms apart and more; for 100 ms at most.
-		p, err := work.Settled(r.id, func() time.Duration { return 7 * time.Millisecond }, time.Now().Add(100*time.Millisecond))
-		if err != nil {
-			return float64(runtime.NumGoroutine())
-		}
-		return float64(work.Samples(p))
-	}},
-	"heap": {"the heap grows", "heap", unit.Bytes, 16 << 10, func(*run) float64 { return liveHeap() }},
+// floorOf is the floor of a subject. Less than a goroutine in two floors, or two spans of
+// small objects, comes from elsewhere. The table is no variable: what it calls, the parser
+// of google/pprof, would be linked into each program with a guard.
+func floorOf(subject string) floor {
+	return map[string]floor{
+		"goroutines": {"goroutines grow", "goroutine", unit.Count, 0.5, func(r *run) float64 {
+			// Three looks without news, 1 ms apart and more; for 100 ms at most.
+			p, err := work.Settled(r.id, func() time.Duration { return 7 * time.Millisecond }, time.Now().Add(100*time.Millisecond))
+			if err != nil {
+				return float64(runtime.NumGoroutine())
+			}
+			return float64(work.Samples(p))
+		}},
+		"heap": {"the heap grows", "heap", unit.Bytes, 16 << 10, func(*run) float64 { return liveHeap() }},
+	}[subject]
 }
 
 // settleFloors judges "goroutines steady" and "heap steady": after each of ten
@@ -62,7 +65,7 @@ func (r *run) settleFloors() {
 			break
 		}
 		for _, i := range r.plan.steady {
-			series[i] = append(series[i], floorsOf[r.set[i].Subject].read(r))
+			series[i] = append(series[i], floorOf(r.set[i].Subject).read(r))
 			if n == 0 && r.set[i].Subject == "heap" {
 				before, _ = work.Take("heap") // without it nobody is named
 			}
@@ -79,7 +82,7 @@ func (r *run) settleFloors() {
 // there, and of the heap what has come since the first floor, as far as the
 // runtime has sampled it.
 func (r *run) nameGrown(i int, before *profile.Profile) {
-	kind := floorsOf[r.set[i].Subject].kind
+	kind := floorOf(r.set[i].Subject).kind
 	if r.outcomes[i].Verdict != budget.Fail || kind == "heap" && before == nil {
 		return
 	}
@@ -103,7 +106,7 @@ func (r *run) judgeSteady(i int, xs []float64, calls int64, last bool) (decided 
 		res.Reason = fmt.Sprintf("%d floors of %d calls, %d are needed: raise Checker.Max, or do less in a call", len(xs), calls, floors)
 		return false
 	}
-	f := floorsOf[b.Subject]
+	f := floorOf(b.Subject)
 	text := func(x float64) string { return unit.Format(x, f.dimension) }
 	now := xs[len(xs)-1]
 	res.Share, res.Low, res.High = now, now, now
