@@ -97,7 +97,7 @@ func TestRegistryInPart(t *testing.T) {
 	}
 }
 
-// A unit that nobody counts is an error. One that is registered
+// A unit that nobody counts is an error with the name near it. One that is registered
 // is none, even while it has no series.
 func TestUnitsNobodyCounts(t *testing.T) {
 	r, _ := shopRegistry()
@@ -108,13 +108,19 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{`http_requests_total{code="200"}`, ""},
 		{"rpc_duration_seconds_count", ""},
 		{"jobs_total", ""},
-		{"http_request_total", `nobody counts "http_request_total": expected Work["http_request_total"], or a counter of that name in the Prometheus registry before Start`},
+		{"http_request_total", `nobody counts "http_request_total": expected Work["http_request_total"], or a counter of that name in the Prometheus registry before Start; did you mean http_requests_total?`},
+		{"requests", `did you mean request?`},
+		{"duration", `did you mean rpc_duration_seconds?`},
+		{"frobnicate", `in the Prometheus registry before Start`},
 		{"in_flight", `"in_flight" of the Prometheus registry is a gauge`},
 	}
 	for _, test := range tests {
 		_, err := Config{Work: work, Registerer: r, Budgets: budget.Must("process below 2ms per " + test.unit)}.complete()
 		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("per %s: %v, want %s", test.unit, err, test.want)
+		}
+		if test.unit == "frobnicate" && strings.Contains(err.Error(), "did you mean") {
+			t.Errorf("per %s: %v, want no names", test.unit, err)
 		}
 	}
 }

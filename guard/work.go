@@ -14,6 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -247,7 +248,7 @@ type contents struct {
 	err       error
 }
 
-// checkUnits reports the units of work that nobody counts.
+// checkUnits reports the units of work that nobody counts, with the name near each.
 func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
 	units := registryUnits(set, work)
 	if len(units) == 0 {
@@ -279,7 +280,8 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 		case has.err != nil:
 			wrong("Budgets: %q is counted by no Work, and the Prometheus registry cannot be read in full: %w", text, has.err)
 		case !slices.Contains(has.described, u.Name):
-			wrong("Budgets: nobody counts %q: expected Work[%q], or a counter of that name in the Prometheus registry before Start", text, text)
+			wrong("Budgets: nobody counts %q: expected Work[%q], or a counter of that name in the Prometheus registry before Start%s",
+				text, text, nearUnit(u.Name, slices.AppendSeq(has.names(), maps.Keys(work))))
 		}
 	}
 }
@@ -314,4 +316,33 @@ func (c contents) family(name string) *dto.MetricFamily {
 		}
 	}
 	return nil
+}
+
+// names are all that the registry is known to count.
+func (c contents) names() []string {
+	names := slices.Clone(c.described)
+	for _, f := range c.families {
+		if sum(f, unit.Work{}).why == "" {
+			names = append(names, f.GetName())
+		}
+	}
+	return names
+}
+
+// nearUnit names the unit that is most like one, or holds it, "" without any.
+func nearUnit(name string, names []string) string {
+	best, least := "", max(2, len(name)/3)+1
+	for _, n := range names {
+		d := spelling.Distance(name, n)
+		if strings.Contains(n, name) {
+			d = min(d, 2)
+		}
+		if d < least || d == least && n < best {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
 }
