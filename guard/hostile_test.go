@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -127,6 +128,26 @@ func TestCounterEndsItsGoroutine(t *testing.T) {
 			t.Fatalf("the counters say %v", got)
 		}
 	}
+}
+
+// Counters that hang cost one bound together, and not the answer of one that does not.
+func TestCountersHang(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *world) {
+		let := make(chan struct{})
+		read := map[string]func() float64{"z": func() float64 { return 1 }}
+		for i := range 20 {
+			read[fmt.Sprint("hangs ", i)] = func() float64 { <-let; return 0 }
+		}
+		began := time.Now()
+		got := newWorkCounters(read, nil).now()
+		if d := time.Since(began); d != callTimeout {
+			t.Errorf("20 counters that hang took %v, want %v", d, callTimeout)
+		}
+		if got["z"].n != 1 || got["hangs 7"].why == "" {
+			t.Errorf("the counters say %v", got)
+		}
+		close(let)
+	})
 }
 
 func TestBodyIsNotRead(t *testing.T) {

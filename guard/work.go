@@ -77,6 +77,7 @@ func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *w
 
 // now reads the counters, all at once.
 func (w *workCounters) now() readings {
+	began := time.Now()
 	replies := make([]<-chan []answer, len(w.counters))
 	for i, c := range w.counters {
 		replies[i] = c.ask()
@@ -87,7 +88,11 @@ func (w *workCounters) now() readings {
 		if replies[i] != nil {
 			select {
 			case answers = <-replies[i]:
-			case <-time.After(c.bound):
+			case <-time.After(c.bound - time.Since(began)):
+				select {
+				case answers = <-replies[i]: // while others were waited for
+				default:
+				}
 			}
 		}
 		for i, name := range c.units {
