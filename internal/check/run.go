@@ -123,7 +123,11 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 // results.
 func (r *run) do() (problem string) {
 	r.t.Helper()
-	defer work.RecordContention(r.records(kinds.Mutex), r.records(kinds.Block))()
+	restore, err := work.RecordContention(r.t.Name(), r.records(kinds.Mutex), r.records(kinds.Block))
+	if err != nil {
+		return err.Error()
+	}
+	defer restore()
 	r.begun, r.load = time.Now(), readLoad()
 	r.setEnd()
 	r.reader = process.NewReader()

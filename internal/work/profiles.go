@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/pprof/profile"
 )
@@ -105,15 +106,23 @@ func Gained(before, after *profile.Profile) (*profile.Profile, error) {
 
 // contention is held by the check that has it recorded, as the rates are the process's:
 // such checks take turns.
-var contention sync.Mutex
+var contention struct {
+	sync.Mutex
+	test atomic.Pointer[string] // of the check that holds it
+}
 
-// RecordContention has all events of mutex or block profiles recorded, and returns what
-// undoes that. It waits until nobody else has.
-func RecordContention(mutex, block bool) (restore func()) {
+// RecordContention has all events of mutex or block profiles recorded for a check of a
+// test, and returns what undoes that. It waits until nobody else has. It refuses a check
+// within the work of another one, which waits for that work.
+func RecordContention(test string, mutex, block bool) (restore func(), err error) {
 	if !mutex && !block {
-		return func() {}
+		return func() {}, nil
+	}
+	if holder := contention.test.Load(); holder != nil && (test == *holder || strings.HasPrefix(test, *holder+"/")) {
+		return nil, fmt.Errorf("a check of %s with budgets on mutex or block is not over: make one after the other, and none in another's work", *holder)
 	}
 	contention.Lock()
+	contention.test.Store(&test)
 	fraction := runtime.SetMutexProfileFraction(-1)
 	if mutex {
 		runtime.SetMutexProfileFraction(1)
@@ -123,11 +132,12 @@ func RecordContention(mutex, block bool) (restore func()) {
 	}
 	return func() {
 		defer contention.Unlock()
+		contention.test.Store(nil)
 		if mutex {
 			runtime.SetMutexProfileFraction(fraction)
 		}
 		if block {
 			runtime.SetBlockProfileRate(0) // the runtime does not tell what it was before
 		}
-	}
+	}, nil
 }
