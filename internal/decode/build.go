@@ -17,7 +17,7 @@ type builder struct {
 	locationIDs, functionIDs, mappingIDs ids
 
 	symbolOf    []ID    // by string: 1 + its id, 0 for not looked up yet
-	unsymbolled []int32 // by mapping, and one without: 1 + the place of its made-up function
+	unsymbolled []int32 // by string, a mapping's file: 1 + the place of its made-up function
 	made        []byte  // the last made-up name
 	refused     error   // the first name that was
 }
@@ -76,9 +76,9 @@ func (c counts) bytes() int64 {
 	samples := int64(c.samples) * (16 + 8*int64(c.types))
 	locations := int64(c.locations) * (16 + 8 + 4)
 	functions := int64(c.functions+c.mappings+1) * (12 + 4)
-	mappings := int64(c.mappings) * (8 + 4 + 4)
+	mappings := int64(c.mappings) * (8 + 4)
 	return samples + locations + functions + mappings + int64(c.types)*(32+16) +
-		int64(c.frames)*4 + int64(c.labels)*16 + int64(c.lines)*12 + int64(c.strings)*(8+4)
+		int64(c.frames)*4 + int64(c.labels)*16 + int64(c.lines)*12 + int64(c.strings)*(8+4+4)
 }
 
 // reset makes room for what was counted and forgets the profile before.
@@ -105,7 +105,7 @@ func (b *builder) reset(c counts) {
 	b.mappingIDs.reset(c.mappings, &b.room)
 	b.symbolOf = sized(b.symbolOf, c.strings)
 	clear(b.symbolOf)
-	b.unsymbolled = sized(b.unsymbolled, c.mappings+1)
+	b.unsymbolled = sized(b.unsymbolled, c.strings)
 	clear(b.unsymbolled)
 }
 

@@ -101,6 +101,30 @@ func members(t testing.TB, n int, raw []byte) []byte {
 	return append(bytes.Repeat(gzipped(t, message(nil, 31, nil)), n), gzipped(t, raw)...)
 }
 
+// unnamed is a profile with n locations without symbols, each in a mapping of its own, of
+// all of which this is the file.
+func unnamed(n int, file []byte) []byte {
+	b := message(minimal(), 6, file)
+	for i := range n {
+		b = message(b, 3, number(numbers(uint64(i+1)), 5, 4))
+		b = message(b, 4, numbers(uint64(i+2), uint64(i+1)))
+	}
+	return b
+}
+
+// wide is a profile with types sample types, and samples that have a value of each.
+func wide(types, samples int) []byte {
+	b := append(minimal()[:0:0], message(message(nil, 6, nil), 6, []byte("x"))...)
+	b = append(b, bytes.Repeat(message(nil, 1, numbers(1, 1)), types)...)
+	return append(b, bytes.Repeat(message(nil, 2, message(nil, 2, make([]byte, types))), samples)...)
+}
+
+// labelled is a profile with n samples that have the same labels, of a long text.
+func labelled(n, labels int, text []byte) []byte {
+	b := message(minimal(), 6, text)
+	return append(b, bytes.Repeat(message(nil, 2, append(numbers(1, 7), bytes.Repeat(message(nil, 3, numbers(4, 4)), labels)...)), n)...)
+}
+
 // readOnce is the CPU time for reading 32 MiB as varints, the most that a profile may
 // hold: some 70 ms. Limits in multiples of it hold on any machine, a busy one too. It is
 // 0 where the system does not say.
@@ -155,6 +179,11 @@ func TestFault_35_36_Bombs(t *testing.T) {
 		{"distinct names", "ok", gzipped(t, distinct(80_000))},
 		{"more distinct names", "bytes of memory", gzipped(t, distinct(199_000))},
 		{"a huge name", "bytes in a name", gzipped(t, message(message(minimal(), 6, make([]byte, 20<<20)), 5, numbers(2, 4)))},
+		{"one huge file of many mappings", "bytes in a name", gzipped(t, unnamed(200_000, bytes.Repeat([]byte("x"), 16<<20)))},
+		{"one huge file without a name of many mappings", "ok", gzipped(t, unnamed(200_000, bytes.Repeat([]byte("/"), 16<<20)))},
+		{"many types and values", "bytes of memory", gzipped(t, wide(5000, 3000))},
+		{"many types in a few samples", "ok", gzipped(t, wide(100_000, 30))},
+		{"a huge label of many samples", "ok", gzipped(t, labelled(100_000, 8, bytes.Repeat([]byte("x"), 10<<20)))},
 		{"too much input", "bytes of input", make([]byte, 9<<20)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func (d *Decoder) read(r io.Reader, limit int) error {
 	// One byte more than fits, to see the end of the file or too much of it.
 	d.input = sized(d.input, min(first, limit)+1)
 	d.input = d.input[:cap(d.input)]
-	for n := 0; ; {
+	for n, idle := 0, 0; ; {
 		if n == len(d.input) {
 			more := make([]byte, min(2*len(d.input), limit+1))
 			copy(more, d.input)
@@ -38,6 +38,11 @@ func (d *Decoder) read(r io.Reader, limit int) error {
 		}
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
+		}
+		if idle++; k > 0 {
+			idle = 0
+		} else if idle == 100 { // what bufio thinks is enough, too
+			return fmt.Errorf("read: %w", io.ErrNoProgress)
 		}
 	}
 }

@@ -123,23 +123,20 @@ func (b *builder) resolveLines() error {
 	return nil
 }
 
-// madeUp returns the function that stands for whatever is in location i, which
-// has no symbols. There is one for each mapping, named like it.
+// madeUp returns the function that stands for whatever is in location i, which has no
+// symbols. There is one for each file of a mapping, named like it: a name of megabytes is
+// read once, however many mappings have it.
 func (b *builder) madeUp(i int) int32 {
-	m, ok := b.mappingIDs.find(b.mappingOf[i])
-	var file []byte
-	if ok {
-		file = b.t.String(int32(b.mappings[m]))
+	file := uint64(0) // in the string table; string 0 is empty
+	if m, ok := b.mappingIDs.find(b.mappingOf[i]); ok {
+		file = b.mappings[m]
 	}
-	if len(file) == 0 {
-		m = len(b.mappings)
-	}
-	f := b.unsymbolled[m]
+	f := b.unsymbolled[file]
 	if f == 0 {
-		b.made = appendMadeUp(b.made[:0], file)
+		b.made = appendMadeUp(b.made[:0], b.t.String(int32(file)))
 		b.t.Funcs = append(b.t.Funcs, Func{Name: b.name(b.made)})
 		f = int32(len(b.t.Funcs))
-		b.unsymbolled[m] = f
+		b.unsymbolled[file] = f
 	}
 	return f - 1
 }
