@@ -20,6 +20,7 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 		"one long text":     {long, true},
 		"too large":         {strings.Repeat(" ", 1<<20) + long, false},
 		"too large to read": {long + strings.Repeat(" ", 10<<10), false},
+		"longer escaped":    {strings.Replace(long, "xxx", "<<<", 10<<10), false},
 		"deep":              {strings.Repeat("[", 60<<10), false},
 		"of another type":   {`{"files": 7}`, false},
 		"another's id":      {`{"id": "../../etc", "budget": "b", "end": "1970-01-01T00:00:00Z"}`, true},

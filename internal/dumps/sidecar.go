@@ -1,6 +1,7 @@
 package dumps
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,13 +42,16 @@ func (s Sidecar) encode() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// decodeSidecar reads no more than encode writes.
+// decodeSidecar reads no more than encode writes, escaped as encode does it: what is sent
+// to a browser is escaped again, and nothing of a store's own is longer then.
 func decodeSidecar(r io.Reader) (Sidecar, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSidecar+1))
 	if err != nil {
 		return Sidecar{}, fmt.Errorf("read sidecar: %w", err)
 	}
-	if len(data) > maxSidecar {
+	var escaped bytes.Buffer
+	json.HTMLEscape(&escaped, data)
+	if escaped.Len() > maxSidecar {
 		return Sidecar{}, fmt.Errorf("read sidecar: over %d bytes", maxSidecar)
 	}
 	var s Sidecar
