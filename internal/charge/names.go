@@ -36,15 +36,18 @@ type Names struct {
 	// By id.
 	parts   []part
 	pkg     []int32
-	matches [][]int32
+	matches []span
 
-	cost        int // of all names
-	most        int // maxCost
-	mostMatches int // of one name
+	hits        []int32 // the patterns that names match, one name's after the other's
+	cost        int     // of all names
+	most        int     // maxCost
+	mostMatches int     // of one name
 	packages    []string
 	packageIDs  map[string]int32
-	buf         []int32
 }
+
+// A span is where the matches of a name are in hits.
+type span struct{ from, to int32 }
 
 // NewNames returns an empty memory for an index of patterns.
 func NewNames(index *pattern.Index) *Names { return &Names{index: index, most: maxCost} }
@@ -57,7 +60,7 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 			return err
 		}
 	}
-	*n = Names{index: n.index, most: n.most, buf: n.buf, symbols: t.Symbols, generation: t.Symbols.Generation(), packageIDs: map[string]int32{}}
+	*n = Names{index: n.index, most: n.most, symbols: t.Symbols, generation: t.Symbols.Generation(), packageIDs: map[string]int32{}}
 	err := n.learn(ctx, t)
 	if err != nil {
 		n.symbols = nil // what is there is not all
@@ -71,7 +74,7 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 	if more := t.Symbols.Len() - len(n.parts); more > 0 {
 		n.parts = append(n.parts, make([]part, more)...)
 		n.pkg = append(n.pkg, make([]int32, more)...)
-		n.matches = append(n.matches, make([][]int32, more)...)
+		n.matches = append(n.matches, make([]span, more)...)
 	}
 	if n.parts[0] == 0 {
 		n.learnName(0, "") // so that package 0 is that of unknown names
@@ -98,10 +101,11 @@ func (n *Names) learnName(id decode.ID, name string) {
 	pkg := pattern.PackageOf(name)
 	n.parts[id] = learnt | partsOf(name, pkg)
 	n.pkg[id] = n.packageID(pkg)
-	n.buf = n.index.Match(name, n.buf[:0])
-	n.matches[id] = slices.Clone(n.buf)
-	n.mostMatches = max(n.mostMatches, len(n.buf))
-	n.cost += n.index.Always() + len(n.buf)
+	from := len(n.hits)
+	n.hits = n.index.Match(name, n.hits)
+	n.matches[id] = span{int32(from), int32(len(n.hits))}
+	n.mostMatches = max(n.mostMatches, len(n.hits)-from)
+	n.cost += n.index.Always() + len(n.hits) - from
 }
 
 // isRuntimeFile reports whether a file is in a folder of the name runtime.
@@ -121,7 +125,7 @@ func (n *Names) packageID(path string) int32 {
 }
 
 // Matches lists the numbers of the patterns that match the name.
-func (n *Names) Matches(id decode.ID) []int32 { return n.matches[id] }
+func (n *Names) Matches(id decode.ID) []int32 { return n.hits[n.matches[id].from:n.matches[id].to] }
 
 // MostMatches is the largest number of patterns that one name matches.
 func (n *Names) MostMatches() int { return n.mostMatches }
@@ -129,7 +133,7 @@ func (n *Names) MostMatches() int { return n.mostMatches }
 // Match reports whether the name matches any of the patterns with the given
 // numbers, which are in order.
 func (n *Names) Match(id decode.ID, patterns []int32) bool {
-	return slices.ContainsFunc(n.matches[id], func(m int32) bool {
+	return slices.ContainsFunc(n.Matches(id), func(m int32) bool {
 		_, found := slices.BinarySearch(patterns, m)
 		return found
 	})

@@ -24,8 +24,9 @@ type Sums struct {
 	Cut int64
 
 	weight2 float64
-	amounts []amount // of the keys
-	index   []int32  // the places of the keys, and 1, by slot; at least half of them are 0
+	values  []int64 // of the keys
+	cuts    []int64 // and the part of each in Cut, where that is not 0
+	index   []int32 // the places of the keys, and 1, by slot; at least half of them are 0
 
 	ranked []int32 // the keys, see Counter.Ranked; none until somebody asks
 	sorted int     // how many of them are in order
@@ -34,13 +35,11 @@ type Sums struct {
 	counted int  // the number of the profile
 }
 
-// An amount is what is charged to a key, and the part of it that is in Sums.Cut.
-type amount struct{ value, cut int64 }
-
-// A sum is what is charged to one key of the query that is being counted.
+// A sum is what is charged to one key of the query that is being counted, and the part of
+// it that is in Sums.Cut.
 type sum struct {
-	amount
-	seen uint64 // the sample that charged it last
+	value, cut int64
+	seen       uint64 // the sample that charged it last
 }
 
 // maxSums is how many sums are kept of one profile, for all queries that are always asked
@@ -55,16 +54,16 @@ const mostObservations = 1 << 62
 func (c *Counter) Full() bool { return c.left < 0 }
 
 // By is what is charged to key.
-func (s *Sums) By(key int32) int64 { return s.of(key).value }
+func (s *Sums) By(key int32) int64 { return s.of(key, s.values) }
 
-// of is the amount of a key.
-func (s *Sums) of(key int32) amount {
-	if len(s.index) > 0 {
+// of is what there is of a key among the values, or the cuts.
+func (s *Sums) of(key int32, amounts []int64) int64 {
+	if len(amounts) > 0 {
 		if at := s.index[s.slot(key)]; at > 0 {
-			return s.amounts[at-1]
+			return amounts[at-1]
 		}
 	}
-	return amount{}
+	return 0
 }
 
 // slot is where the index has a key, or would have it.
@@ -90,7 +89,7 @@ func (s *Sums) Part(value int64) float64 {
 
 // Unknown is how much more than By may be charged to key: what was cut off does not
 // tell.
-func (s *Sums) Unknown(key int32) int64 { return s.Cut - s.of(key).cut }
+func (s *Sums) Unknown(key int32) int64 { return s.Cut - s.of(key, s.cuts) }
 
 // A Counter answers queries over decoded profiles.
 type Counter struct {
@@ -217,7 +216,7 @@ func (c *Counter) Charged(query int, name string) int64 {
 func (c *Counter) count(query int) {
 	t, s := c.table, &c.answers[query]
 	*s = Sums{
-		Query: c.queries[query], Keys: s.Keys[:0], amounts: s.amounts[:0], index: s.index[:0],
+		Query: c.queries[query], Keys: s.Keys[:0], values: s.values[:0], cuts: s.cuts[:0], index: s.index[:0],
 		ranked: s.ranked[:0], always: s.always, counted: c.number,
 	}
 	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
@@ -244,11 +243,18 @@ func (c *Counter) count(query int) {
 	for size < 2*len(c.touched) {
 		size *= 2
 	}
-	s.index, s.Keys, s.amounts = cleared(s.index, size), room(s.Keys, len(c.touched)), room(s.amounts, len(c.touched))
+	s.index, s.Keys, s.values = cleared(s.index, size), room(s.Keys, len(c.touched)), room(s.values, len(c.touched))
+	if s.Cut != 0 {
+		s.cuts = room(s.cuts, len(c.touched))
+	}
 	for i, key := range c.touched {
-		s.Keys, s.amounts = append(s.Keys, key), append(s.amounts, c.sums[key].amount)
+		sum := &c.sums[key]
+		s.Keys, s.values = append(s.Keys, key), append(s.values, sum.value)
+		if s.Cut != 0 {
+			s.cuts = append(s.cuts, sum.cut)
+		}
 		s.index[s.slot(key)] = int32(i) + 1
-		c.sums[key].amount = amount{}
+		sum.value, sum.cut = 0, 0
 	}
 	c.left -= len(c.touched)
 	c.touched = c.touched[:0]

@@ -166,11 +166,13 @@ const maxVisits = 100_000_000
 func count(c *charge.Counter, t *decode.Table) error {
 	const remedy = "take a profile of a shorter time, or fewer budgets with an in, where or except of their own"
 	looks, parts := t.Frames, int64(c.Len()+c.Names.MostMatches())
+	what := fmt.Sprintf("%d frames", t.Frames)
 	if len(c.Where) > 0 {
 		looks += 2 * int64(len(t.Labels))
+		what += fmt.Sprintf(" and %d labels", len(t.Labels))
 	}
 	if looks*parts > maxVisits {
-		return fmt.Errorf("%d frames and %d labels times %d parts that the budgets ask about, at most %d together: "+remedy, t.Frames, len(t.Labels), parts, maxVisits)
+		return fmt.Errorf("%s times %d parts that the budgets ask about, at most %d together: "+remedy, what, parts, maxVisits)
 	}
 	if c.Open(t); c.Full() {
 		return errors.New("the budgets ask for more than 300,000 sums of it, one for each name and part: " + remedy)
