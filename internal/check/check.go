@@ -93,9 +93,12 @@ func (r *run) setEnd() {
 	case limit == 0:
 		limit = defaultMax
 	}
-	left := time.Until(r.deadline()) - reserve
+	left := r.deadline().Add(-reserve).Sub(r.begun)
 	r.ends, r.latest = r.begun.Add(min(limit, left)), r.begun.Add(min(busyTimes*limit, left))
 }
+
+// atDeadline reports whether the check ends because of the test's deadline.
+func (r *run) atDeadline() bool { return !r.ends.Before(r.deadline().Add(-reserve)) }
 
 // deadline is the test's, or a time that does not come.
 func (r *run) deadline() time.Time {

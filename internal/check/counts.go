@@ -96,6 +96,9 @@ func (r *run) count() {
 			continue
 		}
 		r.outcomes[i] = outcome{Result: res}
+		if per := r.set[i].Per; per != "" && len(batches) > 1 && !slices.ContainsFunc(batches, func(b batch) bool { return b.units[per] > 0 }) {
+			r.outcomes[i].cause = mistake
+		}
 		if res.Verdict == budget.Fail && isCPU(r.set[i]) {
 			r.nameUsers(i)
 		}
@@ -172,7 +175,12 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 	}
 	text := func(x float64) string { return unit.Format(x, in.Dimension) + times }
 	res := budget.Result{Budget: b, Samples: int64(len(batches)), Limit: limit, Unit: in.Dimension.String()}
-	if all.Units() <= 0 {
+	few := fmt.Sprintf("%s of calls came in time, and 2 are needed: raise Checker.Max, or do less in a call", unit.Plural(len(batches), "batch"))
+	switch {
+	case len(batches) == 0:
+		res.Reason = few
+		return res
+	case all.Units() <= 0:
 		res.Reason = fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)
 		return res
 	}
@@ -202,7 +210,7 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 			res.Reason += fmt.Sprintf(", and %s without what is used while work pauses", text(sure))
 		}
 	case len(batches) < 2:
-		res.Reason = fmt.Sprintf("%s of calls came in time, and 2 are needed: raise Checker.Max, or do less in a call", unit.Plural(len(batches), "batch"))
+		res.Reason = few
 	default:
 		res.Reason = fmt.Sprintf("%s, between %s and %s by what it uses while work pauses: too unsteady to tell from %s",
 			came, text(max(0, low)), text(high), b.Limit)

@@ -306,6 +306,8 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 		isMistake, reason = !r.busy() || c.cover.isLost(), c.cover.reason()
 	case c.unreachable(r, n):
 		isMistake, reason = true, res.Reason
+	case res.Budget.Per != "" && calls >= 2 && c.all.work[res.Budget.Per] == 0 && c.samples() > 0:
+		isMistake, reason = true, fmt.Sprintf("no %q was done in %d calls: work must do some in each call, or the counter is wrong", res.Budget.Per, calls)
 	case c.loop > c.samples()+loopLeast:
 		each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
 		isMistake, reason = c.tooSmall(), fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+

@@ -69,6 +69,33 @@ func TestCheckBusy(t *testing.T) {
 	}
 }
 
+// However busy the machine is, the test fails where no time would decide it: its deadline
+// is too near, or the counter of its unit stands still.
+func TestCheckMistakeOnBusyMachine(t *testing.T) {
+	needProfiler(t)
+	on(t, crowded)
+	still := Config{Max: 300 * time.Millisecond, Work: map[string]func() float64{"order": func() float64 { return 0 }}}
+	for _, tt := range []struct {
+		budget string
+		config Config
+		left   time.Duration // until the test's deadline
+		say    string
+	}{
+		{"check.burnGuilty below 99%", Config{}, 2500 * time.Millisecond, "raise -timeout of go test"},
+		{"heap steady", Config{}, reserve, "raise -timeout of go test"},
+		{"check.burnGuilty below 20us per order", still, time.Hour, `no "order" was done`},
+		{"process below 1KiB per order of allocs", still, time.Hour, `no "order" was done`},
+	} {
+		tb := newFakeTB(t)
+		tb.deadline = time.Now().Add(tt.left)
+		got := tryCheckAs(tb, tt.config, budget.Must(tt.budget), func(context.Context) { mix(0.5) })
+		text := got.problem + got.text()
+		if verdict := got.verdict(); verdict != "broken" && verdict != "open" || !strings.Contains(text, tt.say) {
+			t.Errorf("%s: %s, and it does not say %q:\n%s", tt.budget, verdict, tt.say, text)
+		}
+	}
+}
+
 // A check that takes long says what it waits for, and how long at the most.
 func TestCheckProgress(t *testing.T) {
 	needProfiler(t)

@@ -232,6 +232,8 @@ func (r *run) moreTime() string {
 	switch {
 	case r.isBenchmark():
 		return fmt.Sprintf("raise -benchtime (it took %v) to %v or more", took, shortMax)
+	case r.atDeadline():
+		return fmt.Sprintf("raise -timeout of go test (the check took %v, up to the test's deadline), or let work use more CPU", took)
 	case r.test.short && r.Max == 0:
 		return fmt.Sprintf("run it without -short (which took %v)", took)
 	}
