@@ -96,7 +96,7 @@ type TB interface {
 // t may be a *testing.B: Check then runs the benchmark's own b.Loop, reports what it
 // measured as metrics, and fails on what is beyond doubt, of budgets on CPU only. What
 // -benchtime is too short for is logged as not decided, and passes, and so it is under
-// -short, which takes 5 seconds at most. Mistakes fail either way. go test -cpuprofile
+// -short, which takes 5 seconds, and at most 20 on a busy machine. Mistakes fail either way. go test -cpuprofile
 // holds the profiler, so Check calls work once and skips the test. go test -fuzz calls
 // work once for each input, without judging. A guard in the same process shares the
 // profiler with Check.

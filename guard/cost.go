@@ -50,7 +50,7 @@ func (l *looper) account(cost time.Duration, after process.Snapshot) {
 		l.status.State, l.status.PausedUntil = statePaused, until
 		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*pace.RestShare))
 		if was != statePaused {
-			l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard rests for %v: its own cost was %.1f%% of a core", pace.RestFor, 100*share)})
+			l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard rests for %v: its own cost was %.1f%% of a core; with a longer Config.Every it is less", pace.RestFor, 100*share)})
 		}
 	case was == statePaused:
 		l.status.State, l.status.PausedUntil = stateRunning, time.Time{}

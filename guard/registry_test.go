@@ -112,6 +112,7 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{"requests", `did you mean request?`},
 		{"duration", `did you mean rpc_duration_seconds?`},
 		{"frobnicate", `in the Prometheus registry before Start`},
+		{`http_requests_total{cod="200"}`, `"http_requests_total{cod=\"200\"}" of the Prometheus registry has no label cod, but code`},
 		{"in_flight", `"in_flight" of the Prometheus registry is a gauge`},
 	}
 	for _, test := range tests {

@@ -231,6 +231,24 @@ func sum(f *dto.MetricFamily, u unit.Work) answer {
 	return a
 }
 
+// unlabelled says which label of a unit no series of a family has, "" for none: all of them
+// have the same.
+func unlabelled(f *dto.MetricFamily, u unit.Work) (why string) {
+	var has []string
+	for _, l := range f.GetMetric()[0].GetLabel() { // who gathers leaves out families without series
+		has = append(has, l.GetName())
+	}
+	for _, label := range slices.Sorted(maps.Keys(u.Labels)) {
+		switch {
+		case len(has) == 0:
+			return fmt.Sprintf("has no label %s, and no others", label)
+		case !slices.Contains(has, label):
+			return fmt.Sprintf("has no label %s, but %s", label, strings.Join(has, ", "))
+		}
+	}
+	return ""
+}
+
 func hasLabels(m *dto.Metric, labels map[string]string) bool {
 	found := 0
 	for _, l := range m.GetLabel() {
@@ -279,7 +297,7 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 		}
 		switch f := has.family(u.Name); {
 		case f != nil:
-			if why := sum(f, u).why; why != "" {
+			if why := cmp.Or(sum(f, u).why, unlabelled(f, u)); why != "" {
 				wrong("Budgets: %q of the Prometheus registry %s", text, why)
 			}
 		case has.err != nil:

@@ -53,8 +53,8 @@ func (c *Counter) sort(query int, keys []int32) {
 	})
 }
 
-// Offenders selects, from keys that are over a limit, as they are ranked, those to name,
-// at most most of them, in the order to name them: the deepest of a chain of calls first,
+// Offenders selects those to name from keys that are over a limit, as they are ranked. It
+// returns no more than most, in the order to name them: the deepest of a chain of calls first,
 // of several chains the heaviest. The samples of one that is named are taken off all
 // others, and whoever is not over the limit any more is not named.
 func (c *Counter) Offenders(query int, over []int32, limit int64, most int) []int32 {
@@ -80,7 +80,7 @@ type matrix struct {
 	samples []charged
 }
 
-// charged is the keys of samples that have the same, leaf first.
+// charged are the keys of a group of samples that have the same keys, leaf first.
 type charged struct {
 	value int64
 	keys  []int // indices into matrix.keys

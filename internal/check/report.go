@@ -123,17 +123,17 @@ func (rep *report) skips() bool {
 
 // What became of a budget that did not fail.
 const (
-	wordKept = "pass"
-	wordNear = "not told from its limit"
-	wordOpen = "not decided in the time given"
+	wordKept     = "pass"
+	wordTooClose = "too close to the limit to tell"
+	wordOpen     = "not decided in the time given"
 )
 
 func (o outcome) word() string {
 	switch {
 	case o.Verdict == budget.Inconclusive:
 		return wordOpen
-	case o.isNear():
-		return wordNear
+	case o.isTooClose():
+		return wordTooClose
 	}
 	return wordKept
 }
@@ -154,7 +154,7 @@ func (rep *report) passed() string {
 		count[o.word()]++
 	}
 	parts := []string{unit.Plural(count[wordKept], "budget") + " kept"}
-	if n := count[wordNear]; n > 0 {
+	if n := count[wordTooClose]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d too close to the limit to tell", n))
 	}
 	if n := count[wordOpen]; n > 0 {
@@ -231,7 +231,7 @@ func (r *run) moreTime() string {
 	took := time.Since(r.begun).Round(100 * time.Millisecond)
 	switch {
 	case r.isBenchmark():
-		return fmt.Sprintf("raise -benchtime (it took %v) to %v or more", took, shortMax)
+		return fmt.Sprintf("raise -benchtime (it took %v) to %v or more", took, max(shortMax, (2*took).Round(time.Second)))
 	case r.atDeadline():
 		return fmt.Sprintf("raise -timeout of go test (the check took %v, up to the test's deadline), or let work use more CPU", took)
 	case r.test.short && r.Max == 0:

@@ -131,7 +131,7 @@ func TestCheckReportNear(t *testing.T) {
 		{[]outcome{of(0.1)}, "1 budget kept after"},
 		{[]outcome{of(0.21)}, "0 budgets kept, 1 too close to the limit to tell after"},
 		{[]outcome{of(0.21), of(0.1), of(0.22)}, "1 budget kept, 2 too close to the limit to tell after"},
-		{[]outcome{of(0.21)}, "\n  not told from its limit: main.work below 20% cumulative: said"},
+		{[]outcome{of(0.21)}, "\n  too close to the limit to tell: main.work below 20% cumulative: said"},
 	} {
 		rep := report{outcomes: tt.outcomes}
 		if rep.failed() || !strings.Contains(rep.passed(), tt.want) {
@@ -148,7 +148,7 @@ func TestIsNear(t *testing.T) {
 		{0.19, 0.24, false}, {0.19, 0.26, true}, {0.17, 0.19, false}, {0.21, 0.24, true},
 	} {
 		o := outcome{Result: budget.Result{Verdict: budget.Pass, Limit: 0.2, Share: tt.share, High: tt.high}}
-		if o.isNear() != tt.want {
+		if o.isTooClose() != tt.want {
 			t.Errorf("%+v: %t", tt, !tt.want)
 		}
 	}

@@ -70,9 +70,9 @@ const (
 	unknown              // it is not known whose doing it is: the test is skipped
 )
 
-// isNear reports whether a budget passed without being kept for sure: what was measured
+// isTooClose reports whether a budget passed without being kept for sure: what was measured
 // is above its limit, or may be further above than a pass on proof allows.
-func (o outcome) isNear() bool {
+func (o outcome) isTooClose() bool {
 	return o.Verdict == budget.Pass && o.Limit > 0 && (o.Share > o.Limit || o.High >= evidence.Zone*o.Limit)
 }
 

@@ -17,7 +17,7 @@ const (
 
 // Symbols interns function and file names across profiles of one program.
 // It is bounded: a profile that comes when there are more than 32,768 names or 4 MiB
-// of text, and more than it needs itself, finds all of them forgotten, and
+// of text, and more than twice the names that it has itself, finds all of them forgotten, and
 // [Symbols.Generation] has grown by one, which tells whoever remembers something per ID
 // to forget it. The zero Symbols is ready to use. It is not safe for concurrent use.
 type Symbols struct {

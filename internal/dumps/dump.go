@@ -27,9 +27,10 @@
 // # Writing
 //
 // Each file is written under a temporary name and synced. Then the profiles get their
-// names, the folder is synced, the sidecar gets its name, and the folder is synced again. Removing begins with the sidecar. A dump is what has a
-// sidecar, so a crash at any point leaves a whole dump or remains, which the next
-// Store to open removes. An error at any point removes what was written.
+// names, the folder is synced, the sidecar gets its name, and the folder is synced again.
+// Removing begins with the sidecar. A dump is what has a sidecar. So a crash at any point
+// leaves a whole dump, or files without a sidecar, which the next Store to open removes.
+// An error at any point removes what was written.
 //
 // Names that this package does not write, and whatever is no regular file, are
 // never opened, counted or deleted.
