@@ -16,14 +16,14 @@
 // With -budgets another process has that many budgets.
 //
 // The kernel maps 16 pages around each one that is touched, so nearly all that is
-// linked becomes resident, also what never runs. A guard adds 1.9 MiB to what a program
-// maps of its file: 0.9 of code, 0.6 of the tables for tracebacks, and 0.3 of types and
-// constants. Its profiles need such tables of functions that the service had before,
+// linked becomes resident, also what never runs. A guard adds 1.8 MiB to what a program
+// maps of its file: half of it code, a third the tables for tracebacks, and the rest types
+// and constants. Its profiles need such tables of functions that the service had before,
 // too. What it links is a third not its own: see command size.
 //
-// On two cores with far more to run than that, at the defaults and twice for four
-// minutes, a guard took 2.9 and 2.7 MiB over the client (0.8 and 0.6 anonymous, 2.1 of
-// the file), and over the plain service pyroscope-go 1.6 and Datadog's profiler 28.
+// On two cores with nothing else to run, at the defaults and for three minutes, a guard
+// took 2.3 MiB over the client (0.4 anonymous, 1.8 of the file), and over the plain service
+// pyroscope-go 1.8 and Datadog's profiler 28.
 // Anonymous memory is the host's garbage for the most part: within 0.5 MiB two runs differ.
 package main
 
