@@ -190,12 +190,15 @@ const mostTries = 64
 // meaning returns what is meant by a wrong sentence: the first that is right of those with
 // other words in the place of what is wrong.
 func (p *parser) meaning() (Budget, bool) {
-	lines := p.lines
+	lines := p.lines                     // more are found on the way
 	if len(p.lex.line) > 2*longestLine { // too long to be proposed
 		return Budget{}, false
 	}
-	for i := 0; i < min(len(lines), mostTries); i++ {
-		again := parser{lex: lexer{line: lines[i]}}
+	for tried := range mostTries {
+		if tried == len(lines) {
+			break
+		}
+		again := parser{lex: lexer{line: lines[tried]}}
 		again.advance()
 		if again.budget(); again.err == nil {
 			return again.b, true

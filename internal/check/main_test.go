@@ -18,10 +18,6 @@ const (
 	workPackage  = "github.com/profguard/profguard/internal/work"
 )
 
-// patience is how long a test waits for what takes milliseconds on a machine
-// that is not overloaded.
-const patience = 20 * time.Second
-
 // TestMain lets more tests run side by side than there are cores: they wait as much as
 // they compute.
 func TestMain(m *testing.M) {
