@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
 )
@@ -122,6 +123,43 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		}
 		if test.unit == "frobnicate" && strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("per %s: %v, want no names", test.unit, err)
+		}
+	}
+}
+
+// gathered is a registry of somebody's own.
+type gathered struct {
+	*prometheus.Registry
+	families []*dto.MetricFamily
+}
+
+func (g gathered) Gather() ([]*dto.MetricFamily, error) { return g.families, nil }
+
+// Series of one name may have different labels, or there may be none.
+func TestUnitsOfSeriesThatDiffer(t *testing.T) {
+	series := func(labels ...string) *dto.Metric {
+		m := &dto.Metric{Counter: &dto.Counter{Value: new(1.0)}}
+		for _, l := range labels {
+			m.Label = append(m.Label, &dto.LabelPair{Name: &l, Value: new("x")})
+		}
+		return m
+	}
+	family := func(metrics ...*dto.Metric) *dto.MetricFamily {
+		return &dto.MetricFamily{Name: new("jobs_total"), Type: dto.MetricType_COUNTER.Enum(), Metric: metrics}
+	}
+	for _, test := range []struct {
+		family *dto.MetricFamily
+		want   string
+	}{
+		{family(), ""},
+		{family(series("host"), series("host", "queue")), ""},
+		{family(series("shop", "host"), series("zone")), "has no label queue, but host, shop, zone"},
+		{family(series()), "has no label queue, and no others"},
+	} {
+		r := gathered{prometheus.NewRegistry(), []*dto.MetricFamily{test.family}}
+		_, err := Config{Registerer: r, Budgets: budget.Must(`process below 2ms per jobs_total{queue="x"}`)}.complete()
+		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: %v, want %s", test.family, err, test.want)
 		}
 	}
 }

@@ -231,19 +231,22 @@ func sum(f *dto.MetricFamily, u unit.Work) answer {
 	return a
 }
 
-// unlabelled says which label of a unit no series of a family has, "" for none: all of them
-// have the same.
+// unlabelled says which label of a unit no series of a family has, "" for none, and where
+// there are no series yet.
 func unlabelled(f *dto.MetricFamily, u unit.Work) (why string) {
-	var has []string
-	for _, l := range f.GetMetric()[0].GetLabel() { // who gathers leaves out families without series
-		has = append(has, l.GetName())
+	has := map[string]bool{}
+	for _, m := range f.GetMetric() {
+		for _, l := range m.GetLabel() {
+			has[l.GetName()] = true
+		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(u.Labels)) {
 		switch {
+		case len(f.GetMetric()) == 0 || has[label]:
 		case len(has) == 0:
 			return fmt.Sprintf("has no label %s, and no others", label)
-		case !slices.Contains(has, label):
-			return fmt.Sprintf("has no label %s, but %s", label, strings.Join(has, ", "))
+		default:
+			return fmt.Sprintf("has no label %s, but %s", label, strings.Join(slices.Sorted(maps.Keys(has)), ", "))
 		}
 	}
 	return ""
