@@ -19,7 +19,7 @@ import (
 func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	var texts []string
 	for _, e := range p.entries {
-		texts = append(texts, patternsOf(e.rule)...)
+		texts = append(texts, e.rule.Patterns()...)
 	}
 	missing, err := process.Missing(texts, func(yield func(string) bool) error {
 		return l.seams.linked(func(name string) bool { return ctx.Err() == nil && yield(name) })
@@ -37,7 +37,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 		if e.rule.Class == judge.Leak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
-		for _, text := range patternsOf(e.rule) {
+		for _, text := range e.rule.Patterns() {
 			near, isMissing := missing[text]
 			if !isMissing {
 				continue
@@ -54,17 +54,6 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 			l.warn(e, fmt.Sprintf("no function linked into the program matches %s: %s", text, advice))
 		}
 	}
-}
-
-// patternsOf are the patterns that a budget is about.
-func patternsOf(r judge.Rule) (texts []string) {
-	if r.Class == judge.Pattern {
-		texts = append(texts, r.Subject)
-	}
-	if r.In != "" {
-		texts = append(texts, r.In)
-	}
-	return texts
 }
 
 const (

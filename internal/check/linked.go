@@ -14,13 +14,10 @@ import (
 // Where the executable cannot be read, everything counts as linked: a pattern that matches
 // nothing is then found out by no sample.
 func unlinkedOf(set budget.Set) map[string]string {
+	rules, _ := set.Rules() // the set is valid
 	var texts []string
-	for _, b := range set {
-		for _, text := range []string{b.Subject, b.In} {
-			if !slices.Contains([]string{"", "no function", "no package", "no goroutine", "process", "goroutines", "heap", "rss", "gc"}, text) {
-				texts = append(texts, text)
-			}
-		}
+	for _, r := range rules {
+		texts = append(texts, r.Patterns()...)
 	}
 	missing, _ := process.Missing(texts, process.Functions)
 	return missing

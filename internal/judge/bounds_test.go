@@ -12,6 +12,20 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 )
 
+// judgeOf is a judge of budgets.
+func judgeOf(t *testing.T, lines []string) *judge.Judge {
+	t.Helper()
+	rules, err := budget.Must(lines...).Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := judge.New(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
 // A baseline is counted within the limits of a window. What is beyond them is an error,
 // each time.
 func TestBaselineOfManyNames(t *testing.T) {
@@ -27,14 +41,7 @@ func TestBaselineOfManyNames(t *testing.T) {
 	for i := range 12 {
 		lines = append(lines, fmt.Sprintf("b%d: no function grows above 5 points except example.com/y.G%d", i, i))
 	}
-	rules, err := budget.Must(lines...).Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := judge.New(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := judgeOf(t, lines)
 	window, facts := folded.Must(stacks(100)), judge.Facts{Baseline: tableOf(t, folded.Must(stacks(30_000)))}
 	for range 2 {
 		if _, err := j.Profile(window, facts); err == nil || !strings.Contains(err.Error(), "baseline: the budgets ask for more than 300,000 sums") {
@@ -63,14 +70,7 @@ func TestLabelsTimesConditions(t *testing.T) {
 		for i := range n {
 			lines = append(lines, fmt.Sprintf("b%d: example.com/x below 1%% where k%d=v%d", i, i%32, i))
 		}
-		rules, err := budget.Must(lines...).Rules()
-		if err != nil {
-			t.Fatal(err)
-		}
-		j, err := judge.New(rules)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := judgeOf(t, lines)
 		if _, err := j.Profile(p, judge.Facts{}); (err != nil) != (n == 900) || err != nil && !strings.Contains(err.Error(), "64000 labels times") {
 			t.Errorf("%d conditions: %v", n, err)
 		}

@@ -53,6 +53,17 @@ type Rule struct {
 	When    Condition
 }
 
+// Patterns are those that a rule is about. One that matches nothing would be kept for ever.
+func (r Rule) Patterns() (texts []string) {
+	if r.Class == Pattern {
+		texts = append(texts, r.Subject)
+	}
+	if r.In != "" {
+		texts = append(texts, r.In)
+	}
+	return texts
+}
+
 // A Condition compares a figure with a limit in base units. That without a Figure
 // always holds.
 type Condition struct {
