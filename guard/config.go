@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"math"
-	"runtime/trace"
+	"reflect"
 	"slices"
 	"time"
 
@@ -45,10 +46,13 @@ type Config struct {
 	DumpDir string
 	Keep    Keep
 
-	// Trace adds the last seconds of execution trace to a dump. A recorder that is
-	// running is the host's, and left alone; one that is not is started by Start
-	// and stopped by Stop.
-	Trace *trace.FlightRecorder
+	// Trace adds the last seconds of execution trace to a dump, while it is enabled. It
+	// is a *trace.FlightRecorder, which the host starts and stops. The type is not named
+	// here, because that would link the tracer into hosts that have none.
+	Trace interface {
+		Enabled() bool
+		WriteTo(w io.Writer) (n int64, err error)
+	}
 
 	// Registerer is where the guard's metrics go; nil means
 	// prometheus.DefaultRegisterer.
@@ -121,6 +125,9 @@ func (c Config) complete() (Config, error) {
 	// the process.
 	c.Budgets = cloneBudgets(c.Budgets)
 	c.Work, c.BaselineWork = maps.Clone(c.Work), maps.Clone(c.BaselineWork)
+	if v := reflect.ValueOf(c.Trace); v.Kind() == reflect.Pointer && v.IsNil() {
+		c.Trace = nil // of a host whose recorder is optional
+	}
 	if c.Budgets == nil {
 		c.Budgets = budget.Default()
 	}

@@ -269,16 +269,3 @@ func (o *judgement) status(g *Guard) BudgetStatus {
 	}
 	return s
 }
-
-// startTrace starts a recorder that the host has made but not started, and returns what
-// stops it.
-func (l *looper) startTrace() (stop func()) {
-	if l.cfg.Trace == nil || l.cfg.Trace.Enabled() {
-		return func() {}
-	}
-	if err := l.cfg.Trace.Start(); err != nil {
-		l.emit(Event{Name: eventDegraded, Message: "no execution trace beside dumps: " + err.Error()})
-		return func() {}
-	}
-	return l.cfg.Trace.Stop
-}

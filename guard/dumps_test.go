@@ -427,12 +427,12 @@ func TestFlightRecorder(t *testing.T) {
 			cfg.Every, cfg.Window, cfg.Trace = second, second, rec
 			g := w.start(t, cfg)
 			eventually(t, "a dump", func() bool { return g.Status().Budgets[0].Dump != "" })
-			if !rec.Enabled() {
-				t.Error("the recorder does not run beside the guard")
-			}
 			info, _, err := g.dumps.Load().List(100)
-			if err != nil || len(info) == 0 || !slices.ContainsFunc(info[0].Files, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }) {
-				t.Errorf("companions of %+v: %v", info, err)
+			if err != nil || len(info) == 0 {
+				t.Fatalf("dumps: %+v, %v", info, err)
+			}
+			if has := slices.ContainsFunc(info[0].Files, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }); has != running {
+				t.Errorf("a trace beside the dump: %t, want %t: %+v", has, running, info)
 			}
 			g.Stop()
 			<-g.done
@@ -440,6 +440,15 @@ func TestFlightRecorder(t *testing.T) {
 				t.Errorf("after Stop the recorder runs: %t, before Start: %t", rec.Enabled(), running)
 			}
 		})
+	}
+}
+
+// A host whose recorder is optional hands on a nil pointer, which is no nil interface.
+func TestFlightRecorderNil(t *testing.T) {
+	var rec *trace.FlightRecorder
+	cfg, err := Config{Trace: rec}.complete()
+	if err != nil || cfg.Trace != nil {
+		t.Errorf("Trace is %v, %v, want nil", cfg.Trace, err)
 	}
 }
 

@@ -46,7 +46,6 @@ func (g *Guard) loop(ctx context.Context) {
 	l := newLooper(g)
 	defer l.kinds.close()
 	defer l.breakdowns.taker.Close()
-	defer l.startTrace()()
 	next := time.Now().Add(l.pace.First())
 	l.announce(next)
 	for {
