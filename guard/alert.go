@@ -68,9 +68,9 @@ func (j *judgement) step(g *Guard) {
 	f := alert.Finding{
 		Start: j.start.Sub(g.started), End: j.end.Sub(g.started),
 		Window: evidence.Verdict(r.Verdict), Stream: j.finding.Alarm, Strength: j.finding.Strength,
-		Idle: r.Idle, Measured: measured(r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
+		Idle: r.Idle, Measured: measured(&r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
 	}
-	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && measured(r) {
+	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && measured(&r) {
 		f.Window = evidence.Pass // it is within its limit, and of growth nothing is said while it learns
 	}
 	j.next, j.event = e.alert.Next(f, e.ruleOf(&g.cfg))

@@ -166,7 +166,7 @@ func TestFault_05_ForeignRate(t *testing.T) {
 		runtime.SetCPUProfileRate(250)
 		w, registry := newWorld(), prometheus.NewRegistry()
 		g := contested(t, w, registry)
-		eventually(t, "a window", func() bool { return len(g.Status().Windows) > 0 })
+		eventually(t, "a window", func() bool { return windows(g) > 0 })
 		if hasOutcome(g, profiler.Overrun) {
 			g.Stop()
 			continue

@@ -72,8 +72,56 @@ func sentence(b budget.Budget) string {
 	return b.String()
 }
 
-// hasReason reports whether the result's reason is not in the message.
-func (e Event) hasReason() bool { return e.Name == eventFiring || e.Name == eventOffender }
+// attributes calls add with each of the event's values, and its names in OpenTelemetry and
+// in the log: "" in the one that does not have it. dir is where dumps are.
+func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
+	if e.Budget == "" {
+		return
+	}
+	r := &e.Result
+	add("profguard.budget.name", "budget", e.Budget)
+	add("profguard.budget.sentence", "", r.Budget.String())
+	if text := sentence(r.Budget); text != e.Budget {
+		add("", "sentence", text)
+	}
+	add("profguard.verdict", "", r.Verdict.String())
+	add("profguard.value", "", r.Share)
+	add("profguard.low", "", r.Low)
+	add("profguard.high", "", r.High)
+	limit := r.Budget.Rule
+	if r.Budget.Limit != (budget.Amount{}) {
+		limit = r.Budget.Limit.String()
+	}
+	add("profguard.limit", "", limit)
+	add("profguard.samples", "", r.Samples)
+	add("profguard.hits", "", r.Hits)
+	if e.Name == eventFiring || e.Name == eventOffender { // in the others the message has it
+		add("profguard.reason", "reason", r.Reason)
+	}
+	if accept := accepting(r); accept != "" && e.Name == eventFiring {
+		add("", "accept", accept)
+	}
+	frame := func(f *budget.Frame, otel, function, file, line string) {
+		if f.Function != "" {
+			add(otel+".function.name", function, f.Function)
+		}
+		if f.File != "" {
+			add(otel+".file.path", file, f.File)
+		}
+		if f.Line > 0 {
+			add(otel+".line.number", line, int64(f.Line))
+		}
+	}
+	if len(r.Offenders) > 0 {
+		frame(&r.Offenders[0].Frame, "code", "offender", "", "")
+		frame(&r.Offenders[0].Blame, "profguard.blame.code", "blame.function", "blame.file", "blame.line")
+	}
+	if e.Dump != "" {
+		add("profguard.dump.id", "dump", e.Dump)
+		add("", "dump_dir", filepath.Join(dir, dumps.ID(e.Dump).Folder()))
+		add("profguard.dump.time", "dumped", e.Dumped)
+	}
+}
 
 // slogSink writes a line for each event. With no logger given it takes the
 // default one, as it is at that moment. dir is where dumps are.
@@ -84,31 +132,11 @@ func slogSink(logger *slog.Logger, dir string) func(Event) {
 			l = slog.Default()
 		}
 		attrs := []slog.Attr{slog.String("event", e.Name)}
-		if e.Budget != "" {
-			r := e.Result
-			attrs = append(attrs, slog.String("budget", e.Budget))
-			if sentence := sentence(r.Budget); sentence != e.Budget {
-				attrs = append(attrs, slog.String("sentence", sentence))
+		e.attributes(dir, func(_, name string, value any) {
+			if name != "" {
+				attrs = append(attrs, slog.Any(name, value))
 			}
-			if e.hasReason() {
-				attrs = append(attrs, slog.String("reason", r.Reason))
-			}
-			if accept := accepting(r); accept != "" && e.Name == eventFiring {
-				attrs = append(attrs, slog.String("accept", accept))
-			}
-			if len(r.Offenders) > 0 {
-				o := r.Offenders[0]
-				attrs = append(attrs, slog.String("offender", o.Function))
-				if o.Blame.Function != "" {
-					attrs = append(attrs, slog.Group("blame",
-						slog.String("function", o.Blame.Function), slog.String("file", o.Blame.File), slog.Int("line", o.Blame.Line)))
-				}
-			}
-		}
-		if e.Dump != "" {
-			attrs = append(attrs, slog.String("dump", e.Dump), slog.String("dump_dir", filepath.Join(dir, dumps.ID(e.Dump).Folder())),
-				slog.Time("dumped", e.Dumped))
-		}
+		})
 		l.LogAttrs(context.Background(), e.level(), e.Message, attrs...)
 	}
 }

@@ -122,10 +122,9 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	}
 	g := &Guard{
 		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
-		baseline: baseline, done: make(chan struct{}), ended: make(chan struct{}),
+		baseline: baseline, done: make(chan struct{}), ended: make(chan struct{}), status: newStatus(&cfg, time.Now()),
 	}
 	g.metrics = &collector{g.Collect}
-	g.status = Status{State: stateRunning, Started: g.started, Windows: map[string]int{}, Dumps: map[string]int64{}}
 	if g.panel, err = s.compile(cfg, nil); err != nil {
 		return nil, err
 	}

@@ -90,6 +90,7 @@ func TestStatusJSON(t *testing.T) {
 		Window:  WindowStatus{Start: at, Elapsed: 10 * time.Second, Outcome: "ok", Samples: 900, Cores: 0.9, GC: 0.1, RSS: 1 << 20, Heap: 1 << 19, Goroutines: 12},
 		Next:    at.Add(time.Minute),
 		Windows: map[string]int{"ok": 3, "busy": 1}, CPU: 1500 * time.Millisecond, CostShare: 0.001, Dumps: map[string]int64{"saved": 1},
+		Panics: map[string]int64{"loop": 0, "metrics": 0, "page": 0},
 	}
 	r := webtest.Ask(g.Handler(), "GET", "/status.json")
 	if r.StatusCode != 200 {
@@ -221,7 +222,7 @@ runtime.main;main.main;main.serve;main.other 10
 			t.Fatal(err)
 		}
 		r := budget.Must(sentence).Judge(p)[0]
-		accept := accepting(r)
+		accept := accepting(&r)
 		if r.Verdict != budget.Fail || accept == "" {
 			t.Errorf("%s: %v", sentence, r)
 			continue

@@ -156,7 +156,7 @@ func TestFault_54_ProfilerReleased(t *testing.T) {
 	eventually(t, "a profile", profiling)
 	g.Stop()
 	eventually(t, "the profiler is free", free)
-	if s := g.Status(); len(s.Windows) != 0 {
+	if s := g.Status(); windows(g) != 0 {
 		t.Errorf("a window that Stop ended counts: %v", s.Windows)
 	}
 }
@@ -325,11 +325,11 @@ func TestHeldByTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	burnBeside()
-	eventually(t, "a window", func() bool { return len(g.Status().Windows) > 0 })
+	eventually(t, "a window", func() bool { return windows(g) > 0 })
 	g.Stop()
 	burnAfter()
 	s := g.Status()
-	if b := s.Budgets[0]; s.Window.Outcome != "busy" || len(s.Windows) != 1 || b.Verdicts["pass"] != 0 || b.Result.Verdict != budget.Inconclusive {
+	if b := s.Budgets[0]; s.Window.Outcome != "busy" || windows(g) != 1 || b.Verdicts["pass"] != 0 || b.Result.Verdict != budget.Inconclusive {
 		t.Errorf("windows %v, verdicts %v: %s", s.Windows, b.Verdicts, b.Result.Reason)
 	}
 	t.Logf("%s: %s", s.Window.Outcome, s.Window.Reason)

@@ -2,15 +2,12 @@ package guard
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/profiler"
 )
 
 // maxSeries bounds the budgets that have series of their own; the others are in
@@ -19,32 +16,41 @@ import (
 const maxSeries = 100
 
 var (
-	descState    = desc("budget_state", "State of the budget: 0 inactive, 1 pending, 2 firing, 3 resolved.", "budget")
-	descValue    = desc("budget_value", "What the last window measured, in the unit of the limit (ratio, cores, seconds, bytes, count).", "budget", "unit")
-	descLow      = desc("budget_low", "Lower bound of the value.", "budget", "unit")
-	descHigh     = desc("budget_high", "Upper bound of the value.", "budget", "unit")
-	descLimit    = desc("budget_limit", "The declared limit.", "budget", "unit")
-	descDecided  = desc("budget_decided", "1 once the windows together have said that the budget is kept or broken, whatever each by itself can say.", "budget")
-	descOffender = desc("budget_offender_info", "1 while the budget fires: the function that its last event named, and the nearest call in the own module, each with its file and line.", "budget", "function", "file", "blame_function", "blame_file")
-	descVacuous  = desc("budget_vacuous", "1 while the budget tells nothing: no function that is linked matches it, or no sample was ever within it.", "budget")
-	descVerdicts = desc("verdicts_total", "Windows by verdict.", "budget", "verdict")
-	descSamples  = desc("samples_total", "Samples that the budget's verdicts rest on. Hits divided by samples is the share, over any time and any number of processes.", "budget")
-	descHits     = desc("hits_total", "Samples charged to the budget.", "budget")
-	descWindows  = desc("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
-	descGood     = desc("last_window_timestamp_seconds", "When the last good window ended.")
-	descPaused   = desc("paused", "1 while the guard rests because it cost too much.")
-	descCPU      = desc("cpu_seconds_total", "CPU that the guard has cost, profiling included.")
-	descDumps    = desc("dumps_total", "Dumps by result: saved, dropped, or why they failed.", "result")
-	descDropped  = desc("events_dropped_total", "Events lost because a sink had no time for them.", "sink")
-	descPanics   = desc("panics_total", "Panics recovered, by part of the guard.", "part")
+	metricState    = newGauge("budget_state", "State of the budget: 0 inactive, 1 pending, 2 firing, 3 resolved.", "budget")
+	metricValue    = newGauge("budget_value", "What the last window measured, in the unit of the limit (ratio, cores, seconds, bytes, count).", "budget", "unit")
+	metricLow      = newGauge("budget_low", "Lower bound of the value.", "budget", "unit")
+	metricHigh     = newGauge("budget_high", "Upper bound of the value.", "budget", "unit")
+	metricLimit    = newGauge("budget_limit", "The declared limit.", "budget", "unit")
+	metricDecided  = newGauge("budget_decided", "1 once the windows together have said that the budget is kept or broken, whatever each by itself can say.", "budget")
+	metricOffender = newGauge("budget_offender_info", "1 while the budget fires: the function that its last event named, and the nearest call in the own module, each with its file and line.", "budget", "function", "file", "blame_function", "blame_file")
+	metricVacuous  = newGauge("budget_vacuous", "1 while the budget tells nothing: no function that is linked matches it, or no sample was ever within it.", "budget")
+	metricVerdicts = newCounter("verdicts_total", "Windows by verdict.", "budget", "verdict")
+	metricSamples  = newCounter("samples_total", "Samples that the budget's verdicts rest on. Hits divided by samples is the share, over any time and any number of processes.", "budget")
+	metricHits     = newCounter("hits_total", "Samples charged to the budget.", "budget")
+	metricWindows  = newCounter("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
+	metricGood     = newGauge("last_window_timestamp_seconds", "When the last good window ended.")
+	metricPaused   = newGauge("paused", "1 while the guard rests because it cost too much.")
+	metricCPU      = newCounter("cpu_seconds_total", "CPU that the guard has cost, profiling included.")
+	metricDumps    = newCounter("dumps_total", "Dumps by result: saved, dropped, or why they failed.", "result")
+	metricDropped  = newCounter("events_dropped_total", "Events lost because a sink had no time for them.", "sink")
+	metricPanics   = newCounter("panics_total", "Panics recovered, by part of the guard.", "part")
 )
 
-// descs are all of them.
-var descs []*prometheus.Desc
+// A metric is one of them.
+type metric struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
 
-func desc(name, help string, labels ...string) *prometheus.Desc {
+var descs []*prometheus.Desc // of all
+
+func newGauge(name, help string, labels ...string) metric {
 	descs = append(descs, prometheus.NewDesc("profguard_"+name, help, labels, nil))
-	return descs[len(descs)-1]
+	return metric{descs[len(descs)-1], prometheus.GaugeValue}
+}
+
+func newCounter(name, help string, labels ...string) metric {
+	return metric{newGauge(name, help, labels...).desc, prometheus.CounterValue}
 }
 
 // Describe implements [prometheus.Collector].
@@ -79,78 +85,58 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) { c.collect(ch) }
 
 func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	s := g.Status()
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	counter := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	add := func(m metric, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
 	}
 	seen := map[string]bool{}
-	for _, b := range s.Budgets[:min(len(s.Budgets), maxSeries)] {
+	for i := range s.Budgets[:min(len(s.Budgets), maxSeries)] {
+		b := &s.Budgets[i]
 		// Two series of one name would cost the host its whole scrape.
-		name, unit := clean(b.Name), b.Result.Unit
+		name, r := clean(b.Name), &b.Result
 		for n := 2; seen[name]; n++ {
 			name = fmt.Sprintf("%s (%d)", clean(b.Name), n)
 		}
 		seen[name] = true
-		gauge(descState, float64(stateNumber(b.State)), name)
-		if measured(b.Result) {
-			gauge(descValue, b.Result.Share, name, unit)
-			gauge(descLow, b.Result.Low, name, unit)
-			gauge(descHigh, b.Result.High, name, unit)
+		add(metricState, float64(stateNumber(b.State)), name)
+		if measured(r) {
+			add(metricValue, r.Share, name, r.Unit)
+			add(metricLow, r.Low, name, r.Unit)
+			add(metricHigh, r.High, name, r.Unit)
 		}
-		if b.Result.Limit > 0 {
-			gauge(descLimit, b.Result.Limit, name, unit)
+		if r.Limit > 0 {
+			add(metricLimit, r.Limit, name, r.Unit)
 		}
-		gauge(descDecided, number01(b.Proven != budget.Inconclusive), name)
+		add(metricDecided, number01(b.Proven != budget.Inconclusive), name)
 		if o := b.Offender; o != nil {
-			gauge(descOffender, 1, name, clean(o.Function), clean(place(o.Frame)), clean(o.Blame.Function), clean(place(o.Blame)))
+			add(metricOffender, 1, name, clean(o.Function), clean(place(o.Frame)), clean(o.Blame.Function), clean(place(o.Blame)))
 		}
-		gauge(descVacuous, number01(b.Warning != ""), name)
-		for _, v := range []budget.Verdict{budget.Pass, budget.Fail, budget.Inconclusive} {
-			m := prometheus.MustNewConstMetric(descVerdicts, prometheus.CounterValue, float64(b.Verdicts[v.String()]), name, v.String())
+		add(metricVacuous, number01(b.Warning != ""), name)
+		for v := budget.Inconclusive; v <= budget.Fail; v++ {
+			m := prometheus.MustNewConstMetric(metricVerdicts.desc, prometheus.CounterValue, float64(b.Verdicts[v.String()]), name, v.String())
 			if v == budget.Fail && b.Dump != "" {
 				m = withExemplar(m, b)
 			}
 			ch <- m
 		}
-		counter(descSamples, float64(b.Samples), name)
-		counter(descHits, float64(b.Hits), name)
-	}
-	g.beginAtZero(s)
-	for _, outcome := range slices.Sorted(maps.Keys(s.Windows)) {
-		counter(descWindows, float64(s.Windows[outcome]), outcome)
+		add(metricSamples, float64(b.Samples), name)
+		add(metricHits, float64(b.Hits), name)
 	}
 	if !s.Good.IsZero() {
-		gauge(descGood, float64(s.Good.UnixMilli())/1000)
+		add(metricGood, float64(s.Good.UnixMilli())/1000)
 	}
-	gauge(descPaused, number01(s.State == statePaused))
-	counter(descCPU, s.CPU.Seconds())
-	byLabel := func(d *prometheus.Desc, counts map[string]int64) {
-		for _, label := range slices.Sorted(maps.Keys(counts)) {
-			counter(d, float64(counts[label]), label)
+	add(metricPaused, number01(s.State == statePaused))
+	add(metricCPU, s.CPU.Seconds())
+	for outcome, n := range s.Windows {
+		add(metricWindows, float64(n), outcome)
+	}
+	byLabel := func(m metric, counts map[string]int64) {
+		for label, n := range counts {
+			add(m, float64(n), label)
 		}
 	}
-	byLabel(descDumps, s.Dumps)
-	byLabel(descDropped, s.Dropped)
-	byLabel(descPanics, s.Panics)
-}
-
-// beginAtZero adds to the status, which is a copy, what has not happened yet: of a
-// counter that begins with one, Prometheus does not see the increase.
-func (g *Guard) beginAtZero(s Status) {
-	if s.Windows == nil {
-		return // it was never started
-	}
-	for _, o := range profiler.Outcomes() {
-		s.Windows[label(o.String())] += 0
-	}
-	if g.cfg.DumpDir == "" {
-		return
-	}
-	for _, result := range append(dumps.Reasons(), "saved", tooSoon) {
-		s.Dumps[result] += 0
-	}
+	byLabel(metricDumps, s.Dumps)
+	byLabel(metricDropped, s.Dropped)
+	byLabel(metricPanics, s.Panics)
 }
 
 // number01 is a gauge's way to say yes or no.
@@ -163,12 +149,12 @@ func number01(yes bool) float64 {
 
 // measured reports whether a result has a value: a window that was lost, or too
 // idle to judge, has none, and zero would be wrong.
-func measured(r budget.Result) bool {
+func measured(r *budget.Result) bool {
 	return r.Verdict != budget.Inconclusive || r.Samples > 0 || r.Share != 0
 }
 
 // withExemplar points from a count of failing windows to the profile of one.
-func withExemplar(m prometheus.Metric, b BudgetStatus) prometheus.Metric {
+func withExemplar(m prometheus.Metric, b *BudgetStatus) prometheus.Metric {
 	e, err := prometheus.NewMetricWithExemplars(m, prometheus.Exemplar{
 		Value:     1,
 		Labels:    prometheus.Labels{"dump": b.Dump}, // an exemplar holds 128 characters, an id and this label have 107 at the most

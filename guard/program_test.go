@@ -74,18 +74,11 @@ func play(role string) int {
 			fmt.Println(err)
 			return 1
 		}
-		windows := func() int {
-			n := 0
-			for _, k := range g.Status().Windows {
-				n += k
-			}
-			return n
-		}
-		for windows() < 1 { // the first has the whole program's names to read
+		for windows(g) < 1 { // the first has the whole program's names to read
 			<-time.After(100 * time.Millisecond)
 		}
 		before, said := reader.Read(), g.Status().CPU
-		for windows() < 3 {
+		for windows(g) < 3 {
 			<-time.After(100 * time.Millisecond)
 		}
 		after, says := reader.Read(), g.Status().CPU-said
@@ -208,3 +201,11 @@ func wholeDumps(t *testing.T, dir string) {
 
 // hasOutcome reports whether a guard has had a window with an outcome.
 func hasOutcome(g *Guard, o profiler.Outcome) bool { return g.Status().Windows[label(o.String())] > 0 }
+
+// windows is how many windows there were, with whatever outcome.
+func windows(g *Guard) (n int) {
+	for _, k := range g.Status().Windows {
+		n += k
+	}
+	return n
+}

@@ -308,7 +308,7 @@ func TestStopInMidWindow(t *testing.T) {
 		if n := len(w.windows()); n != 1 {
 			t.Errorf("%d windows after Stop", n-1)
 		}
-		if s := g.Status(); s.State != "stopped" || len(s.Windows) != 0 {
+		if s := g.Status(); s.State != "stopped" || windows(g) != 0 {
 			t.Errorf("%s, windows %v", s.State, s.Windows)
 		}
 	})

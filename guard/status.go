@@ -10,7 +10,9 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // Status is what a guard knows, all of one moment. As JSON it is status.json. It is
@@ -105,6 +107,24 @@ type Measurement struct {
 	Verdict budget.Verdict `json:"verdict"`
 }
 
+// newStatus is that of a guard which has not taken a window. Its counters begin at zero:
+// of one that begins at 1, Prometheus does not see the increase.
+func newStatus(cfg *Config, now time.Time) Status {
+	s := Status{
+		State: stateRunning, Started: now, Windows: map[string]int{}, Dumps: map[string]int64{},
+		Panics: map[string]int64{"loop": 0, "metrics": 0, "page": 0},
+	}
+	for _, o := range profiler.Outcomes() {
+		s.Windows[label(o.String())] = 0
+	}
+	if cfg.DumpDir != "" {
+		for _, result := range append(dumps.Reasons(), "saved", tooSoon) {
+			s.Dumps[result] = 0
+		}
+	}
+	return s
+}
+
 // Status returns what the guard knows, all of one moment.
 func (g *Guard) Status() Status {
 	if g == nil || g.cancel == nil {
@@ -115,9 +135,7 @@ func (g *Guard) Status() Status {
 	s := g.status
 	s.Reason = g.faults.String()
 	s.Windows, s.Dumps = maps.Clone(s.Windows), maps.Clone(s.Dumps)
-	s.Panics = map[string]int64{"loop": 0, "metrics": 0, "page": 0} // a series that begins at 1 has no rate
-	maps.Copy(s.Panics, g.status.Panics)
-	s.Dropped = map[string]int64{}
+	s.Panics, s.Dropped = maps.Clone(s.Panics), map[string]int64{}
 	for _, k := range g.sinks {
 		s.Dropped[k.name], s.Panics[k.name] = k.dropped.Load(), k.panics.Load()
 	}
@@ -149,7 +167,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	s := e.BudgetStatus
 	r := &s.Result
 	s.Budget, r.Budget, r.Reason = cloneBudget(e.Budget), cloneBudget(e.Budget), e.reason(g)
-	s.State, s.Accept = e.alert.State.String(), accepting(*r)
+	s.State, s.Accept = e.alert.State.String(), accepting(r)
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
 	for _, v := range []*float64{&r.Share, &r.Low, &r.High, &r.Limit, &s.Evidence} {
 		*v = finite(*v)
@@ -174,7 +192,7 @@ func finite(v float64) float64 {
 
 // accepting is the budget's sentence with the "except" that excuses the first
 // offender, or "".
-func accepting(r budget.Result) string {
+func accepting(r *budget.Result) string {
 	b := r.Budget
 	if len(r.Offenders) == 0 || slices.Equal(b.Except, []string{"none"}) {
 		return ""

@@ -94,7 +94,7 @@ func watch(window time.Duration) guard.Status {
 	}
 	defer g.Stop()
 	for {
-		if s := g.Status(); len(s.Windows) > 0 && len(s.Budgets[0].Verdicts) > 0 {
+		if s := g.Status(); s.Window.Outcome != "" && len(s.Budgets[0].Verdicts) > 0 {
 			return s
 		}
 		<-time.After(window / 3)
