@@ -1,91 +1,77 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
 // about says in a line what was profiled: where the profile is from, which program, how
 // much of it and for how long.
-func about(args []string, kind, module string, data []byte, t *decode.Table) string {
-	var from []string
-	for _, arg := range args {
-		if arg == "-" {
-			from = append(from, "standard input")
-			continue
-		}
-		from = append(from, redacted(arg))
-	}
+func (in *input) about(kind, module string) string {
 	var what []string
-	if program := programOf(module, data); program != "" {
+	if program := cmp.Or(module, programOf(in.table)); program != "" {
 		what = append(what, program)
 	}
 	taken := "a profile"
-	if kind == "cpu" {
-		taken = unit.Plural(t.Count(), "sample") + " of cpu"
+	if kind == kinds.CPU {
+		taken = unit.Plural(in.table.Count(), "sample") + " of cpu"
 	} else if kind != "" {
 		taken = "a profile of " + kind
 	}
-	if t.DurationNanos > 0 {
-		taken += fmt.Sprintf(" in %v", time.Duration(t.DurationNanos).Round(time.Second/10))
+	if n := in.table.DurationNanos; n > 0 {
+		taken += fmt.Sprintf(" in %v", time.Duration(n).Round(time.Second/10))
 	}
 	what = append(what, taken)
-	if cores := coresOf(t); kind == "cpu" && cores > 0 {
+	if cores := coresOf(in.table); kind == kinds.CPU && cores > 0 {
 		what = append(what, unit.Format(cores, unit.Cores))
 	}
-	return strings.Join(from, ", ") + ": " + strings.Join(what, ", ")
+	return in.from + ": " + strings.Join(what, ", ")
 }
 
-// redacted is an argument without the password of an address.
-func redacted(arg string) string {
-	u, err := url.Parse(arg)
-	if err != nil || !strings.Contains(arg, "://") {
-		return arg // a file
+// kindOf is the kind of a profile by its values, or "". Heap and allocs have the same
+// ones, and name their own; mutex and block look the same.
+func kindOf(t *decode.Table) string {
+	if t.DefaultType >= 0 && t.Types[t.DefaultType].Type == "alloc_space" {
+		return kinds.Allocs
 	}
-	return u.Redacted()
-}
-
-// programOf is the main module, if that is given, or the path of package main, which its
-// files have if the program was built with -trimpath. Otherwise it is the name of the
-// binary, or "".
-func programOf(module string, data []byte) string {
-	if module != "" {
-		return module
-	}
-	p, err := parse("", data)
-	if err != nil {
-		return "" // it is too large, and can be judged all the same
-	}
-	for _, f := range p.Function {
-		host, _, ok := strings.Cut(f.Filename, "/")
-		if strings.HasPrefix(f.Name, "main.") && ok && strings.Contains(strings.TrimLeft(host, "."), ".") {
-			return path.Dir(f.Filename)
+	for _, k := range kinds.All {
+		name := cmp.Or(k.Amount, k.Count)
+		if slices.ContainsFunc(t.Types, func(v decode.ValueType) bool { return v.Type == name || v.Type == name+"s" }) {
+			return k.Name
 		}
 	}
-	if len(p.Mapping) == 0 || p.Mapping[0].File == "" {
-		return ""
-	}
-	return path.Base(strings.ReplaceAll(p.Mapping[0].File, `\`, "/"))
+	return ""
 }
 
-// coresOf is what the program used, 0 if the profile does not say how long it took.
+// programOf is the path of package main, which its files have if the program was built
+// with -trimpath. Otherwise it is the name of the binary, or "".
+func programOf(t *decode.Table) string {
+	for _, f := range t.Funcs {
+		file := t.Symbols.Name(f.File)
+		host, _, ok := strings.Cut(file, "/")
+		if strings.HasPrefix(t.Symbols.Name(f.Name), "main.") && ok && strings.Contains(strings.TrimLeft(host, "."), ".") {
+			return path.Dir(file)
+		}
+	}
+	if binary := t.Program(); binary != "" {
+		return path.Base(strings.ReplaceAll(binary, `\`, "/"))
+	}
+	return ""
+}
+
+// coresOf is what the program used, 0 if the profile does not say for how long or what a
+// sample is.
 func coresOf(t *decode.Table) float64 {
 	if t.DurationNanos <= 0 {
 		return 0
 	}
-	return float64(t.Count()) * periodOf(t).Seconds() / time.Duration(t.DurationNanos).Seconds()
-}
-
-// periodOf is the CPU time of a sample.
-func periodOf(t *decode.Table) time.Duration {
-	if t.Period <= 0 {
-		return 10 * time.Millisecond // Go's own
-	}
-	return time.Duration(t.Period)
+	return float64(t.Count()) * float64(t.Period) / float64(t.DurationNanos)
 }

@@ -11,24 +11,27 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// amounts is a flag like "-work request=1200", given once for each name.
-type amounts map[string]float64
-
-func (a amounts) String() string { return fmt.Sprint(map[string]float64(a)) }
-
-func (a amounts) Set(s string) error {
-	name, value, ok := strings.Cut(s, "=")
-	n, err := strconv.ParseFloat(value, 64)
-	if !ok || name == "" || err != nil {
-		return errors.New("expected a name and a number, such as request=1200")
+// amounts reads a flag like "-work request=1200", given once for each name. Without names
+// it takes any.
+func amounts(into map[string]float64, names ...string) func(string) error {
+	return func(s string) error {
+		name, value, _ := strings.Cut(s, "=")
+		n, err := strconv.ParseFloat(value, 64)
+		switch {
+		case name == "" || err != nil:
+			return errors.New("expected a name and a number, such as request=1200")
+		case len(names) > 0 && !slices.Contains(names, name):
+			return fmt.Errorf("expected one of %s", strings.Join(names, ", "))
+		}
+		into[name] = n
+		return nil
 	}
-	a[name] = n
-	return nil
 }
 
 // profileFlags are those of all commands that read profiles.
@@ -46,17 +49,17 @@ func (s *source) profileFlags(f *flag.FlagSet, facts *budget.Facts) {
 // check compares profiles with budgets.
 func check(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
-	facts := budget.Facts{Work: map[string]float64{}, Figures: map[string]float64{}}
+	facts := budget.Facts{Work: map[string]float64{}, Figures: map[string]float64{}, BaselineWork: map[string]float64{}}
 	var files, sentences list
 	f := newFlags("check")
 	f.Var(&files, "b", "read budgets from a `file`, one a line; may be given several times")
 	f.Var(&sentences, "budget", "a budget, as a `sentence`; may be given several times")
 	base := f.String("base", "", "the `profile` that \"grows\" budgets compare with")
 	format := f.String("o", "text", "write `text`, json, or github (annotations)")
-	f.Var(amounts(facts.Work), "work", "work that was done meanwhile, as `name=count`, for budgets \"per\" it")
-	f.Var(amounts(facts.Figures), "figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)")
-	baseWork := amounts{}
-	f.Var(baseWork, "base-work", "work that was done in the base, as `name=count`")
+	f.Func("work", "work that was done meanwhile, as `name=count`, for budgets \"per\" it", amounts(facts.Work))
+	f.Func("figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)",
+		amounts(facts.Figures, "cores", "goroutines", "heap", "rss", "gc"))
+	f.Func("base-work", "work that was done in the base, as `name=count`", amounts(facts.BaselineWork))
 	s.profileFlags(f, &facts)
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
@@ -70,24 +73,20 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	if err := known(facts.Figures); err != nil {
-		return exitMisuse, err
-	}
 	if *base != "" {
-		data, err := s.read(ctx, []string{*base})
+		in, err := s.read(ctx, []string{*base})
+		if err == nil {
+			facts.Baseline, err = profile.ParseData(in.data)
+		}
 		if err != nil {
 			return exitMisuse, fmt.Errorf("-base %w", err)
 		}
-		if facts.Baseline, err = parse("-base "+*base, data); err != nil {
-			return exitMisuse, err
-		}
-		facts.BaselineWork = baseWork
 	}
-	data, err := s.read(ctx, args)
+	in, err := s.read(ctx, args)
 	if err != nil {
 		return exitMisuse, err
 	}
-	results, err := set.JudgeReader(bytes.NewReader(data), facts)
+	results, err := set.JudgeReader(bytes.NewReader(in.data), facts)
 	if err != nil {
 		return exitMisuse, err
 	}
@@ -96,11 +95,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 			results[i].Reason = why
 		}
 	}
-	table, err := decoded(decode.Limits{}, "check", data)
-	if err != nil {
-		return exitMisuse, err
-	}
-	if err := doubtMisspelt(results, table, facts.Baseline); err != nil {
+	if err := doubtMisspelt(results, in.table, facts.Baseline); err != nil {
 		return exitMisuse, err
 	}
 	header := std.out
@@ -109,11 +104,11 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	kind := facts.Kind
 	if kind == "" {
-		if kind = kindOf(table); kind == kinds.Mutex {
+		if kind = kindOf(in.table); kind == kinds.Mutex {
 			kind = "mutex or block"
 		}
 	}
-	fmt.Fprintf(header, "%s\n\n", about(args, kind, facts.Module, data, table))
+	fmt.Fprintf(header, "%s\n\n", in.about(kind, facts.Module))
 	if err := write(std.out, results, facts.Module); err != nil {
 		return exitMisuse, err
 	}
@@ -157,19 +152,6 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 		return nil, errors.New("no budgets: expected -b FILE, or -budget 'no function above 20% cumulative'; \"profguard suggest PROFILE\" writes some")
 	}
 	return set, set.Validate()
-}
-
-// figures are what -figure may name.
-var figures = []string{"cores", "goroutines", "heap", "rss", "gc"}
-
-// known returns an error for a figure that there is none of.
-func known(given map[string]float64) error {
-	for name := range given {
-		if !slices.Contains(figures, name) {
-			return fmt.Errorf("-figure: expected one of %s, found %q", strings.Join(figures, ", "), name)
-		}
-	}
-	return nil
 }
 
 // lacks says what must be given to decide a budget, "" if nothing is missing. The budgets

@@ -14,8 +14,9 @@
 // below 5%" would be kept for ever. A name that is right goes in double quotes. One that is
 // near to nothing was not called, which is as it may be: "portlist absent" is kept.
 //
-// Exit status: 0 all budgets are kept, 1 one is broken, 3 none is broken but one is
-// undecided, 2 the command was used wrongly or a profile could not be read.
+// Exit status: 0 all budgets are kept, or some are suggested; 1 one is broken; 3 none is
+// broken but one is undecided, or a profile has too few samples to suggest any; 2 the
+// command was used wrongly, or a profile could not be read.
 package main
 
 import (
@@ -38,8 +39,10 @@ const (
 )
 
 // exits is what the exit status means, for the help.
-const exits = "Exit status: 0 all budgets are kept, 1 one is broken, 3 none is broken but one is undecided,\n2 wrong use, or a profile that could not be read.\n" +
-	"Undecided is also a budget on a name that is not in the profile, while one is that is a letter or two\naway; a name in double quotes is taken as it stands.\n"
+const exits = `Exit status: 0 all budgets are kept, or some are suggested; 1 one is broken; 3 none is broken
+but one is undecided, or a profile has too few samples to suggest any; 2 wrong use, or a
+profile that could not be read.
+`
 
 const usage = `profguard compares profiles with budgets.
 
@@ -50,6 +53,9 @@ const usage = `profguard compares profiles with budgets.
 PROFILE is a file, the address of a service with net/http/pprof
 (http://localhost:6060), or - for standard input. Several are added up.
 The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
+
+A budget on a name that is not in the profile is undecided where a name is that is a letter
+or two away. A name in double quotes is taken as it stands.
 
 ` + exits
 
@@ -86,7 +92,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitKept
 	case err != nil:
 		fmt.Fprintf(stderr, "profguard %s: %v\n", args[0], err)
-		return exitMisuse
 	}
 	return status
 }

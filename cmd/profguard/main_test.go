@@ -169,6 +169,7 @@ var commands = []string{
 	"check -budget|no function above 20% except encodng/json|planted.pprof",
 	"check -budget|encoding/xml absent|-budget|portlist below 5%|shop.pprof",
 	"check -b budgets.txt none.pprof",
+	"check -b budgets.txt localhost:6060",
 	"check -b budgets.txt empty",
 	"check -b budgets.txt page.html",
 	"check -b budgets.txt large",
@@ -391,8 +392,7 @@ func TestSuggestionLasts(t *testing.T) {
 
 // TestProgram: what is known of the program that was profiled.
 func TestProgram(t *testing.T) {
-	for _, tt := range []struct{ name, module, file, binary, want string }{
-		{name: "module", module: "example.com/shop", file: "/src/shop/main.go", binary: "/srv/shop", want: "example.com/shop"},
+	for _, tt := range []struct{ name, file, binary, want string }{
 		{name: "trimpath", file: "example.com/shop/cmd/server/main.go", binary: "/srv/shop", want: "example.com/shop/cmd/server"},
 		{name: "binary", file: "/src/shop.com/main.go", binary: "/srv/shop", want: "shop"},
 		{name: "windows", file: "C:/src/main.go", binary: `C:\srv\shop.exe`, want: "shop.exe"},
@@ -409,7 +409,11 @@ func TestProgram(t *testing.T) {
 			if err := p.Write(&b); err != nil {
 				t.Fatal(err)
 			}
-			if got := programOf(tt.module, b.Bytes()); got != tt.want {
+			table, err := decoded(tt.name, b.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := programOf(table); got != tt.want {
 				t.Errorf("expected %q, found %q", tt.want, got)
 			}
 		})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -19,33 +17,19 @@ import (
 // ever. What has no such name near is not there, which is as it may be. A name in double
 // quotes is taken as it stands.
 func doubtMisspelt(results []budget.Result, t *decode.Table, base *profile.Profile) error {
-	var set budget.Set
-	for _, r := range results {
-		set = append(set, r.Budget)
-	}
-	rules, err := set.Rules()
-	if err != nil {
-		return err
-	}
-	var texts []string
-	for _, r := range rules {
-		texts = append(texts, patternsOf(r)...)
-	}
-	slices.Sort(texts)
-	missing := map[string]string{}
-	for part := range slices.Chunk(slices.Compact(texts), process.MaxNear) {
-		found, err := process.Missing(part, namesOf(t, base))
+	for i := range results {
+		rules, err := budget.Set{results[i].Budget}.Rules()
 		if err != nil {
 			return err
 		}
-		for text, near := range found {
-			if near != "" {
-				missing[text] = near
+		for _, text := range append(rules[0].Patterns(), rules[0].Except...) {
+			if strings.HasPrefix(text, `"`) {
+				continue
 			}
-		}
-	}
-	for i, rule := range rules {
-		for _, text := range patternsOf(rule) {
+			missing, err := process.Missing([]string{text}, namesOf(t, base))
+			if err != nil {
+				return err
+			}
 			if near := missing[text]; near != "" {
 				doubt(&results[i], text, near)
 			}
@@ -66,18 +50,6 @@ func doubt(r *budget.Result, text, near string) {
 	case r.Verdict != budget.Pass:
 		r.Reason += "; " + why
 	}
-}
-
-// patternsOf are the patterns of a rule.
-func patternsOf(r judge.Rule) []string {
-	texts := slices.Clone(r.Except)
-	if r.Class == judge.Pattern {
-		texts = append(texts, r.Subject)
-	}
-	if r.In != "" {
-		texts = append(texts, r.In)
-	}
-	return slices.DeleteFunc(texts, func(text string) bool { return strings.HasPrefix(text, `"`) })
 }
 
 // namesOf are the functions of a profile and of what it is compared with.

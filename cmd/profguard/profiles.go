@@ -10,12 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/decode"
 )
@@ -25,8 +24,9 @@ const (
 	maxBytes = 8 << 20
 	// maxProfiles are added up.
 	maxProfiles = 32
-	// maxSamples is how many stacks of those may have.
-	maxSamples = 100_000
+	// maxStacks is how many stacks those may have together, which bounds the memory for
+	// their sum.
+	maxStacks = 400_000
 	// patience is how much longer than its profile a service may take to answer.
 	patience = 30 * time.Second
 )
@@ -37,40 +37,91 @@ type source struct {
 	seconds int
 }
 
-// read returns the profiles of all arguments, added up.
-func (s *source) read(ctx context.Context, args []string) ([]byte, error) {
+// An input is the profile that a command is about, which may be the sum of several.
+type input struct {
+	from  string // where it comes from, as people read it
+	data  []byte
+	table *decode.Table
+}
+
+// read reads the profiles of all arguments, and adds them up.
+func (s *source) read(ctx context.Context, args []string) (*input, error) {
+	stdin := slices.Index(args, "-")
 	switch {
 	case len(args) == 0:
 		return nil, errors.New("no profile: expected a file, a URL such as http://localhost:6060, or - for standard input")
 	case len(args) > maxProfiles:
 		return nil, fmt.Errorf("%d profiles: expected at most %d", len(args), maxProfiles)
+	case stdin >= 0 && slices.Contains(args[stdin+1:], "-"):
+		return nil, errors.New("-: standard input can be read once")
 	case s.seconds < 1 || s.seconds > 300:
 		return nil, fmt.Errorf("-seconds: expected 1 to 300, found %d", s.seconds)
 	}
-	parts, failed := make([][]byte, len(args)), make([]error, len(args))
-	stop := s.progress(ctx, args)
-	var running sync.WaitGroup
-	inputs := 0
-	for i, arg := range args {
-		if arg == "-" {
-			if inputs++; inputs > 1 {
-				failed[i] = errors.New("-: standard input can be read once")
-				continue
-			}
+	longest := time.Duration(0)
+	for _, arg := range args {
+		if u, err := address(arg, s.seconds); err == nil {
+			longest = max(longest, wait(u))
 		}
+	}
+	if longest > 0 {
+		fmt.Fprintf(s.err, "profiling for %v\n", longest)
+	}
+	parts, failed := make([][]byte, len(args)), make([]error, len(args))
+	var running sync.WaitGroup
+	for i, arg := range args {
 		running.Go(func() {
-			parts[i], failed[i] = s.readOne(ctx, arg)
+			if parts[i], failed[i] = s.readOne(ctx, arg); failed[i] != nil {
+				failed[i] = fmt.Errorf("%s: %w", redacted(arg), failed[i])
+			}
 		})
 	}
 	running.Wait()
-	stop()
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
-	if len(parts) == 1 {
-		return parts[0], nil
-	}
 	return sum(args, parts)
+}
+
+// sum adds the profiles of the arguments up.
+func sum(args []string, parts [][]byte) (*input, error) {
+	var names []string
+	var total decode.Merger
+	stacks := 0
+	for i, data := range parts {
+		name := redacted(args[i])
+		names = append(names, name)
+		table, err := decoded(name, data)
+		if err != nil {
+			return nil, err
+		}
+		if len(parts) == 1 {
+			return &input{name, data, table}, nil
+		}
+		if stacks += len(table.Samples); stacks > maxStacks {
+			return nil, fmt.Errorf("%s: more than %d stacks in all: profile a shorter time", name, maxStacks)
+		}
+		if err := total.Add(table); err != nil {
+			return nil, fmt.Errorf("%s cannot be added to those before it, which are of another kind", name)
+		}
+	}
+	var data bytes.Buffer
+	if err := total.Write(&data); err != nil {
+		return nil, err
+	}
+	table, err := decoded("the sum", data.Bytes())
+	return &input{strings.Join(names, ", "), data.Bytes(), table}, err
+}
+
+// decoded returns a profile's table, or an error for one that is broken or too large.
+func decoded(name string, data []byte) (*decode.Table, error) {
+	table, err := new(decode.Decoder).Bytes(data)
+	if l := (*decode.LimitError)(nil); errors.As(err, &l) {
+		err = fmt.Errorf("%d %s, the limit is %d: profile a shorter time", l.Got, l.What, l.Limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return table, nil
 }
 
 func (s *source) readOne(ctx context.Context, arg string) (data []byte, err error) {
@@ -80,52 +131,24 @@ func (s *source) readOne(ctx context.Context, arg string) (data []byte, err erro
 	case strings.Contains(arg, "://"):
 		data, err = s.get(ctx, arg)
 	default:
-		var f *os.File
-		if f, err = os.Open(arg); err != nil {
-			if host, port, found := strings.Cut(arg, ":"); found && errors.Is(err, fs.ErrNotExist) && !strings.Contains(host, "/") && port != "" {
-				err = fmt.Errorf("%w; a service is http://%s", err, arg)
-			}
-			return nil, err
-		}
-		defer f.Close()
-		data, err = readBounded(f)
+		data, err = readFile(arg)
 	}
-	arg = redacted(arg)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", arg, err)
+	if err == nil && len(data) == 0 {
+		err = errors.New("expected a profile, found nothing")
 	}
-	if len(data) == 0 {
-		return nil, fmt.Errorf("%s: expected a profile, found nothing", arg)
-	}
-	_, err = decoded(decode.Limits{}, arg, data)
 	return data, err
 }
 
-// decoded returns the profile's table, and an error for a profile that is broken or out
-// of proportion.
-func decoded(limits decode.Limits, name string, data []byte) (*decode.Table, error) {
-	d := decode.Decoder{Limits: limits}
-	table, err := d.Bytes(data)
-	if l := (*decode.LimitError)(nil); errors.As(err, &l) {
-		return nil, fmt.Errorf("%s: too many %s: the limit is %d: profile a shorter time", name, l.What, l.Limit)
-	}
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		if host, port, found := strings.Cut(name, ":"); found && errors.Is(err, fs.ErrNotExist) && !strings.Contains(host, "/") && port != "" {
+			return nil, fmt.Errorf("there is no such file; a service is http://%s", name)
+		}
+		return nil, errors.Unwrap(err) // which has no name of the file
 	}
-	return table, nil
-}
-
-// parse is for what the decoder cannot do. It takes more memory, so that a profile may
-// have less.
-func parse(name string, data []byte) (*profile.Profile, error) {
-	if _, err := decoded(decode.Limits{Raw: 8 << 20, Samples: maxSamples}, name, data); err != nil {
-		return nil, err
-	}
-	p, err := profile.ParseData(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return p, nil
+	defer f.Close()
+	return readBounded(f)
 }
 
 func readBounded(r io.Reader) ([]byte, error) {
@@ -134,28 +157,6 @@ func readBounded(r io.Reader) ([]byte, error) {
 		err = fmt.Errorf("more than %d MiB: profile a shorter time", maxBytes>>20)
 	}
 	return data, err
-}
-
-// sum adds profiles up, one after the other.
-func sum(args []string, parts [][]byte) ([]byte, error) {
-	var total *profile.Profile
-	for i, data := range parts {
-		p, err := parse(args[i], data)
-		if err != nil {
-			return nil, err
-		}
-		if total != nil {
-			if p, err = profile.Merge([]*profile.Profile{total, p}); err != nil {
-				return nil, fmt.Errorf("%s cannot be added to those before it, which are of another kind", args[i])
-			}
-		}
-		if total = p; len(total.Sample) > maxSamples {
-			return nil, fmt.Errorf("%s: more than %d different stacks in all", args[i], maxSamples)
-		}
-	}
-	var out bytes.Buffer
-	err := total.Write(&out)
-	return out.Bytes(), err
 }
 
 // address completes the URL of a service: its profile is at /debug/pprof/profile.
@@ -225,52 +226,14 @@ func refused(resp *http.Response) error {
 	return fmt.Errorf("answered %s: %q%s", resp.Status, line, remedy)
 }
 
-// progress says how long services are profiled: on a terminal each second, in a log
-// once.
-func (s *source) progress(ctx context.Context, args []string) (stop func()) {
-	longest, services := time.Duration(0), 0
-	for _, arg := range args {
-		if u, err := address(arg, s.seconds); strings.Contains(arg, "://") && err == nil {
-			longest = max(longest, wait(u))
-			services++
-		}
+// redacted is an argument without the password of an address.
+func redacted(arg string) string {
+	if arg == "-" {
+		return "standard input"
 	}
-	if longest == 0 {
-		return func() {}
+	u, err := url.Parse(arg)
+	if err != nil || !strings.Contains(arg, "://") {
+		return arg // a file
 	}
-	what := "the service"
-	if services > 1 {
-		what = fmt.Sprintf("%d services", services)
-	}
-	file, ok := s.err.(*os.File)
-	if info, err := statOf(file); !ok || err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		fmt.Fprintf(s.err, "profiling %s for %v\n", what, longest)
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() {
-		start, tick := time.Now(), time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			fmt.Fprintf(s.err, "\rprofiling %s: %v of %v ", what, time.Since(start).Truncate(time.Second), longest)
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				fmt.Fprint(s.err, "\r\033[K")
-				return
-			}
-		}
-	})
-	return func() {
-		cancel()
-		running.Wait()
-	}
-}
-
-func statOf(f *os.File) (os.FileInfo, error) {
-	if f == nil {
-		return nil, os.ErrInvalid
-	}
-	return f.Stat()
+	return u.Redacted()
 }

@@ -5,251 +5,253 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// headrooms are the parts of a limit that the present profile may use, so that the next
-// one is within it too. They are tried in this order: with few samples it takes more room.
-var headrooms = []float64{0.75, 0.6, 0.45}
-
-// highest is the limit, in percent, beyond which one on a share says little.
-const highest = 50
-
-// mostExcepts is how many functions are accepted before the limit is raised.
-const mostExcepts = 2
-
 const (
 	// leastSamples is a second of CPU time. With fewer, functions are over a limit by chance.
 	leastSamples = 100
 	// enoughSamples tell the lowest limit, 20%, from half as much again.
 	enoughSamples = 500
+	// highest is the limit, in percent, beyond which one on a share says little.
+	highest = 50
+	// mostExcepts is how many functions are accepted before a higher limit is tried.
+	mostExcepts = 2
 )
+
+// headrooms are the parts of a limit that this profile may use, so that the next one is
+// within it too. With few samples it takes more room.
+var headrooms = []float64{0.75, 0.6, 0.45}
 
 // suggest writes budgets that a profile keeps, but for its faults.
 func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
-	var facts budget.Facts
+	w := writer{}
 	f := newFlags("suggest")
-	s.profileFlags(f, &facts)
+	s.profileFlags(f, &w.facts)
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
 		return exitMisuse, err
 	}
-	data, err := s.read(ctx, args)
-	if err != nil {
+	if w.input, err = s.read(ctx, args); err != nil {
 		return exitMisuse, err
 	}
-	table, err := decoded(decode.Limits{}, "suggest", data)
-	if err != nil {
-		return exitMisuse, err
+	w.facts.Kind = cmp.Or(w.facts.Kind, kindOf(w.table))
+	if !slices.Contains(kinds.Names(), w.facts.Kind) {
+		return exitMisuse, fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
 	}
-	w := writer{data: data, facts: facts, table: table}
-	if w.facts.Kind == "" {
-		w.facts.Kind = kindOf(table)
+	about := w.about(w.facts.Kind, w.facts.Module)
+	if w.facts.Kind == kinds.CPU && w.table.Count() < leastSamples {
+		return exitUndecided, fmt.Errorf("%s: too few to suggest anything. %s", about, more)
 	}
-	if err := w.suggest(about(args, w.facts.Kind, facts.Module, data, table)); err != nil {
-		return exitMisuse, err
+	fmt.Fprintf(&w.out, "# %s.\n", about)
+	w.suggest()
+	if w.failed != nil {
+		return exitMisuse, w.failed
 	}
-	for _, f := range w.faults { // who writes into a file does not see what it says
-		fmt.Fprintf(std.err, "profguard suggest: LOOK: %s had %s, its limit is %v%%: %s. Mend that: no budget here accepts it\n", f.pattern, f.had, f.least, f.why)
+	for _, fault := range w.faults { // who writes into a file does not see what it says
+		fmt.Fprintf(std.err, "profguard suggest: LOOK: %s\n", fault.said)
 	}
-	_, err = std.out.Write(w.out.Bytes())
+	_, err = w.out.WriteTo(std.out)
 	return exitKept, err
 }
 
-// kindOf is the kind of a profile by its values, or "". Heap and allocs have the same
-// ones, and name their own; mutex and block look the same.
-func kindOf(t *decode.Table) string {
-	if t.DefaultType >= 0 && t.Types[t.DefaultType].Type == "alloc_space" {
-		return "allocs"
-	}
-	for _, k := range kinds.All {
-		name := cmp.Or(k.Amount, k.Count)
-		if slices.ContainsFunc(t.Types, func(v decode.ValueType) bool { return v.Type == name || v.Type == name+"s" }) {
-			return k.Name
-		}
-	}
-	return ""
-}
+// more is how to have more samples.
+var more = fmt.Sprintf("%d samples are enough: profile it while it works, or for longer", enoughSamples)
 
-// A writer writes suggestions.
+// A writer writes suggestions for an input.
 type writer struct {
-	data  []byte
-	table *decode.Table
-	facts budget.Facts
-	when  string // the condition of budgets on shares
-	out   bytes.Buffer
-
-	faults []common // what is wrong in this profile
+	*input
+	facts  budget.Facts
+	when   string  // the condition of budgets on shares
+	faults []fault // what is wrong in this profile
+	out    bytes.Buffer
+	failed error // the first error
 }
 
-// A common is what is often wrong: a pattern, with the least limit on it, in percent.
-type common struct {
-	pattern string
-	least   float64
-	why     string
+// A fault is a pattern that most of a profile is in by mistake.
+type fault struct{ pattern, said string }
 
-	share float64 // of this profile
-	had   string  // the same, as people write it
-}
-
-var commons = []common{
-	{pattern: "regexp.compile", least: 5, why: "expressions are compiled once, not in each request"},
-	{pattern: `/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, least: 10, why: "prints for debugging, and formatting in loops"},
-	{pattern: "gc", least: 25, why: "garbage that need not be made"},
-}
-
-// isFault reports whether a profile has more of it than sound programs do.
-func (c common) isFault() bool { return 100*c.share > max(c.least, 10) }
-
-// has reports whether most of an offender is the fault: it is called by it, or calls it.
-func (c common) has(o budget.Offender) bool {
-	p, err := pattern.Parse(c.pattern)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(slices.Concat([]budget.Frame{o.Frame}, o.Callers, o.Callees), func(f budget.Frame) bool {
-		return f.Share >= o.Share/2 && p.Match(f.Function)
-	})
-}
-
-// limitsOf are the limits that are tried, in this order, for a budget on each function by
-// itself.
-func limitsOf(k kinds.Kind) (amounts []float64, unit string) {
-	switch k.Sampling {
-	case kinds.Timed:
-		return []float64{20, 25, 30, 40, 50}, "% cumulative"
-	case kinds.Memory:
-		return []float64{20, 30, 40, 50, 60}, "% cumulative of " + k.Name
-	case kinds.Contention:
-		return []float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of " + k.Name
-	}
-	return []float64{30, 40, 50, 60}, "% cumulative of " + k.Name
-}
-
-func (w *writer) suggest(about string) error {
-	if !slices.Contains(kinds.Names(), w.facts.Kind) {
-		return fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
-	}
-	if w.facts.Kind == kinds.CPU {
-		n := w.table.Count()
-		if n < leastSamples {
-			return fmt.Errorf("%s: too few to suggest anything; %s", about, w.wanted())
-		}
-		fmt.Fprintf(&w.out, "# %s.\n", about)
-		if n < enoughSamples {
-			fmt.Fprintf(&w.out, "# That is little to go by; %s.\n", w.wanted())
-		}
-		fmt.Fprint(&w.out, "# Shares of an idle process say nothing, hence \"when\".\n\n")
-		if gate := math.Min(0.1, math.Floor(50*coresOf(w.table))/100); gate > 0 { // half of it
-			w.when = fmt.Sprintf(" when process above %v cores", gate)
-		}
-	} else {
-		fmt.Fprintf(&w.out, "# %s.\n\n", about)
-	}
-	amounts, in := limitsOf(kinds.Of(w.facts.Kind))
+func (w *writer) suggest() {
 	if w.facts.Kind != kinds.CPU {
-		return w.functions(amounts, in)
+		w.functions()
+		return
 	}
-	measured := slices.Clone(commons)
-	for i := range measured {
-		c := &measured[i]
-		r, err := w.judge(fmt.Sprintf("%s below %v%%", c.pattern, c.least))
-		if err != nil {
-			return err
-		}
-		if c.share, c.had = r.Share, w.measured(r.Share, r.Unit); c.isFault() {
-			w.faults = append(w.faults, *c)
-		}
+	if w.table.Count() < enoughSamples {
+		fmt.Fprintf(&w.out, "# That is little to go by. %s.\n", more)
 	}
-	if err := w.functions(amounts, in); err != nil {
-		return err
+	fmt.Fprint(&w.out, "# Shares of an idle process say nothing, hence \"when\".\n")
+	if gate := math.Min(0.1, math.Floor(50*coresOf(w.table))/100); gate > 0 { // half of it
+		w.when = fmt.Sprintf(" when process above %v cores", gate)
 	}
-	for _, c := range measured {
-		if err := w.common(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wanted says how busy a program must be for enough samples.
-func (w *writer) wanted() string {
-	cores := func(seconds float64) string {
-		return unit.Format(enoughSamples*periodOf(w.table).Seconds()/seconds, unit.Cores)
-	}
-	return fmt.Sprintf("profile it while it works: %d samples are %s for -seconds 10, or %s for -seconds 60", enoughSamples, cores(10), cores(60))
+	// These come last, and say first what the faults are.
+	var often bytes.Buffer
+	w.common(&often, "regexp.compile", 5, "Expressions are compiled once, not in each request")
+	w.common(&often, `/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, 10, "Prints for debugging, and formatting in loops")
+	w.common(&often, "gc", 25, "Garbage that need not be made")
+	w.functions()
+	_, _ = often.WriteTo(&w.out)
 }
 
 // judge compares the profile with one sentence.
-func (w *writer) judge(sentence string) (budget.Result, error) {
+func (w *writer) judge(sentence string) budget.Result {
 	set, err := budget.Parse(sentence)
-	if err != nil {
-		return budget.Result{}, err
+	var results []budget.Result
+	if err == nil {
+		results, err = set.JudgeReader(bytes.NewReader(w.data), w.facts)
 	}
-	results, err := set.JudgeReader(bytes.NewReader(w.data), w.facts)
 	if err != nil {
-		return budget.Result{}, err
+		w.failed = cmp.Or(w.failed, err)
+		return budget.Result{}
 	}
-	return results[0], nil
+	return results[0]
+}
+
+// lasts is whether the next profile will pass too, if it is like this one: there is room
+// for a bound that is twice as far from the share. With few samples that takes a higher
+// limit.
+func lasts(r budget.Result) bool {
+	return r.Verdict == budget.Pass && 2*r.High-r.Share < evidence.Zone*r.Limit
+}
+
+// common suggests a limit on what is often wrong: twice what was measured, and at least so
+// many percent. Where the profile has more of it than sound programs do, that is a fault.
+func (w *writer) common(out io.Writer, subject string, least float64, why string) {
+	sentence := func(limit float64) string { return fmt.Sprintf("%s below %v%%%s", subject, limit, w.when) }
+	limit := least
+	r := w.judge(sentence(limit))
+	had := measured(r.Share, r.Unit)
+	fmt.Fprintf(out, "\n# %s. This profile had %s.\n", why, had)
+	if 100*r.Share > max(least, 10) {
+		fmt.Fprint(out, "# BROKEN by this profile: mend that, or raise the limit.\n")
+		w.faults = append(w.faults, fault{subject, fmt.Sprintf("%s had %s, its limit is %v%%. %s. No budget here accepts it", subject, had, least, why)})
+	} else {
+		for limit = max(least, 5*math.Ceil(40*r.Share)); ; limit += 5 {
+			if r = w.judge(sentence(limit)); lasts(r) || limit >= highest {
+				break
+			}
+		}
+		undecided(out, r)
+	}
+	fmt.Fprintln(out, sentence(limit))
+}
+
+// functions suggests a limit for each function by itself: the lowest that needs few
+// exceptions, or the one that needs the fewest.
+func (w *writer) functions() {
+	limits, unit := []float64{20, 25, 30, 40, highest}, "% cumulative"
+	if w.facts.Kind != kinds.CPU {
+		unit += " of " + w.facts.Kind
+	}
+	if kinds.Of(w.facts.Kind).Sampling == kinds.Contention {
+		limits, unit = []float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of "+w.facts.Kind
+	}
+	var best attempt
+	for i, limit := range limits {
+		if a := w.attempt(limit, unit); i == 0 || a.cost() < best.cost() {
+			best = a
+		}
+		if best.cost() == mostExcepts {
+			break
+		}
+	}
+	fmt.Fprintln(&w.out)
+	others := "The largest function"
+	if len(best.accepted) > 0 {
+		fmt.Fprint(&w.out, "# LOOK: these are near the limit or over it, and accepted behind \"except\". Take out what is\n# not the program's purpose:\n")
+		for _, text := range best.accepted {
+			fmt.Fprintf(&w.out, "#   %s\n", text)
+		}
+		others = "The largest of the others"
+	}
+	if len(w.faults) > 0 {
+		others = "Without what is BROKEN, t" + others[1:]
+	}
+	fmt.Fprintf(&w.out, "# %s had %s.\n", others, measured(best.result.Share, best.result.Unit))
+	r := w.judge(best.sentence)
+	if r.Verdict == budget.Fail && len(r.Offenders) > 0 {
+		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s. Mend that, or accept it behind \"except\".\n", where(r))
+	}
+	undecided(&w.out, r)
+	fmt.Fprintln(&w.out, best.sentence)
 }
 
 // An attempt is a limit on each function, with what must be accepted for it.
 type attempt struct {
 	sentence string
-	excepted []string      // "main.search with 46%"
-	above    string        // which they are
-	worst    string        // of the others
+	accepted []string      // "main.search with 46.0%"
 	result   budget.Result // without the faults of the profile
-	whole    budget.Result // with them
 }
 
-// functions suggests a limit for each function: the lowest that needs few exceptions, or
-// the one that needs the fewest.
-func (w *writer) functions(amounts []float64, unit string) error {
-	best, err := w.best(amounts, unit)
-	if err != nil {
-		return err
+// cost is how many exceptions it takes, or more than any if it does not last with them.
+func (a *attempt) cost() int {
+	n := max(len(a.accepted), mostExcepts)
+	if !lasts(a.result) {
+		n += 100
 	}
-	others := "The largest function had "
-	if len(best.excepted) > 0 {
-		fmt.Fprintf(&w.out, "# LOOK: what is above %s, near the limit or over it, is accepted behind \"except\". Take out\n"+
-			"# what is not the program's purpose:\n", best.above)
-		for _, e := range best.excepted {
-			fmt.Fprintf(&w.out, "#   %s\n", e)
+	return n
+}
+
+// attempt accepts the largest functions until the limit lasts. Faults are left out
+// meanwhile, and not accepted.
+func (w *writer) attempt(limit float64, unit string) (a attempt) {
+	sentence := func(limit float64, names ...string) string {
+		except := ""
+		if len(names) > 0 {
+			except = " except " + strings.Join(names, ", ")
 		}
-		others = "The largest of the others had "
+		return fmt.Sprintf("no function above %v%s%s", math.Round(limit*1e6)/1e6, unit, except)
 	}
-	fmt.Fprintf(&w.out, "# %s%s.\n", others, best.worst)
-	r := best.whole
-	if r.Verdict == budget.Fail && len(r.Offenders) > 0 {
-		o := r.Offenders[0]
-		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s.\n# Mend that. If it has to be so, this line accepts it:\n#   %s\n", w.where(o, r.Unit), best.accepting(o))
+	var faults, names []string
+	for _, f := range w.faults {
+		if f.pattern != "gc" { // which is no function
+			faults = append(faults, f.pattern)
+		}
 	}
-	w.line(best.sentence, r)
-	return nil
+	for _, part := range headrooms {
+		for len(faults)+len(names) < 10 {
+			r := w.judge(sentence(part*limit, slices.Concat(faults, names)...))
+			if len(r.Offenders) == 0 {
+				break
+			}
+			name := pattern.Quote(r.Offenders[0].Function)
+			if slices.ContainsFunc(w.faults, func(f fault) bool { return f.has(r.Offenders[0]) }) {
+				faults = append(faults, name)
+				continue
+			}
+			names = append(names, name)
+			a.accepted = append(a.accepted, where(r))
+		}
+		if a.result = w.judge(sentence(limit, slices.Concat(faults, names)...) + w.when); lasts(a.result) {
+			break
+		}
+	}
+	a.sentence = sentence(limit, names...) + w.when
+	return a
 }
 
-// accepting is the sentence that accepts one more function.
-func (a *attempt) accepting(o budget.Offender) string {
-	b := a.whole.Budget
-	b.Except = append(slices.Clone(b.Except), pattern.Quote(o.Function))
-	return b.String()
+// has reports whether most of an offender is the fault: it is called by it, or calls it.
+func (f fault) has(o budget.Offender) bool {
+	p, err := pattern.Parse(f.pattern)
+	return err == nil && slices.ContainsFunc(slices.Concat([]budget.Frame{o.Frame}, o.Callers, o.Callees), func(f budget.Frame) bool {
+		return f.Share >= o.Share/2 && p.Match(f.Function)
+	})
 }
 
-// where is an offender with what it has, and the line in the own module that it is for.
-func (w *writer) where(o budget.Offender, unit string) string {
-	text := fmt.Sprintf("%s with %s", o.Function, w.measured(o.Share, unit))
+// where is the first offender with what it has, and the line in the own module that it is for.
+func where(r budget.Result) string {
+	o := r.Offenders[0]
+	text := fmt.Sprintf("%s with %s", o.Function, measured(o.Share, r.Unit))
 	at := o.Frame
 	if o.Blame.Function != "" && o.Blame.Function != o.Function {
 		text += ", called from " + o.Blame.Function
@@ -261,122 +263,17 @@ func (w *writer) where(o budget.Offender, unit string) string {
 	return text
 }
 
-func (w *writer) best(amounts []float64, unit string) (best *attempt, err error) {
-	for _, amount := range amounts {
-		for _, headroom := range headrooms {
-			a, err := w.attempt(amount, headroom, unit)
-			if err != nil {
-				return nil, err
-			}
-			if best == nil || a.better(best) {
-				best = a
-			}
-			if lasts(best.result) && len(best.excepted) <= mostExcepts {
-				return best, nil
-			}
-		}
-	}
-	return best, nil
-}
-
-// lasts is whether the next profile will pass too, if it is like this one: there is room
-// for a bound that is twice as far from the share. With few samples that takes a higher
-// limit.
-func lasts(r budget.Result) bool {
-	return r.Verdict == budget.Pass && 2*r.High-r.Share < evidence.Zone*r.Limit
-}
-
-// better is whether a is worth its higher limit.
-func (a *attempt) better(b *attempt) bool {
-	if a, b := lasts(a.result), lasts(b.result); a != b {
-		return a
-	}
-	return len(b.excepted) > mostExcepts && len(a.excepted) < len(b.excepted)
-}
-
-func (w *writer) attempt(amount, headroom float64, unit string) (*attempt, error) {
-	a := &attempt{}
-	// What is wrong is left out while the limit is looked for, and is not accepted.
-	var faults, names []string
-	for _, f := range w.faults {
-		if f.pattern != "gc" { // which is no function
-			faults = append(faults, f.pattern)
-		}
-	}
-	sentence := func(amount float64, names ...string) string {
-		except := ""
-		if len(names) > 0 {
-			except = " except " + strings.Join(names, ", ")
-		}
-		return fmt.Sprintf("no function above %v%s%s", math.Round(amount*1e6)/1e6, unit, except)
-	}
-	for {
-		r, err := w.judge(sentence(amount*headroom, slices.Concat(faults, names)...))
-		if err != nil {
-			return nil, err
-		}
-		if len(r.Offenders) == 0 || len(names)+len(faults) > 10 {
-			break
-		}
-		o := r.Offenders[0]
-		name := pattern.Quote(o.Function)
-		if slices.Contains(names, name) || slices.Contains(faults, name) {
-			break
-		}
-		if slices.ContainsFunc(w.faults, func(f common) bool { return f.has(o) }) {
-			faults = append(faults, name)
-			continue
-		}
-		names = append(names, name)
-		a.excepted = append(a.excepted, w.where(o, r.Unit))
-	}
-	a.sentence = sentence(amount, names...) + w.when
-	var err error
-	if a.result, err = w.judge(sentence(amount, slices.Concat(faults, names)...) + w.when); err != nil {
-		return nil, err
-	}
-	a.whole, err = w.judge(a.sentence)
-	a.worst = w.measured(a.result.Share, a.result.Unit)
-	a.above = w.measured(a.result.Limit*headroom, a.result.Unit)
-	return a, err
-}
-
 // measured is a share or an amount as people write it.
-func (w *writer) measured(share float64, name string) string {
+func measured(share float64, name string) string {
 	if name == "ratio" {
 		return fmt.Sprintf("%.1f%%", 100*share)
 	}
 	return unit.Format(share, unit.Measured(name))
 }
 
-// common suggests a limit on what is often wrong: twice what was measured, and at
-// least so many percent.
-func (w *writer) common(c common) error {
-	var r budget.Result
-	limit, sentence := max(c.least, 5*math.Ceil(100*c.share*2/5)), ""
-	if c.isFault() {
-		limit = c.least
-	}
-	for ; sentence == "" || !lasts(r) && limit < highest && !c.isFault(); limit += 5 {
-		sentence = fmt.Sprintf("%s below %v%%%s", c.pattern, limit, w.when)
-		var err error
-		if r, err = w.judge(sentence); err != nil {
-			return err
-		}
-	}
-	if c.isFault() {
-		fmt.Fprintf(&w.out, "\n# BROKEN by this profile, which had %s: %s. Mend that, or raise the limit.\n%s\n", c.had, c.why, sentence)
-		return nil
-	}
-	fmt.Fprintf(&w.out, "\n# This profile had %s: %s.\n", w.measured(r.Share, r.Unit), c.why)
-	w.line(sentence, r)
-	return nil
-}
-
-// line writes a budget, and whether the profile has enough samples for it.
-func (w *writer) line(sentence string, r budget.Result) {
+// undecided says if the profile has too few samples for a budget.
+func undecided(out io.Writer, r budget.Result) {
 	if r.Verdict == budget.Inconclusive {
-		fmt.Fprintf(&w.out, "# Not decided yet: %s.\n", r.Reason)
+		fmt.Fprintf(out, "# Not decided yet: %s.\n", r.Reason)
 	}
-	fmt.Fprintln(&w.out, sentence)
 }

@@ -40,7 +40,7 @@ func (m *Merger) Add(t *Table) error {
 		m.strings, m.functions = map[string]uint64{}, map[Func]uint64{}
 		m.locations, m.samples = map[string]uint64{}, map[string]int{}
 		m.text("")
-		m.program, m.build = m.text(string(t.String(t.program))), m.text(string(t.String(t.build)))
+		m.program, m.build = m.text(t.Program()), m.text(string(t.String(t.build)))
 	}
 	if !slices.Equal(t.Types, m.head.Types) || t.PeriodType != m.head.PeriodType {
 		return fmt.Errorf("merge profiles: one has the values %v of %v, another %v of %v", m.head.Types, m.head.PeriodType, t.Types, t.PeriodType)
