@@ -1,6 +1,10 @@
 package process
 
-import "time"
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+)
 
 // Snapshot is one reading. Only its differences with another one of the same
 // process mean something for CPU and garbage collection; the other fields are
@@ -15,14 +19,14 @@ type Snapshot struct {
 	Allocations int64         // and how many objects those were
 
 	gc       collection
-	gcEnded  int64 // collections that have ended, those forced by profguard included
-	gcIsNone bool  // GOGC=off, and no memory limit that makes the runtime collect yet
+	gcIsNone bool // GOGC=off, and no memory limit that makes the runtime collect yet
 }
 
 // collection is the runtime's account of the collector, as of the end of the
 // last collection. Times are in CPU seconds.
 type collection struct {
-	cycles uint64
+	ended  int64   // collections, and how many of them
+	forced int64   // profguard has forced
 	gc     float64 // marking, of all sorts, and pauses
 	pause  float64 // its part in pauses, all Ps together
 	total  float64 // Ps times time
@@ -58,22 +62,38 @@ func Between(a, b Snapshot) Figures {
 		return f
 	}
 	f.Cores = f.CPU.Seconds() / f.Elapsed.Seconds()
-	f.GCKnown, f.GCNone = b.gcEnded > a.gcEnded, a.gcIsNone && b.gcIsNone
-	if b.gc.cycles > a.gc.cycles {
+	f.GCKnown, f.GCNone = b.gc.ended > a.gc.ended, a.gcIsNone && b.gcIsNone
+	if f.GCKnown {
 		f.GC = share(a.gc, b.gc)
 	}
 	return f
 }
 
-// share returns the collector's share of the CPU between two accounts.
+// forced is how many collections profguard has forced.
+var forced atomic.Int64
+
+// Force forces n collections, which are no part of the share of garbage collection: they
+// say nothing about the process's garbage.
+func Force(n int) {
+	for range n {
+		runtime.GC()
+		forced.Add(1)
+	}
+}
+
+// share returns the collector's share of the CPU between two accounts. A collection that
+// profguard forces is taken to cost as much as the others: what is live decides that.
 func share(a, b collection) float64 {
+	ended := float64(b.ended - a.ended)
+	own := max(0, ended-float64(b.forced-a.forced)) / ended
 	// In a pause one P works and the others stand still.
 	still := 0.0
 	if b.procs > 1 {
 		still = (b.pause - a.pause) * (1 - 1/b.procs)
 	}
-	gc := b.gc - a.gc - still
-	busy := (b.total - a.total) - (b.idle - a.idle) - still
+	all := b.gc - a.gc - still
+	gc := own * all
+	busy := (b.total - a.total) - (b.idle - a.idle) - still - (all - gc)
 	// These are estimates: the bounds hold only nearly.
 	if gc <= 0 || busy <= 0 {
 		return 0

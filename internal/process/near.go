@@ -2,7 +2,6 @@ package process
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -50,6 +49,8 @@ const MaxNear = 16
 // A nearest is a text that matches no name, with the best that was seen for it.
 type nearest struct {
 	text, bare string
+	parts      int    // of bare: how many names with slashes and dots between them
+	fixed      string // of bare
 	best       string
 	away       int // how many letters are wrong in best, or one more than may be
 }
@@ -61,23 +62,20 @@ type nearest struct {
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
 	var wanted []*nearest
 	for _, text := range texts {
-		n := &nearest{text: text, bare: bare(text), away: 1}
-		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(n.bare, "*?[") || len(wanted) == MaxNear {
+		bare := bare(text)
+		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(bare, "*?[") || len(wanted) == MaxNear {
 			continue
 		}
-		switch letters := len(n.bare); { // among short names there is always one that is two letters away
-		case letters >= 10:
-			n.away = 3
-		case letters >= 5:
-			n.away = 2
-		}
-		wanted = append(wanted, n)
+		wanted = append(wanted, &nearest{
+			text: text, bare: bare, fixed: fixed(bare), parts: 1 + strings.Count(bare, "/") + strings.Count(bare, "."),
+			away: 1 + min(len(bare)/5, 2), // among short names there is always one that is two letters away
+		})
 	}
 	found := map[string]string{}
 	if len(wanted) == 0 {
 		return found, nil
 	}
-	if err := functions(func(name string) bool {
+	err := functions(func(name string) bool {
 		name, _, _ = strings.Cut(name, "[")
 		name, _, _ = strings.Cut(name, ".func") // a literal within it
 		dot := strings.LastIndexByte(name, '/') + 1
@@ -85,56 +83,46 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 		if dot <= 0 || strings.ContainsAny(name[dot:], ":-") {
 			return true
 		}
+		plain := bare(name)
 		for _, n := range wanted {
-			n.compare(name)
-			n.compare(name[:dot]) // its package
+			n.compare(name, plain)
+			n.compare(name[:dot], name[:dot]) // its package
 		}
 		return true
-	}); err != nil {
-		return nil, fmt.Errorf("look for names that are near: %w", err)
-	}
+	})
 	for _, n := range wanted {
 		if n.best != "" {
 			found[n.text] = n.best
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 // compare holds the end of a name that has as many parts as the text against it.
-func (n *nearest) compare(name string) {
-	end := bare(name)
-	for at, parts := len(end), 1+strings.Count(n.bare, "/")+strings.Count(n.bare, "."); parts > 0; parts-- {
-		if at = strings.LastIndexAny(end[:at], "/."); at < 0 && parts > 1 {
+func (n *nearest) compare(name, end string) {
+	at := len(end)
+	for range n.parts {
+		if at < 0 {
 			return // it has not so many
-		} else if parts == 1 {
-			end = end[at+1:]
 		}
+		at = strings.LastIndexAny(end[:at], "/.")
 	}
-	if d := len(end) - len(n.bare); d > n.away || -d > n.away || digits(end) != digits(n.bare) || initials(end) != initials(n.bare) {
-		return // nobody misspells a digit or a first letter: sha1 and sha3 are two names, as are Sprint and Fprint
+	end = end[at+1:]
+	if d := len(end) - len(n.bare); d > n.away || -d > n.away || fixed(end) != n.fixed {
+		return
 	}
 	away := spelling.Distance(n.bare, end)
-	if n.best == "" && away < n.away || n.best != "" && cmp.Or(cmp.Compare(away, n.away), cmp.Compare(len(name), len(n.best)), cmp.Compare(name, n.best)) < 0 {
+	if cmp.Or(cmp.Compare(away, n.away), cmp.Compare(len(name), len(n.best)), cmp.Compare(name, n.best)) < 0 {
 		n.best, n.away = name, away
 	}
 }
 
-// digits are those of a name.
-func digits(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
-		}
-		return r
-	}, name)
-}
-
-// initials are the first letters of a name's elements, in lower case.
-func initials(name string) string {
+// fixed is what nobody misspells of a name: its digits, and the first letters of its parts
+// in lower case. sha1 and sha3 are two names, as are Sprint and Fprint.
+func fixed(name string) string {
 	var list []byte
 	for i := range len(name) {
-		if i == 0 || name[i-1] == '/' || name[i-1] == '.' {
+		if name[i] >= '0' && name[i] <= '9' || i == 0 || name[i-1] == '/' || name[i-1] == '.' {
 			list = append(list, name[i])
 		}
 	}
@@ -143,8 +131,8 @@ func initials(name string) string {
 
 // bare is a name without the signs around a method's receiver, which people leave out.
 func bare(name string) string {
-	if strings.Contains(name, "(") {
-		name = strings.NewReplacer("(*", "", "(", "", ")", "").Replace(name)
+	if !strings.Contains(name, "(") {
+		return name
 	}
-	return name
+	return strings.NewReplacer("(*", "", "(", "", ")", "").Replace(name)
 }

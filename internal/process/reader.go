@@ -45,40 +45,21 @@ var metricNames = [metricCount]string{
 }
 
 // readings are the values of the runtime's metrics.
-type readings [metricCount]metrics.Sample
-
-func newReadings() (r readings) {
-	for i := range r {
-		r[i].Name = metricNames[i]
-	}
-	return r
-}
+type readings []metrics.Sample
 
 // count and seconds return 0 for what a release of the runtime does not have.
-func (r *readings) count(i int) int64 {
+func (r readings) count(i int) int64 {
 	if v := r[i].Value; v.Kind() == metrics.KindUint64 {
 		return int64(v.Uint64())
 	}
 	return 0
 }
 
-func (r *readings) seconds(i int) float64 {
+func (r readings) seconds(i int) float64 {
 	if v := r[i].Value; v.Kind() == metrics.KindFloat64 {
 		return v.Float64()
 	}
 	return 0
-}
-
-// collector is the runtime's account, with what was forced.
-func (r *readings) collector() collection {
-	return collection{
-		cycles: uint64(r.count(gcCycles)),
-		gc:     r.seconds(gcTotal),
-		pause:  r.seconds(gcPause),
-		total:  r.seconds(cpuTotal),
-		idle:   r.seconds(cpuIdle),
-		procs:  float64(r.count(procs)),
-	}
 }
 
 // Reader reads the figures of this process. It keeps its buffers, and on Linux
@@ -97,7 +78,10 @@ func NewReader() *Reader {
 }
 
 func newReader(now func() time.Time, statm string) *Reader {
-	r := &Reader{now: now, samples: newReadings(), page: int64(os.Getpagesize())}
+	r := &Reader{now: now, samples: make(readings, metricCount), page: int64(os.Getpagesize())}
+	for i, name := range metricNames {
+		r.samples[i].Name = name
+	}
 	if statm != "" {
 		if f, err := os.Open(statm); err == nil {
 			r.statm = f
@@ -119,7 +103,7 @@ func (r *Reader) Close() error {
 
 // Read takes a snapshot. It allocates nothing.
 func (r *Reader) Read() Snapshot {
-	metrics.Read(r.samples[:])
+	metrics.Read(r.samples)
 	s := Snapshot{
 		At:          r.now(),
 		CPU:         ProcessCPU(),
@@ -127,8 +111,15 @@ func (r *Reader) Read() Snapshot {
 		Goroutines:  int64(runtime.NumGoroutine()), // the metric counts those of the runtime, too, since Go 1.26
 		Allocated:   r.samples.count(allocated),
 		Allocations: r.samples.count(allocations),
-		gc:          r.samples.collector().withoutForced(),
-		gcEnded:     r.samples.count(gcCycles),
+		gc: collection{
+			ended:  r.samples.count(gcCycles),
+			forced: forced.Load(),
+			gc:     r.samples.seconds(gcTotal),
+			pause:  r.samples.seconds(gcPause),
+			total:  r.samples.seconds(cpuTotal),
+			idle:   r.samples.seconds(cpuIdle),
+			procs:  float64(r.samples.count(procs)),
+		},
 	}
 	s.gcIsNone = r.samples.count(gogc) < 0 && r.samples.count(memoryLimit) == math.MaxInt64
 	var known bool
