@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/profguard/profguard/internal/kinds"
 )
 
 // clauses reads what follows the rule and its amount, to the end of the line.
@@ -34,9 +32,9 @@ func (p *parser) clauses() {
 		case partMeasure:
 			p.b.Flat = at.raw == "flat"
 		case partPer:
-			p.b.Per = p.word(`the name of a unit of work after "per"`)
+			p.b.Per = p.word(workExpected)
 		case partKind:
-			p.b.Kind = p.word(`a kind of profile after "of": ` + orList(kinds.Names()))
+			p.b.Kind = p.word(kindExpected())
 		case partExcept:
 			p.b.Except = p.patterns()
 		case partIn:
@@ -57,11 +55,11 @@ func (p *parser) clauses() {
 
 // noClause explains a word that begins no clause, behind one of the last part.
 func (p *parser) noClause(at token, last part) {
-	m := mistake{expected: "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line"}
-	// "..., main.work below 5%", and "and main.work below 5%" where that is no condition.
-	rest := rest(p.lex)
-	also := at.kind == tokenComma || at.raw == "and" && last != partWhen
-	if slices.ContainsFunc(rest[:min(len(rest), 3)], func(t token) bool { return isRule(t.raw) && (also || t == rest[0]) }) {
+	m := mistake{partName, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", ""}
+	ahead := p.lex
+	next, after := ahead.next(modeWord), ahead.next(modeWord)
+	also := at.kind == tokenComma || at.raw == "and" && last != partWhen // ", main.work below 5%"
+	if isRule(next.raw) || also && isRule(after.raw) {
 		m.advice = "one budget a line: move what follows to a line of its own"
 	}
 	lines := p.instead(at, suggest(at.raw)...)
@@ -91,11 +89,11 @@ func (p *parser) patterns() []string {
 		case len(list) > 0 && (at.kind == tokenEnd || at.kind == tokenWord && isKeyword(at.raw)):
 			p.fail(comma, "a pattern after the comma", "")
 		case !at.isPattern():
-			p.fail(at, `a pattern: a package, a path, a function, "a name in full", or /regexp/`, "")
+			p.fail(at, patternExpected, "")
 		case next.isPattern() && !isKeyword(next.raw) && slices.Contains(suggest(at.raw), ""): // in package main
 			p.fail(at, `a name, which says itself what it is the name of`, "")
 		case at.raw != "none" || p.at != partExcept:
-			if m, wrong := patternMistake(at.raw, p.at); wrong {
+			if m := patternMistake(at.raw, p.at); m.expected != "" {
 				p.fail(at, m.expected, m.advice)
 			}
 		}
@@ -161,7 +159,7 @@ func (p *parser) labels() map[string]string {
 func (p *parser) condition() Condition {
 	c := Condition{Figure: p.tok.raw}
 	if !slices.Contains(figures, c.Figure) {
-		p.fail(p.tok, orList(figures)+` after "when"`, "")
+		p.fail(p.tok, figureExpected(), "")
 	}
 	p.advance()
 	if at := p.tok; at.raw != "above" && at.raw != "below" {

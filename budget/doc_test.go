@@ -129,7 +129,7 @@ func TestDocUnits(t *testing.T) {
 			return ""
 		}
 		var units []string
-		list := fits(b)
+		list := fits(&b)
 		for _, f := range list {
 			name := map[unit.Dimension]string{unit.Share: "%", unit.Points: "points", unit.Cores: "cores", unit.Time: "duration", unit.Bytes: "bytes", unit.Count: "count"}[f.dim]
 			switch f.per {

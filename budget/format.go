@@ -19,16 +19,24 @@ func (b Budget) String() string {
 	if b.Kind == kinds.CPU {
 		b.Kind = ""
 	}
+	return b.saying(parts, "")
+}
+
+// saying is the budget's sentence with a text in the place of a part.
+func (b *Budget) saying(other part, said string) string {
 	var words []string
 	for p := range parts {
 		text := b.text(p)
+		if p == other {
+			text = said
+		}
 		switch {
 		case text == "":
 			continue
 		case p == partName:
 			text += ":"
 		case p == partLimit:
-			text = b.limitWord() + " " + text
+			text = limitWord(b.Subject, b.Rule) + " " + text
 		}
 		words = append(words, text)
 	}
@@ -36,7 +44,7 @@ func (b Budget) String() string {
 }
 
 // text is what a sentence says of a part, "" if nothing.
-func (b Budget) text(p part) string {
+func (b *Budget) text(p part) string {
 	said := ""
 	switch p {
 	case partName:
@@ -112,8 +120,8 @@ func (s Set) String() string {
 
 // limitWord returns the word in front of the amount: "no function above",
 // but "crypto/tls below".
-func (b Budget) limitWord() string {
-	if b.Rule != "steady" && strings.HasPrefix(b.Subject, "no ") {
+func limitWord(subject, rule string) string {
+	if rule != "steady" && strings.HasPrefix(subject, "no ") {
 		return "above"
 	}
 	return "below"

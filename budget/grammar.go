@@ -47,14 +47,14 @@ func subjectOf(name string) subject {
 func classOf(subject string) judge.Class { return subjectOf(subject).class }
 
 // hasRule reports whether the budget's subject has its rule.
-func (b Budget) hasRule() bool { return slices.Contains(subjectOf(b.Subject).rules, b.Rule) }
+func (b *Budget) hasRule() bool { return slices.Contains(subjectOf(b.Subject).rules, b.Rule) }
 
 // rulesText lists the rules that a subject has, as messages show them.
 func rulesText(name string) string {
 	s := subjectOf(name)
 	rules, after := slices.Clone(s.rules), strconv.Quote(name)
 	if rules[0] == "" {
-		rules[0] = Budget{Subject: name}.limitWord()
+		rules[0] = limitWord(name, "")
 	}
 	if s.class == judge.Pattern {
 		after = "a pattern"
@@ -83,7 +83,7 @@ const (
 )
 
 // takes reports whether a budget with this subject and rule may have the part.
-func (b Budget) takes(p part) bool {
+func (b *Budget) takes(p part) bool {
 	c := classOf(b.Subject)
 	limits := b.Rule == "" || b.Rule == "grows"
 	code, charged := c == judge.Each || c == judge.Pattern, c != judge.Figure && c != judge.Leak && b.Rule != "steady"
@@ -103,7 +103,7 @@ func (b Budget) takes(p part) bool {
 }
 
 // clausesText lists the clauses that a budget takes, as messages show them.
-func (b Budget) clausesText() string {
+func (b *Budget) clausesText() string {
 	var list []string
 	for p := partMeasure; p < parts; p++ {
 		if b.takes(p) {
@@ -111,79 +111,6 @@ func (b Budget) clausesText() string {
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-// with returns the budget with a part of another.
-func (b Budget) with(p part, of Budget) Budget {
-	switch p {
-	case partName:
-		b.Name = of.Name
-	case partSubject:
-		b.Subject = of.Subject
-	case partRule:
-		b.Rule = of.Rule
-	case partLimit:
-		b.Limit = of.Limit
-	case partMeasure:
-		b.Flat = of.Flat
-	case partPer:
-		b.Per = of.Per
-	case partKind:
-		b.Kind = of.Kind
-	case partExcept:
-		b.Except = of.Except
-	case partIn:
-		b.In = of.In
-	case partWhere:
-		b.Where = of.Where
-	case partWhen:
-		b.When = of.When
-	case partFor:
-		b.ForWindows, b.ForTime = of.ForWindows, of.ForTime
-	}
-	return b
-}
-
-// usual returns the budget with a part as an example has it, without the part if it takes
-// none.
-func (b Budget) usual(p part) Budget {
-	if !b.takes(p) {
-		return b.with(p, Budget{})
-	}
-	of := Budget{
-		Subject: "encoding/json", Rule: subjectOf(b.Subject).rules[0], Limit: b.usualLimit(), Per: "request",
-		Except: []string{"runtime/..."}, In: "main.handler", Where: map[string]string{"endpoint": "/checkout"},
-		When: Condition{Figure: "process", Amount: Amount{0.1, "cores"}}, ForWindows: 3,
-	}
-	if b.Subject == "" {
-		of.Subject = "no function"
-	}
-	if f := b.When.Figure; f != "process" && slices.Contains(figures, f) {
-		of.When = Condition{Figure: f, Below: b.When.Below, Amount: Budget{Subject: f, Limit: b.When.Amount}.usualLimit()}
-	}
-	return b.with(p, of)
-}
-
-// usualLimit is a limit as an example has it. A number without a unit stays, and so does
-// one of points.
-func (b Budget) usualLimit() Amount {
-	list := fits(b)
-	if len(list) == 0 || b.Rule != "" && b.Rule != "grows" {
-		return Amount{}
-	}
-	f, c := list[0], classOf(b.Subject)
-	usual := map[unit.Dimension]Amount{
-		unit.Share: {5, "%"}, unit.Points: {5, "points"}, unit.Cores: {1.5, "cores"}, unit.Bytes: {64, "MiB"}, unit.Count: {5000, ""},
-	}[f.dim]
-	switch dim := b.Limit.dimension(); {
-	case (dim == unit.Count || dim == unit.Points) && dim != f.dim && b.Limit.Value >= 1 && (b.Limit.Value < 100 || f.dim == unit.Bytes && b.Limit.Value < 1e5):
-		usual.Value = b.Limit.Value
-	case f.dim == unit.Cores && c != judge.Process: // of contention
-		usual.Value = 0.1
-	case f.dim == unit.Share && c == judge.Each:
-		usual.Value = 20
-	}
-	return usual
 }
 
 // dimension is what the amount measures.
@@ -207,44 +134,42 @@ const (
 	perMust
 )
 
-// What a limit may be, the most usual first: of all that a profile holds, and of code.
-// Contention always adds up to 100%, however little there is, so that a share of it says
-// nothing.
-var (
-	processLimits = map[string][]fit{
-		kinds.CPU:    {{unit.Cores, perNever}, {unit.Time, perMust}},
-		kinds.Allocs: {{unit.Bytes, perMay}, {unit.Count, perMay}},
-		kinds.Heap:   {{unit.Bytes, perMay}},
-	}
-	codeLimits = map[kinds.Sampling][]fit{
-		kinds.Timed:      {{unit.Share, perNever}, {unit.Cores, perNever}, {unit.Time, perMust}},
-		kinds.Memory:     {{unit.Share, perNever}, {unit.Bytes, perMay}, {unit.Count, perMay}},
-		kinds.Counted:    {{unit.Share, perNever}, {unit.Count, perMay}},
-		kinds.Contention: {{unit.Cores, perNever}, {unit.Time, perMust}, {unit.Count, perMay}},
-	}
-)
-
-// fits returns what the limit of a budget may be, the most usual first.
-func fits(b Budget) (list []fit) {
+// fits returns what the limit of a budget may be, the most usual first. Contention always
+// adds up to 100%, however little there is, so that a share of it says nothing.
+func fits(b *Budget) (list []fit) {
 	s, k := subjectOf(b.Subject), kinds.Of(cmp.Or(b.Kind, kinds.CPU))
+	share, points, count := fit{unit.Share, perNever}, fit{unit.Points, perNever}, fit{unit.Count, perMay}
+	bytes, cores, time := fit{unit.Bytes, perMay}, fit{unit.Cores, perNever}, fit{unit.Time, perMust}
+	grown := fit{unit.Share, perMust}
+	process := s.class == judge.Process
 	switch {
 	case s.class == judge.Figure:
 		return s.limit
 	case b.Rule == "steady":
-		return []fit{{unit.Cores, perNever}}
+		return []fit{cores}
 	case b.Rule == "grows" && k.Sampling == kinds.Contention:
-		return nil
-	case b.Rule == "grows" && s.class == judge.Process: // its share is always 100%
-		list = []fit{{unit.Share, perMust}}
+	case b.Rule == "grows" && process: // its share is always 100%
+		list = []fit{grown}
 	case b.Rule == "grows":
-		list = []fit{{unit.Points, perNever}, {unit.Share, perMust}}
-	case s.class == judge.Process:
-		list = processLimits[k.Name]
-	default:
-		list = codeLimits[k.Sampling]
+		list = []fit{points, grown}
+	case process && k.Name == kinds.CPU:
+		list = []fit{cores, time}
+	case process && k.Name == kinds.Allocs:
+		list = []fit{bytes, count}
+	case process && k.Name == kinds.Heap:
+		list = []fit{bytes}
+	case process:
+	case k.Sampling == kinds.Timed:
+		list = []fit{share, cores, time}
+	case k.Sampling == kinds.Memory:
+		list = []fit{share, bytes, count}
+	case k.Sampling == kinds.Counted:
+		list = []fit{share, count}
+	case k.Sampling == kinds.Contention:
+		list = []fit{cores, time, count}
 	}
 	if k.Taken == kinds.State { // no work is done in a moment
-		list = slices.DeleteFunc(slices.Clone(list), func(f fit) bool { return f.per == perMust })
+		list = slices.DeleteFunc(list, func(f fit) bool { return f.per == perMust })
 		for i := range list {
 			list[i].per = perNever
 		}
@@ -254,16 +179,11 @@ func fits(b Budget) (list []fit) {
 
 // fitsText lists fits as messages show them.
 func fitsText(list []fit) string {
+	names := [...]string{unit.Share: "%", unit.Points: "points", unit.Cores: "cores", unit.Time: "a duration", unit.Bytes: "bytes", unit.Count: "a count"}
+	needs := [...]string{perMust: " per unit of work", perMay: " (alone or per unit of work)"}
 	var texts []string
 	for _, f := range list {
-		text := map[unit.Dimension]string{unit.Share: "%", unit.Points: "points", unit.Cores: "cores", unit.Time: "a duration", unit.Bytes: "bytes", unit.Count: "a count"}[f.dim]
-		switch f.per {
-		case perMust:
-			text += " per unit of work"
-		case perMay:
-			text += " (alone or per unit of work)"
-		}
-		texts = append(texts, text)
+		texts = append(texts, names[f.dim]+needs[f.per])
 	}
 	return orList(texts)
 }

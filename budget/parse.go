@@ -3,7 +3,6 @@ package budget
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -75,7 +74,6 @@ type parser struct {
 	err   *SyntaxError
 	wrong mistake  // what err says
 	read  Budget   // up to there
-	ahead lexer    // behind it
 	lines []string // what may be meant instead, the most likely first
 }
 
@@ -88,7 +86,7 @@ func (p *parser) advanceIn(m mode) {
 	}
 	p.tok = p.lex.next(m)
 	if p.tok.kind == tokenBad {
-		p.refuse(p.tok, mistake{part: p.at, expected: p.tok.expected, advice: p.tok.remedy}, []string{visible(p.lex.line)})
+		p.refuse(p.tok, mistake{p.at, p.tok.expected, p.tok.remedy}, []string{visible(p.lex.line)})
 	}
 }
 
@@ -96,21 +94,6 @@ func (p *parser) advanceIn(m mode) {
 func (p *parser) peek() token {
 	ahead := p.lex
 	return ahead.next(modeWord)
-}
-
-// mostAhead is how many words are looked at ahead of a mistake: no sentence has more.
-const mostAhead = 32
-
-// rest returns the words ahead.
-func rest(ahead lexer) (list []token) {
-	for len(list) < mostAhead {
-		t := ahead.next(modeWord)
-		if t.kind == tokenEnd || t.kind == tokenBad {
-			break
-		}
-		list = append(list, t)
-	}
-	return list
 }
 
 // span returns the text from the beginning of one token to the end of another.
@@ -132,7 +115,7 @@ func (p *parser) identity() token {
 // the replacements in its place, or with a word that it may stand for, if that is right.
 func (p *parser) fail(at token, expected, advice string, replacements ...string) {
 	if p.err == nil {
-		p.refuse(at, mistake{part: p.at, expected: expected, advice: advice}, p.instead(at, append(suggest(at.raw), replacements...)...))
+		p.refuse(at, mistake{p.at, expected, advice}, p.instead(at, append(suggest(at.raw), replacements...)...))
 	}
 }
 
@@ -155,74 +138,22 @@ func (p *parser) refuse(at token, m mistake, lines []string) {
 			Word:     at.raw,
 			Expected: plain(m.expected),
 		}
-		p.wrong, p.read, p.ahead, p.lines = m, p.b, p.lex, lines
+		p.wrong, p.read, p.lines = m, p.b, lines
 	}
 	p.lex.pos = len(p.lex.line)
 	p.tok = token{kind: tokenEnd, off: len(p.lex.line)}
 }
 
-// remedy says what to write instead.
-func (p *parser) remedy() string {
-	b, m := p.read, p.wrong
-	if b.Subject == "" {
-		b = b.usual(partSubject)
-	}
-	for ahead := rest(p.ahead); b.Limit == (Amount{}) && len(ahead) > 0; ahead = ahead[1:] { // an example keeps the amount and what follows
-		again := parser{lex: lexer{line: p.lex.line, pos: ahead[0].end()}, tok: ahead[0], b: b}
-		if again.b.Limit, _ = again.amount(); again.err == nil {
-			again.clauses()
-			b = again.b
-		}
-	}
-	if b.Limit == (Amount{}) {
-		b = b.usual(partLimit)
-	}
-	if meant, ok := p.meaning(); ok {
-		m.fix, m.meant = &meant, true
-	}
-	return m.remedy(b)
-}
-
-// mostTries is how many sentences are tried. Those with few other words come first: "All
-// functions under 20 percent" is right with five.
-const mostTries = 64
-
-// meaning returns what is meant by a wrong sentence: the first that is right of those with
-// other words in the place of what is wrong.
-func (p *parser) meaning() (Budget, bool) {
-	lines := p.lines                     // more are found on the way
-	if len(p.lex.line) > 2*longestLine { // too long to be proposed
-		return Budget{}, false
-	}
-	for tried := range mostTries {
-		if tried == len(lines) {
-			break
-		}
-		again := parser{lex: lexer{line: lines[tried]}}
-		again.advance()
-		if again.budget(); again.err == nil {
-			return again.b, true
-		}
-		if b, ok := again.wrong.proposal(again.read); ok {
-			return b, true
-		}
-		for _, line := range again.lines {
-			if !slices.Contains(lines, line) {
-				lines = append(lines, line)
-			}
-		}
-	}
-	return Budget{}, false
-}
-
-// report shows a mistake in the budget where the sentence makes it.
-func (p *parser) report(m mistake) {
-	if p.err != nil {
+// check reports the first mistake in what has been read, where the sentence makes it.
+func (p *parser) check() {
+	list := p.b.mistakes()
+	if p.err != nil || len(list) == 0 {
 		return
 	}
+	m := list[0]
 	at := p.said[m.part]
 	if at.raw == "" { // the mistake is that it was not said
 		at = token{kind: tokenEnd, off: p.lex.last}
 	}
-	p.refuse(at, m, nil)
+	p.refuse(at, m, p.b.meant(m.part))
 }

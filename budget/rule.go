@@ -48,7 +48,7 @@ func (b Budget) dimension() unit.Dimension {
 	case "absent":
 		return unit.Share // there is no limit to tell
 	case "steady":
-		return fits(b)[0].dim
+		return fits(&b)[0].dim
 	}
 	return b.Limit.dimension()
 }

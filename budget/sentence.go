@@ -20,9 +20,7 @@ func (p *parser) budget() {
 	p.subject()
 	p.rule()
 	p.clauses()
-	if p.err == nil {
-		p.b.check(p.report)
-	}
+	p.check()
 	if p.b.Kind == "cpu" {
 		p.b.Kind = ""
 	}
@@ -57,14 +55,15 @@ func (p *parser) subject() {
 		return
 	}
 	// Behind a rule a quantity is refused when its limit is known.
-	m := mistake{expected: subjectExpected}
+	m := mistake{partName, subjectExpected, ""}
 	wrong := !at.isPattern() || isKeyword(at.raw) || at.kind == tokenQuoted && next.kind == tokenEnd ||
 		!isRule(next.raw) && len(suggest(at.raw)) > 0 || next.raw == "above" && quantity(at.raw) != ""
+	if !wrong {
+		m = patternMistake(at.raw, partName)
+		wrong = m.expected != ""
+	}
 	if !wrong || quantity(at.raw) != "" {
 		p.b.Subject = at.raw // for the example
-	}
-	if !wrong {
-		m, wrong = patternMistake(at.raw, partName)
 	}
 	if wrong && classOf(at.raw) == judge.Pattern {
 		lines := p.instead(at, suggest(at.raw)...)
@@ -90,7 +89,7 @@ func (p *parser) no(no token) {
 		if classOf(what.raw) != judge.Pattern || quantity(what.raw) != "" || strings.ContainsAny(what.raw, "./") { // no regexp.Compile
 			lines = append(lines, p.instead(both, append(suggest(what.raw), what.raw+" absent", what.raw)...)...)
 		}
-		p.refuse(what, mistake{expected: `"function", "package" or "goroutine" after "no"`}, lines)
+		p.refuse(what, mistake{partName, `"function", "package" or "goroutine" after "no"`, ""}, lines)
 	}
 	p.b.Subject, p.said[partSubject] = subject, both
 	p.advance()
@@ -98,7 +97,7 @@ func (p *parser) no(no token) {
 
 // rule reads what the subject must not do, and the amount that limits it.
 func (p *parser) rule() {
-	at, limit := p.tok, p.b.limitWord()
+	at, limit := p.tok, limitWord(p.b.Subject, p.b.Rule)
 	p.said[partRule] = at
 	switch {
 	case at.kind == tokenWord && (at.raw == "above" || at.raw == "below"):
@@ -106,12 +105,15 @@ func (p *parser) rule() {
 	case at.kind == tokenWord && isRule(at.raw):
 		p.b.Rule = at.raw
 		if !p.b.hasRule() {
-			p.b.check(p.report)
+			p.check()
 		}
 		p.advance()
 		if p.b.Rule == "grows" || p.b.Rule == "steady" && (p.tok.raw == "below" || p.tok.raw == "above") {
 			p.limit()
 		}
+	case strings.HasSuffix(at.raw, ":"): // checkout tls: portlist absent
+		name := p.span(p.said[partSubject], at)
+		p.fail(name, nameExpected, nameAdvice, strings.ReplaceAll(strings.Join(strings.Fields(name.raw), "-"), "-:", ":"))
 	case startsWithNumber(at.raw):
 		p.fail(at, rulesText(p.b.Subject), "", limit+" "+at.raw)
 	case clausePart(at.raw) != 0:
@@ -123,7 +125,7 @@ func (p *parser) rule() {
 
 // limit reads "above" or "below", whichever the subject has, and the amount.
 func (p *parser) limit() {
-	at, word := p.tok, p.b.limitWord()
+	at, word := p.tok, limitWord(p.b.Subject, p.b.Rule)
 	if at.raw != word {
 		expected := `"above" after "` + clipped(p.b.Subject) + `"`
 		if word == "below" {
@@ -161,10 +163,12 @@ func (p *parser) amount() (Amount, token) {
 	}
 	u, ok := unit.Named(suffix)
 	if suffix != "" && !ok {
-		p.fail(at, "a number with a known unit", unitsAdvice, unitsMeant(digits, suffix)...)
+		p.fail(at, "a number with a known unit", unitsAdvice(), unitsMeant(digits, suffix)...)
 	}
 	return Amount{value, u.Name}, at
 }
+
+func unitsAdvice() string { return "units are " + unit.List() }
 
 // unitsMeant returns the amounts that may be meant by a number with a suffix that is no
 // unit.

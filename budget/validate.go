@@ -1,8 +1,10 @@
 package budget
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +14,6 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
-	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -20,10 +21,13 @@ import (
 // that lists all that is wrong with it. What Parse returns is valid.
 func (b Budget) Validate() error {
 	var errs []error
-	b.check(func(m mistake) {
-		errs = append(errs, fmt.Errorf("budget %q: expected %s, found %s: %s",
-			clipped(b.identity()), plain(m.expected), quoted(b.text(m.part)), plain(m.remedy(b))))
-	})
+	for _, m := range b.mistakes() {
+		text := "budget " + strconv.Quote(clipped(b.identity())) + ": expected " + plain(m.expected) + ", found " + quoted(b.text(m.part))
+		if m.advice != "" {
+			text += ": " + plain(m.advice)
+		}
+		errs = append(errs, errors.New(text))
+	}
 	return errors.Join(errs...)
 }
 
@@ -32,7 +36,8 @@ func (b Budget) Validate() error {
 func (s Set) Validate() error {
 	var errs []error
 	first := map[string]int{}
-	for i, b := range s {
+	for i := range s {
+		b := &s[i]
 		if err := b.Validate(); err != nil {
 			errs = append(errs, err)
 			continue
@@ -49,7 +54,7 @@ func (s Set) Validate() error {
 }
 
 // identity returns what sets the budget apart from the others of its set.
-func (b Budget) identity() string {
+func (b *Budget) identity() string {
 	if b.Name != "" {
 		return b.Name
 	}
@@ -59,160 +64,108 @@ func (b Budget) identity() string {
 // A mistake is something in a budget that makes no sense.
 type mistake struct {
 	part     part
-	expected string
-	advice   string
-	fix      *Budget // the budget without it; nil for something usual in its place
-	meant    bool    // the fix is what is meant
-}
-
-// mended returns the budget without the mistake.
-func (m mistake) mended(b Budget) Budget {
-	if m.fix != nil {
-		return *m.fix
-	}
-	return b.usual(m.part)
-}
-
-// right returns the budget without any of its mistakes, and whether that is what is meant.
-func (b Budget) right() (right Budget, meant bool) {
-	meant = true
-	for range 2 * parts {
-		var first *mistake
-		b.check(func(m mistake) {
-			if first == nil {
-				first = &m
-			}
-		})
-		if first == nil {
-			return b, meant
-		}
-		b, meant = first.mended(b), meant && first.meant
-	}
-	return Budget{Subject: "no function", Limit: Amount{20, "%"}}, false
-}
-
-// proposal is the budget that is meant, if that is known and short enough for a message.
-func (m mistake) proposal(b Budget) (Budget, bool) {
-	right, meant := m.mended(b).right()
-	return right, m.meant && meant && len(right.String()) <= longestLine
-}
-
-// remedy says what to do about a mistake in a budget, and always shows a sentence that
-// is right: the one that is meant, or the advice and an example, which keeps what is right.
-func (m mistake) remedy(b Budget) string {
-	right, meant := m.proposal(b)
-	if meant {
-		return `did you mean "` + right.String() + `"?`
-	}
-	right.Name = ""
-	text := right.String()
-	if len(text) > longestLine {
-		text = "no function above 20% cumulative"
-	}
-	if m.advice == "" {
-		return `write, for example, "` + text + `"`
-	}
-	return clip(m.advice, longestAdvice) + `; for example, "` + text + `"`
+	expected string // "" is no mistake
+	advice   string // what to do, where that is not said yet
 }
 
 const (
-	nameExpected = `a name of letters, digits, "_", "." and "-" that begins with a letter or a digit`
-	nameAdvice   = "metrics and file names carry it: keep it plain, like checkout-tls"
+	nameExpected    = `a name of letters, digits, "_", "." and "-" that begins with a letter or a digit`
+	nameAdvice      = "metrics and file names carry it: keep it plain, like checkout-tls"
+	subjectExpected = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
+	patternExpected = `a pattern: a package, a path, a function, "a name in full", or /regexp/`
+	workExpected    = `the name of a unit of work after "per"`
+	amountExpected  = "an amount above zero"
 )
 
-var unitsAdvice = "units are " + unit.List()
+func kindExpected() string   { return `a kind of profile after "of": ` + orList(kinds.Names()) }
+func figureExpected() string { return orList(figures) + ` after "when"` }
 
-var subjectExpected = `a subject: "no function", "no package", "no goroutine", ` + strings.Join(figures, ", ") + ", or a pattern"
-
-// check reports what is wrong with a budget, the most telling mistake first.
-func (b Budget) check(report func(mistake)) {
-	if b.Name != "" && !unit.IsName(b.Name) {
-		report(mistake{part: partName, expected: nameExpected, advice: nameAdvice, fix: new(b.with(partName, Budget{}))})
-	}
-	if classOf(b.Subject) == judge.Pattern {
-		if m, wrong := b.subjectMistake(); wrong {
-			report(m)
-			return // what it takes depends on what it is
+// mistakes lists what is wrong with a budget, the most telling first.
+func (b *Budget) mistakes() (list []mistake) {
+	add := func(m mistake) bool {
+		if m.expected != "" {
+			list = append(list, m)
 		}
+		return m.expected != ""
 	}
-	if !b.hasRule() {
-		report(b.ruleMistake())
-		return
+	if b.Name != "" && !unit.IsName(b.Name) {
+		add(mistake{partName, nameExpected, nameAdvice})
+	}
+	// What a budget takes depends on its subject and rule, and what a limit may be on its kind.
+	if add(b.subjectMistake()) || add(b.ruleMistake()) {
+		return list
 	}
 	for p := partMeasure; p < parts; p++ {
 		if !b.takes(p) && b.text(p) != "" {
-			about := strings.TrimSpace(b.Subject + " " + b.Rule)
-			report(mistake{part: p, expected: `only what goes with "` + clipped(about) + `": ` + b.clausesText(), advice: "leave it out"})
+			add(mistake{p, `only what goes with "` + clipped(strings.TrimSpace(b.Subject+" "+b.Rule)) + `": ` + b.clausesText(), "leave it out"})
 		}
 	}
 	if b.takes(partKind) && b.Kind != "" && !slices.Contains(kinds.Names(), b.Kind) {
-		m := mistake{part: partKind, expected: `a kind of profile after "of": ` + orList(kinds.Names()), fix: new(b.with(partKind, Budget{}))}
-		for _, kind := range append(suggest(b.Kind), nearest(b.Kind, kinds.Names()...)) {
-			if slices.Contains(kinds.Names(), kind) && !m.meant {
-				m.fix, m.meant = new(b.with(partKind, Budget{Kind: kind})), true
-			}
-		}
-		report(m)
-		return // which units make sense depends on it
+		add(mistake{partKind, kindExpected(), ""})
+		return list
 	}
-	b.checkLimit(report)
-	b.checkClauses(report)
+	add(b.limitMistake())
+	add(b.workMistake())
+	for _, p := range b.Except {
+		switch {
+		case p != "none":
+			add(patternMistake(p, partExcept))
+		case len(b.Except) > 1:
+			add(mistake{partExcept, `"except none" alone, or patterns`, `leave out "none", or leave out the patterns`})
+		}
+	}
+	if b.In != "" {
+		add(patternMistake(b.In, partIn))
+	}
+	if b.When != (Condition{}) {
+		add(b.When.mistake())
+	}
+	switch {
+	case b.ForWindows < 0:
+		add(mistake{partFor, "a whole number of windows, 1 or more", "use 0 to leave it out"})
+	case b.ForTime < 0:
+		add(mistake{partFor, "a duration above zero", "use 0 to leave it out"})
+	case b.ForWindows > 0 && b.ForTime > 0:
+		add(mistake{partFor, "windows or time, not both", "set one of ForWindows and ForTime"})
+	}
+	return list
 }
 
-// subjectMistake returns what is wrong with a subject that is a pattern.
-func (b Budget) subjectMistake() (mistake, bool) {
-	word := strings.ToLower(b.Subject)
-	m := mistake{part: partSubject, meant: true}
-	if classOf(word) != judge.Pattern { // but for its capitals it is one
-		m.expected, m.advice = "a subject in lower case", "for a package of that name write its full path"
-		m.fix = new(b.with(partSubject, Budget{Subject: word}))
-		return m, true
+func (b *Budget) subjectMistake() mistake {
+	if classOf(b.Subject) != judge.Pattern {
+		return mistake{}
 	}
-	meant := quantity(word)
-	// One letter wrong and not two: "progress" and "processor" are packages.
-	for _, figure := range []string{"process", "goroutines"} {
-		if meant == "" && len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1 {
-			meant = figure
-		}
-	}
-	other := b
-	switch other.Subject = meant; {
+	meant := quantity(b.Subject)
+	switch {
+	case b.Subject == "":
+		return mistake{partSubject, subjectExpected, ""}
+	case classOf(strings.ToLower(b.Subject)) != judge.Pattern:
+		return mistake{partSubject, "a subject in lower case", "for a package of that name write its full path"}
 	case meant == "":
 		return patternMistake(b.Subject, partSubject)
-	case meant == "latency":
-		other.Subject, other.Limit, other.Per = "process", Amount{2, "ms"}, "request"
-		m.advice, m.meant = "a profile has CPU time and no latency", false
-	case meant == "threads":
-		other.Subject = "goroutines"
-		m.advice, m.meant = "threads are not counted, goroutines are", false
-	case classOf(meant) == judge.Pattern: // a kind
-		other.Subject, other.Kind = "no function", meant
-		if dim := b.Limit.dimension(); meant == kinds.Allocs && (dim == unit.Bytes || dim == unit.Count) {
-			other.Subject = "process"
-		}
 	}
-	m.expected = "a subject, and no quantity; a package of that name goes in double quotes"
-	m.fix = &other
-	return m, true
+	m := mistake{partSubject, "a subject, and no quantity; a package of that name goes in double quotes", ""}
+	switch meant {
+	case "latency":
+		m.advice = "a profile has CPU time and no latency"
+	case "threads":
+		m.advice = "threads are not counted, goroutines are"
+	}
+	return m
 }
 
 // patternMistake returns what is wrong with a pattern.
-func patternMistake(text string, part part) (mistake, bool) {
-	m := mistake{part: part, expected: `a pattern: a package, a path, a function, "a name in full", or /regexp/`}
+func patternMistake(text string, part part) mistake {
+	m := mistake{part, patternExpected, ""}
 	file, _, place := strings.Cut(text, ":")
 	hidden := strings.IndexFunc(text, isInvisible)
+	_, err := pattern.Parse(text)
 	switch {
-	case text == "" && part == partSubject:
-		m.expected = subjectExpected
 	case text == "":
 		m.advice = "leave out the empty one"
-	case text[0] == '"' && isWord(text):
-		if name, err := strconv.Unquote(text); err == nil && part == partSubject && classOf(name) != judge.Pattern {
-			m.advice = "leave out the quotes: " + name
-			return m, true
-		}
-		return m.ofPattern(text)
-	case hidden >= 0 && !strings.ContainsFunc(text, unicode.IsSpace):
+	case part == partSubject && text[0] == '"' && classOf(strings.Trim(text, `"`)) != judge.Pattern:
+		m.advice = "leave out the quotes: " + strings.Trim(text, `"`)
+	case text[0] != '"' && hidden >= 0 && !strings.ContainsFunc(text, unicode.IsSpace):
 		r, _ := utf8.DecodeRuneInString(text[hidden:])
 		m.expected, m.advice = visibleExpected(r), "leave it out"
 	case isKeyword(text):
@@ -221,39 +174,109 @@ func patternMistake(text string, part part) (mistake, bool) {
 		m.advice = "profiles are of functions, not of files and lines: write the function, as in main.(*Server).ServeHTTP"
 	case !isWord(text):
 		m.advice = `a pattern is one word: a name with blanks, commas or "#" goes in double quotes`
+	case err != nil:
+		if reason := errors.Unwrap(err); reason != nil { // the message shows the pattern already
+			err = reason
+		}
+		m.advice = err.Error()
 	default:
-		return m.ofPattern(text)
+		return mistake{}
 	}
-	return m, true
+	return m
 }
 
-// ofPattern is the mistake that the pattern package finds, if any.
-func (m mistake) ofPattern(text string) (mistake, bool) {
-	_, err := pattern.Parse(text)
-	if err == nil {
-		return mistake{}, false
-	}
-	if reason := errors.Unwrap(err); reason != nil { // the message shows the pattern already
-		err = reason
-	}
-	m.advice = err.Error()
-	return m, true
-}
-
-// ruleMistake says what is wrong with a rule that the subject does not have.
-func (b Budget) ruleMistake() mistake {
-	m := mistake{part: partRule, expected: rulesText(b.Subject)}
-	memory := b.Subject == "heap" || b.Subject == "rss"
-	switch c := classOf(b.Subject); {
+func (b *Budget) ruleMistake() mistake {
+	c := classOf(b.Subject)
+	switch {
+	case b.hasRule():
+		return mistake{}
 	case b.Rule != "" && !isRule(b.Rule) || b.Rule == "above" || b.Rule == "below":
-		m.advice = `a Rule is "", "absent", "grows", "steady" or "leaked"`
-	case b.Rule == "leaked" && memory, b.Rule == "grows" && c == judge.Figure: // over hours
-		b.Rule, b.Limit = "steady", Amount{}
-		m.fix, m.meant = &b, true
-	case b.Rule == "leaked":
-		m.fix, m.meant = &Budget{Name: b.Name, Subject: "no goroutine", Rule: "leaked"}, true
+		return mistake{partRule, rulesText(b.Subject), `a Rule is "", "absent", "grows", "steady" or "leaked"`}
 	case b.Rule == "absent" && (c == judge.Figure || c == judge.Process):
-		m.advice = `"` + b.Subject + `" is no package here; for a package of that name write its full path`
+		return mistake{partRule, rulesText(b.Subject), `"` + b.Subject + `" is no package here; for a package of that name write its full path`}
 	}
+	return mistake{partRule, rulesText(b.Subject), ""}
+}
+
+// limitMistake returns what is wrong with a limit: its number, its unit, or the kind
+// that has none.
+func (b *Budget) limitMistake() mistake {
+	limited := b.Rule == "" || b.Rule == "grows"
+	if !limited && b.Limit == (Amount{}) {
+		return mistake{}
+	}
+	c, dim, list, v := classOf(b.Subject), b.Limit.dimension(), fits(b), b.Limit.Value
+	i := slices.IndexFunc(list, func(f fit) bool { return f.dim == dim })
+	ofAll := "a share is of all that the profile holds"
+	switch {
+	case !limited && b.Rule != "steady":
+		return mistake{partLimit, `no amount after "` + b.Rule + `"`, "leave it out"}
+	case len(list) == 0 && c == judge.Process && b.Rule == "grows":
+		return mistake{partKind, `cpu or allocs after "process grows"`, ""}
+	case len(list) == 0 && c == judge.Process:
+		return mistake{partKind, `cpu, allocs or heap after "process"`, ""}
+	case len(list) == 0:
+		return mistake{partKind, "no growth of " + b.Kind + ": it would be of a share, and contention always adds up to 100%", ""}
+	case dim == unit.Unknown:
+		return mistake{partLimit, "a known unit", unitsAdvice()}
+	case !(v > 0) || math.IsInf(v, 1):
+		return mistake{partLimit, amountExpected, "say how much is too much"}
+	case i < 0:
+		return mistake{partLimit, fitsText(list) + " for " + b.about(), ""}
+	case list[i].per == perMust && b.Per == "":
+		text := fitsText(list[i : i+1])
+		if dim == unit.Time && b.Kind == "" {
+			text += ", which is CPU time and no latency"
+		}
+		return mistake{partLimit, text, ""}
+	case list[i].per == perNever && b.Per != "":
+		return mistake{partPer, `no "per" after ` + b.Limit.String(), `leave "per" out`}
+	case dim == unit.Share && list[i].per == perNever && v >= 100:
+		return mistake{partLimit, "less than 100%, which no share exceeds", ofAll}
+	case dim == unit.Points && v >= 100:
+		return mistake{partLimit, "less than 100 points, as no share grows by more", ofAll}
+	case dim == unit.Count && b.Per == "" && v != math.Trunc(v):
+		return mistake{partLimit, "a whole number", "round it"}
+	}
+	return mistake{}
+}
+
+// about names what a limit is of.
+func (b *Budget) about() string {
+	c, kind := classOf(b.Subject), cmp.Or(b.Kind, kinds.CPU)
+	switch {
+	case c == judge.Figure || c == judge.Process && b.Kind == "":
+		return strconv.Quote(strings.TrimSpace(b.Subject + " " + b.Rule))
+	case c == judge.Process:
+		return strconv.Quote(strings.TrimSpace(b.Subject+" "+b.Rule) + " of " + kind)
+	case b.Rule == "grows":
+		return "growth in the " + kind + " profile"
+	}
+	return "the " + kind + " profile"
+}
+
+func (b *Budget) workMistake() mistake {
+	work, ok := unit.ParseWork(b.Per)
+	switch {
+	case b.Per == "" || ok && !startsWithNumber(b.Per) && !isKeyword(work.Name) && !unit.IsTime(work.Name):
+		return mistake{}
+	case unit.IsTime(b.Per):
+		return mistake{partPer, workExpected, `"per" divides by work and not by time: CPU per time is cores, "process below 1.5 cores"`}
+	}
+	return mistake{partPer, workExpected, `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`}
+}
+
+// mistake returns what is wrong with a condition: its figures take the units that they
+// have as subjects.
+func (c *Condition) mistake() mistake {
+	about := Budget{Subject: c.Figure, Rule: "steady", Limit: c.Amount} // whose limit is a plain figure
+	switch {
+	case !slices.Contains(figures, c.Figure):
+		return mistake{partWhen, figureExpected(), ""}
+	case c.Amount == (Amount{}):
+		return mistake{partWhen, amountExpected, "say how much is too much"}
+	}
+	m := about.limitMistake()
+	m.part, m.expected = partWhen, strings.ReplaceAll(m.expected, "for "+about.about(), `after "when `+c.Figure+`"`)
 	return m
 }

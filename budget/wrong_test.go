@@ -85,7 +85,11 @@ func TestProposals(t *testing.T) {
 		}
 	}
 	for b := range literals() {
-		b.check(func(m mistake) { check(m.remedy(b), b) })
+		_, err := Parse(b.String())
+		var syntax *SyntaxError
+		if errors.As(err, &syntax) {
+			check(syntax.Remedy, b)
+		}
 	}
 	t.Logf("%d proposals, %d examples", proposed, examples)
 	if proposed < 60 || examples < 60 {
@@ -139,6 +143,10 @@ func TestMeant(t *testing.T) {
 		"never main.work":                                   "",
 		"no process above 2 cores":                          "process below 2 cores",
 		"heap not growing":                                  "",
+		"process below 500 goroutines":                      "goroutines below 500",
+		"checkout tls: portlist absent":                     "checkout-tls: portlist absent",
+		"checkout : portlist absent":                        "checkout: portlist absent",
+		"x: main.f below 0% in main.g":                      "x: main.f absent in main.g",
 		"check/out: main.f absent":                          "check-out: main.f absent",
 		"- main.f absent":                                   "main.f absent",
 		"'no function above 20%'":                           "no function above 20% cumulative",

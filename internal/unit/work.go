@@ -2,7 +2,9 @@ package unit
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -44,6 +46,11 @@ func ParseWork(text string) (Work, bool) {
 // IsName reports whether text is a name, of a unit of work or of a budget: a letter or a
 // digit, and letters, digits, "_", "." and "-" behind it.
 func IsName(text string) bool {
-	w, ok := ParseWork(text)
-	return ok && w.Name == text
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	return text != "" && strings.Contains(letters, text[:1]) && strings.Trim(text, letters+"_.-") == ""
+}
+
+// IsTime reports whether a word is no work but a span of time.
+func IsTime(word string) bool {
+	return strings.EqualFold(word, "day") || slices.ContainsFunc(Meant(word), func(u Unit) bool { return u.Dimension == Time })
 }

@@ -1,0 +1,244 @@
+package budget
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/spelling"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// remedy says what to write instead of a wrong sentence: the one that is meant, where
+// other words make it right, or an example.
+func (p *parser) remedy() string {
+	if meant := p.meaning(); meant != "" {
+		return `did you mean "` + meant + `"?`
+	}
+	if p.wrong.advice == "" {
+		return `write, for example, "` + p.example() + `"`
+	}
+	return clip(p.wrong.advice, longestAdvice) + `; for example, "` + p.example() + `"`
+}
+
+// try reads a sentence that may be right.
+func try(line string) *parser {
+	p := &parser{lex: lexer{line: line}}
+	p.advance()
+	p.budget()
+	return p
+}
+
+// mostTries is how many sentences are tried. Those with few other words come first: "All
+// functions under 20 percent" is right with five.
+const mostTries = 64
+
+// meaning returns what is meant by a wrong sentence, "" if that is not known: the first
+// that is right of those with other words in the place of what is wrong.
+func (p *parser) meaning() string {
+	lines := p.lines                     // more are found on the way
+	if len(p.lex.line) > 2*longestLine { // too long to be proposed
+		return ""
+	}
+	for tried := 0; tried < min(len(lines), mostTries); tried++ {
+		again := try(lines[tried])
+		if again.err == nil {
+			if right := again.b.String(); len(right) <= longestLine {
+				return right
+			}
+		}
+		for _, line := range again.lines {
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return ""
+}
+
+// example returns a right sentence that keeps what it can of a wrong one.
+func (p *parser) example() string {
+	b, at := p.read, p.wrong.part
+	b.Name = ""
+	if of := b.ofQuantity(); len(of) > 0 {
+		b = of[len(of)-1]
+	}
+	var lines []string
+	if at == partLimit && b.Kind == "" {
+		for _, kind := range []string{kinds.Goroutine, kinds.Heap, kinds.Allocs} {
+			if kind != kinds.Allocs || b.Per != "" { // "500" alone is not of allocations
+				lines = append(lines, b.saying(partKind, "of "+kind))
+			}
+		}
+	}
+	plain := Budget{Subject: b.Subject, Rule: b.Rule, Kind: b.Kind}
+	if !plain.hasRule() {
+		plain.Rule = subjectOf(b.Subject).rules[0]
+	}
+	lines = append(lines, b.saying(at, b.usual(at)), b.saying(at, ""), b.saying(partPer, "per request"), plain.saying(partLimit, plain.usual(partLimit)))
+	plain.Kind = ""
+	lines = append(lines, plain.saying(partLimit, plain.usual(partLimit)))
+	for _, line := range lines {
+		if len(line) <= longestLine {
+			if again := try(line); again.err == nil {
+				return again.b.String()
+			}
+		}
+	}
+	if p.wrong.expected == patternExpected {
+		return "encoding/json below 5% cumulative"
+	}
+	return "no function above 20% cumulative"
+}
+
+// usual is what an example says of a part.
+func (b *Budget) usual(p part) string {
+	if p == partLimit {
+		amounts := [...]string{unit.Share: "20%", unit.Points: "5 points", unit.Cores: "0.5 cores", unit.Bytes: "64MiB", unit.Count: "5000"}
+		list := fits(b)
+		switch {
+		case len(list) == 0 || b.Rule != "" && b.Rule != "grows":
+			return ""
+		case list[0].per == perMust && b.Per == "":
+			return amounts[list[0].dim] + " per request"
+		}
+		return amounts[list[0].dim]
+	}
+	figure := Budget{Subject: "process"}
+	if slices.Contains(figures, b.When.Figure) {
+		figure.Subject = b.When.Figure
+	}
+	return [parts]string{
+		partPer: "per request", partExcept: "except runtime/...", partIn: "in main.handler", partWhere: "where endpoint=/checkout",
+		partWhen: "when " + figure.Subject + " above " + figure.usual(partLimit), partFor: "for 3 windows",
+	}[p]
+}
+
+// ofQuantity returns the budgets that may be meant by one whose subject is a quantity.
+func (b Budget) ofQuantity() (list []Budget) {
+	if classOf(b.Subject) != judge.Pattern {
+		return nil
+	}
+	of := func(subject, kind string) {
+		b.Subject, b.Kind = subject, kind
+		list = append(list, b)
+	}
+	switch meant := quantity(b.Subject); {
+	case meant == "":
+	case meant == "latency":
+		b.Limit, b.Per = Amount{2, "ms"}, "request"
+		of("process", "")
+	case meant == "threads":
+		of("goroutines", "")
+	case slices.Contains(kinds.Names(), meant) && meant != "heap":
+		of("process", meant)
+		of("no function", meant)
+	default:
+		of(meant, b.Kind)
+	}
+	return list
+}
+
+// meant returns the sentences that may be meant by a budget with a mistake in a part.
+func (b Budget) meant(p part) (lines []string) {
+	add := func(p part, said string) { lines = append(lines, b.saying(p, said)) }
+	switch c, dim := classOf(b.Subject), b.Limit.dimension(); p {
+	case partSubject:
+		if lower := strings.ToLower(b.Subject); classOf(lower) != judge.Pattern {
+			b.Subject = lower
+			return []string{b.String()}
+		}
+		if meant := quantity(b.Subject); meant == "latency" || meant == "threads" { // are something else
+			return nil
+		}
+		for _, of := range b.ofQuantity() {
+			lines = append(lines, of.String())
+		}
+	case partRule:
+		figure := c == judge.Figure && b.Subject != "goroutines"
+		if b.Rule == "leaked" && !figure {
+			return []string{Budget{Name: b.Name, Subject: "no goroutine", Rule: "leaked"}.String()}
+		}
+		if b.Rule == "leaked" || b.Rule == "grows" && c == judge.Figure { // over hours
+			b.Rule, b.Limit = "steady", Amount{}
+			return []string{b.String()}
+		}
+	case partKind:
+		if c == judge.Process && b.Kind == kinds.Goroutine {
+			b.Subject = "goroutines"
+			add(partKind, "")
+		}
+		for _, kind := range append(suggest(b.Kind), nearest(b.Kind, kinds.Names()...)) {
+			if slices.Contains(kinds.Names(), kind) {
+				add(partKind, "of "+kind)
+			}
+		}
+	case partLimit:
+		number := Amount{Value: b.Limit.Value}.String()
+		switch {
+		case b.Limit.Value == 0 && c == judge.Pattern && b.Rule == "":
+			b.Rule, b.Limit, b.Flat, b.Per = "absent", Amount{}, false, ""
+			return []string{b.String()}
+		case dim == unit.Count && b.Per == "" && b.Limit.Value >= 1 && b.Limit.Value < 100 && b.Rule != "steady":
+			add(partLimit, number+" points")
+			add(partLimit, number+" %")
+			add(partLimit, number+" cores")
+		case dim == unit.Points && b.Rule == "":
+			add(partLimit, number+" %")
+		case b.Limit.Unit != "m" && (dim == unit.Time || c == judge.Process && b.Rule == "grows"): // 500m is half a core to Kubernetes
+			add(partPer, "per request")
+		}
+	}
+	return lines
+}
+
+// synonyms are words of the language, as other people say them.
+func synonyms() []synonym {
+	return []synonym{
+		{"no", "any every each all"}, {"above", "over > >= more exceeds"}, {"below", "under < <= = == max less most to"},
+		{"absent", "never missing forbidden banned"}, {"steady", "stable constant"}, {"leaked", "leak leaks"},
+		{"flat", "self own"}, {"cumulative", "cum total"}, {"per", "each every a"}, {"of goroutine", "goroutines"},
+		{"except", "exclude excluding without"}, {"in", "inside within from"}, {"where", "with"}, {"when", "if while"}, {"for", "during"},
+		{",", "and or"}, {"", ", the is are must stay stays keep limit uses at up by than time usage"}, {"#", "// --"},
+	}
+}
+
+// suggest returns what may stand in the place of a word. A parser proposes it only where
+// the sentence is right with it.
+func suggest(word string) []string {
+	keywords := slices.Concat(strings.Fields("no function package goroutine above below absent grows steady leaked windows"),
+		slices.Concat(clauseWords[:]...), figures, kinds.Names())
+	list := meanings(quantities, word)
+	for _, kind := range append(list, word) {
+		if slices.Contains(kinds.Names(), kind) {
+			list = append(list, "of "+kind)
+		}
+	}
+	list = append(list, meanings(synonyms(), word)...)
+	if near := nearest(word, keywords...); near != "" && near != word {
+		list = append(list, near)
+	}
+	if slices.Contains(list, "no function") || slices.Contains(list, "no package") { // "function main.work"
+		list = append(list, "")
+	}
+	return list
+}
+
+// nearest returns the candidate that word is most likely a misspelling of, or
+// "" when none is close. Letter case is ignored.
+func nearest(word string, candidates ...string) string {
+	// One wrong letter in three, two at the most: "abov" is "above" and
+	// "cumulatve" is "cumulative", but "foo" is not "for".
+	limit := min(len(word)/3, 2)
+	if len(word) > 24 {
+		return "" // longer than any keyword with two letters too many
+	}
+	best := ""
+	for _, c := range candidates {
+		if d := spelling.Distance(strings.ToLower(word), c); d <= limit {
+			best, limit = c, d-1
+		}
+	}
+	return best
+}
