@@ -62,10 +62,10 @@ func parsed(t *testing.T, dir string) map[string]*ast.File {
 	return files
 }
 
-// TestContributingNamesFolders: whoever looks for the room for a change finds it
+// TestArchitectureNamesFolders: whoever looks for the room for a change finds it
 // there.
-func TestContributingNamesFolders(t *testing.T) {
-	text, err := os.ReadFile("CONTRIBUTING.md")
+func TestArchitectureNamesFolders(t *testing.T) {
+	text, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestContributingNamesFolders(t *testing.T) {
 	}
 	for _, e := range entries {
 		if name := "internal/" + e.Name(); e.IsDir() && !regexp.MustCompile(regexp.QuoteMeta(name)+`\b`).Match(text) {
-			t.Errorf("CONTRIBUTING.md does not say what %s is for", name)
+			t.Errorf("docs/architecture.md does not say what %s is for", name)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package profguard_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,10 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/profguard/profguard/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 const module = "github.com/profguard/profguard"
 
@@ -143,22 +140,7 @@ func TestAPI(t *testing.T) {
 			t.Errorf("package %s exports %d names, at most %d are wanted: %v", dir, n, limit, names)
 		}
 	}
-	const golden = "testdata/api.txt"
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("the public API changed (-want +got); if that is meant: go test -run TestAPI -update .\n%s", diff)
-	}
+	golden.Compare(t, "api.txt", b.String())
 }
 
 // exported lists a package's exported names, and beneath types their fields and

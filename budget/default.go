@@ -22,8 +22,8 @@ import "runtime/pprof"
 //
 // They go with budgets of your own: append(budget.Default(), budget.Must(...)...).
 //
-// Shares are judged in a service that uses a twentieth of a core; the condition
-// leaves out those that are idle.
+// Shares are judged while the service uses more than 0.03 cores: those of an idle one say
+// nothing.
 //
 // The limits on shares leave room. Measured at full load on two cores: a pipeline
 // that passes one record at a time through channels spends 6 to 17% in select, a
