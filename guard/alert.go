@@ -3,6 +3,7 @@ package guard
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -20,12 +21,10 @@ type judgement struct {
 	finding    judge.Finding // the same without its words
 	start, end time.Time     // of the time that it is about
 	lost       bool          // there is no result of it
-	stacks     int           // in the profile
 	data       []byte        // the profile
 	ended      func()        // to be called when the alert has ended
 
-	next  alert.Alert
-	event alert.Event
+	event alert.Event // what has become of the alert
 }
 
 // A standing is where a budget stands: its alert, and what its windows add up to. Only
@@ -33,6 +32,7 @@ type judgement struct {
 type standing struct {
 	BudgetStatus // what is computed when somebody asks is left out
 	alert        alert.Alert
+	told         bool            // that it fires
 	offenders    alert.Offenders // that the alert has named
 }
 
@@ -41,7 +41,7 @@ const maxHistory = 60
 
 // ruleOf is what it takes for the alert of a budget to fire and to end.
 func (e *entry) ruleOf(cfg *Config) alert.Rule {
-	counted := isCounted(e.rule) && e.rule.Test != judge.Absent
+	counted := isCounted(&e.rule) && e.rule.Test != judge.Absent
 	var r alert.Rule
 	switch {
 	case e.Budget.ForWindows > 0 || e.Budget.ForTime > 0:
@@ -53,105 +53,93 @@ func (e *entry) ruleOf(cfg *Config) alert.Rule {
 		r.AtOnce = e.rule.Test == judge.Absent || e.rule.Class == judge.Leak
 	}
 	r.Counted = counted
-	r.Each = isEach(e.rule)
+	r.Each = isEach(&e.rule)
 	r.Growth = e.rule.Test == judge.Grows
 	return r
 }
 
-// step works out what a result makes of the alert. Of a window that was lost that is
-// nothing: it says nothing about the budget.
-func (j *judgement) step(g *Guard) {
-	e, r := j.entry, j.result
-	if j.next = e.alert; j.lost {
-		return
+// add adds a result to its entry. Of a window that was lost nothing comes for the alert:
+// it says nothing about the budget. It reports false for one that SetBudgets has removed.
+func (g *Guard) add(j *judgement) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock() // also of a panic
+	e, r := j.entry, &j.result
+	if !slices.Contains(g.panel.entries, e) {
+		return false
 	}
+	e.Verdicts[r.Verdict.String()]++
+	e.Samples += r.Samples
+	e.Hits += r.Hits
+	if len(e.History) == maxHistory {
+		e.History = e.History[1:]
+	}
+	e.History = append(e.History, Measurement{Value: r.Share, Verdict: r.Verdict})
+	e.Result = *r
+	if j.lost {
+		return true
+	}
+	e.Proven, e.Evidence = budget.Verdict(j.finding.Alarm), j.finding.Strength
 	f := alert.Finding{
 		Start: j.start.Sub(g.started), End: j.end.Sub(g.started),
 		Window: evidence.Verdict(r.Verdict), Stream: j.finding.Alarm, Strength: j.finding.Strength,
-		Idle: r.Idle, Measured: measured(&r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
+		Idle: r.Idle, Measured: measured(r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
 	}
-	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && measured(&r) {
+	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && f.Measured {
 		f.Window = evidence.Pass // it is within its limit, and of growth nothing is said while it learns
 	}
-	j.next, j.event = e.alert.Next(f, e.ruleOf(&g.cfg))
+	was := e.alert.State
+	if e.alert, j.event = e.alert.Next(f, e.ruleOf(&g.cfg)); e.alert.State != was {
+		e.Since = j.end
+	}
+	g.unseen(j)
+	return true
 }
 
-// add adds a result, and what it has made of the alert.
-func (st *standing) add(j judgement) {
-	r := j.result
-	st.Verdicts[r.Verdict.String()]++
-	st.Samples += r.Samples
-	st.Hits += r.Hits
-	if len(st.History) == maxHistory {
-		st.History = st.History[1:]
+// tell tells of a transition, or of another offender while the budget fires. Of a budget
+// that is not in force any more, SetBudgets has told all.
+func (g *Guard) tell(j *judgement) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e, r := j.entry, &j.result
+	if !slices.Contains(g.panel.entries, e) {
+		return
 	}
-	st.History = append(st.History, Measurement{Value: r.Share, Verdict: r.Verdict})
-	if !j.lost { // otherwise they are as they were
-		st.Proven, st.Evidence = budget.Verdict(j.finding.Alarm), j.finding.Strength
-	}
-	if j.next.State != st.alert.State {
-		st.Since = j.end
-	}
-	st.alert, st.Result = j.next, r
-}
-
-// notice is the event that tells of a transition, or of another offender while the
-// budget fires. It has no name where there is nothing to tell.
-func (e *entry) notice(j judgement, g *Guard) Event {
-	event, r := j.event, j.result
-	n := Event{Time: j.end, Budget: e.Name, Result: r}
-	now, least := j.end.Sub(g.started), g.cfg.Keep.least()
-	switch {
-	case event == alert.Fired:
-		e.offenders = alert.NewOffenders(offenders(r)[0], now)
-		e.Offender = worst(r)
-		n.Name, n.Result.Reason = eventFiring, e.brokenBy(r)
-		n.Message = e.tell("is broken", r)
-	case event.Ends():
-		e.Offender = nil
-		n.Name, n.Result.Reason = eventResolved, e.endedBy(event, r)
-		is := "is kept again"
-		switch event {
-		case alert.Unproven:
-			is = "is not shown to be broken any more"
-		case alert.WentIdle, alert.Unjudged:
-			is = "does not fire any more"
+	n := Event{Time: j.end, Budget: e.Name, Result: *r}
+	switch now := j.end.Sub(g.started); {
+	case j.event == alert.Fired:
+		e.offenders = alert.NewOffenders(first(r), now)
+		n.Name, n.Message = eventFiring, e.broken("is broken", r)
+		if r.Verdict != budget.Fail { // its reason says only that this window does not suffice
+			n.Result.Reason = fmt.Sprintf("all windows together prove it; in the last, %s is at %s (%s)", e.who(r.Offenders), amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
 		}
-		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
-	case e.alert.State == alert.Firing && r.Verdict == budget.Fail && len(r.Offenders) > 0 && e.offenders.Another(r.Offenders[0].Function, now, least):
-		e.Offender = worst(r)
-		n.Name = eventOffender
-		n.Message = e.tell("is broken by another, too", r)
+	case j.event.Ends():
+		is, why := e.endedBy(j.event, r)
+		n.Name, n.Result.Reason = eventResolved, why
+		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, why)
+	case e.alert.State == alert.Firing && r.Verdict == budget.Fail && len(r.Offenders) > 0 && e.offenders.Another(first(r), now, g.cfg.Keep.least()):
+		n.Name, n.Message = eventOffender, e.broken("is broken by another, too", r)
+	default:
+		return
 	}
-	return n
+	e.told, e.Offender = n.Name != eventResolved, nil
+	if e.told {
+		// The ways that lead to it stand in the event, and would be as much again in each Status.
+		if len(r.Offenders) > 0 {
+			o := r.Offenders[0]
+			o.Callers, o.Callees = nil, nil
+			e.Offender = &o
+		}
+		g.nameDump(&n, e)
+	}
+	g.emit(n)
 }
 
-// worst is the first offender, or nil. The ways that lead to it stand in the event, and
-// would be as much again in each Status.
-func worst(r budget.Result) *budget.Offender {
-	if len(r.Offenders) == 0 {
-		return nil
-	}
-	o := r.Offenders[0]
-	o.Callers, o.Callees = nil, nil
-	return &o
-}
-
-// brokenBy says why a budget is broken, in one sentence. Where all windows together have
-// proved it, the reason of the last says only that this one does not suffice.
-func (e *entry) brokenBy(r budget.Result) string {
-	if r.Verdict == budget.Fail {
-		return r.Reason
-	}
-	return fmt.Sprintf("all windows together prove it; in the last, %s is at %s (%s)", e.who(r), amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
-}
-
-// who is what a result measures.
-func (e *entry) who(r budget.Result) string {
+// who is what a result with these offenders measures.
+func (e *entry) who(offenders []budget.Offender) string {
 	switch {
-	case isEach(e.rule) && len(r.Offenders) > 0:
-		return r.Offenders[0].Function
-	case isEach(e.rule):
+	case isEach(&e.rule) && len(offenders) > 0:
+		return offenders[0].Function
+	case isEach(&e.rule):
 		return "the largest"
 	case e.rule.Class == judge.Process:
 		return "the process"
@@ -159,9 +147,9 @@ func (e *entry) who(r budget.Result) string {
 	return e.rule.Subject
 }
 
-// tell is the message of an event about a budget that is broken: what was measured, the
+// broken is the message of an event about a budget that is broken: what was measured, the
 // limit, and the offender. The sinks have the reason beside it.
-func (e *entry) tell(is string, r budget.Result) string {
+func (e *entry) broken(is string, r *budget.Result) string {
 	who := sentence(e.Budget)
 	if e.Name != who {
 		who = fmt.Sprintf("%s (%s)", e.Name, who)
@@ -171,13 +159,13 @@ func (e *entry) tell(is string, r budget.Result) string {
 		text += ", limit " + r.Budget.Limit.String()
 	}
 	if len(r.Offenders) > 0 {
-		text += "; offender " + located(r.Offenders[0])
+		text += "; offender " + located(&r.Offenders[0])
 	}
 	return text
 }
 
 // lately is the time that a recovery is about, and what it rests on.
-func lately(r alert.Recovery) string {
+func lately(r *alert.Recovery) string {
 	text := "in the last " + unit.Plural(r.Windows, "window")
 	if r.Samples > 0 {
 		text += fmt.Sprintf(" (%s)", unit.Plural(r.Samples, "sample"))
@@ -185,63 +173,58 @@ func lately(r alert.Recovery) string {
 	return text
 }
 
-// endedBy says with its figures why the alert has ended, in one sentence. r is the result
-// of the last window.
-func (e *entry) endedBy(event alert.Event, r budget.Result) string {
-	since, over, unjudged := e.alert.Recovery, lately(e.alert.Recovery), unit.Plural(e.alert.Unjudged(), "window")
-	value := func(x float64) string { return amount(x, r.Unit) }
-	r.Offenders = nil // of the last window only
-	who := e.who(r)
+// endedBy says in some words, and with its figures, why the alert has ended. r is the
+// result of the last window.
+func (e *entry) endedBy(event alert.Event, r *budget.Result) (is, why string) {
+	since, unjudged := &e.alert.Recovery, unit.Plural(e.alert.Unjudged(), "window")
+	is = "is kept again"
 	switch {
 	case event == alert.WentIdle:
-		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unjudged)
+		return "does not fire any more", fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unjudged)
 	case event == alert.Unjudged:
-		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unjudged)
+		return "does not fire any more", fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unjudged)
 	case event == alert.Unproven:
-		return "nothing shows it any more, and the baseline is too small to show more: " + r.Reason
+		return "is not shown to be broken any more", "nothing shows it any more, and the baseline is too small to show more: " + r.Reason
 	case e.rule.Test == judge.Absent:
-		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
+		return is, fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
 	case e.rule.Test == judge.Steady || e.rule.Class == judge.Leak:
-		return r.Reason
-	case event == alert.Proven && isEach(e.rule):
-		// The largest of a small window is mostly chance.
+		return is, r.Reason
+	}
+	over := lately(since)
+	if event == alert.Proven && isEach(&e.rule) { // the largest of a small window is mostly chance
 		zone := evidence.Zone * r.Limit
 		if r.Unit == "ratio" {
 			zone = math.Min(zone, (1+r.Limit)/2)
 		}
-		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", value(zone), over, r.Budget.Limit)
-	case event == alert.Proven:
-		return fmt.Sprintf("%s at %s %s, the limit is %s", who, value(since.Mean()), over, r.Budget.Limit)
+		return is, fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", amount(zone, r.Unit), over, r.Budget.Limit)
 	}
-	return fmt.Sprintf("%s measured at %s at the most %s, the limit is %s", who, value(since.Worst), over, r.Budget.Limit)
+	value := amount(since.Worst, r.Unit) + " at the most"
+	if event == alert.Proven {
+		value = amount(since.Mean(), r.Unit)
+	}
+	return is, fmt.Sprintf("%s at %s %s; the limit is %s", e.who(nil), value, over, r.Budget.Limit)
 }
 
 // reason is why the budget stands as it does. That is the reason of its last window,
 // and what an alert waits for that goes on although this window did not fail.
 func (e *entry) reason(g *Guard) string {
-	r := e.Result
-	if e.alert.State != alert.Firing || r.Verdict == budget.Fail {
+	r, since, rule := &e.Result, &e.alert.Recovery, e.ruleOf(&g.cfg)
+	switch n := e.alert.Unjudged(); {
+	case e.alert.State != alert.Firing || r.Verdict == budget.Fail:
 		return r.Reason
-	}
-	if n := e.alert.Unjudged(); n > 0 {
+	case n > 0:
 		return fmt.Sprintf("%s; firing, with nothing to judge for %s", r.Reason, unit.Plural(n, "window"))
-	}
-	since := e.alert.Recovery
-	switch {
-	case since.Windows > 0:
-	case e.Proven == budget.Fail:
+	case since.Windows == 0 && e.Proven == budget.Fail:
 		return r.Reason + "; firing, as all windows together prove it"
-	default:
+	case since.Windows == 0:
 		return r.Reason + "; still firing"
 	}
 	over := lately(since)
 	if r.Limit > 0 {
-		r.Offenders = nil // of the last window only
-		over = fmt.Sprintf("%s at %s %s, limit %s", e.who(r), amount(since.Mean(), r.Unit), over, r.Budget.Limit)
+		over = fmt.Sprintf("%s at %s %s, limit %s", e.who(nil), amount(since.Mean(), r.Unit), over, r.Budget.Limit)
 	} else {
 		over = "no failure " + over
 	}
-	rule := e.ruleOf(&g.cfg)
 	windows, d := e.alert.Needed(time.Since(g.started), rule)
 	text := fmt.Sprintf("%s; still firing: %s; ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, over, unit.Plural(windows, "window"), d, e.alert.Passed())
 	if !rule.Counted {

@@ -326,14 +326,14 @@ func TestWhyItEnds(t *testing.T) {
 				return small(20, 15)
 			}
 			return small(20, 1)
-		}, 120, "budget x is kept again: fmt.Println at 5.00% in the last 7 windows (140 samples), the limit is 20%"},
+		}, 120, "budget x is kept again: fmt.Println at 5.00% in the last 7 windows (140 samples); the limit is 20%"},
 		{"windows that pass", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 10 {
 				return cpuWindow(bad)
 			}
 			return small(1000, 100+n)
-		}, 30, "budget x is kept again: fmt.Println measured at 11.20% at the most in the last 3 windows (3000 samples), the limit is 20%"},
-		{"for 1 windows", "x: fmt.Println below 20% for 1 windows", story("bg"), 3, "fmt.Println measured at 0.00% at the most in the last 1 window (1000 samples)"},
+		}, 30, "budget x is kept again: fmt.Println at 11.20% at the most in the last 3 windows (3000 samples); the limit is 20%"},
+		{"for 1 windows", "x: fmt.Println below 20% for 1 windows", story("bg"), 3, "fmt.Println at 0.00% at the most in the last 1 window (1000 samples)"},
 		{"within the zone", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 10 {
 				return cpuWindow(bad)

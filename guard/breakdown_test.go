@@ -100,7 +100,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			for range 2 {
 				l.apply(t.Context(), l.judge(t.Context(), p.groups[1], measuredAt(&win, at, tt.name, value)), &win)
 				clear(l.breakdowns.taken)
-				l.dumping = windowDumps{}
+				l.beside = nil
 				at = at.Add(minute)
 			}
 			l.store = nil
@@ -190,7 +190,7 @@ func TestNoPartsOfTooMany(t *testing.T) {
 	l.breakdowns.taker = profiles.Taker{Goroutines: 1}
 	facts := judge.Facts{Figures: map[string]float64{"goroutines": 5000}}
 	win := w.take(0)
-	l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], measurement{cpu: &win, facts: facts, now: counters{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true}), &win)
+	l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], &measurement{cpu: &win, facts: facts, before: &counters{}, now: &counters{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true}), &win)
 	r := l.Status().Budgets[0].Result
 	if len(r.Offenders) != 0 || r.Verdict != budget.Fail || !strings.HasSuffix(r.Reason, "no goroutine profile was taken: too many goroutines") {
 		t.Errorf("%s", r)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 )
@@ -27,7 +26,7 @@ type panel struct {
 type entry struct {
 	rule judge.Rule // the budget without its words
 	standing
-	vacuity
+	outside   bool      // the warning is that nothing has run within its "in" and "where"
 	breakdown breakdown // of a figure, when it was last taken
 	counted   counters  // when what is counted was last judged
 }
@@ -48,7 +47,7 @@ type group struct {
 const kindFigures = "figures"
 
 // kindOf is the kind of profile that a budget is judged by.
-func kindOf(r judge.Rule) string {
+func kindOf(r *judge.Rule) string {
 	switch {
 	case r.Class == judge.Figure, r.Test == judge.Steady:
 		return kindFigures
@@ -59,7 +58,7 @@ func kindOf(r judge.Rule) string {
 }
 
 // isEach reports whether the limit is for each function, package or goroutine.
-func isEach(r judge.Rule) bool { return r.Class == judge.Each || r.Class == judge.Leak }
+func isEach(r *judge.Rule) bool { return r.Class == judge.Each || r.Class == judge.Leak }
 
 // newPanel makes the panel of a configuration. Budgets that old has too, name
 // and sentence, keep their standing.
@@ -82,7 +81,7 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 			e = newEntry(b, all[i])
 		}
 		p.entries = append(p.entries, e)
-		kind := kindOf(e.rule)
+		kind := kindOf(&e.rule)
 		at := slices.IndexFunc(p.groups, func(g *group) bool { return g.kind == kind })
 		if at < 0 {
 			if at = len(p.groups); kind == kinds.CPU {
@@ -168,7 +167,7 @@ func (g *Guard) replace(next *panel) error {
 		return fmt.Errorf("guard.SetBudgets: the guard has been stopped: Start another one")
 	}
 	for _, e := range g.panel.entries {
-		if slices.Contains(next.entries, e) || e.alert.State != alert.Firing {
+		if slices.Contains(next.entries, e) || !e.told {
 			continue
 		}
 		gone := Event{Name: eventResolved, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s was removed or changed while it was firing", e.Name)}

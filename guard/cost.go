@@ -26,7 +26,7 @@ const (
 // profilingCost estimates what taking a CPU profile has cost the process. The
 // work is spread over signal handlers and a goroutine of the runtime, where
 // nobody can measure it.
-func profilingCost(w *profiler.Window, used process.Figures) time.Duration {
+func profilingCost(w *profiler.Window, used *process.Figures) time.Duration {
 	samples := used.CPU.Milliseconds() / 10
 	made := time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
 	wakes := int64(0)
@@ -37,7 +37,7 @@ func profilingCost(w *profiler.Window, used process.Figures) time.Duration {
 }
 
 // account adds up what a window cost, and rests or goes on by it.
-func (l *looper) account(cost time.Duration, after process.Snapshot) {
+func (l *looper) account(cost time.Duration, after *process.Snapshot) {
 	share := l.pace.Spent(cost, after.At.Sub(l.last.At), after.At)
 	until, rests := l.pace.Rests(after.At)
 	l.mu.Lock()

@@ -37,13 +37,13 @@ func (l *looper) period(start, end time.Time) (began time.Time, ok bool) {
 }
 
 // isCounted reports whether a budget is on what is counted in full.
-func isCounted(r judge.Rule) bool {
+func isCounted(r *judge.Rule) bool {
 	return kindOf(r) == kindFigures || kinds.Of(r.Kind).Taken == kinds.State || hasCounter(r)
 }
 
 // hasCounter reports whether a budget is on what the process has used, which a counter
 // tells: its CPU, in cores or per unit of work, or its allocations per unit of work.
-func hasCounter(r judge.Rule) bool {
+func hasCounter(r *judge.Rule) bool {
 	if r.Class != judge.Process || r.Test != judge.Limited || r.In != "" || len(r.Where) > 0 {
 		return false
 	}
@@ -68,17 +68,17 @@ const (
 
 // count judges a budget by what the counters say of the time since it was last judged,
 // and reports whether it is one of these. before is the start of the window.
-func (e *entry) count(r *budget.Result, before, now counters, every time.Duration) bool {
-	b := e.rule
+func (e *entry) count(r *budget.Result, before, now *counters, every time.Duration) bool {
+	b := &e.rule
 	from := e.counted
 	if !hasCounter(b) || r.Idle {
-		e.counted = now
+		e.counted = *now
 		return false
 	}
 	if from.At.IsZero() {
-		from = before
+		from = *before
 	}
-	e.counted = now
+	e.counted = *now
 	elapsed := now.At.Sub(from.At)
 	used, what := (now.CPU - from.CPU).Seconds(), "CPU"
 	if b.Kind == kinds.Allocs {
@@ -123,7 +123,7 @@ func (e *entry) count(r *budget.Result, before, now counters, every time.Duratio
 // gcOf hands on what garbage collection took, or that it is not known. The runtime
 // tells when a collection ends. Where none has, the CPU profile of the window shows
 // whether one runs: t is nil where there is none.
-func gcOf(used process.Figures, t *decode.Table, f *judge.Facts) {
+func gcOf(used *process.Figures, t *decode.Table, f *judge.Facts) {
 	switch {
 	case used.GCKnown:
 		f.Figures["gc"] = used.GC

@@ -81,6 +81,7 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.panel = &panel{entries: []*entry{e}}
 	before := counters(0)
 	for m := range minutes {
 		at := time.Duration(m+1) * minute
@@ -90,10 +91,9 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := judgement{entry: e, result: e.Budget.Result(findings[0]), finding: findings[0], start: before.At, end: now.At}
-		e.count(&j.result, before, now, minute)
-		j.step(g)
-		e.add(j)
+		j := &judgement{entry: e, result: e.Budget.Result(findings[0]), finding: findings[0], start: before.At, end: now.At}
+		e.count(&j.result, &before, &now, minute)
+		g.add(j)
 		if j.event == alert.Fired {
 			fired = append(fired, m+1)
 		}
@@ -148,7 +148,7 @@ func TestLittleWork(t *testing.T) {
 			readings{"request": {n: tt.done}},
 		}
 		r := budget.Result{Budget: e.Budget, Limit: 0.02, Unit: "seconds", Reason: "as it was"}
-		e.count(&r, before, now, minute)
+		e.count(&r, &before, &now, minute)
 		if r.Verdict != tt.want || r.Reason != tt.reason {
 			t.Errorf("period %d: %v, %s; want %v, %s", i+1, r.Verdict, r.Reason, tt.want, tt.reason)
 		}
@@ -168,7 +168,7 @@ func TestHasCounter(t *testing.T) {
 		"goroutines below 100":                            false,
 		"no function above 2 cores":                       false,
 	} {
-		if got := hasCounter(entryOf(sentence).rule); got != want {
+		if got := hasCounter(&entryOf(sentence).rule); got != want {
 			t.Errorf("%s: %t", sentence, got)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"time"
 
@@ -44,33 +43,37 @@ type dump struct {
 //
 // Of a figure it is the profile that found, if any, says what it is made of, and
 // the CPU profile of its window goes beside it; without one it is what ran.
-func (l *looper) dump(o *judgement, found *breakdown, w *profiler.Window) *dump {
-	e, at, what := o.entry, o.end, offenders(o.result)
-	profile := profileFile(kindOf(e.rule), o.data)
-	var beside []dumps.File
-	if kindOf(e.rule) == kindFigures {
-		profile = profileFile(kinds.CPU, o.data)
-		if found != nil {
-			profile, beside = profileFile(found.kind, found.data), []dumps.File{profile}
-		}
+func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump {
+	e := j.entry
+	kind := kindOf(&e.rule)
+	if kind == kindFigures {
+		kind = kinds.CPU
 	}
-	if l.store == nil || len(profile.Data) == 0 || !l.dumpDue(e, what[0], at) {
+	files := []dumps.File{profileFile(kind, j.data)}
+	if found != nil {
+		files = []dumps.File{profileFile(found.kind, found.data), files[0]}
+	}
+	if l.store == nil || len(files[0].Data) == 0 || !l.dumpDue(e, first(&j.result), j.end) {
 		return nil
 	}
-	d := dumps.Dump{Name: e.Name, Start: w.Start, End: at, Files: []dumps.File{profile}}
-	for _, f := range append(beside, l.companions()...) {
-		if len(f.Data) > 0 && f.Name != profile.Name {
-			d.Files = append(d.Files, f)
+	for _, f := range l.companions() {
+		if f.Name != files[0].Name {
+			files = append(files, f)
 		}
 	}
+	d := dumps.Dump{Name: e.Name, Start: w.Start, End: j.end}
+	d.Files = slices.DeleteFunc(files, func(f dumps.File) bool { return len(f.Data) == 0 })
 	var err error
-	d.Budget, err = json.Marshal(o.status(l.Guard))
+	d.Budget, err = json.Marshal(e.sidecar(l.Guard))
 	// The lock keeps dumped from running before the dump is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	offered := &dump{of: e, at: at, shows: what, severity: severity(o.result), ended: make(chan struct{})}
-	if o.next.State == alert.Firing {
-		offered.violation = o.next.Since
+	offered := &dump{of: e, at: j.end, severity: severity(&j.result), ended: make(chan struct{})}
+	for i := range j.result.Offenders {
+		offered.shows = append(offered.shows, j.result.Offenders[i].Function)
+	}
+	if e.alert.State == alert.Firing {
+		offered.violation = e.alert.Since
 		d.Mark = l.markOf(offered)
 	}
 	if err == nil {
@@ -80,7 +83,7 @@ func (l *looper) dump(o *judgement, found *breakdown, w *profiler.Window) *dump 
 		l.dumpsFail("a dump was not kept: ", err)
 		return nil
 	}
-	l.offered = slices.DeleteFunc(l.offered, func(d *dump) bool { return !d.kept && at.Sub(d.at) >= l.cfg.Keep.every() })
+	l.offered = slices.DeleteFunc(l.offered, func(d *dump) bool { return !d.kept && j.end.Sub(d.at) >= l.cfg.Keep.every() })
 	l.offered = append(l.offered, offered)
 	return offered
 }
@@ -116,65 +119,57 @@ func awaitDumps(ctx context.Context, offered []*dump) {
 	}
 }
 
-// offenders are the names of those that a failing window is about, the worst
-// first. A figure may have none: that is a name as well.
-func offenders(r budget.Result) []string {
-	names := []string{""}
-	for i, o := range r.Offenders {
-		if i == 0 {
-			names = nil
-		}
-		names = append(names, o.Function)
+// first is the name of the worst offender, "" without any.
+func first(r *budget.Result) string {
+	if len(r.Offenders) == 0 {
+		return ""
 	}
-	return names
+	return r.Offenders[0].Function
+}
+
+// has reports whether the dump shows an offender. One without any shows that.
+func (d *dump) has(offender string) bool {
+	return slices.Contains(d.shows, offender) || offender == "" && d.shows == nil
 }
 
 // dumpDue reports whether there is to be a dump of an offender: not of one that a
-// recent dump shows, and not too many in a window. That a new one comes too soon after
-// the last is counted.
-func (l *looper) dumpDue(e *entry, worst string, at time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// recent dump shows. That a new one comes too soon after the last is counted.
+func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	var last time.Time
-	for _, d := range l.offered {
+	for _, d := range g.offered {
 		if d.of != e {
 			continue
 		}
-		if last = d.at; at.Sub(last) < l.cfg.Keep.every() && slices.Contains(d.shows, worst) {
+		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.has(offender) {
 			return false
 		}
 	}
-	if at.Sub(last) < l.cfg.Keep.least() {
-		l.status.Dumps[tooSoon]++
+	if at.Sub(last) < g.cfg.Keep.least() {
+		g.status.Dumps[tooSoon]++
 		return false
 	}
-	l.dumping.made++
-	return l.dumping.made <= dumpsAWindow
+	return true
 }
 
-// dumpOf is the id of the budget's last dump, if it was saved, is recent and
+// nameDump names in an event the budget's last dump, if it was saved, is recent and
 // shows the same offender: of this window, of a failing one that led to this one, or of a
-// violation just before. No other is named. end is the end of its window. g.mu must be
-// held.
-func (l *looper) dumpOf(e *entry, r budget.Result, at time.Time) (id string, end time.Time) {
-	worst := offenders(r)[0]
-	for _, d := range slices.Backward(l.offered) {
-		if d.of == e && d.kept && at.Sub(d.at) <= l.cfg.Keep.every() && slices.Contains(d.shows, worst) {
-			return string(d.id), d.at
+// violation just before. No other is named. g.mu must be held.
+func (g *Guard) nameDump(n *Event, e *entry) {
+	for _, d := range slices.Backward(g.offered) {
+		if d.of != e || !d.kept || n.Time.Sub(d.at) > g.cfg.Keep.every() || !d.has(first(&n.Result)) {
+			continue
 		}
-	}
-	return "", time.Time{}
-}
-
-// name names a dump in an event, and says so where it is of an earlier window.
-func (n *Event) name(id string, end time.Time) {
-	if n.Dump, n.Dumped = id, end; end.Before(n.Time) && id != "" {
-		n.Message += "; the dump is of an earlier window that failed, which ended at " + end.Format(time.TimeOnly)
+		if n.Dump, n.Dumped = string(d.id), d.at; d.at.Before(n.Time) {
+			n.Message += "; the dump is of an earlier window that failed, which ended at " + d.at.Format(time.TimeOnly)
+		}
+		return
 	}
 }
 
 // severity orders the dumps of a violation: how far over the limit it is.
-func severity(r budget.Result) float64 {
+func severity(r *budget.Result) float64 {
 	if r.Limit > 0 {
 		return r.Share / r.Limit
 	}
@@ -219,53 +214,40 @@ func (g *Guard) dumpsFail(what string, err error) {
 // the first budgets to fail are kept, the others have their turn in the next.
 const dumpsAWindow = 4
 
-// windowDumps are the dumps of one window.
-type windowDumps struct {
-	made   int
-	beside []dumps.File
-}
-
 // companions are what helps to understand a profile: where all goroutines were,
 // and what the program did in the seconds before. They are the same for all dumps of a
 // window.
 func (l *looper) companions() []dumps.File {
-	if l.dumping.beside == nil {
-		l.dumping.beside = l.takeCompanions()
+	if l.beside != nil {
+		return l.beside
 	}
-	return l.dumping.beside
-}
-
-func (l *looper) takeCompanions() []dumps.File {
-	list := []dumps.File{}
-	if c := l.breakdowns.taken[kinds.Goroutine]; c.data != nil {
-		list = append(list, profileFile(kinds.Goroutine, c.data))
-	} else if p, err := l.kinds.taker.Take(kinds.Goroutine); err == nil {
-		list = append(list, profileFile(kinds.Goroutine, p.Data))
+	data := l.breakdowns.taken[kinds.Goroutine].data
+	if data == nil {
+		p, _ := l.kinds.taker.Take(kinds.Goroutine) // without it the dump is one file less
+		data = p.Data
 	}
+	l.beside = []dumps.File{profileFile(kinds.Goroutine, data)}
 	if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
 		var b bytes.Buffer // FlightRecorderConfig.MaxBytes bounds it
 		if _, err := l.cfg.Trace.WriteTo(&b); err == nil {
-			list = append(list, dumps.File{Name: "trace.out", Data: b.Bytes()})
+			l.beside = append(l.beside, dumps.File{Name: "trace.out", Data: b.Bytes()})
 		}
 	}
-	return list
+	return l.beside
 }
 
 func profileFile(kind string, data []byte) dumps.File {
 	return dumps.File{Name: kind + ".pb.gz", Data: data}
 }
 
-// status is where the budget stands with this window, for the sidecar of a dump: without
-// the windows before, and without callers and callees, which the profile beside it has.
-func (o *judgement) status(g *Guard) BudgetStatus {
-	e := *o.entry
-	e.Verdicts, e.History = maps.Clone(e.Verdicts), nil
-	e.add(*o) // the entry itself has it when the dump is saved
+// sidecar is the status for the file beside a dump: without the windows before, and
+// without callers and callees, which the profile has.
+func (e *entry) sidecar(g *Guard) *BudgetStatus {
 	s := e.status(g)
 	s.History = nil
 	s.Result.Offenders = slices.Clone(s.Result.Offenders)
 	for i := range s.Result.Offenders {
 		s.Result.Offenders[i].Callers, s.Result.Offenders[i].Callees = nil, nil
 	}
-	return s
+	return &s
 }

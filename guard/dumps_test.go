@@ -399,10 +399,12 @@ func TestLastDumpThatIsThere(t *testing.T) {
 		{dumps.Outcome{Err: syscall.EIO, Removed: []dumps.ID{"1"}}, ""},
 	} {
 		if step.outcome.ID != "" {
-			l.offered = append(l.offered, &dump{id: step.outcome.ID, of: e, at: time.Now(), shows: []string{""}, ended: make(chan struct{})})
+			l.offered = append(l.offered, &dump{id: step.outcome.ID, of: e, at: time.Now(), ended: make(chan struct{})})
 		}
 		l.dumped(step.outcome)
-		got, _ := l.dumpOf(e, budget.Result{}, time.Now())
+		var n Event
+		l.nameDump(&n, e)
+		got := n.Dump
 		if status := l.Status().Budgets[0].Dump; got != string(step.want) || status != got {
 			t.Errorf("step %d: an event would name %q, the status names %q, want %q", i, got, status, step.want)
 		}

@@ -79,7 +79,7 @@ func TestGCOf(t *testing.T) {
 			}
 		}
 		facts := judge.Facts{Figures: map[string]float64{}}
-		gcOf(tt.used, table, &facts)
+		gcOf(&tt.used, table, &facts)
 		got, known := facts.Figures["gc"]
 		if !known {
 			got = -1
@@ -99,7 +99,7 @@ func TestUnknownGC(t *testing.T) {
 		windows := func(shares ...float64) (states string) {
 			for _, share := range shares {
 				facts := judge.Facts{Figures: map[string]float64{}}
-				gcOf(process.Figures{GCKnown: share >= 0, GC: share}, nil, &facts)
+				gcOf(&process.Figures{GCKnown: share >= 0, GC: share}, nil, &facts)
 				m := measuredAt(&profiler.Window{Outcome: profiler.OK}, at, "", 0)
 				m.facts = facts
 				l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], m), m.cpu)

@@ -75,7 +75,9 @@ func TestStatusJSON(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	fires := offendedBy("fmt.Println")
 	broken := standingOf("debug-print: no function above 20% cumulative", alert.Firing, fires)
-	broken.Offender = worst(fires)
+	offender := fires.Offenders[0]
+	offender.Callers, offender.Callees = nil, nil
+	broken.Offender = &offender
 	broken.Since, broken.Samples, broken.Hits = at, 2700, 1890
 	broken.Proven, broken.Evidence = budget.Fail, 1.5
 	broken.History = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
@@ -204,7 +206,7 @@ func TestHistory(t *testing.T) {
 	g := stillGuard(t, nil, e)
 	for i := range maxHistory + 10 {
 		r := budget.Result{Budget: e.Budget, Verdict: budget.Pass, Share: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
-		e.add(judgement{entry: e, result: r, end: time.Now()})
+		g.add(&judgement{lost: true, entry: e, result: r, end: time.Now()})
 	}
 	if h := g.Status().Budgets[0].History; len(h) != maxHistory || h[0].Value != 10 {
 		t.Errorf("%d values from %v on, want %d from 10 on", len(h), h[0].Value, maxHistory)

@@ -175,7 +175,7 @@ func TestBodyIsNotRead(t *testing.T) {
 func TestStateAfterStop(t *testing.T) {
 	l := &looper{Guard: &Guard{}}
 	l.status.State = stateStopped
-	l.account(0, l.last)
+	l.account(0, &l.last)
 	if l.status.State != stateStopped {
 		t.Errorf("a window that ends after Stop makes the guard %q", l.status.State)
 	}
@@ -198,11 +198,11 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 	}{
 		{"apply", func(l *looper) {
 			l.panel.entries[0].Verdicts = nil
-			l.apply(t.Context(), []judgement{{entry: l.panel.entries[0], end: time.Now()}}, nil)
+			l.apply(t.Context(), []*judgement{{entry: l.panel.entries[0], end: time.Now()}}, nil)
 		}},
 		{"publish", func(l *looper) {
 			l.status.Windows = nil
-			l.publish(profiler.Window{}, 0, true, false, process.Figures{}, process.Figures{})
+			l.publish(&profiler.Window{}, 0, true, false, &process.Figures{}, &process.Figures{})
 		}},
 	}
 	for _, tt := range tests {

@@ -30,8 +30,8 @@ type looper struct {
 	completed  time.Time        // the end of the last period that counters were compared over
 	closer     alert.Closer
 	store      *dumps.Store // where dumps go in this window, or nil
-	dumping    windowDumps
-	began      time.Time // when the last window began
+	beside     []dumps.File // what goes beside each dump of this window, once there was one
+	began      time.Time    // when the last window began
 }
 
 func newLooper(g *Guard) *looper {
@@ -97,7 +97,7 @@ func (l *looper) pending() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.panel.entries, func(e *entry) bool {
-		return e.alert.State == alert.Pending && !isCounted(e.rule) && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
+		return e.alert.State == alert.Pending && !isCounted(&e.rule) && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
 	})
 }
 

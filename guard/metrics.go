@@ -108,7 +108,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		}
 		add(metricDecided, number01(b.Proven != budget.Inconclusive), name)
 		if o := b.Offender; o != nil {
-			add(metricOffender, 1, name, clean(o.Function), clean(place(o.Frame)), clean(o.Blame.Function), clean(place(o.Blame)))
+			add(metricOffender, 1, name, clean(o.Function), clean(place(&o.Frame)), clean(o.Blame.Function), clean(place(&o.Blame)))
 		}
 		add(metricVacuous, number01(b.Warning != ""), name)
 		for v := budget.Inconclusive; v <= budget.Fail; v++ {

@@ -131,7 +131,7 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 		if !known.at.Equal(at) {
 			r.Reason += fmt.Sprintf("at %s, when it was at %s, ", known.at.Format(time.DateTime), amount(known.value, r.Unit))
 		}
-		r.Reason += fmt.Sprintf("%s %s %s", amount(r.Offenders[0].Share, "ratio"), words, located(r.Offenders[0]))
+		r.Reason += fmt.Sprintf("%s %s %s", amount(r.Offenders[0].Share, "ratio"), words, located(&r.Offenders[0]))
 	}
 	if now.err != nil {
 		return nil
@@ -140,12 +140,12 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 }
 
 // located is an offender with its place, and the call that leads to it.
-func located(o budget.Offender) string {
+func located(o *budget.Offender) string {
 	text := o.Function
 	if o.File != "" {
-		text += " at " + place(o.Frame)
+		text += " at " + place(&o.Frame)
 	}
-	if b := o.Blame; b.Function != "" && b.Function != o.Function {
+	if b := &o.Blame; b.Function != "" && b.Function != o.Function {
 		text += ", called from " + b.Function
 		if b.File != "" {
 			text += " at " + place(b)
@@ -199,7 +199,7 @@ func refusal(err error) string {
 
 // offenderUnit is what the values of a budget's offenders are in. Those of the
 // process and of figures are parts of a profile, whatever the limit is in.
-func offenderUnit(r judge.Rule, unit string) string {
+func offenderUnit(r *judge.Rule, unit string) string {
 	switch r.Class {
 	case judge.Process, judge.Figure, judge.Leak:
 		return "ratio"
@@ -211,7 +211,7 @@ func offenderUnit(r judge.Rule, unit string) string {
 func amount(v float64, name string) string { return unit.Format(v, unit.Measured(name)) }
 
 // place is a file with its folder, and a line: "shop/order.go:46", or "" if not known.
-func place(f budget.Frame) string {
+func place(f *budget.Frame) string {
 	if f.File == "" {
 		return ""
 	}

@@ -180,7 +180,7 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 // A window under way says nothing of a budget that SetBudgets has removed.
 func TestRemovedBudgetsAreNotTold(t *testing.T) {
 	for _, removed := range []bool{false, true} {
-		l := newWorld().still(t, Config{Budgets: simple})
+		l := newWorld().still(t, Config{Budgets: flapping})
 		e := l.panel.entries[0]
 		if removed {
 			if err := l.SetBudgets(budget.Must("portlist absent")); err != nil {
@@ -190,7 +190,7 @@ func TestRemovedBudgetsAreNotTold(t *testing.T) {
 		var told []string
 		s := newSink("test", func(e Event) { told = append(told, e.Name) })
 		l.sinks = []*sink{s}
-		l.conclude(judgement{entry: e, result: budget.Result{Budget: e.Budget, Verdict: budget.Fail}, next: alert.Alert{State: alert.Firing}, event: alert.Fired})
+		l.apply(t.Context(), []*judgement{{entry: e, result: budget.Result{Budget: e.Budget, Verdict: budget.Fail}, start: time.Now(), end: time.Now()}}, &profiler.Window{})
 		<-s.close()
 		if (len(told) == 0) != removed || (e.Verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
 			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.Verdicts, e.alert.State)

@@ -175,7 +175,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	if (e.alert.State == alert.Pending || e.alert.State == alert.Firing) && s.Proven == budget.Pass {
 		s.Proven = budget.Inconclusive
 	}
-	if unit := offenderUnit(e.rule, r.Unit); unit != r.Unit {
+	if unit := offenderUnit(&e.rule, r.Unit); unit != r.Unit {
 		s.OffenderUnit = unit
 	}
 	return s

@@ -56,37 +56,20 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	}
 }
 
-const (
-	// The binary does not show that no sample has a label, or that no path goes through
-	// a function: only windows do. 60 are an hour at the defaults, and what is in none of
-	// a thousand stacks is below 0.3% of them with 95% confidence.
-	unseenWindows = 60
-	unseenStacks  = 1000
-)
+// The binary does not show that no sample has a label, or that no path goes through a
+// function: only windows do. 60 are an hour at the defaults.
+const unseenWindows = 60
 
-// A vacuity is how many windows have had no sample of a budget, before the first that
-// had one, and how many stacks there were in them.
-type vacuity struct{ missed, stacks int }
-
-// unseen counts the windows in which nothing ran within a budget's "in" and "where",
-// although the process did, and warns of one within which nothing ever has. The first
+// unseen warns of a budget within whose "in" and "where" nothing has ever run. The first
 // sample takes that back. g.mu must be held.
-func (g *Guard) unseen(j judgement) {
-	e := j.entry
-	_, outOfScope := j.finding.Reason.(judge.OutOfScope) // and not idle, say
-	switch {
-	case j.stacks == 0:
-	case e.Samples > 0: // in this window or before
-		if e.missed >= unseenWindows {
-			e.Warning = ""
-		}
-		e.missed = 0
-	case outOfScope:
-		e.missed++
-		e.stacks += j.stacks
-		if e.missed >= unseenWindows && e.stacks >= unseenStacks {
-			g.warn(e, fmt.Sprintf("%s in %d windows, although the process was at work in each: check the spelling, or drop the budget", j.result.Reason, e.missed))
-		}
+func (g *Guard) unseen(j *judgement) {
+	e, n := j.entry, j.entry.alert.Unjudged()
+	if e.Samples > 0 && e.outside {
+		e.Warning, e.outside = "", false
+	}
+	if _, ok := j.finding.Reason.(judge.OutOfScope); ok && e.Samples == 0 && n >= unseenWindows && e.Warning == "" { // and not idle, say
+		e.outside = true
+		g.warn(e, fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", j.result.Reason, n))
 	}
 }
 

@@ -23,18 +23,20 @@ import (
 // window takes and judges one window of all kinds of profile that the budgets
 // need. While somebody else has the CPU profiler, it is one of the others only.
 func (l *looper) window(ctx context.Context, early bool) {
-	l.store, l.dumping = l.dumps.Load(), windowDumps{}
+	runtime.LockOSThread() // whose CPU time is what the guard uses itself
+	defer runtime.UnlockOSThread()
+	began, _ := process.ThreadCPU()
+	l.store, l.beside = l.dumps.Load(), nil
 	clear(l.breakdowns.taken)
 	p := l.inForce()
-	look := time.Duration(0)
 	if l.judged != p {
 		p.inherit(l.judged)
 		l.judged = p
-		look = onThread(func() { l.lookForVacuous(ctx, p) })
+		l.lookForVacuous(ctx, p)
 	}
 	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
 	before := counters{l.seams.snap(), l.work.now()}
-	look += onThread(func() { l.kinds.begin(p, before.work) })
+	l.kinds.begin(p, before.work)
 	start := time.Now()
 	tried, w := !p.has(kinds.CPU) || !start.Before(l.free), profiler.Window{Start: start}
 	if tried && p.has(kinds.CPU) {
@@ -49,48 +51,36 @@ func (l *looper) window(ctx context.Context, early bool) {
 	now := counters{l.seams.snap(), l.work.now()}
 	after := now.Snapshot
 	used, since := process.Between(before.Snapshot, after), process.Between(l.last, after)
-	profiling := profilingCost(&w, used)
+	profiling := profilingCost(&w, &used)
 	if used.Elapsed < l.cfg.Window/2 {
 		// The profiler was taken: what a process uses in a millisecond says nothing,
 		// what it has used since the last window does.
 		used = since
 	}
-	judge := onThread(func() {
-		t := w.Table(&l.decoder)
-		l.publish(w, t.Count(), tried, early, used, since) // with the guard's own samples
-		facts := l.facts(p, used, since, after, t)
-		facts.Work, facts.NoWork = between(before.work, now.work)
-		l.uncounted(facts.NoWork)
-		m := measurement{cpu: &w, table: t, facts: facts, before: before, now: now}
-		m.period, m.regular = l.period(before.At, after.At)
-		var results []judgement
-		for _, g := range p.groups {
-			if tried || g.kind != kinds.CPU {
-				results = append(results, l.judge(ctx, g, m)...)
-			}
+	t := w.Table(&l.decoder)
+	l.publish(&w, t.Count(), tried, early, &used, &since) // with the guard's own samples
+	m := measurement{cpu: &w, table: t, facts: l.facts(p, &used, &since, &after, t), before: &before, now: &now}
+	m.facts.Work, m.facts.NoWork = between(before.work, now.work)
+	l.uncounted(m.facts.NoWork)
+	m.period, m.regular = l.period(before.At, after.At)
+	var results []*judgement
+	for _, g := range p.groups {
+		if tried || g.kind != kinds.CPU {
+			results = append(results, l.judge(ctx, g, &m)...)
 		}
-		l.apply(ctx, results, &w)
-	})
+	}
+	l.apply(ctx, results, &w)
 	if tried {
 		l.backoff = w.Backoff(l.backoff)
 		l.free = time.Now().Add(l.backoff)
 	}
-	l.account(look+judge+profiling+l.work.spent(), after)
+	ended, _ := process.ThreadCPU()
+	l.account(ended-began+profiling+l.work.spent(), &after)
 	l.last = after
 }
 
-// onThread runs f on a thread of its own, and returns the CPU time that it took.
-func onThread(f func()) time.Duration {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	before, _ := process.ThreadCPU()
-	f()
-	after, _ := process.ThreadCPU()
-	return after - before
-}
-
 // facts is what is known about the window beside its profiles.
-func (l *looper) facts(p *panel, used, since process.Figures, after process.Snapshot, t *decode.Table) judge.Facts {
+func (l *looper) facts(p *panel, used, since *process.Figures, after *process.Snapshot, t *decode.Table) judge.Facts {
 	f := judge.Facts{
 		Elapsed: used.Elapsed,
 		Figures: map[string]float64{
@@ -119,13 +109,13 @@ type measurement struct {
 	cpu         *profiler.Window
 	table       *decode.Table // of the CPU profile
 	facts       judge.Facts
-	before, now counters
+	before, now *counters
 	period      time.Time // when the period began that it completes,
 	regular     bool      // if it completes one
 }
 
 // judge compares one kind of profile with its budgets.
-func (l *looper) judge(ctx context.Context, g *group, m measurement) (results []judgement) {
+func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results []*judgement) {
 	t, facts, data := m.table, m.facts, m.cpu.Data
 	since := m.now.At.Sub(l.started)
 	var findings []judge.Finding
@@ -152,19 +142,16 @@ func (l *looper) judge(ctx context.Context, g *group, m measurement) (results []
 	if ctx.Err() != nil {
 		return nil // the guard is stopping, and nobody will read the result
 	}
-	stacks := 0
 	if err != nil {
 		findings = judge.Open(len(g.entries), err)
-	} else if t != nil {
-		stacks = len(t.Samples)
 	}
 	for i, f := range findings {
 		e := g.entries[i]
-		j := judgement{
+		j := &judgement{
 			entry: e, result: e.Budget.Result(f), finding: f, start: m.before.At, end: m.now.At,
-			lost: err != nil, stacks: stacks, data: data, ended: func() { g.watch.Ended(i) },
+			lost: err != nil, data: data, ended: func() { g.watch.Ended(i) },
 		}
-		if isCounted(e.rule) {
+		if isCounted(&e.rule) {
 			if !m.regular {
 				continue // of a part of a period
 			}
@@ -181,57 +168,33 @@ func (l *looper) judge(ctx context.Context, g *group, m measurement) (results []
 // apply takes the results to their alerts, the profiles to the dumps, and then what there
 // is to tell to the sinks. All kinds have been judged by then: a disk that is slow delays
 // what is told, and not what is measured.
-func (l *looper) apply(ctx context.Context, results []judgement, w *profiler.Window) {
+func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Window) {
 	var offered []*dump
-	for i := range results {
-		o := &results[i]
-		o.step(l.Guard)
-		found := l.explain(ctx, o.entry, &o.result, o.end)
+	for _, j := range results {
+		found := l.explain(ctx, j.entry, &j.result, j.end)
 		if ctx.Err() != nil {
 			return
 		}
-		if o.result.Verdict == budget.Fail || o.event == alert.Fired {
-			if d := l.dump(o, found, w); d != nil {
+		if l.add(j) && len(offered) < dumpsAWindow && (j.result.Verdict == budget.Fail || j.event == alert.Fired) {
+			if d := l.dump(j, found, w); d != nil {
 				offered = append(offered, d)
 			}
 		}
-	}
-	awaitDumps(ctx, offered)
-	for _, o := range results {
-		l.conclude(o)
-		if o.event.Ends() {
-			o.ended()
+		if j.event.Ends() {
+			j.ended()
 		}
 	}
-}
-
-// conclude adds a result to its entry and tells what is new, in one step: SetBudgets
-// removes the entry before it or after it, and never one that fires and is not told. A
-// panic must not keep the lock.
-func (l *looper) conclude(o judgement) {
-	e := o.entry
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !slices.Contains(l.panel.entries, e) {
-		return
+	awaitDumps(ctx, offered)
+	for _, j := range results {
+		l.tell(j)
 	}
-	e.add(o)
-	l.unseen(o)
-	n := e.notice(o, l.Guard)
-	if n.Name == "" {
-		return
-	}
-	if n.Name != eventResolved {
-		n.name(l.dumpOf(e, o.result, o.end))
-	}
-	l.emit(n)
 }
 
 // publish publishes how the window of CPU went, if one was tried, and what the process
 // uses, and tells when windows begin to be lost, and when they are good again. Of the time
 // since the last window comes what garbage collection took, and what is known of it lasts
 // until a collection ends.
-func (l *looper) publish(w profiler.Window, samples int64, tried, early bool, used, since process.Figures) {
+func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, used, since *process.Figures) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.status.Window

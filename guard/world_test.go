@@ -258,9 +258,9 @@ func (w *world) windows() []time.Duration {
 }
 
 // measuredAt is a window that completes a period, with one figure.
-func measuredAt(w *profiler.Window, at time.Time, figure string, value float64) measurement {
-	return measurement{
+func measuredAt(w *profiler.Window, at time.Time, figure string, value float64) *measurement {
+	return &measurement{
 		cpu: w, facts: judge.Facts{Figures: map[string]float64{figure: value}}, period: at.Add(-minute), regular: true,
-		before: counters{Snapshot: process.Snapshot{At: at.Add(-10 * second)}}, now: counters{Snapshot: process.Snapshot{At: at}},
+		before: &counters{Snapshot: process.Snapshot{At: at.Add(-10 * second)}}, now: &counters{Snapshot: process.Snapshot{At: at}},
 	}
 }
