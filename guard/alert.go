@@ -13,8 +13,7 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A judgement is what a window has brought for one budget, and what that makes of its
-// alert.
+// A judgement is what a window has brought for one budget.
 type judgement struct {
 	entry      *entry
 	result     budget.Result
@@ -22,9 +21,7 @@ type judgement struct {
 	start, end time.Time     // of the time that it is about
 	lost       bool          // there is no result of it
 	data       []byte        // the profile
-	ended      func()        // to be called when the alert has ended
-
-	event alert.Event // what has become of the alert
+	event      alert.Event   // what has become of the alert
 }
 
 // A standing is where a budget stands: its alert, and what its windows add up to. Only

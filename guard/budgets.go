@@ -26,14 +26,18 @@ type panel struct {
 type entry struct {
 	rule judge.Rule // the budget without its words
 	standing
-	outside   bool      // the warning is that nothing has run within its "in" and "where"
-	breakdown breakdown // of a figure, when it was last taken
-	counted   counters  // when what is counted was last judged
+	outside   bool         // the warning is that nothing has run within its "in" and "where"
+	breakdown breakdown    // of a figure, when it was last taken
+	counted   counters     // when what is counted was last judged
+	watch     *judge.Watch // that judges it, as the rule of this number
+	at        int
 }
 
-func newEntry(b budget.Budget, r judge.Rule) *entry {
-	return &entry{rule: r, standing: standing{BudgetStatus: BudgetStatus{
-		Name: cmp.Or(b.Name, b.String()), Budget: b, Since: time.Now(), Verdicts: map[string]int64{}, Result: budget.Result{Budget: b}}}}
+func newEntry(b *budget.Budget, r *judge.Rule) *entry {
+	e := &entry{rule: *r}
+	e.Name, e.Budget, e.Since, e.Verdicts = cmp.Or(b.Name, b.String()), *b, time.Now(), map[string]int64{}
+	e.Result.Budget = *b
+	return e
 }
 
 // group is the budgets that one kind of profile is for.
@@ -62,7 +66,7 @@ func isEach(r *judge.Rule) bool { return r.Class == judge.Each || r.Class == jud
 
 // newPanel makes the panel of a configuration. Budgets that old has too, name
 // and sentence, keep their standing.
-func newPanel(cfg Config, old *panel) (*panel, error) {
+func newPanel(cfg *Config, old *panel) (*panel, error) {
 	all, err := cfg.Budgets.Rules()
 	if err != nil {
 		return nil, err
@@ -74,57 +78,54 @@ func newPanel(cfg Config, old *panel) (*panel, error) {
 			kept[e.Budget.String()] = e
 		}
 	}
-	rules := map[string][]judge.Rule{}
-	for i, b := range cfg.Budgets {
-		e := kept[b.String()]
+	taken := []string{kinds.CPU}
+	for i := range all {
+		e := kept[cfg.Budgets[i].String()]
 		if e == nil {
-			e = newEntry(b, all[i])
+			e = newEntry(&cfg.Budgets[i], &all[i])
 		}
 		p.entries = append(p.entries, e)
-		kind := kindOf(&e.rule)
-		at := slices.IndexFunc(p.groups, func(g *group) bool { return g.kind == kind })
-		if at < 0 {
-			if at = len(p.groups); kind == kinds.CPU {
-				at = 0
-			}
-			p.groups = slices.Insert(p.groups, at, &group{kind: kind})
+		if kind := kindOf(&e.rule); !slices.Contains(taken, kind) {
+			taken = append(taken, kind)
 		}
-		g := p.groups[at]
-		rules[kind], g.entries = append(rules[kind], e.rule), append(g.entries, e)
 	}
-	for _, g := range p.groups {
-		if g.watch, err = judge.NewWatch(rules[g.kind], cfg.Every); err != nil {
+	for _, kind := range taken {
+		g := &group{kind: kind}
+		var rules []judge.Rule
+		for _, e := range p.entries {
+			if kindOf(&e.rule) == kind {
+				g.entries, rules = append(g.entries, e), append(rules, e.rule)
+			}
+		}
+		if len(rules) == 0 {
+			continue
+		}
+		if g.watch, err = judge.NewWatch(rules, cfg.Every); err != nil {
 			return nil, err
 		}
+		p.groups = append(p.groups, g)
 	}
 	return p, nil
 }
 
-// inherit takes over what the watches of the last panel have learnt about the
-// budgets that stay. Only the loop may do it, between two windows: it judges with
-// them.
-func (p *panel) inherit(last *panel) {
-	if last == nil {
-		return
-	}
+// adopt takes over what other watches have learnt about budgets that stay. Only the loop
+// may do it, between two windows: it judges with them.
+func (p *panel) adopt() {
 	for _, g := range p.groups {
-		for _, was := range last.groups {
-			for i, e := range g.entries {
-				if j := slices.Index(was.entries, e); j >= 0 {
-					g.watch.Inherit(i, was.watch, j)
-				}
+		for i, e := range g.entries {
+			if e.watch != nil {
+				g.watch.Inherit(i, e.watch, e.at)
 			}
+			e.watch, e.at = g.watch, i
 		}
 	}
 }
 
-// has reports whether any budget needs a kind of profile.
-func (p *panel) has(kind string) bool {
-	return slices.ContainsFunc(p.groups, func(g *group) bool { return g.kind == kind })
+// cpu reports whether any budget needs the CPU profile, and whether all do.
+func (p *panel) cpu() (has, only bool) {
+	has = p.groups[0].kind == kinds.CPU
+	return has, has && len(p.groups) == 1
 }
-
-// only reports whether all budgets need a kind of profile.
-func (p *panel) only(kind string) bool { return len(p.groups) == 1 && p.has(kind) }
 
 // SetBudgets replaces the budgets, from the next window on. Budgets that stay,
 // name and sentence, keep their state, their counts and the evidence about them.
@@ -136,17 +137,17 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	}
 	cfg := g.cfg
 	cfg.Budgets = set
-	cfg, err := cfg.complete()
-	if err != nil {
-		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
-	}
+	err := cfg.complete()
 	g.setting.Lock()
 	defer g.setting.Unlock()
 	// A thousand patterns take a tenth of a second to compile, and Stop, Status and
 	// scrapes do not wait for that. Only SetBudgets puts another panel in force, so
 	// the old one is still the old one afterwards; of it, only what never changes is
 	// read here.
-	next, err := g.seams.compile(cfg, g.inForce())
+	var next *panel
+	if err == nil {
+		next, err = g.seams.compile(&cfg, g.inForce())
+	}
 	if err != nil {
 		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
 	}

@@ -115,12 +115,10 @@ func (k Keep) every() time.Duration {
 	return k.Every
 }
 
-// complete returns the configuration with its defaults filled in, or all that is
-// wrong with it.
-func (c Config) complete() (Config, error) {
-	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-
+// complete fills in the defaults, and returns all that is wrong.
+func (c *Config) complete() error {
+	var found mistakes
+	wrong := found.add
 	// The caller may change these later, and a map that is written while it is read ends
 	// the process.
 	c.Budgets = cloneBudgets(c.Budgets)
@@ -138,13 +136,13 @@ func (c Config) complete() (Config, error) {
 		wrong("Budgets: expected at most %d, found %d: leave out those that nobody reads", maxBudgets, len(c.Budgets))
 	}
 	exceptions := 0
-	for _, b := range c.Budgets {
-		exceptions += len(b.Except)
+	for i := range c.Budgets {
+		exceptions += len(c.Budgets[i].Except)
 	}
 	if exceptions > maxExceptions {
 		wrong("Budgets: expected at most %d exceptions in all, found %d: except subtrees (example.com/mod/...), or use patterns with *", maxExceptions, exceptions)
 	} else if err := c.Budgets.Validate(); err != nil {
-		errs = append(errs, err)
+		wrong("%w", err)
 	}
 	if c.Every == 0 {
 		c.Every = max(time.Minute, c.Window)
@@ -176,7 +174,8 @@ func (c Config) complete() (Config, error) {
 		c.Registerer = prometheus.DefaultRegisterer
 	}
 	checkUnits(c.Budgets, c.Work, c.Registerer, wrong)
-	for _, b := range c.Budgets {
+	for i := range c.Budgets {
+		b := &c.Budgets[i]
 		if b.Rule != "grows" {
 			continue
 		}
@@ -200,8 +199,12 @@ func (c Config) complete() (Config, error) {
 			wrong("Baseline: expected a whole CPU profile, as profile.Parse returns it: %w", err)
 		}
 	}
-	return c, errors.Join(errs...)
+	return errors.Join(found...)
 }
+
+type mistakes []error
+
+func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
 
 const (
 	// maxBudgets keeps judging a window within milliseconds and its metrics within

@@ -85,7 +85,7 @@ func TestDefaults(t *testing.T) {
 		{"the shortest", Config{Every: second}, second, second},
 		{"both", Config{Every: 5 * minute, Window: 3 * second}, 5 * minute, 3 * second},
 	} {
-		c, err := tt.cfg.complete()
+		c, err := completed(tt.cfg)
 		if err != nil || c.Every != tt.every || c.Window != tt.window || len(c.Budgets) == 0 || c.Registerer == nil {
 			t.Errorf("%s: %v, a window of %v every %v", tt.name, err, c.Window, c.Every)
 		}
@@ -204,7 +204,7 @@ func excepting(n, exceptions int) budget.Set {
 // As many exceptions as one may reasonably have are nobody's mistake.
 func TestExceptions(t *testing.T) {
 	for _, set := range []budget.Set{excepting(1, maxExceptions), excepting(maxBudgets, maxExceptions/maxBudgets)} {
-		if _, err := (Config{Budgets: set}).complete(); err != nil {
+		if _, err := completed(Config{Budgets: set}); err != nil {
 			t.Errorf("%d budgets with %d exceptions: %v", len(set), len(set[0].Except), err)
 		}
 	}

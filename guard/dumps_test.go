@@ -448,7 +448,7 @@ func TestFlightRecorder(t *testing.T) {
 // A host whose recorder is optional hands on a nil pointer, which is no nil interface.
 func TestFlightRecorderNil(t *testing.T) {
 	var rec *trace.FlightRecorder
-	cfg, err := Config{Trace: rec}.complete()
+	cfg, err := completed(Config{Trace: rec})
 	if err != nil || cfg.Trace != nil {
 		t.Errorf("Trace is %v, %v, want nil", cfg.Trace, err)
 	}

@@ -62,7 +62,7 @@ type seams struct {
 	random  func() float64
 	linked  func(yield func(name string) bool) error
 	offer   func(*dumps.Store, dumps.Dump) (dumps.ID, error)
-	compile func(cfg Config, old *panel) (*panel, error)
+	compile func(cfg *Config, old *panel) (*panel, error)
 	openDir func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error)
 }
 
@@ -109,7 +109,7 @@ func Start(cfg Config) (*Guard, error) {
 }
 
 func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, error) {
-	cfg, err := cfg.complete()
+	err := cfg.complete()
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		baseline: baseline, done: make(chan struct{}), ended: make(chan struct{}), status: newStatus(&cfg, time.Now()),
 	}
 	g.metrics = &collector{g.Collect}
-	if g.panel, err = s.compile(cfg, nil); err != nil {
+	if g.panel, err = s.compile(&cfg, nil); err != nil {
 		return nil, err
 	}
 	if !running.CompareAndSwap(nil, g) {

@@ -30,7 +30,7 @@ func entryOf(sentence string) *entry {
 	if err != nil {
 		panic(err)
 	}
-	return newEntry(set[0], rules[0])
+	return newEntry(&set[0], &rules[0])
 }
 
 // standingOf is a budget's standing after one result.

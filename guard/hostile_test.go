@@ -182,7 +182,7 @@ func TestStateAfterStop(t *testing.T) {
 }
 
 func TestBaselineWithNilType(t *testing.T) {
-	_, err := Config{Baseline: &profile.Profile{SampleType: []*profile.ValueType{nil}}}.complete()
+	_, err := completed(Config{Baseline: &profile.Profile{SampleType: []*profile.ValueType{nil}}})
 	if err == nil || !strings.Contains(err.Error(), "Baseline") {
 		t.Errorf("a baseline with a nil sample type: %v", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
-	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pace"
 	"github.com/profguard/profguard/internal/process"
 )
@@ -73,8 +72,10 @@ func (l *looper) next(now time.Time) time.Time {
 	switch {
 	case !now.Before(l.free):
 		at = l.sooner(at, now)
-	case l.judged == nil || l.judged.only(kinds.CPU) || l.free.Before(at):
-		at = l.free
+	default:
+		if _, only := l.judged.cpu(); only || l.free.Before(at) {
+			at = l.free
+		}
 	}
 	if until, _ := l.pace.Rests(now); until.After(at) {
 		return until

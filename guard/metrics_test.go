@@ -304,7 +304,7 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 	l := w.still(t, Config{Budgets: budget.Must("fmt below 5%")})
 	l.cfg.Budgets = set // if a sentence like that is ever accepted
 	var err error
-	if l.panel, err = newPanel(l.cfg, nil); err != nil {
+	if l.panel, err = newPanel(&l.cfg, nil); err != nil {
 		t.Skipf("such budgets are refused: %v", err)
 	}
 	registry := prometheus.NewPedanticRegistry()

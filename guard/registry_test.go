@@ -91,7 +91,7 @@ func TestRegistryInPart(t *testing.T) {
 		}
 	}
 	for unit, want := range map[string]string{"order_size": "", "lost_total": "the Prometheus registry cannot be read in full"} {
-		_, err := Config{Registerer: r, Budgets: budget.Must("process below 2ms per " + unit)}.complete()
+		_, err := completed(Config{Registerer: r, Budgets: budget.Must("process below 2ms per " + unit)})
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("per %s: %v, want %s", unit, err, want)
 		}
@@ -117,7 +117,7 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{"in_flight", `"in_flight" of the Prometheus registry is a gauge`},
 	}
 	for _, test := range tests {
-		_, err := Config{Work: work, Registerer: r, Budgets: budget.Must("process below 2ms per " + test.unit)}.complete()
+		_, err := completed(Config{Work: work, Registerer: r, Budgets: budget.Must("process below 2ms per " + test.unit)})
 		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("per %s: %v, want %s", test.unit, err, test.want)
 		}
@@ -157,7 +157,7 @@ func TestUnitsOfSeriesThatDiffer(t *testing.T) {
 		{family(series()), "has no label queue, and no others"},
 	} {
 		r := gathered{prometheus.NewRegistry(), []*dto.MetricFamily{test.family}}
-		_, err := Config{Registerer: r, Budgets: budget.Must(`process below 2ms per jobs_total{queue="x"}`)}.complete()
+		_, err := completed(Config{Registerer: r, Budgets: budget.Must(`process below 2ms per jobs_total{queue="x"}`)})
 		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: %v, want %s", test.family, err, test.want)
 		}

@@ -216,7 +216,7 @@ func TestFault_53_StopDuringSetBudgets(t *testing.T) {
 				registry := prometheus.NewRegistry()
 				g := w.start(t, Config{Budgets: simple, Registerer: registry})
 				compiling, let := make(chan struct{}), make(chan struct{})
-				w.compile = func(cfg Config, old *panel) (*panel, error) {
+				w.compile = func(cfg *Config, old *panel) (*panel, error) {
 					close(compiling)
 					<-let
 					return newPanel(cfg, old)
@@ -277,7 +277,7 @@ func TestSetBudgetsThatDoNotCompile(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		g := w.start(t, Config{Budgets: simple})
 		broken := errors.New("a pattern that is too large")
-		w.compile = func(cfg Config, old *panel) (*panel, error) {
+		w.compile = func(cfg *Config, old *panel) (*panel, error) {
 			p, err := newPanel(cfg, old)
 			return p, errors.Join(err, broken)
 		}

@@ -166,7 +166,8 @@ func (g *Guard) Status() Status {
 func (e *entry) status(g *Guard) BudgetStatus {
 	s := e.BudgetStatus
 	r := &s.Result
-	s.Budget, r.Budget, r.Reason = cloneBudget(e.Budget), cloneBudget(e.Budget), e.reason(g)
+	s.Budget, r.Reason = cloneBudget(e.Budget), e.reason(g)
+	r.Budget = s.Budget
 	s.State, s.Accept = e.alert.State.String(), accepting(r)
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
 	for _, v := range []*float64{&r.Share, &r.Low, &r.High, &r.Limit, &s.Evidence} {

@@ -30,7 +30,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	clear(l.breakdowns.taken)
 	p := l.inForce()
 	if l.judged != p {
-		p.inherit(l.judged)
+		p.adopt()
 		l.judged = p
 		l.lookForVacuous(ctx, p)
 	}
@@ -38,8 +38,9 @@ func (l *looper) window(ctx context.Context, early bool) {
 	before := counters{l.seams.snap(), l.work.now()}
 	l.kinds.begin(p, before.work)
 	start := time.Now()
-	tried, w := !p.has(kinds.CPU) || !start.Before(l.free), profiler.Window{Start: start}
-	if tried && p.has(kinds.CPU) {
+	cpu, _ := p.cpu()
+	tried, w := !cpu || !start.Before(l.free), profiler.Window{Start: start}
+	if tried && cpu {
 		w, _ = l.seams.capture(ctx, l.cfg.Window) // the error is in the outcome
 	}
 	if w.Outcome == profiler.Canceled {
@@ -149,7 +150,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		e := g.entries[i]
 		j := &judgement{
 			entry: e, result: e.Budget.Result(f), finding: f, start: m.before.At, end: m.now.At,
-			lost: err != nil, data: data, ended: func() { g.watch.Ended(i) },
+			lost: err != nil, data: data,
 		}
 		if isCounted(&e.rule) {
 			if !m.regular {
@@ -181,7 +182,7 @@ func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Wi
 			}
 		}
 		if j.event.Ends() {
-			j.ended()
+			j.entry.watch.Ended(j.entry.at)
 		}
 	}
 	awaitDumps(ctx, offered)

@@ -40,7 +40,7 @@ type world struct {
 	// offer stands in for the dump store, if there is one.
 	offer func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 	// compile stands in for newPanel, unless nil.
-	compile func(Config, *panel) (*panel, error)
+	compile func(*Config, *panel) (*panel, error)
 	// openDir stands in for dumps.Open, unless nil.
 	openDir func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error)
 
@@ -165,7 +165,7 @@ func (w *world) seams() seams {
 			return nil
 		},
 		offer: offer,
-		compile: func(cfg Config, old *panel) (*panel, error) {
+		compile: func(cfg *Config, old *panel) (*panel, error) {
 			if w.compile != nil {
 				return w.compile(cfg, old)
 			}
@@ -196,7 +196,7 @@ func (w *world) start(t *testing.T, cfg Config) *Guard {
 // windows.
 func (w *world) still(t *testing.T, cfg Config) *looper {
 	t.Helper()
-	cfg, err := w.quiet(cfg).complete()
+	cfg, err := completed(w.quiet(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,12 +204,18 @@ func (w *world) still(t *testing.T, cfg Config) *looper {
 		cfg: cfg, seams: w.seams(), started: time.Now(), cancel: func() {},
 		status: newStatus(&cfg, time.Now()),
 	}
-	if g.panel, err = newPanel(cfg, nil); err != nil {
+	if g.panel, err = newPanel(&cfg, nil); err != nil {
 		t.Fatal(err)
 	}
+	g.panel.adopt()
 	l := newLooper(g)
 	t.Cleanup(l.kinds.close)
 	return l
+}
+
+func completed(cfg Config) (Config, error) {
+	err := cfg.complete()
+	return cfg, err
 }
 
 // quiet keeps a guard in a test from what belongs to the process.
