@@ -42,6 +42,8 @@ const (
 	ours
 	// network functions read from connections and write to them.
 	network
+	// unmatched functions match no pattern.
+	unmatched
 )
 
 // standardRoots are the first elements of the paths of the standard library, which
@@ -111,7 +113,7 @@ func partsOf(name, pkg string) part {
 		p |= waiting
 	}
 	if IsInterrupt(name) {
-		p |= interrupts | floor | runtimes
+		p |= interrupts | floor | waiting | runtimes
 	}
 	if strings.IndexByte(name, '[') >= 0 {
 		p |= generic

@@ -1,56 +1,65 @@
 package charge
 
 import (
-	"cmp"
 	"iter"
 	"slices"
-	"strings"
 )
 
 // maxOver bounds the functions that are compared with each other: the matrix
 // has its square. Limits low enough to have more are about the worst anyhow.
 const maxOver = 128
 
-// heavyShare is the share from which keys are sorted at once. Of the thousands of
-// functions in a profile few have that much, and hardly anybody asks for more.
-const heavyShare = 1.0 / 64
-
 // Ranked yields the keys that a query charges with anything, heaviest first and by name
 // where they are equal: what is found must not depend on the order in which names became
-// known.
+// known. Of the thousands of functions in a profile hardly anybody asks for more than a
+// few, so the others stay in a heap.
 func (c *Counter) Ranked(query int) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		s := c.Sums(query)
 		if len(s.ranked) < len(s.Keys) {
-			s.ranked, s.sorted = append(s.ranked[:0], s.Keys...), 0
-			for i, key := range s.ranked {
-				if s.Share(key) >= heavyShare {
-					s.ranked[i], s.ranked[s.sorted] = s.ranked[s.sorted], key
-					s.sorted++
-				}
+			s.ranked, s.heap = room(s.ranked, len(s.Keys)), len(s.Keys)
+			for i := range s.Keys {
+				s.ranked = append(s.ranked, int32(i))
 			}
-			c.sort(query, s.ranked[:s.sorted])
+			for i := len(s.Keys) / 2; i >= 0; i-- {
+				c.sink(query, i)
+			}
 		}
-		for i := range s.ranked {
-			if i == s.sorted {
-				c.sort(query, s.ranked[i:])
-				s.sorted = len(s.ranked)
+		for i := len(s.ranked) - 1; i >= 0; i-- {
+			if i < s.heap { // behind the heap are those that were asked for, from the end
+				s.heap = i
+				s.ranked[0], s.ranked[i] = s.ranked[i], s.ranked[0]
+				c.sink(query, 0)
 			}
-			if !yield(s.ranked[i]) {
+			if !yield(s.Keys[s.ranked[i]]) {
 				return
 			}
 		}
 	}
 }
 
-func (c *Counter) sort(query int, keys []int32) {
+// sink puts the i-th of a heap behind those that are heavier, and below it.
+func (c *Counter) sink(query, i int) {
 	s := c.Sums(query)
-	slices.SortFunc(keys, func(a, b int32) int {
-		if c := cmp.Compare(s.By(b), s.By(a)); c != 0 {
-			return c
+	before := func(a, b int32) bool {
+		if s.values[a] != s.values[b] {
+			return s.values[a] > s.values[b]
 		}
-		return strings.Compare(c.Name(query, a), c.Name(query, b))
-	})
+		return c.Name(query, s.Keys[a]) < c.Name(query, s.Keys[b])
+	}
+	for heap := s.ranked[:s.heap]; ; {
+		first := i
+		for _, below := range [...]int{2*i + 1, 2*i + 2} {
+			if below < len(heap) && before(heap[below], heap[first]) {
+				first = below
+			}
+		}
+		if first == i {
+			return
+		}
+		heap[i], heap[first] = heap[first], heap[i]
+		i = first
+	}
 }
 
 // Offenders selects those to name from keys that are over a limit, as they are ranked. It
@@ -77,11 +86,11 @@ type matrix struct {
 	keys    []int32
 	value   []int64
 	under   [][]int64 // under[f][g]: the weight of the samples in which g is below f, called by it
-	samples []charged
+	samples []group
 }
 
-// charged are the keys of a group of samples that have the same keys, leaf first.
-type charged struct {
+// A group of samples has the same keys, leaf first.
+type group struct {
 	value int64
 	keys  []int // indices into matrix.keys
 }
@@ -96,14 +105,14 @@ func (c *Counter) overlap(query int, over []int32) *matrix {
 	merged := map[string]int{} // equal lists of keys are one entry
 	var list []int
 	var name []byte
-	c.walk(query, func(v int64, s *Stack) {
+	c.walk(query, func(v int64, _ *Stack) {
 		list, name = list[:0], name[:0]
-		c.each(query, s, func(_ int, key int32) {
-			if i, ok := index[key]; ok && !slices.Contains(list, i) {
+		for _, at := range c.charged(query) {
+			if i, ok := index[at.key]; ok && !slices.Contains(list, i) {
 				list = append(list, i)
 				name = append(name, byte(i))
 			}
-		})
+		}
 		if len(list) == 0 {
 			return
 		}
@@ -111,7 +120,7 @@ func (c *Counter) overlap(query int, over []int32) *matrix {
 		if !ok {
 			at = len(m.samples)
 			merged[string(name)] = at
-			m.samples = append(m.samples, charged{keys: slices.Clone(list)})
+			m.samples = append(m.samples, group{keys: slices.Clone(list)})
 		}
 		m.samples[at].value = AddSaturating(m.samples[at].value, v)
 	})
@@ -122,7 +131,7 @@ func (c *Counter) overlap(query int, over []int32) *matrix {
 }
 
 // count adds a sample to the sums, or takes it off.
-func (m *matrix) count(s *charged, value int64) {
+func (m *matrix) count(s *group, value int64) {
 	for d, g := range s.keys {
 		m.value[g] = AddSaturating(m.value[g], value)
 		for _, f := range s.keys[d+1:] {

@@ -68,8 +68,7 @@ type Query struct {
 // A Label is one condition on a sample's labels.
 type Label struct{ Key, Value string }
 
-// walk visits the samples that a query selects. Of a stack's first frames, as many as it
-// reaches, those are charged that charges confirms.
+// walk visits the samples that a query selects.
 func (c *Counter) walk(query int, visit func(v int64, s *Stack)) {
 	t, q, s := c.table, &c.queries[query], &c.stack
 	types := len(t.Types)
@@ -87,11 +86,21 @@ func (c *Counter) walk(query int, visit func(v int64, s *Stack)) {
 	}
 }
 
-// reaches finds how much of the loaded stack a query may charge, and reports whether it
-// counts the sample at all.
+// without are the functions that a charge leaves out.
+var without = [...]part{
+	Inner:   floor,
+	Waiting: waiting,
+	Living:  waiting | ours | roots,
+}
+
+// reaches finds which frames of the loaded stack a query may charge, and reports whether
+// it counts the sample at all.
 func (c *Counter) reaches(q *Query) bool {
 	s := &c.stack
-	s.reach, s.unknown = len(s.frames), s.cut
+	s.reach, s.unknown, s.without, s.skip = len(s.frames), s.cut, without[q.Charge], -1
+	if q.Unit == Pattern {
+		s.without |= unmatched
+	}
 	if q.In >= 0 {
 		var found bool
 		if s.reach, found = s.below(c.Names, q.In); !found {
@@ -99,65 +108,37 @@ func (c *Counter) reaches(q *Query) bool {
 		}
 		s.unknown = false
 	}
-	if q.Except >= 0 {
-		s.reach = c.excused(q.Except, s.reach)
-	}
 	switch q.Charge {
 	case Flat:
 		s.reach, s.unknown = min(s.reach, 1), false
 	case Resumed:
-		s.reach, s.unknown = min(s.reach, int(s.resumed)+1), false
+		s.from = int(s.resumed)
+		s.reach, s.unknown = min(s.reach, s.from+1), false
 	case Inner, Waiting:
-		s.reach, s.unknown = min(s.reach, int(max(s.entry, q.work(s)+1))), s.unknown && !s.handed
-		if s.server {
+		s.from = int(s.working)
+		if q.Charge == Waiting {
+			s.from = int(s.busy)
+		}
+		if s.unknown = s.unknown && !s.handed; s.server {
 			s.reach = 0
+		}
+		s.reach = min(s.reach, max(int(s.entry), s.from+1))
+		// The entry point is charged with its own body only, also where it calls itself.
+		if 0 <= s.entry && int(s.entry) < len(s.frames) {
+			s.skip = s.frames[s.entry]
 		}
 	case Living:
 		if s.entry >= 0 && s.handed {
 			s.reach = min(s.reach, int(s.entry)+1)
 		}
 	}
-	return true
-}
-
-// work is the frame in whose body the sample was taken.
-func (q *Query) work(s *Stack) int32 {
-	if q.Charge == Inner {
-		return s.working
-	}
-	return s.busy
-}
-
-// excused returns how many frames from the leaf are called by what is excepted, or
-// reach if nothing of it is among them.
-func (c *Counter) excused(set int32, reach int) int {
-	for i, f := range c.stack.frames[:reach] {
-		if c.Names.Match(f, c.Excepts[set]) {
-			return i
+	if q.Except >= 0 {
+		for i, f := range s.frames[:s.reach] {
+			if c.Names.Match(f, c.Excepts[q.Except]) {
+				s.reach = i // the frames that what is excepted has called
+				break
+			}
 		}
-	}
-	return reach
-}
-
-// charges reports whether frame i of the loaded stack, which is within reach,
-// is charged.
-func (c *Counter) charges(q *Query, i int) bool {
-	s := &c.stack
-	switch q.Charge {
-	case Inner, Waiting:
-		if at := q.work(s); int32(i) <= at {
-			return int32(i) == at
-		}
-		p := c.Names.parts[s.frames[i]]
-		if p&floor != 0 || q.Charge == Waiting && p&waiting != 0 {
-			return false
-		}
-		// The entry point is charged with its own body only, also where it calls itself.
-		return int(s.entry) >= len(s.frames) || s.frames[i] != s.frames[s.entry]
-	case Living:
-		return c.Names.parts[s.frames[i]]&(waiting|ours|roots) == 0
-	case Resumed:
-		return i == int(s.resumed)
 	}
 	return true
 }
@@ -172,29 +153,32 @@ func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
 	})
 }
 
-// keys are what a function that is charged is charged as.
-func (c *Counter) keys(q *Query, f decode.ID) []int32 {
-	switch q.Unit {
-	case Pattern:
-		return c.Names.Matches(f)
-	case Package:
-		if c.one[0] = c.Names.pkg[f]; q.Charge > Resumed && c.own[c.one[0]] {
-			return nil
-		}
-	default:
-		c.one[0] = int32(f)
-	}
-	return c.one[:]
-}
+// A charged frame of a stack, and a key that it is charged to.
+type charged struct{ frame, key int32 }
 
-// each visits the charged frames of a stack, leaf first, with their keys.
-func (c *Counter) each(query int, s *Stack, visit func(frame int, key int32)) {
-	q := &c.queries[query]
-	for i, f := range s.frames[:s.reach] {
-		if c.charges(q, i) {
-			for _, key := range c.keys(q, f) {
-				visit(i, key)
+// charged lists the charged frames of the loaded stack, leaf first, by each of their keys.
+// It is good until the next stack.
+func (c *Counter) charged(query int) []charged {
+	q, s, parts := &c.queries[query], &c.stack, c.Names.parts
+	list := c.list[:0]
+	for i := s.from; i < s.reach; i++ {
+		f := s.frames[i]
+		if parts[f]&s.without != 0 || f == s.skip && i > s.from {
+			continue
+		}
+		switch q.Unit {
+		case Function:
+			list = append(list, charged{int32(i), int32(f)})
+		case Package:
+			if pkg := c.Names.pkg[f]; q.Charge <= Resumed || !c.own[pkg] {
+				list = append(list, charged{int32(i), pkg})
+			}
+		case Pattern:
+			for _, pattern := range c.Names.Matches(f) {
+				list = append(list, charged{int32(i), pattern})
 			}
 		}
 	}
+	c.list = list
+	return list
 }

@@ -12,10 +12,13 @@ type Stack struct {
 	frames []decode.ID // inlined ones too, leaf first
 	sample int
 	shape
-	// Of the query that looks at it: how many frames, from the leaf, may be charged, and
-	// whether the end that was cut off may change who is.
-	reach   int
-	unknown bool
+	// Of the query that looks at it: it may charge the frames from one up to another, but
+	// functions of some parts, and one that is charged as the first only. What was cut off
+	// may change who is charged where that is unknown.
+	from, reach int
+	without     part
+	skip        decode.ID
+	unknown     bool
 }
 
 // A shape says which frames of a stack are the way in. Frames are counted from the
@@ -71,14 +74,17 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	if t.PeriodType.Type == "cpu" {
 		depth = cpuDepth
 	}
+	frames := k.frames
 	for i := range t.Samples {
 		for _, l := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {
-			for _, line := range t.Lines[t.Locations[l].LineLo:t.Locations[l].LineHi] {
-				k.frames = append(k.frames, line.Name)
+			at := &t.Locations[l]
+			for j := at.LineLo; j < at.LineHi; j++ {
+				frames = append(frames, t.Lines[j].Name)
 			}
 		}
-		k.starts = append(k.starts, len(k.frames))
+		k.starts = append(k.starts, len(frames))
 	}
+	k.frames = frames
 	k.order.read(t, names, k.frames)
 	for i := range t.Samples {
 		frames := k.of(i)

@@ -28,8 +28,8 @@ type Sums struct {
 	cuts    []int64 // and the part of each in Cut, where that is not 0
 	index   []int32 // the places of the keys, and 1, by slot; at least half of them are 0
 
-	ranked []int32 // the keys, see Counter.Ranked; none until somebody asks
-	sorted int     // how many of them are in order
+	ranked []int32 // the places of the keys, see Counter.Ranked; none until somebody asks
+	heap   int     // how many of them are not in order yet
 
 	always  bool // counted in every profile, or only where somebody asks
 	counted int  // the number of the profile
@@ -121,7 +121,7 @@ type Counter struct {
 	visited uint64  // samples
 	sums    []sum   // by key
 	touched []int32 // the keys of sums that are not 0
-	one     [1]int32
+	list    []charged
 
 	lines []int32 // of the stacks that Explain looks at
 }
@@ -231,11 +231,18 @@ func (c *Counter) count(query int) {
 			s.Cut = AddSaturating(s.Cut, v)
 		}
 		c.visited++
-		for i, f := range stack.frames[:stack.reach] {
-			if c.charges(&s.Query, i) {
-				for _, key := range c.keys(&s.Query, f) {
-					c.charge(key, v, cut)
-				}
+		sums, visited := c.sums, c.visited
+		for _, at := range c.charged(query) {
+			sum := &sums[at.key]
+			if sum.seen == visited { // a function that calls itself
+				continue
+			}
+			if sum.seen = visited; sum.value == 0 {
+				c.touched = append(c.touched, at.key)
+			}
+			sum.value = AddSaturating(sum.value, v)
+			if cut {
+				sum.cut = AddSaturating(sum.cut, v)
 			}
 		}
 	})
@@ -264,23 +271,6 @@ func (c *Counter) count(query int) {
 // isOwn reports whether a package is of the program's own module. Package main is,
 // whatever the module.
 func (c *Counter) isOwn(pkg string) bool { return pkg == "main" || isIn(pkg, c.Module) }
-
-// charge adds v to a key, once for each sample, and to what is known of stacks that
-// were cut off where the sample is of one.
-func (c *Counter) charge(key int32, v int64, cut bool) {
-	s := &c.sums[key]
-	if s.seen == c.visited {
-		return
-	}
-	s.seen = c.visited
-	if s.value == 0 {
-		c.touched = append(c.touched, key)
-	}
-	s.value = AddSaturating(s.value, v)
-	if cut {
-		s.cut = AddSaturating(s.cut, v)
-	}
-}
 
 // AddSaturating adds without overflow: a profile whose values add up to more
 // than an int64 holds is hostile or broken, and no share of it matters.
