@@ -43,6 +43,15 @@ main.main@example.com/shop/cmd/shop/main.go:10;main.serve@example.com/shop/cmd/s
 main.main@example.com/shop/cmd/shop/main.go:10;main.serve@example.com/shop/cmd/shop/main.go:30;example.com/shop.find@example.com/shop/find.go:7 40
 main.main@example.com/shop/cmd/shop/main.go:10;main.serve@example.com/shop/cmd/shop/main.go:30;example.com/shop.pay@example.com/shop/pay.go:21 30
 `,
+	"garbage.pprof": `cpu 10s
+runtime.gcBgMarkWorker 270
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 130
+main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 120
+main.main;main.serve;example.com/shop.cart@example.com/shop/cart.go:33 120
+main.main;main.serve;example.com/shop.pay@example.com/shop/pay.go:21 120
+main.main;main.serve;example.com/shop.mail@example.com/shop/mail.go:8 120
+main.main;main.serve;example.com/shop.rate@example.com/shop/rate.go:8 120
+`,
 	"idle.pprof": "cpu 10s\n",
 	"mutex.pprof": `mutex 10s
 main.main;main.serve;example.com/shop.lock@example.com/shop/lock.go:9;sync.(*Mutex).Unlock@sync/mutex.go:64 400 2s
@@ -191,6 +200,7 @@ var commands = []string{
 	"suggest heap.pprof",
 	"suggest allocs.pprof",
 	"suggest -kind mutex mutex.pprof",
+	"suggest garbage.pprof",
 	"suggest idle.pprof",
 }
 

@@ -59,8 +59,8 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	if w.failed != nil {
 		return exitMisuse, w.failed
 	}
-	for _, fault := range w.faults { // who writes into a file does not see what it says
-		fmt.Fprintf(std.err, "profguard suggest: LOOK: %s\n", fault.said)
+	for _, text := range w.look { // who writes into a file does not see what it says
+		fmt.Fprintf(std.err, "profguard suggest: LOOK: %s\n", text)
 	}
 	_, err = w.out.WriteTo(std.out)
 	return exitKept, err
@@ -73,14 +73,12 @@ var more = fmt.Sprintf("%d samples are enough: profile it while it works, or for
 type writer struct {
 	*input
 	facts  budget.Facts
-	when   string  // the condition of budgets on shares
-	faults []fault // what is wrong in this profile
+	when   string   // the condition of budgets on shares
+	look   []string // what is wrong in this profile,
+	faults []string // and the patterns of functions among it
 	out    bytes.Buffer
 	failed error // the first error
 }
-
-// A fault is a pattern that most of a profile is in by mistake.
-type fault struct{ pattern, said string }
 
 func (w *writer) suggest() {
 	if w.facts.Kind != kinds.CPU {
@@ -133,15 +131,25 @@ func (w *writer) common(out io.Writer, subject string, least float64, why string
 	had := measured(r.Share, r.Unit)
 	fmt.Fprintf(out, "\n# %s. This profile had %s.\n", why, had)
 	if 100*r.Share > max(least, 10) {
-		fmt.Fprint(out, "# BROKEN by this profile: mend that, or raise the limit.\n")
-		w.faults = append(w.faults, fault{subject, fmt.Sprintf("%s had %s, its limit is %v%%. %s. No budget here accepts it", subject, had, least, why)})
+		mark := "LOOK"
+		if r.Verdict == budget.Fail {
+			mark = "BROKEN by this profile"
+		}
+		fmt.Fprintf(out, "# %s: mend that, or raise the limit.\n", mark)
+		w.look = append(w.look, fmt.Sprintf("%s had %s, its limit is %v%%. %s. No budget here accepts it", subject, had, least, why))
+		if subject != "gc" { // which is no function
+			w.faults = append(w.faults, subject)
+		}
 	} else {
-		for limit = max(least, 5*math.Ceil(40*r.Share)); ; limit += 5 {
+		lowest := max(least, 5*math.Ceil(40*r.Share))
+		for limit = lowest; ; limit += 5 {
 			if r = w.judge(sentence(limit)); lasts(r) || limit >= highest {
 				break
 			}
 		}
-		undecided(out, r)
+		if limit > lowest {
+			fmt.Fprintf(out, "# The next profile may not decide a lower limit: %s.\n", r.Reason)
+		}
 	}
 	fmt.Fprintln(out, sentence(limit))
 }
@@ -175,14 +183,16 @@ func (w *writer) functions() {
 		others = "The largest of the others"
 	}
 	if len(w.faults) > 0 {
-		others = "Without what is BROKEN, t" + others[1:]
+		others += ", without " + strings.Join(w.faults, ", ") + ","
 	}
 	fmt.Fprintf(&w.out, "# %s had %s.\n", others, measured(best.result.Share, best.result.Unit))
 	r := w.judge(best.sentence)
 	if r.Verdict == budget.Fail && len(r.Offenders) > 0 {
 		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s. Mend that, or accept it behind \"except\".\n", where(r))
 	}
-	undecided(&w.out, r)
+	if r.Verdict == budget.Inconclusive {
+		fmt.Fprintf(&w.out, "# Not decided yet: %s.\n", r.Reason)
+	}
 	fmt.Fprintln(&w.out, best.sentence)
 }
 
@@ -212,12 +222,7 @@ func (w *writer) attempt(limit float64, unit string) (a attempt) {
 		}
 		return fmt.Sprintf("no function above %v%s%s", math.Round(limit*1e6)/1e6, unit, except)
 	}
-	var faults, names []string
-	for _, f := range w.faults {
-		if f.pattern != "gc" { // which is no function
-			faults = append(faults, f.pattern)
-		}
-	}
+	faults, names := slices.Clone(w.faults), []string(nil)
 	for _, part := range headrooms {
 		for len(faults)+len(names) < 10 {
 			r := w.judge(sentence(part*limit, slices.Concat(faults, names)...))
@@ -225,7 +230,7 @@ func (w *writer) attempt(limit float64, unit string) (a attempt) {
 				break
 			}
 			name := pattern.Quote(r.Offenders[0].Function)
-			if slices.ContainsFunc(w.faults, func(f fault) bool { return f.has(r.Offenders[0]) }) {
+			if slices.ContainsFunc(w.faults, func(fault string) bool { return has(r.Offenders[0], fault) }) {
 				faults = append(faults, name)
 				continue
 			}
@@ -240,9 +245,9 @@ func (w *writer) attempt(limit float64, unit string) (a attempt) {
 	return a
 }
 
-// has reports whether most of an offender is the fault: it is called by it, or calls it.
-func (f fault) has(o budget.Offender) bool {
-	p, err := pattern.Parse(f.pattern)
+// has reports whether most of an offender is a fault: it is called by it, or calls it.
+func has(o budget.Offender, fault string) bool {
+	p, err := pattern.Parse(fault)
 	return err == nil && slices.ContainsFunc(slices.Concat([]budget.Frame{o.Frame}, o.Callers, o.Callees), func(f budget.Frame) bool {
 		return f.Share >= o.Share/2 && p.Match(f.Function)
 	})
@@ -269,11 +274,4 @@ func measured(share float64, name string) string {
 		return fmt.Sprintf("%.1f%%", 100*share)
 	}
 	return unit.Format(share, unit.Measured(name))
-}
-
-// undecided says if the profile has too few samples for a budget.
-func undecided(out io.Writer, r budget.Result) {
-	if r.Verdict == budget.Inconclusive {
-		fmt.Fprintf(out, "# Not decided yet: %s.\n", r.Reason)
-	}
 }
