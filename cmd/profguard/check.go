@@ -46,6 +46,9 @@ func (s *source) profileFlags(f *flag.FlagSet, facts *budget.Facts) {
 	f.StringVar(&facts.Module, "module", "", "the `path` of your module, for whom to blame; without it all that is not Go's own is yours")
 }
 
+// figures are what -figure may name.
+var figures = []string{"cores", "goroutines", "heap", "rss", "gc"}
+
 // check compares profiles with budgets.
 func check(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
@@ -58,7 +61,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	format := f.String("o", "text", "write `text`, json, or github (annotations)")
 	f.Func("work", "work that was done meanwhile, as `name=count`, for budgets \"per\" it", amounts(facts.Work))
 	f.Func("figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)",
-		amounts(facts.Figures, "cores", "goroutines", "heap", "rss", "gc"))
+		amounts(facts.Figures, figures...))
 	f.Func("base-work", "work that was done in the base, as `name=count`", amounts(facts.BaselineWork))
 	s.profileFlags(f, &facts)
 	args, err := parseFlags(f, args, std.out)
@@ -158,6 +161,7 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 // of a service stand in one file, and those that one profile can decide are judged.
 func lacks(r budget.Result, facts budget.Facts) string {
 	_, counted := facts.Work[r.Budget.Per]
+	_, given := facts.Figures[r.Budget.Subject]
 	switch b := r.Budget; {
 	case r.Verdict != budget.Inconclusive || r.Idle:
 	case b.Rule == "steady":
@@ -166,6 +170,8 @@ func lacks(r budget.Result, facts budget.Facts) string {
 		return "it compares with an earlier profile: expected -base PROFILE"
 	case b.Per != "" && !counted:
 		return fmt.Sprintf("it divides by work: expected -work %s=COUNT, how many there were while the profile was taken", b.Per)
+	case slices.Contains(figures, b.Subject) && !given && r.Samples == 0:
+		return fmt.Sprintf("it is about a figure of the process: expected -figure %s=VALUE", b.Subject)
 	}
 	return ""
 }

@@ -81,7 +81,7 @@ func write(t *testing.T) {
 		put(t, name, b.String())
 	}
 	put(t, "budgets.txt", "no function above 20% cumulative\ncompiling: regexp.compile below 5% # once is enough\n")
-	put(t, "service.txt", "no function above 50% cumulative\nprocess below 2ms per request\ngoroutines steady\nno function grows above 5 points\n")
+	put(t, "service.txt", "no function above 50% cumulative\nprocess below 2ms per request\ngoroutines steady\nrss below 1GiB\ngc below 90%\nno function grows above 5 points\n")
 	put(t, "wrong.txt", "no function above 20 cumulative\n")
 	put(t, "page.html", "<!DOCTYPE html><title>shop</title>")
 	put(t, "empty", "")
