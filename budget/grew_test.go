@@ -51,7 +51,11 @@ func TestGrew(t *testing.T) {
 			Verdict: evidence.Verdict(tt.verdict), Value: tt.value, Low: tt.low, High: tt.high, Samples: 100,
 			Reason: judge.Growth{Before: 50, New: tt.isNew, Needed: tt.needed, NeededBefore: tt.baseline},
 		}).Reason
-		if want := tt.want + " (100 samples against 50)"; got != want {
+		counted := "samples"
+		if tt.census {
+			counted = "goroutines"
+		}
+		if want := tt.want + " (100 " + counted + " against 50)"; got != want {
 			t.Errorf("grew(%v, %v to %v, %v)\n\t= %q,\nwant %q", tt.value, tt.low, tt.high, tt.verdict, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/profguard/profguard/internal/evidence"
@@ -21,18 +22,72 @@ type sayer struct {
 	result  *Result
 }
 
+// fill puts into a sentence what its blanks name: {who}, say, and for {} the next of args.
+func (s sayer) fill(sentence string, args ...string) string {
+	var room [240]byte
+	text := room[:0]
+	for {
+		before, rest, found := strings.Cut(sentence, "{")
+		text = append(text, before...)
+		if !found {
+			return string(text)
+		}
+		blank, after, _ := strings.Cut(rest, "}")
+		if blank == "" && len(args) > 0 {
+			text, args = append(text, args[0]...), args[1:]
+		} else {
+			text = append(text, s.blank(blank)...)
+		}
+		sentence = after
+	}
+}
+
+// blank is what a blank of a sentence stands for.
+func (s sayer) blank(name string) string {
+	b, f := s.budget, s.finding
+	switch name {
+	case "who":
+		return s.who()
+	case "at":
+		return s.amount(f.Value)
+	case "low":
+		return s.amount(f.Low)
+	case "high":
+		return s.amount(f.High)
+	case "samples":
+		return b.samples(f.Samples)
+	case "limit":
+		return b.Limit.String()
+	case "subject":
+		return b.Subject
+	case "in":
+		return b.In
+	case "per":
+		return strconv.Quote(b.Per)
+	case "when":
+		return b.When.String()
+	case "scope":
+		return scopeText(b)
+	}
+	return "{" + name + "}"
+}
+
 // say is the reason and the notes in one sentence.
 func (s sayer) say() string {
 	f := s.finding
 	text := s.reason(f.Reason)
-	if f.Unmatched && f.Verdict != evidence.Pass {
-		text = "no function of this profile matches " + s.budget.Subject + ": " + text
+	unmatched := ""
+	if f.Unmatched {
+		unmatched = "no function of this profile matches " + s.budget.Subject
+	}
+	if unmatched != "" && f.Verdict != evidence.Pass {
+		text = unmatched + ": " + text
 	}
 	if f.BaselineCut {
 		text += "; of samples of the baseline the runtime has cut off the stack"
 	}
 	if f.Cut > 0 {
-		text += "; of " + samples(f.Cut) + " the runtime has cut off the stack, and who called is not known"
+		text += "; of " + s.budget.samples(f.Cut) + " the runtime has cut off the stack, and who called is not known"
 	}
 	if f.Unordered {
 		text += "; without addresses in the profile, no router outside the standard library is known"
@@ -40,8 +95,8 @@ func (s sayer) say() string {
 	if f.Elsewhere != "" {
 		text += "; what does its work is " + f.Elsewhere + ", which this budget does not count: name that one"
 	}
-	if f.Unmatched && f.Verdict == evidence.Pass {
-		text += "; no function of this profile matches " + s.budget.Subject
+	if unmatched != "" && f.Verdict == evidence.Pass {
+		text += "; " + unmatched
 	}
 	if f.Outside != nil {
 		text += "; " + s.outside(f.Outside)
@@ -49,32 +104,28 @@ func (s sayer) say() string {
 	return text
 }
 
-// reason says why the verdict is what it is. Every budget has one in every window, and
-// most are Measured, which concatenation allocates once for.
+// reason says why the verdict is what it is.
 func (s sayer) reason(reason judge.Reason) string {
-	f := s.finding
+	b := s.budget
 	switch reason := reason.(type) {
 	case judge.Measured:
 		return s.surely()
 	case judge.Likely:
-		return s.who() + " at " + s.amount(f.Value) + ", likely above " + s.amount(f.Low) + " (" + samples(f.Samples) + "); " +
-			reason.Proven + " is surely above " + s.amount(reason.ProvenLow)
+		return s.fill("{who} at {at}, likely above {low} ({samples}); {} is surely above {}", reason.Proven, s.amount(reason.ProvenLow))
 	case judge.Counted:
-		return s.who() + " at " + s.amount(f.Value) + ", the limit is " + s.budget.Limit.String()
+		return s.fill("{who} at {at}, the limit is {limit}")
 	case judge.CountedNone:
-		return "at " + s.amount(0) + ", the limit is " + s.budget.Limit.String()
+		return s.fill("at {}, the limit is {limit}", s.amount(0))
 	case judge.UpTo:
-		return s.who() + " at " + s.amount(f.Value) + ", or up to " + s.amount(f.High) + " (" + samples(f.Samples) + ")"
+		return s.fill("{who} at {at}, or up to {high} ({samples})")
 	case judge.TooFew:
-		return fmt.Sprintf("%s, %.0f are needed to tell %s from %s; %s at %s", samples(f.Samples), reason.Needed,
-			s.budget.Limit, round(reason.Notable, unit.Share), s.who(), s.amount(f.Value))
+		return s.fill("{samples}, {} are needed to tell {limit} from {}; {who} at {at}", whole(reason.Needed), round(reason.Notable, unit.Share))
 	case judge.TooClose:
-		text := fmt.Sprintf("%s at %s after %s, ", s.who(), s.amount(f.Value), samples(f.Samples))
 		if reason.Needed <= 0 {
-			return text + fmt.Sprintf("too close to the limit of %s to tell", s.budget.Limit)
+			return s.fill("{who} at {at} after {samples}, too close to the limit of {limit} to tell")
 		}
-		return text + fmt.Sprintf("%.0f would tell it from the limit of %s (passing needs to be below %s)",
-			math.Ceil(reason.Needed), s.budget.Limit, round(reason.Zone, s.dim))
+		return s.fill("{who} at {at} after {samples}, {} would tell it from the limit of {limit} (passing needs to be below {})",
+			whole(reason.Needed), round(reason.Zone, s.dim))
 	case judge.Occurs:
 		return s.occurs(reason)
 	case judge.Growth:
@@ -82,34 +133,26 @@ func (s sayer) reason(reason judge.Reason) string {
 	case judge.InBlocks:
 		return s.inBlocks(reason)
 	case judge.AbsentInBlocks:
-		return fmt.Sprintf("none of %s: below %s", samples(f.Samples), unit.Format(f.High, unit.Share))
+		return s.fill("none of {samples}: below {high}")
 	case judge.Leaked:
-		return unit.Plural(f.Hits, "goroutine") + " blocked for ever"
+		return unit.Plural(s.finding.Hits, "goroutine") + " blocked for ever"
 	case judge.OverHours:
 		return "whether it grows shows over hours: a running guard tells"
 	case judge.Learning:
 		return s.learning(reason)
 	case *judge.Outside:
 		return s.outside(reason)
-	}
-	return s.unjudged(reason)
-}
-
-// unjudged says why nothing could be judged.
-func (s sayer) unjudged(reason judge.Reason) string {
-	b := s.budget
-	switch reason := reason.(type) {
 	case judge.Failed:
 		return reason.Err.Error()
 	case judge.Idle:
-		return fmt.Sprintf("idle: judged only when %s, it is at %s", b.When, unit.Format(reason.Value, b.When.Amount.dimension()))
+		return s.fill("idle: judged only when {when}, it is at {}", unit.Format(reason.Value, b.When.Amount.dimension()))
 	case judge.ConditionUnknown:
-		return fmt.Sprintf("cannot tell whether %s: %s", b.When, cmp.Or(reason.Why, "the window does not say"))
+		return s.fill("cannot tell whether {when}: {}", cmp.Or(reason.Why, "the window does not say"))
 	case judge.NotLinked:
 		if b.Rule == "absent" {
-			return "not linked: no function of the program matches " + b.Subject
+			return s.fill("not linked: no function of the program matches {subject}")
 		}
-		return "no function linked into the program matches " + b.Subject + ": check the spelling, or drop the budget"
+		return s.fill("no function linked into the program matches {subject}: check the spelling, or drop the budget")
 	case judge.FigureUnknown:
 		switch {
 		case reason.Why != "":
@@ -125,19 +168,19 @@ func (s sayer) unjudged(reason judge.Reason) string {
 	case judge.NoSamples:
 		return "no samples: nothing ran, or nobody was looking"
 	case judge.OutOfScope:
-		return "no sample within " + scopeText(*b)
+		return s.fill("no sample within {scope}")
 	case judge.AllCut:
-		return "no sample shows " + b.In
+		return s.fill("no sample shows {in}")
 	case judge.WorkUnknown:
 		switch {
 		case reason.Why != "":
 			return reason.Why
 		case !reason.Given:
-			return fmt.Sprintf("nobody counts %q: add it to Config.Work (Facts.Work)", b.Per)
+			return s.fill("nobody counts {per}: add it to Config.Work (Facts.Work)")
 		case !(reason.Done > 0):
-			return fmt.Sprintf("no %s was done in the window", b.Per)
+			return "no " + b.Per + " was done in the window"
 		}
-		return fmt.Sprintf("%v of %q is no amount of work", reason.Done, b.Per)
+		return s.fill("{} of {per} is no amount of work", fmt.Sprint(reason.Done))
 	case judge.DurationUnknown:
 		return "the profile does not say how long it took"
 	case judge.NoBaseline:
@@ -148,91 +191,80 @@ func (s sayer) unjudged(reason judge.Reason) string {
 	case judge.BaselineEmpty:
 		return "the baseline has no samples"
 	case judge.BaselineWorkUnknown:
-		return fmt.Sprintf("the baseline does not say how many units of %q it did", b.Per)
+		return s.fill("the baseline does not say how many units of {per} it did")
 	}
 	panic(fmt.Sprintf("budget: no words for %T", reason))
 }
 
 // who is what the numbers are of.
 func (s sayer) who() string {
-	switch classOf(s.budget.Subject) {
-	case judge.Process:
+	f, r := s.finding, s.result
+	switch c := classOf(s.budget.Subject); {
+	case c == judge.Process:
 		return "the process"
-	case judge.Each:
-		switch {
-		case len(s.result.Offenders) > 0 && s.result.Offenders[0].Function == s.finding.Who:
-			return s.result.Offenders[0].name(*s.budget)
-		case s.finding.Who == "":
-			return "the worst function"
-		}
-		return s.finding.Who
+	case c != judge.Each:
+		return s.budget.Subject
+	case len(r.Offenders) > 0 && r.Offenders[0].Function == f.Who:
+		return r.Offenders[0].name(s.budget)
 	}
-	return s.budget.Subject
+	return cmp.Or(f.Who, "the worst function")
 }
 
 func (s sayer) amount(v float64) string { return unit.Format(v, s.dim) }
 
 // surely is the sentence for a verdict by bounds.
 func (s sayer) surely() string {
-	f := s.finding
-	side, bound := " below ", f.High
-	if f.Verdict == evidence.Fail {
-		side, bound = " above ", f.Low
+	if s.finding.Verdict == evidence.Fail {
+		return s.fill("{who} at {at}, surely above {low} ({samples})")
 	}
-	return s.who() + " at " + s.amount(f.Value) + ", surely" + side + s.amount(bound) + " (" + samples(f.Samples) + ")"
+	return s.fill("{who} at {at}, surely below {high} ({samples})")
 }
 
 // occurs is the sentence for "absent".
 func (s sayer) occurs(reason judge.Occurs) string {
-	f, subject := s.finding, s.budget.Subject
-	came := samples(f.Samples)
-	if s.budget.isCounted() {
-		came = unit.Plural(f.Samples, s.budget.kind().One)
-	}
+	f := s.finding
 	switch {
 	case f.Verdict == evidence.Fail:
-		return fmt.Sprintf("%s shows in %d of %s (%s), and may not at all", subject, f.Hits, came, unit.Format(f.Value, unit.Share))
+		return s.fill("{subject} shows in {} of {samples} ({at}), and may not at all", strconv.FormatInt(f.Hits, 10))
 	case f.Verdict == evidence.Pass && s.budget.isCounted():
-		return fmt.Sprintf("%s shows in none of %s", subject, came)
+		return s.fill("{subject} shows in none of {samples}")
 	case f.Verdict == evidence.Pass:
-		return "none of " + came + ", so its share is below " + unit.Format(f.High, unit.Share)
+		return s.fill("none of {samples}, so its share is below {high}")
 	}
-	return fmt.Sprintf("none of %s, %.0f are needed to say that its share is below %s", came, reason.Needed, round(evidence.AbsentShare, unit.Share))
+	return s.fill("none of {samples}, {} are needed to say that its share is below {}", whole(reason.Needed), round(evidence.AbsentShare, unit.Share))
 }
 
 // learning is the sentence for "steady", window after window.
 func (s sayer) learning(reason judge.Learning) string {
-	subject, now := s.budget.Subject, s.amount(s.finding.Value)
 	switch {
 	case s.finding.Verdict == evidence.Fail:
-		return subject + " keep growing beyond what the load explains: " + now + " now"
+		return s.fill("{subject} keep growing beyond what the load explains: {at} now")
 	case reason.Share < 1:
-		return "learning what is normal, and telling nothing until 48 hours are in: " + unit.Format(reason.Share, unit.Share) + " of them are"
+		return s.fill("learning what is normal, and telling nothing until 48 hours are in: {} of them are", unit.Format(reason.Share, unit.Share))
 	}
-	return subject + " at " + now + ", no growth beyond what the load explains"
+	return s.fill("{subject} at {at}, no growth beyond what the load explains")
 }
 
 // inBlocks is the sentence for the end of a test's blocks.
 func (s sayer) inBlocks(reason judge.InBlocks) string {
-	f, limit := s.finding, s.budget.Limit
-	who, at, came := s.who(), s.amount(f.Value), samples(f.Samples)
+	f, limit := s.finding, s.result.Limit
+	passes := f.Verdict == evidence.Pass
 	switch {
-	case f.Verdict == evidence.Fail, f.Verdict == evidence.Pass && reason.Certain && f.Value <= s.result.Limit:
+	case f.Verdict == evidence.Fail, passes && reason.Certain && f.Value <= limit:
 		return s.surely()
-	case f.Verdict == evidence.Pass && reason.Certain:
-		return fmt.Sprintf("%s at %s, too close to the limit of %s to tell, and surely below %s (%s)", who, at, limit, s.amount(f.High), came)
-	case f.Verdict == evidence.Pass && f.High < s.result.Limit: // there was no time for as many blocks as make it certain
-		return fmt.Sprintf("%s at %s, likely below %s; one and a half times the limit of %s would have been caught (%s)",
-			who, at, s.amount(f.High), limit, came)
-	case f.Verdict == evidence.Pass:
-		return fmt.Sprintf("%s at %s, too close to the limit of %s to tell; one and a half times the limit would have been caught (%s)", who, at, limit, came)
+	case passes && reason.Certain:
+		return s.fill("{who} at {at}, too close to the limit of {limit} to tell, and surely below {high} ({samples})")
+	case passes && f.High < limit: // there was no time for as many blocks as make it certain
+		return s.fill("{who} at {at}, likely below {high}; one and a half times the limit of {limit} would have been caught ({samples})")
+	case passes:
+		return s.fill("{who} at {at}, too close to the limit of {limit} to tell; one and a half times the limit would have been caught ({samples})")
 	case f.Samples == 0:
 		return "no CPU sample at all"
 	case reason.Needed <= 0:
-		return fmt.Sprintf("%s at %s after %s: no number of samples would tell it from the limit of %s", who, at, came, limit)
+		return s.fill("{who} at {at} after {samples}: no number of samples would tell it from the limit of {limit}")
 	}
-	return fmt.Sprintf("too few CPU samples: %d came, %.0f are needed to tell it from the limit of %s; %s at %s so far",
-		f.Samples, math.Ceil(reason.Needed), limit, who, at)
+	return s.fill("too few CPU samples: {} came, {} are needed to tell it from the limit of {limit}; {who} at {at} so far",
+		strconv.FormatInt(f.Samples, 10), whole(reason.Needed))
 }
 
 // labelsShown is how many labels a reason lists.
@@ -240,25 +272,22 @@ const labelsShown = 6
 
 // outside says what keeps all samples out of the budget's scope.
 func (s sayer) outside(o *judge.Outside) string {
-	none := "none of " + samples(o.Samples)
-	set := "no label"
-	switch more := len(o.Set) - labelsShown; {
-	case more > 0:
-		set = fmt.Sprintf("%s and %d more", strings.Join(o.Set[:labelsShown], ", "), more)
-	case len(o.Set) > 0:
-		set = strings.Join(o.Set, ", ")
+	none := "none of " + s.budget.samples(o.Samples)
+	set := cmp.Or(strings.Join(o.Set[:min(len(o.Set), labelsShown)], ", "), "no label")
+	if more := len(o.Set) - labelsShown; more > 0 {
+		set += " and " + strconv.Itoa(more) + " more"
 	}
 	switch {
 	case o.Gate != nil:
 		return s.reason(o.Gate) + `: in a test, leave "when" out`
 	case o.Value != "":
-		return fmt.Sprintf("%s carries the label %s=%s: work set %s", none, o.Key, o.Value, set)
+		return none + " carries the label " + o.Key + "=" + o.Value + ": work set " + set
 	case o.Key != "":
-		return fmt.Sprintf("%s carries the label %s: work set %s", none, o.Key, set)
+		return none + " carries the label " + o.Key + ": work set " + set
 	case len(s.budget.Where) > 0:
-		return none + " is within " + scopeText(*s.budget)
+		return s.fill("{} is within {scope}", none)
 	}
-	return none + " is within " + s.budget.In + ": work does not call it, or calls it for next to nothing"
+	return s.fill("{} is within {in}: work does not call it, or calls it for next to nothing", none)
 }
 
 // endless is a ratio from which on there is no bound: package evidence cuts off at 1e15.
@@ -269,18 +298,19 @@ func (s sayer) growth(reason judge.Growth) string {
 	f := s.finding
 	amount := func(x float64) string {
 		x = math.Round(1e4*x)/1e4 + 0 // none is -0
+		text := unit.Format(x, unit.Share)
 		if s.dim == unit.Points {
-			return fmt.Sprintf("%.2f points", 100*x)
+			text = strings.TrimSuffix(text, "%") + " points"
 		}
-		return unit.Format(x, unit.Share)
+		return text
 	}
-	said, counted := s.who()+" grew by "+amount(f.Value), s.budget.isCounted()
+	said, open := "{who} grew by "+amount(f.Value), f.Verdict == evidence.Inconclusive
 	switch {
-	case reason.New && f.Verdict == evidence.Inconclusive:
-		said = s.who() + " is new, with too few samples to be sure"
+	case reason.New && open:
+		said = "{who} is new, with too few samples to be sure"
 	case reason.New:
-		said = s.who() + " is new"
-	case counted:
+		said = "{who} is new"
+	case s.budget.isCounted():
 	case f.Verdict == evidence.Fail:
 		said += ", surely by more than " + amount(f.Low)
 	case f.Verdict == evidence.Pass:
@@ -288,20 +318,31 @@ func (s sayer) growth(reason judge.Growth) string {
 	case f.High >= endless:
 		said += ", too few samples to tell by how much"
 	default:
-		said += fmt.Sprintf(", which may be %s to %s", amount(f.Low), amount(f.High))
+		said += ", which may be " + amount(f.Low) + " to " + amount(f.High)
 	}
 	switch {
-	case counted || f.Verdict != evidence.Inconclusive:
+	case s.budget.isCounted() || !open:
 	case reason.NeededBefore > 0:
-		said += fmt.Sprintf("; the baseline is too small to tell, one of %.0f samples would", math.Ceil(reason.NeededBefore))
+		said += "; the baseline is too small to tell, one of " + whole(reason.NeededBefore) + " samples would"
 	case reason.Needed > 0:
-		said += fmt.Sprintf("; %.0f samples would tell", math.Ceil(reason.Needed))
+		said += "; " + whole(reason.Needed) + " samples would tell"
 	}
-	return fmt.Sprintf("%s (%s against %.0f)", said, samples(f.Samples), reason.Before)
+	return s.fill(said+" ({samples} against {})", unit.Format(math.Round(reason.Before), unit.Count))
+}
+
+// whole is a number of samples that are needed.
+func whole(v float64) string { return strconv.FormatFloat(math.Ceil(v), 'f', 0, 64) }
+
+// samples is a number of samples, in words.
+func (b *Budget) samples(n int64) string {
+	if b.isCounted() {
+		return unit.Plural(n, b.kind().One)
+	}
+	return unit.Plural(n, "sample")
 }
 
 // scopeText names the part of a profile that a budget looks at.
-func scopeText(b Budget) string {
+func scopeText(b *Budget) string {
 	var parts []string
 	if b.In != "" {
 		parts = append(parts, b.In)
