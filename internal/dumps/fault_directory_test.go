@@ -26,7 +26,7 @@ func TestFault_14_SymlinkAtTheName(t *testing.T) {
 	defer s.Close(context.Background())
 	// The first random number was the instance; each save takes one for its ID.
 	for n, suffix := range []string{"goroutine.pb.gz.tmp", "json.tmp", "goroutine.pb.gz", "cpu.pb.gz", "json"} {
-		id := name{time: start, slug: slug("b"), instance: s.instance, random: fmt.Sprintf("%08x", n+2)}.id()
+		id := newName(start, "b", s.instance, fmt.Sprintf("%08x", n+2), "").id
 		link := filepath.Join(home(dir, s), fileName(id, suffix))
 		if err := os.Symlink(secret, link); err != nil {
 			t.Fatal(err)
@@ -145,7 +145,7 @@ func TestFault_66_SecondNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	id := name{time: start, slug: slug("b"), instance: "00000002", random: "00000003"}.id()
+	id := newName(start, "b", "00000002", "00000003", "").id
 	plant(filepath.Join(dir, "profguard-lock"))
 	plant(filepath.Join(dir, lockName("00000001"))) // the one that comes first
 	random := counter(0)

@@ -27,10 +27,10 @@ func (s *Store) List(limit int) (newest []Info, total int, err error) {
 		return nil, 0, fmt.Errorf("list dumps: %w", err)
 	}
 	found := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(all))...), func(e *entry) bool { return !e.whole() })
-	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id(), a.id()) })
+	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id, a.id) })
 	for _, e := range found[:min(limit, len(found))] {
 		var info Info
-		f, err := s.Open(e.id(), e.file(sidecarSuffix))
+		f, err := s.Open(e.id, e.file(sidecarSuffix))
 		if err == nil {
 			info.Sidecar, err = decodeSidecar(f)
 			f.Close()
@@ -41,7 +41,7 @@ func (s *Store) List(limit int) (newest []Info, total int, err error) {
 		if err != nil {
 			info.Broken = err.Error()
 		}
-		info.ID, info.End, info.Bytes = e.id(), e.time, e.size // whatever the sidecar says
+		info.ID, info.End, info.Bytes = e.id, e.time, e.size // whatever the sidecar says
 		newest = append(newest, info)
 	}
 	return newest, len(found), nil
@@ -52,7 +52,7 @@ func (s *Store) List(limit int) (newest []Info, total int, err error) {
 // such a name, and anything but a regular file, is [fs.ErrNotExist].
 func (s *Store) Open(id ID, file string) (io.ReadSeekCloser, error) {
 	n, suffix, ok := parseFile(file)
-	if !ok || isTemp(suffix) || n.id() != id {
+	if !ok || isTemp(suffix) || n.id != id {
 		return nil, fmt.Errorf("open dump: no file %.80q: %w", file, fs.ErrNotExist)
 	}
 	// Without its sidecar it is no dump, or not yet.

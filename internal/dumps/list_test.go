@@ -33,7 +33,7 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := range 100 {
-				id := numbered(n).id()
+				id := numbered(n).id
 				for suffix, text := range map[string]string{"json": tt.text, "cpu.pb.gz": "x"} {
 					if err := os.WriteFile(filepath.Join(folder, fileName(id, suffix)), []byte(text), 0o600); err != nil {
 						t.Fatal(err)
@@ -62,5 +62,5 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 }
 
 func numbered(n int) name {
-	return name{time: start, slug: "b", instance: "00000001", random: fmt.Sprintf("%08x", n)}
+	return newName(start, "b", "00000001", fmt.Sprintf("%08x", n), "")
 }

@@ -150,7 +150,7 @@ func (s *Store) Save(d Dump) (ID, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.id(), s.write(p)
+	return p.id, s.write(p)
 }
 
 func mustSave(t *testing.T, s *Store, d Dump) ID {
@@ -217,12 +217,12 @@ func inspect(dir string) (census, error) {
 				if err := gunzip(data); err != nil {
 					errs = append(errs, fmt.Errorf("%s: %w", path, err))
 				}
-				if _, err := os.Stat(filepath.Join(filepath.Dir(path), fileName(n.id(), sidecarSuffix))); err != nil {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(path), fileName(n.id, sidecarSuffix))); err != nil {
 					c.orphans = append(c.orphans, path)
 				}
 				continue
 			}
-			c.dumps = append(c.dumps, string(n.id()))
+			c.dumps = append(c.dumps, string(n.id))
 			side, err := decodeSidecar(bytes.NewReader(data))
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", path, err))

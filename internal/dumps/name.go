@@ -29,35 +29,34 @@ const (
 	hexLen = 8
 )
 
-// fileForm is exactly the names that [name.file] makes, with ".tmp" behind that of a
+// fileForm is exactly the names that [newName] makes for files, with ".tmp" behind that of a
 // file that does not have its name yet. Nothing with a separator, a NUL or an escape
 // gets through, so what matches is a safe file name on every platform. What a person
 // derived from a dump ("….cpu.svg", "….json.bak") is theirs and does not match. It is
 // compiled where there is a DumpDir.
 var fileForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^profguard-(\d{8}T\d{6}\.\d{3}Z)-([\w-]{1,48})-([0-9a-f]{8})-([0-9a-f]{8})(?:-(first|worst))?` +
+	return regexp.MustCompile(`^profguard-(\d{8}T\d{6}\.\d{3}Z)-[\w-]{1,48}-([0-9a-f]{8})-[0-9a-f]{8}(?:-(first|worst))?` +
 		`\.((?:json|[a-z0-9]{1,24}\.(?:pb\.gz|out))(?:\.tmp)?)$`)
 })
 
-// A name is a taken-apart [ID].
+// A name is an [ID] and what it says.
 type name struct {
+	id       ID
 	time     time.Time
-	slug     string // of the budget
 	instance string
-	random   string
 	mark     string // "", First or Worst
 }
 
-func (n name) id() ID {
-	id := prefix + n.time.UTC().Format(timeForm) + "-" + n.slug + "-" + n.instance + "-" + n.random
-	if n.mark != "" {
-		id += "-" + n.mark
+func newName(at time.Time, budget, instance, random, mark string) name {
+	id := prefix + at.UTC().Format(timeForm) + "-" + slug(budget) + "-" + instance + "-" + random
+	if mark != "" {
+		id += "-" + mark
 	}
-	return ID(id)
+	return name{ID(id), at, instance, mark}
 }
 
 // file is the name of one of the dump's files, and path its path in DumpDir.
-func (n name) file(suffix string) string { return string(n.id()) + "." + suffix }
+func (n name) file(suffix string) string { return string(n.id) + "." + suffix }
 func (n name) path(suffix string) string { return folderName(n.instance) + "/" + n.file(suffix) }
 
 // parseFile takes the name of a file of a dump apart. It is false for what others have
@@ -68,7 +67,8 @@ func parseFile(file string) (n name, suffix string, ok bool) {
 		return name{}, "", false
 	}
 	at, err := time.Parse(timeForm, m[1])
-	return name{time: at, slug: m[2], instance: m[3], random: m[4], mark: m[5]}, m[6], err == nil
+	id := strings.TrimSuffix(file, "."+m[4])
+	return name{ID(id), at, m[2], m[3]}, m[4], err == nil
 }
 
 func isTemp(suffix string) bool { return strings.HasSuffix(suffix, tempExt) }

@@ -39,13 +39,13 @@ func FuzzName(f *testing.F) {
 	f.Add("no function above 20%", "profguard-20261121T091500.123Z-first-00000001-00000002-first.cpu.pb.gz.tmp")
 	f.Fuzz(func(t *testing.T, budget, file string) {
 		for _, mark := range []string{"", First, Worst} {
-			n := name{time: start, slug: slug(budget), instance: "00000001", random: "0badcafe", mark: mark}
+			n := newName(start, budget, "00000001", "0badcafe", mark)
 			if got, suffix, ok := parseFile(n.file("cpu.pb.gz")); !ok || got != n || suffix != "cpu.pb.gz" {
 				t.Errorf("%+v comes back as %+v", n, got)
 			}
 		}
 		if n, suffix, ok := parseFile(file); ok {
-			if fileName(n.id(), suffix) != file || strings.ContainsAny(file, "/\\\x00%") {
+			if fileName(n.id, suffix) != file || strings.ContainsAny(file, "/\\\x00%") {
 				t.Errorf("%q was taken for %+v", file, n)
 			}
 		}

@@ -75,12 +75,12 @@ func (s *Store) folder(instance string) ([]*entry, error) {
 		case failed != nil:
 			err = cmp.Or(err, failed)
 		case info.Mode().IsRegular(): // what is not was never written by us
-			id := n.id()
-			if found[id] == nil {
-				found[id] = &entry{name: n}
+			e := found[n.id]
+			if e == nil {
+				e = &entry{name: n}
+				found[n.id] = e
 			}
-			found[id].suffixes = append(found[id].suffixes, suffix)
-			found[id].size += info.Size()
+			e.suffixes, e.size = append(e.suffixes, suffix), e.size+info.Size()
 		}
 	}
 	return slices.Collect(maps.Values(found)), err
@@ -93,22 +93,16 @@ func (s *Store) scan() error {
 	if _, ok := all[s.instance]; !ok {
 		return cmp.Or(err, fs.ErrNotExist)
 	}
-	before := s.entries
 	s.entries, s.read = make(map[ID]*entry), s.now()
 	for instance, entries := range all {
 		if instance != s.instance && !s.ended(instance) {
 			continue
 		}
 		for _, e := range entries {
-			s.entries[e.id()] = e
+			s.entries[e.id] = e
 		}
 		if instance != s.instance {
 			s.removeFolder(instance) // if it is empty
-		}
-	}
-	for id, e := range before {
-		if s.entries[id] == nil {
-			s.lost(e) // to a person, or to half a removal before
 		}
 	}
 	return nil
@@ -154,7 +148,7 @@ func (s *Store) victims(add *entry) (list []*entry, more bool) {
 		return 3
 	}
 	candidates := slices.SortedFunc(maps.Values(s.entries), func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(value(a), value(b)), a.time.Compare(b.time), cmp.Compare(a.random, b.random))
+		return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a.id, b.id))
 	})
 	files, bytes, left := len(candidates), int64(0), batch
 	for _, e := range candidates {
@@ -205,16 +199,8 @@ func (s *Store) remove(e *entry) error {
 			return err
 		}
 	}
-	delete(s.entries, e.id())
-	s.lost(e)
+	delete(s.entries, e.id)
 	return nil
-}
-
-// lost notes that a dump is no more, if it is one of this process.
-func (s *Store) lost(e *entry) {
-	if e.instance == s.instance && e.whole() {
-		s.gone = append(s.gone, e.id())
-	}
 }
 
 // makeRoom deletes what must go for e, and asks whether there is space then.

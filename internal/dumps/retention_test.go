@@ -23,7 +23,7 @@ func litter(tb testing.TB, dir string, n int, at time.Time) {
 		tb.Fatal(err)
 	}
 	for i := range n {
-		id := name{at.Add(time.Duration(i) * time.Millisecond), "b", "00000001", fmt.Sprintf("%08x", i), ""}.id()
+		id := newName(at.Add(time.Duration(i)*time.Millisecond), "b", "00000001", fmt.Sprintf("%08x", i), "").id
 		for _, suffix := range []string{"cpu.pb.gz", "json"} {
 			if err := os.WriteFile(filepath.Join(folder, fileName(id, suffix)), nil, 0o600); err != nil {
 				tb.Fatal(err)
@@ -197,7 +197,7 @@ func (d dumpSpec) entry() *entry {
 	if d.size == 0 {
 		d.size = 10
 	}
-	return &entry{name: name{time: at, slug: "s", mark: d.mark, random: fmt.Sprint(d.minute)}, size: d.size, suffixes: []string{"json", "cpu.pb.gz"}}
+	return &entry{name: newName(at, "s", "00000001", fmt.Sprint(d.minute), d.mark), size: d.size, suffixes: []string{"json", "cpu.pb.gz"}}
 }
 
 func TestVictims(t *testing.T) {
@@ -226,12 +226,12 @@ func TestVictims(t *testing.T) {
 			now := tt.add.entry().time
 			s := &Store{keep: tt.keep.withDefaults(), entries: map[ID]*entry{}, now: func() time.Time { return now }}
 			for _, d := range tt.have {
-				s.entries[d.entry().id()] = d.entry()
+				s.entries[d.entry().id] = d.entry()
 			}
 			victims, more := s.victims(tt.add.entry())
 			var got []string
 			for _, e := range victims {
-				got = append(got, e.random)
+				got = append(got, fmt.Sprint(e.time.Sub(start).Minutes()))
 			}
 			if diff := cmp.Diff(tt.want, got); more || diff != "" {
 				t.Errorf("more %t, -want +got:\n%s", more, diff)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func (s *Store) Offer(d Dump) (ID, error) {
 	}
 	select {
 	case s.queue <- p:
-		return p.id(), nil
+		return p.id, nil
 	default:
 		return "", fmt.Errorf("offer dump: %w: %d dumps wait already; the disk does not keep up", ErrDropped, queueLen)
 	}
@@ -39,10 +40,11 @@ func (s *Store) Offer(d Dump) (ID, error) {
 
 // prepare gives a dump its name and a sidecar, without any I/O.
 func (s *Store) prepare(d Dump) (p prepared, err error) {
-	n := name{time: cmp.Or(d.End, s.now()), slug: slug(d.Name), instance: s.instance, random: s.random(), mark: d.Mark}
+	n := newName(cmp.Or(d.End, s.now()), d.Name, s.instance, s.random(), d.Mark)
 	p = prepared{entry: &entry{name: n}}
-	side := Sidecar{ID: n.id(), Start: d.Start, End: n.time, Budget: d.Budget, Mark: n.mark}
-	side.origin()
+	side := Sidecar{ID: n.id, Start: d.Start, End: n.time, Budget: d.Budget, Mark: n.mark, PID: os.Getpid()}
+	side.Host, _ = os.Hostname() // without it the sidecar names no host
+	side.Build = buildOf()
 	for _, f := range d.Files {
 		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix {
 			return p, fmt.Errorf("file %q: want a lower-case word and %s or .out", f.Name, profileExt)
@@ -78,7 +80,7 @@ func (s *Store) write(p prepared) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("save dump %s: %w", p.id(), err)
+		return fmt.Errorf("save dump %s: %w", p.id, err)
 	}
 	return nil
 }
@@ -92,7 +94,7 @@ func (s *Store) save(p prepared) error {
 		_, _ = s.tidy(nil)
 		return err
 	}
-	s.entries[p.id()] = p.entry
+	s.entries[p.id], s.saved[p.id] = p.entry, true
 	return nil
 }
 

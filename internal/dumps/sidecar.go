@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -31,7 +30,7 @@ type Sidecar struct {
 const maxSidecar = 256 << 10
 
 // encode marshals s.
-func (s Sidecar) encode() ([]byte, error) {
+func (s *Sidecar) encode() ([]byte, error) {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err == nil && len(data) >= maxSidecar {
 		err = fmt.Errorf("%w: %d bytes, at most %d are written", ErrLimit, len(data), maxSidecar)
@@ -68,10 +67,4 @@ func buildOf() string {
 		program = info.Main.Path + " " + info.Main.Version + " "
 	}
 	return fmt.Sprintf("%s%s %s/%s", program, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// origin fills in where a dump comes from.
-func (s *Sidecar) origin() {
-	s.Host, _ = os.Hostname() // without it the sidecar names no host
-	s.PID, s.Build = os.Getpid(), buildOf()
 }

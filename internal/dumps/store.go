@@ -39,7 +39,7 @@ type Store struct {
 	lock    io.Closer     // held as long as the store is open; nil where there are none
 	entries map[ID]*entry // what this process may delete
 	read    time.Time     // when the folders were
-	gone    []ID          // own dumps that are no more and not yet reported
+	saved   map[ID]bool   // own dumps of which nobody was told yet that they are no more
 
 	// mu guards what follows and is never held through I/O.
 	mu     sync.Mutex
@@ -74,7 +74,7 @@ func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 
 // open opens a store that has its disk, clock and randomness.
 func (s *Store) open(every time.Duration) error {
-	s.keep, s.instance = s.keep.withDefaults(), s.random()
+	s.keep, s.instance, s.saved = s.keep.withDefaults(), s.random(), map[ID]bool{}
 	s.queue, s.done = make(chan prepared, queueLen), make(chan struct{})
 	if err := s.openFolder(); err != nil {
 		s.disk.close()
@@ -144,7 +144,7 @@ func (s *Store) run(every time.Duration) {
 				return
 			}
 			err := recovered(func() error { return s.write(p) })
-			s.report(Outcome{ID: p.id(), Err: err, Removed: s.takeGone()})
+			s.report(Outcome{ID: p.id, Err: err, Removed: s.takeGone()})
 		case <-tick.C:
 			next := every
 			err := recovered(func() error {
@@ -166,9 +166,13 @@ func (s *Store) run(every time.Duration) {
 }
 
 // takeGone returns the own dumps that are no more, each once.
-func (s *Store) takeGone() []ID {
-	gone := s.gone
-	s.gone = nil
+func (s *Store) takeGone() (gone []ID) {
+	for id := range s.saved {
+		if s.entries[id] == nil {
+			gone = append(gone, id)
+			delete(s.saved, id)
+		}
+	}
 	return gone
 }
 
