@@ -46,7 +46,6 @@ type subscriber struct {
 
 	since  time.Time // waiting for a cut since then
 	member bool      // takes part in the current slice
-	slept  time.Duration
 	slices [][]byte
 	bytes  int
 	w      Window
@@ -101,22 +100,12 @@ func (h *Hub) nudge() {
 	}
 }
 
-// A slice is one runtime profile.
-type slice struct {
-	data    []byte
-	over    bool // data was larger than maxProfile, and is gone
-	start   time.Time
-	elapsed time.Duration
-	cpu     time.Duration
-	slept   time.Duration
-}
-
-// deliver hands sl to its members and drops those that have all they wanted.
-func (h *Hub) deliver(sl slice) {
+// deliver hands a slice to its members and drops those that have all they wanted.
+func (h *Hub) deliver(slice *Window) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.subs = slices.DeleteFunc(h.subs, func(s *subscriber) bool {
-		if !s.member || !s.add(sl) {
+		if !s.member || !s.add(slice) {
 			s.member = false
 			return false
 		}
@@ -128,23 +117,25 @@ func (h *Hub) deliver(sl slice) {
 }
 
 // add gives s its share of a slice, and reports whether that was all it wanted.
-func (s *subscriber) add(sl slice) (done bool) {
+func (s *subscriber) add(slice *Window) (done bool) {
 	if len(s.slices) == 0 {
-		s.w.Start = sl.start
+		s.w.Start = slice.Start
 	}
-	s.slices = append(s.slices, sl.data)
-	s.bytes += len(sl.data)
+	s.slices = append(s.slices, slice.Data)
+	s.bytes += len(slice.Data)
 	s.w.Slices++
-	s.w.Elapsed += sl.elapsed
-	s.w.CPU += sl.cpu
-	s.slept += sl.slept
+	s.w.Elapsed += slice.Elapsed
+	s.w.CPU += slice.CPU
+	s.w.slept += slice.slept
 	switch {
-	case sl.over || s.bytes > maxProfile:
+	case slice.Outcome != OK:
+		s.fail(slice.Outcome, slice.Reason)
+	case s.bytes > maxProfile:
 		s.fail(TooLarge, reasonTooLarge)
 	case s.w.Elapsed < s.want:
 		return false
 	default:
-		s.w.judgeTime(s.want, s.limit, s.slept)
+		s.w.judgeTime(s.limit)
 		close(s.done)
 	}
 	return true

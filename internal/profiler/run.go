@@ -86,20 +86,23 @@ func (h *Hub) slice() {
 		return
 	}
 
-	sl := slice{start: time.Now()}
+	w := Window{Start: time.Now()}
 	asleep, cpu := h.system.asleep(), h.system.cpu()
-	h.await(rec, sl.start)
-	sl.cpu = h.system.cpu() - cpu
-	sl.elapsed = time.Since(sl.start)
-	sl.slept = h.system.asleep() - asleep
+	h.await(rec, w.Start)
+	w.CPU = h.system.cpu() - cpu
+	w.Elapsed = time.Since(w.Start)
+	w.slept = h.system.asleep() - asleep
 	if !rec.seal() {
 		h.free()
 		h.fail(Stolen, reasonStolen)
 		return
 	}
 	h.system.stop()
-	sl.data, sl.over = rec.take()
-	h.deliver(sl)
+	var over bool
+	if w.Data, over = rec.take(); over {
+		w.lose(TooLarge, "%s", reasonTooLarge)
+	}
+	h.deliver(&w)
 }
 
 // start starts the profiler on a goroutine of its own. If that hangs, the

@@ -35,12 +35,12 @@ const (
 )
 
 // judgeTime applies the rules that need only the hub's own measurements.
-func (w *Window) judgeTime(want, limit, slept time.Duration) {
+func (w *Window) judgeTime(limit time.Duration) {
 	switch {
-	case slept.Abs() > sleepSlack+w.Elapsed/1000:
-		w.lose(Suspended, "the machine was suspended, or its clock set, by %v during the window", slept.Round(time.Millisecond))
+	case w.slept.Abs() > sleepSlack+w.Elapsed/1000:
+		w.lose(Suspended, "the machine was suspended, or its clock set, by %v during the window", w.slept.Round(time.Millisecond))
 	case w.Elapsed > limit:
-		w.lose(Overrun, "the window took %v instead of %v; the machine is overloaded, or the process was stopped", w.Elapsed.Round(time.Millisecond), want)
+		w.lose(Overrun, "the window took %v instead of %v; the machine is overloaded, or the process was stopped", w.Elapsed.Round(time.Millisecond), w.Asked)
 	}
 }
 

@@ -25,6 +25,8 @@ type Window struct {
 	// Slices is the number of runtime profiles that Data was made of.
 	Slices int
 
+	slept time.Duration // for how long the machine was suspended meanwhile
+
 	Outcome Outcome
 	// Reason says in one sentence why Outcome is not OK, and what to do about it.
 	Reason string
