@@ -8,19 +8,16 @@ import (
 	"strings"
 )
 
-// access keeps other web sites out. It is about what a browser does on somebody
-// else's behalf, not about who may see the pages.
-type access struct{ hostname string }
-
 // privateSuffixes are the domains below which nobody can register a name that
 // the whole internet resolves (RFC 6761, 6762, 8375, ICANN's internal), and the
 // one of Kubernetes services, which is not delegated.
 var privateSuffixes = [...]string{".localhost", ".local", ".internal", ".home.arpa", ".svc"}
 
-// refuses says why a request is not answered, or "". linked says that it is for
-// a page that people may have followed a link to.
-func (a access) refuses(r *http.Request, linked bool) string {
-	if r.TLS == nil && !a.knows(r.Host) {
+// refuses keeps other web sites out: it says why a request is not answered, or "". It is
+// about what a browser does on somebody else's behalf, not about who may see the pages.
+// linked says that it is for a page that people may have followed a link to.
+func (h *Handler) refuses(r *http.Request, linked bool) string {
+	if r.TLS == nil && !h.knows(r.Host) {
 		return "403: the request's Host is a public name, so any web site could be behind it (DNS rebinding); " +
 			"ask for an IP address, localhost or this machine's hostname, use TLS, or set r.Host in the handler that checks who asks"
 	}
@@ -43,7 +40,7 @@ func (a access) refuses(r *http.Request, linked bool) string {
 
 // knows reports whether a Host header names something that is surely here: nobody else
 // can have pointed that name at this process.
-func (a access) knows(host string) bool {
+func (h *Handler) knows(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -52,7 +49,7 @@ func (a access) knows(host string) bool {
 		return true
 	}
 	// HTTP/1.0 has no Host, and no browser speaks it.
-	if !strings.Contains(host, ".") || a.hostname != "" && strings.EqualFold(host, a.hostname) {
+	if !strings.Contains(host, ".") || h.Hostname != "" && strings.EqualFold(host, h.Hostname) {
 		return true
 	}
 	for _, suffix := range privateSuffixes {

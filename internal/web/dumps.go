@@ -25,14 +25,6 @@ type dumpList struct {
 	Note  string       `json:"note,omitempty"` // why there are none, or no more
 }
 
-// store is where the dumps are, or nil.
-func (h *Handler) store() *dumps.Store {
-	if h.Dumps == nil {
-		return nil
-	}
-	return h.Dumps()
-}
-
 // dumpList sends the list of the newest dumps.
 func (h *Handler) dumpList(w http.ResponseWriter, r *http.Request) {
 	release, ok := h.heavy.take(w, busy)
@@ -45,7 +37,7 @@ func (h *Handler) dumpList(w http.ResponseWriter, r *http.Request) {
 
 // listDumps lists the newest dumps.
 func (h *Handler) listDumps() dumpList {
-	store := h.store()
+	store := h.Dumps()
 	switch {
 	case store == nil && h.Dir != "":
 		return dumpList{Note: "no dumps are kept: the guard's state says why"}
@@ -75,7 +67,7 @@ func (h *Handler) hasStopped() string {
 
 // open opens a file of a dump. Whatever is no name of such a file is not found.
 func (h *Handler) open(id, file string) (io.ReadSeekCloser, error) {
-	store := h.store()
+	store := h.Dumps()
 	if store == nil {
 		return nil, fs.ErrNotExist
 	}

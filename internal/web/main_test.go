@@ -54,6 +54,7 @@ type capture func(context.Context, time.Duration) (profiler.Window, error)
 func still(c capture) Config {
 	return Config{
 		Status: func() any { return map[string]string{"state": "running"} }, Budgets: func() string { return "goroutines below 5000\n" },
+		Dumps:   func() *dumps.Store { return nil },
 		Capture: c, Stopped: make(chan struct{}), Module: "example.com/shop", Hostname: "web-1.example.com", Panicked: func() {},
 	}
 }

@@ -39,5 +39,5 @@ func hash(text string) string {
 
 // page sends the page.
 func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
-	send(w, r, "text/html; charset=utf-8", bytes.NewReader(h.static()), func() {})
+	send(w, r, "text/html; charset=utf-8", bytes.NewReader(h.static), func() {})
 }

@@ -44,8 +44,8 @@ type Config struct {
 	Status  func() any    // what status.json holds
 	Budgets func() string // the budgets' sentences, one a line
 
-	// Dumps returns the store of the dumps, or nil; Dir is its folder, "" if none
-	// is configured.
+	// Dumps returns the store of the dumps, or nil if there is none; Dir is its folder, ""
+	// if none is configured.
 	Dumps func() *dumps.Store
 	Dir   string
 
@@ -62,25 +62,20 @@ type Config struct {
 // A Handler serves the pages. [New] makes it; it is safe for concurrent use.
 type Handler struct {
 	Config
-	access  access
 	status  document
 	budgets document
 	heavy   slots      // answers that hold a profile, a file of a dump or their list
 	live    slots      // live profiles
 	drawing sync.Mutex // held while a profile is decoded
-
-	// These make the page and its policy once. They are no variables of the package,
-	// which a program without a handler would have in its binary.
-	static func() []byte
-	policy func() string
+	static  []byte     // the page
+	policy  string     // of all answers
 }
 
 // New returns the handler of a guard.
 func New(c Config) *Handler {
 	h := &Handler{
-		Config: c, access: access{hostname: c.Hostname},
-		heavy: make(slots, maxHeavy), live: make(slots, 1),
-		static: sync.OnceValue(static), policy: sync.OnceValue(policy),
+		Config: c, heavy: make(slots, maxHeavy), live: make(slots, 1),
+		static: static(), policy: policy(), // variables of the package would be in programs without a handler, too
 	}
 	h.status.make = func() ([]byte, error) { return json.Marshal(c.Status()) }
 	h.budgets.make = func() ([]byte, error) { return []byte(c.Budgets()), nil }
@@ -120,7 +115,7 @@ func recovered(f func()) (failed any) {
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Content-Security-Policy", h.policy())
+	header.Set("Content-Security-Policy", h.policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "no-referrer")
@@ -128,7 +123,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 
 	where := route(r)
-	if why := h.access.refuses(r, where.html()); why != "" {
+	if why := h.refuses(r, where.html()); why != "" {
 		refuse(w, http.StatusForbidden, why)
 		return
 	}
