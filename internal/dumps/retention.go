@@ -174,7 +174,7 @@ func (s *Store) victims(add *entry) (list []*entry, more bool) {
 func (s *Store) tidy(add *entry) (more bool, err error) {
 	if s.now().Sub(s.read) > readAge {
 		if err := s.scan(); err != nil {
-			return false, err
+			return false, fmt.Errorf("clean up dumps: %w", err)
 		}
 	}
 	victims, more := s.victims(add)
@@ -182,7 +182,7 @@ func (s *Store) tidy(add *entry) (more bool, err error) {
 		err = cmp.Or(err, s.remove(e))
 	}
 	if err != nil {
-		s.read = time.Time{}
+		s.read, err = time.Time{}, fmt.Errorf("clean up dumps: %w", err)
 	}
 	return more && err == nil, err
 }
@@ -206,7 +206,7 @@ func (s *Store) remove(e *entry) error {
 // makeRoom deletes what must go for e, and asks whether there is space then.
 func (s *Store) makeRoom(e *entry) error {
 	if _, err := s.tidy(e); err != nil {
-		return fmt.Errorf("make room: %w", err)
+		return err
 	}
 	free, total, err := s.disk.space()
 	switch {

@@ -137,30 +137,27 @@ func (s *Store) run(every time.Duration) {
 	tick := time.NewTimer(every)
 	defer tick.Stop()
 	for {
+		var o Outcome
 		select {
 		case p, ok := <-s.queue:
 			if !ok {
 				s.end = recovered(s.shut)
 				return
 			}
-			err := recovered(func() error { return s.write(p) })
-			s.report(Outcome{ID: p.id, Err: err, Removed: s.takeGone()})
+			o = Outcome{ID: p.id, Err: recovered(func() error { return s.write(p) })}
 		case <-tick.C:
 			next := every
-			err := recovered(func() error {
+			o.Err = recovered(func() error {
 				more, err := s.tidy(nil)
 				if more {
 					next = 0 // in turns with the queue
 				}
 				return err
 			})
-			if err != nil {
-				err = fmt.Errorf("clean up dumps: %w", err)
-			}
-			if removed := s.takeGone(); err != nil || len(removed) > 0 {
-				s.report(Outcome{Err: err, Removed: removed})
-			}
 			tick.Reset(next)
+		}
+		if o.Removed = s.takeGone(); o.ID != "" || o.Err != nil || len(o.Removed) > 0 {
+			s.report(o)
 		}
 	}
 }

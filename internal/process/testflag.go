@@ -19,20 +19,16 @@ func TestFlag(name string) string { return testFlag(arguments, name) }
 
 // testFlag looks for the flag as package flag would: the last one counts.
 func testFlag(args []string, name string) (value string) {
-	for i, arg := range args[min(1, len(args)):] {
-		if arg == "--" {
-			break
-		}
-		plain := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
-		rest, ok := strings.CutPrefix(plain, "test."+name)
+	for i := 1; i < len(args) && args[i] != "--"; i++ {
+		flag, given, is := strings.Cut(args[i], "=")
 		switch {
-		case !ok || plain == arg:
-		case strings.HasPrefix(rest, "="):
-			value = rest[1:]
-		case rest == "" && switches[name]:
+		case flag != "-test."+name && flag != "--test."+name:
+		case is:
+			value = given
+		case switches[name]:
 			value = "true"
-		case rest == "" && i+2 < len(args):
-			value = args[i+2]
+		case i+1 < len(args):
+			value = args[i+1]
 		}
 	}
 	if on, err := strconv.ParseBool(value); err == nil && switches[name] {

@@ -40,10 +40,10 @@ func parse(gz []byte) (*decode.Table, error) {
 // added up, as the merge of google/pprof does: allocations that differ in their
 // runtime frames only are shown as the same.
 func (t *totals) subtract(p *decode.Table) {
-	if t.stacks == nil {
-		t.seed = maphash.MakeSeed()
-	}
 	before := t.stacks
+	if before == nil {
+		t.seed, before = maphash.MakeSeed(), map[uint64]values{}
+	}
 	t.stacks = make(map[uint64]values, len(p.Samples))
 	stacks := make([]uint64, len(p.Samples))
 	var key []byte
@@ -57,16 +57,12 @@ func (t *totals) subtract(p *decode.Table) {
 		t.stacks[stacks[i]] = sum
 	}
 	grown := make([]int64, len(values{})*len(p.Samples))
-	done := make(map[uint64]bool)
 	for i, stack := range stacks {
-		if done[stack] {
-			continue
-		}
-		done[stack] = true
 		now, old := t.stacks[stack], before[stack]
 		for v := range now {
 			grown[i*len(now)+v] = max(0, now[v]-old[v])
 		}
+		before[stack] = now // once for all samples of the stack
 	}
 	p.Types, p.Values = p.Types[:len(values{})], grown
 	if p.DefaultType >= len(p.Types) {
