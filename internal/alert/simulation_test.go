@@ -109,7 +109,7 @@ func (l *load) binomial(n int, p float64) float64 {
 // A watched process is a load, and the alert of a budget on it.
 type watched struct {
 	*load
-	stream evidence.Stream
+	stream *evidence.Stream
 	alert  Alert
 	rule   Rule
 	closer Closer

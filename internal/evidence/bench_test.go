@@ -58,7 +58,7 @@ func TestNoAllocations(t *testing.T) {
 		"Rate":           func() { sink = Rate(20, 100, 0.2).Low },
 		"Absent":         func() { sink = Absent(0, 100).High },
 		"Growth":         func() { sink = growth(20, 100, 10, 100, 0.05, 1, 1).Low },
-		"Ratio":          func() { sink = ratio(20, 100, 10, 100, 1.1, 1).Low },
+		"Ratio":          func() { sink = ratio(20, 100, 10, 100, 0.1, 1).Low },
 	} {
 		if n := testing.AllocsPerRun(100, func() { i++; f() }); n > 0 {
 			t.Errorf("%s allocates %v times", name, n)

@@ -14,12 +14,10 @@ type Limit struct {
 // now. phi is the overdispersion, tests how many shares are judged together ([Tests]).
 // Value, Low and High are differences of shares, or parts of the baseline's rate.
 func (l Limit) Growth(k, n, phi, tests float64) Finding {
-	if !l.Rates {
-		return growth(k, n, l.K0, l.N0, l.Most, phi, tests)
+	if l.Rates {
+		return ratio(k, n, l.K0, l.N0, l.Most, phi)
 	}
-	f := ratio(k, n, l.K0, l.N0, 1+l.Most, phi)
-	f.Value, f.Low, f.High = f.Value-1, f.Low-1, f.High-1
-	return f
+	return growth(k, n, l.K0, l.N0, l.Most, phi, tests)
 }
 
 // baselineAlpha is the error of what a baseline is taken for in a stream. It is made
@@ -31,10 +29,10 @@ const baselineAlpha = 0.01
 // and what is allowed; what has not is below the lower bound and [Zone] times what is
 // allowed.
 func (l Limit) Bounds() (limit, pass float64) {
-	grown := amount(1 + l.Most)
 	switch {
 	case l.Grows && l.Rates:
-		return amount(RateUpper(l.K0, baselineAlpha) / amount(l.N0) * grown), amount(RateLower(l.K0, baselineAlpha) / amount(l.N0) * ratioEdge(grown))
+		return amount(RateUpper(l.K0, baselineAlpha) / amount(l.N0) * (1 + amount(l.Most))),
+			amount(RateLower(l.K0, baselineAlpha) / amount(l.N0) * (1 + Zone*amount(l.Most)))
 	case l.Grows:
 		return share(Upper(l.K0, l.N0, 1, baselineAlpha) + share(l.Most)), share(Lower(l.K0, l.N0, 1, baselineAlpha) + Zone*share(l.Most))
 	case l.Rates:
@@ -109,24 +107,24 @@ func (f *Finding) decide(n, n0 float64, verdict func(now, before float64) Verdic
 }
 
 // ratio compares rates: k hits over exposure now, against k0 over exposure0 in the
-// baseline, must be at most limit times as many per exposure (CPU per request: exposure
-// counts requests; "grows below 10%" is the limit 1.1). Value, Low and High are ratios.
+// baseline, may be more per exposure by the margin (CPU per request: exposure counts
+// requests; "grows below 10%" is the margin 0.1).
 //
 // Of all hits together, those of now are a share, and at the limit that share is
 // known whatever the rates are; so the test of a share serves. Of what the baseline has
 // not, Value is as if it had one hit of it.
-func ratio(k, exposure, k0, exposure0, limit, phi float64) Finding {
+func ratio(k, exposure, k0, exposure0, margin, phi float64) Finding {
 	k, k0 = amount(k), amount(k0)
-	exposure, exposure0, limit, phi = amount(exposure), amount(exposure0), amount(limit), factor(phi)
+	exposure, exposure0, margin, phi = amount(exposure), amount(exposure0), amount(margin), factor(phi)
 	n := k + k0
-	if exposure == 0 || exposure0 == 0 || limit == 0 {
-		return Finding{High: most}
+	if exposure == 0 || exposure0 == 0 {
+		return Finding{Value: -1, Low: -1, High: most}
 	}
-	value := func(p float64) float64 { // the inverse of ratioShare
+	value := func(p float64) float64 { // the inverse of ratioShare, less one
 		if p >= 1 {
 			return most
 		}
-		return amount(p / (1 - p) * (exposure0 / exposure))
+		return amount(p/(1-p)*(exposure0/exposure)) - 1
 	}
 	f := Finding{Low: value(Lower(k, n, phi, FailAlpha)), High: value(Upper(k, n, phi, PassAlpha))}
 	switch {
@@ -134,12 +132,14 @@ func ratio(k, exposure, k0, exposure0, limit, phi float64) Finding {
 		f.Value = value(k / n)
 	case k > 0:
 		// Infinitely much more says less than how much there is.
-		f.Value = min(max(amount(k*(exposure0/exposure)), f.Low), f.High)
+		f.Value = min(max(amount(k*(exposure0/exposure))-1, f.Low), f.High)
+	default:
+		f.Value = -1
 	}
 	f.decide(exposure, exposure0, func(now, before float64) Verdict {
 		k, n := now*k, now*k+before*k0
-		pi := ratioShare(now*exposure, before*exposure0, limit)
-		zone := ratioShare(now*exposure, before*exposure0, ratioEdge(limit))
+		pi := ratioShare(now*exposure, before*exposure0, 1+margin)
+		zone := ratioShare(now*exposure, before*exposure0, 1+Zone*margin)
 		switch {
 		case k > n*pi && divergence(k, n, pi) >= phi*lnFail:
 			return Fail
@@ -149,13 +149,6 @@ func ratio(k, exposure, k0, exposure0, limit, phi float64) Finding {
 		return Inconclusive
 	})
 	return f
-}
-
-// ratioEdge returns the upper end of the zone of indifference of a limit on a
-// ratio. It is as wide as that of a limit on the growth, which is what people
-// state: "below 10%" is kept up to 12.5%, not up to 37.5%.
-func ratioEdge(limit float64) float64 {
-	return limit + (Zone-1)*max(limit-1, 0)
 }
 
 // ratioShare returns the share of all hits that fall into now, when its rate is

@@ -112,12 +112,12 @@ func TestRatio(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := ratio(tt.k, tt.t1, tt.k0, tt.t0, tt.r, 1)
+			f := ratio(tt.k, tt.t1, tt.k0, tt.t0, tt.r-1, 1)
 			if f.Verdict != tt.want {
 				t.Errorf("%v (%+v), want %v", f.Verdict, f, tt.want)
 			}
 			decides := func(t1, t0 float64) bool {
-				return ratio(tt.k*t1/tt.t1, t1, tt.k0*t0/tt.t0, t0, tt.r, 1).Verdict != Inconclusive
+				return ratio(tt.k*t1/tt.t1, t1, tt.k0*t0/tt.t0, t0, tt.r-1, 1).Verdict != Inconclusive
 			}
 			if f.Needed > 0 && !decides(f.Needed*1.01, tt.t0) {
 				t.Errorf("still inconclusive with the %v needed", f.Needed)
@@ -126,7 +126,7 @@ func TestRatio(t *testing.T) {
 				t.Errorf("a baseline of %v is said to be what it takes, and is not", b)
 			}
 			if tt.k0 > 0 {
-				if want := tt.k / tt.t1 / (tt.k0 / tt.t0); math.Abs(f.Value-want) > 1e-9*want {
+				if want := tt.k/tt.t1/(tt.k0/tt.t0) - 1; math.Abs(f.Value-want) > 1e-9 {
 					t.Errorf("ratio %v, want %v", f.Value, want)
 				}
 			}
@@ -139,8 +139,8 @@ func TestRatio(t *testing.T) {
 
 // TestRatioNew: what the baseline has nothing of is compared with one hit of it.
 func TestRatioNew(t *testing.T) {
-	if f := ratio(200, 1000, 0, 4000, 1.1, 1); f.Value != 800 || f.Low > f.Value {
-		t.Errorf("%+v, want a value of 800", f)
+	if f := ratio(200, 1000, 0, 4000, 0.1, 1); f.Value != 799 || f.Low > f.Value {
+		t.Errorf("%+v, want a value of 799", f)
 	}
 }
 

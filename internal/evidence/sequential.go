@@ -68,7 +68,7 @@ func NewSequential(l Limit) Sequential {
 	s.limit, s.edge, s.worth = l.shares()
 	switch {
 	case l.Grows && l.Rates:
-		s.edge = share(l.K0 / l.N0 * ratioEdge(1+l.Most) * float64(s.worth))
+		s.edge = share(l.K0 / l.N0 * (1 + Zone*l.Most) * float64(s.worth))
 	case l.Grows:
 		s.edge = share(l.K0/l.N0 + Zone*share(l.Most))
 	}

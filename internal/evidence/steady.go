@@ -36,7 +36,7 @@ const (
 //
 // It is [Inconclusive] while it learns, then [Pass], and [Fail] from an alarm on
 // until the floors are back for six hours. What leaks from the start is learned
-// as normal. Make one with [NewSteady]; it is a plain value of about a kilobyte.
+// as normal. Make one with [NewSteady]; it has about a kilobyte.
 type Steady struct {
 	slot      int64   // which half hour the open floor is of
 	floor     float64 // its minimum so far
@@ -57,7 +57,7 @@ type Steady struct {
 }
 
 // NewSteady returns the judge of a figure.
-func NewSteady() Steady { return Steady{ledger: newLedger(steadyLimit, upSteep, steadyLnA)} }
+func NewSteady() *Steady { return &Steady{ledger: newLedger(steadyLimit, upSteep, steadyLnA)} }
 
 // Add takes the figure at a time since the start, with the load at that time in
 // any unit (requests, cores; always 0 if unknown), and returns the verdict.

@@ -29,7 +29,7 @@ func (s *service) at(now time.Duration) (value, load float64) {
 }
 
 // watch returns how often the verdict turned to Fail, and when it first did.
-func (s *service) watch(days int) (alarms int, first time.Duration, end Steady) {
+func (s *service) watch(days int) (alarms int, first time.Duration, end *Steady) {
 	d := NewSteady()
 	before := Inconclusive
 	for now := time.Duration(0); now < time.Duration(days)*24*time.Hour; now += time.Minute {

@@ -4,7 +4,7 @@ import "math"
 
 // A Stream is the evidence about one share over the windows of a running process: one
 // ledger for a share above the limit, another for one below the end of the zone. It
-// finds what no window proves by itself. Make one with [NewStream]; it is a plain value.
+// finds what no window proves by itself. Make one with [NewStream].
 type Stream struct {
 	above, below ledger
 	spread       pairs
@@ -38,22 +38,22 @@ const (
 // NewStream returns the evidence about a limit, see [Limit.Bounds]. [Stream.Strength]
 // reaches 1 at evidence lnA, see [LnA]. A baseline of few samples puts what surely is no
 // growth below the limit. Then a share below the limit ends a Fail, but is no Pass.
-func NewStream(l Limit, lnA float64) Stream {
+func NewStream(l Limit, lnA float64) *Stream {
 	above, below := l.odds()
-	s := Stream{downs: below}
+	s := &Stream{downs: below}
 	s.limit, s.pass, s.worth = l.shares()
 	s.above = newLedger(s.limit, above, lnA)
-	return s.await(Inconclusive)
+	s.await(Inconclusive)
+	return s
 }
 
-// await returns the stream with a verdict, and a new ledger for what can follow it.
-func (s Stream) await(v Verdict) Stream {
+// await sets the verdict, with a new ledger for what can follow it.
+func (s *Stream) await(v Verdict) {
 	end := s.pass
 	if v == Fail {
 		end = max(end, s.limit)
 	}
 	s.verdict, s.below = v, newLedger(end, s.downs, lnPass)
-	return s
 }
 
 // Add takes the k hits of one window, in n samples or over an exposure of n. near says that the window
@@ -81,7 +81,7 @@ func (s *Stream) Add(k, n float64, near bool) {
 	switch {
 	case over, k > n*s.limit && Fixed(k, n, s.limit).Verdict == Fail:
 		if s.verdict != Fail {
-			*s = s.await(Fail)
+			s.await(Fail)
 		}
 		s.below.clear() // what spoke for a share below the limit is of another time
 	case below < lnPass || s.limit == 0: // nothing is below no share at all
@@ -114,7 +114,7 @@ func (s *Stream) Forget() {
 	s.above.clear()
 	s.proof = 0
 	if s.verdict == Fail {
-		*s = s.await(Inconclusive)
+		s.await(Inconclusive)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestStream(t *testing.T) {
 		t.Errorf("after one freak window: %v, strength %v", s.Verdict(), s.Strength())
 	}
 	add(200, 5, 100)
-	twin := s
+	twin := *s
 	add(20, 81, 100)
 	if s.Verdict() != Fail || s.Strength() < 1 || twin.Verdict() != Pass || twin.Strength() > 0.1 {
 		t.Errorf("after 20 bad windows: %v, strength %v; its twin %v, %v", s.Verdict(), s.Strength(), twin.Verdict(), twin.Strength())

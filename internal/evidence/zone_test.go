@@ -34,7 +34,7 @@ func TestPassIsWithinZone(t *testing.T) {
 		},
 		"growth in percent": {
 			limits: []float64{0.01, 0.1, 0.5, 4},
-			judge:  func(q, n, limit float64) Finding { return ratio((1+q)*n, 1000, n, 1000, 1+limit, 1) },
+			judge:  func(q, n, limit float64) Finding { return ratio((1+q)*n, 1000, n, 1000, limit, 1) },
 			stated: func(f Finding) (float64, float64) { return f.Low - 1, f.High - 1 },
 		},
 		"absent": { // its limit is what may hide, at a level of its own

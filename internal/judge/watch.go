@@ -77,7 +77,9 @@ func (w *Watch) Inherit(i int, from *Watch, j int) {
 // ended.
 func (w *Watch) Ended(i int) {
 	s := &w.standings[i]
-	s.one.Forget()
+	if s.one != nil {
+		s.one.Forget()
+	}
 	for _, f := range s.functions {
 		f.stream.Forget()
 	}
@@ -117,11 +119,10 @@ type standing struct {
 	verdict  evidence.Verdict // the last proof
 	evidence float64          // for an excess, as a part of what is proof
 
-	one       evidence.Stream // of a budget on one thing; of "no function" budgets, of the worst of each window
-	started   bool
+	one       *evidence.Stream     // of a budget on one thing; of "no function" budgets, of the worst of each window
 	functions map[string]*function // of "no function" budgets, those that have come near the limit
 	clean     float64              // samples since the last hit of an "absent" budget
-	steady    evidence.Steady
+	steady    *evidence.Steady
 	baseline  *decode.Table // that the streams were set up for
 }
 
@@ -190,8 +191,8 @@ func (s *standing) addAbsent(f *Finding) {
 
 // addOne gives a window to the stream of one thing.
 func (s *standing) addOne(c *comparison, value int64, near bool) {
-	if !s.started {
-		s.one, s.started = evidence.NewStream(c.limitOf(""), s.lnA), true
+	if s.one == nil {
+		s.one = evidence.NewStream(c.limitOf(""), s.lnA)
 	}
 	s.one.Retune(s.lnA)
 	s.one.Add(c.hits(value), c.n, near)
@@ -199,8 +200,8 @@ func (s *standing) addOne(c *comparison, value int64, near bool) {
 
 // addSteady follows a figure over hours.
 func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
-	if !s.started {
-		s.steady, s.started = evidence.NewSteady(), true
+	if s.steady == nil {
+		s.steady = evidence.NewSteady()
 	}
 	value, ok := w.figure(r.Subject)
 	if !ok {
@@ -221,7 +222,7 @@ func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
 
 // A function is the evidence about one function of a rule about each.
 type function struct {
-	stream evidence.Stream
+	stream *evidence.Stream
 	near   time.Duration // the last window in which it was at a tenth of the limit
 }
 
