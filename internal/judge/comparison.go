@@ -134,6 +134,9 @@ func (c *comparison) low(value int64) float64 {
 	return evidence.Lower(c.hits(value), c.sums.N, 1, nameAlpha)
 }
 
+// limitOf is what a function or package is compared with, or what the rule is about ("").
+func (c *comparison) limitOf(name string) evidence.Limit { return c.limit(c.charges(name).before) }
+
 // limit is what somebody is compared with, who has so much in the baseline.
 func (c *comparison) limit(before int64) evidence.Limit {
 	l := evidence.Limit{Most: c.Limit, Rates: !c.isShare()}
@@ -141,14 +144,6 @@ func (c *comparison) limit(before int64) evidence.Limit {
 		l.Grows, l.K0, l.N0 = true, hits(c.before, before), c.n0
 	}
 	return l
-}
-
-// limitOf is what a function or package is compared with, or what the rule is about ("").
-func (c *comparison) limitOf(name string) evidence.Limit {
-	if c.before == nil {
-		return c.limit(0)
-	}
-	return c.limit(c.charged(&c.w.judged.base.counter, name))
 }
 
 // found is what is charged to a function or package now and in the baseline, or to what the
@@ -243,7 +238,7 @@ func (w *window) compare(r *rule, f *Finding) {
 	if c.before == nil {
 		f.Cut = cut(c.sums)
 	} else if f.Verdict == evidence.Pass && (c.sums.Cut > 0 || c.before.Cut > 0) {
-		f.Verdict, f.Cut, f.BaselineCut = evidence.Inconclusive, cut(c.sums), c.sums.Cut == 0
+		f.Verdict, f.Cut = evidence.Inconclusive, cut(c.sums)+cut(c.before)
 	}
 	switch {
 	case f.Verdict == evidence.Pass:
@@ -253,7 +248,7 @@ func (w *window) compare(r *rule, f *Finding) {
 			x = c.of(f.Offenders[0].Function)
 		}
 	case c.isOver(worst):
-		c.explainSubject(f)
+		w.explainSubject(r, f)
 	}
 	var likely Reason
 	if f.Verdict == evidence.Fail && x.Verdict != evidence.Fail {

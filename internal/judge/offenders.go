@@ -67,63 +67,37 @@ func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) {
 	}
 }
 
-// explainSubject names what has most of what a rule is about, which is not each.
+// explainSubject names who has most of what a rule is about, which is not each: of the
+// functions that its pattern matches, those with at least half of what the heaviest has,
+// and of the process, those with a tenth of it.
 func (w *window) explainSubject(r *rule, f *Finding) {
-	if c, why := w.comparison(r); why == nil {
-		c.explainSubject(f)
+	c, why := w.comparison(r)
+	if why != nil {
+		return
 	}
-}
-
-func (c *comparison) explainSubject(f *Finding) {
-	if c.subject >= 0 {
-		c.explainMatches(f)
-	} else {
-		c.explainMost(f)
+	if c.subject < 0 {
+		c.over = 0 // shares of the process
 	}
-}
-
-// explainMatches names, of the functions that a pattern matched, those with at least
-// half of what the heaviest has.
-func (c *comparison) explainMatches(f *Finding) {
-	j := c.w.judged
-	sums := j.counter.Sums(c.detail)
-	var over []int32
-	var limit int64
-	one := []int32{c.subject}
-	for key := range j.counter.Ranked(c.detail) {
-		if !j.names.Match(decode.ID(key), one) {
-			continue
-		}
-		if len(over) == 0 {
-			limit = (sums.By(key) - 1) / 2
-		}
-		if sums.By(key) <= limit {
-			break
-		}
-		over = append(over, key)
-	}
-	c.explain(c.detail, over, limit, f)
-}
-
-// explainMost names what the process as a whole spends most on.
-func (c comparison) explainMost(f *Finding) {
-	c.over = 0
-	counter := &c.w.judged.counter
+	pattern := [...]int32{c.subject}
 	for _, query := range [...]int{c.detail, c.literal} { // literally, where the runtime itself has most of it
-		if query < 0 {
+		if query < 0 || len(f.Offenders) > 0 {
 			continue
 		}
-		sums := counter.Sums(query)
 		var over []int32
-		for key := range counter.Ranked(query) {
-			if sums.Share(key) < notableShare {
+		limit, sums := c.values(notableShare), w.judged.counter.Sums(query)
+		for key := range w.judged.counter.Ranked(query) {
+			if c.subject >= 0 && !w.judged.names.Match(decode.ID(key), pattern[:]) {
+				continue
+			}
+			if c.subject >= 0 && len(over) == 0 {
+				limit = (sums.By(key) - 1) / 2
+			}
+			if sums.By(key) <= limit {
 				break
 			}
 			over = append(over, key)
 		}
-		if c.explain(query, over, c.values(notableShare), f); len(f.Offenders) > 0 {
-			return
-		}
+		c.explain(query, over, limit, f)
 	}
 }
 
