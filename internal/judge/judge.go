@@ -147,10 +147,12 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 // plan asks the queries that the rules need of profiles with the layout.
 func (j *Judge) plan(l *charge.Layout) {
 	j.layout = l
-	j.counter.Forget()
-	j.base.forget()
-	for i := range j.rules {
-		j.rules[i].ask(&j.counter, l)
+	j.base.table = nil
+	for _, c := range [...]*charge.Counter{&j.base.counter, &j.counter} { // which give equal questions equal numbers
+		c.Forget()
+		for i := range j.rules {
+			j.rules[i].ask(c, l)
+		}
 	}
 }
 
@@ -185,48 +187,32 @@ func count(c *charge.Counter, t *decode.Table) error {
 // those of the windows may start anew.
 type baseline struct {
 	counter charge.Counter
-	table   *decode.Table
-	problem Reason // why it cannot be compared with
-}
-
-func (b *baseline) forget() {
-	b.counter.Forget()
-	b.table = nil
+	table   *decode.Table // that has been counted
+	problem Reason        // why it cannot be compared with
 }
 
 // set counts the baseline, unless it has been.
 func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 	base := facts.Baseline
-	if base == nil {
+	switch {
+	case base == nil:
 		b.table, b.problem = nil, NoBaseline{}
 		return nil
-	}
-	if b.counter.Module != j.counter.Module {
-		b.table = nil // whose a package is decides what it is charged with
-	}
-	if base == b.table {
+	case base == b.table && b.counter.Module == facts.Module: // whose a package is decides what it is charged with
 		return nil
 	}
-	b.table, b.problem = base, nil
-	b.counter.Forget()
-	l := charge.LayoutOf(base, facts.Kind)
-	if !j.layout.Fits(base, facts.Kind) {
+	b.table, b.problem, b.counter.Module = base, nil, facts.Module
+	if l := charge.LayoutOf(base, facts.Kind); !j.layout.Fits(base, facts.Kind) {
 		b.problem = OtherBaseline{l, j.layout}
 		return nil
 	}
-	// The layout is the same, so the same questions have the same numbers.
-	for i := range j.rules {
-		r := j.rules[i]
-		r.ask(&b.counter, l)
+	err := b.counter.Names.Learn(ctx, base)
+	if err == nil {
+		err = count(&b.counter, base)
+		b.counter.Close()
 	}
-	if err := b.counter.Names.Learn(ctx, base); err != nil {
+	if err != nil {
 		b.table = nil // what is counted is not all
-		return fmt.Errorf("baseline: %w", err)
-	}
-	b.counter.Module = j.counter.Module
-	err := count(&b.counter, base)
-	if b.counter.Close(); err != nil {
-		b.table = nil
 		return fmt.Errorf("baseline: %w", err)
 	}
 	return nil
