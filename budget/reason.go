@@ -83,9 +83,6 @@ func (s sayer) say() string {
 	if unmatched != "" && f.Verdict != evidence.Pass {
 		text = unmatched + ": " + text
 	}
-	if f.BaselineCut {
-		text += "; of samples of the baseline the runtime has cut off the stack"
-	}
 	if f.Cut > 0 {
 		text += "; of " + s.budget.samples(f.Cut) + " the runtime has cut off the stack, and who called is not known"
 	}
@@ -272,7 +269,7 @@ const labelsShown = 6
 
 // outside says what keeps all samples out of the budget's scope.
 func (s sayer) outside(o *judge.Outside) string {
-	none := "none of " + s.budget.samples(o.Samples)
+	none := "none of " + s.budget.samples(o.Samples) + " is within " + scopeText(s.budget) + ": "
 	set := cmp.Or(strings.Join(o.Set[:min(len(o.Set), labelsShown)], ", "), "no label")
 	if more := len(o.Set) - labelsShown; more > 0 {
 		set += " and " + strconv.Itoa(more) + " more"
@@ -280,14 +277,10 @@ func (s sayer) outside(o *judge.Outside) string {
 	switch {
 	case o.Gate != nil:
 		return s.reason(o.Gate) + `: in a test, leave "when" out`
-	case o.Value != "":
-		return none + " carries the label " + o.Key + "=" + o.Value + ": work set " + set
-	case o.Key != "":
-		return none + " carries the label " + o.Key + ": work set " + set
 	case len(s.budget.Where) > 0:
-		return s.fill("{} is within {scope}", none)
+		return none + "work set " + set
 	}
-	return s.fill("{} is within {in}: work does not call it, or calls it for next to nothing", none)
+	return none + "work does not call it, or calls it for next to nothing"
 }
 
 // endless is a ratio from which on there is no bound: package evidence cuts off at 1e15.

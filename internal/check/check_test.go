@@ -151,8 +151,8 @@ func TestCheckScope(t *testing.T) {
 		pprof.Do(ctx, pprof.Labels("endpoint", "/a"), func(context.Context) { mix(0.5) })
 	}
 	tests := []struct{ budget, want string }{
-		{"check.burnGuilty below 20% where endpoint=/x", "samples carries the label endpoint=/x: work set endpoint=/a"},
-		{"check.burnGuilty below 20% where tenant=x", "samples carries the label tenant: work set endpoint=/a"},
+		{"check.burnGuilty below 20% where endpoint=/x", "samples is within endpoint=/x: work set endpoint=/a"},
+		{"check.burnGuilty below 20% where tenant=x", "samples is within tenant=x: work set endpoint=/a"},
 		{"check.burnGuilty below 20% in check.entryPoint", "samples is within check.entryPoint: work does not call it"},
 		{"check.burnGuilty below 20% when process above 900 cores", `in a test, leave "when" out`},
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -258,7 +257,7 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 	for i := range findings {
 		f, s, r := &findings[i], &b.standings[i], &b.judge.rules[i]
 		s.close(w, r, f)
-		if why := s.outsideOf(r, t); why != nil && f.Verdict == evidence.Inconclusive {
+		if why := s.outsideOf(t); why != nil && f.Verdict == evidence.Inconclusive {
 			f.Reason, f.Notes = why, Notes{}
 		} else {
 			f.Outside = why
@@ -364,13 +363,9 @@ func (s *blockStanding) proof(c *comparison, o *Offender) (f evidence.Finding) {
 
 // outsideOf says what keeps everything out of a rule's scope, by the profile of all
 // blocks; nil if nothing does.
-func (s *blockStanding) outsideOf(r *rule, t *decode.Table) *Outside {
+func (s *blockStanding) outsideOf(t *decode.Table) *Outside {
 	if s.inside || s.outside == 0 {
 		return nil
-	}
-	o := &Outside{Samples: s.outside, Gate: s.gate}
-	if o.Gate != nil {
-		return o
 	}
 	set := map[string]bool{} // the labels, as "key=value"
 	for _, l := range t.Labels {
@@ -378,16 +373,5 @@ func (s *blockStanding) outsideOf(r *rule, t *decode.Table) *Outside {
 			set[string(t.String(l.Key))+"="+string(t.String(l.Str))] = true
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(r.Where)) {
-		if set[key+"="+r.Where[key]] {
-			continue
-		}
-		o.Key, o.Set = key, slices.Sorted(maps.Keys(set))
-		same := slices.DeleteFunc(slices.Clone(o.Set), func(label string) bool { return !strings.HasPrefix(label, key+"=") })
-		if len(same) > 0 {
-			o.Value, o.Set = r.Where[key], same
-		}
-		break
-	}
-	return o
+	return &Outside{Samples: s.outside, Gate: s.gate, Set: slices.Sorted(maps.Keys(set))}
 }

@@ -41,10 +41,10 @@ func TestTrialVacuous(t *testing.T) {
 		labels map[string][]string
 		want   string
 	}{
-		{"main.step below 20% where endpoint=/x", labels, "none of 300 samples carries the label endpoint=/x: work set endpoint=/a"},
-		{"main.step below 20% where tenant=x", labels, "none of 300 samples carries the label tenant: work set endpoint=/a, region=eu"},
-		{"main.step below 20% where tenant=x", nil, "none of 300 samples carries the label tenant: work set no label"},
-		{"main.other absent where tenant=x", labels, "none of 300 samples carries the label tenant: "},
+		{"main.step below 20% where endpoint=/x", labels, "none of 300 samples is within endpoint=/x: work set endpoint=/a, region=eu"},
+		{"main.step below 20% where tenant=x", labels, "none of 300 samples is within tenant=x: work set endpoint=/a, region=eu"},
+		{"main.step below 20% where tenant=x", nil, "none of 300 samples is within tenant=x: work set no label"},
+		{"main.other absent where tenant=x", labels, "none of 300 samples is within tenant=x: "},
 		{"main.step below 20% in main.serve", labels, "none of 300 samples is within main.serve: work does not call it"},
 		{"main.step below 20% when process above 5 cores", labels, `idle: judged only when process above 5 cores, it is at 1 core: in a test, leave "when" out`},
 		{"main.step below 20% when process above 0.5 cores", labels, ""},
@@ -117,7 +117,7 @@ func TestTrialUnseenRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res := results[0]; res.Verdict != budget.Pass || !strings.Contains(res.Reason, "carries the label tenant: work set no label") {
+	if res := results[0]; res.Verdict != budget.Pass || !strings.Contains(res.Reason, "is within tenant=x: work set no label") {
 		t.Errorf("%v: %s", res.Verdict, res.Reason)
 	}
 }

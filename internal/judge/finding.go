@@ -33,12 +33,11 @@ type Finding struct {
 
 // Notes are what a reader of the reason should know beside it.
 type Notes struct {
-	Cut         int64    // samples of which the runtime has cut off the stack, where that matters
-	BaselineCut bool     // there are such samples in the baseline, and none in the window
-	Unordered   bool     // without addresses, hand-overs between functions may have been missed
-	Unmatched   bool     // no function of the profile matches the pattern, which may be misspelt
-	Elsewhere   string   // the package that does the work of the one that the rule is about
-	Outside     *Outside // why no sample was in scope, beside another reason
+	Cut       int64    // samples, also of the baseline, of which the runtime has cut off the stack, where that matters
+	Unordered bool     // without addresses, hand-overs between functions may have been missed
+	Unmatched bool     // no function of the profile matches the pattern, which may be misspelt
+	Elsewhere string   // the package that does the work of the one that the rule is about
+	Outside   *Outside // why no sample was in scope, beside another reason
 }
 
 // Open returns n findings that say why nothing could be judged.
@@ -159,11 +158,9 @@ type (
 )
 
 // Outside says what keeps all of so many samples out of a rule's scope: its condition
-// (Gate), or a label that none of them carries (Key, with Value where others have the
-// key), beside which they carry Set; or neither, then it is "in" or the labels together.
+// (Gate), or its "in" and "where", beside which they carry the labels Set.
 type Outside struct {
-	Samples    int64
-	Gate       Reason
-	Key, Value string
-	Set        []string
+	Samples int64
+	Gate    Reason
+	Set     []string
 }
