@@ -324,7 +324,7 @@ func TestFault_38_Work(t *testing.T) {
 		{"grows", func(at time.Duration) float64 { return 5000 * at.Seconds() }, "surely"},
 		{"stands still", func(time.Duration) float64 { return 7 }, "no request was done"},
 		{"panics", func(time.Duration) float64 { panic("no counter") }, `Work["request"] failed with a panic: no counter`},
-		{"goes back", func(at time.Duration) float64 { return 1e9 - at.Seconds() }, `Work["request"] went back from 9999999`},
+		{"goes back", func(at time.Duration) float64 { return 1e9 - at.Seconds() }, `Work["request"] went from 9999999`},
 		{"swings from one end to the other", func(time.Duration) float64 {
 			if swings.Add(1)%2 == 1 {
 				return -math.MaxFloat64

@@ -46,7 +46,6 @@ func (g *Guard) loop(ctx context.Context) {
 	defer l.kinds.close()
 	defer l.breakdowns.taker.Close()
 	next := time.Now().Add(l.pace.First())
-	l.announce(next)
 	for {
 		early, ok := l.wait(ctx, next)
 		if !ok {
@@ -61,7 +60,6 @@ func (g *Guard) loop(ctx context.Context) {
 			}
 		}
 		next = l.next(time.Now())
-		l.announce(next)
 	}
 }
 
@@ -102,13 +100,6 @@ func (l *looper) pending() bool {
 	})
 }
 
-// announce says when the next window starts.
-func (l *looper) announce(next time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.status.Next = next
-}
-
 // wait sleeps until the next window is due, or a jump of the process's CPU asks
 // for one at once. It reports false when the guard is to stop.
 func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
@@ -117,6 +108,9 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 	tick := time.NewTicker(pace.Tick)
 	defer tick.Stop()
 	l.pace.Restart(l.seams.snap())
+	l.mu.Lock()
+	l.status.Next = next
+	l.mu.Unlock()
 	for {
 		select {
 		case <-ctx.Done():

@@ -114,7 +114,9 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		for v := budget.Inconclusive; v <= budget.Fail; v++ {
 			m := prometheus.MustNewConstMetric(metricVerdicts.desc, prometheus.CounterValue, float64(b.Verdicts[v.String()]), name, v.String())
 			if v == budget.Fail && b.Dump != "" {
-				m = withExemplar(m, b)
+				// From the count of failing windows to the profile of one. An exemplar holds 128
+				// characters, an id and this label have 107 at the most.
+				m = prometheus.MustNewMetricWithExemplars(m, prometheus.Exemplar{Value: 1, Labels: prometheus.Labels{"dump": b.Dump}, Timestamp: b.Dumped})
 			}
 			ch <- m
 		}
@@ -151,19 +153,6 @@ func number01(yes bool) float64 {
 // idle to judge, has none, and zero would be wrong.
 func measured(r *budget.Result) bool {
 	return r.Verdict != budget.Inconclusive || r.Samples > 0 || r.Share != 0
-}
-
-// withExemplar points from a count of failing windows to the profile of one.
-func withExemplar(m prometheus.Metric, b *BudgetStatus) prometheus.Metric {
-	e, err := prometheus.NewMetricWithExemplars(m, prometheus.Exemplar{
-		Value:     1,
-		Labels:    prometheus.Labels{"dump": b.Dump}, // an exemplar holds 128 characters, an id and this label have 107 at the most
-		Timestamp: b.Dumped,
-	})
-	if err != nil {
-		return m
-	}
-	return e
 }
 
 // clean makes a label of a name: valid UTF-8, bounded.

@@ -113,7 +113,7 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{"requests", `did you mean request?`},
 		{"duration", `did you mean rpc_duration_seconds?`},
 		{"frobnicate", `in the Prometheus registry before Start`},
-		{`http_requests_total{cod="200"}`, `"http_requests_total{cod=\"200\"}" of the Prometheus registry has no label cod, but code`},
+		{`http_requests_total{cod="200"}`, `"http_requests_total{cod=\"200\"}" of the Prometheus registry has no label cod; its labels: code`},
 		{"in_flight", `"in_flight" of the Prometheus registry is a gauge`},
 	}
 	for _, test := range tests {
@@ -153,8 +153,8 @@ func TestUnitsOfSeriesThatDiffer(t *testing.T) {
 	}{
 		{family(), ""},
 		{family(series("host"), series("host", "queue")), ""},
-		{family(series("shop", "host"), series("zone")), "has no label queue, but host, shop, zone"},
-		{family(series()), "has no label queue, and no others"},
+		{family(series("shop", "host"), series("zone")), "has no label queue; its labels: host, shop, zone"},
+		{family(series()), "has no label queue; its labels: none"},
 	} {
 		r := gathered{prometheus.NewRegistry(), []*dto.MetricFamily{test.family}}
 		_, err := completed(Config{Registerer: r, Budgets: budget.Must(`process below 2ms per jobs_total{queue="x"}`)})
@@ -225,7 +225,7 @@ func TestPerCounterOfRegistry(t *testing.T) {
 		requests.Reset()
 		requests.WithLabelValues("200", "GET").Inc()
 		pass(10 * second)
-		if reason := g.Status().Reason; !strings.Contains(reason, `http_requests_total{code="200"} of the Prometheus registry went back from 90 to 1`) {
+		if reason := g.Status().Reason; !strings.Contains(reason, `http_requests_total{code="200"} of the Prometheus registry went from 90 to 1`) {
 			t.Errorf("after a reset the status says %q", reason)
 		}
 		g.Stop()

@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"fmt"
-	"maps"
 	"runtime/pprof"
 	"slices"
 
@@ -18,8 +17,11 @@ import (
 // misspelt only where a name is near.
 func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	var texts []string
+	var of []*entry
 	for _, e := range p.entries {
-		texts = append(texts, e.rule.Patterns()...)
+		for _, text := range e.rule.Patterns() {
+			texts, of = append(texts, text), append(of, e)
+		}
 	}
 	missing, err := process.Missing(texts, func(yield func(string) bool) error {
 		return l.seams.linked(func(name string) bool { return ctx.Err() == nil && yield(name) })
@@ -32,27 +34,24 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	if err != nil || ctx.Err() != nil {
 		return
 	}
-	p.notLinked = append(p.notLinked, slices.Sorted(maps.Keys(missing))...)
+	for text := range missing {
+		p.notLinked = append(p.notLinked, text)
+	}
 	for _, e := range p.entries {
 		if e.rule.Class == judge.Leak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
-		for _, text := range e.rule.Patterns() {
-			near, isMissing := missing[text]
-			if !isMissing {
-				continue
-			}
-			advice := "check the spelling, or drop the budget"
-			switch {
-			case e.rule.Test == judge.Absent && near == "":
-				continue // the best possible pass
-			case e.rule.Test == judge.Absent:
-				advice = "did you mean " + near + ", which is linked?"
-			case near != "":
-				advice = "did you mean " + near + "? " + advice
-			}
-			l.warn(e, fmt.Sprintf("no function linked into the program matches %s: %s", text, advice))
+	}
+	for i, text := range texts {
+		near, isMissing := missing[text]
+		if !isMissing || near == "" && of[i].rule.Test == judge.Absent { // the best possible pass
+			continue
 		}
+		advice := "check the spelling, or drop the budget"
+		if near != "" {
+			advice = "did you mean " + near + ", which is linked?"
+		}
+		l.warn(of[i], fmt.Sprintf("no function linked into the program matches %s: %s", text, advice))
 	}
 }
 

@@ -110,7 +110,7 @@ func TestNearlyLinked(t *testing.T) {
 		initials(t, g, 1)
 		wantEvents(t, w, eventVacuous+" typo", eventVacuous+" other", eventVacuous+" near")
 		b := g.Status().Budgets
-		if want := "did you mean fmt.Println? check the spelling"; !strings.Contains(b[0].Warning, want) {
+		if want := "did you mean fmt.Println, which is linked?"; !strings.Contains(b[0].Warning, want) {
 			t.Errorf("warning %q, want %q", b[0].Warning, want)
 		}
 		if b[1].Warning == "" || strings.Contains(b[1].Warning, "did you mean") {

@@ -35,8 +35,8 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.lookForVacuous(ctx, p)
 	}
 	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
-	before := counters{l.seams.snap(), l.work.now()}
-	l.kinds.begin(p, before.work)
+	m := &measurement{before: l.read()}
+	l.kinds.begin(p, m.before.work)
 	start := time.Now()
 	cpu, _ := p.cpu()
 	tried, w := !cpu || !start.Before(l.free), profiler.Window{Start: start}
@@ -49,25 +49,30 @@ func (l *looper) window(ctx context.Context, early bool) {
 	if w.Elapsed == 0 {
 		w.Elapsed = time.Since(start)
 	}
-	now := counters{l.seams.snap(), l.work.now()}
-	after := now.Snapshot
-	used, since := process.Between(before.Snapshot, after), process.Between(l.last, after)
+	m.cpu, m.now = &w, l.read()
+	used, since := process.Between(m.before.Snapshot, m.now.Snapshot), process.Between(l.last, m.now.Snapshot)
 	profiling := profilingCost(&w, &used)
 	if used.Elapsed < l.cfg.Window/2 {
 		// The profiler was taken: what a process uses in a millisecond says nothing,
 		// what it has used since the last window does.
 		used = since
 	}
-	t := w.Table(&l.decoder)
-	l.publish(&w, t.Count(), tried, early, &used, &since) // with the guard's own samples
-	m := measurement{cpu: &w, table: t, facts: l.facts(p, &used, &since, &after, t), before: &before, now: &now}
-	m.facts.Work, m.facts.NoWork = between(before.work, now.work)
+	m.table = w.Table(&l.decoder)
+	l.publish(&w, m.table.Count(), tried, early, &used, &since) // with the guard's own samples
+	m.facts.Module, m.facts.NotLinked = l.module, p.notLinked
+	m.facts.Baseline, m.facts.BaselineWork = l.baseline, l.cfg.BaselineWork
+	m.facts.Elapsed = used.Elapsed
+	m.facts.Figures = map[string]float64{
+		"cores": used.Cores, "goroutines": float64(m.now.Goroutines), "heap": float64(m.now.Heap), "rss": float64(m.now.RSS),
+	}
+	gcOf(&since, m.table, &m.facts)
+	m.facts.Work, m.facts.NoWork = between(m.before.work, m.now.work)
 	l.uncounted(m.facts.NoWork)
-	m.period, m.regular = l.period(before.At, after.At)
+	m.period, m.regular = l.period(m.before.At, m.now.At)
 	var results []*judgement
 	for _, g := range p.groups {
 		if tried || g.kind != kinds.CPU {
-			results = append(results, l.judge(ctx, g, &m)...)
+			results = append(results, l.judge(ctx, g, m)...)
 		}
 	}
 	l.apply(ctx, results, &w)
@@ -76,28 +81,12 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff)
 	}
 	ended, _ := process.ThreadCPU()
-	l.account(ended-began+profiling+l.work.spent(), &after)
-	l.last = after
+	l.account(ended-began+profiling+l.work.spent(), &m.now.Snapshot)
+	l.last = m.now.Snapshot
 }
 
-// facts is what is known about the window beside its profiles.
-func (l *looper) facts(p *panel, used, since *process.Figures, after *process.Snapshot, t *decode.Table) judge.Facts {
-	f := judge.Facts{
-		Elapsed: used.Elapsed,
-		Figures: map[string]float64{
-			"cores":      used.Cores,
-			"goroutines": float64(after.Goroutines),
-			"heap":       float64(after.Heap),
-			"rss":        float64(after.RSS),
-		},
-		Module:       l.module,
-		Baseline:     l.baseline,
-		BaselineWork: l.cfg.BaselineWork,
-		NotLinked:    p.notLinked,
-	}
-	gcOf(since, t, &f)
-	return f
-}
+// read reads what is counted.
+func (l *looper) read() *counters { return &counters{l.seams.snap(), l.work.now()} }
 
 // noProfile is what figures are judged with: they need none.
 var noProfile = profile.Profile{
@@ -149,9 +138,10 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	for i, f := range findings {
 		e := g.entries[i]
 		j := &judgement{
-			entry: e, result: e.Budget.Result(f), finding: f, start: m.before.At, end: m.now.At,
+			entry: e, finding: f, start: m.before.At, end: m.now.At,
 			lost: err != nil, data: data,
 		}
+		j.result = e.Budget.Result(f)
 		if isCounted(&e.rule) {
 			if !m.regular {
 				continue // of a part of a period

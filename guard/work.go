@@ -38,8 +38,8 @@ type workCounters struct {
 // A counter is one of them. One that hangs is not called again before it has
 // returned.
 type counter struct {
-	units []string                 // what it is asked for
-	label func(unit string) string // what messages call the counter of a unit
+	units []string // what it is asked for
+	label string   // what messages call the counter of a unit
 	read  func(units []string) []answer
 	bound time.Duration
 	busy  atomic.Bool  // a call has not returned
@@ -58,17 +58,17 @@ type readings map[string]answer
 
 func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *workCounters {
 	w := new(workCounters)
-	for _, name := range slices.Sorted(maps.Keys(read)) {
+	for name, f := range read {
 		w.counters = append(w.counters, &counter{
 			units: []string{name}, bound: callTimeout,
-			label: func(unit string) string { return fmt.Sprintf("Work[%q]", unit) },
-			read:  func([]string) []answer { return []answer{{n: read[name]()}} },
+			label: "Work[%q]",
+			read:  func([]string) []answer { return []answer{{n: f()}} },
 		})
 	}
 	seen := map[string]bool{} // by one call at a time
 	w.registry = &counter{
 		bound: gatherTimeout,
-		label: func(unit string) string { return unit + " of the Prometheus registry" },
+		label: "%s of the Prometheus registry",
 		read:  func(units []string) []answer { return readRegistry(registryOf(r), units, seen) },
 	}
 	w.counters = append(w.counters, w.registry)
@@ -100,7 +100,7 @@ func (w *workCounters) now() readings {
 			if a.why == "" && (math.IsNaN(a.n) || math.IsInf(a.n, 0)) {
 				a = answer{why: fmt.Sprintf("returned %v", a.n)}
 			}
-			a.label = c.label(name)
+			a.label = fmt.Sprintf(c.label, name)
 			r[name] = a
 		}
 	}
@@ -155,10 +155,8 @@ func between(before, after readings) (done map[string]float64, why map[string]st
 			why[name] = fmt.Sprintf("%s %s", b.label, b.why)
 		case a.why != "":
 			why[name] = fmt.Sprintf("%s %s", a.label, a.why)
-		case known && b.n < a.n:
-			why[name] = fmt.Sprintf("%s went back from %.15g to %.15g: a counter only ever grows", b.label, a.n, b.n)
-		case known && math.IsInf(b.n-a.n, 0): // and what is divided by it is nothing
-			why[name] = fmt.Sprintf("%s went from %.15g to %.15g: no counter counts so much in a window", b.label, a.n, b.n)
+		case known && (b.n < a.n || math.IsInf(b.n-a.n, 0)):
+			why[name] = fmt.Sprintf("%s went from %.15g to %.15g: a counter only ever grows", b.label, a.n, b.n)
 		case known:
 			done[name] = b.n - a.n
 		}
@@ -241,12 +239,8 @@ func unlabelled(f *dto.MetricFamily, u unit.Work) (why string) {
 		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(u.Labels)) {
-		switch {
-		case len(f.GetMetric()) == 0 || has[label]:
-		case len(has) == 0:
-			return fmt.Sprintf("has no label %s, and no others", label)
-		default:
-			return fmt.Sprintf("has no label %s, but %s", label, strings.Join(slices.Sorted(maps.Keys(has)), ", "))
+		if len(f.GetMetric()) > 0 && !has[label] {
+			return fmt.Sprintf("has no label %s; its labels: %s", label, cmp.Or(strings.Join(slices.Sorted(maps.Keys(has)), ", "), "none"))
 		}
 	}
 	return ""
