@@ -17,11 +17,11 @@ import (
 type judgement struct {
 	entry      *entry
 	result     budget.Result
-	finding    judge.Finding // the same without its words
-	start, end time.Time     // of the time that it is about
-	lost       bool          // there is no result of it
-	data       []byte        // the profile
-	event      alert.Event   // what has become of the alert
+	finding    *judge.Finding // the same without its words
+	start, end time.Time      // of the time that it is about
+	lost       bool           // there is no result of it
+	data       []byte         // the profile
+	event      alert.Event    // what has become of the alert
 }
 
 // A standing is where a budget stands: its alert, and what its windows add up to. Only

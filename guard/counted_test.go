@@ -91,7 +91,7 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &judgement{entry: e, result: e.Budget.Result(findings[0]), finding: findings[0], start: before.At, end: now.At}
+		j := &judgement{entry: e, result: e.Budget.Result(findings[0]), finding: &findings[0], start: before.At, end: now.At}
 		e.count(&j.result, &before, &now, minute)
 		g.add(j)
 		if j.event == alert.Fired {

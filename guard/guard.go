@@ -109,23 +109,20 @@ func Start(cfg Config) (*Guard, error) {
 }
 
 func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, error) {
-	err := cfg.complete()
+	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(), done: make(chan struct{}), ended: make(chan struct{})}
+	err := g.cfg.complete()
 	if err != nil {
 		return nil, err
 	}
-	var baseline *decode.Table
-	if cfg.Baseline != nil { // the caller may change it later, and even to write it does
-		if baseline, err = decode.FromProfile(cfg.Baseline, new(decode.Symbols)); err != nil {
+	if g.cfg.Baseline != nil { // the caller may change it later, and even to write it does
+		if g.baseline, err = decode.FromProfile(g.cfg.Baseline, new(decode.Symbols)); err != nil {
 			return nil, fmt.Errorf("Baseline: %w", err)
 		}
-		cfg.Baseline = new(profile.Profile) // that there is one is asked by SetBudgets
-	}
-	g := &Guard{
-		cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(),
-		baseline: baseline, done: make(chan struct{}), ended: make(chan struct{}), status: newStatus(&cfg, time.Now()),
+		g.cfg.Baseline = new(profile.Profile) // that there is one is asked by SetBudgets
 	}
 	g.metrics = &collector{g.Collect}
-	if g.panel, err = s.compile(&cfg, nil); err != nil {
+	g.status = newStatus(g.started, g.cfg.DumpDir != "")
+	if g.panel, err = s.compile(&g.cfg, nil); err != nil {
 		return nil, err
 	}
 	if !running.CompareAndSwap(nil, g) {

@@ -11,6 +11,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -190,7 +191,7 @@ func TestRemovedBudgetsAreNotTold(t *testing.T) {
 		var told []string
 		s := newSink("test", func(e Event) { told = append(told, e.Name) })
 		l.sinks = []*sink{s}
-		l.apply(t.Context(), []*judgement{{entry: e, result: budget.Result{Budget: e.Budget, Verdict: budget.Fail}, start: time.Now(), end: time.Now()}}, &profiler.Window{})
+		l.apply(t.Context(), []*judgement{{entry: e, finding: new(judge.Finding), result: budget.Result{Budget: e.Budget, Verdict: budget.Fail}, start: time.Now(), end: time.Now()}}, &profiler.Window{})
 		<-s.close()
 		if (len(told) == 0) != removed || (e.Verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
 			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.Verdicts, e.alert.State)

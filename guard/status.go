@@ -109,7 +109,7 @@ type Measurement struct {
 
 // newStatus is that of a guard which has not taken a window. Its counters begin at zero:
 // of one that begins at 1, Prometheus does not see the increase.
-func newStatus(cfg *Config, now time.Time) Status {
+func newStatus(now time.Time, dumping bool) Status {
 	s := Status{
 		State: stateRunning, Started: now, Windows: map[string]int{}, Dumps: map[string]int64{},
 		Panics: map[string]int64{"loop": 0, "metrics": 0, "page": 0},
@@ -117,7 +117,7 @@ func newStatus(cfg *Config, now time.Time) Status {
 	for _, o := range profiler.Outcomes() {
 		s.Windows[label(o.String())] = 0
 	}
-	if cfg.DumpDir != "" {
+	if dumping {
 		for _, result := range append(dumps.Reasons(), "saved", tooSoon) {
 			s.Dumps[result] = 0
 		}

@@ -135,13 +135,9 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	if err != nil {
 		findings = judge.Open(len(g.entries), err)
 	}
-	for i, f := range findings {
-		e := g.entries[i]
-		j := &judgement{
-			entry: e, finding: f, start: m.before.At, end: m.now.At,
-			lost: err != nil, data: data,
-		}
-		j.result = e.Budget.Result(f)
+	for i, e := range g.entries {
+		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
+		j.result = e.Budget.Result(findings[i])
 		if isCounted(&e.rule) {
 			if !m.regular {
 				continue // of a part of a period

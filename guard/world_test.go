@@ -202,7 +202,7 @@ func (w *world) still(t *testing.T, cfg Config) *looper {
 	}
 	g := &Guard{
 		cfg: cfg, seams: w.seams(), started: time.Now(), cancel: func() {},
-		status: newStatus(&cfg, time.Now()),
+		status: newStatus(time.Now(), cfg.DumpDir != ""),
 	}
 	if g.panel, err = newPanel(&cfg, nil); err != nil {
 		t.Fatal(err)
