@@ -13,14 +13,15 @@ import (
 
 // A subject is what a budget may be about.
 type subject struct {
-	name  string // "" for a pattern
+	name  string
 	class judge.Class
 	rules []string
 	kind  string // of the profile that has it, "" for the one that the budget names
 	limit []fit  // of a figure
 }
 
-// subjects are all but patterns. A share is steady anyway: the rule is for what piles up.
+// subjects are all there are, patterns last. A share is steady anyway: the rule is for
+// what piles up.
 var subjects = []subject{
 	{"no function", judge.Each, []string{"", "grows"}, "", nil},
 	{"no package", judge.Each, []string{"", "grows"}, "", nil},
@@ -30,18 +31,19 @@ var subjects = []subject{
 	{"heap", judge.Figure, []string{"", "steady"}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
 	{"rss", judge.Figure, []string{"", "steady"}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
 	{"gc", judge.Figure, []string{""}, "", []fit{{unit.Share, perNever}}},
+	{"", judge.Pattern, []string{"", "grows", "absent"}, "", nil},
 }
 
 // figures are what a condition compares.
 var figures = []string{"process", "goroutines", "heap", "rss", "gc"}
 
-func subjectOf(name string) subject {
-	for _, s := range subjects {
-		if s.name == name {
-			return s
+func subjectOf(name string) *subject {
+	for i := range subjects {
+		if subjects[i].name == name {
+			return &subjects[i]
 		}
 	}
-	return subject{class: judge.Pattern, rules: []string{"", "grows", "absent"}}
+	return &subjects[len(subjects)-1]
 }
 
 func classOf(subject string) judge.Class { return subjectOf(subject).class }
@@ -134,47 +136,46 @@ const (
 	perMust
 )
 
-// fits returns what the limit of a budget may be, the most usual first. Contention always
-// adds up to 100%, however little there is, so that a share of it says nothing.
-func fits(b *Budget) (list []fit) {
-	s, k := subjectOf(b.Subject), kinds.Of(cmp.Or(b.Kind, kinds.CPU))
-	share, points, count := fit{unit.Share, perNever}, fit{unit.Points, perNever}, fit{unit.Count, perMay}
-	bytes, cores, time := fit{unit.Bytes, perMay}, fit{unit.Cores, perNever}, fit{unit.Time, perMust}
-	grown := fit{unit.Share, perMust}
-	process := s.class == judge.Process
-	switch {
+// limits are what a limit may be in the profiles of a kind, the most usual first: of code,
+// of the process, and of the growth of both, which is in points or per unit of work.
+// Contention always adds up to 100%, however little there is, so that a share of it says
+// nothing. No work is done in the moment of which heap and goroutine profiles are.
+var limits = []struct {
+	kind                                   string
+	code, process, codeGrown, processGrown []fit
+}{
+	{kinds.CPU, []fit{{unit.Share, perNever}, {unit.Cores, perNever}, {unit.Time, perMust}}, []fit{{unit.Cores, perNever}, {unit.Time, perMust}},
+		[]fit{{unit.Points, perNever}, {unit.Share, perMust}}, []fit{{unit.Share, perMust}}},
+	{kinds.Heap, []fit{{unit.Share, perNever}, {unit.Bytes, perNever}, {unit.Count, perNever}}, []fit{{unit.Bytes, perNever}},
+		[]fit{{unit.Points, perNever}}, nil},
+	{kinds.Allocs, []fit{{unit.Share, perNever}, {unit.Bytes, perMay}, {unit.Count, perMay}}, []fit{{unit.Bytes, perMay}, {unit.Count, perMay}},
+		[]fit{{unit.Points, perNever}, {unit.Share, perMust}}, []fit{{unit.Share, perMust}}},
+	{kinds.Goroutine, []fit{{unit.Share, perNever}, {unit.Count, perNever}}, nil, []fit{{unit.Points, perNever}}, nil},
+	{kinds.Mutex, []fit{{unit.Cores, perNever}, {unit.Time, perMust}, {unit.Count, perMay}}, nil, nil, nil},
+	{kinds.Block, []fit{{unit.Cores, perNever}, {unit.Time, perMust}, {unit.Count, perMay}}, nil, nil, nil},
+}
+
+// fits returns what the limit of a budget may be, the most usual first.
+func fits(b *Budget) []fit {
+	s, of := subjectOf(b.Subject), 0
+	for kind := cmp.Or(b.Kind, kinds.CPU); limits[of].kind != kind; {
+		if of++; of == len(limits) {
+			return nil
+		}
+	}
+	switch process, grows := s.class == judge.Process, b.Rule == "grows"; {
 	case s.class == judge.Figure:
 		return s.limit
 	case b.Rule == "steady":
-		return []fit{cores}
-	case b.Rule == "grows" && k.Sampling == kinds.Contention:
-	case b.Rule == "grows" && process: // its share is always 100%
-		list = []fit{grown}
-	case b.Rule == "grows":
-		list = []fit{points, grown}
-	case process && k.Name == kinds.CPU:
-		list = []fit{cores, time}
-	case process && k.Name == kinds.Allocs:
-		list = []fit{bytes, count}
-	case process && k.Name == kinds.Heap:
-		list = []fit{bytes}
+		return limits[0].process[:1] // cores
+	case process && grows:
+		return limits[of].processGrown
 	case process:
-	case k.Sampling == kinds.Timed:
-		list = []fit{share, cores, time}
-	case k.Sampling == kinds.Memory:
-		list = []fit{share, bytes, count}
-	case k.Sampling == kinds.Counted:
-		list = []fit{share, count}
-	case k.Sampling == kinds.Contention:
-		list = []fit{cores, time, count}
+		return limits[of].process
+	case grows:
+		return limits[of].codeGrown
 	}
-	if k.Taken == kinds.State { // no work is done in a moment
-		list = slices.DeleteFunc(list, func(f fit) bool { return f.per == perMust })
-		for i := range list {
-			list[i].per = perNever
-		}
-	}
-	return list
+	return limits[of].code
 }
 
 // fitsText lists fits as messages show them.

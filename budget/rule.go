@@ -15,16 +15,15 @@ func (s Set) Rules() ([]judge.Rule, error) {
 		return nil, err
 	}
 	rules := make([]judge.Rule, len(s))
-	for i, b := range s {
-		rules[i] = b.rule()
+	for i := range s {
+		rules[i] = s[i].rule()
 	}
 	return rules, nil
 }
 
-func (b Budget) rule() judge.Rule {
+func (b *Budget) rule() judge.Rule {
 	r := judge.Rule{
 		Class:     classOf(b.Subject),
-		Test:      map[string]judge.Test{"absent": judge.Absent, "grows": judge.Grows, "steady": judge.Steady}[b.Rule],
 		Subject:   b.Subject,
 		Packages:  b.Subject == "no package",
 		Limit:     b.Limit.base(),
@@ -36,6 +35,14 @@ func (b Budget) rule() judge.Rule {
 		Where:     b.Where,
 		When:      judge.Condition{Figure: b.When.Figure, Below: b.When.Below, Limit: b.When.Amount.base()},
 	}
+	switch b.Rule {
+	case "absent":
+		r.Test = judge.Absent
+	case "grows":
+		r.Test = judge.Grows
+	case "steady":
+		r.Test = judge.Steady
+	}
 	if r.Literal = len(b.Except) == 1 && b.Except[0] == "none"; !r.Literal {
 		r.Except = b.Except
 	}
@@ -43,12 +50,12 @@ func (b Budget) rule() judge.Rule {
 }
 
 // dimension is that of what is measured.
-func (b Budget) dimension() unit.Dimension {
+func (b *Budget) dimension() unit.Dimension {
 	switch b.Rule {
 	case "absent":
 		return unit.Share // there is no limit to tell
 	case "steady":
-		return fits(&b)[0].dim
+		return fits(b)[0].dim
 	}
 	return b.Limit.dimension()
 }

@@ -81,52 +81,43 @@ func kindExpected() string   { return `a kind of profile after "of": ` + orList(
 func figureExpected() string { return orList(figures) + ` after "when"` }
 
 // mistakes lists what is wrong with a budget, the most telling first.
-func (b *Budget) mistakes() (list []mistake) {
-	add := func(m mistake) bool {
-		if m.expected != "" {
-			list = append(list, m)
-		}
-		return m.expected != ""
-	}
+func (b *Budget) mistakes() []mistake {
+	list := []mistake{{}, b.subjectMistake(), b.ruleMistake()}
 	if b.Name != "" && !unit.IsName(b.Name) {
-		add(mistake{partName, nameExpected, nameAdvice})
+		list[0] = mistake{partName, nameExpected, nameAdvice}
 	}
+	switch {
 	// What a budget takes depends on its subject and rule, and what a limit may be on its kind.
-	if add(b.subjectMistake()) || add(b.ruleMistake()) {
-		return list
+	case list[1].expected != "":
+		list = list[:2]
+	case list[2].expected == "":
+		list = append(list, b.clauseMistakes()...)
 	}
+	return slices.DeleteFunc(list, func(m mistake) bool { return m.expected == "" })
+}
+
+// clauseMistakes are those behind the rule; one without expected is none.
+func (b *Budget) clauseMistakes() (list []mistake) {
 	for p := partMeasure; p < parts; p++ {
 		if !b.takes(p) && b.text(p) != "" {
-			add(mistake{p, `only what goes with "` + clipped(strings.TrimSpace(b.Subject+" "+b.Rule)) + `": ` + b.clausesText(), "leave it out"})
+			list = append(list, mistake{p, `only what goes with "` + clipped(strings.TrimSpace(b.Subject+" "+b.Rule)) + `": ` + b.clausesText(), "leave it out"})
 		}
 	}
 	if b.takes(partKind) && b.Kind != "" && !slices.Contains(kinds.Names(), b.Kind) {
-		add(mistake{partKind, kindExpected(), ""})
-		return list
+		return append(list, mistake{partKind, kindExpected(), ""})
 	}
-	add(b.limitMistake())
-	add(b.workMistake())
-	for _, p := range b.Except {
-		switch {
-		case p != "none":
-			add(patternMistake(p, partExcept))
-		case len(b.Except) > 1:
-			add(mistake{partExcept, `"except none" alone, or patterns`, `leave out "none", or leave out the patterns`})
-		}
-	}
+	list = append(list, b.limitMistake(), b.workMistake(), b.When.mistake(), b.forMistake())
 	if b.In != "" {
-		add(patternMistake(b.In, partIn))
+		list = append(list, patternMistake(b.In, partIn))
 	}
-	if b.When != (Condition{}) {
-		add(b.When.mistake())
-	}
-	switch {
-	case b.ForWindows < 0:
-		add(mistake{partFor, "a whole number of windows, 1 or more", "use 0 to leave it out"})
-	case b.ForTime < 0:
-		add(mistake{partFor, "a duration above zero", "use 0 to leave it out"})
-	case b.ForWindows > 0 && b.ForTime > 0:
-		add(mistake{partFor, "windows or time, not both", "set one of ForWindows and ForTime"})
+	for _, p := range b.Except {
+		m := mistake{partExcept, `"except none" alone, or patterns`, `leave out "none", or leave out the patterns`}
+		if p != "none" {
+			m = patternMistake(p, partExcept)
+		}
+		if p != "none" || len(b.Except) > 1 {
+			list = append(list, m)
+		}
 	}
 	return list
 }
@@ -271,6 +262,8 @@ func (b *Budget) workMistake() mistake {
 func (c *Condition) mistake() mistake {
 	about := Budget{Subject: c.Figure, Rule: "steady", Limit: c.Amount} // whose limit is a plain figure
 	switch {
+	case *c == (Condition{}):
+		return mistake{}
 	case !slices.Contains(figures, c.Figure):
 		return mistake{partWhen, figureExpected(), ""}
 	case c.Amount == (Amount{}):
@@ -279,4 +272,16 @@ func (c *Condition) mistake() mistake {
 	m := about.limitMistake()
 	m.part, m.expected = partWhen, strings.ReplaceAll(m.expected, "for "+about.about(), `after "when `+c.Figure+`"`)
 	return m
+}
+
+func (b *Budget) forMistake() mistake {
+	switch {
+	case b.ForWindows < 0:
+		return mistake{partFor, "a whole number of windows, 1 or more", "use 0 to leave it out"}
+	case b.ForTime < 0:
+		return mistake{partFor, "a duration above zero", "use 0 to leave it out"}
+	case b.ForWindows > 0 && b.ForTime > 0:
+		return mistake{partFor, "windows or time, not both", "set one of ForWindows and ForTime"}
+	}
+	return mistake{}
 }
