@@ -1,17 +1,21 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // A guilty function fails and an innocent one passes, whichever way the budget
@@ -37,7 +41,7 @@ func TestCheckVerdicts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := tryCheck(t, Config{Max: ample}, budget.Must(tt.budget), func(context.Context) { mix(tt.share) })
+			got := tryCheck(t, Config{Max: ample}, budget.Must(tt.budget), func(context.Context) { partTime(tt.share) })
 			if got.verdict() != tt.want {
 				t.Fatalf("%s, want %s:\n%s\n%s", got.verdict(), tt.want, got.problem, got.text())
 			}
@@ -63,7 +67,7 @@ func TestCheckNamedFunction(t *testing.T) {
 	}
 }
 
-func entryPoint(context.Context) { mix(0.95) }
+func entryPoint(context.Context) { partTime(0.95) }
 
 // Each of these would say nothing if it passed.
 func TestCheckNotVacuous(t *testing.T) {
@@ -140,16 +144,10 @@ func TestCheckTooFewSamples(t *testing.T) {
 	}
 }
 
-// What no sample is in the scope of is given up long before time is up, and what
-// there was instead is said.
+// What no sample is in the scope of is given up after 300 samples, long before time is
+// up, and what there was instead is said.
 func TestCheckScope(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes 300 samples")
-	}
-	labelled := func(ctx context.Context) {
-		pprof.Do(ctx, pprof.Labels("endpoint", "/a"), func(context.Context) { mix(0.5) })
-	}
+	on(t, idle)
 	tests := []struct{ budget, want string }{
 		{"check.burnGuilty below 20% where endpoint=/x", "samples is within endpoint=/x: work set endpoint=/a"},
 		{"check.burnGuilty below 20% where tenant=x", "samples is within tenant=x: work set endpoint=/a"},
@@ -160,13 +158,34 @@ func TestCheckScope(t *testing.T) {
 	for _, tt := range tests {
 		lines = append(lines, tt.budget)
 	}
-	got := tryCheck(t, Config{Max: ample}, budget.Must(lines...), labelled)
-	if got.verdict() != "open" || strings.Contains(got.text(), "raise Checker.Max") {
-		t.Fatalf("%s, want it open:\n%s", got.verdict(), got.text())
+	r := &run{set: budget.Must(lines...), worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: make([]outcome, len(tests)), judged: map[string]*profile.Profile{}}
+	r.plan.cpu = []int{0, 1, 2, 3}
+	c, err := r.newCPUPhase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := labelledProfile("ours", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".mix", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"})
+	p.Sample[0].Label["endpoint"] = []string{"/a"}
+	var data bytes.Buffer
+	if err := p.Write(&data); err != nil {
+		t.Fatal(err)
+	}
+	for blocks := range 30 {
+		if open := c.open(r, c.trial.Decided); len(open) != len(tests) {
+			t.Fatalf("after %d blocks only %d budgets are open: %s", blocks, len(open), open)
+		}
+		r.worker.Calls.Add(500)
+		c.take(r, profiler.Window{Data: data.Bytes(), Elapsed: block, CPU: block, Slices: 1})
+	}
+	if open := c.open(r, c.trial.Decided); len(open) > 0 || c.broken != nil {
+		t.Errorf("still open after 300 samples, %v: %s", c.broken, open)
+	}
+	if err := c.results(r); err != nil {
+		t.Fatal(err)
 	}
 	for i, tt := range tests {
-		if o := got.run.outcomes[i]; !strings.Contains(o.Reason, tt.want) || !strings.Contains(got.text(), tt.want) {
-			t.Errorf("%s: %s, want it to say %q:\n%s", tt.budget, o.Reason, tt.want, got.text())
+		if o := r.outcomes[i]; o.Verdict != budget.Inconclusive || o.cause != mistake || !strings.Contains(o.Reason, tt.want) || strings.Contains(o.Reason, "raise Checker.Max") {
+			t.Errorf("%s: %v, cause %d, %s, want it to say %q", tt.budget, o.Verdict, o.cause, o.Reason, tt.want)
 		}
 	}
 }
@@ -182,9 +201,10 @@ func TestCheckHandler(t *testing.T) {
 	})
 	body := strings.Repeat("x", 64<<10)
 	serve := func(ctx context.Context) {
-		for range 10 {
+		for range 50 {
 			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(body)))
 		}
+		rest()
 	}
 	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 40% except burnInnocent"), func(ctx context.Context) { serve(ctx) })
 	if got.verdict() != "pass" || strings.Contains(got.text(), "httptest.New") {
@@ -215,11 +235,12 @@ func TestCheckNoTimeLeft(t *testing.T) {
 
 // What is too small for a call is judged when a call has many of it.
 func TestCheckTinyWorkInALoop(t *testing.T) {
-	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 60% cumulative", "process below 1ms per call"), func(context.Context) {
+	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 60% cumulative", "process below 20ms per call"), func(context.Context) {
 		for range 1000 {
-			_ = burnGuilty(20)
-			_ = burnInnocent(20)
+			_ = burnGuilty(500)
+			_ = burnInnocent(500)
 		}
+		rest()
 	})
 	if got.verdict() != "pass" {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
@@ -284,16 +305,19 @@ func TestCheckWorkEnds(t *testing.T) {
 
 func TestCheckBlockedWork(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	defer close(release)
 	for _, b := range []string{"process below 5 per call of allocs", "no goroutine leaked"} {
-		tb := &fakeTB{name: t.Name(), deadline: time.Now().Add(2 * time.Second)}
-		_, returned := tb.on(func() {
-			check(tb, budget.Must(b), func(context.Context) { <-release })
+		t.Run(b, func(t *testing.T) {
+			t.Parallel()
+			release := make(chan struct{})
+			defer close(release)
+			tb := &fakeTB{name: t.Name(), deadline: time.Now().Add(5 * time.Second)}
+			_, returned := tb.on(func() {
+				check(tb, budget.Must(b), func(context.Context) { <-release })
+			})
+			if returned || !strings.Contains(tb.text(), "work has not returned") {
+				t.Errorf("returned %v:\n%s", returned, tb.text())
+			}
 		})
-		if returned || !strings.Contains(tb.text(), "work has not returned") {
-			t.Errorf("%s: returned %v:\n%s", b, returned, tb.text())
-		}
 	}
 }
 
@@ -305,7 +329,7 @@ func TestCheckWorkOfOneCall(t *testing.T) {
 	}
 	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 30% cumulative"), func(ctx context.Context) {
 		for ctx.Err() == nil {
-			mix(0.95)
+			partTime(0.95)
 		}
 	})
 	if got.verdict() != "fail" {
@@ -320,7 +344,7 @@ func TestCheckStartedGoroutines(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			mix(0.95)
+			partTime(0.95)
 		}()
 		<-done
 	})
