@@ -18,7 +18,12 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
 		os.Exit(play(role))
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if programs != "" {
+			os.RemoveAll(programs)
+		}
+		os.Exit(code)
+	}))
 }
 
 // needProfiler skips tests that cannot work under go test -cpuprofile.

@@ -1,11 +1,30 @@
 package guard
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
+
+// programs is where sigprofProgram is built. TestMain removes it.
+var programs string
+
+// sigprofProgram builds testdata/sigprof, once for all tests.
+var sigprofProgram = sync.OnceValues(func() (string, error) {
+	var err error
+	if programs, err = os.MkdirTemp("", "profguard-test-"); err != nil {
+		return "", err
+	}
+	program := filepath.Join(programs, "sigprof")
+	if out, err := exec.Command("go", "build", "-o", program, "./testdata/sigprof").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, nil
+})
 
 // Faults that take C: a program with a guard in it, built from testdata/sigprof.
 func sigprof(t *testing.T, args ...string) []string {
@@ -25,9 +44,9 @@ func sigprof(t *testing.T, args ...string) []string {
 	if _, err := exec.LookPath(settings[1]); err != nil {
 		t.Skipf("SKIPPED, THE FAULT IS NOT TESTED: %v", err)
 	}
-	program := filepath.Join(t.TempDir(), "sigprof")
-	if out, err := exec.Command(tool, "build", "-o", program, "./testdata/sigprof").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	program, err := sigprofProgram()
+	if err != nil {
+		t.Fatal(err)
 	}
 	var printed []string
 	for _, arg := range args {

@@ -58,7 +58,7 @@ func main() {
 	case "flood":
 		// The runtime has room for 333 samples of threads that are not Go's, until it next
 		// takes one of a thread that is: so the guard is asked rarely.
-		window, enough = 4*time.Second, 5*time.Second
+		window, enough = 2500*time.Millisecond, 4*time.Second
 		rc = C.flood()
 	default:
 		go burn()
