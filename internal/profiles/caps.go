@@ -36,12 +36,8 @@ func or[T int | float64](v, byDefault T) T {
 // admit says why a profile cannot be had or afforded, or returns the rate of those
 // events that it is sampled with, where the runtime tells.
 func (t *Taker) admit(k string, w *window) (rate int, refused error) {
-	switch {
-	case t.src.has(k):
-	case k == kinds.GoroutineLeak:
-		return 0, skip(k, Unavailable, "the runtime was built without it; build with GOEXPERIMENT=goroutineleakprofile, or leave the budget out")
-	default:
-		return 0, skip(k, Unavailable, "the runtime has no profile of that name")
+	if !t.src.has(k) {
+		return 0, skip(k, Unavailable, "the runtime was built without it; build with GOEXPERIMENT=%sprofile, or leave the budget out", k)
 	}
 	if rate, refused = t.rate(k); refused != nil {
 		w.open = false // what was noted goes with another rate
