@@ -270,11 +270,14 @@ func (c *cpuPhase) flush(r *run) error {
 
 // results closes the trial.
 func (c *cpuPhase) results(r *run) error {
+	if len(c.all.profiles) == 0 && len(c.group.profiles) > 0 {
+		c.broken = c.flush(r) // better than none, where the first call took longer than all windows
+	}
 	if c.broken != nil {
 		return c.broken
 	}
 	if len(c.all.profiles) == 0 {
-		r.open(r.plan.cpu, fmt.Sprintf("no window of the profiler could be used (%d were lost; %s): %s", c.lost, c.lostReason, r.moreTime()))
+		r.open(r.plan.cpu, fmt.Sprintf("no window of the profiler could be used (lost: %d %s): %s", c.lost, c.lostReason, r.moreTime()))
 		return nil
 	}
 	p, err := profile.Merge(c.all.profiles)
@@ -310,7 +313,7 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 		isMistake, reason = !r.busy() || c.cover.isLost(), c.cover.reason()
 	case c.unreachable(r, n):
 		isMistake, reason = true, res.Reason
-	case res.Budget.Per != "" && calls >= 2 && c.all.work[res.Budget.Per] == 0 && c.samples() > 0:
+	case res.Budget.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[res.Budget.Per] == 0:
 		isMistake, reason = true, fmt.Sprintf("no %q was done in %d calls: work must do some in each call, or the counter is wrong", res.Budget.Per, calls)
 	case c.loop > c.samples()+loopLeast:
 		each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
