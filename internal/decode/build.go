@@ -4,9 +4,8 @@ import "fmt"
 
 // A builder makes a Table of the raw bytes of a profile.
 type builder struct {
-	t      Table
-	limits Limits
-	room   room
+	t    Table
+	room room
 
 	types       []valueType
 	periodType  valueType
@@ -26,23 +25,22 @@ type builder struct {
 type valueType struct{ name, unit uint64 }
 
 // table decodes raw, which must take no more memory than is left.
-func (b *builder) table(raw []byte, symbols *Symbols, limits Limits, left int64) (*Table, error) {
+func (b *builder) table(raw []byte, symbols *Symbols, left int64) (*Table, error) {
 	if len(raw) == 0 {
 		return nil, malformed("it is empty")
 	}
-	if len(raw) > limits.Raw {
-		return nil, &LimitError{"bytes uncompressed", int64(len(raw)), int64(limits.Raw)}
+	if len(raw) > maxRaw {
+		return nil, &LimitError{"bytes uncompressed", int64(len(raw)), maxRaw}
 	}
-	b.limits = limits
-	b.room = room{left: left, limit: int64(limits.Memory)}
+	b.room = room(left)
 	// Half of the room is enough for the rest of so small a profile.
 	deep := int64(len(raw))*worstBytes > left/2
 	c, err := scan(raw, deep)
 	if err != nil {
 		return nil, err
 	}
-	if c.samples > limits.Samples {
-		return nil, &LimitError{"samples", int64(c.samples), int64(limits.Samples)}
+	if c.samples > maxSamples {
+		return nil, &LimitError{"samples", int64(c.samples), maxSamples}
 	}
 	if c.samples > 0 && c.types == 0 {
 		return nil, malformed("it has samples but no sample types")

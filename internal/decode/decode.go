@@ -15,7 +15,7 @@
 //
 // The whole input is read, then inflated into one buffer of the right size. A
 // counting scan over the wire format finds out how many objects there are and
-// checks that against [Limits]; it allocates nothing. The walk then fills
+// checks that against the limits of limits.go; it allocates nothing. The walk then fills
 // tables of exactly the counted sizes. Because runtime/pprof writes locations
 // before the samples that use them and its strings last, and google/pprof
 // writes samples first, the walk makes do with any order: references are noted
@@ -41,9 +41,6 @@ import (
 // A Decoder decodes one profile after the other, reusing its memory.
 // The zero Decoder is ready to use. It is not safe for concurrent use.
 type Decoder struct {
-	// Limits bound what a profile may cost. Zero fields mean the defaults.
-	Limits Limits
-
 	input   []byte       // what Decode read
 	raw     []byte       // what came out of gunzipping it
 	source  bytes.Reader // the input, for gunzip
@@ -55,33 +52,28 @@ type Decoder struct {
 // Decode reads r to its end and decodes the profile in it. The Table is valid
 // until the decoder's next call.
 func (d *Decoder) Decode(r io.Reader) (*Table, error) {
-	limits := d.Limits.complete()
-	if err := d.read(r, limits.Input); err != nil {
+	if err := d.read(r); err != nil {
 		return nil, fmt.Errorf("decode profile: %w", err)
 	}
-	return d.decode(d.input, limits)
+	return d.Bytes(d.input)
 }
 
 // Bytes decodes the profile in b. The Table is valid until the decoder's next
 // call or until b is changed.
 func (d *Decoder) Bytes(b []byte) (*Table, error) {
-	return d.decode(b, d.Limits.complete())
-}
-
-func (d *Decoder) decode(b []byte, limits Limits) (*Table, error) {
-	if len(b) > limits.Input {
-		return nil, fmt.Errorf("decode profile: %w", &LimitError{"bytes of input", int64(len(b)), int64(limits.Input)})
+	if len(b) > maxInput {
+		return nil, fmt.Errorf("decode profile: %w", &LimitError{"bytes of input", int64(len(b)), maxInput})
 	}
-	room := int64(limits.Memory) - int64(len(b))
+	room := int64(maxMemory - len(b))
 	raw := b
 	if isGzip(b) {
 		var err error
-		if raw, err = d.inflate(b, limits.Raw); err != nil {
+		if raw, err = d.inflate(b); err != nil {
 			return nil, fmt.Errorf("decode profile: %w", err)
 		}
 		room -= int64(len(raw))
 	}
-	t, err := d.build.table(raw, &d.symbols, limits, room)
+	t, err := d.build.table(raw, &d.symbols, room)
 	if err != nil {
 		if other := foreign(raw); other != nil {
 			err = other

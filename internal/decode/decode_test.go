@@ -266,25 +266,27 @@ type idle struct{}
 func (idle) Read([]byte) (int, error) { return 0, nil }
 
 func TestLimits(t *testing.T) {
-	if _, err := (&Decoder{Limits: Limits{Samples: 1}}).Bytes(minimal()); err != nil {
+	data := append(minimal(), bytes.Repeat(message(nil, 2, numbers(1, 7)), maxSamples-1)...)
+	if _, err := new(Decoder).Bytes(data); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	_, err := (&Decoder{Limits: Limits{Samples: 1234}}).Bytes(synthetic(1235, 10, 1))
-	const want = "decode profile: 1,235 samples, the limit is 1,234: take a profile of a shorter time, or, if you trust where this one comes from, " +
+	_, err := new(Decoder).Bytes(append(data, message(nil, 2, numbers(1, 7))...))
+	const want = "decode profile: 200,001 samples, the limit is 200,000: take a profile of a shorter time, or, if you trust where this one comes from, " +
 		"read it with profile.Parse and use Set.Judge, which has no limits"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}
 	// The same profile must get the same answer whatever was decoded before.
-	data := synthetic(2000, 2000, 20)
-	d := Decoder{}
-	if _, err := d.Bytes(data); err != nil {
+	large := append(minimal(), bytes.Repeat(message(nil, 6, nil), 4_000_000)...)
+	var fresh, used Decoder
+	if _, err := used.Bytes(gzipped(t, distinct(50_000))); err != nil {
 		t.Fatal(err)
 	}
-	d.Limits.Memory = len(data) * 2
-	var limit *LimitError
-	if _, err := d.Bytes(data); !errors.As(err, &limit) || !strings.Contains(limit.What, "memory") {
-		t.Errorf("error %v, want one about Limits.Memory", err)
+	for _, d := range []*Decoder{&fresh, &used} {
+		var limit *LimitError
+		if _, err := d.Bytes(gzipped(t, large)); !errors.As(err, &limit) || !strings.Contains(limit.What, "memory") {
+			t.Errorf("error %v, want one about memory", err)
+		}
 	}
 }
 

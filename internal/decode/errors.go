@@ -11,7 +11,7 @@ import (
 // ErrMalformed is wrapped by the errors about input that is no valid profile.
 var ErrMalformed = errors.New("malformed profile")
 
-// A LimitError says which of a decoder's [Limits] a profile exceeds.
+// A LimitError says which limit a profile exceeds.
 type LimitError struct {
 	What string // what there is too much of, "samples"
 	// Got is the amount that was found, or as much as was seen before giving up.
@@ -19,7 +19,7 @@ type LimitError struct {
 	Limit int64
 }
 
-// Error advises what a user of the library can do, who has no [Limits] to set.
+// Error advises what a user of the library can do.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s %s, the limit is %s: take a profile of a shorter time, or, if you trust where this one comes from, "+
 		"read it with profile.Parse and use Set.Judge, which has no limits", grouped(e.Got), e.What, grouped(e.Limit))

@@ -25,7 +25,7 @@ func CheckValid(p *profile.Profile) error {
 
 // FromProfile makes a Table of a profile that was parsed or built with
 // google/pprof, interning its names in s. It checks p with [CheckValid] and does
-// not change it; it applies no [Limits], because p is in memory already. The
+// not change it; it applies no limits, because p is in memory already. The
 // Table is independent of p.
 func FromProfile(p *profile.Profile, s *Symbols) (*Table, error) {
 	if err := CheckValid(p); err != nil {

@@ -13,24 +13,24 @@ func isGzip(b []byte) bool { return len(b) >= 2 && b[0] == 0x1f && b[1] == 0x8b 
 const firstRead = 64 << 10
 
 // read fills d.input from r.
-func (d *Decoder) read(r io.Reader, limit int) error {
+func (d *Decoder) read(r io.Reader) error {
 	first := firstRead
 	if r, ok := r.(interface{ Len() int }); ok { // a hint, so that the memory of the last profile is kept
 		first = max(r.Len(), 0)
 	}
 	// One byte more than fits, to see the end of the file or too much of it.
-	d.input = sized(d.input, min(first, limit)+1)
+	d.input = sized(d.input, min(first, maxInput)+1)
 	d.input = d.input[:cap(d.input)]
 	for n, idle := 0, 0; ; {
 		if n == len(d.input) {
-			more := make([]byte, min(2*len(d.input), limit+1))
+			more := make([]byte, min(2*len(d.input), maxInput+1))
 			copy(more, d.input)
 			d.input = more
 		}
 		k, err := r.Read(d.input[n:])
 		n += k
-		if n > limit {
-			return &LimitError{"bytes of input, or more", int64(n), int64(limit)}
+		if n > maxInput {
+			return &LimitError{"bytes of input, or more", int64(n), maxInput}
 		}
 		if err == io.EOF {
 			d.input = d.input[:n]
@@ -56,25 +56,25 @@ const trustedSize = 2 << 20
 // the data is inflated once only to be measured and then again: a buffer that
 // grows by doubling would let a hostile input have twice the limit in memory,
 // this way it costs time only.
-func (d *Decoder) inflate(b []byte, limit int) ([]byte, error) {
+func (d *Decoder) inflate(b []byte) ([]byte, error) {
 	// One byte more than fits, to see the end of the data or too much of it;
 	// and enough to measure quickly.
-	want := max(min(trailerSize(b), limit)+1, 32<<10)
+	want := max(min(trailerSize(b), maxRaw)+1, 32<<10)
 	if !fits(cap(d.raw), want) {
 		d.raw = sized(d.raw, min(want, trustedSize))
 	}
 	buf := d.raw[:cap(d.raw)]
-	size, err := d.gunzipTo(buf, b, limit)
+	size, err := d.gunzipTo(buf, b)
 	if err != nil {
 		return nil, err
 	}
-	if size > limit {
-		return nil, &LimitError{"bytes after decompression, or more", int64(size), int64(limit)}
+	if size > maxRaw {
+		return nil, &LimitError{"bytes after decompression, or more", int64(size), maxRaw}
 	}
 	if size > len(buf) {
 		d.raw = sized(d.raw, size+1)
 		buf = d.raw
-		if size, err = d.gunzipTo(buf, b, limit); err != nil {
+		if size, err = d.gunzipTo(buf, b); err != nil {
 			return nil, err
 		}
 	}
@@ -91,15 +91,15 @@ func trailerSize(b []byte) int {
 }
 
 // gunzipTo inflates b, all its members, into buf and returns the size of the
-// result, or something above limit. If the size is larger than buf, what buf
+// result, or something above maxRaw. If the size is larger than buf, what buf
 // holds afterwards is meaningless.
-func (d *Decoder) gunzipTo(buf, b []byte, limit int) (int, error) {
+func (d *Decoder) gunzipTo(buf, b []byte) (int, error) {
 	d.source.Reset(b)
 	if err := d.gunzip.Reset(&d.source); err != nil {
 		return 0, fmt.Errorf("gunzip: %w", err)
 	}
 	size, n := 0, 0
-	for size <= limit {
+	for size <= maxRaw {
 		if n == len(buf) {
 			n = 0 // too small: go on measuring
 		}

@@ -17,20 +17,19 @@ func TestLimitsDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := Limits{}.complete()
 	const KiB, MiB = 1 << 10, 1 << 20
 	for _, row := range []struct {
 		what        string
 		limit, unit int
 		name        string
 	}{
-		{"bytes as read, gzipped or not", l.Input, MiB, " MiB"},
-		{"bytes after decompression", l.Raw, MiB, " MiB"},
-		{"bytes of both and of what they become", l.Memory, MiB, " MiB"},
-		{"samples \\(distinct stacks\\)", l.Samples, 1, ""},
-		{"frames in a stack, inlined ones too", l.Depth, 1, ""},
-		{"frames in all stacks", l.Frames, 1, ""},
-		{"bytes in a name", l.NameBytes, KiB, " KiB"},
+		{"bytes as read, gzipped or not", maxInput, MiB, " MiB"},
+		{"bytes after decompression", maxRaw, MiB, " MiB"},
+		{"bytes of both and of what they become", maxMemory, MiB, " MiB"},
+		{"samples \\(distinct stacks\\)", maxSamples, 1, ""},
+		{"frames in a stack, inlined ones too", maxDepth, 1, ""},
+		{"frames in all stacks", maxFrames, 1, ""},
+		{"bytes in a name", maxNameBytes, KiB, " KiB"},
 	} {
 		want := grouped(int64(row.limit/row.unit)) + row.name
 		if !regexp.MustCompile(`(?m)^//\t` + row.what + ` +` + want + `$`).Match(doc) {
@@ -57,12 +56,13 @@ func TestAdviceOfLimits(t *testing.T) {
 
 // The frames of all stacks together are bounded, however short each stack is.
 func TestFramesOfAllStacks(t *testing.T) {
-	data := message(minimal(), 2, numbers(1, 7)) // two stacks of one frame
-	if _, err := (&Decoder{Limits: Limits{Frames: 2}}).Bytes(data); err != nil {
-		t.Errorf("two frames of two: %v", err)
-	}
+	stack := message(nil, 2, number(message(nil, 1, bytes.Repeat([]byte{1}, 1000)), 2, 7))
+	data := append(minimal(), bytes.Repeat(stack, maxFrames/1000)...) // and one frame of the first
 	var refused *LimitError
-	if _, err := (&Decoder{Limits: Limits{Frames: 1}}).Bytes(data); !errors.As(err, &refused) || refused.What != "frames" {
-		t.Errorf("two frames of one: %v, want a LimitError of Frames", err)
+	if _, err := new(Decoder).Bytes(data); !errors.As(err, &refused) || refused.What != "frames" {
+		t.Errorf("one frame too many: %v, want a LimitError of frames", err)
+	}
+	if _, err := new(Decoder).Bytes(data[:len(data)-len(stack)]); err != nil {
+		t.Errorf("below the limit: %v", err)
 	}
 }

@@ -34,13 +34,13 @@ func (b *builder) resolveStacks() error {
 			stack[k] = at
 			depth += int64(t.Locations[at].LineHi - t.Locations[at].LineLo)
 		}
-		if depth > int64(b.limits.Depth) {
-			return in("sample", i, &LimitError{"frames in one stack", depth, int64(b.limits.Depth)})
+		if depth > maxDepth {
+			return in("sample", i, &LimitError{"frames in one stack", depth, maxDepth})
 		}
 		t.Frames += depth
 	}
-	if t.Frames > int64(b.limits.Frames) {
-		return &LimitError{"frames", t.Frames, int64(b.limits.Frames)}
+	if t.Frames > maxFrames {
+		return &LimitError{"frames", t.Frames, maxFrames}
 	}
 	return nil
 }
@@ -89,8 +89,8 @@ func (b *builder) name(text []byte) ID {
 	if b.refused == nil {
 		b.refused = b.room.take(int64(len(text)))
 	}
-	if most := b.limits.NameBytes; len(text) > most {
-		b.refused = &LimitError{"bytes in a name", int64(len(text)), int64(most)}
+	if len(text) > maxNameBytes {
+		b.refused = &LimitError{"bytes in a name", int64(len(text)), maxNameBytes}
 	}
 	if b.refused != nil {
 		return 0
