@@ -106,42 +106,62 @@ func rulesTests(t *testing.T) []string {
 	return names
 }
 
-// TestRulesTestFires: the rules' tests fail when a rule is wrong.
+// TestRulesTestFires: the rules' tests fail when a rule is wrong. Of the tests only the
+// one is run that is about the rule.
 func TestRulesTestFires(t *testing.T) {
 	promtool := need(t, "prometheus", "promtool")
 	data, err := os.ReadFile(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, change := range [][3]string{
-		{"profguard_budget_state == 2", "profguard_budget_state == 1", "alerts_test.yml"},
-		{`query (print "profguard_budget_offender_info"`, `query (print "profguard_budget_limit"`, "alerts_test.yml"},
-		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job", "alerts_test.yml"},
-		{"> 0.5", "> 0.2", "alerts_test.yml"},
-		{"> 3600", "> 36000", "alerts_test.yml"},
-		{"profguard_budget_decided == 0", "profguard_budget_decided >= 0", "alerts_test.yml"},
-		{"increase(profguard_samples_total[1h]) > 0", "increase(profguard_samples_total[1h]) >= 0", "alerts_test.yml"},
-		{"profguard_budget_vacuous == 1", "profguard_budget_vacuous >= 0", "alerts_test.yml"},
-		{"for: 54h", "for: 24h", "alerts_days_test.yml"},
+	for _, tt := range []struct{ from, to, test string }{
+		{"profguard_budget_state == 2", "profguard_budget_state == 1", "a budget fires, "},
+		{`query (print "profguard_budget_offender_info"`, `query (print "profguard_budget_limit"`, "a budget fires, "},
+		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job", "a fleet of two "},
+		{"> 0.5", "> 0.2", "windows are lost "},
+		{"> 3600", "> 36000", "no good window, "},
+		{"profguard_budget_decided == 0", "profguard_budget_decided >= 0", "a budget that all windows together do not decide, "},
+		{"increase(profguard_samples_total[1h]) > 0", "increase(profguard_samples_total[1h]) >= 0", "a budget that all windows together do not decide, "},
+		{"profguard_budget_vacuous == 1", "profguard_budget_vacuous >= 0", "a budget that all windows together do not decide, "},
+		{"for: 54h", "for: 24h", "growth "},
 	} {
-		t.Run(change[1], func(t *testing.T) {
-			t.Parallel() // each takes a second or two of CPU
-			broken := strings.Replace(string(data), change[0], change[1], 1)
+		t.Run(tt.to, func(t *testing.T) {
+			broken := strings.Replace(string(data), tt.from, tt.to, 1)
 			if broken == string(data) {
-				t.Fatalf("%q does not occur in the rules", change[0])
+				t.Fatalf("%q does not occur in the rules", tt.from)
 			}
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "alerts.yml"), broken)
-			test, err := os.ReadFile("../../docs/" + change[2])
-			if err != nil {
-				t.Fatal(err)
-			}
-			write(t, filepath.Join(dir, change[2]), string(test))
-			if exec.Command(promtool, "test", "rules", filepath.Join(dir, change[2])).Run() == nil {
-				t.Errorf("with %q for %q the tests of the rules still pass", change[1], change[0])
+			test := filepath.Join(dir, "one_test.yml")
+			write(t, test, ruleTest(t, tt.test))
+			// What was expected and what was found instead: a file that cannot be read
+			// makes promtool fail, too.
+			out, err := exec.Command(promtool, "test", "rules", test).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "exp:") || !strings.Contains(string(out), "got:") {
+				t.Errorf("with %q for %q the tests of the rules should find another result: %v\n%s", tt.to, tt.from, err, out)
 			}
 		})
 	}
+}
+
+// ruleTest is a file with the one test of the rules whose name begins so.
+func ruleTest(t *testing.T, name string) string {
+	t.Helper()
+	const begin = "\n  - name: "
+	for _, path := range rulesTests(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests := strings.Split(string(data), begin)
+		for _, test := range tests[1:] {
+			if strings.HasPrefix(test, name) {
+				return tests[0] + begin + test
+			}
+		}
+	}
+	t.Fatalf("no test of the rules is named %q", name)
+	return ""
 }
 
 // server is a running Prometheus.
