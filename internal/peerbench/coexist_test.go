@@ -44,7 +44,7 @@ func TestBesideNetHTTPPprof(t *testing.T) {
 	if !apart(t) {
 		return
 	}
-	burn(t)
+	rest := burn(t)
 	delays := measureDelays(t)
 	server := httptest.NewServer(http.HandlerFunc(pprof.Profile))
 	t.Cleanup(server.Close)
@@ -81,6 +81,7 @@ func TestBesideNetHTTPPprof(t *testing.T) {
 	if err := whole(p, seconds*time.Second, delays()); err != nil {
 		t.Error(err)
 	}
+	rest()
 	judgesAgain(t, g)
 }
 
@@ -91,7 +92,7 @@ func TestBesidePyroscope(t *testing.T) {
 	if !apart(t) {
 		return
 	}
-	burn(t)
+	rest := burn(t)
 	delays := measureDelays(t)
 	sink := &uploads{t: t}
 	server := httptest.NewServer(sink)
@@ -118,6 +119,7 @@ func TestBesidePyroscope(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	rest()
 	judgesAgain(t, g)
 }
 
@@ -197,10 +199,13 @@ func TestWholeFires(t *testing.T) {
 	}
 }
 
-// judgesAgain waits for a good window with a verdict.
+// judgesAgain waits for a good window with a verdict. There is something to see as soon
+// as the guard, which leaves the profiler alone for a minute, is about to look.
 func judgesAgain(t *testing.T, g *guard.Guard) {
 	t.Helper()
 	before := g.Status()
+	waiting.Until(t, "the next window to be due", func() bool { return time.Until(g.Status().Next) < 100*time.Millisecond })
+	burn(t)
 	waiting.Until(t, "a good window, with the profiler free again", func() bool { return g.Status().Windows["ok"] > before.Windows["ok"] })
 	waiting.Until(t, "a verdict", func() bool {
 		b := g.Status().Budgets[0]
@@ -247,27 +252,28 @@ func start(t *testing.T) *guard.Guard {
 	return g
 }
 
-// burn uses a fifth of a core or more until the test ends: what it takes to be seen in
-// each window.
-func burn(t *testing.T) {
-	quit := make(chan struct{})
+// burn uses a fifth of a core or more, which is what it takes to be seen in each window,
+// until rest is called or the test ends.
+func burn(t *testing.T) (rest func()) {
+	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
-		for {
+		for ctx.Err() == nil {
 			for range 3 {
 				hot()
 			}
 			select {
-			case <-quit:
-				return
+			case <-ctx.Done():
 			case <-time.After(10 * time.Millisecond):
 			}
 		}
 	})
-	t.Cleanup(func() {
-		close(quit)
+	rest = func() {
+		cancel()
 		running.Wait()
-	})
+	}
+	t.Cleanup(rest)
+	return rest
 }
 
 //go:noinline
