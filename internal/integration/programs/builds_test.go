@@ -20,20 +20,20 @@ func TestBuilds(t *testing.T) {
 	tests := []struct {
 		name  string
 		args  []string // of go build
-		slow  bool     // in an empty build cache, as it compiles the standard library again
-		limit int      // in percent; 0: 35
+		long  bool     // it compiles the standard library again in an empty build cache, or is as the other programs are built
+		limit int      // in percent; 0: 40
 	}{
-		{name: "default"},
+		{name: "default", long: true},
 		{name: "stripped", args: []string{"-ldflags=-s -w"}},
-		{name: "pgo", args: []string{"-pgo=testdata/small.pgo"}, slow: true},
-		{name: "trimpath", args: []string{"-trimpath"}, slow: true},
-		{name: "pie", args: []string{"-buildmode=pie"}, slow: true},
-		{name: "race", args: []string{"-race"}, slow: true, limit: 20}, // half of the samples are the detector's, without a stack
-		{name: "not inlined", args: []string{"-gcflags=all=-l"}, slow: true},
+		{name: "pgo", args: []string{"-pgo=testdata/small.pgo"}, long: true},
+		{name: "trimpath", args: []string{"-trimpath"}, long: true},
+		{name: "pie", args: []string{"-buildmode=pie"}, long: true},
+		{name: "race", args: []string{"-race"}, long: true, limit: 20}, // half of the samples are the detector's, without a stack
+		{name: "not inlined", args: []string{"-gcflags=all=-l"}, long: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.slow && !*long {
+			if tt.long && !*long {
 				t.Skip("only with -long")
 			}
 			binary := filepath.Join(t.TempDir(), "small")
@@ -42,7 +42,7 @@ func TestBuilds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantCompile(t, profile, cmp.Or(tt.limit, 35))
+			wantCompile(t, profile, cmp.Or(tt.limit, 40))
 		})
 	}
 	t.Run("go test", func(t *testing.T) {
@@ -52,11 +52,11 @@ func TestBuilds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantCompile(t, profile, 35)
+		wantCompile(t, profile, 40)
 	})
 }
 
-// wantCompile expects regexp.compile, which has two thirds, as the only offender. The
+// wantCompile expects regexp.compile, which has three quarters, as the only offender. The
 // two functions that it calls most have a quarter each.
 func wantCompile(t *testing.T, profile []byte, limit int) {
 	t.Helper()

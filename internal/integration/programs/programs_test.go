@@ -39,23 +39,25 @@ func (r run) String() string {
 	return r.program + " " + r.work + " " + r.plant
 }
 
-// build builds the command once for all tests.
+// folder is where the command is built, until the tests have ended.
+var folder string
+
+// build builds the command once for all tests, without what only debuggers read.
 var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "programs")
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "programs")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	binary := filepath.Join(folder, "programs")
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", binary, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return binary, nil
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if binary, err := build(); err == nil {
-		os.RemoveAll(filepath.Dir(binary))
+	code, err := 1, error(nil)
+	if folder, err = os.MkdirTemp("", "programs"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else {
+		code = m.Run()
+		os.RemoveAll(folder)
 	}
 	os.Exit(code)
 }
@@ -63,7 +65,7 @@ func TestMain(m *testing.M) {
 // made are the runs that tests share.
 var made sync.Map // from names to a func() ([]byte, error)
 
-// windows runs a program under load and returns its profiles: one of two seconds of CPU,
+// windows runs a program under load and returns its profiles: one of a second of CPU,
 // unless args say otherwise. Tests that ask for the same get the same.
 func windows(t *testing.T, r run, args ...string) []Window {
 	t.Helper()
@@ -71,7 +73,7 @@ func windows(t *testing.T, r run, args ...string) []Window {
 		t.Skip("runs programs for seconds each")
 	}
 	if len(args) == 0 {
-		args = []string{"-cpu", "2s"}
+		args = []string{"-cpu", "1s"}
 	}
 	name := strings.ReplaceAll(strings.Join(append([]string{r.String()}, args...), "_"), " ", "_")
 	once, _ := made.LoadOrStore(name, sync.OnceValues(func() ([]byte, error) {
@@ -86,9 +88,13 @@ func windows(t *testing.T, r run, args ...string) []Window {
 			return nil, err
 		}
 		cmd := exec.CommandContext(t.Context(), binary, append(args, "-work", r.work, "-plant", r.plant, r.program)...)
-		cmd.Stderr = t.Output()
+		var said bytes.Buffer // that the rate is set, of each window
+		cmd.Stderr = &said
 		out, err := cmd.Output()
-		if err == nil && *keep != "" {
+		if err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, &said)
+		}
+		if *keep != "" {
 			err = os.WriteFile(kept, out, 0o600)
 		}
 		return out, err

@@ -55,15 +55,15 @@ func (w Window) facts() budget.Facts {
 // found.
 func TestReadmeBudgets(t *testing.T) {
 	set := readmeBudgets(t)
-	programs, works, cpu := []string{"chi", "grpc"}, []string{"small"}, "100ms"
+	programs, works := []string{"chi", "grpc"}, []string{"small"}
 	if *long {
-		programs, works, cpu = []string{"chi", "gin", "echo", "grpc"}, []string{"tiny", "small"}, "300ms"
+		programs, works = []string{"chi", "gin", "echo", "grpc"}, []string{"tiny", "small"}
 	}
 	for _, name := range programs {
 		for _, work := range works {
 			r := run{name, work, ""}
 			t.Run(r.String(), func(t *testing.T) {
-				ws := windows(t, r, "-windows", "30", "-cpu", cpu)
+				ws := thirty(t, r)
 				for i, w := range ws {
 					results, err := set.JudgeReader(bytes.NewReader(w.Profile), w.facts())
 					if err != nil {
@@ -87,6 +87,16 @@ func TestReadmeBudgets(t *testing.T) {
 			})
 		}
 	}
+}
+
+// thirty are short windows of a run.
+func thirty(t *testing.T, r run) []Window {
+	t.Helper()
+	cpu := "50ms"
+	if *long {
+		cpu = "150ms"
+	}
+	return windows(t, r, "-windows", "30", "-cpu", cpu)
 }
 
 // wantNoFail expects that no budget is broken in a window; 0 stands for all together.
