@@ -115,7 +115,7 @@ func flood() (string, error) {
 	return "", nil
 }
 
-// debugPrint works half the time, and tells about it the other half.
+// debugPrint works a third of the time, and tells about it the other two.
 func debugPrint() (string, error) {
 	go func() {
 		data := make([]byte, 8<<10)
@@ -123,7 +123,7 @@ func debugPrint() (string, error) {
 			start := time.Now()
 			sum := sha256.Sum256(data)
 			worked := time.Since(start)
-			for start := time.Now(); time.Since(start) < worked; {
+			for start := time.Now(); time.Since(start) < 2*worked; {
 				fmt.Println("DEBUG: sum of", i, "is", sum)
 			}
 		}
@@ -131,8 +131,8 @@ func debugPrint() (string, error) {
 	return "", nil
 }
 
-// debugDump uses a twentieth of a core, and half of it or more writes down what it works
-// on: the runtime takes a part, too.
+// debugDump uses a twentieth of a core, and most of that writes down what it works on: the
+// runtime takes a part, too.
 func debugDump() (string, error) {
 	go func() {
 		data := make([]byte, 8<<10)
@@ -143,11 +143,11 @@ func debugDump() (string, error) {
 				sha256.Sum256(data)
 			}
 			worked := time.Since(start)
-			for start := time.Now(); time.Since(start) < 2*worked; {
+			for start := time.Now(); time.Since(start) < 8*worked; {
 				fmt.Fprintf(io.Discard, "DEBUG: %+v\n", o)
 			}
 			// Not in step with the profiler's clock.
-			time.Sleep(time.Duration(20+rand.IntN(40)) * worked)
+			time.Sleep(time.Duration(80+rand.IntN(100)) * worked)
 		}
 	}()
 	return "", nil
