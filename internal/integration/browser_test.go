@@ -27,14 +27,22 @@ import (
 	"github.com/profguard/profguard/internal/web"
 )
 
-// TestPagesInBrowser looks at the debug pages with a real Chromium: in light on a
-// desktop, and in dark on a phone. With -artifacts the screenshots are kept.
-func TestPagesInBrowser(t *testing.T) {
+// TestBrowser looks at the debug pages with a real Chromium, one for all of them. With
+// -artifacts the screenshots are kept.
+func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
 	browser := startBrowser(t)
+	t.Run("many budgets", func(t *testing.T) { testManyBudgets(t, browser) })
+	t.Run("screenshot", func(t *testing.T) { testScreenshot(t, browser) })
 	server, dump := pageServer(t)
+	t.Run("pages", func(t *testing.T) { testPages(t, browser, server, dump) })
+	t.Run("flame graph", func(t *testing.T) { testFlameGraph(t, browser, server, dump) })
+}
+
+// The pages are readable in light on a desktop, and in dark on a phone.
+func testPages(t *testing.T, browser context.Context, server *httptest.Server, dump string) {
 	pages := []struct {
 		name, path string
 		click      chromedp.CSS
@@ -71,12 +79,7 @@ func TestPagesInBrowser(t *testing.T) {
 // The link to a budget's dump says of which window it is, and leads to its flame graph.
 // In the flame graph the offender has a colour of its own. Choosing a frame zooms in,
 // the text field finds frames, the arrow keys lead from one to the next.
-func TestFlameGraphInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	browser := startBrowser(t)
-	server, dump := pageServer(t)
+func testFlameGraph(t *testing.T, browser context.Context, server *httptest.Server, dump string) {
 	v := openTab(t, browser, server.URL)
 	v.do(t,
 		chromedp.EmulateViewport(1280, 900),
@@ -127,12 +130,8 @@ func TestFlameGraphInBrowser(t *testing.T) {
 
 // A hundred budgets are readable, can be searched, and names that were chosen to break
 // the page are text in it.
-func TestManyBudgetsInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
+func testManyBudgets(t *testing.T, browser context.Context) {
 	const hostile = `</script><img src=x onerror=alert(1)>"' ` + "\u2028\u202egnp.\x00"
-	browser := startBrowser(t)
 	s := shopStatus()
 	for i := range 100 - len(s.Budgets) {
 		b := s.Budgets[len(s.Budgets)-1]
@@ -172,13 +171,9 @@ func TestManyBudgetsInBrowser(t *testing.T) {
 
 var screenshot = flag.Bool("screenshot", false, "write docs/page.png")
 
-// TestScreenshot shows the page of a service with a broken budget. With -screenshot it
-// is written to docs/page.png, for README.
-func TestScreenshot(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	browser := startBrowser(t)
+// The page of a service with a broken budget is README's picture. With -screenshot it is
+// written to docs/page.png.
+func testScreenshot(t *testing.T, browser context.Context) {
 	server := statusServer(t, shopStatus())
 	v := openTab(t, browser, server.URL)
 	v.do(t, chromedp.EmulateViewport(1000, 620), chromedp.Navigate(server.URL+"/"), chromedp.WaitVisible(chromedp.CSS("#dumps ~ .dim")))

@@ -251,8 +251,8 @@ func (t teeLogger) Emit(ctx context.Context, rec log.Record) {
 
 // TestFault_30_ExporterHangs: an exporter behind the SDK's synchronous processor
 // never returns. The windows go on, what does not fit the queue is dropped and
-// counted, and Stop does not wait. There is room for one event of each budget: those
-// that follow when budgets are replaced are too many.
+// counted, and Stop does not wait. There is room for the events of these budgets: those
+// that follow when they are replaced again and again are too many.
 func TestFault_30_ExporterHangs(t *testing.T) {
 	hang := &exporter{entered: make(chan struct{}), release: make(chan struct{})}
 	defer close(hang.release)
@@ -293,10 +293,11 @@ func TestFault_31_ExporterPanics(t *testing.T) {
 
 func good(g *guard.Guard) int { return g.Status().Windows["ok"] }
 
-// manyBroken are budgets that all fire in the first window.
+// manyBroken are budgets that all fire in the first window: a quarter of the events that
+// have room in a queue.
 func manyBroken(name string) budget.Set {
 	var lines []string
-	for i := range 100 {
+	for i := range 500 {
 		lines = append(lines, fmt.Sprintf("%s%d: goroutines below 1", name, i))
 	}
 	return budget.Must(append(lines, "cpu: integration.burn below 99%")...)
