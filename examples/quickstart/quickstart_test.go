@@ -21,7 +21,8 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	program, dumps := filepath.Join(t.TempDir(), "quickstart"), t.TempDir()
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+	// Without what only debuggers read.
+	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-w", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.CommandContext(ctx, program, "-dumps", dumps).CombinedOutput()

@@ -73,7 +73,7 @@ func run(ctx context.Context, out io.Writer) error {
 	tale := story.New(out)
 	g, err := guard.Start(guard.Config{
 		Budgets: budgets,
-		Every:   3 * time.Second, Window: 3 * time.Second,
+		Every:   2 * time.Second, Window: 2 * time.Second,
 		Registerer: prometheus.NewRegistry(),
 		Logger:     slog.New(slog.DiscardHandler),
 		OnEvent:    tale.OnEvent,

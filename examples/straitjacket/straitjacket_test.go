@@ -36,7 +36,7 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	program := filepath.Join(t.TempDir(), "straitjacket")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags=-w", "-o", program, ".") // without what only debuggers read
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
