@@ -40,28 +40,20 @@ func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) {
 	counter := &w.judged.counter
 	sums := counter.Sums(query)
 	heads := counter.Offenders(query, over, limit, MaxOffenders)
-	frame := func(f charge.Frame) Frame {
-		return Frame{
-			Function: f.Function, File: f.File, Line: f.Line,
-			Share: c.part(f.Value), Value: float64(f.Value) * c.value.Scale, Own: f.Own,
-		}
-	}
 	for i, e := range counter.Explain(query, heads) {
 		value := sums.By(heads[i])
 		e.Here.Function, e.Here.Value = counter.Name(query, heads[i]), value
+		var frames [3][]Frame
+		for i, list := range [...][]charge.Frame{{e.Here, e.Own}, e.From, e.To} {
+			frames[i] = slices.Grow(frames[i], len(list))
+			for _, f := range list {
+				frames[i] = append(frames[i], Frame{f.Function, f.File, f.Line, c.part(f.Value), float64(f.Value) * c.value.Scale, f.Own})
+			}
+		}
 		bounds := c.bounds(value)
-		o := Offender{Frame: frame(e.Here), Low: bounds.Low, High: bounds.High}
+		o := Offender{Frame: frames[0][0], Low: bounds.Low, High: bounds.High, Blame: frames[0][1], Callers: frames[1], Callees: frames[2]}
 		if f.Verdict == evidence.Fail && c.Class == Each && c.before == nil && o.Low <= c.Limit {
 			o.Low = c.low(value)
-		}
-		if e.Own.Function != "" {
-			o.Blame = frame(e.Own)
-		}
-		for _, f := range e.From {
-			o.Callers = append(o.Callers, frame(f))
-		}
-		for _, f := range e.To {
-			o.Callees = append(o.Callees, frame(f))
 		}
 		f.Offenders = append(f.Offenders, o)
 	}

@@ -261,9 +261,13 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	if r.subject < 0 {
 		q = detail
 	}
-	r.query, r.detail = counter.Ask(q, true), counter.Ask(detail, false)
+	asked := []charge.Query{q, detail}
 	if (r.Class == Process || r.Class == Figure) && !v.Census { // literally, goroutines all stand in runtime.gopark
 		detail.Charge = charge.Cumulative
-		r.literal = counter.Ask(detail, false)
+		asked = append(asked, detail)
+	}
+	numbers := [...]*int{&r.query, &r.detail, &r.literal}
+	for i, q := range asked {
+		*numbers[i] = counter.Ask(q, i == 0)
 	}
 }
