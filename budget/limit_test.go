@@ -45,7 +45,10 @@ func hostile(t *testing.T, functions, lines, samples, frames int) []byte {
 		b = field(b, 2, field(field(nil, 1, stack), 2, []byte{1, 1}))
 	}
 	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
+	w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := w.Write(b); err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func TestFault_48_names(t *testing.T) {
 	if testing.Short() {
 		t.Skip("judges forty windows")
 	}
-	w, err := newWatch(expressions(50, true), time.Minute)
+	w, err := newWatch(expressions(10, true), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
