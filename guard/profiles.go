@@ -2,10 +2,8 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -123,7 +121,7 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 	}
 	known := e.breakdown
 	if known.at.IsZero() {
-		r.Reason += fmt.Sprintf("; no %s profile was taken: %s", kind, refusal(now.err))
+		r.Reason += fmt.Sprintf("; what it is made of is not known: %v", now.err)
 		return nil
 	}
 	if r.Offenders = known.offenders; len(r.Offenders) > 0 {
@@ -186,15 +184,6 @@ func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]
 		return nil, err
 	}
 	return budget.Budget{Subject: "process"}.Result(findings[0]).Offenders, nil
-}
-
-// refusal says in a word or two why there is no profile.
-func refusal(err error) string {
-	var skip *profiles.SkipError
-	if errors.As(err, &skip) {
-		return strings.ReplaceAll(string(skip.Reason), "_", " ")
-	}
-	return err.Error()
 }
 
 // offenderUnit is what the values of a budget's offenders are in. Those of the

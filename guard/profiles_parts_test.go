@@ -41,7 +41,7 @@ func TestPartsAreDated(t *testing.T) {
 	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 50")})
 	defer func() { l.breakdowns.taker.Close() }()
 	at := time.Date(2026, 11, 21, 18, 15, 19, 0, time.Local)
-	const refused = "50; no goroutine profile was taken: too many goroutines"
+	const refused = "50; what it is made of is not known: take goroutine profile: too_many_goroutines: there are "
 	for _, tt := range []struct {
 		most       int // of goroutines that a profile is taken of
 		goroutines float64
