@@ -369,7 +369,7 @@
 //
 // A [SyntaxError] says where a line is wrong, what could have stood there, and
 // what to write: the sentence that is meant, where few words make it right, or an
-// example that keeps what is right. Both can be copied. All wrong lines of a text are
+// example that keeps what it can. Both can be copied. All wrong lines of a text are
 // reported.
 //
 //	parse budget: line 1, column 19: expected %, cores or a duration per unit of work for the cpu profile, found "20"

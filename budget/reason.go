@@ -76,12 +76,9 @@ func (s sayer) blank(name string) string {
 func (s sayer) say() string {
 	f := s.finding
 	text := s.reason(f.Reason)
-	unmatched := ""
-	if f.Unmatched {
-		unmatched = "no function of this profile matches " + s.budget.Subject
-	}
-	if unmatched != "" && f.Verdict != evidence.Pass {
-		text = unmatched + ": " + text
+	const unmatched = "no function of this profile matches "
+	if f.Unmatched && f.Verdict != evidence.Pass {
+		text = unmatched + s.budget.Subject + ": " + text
 	}
 	if f.Cut > 0 {
 		text += "; of " + s.budget.samples(f.Cut) + " the runtime has cut off the stack, and who called is not known"
@@ -92,8 +89,8 @@ func (s sayer) say() string {
 	if f.Elsewhere != "" {
 		text += "; what does its work is " + f.Elsewhere + ", which this budget does not count: name that one"
 	}
-	if unmatched != "" && f.Verdict == evidence.Pass {
-		text += "; " + unmatched
+	if f.Unmatched && f.Verdict == evidence.Pass {
+		text += "; " + unmatched + s.budget.Subject
 	}
 	if f.Outside != nil {
 		text += "; " + s.outside(f.Outside)

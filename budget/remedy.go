@@ -105,13 +105,9 @@ func (b *Budget) usual(p part) string {
 		}
 		return amounts[list[0].dim]
 	}
-	figure := Budget{Subject: "process"}
-	if slices.Contains(figures, b.When.Figure) {
-		figure.Subject = b.When.Figure
-	}
 	return [parts]string{
 		partPer: "per request", partExcept: "except runtime/...", partIn: "in main.handler", partWhere: "where endpoint=/checkout",
-		partWhen: "when " + figure.Subject + " above " + figure.usual(partLimit), partFor: "for 3 windows",
+		partWhen: "when process above 0.1 cores", partFor: "for 3 windows",
 	}[p]
 }
 
