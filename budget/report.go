@@ -122,7 +122,7 @@ func (o *Offender) name(budget *Budget) string {
 }
 
 // kind is the kind of profile whose values are charged.
-func (b *Budget) kind() kinds.Kind {
+func (b *Budget) kind() *kinds.Kind {
 	return kinds.Of(cmp.Or(subjectOf(b.Subject).kind, b.Kind, kinds.CPU))
 }
 

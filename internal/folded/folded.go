@@ -75,7 +75,7 @@ type builder struct {
 
 func (b *builder) header(line string) error {
 	words := strings.Fields(line)
-	b.kind = kinds.Of(words[0])
+	b.kind = *kinds.Of(words[0])
 	p := &profile.Profile{}
 	types := func(pairs ...string) {
 		for i := 0; i < len(pairs); i += 2 {

@@ -2,8 +2,6 @@
 // another asks this table.
 package kinds
 
-import "slices"
-
 // A Kind is a kind of profile.
 type Kind struct {
 	Name     string // as runtime/pprof and the language of budgets have it
@@ -57,12 +55,15 @@ var All = []Kind{
 	{Block, Difference, Contention, "contentions", "delay", ""},
 }
 
-// Of returns the kind of that name, or the zero Kind.
-func Of(name string) Kind {
-	if i := slices.IndexFunc(All, func(k Kind) bool { return k.Name == name }); i >= 0 {
-		return All[i]
+// Of returns the kind of that name, or the zero Kind. It is a pointer because a dozen
+// callers with a copy each make 10 KB of code.
+func Of(name string) *Kind {
+	for i := range All {
+		if All[i].Name == name {
+			return &All[i]
+		}
 	}
-	return Kind{}
+	return &Kind{}
 }
 
 // Names are what a budget may say after "of". Leaked goroutines have a rule instead.
