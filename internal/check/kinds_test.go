@@ -42,7 +42,7 @@ func TestCheckKinds(t *testing.T) {
 	var k keeper
 	release := make(chan struct{})
 	var hot sync.Mutex
-	idle := func(context.Context) { partTime(0.5) } // does nothing of what the budgets are about
+	idle := func(context.Context) { mix(0.5) } // does nothing of what the budgets are about
 	contend := func(context.Context) {
 		var wg sync.WaitGroup
 		hot.Lock()
@@ -55,15 +55,14 @@ func TestCheckKinds(t *testing.T) {
 		mix(0.5)
 		hot.Unlock()
 		wg.Wait()
-		rest()
 	}
 	leak := func(context.Context) {
 		go func(release chan struct{}) { <-release }(release)
-		partTime(0.5)
+		mix(0.5)
 	}
 	slowly := func() {
-		for range 3 {
-			partTime(0.5)
+		for range 10 {
+			mix(0.5)
 		}
 	}
 	var left atomic.Int64
@@ -84,7 +83,7 @@ func TestCheckKinds(t *testing.T) {
 		{"share of allocations", "check.(*keeper).allocate below 30% of allocs",
 			func(context.Context) { k.allocate(1 << 20) }, nil, "keeper).allocate"},
 		{"goroutine leaked", "no goroutine leaked",
-			leak, func(ctx context.Context) { go func() { <-ctx.Done() }(); partTime(0.5) }, "of the goroutines that work started, "},
+			leak, func(ctx context.Context) { go func() { <-ctx.Done() }(); mix(0.5) }, "of the goroutines that work started, "},
 		{"goroutines steady", "goroutines steady",
 			leak, idle, "check.TestCheckKinds.func3.1  100.00%"},
 		{"heap steady", "heap steady",
@@ -107,7 +106,7 @@ func TestCheckKinds(t *testing.T) {
 					go func(release chan struct{}) { <-release }(release)
 				}
 			}
-			partTime(0.5)
+			mix(0.5)
 		}, idle, "the limit is 300"},
 		{"goroutines, others are many", "goroutines below 50", func(ctx context.Context) {
 			for range 70 {
@@ -189,7 +188,7 @@ func TestCheckBaseline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "testdata", "mix.pprof")
 	set := budget.Must("check.burnGuilty grows below 40 points", "process grows below 300% per call", "check.burnGuilty below 99%")
 	work := func(share float64) func(context.Context) {
-		return func(context.Context) { partTime(share) }
+		return func(context.Context) { mix(share) }
 	}
 	needProfiler(t)
 	on(t, idle) // no check goes on for longer than its Max

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	asked := false
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
 	if !asked {
-		if err := flag.Set("test.parallel", "8"); err != nil {
-			panic(err) // 8 is a constant
+		if err := flag.Set("test.parallel", "4"); err != nil {
+			panic(err) // 4 is a constant
 		}
 	}
 	goleak.VerifyTestMain(m)

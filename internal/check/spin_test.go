@@ -1,9 +1,6 @@
 package check
 
-import (
-	"math/rand/v2"
-	"time"
-)
+import "math/rand/v2"
 
 // Calibrated work: burnGuilty and burnInnocent run the same instructions, so
 // that their true shares are those of their rounds.
@@ -38,13 +35,3 @@ func mix(share float64) {
 		panic("the sums are odd numbers") // so that the work is not optimised away
 	}
 }
-
-// partTime is mix on a quarter of a core. Where the share is far from the limit a check
-// ends after so many blocks, not samples: with all of a core it takes as long, and four
-// times the CPU.
-func partTime(share float64) {
-	mix(share)
-	rest()
-}
-
-func rest() { time.Sleep(3 * time.Millisecond) }

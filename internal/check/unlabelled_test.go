@@ -69,7 +69,7 @@ func TestCheckServer(t *testing.T) {
 		t.Cleanup(srv.Close)
 		return func(context.Context) {
 			get(t, srv.Client(), srv.URL)
-			partTime(0) // what work does itself makes a verdict of the little that it sees
+			mix(0) // what work does itself makes a verdict of the little that it sees
 		}
 	}
 	for name, handler := range map[string]http.HandlerFunc{"before": dear(), "before, and cheap": cheap()} {
@@ -164,7 +164,7 @@ func TestCheckLostLabel(t *testing.T) {
 	on(t, idle) // a busy machine alone would have it skipped
 	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 20%"), func(context.Context) {
 		pprof.Do(context.Background(), pprof.Labels("endpoint", "/x"), func(context.Context) { mix(1) })
-		partTime(0)
+		mix(0)
 	})
 	// On a crowded machine it is given up for want of samples, and says whose there were.
 	known := strings.Contains(got.text(), "check.burnGuilty at ")
