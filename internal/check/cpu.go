@@ -270,7 +270,7 @@ func (c *cpuPhase) flush(r *run) error {
 
 // results closes the trial.
 func (c *cpuPhase) results(r *run) error {
-	if len(c.all.profiles) == 0 && len(c.group.profiles) > 0 {
+	if c.broken == nil && len(c.all.profiles) == 0 && len(c.group.profiles) > 0 {
 		c.broken = c.flush(r) // better than none, where the first call took longer than all windows
 	}
 	if c.broken != nil {
