@@ -48,7 +48,8 @@ type Config struct {
 
 	// Trace adds the last seconds of execution trace to a dump, while it is enabled. It
 	// is a *trace.FlightRecorder, which the host starts and stops. The type is not named
-	// here, because that would link the tracer into hosts that have none.
+	// here, because that would link the tracer into hosts that have none. One that panics,
+	// or takes longer than a second, is not asked again.
 	Trace interface {
 		Enabled() bool
 		WriteTo(w io.Writer) (n int64, err error)

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -227,11 +226,8 @@ func (l *looper) companions() []dumps.File {
 		data = p.Data
 	}
 	l.beside = []dumps.File{profileFile(kinds.Goroutine, data)}
-	if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
-		var b bytes.Buffer // FlightRecorderConfig.MaxBytes bounds it
-		if _, err := l.cfg.Trace.WriteTo(&b); err == nil {
-			l.beside = append(l.beside, dumps.File{Name: "trace.out", Data: b.Bytes()})
-		}
+	if data := l.trace(); len(data) > 0 {
+		l.beside = append(l.beside, dumps.File{Name: "trace.out", Data: data})
 	}
 	return l.beside
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"runtime/trace"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -440,6 +442,49 @@ func TestFlightRecorder(t *testing.T) {
 			<-g.done
 			if rec.Enabled() != running {
 				t.Errorf("after Stop the recorder runs: %t, before Start: %t", rec.Enabled(), running)
+			}
+		})
+	}
+}
+
+// recorderFunc is a recorder that is always enabled.
+type recorderFunc func(io.Writer) (int64, error)
+
+func (recorderFunc) Enabled() bool                        { return true }
+func (f recorderFunc) WriteTo(w io.Writer) (int64, error) { return f(w) }
+
+// A recorder that panics, hangs, fails or writes without end costs the dump its trace,
+// once, and nothing else.
+func TestFlightRecorderFails(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	for _, tt := range []struct {
+		say   string
+		write recorderFunc
+	}{
+		{"panic: on purpose", func(io.Writer) (int64, error) { panic("on purpose") }},
+		{"not returned within", func(io.Writer) (int64, error) { <-release; return 0, nil }},
+		{"out of order", func(io.Writer) (int64, error) { return 0, errors.New("out of order") }},
+		{"ended its goroutine", func(io.Writer) (int64, error) { runtime.Goexit(); return 0, nil }},
+		{"writes more than", func(w io.Writer) (int64, error) {
+			n, err := w.Write(make([]byte, 200<<20))
+			return int64(n), err
+		}},
+	} {
+		t.Run(tt.say, func(t *testing.T) {
+			w := newWorld()
+			var calls atomic.Int32
+			cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+			cfg.Trace = recorderFunc(func(to io.Writer) (int64, error) { calls.Add(1); return tt.write(to) })
+			l := w.still(t, cfg)
+			for range 2 {
+				l.beside = nil
+				if files := l.companions(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+					t.Error("there is a trace")
+				}
+			}
+			if s := l.Status(); calls.Load() != 1 || !strings.Contains(s.Reason, tt.say) {
+				t.Errorf("%d calls, status %s: %s", calls.Load(), s.State, s.Reason)
 			}
 		})
 	}

@@ -30,6 +30,7 @@ type looper struct {
 	closer     alert.Closer
 	store      *dumps.Store // where dumps go in this window, or nil
 	beside     []dumps.File // what goes beside each dump of this window, once there was one
+	traceOff   bool         // Config.Trace has failed
 	began      time.Time    // when the last window began
 }
 
