@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -11,9 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 )
 
@@ -35,7 +33,7 @@ func amounts(into map[string]float64, names ...string) func(string) error {
 }
 
 // profileFlags are those of all commands that read profiles.
-func (s *source) profileFlags(f *flag.FlagSet, facts *budget.Facts) {
+func (s *source) profileFlags(f *flag.FlagSet, facts *judge.Facts) {
 	f.Func("kind", "the `kind` of the profiles, where they do not say: mutex and block look the same", func(kind string) error {
 		if facts.Kind = kind; !slices.Contains(kinds.Names(), kind) {
 			return fmt.Errorf("expected one of %s", strings.Join(kinds.Names(), ", "))
@@ -52,7 +50,7 @@ var figures = []string{"cores", "goroutines", "heap", "rss", "gc"}
 // check compares profiles with budgets.
 func check(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
-	facts := budget.Facts{Work: map[string]float64{}, Figures: map[string]float64{}, BaselineWork: map[string]float64{}}
+	facts := judge.Facts{Work: map[string]float64{}, Figures: map[string]float64{}, BaselineWork: map[string]float64{}}
 	var files, sentences list
 	f := newFlags("check")
 	f.Var(&files, "b", "read budgets from a `file`, one a line; may be given several times")
@@ -78,18 +76,16 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	if *base != "" {
 		in, err := s.read(ctx, []string{*base})
-		if err == nil {
-			facts.Baseline, err = profile.ParseData(in.data)
-		}
 		if err != nil {
 			return exitMisuse, fmt.Errorf("-base %w", err)
 		}
+		facts.Baseline = in.table
 	}
 	in, err := s.read(ctx, args)
 	if err != nil {
 		return exitMisuse, err
 	}
-	results, err := set.JudgeReader(bytes.NewReader(in.data), facts)
+	results, err := in.judge(set, facts)
 	if err != nil {
 		return exitMisuse, err
 	}
@@ -119,6 +115,27 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 		fmt.Fprintln(std.err, "profguard check: more samples decide more: -seconds 60 for a service, or several files, which are added up")
 	}
 	return status(results), nil
+}
+
+// judge compares the profile with budgets.
+func (in *input) judge(set budget.Set, facts judge.Facts) ([]budget.Result, error) {
+	rules, err := set.Rules()
+	if err != nil {
+		return nil, err
+	}
+	j, err := judge.New(rules)
+	if err != nil {
+		return nil, err
+	}
+	findings, err := j.Table(context.Background(), in.table, facts)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]budget.Result, len(set))
+	for i, b := range set {
+		results[i] = b.Result(findings[i])
+	}
+	return results, nil
 }
 
 // wantsSamples reports whether a budget is undecided because its limit is within the
@@ -159,7 +176,7 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 
 // lacks says what must be given to decide a budget, "" if nothing is missing. The budgets
 // of a service stand in one file, and those that one profile can decide are judged.
-func lacks(r budget.Result, facts budget.Facts) string {
+func lacks(r budget.Result, facts judge.Facts) string {
 	_, counted := facts.Work[r.Budget.Per]
 	_, given := facts.Figures[r.Budget.Subject]
 	switch b := r.Budget; {

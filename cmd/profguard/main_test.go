@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -397,6 +399,29 @@ func TestSuggestionLasts(t *testing.T) {
 	}
 	if kept < pairs*98/100 {
 		t.Errorf("of %d suggestions %d pass on another profile, expected 98%%", pairs, kept)
+	}
+}
+
+// TestBaseIsBounded: a base of many labels takes no more memory than any other profile may.
+func TestBaseIsBounded(t *testing.T) {
+	write(t)
+	p := folded.Must("cpu 10s\nmain.main;main.serve 500\n")
+	p.Sample[0].Label = map[string][]string{"tenant": slices.Repeat([]string{"shop"}, 1_000_000)}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "labels.pprof", b.String())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var out bytes.Buffer
+	status := run(t.Context(), []string{"check", "-budget", "no function grows above 5 points", "-base", "labels.pprof", "shop.pprof"}, nil, &out, &out)
+	runtime.ReadMemStats(&after)
+	if status != exitBroken || !strings.Contains(out.String(), "encoding/json.Unmarshal") {
+		t.Errorf("expected %d with encoding/json.Unmarshal, found %d\n%s", exitBroken, status, out.String())
+	}
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 96 {
+		t.Errorf("it allocates %d MiB: expected what the decoder may take, 64 MiB, and some", n)
 	}
 }
 

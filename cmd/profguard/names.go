@@ -5,18 +5,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/process"
 )
 
-// doubtMisspelt leaves a budget undecided that no function of the profile matches, where
-// the profile has a name that is a letter or two away: a misspelt name would be kept for
+// doubtMisspelt leaves a budget undecided that no function of the profiles matches, where
+// they have a name that is a letter or two away: a misspelt name would be kept for
 // ever. What has no such name near is not there, which is as it may be. A name in double
 // quotes is taken as it stands.
-func doubtMisspelt(results []budget.Result, t *decode.Table, base *profile.Profile) error {
+func doubtMisspelt(results []budget.Result, profiles ...*decode.Table) error {
 	for i := range results {
 		rules, err := budget.Set{results[i].Budget}.Rules()
 		if err != nil {
@@ -26,7 +24,7 @@ func doubtMisspelt(results []budget.Result, t *decode.Table, base *profile.Profi
 			if strings.HasPrefix(text, `"`) {
 				continue
 			}
-			missing, err := process.Missing([]string{text}, namesOf(t, base))
+			missing, err := process.Missing([]string{text}, namesOf(profiles))
 			if err != nil {
 				return err
 			}
@@ -52,17 +50,15 @@ func doubt(r *budget.Result, text, near string) {
 	}
 }
 
-// namesOf are the functions of a profile and of what it is compared with.
-func namesOf(t *decode.Table, base *profile.Profile) func(func(string) bool) error {
+// namesOf are the functions of profiles.
+func namesOf(profiles []*decode.Table) func(func(string) bool) error {
 	return func(yield func(string) bool) error {
-		for _, f := range t.Funcs {
-			if !yield(t.Symbols.Name(f.Name)) {
-				return nil
+		for _, t := range profiles {
+			if t == nil {
+				continue // there is no base
 			}
-		}
-		if base != nil {
-			for _, f := range base.Function {
-				if !yield(f.Name) {
+			for _, f := range t.Funcs {
+				if !yield(t.Symbols.Name(f.Name)) {
 					return nil
 				}
 			}

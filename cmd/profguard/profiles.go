@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxBytes is what budget.Set.JudgeReader reads at most.
+	// maxBytes is what the decoder reads at most.
 	maxBytes = 8 << 20
 	// maxProfiles are added up.
 	maxProfiles = 32
@@ -40,7 +40,6 @@ type source struct {
 // An input is the profile that a command is about, which may be the sum of several.
 type input struct {
 	from  string // where it comes from, as people read it
-	data  []byte
 	table *decode.Table
 }
 
@@ -95,7 +94,7 @@ func sum(args []string, parts [][]byte) (*input, error) {
 			return nil, err
 		}
 		if len(parts) == 1 {
-			return &input{name, data, table}, nil
+			return &input{name, table}, nil
 		}
 		if stacks += len(table.Samples); stacks > maxStacks {
 			return nil, fmt.Errorf("%s: more than %d stacks in all: profile a shorter time", name, maxStacks)
@@ -109,7 +108,7 @@ func sum(args []string, parts [][]byte) (*input, error) {
 		return nil, err
 	}
 	table, err := decoded("the sum", data.Bytes())
-	return &input{strings.Join(names, ", "), data.Bytes(), table}, err
+	return &input{strings.Join(names, ", "), table}, err
 }
 
 // decoded returns a profile's table, or an error for one that is broken or too large.

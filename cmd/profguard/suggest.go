@@ -13,6 +13,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
@@ -72,7 +73,7 @@ var more = fmt.Sprintf("%d samples are enough: profile it while it works, or for
 // A writer writes suggestions for an input.
 type writer struct {
 	*input
-	facts  budget.Facts
+	facts  judge.Facts
 	when   string   // the condition of budgets on shares
 	look   []string // what is wrong in this profile,
 	faults []string // and the patterns of functions among it
@@ -106,7 +107,7 @@ func (w *writer) judge(sentence string) budget.Result {
 	set, err := budget.Parse(sentence)
 	var results []budget.Result
 	if err == nil {
-		results, err = set.JudgeReader(bytes.NewReader(w.data), w.facts)
+		results, err = w.input.judge(set, w.facts)
 	}
 	if err != nil {
 		w.failed = cmp.Or(w.failed, err)
@@ -148,7 +149,7 @@ func (w *writer) common(out io.Writer, subject string, least float64, why string
 			}
 		}
 		if limit > lowest {
-			fmt.Fprintf(out, "# The next profile may not decide a lower limit: %s.\n", r.Reason)
+			fmt.Fprintf(out, "# With %s, the next profile may not decide a lower limit.\n", unit.Plural(w.table.Count(), "sample"))
 		}
 	}
 	fmt.Fprintln(out, sentence(limit))
