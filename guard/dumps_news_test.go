@@ -1,9 +1,13 @@
 package guard
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -79,6 +83,55 @@ func TestDumpAfterRestart(t *testing.T) {
 		}
 		if e := firings(w); len(e) != 2 || e[0].Dump == "" || e[1].Dump == "" || e[0].Dump == e[1].Dump {
 			t.Errorf("events %+v, want two, each with its dump", e)
+		}
+	})
+}
+
+// A panic while a dump is made ends the window. That a budget fires is told all the same,
+// also of those that were judged before.
+func TestPanicInADumpKeepsEvents(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("gggb")
+		offers := 0
+		w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
+			if offers++; offers == 2 {
+				panic("once")
+			}
+			g, id := running.Load(), dumps.ID(fmt.Sprint(offers))
+			go g.dumped(dumps.Outcome{ID: id})
+			return id, nil
+		}
+		g := w.start(t, dumping(t, "a: fmt.Println below 5% for 1 windows", "b: fmt.Println below 6% for 1 windows"))
+		pass(2 * minute)
+		s := g.Status()
+		if s.Panics["loop"] != 1 {
+			t.Fatalf("panics %v, want one of the loop", s.Panics)
+		}
+		for _, b := range s.Budgets {
+			if b.State != "firing" {
+				t.Errorf("%s is %s, want firing", b.Name, b.State)
+			}
+		}
+		wantEvents(t, w, eventFiring+" a", eventFiring+" b")
+		g.Stop()
+	})
+}
+
+// A guard that is stopped between two budgets tells of the first that it fires.
+func TestStopBetweenBudgetsKeepsEvents(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("b")
+		w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
+			running.Load().cancel()
+			return "", context.Canceled
+		}
+		g := w.start(t, dumping(t, "a: fmt.Println below 5% for 1 windows", "b: fmt.Println below 6% for 1 windows"))
+		pass(minute)
+		g.Stop()
+		for _, b := range g.Status().Budgets {
+			if told := slices.Contains(w.told(), eventFiring+" "+b.Name); told != (b.State == "firing") {
+				t.Errorf("%s is %s, told that it fires: %t", b.Name, b.State, told)
+			}
 		}
 	})
 }

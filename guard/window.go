@@ -157,12 +157,21 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 // what is told, and not what is measured.
 func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Window) {
 	var offered []*dump
+	added := 0
+	defer func() { // also of a panic, and when the guard stops: an alert never fires untold
+		awaitDumps(ctx, offered)
+		for _, j := range results[:added] {
+			l.tell(j)
+		}
+	}()
 	for _, j := range results {
 		found := l.explain(ctx, j.entry, &j.result, j.end)
 		if ctx.Err() != nil {
 			return
 		}
-		if l.add(j) && len(offered) < dumpsAWindow && (j.result.Verdict == budget.Fail || j.event == alert.Fired) {
+		inForce := l.add(j)
+		added++
+		if inForce && len(offered) < dumpsAWindow && (j.result.Verdict == budget.Fail || j.event == alert.Fired) {
 			if d := l.dump(j, found, w); d != nil {
 				offered = append(offered, d)
 			}
@@ -170,10 +179,6 @@ func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Wi
 		if j.event.Ends() {
 			j.entry.watch.Ended(j.entry.at)
 		}
-	}
-	awaitDumps(ctx, offered)
-	for _, j := range results {
-		l.tell(j)
 	}
 }
 
