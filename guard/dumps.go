@@ -38,7 +38,7 @@ type dump struct {
 }
 
 // dump offers the profile of a failing window to the store, and returns nil if there is
-// to be none.
+// to be none. One that the store refuses has ended.
 //
 // Of a figure it is the profile that found, if any, says what it is made of, and
 // the CPU profile of its window goes beside it; without one it is what ran.
@@ -80,7 +80,8 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	}
 	if err != nil {
 		l.dumpsFail("a dump was not kept: ", err)
-		return nil
+		close(offered.ended)
+		return offered
 	}
 	l.offered = slices.DeleteFunc(l.offered, func(d *dump) bool { return !d.kept && j.end.Sub(d.at) >= l.cfg.Keep.every() })
 	l.offered = append(l.offered, offered)

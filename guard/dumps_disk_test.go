@@ -112,3 +112,26 @@ func TestUnusableDumpDir(t *testing.T) {
 		}
 	}
 }
+
+// A store that keeps nothing costs a window no more than one that does: dumps that fail
+// are counted, too.
+func TestDumpsThatFailAreFew(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("b")
+		offers := 0
+		w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
+			offers++
+			return "", dumps.ErrDropped
+		}
+		var lines []string
+		for i := range 20 {
+			lines = append(lines, fmt.Sprintf("b%d: fmt.Println below %d%% for 1 windows", i, 1+i))
+		}
+		g := w.start(t, dumping(t, lines...))
+		pass(2 * minute)
+		if ok := g.Status().Windows["ok"]; ok < 5 || offers != dumpsAWindow*ok {
+			t.Errorf("%d dumps were tried in %d windows, want %d in each", offers, ok, dumpsAWindow)
+		}
+		g.Stop()
+	})
+}
