@@ -330,7 +330,7 @@ func TestFault_38_Work(t *testing.T) {
 				return -math.MaxFloat64
 			}
 			return math.MaxFloat64
-		}, `Work["request"] went from -1.79769313486232e+308 to 1.79769313486232e+308`},
+		}, `Work["request"] went from -1.79769313486232e+308 to 1.79769313486232e+308: that is no growth that can be counted`},
 		{"is no number", func(time.Duration) float64 { return nan() }, `Work["request"] returned NaN`},
 		{"hangs", func(time.Duration) float64 { calls.Add(1); <-block; return 0 }, `Work["request"] did not return within 100ms`},
 		{"is slow at times", func(at time.Duration) float64 {

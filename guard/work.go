@@ -156,7 +156,7 @@ func between(before, after readings) (done map[string]float64, why map[string]st
 		case a.why != "":
 			why[name] = fmt.Sprintf("%s %s", a.label, a.why)
 		case known && (b.n < a.n || math.IsInf(b.n-a.n, 0)):
-			why[name] = fmt.Sprintf("%s went from %.15g to %.15g: a counter only ever grows", b.label, a.n, b.n)
+			why[name] = fmt.Sprintf("%s went from %.15g to %.15g: that is no growth that can be counted", b.label, a.n, b.n)
 		case known:
 			done[name] = b.n - a.n
 		}
