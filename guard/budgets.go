@@ -26,7 +26,7 @@ type panel struct {
 type entry struct {
 	rule judge.Rule // the budget without its words
 	standing
-	outside   bool         // the warning is that nothing has run within its "in" and "where"
+	missed    int          // windows with nothing within its "in" and "where", before the first with something
 	breakdown breakdown    // of a figure, when it was last taken
 	counted   counters     // when what is counted was last judged
 	watch     *judge.Watch // that judges it, as the rule of this number

@@ -59,16 +59,22 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 // function: only windows do. 60 are an hour at the defaults.
 const unseenWindows = 60
 
-// unseen warns of a budget within whose "in" and "where" nothing has ever run. The first
-// sample takes that back. g.mu must be held.
+// unseen counts the windows in which nothing ran within a budget's "in" and "where",
+// although something did elsewhere, and warns of one within which nothing ever has. The
+// first sample takes that back. g.mu must be held.
 func (g *Guard) unseen(j *judgement) {
-	e, n := j.entry, j.entry.alert.Unjudged()
-	if e.Samples > 0 && e.outside {
-		e.Warning, e.outside = "", false
-	}
-	if _, ok := j.finding.Reason.(judge.OutOfScope); ok && e.Samples == 0 && n >= unseenWindows && e.Warning == "" { // and not idle, say
-		e.outside = true
-		g.warn(e, fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", j.result.Reason, n))
+	e := j.entry
+	_, outside := j.finding.Reason.(judge.OutOfScope) // and not idle, say
+	switch {
+	case e.Samples > 0: // in this window or before
+		if e.missed >= unseenWindows {
+			e.Warning = ""
+		}
+		e.missed = 0
+	case outside:
+		if e.missed++; e.missed == unseenWindows {
+			g.warn(e, fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", j.result.Reason, e.missed))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -79,6 +80,37 @@ func TestNeverWithin(t *testing.T) {
 		}
 		g.Stop()
 	})
+}
+
+// Windows without any sample, and windows in which the budget's condition did not hold,
+// are none in which it was missed: after a night of them, one window at work is the first.
+func TestIdleWindowsAreNotMissed(t *testing.T) {
+	for sentence, night := range map[string]string{
+		"b: no function above 20% in main.handle":                              "cpu 10s\n",
+		"b: no function above 20% in main.handle when process above 0.2 cores": idle,
+	} {
+		bubble(t, func(t *testing.T, w *world) {
+			w.linked = append(w.linked, "main.handle")
+			w.cores = func(since time.Duration) float64 {
+				if since < 70*10*second {
+					return 0.1
+				}
+				return 1
+			}
+			w.take = func(n int) profiler.Window {
+				if n < 70 {
+					return cpuWindow(night)
+				}
+				return cpuWindow(good)
+			}
+			g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must(sentence)})
+			initials(t, g, 75)
+			wantEvents(t, w)
+			initials(t, g, unseenWindows)
+			wantEvents(t, w, eventVacuous+" b")
+			g.Stop()
+		})
+	}
 }
 
 // A small service has too few samples a window to pass in any, and enough in all.

@@ -177,8 +177,10 @@ func (w *window) empty(r *rule, f *Finding) {
 	case r.Class == Leak:
 		f.counted(0, 0)
 		f.Reason = Leaked{}
-	case r.in >= 0 || r.where >= 0:
+	case (r.in >= 0 || r.where >= 0) && len(w.t.Samples) > 0:
 		f.Reason = OutOfScope{}
+	case r.in >= 0 || r.where >= 0:
+		f.Reason = NoSamples{}
 	case r.value.Census && r.Dimension != unit.Share:
 		f.counted(0, r.Limit)
 		f.Reason = CountedNone{}
