@@ -282,6 +282,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		return
 	}
 	who, e, certain := s.worst(r)
+	var likely Reason
 	switch {
 	case c.before != nil && r.Class == Each && who == "":
 		if !certain && f.Verdict == evidence.Pass {
@@ -294,7 +295,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	if e.Verdict != evidence.Fail {
 		f.Offenders, f.Over = nil, 0
 	} else if r.Class == Each {
-		who, e = s.onlyProven(&c, f, who, e)
+		who, e, likely = s.named(&c, f, who, e)
 	}
 	c.inSamples(&e)
 	f.take(e)
@@ -306,7 +307,9 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		f.Reason = c.reason(x, f.Samples)
 		return
 	}
-	f.Reason = InBlocks{certain, e.Needed}
+	if f.Reason = likely; likely == nil {
+		f.Reason = InBlocks{certain, e.Needed}
+	}
 	if len(f.Offenders) > 0 && f.Offenders[0].Function == who { // one thing has one lower bound
 		f.Offenders[0].Low, f.Offenders[0].High = f.Low, f.High
 	}
@@ -332,30 +335,37 @@ func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain 
 	return who, f, certain || f.Verdict == evidence.Fail
 }
 
-// onlyProven keeps the offenders that are over the limit beyond doubt, and returns the
-// first of them with its finding; or who was the worst, where none is.
-func (s *blockStanding) onlyProven(c *comparison, f *Finding, who string, e evidence.Finding) (string, evidence.Finding) {
+// named keeps the offenders that may be named where who, by its finding e, proves that the
+// limit is exceeded: as in a window, one in twenty is doubt enough by then. It returns the
+// first of them with its finding, or who where none may be named, and the reason where the
+// first is only likely to be above the limit.
+func (s *blockStanding) named(c *comparison, f *Finding, who string, e evidence.Finding) (_ string, _ evidence.Finding, likely Reason) {
 	all := len(f.Offenders)
-	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool { return s.proof(c, &o).Verdict != evidence.Fail })
+	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
+		likely := c.before == nil && o.Low > c.Limit && s.each[o.Function] != nil
+		return !likely && s.proof(c, c.of(o.Function)).Verdict != evidence.Fail
+	})
 	f.Over -= all - len(f.Offenders)
-	if len(f.Offenders) > 0 {
-		who, e = f.Offenders[0].Function, s.proof(c, &f.Offenders[0])
+	if len(f.Offenders) == 0 {
+		return who, e, nil
 	}
-	return who, e
+	first := &f.Offenders[0]
+	if e = s.proof(c, c.of(first.Function)); e.Verdict == evidence.Fail {
+		return first.Function, e, nil
+	}
+	e.Verdict, e.Low, e.Needed = evidence.Fail, first.Low, 0
+	return first.Function, e, Likely{who, s.proof(c, c.of(who)).Low}
 }
 
-// proof is the finding on an offender, which fails where it is over the limit beyond doubt:
-// by the blocks, or by all samples.
-func (s *blockStanding) proof(c *comparison, o *Offender) (f evidence.Finding) {
-	near, low := s.each[o.Function], o.Low
+// proof is the finding on somebody, which fails where it is over the limit beyond doubt:
+// by the blocks, or by all samples, which have found x.
+func (s *blockStanding) proof(c *comparison, x found) (f evidence.Finding) {
+	near := s.each[x.name]
 	if near == nil {
 		return f
 	}
-	if c.before != nil {
-		low = c.of(o.Function).Low
-	}
-	f = near.Finding()
-	if f.Low = max(f.Low, low); f.Low > c.Limit {
+	f = near.Close()
+	if f.Low = max(f.Low, x.Low); f.Low > c.Limit {
 		f.Verdict, f.Needed, f.Baseline = evidence.Fail, 0, 0
 	}
 	return f

@@ -278,6 +278,51 @@ func TestTrialHits(t *testing.T) {
 	}
 }
 
+// TestTrialNamed: once the limit is exceeded for sure, whoever is likely above it is named,
+// and the reason does not say of it what is proven of its caller only. Who is above the
+// limit by its measured number alone is not named.
+func TestTrialNamed(t *testing.T) {
+	const caller, callee = "cpu 10s\nmain.main;main.run;main.caller", ";main.callee 1"
+	for _, tt := range []struct {
+		name   string
+		blocks []string // stacks, in turn
+		number int
+		first  string
+		over   int
+		say    string
+	}{
+		{"7 of 12", []string{callee, callee, " 1", callee, " 1", callee, " 1", callee, " 1", callee, " 1", callee}, 12, "main.callee", 2, "main.callee at 58.33%, likely above 2"},
+		{"all of 12", []string{callee}, 12, "main.callee", 2, "main.callee at 100.00%, surely above "},
+		{"60 of 120", []string{callee, " 1"}, 120, "main.callee", 2, "main.callee at 50.00%, surely above "},
+		{"27 of 117", []string{callee, " 1", " 1", " 1", callee, " 1", " 1", " 1", callee, " 1", " 1", " 1", " 1"}, 117, "main.caller", 1, "main.caller at 100.00%, surely above "},
+	} {
+		trial := newTrial(t, "no function above 20% except main.run")
+		var all []*profile.Profile
+		for i := range tt.number {
+			p := folded.Must(caller + tt.blocks[i%len(tt.blocks)] + "\n")
+			all = append(all, p.Copy())
+			if err := trial.Add(p, judge.Facts{Kind: "cpu"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sum, err := profile.Merge(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := trial.Close(sum, judge.Facts{Kind: "cpu"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := results[0]
+		if r.Verdict != budget.Fail || r.Over != tt.over || r.Offenders[0].Function != tt.first || !strings.HasPrefix(r.Reason, tt.say) {
+			t.Errorf("%s: want %d named, %s first, saying %q:\n%s", tt.name, tt.over, tt.first, tt.say, r)
+		}
+		if proven := "; main.caller is surely above "; strings.Contains(r.Reason, "likely") != strings.Contains(r.Reason, proven) {
+			t.Errorf("%s: want what is likely with what is proven: %s", tt.name, r.Reason)
+		}
+	}
+}
+
 // At the end, what is not decided passes only if 1.5 times the limit would have
 // been caught.
 func TestTrialClose(t *testing.T) {

@@ -11,38 +11,6 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// TestOnlyProven: a rule that fails names who is over the limit beyond doubt, by the
-// blocks or by all samples.
-func TestOnlyProven(t *testing.T) {
-	s := &blockStanding{each: map[string]*blockFunction{}}
-	near := func(name string, hits float64) {
-		test := evidence.NewSequential(evidence.Limit{Most: 0.2})
-		for range 30 {
-			test.Add(hits, 10)
-		}
-		s.each[name] = &blockFunction{Sequential: test}
-	}
-	near("main.guilty", 8)
-	near("main.busy", 2.2)
-	near("main.proven", 2.2)
-	f := &Finding{Over: 4}
-	for name, low := range map[string]float64{"main.guilty": 0.1, "main.busy": 0.1, "main.proven": 0.21, "main.unseen": 0.1} {
-		f.Offenders = append(f.Offenders, Offender{Frame: Frame{Function: name}, Low: low})
-	}
-	c := &comparison{rule: &rule{Rule: Rule{Limit: 0.2}}}
-	who, first := s.onlyProven(c, f, "", evidence.Finding{})
-	if want := s.proof(c, &f.Offenders[0]); who != f.Offenders[0].Function || first != want {
-		t.Errorf("the finding is %+v of %s, want that of the first offender: %+v", first, who, want)
-	}
-	got := map[string]bool{}
-	for _, o := range f.Offenders {
-		got[o.Function] = true
-	}
-	if len(got) != 2 || !got["main.guilty"] || !got["main.proven"] || f.Over != 2 {
-		t.Errorf("named are %v of %d, want main.guilty and main.proven", got, f.Over)
-	}
-}
-
 // TestProof: who is over the limit on growth only by its measured number is not
 // named beside one that has grown beyond doubt, by the blocks or by all samples.
 func TestProof(t *testing.T) {
@@ -68,7 +36,7 @@ func TestProof(t *testing.T) {
 		{"main.slightly", fail, true},
 		{"main.unseen", fail, false},
 	} {
-		f := s.proof(&comparison{rule: &rule{Rule: Rule{Limit: limit}}}, &Offender{Frame: Frame{Function: tt.name}, Low: tt.low})
+		f := s.proof(&comparison{rule: &rule{Rule: Rule{Limit: limit}}}, found{name: tt.name, Finding: evidence.Finding{Low: tt.low}})
 		if proven := f.Verdict == evidence.Fail; proven != tt.want || proven && (f.Low <= limit || f.Needed != 0) {
 			t.Errorf("%s, above %v by all samples: %+v, want it proven: %v", tt.name, tt.low, f, tt.want)
 		}
