@@ -26,7 +26,8 @@ type panel struct {
 type entry struct {
 	rule judge.Rule // the budget without its words
 	standing
-	missed    int          // windows with nothing within its "in" and "where", before the first with something
+	missed    int          // windows with nothing within its "in" and "where", before the first with something,
+	stacks    int          // and what stacks these had
 	breakdown breakdown    // of a figure, when it was last taken
 	counted   counters     // when what is counted was last judged
 	watch     *judge.Watch // that judges it, as the rule of this number

@@ -56,15 +56,19 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 }
 
 // The binary does not show that no sample has a label, or that no path goes through a
-// function: only windows do. 60 are an hour at the defaults.
-const unseenWindows = 60
+// function: only windows do. 60 are an hour at the defaults, and what is in none of a
+// thousand stacks is below 0.3% of them with 95% confidence.
+const (
+	unseenWindows = 60
+	unseenStacks  = 1000
+)
 
 // unseen counts the windows in which nothing ran within a budget's "in" and "where",
 // although something did elsewhere, and warns of one within which nothing ever has. The
 // first sample takes that back. g.mu must be held.
 func (g *Guard) unseen(j *judgement) {
 	e := j.entry
-	_, outside := j.finding.Reason.(judge.OutOfScope) // and not idle, say
+	reason, outside := j.finding.Reason.(judge.OutOfScope) // and not idle, say
 	switch {
 	case e.Samples > 0: // in this window or before
 		if e.missed >= unseenWindows {
@@ -72,7 +76,8 @@ func (g *Guard) unseen(j *judgement) {
 		}
 		e.missed = 0
 	case outside:
-		if e.missed++; e.missed == unseenWindows {
+		e.missed++
+		if e.stacks += reason.Stacks; e.missed >= unseenWindows && e.stacks >= unseenStacks {
 			g.warn(e, fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", j.result.Reason, e.missed))
 		}
 	}
