@@ -66,7 +66,12 @@ func (p *parser) subject() {
 		p.b.Subject = at.raw // for the example
 	}
 	if wrong && classOf(at.raw) == judge.Pattern {
-		lines := p.instead(at, suggest(at.raw)...)
+		var lines []string
+		if endsName(next.raw) { // cpu budget: process below 2 cores
+			name := p.span(at, next)
+			lines = p.instead(name, hyphenated(name.raw))
+		}
+		lines = append(lines, p.instead(at, suggest(at.raw)...)...)
 		if name, rest, ok := strings.Cut(at.raw, ":"); ok && unit.IsName(name) && !strings.Contains(name, ".") {
 			lines = append(lines, p.instead(at, name+": "+rest)...)
 		}
@@ -74,6 +79,18 @@ func (p *parser) subject() {
 	}
 	p.b.Subject = at.raw
 	p.advance()
+}
+
+// endsName reports whether a colon makes a word the end of a name: "below:" is a rule
+// with a colon too many.
+func endsName(word string) bool {
+	before, ok := strings.CutSuffix(word, ":")
+	return ok && !isRule(before)
+}
+
+// hyphenated makes one word of a name of several: "checkout tls:" is "checkout-tls:".
+func hyphenated(name string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(name), "-"), "-:", ":")
 }
 
 // no reads what follows "no".
@@ -111,9 +128,9 @@ func (p *parser) rule() {
 		if p.b.Rule == "grows" || p.b.Rule == "steady" && (p.tok.raw == "below" || p.tok.raw == "above") {
 			p.limit()
 		}
-	case strings.HasSuffix(at.raw, ":"): // checkout tls: portlist absent
+	case endsName(at.raw): // checkout tls: portlist absent
 		name := p.span(p.said[partSubject], at)
-		p.fail(name, nameExpected, nameAdvice, strings.ReplaceAll(strings.Join(strings.Fields(name.raw), "-"), "-:", ":"))
+		p.fail(name, nameExpected, nameAdvice, hyphenated(name.raw))
 	case startsWithNumber(at.raw):
 		p.fail(at, rulesText(p.b.Subject), "", limit+" "+at.raw)
 	case clausePart(at.raw) != 0:
