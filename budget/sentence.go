@@ -191,6 +191,11 @@ func unitsAdvice() string { return "units are " + unit.List() }
 // unit.
 func unitsMeant(digits, suffix string) (list []string) {
 	suffix, work, per := strings.Cut(suffix, "/") // 2ms/request
+	switch strings.ToLower(suffix) {
+	case "mcpu", "mcpus", "mcore", "mcores", "millicpu", "millicpus", "millicore", "millicores": // as Kubernetes counts
+		value, _ := strconv.ParseFloat(digits, 64)
+		digits, suffix = strconv.FormatFloat(value/1000, 'f', -1, 64), "cores"
+	}
 	for _, u := range unit.Meant(strings.TrimRight(suffix, ".;:!")) {
 		amount := digits + " " + u.Name
 		if per {

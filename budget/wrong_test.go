@@ -184,6 +184,8 @@ func TestMeant(t *testing.T) {
 		"heap below 64":                                     "",
 		"no function above 0.2":                             "",
 		"process below 500m":                                "",
+		"process below 500 mCPU":                            "process below 0.5 cores",
+		"process below 1500millicores":                      "process below 1.5 cores",
 		"process below 50%":                                 "",
 		"portlist not absent":                               "",
 		"crypto/tls never below 5%":                         "",
