@@ -158,16 +158,18 @@ var limits = []struct {
 // fits returns what the limit of a budget may be, the most usual first.
 func fits(b *Budget) []fit {
 	s, of := subjectOf(b.Subject), 0
+	switch { // whatever the kind
+	case s.class == judge.Figure:
+		return s.limit
+	case b.Rule == "steady":
+		return limits[0].process[:1] // cores
+	}
 	for kind := cmp.Or(b.Kind, kinds.CPU); limits[of].kind != kind; {
 		if of++; of == len(limits) {
 			return nil
 		}
 	}
 	switch process, grows := s.class == judge.Process, b.Rule == "grows"; {
-	case s.class == judge.Figure:
-		return s.limit
-	case b.Rule == "steady":
-		return limits[0].process[:1] // cores
 	case process && grows:
 		return limits[of].processGrown
 	case process:

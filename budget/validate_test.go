@@ -153,6 +153,18 @@ func TestValidateAll(t *testing.T) {
 	}
 }
 
+// TestValidateOneMistake: a kind where none belongs is one mistake, and not two.
+func TestValidateOneMistake(t *testing.T) {
+	for _, b := range []Budget{
+		{Subject: "heap", Limit: Amount{64, "MiB"}, Kind: "odd"},
+		{Subject: "process", Rule: "steady", Limit: Amount{2, "cores"}, Kind: "odd"},
+	} {
+		if err := b.Validate(); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), `found "of odd"`) {
+			t.Errorf("%s: want one mistake, \"of odd\": %v", b, err)
+		}
+	}
+}
+
 // TestUnitsOfKinds tries every unit with every subject, rule and kind: what
 // Validate accepts must be what fits says, and parse back.
 func TestUnitsOfKinds(t *testing.T) {
