@@ -102,6 +102,8 @@ func (b *Budget) usual(p part) string {
 			return ""
 		case list[0].per == perMust && b.Per == "":
 			return amounts[list[0].dim] + " per request"
+		case list[0].dim == unit.Share && classOf(b.Subject) == judge.Pattern: // one of many
+			return "5%"
 		}
 		return amounts[list[0].dim]
 	}
