@@ -81,7 +81,11 @@ func (s sayer) say() string {
 		text = unmatched + s.budget.Subject + ": " + text
 	}
 	if f.Cut > 0 {
-		text += "; of " + s.budget.samples(f.Cut) + " the runtime has cut off the stack, and who called is not known"
+		text += "; of " + s.budget.samples(f.Cut)
+		if _, ok := f.Reason.(judge.Growth); ok {
+			text += ", those of the baseline included,"
+		}
+		text += " the runtime has cut off the stack, and who called is not known"
 	}
 	if f.Unordered {
 		text += "; without addresses in the profile, no router outside the standard library is known"
