@@ -270,15 +270,30 @@ const labelsShown = 6
 
 // outside says what keeps all samples out of the budget's scope.
 func (s sayer) outside(o *judge.Outside) string {
-	none := "none of " + s.budget.samples(o.Samples) + " is within " + scopeText(s.budget) + ": "
-	set := cmp.Or(strings.Join(o.Set[:min(len(o.Set), labelsShown)], ", "), "no label")
-	if more := len(o.Set) - labelsShown; more > 0 {
+	b := s.budget
+	none := "none of " + b.samples(o.Samples) + " is within " + scopeText(b) + ": "
+	missing := b.In == "" // labels that are all set may be those of different samples
+	var labels, others []string
+	for k, v := range b.Where {
+		missing = missing || !slices.Contains(o.Set, k+"="+v)
+	}
+	for _, l := range o.Set {
+		key, _, _ := strings.Cut(l, "=")
+		if _, ok := b.Where[key]; ok {
+			labels = append(labels, l) // the value may be misspelt
+		} else {
+			others = append(others, l)
+		}
+	}
+	labels = append(labels, others...)
+	set := cmp.Or(strings.Join(labels[:min(len(labels), labelsShown)], ", "), "no label")
+	if more := len(labels) - labelsShown; more > 0 {
 		set += " and " + strconv.Itoa(more) + " more"
 	}
 	switch {
 	case o.Gate != nil:
 		return s.reason(o.Gate) + `: in a test, leave "when" out`
-	case len(s.budget.Where) > 0:
+	case missing:
 		return none + "work set " + set
 	}
 	return none + "work does not call it, or calls it for next to nothing"

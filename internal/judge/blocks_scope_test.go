@@ -36,6 +36,10 @@ func scopedBlock(labels map[string][]string) *profile.Profile {
 // and says what there was instead; one that something is in the scope of is not.
 func TestTrialVacuous(t *testing.T) {
 	labels := map[string][]string{"region": {"eu"}, "endpoint": {"/a"}}
+	many := map[string][]string{"endpoint": {"/chekout"}}
+	for i := range 8 {
+		many[fmt.Sprintf("a%d", i)] = []string{"x"}
+	}
 	for _, tt := range []struct {
 		budget string
 		labels map[string][]string
@@ -45,6 +49,9 @@ func TestTrialVacuous(t *testing.T) {
 		{"main.step below 20% where tenant=x", labels, "none of 300 samples is within tenant=x: work set endpoint=/a, region=eu"},
 		{"main.step below 20% where tenant=x", nil, "none of 300 samples is within tenant=x: work set no label"},
 		{"main.other absent where tenant=x", labels, "none of 300 samples is within tenant=x: "},
+		{"main.step below 20% where endpoint=/checkout", many, "none of 300 samples is within endpoint=/checkout: work set endpoint=/chekout, a0=x, a1=x, a2=x, a3=x, a4=x and 3 more"},
+		{"main.step below 20% in main.serve where endpoint=/a", labels, "none of 300 samples is within main.serve and endpoint=/a: work does not call it"},
+		{"main.step below 20% in main.serve where endpoint=/x", labels, "none of 300 samples is within main.serve and endpoint=/x: work set endpoint=/a, region=eu"},
 		{"main.step below 20% in main.serve", labels, "none of 300 samples is within main.serve: work does not call it"},
 		{"main.step below 20% when process above 5 cores", labels, `idle: judged only when process above 5 cores, it is at 1 core: in a test, leave "when" out`},
 		{"main.step below 20% when process above 0.5 cores", labels, ""},
