@@ -79,3 +79,16 @@ func TestArchitectureNamesFolders(t *testing.T) {
 		}
 	}
 }
+
+// TestArchitectureNamesFiles: each file that the page sends its reader to is there.
+func TestArchitectureNamesFiles(t *testing.T) {
+	paths := regexp.MustCompile("`([^` ]+\\.go)`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
+	if len(paths) < 30 {
+		t.Errorf("only %d paths were found", len(paths))
+	}
+	for _, m := range paths {
+		if _, err := os.Stat(m[1]); err != nil {
+			t.Errorf("docs/architecture.md: %v", err)
+		}
+	}
+}
