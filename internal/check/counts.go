@@ -96,7 +96,7 @@ func (r *run) count() {
 			continue
 		}
 		r.outcomes[i] = outcome{Result: res}
-		if per := r.set[i].Per; per != "" && len(batches) > 1 && !slices.ContainsFunc(batches, func(b batch) bool { return b.units[per] > 0 }) {
+		if per := r.set[i].Per; per != "" && len(batches) > 0 && r.worker.Calls.Load() > 2 && !slices.ContainsFunc(batches, func(b batch) bool { return b.units[per] > 0 }) {
 			r.outcomes[i].cause = mistake
 		}
 		if res.Verdict == budget.Fail && isCPU(r.set[i]) {
