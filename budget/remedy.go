@@ -41,7 +41,10 @@ func (p *parser) meaning() string {
 	if len(p.lex.line) > 2*longestLine { // too long to be proposed
 		return ""
 	}
-	for tried := 0; tried < min(len(lines), mostTries); tried++ {
+	for tried := range mostTries {
+		if tried == len(lines) {
+			break
+		}
 		again := try(lines[tried])
 		if again.err == nil {
 			if right := again.b.String(); len(right) <= longestLine {

@@ -119,7 +119,6 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		facts.Kind, facts.Elapsed = kinds.CPU, m.cpu.Elapsed
 		findings, err = g.watch.Table(ctx, t, since, facts)
 	case kindFigures:
-		t = nil
 		findings, err = g.watch.Profile(&noProfile, since, facts)
 	default:
 		if data, err = l.kinds.end(g.kind, m.now.work, &facts); err != nil {

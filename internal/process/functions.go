@@ -95,7 +95,9 @@ func magic() []byte {
 // is there is no header.
 func nameTable(file io.ReaderAt, offset int64) *io.SectionReader {
 	var h [maxHeader]byte
-	file.ReadAt(h[:], offset) // what cannot be read is 0, and no header
+	if n, err := file.ReadAt(h[:], offset); err != nil {
+		clear(h[n:]) // 0 is no header
+	}
 	var start, end uint64
 	switch h[7] {
 	case 8:
