@@ -76,6 +76,15 @@ func exceptEach(n int) Set {
 	return Must(lines...)
 }
 
+// belowEach are budgets with patterns of their own, which match every function.
+func belowEach(n int) Set {
+	var lines []string
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("b%d: /F|x%d/ below 5%%", i, i))
+	}
+	return Must(lines...)
+}
+
 // TestFault_70_JudgeReader: a few bytes can ask for as much work as they like, with
 // frames times budgets, frames times lines, or names times budgets. What is beyond
 // the bounds ends in an error, and what is just within them costs at most 64 MiB
@@ -105,6 +114,7 @@ func TestFault_70_JudgeReader(t *testing.T) {
 		{"functions and budgets", 100_000, 1, 150_000, 3, exceptEach(20), "more than 300,000 sums"},
 		{"functions and budgets, just", 100_000, 1, 150_000, 3, inEach(3), ""},
 		{"all functions are offenders", 60_000, 1, 60_000, 10, low, ""},
+		{"frames and patterns", 10, 1, 1, 4000, belowEach(2000), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := hostile(t, c.functions, c.lines, c.samples, c.frames)

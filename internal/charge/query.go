@@ -156,12 +156,19 @@ func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
 // A charged frame of a stack, and a key that it is charged to.
 type charged struct{ frame, key int32 }
 
+// enoughCharged is how many charged frames and keys are listed at a time: more than most
+// stacks have. Where a thousand patterns match each frame of a deep stack, all of them
+// would take more memory than everything else.
+const enoughCharged = 1 << 12
+
 // charged lists the charged frames of the loaded stack, leaf first, by each of their keys.
-// It is good until the next stack.
+// It lists a part of them, and the next part when it is called again, until there are none.
+// A part is good until the next call.
 func (c *Counter) charged(query int) []charged {
 	q, s, parts := &c.queries[query], &c.stack, c.Names.parts
 	list := c.list[:0]
-	for i := s.from; i < s.reach; i++ {
+	i := max(s.from, s.listed)
+	for ; i < s.reach && len(list) < enoughCharged; i++ {
 		f := s.frames[i]
 		if parts[f]&s.without != 0 || f == s.skip && i > s.from {
 			continue
@@ -179,6 +186,6 @@ func (c *Counter) charged(query int) []charged {
 			}
 		}
 	}
-	c.list = list
+	c.list, s.listed = list, i
 	return list
 }

@@ -19,6 +19,7 @@ type Stack struct {
 	without     part
 	skip        decode.ID
 	unknown     bool
+	listed      int // how many frames [Counter.charged] has been through
 }
 
 // A shape says which frames of a stack are the way in. Frames are counted from the

@@ -232,17 +232,19 @@ func (c *Counter) count(query int) {
 		}
 		c.visited++
 		sums, visited := c.sums, c.visited
-		for _, at := range c.charged(query) {
-			sum := &sums[at.key]
-			if sum.seen == visited { // a function that calls itself
-				continue
-			}
-			if sum.seen = visited; sum.value == 0 {
-				c.touched = append(c.touched, at.key)
-			}
-			sum.value = AddSaturating(sum.value, v)
-			if cut {
-				sum.cut = AddSaturating(sum.cut, v)
+		for part := c.charged(query); len(part) > 0; part = c.charged(query) {
+			for _, at := range part {
+				sum := &sums[at.key]
+				if sum.seen == visited { // a function that calls itself
+					continue
+				}
+				if sum.seen = visited; sum.value == 0 {
+					c.touched = append(c.touched, at.key)
+				}
+				sum.value = AddSaturating(sum.value, v)
+				if cut {
+					sum.cut = AddSaturating(sum.cut, v)
+				}
 			}
 		}
 	})

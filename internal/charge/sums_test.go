@@ -2,6 +2,9 @@ package charge_test
 
 import (
 	"math"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,13 +25,19 @@ const everything = -1
 
 func counter(t *testing.T, text string) (*charge.Counter, *decode.Table) {
 	t.Helper()
+	return counterOf(t, text, "main.run", "example.com/lib")
+}
+
+// counterOf is a counter with patterns of its own.
+func counterOf(t *testing.T, text string, texts ...string) (*charge.Counter, *decode.Table) {
+	t.Helper()
 	var symbols decode.Symbols
 	table, err := decode.FromProfile(folded.Must(text), &symbols)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var patterns []*pattern.Pattern
-	for _, s := range []string{"main.run", "example.com/lib"} {
+	for _, s := range texts {
 		p, err := pattern.Parse(s)
 		if err != nil {
 			t.Fatal(err)
@@ -228,5 +237,38 @@ func TestReuse(t *testing.T) {
 	}
 	if allocs > 0 {
 		t.Errorf("counting again allocates %.0f times", allocs)
+	}
+}
+
+// TestFault_70_PatternsOfDeepStacks: where many patterns match each frame of a deep stack,
+// counting takes no memory for each frame and pattern, which would be 16 MiB or more.
+func TestFault_70_PatternsOfDeepStacks(t *testing.T) {
+	const pairs, most = 2000, 2 << 20
+	stack := "runtime.main;main.main;main.begin" + strings.Repeat(";main.begin;main.work", pairs)
+	texts := slices.Repeat([]string{"main.work"}, 1000)
+	begin := int32(len(texts))
+	c, table := counterOf(t, "cpu 10s\n"+stack+" 7\n", append(texts, "main.begin")...)
+	q := charge.Query{Unit: charge.Pattern, Charge: charge.Cumulative, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}}
+	all := c.Ask(q, true)
+	q.Charge = charge.Inner // the entry point, begin, is not charged, also where it calls itself
+	inner := c.Ask(q, true)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c.Open(table)
+	runtime.ReadMemStats(&after)
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > most {
+		t.Errorf("counting allocated %d KiB, want at most %d", spent>>10, most>>10)
+	}
+	for key := range begin + 1 {
+		if got := c.Sums(all).By(key); got != c.Sums(all).Total || got == 0 {
+			t.Fatalf("pattern %d: charged %d of %d, want all", key, got, c.Sums(all).Total)
+		}
+		want := c.Sums(inner).Total
+		if key == begin {
+			want = 0
+		}
+		if got := c.Sums(inner).By(key); got != want {
+			t.Fatalf("pattern %d: inner charged %d, want %d", key, got, want)
+		}
 	}
 }
