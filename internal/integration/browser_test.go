@@ -24,6 +24,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/web"
 )
 
@@ -241,7 +242,8 @@ func shopStatus() guard.Status {
 // statusServer serves the page of a status, without a guard.
 func statusServer(t *testing.T, s guard.Status) *httptest.Server {
 	server := httptest.NewServer(web.New(web.Config{
-		Status: func() any { return s }, Budgets: func() string { return "" }, Stopped: make(chan struct{}), Panicked: func() { t.Error("a page has panicked") },
+		Status: func() any { return s }, Budgets: func() string { return "" }, Dumps: func() *dumps.Store { return nil },
+		Stopped: make(chan struct{}), Panicked: func() { t.Error("a page has panicked") },
 	}))
 	t.Cleanup(server.Close)
 	return server
