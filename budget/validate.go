@@ -106,7 +106,7 @@ func (b *Budget) clauseMistakes() (list []mistake) {
 	if b.takes(partKind) && b.Kind != "" && !slices.Contains(kinds.Names(), b.Kind) {
 		return append(list, mistake{partKind, kindExpected(), ""})
 	}
-	list = append(list, b.limitMistake(), b.workMistake(), b.When.mistake(), b.forMistake())
+	list = append(list, b.limitMistake("for "+b.about()), b.workMistake(), b.When.mistake(), b.forMistake())
 	if b.In != "" {
 		list = append(list, patternMistake(b.In, partIn))
 	}
@@ -190,8 +190,8 @@ func (b *Budget) ruleMistake() mistake {
 }
 
 // limitMistake returns what is wrong with a limit: its number, its unit, or the kind
-// that has none.
-func (b *Budget) limitMistake() mistake {
+// that has none. Its place is said where the unit doesn't fit.
+func (b *Budget) limitMistake(place string) mistake {
 	limited := b.Rule == "" || b.Rule == "grows"
 	if !limited && b.Limit == (Amount{}) {
 		return mistake{}
@@ -213,7 +213,7 @@ func (b *Budget) limitMistake() mistake {
 	case !(v > 0) || math.IsInf(v, 1):
 		return mistake{partLimit, amountExpected, "say how much is too much"}
 	case i < 0:
-		return mistake{partLimit, fitsText(list) + " for " + b.about(), ""}
+		return mistake{partLimit, fitsText(list) + " " + place, ""}
 	case list[i].per == perMust && b.Per == "":
 		text := fitsText(list[i : i+1])
 		if dim == unit.Time && b.Kind == "" {
@@ -269,8 +269,8 @@ func (c *Condition) mistake() mistake {
 	case c.Amount == (Amount{}):
 		return mistake{partWhen, amountExpected, "say how much is too much"}
 	}
-	m := about.limitMistake()
-	m.part, m.expected = partWhen, strings.ReplaceAll(m.expected, "for "+about.about(), `after "when `+c.Figure+`"`)
+	m := about.limitMistake(`after "when ` + c.Figure + `"`)
+	m.part = partWhen
 	return m
 }
 

@@ -39,7 +39,7 @@ func (g *Guard) acquire(ctx context.Context) error {
 func (g *Guard) within(d time.Duration, what string, do func() error, late func(error)) error {
 	reply, gaveUp := make(chan error), make(chan struct{})
 	g.background.Go(func() {
-		err := fmt.Errorf("%s has ended the goroutine", what)
+		err := fmt.Errorf("%s has ended its goroutine", what)
 		defer func() {
 			select {
 			case reply <- err:

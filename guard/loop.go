@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/profguard/profguard/internal/alert"
@@ -30,7 +31,7 @@ type looper struct {
 	closer     alert.Closer
 	store      *dumps.Store // where dumps go in this window, or nil
 	beside     []dumps.File // what goes beside each dump of this window, once there was one
-	traceOff   bool         // Config.Trace has failed
+	traceOff   atomic.Bool  // Config.Trace has failed
 	began      time.Time    // when the last window began
 }
 

@@ -1,7 +1,7 @@
 package guard
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -18,36 +18,32 @@ const (
 // trace is the last seconds of execution trace; nil if there are none. Config.Trace may be
 // anybody's code. One that panics, hangs or writes without end is not asked again.
 func (l *looper) trace() []byte {
-	if l.cfg.Trace == nil || l.traceOff {
+	if l.cfg.Trace == nil || l.traceOff.Load() {
 		return nil
 	}
 	var written limited
-	ended := make(chan error, 1)
-	go func() {
-		err := errors.New("it ended its goroutine")
-		defer func() { ended <- err }()
-		var failed error
-		if err = call(func() {
-			if l.cfg.Trace.Enabled() {
-				_, failed = l.cfg.Trace.WriteTo(&written)
-			}
-		}); err == nil {
-			err = failed
+	off := func(err error) {
+		if l.traceOff.Swap(true) {
+			return
 		}
-	}()
-	err := fmt.Errorf("it has not returned within %v", traceWithin)
-	select {
-	case err = <-ended:
-	case <-time.After(traceWithin):
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.degraded("trace", "", "no execution trace beside dumps any more: "+err.Error())
 	}
-	if err == nil {
-		return written.data
+	if err := l.within(traceWithin, "Config.Trace", func() (err error) {
+		panicked := call(func() {
+			if l.cfg.Trace.Enabled() {
+				_, err = l.cfg.Trace.WriteTo(&written)
+			}
+		})
+		return cmp.Or(panicked, err)
+	}, off); err != nil {
+		off(err)
 	}
-	l.traceOff = true
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.degraded("trace", "", "no execution trace beside dumps any more: Config.Trace: "+err.Error())
-	return nil
+	if l.traceOff.Load() {
+		return nil // and written may still be written to
+	}
+	return written.data
 }
 
 // limited takes at most traceMost bytes.

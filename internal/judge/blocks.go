@@ -342,8 +342,8 @@ func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain 
 func (s *blockStanding) named(c *comparison, f *Finding, who string, e evidence.Finding) (_ string, _ evidence.Finding, likely Reason) {
 	all := len(f.Offenders)
 	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
-		likely := c.before == nil && o.Low > c.Limit && s.each[o.Function] != nil
-		return !likely && s.proof(c, c.of(o.Function)).Verdict != evidence.Fail
+		isLikely := c.before == nil && o.Low > c.Limit && s.each[o.Function] != nil
+		return !isLikely && s.proof(c, c.of(o.Function)).Verdict != evidence.Fail
 	})
 	f.Over -= all - len(f.Offenders)
 	if len(f.Offenders) == 0 {

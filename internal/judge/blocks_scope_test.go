@@ -184,20 +184,9 @@ func TestTrialFIPS(t *testing.T) {
 		trial := newTrial(t, "crypto/sha256 below 5%", "crypto/sha256 absent")
 		var all []*profile.Profile
 		for range 40 {
-			p := folded.Must("cpu 10s\nmain.main;main.run;" + function + " 100\nmain.main;main.run;main.work 100\n")
-			all = append(all, p.Copy())
-			if err := trial.Add(p, judge.Facts{Kind: "cpu"}); err != nil {
-				t.Fatal(err)
-			}
+			all = append(all, folded.Must("cpu 10s\nmain.main;main.run;"+function+" 100\nmain.main;main.run;main.work 100\n"))
 		}
-		sum, err := profile.Merge(all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		results, err := trial.Close(sum, judge.Facts{Kind: "cpu"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		results := trial.judged(t, all)
 		for _, r := range results {
 			if got := strings.Count(r.Reason, "what does its work is crypto/internal/fips140/sha256,"); got > 1 || (got == 1) != want {
 				t.Errorf("with %s: %s: %q, said %d times where the work is, want that: %t", function, r.Budget, r.Reason, got, want)

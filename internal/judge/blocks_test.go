@@ -299,20 +299,9 @@ func TestTrialNamed(t *testing.T) {
 		trial := newTrial(t, "no function above 20% except main.run")
 		var all []*profile.Profile
 		for i := range tt.number {
-			p := folded.Must(caller + tt.blocks[i%len(tt.blocks)] + "\n")
-			all = append(all, p.Copy())
-			if err := trial.Add(p, judge.Facts{Kind: "cpu"}); err != nil {
-				t.Fatal(err)
-			}
+			all = append(all, folded.Must(caller+tt.blocks[i%len(tt.blocks)]+"\n"))
 		}
-		sum, err := profile.Merge(all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		results, err := trial.Close(sum, judge.Facts{Kind: "cpu"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		results := trial.judged(t, all)
 		r := results[0]
 		if r.Verdict != budget.Fail || r.Over != tt.over || r.Offenders[0].Function != tt.first || !strings.HasPrefix(r.Reason, tt.say) {
 			t.Errorf("%s: want %d named, %s first, saying %q:\n%s", tt.name, tt.over, tt.first, tt.say, r)

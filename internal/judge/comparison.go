@@ -238,7 +238,7 @@ func (w *window) compare(r *rule, f *Finding) {
 	if c.before == nil {
 		f.Cut = cut(c.sums)
 	} else if f.Verdict == evidence.Pass && (c.sums.Cut > 0 || c.before.Cut > 0) {
-		f.Verdict, f.Cut = evidence.Inconclusive, cut(c.sums)+cut(c.before)
+		f.Verdict, f.Cut = evidence.Inconclusive, charge.AddSaturating(cut(c.sums), cut(c.before))
 	}
 	switch {
 	case f.Verdict == evidence.Pass:

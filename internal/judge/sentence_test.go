@@ -73,6 +73,26 @@ func newTrial(t *testing.T, lines ...string) *trial {
 	return &trial{Blocks: b, set: set}
 }
 
+// judged adds all blocks and closes with their sum.
+func (x *trial) judged(t *testing.T, blocks []*profile.Profile) []budget.Result {
+	t.Helper()
+	facts := judge.Facts{Kind: "cpu"}
+	for _, p := range blocks {
+		if err := x.Add(p.Copy(), facts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum, err := profile.Merge(blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := x.Close(sum, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
 func (t *trial) Add(p *profile.Profile, facts judge.Facts) error {
 	t.blocks++
 	return t.Blocks.Add(p, facts)
