@@ -204,13 +204,12 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 	}
 }
 
-// allocsTaker takes allocation profiles whatever they cost, for a panel that needs no
+// allocsTaker takes allocation profiles, for a panel that needs no
 // other. The sampling is put back when the test ends.
 func allocsTaker(t *testing.T) (*kindTaker, *panel) {
 	t.Helper()
 	rate := runtime.MemProfileRate
 	k := newKindTaker()
-	k.taker.Share = 1e9
 	t.Cleanup(func() { runtime.MemProfileRate = rate; k.close() })
 	return k, &panel{groups: []*group{{kind: "allocs"}}}
 }

@@ -41,7 +41,7 @@ func TestPartsAreDated(t *testing.T) {
 	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 50")})
 	defer func() { l.breakdowns.taker.Close() }()
 	at := time.Date(2026, 11, 21, 18, 15, 19, 0, time.Local)
-	const refused = "50; what it is made of is not known: take goroutine profile: too_many_goroutines: there are "
+	const refused = "50; what it is made of is not known: take goroutine profile: there are "
 	for _, tt := range []struct {
 		most       int // of goroutines that a profile is taken of
 		goroutines float64
@@ -56,7 +56,7 @@ func TestPartsAreDated(t *testing.T) {
 		{1000, 10, ""},
 		{1, 160, refused},
 	} {
-		l.breakdowns.taker = profiles.Taker{Goroutines: tt.most, Share: 1000} // whatever it costs
+		l.breakdowns.taker = profiles.Taker{Goroutines: tt.most}
 		clear(l.breakdowns.taken)
 		win := w.take(0)
 		l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines)), &win)

@@ -1,7 +1,7 @@
 package profiles
 
 import (
-	"time"
+	"cmp"
 
 	"github.com/profguard/profguard/internal/kinds"
 )
@@ -18,39 +18,21 @@ const (
 	// maxStacks is the same for mutex and block, which have no metric of their
 	// own and are counted instead.
 	maxStacks = 100_000
-	// defaultShare: six kinds at half a percent are 3% of a core at the very most;
-	// a kind of 10 ms a minute is a thirtieth of this.
-	defaultShare = 0.005
 	// ourMutexFraction: what one contention in 100 costs was within noise.
 	ourMutexFraction = 100
 )
-
-// or is v, or the default if v is not set.
-func or[T int | float64](v, byDefault T) T {
-	if v > 0 {
-		return v
-	}
-	return byDefault
-}
 
 // admit says why a profile cannot be had or afforded, or returns the rate of those
 // events that it is sampled with, where the runtime tells.
 func (t *Taker) admit(k string, w *window) (rate int, refused error) {
 	if !t.src.has(k) {
-		return 0, skip(k, Unavailable, "the runtime was built without it; build with GOEXPERIMENT=%sprofile, or leave the budget out", k)
+		return 0, refuse(k, "the runtime was built without it; build with GOEXPERIMENT=%sprofile, or leave the budget out", k)
 	}
 	if rate, refused = t.rate(k); refused != nil {
 		w.open = false // what was noted goes with another rate
 		return 0, refused
 	}
-	if refused = t.affordable(k); refused != nil {
-		return 0, refused
-	}
-	if d := w.paid.Sub(t.src.now()); d > 0 {
-		return 0, skip(k, Interval, "the profiles before have cost so much that the next is due in %v, to stay below %.2g%% of a core",
-			d.Round(time.Millisecond), 100*or(t.Share, defaultShare))
-	}
-	return rate, nil
+	return rate, t.affordable(k)
 }
 
 // rate says why nothing is sampled, or returns the rate of mutex.
@@ -59,10 +41,10 @@ func (t *Taker) rate(k string) (rate int, refused error) {
 	case k == kinds.Mutex:
 		return t.mutexFraction()
 	case k == kinds.Block && t.src.count(k) == 0:
-		return 0, skip(k, RateZero, "no goroutine has been recorded as blocked, so block profiling is off; "+
+		return 0, refuse(k, "no goroutine has been recorded as blocked, so block profiling is off; "+
 			"call runtime.SetBlockProfileRate(n) with n nanoseconds, knowing that it costs every channel operation that blocks")
 	case kinds.Of(k).Sampling == kinds.Memory && t.src.memProfileRate() <= 0:
-		return 0, skip(k, RateZero, "runtime.MemProfileRate is 0, so allocations are not sampled; leave it at its default of 512 KiB")
+		return 0, refuse(k, "runtime.MemProfileRate is 0, so allocations are not sampled; leave it at its default of 512 KiB")
 	}
 	return 0, nil
 }
@@ -71,18 +53,18 @@ func (t *Taker) rate(k string) (rate int, refused error) {
 func (t *Taker) affordable(k string) error {
 	switch kinds.Of(k).Sampling {
 	case kinds.Counted:
-		if n, most := t.src.goroutines(), or(t.Goroutines, defaultGoroutines); n > most {
-			return skip(k, TooManyGoroutines, "there are %d goroutines, and profiles are taken of up to %d, "+
+		if n, most := t.src.goroutines(), cmp.Or(t.Goroutines, defaultGoroutines); n > most {
+			return refuse(k, "there are %d goroutines, and profiles are taken of up to %d, "+
 				"because the process pauses for longer with each; budget their number instead (goroutines below %d)", n, most, most)
 		}
 	case kinds.Memory:
 		if n := t.src.bucketBytes(); n > maxBucketBytes {
-			return skip(k, TooManyBuckets, "the runtime keeps %d MiB of allocation stacks for its profiles, and profiles are taken of up to %d; "+
+			return refuse(k, "the runtime keeps %d MiB of allocation stacks for its profiles, and profiles are taken of up to %d; "+
 				"raise runtime.MemProfileRate early in main, or look for code that is generated or recurses", n>>20, maxBucketBytes>>20)
 		}
 	default:
 		if n := t.src.count(k); n > maxStacks {
-			return skip(k, TooManyBuckets, "the runtime keeps %d stacks of the %s profile, and profiles are taken of up to %d; "+
+			return refuse(k, "the runtime keeps %d stacks of the %s profile, and profiles are taken of up to %d; "+
 				"raise the sampling rate early in main", n, k, maxStacks)
 		}
 	}
@@ -96,12 +78,9 @@ func (t *Taker) mutexFraction() (int, error) {
 		return now, nil
 	}
 	if t.mutexSet {
-		return 0, skip(kinds.Mutex, RateZero, "somebody has set the mutex fraction back to 0 since it was set to %d; remove that call, or the budgets on mutex", ourMutexFraction)
+		return 0, refuse(kinds.Mutex, "somebody has set the mutex fraction back to 0 since it was set to %d; remove that call, or the budgets on mutex", ourMutexFraction)
 	}
-	if theirs := t.src.setMutexFraction(ourMutexFraction); theirs > 0 { // set since we looked
-		t.src.setMutexFraction(theirs)
-		return theirs, nil
-	}
+	t.src.setMutexFraction(ourMutexFraction)
 	t.mutexSet = true
 	return ourMutexFraction, nil
 }

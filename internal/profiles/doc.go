@@ -1,7 +1,5 @@
 // Package profiles takes windows of the profiles other than CPU: heap, allocs,
-// goroutine, mutex, block, and goroutineleak where the runtime has it. What it
-// hands out is what runtime/pprof would have written, and taking it does not
-// hurt the host.
+// goroutine, mutex, block, and goroutineleak where the runtime has it.
 //
 //	var taker profiles.Taker
 //	defer taker.Close()
@@ -22,40 +20,25 @@
 // The heap and the allocs profile are as of the last garbage collection, and no
 // collection is forced to make them younger. Allocations are published by the
 // second collection after them at the latest. So a window of allocs in which no
-// collection ended says nothing and is refused ([NoCollection]), and in a program
-// that collects less than once a window it is better to leave Begin out: windows
-// that join lose nothing.
+// collection ended says nothing and is refused, and in a program that collects less than
+// once a window it is better to leave Begin out: windows that join lose nothing.
 //
-// # What it is made of
+// # Where they come from
 //
 // Profiles come from runtime/pprof, and not from the much cheaper record functions
 // of package runtime, because these cut stacks at 32 frames from the leaf. What
 // they cut off is the root, and with it the handler, the goroutine's bottom frame
 // and every "in" clause; two stacks that differ only there become one. A window of
-// allocs, with the totals at both ends, by BenchmarkSource (Go 1.26, two cores with far more to do):
+// allocs takes 20 to 120 ms of CPU (BenchmarkSource: 100 and 11,000 stacks), one that
+// joins the window before half of that, and most of it is runtime/pprof's.
 //
-//	                     100 sites        11,000 sites
-//	runtime's records    0.2 ms           12 ms
-//	runtime/pprof, twice 3.1 MB           11 MB
-//	Taker                6.0 MB           27 MB
-//	  its CPU            19 ms            121 ms
-//
-// Half of that CPU and more is runtime/pprof's. A window that joins the one before has
-// half of the cost: 10 to 60 ms a minute, at most 0.1% of a core. What the records would
-// save is not worth a wrong answer.
-//
-// # What it must not do to the host
+// # What they must not do to the host
 //
 // Only debug=0 is ever asked for: debug=2 stops the world for a second at 100,000
 // goroutines. What a profile would cost is known before it is taken: the number of
-// goroutines, or the bytes of the runtime's profiling buckets, which are never
-// freed. Above a limit the profile is skipped. Below it, each kind pays for itself:
-// after a profile that cost c of CPU, the next may be taken c/[Taker.Share] later,
-// so that the kind stays below that share of one core whatever it costs. A window pays
-// for both its ends when it has ended.
-//
-// Every refusal is a [SkipError] with a [Reason] fit for a metric's label and a
-// sentence that says what to do.
+// goroutines, the bytes of the runtime's profiling buckets, which are never freed, or the
+// number of stacks. Above a limit there is no profile, but an error that says what to do.
+// Below it package pace makes windows rarer where they cost too much.
 //
 // The mutex fraction is the process's. If somebody has set it, theirs is used; if
 // it is 0 the taker sets one at the first Begin of mutex, and [Taker.Close] takes it
@@ -66,11 +49,4 @@
 // A program that links this package has heap sampling on (one allocation in
 // 512 KiB, [runtime.MemProfileRate]): the linker switches it off only in programs
 // that cannot reach runtime/pprof's heap profile, as it would with net/http/pprof.
-//
-// # Memory
-//
-// A taker holds about 60 bytes for each stack of a kind that is a difference. While it
-// works there are a profile of up to 8 MiB and, of a difference, its table of package
-// decode, about 0.6 KB for each stack; maxBucketBytes and maxStacks bound how many there
-// are.
 package profiles

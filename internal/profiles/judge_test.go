@@ -161,7 +161,7 @@ func TestJudgeLeak(t *testing.T) {
 	taker := newTaker(t, runtimeSource{})
 	if !taker.src.has(kinds.GoroutineLeak) {
 		_, err := taker.Take(kinds.GoroutineLeak)
-		wantSkip(t, err, Unavailable)
+		wantRefused(t, err, unavailable)
 		return
 	}
 	wantPass(t, judged(t, "no goroutine leaked", take(t, taker, kinds.GoroutineLeak)))

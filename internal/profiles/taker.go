@@ -1,13 +1,32 @@
 package profiles
 
 import (
+	"bytes"
 	"context"
-	"runtime"
+	"fmt"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
 )
+
+// A Profile is one profile, or what one has grown by in a window.
+type Profile struct {
+	// Data is a gzipped profile.proto. A window of allocs has only the two values that
+	// are a difference, alloc_objects and alloc_space.
+	Data []byte
+	// Elapsed is how long the window was; of a state 0.
+	Elapsed time.Duration
+	// Rate is the sampling of a window: one event in so many for mutex (the values have
+	// been scaled up already, so that this many are one observation), the mean bytes
+	// between two samples for allocs, 0 for block, whose rate the runtime does not tell.
+	Rate int64
+}
+
+// refuse says why a profile was not taken, and what to do about it.
+func refuse(kind, format string, args ...any) error {
+	return fmt.Errorf("take %s profile: %s", kind, fmt.Sprintf(format, args...))
+}
 
 // A Taker takes profiles. Its zero value is ready to use; zero fields mean their
 // defaults. It is for one goroutine, and every call may take as long as a profile
@@ -16,41 +35,31 @@ type Taker struct {
 	// Goroutines is the number of goroutines above which the goroutine profiles
 	// are skipped. Default 10,000.
 	Goroutines int
-	// Share is how much of one core each kind may cost. Default 0.005.
-	Share float64
 
 	src      source
 	mutexSet bool // the mutex fraction, by us: if it is 0 again, somebody wants that
 	windows  map[string]*window
-	parked   chan error // the outcome of a goroutineleak profile that did not come in time
 }
 
 // A window is what is known of a kind: for a difference the totals at the start of the
-// window that is open, and for all what their profiles cost.
+// window that is open.
 type window struct {
 	totals
 	open        bool // there is something to subtract
 	start       time.Time
 	collections uint64
 	rate        int64 // of the runtime when the totals were read
-
-	cost time.Duration // that is not charged yet
-	paid time.Time     // when all that was charged is below Taker.Share
 }
 
-// Begin notes the totals of allocs, mutex or block at the start of a window. What that
-// costs is charged with what its End costs, which need not wait for it.
+// Begin notes the totals of allocs, mutex or block at the start of a window.
 func (t *Taker) Begin(k string) error {
 	w := t.window(k)
 	rate, err := t.admit(k, w)
 	if err != nil {
 		return err
 	}
-	if err := t.measured(k, w, func() error { _, err := t.growth(k, w, rate); return err }); err != nil {
-		t.charge(w)
-		return err
-	}
-	return nil
+	_, err = t.growth(k, w, rate)
+	return err
 }
 
 // Begun reports whether the next End has totals to subtract: those of a Begin or an End
@@ -70,39 +79,31 @@ func (t *Taker) End(k string) (Profile, error) {
 		return Profile{}, err
 	}
 	if !w.open {
-		return Profile{}, skip(k, NoBegin, "none could be taken at the start of the window, which would be subtracted")
+		return Profile{}, refuse(k, "none could be taken at the start of the window, which would be subtracted")
 	}
 	start, before := w.start, w.rate
 	if kinds.Of(k).Sampling == kinds.Memory && t.src.collections() == w.collections {
-		return Profile{}, skip(k, NoCollection, "allocations are published by garbage collections, and none has ended in the %v of the window; "+
+		return Profile{}, refuse(k, "allocations are published by garbage collections, and none has ended in the %v of the window; "+
 			"the next one will cover this time too if it does not begin anew", t.src.now().Sub(start).Round(time.Millisecond))
 	}
-	var p Profile
-	err = t.measured(k, w, func() error {
-		grown, err := t.growth(k, w, rate)
-		if err != nil {
-			return err
-		}
-		if w.rate != before {
-			return skip(k, RateChanged, "its sampling was one in %d at the start of the window and one in %d at the end; "+
-				"set it once, early in main", before, w.rate)
-		}
-		p = Profile{Elapsed: w.start.Sub(start), Rate: w.rate}
-		p.Data, err = encode(k, grown, start, p.Elapsed)
-		return err
-	})
-	t.charge(w)
+	grown, err := t.growth(k, w, rate)
+	if err != nil {
+		return Profile{}, err
+	}
+	if w.rate != before {
+		return Profile{}, refuse(k, "its sampling was one in %d at the start of the window and one in %d at the end; "+
+			"set it once, early in main", before, w.rate)
+	}
+	p := Profile{Elapsed: w.start.Sub(start), Rate: w.rate}
+	p.Data, err = encode(grown, start, p.Elapsed)
 	return p, err
 }
 
 // Take returns the state of heap, goroutine or goroutineleak.
 func (t *Taker) Take(k string) (p Profile, err error) {
-	w := t.window(k)
-	if _, err := t.admit(k, w); err != nil {
-		return p, err
+	if _, err = t.admit(k, t.window(k)); err == nil {
+		p.Data, err = t.read(k)
 	}
-	err = t.measured(k, w, func() error { p.Data, err = t.read(k); return err })
-	t.charge(w)
 	return p, err
 }
 
@@ -164,44 +165,11 @@ func (t *Taker) window(k string) *window {
 	return w
 }
 
-// measured does what costs, and adds that to what the kind is to be charged for.
-func (t *Taker) measured(k string, w *window, do func() error) error {
-	// The profile is written by the calling goroutine, so its thread's time is
-	// the cost, whoever else is busy. That of goroutineleak is the time that passes,
-	// because its collection runs on all threads.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	start := t.src.now()
-	cpu, known := t.src.threadCPU()
-	err := do()
-	cost := t.src.now().Sub(start)
-	if used, ok := t.src.threadCPU(); ok && known && k != kinds.GoroutineLeak {
-		cost = used - cpu
-	}
-	w.cost += cost
-	return err
-}
-
-// charge makes the kind wait until its cost is below its share. A day is longer than any
-// profile can be worth, and keeps a share that is nearly 0 from overflowing.
-func (t *Taker) charge(w *window) {
-	wait := min(float64(w.cost)/or(t.Share, defaultShare), float64(24*time.Hour))
-	w.cost, w.paid = 0, t.src.now().Add(time.Duration(wait))
-}
-
 // read returns the runtime's profile.
 func (t *Taker) read(k string) ([]byte, error) {
-	b := new(buffer)
-	var err error
-	if k == kinds.GoroutineLeak {
-		b, err = t.readLeak()
-	} else {
-		err = t.src.write(k, b)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return b.whole(k)
+	var b bytes.Buffer
+	err := t.src.write(k, &b)
+	return b.Bytes(), err
 }
 
 // growth returns what the kind has grown by since the latest call, with which the next

@@ -141,7 +141,7 @@ func TestNoCollection(t *testing.T) {
 	begin(t, taker, kinds.Allocs)
 	f.clock = f.clock.Add(10 * time.Second)
 	_, err := taker.End(kinds.Allocs)
-	wantSkip(t, err, NoCollection)
+	wantRefused(t, err, noCollection)
 	if f.writes != 1 {
 		t.Errorf("%d profiles written, want the one at Begin", f.writes)
 	}
@@ -164,24 +164,24 @@ func TestSkips(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(f *fakeSource, taker *Taker) error
-		want Reason
+		want string
 	}{
-		{"unknown kind", func(f *fakeSource, taker *Taker) error { _, err := taker.Take("nonesuch"); return err }, Unavailable},
+		{"unknown kind", func(f *fakeSource, taker *Taker) error { _, err := taker.Take("nonesuch"); return err }, unavailable},
 		{"no goroutineleak", func(f *fakeSource, taker *Taker) error {
 			f.lacks = kinds.GoroutineLeak
 			_, err := taker.Take(kinds.GoroutineLeak)
 			return err
-		}, Unavailable},
-		{"end without begin", func(f *fakeSource, taker *Taker) error { _, err := taker.End(kinds.Mutex); return err }, NoBegin},
+		}, unavailable},
+		{"end without begin", func(f *fakeSource, taker *Taker) error { _, err := taker.End(kinds.Mutex); return err }, noBegin},
 		{"heap sampling off", func(f *fakeSource, taker *Taker) error {
 			f.memRate = 0
 			_, err := taker.Take(kinds.Heap)
 			return err
-		}, RateZero},
+		}, rateZero},
 		{"allocation sampling off", func(f *fakeSource, taker *Taker) error {
 			f.memRate = 0
 			return taker.Begin(kinds.Allocs)
-		}, RateZero},
+		}, rateZero},
 		{"allocation sampling changed", func(f *fakeSource, taker *Taker) error {
 			if err := taker.Begin(kinds.Allocs); err != nil {
 				return err
@@ -191,8 +191,8 @@ func TestSkips(t *testing.T) {
 			f.profiles[kinds.Allocs].Period = 1
 			_, err := taker.End(kinds.Allocs)
 			return err
-		}, RateChanged},
-		{"block never seen", func(f *fakeSource, taker *Taker) error { return taker.Begin(kinds.Block) }, RateZero},
+		}, rateChanged},
+		{"block never seen", func(f *fakeSource, taker *Taker) error { return taker.Begin(kinds.Block) }, neverBlocked},
 		{"mutex fraction changed", func(f *fakeSource, taker *Taker) error {
 			if err := taker.Begin(kinds.Mutex); err != nil {
 				return err
@@ -200,23 +200,18 @@ func TestSkips(t *testing.T) {
 			f.mutexRate = 5
 			_, err := taker.End(kinds.Mutex)
 			return err
-		}, RateChanged},
+		}, rateChanged},
 		{"too many mutex stacks", func(f *fakeSource, taker *Taker) error {
 			f.stacks[kinds.Mutex] = 100_001
 			return taker.Begin(kinds.Mutex)
-		}, TooManyBuckets},
-		{"too large", func(f *fakeSource, taker *Taker) error {
-			f.bytes = make([]byte, maxGzip+1)
-			_, err := taker.Take(kinds.Heap)
-			return err
-		}, TooLarge},
+		}, tooManyStacks},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake()
 			err := tt.do(f, newTaker(t, f))
-			wantSkip(t, err, tt.want)
+			wantRefused(t, err, tt.want)
 			t.Log(err)
 		})
 	}
@@ -254,7 +249,7 @@ func TestBrokenWindowIsForgotten(t *testing.T) {
 		t.Error("it is said to have begun")
 	}
 	_, err := taker.End(kinds.Mutex)
-	wantSkip(t, err, NoBegin)
+	wantRefused(t, err, noBegin)
 	begin(t, taker, kinds.Mutex)
 	if !taker.Begun(kinds.Mutex) {
 		t.Error("it is said not to have begun")
@@ -270,7 +265,7 @@ func TestRateChangeIsOver(t *testing.T) {
 	begin(t, taker, kinds.Mutex)
 	f.mutexRate = 5
 	_, err := taker.End(kinds.Mutex)
-	wantSkip(t, err, RateChanged)
+	wantRefused(t, err, rateChanged)
 	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
 	if p := end(t, taker, kinds.Mutex); p.Rate != 5 {
 		t.Errorf("rate %d, want 5", p.Rate)

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
@@ -86,10 +87,10 @@ func appendStack(key []byte, p *decode.Table, s decode.Sample) []byte {
 // encode makes a profile of what a window has grown by. Most stacks have not grown, so
 // what only they need is left out, and the result is small to compress, to decode and to
 // keep.
-func encode(k string, t *decode.Table, start time.Time, elapsed time.Duration) ([]byte, error) {
+func encode(t *decode.Table, start time.Time, elapsed time.Duration) ([]byte, error) {
 	t.TimeNanos, t.DurationNanos = start.UnixNano(), int64(elapsed)
 	var m decode.Merger
-	var b buffer
+	var b bytes.Buffer
 	err := m.Add(t)
 	if err == nil {
 		err = m.Write(&b)
@@ -97,5 +98,5 @@ func encode(k string, t *decode.Table, start time.Time, elapsed time.Duration) (
 	if err != nil {
 		return nil, fmt.Errorf("write the difference of two profiles: %w", err)
 	}
-	return b.whole(k)
+	return b.Bytes(), nil
 }
