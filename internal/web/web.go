@@ -17,12 +17,11 @@
 // their hashes, requests to where it came from, and nothing else.
 //
 // Answers are bounded by what the guard holds, not by the number of clients: see
-// [document] and [slots].
+// [slots].
 package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -62,31 +61,30 @@ type Config struct {
 // A Handler serves the pages. [New] makes it; it is safe for concurrent use.
 type Handler struct {
 	Config
-	status  document
-	budgets document
-	heavy   slots      // answers that hold a profile, a file of a dump or their list
-	live    slots      // live profiles
-	drawing sync.Mutex // held while a profile is decoded
-	static  []byte     // the page
-	policy  string     // of all answers
+	documents slots      // answers that hold the status or the budgets
+	heavy     slots      // answers that hold a profile, a file of a dump or their list
+	live      slots      // live profiles
+	drawing   sync.Mutex // held while a profile is decoded
+	static    []byte     // the page
+	policy    string     // of all answers
 }
 
 // New returns the handler of a guard.
 func New(c Config) *Handler {
-	h := &Handler{
-		Config: c, heavy: make(slots, maxHeavy), live: make(slots, 1),
+	return &Handler{
+		Config: c, documents: make(slots, maxDocuments), heavy: make(slots, maxHeavy), live: make(slots, 1),
 		static: static(), policy: policy(), // variables of the package would be in programs without a handler, too
 	}
-	h.status.make = func() ([]byte, error) { return json.Marshal(c.Status()) }
-	h.budgets.make = func() ([]byte, error) { return []byte(c.Budgets()), nil }
-	return h
 }
 
-// maxHeavy is how many answers may be under way that hold a profile, a file of a dump or
-// their list, 16 MiB at most each.
-const maxHeavy = 4
-
-const busy = "too many answers with profiles or dumps are under way"
+const (
+	// maxDocuments is how many answers may be under way that hold the status or the budgets,
+	// so that their memory depends on the number of budgets and not on that of clients.
+	maxDocuments = 16
+	// maxHeavy is the same for those that hold a profile, a file of a dump or their list,
+	// 16 MiB at most each.
+	maxHeavy = 4
+)
 
 // ServeHTTP implements [http.Handler]. A panic here is counted and does not reach
 // the host.
@@ -137,11 +135,20 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	case "":
 		h.page(w, r)
 	case "status.json":
-		h.document(w, r, &h.status, "application/json")
-	case "dumps.json":
-		h.dumpList(w, r)
+		if release, ok := h.documents.take(w); ok {
+			defer release()
+			sendJSON(w, r, h.Status(), release)
+		}
 	case "budgets":
-		h.document(w, r, &h.budgets, "text/plain; charset=utf-8")
+		if release, ok := h.documents.take(w); ok {
+			defer release()
+			send(w, r, "text/plain; charset=utf-8", strings.NewReader(h.Budgets()), release)
+		}
+	case "dumps.json":
+		if release, ok := h.heavy.take(w); ok {
+			defer release()
+			sendJSON(w, r, h.listDumps(), release)
+		}
 	case "profile", "flame.json":
 		h.profile(w, r, where.name == "flame.json")
 	case "dump":
