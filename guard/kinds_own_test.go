@@ -204,7 +204,7 @@ func receiver(f *ast.FuncDecl) string {
 // callbacks, counters and registry.
 var lenders = []string{
 	"guard.(*sink).run", "guard.(*counter).ask.gowrap1", "guard.(*counter).answer",
-	"guard.checkUnits.func1", "guard.contentsOf.func1",
+	"guard.describes.func1",
 }
 
 // aloneVar says that a test runs in a process of its own.

@@ -14,7 +14,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -48,9 +47,10 @@ type counter struct {
 
 // An answer is a number, or why there is none.
 type answer struct {
-	n     float64
-	why   string // "" if there is one
-	label string // of the counter
+	n       float64
+	why     string // "" if there is one
+	mistake bool   // of the budget: there will never be one
+	label   string // of the counter
 }
 
 // Readings are what all counters said at one moment.
@@ -65,11 +65,10 @@ func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *w
 			read:  func([]string) []answer { return []answer{{n: f()}} },
 		})
 	}
-	seen := map[string]bool{} // by one call at a time
 	w.registry = &counter{
 		bound: gatherTimeout,
 		label: "%s of the Prometheus registry",
-		read:  func(units []string) []answer { return readRegistry(registryOf(r), units, seen) },
+		read:  func(units []string) []answer { return readRegistry(registryOf(r), units) },
 	}
 	w.counters = append(w.counters, w.registry)
 	return w
@@ -77,7 +76,6 @@ func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *w
 
 // now reads the counters, all at once.
 func (w *workCounters) now() readings {
-	began := time.Now()
 	replies := make([]<-chan []answer, len(w.counters))
 	for i, c := range w.counters {
 		replies[i] = c.ask()
@@ -88,11 +86,7 @@ func (w *workCounters) now() readings {
 		if replies[i] != nil {
 			select {
 			case answers = <-replies[i]:
-			case <-time.After(c.bound - time.Since(began)):
-				select {
-				case answers = <-replies[i]: // while others were waited for
-				default:
-				}
+			case <-time.After(c.bound):
 			}
 		}
 		for i, name := range c.units {
@@ -185,23 +179,22 @@ func registryUnits(set budget.Set, work map[string]func() float64) []string {
 }
 
 // readRegistry returns what the registry has counted of each unit, or one answer that
-// says why that is not known. A counter without series has counted nothing yet, unless it
-// had series before: seen has those that had.
-func readRegistry(g prometheus.Gatherer, units []string, seen map[string]bool) []answer {
+// says why that is not known. A vector without series has counted nothing yet.
+func readRegistry(g prometheus.Gatherer, units []string) []answer {
 	families, err := g.Gather()
 	if err != nil {
 		// What there is nevertheless may lack series, and would count too little.
 		return []answer{{why: fmt.Sprintf("could not be read in full: %v", err)}}
 	}
-	has := contents{families: families}
 	list := make([]answer, len(units))
 	for i, text := range units {
-		u, _ := unit.ParseWork(text) // the budget is valid
-		switch f := has.family(u.Name); {
+		u, ok := unit.ParseWork(text)
+		switch f := family(families, u.Name); {
+		case !ok: // the budget is wrong, and its own error says so
 		case f != nil:
-			list[i], seen[text] = sum(f, u), true
-		case seen[text]:
-			list[i].why = "is not in the registry any more"
+			list[i] = sum(f, u)
+		case !describes(g, u.Name):
+			list[i] = answer{why: "does not exist", mistake: true}
 		}
 	}
 	return list
@@ -223,27 +216,10 @@ func sum(f *dto.MetricFamily, u unit.Work) answer {
 		case dto.MetricType_SUMMARY:
 			a.n += float64(m.GetSummary().GetSampleCount())
 		default:
-			return answer{why: fmt.Sprintf("is a %s and no counter, histogram or summary", strings.ToLower(f.GetType().String()))}
+			return answer{why: fmt.Sprintf("is a %s and no counter, histogram or summary", strings.ToLower(f.GetType().String())), mistake: true}
 		}
 	}
 	return a
-}
-
-// unlabelled says which label of a unit no series of a family has, "" for none, and where
-// there are no series yet.
-func unlabelled(f *dto.MetricFamily, u unit.Work) (why string) {
-	has := map[string]bool{}
-	for _, m := range f.GetMetric() {
-		for _, l := range m.GetLabel() {
-			has[l.GetName()] = true
-		}
-	}
-	for _, label := range slices.Sorted(maps.Keys(u.Labels)) {
-		if len(f.GetMetric()) > 0 && !has[label] {
-			return fmt.Sprintf("has no label %s; its labels: %s", label, cmp.Or(strings.Join(slices.Sorted(maps.Keys(has)), ", "), "none"))
-		}
-	}
-	return ""
 }
 
 func hasLabels(m *dto.Metric, labels map[string]string) bool {
@@ -256,113 +232,45 @@ func hasLabels(m *dto.Metric, labels map[string]string) bool {
 	return found == len(labels)
 }
 
-// registryPatience is how long a registry may take to say what it has, when budgets are
-// set. It calls the collectors of the host, which may hang.
-const registryPatience = 5 * time.Second
-
-// A contents is what a registry has: metrics with series, and the names of others. With an
-// error there may be more.
-type contents struct {
-	families  []*dto.MetricFamily
-	described []string
-	err       error
-}
-
-// checkUnits reports the units of work that nobody counts, with the name near each.
+// checkUnits reports the units of work that nobody counts. A registry that cannot be read
+// now is no mistake: the loop tells of it.
 func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
-	units := registryUnits(set, work)
-	if len(units) == 0 {
-		return
-	}
-	reply := make(chan contents, 1)
-	go func() {
-		var has contents
-		if err := call(func() { has = contentsOf(registryOf(r)) }); err != nil {
-			has.err = err
-		}
-		reply <- has
-	}()
-	has := contents{err: fmt.Errorf("the Prometheus registry has not answered within %v", registryPatience)}
-	select {
-	case has = <-reply:
-	case <-time.After(registryPatience):
-	}
-	for _, text := range units {
-		u, ok := unit.ParseWork(text)
-		if !ok {
-			continue // the budget is wrong, and its own error says so
-		}
-		switch f := has.family(u.Name); {
-		case f != nil:
-			if why := cmp.Or(sum(f, u).why, unlabelled(f, u)); why != "" {
-				wrong("Budgets: %q of the Prometheus registry %s", text, why)
-			}
-		case has.err != nil:
-			wrong("Budgets: %q is counted by no Work, and the Prometheus registry cannot be read in full: %w", text, has.err)
-		case !slices.Contains(has.described, u.Name):
-			wrong("Budgets: nobody counts %q: expected Work[%q], or a counter of that name in the Prometheus registry before Start%s",
-				text, text, nearUnit(u.Name, slices.AppendSeq(has.names(), maps.Keys(work))))
+	w := newWorkCounters(nil, r)
+	w.registry.units = registryUnits(set, work)
+	found := w.now()
+	for _, name := range w.registry.units {
+		if a := found[name]; a.mistake {
+			wrong("Budgets: %s %s: expected Work[%q], or a counter of that name before Start", a.label, a.why, name)
 		}
 	}
 }
 
-// contentsOf reads a registry. A vector without series is not gathered; its description
-// has its name.
-func contentsOf(g prometheus.Gatherer) (has contents) {
-	if c, ok := g.(prometheus.Collector); ok {
-		descs := make(chan *prometheus.Desc)
-		go func() {
-			defer close(descs)
-			_ = call(func() { c.Describe(descs) })
-		}()
-		for d := range descs {
-			// A Desc has no other way to tell its name, which is in quotes.
-			if parts := strings.SplitN(d.String(), `"`, 3); len(parts) == 3 {
-				has.described = append(has.described, parts[1])
-			}
-		}
+// describes reports whether a registry has a metric, which a vector without series does
+// not gather.
+func describes(g prometheus.Gatherer, name string) (found bool) {
+	c, ok := g.(prometheus.Collector)
+	if !ok {
+		return false
 	}
-	has.families, has.err = g.Gather()
-	return has
+	descs := make(chan *prometheus.Desc)
+	go func() {
+		defer close(descs)
+		_ = call(func() { c.Describe(descs) })
+	}()
+	for d := range descs { // which have no other way to tell their name
+		found = found || strings.HasPrefix(d.String(), fmt.Sprintf("Desc{fqName: %q,", name))
+	}
+	return found
 }
 
 // family is the one that counts a name, nil for none. A histogram and a summary count under
 // their own name and under that of their series.
-func (c contents) family(name string) *dto.MetricFamily {
-	for _, f := range c.families {
+func family(families []*dto.MetricFamily, name string) *dto.MetricFamily {
+	for _, f := range families {
 		t := f.GetType()
 		if f.GetName() == name || (t == dto.MetricType_HISTOGRAM || t == dto.MetricType_SUMMARY) && f.GetName()+"_count" == name {
 			return f
 		}
 	}
 	return nil
-}
-
-// names are all that the registry is known to count.
-func (c contents) names() []string {
-	names := slices.Clone(c.described)
-	for _, f := range c.families {
-		if sum(f, unit.Work{}).why == "" {
-			names = append(names, f.GetName())
-		}
-	}
-	return names
-}
-
-// nearUnit names the unit that is most like one, or holds it, "" without any.
-func nearUnit(name string, names []string) string {
-	best, least := "", max(2, len(name)/3)+1
-	for _, n := range names {
-		d := spelling.Distance(name, n)
-		if strings.Contains(n, name) {
-			d = min(d, 2)
-		}
-		if d < least || d == least && n < best {
-			best, least = n, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
 }
