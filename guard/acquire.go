@@ -15,8 +15,6 @@ const (
 	registerWithin = time.Second
 	// openWithin is for the disk, which takes milliseconds.
 	openWithin = time.Second
-	// openAgain is when a full disk is tried again.
-	openAgain = time.Minute
 )
 
 // acquire acquires what release gives back, and the place among the metrics.
@@ -62,7 +60,7 @@ func (g *Guard) within(d time.Duration, what string, do func() error, late func(
 }
 
 // openDumps opens the directory of the dumps. What is wrong with it is the caller's
-// mistake. That the disk is full is not: it is told, and tried again until there is room.
+// mistake. That the disk is full is not: it is told, and there are no dumps.
 func (g *Guard) openDumps(ctx context.Context) error {
 	var store *dumps.Store
 	var err error
@@ -72,15 +70,6 @@ func (g *Guard) openDumps(ctx context.Context) error {
 	}
 	if err != nil && dumps.Reason(err) == "no_space" {
 		g.dumpsOff(err)
-		g.background.Go(func() {
-			select {
-			case <-ctx.Done():
-			case <-time.After(openAgain):
-				if err := g.openDumps(ctx); err != nil {
-					g.dumpsOff(err)
-				}
-			}
-		})
 		return nil
 	}
 	if err != nil {

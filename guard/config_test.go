@@ -1,8 +1,10 @@
 package guard
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +27,6 @@ func TestMistakes(t *testing.T) {
 		{"a budget that makes no sense", Config{Budgets: budget.Set{{Subject: "no function"}}}},
 		{"two of a name", Config{Budgets: append(budget.Must("a: fmt below 5%"), budget.Must("a: os below 5%")...)}},
 		{"too many budgets", Config{Budgets: many(1001)}},
-		{"too many exceptions", Config{Budgets: excepting(6, 1000)}},
 		{"a short window", Config{Window: time.Millisecond}},
 		{"a long window", Config{Window: time.Hour, Every: 2 * time.Hour}},
 		{"a negative window", Config{Window: -second}},
@@ -189,23 +190,40 @@ func TestSetBudgets(t *testing.T) {
 	})
 }
 
-// excepting is n budgets with as many exceptions each.
-func excepting(n, exceptions int) budget.Set {
-	set := make(budget.Set, n)
-	for i := range set {
-		set[i] = budget.Must(fmt.Sprintf("b%d: no function above 20%%", i))[0]
-		for j := range exceptions {
-			set[i].Except = append(set[i].Except, fmt.Sprintf("example.com/p%d", j))
+// To write a profile changes it, so that one that is the host's and the guard's
+// would be a data race.
+func TestHostWritesItsBaseline(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		baseline := folded.Must(good)
+		g := w.start(t, Config{
+			Budgets: budget.Must("no function grows above 5 points"), Window: 10 * second, Every: 10 * second, Baseline: baseline,
+		})
+		var writer sync.WaitGroup
+		done := make(chan struct{})
+		writer.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				var b bytes.Buffer
+				if err := baseline.Write(&b); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(second) // the clock stands still while somebody works
+			}
+		})
+		pass(35 * second)
+		if err := g.SetBudgets(budget.Must("no function grows above 6 points")); err != nil {
+			t.Error(err)
 		}
-	}
-	return set
-}
-
-// As many exceptions as one may reasonably have are nobody's mistake.
-func TestExceptions(t *testing.T) {
-	for _, set := range []budget.Set{excepting(1, maxExceptions), excepting(maxBudgets, maxExceptions/maxBudgets)} {
-		if _, err := completed(Config{Budgets: set}); err != nil {
-			t.Errorf("%d budgets with %d exceptions: %v", len(set), len(set[0].Except), err)
+		pass(10 * second)
+		if r := g.Status().Budgets[0].Result; g.Status().Windows["ok"] < 3 || strings.Contains(r.Reason, "baseline:") {
+			t.Errorf("%v: %s", r.Verdict, r.Reason)
 		}
-	}
+		close(done)
+		writer.Wait()
+		g.Stop()
+	})
 }

@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -231,6 +233,25 @@ func (l *looper) companions() []dumps.File {
 		l.beside = append(l.beside, dumps.File{Name: "trace.out", Data: data})
 	}
 	return l.beside
+}
+
+// trace is the last seconds of execution trace; nil if there are none.
+func (l *looper) trace() []byte {
+	var written bytes.Buffer
+	var err error
+	panicked := call(func() {
+		if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
+			_, err = l.cfg.Trace.WriteTo(&written)
+		}
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err = cmp.Or(panicked, err); err != nil {
+		l.degraded("trace", "", "a dump has no execution trace: "+err.Error())
+		return nil
+	}
+	l.faults.clear("trace")
+	return written.Bytes()
 }
 
 func profileFile(kind string, data []byte) dumps.File {

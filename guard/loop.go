@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/profguard/profguard/internal/alert"
@@ -31,7 +30,6 @@ type looper struct {
 	closer     alert.Closer
 	store      *dumps.Store // where dumps go in this window, or nil
 	beside     []dumps.File // what goes beside each dump of this window, once there was one
-	traceOff   atomic.Bool  // Config.Trace has failed
 	began      time.Time    // when the last window began
 }
 

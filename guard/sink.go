@@ -41,7 +41,7 @@ type sink struct {
 func sinks(cfg *Config) []*sink {
 	list := []*sink{newSink("log", slogSink(cfg.Logger, cfg.DumpDir)), newSink("otel", otelSink(cfg.LoggerProvider))}
 	if cfg.OnEvent != nil {
-		list = append(list, newSink("callback", ownEvents(cfg.OnEvent)))
+		list = append(list, newSink("callback", cfg.OnEvent))
 	}
 	return list
 }
@@ -53,16 +53,8 @@ func newSink(name string, deliver func(Event)) *sink {
 }
 
 func (s *sink) run() {
-	finished := false
-	defer func() {
-		if finished {
-			close(s.done)
-			return
-		}
-		// The host's code has ended this goroutine (runtime.Goexit).
-		s.failed()
-		go s.run()
-	}()
+	defer close(s.done)
+	defer s.off.Store(true) // also when the host's code ends this goroutine (runtime.Goexit)
 	// The labels of whoever calls Start are not the guard's.
 	pprof.SetGoroutineLabels(context.Background())
 	for e := range s.queue {
@@ -71,18 +63,12 @@ func (s *sink) run() {
 			continue
 		}
 		if err := call(func() { s.deliver(*e) }); err != nil {
-			s.failed()
+			s.dropped.Add(1)
+			s.panics.Add(1)
+			if s.trips.trip(time.Now()) {
+				s.off.Store(true)
+			}
 		}
-	}
-	finished = true
-}
-
-// failed counts an event that the sink has failed on.
-func (s *sink) failed() {
-	s.dropped.Add(1)
-	s.panics.Add(1)
-	if s.trips.trip(time.Now()) {
-		s.off.Store(true)
 	}
 }
 
@@ -90,7 +76,7 @@ func (s *sink) failed() {
 func (s *sink) offer(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
+	if !s.closed && !s.off.Load() {
 		select {
 		case s.queue <- &e:
 			return
