@@ -17,6 +17,10 @@ import (
 // "main.Map[go.shape.int]", "main.run.func1"), until yield returns false. The
 // order is not specified and a name may come twice.
 //
+// They come from the pc-line table of the executable, which neither -ldflags="-s -w" nor
+// strip removes. Walking the program's text with [runtime.FuncForPC] would need no file,
+// but see few of the functions that exist only inlined into others.
+//
 // It reads the executable each time, a few megabytes in small pieces, and keeps
 // nothing, so ask once. It may be called from several goroutines. An error means
 // that nothing is known about what is linked, whatever yield has seen before.

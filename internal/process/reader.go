@@ -123,7 +123,7 @@ func (r *Reader) Read() Snapshot {
 	}
 	s.gcIsNone = r.samples.count(gogc) < 0 && r.samples.count(memoryLimit) == math.MaxInt64
 	var known bool
-	if s.RSS, known = r.resident(); !known {
+	if s.RSS, known = r.resident(); !known { // without memory of C code
 		s.RSS = max(0, r.samples.count(mapped)-r.samples.count(released))
 	}
 	return s

@@ -1,3 +1,35 @@
+// Package profiler shares the process's one CPU profiler among everyone on our side
+// who wants a profile: the guard's loop, parallel checks, requests for a live
+// profile.
+//
+// The runtime has a single CPU profiler without an owner. A second start fails,
+// a stop stops anybody's profile, and a start can hang while somebody else's
+// profile drains into a slow connection. So there is one [Hub] for the process
+// ([Process]), and it keeps four rules:
+//
+//   - It never stops what it did not start, and where the system tells who samples (Linux)
+//     it does not start beside a rate that somebody has set by itself, which its stop would
+//     end. A window that somebody else has ended is [Stolen].
+//   - It captures into its own bounded memory, releases the profiler, and only
+//     then hands out bytes. A slow reader never holds the profiler.
+//   - It never waits without a bound. A start that hangs leaves one parked
+//     goroutine and a hub that answers [Hung] at once until it returns.
+//   - A window that cannot be trusted is never passed off as good: every
+//     [Window] carries an [Outcome], and [Check] applies the rules that need the
+//     decoded profile.
+//
+// While there are subscribers ([Hub.Capture], [Hub.Stream]), the hub takes one runtime
+// profile after the other, the slices. It cuts when a subscriber's interval is
+// complete or a new one wants in, and gives each subscriber exactly the slices
+// that it was there for: a single slice as the runtime wrote it, several merged.
+//
+//	A     |--------------------------|
+//	B              |----------------------|
+//	cuts  |        |                 |    |
+//	      slice 1   slice 2           slice 3       A gets 1+2, B gets 2+3
+//
+// Nothing is sampled during the few milliseconds of a cut; [Window.Elapsed] and
+// [Window.CPU] leave them out.
 package profiler
 
 import (
