@@ -63,10 +63,9 @@
 // of what is measured (cpu, memory, allocs, lock, request), needs its full path, as in
 // "container/heap below 5%": "heap" is the figure.
 //
-// Since Go 1.24 much of crypto/... is done in crypto/internal/fips140/...: none of the
-// frames of what crypto/sha256.New returns are of crypto/sha256. Name that package, or
-// both by their last element, as in "sha256 below 5%". A Result that has none of the one,
-// where there is the other, says so.
+// Since Go 1.24 much of crypto/... is done in crypto/internal/fips140/...: what
+// crypto/sha256.New returns is of there. Name that package, or both by their last element,
+// as in "sha256 below 5%". A Result that has none of the one says so.
 //
 // "process" is all that the profile holds. "goroutines", "heap", "rss" and "gc" are
 // figures that need no profile: how many goroutines exist, the bytes in live and not yet
@@ -131,14 +130,10 @@
 // "absent" means that the subject never shows: one sample with it fails, and without any
 // the budget passes once there were enough samples (299) to say that its share is below
 // 1%, which is wrong one time in twenty. A pattern that matches nothing in the program is
-// a mistake, except with "absent", where it is the best possible pass. A guard and a
-// Check know what is linked and say so, and name what is linked with a letter or two
-// another; of a profile alone, the Result's Reason says that no function of it matches. The command profguard leaves such a
-// budget undecided where the profile has a name that is a letter or two away.
-//
-// Name the function, not its package: "regexp/syntax absent" is meant against compiling
-// in a hot path, and fails on matching, which asks syntax.(*Inst).MatchRunePos of each
-// character. "regexp.compile absent" says it.
+// a mistake, except with "absent", where it is the best possible pass: a guard and a Check
+// know what is linked and say so, of a profile alone the Result's Reason does. Name the
+// function, not its package: "regexp/syntax absent" is meant against compiling in a hot
+// path and fails on matching, "regexp.compile absent" says it.
 //
 //	fmt.Println absent in main.(*Server).ServeHTTP
 //	encoding/gob absent of allocs
@@ -149,12 +144,10 @@
 //	no function grows above 5 points
 //	process grows below 10% per request
 //
-// "steady" finds slow growth over hours, in the number of goroutines, the heap, the
-// resident memory, or the CPU that the process takes, beyond what its load explains. A
-// guard first learns for 48 hours what is normal, and begins anew whenever the program
-// does; growth of 20% an hour then shows in some hours, of 2% in half a day. Until then it
-// tells nothing, and what was growing from the first minute on looks steady: so it may
-// have a limit as well, which holds from the start.
+// "steady" finds slow growth over hours, beyond what the load explains. A guard first
+// learns for 48 hours what is normal, and begins anew whenever the program does; growth of
+// 20% an hour then shows in some hours, of 2% in half a day. What was growing from the
+// first minute on looks steady, so it may have a limit as well, which holds from the start.
 //
 //	goroutines steady
 //	heap steady below 512MiB
@@ -176,11 +169,8 @@
 //	no function above 10% cumulative of allocs when process above 0.1 cores
 //	heap below 64MiB for 5m
 //
-// "except" exempts functions and packages from a "no function" or "no package"
-// budget, with what runs in them and with their callers as far as that is theirs. It
-// takes patterns, and the names of functions as reports print them: of
-// closures, of instances with their type arguments, and of functions without a
-// package, such as memeqbody.
+// "except" exempts functions and packages from a "no function" or "no package" budget. It
+// takes patterns, and the names of functions as reports print them.
 //
 // "in" keeps to the paths through the functions of a pattern, and on them to
 // what these call.
@@ -202,61 +192,33 @@
 //
 // # Whose share it is
 //
-// A sample's stack has ten or twenty functions: main.main, a server's loop, a
-// router, middleware, the handler, what the handler calls, and at the end the
-// runtime and a system call. Charged to all of them, "no function" would fail in
-// every program. So it charges the part in between:
+// A sample's stack has ten or twenty functions, from main.main over a server's loop and
+// the handler to a system call. Charged to all of them, "no function" would fail in every
+// program. So "no function" and "no package" charge the part in between:
 //
-//   - The way in is charged nothing. It ends at the last hand-over: a call that can
-//     only have gone through an interface or a function value. The linker places each
-//     package behind all that it imports, so a call to a package further back is
-//     one, and so are a call out of the standard library, and the call of a function
-//     literal while the function around it is not on the stack. That is how servers
-//     call handlers, routers and middleware call each other, and sort.Slice calls its
-//     function. Below a function of the program's own module only calls that come to
-//     own code again are hand-overs: what fmt.Sprintf spends in a library's String
-//     method is Sprintf's. A function that a framework gave to own code is the
-//     framework's again. A stack without a hand-over begins with what the goroutine's
-//     first function calls.
-//   - The entry point, which the hand-over calls, is charged with its own body only. A
-//     handler that burns CPU itself is caught, and what it calls counts in full.
-//   - A server's own work is charged nothing: stacks without a hand-over, where at least
-//     half of the samples below the same first function have one; and, where any has,
-//     what a server reads from connections and writes to them, and in those of the
-//     standard library all that ends in the floor. First functions in the program's
-//     own module are no servers in this sense.
+//   - The way in is charged nothing: servers, routers and middleware, up to the last call
+//     that can only have gone through an interface or a function value. The linker places
+//     each package behind all that it imports, so addresses show such calls.
+//   - The entry point, which that call calls, is charged with its own body only. A handler
+//     that burns CPU itself is caught, and what it calls counts in full.
+//   - A server's own work, on stacks that reach no handler, is charged nothing.
 //   - The floor is charged to its callers: the runtime, system calls, and what wraps
-//     them for everybody (os, net, io, bufio, internal/poll, golang.org/x/sys). What
-//     matters there has budgets of its own: "gc below", "net.Interfaces below". In
-//     profiles of contention sync and time are of the floor, too.
+//     them for everybody (os, net, io, bufio). "gc below" and "net.Interfaces below" name
+//     what matters there. In profiles of contention sync and time are of the floor, too.
 //
-// "no package" counts the same frames by package. It leaves out the program's own
-// module, which is what the program is for, and package main: name these to limit them.
+// "no package" leaves out the program's own module and package main: name these to limit
+// them. What is accepted goes behind "except": the function, what runs in it, and those
+// who call it for that; what it calls is still charged by itself. "except none" charges
+// every function of a stack. Patterns and "flat" are literal, too: "main.main below 5%" is
+// about all that main.main calls. Goroutine profiles charge the entry point in full, and
+// nothing in which goroutines wait.
 //
-// Offenders are named deepest first, and of several paths the heaviest first. The
-// samples of one that is named are taken off the others, and who is not above the limit
-// any more is not named. Once it is proven that the budget is broken, a deeper function
-// is named where it is above the limit with a chance of nineteen in twenty. Blame is the
-// nearest function of the program's own module with at least half of the offender.
+// Offenders are named deepest first. Blame is the nearest function of the program's own
+// module with at least half of the offender. What is spread over many small functions
+// is found by naming their package: "log/slog below 10%".
 //
-// What is accepted goes behind "except": it excuses the function, what runs in it, and
-// those who call it for that. What it calls is still charged by itself. "except none"
-// charges every function of a stack. Patterns and "flat" are literal, too:
-// "main.main below 5%" is about all that main.main calls.
-//
-// What is spread over many small functions below a hand-over is not found by "no
-// function", for instance in a String method of the program's own that fmt calls: name
-// it, "log/slog below 10%". A profile without addresses (folded or
-// converted by other tools) does not tell the order of the link; then only the standard
-// library's hand-overs and those of literals are known, and the reason says so.
-//
-// Goroutine profiles charge the entry point in full, since it says what a goroutine is
-// for, and nothing in which goroutines wait.
-//
-// The runtime keeps 64 frames of a stack in CPU profiles, 128 in others, and drops the
-// root's side. Such samples are unknown to questions about it: "in", patterns that do
-// not show, the way in. They widen the bounds, nothing passes by them, and the reason
-// says how many they were.
+// The rule in full, how well it does, and what profiles without addresses lack:
+// https://github.com/profguard/profguard/blob/main/docs/culprit.md
 //
 // # Verdicts
 //
@@ -268,45 +230,18 @@
 //   - Pass: the upper bound is below 1.25 times the limit, at one in a thousand; of
 //     "grows below 10% per request", below 12.5%. Of a share with a limit above
 //     two thirds, it is below the middle between the limit and 100%.
-//     The zone from 1 to 1.25 is where neither answer is worth the samples it
-//     takes.
 //   - Inconclusive: the samples do not tell, there were none, the window was
 //     disturbed, or the condition after "when" did not hold. The reason says which,
 //     and how many samples would do.
 //
-// Figures are read and not sampled, so their bounds are equal, and their verdict
-// is the comparison itself. Figures swing, the heap with every collection: so the guard
-// fires after three periods in which one is over its limit, unless "for" says otherwise,
-// and the alert ends after three within it.
+// Figures are read and not sampled, so their verdict is the comparison itself. They swing:
+// a guard fires after three periods in which one is over its limit, unless "for" says
+// otherwise, and the alert ends after three within it.
 //
-// Work in lockstep with the sampling clock, such as a 10 ms ticker whose work is shorter
-// than the sampling period, is sampled at one phase: a single window of it is wrong. The
-// guard's windows start at different phases.
-//
-// # Profiles that are too large
-//
-// [Set.Judge] has no limits: its profile is in memory already. What reads bytes,
-// [Set.JudgeReader] and the Reader methods, may be handed anything, and refuses
-// what is out of proportion before it costs memory or time: decoding and judging
-// take less than 64 MiB, and about 2 s at the most. One profile may have
-//
-//	bytes as read, gzipped or not          8 MiB
-//	bytes after decompression             32 MiB
-//	bytes of both and of what they become 48 MiB
-//	samples (distinct stacks)            200,000
-//	frames in a stack, inlined ones too    4,096
-//	frames in all stacks               3,000,000
-//	bytes in a name                       16 KiB
-//	frames times parts               100,000,000
-//	names charged, in all parts          500,000
-//
-// A part is what budgets are judged on: all budgets without "in" and "where" have
-// three or four in common, others have their own.
-//
-// These are several times what a large Go program has, and cannot be changed. A
-// profile above them that can be trusted is read with the Parse of
-// github.com/google/pprof/profile and judged with Set.Judge; for one that cannot,
-// profile a shorter time.
+// The runtime keeps 64 frames of a stack in CPU profiles, 128 in others, and drops the
+// root's side. Such samples widen the bounds of what asks about callers, nothing passes by
+// them, and the reason says how many they were. Work in lockstep with the sampling clock,
+// such as a ticker of 10 ms, is sampled at one phase: a single window of it is wrong.
 //
 // # Grammar
 //
@@ -357,28 +292,11 @@
 // labels in the order of their keys, and a percentage says its measure, because
 // readers take a bare "above 20%" for either.
 //
-//	no function above 20 %                      -> no function above 20% cumulative
 //	process  below  1.50 cores                  -> process below 1.5 cores
-//	process below 1 cores                       -> process below 1 core
 //	encoding/json below 40µs per request        -> encoding/json below 40us per request
 //	crypto/tls below 5% of cpu                  -> crypto/tls below 5% cumulative
-//	heap below 64 MiB for 1 windows             -> heap below 64MiB for 1 window
 //	gc below 5% for 300s when rss above 1GiB    -> gc below 5% when rss above 1GiB for 5m
 //
-// # Mistakes
-//
-// A [SyntaxError] says where a line is wrong, what could have stood there, and
-// what to write: the sentence that is meant, where few words make it right, or an
-// example that keeps what it can. Both can be copied. All wrong lines of a text are
-// reported.
-//
-//	parse budget: line 1, column 19: expected %, cores or a duration per unit of work for the cpu profile, found "20"
-//		no function above 20 cumulative
-//		                  ^^
-//		did you mean "no function above 20% cumulative"?
-//
-//	parse budget: line 1, column 10: expected "below": only "no function" and "no package" stand before "above", found "above"
-//		portlist above 5%
-//		         ^^^^^
-//		did you mean "portlist below 5% cumulative"?
+// A sentence that is wrong is a [SyntaxError], which says where, what could have stood
+// there, and what to write instead: a sentence that can be copied.
 package budget

@@ -27,8 +27,9 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 // What it may cost is bounded, whatever it reads: at most 8 MiB of input, 3 million
 // frames, 100 million of them counted once for each part of the profile that a
 // budget asks about (budgets without "in" and "where" have theirs in common), and
-// 64 MiB of memory; that is about 2 s. Beyond that it returns an error.
-// [Set.Judge] has no such bounds.
+// 64 MiB of memory; that is about 2 s. Beyond that it returns an error. These are several
+// times what a large Go program has, and cannot be changed. [Set.Judge] has no such bounds:
+// give it a profile that can be trusted, or profile a shorter time.
 func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
 	findings, err := s.judge(facts, func(j *judge.Judge, f judge.Facts) ([]judge.Finding, error) { return j.Reader(r, f) })
 	if err != nil {
