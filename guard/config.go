@@ -101,7 +101,7 @@ type Config struct {
 type Keep struct {
 	Files int           // profiles, 64 by default
 	Bytes int64         // of all files, 256 MiB by default
-	Age   time.Duration // 7 days by default
+	Age   time.Duration // 7 days by default; what is older goes when a guard starts, or saves the next
 	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
 }
 

@@ -26,6 +26,10 @@ const tooSoon = "too_soon"
 // more than the profiles' ids.
 const dumpPatience = 2 * time.Second
 
+// maxOffered is how many dumps that are not recent are remembered: all that the default
+// retention keeps.
+const maxOffered = 64
+
 // A dump is a profile of a budget that was offered to the store.
 type dump struct {
 	id    dumps.ID
@@ -33,7 +37,7 @@ type dump struct {
 	at    time.Time     // the end of its window
 	shows []string      // offenders
 	ended chan struct{} // closed when it was saved or has failed
-	kept  bool          // saved, and not evicted since
+	kept  bool          // saved; retention may have evicted it since
 
 	violation time.Duration // when its alert began to fire; 0: it did not
 	severity  float64
@@ -85,7 +89,11 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 		close(offered.ended)
 		return offered
 	}
-	l.offered = slices.DeleteFunc(l.offered, func(d *dump) bool { return !d.kept && j.end.Sub(d.at) >= l.cfg.Keep.every() })
+	spare := len(l.offered) - maxOffered
+	l.offered = slices.DeleteFunc(l.offered, func(d *dump) bool {
+		spare--
+		return spare >= 0 && j.end.Sub(d.at) >= l.cfg.Keep.every()
+	})
 	l.offered = append(l.offered, offered)
 	return offered
 }
@@ -178,15 +186,11 @@ func severity(r *budget.Result) float64 {
 	return r.Share
 }
 
-// dumped is called by the store's goroutine when a dump has ended, and when others
-// are no more: what nobody can download is not to be named.
+// dumped is called by the store's goroutine when a dump has ended.
 func (g *Guard) dumped(o dumps.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, d := range g.offered {
-		if slices.Contains(o.Removed, d.id) {
-			d.kept = false
-		}
 		if d.id == o.ID && !d.kept {
 			d.kept = o.Err == nil
 			close(d.ended)
@@ -194,14 +198,11 @@ func (g *Guard) dumped(o dumps.Outcome) {
 	}
 	if o.Err != nil { // the next failing window tries again
 		g.offered = slices.DeleteFunc(g.offered, func(d *dump) bool { return d.id == o.ID })
-	}
-	switch {
-	case o.Err != nil:
 		g.dumpsFail("a dump was not kept: ", o.Err)
-	case o.ID != "":
-		g.status.Dumps["saved"]++
-		g.faults.clear("dumps")
+		return
 	}
+	g.status.Dumps["saved"]++
+	g.faults.clear("dumps")
 }
 
 // dumpsFail counts a failure and says so, once an hour for each reason. g.mu must be

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/profguard/profguard/budget"
@@ -334,81 +333,36 @@ func TestDumpMarks(t *testing.T) {
 	})
 }
 
-// A dump that retention has evicted is named nowhere any more: the status and the
-// exemplar go back to one that is there, or to none.
-func TestEvictedDumpsAreNotNamed(t *testing.T) {
-	exemplars := func(t *testing.T, g *Guard) string {
-		registry := prometheus.NewRegistry()
-		if err := registry.Register(g); err != nil {
-			t.Fatal(err)
+// The last dump that was saved is named, and however many there were, not all of them are
+// remembered.
+func TestLastDump(t *testing.T) {
+	w := newWorld()
+	ids := 0
+	w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) { ids++; return dumps.ID(fmt.Sprint(ids)), nil }
+	l := w.still(t, Config{Budgets: budget.Must("x: fmt.Println below 20%")})
+	l.store = new(dumps.Store)
+	e, at, win := l.panel.entries[0], time.Now(), w.take(0)
+	for i := range 200 {
+		at = at.Add(time.Hour)
+		l.dump(&judgement{entry: e, end: at, data: []byte("x")}, nil, &win)
+		outcome := dumps.Outcome{ID: dumps.ID(fmt.Sprint(ids))}
+		if i%50 == 49 {
+			outcome.Err = syscall.EIO
 		}
-		var list []string
-		for _, line := range strings.Split(scrape(t, registry, openMetrics), "\n") {
-			if _, id, ok := strings.Cut(line, `# {dump="`); ok {
-				id, _, _ = strings.Cut(id, `"`)
-				list = append(list, id)
-			}
-		}
-		return strings.Join(list, " ")
-	}
-	bubble(t, func(t *testing.T, w *world) {
-		w.take = story("b")
-		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows", "y: main.work below 10% for 1 windows")
-		cfg.Keep.Age, cfg.Keep.Every = 30*minute, 20*minute
-		g := w.start(t, cfg)
-		initials(t, g, 1)
-		first := saved(t, g)
-		if s := g.Status(); len(first) != 2 || s.Budgets[0].Dump == "" || s.Budgets[1].Dump == "" || len(exemplars(t, g)) == 0 {
-			t.Fatalf("dumps %q, status %q and %q", first, s.Budgets[0].Dump, s.Budgets[1].Dump)
-		}
-		// One of the two goes by hand, the other with age.
-		gone := dumps.ID(g.Status().Budgets[1].Dump)
-		files, err := filepath.Glob(filepath.Join(cfg.DumpDir, "*", string(gone)+".*"))
-		for _, file := range files {
-			err = errors.Join(err, os.Remove(file))
-		}
-		if err != nil || len(files) == 0 {
-			t.Fatal(files, err)
-		}
-		pass(12 * minute)
-		if s := g.Status(); s.Budgets[0].Dump == "" || s.Budgets[1].Dump != "" || strings.Contains(exemplars(t, g), string(gone)) {
-			t.Errorf("after one was deleted: status %q and %q, exemplars %q", s.Budgets[0].Dump, s.Budgets[1].Dump, exemplars(t, g))
-		}
-		w.mu.Lock()
-		w.take = story("i")
-		w.mu.Unlock()
-		pass(35 * minute)
-		if s := g.Status(); len(saved(t, g)) != 0 || s.Budgets[0].Dump != "" || !s.Budgets[0].Dumped.IsZero() || exemplars(t, g) != "" || s.Reason != "" {
-			t.Errorf("after all are too old: %q, status %q, exemplars %q, reason %q", saved(t, g), s.Budgets[0].Dump, exemplars(t, g), s.Reason)
-		}
-		g.Stop()
-	})
-}
-
-// Of two dumps the later goes first when the earlier is the first of its violation.
-func TestLastDumpThatIsThere(t *testing.T) {
-	l := newWorld().still(t, Config{Budgets: budget.Must("x: fmt.Println below 20%")})
-	e := l.panel.entries[0]
-	for i, step := range []struct {
-		outcome dumps.Outcome
-		want    dumps.ID
-	}{
-		{dumps.Outcome{ID: "1"}, "1"},
-		{dumps.Outcome{ID: "2"}, "2"},
-		{dumps.Outcome{ID: "3", Removed: []dumps.ID{"2"}}, "3"},
-		{dumps.Outcome{Removed: []dumps.ID{"3", "7"}}, "1"},
-		{dumps.Outcome{Err: syscall.EIO, Removed: []dumps.ID{"1"}}, ""},
-	} {
-		if step.outcome.ID != "" {
-			l.offered = append(l.offered, &dump{id: step.outcome.ID, of: e, at: time.Now(), ended: make(chan struct{})})
-		}
-		l.dumped(step.outcome)
+		l.dumped(outcome)
 		var n Event
+		n.Time = at
 		l.nameDump(&n, e)
-		got := n.Dump
-		if status := l.Status().Budgets[0].Dump; got != string(step.want) || status != got {
-			t.Errorf("step %d: an event would name %q, the status names %q, want %q", i, got, status, step.want)
+		want := fmt.Sprint(ids)
+		if outcome.Err != nil {
+			want = fmt.Sprint(ids - 1)
 		}
+		if status := l.Status().Budgets[0].Dump; status != want || outcome.Err == nil && n.Dump != want {
+			t.Fatalf("window %d: an event would name %q, the status names %q, want %q", i, n.Dump, status, want)
+		}
+	}
+	if n := len(l.offered); ids != 200 || n > maxOffered+1 {
+		t.Errorf("of %d dumps %d are remembered, want at most %d", ids, n, maxOffered+1)
 	}
 }
 

@@ -50,8 +50,8 @@ type Guard struct {
 	panel  *panel // the budgets in force; only the loop judges with it
 	status Status // all but Budgets
 	faults faults
-	// offered are the dumps that the store keeps, and recent ones, the oldest first. Only
-	// dumps.go writes it.
+	// offered are the recent dumps, and some before them, the oldest first. Only dumps.go
+	// writes it.
 	offered []*dump
 }
 

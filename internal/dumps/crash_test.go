@@ -237,7 +237,7 @@ func TestFault_16_FIFOsAndDevices(t *testing.T) {
 	s, c := openTest(t, dir, testKeep, nil)
 	id := mustSave(t, s, testDump("b"))
 	c.advance(30 * 24 * time.Hour)
-	if _, err := s.tidy(nil); err != nil {
+	if err := s.tidy(nil); err != nil {
 		t.Error(err)
 	}
 	for _, suffix := range []string{"json", "cpu.pb.gz"} {

@@ -67,7 +67,7 @@ func eachCall(t *testing.T, keep Keep, prepare func(*Store), do func(*Store) err
 		if _, err := s.Save(testDump("later")); err != nil {
 			t.Errorf("call %d failed (%v), and so did the next save: %v", n, failed, err)
 		}
-		if _, err := s.tidy(nil); err != nil {
+		if err := s.tidy(nil); err != nil {
 			t.Errorf("call %d: clean-up after: %v", n, err)
 		}
 		if c := assertClean(t, dir, len(s.entries)); len(c.dumps) > s.keep.Files {

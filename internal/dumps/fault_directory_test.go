@@ -187,7 +187,7 @@ func TestFault_21_VanishesDuringCleanUp(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := s.tidy(nil); err != nil {
+	if err := s.tidy(nil); err != nil {
 		t.Error(err)
 	}
 	if n := len(s.entries); n > 0 {
@@ -202,7 +202,7 @@ func TestFault_21_VanishesDuringCleanUp(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := s.tidy(nil); err != nil {
+	if err := s.tidy(nil); err != nil {
 		t.Error(err)
 	}
 	if infos, _, err := s.List(10); err != nil || len(infos) > 0 {
@@ -249,7 +249,7 @@ func TestFault_22_UnknownFiles(t *testing.T) {
 		mustSave(t, s, testDump("b"))
 	}
 	c.advance(30 * 24 * time.Hour)
-	if _, err := s.tidy(nil); err != nil {
+	if err := s.tidy(nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range append(theirs, folder+"/"+stem+".json") {
@@ -286,7 +286,7 @@ func TestWithoutLocks(t *testing.T) {
 		b, c := open()
 		c.nanos.Store(time.Now().Add(tt.after).UnixNano())
 		b.read = time.Time{}
-		if _, err := b.tidy(nil); err != nil {
+		if err := b.tidy(nil); err != nil {
 			t.Fatal(err)
 		}
 		mustSave(t, b, testDump("b"))
@@ -310,7 +310,7 @@ func TestNewFolderIsLeftAlone(t *testing.T) {
 			if op == "lock" && looks == 0 {
 				looks++
 				other.read = time.Time{}
-				_, err := other.tidy(nil)
+				err := other.tidy(nil)
 				return err
 			}
 			return nil
@@ -320,7 +320,7 @@ func TestNewFolderIsLeftAlone(t *testing.T) {
 		t.Errorf("the other looked %d times; the dump is in %s", looks, id.Folder())
 	}
 	other.read = time.Time{}
-	if _, err := other.tidy(nil); err != nil || len(other.entries) != 0 {
+	if err := other.tidy(nil); err != nil || len(other.entries) != 0 {
 		t.Errorf("the other has %d dumps for its own, %v", len(other.entries), err)
 	}
 }

@@ -73,14 +73,14 @@ func openTest(t *testing.T, dir string, keep Keep, wrap func(disk) disk) (*Store
 }
 
 func openWith(dir string, keep Keep, now func() time.Time, random func() string, wrap func(disk) disk) (*Store, error) {
-	return openReporting(dir, keep, now, random, wrap, discard, time.Hour)
+	return openReporting(dir, keep, now, random, wrap, discard)
 }
 
 // openRunning is openTest with a report.
 func openRunning(t *testing.T, dir string, keep Keep, wrap func(disk) disk, report func(Outcome)) *Store {
 	t.Helper()
 	c := newClock()
-	s, err := openReporting(dir, keep, func() time.Time { c.advance(time.Second); return c.now() }, randomHex, wrap, report, time.Hour)
+	s, err := openReporting(dir, keep, func() time.Time { c.advance(time.Second); return c.now() }, randomHex, wrap, report)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func openRunning(t *testing.T, dir string, keep Keep, wrap func(disk) disk, repo
 }
 
 // openReporting has all the seams.
-func openReporting(dir string, keep Keep, now func() time.Time, random func() string, wrap func(disk) disk, report func(Outcome), every time.Duration) (*Store, error) {
+func openReporting(dir string, keep Keep, now func() time.Time, random func() string, wrap func(disk) disk, report func(Outcome)) (*Store, error) {
 	d, err := newDisk(dir)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func openReporting(dir string, keep Keep, now func() time.Time, random func() st
 		d = wrap(d)
 	}
 	s := &Store{disk: d, keep: keep, now: now, random: random, report: report}
-	if err := s.open(every); err != nil {
+	if err := s.open(); err != nil {
 		return nil, err
 	}
 	return s, nil

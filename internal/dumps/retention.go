@@ -12,9 +12,6 @@ import (
 )
 
 const (
-	// batch is how many files one pass of clean-up removes at most. Removing takes
-	// 10 to 70 µs a file on ext4, so a dump waits 150 ms at most for a pass.
-	batch = 2048
 	// readAge is when the folders are read again: a person may have deleted
 	// files, or a process has ended.
 	readAge = 10 * time.Minute
@@ -132,9 +129,8 @@ func (s *Store) removeFolder(instance string) {
 
 // victims are what must go so that add (nil: nothing) fits the caps: remains and what
 // is too old, then dumps without a mark, then those that were the worst, then the first
-// of violations, and of these the oldest. That is a batch at most: what earlier
-// processes left beyond the caps is no reason to refuse a dump, or to wait for it.
-func (s *Store) victims(add *entry) (list []*entry, more bool) {
+// of violations, and of these the oldest.
+func (s *Store) victims(add *entry) (list []*entry) {
 	now := s.now()
 	value := func(e *entry) int {
 		switch {
@@ -150,7 +146,7 @@ func (s *Store) victims(add *entry) (list []*entry, more bool) {
 	candidates := slices.SortedFunc(maps.Values(s.entries), func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a.id, b.id))
 	})
-	files, bytes, left := len(candidates), int64(0), batch
+	files, bytes := len(candidates), int64(0)
 	for _, e := range candidates {
 		bytes += e.size
 	}
@@ -158,33 +154,30 @@ func (s *Store) victims(add *entry) (list []*entry, more bool) {
 		files, bytes = files+1, bytes+add.size
 	}
 	for _, e := range candidates {
-		fits := value(e) > 0 && files <= s.keep.Files && bytes <= s.keep.Bytes
-		if fits || left <= 0 {
-			return list, !fits
+		if value(e) > 0 && files <= s.keep.Files && bytes <= s.keep.Bytes {
+			break
 		}
 		list = append(list, e)
-		files, bytes, left = files-1, bytes-e.size, left-len(e.suffixes)
+		files, bytes = files-1, bytes-e.size
 	}
-	return list, false
+	return list
 }
 
-// tidy makes one pass of clean-up: it reads the folders if that was long ago, and removes
-// what must go for add (nil: nothing). What it cannot remove it leaves to the next scan.
-// It reports whether there is more to do.
-func (s *Store) tidy(add *entry) (more bool, err error) {
+// tidy cleans up: it reads the folders if that was long ago, and removes what must go for
+// add (nil: nothing). What it cannot remove it leaves to the next scan.
+func (s *Store) tidy(add *entry) (err error) {
 	if s.now().Sub(s.read) > readAge {
 		if err := s.scan(); err != nil {
-			return false, fmt.Errorf("clean up dumps: %w", err)
+			return fmt.Errorf("clean up dumps: %w", err)
 		}
 	}
-	victims, more := s.victims(add)
-	for _, e := range victims {
+	for _, e := range s.victims(add) {
 		err = cmp.Or(err, s.remove(e))
 	}
 	if err != nil {
 		s.read, err = time.Time{}, fmt.Errorf("clean up dumps: %w", err)
 	}
-	return more && err == nil, err
+	return err
 }
 
 // remove deletes the files of a dump or of remains, the sidecar first, so that a
@@ -205,7 +198,7 @@ func (s *Store) remove(e *entry) error {
 
 // makeRoom deletes what must go for e, and asks whether there is space then.
 func (s *Store) makeRoom(e *entry) error {
-	if _, err := s.tidy(e); err != nil {
+	if err := s.tidy(e); err != nil {
 		return err
 	}
 	free, total, err := s.disk.space()

@@ -91,10 +91,10 @@ func (s *Store) save(p prepared) error {
 	}
 	if err := s.put(p); err != nil {
 		s.read = time.Time{} // what has been written are remains, like those of a crash
-		_, _ = s.tidy(nil)
+		_ = s.tidy(nil)
 		return err
 	}
-	s.entries[p.id], s.saved[p.id] = p.entry, true
+	s.entries[p.id] = p.entry
 	return nil
 }
 

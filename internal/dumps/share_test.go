@@ -25,7 +25,7 @@ func childShare(dir string) {
 	var missing []string
 	for i := range 2 * shareFiles {
 		must(s.Save(d.marked([]string{First, Worst, "", ""}[i%4])))
-		must(s.tidy(nil))
+		must(0, s.tidy(nil))
 		for _, e := range s.entries {
 			for _, suffix := range e.suffixes {
 				if _, err := os.Stat(filepath.Join(dir, e.path(suffix))); err != nil && e.instance == s.instance {
