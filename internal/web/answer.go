@@ -13,6 +13,8 @@ import (
 const (
 	// writeWithin is how long a client may take to read an answer.
 	writeWithin = 30 * time.Second
+	// pieceSize is what an answer hands to its connection at once.
+	pieceSize = 32 << 10
 	// retryAfter is when a client may try again, in seconds: a live profile takes that
 	// long.
 	retryAfter = "10"
@@ -22,14 +24,14 @@ const (
 type slots chan struct{}
 
 // take takes a slot, and returns what gives it back, once. It refuses a request for
-// which there is none.
-func (s slots) take(w http.ResponseWriter) (giveBack func(), ok bool) {
+// which there is none; busy says what goes on.
+func (s slots) take(w http.ResponseWriter, busy string) (giveBack func(), ok bool) {
 	select {
 	case s <- struct{}{}:
 		return sync.OnceFunc(func() { <-s }), true
 	default:
 		w.Header().Set("Retry-After", retryAfter)
-		refuse(w, http.StatusTooManyRequests, "too many such answers are under way")
+		refuse(w, http.StatusTooManyRequests, busy)
 		return nil, false
 	}
 }
@@ -53,9 +55,9 @@ func (a *answer) end() {
 	}
 }
 
-// Read reads into a piece of the copy's own. So a write that hangs holds the piece and not
-// the whole.
-func (a *answer) Read(piece []byte) (int, error) {
+// read fills a piece of its own with what comes next. So a write that hangs holds
+// the piece and not the whole.
+func (a *answer) read(piece []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.source == nil {
@@ -81,10 +83,21 @@ func send(w http.ResponseWriter, r *http.Request, kind string, source io.ReadSee
 	defer timer.Stop()
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
-	if r.Method != http.MethodHead {
-		// A client that has gone away is nobody's error. Where bytes are missing the server
-		// closes the connection.
-		_, _ = io.Copy(w, a)
+	if r.Method == http.MethodHead {
+		return
+	}
+	piece := make([]byte, min(size, pieceSize))
+	for size > 0 {
+		n, err := a.read(piece)
+		if n > 0 {
+			if _, err := w.Write(piece[:n]); err != nil {
+				return // a client that has gone away is nobody's error
+			}
+			size -= int64(n)
+		}
+		if err != nil {
+			return // the server closes the connection, because bytes are missing
+		}
 	}
 }
 

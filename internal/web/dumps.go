@@ -25,6 +25,16 @@ type dumpList struct {
 	Note  string       `json:"note,omitempty"` // why there are none, or no more
 }
 
+// dumpList sends the list of the newest dumps.
+func (h *Handler) dumpList(w http.ResponseWriter, r *http.Request) {
+	release, ok := h.heavy.take(w, busy)
+	if !ok {
+		return
+	}
+	defer release()
+	sendJSON(w, r, h.listDumps(), release)
+}
+
 // listDumps lists the newest dumps.
 func (h *Handler) listDumps() dumpList {
 	store := h.Dumps()
@@ -79,7 +89,7 @@ func (h *Handler) dumpPage(w http.ResponseWriter, r *http.Request, id string) {
 // is <file>.flame.json.
 func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file string) {
 	file, draw := strings.CutSuffix(file, ".flame.json")
-	release, ok := h.heavy.take(w)
+	release, ok := h.heavy.take(w, busy)
 	if !ok {
 		return
 	}

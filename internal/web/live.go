@@ -41,12 +41,12 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 		return // nobody would see the profile
 	}
 	// Until the answer is sent, a return or a panic gives the slots back.
-	release, ok := h.heavy.take(w)
+	release, ok := h.heavy.take(w, busy)
 	if !ok {
 		return
 	}
 	defer release()
-	end, ok := h.live.take(w)
+	end, ok := h.live.take(w, "a live profile is being taken already")
 	if !ok {
 		return
 	}

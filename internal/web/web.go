@@ -17,11 +17,12 @@
 // their hashes, requests to where it came from, and nothing else.
 //
 // Answers are bounded by what the guard holds, not by the number of clients: see
-// [slots].
+// [document] and [slots].
 package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -61,30 +62,31 @@ type Config struct {
 // A Handler serves the pages. [New] makes it; it is safe for concurrent use.
 type Handler struct {
 	Config
-	documents slots      // answers that hold the status or the budgets
-	heavy     slots      // answers that hold a profile, a file of a dump or their list
-	live      slots      // live profiles
-	drawing   sync.Mutex // held while a profile is decoded
-	static    []byte     // the page
-	policy    string     // of all answers
+	status  document
+	budgets document
+	heavy   slots      // answers that hold a profile, a file of a dump or their list
+	live    slots      // live profiles
+	drawing sync.Mutex // held while a profile is decoded
+	static  []byte     // the page
+	policy  string     // of all answers
 }
 
 // New returns the handler of a guard.
 func New(c Config) *Handler {
-	return &Handler{
-		Config: c, documents: make(slots, maxDocuments), heavy: make(slots, maxHeavy), live: make(slots, 1),
+	h := &Handler{
+		Config: c, heavy: make(slots, maxHeavy), live: make(slots, 1),
 		static: static(), policy: policy(), // variables of the package would be in programs without a handler, too
 	}
+	h.status.make = func() ([]byte, error) { return json.Marshal(c.Status()) }
+	h.budgets.make = func() ([]byte, error) { return []byte(c.Budgets()), nil }
+	return h
 }
 
-const (
-	// maxDocuments is how many answers may be under way that hold the status or the budgets,
-	// so that their memory depends on the number of budgets and not on that of clients.
-	maxDocuments = 16
-	// maxHeavy is the same for those that hold a profile, a file of a dump or their list,
-	// 16 MiB at most each.
-	maxHeavy = 4
-)
+// maxHeavy is how many answers may be under way that hold a profile, a file of a dump or
+// their list, 16 MiB at most each.
+const maxHeavy = 4
+
+const busy = "too many answers with profiles or dumps are under way"
 
 // ServeHTTP implements [http.Handler]. A panic here is counted and does not reach
 // the host.
@@ -135,20 +137,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	case "":
 		h.page(w, r)
 	case "status.json":
-		if release, ok := h.documents.take(w); ok {
-			defer release()
-			sendJSON(w, r, h.Status(), release)
-		}
-	case "budgets":
-		if release, ok := h.documents.take(w); ok {
-			defer release()
-			send(w, r, "text/plain; charset=utf-8", strings.NewReader(h.Budgets()), release)
-		}
+		h.document(w, r, &h.status, "application/json")
 	case "dumps.json":
-		if release, ok := h.heavy.take(w); ok {
-			defer release()
-			sendJSON(w, r, h.listDumps(), release)
-		}
+		h.dumpList(w, r)
+	case "budgets":
+		h.document(w, r, &h.budgets, "text/plain; charset=utf-8")
 	case "profile", "flame.json":
 		h.profile(w, r, where.name == "flame.json")
 	case "dump":
