@@ -105,7 +105,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			}
 			l.store = nil
 			r := l.Status().Budgets[0].Result
-			taken := !e.breakdown.at.IsZero()
+			taken := e.breakdown != nil
 			if taken != broken || len(r.Offenders) > 0 != broken || len(dumped) > 0 != broken {
 				t.Fatalf("%s, broken %t: profile taken %t, %d dumps, %s", tt.sentence, broken, taken, len(dumped), r)
 			}

@@ -28,7 +28,7 @@ type entry struct {
 	standing
 	missed    int          // windows with nothing within its "in" and "where", before the first with something,
 	stacks    int          // and what stacks these had
-	breakdown breakdown    // of a figure, when it was last taken
+	breakdown *breakdown   // the last of a figure since it was within its limit
 	counted   counters     // when what is counted was last judged
 	watch     *judge.Watch // that judges it, as the rule of this number
 	at        int

@@ -55,7 +55,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 		kind = kinds.CPU
 	}
 	files := []dumps.File{profileFile(kind, j.data)}
-	if found != nil {
+	if found != nil && found.data != nil {
 		files = []dumps.File{profileFile(found.kind, found.data), files[0]}
 	}
 	if l.store == nil || len(files[0].Data) == 0 || !l.dumpDue(e, first(&j.result), j.end) {
@@ -224,12 +224,8 @@ func (l *looper) companions() []dumps.File {
 	if l.beside != nil {
 		return l.beside
 	}
-	data := l.breakdowns.taken[kinds.Goroutine].data
-	if data == nil {
-		p, _ := l.kinds.taker.Take(kinds.Goroutine) // without it the dump is one file less
-		data = p.Data
-	}
-	l.beside = []dumps.File{profileFile(kinds.Goroutine, data)}
+	p, _ := l.kinds.taker.Take(kinds.Goroutine) // without it the dump is one file less
+	l.beside = []dumps.File{profileFile(kinds.Goroutine, p.Data)}
 	if data := l.trace(); len(data) > 0 {
 		l.beside = append(l.beside, dumps.File{Name: "trace.out", Data: data})
 	}

@@ -37,7 +37,7 @@ func newLooper(g *Guard) *looper {
 	return &looper{
 		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: newKindTaker(), last: g.seams.snap(),
 		pace:       pace.Pace{Every: g.cfg.Every, Window: g.cfg.Window, Random: g.seams.random},
-		breakdowns: breakdowns{taken: map[string]breakdown{}},
+		breakdowns: breakdowns{taken: map[string]*breakdown{}},
 	}
 }
 

@@ -70,71 +70,50 @@ func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 }
 
 // A figure that is over its limit does not say what it is made of: 6,100 goroutines, and
-// nobody knows where. The profile of that is taken in each window that fails, within the
+// nobody knows where. The profile of madeOf is taken in each window that fails, within the
 // limits of package profiles on size and cost. Where those refuse it, the last one that
-// was taken since the figure was within its limit is named, with its time.
-//
-// madeOf is that profile's kind, and the words between a share of it and a function.
-func madeOf(figure string) (kind, words string) {
-	switch figure {
-	case "goroutines":
-		return kinds.Goroutine, "of them in"
-	case "heap", "rss":
-		return kinds.Heap, "of the live heap from"
-	case "gc":
-		return kinds.Allocs, "of what is allocated from"
-	}
-	return "", ""
-}
+// was taken since the figure was within its limit is named.
+var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap, "rss": kinds.Heap, "gc": kinds.Allocs}
 
 // breakdowns takes the profiles that break figures down.
 type breakdowns struct {
-	taker profiles.Taker       // its own: windows of kinds that budgets ask for go on beside it
-	taken map[string]breakdown // in this window
+	taker profiles.Taker        // its own: windows of kinds that budgets ask for go on beside it
+	taken map[string]*breakdown // in this window
 }
 
 // A breakdown is what a profile says of a figure.
 type breakdown struct {
 	kind      string
-	data      []byte // the profile
+	data      []byte // the profile, for a dump of its window
 	at        time.Time
-	value     float64 // of the figure, then
 	offenders []budget.Offender
 	err       error // why there is none
 }
 
 // explain names in r, if it is a failing one of a figure, what the figure is made of. It
-// returns the breakdown, for the dump, if it is of this window.
+// returns what this window says of that.
 func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at time.Time) *breakdown {
-	kind, words := madeOf(e.rule.Subject)
+	kind := madeOf[e.rule.Subject]
 	if r.Verdict == budget.Pass {
-		e.breakdown = breakdown{}
+		e.breakdown = nil
 	}
 	if kind == "" || r.Verdict != budget.Fail {
 		return nil
 	}
-	now := l.breakDown(ctx, kind, at)
-	if now.err == nil {
-		now.value = r.Share
-		e.breakdown = now
-		e.breakdown.data = nil
+	b := l.breakDown(ctx, kind, at)
+	if b.err == nil {
+		e.breakdown = &breakdown{kind: kind, at: at, offenders: b.offenders}
 	}
-	known := e.breakdown
-	if known.at.IsZero() {
-		r.Reason += fmt.Sprintf("; what it is made of is not known: %v", now.err)
-		return nil
-	}
-	if r.Offenders = known.offenders; len(r.Offenders) > 0 {
-		r.Reason += "; "
-		if !known.at.Equal(at) {
-			r.Reason += fmt.Sprintf("at %s, when it was at %s, ", known.at.Format(time.DateTime), amount(known.value, r.Unit))
+	if known := e.breakdown; known == nil {
+		r.Reason += fmt.Sprintf("; what it is made of is not known: %v", b.err)
+	} else if r.Offenders = known.offenders; len(r.Offenders) > 0 {
+		o, of := &r.Offenders[0], ""
+		if b.err != nil {
+			of = " of " + known.at.Format(time.DateTime)
 		}
-		r.Reason += fmt.Sprintf("%s %s %s", amount(r.Offenders[0].Share, "ratio"), words, located(&r.Offenders[0]))
+		r.Reason += fmt.Sprintf("; %s of the %s profile%s is %s", amount(o.Share, "ratio"), kind, of, located(o))
 	}
-	if now.err != nil {
-		return nil
-	}
-	return &now
+	return b
 }
 
 // located is an offender with its place, and the call that leads to it.
@@ -153,20 +132,20 @@ func located(o *budget.Offender) string {
 }
 
 // breakDown takes and judges the profile of what a figure is made of, once a window.
-func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) breakdown {
-	if b, ok := l.breakdowns.taken[kind]; ok {
+func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) *breakdown {
+	if b := l.breakdowns.taken[kind]; b != nil {
 		return b
 	}
-	b := breakdown{kind: kind, at: at}
-	var p profiles.Profile
+	b := &breakdown{kind: kind, at: at}
 	var t *decode.Table
-	if p, b.err = l.breakdowns.taker.Now(ctx, kind); b.err == nil {
-		t, b.err = l.table(kind, p.Data)
+	p, err := l.breakdowns.taker.Now(ctx, kind)
+	if err == nil {
+		t, err = l.table(kind, p.Data)
 	}
-	if b.err == nil {
-		b.offenders, b.err = largestParts(ctx, t, kind, l.module)
+	if err == nil {
+		b.offenders, err = largestParts(ctx, t, kind, l.module)
 	}
-	if b.err == nil && l.store != nil {
+	if b.err = err; err == nil && l.store != nil {
 		b.data = p.Data
 	}
 	l.breakdowns.taken[kind] = b
