@@ -26,8 +26,7 @@ type panel struct {
 type entry struct {
 	rule judge.Rule // the budget without its words
 	standing
-	missed    int          // windows with nothing within its "in" and "where", before the first with something,
-	stacks    int          // and what stacks these had
+	missed    int          // windows with nothing within its "in" and "where", before the first with something
 	breakdown *breakdown   // the last of a figure since it was within its limit
 	counted   counters     // when what is counted was last judged
 	watch     *judge.Watch // that judges it, as the rule of this number

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -120,16 +119,12 @@ func (e *entry) count(r *budget.Result, before, now *counters, every time.Durati
 	return true
 }
 
-// gcOf hands on what garbage collection took, or that it is not known. The runtime
-// tells when a collection ends. Where none has, the CPU profile of the window shows
-// whether one runs: t is nil where there is none.
-func gcOf(used *process.Figures, t *decode.Table, f *judge.Facts) {
-	switch {
-	case used.GCKnown:
+// gcOf hands on what garbage collection took, or that it is not known: the runtime tells
+// when a collection ends.
+func gcOf(used *process.Figures, f *judge.Facts) {
+	if used.GCKnown || used.GCNone {
 		f.Figures["gc"] = used.GC
-	case t != nil && !judge.Collects(t), t == nil && used.GCNone:
-		f.Figures["gc"] = 0
-	default:
-		f.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
+		return
 	}
+	f.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
 }

@@ -17,11 +17,8 @@ import (
 // misspelt only where a name is near.
 func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	var texts []string
-	var of []*entry
 	for _, e := range p.entries {
-		for _, text := range e.rule.Patterns() {
-			texts, of = append(texts, text), append(of, e)
-		}
+		texts = append(texts, e.rule.Patterns()...)
 	}
 	missing, err := process.Missing(texts, func(yield func(string) bool) error {
 		return l.seams.linked(func(name string) bool { return ctx.Err() == nil && yield(name) })
@@ -41,34 +38,28 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 		if e.rule.Class == judge.Leak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
-	}
-	for i, text := range texts {
-		near, isMissing := missing[text]
-		if !isMissing || near == "" && of[i].rule.Test == judge.Absent { // the best possible pass
-			continue
+		for _, text := range e.rule.Patterns() {
+			near, isMissing := missing[text]
+			switch {
+			case near != "":
+				l.warn(e, fmt.Sprintf("no function linked into the program matches %s: did you mean %s, which is linked?", text, near))
+			case isMissing && e.rule.Test != judge.Absent: // of which it is the best possible pass
+				l.warn(e, fmt.Sprintf("no function linked into the program matches %s: check the spelling, or drop the budget", text))
+			}
 		}
-		advice := "check the spelling, or drop the budget"
-		if near != "" {
-			advice = "did you mean " + near + ", which is linked?"
-		}
-		l.warn(of[i], fmt.Sprintf("no function linked into the program matches %s: %s", text, advice))
 	}
 }
 
-// The binary does not show that no sample has a label, or that no path goes through a
-// function: only windows do. 60 are an hour at the defaults, and what is in none of a
-// thousand stacks is below 0.3% of them with 95% confidence.
-const (
-	unseenWindows = 60
-	unseenStacks  = 1000
-)
+// unseenWindows is how many windows show that no sample has a label, or that no path goes
+// through a function, which the binary does not: an hour of them at the defaults.
+const unseenWindows = 60
 
 // unseen counts the windows in which nothing ran within a budget's "in" and "where",
 // although something did elsewhere, and warns of one within which nothing ever has. The
 // first sample takes that back. g.mu must be held.
 func (g *Guard) unseen(j *judgement) {
 	e := j.entry
-	reason, outside := j.finding.Reason.(judge.OutOfScope) // and not idle, say
+	_, outside := j.finding.Reason.(judge.OutOfScope) // and not idle, say
 	switch {
 	case e.Samples > 0: // in this window or before
 		if e.missed >= unseenWindows {
@@ -77,7 +68,7 @@ func (g *Guard) unseen(j *judgement) {
 		e.missed = 0
 	case outside:
 		e.missed++
-		if e.stacks += reason.Stacks; e.missed >= unseenWindows && e.stacks >= unseenStacks {
+		if e.missed >= unseenWindows {
 			g.warn(e, fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", j.result.Reason, e.missed))
 		}
 	}

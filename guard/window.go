@@ -65,7 +65,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	m.facts.Figures = map[string]float64{
 		"cores": used.Cores, "goroutines": float64(m.now.Goroutines), "heap": float64(m.now.Heap), "rss": float64(m.now.RSS),
 	}
-	gcOf(&since, m.table, &m.facts)
+	gcOf(&since, &m.facts)
 	m.facts.Work, m.facts.NoWork = between(m.before.work, m.now.work)
 	l.uncounted(m.facts.NoWork)
 	m.period, m.regular = l.period(m.before.At, m.now.At)

@@ -101,7 +101,7 @@ type (
 	NotInProfiles       struct{}                             // no profile tells the figure
 	OtherKind           struct{ Needs, Is string }           // of profile than the rule needs
 	NoSamples           struct{}                             // the profile is empty
-	OutOfScope          struct{ Stacks int }                 // it has so many, and none is within the rule's "in" and "where"
+	OutOfScope          struct{}                             // there are samples, and none is within the rule's "in" and "where"
 	AllCut              struct{}                             // no sample shows the rule's "in", but stacks were cut off
 	DurationUnknown     struct{}                             // of the profile
 	NoBaseline          struct{}                             // there is none

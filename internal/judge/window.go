@@ -178,7 +178,7 @@ func (w *window) empty(r *rule, f *Finding) {
 		f.counted(0, 0)
 		f.Reason = Leaked{}
 	case (r.in >= 0 || r.where >= 0) && len(w.t.Samples) > 0:
-		f.Reason = OutOfScope{Stacks: len(w.t.Samples)}
+		f.Reason = OutOfScope{}
 	case r.in >= 0 || r.where >= 0:
 		f.Reason = NoSamples{}
 	case r.value.Census && r.Dimension != unit.Share:
