@@ -8,33 +8,31 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 )
 
-// Start waits only so long for somebody else.
-const (
-	// registerWithin is for the registry. It asks the guard for its metrics, and waits for
-	// whoever holds its lock. That takes microseconds.
-	registerWithin = time.Second
-	// openWithin is for the disk, which takes milliseconds.
-	openWithin = time.Second
-)
+// startWithin is how long Start waits for a disk or a registry, which take milliseconds.
+// A registry asks the guard for its metrics, and waits for whoever holds its lock.
+const startWithin = time.Second
 
 // acquire acquires what release gives back, and the place among the metrics.
 func (g *Guard) acquire(ctx context.Context) error {
 	g.sinks = sinks(&g.cfg)
 	if g.cfg.DumpDir != "" {
-		if err := g.within(openWithin, "opening DumpDir", func() error { return g.openDumps(ctx) }, g.dumpsOff); err != nil {
+		err := g.within("dumps", "opening DumpDir", func() error { return g.openDumps(ctx) })
+		if err != nil && dumps.Reason(err) != "no_space" {
 			return fmt.Errorf("DumpDir: %w", err)
 		}
+		if err != nil { // that the disk is full is no mistake of the caller's
+			g.off("dumps", err)
+		}
 	}
-	if err := g.within(registerWithin, "Registerer.Register", func() error { return g.register(ctx) }, g.metricsOff); err != nil {
+	if err := g.within("metrics", "Registerer.Register", func() error { return g.register(ctx) }); err != nil {
 		return fmt.Errorf("register metrics: %w: give Config.Registerer a registry of its own", err)
 	}
 	return nil
 }
 
-// within does what waits for somebody else, and returns its error. What has not ended in
-// that time costs a part of the guard, and not the host's start: late is told that, and the
-// error in the end, if there is one.
-func (g *Guard) within(d time.Duration, what string, do func() error, late func(error)) error {
+// within does what a part of the guard waits for somebody else for, and returns its error.
+// What has not ended in time costs that part, and not the host's start, until it ends well.
+func (g *Guard) within(part, what string, do func() error) error {
 	reply, gaveUp := make(chan error), make(chan struct{})
 	g.background.Go(func() {
 		err := fmt.Errorf("%s has ended its goroutine", what)
@@ -42,9 +40,7 @@ func (g *Guard) within(d time.Duration, what string, do func() error, late func(
 			select {
 			case reply <- err:
 			case <-gaveUp:
-				if err != nil {
-					late(err)
-				}
+				g.off(part, err)
 			}
 		}()
 		err = do()
@@ -52,25 +48,31 @@ func (g *Guard) within(d time.Duration, what string, do func() error, late func(
 	select {
 	case err := <-reply:
 		return err
-	case <-time.After(d):
+	case <-time.After(startWithin):
 	}
-	late(fmt.Errorf("%s has not returned within %v", what, d))
+	g.off(part, fmt.Errorf("%s has not returned within %v", what, startWithin))
 	close(gaveUp)
 	return nil
 }
 
-// openDumps opens the directory of the dumps. What is wrong with it is the caller's
-// mistake. That the disk is full is not: it is told, and there are no dumps.
+// off says that there is no such part of the guard, or with nil that there is one after all.
+func (g *Guard) off(part string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil {
+		g.faults.clear(part)
+	} else {
+		g.degraded(part, err.Error(), part+" are off: "+err.Error())
+	}
+}
+
+// openDumps opens the directory of the dumps.
 func (g *Guard) openDumps(ctx context.Context) error {
 	var store *dumps.Store
 	var err error
 	keep := dumps.Keep{Files: g.cfg.Keep.Files, Bytes: g.cfg.Keep.Bytes, Age: g.cfg.Keep.Age}
 	if failed := recovered(func() { store, err = g.seams.openDir(g.cfg.DumpDir, keep, g.dumped) }); failed != nil {
 		err = failed
-	}
-	if err != nil && dumps.Reason(err) == "no_space" {
-		g.dumpsOff(err)
-		return nil
 	}
 	if err != nil {
 		return err
@@ -81,14 +83,7 @@ func (g *Guard) openDumps(ctx context.Context) error {
 		return store.Close(ctx)
 	}
 	g.dumps.Store(store)
-	g.faults.clear("dumps")
 	return nil
-}
-
-func (g *Guard) dumpsOff(err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.dumpsFail("dumps are off: ", err)
 }
 
 // register registers the metrics. If that was after Stop has unregistered them, they are
@@ -98,25 +93,13 @@ func (g *Guard) register(ctx context.Context) error {
 	if err := call(func() { refused = g.cfg.Registerer.Register(g.metrics) }); err != nil {
 		return err
 	}
-	if refused != nil {
-		return refused
-	}
-	g.mu.Lock()
-	g.faults.clear("metrics")
-	g.mu.Unlock()
-	if ctx.Err() != nil {
+	if refused == nil && ctx.Err() != nil {
 		g.unregister()
 	}
-	return nil
+	return refused
 }
 
 func (g *Guard) unregister() { _ = call(func() { g.cfg.Registerer.Unregister(g.metrics) }) }
-
-func (g *Guard) metricsOff(err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.degraded("metrics", err.Error(), "there are no metrics of profguard: "+err.Error())
-}
 
 // release gives all back but the place among the metrics, and waits until ctx ends for
 // what the guard has begun: what hangs then is left behind. It makes room for another

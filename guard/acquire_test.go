@@ -39,8 +39,8 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 		}
 		before := time.Now()
 		g := w.start(t, dumping(t, x))
-		if d := time.Since(before); d != openWithin {
-			t.Errorf("Start took %v, want %v", d, openWithin)
+		if d := time.Since(before); d != startWithin {
+			t.Errorf("Start took %v, want %v", d, startWithin)
 		}
 		pass(55 * second)
 		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: opening DumpDir has not returned within 1s") || s.Windows["ok"] < 5 {
@@ -86,8 +86,8 @@ func TestFault_11_StartOnAFullDisk(t *testing.T) {
 		}
 		g := w.start(t, dumping(t, "portlist absent"))
 		pass(30 * second)
-		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: ") || s.Dumps["no_space"] != 1 || s.Windows["ok"] < 2 {
-			t.Errorf("reason %q, dumps %v, windows %v", s.Reason, s.Dumps, s.Windows)
+		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: ") || s.Windows["ok"] < 2 {
+			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
 		}
 		wantEvents(t, w, eventDegraded)
 		g.Stop()

@@ -121,11 +121,8 @@ func (p *panel) adopt() {
 	}
 }
 
-// cpu reports whether any budget needs the CPU profile, and whether all do.
-func (p *panel) cpu() (has, only bool) {
-	has = p.groups[0].kind == kinds.CPU
-	return has, has && len(p.groups) == 1
-}
+// cpu reports whether any budget needs the CPU profile.
+func (p *panel) cpu() bool { return p.groups[0].kind == kinds.CPU }
 
 // SetBudgets replaces the budgets, from the next window on. Budgets that stay,
 // name and sentence, keep their state, their counts and the evidence about them.
@@ -135,15 +132,13 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	if g == nil || g.cancel == nil {
 		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")
 	}
+	g.setting.Lock()
+	defer g.setting.Unlock()
 	cfg := g.cfg
 	cfg.Budgets = set
 	err := cfg.complete()
-	g.setting.Lock()
-	defer g.setting.Unlock()
 	// A thousand patterns take a tenth of a second to compile, and Stop, Status and
-	// scrapes do not wait for that. Only SetBudgets puts another panel in force, so
-	// the old one is still the old one afterwards; of it, only what never changes is
-	// read here.
+	// scrapes do not wait for that. Of the old panel, only what never changes is read here.
 	var next *panel
 	if err == nil {
 		next, err = g.seams.compile(&cfg, g.inForce())
@@ -151,17 +146,6 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	if err != nil {
 		return fmt.Errorf("guard.SetBudgets: the old budgets stay in force: %w", err)
 	}
-	return g.replace(next)
-}
-
-func (g *Guard) inForce() *panel {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.panel
-}
-
-// replace puts a panel in force, and tells the end of what fires and is not in it.
-func (g *Guard) replace(next *panel) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.status.State == stateStopped {
@@ -177,4 +161,10 @@ func (g *Guard) replace(next *panel) error {
 	}
 	g.panel = next
 	return nil
+}
+
+func (g *Guard) inForce() *panel {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.panel
 }

@@ -67,13 +67,10 @@ func (g *Guard) loop(ctx context.Context) {
 // without it go on for the budgets that do not need it.
 func (l *looper) next(now time.Time) time.Time {
 	at := l.pace.Next(l.began, now)
-	switch {
-	case !now.Before(l.free):
+	if !now.Before(l.free) {
 		at = l.sooner(at, now)
-	default:
-		if _, only := l.judged.cpu(); only || l.free.Before(at) {
-			at = l.free
-		}
+	} else if l.free.Before(at) {
+		at = l.free
 	}
 	if until, _ := l.pace.Rests(now); until.After(at) {
 		return until

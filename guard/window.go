@@ -38,7 +38,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	m := &measurement{before: l.read()}
 	l.kinds.begin(p, m.before.work)
 	start := time.Now()
-	cpu, _ := p.cpu()
+	cpu := p.cpu()
 	tried, w := !cpu || !start.Before(l.free), profiler.Window{Start: start}
 	if tried && cpu {
 		w, _ = l.seams.capture(ctx, l.cfg.Window) // the error is in the outcome
@@ -213,10 +213,16 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 func (l *looper) uncounted(why map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.faults.by, func(part, _ string) bool { return strings.HasPrefix(part, "work ") })
-	for _, name := range slices.Sorted(maps.Keys(why)) {
-		l.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+why[name])
+	l.faults.clear("work")
+	if len(why) == 0 {
+		return
 	}
+	names := slices.Sorted(maps.Keys(why))
+	var list []string
+	for _, name := range names {
+		list = append(list, "budgets per "+name+" cannot be judged: "+why[name])
+	}
+	l.degraded("work", strings.Join(names, " "), strings.Join(list, "; "))
 }
 
 // label makes a metric's label of words.
