@@ -27,9 +27,9 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 // What it may cost is bounded, whatever it reads: at most 8 MiB of input, 3 million
 // frames, 100 million of them counted once for each part of the profile that a
 // budget asks about (budgets without "in" and "where" have theirs in common), and
-// 64 MiB of memory; that is about 2 s. Beyond that it returns an error. These are several
-// times what a large Go program has, and cannot be changed. [Set.Judge] has no such bounds:
-// give it a profile that can be trusted, or profile a shorter time.
+// 64 MiB of memory; that is about 2 s. Beyond that it returns an error: profile a shorter
+// time. These are several times what a large Go program has, and cannot be changed.
+// [Set.Judge] has the same bounds, and budgets are inconclusive beyond them.
 func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
 	findings, err := s.judge(facts, func(j *judge.Judge, f judge.Facts) ([]judge.Finding, error) { return j.Reader(r, f) })
 	if err != nil {
@@ -72,7 +72,7 @@ func judged(facts []Facts) (judge.Facts, error) {
 	var baseline *decode.Table
 	if f.Baseline != nil {
 		var err error
-		if baseline, err = decode.FromProfile(f.Baseline, new(decode.Symbols)); err != nil {
+		if baseline, err = new(decode.Decoder).Profile(f.Baseline); err != nil {
 			return judge.Facts{}, fmt.Errorf("baseline: %w", err)
 		}
 	}

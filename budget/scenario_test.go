@@ -59,7 +59,7 @@ func playScenario(t *testing.T, name string) {
 	}
 	facts := readFacts(t, section["facts"])
 	if text := section["baseline"]; text != "" {
-		if facts.Baseline, err = decode.FromProfile(folded.Must(text), new(decode.Symbols)); err != nil {
+		if facts.Baseline, err = new(decode.Decoder).Profile(folded.Must(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

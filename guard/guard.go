@@ -115,7 +115,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		return nil, err
 	}
 	if g.cfg.Baseline != nil { // the caller may change it later, and even to write it does
-		if g.baseline, err = decode.FromProfile(g.cfg.Baseline, new(decode.Symbols)); err != nil {
+		if g.baseline, err = new(decode.Decoder).Profile(g.cfg.Baseline); err != nil {
 			return nil, fmt.Errorf("Baseline: %w", err)
 		}
 		g.cfg.Baseline = new(profile.Profile) // that there is one is asked by SetBudgets

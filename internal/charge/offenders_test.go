@@ -15,8 +15,7 @@ import (
 // offenders counts the text and selects offenders among the functions over the limit.
 func offenders(t *testing.T, text, module string, limit float64) (explain func() []charge.Explanation, names []string) {
 	t.Helper()
-	var symbols decode.Symbols
-	table, err := decode.FromProfile(folded.Must(text), &symbols)
+	table, err := new(decode.Decoder).Profile(folded.Must(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,7 @@ import (
 // load learns the names of a profile and finds the way in of its stacks.
 func load(t *testing.T, text, module string) (*Counter, *decode.Table) {
 	t.Helper()
-	var symbols decode.Symbols
-	table, err := decode.FromProfile(folded.Must(text), &symbols)
+	table, err := new(decode.Decoder).Profile(folded.Must(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,7 @@ func counter(t *testing.T, text string) (*charge.Counter, *decode.Table) {
 // counterOf is a counter with patterns of its own.
 func counterOf(t *testing.T, text string, texts ...string) (*charge.Counter, *decode.Table) {
 	t.Helper()
-	var symbols decode.Symbols
-	table, err := decode.FromProfile(folded.Must(text), &symbols)
+	table, err := new(decode.Decoder).Profile(folded.Must(text))
 	if err != nil {
 		t.Fatal(err)
 	}

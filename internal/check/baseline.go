@@ -52,7 +52,7 @@ func (b *baselineFile) load(path string, set budget.Set) (problem string) {
 	defer f.Close()
 	p, err := profile.Parse(f)
 	if err == nil {
-		b.table, err = decode.FromProfile(p, new(decode.Symbols))
+		b.table, err = new(decode.Decoder).Profile(p)
 	}
 	if err != nil {
 		return fmt.Sprintf("read the baseline %s: %v; %s", path, err, refresh)

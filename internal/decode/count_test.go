@@ -10,8 +10,7 @@ import (
 // TestCount: a window's samples are those of its profile, also where all budgets are
 // idle.
 func TestCount(t *testing.T) {
-	var symbols decode.Symbols
-	table, err := decode.FromProfile(folded.Must("cpu 10s\nmain.main;main.run 42\nmain.main;main.rest 8\n"), &symbols)
+	table, err := new(decode.Decoder).Profile(folded.Must("cpu 10s\nmain.main;main.run 42\nmain.main;main.rest 8\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

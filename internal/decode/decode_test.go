@@ -271,8 +271,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("at the limit: %v", err)
 	}
 	_, err := new(Decoder).Bytes(append(data, message(nil, 2, numbers(1, 7))...))
-	const want = "decode profile: 200,001 samples, the limit is 200,000: take a profile of a shorter time, or, if you trust where this one comes from, " +
-		"read it with profile.Parse and use Set.Judge, which has no limits"
+	const want = "decode profile: 200,001 samples, the limit is 200,000: take a profile of a shorter time"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}
@@ -305,20 +304,20 @@ func TestTooLargeBuffersAreGivenBack(t *testing.T) {
 	}
 }
 
-func TestFromProfileErrors(t *testing.T) {
-	if _, err := FromProfile(nil, new(Symbols)); err == nil {
+func TestProfileErrors(t *testing.T) {
+	if _, err := new(Decoder).Profile(nil); err == nil {
 		t.Error("nil profile: no error")
 	}
 	p := &profile.Profile{Sample: []*profile.Sample{{Value: []int64{1}}}}
-	if _, err := FromProfile(p, new(Symbols)); !errors.Is(err, ErrMalformed) {
+	if _, err := new(Decoder).Profile(p); !errors.Is(err, ErrMalformed) {
 		t.Errorf("no types: error %v, want ErrMalformed", err)
 	}
 	p.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}}
-	if _, err := FromProfile(p, new(Symbols)); err != nil {
+	if _, err := new(Decoder).Profile(p); err != nil {
 		t.Errorf("with a type: %v", err)
 	}
 	p.SampleType[0] = nil // which google/pprof finds valid
-	if _, err := FromProfile(p, new(Symbols)); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "sample type is nil") {
+	if _, err := new(Decoder).Profile(p); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "sample type is nil") {
 		t.Errorf("a type that is nil: error %v, want ErrMalformed", err)
 	}
 }

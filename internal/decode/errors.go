@@ -21,8 +21,7 @@ type LimitError struct {
 
 // Error advises what a user of the library can do.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s %s, the limit is %s: take a profile of a shorter time, or, if you trust where this one comes from, "+
-		"read it with profile.Parse and use Set.Judge, which has no limits", grouped(e.Got), e.What, grouped(e.Limit))
+	return fmt.Sprintf("%s %s, the limit is %s: take a profile of a shorter time", grouped(e.Got), e.What, grouped(e.Limit))
 }
 
 // grouped writes n with thousands separators: the limits are read by people.

@@ -109,11 +109,11 @@ func compareOrSkip(t *testing.T, d *Decoder, data []byte) {
 	if diff := diffOf(want, viewOfTable(table)); diff != "" {
 		t.Fatalf("-google/pprof +Decode:\n%s", diff)
 	}
-	table, err = FromProfile(p, new(Symbols))
+	table, err = new(Decoder).Profile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := diffOf(want, viewOfTable(table)); diff != "" {
-		t.Fatalf("-google/pprof +FromProfile:\n%s", diff)
+		t.Fatalf("-google/pprof +Profile:\n%s", diff)
 	}
 }

@@ -24,19 +24,15 @@ func TestLimitsDoc(t *testing.T) {
 	}
 }
 
-// TestAdviceOfLimits follows what a LimitError advises: a profile that is
-// refused as bytes is taken as a profile.Profile.
-func TestAdviceOfLimits(t *testing.T) {
+// A profile that is in memory already has the limits of a file.
+func TestProfileLimits(t *testing.T) {
 	data := message(minimal(), 2, number(message(nil, 1, bytes.Repeat([]byte{1}, 5000)), 2, 1))
-	if _, err := new(Decoder).Bytes(data); !errors.As(err, new(*LimitError)) {
-		t.Fatalf("error %v, want one about a limit", err)
-	}
 	p, err := profile.ParseData(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := FromProfile(p, new(Symbols)); err != nil {
-		t.Errorf("refused once more: %v", err)
+	if _, err := new(Decoder).Profile(p); !errors.As(err, new(*LimitError)) {
+		t.Errorf("error %v, want one about a limit", err)
 	}
 }
 

@@ -21,14 +21,13 @@ type Merger struct {
 	added     bool
 	program   uint64 // file and
 	build     uint64 // build id, as numbers of strings
-	strings   map[string]uint64
+	texts
 	functions map[Func]uint64   // by text of names, as numbers of strings
 	locations map[string]uint64 // by what is written of them
 	samples   map[string]int    // by what is written of stack and labels
 	keys      []string          // of the samples, in their order
 	values    []int64           // of the samples
-	names     []byte            // what is written of strings,
-	places    []byte            // functions and locations
+	places    []byte            // what is written of functions and locations
 	buf       []byte
 }
 
@@ -37,9 +36,7 @@ func (m *Merger) Add(t *Table) error {
 	if !m.added {
 		m.added = true
 		m.head = Table{Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos}
-		m.strings, m.functions = map[string]uint64{}, map[Func]uint64{}
-		m.locations, m.samples = map[string]uint64{}, map[string]int{}
-		m.text("")
+		m.functions, m.locations, m.samples = map[Func]uint64{}, map[string]uint64{}, map[string]int{}
 		m.program, m.build = m.text(t.Program()), m.text(string(t.String(t.build)))
 	}
 	if !slices.Equal(t.Types, m.head.Types) || t.PeriodType != m.head.PeriodType {
@@ -117,30 +114,16 @@ func (m *Merger) function(t *Table, f Func) uint64 {
 	return id
 }
 
-// text returns the number of a string, which it writes if it is new.
-func (m *Merger) text(s string) uint64 {
-	i, known := m.strings[s]
-	if !known {
-		i = uint64(len(m.strings))
-		m.strings[s] = i
-		m.names = appendBytes(m.names, profileString, []byte(s))
-	}
-	return i
-}
-
 // Write writes the sum of all that was added, gzipped.
 func (m *Merger) Write(w io.Writer) error {
 	if !m.added {
 		return errors.New("write profile: there is none")
 	}
 	var b []byte
-	valueType := func(tag uint64, t ValueType) {
-		b = appendBytes(b, tag, appendNumbers(nil, m.text(t.Type), m.text(t.Unit)))
-	}
 	for _, t := range m.head.Types {
-		valueType(profileType, t)
+		b = m.appendType(b, profileType, t.Type, t.Unit)
 	}
-	valueType(periodType, m.head.PeriodType)
+	b = m.appendType(b, periodType, m.head.PeriodType.Type, m.head.PeriodType.Unit)
 	defaultType := uint64(0)
 	if i := m.head.DefaultType; i >= 0 {
 		defaultType = m.text(m.head.Types[i].Type)
@@ -152,22 +135,53 @@ func (m *Merger) Write(w io.Writer) error {
 	b = appendBytes(b, profileMapping, appendNumbers(nil, 1, 0, 0, 0, m.program, m.build, 1, 1, 1, 1))
 	types := len(m.head.Types)
 	for i, key := range m.keys {
-		var values []byte
-		for _, v := range m.values[i*types : (i+1)*types] {
-			values = binary.AppendUvarint(values, uint64(v))
-		}
-		b = appendBytes(b, profileSample, appendBytes([]byte(key), sampleValuePacked, values))
+		b = appendBytes(b, profileSample, appendValues([]byte(key), m.values[i*types:(i+1)*types]))
 	}
 	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // as runtime/pprof does
 	if err != nil {
 		return err // there is such a level
 	}
-	for _, part := range [][]byte{b, m.places, m.names} {
+	for _, part := range [][]byte{b, m.places, m.written} {
 		if _, err := z.Write(part); err != nil {
 			return err
 		}
 	}
 	return z.Close()
+}
+
+// texts are the strings of a profile that is being written.
+type texts struct {
+	numbers map[string]uint64
+	written []byte
+}
+
+// text returns the number of a string, which it writes if it is new.
+func (x *texts) text(s string) uint64 {
+	if x.numbers == nil {
+		x.numbers = map[string]uint64{}
+		x.text("") // has to be the first
+	}
+	i, known := x.numbers[s]
+	if !known {
+		i = uint64(len(x.numbers))
+		x.numbers[s] = i
+		x.written = appendBytes(x.written, profileString, []byte(s))
+	}
+	return i
+}
+
+// appendType appends a sample type or the period type.
+func (x *texts) appendType(b []byte, tag uint64, name, unit string) []byte {
+	return appendBytes(b, tag, appendNumbers(nil, x.text(name), x.text(unit)))
+}
+
+// appendValues appends the values of a sample.
+func appendValues(b []byte, values []int64) []byte {
+	var packed []byte
+	for _, v := range values {
+		packed = binary.AppendUvarint(packed, uint64(v))
+	}
+	return appendBytes(b, sampleValuePacked, packed)
 }
 
 // appendNumbers appends the fields 1, 2, 3 ... of a message that are numbers, but those

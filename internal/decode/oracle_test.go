@@ -173,14 +173,14 @@ func sameAsOracle(t *testing.T, d *Decoder, data []byte) {
 		t.Errorf("Decode differs from google/pprof (-want +got):\n%s", diff)
 	}
 	before := p.String()
-	table, err = FromProfile(p, new(Symbols))
+	table, err = new(Decoder).Profile(p)
 	if err != nil {
-		t.Fatalf("FromProfile: %v", err)
+		t.Fatalf("Profile: %v", err)
 	}
 	if diff := diffOf(want, viewOfTable(table)); diff != "" {
-		t.Errorf("FromProfile differs from google/pprof (-want +got):\n%s", diff)
+		t.Errorf("Profile differs from google/pprof (-want +got):\n%s", diff)
 	}
 	if after := p.String(); after != before {
-		t.Errorf("FromProfile changed the profile:\n%s", cmp.Diff(before, after))
+		t.Errorf("Profile changed the profile:\n%s", cmp.Diff(before, after))
 	}
 }

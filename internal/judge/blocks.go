@@ -83,7 +83,7 @@ func (b *Blocks) Samples() int64 { return b.samples }
 
 // Add takes the profile of the next block.
 func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
-	t, err := decode.FromProfile(p, &b.judge.symbols)
+	t, err := b.judge.decoder.Profile(p)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (b *Blocks) meet(s *blockStanding, c *comparison) {
 // caught: a test near its limit must not flake. Its Reason says so. Otherwise it is
 // inconclusive, and the Reason says what was missing.
 func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
-	t, err := decode.FromProfile(p, &b.judge.symbols)
+	t, err := b.judge.decoder.Profile(p)
 	if err != nil {
 		return nil, err
 	}

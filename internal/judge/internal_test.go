@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/unit"
@@ -53,7 +52,7 @@ func TestElsewhereIsFree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := decode.FromProfile(folded.Must("cpu 10s\nmain.main;main.run;main.hash 500\nmain.main;main.run 500\n"), &j.symbols)
+	table, err := j.decoder.Profile(folded.Must("cpu 10s\nmain.main;main.run;main.hash 500\nmain.main;main.run 500\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,6 @@ type Judge struct {
 	names   *charge.Names
 	counter charge.Counter
 	decoder decode.Decoder
-	symbols decode.Symbols // of profiles that did not come from the decoder
 	layout  *charge.Layout
 	base    baseline
 
@@ -86,7 +85,7 @@ func (j *Judge) Reader(r io.Reader, facts Facts) ([]Finding, error) {
 
 // Profile judges a parsed profile.
 func (j *Judge) Profile(p *profile.Profile, facts Facts) ([]Finding, error) {
-	t, err := decode.FromProfile(p, &j.symbols)
+	t, err := j.decoder.Profile(p)
 	if err != nil {
 		return nil, err
 	}

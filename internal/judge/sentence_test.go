@@ -122,7 +122,7 @@ func (t *trial) Close(p *profile.Profile, facts judge.Facts) ([]budget.Result, e
 // tableOf is a baseline.
 func tableOf(t *testing.T, p *profile.Profile) *decode.Table {
 	t.Helper()
-	table, err := decode.FromProfile(p, new(decode.Symbols))
+	table, err := new(decode.Decoder).Profile(p)
 	if err != nil {
 		t.Fatal(err)
 	}

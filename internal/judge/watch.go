@@ -88,7 +88,7 @@ func (w *Watch) Ended(i int) {
 
 // Profile judges the next window from a parsed profile, see Table.
 func (w *Watch) Profile(p *profile.Profile, at time.Duration, facts Facts) ([]Finding, error) {
-	t, err := decode.FromProfile(p, &w.judge.symbols)
+	t, err := w.judge.decoder.Profile(p)
 	if err != nil {
 		return nil, err
 	}

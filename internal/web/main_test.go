@@ -131,7 +131,7 @@ func table(t testing.TB, text string) *decode.Table {
 
 func tableOf(t testing.TB, p *profile.Profile) *decode.Table {
 	t.Helper()
-	table, err := decode.FromProfile(p, &decode.Symbols{})
+	table, err := new(decode.Decoder).Profile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
