@@ -1,65 +1,44 @@
 package charge
 
 import (
-	"iter"
+	"cmp"
 	"slices"
+	"strings"
 )
 
 // maxOver bounds the functions that are compared with each other: the matrix
 // has its square. Limits low enough to have more are about the worst anyhow.
 const maxOver = 128
 
-// Ranked yields the keys that a query charges with anything, heaviest first and by name
-// where they are equal: what is found must not depend on the order in which names became
-// known. Of the thousands of functions in a profile hardly anybody asks for more than a
-// few, so the others stay in a heap.
-func (c *Counter) Ranked(query int) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		s := c.Sums(query)
-		if len(s.ranked) < len(s.Keys) {
-			s.ranked, s.heap = room(s.ranked, len(s.Keys)), len(s.Keys)
-			for i := range s.Keys {
-				s.ranked = append(s.ranked, int32(i))
-			}
-			for i := len(s.Keys) / 2; i >= 0; i-- {
-				c.sink(query, i)
-			}
-		}
-		for i := len(s.ranked) - 1; i >= 0; i-- {
-			if i < s.heap { // behind the heap are those that were asked for, from the end
-				s.heap = i
-				s.ranked[0], s.ranked[i] = s.ranked[i], s.ranked[0]
-				c.sink(query, 0)
-			}
-			if !yield(s.Keys[s.ranked[i]]) {
-				return
-			}
-		}
-	}
-}
-
-// sink puts the i-th of a heap behind those that are heavier, and below it.
-func (c *Counter) sink(query, i int) {
+// Ranked lists the keys whose values count, or where none does the one with the largest,
+// heaviest first and by name where they are equal: what is found must not depend on the
+// order in which names became known. The list is good until the query is ranked again.
+func (c *Counter) Ranked(query int, counts func(value int64) bool) []int32 {
 	s := c.Sums(query)
-	before := func(a, b int32) bool {
-		if s.values[a] != s.values[b] {
-			return s.values[a] > s.values[b]
+	order := func(a, b int32) int { // of two places
+		if by := cmp.Compare(s.values[b], s.values[a]); by != 0 {
+			return by
 		}
-		return c.Name(query, s.Keys[a]) < c.Name(query, s.Keys[b])
+		return strings.Compare(c.Name(query, s.Keys[a]), c.Name(query, s.Keys[b]))
 	}
-	for heap := s.ranked[:s.heap]; ; {
-		first := i
-		for _, below := range [...]int{2*i + 1, 2*i + 2} {
-			if below < len(heap) && before(heap[below], heap[first]) {
-				first = below
-			}
+	s.ranked = s.ranked[:0]
+	heaviest := int32(0)
+	for i := range int32(len(s.Keys)) {
+		if counts(s.values[i]) {
+			s.ranked = append(s.ranked, i)
 		}
-		if first == i {
-			return
+		if order(i, heaviest) < 0 {
+			heaviest = i
 		}
-		heap[i], heap[first] = heap[first], heap[i]
-		i = first
 	}
+	if len(s.ranked) == 0 && len(s.Keys) > 0 {
+		s.ranked = append(s.ranked, heaviest)
+	}
+	slices.SortFunc(s.ranked, order)
+	for i, at := range s.ranked {
+		s.ranked[i] = s.Keys[at]
+	}
+	return s.ranked
 }
 
 // Offenders selects those to name from keys that are over a limit, as they are ranked. It

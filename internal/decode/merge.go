@@ -17,10 +17,10 @@ import (
 // What a [Table] does not have is left out: mappings but the program's, and the units of
 // numbers in labels. The zero Merger is ready to use.
 type Merger struct {
-	head      Table // types, period and times of the sum
-	added     bool
-	program   uint64 // file and
-	build     uint64 // build id, as numbers of strings
+	head    Table // types, period and times of the sum
+	added   bool
+	program uint64 // file and
+	build   uint64 // build id, as numbers of strings
 	texts
 	functions map[Func]uint64   // by text of names, as numbers of strings
 	locations map[string]uint64 // by what is written of them

@@ -77,7 +77,7 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		}
 		var over []int32
 		limit, sums := c.values(notableShare), w.judged.counter.Sums(query)
-		for key := range w.judged.counter.Ranked(query) {
+		for _, key := range w.judged.counter.Ranked(query, func(int64) bool { return true }) {
 			if c.subject >= 0 && !w.judged.names.Match(decode.ID(key), pattern[:]) {
 				continue
 			}
