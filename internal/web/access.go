@@ -25,8 +25,7 @@ func (h *Handler) refuses(r *http.Request, linked bool) string {
 	case "", "none", "same-origin":
 	default:
 		navigates := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
-		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if !linked || !navigates || !reads {
+		if !linked || !navigates || r.Method != http.MethodGet {
 			return "403: another web site has caused this request; open the guard's page itself"
 		}
 	}

@@ -13,8 +13,6 @@ import (
 const (
 	// writeWithin is how long a client may take to read an answer.
 	writeWithin = 30 * time.Second
-	// pieceSize is what an answer hands to its connection at once.
-	pieceSize = 32 << 10
 	// retryAfter is when a client may try again, in seconds: a live profile takes that
 	// long.
 	retryAfter = "10"
@@ -55,9 +53,9 @@ func (a *answer) end() {
 	}
 }
 
-// read fills a piece of its own with what comes next. So a write that hangs holds
-// the piece and not the whole.
-func (a *answer) read(piece []byte) (int, error) {
+// Read reads into a piece of the copy's own. So a write that hangs holds the piece and not
+// the whole.
+func (a *answer) Read(piece []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.source == nil {
@@ -83,22 +81,9 @@ func send(w http.ResponseWriter, r *http.Request, kind string, source io.ReadSee
 	defer timer.Stop()
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
-	if r.Method == http.MethodHead {
-		return
-	}
-	piece := make([]byte, min(size, pieceSize))
-	for size > 0 {
-		n, err := a.read(piece)
-		if n > 0 {
-			if _, err := w.Write(piece[:n]); err != nil {
-				return // a client that has gone away is nobody's error
-			}
-			size -= int64(n)
-		}
-		if err != nil {
-			return // the server closes the connection, because bytes are missing
-		}
-	}
+	// A client that has gone away is nobody's error. Where bytes are missing the server
+	// closes the connection.
+	_, _ = io.Copy(w, a)
 }
 
 // sendJSON is [send] for a value.

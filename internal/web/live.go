@@ -32,14 +32,6 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 		refuse(w, http.StatusBadRequest, fmt.Sprintf("the server's WriteTimeout ends the answer before %v are over, and cannot be extended here; ask for fewer seconds", d))
 		return
 	}
-	kind := "application/octet-stream"
-	if draw {
-		kind = "application/json"
-	}
-	if r.Method == http.MethodHead {
-		w.Header().Set("Content-Type", kind)
-		return // nobody would see the profile
-	}
 	// Until the answer is sent, a return or a panic gives the slots back.
 	release, ok := h.heavy.take(w, busy)
 	if !ok {
@@ -68,7 +60,7 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 	}
 	name := window.Start.UTC().Format("profguard-20060102T150405Z") + ".cpu.pb.gz"
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	send(w, r, kind, bytes.NewReader(window.Data), release)
+	send(w, r, "application/octet-stream", bytes.NewReader(window.Data), release)
 }
 
 // inspect draws a profile that was just taken. A person who asked shall see what there

@@ -21,13 +21,15 @@
 package web
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -127,9 +129,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, why)
 		return
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		header.Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "expected GET or HEAD, found "+strconv.QuoteToASCII(r.Method[:min(len(r.Method), 20)]))
+	if r.Method != http.MethodGet {
+		header.Set("Allow", "GET")
+		refuse(w, http.StatusMethodNotAllowed, "expected GET, found "+strconv.QuoteToASCII(r.Method[:min(len(r.Method), 20)]))
 		return
 	}
 	within(w, r, 0)
@@ -148,10 +150,6 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.dumpPage(w, r, where.id)
 	case "file":
 		h.dumpFile(w, r, where.id, where.file)
-	case "slash":
-		// Relative links need the slash.
-		header.Set("Location", url.PathEscape(path.Base(where.id))+"/")
-		w.WriteHeader(http.StatusMovedPermanently)
 	default:
 		refuse(w, http.StatusNotFound, "there is no such page; the first is at the root of where the handler is mounted")
 	}
@@ -161,7 +159,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 type place struct{ name, id, file string }
 
 // html reports whether it is a page that people link to.
-func (p place) html() bool { return p.name == "" || p.name == "dump" || p.name == "slash" }
+func (p place) html() bool { return p.name == "" || p.name == "dump" }
 
 // route finds what a request asks for. A handler that was mounted without
 // StripPrefix finds its prefix in the pattern that matched.
@@ -171,12 +169,6 @@ func route(r *http.Request) place {
 	if i := strings.IndexByte(pattern, '/'); i >= 0 {
 		if under, ok := strings.CutPrefix(rest, pattern[i:]); ok && strings.HasSuffix(pattern, "/") {
 			rest = under
-		}
-	}
-	if rest == "" && r.URL.Path == "" {
-		// StripPrefix took all: the request's own path has no slash at its end.
-		if u, err := url.ParseRequestURI(r.RequestURI); err == nil && u.Path != "" && !strings.HasSuffix(u.Path, "/") {
-			return place{name: "slash", id: u.Path}
 		}
 	}
 	parts := strings.Split(strings.TrimPrefix(rest, "/"), "/")
@@ -227,4 +219,37 @@ func oneLine(text string) string {
 		}
 		return '?'
 	}, strings.ToValidUTF8(text, "?"))
+}
+
+//go:embed page.html
+var markup string
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+// static is the page, with its style sheet and script in it, so that the handler
+// needs no paths for them.
+func static() []byte {
+	return []byte(strings.NewReplacer("/*style*/", style, "/*script*/", script).Replace(markup))
+}
+
+// policy is the Content-Security-Policy of all answers. The empty icon in the page
+// keeps browsers from asking the host for theirs. Trusted types forbid the script to
+// make HTML out of text.
+func policy() string {
+	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; connect-src 'self'; img-src data:; " +
+		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// page sends the page.
+func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
+	send(w, r, "text/html; charset=utf-8", bytes.NewReader(h.static), func() {})
 }
