@@ -10,19 +10,18 @@ import (
 
 // clauses reads what follows the rule and its amount, to the end of the line.
 func (p *parser) clauses() {
-	var last part
 	for p.err == nil && p.tok.kind != tokenEnd {
 		at := p.tok
 		part := clausePart(at.raw)
 		switch {
 		case part == 0 || at.kind != tokenWord:
-			p.noClause(at, last)
+			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", "")
 			return
 		case p.said[part].raw != "":
 			p.fail(at, "each clause once", `"`+clipped(p.said[part].raw)+`" is there already`)
 			return
 		}
-		p.at, last = part, part
+		p.at = part
 		if part == partWhere {
 			p.advanceIn(modeKey)
 		} else {
@@ -53,45 +52,24 @@ func (p *parser) clauses() {
 	}
 }
 
-// noClause explains a word that begins no clause, behind one of the last part.
-func (p *parser) noClause(at token, last part) {
-	m := mistake{partName, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", ""}
-	ahead := p.lex
-	next, after := ahead.next(modeWord), ahead.next(modeWord)
-	also := at.kind == tokenComma || at.raw == "and" && last != partWhen // ", main.work below 5%"
-	if isRule(next.raw) || also && isRule(after.raw) {
-		m.advice = "one budget a line: move what follows to a line of its own"
-	}
-	lines := p.instead(at, suggest(at.raw)...)
-	if last == partExcept { // except a b
-		lines = append(lines, p.instead(at, ", "+at.raw)...)
-	}
-	p.refuse(at, m, lines)
-}
-
 // word reads one word.
 func (p *parser) word(expected string) string {
 	at := p.tok
-	if at.kind != tokenWord || at.raw == "the" && p.peek().kind == tokenWord { // of the total
+	if at.kind != tokenWord {
 		p.fail(at, expected, "", at.text)
 	}
 	p.advance()
 	return at.raw
 }
 
-// patterns reads the patterns of a clause, with commas between them.
+// patterns reads the patterns of a clause, with commas between them after "except".
 func (p *parser) patterns() []string {
 	var list []string
-	var comma token
 	for {
-		at, next := p.tok, p.peek()
+		at := p.tok
 		switch {
-		case len(list) > 0 && (at.kind == tokenEnd || at.kind == tokenWord && isKeyword(at.raw)):
-			p.fail(comma, "a pattern after the comma", "")
 		case !at.isPattern():
 			p.fail(at, patternExpected, "")
-		case next.isPattern() && !isKeyword(next.raw) && slices.Contains(suggest(at.raw), ""): // in package main
-			p.fail(at, `a name, which says itself what it is the name of`, "")
 		case at.raw != "none" || p.at != partExcept:
 			if m := patternMistake(at.raw, p.at); m.expected != "" {
 				p.fail(at, m.expected, m.advice)
@@ -99,12 +77,7 @@ func (p *parser) patterns() []string {
 		}
 		list = append(list, at.raw)
 		p.advance()
-		if p.err != nil || p.tok.kind != tokenComma {
-			return list
-		}
-		comma = p.tok
-		if p.at == partIn {
-			p.fail(comma, `one pattern after "in"`, "write a budget for each, or a regular expression, /main.a|main.b/")
+		if p.tok.kind != tokenComma || p.at == partIn {
 			return list
 		}
 		p.advance()
@@ -147,11 +120,7 @@ func (p *parser) labels() map[string]string {
 		if p.err != nil || p.tok.kind != tokenComma {
 			return labels
 		}
-		comma := p.tok
 		p.advanceIn(modeKey)
-		if after := p.lex; clausePart(p.tok.raw) != 0 && after.next(modeKey).kind != tokenEquals {
-			p.fail(comma, "a label after the comma", "")
-		}
 	}
 }
 

@@ -73,6 +73,8 @@ type parser struct {
 	said  [parts]token // where the sentence says what
 	err   *SyntaxError
 	wrong mistake  // what err says
+	place token    // where
+	left  int      // how much of the line is wrong or not read, 0 if it is read to its end
 	read  Budget   // up to there
 	lines []string // what may be meant instead, the most likely first
 }
@@ -86,7 +88,7 @@ func (p *parser) advanceIn(m mode) {
 	}
 	p.tok = p.lex.next(m)
 	if p.tok.kind == tokenBad {
-		p.refuse(p.tok, mistake{p.at, p.tok.expected, p.tok.remedy}, []string{visible(p.lex.line)})
+		p.refuse(p.tok, mistake{p.at, p.tok.expected, p.tok.remedy}, nil)
 	}
 }
 
@@ -112,11 +114,9 @@ func (p *parser) identity() token {
 }
 
 // fail reports that at is not what was expected. The remedy is the sentence with one of
-// the replacements in its place, or with a word that it may stand for, if that is right.
+// the replacements in its place, if that is right.
 func (p *parser) fail(at token, expected, advice string, replacements ...string) {
-	if p.err == nil {
-		p.refuse(at, mistake{p.at, expected, advice}, p.instead(at, append(suggest(at.raw), replacements...)...))
-	}
+	p.refuse(at, mistake{p.at, expected, advice}, p.instead(at, replacements...))
 }
 
 // instead is the line with each of the replacements in the place of a token.
@@ -126,6 +126,19 @@ func (p *parser) instead(at token, replacements ...string) []string {
 		lines = append(lines, p.lex.line[:at.off]+r+p.lex.line[at.end():])
 	}
 	return lines
+}
+
+// others is the line with what may stand in the place of a word up to the mistake, the
+// last word first, with a comma there, and without a list's mark, a shell's quotes, and what does not show.
+func (p *parser) others() (lines []string) {
+	if len(p.lex.line) > 2*longestLine { // too long to be proposed
+		return nil
+	}
+	at, words := p.place, lexer{line: p.lex.line}
+	for t := words.next(modeWord); t.kind != tokenEnd && t.off < at.end(); t = words.next(modeWord) {
+		lines = append(p.instead(t, suggest(t.raw)...), lines...)
+	}
+	return append(lines, p.lex.line[:at.off]+", "+p.lex.line[at.off:], strings.Trim(visible(p.lex.line), " \t'`\"-*•"))
 }
 
 // refuse reports a mistake at a token. lines are what may be meant, the most likely first.
@@ -138,6 +151,7 @@ func (p *parser) refuse(at token, m mistake, lines []string) {
 			Word:     at.raw,
 			Expected: plain(m.expected),
 		}
+		p.place, p.left = at, len(p.lex.line)-at.end()
 		p.wrong, p.read, p.lines = m, p.b, lines
 	}
 	p.lex.pos = len(p.lex.line)
@@ -156,4 +170,5 @@ func (p *parser) check() {
 		at = token{kind: tokenEnd, off: p.lex.last}
 	}
 	p.refuse(at, m, p.b.meant(m.part))
+	p.left = 0
 }

@@ -10,9 +10,12 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// remedy says what to write instead of a wrong sentence: the one that is meant, where
-// other words make it right, or an example.
+// remedy says what to write instead of a wrong sentence: two of them, the one that is
+// meant, where other words make it right, or an example.
 func (p *parser) remedy() string {
+	if first, second := p.two(); second != "" {
+		return `did you mean two lines, "` + first + `" and "` + second + `"?`
+	}
 	if meant := p.meaning(); meant != "" {
 		return `did you mean "` + meant + `"?`
 	}
@@ -20,6 +23,23 @@ func (p *parser) remedy() string {
 		return `write, for example, "` + p.example() + `"`
 	}
 	return clip(p.wrong.advice, longestAdvice) + `; for example, "` + p.example() + `"`
+}
+
+// two returns the budgets of a line that has two.
+func (p *parser) two() (first, second string) {
+	line := p.lex.line
+	words := lexer{line: line}
+	for t := words.next(modeWord); t.kind != tokenEnd && len(line) <= longestLine; t = words.next(modeWord) {
+		b := try(line[t.off:])
+		if b.err != nil {
+			continue
+		}
+		a := try(strings.TrimSuffix(strings.TrimRight(line[:t.off], " \t,;"), " and"))
+		if a.err == nil && a.b.When == (Condition{}) { // "and" may be of the condition
+			return a.b.String(), b.b.String()
+		}
+	}
+	return "", ""
 }
 
 // try reads a sentence that may be right.
@@ -32,29 +52,24 @@ func try(line string) *parser {
 
 // mostTries is how many sentences are tried. Those with few other words come first: "All
 // functions under 20 percent" is right with five.
-const mostTries = 64
+const mostTries = 128
 
 // meaning returns what is meant by a wrong sentence, "" if that is not known: the first
-// that is right of those with other words in the place of what is wrong.
+// that is right of those with other words. Each word has to make more of it right.
 func (p *parser) meaning() string {
-	lines := p.lines                     // more are found on the way
-	if len(p.lex.line) > 2*longestLine { // too long to be proposed
-		return ""
-	}
-	for tried := range mostTries {
-		if tried == len(lines) {
-			break
-		}
-		again := try(lines[tried])
-		if again.err == nil {
-			if right := again.b.String(); len(right) <= longestLine {
+	queue, tried := []*parser{p}, 0
+	for len(queue) > 0 && tried < mostTries {
+		from := queue[0]
+		queue = queue[1:]
+		for _, line := range append(from.lines, from.others()...) { // the most likely first
+			again := try(line)
+			if right := again.b.String(); again.err == nil && len(right) <= longestLine {
 				return right
 			}
-		}
-		for _, line := range again.lines {
-			if !slices.Contains(lines, line) {
-				lines = append(lines, line)
+			if again.left <= from.left && line != from.lex.line {
+				queue = append(queue, again)
 			}
+			tried++
 		}
 	}
 	return ""
@@ -68,11 +83,9 @@ func (p *parser) example() string {
 		b = of[len(of)-1]
 	}
 	var lines []string
-	if at == partLimit && b.Kind == "" {
-		for _, kind := range []string{kinds.Goroutine, kinds.Heap, kinds.Allocs} {
-			if kind != kinds.Allocs || b.Per != "" { // "500" alone is not of allocations
-				lines = append(lines, b.saying(partKind, "of "+kind))
-			}
+	for _, kind := range []string{kinds.Goroutine, kinds.Heap, kinds.Allocs} { // of which the amount may be
+		if at == partLimit && b.Kind == "" {
+			lines = append(lines, b.saying(partKind, "of "+kind))
 		}
 	}
 	plain := Budget{Subject: b.Subject, Rule: b.Rule, Kind: b.Kind}
@@ -80,8 +93,6 @@ func (p *parser) example() string {
 		plain.Rule = subjectOf(b.Subject).rules[0]
 	}
 	lines = append(lines, b.saying(at, b.usual(at)), b.saying(at, ""), b.saying(partPer, "per request"), plain.saying(partLimit, plain.usual(partLimit)))
-	plain.Kind = ""
-	lines = append(lines, plain.saying(partLimit, plain.usual(partLimit)))
 	for _, line := range lines {
 		if len(line) <= longestLine {
 			if again := try(line); again.err == nil {
@@ -97,46 +108,41 @@ func (p *parser) example() string {
 
 // usual is what an example says of a part.
 func (b *Budget) usual(p part) string {
-	if p == partLimit {
-		amounts := [...]string{unit.Share: "20%", unit.Points: "5 points", unit.Cores: "0.5 cores", unit.Bytes: "64MiB", unit.Count: "5000"}
-		list := fits(b)
-		switch {
-		case len(list) == 0 || b.Rule != "" && b.Rule != "grows":
-			return ""
-		case list[0].per == perMust && b.Per == "":
-			return amounts[list[0].dim] + " per request"
-		case list[0].dim == unit.Share && classOf(b.Subject) == judge.Pattern: // one of many
-			return "5%"
-		}
-		return amounts[list[0].dim]
+	if p != partLimit {
+		return [parts]string{
+			partPer: "per request", partExcept: "except runtime/...", partIn: "in main.handler", partWhere: "where endpoint=/checkout",
+			partWhen: "when process above 0.1 cores", partFor: "for 3 windows",
+		}[p]
 	}
-	return [parts]string{
-		partPer: "per request", partExcept: "except runtime/...", partIn: "in main.handler", partWhere: "where endpoint=/checkout",
-		partWhen: "when process above 0.1 cores", partFor: "for 3 windows",
-	}[p]
+	list := fits(b)
+	if len(list) == 0 || b.Rule != "" && b.Rule != "grows" {
+		return ""
+	}
+	amount := [...]Amount{unit.Share: {20, "%"}, unit.Points: {5, "points"}, unit.Cores: {0.5, "cores"}, unit.Bytes: {64, "MiB"}, unit.Count: {5000, ""}}[list[0].dim]
+	switch {
+	case b.Limit.Unit == "" && b.Limit.Value >= 1 && amount.Unit == "MiB":
+		amount.Value = b.Limit.Value
+	case amount.Unit == "%" && classOf(b.Subject) == judge.Pattern: // one of many
+		amount.Value = 5
+	}
+	if list[0].per == perMust && b.Per == "" {
+		return amount.String() + " per request"
+	}
+	return amount.String()
 }
 
 // ofQuantity returns the budgets that may be meant by one whose subject is a quantity.
 func (b Budget) ofQuantity() (list []Budget) {
-	if classOf(b.Subject) != judge.Pattern {
+	meant := quantity(b.Subject)
+	if classOf(b.Subject) != judge.Pattern || meant == "" || meant == unmeasured {
 		return nil
 	}
-	of := func(subject, kind string) {
-		b.Subject, b.Kind = subject, kind
-		list = append(list, b)
+	subjects := []string{meant}
+	if slices.Contains(kinds.Names(), meant) && meant != kinds.Heap {
+		subjects, b.Kind = []string{"process", "no function"}, meant
 	}
-	switch meant := quantity(b.Subject); {
-	case meant == "":
-	case meant == "latency":
-		b.Limit, b.Per = Amount{2, "ms"}, "request"
-		of("process", "")
-	case meant == "threads":
-		of("goroutines", "")
-	case slices.Contains(kinds.Names(), meant) && meant != "heap":
-		of("process", meant)
-		of("no function", meant)
-	default:
-		of(meant, b.Kind)
+	for _, b.Subject = range subjects {
+		list = append(list, b)
 	}
 	return list
 }
@@ -146,34 +152,24 @@ func (b Budget) meant(p part) (lines []string) {
 	add := func(p part, said string) { lines = append(lines, b.saying(p, said)) }
 	switch c, dim := classOf(b.Subject), b.Limit.dimension(); p {
 	case partSubject:
-		if lower := strings.ToLower(b.Subject); classOf(lower) != judge.Pattern {
-			b.Subject = lower
-			return []string{b.String()}
-		}
-		if meant := quantity(b.Subject); meant == "latency" || meant == "threads" { // are something else
-			return nil
-		}
 		for _, of := range b.ofQuantity() {
 			lines = append(lines, of.String())
 		}
+		if name, rest, ok := strings.Cut(b.Subject, ":"); ok && !strings.Contains(name, ".") { // checkout:portlist absent
+			add(partSubject, name+": "+rest)
+		}
 	case partRule:
-		figure := c == judge.Figure && b.Subject != "goroutines"
-		if b.Rule == "leaked" && !figure {
-			return []string{Budget{Name: b.Name, Subject: "no goroutine", Rule: "leaked"}.String()}
-		}
-		if b.Rule == "leaked" || b.Rule == "grows" && c == judge.Figure { // over hours
+		switch figure := c == judge.Figure && b.Subject != "goroutines"; {
+		case b.Rule == "leaked" && !figure:
+			b = Budget{Name: b.Name, Subject: "no goroutine", Rule: "leaked"}
+		case b.Rule == "leaked" || b.Rule == "grows" && c == judge.Figure: // over hours
 			b.Rule, b.Limit = "steady", Amount{}
-			return []string{b.String()}
 		}
+		return []string{b.String()}
 	case partKind:
 		if c == judge.Process && b.Kind == kinds.Goroutine {
 			b.Subject = "goroutines"
 			add(partKind, "")
-		}
-		for _, kind := range append(suggest(b.Kind), nearest(b.Kind, kinds.Names()...)) {
-			if slices.Contains(kinds.Names(), kind) {
-				add(partKind, "of "+kind)
-			}
 		}
 	case partLimit:
 		number := Amount{Value: b.Limit.Value}.String()
@@ -199,9 +195,9 @@ func synonyms() []synonym {
 	return []synonym{
 		{"no", "any every each all"}, {"above", "over > >= more exceeds"}, {"below", "under < <= = == max less most to"},
 		{"absent", "never missing forbidden banned"}, {"steady", "stable constant"}, {"leaked", "leak leaks"},
-		{"flat", "self own"}, {"cumulative", "cum total"}, {"per", "each every a"}, {"of goroutine", "goroutines"},
+		{"flat", "self own"}, {"cumulative", "cum total"}, {"per", "each every a"}, {"of goroutine", "goroutines"}, {"goroutine", "goroutines"},
 		{"except", "exclude excluding without"}, {"in", "inside within from"}, {"where", "with"}, {"when", "if while"}, {"for", "during"},
-		{",", "and or"}, {"", ", the is are must stay stays keep limit uses at up by than time usage"}, {"#", "// --"},
+		{",", "and or"}, {" ", ", the is are be must stay stays keep limit uses at up by than time usage"}, {"#", "// --"},
 	}
 }
 
@@ -221,7 +217,7 @@ func suggest(word string) []string {
 		list = append(list, near)
 	}
 	if slices.Contains(list, "no function") || slices.Contains(list, "no package") { // "function main.work"
-		list = append(list, "")
+		list = append(list, " ")
 	}
 	return list
 }
@@ -237,6 +233,9 @@ func nearest(word string, candidates ...string) string {
 	}
 	best := ""
 	for _, c := range candidates {
+		if len(c) > len(word)+limit || len(word) > len(c)+limit {
+			continue
+		}
 		if d := spelling.Distance(strings.ToLower(word), c); d <= limit {
 			best, limit = c, d-1
 		}

@@ -26,23 +26,34 @@ func (p *parser) budget() {
 	}
 }
 
-// name reads "checkout-tls:" if it is there.
+// name reads "checkout-tls:" if it is there. Of two words it can only say how a name is
+// written.
 func (p *parser) name() {
-	at := p.tok
-	p.said[partName] = at // without a name, the sentence's beginning stands for it
-	if at.kind != tokenWord || !strings.HasSuffix(at.raw, ":") {
+	p.said[partName] = p.tok // without a name, the sentence's beginning stands for it
+	for _, at := range []token{p.tok, p.peek()} {
+		if at.kind != tokenWord {
+			return
+		}
+		before, ends := strings.CutSuffix(at.raw, ":")
+		switch {
+		case isRule(before): // "below:" has a colon too many
+			return
+		case !ends:
+			continue
+		}
+		name := p.span(p.tok, at)
+		p.b.Name, p.said[partName] = strings.TrimSuffix(name.raw, ":"), name
+		if !unit.IsName(p.b.Name) {
+			p.fail(name, nameExpected, nameAdvice, strings.Trim(strings.Map(func(r rune) rune {
+				if unit.IsName("a" + string(r)) {
+					return r
+				}
+				return '-'
+			}, p.b.Name), "-")+":")
+		}
+		p.advance()
 		return
 	}
-	p.b.Name = strings.TrimSuffix(at.raw, ":")
-	if !unit.IsName(p.b.Name) {
-		p.fail(at, nameExpected, nameAdvice, strings.Map(func(r rune) rune {
-			if unit.IsName("a" + string(r)) {
-				return r
-			}
-			return '-'
-		}, p.b.Name)+":")
-	}
-	p.advance()
 }
 
 // subject reads what the budget is about.
@@ -54,43 +65,15 @@ func (p *parser) subject() {
 		p.no(at)
 		return
 	}
-	// Behind a rule a quantity is refused when its limit is known.
-	m := mistake{partName, subjectExpected, ""}
-	wrong := !at.isPattern() || isKeyword(at.raw) || at.kind == tokenQuoted && next.kind == tokenEnd ||
-		!isRule(next.raw) && len(suggest(at.raw)) > 0 || next.raw == "above" && quantity(at.raw) != ""
-	if !wrong {
-		m = patternMistake(at.raw, partName)
-		wrong = m.expected != ""
-	}
-	if !wrong || quantity(at.raw) != "" {
-		p.b.Subject = at.raw // for the example
-	}
-	if wrong && classOf(at.raw) == judge.Pattern {
-		var lines []string
-		if endsName(next.raw) { // cpu budget: process below 2 cores
-			name := p.span(at, next)
-			lines = p.instead(name, hyphenated(name.raw))
+	if !at.isPattern() || isKeyword(at.raw) || classOf(at.raw) == judge.Pattern && !isRule(next.raw) && len(suggest(at.raw)) > 0 {
+		if quantity(at.raw) != "" {
+			p.b.Subject = at.raw // for the example
 		}
-		lines = append(lines, p.instead(at, suggest(at.raw)...)...)
-		if name, rest, ok := strings.Cut(at.raw, ":"); ok && unit.IsName(name) && !strings.Contains(name, ".") {
-			lines = append(lines, p.instead(at, name+": "+rest)...)
-		}
-		p.refuse(at, m, append(lines, strings.Trim(p.lex.line, " \t'`\"-*•"))) // a list's mark, a shell's quotes
+		p.fail(at, subjectExpected, "")
+		return
 	}
 	p.b.Subject = at.raw
 	p.advance()
-}
-
-// endsName reports whether a colon makes a word the end of a name: "below:" is a rule
-// with a colon too many.
-func endsName(word string) bool {
-	before, ok := strings.CutSuffix(word, ":")
-	return ok && !isRule(before)
-}
-
-// hyphenated makes one word of a name of several: "checkout tls:" is "checkout-tls:".
-func hyphenated(name string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(name), "-"), "-:", ":")
 }
 
 // no reads what follows "no".
@@ -100,11 +83,8 @@ func (p *parser) no(no token) {
 	subject := "no " + what.raw
 	if c := classOf(subject); c != judge.Each && c != judge.Leak || what.kind != tokenWord {
 		var lines []string
-		if near := nearest(what.raw, "function", "package", "goroutine"); near != "" {
-			lines = p.instead(what, near)
-		}
 		if classOf(what.raw) != judge.Pattern || quantity(what.raw) != "" || strings.ContainsAny(what.raw, "./") { // no regexp.Compile
-			lines = append(lines, p.instead(both, append(suggest(what.raw), what.raw+" absent", what.raw)...)...)
+			lines = p.instead(both, append(suggest(what.raw), what.raw+" absent", what.raw)...)
 		}
 		p.refuse(what, mistake{partName, `"function", "package" or "goroutine" after "no"`, ""}, lines)
 	}
@@ -114,7 +94,7 @@ func (p *parser) no(no token) {
 
 // rule reads what the subject must not do, and the amount that limits it.
 func (p *parser) rule() {
-	at, limit := p.tok, limitWord(p.b.Subject, p.b.Rule)
+	at := p.tok
 	p.said[partRule] = at
 	switch {
 	case at.kind == tokenWord && (at.raw == "above" || at.raw == "below"):
@@ -128,15 +108,12 @@ func (p *parser) rule() {
 		if p.b.Rule == "grows" || p.b.Rule == "steady" && (p.tok.raw == "below" || p.tok.raw == "above") {
 			p.limit()
 		}
-	case endsName(at.raw): // checkout tls: portlist absent
-		name := p.span(p.said[partSubject], at)
-		p.fail(name, nameExpected, nameAdvice, hyphenated(name.raw))
-	case startsWithNumber(at.raw):
-		p.fail(at, rulesText(p.b.Subject), "", limit+" "+at.raw)
-	case clausePart(at.raw) != 0:
-		p.fail(at, rulesText(p.b.Subject), "clauses stand behind the amount")
 	default:
-		p.fail(at, rulesText(p.b.Subject), "")
+		advice := ""
+		if clausePart(at.raw) != 0 {
+			advice = "clauses stand behind the amount"
+		}
+		p.fail(at, rulesText(p.b.Subject), advice, limitWord(p.b.Subject, "")+" "+at.raw)
 	}
 }
 
@@ -144,14 +121,7 @@ func (p *parser) rule() {
 func (p *parser) limit() {
 	at, word := p.tok, limitWord(p.b.Subject, p.b.Rule)
 	if at.raw != word {
-		expected := `"above" after "` + clipped(p.b.Subject) + `"`
-		if word == "below" {
-			expected = `"below": only "no function" and "no package" stand before "above"`
-		}
-		if startsWithNumber(at.raw) {
-			word += " " + at.raw
-		}
-		p.fail(at, expected, "", word)
+		p.fail(at, `"`+word+`" after "`+clipped(p.b.Subject)+`"`, "", word, word+" "+at.raw)
 		return
 	}
 	p.advance()
@@ -170,12 +140,21 @@ func (p *parser) amount() (Amount, token) {
 	}
 	p.advance()
 	next := p.tok
+	group := next // 1 000 or 1,000
+	if next.kind == tokenComma && next.off == at.end() {
+		group = p.peek()
+	}
 	_, named := unit.Named(next.raw)
-	if suffix == "" && next.kind == tokenWord && (named || len(unitsMeant(digits, next.raw)) > 0) {
+	switch thousands, _ := splitNumber(group.raw); {
+	case suffix == "" && next.kind == tokenWord && (named || len(unitsMeant(digits, next.raw)) > 0):
 		at, suffix = p.span(at, next), next.raw
 		p.advance()
-	} else if group := p.peek(); next.kind == tokenComma && next.off == at.end() && group.off == next.end() && startsWithNumber(group.raw) {
-		p.fail(p.span(at, group), "a number without commas", "")
+	case suffix == "" && startsWithNumber(group.raw):
+		var whole []string
+		if len(thousands) == 3 { // "2,5%" is two and a half
+			whole = []string{at.raw + group.raw}
+		}
+		p.fail(p.span(at, group), "a number in one piece", "", whole...)
 		return Amount{}, at
 	}
 	u, ok := unit.Named(suffix)
@@ -190,9 +169,8 @@ func unitsAdvice() string { return "units are " + unit.List() }
 // unitsMeant returns the amounts that may be meant by a number with a suffix that is no
 // unit.
 func unitsMeant(digits, suffix string) (list []string) {
-	suffix, work, per := strings.Cut(suffix, "/") // 2ms/request
-	switch strings.ToLower(suffix) {
-	case "mcpu", "mcpus", "mcore", "mcores", "millicpu", "millicpus", "millicore", "millicores": // as Kubernetes counts
+	suffix, work, per := strings.Cut(suffix, "/")                                                                 // 2ms/request
+	if lower := strings.ToLower(suffix); strings.HasPrefix(lower, "mcpu") || strings.HasPrefix(lower, "millic") { // as Kubernetes counts
 		value, _ := strconv.ParseFloat(digits, 64)
 		digits, suffix = strconv.FormatFloat(value/1000, 'f', -1, 64), "cores"
 	}

@@ -126,21 +126,16 @@ func (b *Budget) subjectMistake() mistake {
 	if classOf(b.Subject) != judge.Pattern {
 		return mistake{}
 	}
-	meant := quantity(b.Subject)
+	m := mistake{partSubject, "a subject, and no quantity; a package of that name goes in double quotes", ""}
 	switch {
 	case b.Subject == "":
-		return mistake{partSubject, subjectExpected, ""}
+		m.expected = subjectExpected
 	case classOf(strings.ToLower(b.Subject)) != judge.Pattern:
-		return mistake{partSubject, "a subject in lower case", "for a package of that name write its full path"}
-	case meant == "":
+		m.expected, m.advice = "a subject in lower case", "for a package of that name write its full path"
+	case quantity(b.Subject) == unmeasured:
+		m.advice = `a profile has no latency and no threads, but CPU time per request, and goroutines`
+	case quantity(b.Subject) == "":
 		return patternMistake(b.Subject, partSubject)
-	}
-	m := mistake{partSubject, "a subject, and no quantity; a package of that name goes in double quotes", ""}
-	switch meant {
-	case "latency":
-		m.advice = "a profile has CPU time and no latency"
-	case "threads":
-		m.advice = "threads are not counted, goroutines are"
 	}
 	return m
 }

@@ -45,9 +45,12 @@ type synonym struct{ meant, words string }
 var quantities = []synonym{
 	{"no function", "function functions func method methods"}, {"no package", "package packages"},
 	{"process", "cpu cpus core cores processes"}, {"heap", "memory mem ram heaps"}, {"gc", "garbage"},
-	{"goroutines", "goroutine"}, {"threads", "thread threads"}, {"no goroutine", "leak leaks"}, {"latency", "latency p50 p90 p95 p99 request requests"},
+	{"goroutines", "goroutine"}, {"no goroutine", "leak leaks"}, {unmeasured, "thread threads latency p50 p90 p95 p99 request requests"},
 	{"allocs", "alloc allocs allocation allocations"}, {"mutex", "mutex lock locks contention"}, {"block", "block blocking"},
 }
+
+// unmeasured is what a profile says nothing of.
+const unmeasured = "no figure"
 
 // quantity returns what a word is a quantity of, "" for a name.
 func quantity(word string) string {
@@ -65,8 +68,9 @@ func quantity(word string) string {
 }
 
 func meanings(table []synonym, word string) (list []string) {
+	word = strings.ToLower(word)
 	for _, s := range table {
-		if slices.Contains(strings.Fields(s.words), strings.ToLower(word)) {
+		if strings.Contains(" "+s.words+" ", " "+word+" ") {
 			list = append(list, s.meant)
 		}
 	}
