@@ -167,12 +167,9 @@ func (e *entry) lately(r *budget.Result) string {
 // endedBy says in some words, and with its figures, why the alert has ended. r is the
 // result of the last window.
 func (e *entry) endedBy(event alert.Event, r *budget.Result) (is, why string) {
-	unjudged := unit.Plural(e.alert.Unjudged(), "window")
 	switch event {
-	case alert.WentIdle:
-		return "does not fire any more", fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unjudged)
-	case alert.Unjudged:
-		return "does not fire any more", fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unjudged)
+	case alert.WentIdle, alert.Unjudged:
+		return "does not fire any more", fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
 	case alert.Unproven:
 		return "is not shown to be broken any more", "nothing shows it any more, and the baseline is too small to show more: " + r.Reason
 	}

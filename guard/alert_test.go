@@ -162,7 +162,7 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 		if got := strings.Join(w.told(), " "); got != "profguard.budget.firing x profguard.budget.resolved x profguard.budget.firing x" {
 			t.Errorf("told %s", got)
 		}
-		const want = "budget x does not fire any more: idle: judged only when process above 0.2 cores, it is at 0.05 cores; the condition no longer holds, for 5 windows"
+		const want = "budget x does not fire any more: idle: judged only when process above 0.2 cores, it is at 0.05 cores; there was nothing to judge in the last 5 windows"
 		if got := w.events[1].Message; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}

@@ -151,9 +151,6 @@ func (c *Config) complete() error {
 	if c.Every < c.Window {
 		wrong("Every: expected at least Window (%v), found %v: make Every longer, or Window shorter", c.Window, c.Every)
 	}
-	if c.Every > maxEvery {
-		wrong("Every: expected at most %v, found %v: what is looked at so rarely is found too late", maxEvery, c.Every)
-	}
 	if c.DumpDir == "" && c.Keep != (Keep{}) {
 		wrong("Keep: expected a DumpDir with it, found none: say where dumps go, or leave Keep out")
 	}
@@ -206,10 +203,9 @@ const (
 	// what one process should export.
 	maxBudgets = 1000
 	// minWindow is a hundred samples of a busy core. maxWindow keeps a profile within its
-	// memory. With maxEvery an alert takes three days to fire.
+	// memory.
 	minWindow = time.Second
 	maxWindow = 5 * time.Minute
-	maxEvery  = 24 * time.Hour
 )
 
 // cloneBudgets copies a set with all that it refers to.

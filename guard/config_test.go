@@ -32,7 +32,6 @@ func TestMistakes(t *testing.T) {
 		{"a negative window", Config{Window: -second}},
 		{"windows that overlap", Config{Every: 5 * second, Window: 10 * second}},
 		{"a negative period", Config{Every: -minute}},
-		{"a period of a week", Config{Every: 7 * 24 * time.Hour}},
 		{"retention without dumps", Config{Keep: Keep{Files: 3}}},
 		{"negative retention", Config{DumpDir: "dumps", Keep: Keep{Files: -1, Age: -time.Hour}}},
 		{"work without a function", Config{Work: map[string]func() float64{"request": nil}}},

@@ -24,38 +24,22 @@
 //		})
 //	}
 //
-// # From a window to an alert
-//
-// A window starts once every Config.Every, at a random moment of its period, so
-// that the processes of a fleet do not all profile at the same time, and at once when the CPU
-// use of the process jumps. It is judged by itself: pass, fail or inconclusive, and
-// what it showed is added to the evidence of the windows before it. Each budget
-// has a state:
-//
-//	inactive -> pending -> firing -> resolved -> inactive
-//
-// It is pending when a window fails, and fires when each window fails for three
-// periods, or when all windows together prove an excess that has lasted as long. It
-// is resolved after three periods that pass, by proof, or when there is nothing to
-// judge any more. An inconclusive window changes no state by itself. docs/alerts.md has
-// the rules, and how long all of that takes.
+// A window starts once every Config.Every, at a random moment of its period, and at once
+// when the CPU use of the process jumps. It is judged by itself, pass, fail or
+// inconclusive, and adds to the evidence of the windows before it. docs/alerts.md says
+// when an alert fires, when it ends, and how long that takes.
 //
 // # What it costs, and what it must not do
 //
 // After Start nothing in the guard panics, blocks or leaks into the host; what goes
-// wrong becomes a metric, an event and a part of Status. The guard measures its own
-// cost; above 1% of one core it halves its cadence, above 3% it rests for a quarter
-// of an hour. Somebody else's code (loggers, exporters, registries, callbacks,
-// counters, disks) is called on goroutines of their own, with short queues: what
-// hangs loses events, not the host's time.
+// wrong becomes a metric, an event and a part of Status. Above 1% of one core the guard
+// halves its cadence, above 3% it rests for a quarter of an hour.
 //
 // The runtime has one CPU profiler, and the guard shares it: it never stops a
 // profile that it did not start, notices when its own was stopped, and backs off
 // while somebody else is profiling, for a minute, then for 2, 4, 8 and 15. A person's
 // profile of 30 seconds at /debug/pprof costs at most one window (go test -v -run
-// WindowsLostToAPerson ./guard). A profiler that runs all the time costs nearly all
-// windows. A window that was lost to that, or was cut, starved or slept through, is
-// counted by what it was lost to, and judged inconclusive.
+// WindowsLostToAPerson ./guard), a profiler that runs all the time nearly all.
 //
 // There is one guard in a process. Call [Guard.Stop] before syscall.Exec. Neither
 // [Start] nor [Check] can be used in a bubble of testing/synctest: the runtime's

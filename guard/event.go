@@ -106,8 +106,6 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 		}
 		if f.File != "" {
 			add(otel+".file.path", file, f.File)
-		}
-		if f.Line > 0 {
 			add(otel+".line.number", line, int64(f.Line))
 		}
 	}

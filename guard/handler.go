@@ -58,9 +58,8 @@ import (
 //	mux.Handle("/debug/pprof/profile", http.StripPrefix("/debug/pprof", g.Handler()))
 //
 // One live profile is taken at a time; meanwhile further requests get 429 with
-// Retry-After. A profile ends early when the client leaves or the guard is stopped.
-// The profiler is released before anything is written to the client. Clients that
-// do not read lose their answer after 30 seconds, or the server's WriteTimeout.
+// Retry-After. Clients that do not read lose their answer after 30 seconds, or the
+// server's WriteTimeout.
 //
 // The handler of a nil Guard says that no guard runs.
 func (g *Guard) Handler() http.Handler {

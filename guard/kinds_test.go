@@ -210,7 +210,7 @@ func allocsTaker(t *testing.T) (*kindTaker, *panel) {
 	t.Helper()
 	rate := runtime.MemProfileRate
 	k := newKindTaker()
-	t.Cleanup(func() { runtime.MemProfileRate = rate; k.close() })
+	t.Cleanup(func() { runtime.MemProfileRate = rate; k.taker.Close() })
 	return k, &panel{groups: []*group{{kind: "allocs"}}}
 }
 

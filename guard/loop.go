@@ -43,7 +43,7 @@ func newLooper(g *Guard) *looper {
 
 func (g *Guard) loop(ctx context.Context) {
 	l := newLooper(g)
-	defer l.kinds.close()
+	defer l.kinds.taker.Close()
 	defer l.breakdowns.taker.Close()
 	next := time.Now().Add(l.pace.First())
 	for {

@@ -57,8 +57,6 @@ func (k *kindTaker) end(kind string, work readings, f *judge.Facts) ([]byte, err
 	return p.Data, err
 }
 
-func (k *kindTaker) close() { k.taker.Close() }
-
 // table decodes a profile of a kind other than cpu, of which profguard's own part
 // is not judged.
 func (l *looper) table(kind string, data []byte) (*decode.Table, error) {

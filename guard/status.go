@@ -2,7 +2,6 @@ package guard
 
 import (
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -170,9 +169,6 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	r.Budget = s.Budget
 	s.State, s.Accept = e.alert.State.String(), accepting(r)
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
-	for _, v := range []*float64{&r.Share, &r.Low, &r.High, &r.Limit, &s.Evidence} {
-		*v = finite(*v)
-	}
 	if (e.alert.State == alert.Pending || e.alert.State == alert.Firing) && s.Proven == budget.Pass {
 		s.Proven = budget.Inconclusive
 	}
@@ -180,15 +176,6 @@ func (e *entry) status(g *Guard) BudgetStatus {
 		s.OffenderUnit = unit
 	}
 	return s
-}
-
-// finite keeps a number within what JSON has. No result is infinite or none; one that
-// is by mistake must not take status.json away.
-func finite(v float64) float64 {
-	if math.IsNaN(v) {
-		return 0
-	}
-	return min(max(v, -math.MaxFloat64), math.MaxFloat64)
 }
 
 // accepting is the budget's sentence with the "except" that excuses the first

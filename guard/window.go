@@ -81,7 +81,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff)
 	}
 	ended, _ := process.ThreadCPU()
-	l.account(ended-began+profiling+l.work.spent(), &m.now.Snapshot)
+	l.account(ended-began+profiling, &m.now.Snapshot)
 	l.last = m.now.Snapshot
 }
 

@@ -41,8 +41,7 @@ type counter struct {
 	label string   // what messages call the counter of a unit
 	read  func(units []string) []answer
 	bound time.Duration
-	busy  atomic.Bool  // a call has not returned
-	cost  atomic.Int64 // of its calls since spent, in nanoseconds: how long they took
+	busy  atomic.Bool // a call has not returned
 }
 
 // An answer is a number, or why there is none.
@@ -101,16 +100,6 @@ func (w *workCounters) now() readings {
 	return r
 }
 
-// spent returns what reading has cost since it was last asked: how long the calls took,
-// which is the most that they can have used on the goroutine that makes them.
-func (w *workCounters) spent() time.Duration {
-	var sum int64
-	for _, c := range w.counters {
-		sum += c.cost.Swap(0)
-	}
-	return time.Duration(sum)
-}
-
 // ask calls the counter for one answer for each unit, or one for all. The channel is nil
 // if an earlier call still hangs, and where there is nothing to ask for.
 func (c *counter) ask() <-chan []answer {
@@ -124,18 +113,13 @@ func (c *counter) ask() <-chan []answer {
 
 func (c *counter) answer(units []string, reply chan<- []answer) {
 	a := []answer{{why: "ended its goroutine"}}
-	began := time.Now()
 	defer func() { // also when it did
-		c.cost.Add(int64(time.Since(began)))
 		c.busy.Store(false)
 		reply <- a
 	}()
-	var read []answer
-	if err := call(func() { read = c.read(units) }); err != nil {
+	if err := call(func() { a = c.read(units) }); err != nil {
 		a = []answer{{why: "failed with a " + err.Error()}}
-		return
 	}
-	a = read
 }
 
 // between is the work done from one reading to the next, and why there is none of

@@ -209,7 +209,7 @@ func (w *world) still(t *testing.T, cfg Config) *looper {
 	}
 	g.panel.adopt()
 	l := newLooper(g)
-	t.Cleanup(l.kinds.close)
+	t.Cleanup(l.kinds.taker.Close)
 	return l
 }
 
