@@ -90,9 +90,6 @@ func (s sayer) say() string {
 	if f.Unordered {
 		text += "; without addresses in the profile, no router outside the standard library is known"
 	}
-	if f.Elsewhere != "" {
-		text += "; what does its work is " + f.Elsewhere + ", which this budget does not count: name that one"
-	}
 	if f.Unmatched && f.Verdict == evidence.Pass {
 		text += "; " + unmatched + s.budget.Subject
 	}

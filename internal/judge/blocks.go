@@ -300,7 +300,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	c.inSamples(&e)
 	f.take(e)
 	f.Who, f.Hits = who, int64(math.Round(c.hits(r.charged(&w.judged.counter, who))))
-	f.Notes = Notes{Elsewhere: f.Elsewhere}
+	f.Notes = Notes{}
 	if c.before != nil {
 		x := c.of(who)
 		x.Finding = e

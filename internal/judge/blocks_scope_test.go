@@ -177,23 +177,3 @@ func TestTrialFirstLeads(t *testing.T) {
 		t.Errorf("%s: want it to begin with %s at %.2f%%", res.Reason, first.Function, 100*first.Share)
 	}
 }
-
-// TestTrialFIPS: a Check that passes because it looks at the wrong package says so.
-func TestTrialFIPS(t *testing.T) {
-	for function, want := range map[string]bool{"crypto/internal/fips140/sha256.block": true, "main.hash": false, "crypto/sha256.Sum256": false} {
-		trial := newTrial(t, "crypto/sha256 below 5%", "crypto/sha256 absent")
-		var all []*profile.Profile
-		for range 40 {
-			all = append(all, folded.Must("cpu 10s\nmain.main;main.run;"+function+" 100\nmain.main;main.run;main.work 100\n"))
-		}
-		results := trial.judged(t, all)
-		for _, r := range results {
-			if got := strings.Count(r.Reason, "what does its work is crypto/internal/fips140/sha256,"); got > 1 || (got == 1) != want {
-				t.Errorf("with %s: %s: %q, said %d times where the work is, want that: %t", function, r.Budget, r.Reason, got, want)
-			}
-			if want && r.Verdict != budget.Pass {
-				t.Errorf("with %s: %s: %s, want a pass as before", function, r.Budget, r.Verdict)
-			}
-		}
-	}
-}

@@ -259,12 +259,11 @@ func (w *window) compare(r *rule, f *Finding) {
 	f.take(x.Finding)
 	f.Hits = int64(math.Round(c.hits(x.now)))
 	f.Who = x.name
-	f.Elsewhere = w.elsewhere(r)
 	if f.Reason = c.reason(x, f.Samples); likely != nil {
 		f.Reason = likely
 	}
 	if c.before == nil {
-		f.Unmatched = r.Class == Pattern && r.In == "" && len(r.Where) == 0 && x.now == 0 && f.Elsewhere == ""
+		f.Unmatched = r.Class == Pattern && r.In == "" && len(r.Where) == 0 && x.now == 0
 		f.Unordered = r.Class == Each && f.Verdict != evidence.Pass && !w.judged.counter.Ordered() &&
 			(c.sums.Query.Charge == charge.Inner || c.sums.Query.Charge == charge.Waiting)
 	}

@@ -36,7 +36,6 @@ type Notes struct {
 	Cut       int64    // samples, also of the baseline, of which the runtime has cut off the stack, where that matters
 	Unordered bool     // without addresses, hand-overs between functions may have been missed
 	Unmatched bool     // no function of the profile matches the pattern, which may be misspelt
-	Elsewhere string   // the package that does the work of the one that the rule is about
 	Outside   *Outside // why no sample was in scope, beside another reason
 }
 

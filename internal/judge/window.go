@@ -64,7 +64,6 @@ func (w *window) unjudgeable(r *rule, f *Finding) Reason {
 		if r.Test == Absent {
 			f.Verdict = evidence.Pass
 		}
-		f.Elsewhere = w.elsewhere(r)
 		return NotLinked{}
 	}
 	return nil
@@ -208,7 +207,7 @@ func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	if value > 0 {
 		w.explainSubject(r, f)
 	}
-	f.Reason, f.Cut, f.Elsewhere = Occurs{e.Needed}, cut(sums), w.elsewhere(r)
+	f.Reason, f.Cut = Occurs{e.Needed}, cut(sums)
 }
 
 // cut is how many samples are of stacks that the runtime cut off, where their lost end

@@ -15,6 +15,9 @@
 // its methods; T is a type, or a pointer to it, as receiver, (*T) only the
 // pointer. A method is found by its type, not by its own name alone.
 //
+// A package of crypto is also the package of that name below crypto/internal/fips140,
+// which does its work since Go 1.24.
+//
 // When a text can be read in several ways, all of them count: yaml.v3 is a
 // package, a function v3 of a package yaml, and a method v3 of a type yaml.
 //
@@ -48,6 +51,8 @@
 //	net/http/...                       net/http/httptrace.ContextClientTrace            net/httputil.Dump
 //	net/http/...                       net/http.(*conn).serve                           vendor/golang.org/x/net/http/httpguts.Valid
 //	golang.org/x/net/...               vendor/golang.org/x/net/http/httpguts.Valid      net/http.Get
+//	crypto/sha256                      crypto/internal/fips140/sha256.(*Digest).Write   crypto/sha512.Sum512
+//	crypto/sha256.New                  crypto/internal/fips140/v1.0.0/sha256.New        crypto/internal/fips140/sha512.New
 //	.../cache                          example.com/a/b/cache.Get                        example.com/a/bcache.Get
 //	.../cache.Get                      example.com/a/b/cache.Get                        example.com/a/b/cache.Put
 //	example.com/.../internal/...       example.com/a/internal/b.F                       example.com/a/b.F
