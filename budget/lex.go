@@ -59,9 +59,6 @@ type lexer struct {
 // next returns the next token, or tokenEnd for ever.
 func (l *lexer) next(m mode) token {
 	fresh := l.pos == 0
-	if fresh && strings.HasPrefix(l.line, byteOrderMark) {
-		l.pos = len(byteOrderMark)
-	}
 	for l.pos < len(l.line) {
 		r, size := utf8.DecodeRuneInString(l.line[l.pos:])
 		if !unicode.IsSpace(r) {
@@ -198,9 +195,6 @@ func bracketed(text string) int {
 	}
 	return 0
 }
-
-// byteOrderMark is what some editors leave at the beginning of a file.
-const byteOrderMark = "\ufeff"
 
 // isWord reports whether text stands for itself as one word of a sentence.
 func isWord(text string) bool {

@@ -27,6 +27,7 @@ func Parse(text string) (Set, error) {
 		first = map[string]int{} // the line that a name is from
 		line  int
 	)
+	text = strings.TrimPrefix(text, "\ufeff") // some editors leave a byte order mark
 	for sentence := range strings.SplitSeq(text, "\n") {
 		line++
 		p := parser{line: line, lex: lexer{line: strings.TrimSuffix(sentence, "\r")}}

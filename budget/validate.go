@@ -1,15 +1,12 @@
 package budget
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -100,7 +97,7 @@ func (b *Budget) mistakes() []mistake {
 func (b *Budget) clauseMistakes() (list []mistake) {
 	for p := partMeasure; p < parts; p++ {
 		if !b.takes(p) && b.text(p) != "" {
-			list = append(list, mistake{p, `only what goes with "` + clipped(strings.TrimSpace(b.Subject+" "+b.Rule)) + `": ` + b.clausesText(), "leave it out"})
+			list = append(list, mistake{p, "only what goes with " + b.about() + ": " + b.clausesText(), "leave it out"})
 		}
 	}
 	if b.takes(partKind) && b.Kind != "" && !slices.Contains(kinds.Names(), b.Kind) {
@@ -144,22 +141,18 @@ func (b *Budget) subjectMistake() mistake {
 func patternMistake(text string, part part) mistake {
 	m := mistake{part, patternExpected, ""}
 	file, _, place := strings.Cut(text, ":")
-	hidden := strings.IndexFunc(text, isInvisible)
 	_, err := pattern.Parse(text)
 	switch {
 	case text == "":
 		m.advice = "leave out the empty one"
 	case part == partSubject && text[0] == '"' && classOf(strings.Trim(text, `"`)) != judge.Pattern:
 		m.advice = "leave out the quotes: " + strings.Trim(text, `"`)
-	case text[0] != '"' && hidden >= 0 && !strings.ContainsFunc(text, unicode.IsSpace):
-		r, _ := utf8.DecodeRuneInString(text[hidden:])
-		m.expected, m.advice = visibleExpected(r), "leave it out"
 	case isKeyword(text):
 		m.advice = `"` + text + `" is a word of the language: something is missing in front of it; a name like that goes in double quotes`
 	case strings.HasSuffix(file, ".go") && text[0] != '/' && (place || !strings.Contains(text, "/")):
 		m.advice = "profiles are of functions, not of files and lines: write the function, as in main.(*Server).ServeHTTP"
 	case !isWord(text):
-		m.advice = `a pattern is one word: a name with blanks, commas or "#" goes in double quotes`
+		m.advice = `a pattern is one word of characters that show: a name with blanks, commas or "#" goes in double quotes`
 	case err != nil:
 		if reason := errors.Unwrap(err); reason != nil { // the message shows the pattern already
 			err = reason
@@ -172,16 +165,14 @@ func patternMistake(text string, part part) mistake {
 }
 
 func (b *Budget) ruleMistake() mistake {
-	c := classOf(b.Subject)
+	m := mistake{partRule, rulesText(b.Subject), ""}
 	switch {
 	case b.hasRule():
 		return mistake{}
-	case b.Rule != "" && !isRule(b.Rule) || b.Rule == "above" || b.Rule == "below":
-		return mistake{partRule, rulesText(b.Subject), `a Rule is "", "absent", "grows", "steady" or "leaked"`}
-	case b.Rule == "absent" && (c == judge.Figure || c == judge.Process):
-		return mistake{partRule, rulesText(b.Subject), `"` + b.Subject + `" is no package here; for a package of that name write its full path`}
+	case b.Rule == "above" || b.Rule == "below" || !isRule(b.Rule): // no sentence says so
+		m.advice = `a Rule is "", "absent", "grows", "steady" or "leaked"`
 	}
-	return mistake{partRule, rulesText(b.Subject), ""}
+	return m
 }
 
 // limitMistake returns what is wrong with a limit: its number, its unit, or the kind
@@ -229,16 +220,11 @@ func (b *Budget) limitMistake(place string) mistake {
 
 // about names what a limit is of.
 func (b *Budget) about() string {
-	c, kind := classOf(b.Subject), cmp.Or(b.Kind, kinds.CPU)
-	switch {
-	case c == judge.Figure || c == judge.Process && b.Kind == "":
-		return strconv.Quote(strings.TrimSpace(b.Subject + " " + b.Rule))
-	case c == judge.Process:
-		return strconv.Quote(strings.TrimSpace(b.Subject+" "+b.Rule) + " of " + kind)
-	case b.Rule == "grows":
-		return "growth in the " + kind + " profile"
+	about := strconv.Quote(clipped(strings.TrimSpace(b.Subject + " " + b.Rule)))
+	if b.Kind != "" && b.takes(partKind) {
+		about += " of " + b.Kind
 	}
-	return "the " + kind + " profile"
+	return about
 }
 
 func (b *Budget) workMistake() mistake {
@@ -270,13 +256,8 @@ func (c *Condition) mistake() mistake {
 }
 
 func (b *Budget) forMistake() mistake {
-	switch {
-	case b.ForWindows < 0:
-		return mistake{partFor, "a whole number of windows, 1 or more", "use 0 to leave it out"}
-	case b.ForTime < 0:
-		return mistake{partFor, "a duration above zero", "use 0 to leave it out"}
-	case b.ForWindows > 0 && b.ForTime > 0:
-		return mistake{partFor, "windows or time, not both", "set one of ForWindows and ForTime"}
+	if b.ForWindows < 0 || b.ForTime < 0 || b.ForWindows > 0 && b.ForTime > 0 {
+		return mistake{partFor, "a number of windows or a duration, above zero", "set one of ForWindows and ForTime, or neither"}
 	}
 	return mistake{}
 }
