@@ -10,30 +10,27 @@
 //
 // These are the time in UTC, so that names sort by age; the budget; the instance,
 // which is one open [Store]; a random number; and a mark, if the dump is the first
-// of a violation or was the worst when it was saved. A list needs only the names.
+// of a violation or was the worst when it was saved.
 //
 // # One folder per process
 //
 // DumpDir belongs to the own user, nobody else may write to it, and it is no link.
-// Each Store makes a folder of its own in it and writes only there. It holds the
-// lock of a file beside that folder as long as it is open. The kernel releases the lock
-// when the process ends, however it ends. So whoever can take the lock knows that
-// the owner is gone. Where files cannot be locked, an owner that has written nothing
-// for an hour counts as gone.
+// Each Store makes a folder of its own in it and writes only there. As long as it is open it
+// holds the lock of a file beside that folder, which the kernel releases when the process
+// ends, however it ends: whoever can take the lock knows that the owner is gone. Where files
+// cannot be locked, an owner that has written nothing for an hour counts as gone.
 //
 // A Store deletes its own dumps and those in folders of processes that are gone,
 // and never those of another open Store. Its caps ([Keep]) hold for both together.
+// Names that this package does not write, and whatever is no regular file, are
+// never opened, counted or deleted.
 //
 // # Writing
 //
-// Each file is written under a temporary name and synced. Then the profiles get their
-// names, the folder is synced, the sidecar gets its name, and the folder is synced again.
-// Removing begins with the sidecar. A dump is what has a sidecar. So a crash at any point
+// A dump is what has a sidecar. Its profiles are durable under their names before the
+// sidecar gets its own, and removing begins with the sidecar. So a crash at any point
 // leaves a whole dump, or files without a sidecar, which the next Store to open removes.
 // An error at any point removes what was written.
-//
-// Names that this package does not write, and whatever is no regular file, are
-// never opened, counted or deleted.
 package dumps
 
 import (

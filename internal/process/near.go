@@ -48,11 +48,10 @@ const MaxNear = 16
 
 // A nearest is a text that matches no name, with the best that was seen for it.
 type nearest struct {
-	text, bare string
-	parts      int    // of bare: how many names with slashes and dots between them
-	fixed      string // of bare
-	best       string
-	away       int // how many letters are wrong in best, or one more than may be
+	text, bare, fixed string
+	parts             int // of bare: how many names with slashes and dots between them
+	best              string
+	away              int // how many letters are wrong in best, or one more than may be
 }
 
 // near finds the linked package or function whose name is nearest to each of some
@@ -60,18 +59,16 @@ type nearest struct {
 // nothing, regular expressions and those with wildcards have none. functions calls its
 // argument with all that is linked, as [Functions] does.
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
+	found := map[string]string{}
 	var wanted []*nearest
 	for _, text := range texts {
 		bare := bare(text)
 		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(bare, "*?[") || len(wanted) == MaxNear {
 			continue
 		}
-		wanted = append(wanted, &nearest{
-			text: text, bare: bare, fixed: fixed(bare), parts: 1 + strings.Count(bare, "/") + strings.Count(bare, "."),
-			away: 1 + min(len(bare)/5, 2), // among short names there is always one that is two letters away
-		})
+		away := 1 + min(len(bare)/5, 2) // among short names there is always one that is two letters away
+		wanted = append(wanted, &nearest{text, bare, fixed(bare), 1 + strings.Count(bare, "/") + strings.Count(bare, "."), "", away})
 	}
-	found := map[string]string{}
 	if len(wanted) == 0 {
 		return found, nil
 	}
