@@ -30,6 +30,7 @@ type Guard struct {
 	module   string
 	baseline *decode.Table
 
+	active context.Context // until Stop
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the loop has ended
 	stop   sync.Once
@@ -136,7 +137,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	// Whoever registers metrics may scrape them at once, so all that Collect reads
 	// is in place before.
 	ctx, cancel := context.WithCancel(context.Background())
-	g.cancel = cancel
+	g.active, g.cancel = ctx, cancel
 	if err := g.acquire(ctx); err != nil {
 		cancel()
 		patience, giveUp := context.WithTimeout(context.Background(), stopWithin)

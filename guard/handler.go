@@ -87,7 +87,7 @@ func (g *Guard) webConfig() web.Config {
 		Panicked: func() { g.notePanic("page") },
 	}
 	if g.cancel != nil {
-		c.Capture, c.Stopped = g.seams.capture, g.done
+		c.Capture, c.Running = g.seams.capture, g.active
 	}
 	return c
 }

@@ -243,7 +243,7 @@ func shopStatus() guard.Status {
 func statusServer(t *testing.T, s guard.Status) *httptest.Server {
 	server := httptest.NewServer(web.New(web.Config{
 		Status: func() any { return s }, Budgets: func() string { return "" }, Dumps: func() *dumps.Store { return nil },
-		Stopped: make(chan struct{}), Panicked: func() { t.Error("a page has panicked") },
+		Running: t.Context(), Panicked: func() { t.Error("a page has panicked") },
 	}))
 	t.Cleanup(server.Close)
 	return server

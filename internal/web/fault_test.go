@@ -164,13 +164,13 @@ func TestFault_60_GuardStops(t *testing.T) {
 	noLeaks(t)
 	b := newBlocked(nil)
 	c := still(b.capture)
-	stopped := make(chan struct{})
-	c.Stopped = stopped
+	running, stop := context.WithCancel(t.Context())
+	c.Running = running
 	h := New(c)
 	answer := make(chan *http.Response, 1)
 	go func() { answer <- webtest.Ask(h, "GET", "/profile") }()
 	receive(t, "the capture", b.began)
-	close(stopped)
+	stop()
 	receive(t, "its end", b.canceled)
 	if r := receive(t, "the answer", answer); r.StatusCode != 503 {
 		t.Errorf("%d, want 503", r.StatusCode)

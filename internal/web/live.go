@@ -43,7 +43,10 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 		return
 	}
 	defer end()
-	window, err := h.capture(r.Context(), d)
+	ctx, cancel := context.WithCancel(r.Context()) // the client leaves
+	defer cancel()
+	defer context.AfterFunc(h.Running, cancel)()
+	window, err := h.Capture(ctx, d)
 	end()
 	within(w, r, 0)
 	if err != nil {
@@ -74,20 +77,6 @@ func (h *Handler) inspect(window *profiler.Window) flame {
 		f.Warning = "the process used no CPU that a sample would have seen"
 	}
 	return f
-}
-
-// capture takes a profile. It ends when the client leaves or the guard stops.
-func (h *Handler) capture(ctx context.Context, d time.Duration) (profiler.Window, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-h.Stopped:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return h.Capture(ctx, d)
 }
 
 // refuseLost says why there is no profile.

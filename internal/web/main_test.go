@@ -55,7 +55,7 @@ func still(c capture) Config {
 	return Config{
 		Status: func() any { return map[string]string{"state": "running"} }, Budgets: func() string { return "goroutines below 5000\n" },
 		Dumps:   func() *dumps.Store { return nil },
-		Capture: c, Stopped: make(chan struct{}), Module: "example.com/shop", Hostname: "web-1.example.com", Panicked: func() {},
+		Capture: c, Running: context.Background(), Module: "example.com/shop", Hostname: "web-1.example.com", Panicked: func() {},
 	}
 }
 

@@ -51,10 +51,10 @@ type Config struct {
 	Dumps func() *dumps.Store
 	Dir   string
 
-	// Capture takes a CPU profile. Stopped is closed when the guard has stopped, and
-	// nil if there is none.
+	// Capture takes a CPU profile. Running ends when the guard is stopped, and is nil if
+	// there is none.
 	Capture func(ctx context.Context, d time.Duration) (profiler.Window, error)
-	Stopped <-chan struct{}
+	Running context.Context
 
 	Module   string // of the program; its functions have a colour of their own
 	Hostname string // a name of this machine that requests may use
@@ -187,17 +187,7 @@ func route(r *http.Request) place {
 }
 
 // running reports whether there is a guard that has not stopped.
-func (h *Handler) running() bool {
-	if h.Stopped == nil {
-		return false
-	}
-	select {
-	case <-h.Stopped:
-		return false
-	default:
-		return true
-	}
-}
+func (h *Handler) running() bool { return h.Running != nil && h.Running.Err() == nil }
 
 // refuse answers in one line of text.
 func refuse(w http.ResponseWriter, status int, why string) {
