@@ -45,110 +45,63 @@ func (c *Counter) Ranked(query int, counts func(value int64) bool) []int32 {
 // returns no more than most, in the order to name them: the deepest of a chain of calls first,
 // of several chains the heaviest. The samples of one that is named are taken off all
 // others, and whoever is not over the limit any more is not named.
-func (c *Counter) Offenders(query int, over []int32, limit int64, most int) []int32 {
-	m := c.overlap(query, over[:min(len(over), maxOver)]) // from here on, keys are numbers in that order
-	var named []int32
+func (c *Counter) Offenders(query int, over []int32, limit int64, most int) (named []int32) {
+	over = over[:min(len(over), maxOver)]
 	for len(named) < most {
-		next := m.deepest(limit)
+		next := c.deepest(query, over, named, limit)
 		if next < 0 {
 			break
 		}
-		named = append(named, m.keys[next])
-		m.take(next)
+		named = append(named, over[next])
 	}
 	return named
 }
 
-// A matrix says how much weight keys have, and share, in the samples that have not
-// been taken.
-type matrix struct {
-	keys    []int32
-	value   []int64
-	under   [][]int64 // under[f][g]: the weight of the samples in which g is below f, called by it
-	samples []group
-}
-
-// A group of samples has the same keys, leaf first.
-type group struct {
-	value int64
-	keys  []int // indices into matrix.keys
-}
-
-func (c *Counter) overlap(query int, over []int32) *matrix {
-	m := &matrix{keys: over, value: make([]int64, len(over)), under: make([][]int64, len(over))}
-	index := map[int32]int{}
-	for i, k := range over {
-		index[k] = i
-		m.under[i] = make([]int64, len(over))
+// deepest is the heaviest of the keys over the limit below which no other is, or -1. It
+// counts the samples of which nobody has been named.
+func (c *Counter) deepest(query int, over, named []int32, limit int64) int {
+	value, under := make([]int64, len(over)), make([][]int64, len(over)) // under[f][g]: of the samples in which f calls g
+	for f := range under {
+		under[f] = make([]int64, len(over))
 	}
-	merged := map[string]int{} // equal lists of keys are one entry
-	var list []int
-	var name []byte
+	places := make([]uint8, len(c.sums)) // 1 + that of a key
+	for i, key := range over {
+		places[key] = uint8(i + 1)
+	}
+	var list []int // of a sample's keys, leaf first
 	c.walk(query, func(v int64, _ *Stack) {
-		list, name = list[:0], name[:0]
+		list = list[:0]
+		taken := false
 		for part := c.charged(query); len(part) > 0; part = c.charged(query) {
 			for _, at := range part {
-				if i, ok := index[at.key]; ok && !slices.Contains(list, i) {
-					list = append(list, i)
-					name = append(name, byte(i))
+				if i := int(places[at.key]) - 1; i >= 0 && !slices.Contains(list, i) {
+					list, taken = append(list, i), taken || slices.Contains(named, at.key)
 				}
 			}
 		}
-		if len(list) == 0 {
+		if taken {
 			return
 		}
-		at, ok := merged[string(name)]
-		if !ok {
-			at = len(m.samples)
-			merged[string(name)] = at
-			m.samples = append(m.samples, group{keys: slices.Clone(list)})
+		for d, g := range list {
+			value[g] = AddSaturating(value[g], v)
+			for _, f := range list[d+1:] {
+				under[f][g] = AddSaturating(under[f][g], v)
+			}
 		}
-		m.samples[at].value = AddSaturating(m.samples[at].value, v)
 	})
-	for i := range m.samples {
-		m.count(&m.samples[i], m.samples[i].value)
-	}
-	return m
-}
-
-// count adds a sample to the sums, or takes it off.
-func (m *matrix) count(s *group, value int64) {
-	for d, g := range s.keys {
-		m.value[g] = AddSaturating(m.value[g], value)
-		for _, f := range s.keys[d+1:] {
-			m.under[f][g] = AddSaturating(m.under[f][g], value)
-		}
-	}
-}
-
-// deepest is the heaviest of the keys over the limit below which no other is, or -1.
-func (m *matrix) deepest(limit int64) int {
 	best, bestCalls := -1, true
-	for f := range m.keys {
-		if m.value[f] <= limit {
+	for f := range over {
+		if value[f] <= limit {
 			continue
 		}
 		calls := false // another key that is over the limit
-		for g := range m.keys {
-			if g != f && m.value[g] > limit && m.under[f][g] > m.under[g][f] {
-				calls = true
-				break
-			}
+		for g := range over {
+			calls = calls || g != f && value[g] > limit && under[f][g] > under[g][f]
 		}
 		// Keys that call each other in a ring have no deepest; then the heaviest is named.
-		if best < 0 || bestCalls && !calls || bestCalls == calls && m.value[f] > m.value[best] {
+		if best < 0 || bestCalls && !calls || bestCalls == calls && value[f] > value[best] {
 			best, bestCalls = f, calls
 		}
 	}
 	return best
-}
-
-// take takes the samples of a key off all sums.
-func (m *matrix) take(key int) {
-	for i := range m.samples {
-		if s := &m.samples[i]; s.value != 0 && slices.Contains(s.keys, key) {
-			m.count(s, -s.value)
-			s.value = 0
-		}
-	}
 }
