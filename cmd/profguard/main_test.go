@@ -174,6 +174,7 @@ var commands = []string{
 	"check -budget|no function grows above 5 points|shop.pprof",
 	"check -budget|goroutines steady|shop.pprof",
 	"check -budget|encodng/json below 5%|shop.pprof",
+	"check -budget|encodng/json below 5%|few.pprof",
 	"check -budget|encodng/json absent|shop.pprof",
 	`check -budget|"encodng/json" absent|shop.pprof`,
 	"check -budget|encodng/json below 5% in main.srve|few.pprof",

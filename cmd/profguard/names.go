@@ -38,15 +38,14 @@ func doubtMisspelt(results []budget.Result, profiles ...*decode.Table) error {
 
 // doubt says in a result that a pattern of its budget may be misspelt.
 func doubt(r *budget.Result, text, near string) {
-	why := fmt.Sprintf("no function of this profile matches %s: did you mean %s?", text, near)
 	switch {
 	case r.Verdict == budget.Pass && text == r.Budget.Subject:
 		b := r.Budget
 		b.Subject = strconv.Quote(text)
 		r.Verdict = budget.Inconclusive
-		r.Reason = fmt.Sprintf("%s If %s is right, write it in double quotes: %s", why, text, b)
+		r.Reason = fmt.Sprintf("no function of this profile matches %s: did you mean %s? If %s is right, write it in double quotes: %s", text, near, text, b)
 	case r.Verdict != budget.Pass:
-		r.Reason += "; " + why
+		r.Reason += fmt.Sprintf("; for %s, did you mean %s?", text, near)
 	}
 }
 
