@@ -236,7 +236,9 @@ func (w *window) compare(r *rule, f *Finding) {
 	x := worst
 	f.Verdict = worst.Verdict
 	if c.before == nil {
-		f.Cut = cut(c.sums)
+		if f.Verdict != evidence.Pass && r.Class != Process && r.Class != Figure { // these know without callers
+			f.Cut = cut(c.sums)
+		}
 	} else if f.Verdict == evidence.Pass && (c.sums.Cut > 0 || c.before.Cut > 0) {
 		f.Verdict, f.Cut = evidence.Inconclusive, charge.AddSaturating(cut(c.sums), cut(c.before))
 	}

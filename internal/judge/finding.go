@@ -33,7 +33,7 @@ type Finding struct {
 
 // Notes are what a reader of the reason should know beside it.
 type Notes struct {
-	Cut       int64    // samples, also of the baseline, of which the runtime has cut off the stack, where that matters
+	Cut       int64    // samples, also of the baseline, of which the runtime has cut off the stack, where that leaves it undecided or may hide who is to blame
 	Unordered bool     // without addresses, hand-overs between functions may have been missed
 	Unmatched bool     // no function of the profile matches the pattern, which may be misspelt
 	Outside   *Outside // why no sample was in scope, beside another reason

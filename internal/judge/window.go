@@ -196,7 +196,7 @@ func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	if unknown := sums.Part(sums.Unknown(r.subject)); unknown > 0 && value == 0 {
 		e.High = min(e.High+unknown, 1)
 		if e.High > evidence.AbsentShare {
-			e.Verdict = evidence.Inconclusive
+			e.Verdict, f.Cut = evidence.Inconclusive, cut(sums)
 		}
 	}
 	if r.value.Census {
@@ -207,7 +207,7 @@ func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	if value > 0 {
 		w.explainSubject(r, f)
 	}
-	f.Reason, f.Cut = Occurs{e.Needed}, cut(sums)
+	f.Reason = Occurs{e.Needed}
 }
 
 // cut is how many samples are of stacks that the runtime cut off, where their lost end
