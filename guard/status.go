@@ -70,9 +70,11 @@ type BudgetStatus struct {
 	// offenders where it is not the Result's: of a figure they are parts of a profile.
 	Result       budget.Result `json:"result"`
 	OffenderUnit string        `json:"offender_unit,omitempty"`
-	// Proven is the last proof, by one window or by all together, and Evidence what
-	// all windows together say for an excess: 1 is proof. A proof that the budget is kept
-	// is no more one while it is pending or firing.
+	// Proven is what was proven last. Of a share, all windows since the last alert prove
+	// it together, and a window that fails by itself does not. Of what is counted, one
+	// window proves it, and so does one hit of "absent". While the budget is pending or
+	// firing, a proof that it is kept is shown as inconclusive. Evidence is what all windows
+	// together say for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`
 	// Offender is the one that the last event of a budget that fires has named, or nil, without
