@@ -213,7 +213,7 @@ func shopStatus() guard.Status {
 	}
 	hot := b("hot-function: no function above 20% cumulative", "firing", 4*time.Minute, budget.Result{
 		Verdict: budget.Fail, Share: 0.412, Low: 0.347, High: 0.473, Limit: 0.2, Unit: "ratio", Samples: 1184, Hits: 488, Over: 1,
-		Reason: "encoding/json.Marshal takes 41.2%, surely above 34.7%",
+		Reason: "encoding/json.Marshal at 41.20%, surely above 34.70% (1184 samples)",
 		Offenders: []budget.Offender{{
 			Frame: frame("encoding/json.Marshal", "/usr/local/go/src/encoding/json/encode.go", 173, 0.412), Low: 0.347, High: 0.473,
 			Blame:   frame("example.com/shop/cart.(*Cart).fingerprint", "/src/shop/cart/cart.go", 88, 0.41),
