@@ -119,11 +119,8 @@ func (g *Guard) tell(j *judgement) {
 	}
 	e.told, e.Offender = n.Name != eventResolved, nil
 	if e.told {
-		// The ways that lead to it stand in the event, and would be as much again in each Status.
 		if len(r.Offenders) > 0 {
-			o := r.Offenders[0]
-			o.Callers, o.Callees = nil, nil
-			e.Offender = &o
+			e.Offender = &r.Offenders[0]
 		}
 		g.nameDump(&n, e)
 	}

@@ -68,8 +68,10 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	}
 	d := dumps.Dump{Name: e.Name, Start: w.Start, End: j.end}
 	d.Files = slices.DeleteFunc(files, func(f dumps.File) bool { return len(f.Data) == 0 })
+	beside := e.status(l.Guard)
+	beside.History = nil
 	var err error
-	d.Budget, err = json.Marshal(e.sidecar(l.Guard))
+	d.Budget, err = json.Marshal(&beside)
 	// The lock keeps dumped from running before the dump is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -253,16 +255,4 @@ func (l *looper) trace() []byte {
 
 func profileFile(kind string, data []byte) dumps.File {
 	return dumps.File{Name: kind + ".pb.gz", Data: data}
-}
-
-// sidecar is the status for the file beside a dump: without the windows before, and
-// without callers and callees, which the profile has.
-func (e *entry) sidecar(g *Guard) *BudgetStatus {
-	s := e.status(g)
-	s.History = nil
-	s.Result.Offenders = slices.Clone(s.Result.Offenders)
-	for i := range s.Result.Offenders {
-		s.Result.Offenders[i].Callers, s.Result.Offenders[i].Callees = nil, nil
-	}
-	return &s
 }

@@ -73,9 +73,7 @@ func TestStatusJSON(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	fires := offendedBy("fmt.Println")
 	broken := standingOf("debug-print: no function above 20% cumulative", alert.Firing, fires)
-	offender := fires.Offenders[0]
-	offender.Callers, offender.Callees = nil, nil
-	broken.Offender = &offender
+	broken.Offender = &fires.Offenders[0]
 	broken.Since, broken.Samples, broken.Hits = at, 2700, 1890
 	broken.Proven, broken.Evidence = budget.Fail, 1.5
 	broken.History = []Measurement{{Value: 0.7, Verdict: budget.Fail}}

@@ -77,8 +77,8 @@ type BudgetStatus struct {
 	// together say for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`
-	// Offender is the one that the last event of a budget that fires has named, or nil, without
-	// Callers and Callees. Those of the Result are of the last window, which may have none.
+	// Offender is the one that the last event of a budget that fires has named, or nil. Those
+	// of the Result are of the last window, which may have none.
 	Offender *budget.Offender `json:"offender,omitempty"`
 	// Accept is the budget's sentence with the "except" that excuses the first
 	// offender, if there is one and the budget takes an "except".
