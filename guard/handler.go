@@ -36,7 +36,7 @@ import (
 // one. What it does itself is to keep other web sites from using a visitor's
 // browser to read the pages:
 //
-//   - Only GET is answered.
+//   - Only GET and HEAD are answered.
 //   - The request's Host must be an IP address, a name that nobody else can
 //     point at this process (localhost, a name without a dot, this machine's
 //     hostname, names below local, localhost, internal, home.arpa and svc), or

@@ -30,6 +30,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,9 +131,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, why)
 		return
 	}
-	if r.Method != http.MethodGet {
-		header.Set("Allow", "GET")
-		refuse(w, http.StatusMethodNotAllowed, "expected GET, found "+strconv.QuoteToASCII(r.Method[:min(len(r.Method), 20)]))
+	if r.Method != http.MethodGet && r.Method != http.MethodHead { // for which net/http sends no body
+		header.Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "expected GET or HEAD, found "+strconv.QuoteToASCII(r.Method[:min(len(r.Method), 20)]))
 		return
 	}
 	within(w, r, 0)
@@ -150,6 +152,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.dumpPage(w, r, where.id)
 	case "file":
 		h.dumpFile(w, r, where.id, where.file)
+	case "slash":
+		// Relative links need the slash.
+		header.Set("Location", url.PathEscape(path.Base(where.id))+"/")
+		w.WriteHeader(http.StatusMovedPermanently)
 	default:
 		refuse(w, http.StatusNotFound, "there is no such page; the first is at the root of where the handler is mounted")
 	}
@@ -159,7 +165,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 type place struct{ name, id, file string }
 
 // html reports whether it is a page that people link to.
-func (p place) html() bool { return p.name == "" || p.name == "dump" }
+func (p place) html() bool { return p.name == "" || p.name == "dump" || p.name == "slash" }
 
 // route finds what a request asks for. A handler that was mounted without
 // StripPrefix finds its prefix in the pattern that matched.
@@ -169,6 +175,12 @@ func route(r *http.Request) place {
 	if i := strings.IndexByte(pattern, '/'); i >= 0 {
 		if under, ok := strings.CutPrefix(rest, pattern[i:]); ok && strings.HasSuffix(pattern, "/") {
 			rest = under
+		}
+	}
+	if rest == "" && r.URL.Path == "" {
+		// StripPrefix took all: the request's own path has no slash at its end.
+		if u, err := url.ParseRequestURI(r.RequestURI); err == nil && u.Path != "" && !strings.HasSuffix(u.Path, "/") {
+			return place{name: "slash", id: u.Path}
 		}
 	}
 	parts := strings.Split(strings.TrimPrefix(rest, "/"), "/")

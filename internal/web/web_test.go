@@ -66,9 +66,9 @@ func TestHandler(t *testing.T) {
 			}
 		}
 	}
-	for _, method := range []string{"HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"} {
+	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "BREW"} {
 		r := webtest.Ask(h, method, "/")
-		if r.StatusCode != 405 || r.Header.Get("Allow") != "GET" {
+		if r.StatusCode != 405 || r.Header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %d, Allow %q, want 405", method, r.StatusCode, r.Header.Get("Allow"))
 		}
 	}
@@ -132,6 +132,15 @@ func TestMounts(t *testing.T) {
 				t.Errorf("%s: %s: %d, want %d", name, target, r.StatusCode, status)
 			}
 		}
+	}
+	// Without the slash, relative links would lead elsewhere.
+	bare := http.StripPrefix("/debug/profguard", h)
+	r := webtest.Ask(bare, "GET", "/debug/profguard")
+	if r.StatusCode != 301 || r.Header.Get("Location") != "profguard/" {
+		t.Errorf("without a slash: %d to %q, want 301 to profguard/", r.StatusCode, r.Header.Get("Location"))
+	}
+	if r := webtest.Ask(bare, "HEAD", "/debug/profguard/"); r.StatusCode != 200 {
+		t.Errorf("HEAD: %d, want 200", r.StatusCode)
 	}
 }
 
