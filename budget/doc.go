@@ -69,9 +69,8 @@
 // "process" is all that the profile holds. "goroutines", "heap", "rss" and "gc" are
 // figures that need no profile: how many goroutines exist, the bytes in live and not yet
 // swept objects, the resident memory, and the share of CPU time that the garbage
-// collector takes. Where Facts.Figures lacks them, the first two are what a profile of
-// that kind adds up to, gc is the collector's share of a CPU profile, with bounds, and
-// rss is inconclusive.
+// collector takes. Where Facts.Figures lacks them, a profile of that kind tells the first
+// two, a CPU profile gc, and rss is inconclusive.
 //
 // # Limits
 //
@@ -86,9 +85,8 @@
 //	no function above 0.1 cores of mutex             # seconds waited in a second
 //	no function grows above 5 points                 # of share, since the baseline
 //
-// The cores of mutex and block are the seconds that goroutines waited in a second of
-// the window, all waiting goroutines together: ten that wait all the time are 10 cores.
-// There is no share of contention: it always adds up to 100%, however little there is.
+// The cores of mutex and block are the seconds waited in a second, by all goroutines
+// together. There is no share of contention: it always adds up to 100%.
 //
 // Shares suit services whose load changes, cores and bytes suit machines that are paid
 // for, and amounts per unit of work suit both. The guard is told how to count the work
@@ -116,13 +114,10 @@
 //
 // The measure is cumulative, what a function spends together with what it calls, or flat,
 // what it spends in its own body. Cumulative is the default. However often a function
-// recurs in a stack, the sample counts once. "No function" and "no package" charge a
-// function with what interrupts it, runtime.asyncPreempt; the flat share of a pattern is
-// the one that pprof shows.
+// recurs in a stack, the sample counts once.
 //
-// The kind of profile, after "of", is cpu, which is the default, heap (live
-// memory), allocs (what was allocated in the window), goroutine, mutex or block
-// (contention in the window).
+// The kind of profile, after "of", is cpu, which is the default, heap (live memory),
+// allocs, goroutine, mutex or block.
 //
 // # Rules
 //
@@ -175,15 +170,12 @@
 // what these call.
 //
 // "where" keeps to the samples with these pprof labels, whose values are compared
-// for equality. A value, or a key, with blanks, commas, "#", quotes or what does not
-// show is written in double quotes, with the escapes of Go, and so is a key with "!",
-// "<", ">" or "~", and a value that begins with "~".
+// for equality. What has blanks, commas or quotes is written in double quotes.
 //
 // "when" makes a budget relevant: in a process that takes a hundredth of a core there is
 // always a function at 60%. While the condition does not hold, the verdict is
-// inconclusive, with the reason "idle", and never a pass. Its figures are process (its
-// cores), goroutines, heap, rss and gc. When it has not held for five periods, a guard's
-// alert ends for that reason, and fires anew when it holds again.
+// inconclusive, with the reason "idle", and never a pass. After five periods of that a
+// guard's alert ends for this reason, and fires anew when it holds again.
 //
 // "for" says how long a budget must fail before the guard fires: in so many
 // windows in a row, or all through a time. Without it, three periods of failing
