@@ -111,9 +111,6 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err := write(std.out, results, facts.Module); err != nil {
 		return exitMisuse, err
 	}
-	if slices.ContainsFunc(results, wantsSamples) {
-		fmt.Fprintln(std.err, "profguard check: more samples decide more: -seconds 60 for a service, or several files, which are added up")
-	}
 	return status(results), nil
 }
 
@@ -136,12 +133,6 @@ func (in *input) judge(set budget.Set, facts judge.Facts) ([]budget.Result, erro
 		results[i] = b.Result(findings[i])
 	}
 	return results, nil
-}
-
-// wantsSamples reports whether a budget is undecided because its limit is within the
-// bounds of what was measured.
-func wantsSamples(r budget.Result) bool {
-	return r.Verdict == budget.Inconclusive && !r.Idle && r.Low <= r.Limit && r.Limit < r.High
 }
 
 // readBudgets returns the budgets of all files and sentences.

@@ -7,16 +7,7 @@
 //
 // A profile is a file, the address of a service that has net/http/pprof, or "-" for
 // standard input. Several of the same program are added up.
-//
-// A budget that one profile cannot decide, such as one per request without -work, is
-// undecided, and the others are judged all the same. So is a budget on a name that the
-// profile does not have, where it has one that is a letter or two away: "encodng/json
-// below 5%" would be kept for ever. A name that is right goes in double quotes. One that is
-// near to nothing was not called, which is as it may be: "portlist absent" is kept.
-//
-// Exit status: 0 all budgets are kept, or some are suggested; 1 one is broken; 3 none is
-// broken but one is undecided, or a profile has too few samples to suggest any; 2 the
-// command was used wrongly, or a profile could not be read.
+// "profguard help" has the rest.
 package main
 
 import (
@@ -38,7 +29,6 @@ const (
 	exitUndecided = 3
 )
 
-// exits is what the exit status means, for the help.
 const exits = `Exit status: 0 all budgets are kept, or some are suggested; 1 one is broken; 3 none is broken
 but one is undecided, or a profile has too few samples to suggest any; 2 wrong use, or a
 profile that could not be read.
@@ -51,7 +41,8 @@ const usage = `profguard compares profiles with budgets.
   profguard suggest PROFILE...                    budgets to begin with, and what to look at first
 
 PROFILE is a file, the address of a service with net/http/pprof
-(http://localhost:6060), or - for standard input. Several are added up.
+(http://localhost:6060), or - for standard input. Several are read one after the other
+and added up: more samples decide more.
 The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
 
 A budget on a name that is not in the profile is undecided where a name is that is a letter

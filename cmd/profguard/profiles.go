@@ -10,10 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -22,9 +20,7 @@ import (
 const (
 	// maxBytes is what the decoder reads at most.
 	maxBytes = 8 << 20
-	// maxProfiles are added up.
-	maxProfiles = 32
-	// maxStacks is how many stacks those may have together, which bounds the memory for
+	// maxStacks is how many stacks profiles may have together, which bounds the memory for
 	// their sum.
 	maxStacks = 400_000
 	// patience is how much longer than its profile a service may take to answer.
@@ -43,57 +39,29 @@ type input struct {
 	table *decode.Table
 }
 
-// read reads the profiles of all arguments, and adds them up.
+// read reads the profiles of all arguments, one after the other, and adds them up.
 func (s *source) read(ctx context.Context, args []string) (*input, error) {
-	stdin := slices.Index(args, "-")
 	switch {
 	case len(args) == 0:
 		return nil, errors.New("no profile: expected a file, a URL such as http://localhost:6060, or - for standard input")
-	case len(args) > maxProfiles:
-		return nil, fmt.Errorf("%d profiles: expected at most %d", len(args), maxProfiles)
-	case stdin >= 0 && slices.Contains(args[stdin+1:], "-"):
-		return nil, errors.New("-: standard input can be read once")
 	case s.seconds < 1 || s.seconds > 300:
 		return nil, fmt.Errorf("-seconds: expected 1 to 300, found %d", s.seconds)
 	}
-	longest := time.Duration(0)
-	for _, arg := range args {
-		if u, err := address(arg, s.seconds); err == nil {
-			longest = max(longest, wait(u))
-		}
-	}
-	if longest > 0 {
-		fmt.Fprintf(s.err, "profiling for %v\n", longest)
-	}
-	parts, failed := make([][]byte, len(args)), make([]error, len(args))
-	var running sync.WaitGroup
-	for i, arg := range args {
-		running.Go(func() {
-			if parts[i], failed[i] = s.readOne(ctx, arg); failed[i] != nil {
-				failed[i] = fmt.Errorf("%s: %w", redacted(arg), failed[i])
-			}
-		})
-	}
-	running.Wait()
-	if err := errors.Join(failed...); err != nil {
-		return nil, err
-	}
-	return sum(args, parts)
-}
-
-// sum adds the profiles of the arguments up.
-func sum(args []string, parts [][]byte) (*input, error) {
 	var names []string
 	var total decode.Merger
 	stacks := 0
-	for i, data := range parts {
-		name := redacted(args[i])
+	for _, arg := range args {
+		name := redacted(arg)
 		names = append(names, name)
+		data, err := s.readOne(ctx, arg)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		table, err := decoded(name, data)
 		if err != nil {
 			return nil, err
 		}
-		if len(parts) == 1 {
+		if len(args) == 1 {
 			return &input{name, table}, nil
 		}
 		if stacks += len(table.Samples); stacks > maxStacks {
@@ -191,6 +159,9 @@ func (s *source) get(ctx context.Context, arg string) ([]byte, error) {
 	u, err := address(arg, s.seconds)
 	if err != nil {
 		return nil, err
+	}
+	if longest := wait(u); longest > 0 {
+		fmt.Fprintf(s.err, "profiling for %v\n", longest)
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait(u)+patience)
 	defer cancel()
