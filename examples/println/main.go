@@ -89,7 +89,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if _, err := tale.Await(ctx, "profguard.budget.firing", "api-cost"); err != nil {
 		return err
 	}
-	before, err := settledCosts(ctx, g, budget.Fail)
+	before, err := broken(ctx, g)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if _, err := tale.Await(ctx, "profguard.budget.resolved", "debug-print"); err != nil {
 		return err
 	}
-	after, err := settledCosts(ctx, g, budget.Pass)
+	after, err := kept(ctx, g)
 	if err != nil {
 		return err
 	}

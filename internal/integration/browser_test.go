@@ -249,9 +249,13 @@ func statusServer(t *testing.T, s guard.Status) *httptest.Server {
 	return server
 }
 
-// shoot keeps a screenshot of the whole page, with -artifacts.
+// shoot keeps a screenshot of the whole page, with -artifacts. Without, nobody would see
+// it, and it costs the browser as much as all else about a page.
 func shoot(t *testing.T, v *tab) {
 	t.Helper()
+	if asked := flag.Lookup("test.artifacts"); asked == nil || asked.Value.String() != "true" {
+		return
+	}
 	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprintf("page-%d.png", v.shots)), get(t, v, chromedp.FullScreenshot(100)), 0o644); err != nil {
 		t.Error(err)
 	}

@@ -24,7 +24,7 @@ func TestSuggested(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs programs for seconds each")
 	}
-	names := []string{"chi", "grpc", "dns"}
+	names := []string{"chi", "grpc"}
 	if *long {
 		names = []string{"chi", "gin", "echo", "nethttp", "grpc", "dns", "goja", "sqlite", "broker"}
 	}

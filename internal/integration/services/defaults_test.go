@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	windows = flag.Int("windows", 5, "windows of a second that each service runs for")
+	windows = flag.Int("windows", 4, "windows of a second that each service runs for")
 	verbose = flag.Bool("reports", false, "log each service's whole report")
 )
 
@@ -131,7 +131,8 @@ func TestDefaultIsQuiet(t *testing.T) {
 }
 
 // TestDefaultIsLoud runs services that are wrong in one way each: the budget for
-// that way fires, and no other.
+// that way fires, and no other. Of the two that make the collector thrash, the one is run
+// that is closer to the limit.
 func TestDefaultIsLoud(t *testing.T) {
 	t.Parallel()
 	binary := buildServices(t)
@@ -142,7 +143,6 @@ func TestDefaultIsLoud(t *testing.T) {
 		{"spin-default", "busy-select", false},
 		{"spin-closed", "busy-select", false},
 		{"thrash-limit", "gc-thrash", false},
-		{"thrash-gogc", "gc-thrash", false},
 		{"debug-print", "debug-print", false},
 		{"debug-dump", "debug-print", true},
 		{"flood", "goroutine-flood", true},
