@@ -3,8 +3,7 @@ package decode
 // A Table is one decoded profile, laid out for counting: dense arrays and
 // integer ids instead of a graph of pointers.
 //
-// A Table that came from a [Decoder] points into the decoder's buffers and is
-// valid until the decoder's next call.
+// It points into the buffers of its [Decoder] and is valid until the decoder's next call.
 type Table struct {
 	// Types are the sample types in the profile's order, for a CPU profile
 	// samples/count and cpu/nanoseconds.
@@ -28,8 +27,7 @@ type Table struct {
 	Samples []Sample
 	Values  []int64
 
-	// Frames is how many frames all stacks have together, inlined ones included. It
-	// is 0 in a Table that did not come from a Decoder.
+	// Frames is how many frames all stacks have together, inlined ones included.
 	Frames int64
 
 	// Stacks holds indices into Locations, leaf first.
