@@ -10,9 +10,10 @@ import (
 // has its square. Limits low enough to have more are about the worst anyhow.
 const maxOver = 128
 
-// Ranked lists the keys whose values count, or where none does the one with the largest,
-// heaviest first and by name where they are equal: what is found must not depend on the
-// order in which names became known. The list is good until the query is ranked again.
+// Ranked lists the keys whose values count, as all above some value do, or where none does
+// the one with the largest. The heaviest is first, and equals are ordered by name: what is
+// found must not depend on the order in which names became known. The list is good until
+// the query is ranked again.
 func (c *Counter) Ranked(query int, counts func(value int64) bool) []int32 {
 	s := c.Sums(query)
 	order := func(a, b int32) int { // of two places
@@ -22,17 +23,24 @@ func (c *Counter) Ranked(query int, counts func(value int64) bool) []int32 {
 		return strings.Compare(c.Name(query, s.Keys[a]), c.Name(query, s.Keys[b]))
 	}
 	s.ranked = s.ranked[:0]
-	heaviest := int32(0)
-	for i := range int32(len(s.Keys)) {
-		if counts(s.values[i]) {
-			s.ranked = append(s.ranked, i)
+	if s.heaviest == 0 && len(s.Keys) > 0 { // a thousand budgets may ask the same query
+		for i := range int32(len(s.Keys)) {
+			if order(i, s.heaviest) < 0 {
+				s.heaviest = i
+			}
 		}
-		if order(i, heaviest) < 0 {
-			heaviest = i
-		}
+		s.heaviest++
 	}
-	if len(s.ranked) == 0 && len(s.Keys) > 0 {
-		s.ranked = append(s.ranked, heaviest)
+	switch {
+	case s.heaviest == 0:
+	case !counts(s.values[s.heaviest-1]):
+		s.ranked = append(s.ranked, s.heaviest-1)
+	default:
+		for i := range int32(len(s.Keys)) {
+			if counts(s.values[i]) {
+				s.ranked = append(s.ranked, i)
+			}
+		}
 	}
 	slices.SortFunc(s.ranked, order)
 	for i, at := range s.ranked {
