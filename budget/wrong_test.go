@@ -87,7 +87,11 @@ func TestProposals(t *testing.T) {
 			check(syntax.Remedy, sentence)
 		}
 	}
+	n := 0
 	for b := range literals() {
+		if n++; n%7 != 0 { // which divides none of their lists, so that each word comes
+			continue
+		}
 		_, err := Parse(b.String())
 		var syntax *SyntaxError
 		if errors.As(err, &syntax) {
