@@ -105,9 +105,9 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{"rpc_duration_seconds_count", ""},
 		{"jobs_total", ""},
 		{`http_requests_total{cod="200"}`, ""},
-		{"http_request_total", `http_request_total of the Prometheus registry does not exist: expected Work["http_request_total"], or a counter of that name before Start`},
-		{"requests", `of the Prometheus registry does not exist`},
-		{"in_flight", `in_flight of the Prometheus registry is a gauge`},
+		{"http_request_total", `nobody counts "http_request_total": in the Prometheus registry it does not exist: expected Work["http_request_total"], or a counter of that name there before Start`},
+		{"requests", `in the Prometheus registry it does not exist`},
+		{"in_flight", `nobody counts "in_flight": in the Prometheus registry it is a gauge`},
 	}
 	for _, test := range tests {
 		_, err := completed(Config{Work: work, Registerer: r, Budgets: budget.Must("process below 2ms per " + test.unit)})

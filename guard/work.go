@@ -224,7 +224,7 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 	found := w.now()
 	for _, name := range w.registry.units {
 		if a := found[name]; a.mistake {
-			wrong("Budgets: %s %s: expected Work[%q], or a counter of that name before Start", a.label, a.why, name)
+			wrong("Budgets: nobody counts %q: in the Prometheus registry it %s: expected Work[%q], or a counter of that name there before Start", name, a.why, name)
 		}
 	}
 }
