@@ -25,15 +25,10 @@ func await(ctx context.Context, g *guard.Guard, wanted func(costs) bool) (costs,
 	return costsOf(s), err
 }
 
-// broken waits for a window in which the api costs too much, and which has something of
-// the cache to compare it with.
-func broken(ctx context.Context, g *guard.Guard) (costs, error) {
-	return await(ctx, g, func(c costs) bool { return c.api.Verdict == budget.Fail && c.cache.Hits > 0 })
-}
-
-// kept waits for a window in which both costs are within their budgets.
-func kept(ctx context.Context, g *guard.Guard) (costs, error) {
-	return await(ctx, g, func(c costs) bool { return c.api.Verdict == budget.Pass && c.cache.Verdict == budget.Pass })
+// settledCosts waits for a window that says this about the api, and has something
+// of the cache to compare it with.
+func settledCosts(ctx context.Context, g *guard.Guard, api budget.Verdict) (costs, error) {
+	return await(ctx, g, func(c costs) bool { return c.api.Verdict == api && c.cache.Hits > 0 })
 }
 
 // compare is a table of the costs, with the bounds of each.

@@ -89,7 +89,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if _, err := tale.Await(ctx, "profguard.budget.firing", "api-cost"); err != nil {
 		return err
 	}
-	before, err := broken(ctx, g)
+	before, err := settledCosts(ctx, g, budget.Fail)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if _, err := tale.Await(ctx, "profguard.budget.resolved", "debug-print"); err != nil {
 		return err
 	}
-	after, err := kept(ctx, g)
+	after, err := settledCosts(ctx, g, budget.Pass)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func run(ctx context.Context, out io.Writer) error {
 	// (10 seconds a minute) and uses the default registry and logger.
 	g, err := guard.Start(guard.Config{
 		Budgets: budgets,
-		Every:   2 * time.Second, Window: 2 * time.Second,
+		Every:   4 * time.Second, Window: 4 * time.Second,
 		Registerer: prometheus.NewRegistry(),
 		Logger:     slog.New(slog.DiscardHandler),
 		Work: map[string]func() float64{
