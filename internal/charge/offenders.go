@@ -1,115 +1,175 @@
 package charge
 
 import (
-	"cmp"
+	"iter"
 	"slices"
-	"strings"
 )
 
 // maxOver bounds the functions that are compared with each other: the matrix
 // has its square. Limits low enough to have more are about the worst anyhow.
 const maxOver = 128
 
-// Ranked lists the keys whose values count, as all above some value do, or where none does
-// the one with the largest. The heaviest is first, and equals are ordered by name: what is
-// found must not depend on the order in which names became known. The list is good until
-// the query is ranked again.
-func (c *Counter) Ranked(query int, counts func(value int64) bool) []int32 {
+// Ranked yields the keys that a query charges with anything, heaviest first and by name
+// where they are equal: what is found must not depend on the order in which names became
+// known. Of the thousands of functions in a profile hardly anybody asks for more than a
+// few, so the others stay in a heap.
+func (c *Counter) Ranked(query int) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		s := c.Sums(query)
+		if len(s.ranked) < len(s.Keys) {
+			s.ranked, s.heap = room(s.ranked, len(s.Keys)), len(s.Keys)
+			for i := range s.Keys {
+				s.ranked = append(s.ranked, int32(i))
+			}
+			for i := len(s.Keys) / 2; i >= 0; i-- {
+				c.sink(query, i)
+			}
+		}
+		for i := len(s.ranked) - 1; i >= 0; i-- {
+			if i < s.heap { // behind the heap are those that were asked for, from the end
+				s.heap = i
+				s.ranked[0], s.ranked[i] = s.ranked[i], s.ranked[0]
+				c.sink(query, 0)
+			}
+			if !yield(s.Keys[s.ranked[i]]) {
+				return
+			}
+		}
+	}
+}
+
+// sink puts the i-th of a heap behind those that are heavier, and below it.
+func (c *Counter) sink(query, i int) {
 	s := c.Sums(query)
-	order := func(a, b int32) int { // of two places
-		if by := cmp.Compare(s.values[b], s.values[a]); by != 0 {
-			return by
+	before := func(a, b int32) bool {
+		if s.values[a] != s.values[b] {
+			return s.values[a] > s.values[b]
 		}
-		return strings.Compare(c.Name(query, s.Keys[a]), c.Name(query, s.Keys[b]))
+		return c.Name(query, s.Keys[a]) < c.Name(query, s.Keys[b])
 	}
-	s.ranked = s.ranked[:0]
-	if s.heaviest == 0 && len(s.Keys) > 0 { // a thousand budgets may ask the same query
-		for i := range int32(len(s.Keys)) {
-			if order(i, s.heaviest) < 0 {
-				s.heaviest = i
+	for heap := s.ranked[:s.heap]; ; {
+		first := i
+		for _, below := range [...]int{2*i + 1, 2*i + 2} {
+			if below < len(heap) && before(heap[below], heap[first]) {
+				first = below
 			}
 		}
-		s.heaviest++
-	}
-	switch {
-	case s.heaviest == 0:
-	case !counts(s.values[s.heaviest-1]):
-		s.ranked = append(s.ranked, s.heaviest-1)
-	default:
-		for i := range int32(len(s.Keys)) {
-			if counts(s.values[i]) {
-				s.ranked = append(s.ranked, i)
-			}
+		if first == i {
+			return
 		}
+		heap[i], heap[first] = heap[first], heap[i]
+		i = first
 	}
-	slices.SortFunc(s.ranked, order)
-	for i, at := range s.ranked {
-		s.ranked[i] = s.Keys[at]
-	}
-	return s.ranked
 }
 
 // Offenders selects those to name from keys that are over a limit, as they are ranked. It
 // returns no more than most, in the order to name them: the deepest of a chain of calls first,
 // of several chains the heaviest. The samples of one that is named are taken off all
 // others, and whoever is not over the limit any more is not named.
-func (c *Counter) Offenders(query int, over []int32, limit int64, most int) (named []int32) {
-	over = over[:min(len(over), maxOver)]
+func (c *Counter) Offenders(query int, over []int32, limit int64, most int) []int32 {
+	m := c.overlap(query, over[:min(len(over), maxOver)]) // from here on, keys are numbers in that order
+	var named []int32
 	for len(named) < most {
-		next := c.deepest(query, over, named, limit)
+		next := m.deepest(limit)
 		if next < 0 {
 			break
 		}
-		named = append(named, over[next])
+		named = append(named, m.keys[next])
+		m.take(next)
 	}
 	return named
 }
 
-// deepest is the heaviest of the keys over the limit below which no other is, or -1. It
-// counts the samples of which nobody has been named.
-func (c *Counter) deepest(query int, over, named []int32, limit int64) int {
-	value, under := make([]int64, len(over)), make([][]int64, len(over)) // under[f][g]: of the samples in which f calls g
-	for f := range under {
-		under[f] = make([]int64, len(over))
+// A matrix says how much weight keys have, and share, in the samples that have not
+// been taken.
+type matrix struct {
+	keys    []int32
+	value   []int64
+	under   [][]int64 // under[f][g]: the weight of the samples in which g is below f, called by it
+	samples []group
+}
+
+// A group of samples has the same keys, leaf first.
+type group struct {
+	value int64
+	keys  []int // indices into matrix.keys
+}
+
+func (c *Counter) overlap(query int, over []int32) *matrix {
+	m := &matrix{keys: over, value: make([]int64, len(over)), under: make([][]int64, len(over))}
+	index := map[int32]int{}
+	for i, k := range over {
+		index[k] = i
+		m.under[i] = make([]int64, len(over))
 	}
-	places := make([]uint8, len(c.sums)) // 1 + that of a key
-	for i, key := range over {
-		places[key] = uint8(i + 1)
-	}
-	var list []int // of a sample's keys, leaf first
+	merged := map[string]int{} // equal lists of keys are one entry
+	var list []int
+	var name []byte
 	c.walk(query, func(v int64, _ *Stack) {
-		list = list[:0]
-		taken := false
+		list, name = list[:0], name[:0]
 		for part := c.charged(query); len(part) > 0; part = c.charged(query) {
 			for _, at := range part {
-				if i := int(places[at.key]) - 1; i >= 0 && !slices.Contains(list, i) {
-					list, taken = append(list, i), taken || slices.Contains(named, at.key)
+				if i, ok := index[at.key]; ok && !slices.Contains(list, i) {
+					list = append(list, i)
+					name = append(name, byte(i))
 				}
 			}
 		}
-		if taken {
+		if len(list) == 0 {
 			return
 		}
-		for d, g := range list {
-			value[g] = AddSaturating(value[g], v)
-			for _, f := range list[d+1:] {
-				under[f][g] = AddSaturating(under[f][g], v)
-			}
+		at, ok := merged[string(name)]
+		if !ok {
+			at = len(m.samples)
+			merged[string(name)] = at
+			m.samples = append(m.samples, group{keys: slices.Clone(list)})
 		}
+		m.samples[at].value = AddSaturating(m.samples[at].value, v)
 	})
+	for i := range m.samples {
+		m.count(&m.samples[i], m.samples[i].value)
+	}
+	return m
+}
+
+// count adds a sample to the sums, or takes it off.
+func (m *matrix) count(s *group, value int64) {
+	for d, g := range s.keys {
+		m.value[g] = AddSaturating(m.value[g], value)
+		for _, f := range s.keys[d+1:] {
+			m.under[f][g] = AddSaturating(m.under[f][g], value)
+		}
+	}
+}
+
+// deepest is the heaviest of the keys over the limit below which no other is, or -1.
+func (m *matrix) deepest(limit int64) int {
 	best, bestCalls := -1, true
-	for f := range over {
-		if value[f] <= limit {
+	for f := range m.keys {
+		if m.value[f] <= limit {
 			continue
 		}
 		calls := false // another key that is over the limit
-		for g := range over {
-			calls = calls || g != f && value[g] > limit && under[f][g] > under[g][f]
+		for g := range m.keys {
+			if g != f && m.value[g] > limit && m.under[f][g] > m.under[g][f] {
+				calls = true
+				break
+			}
 		}
 		// Keys that call each other in a ring have no deepest; then the heaviest is named.
-		if best < 0 || bestCalls && !calls || bestCalls == calls && value[f] > value[best] {
+		if best < 0 || bestCalls && !calls || bestCalls == calls && m.value[f] > m.value[best] {
 			best, bestCalls = f, calls
 		}
 	}
 	return best
+}
+
+// take takes the samples of a key off all sums.
+func (m *matrix) take(key int) {
+	for i := range m.samples {
+		if s := &m.samples[i]; s.value != 0 && slices.Contains(s.keys, key) {
+			m.count(s, -s.value)
+			s.value = 0
+		}
+	}
 }

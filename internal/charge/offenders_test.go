@@ -27,7 +27,7 @@ func offenders(t *testing.T, text, module string, limit float64) (explain func()
 	counter.Open(table)
 	sums := counter.Sums(q)
 	var over []int32
-	for _, key := range counter.Ranked(q, func(int64) bool { return true }) {
+	for key := range counter.Ranked(q) {
 		if sums.Share(key) > limit {
 			over = append(over, key)
 		}

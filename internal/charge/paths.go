@@ -36,6 +36,9 @@ type Explanation struct {
 // maxPath bounds the stacks kept of one function. The costliest path shows in far fewer.
 const maxPath = 4096
 
+// maxLines bounds the frames that all stacks which are kept have together (4 MiB).
+const maxLines = 1 << 20
+
 // A path is a stack that passes through a function, leaf first.
 type path struct {
 	value        int64
@@ -48,52 +51,62 @@ type paths struct {
 	*Counter
 	kept  []path
 	value int64 // of those kept
-	all   int64 // of those and the ones beyond the bound
+	all   int64 // of those and the ones beyond the bounds
+	seen  int   // how many samples had been seen with the last one of the function,
+	open  bool  // which is kept
 }
 
 // Explain looks at the samples that a query charges to the keys, and returns an
 // explanation for each.
 func (c *Counter) Explain(query int, keys []int32) []Explanation {
-	c.readLines()
-	out := make([]Explanation, len(keys))
-	for i, key := range keys {
-		p := paths{Counter: c}
-		c.walk(query, func(v int64, s *Stack) {
-			inner, outer := -1, -1
-			for part := c.charged(query); len(part) > 0; part = c.charged(query) {
-				for _, at := range part {
-					if at.key == key {
-						outer = int(at.frame)
-						if inner < 0 {
-							inner = outer
-						}
-					}
+	through := make([]paths, len(keys))
+	c.lines = c.lines[:0]
+	c.walk(query, func(v int64, s *Stack) {
+		var lines []int32 // one copy for all keys
+		for part := c.charged(query); len(part) > 0; part = c.charged(query) {
+			for _, charged := range part {
+				at, i := slices.Index(keys, charged.key), int(charged.frame)
+				if at < 0 {
+					continue
 				}
+				p := &through[at]
+				if p.seen > s.sample {
+					if p.open {
+						p.kept[len(p.kept)-1].outer = i
+					}
+					continue
+				}
+				p.seen, p.all = s.sample+1, AddSaturating(p.all, v)
+				if p.open = len(p.kept) < maxPath && (lines != nil || len(c.lines) <= maxLines); !p.open {
+					continue
+				}
+				if lines == nil {
+					lines = c.linesOf(s.sample)
+				}
+				p.kept, p.value = append(p.kept, path{v, lines, i, i}), AddSaturating(p.value, v)
 			}
-			if inner < 0 {
-				return
-			}
-			p.all = AddSaturating(p.all, v)
-			if len(p.kept) < maxPath {
-				p.kept, p.value = append(p.kept, path{v, c.lines[c.stacks.starts[s.sample]:c.stacks.starts[s.sample+1]], inner, outer}), AddSaturating(p.value, v)
-			}
-		})
-		if len(p.kept) > 0 {
+		}
+	})
+	out := make([]Explanation, len(keys))
+	for i := range through {
+		if p := &through[i]; len(p.kept) > 0 {
+			p.Counter = c
 			out[i] = p.explain()
 		}
 	}
 	return out
 }
 
-// readLines reads the lines of all stacks, as stacks.read does their names.
-func (c *Counter) readLines() {
-	t := c.table
-	c.lines = room(c.lines, len(c.stacks.frames))
-	for _, at := range t.Stacks {
+// linesOf keeps the lines of a sample's stack. What was kept before stays where it is
+// when there has to be more room.
+func (c *Counter) linesOf(sample int) []int32 {
+	t, from := c.table, len(c.lines)
+	for _, at := range t.Stacks[t.Samples[sample].StackLo:t.Samples[sample].StackHi] {
 		for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {
 			c.lines = append(c.lines, line)
 		}
 	}
+	return c.lines[from:len(c.lines):len(c.lines)]
 }
 
 func (p *paths) explain() Explanation {

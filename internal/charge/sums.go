@@ -28,8 +28,8 @@ type Sums struct {
 	cuts    []int64 // and the part of each in Cut, where that is not 0
 	index   []int32 // the places of the keys, and 1, by slot; at least half of them are 0
 
-	ranked   []int32 // see Counter.Ranked
-	heaviest int32   // the place of the heaviest key, and 1; 0 until somebody asks
+	ranked []int32 // the places of the keys, see Counter.Ranked; none until somebody asks
+	heap   int     // how many of them are not in order yet
 
 	always  bool // counted in every profile, or only where somebody asks
 	counted int  // the number of the profile

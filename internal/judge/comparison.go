@@ -279,11 +279,11 @@ func (c *comparison) worst() (worst found, over []int32) {
 		return c.of(""), nil
 	}
 	over = c.w.judged.over[:0]
-	any, small, growing := false, false, c.before != nil && c.isShare()
-	for _, key := range c.w.judged.counter.Ranked(c.query, func(value int64) bool { return growing || !c.isSmall(value) }) {
+	any, small := false, false
+	for key := range c.w.judged.counter.Ranked(c.query) {
 		now := c.sums.By(key)
-		small = small || growing && any && c.isSmall(now) // and with it all that follow
-		if small && (worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {
+		small = small || any && c.isSmall(now) // and with it all that follow
+		if small && (c.before == nil || !c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {
 			break
 		}
 		x := c.charges(c.name(key))

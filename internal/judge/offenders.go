@@ -12,8 +12,8 @@ const (
 	// MaxOffenders is how many a result lists: what a person reads.
 	MaxOffenders = 8
 	// maxWalked bounds the frames that are walked for the paths through offenders, where
-	// one takes about 50 ns, and 10 more for each offender. One is always explained.
-	maxWalked = 6_000_000
+	// one takes about 50 ns. One offender is always explained.
+	maxWalked = 12_000_000
 	// notableShare is the share from which a function is named when the process
 	// as a whole is over its limit.
 	notableShare = 0.1
@@ -76,7 +76,7 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		}
 		var over []int32
 		limit, sums := c.values(notableShare), w.judged.counter.Sums(query)
-		for _, key := range w.judged.counter.Ranked(query, func(int64) bool { return true }) {
+		for key := range w.judged.counter.Ranked(query) {
 			if c.subject >= 0 && !w.judged.names.Match(decode.ID(key), pattern[:]) {
 				continue
 			}

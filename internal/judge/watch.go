@@ -244,11 +244,11 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 	}
 	// Growth has a limit for each function: with a baseline of it, a larger one.
 	sameLimit, worst, least := c.before == nil, int64(0), c.rule.near(c.n, c.sums.N)
-	for _, key := range c.w.judged.counter.Ranked(c.query, func(value int64) bool { return c.hits(value) >= least }) {
+	for key := range c.w.judged.counter.Ranked(c.query) {
 		value := c.sums.By(key)
 		worst = max(worst, value)
 		if c.hits(value) < least {
-			break // it is the heaviest
+			break // all that follow have less
 		}
 		name := c.name(key)
 		f := s.functions[name]
