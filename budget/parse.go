@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -137,6 +138,9 @@ func (p *parser) others() (lines []string) {
 	}
 	at, words := p.place, lexer{line: p.lex.line}
 	for t := words.next(modeWord); t.kind != tokenEnd && t.off < at.end(); t = words.next(modeWord) {
+		if t.kind == tokenComma && t.end() < len(words.line) && unicode.IsDigit(rune(words.line[t.end()])) {
+			continue // 1,500 is one and a half to some, and to others a thousand times that
+		}
 		lines = append(p.instead(t, suggest(t.raw)...), lines...)
 	}
 	return append(lines, p.lex.line[:at.off]+", "+p.lex.line[at.off:], strings.Trim(visible(p.lex.line), " \t'`\"-*•"))

@@ -151,7 +151,7 @@ func (p *parser) amount() (Amount, token) {
 		p.advance()
 	case suffix == "" && startsWithNumber(group.raw):
 		var whole []string
-		if len(thousands) == 3 { // "2,5%" is two and a half
+		if len(thousands) == 3 && isFirstGroup(digits) && group == next { // "2,500" may be two and a half
 			whole = []string{at.raw + group.raw}
 		}
 		p.fail(p.span(at, group), "a number in one piece", "", whole...)
@@ -162,6 +162,11 @@ func (p *parser) amount() (Amount, token) {
 		p.fail(at, "a number with a known unit", unitsAdvice(), unitsMeant(digits, suffix)...)
 	}
 	return Amount{value, u.Name}, at
+}
+
+// isFirstGroup knows the digits before the first space of 1 000 000.
+func isFirstGroup(digits string) bool {
+	return len(digits) <= 3 && digits[0] != '0' && !strings.ContainsAny(digits, ".eE_xX")
 }
 
 func unitsAdvice() string { return "units are " + unit.List() }
