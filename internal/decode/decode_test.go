@@ -320,4 +320,12 @@ func TestProfileErrors(t *testing.T) {
 	if _, err := new(Decoder).Profile(p); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "sample type is nil") {
 		t.Errorf("a type that is nil: error %v, want ErrMalformed", err)
 	}
+	p.SampleType[0] = &profile.ValueType{Type: "samples", Unit: "count"}
+	f, other := &profile.Function{ID: 1, Name: "main.f"}, &profile.Function{ID: 1, Name: "main.other"}
+	p.Function = []*profile.Function{f}
+	p.Location = []*profile.Location{{ID: 1, Line: []profile.Line{{Function: f}}}}
+	p.Sample[0].Location = []*profile.Location{{ID: 1, Line: []profile.Line{{Function: other}}}} // it would count as main.f
+	if _, err := new(Decoder).Profile(p); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "not in Profile.Location") {
+		t.Errorf("a location of another profile: error %v, want ErrMalformed", err)
+	}
 }

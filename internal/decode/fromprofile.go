@@ -29,7 +29,11 @@ func (d *Decoder) Profile(p *profile.Profile) (*Table, error) {
 	if err := CheckValid(p); err != nil {
 		return nil, fmt.Errorf("convert profile: %w: %w", ErrMalformed, err)
 	}
-	d.raw = appendProfile(d.raw[:0], p)
+	raw, err := appendProfile(d.raw[:0], p)
+	if err != nil {
+		return nil, fmt.Errorf("convert profile: %w: %w", ErrMalformed, err)
+	}
+	d.raw = raw
 	t, err := d.build.table(d.raw, &d.symbols, int64(maxMemory-len(d.raw)))
 	if err != nil {
 		return nil, fmt.Errorf("convert profile: %w", err)
@@ -39,7 +43,7 @@ func (d *Decoder) Profile(p *profile.Profile) (*Table, error) {
 
 // appendProfile writes what a [Table] has of a profile. The code of google/pprof that
 // writes all of it would make each program with a guard 30 KB larger.
-func appendProfile(b []byte, p *profile.Profile) []byte {
+func appendProfile(b []byte, p *profile.Profile) ([]byte, error) {
 	var x texts
 	for _, t := range p.SampleType {
 		b = x.appendType(b, profileType, t.Type, t.Unit)
@@ -55,7 +59,9 @@ func appendProfile(b []byte, p *profile.Profile) []byte {
 	for _, f := range p.Function {
 		b = appendBytes(b, profileFunction, appendNumbers(nil, f.ID, x.text(f.Name), 0, x.text(f.Filename), uint64(f.StartLine)))
 	}
+	listed := make(map[*profile.Location]bool, len(p.Location))
 	for _, l := range p.Location {
+		listed[l] = true
 		mapping := uint64(0)
 		if l.Mapping != nil {
 			mapping = l.Mapping.ID
@@ -67,8 +73,14 @@ func appendProfile(b []byte, p *profile.Profile) []byte {
 		b = appendBytes(b, profileLocation, body)
 	}
 	for _, s := range p.Sample {
+		if len(b) > maxRaw { // many samples may share a stack: what follows would be refused
+			return b, nil
+		}
 		var stack []byte
 		for _, l := range s.Location {
+			if !listed[l] { // another one of its number may be
+				return nil, fmt.Errorf("the location %d of a sample is not in Profile.Location", l.ID)
+			}
 			stack = binary.AppendUvarint(stack, l.ID)
 		}
 		body := appendValues(appendBytes(nil, sampleLocationPacked, stack), s.Value)
@@ -85,5 +97,5 @@ func appendProfile(b []byte, p *profile.Profile) []byte {
 		}
 		b = appendBytes(b, profileSample, body)
 	}
-	return append(b, x.written...)
+	return append(b, x.written...), nil
 }
