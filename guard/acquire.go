@@ -66,6 +66,14 @@ func (g *Guard) off(part string, err error) {
 	}
 }
 
+// isOff reports whether a part of the guard is off.
+func (g *Guard) isOff(part string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, off := g.faults.by[part]
+	return off
+}
+
 // openDumps opens the directory of the dumps.
 func (g *Guard) openDumps(ctx context.Context) error {
 	var store *dumps.Store

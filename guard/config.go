@@ -48,7 +48,8 @@ type Config struct {
 
 	// Trace adds the last seconds of execution trace to a dump, while it is enabled. It
 	// is a *trace.FlightRecorder, which the host starts and stops. The type is not named
-	// here, because that would link the tracer into hosts that have none.
+	// here, because that would link the tracer into hosts that have none. One that panics,
+	// or takes longer than a second, is not asked again.
 	Trace interface {
 		Enabled() bool
 		WriteTo(w io.Writer) (n int64, err error)
@@ -101,7 +102,7 @@ type Config struct {
 type Keep struct {
 	Files int           // profiles, 64 by default
 	Bytes int64         // of all files, 256 MiB by default
-	Age   time.Duration // 7 days by default; what is older goes when a guard starts, or saves the next
+	Age   time.Duration // 7 days by default
 	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
 }
 

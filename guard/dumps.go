@@ -1,8 +1,6 @@
 package guard
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -37,7 +35,7 @@ type dump struct {
 	at    time.Time     // the end of its window
 	shows []string      // offenders
 	ended chan struct{} // closed when it was saved or has failed
-	kept  bool          // saved; retention may have evicted it since
+	kept  bool          // saved, and not removed since
 
 	violation time.Duration // when its alert began to fire; 0: it did not
 	severity  float64
@@ -188,11 +186,15 @@ func severity(r *budget.Result) float64 {
 	return r.Share
 }
 
-// dumped is called by the store's goroutine when a dump has ended.
+// dumped is called by the store's goroutine when a dump has ended, and when others were
+// removed: what nobody can download is not to be named.
 func (g *Guard) dumped(o dumps.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, d := range g.offered {
+		if slices.Contains(o.Removed, d.id) {
+			d.kept = false
+		}
 		if d.id == o.ID && !d.kept {
 			d.kept = o.Err == nil
 			close(d.ended)
@@ -201,10 +203,10 @@ func (g *Guard) dumped(o dumps.Outcome) {
 	if o.Err != nil { // the next failing window tries again
 		g.offered = slices.DeleteFunc(g.offered, func(d *dump) bool { return d.id == o.ID })
 		g.dumpsFail("a dump was not kept: ", o.Err)
-		return
+	} else if o.ID != "" {
+		g.status.Dumps["saved"]++
+		g.faults.clear("dumps")
 	}
-	g.status.Dumps["saved"]++
-	g.faults.clear("dumps")
 }
 
 // dumpsFail counts a failure and says so, once an hour for each reason. g.mu must be
@@ -232,25 +234,6 @@ func (l *looper) companions() []dumps.File {
 		l.beside = append(l.beside, dumps.File{Name: "trace.out", Data: data})
 	}
 	return l.beside
-}
-
-// trace is the last seconds of execution trace; nil if there are none.
-func (l *looper) trace() []byte {
-	var written bytes.Buffer
-	var err error
-	panicked := call(func() {
-		if l.cfg.Trace != nil && l.cfg.Trace.Enabled() {
-			_, err = l.cfg.Trace.WriteTo(&written)
-		}
-	})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err = cmp.Or(panicked, err); err != nil {
-		l.degraded("trace", "", "a dump has no execution trace: "+err.Error())
-		return nil
-	}
-	l.faults.clear("trace")
-	return written.Bytes()
 }
 
 func profileFile(kind string, data []byte) dumps.File {

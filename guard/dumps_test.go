@@ -14,6 +14,7 @@ import (
 	"runtime/trace"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -366,6 +367,31 @@ func TestLastDump(t *testing.T) {
 	}
 }
 
+// A dump that retention has removed is named nowhere any more.
+func TestRemovedDumpsAreNotNamed(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = story("b")
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows", "y: main.work below 10% for 1 windows")
+		cfg.Keep.Age, cfg.Keep.Every, cfg.Keep.Files = 30*minute, 20*minute, 1
+		g := w.start(t, cfg)
+		initials(t, g, 1)
+		// The second dump of the window has taken the place of the first.
+		if s := g.Status(); len(saved(t, g)) != 1 || (s.Budgets[0].Dump == "") == (s.Budgets[1].Dump == "") {
+			t.Errorf("dumps %q, status %q and %q", saved(t, g), s.Budgets[0].Dump, s.Budgets[1].Dump)
+		}
+		w.mu.Lock()
+		w.take = story("i")
+		w.mu.Unlock()
+		pass(35 * minute)
+		for _, b := range g.Status().Budgets {
+			if b.Dump != "" || !b.Dumped.IsZero() || len(saved(t, g)) != 0 {
+				t.Errorf("after all are too old: %q, the status of %s names %q", saved(t, g), b.Name, b.Dump)
+			}
+		}
+		g.Stop()
+	})
+}
+
 func TestFlightRecorder(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		t.Run(fmt.Sprintf("running=%t", running), func(t *testing.T) {
@@ -409,24 +435,37 @@ func (f recorderFunc) WriteTo(w io.Writer) (int64, error) { return f(w) }
 // A recorder that panics or fails costs the dump its trace, and nothing else. It is asked
 // again for the next dump.
 func TestFlightRecorderFails(t *testing.T) {
-	w := newWorld()
-	cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
-	var write recorderFunc
-	cfg.Trace = recorderFunc(func(to io.Writer) (int64, error) { return write(to) })
-	l := w.still(t, cfg)
+	release := make(chan struct{})
+	defer close(release)
 	for _, tt := range []struct {
 		say   string
 		write recorderFunc
 	}{
 		{"panic: on purpose", func(io.Writer) (int64, error) { panic("on purpose") }},
+		{"not returned within", func(io.Writer) (int64, error) { <-release; return 0, nil }},
 		{"out of order", func(io.Writer) (int64, error) { return 0, errors.New("out of order") }},
-		{"", func(to io.Writer) (int64, error) { _, err := to.Write([]byte("trace")); return 5, err }},
+		{"ended its goroutine", func(io.Writer) (int64, error) { runtime.Goexit(); return 0, nil }},
+		{"writes more than", func(w io.Writer) (int64, error) {
+			n, err := w.Write(make([]byte, 200<<20))
+			return int64(n), err
+		}},
 	} {
-		l.beside, write = nil, tt.write
-		has := slices.ContainsFunc(l.companions(), func(f dumps.File) bool { return f.Name == "trace.out" })
-		if reason := l.Status().Reason; has != (tt.say == "") || !strings.Contains(reason, tt.say) || tt.say == "" && reason != "" {
-			t.Errorf("%q: a trace %t, the status says %q", tt.say, has, reason)
-		}
+		t.Run(tt.say, func(t *testing.T) {
+			w := newWorld()
+			var calls atomic.Int32
+			cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+			cfg.Trace = recorderFunc(func(to io.Writer) (int64, error) { calls.Add(1); return tt.write(to) })
+			l := w.still(t, cfg)
+			for range 2 {
+				l.beside = nil
+				if files := l.companions(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+					t.Error("there is a trace")
+				}
+			}
+			if s := l.Status(); calls.Load() != 1 || !strings.Contains(s.Reason, tt.say) {
+				t.Errorf("%d calls, status %s: %s", calls.Load(), s.State, s.Reason)
+			}
+		})
 	}
 }
 

@@ -19,11 +19,15 @@ import (
 // makes one or two dumps, so a longer queue means a disk that does not keep up.
 const queueLen = 4
 
+// cleanEvery is how often dumps are looked at that may be too old: with nothing to do that
+// makes no calls.
+const cleanEvery = time.Minute
+
 // Store keeps the dumps of one process in a folder of its own. Open one per
 // DumpDir, and Close it. All methods are safe for concurrent use.
 //
 // It saves in a goroutine of its own, so that whoever offers a dump never waits for
-// the disk. It cleans up when it is opened and before each save.
+// the disk. It cleans up when it is opened, before each save, and once a minute.
 type Store struct {
 	disk     disk
 	keep     Keep
@@ -38,6 +42,7 @@ type Store struct {
 	lock    io.Closer     // held as long as the store is open; nil where there are none
 	entries map[ID]*entry // what this process may delete
 	read    time.Time     // when the folders were
+	removed []ID          // since the last report
 
 	// mu guards what follows and is never held through I/O.
 	mu     sync.Mutex
@@ -45,16 +50,17 @@ type Store struct {
 	closed bool // no more offers
 }
 
-// Outcome is how an offered dump ended.
+// Outcome is how an offered dump ended; with ID "" none did.
 type Outcome struct {
-	ID  ID
-	Err error // see [Reason]
+	ID      ID
+	Err     error // see [Reason]
+	Removed []ID  // those that retention has removed since the last report
 }
 
 // Open makes a folder for this process in dir, which it creates if need be, and
 // cleans up what earlier processes left: 10 to 70 µs a file on ext4. report is called in
-// the store's goroutine once for each dump that [Store.Offer] accepted; the store waits
-// for it.
+// the store's goroutine once for each dump that [Store.Offer] accepted, and when dumps
+// were removed because of their age; the store waits for it.
 func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 	d, err := newDisk(dir)
 	if err == nil {
@@ -125,13 +131,27 @@ func (s *Store) leave() (err error) {
 	return err
 }
 
-// run saves until there are no more offers.
+// run saves, and removes what has become too old, until there are no more offers.
 func (s *Store) run() {
 	defer close(s.done)
-	for p := range s.queue {
-		s.report(Outcome{ID: p.id, Err: recovered(func() error { return s.write(p) })})
+	tick := time.NewTicker(cleanEvery)
+	defer tick.Stop()
+	for {
+		var o Outcome
+		select {
+		case p, ok := <-s.queue:
+			if !ok {
+				s.end = recovered(s.shut)
+				return
+			}
+			o = Outcome{ID: p.id, Err: recovered(func() error { return s.write(p) })}
+		case <-tick.C:
+			_ = recovered(func() error { return s.tidy(nil) }) // what fails, fails again before a save
+		}
+		if o.Removed, s.removed = s.removed, nil; o.ID != "" || len(o.Removed) > 0 {
+			s.report(o)
+		}
 	}
-	s.end = recovered(s.shut)
 }
 
 // recovered runs do. A panic would be a bug of ours, and is still no reason to take

@@ -1,0 +1,47 @@
+package guard
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// traces are the part of the guard that is off once Config.Trace has failed.
+const traces = "execution traces"
+
+// traceMost is how much Config.Trace may write. A flight recorder keeps 10 MiB unless told
+// otherwise.
+const traceMost = 64 << 20
+
+// trace is the last seconds of execution trace; nil if there are none. Config.Trace may be
+// anybody's code. One that panics, hangs or writes without end is not asked again.
+func (l *looper) trace() []byte {
+	if l.cfg.Trace == nil || l.isOff(traces) {
+		return nil
+	}
+	var written limited
+	if err := l.within(traces, "Config.Trace", func() (err error) {
+		panicked := call(func() {
+			if l.cfg.Trace.Enabled() {
+				_, err = l.cfg.Trace.WriteTo(&written)
+			}
+		})
+		return cmp.Or(panicked, err)
+	}); err != nil {
+		l.off(traces, err)
+	}
+	if l.isOff(traces) {
+		return nil // and written may still be written to
+	}
+	return written.data
+}
+
+// limited takes at most traceMost bytes.
+type limited struct{ data []byte }
+
+func (b *limited) Write(p []byte) (int, error) {
+	if len(b.data)+len(p) > traceMost {
+		return 0, fmt.Errorf("it writes more than %d MiB", traceMost>>20)
+	}
+	b.data = append(b.data, p...)
+	return len(p), nil
+}
