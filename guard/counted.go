@@ -2,9 +2,11 @@ package guard
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -101,6 +103,9 @@ func (e *entry) count(r *budget.Result, before, now *counters, every time.Durati
 		return false
 	}
 	value := used / over
+	if math.IsInf(value, 1) { // a counter that grows by next to nothing has counted nothing
+		return false
+	}
 	r.Verdict, r.Share, r.Low, r.High = budget.Pass, value, value, value
 	who := fmt.Sprintf("the process at %s, as its %s is counted over %s", amount(value, r.Unit), what, period)
 	switch {
@@ -119,12 +124,16 @@ func (e *entry) count(r *budget.Result, before, now *counters, every time.Durati
 	return true
 }
 
-// gcOf hands on what garbage collection took, or that it is not known: the runtime tells
-// when a collection ends.
-func gcOf(used *process.Figures, f *judge.Facts) {
-	if used.GCKnown || used.GCNone {
+// gcOf hands on what garbage collection took, or that it is not known. The runtime
+// tells when a collection ends. Where none has, the CPU profile of the window shows
+// whether one runs: t is nil where there is none.
+func gcOf(used *process.Figures, t *decode.Table, f *judge.Facts) {
+	switch {
+	case used.GCKnown:
 		f.Figures["gc"] = used.GC
-		return
+	case t != nil && !judge.Collects(t), t == nil && used.GCNone:
+		f.Figures["gc"] = 0
+	default:
+		f.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
 	}
-	f.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
 }

@@ -126,6 +126,19 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// A counter that grows by next to nothing makes no infinite amount of CPU per unit, which
+// no JSON has.
+func TestCountedNextToNothing(t *testing.T) {
+	e := entryOf("process below 20ms per request")
+	start := time.Now()
+	before := counters{Snapshot: process.Snapshot{At: start}, work: readings{"request": {n: 0}}}
+	now := counters{Snapshot: process.Snapshot{At: start.Add(time.Minute), CPU: time.Minute}, work: readings{"request": {n: 5e-324}}}
+	var r budget.Result
+	if e.count(&r, &before, &now, time.Minute) || math.IsInf(r.Share, 0) {
+		t.Errorf("%+v, want no result", r)
+	}
+}
+
 // A period with so little work that one request decides is not judged alone, but with
 // what comes next.
 func TestLittleWork(t *testing.T) {

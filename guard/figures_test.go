@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
@@ -52,24 +54,38 @@ func TestFiguresFlow(t *testing.T) {
 	})
 }
 
-// Where no collection has ended, and one may run, nobody knows what it takes.
+// Where no collection has ended, the profile shows whether one runs.
 func TestGCOf(t *testing.T) {
+	runs := "main.main;main.work 90\nruntime.gcBgMarkWorker;runtime.systemstack;runtime.gcDrain 10\n"
+	none := "main.main;main.work;runtime.mallocgc 100\n"
 	for _, tt := range []struct {
-		used process.Figures
-		want float64 // -1 for not known
+		used    process.Figures
+		profile string
+		want    float64 // -1 for not known
 	}{
-		{process.Figures{GCKnown: true, GC: 0.3}, 0.3},
-		{process.Figures{}, -1},
-		{process.Figures{GCNone: true}, 0},
+		{process.Figures{GCKnown: true, GC: 0.3}, runs, 0.3},
+		{process.Figures{GCKnown: true, GC: 0.3}, none, 0.3},
+		{process.Figures{}, runs, -1},
+		{process.Figures{}, none, 0},
+		{process.Figures{}, "", -1},
+		{process.Figures{GCNone: true}, "", 0},
+		{process.Figures{GCNone: true}, runs, -1}, // somebody calls runtime.GC
 	} {
+		var table *decode.Table
+		if tt.profile != "" {
+			var err error
+			if table, err = new(decode.Decoder).Profile(folded.Must("cpu 10s\n" + tt.profile)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		facts := judge.Facts{Figures: map[string]float64{}}
-		gcOf(&tt.used, &facts)
+		gcOf(&tt.used, table, &facts)
 		got, known := facts.Figures["gc"]
 		if !known {
 			got = -1
 		}
 		if got != tt.want || known == (facts.NoFigures["gc"] != "") {
-			t.Errorf("%+v: gc is %v, not known because %q; want %v", tt.used, got, facts.NoFigures["gc"], tt.want)
+			t.Errorf("%+v, %q: gc is %v, not known because %q; want %v", tt.used, tt.profile, got, facts.NoFigures["gc"], tt.want)
 		}
 	}
 }
@@ -83,7 +99,7 @@ func TestUnknownGC(t *testing.T) {
 		windows := func(shares ...float64) (states string) {
 			for _, share := range shares {
 				facts := judge.Facts{Figures: map[string]float64{}}
-				gcOf(&process.Figures{GCKnown: share >= 0, GC: share}, &facts)
+				gcOf(&process.Figures{GCKnown: share >= 0, GC: share}, nil, &facts)
 				m := measuredAt(&profiler.Window{Outcome: profiler.OK}, at, "", 0)
 				m.facts = facts
 				l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], m), m.cpu)

@@ -58,6 +58,43 @@ func TestReadRegistry(t *testing.T) {
 	}
 }
 
+func readRegistry(g prometheus.Gatherer, units []string) []answer {
+	return (&registryReader{g: g, empty: map[string]bool{}}).read(units)
+}
+
+// TestDescribedOnce: all metrics of a registry are asked for their names once, and not with
+// each reading while a vector has no series.
+func TestDescribedOnce(t *testing.T) {
+	r := prometheus.NewRegistry()
+	jobs := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jobs_total", Help: "."}, []string{"queue"})
+	r.MustRegister(jobs)
+	asked := &countedDescribe{Registry: r}
+	x := &registryReader{g: asked, empty: map[string]bool{}}
+	for range 10 {
+		if a := x.read([]string{"jobs_total"})[0]; a.why != "" || a.n != 0 {
+			t.Fatalf("without series: %+v, want 0", a)
+		}
+	}
+	if asked.n != 1 {
+		t.Errorf("asked %d times for ten readings, want once", asked.n)
+	}
+	jobs.WithLabelValues("mail").Add(10)
+	if a := x.read([]string{"jobs_total"})[0]; a.n != 10 {
+		t.Errorf("with a series: %+v, want 10", a)
+	}
+	jobs.Reset()
+	if a := x.read([]string{"jobs_total"})[0]; a.why == "" || asked.n != 1 {
+		t.Errorf("when it has none again: %+v, want no number", a)
+	}
+}
+
+type countedDescribe struct {
+	*prometheus.Registry
+	n int
+}
+
+func (r *countedDescribe) Describe(ch chan<- *prometheus.Desc) { r.n++; r.Registry.Describe(ch) }
+
 // TestCounterBlinks: a counter that is missing has not begun anew.
 func TestCounterBlinks(t *testing.T) {
 	r := prometheus.NewRegistry()

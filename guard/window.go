@@ -65,7 +65,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	m.facts.Figures = map[string]float64{
 		"cores": used.Cores, "goroutines": float64(m.now.Goroutines), "heap": float64(m.now.Heap), "rss": float64(m.now.RSS),
 	}
-	gcOf(&since, &m.facts)
+	gcOf(&since, m.table, &m.facts)
 	m.facts.Work, m.facts.NoWork = between(m.before.work, m.now.work)
 	l.uncounted(m.facts.NoWork)
 	m.period, m.regular = l.period(m.before.At, m.now.At)
@@ -81,7 +81,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff)
 	}
 	ended, _ := process.ThreadCPU()
-	l.account(ended-began+profiling, &m.now.Snapshot)
+	l.account(ended-began+profiling+l.work.spent(), &m.now.Snapshot)
 	l.last = m.now.Snapshot
 }
 
@@ -213,16 +213,10 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 func (l *looper) uncounted(why map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.faults.clear("work")
-	if len(why) == 0 {
-		return
+	maps.DeleteFunc(l.faults.by, func(part, _ string) bool { return strings.HasPrefix(part, "work ") })
+	for _, name := range slices.Sorted(maps.Keys(why)) {
+		l.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+why[name])
 	}
-	names := slices.Sorted(maps.Keys(why))
-	var list []string
-	for _, name := range names {
-		list = append(list, "budgets per "+name+" cannot be judged: "+why[name])
-	}
-	l.degraded("work", strings.Join(names, " "), strings.Join(list, "; "))
 }
 
 // label makes a metric's label of words.

@@ -41,7 +41,8 @@ type counter struct {
 	label string   // what messages call the counter of a unit
 	read  func(units []string) []answer
 	bound time.Duration
-	busy  atomic.Bool // a call has not returned
+	busy  atomic.Bool  // a call has not returned
+	cost  atomic.Int64 // of its calls since spent, in nanoseconds: how long they took
 }
 
 // An answer is a number, or why there is none.
@@ -67,7 +68,7 @@ func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *w
 	w.registry = &counter{
 		bound: gatherTimeout,
 		label: "%s of the Prometheus registry",
-		read:  func(units []string) []answer { return readRegistry(registryOf(r), units) },
+		read:  (&registryReader{g: registryOf(r), empty: map[string]bool{}}).read,
 	}
 	w.counters = append(w.counters, w.registry)
 	return w
@@ -100,6 +101,16 @@ func (w *workCounters) now() readings {
 	return r
 }
 
+// spent returns what reading has cost since it was last asked: how long the calls took,
+// which is the most that they can have used on the goroutine that makes them.
+func (w *workCounters) spent() time.Duration {
+	var sum int64
+	for _, c := range w.counters {
+		sum += c.cost.Swap(0)
+	}
+	return time.Duration(sum)
+}
+
 // ask calls the counter for one answer for each unit, or one for all. The channel is nil
 // if an earlier call still hangs, and where there is nothing to ask for.
 func (c *counter) ask() <-chan []answer {
@@ -113,13 +124,18 @@ func (c *counter) ask() <-chan []answer {
 
 func (c *counter) answer(units []string, reply chan<- []answer) {
 	a := []answer{{why: "ended its goroutine"}}
+	began := time.Now()
 	defer func() { // also when it did
+		c.cost.Add(int64(time.Since(began)))
 		c.busy.Store(false)
 		reply <- a
 	}()
-	if err := call(func() { a = c.read(units) }); err != nil {
+	var read []answer
+	if err := call(func() { read = c.read(units) }); err != nil {
 		a = []answer{{why: "failed with a " + err.Error()}}
+		return
 	}
+	a = read
 }
 
 // between is the work done from one reading to the next, and why there is none of
@@ -162,22 +178,41 @@ func registryUnits(set budget.Set, work map[string]func() float64) []string {
 	return slices.Sorted(maps.Keys(units))
 }
 
-// readRegistry returns what the registry has counted of each unit, or one answer that
-// says why that is not known. A vector without series has counted nothing yet.
-func readRegistry(g prometheus.Gatherer, units []string) []answer {
-	families, err := g.Gather()
+// A registryReader reads units of work from a registry.
+type registryReader struct {
+	g     prometheus.Gatherer
+	empty map[string]bool // by metric: it is a vector that has had no series yet
+}
+
+// read returns what the registry has counted of each unit, or one answer that says why
+// that is not known. A vector that has had no series yet has counted nothing. What had
+// some and has none is not there any more, and what comes back did not begin anew.
+func (x *registryReader) read(units []string) []answer {
+	families, err := x.g.Gather()
 	if err != nil {
 		// What there is nevertheless may lack series, and would count too little.
 		return []answer{{why: fmt.Sprintf("could not be read in full: %v", err)}}
 	}
+	var described map[string]bool
 	list := make([]answer, len(units))
 	for i, text := range units {
 		u, ok := unit.ParseWork(text)
-		switch f := family(families, u.Name); {
-		case !ok: // the budget is wrong, and its own error says so
-		case f != nil:
-			list[i] = sum(f, u)
-		case !describes(g, u.Name):
+		if !ok { // the budget is wrong, and its own error says so
+			continue
+		}
+		if f := family(families, u.Name); f != nil {
+			list[i], x.empty[u.Name] = sum(f, u), false
+			continue
+		}
+		empty, known := x.empty[u.Name]
+		if !known { // all metrics are asked, so a name is looked for only once
+			if described == nil {
+				described = describedBy(x.g)
+			}
+			empty = described[u.Name]
+			x.empty[u.Name] = empty
+		}
+		if !empty {
 			list[i] = answer{why: "does not exist", mistake: true}
 		}
 	}
@@ -229,12 +264,13 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 	}
 }
 
-// describes reports whether a registry has a metric, which a vector without series does
-// not gather.
-func describes(g prometheus.Gatherer, name string) (found bool) {
+// describedBy are the names of a registry's metrics, with those of vectors without series,
+// which it does not gather.
+func describedBy(g prometheus.Gatherer) map[string]bool {
+	names := map[string]bool{}
 	c, ok := g.(prometheus.Collector)
 	if !ok {
-		return false
+		return names
 	}
 	descs := make(chan *prometheus.Desc)
 	go func() {
@@ -242,9 +278,11 @@ func describes(g prometheus.Gatherer, name string) (found bool) {
 		_ = call(func() { c.Describe(descs) })
 	}()
 	for d := range descs { // which have no other way to tell their name
-		found = found || strings.HasPrefix(d.String(), fmt.Sprintf("Desc{fqName: %q,", name))
+		_, rest, _ := strings.Cut(d.String(), `fqName: "`)
+		name, _, _ := strings.Cut(rest, `"`)
+		names[name] = true
 	}
-	return found
+	return names
 }
 
 // family is the one that counts a name, nil for none. A histogram and a summary count under

@@ -3,8 +3,10 @@ package judge
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
@@ -86,10 +88,23 @@ type rule struct {
 	lacks   Reason // why there is no query
 }
 
-// gcFunctions are the roots of the garbage collector's work in a CPU profile: what a
-// collection which is under way begins in, its workers and what it makes allocating
-// goroutines help with, and sweeping and scavenging, which go on between collections.
-const gcFunctions = `/^runtime\.(gcBgMarkWorker|gcAssistAlloc|gcStart|bgsweep|bgscavenge|deductSweepCredit|\(\*mheap\)\.reclaim)$/`
+// collecting are the functions of package runtime that a collection which is under way
+// begins in: its workers, and what it makes allocating goroutines help with.
+const collecting = `gcBgMarkWorker|gcAssistAlloc|gcStart`
+
+// gcFunctions are the roots of the garbage collector's work in a CPU profile: these, and
+// sweeping and scavenging, which go on between collections.
+const gcFunctions = `/^runtime\.(` + collecting + `|bgsweep|bgscavenge|deductSweepCredit|\(\*mheap\)\.reclaim)$/`
+
+// Collects reports whether a collection was under way while a CPU profile was taken: its
+// workers take a quarter of all processors then.
+func Collects(t *decode.Table) bool {
+	roots := strings.Split(collecting, "|")
+	return slices.ContainsFunc(t.Lines, func(l decode.Line) bool {
+		name, found := strings.CutPrefix(t.Symbols.Name(l.Name), "runtime.")
+		return found && slices.Contains(roots, name)
+	})
+}
 
 // compiler numbers the patterns and label conditions of a set.
 type compiler struct {
