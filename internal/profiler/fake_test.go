@@ -20,6 +20,7 @@ type fakeProfiler struct {
 	period   time.Duration     // 0: 10 ms
 	padding  int               // bytes written before the profile
 	blind    bool              // nobody knows whether it samples
+	thief    bool              // somebody begins a profile right after it was looked at
 
 	mu      sync.Mutex
 	w       io.Writer
@@ -103,7 +104,9 @@ func (f *fakeProfiler) end() {
 func (f *fakeProfiler) sampling() (yes, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.foreign || f.w != nil, !f.blind
+	yes = f.foreign || f.w != nil
+	f.foreign = f.foreign || f.thief && f.w == nil
+	return yes, !f.blind
 }
 
 // steal ends the running profile as a foreign pprof.StopCPUProfile does, and

@@ -36,6 +36,11 @@ func TestFault_05_43_44_LostWindows(t *testing.T) {
 		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(true) },
 		outcome: Stolen, reason: "StopCPUProfile",
 	}, {
+		name:    "3: thief restarts late, when the hub has just looked",
+		fake:    &fakeProfiler{thief: true},
+		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
+		outcome: Stolen, reason: "StopCPUProfile", stops: 1,
+	}, {
 		name:    "6: rate zeroed",
 		fake:    &fakeProfiler{},
 		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },

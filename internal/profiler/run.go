@@ -148,12 +148,17 @@ const settleWait = 100 * time.Millisecond
 
 // free ends a profile of ours that was stolen, if it is dead: whoever calls
 // runtime.SetCPUProfileRate(0) in a window of ours leaves it so. runtime/pprof counts it
-// as running until somebody stops it, and nobody in the process can profile. Where nobody
-// can tell who samples (not Linux), what is dead stays so.
+// as running until somebody stops it, and nobody in the process can profile. Whether the
+// profiler is free a start tells, which cannot come between somebody else's start and the
+// first tick as a look at the timer can. Elsewhere than on Linux nobody can tell who
+// samples, and what is dead stays so.
 func (h *Hub) free() {
 	time.Sleep(settleWait)
-	if sampling, known := h.system.sampling(); known && !sampling {
-		h.system.stop() // nothing where the profiler is free
+	rec := newRecorder()
+	o, _ := h.start(rec)
+	sampling, known := h.system.sampling()
+	if o == OK && rec.seal() || o == Busy && known && !sampling {
+		h.system.stop()
 	}
 }
 
