@@ -95,10 +95,10 @@ type Config struct {
 // running process, together with what processes that are gone have left in DumpDir.
 // The first and the worst dump of a violation stay longest.
 //
-// Every is about what a dump shows: another offender of the same budget has a dump after
-// a tenth of it. A violation that comes back within Every is told with the dump that
-// shows the same offender, and one that there is no time for with none; dumps_total
-// counts it as too_soon.
+// Every is about what a dump shows: another offender of the same budget has a dump when
+// its alert begins to fire, and during that after a tenth of Every; dumps_total counts
+// as too_soon those before. A violation that comes back within Every is told with the
+// dump that shows the same offender.
 type Keep struct {
 	Files int           // profiles, 64 by default
 	Bytes int64         // of all files, 256 MiB by default

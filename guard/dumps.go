@@ -143,20 +143,23 @@ func (d *dump) has(offender string) bool {
 }
 
 // dumpDue reports whether there is to be a dump of an offender: not of one that a
-// recent dump shows. That a new one comes too soon after the last is counted.
+// recent dump shows. That a new one comes too soon after the last is counted, unless the
+// alert has just begun to fire: the event is to have its profile.
 func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var last time.Time
+	begins := e.alert.State == alert.Firing
 	for _, d := range g.offered {
 		if d.of != e {
 			continue
 		}
+		begins = begins && d.violation != e.alert.Since
 		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.has(offender) {
 			return false
 		}
 	}
-	if at.Sub(last) < g.cfg.Keep.least() {
+	if !begins && at.Sub(last) < g.cfg.Keep.least() {
 		g.status.Dumps[tooSoon]++
 		return false
 	}

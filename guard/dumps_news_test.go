@@ -40,7 +40,7 @@ func TestNewOffenderHasItsOwnDump(t *testing.T) {
 	}{
 		{"another offender", "Agggggg" + "B", "A B", 2, 0},
 		{"another offender, at once", "ABBBBBBg", "A", 2, 5},
-		{"another offender, too soon", "AgBg", "A -", 1, 1},
+		{"another offender, when its alert begins", "AgBg", "A B", 2, 0},
 		{"the same offender", "AggA" + "ggA", "A A A", 1, 0},
 		{"each again", "AgggggB" + "ggggggAggggggggB", "A B A B", 2, 0},
 	} {
