@@ -47,7 +47,7 @@ func ExampleStart_mistakes() {
 	fmt.Println(err)
 	// Output:
 	// guard.Start: Every: expected at least Window (10s), found 5s: make Every longer, or Window shorter
-	// Budgets: nobody counts "request": in the Prometheus registry it does not exist: expected Work["request"], or a counter of that name there before Start
+	// Budgets: nobody counts "request": it does not exist: expected Work["request"], or a counter of that name in the Prometheus registry before Start
 }
 
 func ExampleGuard_SetBudgets() {

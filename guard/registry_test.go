@@ -142,9 +142,9 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{"rpc_duration_seconds_count", ""},
 		{"jobs_total", ""},
 		{`http_requests_total{cod="200"}`, ""},
-		{"http_request_total", `nobody counts "http_request_total": in the Prometheus registry it does not exist: expected Work["http_request_total"], or a counter of that name there before Start`},
-		{"requests", `in the Prometheus registry it does not exist`},
-		{"in_flight", `nobody counts "in_flight": in the Prometheus registry it is a gauge`},
+		{"http_request_total", `nobody counts "http_request_total": it does not exist: expected Work["http_request_total"], or a counter of that name in the Prometheus registry before Start; did you mean http_requests_total?`},
+		{"requests", `nobody counts "requests": it does not exist`},
+		{"in_flight", `nobody counts "in_flight": it is a gauge`},
 	}
 	for _, test := range tests {
 		_, err := completed(Config{Work: work, Registerer: r, Budgets: budget.Must("process below 2ms per " + test.unit)})

@@ -14,6 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -50,6 +51,7 @@ type answer struct {
 	n       float64
 	why     string // "" if there is one
 	mistake bool   // of the budget: there will never be one
+	near    string // the name that was meant, perhaps
 	label   string // of the counter
 }
 
@@ -205,15 +207,16 @@ func (x *registryReader) read(units []string) []answer {
 			continue
 		}
 		empty, known := x.empty[u.Name]
+		near := ""
 		if !known { // all metrics are asked, so a name is looked for only once
 			if described == nil {
 				described = describedBy(x.g)
 			}
-			empty = described[u.Name]
+			empty, near = described[u.Name], nearName(u.Name, described)
 			x.empty[u.Name] = empty
 		}
 		if !empty {
-			list[i] = answer{why: "does not exist", mistake: true}
+			list[i] = answer{why: "does not exist", mistake: true, near: near}
 		}
 	}
 	return list
@@ -259,9 +262,28 @@ func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Reg
 	found := w.now()
 	for _, name := range w.registry.units {
 		if a := found[name]; a.mistake {
-			wrong("Budgets: nobody counts %q: in the Prometheus registry it %s: expected Work[%q], or a counter of that name there before Start", name, a.why, name)
+			wrong("Budgets: nobody counts %q: it %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start%[3]s",
+				name, a.why, a.near)
 		}
 	}
+}
+
+// nearName says which name is most like one, or holds it.
+func nearName(name string, names map[string]bool) string {
+	best, least := "", max(2, len(name)/3)+1
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		d := spelling.Distance(name, n)
+		if strings.Contains(n, name) {
+			d = min(d, 2)
+		}
+		if d < least {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
 }
 
 // describedBy are the names of a registry's metrics, with those of vectors without series,

@@ -55,7 +55,7 @@ func (t *Taker) affordable(k string) error {
 	case kinds.Counted:
 		if n, most := t.src.goroutines(), cmp.Or(t.Goroutines, defaultGoroutines); n > most {
 			return refuse(k, "there are %d goroutines, and profiles are taken of up to %d, "+
-				"because the process pauses for longer with each; budget their number instead (goroutines below %d)", n, most, most)
+				"because the process pauses for longer with each; a budget on their number (goroutines below %d) needs none", n, most, most)
 		}
 	case kinds.Memory:
 		if n := t.src.bucketBytes(); n > maxBucketBytes {
