@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -106,7 +107,7 @@ func (g *Guard) tell(j *judgement) {
 		e.offenders = alert.NewOffenders(first(r), now)
 		n.Name, n.Message = eventFiring, e.broken("is broken", r)
 		if r.Verdict != budget.Fail { // its reason says only that this window does not suffice
-			n.Result.Reason = fmt.Sprintf("all windows together prove it; the last is at %s (%s)", amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
+			n.Result.Reason = fmt.Sprintf("all windows together prove it; in the last, %s is at %s (%s)", e.who(r.Offenders), amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
 		}
 	case j.event.Ends():
 		is, why := e.endedBy(j.event, r)
@@ -127,6 +128,19 @@ func (g *Guard) tell(j *judgement) {
 	g.emit(n)
 }
 
+// who is what a result with these offenders measures.
+func (e *entry) who(offenders []budget.Offender) string {
+	switch {
+	case isEach(&e.rule) && len(offenders) > 0:
+		return offenders[0].Function
+	case isEach(&e.rule):
+		return "the largest"
+	case e.rule.Class == judge.Process:
+		return "the process"
+	}
+	return e.rule.Subject
+}
+
 // broken is the message of an event about a budget that is broken: what was measured, the
 // limit, and the offender. The sinks have the reason beside it.
 func (e *entry) broken(is string, r *budget.Result) string {
@@ -144,47 +158,71 @@ func (e *entry) broken(is string, r *budget.Result) string {
 	return text
 }
 
-// lately is what windows have shown since the last that failed. The largest of a small
-// window is mostly chance, so where the limit is for each, its value is not shown.
-func (e *entry) lately(r *budget.Result) string {
-	since := &e.alert.Recovery
-	over := "in the last " + unit.Plural(since.Windows, "window")
-	if e.rule.Test == judge.Absent {
-		return fmt.Sprintf("none of %s %s", unit.Plural(since.Samples, "sample"), over)
+// lately is the time that a recovery is about, and what it rests on.
+func lately(r *alert.Recovery) string {
+	text := "in the last " + unit.Plural(r.Windows, "window")
+	if r.Samples > 0 {
+		text += fmt.Sprintf(" (%s)", unit.Plural(r.Samples, "sample"))
 	}
-	if since.Samples > 0 {
-		over += fmt.Sprintf(" (%s)", unit.Plural(since.Samples, "sample"))
-	}
-	if r.Limit <= 0 || isEach(&e.rule) {
-		return "no failure " + over
-	}
-	return fmt.Sprintf("%s at %s %s, limit %s", e.Budget.Subject, amount(since.Mean(), r.Unit), over, r.Budget.Limit)
+	return text
 }
 
 // endedBy says in some words, and with its figures, why the alert has ended. r is the
 // result of the last window.
 func (e *entry) endedBy(event alert.Event, r *budget.Result) (is, why string) {
-	switch event {
-	case alert.WentIdle, alert.Unjudged:
-		return "does not fire any more", fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
-	case alert.Unproven:
+	since, unjudged := &e.alert.Recovery, unit.Plural(e.alert.Unjudged(), "window")
+	is = "is kept again"
+	switch {
+	case event == alert.WentIdle:
+		return "does not fire any more", fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unjudged)
+	case event == alert.Unjudged:
+		return "does not fire any more", fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unjudged)
+	case event == alert.Unproven:
 		return "is not shown to be broken any more", "nothing shows it any more, and the baseline is too small to show more: " + r.Reason
+	case e.rule.Test == judge.Absent:
+		return is, fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
+	case e.rule.Test == judge.Steady || e.rule.Class == judge.Leak:
+		return is, r.Reason
 	}
-	return "is kept again", e.lately(r)
+	over := lately(since)
+	if event == alert.Proven && isEach(&e.rule) { // the largest of a small window is mostly chance
+		zone := evidence.Zone * r.Limit
+		if r.Unit == "ratio" {
+			zone = math.Min(zone, (1+r.Limit)/2)
+		}
+		return is, fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", amount(zone, r.Unit), over, r.Budget.Limit)
+	}
+	value := amount(since.Worst, r.Unit) + " at the most"
+	if event == alert.Proven {
+		value = amount(since.Mean(), r.Unit)
+	}
+	return is, fmt.Sprintf("%s at %s %s; the limit is %s", e.who(nil), value, over, r.Budget.Limit)
 }
 
 // reason is why the budget stands as it does. That is the reason of its last window,
 // and what an alert waits for that goes on although this window did not fail.
 func (e *entry) reason(g *Guard) string {
-	r := &e.Result
+	r, since, rule := &e.Result, &e.alert.Recovery, e.ruleOf(&g.cfg)
 	switch n := e.alert.Unjudged(); {
 	case e.alert.State != alert.Firing || r.Verdict == budget.Fail:
 		return r.Reason
 	case n > 0:
 		return fmt.Sprintf("%s; firing, with nothing to judge for %s", r.Reason, unit.Plural(n, "window"))
-	case e.alert.Recovery.Windows == 0:
+	case since.Windows == 0 && e.Proven == budget.Fail:
+		return r.Reason + "; firing, as all windows together prove it"
+	case since.Windows == 0:
 		return r.Reason + "; still firing"
 	}
-	windows, d := e.alert.Needed(time.Since(g.started), e.ruleOf(&g.cfg))
-	return fmt.Sprintf("%s; still firing: %s; ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, e.lately(r), unit.Plural(windows, "window"), d, e.alert.Passed())
+	over := lately(since)
+	if r.Limit > 0 {
+		over = fmt.Sprintf("%s at %s %s, limit %s", e.who(nil), amount(since.Mean(), r.Unit), over, r.Budget.Limit)
+	} else {
+		over = "no failure " + over
+	}
+	windows, d := e.alert.Needed(time.Since(g.started), rule)
+	text := fmt.Sprintf("%s; still firing: %s; ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, over, unit.Plural(windows, "window"), d, e.alert.Passed())
+	if !rule.Counted {
+		text += ", or when all together prove that it is kept"
+	}
+	return text
 }
