@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,19 @@ func dumping(t *testing.T, lines ...string) Config {
 	return Config{
 		Budgets: budget.Must(lines...), Window: 10 * second, Every: 10 * second,
 		DumpDir: filepath.Join(t.TempDir(), "dumps"),
+	}
+}
+
+// stopWhole stops a guard and waits for its loop and its disk, which Stop does for a
+// quarter of a second only: the folder of a test goes with its end.
+func stopWhole(t *testing.T, g *Guard) {
+	t.Helper()
+	g.Stop()
+	<-g.done
+	if store := g.dumps.Load(); store != nil {
+		if err := store.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func TestHandlerOfStoppedGuard(t *testing.T) {
 			t.Errorf("a dump that is not there: %d, want 404", r.StatusCode)
 		}
 	}
-	g.Stop()
+	stopWhole(t, g)
 	if r := webtest.Ask(h, "GET", "/status.json"); r.StatusCode != 200 || !strings.Contains(webtest.Body(t, r), "stopped") {
 		t.Errorf("the status: %d", r.StatusCode)
 	}

@@ -240,7 +240,7 @@ func TestNothingOwnIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Stop()
+	defer stopWhole(t, g)
 	page := g.Handler()
 	eventually(t, "a dump", func() bool {
 		requests.Inc()

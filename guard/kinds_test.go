@@ -167,7 +167,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Stop()
+	defer stopWhole(t, g)
 	eventually(t, "windows", func() bool { return g.Status().Budgets[2].Verdicts["fail"] > 1 })
 	b := g.Status().Budgets
 	if r := b[0].Result; r.Verdict != budget.Pass {
