@@ -84,13 +84,7 @@ func (w *workCounters) now() readings {
 	}
 	r := readings{}
 	for i, c := range w.counters {
-		answers := []answer{{why: fmt.Sprintf("did not return within %v", c.bound)}} // for all units
-		if replies[i] != nil {
-			select {
-			case answers = <-replies[i]:
-			case <-time.After(c.bound):
-			}
-		}
+		answers := <-replies[i]
 		for i, name := range c.units {
 			a := answers[min(i, len(answers)-1)]
 			if a.why == "" && (math.IsNaN(a.n) || math.IsInf(a.n, 0)) {
@@ -113,14 +107,23 @@ func (w *workCounters) spent() time.Duration {
 	return time.Duration(sum)
 }
 
-// ask calls the counter for one answer for each unit, or one for all. The channel is nil
-// if an earlier call still hangs, and where there is nothing to ask for.
+// ask calls the counter for one answer for each unit, or one for all. It comes within the
+// bound, and at once if an earlier call still hangs.
 func (c *counter) ask() <-chan []answer {
-	if len(c.units) == 0 || !c.busy.CompareAndSwap(false, true) {
-		return nil
+	reply := make(chan []answer, 2) // the first counts: the counter's, or that it is late
+	late := func() { reply <- []answer{{why: fmt.Sprintf("did not return within %v", c.bound)}} }
+	switch {
+	case len(c.units) == 0:
+		reply <- nil
+	case !c.busy.CompareAndSwap(false, true):
+		late()
+	default:
+		timer := time.AfterFunc(c.bound, late)
+		go func() {
+			defer timer.Stop()
+			c.answer(c.units, reply)
+		}()
 	}
-	reply := make(chan []answer, 1)
-	go c.answer(c.units, reply)
 	return reply
 }
 
@@ -207,16 +210,18 @@ func (x *registryReader) read(units []string) []answer {
 			continue
 		}
 		empty, known := x.empty[u.Name]
-		near := ""
 		if !known { // all metrics are asked, so a name is looked for only once
 			if described == nil {
 				described = describedBy(x.g)
 			}
-			empty, near = described[u.Name], nearName(u.Name, described)
+			empty = described[u.Name]
 			x.empty[u.Name] = empty
 		}
 		if !empty {
-			list[i] = answer{why: "does not exist", mistake: true, near: near}
+			list[i] = answer{why: "does not exist", mistake: true}
+		}
+		if !empty && !known {
+			list[i].near = nearName(u.Name, described)
 		}
 	}
 	return list
