@@ -59,7 +59,7 @@ func TestReadRegistry(t *testing.T) {
 }
 
 func readRegistry(g prometheus.Gatherer, units []string) []answer {
-	return (&registryReader{g: g, empty: map[string]bool{}}).read(units)
+	return newRegistryReader(g.(prometheus.Registerer), nil).read(units)
 }
 
 // TestDescribedOnce: all metrics of a registry are asked for their names once, and not with
@@ -69,7 +69,7 @@ func TestDescribedOnce(t *testing.T) {
 	jobs := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jobs_total", Help: "."}, []string{"queue"})
 	r.MustRegister(jobs)
 	asked := &countedDescribe{Registry: r}
-	x := &registryReader{g: asked, empty: map[string]bool{}}
+	x := newRegistryReader(asked, nil)
 	for range 10 {
 		if a := x.read([]string{"jobs_total"})[0]; a.why != "" || a.n != 0 {
 			t.Fatalf("without series: %+v, want 0", a)
@@ -143,12 +143,13 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{"jobs_total", ""},
 		{`http_requests_total{cod="200"}`, ""},
 		{"http_request_total", `nobody counts "http_request_total": it does not exist: expected Work["http_request_total"], or a counter of that name in the Prometheus registry before Start; did you mean http_requests_total?`},
-		{"requests", `nobody counts "requests": it does not exist`},
-		{"in_flight", `nobody counts "in_flight": it is a gauge`},
+		{"requests", `in the Prometheus registry before Start; did you mean request?`},
+		{"in_flights", `in the Prometheus registry before Start`},
+		{"in_flight", `nobody counts "in_flight": it is a gauge and no counter, histogram or summary: expected Work["in_flight"], or a counter of that name in the Prometheus registry before Start`},
 	}
 	for _, test := range tests {
 		_, err := completed(Config{Work: work, Registerer: r, Budgets: budget.Must("process below 2ms per " + test.unit)})
-		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		if (err != nil) != (test.want != "") || err != nil && !strings.HasSuffix(err.Error(), test.want) {
 			t.Errorf("per %s: %v, want %s", test.unit, err, test.want)
 		}
 	}

@@ -70,7 +70,7 @@ func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *w
 	w.registry = &counter{
 		bound: gatherTimeout,
 		label: "%s of the Prometheus registry",
-		read:  (&registryReader{g: registryOf(r), empty: map[string]bool{}}).read,
+		read:  newRegistryReader(r, read).read,
 	}
 	w.counters = append(w.counters, w.registry)
 	return w
@@ -186,7 +186,12 @@ func registryUnits(set budget.Set, work map[string]func() float64) []string {
 // A registryReader reads units of work from a registry.
 type registryReader struct {
 	g     prometheus.Gatherer
-	empty map[string]bool // by metric: it is a vector that has had no series yet
+	work  map[string]func() float64 // what is counted beside it
+	empty map[string]bool           // by metric: it is a vector that has had no series yet
+}
+
+func newRegistryReader(r prometheus.Registerer, work map[string]func() float64) *registryReader {
+	return &registryReader{g: registryOf(r), work: work, empty: map[string]bool{}}
 }
 
 // read returns what the registry has counted of each unit, or one answer that says why
@@ -221,10 +226,25 @@ func (x *registryReader) read(units []string) []answer {
 			list[i] = answer{why: "does not exist", mistake: true}
 		}
 		if !empty && !known {
-			list[i].near = nearName(u.Name, described)
+			list[i].near = nearName(u.Name, x.countable(families, described))
 		}
 	}
 	return list
+}
+
+// countable are the names that a unit may have: those of Work, and of what the registry
+// describes without what is known to be no counter.
+func (x *registryReader) countable(families []*dto.MetricFamily, described map[string]bool) map[string]bool {
+	names := maps.Clone(described)
+	for _, f := range families {
+		if sum(f, unit.Work{}).mistake {
+			delete(names, f.GetName())
+		}
+	}
+	for name := range x.work {
+		names[name] = true
+	}
+	return names
 }
 
 // sum adds up the series of a family that have the labels of a unit.
@@ -262,8 +282,9 @@ func hasLabels(m *dto.Metric, labels map[string]string) bool {
 // checkUnits reports the units of work that nobody counts. A registry that cannot be read
 // now is no mistake: the loop tells of it.
 func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
-	w := newWorkCounters(nil, r)
+	w := newWorkCounters(work, r)
 	w.registry.units = registryUnits(set, work)
+	w.counters = []*counter{w.registry}
 	found := w.now()
 	for _, name := range w.registry.units {
 		if a := found[name]; a.mistake {
