@@ -3,7 +3,7 @@
 //
 //	keep     all is well, the clean twin
 //	replace  a C library has replaced the handler of the signal
-//	flood    C threads burn so much CPU that the runtime loses their samples
+//	flood    a C thread has so many samples that the runtime loses most of them
 package main
 
 /*
@@ -11,6 +11,7 @@ package main
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static void ignore(int sig) {}
 
@@ -22,16 +23,19 @@ static int replace(void) {
 	return sigaction(SIGPROF, &sa, NULL);
 }
 
-static volatile unsigned long x = 1;
-
-static void *spin(void *arg) {
-	for (;;)
-		x = x * 31 + 1;
+// To the runtime, a SIGPROF that somebody sends is a sample like its timer's: it need
+// not be waited for, nor CPU be burnt.
+static void *samples(void *arg) {
+	for (;;) {
+		for (int i = 0; i < 1000; i++)
+			pthread_kill(pthread_self(), SIGPROF);
+		usleep(100000);
+	}
 }
 
 static int flood(void) {
 	pthread_t t;
-	return pthread_create(&t, NULL, spin, NULL) || pthread_create(&t, NULL, spin, NULL);
+	return pthread_create(&t, NULL, samples, NULL);
 }
 */
 import "C"
@@ -46,22 +50,20 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
+	"github.com/profguard/profguard/internal/process"
 )
 
 func main() {
-	window, enough := time.Second, 300*time.Millisecond // below 250 ms nobody expects a sample
+	burns, enough := 600*time.Millisecond, 300*time.Millisecond // below 250 ms nobody expects a sample
 	var rc C.int
 	switch os.Args[1] {
 	case "replace":
 		rc = C.replace()
-		go burn()
 	case "flood":
 		// The runtime has room for 333 samples of threads that are not Go's, until it next
-		// takes one of a thread that is: so the guard is asked rarely.
-		window, enough = 2500*time.Millisecond, 4*time.Second
+		// takes one of a thread that is.
+		burns, enough = 0, 0
 		rc = C.flood()
-	default:
-		go burn()
 	}
 	if rc != 0 {
 		fmt.Println("the fault cannot be brought about:", rc)
@@ -69,8 +71,9 @@ func main() {
 	}
 	// On an overloaded machine a window has too little CPU time to tell: there are
 	// three tries, each longer.
+	window := time.Second
 	for range 3 {
-		s := watch(window)
+		s := watch(window, burns)
 		if used := time.Duration(s.Window.Cores * float64(s.Window.Elapsed)); used < enough {
 			window *= 2
 			continue
@@ -82,8 +85,8 @@ func main() {
 	fmt.Println("overloaded")
 }
 
-// watch is what a guard says of its first window.
-func watch(window time.Duration) guard.Status {
+// watch is what a guard says of its first window, in which so much CPU is used.
+func watch(window, burns time.Duration) guard.Status {
 	g, err := guard.Start(guard.Config{
 		Budgets: budget.Must("main.watch below 50%"), Every: window, Window: window,
 		Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
@@ -93,6 +96,7 @@ func watch(window time.Duration) guard.Status {
 		os.Exit(1)
 	}
 	defer g.Stop()
+	go burn(burns)
 	for {
 		if s := g.Status(); s.Window.Outcome != "" && len(s.Budgets[0].Verdicts) > 0 {
 			return s
@@ -101,7 +105,12 @@ func watch(window time.Duration) guard.Status {
 	}
 }
 
-func burn() {
-	for x := 1; ; x = x*31 + 1 {
+// burn uses d of CPU time, however long that takes on a busy machine.
+func burn(d time.Duration) {
+	reader := process.NewReader()
+	defer reader.Close()
+	for end := reader.Read().CPU + d; reader.Read().CPU < end; {
+		for x, start := 1, time.Now(); time.Since(start) < time.Millisecond; x = x*31 + 1 {
+		}
 	}
 }
