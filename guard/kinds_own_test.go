@@ -203,7 +203,7 @@ func receiver(f *ast.FuncDecl) string {
 // lenders are the roots of the goroutines on which the guard calls the program: its
 // callbacks, counters and registry.
 var lenders = []string{
-	"guard.(*sink).run", "guard.(*counter).ask.gowrap1", "guard.(*counter).answer",
+	"guard.(*sink).run", "guard.(*counter).ask.func2", "guard.(*counter).answer",
 	"guard.describes.func1",
 }
 
