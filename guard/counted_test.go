@@ -106,7 +106,7 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 // within three windows, however many requests there are; at 0.8 of it, with a load that
 // changes and requests with a heavy tail, not once in 30 days, of which -long has all.
 func TestCounted(t *testing.T) {
-	days := 3
+	days := 1
 	if *long {
 		days = 30
 	}
