@@ -3,7 +3,6 @@ package budget
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
@@ -284,7 +283,7 @@ func TestFault_48(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tooMany, many := wide(t, 210_000), wide(t, 100_000)
+	tooMany, many := hostile(t, 210_000, 1, 1, 1), hostile(t, 100_000, 1, 100_000, 1)
 	// What google/pprof takes to read the profile: limits in multiples of it hold on
 	// any machine, a busy one too. It is 0 where the system does not say.
 	start := process.ProcessCPU()
@@ -308,27 +307,4 @@ func TestFault_48(t *testing.T) {
 	if refused > 5*once || judged > 10*once { // one and two seconds
 		t.Errorf("refused within %v, judged within %v; google/pprof takes %v", refused, judged, once)
 	}
-}
-
-// wide is a profile with so many functions, each of which is a leaf.
-func wide(t *testing.T, functions int) []byte {
-	t.Helper()
-	p := folded.Must("cpu 10s\n")
-	for i := range functions {
-		f := &profile.Function{ID: uint64(i + 1), Name: fmt.Sprintf("example.com/app/pkg%d.F%d", i%97, i)}
-		l := &profile.Location{ID: uint64(i + 1), Line: []profile.Line{{Function: f}}}
-		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
-		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1, 1e7}})
-	}
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err == nil {
-		if err = p.WriteUncompressed(z); err == nil {
-			err = z.Close()
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }

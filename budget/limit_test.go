@@ -111,7 +111,7 @@ func TestFault_70_JudgeReader(t *testing.T) {
 		{"lines in many stacks", 1, 4096, 100_000, 1, inEach(1), "409,600,000 frames"},
 		{"lines in many stacks, just", 1, 4096, 730, 1, inEach(20), ""},
 		{"stacks", 10_000, 1, 50_000, 59, inEach(20), ""},
-		{"functions and budgets", 100_000, 1, 150_000, 3, exceptEach(20), "more than 300,000 sums"},
+		{"functions and budgets", 20_000, 1, 30_000, 3, exceptEach(20), "more than 300,000 sums"},
 		{"functions and budgets, just", 100_000, 1, 150_000, 3, inEach(3), ""},
 		{"all functions are offenders", 60_000, 1, 60_000, 10, low, ""},
 		{"frames and patterns", 10, 1, 1, 4000, belowEach(2000), ""},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -116,6 +117,9 @@ func TestSameAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for way, got := range map[string][]Result{"JudgeReader": fresh, "a judge that reads": again, "a judge that takes profiles": also} {
+			if reflect.DeepEqual(want, got) {
+				continue // which is said in a tenth of the time
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("window %d, %s (-Set.Judge +got):\n%s\n%s", i, way, diff, p)
 			}

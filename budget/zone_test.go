@@ -45,7 +45,7 @@ func TestPassIsWithinZone(t *testing.T) {
 		"main.work below 2ms per request when gc below 5%": 0.002,
 	} {
 		set := Must(sentence)
-		for range rounds(300) {
+		for range rounds(100) {
 			n := 30 << rng.IntN(11)
 			n0 := 30 << rng.IntN(11)
 			window := func(n int, share float64) *profile.Profile {
