@@ -379,11 +379,11 @@ func TestAlertsDoNotFlap(t *testing.T) {
 		least, most    int // firings in 200 windows
 		last           string
 	}{
-		{"a swing of two windows", "x: heap below 64MiB", 1, 2, 0, 0, "i"},
-		{"a swing of eight windows", "x: heap below 64MiB", 4, 8, 1, 4, "f"},
-		{"below", "x: heap below 1GiB", 1, 2, 0, 0, "i"},
-		{"the limit of one that learns", "x: heap steady below 64MiB", 4, 8, 1, 4, "f"},
-		{"as asked", "x: heap below 64MiB for 1 windows", 1, 2, 1, 12, "f"},
+		{"a swing of two windows", "x: goroutines below 64", 1, 2, 0, 0, "i"},
+		{"a swing of eight windows", "x: goroutines below 64", 4, 8, 1, 4, "f"},
+		{"below", "x: goroutines below 1000", 1, 2, 0, 0, "i"},
+		{"the limit of one that learns", "x: goroutines steady below 64", 4, 8, 1, 4, "f"},
+		{"as asked", "x: goroutines below 64 for 1 windows", 1, 2, 1, 12, "f"},
 		{"once", "x: heap below 64MiB", 5, 1000, 1, 1, "i"},
 		{"hit now and then", "x: fmt.Println absent", 1, 3, 1, 5, "f"},
 		{"hit rarely", "x: fmt.Println absent", 1, 9, 1, 8, "f"},
@@ -401,9 +401,9 @@ func TestAlertsDoNotFlap(t *testing.T) {
 				g := w.start(t, Config{Budgets: budget.Must(tt.sentence), Window: 10 * second, Every: 10 * second})
 				for n := range 200 {
 					w.mu.Lock()
-					w.heap = 10 << 20
+					w.goroutines, w.heap = 10, 10<<20
 					if n%tt.of < tt.over {
-						w.heap = 70 << 20
+						w.goroutines, w.heap = 70, 70<<20
 					}
 					w.mu.Unlock()
 					states += initials(t, g, 1)

@@ -324,7 +324,7 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 
 func TestFault_29_MillionNames(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		names := 50_000
+		names := 20_000
 		if *long {
 			names = 1_000_000
 		}
