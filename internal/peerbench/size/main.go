@@ -27,18 +27,19 @@ const (
 const host = "github.com/profguard/profguard/internal/peerbench/size/host"
 
 func main() {
-	if err := measure(); err != nil {
+	dir, err := os.MkdirTemp("", "size-")
+	if err == nil {
+		err = measure(dir)
+		os.RemoveAll(dir)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "size:", err)
 		os.Exit(1)
 	}
 }
 
-func measure() error {
-	dir, err := os.MkdirTemp("", "size-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
+// measure leaves each binary in the folder, with its tags as its name.
+func measure(dir string) error {
 	var client, last int64
 	var errs []error
 	for _, part := range []struct {
@@ -50,7 +51,7 @@ func measure() error {
 		{"+ guard.Start", "client,guard", limitStart},
 		{"+ Handler", "client,guard,handler", limitHandler},
 	} {
-		size, err := build(filepath.Join(dir, "host"), part.tags)
+		size, err := build(filepath.Join(dir, part.tags), part.tags)
 		if err != nil {
 			return err
 		}

@@ -7,21 +7,15 @@ import (
 	"testing"
 )
 
-// TestSize holds what profguard adds to a binary.
+// TestSize holds what profguard adds to a binary. What a service does not use is not in
+// its binary: the names of all its functions are, also in one that is stripped.
 func TestSize(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links four binaries")
 	}
-	if err := measure(); err != nil {
+	dir := t.TempDir()
+	if err := measure(dir); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestUnused: what a service does not use is not in its binary. The names of all its
-// functions are, also in one that is stripped.
-func TestUnused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("links two binaries")
 	}
 	const (
 		parser = "profguard/budget.Parse\x00"
@@ -36,11 +30,7 @@ func TestUnused(t *testing.T) {
 		{"client,guard", map[string]bool{"profguard/guard.Start\x00": true, parser: false, page: false, text: false}},
 		{"client,guard,handler", map[string]bool{page: true, parser: false}},
 	} {
-		file := filepath.Join(t.TempDir(), "host")
-		if _, err := build(file, test.tags); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(file)
+		data, err := os.ReadFile(filepath.Join(dir, test.tags))
 		if err != nil {
 			t.Fatal(err)
 		}
