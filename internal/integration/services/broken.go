@@ -77,9 +77,15 @@ func liveHeap(bytes int) []*node {
 	return live
 }
 
-// churn replaces what is live, with some work in between.
+// churn replaces what is live, with some work in between, and waits as long as that takes:
+// the collector's share is that of a service that never waits.
 func churn(live []*node) {
+	start := time.Now()
 	for i := 0; ; i++ {
+		if i%1024 == 0 {
+			time.Sleep(time.Since(start))
+			start = time.Now()
+		}
 		n := new(node)
 		sum := sha256.Sum256(live[i%len(live)].data[:])
 		copy(n.data[:], sum[:])
@@ -101,15 +107,21 @@ func leak() (string, error) {
 	return "", nil
 }
 
-// flood starts goroutines that wait for an answer that does not come. The channel is
-// not forgotten, so no leak can be proven, and their number alone tells.
+// flood starts goroutines that wait for an answer that does not come: 60,000 within a
+// second, and then one at a time. The channel is not forgotten, so no leak can be proven,
+// and their number alone tells.
 func flood() (string, error) {
 	answers := make(chan int)
+	wait := func() { <-answers }
 	go func() {
-		for range time.Tick(10 * time.Millisecond) {
-			for range 100 {
-				go func() { <-answers }()
+		for range 60 {
+			for range 1000 {
+				go wait()
 			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		for range time.Tick(10 * time.Millisecond) {
+			go wait()
 		}
 	}()
 	return "", nil
