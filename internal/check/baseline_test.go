@@ -1,6 +1,7 @@
 package check
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,6 +29,41 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 		}
 		if notes := strings.Join(b.notes, "\n"); !strings.Contains(notes, test.note) || (notes == "") != (test.note == "") {
 			t.Errorf("%s: the notes are %q, want one with %q", test.name, notes, test.note)
+		}
+	}
+}
+
+// TestBaselineSize: a check writes a baseline of fewer samples than tell growth from
+// chance, and says so, but none of less than a quarter of them.
+func TestBaselineSize(t *testing.T) {
+	p := labelledProfile("ours", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"})
+	for _, test := range []struct {
+		windows       int
+		note, problem string
+	}{
+		{40, "holds 400 samples of 4000 calls now, and growth was not judged", ""},
+		{39, "of 400 that tell growth from chance: checks against it may stay inconclusive. Write it once more, with 2 times the Max", ""},
+		{10, "of 400 that tell growth from chance", ""},
+		{9, "", "90 CPU samples came, and a baseline of less than 100 would hide growth"},
+	} {
+		r, c := replayed(t, budget.Must("check.burnGuilty below 99%"))
+		r.baseline, r.BaselineFile = 400, filepath.Join(t.TempDir(), "small")
+		for range test.windows {
+			r.worker.Calls.Add(100)
+			c.take(r, windowOf(t, p, block))
+		}
+		if err := c.results(r); err != nil {
+			t.Fatal(err)
+		}
+		problem, notes := r.writeBaseline(), strings.Join(r.notes, "\n")
+		if !strings.Contains(problem, test.problem) || (problem == "") != (test.problem == "") {
+			t.Errorf("%d windows: %q, want it to say %q", test.windows, problem, test.problem)
+		}
+		if !strings.Contains(notes, test.note) || problem == "" && strings.Contains(notes, "tell growth") != (test.windows < 40) {
+			t.Errorf("%d windows: the notes are %q, want one with %q", test.windows, notes, test.note)
+		}
+		if _, err := os.Stat(r.BaselineFile); (err == nil) != (problem == "") {
+			t.Errorf("%d windows: %v", test.windows, err)
 		}
 	}
 }

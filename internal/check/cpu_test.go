@@ -1,13 +1,17 @@
 package check
 
 import (
+	"bytes"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // labelledProfile has so many samples of each stack, the leaf first, with a check's id.
@@ -32,6 +36,31 @@ func labelledProfile(id string, n int64, stacks ...[]string) *profile.Profile {
 		p.Sample = append(p.Sample, s)
 	}
 	return p
+}
+
+// replayed is a check of CPU budgets, whose windows a test makes.
+func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
+	t.Helper()
+	r := &run{set: set, worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: make([]outcome, len(set)), judged: map[string]*profile.Profile{}}
+	for i := range set {
+		r.plan.cpu = append(r.plan.cpu, i)
+	}
+	c, err := r.newCPUPhase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.cpu = c
+	return r, c
+}
+
+// windowOf is a window of 100 ms in which the process used so much CPU.
+func windowOf(t *testing.T, p *profile.Profile, cpu time.Duration) profiler.Window {
+	t.Helper()
+	var data bytes.Buffer
+	if err := p.Write(&data); err != nil {
+		t.Fatal(err)
+	}
+	return profiler.Window{Data: data.Bytes(), Elapsed: block, CPU: cpu, Slices: 1}
 }
 
 // A block holds what this check's work did: nothing of other checks, nothing of the loop,
