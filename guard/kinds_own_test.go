@@ -205,7 +205,7 @@ func receiver(f *ast.FuncDecl) string {
 // callbacks, counters and registry.
 var lenders = []string{
 	"guard.(*sink).run", "guard.(*counter).ask.func2", "guard.(*counter).answer",
-	"guard.describes.func1",
+	"guard.describedBy.func1",
 }
 
 // aloneVar says that a test runs in a process of its own.

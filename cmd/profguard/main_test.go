@@ -88,9 +88,17 @@ func write(t *testing.T) {
 	put(t, "page.html", "<!DOCTYPE html><title>shop</title>")
 	put(t, "empty", "")
 	put(t, "my shop.pprof", "")
+}
+
+// writeLarge writes what is larger than a profile may be.
+func writeLarge(t *testing.T) {
+	t.Helper()
 	put(t, "large", strings.Repeat("x", maxBytes+1))
 	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
+	z, err := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 64 {
 		if _, err := z.Write(make([]byte, 1<<20)); err != nil {
 			t.Fatal(err)
@@ -235,6 +243,7 @@ func TestCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t)
+	writeLarge(t)
 	server := service(t)
 	var text strings.Builder
 	for _, command := range commands {
