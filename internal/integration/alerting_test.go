@@ -15,7 +15,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
@@ -26,26 +25,29 @@ import (
 const dashboard = "../../docs/grafana.json"
 
 // TestAlerting goes the whole way of an alert: a service breaks a budget, its guard's
-// metrics say so, the shipped rules make an alert of it in Prometheus, and Alertmanager
-// tells a webhook which budget it is, whose line, and what to do. When the service is
+// metrics say so in both formats, the shipped rules make an alert of it in a real
+// Prometheus, and Alertmanager tells a webhook which budget it is, whose line, and what to do. When the service is
 // mended, the webhook hears that it is over. The shipped dashboard has data meanwhile.
 func TestAlerting(t *testing.T) {
 	program := need(t, "prometheus", "prometheus")
+	promtool := need(t, "prometheus", "promtool")
 	alertmanager := need(t, "prometheus-alertmanager", "prometheus-alertmanager", "alertmanager")
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
-	target := httptest.NewServer(metrics)
-	t.Cleanup(target.Close)
+	target := serveMetrics(t, registry)
 	hook := newWebhook(t)
 
 	mend := during(t, burn)
-	start(t, guard.Config{Registerer: registry, Budgets: budget.Must(
-		"hot: integration.burn below 20%",
-		"cold: integration.nobody absent",
-	)})
-	prom := startPrometheus(t, program, target.URL, alerting(t, alertmanager, hook.url))
+	g := start(t, guard.Config{
+		Registerer: registry,
+		DumpDir:    filepath.Join(t.TempDir(), "dumps"),
+		Budgets: budget.Must(
+			"hot: integration.burn below 20%",
+			"cold: integration.nobody absent",
+		),
+	})
+	prom := startPrometheus(t, program, target, alerting(t, alertmanager, hook.url))
 
 	is := func(status string) func(alert) bool {
 		return func(a alert) bool {
@@ -54,6 +56,8 @@ func TestAlerting(t *testing.T) {
 	}
 	waiting.Until(t, "the webhook to hear that hot is broken", func() bool { return hook.has(is("firing")) })
 	wantAlert(t, hook.first(is("firing")))
+	wantSeries(t, prom, g)
+	wantValid(t, promtool, target+"/text")
 	queries := queriesOf(t)
 	empty := queries
 	defer func() {

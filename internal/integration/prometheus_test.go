@@ -14,10 +14,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
 	"github.com/profguard/profguard/internal/waiting"
 )
@@ -25,32 +23,22 @@ import (
 // rules is the file that is shipped.
 const rules = "../../docs/alerts.yml"
 
-// TestPrometheus lets a real Prometheus scrape a guard, in both formats, with the
-// shipped rules: a firing budget shows in the series, in an alert and, with the
-// id of its dump, in an exemplar.
-func TestPrometheus(t *testing.T) {
-	program := need(t, "prometheus", "prometheus")
-	promtool := need(t, "prometheus", "promtool")
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+// serveMetrics serves a registry in both formats of Prometheus.
+func serveMetrics(t *testing.T, registry *prometheus.Registry) (url string) {
+	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle("/openmetrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.Handle("/text", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	target := httptest.NewServer(mux)
 	t.Cleanup(target.Close)
+	return target.URL
+}
 
-	during(t, burn)
-	g := start(t, guard.Config{
-		Registerer: registry,
-		DumpDir:    filepath.Join(t.TempDir(), "dumps"),
-		Budgets: budget.Must(
-			"hot: integration.burn below 10%",
-			"cold: integration.nobody absent",
-		),
-	})
-	prom := startPrometheus(t, program, target.URL, "")
-	waiting.Until(t, "hot to fire", func() bool { return state(g, "hot") == "firing" })
-
+// wantSeries expects that Prometheus sees by both formats that hot is broken and cold is
+// not: in the series, in an alert of the shipped rules and, with the id of its dump, in an
+// exemplar.
+func wantSeries(t *testing.T, prom server, g *guard.Guard) {
+	t.Helper()
 	for _, job := range []string{"openmetrics", "text"} {
 		waiting.Until(t, "Prometheus to see hot firing by "+job, func() bool {
 			return prom.value(t, fmt.Sprintf(`profguard_budget_state{job=%q,budget="hot"}`, job)) == "2"
@@ -78,9 +66,13 @@ func TestPrometheus(t *testing.T) {
 	for _, group := range prom.ruleErrors(t) {
 		t.Errorf("rules: %s", group)
 	}
+}
 
+// wantValid holds what is scraped against promtool.
+func wantValid(t *testing.T, promtool, url string) {
+	t.Helper()
 	check := exec.Command(promtool, "check", "metrics")
-	check.Stdin = body(t, target.URL+"/text")
+	check.Stdin = body(t, url)
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("promtool check metrics: %v\n%s", err, out)
 	}
