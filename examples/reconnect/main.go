@@ -2,7 +2,7 @@
 // night: a tick that joins its peers again and again, each time with a full
 // handshake; goroutines that are left behind by that; and a busy loop on a closed
 // channel. It shows how a guard reports them, and then, in accelerated time, a leak
-// so slow that only days show it. It takes about a minute.
+// so slow that only days show it. It takes less than a minute.
 //
 //	go run -C examples/reconnect .
 package main
@@ -30,12 +30,12 @@ import (
 func watch(dumps string, onEvent func(guard.Event)) guard.Config {
 	return guard.Config{
 		Budgets: budget.Must(
-			"handshakes:  crypto/tls below 5% for 1 window",
+			"handshakes:  crypto/tls below 10% for 1 window",
 			"rejoins:     quic-go.(*Transport).Dial absent", // the mesh is joined when the guard starts
 			"left-behind: no function above 300 of goroutine",
 			"busy-loop:   runtime.selectgo below 40% for 1 window",
 		),
-		Every: 6 * time.Second, Window: 6 * time.Second,
+		Every: 3 * time.Second, Window: 3 * time.Second,
 		DumpDir:    dumps,
 		Registerer: prometheus.NewRegistry(),
 		Logger:     slog.New(slog.DiscardHandler),
