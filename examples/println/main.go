@@ -81,7 +81,7 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 
 	tale.Say("In the morning the customers come, and there is enough to judge by:")
-	leave, err := s.customers(4, 0)
+	leave, err := s.customers(4, 30*time.Millisecond)
 	if err != nil {
 		return err
 	}
@@ -95,8 +95,13 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 
 	tale.Say("Somebody follows the line, and takes the print out. The guard believes it after 299 samples\n" +
-		"of the handler without one, over as many windows as that takes:")
+		"of the handler without one, over as many windows as that takes. Calls are quick now, so more customers come:")
 	s.api.debug.Store(false)
+	leaveLate, err := s.customers(4, 0)
+	if err != nil {
+		return err
+	}
+	defer leaveLate()
 	if _, err := tale.Await(ctx, "profguard.budget.resolved", "debug-print"); err != nil {
 		return err
 	}
