@@ -107,12 +107,10 @@ func (c *Counter) overlap(query int, over []int32) *matrix {
 	var name []byte
 	c.walk(query, func(v int64, _ *Stack) {
 		list, name = list[:0], name[:0]
-		for part := c.charged(query); len(part) > 0; part = c.charged(query) {
-			for _, at := range part {
-				if i, ok := index[at.key]; ok && !slices.Contains(list, i) {
-					list = append(list, i)
-					name = append(name, byte(i))
-				}
+		for _, key := range c.keys(&c.queries[query]) {
+			if i, ok := index[key]; ok && !slices.Contains(list, i) {
+				list = append(list, i)
+				name = append(name, byte(i))
 			}
 		}
 		if len(list) == 0 {

@@ -63,28 +63,27 @@ func (c *Counter) Explain(query int, keys []int32) []Explanation {
 	c.lines = c.lines[:0]
 	c.walk(query, func(v int64, s *Stack) {
 		var lines []int32 // one copy for all keys
-		for part := c.charged(query); len(part) > 0; part = c.charged(query) {
-			for _, charged := range part {
-				at, i := slices.Index(keys, charged.key), int(charged.frame)
-				if at < 0 {
-					continue
-				}
-				p := &through[at]
-				if p.seen > s.sample {
-					if p.open {
-						p.kept[len(p.kept)-1].outer = i
-					}
-					continue
-				}
-				p.seen, p.all = s.sample+1, AddSaturating(p.all, v)
-				if p.open = len(p.kept) < maxPath && (lines != nil || len(c.lines) <= maxLines); !p.open {
-					continue
-				}
-				if lines == nil {
-					lines = c.linesOf(s.sample)
-				}
-				p.kept, p.value = append(p.kept, path{v, lines, i, i}), AddSaturating(p.value, v)
+		for i, key := range c.keys(&c.queries[query]) {
+			at := slices.Index(keys, key)
+			if at < 0 {
+				continue
 			}
+			i += s.from
+			p := &through[at]
+			if p.seen > s.sample {
+				if p.open {
+					p.kept[len(p.kept)-1].outer = i
+				}
+				continue
+			}
+			p.seen, p.all = s.sample+1, AddSaturating(p.all, v)
+			if p.open = len(p.kept) < maxPath && (lines != nil || len(c.lines) <= maxLines); !p.open {
+				continue
+			}
+			if lines == nil {
+				lines = c.linesOf(s.sample)
+			}
+			p.kept, p.value = append(p.kept, path{v, lines, i, i}), AddSaturating(p.value, v)
 		}
 	})
 	out := make([]Explanation, len(keys))

@@ -30,6 +30,7 @@ const (
 	Function Unit = iota // keys are ids of names
 	Package              // keys are numbers of packages; by Inner and those below, of other modules than the program's
 	Pattern              // keys are numbers of patterns
+	Whole                // there are no keys: nobody is charged, what counts is the total
 )
 
 // Charge says which frames of a stack are charged with its sample.
@@ -65,6 +66,11 @@ type Query struct {
 	Except int32 // number of a set of patterns: what runs in these and below is charged neither to them nor to their callers; -1: none
 }
 
+// selection is the query but for what is charged. Queries of one selection have one total.
+func (q *Query) selection() Query {
+	return Query{Value: q.Value, Weight: q.Weight, In: q.In, Where: q.Where}
+}
+
 // A Label is one condition on a sample's labels.
 type Label struct{ Key, Value string }
 
@@ -79,7 +85,7 @@ func (c *Counter) walk(query int, visit func(v int64, s *Stack)) {
 		if v <= 0 || q.Where >= 0 && !holds(t, &t.Samples[i], c.Where[q.Where]) {
 			continue
 		}
-		*s = Stack{frames: c.stacks.of(i), sample: i, shape: c.stacks.shapes[i]}
+		s.frames, s.sample, s.shape = c.stacks.of(i), i, &c.stacks.shapes[i]
 		if c.reaches(q) {
 			visit(v, s)
 		}
@@ -97,7 +103,7 @@ var without = [...]part{
 // it counts the sample at all.
 func (c *Counter) reaches(q *Query) bool {
 	s := &c.stack
-	s.reach, s.unknown, s.without, s.skip = len(s.frames), s.cut, without[q.Charge], -1
+	s.from, s.reach, s.unknown, s.without, s.skip = 0, len(s.frames), s.cut, without[q.Charge], -1
 	if q.Unit == Pattern {
 		s.without |= unmatched
 	}
@@ -132,7 +138,10 @@ func (c *Counter) reaches(q *Query) bool {
 			s.reach = min(s.reach, int(s.entry)+1)
 		}
 	}
-	if q.Except >= 0 {
+	if q.Unit == Whole || q.Unit == Pattern && !s.matched {
+		s.reach = 0
+	}
+	if q.Except >= 0 && s.matched {
 		for i, f := range s.frames[:s.reach] {
 			if c.Names.Match(f, c.Excepts[q.Except]) {
 				s.reach = i // the frames that what is excepted has called
@@ -153,39 +162,23 @@ func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
 	})
 }
 
-// A charged frame of a stack, and a key that it is charged to.
-type charged struct{ frame, key int32 }
-
-// enoughCharged is how many charged frames and keys are listed at a time: more than most
-// stacks have. Where a thousand patterns match each frame of a deep stack, all of them
-// would take more memory than everything else.
-const enoughCharged = 1 << 12
-
-// charged lists the charged frames of the loaded stack, leaf first, by each of their keys.
-// It lists a part of them, and the next part when it is called again, until there are none.
-// A part is good until the next call.
-func (c *Counter) charged(query int) []charged {
-	q, s, parts := &c.queries[query], &c.stack, c.Names.parts
-	list := c.list[:0]
-	i := max(s.from, s.listed)
-	for ; i < s.reach && len(list) < enoughCharged; i++ {
-		f := s.frames[i]
-		if parts[f]&s.without != 0 || f == s.skip && i > s.from {
-			continue
+// keys lists for each frame of the loaded stack, from Stack.from on, the function or package
+// that it is charged to, -1 for none. Of a query by patterns it is the function that they
+// match. The list is good until the next call.
+func (c *Counter) keys(q *Query) []int32 {
+	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.pkg, q.Charge <= Resumed
+	list, skip := c.list[:0], decode.ID(-1) // the first is not skipped
+	for _, f := range s.frames[min(s.from, s.reach):s.reach] {
+		key := int32(-1)
+		switch {
+		case parts[f]&s.without != 0 || f == skip:
+		case q.Unit != Package:
+			key = int32(f)
+		case all || !c.own[pkgs[f]]:
+			key = pkgs[f]
 		}
-		switch q.Unit {
-		case Function:
-			list = append(list, charged{int32(i), int32(f)})
-		case Package:
-			if pkg := c.Names.pkg[f]; q.Charge <= Resumed || !c.own[pkg] {
-				list = append(list, charged{int32(i), pkg})
-			}
-		case Pattern:
-			for _, pattern := range c.Names.Matches(f) {
-				list = append(list, charged{int32(i), pattern})
-			}
-		}
+		list, skip = append(list, key), s.skip
 	}
-	c.list, s.listed = list, i
+	c.list = list
 	return list
 }

@@ -11,7 +11,7 @@ import (
 type Stack struct {
 	frames []decode.ID // inlined ones too, leaf first
 	sample int
-	shape
+	*shape
 	// Of the query that looks at it: it may charge the frames from one up to another, but
 	// functions of some parts, and one that is charged as the first only. What was cut off
 	// may change who is charged where that is unknown.
@@ -19,7 +19,6 @@ type Stack struct {
 	without     part
 	skip        decode.ID
 	unknown     bool
-	listed      int // how many frames [Counter.charged] has been through
 }
 
 // A shape says which frames of a stack are the way in. Frames are counted from the
@@ -40,6 +39,7 @@ type shape struct {
 	network bool // it reads from a connection or writes to one
 	cut     bool // the runtime dropped the root's side
 	server  bool // a server's own work
+	matched bool // some function of it matches a pattern
 }
 
 // stacks are those of one profile, with the way in of each.
@@ -75,27 +75,29 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	if t.PeriodType.Type == "cpu" {
 		depth = cpuDepth
 	}
-	frames := k.frames
+	frames, parts := k.frames, names.parts
 	for i := range t.Samples {
+		all := unmatched
 		for _, l := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {
 			at := &t.Locations[l]
 			for j := at.LineLo; j < at.LineHi; j++ {
-				frames = append(frames, t.Lines[j].Name)
+				name := t.Lines[j].Name
+				frames = append(frames, name)
+				all &= parts[name]
 			}
 		}
-		k.starts = append(k.starts, len(frames))
+		k.starts, k.shapes = append(k.starts, len(frames)), append(k.shapes, shape{matched: all == 0})
 	}
 	k.frames = frames
 	k.order.read(t, names, k.frames)
 	for i := range t.Samples {
-		frames := k.of(i)
-		sh := k.order.shape(names, frames, own)
+		sh, frames := &k.shapes[i], k.of(i)
+		k.order.shape(sh, names, frames, own)
 		if n := len(frames); n > 0 {
 			bottom := frames[n-1]
 			sh.cut = n >= depth && names.parts[bottom]&roots == 0
 			k.seen[bottom] = k.seen[bottom] || !sh.cut
 		}
-		k.shapes = append(k.shapes, sh)
 	}
 	for i := range k.shapes {
 		sh, frames := &k.shapes[i], k.of(i)
@@ -131,11 +133,11 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 }
 
 // shape finds the way in of one stack.
-func (o *order) shape(names *Names, frames []decode.ID, own []bool) shape {
-	n := int32(len(frames))
-	sh := shape{working: n, busy: n, root: -1, entry: -1}
+func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
+	n, parts, pkgs := int32(len(frames)), names.parts, names.pkg
+	sh.working, sh.busy, sh.root, sh.entry = n, n, -1, -1
 	for i, f := range frames {
-		p := names.parts[f]
+		p := parts[f]
 		sh.network = sh.network || p&network != 0
 		if sh.working == n && p&floor == 0 {
 			sh.working = int32(i)
@@ -145,27 +147,27 @@ func (o *order) shape(names *Names, frames []decode.ID, own []bool) shape {
 			break
 		}
 	}
-	for sh.resumed < n-1 && names.parts[frames[sh.resumed]]&interrupts != 0 {
+	for sh.resumed < n-1 && parts[frames[sh.resumed]]&interrupts != 0 {
 		sh.resumed++
 	}
 	bottom := n - 1
-	for bottom >= 0 && names.parts[frames[bottom]]&roots != 0 {
+	for bottom >= 0 && parts[frames[bottom]]&roots != 0 {
 		bottom--
 	}
 	if bottom < 0 {
-		return sh
+		return
 	}
 	sh.root, sh.entry = bottom, -1
 	at := bottom // the caller of what comes next
 	// What own code calls is no way in, whoever that calls back, unless it comes to own
 	// code again: fmt calls String, and database/sql a driver.
-	byOwn := own[names.pkg[frames[bottom]]]
+	byOwn := own[pkgs[frames[bottom]]]
 	for i := bottom - 1; i >= 0; i-- {
-		if names.parts[frames[i]]&runtimes != 0 {
+		if parts[frames[i]]&runtimes != 0 {
 			continue
 		}
-		isOwn := own[names.pkg[frames[i]]]
-		if !isOwn && names.parts[frames[i]]&literal != 0 && own[names.pkg[frames[at]]] {
+		isOwn := own[pkgs[frames[i]]]
+		if !isOwn && parts[frames[i]]&literal != 0 && own[pkgs[frames[at]]] {
 			byOwn = false // back in the framework, which gave own code this function: gRPC's to decode a request
 		}
 		switch {
@@ -184,7 +186,6 @@ func (o *order) shape(names *Names, frames []decode.ID, own []bool) shape {
 	if sh.entry < 0 {
 		sh.entry = bottom
 	}
-	return sh
 }
 
 // below returns how many frames, from the leaf, are called by the outermost

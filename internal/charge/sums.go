@@ -110,6 +110,7 @@ type Counter struct {
 	queries []Query
 	answers []Sums
 	left    int // of maxSums
+	last    int // the query that was counted last
 
 	// Of the profile that was opened.
 	table  *decode.Table
@@ -121,7 +122,7 @@ type Counter struct {
 	visited uint64  // samples
 	sums    []sum   // by key
 	touched []int32 // the keys of sums that are not 0
-	list    []charged
+	list    []int32 // see Counter.keys
 
 	lines []int32 // of the stacks that Explain looks at
 }
@@ -131,12 +132,19 @@ type Counter struct {
 // library and of function literals are known to be hand-overs.
 func (c *Counter) Ordered() bool { return c.stacks.order.known || !c.stacks.order.several }
 
-// Len is the number of queries asked.
-func (c *Counter) Len() int { return len(c.queries) }
+// Len is the number of queries asked that look at frames.
+func (c *Counter) Len() (n int) {
+	for i := range c.queries {
+		if c.queries[i].Unit != Whole {
+			n++
+		}
+	}
+	return n
+}
 
 // Forget takes back all queries.
 func (c *Counter) Forget() {
-	c.queries, c.answers = c.queries[:0], c.answers[:0]
+	c.queries, c.answers, c.last = c.queries[:0], c.answers[:0], 0
 }
 
 // Ask adds a query and returns its number. Equal queries have one number. One that is
@@ -214,37 +222,37 @@ func (c *Counter) Charged(query int, name string) int64 {
 }
 
 func (c *Counter) count(query int) {
-	t, s := c.table, &c.answers[query]
+	t, q, s := c.table, &c.queries[query], &c.answers[query]
+	before := c.answers[c.last]
+	known := before.counted == c.number && before.Query.selection() == q.selection()
 	*s = Sums{
 		Query: c.queries[query], Keys: s.Keys[:0], values: s.values[:0], cuts: s.cuts[:0], index: s.index[:0],
 		ranked: s.ranked[:0], always: s.always, counted: c.number,
+	}
+	if c.last = query; known {
+		s.Total, s.weight2 = before.Total, before.weight2
 	}
 	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
 		c.sums = make([]sum, keys+keys/4)
 	}
 	types := len(t.Types)
 	c.walk(query, func(v int64, stack *Stack) {
-		s.Total = AddSaturating(s.Total, v)
-		s.weight2 += s.Query.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
-		cut := stack.unknown
-		if cut {
+		if !known {
+			s.Total = AddSaturating(s.Total, v)
+			s.weight2 += q.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
+		}
+		if stack.unknown {
 			s.Cut = AddSaturating(s.Cut, v)
 		}
 		c.visited++
-		sums, visited := c.sums, c.visited
-		for part := c.charged(query); len(part) > 0; part = c.charged(query) {
-			for _, at := range part {
-				sum := &sums[at.key]
-				if sum.seen == visited { // a function that calls itself
-					continue
-				}
-				if sum.seen = visited; sum.value == 0 {
-					c.touched = append(c.touched, at.key)
-				}
-				sum.value = AddSaturating(sum.value, v)
-				if cut {
-					sum.cut = AddSaturating(sum.cut, v)
-				}
+		keys := c.keys(q)
+		if q.Unit != Pattern {
+			c.add(keys, v)
+			return
+		}
+		for _, function := range keys {
+			if function >= 0 {
+				c.add(c.Names.Matches(decode.ID(function)), v)
 			}
 		}
 	})
@@ -268,6 +276,31 @@ func (c *Counter) count(query int) {
 	c.left -= len(c.touched)
 	c.touched = c.touched[:0]
 	s.finish(c.Multiple)
+}
+
+// add charges a value of the loaded stack to the keys, but those below zero.
+func (c *Counter) add(keys []int32, v int64) {
+	sums, visited, cut := c.sums, c.visited, c.stack.unknown
+	for _, key := range keys {
+		if key < 0 {
+			continue
+		}
+		sum := &sums[key]
+		if sum.value == 0 {
+			c.touched = append(c.touched, key)
+		}
+		once := v
+		if sum.seen == visited { // a function that calls itself; no branch, which would often be predicted wrongly
+			once = 0
+		}
+		sum.seen = visited
+		if sum.value += once; sum.value < 0 { // as AddSaturating has it
+			sum.value = math.MaxInt64
+		}
+		if cut {
+			sum.cut = AddSaturating(sum.cut, once)
+		}
+	}
 }
 
 // isOwn reports whether a package is of the program's own module. Package main is,

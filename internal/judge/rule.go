@@ -258,8 +258,11 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	if detail.Unit = charge.Function; r.Packages {
 		detail.Unit = charge.Package
 	}
-	if r.subject < 0 {
+	switch {
+	case r.Class == Each:
 		q = detail
+	case r.subject < 0:
+		q.Unit = charge.Whole
 	}
 	asked := []charge.Query{q, detail}
 	if (r.Class == Process || r.Class == Figure) && !v.Census { // literally, goroutines all stand in runtime.gopark
