@@ -26,7 +26,7 @@ import (
 // that more of them than there are cores share the two of a usual CI machine well.
 const (
 	// abreast is how many modules are tested at once.
-	abreast = 2
+	abreast = 3
 	// packagesAbreast is how many packages of a module are.
 	packagesAbreast = "3"
 )
