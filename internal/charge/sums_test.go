@@ -197,12 +197,15 @@ func TestObservations(t *testing.T) {
 }
 
 func TestFault_38_SumsSaturate(t *testing.T) {
-	_, sums := answer(t, "goroutine\na 9223372036854775807\na 9223372036854775807\nb 1\n", charge.Query{In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
+	got, sums := answer(t, "goroutine\na 9223372036854775807\na 9223372036854775807\nb 1\n", charge.Query{In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 	_, one := answer(t, "goroutine\na 9223372036854775807\n", charge.Query{In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 	for _, sums := range []*charge.Sums{sums, one} {
 		if sums.Total != math.MaxInt64 || int64(math.Round(sums.N)) < 1<<61 { // a result has it as an int64
 			t.Errorf("total %d, worth %g", sums.Total, sums.N)
 		}
+	}
+	if got["a"] != math.MaxInt64 {
+		t.Errorf("a has %d, want %d", got["a"], int64(math.MaxInt64))
 	}
 	for _, test := range []struct{ a, b, want int64 }{
 		{1, 2, 3},
@@ -212,6 +215,23 @@ func TestFault_38_SumsSaturate(t *testing.T) {
 	} {
 		if got := charge.AddSaturating(test.a, test.b); got != test.want {
 			t.Errorf("%d + %d = %d, want %d", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+// TestCutRecursion: a function that calls itself has each sample once also where the runtime
+// has cut the stack off. Of those that it has, nothing is unknown of it.
+func TestCutRecursion(t *testing.T) {
+	c, table := counter(t, "cpu 10s\n"+strings.Repeat("main.f;", 70)+"main.leaf 10\n")
+	q := c.Ask(charge.Query{Charge: charge.Inner, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}}, true)
+	c.Open(table)
+	sums := c.Sums(q)
+	if sums.Cut != 10 {
+		t.Fatalf("%d samples are of stacks that were cut off, want 10", sums.Cut)
+	}
+	for _, key := range sums.Keys {
+		if n := sums.Unknown(key); n != 0 {
+			t.Errorf("%s: %d samples are unknown, want 0", c.Name(q, key), n)
 		}
 	}
 }
