@@ -449,8 +449,7 @@ func (f recorderFunc) WriteTo(w io.Writer) (int64, error) { return f(w) }
 // A recorder that panics or fails costs the dump its trace, and nothing else. It is asked
 // again for the next dump.
 func TestFlightRecorderFails(t *testing.T) {
-	release := make(chan struct{})
-	defer close(release)
+	var release chan struct{}
 	for _, tt := range []struct {
 		say   string
 		write recorderFunc
@@ -465,20 +464,23 @@ func TestFlightRecorderFails(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.say, func(t *testing.T) {
-			w := newWorld()
-			var calls atomic.Int32
-			cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
-			cfg.Trace = recorderFunc(func(to io.Writer) (int64, error) { calls.Add(1); return tt.write(to) })
-			l := w.still(t, cfg)
-			for range 2 {
-				l.beside = nil
-				if files := l.companions(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
-					t.Error("there is a trace")
+			bubble(t, func(t *testing.T, w *world) {
+				release = make(chan struct{})
+				defer close(release)
+				var calls atomic.Int32
+				cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+				cfg.Trace = recorderFunc(func(to io.Writer) (int64, error) { calls.Add(1); return tt.write(to) })
+				l := w.still(t, cfg)
+				for range 2 {
+					l.beside = nil
+					if files := l.companions(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+						t.Error("there is a trace")
+					}
 				}
-			}
-			if s := l.Status(); calls.Load() != 1 || !strings.Contains(s.Reason, tt.say) {
-				t.Errorf("%d calls, status %s: %s", calls.Load(), s.State, s.Reason)
-			}
+				if s := l.Status(); calls.Load() != 1 || !strings.Contains(s.Reason, tt.say) {
+					t.Errorf("%d calls, status %s: %s", calls.Load(), s.State, s.Reason)
+				}
+			})
 		})
 	}
 }
