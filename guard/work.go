@@ -67,13 +67,18 @@ func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *w
 			read:  func([]string) []answer { return []answer{{n: f()}} },
 		})
 	}
-	w.registry = &counter{
-		bound: gatherTimeout,
-		label: "%s of the Prometheus registry",
-		read:  newRegistryReader(r, read).read,
-	}
+	w.registry = registryCounter(r, read)
 	w.counters = append(w.counters, w.registry)
 	return w
+}
+
+// registryCounter reads units of work from a registry.
+func registryCounter(r prometheus.Registerer, work map[string]func() float64) *counter {
+	return &counter{
+		bound: gatherTimeout,
+		label: "%s of the Prometheus registry",
+		read:  newRegistryReader(r, work).read,
+	}
 }
 
 // now reads the counters, all at once.
@@ -135,12 +140,9 @@ func (c *counter) answer(units []string, reply chan<- []answer) {
 		c.busy.Store(false)
 		reply <- a
 	}()
-	var read []answer
-	if err := call(func() { read = c.read(units) }); err != nil {
+	if err := call(func() { a = c.read(units) }); err != nil {
 		a = []answer{{why: "failed with a " + err.Error()}}
-		return
 	}
-	a = read
 }
 
 // between is the work done from one reading to the next, and why there is none of
@@ -222,10 +224,11 @@ func (x *registryReader) read(units []string) []answer {
 			empty = described[u.Name]
 			x.empty[u.Name] = empty
 		}
-		if !empty {
-			list[i] = answer{why: "does not exist", mistake: true}
+		if empty {
+			continue
 		}
-		if !empty && !known {
+		list[i] = answer{why: "does not exist", mistake: true}
+		if !known {
 			list[i].near = nearName(u.Name, x.countable(families, described))
 		}
 	}
@@ -282,11 +285,10 @@ func hasLabels(m *dto.Metric, labels map[string]string) bool {
 // checkUnits reports the units of work that nobody counts. A registry that cannot be read
 // now is no mistake: the loop tells of it.
 func checkUnits(set budget.Set, work map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
-	w := newWorkCounters(work, r)
-	w.registry.units = registryUnits(set, work)
-	w.counters = []*counter{w.registry}
-	found := w.now()
-	for _, name := range w.registry.units {
+	registry := registryCounter(r, work)
+	registry.units = registryUnits(set, work)
+	found := (&workCounters{counters: []*counter{registry}}).now()
+	for _, name := range registry.units {
 		if a := found[name]; a.mistake {
 			wrong("Budgets: nobody counts %q: it %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start%[3]s",
 				name, a.why, a.near)
