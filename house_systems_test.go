@@ -21,10 +21,10 @@ func TestOtherSystems(t *testing.T) {
 	for _, f := range files {
 		dirs = append(dirs, "./"+filepath.Dir(f))
 	}
-	slices.Sort(dirs)
+	dirs = slices.Compact(dirs) // which Glob has sorted
 	for _, system := range []string{"darwin", "freebsd", "windows"} {
 		t.Run(system, func(t *testing.T) {
-			if said := vetFor(t, system, ".", slices.Compact(dirs)...); said != "" {
+			if said := vetFor(t, system, ".", dirs...); said != "" {
 				t.Error(said)
 			}
 		})
