@@ -26,8 +26,9 @@ const dashboard = "../../docs/grafana.json"
 
 // TestAlerting goes the whole way of an alert: a service breaks a budget, its guard's
 // metrics say so in both formats, the shipped rules make an alert of it in a real
-// Prometheus, and Alertmanager tells a webhook which budget it is, whose line, and what to do. When the service is
-// mended, the webhook hears that it is over. The shipped dashboard has data meanwhile.
+// Prometheus, and Alertmanager tells a webhook which budget it is, whose line, and what to
+// do. When the service is mended, the webhook hears that it is over. The shipped dashboard
+// has data meanwhile.
 func TestAlerting(t *testing.T) {
 	program := need(t, "prometheus", "prometheus")
 	promtool := need(t, "prometheus", "promtool")

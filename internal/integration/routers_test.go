@@ -8,19 +8,13 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-chi/chi/v5"
 	"github.com/labstack/echo/v4"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/guard"
 )
 
 // TestRouters mounts the page in routers that have wildcards, as README says.
 func TestRouters(t *testing.T) {
-	g, err := guard.Start(guard.Config{Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Stop()
-	page := http.StripPrefix("/debug/profguard", g.Handler())
+	page := http.StripPrefix("/debug/profguard", start(t, guard.Config{}).Handler())
 
 	c := chi.NewRouter()
 	c.Handle("/debug/profguard/*", page)
