@@ -184,7 +184,7 @@ func median(turns int, ratio func(k int) float64) float64 {
 // and added up the usual way, in one run and in turns, and prints the median
 // of what the turns say. With -profile it takes real ones:
 //
-//	go test -run - -bench Judge -profile '/path/*.pb.gz' ./budget
+//	go test ./budget -run - -bench Judge -profile '/path/*.pb.gz'
 func BenchmarkJudge(b *testing.B) { benchJudge(b, benchBudgets) }
 
 // BenchmarkExplain is BenchmarkJudge with budgets that are broken on most

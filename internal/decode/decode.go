@@ -41,12 +41,13 @@ import (
 // A Decoder decodes one profile after the other, reusing its memory.
 // The zero Decoder is ready to use. It is not safe for concurrent use.
 type Decoder struct {
-	input   []byte       // what Decode read
-	raw     []byte       // what came out of gunzipping it
-	source  bytes.Reader // the input, for gunzip
-	gunzip  gzip.Reader
-	symbols Symbols
-	build   builder
+	input    []byte       // what Decode read
+	raw      []byte       // what came out of gunzipping it
+	source   bytes.Reader // the input, for gunzip
+	inflater inflater
+	gunzip   gzip.Reader
+	symbols  Symbols
+	build    builder
 }
 
 // Decode reads r to its end and decodes the profile in it. The Table is valid

@@ -52,10 +52,11 @@ func (d *Decoder) read(r io.Reader) error {
 const trustedSize = 2 << 20
 
 // inflate gunzips b into d.raw, reusing it if it is large enough. Otherwise the
-// size that the gzip trailer names is tried, if it is small, and failing that
-// the data is inflated once only to be measured and then again: a buffer that
-// grows by doubling would let a hostile input have twice the limit in memory,
-// this way it costs time only.
+// size that the gzip trailer names is tried, if it is small. What the inflater
+// does not take is left to compress/gzip, and then a buffer that is too small
+// serves to measure, before b is inflated again: a buffer that grows by doubling
+// would let a hostile input have twice the limit in memory, this way it costs
+// time only.
 func (d *Decoder) inflate(b []byte) ([]byte, error) {
 	// One byte more than fits, to see the end of the data or too much of it;
 	// and enough to measure quickly.
@@ -64,6 +65,9 @@ func (d *Decoder) inflate(b []byte) ([]byte, error) {
 		d.raw = sized(d.raw, min(want, trustedSize))
 	}
 	buf := d.raw[:cap(d.raw)]
+	if n, ok := d.inflater.gunzip(buf, b); ok && n <= maxRaw {
+		return buf[:n], nil
+	}
 	size, err := d.gunzipTo(buf, b)
 	if err != nil {
 		return nil, err
