@@ -81,7 +81,7 @@ func TestFault_05_43_44_LostWindows(t *testing.T) {
 	}, {
 		name:    "too large",
 		fake:    &fakeProfiler{padding: maxProfile},
-		outcome: TooLarge, reason: "16 MiB", stops: 1,
+		outcome: TooLarge, reason: "8 MiB", stops: 1,
 	}, {
 		name:    "5: foreign rate",
 		fake:    &fakeProfiler{period: 4 * ms},

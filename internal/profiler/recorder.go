@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// maxProfile is how much of one profile the hub keeps. 60 s of a large service
-// gzip to well under 1 MiB; 16 MiB is also the most that the decoder accepts.
-const maxProfile = 16 << 20
+// maxProfile is how much of one profile the hub keeps, as much as the decoder reads: 60 s of
+// a large service gzip to well under 1 MiB.
+const maxProfile = 8 << 20
 
 // A recorder is the io.Writer behind one runtime profile. It never blocks, never fails
 // and never panics (a panic in there would end the process), and holds at most
