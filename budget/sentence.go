@@ -65,7 +65,7 @@ func (p *parser) subject() {
 		p.no(at)
 		return
 	}
-	if !at.isPattern() || isKeyword(at.raw) || classOf(at.raw) == judge.Pattern && !isRule(next.raw) && len(suggest(at.raw)) > 0 {
+	if !at.isPattern() || isKeyword(at.raw) || isAmount(at.raw) || classOf(at.raw) == judge.Pattern && !isRule(next.raw) && len(suggest(at.raw)) > 0 {
 		if quantity(at.raw) != "" {
 			p.b.Subject = at.raw // for the example
 		}
@@ -162,6 +162,13 @@ func (p *parser) amount() (Amount, token) {
 		p.fail(at, "a number with a known unit", unitsAdvice(), unitsMeant(digits, suffix)...)
 	}
 	return Amount{value, u.Name}, at
+}
+
+// isAmount knows 20% and 5ms, which are no names of packages.
+func isAmount(word string) bool {
+	digits, suffix := splitNumber(word)
+	_, named := unit.Named(suffix)
+	return digits != "" && named
 }
 
 // isFirstGroup knows the digits before the first space of 1 000 000.

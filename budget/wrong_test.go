@@ -197,6 +197,8 @@ func TestMeant(t *testing.T) {
 		"main.f not less than 5%":                            "",
 		"main f below 5%":                                    "",
 		"max 20% per function":                               "",
+		"5% encoding/json":                                   "",
+		"20% below encoding/json":                            "",
 		"latency below 20ms per request":                     "",
 		"main.f below 40us per 100 requests":                 "",
 		"no function above 120%":                             "",
