@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var kills = flag.Int("kills", 100, "how often TestFault_18 kills a process; the hazard list says 1000")
+var kills = flag.Int("kills", 50, "how often TestFault_18 kills a process; the hazard list says 1000")
 
 // children do in a process of their own what ends or changes a process.
 var children = map[string]func(dir string){

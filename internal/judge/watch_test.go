@@ -67,14 +67,14 @@ func watcher(t *testing.T, sentence string) func(p *profile.Profile, facts ...ju
 
 // TestWatchQuiet: a month of minutes at 0.8 of the limit and at the limit gives
 // no alarm, on one function and on each. A naive threshold at the limit gives
-// thousands. The month is scaled down to two days by default.
+// thousands. The month is scaled down to a day by default.
 func TestWatchQuiet(t *testing.T) {
-	windows := 2 * 24 * 60
+	windows := 24 * 60
 	switch {
 	case *long:
 		windows = 30 * 24 * 60
 	case testing.Short():
-		windows /= 10
+		windows /= 5
 	}
 	for _, sentence := range []string{"main.work below 20%", "no function above 20%"} {
 		for _, n := range []int{4, 50} {
