@@ -1,8 +1,7 @@
 package dumps
 
 import (
-	"fmt"
-	"hash/fnv"
+	"cmp"
 	"regexp"
 	"strings"
 	"sync"
@@ -73,21 +72,13 @@ func parseFile(file string) (n name, suffix string, ok bool) {
 
 func isTemp(suffix string) bool { return strings.HasSuffix(suffix, tempExt) }
 
-// slug makes a budget's name safe for file names. A name that had to be changed
-// gets a hash of the original, so that different budgets keep different slugs.
+// slug makes a budget's name safe for file names. Two budgets may have the same one: the
+// sidecar has the whole name.
 func slug(budget string) string {
 	s := strings.Join(strings.FieldsFunc(budget, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_')
 	}), "-")
-	if s == budget && s != "" && len(s) <= maxSlug {
-		return s
-	}
-	h := fnv.New32a()
-	h.Write([]byte(budget))
-	if s = s[:min(len(s), maxSlug-1-hexLen)]; s == "" {
-		s = "budget"
-	}
-	return fmt.Sprintf("%s-%08x", strings.TrimRight(s, "-"), h.Sum32())
+	return cmp.Or(strings.TrimRight(s[:min(len(s), maxSlug)], "-"), "budget")
 }
 
 // Folder is the folder in DumpDir that holds the files of the dump.

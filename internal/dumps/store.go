@@ -36,7 +36,6 @@ type Store struct {
 	random   func() string // hexLen hex digits
 	report   func(Outcome)
 	done     chan struct{} // closed when the goroutine has ended
-	end      error         // of closing; to be read after done
 
 	// What follows belongs to the goroutine.
 	lock    io.Closer     // held as long as the store is open; nil where there are none
@@ -96,7 +95,7 @@ func (s *Store) openFolder() error {
 		if _, err := s.disk.lstat(folderName(s.instance)); err == nil {
 			return nil // that was a file
 		}
-		_ = s.leave()
+		s.leave()
 	}
 	f, err := s.disk.create(lock)
 	if err != nil {
@@ -115,20 +114,19 @@ func (s *Store) openFolder() error {
 		err = s.scan()
 	}
 	if err != nil {
-		_ = s.leave()
+		s.leave()
 		return fmt.Errorf("make a folder: %w", err)
 	}
 	return nil
 }
 
 // leave releases the lock, and removes it and the folder if there are no dumps.
-func (s *Store) leave() (err error) {
+func (s *Store) leave() {
 	if s.lock != nil {
-		err = s.lock.Close() // first, because Windows does not remove open files
+		s.lock.Close() // first, because Windows does not remove open files
 		s.lock = nil
 	}
 	s.removeFolder(s.instance)
-	return err
 }
 
 // run saves, and removes what has become too old, until there are no more offers.
@@ -141,7 +139,7 @@ func (s *Store) run() {
 		select {
 		case p, ok := <-s.queue:
 			if !ok {
-				s.end = recovered(s.shut)
+				_ = recovered(func() error { s.leave(); return s.disk.close() }) // or the kernel does it later
 				return
 			}
 			o = Outcome{ID: p.id, Err: recovered(func() error { return s.write(p) })}
@@ -177,18 +175,10 @@ func (s *Store) Close(ctx context.Context) error {
 	s.mu.Unlock()
 	select {
 	case <-s.done:
-		return s.end
+		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("close dump store: gave up with %d dumps queued: %w", len(s.queue), context.Cause(ctx))
 	}
-}
-
-// shut gives all back.
-func (s *Store) shut() error {
-	if err := errors.Join(s.leave(), s.disk.close()); err != nil {
-		return fmt.Errorf("close dump store: %w", err)
-	}
-	return nil
 }
 
 func randomHex() string {
