@@ -144,6 +144,7 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{`http_requests_total{cod="200"}`, ""},
 		{"http_request_total", `nobody counts "http_request_total": it does not exist: expected Work["http_request_total"], or a counter of that name in the Prometheus registry before Start; did you mean http_requests_total?`},
 		{"requests", `in the Prometheus registry before Start; did you mean request?`},
+		{"call", `in the Prometheus registry before Start; calls are counted by Check, in a test`},
 		{"in_flights", `in the Prometheus registry before Start`},
 		{"in_flight", `nobody counts "in_flight": it is a gauge and no counter, histogram or summary: expected Work["in_flight"], or a counter of that name in the Prometheus registry before Start`},
 	}
