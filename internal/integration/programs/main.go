@@ -88,8 +88,6 @@ func (w work) pause(clients int) time.Duration {
 // A Window is a profile, with what the process did meanwhile.
 type Window struct {
 	Profile  []byte
-	Seconds  float64
-	CPU      float64 // seconds
 	Requests float64
 }
 
@@ -189,8 +187,6 @@ func profileOf(cpu time.Duration) (Window, error) {
 	pprof.StopCPUProfile()
 	return Window{
 		Profile:  b.Bytes(),
-		Seconds:  time.Since(start).Seconds(),
-		CPU:      (cpuTime() - used).Seconds(),
 		Requests: float64(shop.Served.Load() - served),
 	}, nil
 }
