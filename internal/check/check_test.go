@@ -36,7 +36,7 @@ func TestCheckVerdicts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := tryCheck(t, Config{Max: ample}, budget.Must(tt.budgets...), func(context.Context) { mix(tt.share) })
+			got := tryCheck(t, Config{Max: ample}, budget.Must(tt.budgets...), func(ctx context.Context) { mixAndRest(ctx, tt.share) })
 			if got.verdict() != tt.want {
 				t.Fatalf("%s, want %s:\n%s\n%s", got.verdict(), tt.want, got.problem, got.text())
 			}
@@ -62,7 +62,7 @@ func TestCheckNamedFunction(t *testing.T) {
 	}
 }
 
-func entryPoint(context.Context) { mix(1) }
+func entryPoint(ctx context.Context) { mixAndRest(ctx, 1) }
 
 // Each of these would say nothing if it passed.
 func TestCheckNotVacuous(t *testing.T) {
@@ -193,7 +193,12 @@ func TestCheckHandler(t *testing.T) {
 			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(body)))
 		}
 	}
-	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 40% except burnInnocent"), func(ctx context.Context) { serve(ctx) })
+	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 40% except burnInnocent"), func(ctx context.Context) {
+		for range 100 {
+			serve(ctx)
+		}
+		pause(ctx, restTime)
+	})
 	if got.verdict() != "pass" || strings.Contains(got.text(), "httptest.New") {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
@@ -227,11 +232,12 @@ func TestCheckNoTimeLeft(t *testing.T) {
 // What is too small for a call is judged when a call has many of it.
 func TestCheckTinyWorkInALoop(t *testing.T) {
 	t.Parallel()
-	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 60% cumulative", "check.burnGuilty below 1ms per call"), func(context.Context) {
-		for range 1000 {
+	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 80% cumulative", "check.burnGuilty below 100ms per call"), func(ctx context.Context) {
+		for range 200_000 {
 			_ = burnGuilty(20)
 			_ = burnInnocent(20)
 		}
+		pause(ctx, restTime)
 	})
 	if got.verdict() != "pass" {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
@@ -320,7 +326,7 @@ func TestCheckWorkOfOneCall(t *testing.T) {
 	}
 	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 10% cumulative"), func(ctx context.Context) {
 		for ctx.Err() == nil {
-			mix(1)
+			mixAndRest(ctx, 1)
 		}
 	})
 	if got.verdict() != "fail" {
@@ -331,11 +337,11 @@ func TestCheckWorkOfOneCall(t *testing.T) {
 // What goroutines that work starts do is work's doing.
 func TestCheckStartedGoroutines(t *testing.T) {
 	t.Parallel()
-	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 10% cumulative"), func(context.Context) {
+	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 10% cumulative"), func(ctx context.Context) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			mix(1)
+			mixAndRest(ctx, 1)
 		}()
 		<-done
 	})

@@ -33,14 +33,24 @@ func (k *keeper) pile(n int) {
 	k.mu.Unlock()
 }
 
+func (k *keeper) drop() {
+	k.mu.Lock()
+	k.kept = nil
+	k.mu.Unlock()
+}
+
+//go:noinline
+func leak(over chan struct{}) {
+	go func() { <-over }()
+}
+
 // For every kind, work that is over its budget and a twin that is within. They
-// run one after the other: most of these kinds are the process's.
+// run one after the other where the kind is the process's.
 func TestCheckKinds(t *testing.T) {
 	if !apart(t) {
 		return
 	}
 	var k keeper
-	release := make(chan struct{})
 	var hot sync.Mutex
 	idle := func(context.Context) { mix(0.5) } // does nothing of what the budgets are about
 	asleep := func(ctx context.Context) { pause(ctx, time.Millisecond) }
@@ -57,10 +67,7 @@ func TestCheckKinds(t *testing.T) {
 		hot.Unlock()
 		wg.Wait()
 	}
-	leak := func(ctx context.Context) {
-		go func(release chan struct{}) { <-release }(release)
-		asleep(ctx)
-	}
+	leaked, steady, some := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var left atomic.Int64
 	stood := make(chan struct{}) // goroutines of other tests, which no check counts
 	defer close(stood)
@@ -71,39 +78,40 @@ func TestCheckKinds(t *testing.T) {
 		name, budget string
 		work, twin   func(context.Context)
 		say          string
+		over         chan struct{} // ends what work leaves behind
 	}{
 		{"bytes per call", "process below 1000B per call of allocs",
-			func(context.Context) { k.allocate(4096) }, func(context.Context) { k.allocate(512) }, "surely above"},
+			func(context.Context) { k.allocate(4096) }, func(context.Context) { k.allocate(512) }, "surely above", nil},
 		{"allocations per call", "process below 2 per call of allocs",
-			func(context.Context) { k.allocate(64); k.allocate(64); k.allocate(64) }, func(context.Context) { k.allocate(64) }, "allocates 3"},
+			func(context.Context) { k.allocate(64); k.allocate(64); k.allocate(64) }, func(context.Context) { k.allocate(64) }, "allocates 3", nil},
 		{"share of allocations", "check.(*keeper).allocate below 30% of allocs",
-			func(context.Context) { k.allocate(1 << 20) }, nil, "keeper).allocate"},
-		{"goroutine leaked", "no goroutine leaked",
-			leak, func(ctx context.Context) { go func() { <-ctx.Done() }(); asleep(ctx) }, "of the goroutines that work started, "},
+			func(context.Context) { k.allocate(1 << 20) }, nil, "keeper).allocate", nil},
+		{"leak", "no goroutine leaked",
+			func(ctx context.Context) { leak(leaked); asleep(ctx) }, func(ctx context.Context) { go func() { <-ctx.Done() }(); asleep(ctx) }, "of the goroutines that work started, ", leaked},
 		{"goroutines steady", "goroutines steady",
-			leak, asleep, "check.TestCheckKinds.func4.1  100.00%"},
+			func(ctx context.Context) { leak(steady); asleep(ctx) }, asleep, "check.leak.func1  100.00%", steady},
 		{"heap steady", "heap steady",
 			// As much as is sampled for sure, however few calls there are time for.
-			func(ctx context.Context) { k.pile(1 << 19); pause(ctx, 10*time.Millisecond) }, func(ctx context.Context) { k.allocate(1 << 19); pause(ctx, 10*time.Millisecond) }, "check.(*keeper).pile"},
+			func(ctx context.Context) { k.pile(1 << 19); pause(ctx, 10*time.Millisecond) }, func(ctx context.Context) { k.allocate(1 << 19); pause(ctx, 10*time.Millisecond) }, "check.(*keeper).pile", nil},
 		{"gc", "gc below 1%",
-			func(context.Context) { runtime.GC() }, idle, "gc at "},
-		{"mutex", "check.TestCheckKinds below 1us per call of mutex", contend, idle, "of mutex"},
-		{"block", "check.TestCheckKinds below 1us per call of block", contend, idle, "of block"},
+			func(context.Context) { runtime.GC() }, func(ctx context.Context) { mixAndRest(ctx, 0.5) }, "gc at ", nil},
+		{"mutex", "check.TestCheckKinds below 1us per call of mutex", contend, idle, "of mutex", nil},
+		{"block", "check.TestCheckKinds below 1us per call of block", contend, idle, "of block", nil},
 		{"goroutines", "goroutines below 200", func(ctx context.Context) {
 			for range 300 {
 				go func() { <-ctx.Done() }()
 			}
 			<-ctx.Done()
-		}, asleep, "the limit is 200"},
+		}, asleep, "the limit is 200", nil},
 		// Most of them are there at the end only.
 		{"goroutines, some a call", "goroutines below 300", func(ctx context.Context) {
 			for range 50 {
 				if left.Add(1) <= 400 { // of which 300 take seven calls, for which there is time
-					go func(release chan struct{}) { <-release }(release)
+					leak(some)
 				}
 			}
 			asleep(ctx)
-		}, asleep, "the limit is 300"},
+		}, asleep, "the limit is 300", some},
 		{"goroutines, others are many", "goroutines below 50", func(ctx context.Context) {
 			for range 70 {
 				go func() { <-ctx.Done() }()
@@ -114,29 +122,33 @@ func TestCheckKinds(t *testing.T) {
 				go func() { <-ctx.Done() }()
 			}
 			<-ctx.Done()
-		}, "check.TestCheckKinds"},
+		}, "check.TestCheckKinds", nil},
 		{"goroutine profile", "no function above 50 of goroutine", func(ctx context.Context) {
 			for range 100 {
 				go func() { <-ctx.Done() }()
 			}
 			<-ctx.Done()
-		}, asleep, "of goroutine"},
+		}, asleep, "of goroutine", nil},
 		{"heap", "heap below 40MiB",
 			func(ctx context.Context) {
 				for range 4 {
 					k.pile(1 << 24)
 				}
 				<-ctx.Done()
-			}, asleep, "heap at "},
+			}, asleep, "heap at ", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			release = make(chan struct{})
+			if strings.HasPrefix(tt.name, "goroutine") {
+				t.Parallel() // those count that this check's work has started
+			}
 			got := tryCheckAs(newFakeTB(t), Config{Max: 8 * time.Second}, budget.Must(tt.budget), tt.work)
 			if got.verdict() != "fail" || !strings.Contains(got.text(), tt.say) {
 				t.Errorf("%s, want fail, saying %q:\n%s %s", got.verdict(), tt.say, got.problem, got.text())
 			}
-			k.kept = nil
-			close(release)
+			k.drop()
+			if tt.over != nil {
+				close(tt.over)
+			}
 			for before := math.MaxInt; runtime.NumGoroutine() < before; time.Sleep(5 * time.Millisecond) {
 				before = runtime.NumGoroutine()
 			}
@@ -153,6 +165,9 @@ func TestCheckKinds(t *testing.T) {
 
 // Check's own garbage is no proof against work that only sleeps.
 func TestCheckGCOfSleep(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	got := tryCheck(t, Config{Max: 3 * time.Second}, budget.Must("gc below 0.001%", "process below 1s per call"), func(context.Context) {
 		time.Sleep(10 * time.Millisecond)
 	})
@@ -184,7 +199,7 @@ func TestCheckBaseline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "testdata", "mix.pprof")
 	set := budget.Must("check.burnGuilty grows below 20 points", "process grows below 300% per call", "check.burnGuilty below 99%")
 	work := func(share float64) func(context.Context) {
-		return func(context.Context) { mix(share) }
+		return func(ctx context.Context) { mixAndRest(ctx, share) }
 	}
 	needProfiler(t)
 	on(t, idle) // no check goes on for longer than its Max

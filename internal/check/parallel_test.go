@@ -20,17 +20,18 @@ func TestCheckParallel(t *testing.T) {
 	out := make([]checked, len(work))
 	var wg sync.WaitGroup
 	for i, lane := range work {
-		const rounds = mixRounds / 2
+		const rounds = restEvery * mixRounds
 		mine := 0
 		if i == guilty {
 			mine = rounds
 		}
 		wg.Go(func() {
 			set := budget.Must("check.burnGuilty below 50% cumulative") // far from the 25% of all lanes together
-			out[i] = tryCheckAs(newFakeTB(t), Config{Max: ample}, set, func(context.Context) {
+			out[i] = tryCheckAs(newFakeTB(t), Config{Max: ample}, set, func(ctx context.Context) {
 				if lane(mine, rounds-mine) == 0 {
 					t.Error("the sums are odd numbers")
 				}
+				pause(ctx, restTime)
 			})
 		})
 	}

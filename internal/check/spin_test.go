@@ -1,6 +1,10 @@
 package check
 
-import "math/rand/v2"
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
 
 // Calibrated work: burnGuilty and burnInnocent run the same instructions, so
 // that their true shares are those of their rounds.
@@ -35,3 +39,15 @@ func mix(share float64) {
 		panic("the sums are odd numbers") // so that the work is not optimised away
 	}
 }
+
+// mixAndRest computes for a third of the time. A verdict takes so many blocks with samples,
+// and hardly ever as many samples as a core gives. Rests are few: on a busy machine work
+// waits for a core after each.
+func mixAndRest(ctx context.Context, share float64) {
+	for range restEvery {
+		mix(share)
+	}
+	pause(ctx, restTime)
+}
+
+const restEvery, restTime = 8, 20 * time.Millisecond
