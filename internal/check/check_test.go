@@ -379,3 +379,13 @@ func TestGrace(t *testing.T) {
 		t.Errorf("%v at the deadline", got)
 	}
 }
+
+// Where the time of the check is over before it begins, as on a busy machine, that is said
+// of its Max and not of a deadline that nobody has set.
+func TestCheckOverBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	got := tryCheck(t, Config{Max: time.Nanosecond}, budget.Must("check.burnGuilty below 50% cumulative"), func(context.Context) { mix(0.5) })
+	if got.verdict() == "pass" || strings.Contains(got.problem+got.text(), "deadline") {
+		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+}

@@ -141,7 +141,7 @@ func (r *run) do() (problem string) {
 		r.once(held)
 		return ""
 	}
-	if left := time.Until(r.ends); left <= 0 || r.atDeadline() && left < leastSleep && len(r.plan.cpu) > 0 {
+	if left := time.Until(r.ends); r.atDeadline() && (left <= 0 || left < leastSleep && len(r.plan.cpu) > 0) {
 		return fmt.Sprintf("the test's deadline leaves %v, and a verdict on CPU takes %v at least: raise -timeout of go test",
 			max(0, left).Round(10*time.Millisecond), leastSleep)
 	}
