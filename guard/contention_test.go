@@ -99,7 +99,7 @@ func TestFault_01_SlotTaken(t *testing.T) {
 	w, registry := newWorld(), prometheus.NewRegistry()
 	g := contested(t, w, registry)
 	wantLost(t, w, g, registry, profiler.Busy, "somebody else is using the profiler")
-	burn(300 * time.Millisecond)
+	burnCPU(300 * time.Millisecond)
 	wantWhole(t, theirs, since)
 	g.Stop()
 }
@@ -127,7 +127,7 @@ func TestFault_03_ThiefRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLost(t, w, g, registry, profiler.Stolen, "pprof.StopCPUProfile")
-	burn(300 * time.Millisecond)
+	burnCPU(300 * time.Millisecond)
 	g.Stop() // must not end it either
 	wantWhole(t, theirs, since)
 }

@@ -199,7 +199,7 @@ func TestFault_60_RealProfile(t *testing.T) {
 			}
 		}
 	})
-	r, err := server.Client().Get(server.URL + "/profile?seconds=1")
+	r, err := server.Client().Get(server.URL + "/profile?seconds=3")
 	if err != nil {
 		t.Fatal(err)
 	}
