@@ -100,10 +100,11 @@ func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 	return text
 }
 
-// calledFor is, of a function that everything ends in, such as a system call, the first
-// caller outside the standard library that has half of it. Others have none.
+// calledFor is the first caller outside the standard library that has half of a function
+// that everything ends in, such as a system call, or of one of the standard library for
+// which nothing in the own module is to blame. Others have none.
 func (o *Offender) calledFor(b *Budget) *Frame {
-	if b.Subject != "no package" && charge.IsFloor(o.Function) {
+	if b.Subject != "no package" && (charge.IsFloor(o.Function) || o.Blame.Function == "" && charge.IsStandard(o.Function)) {
 		for i := range o.Callers {
 			if f := &o.Callers[i]; !charge.IsStandard(f.Function) && f.Share >= o.Share/2 {
 				return f

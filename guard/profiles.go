@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -114,16 +115,24 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 	return b
 }
 
-// located is an offender with its place, and the call that leads to it.
+// located is an offender with its place, and the call that leads to it: from the own
+// module or, of a function of the standard library, from the first other one.
 func located(o *budget.Offender) string {
 	text := o.Function
 	if o.File != "" {
 		text += " at " + place(&o.Frame)
 	}
-	if b := &o.Blame; b.Function != "" && b.Function != o.Function {
-		text += ", called from " + b.Function
-		if b.File != "" {
-			text += " at " + place(b)
+	from := &o.Blame
+	if from.Function == "" && charge.IsStandard(o.Function) {
+		i := slices.IndexFunc(o.Callers, func(f budget.Frame) bool { return !charge.IsStandard(f.Function) && f.Share >= o.Share/2 })
+		if i >= 0 {
+			from = &o.Callers[i]
+		}
+	}
+	if from.Function != "" && from.Function != o.Function {
+		text += ", called from " + from.Function
+		if from.File != "" {
+			text += " at " + place(from)
 		}
 	}
 	return text

@@ -3,6 +3,7 @@ package charge
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
 )
@@ -60,7 +61,7 @@ type paths struct {
 // explanation for each.
 func (c *Counter) Explain(query int, keys []int32) []Explanation {
 	through := make([]paths, len(keys))
-	c.lines = c.lines[:0]
+	c.lines, c.homes = c.lines[:0], map[int32]decode.ID{}
 	c.walk(query, func(v int64, s *Stack) {
 		var lines []int32 // one copy for all keys
 		for i, key := range c.keys(&c.queries[query]) {
@@ -115,7 +116,7 @@ func (p *paths) explain() Explanation {
 	if p.Module == "" {
 		mine = p.isOutside
 	}
-	e.Own = p.nearest(mine)
+	e.Own = p.nearest(func(line int32) bool { return mine(p.home(line)) })
 	e.From = p.wayIn(p.follow(func(s *path, step int) int { return s.outer + step }, 0))
 	e.To, _ = p.follow(func(s *path, step int) int { return s.inner - step }, e.Here.Value/2)
 	return e
@@ -129,6 +130,40 @@ func (p *paths) scaled(value int64) int64 {
 	return int64(float64(value) / float64(p.value) * float64(p.all))
 }
 
+// home is a function of the package in which a line's code is written, 0 if that is not
+// known. A literal bears the name of the caller's package where the function that holds it
+// was inlined there. Its file stays in the folder of its own package.
+func (c *Counter) home(line int32) decode.ID {
+	number := c.table.Lines[line].Func
+	name := c.table.Funcs[number].Name
+	if c.Names.parts[name]&literal == 0 {
+		return name
+	}
+	if home, known := c.homes[number]; known {
+		return home
+	}
+	folder := func(f *decode.Func) string {
+		file := c.table.Symbols.Name(f.File)
+		return file[:strings.LastIndexByte(file, '/')+1]
+	}
+	written, home := folder(&c.table.Funcs[number]), name
+	for i := range c.table.Funcs {
+		f := &c.table.Funcs[i]
+		if written == "" || c.Names.parts[f.Name]&literal != 0 {
+			continue
+		}
+		if folder(f) == written {
+			home = f.Name
+			break
+		}
+		if c.Names.pkg[f.Name] == c.Names.pkg[name] {
+			home = 0 // its package is in another folder
+		}
+	}
+	c.homes[number] = home
+	return home
+}
+
 // inModule reports whether a function is of the program's own module.
 func (c *Counter) inModule(name decode.ID) bool { return c.own[c.Names.pkg[name]] }
 
@@ -138,7 +173,7 @@ func (c *Counter) isOutside(name decode.ID) bool { return c.Names.parts[name]&st
 // nearest returns the frame nearest to the function among those of the functions that
 // count and that have at least half of its weight, with all the weight that passes
 // through that frame's function.
-func (p *paths) nearest(counts func(decode.ID) bool) Frame {
+func (p *paths) nearest(counts func(line int32) bool) Frame {
 	nameOf := func(line int32) decode.ID { return p.table.Lines[line].Name }
 	through := map[decode.ID]int64{}
 	for _, s := range p.kept {
@@ -146,12 +181,12 @@ func (p *paths) nearest(counts func(decode.ID) bool) Frame {
 		for i, l := range above {
 			name := nameOf(l)
 			again := func(l int32) bool { return nameOf(l) == name }
-			if counts(name) && !slices.ContainsFunc(above[:i], again) {
+			if counts(l) && !slices.ContainsFunc(above[:i], again) {
 				through[name] = AddSaturating(through[name], s.value)
 			}
 		}
 	}
-	f, name := p.heaviest(p.kept, func(s *path) int {
+	f, line := p.heaviest(p.kept, func(s *path) int {
 		for i, l := range s.lines[s.outer:] {
 			if through[nameOf(l)] >= p.value-p.value/2 {
 				return s.outer + i
@@ -159,28 +194,30 @@ func (p *paths) nearest(counts func(decode.ID) bool) Frame {
 		}
 		return -1
 	})
-	f.Value = p.scaled(through[name])
+	if line >= 0 {
+		f.Value = p.scaled(through[nameOf(line)])
+	}
 	return f
 }
 
 // heaviest returns the costliest function among the frames that at selects, at its
-// costliest line. Equals are ordered by name: ids depend on what a judge has seen before.
-func (p *paths) heaviest(stacks []path, at func(*path) int) (Frame, decode.ID) {
+// costliest line, and one of its lines, below 0 if there is none. Equals are ordered by name: ids depend on what a judge has seen before.
+func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame, line int32) {
 	type place struct {
 		name, file decode.ID
 		line       int32
 	}
-	byName, byPlace, symbols := map[decode.ID]int64{}, map[place]int64{}, p.table.Symbols
+	byName, byPlace, lines, symbols := map[decode.ID]int64{}, map[place]int64{}, map[decode.ID]int32{}, p.table.Symbols
 	for k := range stacks {
 		s := &stacks[k]
 		if i := at(s); i >= 0 && i < len(s.lines) {
 			l := &p.table.Lines[s.lines[i]]
-			byName[l.Name] = AddSaturating(byName[l.Name], s.value)
+			byName[l.Name], lines[l.Name] = AddSaturating(byName[l.Name], s.value), s.lines[i]
 			here := place{l.Name, p.table.Funcs[l.Func].File, l.Line}
 			byPlace[here] = AddSaturating(byPlace[here], s.value)
 		}
 	}
-	f, best := Frame{}, decode.ID(0)
+	best := decode.ID(0)
 	for id, v := range byName {
 		if v > f.Value || v == f.Value && symbols.Name(id) < f.Function {
 			best, f.Function, f.Value = id, symbols.Name(id), v
@@ -193,40 +230,42 @@ func (p *paths) heaviest(stacks []path, at func(*path) int) (Frame, decode.ID) {
 			f.File, f.Line, most = file, line, v
 		}
 	}
-	f.Own = f.Value > 0 && p.inModule(best)
-	f.Value = p.scaled(f.Value)
-	return f, best
+	if f.Value == 0 {
+		return Frame{}, -1
+	}
+	f.Own, f.Value = p.inModule(p.home(lines[best])), p.scaled(f.Value)
+	return f, lines[best]
 }
 
 // follow walks from the function along the costliest frames, one step a time,
 // among the stacks that have taken the same steps so far. It ends where the stacks
 // do, or where the costliest step has less than least.
-func (p *paths) follow(at func(s *path, step int) int, least int64) (way []Frame, names []decode.ID) {
+func (p *paths) follow(at func(s *path, step int) int, least int64) (way []Frame, lines []int32) {
 	live := slices.Clone(p.kept)
 	for step := 1; step <= cpuDepth; step++ {
-		f, name := p.heaviest(live, func(s *path) int { return at(s, step) })
+		f, line := p.heaviest(live, func(s *path) int { return at(s, step) })
 		if f.Value <= 0 || f.Value < least {
 			break
 		}
 		same := live[:0]
 		for k := range live {
 			s := &live[k]
-			if i := at(s, step); i >= 0 && i < len(s.lines) && p.table.Lines[s.lines[i]].Name == name {
+			if i := at(s, step); i >= 0 && i < len(s.lines) && p.table.Lines[s.lines[i]].Name == p.table.Lines[line].Name {
 				same = append(same, *s)
 			}
 		}
 		live = same
-		way, names = append(way, f), append(names, name)
+		way, lines = append(way, f), append(lines, line)
 	}
-	return way, names
+	return way, lines
 }
 
 // wayIn is the part of a way in that is worth showing: up to the outermost frame of the
 // own module, or else outside the standard library, or else all of it.
-func (c *Counter) wayIn(way []Frame, names []decode.ID) []Frame {
+func (c *Counter) wayIn(way []Frame, lines []int32) []Frame {
 	for _, ends := range []func(decode.ID) bool{c.inModule, c.isOutside} {
-		for i := len(names) - 1; i >= 0; i-- {
-			if ends(names[i]) {
+		for i, line := range slices.Backward(lines) {
+			if ends(c.home(line)) {
 				return way[:i+1]
 			}
 		}

@@ -124,7 +124,9 @@ type Counter struct {
 	touched []int32 // the keys of sums that are not 0
 	list    []int32 // see Counter.keys
 
-	lines []int32 // of the stacks that Explain looks at
+	// Of the query that is being explained.
+	lines []int32             // of all its stacks
+	homes map[int32]decode.ID // of literals, by number of a function
 }
 
 // Ordered reports whether the profile that was opened last tells in which order its
