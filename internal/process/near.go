@@ -42,16 +42,11 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 	return missing, nil
 }
 
-// MaxNear is how many texts are looked up. Nobody reads more hints, and each text is
-// compared with every name of the program.
-const MaxNear = 16
-
 // A nearest is a text that matches no name, with the best that was seen for it.
 type nearest struct {
-	text, bare, fixed string
-	parts             int // of bare: how many names with slashes and dots between them
-	best              string
-	away              int // how many letters are wrong in best, or one more than may be
+	text, bare string
+	best       string
+	away       int // how many letters are wrong in best, or one more than may be
 }
 
 // near finds the linked package or function whose name is nearest to each of some
@@ -59,16 +54,22 @@ type nearest struct {
 // nothing, regular expressions and those with wildcards have none. functions calls its
 // argument with all that is linked, as [Functions] does.
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
-	found := map[string]string{}
-	var wanted []*nearest
+	// By their number of parts, and by what nobody misspells of them, so that each name
+	// is compared with few however many texts there are.
+	wanted := map[int]map[string][]*nearest{}
 	for _, text := range texts {
 		bare := bare(text)
-		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(bare, "*?[") || len(wanted) == MaxNear {
+		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(bare, "*?[") {
 			continue
 		}
+		parts := 1 + strings.Count(bare, "/") + strings.Count(bare, ".")
+		if wanted[parts] == nil {
+			wanted[parts] = map[string][]*nearest{}
+		}
 		away := 1 + min(len(bare)/5, 2) // among short names there is always one that is two letters away
-		wanted = append(wanted, &nearest{text, bare, fixed(bare), 1 + strings.Count(bare, "/") + strings.Count(bare, "."), "", away})
+		wanted[parts][fixed(bare)] = append(wanted[parts][fixed(bare)], &nearest{text, bare, "", away})
 	}
+	found := map[string]string{}
 	if len(wanted) == 0 {
 		return found, nil
 	}
@@ -80,32 +81,43 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 		if dot <= 0 || strings.ContainsAny(name[dot:], ":-") {
 			return true
 		}
-		plain := bare(name)
-		for _, n := range wanted {
-			n.compare(name, plain)
-			n.compare(name[:dot], name[:dot]) // its package
+		for parts, byFixed := range wanted {
+			for _, what := range [...]struct{ name, plain string }{{name, bare(name)}, {name[:dot], name[:dot]}} { // and its package
+				end := lastParts(what.plain, parts)
+				for _, n := range byFixed[fixed(end)] {
+					n.compare(what.name, end)
+				}
+			}
 		}
 		return true
 	})
-	for _, n := range wanted {
-		if n.best != "" {
-			found[n.text] = n.best
+	for _, byFixed := range wanted {
+		for _, list := range byFixed {
+			for _, n := range list {
+				if n.best != "" {
+					found[n.text] = n.best
+				}
+			}
 		}
 	}
 	return found, err
 }
 
+// lastParts is the end of a name with so many parts, "" if it has fewer.
+func lastParts(name string, parts int) string {
+	at := len(name)
+	for range parts {
+		if at < 0 {
+			return ""
+		}
+		at = strings.LastIndexAny(name[:at], "/.")
+	}
+	return name[at+1:]
+}
+
 // compare holds the end of a name that has as many parts as the text against it.
 func (n *nearest) compare(name, end string) {
-	at := len(end)
-	for range n.parts {
-		if at < 0 {
-			return // it has not so many
-		}
-		at = strings.LastIndexAny(end[:at], "/.")
-	}
-	end = end[at+1:]
-	if d := len(end) - len(n.bare); d > n.away || -d > n.away || fixed(end) != n.fixed {
+	if d := len(end) - len(n.bare); d > n.away || -d > n.away {
 		return
 	}
 	away := spelling.Distance(n.bare, end)

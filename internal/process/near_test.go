@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"testing"
 )
@@ -49,7 +50,12 @@ func TestNear(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", text, got[text], err, want)
 		}
 	}
-	got, err := near([]string{"process.TestNaer", "portlist"}, Functions)
+	// However many texts there are, each is looked for.
+	texts := []string{"process.TestNaer", "portlist"}
+	for i := range 1000 {
+		texts = append(texts, fmt.Sprintf("absent%d.Thing", i))
+	}
+	got, err := near(texts, Functions)
 	if err != nil {
 		t.Fatal(err)
 	}
