@@ -38,12 +38,14 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 		if e.rule.Class == judge.Leak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
 		}
+		_, absent := missing[e.Budget.Subject]
+		absent = absent && e.rule.Test == judge.Absent // the best possible pass
 		for _, text := range e.rule.Patterns() {
 			near, isMissing := missing[text]
 			switch {
 			case near != "":
 				l.warn(e, fmt.Sprintf("no function linked into the program matches %s: did you mean %s, which is linked?", text, near))
-			case isMissing && e.rule.Test != judge.Absent: // of which it is the best possible pass
+			case isMissing && !absent:
 				l.warn(e, fmt.Sprintf("no function linked into the program matches %s: check the spelling, or drop the budget", text))
 			}
 		}

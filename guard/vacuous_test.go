@@ -138,9 +138,10 @@ func TestDecidedByAllWindows(t *testing.T) {
 func TestNearlyLinked(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must(
-			"typo: fmt.Pirntln below 20%", "other: portlister below 20%", "near: fmt.Pirntln absent", "gone: portlister absent")})
+			"typo: fmt.Pirntln below 20%", "other: portlister below 20%", "near: fmt.Pirntln absent", "gone: portlister absent",
+			"within: fmt.Println absent in portlister.Poll", "nowhere: portlister absent in portlister.Poll")})
 		initials(t, g, 1)
-		wantEvents(t, w, eventVacuous+" typo", eventVacuous+" other", eventVacuous+" near")
+		wantEvents(t, w, eventVacuous+" typo", eventVacuous+" other", eventVacuous+" near", eventVacuous+" within")
 		b := g.Status().Budgets
 		if want := "did you mean fmt.Println, which is linked?"; !strings.Contains(b[0].Warning, want) {
 			t.Errorf("warning %q, want %q", b[0].Warning, want)
