@@ -107,7 +107,7 @@ func (e *entry) count(r *budget.Result, before, now *counters, every time.Durati
 		return false
 	}
 	r.Verdict, r.Share, r.Low, r.High = budget.Pass, value, value, value
-	who := fmt.Sprintf("the process at %s, as its %s is counted over %s", amount(value, r.Unit), what, period)
+	who := fmt.Sprintf("the process at %s, by its %s counted over %s", amount(value, r.Unit), what, period)
 	switch {
 	case value <= r.Limit:
 	case evidence.RateLower(heavy*value/r.Limit, countedAlpha) > heavy:

@@ -177,7 +177,7 @@ func (w *writer) functions() {
 	fmt.Fprintln(&w.out)
 	others := "The largest function"
 	if len(best.accepted) > 0 {
-		fmt.Fprint(&w.out, "# LOOK: these are near the limit or over it, and accepted behind \"except\". Take out what is\n# not the program's purpose:\n")
+		fmt.Fprint(&w.out, "# LOOK: these are the largest, and accepted behind \"except\". Take out what is not the\n# program's purpose:\n")
 		for _, text := range best.accepted {
 			fmt.Fprintf(&w.out, "#   %s\n", text)
 		}
