@@ -31,6 +31,10 @@ func (p *parser) clauses() {
 		case partMeasure:
 			p.b.Flat = at.raw == "flat"
 		case partPer:
+			if startsWithNumber(p.tok.raw) && p.peek().kind == tokenWord && clausePart(p.peek().raw) == 0 { // per 100 requests
+				p.fail(p.tok, "a unit of work without a number", "divide the limit by it")
+				return
+			}
 			p.b.Per = p.word(workExpected)
 		case partKind:
 			p.b.Kind = p.word(kindExpected())

@@ -113,7 +113,11 @@ func (p *parser) rule() {
 		if clausePart(at.raw) != 0 {
 			advice = "clauses stand behind the amount"
 		}
-		p.fail(at, rulesText(p.b.Subject), advice, limitWord(p.b.Subject, "")+" "+at.raw)
+		lines := p.instead(at, limitWord(p.b.Subject, "")+" "+at.raw)
+		if p.b.Name == "" && strings.Contains(p.b.Subject, "-") && strings.ContainsAny(at.raw, "/.") { // a name without its colon
+			lines = append(lines, p.instead(p.said[partSubject], p.b.Subject+":")...)
+		}
+		p.refuse(at, mistake{p.at, rulesText(p.b.Subject), advice}, lines)
 	}
 }
 
@@ -145,10 +149,14 @@ func (p *parser) amount() (Amount, token) {
 		group = p.peek()
 	}
 	_, named := unit.Named(next.raw)
+	_, attached := unit.Named(suffix)
 	switch thousands, _ := splitNumber(group.raw); {
 	case suffix == "" && next.kind == tokenWord && (named || len(unitsMeant(digits, next.raw)) > 0):
 		at, suffix = p.span(at, next), next.raw
 		p.advance()
+	case attached && named: // 200m cores
+		p.fail(p.span(at, next), "a number with one unit", "", unitsMeant(digits, suffix+next.raw)...)
+		return Amount{}, at
 	case suffix == "" && startsWithNumber(group.raw):
 		var whole []string
 		if len(thousands) == 3 && isFirstGroup(digits) && group == next { // "2,500" may be two and a half
@@ -182,7 +190,8 @@ func unitsAdvice() string { return "units are " + unit.List() }
 // unit.
 func unitsMeant(digits, suffix string) (list []string) {
 	suffix, work, per := strings.Cut(suffix, "/")                                                                 // 2ms/request
-	if lower := strings.ToLower(suffix); strings.HasPrefix(lower, "mcpu") || strings.HasPrefix(lower, "millic") { // as Kubernetes counts
+	lower := strings.ToLower(suffix)
+	if strings.HasPrefix(lower, "mcpu") || strings.HasPrefix(lower, "mcore") || strings.HasPrefix(lower, "millic") { // as Kubernetes counts
 		value, _ := strconv.ParseFloat(digits, 64)
 		digits, suffix = strconv.FormatFloat(value/1000, 'f', -1, 64), "cores"
 	}

@@ -47,12 +47,12 @@ var units = []Unit{
 	{Name: "m", Dimension: Time, factor: 60, mistakes: []string{"min", "mins", "minute", "minutes"}},
 	{Name: "h", Dimension: Time, factor: 3600, mistakes: []string{"hr", "hrs", "hour", "hours"}},
 	{Name: "B", Dimension: Bytes, factor: 1, mistakes: []string{"byte", "bytes"}},
-	{Name: "KiB", Dimension: Bytes, factor: 1 << 10, mistakes: []string{"ki", "k"}},
-	{Name: "MiB", Dimension: Bytes, factor: 1 << 20, mistakes: []string{"mi", "m"}},
-	{Name: "GiB", Dimension: Bytes, factor: 1 << 30, mistakes: []string{"gi", "g"}},
-	{Name: "kB", Dimension: Bytes, factor: 1e3, mistakes: []string{"kilobytes"}},
-	{Name: "MB", Dimension: Bytes, factor: 1e6, mistakes: []string{"megabytes"}},
-	{Name: "GB", Dimension: Bytes, factor: 1e9, mistakes: []string{"gigabytes"}},
+	{Name: "KiB", Dimension: Bytes, factor: 1 << 10, mistakes: []string{"ki", "k", "kibs"}},
+	{Name: "MiB", Dimension: Bytes, factor: 1 << 20, mistakes: []string{"mi", "m", "mibs"}},
+	{Name: "GiB", Dimension: Bytes, factor: 1 << 30, mistakes: []string{"gi", "g", "gibs"}},
+	{Name: "kB", Dimension: Bytes, factor: 1e3, mistakes: []string{"kilobytes", "kbytes"}},
+	{Name: "MB", Dimension: Bytes, factor: 1e6, mistakes: []string{"megabytes", "mbytes"}},
+	{Name: "GB", Dimension: Bytes, factor: 1e9, mistakes: []string{"gigabytes", "gbytes"}},
 	{Name: "", Dimension: Count, factor: 1},
 }
 
