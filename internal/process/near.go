@@ -82,7 +82,8 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 			return true
 		}
 		for parts, byFixed := range wanted {
-			for _, what := range [...]struct{ name, plain string }{{name, bare(name)}, {name[:dot], name[:dot]}} { // and its package
+			pkg := name[:dot]
+			for _, what := range [...]struct{ name, plain string }{{name, bare(name)}, {pkg, pkg}, {pkg, unversioned(pkg)}} {
 				end := lastParts(what.plain, parts)
 				for _, n := range byFixed[fixed(end)] {
 					n.compare(what.name, end)
@@ -101,6 +102,15 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 		}
 	}
 	return found, err
+}
+
+// unversioned is the path of a module without its major version, which people leave out.
+func unversioned(path string) string {
+	i := strings.LastIndex(path, "/v") + 1
+	if version := path[i:]; i == 0 || len(version) < 2 || strings.Trim(version[1:], "0123456789") != "" {
+		return path
+	}
+	return path[:i-1]
 }
 
 // lastParts is the end of a name with so many parts, "" if it has fewer.

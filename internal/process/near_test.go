@@ -11,7 +11,7 @@ func TestNear(t *testing.T) {
 	functions := []string{
 		"regexp.compile", "regexp.Compile", "regexp.(*Regexp).MatchString", "encoding/json.Unmarshal", "encoding/json.(*decodeState).object",
 		"example.com/orders/chk.checkout", "example.com/orders/chk.checkout.func1", "example.com/orders/chk.Map[go.shape.int]",
-		"tailscale.com/portlist.(*Poller).Poll", "fmt.Println", "crypto/sha1.block", "main.main", "main.init.0", "type:.eq.main.T", "go",
+		"tailscale.com/portlist.(*Poller).Poll", "fmt.Println", "crypto/sha1.block", "main.main", "main.init.0", "github.com/labstack/echo/v4.New", "type:.eq.main.T", "go",
 	}
 	for text, want := range map[string]string{
 		"regex.compile":               "regexp.compile",
@@ -30,6 +30,9 @@ func TestNear(t *testing.T) {
 		"tailscale.com/portlists":     "tailscale.com/portlist",
 		"unmarshal":                   "encoding/json.Unmarshal",
 		"crypto/tls":                  "", // near to nothing
+		"github.com/labstack/echo":    "github.com/labstack/echo/v4",
+		"github.com/labstack/ecoh":    "github.com/labstack/echo/v4",
+		"labstack/echo":               "github.com/labstack/echo/v4",
 		"crypto/sha256.Sum256":        "",
 		"crypto/sha3":                 "", // another one, and no misspelling of sha1
 		"crypto/sah1":                 "crypto/sha1",
