@@ -189,7 +189,7 @@ func unitsAdvice() string { return "units are " + unit.List() }
 // unitsMeant returns the amounts that may be meant by a number with a suffix that is no
 // unit.
 func unitsMeant(digits, suffix string) (list []string) {
-	suffix, work, per := strings.Cut(suffix, "/")                                                                 // 2ms/request
+	suffix, work, per := strings.Cut(suffix, "/") // 2ms/request
 	lower := strings.ToLower(suffix)
 	if strings.HasPrefix(lower, "mcpu") || strings.HasPrefix(lower, "mcore") || strings.HasPrefix(lower, "millic") { // as Kubernetes counts
 		value, _ := strconv.ParseFloat(digits, 64)
