@@ -64,8 +64,7 @@
 // "container/heap below 5%": "heap" is the figure.
 //
 // Since Go 1.24 much of crypto/... is done in crypto/internal/fips140/...: what
-// crypto/sha256.New returns is of there. "crypto/sha256 below 5%" is about both, and
-// "runtime/..." about internal/runtime/... too.
+// crypto/sha256.New returns is of there. "crypto/sha256 below 5%" is about both.
 //
 // "process" is all that the profile holds. "goroutines", "heap", "rss" and "gc" are
 // figures that need no profile: how many goroutines exist, the bytes in live and not yet

@@ -16,7 +16,7 @@
 // pointer. A method is found by its type, not by its own name alone.
 //
 // A package of crypto is also the package of that name below crypto/internal/fips140,
-// which does its work since Go 1.24, and runtime/... is internal/runtime/..., too.
+// which does its work since Go 1.24.
 //
 // When a text can be read in several ways, all of them count: yaml.v3 is a
 // package, a function v3 of a package yaml, and a method v3 of a type yaml.
@@ -53,7 +53,6 @@
 //	golang.org/x/net/...               vendor/golang.org/x/net/http/httpguts.Valid      net/http.Get
 //	crypto/sha256                      crypto/internal/fips140/sha256.(*Digest).Write   crypto/sha512.Sum512
 //	crypto/sha256.New                  crypto/internal/fips140/v1.0.0/sha256.New        crypto/internal/fips140/sha512.New
-//	runtime/...                        internal/runtime/maps.(*Map).Delete              internal/abi.NoEscape
 //	.../cache                          example.com/a/b/cache.Get                        example.com/a/bcache.Get
 //	.../cache.Get                      example.com/a/b/cache.Get                        example.com/a/b/cache.Put
 //	example.com/.../internal/...       example.com/a/internal/b.F                       example.com/a/b.F

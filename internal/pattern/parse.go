@@ -101,7 +101,7 @@ func parseReadings(text string) ([]reading, error) {
 	}
 	slash := strings.LastIndexByte(head, '/') + 1
 	if head[slash:] == everything {
-		return withInternal([]reading{{path: pathOf(text)}}), nil
+		return withFIPS([]reading{{path: pathOf(text)}}), nil
 	}
 
 	var readings []reading
@@ -133,23 +133,16 @@ func parseReadings(text string) ([]reading, error) {
 	if len(readings) == 0 {
 		return nil, malformed
 	}
-	return withInternal(readings), nil
+	return withFIPS(readings), nil
 }
 
-// withInternal adds what does the work of packages since Go 1.24: of crypto/sha256,
-// crypto/internal/fips140/sha256 or, under GOFIPS140, crypto/internal/fips140/v1.0.0/sha256,
-// and of runtime/..., internal/runtime/... with its system calls and maps.
-func withInternal(readings []reading) []reading {
+// withFIPS adds to packages of crypto what does the work of many since Go 1.24: of
+// crypto/sha256, crypto/internal/fips140/sha256 or, under GOFIPS140,
+// crypto/internal/fips140/v1.0.0/sha256.
+func withFIPS(readings []reading) []reading {
 	for _, r := range readings {
-		if len(r.path) < 2 || r.path[1] == "internal" {
-			continue
-		}
-		if r.path[0] == "crypto" && r.path[1] != everything {
+		if len(r.path) > 1 && r.path[0] == "crypto" && r.path[1] != "internal" && r.path[1] != everything {
 			path := append(pathSpec{"crypto", "internal", "fips140", everything}, r.path[1:]...)
-			readings = append(readings, reading{path, r.item})
-		}
-		if r.path[0] == "runtime" {
-			path := append(pathSpec{"internal"}, r.path...)
 			readings = append(readings, reading{path, r.item})
 		}
 	}
