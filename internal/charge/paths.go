@@ -61,7 +61,7 @@ type paths struct {
 // explanation for each.
 func (c *Counter) Explain(query int, keys []int32) []Explanation {
 	through := make([]paths, len(keys))
-	c.lines, c.homes = c.lines[:0], map[int32]decode.ID{}
+	c.lines = c.lines[:0]
 	c.walk(query, func(v int64, s *Stack) {
 		var lines []int32 // one copy for all keys
 		for i, key := range c.keys(&c.queries[query]) {
@@ -134,34 +134,33 @@ func (p *paths) scaled(value int64) int64 {
 // known. A literal bears the name of the caller's package where the function that holds it
 // was inlined there. Its file stays in the folder of its own package.
 func (c *Counter) home(line int32) decode.ID {
-	number := c.table.Lines[line].Func
-	name := c.table.Funcs[number].Name
-	if c.Names.parts[name]&literal == 0 {
-		return name
+	f := &c.table.Funcs[c.table.Lines[line].Func]
+	folder := c.folder(f)
+	if c.Names.parts[f.Name]&literal == 0 || folder == "" {
+		return f.Name
 	}
-	if home, known := c.homes[number]; known {
+	if c.folders == nil {
+		c.folders, c.placed = map[string]decode.ID{}, map[int32]bool{}
+		for i := range c.table.Funcs {
+			f := &c.table.Funcs[i]
+			if folder := c.folder(f); folder != "" && c.Names.parts[f.Name]&literal == 0 {
+				c.folders[folder], c.placed[c.Names.pkg[f.Name]] = f.Name, true
+			}
+		}
+	}
+	if home, known := c.folders[folder]; known {
 		return home
 	}
-	folder := func(f *decode.Func) string {
-		file := c.table.Symbols.Name(f.File)
-		return file[:strings.LastIndexByte(file, '/')+1]
+	if c.placed[c.Names.pkg[f.Name]] { // in another folder
+		return 0
 	}
-	written, home := folder(&c.table.Funcs[number]), name
-	for i := range c.table.Funcs {
-		f := &c.table.Funcs[i]
-		if written == "" || c.Names.parts[f.Name]&literal != 0 {
-			continue
-		}
-		if folder(f) == written {
-			home = f.Name
-			break
-		}
-		if c.Names.pkg[f.Name] == c.Names.pkg[name] {
-			home = 0 // its package is in another folder
-		}
-	}
-	c.homes[number] = home
-	return home
+	return f.Name
+}
+
+// folder is where a function's file is, as far as its name says.
+func (c *Counter) folder(f *decode.Func) string {
+	file := c.table.Symbols.Name(f.File)
+	return file[:strings.LastIndexByte(file, '/')+1]
 }
 
 // inModule reports whether a function is of the program's own module.

@@ -124,9 +124,11 @@ type Counter struct {
 	touched []int32 // the keys of sums that are not 0
 	list    []int32 // see Counter.keys
 
-	// Of the query that is being explained.
-	lines []int32             // of all its stacks
-	homes map[int32]decode.ID // of literals, by number of a function
+	lines []int32 // of the stacks that Explain looks at
+	// Of the functions that are no literals in the profile that was opened: one of each
+	// folder, and which packages they are of. nil until somebody asks.
+	folders map[string]decode.ID
+	placed  map[int32]bool
 }
 
 // Ordered reports whether the profile that was opened last tells in which order its
@@ -164,7 +166,7 @@ func (c *Counter) Ask(q Query, always bool) int {
 // Open counts a profile, whose symbols must have been learnt. All answers are of the
 // profile that was opened last.
 func (c *Counter) Open(t *decode.Table) {
-	c.table, c.left = t, maxSums
+	c.table, c.left, c.folders = t, maxSums, nil
 	c.number++
 	c.own = c.own[:0]
 	for _, pkg := range c.Names.packages {
