@@ -135,8 +135,11 @@ func (p *paths) scaled(value int64) int64 {
 // was inlined there. Its file stays in the folder of its own package.
 func (c *Counter) home(line int32) decode.ID {
 	f := &c.table.Funcs[c.table.Lines[line].Func]
+	if c.Names.parts[f.Name]&literal == 0 {
+		return f.Name
+	}
 	folder := c.folder(f)
-	if c.Names.parts[f.Name]&literal == 0 || folder == "" {
+	if folder == "" {
 		return f.Name
 	}
 	if c.folders == nil {
