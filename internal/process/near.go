@@ -57,20 +57,23 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 	// By their number of parts, and by what nobody misspells of them, so that each name
 	// is compared with few however many texts there are.
 	wanted := map[int]map[string][]*nearest{}
+	var all []*nearest
 	for _, text := range texts {
 		bare := bare(text)
 		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(bare, "*?[") {
 			continue
 		}
-		parts := 1 + strings.Count(bare, "/") + strings.Count(bare, ".")
+		away := 1 + min(len(bare)/5, 2) // among short names there is always one that is two letters away
+		n := &nearest{text, bare, "", away}
+		all = append(all, n)
+		parts, key := 1+strings.Count(bare, "/")+strings.Count(bare, "."), fixed(bare)
 		if wanted[parts] == nil {
 			wanted[parts] = map[string][]*nearest{}
 		}
-		away := 1 + min(len(bare)/5, 2) // among short names there is always one that is two letters away
-		wanted[parts][fixed(bare)] = append(wanted[parts][fixed(bare)], &nearest{text, bare, "", away})
+		wanted[parts][key] = append(wanted[parts][key], n)
 	}
 	found := map[string]string{}
-	if len(wanted) == 0 {
+	if len(all) == 0 {
 		return found, nil
 	}
 	err := functions(func(name string) bool {
@@ -81,24 +84,26 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 		if dot <= 0 || strings.ContainsAny(name[dot:], ":-") {
 			return true
 		}
+		pkg, plain := name[:dot], bare(name)
+		short := unversioned(pkg)
 		for parts, byFixed := range wanted {
-			pkg := name[:dot]
-			for _, what := range [...]struct{ name, plain string }{{name, bare(name)}, {pkg, pkg}, {pkg, unversioned(pkg)}} {
-				end := lastParts(what.plain, parts)
+			compare := func(name, plain string) {
+				end := lastParts(plain, parts)
 				for _, n := range byFixed[fixed(end)] {
-					n.compare(what.name, end)
+					n.compare(name, end)
 				}
+			}
+			compare(name, plain)
+			compare(pkg, pkg)
+			if short != pkg {
+				compare(pkg, short)
 			}
 		}
 		return true
 	})
-	for _, byFixed := range wanted {
-		for _, list := range byFixed {
-			for _, n := range list {
-				if n.best != "" {
-					found[n.text] = n.best
-				}
-			}
+	for _, n := range all {
+		if n.best != "" {
+			found[n.text] = n.best
 		}
 	}
 	return found, err
