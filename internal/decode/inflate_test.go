@@ -45,12 +45,7 @@ func deflated(t testing.TB, b []byte, level int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write(b); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	writeAll(t, w, b)
 	return out.Bytes()
 }
 

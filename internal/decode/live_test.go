@@ -160,12 +160,7 @@ func gzipped(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if _, err := w.Write(raw); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	writeAll(t, w, raw)
 	return b.Bytes()
 }
 
@@ -174,13 +169,19 @@ func gzippedNamed(t testing.TB, raw []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	w.Name, w.Comment, w.Extra = "cpu.pb", "a comment", []byte("extra")
+	writeAll(t, w, raw)
+	return b.Bytes()
+}
+
+// writeAll writes raw to a compressor, and closes it.
+func writeAll(t testing.TB, w io.WriteCloser, raw []byte) {
+	t.Helper()
 	if _, err := w.Write(raw); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes()
 }
 
 func TestDecodeLive(t *testing.T) {
