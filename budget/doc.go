@@ -156,7 +156,7 @@
 //
 // Clauses follow the amount, in any order, each at most once.
 //
-//	no function above 5% flat except runtime/..., encoding/json
+//	no function above 5% flat except runtime/..., internal/runtime/...
 //	no function above 20% cumulative except none
 //	fmt.Sprintf below 1% cumulative in main.(*Server).ServeHTTP
 //	no function above 20% cumulative where endpoint=/checkout, tenant="big one"
