@@ -15,7 +15,7 @@ import (
 )
 
 // queueLen bounds the memory that waiting dumps hold: a profile is capped
-// at 16 MiB by the capture, so four are 64 MiB at the very worst. One window
+// at 8 MiB by the capture, so four are 32 MiB at the very worst. One window
 // makes one or two dumps, so a longer queue means a disk that does not keep up.
 const queueLen = 4
 
