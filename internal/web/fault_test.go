@@ -191,11 +191,14 @@ func TestFault_60_RealProfile(t *testing.T) {
 	defer wg.Wait()
 	defer close(stop)
 	wg.Go(func() {
-		for n := 0; ; n++ {
+		for { // a little, so that its samples cannot fall short of its CPU time on a busy machine
 			select {
 			case <-stop:
 				return
-			default:
+			case <-time.After(20 * time.Millisecond):
+			}
+			for x := range 1_000_000 {
+				_ = x
 			}
 		}
 	})
