@@ -184,8 +184,8 @@ func TestFault_74_BusyMachine(t *testing.T) {
 		{"innocent", "check.burnGuilty below 60%", 2 * time.Second, func(context.Context) { mix(0.1) }, []string{"fail", "open"}},
 		{"guilty", "check.burnGuilty below 5%", 2 * time.Second, func(context.Context) { mix(1) }, []string{"pass", "open"}},
 		{"no time", "check.burnGuilty below 50%", 200 * time.Millisecond, func(context.Context) { mix(0.5) }, []string{"fail", "open"}},
-		{"counted", "process below 10s per call", 2 * time.Second, func(context.Context) { mix(0.5) }, []string{"fail", "open", "skipped"}},
-		{"nothing left", "no goroutine leaked", 2 * time.Second, func(ctx context.Context) {
+		{"counted", "process below 10s per call", ample, func(context.Context) { mix(0.5) }, []string{"fail", "open", "skipped"}},
+		{"nothing left", "no goroutine leaked", ample, func(ctx context.Context) {
 			go func() { <-ctx.Done() }()
 			mix(0.5)
 		}, []string{"fail", "open", "skipped"}},
