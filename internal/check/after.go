@@ -2,14 +2,11 @@ package check
 
 import (
 	"fmt"
-	"runtime"
-	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
@@ -19,28 +16,6 @@ import (
 // settleTime is how long goroutines may take to end after work has returned and
 // its context was canceled, counted from when the last one was seen to end.
 const settleTime = 2 * time.Second
-
-// figures hands on the process's own since the check began.
-func (r *run) figures(cores bool, facts *judge.Facts) {
-	f := process.Between(r.first, r.reader.Read())
-	facts.Figures = map[string]float64{
-		"goroutines": float64(f.Goroutines),
-		"heap":       float64(f.Heap),
-		"rss":        float64(f.RSS),
-	}
-	// The runtime tells what a collection took when it ends.
-	if f.GCKnown || f.GCNone {
-		facts.Figures["gc"] = f.GC
-	} else {
-		facts.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
-	}
-	if cores {
-		facts.Figures["cores"] = f.Cores
-	}
-	if p := r.peak.Profile; p != nil {
-		facts.Figures["goroutines"] = float64(work.Samples(p))
-	}
-}
 
 // afterwards judges what is left when work is over.
 func (r *run) afterwards() error {
@@ -67,20 +42,6 @@ func (r *run) afterwards() error {
 	return nil
 }
 
-// beginFigures takes the snapshot from which figures are counted. For budgets on gc, a
-// collection of what the test has set up is brought to its end before: the runtime
-// accounts for the whole of it when it ends.
-func (r *run) beginFigures() {
-	if r.judgesGC() {
-		runtime.GC()
-	}
-	r.first = r.reader.Read()
-}
-
-func (r *run) judgesGC() bool {
-	return slices.ContainsFunc(r.set, func(b budget.Budget) bool { return b.Subject == "gc" || b.When.Figure == "gc" })
-}
-
 // judgeGoroutines judges how many goroutines of work there were, at the most at one time.
 func (r *run) judgeGoroutines() {
 	r.peak.Look(r.id) // what is left behind is most at the end
@@ -95,9 +56,7 @@ func (r *run) judgeGoroutines() {
 
 // judgeFigures judges the figures of the process.
 func (r *run) judgeFigures() {
-	if r.judgesGC() {
-		process.Force(1) // the collection that runs is told when it ends
-	}
+	process.Force(1) // the collection that runs is told when it ends
 	f := r.facts("figures", time.Since(r.begun), nil)
 	f.Figures["heap"] = liveHeap()
 	r.judge(r.plan.figures, &profile.Profile{}, f)

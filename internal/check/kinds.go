@@ -66,28 +66,29 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	}
 	k.next = 2 * after
 	now := r.done()
-	units, seen := now.Since(k.start), map[string]bool{}
-	for _, i := range k.open(r) {
-		kind := r.set[i].Kind
-		if !seen[kind] {
-			seen[kind] = true
-			after, err := cumulative(kind)
-			if err == nil {
-				r.judged[kind], err = work.Gained(k.before[kind], after)
-			}
-			if err != nil {
-				r.open(r.plan.profiles, err.Error())
-				return
-			}
+	units := now.Since(k.start)
+	for kind, before := range k.before {
+		open := slices.DeleteFunc(k.open(r), func(i int) bool { return r.set[i].Kind != kind })
+		if len(open) == 0 {
+			continue
 		}
-		p, res := r.judged[kind], &r.outcomes[i].Result
-		r.judge([]int{i}, p, r.facts(kind, now.At.Sub(k.start.At), units))
+		p, err := cumulative(kind)
+		if err == nil {
+			p, err = work.Gained(before, p)
+		}
+		if err != nil {
+			r.open(open, err.Error())
+			continue
+		}
+		r.judge(open, p, r.facts(kind, now.At.Sub(k.start.At), units))
 		// Contention is recorded in full, so that none of it is none, whatever others
 		// contend for. At a rate of the user's own, only no event at all is as good.
-		none := kinds.Of(kind).Sampling == kinds.Contention &&
-			(len(p.Sample) == 0 || r.records(kind) && res.Hits == 0 && res.Share == 0)
-		if none && res.Verdict == budget.Inconclusive && units[res.Budget.Per] > 0 {
-			res.Verdict, res.Reason = budget.Pass, "there was none"
+		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind))
+		for _, i := range open {
+			res := &r.outcomes[i].Result
+			if sure && res.Verdict == budget.Inconclusive && res.Hits == 0 && res.Share == 0 && units[res.Budget.Per] > 0 {
+				res.Verdict, res.Reason = budget.Pass, "there was none"
+			}
 		}
 	}
 }
