@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math"
@@ -119,20 +120,14 @@ func (r *run) writeBaseline() (problem string) {
 
 // saveProfile writes p to a file that is either as it was or whole.
 func saveProfile(path string, p *profile.Profile) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
+	var data bytes.Buffer
+	if err := p.Write(&data); err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // unless it was renamed
-	if err := p.Write(f); err != nil {
-		f.Close()
+	temp := path + ".tmp"
+	defer os.Remove(temp) // unless it was renamed
+	if err := os.WriteFile(temp, data.Bytes(), 0o644); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), 0o644); err != nil { // CreateTemp makes 0600, and this one is checked in
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return os.Rename(temp, path)
 }
