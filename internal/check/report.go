@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -55,12 +57,12 @@ func (r *run) report() {
 		}
 		r.hint(&rep.outcomes[i].Result)
 	}
-	switch {
-	case rep.failed():
+	switch n := rep.count(); {
+	case n[exceeded]+n[unjudged] > 0:
 		r.save(&rep)
 		rep.noteRace()
 		r.t.Errorf("guard.Check: %s", rep.String())
-	case rep.skips():
+	case n[skipped] > 0:
 		r.t.Skipf("guard.Check: %s", rep.passed())
 	default:
 		r.t.Logf("guard.Check: %s", rep.passed())
@@ -69,22 +71,18 @@ func (r *run) report() {
 
 // save writes the profiles that failed budgets were judged by.
 func (r *run) save(rep *report) {
-	var dir string
-	var err error
+	artifactDir := sync.OnceValues(r.artifactDir)
 	for _, o := range rep.outcomes {
 		p := r.judged[o.kind]
 		if o.Verdict != budget.Fail || p == nil || len(p.Sample) == 0 || slices.ContainsFunc(rep.saved, func(s savedProfile) bool { return s.kind == o.kind }) {
 			continue
 		}
-		if dir == "" && err == nil {
-			dir, err = r.artifactDir()
-		}
-		s := savedProfile{kind: o.kind, err: err}
+		dir, err := artifactDir()
+		path := filepath.Join(dir, notInNames.ReplaceAllString(r.t.Name(), "_")+"."+o.kind+".pprof")
 		if err == nil {
-			s.path = filepath.Join(dir, notInNames.ReplaceAllString(r.t.Name(), "_")+"."+o.kind+".pprof")
-			s.err = saveProfile(s.path, p)
+			err = saveProfile(path, p)
 		}
-		rep.saved = append(rep.saved, s)
+		rep.saved = append(rep.saved, savedProfile{o.kind, path, err})
 	}
 }
 
@@ -100,42 +98,46 @@ func (r *run) artifactDir() (string, error) {
 // notInNames are the letters of a test's name that are left out of a file's.
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
-func (rep *report) failed() bool { return slices.ContainsFunc(rep.outcomes, rep.fails) }
+// A standing is how a budget stands at the end of a check.
+type standing int
 
-// fails reports whether an outcome fails the test: for lack of time it does not where the
-// time was not the check's to choose, or the machine was busy.
-func (rep *report) fails(o outcome) bool {
-	switch {
-	case o.Verdict != budget.Inconclusive:
-		return o.Verdict == budget.Fail
-	case o.cause == mistake:
-		return true
-	}
-	return o.cause != unknown && !rep.short && !rep.bench && rep.busy == ""
-}
-
-// skips reports whether a budget is undecided for a reason that is not the test's.
-func (rep *report) skips() bool {
-	return slices.ContainsFunc(rep.outcomes, func(o outcome) bool {
-		return o.Verdict == budget.Inconclusive && (o.cause == unknown || rep.busy != "" && !rep.short && !rep.bench)
-	})
-}
-
-// What became of a budget that did not fail.
 const (
-	wordKept     = "pass"
-	wordTooClose = "too close to the limit to tell"
-	wordOpen     = "not decided in the time given"
+	kept      standing = iota
+	tooClose           // it passed: what was measured is above its limit, or may be further above than a pass on proof allows
+	undecided          // for lack of a time that was not the check's to choose
+	skipped            // undecided for a reason that is not the test's, which is skipped
+	unjudged           // undecided, which fails the test
+	exceeded           // which fails the test
+	standings
 )
 
-func (o outcome) word() string {
+// words are what is logged of budgets that do not fail the test.
+var words = [standings]string{"pass", "too close to the limit to tell", "not decided in the time given", "not decided in the time given"}
+
+func (rep *report) standing(o outcome) standing {
 	switch {
-	case o.Verdict == budget.Inconclusive:
-		return wordOpen
-	case o.isTooClose():
-		return wordTooClose
+	case o.Verdict == budget.Fail:
+		return exceeded
+	case o.Verdict == budget.Pass && o.Limit > 0 && (o.Share > o.Limit || o.High >= evidence.Zone*o.Limit):
+		return tooClose
+	case o.Verdict == budget.Pass:
+		return kept
+	case o.cause == unknown:
+		return skipped
+	case o.cause == noTime && (rep.short || rep.bench):
+		return undecided
+	case o.cause == noTime && rep.busy != "":
+		return skipped
 	}
-	return wordKept
+	return unjudged
+}
+
+// count counts the budgets by how they stand.
+func (rep *report) count() (n [standings]int) {
+	for _, o := range rep.outcomes {
+		n[rep.standing(o)]++
+	}
+	return n
 }
 
 // head is the first line.
@@ -149,24 +151,20 @@ func (rep *report) head(text string) string {
 
 // passed is the text of a check that did not fail.
 func (rep *report) passed() string {
-	count := map[string]int{}
-	for _, o := range rep.outcomes {
-		count[o.word()]++
+	n := rep.count()
+	title := unit.Plural(n[kept], "budget") + " kept"
+	if n[tooClose] > 0 {
+		title += fmt.Sprintf(", %d %s", n[tooClose], words[tooClose])
 	}
-	parts := []string{unit.Plural(count[wordKept], "budget") + " kept"}
-	if n := count[wordTooClose]; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d too close to the limit to tell", n))
-	}
-	if n := count[wordOpen]; n > 0 {
-		open := fmt.Sprintf("%d not decided", n)
+	if open := n[undecided] + n[skipped]; open > 0 {
+		title += fmt.Sprintf(", %d not decided", open)
 		if rep.busy != "" {
-			open += " (" + rep.busy + ")"
+			title += " (" + rep.busy + ")"
 		}
-		parts = append(parts, open)
 	}
-	text := rep.head(strings.Join(parts, ", "))
+	text := rep.head(title)
 	for _, o := range rep.outcomes {
-		text += fmt.Sprintf("\n  %s: %s: %s", o.word(), o.Budget, o.Reason)
+		text += fmt.Sprintf("\n  %s: %s: %s", words[rep.standing(o)], o.Budget, o.Reason)
 	}
 	for _, n := range rep.notes {
 		text += "\n  note: " + n
@@ -176,35 +174,28 @@ func (rep *report) passed() string {
 
 // String is the text of a check that failed.
 func (rep *report) String() string {
+	n, open := rep.count(), 0
 	var b strings.Builder
-	failed, wrong := 0, 0
-	for _, o := range rep.outcomes {
-		switch {
-		case o.Verdict == budget.Fail:
-			failed++
-		case rep.fails(o):
-			wrong++
-		}
-	}
-	// What was not decided when another budget failed is nobody's mistake.
-	isOpen := func(o outcome) bool { return failed > 0 && o.Verdict == budget.Inconclusive && o.cause == noTime }
-	title := fmt.Sprintf("%d of %d budgets exceeded", failed, len(rep.outcomes))
-	switch {
-	case failed == 0:
-		title = unit.Plural(wrong, "budget") + " could not be judged"
-	case len(rep.outcomes) == 1:
-		title = "the budget is exceeded"
-	}
-	if open := len(rep.outcomes) - len(slices.DeleteFunc(slices.Clone(rep.outcomes), isOpen)); open > 0 {
-		title += fmt.Sprintf(" and %d left open", open)
-	}
-	b.WriteString(rep.head(title))
 	for _, want := range []budget.Verdict{budget.Fail, budget.Inconclusive, budget.Pass} {
 		for _, o := range rep.outcomes {
-			if o.Verdict == want && !isOpen(o) {
+			switch {
+			case o.Verdict != want:
+			case n[exceeded] > 0 && want == budget.Inconclusive && o.cause == noTime:
+				open++ // when another budget failed it is nobody's mistake
+			default:
 				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
 		}
+	}
+	title := fmt.Sprintf("%d of %d budgets exceeded", n[exceeded], len(rep.outcomes))
+	switch {
+	case n[exceeded] == 0:
+		title = unit.Plural(n[unjudged], "budget") + " could not be judged"
+	case len(rep.outcomes) == 1:
+		title = "the budget is exceeded"
+	}
+	if open > 0 {
+		title += fmt.Sprintf(" and %d left open", open)
 	}
 	for _, s := range rep.saved {
 		if s.err != nil {
@@ -222,7 +213,7 @@ func (rep *report) String() string {
 	for _, n := range rep.notes {
 		fmt.Fprintf(&b, "\n\nnote: %s", n)
 	}
-	return b.String()
+	return rep.head(title) + b.String()
 }
 
 // moreTime says how there come more samples: a benchmark takes as long as

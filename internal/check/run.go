@@ -14,7 +14,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -70,12 +69,6 @@ const (
 	mistake              // no time would decide it, on any machine: the test fails
 	unknown              // it is not known whose doing it is: the test is skipped
 )
-
-// isTooClose reports whether a budget passed without being kept for sure: what was measured
-// is above its limit, or may be further above than a pass on proof allows.
-func (o outcome) isTooClose() bool {
-	return o.Verdict == budget.Pass && o.Limit > 0 && (o.Share > o.Limit || o.High >= evidence.Zone*o.Limit)
-}
 
 // newRun prepares a check, or says what is wrong with it.
 func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*run, string) {
