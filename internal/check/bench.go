@@ -51,10 +51,10 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 		}()
 		r.worker.Loop(ctx, b.Loop)
 	}()
-	if err := r.cpu.attribute(r, false); err != nil {
-		return err.Error()
+	if err = r.cpu.results(r); err == nil {
+		err = r.cpu.attribute(r, false)
 	}
-	if err := r.cpu.results(r); err != nil {
+	if err != nil {
 		return err.Error()
 	}
 	for _, res := range r.outcomes {

@@ -147,7 +147,13 @@ func (r *run) freely(back bool) (problem string) {
 			return err.Error()
 		}
 		r.cpu.stream(r, goesOn)
-		if err := r.cpu.attribute(r, back); err != nil {
+		if r.worker.IsOver() {
+			return ""
+		}
+		if err = r.cpu.results(r); err == nil {
+			err = r.cpu.attribute(r, back)
+		}
+		if err != nil {
 			return err.Error()
 		}
 	} else {
@@ -301,7 +307,7 @@ func (c *cpuPhase) results(r *run) error {
 		}
 		r.outcomes[i] = o
 	}
-	return c.reveal(r)
+	return nil
 }
 
 // explain says why nothing could be said of budget n, and what to do.

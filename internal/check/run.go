@@ -161,11 +161,6 @@ func (r *run) do() (problem string) {
 	if err := r.afterwards(); err != nil {
 		return err.Error()
 	}
-	if r.cpu != nil {
-		if err := r.cpu.results(r); err != nil {
-			return err.Error()
-		}
-	}
 	if r.Update {
 		if problem := r.writeBaseline(); problem != "" {
 			return problem

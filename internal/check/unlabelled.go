@@ -11,7 +11,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -27,8 +26,6 @@ const (
 type unlabelled struct {
 	profiles []*profile.Profile // with the root for a label
 	samples  map[string]int64
-	roots    []string // with which a budget is not kept, and which are not known to be others'
-	why      cause    // mistake where they are proven to be work's
 }
 
 // add adds what a profile has without a label.
@@ -61,8 +58,12 @@ func (u *unlabelled) text(roots []string) string {
 	return fmt.Sprintf("%s of goroutines without this check's label that began with %s", unit.Plural(n, "sample"), strings.Join(roots, ", "))
 }
 
-// withUnlabelled judges the budgets by the samples of work and of some roots.
-func (c *cpuPhase) withUnlabelled(r *run, roots []string) ([]budget.Result, error) {
+// withUnlabelled judges the budgets by the samples of work and of some roots, and returns
+// those, by their indices, that are exceeded then, or kept only without the roots.
+func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budget.Result, err error) {
+	if len(roots) == 0 {
+		return nil, nil
+	}
 	p, err := profile.Merge(c.unlabelled.profiles)
 	if err != nil {
 		return nil, err
@@ -71,64 +72,51 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) ([]budget.Result, erro
 	if p, err = profile.Merge(append(c.all.profiles, p)); err != nil {
 		return nil, err
 	}
-	return judged(part(r.set, r.plan.cpu), p, r.facts("cpu", c.all.elapsed, c.all.work)), nil
-}
-
-// attribute finds out whose the samples without a label are, where a budget is exceeded
-// with them, or kept only without them. Calls that do not return can't be made to rest:
-// then it is not known.
-func (c *cpuPhase) attribute(r *run, returns bool) error {
-	u, roots := &c.unlabelled, c.unlabelled.busiest()
-	if len(roots) == 0 || c.broken != nil || c.trial.Failed() || r.Update {
-		return nil
-	}
-	with, err := c.withUnlabelled(r, roots)
-	if err != nil {
-		return err
-	}
-	for n, res := range with {
-		if res.Verdict == budget.Fail || res.Verdict != budget.Pass && c.trial.Closing(n) == evidence.Pass {
-			u.roots, u.why = roots, unknown
+	changed = map[int]budget.Result{}
+	for n, res := range judged(part(r.set, r.plan.cpu), p, r.facts("cpu", c.all.elapsed, c.all.work)) {
+		i := r.plan.cpu[n]
+		own := r.outcomes[i].Verdict
+		if res.Verdict == budget.Fail && own != budget.Fail || res.Verdict != budget.Pass && own == budget.Pass {
+			changed[i] = res
 		}
 	}
-	if len(u.roots) == 0 || !returns || r.worker.IsOver() {
-		return nil
-	}
-	ctx, cancel := context.WithDeadline(context.Background(), r.latest)
-	defer cancel()
-	follow, open, ok := r.worker.Follow(ctx, roots, float64(u.samples[roots[0]])/c.all.elapsed.Seconds())
-	if r.late, u.roots = !ok, open; len(follow) > 0 {
-		u.roots, u.why = follow, mistake
-	}
-	return nil
+	return changed, nil
 }
 
-// reveal takes back what is kept only because goroutines without the label did the work.
-func (c *cpuPhase) reveal(r *run) error {
-	u := &c.unlabelled
-	if len(u.roots) == 0 {
+// attribute takes back what is kept only because goroutines without the label did the work.
+// It finds out whose they are, unless the calls of work do not return, which can't be made
+// to rest.
+func (c *cpuPhase) attribute(r *run, returns bool) error {
+	if c.trial.Failed() || r.Update {
 		return nil
+	}
+	roots := c.unlabelled.busiest()
+	changed, err := c.withUnlabelled(r, roots)
+	if err != nil || len(changed) == 0 {
+		return err
 	}
 	const remedy = "let work call what they call (a server's handler), or start them inside work, for many requests a call"
-	say := "which run while work runs and rest while it rests: they stood before the check, or lost its label. " + remedy
-	if u.why == unknown {
-		say = "of which it is not known whether they work for this check. If they do: " + remedy +
-			". If they belong to a test in parallel, run this test by itself"
-	}
-	with, err := c.withUnlabelled(r, u.roots)
-	if err != nil {
-		return err
-	}
-	for n, i := range r.plan.cpu {
-		res := &r.outcomes[i]
-		if with[n].Verdict == budget.Fail && res.Verdict != budget.Fail || with[n].Verdict != budget.Pass && res.Verdict == budget.Pass {
-			own := ""
-			if res.Verdict == budget.Pass {
-				own = ". Without them it is: " + res.Reason
-			}
-			res.Verdict, res.cause = budget.Inconclusive, u.why
-			res.Reason = fmt.Sprintf("%s, with %s, %s%s", with[n].Reason, u.text(u.roots), say, own)
+	why, say := unknown, "of which it is not known whether they work for this check. If they do: "+remedy+
+		". If they belong to a test in parallel, run this test by itself"
+	if returns {
+		ctx, cancel := context.WithDeadline(context.Background(), r.latest)
+		defer cancel()
+		var follow []string
+		if follow, roots = r.worker.Follow(ctx, roots, float64(c.unlabelled.samples[roots[0]])/c.all.elapsed.Seconds()); len(follow) > 0 {
+			roots, why = follow, mistake
+			say = "which run while work runs and rest while it rests: they stood before the check, or lost its label. " + remedy
 		}
+		if changed, err = c.withUnlabelled(r, roots); err != nil {
+			return err
+		}
+	}
+	for i, with := range changed {
+		own, o := "", &r.outcomes[i]
+		if o.Verdict == budget.Pass {
+			own = ". Without them it is: " + o.Reason
+		}
+		o.Verdict, o.cause = budget.Inconclusive, why
+		o.Reason = fmt.Sprintf("%s, with %s, %s%s", with.Reason, c.unlabelled.text(roots), say, own)
 	}
 	return nil
 }

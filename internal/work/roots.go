@@ -95,9 +95,8 @@ func (f *follower) isOwn() bool {
 
 // Follow lets work run and rest until it is known which roots follow it, or the context
 // ends. rate is how many samples a second the busiest of them has. It returns those that
-// do, and those of which it is not known; work is left at the end of a call, or ok is
-// false.
-func (w *Worker) Follow(ctx context.Context, roots []string, rate float64) (follow, unknown []string, ok bool) {
+// do, and those of which it is not known.
+func (w *Worker) Follow(ctx context.Context, roots []string, rate float64) (follow, unknown []string) {
 	each := min(max(time.Duration(2/rate*float64(time.Second)), restLeast), restLongest)
 	alpha := evidence.FailAlpha / float64(len(roots))
 	followers := map[string]*follower{}
@@ -107,20 +106,20 @@ func (w *Worker) Follow(ctx context.Context, roots []string, rate float64) (foll
 	follows := func(root string) bool { return followers[root].follows(alpha) }
 	open := func(root string) bool { return !follows(root) && !followers[root].isOwn() }
 	until, _ := ctx.Deadline()
-	ok = w.Pause(time.Until(until))
+	ok := w.Pause(time.Until(until))
 	for pair := 0; pair < pairsMost && ok && ctx.Err() == nil && slices.ContainsFunc(roots, open); pair++ {
-		var blocks [2]map[string]int64
-		works := rand.IntN(2)
-		for i := range blocks {
-			if i == works {
+		blocks := map[bool]map[string]int64{} // by whether work runs
+		first := rand.IntN(2) == 0
+		for _, runs := range []bool{first, !first} {
+			if runs {
 				w.Order(0)
 			}
-			blocks[i] = capture(ctx, each)
-			if i == works {
+			blocks[runs] = capture(ctx, each)
+			if runs {
 				ok = w.Pause(time.Until(until))
 			}
 		}
-		if on, off := blocks[works], blocks[1-works]; on != nil && off != nil {
+		if on, off := blocks[true], blocks[false]; on != nil && off != nil {
 			for root, f := range followers {
 				f.see(on[root], off[root])
 			}
@@ -134,7 +133,7 @@ func (w *Worker) Follow(ctx context.Context, roots []string, rate float64) (foll
 			unknown = append(unknown, root)
 		}
 	}
-	return follow, unknown, ok
+	return follow, unknown
 }
 
 // capture counts the samples of some time without a label, by their roots. It returns nil
