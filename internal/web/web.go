@@ -126,8 +126,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 
-	where := route(r)
-	if why := h.refuses(r, where.html()); why != "" {
+	name, slashless := route(r)
+	parts := strings.Split(name, "/")
+	isDump := parts[0] == "dumps"
+	html := name == "" || isDump && len(parts) == 2 // a page that people link to
+	if why := h.refuses(r, html); why != "" {
 		refuse(w, http.StatusForbidden, why)
 		return
 	}
@@ -137,65 +140,44 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	within(w, r, 0)
-	switch where.name {
-	case "":
-		h.page(w, r)
-	case "status.json":
-		h.document(w, r, &h.status, "application/json")
-	case "dumps.json":
-		h.dumpList(w, r)
-	case "budgets":
-		h.document(w, r, &h.budgets, "text/plain; charset=utf-8")
-	case "profile", "flame.json":
-		h.profile(w, r, where.name == "flame.json")
-	case "dump":
-		h.dumpPage(w, r, where.id)
-	case "file":
-		h.dumpFile(w, r, where.id, where.file)
-	case "slash":
+	switch {
+	case slashless != "":
 		// Relative links need the slash.
-		header.Set("Location", url.PathEscape(path.Base(where.id))+"/")
+		header.Set("Location", url.PathEscape(path.Base(slashless))+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
+	case name == "":
+		h.page(w, r)
+	case name == "status.json":
+		h.document(w, r, &h.status, "application/json")
+	case name == "dumps.json":
+		h.dumpList(w, r)
+	case name == "budgets":
+		h.document(w, r, &h.budgets, "text/plain; charset=utf-8")
+	case name == "profile", name == "flame.json":
+		h.profile(w, r, name == "flame.json")
+	case isDump && len(parts) == 2:
+		h.dumpPage(w, r, parts[1])
+	case isDump && len(parts) == 3:
+		h.dumpFile(w, r, parts[1], parts[2])
 	default:
 		refuse(w, http.StatusNotFound, "there is no such page; the first is at the root of where the handler is mounted")
 	}
 }
 
-// place is what a request asks for.
-type place struct{ name, id, file string }
-
-// html reports whether it is a page that people link to.
-func (p place) html() bool { return p.name == "" || p.name == "dump" || p.name == "slash" }
-
-// route finds what a request asks for. A handler that was mounted without
-// StripPrefix finds its prefix in the pattern that matched.
-func route(r *http.Request) place {
-	rest := r.URL.Path
-	pattern := r.Pattern
-	if i := strings.IndexByte(pattern, '/'); i >= 0 {
-		if under, ok := strings.CutPrefix(rest, pattern[i:]); ok && strings.HasSuffix(pattern, "/") {
-			rest = under
+// route finds what a request asks for, "" for the first page. A handler that was mounted
+// without StripPrefix finds its prefix in the pattern that matched. slashless is the
+// request's own path where it is the handler's root without the slash at its end.
+func route(r *http.Request) (name, slashless string) {
+	name = r.URL.Path
+	if i := strings.IndexByte(r.Pattern, '/'); i >= 0 && strings.HasSuffix(r.Pattern, "/") {
+		name = strings.TrimPrefix(name, r.Pattern[i:])
+	}
+	if r.URL.Path == "" { // StripPrefix took all
+		if u, err := url.ParseRequestURI(r.RequestURI); err == nil && !strings.HasSuffix(u.Path, "/") {
+			slashless = u.Path
 		}
 	}
-	if rest == "" && r.URL.Path == "" {
-		// StripPrefix took all: the request's own path has no slash at its end.
-		if u, err := url.ParseRequestURI(r.RequestURI); err == nil && u.Path != "" && !strings.HasSuffix(u.Path, "/") {
-			return place{name: "slash", id: u.Path}
-		}
-	}
-	parts := strings.Split(strings.TrimPrefix(rest, "/"), "/")
-	switch {
-	case len(parts) == 1:
-		switch parts[0] {
-		case "", "status.json", "dumps.json", "budgets", "profile", "flame.json":
-			return place{name: parts[0]}
-		}
-	case len(parts) == 2 && parts[0] == "dumps":
-		return place{name: "dump", id: parts[1]}
-	case len(parts) == 3 && parts[0] == "dumps":
-		return place{name: "file", id: parts[1], file: parts[2]}
-	}
-	return place{name: "none"}
+	return strings.TrimPrefix(name, "/"), slashless
 }
 
 // running reports whether there is a guard that has not stopped.
