@@ -68,18 +68,13 @@ func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *w
 			read:  func([]string) []answer { return []answer{{n: f()}} },
 		})
 	}
-	w.registry = registryCounter(r, read)
-	w.counters = append(w.counters, w.registry)
-	return w
-}
-
-// registryCounter reads units of work from a registry.
-func registryCounter(r prometheus.Registerer, read map[string]func() float64) *counter {
-	return &counter{
+	w.registry = &counter{
 		bound: gatherTimeout,
 		label: "%s of the Prometheus registry",
 		read:  newRegistryReader(r, read).read,
 	}
+	w.counters = append(w.counters, w.registry)
+	return w
 }
 
 // now reads the counters, all at once.
@@ -166,15 +161,6 @@ func between(before, after readings) (done map[string]float64, why map[string]st
 	return done, why
 }
 
-// registryOf is the registry that units of work are read from: the one that the guard's
-// metrics go to, or the default one where that cannot be read.
-func registryOf(r prometheus.Registerer) prometheus.Gatherer {
-	if g, ok := r.(prometheus.Gatherer); ok {
-		return g
-	}
-	return prometheus.DefaultGatherer
-}
-
 // registryUnits are the units of work of budgets that Work does not count.
 func registryUnits(set budget.Set, work map[string]func() float64) []string {
 	units := map[string]bool{}
@@ -193,8 +179,14 @@ type registryReader struct {
 	empty map[string]bool           // by metric: it is a vector that has had no series yet
 }
 
+// newRegistryReader reads the registry that the guard's metrics go to, or the default one
+// where that cannot be read.
 func newRegistryReader(r prometheus.Registerer, work map[string]func() float64) *registryReader {
-	return &registryReader{g: registryOf(r), work: work, empty: map[string]bool{}}
+	g, ok := r.(prometheus.Gatherer)
+	if !ok {
+		g = prometheus.DefaultGatherer
+	}
+	return &registryReader{g: g, work: work, empty: map[string]bool{}}
 }
 
 // read returns what the registry has counted of each unit, or one answer that says why
@@ -286,7 +278,7 @@ func hasLabels(m *dto.Metric, labels map[string]string) bool {
 // checkUnits reports the units of work that nobody counts. A registry that cannot be read
 // now is no mistake: the loop tells of it.
 func checkUnits(set budget.Set, read map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
-	registry := registryCounter(r, read)
+	registry := newWorkCounters(read, r).registry
 	registry.units = registryUnits(set, read)
 	found := (&workCounters{counters: []*counter{registry}}).now()
 	for _, name := range registry.units {
