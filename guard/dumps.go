@@ -116,16 +116,10 @@ func (g *Guard) markOf(d *dump) string {
 // awaitDumps waits until those of a window are saved, so that no event names a file that
 // does not exist.
 func awaitDumps(ctx context.Context, offered []*dump) {
-	patience := time.NewTimer(dumpPatience)
-	defer patience.Stop()
+	ctx, giveUp := context.WithTimeout(ctx, dumpPatience)
+	defer giveUp()
 	for _, d := range offered {
-		select {
-		case <-d.ended:
-		case <-patience.C:
-			return
-		case <-ctx.Done():
-			return
-		}
+		await(ctx, d.ended)
 	}
 }
 
