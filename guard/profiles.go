@@ -45,9 +45,9 @@ func (k *kindTaker) end(kind string, work readings, f *judge.Facts) ([]byte, err
 		p, err := k.taker.Take(kind)
 		return p.Data, err
 	}
-	began, start := k.work[kind], k.taker.Start(kind)
+	began := k.work[kind]
 	p, err := k.taker.End(kind)
-	if !k.taker.Start(kind).Equal(start) { // also of some windows that end without a profile
+	if p.Elapsed > 0 { // also of some windows that end without a profile
 		k.work[kind] = work
 	}
 	f.Elapsed = p.Elapsed

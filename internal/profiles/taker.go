@@ -70,12 +70,9 @@ func (t *Taker) Begin(k string) error {
 // that has not failed, or whose window goes on.
 func (t *Taker) Begun(k string) bool { return t.window(k).open }
 
-// Start returns when the window began that the next End returns: at the latest Begin or
-// End that has read the totals, which an End that fails may have done.
-func (t *Taker) Start(k string) time.Time { return t.window(k).start }
-
 // End returns what allocs, mutex or block have grown by since the Begin or the End
-// before it, whichever was later.
+// before it, whichever was later. With an error, Elapsed is that of a window that has ended
+// without a profile, and 0 of one that goes on.
 func (t *Taker) End(k string) (Profile, error) {
 	w := t.window(k)
 	rate, err := t.admit(k, w)
@@ -94,11 +91,11 @@ func (t *Taker) End(k string) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
+	p := Profile{Elapsed: w.start.Sub(start), Rate: w.rate}
 	if w.rate != before {
-		return Profile{}, refuse(k, "its sampling was one in %d at the start of the window and one in %d at the end; "+
+		return p, refuse(k, "its sampling was one in %d at the start of the window and one in %d at the end; "+
 			"set it once, early in main", before, w.rate)
 	}
-	p := Profile{Elapsed: w.start.Sub(start), Rate: w.rate}
 	p.Data, err = encode(grown, start, p.Elapsed)
 	return p, err
 }
