@@ -90,16 +90,13 @@ func (r *run) count() {
 		}
 	}
 	for _, i := range counted {
-		res := judgeBatches(r.set[i], batches, true)
-		if res.Verdict != budget.Pass && sampled(i) && !r.late {
+		o := judgeBatches(r.set[i], batches, true)
+		if o.Verdict != budget.Pass && sampled(i) && !r.late {
 			r.plan.cpu = append(r.plan.cpu, i)
 			continue
 		}
-		r.outcomes[i] = outcome{Result: res}
-		if per := r.set[i].Per; per != "" && len(batches) > 0 && r.worker.Calls.Load() > 2 && !slices.ContainsFunc(batches, func(b batch) bool { return b.units[per] > 0 }) {
-			r.outcomes[i].cause = mistake
-		}
-		if res.Verdict == budget.Fail && isCPU(r.set[i]) {
+		r.outcomes[i] = o
+		if o.Verdict == budget.Fail && isCPU(r.set[i]) {
 			r.nameUsers(i)
 		}
 	}
@@ -150,7 +147,7 @@ func isCPU(b budget.Budget) bool { return quantityOf(b) == cpuSeconds }
 
 // judgeBatches judges a budget by batches. At the last look, what is within 1.5 times
 // the limit passes.
-func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
+func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
 	q := quantityOf(b)
 	idle, paused := 0.0, 1e-9
 	for _, x := range batches {
@@ -169,33 +166,29 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 		less.Add(x.used[q]-others*x.took, n)
 	}
 	in := unit.Of(b.Limit.Unit)
-	limit, times := in.Base(b.Limit.Value), ""
+	limit := in.Base(b.Limit.Value)
+	res := outcome{Result: budget.Result{Budget: b, Samples: int64(len(batches)), Limit: limit, Unit: in.Dimension.String()}}
+	switch {
+	case len(batches) < 2:
+		res.Reason = fmt.Sprintf("%s of calls came in time, and 2 are needed: raise Checker.Max, or do less in a call", unit.Plural(len(batches), "batch"))
+		return res
+	case all.Units() <= 0:
+		res.cause, res.Reason = mistake, fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)
+		return res
+	}
+	what, tick, mean, sure := "allocates", 0.0, all.Value(), less.Value()
+	if q == cpuSeconds {
+		what, tick = "uses", cpuTick.Seconds()
+		sure = mean // where others are at work CPU is sampled: what they use is not told exactly
+	}
+	times, per := "", ""
 	if q == allocCounts {
 		times = " times"
 	}
-	text := func(x float64) string { return unit.Format(x, in.Dimension) + times }
-	res := budget.Result{Budget: b, Samples: int64(len(batches)), Limit: limit, Unit: in.Dimension.String()}
-	few := fmt.Sprintf("%s of calls came in time, and 2 are needed: raise Checker.Max, or do less in a call", unit.Plural(len(batches), "batch"))
-	switch {
-	case len(batches) == 0:
-		res.Reason = few
-		return res
-	case all.Units() <= 0:
-		res.Reason = fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)
-		return res
-	}
-	what, tick := "uses", cpuTick.Seconds()
-	if q != cpuSeconds {
-		what, tick = "allocates", 0
-	}
-	per := ""
 	if b.Per != "" {
 		per = " per " + b.Per
 	}
-	mean, sure := all.Value(), less.Value()
-	if q == cpuSeconds {
-		sure = mean // where others are at work CPU is sampled: what they use is not told exactly
-	}
+	text := func(x float64) string { return unit.Format(x, in.Dimension) + times }
 	low, _ := less.Bounds(evidence.FailAlpha, tick)
 	_, high := all.Bounds(evidence.PassAlpha, tick)
 	res.Share, res.Low, res.High = mean, max(0, low), high
@@ -204,13 +197,11 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) budget.Result {
 	switch {
 	case low > limit:
 		res.Verdict, res.Reason = budget.Fail, fmt.Sprintf("%s, surely above %s; the limit is %s", came, text(low), b.Limit)
-	case high <= limit || near || last && sure <= limit && len(batches) > 1:
+	case high <= limit || near || last && sure <= limit:
 		res.Verdict, res.Reason = budget.Pass, fmt.Sprintf("%s, surely below %s", came, text(high))
 		if high > limit && sure < mean {
 			res.Reason += fmt.Sprintf(", and %s without what is used while work pauses", text(sure))
 		}
-	case len(batches) < 2:
-		res.Reason = few
 	default:
 		res.Reason = fmt.Sprintf("%s, between %s and %s by what it uses while work pauses: too unsteady to tell from %s",
 			came, text(max(0, low)), text(high), b.Limit)
