@@ -2,7 +2,6 @@ package work
 
 import (
 	"context"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -39,19 +38,15 @@ const (
 // ByRoot is what a profile has without a check's label, if it may be work's doing all the
 // same. The root of each stack stands in the place of the label.
 func ByRoot(p *profile.Profile) *profile.Profile {
-	out := &profile.Profile{SampleType: p.SampleType, PeriodType: p.PeriodType, Period: p.Period,
-		Location: p.Location, Function: p.Function, Mapping: p.Mapping}
-	for _, s := range p.Sample {
+	p = p.Compact() // a copy, in which each sample has its own labels
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		root, ok := rootOf(stackOf(s))
-		if !ok || len(s.Label[label]) > 0 {
-			continue
-		}
-		labels := map[string][]string{label: {root}}
-		maps.Copy(labels, s.Label)
-		out.Sample = append(out.Sample, &profile.Sample{Location: s.Location, Value: s.Value, Label: labels, NumLabel: s.NumLabel, NumUnit: s.NumUnit})
-	}
-	Cut(out)
-	return out.Compact()
+		others := len(s.Label[label]) > 0
+		s.Label[label] = []string{root}
+		return !ok || others
+	})
+	Cut(p)
+	return p
 }
 
 // Roots counts the samples of what [ByRoot] returned, by their roots.

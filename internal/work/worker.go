@@ -37,7 +37,7 @@ type Worker struct {
 	ended  chan struct{} // closed when the goroutine has ended
 	halt   atomic.Bool   // no further call in this order
 	once   sync.Once     // of closing orders
-	timer  *time.Timer   // of Wait, which must not allocate: allocations are being counted
+	timer  *time.Timer   // of whoever waits. Wait must not allocate: allocations are being counted
 
 	// How the goroutine ended, to be read after ended.
 	panicked error
@@ -63,20 +63,17 @@ func (w *Worker) Start() { go w.run() }
 
 func (w *Worker) run() {
 	defer close(w.ended)
-	returned := false
+	w.exited = true // unless it comes to the end, or panics
 	defer func() {
-		if returned {
-			return
-		}
 		v := recover()
-		if w.exited = v == nil; w.exited {
+		if v == nil {
 			return
 		}
 		err, ok := v.(error)
 		if !ok {
 			err = fmt.Errorf("%v", v)
 		}
-		w.panicked = fmt.Errorf("%w\n\n[guard.Check: work's own stack]\n%s", err, debug.Stack())
+		w.exited, w.panicked = false, fmt.Errorf("%w\n\n[guard.Check: work's own stack]\n%s", err, debug.Stack())
 	}()
 	pprof.Do(w.ctx, pprof.Labels(label, w.id), func(ctx context.Context) {
 		var n, i int64 // once for all orders: allocations are being counted
@@ -90,7 +87,7 @@ func (w *Worker) run() {
 			w.acks <- struct{}{}
 		}
 	})
-	returned = true
+	w.exited = false
 }
 
 // Loop calls work on the caller's goroutine as long as there is more to do.
@@ -170,12 +167,11 @@ func (w *Worker) Stop(grace, d time.Duration) bool {
 
 // endsWithin reports whether the goroutine ends within d.
 func (w *Worker) endsWithin(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	w.timer.Reset(d)
 	select {
 	case <-w.ended:
 		return true
-	case <-timer.C:
+	case <-w.timer.C:
 		return false
 	}
 }
