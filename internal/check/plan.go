@@ -36,38 +36,29 @@ func planOf(set budget.Set, c Config) (p plan, wrong []string) {
 
 // listOf is the list that a budget belongs to.
 func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
-	if _, ok := c.Work[b.Per]; b.Per != "" && b.Per != work.Call && !ok {
-		return nil, fmt.Sprintf("nobody counts %q: say \"per call\", or give Checker.Work[%q]", b.Per, b.Per)
-	}
-	if b.Rule == "grows" {
-		if b.Kind != "" && b.Kind != kinds.CPU {
-			// Unlike a share of a core, what is counted is the same on every machine.
-			return nil, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", b.Kind)
-		}
-		if c.BaselineFile == "" {
-			return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
-		}
-	}
-	if b.Rule == "steady" {
-		switch b.Subject {
-		case "goroutines", "heap":
-			return &p.steady, ""
-		case "process":
-			return nil, "that shows over hours, in a running guard: in a test, say \"process below 2ms per call\""
-		}
-		return nil, "resident memory follows the heap too slowly for a test: say \"heap steady\""
-	}
-	switch b.Subject {
-	case "no goroutine":
-		return &p.leaks, ""
-	case "goroutines":
-		return &p.goroutines, ""
-	case "heap", "rss", "gc":
-		return &p.figures, ""
-	}
+	_, counted := c.Work[b.Per]
 	ofCPU := b.Kind == "" || b.Kind == kinds.CPU
 	amount := b.Rule == "" && b.Limit.Unit != "%" // and not a share
 	switch {
+	case b.Per != "" && b.Per != work.Call && !counted:
+		return nil, fmt.Sprintf("nobody counts %q: say \"per call\", or give Checker.Work[%q]", b.Per, b.Per)
+	case b.Rule == "grows" && !ofCPU:
+		// Unlike a share of a core, what is counted is the same on every machine.
+		return nil, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", b.Kind)
+	case b.Rule == "grows" && c.BaselineFile == "":
+		return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
+	case b.Rule == "steady" && (b.Subject == "goroutines" || b.Subject == "heap"):
+		return &p.steady, ""
+	case b.Rule == "steady" && b.Subject == "process":
+		return nil, "that shows over hours, in a running guard: in a test, say \"process below 2ms per call\""
+	case b.Rule == "steady":
+		return nil, "resident memory follows the heap too slowly for a test: say \"heap steady\""
+	case b.Subject == "no goroutine":
+		return &p.leaks, ""
+	case b.Subject == "goroutines":
+		return &p.goroutines, ""
+	case b.Subject == "heap", b.Subject == "rss", b.Subject == "gc":
+		return &p.figures, ""
 	case !ofCPU && b.Kind != kinds.Goroutine && len(b.Where) > 0:
 		return nil, "only CPU and goroutine profiles carry labels: drop \"where\""
 	case ofCPU && b.Subject == "process" && amount && b.In == "" && len(b.Where) == 0 && b.When == (budget.Condition{}):
