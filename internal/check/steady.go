@@ -10,6 +10,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
@@ -24,30 +25,17 @@ const (
 	floors, maxFloors = 10, 30
 )
 
-// A floor is what is to stay as it is from call to call.
-type floor struct {
-	grows     string
-	kind      string // the profile of it
-	dimension unit.Dimension
-	least     float64 // the growth from floor to floor that counts
-	read      func(r *run) float64
-}
-
-// floorOf is the floor of a subject. Less than a goroutine in two floors, or two spans of
-// small objects, comes from elsewhere. The table is no variable: what it calls, the parser
-// of google/pprof, would be linked into each program with a guard.
-func floorOf(subject string) floor {
-	return map[string]floor{
-		"goroutines": {"goroutines grow", "goroutine", unit.Count, 0.5, func(r *run) float64 {
-			// Three looks without news, 1 ms apart and more; for 100 ms at most.
-			p, err := work.Settled(r.id, func() time.Duration { return 7 * time.Millisecond }, time.Now().Add(100*time.Millisecond))
-			if err != nil {
-				return float64(runtime.NumGoroutine())
-			}
-			return float64(work.Samples(p))
-		}},
-		"heap": {"the heap grows", "heap", unit.Bytes, 16 << 10, func(*run) float64 { return liveHeap() }},
-	}[subject]
+// floorOf is what is left of a subject between calls.
+func (r *run) floorOf(subject string) float64 {
+	if subject == "heap" {
+		return liveHeap()
+	}
+	// Three looks without news, 1 ms apart and more; for 100 ms at most.
+	p, err := work.Settled(r.id, func() time.Duration { return 7 * time.Millisecond }, time.Now().Add(100*time.Millisecond))
+	if err != nil {
+		return float64(runtime.NumGoroutine())
+	}
+	return float64(work.Samples(p))
 }
 
 // settleFloors judges "goroutines steady" and "heap steady": after each of ten
@@ -65,15 +53,17 @@ func (r *run) settleFloors() {
 			break
 		}
 		for _, i := range r.plan.steady {
-			series[i] = append(series[i], floorOf(r.set[i].Subject).read(r))
+			series[i] = append(series[i], r.floorOf(r.set[i].Subject))
 			if n == 0 && r.set[i].Subject == "heap" {
 				before, _ = work.Take("heap") // without it nobody is named
 			}
 		}
-		open = slices.DeleteFunc(slices.Clone(r.plan.steady), func(i int) bool { return r.judgeSteady(i, series[i], calls, false) })
+		open = slices.DeleteFunc(slices.Clone(r.plan.steady), func(i int) bool {
+			return judgeSteady(r.set[i], series[i], calls, false).Verdict != budget.Inconclusive
+		})
 	}
 	for _, i := range r.plan.steady {
-		r.judgeSteady(i, series[i], calls, true)
+		r.outcomes[i] = outcome{Result: judgeSteady(r.set[i], series[i], calls, true)}
 		r.nameGrown(i, before)
 	}
 }
@@ -82,12 +72,13 @@ func (r *run) settleFloors() {
 // there, and of the heap what has come since the first floor, as far as the
 // runtime has sampled it.
 func (r *run) nameGrown(i int, before *profile.Profile) {
-	kind := floorOf(r.set[i].Subject).kind
-	if r.outcomes[i].Verdict != budget.Fail || kind == "heap" && before == nil {
+	o, kind := r.outcomes[i], kinds.Goroutine
+	if o.Verdict != budget.Fail || o.Budget.Subject == "heap" && before == nil {
 		return
 	}
 	p, err := work.Goroutines(r.id)
-	if kind == "heap" {
+	if o.Budget.Subject == "heap" {
+		kind = kinds.Heap
 		if p, err = work.Take(kind); err == nil {
 			p, err = work.Gained(before, p)
 		}
@@ -97,21 +88,25 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 	}
 }
 
-// judgeSteady judges the floors so far and reports whether that decides.
-func (r *run) judgeSteady(i int, xs []float64, calls int64, last bool) (decided bool) {
-	b := r.set[i]
+// judgeSteady judges a budget by the floors so far. After the last one, what does not rise
+// steadily passes.
+func judgeSteady(b budget.Budget, xs []float64, calls int64, last bool) budget.Result {
 	res := budget.Result{Budget: b, Samples: int64(len(xs))}
-	defer func() { r.outcomes[i] = outcome{Result: res} }()
 	if len(xs) < floors {
 		res.Reason = fmt.Sprintf("%d floors of %d calls, %d are needed: raise Checker.Max, or do less in a call", len(xs), calls, floors)
-		return false
+		return res
 	}
-	f := floorOf(b.Subject)
-	text := func(x float64) string { return unit.Format(x, f.dimension) }
+	// The growth from floor to floor that counts: less than a goroutine in two floors, or two
+	// spans of small objects, comes from elsewhere.
+	grows, least, dimension := "goroutines grow", 0.5, unit.Count
+	if b.Subject == "heap" {
+		grows, least, dimension = "the heap grows", 16<<10, unit.Bytes
+	}
+	text := func(x float64) string { return unit.Format(x, dimension) }
 	now := xs[len(xs)-1]
 	res.Share, res.Low, res.High = now, now, now
 	limit := unit.Of(b.Limit.Unit).Base(b.Limit.Value)
-	trend := evidence.Trend(xs, f.least)
+	trend := evidence.Trend(xs, least)
 	switch {
 	case limit > 0 && slices.Min(xs) > limit:
 		res.Verdict = budget.Fail
@@ -119,7 +114,7 @@ func (r *run) judgeSteady(i int, xs []float64, calls int64, last bool) (decided 
 	case trend.Verdict == evidence.Fail:
 		res.Verdict = budget.Fail
 		res.Reason = fmt.Sprintf("%s by %s with every %d calls: %s after the first %d, %s after %d",
-			f.grows, text(trend.Value), calls, text(xs[0]), calls, text(now), int64(len(xs))*calls)
+			grows, text(trend.Value), calls, text(xs[0]), calls, text(now), int64(len(xs))*calls)
 	case trend.Verdict == evidence.Pass:
 		res.Verdict = budget.Pass
 		res.Reason = fmt.Sprintf("%s at %s, no growth over %d floors of %d calls", b.Subject, text(now), len(xs), calls)
@@ -128,7 +123,7 @@ func (r *run) judgeSteady(i int, xs []float64, calls int64, last bool) (decided 
 		res.Reason = fmt.Sprintf("%s between %s and %s over %d floors of %d calls, without a steady rise",
 			b.Subject, text(slices.Min(xs)), text(slices.Max(xs)), len(xs), calls)
 	}
-	return res.Verdict != budget.Inconclusive
+	return res
 }
 
 // liveHeap is what is left after two collections: the first also runs
