@@ -4,7 +4,7 @@
 //
 //   - plan.go decides how each budget is judged: counted, sampled, or by what is left
 //     when work is over. What is wrong with the budgets themselves ends the check here.
-//   - worker.go calls work on a goroutine of its own, with a label.
+//   - package work calls it on a goroutine of its own, with a label.
 //   - counts.go judges what is counted per call (CPU of the process, allocations), and
 //     steady.go what is to stay as it is from call to call.
 //   - cpu.go samples CPU in blocks of 100 ms until all is decided, kinds.go the other
@@ -36,21 +36,12 @@ type TB interface {
 	Skipped() bool
 }
 
-// What else a test may have is asked for where it is used.
-type (
-	tbContext interface{ Context() context.Context }
-
-	tbDeadline interface {
-		Deadline() (deadline time.Time, ok bool)
-	}
-
-	tbArtifacts interface{ ArtifactDir() string }
-
-	tbBenchmark interface {
-		Loop() bool
-		ReportMetric(n float64, unit string)
-	}
-)
+// A tbBenchmark is a test that is a benchmark. What else a test may have is asked for where
+// it is used.
+type tbBenchmark interface {
+	Loop() bool
+	ReportMetric(n float64, unit string)
+}
 
 // Config are the settings of a check, as guard.Checker documents them.
 type Config struct {
@@ -102,7 +93,7 @@ func (r *run) atDeadline() bool { return !r.ends.Before(r.deadline().Add(-reserv
 
 // deadline is the test's, or a time that does not come.
 func (r *run) deadline() time.Time {
-	if d, has := r.t.(tbDeadline); has {
+	if d, has := r.t.(interface{ Deadline() (time.Time, bool) }); has {
 		if at, ok := d.Deadline(); ok {
 			return at
 		}
@@ -112,7 +103,7 @@ func (r *run) deadline() time.Time {
 
 // parent is the context that work's is made of.
 func (r *run) parent() context.Context {
-	if c, ok := r.t.(tbContext); ok {
+	if c, ok := r.t.(interface{ Context() context.Context }); ok {
 		return c.Context()
 	}
 	return context.Background()

@@ -28,13 +28,10 @@ func unlinkedOf(set budget.Set) map[string]string {
 func (r *run) vacuous() (wrong []string) {
 	for _, b := range r.set {
 		text := b.Subject
-		switch {
-		case r.isUnlinked(text) && b.Rule == "absent": // the best possible pass
-			continue
-		case r.isUnlinked(text):
-		case r.isUnlinked(b.In):
+		if !r.isUnlinked(text) {
 			text = b.In
-		default:
+		}
+		if !r.isUnlinked(text) || text == b.Subject && b.Rule == "absent" { // the best possible pass
 			continue
 		}
 		meant := ""
@@ -50,14 +47,6 @@ func (r *run) vacuous() (wrong []string) {
 func (r *run) isUnlinked(pattern string) bool {
 	_, unlinked := r.unlinked[pattern]
 	return unlinked
-}
-
-// hint says what is linked under a similar name, in the reason of a budget that is
-// kept because nothing of its name is.
-func (r *run) hint(res *budget.Result) {
-	if near := r.unlinked[res.Budget.Subject]; near != "" && res.Budget.Rule == "absent" {
-		res.Reason += fmt.Sprintf(". Did you mean %s, which is linked?", near)
-	}
 }
 
 // mainAsTested returns budgets with the name that package main has in its own test,

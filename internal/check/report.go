@@ -52,10 +52,13 @@ func (r *run) report() {
 		rep.busy = r.loadText()
 	}
 	for i := range rep.outcomes {
-		if o := &rep.outcomes[i]; o.Verdict == budget.Inconclusive && o.Reason == "" { // it was not come to
+		o := &rep.outcomes[i]
+		if o.Verdict == budget.Inconclusive && o.Reason == "" { // it was not come to
 			o.Budget, o.Reason = r.set[i], "no time was left for it: "+r.moreTime()
 		}
-		r.hint(&rep.outcomes[i].Result)
+		if near := r.unlinked[o.Budget.Subject]; near != "" && o.Budget.Rule == "absent" {
+			o.Reason += fmt.Sprintf(". Did you mean %s, which is linked?", near)
+		}
 	}
 	switch n := rep.count(); {
 	case n[exceeded]+n[unjudged] > 0:
@@ -89,7 +92,7 @@ func (r *run) save(rep *report) {
 // artifactDir is where a failed check leaves its profiles. The directory of
 // t.ArtifactDir outlives the test only under -artifacts.
 func (r *run) artifactDir() (string, error) {
-	if a, ok := r.t.(tbArtifacts); ok && r.test.artifacts {
+	if a, ok := r.t.(interface{ ArtifactDir() string }); ok && r.test.artifacts {
 		return a.ArtifactDir(), nil
 	}
 	return os.MkdirTemp(r.temp, "profguard-check-")
