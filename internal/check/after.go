@@ -44,11 +44,11 @@ func (r *run) afterwards() error {
 
 // judgeGoroutines judges how many goroutines of work there were, at the most at one time.
 func (r *run) judgeGoroutines() {
-	r.peak.Look(r.id) // what is left behind is most at the end
-	if r.peak.Profile == nil {
+	r.peak = work.Most(r.peak, r.id) // what is left behind is most at the end
+	if r.peak == nil {
 		return
 	}
-	r.judge(r.plan.goroutines, r.peak.Profile, r.facts("goroutine", time.Since(r.begun), nil))
+	r.judge(r.plan.goroutines, r.peak, r.facts("goroutine", time.Since(r.begun), nil))
 	for _, i := range r.plan.goroutines {
 		r.outcomes[i].Reason += " (of those that work started, the most at one time)"
 	}

@@ -126,7 +126,7 @@ func (r *run) freely(back bool) (problem string) {
 			r.worker.Order(0)
 		}
 		if len(r.plan.goroutines) > 0 {
-			r.peak.Look(r.id)
+			r.peak = work.Most(r.peak, r.id)
 		}
 		others.look(r, time.Since(start), false)
 		switch {

@@ -49,9 +49,9 @@ type run struct {
 	judged   map[string]*profile.Profile // by kind, what budgets were judged by
 
 	cpu   *cpuPhase
-	peak  work.Peak
-	late  bool          // time was up during a call
-	usual time.Duration // what a call takes; 0 while no call is known to have returned
+	peak  *profile.Profile // the goroutines of work when they were most
+	late  bool             // time was up during a call
+	usual time.Duration    // what a call takes; 0 while no call is known to have returned
 }
 
 // An outcome is what became of a budget.
@@ -302,8 +302,8 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 		Kind: kind, Elapsed: elapsed, Work: units, Module: r.module, NotLinked: slices.Sorted(maps.Keys(r.unlinked)),
 		Figures: map[string]float64{"goroutines": float64(used.Goroutines), "heap": float64(used.Heap), "rss": float64(used.RSS)},
 	}
-	if p := r.peak.Profile; p != nil {
-		f.Figures["goroutines"] = float64(work.Samples(p))
+	if r.peak != nil {
+		f.Figures["goroutines"] = float64(work.Samples(r.peak))
 	}
 	if used.GCKnown || used.GCNone {
 		f.Figures["gc"] = used.GC

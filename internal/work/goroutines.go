@@ -25,21 +25,17 @@ func Goroutines(id string) (*profile.Profile, error) {
 	return p, nil
 }
 
-// A Peak is the most goroutines of work that were seen at one time.
-type Peak struct {
-	Profile *profile.Profile // of them
-	count   int64
-}
-
-// Look counts the goroutines, if there can be more than ever: those of work are among
-// those of the process.
-func (g *Peak) Look(id string) {
-	if g.Profile != nil && int64(runtime.NumGoroutine()) <= g.count {
-		return
+// Most returns the goroutines of work, or those of an earlier look if there are not more.
+// Those of work are among those of the process.
+func Most(before *profile.Profile, id string) *profile.Profile {
+	if before != nil && int64(runtime.NumGoroutine()) <= Samples(before) {
+		return before
 	}
-	if p, err := Goroutines(id); err == nil && (g.Profile == nil || Samples(p) > g.count) {
-		g.count, g.Profile = Samples(p), p
+	now, err := Goroutines(id)
+	if err != nil || before != nil && Samples(now) <= Samples(before) {
+		return before
 	}
+	return now
 }
 
 // Settled waits until the goroutines of work have ended, or none of them has for as long
