@@ -119,8 +119,8 @@ func (k Keep) every() time.Duration {
 
 // complete fills in the defaults, and returns all that is wrong.
 func (c *Config) complete() error {
-	var found mistakes
-	wrong := found.add
+	var found []error
+	wrong := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
 	// The caller may change these later, and a map that is written while it is read ends
 	// the process.
 	c.Budgets = cloneBudgets(c.Budgets)
@@ -194,10 +194,6 @@ func (c *Config) complete() error {
 	}
 	return errors.Join(found...)
 }
-
-type mistakes []error
-
-func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
 
 const (
 	// maxBudgets keeps judging a window within milliseconds and its metrics within

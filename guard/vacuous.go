@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/pprof"
 	"slices"
 
@@ -31,9 +32,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	if err != nil || ctx.Err() != nil {
 		return
 	}
-	for text := range missing {
-		p.notLinked = append(p.notLinked, text)
-	}
+	p.notLinked = slices.Collect(maps.Keys(missing))
 	for _, e := range p.entries {
 		if e.rule.Class == judge.Leak && pprof.Lookup(kinds.GoroutineLeak) == nil {
 			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")

@@ -212,7 +212,7 @@ func (x *registryReader) read(units []string) []answer {
 		empty, known := x.empty[u.Name]
 		if !known { // all metrics are asked, so a name is looked for only once
 			if described == nil {
-				described = describedBy(x.g)
+				described = describedBy(x.g, families)
 			}
 			empty = described[u.Name]
 			x.empty[u.Name] = empty
@@ -222,25 +222,10 @@ func (x *registryReader) read(units []string) []answer {
 		}
 		list[i] = answer{why: "does not exist", mistake: true}
 		if !known {
-			list[i].near = nearName(u.Name, x.countable(families, described))
+			list[i].near = nearName(u.Name, slices.AppendSeq(slices.Collect(maps.Keys(x.work)), maps.Keys(described)))
 		}
 	}
 	return list
-}
-
-// countable are the names that a unit may have: those of Work, and of what the registry
-// describes without what is known to be no counter.
-func (x *registryReader) countable(families []*dto.MetricFamily, described map[string]bool) map[string]bool {
-	names := maps.Clone(described)
-	for _, f := range families {
-		if sum(f, unit.Work{}).mistake {
-			delete(names, f.GetName())
-		}
-	}
-	for name := range x.work {
-		names[name] = true
-	}
-	return names
 }
 
 // sum adds up the series of a family that have the labels of a unit.
@@ -294,9 +279,10 @@ func checkUnits(set budget.Set, read map[string]func() float64, r prometheus.Reg
 }
 
 // nearName says which name is most like one, or holds it.
-func nearName(name string, names map[string]bool) string {
+func nearName(name string, names []string) string {
 	best, least := "", max(2, len(name)/3)+1
-	for _, n := range slices.Sorted(maps.Keys(names)) {
+	slices.Sort(names)
+	for _, n := range names {
 		d := spelling.Distance(name, n)
 		if strings.Contains(n, name) {
 			d = min(d, 2)
@@ -312,8 +298,8 @@ func nearName(name string, names map[string]bool) string {
 }
 
 // describedBy are the names of a registry's metrics, with those of vectors without series,
-// which it does not gather.
-func describedBy(g prometheus.Gatherer) map[string]bool {
+// which it does not gather, and without those that are known to be no counters.
+func describedBy(g prometheus.Gatherer, gathered []*dto.MetricFamily) map[string]bool {
 	names := map[string]bool{}
 	c, ok := g.(prometheus.Collector)
 	if !ok {
@@ -328,6 +314,11 @@ func describedBy(g prometheus.Gatherer) map[string]bool {
 		_, rest, _ := strings.Cut(d.String(), `fqName: "`)
 		name, _, _ := strings.Cut(rest, `"`)
 		names[name] = true
+	}
+	for _, f := range gathered {
+		if sum(f, unit.Work{}).mistake {
+			delete(names, f.GetName())
+		}
 	}
 	return names
 }
