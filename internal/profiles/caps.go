@@ -53,7 +53,7 @@ func (t *Taker) rate(k string) (rate int, refused error) {
 func (t *Taker) affordable(k string) error {
 	switch kinds.Of(k).Sampling {
 	case kinds.Counted:
-		if n, most := t.src.goroutines(), cmp.Or(t.Goroutines, defaultGoroutines); n > most {
+		if n, most := t.src.count(kinds.Goroutine), cmp.Or(t.Goroutines, defaultGoroutines); n > most {
 			return refuse(k, "there are %d goroutines, and profiles are taken of up to %d, "+
 				"because the process pauses for longer with each; a budget on their number (goroutines below %d) needs none", n, most, most)
 		}
@@ -83,14 +83,4 @@ func (t *Taker) mutexFraction() (int, error) {
 	t.src.setMutexFraction(ourMutexFraction)
 	t.mutexSet = true
 	return ourMutexFraction, nil
-}
-
-// restoreMutex takes our fraction back, if it is still in force.
-func (t *Taker) restoreMutex() {
-	if t.mutexSet {
-		if theirs := t.src.setMutexFraction(0); theirs != ourMutexFraction {
-			t.src.setMutexFraction(theirs)
-		}
-	}
-	t.mutexSet = false
 }

@@ -17,14 +17,14 @@ func TestFault_46_Goroutines(t *testing.T) {
 	for _, kind := range []string{kinds.Goroutine, kinds.GoroutineLeak} {
 		f := newFake()
 		taker := newTaker(t, f)
-		f.gs = 100_000
+		f.stacks[kinds.Goroutine] = 100_000
 		_, err := taker.Take(kind)
 		wantRefused(t, err, tooManyGoroutines)
 		if f.writes != 0 {
 			t.Errorf("%s: the profile was written all the same", kind)
 		}
 		wantRefused(t, err, "goroutines below 10000") // a way out
-		f.gs = 10_000
+		f.stacks[kinds.Goroutine] = 10_000
 		take(t, taker, kind)
 	}
 }

@@ -33,7 +33,6 @@ type fakeSource struct {
 	writes   int
 
 	stacks    map[string]int
-	gs        int
 	buckets   int64
 	gcs       uint64
 	memRate   int
@@ -62,7 +61,6 @@ func (f *fakeSource) pass(d time.Duration) {
 
 func (f *fakeSource) has(k string) bool   { return k != f.lacks && k != "nonesuch" }
 func (f *fakeSource) count(k string) int  { return f.stacks[k] }
-func (f *fakeSource) goroutines() int     { return f.gs }
 func (f *fakeSource) bucketBytes() int64  { return f.buckets }
 func (f *fakeSource) collections() uint64 { return f.gcs }
 func (f *fakeSource) memProfileRate() int { return f.memRate }

@@ -147,7 +147,12 @@ func (t *Taker) Now(ctx context.Context, k string) (Profile, error) {
 // and forgets the windows that are open. It may be called twice, and a taker may be
 // used again after it.
 func (t *Taker) Close() {
-	t.restoreMutex()
+	if t.mutexSet {
+		if theirs := t.src.setMutexFraction(0); theirs != ourMutexFraction {
+			t.src.setMutexFraction(theirs)
+		}
+	}
+	t.mutexSet = false
 	clear(t.windows)
 }
 
@@ -201,9 +206,8 @@ type source interface {
 	has(kind string) bool
 	// write writes the profile with debug=0.
 	write(kind string, to io.Writer) error
-	// count is the number of the profile's stacks.
+	// count is the number of the profile's stacks, and of goroutines.
 	count(kind string) int
-	goroutines() int
 	// bucketBytes is what the runtime's profiling records take.
 	bucketBytes() int64
 	// collections is the number of garbage collections that have ended.
@@ -217,7 +221,6 @@ type source interface {
 type runtimeSource struct{}
 
 func (runtimeSource) now() time.Time             { return time.Now() }
-func (runtimeSource) goroutines() int            { return runtime.NumGoroutine() }
 func (runtimeSource) memProfileRate() int        { return runtime.MemProfileRate }
 func (runtimeSource) setMutexFraction(n int) int { return runtime.SetMutexProfileFraction(n) }
 func (runtimeSource) has(k string) bool          { return pprof.Lookup(k) != nil }
