@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -51,10 +52,5 @@ func (h *Handler) knows(host string) bool {
 	if !strings.Contains(host, ".") || h.Hostname != "" && strings.EqualFold(host, h.Hostname) {
 		return true
 	}
-	for _, suffix := range privateSuffixes {
-		if strings.HasSuffix(strings.ToLower(host), suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(privateSuffixes[:], func(suffix string) bool { return strings.HasSuffix(strings.ToLower(host), suffix) })
 }
