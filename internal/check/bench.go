@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -35,20 +36,16 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 	if r.cpu, err = r.newCPUPhase(); err != nil {
 		return err.Error()
 	}
-	streamed := make(chan struct{})
-	go func() {
-		defer close(streamed)
-		// It ends with the loop.
+	var streaming sync.WaitGroup
+	streaming.Go(func() { // it ends with the loop
 		profiler.Process().Stream(ctx, benchBlock, func(w profiler.Window) bool {
 			r.cpu.take(r, w)
 			return r.cpu.broken == nil
 		})
-	}()
+	})
 	func() {
-		defer func() { // also if work panics
-			cancel()
-			<-streamed
-		}()
+		defer streaming.Wait() // also if work panics
+		defer cancel()
 		r.worker.Loop(ctx, b.Loop)
 	}()
 	if err = r.cpu.results(r); err == nil {
