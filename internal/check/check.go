@@ -17,6 +17,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -77,12 +78,9 @@ func Run(t TB, c Config, budgets budget.Set, work func(context.Context)) {
 
 // setEnd finds out how long the check may take.
 func (r *run) setEnd() {
-	limit := r.Max
-	switch {
-	case limit == 0 && r.test.short:
+	limit := cmp.Or(r.Max, defaultMax)
+	if r.Max == 0 && r.test.short {
 		limit = shortMax
-	case limit == 0:
-		limit = defaultMax
 	}
 	left := r.deadline().Add(-reserve).Sub(r.begun)
 	r.ends, r.latest = r.begun.Add(min(limit, left)), r.begun.Add(min(busyTimes*limit, left))

@@ -123,13 +123,13 @@ func (w *Worker) Wait(d time.Duration) bool {
 		return true
 	case <-w.ended:
 	case <-w.timer.C:
-		select {
-		case <-w.acks:
-			return true
-		default:
-		}
 	}
-	return false
+	select { // d may be over, or 0, and the order done
+	case <-w.acks:
+		return true
+	default:
+		return false
+	}
 }
 
 // Pause lets work come to the end of a call, and reports whether it did within d. If not,
