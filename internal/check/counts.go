@@ -6,12 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -216,15 +213,11 @@ const showTime = time.Second
 // nameUsers samples work for the offenders of a budget on the process that has failed.
 func (r *run) nameUsers(i int) {
 	r.worker.Order(0)
-	w, err := profiler.Process().Capture(r.parent(), showTime)
+	p, err := work.Sampled(r.parent(), showTime)
 	r.pause()
 	if err != nil {
 		return // nobody is named
 	}
-	p, err := profile.ParseData(w.Data)
-	if err != nil {
-		return
-	}
 	work.WithoutOurs(p)
-	r.name(i, p, r.facts("cpu", w.Elapsed, nil))
+	r.name(i, p, r.facts("cpu", showTime, nil))
 }

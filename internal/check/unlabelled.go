@@ -33,8 +33,8 @@ func (u *unlabelled) add(p *profile.Profile) {
 	if u.samples == nil {
 		u.samples = map[string]int64{}
 	}
-	p = work.ByRoot(p)
-	for root, n := range work.Roots(p) {
+	p, samples := work.ByRoot(p)
+	for root, n := range samples {
 		u.samples[root] += n
 	}
 	u.profiles = append(u.profiles, p)

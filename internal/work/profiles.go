@@ -2,6 +2,7 @@ package work
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/pprof"
@@ -9,8 +10,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // KeepLabelled drops what does not belong to one of some checks, by their ids, and takes
@@ -73,6 +77,15 @@ func Take(kind string) (*profile.Profile, error) {
 		return nil, fmt.Errorf("take a %s profile: %w", kind, err)
 	}
 	return p, nil
+}
+
+// Sampled takes a CPU profile of so long a time.
+func Sampled(ctx context.Context, d time.Duration) (*profile.Profile, error) {
+	w, err := profiler.Process().Capture(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return profile.ParseData(w.Data)
 }
 
 // Samples adds up the first value of each sample, which counts them.

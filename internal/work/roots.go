@@ -9,7 +9,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/profiler"
 )
 
 // Work may have goroutines without its label do what it is to be judged by: a server that
@@ -36,8 +35,9 @@ const (
 )
 
 // ByRoot is what a profile has without a check's label, if it may be work's doing all the
-// same. The root of each stack stands in the place of the label.
-func ByRoot(p *profile.Profile) *profile.Profile {
+// same. The root of each stack stands in the place of the label; samples counts those of
+// each root.
+func ByRoot(p *profile.Profile) (unlabelled *profile.Profile, samples map[string]int64) {
 	p = p.Compact() // a copy, in which each sample has its own labels
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		root, ok := rootOf(stackOf(s))
@@ -46,16 +46,11 @@ func ByRoot(p *profile.Profile) *profile.Profile {
 		return !ok || others
 	})
 	Cut(p)
-	return p
-}
-
-// Roots counts the samples of what [ByRoot] returned, by their roots.
-func Roots(p *profile.Profile) map[string]int64 {
-	counts := map[string]int64{}
+	samples = map[string]int64{}
 	for _, s := range p.Sample {
-		counts[s.Label[label][0]] += s.Value[0]
+		samples[s.Label[label][0]] += s.Value[0]
 	}
-	return counts
+	return p, samples
 }
 
 // A follower is a root of which it is to be found out whether it follows work.
@@ -109,7 +104,9 @@ func (w *Worker) Follow(ctx context.Context, roots []string, rate float64) (foll
 			if runs {
 				w.Order(0)
 			}
-			blocks[runs] = capture(ctx, each)
+			if p, err := Sampled(ctx, each); err == nil {
+				_, blocks[runs] = ByRoot(p)
+			}
 			if runs {
 				ok = w.Pause(time.Until(until))
 			}
@@ -129,18 +126,4 @@ func (w *Worker) Follow(ctx context.Context, roots []string, rate float64) (foll
 		}
 	}
 	return follow, unknown
-}
-
-// capture counts the samples of some time without a label, by their roots. It returns nil
-// if there is no such profile.
-func capture(ctx context.Context, d time.Duration) map[string]int64 {
-	w, err := profiler.Process().Capture(ctx, d)
-	if err != nil {
-		return nil
-	}
-	p, err := profile.ParseData(w.Data)
-	if err != nil {
-		return nil
-	}
-	return Roots(ByRoot(p))
 }
