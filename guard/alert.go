@@ -24,15 +24,6 @@ type judgement struct {
 	event      alert.Event    // what has become of the alert
 }
 
-// A standing is where a budget stands: its alert, and what its windows add up to. Only
-// this file writes it, but for the warning.
-type standing struct {
-	BudgetStatus // what is computed when somebody asks is left out
-	alert        alert.Alert
-	told         bool            // that it fires
-	offenders    alert.Offenders // that the alert has named
-}
-
 // maxHistory is an hour at the default cadence; a budget's takes 1 KB.
 const maxHistory = 60
 

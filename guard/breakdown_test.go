@@ -99,7 +99,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			win := w.take(0)
 			for range 2 {
 				l.apply(t.Context(), l.judge(t.Context(), p.groups[1], measuredAt(&win, at, tt.name, value)), &win)
-				clear(l.breakdowns.taken)
+				clear(l.breakdowns)
 				l.beside = nil
 				at = at.Add(minute)
 			}
@@ -109,7 +109,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			if taken != broken || len(r.Offenders) > 0 != broken || len(dumped) > 0 != broken {
 				t.Fatalf("%s, broken %t: profile taken %t, %d dumps, %s", tt.sentence, broken, taken, len(dumped), r)
 			}
-			l.breakdowns.taker.Close()
+			l.parts.Close()
 			if !broken {
 				<-l.sinks[0].close()
 				continue
@@ -187,7 +187,7 @@ func TestNoPartsOfTooMany(t *testing.T) {
 	w := newWorld()
 	w.stretch = -1
 	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 300")})
-	l.breakdowns.taker = profiles.Taker{Goroutines: 1}
+	l.parts = profiles.Taker{Goroutines: 1}
 	facts := judge.Facts{Figures: map[string]float64{"goroutines": 5000}}
 	win := w.take(0)
 	l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], &measurement{cpu: &win, facts: facts, before: &counters{}, now: &counters{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true}), &win)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 )
@@ -21,11 +22,16 @@ type panel struct {
 	notLinked []string
 }
 
-// entry is one budget and what is known of it. It outlives a change of the others. Each
-// part is written by the file that it is declared in.
+// entry is one budget and what is known of it. It outlives a change of the others.
 type entry struct {
 	rule judge.Rule // the budget without its words
-	standing
+
+	// Only alert.go writes these, but for the warning.
+	BudgetStatus // what is computed when somebody asks is left out
+	alert        alert.Alert
+	told         bool            // that it fires
+	offenders    alert.Offenders // that the alert has named
+
 	missed    int          // windows with nothing within its "in" and "where", before the first with something
 	breakdown *breakdown   // the last of a figure since it was within its limit
 	counted   counters     // when what is counted was last judged

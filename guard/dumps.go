@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -38,7 +39,7 @@ type dump struct {
 	kept  bool          // saved, and not removed since
 
 	violation time.Duration // when its alert began to fire; 0: it did not
-	severity  float64
+	severity  float64       // how far over the limit it is
 }
 
 // dump offers the profile of a failing window to the store, and returns nil if there is
@@ -73,7 +74,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	// The lock keeps dumped from running before the dump is where it looks.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	offered := &dump{of: e, at: j.end, severity: severity(&j.result), ended: make(chan struct{})}
+	offered := &dump{of: e, at: j.end, severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
 	for i := range j.result.Offenders {
 		offered.shows = append(offered.shows, j.result.Offenders[i].Function)
 	}
@@ -173,14 +174,6 @@ func (g *Guard) nameDump(n *Event, e *entry) {
 		}
 		return
 	}
-}
-
-// severity orders the dumps of a violation: how far over the limit it is.
-func severity(r *budget.Result) float64 {
-	if r.Limit > 0 {
-		return r.Share / r.Limit
-	}
-	return r.Share
 }
 
 // dumped is called by the store's goroutine when a dump has ended, and when others were

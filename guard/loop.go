@@ -10,6 +10,7 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/pace"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 // A looper is the guard's own goroutine: it waits for the next window, takes it,
@@ -23,10 +24,11 @@ type looper struct {
 	free       time.Time     // when the CPU profiler is tried again
 	trips      breaker
 	kinds      *kindTaker
-	breakdowns breakdowns
-	judged     *panel           // with which the last window was
-	last       process.Snapshot // at the end of the last window
-	completed  time.Time        // the end of the last period that counters were compared over
+	parts      profiles.Taker        // of figures; windows of kinds that budgets ask for go on beside it
+	breakdowns map[string]*breakdown // by kind, in this window
+	judged     *panel                // with which the last window was
+	last       process.Snapshot      // at the end of the last window
+	completed  time.Time             // the end of the last period that counters were compared over
 	closer     alert.Closer
 	store      *dumps.Store // where dumps go in this window, or nil
 	beside     []dumps.File // what goes beside each dump of this window, once there was one
@@ -37,14 +39,14 @@ func newLooper(g *Guard) *looper {
 	return &looper{
 		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: newKindTaker(), last: g.seams.snap(),
 		pace:       pace.Pace{Every: g.cfg.Every, Window: g.cfg.Window, Random: g.seams.random},
-		breakdowns: breakdowns{taken: map[string]*breakdown{}},
+		breakdowns: map[string]*breakdown{},
 	}
 }
 
 func (g *Guard) loop(ctx context.Context) {
 	l := newLooper(g)
 	defer l.kinds.taker.Close()
-	defer l.breakdowns.taker.Close()
+	defer l.parts.Close()
 	next := time.Now().Add(l.pace.First())
 	for {
 		early, ok := l.wait(ctx, next)

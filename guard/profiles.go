@@ -74,12 +74,6 @@ func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 // was taken since the figure was within its limit is named.
 var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap, "rss": kinds.Heap, "gc": kinds.Allocs}
 
-// breakdowns takes the profiles that break figures down.
-type breakdowns struct {
-	taker profiles.Taker        // its own: windows of kinds that budgets ask for go on beside it
-	taken map[string]*breakdown // in this window
-}
-
 // A breakdown is what a profile says of a figure.
 type breakdown struct {
 	kind      string
@@ -140,12 +134,12 @@ func located(o *budget.Offender) string {
 
 // breakDown takes and judges the profile of what a figure is made of, once a window.
 func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) *breakdown {
-	if b := l.breakdowns.taken[kind]; b != nil {
+	if b := l.breakdowns[kind]; b != nil {
 		return b
 	}
 	b := &breakdown{kind: kind, at: at}
 	var t *decode.Table
-	p, err := l.breakdowns.taker.Now(ctx, kind)
+	p, err := l.parts.Now(ctx, kind)
 	if err == nil {
 		t, err = l.table(kind, p.Data)
 	}
@@ -155,7 +149,7 @@ func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) *brea
 	if b.err = err; err == nil && l.store != nil {
 		b.data = p.Data
 	}
-	l.breakdowns.taken[kind] = b
+	l.breakdowns[kind] = b
 	return b
 }
 
@@ -170,16 +164,6 @@ func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]
 		return nil, err
 	}
 	return budget.Budget{Subject: "process"}.Result(findings[0]).Offenders, nil
-}
-
-// offenderUnit is what the values of a budget's offenders are in. Those of the
-// process and of figures are parts of a profile, whatever the limit is in.
-func offenderUnit(r *judge.Rule, unit string) string {
-	switch r.Class {
-	case judge.Process, judge.Figure, judge.Leak:
-		return "ratio"
-	}
-	return unit
 }
 
 // amount shows a value in the unit of a budget's result.

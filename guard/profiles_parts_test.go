@@ -39,7 +39,7 @@ func TestPartsAreDated(t *testing.T) {
 	crowd(t, 100)
 	w := newWorld()
 	l := w.still(t, Config{Budgets: budget.Must("x: goroutines below 50")})
-	defer func() { l.breakdowns.taker.Close() }()
+	defer func() { l.parts.Close() }()
 	at := time.Date(2026, 11, 21, 18, 15, 19, 0, time.Local)
 	const refused = "50; what it is made of is not known: take goroutine profile: there are "
 	for _, tt := range []struct {
@@ -56,8 +56,8 @@ func TestPartsAreDated(t *testing.T) {
 		{1000, 10, ""},
 		{1, 160, refused},
 	} {
-		l.breakdowns.taker = profiles.Taker{Goroutines: tt.most}
-		clear(l.breakdowns.taken)
+		l.parts = profiles.Taker{Goroutines: tt.most}
+		clear(l.breakdowns)
 		win := w.take(0)
 		l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines)), &win)
 		r := l.Status().Budgets[0].Result

@@ -10,6 +10,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -174,8 +175,11 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	if (e.alert.State == alert.Pending || e.alert.State == alert.Firing) && s.Proven == budget.Pass {
 		s.Proven = budget.Inconclusive
 	}
-	if unit := offenderUnit(&e.rule, r.Unit); unit != r.Unit {
-		s.OffenderUnit = unit
+	switch e.rule.Class {
+	case judge.Process, judge.Figure, judge.Leak: // whose offenders are parts of a profile
+		if r.Unit != "ratio" {
+			s.OffenderUnit = "ratio"
+		}
 	}
 	return s
 }

@@ -27,7 +27,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	defer runtime.UnlockOSThread()
 	began, _ := process.ThreadCPU()
 	l.store, l.beside = l.dumps.Load(), nil
-	clear(l.breakdowns.taken)
+	clear(l.breakdowns)
 	p := l.inForce()
 	if l.judged != p {
 		p.adopt()
