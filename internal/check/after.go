@@ -18,11 +18,9 @@ import (
 const settleTime = 2 * time.Second
 
 // afterwards judges what is left when work is over.
-func (r *run) afterwards() error {
+func (r *run) afterwards() {
 	if len(r.plan.leaks) > 0 {
-		if err := r.judgeLeaks(); err != nil {
-			return err
-		}
+		r.judgeLeaks()
 	}
 	if len(r.plan.goroutines) > 0 {
 		r.judgeGoroutines()
@@ -32,22 +30,15 @@ func (r *run) afterwards() error {
 	}
 	if len(r.plan.heap) > 0 {
 		liveHeap() // the profile is as of the last collection
-		p, err := work.Take("heap")
-		if err != nil {
-			return err
-		}
+		p := work.Take(kinds.Heap)
 		work.WithoutOurs(p)
 		r.judge(r.plan.heap, p, r.facts("heap", time.Since(r.begun), nil))
 	}
-	return nil
 }
 
 // judgeGoroutines judges how many goroutines of work there were, at the most at one time.
 func (r *run) judgeGoroutines() {
 	r.peak = work.Most(r.peak, r.id) // what is left behind is most at the end
-	if r.peak == nil {
-		return
-	}
 	r.judge(r.plan.goroutines, r.peak, r.facts("goroutine", time.Since(r.begun), nil))
 	for _, i := range r.plan.goroutines {
 		r.outcomes[i].Reason += " (of those that work started, the most at one time)"
@@ -80,16 +71,13 @@ const gcLeast = 0.2
 
 // judgeLeaks judges "no goroutine leaked" by the goroutines that work has started
 // and left, given time to end.
-func (r *run) judgeLeaks() error {
-	left, err := work.Settled(r.id, func() time.Duration {
+func (r *run) judgeLeaks() {
+	left := work.Settled(r.id, func() time.Duration {
 		if r.busy() {
 			return busyTimes * settleTime
 		}
 		return settleTime
 	}, r.latest)
-	if err != nil {
-		return err
-	}
 	// The budget is about a profile that few runtimes have; what is left is as good.
 	for _, t := range left.SampleType {
 		t.Type = kinds.GoroutineLeak
@@ -104,5 +92,4 @@ func (r *run) judgeLeaks() error {
 			res.Reason = fmt.Sprintf("none is left of what %s started", unit.Plural(r.worker.Calls.Load(), "call"))
 		}
 	}
-	return nil
 }

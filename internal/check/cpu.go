@@ -108,10 +108,7 @@ func (r *run) newCPUPhase() (*cpuPhase, error) {
 // freely lets work run until the budgets that go by time are decided, and for a block at
 // least: what one call leaves behind may be an exception.
 func (r *run) freely(back bool) (problem string) {
-	others, err := r.newKindsPhase()
-	if err != nil {
-		return err.Error()
-	}
+	others := r.newKindsPhase()
 	if back {
 		r.worker.Order(0)
 	}
@@ -143,10 +140,16 @@ func (r *run) freely(back bool) (problem string) {
 		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
 	}
 	if len(r.plan.cpu) > 0 || r.Update {
+		var err error
 		if r.cpu, err = r.newCPUPhase(); err != nil {
 			return err.Error()
 		}
-		r.cpu.stream(r, goesOn)
+		ctx, cancel := context.WithDeadline(context.Background(), r.latest)
+		defer cancel()
+		profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {
+			r.cpu.take(r, w)
+			return goesOn()
+		})
 		if r.worker.IsOver() {
 			return ""
 		}
@@ -163,16 +166,6 @@ func (r *run) freely(back bool) (problem string) {
 	}
 	others.look(r, time.Since(start), true)
 	return ""
-}
-
-// stream takes blocks as long as it goes on.
-func (c *cpuPhase) stream(r *run, goesOn func() bool) {
-	ctx, cancel := context.WithDeadline(context.Background(), r.latest)
-	defer cancel()
-	profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {
-		c.take(r, w)
-		return goesOn()
-	})
 }
 
 // open lists the budgets that have no verdict yet, which more time may bring.
@@ -283,7 +276,10 @@ func (c *cpuPhase) results(r *run) error {
 		return c.broken
 	}
 	if len(c.all.profiles) == 0 {
-		r.open(r.plan.cpu, fmt.Sprintf("no window of the profiler could be used (lost: %d %s): %s", c.lost, c.lostReason, r.moreTime()))
+		reason := fmt.Sprintf("no window of the profiler could be used (lost: %d %s): %s", c.lost, c.lostReason, r.moreTime())
+		for _, i := range r.plan.cpu {
+			r.outcomes[i] = outcome{Result: budget.Result{Budget: r.set[i], Reason: reason}}
+		}
 		return nil
 	}
 	p, err := profile.Merge(c.all.profiles)

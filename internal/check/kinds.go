@@ -25,24 +25,18 @@ type kindsPhase struct {
 }
 
 // newKindsPhase notes where the profiles stand.
-func (r *run) newKindsPhase() (*kindsPhase, error) {
+func (r *run) newKindsPhase() *kindsPhase {
 	k := &kindsPhase{before: map[string]*profile.Profile{}, start: r.done(), next: firstLook}
 	for _, i := range r.plan.profiles {
-		kind := r.set[i].Kind
-		if k.before[kind] != nil {
-			continue
+		if kind := r.set[i].Kind; k.before[kind] == nil {
+			k.before[kind] = cumulative(kind)
 		}
-		p, err := cumulative(kind)
-		if err != nil {
-			return nil, err
-		}
-		k.before[kind] = p
 	}
-	return k, nil
+	return k
 }
 
 // cumulative takes a profile of all since the process started.
-func cumulative(kind string) (*profile.Profile, error) {
+func cumulative(kind string) *profile.Profile {
 	if kind == kinds.Allocs {
 		process.Force(1) // the profile is as of the last collection
 	}
@@ -72,14 +66,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 		if len(open) == 0 {
 			continue
 		}
-		p, err := cumulative(kind)
-		if err == nil {
-			p, err = work.Gained(before, p)
-		}
-		if err != nil {
-			r.open(open, err.Error())
-			continue
-		}
+		p := work.Gained(before, cumulative(kind))
 		r.judge(open, p, r.facts(kind, now.At.Sub(k.start.At), units))
 		// Contention is recorded in full, so that none of it is none, whatever others
 		// contend for. At a rate of the user's own, only no event at all is as good.

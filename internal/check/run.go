@@ -158,9 +158,7 @@ func (r *run) do() (problem string) {
 	if problem != "" {
 		return problem
 	}
-	if err := r.afterwards(); err != nil {
-		return err.Error()
-	}
+	r.afterwards()
 	if r.Update {
 		if problem := r.writeBaseline(); problem != "" {
 			return problem
@@ -359,11 +357,4 @@ func judged(set budget.Set, p *profile.Profile, facts judge.Facts) []budget.Resu
 		results[i] = b.Result(findings[i])
 	}
 	return results
-}
-
-// open leaves budgets inconclusive for one reason.
-func (r *run) open(indices []int, reason string) {
-	for _, i := range indices {
-		r.outcomes[i] = outcome{Result: budget.Result{Budget: r.set[i], Reason: reason}}
-	}
 }

@@ -31,11 +31,8 @@ func (r *run) floorOf(subject string) float64 {
 		return liveHeap()
 	}
 	// Three looks without news, 1 ms apart and more; for 100 ms at most.
-	p, err := work.Settled(r.id, func() time.Duration { return 7 * time.Millisecond }, time.Now().Add(100*time.Millisecond))
-	if err != nil {
-		return float64(runtime.NumGoroutine())
-	}
-	return float64(work.Samples(p))
+	left := work.Settled(r.id, func() time.Duration { return 7 * time.Millisecond }, time.Now().Add(100*time.Millisecond))
+	return float64(work.Samples(left))
 }
 
 // settleFloors judges "goroutines steady" and "heap steady": after each of ten
@@ -55,7 +52,7 @@ func (r *run) settleFloors() {
 		for _, i := range r.plan.steady {
 			series[i] = append(series[i], r.floorOf(r.set[i].Subject))
 			if n == 0 && r.set[i].Subject == "heap" {
-				before, _ = work.Take("heap") // without it nobody is named
+				before = work.Take(kinds.Heap)
 			}
 		}
 		open = slices.DeleteFunc(slices.Clone(r.plan.steady), func(i int) bool {
@@ -72,18 +69,14 @@ func (r *run) settleFloors() {
 // there, and of the heap what has come since the first floor, as far as the
 // runtime has sampled it.
 func (r *run) nameGrown(i int, before *profile.Profile) {
-	o, kind := r.outcomes[i], kinds.Goroutine
-	if o.Verdict != budget.Fail || o.Budget.Subject == "heap" && before == nil {
+	if r.outcomes[i].Verdict != budget.Fail {
 		return
 	}
-	p, err := work.Goroutines(r.id)
-	if o.Budget.Subject == "heap" {
-		kind = kinds.Heap
-		if p, err = work.Take(kind); err == nil {
-			p, err = work.Gained(before, p)
-		}
+	kind, p := kinds.Goroutine, work.Goroutines(r.id)
+	if r.set[i].Subject == "heap" {
+		kind, p = kinds.Heap, work.Gained(before, work.Take(kinds.Heap))
 	}
-	if err == nil && len(p.Sample) > 0 { // or else nobody is named
+	if len(p.Sample) > 0 { // or else nobody is named
 		r.name(i, p, r.facts(kind, 0, nil))
 	}
 }

@@ -65,18 +65,18 @@ func WithoutOurs(p *profile.Profile) {
 	Cut(p)
 }
 
-// Take takes one of the runtime's profiles.
-func Take(kind string) (*profile.Profile, error) {
+// Take takes one of the runtime's profiles. It panics where that is not one, which no
+// runtime was seen to do.
+func Take(kind string) *profile.Profile {
 	var buf bytes.Buffer
-	var p *profile.Profile
 	err := pprof.Lookup(kind).WriteTo(&buf, 0)
 	if err == nil {
-		p, err = profile.Parse(&buf)
+		var p *profile.Profile
+		if p, err = profile.Parse(&buf); err == nil {
+			return p
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("take a %s profile: %w", kind, err)
-	}
-	return p, nil
+	panic(fmt.Sprintf("take a %s profile: %v", kind, err))
 }
 
 // Sampled takes a CPU profile of so long a time.
@@ -98,12 +98,12 @@ func Samples(p *profile.Profile) (n int64) {
 
 // Gained is what a cumulative profile has more than an earlier one of the same
 // kind.
-func Gained(before, after *profile.Profile) (*profile.Profile, error) {
+func Gained(before, after *profile.Profile) *profile.Profile {
 	minus := before.Copy()
 	minus.Scale(-1)
 	p, err := profile.Merge([]*profile.Profile{after, minus})
 	if err != nil {
-		return nil, fmt.Errorf("compare two profiles: %w", err)
+		panic(fmt.Sprintf("compare two profiles: %v", err)) // of one kind
 	}
 	// Records of collected objects may lag by one; less than nothing was not gained.
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
@@ -111,7 +111,7 @@ func Gained(before, after *profile.Profile) (*profile.Profile, error) {
 	})
 	p.DurationNanos = 0
 	WithoutOurs(p)
-	return p, nil
+	return p
 }
 
 // contention is held by the check that has it recorded, as the rates are the process's:
