@@ -34,7 +34,6 @@ type Guard struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the loop has ended
 	stop   sync.Once
-	ended  chan struct{} // closed when Stop is through
 
 	sinks      []*sink
 	dumps      atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
@@ -110,7 +109,7 @@ func Start(cfg Config) (*Guard, error) {
 }
 
 func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, error) {
-	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(), done: make(chan struct{}), ended: make(chan struct{})}
+	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(), done: make(chan struct{})}
 	err := g.cfg.complete()
 	if err != nil {
 		return nil, err
@@ -165,12 +164,10 @@ func (g *Guard) Stop() {
 	if g == nil || g.cancel == nil {
 		return
 	}
-	g.stop.Do(g.shutDown)
-	<-g.ended
+	g.stop.Do(g.shutDown) // who comes second waits
 }
 
 func (g *Guard) shutDown() {
-	defer close(g.ended)
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	g.cancel()

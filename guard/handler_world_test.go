@@ -15,7 +15,7 @@ import (
 func stillGuard(t testing.TB, capture func(context.Context, time.Duration) (profiler.Window, error), entries ...*entry) *Guard {
 	t.Helper()
 	g := &Guard{
-		module: "example.com/shop", done: make(chan struct{}), ended: make(chan struct{}), active: context.Background(), cancel: func() {},
+		module: "example.com/shop", done: make(chan struct{}), active: context.Background(), cancel: func() {},
 		seams: seams{capture: capture},
 		panel: &panel{entries: entries},
 	}
