@@ -48,12 +48,10 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 		defer cancel()
 		r.worker.Loop(ctx, b.Loop)
 	}()
-	if err = r.cpu.results(r); err == nil {
-		err = r.cpu.attribute(r, false)
-	}
-	if err != nil {
+	if err := r.cpu.results(r); err != nil {
 		return err.Error()
 	}
+	r.cpu.attribute(r, false)
 	for _, res := range r.outcomes {
 		value, unit := metricOf(res.Result)
 		b.ReportMetric(value, unit)

@@ -153,12 +153,10 @@ func (r *run) freely(back bool) (problem string) {
 		if r.worker.IsOver() {
 			return ""
 		}
-		if err = r.cpu.results(r); err == nil {
-			err = r.cpu.attribute(r, back)
-		}
-		if err != nil {
+		if err := r.cpu.results(r); err != nil {
 			return err.Error()
 		}
+		r.cpu.attribute(r, back)
 	} else {
 		for more := true; more; more = goesOn() {
 			time.Sleep(block)
@@ -252,10 +250,7 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 func (c *cpuPhase) flush(r *run) error {
 	g := c.group
 	c.group = span{}
-	p, err := profile.Merge(g.profiles)
-	if err != nil {
-		return err
-	}
+	p := work.Merged(g.profiles...)
 	c.unlabelled.add(p)
 	work.KeepLabelled(p, r.id)
 	c.labelled += work.Samples(p)
@@ -282,10 +277,7 @@ func (c *cpuPhase) results(r *run) error {
 		}
 		return nil
 	}
-	p, err := profile.Merge(c.all.profiles)
-	if err != nil {
-		return err
-	}
+	p := work.Merged(c.all.profiles...)
 	r.judged["cpu"] = p
 	findings, err := c.trial.Close(p, r.facts("cpu", c.all.elapsed, c.all.work))
 	if err != nil {

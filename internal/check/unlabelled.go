@@ -60,18 +60,13 @@ func (u *unlabelled) text(roots []string) string {
 
 // withUnlabelled judges the budgets by the samples of work and of some roots, and returns
 // those, by their indices, that are exceeded then, or kept only without the roots.
-func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budget.Result, err error) {
+func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budget.Result) {
 	if len(roots) == 0 {
-		return nil, nil
+		return nil
 	}
-	p, err := profile.Merge(c.unlabelled.profiles)
-	if err != nil {
-		return nil, err
-	}
+	p := work.Merged(c.unlabelled.profiles...)
 	work.KeepLabelled(p, roots...)
-	if p, err = profile.Merge(append(c.all.profiles, p)); err != nil {
-		return nil, err
-	}
+	p = work.Merged(append(c.all.profiles, p)...)
 	changed = map[int]budget.Result{}
 	for n, res := range judged(part(r.set, r.plan.cpu), p, r.facts("cpu", c.all.elapsed, c.all.work)) {
 		i := r.plan.cpu[n]
@@ -80,20 +75,20 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budge
 			changed[i] = res
 		}
 	}
-	return changed, nil
+	return changed
 }
 
 // attribute takes back what is kept only because goroutines without the label did the work.
 // It finds out whose they are, unless the calls of work do not return, which can't be made
 // to rest.
-func (c *cpuPhase) attribute(r *run, returns bool) error {
+func (c *cpuPhase) attribute(r *run, returns bool) {
 	if c.trial.Failed() || r.Update {
-		return nil
+		return
 	}
 	roots := c.unlabelled.busiest()
-	changed, err := c.withUnlabelled(r, roots)
-	if err != nil || len(changed) == 0 {
-		return err
+	changed := c.withUnlabelled(r, roots)
+	if len(changed) == 0 {
+		return
 	}
 	const remedy = "let work call what they call (a server's handler), or start them inside work, for many requests a call"
 	why, say := unknown, "of which it is not known whether they work for this check. If they do: "+remedy+
@@ -106,9 +101,7 @@ func (c *cpuPhase) attribute(r *run, returns bool) error {
 			roots, why = follow, mistake
 			say = "which run while work runs and rest while it rests: they stood before the check, or lost its label. " + remedy
 		}
-		if changed, err = c.withUnlabelled(r, roots); err != nil {
-			return err
-		}
+		changed = c.withUnlabelled(r, roots)
 	}
 	for i, with := range changed {
 		own, o := "", &r.outcomes[i]
@@ -118,5 +111,4 @@ func (c *cpuPhase) attribute(r *run, returns bool) error {
 		o.Verdict, o.cause = budget.Inconclusive, why
 		o.Reason = fmt.Sprintf("%s, with %s, %s%s", with.Reason, c.unlabelled.text(roots), say, own)
 	}
-	return nil
 }

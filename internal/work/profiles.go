@@ -96,15 +96,21 @@ func Samples(p *profile.Profile) (n int64) {
 	return n
 }
 
+// Merged is the sum of profiles of one kind.
+func Merged(profiles ...*profile.Profile) *profile.Profile {
+	p, err := profile.Merge(profiles)
+	if err != nil {
+		panic(fmt.Sprintf("merge profiles of one kind: %v", err))
+	}
+	return p
+}
+
 // Gained is what a cumulative profile has more than an earlier one of the same
 // kind.
 func Gained(before, after *profile.Profile) *profile.Profile {
 	minus := before.Copy()
 	minus.Scale(-1)
-	p, err := profile.Merge([]*profile.Profile{after, minus})
-	if err != nil {
-		panic(fmt.Sprintf("compare two profiles: %v", err)) // of one kind
-	}
+	p := Merged(after, minus)
 	// Records of collected objects may lag by one; less than nothing was not gained.
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		return slices.ContainsFunc(s.Value, func(v int64) bool { return v < 0 }) || !slices.ContainsFunc(s.Value, func(v int64) bool { return v > 0 })
