@@ -86,7 +86,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 		offered.id, err = l.seams.offer(l.store, d)
 	}
 	if err != nil {
-		l.dumpsFail("a dump was not kept: ", err)
+		l.dumpsFail(err)
 		close(offered.ended)
 		return offered
 	}
@@ -192,7 +192,7 @@ func (g *Guard) dumped(o dumps.Outcome) {
 	}
 	if o.Err != nil { // the next failing window tries again
 		g.offered = slices.DeleteFunc(g.offered, func(d *dump) bool { return d.id == o.ID })
-		g.dumpsFail("a dump was not kept: ", o.Err)
+		g.dumpsFail(o.Err)
 	} else if o.ID != "" {
 		g.status.Dumps["saved"]++
 		g.faults.clear("dumps")
@@ -201,10 +201,10 @@ func (g *Guard) dumped(o dumps.Outcome) {
 
 // dumpsFail counts a failure and says so, once an hour for each reason. g.mu must be
 // held.
-func (g *Guard) dumpsFail(what string, err error) {
+func (g *Guard) dumpsFail(err error) {
 	reason := dumps.Reason(err)
 	g.status.Dumps[reason]++
-	g.degraded("dumps", reason, what+err.Error())
+	g.degraded("dumps", reason, "a dump was not kept: "+err.Error())
 }
 
 // dumpsAWindow bounds what a window may cost in which everything breaks at once:
