@@ -82,20 +82,19 @@ func toolchain() string { return runtime.Version() + " " + runtime.GOOS + "/" + 
 
 // writeBaseline saves what was sampled as the new baseline.
 func (r *run) writeBaseline() (problem string) {
+	least := r.baseline / baselineLeast
 	switch {
 	case r.BaselineFile == "":
 		return "Checker.Update without a BaselineFile: say which file to write"
 	case r.judged["cpu"] == nil || r.cpu == nil:
 		return "no baseline was written: time was up, or a budget failed, before CPU was sampled"
-	}
-	n, least := r.cpu.samples(), r.baseline/baselineLeast
-	switch {
 	case r.cpu.cover.isLow():
 		return "no baseline was written: " + r.cpu.cover.reason()
-	case n < least:
+	case r.cpu.samples() < least:
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or let work use more CPU",
-			n, least)
+			r.cpu.samples(), least)
 	}
+	n := r.cpu.samples()
 	var work []string
 	for _, unit := range slices.Sorted(maps.Keys(r.cpu.all.work)) {
 		work = append(work, fmt.Sprintf("%s=%.0f", unit, r.cpu.all.work[unit]))

@@ -44,20 +44,17 @@ func (r *run) settleFloors() {
 	calls := r.pace(floorTime)
 	series := make([][]float64, len(r.set))
 	var before *profile.Profile // of the heap, at the first floor
-	open := r.plan.steady
-	for n := 0; n < maxFloors && len(open) > 0 && !r.late && (time.Now().Before(r.ends) || n < floors && r.goOn()); n++ {
+	open := func(i int) bool { return judgeSteady(r.set[i], series[i], calls, false).Verdict == budget.Inconclusive }
+	for n := 0; n < maxFloors && slices.ContainsFunc(r.plan.steady, open) && !r.late && (time.Now().Before(r.ends) || n < floors && r.goOn()); n++ {
 		if !r.calls(calls) {
 			break
 		}
 		for _, i := range r.plan.steady {
 			series[i] = append(series[i], r.floorOf(r.set[i].Subject))
-			if n == 0 && r.set[i].Subject == "heap" {
-				before = work.Take(kinds.Heap)
-			}
 		}
-		open = slices.DeleteFunc(slices.Clone(r.plan.steady), func(i int) bool {
-			return judgeSteady(r.set[i], series[i], calls, false).Verdict != budget.Inconclusive
-		})
+		if n == 0 {
+			before = work.Take(kinds.Heap)
+		}
 	}
 	for _, i := range r.plan.steady {
 		r.outcomes[i] = outcome{Result: judgeSteady(r.set[i], series[i], calls, true)}
