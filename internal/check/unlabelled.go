@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -94,10 +93,8 @@ func (c *cpuPhase) attribute(r *run, returns bool) {
 	why, say := unknown, "of which it is not known whether they work for this check. If they do: "+remedy+
 		". If they belong to a test in parallel, run this test by itself"
 	if returns {
-		ctx, cancel := context.WithDeadline(context.Background(), r.latest)
-		defer cancel()
 		var follow []string
-		if follow, roots = r.worker.Follow(ctx, roots, float64(c.unlabelled.samples[roots[0]])/c.all.elapsed.Seconds()); len(follow) > 0 {
+		if follow, roots = r.worker.Follow(r.latest, roots, float64(c.unlabelled.samples[roots[0]])/c.all.elapsed.Seconds()); len(follow) > 0 {
 			roots, why = follow, mistake
 			say = "which run while work runs and rest while it rests: they stood before the check, or lost its label. " + remedy
 		}

@@ -83,10 +83,10 @@ func (f *follower) isOwn() bool {
 	return f.off >= ownLeast && f.off > 2*restShare*f.on || f.seen >= endedPairs && f.on == 0
 }
 
-// Follow lets work run and rest until it is known which roots follow it, or the context
-// ends. rate is how many samples a second the busiest of them has. It returns those that
+// Follow lets work run and rest until it is known which roots follow it, or a time has
+// come. rate is how many samples a second the busiest of them has. It returns those that
 // do, and those of which it is not known.
-func (w *Worker) Follow(ctx context.Context, roots []string, rate float64) (follow, unknown []string) {
+func (w *Worker) Follow(until time.Time, roots []string, rate float64) (follow, unknown []string) {
 	each := min(max(time.Duration(2/rate*float64(time.Second)), restLeast), restLongest)
 	alpha := evidence.FailAlpha / float64(len(roots))
 	followers := map[string]*follower{}
@@ -95,7 +95,8 @@ func (w *Worker) Follow(ctx context.Context, roots []string, rate float64) (foll
 	}
 	follows := func(root string) bool { return followers[root].follows(alpha) }
 	open := func(root string) bool { return !follows(root) && !followers[root].isOwn() }
-	until, _ := ctx.Deadline()
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
 	ok := w.Pause(time.Until(until))
 	for pair := 0; pair < pairsMost && ok && ctx.Err() == nil && slices.ContainsFunc(roots, open); pair++ {
 		blocks := map[bool]map[string]int64{} // by whether work runs

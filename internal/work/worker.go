@@ -157,12 +157,9 @@ func (w *Worker) IsOver() bool {
 func (w *Worker) Stop(grace, d time.Duration) bool {
 	w.halt.Store(true)
 	w.once.Do(func() { close(w.orders) })
-	defer w.cancel()
-	if w.endsWithin(grace) {
-		return true
-	}
+	ended := w.endsWithin(grace)
 	w.cancel()
-	return w.endsWithin(d)
+	return ended || w.endsWithin(d)
 }
 
 // endsWithin reports whether the goroutine ends within d.
