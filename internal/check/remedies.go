@@ -35,23 +35,14 @@ func (rep *report) remedies() []string {
 			add("look for what changed since the baseline was written: %s", rep.diff())
 			add("if the growth is wanted, refresh the baseline (Checker.Update)")
 		case b.Kind == "allocs", b.Subject == "heap", b.Subject == "gc":
-			add("to see each allocation: %s", rep.memprofile())
+			add("to see each allocation: go test -run '^%s$' -memprofile mem.pprof -memprofilerate 1; "+
+				"go tool pprof -top -cum -sample_index=alloc_space -ignore 'profguard/internal/' mem.pprof", rep.test) // without Check's own
 		default:
 			add("follow the way in from the bottom: do it less often, keep its result, or do it cheaper")
 		}
 		relax(res, add)
 	}
 	return tips
-}
-
-// memprofile is the command that shows all allocations, without Check's own.
-func (rep *report) memprofile() string {
-	which := "-run"
-	if rep.bench {
-		which = "-run '^$' -bench"
-	}
-	return fmt.Sprintf("go test %s '^%s$' -memprofile mem.pprof -memprofilerate 1; "+
-		`go tool pprof -top -cum -sample_index=alloc_space -ignore 'profguard/internal/' mem.pprof`, which, rep.test)
 }
 
 // diff is the command that compares the baseline with what was measured.

@@ -177,15 +177,13 @@ func TestCheckReportBusy(t *testing.T) {
 	}
 }
 
-// The command for allocations is that of a test, or of a benchmark.
+// The command for allocations is that of the test.
 func TestCheckReportMemprofile(t *testing.T) {
 	res := budget.Result{Budget: budget.Must("process below 64KiB per call of allocs")[0], Verdict: budget.Fail}
-	for bench, want := range map[bool]string{false: "go test -run '^TestOrder$' -memprofile", true: "go test -run '^$' -bench '^TestOrder$' -memprofile"} {
-		rep := report{outcomes: []outcome{{Result: res}}, test: "TestOrder", bench: bench}
-		tips := strings.Join(rep.remedies(), "\n")
-		if !strings.Contains(tips, want) || !strings.Contains(tips, "go tool pprof -top -cum -sample_index=alloc_space") {
-			t.Errorf("benchmark %t: %s", bench, tips)
-		}
+	rep := report{outcomes: []outcome{{Result: res}}, test: "TestOrder"}
+	tips := strings.Join(rep.remedies(), "\n")
+	if !strings.Contains(tips, "go test -run '^TestOrder$' -memprofile") || !strings.Contains(tips, "go tool pprof -top -cum -sample_index=alloc_space") {
+		t.Errorf("%s", tips)
 	}
 }
 
