@@ -19,10 +19,13 @@ package check
 import (
 	"cmp"
 	"context"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/profiler"
 )
 
 // TB is what a check needs of a test; see guard.TB.
@@ -115,15 +118,18 @@ type testRun struct {
 	mutex      bool // -mutexprofile: the rate is the person's
 	block      bool // -blockprofile: likewise
 	artifacts  bool // -artifacts: what is saved there stays
+	race       bool // -race
 }
 
-func currentTestRun(held bool) testRun {
+func currentTestRun() testRun {
+	info, ok := debug.ReadBuildInfo()
 	return testRun{
 		short:      process.TestFlag("short") == "true",
 		fuzzing:    process.TestFlag("fuzz") != "" || process.TestFlag("fuzzworker") == "true",
-		cpuprofile: held,
+		cpuprofile: profiler.HeldByTest(),
 		mutex:      process.TestFlag("mutexprofile") != "",
 		block:      process.TestFlag("blockprofile") != "",
 		artifacts:  process.TestFlag("artifacts") == "true",
+		race:       ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}),
 	}
 }

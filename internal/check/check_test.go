@@ -125,7 +125,7 @@ func TestCheckTooFewSamples(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if raceEnabled && tt.name != "asleep" {
+			if currentTestRun().race && tt.name != "asleep" {
 				t.Skip("the race detector takes longer than Check's loop does")
 			}
 			most := ample // by when it is known that work is too small

@@ -159,7 +159,7 @@ func conditions() string {
 	if *fidelityHog > 0 {
 		name += fmt.Sprintf("-hogs%d", *fidelityHog)
 	}
-	if raceEnabled {
+	if currentTestRun().race {
 		name += "-race"
 	}
 	return name

@@ -100,7 +100,7 @@ func TestCheckFlags(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if raceEnabled && tt.name == "bench, tiny" {
+			if currentTestRun().race && tt.name == "bench, tiny" {
 				t.Skip("the race detector takes longer than Check's loop does")
 			}
 			cmd := exec.CommandContext(t.Context(), os.Args[0], append(tt.args, "-check.child", "-test.v")...)

@@ -46,7 +46,7 @@ func (r *run) report() {
 	r.t.Helper()
 	rep := report{
 		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.Calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
-		short: r.test.short, bench: r.isBenchmark(), test: r.t.Name(), base: r.BaselineFile, race: raceEnabled,
+		short: r.test.short, bench: r.isBenchmark(), test: r.t.Name(), base: r.BaselineFile, race: r.test.race,
 	}
 	if r.busy() {
 		rep.busy = r.loadText()

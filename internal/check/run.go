@@ -17,7 +17,6 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -74,7 +73,7 @@ const (
 func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*run, string) {
 	r := &run{
 		Config: c, t: t, call: call,
-		test:     currentTestRun(profiler.HeldByTest()),
+		test:     currentTestRun(),
 		id:       fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
 		judged:   map[string]*profile.Profile{},
 		baseline: baselineSamples,
