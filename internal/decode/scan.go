@@ -51,7 +51,7 @@ const worstBytes = 32
 
 // scan counts. It allocates nothing and is linear in the length of b, whatever
 // b holds: this is what makes it safe to allocate by its result. It looks no
-// deeper than it must; the walk finds what is wrong inside.
+// deeper than it must, and there up to what is broken, where the walk stops too.
 //
 // Frames, labels and lines are counted only if asked: that takes two thirds of
 // the time, and a profile too small to make too many of them need not be
@@ -63,15 +63,14 @@ func scan(b []byte, deep bool) (counts, error) {
 		if next < 0 {
 			return c, malformed("at byte %s: %s", grouped(int64(i)), wireError(next))
 		}
-		pos := 0
 		switch tag {
 		case profileSample:
 			if c.samples++; deep {
-				pos = c.sample(b[next-int(v) : next])
+				c.sample(b[next-int(v) : next])
 			}
 		case profileLocation:
 			if c.locations++; deep {
-				pos = c.location(b[next-int(v) : next])
+				c.location(b[next-int(v) : next])
 			}
 		case profileString:
 			c.strings++
@@ -88,9 +87,6 @@ func scan(b []byte, deep bool) (counts, error) {
 			}
 			c.time = v
 		}
-		if pos < 0 {
-			return c, malformed("in the message at byte %s: %s", grouped(int64(i)), wireError(pos))
-		}
 		i = next
 	}
 	if !deep {
@@ -99,11 +95,11 @@ func scan(b []byte, deep bool) (counts, error) {
 	return c, nil
 }
 
-func (c *counts) sample(b []byte) int {
+func (c *counts) sample(b []byte) {
 	for i := 0; i < len(b); {
 		tag, v, next := field(b, i)
 		if next < 0 {
-			return next
+			return
 		}
 		switch tag {
 		case sampleLocationPacked:
@@ -115,21 +111,15 @@ func (c *counts) sample(b []byte) int {
 		}
 		i = next
 	}
-	return 0
 }
 
-func (c *counts) location(b []byte) int {
+func (c *counts) location(b []byte) {
 	lines := 0
-	for i := 0; i < len(b); {
-		tag, _, next := field(b, i)
-		if next < 0 {
-			return next
-		}
-		if tag == locationLine {
+	for i := 0; i >= 0 && i < len(b); {
+		var tag uint64
+		if tag, _, i = field(b, i); tag == locationLine {
 			lines++
 		}
-		i = next
 	}
 	c.lines += max(lines, 1)
-	return 0
 }
