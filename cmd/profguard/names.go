@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
@@ -20,15 +19,13 @@ func doubtMisspelt(results []budget.Result, profiles ...*decode.Table) error {
 		if err != nil {
 			return err
 		}
-		for _, text := range append(rules[0].Patterns(), rules[0].Except...) {
-			if strings.HasPrefix(text, `"`) {
-				continue
-			}
-			missing, err := process.Missing([]string{text}, namesOf(profiles))
-			if err != nil {
-				return err
-			}
-			if near := missing[text]; near != "" {
+		patterns := append(rules[0].Patterns(), rules[0].Except...)
+		missing, err := process.Missing(patterns, namesOf(profiles))
+		if err != nil {
+			return err
+		}
+		for _, text := range patterns {
+			if near := missing[text]; near != "" && text[0] != '"' {
 				doubt(&results[i], text, near)
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,13 +39,6 @@ func writeJSON(w io.Writer, results []budget.Result, _ string) error {
 	return e.Encode(results)
 }
 
-func name(b budget.Budget) string {
-	if b.Name != "" {
-		return b.Name
-	}
-	return b.String()
-}
-
 // writeGitHub writes the annotations of GitHub's workflows: an error for what is
 // broken, at the line that is to blame, and a warning for what is undecided.
 func writeGitHub(w io.Writer, results []budget.Result, module string) error {
@@ -56,7 +50,7 @@ func writeGitHub(w io.Writer, results []budget.Result, module string) error {
 		case budget.Inconclusive:
 			level = "warning"
 		}
-		properties := []string{"title=" + escape(name(r.Budget), true)}
+		properties := []string{"title=" + escape(cmp.Or(r.Budget.Name, r.Budget.String()), true)}
 		if len(r.Offenders) > 0 {
 			at := r.Offenders[0].Frame
 			if blame := r.Offenders[0].Blame; blame.Function != "" {
