@@ -18,7 +18,7 @@ import (
 const benchBlock = 50 * time.Millisecond
 
 // benchmark judges the benchmark's own loop.
-func (r *run) benchmark(b tbBenchmark) (problem string) {
+func (r *run) benchmark() (problem string) {
 	r.t.Helper()
 	r.plan.sampleAll(r.set) // the profiler is part of what the process uses
 	if len(r.plan.cpu) < len(r.set) {
@@ -28,7 +28,7 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 	defer cancel()
 	r.worker = work.New(ctx, r.id, r.call)
 	if r.test.cpuprofile {
-		r.worker.Loop(ctx, b.Loop)
+		r.worker.Loop(ctx, r.bench.Loop)
 		r.t.Logf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged")
 		return ""
 	}
@@ -46,7 +46,7 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 	func() {
 		defer streaming.Wait() // also if work panics
 		defer cancel()
-		r.worker.Loop(ctx, b.Loop)
+		r.worker.Loop(ctx, r.bench.Loop)
 	}()
 	if err := r.cpu.results(r); err != nil {
 		return err.Error()
@@ -54,7 +54,7 @@ func (r *run) benchmark(b tbBenchmark) (problem string) {
 	r.cpu.attribute(r, false)
 	for _, res := range r.outcomes {
 		value, unit := metricOf(res.Result)
-		b.ReportMetric(value, unit)
+		r.bench.ReportMetric(value, unit)
 	}
 	r.report()
 	return ""

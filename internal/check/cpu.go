@@ -100,7 +100,7 @@ func (r *run) newCPUPhase() (*cpuPhase, error) {
 	}
 	c.trial, err = judge.NewBlocks(rules, judge.Options{
 		Runs: r.usual >= longCall,
-		Once: r.isBenchmark(), // the benchmark says when it ends
+		Once: r.bench != nil, // the benchmark says when it ends
 	})
 	return c, err
 }

@@ -46,7 +46,7 @@ func (r *run) report() {
 	r.t.Helper()
 	rep := report{
 		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.Calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
-		short: r.test.short, bench: r.isBenchmark(), test: r.t.Name(), base: r.BaselineFile, race: r.test.race,
+		short: r.test.short, bench: r.bench != nil, test: r.t.Name(), base: r.BaselineFile, race: r.test.race,
 	}
 	if r.busy() {
 		rep.busy = r.loadText()
@@ -74,7 +74,13 @@ func (r *run) report() {
 
 // save writes the profiles that failed budgets were judged by.
 func (r *run) save(rep *report) {
-	artifactDir := sync.OnceValues(r.artifactDir)
+	artifactDir := sync.OnceValues(func() (string, error) {
+		// That of t.ArtifactDir outlives the test only under -artifacts.
+		if a, ok := r.t.(interface{ ArtifactDir() string }); ok && r.test.artifacts {
+			return a.ArtifactDir(), nil
+		}
+		return os.MkdirTemp(r.temp, "profguard-check-")
+	})
 	for _, o := range rep.outcomes {
 		p := r.judged[o.kind]
 		if o.Verdict != budget.Fail || p == nil || len(p.Sample) == 0 || slices.ContainsFunc(rep.saved, func(s savedProfile) bool { return s.kind == o.kind }) {
@@ -87,15 +93,6 @@ func (r *run) save(rep *report) {
 		}
 		rep.saved = append(rep.saved, savedProfile{o.kind, path, err})
 	}
-}
-
-// artifactDir is where a failed check leaves its profiles. The directory of
-// t.ArtifactDir outlives the test only under -artifacts.
-func (r *run) artifactDir() (string, error) {
-	if a, ok := r.t.(interface{ ArtifactDir() string }); ok && r.test.artifacts {
-		return a.ArtifactDir(), nil
-	}
-	return os.MkdirTemp(r.temp, "profguard-check-")
 }
 
 // notInNames are the letters of a test's name that are left out of a file's.
@@ -224,7 +221,7 @@ func (rep *report) String() string {
 func (r *run) moreTime() string {
 	took := time.Since(r.begun).Round(100 * time.Millisecond)
 	switch {
-	case r.isBenchmark():
+	case r.bench != nil:
 		return fmt.Sprintf("raise -benchtime (it took %v) to %v or more", took, max(shortMax, (2*took).Round(time.Second)))
 	case r.atDeadline():
 		return fmt.Sprintf("raise -timeout of go test (the check took %v, up to the test's deadline), or let work use more CPU", took)

@@ -232,7 +232,7 @@ func TestCheckMoreTime(t *testing.T) {
 		want string
 		dont string
 	}{
-		{"a benchmark", &run{t: &testing.B{}}, "raise -benchtime (it took 0s) to 5s", "Max"},
+		{"a benchmark", &run{bench: &testing.B{}, t: &testing.B{}}, "raise -benchtime (it took 0s) to 5s", "Max"},
 		{"-short", &run{t: newFakeTB(t), test: testRun{short: true}}, "without -short", "Max"},
 		{"-short with Max", &run{t: newFakeTB(t), test: testRun{short: true}, Config: Config{Max: time.Second}}, "raise Checker.Max", "-short"},
 		{"a test", &run{t: newFakeTB(t)}, "raise Checker.Max", "-short"},

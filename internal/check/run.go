@@ -24,6 +24,7 @@ import (
 type run struct {
 	Config
 	t        TB
+	bench    tbBenchmark // t, if it is one
 	test     testRun
 	set      budget.Set
 	plan     plan
@@ -79,6 +80,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		baseline: baselineSamples,
 		sayAfter: sayAfter,
 	}
+	r.bench, _ = t.(tbBenchmark)
 	if info, ok := debug.ReadBuildInfo(); ok {
 		r.module = info.Main.Path
 	}
@@ -131,8 +133,8 @@ func (r *run) do() (problem string) {
 		runtime.GC()
 	}
 	r.first = r.reader.Read()
-	if b, ok := r.t.(tbBenchmark); ok {
-		return r.benchmark(b)
+	if r.bench != nil {
+		return r.benchmark()
 	}
 	held := r.test.cpuprofile && (len(r.plan.cpu) > 0 || slices.ContainsFunc(part(r.set, r.plan.counted), isCPU) || r.Update)
 	if held || r.test.fuzzing {
@@ -151,11 +153,11 @@ func (r *run) do() (problem string) {
 	if r.worker.IsOver() {
 		r.surface()
 	}
-	if problem == "" && !returned {
-		problem = fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.patience())
-	}
-	if problem != "" {
+	switch {
+	case problem != "":
 		return problem
+	case !returned:
+		return fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.patience())
 	}
 	r.afterwards()
 	if r.Update {
@@ -216,11 +218,6 @@ func (r *run) phases() (problem string) {
 	return r.freely(back)
 }
 
-func (r *run) isBenchmark() bool {
-	_, ok := r.t.(tbBenchmark)
-	return ok
-}
-
 // failed reports whether a budget has failed already.
 func (r *run) failed() bool {
 	return slices.ContainsFunc(r.outcomes, func(o outcome) bool { return o.Verdict == budget.Fail })
@@ -228,13 +225,9 @@ func (r *run) failed() bool {
 
 // pace is how many calls take about d.
 func (r *run) pace(d time.Duration) (calls int64) {
-	calls = max(1, int64(d/max(r.usual, time.Nanosecond)))
-	if calls == 1 {
-		return 1
-	}
-	calls = min(calls, 100) // the first call warmed up, and tells little
+	calls = min(int64(d/max(r.usual, time.Nanosecond)), 100) // the first call warmed up, and tells little
 	start := time.Now()
-	if !r.calls(calls) {
+	if calls <= 1 || !r.calls(calls) {
 		return 1
 	}
 	each := time.Since(start) / time.Duration(calls)
