@@ -69,11 +69,9 @@ func (x *ids) define(id uint64, place int) error {
 
 // find returns the place of the object with this id, if it is defined.
 func (x *ids) find(id uint64) (int, bool) {
-	s := int32(0)
+	s := x.sparse[id] // slot 0, of id 0, is never defined
 	if id <= uint64(x.n) {
 		s = int32(id)
-	} else {
-		s = x.sparse[id] // slot 0, of id 0, is never defined
 	}
 	return int(x.place[s]) - 1, x.place[s] != 0
 }

@@ -17,8 +17,7 @@ import (
 // What a [Table] does not have is left out: mappings but the program's, and the units of
 // numbers in labels. The zero Merger is ready to use.
 type Merger struct {
-	head    Table // types, period and times of the sum
-	added   bool
+	head    Table  // types, period and times of the sum
 	program uint64 // file and
 	build   uint64 // build id, as numbers of strings
 	texts
@@ -33,8 +32,7 @@ type Merger struct {
 
 // Add adds a profile, of which it keeps nothing.
 func (m *Merger) Add(t *Table) error {
-	if !m.added {
-		m.added = true
+	if m.samples == nil {
 		m.head = Table{Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos}
 		m.functions, m.locations, m.samples = map[Func]uint64{}, map[string]uint64{}, map[string]int{}
 		m.program, m.build = m.text(t.Program()), m.text(string(t.String(t.build)))
@@ -116,7 +114,7 @@ func (m *Merger) function(t *Table, f Func) uint64 {
 
 // Write writes the sum of all that was added, gzipped.
 func (m *Merger) Write(w io.Writer) error {
-	if !m.added {
+	if m.samples == nil {
 		return errors.New("write profile: there is none")
 	}
 	var b []byte

@@ -50,14 +50,11 @@ func (s *Symbols) Generation() int { return s.generation }
 // Intern returns the id of the string in b, giving out a new one if it has none.
 // Looking up a known string does not allocate.
 func (s *Symbols) Intern(b []byte) ID {
-	if id, ok := s.ids[string(b)]; ok {
-		return id
-	}
-	if len(b) == 0 {
-		return 0
-	}
 	if s.ids == nil {
 		s.anew(0)
+	}
+	if id, ok := s.ids[string(b)]; ok {
+		return id
 	}
 	id := ID(len(s.names))
 	name := string(b)
