@@ -78,7 +78,7 @@ var own = [...]string{
 	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*counter).",
 	"guard.start.", "guard.call", "guard.recovered", "guard.newWorkCounters.", "guard.(*Guard).openDumps.", "guard.(*Guard).within.",
 	"guard.(*Guard).release.", "guard.(*Guard).unregister", "guard.describedBy.", "internal/profiler.", "internal/dumps.",
-	"internal/profiles.(*Taker).", "internal/profiles.(*leakTaker).", "internal/web.(*document).render", "internal/web.(*Handler).capture.",
+	"internal/profiles.(*Taker).",
 }
 
 // partsOf tells what is known of a function, by its name and its package.

@@ -73,13 +73,13 @@ func TestStandardRoots(t *testing.T) {
 
 func TestIsOurs(t *testing.T) {
 	for name, want := range map[string]bool{
-		"github.com/profguard/profguard/guard.start.func2":                          true,
-		"github.com/profguard/profguard/guard.(*Guard).within.func1":                true,
-		"github.com/profguard/profguard/internal/profiler.(*Hub).run":               true,
-		"github.com/profguard/profguard/internal/profiles.(*leakTaker).write.func1": true,
-		"runtime/pprof.profileWriter":                                               true,
-		"github.com/profguard/profguard/guard.runWork":                              false,
-		"github.com/profguard/profguardian/guard.(*sink).run":                       false,
+		"github.com/profguard/profguard/guard.start.func2":                    true,
+		"github.com/profguard/profguard/guard.(*Guard).within.func1":          true,
+		"github.com/profguard/profguard/internal/profiler.(*Hub).run":         true,
+		"github.com/profguard/profguard/internal/profiles.(*Taker).Now.func1": true,
+		"runtime/pprof.profileWriter":                                         true,
+		"github.com/profguard/profguard/guard.runWork":                        false,
+		"github.com/profguard/profguardian/guard.(*sink).run":                 false,
 		"main.main": false,
 		"":          false,
 	} {
