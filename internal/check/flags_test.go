@@ -95,7 +95,7 @@ func TestCheckFlags(t *testing.T) {
 		{"bench", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=300ms"}, false, []string{"check.burnGuilty-%", "hash-ns/call", "ns/op", " not decided", " -benchtime "}},
 		{"bench, one call", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=1x"}, false, []string{"0 budgets kept, 2 not decided", " -benchtime "}},
 		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=1800x"}, true, []string{"the budget is exceeded", "--- FAIL: BenchmarkCheckChildGuilty"}},
-		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=80000000x"}, true, []string{"work is too small"}},
+		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=240000000x"}, true, []string{"work is too small"}},
 		{"bench, cpuprofile", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=100ms", "-test.cpuprofile=" + cpu}, false, []string{"nothing was judged"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -44,12 +44,9 @@ func leak(over chan struct{}) {
 	go func() { <-over }()
 }
 
-// For every kind, work that is over its budget and a twin that is within. They
-// run one after the other where the kind is the process's.
+// For every kind, work that is over its budget and a twin that is within.
 func TestCheckKinds(t *testing.T) {
-	if !apart(t) {
-		return
-	}
+	t.Parallel()
 	var k keeper
 	var hot sync.Mutex
 	idle := func(context.Context) { mix(0.5) } // does nothing of what the budgets are about
@@ -138,8 +135,8 @@ func TestCheckKinds(t *testing.T) {
 			}, asleep, "heap at ", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if strings.HasPrefix(tt.name, "goroutine") {
-				t.Parallel() // those count that this check's work has started
+			if !apart(t) {
+				return
 			}
 			got := tryCheckAs(newFakeTB(t), Config{Max: 8 * time.Second}, budget.Must(tt.budget), tt.work)
 			if got.verdict() != "fail" || !strings.Contains(got.text(), tt.say) {

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,8 +27,8 @@ func TestMain(m *testing.M) {
 	asked := false
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
 	if !asked {
-		if err := flag.Set("test.parallel", "4"); err != nil {
-			panic(err) // 4 is a constant
+		if err := flag.Set("test.parallel", "6"); err != nil {
+			panic(err) // 6 is a constant
 		}
 	}
 	goleak.VerifyTestMain(m)
@@ -36,7 +38,8 @@ var isApart = flag.Bool("check.apart", false, "run a test in this process that i
 
 // apart runs a test in a process of its own, beside others, and reports whether this is
 // that process. What such a test is about is the process's: its CPU, its profiles, its
-// goroutines without a label, or a machine of some load.
+// goroutines without a label, or a machine of some load. Of a test whose parts call it, each
+// part has a process.
 func apart(t *testing.T) bool {
 	t.Helper()
 	if *isApart {
@@ -44,7 +47,7 @@ func apart(t *testing.T) bool {
 	}
 	needProfiler(t)
 	t.Parallel()
-	args := []string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=25m", "-check.apart"}
+	args := []string{"-test.run=^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$", "-test.v", "-test.timeout=25m", "-check.apart"}
 	if testing.Short() {
 		args = append(args, "-test.short")
 	}

@@ -40,10 +40,7 @@ func TestCheckServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("four checks of servers, each of many blocks")
 	}
-	if !apart(t) {
-		return
-	}
-	needProfiler(t)
+	t.Parallel()
 	const guilty = "check.burnGuilty below 20%"
 	serve := func(t *testing.T, handler http.HandlerFunc) func(context.Context) {
 		srv := httptest.NewServer(handler)
@@ -54,6 +51,9 @@ func TestCheckServer(t *testing.T) {
 		}
 	}
 	t.Run("before, and a lost label", func(t *testing.T) {
+		if !apart(t) {
+			return
+		}
 		call := serve(t, serving(1))
 		got := tryCheck(t, Config{Max: ample}, budget.Must(guilty), func(ctx context.Context) {
 			pprof.SetGoroutineLabels(ctx) // the last call has lost them
@@ -71,6 +71,9 @@ func TestCheckServer(t *testing.T) {
 		}
 	})
 	t.Run("before, and harmless", func(t *testing.T) {
+		if !apart(t) {
+			return
+		}
 		call := serve(t, serving(0))
 		got := tryCheck(t, Config{Max: ample}, budget.Must(guilty, "process below 1s per call"), func(ctx context.Context) {
 			for range restEvery / 2 {
@@ -83,6 +86,9 @@ func TestCheckServer(t *testing.T) {
 		}
 	})
 	t.Run("within", func(t *testing.T) {
+		if !apart(t) {
+			return
+		}
 		got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 10%"), func(context.Context) {
 			srv := httptest.NewServer(serving(1))
 			defer srv.Close()
@@ -97,6 +103,9 @@ func TestCheckServer(t *testing.T) {
 	// So little more than allowed that what the server does is not beyond doubt by the
 	// time that work's own samples pass.
 	t.Run("work that lasts as long as its context", func(t *testing.T) {
+		if !apart(t) {
+			return
+		}
 		call := serve(t, serving(0.54))
 		got := tryCheck(t, Config{Max: ample}, budget.Must(guilty), func(ctx context.Context) {
 			for ctx.Err() == nil {
