@@ -159,7 +159,7 @@ func debugDump() (string, error) {
 				fmt.Fprintf(io.Discard, "DEBUG: %+v\n", o)
 			}
 			// Not in step with the profiler's clock.
-			time.Sleep(time.Duration(80+rand.IntN(100)) * worked)
+			time.Sleep(time.Duration(30+rand.IntN(40)) * worked)
 		}
 	}()
 	return "", nil
