@@ -3,10 +3,10 @@
 // Command memory measures what a guard adds to the resident memory of a small
 // service, beside others.
 //
-//	cd internal/peerbench && CGO_ENABLED=0 go run ./memory [-for 5m] [-every 1m] [-gogc 10] [-budgets 1000]
+//	cd internal/peerbench && CGO_ENABLED=0 go run ./memory [-for 5m] [-copies 5] [-every 1m] [-gogc 10] [-budgets 1000]
 //
-// The same JSON service runs in several processes at the same time, under a hundred
-// requests a second each: plain, with Prometheus' client, with the client and a
+// The same JSON service runs in some processes of each sort at the same time, under a
+// hundred requests a second each: plain, with Prometheus' client, with the client and a
 // guard at its defaults, with pyroscope-go, and with Datadog's profiler. Each has
 // nothing linked in that it does not use; what the profilers send is taken by this
 // program. Twice a second the kernel is asked what is resident: in the median,
@@ -24,7 +24,8 @@
 // On two cores with nothing else to run, at the defaults and for three minutes, a guard
 // took 2.4 MiB over the client (0.6 anonymous, 1.8 of the file), and over the plain service
 // pyroscope-go 2.3 and Datadog's profiler 29.
-// Anonymous memory is the host's garbage for the most part: within 0.5 MiB two runs differ.
+// Anonymous memory is the host's garbage for the most part, and two processes of one sort
+// differ by 0.5 MiB: so there are five of each, and the medians are over all of them.
 package main
 
 import (
@@ -56,18 +57,19 @@ const (
 
 func main() {
 	length := flag.Duration("for", 5*time.Minute, "how long the processes are watched")
+	copies := flag.Int("copies", 5, "how many processes of each there are")
 	every := flag.Duration("every", time.Minute, "how often the guard takes a window")
 	gogc := flag.Int("gogc", 100, "GOGC of the processes")
 	budgets := flag.Int("budgets", 0, "how many budgets another process has")
 	flag.Parse()
-	if err := measure(*length, *every, *gogc, *budgets); err != nil {
+	if err := measure(*length, *every, *copies, *gogc, *budgets); err != nil {
 		fmt.Fprintln(os.Stderr, "memory:", err)
 		os.Exit(1)
 	}
 }
 
 // measure runs the hosts and prints what they have resident.
-func measure(length, every time.Duration, gogc, budgets int) error {
+func measure(length, every time.Duration, copies, gogc, budgets int) error {
 	dir, err := os.MkdirTemp("", "memory-")
 	if err != nil {
 		return err
@@ -85,7 +87,7 @@ func measure(length, every time.Duration, gogc, budgets int) error {
 	}
 	var running []*host
 	for _, command := range commands {
-		h, err := start(ctx, dir, command, gogc)
+		h, err := start(ctx, dir, command, copies, gogc)
 		if err != nil {
 			return fmt.Errorf("%s: %w", command[0], err)
 		}
@@ -125,44 +127,56 @@ func measure(length, every time.Duration, gogc, budgets int) error {
 	return nil
 }
 
-// A host is a process that is watched.
+// A host is a program of which some processes are watched.
 type host struct {
 	name                      string
-	pid                       int
-	resident, anonymous, file []int64
+	pids                      []int
+	resident, anonymous, file []int64 // of any of them
 	most                      int64
 }
 
 // start builds a host, runs it until the context ends, and asks it for something
 // again and again.
-func start(ctx context.Context, dir string, command []string, gogc int) (*host, error) {
+func start(ctx context.Context, dir string, command []string, copies, gogc int) (*host, error) {
 	program := filepath.Join(dir, command[0])
 	if out, err := exec.Command("go", "build", "-o", program, hosts+command[0]).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build, in a folder of its module: %w\n%s", err, out)
 	}
-	cmd := exec.CommandContext(ctx, program, command[1:]...)
+	h := &host{name: command[0]}
+	if len(command) > 2 {
+		h.name = command[2] + " budgets"
+	}
+	for range copies {
+		pid, err := run(ctx, program, command[1:], gogc)
+		if err != nil {
+			return nil, err
+		}
+		h.pids = append(h.pids, pid)
+	}
+	return h, nil
+}
+
+// run starts a process of a host and its client.
+func run(ctx context.Context, program string, args []string, gogc int) (pid int, err error) {
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("GOGC=%d", gogc))
 	cmd.Stderr = os.Stderr
 	if _, err := cmd.StdinPipe(); err != nil {
-		return nil, err
+		return 0, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return 0, err
 	}
 	addr, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return nil, fmt.Errorf("its address: %w", err)
+		return 0, fmt.Errorf("its address: %w", err)
 	}
 	go ask(ctx, "http://"+strings.TrimSpace(addr)+"/")
-	name := command[0]
-	if len(command) > 2 {
-		name = command[2] + " budgets"
-	}
-	return &host{name: name, pid: cmd.Process.Pid}, nil
+	return cmd.Process.Pid, nil
 }
 
 // ask is a client.
@@ -191,20 +205,22 @@ func ask(ctx context.Context, url string) {
 	}
 }
 
-// look notes what the process has resident.
+// look notes what the processes have resident.
 func (h *host) look() error {
-	total, err := kilobytes(fmt.Sprintf("/proc/%d/smaps_rollup", h.pid), "Rss:", "Anonymous:")
-	if err != nil {
-		return err
+	for _, pid := range h.pids {
+		total, err := kilobytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Rss:", "Anonymous:")
+		if err != nil {
+			return err
+		}
+		most, err := kilobytes(fmt.Sprintf("/proc/%d/status", pid), "VmHWM:")
+		if err != nil {
+			return err
+		}
+		h.resident = append(h.resident, total[0])
+		h.anonymous = append(h.anonymous, total[1])
+		h.file = append(h.file, total[0]-total[1])
+		h.most = max(h.most, most[0])
 	}
-	most, err := kilobytes(fmt.Sprintf("/proc/%d/status", h.pid), "VmHWM:")
-	if err != nil {
-		return err
-	}
-	h.resident = append(h.resident, total[0])
-	h.anonymous = append(h.anonymous, total[1])
-	h.file = append(h.file, total[0]-total[1])
-	h.most = most[0]
 	return nil
 }
 
