@@ -8,37 +8,36 @@ import (
 	"github.com/profguard/profguard/internal/pattern"
 )
 
-// This file has every name that the rule of this package knows. No framework is
-// among them.
+// This file has every name that this package knows. No framework is among them.
 
-// A part says what is known of a function by its name.
+// A part is what is known about a function by its name.
 type part uint16
 
 const (
-	// learnt is of every function that anything is known of.
+	// learnt is set for every function that was looked at.
 	learnt part = 1 << iota
 	// standard functions are of the standard library.
 	standard
-	// runtimes are of package runtime, or without a package: the runtime calls and is
-	// called everywhere, so what is behind it called what is in front of it.
+	// runtimes are of package runtime, or without a package. The runtime is called from
+	// everywhere and calls back, so its frames are skipped when callers are looked for.
 	runtimes
-	// roots stand at the bottom of goroutines before any program: the runtime's and
-	// testing's.
+	// roots are at the bottom of goroutines, below the program's first function: those of
+	// the runtime and of testing.
 	roots
-	// floor functions are charged to their callers: everything ends in them.
+	// floor functions are charged to their callers, because all programs end in them.
 	floor
-	// waiting functions are those in which goroutines wait; in profiles of goroutines
-	// and of contention they are at the leaf of every stack.
+	// waiting functions are those in which goroutines wait. In profiles of goroutines and
+	// of contention they are the leaf of every stack.
 	waiting
-	// interrupts were put on the stack in the middle of the function behind them. On a
-	// busy machine a third of a loop's samples were seen in them.
+	// interrupts are put on top of a function by the runtime to interrupt it. On a busy
+	// machine a third of a loop's samples were seen in them.
 	interrupts
-	// generic functions are instances: their code stands with who made them.
+	// generic functions are instances. Their code is placed with the package that uses them.
 	generic
 	// literal functions are function literals, bodies of range loops over functions, and
 	// method values.
 	literal
-	// ours are the functions that profguard's own goroutines are in.
+	// ours are the functions of profguard's own goroutines.
 	ours
 	// network functions read from connections and write to them.
 	network
@@ -56,8 +55,8 @@ var standardRoots = []string{
 	"unsafe", "vendor", "weak",
 }
 
-// floorPackages are the runtime, system calls, and what wraps system calls for
-// everybody. Nobody can change them; those who call them can.
+// floorPackages are the runtime, system calls, and the packages that wrap system calls.
+// Users can't change these, but they can change the code that calls them.
 var floorPackages = []string{
 	"runtime", "syscall", "internal/poll", "internal/bytealg", "internal/stringslite", "internal/abi", "internal/chacha8rand",
 	"internal/race", "internal/sync", "sync/atomic", "os", "net", "io", "bufio",
@@ -69,9 +68,9 @@ var floorTrees = []string{"internal/runtime", "internal/syscall", "golang.org/x/
 // waitingPackages are where goroutines wait, beside the floor.
 var waitingPackages = []string{"sync", "time", "os/signal"}
 
-// profguard's module, and how the functions begin that its own goroutines are in: each
-// that a go statement starts is among them, which a test of package guard holds. What
-// Check and the debug page do on goroutines of others is not.
+// profguard's module, and the prefixes of the functions that its own goroutines run. All
+// functions that a go statement starts are among them; a test of package guard checks this.
+// Functions of Check and of the debug page are not: they run on goroutines of the host.
 const module = "github.com/profguard/profguard/"
 
 var own = [...]string{
@@ -81,7 +80,7 @@ var own = [...]string{
 	"internal/profiles.(*Taker).",
 }
 
-// partsOf tells what is known of a function, by its name and its package.
+// partsOf tells what is known about a function, by its name and its package.
 func partsOf(name, pkg string) part {
 	var p part
 	path, _, _ := strings.Cut(name, "[") // type arguments have paths of their own
@@ -130,29 +129,29 @@ func partsOf(name, pkg string) part {
 	return p
 }
 
-// IsInterrupt knows what the runtime puts on top of a loop to preempt it, and what -race
-// puts into it.
+// IsInterrupt reports whether the runtime puts the function on top of another one to
+// interrupt it, or -race puts it into the code.
 func IsInterrupt(name string) bool {
 	return name == "runtime.asyncPreempt" || name == "runtime.asyncPreempt2" || IsDetector(name) || IsCheckptr(name)
 }
 
-// IsDetector knows the race detector. Its assembly (racecall, racefuncenter) has names
-// without a package.
+// IsDetector reports whether a function is of the race detector. Its assembly (racecall,
+// racefuncenter) has names without a package.
 func IsDetector(name string) bool {
 	return isCPlusPlus(name) && (strings.Contains(name, "__tsan") || strings.Contains(name, "__sanitizer")) ||
 		strings.HasPrefix(name, "__tsan") || strings.HasPrefix(name, "__sanitizer") || strings.HasPrefix(name, "runtime.race") ||
 		strings.HasPrefix(name, "race") && !strings.ContainsAny(name, "./")
 }
 
-// isCPlusPlus knows the names of C++. Some have a dot (_ZN6__tsan3fooEv.part.0), and what
-// is in front of it is no package.
+// isCPlusPlus reports whether a name is of C++. Some of these have a dot
+// (_ZN6__tsan3fooEv.part.0) that does not end a package.
 func isCPlusPlus(name string) bool { return strings.HasPrefix(name, "_Z") }
 
-// IsCheckptr knows the checks of unsafe pointers that -race puts into the code. They
-// call functions of the runtime.
+// IsCheckptr reports whether a function is one of the checks of unsafe pointers that -race
+// puts into the code. They call functions of the runtime.
 func IsCheckptr(name string) bool { return strings.HasPrefix(name, "runtime.checkptr") }
 
-// isLiteral knows main.f.func1, main.f-range1 and main.T.m-fm.
+// isLiteral reports whether a name is like main.f.func1, main.f-range1 or main.T.m-fm.
 func isLiteral(name string) bool {
 	if strings.HasSuffix(name, "-fm") {
 		return true
@@ -165,8 +164,8 @@ func isLiteral(name string) bool {
 	return false
 }
 
-// IsOurs reports whether a function is one that profguard's own goroutines are in, or
-// that of the runtime's goroutine that writes CPU profiles.
+// IsOurs reports whether a function is run by profguard's own goroutines, or by the
+// runtime's goroutine that writes CPU profiles.
 func IsOurs(name string) bool {
 	if name == "runtime/pprof.profileWriter" {
 		return true
@@ -175,14 +174,13 @@ func IsOurs(name string) bool {
 	return found && slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }
 
-// lends is the function by which profguard runs code of the program, and nothing else.
+// lends is the function through which profguard calls code of the program, and nothing else.
 const lends = module + "guard.call"
 
-// Disown takes what profguard has done on goroutines of its own out of a profile of
-// memory or contention, parts and total. Otherwise, in a process that only computes,
-// taking profiles is nearly all that allocates, and the guard would name itself. CPU
-// profiles need it not: a budget asks how busy the process is, and a busy process does
-// not see the guard.
+// Disown removes the samples of profguard's own goroutines from a profile of memory or
+// contention. In a process that only computes, taking profiles makes nearly all
+// allocations, and the guard would name itself. CPU profiles do not need this: budgets are
+// judged where the process is busy, and there the guard's share is too small to matter.
 func Disown(t *decode.Table) {
 	types := len(t.Types)
 	for i, s := range t.Samples {
@@ -194,12 +192,12 @@ func Disown(t *decode.Table) {
 			}
 		}
 		if doing && !lent {
-			clear(t.Values[i*types : (i+1)*types]) // nothing is what such a sample counts as
+			clear(t.Values[i*types : (i+1)*types]) // the sample counts as zero
 		}
 	}
 }
 
-// IsFloor reports whether a function is of the floor: who called it matters.
+// IsFloor reports whether a function is of the floor, so that its callers are charged.
 func IsFloor(name string) bool { return partsOf(name, pattern.PackageOf(name))&floor != 0 }
 
 // IsStandard reports whether a function is of the standard library.

@@ -10,12 +10,12 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A Layout says which kinds of profile a profile is, and where in its samples
-// their values are. Profiles of one program have few layouts.
+// A Layout says which kinds of profile a profile can be, and where in its samples the
+// values of each kind are. Profiles of one program have few layouts.
 type Layout struct {
 	Kind   string // for messages
 	Period int64
-	asked  string // the kind that the caller named
+	asked  string // the kind that the caller gave
 	types  []decode.ValueType
 }
 
@@ -24,7 +24,7 @@ type Value struct {
 	Index  int
 	Weight Weight
 	Scale  float64 // base units (seconds, bytes, pieces) in one unit of value
-	Census bool    // every one is counted, none is sampled
+	Census bool    // all are counted, and not sampled
 }
 
 // LayoutOf is the layout of a profile, of the kind that the caller asks for; "" for any.
@@ -57,11 +57,11 @@ func (l *Layout) index(name, unit string) int {
 	})
 }
 
-// Value finds the value of a kind that an amount of the dimension limits.
+// Value finds the value of a kind that is compared with a limit of the dimension.
 func (l *Layout) Value(kind string, dim unit.Dimension) (Value, bool) {
 	k := kinds.Of(kind)
 	if k.Sampling == kinds.Contention && l.asked != "" && l.asked != kind {
-		return Value{}, false // mutex and block look the same
+		return Value{}, false // mutex and block profiles have the same types
 	}
 	count := l.index(k.Count, "count")
 	v := Value{Index: count, Scale: 1, Weight: Weight{Count: count}}
@@ -93,15 +93,16 @@ func (l *Layout) Value(kind string, dim unit.Dimension) (Value, bool) {
 	return v, ok
 }
 
-// Multiple is what one observed contention counts as. fraction is one in how many the
-// program has observed, 0 if that is not known.
+// Multiple is how many contention events one observed event stands for. The program
+// observes one event in fraction; 0 means that the fraction is not known.
 func (l *Layout) Multiple(t *decode.Table, fraction int) float64 {
 	if fraction > 0 {
 		return float64(fraction)
 	}
 	count := l.index("contentions", "count")
-	// A few numbers have a common divisor by chance, and block profiles are scaled
-	// by each event's duration instead.
+	// The counts of a mutex profile are multiples of the fraction, so their greatest common
+	// divisor tells it. Too few counts have a common divisor by chance, and block profiles
+	// are scaled by each event's duration instead.
 	if count < 0 || len(t.Samples) < 4 || l.asked == kinds.Block {
 		return 1
 	}
@@ -114,22 +115,22 @@ func (l *Layout) Multiple(t *decode.Table, fraction int) float64 {
 	return float64(max(divisor, 1))
 }
 
-// Weight says how the number of observations behind the values is told.
+// Weight says how to find the number of observations behind the values.
 type Weight struct {
 	// Count is the index of the sample type that counts observations, or -1:
 	// then every unit of value is one.
 	Count int
-	// Bytes and Rate are for heap profiles, whose values have been scaled up from
-	// what was observed: the index of the bytes, and the mean distance in bytes
-	// between two observations. A Rate of 0 means that nothing was scaled.
+	// Bytes and Rate are for heap profiles, whose values the runtime has scaled up from
+	// the observed ones: the index of the bytes, and the mean distance in bytes between
+	// two observations. A Rate of 0 means that nothing was scaled.
 	Bytes int
 	Rate  int64
-	// Multiple is for contention profiles, where one observed event counts as
-	// [Counter.Multiple].
+	// Multiple is for contention profiles, where one observed event stands for
+	// [Counter.Multiple] events.
 	Multiple bool
 }
 
-// finish tells the number of observations.
+// finish computes the number of observations.
 func (s *Sums) finish(multiple float64) {
 	if s.weight2 <= 0 {
 		return
@@ -138,15 +139,15 @@ func (s *Sums) finish(multiple float64) {
 	if s.Query.Weight.Multiple && multiple > 1 {
 		s.N /= multiple
 	}
-	// Equal weights, as in CPU profiles, make it a whole number but for rounding.
+	// With equal weights, as in CPU profiles, it is a whole number but for rounding errors.
 	if n := math.Round(s.N); math.Abs(s.N-n) < 1e-6*n {
 		s.N = n
 	}
 	s.N = min(s.N, mostObservations)
 }
 
-// square is the sum of the squares of the weights of a sample's observations: v
-// is the sum of the weights.
+// square is the sum of the squares of the weights of a sample's observations. v is the sum
+// of their weights.
 func (q *Query) square(values []int64, v int64) float64 {
 	w := &q.Weight
 	n := float64(v)
@@ -154,15 +155,14 @@ func (q *Query) square(values []int64, v int64) float64 {
 		n = float64(values[w.Count])
 	}
 	if w.Rate > 0 && q.Value == w.Bytes {
-		// The runtime observes one byte in so many, and with it its object. So
-		// bytes are worth as many observations as there are such distances in them.
-		// That is exact for small objects, and modest for those larger than the
-		// distance, whose weight is hardly left to chance any more.
+		// The runtime observes one byte in Rate, and with it the byte's object. So there
+		// is one observation for each Rate bytes. That is exact for small objects. For
+		// objects larger than Rate it is too few, as nearly all of them are observed.
 		return float64(v) * float64(w.Rate)
 	}
 	if w.Rate > 0 && n > 0 {
-		// The runtime has divided by the probability that an object of this size
-		// is observed. Undo it, to know how many were.
+		// The runtime has divided by the probability that an object of this size is
+		// observed. Multiply by it, to get the number that was observed.
 		size := float64(values[w.Bytes]) / n
 		n *= -math.Expm1(-size / float64(w.Rate))
 	}

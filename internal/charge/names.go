@@ -11,22 +11,22 @@ import (
 	"github.com/profguard/profguard/internal/pattern"
 )
 
-// maxCost bounds what is known of all names together: the patterns that were tried on a
-// name because no word of theirs rules it out, and those that match it. That is 32 MiB of
-// matches, and a thousand regular expressions on 8,000 functions, which take two seconds
-// once, and ten on a busy machine. Where there is more, all is forgotten, and worked out
-// anew for the profile at hand; one that costs more by itself is refused.
+// maxCost limits the work and the memory for all names together: the sum over all names of
+// the patterns that had to be tried, because no word of theirs rules the name out, and of
+// those that match. It stands for 32 MiB of matches, or for a thousand regular expressions
+// on 8,000 functions, which take two seconds once, and ten on a busy machine. Above it, all
+// names are forgotten and those of the current profile are looked up anew. A profile that
+// costs more by itself is refused.
 const maxCost = 1 << 23
 
 // lookEvery is how many functions are looked up between two looks at the context. A
 // name takes a microsecond for each regular expression at the worst.
 const lookEvery = 64
 
-// Names remembers per function name what matching found out about it: which
-// patterns match, which package it is in, and what else is known of it. A
-// program has so many names and no more, so after its first window nothing is
-// matched any more, and nothing is allocated. A program whose names change all
-// the time makes it forget.
+// Names remembers what is known about each function name: the patterns that match it, its
+// package, and its parts. A program has a fixed set of names, so after its first window
+// nothing is matched and nothing is allocated any more. If names keep changing, maxCost
+// makes it forget.
 type Names struct {
 	index *pattern.Index
 
@@ -40,20 +40,20 @@ type Names struct {
 
 	hits        []int32 // the patterns that names match, one name's after the other's
 	cost        int     // of all names
-	most        int     // maxCost
-	mostMatches int     // of one name
+	most        int     // maxCost, but for tests
+	mostMatches int     // the most that one name has
 	packages    []string
 	packageIDs  map[string]int32
 }
 
-// A span is where the matches of a name are in hits.
+// A span is the place of a name's matches in hits.
 type span struct{ from, to int32 }
 
 // NewNames returns an empty memory for an index of patterns.
 func NewNames(index *pattern.Index) *Names { return &Names{index: index, most: maxCost} }
 
-// Learn looks up every function name of the table that is not known yet. Its error is
-// that of a context that has ended, or says that the patterns cost too much.
+// Learn looks up every function name of the table that is not known yet. It fails when the
+// context ends, or when the patterns cost too much.
 func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 	if n.symbols == t.Symbols && n.generation == t.Symbols.Generation() {
 		if err := n.learn(ctx, t); !errors.Is(err, errCost) {
@@ -63,7 +63,7 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 	*n = Names{index: n.index, most: n.most, symbols: t.Symbols, generation: t.Symbols.Generation(), packageIDs: map[string]int32{}}
 	err := n.learn(ctx, t)
 	if err != nil {
-		n.symbols = nil // what is there is not all
+		n.symbols = nil // some names are missing
 	}
 	return err
 }
@@ -91,7 +91,7 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 			}
 		}
 		if n.parts[id]&(standard|runtimes) == standard && isRuntimeFile(t.Symbols.Name(t.Funcs[i].File)) {
-			n.parts[id] |= runtimes | floor | waiting // reflect.typedmemmove, which the runtime defines for others
+			n.parts[id] |= runtimes | floor | waiting // as reflect.typedmemmove, which the runtime defines
 		}
 	}
 	return nil

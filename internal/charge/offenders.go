@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// maxOver bounds the functions that are compared with each other: the matrix
-// has its square. Limits low enough to have more are about the worst anyhow.
+// maxOver limits the functions that are compared with each other: the matrix has the
+// square of it. With more functions over a limit, only the heaviest are of interest.
 const maxOver = 128
 
-// Ranked yields the keys that a query charges with anything, heaviest first and by name
-// where they are equal: what is found must not depend on the order in which names became
-// known. Of the thousands of functions in a profile hardly anybody asks for more than a
-// few, so the others stay in a heap.
+// Ranked yields the keys that a query charges with anything, heaviest first. Equal ones are
+// ordered by name, so that the result does not depend on earlier profiles. Callers look at
+// a few of thousands of functions, so the others stay in a heap, unsorted.
 func (c *Counter) Ranked(query int) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		s := c.Sums(query)
@@ -26,7 +25,7 @@ func (c *Counter) Ranked(query int) iter.Seq[int32] {
 			}
 		}
 		for i := len(s.ranked) - 1; i >= 0; i-- {
-			if i < s.heap { // behind the heap are those that were asked for, from the end
+			if i < s.heap { // behind the heap are those that were yielded before, from the end
 				s.heap = i
 				s.ranked[0], s.ranked[i] = s.ranked[i], s.ranked[0]
 				c.sink(query, 0)
@@ -38,7 +37,7 @@ func (c *Counter) Ranked(query int) iter.Seq[int32] {
 	}
 }
 
-// sink puts the i-th of a heap behind those that are heavier, and below it.
+// sink moves the i-th key of the heap down, below all that are heavier.
 func (c *Counter) sink(query, i int) {
 	s := c.Sums(query)
 	before := func(a, b int32) bool {
@@ -62,12 +61,13 @@ func (c *Counter) sink(query, i int) {
 	}
 }
 
-// Offenders selects those to name from keys that are over a limit, as they are ranked. It
-// returns no more than most, in the order to name them: the deepest of a chain of calls first,
-// of several chains the heaviest. The samples of one that is named are taken off all
-// others, and whoever is not over the limit any more is not named.
+// Offenders selects the functions to name from the keys over a limit, which are given in
+// their ranked order. It returns at most so many, in the order to name them: the deepest
+// function of a chain of calls first, and the heaviest chain before others. The samples of
+// a named function are subtracted from all others. A function that is not over the limit
+// any more is not named.
 func (c *Counter) Offenders(query int, over []int32, limit int64, most int) []int32 {
-	m := c.overlap(query, over[:min(len(over), maxOver)]) // from here on, keys are numbers in that order
+	m := c.overlap(query, over[:min(len(over), maxOver)]) // from here on, a key is its place in this list
 	var named []int32
 	for len(named) < most {
 		next := m.deepest(limit)
@@ -80,8 +80,8 @@ func (c *Counter) Offenders(query int, over []int32, limit int64, most int) []in
 	return named
 }
 
-// A matrix says how much weight keys have, and share, in the samples that have not
-// been taken.
+// A matrix holds the weight of each key, and of each pair of keys in the same stack, over
+// the samples that are not subtracted yet.
 type matrix struct {
 	keys    []int32
 	value   []int64
@@ -89,7 +89,7 @@ type matrix struct {
 	samples []group
 }
 
-// A group of samples has the same keys, leaf first.
+// A group is all samples with the same keys, leaf first.
 type group struct {
 	value int64
 	keys  []int // indices into matrix.keys
@@ -102,7 +102,7 @@ func (c *Counter) overlap(query int, over []int32) *matrix {
 		index[k] = i
 		m.under[i] = make([]int64, len(over))
 	}
-	merged := map[string]int{} // equal lists of keys are one entry
+	merged := map[string]int{} // groups by their keys
 	var list []int
 	var name []byte
 	c.walk(query, func(v int64, _ *Stack) {
@@ -130,7 +130,7 @@ func (c *Counter) overlap(query int, over []int32) *matrix {
 	return m
 }
 
-// count adds a sample to the sums, or takes it off.
+// count adds a group to the sums, or subtracts it.
 func (m *matrix) count(s *group, value int64) {
 	for d, g := range s.keys {
 		m.value[g] = AddSaturating(m.value[g], value)
@@ -140,7 +140,7 @@ func (m *matrix) count(s *group, value int64) {
 	}
 }
 
-// deepest is the heaviest of the keys over the limit below which no other is, or -1.
+// deepest is the heaviest of the keys over the limit that call no other such key, or -1.
 func (m *matrix) deepest(limit int64) int {
 	best, bestCalls := -1, true
 	for f := range m.keys {
@@ -154,7 +154,7 @@ func (m *matrix) deepest(limit int64) int {
 				break
 			}
 		}
-		// Keys that call each other in a ring have no deepest; then the heaviest is named.
+		// If keys call each other in a ring there is no deepest, and the heaviest is named.
 		if best < 0 || bestCalls && !calls || bestCalls == calls && m.value[f] > m.value[best] {
 			best, bestCalls = f, calls
 		}
@@ -162,7 +162,7 @@ func (m *matrix) deepest(limit int64) int {
 	return best
 }
 
-// take takes the samples of a key off all sums.
+// take subtracts the samples of a key from all sums.
 func (m *matrix) take(key int) {
 	for i := range m.samples {
 		if s := &m.samples[i]; s.value != 0 && slices.Contains(s.keys, key) {

@@ -6,11 +6,11 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 )
 
-// An order is the order in which the linker laid a program's packages out: each stands
-// behind all that it imports. So a package that stands in front of another does not
-// import it, and calls it only through an interface or a function value.
+// An order is the order of a program's packages in memory. The linker places each package
+// after all packages that it imports. So a package that is placed before another does not
+// import it, and can call it only through an interface or a function value.
 type order struct {
-	places []uint64 // by number of a package: its lowest address; none where unknown
+	places []uint64 // by number of a package: its lowest known address, or none
 	known  bool
 	// several says that there is more than one package outside the standard library.
 	several bool
@@ -18,8 +18,8 @@ type order struct {
 
 const none = math.MaxUint64
 
-// read finds the places of the packages outside the standard library in a profile with
-// these frames.
+// read finds the places of the packages outside the standard library, in a profile whose
+// samples have these frames.
 func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 	o.places = o.places[:0]
 	for range names.packages {
@@ -54,13 +54,13 @@ func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 			least = min(least, l.Address)
 		}
 	}
-	// Everything imports the runtime. Where something stands in front of it, the
-	// addresses are not the Go linker's.
+	// Everything imports the runtime. If a package is placed before it, the addresses are
+	// not those of the Go linker.
 	o.known = least != none && (first == none || first <= least)
 }
 
-// handsOver reports whether the call from one frame of a stack to another can only have
-// gone through an interface or a function value.
+// handsOver reports whether the caller can have called the callee only through an interface
+// or a function value.
 func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32) bool {
 	from, to := frames[caller], frames[callee]
 	switch {
@@ -76,9 +76,9 @@ func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32
 	if names.parts[to]&literal == 0 {
 		return false
 	}
-	// Whoever calls a function literal has it from the function around it. Where that one
-	// is not at work, it has handed the literal to somebody.
-	for _, f := range frames[callee+1 : min(len(frames), int(callee)+1+otherDepth)] { // no deeper than the runtime
+	// A function literal is made by the function around it. If that function is not on the
+	// stack any more, it has passed the literal on to other code.
+	for _, f := range frames[callee+1 : min(len(frames), int(callee)+1+otherDepth)] { // the runtime keeps no more
 		if f == to || names.isAround(f, to) {
 			return false
 		}
@@ -86,8 +86,8 @@ func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32
 	return true
 }
 
-// place is where the package of the first of some frames stands, or a package that
-// imports it: functions that have no place of their own were inlined into their callers.
+// place is the address of the first frame's package. A package without an address was
+// inlined into its callers, so the place of the nearest caller is used for it.
 func (o *order) place(names *Names, frames []decode.ID) uint64 {
 	for _, f := range frames {
 		if at := o.places[names.pkg[f]]; at != none || names.parts[f]&(standard|generic) != 0 {

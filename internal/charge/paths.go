@@ -8,7 +8,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 )
 
-// A Frame is a function at a place, with the weight that passes through it.
+// A Frame is a function at a line, with the weight of the samples that pass through it.
 type Frame struct {
 	Function string
 	File     string
@@ -17,30 +17,31 @@ type Frame struct {
 	Own      bool // of the program's own module
 }
 
-// An Explanation says how the program gets to a function, and what for.
+// An Explanation shows how the program gets to a function, and what the function calls.
 type Explanation struct {
 	// Here is the function's costliest line.
 	Here Frame
-	// Own is the frame nearest to the function that is in the program's own module and
-	// has at least half of the function's weight; the function itself when it is of the
-	// module. Empty where no frame has half of it. Without a module it is the nearest
+	// Own is the nearest frame of the program's own module that has at least half of the
+	// function's weight. That is the function itself when it is of the module. It is empty
+	// when no frame has half of the weight. If the module is unknown, Own is the nearest
 	// frame outside the standard library.
 	Own Frame
-	// From is the costliest way in: the caller first, then its caller, up to the
-	// outermost frame of the own module, or else outside the standard library.
+	// From is the costliest way in: first the caller, then its caller, up to the outermost
+	// frame of the own module, or if there is none, of any module.
 	From []Frame
-	// To is where the cost goes from here: the costliest callee first, then its
-	// callee, as long as one of them has most of it.
+	// To is where the cost goes from here: first the costliest callee, then its costliest
+	// callee, as long as that one has at least half of the cost.
 	To []Frame
 }
 
-// maxPath bounds the stacks kept of one function. The costliest path shows in far fewer.
+// maxPath limits the stacks that are kept for one function. The costliest path shows in
+// far fewer.
 const maxPath = 4096
 
-// maxLines bounds the frames that all stacks which are kept have together (4 MiB).
+// maxLines limits the frames of all stacks that are kept (4 MiB).
 const maxLines = 1 << 20
 
-// A path is a stack that passes through a function, leaf first.
+// A path is a stack with the function in it, leaf first.
 type path struct {
 	value        int64
 	lines        []int32 // indices into Table.Lines
@@ -51,10 +52,10 @@ type path struct {
 type paths struct {
 	*Counter
 	kept  []path
-	value int64 // of those kept
-	all   int64 // of those and the ones beyond the bounds
-	seen  int   // how many samples had been seen with the last one of the function,
-	open  bool  // which is kept
+	value int64 // of the kept stacks
+	all   int64 // of all stacks, also those beyond the limits
+	seen  int   // the number, from 1, of the last sample with the function
+	open  bool  // that sample is kept
 }
 
 // Explain looks at the samples that a query charges to the keys, and returns an
@@ -63,7 +64,7 @@ func (c *Counter) Explain(query int, keys []int32) []Explanation {
 	through := make([]paths, len(keys))
 	c.lines = c.lines[:0]
 	c.walk(query, func(v int64, s *Stack) {
-		var lines []int32 // one copy for all keys
+		var lines []int32 // shared by all keys
 		for i, key := range c.keys(&c.queries[query]) {
 			at := slices.Index(keys, key)
 			if at < 0 {
@@ -97,8 +98,8 @@ func (c *Counter) Explain(query int, keys []int32) []Explanation {
 	return out
 }
 
-// linesOf keeps the lines of a sample's stack. What was kept before stays where it is
-// when there has to be more room.
+// linesOf copies the lines of a sample's stack into Counter.lines. Slices that were
+// returned before stay valid when that grows.
 func (c *Counter) linesOf(sample int) []int32 {
 	t, from := c.table, len(c.lines)
 	for _, at := range t.Stacks[t.Samples[sample].StackLo:t.Samples[sample].StackHi] {
@@ -122,7 +123,7 @@ func (p *paths) explain() Explanation {
 	return e
 }
 
-// scaled estimates the weight on all stacks from that on the ones that were kept.
+// scaled estimates the weight in all stacks from the weight in the kept ones.
 func (p *paths) scaled(value int64) int64 {
 	if p.all <= p.value {
 		return value
@@ -130,9 +131,10 @@ func (p *paths) scaled(value int64) int64 {
 	return int64(float64(value) / float64(p.value) * float64(p.all))
 }
 
-// home is a function of the package in which a line's code is written, 0 if that is not
-// known. A literal bears the name of the caller's package where the function that holds it
-// was inlined there. Its file stays in the folder of its own package.
+// home is a function of the package in which a line's code is written, 0 if that package
+// is not known. When a function is inlined into a caller of another package, the literals
+// in it get names of the caller's package. Their file still is in the folder of the package
+// that they are written in.
 func (c *Counter) home(line int32) decode.ID {
 	f := &c.table.Funcs[c.table.Lines[line].Func]
 	if c.Names.parts[f.Name]&literal == 0 {
@@ -154,7 +156,7 @@ func (c *Counter) home(line int32) decode.ID {
 	if home, known := c.folders[folder]; known {
 		return home
 	}
-	if c.placed[c.Names.pkg[f.Name]] { // in another folder
+	if c.placed[c.Names.pkg[f.Name]] { // the package of the name has another folder
 		return 0
 	}
 	return f.Name
@@ -179,7 +181,7 @@ func (p *paths) nearest(counts func(line int32) bool) Frame {
 	nameOf := func(line int32) decode.ID { return p.table.Lines[line].Name }
 	through := map[decode.ID]int64{}
 	for _, s := range p.kept {
-		above := s.lines[s.outer:min(len(s.lines), s.outer+otherDepth)] // no deeper than the runtime
+		above := s.lines[s.outer:min(len(s.lines), s.outer+otherDepth)] // the runtime keeps no more
 		for i, l := range above {
 			name := nameOf(l)
 			again := func(l int32) bool { return nameOf(l) == name }
@@ -203,7 +205,8 @@ func (p *paths) nearest(counts func(line int32) bool) Frame {
 }
 
 // heaviest returns the costliest function among the frames that at selects, at its
-// costliest line, and one of its lines, below 0 if there is none. Equals are ordered by name: ids depend on what a judge has seen before.
+// costliest line, and the index of one of its lines, below 0 if there is no function.
+// Equal ones are ordered by name, because ids depend on earlier profiles.
 func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame, line int32) {
 	type place struct {
 		name, file decode.ID
@@ -239,9 +242,9 @@ func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame, line int32
 	return f, lines[best]
 }
 
-// follow walks from the function along the costliest frames, one step a time,
-// among the stacks that have taken the same steps so far. It ends where the stacks
-// do, or where the costliest step has less than least.
+// follow walks from the function along the costliest frames. Each step looks only at the
+// stacks that have the frames of the steps before. It ends where these stacks end, or where
+// the costliest frame has less than least.
 func (p *paths) follow(at func(s *path, step int) int, least int64) (way []Frame, lines []int32) {
 	live := slices.Clone(p.kept)
 	for step := 1; step <= cpuDepth; step++ {
@@ -262,8 +265,8 @@ func (p *paths) follow(at func(s *path, step int) int, least int64) (way []Frame
 	return way, lines
 }
 
-// wayIn is the part of a way in that is worth showing: up to the outermost frame of the
-// own module, or else outside the standard library, or else all of it.
+// wayIn is the part of a way in to show: up to the outermost frame of the own module, or
+// if there is none, outside the standard library, or else all of it.
 func (c *Counter) wayIn(way []Frame, lines []int32) []Frame {
 	for _, ends := range []func(decode.ID) bool{c.inModule, c.isOutside} {
 		for i, line := range slices.Backward(lines) {

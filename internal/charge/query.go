@@ -1,20 +1,22 @@
-// Package charge says whose share a sample is. It walks the samples of a decoded
-// profile once, charges each to functions, packages or patterns, for any number of
-// queries at a time, and names the offenders among those that are over a limit.
+// Package charge decides which functions, packages or patterns a sample counts for. It
+// walks the samples of a decoded profile, adds them up for any number of queries, and
+// picks the offenders among the functions that are over a limit.
 //
-// The rule, which package budget's documentation explains to users:
+// Package budget's documentation explains the rule to users. Its parts are:
 //
-//   - layout.go finds in a profile's samples the values that a budget asks about, and how
-//     many observations they are worth.
-//   - known.go has the few names that it knows; names.go what is known of each function.
-//   - order.go reads the order of the link off the addresses, and finds hand-overs.
+//   - layout.go finds the values that a budget asks about in a profile's samples, and how
+//     many observations they stand for.
+//   - known.go has the few function names that the rule knows; names.go what is known
+//     about each function of a profile.
+//   - order.go derives the order in which packages were linked from addresses, and finds
+//     hand-overs with it.
 //   - stack.go finds the way in of each stack, and servers' own work.
 //   - query.go says which frames a sample is charged to.
-//   - sums.go adds up; offenders.go picks whom to name; paths.go finds the way there.
+//   - sums.go adds up; offenders.go picks the offenders; paths.go finds their callers and
+//     callees.
 //
-// Everything is an index into an array. The arrays are kept from profile to
-// profile, so that in the steady state of a running program nothing is
-// allocated and no string is looked at.
+// Everything is an index into an array. The arrays are kept from profile to profile: in a
+// running program nothing is allocated and no string is compared after the first window.
 package charge
 
 import (
@@ -28,9 +30,9 @@ type Unit uint8
 
 const (
 	Function Unit = iota // keys are ids of names
-	Package              // keys are numbers of packages; by Inner and those below, of other modules than the program's
+	Package              // keys are numbers of packages; from Inner on, only of modules other than the program's
 	Pattern              // keys are numbers of patterns
-	Whole                // there are no keys: nobody is charged, what counts is the total
+	Whole                // there are no keys, only the total
 )
 
 // Charge says which frames of a stack are charged with its sample.
@@ -39,18 +41,18 @@ type Charge uint8
 const (
 	Flat       Charge = iota // the leaf
 	Cumulative               // every frame
-	// Resumed is Flat, with the function that was interrupted in the place of the
-	// interrupt: what the runtime puts on top of a loop to preempt it is the loop's,
-	// and on a busy machine it is most of the loop.
+	// Resumed is Flat, but charges the function that was interrupted, and not the
+	// runtime's interrupt on top of it. On a busy machine most samples of a loop are in
+	// such interrupts.
 	Resumed
-	// Inner charges the function in whose body the sample was taken, and those that
-	// called it up to the entry point, which is left out: see the package's doc.
+	// Inner charges the function in whose body the sample was taken, and its callers up
+	// to the entry point, which is left out: see the package's doc.
 	Inner
-	// Waiting is Inner for profiles of contention, where the leaf says how a goroutine
-	// waits: package sync and time are of the floor as well.
+	// Waiting is Inner for profiles of contention. The leaf shows how a goroutine waits,
+	// so packages sync and time are part of the floor as well.
 	Waiting
-	// Living is for profiles of goroutines: as Waiting, with the entry point, which
-	// says what a goroutine is for.
+	// Living is for profiles of goroutines: as Waiting, but with the entry point, which
+	// shows the purpose of a goroutine.
 	Living
 )
 
@@ -61,12 +63,13 @@ type Query struct {
 	Weight Weight
 	Unit   Unit
 	Charge Charge
-	In     int32 // number of a pattern: only samples through it, and of these only what it calls; -1: all
+	In     int32 // number of a pattern: only samples through it, and of these only its callees; -1: all
 	Where  int32 // number of a condition on labels; -1: every sample
-	Except int32 // number of a set of patterns: what runs in these and below is charged neither to them nor to their callers; -1: none
+	Except int32 // number of a set of patterns: samples in these and in their callees are charged neither to them nor to their callers; -1: none
 }
 
-// selection is the query but for what is charged. Queries of one selection have one total.
+// selection is the part of a query that selects samples. Queries with the same selection
+// have the same total.
 func (q *Query) selection() Query {
 	return Query{Value: q.Value, Weight: q.Weight, In: q.In, Where: q.Where}
 }
@@ -79,8 +82,7 @@ func (c *Counter) walk(query int, visit func(v int64, s *Stack)) {
 	t, q, s := c.table, &c.queries[query], &c.stack
 	types := len(t.Types)
 	for i := range t.Samples {
-		// Values below zero, which profiles that are differences have, are no part of
-		// anything and are left out.
+		// Differences of profiles have values below zero. These are left out.
 		v := t.Values[i*types+q.Value]
 		if v <= 0 || q.Where >= 0 && !holds(t, &t.Samples[i], c.Where[q.Where]) {
 			continue
@@ -99,8 +101,8 @@ var without = [...]part{
 	Living:  waiting | ours | roots,
 }
 
-// reaches finds which frames of the loaded stack a query may charge, and reports whether
-// it counts the sample at all.
+// reaches finds the frames of the loaded stack that a query may charge. It reports whether
+// the query counts the sample at all.
 func (c *Counter) reaches(q *Query) bool {
 	s := &c.stack
 	s.from, s.reach, s.unknown, s.without, s.skip = 0, len(s.frames), s.cut, without[q.Charge], -1
@@ -110,7 +112,7 @@ func (c *Counter) reaches(q *Query) bool {
 	if q.In >= 0 {
 		var found bool
 		if s.reach, found = s.below(c.Names, q.In); !found {
-			return s.cut // what was asked for may have been cut off
+			return s.cut // the pattern may match a frame that was cut off
 		}
 		s.unknown = false
 	}
@@ -129,7 +131,7 @@ func (c *Counter) reaches(q *Query) bool {
 			s.reach = 0
 		}
 		s.reach = min(s.reach, max(int(s.entry), s.from+1))
-		// The entry point is charged with its own body only, also where it calls itself.
+		// The entry point is charged with its own body only, also where it is recursive.
 		if 0 <= s.entry && int(s.entry) < len(s.frames) {
 			s.skip = s.frames[s.entry]
 		}
@@ -144,7 +146,7 @@ func (c *Counter) reaches(q *Query) bool {
 	if q.Except >= 0 && s.matched {
 		for i, f := range s.frames[:s.reach] {
 			if c.Names.Match(f, c.Excepts[q.Except]) {
-				s.reach = i // the frames that what is excepted has called
+				s.reach = i // only the callees of the excepted function
 				break
 			}
 		}
@@ -162,9 +164,9 @@ func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
 	})
 }
 
-// keys lists for each frame of the loaded stack, from Stack.from on, the function or package
-// that it is charged to, -1 for none. Of a query by patterns it is the function that they
-// match. The list is good until the next call.
+// keys lists the function or package that each frame of the loaded stack is charged to,
+// from Stack.from on, with -1 for none. For a query by patterns it lists functions. The
+// list is valid until the next call.
 func (c *Counter) keys(q *Query) []int32 {
 	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.pkg, q.Charge <= Resumed
 	list, skip := c.list[:0], decode.ID(-1) // the first is not skipped

@@ -9,12 +9,12 @@ import (
 
 // A Stack is one sample's stack.
 type Stack struct {
-	frames []decode.ID // inlined ones too, leaf first
+	frames []decode.ID // with inlined ones, leaf first
 	sample int
 	*shape
-	// Of the query that looks at it: it may charge the frames from one up to another, but
-	// functions of some parts, and one that is charged as the first only. What was cut off
-	// may change who is charged where that is unknown.
+	// Set by Counter.reaches for a query. It may charge frames[from:reach], but no function
+	// that has one of the parts in without, and the function skip only at from. unknown says
+	// that frames which were cut off could change the result.
 	from, reach int
 	without     part
 	skip        decode.ID
@@ -24,38 +24,38 @@ type Stack struct {
 // A shape says which frames of a stack are the way in. Frames are counted from the
 // leaf.
 type shape struct {
-	// working is the frame in whose body the sample was taken: the first above the
-	// floor. busy is the same where functions that wait are taken for the floor. Both
-	// are the number of frames where there is none.
+	// working is the frame in whose body the sample was taken: the first that is not of
+	// the floor. busy is the first that is not of the functions that wait. Both are the
+	// number of frames if there is no such frame.
 	working, busy int32
-	// entry is the frame of the entry point: what is behind it is the way in. In a
-	// stack that was cut off and shows no hand-over it is the number of frames.
+	// entry is the frame of the entry point: its callers are the way in. In a stack that
+	// was cut off and shows no hand-over it is the number of frames.
 	entry int32
-	// root is the bottom frame outside the runtime, -1 where there is none.
+	// root is the bottom frame that is not one of the runtime's or testing's roots, or -1.
 	root int32
 	// resumed is the frame that was interrupted, or the leaf.
 	resumed int32
 	handed  bool // there is a hand-over
 	network bool // it reads from a connection or writes to one
-	cut     bool // the runtime dropped the root's side
+	cut     bool // the runtime has dropped frames at the root's end
 	server  bool // a server's own work
-	matched bool // some function of it matches a pattern
+	matched bool // at least one of its functions matches a pattern
 }
 
-// stacks are those of one profile, with the way in of each.
+// stacks are the stacks of one profile, with the way in of each.
 type stacks struct {
 	order  order
 	frames []decode.ID // of all samples
-	starts []int       // where those of a sample begin, and the end
+	starts []int       // by sample, the index of its first frame; and the end
 	shapes []shape     // by sample
 
-	// By name, of the functions at the roots of stacks.
-	seen   []bool // at the bottom of a stack that is whole
-	handed []int64
-	all    []int64
+	// By name, about the functions at the roots of stacks.
+	seen   []bool  // at the bottom of a stack that was not cut off
+	handed []int64 // the value of the stacks with a hand-over
+	all    []int64 // the value of all stacks
 }
 
-// The runtime keeps so many frames of a stack: in CPU profiles, and in the others.
+// The most frames of a stack that the runtime keeps, in CPU profiles and in others.
 const (
 	cpuDepth   = 64
 	otherDepth = 128
@@ -69,7 +69,7 @@ func (k *stacks) of(sample int) []decode.ID { return k.frames[k.starts[sample]:k
 func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	k.seen = cleared(k.seen, len(names.parts))
 	k.handed, k.all = cleared(k.handed, len(names.parts)), cleared(k.all, len(names.parts))
-	// A profile may have as many frames as the decoder lets through, so they are not grown into.
+	// A profile may have very many frames, so memory is allocated once and not grown.
 	k.frames, k.starts, k.shapes = room(k.frames, int(t.Frames)), append(room(k.starts, len(t.Samples)+1), 0), room(k.shapes, len(t.Samples))
 	depth := otherDepth
 	if t.PeriodType.Type == "cpu" {
@@ -116,10 +116,11 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 			k.handed[root] = AddSaturating(k.handed[root], v)
 		}
 	}
-	// What a server does in stacks that reach no handler is its own work: all of it where
-	// half of the samples reach a handler. Where handlers do next to nothing, it is what
-	// it reads from connections and writes to them, and in the standard library all that
-	// ends in the floor, which nobody can change.
+	// A root function with hand-overs in some stacks is a server. Its stacks without a
+	// hand-over reach no handler and are the server's own work. If at least half of the
+	// samples reach a handler, all others are. If handlers do next to nothing, only the
+	// reads and writes of connections are, and for servers of the standard library also
+	// the stacks that end in the floor, which users can't change.
 	for i := range k.shapes {
 		sh := &k.shapes[i]
 		if sh.root < 0 || sh.cut || sh.handed {
@@ -158,9 +159,10 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 		return
 	}
 	sh.root, sh.entry = bottom, -1
-	at := bottom // the caller of what comes next
-	// What own code calls is no way in, whoever that calls back, unless it comes to own
-	// code again: fmt calls String, and database/sql a driver.
+	at := bottom // the caller of the next frame
+	// After the first frame of the program's own code, a call from other code to other code
+	// is no hand-over (database/sql calls a driver), and only a call back to own code is
+	// one (fmt calls String).
 	byOwn := own[pkgs[frames[bottom]]]
 	for i := bottom - 1; i >= 0; i-- {
 		if parts[frames[i]]&runtimes != 0 {
@@ -168,14 +170,14 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 		}
 		isOwn := own[pkgs[frames[i]]]
 		if !isOwn && parts[frames[i]]&literal != 0 && own[pkgs[frames[at]]] {
-			byOwn = false // back in the framework, which gave own code this function: gRPC's to decode a request
+			byOwn = false // own code calls a function that the framework has passed to it, as gRPC's to decode a request
 		}
 		switch {
 		case (isOwn || !byOwn) && o.handsOver(names, frames, at, i):
 			sh.handed, sh.entry = true, i
 			if at == bottom {
-				// What a goroutine begins with only started this one, as a go statement
-				// would have: errgroup, a timer, a test.
+				// The goroutine's first function only starts this one, as a go statement
+				// would: that of errgroup, a timer, or a test.
 				bottom, sh.entry = i, -1
 			}
 		case sh.entry < 0 && at == bottom:
@@ -188,8 +190,8 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 	}
 }
 
-// below returns how many frames, from the leaf, are called by the outermost
-// function that the pattern matches.
+// below returns the number of frames, from the leaf, that are below the outermost function
+// that the pattern matches.
 func (s *Stack) below(names *Names, pattern int32) (int, bool) {
 	for i := len(s.frames) - 1; i >= 0; i-- {
 		if slices.Contains(names.Matches(s.frames[i]), pattern) {
@@ -199,7 +201,7 @@ func (s *Stack) below(names *Names, pattern int32) (int, bool) {
 	return 0, false
 }
 
-// cleared is a slice of so many zeros, in the memory of another if that is enough.
+// cleared is a slice of n zeros. It reuses the memory of old if that is large enough.
 func cleared[T any](old []T, n int) []T {
 	if cap(old) < n {
 		return make([]T, n, n+n/4)
@@ -209,7 +211,8 @@ func cleared[T any](old []T, n int) []T {
 	return old
 }
 
-// room is an empty slice for n values, in the memory of another if that is enough.
+// room is an empty slice with room for n values. It reuses the memory of old if that is
+// large enough.
 func room[T any](old []T, n int) []T {
 	if cap(old) < n {
 		return make([]T, 0, n)
@@ -217,7 +220,7 @@ func room[T any](old []T, n int) []T {
 	return old[:0]
 }
 
-// isIn reports whether a package is of a module, or of its external tests.
+// isIn reports whether a package is in a module, or is the external test of such a package.
 func isIn(pkg, module string) bool {
 	return module != "" && strings.HasPrefix(pkg, module) && (len(pkg) == len(module) || pkg[len(module)] == '/' || pkg[len(module)] == '_')
 }

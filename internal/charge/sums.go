@@ -18,20 +18,20 @@ type Sums struct {
 	N float64
 	// Keys lists the keys that By is not zero of.
 	Keys []int32
-	// Cut is the part of Total of stacks that were cut off, of which the lost end may
-	// answer the question otherwise. What is charged to a key of it is known all the
-	// same, see Unknown.
+	// Cut is the part of Total in stacks that the runtime cut off, where the lost frames
+	// could change the answer. The part of Cut that is charged to a key is still known,
+	// see Unknown.
 	Cut int64
 
 	weight2 float64
 	values  []int64 // of the keys
-	cuts    []int64 // and the part of each in Cut, where that is not 0
-	index   []int32 // the places of the keys, and 1, by slot; at least half of them are 0
+	cuts    []int64 // the part of each value in Cut; empty where Cut is 0
+	index   []int32 // a hash table: by slot, the key's place in Keys plus 1; at least half are 0
 
-	ranked []int32 // the places of the keys, see Counter.Ranked; none until somebody asks
+	ranked []int32 // places in Keys, see Counter.Ranked; empty until the first call
 	heap   int     // how many of them are not in order yet
 
-	always  bool // counted in every profile, or only where somebody asks
+	always  bool // counted in every profile, and not only on demand
 	counted int  // the number of the profile
 }
 
@@ -42,21 +42,21 @@ type sum struct {
 	seen       uint64 // the sample that charged it last
 }
 
-// maxSums is how many sums are kept of one profile, for all queries that are always asked
-// and their keys, and as many for the others: 10 MiB at the most, each.
+// maxSums limits the sums that are kept of one profile: so many for all queries that are
+// always counted, and as many again for the others. Each is at most 10 MiB.
 const maxSums = 300_000
 
-// mostObservations is what [Sums.N] is at most: who rounds it has an int64.
+// mostObservations is the largest [Sums.N]: rounded, it must fit into an int64.
 const mostObservations = 1 << 62
 
-// Full reports whether the queries that are always asked make more sums of the profile
-// than are kept. What they say is not all then.
+// Full reports whether the queries that are always counted need more sums than are kept.
+// Their answers are incomplete then.
 func (c *Counter) Full() bool { return c.left < 0 }
 
 // By is what is charged to key.
 func (s *Sums) By(key int32) int64 { return s.of(key, s.values) }
 
-// of is what there is of a key among the values, or the cuts.
+// of is the key's amount among the values, or among the cuts.
 func (s *Sums) of(key int32, amounts []int64) int64 {
 	if len(amounts) > 0 {
 		if at := s.index[s.slot(key)]; at > 0 {
@@ -66,7 +66,7 @@ func (s *Sums) of(key int32, amounts []int64) int64 {
 	return 0
 }
 
-// slot is where the index has a key, or would have it.
+// slot is the key's slot in the index, also if the key is not there yet.
 func (s *Sums) slot(key int32) uint32 {
 	mask := uint32(len(s.index) - 1)
 	at := uint32(key) * 0x9e3779b1 & mask // neighbours are apart
@@ -87,18 +87,17 @@ func (s *Sums) Part(value int64) float64 {
 	return float64(value) / float64(s.Total)
 }
 
-// Unknown is how much more than By may be charged to key: what was cut off does not
-// tell.
+// Unknown is how much more than By could belong to key, in the frames that were cut off.
 func (s *Sums) Unknown(key int32) int64 { return s.Cut - s.of(key, s.cuts) }
 
 // A Counter answers queries over decoded profiles.
 type Counter struct {
 	Names *Names
-	// Where are the conditions that queries name by number: all labels of one
-	// must be on a sample.
+	// Where are the conditions that queries name by number. A sample must have all
+	// labels of a condition.
 	Where [][]Label
-	// Multiple is what one observed event counts as in a contention profile of
-	// which only a fraction of the events is sampled. 0 means 1.
+	// Multiple is how many events one observed event stands for, in a contention profile
+	// that samples only a fraction of the events. 0 means 1.
 	Multiple float64
 	// Patterns is the number of patterns that Names knows.
 	Patterns int
@@ -109,15 +108,15 @@ type Counter struct {
 
 	queries []Query
 	answers []Sums
-	left    int // of maxSums
+	left    int // sums that may still be added, of maxSums
 	last    int // the query that was counted last
 
-	// Of the profile that was opened.
+	// About the open profile.
 	table  *decode.Table
 	number int // of profiles so far
 	stacks stacks
 	own    []bool // by number of a package: of the program's own module
-	// Of the query that is being counted or walked.
+	// About the query that is being counted or walked.
 	stack   Stack
 	visited uint64  // samples
 	sums    []sum   // by key
@@ -125,18 +124,18 @@ type Counter struct {
 	list    []int32 // see Counter.keys
 
 	lines []int32 // of the stacks that Explain looks at
-	// Of the functions that are no literals in the profile that was opened: one of each
-	// folder, and which packages they are of. nil until somebody asks.
+	// About the functions of the open profile that are not literals: one function for each
+	// source folder, and the packages that have a folder. nil until the first call of home.
 	folders map[string]decode.ID
 	placed  map[int32]bool
 }
 
-// Ordered reports whether the profile that was opened last tells in which order its
-// program was linked, as far as that matters. Otherwise only calls out of the standard
-// library and of function literals are known to be hand-overs.
+// Ordered reports whether the addresses of the open profile show the order in which its
+// packages were linked, or whether that order does not matter. Without it, only calls out
+// of the standard library and calls of function literals are recognised as hand-overs.
 func (c *Counter) Ordered() bool { return c.stacks.order.known || !c.stacks.order.several }
 
-// Len is the number of queries asked that look at frames.
+// Len is the number of queries that look at frames.
 func (c *Counter) Len() (n int) {
 	for i := range c.queries {
 		if c.queries[i].Unit != Whole {
@@ -146,13 +145,13 @@ func (c *Counter) Len() (n int) {
 	return n
 }
 
-// Forget takes back all queries.
+// Forget removes all queries.
 func (c *Counter) Forget() {
 	c.queries, c.answers, c.last = c.queries[:0], c.answers[:0], 0
 }
 
-// Ask adds a query and returns its number. Equal queries have one number. One that is
-// always asked is counted in every profile, others only where [Counter.Sums] asks.
+// Ask adds a query and returns its number. Equal queries have the same number. A query
+// with always is counted in every profile, others only when [Counter.Sums] is called.
 func (c *Counter) Ask(q Query, always bool) int {
 	i := slices.Index(c.queries, q)
 	if i < 0 {
@@ -163,8 +162,8 @@ func (c *Counter) Ask(q Query, always bool) int {
 	return i
 }
 
-// Open counts a profile, whose symbols must have been learnt. All answers are of the
-// profile that was opened last.
+// Open counts a profile. Its symbols must have been learnt before. From now on, all
+// answers are about this profile.
 func (c *Counter) Open(t *decode.Table) {
 	c.table, c.left, c.folders = t, maxSums, nil
 	c.number++
@@ -181,14 +180,14 @@ func (c *Counter) Open(t *decode.Table) {
 			return
 		}
 	}
-	c.left = maxSums // for all that is asked later
+	c.left = maxSums // for the queries on demand
 }
 
-// Close lets go of the profile, which may be large. What has been counted stays.
+// Close releases the profile, which may be large. The sums stay.
 func (c *Counter) Close() { c.table = nil }
 
-// Sums is the answer to the query with that number. One that is not always asked has no
-// sums where the others that were asked of the profile have used up theirs.
+// Sums is the answer to the query with that number. A query on demand has no sums where
+// earlier ones have used up maxSums.
 func (c *Counter) Sums(query int) *Sums {
 	s := &c.answers[query]
 	if s.counted != c.number {
@@ -208,7 +207,7 @@ func (c *Counter) Name(query int, key int32) string {
 	return c.Names.symbols.Name(decode.ID(key))
 }
 
-// Charged is what a query charges to a function or package, by its name.
+// Charged is the amount that a query charges to a function or package, by its name.
 func (c *Counter) Charged(query int, name string) int64 {
 	if c.Names.symbols == nil { // nothing has had a name yet
 		return 0
@@ -282,7 +281,7 @@ func (c *Counter) count(query int) {
 	s.finish(c.Multiple)
 }
 
-// add charges a value of the loaded stack to the keys, but those below zero.
+// add charges a value of the loaded stack to the keys. Keys below zero are skipped.
 func (c *Counter) add(keys []int32, v int64) {
 	sums, visited, cut := c.sums, c.visited, c.stack.unknown
 	for _, key := range keys {
@@ -294,11 +293,11 @@ func (c *Counter) add(keys []int32, v int64) {
 			c.touched = append(c.touched, key)
 		}
 		once := v
-		if sum.seen == visited { // a function that calls itself; no branch, which would often be predicted wrongly
+		if sum.seen == visited { // a recursive function; this compiles to no branch, which would often be mispredicted
 			once = 0
 		}
 		sum.seen = visited
-		if sum.value += once; sum.value < 0 { // as AddSaturating has it
+		if sum.value += once; sum.value < 0 { // saturate, as AddSaturating does
 			sum.value = math.MaxInt64
 		}
 		if cut {
