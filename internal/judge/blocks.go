@@ -14,10 +14,10 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 )
 
-// Blocks judge a test: a piece of work that is done again and again and profiled block
-// by block (100 ms, say, each a CPU profile of its own), until every rule is decided.
-// They may be asked after each block without erring more often. They keep evidence for
-// every function, over all blocks from the first on.
+// Blocks judge a test: a piece of work that is repeated and profiled block by block (each
+// a CPU profile of 100 ms, say), until every rule is decided. Asking for the verdict after
+// each block does not increase the error rate. Blocks keep the evidence about every
+// function, over all blocks from the first on.
 // They are not safe for concurrent use.
 type Blocks struct {
 	Options
@@ -28,48 +28,48 @@ type Blocks struct {
 
 // Options say what blocks are.
 type Options struct {
-	// Runs says that each block is one whole run of the work, or several, so that blocks
-	// are alike and few of them are enough.
+	// Runs says that each block is one or several whole runs of the work. Such blocks are
+	// alike, and few of them are enough.
 	Runs bool
 
-	// Once says that the blocks end when somebody else decides, as a benchmark's do, and
-	// not by a verdict. Close then fails a rule that is exceeded by all blocks
-	// together, without the confirmation that more blocks would be.
+	// Once says that the number of blocks does not depend on a verdict, as in a benchmark.
+	// Close then fails a rule that all blocks together exceed, without the confirmation
+	// by further blocks.
 	Once bool
 }
 
 // blockStanding is what is known about one rule.
 type blockStanding struct {
-	decided evidence.Verdict // by one look: one hit of what should be absent, say
+	decided evidence.Verdict // by one block: one hit of an absent function, say
 	each    map[string]*blockFunction
-	trials  []float64 // of each block
-	sum     float64   // of them
-	samples float64   // in its scope
+	trials  []float64 // by block
+	sum     float64   // of the trials
+	samples float64   // in the rule's scope
 
-	inside  bool   // a sample was in the rule's scope, in a block that it applies to
-	outside int64  // samples until then
-	gate    Reason // why the last block was none that it applies to
+	inside  bool   // there was a sample in the rule's scope, while its condition held
+	outside int64  // the samples before that
+	gate    Reason // why the condition did not hold in the last block; nil if it did
 }
 
-// blockFunction is what is known about one function or package, or about what the rule is
-// about (""), which of a rule about each is a function that never shows.
+// blockFunction is the evidence about one function or package, or about the rule's subject
+// (""). For a rule about each, "" stands for a function that has no samples.
 type blockFunction struct {
 	evidence.Sequential
 	k float64 // hits
 }
 
 const (
-	// absentLeast is how many samples without a hit are enough at the end, whatever it
-	// takes to be sure of a hundredth: a share of a tenth would have shown.
+	// absentLeast is how many samples without a hit are enough at the end. To be sure of
+	// a share below 1% takes more, but a share of 10% would have shown.
 	absentLeast = 30
 
-	// outsideLeast samples without one in a rule's scope show that less than a hundredth
-	// of the work is there: "absent" passes on as many. To decide it by the rest would
-	// take a hundred times as long as any other rule.
+	// outsideLeast samples without one in a rule's scope show that less than 1% of the
+	// work is in scope: "absent" passes on as many. To decide the rule by so few samples
+	// would take a hundred times as long as any other rule.
 	outsideLeast = 300
 )
 
-// NewBlocks returns what judges blocks by the rules.
+// NewBlocks returns Blocks that judge by the rules.
 func NewBlocks(rules []Rule, o Options) (*Blocks, error) {
 	j, err := New(rules)
 	if err != nil {
@@ -116,7 +116,7 @@ func (b *Blocks) Decided(i int) evidence.Verdict {
 	return verdict
 }
 
-// near are the functions that came near the limit, and "".
+// near yields the functions that came near the limit, and "".
 func (s *blockStanding) near(r *rule) iter.Seq2[string, *blockFunction] {
 	least := r.near(s.sum, s.samples)
 	return func(yield func(string, *blockFunction) bool) {
@@ -128,8 +128,8 @@ func (s *blockStanding) near(r *rule) iter.Seq2[string, *blockFunction] {
 	}
 }
 
-// Closing returns the verdict that Close would give on rule i, as far as that is known
-// without the whole profile: growth is open until it is decided.
+// Closing returns the verdict that Close would give on rule i, as far as it is known
+// without the whole profile: growth is inconclusive until it is decided.
 func (b *Blocks) Closing(i int) evidence.Verdict {
 	s, r := &b.standings[i], &b.judge.rules[i]
 	v := b.Decided(i)
@@ -153,15 +153,15 @@ func (b *Blocks) Failed() bool {
 	return false
 }
 
-// Unreachable reports whether no amount of such work decides rule i: it has seen enough
-// of it, and none was in the rule's scope ("where", "in") or came when it applies
-// ("when"). The finding of Close says what there was instead.
+// Unreachable reports whether more of the same work would not decide rule i: there were
+// enough samples, and none was in the rule's scope ("where", "in") or taken while its
+// condition held ("when"). The finding of Close says what there was instead.
 func (b *Blocks) Unreachable(i int) bool {
 	s := &b.standings[i]
 	return !s.inside && s.outside >= outsideLeast && b.Decided(i) == evidence.Inconclusive
 }
 
-// feed adds a block to what is known about a rule.
+// feed adds a block to the evidence about a rule.
 func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	if w.isNotLinked(r) {
 		if r.Test == Absent {
@@ -188,7 +188,7 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 		return
 	}
 	c, why := w.comparison(r)
-	if why != nil || !(c.n > 0) { // as evidence has it, a block without trials says nothing
+	if why != nil || !(c.n > 0) { // a block without trials says nothing
 		return
 	}
 	s.sum += c.n
@@ -207,8 +207,9 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	}
 }
 
-// sequential judges somebody, and is told what blocks are and who ends them. Who does not
-// show ("") has not grown where it keeps to a limit of its own, however small the baseline is.
+// sequential returns the test of a function, set up for these blocks. The function without
+// samples ("") has not grown if it keeps to a limit of its own, however small the baseline
+// is.
 func (b *Blocks) sequential(c *comparison, name string) evidence.Sequential {
 	limit := c.limitOf(name)
 	if c.Class == Each && name == "" {
@@ -225,7 +226,7 @@ func (b *Blocks) sequential(c *comparison, name string) evidence.Sequential {
 	return s
 }
 
-// meet begins with the functions that show for the first time.
+// meet adds the functions that have samples for the first time.
 func (b *Blocks) meet(s *blockStanding, c *comparison) {
 	for _, key := range c.sums.Keys {
 		name := c.name(key)
@@ -233,18 +234,18 @@ func (b *Blocks) meet(s *blockStanding, c *comparison) {
 			continue
 		}
 		f := &blockFunction{Sequential: b.sequential(c, name)}
-		for _, n := range s.trials { // in which it did not show
+		for _, n := range s.trials { // the blocks in which it had no samples
 			f.Add(0, n)
 		}
 		s.each[name] = f
 	}
 }
 
-// Close returns the findings when there is no time left, or no need for more. p holds
-// all blocks' samples, and facts are those of all blocks together. A rule that is
-// not decided by then passes when a share of 1.5 times its limit would have been
-// caught: a test near its limit must not flake. Its Reason says so. Otherwise it is
-// inconclusive, and the Reason says what was missing.
+// Close returns the findings when the time is up or all is decided. p holds the samples of
+// all blocks, and facts are those of all blocks together. A rule that is not decided by
+// then passes if a share of 1.5 times its limit would have been caught: a test near its
+// limit must not be flaky. Its Reason says so. Otherwise it is inconclusive, and the Reason
+// says what was missing.
 func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 	t, err := b.judge.decoder.Profile(p)
 	if err != nil {
@@ -266,8 +267,8 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 	return findings, nil
 }
 
-// close replaces the verdict on all samples, which does not know how they came,
-// by that of the blocks.
+// close replaces the verdict on all samples together by the verdict of the blocks, which
+// also know how the samples were spread over time.
 func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	if r.Test == Absent && s.decided == evidence.Inconclusive && s.sum >= absentLeast {
 		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, evidence.Absent(0, s.sum).High
@@ -275,7 +276,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		return
 	}
 	if s.decided != evidence.Inconclusive || s.each == nil || r.query < 0 {
-		return // one look was enough, or there was nothing to look at
+		return // one block was enough, or there was no sample
 	}
 	c, why := w.comparison(r)
 	if why != nil {
@@ -288,9 +289,9 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		if !certain && f.Verdict == evidence.Pass {
 			f.Verdict = evidence.Inconclusive
 		}
-		return // nobody comes near the limit, and what was found on all samples says so
+		return // no function comes near the limit, and the finding on all samples says so
 	case c.sums.Cut > 0 && f.Verdict == evidence.Inconclusive && e.Verdict == evidence.Pass:
-		return // no block knows what stacks that were cut off have lost
+		return // the blocks know nothing about stacks that were cut off
 	}
 	if e.Verdict != evidence.Fail {
 		f.Offenders, f.Over = nil, 0
@@ -310,14 +311,14 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	if f.Reason = likely; likely == nil {
 		f.Reason = InBlocks{certain, e.Needed}
 	}
-	if len(f.Offenders) > 0 && f.Offenders[0].Function == who { // one thing has one lower bound
+	if len(f.Offenders) > 0 && f.Offenders[0].Function == who { // the finding and the offender show the same bounds
 		f.Offenders[0].Low, f.Offenders[0].High = f.Low, f.High
 	}
 }
 
-// worst is the finding that decides: of a rule about each, the worst function's, or that
-// of nobody ("") when none comes near the limit. It is not certain when only the end made
-// it a pass.
+// worst is the finding that decides. For a rule about each it is that of the worst function,
+// or that of "" when none comes near the limit. It is not certain when it became a pass only
+// because the test ended.
 func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain bool) {
 	certain = true
 	for name, near := range s.near(r) {
@@ -335,10 +336,10 @@ func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain 
 	return who, f, certain || f.Verdict == evidence.Fail
 }
 
-// named keeps the offenders that may be named where who, by its finding e, proves that the
-// limit is exceeded: as in a window, one in twenty is doubt enough by then. It returns the
-// first of them with its finding, or who where none may be named, and the reason where the
-// first is only likely to be above the limit.
+// named keeps the offenders that may be named. The function who, with its finding e, proves
+// that the limit is exceeded, so for others a bound that errs one time in twenty is good
+// enough, as in comparison.named. It returns the first offender with its finding, or who if
+// none may be named. likely is the reason if the first is only likely to be above the limit.
 func (s *blockStanding) named(c *comparison, f *Finding, who string, e evidence.Finding) (_ string, _ evidence.Finding, likely Reason) {
 	all := len(f.Offenders)
 	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
@@ -357,8 +358,8 @@ func (s *blockStanding) named(c *comparison, f *Finding, who string, e evidence.
 	return first.Function, e, Likely{who, s.proof(c, c.of(who)).Low}
 }
 
-// proof is the finding on somebody, which fails where it is over the limit beyond doubt:
-// by the blocks, or by all samples, which have found x.
+// proof is the finding on a function. It fails if the blocks prove that the function is over
+// the limit, or if all samples together (x) prove it.
 func (s *blockStanding) proof(c *comparison, x found) (f evidence.Finding) {
 	near := s.each[x.name]
 	if near == nil {
@@ -371,8 +372,8 @@ func (s *blockStanding) proof(c *comparison, x found) (f evidence.Finding) {
 	return f
 }
 
-// outsideOf says what keeps everything out of a rule's scope, by the profile of all
-// blocks; nil if nothing does.
+// outsideOf says why no sample was in the rule's scope, by the profile of all blocks; nil if
+// there was one.
 func (s *blockStanding) outsideOf(t *decode.Table) *Outside {
 	if s.inside || s.outside == 0 {
 		return nil

@@ -9,22 +9,23 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A comparison is what a rule compares in a window: what is charged to somebody with the
-// limit, or with what the baseline has. It is so many hits: of n samples for a share, over
-// an exposure of n for an amount.
+// A comparison compares a rule's charges in a window with its limit, or with the charges
+// of the baseline. The charge is the value of a function or package where the rule is about
+// each, and else that of the rule's subject, which has the name "". Charges are counted in
+// hits: of n samples for a share, over an exposure of n for an amount.
 type comparison struct {
 	*rule
 	w    *window
 	sums *charge.Sums
 	n    float64
-	over float64 // what amounts are divided by; 0 for shares, and growth, which is shown in shares
-	most int64   // what may be charged to somebody, where stacks were cut off
+	over float64 // the divisor of amounts; 0 for shares, and for growth, which is shown in shares
+	most int64   // the largest possible charge, with the stacks that were cut off
 
 	before *charge.Sums // of the baseline; nil for a limit
 	n0     float64
 }
 
-// comparison tells how the rule compares, or why it cannot.
+// comparison prepares the comparison of a rule, or says why there can be none.
 func (w *window) comparison(r *rule) (c comparison, why Reason) {
 	c = comparison{rule: r, w: w, sums: w.judged.counter.Sums(r.query)}
 	c.n = c.sums.N
@@ -51,7 +52,7 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 		}
 		return c, nil
 	}
-	worth := float64(c.sums.Total) * r.value.Scale / c.sums.N // of one hit, in base units
+	worth := float64(c.sums.Total) * r.value.Scale / c.sums.N // the value of one hit, in base units
 	if c.sums.Total == 0 {
 		worth = float64(w.t.Period) * r.value.Scale
 	}
@@ -62,7 +63,7 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 	return c, nil
 }
 
-// divisor is what values are divided by: seconds, work, or nothing.
+// divisor is the number that values are divided by: seconds, units of work, or 1.
 func (w *window) divisor(r *rule) (over float64, why Reason) {
 	switch {
 	case r.Per != "":
@@ -80,14 +81,14 @@ func (w *window) divisor(r *rule) (over float64, why Reason) {
 	return 1, nil
 }
 
-// leastAmount is less than any work is, and so far above zero that no
-// profile's total, 1e19 at the most, becomes infinite when it is divided by it.
+// leastAmount is less than any amount of work. It is large enough that no total of a
+// profile, at most 1e19, becomes infinite when it is divided by it.
 const leastAmount = 1e-100
 
 // isAmount reports whether something can be divided by x.
 func isAmount(x float64) bool { return x >= leastAmount && !math.IsInf(x, 1) }
 
-// part is a value in the unit of the limit, or for growth its share.
+// part converts a value to the unit of the limit, or for growth to a share.
 func (c *comparison) part(value int64) float64 {
 	if c.over > 0 {
 		return float64(value) * c.value.Scale / c.over
@@ -95,7 +96,7 @@ func (c *comparison) part(value int64) float64 {
 	return c.sums.Part(value)
 }
 
-// values are how much is charged to somebody who has such a part.
+// values is the inverse of part: the value that is such a part.
 func (c *comparison) values(part float64) int64 {
 	if c.over > 0 {
 		return int64(part * c.over / c.value.Scale)
@@ -105,10 +106,10 @@ func (c *comparison) values(part float64) int64 {
 
 func hits(s *charge.Sums, value int64) float64 { return s.Part(value) * s.N }
 
-// hits are how many a value is.
+// hits is the number of hits that a value stands for.
 func (c *comparison) hits(value int64) float64 { return hits(c.sums, value) }
 
-// bounds are what a value proves against the limit.
+// bounds is what a value proves about the limit.
 func (c *comparison) bounds(value int64) evidence.Finding {
 	switch {
 	case c.value.Census:
@@ -119,11 +120,11 @@ func (c *comparison) bounds(value int64) evidence.Finding {
 	return evidence.Fixed(c.hits(value), c.sums.N, c.Limit)
 }
 
-// nameAlpha is the chance of naming somebody who is not above the limit, where it is
-// proven that others are.
+// nameAlpha is the chance that a named function is not above the limit, where it is proven
+// that another one is.
 const nameAlpha = 0.05
 
-// low is below the truth but for that chance.
+// low is a lower bound of the truth that errs with the chance nameAlpha.
 func (c *comparison) low(value int64) float64 {
 	switch {
 	case c.value.Census:
@@ -134,10 +135,10 @@ func (c *comparison) low(value int64) float64 {
 	return evidence.Lower(c.hits(value), c.sums.N, 1, nameAlpha)
 }
 
-// limitOf is what a function or package is compared with, or what the rule is about ("").
+// limitOf is the limit of a function or package, or of the rule's subject ("").
 func (c *comparison) limitOf(name string) evidence.Limit { return c.limit(c.charges(name).before) }
 
-// limit is what somebody is compared with, who has so much in the baseline.
+// limit is the limit of a function that has the charge before in the baseline.
 func (c *comparison) limit(before int64) evidence.Limit {
 	l := evidence.Limit{Most: c.Limit, Rates: !c.isShare()}
 	if c.before != nil {
@@ -146,15 +147,15 @@ func (c *comparison) limit(before int64) evidence.Limit {
 	return l
 }
 
-// found is what is charged to a function or package now and in the baseline, or to what the
-// rule is about (""), and what that proves.
+// found is the charge of a function or package, or of the rule's subject (""), in the
+// window and in the baseline, and what that proves.
 type found struct {
 	name        string
 	now, before int64
 	evidence.Finding
 }
 
-// charges are what is charged to somebody, who may not show.
+// charges looks up the charges of a name, which may have none.
 func (c *comparison) charges(name string) found {
 	x := found{name: name, now: c.charged(&c.w.judged.counter, name)}
 	if c.before != nil {
@@ -163,14 +164,14 @@ func (c *comparison) charges(name string) found {
 	return x
 }
 
-// of compares what is charged to somebody.
+// of compares the charges of a name.
 func (c *comparison) of(name string) found {
 	x := c.charges(name)
 	x.Finding = c.finding(x.now, x.before)
 	return x
 }
 
-// finding is what so much proves, now and in the baseline.
+// finding is what the charges in the window and in the baseline prove.
 func (c *comparison) finding(now, before int64) (f evidence.Finding) {
 	switch {
 	case c.before == nil:
@@ -188,7 +189,7 @@ func (c *comparison) finding(now, before int64) (f evidence.Finding) {
 	return f
 }
 
-// isOver reports whether what was measured is over the limit.
+// isOver reports whether the measured value is over the limit, proven or not.
 func (c *comparison) isOver(x found) bool {
 	if c.before == nil {
 		return c.part(x.now) > c.Limit
@@ -196,7 +197,7 @@ func (c *comparison) isOver(x found) bool {
 	return x.Value > c.Limit
 }
 
-// inSamples says in samples, in proportion, what exposure is missing.
+// inSamples converts the exposure that is missing to samples, in proportion.
 func (c *comparison) inSamples(f *evidence.Finding) {
 	if c.n > 0 {
 		f.Needed *= c.sums.N / c.n
@@ -206,8 +207,8 @@ func (c *comparison) inSamples(f *evidence.Finding) {
 	}
 }
 
-// within is the finding on a value of which the samples tell only that it is between
-// two: it fails by the lower and passes by the upper.
+// within is the finding on a value that is known only to be between low and high: it fails
+// if low fails, and passes if high passes.
 func (c *comparison) within(low, high int64) evidence.Finding {
 	f := c.bounds(low)
 	if high <= low {
@@ -224,8 +225,8 @@ func (c *comparison) within(low, high int64) evidence.Finding {
 	return f
 }
 
-// compare judges the rule by the worst of all that it is about. Where some are over the
-// limit, the finding is of the first offender, which is the deepest of them.
+// compare judges the rule by the worst function that it is about. Where some are over the
+// limit, the numbers are those of the first offender, which is the deepest of them.
 func (w *window) compare(r *rule, f *Finding) {
 	c, why := w.comparison(r)
 	if why != nil {
@@ -236,7 +237,7 @@ func (w *window) compare(r *rule, f *Finding) {
 	x := worst
 	f.Verdict = worst.Verdict
 	if c.before == nil {
-		if f.Verdict != evidence.Pass && r.Class != Process && r.Class != Figure { // these know without callers
+		if f.Verdict != evidence.Pass && r.Class != Process && r.Class != Figure { // these do not depend on callers
 			f.Cut = cut(c.sums)
 		}
 	} else if f.Verdict == evidence.Pass && (c.sums.Cut > 0 || c.before.Cut > 0) {
@@ -271,8 +272,8 @@ func (w *window) compare(r *rule, f *Finding) {
 	}
 }
 
-// worst is the worst of all that the rule is about. Of a rule about each, it returns the
-// keys over the limit too, heaviest first.
+// worst is the worst function that the rule is about. For a rule about each, it also
+// returns the keys over the limit, heaviest first.
 func (c *comparison) worst() (worst found, over []int32) {
 	c.hide()
 	if c.Class != Each {
@@ -282,13 +283,13 @@ func (c *comparison) worst() (worst found, over []int32) {
 	any, small := false, false
 	for key := range c.w.judged.counter.Ranked(c.query) {
 		now := c.sums.By(key)
-		small = small || any && c.isSmall(now) // and with it all that follow
+		small = small || any && c.isSmall(now) // and so are all that follow
 		if small && (c.before == nil || !c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {
 			break
 		}
 		x := c.charges(c.name(key))
 		if small && c.sums.Part(x.now)-c.before.Part(x.before) <= worst.Value {
-			continue // it passes, and is not the one to name
+			continue // it passes, and is not the worst
 		}
 		x.Finding = c.finding(x.now, x.before)
 		if !any || worse(x.Finding, worst.Finding) {
@@ -308,8 +309,8 @@ func (c *comparison) worst() (worst found, over []int32) {
 // name is the function or package of a key.
 func (c *comparison) name(key int32) string { return c.w.judged.counter.Name(c.query, key) }
 
-// hide sets what stacks that were cut off may hide: of a rule about each it may be
-// anybody's, so a pass must hold for all.
+// hide sets the largest charge that is possible with the stacks that were cut off. For a
+// rule about each, they may belong to any function, so a pass must hold for all of them.
 func (c *comparison) hide() {
 	switch {
 	case c.sums.Cut == 0 || c.before != nil:
@@ -323,8 +324,8 @@ func (c *comparison) hide() {
 	}
 }
 
-// isSmall reports whether who has so much, and with it all that have less, is within the
-// limit for sure. A share cannot have grown by more than it is.
+// isSmall reports whether a function with such a value, and with it all that have less, is
+// within the limit for sure. A share cannot have grown by more than itself.
 func (c *comparison) isSmall(value int64) bool {
 	share, n := c.sums.Part(value), c.sums.N
 	switch {
@@ -336,8 +337,8 @@ func (c *comparison) isSmall(value int64) bool {
 	return share <= c.Limit && (c.value.Census || evidence.Upper(share*n, n, 1, evidence.PassAlpha) < evidence.Zone*c.Limit)
 }
 
-// worse orders findings: a fail before what is open before a pass, and among
-// equals the one that is further beyond.
+// worse orders findings: a fail before an inconclusive one before a pass, and among equals
+// the one with the larger value or bound.
 func worse(f, than evidence.Finding) bool {
 	switch {
 	case f.Verdict != than.Verdict:
@@ -354,9 +355,10 @@ func severity(v evidence.Verdict) int {
 	return [...]int{evidence.Pass: 0, evidence.Inconclusive: 1, evidence.Fail: 2}[v]
 }
 
-// named are those of the keys over the limit, heaviest first, that may be named. Whoever
-// is over by accident of few samples is no offender beside one that is so beyond doubt.
-// That a limit is exceeded is proven by then, so one in twenty is doubt enough.
+// named are those of the keys over the limit, heaviest first, that may be named. When one
+// function is proven to be over the limit, others that are over it by chance of a few
+// samples are no offenders. The fail is proven by then, so a bound that errs one time in
+// twenty is good enough for these.
 func (c *comparison) named(over []int32, verdict evidence.Verdict) []int32 {
 	return slices.DeleteFunc(over, func(key int32) bool {
 		switch {
@@ -369,7 +371,7 @@ func (c *comparison) named(over []int32, verdict evidence.Verdict) []int32 {
 	})
 }
 
-// reason says what the finding rests on.
+// reason says what the finding is based on.
 func (c *comparison) reason(x found, samples int64) Reason {
 	switch {
 	case c.before != nil:
@@ -381,7 +383,7 @@ func (c *comparison) reason(x found, samples int64) Reason {
 	case c.sums.Cut > 0 && x.Needed == 0:
 		return UpTo{}
 	}
-	// Few samples do not tell how close to the limit a share is, unless it is far below.
+	// With few samples it is unknown how close to the limit a share is, unless it is far below.
 	zone, middle := evidence.Zone*c.Limit, (1+c.Limit)/2
 	if c.isShare() {
 		farBelow := x.Needed > 0 && x.Value < c.Limit/2

@@ -31,12 +31,12 @@ type Finding struct {
 	Strength float64
 }
 
-// Notes are what a reader of the reason should know beside it.
+// Notes are further facts that a reader of the reason should know.
 type Notes struct {
-	Cut       int64    // samples, also of the baseline, of which the runtime has cut off the stack, where that leaves it undecided or may hide who is to blame
-	Unordered bool     // without addresses, hand-overs between functions may have been missed
+	Cut       int64    // samples, also of the baseline, whose stacks the runtime has cut off, where that leaves the verdict open or may hide the offender
+	Unordered bool     // the profile has no addresses, so hand-overs between functions may have been missed
 	Unmatched bool     // no function of the profile matches the pattern, which may be misspelt
-	Outside   *Outside // why no sample was in scope, beside another reason
+	Outside   *Outside // why no sample was in scope, where the reason is another one
 }
 
 // Open returns n findings that say why nothing could be judged.
@@ -57,7 +57,7 @@ type Offender struct {
 	Callees   []Frame
 }
 
-// A Frame is a function at a line, and what passes through it.
+// A Frame is a function at a line, and the weight of the samples through it.
 type Frame struct {
 	Function string
 	File     string
@@ -67,19 +67,19 @@ type Frame struct {
 	Own      bool    // of the program's own module
 }
 
-// take takes the numbers over.
+// take copies the verdict and the numbers.
 func (f *Finding) take(e evidence.Finding) {
 	f.Verdict = e.Verdict
 	f.Value, f.Low, f.High = e.Value, e.Low, e.High
 }
 
-// counted takes over what was counted in full.
+// counted sets the verdict on a value that was counted in full.
 func (f *Finding) counted(value, limit float64) {
 	f.take(counted(value, limit))
 	f.Reason = Counted{}
 }
 
-// counted is the finding on what was counted in full.
+// counted is the finding on a value that was counted in full.
 func counted(value, limit float64) evidence.Finding {
 	f := evidence.Finding{Value: value, Low: value, High: value, Verdict: evidence.Pass}
 	if value > limit {
@@ -91,30 +91,30 @@ func counted(value, limit float64) evidence.Finding {
 // A Reason says why a finding has its verdict: one of the types below, and *[Outside]. Package budget has the words.
 type Reason any
 
-// Nothing was judged. A Why is "" where nobody says.
+// Reasons why nothing was judged. A Why is "" where the cause is not known.
 type (
 	Failed              struct{ Err error }                  // the profile could not be judged at all
 	Idle                struct{ Value float64 }              // the condition does not hold: its figure is at Value
 	ConditionUnknown    struct{ Why string }                 // its figure is not known
 	NotLinked           struct{}                             // no function of the program matches the subject
 	NotInProfiles       struct{}                             // no profile tells the figure
-	OtherKind           struct{ Needs, Is string }           // of profile than the rule needs
+	OtherKind           struct{ Needs, Is string }           // the profile is of another kind than the rule needs
 	NoSamples           struct{}                             // the profile is empty
 	OutOfScope          struct{}                             // there are samples, and none is within the rule's "in" and "where"
 	AllCut              struct{}                             // no sample shows the rule's "in", but stacks were cut off
-	DurationUnknown     struct{}                             // of the profile
-	NoBaseline          struct{}                             // there is none
-	OtherBaseline       struct{ Is, Profile *charge.Layout } // it is of another sort than the profile
-	BaselineEmpty       struct{}                             // it has no samples
-	BaselineWorkUnknown struct{}                             // how much work was done in it
+	DurationUnknown     struct{}                             // the duration of the profile is not known
+	NoBaseline          struct{}                             // there is no baseline
+	OtherBaseline       struct{ Is, Profile *charge.Layout } // the baseline is of another sort than the profile
+	BaselineEmpty       struct{}                             // the baseline has no samples
+	BaselineWorkUnknown struct{}                             // the amount of work in the baseline is not known
 
-	// FigureUnknown: the process's figure is not known, or Given as a Value that none can have.
+	// FigureUnknown: the process's figure is not known, or Given with an impossible Value.
 	FigureUnknown struct {
 		Figure, Why string
 		Given       bool
 		Value       float64
 	}
-	// WorkUnknown: how much work was done is not known, or Given as a number that is none.
+	// WorkUnknown: the amount of work is not known, or Given with an impossible number.
 	WorkUnknown struct {
 		Why   string
 		Given bool
@@ -122,33 +122,35 @@ type (
 	}
 )
 
-// Something was judged, and the numbers are in the finding. Needed samples would decide.
+// Reasons for a judgement whose numbers are in the finding. Needed is the number of samples
+// that would decide.
 type (
-	Counted        struct{}                          // in full, and not sampled
-	CountedNone    struct{}                          // there was nothing to count, and that is a count
+	Counted        struct{}                          // the value was counted in full, and not sampled
+	CountedNone    struct{}                          // it was counted in full, and there was none
 	Measured       struct{}                          // the bounds decide
-	UpTo           struct{}                          // stacks that were cut off may hide as much as the finding's High
-	TooFew         struct{ Needed, Notable float64 } // to tell a share of Notable from the limit
-	TooClose       struct{ Needed, Zone float64 }    // 0 for no number; a pass is below Zone
-	Occurs         struct{ Needed float64 }          // or not, where it should be absent
-	Leaked         struct{}                          // goroutines, which are counted
-	OverHours      struct{}                          // that it is steady, one window cannot tell
-	Learning       struct{ Share float64 }           // of what is normal; from 1 on, the verdict is in
+	UpTo           struct{}                          // with stacks that were cut off, the value may be as large as the finding's High
+	TooFew         struct{ Needed, Notable float64 } // samples to tell a share of Notable from the limit
+	TooClose       struct{ Needed, Zone float64 }    // to the limit; a Needed of 0 is unknown, and a pass is below Zone
+	Occurs         struct{ Needed float64 }          // an absent function has hits, or may have some
+	Leaked         struct{}                          // leaked goroutines were counted
+	OverHours      struct{}                          // whether it is steady, one window cannot tell
+	Learning       struct{ Share float64 }           // the part of the normal values that is known; from 1 on there is a verdict
 	AbsentInBlocks struct{}                          // there was no hit until the end
 
-	// Likely: Low errs with one in twenty. That the limit is exceeded is proven by another
-	// function, whose lower bound is ProvenLow.
+	// Likely: the finding's Low errs one time in twenty. Another function, Proven, whose
+	// lower bound is ProvenLow, proves that the limit is exceeded.
 	Likely struct {
 		Proven    string
 		ProvenLow float64
 	}
-	// InBlocks: by all blocks. Certain says that more would not change it.
+	// InBlocks: by all blocks. Certain says that more blocks would not change it.
 	InBlocks struct {
 		Certain bool
 		Needed  float64
 	}
-	// Growth: against so many samples Before, which have nothing of what is New.
-	// NeededBefore is set when only a larger baseline would decide.
+	// Growth: compared with a baseline of so many samples (Before). New says that the
+	// baseline has none of the function. NeededBefore is set when only a larger baseline
+	// would decide.
 	Growth struct {
 		Before               float64
 		New                  bool
@@ -156,8 +158,8 @@ type (
 	}
 )
 
-// Outside says what keeps all of so many samples out of a rule's scope: its condition
-// (Gate), or its "in" and "where", beside which they carry the labels Set.
+// Outside says why none of so many samples was in a rule's scope: its condition did not hold
+// (Gate), or they are outside its "in" and "where". Set lists the labels that they have.
 type Outside struct {
 	Samples int64
 	Gate    Reason

@@ -1,7 +1,7 @@
-// Package judge compares profiles with rules, which are budgets without their words,
-// and returns what it finds as values: a profile by itself ([Judge]), window after
-// window of one process ([Watch]), and a test's blocks ([Blocks]). How a finding is
-// said is for package budget.
+// Package judge compares profiles with rules, which are budgets without their words, and
+// returns findings as values: of one profile ([Judge]), of window after window of one
+// process ([Watch]), and of the blocks of a test ([Blocks]). Package budget puts findings
+// into words.
 package judge
 
 import (
@@ -18,9 +18,8 @@ import (
 	"github.com/profguard/profguard/internal/pattern"
 )
 
-// Facts are what is known about a window beyond its profile. Every field may be
-// left out: a rule that needs it is inconclusive then. The first half is documented
-// at budget.Facts.
+// Facts are what is known about a window beyond its profile. Every field is optional: a
+// rule that needs a missing one is inconclusive. budget.Facts documents the first half.
 type Facts struct {
 	Kind          string
 	MutexFraction int
@@ -28,24 +27,24 @@ type Facts struct {
 	Figures       map[string]float64
 	Work          map[string]float64
 	Module        string
-	Baseline      *decode.Table // which lasts as long as the judge
+	Baseline      *decode.Table // valid as long as the judge is used
 	BaselineWork  map[string]float64
 
 	// NoFigures says why Figures lacks one: {"gc": "no collection has ended"}.
 	NoFigures map[string]string
 
-	// NoWork says why Work lacks a unit that somebody does count: {"request": "its
-	// counter went back"}.
+	// NoWork says why Work lacks a unit that has a counter: {"request": "its counter went
+	// back"}.
 	NoWork map[string]string
 
-	// NotLinked are the patterns known to match no function of the program. A rule
-	// about one of them can tell nothing, unless it says "absent".
+	// NotLinked are the patterns that are known to match no function of the program. A
+	// rule about one of them is inconclusive, unless it says "absent".
 	NotLinked []string
 }
 
-// A Judge judges profile after profile by one set of rules. It remembers what it
-// found out about each function name, and reuses its memory, so that from the second
-// profile of a program on almost nothing is allocated.
+// A Judge judges profile after profile by one set of rules. It remembers what is known
+// about each function name, and reuses its memory, so that from the second profile of a
+// program on almost nothing is allocated.
 // It is not safe for concurrent use.
 type Judge struct {
 	rules   []rule
@@ -55,7 +54,7 @@ type Judge struct {
 	layout  *charge.Layout
 	base    baseline
 
-	findings []Finding // reused, as is over
+	findings []Finding // reused, and so is over
 	over     []int32
 }
 
@@ -92,14 +91,14 @@ func (j *Judge) Profile(p *profile.Profile, facts Facts) ([]Finding, error) {
 	return j.Table(context.Background(), t, facts)
 }
 
-// Table judges a profile that has been decoded. The context ends the work on it. The
-// findings are good until the next profile.
+// Table judges a decoded profile. The work stops when the context ends. The findings are
+// valid until the next profile.
 func (j *Judge) Table(ctx context.Context, t *decode.Table, facts Facts) ([]Finding, error) {
 	_, findings, err := j.table(ctx, t, facts)
 	return findings, err
 }
 
-// table judges a window, which it returns too: it is still open to questions.
+// table judges a window, and returns the window too, for further questions.
 func (j *Judge) table(ctx context.Context, t *decode.Table, facts Facts) (*window, []Finding, error) {
 	w, err := j.open(ctx, t, facts)
 	if err != nil {
@@ -119,7 +118,7 @@ func (j *Judge) table(ctx context.Context, t *decode.Table, facts Facts) (*windo
 	return w, findings, nil
 }
 
-// open counts the window.
+// open adds up a window's samples.
 func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window, error) {
 	w := &window{judged: j, t: t, facts: facts}
 	if !j.layout.Fits(t, facts.Kind) {
@@ -143,11 +142,11 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	return w, nil
 }
 
-// plan asks the queries that the rules need of profiles with the layout.
+// plan adds the queries that the rules need for profiles with the layout.
 func (j *Judge) plan(l *charge.Layout) {
 	j.layout = l
 	j.base.table = nil
-	for _, c := range [...]*charge.Counter{&j.base.counter, &j.counter} { // which give equal questions equal numbers
+	for _, c := range [...]*charge.Counter{&j.base.counter, &j.counter} { // a query has the same number in both
 		c.Forget()
 		for i := range j.rules {
 			j.rules[i].ask(c, l)
@@ -155,15 +154,15 @@ func (j *Judge) plan(l *charge.Layout) {
 	}
 }
 
-// maxVisits is how often frames are looked at, once for each query. Each look takes
-// about 8 ns, so this is under a second. 200,000 frames, which is a minute of a large
-// service with labels, leave room for 500 queries.
+// maxVisits limits how often frames are looked at, once for each query. Each look takes
+// about 8 ns, so the limit is under a second. It allows 500 queries of 200,000 frames, which
+// is a minute of a large service with labels.
 const maxVisits = 100_000_000
 
-// count asks a counter's queries of a profile, within limits. A query is a part of the
-// profile that budgets ask about: all budgets without "in" and "where" have three or four
-// in common. A pattern that matches a frame counts as well, and where there are conditions
-// on labels, so does each label twice.
+// count adds a profile up for a counter's queries, within limits. A query is a part of the
+// profile that budgets ask about: all budgets without "in" and "where" share three or four
+// of them. Each pattern that matches a frame counts as one more look, and if there are
+// conditions on labels, each label as two more.
 func count(c *charge.Counter, t *decode.Table) error {
 	const remedy = "take a profile of a shorter time, or fewer budgets with an in, where or except of their own"
 	looks, parts := t.Frames, int64(c.Len()+c.Names.MostMatches())
@@ -181,23 +180,23 @@ func count(c *charge.Counter, t *decode.Table) error {
 	return nil
 }
 
-// baseline is the profile that "grows" budgets compare with, counted by the
-// same queries. It has names and numbers of its own: it is counted once, while
-// those of the windows may start anew.
+// baseline is the profile that "grows" budgets compare with, added up by the same queries.
+// Its names are kept apart from those of the windows: it is added up once, while the names
+// of the windows may be forgotten and learnt anew.
 type baseline struct {
 	counter charge.Counter
-	table   *decode.Table // that has been counted
-	problem Reason        // why it cannot be compared with
+	table   *decode.Table // the one that was added up
+	problem Reason        // why there can be no comparison
 }
 
-// set counts the baseline, unless it has been.
+// set adds the baseline up, unless that was done before.
 func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 	base := facts.Baseline
 	switch {
 	case base == nil:
 		b.table, b.problem = nil, NoBaseline{}
 		return nil
-	case base == b.table && b.counter.Module == facts.Module: // whose a package is decides what it is charged with
+	case base == b.table && b.counter.Module == facts.Module: // the charges depend on the own module
 		return nil
 	}
 	b.table, b.problem, b.counter.Module = base, nil, facts.Module
@@ -211,7 +210,7 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 		b.counter.Close()
 	}
 	if err != nil {
-		b.table = nil // what is counted is not all
+		b.table = nil // the sums are not complete
 		return fmt.Errorf("baseline: %w", err)
 	}
 	return nil

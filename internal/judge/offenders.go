@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// MaxOffenders is how many a result lists: what a person reads.
+	// MaxOffenders is the most that a result lists. People read no more.
 	MaxOffenders = 8
-	// maxWalked bounds the frames that are walked for the paths through offenders, where
-	// one takes about 50 ns. One offender is always explained.
+	// maxWalked limits the frames that are walked for the paths through offenders. One
+	// frame takes about 50 ns. At least one offender is always explained.
 	maxWalked = 12_000_000
 	// notableShare is the share from which a function is named when the process
 	// as a whole is over its limit.
 	notableShare = 0.1
 )
 
-// explainOver names those who are over the limit of a rule about each.
+// explainOver names the functions over the limit of a rule about each.
 func (c *comparison) explainOver(over []int32, f *Finding) {
-	limit := int64(0) // whoever has grown per unit of work is named, however little it has
+	limit := int64(0) // of growth per unit of work: all that have grown are named
 	if c.before == nil || c.isShare() {
 		limit = c.values(c.Limit)
 	}
@@ -58,9 +58,9 @@ func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) {
 	}
 }
 
-// explainSubject names who has most of what a rule is about, which is not each: of the
-// functions that its pattern matches, those with at least half of what the heaviest has,
-// and of the process, those with a tenth of it.
+// explainSubject names the heaviest functions where the rule is not about each: of the
+// functions that its pattern matches, those with at least half of the heaviest one's value,
+// and of the process, those with a tenth of the whole.
 func (w *window) explainSubject(r *rule, f *Finding) {
 	c, why := w.comparison(r)
 	if why != nil {
@@ -70,7 +70,7 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		c.over = 0 // shares of the process
 	}
 	pattern := [...]int32{c.subject}
-	for _, query := range [...]int{c.detail, c.literal} { // literally, where the runtime itself has most of it
+	for _, query := range [...]int{c.detail, c.literal} { // literally, if nothing but the runtime is over the limit
 		if query < 0 || len(f.Offenders) > 0 {
 			continue
 		}

@@ -16,14 +16,14 @@ import (
 type Class int8
 
 const (
-	Pattern Class = iota // what a pattern matches
+	Pattern Class = iota // the functions that a pattern matches
 	Each                 // each function, or each package, by itself
-	Process              // all that the profile holds
+	Process              // the whole profile
 	Figure               // goroutines, heap, rss, gc
-	Leak                 // goroutines that are blocked for ever
+	Leak                 // leaked goroutines, which are blocked for ever
 )
 
-// A Test is what a budget asks of its subject.
+// A Test is the requirement on a budget's subject.
 type Test int8
 
 const (
@@ -33,7 +33,7 @@ const (
 	Steady              // not to grow over hours; the limit is a cap, 0 for none
 )
 
-// A Rule is a budget without its words. Package budget makes it from a valid one.
+// A Rule is a budget without its words. Package budget makes it from a valid budget.
 type Rule struct {
 	Class    Class
 	Test     Test
@@ -41,19 +41,20 @@ type Rule struct {
 	Packages bool   // of [Each]: packages and not functions
 
 	Limit     float64        // in base units
-	Dimension unit.Dimension // of the limit, or of what is measured where there is none
+	Dimension unit.Dimension // of the limit, or of the measured value if there is no limit
 
 	Flat    bool
 	Kind    string // of profile, "cpu" and never ""
 	Per     string // unit of work
 	Except  []string
-	Literal bool // each function of a stack is charged, also those on the way in
+	Literal bool // all functions of a stack are charged, also those on the way in
 	In      string
 	Where   map[string]string
 	When    Condition
 }
 
-// Patterns are those that a rule is about. One that matches nothing would be kept for ever.
+// Patterns are the patterns of the rule's subject and scope. If one of them matches no
+// function, the rule can never fail.
 func (r Rule) Patterns() (texts []string) {
 	if r.Class == Pattern {
 		texts = append(texts, r.Subject)
@@ -64,7 +65,7 @@ func (r Rule) Patterns() (texts []string) {
 	return texts
 }
 
-// A Condition compares a figure with a limit in base units. That without a Figure
+// A Condition compares a figure with a limit in base units. A condition without a Figure
 // always holds.
 type Condition struct {
 	Figure string
@@ -72,7 +73,7 @@ type Condition struct {
 	Limit  float64
 }
 
-// A rule is a Rule made ready: patterns and labels are numbers.
+// A rule is a compiled Rule: patterns and labels are numbers.
 type rule struct {
 	Rule
 	subject int32 // number of the pattern, or -1
@@ -80,7 +81,7 @@ type rule struct {
 	except  int32 // number of a set of patterns, or -1
 	where   int32
 
-	// For the layout of profile that is being judged:
+	// For profiles of the current layout:
 	query   int // number of the query in the counter, or -1
 	detail  int // the same samples, charged to functions
 	literal int // and to every function of a stack
@@ -88,8 +89,8 @@ type rule struct {
 	lacks   Reason // why there is no query
 }
 
-// collecting are the functions of package runtime that a collection which is under way
-// begins in: its workers, and what it makes allocating goroutines help with.
+// collecting are the functions of package runtime that do the work of a garbage collection:
+// its workers, and the assists of goroutines that allocate.
 const collecting = `gcBgMarkWorker|gcAssistAlloc|gcStart`
 
 // gcFunctions are the roots of the garbage collector's work in a CPU profile: these, and
@@ -147,12 +148,12 @@ func (r *rule) isShare() bool {
 	return r.Dimension == unit.Points || r.Dimension == unit.Share && r.Test != Grows
 }
 
-// smallShare is the share of a window below which nobody asks what a function costs
-// per unit of work: of the many that were hit once or twice, some have always doubled.
+// smallShare is the share of a window below which the growth of a function per unit of work
+// is not judged: of the many functions with one or two hits, some always have doubled.
 const smallShare = 0.01
 
-// near is how many of n hits, or of an exposure of n, bring a function near the limit of
-// a rule about each: a tenth of it.
+// near is the number of hits, of n samples or over an exposure of n, from which a function
+// is near the limit of a rule about each: a tenth of the limit.
 func (r *rule) near(n, samples float64) float64 {
 	if r.Test == Grows && !r.isShare() {
 		return smallShare * samples
@@ -160,8 +161,8 @@ func (r *rule) near(n, samples float64) float64 {
 	return n * r.Limit / 10
 }
 
-// charged is what is charged to a function or package; of a rule that is not about each,
-// to the one thing that it is about.
+// charged is the charge of a function or package, or of the subject if the rule is not
+// about each.
 func (r *rule) charged(counter *charge.Counter, name string) int64 {
 	switch {
 	case r.Class == Each:
@@ -206,7 +207,8 @@ func (c *compiler) condition(where map[string]string) int32 {
 	return number(&c.where, labels)
 }
 
-// number is the place of a list in all, to which it is added; -1 for an empty one.
+// number is the place of a list in all, to which it is added if it is new. An empty list
+// has the number -1.
 func number[E comparable](all *[][]E, list []E) int32 {
 	if len(list) == 0 {
 		return -1
@@ -218,10 +220,10 @@ func number[E comparable](all *[][]E, list []E) int32 {
 	return int32(i)
 }
 
-// figureKinds are the kinds of profile that tell a figure, as the total of their values.
+// figureKinds are the kinds of profile whose total is a figure.
 var figureKinds = map[string]string{"cores": kinds.CPU, "goroutines": kinds.Goroutine, "heap": kinds.Heap}
 
-// ask numbers the queries that the rule needs of profiles with the layout.
+// ask adds the queries that the rule needs for profiles with the layout.
 func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	r.query, r.detail, r.literal, r.lacks = -1, -1, -1, nil
 	kind := r.Kind
@@ -245,7 +247,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.Flat && r.Class == Each:
 		q.Charge = charge.Resumed
 	case r.Flat:
-		q.Charge = charge.Flat // what is named is taken literally, as pprof counts it
+		q.Charge = charge.Flat // a named function is charged as pprof counts it
 	case r.subject >= 0, r.Literal:
 	case v.Census:
 		q.Charge = charge.Living
@@ -265,7 +267,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		q.Unit = charge.Whole
 	}
 	asked := []charge.Query{q, detail}
-	if (r.Class == Process || r.Class == Figure) && !v.Census { // literally, goroutines all stand in runtime.gopark
+	if (r.Class == Process || r.Class == Figure) && !v.Census { // all goroutines are in runtime.gopark, which says nothing
 		detail.Charge = charge.Cumulative
 		asked = append(asked, detail)
 	}

@@ -15,12 +15,11 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A Watch judges window after window of one process and weighs what they say
-// together: each Finding also has an Alarm. Where the verdict of a window asks
-// "do these samples prove it", the alarm asks "do all samples so far", so it
-// finds a small excess that no window shows by itself, and it may be looked at
-// after every window without crying wolf: about once in a hundred months at a
-// window a minute.
+// A Watch judges window after window of one process and combines their evidence: each
+// Finding also has an Alarm. The verdict of a window answers "do these samples prove it?",
+// the alarm answers "do all samples so far prove it?". So the alarm finds a small excess
+// that no single window shows. It may be looked at after every window: at a window a minute
+// there is about one false alarm in a hundred months.
 //
 // A window that was lost is not given to a Watch.
 // It is not safe for concurrent use.
@@ -32,15 +31,15 @@ type Watch struct {
 }
 
 const (
-	// month is the time in which a Watch may err with a chance of one in ten.
+	// The chance of a false alarm of a Watch within a month is one in ten at the most.
 	month  = 30 * 24 * time.Hour
 	chance = 0.1
-	// perSample is how many distinct functions a stack was measured to have.
+	// perSample is the measured number of distinct functions in a stack.
 	perSample = 10
 )
 
-// NewWatch returns a watch for a process of which there is a window every so
-// often (0 means a minute).
+// NewWatch returns a watch for a process that has a window in each period of length every
+// (0 means a minute).
 func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
 	j, err := New(rules)
 	if err != nil {
@@ -64,16 +63,16 @@ func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
 	return w, nil
 }
 
-// Inherit moves what from has learnt about its rule j, counted from 0, to w's rule i:
-// for a set that replaces another, in which some budgets stay. The two rules must be
-// of the same budget.
+// Inherit moves the evidence about rule j of another watch, counted from 0, to rule i of w:
+// for a new set of budgets that keeps some of the old ones. The two rules must be of the
+// same budget.
 func (w *Watch) Inherit(i int, from *Watch, j int) {
 	lnA := w.standings[i].lnA
 	w.standings[i], from.standings[j] = from.standings[j], standing{lnA: from.standings[j].lnA}
 	w.standings[i].lnA = lnA
 }
 
-// Ended drops the evidence for an excess of rule i, counted from 0: its alert has
+// Ended drops the evidence for an excess of rule i, counted from 0, when its alert has
 // ended.
 func (w *Watch) Ended(i int) {
 	s := &w.standings[i]
@@ -95,8 +94,8 @@ func (w *Watch) Profile(p *profile.Profile, at time.Duration, facts Facts) ([]Fi
 	return w.Table(context.Background(), t, at, facts)
 }
 
-// Table judges the next window, that ended at a time since any fixed instant. The
-// context ends the work on it.
+// Table judges the next window. It ended at a time since any fixed instant. The work stops
+// when the context ends.
 func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, facts Facts) ([]Finding, error) {
 	win, findings, err := w.judge.table(ctx, t, facts)
 	if err != nil {
@@ -108,7 +107,7 @@ func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, fa
 		s, f := &w.standings[i], &findings[i]
 		s.add(win, &w.judge.rules[i], at, near, f)
 		f.Alarm, f.Strength = s.verdict, s.evidence
-		f.Unmatched = false // of a program that is watched, Facts.NotLinked tells
+		f.Unmatched = false // for a program that is watched, Facts.NotLinked says this
 	}
 	return findings, nil
 }
@@ -117,20 +116,20 @@ func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, fa
 type standing struct {
 	lnA      float64
 	verdict  evidence.Verdict // the last proof
-	evidence float64          // for an excess, as a part of what is proof
+	evidence float64          // for an excess, as a part of the proof: 1 is proof
 
-	one       *evidence.Stream     // of a budget on one thing; of "no function" budgets, of the worst of each window
-	functions map[string]*function // of "no function" budgets, those that have come near the limit
+	one       *evidence.Stream     // of a budget on one subject; of a rule about each, of the worst function in each window
+	functions map[string]*function // of a rule about each, those that have come near the limit
 	clean     float64              // samples since the last hit of an "absent" budget
 	steady    *evidence.Steady
-	baseline  *decode.Table // that the streams were set up for
+	baseline  *decode.Table // the one that the streams are set up for
 }
 
-// add adds a window to what is known about a rule.
+// add adds a window to the evidence about a rule.
 func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Finding) {
 	switch {
 	case f.Verdict != evidence.Fail && w.mostlyCut(r):
-		return // what was cut off may be what the rule is about
+		return // the rule may be about frames that were cut off
 	case r.Test == Steady:
 		s.addSteady(w, r, at, f)
 		return
@@ -157,8 +156,8 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 	}
 }
 
-// mostlyCut reports whether stacks that were cut off are more than a hundredth of what
-// the budget is about, so that a window without hits is no evidence for it.
+// mostlyCut reports whether more than 1% of the rule's samples have stacks that were cut
+// off. Then a window without hits is no evidence for a pass.
 func (w *window) mostlyCut(r *rule) bool {
 	if r.query < 0 {
 		return false
@@ -167,16 +166,16 @@ func (w *window) mostlyCut(r *rule) bool {
 	return sums.Cut > sums.Total/100
 }
 
-// proves reports whether one window says all there is to say: figures are
-// measured and not sampled, goroutines are counted. Of the live heap, window
-// after window shows the same samples of the same objects, so that adding them
-// up would prove one accident a thousand times.
+// proves reports whether the verdict of one window is the proof, so that windows are not
+// added up. Figures are measured and goroutines are counted, and not sampled. Profiles of
+// the live heap show the same samples of the same objects in each window, so they must not
+// be added up.
 func (r *rule) proves() bool {
 	return r.query < 0 || r.value.Census || kinds.Of(r.Kind).Taken == kinds.State || r.Class == Figure && !r.isGC()
 }
 
-// addAbsent: one hit is proof, and so are as many samples without any as one window
-// would need, in however many windows they come.
+// addAbsent takes one hit for the proof of a fail. The proof of a pass is as many samples
+// without a hit as one window would need, in any number of windows.
 func (s *standing) addAbsent(f *Finding) {
 	s.evidence = 0
 	if f.Verdict == evidence.Fail {
@@ -189,7 +188,7 @@ func (s *standing) addAbsent(f *Finding) {
 	}
 }
 
-// addOne gives a window to the stream of one thing.
+// addOne adds a window to the stream of one subject.
 func (s *standing) addOne(c *comparison, value int64, near bool) {
 	if s.one == nil {
 		s.one = evidence.NewStream(c.limitOf(""), s.lnA)
@@ -209,7 +208,7 @@ func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
 	}
 	load, _ := w.figure("process")
 	if r.Class == Process {
-		load = 0 // the load does not explain itself
+		load = 0 // the figure is the load itself
 	}
 	s.verdict = s.steady.Add(at, value, load)
 	s.evidence = s.steady.Strength()
@@ -223,26 +222,26 @@ func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
 // A function is the evidence about one function of a rule about each.
 type function struct {
 	stream *evidence.Stream
-	near   time.Duration // the last window in which it was at a tenth of the limit
+	near   time.Duration // the end of the last window in which it was near the limit
 }
 
 const (
-	// maxFunctions bounds the functions that one rule remembers. At a limit of 10%
-	// and ten functions a sample there can be a thousand at a tenth of the limit in
-	// theory; the 256 that were near last are far more than can be over it.
+	// maxFunctions limits the functions that one rule remembers. With a limit of 10% and
+	// ten functions a sample, in theory a thousand functions can be near the limit. But
+	// 256 are far more than can be over it.
 	maxFunctions = 256
 
-	// suspicion is a twentieth of what is proof: odds of nearly three to one.
+	// suspicion is a twentieth of the evidence of a proof: odds of nearly three to one.
 	suspicion = 0.05
 )
 
-// addEach gives a window to every function that is or was near the limit. The rule
-// stands as the worst of them.
+// addEach adds a window to the stream of every function that is or was near the limit. The
+// rule's verdict is that of the worst of them.
 func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 	if s.functions == nil {
 		s.functions = map[string]*function{}
 	}
-	// Growth has a limit for each function: with a baseline of it, a larger one.
+	// For growth each function has a limit of its own, larger if it is in the baseline.
 	sameLimit, worst, least := c.before == nil, int64(0), c.rule.near(c.n, c.sums.N)
 	for key := range c.w.judged.counter.Ranked(c.query) {
 		value := c.sums.By(key)
@@ -259,7 +258,7 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 		f.near = at
 	}
 	if sameLimit {
-		// Whether all keep to the limit shows in the worst of each window, whoever that is.
+		// All functions keep to the limit if the worst of each window does.
 		s.addOne(c, worst, near)
 	}
 	failed, passed := false, true
@@ -268,7 +267,7 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 		f.stream.Retune(s.lnA)
 		f.stream.Add(c.hits(c.charged(&c.w.judged.counter, name)), c.n, near)
 		s.evidence = max(s.evidence, f.stream.Strength())
-		// Who may be over the limit now keeps the budget from being kept again.
+		// A budget that has failed goes on failing while a function may be over the limit.
 		failed = failed || f.stream.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.stream.Strength() >= suspicion
 		passed = passed && f.stream.Verdict() == evidence.Pass
 	}
@@ -276,7 +275,7 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 	case failed:
 		s.verdict = evidence.Fail
 	case sameLimit && s.verdict == evidence.Fail:
-		s.verdict = evidence.Pass // whoever was over the limit has been shown to be back
+		s.verdict = evidence.Pass // all functions that were over the limit are proven to be below
 	case sameLimit && s.one.Verdict() == evidence.Pass, !sameLimit && passed:
 		s.verdict = evidence.Pass
 	case !sameLimit:
@@ -285,8 +284,8 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 	s.forget()
 }
 
-// forget keeps the memory bounded: whoever has not been near the limit for the
-// longest time goes; those that are over it stay the longest.
+// forget limits the memory. It drops the functions that were not near the limit for the
+// longest time, and last those that are over it.
 func (s *standing) forget() {
 	if len(s.functions) <= maxFunctions {
 		return

@@ -10,17 +10,17 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A window is one profile being judged.
+// A window is one profile that is being judged.
 type window struct {
 	judged  *Judge
 	t       *decode.Table
 	facts   Facts
 	elapsed float64 // seconds; 0 when unknown
 
-	walked int64 // frames that were looked at for offenders' paths
+	walked int64 // frames that were walked for the paths of offenders
 }
 
-// judge finds what the window says of one rule.
+// judge judges one rule by the window.
 func (w *window) judge(r *rule, f *Finding) {
 	if f.Reason = w.unjudgeable(r, f); f.Reason != nil {
 		return
@@ -38,7 +38,7 @@ func (w *window) judge(r *rule, f *Finding) {
 		return
 	}
 	f.Samples = int64(math.Round(max(sums.N, 0)))
-	if sums.Total <= 0 || f.Samples == 0 { // values of no sample prove nothing
+	if sums.Total <= 0 || f.Samples == 0 { // values without a sample prove nothing
 		f.Samples = 0
 		w.empty(r, f)
 		return
@@ -90,14 +90,14 @@ func (w *window) gate(r *rule) Reason {
 	return nil
 }
 
-// figure is a figure of the process, from the facts or, where it shows there, from
-// the profile.
+// figure is a figure of the process, from the facts, or from the profile if its total is
+// that figure.
 func (w *window) figure(name string) (float64, bool) {
 	if name == "process" {
 		name = "cores"
 	}
 	if v, ok := w.facts.Figures[name]; ok {
-		return v, isFigure(v) // whoever measured it wrongly, nobody else measures it
+		return v, isFigure(v) // the profile is not asked when the fact is wrong
 	}
 	v, ok := w.judged.layout.Value(figureKinds[name], unit.Bytes)
 	if !ok {
@@ -110,8 +110,8 @@ func (w *window) figure(name string) (float64, bool) {
 	return total, isFigure(total) // differences of profiles may be below zero
 }
 
-// isFigure reports whether a figure can be what it says: what is not a number is
-// below no limit and above none.
+// isFigure reports whether a figure has a possible value. NaN would be neither above nor
+// below any limit.
 func isFigure(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
 // isOfFigure reports whether the rule is about a figure, and not about the profile's
@@ -128,8 +128,8 @@ func (w *window) isOfFigure(r *rule) bool {
 	return r.Class == Figure || r.Test == Steady
 }
 
-// judgeFigure judges a figure of the process. Whether it is steady is beyond one window;
-// its cap is not.
+// judgeFigure judges a figure of the process. One window can judge the cap of a "steady"
+// budget, but not whether the figure is steady.
 func (w *window) judgeFigure(r *rule, f *Finding) {
 	value, known := w.figure(r.Subject)
 	switch {
@@ -140,13 +140,13 @@ func (w *window) judgeFigure(r *rule, f *Finding) {
 		f.Reason = OverHours{}
 	default:
 		f.counted(value, r.Limit)
-		if f.Verdict == evidence.Fail && r.query >= 0 { // the profile at hand is of that
+		if f.Verdict == evidence.Fail && r.query >= 0 { // the profile shows who is to blame
 			w.explainSubject(r, f)
 		}
 	}
 }
 
-// unknown is why the figure that a rule is about has no value.
+// unknown is the reason why a rule's figure has no value.
 func (w *window) unknown(r *rule) Reason {
 	name := r.Subject
 	if name == "process" {
@@ -170,7 +170,7 @@ func (w *window) total(index int) int64 {
 	return sum
 }
 
-// empty is what is found in a profile that holds nothing of what is asked.
+// empty judges a rule by a profile without samples for it.
 func (w *window) empty(r *rule, f *Finding) {
 	switch {
 	case r.Class == Leak:
@@ -188,7 +188,7 @@ func (w *window) empty(r *rule, f *Finding) {
 	}
 }
 
-// absent judges that what a pattern matches does not occur at all.
+// absent judges a rule that no sample may match.
 func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	value := sums.By(r.subject)
 	k := hits(sums, value)
@@ -210,6 +210,6 @@ func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	f.Reason = Occurs{e.Needed}
 }
 
-// cut is how many samples are of stacks that the runtime cut off, where their lost end
-// may answer otherwise.
+// cut is the number of samples with stacks that the runtime cut off, where the lost frames
+// could change the answer.
 func cut(s *charge.Sums) int64 { return int64(math.Round(hits(s, s.Cut))) }
