@@ -50,7 +50,7 @@ func (b *blocks) share() float64 { return min(1, b.k/b.n) }
 // phi is the largest overdispersion on any scale.
 func (b *blocks) phi() float64 { return b.dispersion(b.chance()) }
 
-// dispersion is phi, where so much correlation of neighbouring blocks is no news.
+// dispersion is phi, if so much correlation of neighbouring blocks is expected by chance.
 func (b *blocks) dispersion(chance float64) float64 {
 	q := b.share()
 	phi := 1.0
@@ -68,36 +68,36 @@ func (b *blocks) dispersion(chance float64) float64 {
 	return factor(phi)
 }
 
-// proof is the evidence that the blocks have on a grid of odds ratios.
+// proof is the evidence of the blocks on a grid of odds ratios.
 func (b *blocks) proof(w *weights) float64 {
 	e := temper(w.evidence(b.k, b.n, b.phi()), b.number-1)
 	return max(e, w.evidence(b.k, b.n, b.copies()))
 }
 
-// would reports whether so many times the blocks, with another share and at least so many,
-// are proof enough.
+// would reports whether a number of times the blocks, with another share, are enough proof
+// and at least least blocks.
 func (b *blocks) would(w *weights, share, times, least, enough float64) bool {
 	number, n := b.number*times, b.n*times
 	return number >= least && temper(w.evidence(n*share, n, b.phi()), number-1) >= enough
 }
 
-// copies is the overdispersion if all samples of a block were copies of one. By
-// convexity no dependence inside a block is worse, so that nothing is estimated
-// there and nothing to be tempered. What is left is dependence between blocks.
+// copies is the overdispersion if all samples of a block were copies of one sample. By
+// convexity no dependence inside a block is worse, so it need not be estimated, and the
+// evidence need not be tempered. Dependence between blocks is left.
 func (b *blocks) copies() float64 {
 	return max(1, b.largest*b.carry(b.share(), b.chance()))
 }
 
-// carry is what the correlation of neighbouring blocks inflates the variance by,
-// beyond what chance shows.
+// carry is the factor by which the correlation of neighbouring blocks, less that by chance,
+// increases the variance.
 func (b *blocks) carry(q, chance float64) float64 { return inflation(b.scale[0].rho(q) - chance) }
 
-// chance is the correlation that shows among so many blocks where there is none.
+// chance is the correlation that independent blocks of this number show by chance.
 func (b *blocks) chance() float64 { return 1 / math.Sqrt(max(1, b.scale[0].pieces)) }
 
-// spread estimates overdispersion from a stream of (k, n) pieces about their
-// common share, in constant memory. The share is known at the end only, so the
-// sums are of products: sum (k-qn)^2 = sum kk - 2q sum kn + q^2 sum nn.
+// spread estimates overdispersion from a stream of (k, n) pieces with a common share, in
+// constant memory. The share is known only at the end, so it keeps the sums of products:
+// sum (k-qn)^2 = sum kk - 2q sum kn + q^2 sum nn.
 type spread struct {
 	pieces float64
 	k, n   float64 // hits and samples of all
@@ -127,8 +127,8 @@ func (s *spread) squares(q float64) float64 {
 	return max(0, s.kk-2*q*s.kn+q*q*s.nn)
 }
 
-// phi returns the variance of the pieces over that of independent samples, and 1
-// where there is none to compare with.
+// phi returns the variance of the pieces, divided by that of independent samples, and 1 if
+// that is zero.
 func (s *spread) phi(q float64) float64 {
 	expected := s.n * q * (1 - q)
 	if s.pieces < 2 || expected <= 0 {
@@ -146,15 +146,15 @@ func (s *spread) rho(q float64) float64 {
 	return (s.lkk - q*s.lkn + q*q*s.lnn) / sq
 }
 
-// inflation is what the correlation of neighbours, as of a first-order autoregression,
-// multiplies the variance of a sum by. Beyond 0.9 no estimate of it is worth anything.
+// inflation is the factor by which the correlation of neighbours increases the variance of
+// a sum, as in a first-order autoregression. Above 0.9 an estimate of it is useless.
 func inflation(rho float64) float64 {
 	rho = min(max(rho, 0), 0.9)
 	return (1 + rho) / (1 - rho)
 }
 
-// A Mean is of amounts per unit, where each amount is of so many units: the seconds of CPU
-// that some calls took, per call.
+// A Mean is the mean of an amount per unit, where each observation is the amount of a number
+// of units: the CPU seconds of some calls, for example.
 type Mean struct{ spread }
 
 // Add takes an amount that n units took.
@@ -166,8 +166,9 @@ func (m *Mean) Units() float64 { return m.n }
 // Value is the mean per unit.
 func (m *Mean) Value() float64 { return m.k / m.n }
 
-// Bounds are those of the mean, each with error alpha, by Student's likelihood ratio.
-// resolution is how exactly an amount is measured: they vary by that much at least.
+// Bounds are the bounds of the mean, each with error alpha, by Student's likelihood ratio.
+// resolution is the smallest difference of amounts that can be measured, and the least
+// deviation that is assumed.
 func (m *Mean) Bounds(alpha, resolution float64) (low, high float64) {
 	if m.pieces < 2 || m.n <= 0 {
 		return math.Inf(-1), math.Inf(1)

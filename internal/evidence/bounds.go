@@ -2,8 +2,8 @@ package evidence
 
 import "math"
 
-// Lower returns the largest share that k hits in n samples are proof to be
-// exceeded, with error alpha and overdispersion phi. It is 0 without hits.
+// Lower returns the lower bound of a share, with error alpha and overdispersion phi: k hits
+// in n samples prove that the share is above it. It is 0 without hits.
 func Lower(k, n, phi, alpha float64) float64 {
 	k, n = counts(k, n)
 	target := factor(phi) * surprise(alpha)
@@ -18,8 +18,8 @@ func Lower(k, n, phi, alpha float64) float64 {
 	})
 }
 
-// Upper returns the smallest share that k hits in n samples are proof to stay
-// below, with error alpha and overdispersion phi. It is 1 without samples.
+// Upper returns the upper bound of a share, with error alpha and overdispersion phi: k hits
+// in n samples prove that the share is below it. It is 1 without samples.
 func Upper(k, n, phi, alpha float64) float64 {
 	k, n = counts(k, n)
 	target := factor(phi) * surprise(alpha)
@@ -36,14 +36,13 @@ func Upper(k, n, phi, alpha float64) float64 {
 	})
 }
 
-// RateLower returns the largest expected count that a count of k is proof to be
-// exceeded, with error alpha. A count is so many hits of [most] trials: few of many, as
-// Poisson has it. Divide k by its overdispersion, and multiply the result by it, if there
-// is any.
+// RateLower returns the lower bound of the expected count behind a count of k, with error
+// alpha. A count is taken for k hits in [most] trials, which is a Poisson distribution. If
+// there is overdispersion, divide k by it, and multiply the result by it.
 func RateLower(k, alpha float64) float64 { return most * Lower(k, most, 1, alpha) }
 
-// RateUpper returns the smallest expected count that a count of k is proof to stay
-// below, with error alpha.
+// RateUpper returns the upper bound of the expected count behind a count of k, with error
+// alpha.
 func RateUpper(k, alpha float64) float64 { return most * Upper(k, most, 1, alpha) }
 
 // divergence returns n KL(k/n || p), possibly infinite. Written as two Poisson
@@ -53,8 +52,8 @@ func divergence(k, n, p float64) float64 {
 	return deviance(k, n*p) + deviance(n-k, n*(1-p))
 }
 
-// deviance returns k ln(k/mu) - k + mu, possibly infinite. Near k = mu the terms cancel,
-// and the logarithm is taken of what they differ by.
+// deviance returns k ln(k/mu) - k + mu, possibly infinite. Near k = mu the terms cancel, so
+// it is computed from their relative difference.
 func deviance(k, mu float64) float64 {
 	switch {
 	case k == 0:
@@ -69,8 +68,9 @@ func deviance(k, mu float64) float64 {
 }
 
 // solve finds x in (lo, hi), not negative, with g(x) = target, where g falls or rises
-// through it once. The function returns g and its derivative. It is Newton's method, with
-// bisection wherever that leaves the bracket: seven to twelve steps for most inputs.
+// through the target once. The argument g returns the value and its derivative. The method
+// is Newton's, with bisection where Newton leaves the bracket: seven to twelve steps for
+// most inputs.
 func solve(lo, hi, target float64, falling bool, g func(float64) (float64, float64)) float64 {
 	x := lo + (hi-lo)/2
 	// 200 halvings reach 1e-60 of the bracket, past any bound worth printing.

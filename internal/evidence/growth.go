@@ -1,8 +1,7 @@
 package evidence
 
-// A Limit is how large a share of samples or a rate per exposure may be, or by how much it
-// may have grown over a baseline: K0 hits of an earlier profile in N0 samples, or over an
-// exposure of N0.
+// A Limit is the largest share of samples or rate per exposure, or the largest growth of it
+// over a baseline. The baseline has K0 hits in N0 samples, or over an exposure of N0.
 type Limit struct {
 	Most   float64 // of growth 0.05 is 5 points of share, or 5% of the rate
 	Rates  bool
@@ -10,9 +9,9 @@ type Limit struct {
 	K0, N0 float64
 }
 
-// Growth judges whether a share, or a rate, grew by more than the limit, with k hits in n
-// now. phi is the overdispersion, tests how many shares are judged together ([Tests]).
-// Value, Low and High are differences of shares, or parts of the baseline's rate.
+// Growth judges whether a share or a rate has grown by more than the limit, with k hits in n
+// now. phi is the overdispersion, and tests is the number of shares that are judged together
+// ([Tests]). Value, Low and High are differences of shares, or parts of the baseline's rate.
 func (l Limit) Growth(k, n, phi, tests float64) Finding {
 	if l.Rates {
 		return ratio(k, n, l.K0, l.N0, l.Most, phi)
@@ -20,14 +19,14 @@ func (l Limit) Growth(k, n, phi, tests float64) Finding {
 	return growth(k, n, l.K0, l.N0, l.Most, phi, tests)
 }
 
-// baselineAlpha is the error of what a baseline is taken for in a stream. It is made
-// once, at the start, hence the mild level; and the bounds err in a tenth of it.
+// baselineAlpha is the error of the bounds of a baseline in a stream. A baseline is taken
+// once, so a high level is enough, and the bounds err in a tenth of it.
 const baselineAlpha = 0.01
 
-// Bounds returns what a share or a rate may be in a stream: above limit it is exceeded,
-// and below pass it surely is not. What has grown is above the upper bound of the baseline
-// and what is allowed; what has not is below the lower bound and [Zone] times what is
-// allowed.
+// Bounds returns the bounds of a share or a rate in a stream: above limit it is exceeded, and
+// below pass it surely is not. For growth, limit is the upper bound of the baseline plus the
+// allowed growth, and pass is the lower bound of the baseline plus [Zone] times the allowed
+// growth.
 func (l Limit) Bounds() (limit, pass float64) {
 	switch {
 	case l.Grows && l.Rates:
@@ -41,7 +40,7 @@ func (l Limit) Bounds() (limit, pass float64) {
 	return share(l.Most), edge(share(l.Most))
 }
 
-// shares returns the bounds as shares of trials, and what a trial is worth.
+// shares returns the bounds as shares of trials, and the exposure of a trial.
 func (l Limit) shares() (limit, pass float64, w worth) {
 	w = 1
 	if limit, pass = l.Bounds(); l.Rates {
@@ -51,7 +50,7 @@ func (l Limit) shares() (limit, pass float64, w worth) {
 	return limit, min(share(pass), edge(limit)), w
 }
 
-// odds are the odds ratios that prove that a limit is exceeded, and kept.
+// odds are the odds ratios for the proof that a limit is exceeded, and that it is kept.
 func (l Limit) odds() (above, below grid) {
 	if l.Grows {
 		return upNear, downNear
@@ -91,9 +90,10 @@ func growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 	return f
 }
 
-// decide sets the verdict, which is that of once as much now and in a baseline of n0.
-// Where that decides nothing, it sets how much of now does, or, if no amount of it does,
-// how large a baseline with as much now.
+// decide sets the verdict. The function returns the verdict for a factor on the samples of
+// now and one on those of the baseline; the verdict is that for 1 and 1. If it is
+// inconclusive, decide sets the number of samples of now that would decide, or if no number
+// would, the size of a baseline that would with as many samples now.
 func (f *Finding) decide(n, n0 float64, verdict func(now, before float64) Verdict) {
 	decides := func(now, before float64) bool { return verdict(now, before) != Inconclusive }
 	if f.Verdict = verdict(1, 1); f.Verdict != Inconclusive {
@@ -110,9 +110,9 @@ func (f *Finding) decide(n, n0 float64, verdict func(now, before float64) Verdic
 // baseline, may be more per exposure by the margin (CPU per request: exposure counts
 // requests; "grows below 10%" is the margin 0.1).
 //
-// Of all hits together, those of now are a share, and at the limit that share is
-// known whatever the rates are; so the test of a share serves. Of what the baseline has
-// not, Value is as if it had one hit of it.
+// The hits of now are a share of all hits together. At the limit that share does not depend
+// on the rates, so the test of a share can be used. If the baseline has no hit, Value is as
+// if it had one.
 func ratio(k, exposure, k0, exposure0, margin, phi float64) Finding {
 	k, k0 = amount(k), amount(k0)
 	exposure, exposure0, margin, phi = amount(exposure), amount(exposure0), amount(margin), factor(phi)
@@ -131,7 +131,7 @@ func ratio(k, exposure, k0, exposure0, margin, phi float64) Finding {
 	case k0 > 0:
 		f.Value = value(k / n)
 	case k > 0:
-		// Infinitely much more says less than how much there is.
+		// An infinite growth would not tell how much there is.
 		f.Value = min(max(amount(k*(exposure0/exposure))-1, f.Low), f.High)
 	default:
 		f.Value = -1
@@ -178,7 +178,7 @@ func differs(k, n, k0, n0, d float64) float64 {
 func apart(k, n, k0, n0, d float64) float64 {
 	derivative := func(p float64) (rise, slope float64) {
 		for _, x := range [...]struct{ k, at, sign float64 }{{k, p + d, +1}, {n - k, 1 - p - d, -1}, {k0, p, +1}, {n0 - k0, 1 - p, -1}} {
-			if x.k > 0 { // no hits weigh nothing even at 0
+			if x.k > 0 { // without hits the term is 0, also at 0
 				at := max(x.at, 1e-150)
 				rise += x.sign * x.k / at
 				slope -= x.k / (at * at)

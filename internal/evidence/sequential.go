@@ -3,44 +3,44 @@ package evidence
 import "math"
 
 const (
-	// A pass takes 20 blocks, a case for a fail 12 (and as many again to confirm
-	// it), and 20 if nearly all blocks are alike: then the overdispersion does not
-	// show yet. TestSequentialMinimum has the table behind these.
+	// A pass takes 20 blocks. A case for a fail takes 12, and as many again to confirm it.
+	// If nearly all blocks are alike, a case takes 20, because the overdispersion does not
+	// show yet. TestSequentialMinimum has the table behind these numbers.
 	passBlocks, failBlocks, alikeBlocks = 20, 12, 20
 
-	// Blocks that are runs are independent already; six show a variance.
+	// Blocks that are runs are independent; six of them show a variance.
 	runBlocks = 6
 
-	// plainBlocks, a second, are enough where the share is beyond doubt. Of a share
-	// below plainShare a few bursts may be all that was seen.
+	// plainBlocks, a second, are enough where the share is beyond doubt. A share below
+	// plainShare may come from a few bursts.
 	plainBlocks, plainShare = 10, 0.8
 
-	// onceAlike is how many blocks it takes, looked at once, where nearly all are alike
-	// and the share is not beyond doubt: as many in 50 ms as a verdict of blocks of
-	// 100 ms takes with its confirmation.
+	// onceAlike is the number of blocks for a fail of Once if nearly all blocks are alike
+	// and the share is not beyond doubt. In blocks of 50 ms that is the time that a verdict
+	// by blocks of 100 ms takes with its confirmation.
 	onceAlike = 80
 
-	// minBatches is the least number of merged blocks that show a variance. As
-	// many blocks with a hit, and with a miss, make blocks that are not alike.
+	// minBatches is the least number of merged blocks that show a variance. Blocks are not
+	// alike if at least so many have a hit, and so many a miss.
 	minBatches = 6
 )
 
-// A Sequential is the verdict of a test that runs until it knows. It is fed block by
-// block, a block being a short profile of its own (100 ms, say), and it may be looked at
-// after each. Make one with [NewSequential]; it is a plain value of about a kilobyte,
-// however many blocks it is fed.
+// A Sequential is the verdict of a test that runs until it is decided. It takes block after
+// block, where a block is a short profile of its own (100 ms, say), and it may be looked at
+// after each. Make one with [NewSequential]; it is a plain value of about a kilobyte, for
+// any number of blocks.
 //
 // A Fail takes proof with error [FailAlpha], and then a confirmation: proof with error
-// [PassAlpha] on fresh blocks, at least as many, while the first still stands on all
-// blocks together. A Pass takes proof with error PassAlpha that the share is below
-// the end of the zone. A share that is beyond doubt fails after ten blocks, without
-// confirmation: 98% against a limit of 20%.
+// [PassAlpha] on at least as many new blocks, while all blocks together still are the first
+// proof. A Pass takes proof with error PassAlpha that the share is below the end of the
+// zone. A share that is beyond doubt fails after ten blocks, without confirmation: 98%
+// against a limit of 20%, for example.
 //
 // Phases of the work that are longer than the check do not show. With blocks of 100 ms
 // and bursts of the same length, none of 20,000 checks at the limit failed within ten
-// seconds, and one in 200 at 1.5 times the limit passed, having paused at the start.
-// With bursts of half a second it was one in 3000, and one in six. So a block should be
-// no shorter than what the work repeats. (go test -run TestSequentialMinimum -long)
+// seconds, and one in 200 at 1.5 times the limit passed, because it paused at the start.
+// With bursts of half a second, one in 3000 failed and one in six passed. So a block should
+// not be shorter than one repetition of the work. (go test -run TestSequentialMinimum -long)
 type Sequential struct {
 	of       Limit
 	limit    float64 // as a share
@@ -48,20 +48,20 @@ type Sequential struct {
 	up, down weights
 	far      weights // for shares many times the limit
 	worth    worth
-	// Blocks that it takes: passBlocks, failBlocks, alikeBlocks, or others where
-	// blocks are runs.
+	// The numbers of blocks that a verdict takes: passBlocks, failBlocks and alikeBlocks, or
+	// runBlocks.
 	toPass, toFail, alike float64
 
 	all, fresh blocks
-	candidate  float64 // how many blocks made the case that fresh is to confirm
-	once       bool    // no verdict has a say in when it ends
+	candidate  float64 // the number of blocks that made the case; fresh is to confirm it
+	once       bool    // see Once
 	verdict    Verdict
 }
 
-// NewSequential returns the judge of a limit. Of growth, it fails on proof that the limit of
-// [Limit.Bounds] is exceeded. It passes on two: that the share is below the baseline's and
-// [Zone] times the limit, and, as the baseline may have been high by chance, that
-// [Limit.Growth] passes. A baseline that is too small thus leaves the verdict open,
+// NewSequential returns the judge of a limit. For growth, it fails on proof that the limit of
+// [Limit.Bounds] is exceeded. It passes on two proofs: that the share is below the
+// baseline's plus [Zone] times the limit, and, as the baseline may have been high by chance,
+// that [Limit.Growth] passes. So with a baseline that is too small the verdict stays open,
 // however long the check goes on.
 func NewSequential(l Limit) Sequential {
 	s := Sequential{of: l, toPass: passBlocks, toFail: failBlocks, alike: alikeBlocks}
@@ -77,14 +77,14 @@ func NewSequential(l Limit) Sequential {
 	return s
 }
 
-// Runs says that blocks are each one whole run of the same work, for work that takes
-// long. What happens within a run then happens in every block, so that six blocks are
-// enough for either verdict. It must come before the first block.
+// Runs says that each block is one whole run of the same work, for work that takes long.
+// Every block then has all phases of the work, so that six blocks are enough for either
+// verdict. It must be called before the first block.
 func (s *Sequential) Runs() { s.toPass, s.toFail, s.alike = runBlocks, runBlocks, runBlocks }
 
-// Once says that the check lasts as long as somebody else decides, as a benchmark does.
-// Then [Sequential.Close] fails on what is proven by all blocks together: with one look
-// there is no lucky moment that a confirmation would have to rule out.
+// Once says that the length of the check does not depend on the verdict, as in a benchmark.
+// Then [Sequential.Close] fails on the proof by all blocks together. No confirmation is
+// needed, because there is only one look.
 func (s *Sequential) Once() { s.once = true }
 
 // Add takes the k hits of one block, in n samples or over an exposure of n, and returns
@@ -114,10 +114,10 @@ func (s *Sequential) Add(k, n float64) Verdict {
 	return s.verdict
 }
 
-// plain reports whether the share is beyond doubt above the limit. Each block counts as
-// one sample, and each pair of the short blocks of a benchmark, so that no dependence
-// inside a block counts. At a limit of 20% nine blocks of nothing but hits are proof, at
-// one of 50% 21.
+// plain reports whether the share is above the limit beyond doubt. Each block counts as one
+// sample, or each pair of the short blocks of a benchmark, so that dependence inside a block
+// does not matter. At a limit of 20% nine blocks with nothing but hits are proof, at a limit
+// of 50% 21.
 func (s *Sequential) plain() bool {
 	b := &s.all
 	least, copies := min(plainBlocks, s.toFail), b.copies()
@@ -132,8 +132,8 @@ func (s *Sequential) above(b *blocks, enough float64) bool {
 	return b.share() > s.limit && b.number >= s.least(b, s.toFail) && b.proof(&s.up) >= enough
 }
 
-// passes reports whether there is proof that the share is below the end of the zone. Of
-// growth whose zone ends at a share of 100%, only the baseline is in doubt.
+// passes reports whether there is proof that the share is below the end of the zone. If the
+// zone of growth ends at a share of 100%, only the doubt about the baseline is left.
 func (s *Sequential) passes() bool {
 	b, grows := &s.all, s.of.Grows
 	switch {
@@ -147,7 +147,7 @@ func (s *Sequential) passes() bool {
 	return !grows || s.growth().High < Zone*s.of.Most
 }
 
-// least is the number of blocks that it takes.
+// least is the number of blocks that a verdict takes.
 func (s *Sequential) least(b *blocks, normally float64) float64 {
 	if min(b.hits, b.misses) < minBatches {
 		return max(normally, s.alike)
@@ -158,8 +158,8 @@ func (s *Sequential) least(b *blocks, normally float64) float64 {
 // Verdict returns the verdict so far.
 func (s *Sequential) Verdict() Verdict { return s.verdict }
 
-// Finding returns the verdict so far, with its numbers; Needed is how many samples let
-// [Sequential.Close] pass. Of growth, see [Limit.Growth].
+// Finding returns the verdict so far, with its numbers. Needed is the number of samples with
+// which [Sequential.Close] decides. For growth, see [Limit.Growth].
 func (s *Sequential) Finding() Finding {
 	b := &s.all
 	if s.of.Grows {
@@ -178,18 +178,17 @@ func (s *Sequential) Finding() Finding {
 	return f
 }
 
-// growth is how much there was over the baseline.
+// growth is the growth over the baseline.
 func (s *Sequential) growth() Finding {
 	return s.of.Growth(s.all.k, s.worth.exposure(s.all.n), s.all.phi(), 1)
 }
 
-// Close returns the finding when there is no time left. An open verdict becomes Pass
-// when there were enough samples that a share of [Notable] times the limit would have
-// made a case for Fail: a test near its limit must not flake. That pass differs from a
-// proven one in that [Sequential.Verdict] remains Inconclusive. While a case for Fail
-// awaits its confirmation, it takes proof that the share is below Notable times the limit
-// besides. So it does always of growth, whose measured number is off by whatever the
-// baseline is.
+// Close returns the finding when the time is up. An open verdict becomes Pass when there
+// were enough samples that a share of [Notable] times the limit would have made a case for
+// Fail: a test near its limit must not be flaky. After such a pass, [Sequential.Verdict]
+// stays Inconclusive. While a case for Fail waits for its confirmation, the pass also takes
+// proof that the share is below Notable times the limit. Growth always takes that proof,
+// because its measured value also has the error of the baseline.
 func (s *Sequential) Close() Finding {
 	f, far := s.Finding(), s.worth.rate(notable(s.limit))
 	switch {
@@ -210,10 +209,10 @@ func (s *Sequential) Close() Finding {
 	return f
 }
 
-// exceeded reports whether all blocks prove that the share is above the limit, without
-// more blocks to confirm it. So all correlation of neighbours counts, also what may be
-// chance. Of 400,000 checks of 19 blocks at the limit, with bursts twice as long as a
-// block, this fails none; without these conditions it was 8 in 800,000.
+// exceeded reports whether all blocks prove that the share is above the limit, without more
+// blocks to confirm it. So the whole correlation of neighbouring blocks counts, also the
+// part that may be chance. It fails none of 400,000 checks of 19 blocks at the limit, with
+// bursts twice as long as a block; without these conditions it failed 8 in 800,000.
 func (s *Sequential) exceeded() bool {
 	b := &s.all
 	return b.share() > s.limit && b.number >= s.toFail &&
@@ -221,24 +220,25 @@ func (s *Sequential) exceeded() bool {
 		temper(s.up.evidence(b.k, b.n, b.dispersion(0)), b.number-1) >= lnFail
 }
 
-// catches reports whether so many times the blocks make a case against a share.
+// catches reports whether a number of times the blocks, with another share, make a case for
+// a fail.
 func (s *Sequential) catches(share, times float64) bool {
 	return s.all.would(&s.up, share, times, s.toFail, lnFail)
 }
 
-// clears reports whether so many times the blocks, with the share that they have,
-// show that it is below the zone.
+// clears reports whether a number of times the blocks, with the same share, show that it is
+// below the end of the zone.
 func (s *Sequential) clears(times float64) bool {
 	return s.all.would(&s.down, s.all.share(), times, s.least(&s.all, s.toPass), lnPass)
 }
 
-// needed returns the samples in all that make a verdict, if the share stays as it
-// is, or 0 if none do. It is right within a factor of two; see TestSequentialNeeded.
+// needed returns the number of samples in all that decide, if the share stays the same, or 0
+// if no number does. It is right within a factor of two; see TestSequentialNeeded.
 func (s *Sequential) needed() float64 {
 	b := &s.all
 	switch {
 	case s.limit == 0 && b.k == 0:
-		return 0 // nothing is below no share at all
+		return 0 // no share is below 0
 	case b.n == 0:
 		return Needed(0, 0, s.limit)
 	case s.candidate > 0 && s.fresh.number < s.candidate:

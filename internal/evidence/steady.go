@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// SteadyFloor is the time that a floor is the minimum of: long enough for
-	// several garbage collections and for the ebb of any burst.
+	// SteadyFloor is the time of which a floor is the minimum: long enough for several
+	// garbage collections and for the end of any burst.
 	SteadyFloor = 30 * time.Minute
 
 	// steadyBaseline is how many floors are learned from: 48 hours, so that
@@ -29,14 +29,14 @@ const (
 	steadyRecovery = 12
 )
 
-// A Steady judges whether a figure (goroutines, heap, rss) grows slowly over
-// hours. It takes the minimum of every half hour, learns during 48 hours how
-// those floors go with the load and how far they stray, and then collects
-// evidence that more of them are beyond that than chance allows.
+// A Steady judges whether a figure (goroutines, heap, rss) grows slowly over hours. It takes
+// the minimum of every half hour, the floor. During 48 hours it learns how floors depend on
+// the load and how much they vary. After that it collects evidence that more floors are
+// above this than chance allows.
 //
-// It is [Inconclusive] while it learns, then [Pass], and [Fail] from an alarm on
-// until the floors are back for six hours. What leaks from the start is learned
-// as normal. Make one with [NewSteady]; it has about a kilobyte.
+// It is [Inconclusive] while it learns, then [Pass], and [Fail] from an alarm on until the
+// floors are back to normal for six hours. A leak from the start is learned as normal. Make
+// one with [NewSteady]; it has about a kilobyte.
 type Steady struct {
 	slot      int64   // which half hour the open floor is of
 	floor     float64 // its minimum so far
@@ -47,7 +47,7 @@ type Steady struct {
 	loads     [steadyBaseline]float32
 	perLoad   float64 // the fitted line: floor = base + perLoad * load
 	base      float64
-	allowance float64 // what a floor may be above the line
+	allowance float64 // how far above the line a normal floor may be
 	phi       float64
 
 	ledger  ledger
@@ -144,8 +144,9 @@ func (s *Steady) fit() {
 		strays.add(residuals[i], 1)
 	}
 	s.phi = 1
-	// Of floors that are all the same, rounding leaves residuals of 1e-16 of them, each
-	// like the next. Floors that differ do so by 6e-8 of them, in float32.
+	// If all floors are equal, rounding leaves residuals of 1e-16 of a floor that are alike
+	// and would be taken for correlation. Floors that differ do so by at least 6e-8, in
+	// float32.
 	if rounding := 1e-12 * meanFloor; strays.squares(0) > n*rounding*rounding {
 		s.phi = inflation(strays.rho(0))
 	}

@@ -3,8 +3,8 @@ package evidence
 import "math"
 
 // A Stream is the evidence about one share over the windows of a running process: one
-// ledger for a share above the limit, another for one below the end of the zone. It
-// finds what no window proves by itself. Make one with [NewStream].
+// ledger for a share above the limit, another for a share below the end of the zone. It
+// proves what no single window proves. Make one with [NewStream].
 type Stream struct {
 	above, below ledger
 	spread       pairs
@@ -16,9 +16,9 @@ type Stream struct {
 }
 
 const (
-	// assumedPhi is the least overdispersion that an excess is judged with until
-	// enoughPairs windows have shown it. Real services were measured at 1.0 to 2.9, and
-	// a loop locked to a 10 ms tick at 4.
+	// assumedPhi is the least overdispersion for the proof of an excess, until it was
+	// estimated from enoughPairs windows. Real services were measured at 1.0 to 2.9, and a
+	// loop locked to a 10 ms tick at 4.
 	assumedPhi  = 8
 	enoughPairs = 30
 
@@ -26,18 +26,18 @@ const (
 	// them well, and short enough to follow a deployment.
 	spreadDecay = 1 - 1.0/240
 
-	// closePhi is the further overdispersion of windows that follow each other within
-	// a period: their bursts are in part the same.
+	// closePhi is the additional overdispersion of windows that follow each other within
+	// a period: some of their bursts are the same.
 	closePhi = 2
 
-	// No window counts for more than a fifth of the threshold, so that one freak
-	// window proves nothing.
+	// No window counts for more than a fifth of the threshold, so that one unusual window
+	// proves nothing.
 	windowsAtLeast = 5
 )
 
 // NewStream returns the evidence about a limit, see [Limit.Bounds]. [Stream.Strength]
-// reaches 1 at evidence lnA, see [LnA]. A baseline of few samples puts what surely is no
-// growth below the limit. Then a share below the limit ends a Fail, but is no Pass.
+// reaches 1 at evidence lnA, see [LnA]. With a baseline of few samples, the bound for a pass
+// is below the limit. Then a share below the limit ends a Fail, but is no Pass.
 func NewStream(l Limit, lnA float64) *Stream {
 	above, below := l.odds()
 	s := &Stream{downs: below}
@@ -47,7 +47,7 @@ func NewStream(l Limit, lnA float64) *Stream {
 	return s
 }
 
-// await sets the verdict, with a new ledger for what can follow it.
+// await sets the verdict, with a new ledger for the next Pass, or for the end of a Fail.
 func (s *Stream) await(v Verdict) {
 	end := s.pass
 	if v == Fail {
@@ -83,8 +83,8 @@ func (s *Stream) Add(k, n float64, near bool) {
 		if s.verdict != Fail {
 			s.await(Fail)
 		}
-		s.below.clear() // what spoke for a share below the limit is of another time
-	case below < lnPass || s.limit == 0: // nothing is below no share at all
+		s.below.clear() // the evidence for a lower share is of an earlier time
+	case below < lnPass || s.limit == 0: // no share is below 0
 	case s.verdict == Fail:
 		s.Forget()
 		if s.pass >= s.limit {
@@ -118,8 +118,8 @@ func (s *Stream) Forget() {
 	}
 }
 
-// Retune sets the evidence that is proof, for another number of budgets, and keeps what
-// has been collected.
+// Retune sets the evidence that is proof, for another number of budgets, and keeps the
+// evidence that was collected.
 func (s *Stream) Retune(lnA float64) { s.above.threshold = amount(lnA) }
 
 // A ledger is evidence over windows, per odds ratio, cut off at zero.
@@ -142,8 +142,8 @@ func (l *ledger) add(k, n, phi float64) float64 {
 	return lnMeanExp(&l.sums)
 }
 
-// bound ends sums where they are proof by themselves, so that what is over does not
-// linger: a mixture loses at most ln 4 against its best odds ratio.
+// bound limits each sum to what is proof by itself, so that it falls soon after an excess is
+// over. A mixture loses at most ln 4 against its best odds ratio.
 func (l *ledger) bound() {
 	for i, sum := range l.sums {
 		l.sums[i] = min(sum, l.threshold+math.Log(odds)+1)
@@ -152,8 +152,8 @@ func (l *ledger) bound() {
 
 func (l *ledger) clear() { l.sums = grid{} }
 
-// pairs estimate the overdispersion from what neighbouring windows differ by. A step,
-// which is what is to be detected, is one such pair, and a daily swing is none.
+// pairs estimate the overdispersion from the differences of neighbouring windows. A step,
+// which is to be detected, changes only one pair, and a daily swing none.
 type pairs struct {
 	k, n              float64 // of the last window
 	squares, expected float64 // of the differences, and if samples were independent
@@ -178,18 +178,17 @@ func (p *pairs) phi() float64 {
 	return max(1, p.squares/p.expected)
 }
 
-// LnA returns the threshold of a detector that looks at so many windows, for so
-// many budgets with so many [Tests] each, and raises one false alarm among all
-// of them with a chance of at most eps. A month of minutes, 20 budgets, 50 tests
-// and eps 0.1 make 19.9.
+// LnA returns the threshold of a detector that looks at a number of windows, for a number of
+// budgets with a number of [Tests] each. The chance of a false alarm among all of them is at
+// most eps. A month of minutes, 20 budgets, 50 tests and an eps of 0.1 make 19.9.
 func LnA(windows, budgets, tests, eps float64) float64 {
 	return math.Log(factor(windows)*factor(budgets)*factor(tests)) + surprise(eps)
 }
 
-// Tests returns how many independent tests a "no function" budget amounts to:
-// with so many distinct functions in a sample on the average (1 for flat shares,
-// about 10 were measured for cumulative ones), at most distinct/limit functions can
-// have a share at the limit. Counting all functions that exist would waste power.
+// Tests returns the number of independent tests in a "no function" budget. distinct is the
+// average number of distinct functions in a sample: 1 for flat shares, and about 10, as
+// measured, for cumulative ones. At most distinct/limit functions can have a share at the
+// limit. To count all functions of the program would make the tests weaker than needed.
 func Tests(distinct, limit float64) float64 {
 	if limit = share(limit); limit == 0 {
 		limit = 1

@@ -6,8 +6,8 @@ import "slices"
 // chance of 2.8e-6 by accident (S = 43 of 45); nine must all rise, eight never do.
 const trendAlpha = 3e-6
 
-// trendFloors is how many floors [Trend] passes on: fewer could not have failed
-// with one of them out of order.
+// trendFloors is the number of floors for a pass: fewer could not have failed with one of
+// them out of order.
 const trendFloors = 10
 
 // Trend judges whether a series of floors (the minima of a figure between

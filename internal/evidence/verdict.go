@@ -28,40 +28,42 @@ const (
 	// in under a tenth of their nominal level.
 	FailAlpha = 1e-6
 
-	// PassAlpha is the chance of a pass beyond the zone. It costs one window's delay,
-	// where a wrong fail costs somebody's night.
+	// PassAlpha is the chance of a pass beyond the zone. A wrong pass costs the delay of
+	// one window, a wrong fail may wake a person at night.
 	PassAlpha = 1e-3
 
-	// Zone times the limit is where the zone ends. A narrower zone needs samples with
-	// the inverse square of its width.
+	// Zone times the limit is the end of the zone. The samples that are needed grow with
+	// the inverse square of the zone's width.
 	Zone = 1.25
 
 	// Notable times the limit is what a judgement is expected to catch.
 	Notable = 1.5
 )
 
-// The evidence that the two levels ask for: ln(1/alpha).
+// The evidence that the two levels require: ln(1/alpha).
 const (
 	lnFail = 6 * math.Ln10
 	lnPass = 3 * math.Ln10
 )
 
-// A Finding is a verdict with the numbers that it rests on.
+// A Finding is a verdict with its numbers.
 type Finding struct {
 	Verdict Verdict
 
-	// Value is what was measured, in the unit of the limit. Low bounds it from below
-	// with error FailAlpha, High from above with error PassAlpha, unless the function
-	// says otherwise. Without a bound, High is the most that the quantity can be: 1
-	// for a share, 1e15 for a rate.
+	// Value is the measured value, in the unit of the limit. Low is its lower bound with
+	// error FailAlpha, High its upper bound with error PassAlpha, unless the function says
+	// otherwise. Without an upper bound, High is the largest possible value: 1 for a share,
+	// 1e15 for a rate.
 	Value, Low, High float64
 
-	// Needed is how many samples in all (of a rate or a ratio: how much exposure)
-	// decide, if Value is the truth; 0 when the verdict is in, and when no number does.
+	// Needed is the number of samples in all (for a rate or a ratio: the exposure) that
+	// would decide, if Value is the truth. It is 0 when there is a verdict, and when no
+	// number would decide.
 	Needed float64
 
-	// Baseline is set when no number of samples decides, because that of
-	// [Limit.Growth] is too small: how large a baseline does, with as much now.
+	// Baseline is set when no number of samples would decide, because the baseline of
+	// [Limit.Growth] is too small: the size of a baseline that would, with as many samples
+	// now.
 	Baseline float64
 }
 
@@ -72,8 +74,8 @@ func edge(limit float64) float64 { return min(Zone*limit, (1+limit)/2) }
 // notable returns the share that a judgement is expected to catch.
 func notable(limit float64) float64 { return min(Notable*limit, (1+limit)/2) }
 
-// most is where counts, weights and factors are cut off: below it float64 still
-// tells one from the next, and squares stay far from infinity.
+// most is the largest count, weight or factor. Up to it float64 represents all whole
+// numbers, and squares stay far from infinity.
 const most = 1e15
 
 // counts returns any k and n with 0 <= k <= n <= most.
@@ -82,12 +84,12 @@ func counts(k, n float64) (float64, float64) {
 	return min(amount(k), n), n
 }
 
-// least is the least that is not taken as none: its inverse is finite.
+// least is the smallest number that is not taken for zero: its inverse is finite.
 const least = 1e-100
 
 // amount returns any number as one from 0 to most.
 func amount(x float64) float64 {
-	if !(x >= least) { // also what is not a number
+	if !(x >= least) { // also NaN
 		return 0
 	}
 	return min(x, most)
@@ -120,8 +122,8 @@ func ceil(needed, had float64) float64 {
 	return min(max(math.Ceil(needed), math.Floor(had)+1), most)
 }
 
-// leastTimes returns the least factor, from 1 to a million, that is enough. It is
-// infinite if none is: a million times the samples is as good as never.
+// leastTimes returns the least factor, from 1 to a million, that is enough. It is infinite
+// if there is none: nobody takes a million times the samples.
 func leastTimes(enough func(times float64) bool) float64 {
 	if enough(1) {
 		return 1

@@ -4,8 +4,8 @@ import "math"
 
 // Fixed judges a share by k hits in n samples of one window: Fail when [Lower] at
 // [FailAlpha] is above the limit, Pass when [Upper] at [PassAlpha] is below the end of
-// the zone. The number of samples must not depend on what they showed: repeated looks
-// need [Stream] or [Sequential].
+// the zone. The number of samples must not depend on their result: for repeated looks use
+// [Stream] or [Sequential].
 //
 // A limit of 1 cannot be exceeded, so any sample passes; a limit of 0 cannot be shown to
 // hold, so nothing does.
@@ -27,9 +27,9 @@ func Fixed(k, n, limit float64) Finding {
 	return f
 }
 
-// Needed returns how many samples in all let [Fixed] decide, if the share stays at k/n.
-// Without samples it returns how many catch a share of [Notable] times the limit. It
-// returns 0 when no number does: no hit at a limit of 0.
+// Needed returns the number of samples in all with which [Fixed] decides, if the share stays
+// at k/n. Without samples it returns the number that catches a share of [Notable] times the
+// limit. It returns 0 when no number decides: no hit at a limit of 0.
 func Needed(k, n, limit float64) float64 {
 	k, n = counts(k, n)
 	limit = share(limit)
@@ -53,23 +53,23 @@ func Needed(k, n, limit float64) float64 {
 	return ceil(needed, n)
 }
 
-// rareShare is the limit under which a rate is judged as a share: a count over an
-// exposure is so many hits in trials of which few can hit.
+// rareShare is the limit with which a rate is judged as a share. A count over an exposure is
+// taken for hits in a very large number of trials.
 const rareShare = 1e-6
 
-// A worth is the exposure of one trial: 1 for a share, whose trials are samples. For a rate
-// it is such that a count at the limit is a share of [rareShare].
+// A worth is the exposure of one trial. It is 1 for a share, whose trials are samples. For a
+// rate it is chosen so that a count at the limit is a share of [rareShare].
 type worth float64
 
 func worthOf(limit float64) worth { return worth(amount(rareShare / amount(limit))) }
 
-// trials are what an exposure is worth.
+// trials is the number of trials in an exposure.
 func (w worth) trials(exposure float64) float64 { return amount(exposure / float64(w)) }
 
-// rate is a share of the trials, in counts per exposure.
+// rate converts a share of the trials to counts per exposure.
 func (w worth) rate(share float64) float64 { return w.trials(share) }
 
-// exposure is what so many trials are of.
+// exposure is the exposure of a number of trials.
 func (w worth) exposure(trials float64) float64 { return amount(trials * float64(w)) }
 
 // Rate judges a count per exposure, as [Fixed] judges a share: k samples of CPU
@@ -87,17 +87,18 @@ func Rate(k, exposure, limit float64) Finding {
 }
 
 const (
-	// absentAlpha is the error of the bound that [Absent] passes on: the customary
-	// 95%, since a pass here is a statement about a small share, not about none.
+	// absentAlpha is the error of the bound by which [Absent] passes: the customary 95%,
+	// since a pass is a statement about a small share, and not about none.
 	absentAlpha = 0.05
 
-	// AbsentShare is the largest share that [Absent] lets hide. It takes 299 samples.
+	// AbsentShare is the largest share that may be hidden when [Absent] passes. To show it
+	// takes 299 samples.
 	AbsentShare = 0.01
 )
 
-// Absent judges that something does not occur at all. One hit is proof of the
-// contrary. Without hits, High is the share that could hide in n samples, with
-// error 0.05, and it passes when that is at most [AbsentShare].
+// Absent judges that something does not occur at all. One hit is proof of a fail. Without
+// hits, High is the upper bound of the share, with error 0.05, and the verdict is a pass if
+// that is at most [AbsentShare].
 func Absent(k, n float64) Finding {
 	k, n = counts(k, n)
 	f := Finding{Low: Lower(k, n, 1, FailAlpha), High: Upper(k, n, 1, absentAlpha)}
@@ -113,8 +114,8 @@ func Absent(k, n float64) Finding {
 	return f
 }
 
-// absentNeeded returns how many samples without a hit show, with error alpha,
-// that the share is at most hide.
+// absentNeeded returns the number of samples without a hit that show, with error alpha, that
+// the share is at most hide.
 func absentNeeded(hide, alpha float64) float64 {
 	return ceil(surprise(alpha)/-math.Log1p(-hide), 0)
 }
