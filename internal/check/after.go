@@ -13,11 +13,11 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// settleTime is how long goroutines may take to end after work has returned and
-// its context was canceled, counted from when the last one was seen to end.
+// settleTime is how long goroutines may take to end after work has returned and its context
+// was canceled. It starts again whenever one of them ends.
 const settleTime = 2 * time.Second
 
-// afterwards judges what is left when work is over.
+// afterwards judges the goroutines, figures and memory that are left in the end.
 func (r *run) afterwards() {
 	if len(r.plan.leaks) > 0 {
 		r.judgeLeaks()
@@ -36,9 +36,9 @@ func (r *run) afterwards() {
 	}
 }
 
-// judgeGoroutines judges how many goroutines of work there were, at the most at one time.
+// judgeGoroutines judges the largest number of goroutines that work had at one time.
 func (r *run) judgeGoroutines() {
-	r.peak = work.Most(r.peak, r.id) // what is left behind is most at the end
+	r.peak = work.Most(r.peak, r.id) // leaked goroutines are most at the end
 	r.judge(r.plan.goroutines, r.peak, r.facts("goroutine", time.Since(r.begun), nil))
 	for _, i := range r.plan.goroutines {
 		r.outcomes[i].Reason += " (of those that work started, the most at one time)"
@@ -47,13 +47,13 @@ func (r *run) judgeGoroutines() {
 
 // judgeFigures judges the figures of the process.
 func (r *run) judgeFigures() {
-	process.Force(1) // the collection that runs is told when it ends
+	process.Force(1) // the cost of a running collection is counted when it ends
 	f := r.facts("figures", time.Since(r.begun), nil)
 	f.Figures["heap"] = liveHeap()
 	r.judge(r.plan.figures, &profile.Profile{}, f)
 	for _, i := range r.plan.figures {
-		// Of a process that hardly does anything, Check's own garbage is a large part. While
-		// it waited for a core it could not show what it does.
+		// In a process that hardly does anything, Check's own garbage is a large part. The
+		// time in which the process waited for a core does not count as idle.
 		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-min(0.9, waitedShare(r.load, readLoad())))
 		if o.Budget.Subject == "gc" && o.Verdict == budget.Fail && cores < gcLeast {
 			o.Verdict = budget.Inconclusive
@@ -65,12 +65,12 @@ func (r *run) judgeFigures() {
 	}
 }
 
-// gcLeast is how many cores a process must use, while it is not kept waiting for them, for
-// its gc to say something about work. The default budgets of a guard ask for as many.
+// gcLeast is the number of cores that a process must use, while it does not wait for them,
+// for its gc to be that of work. The default budgets of a guard require as many.
 const gcLeast = 0.2
 
-// judgeLeaks judges "no goroutine leaked" by the goroutines that work has started
-// and left, given time to end.
+// judgeLeaks judges "no goroutine leaked" by the goroutines that work has started and that
+// do not end in time.
 func (r *run) judgeLeaks() {
 	left := work.Settled(r.id, func() time.Duration {
 		if r.busy() {
@@ -78,7 +78,8 @@ func (r *run) judgeLeaks() {
 		}
 		return settleTime
 	}, r.latest)
-	// The budget is about a profile that few runtimes have; what is left is as good.
+	// The budget is about a profile that few runtimes have. The goroutines that are left
+	// take its place.
 	for _, t := range left.SampleType {
 		t.Type = kinds.GoroutineLeak
 	}

@@ -19,17 +19,17 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// baselineComment begins the comments of a saved profile that say what work was
-// done in it ("profguard work call=1234") and by which toolchain.
+// The comments of a saved profile with these prefixes hold the amount of work in it
+// ("profguard work call=1234") and its toolchain.
 const (
 	baselineComment  = "profguard work "
 	toolchainComment = "profguard toolchain "
 )
 
-// baselineSamples make a baseline, in 20 seconds of a core: that a share of a half
-// has not grown by 5 points is known after 16 seconds then, where it takes 73 with
-// 1000. A check that does not get as many in its time writes what it has, down to
-// a quarter.
+// baselineSamples is the number of samples of a baseline, which take 20 seconds of a core.
+// With so many, a check needs 16 seconds to show that a share of 50% has not grown by 5
+// points; with 1000 it needs 73. A check that gets fewer in its time writes these, if they
+// are at least a part of baselineLeast.
 const baselineSamples, baselineLeast = 2000, 4
 
 // A baselineFile is the profile that a check compares with.
@@ -39,7 +39,7 @@ type baselineFile struct {
 	notes []string
 }
 
-// load reads the baseline, if budgets compare with it.
+// load reads the baseline, if there are budgets that compare with it.
 func (b *baselineFile) load(path string, set budget.Set) (problem string) {
 	set = slices.DeleteFunc(slices.Clone(set), func(b budget.Budget) bool { return b.Rule != "grows" })
 	if len(set) == 0 {
@@ -117,7 +117,7 @@ func (r *run) writeBaseline() (problem string) {
 	return ""
 }
 
-// saveProfile writes p to a file that is either as it was or whole.
+// saveProfile writes p to a file in such a way that the file is never incomplete.
 func saveProfile(path string, p *profile.Profile) error {
 	var data bytes.Buffer
 	if err := p.Write(&data); err != nil {

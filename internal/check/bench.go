@@ -12,15 +12,15 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// benchBlock is the length of one profile in a benchmark. A second, which is what
-// -benchtime is, has 19 of them: as many blocks as a verdict takes. A shorter one
-// would be mostly the 3 ms that each costs.
+// benchBlock is the length of one profile in a benchmark. The default -benchtime of a second
+// has 19 of them, which are enough for a verdict. In shorter ones, the 3 ms that each costs
+// would weigh too much.
 const benchBlock = 50 * time.Millisecond
 
 // benchmark judges the benchmark's own loop.
 func (r *run) benchmark() (problem string) {
 	r.t.Helper()
-	r.plan.sampleAll(r.set) // the profiler is part of what the process uses
+	r.plan.sampleAll(r.set) // the CPU of the process would include that of the profiler
 	if len(r.plan.cpu) < len(r.set) {
 		return "a benchmark judges budgets on CPU only: put the others into a test"
 	}
@@ -37,7 +37,7 @@ func (r *run) benchmark() (problem string) {
 		return err.Error()
 	}
 	var streaming sync.WaitGroup
-	streaming.Go(func() { // it ends with the loop
+	streaming.Go(func() { // until the loop ends
 		profiler.Process().Stream(ctx, benchBlock, func(w profiler.Window) bool {
 			r.cpu.take(r, w)
 			return r.cpu.broken == nil
@@ -60,8 +60,8 @@ func (r *run) benchmark() (problem string) {
 	return ""
 }
 
-// metricOf is how a benchmark shows what a budget measured: "encoding/json-%",
-// "process-ns/call", "checkout-tls-cores".
+// metricOf is the metric of a benchmark for a budget: "encoding/json-%", "process-ns/call",
+// "checkout-tls-cores".
 func metricOf(res budget.Result) (value float64, unit string) {
 	b := res.Budget
 	name := b.Name

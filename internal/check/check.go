@@ -1,19 +1,21 @@
 // Package check judges budgets in a test. It is what guard.Check and guard.Checker do.
 //
-// The way of a check:
+// The steps of a check:
 //
-//   - plan.go decides how each budget is judged: counted, sampled, or by what is left
-//     when work is over. What is wrong with the budgets themselves ends the check here.
-//   - package work calls it on a goroutine of its own, with a label.
-//   - counts.go judges what is counted per call (CPU of the process, allocations), and
-//     steady.go what is to stay as it is from call to call.
-//   - cpu.go samples CPU in blocks of 100 ms until all is decided, kinds.go the other
-//     profiles. unlabelled.go finds work that is done without the label.
-//   - after.go judges what is left when work is over.
-//   - report.go says what came of it, and fails, skips or passes the test.
+//   - plan.go decides how each budget is judged: by counters, by samples, or by the
+//     goroutines and memory that are left in the end. A budget that a test cannot judge
+//     ends the check here.
+//   - package work calls the test's work on a goroutine of its own, with a label.
+//   - counts.go judges counters per call (CPU of the process, allocations), and steady.go
+//     goroutines and memory that must not grow from call to call.
+//   - cpu.go samples CPU in blocks of 100 ms until all budgets are decided, kinds.go the
+//     other profiles. unlabelled.go finds work that is done without the label.
+//   - after.go judges the goroutines and the memory that are left in the end.
+//   - report.go writes the result, and fails, skips or passes the test.
 //
-// load.go tells a busy machine from work that sleeps: no budget fails for the former. It
-// also tells whether samples came for the CPU that was used: without them none passes.
+// load.go distinguishes a busy machine from work that sleeps: no budget fails because of a
+// busy machine. It also checks that there are samples for the CPU that was used: without
+// them no budget passes.
 package check
 
 import (
@@ -28,7 +30,7 @@ import (
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// TB is what a check needs of a test; see guard.TB.
+// TB is the part of a testing.TB that a check needs; see guard.TB.
 type TB interface {
 	Helper()
 	Name() string
@@ -40,8 +42,8 @@ type TB interface {
 	Skipped() bool
 }
 
-// A tbBenchmark is a test that is a benchmark. What else a test may have is asked for where
-// it is used.
+// A tbBenchmark is a TB that is a benchmark. Other optional methods of a TB are looked up
+// where they are used.
 type tbBenchmark interface {
 	Loop() bool
 	ReportMetric(n float64, unit string)
@@ -56,13 +58,14 @@ type Config struct {
 }
 
 const (
-	// defaultMax lets a share of 0.95 of a limit of 5% pass, and one of 1.5 times
-	// the limit fail, on half a core.
+	// defaultMax is enough, on half a core and with a limit of 5%, for a share of 0.95
+	// times the limit to pass, and for one of 1.5 times the limit to fail.
 	defaultMax = 30 * time.Second
-	// shortMax passes half the limit and fails twice the limit on one core.
+	// shortMax is enough, on one core, for half the limit to pass and twice the limit to
+	// fail.
 	shortMax = 5 * time.Second
-	// reserve is what is left of the test's deadline for work to return, for the
-	// profile to be saved and the message to be written.
+	// reserve is the time before the test's deadline in which work returns, the profile is
+	// saved and the message is written.
 	reserve = time.Second
 )
 
@@ -79,7 +82,7 @@ func Run(t TB, c Config, budgets budget.Set, work func(context.Context)) {
 	}
 }
 
-// setEnd finds out how long the check may take.
+// setEnd sets the time at which the check ends.
 func (r *run) setEnd() {
 	limit := cmp.Or(r.Max, defaultMax)
 	if r.Max == 0 && r.test.short {
@@ -92,7 +95,7 @@ func (r *run) setEnd() {
 // atDeadline reports whether the check ends because of the test's deadline.
 func (r *run) atDeadline() bool { return !r.ends.Before(r.deadline().Add(-reserve)) }
 
-// deadline is the test's, or a time that does not come.
+// deadline is the test's deadline, or a year from now if it has none.
 func (r *run) deadline() time.Time {
 	if d, has := r.t.(interface{ Deadline() (time.Time, bool) }); has {
 		if at, ok := d.Deadline(); ok {
@@ -102,7 +105,7 @@ func (r *run) deadline() time.Time {
 	return r.begun.AddDate(1, 0, 0)
 }
 
-// parent is the context that work's is made of.
+// parent is the parent of work's context.
 func (r *run) parent() context.Context {
 	if c, ok := r.t.(interface{ Context() context.Context }); ok {
 		return c.Context()
@@ -110,14 +113,14 @@ func (r *run) parent() context.Context {
 	return context.Background()
 }
 
-// A testRun says how go test was called, as far as a check goes by it.
+// A testRun holds the flags of go test that matter to a check.
 type testRun struct {
 	short      bool // -short
 	fuzzing    bool // the engine is running: -fuzz, in the parent or a worker
 	cpuprofile bool // testing holds the profiler
-	mutex      bool // -mutexprofile: the rate is the person's
+	mutex      bool // -mutexprofile: the user has set the rate
 	block      bool // -blockprofile: likewise
-	artifacts  bool // -artifacts: what is saved there stays
+	artifacts  bool // -artifacts: saved files are kept
 	race       bool // -race
 }
 

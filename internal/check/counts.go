@@ -13,32 +13,32 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// Budgets on the whole process are judged by what the kernel and the runtime count, and
+// Budgets on the whole process are judged by counters of the kernel and the runtime, and
 // not by samples: "process below 5ms per call", "process below 0.5 cores", "process below
-// 64KiB per call of allocs". Work is called in batches, with a pause after each. What the
-// process uses in a batch is never less than what work uses, so it proves that a limit
-// is kept. What is used in the pause is others' doing: without it, it proves that the
-// limit is exceeded.
+// 64KiB per call of allocs". Work is called in batches, with a pause after each. In a batch
+// the process uses at least as much as work does, so its use can prove that a limit is
+// kept. In a pause only other code of the process runs. Less that, the use in a batch can
+// prove that a limit is exceeded.
 const (
-	// batchTime is how long a batch should take: the kernel adds up what other cores do
-	// every few milliseconds.
+	// batchTime is how long a batch should take: the kernel updates the CPU time of threads
+	// on other cores only every few milliseconds (cpuTick).
 	batchTime = 50 * time.Millisecond
 	cpuTick   = 2 * time.Millisecond
 
 	// pauseMost is the longest pause.
 	pauseMost = 10 * time.Millisecond
 
-	// fewBatches are enough where nothing is near a limit. It is looked again after each
-	// doubling; a mean that is as near to its limit after manyBatches passes.
+	// fewBatches are enough if nothing is near a limit. Budgets are judged again after each
+	// doubling. From manyBatches on, an upper bound within the zone passes.
 	fewBatches, manyBatches, mostBatches = 3, 24, 192
 
-	// othersRate and othersShare are the CPU in the pauses, in cores and as a share of
-	// that in the batches, from which others are at work whose CPU is not to be told
-	// from work's.
+	// othersRate and othersShare are limits on the CPU used in the pauses, in cores and as
+	// a share of that in the batches. Above both, other code runs whose CPU cannot be told
+	// from that of work.
 	othersRate, othersShare = 0.05, 0.1
 )
 
-// What is counted.
+// The quantities that are counted.
 const (
 	cpuSeconds = iota
 	allocBytes
@@ -46,7 +46,7 @@ const (
 	quantities
 )
 
-// usage is what the process has used until now.
+// usage is the amount of each quantity that the process has used until now.
 type usage [quantities]float64
 
 func readUsage() usage {
@@ -55,14 +55,15 @@ func readUsage() usage {
 	return usage{process.ProcessCPU().Seconds(), float64(m.TotalAlloc), float64(m.Mallocs)}
 }
 
-// A batch is what the process used during some calls, and in a pause after them.
+// A batch is the usage of the process during some calls, and in the pause after them.
 type batch struct {
-	units        map[string]float64 // of work done
+	units        map[string]float64 // the amount of work
 	took, paused float64            // seconds
 	used, idle   usage
 }
 
-// count judges the budgets that are counted, or leaves those on CPU to be sampled.
+// count judges the budgets that are counted. If other code uses CPU too, it adds those on
+// CPU to the ones that are sampled.
 func (r *run) count() {
 	counted := r.plan.counted
 	if len(counted) == 0 {
@@ -110,7 +111,7 @@ func (r *run) batch(calls int64) (b batch, ok bool) {
 	took := time.Since(start)
 	b.units, b.took = r.done().Since(before), took.Seconds()
 	pause := time.Now()
-	u1b := readUsage() // what reading costs is no part of the pause
+	u1b := readUsage() // so that the cost of reading is not part of the pause
 	time.Sleep(min(took, pauseMost))
 	u2 := readUsage()
 	b.paused = time.Since(pause).Seconds()
@@ -142,8 +143,8 @@ func quantityOf(b budget.Budget) int {
 
 func isCPU(b budget.Budget) bool { return quantityOf(b) == cpuSeconds }
 
-// judgeBatches judges a budget by batches. At the last look, what is within 1.5 times
-// the limit passes.
+// judgeBatches judges a budget by batches. At the last look, an upper bound within 1.5
+// times the limit passes.
 func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
 	q := quantityOf(b)
 	idle, paused := 0.0, 1e-9
@@ -157,7 +158,7 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
 			n = x.took // cores
 		}
 		if q == cpuSeconds {
-			others = idle / paused // next to nothing, and of one short pause it is mostly noise
+			others = idle / paused // the mean, because one short pause shows mostly noise
 		}
 		all.Add(x.used[q], n)
 		less.Add(x.used[q]-others*x.took, n)
@@ -176,7 +177,7 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
 	what, tick, mean, sure := "allocates", 0.0, all.Value(), less.Value()
 	if q == cpuSeconds {
 		what, tick = "uses", cpuTick.Seconds()
-		sure = mean // where others are at work CPU is sampled: what they use is not told exactly
+		sure = mean // if others use CPU, the budget is sampled
 	}
 	times, per := "", ""
 	if q == allocCounts {
@@ -206,8 +207,8 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
 	return res
 }
 
-// showTime is how long work is sampled to name who uses the CPU of a process that is
-// over its limit.
+// showTime is how long work is sampled to find the offenders of a process that is over its
+// limit.
 const showTime = time.Second
 
 // nameUsers samples work for the offenders of a budget on the process that has failed.
@@ -216,7 +217,7 @@ func (r *run) nameUsers(i int) {
 	p, err := work.Sampled(r.parent(), showTime)
 	r.pause()
 	if err != nil {
-		return // nobody is named
+		return // there are no offenders
 	}
 	work.WithoutOurs(p)
 	r.name(i, p, r.facts("cpu", showTime, nil))

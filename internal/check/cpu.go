@@ -19,37 +19,37 @@ import (
 )
 
 const (
-	// block is the length of one profile. Each starts the sampling clock anew,
-	// at a random phase, and costs about 3 ms.
+	// block is the length of one profile. Each profile starts the sampling clock anew, at
+	// a random phase, and costs about 3 ms.
 	block = 100 * time.Millisecond
 
-	// longCall is what a call takes for blocks to be whole calls: with shorter
-	// ones the 20 blocks that a verdict takes come together anyway.
+	// longCall is the duration from which each block consists of whole calls. With shorter
+	// calls there soon are the 20 blocks that a verdict takes.
 	longCall = 500 * time.Millisecond
 
-	// figureTime is how long work runs for the figures of the process alone.
+	// figureTime is how long work runs if there are only budgets on figures of the process.
 	figureTime = time.Second
 
-	// idleTime is after how long without a single sample a check gives up.
+	// idleTime is the time without any sample after which a check gives up.
 	idleTime = 5 * time.Second
 
-	// asleepRate is how many samples a second are as good as none: a fiftieth of a
-	// core.
+	// asleepRate is the number of samples a second below which work is called asleep: 2%
+	// of a core.
 	asleepRate = 2
 
-	// leastSleep is how long work has to be asleep to be told that it is: as long
-	// as a pass takes at least.
+	// leastSleep is the time for which work has to be asleep before the test fails for it:
+	// the least time of a pass.
 	leastSleep = 2 * time.Second
 
-	// loopLeast is how many more samples than work's the loop around it has, for the
-	// reason why nothing was found: work that sleeps shows one now and then.
+	// loopLeast is how many more samples than work the loop around it must have before the
+	// report says that work is too small. With work that sleeps it has one now and then.
 	loopLeast = 2
 
-	// overheadMost is how much of the time may go into calling work.
+	// overheadMost is the largest share of the CPU that may go into calling work.
 	overheadMost = 0.5
 )
 
-// A span is a time with its profiles, and what work was done in it.
+// A span is some time, with its profiles and the amount of work in it.
 type span struct {
 	profiles []*profile.Profile
 	elapsed  time.Duration
@@ -67,18 +67,18 @@ func (s *span) add(p *profile.Profile, elapsed time.Duration, work map[string]fl
 	}
 }
 
-// A cpuPhase collects the CPU profile of work, and judges it on the way.
+// A cpuPhase collects the CPU profile of work, and judges it block by block.
 type cpuPhase struct {
 	trial   *judge.Blocks
 	decoder decode.Decoder
 	cover   coverage // of the good windows
 
-	group span // windows that are not yet a block
-	all   span // the blocks, each with its samples of work
+	group span // the windows of the next block
+	all   span // the blocks, with only the samples of work
 	last  work.Done
 
 	labelled int64 // samples with the label
-	loop     int64 // of them, those of the loop that calls work
+	loop     int64 // samples of the loop that calls work, which have the label too
 
 	lost       int
 	lostReason string
@@ -87,10 +87,10 @@ type cpuPhase struct {
 	unlabelled unlabelled
 }
 
-// samples is how many samples of work there are.
+// samples is the number of samples of work.
 func (c *cpuPhase) samples() int64 { return c.trial.Samples() }
 
-// newCPUPhase is for the budgets on CPU of the plan.
+// newCPUPhase begins to judge the plan's budgets on CPU samples.
 func (r *run) newCPUPhase() (*cpuPhase, error) {
 	set := part(r.set, r.plan.cpu)
 	c := &cpuPhase{last: r.done()}
@@ -105,8 +105,8 @@ func (r *run) newCPUPhase() (*cpuPhase, error) {
 	return c, err
 }
 
-// freely lets work run until the budgets that go by time are decided, and for a block at
-// least: what one call leaves behind may be an exception.
+// freely repeats work until the budgets that are judged over time are decided, and for at
+// least a block: the goroutines and memory that a single call leaves may be an exception.
 func (r *run) freely(back bool) (problem string) {
 	others := r.newKindsPhase()
 	if back {
@@ -166,7 +166,7 @@ func (r *run) freely(back bool) (problem string) {
 	return ""
 }
 
-// open lists the budgets that have no verdict yet, which more time may bring.
+// open lists the budgets that have no verdict yet, and may get one with more time.
 func (c *cpuPhase) open(r *run, verdict func(n int) evidence.Verdict) (set budget.Set) {
 	for n, i := range r.plan.cpu {
 		if verdict(n) == evidence.Inconclusive && !c.unreachable(r, n) {
@@ -176,7 +176,7 @@ func (c *cpuPhase) open(r *run, verdict func(n int) evidence.Verdict) (set budge
 	return set
 }
 
-// progress says what a check that takes long waits for.
+// progress logs which budgets a long check waits for.
 func (r *run) progress() {
 	if open := r.cpu.open(r, r.cpu.trial.Decided); len(open) > 0 {
 		r.t.Helper()
@@ -190,21 +190,22 @@ func (r *run) progress() {
 	}
 }
 
-// unreachable reports whether budget n will never be decided. One call is not all that
-// work does: what has yet to return may come to it.
+// unreachable reports whether more time would not decide budget n. That is not known before
+// the second call: the first may still get to the code that the budget is about.
 func (c *cpuPhase) unreachable(r *run, n int) bool {
 	return r.worker.Calls.Load() >= 2 && c.trial.Unreachable(n)
 }
 
-// idle reports whether it is no use to go on: a busy machine keeps work from being sampled,
-// but not work alone.
+// idle reports whether more time is of no use. Work without samples may be kept from its
+// cores by a busy machine, but then other goroutines have few samples, too.
 func (c *cpuPhase) idle(r *run) bool {
 	kept := r.busy() && len(c.unlabelled.busiest()) == 0
 	return c.broken != nil || c.cover.isLost() || slices.ContainsFunc(r.set, isShare) && c.tooSmall() || c.all.elapsed > idleTime && c.samples() == 0 && !kept
 }
 
-// tooSmall reports whether calling work takes longer than work does, beyond doubt.
-// What little was seen of it is no share of anything: a sample is not that sharp.
+// tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
+// itself. Samples do not tell such short work from the loop around it exactly enough for
+// shares.
 func (c *cpuPhase) tooSmall() bool {
 	both := float64(c.loop + c.samples())
 	return both > 0 && evidence.Lower(float64(c.loop), both, 1, evidence.FailAlpha) > overheadMost
@@ -232,8 +233,8 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 		c.broken = err
 		return
 	}
-	// Between two windows the profiler is off for some milliseconds. What was
-	// done then has no samples.
+	// Between two windows the profiler is off for some milliseconds. The work of that time
+	// has no samples and is left out.
 	seen := min(1, w.Elapsed.Seconds()/now.At.Sub(before.At).Seconds())
 	done := now.Since(before)
 	for unit := range done {
@@ -241,12 +242,12 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 	}
 	c.group.add(p, w.Elapsed, done)
 	if r.usual > 0 && (c.group.work[work.Call] == 0 || r.usual > block && c.group.elapsed < r.usual) {
-		return // a block has a whole call, or several
+		return // a block has at least one whole call
 	}
 	c.broken = c.flush(r)
 }
 
-// flush gives the windows of the group to the trial, as one block.
+// flush adds the windows of the group to the trial, as one block.
 func (c *cpuPhase) flush(r *run) error {
 	g := c.group
 	c.group = span{}
@@ -265,7 +266,7 @@ func (c *cpuPhase) flush(r *run) error {
 // results closes the trial.
 func (c *cpuPhase) results(r *run) error {
 	if c.broken == nil && len(c.all.profiles) == 0 && len(c.group.profiles) > 0 {
-		c.broken = c.flush(r) // better than none, where the first call took longer than all windows
+		c.broken = c.flush(r) // a part of a block is better than none, if the first call took longer than all windows
 	}
 	if c.broken != nil {
 		return c.broken
@@ -285,7 +286,7 @@ func (c *cpuPhase) results(r *run) error {
 	}
 	for n, i := range r.plan.cpu {
 		o := outcome{Result: r.set[i].Result(findings[n]), kind: "cpu"}
-		// Where nothing was done, that proves nothing, and what was not sampled may be anybody's.
+		// Without samples of work, or with too few for the CPU that was used, nothing passes.
 		unseen := c.samples() == 0 && o.Samples == 0 || c.cover.isLow()
 		if o.Verdict == budget.Pass && unseen && !r.isUnlinked(o.Budget.Subject) || c.tooSmall() && isShare(o.Budget) {
 			o.Verdict, o.Offenders, o.Over = budget.Inconclusive, nil, 0
@@ -298,7 +299,7 @@ func (c *cpuPhase) results(r *run) error {
 	return nil
 }
 
-// explain says why nothing could be said of budget n, and what to do.
+// explain says why budget n is inconclusive, and what to do.
 func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason string) {
 	calls, elapsed := r.worker.Calls.Load(), c.all.elapsed
 	isMistake := false

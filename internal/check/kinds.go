@@ -12,19 +12,19 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// firstLook is when the profiles other than CPU are judged for the first time;
-// each further look comes after twice the time. Ten looks at the level of one in
-// a million are still one in 100,000.
+// firstLook is when the profiles other than CPU are judged for the first time. Each further
+// look comes after twice the time. With ten looks, an error of one in a million becomes one
+// in 100,000.
 const firstLook = 250 * time.Millisecond
 
-// A kindsPhase judges what allocs, mutex and block profiles gain while work runs.
+// A kindsPhase judges the difference of allocs, mutex and block profiles while work runs.
 type kindsPhase struct {
 	before map[string]*profile.Profile
 	start  work.Done
 	next   time.Duration
 }
 
-// newKindsPhase notes where the profiles stand.
+// newKindsPhase takes the profiles at the start.
 func (r *run) newKindsPhase() *kindsPhase {
 	k := &kindsPhase{before: map[string]*profile.Profile{}, start: r.done(), next: firstLook}
 	for _, i := range r.plan.profiles {
@@ -35,7 +35,7 @@ func (r *run) newKindsPhase() *kindsPhase {
 	return k
 }
 
-// cumulative takes a profile of all since the process started.
+// cumulative takes a profile of everything since the process started.
 func cumulative(kind string) *profile.Profile {
 	if kind == kinds.Allocs {
 		process.Force(1) // the profile is as of the last collection
@@ -53,7 +53,7 @@ func (k *kindsPhase) open(r *run) (indices []int) {
 	return indices
 }
 
-// look judges what has come since the start, if it is time, or the last one.
+// look judges the difference since the start, if it is time for a look or the last look.
 func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	if after < k.next && !last {
 		return
@@ -68,8 +68,8 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 		}
 		p := work.Gained(before, cumulative(kind))
 		r.judge(open, p, r.facts(kind, now.At.Sub(k.start.At), units))
-		// Contention is recorded in full, so that none of it is none, whatever others
-		// contend for. At a rate of the user's own, only no event at all is as good.
+		// If this check records contention in full, no event of work means that there was
+		// none. At a rate that the user has set, that takes a profile without any event.
 		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind))
 		for _, i := range open {
 			res := &r.outcomes[i].Result
@@ -80,12 +80,12 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	}
 }
 
-// memoryRemedy is what to do about too few samples of memory.
+// memoryRemedy is the advice when there are too few samples of memory.
 const memoryRemedy = "; the runtime samples one allocation in 512 KiB: let work do more, raise Checker.Max, " +
 	"or set runtime.MemProfileRate lower at the start of TestMain"
 
-// records reports whether a check has all events of a kind recorded. What -mutexprofile
-// and -blockprofile have set is left alone.
+// records reports whether the check makes the runtime record all events of a kind. It does
+// not if -mutexprofile or -blockprofile have set the rate.
 func (r *run) records(kind string) bool {
 	return (kind == kinds.Mutex && !r.test.mutex || kind == kinds.Block && !r.test.block) &&
 		slices.ContainsFunc(r.plan.profiles, func(i int) bool { return r.set[i].Kind == kind })

@@ -10,9 +10,8 @@ import (
 	"github.com/profguard/profguard/internal/process"
 )
 
-// unlinkedOf are the patterns of budgets that match nothing, with the name that is nearest.
-// Where the executable cannot be read, everything counts as linked: a pattern that matches
-// nothing is then found out by no sample.
+// unlinkedOf are the patterns of budgets that match no function of the program, with the
+// nearest name. If the executable cannot be read, all patterns count as linked.
 func unlinkedOf(set budget.Set) map[string]string {
 	rules, _ := set.Rules() // the set is valid
 	var texts []string
@@ -23,8 +22,7 @@ func unlinkedOf(set budget.Set) map[string]string {
 	return missing
 }
 
-// vacuous says which budgets would pass for ever, because they are about a pattern that
-// matches nothing.
+// vacuous says which budgets could never fail, because their pattern matches no function.
 func (r *run) vacuous() (wrong []string) {
 	for _, b := range r.set {
 		text := b.Subject
@@ -49,9 +47,9 @@ func (r *run) isUnlinked(pattern string) bool {
 	return unlinked
 }
 
-// mainAsTested returns budgets with the name that package main has in its own test,
-// where the main package is another one: the same budgets stand in a service and in its
-// tests.
+// mainAsTested replaces package main in budgets by the import path that it has in its own
+// test, where go test makes another main package. So the same budgets can be used in a
+// service and in its tests.
 func mainAsTested(set budget.Set, tested string) budget.Set {
 	rename := func(text *string) {
 		if rest, ok := strings.CutPrefix(*text, "main"); ok && (rest == "" || rest[0] == '.') {
@@ -74,8 +72,8 @@ func mainAsTested(set budget.Set, tested string) budget.Set {
 	return set
 }
 
-// testedMain is the import path of the package main that the running test is of, and ""
-// in the test of any other package.
+// testedMain is the import path of the package main whose test is running, and "" in the
+// test of any other package.
 func testedMain() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || strings.HasSuffix(info.Path, ".test") { // which the path of a package main has not

@@ -9,26 +9,27 @@ import (
 )
 
 const (
-	// busyShare is the waiting for a core, per time that goes by, from which a machine
-	// is too busy to blame work for too few samples. Work that computes, or wakes up 200
-	// times a second, waits for less than 2% on an idle machine.
+	// busyShare is the time spent waiting for a core, as a share of the time that has
+	// passed, from which the machine counts as busy. On an idle machine, work that computes
+	// or wakes up 200 times a second waits for less than 2% of the time.
 	busyShare = 0.1
 
-	// busyTimes is how many times its Max a check may take on a busy machine, within the
+	// busyTimes times Max is the longest time of a check on a busy machine, within the
 	// deadline of the test.
 	busyTimes = 4
 )
 
-// A load is how long this process had waited for cores at a time.
+// A load is how long this process has waited for cores until a time.
 type load struct {
 	at     time.Time
 	waited time.Duration
 }
 
-// readLoad is a variable so that tests can have an idle machine, and a busy one.
+// readLoad is a variable so that tests can simulate an idle machine and a busy one.
 var readLoad = func() load { return load{time.Now(), process.Waited()} }
 
-// waitedShare is the waiting for a core, per time that went by.
+// waitedShare is the time spent waiting for a core, as a share of the time between two
+// loads.
 func waitedShare(from, to load) float64 {
 	return float64(to.waited-from.waited) / float64(to.at.Sub(from.at))
 }
@@ -36,8 +37,8 @@ func waitedShare(from, to load) float64 {
 // busy reports whether the machine keeps this check from running.
 func (r *run) busy() bool { return waitedShare(r.load, readLoad()) > busyShare }
 
-// goOn gives a check that is not decided when its time is up more of it, if the machine
-// has kept it from running, and reports whether it did.
+// goOn gives a check that is not decided when its time is up more time, if the machine was
+// busy. It reports whether it did.
 func (r *run) goOn() bool {
 	if !r.ends.Before(r.latest) || !r.busy() {
 		return false
@@ -60,24 +61,24 @@ const (
 	// samplePeriod is the CPU that a sample stands for.
 	samplePeriod = 10 * time.Millisecond
 
-	// leastCoverage is the least share of the samples due. Of a busy process 92-99% come;
-	// where less than a fifth come, it is not for chance or load.
+	// leastCoverage is the least share of the expected samples. A busy process gets 92-99%
+	// of them; chance or load do not explain less than 20%.
 	leastCoverage = 0.2
 
-	// For someCPU 30 samples are due, and chance alone leaves 6 and more. On a busy machine
-	// 250 ms of CPU were seen to have none, so that it takes sureCPU there to be sure.
+	// someCPU should have 30 samples, and by chance alone has at least 6. On a busy machine
+	// 250 ms of CPU were seen without any sample, so there it takes sureCPU to be sure.
 	someCPU, sureCPU = 300 * time.Millisecond, time.Second
 )
 
-// A coverage tells whether samples stand for the CPU that the process used. Both go by CPU
-// time, so that a busy machine has fewer of both. Where somebody has replaced the handler
-// of SIGPROF there are no samples, and without samples every budget is kept.
+// A coverage compares the number of samples with the CPU that the process used. A busy
+// machine lowers both. If other code has replaced the handler of SIGPROF there are no
+// samples, and every budget would be kept.
 //
-// It looks at one second of CPU after the other: a handler may be replaced late. The first
-// second with too few samples is kept.
+// It looks at one second of CPU after the other, because a handler may be replaced later.
+// The first second with too few samples is kept.
 type coverage struct {
 	cpu     time.Duration // 0 on systems that do not tell
-	samples int64         // whoever's they are
+	samples int64         // of the whole process
 }
 
 // add adds a window.
@@ -92,15 +93,15 @@ func (c *coverage) add(cpu time.Duration, samples int64) {
 	c.samples += samples
 }
 
-// due is how many samples the CPU should have.
+// due is the number of samples that the CPU should have.
 func (c *coverage) due() float64 { return float64(c.cpu) / float64(samplePeriod) }
 
-// isLow reports whether budgets can't be judged by the samples.
+// isLow reports whether there are too few samples to judge budgets.
 func (c *coverage) isLow() bool {
 	return c.cpu >= someCPU && float64(c.samples) < leastCoverage*c.due()
 }
 
-// isLost reports whether that is sure on any machine, and stays so.
+// isLost reports whether there are too few samples on any machine. It stays true.
 func (c *coverage) isLost() bool { return c.cpu >= sureCPU && c.isLow() }
 
 func (c *coverage) reason() string {

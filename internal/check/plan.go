@@ -13,12 +13,12 @@ import (
 type plan struct {
 	cpu        []int // CPU samples, block by block
 	counted    []int // CPU of the process, and its allocations
-	profiles   []int // what allocs, mutex and block profiles gain while work runs
+	profiles   []int // allocs, mutex and block profiles: the difference while work runs
 	goroutines []int // the most goroutines of work at one time
 	heap       []int // the heap profile, when work is over
 	figures    []int // figures of the process
-	steady     []int // floors between calls
-	leaks      []int // goroutines left by work
+	steady     []int // goroutines and heap between calls
+	leaks      []int // the goroutines of work that are left in the end
 }
 
 // planOf makes the plan, or says which budgets a test cannot judge.
@@ -38,12 +38,12 @@ func planOf(set budget.Set, c Config) (p plan, wrong []string) {
 func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 	_, counted := c.Work[b.Per]
 	ofCPU := b.Kind == "" || b.Kind == kinds.CPU
-	amount := b.Rule == "" && b.Limit.Unit != "%" // and not a share
+	amount := b.Rule == "" && b.Limit.Unit != "%" // the limit is no share
 	switch {
 	case b.Per != "" && b.Per != work.Call && !counted:
 		return nil, fmt.Sprintf("nobody counts %q: say \"per call\", or give Checker.Work[%q]", b.Per, b.Per)
 	case b.Rule == "grows" && !ofCPU:
-		// Unlike a share of a core, what is counted is the same on every machine.
+		// A limit on a count needs no baseline: unlike CPU, counts are the same on every machine.
 		return nil, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", b.Kind)
 	case b.Rule == "grows" && c.BaselineFile == "":
 		return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
@@ -77,7 +77,8 @@ func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 	return &p.profiles, ""
 }
 
-// sampleAll has the CPU of the process sampled, where it cannot be counted.
+// sampleAll moves the budgets on the CPU of the process to those that are sampled, when it
+// cannot be counted.
 func (p *plan) sampleAll(set budget.Set) {
 	for _, i := range p.counted {
 		if isCPU(set[i]) {

@@ -8,7 +8,7 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
-// remedies lists what may be done about the failed budgets, each once.
+// remedies lists what the user can do about the failed budgets, each advice once.
 func (rep *report) remedies() []string {
 	var tips []string
 	add := func(format string, args ...any) {
@@ -59,7 +59,7 @@ func (rep *report) diff() string {
 	return "go tool pprof -diff_base " + base + ", and the profile of this check"
 }
 
-// relax says how to allow what was found, in the words of the budget.
+// relax says how to change the budget so that it accepts the result.
 func relax(res budget.Result, add func(format string, args ...any)) {
 	b := res.Budget
 	switch {
@@ -77,8 +77,8 @@ func relax(res budget.Result, add func(format string, args ...any)) {
 	}
 }
 
-// noteRace says what -race does to budgets on amounts that failed, in which the time and
-// the memory of the race detector are included.
+// noteRace says what -race does to budgets on amounts, if one has failed: the amounts
+// include the time and the memory of the race detector.
 func (rep *report) noteRace() {
 	if rep.race && slices.ContainsFunc(rep.outcomes, func(res outcome) bool {
 		b := res.Budget

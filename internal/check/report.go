@@ -18,16 +18,16 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// A report is what a check has to say. It is a plain value, so that its text can be
-// compared.
+// A report is the result of a check. It is a plain value, so that tests can compare its
+// text.
 type report struct {
 	outcomes []outcome
 	took     time.Duration
 	calls    int64
-	sampled  *profile.Profile // what CPU was sampled, nil where there was no look
+	sampled  *profile.Profile // the CPU samples of work, nil if none were taken
 	notes    []string
-	short    bool   // what is not decided does not fail
-	bench    bool   // a benchmark: it takes as long as -benchtime says
+	short    bool   // an undecided budget does not fail the test
+	bench    bool   // a benchmark, which takes as long as -benchtime says
 	busy     string // how busy the machine was, "" if it was not
 	test     string
 	base     string // the baseline's file, "" without one
@@ -35,7 +35,7 @@ type report struct {
 	saved    []savedProfile
 }
 
-// A savedProfile is one that a failed budget was judged by.
+// A savedProfile is a profile that a failed budget was judged by.
 type savedProfile struct {
 	kind, path string
 	err        error
@@ -53,7 +53,7 @@ func (r *run) report() {
 	}
 	for i := range rep.outcomes {
 		o := &rep.outcomes[i]
-		if o.Verdict == budget.Inconclusive && o.Reason == "" { // it was not come to
+		if o.Verdict == budget.Inconclusive && o.Reason == "" { // the check ended before it was judged
 			o.Budget, o.Reason = r.set[i], "no time was left for it: "+r.moreTime()
 		}
 		if near := r.unlinked[o.Budget.Subject]; near != "" && o.Budget.Rule == "absent" {
@@ -75,7 +75,7 @@ func (r *run) report() {
 // save writes the profiles that failed budgets were judged by.
 func (r *run) save(rep *report) {
 	artifactDir := sync.OnceValues(func() (string, error) {
-		// That of t.ArtifactDir outlives the test only under -artifacts.
+		// The folder of t.ArtifactDir is kept after the test only under -artifacts.
 		if a, ok := r.t.(interface{ ArtifactDir() string }); ok && r.test.artifacts {
 			return a.ArtifactDir(), nil
 		}
@@ -95,23 +95,23 @@ func (r *run) save(rep *report) {
 	}
 }
 
-// notInNames are the letters of a test's name that are left out of a file's.
+// notInNames are the letters of a test's name that are replaced in the name of a file.
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
-// A standing is how a budget stands at the end of a check.
+// A standing says what a budget's outcome means for the test.
 type standing int
 
 const (
 	kept      standing = iota
-	tooClose           // it passed: what was measured is above its limit, or may be further above than a pass on proof allows
-	undecided          // for lack of a time that was not the check's to choose
-	skipped            // undecided for a reason that is not the test's, which is skipped
-	unjudged           // undecided, which fails the test
-	exceeded           // which fails the test
+	tooClose           // it passed, but the measured value is above the limit, or may be above the zone
+	undecided          // the time was set by -short or -benchtime: the test does not fail
+	skipped            // undecided because of the machine or another test: the test is skipped
+	unjudged           // undecided: the test fails
+	exceeded           // the test fails
 	standings
 )
 
-// words are what is logged of budgets that do not fail the test.
+// words are logged for budgets that do not fail the test.
 var words = [standings]string{"pass", "too close to the limit to tell", "not decided in the time given", "not decided in the time given"}
 
 func (rep *report) standing(o outcome) standing {
@@ -132,7 +132,7 @@ func (rep *report) standing(o outcome) standing {
 	return unjudged
 }
 
-// count counts the budgets by how they stand.
+// count counts the budgets by their standing.
 func (rep *report) count() (n [standings]int) {
 	for _, o := range rep.outcomes {
 		n[rep.standing(o)]++
@@ -181,7 +181,7 @@ func (rep *report) String() string {
 			switch {
 			case o.Verdict != want:
 			case n[exceeded] > 0 && want == budget.Inconclusive && o.cause == noTime:
-				open++ // when another budget failed it is nobody's mistake
+				open++ // the check ended early because another budget failed
 			default:
 				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
@@ -216,8 +216,8 @@ func (rep *report) String() string {
 	return rep.head(title) + b.String()
 }
 
-// moreTime says how there come more samples: a benchmark takes as long as
-// -benchtime, a check as long as Checker.Max, or as -short allows for.
+// moreTime says how to get more samples: a benchmark takes as long as -benchtime, a check
+// as long as Checker.Max or -short allow.
 func (r *run) moreTime() string {
 	took := time.Since(r.begun).Round(100 * time.Millisecond)
 	switch {

@@ -20,7 +20,7 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// A run is one check under way.
+// A run is one check.
 type run struct {
 	Config
 	t        TB
@@ -33,32 +33,32 @@ type run struct {
 	temp     string                // where profiles are saved without -artifacts; "" is the system's
 	module   string
 	begun    time.Time
-	ends     time.Time // the verdict must be in
-	latest   time.Time // when it ends on a busy machine
-	load     load      // as it was when the check began
+	ends     time.Time // the time of the verdict
+	latest   time.Time // the time of the verdict on a busy machine
+	load     load      // at the start of the check
 	base     baselineFile
-	baseline int64             // samples that make one
-	sayAfter time.Duration     // when it says what is not decided yet
-	unlinked map[string]string // patterns that match nothing, with the name that is nearest
+	baseline int64             // the number of samples of a new baseline
+	sayAfter time.Duration     // when the check logs which budgets are still open
+	unlinked map[string]string // patterns that match no function, with the nearest name
 	worker   *work.Worker
 	reader   *process.Reader
 	first    process.Snapshot
 
 	outcomes []outcome                   // by budget
-	notes    []string                    // said with them
-	judged   map[string]*profile.Profile // by kind, what budgets were judged by
+	notes    []string                    // for the report
+	judged   map[string]*profile.Profile // by kind, the profile that budgets were judged by
 
 	cpu   *cpuPhase
-	peak  *profile.Profile // the goroutines of work when they were most
-	late  bool             // time was up during a call
-	usual time.Duration    // what a call takes; 0 while no call is known to have returned
+	peak  *profile.Profile // the goroutines of work at the time when there were most
+	late  bool             // the time was up during a call
+	usual time.Duration    // the duration of a call; 0 until a call has returned
 }
 
-// An outcome is what became of a budget.
+// An outcome is the result of a budget, with the cause of an inconclusive one.
 type outcome struct {
 	budget.Result
 	cause cause
-	kind  string // of the profile that it was judged by, if there was any
+	kind  string // of the profile that it was judged by, "" without one
 }
 
 // A cause says why a budget is inconclusive.
@@ -66,8 +66,8 @@ type cause int
 
 const (
 	noTime  cause = iota // it was not decided in the time given
-	mistake              // no time would decide it, on any machine: the test fails
-	unknown              // it is not known whose doing it is: the test is skipped
+	mistake              // more time would not decide it, on any machine: the test fails
+	unknown              // the work may be that of another test: this test is skipped
 )
 
 // newRun prepares a check, or says what is wrong with it.
@@ -95,14 +95,14 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	if err := budgets.Validate(); err != nil {
 		return nil, err.Error()
 	}
-	if c.Update { // nothing is compared with a baseline that is being written
+	if c.Update { // the baseline is being written, so growth is not judged
 		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == "grows" })
 	}
 	r.set = mainAsTested(budgets, testedMain())
 	r.outcomes = make([]outcome, len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, c)
-	if !r.test.fuzzing { // which comes here for each input, and judges nothing
+	if !r.test.fuzzing { // under -fuzz this runs for each input, and nothing is judged
 		r.unlinked = unlinkedOf(r.set)
 	}
 	wrong = append(wrong, r.vacuous()...)
@@ -114,8 +114,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	return r, problem
 }
 
-// do makes the check and reports it. A problem is something that keeps it from having
-// results.
+// do runs the check and reports it. A problem is the reason why there are no results.
 func (r *run) do() (problem string) {
 	r.t.Helper()
 	restore, err := work.RecordContention(r.t.Name(), r.records(kinds.Mutex), r.records(kinds.Block))
@@ -127,8 +126,8 @@ func (r *run) do() (problem string) {
 	r.setEnd()
 	r.reader = process.NewReader()
 	defer r.reader.Close()
-	// A collection of what the test has set up is brought to its end before the first
-	// snapshot: the runtime accounts for the whole of it when it ends.
+	// The runtime adds the cost of a collection to its counters when the collection ends.
+	// So one that has begun during the test's set-up is ended before the first snapshot.
 	if slices.ContainsFunc(r.set, func(b budget.Budget) bool { return b.Subject == "gc" || b.When.Figure == "gc" }) {
 		runtime.GC()
 	}
@@ -169,8 +168,8 @@ func (r *run) do() (problem string) {
 	return ""
 }
 
-// grace is how long the last call may take to return before its context is canceled:
-// twice what calls take, and nothing where they are not known to return by themselves.
+// grace is how long the last call may take to return before its context is canceled: twice
+// the duration of a call, and 0 if no call has returned by itself.
 func (r *run) grace() time.Duration {
 	if r.usual == 0 {
 		return 0
@@ -178,18 +177,18 @@ func (r *run) grace() time.Duration {
 	return min(2*r.usual+time.Second, 5*time.Second, max(0, time.Until(r.deadline())-reserve))
 }
 
-// patience is how long work may take to return after its context was canceled: twice
-// what its calls take, and enough for a collection on a busy machine.
+// patience is how long work may take to return after its context was canceled: twice the
+// duration of a call, and enough for a collection on a busy machine.
 func (r *run) patience() time.Duration {
 	return min(2*r.usual+20*time.Second, max(time.Until(r.deadline())-reserve/2, reserve/2))
 }
 
 const (
-	// firstWait is how long the first call may take before the check goes on and
-	// measures it: a call that lasts as long as its context does is one, too.
+	// firstWait is how long the check waits for the first call to return before it
+	// measures during that call: some work runs until its context ends.
 	firstWait = time.Second
 
-	// sayAfter is when most checks have ended, and one that has not says why.
+	// sayAfter is longer than most checks take. After it a check logs why it goes on.
 	sayAfter = 10 * time.Second
 )
 
@@ -199,7 +198,7 @@ func (r *run) phases() (problem string) {
 	r.worker.Order(1)
 	back := r.worker.Wait(min(firstWait, time.Until(r.ends)))
 	if !back {
-		r.plan.sampleAll(r.set) // calls this long make few batches
+		r.plan.sampleAll(r.set) // with such long calls there would be few batches
 		if len(r.plan.counted)+len(r.plan.steady) > 0 {
 			if back = r.worker.Wait(time.Until(r.ends)); !back && !r.worker.IsOver() {
 				return fmt.Sprintf("work has not returned from call 1 after %v; what is counted per call needs calls that return, and soon",
@@ -218,14 +217,14 @@ func (r *run) phases() (problem string) {
 	return r.freely(back)
 }
 
-// failed reports whether a budget has failed already.
+// failed reports whether a budget has failed.
 func (r *run) failed() bool {
 	return slices.ContainsFunc(r.outcomes, func(o outcome) bool { return o.Verdict == budget.Fail })
 }
 
-// pace is how many calls take about d.
+// pace is the number of calls that take about d together.
 func (r *run) pace(d time.Duration) (calls int64) {
-	calls = min(int64(d/max(r.usual, time.Nanosecond)), 100) // the first call warmed up, and tells little
+	calls = min(int64(d/max(r.usual, time.Nanosecond)), 100) // the first call may have been much slower than others
 	start := time.Now()
 	if calls <= 1 || !r.calls(calls) {
 		return 1
@@ -234,8 +233,8 @@ func (r *run) pace(d time.Duration) (calls int64) {
 	return max(1, int64(d/max(each, time.Nanosecond)))
 }
 
-// calls makes n calls of work and reports whether they were made in time. If not, no
-// more must be asked for.
+// calls makes n calls of work and reports whether they were made in time. If not, no more
+// calls may be ordered.
 func (r *run) calls(n int64) bool {
 	r.worker.Order(n)
 	for !r.worker.Wait(time.Until(r.ends)) {
@@ -247,11 +246,12 @@ func (r *run) calls(n int64) bool {
 	return true
 }
 
-// pause lets work that was told to go on come to the end of a call. If it does not in
-// time, no more must be asked for.
+// pause stops the repetition of work at the end of a call. If the call does not return in
+// time, no more calls may be ordered.
 func (r *run) pause() { r.late = !r.worker.Pause(time.Until(r.latest)) || r.late }
 
-// surface does on the test's goroutine what work did on its own.
+// surface repeats on the test's goroutine how work ended its own: by a panic, a skip or an
+// exit.
 func (r *run) surface() {
 	r.t.Helper()
 	panicked, exited := r.worker.Ended()
@@ -281,11 +281,11 @@ func (r *run) once(held bool) {
 	r.t.Logf("guard.Check: go test -fuzz is running, so that nothing was judged; work was called once")
 }
 
-// done is how much work was done until now.
+// done is the amount of work until now.
 func (r *run) done() work.Done { return r.worker.Done(r.Work) }
 
-// facts are what is known about a profile of a kind, and the process's figures since the
-// check began.
+// facts are the facts about a profile of a kind, and the process's figures since the check
+// began.
 func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64) judge.Facts {
 	used := process.Between(r.first, r.reader.Read())
 	f := judge.Facts{
@@ -308,7 +308,7 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 	return f
 }
 
-// judge judges some of the budgets by a profile.
+// judge judges some budgets, by their indices, by a profile.
 func (r *run) judge(indices []int, p *profile.Profile, facts judge.Facts) {
 	r.judged[facts.Kind] = p
 	for n, res := range judged(part(r.set, indices), p, facts) {
@@ -319,11 +319,11 @@ func (r *run) judge(indices []int, p *profile.Profile, facts judge.Facts) {
 	}
 }
 
-// namedLeast is the share, in percent, from which a function is named where a budget is
-// not about functions.
+// namedLeast is the share, in percent, from which a function is named as an offender if the
+// budget is not about functions.
 const namedLeast = 20
 
-// name names the functions that have most of a profile as the offenders of a budget.
+// name makes the largest functions of a profile the offenders of a budget.
 func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
 	r.judged[facts.Kind] = p
 	most := budget.Budget{Subject: "no function", Limit: budget.Amount{Value: namedLeast, Unit: "%"}, Kind: facts.Kind}
@@ -331,7 +331,7 @@ func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
 	o.Offenders, o.Over, o.kind = found.Offenders, found.Over, facts.Kind
 }
 
-// judged holds a profile against budgets.
+// judged judges budgets by a profile.
 func judged(set budget.Set, p *profile.Profile, facts judge.Facts) []budget.Result {
 	var findings []judge.Finding
 	rules, err := set.Rules()

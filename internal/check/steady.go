@@ -17,26 +17,26 @@ import (
 )
 
 const (
-	// floorTime is what the calls between two floors should take: ten floors in a
-	// second or two.
+	// floorTime is how long the calls between two floors should take, so that ten floors
+	// take a second or two.
 	floorTime = 50 * time.Millisecond
-	// floors are what the exact test of Mann and Kendall needs, and maxFloors when
-	// a series that neither rises nor holds is let go.
+	// floors is the number of floors that the exact test of Mann and Kendall needs. After
+	// maxFloors, a series that neither rises steadily nor stays level is not continued.
 	floors, maxFloors = 10, 30
 )
 
-// floorOf is what is left of a subject between calls.
+// floorOf is the number of goroutines, or the size of the heap, that is left between calls.
 func (r *run) floorOf(subject string) float64 {
 	if subject == "heap" {
 		return liveHeap()
 	}
-	// Three looks without news, 1 ms apart and more; for 100 ms at most.
+	// Until three looks, at least 1 ms apart, show no change; for 100 ms at most.
 	left := work.Settled(r.id, func() time.Duration { return 7 * time.Millisecond }, time.Now().Add(100*time.Millisecond))
 	return float64(work.Samples(left))
 }
 
-// settleFloors judges "goroutines steady" and "heap steady": after each of ten
-// groups of calls, when what they started has ended, it looks at what remains.
+// settleFloors judges "goroutines steady" and "heap steady". After each of ten or more
+// groups of calls, when the goroutines that they started have ended, it takes a floor.
 func (r *run) settleFloors() {
 	if len(r.plan.steady) == 0 || r.late {
 		return
@@ -62,9 +62,8 @@ func (r *run) settleFloors() {
 	}
 }
 
-// nameGrown tells, of what was not steady, who has it: the goroutines that are
-// there, and of the heap what has come since the first floor, as far as the
-// runtime has sampled it.
+// nameGrown finds the offenders of a budget that failed: by the goroutines that are left, or
+// by the heap's samples that have come since the first floor.
 func (r *run) nameGrown(i int, before *profile.Profile) {
 	if r.outcomes[i].Verdict != budget.Fail {
 		return
@@ -73,21 +72,21 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 	if r.set[i].Subject == "heap" {
 		kind, p = kinds.Heap, work.Gained(before, work.Take(kinds.Heap))
 	}
-	if len(p.Sample) > 0 { // or else nobody is named
+	if len(p.Sample) > 0 { // or else there are no offenders
 		r.name(i, p, r.facts(kind, 0, nil))
 	}
 }
 
-// judgeSteady judges a budget by the floors so far. After the last one, what does not rise
-// steadily passes.
+// judgeSteady judges a budget by the floors so far. After the last floor, a series that does
+// not rise steadily passes.
 func judgeSteady(b budget.Budget, xs []float64, calls int64, last bool) budget.Result {
 	res := budget.Result{Budget: b, Samples: int64(len(xs))}
 	if len(xs) < floors {
 		res.Reason = fmt.Sprintf("%d floors of %d calls, %d are needed: raise Checker.Max, or do less in a call", len(xs), calls, floors)
 		return res
 	}
-	// The growth from floor to floor that counts: less than a goroutine in two floors, or two
-	// spans of small objects, comes from elsewhere.
+	// The least growth from floor to floor that counts. Less than a goroutine in two floors,
+	// or less than two spans of small objects, comes from other code.
 	grows, least, dimension := "goroutines grow", 0.5, unit.Count
 	if b.Subject == "heap" {
 		grows, least, dimension = "the heap grows", 16<<10, unit.Bytes
@@ -116,8 +115,8 @@ func judgeSteady(b budget.Budget, xs []float64, calls int64, last bool) budget.R
 	return res
 }
 
-// liveHeap is what is left after two collections: the first also runs
-// finalizers' and pools' victims out.
+// liveHeap is the heap after two collections: some objects with finalizers or in pools are
+// freed only by the second.
 func liveHeap() float64 {
 	process.Force(2)
 	var m runtime.MemStats

@@ -21,13 +21,13 @@ const (
 	rootsMost = 8
 )
 
-// unlabelled are the samples without any check's label, by their roots.
+// unlabelled are the samples without the label of any check, by their roots.
 type unlabelled struct {
-	profiles []*profile.Profile // with the root for a label
+	profiles []*profile.Profile // with the root in the place of the label
 	samples  map[string]int64
 }
 
-// add adds what a profile has without a label.
+// add adds the samples of a profile that have no label.
 func (u *unlabelled) add(p *profile.Profile) {
 	if u.samples == nil {
 		u.samples = map[string]int64{}
@@ -39,7 +39,7 @@ func (u *unlabelled) add(p *profile.Profile) {
 	u.profiles = append(u.profiles, p)
 }
 
-// busiest lists the roots that are busy enough to be looked at.
+// busiest lists the roots with enough samples to be looked at.
 func (u *unlabelled) busiest() []string {
 	roots := slices.SortedFunc(maps.Keys(u.samples), func(a, b string) int {
 		return cmp.Or(cmp.Compare(u.samples[b], u.samples[a]), cmp.Compare(a, b))
@@ -48,7 +48,7 @@ func (u *unlabelled) busiest() []string {
 	return roots[:min(len(roots), rootsMost)]
 }
 
-// text says how much some roots did.
+// text says how many samples some roots have.
 func (u *unlabelled) text(roots []string) string {
 	n := int64(0)
 	for _, root := range roots {
@@ -57,8 +57,9 @@ func (u *unlabelled) text(roots []string) string {
 	return fmt.Sprintf("%s of goroutines without this check's label that began with %s", unit.Plural(n, "sample"), strings.Join(roots, ", "))
 }
 
-// withUnlabelled judges the budgets by the samples of work and of some roots, and returns
-// those, by their indices, that are exceeded then, or kept only without the roots.
+// withUnlabelled judges the budgets by the samples of work together with those of some
+// roots. It returns the results, by index, that differ: budgets that fail only with the
+// roots, and budgets that pass only without them.
 func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budget.Result) {
 	if len(roots) == 0 {
 		return nil
@@ -77,9 +78,9 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budge
 	return changed
 }
 
-// attribute takes back what is kept only because goroutines without the label did the work.
-// It finds out whose they are, unless the calls of work do not return, which can't be made
-// to rest.
+// attribute takes back verdicts that the samples of goroutines without the label would
+// change. If the calls of work return, so that work can pause, it first finds out whether
+// these goroutines do their work for this check.
 func (c *cpuPhase) attribute(r *run, returns bool) {
 	if c.trial.Failed() || r.Update {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// Goroutines is the profile of the goroutines that carry the check's
-// label, but for the one that calls work.
+// Goroutines is the profile of the goroutines with the check's label, without the one that
+// calls work.
 func Goroutines(id string) *profile.Profile {
 	p := Take(kinds.Goroutine)
 	KeepLabelled(p, id)
@@ -22,8 +22,8 @@ func Goroutines(id string) *profile.Profile {
 	return p
 }
 
-// Most returns the goroutines of work, or those of an earlier look if there are not more.
-// Those of work are among those of the process.
+// Most returns the goroutines of work now, or those of an earlier look if there are not more
+// now. If the whole process has no more goroutines than that, it need not look.
 func Most(before *profile.Profile, id string) *profile.Profile {
 	if before != nil && int64(runtime.NumGoroutine()) <= Samples(before) {
 		return before
@@ -34,8 +34,8 @@ func Most(before *profile.Profile, id string) *profile.Profile {
 	return before
 }
 
-// Settled waits until the goroutines of work have ended, or none of them has for as long
-// as patience says, and returns those that are left.
+// Settled waits until the goroutines of work have ended, or until none has ended for as long
+// as patience says. It returns those that are left.
 func Settled(id string, patience func() time.Duration, until time.Time) (left *profile.Profile) {
 	least, since := int64(math.MaxInt64), time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {

@@ -17,8 +17,8 @@ import (
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// KeepLabelled drops what does not belong to one of some checks, by their ids, and takes
-// the label off the rest.
+// KeepLabelled keeps the samples whose label is one of the ids, and removes the label from
+// them.
 func KeepLabelled(p *profile.Profile, ids ...string) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		id := s.Label[label]
@@ -27,9 +27,9 @@ func KeepLabelled(p *profile.Profile, ids ...string) {
 	})
 }
 
-// Cut cuts each stack off where work begins, drops those that are not work's, and
-// takes off what the runtime put on top of functions to interrupt them. It returns how many
-// samples were of the loop that calls work.
+// Cut cuts each stack off where work begins, and drops the samples that are not of work. It
+// also removes the frames that the runtime puts on top of a function to interrupt it. It
+// returns the number of samples of the loop that calls work.
 func Cut(p *profile.Profile) (loop int64) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		stack := stackOf(s)
@@ -52,8 +52,8 @@ func Cut(p *profile.Profile) (loop int64) {
 	return loop
 }
 
-// WithoutOurs drops what profguard itself did beside work, in a profile without labels:
-// taking profiles allocates, and waiting for work blocks. Stacks begin where work does.
+// WithoutOurs drops profguard's own samples from a profile without labels: taking profiles
+// allocates, and waiting for work blocks. It also cuts the stacks as [Cut] does.
 func WithoutOurs(p *profile.Profile) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		stack := stackOf(s)
@@ -65,8 +65,8 @@ func WithoutOurs(p *profile.Profile) {
 	Cut(p)
 }
 
-// Take takes one of the runtime's profiles. It panics where that is not one, which no
-// runtime was seen to do.
+// Take takes one of the runtime's profiles. It panics if the runtime's output can't be
+// parsed, which was never seen.
 func Take(kind string) *profile.Profile {
 	var buf bytes.Buffer
 	err := pprof.Lookup(kind).WriteTo(&buf, 0)
@@ -79,7 +79,7 @@ func Take(kind string) *profile.Profile {
 	panic(fmt.Sprintf("take a %s profile: %v", kind, err))
 }
 
-// Sampled takes a CPU profile of so long a time.
+// Sampled takes a CPU profile of length d.
 func Sampled(ctx context.Context, d time.Duration) (*profile.Profile, error) {
 	w, err := profiler.Process().Capture(ctx, d)
 	if err != nil {
@@ -105,13 +105,13 @@ func Merged(profiles ...*profile.Profile) *profile.Profile {
 	return p
 }
 
-// Gained is what a cumulative profile has more than an earlier one of the same
-// kind.
+// Gained is the difference of a cumulative profile and an earlier one of the same kind.
 func Gained(before, after *profile.Profile) *profile.Profile {
 	minus := before.Copy()
 	minus.Scale(-1)
 	p := Merged(after, minus)
-	// Records of collected objects may lag by one; less than nothing was not gained.
+	// Records of collected objects may lag by one collection, so that values below zero
+	// occur. These are dropped.
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		return slices.ContainsFunc(s.Value, func(v int64) bool { return v < 0 }) || !slices.ContainsFunc(s.Value, func(v int64) bool { return v > 0 })
 	})
@@ -120,16 +120,17 @@ func Gained(before, after *profile.Profile) *profile.Profile {
 	return p
 }
 
-// contention is held by the check that has it recorded, as the rates are the process's:
-// such checks take turns.
+// contention is locked by the check that records contention. The rates are those of the
+// whole process, so such checks take turns.
 var contention struct {
 	sync.Mutex
 	test atomic.Pointer[string] // of the check that holds it
 }
 
-// RecordContention has all events of mutex or block profiles recorded for a check of a
-// test, and returns what undoes that. It waits until nobody else has. It refuses a check
-// within the work of another one, which waits for that work.
+// RecordContention makes the runtime record all events of mutex or block profiles for a
+// check of a test. The function that it returns restores the rates. It waits until no other
+// check records contention. It refuses a check within the work of such a check, because
+// each would wait for the other.
 func RecordContention(test string, mutex, block bool) (restore func(), err error) {
 	if !mutex && !block {
 		return func() {}, nil

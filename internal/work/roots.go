@@ -11,32 +11,33 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 )
 
-// Work may have goroutines without its label do what it is to be judged by: a server that
-// stood before it, or a goroutine on which work sets labels on another context. Their
-// samples look like those of a test in parallel, which has no label either.
+// Some work is done by goroutines without the label: by a server that was started before
+// the check, or by a goroutine on which work sets labels of another context. Their samples
+// look like those of another test that runs in parallel, which have no label either.
 //
-// So each sample without a label is counted by its root, the function that its goroutine
-// began with. To tell whose a root is, work runs in one of two blocks and rests in the
-// other, in an order that is drawn anew for each pair. What knows nothing of work is busier
-// in the block with work in half of the pairs, however unsteady it is: 20 pairs of 20 come
-// about with a chance of one in a million.
+// So samples without a label are counted by their root, the function that the goroutine
+// began with. An experiment tells whether a root works for this check: work runs in one of
+// two blocks and rests in the other, in random order. A root that has nothing to do with
+// work is busier while work runs in half of such pairs, however unsteady it is. That it is
+// busier in 20 pairs of 20 has a chance of one in a million.
 const (
-	// ownLeast is how many samples while work rests show that they are not work's.
+	// ownLeast is the number of samples while work rests from which a root can be shown not
+	// to work for the check.
 	ownLeast = 10
-	// endedPairs without a sample while work runs show that they have ended.
+	// endedPairs without a sample while work runs show that the root's goroutines have ended.
 	endedPairs = 20
 
 	// Blocks are longer where less than two samples come in one.
 	restLeast, restLongest = 90 * time.Millisecond, time.Second
-	pairsMost              = 60 // prove it also where most blocks show nothing, on a busy machine
-	// restShare is how much of what is done while work runs may be done while it rests,
-	// for what is work's.
+	pairsMost              = 60 // enough also on a busy machine, where most blocks have no sample
+	// restShare is the largest share of its samples while work runs that a root which works
+	// for the check may have while work rests.
 	restShare = 0.25
 )
 
-// ByRoot is what a profile has without a check's label, if it may be work's doing all the
-// same. The root of each stack stands in the place of the label; samples counts those of
-// each root.
+// ByRoot returns the samples of a profile that have no check's label but may be done for
+// work. In the place of the label they have the root of their stack. samples is the number
+// of samples of each root.
 func ByRoot(p *profile.Profile) (unlabelled *profile.Profile, samples map[string]int64) {
 	p = p.Compact() // a copy, in which each sample has its own labels
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
@@ -53,14 +54,14 @@ func ByRoot(p *profile.Profile) (unlabelled *profile.Profile, samples map[string
 	return p, samples
 }
 
-// A follower is a root of which it is to be found out whether it follows work.
+// A follower is the result of the experiment for one root.
 type follower struct {
-	wins, pairs float64 // in which it was busier while work ran, and in which it was not as busy
+	wins, pairs float64 // pairs in which it was busier while work ran, and pairs with any difference
 	on, off     float64 // samples while work ran, and while it rested
-	seen        int     // pairs
+	seen        int     // all pairs
 }
 
-// see takes the samples of a pair of blocks.
+// see adds a pair of blocks.
 func (f *follower) see(on, off int64) {
 	f.on, f.off = f.on+float64(on), f.off+float64(off)
 	f.seen++
@@ -72,20 +73,21 @@ func (f *follower) see(on, off int64) {
 	}
 }
 
-// follows reports whether so many pairs with work are proof, with error alpha.
+// follows reports whether the pairs prove, with error alpha, that the root works for the
+// check.
 func (f *follower) follows(alpha float64) bool {
 	return f.pairs > 0 && f.off <= restShare*f.on && evidence.Lower(f.wins, f.pairs, 1, alpha) > 0.5
 }
 
-// isOwn reports whether it is busy on its own account: hardly less while work rests, or
-// not at all any more while work runs.
+// isOwn reports whether the root does not work for the check: it is hardly less busy while
+// work rests, or not busy any more while work runs.
 func (f *follower) isOwn() bool {
 	return f.off >= ownLeast && f.off > 2*restShare*f.on || f.seen >= endedPairs && f.on == 0
 }
 
-// Follow lets work run and rest until it is known which roots follow it, or a time has
-// come. rate is how many samples a second the busiest of them has. It returns those that
-// do, and those of which it is not known.
+// Follow lets work run and rest until it is known which roots work for the check, or until a
+// time. rate is the number of samples a second of the busiest root. It returns the roots that
+// do, and those for which it is not known.
 func (w *Worker) Follow(until time.Time, roots []string, rate float64) (follow, unknown []string) {
 	each := min(max(time.Duration(2/rate*float64(time.Second)), restLeast), restLongest)
 	alpha := evidence.FailAlpha / float64(len(roots))

@@ -29,16 +29,17 @@ func stackOf(s *profile.Sample) []string {
 	return stack
 }
 
-// isLoop knows the function that calls work.
+// isLoop reports whether a function is the loop that calls work.
 func isLoop(name string) bool { return name == workPackage+".(*Worker).loop" }
 
-// workOf returns how many functions of a stack, the leaf first, are work's: those above
-// the loop that calls it, and all where there is no loop, on a goroutine that work has
-// started. The lowest of them is not judged itself, and what it calls is the entry
-// point. So the loop stays below a function with a name, and is taken off a literal,
-// whose callee says what is being run. It returns 0 for what is no part of work: the
-// loop, what that asks whether to go on, what the runtime does in the middle of those,
-// the race detector, and what a test makes to call a handler with.
+// workOf returns the number of functions of a stack, the leaf first, that belong to work:
+// those above the loop that calls it, and all of them without a loop, on a goroutine that
+// work has started. The lowest function of a stack is not judged, and its callee is the
+// entry point. So below a function with a name the loop is kept, and below a function
+// literal it is removed, because the literal's callee says what is being run. It returns 0
+// for stacks that do not belong to work: the loop itself, its callee that decides whether to
+// go on, the runtime's functions within these, the race detector, and the requests and
+// recorders that a test makes to call a handler.
 func workOf(stack []string) int {
 	i := slices.IndexFunc(stack, isLoop)
 	switch {
@@ -59,29 +60,29 @@ func workOf(stack []string) int {
 	return i + 1
 }
 
-// isLiteral knows a function literal by its name: func1, or 2 of func1.2.
+// isLiteral reports whether a name is that of a function literal: it ends in func1, or in
+// the 2 of func1.2.
 func isLiteral(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	return strings.HasSuffix(name, "-fm") || strings.Trim(strings.TrimPrefix(last, "func"), "0123456789") == ""
 }
 
-// isOurs knows what a check does itself: the way to the loop, and what decides.
+// isOurs reports whether a function is part of the check itself, and not of work.
 func isOurs(name string) bool {
 	return strings.HasPrefix(name, workPackage+".(*Worker).") || strings.HasPrefix(name, checkPackage+".(*run).") || name == checkPackage+".newRun"
 }
 
-// isBeside knows what is done beside work, within its calls: by the race detector, and by
-// a test that makes the request and the recorder that a handler is called with.
+// isBeside reports whether a stack within a call of work does not belong to it: the race
+// detector, and the making of the request and the recorder that a handler is called with.
 func isBeside(stack []string) bool {
 	return len(stack) > 0 && charge.IsDetector(stack[0]) || slices.ContainsFunc(stack, func(name string) bool {
 		return charge.IsCheckptr(name) || strings.HasPrefix(name, "net/http/httptest.New")
 	})
 }
 
-// rootOf names the function that a goroutine without a check's label began with, if
-// what it does may be work's doing all the same. A test's own goroutine is not, nor are
-// the runtime's and profguard's. On top of the loop is work that has put other labels
-// in the place of the check's.
+// rootOf returns the function that a goroutine without a check's label began with. ok is
+// false if the goroutine cannot work for the check: those of tests, of the runtime and of
+// profguard. A stack with the loop is work that has replaced the check's label by others.
 func rootOf(stack []string) (root string, ok bool) {
 	if i := slices.IndexFunc(stack, isLoop); i >= 0 {
 		return stack[max(i-1, 0)], workOf(stack) > 0
@@ -103,16 +104,17 @@ func rootOf(stack []string) (root string, ok bool) {
 	return root, root != "" && !slices.ContainsFunc(stack, isOurs)
 }
 
-// isAnyStart knows functions that goroutines begin with whatever they are for.
+// isAnyStart reports whether a function is one of the general ones that start goroutines for
+// any purpose.
 func isAnyStart(name string) bool {
 	return strings.HasPrefix(name, "sync.(*WaitGroup).") || strings.HasPrefix(name, "golang.org/x/sync/errgroup.") ||
 		name == "runtime/pprof.Do" || name == "runtime/pprof.Do.func1"
 }
 
-// isInterrupt knows what the runtime puts on top of a function to interrupt it. On a
-// machine that is overloaded most samples of a loop were seen there (64% at a load average
-// near 30 on two cores), and a budget on the runtime would blame it for what others do to
-// the machine.
+// isInterrupt reports whether the runtime has put the location on top of a function to
+// interrupt it. On an overloaded machine most samples of a loop were seen in such locations
+// (64% at a load average near 30 on two cores). A budget on the runtime would fail because
+// of the load.
 func isInterrupt(l *profile.Location) bool {
 	return !slices.ContainsFunc(l.Line, func(line profile.Line) bool {
 		return line.Function == nil || !charge.IsInterrupt(line.Function.Name)

@@ -1,12 +1,12 @@
-// Package work is the work of a test that is called again and again, and what of a
-// process's profiles belongs to it.
+// Package work calls the work of a test again and again, and finds the samples of a
+// process's profiles that belong to it.
 //
-//   - worker.go calls work on a goroutine of its own, with a label, which the goroutines
-//     that work starts inherit.
-//   - stacks.go knows by a stack whether it is work's, and where work begins on it.
-//   - profiles.go takes profiles, and leaves of them what is work's.
-//   - roots.go is about goroutines without the label: it finds out by comparison which of
-//     them do what they do for work.
+//   - worker.go calls work on a goroutine of its own, with a label. The goroutines that work
+//     starts inherit the label.
+//   - stacks.go tells by a stack whether it belongs to work, and where work begins on it.
+//   - profiles.go takes profiles, and keeps the samples of work.
+//   - roots.go is about goroutines without the label: it finds out by an experiment which
+//     of them do their work for this check.
 package work
 
 import (
@@ -22,8 +22,8 @@ import (
 // label is the key of the pprof label that samples of work carry.
 const label = "profguard.check"
 
-// A Worker calls work on a goroutine of its own, so that a call that never
-// returns can be told from the test's goroutine.
+// A Worker calls work on a goroutine of its own, so that a call that never returns does not
+// block the test's goroutine.
 type Worker struct {
 	Calls atomic.Int64 // that have returned
 
@@ -36,15 +36,15 @@ type Worker struct {
 	acks   chan struct{} // an order is done
 	ended  chan struct{} // closed when the goroutine has ended
 	halt   atomic.Bool   // no further call in this order
-	once   sync.Once     // of closing orders
-	timer  *time.Timer   // of whoever waits. Wait must not allocate: allocations are being counted
+	once   sync.Once     // closes orders
+	timer  *time.Timer   // shared, because Wait must not allocate: allocations are being counted
 
 	// How the goroutine ended, to be read after ended.
 	panicked error
 	exited   bool
 }
 
-// New returns a worker with an id, the value of its label, that makes no call yet.
+// New returns a worker that makes no call yet. id is the value of its label.
 func New(parent context.Context, id string, work func(context.Context)) *Worker {
 	w := &Worker{
 		work:   work,
@@ -63,7 +63,7 @@ func (w *Worker) Start() { go w.run() }
 
 func (w *Worker) run() {
 	defer close(w.ended)
-	w.exited = true // unless it comes to the end, or panics
+	w.exited = true // unless it gets to the end, or panics
 	defer func() {
 		v := recover()
 		if v == nil {
@@ -76,7 +76,7 @@ func (w *Worker) run() {
 		w.exited, w.panicked = false, fmt.Errorf("%w\n\n[guard.Check: work's own stack]\n%s", err, debug.Stack())
 	}()
 	pprof.Do(w.ctx, pprof.Labels(label, w.id), func(ctx context.Context) {
-		var n, i int64 // once for all orders: allocations are being counted
+		var n, i int64 // declared once for all orders, because allocations are being counted
 		more := func() bool {
 			i++
 			return (n == 0 || i <= n) && !w.halt.Load()
@@ -95,7 +95,7 @@ func (w *Worker) Loop(ctx context.Context, more func() bool) {
 	pprof.Do(ctx, pprof.Labels(label, w.id), func(ctx context.Context) { w.loop(ctx, more) })
 }
 
-// loop calls work. Profiles are cut off here; see [Cut].
+// loop calls work. The stacks of profiles are cut off here; see [Cut].
 //
 //go:noinline
 func (w *Worker) loop(ctx context.Context, more func() bool) {
@@ -105,8 +105,8 @@ func (w *Worker) loop(ctx context.Context, more func() bool) {
 	}
 }
 
-// Order gives the goroutine so many calls to make, or calls until it is paused or stopped
-// (0). The last order must be done.
+// Order makes the goroutine call work n times, or until it is paused or stopped if n is 0.
+// The order before must be done.
 func (w *Worker) Order(n int64) {
 	select {
 	case w.orders <- n:
@@ -124,7 +124,7 @@ func (w *Worker) Wait(d time.Duration) bool {
 	case <-w.ended:
 	case <-w.timer.C:
 	}
-	select { // d may be over, or 0, and the order done
+	select { // the order may be done although d is over
 	case <-w.acks:
 		return true
 	default:
@@ -132,16 +132,16 @@ func (w *Worker) Wait(d time.Duration) bool {
 	}
 }
 
-// Pause lets work come to the end of a call, and reports whether it did within d. If not,
-// no more must be ordered.
+// Pause ends the repetition of work at the end of a call, and reports whether that call has
+// returned within d. If not, no more calls may be ordered.
 func (w *Worker) Pause(d time.Duration) bool {
 	w.halt.Store(true)
 	defer w.halt.Store(false)
 	return w.Wait(d)
 }
 
-// IsOver reports whether the goroutine has ended, which it does by itself only
-// when work panics or exits.
+// IsOver reports whether the goroutine has ended. Before Stop, that is so only if work has
+// panicked or has ended the goroutine.
 func (w *Worker) IsOver() bool {
 	select {
 	case <-w.ended:
@@ -151,9 +151,9 @@ func (w *Worker) IsOver() bool {
 	}
 }
 
-// Stop makes no further call, cancels the context of one that has not returned
-// within grace, and reports whether it has within d after that. What a call does with
-// its context thus ends well, unless it waits for the end of that. It may be called again.
+// Stop ends the calls of work. If the last call has not returned within grace, its context
+// is canceled. Stop reports whether the call has returned within d after that. A call that
+// returns within grace does not see its context end. Stop may be called again.
 func (w *Worker) Stop(grace, d time.Duration) bool {
 	w.halt.Store(true)
 	w.once.Do(func() { close(w.orders) })
@@ -173,16 +173,16 @@ func (w *Worker) endsWithin(d time.Duration) bool {
 	}
 }
 
-// Call is the unit of work that is always counted: that a call has returned.
+// Call is the unit of work that is always counted: calls of work that have returned.
 const Call = "call"
 
-// A Done is how much work was done at a time, by unit.
+// A Done is the amount of work until a time, by unit.
 type Done struct {
 	At    time.Time
 	units map[string]float64
 }
 
-// Done counts calls, and reads the counters that there are besides.
+// Done reads the number of calls and the other counters.
 func (w *Worker) Done(counters map[string]func() float64) Done {
 	units := map[string]float64{Call: float64(w.Calls.Load())}
 	for name, counter := range counters {
@@ -200,6 +200,6 @@ func (d Done) Since(earlier Done) map[string]float64 {
 	return done
 }
 
-// Ended says how a goroutine ended that [Worker.IsOver]: with what work panicked, with its
-// stack, or that it ended its goroutine (runtime.Goexit).
+// Ended says how the goroutine ended, when [Worker.IsOver]: panicked is the panic of work
+// with its stack, and exited says that work ended its goroutine (runtime.Goexit).
 func (w *Worker) Ended() (panicked error, exited bool) { return w.panicked, w.exited }
