@@ -81,7 +81,7 @@ func TestReadmeBudgets(t *testing.T) {
 			})
 			r.plant = "regexp"
 			t.Run(r.String(), func(t *testing.T) {
-				p, facts := merged(t, windows(t, r, "-cpu", "2s")) // one second left it open in one of 13 runs
+				p, facts := merged(t, windows(t, r, "-cpu", "4s")) // two seconds left it open in one of 24 runs
 				if r := set.Judge(p, facts)[0]; r.Verdict != budget.Fail || !named(r, "regexp") {
 					t.Errorf("expected a Fail that names regexp, found\n%s", r)
 				}
