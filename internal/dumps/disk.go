@@ -15,7 +15,7 @@ import (
 // relative to it: "profguard-5f3a9c21/lock", or "." for DumpDir itself.
 type disk interface {
 	// open opens DumpDir and makes it if need be, also again after it was removed.
-	// If it cannot, all is as it was.
+	// If that fails, nothing has changed.
 	open() error
 	close() error
 	mkdir(name string) error
@@ -24,7 +24,8 @@ type disk interface {
 	// read opens a regular file for reading, and nothing else.
 	read(name string) (file, error)
 	// lock takes the advisory lock of a file, until the lock is closed. The error is
-	// errLocked if somebody has it, and errors.ErrUnsupported where there are none.
+	// errLocked if another process holds it, and errors.ErrUnsupported where files cannot
+	// be locked.
 	lock(name string) (io.Closer, error)
 	lstat(name string) (fs.FileInfo, error)
 	rename(from, to string) error
@@ -33,12 +34,12 @@ type disk interface {
 	list(name string) ([]string, error)
 	// sync makes the entries of a directory durable.
 	sync(name string) error
-	// space returns what the disk has in bytes; an error wrapping
+	// space returns the size of the disk and its free part in bytes, or an error that wraps
 	// errors.ErrUnsupported where the platform does not say.
 	space() (free, total uint64, err error)
 }
 
-// file is what the store does with an open file.
+// file is the part of an os.File that the store uses.
 type file interface {
 	io.ReadWriteSeeker
 	io.Closer
@@ -47,14 +48,14 @@ type file interface {
 
 var errLocked = errors.New("somebody else has the lock")
 
-// rootDisk is the real one. The os.Root keeps the directory that was opened,
-// whatever its path comes to mean later, until it is opened again.
+// rootDisk is the real disk. Its os.Root stays the directory that was opened, also if another
+// one gets its path, until it is opened again.
 type rootDisk struct {
 	path string
-	root atomic.Pointer[os.Root] // readers do not wait for whoever opens it again
+	root atomic.Pointer[os.Root] // atomic, so that readers do not wait while it is opened again
 }
 
-// newDisk is the disk of a directory that is not open yet.
+// newDisk returns the disk of a directory, which is not opened yet.
 func newDisk(dir string) (disk, error) {
 	dir, err := filepath.Abs(dir) // the program may change its directory
 	return &rootDisk{path: dir}, err
@@ -73,14 +74,14 @@ func (d *rootDisk) open() error {
 		return err
 	}
 	if old := d.root.Swap(root); old != nil {
-		old.Close() // what it held is gone
+		old.Close() // its directory was removed
 	}
 	return nil
 }
 
-// check refuses a directory in which others could plant or replace files.
+// check refuses a directory in which other users could plant or replace files.
 func (d *rootDisk) check(root *os.Root) error {
-	// Asked of the handle, not of the path, which may have changed since.
+	// The handle is asked, and not the path, which may have changed since.
 	info, err := root.Stat(".")
 	if err != nil {
 		return err
@@ -114,8 +115,9 @@ func (d *rootDisk) create(name string) (file, error) {
 
 func (d *rootDisk) read(name string) (file, error) { return d.regular(name) }
 
-// regular knows the type of the file before it opens it: opening a FIFO would block and
-// opening a device may do anything. The flags are for a swap in between.
+// regular opens a file if it is a regular one. It looks at the type before it opens the file,
+// because opening a FIFO would block and opening a device may do anything. The flags are for
+// a file that is replaced in between.
 func (d *rootDisk) regular(name string) (*os.File, error) {
 	info, err := d.lstat(name)
 	if err != nil {

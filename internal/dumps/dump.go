@@ -17,20 +17,20 @@
 // DumpDir belongs to the own user, nobody else may write to it, and it is no link.
 // Each Store makes a folder of its own in it and writes only there. As long as it is open it
 // holds the lock of a file beside that folder, which the kernel releases when the process
-// ends, however it ends: whoever can take the lock knows that the owner is gone. Where files
-// cannot be locked, an owner that has written nothing for an hour counts as gone.
+// ends, however it ends: a process that can take the lock knows that the owner is gone. Where
+// files cannot be locked, an owner that has written nothing for an hour counts as gone.
 //
 // A Store deletes its own dumps and those in folders of processes that are gone,
 // and never those of another open Store. Its caps ([Keep]) hold for both together.
-// Names that this package does not write, and whatever is no regular file, are
-// never opened, counted or deleted.
+// Files with other names than this package writes, and files that are not regular, are never
+// opened, counted or deleted.
 //
 // # Writing
 //
-// A dump is what has a sidecar. Its profiles are durable under their names before the
-// sidecar gets its own, and removing begins with the sidecar. So a crash at any point
+// Files are a dump only with a sidecar. The profiles are durable under their names before
+// the sidecar gets its name, and removing begins with the sidecar. So a crash at any point
 // leaves a whole dump, or files without a sidecar, which the next Store to open removes.
-// An error at any point removes what was written.
+// After an error at any point, all files of the dump are removed.
 package dumps
 
 import (
@@ -49,7 +49,7 @@ type Dump struct {
 	Start, End time.Time       // of the window; End zero: now
 	Budget     json.RawMessage // see [Sidecar]
 	Mark       string          // First, Worst or ""
-	Files      []File          // the profile of the budget, then what was taken together with it
+	Files      []File          // the profile of the budget, then the files that were taken with it
 }
 
 // The marks of dumps that are kept longer: the first of a violation, and one that is
@@ -66,20 +66,20 @@ type File struct {
 	Data []byte
 }
 
-// Keep says what is kept; zero fields mean the defaults. The caps hold for the
-// dumps of the own process and of processes that are gone, together.
+// Keep says how much is kept; zero fields mean the defaults. The caps hold for the dumps of
+// the own process and of processes that are gone, together.
 type Keep struct {
-	Files int           // dumps, whatever files each has
+	Files int           // number of dumps, whatever number of files each has
 	Bytes int64         // of all files
 	Age   time.Duration // of a dump
-	// Free is the fraction of the disk that a save must leave free, where the platform
-	// says what is. Kubernetes evicts pods from a node that has less than a tenth left.
+	// Free is the fraction of the disk that a save must leave free, if the platform says
+	// how much is. Kubernetes evicts pods from a node that has less than a tenth left.
 	Free float64
 }
 
-// withDefaults fills in the defaults. They hold an ordinary incident whole: six hours
-// at one dump per ten minutes are 36 dumps, a busy service's dump is under
-// 4 MiB, and a week covers the holiday of whoever has to look.
+// withDefaults fills in the defaults. These are enough for a whole ordinary incident: six
+// hours with one dump in ten minutes are 36 dumps, the dump of a busy service has less than
+// 4 MiB, and a week covers a person's holiday.
 func (k Keep) withDefaults() Keep {
 	k.Files = cmp.Or(k.Files, 64)
 	k.Bytes = cmp.Or(k.Bytes, 256<<20)
@@ -88,10 +88,10 @@ func (k Keep) withDefaults() Keep {
 	return k
 }
 
-// Errors that the package makes itself. They arrive wrapped, with what was
-// found and what to do; [Reason] sorts these and the system's into a few words.
+// Errors of this package. They are returned wrapped, with what was found and what to do.
+// [Reason] sorts these and the system's errors into a few words.
 var (
-	// ErrLimit: the dump alone is larger than Keep.Bytes, or its sidecar than may be.
+	// ErrLimit: the dump alone is larger than Keep.Bytes, or its sidecar is too large.
 	ErrLimit = errors.New("retention limit reached")
 	// ErrNoSpace: less than Keep.Free of the disk would be left.
 	ErrNoSpace = errors.New("not enough free disk space")
@@ -101,7 +101,7 @@ var (
 	ErrRefused = errors.New("refused as unsafe")
 )
 
-// reasons are words for errors; of two that fit, the first.
+// reasons are words for errors. If two fit, the first counts.
 var reasons = []struct {
 	word string
 	errs []error

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ID names a dump; it is the stem of the names of its files. IDs sort by time.
+// ID identifies a dump. The names of its files begin with it. IDs sort by time.
 type ID string
 
 const (
@@ -23,22 +23,21 @@ const (
 	// maxSlug keeps the longest file name near 140 bytes, well under the 255
 	// of common file systems and the 143 of eCryptfs.
 	maxSlug = 48
-	// hexLen is the length of the instance and random parts: 32 bits each, which
-	// together with the millisecond make a clash a matter of theory.
+	// hexLen is the length of the instance and random parts: 32 bits each. Together with
+	// the millisecond, equal names are next to impossible.
 	hexLen = 8
 )
 
-// fileForm is exactly the names that [newName] makes for files, with ".tmp" behind that of a
-// file that does not have its name yet. Nothing with a separator, a NUL or an escape
-// gets through, so what matches is a safe file name on every platform. What a person
-// derived from a dump ("….cpu.svg", "….json.bak") is theirs and does not match. It is
-// compiled where there is a DumpDir.
+// fileForm matches exactly the names that [newName] makes for files, and the same with ".tmp"
+// while a file is being written. A match has no separator, NUL or escape, so it is a safe
+// file name on every platform. Files that a person has derived from a dump ("….cpu.svg",
+// "….json.bak") do not match. It is compiled only if there is a DumpDir.
 var fileForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^profguard-(\d{8}T\d{6}\.\d{3}Z)-[\w-]{1,48}-([0-9a-f]{8})-[0-9a-f]{8}(?:-(first|worst))?` +
 		`\.((?:json|[a-z0-9]{1,24}\.(?:pb\.gz|out))(?:\.tmp)?)$`)
 })
 
-// A name is an [ID] and what it says.
+// A name is an [ID] and its parts.
 type name struct {
 	id       ID
 	time     time.Time
@@ -58,8 +57,7 @@ func newName(at time.Time, budget, instance, random, mark string) name {
 func (n name) file(suffix string) string { return string(n.id) + "." + suffix }
 func (n name) path(suffix string) string { return folderName(n.instance) + "/" + n.file(suffix) }
 
-// parseFile takes the name of a file of a dump apart. It is false for what others have
-// written.
+// parseFile parses the name of a file of a dump. ok is false for other files.
 func parseFile(file string) (n name, suffix string, ok bool) {
 	m := fileForm().FindStringSubmatch(file)
 	if m == nil {
@@ -72,7 +70,7 @@ func parseFile(file string) (n name, suffix string, ok bool) {
 
 func isTemp(suffix string) bool { return strings.HasSuffix(suffix, tempExt) }
 
-// slug makes a budget's name safe for file names. Two budgets may have the same one: the
+// slug makes a budget's name safe for file names. Two budgets may have the same slug; the
 // sidecar has the whole name.
 func slug(budget string) string {
 	s := strings.Join(strings.FieldsFunc(budget, func(r rune) bool {
@@ -95,7 +93,8 @@ func folderName(instance string) string { return prefix + instance }
 // lockName is the file beside the folder.
 func lockName(instance string) string { return folderName(instance) + ".lock" }
 
-// parseFolder is false for a folder that this package did not make.
+// parseFolder parses the name of a folder. ok is false for folders that this package did not
+// make.
 func parseFolder(folder string) (instance string, ok bool) {
 	instance, ok = strings.CutPrefix(folder, prefix)
 	return instance, ok && len(instance) == hexLen && strings.Trim(instance, "0123456789abcdef") == ""

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// readAge is when the folders are read again: a person may have deleted
-	// files, or a process has ended.
+	// readAge is the time after which the folders are read again: a person may have deleted
+	// files, or a process may have ended.
 	readAge = 10 * time.Minute
-	// idleAge is when a process that writes nothing counts as gone where its lock
-	// cannot tell. If it lives, another one may delete its dumps, but only those over
-	// the caps.
+	// idleAge is the time after which a process that writes nothing counts as gone, where
+	// files cannot be locked. If it is still running, another process may delete its dumps,
+	// but only those over the caps.
 	idleAge = time.Hour
 )
 
@@ -34,8 +34,8 @@ func (e *entry) whole() bool {
 		slices.ContainsFunc(e.suffixes, func(s string) bool { return strings.HasSuffix(s, profileExt) })
 }
 
-// folders reads what is in the folders, by instance. One that cannot be read is left
-// out; the error is of the first.
+// folders reads the entries of all folders, by instance. A folder that cannot be read is left
+// out; the error is that of the first.
 func (s *Store) folders() (map[string][]*entry, error) {
 	names, failed := s.disk.list(".")
 	all := make(map[string][]*entry)
@@ -47,7 +47,7 @@ func (s *Store) folders() (map[string][]*entry, error) {
 		entries, err := s.folder(instance)
 		if err == nil {
 			all[instance] = entries
-		} else if !errors.Is(err, fs.ErrNotExist) { // somebody was faster
+		} else if !errors.Is(err, fs.ErrNotExist) { // removed meanwhile by another process
 			failed = cmp.Or(failed, err)
 		}
 	}
@@ -57,7 +57,7 @@ func (s *Store) folders() (map[string][]*entry, error) {
 	return all, failed
 }
 
-// folder reads what an instance has written.
+// folder reads the entries of an instance.
 func (s *Store) folder(instance string) ([]*entry, error) {
 	files, err := s.disk.list(folderName(instance))
 	found := make(map[ID]*entry)
@@ -71,7 +71,7 @@ func (s *Store) folder(instance string) ([]*entry, error) {
 		case errors.Is(failed, fs.ErrNotExist):
 		case failed != nil:
 			err = cmp.Or(err, failed)
-		case info.Mode().IsRegular(): // what is not was never written by us
+		case info.Mode().IsRegular(): // this package writes no others
 			e := found[n.id]
 			if e == nil {
 				e = &entry{name: n}
@@ -83,7 +83,7 @@ func (s *Store) folder(instance string) ([]*entry, error) {
 	return slices.Collect(maps.Values(found)), err
 }
 
-// scan reads anew what this process may delete: its own files, and those of processes
+// scan reads again the entries that this process may delete: its own, and those of processes
 // that are gone.
 func (s *Store) scan() error {
 	all, err := s.folders()
@@ -105,8 +105,8 @@ func (s *Store) scan() error {
 	return nil
 }
 
-// ended reports whether the owner of a folder is gone. In doubt it lives: keeping dumps
-// too long is better than deleting another's.
+// ended reports whether the owner of a folder is gone. In doubt it is not: to keep dumps too
+// long is better than to delete those of a running process.
 func (s *Store) ended(instance string) bool {
 	lock, err := s.disk.lock(lockName(instance))
 	if err == nil {
@@ -127,9 +127,9 @@ func (s *Store) removeFolder(instance string) {
 	}
 }
 
-// victims are what must go so that add (nil: nothing) fits the caps: remains and what
-// is too old, then dumps without a mark, then those that were the worst, then the first
-// of violations, and of these the oldest.
+// victims are the entries that must be removed so that add (nil: nothing) fits the caps:
+// remains and entries that are too old, then dumps without a mark, then those marked worst,
+// then those marked first; within each group the oldest first.
 func (s *Store) victims(add *entry) (list []*entry) {
 	now := s.now()
 	value := func(e *entry) int {
@@ -163,8 +163,8 @@ func (s *Store) victims(add *entry) (list []*entry) {
 	return list
 }
 
-// tidy cleans up: it reads the folders if that was long ago, and removes what must go for
-// add (nil: nothing). What it cannot remove it leaves to the next scan.
+// tidy cleans up: it reads the folders if that was long ago, and removes the victims for add
+// (nil: nothing). Entries that it cannot remove are left to the next scan.
 func (s *Store) tidy(add *entry) (err error) {
 	if s.now().Sub(s.read) > readAge {
 		if err := s.scan(); err != nil {
@@ -197,7 +197,7 @@ func (s *Store) remove(e *entry) error {
 	return nil
 }
 
-// makeRoom deletes what must go for e, and asks whether there is space then.
+// makeRoom removes the victims for e, and then checks the free space.
 func (s *Store) makeRoom(e *entry) error {
 	if err := s.tidy(e); err != nil {
 		return err

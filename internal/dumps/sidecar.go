@@ -20,8 +20,8 @@ type Sidecar struct {
 	ID    ID        `json:"id"`
 	Start time.Time `json:"start,omitzero"` // of the window
 	End   time.Time `json:"end"`
-	// Budget is where the budget stood with that window, as the caller of
-	// [Store.Offer] has put it: this package does not look into it.
+	// Budget is the status of the budget after that window, as the caller of
+	// [Store.Offer] has encoded it. This package does not look into it.
 	Budget json.RawMessage `json:"budget,omitempty"`
 	Mark   string          `json:"mark,omitempty"`
 	Build  string          `json:"build,omitempty"` // the main module, its version, Go's, and the platform
@@ -30,8 +30,8 @@ type Sidecar struct {
 	Files  []string        `json:"files"` // their names, the profile of the budget first
 }
 
-// maxSidecar bounds what is written and read back. A sidecar has 2 KiB; names of generic
-// functions of several KiB leave it below 100.
+// maxSidecar limits the size of sidecars that are written and read. A usual one has 2 KiB;
+// with long names of generic functions it stays below 100 KiB.
 const maxSidecar = 256 << 10
 
 // encode marshals s.
@@ -46,8 +46,9 @@ func (s *Sidecar) encode() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// decodeSidecar reads no more than encode writes, escaped as encode does it: what is sent
-// to a browser is escaped again, and nothing of a store's own is longer then.
+// decodeSidecar reads a sidecar of at most maxSidecar bytes. The limit also holds for its
+// escaped form, which is sent to browsers. What encode writes is escaped already, so it
+// never exceeds the limit.
 func decodeSidecar(r io.Reader) (Sidecar, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSidecar+1))
 	if err != nil {
@@ -65,7 +66,7 @@ func decodeSidecar(r io.Reader) (Sidecar, error) {
 	return s, nil
 }
 
-// buildOf is what the linker knows of the program. The version names the commit.
+// buildOf is the program's build information. The version names the commit.
 func buildOf() string {
 	program := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -81,10 +82,9 @@ type Info struct {
 	Broken string `json:"broken,omitempty"` // why the sidecar cannot be read: then all but ID and End is missing
 }
 
-// List returns the newest dumps in DumpDir, newest first, whichever process saved
-// them, and how many there are. It reads the sidecars of no more than limit, takes no
-// locks, so that a hung save does not hold it up, and leaves out what vanishes
-// meanwhile.
+// List returns the newest dumps in DumpDir, newest first, of all processes, and the number of
+// all dumps. It reads at most limit sidecars. It takes no locks, so that a hung save does
+// not block it, and leaves out dumps that are removed meanwhile.
 func (s *Store) List(limit int) (newest []Info, total int, err error) {
 	all, err := s.folders()
 	if err != nil {
@@ -105,21 +105,21 @@ func (s *Store) List(limit int) (newest []Info, total int, err error) {
 		if err != nil {
 			info.Broken = err.Error()
 		}
-		info.ID, info.End, info.Bytes = e.id, e.time, e.size // whatever the sidecar says
+		info.ID, info.End, info.Bytes = e.id, e.time, e.size // from the files, and not from the sidecar
 		newest = append(newest, info)
 	}
 	return newest, len(found), nil
 }
 
-// Open opens one file of a dump for reading, by the dump's ID and the file's
-// name as its [Sidecar] has it. Both may come from a request: whatever is not exactly
-// such a name, and anything but a regular file, is [fs.ErrNotExist].
+// Open opens one file of a dump for reading, by the dump's ID and the file's name in its
+// [Sidecar]. Both may come from a request: for any other name, and for files that are not
+// regular, the error is [fs.ErrNotExist].
 func (s *Store) Open(id ID, file string) (io.ReadSeekCloser, error) {
 	n, suffix, ok := parseFile(file)
 	if !ok || isTemp(suffix) || n.id != id {
 		return nil, fmt.Errorf("open dump: no file %.80q: %w", file, fs.ErrNotExist)
 	}
-	// Without its sidecar it is no dump, or not yet.
+	// Without a sidecar the dump is incomplete.
 	if _, err := s.disk.lstat(n.path(sidecarSuffix)); err != nil {
 		return nil, fmt.Errorf("open dump: %w", err)
 	}

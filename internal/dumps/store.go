@@ -19,15 +19,15 @@ import (
 // makes one or two dumps, so a longer queue means a disk that does not keep up.
 const queueLen = 4
 
-// cleanEvery is how often dumps are looked at that may be too old: with nothing to do that
-// makes no calls.
+// cleanEvery is how often the store looks for dumps that are too old. If there are none, that
+// makes no system call.
 const cleanEvery = time.Minute
 
 // Store keeps the dumps of one process in a folder of its own. Open one per
 // DumpDir, and Close it. All methods are safe for concurrent use.
 //
-// It saves in a goroutine of its own, so that whoever offers a dump never waits for
-// the disk. It cleans up when it is opened, before each save, and once a minute.
+// It saves in a goroutine of its own, so that the caller of Offer never waits for the disk.
+// It cleans up when it is opened, before each save, and once a minute.
 type Store struct {
 	disk     disk
 	keep     Keep
@@ -37,19 +37,19 @@ type Store struct {
 	report   func(Outcome)
 	done     chan struct{} // closed when the goroutine has ended
 
-	// What follows belongs to the goroutine.
-	lock    io.Closer     // held as long as the store is open; nil where there are none
-	entries map[ID]*entry // what this process may delete
-	read    time.Time     // when the folders were
+	// The next fields belong to the goroutine.
+	lock    io.Closer     // held as long as the store is open; nil where files cannot be locked
+	entries map[ID]*entry // the dumps and remains that this process may delete
+	read    time.Time     // when the folders were read
 	removed []ID          // since the last report
 
-	// mu guards what follows and is never held through I/O.
+	// mu guards the next fields and is never held during I/O.
 	mu     sync.Mutex
 	queue  chan prepared
 	closed bool // no more offers
 }
 
-// Outcome is how an offered dump ended; with ID "" none did.
+// Outcome is the end of an offered dump. With ID "" it only reports removed dumps.
 type Outcome struct {
 	ID      ID
 	Err     error // see [Reason]
@@ -79,21 +79,21 @@ func (s *Store) open() error {
 		s.disk.close()
 		return err
 	}
-	_ = s.tidy(nil) // what fails, fails again before a save, and is reported there
+	_ = s.tidy(nil) // an error comes again before the next save, and is reported there
 	go s.run()
 	return nil
 }
 
-// openFolder opens DumpDir, takes a lock, makes the folder beside it, and reads what
-// there is. A folder is never seen before it is locked.
+// openFolder opens DumpDir, takes a lock, makes the folder beside it, and reads the dumps
+// that are there. The lock comes first, so that no other process sees an unlocked folder.
 func (s *Store) openFolder() error {
 	if err := s.disk.open(); err != nil {
 		return err
 	}
 	lock := lockName(s.instance)
-	if s.entries != nil { // again, because somebody has removed it
+	if s.entries != nil { // again, because something was removed
 		if _, err := s.disk.lstat(folderName(s.instance)); err == nil {
-			return nil // that was a file
+			return nil // it was only a file
 		}
 		s.leave()
 	}
@@ -129,7 +129,7 @@ func (s *Store) leave() {
 	s.removeFolder(s.instance)
 }
 
-// run saves, and removes what has become too old, until there are no more offers.
+// run saves offered dumps, and removes those that are too old, until the store is closed.
 func (s *Store) run() {
 	defer close(s.done)
 	tick := time.NewTicker(cleanEvery)
@@ -144,7 +144,7 @@ func (s *Store) run() {
 			}
 			o = Outcome{ID: p.id, Err: recovered(func() error { return s.write(p) })}
 		case <-tick.C:
-			_ = recovered(func() error { return s.tidy(nil) }) // what fails, fails again before a save
+			_ = recovered(func() error { return s.tidy(nil) }) // an error comes again before the next save
 		}
 		if o.Removed, s.removed = s.removed, nil; o.ID != "" || len(o.Removed) > 0 {
 			s.report(o)
@@ -152,8 +152,8 @@ func (s *Store) run() {
 	}
 }
 
-// recovered runs do. A panic would be a bug of ours, and is still no reason to take
-// the host down.
+// recovered runs do and returns a panic as an error. A panic would be a bug of this package,
+// but must not end the host.
 func recovered(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -163,9 +163,9 @@ func recovered(do func() error) (err error) {
 	return do()
 }
 
-// Close writes what is queued, and lets others clean up the dumps of this process.
-// When ctx ends first it gives up and says so; the goroutine goes on, as far as the
-// disk lets it. Closing again waits again.
+// Close writes the queued dumps, and lets other processes clean up the dumps of this one. If
+// ctx ends first, it returns an error, and the goroutine goes on as far as the disk lets it.
+// A second Close waits again.
 func (s *Store) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closed {
@@ -247,8 +247,8 @@ func (p *prepared) add(suffix string, data []byte) {
 // write makes a dump durable. On an error nothing of it is left.
 func (s *Store) write(p prepared) error {
 	err := s.save(p)
-	// Somebody has removed the folder or DumpDir, as those do who tidy up /tmp. Both
-	// are made again, with the checks of the first time.
+	// The folder or DumpDir may have been removed, as by programs that clean up /tmp. Both
+	// are made again, with the same checks as the first time.
 	if errors.Is(err, fs.ErrNotExist) {
 		if failed := s.openFolder(); failed == nil {
 			err = s.save(p)
@@ -267,7 +267,7 @@ func (s *Store) save(p prepared) error {
 		return err
 	}
 	if err := s.put(p); err != nil {
-		s.read = time.Time{} // what has been written are remains, like those of a crash
+		s.read = time.Time{} // the files that were written are remains, as after a crash
 		_ = s.tidy(nil)
 		return err
 	}
@@ -294,8 +294,8 @@ func (s *Store) put(p prepared) error {
 				return fmt.Errorf("sync folder: %w", err)
 			}
 		}
-		// A rename replaces what has the name. Nothing of ours has, so whatever
-		// is there is another's.
+		// A rename would replace a file with that name. This process has none, so it would
+		// be a file of somebody else.
 		to := p.path(suffix)
 		if info, err := s.disk.lstat(to); err == nil {
 			return fmt.Errorf("%w: %s exists (%v); remove it", ErrRefused, to, info.Mode())
@@ -307,7 +307,7 @@ func (s *Store) put(p prepared) error {
 		}
 	}
 	if err := s.disk.sync(folder); err != nil {
-		s.disk.remove(p.path(sidecarSuffix)) // with it they would be a dump
+		s.disk.remove(p.path(sidecarSuffix)) // with it the files would count as a dump
 		return fmt.Errorf("sync folder: %w", err)
 	}
 	return nil

@@ -10,33 +10,32 @@ import (
 )
 
 const (
-	// Above slowShare of one core windows are half as frequent; above RestShare there is
-	// none for RestFor. Below goodShare they come back, a step a window, so that they do
-	// not go to and fro.
+	// If windows cost more than slowShare of one core, they become half as frequent. Above
+	// RestShare there are none for RestFor. Below goodShare they become more frequent again,
+	// one step a window, so that the frequency does not go up and down.
 	slowShare  = 0.01
 	goodShare  = 0.005
 	RestShare  = 0.03
 	RestFor    = 15 * time.Minute
 	maxStretch = 16
 
-	// judgedOver is the least time that a cost is judged over. Two windows say little about a
-	// rate: the first, which finds out what is linked, and one that a jump of CPU has started
-	// early. It is below the shortest distance between two windows at the defaults, so there
-	// each is judged by itself.
+	// judgedOver is the least time over which the cost is judged. The first window costs more
+	// than others, because it reads what is linked, and a window after a jump of CPU starts
+	// early. At the defaults windows are further apart than this, so each is judged by itself.
 	judgedOver = 30 * time.Second
 )
 
-// A Pace is that of the windows of one process. It is for one goroutine.
+// A Pace decides when the windows of one process start. It is for one goroutine.
 type Pace struct {
 	Every  time.Duration  // a window starts so often,
 	Window time.Duration  // and takes so long
 	Random func() float64 // at least 0 and below 1
 
-	// What windows cost.
-	factor       int // they are so many times less frequent; 0 is 1
-	until        time.Time
-	last         time.Duration // the cost of the last
-	cost, period time.Duration // since they were judged
+	// The cost of windows.
+	factor       int           // windows are so many times less frequent; 0 is 1
+	until        time.Time     // the end of a rest
+	last         time.Duration // the cost of the last window
+	cost, period time.Duration // since the cost was judged
 
 	// CPU of the process.
 	usual  float64 // cores
@@ -53,10 +52,10 @@ func (p *Pace) fraction(d time.Duration) time.Duration {
 	return time.Duration(p.Random() * float64(max(d, 0)))
 }
 
-// Next is when the window after one that began at a time starts: a period later, give or
-// take a quarter of the time between windows. These random steps add up, so that
-// neither a fleet nor a cron job of the host stays in step with the windows, and whole
-// periods that a suspended machine slept through are not made up for.
+// Next is the start of the window after one that began at a time: a period later, give or
+// take a quarter of the time between windows. These random steps add up, so that the windows
+// of a fleet, or a cron job of the host, do not stay in step with them. Periods that a
+// suspended machine has missed are not made up for.
 func (p *Pace) Next(began, now time.Time) time.Time {
 	every := p.Every * time.Duration(p.stretch())
 	slack := max(every-p.Window, 0)
@@ -69,7 +68,7 @@ func (p *Pace) Next(began, now time.Time) time.Time {
 
 func (p *Pace) stretch() int { return max(p.factor, 1) }
 
-// Costly reports whether windows cost too much for one to follow after half a window.
+// Costly reports whether windows cost too much to let them follow each other closely.
 func (p *Pace) Costly() bool {
 	return p.stretch() > 1 || float64(p.last) > slowShare*float64(p.Window*3/2)
 }
@@ -79,8 +78,8 @@ func (p *Pace) Rests(now time.Time) (until time.Time, rests bool) {
 	return p.until, now.Before(p.until)
 }
 
-// Spent takes what a window cost and how long it was since the last. It returns the share
-// of one core that windows took lately, and makes them rarer or more frequent by it.
+// Spent takes the cost of a window and the time since the window before. It returns the share
+// of one core that windows used lately, and makes windows more or less frequent by it.
 func (p *Pace) Spent(cost, period time.Duration, now time.Time) (share float64) {
 	p.last = cost
 	if period <= 0 {
@@ -107,7 +106,7 @@ func (p *Pace) Spent(cost, period time.Duration, now time.Time) (share float64) 
 const (
 	// Tick is how often the process's CPU is looked at: one read of 4 us.
 	Tick = time.Second
-	// A second counts as a jump when it used jumpFactor times the usual, and
+	// A second counts as a jump when it used jumpFactor times the usual CPU and at least
 	// jumpCores more. A collection in a small process stays below a quarter of a core.
 	jumpFactor = 2
 	jumpCores  = 0.25
@@ -120,9 +119,9 @@ const (
 // in it.
 func (p *Pace) Restart(now process.Snapshot) { p.before = now }
 
-// Jumped takes one look at the CPU and reports whether it has jumped, so that a window
-// shows it while it lasts. It does so for at most one jump a period: a load that jumps all
-// the time does not become a process that is profiled all the time.
+// Jumped looks at the CPU once and reports whether it has jumped, so that a window can show
+// the jump while it lasts. It reports at most one jump a period, so that a process whose
+// load jumps all the time is not profiled all the time.
 func (p *Pace) Jumped(now process.Snapshot) bool {
 	f := process.Between(p.before, now)
 	p.before = now

@@ -12,10 +12,10 @@ import (
 // it gives up: a hanging start, and the stop of a machine that is overloaded.
 const overtime = startTimeout + time.Second
 
-// patient waits for done at most d of the time that the process runs, or until ctx ends,
-// and reports whether done came. When a process that was stopped (SIGSTOP) goes on, all
-// its timers have expired, although nobody has had time to do anything. So d is measured
-// in parts, of which that costs one.
+// patient waits for done for at most d of the time that the process runs, or until ctx ends,
+// and reports whether done was closed. When a process that was stopped (SIGSTOP) goes on, all
+// its timers have expired, although its goroutines had no time to do anything. So d is
+// measured in parts, and a stop takes only one of them.
 func patient(ctx context.Context, d time.Duration, done <-chan struct{}) bool {
 	const parts = 8
 	part := time.NewTicker(d / parts)
@@ -32,15 +32,15 @@ func patient(ctx context.Context, d time.Duration, done <-chan struct{}) bool {
 	return false
 }
 
-// Capture profiles the process for d and returns the window. It blocks for d and
-// a little more: up to 100 ms until others' slice is cut, the cuts themselves,
-// and one stop of the profiler; at worst 2d + 2 s, while the process runs.
+// Capture profiles the process for d and returns the window. It blocks for d and a little
+// more: up to 100 ms until the current slice ends, the time between slices, and one stop of
+// the profiler. At worst it blocks for 2d + 2 s of the time that the process runs.
 //
-// When ctx ends it returns within 250 ms with the outcome [Canceled], and has
-// released the profiler unless somebody else subscribes to it.
+// When ctx ends it returns within 250 ms with the outcome [Canceled], and has released the
+// profiler unless there are other subscribers.
 //
-// The interval is of the caller's own choice, some minutes at the most: the runtime
-// keeps every distinct stack of a running profile in memory, without another bound.
+// The interval should be some minutes at the most: the runtime keeps every distinct stack of
+// a running profile in memory, without another bound.
 //
 // The error is the window's [Window.Err], nil exactly when the outcome is [OK].
 // Whether the profile of an OK window is one, [Window.Table] finds out.
@@ -49,9 +49,9 @@ func (h *Hub) Capture(ctx context.Context, d time.Duration) (Window, error) {
 	return w, w.Err()
 }
 
-// retryPause is how long a stream leaves the profiler alone when it could not be had:
-// long enough for whoever has stolen it to begin, short enough for a check of a few
-// seconds to try again.
+// retryPause is how long a stream leaves the profiler alone when it was not available: long
+// enough for other code to start its profile, short enough for a check of a few seconds to
+// try again.
 const retryPause = time.Second
 
 // Stream profiles the process in blocks of at least d, each from a
@@ -81,7 +81,7 @@ func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bo
 	}
 }
 
-// capture waits for what a subscriber gets.
+// capture subscribes s and returns its window.
 func (h *Hub) capture(ctx context.Context, s *subscriber) Window {
 	s.w.Asked, s.done = s.want, make(chan struct{})
 	if ctx.Err() == nil {
@@ -105,7 +105,8 @@ func (h *Hub) capture(ctx context.Context, s *subscriber) Window {
 	return w
 }
 
-// window is that of a subscriber that is done, made on its own time.
+// window is the window of a subscriber that is done. Merging runs on the subscriber's
+// goroutine.
 func (s *subscriber) window() Window {
 	if len(s.slices) == 1 {
 		s.w.Data = s.slices[0]

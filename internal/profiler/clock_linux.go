@@ -10,8 +10,8 @@ import (
 // what CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, which is Go's. Neither jumps
 // when the wall clock is set.
 func suspended() time.Duration {
-	// A preemption between the readings would pass for sleep: the least of three is
-	// the truest.
+	// A preemption between the two readings would look like sleep, so the least of three
+	// differences is taken.
 	ahead := func() time.Duration {
 		monotonic := reading(unix.CLOCK_MONOTONIC)
 		return reading(unix.CLOCK_BOOTTIME) - monotonic
@@ -28,9 +28,9 @@ func reading(clock int32) time.Duration {
 }
 
 // ticking reports whether the process's profiling timer runs. The runtime sets it
-// with the rate and clears it with rate 0, so it tells, for 0.3 us and however
-// many goroutines there are, whether anybody is profiling: runtime/pprof, or
-// somebody who has called runtime.SetCPUProfileRate by itself, or a C library.
+// with the rate and clears it with rate 0. So it tells whether any code samples the process:
+// runtime/pprof, a bare runtime.SetCPUProfileRate, or a C library. That takes 0.3 us,
+// whatever the number of goroutines.
 func ticking() (yes, known bool) {
 	t, err := unix.Getitimer(unix.ItimerProf)
 	return t.Interval != (unix.Timeval{}), err == nil

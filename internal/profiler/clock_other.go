@@ -7,9 +7,9 @@ import "time"
 // epoch is any fixed instant.
 var epoch = time.Now()
 
-// suspended is how far the wall clock has run ahead of the monotonic clock since
-// epoch. A suspend moves it, but so does setting the clock; without a clock that
-// tells them apart, the window is given up in both cases.
+// suspended is how far the wall clock has run ahead of the monotonic clock since epoch. Both
+// a suspend and setting the clock change it. The window is lost in both cases, as no clock
+// tells them apart.
 func suspended() time.Duration {
 	now := time.Now()
 	return now.Round(0).Sub(epoch.Round(0)) - now.Sub(epoch)

@@ -25,8 +25,8 @@ type Hub struct {
 	lastStart, lastEnd time.Time
 }
 
-// shared is a package variable because the profiler is one for the process too:
-// two hubs would fight each other for it.
+// shared is a package variable because the process has one profiler: two hubs would take it
+// from each other.
 var shared = newHub(realSystem{}, held)
 
 // Process returns the process's hub.
@@ -36,15 +36,16 @@ func newHub(s system, held bool) *Hub {
 	return &Hub{system: s, held: held, kick: make(chan struct{}, 1)}
 }
 
-// A subscriber is one interval in the making. All but done belongs to the hub's mutex
-// until done is closed, and then to whoever waits for it.
+// A subscriber is one interval that is being profiled. All fields but done are guarded by
+// the hub's mutex until done is closed. After that they belong to the goroutine that waits
+// for done.
 type subscriber struct {
 	want   time.Duration
-	limit  time.Duration // what takes longer is an overrun
-	stream bool          // comes back for another one
+	limit  time.Duration // an interval that takes longer is an overrun
+	stream bool          // asks for another interval after this one
 	done   chan struct{}
 
-	since  time.Time // waiting for a cut since then
+	since  time.Time // when it began to wait for a slice
 	member bool      // takes part in the current slice
 	slices [][]byte
 	bytes  int
@@ -79,7 +80,7 @@ func (h *Hub) join(s *subscriber) {
 // at up to 81 ms.
 const leaveWait = 200 * time.Millisecond
 
-// leave unsubscribes s. When nobody else is left it waits for the profiler to be
+// leave unsubscribes s. If it was the last subscriber, leave waits until the profiler is
 // released, at most leaveWait.
 func (h *Hub) leave(s *subscriber) {
 	h.mu.Lock()
@@ -96,11 +97,11 @@ func (h *Hub) leave(s *subscriber) {
 func (h *Hub) nudge() {
 	select {
 	case h.kick <- struct{}{}:
-	default: // a token is there already, and says the same
+	default: // there is a token already
 	}
 }
 
-// deliver hands a slice to its members and drops those that have all they wanted.
+// deliver gives a slice to its members, and removes those whose interval is complete.
 func (h *Hub) deliver(slice *Window) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,7 +117,7 @@ func (h *Hub) deliver(slice *Window) {
 	})
 }
 
-// add gives s its share of a slice, and reports whether that was all it wanted.
+// add adds a slice to the interval of s, and reports whether that is complete.
 func (s *subscriber) add(slice *Window) (done bool) {
 	if len(s.slices) == 0 {
 		s.w.Start = slice.Start
@@ -141,8 +142,7 @@ func (s *subscriber) add(slice *Window) (done bool) {
 	return true
 }
 
-// fail ends a subscription and says why. What was gathered so far is dropped, but its
-// numbers stay.
+// fail ends a subscription with a reason. Its slices are dropped, but the numbers stay.
 func (s *subscriber) fail(o Outcome, reason string) {
 	s.w.lose(o, "%s", reason)
 	s.slices = nil
@@ -159,6 +159,6 @@ func (h *Hub) fail(o Outcome, reason string) {
 	h.subs = nil
 }
 
-// shedLabels takes the pprof labels off the current goroutine: it inherits those
-// of whoever subscribed first, who shall not be charged for the hub's work.
+// shedLabels removes the pprof labels from the current goroutine. It has inherited those of
+// the first subscriber, which must not be charged for the hub's work.
 func shedLabels() { pprof.SetGoroutineLabels(context.Background()) }

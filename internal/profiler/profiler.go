@@ -1,27 +1,26 @@
-// Package profiler shares the process's one CPU profiler among everyone on our side
-// who wants a profile: the guard's loop, parallel checks, requests for a live
-// profile.
+// Package profiler shares the process's one CPU profiler among all parts of profguard that
+// need a profile: the guard's loop, parallel checks, requests for a live profile.
 //
-// The runtime has a single CPU profiler without an owner. A second start fails,
-// a stop stops anybody's profile, and a start can hang while somebody else's
-// profile drains into a slow connection. So there is one [Hub] for the process
-// ([Process]), and it keeps four rules:
+// The runtime has a single CPU profiler without an owner. A second start fails, a stop stops
+// any profile, whoever has started it, and a start can hang while another profile is written
+// to a slow connection. So there is one [Hub] for the process ([Process]), and it keeps four
+// rules:
 //
-//   - It never stops what it did not start, and where the system tells who samples (Linux)
-//     it does not start beside a rate that somebody has set by itself, which its stop would
-//     end. A window that somebody else has ended is [Stolen].
-//   - It captures into its own bounded memory, releases the profiler, and only
-//     then hands out bytes. A slow reader never holds the profiler.
-//   - It never waits without a bound. A start that hangs leaves one parked
-//     goroutine and a hub that answers [Hung] at once until it returns.
-//   - A window that cannot be trusted is never passed off as good: every
-//     [Window] carries an [Outcome], and [Check] applies the rules that need the
-//     decoded profile.
+//   - It never stops a profile that it did not start. On Linux, which tells whether the
+//     process is sampled, it also does not start beside a bare
+//     runtime.SetCPUProfileRate, which its stop would end. A window that other code has
+//     ended is [Stolen].
+//   - It captures into its own bounded memory, releases the profiler, and only then hands
+//     out bytes. A slow reader never holds the profiler.
+//   - It never waits without a bound. A start that hangs leaves one blocked goroutine, and
+//     the hub answers [Hung] at once until that start returns.
+//   - A window that cannot be trusted never counts as good: every [Window] has an
+//     [Outcome], and [Check] applies the rules that need the decoded profile.
 //
 // While there are subscribers ([Hub.Capture], [Hub.Stream]), the hub takes one runtime
-// profile after the other, the slices. It cuts when a subscriber's interval is
-// complete or a new one wants in, and gives each subscriber exactly the slices
-// that it was there for: a single slice as the runtime wrote it, several merged.
+// profile after the other, the slices. A slice ends when a subscriber's interval is complete
+// or a new subscriber comes. Each subscriber gets exactly the slices of its interval: a
+// single slice as the runtime wrote it, several merged.
 //
 //	A     |--------------------------|
 //	B              |----------------------|
@@ -41,16 +40,15 @@ import (
 	"github.com/profguard/profguard/internal/process"
 )
 
-// system is the CPU profiler as the hub sees it, and the clocks that a window's validity
-// rests on: the process's own, or a fake (the real profiler cannot be used under
-// testing/synctest, where it hangs).
+// system is the CPU profiler that the hub uses, with the clocks for the validity of windows:
+// those of the process, or a fake. (The real profiler hangs under testing/synctest.)
 type system interface {
 	// start begins a profile that goes to w when it ends.
 	start(w io.Writer) error
 	// stop ends the current profile, whoever started it, and returns when it
 	// has been written.
 	stop()
-	// sampling reports whether anybody profiles the process, where that is known.
+	// sampling reports whether the process is being sampled, if that is known.
 	sampling() (yes, known bool)
 	// cpu is the process's processor time so far, user and system.
 	cpu() time.Duration
@@ -61,9 +59,9 @@ type system interface {
 
 type realSystem struct{}
 
-// start leaves alone what pprof does not know of: where a rate has been set by
-// itself, pprof would start, warn on standard error, sample at that rate, and our
-// stop would take it away from whoever has set it.
+// start refuses if other code has called runtime.SetCPUProfileRate by itself: pprof would
+// start, warn on standard error and sample at that rate, and stop would end the sampling of
+// that code.
 func (realSystem) start(w io.Writer) error {
 	if yes, _ := ticking(); yes {
 		return errTaken
@@ -80,10 +78,10 @@ func (realSystem) asleep() time.Duration       { return suspended() }
 var errTaken = errors.New("cpu profiling already in use, by pprof.StartCPUProfile or runtime.SetCPUProfileRate")
 
 // HeldByTest reports whether this process runs with -test.cpuprofile: the testing package
-// then holds the profiler from before the first test until after the last. The hub yields,
-// and answers [Busy] without trying; otherwise a guard that TestMain starts would take the
-// profiler first, and the profile that the person asked for would be an empty file.
+// then holds the profiler from before the first test until after the last. The hub answers
+// [Busy] without trying. Otherwise a guard that TestMain starts would take the profiler
+// first, and the profile of -cpuprofile would be an empty file.
 func HeldByTest() bool { return held }
 
-// held is worked out before main: later, the program may change its arguments.
+// held is computed before main, because the program may change its arguments later.
 var held = process.TestFlag("cpuprofile") != ""

@@ -13,8 +13,8 @@ const maxProfile = 8 << 20
 // and never panics (a panic in there would end the process), and holds at most
 // maxProfile bytes.
 //
-// The runtime writes a profile only when it ends. A write before seal therefore
-// says that somebody else ended it.
+// The runtime writes a profile only when it ends. So a write before seal means that other
+// code has ended it.
 type recorder struct {
 	early chan struct{} // closed at the first write before seal
 
@@ -38,7 +38,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	}
 	if len(r.buf)+len(p) > maxProfile {
 		r.over = true
-		r.buf = nil // a truncated profile is of no use to anybody
+		r.buf = nil // a truncated profile is of no use
 	}
 	if !r.over {
 		r.buf = append(r.buf, p...)
@@ -47,7 +47,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 }
 
 // seal announces our own stop. It reports false when it comes too late: the
-// profile has been ended by somebody else, and must not be stopped.
+// profile was ended by other code, and must not be stopped.
 func (r *recorder) seal() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 const startTimeout = time.Second
 
 const (
-	// minSlice is the least time between two starts of the profiler, which
-	// makes at most 20 a second: at about 3 ms of CPU for a stop and a start,
-	// 6% of one core while somebody keeps coming and going.
+	// minSlice is the least time between two starts of the profiler, so that there are at
+	// most 20 a second. A stop and a start take about 3 ms of CPU, so subscribers that come
+	// and go all the time cost at most 6% of one core.
 	minSlice = 50 * time.Millisecond
 
-	// joinWait is how long a subscriber waits for a cut that is due anyway,
-	// rather than causing one. It is as long as a block of guard.Check, so that
-	// checks running in parallel fall into step and share their slices.
+	// joinWait is how long a new subscriber waits for the end of the current slice, before
+	// it causes one. It is as long as a block of guard.Check, so that checks that run in
+	// parallel fall into step and share their slices.
 	joinWait = 100 * time.Millisecond
 
 	// returnWait is how long the next slice waits for streams that have just got a
@@ -26,7 +26,7 @@ const (
 	returnWait = 5 * time.Millisecond
 )
 
-// run takes slices until nobody subscribes any more.
+// run takes slices as long as there are subscribers.
 func (h *Hub) run() {
 	shedLabels()
 	for h.gather() {
@@ -35,9 +35,8 @@ func (h *Hub) run() {
 	}
 }
 
-// gather waits until there is somebody to start a slice for, and long enough
-// since the last start, and makes everybody a member. It reports
-// false when nobody is left; run must then return.
+// gather waits until the next slice may start, and makes all subscribers its members. It
+// reports false when there is no subscriber left; run must then return.
 func (h *Hub) gather() bool {
 	for {
 		h.mu.Lock()
@@ -105,8 +104,8 @@ func (h *Hub) slice() {
 	h.deliver(&w)
 }
 
-// start starts the profiler on a goroutine of its own. If that hangs, the
-// goroutine stays behind, parked, and no other start is tried until it returns.
+// start starts the profiler on a goroutine of its own. If that hangs, the goroutine stays
+// blocked, and no other start is tried until it returns.
 func (h *Hub) start(rec *recorder) (o Outcome, reason string) {
 	var err error // until started is closed the goroutine's
 	started := make(chan struct{})
@@ -119,7 +118,7 @@ func (h *Hub) start(rec *recorder) (o Outcome, reason string) {
 		h.mu.Unlock()
 		if late {
 			if err == nil && rec.seal() {
-				h.system.stop() // nobody wants it any more
+				h.system.stop() // its subscribers were told that it hangs
 			}
 			h.mu.Lock()
 			h.parked = false
@@ -143,15 +142,15 @@ func (h *Hub) start(rec *recorder) (o Outcome, reason string) {
 }
 
 // settleWait is how long the hub leaves the profiler alone after its profile was stolen.
-// Whoever has stopped it to take one has started by then.
+// Other code that has stopped it to take a profile has started its own by then.
 const settleWait = 100 * time.Millisecond
 
-// free ends a profile of ours that was stolen, if it is dead: whoever calls
-// runtime.SetCPUProfileRate(0) in a window of ours leaves it so. runtime/pprof counts it
-// as running until somebody stops it, and nobody in the process can profile. Whether the
-// profiler is free a start tells, which cannot come between somebody else's start and the
-// first tick as a look at the timer can. Elsewhere than on Linux nobody can tell who
-// samples, and what is dead stays so.
+// free ends a stolen profile that is dead. When other code calls
+// runtime.SetCPUProfileRate(0) during a window, there are no more samples, but for
+// runtime/pprof the profile still runs, and no code in the process can profile. A start tells
+// whether the profiler is free. (To look at the timer would not do: between another start
+// and its first tick it is not set.) On systems other than Linux it is not known whether the
+// process is sampled, and a dead profile stays.
 func (h *Hub) free() {
 	time.Sleep(settleWait)
 	rec := newRecorder()
@@ -162,8 +161,8 @@ func (h *Hub) free() {
 	}
 }
 
-// await returns when the slice that began at start is to be cut, or has been
-// stolen, or nobody wants it any more.
+// await returns when the slice that began at start is to end, was stolen, or has no member
+// any more.
 func (h *Hub) await(rec *recorder, start time.Time) {
 	for ended := false; !ended; {
 		h.mu.Lock()
@@ -177,9 +176,9 @@ func (h *Hub) await(rec *recorder, start time.Time) {
 	}
 }
 
-// nextCut is the age at which the slice that began at start is to be cut: when the first
-// member has its interval complete, or somebody else comes who would have to wait for
-// that for longer than joinWait. Nobody wants it if it has no members.
+// nextCut is the age at which the slice that began at start is to end: when the interval of
+// the first member is complete, or when a new subscriber comes that would have to wait
+// longer than joinWait for that. wanted is false if the slice has no members.
 func nextCut(subs []*subscriber, start time.Time) (cut time.Duration, wanted bool) {
 	for _, s := range subs {
 		if end := s.want - s.w.Elapsed; s.member && (!wanted || end < cut) {

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// period is that of runtime/pprof: 100 Hz. Higher rates lie, because the
-	// kernel's tick cannot keep up: at a nominal 1000 Hz, a quarter of the CPU
-	// time shows.
+	// period is that of runtime/pprof: 100 Hz. With higher rates samples are missing,
+	// because the kernel's tick cannot keep up: at a nominal 1000 Hz, only a quarter of the
+	// CPU time shows.
 	period = int64(10 * time.Millisecond)
 
-	// slack is what the shortest slice (nextCut) adds to an interval, or a stop of the
-	// profiler to a profile's own idea of its duration (81 ms at most).
+	// slack is the time that the shortest slice (nextCut) adds to an interval, or that a stop
+	// of the profiler adds to the duration in a profile (81 ms at most).
 	slack = 125 * time.Millisecond
 
-	// sleepSlack is the difference between the clocks that is not taken for a
-	// suspend: their readings may be preempted, and where the wall clock has to
-	// serve, NTP slews it by up to 0.5 ms a second.
+	// sleepSlack is the largest difference between the clocks that is not taken for a
+	// suspend: the process may be preempted between their readings, and where the wall
+	// clock is used, NTP adjusts it by up to 0.5 ms a second.
 	sleepSlack = 100 * time.Millisecond
 
 	// Sampled CPU was 92-99% of the CPU used when a process was busy, and is
@@ -44,9 +44,9 @@ func (w *Window) judgeTime(limit time.Duration) {
 	}
 }
 
-// Table decodes the window's profile with d, and is valid until d's next use. It is nil
-// unless the window is [OK]: one whose profile cannot be read, or breaks a rule of
-// [Check], is given its outcome and reason.
+// Table decodes the window's profile with d. It is valid until d's next use, and nil unless
+// the window is [OK]. A window whose profile cannot be read, or breaks a rule of [Check],
+// gets the outcome and reason for that.
 func (w *Window) Table(d *decode.Decoder) *decode.Table {
 	if w.Outcome != OK || w.Data == nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Window is what a subscriber gets for its interval: a profile when Outcome is
-// [OK], otherwise the reason why there is none to rely on.
+// A Window is the result of a subscriber's interval: a profile when Outcome is [OK], otherwise
+// the reason why there is no profile to rely on.
 type Window struct {
 	// Data is a gzipped profile.proto, nil unless the profiler delivered one.
 	// It stays valid for ever, but other subscribers of the same interval may
@@ -32,14 +32,13 @@ type Window struct {
 	Reason string
 }
 
-// An Outcome says whether a window can be relied on, and if not, what it was
-// lost to.
+// An Outcome says whether a window can be relied on, and if not, why it was lost.
 type Outcome int
 
 const (
 	OK        Outcome = iota // the window is whole
-	Busy                     // somebody else is using the profiler
-	Stolen                   // somebody else ended our profile
+	Busy                     // other code uses the profiler
+	Stolen                   // other code ended our profile
 	Hung                     // the profiler could not be started, or stopped, in time
 	Short                    // the profile covers less time than was asked
 	Overrun                  // the window took much longer than was asked
@@ -58,7 +57,7 @@ var outcomeNames = [...]string{
 	Lost: "lost", TooLarge: "too large", Broken: "broken", Canceled: "canceled",
 }
 
-// Outcomes are those that a window can have of which somebody is told.
+// Outcomes are the outcomes of windows that are reported: all but Canceled.
 func Outcomes() []Outcome {
 	var list []Outcome
 	for o := range Canceled {
@@ -96,11 +95,11 @@ const (
 	maxBackoff = 15 * time.Minute
 )
 
-// Backoff is for how long to leave the profiler alone after the window, given for how
-// long it was before: 1, 2, 4, 8, then 15 minutes while the profiler is contended or the
-// machine overloaded, nothing after a window that was delivered. Other outcomes leave it
-// as it was, and so does an overrun by less than the length of the window: a hiccup of
-// 300 ms spoils a window of a second, and is no reason to look away for a minute.
+// Backoff is how long to leave the profiler alone after the window. before is the backoff
+// after the window before. It is 1, 2, 4, 8, then 15 minutes while the profiler is in use or
+// the machine is overloaded, and 0 after a good window. Other outcomes do not change it. Nor
+// does an overrun by less than the length of the window: a delay of 300 ms spoils a window
+// of a second, but is no reason to wait for a minute.
 func (w *Window) Backoff(before time.Duration) time.Duration {
 	switch w.Outcome {
 	case OK:

@@ -14,10 +14,10 @@ import (
 // nanoseconds.
 type values [2]int64
 
-// totals are what a kind had counted for each stack, so that they can be subtracted
-// from a later profile. A stack is known by a 64-bit hash of its program counters,
-// which are the same in every profile of a process where location ids are not: among
-// 200,000 stacks two share one with a chance of one in a billion.
+// totals are the counts of a profile for each stack, to be subtracted from a later profile.
+// The key of a stack is a 64-bit hash of its program counters, which are the same in every
+// profile of a process, unlike location ids. The chance that two of 200,000 stacks have the
+// same hash is one in a billion.
 type totals struct {
 	seed   maphash.Seed
 	stacks map[uint64]values
@@ -25,7 +25,7 @@ type totals struct {
 
 // parse reads a profile of runtime/pprof, if it is within the decoder's limits.
 func parse(gz []byte) (*decode.Table, error) {
-	var d decode.Decoder // whose memory is not worth keeping for the next window
+	var d decode.Decoder // a new one, because its memory is not worth keeping for the next window
 	t, err := d.Bytes(gz)
 	if err == nil && len(t.Types) < len(values{}) {
 		err = fmt.Errorf("it has %d values, expected %d", len(t.Types), len(values{}))
@@ -36,10 +36,10 @@ func parse(gz []byte) (*decode.Table, error) {
 	return t, nil
 }
 
-// subtract leaves in p what its stacks have grown by since the call before, and
-// remembers what they have now. What would be negative is 0. Samples of one stack are
-// added up, as the merge of google/pprof does: allocations that differ in their
-// runtime frames only are shown as the same.
+// subtract replaces the values of p by their growth since the call before, and remembers the
+// values for the next call. Negative growth counts as 0. Samples of one stack are added up,
+// as google/pprof's merge does: allocations that differ only in their runtime frames count
+// as the same.
 func (t *totals) subtract(p *decode.Table) {
 	before := t.stacks
 	if before == nil {
@@ -71,9 +71,9 @@ func (t *totals) subtract(p *decode.Table) {
 	}
 }
 
-// appendStack appends what tells a sample's stack from others: its program counters
-// and the size of the objects, by which the runtime tells allocations at one place
-// apart. These kinds have no other labels.
+// appendStack appends the key of a sample's stack: its program counters and the size of the
+// objects, because the runtime has separate samples for each size. These kinds have no
+// other labels.
 func appendStack(key []byte, p *decode.Table, s decode.Sample) []byte {
 	for _, l := range p.Stacks[s.StackLo:s.StackHi] {
 		key = binary.LittleEndian.AppendUint64(key, p.Locations[l].Address)
@@ -84,9 +84,8 @@ func appendStack(key []byte, p *decode.Table, s decode.Sample) []byte {
 	return key
 }
 
-// encode makes a profile of what a window has grown by. Most stacks have not grown, so
-// what only they need is left out, and the result is small to compress, to decode and to
-// keep.
+// encode makes the profile of a window's growth. Most stacks have not grown and are left out,
+// so the result is small.
 func encode(t *decode.Table, start time.Time, elapsed time.Duration) ([]byte, error) {
 	t.TimeNanos, t.DurationNanos = start.UnixNano(), int64(elapsed)
 	var m decode.Merger
