@@ -8,11 +8,11 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 )
 
-// startWithin is how long Start waits for a disk or a registry, which take milliseconds.
-// A registry asks the guard for its metrics, and waits for whoever holds its lock.
+// startWithin is how long Start waits for a disk or a registry. Usually they take
+// milliseconds, but either may hang, as a registry does while other code holds its lock.
 const startWithin = time.Second
 
-// acquire acquires what release gives back, and the place among the metrics.
+// acquire starts the sinks, opens the dumps and registers the metrics.
 func (g *Guard) acquire(ctx context.Context) error {
 	g.sinks = sinks(&g.cfg)
 	if g.cfg.DumpDir != "" {
@@ -20,7 +20,7 @@ func (g *Guard) acquire(ctx context.Context) error {
 		if err != nil && dumps.Reason(err) != "no_space" {
 			return fmt.Errorf("DumpDir: %w", err)
 		}
-		if err != nil { // that the disk is full is no mistake of the caller's
+		if err != nil { // a full disk is no mistake of the caller
 			g.off("dumps", err)
 		}
 	}
@@ -30,8 +30,8 @@ func (g *Guard) acquire(ctx context.Context) error {
 	return nil
 }
 
-// within does what a part of the guard waits for somebody else for, and returns its error.
-// What has not ended in time costs that part, and not the host's start, until it ends well.
+// within runs do, which may hang, for a part of the guard, and returns its error. If do has
+// not ended in time, within returns nil, and that part is off until do ends without error.
 func (g *Guard) within(part, what string, do func() error) error {
 	reply, gaveUp := make(chan error), make(chan struct{})
 	g.background.Go(func() {
@@ -55,7 +55,7 @@ func (g *Guard) within(part, what string, do func() error) error {
 	return nil
 }
 
-// off says that there is no such part of the guard, or with nil that there is one after all.
+// off notes that a part of the guard is off because of an error, or with nil that it is not.
 func (g *Guard) off(part string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -87,15 +87,15 @@ func (g *Guard) openDumps(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if ctx.Err() != nil { // release has been there already
+	if ctx.Err() != nil { // release does not see this store any more
 		return store.Close(ctx)
 	}
 	g.dumps.Store(store)
 	return nil
 }
 
-// register registers the metrics. If that was after Stop has unregistered them, they are
-// unregistered again: those of a stopped guard would keep out those of the next.
+// register registers the metrics. If that ends after Stop, they are unregistered again:
+// metrics of a stopped guard would keep the next guard from registering its own.
 func (g *Guard) register(ctx context.Context) error {
 	var refused error
 	if err := call(func() { refused = g.cfg.Registerer.Register(g.metrics) }); err != nil {
@@ -109,11 +109,10 @@ func (g *Guard) register(ctx context.Context) error {
 
 func (g *Guard) unregister() { _ = call(func() { g.cfg.Registerer.Unregister(g.metrics) }) }
 
-// release gives all back but the place among the metrics, and waits until ctx ends for
-// what the guard has begun: what hangs then is left behind. It makes room for another
-// guard.
+// release closes the dumps and the sinks, and waits for the guard's goroutines until ctx
+// ends. Goroutines that hang are left behind. After that another guard can be started.
 func (g *Guard) release(ctx context.Context) {
-	g.mu.Lock() // what is opened later is closed by openDumps
+	g.mu.Lock() // a store that is opened later is closed by openDumps
 	store := g.dumps.Load()
 	g.mu.Unlock()
 	if store != nil {

@@ -13,21 +13,21 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A judgement is what a window has brought for one budget.
+// A judgement is the result of one budget in a window.
 type judgement struct {
 	entry      *entry
 	result     budget.Result
-	finding    *judge.Finding // the same without its words
-	start, end time.Time      // of the time that it is about
-	lost       bool           // there is no result of it
+	finding    *judge.Finding // the result without words
+	start, end time.Time      // of the time that was judged
+	lost       bool           // the window was lost, so the alert does not change
 	data       []byte         // the profile
-	event      alert.Event    // what has become of the alert
+	event      alert.Event    // the transition of the alert
 }
 
 // maxHistory is an hour at the default cadence; a budget's takes 1 KB.
 const maxHistory = 60
 
-// ruleOf is what it takes for the alert of a budget to fire and to end.
+// ruleOf is the rule by which the alert of a budget fires and ends.
 func (e *entry) ruleOf(cfg *Config) alert.Rule {
 	counted := isCounted(&e.rule) && e.rule.Test != judge.Absent
 	var r alert.Rule
@@ -46,11 +46,11 @@ func (e *entry) ruleOf(cfg *Config) alert.Rule {
 	return r
 }
 
-// add adds a result to its entry. Of a window that was lost nothing comes for the alert:
-// it says nothing about the budget. It reports false for one that SetBudgets has removed.
+// add adds a result to its entry. A lost window does not change the alert, because it says
+// nothing about the budget. add reports false for a budget that SetBudgets has removed.
 func (g *Guard) add(j *judgement) bool {
 	g.mu.Lock()
-	defer g.mu.Unlock() // also of a panic
+	defer g.mu.Unlock() // also after a panic
 	e, r := j.entry, &j.result
 	if !slices.Contains(g.panel.entries, e) {
 		return false
@@ -73,7 +73,7 @@ func (g *Guard) add(j *judgement) bool {
 		Idle: r.Idle, Measured: measured(r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
 	}
 	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && f.Measured {
-		f.Window = evidence.Pass // it is within its limit, and of growth nothing is said while it learns
+		f.Window = evidence.Pass // it is within its limit; growth is not judged while it learns
 	}
 	was := e.alert.State
 	if e.alert, j.event = e.alert.Next(f, e.ruleOf(&g.cfg)); e.alert.State != was {
@@ -83,8 +83,8 @@ func (g *Guard) add(j *judgement) bool {
 	return true
 }
 
-// tell tells of a transition, or of another offender while the budget fires. Of a budget
-// that is not in force any more, SetBudgets has told all.
+// tell emits the event of a transition, or of another offender while the budget fires. For a
+// budget that is not in force any more, SetBudgets has emitted the last event.
 func (g *Guard) tell(j *judgement) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,7 +97,7 @@ func (g *Guard) tell(j *judgement) {
 	case j.event == alert.Fired:
 		e.offenders = alert.NewOffenders(first(r), now)
 		n.Name, n.Message = eventFiring, e.broken("is broken", r)
-		if r.Verdict != budget.Fail { // its reason says only that this window does not suffice
+		if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
 			n.Result.Reason = fmt.Sprintf("all windows together prove it; in the last, %s is at %s (%s)", e.who(r.Offenders), amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
 		}
 	case j.event.Ends():
@@ -119,7 +119,7 @@ func (g *Guard) tell(j *judgement) {
 	g.emit(n)
 }
 
-// who is what a result with these offenders measures.
+// who names the function or figure that a result with these offenders is about.
 func (e *entry) who(offenders []budget.Offender) string {
 	switch {
 	case isEach(&e.rule) && len(offenders) > 0:
@@ -190,8 +190,8 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) (is, why string) {
 	return is, fmt.Sprintf("%s at %s %s; the limit is %s", e.who(nil), value, over, r.Budget.Limit)
 }
 
-// reason is why the budget stands as it does. That is the reason of its last window,
-// and what an alert waits for that goes on although this window did not fail.
+// reason is the reason of the budget's last window. If the budget fires although that window
+// did not fail, it also says what the alert waits for.
 func (e *entry) reason(g *Guard) string {
 	r, since, rule := &e.Result, &e.alert.Recovery, e.ruleOf(&g.cfg)
 	switch n := e.alert.Unjudged(); {

@@ -12,30 +12,30 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// A panel is the budgets in force: how each stands, and a watch for those of
-// each kind of profile.
+// A panel is the set of budgets in force: the status of each, and a watch for each kind of
+// profile.
 type panel struct {
 	set     budget.Set
 	entries []*entry
-	groups  []*group // that of the CPU profile comes first: its table is gone as soon as another is decoded
-	// notLinked are the patterns that match nothing in the binary, once known.
+	groups  []*group // the CPU profile comes first, because decoding another one overwrites its table
+	// notLinked are the patterns that match no function of the program, once known.
 	notLinked []string
 }
 
-// entry is one budget and what is known of it. It outlives a change of the others.
+// entry is one budget with its status and evidence. It is kept when other budgets change.
 type entry struct {
 	rule judge.Rule // the budget without its words
 
 	// Only alert.go writes these, but for the warning.
-	BudgetStatus // what is computed when somebody asks is left out
+	BudgetStatus // without the fields that status computes
 	alert        alert.Alert
-	told         bool            // that it fires
-	offenders    alert.Offenders // that the alert has named
+	told         bool            // an event said that it fires
+	offenders    alert.Offenders // those that events have named
 
-	missed    int          // windows with nothing within its "in" and "where", before the first with something
-	breakdown *breakdown   // the last of a figure since it was within its limit
-	counted   counters     // when what is counted was last judged
-	watch     *judge.Watch // that judges it, as the rule of this number
+	missed    int          // windows without a sample within its "in" and "where", until the first sample
+	breakdown *breakdown   // of a figure: the last one since it was within its limit
+	counted   counters     // the counters when it was last judged by them
+	watch     *judge.Watch // judges it, as the rule with the number at
 	at        int
 }
 
@@ -46,7 +46,7 @@ func newEntry(b *budget.Budget, r *judge.Rule) *entry {
 	return e
 }
 
-// group is the budgets that one kind of profile is for.
+// group is the budgets that are judged by one kind of profile.
 type group struct {
 	kind    string // "figures" for those that need no profile
 	watch   *judge.Watch
@@ -70,8 +70,8 @@ func kindOf(r *judge.Rule) string {
 // isEach reports whether the limit is for each function, package or goroutine.
 func isEach(r *judge.Rule) bool { return r.Class == judge.Each || r.Class == judge.Leak }
 
-// newPanel makes the panel of a configuration. Budgets that old has too, name
-// and sentence, keep their standing.
+// newPanel makes the panel of a configuration. Budgets that are in old too, with the same
+// name and sentence, keep their entries.
 func newPanel(cfg *Config, old *panel) (*panel, error) {
 	all, err := cfg.Budgets.Rules()
 	if err != nil {
@@ -114,8 +114,8 @@ func newPanel(cfg *Config, old *panel) (*panel, error) {
 	return p, nil
 }
 
-// adopt takes over what other watches have learnt about budgets that stay. Only the loop
-// may do it, between two windows: it judges with them.
+// adopt takes over the evidence of other watches about budgets that were kept. Only the loop
+// may call it, between two windows, because it uses these watches.
 func (p *panel) adopt() {
 	for _, g := range p.groups {
 		for i, e := range g.entries {
@@ -130,10 +130,10 @@ func (p *panel) adopt() {
 // cpu reports whether any budget needs the CPU profile.
 func (p *panel) cpu() bool { return p.groups[0].kind == kinds.CPU }
 
-// SetBudgets replaces the budgets, from the next window on. Budgets that stay,
-// name and sentence, keep their state, their counts and the evidence about them.
-// One that goes while it is firing is resolved, with a message that says so. On an
-// error the old ones stay in force.
+// SetBudgets replaces the budgets from the next window on. Budgets that are in both sets,
+// with the same name and sentence, keep their state, counts and evidence. A firing budget
+// that is not in the new set is resolved, with a message that says so. On an error the old
+// budgets stay in force.
 func (g *Guard) SetBudgets(set budget.Set) error {
 	if g == nil || g.cancel == nil {
 		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")
@@ -143,8 +143,9 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	cfg := g.cfg
 	cfg.Budgets = set
 	err := cfg.complete()
-	// A thousand patterns take a tenth of a second to compile, and Stop, Status and
-	// scrapes do not wait for that. Of the old panel, only what never changes is read here.
+	// A thousand patterns take a tenth of a second to compile. That is done without g.mu, so
+	// that Stop, Status and scrapes do not wait. Only constant parts of the old panel are
+	// read.
 	var next *panel
 	if err == nil {
 		next, err = g.seams.compile(&cfg, g.inForce())

@@ -21,84 +21,82 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// Config says what a guard watches and whom it tells. The zero Config works:
-// the default budgets, a window of 10 seconds every minute, metrics on
-// Prometheus' default registry, events through OpenTelemetry's global provider,
-// and a log line for each transition. It is read once, by [Start].
+// Config says what a guard watches, and where results go. The zero Config works: the
+// default budgets, a window of 10 seconds every minute, metrics on Prometheus' default
+// registry, events through OpenTelemetry's global provider, and a log line for each
+// transition. It is read once, by [Start].
 type Config struct {
 	// Budgets are compared with every window; nil means [budget.Default], and an
 	// empty set is an error.
 	Budgets budget.Set
 
-	// Every is how often a window starts, a minute by default; Window is how long
-	// it is, at least a second, and by default 10 seconds or half of Every, whichever
-	// is shorter, so that somebody else can take a profile in between. If they are equal,
-	// windows follow each other without a pause. While a budget without a "for" is
-	// pending, they follow each other after half a window, ten minutes an hour at the
-	// most.
+	// Every is the time from the start of one window to the next, a minute by default.
+	// Window is the length of a window, at least a second, and by default 10 seconds or
+	// half of Every, whichever is shorter, so that others can take a profile in between. If
+	// both are equal, windows follow each other without a pause. While a budget without a
+	// "for" is pending, the next window starts after a pause of half a window; that is so
+	// for at most ten minutes an hour.
 	Every  time.Duration
 	Window time.Duration
 
-	// DumpDir is where the profiles of failing windows are kept; "" means nowhere.
-	// It is created with mode 0700, and refused if it is a link, belongs to another
-	// user, or others may write to it. Each process has a folder of its own in it.
-	// Keep says how many stay.
+	// DumpDir is the directory for profiles of failing windows; "" means that none are
+	// kept. It is created with mode 0700, and refused if it is a link, belongs to another
+	// user, or is writable by others. Each process has a folder of its own in it. Keep says
+	// how many dumps are kept.
 	DumpDir string
 	Keep    Keep
 
 	// Trace adds the last seconds of execution trace to a dump, while it is enabled. It
 	// is a *trace.FlightRecorder, which the host starts and stops. The type is not named
-	// here, because that would link the tracer into hosts that have none. One that panics,
-	// or takes longer than a second, is not asked again.
+	// here, because that would link the tracer into hosts that have none. If it panics or
+	// takes longer than a second, it is not called again.
 	Trace interface {
 		Enabled() bool
 		WriteTo(w io.Writer) (n int64, err error)
 	}
 
-	// Registerer is where the guard's metrics go; nil means
-	// prometheus.DefaultRegisterer.
+	// Registerer registers the guard's metrics; nil means prometheus.DefaultRegisterer.
 	Registerer prometheus.Registerer
 
-	// LoggerProvider takes the guard's OpenTelemetry events; nil means the global
-	// one, as it is when an event is emitted.
+	// LoggerProvider takes the guard's OpenTelemetry events; nil means the global provider
+	// at the time of an event.
 	LoggerProvider log.LoggerProvider
 
 	// Logger gets a line for each transition, not for each window; nil means
 	// slog.Default.
 	Logger *slog.Logger
 
-	// Work are counters that the service has already, by the name of what they
-	// count: {"request": func() float64 { return float64(requests.Load()) }}. They are
-	// for budgets "per request", are read at both ends of a window, and must only ever
-	// grow.
+	// Work are counters that the service already has, by their unit of work:
+	// {"request": func() float64 { return float64(requests.Load()) }}. They are for budgets
+	// "per request", are read at both ends of a window, and must never decrease.
 	//
-	// Other units of work are counters, histograms or summaries of the Prometheus
-	// registry that the Registerer is: "per http_requests_total" adds up its series, "per
-	// http_requests_total{code="200"}" those with that label. The registry is gathered at
-	// both ends of a window, which takes some microseconds for each series, and only if a
-	// budget needs it.
+	// Other units of work are counters, histograms or summaries of the Registerer, if that
+	// is a Prometheus registry: "per http_requests_total" adds up the series of that name,
+	// "per http_requests_total{code="200"}" those with that label. The registry is gathered
+	// at both ends of a window, which takes some microseconds for each series, and only if
+	// a budget needs it.
 	Work map[string]func() float64
 
-	// Baseline is the CPU profile that "grows" budgets compare with, and
-	// BaselineWork the work that was done while it was taken.
+	// Baseline is the CPU profile that "grows" budgets compare with. BaselineWork is the
+	// amount of work that was done while it was taken, by unit.
 	Baseline     *profile.Profile
 	BaselineWork map[string]float64
 
-	// OnEvent is called with each event, one at a time, on a goroutine of its own.
-	// It may block or panic: events that it has no time for are dropped and
-	// counted, and three panics in ten minutes, or a runtime.Goexit, end the calls. What the
-	// event's Result points to is the guard's: leave it as it is.
+	// OnEvent is called with each event, one at a time, on a goroutine of its own. It may
+	// block or panic: events that it has no time for are dropped and counted, and after
+	// three panics in ten minutes, or a runtime.Goexit, it is not called any more. It must
+	// not modify what the event's Result refers to.
 	OnEvent func(Event)
 }
 
-// Keep says which dumps stay. Zero fields mean the defaults. The caps hold for each
-// running process, together with what processes that are gone have left in DumpDir.
-// The first and the worst dump of a violation stay longest.
+// Keep limits the dumps that are kept. Zero fields mean the defaults. The limits hold for
+// each running process, together with the dumps in DumpDir of processes that are gone. The
+// first and the worst dump of a violation are kept longest.
 //
-// Every is about what a dump shows: another offender of the same budget has a dump when
-// its alert begins to fire, and during that after a tenth of Every; dumps_total counts
-// as too_soon those before. A violation that comes back within Every is told with the
-// dump that shows the same offender.
+// Every holds for dumps of the same offender. Another offender of the same budget gets a
+// dump when the alert begins to fire, and after that a tenth of Every later; dumps that
+// would come earlier are counted in dumps_total as too_soon. If a violation comes back
+// within Every, its event names the earlier dump of the same offender.
 type Keep struct {
 	Files int           // profiles, 64 by default
 	Bytes int64         // of all files, 256 MiB by default
@@ -106,8 +104,8 @@ type Keep struct {
 	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
 }
 
-// least is the time between two dumps of a budget that show other offenders, and between
-// two events that tell of them.
+// least is the least time between two dumps of a budget that show different offenders, and
+// between two events about them.
 func (k Keep) least() time.Duration { return max(k.every()/10, 1) }
 
 func (k Keep) every() time.Duration {
@@ -117,16 +115,16 @@ func (k Keep) every() time.Duration {
 	return k.Every
 }
 
-// complete fills in the defaults, and returns all that is wrong.
+// complete fills in the defaults, and returns all mistakes.
 func (c *Config) complete() error {
 	var found []error
 	wrong := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
-	// The caller may change these later, and a map that is written while it is read ends
-	// the process.
+	// The caller may change these later, and the runtime ends a process that writes a map
+	// while it is read.
 	c.Budgets = cloneBudgets(c.Budgets)
 	c.Work, c.BaselineWork = maps.Clone(c.Work), maps.Clone(c.BaselineWork)
 	if v := reflect.ValueOf(c.Trace); v.Kind() == reflect.Pointer && v.IsNil() {
-		c.Trace = nil // of a host whose recorder is optional
+		c.Trace = nil // in a host whose recorder is optional
 	}
 	if c.Budgets == nil {
 		c.Budgets = budget.Default()
@@ -196,16 +194,16 @@ func (c *Config) complete() error {
 }
 
 const (
-	// maxBudgets keeps judging a window within milliseconds and its metrics within
-	// what one process should export.
+	// maxBudgets limits the time of judging a window to milliseconds, and the number of
+	// metrics.
 	maxBudgets = 1000
-	// minWindow is a hundred samples of a busy core. maxWindow keeps a profile within its
-	// memory.
+	// minWindow has a hundred samples of a busy core. maxWindow limits the memory of a
+	// profile.
 	minWindow = time.Second
 	maxWindow = 5 * time.Minute
 )
 
-// cloneBudgets copies a set with all that it refers to.
+// cloneBudgets makes a deep copy of a set.
 func cloneBudgets(set budget.Set) budget.Set {
 	set = slices.Clone(set)
 	for i := range set {

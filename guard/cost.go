@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// sampleCost is what one CPU sample costs the process: the signal, the
-	// unwinding, the write to the profile's buffer. Measured at 2.1 to 3.5 us.
+	// sampleCost is the cost of one CPU sample: the signal, the unwinding, the write to the
+	// profile's buffer. It was measured at 2.1 to 3.5 us.
 	sampleCost = 3500 * time.Nanosecond
 	// A window costs the runtime 2.0 to 3.5 ms of CPU to start, symbolise and
 	// compress, for profiles of some 20 KB; most of it goes with the size.
@@ -23,9 +23,8 @@ const (
 	wakeEvery = 100 * time.Millisecond
 )
 
-// profilingCost estimates what taking a CPU profile has cost the process. The
-// work is spread over signal handlers and a goroutine of the runtime, where
-// nobody can measure it.
+// profilingCost estimates the cost of taking a CPU profile. It can't be measured, because the
+// work is spread over signal handlers and a goroutine of the runtime.
 func profilingCost(w *profiler.Window, used *process.Figures) time.Duration {
 	samples := used.CPU.Milliseconds() / 10
 	made := time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
@@ -36,7 +35,7 @@ func profilingCost(w *profiler.Window, used *process.Figures) time.Duration {
 	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + made
 }
 
-// account adds up what a window cost, and rests or goes on by it.
+// account adds the cost of a window, and lets the guard rest or go on by it.
 func (l *looper) account(cost time.Duration, after *process.Snapshot) {
 	share := l.pace.Spent(cost, after.At.Sub(l.last.At), after.At)
 	until, rests := l.pace.Rests(after.At)

@@ -14,19 +14,19 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// What the whole process uses is counted, by the kernel or the runtime, and not
-// sampled. Budgets on it are judged once a period and by the counters of all of it, so
-// that they need no profile and no samples.
+// The CPU, memory and allocations of the whole process are counted by the kernel and the
+// runtime, and not sampled. Budgets on them are judged once a period, by counters of the
+// whole period. They need no profile and no samples.
 
-// counters are what has been used and done at one moment.
+// counters are the values of all counters at one moment.
 type counters struct {
 	process.Snapshot
 	work readings
 }
 
-// period returns when the period began that a window from start to end completes. It
-// reports false for one that completes none: those that follow each other closely, and
-// those that a jump of CPU has called early.
+// period returns the start of the period that a window from start to end completes. It
+// reports false for a window that completes none: one that follows another closely, or that
+// a jump of CPU has started early.
 func (l *looper) period(start, end time.Time) (began time.Time, ok bool) {
 	if began = l.completed; began.IsZero() {
 		began = start
@@ -37,13 +37,13 @@ func (l *looper) period(start, end time.Time) (began time.Time, ok bool) {
 	return began, true
 }
 
-// isCounted reports whether a budget is on what is counted in full.
+// isCounted reports whether the value of a budget is counted in full.
 func isCounted(r *judge.Rule) bool {
 	return kindOf(r) == kindFigures || kinds.Of(r.Kind).Taken == kinds.State || hasCounter(r)
 }
 
-// hasCounter reports whether a budget is on what the process has used, which a counter
-// tells: its CPU, in cores or per unit of work, or its allocations per unit of work.
+// hasCounter reports whether a counter of the process tells the value of a budget: its CPU,
+// in cores or per unit of work, or its allocations per unit of work.
 func hasCounter(r *judge.Rule) bool {
 	if r.Class != judge.Process || r.Test != judge.Limited || r.In != "" || len(r.Where) > 0 {
 		return false
@@ -52,23 +52,23 @@ func hasCounter(r *judge.Rule) bool {
 }
 
 const (
-	// A single heavy request is taken for ten of the usual: as many as in a lognormal
-	// distribution with a deviation of 1.5. Where requests are not counted, it is taken
-	// for half a second of CPU.
+	// A heavy request is taken to cost as much as ten usual ones: that is so in a lognormal
+	// distribution with a deviation of 1.5. Without a counter of requests, it is taken to
+	// cost half a second of CPU.
 	heavyRequests = 10
 	heavyCPU      = 500 * time.Millisecond
 
-	// countedAlpha is the chance that a period fails by chance, among so few of these.
-	// An alert takes three in a row.
+	// countedAlpha is the chance that a period fails because it happens to have many heavy
+	// requests. An alert takes three such periods in a row.
 	countedAlpha = 0.01
 
-	// pooledPeriods is how many periods are put together at the most, if none of them has
-	// enough work to be judged alone.
+	// pooledPeriods is the largest number of periods that are judged together, if none of
+	// them has enough work to be judged alone.
 	pooledPeriods = 30
 )
 
-// count judges a budget by what the counters say of the time since it was last judged,
-// and reports whether it is one of these. before is the start of the window.
+// count judges a budget by counters, over the time since it was last judged. It reports
+// whether the budget can be judged so. before are the counters at the start of the window.
 func (e *entry) count(r *budget.Result, before, now *counters, every time.Duration) bool {
 	b := &e.rule
 	from := e.counted
@@ -89,12 +89,12 @@ func (e *entry) count(r *budget.Result, before, now *counters, every time.Durati
 		}
 	}
 	over := elapsed.Seconds()
-	heavy := over * r.Limit / heavyCPU.Seconds() // how many heavy requests the limit allows
+	heavy := over * r.Limit / heavyCPU.Seconds() // the number of heavy requests that the limit allows
 	period := elapsed.Round(time.Second).String()
 	if b.Per != "" {
 		done, _ := between(from.work, now.work)
 		if over = done[b.Per]; over == 0 {
-			return false // and the result says why there is none
+			return false // the result says why there is no work
 		}
 		heavy = over / heavyRequests
 		period = fmt.Sprintf("%.0f of %q in %s", over, b.Per, period)
@@ -103,7 +103,7 @@ func (e *entry) count(r *budget.Result, before, now *counters, every time.Durati
 		return false
 	}
 	value := used / over
-	if math.IsInf(value, 1) { // a counter that grows by next to nothing has counted nothing
+	if math.IsInf(value, 1) { // the counter of work has grown by next to nothing
 		return false
 	}
 	r.Verdict, r.Share, r.Low, r.High = budget.Pass, value, value, value
@@ -113,7 +113,7 @@ func (e *entry) count(r *budget.Result, before, now *counters, every time.Durati
 	case evidence.RateLower(heavy*value/r.Limit, countedAlpha) > heavy:
 		r.Verdict = budget.Fail
 	default:
-		// A single request may decide. So what comes next is judged with it.
+		// A single request could decide, so this period is judged together with the next.
 		r.Verdict = budget.Inconclusive
 		who += ", which is too little work to be judged alone"
 		if elapsed < pooledPeriods*every {
@@ -124,9 +124,9 @@ func (e *entry) count(r *budget.Result, before, now *counters, every time.Durati
 	return true
 }
 
-// gcOf hands on what garbage collection took, or that it is not known. The runtime
-// tells when a collection ends. Where none has, the CPU profile of the window shows
-// whether one runs: t is nil where there is none.
+// gcOf sets the figure gc, or the reason why it is not known. The runtime counts the cost of a
+// collection when it ends. If none has ended, the CPU profile of the window shows whether
+// one was running. t is nil without a profile.
 func gcOf(used *process.Figures, t *decode.Table, f *judge.Facts) {
 	switch {
 	case used.GCKnown:

@@ -25,21 +25,21 @@
 //	}
 //
 // A window starts once every Config.Every, at a random moment of its period, and at once
-// when the CPU use of the process jumps. It is judged by itself, pass, fail or
-// inconclusive, and adds to the evidence of the windows before it. docs/alerts.md says
+// when the CPU use of the process jumps. Each window has a verdict of its own, pass, fail
+// or inconclusive, and adds to the evidence of the windows before it. docs/alerts.md says
 // when an alert fires, when it ends, and how long that takes.
 //
-// # What it costs, and what it must not do
+// # Cost, and safety of the host
 //
-// After Start nothing in the guard panics, blocks or leaks into the host; what goes
-// wrong becomes a metric, an event and a part of Status. Above 1% of one core the guard
-// halves its cadence, above 3% it rests for a quarter of an hour.
+// After Start nothing in the guard panics, blocks or leaks into the host. Whatever goes
+// wrong becomes a metric, an event and a part of Status. If the guard costs more than 1% of
+// one core, it takes half as many windows; above 3% it rests for a quarter of an hour.
 //
-// The runtime has one CPU profiler, and the guard shares it: it never stops a
-// profile that it did not start, notices when its own was stopped, and backs off
-// while somebody else is profiling, for a minute, then for 2, 4, 8 and 15. A person's
-// profile of 30 seconds at /debug/pprof costs at most one window (go test -v -run
-// WindowsLostToAPerson ./guard), a profiler that runs all the time nearly all.
+// The runtime has one CPU profiler, and the guard shares it. The guard never stops a
+// profile that it did not start, notices when its own was stopped, and backs off while
+// other code is profiling: for a minute, then for 2, 4, 8 and 15. A profile of 30 seconds
+// that a person takes at /debug/pprof costs at most one window (go test -v -run
+// WindowsLostToAPerson ./guard). A profiler that runs all the time costs nearly all windows.
 //
 // There is one guard in a process. Call [Guard.Stop] before syscall.Exec. Neither
 // [Start] nor [Check] can be used in a bubble of testing/synctest: the runtime's

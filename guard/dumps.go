@@ -17,15 +17,16 @@ import (
 // defaultDumpEvery is the default of Keep.Every.
 const defaultDumpEvery = 10 * time.Minute
 
-// tooSoon is the result, in metrics and Status, of a dump that there was no time for.
+// tooSoon is the result, in metrics and Status, of a dump that was left out because it came
+// too soon after another.
 const tooSoon = "too_soon"
 
 // dumpPatience is how long the loop waits for the dumps of a window. A save takes
-// milliseconds, so after two seconds the disk hangs, and what there is to tell is worth
-// more than the profiles' ids.
+// milliseconds. After two seconds the disk hangs, and the events are sent without the ids of
+// the dumps.
 const dumpPatience = 2 * time.Second
 
-// maxOffered is how many dumps that are not recent are remembered: all that the default
+// maxOffered is the number of older dumps that are remembered: as many as the default
 // retention keeps.
 const maxOffered = 64
 
@@ -34,19 +35,19 @@ type dump struct {
 	id    dumps.ID
 	of    *entry
 	at    time.Time     // the end of its window
-	shows []string      // offenders
+	shows []string      // its offenders
 	ended chan struct{} // closed when it was saved or has failed
 	kept  bool          // saved, and not removed since
 
-	violation time.Duration // when its alert began to fire; 0: it did not
+	violation time.Duration // when its alert began to fire; 0 if it did not
 	severity  float64       // how far over the limit it is
 }
 
-// dump offers the profile of a failing window to the store, and returns nil if there is
-// to be none. One that the store refuses has ended.
+// dump offers the profile of a failing window to the store. It returns nil if there is to be
+// no dump. A dump that the store refuses is returned with ended closed.
 //
-// Of a figure it is the profile that found, if any, says what it is made of, and
-// the CPU profile of its window goes beside it; without one it is what ran.
+// For a figure, the profile is the one of found, which shows the parts of the figure, with
+// the CPU profile of the window beside it. Without found it is the CPU profile.
 func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump {
 	e := j.entry
 	kind := kindOf(&e.rule)
@@ -71,7 +72,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	beside.History = nil
 	var err error
 	d.Budget, err = json.Marshal(&beside)
-	// The lock keeps dumped from running before the dump is where it looks.
+	// With the lock, dumped can't run before the dump is in offered.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	offered := &dump{of: e, at: j.end, severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
@@ -99,8 +100,8 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	return offered
 }
 
-// markOf is whether a dump is the first or the worst of its violation. One that was not
-// saved does not count. g.mu must be held.
+// markOf is the mark of a dump that is the first or the worst of its violation, or "". Dumps
+// that were not saved do not count. g.mu must be held.
 func (g *Guard) markOf(d *dump) string {
 	mark := dumps.First
 	for _, other := range g.offered {
@@ -114,7 +115,7 @@ func (g *Guard) markOf(d *dump) string {
 	return mark
 }
 
-// awaitDumps waits until those of a window are saved, so that no event names a file that
+// awaitDumps waits until the dumps of a window are saved, so that no event names a file that
 // does not exist.
 func awaitDumps(ctx context.Context, offered []*dump) {
 	ctx, giveUp := context.WithTimeout(ctx, dumpPatience)
@@ -132,14 +133,14 @@ func first(r *budget.Result) string {
 	return r.Offenders[0].Function
 }
 
-// has reports whether the dump shows an offender. One without any shows that.
+// has reports whether the dump shows an offender; "" stands for no offender.
 func (d *dump) has(offender string) bool {
 	return slices.Contains(d.shows, offender) || offender == "" && d.shows == nil
 }
 
-// dumpDue reports whether there is to be a dump of an offender: not of one that a
-// recent dump shows. That a new one comes too soon after the last is counted, unless the
-// alert has just begun to fire: the event is to have its profile.
+// dumpDue reports whether a dump of an offender is due. It is not if a recent dump shows that
+// offender. If the last dump of the budget is too recent, the new one is counted as tooSoon
+// and left out, unless the alert has just begun to fire: that event gets a profile.
 func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,9 +162,9 @@ func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 	return true
 }
 
-// nameDump names in an event the budget's last dump, if it was saved, is recent and
-// shows the same offender: of this window, of a failing one that led to this one, or of a
-// violation just before. No other is named. g.mu must be held.
+// nameDump sets the event's dump to the budget's last dump that was saved, is recent and
+// shows the same offender: of this window, or of an earlier one that failed. g.mu must be
+// held.
 func (g *Guard) nameDump(n *Event, e *entry) {
 	for _, d := range slices.Backward(g.offered) {
 		if d.of != e || !d.kept || n.Time.Sub(d.at) > g.cfg.Keep.every() || !d.has(first(&n.Result)) {
@@ -177,7 +178,7 @@ func (g *Guard) nameDump(n *Event, e *entry) {
 }
 
 // dumped is called by the store's goroutine when a dump has ended, and when others were
-// removed: what nobody can download is not to be named.
+// removed, which must not be named any more.
 func (g *Guard) dumped(o dumps.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -199,26 +200,25 @@ func (g *Guard) dumped(o dumps.Outcome) {
 	}
 }
 
-// dumpsFail counts a failure and says so, once an hour for each reason. g.mu must be
-// held.
+// dumpsFail counts a failed dump, and emits an event once an hour for each reason. g.mu must
+// be held.
 func (g *Guard) dumpsFail(err error) {
 	reason := dumps.Reason(err)
 	g.status.Dumps[reason]++
 	g.degraded("dumps", reason, "a dump was not kept: "+err.Error())
 }
 
-// dumpsAWindow bounds what a window may cost in which everything breaks at once:
-// the first budgets to fail are kept, the others have their turn in the next.
+// dumpsAWindow limits the cost of a window in which many budgets fail: there are dumps of
+// the first ones, and of the others after the next window.
 const dumpsAWindow = 4
 
-// companions are what helps to understand a profile: where all goroutines were,
-// and what the program did in the seconds before. They are the same for all dumps of a
-// window.
+// companions are further files that help to understand a profile: the goroutines, and the
+// execution trace of the last seconds. They are the same for all dumps of a window.
 func (l *looper) companions() []dumps.File {
 	if l.beside != nil {
 		return l.beside
 	}
-	p, _ := l.kinds.taker.Take(kinds.Goroutine) // without it the dump is one file less
+	p, _ := l.kinds.taker.Take(kinds.Goroutine) // on an error the dump has one file less
 	l.beside = []dumps.File{profileFile(kinds.Goroutine, p.Data)}
 	if data := l.trace(); len(data) > 0 {
 		l.beside = append(l.beside, dumps.File{Name: "trace.out", Data: data})

@@ -10,19 +10,19 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 )
 
-// An Event is something that happened to the guard or to a budget. There is one
-// for each transition, not for each window.
+// An Event is a transition of a budget or of the guard. There is one for each transition,
+// and not for each window.
 type Event struct {
 	// Name is the OpenTelemetry event's name:
 	//
 	//	profguard.budget.firing    a budget is broken
-	//	profguard.budget.offender  it is broken, and by another function, too
-	//	profguard.budget.resolved  it is kept again, or no longer judged
-	//	profguard.budget.vacuous   it tells nothing: nothing matches
-	//	profguard.window.lost      windows have begun to be lost
+	//	profguard.budget.offender  a firing budget has another offender, too
+	//	profguard.budget.resolved  a firing budget is kept again, or no longer judged
+	//	profguard.budget.vacuous   a budget can't fail, because nothing matches it
+	//	profguard.window.lost      windows begin to be lost
 	//	profguard.window.regained  a window is good again
 	//	profguard.guard.paused     the guard costs too much and rests
-	//	profguard.guard.resumed    it goes on
+	//	profguard.guard.resumed    the guard goes on after a rest
 	//	profguard.guard.degraded   a part of the guard has failed
 	Name string
 	Time time.Time
@@ -34,11 +34,11 @@ type Event struct {
 	// Dump is the id of the profile that was kept, if any. Its files are
 	// DumpDir/*/<id>.*, with the profile of CPU as <id>.cpu.pb.gz.
 	Dump string
-	// Dumped is the end of the window that the dump is of. Before Time, that is an earlier
-	// window, which failed for the same offender, and the Message says so.
+	// Dumped is the end of the window in the dump. If it is before Time, the dump is of an
+	// earlier window that failed because of the same offender, and the Message says so.
 	Dumped time.Time
 
-	// Message says it in one sentence.
+	// Message describes the event in one sentence.
 	Message string
 }
 
@@ -65,14 +65,14 @@ func (e Event) level() slog.Level {
 	return slog.LevelWarn
 }
 
-// sentence is a budget's without its name.
+// sentence is the sentence of a budget without its name.
 func sentence(b budget.Budget) string {
 	b.Name = ""
 	return b.String()
 }
 
-// attributes calls add with each of the event's values, and its names in OpenTelemetry and
-// in the log: "" in the one that does not have it. dir is where dumps are.
+// attributes calls add with each value of the event, and with the names of the value in
+// OpenTelemetry and in the log. The name is "" where the value is left out. dir is DumpDir.
 func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	if e.Budget == "" {
 		return
@@ -94,7 +94,7 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	add("profguard.limit", "", limit)
 	add("profguard.samples", "", r.Samples)
 	add("profguard.hits", "", r.Hits)
-	if e.Name == eventFiring || e.Name == eventOffender { // in the others the message has it
+	if e.Name == eventFiring || e.Name == eventOffender { // in other events it is in the message
 		add("profguard.reason", "reason", r.Reason)
 	}
 	if accept := accepting(r); accept != "" && e.Name == eventFiring {
@@ -120,8 +120,8 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	}
 }
 
-// slogSink writes a line for each event. With no logger given it takes the
-// default one, as it is at that moment. dir is where dumps are.
+// slogSink writes a line for each event. Without a logger it takes the default logger of
+// that moment. dir is DumpDir.
 func slogSink(logger *slog.Logger, dir string) func(Event) {
 	return func(e Event) {
 		l := logger

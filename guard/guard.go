@@ -26,7 +26,7 @@ type Guard struct {
 	cfg      Config
 	seams    seams
 	started  time.Time
-	where    string // who started it, for whoever tries to start another
+	where    string // the caller of Start, for the error of a second Start
 	module   string
 	baseline *decode.Table
 
@@ -37,11 +37,11 @@ type Guard struct {
 
 	sinks      []*sink
 	dumps      atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
-	background sync.WaitGroup              // of what may wait for a disk or a registry
+	background sync.WaitGroup              // goroutines that may wait for a disk or a registry
 	metrics    *collector
 	pages      sync.Once
-	// page is made by pages; all handlers of the guard are this one. It is an interface
-	// so that the linker can leave the pages out where no Handler is asked for.
+	// page is made by pages, once for all calls of Handler. It is an interface so that the
+	// linker can leave the pages out of programs that do not call Handler.
 	page http.Handler
 
 	setting sync.Mutex // held by SetBudgets, which may compile for a while; comes before mu
@@ -50,7 +50,7 @@ type Guard struct {
 	panel  *panel // the budgets in force; only the loop judges with it
 	status Status // all but Budgets
 	faults faults
-	// offered are the recent dumps, and some before them, the oldest first. Only dumps.go
+	// offered are the recent dumps and some older ones, the oldest first. Only dumps.go
 	// writes it.
 	offered []*dump
 }
@@ -71,19 +71,19 @@ const (
 	statePaused  = "paused"
 	stateStopped = "stopped"
 
-	// stopWithin is how long Stop takes at the most. Whatever has not ended by
-	// then hangs in somebody else's code, and waiting would hang the host.
+	// stopWithin is how long Stop takes at the most. A goroutine that has not ended by
+	// then hangs in code of the host, and waiting for it would block the host.
 	stopWithin = 250 * time.Millisecond
 )
 
-// running is the process's guard. There is one profiler in a process, so there can be one
-// guard only.
+// running is the process's guard. A process has one profiler, so there can be only one
+// guard.
 var running atomic.Pointer[Guard]
 
-// Start starts the guard of this process. It returns an error that names every
-// mistake in the configuration, or whoever started a guard before; after that
-// nothing that goes wrong in the guard reaches the caller: it becomes a metric,
-// an event and a part of [Guard.Status].
+// Start starts the guard of this process. Its error names every mistake in the
+// configuration, or the place where another guard was started. After Start nothing that
+// goes wrong in the guard reaches the host: it becomes a metric, an event and a part of
+// [Guard.Status].
 //
 // In a testing/synctest bubble it hangs, because the runtime's profiler does.
 func Start(cfg Config) (*Guard, error) {
@@ -114,11 +114,11 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 	if err != nil {
 		return nil, err
 	}
-	if g.cfg.Baseline != nil { // the caller may change it later, and even to write it does
+	if g.cfg.Baseline != nil { // a copy, because the caller may change it later, and even Profile.Write does
 		if g.baseline, err = new(decode.Decoder).Profile(g.cfg.Baseline); err != nil {
 			return nil, fmt.Errorf("Baseline: %w", err)
 		}
-		g.cfg.Baseline = new(profile.Profile) // that there is one is asked by SetBudgets
+		g.cfg.Baseline = new(profile.Profile) // for SetBudgets, which only asks whether there is one
 	}
 	g.metrics = &collector{g.Collect}
 	g.status = newStatus(g.started, g.cfg.DumpDir != "")
@@ -133,8 +133,8 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		return nil, fmt.Errorf("a guard already runs in this process, started at %s %s ago: Stop it first, or give it the budgets with SetBudgets",
 			other.where, time.Since(other.started).Round(time.Second))
 	}
-	// Whoever registers metrics may scrape them at once, so all that Collect reads
-	// is in place before.
+	// Metrics may be scraped as soon as they are registered, so everything that Collect
+	// reads is set before.
 	ctx, cancel := context.WithCancel(context.Background())
 	g.active, g.cancel = ctx, cancel
 	if err := g.acquire(ctx); err != nil {
@@ -145,26 +145,26 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		return nil, err
 	}
 	go func() {
-		// The labels of whoever calls Start are not the guard's.
+		// This goroutine has inherited the labels of the caller of Start.
 		pprof.SetGoroutineLabels(context.Background())
 		defer close(g.done)
-		defer func() { _ = closeSeams() }() // a file that was only read
+		defer func() { _ = closeSeams() }() // closes a file that was only read
 		g.loop(ctx)
 	}()
 	return g, nil
 }
 
-// Stop ends the guard, a window under way included, and returns when all its
-// goroutines have ended, or after 250 ms: then what is left hangs in a sink or
-// on a disk. It may be called twice, at once, and on nil.
+// Stop ends the guard and its current window. It returns when all goroutines of the guard
+// have ended, or after 250 ms: a goroutine that is left then hangs in a sink or on a disk.
+// Stop may be called several times, concurrently, and on nil.
 //
-// Call it before syscall.Exec: a program that is replaced in the middle of a
-// window dies of the profiler's signal.
+// Call it before syscall.Exec: a program that is replaced in the middle of a window is
+// killed by the profiler's signal.
 func (g *Guard) Stop() {
 	if g == nil || g.cancel == nil {
 		return
 	}
-	g.stop.Do(g.shutDown) // who comes second waits
+	g.stop.Do(g.shutDown) // a second call waits
 }
 
 func (g *Guard) shutDown() {
@@ -179,7 +179,7 @@ func (g *Guard) shutDown() {
 	g.status.State, g.status.PausedUntil = stateStopped, time.Time{}
 }
 
-// emit tells all sinks.
+// emit sends an event to all sinks.
 func (g *Guard) emit(e Event) {
 	if e.Time.IsZero() {
 		e.Time = time.Now()

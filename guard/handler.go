@@ -14,13 +14,13 @@ import (
 //	mux.Handle("/debug/profguard/", g.Handler())
 //	mux.Handle("/debug/profguard/", http.StripPrefix("/debug/profguard", g.Handler()))
 //
-// What it serves:
+// It serves:
 //
 //	/                       the page: the guard's state, budgets, last window, cost, dumps
 //	/status.json            the guard's [Status] as JSON
 //	/dumps.json             the newest dumps, each with its sidecar
 //	/budgets                the budgets' sentences, one a line, as budget.Parse reads them
-//	/dumps/<id>             the page of a dump: what was measured, and its flame graph
+//	/dumps/<id>             the page of a dump: its values and its flame graph
 //	/dumps/<id>/<file>      a file of a dump, for go tool pprof
 //	/profile?seconds=10     a CPU profile of the next seconds, 1 to 60, for go tool pprof
 //	/flame.json?seconds=10  the same as a tree, which the page draws
@@ -31,28 +31,25 @@ import (
 //
 // # Access
 //
-// Profiles tell much about a program. The handler asks nobody who they are: that
-// is the caller's part, on a listener of its own or with a handler around this
-// one. What it does itself is to keep other web sites from using a visitor's
-// browser to read the pages:
+// Profiles tell much about a program. The handler does not authenticate users: the caller
+// has to, with a listener of its own or a handler around this one. The handler itself only
+// keeps other web sites from reading the pages through a visitor's browser:
 //
 //   - Only GET and HEAD are answered.
-//   - The request's Host must be an IP address, a name that nobody else can
-//     point at this process (localhost, a name without a dot, this machine's
-//     hostname, names below local, localhost, internal, home.arpa and svc), or
-//     come over TLS, whose certificate proves it. A web site whose own name is
-//     made to resolve to this process gets 403. Behind a proxy that ends TLS and
-//     passes on a public name, let the handler that checks who asks set
-//     r.Host = "localhost".
-//   - Requests that a browser says another site has caused get 403, but for links
-//     to the HTML pages that somebody follows.
+//   - The request's Host must be an IP address, or a name that no other web site can make
+//     resolve to this process (localhost, a name without a dot, this machine's hostname,
+//     names below local, localhost, internal, home.arpa and svc), or the request must come
+//     over TLS, where a certificate proves the name. Otherwise the answer is 403. Behind a
+//     proxy that ends TLS and passes on a public name, let the handler that authenticates
+//     users set r.Host = "localhost".
+//   - Requests that another web site has caused, as the browser says, get 403, but for
+//     links to the HTML pages that a visitor follows.
 //
 // # net/http/pprof
 //
 // The process has one CPU profiler. While a window of the guard runs,
-// /debug/pprof/profile of net/http/pprof answers 500. The profile of this handler
-// shares the profiler with the guard's windows, which go on, so let it answer that
-// path too:
+// /debug/pprof/profile of net/http/pprof answers 500. The profile of this handler shares
+// the profiler with the guard's windows, so let it answer that path too:
 //
 //	mux.Handle("/debug/pprof/", http.DefaultServeMux)
 //	mux.Handle("/debug/pprof/profile", http.StripPrefix("/debug/pprof", g.Handler()))
@@ -70,9 +67,9 @@ func (g *Guard) Handler() http.Handler {
 	return g.page
 }
 
-// webConfig is what the pages show of the guard.
+// webConfig is the configuration of the pages.
 func (g *Guard) webConfig() web.Config {
-	hostname, _ := os.Hostname() // without it one name fewer is let in
+	hostname, _ := os.Hostname() // without it there is one allowed name less
 	c := web.Config{
 		Status: func() any { return g.Status() },
 		Budgets: func() string {

@@ -10,9 +10,9 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
-// maxSeries bounds the budgets that have series of their own; the others are in
-// Status and on the page only. A hundred budgets are twelve hundred
-// series, about what a Prometheus expects of one process.
+// maxSeries limits the budgets that have series of their own; the others are only in Status
+// and on the page. A hundred budgets have twelve hundred series, about as many as a
+// Prometheus expects of one process.
 const maxSeries = 100
 
 var (
@@ -66,16 +66,15 @@ func (g *Guard) Collect(ch chan<- prometheus.Metric) {
 	if g == nil {
 		return
 	}
-	// The registry may wrap this collector, and a panic in one that is wrapped
-	// ends the process.
+	// The registry may wrap this collector, and then a panic would end the process.
 	if err := recovered(func() { g.collect(ch) }); err != nil {
 		g.notePanic("metrics")
 	}
 }
 
-// A collector is what a registry gets of a guard. Of a value that becomes an interface,
-// the linker keeps the methods of its type and of the types of all its fields, and of a
-// Guard that would be almost everything.
+// A collector is the value that is registered in the place of a Guard. The linker keeps all
+// methods of a type that is converted to an interface, and of the types of its fields. For
+// a Guard that would be almost everything.
 type collector struct {
 	collect func(ch chan<- prometheus.Metric)
 }
@@ -141,7 +140,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	byLabel(metricPanics, s.Panics)
 }
 
-// number01 is a gauge's way to say yes or no.
+// number01 is 1 for true and 0 for false.
 func number01(yes bool) float64 {
 	if yes {
 		return 1

@@ -12,8 +12,8 @@ import (
 // scopeName is the instrumentation scope of the guard's events.
 const scopeName = "github.com/profguard/profguard/guard"
 
-// otelSink emits events as OpenTelemetry log records. With no provider given it
-// asks for the global one each time, so that the host may set it up after Start.
+// otelSink emits events as OpenTelemetry log records. Without a provider it takes the global
+// one at each event, so that the host may set that up after Start.
 func otelSink(provider log.LoggerProvider) func(Event) {
 	return func(e Event) {
 		p := provider
@@ -24,7 +24,7 @@ func otelSink(provider log.LoggerProvider) func(Event) {
 	}
 }
 
-// record says an event in OpenTelemetry's words.
+// record converts an event to a log record.
 func record(e Event) log.Record {
 	var rec log.Record
 	rec.SetEventName(e.Name)

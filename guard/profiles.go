@@ -16,9 +16,9 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// kindTaker takes the profiles of the kinds other than cpu. Those that are
-// differences (allocs, mutex, block) reach from one window's end to the next's:
-// nothing is lost between windows, and nothing is paid at their starts.
+// kindTaker takes the profiles of the kinds other than cpu. Those that are differences
+// (allocs, mutex, block) reach from the end of one window to the end of the next, so that
+// nothing is lost between windows, and one profile a window is enough.
 type kindTaker struct {
 	taker profiles.Taker
 	work  map[string]readings // by kind: the host's counters when its profile began
@@ -26,19 +26,19 @@ type kindTaker struct {
 
 func newKindTaker() *kindTaker { return &kindTaker{work: map[string]readings{}} }
 
-// begin notes where the first windows of the differences start, and those after a
-// profile that could not be taken.
+// begin starts the differences that have no start: at the first window, and after a profile
+// that could not be taken.
 func (k *kindTaker) begin(p *panel, work readings) {
 	for _, g := range p.groups {
 		if kinds.Of(g.kind).Taken == kinds.Difference && !k.taker.Begun(g.kind) {
 			k.work[g.kind] = work
-			_ = k.taker.Begin(g.kind) // End says why it has not begun
+			_ = k.taker.Begin(g.kind) // on an error, End says why there is no profile
 		}
 	}
 }
 
 // end takes the profile of a kind, and fills in the facts about it. The error says why there
-// is none.
+// is no profile.
 func (k *kindTaker) end(kind string, work readings, f *judge.Facts) ([]byte, error) {
 	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, 0, nil, nil, nil // a Baseline is a CPU profile
 	if kinds.Of(kind).Taken == kinds.State {
@@ -47,7 +47,7 @@ func (k *kindTaker) end(kind string, work readings, f *judge.Facts) ([]byte, err
 	}
 	began := k.work[kind]
 	p, err := k.taker.End(kind)
-	if p.Elapsed > 0 { // also of some windows that end without a profile
+	if p.Elapsed > 0 { // also for some windows without a profile
 		k.work[kind] = work
 	}
 	f.Elapsed = p.Elapsed
@@ -58,8 +58,7 @@ func (k *kindTaker) end(kind string, work readings, f *judge.Facts) ([]byte, err
 	return p.Data, err
 }
 
-// table decodes a profile of a kind other than cpu, of which profguard's own part
-// is not judged.
+// table decodes a profile of a kind other than cpu, without the samples of profguard itself.
 func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 	t, err := l.decoder.Bytes(data)
 	if err == nil && kinds.Of(kind).Sampling != kinds.Counted {
@@ -68,23 +67,23 @@ func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 	return t, err
 }
 
-// A figure that is over its limit does not say what it is made of: 6,100 goroutines, and
-// nobody knows where. The profile of madeOf is taken in each window that fails, within the
-// limits of package profiles on size and cost. Where those refuse it, the last one that
-// was taken since the figure was within its limit is named.
+// A figure that is over its limit does not show its parts: there are 6,100 goroutines, but
+// where? madeOf is the kind of profile that shows them. It is taken in each window that
+// fails, within the limits of package profiles on size and cost. If those refuse it, the last
+// profile since the figure was within its limit is used.
 var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap, "rss": kinds.Heap, "gc": kinds.Allocs}
 
-// A breakdown is what a profile says of a figure.
+// A breakdown is the parts of a figure, by a profile.
 type breakdown struct {
 	kind      string
 	data      []byte // the profile, for a dump of its window
 	at        time.Time
 	offenders []budget.Offender
-	err       error // why there is none
+	err       error // why there is no profile
 }
 
-// explain names in r, if it is a failing one of a figure, what the figure is made of. It
-// returns what this window says of that.
+// explain adds the parts of a figure to r, if r is of a figure and fails. It returns the
+// breakdown of this window.
 func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at time.Time) *breakdown {
 	kind := madeOf[e.rule.Subject]
 	if r.Verdict == budget.Pass {
@@ -109,8 +108,8 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at tim
 	return b
 }
 
-// located is an offender with its place, and the call that leads to it: from the own
-// module or, of a function of the standard library, from the first other one.
+// located is an offender with its place, and the call that leads to it: from the own module
+// or, if the offender is of the standard library, from its nearest caller that is not.
 func located(o *budget.Offender) string {
 	text := o.Function
 	if o.File != "" {
@@ -132,7 +131,7 @@ func located(o *budget.Offender) string {
 	return text
 }
 
-// breakDown takes and judges the profile of what a figure is made of, once a window.
+// breakDown takes and judges the profile that shows the parts of a figure, once a window.
 func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) *breakdown {
 	if b := l.breakdowns[kind]; b != nil {
 		return b
@@ -153,7 +152,8 @@ func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) *brea
 	return b
 }
 
-// largestParts are the offenders of a limit that is so low that every profile breaks it.
+// largestParts are the largest functions of a profile: the offenders of a limit that is so
+// low that every profile is above it.
 func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]budget.Offender, error) {
 	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: kind, Limit: 1, Dimension: unit.Bytes}})
 	if err != nil {

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// sinkQueue is how many events wait for a sink. Transitions are rare, but all budgets
-	// may be resolved by SetBudgets, and as many new ones fire at once. A queue that is
-	// full means that the sink hangs.
+	// sinkQueue is the most events that wait for a sink. Transitions are rare, but
+	// SetBudgets may resolve all budgets, and as many new ones may fire at once. If the queue
+	// is full, the sink hangs.
 	sinkQueue = 2*maxBudgets + 64
-	// After three panics in ten minutes the sink is turned off.
+	// After panicLimit panics within panicWithin the sink is turned off.
 	panicLimit  = 3
 	panicWithin = 10 * time.Minute
 )
 
-// A sink takes events to somebody else's code, which may block for ever or
-// panic. It has a goroutine and a short queue of its own, so neither reaches the
-// guard or another sink: what there is no time for is dropped and counted.
+// A sink delivers events to other code, which may block for ever or panic. It has a goroutine
+// and a queue of its own, so that this affects neither the guard nor another sink. Events
+// that do not fit into the queue are dropped and counted.
 type sink struct {
 	name    string
 	deliver func(Event)
-	queue   chan *Event // closed when there will be no more
+	queue   chan *Event // closed by close
 	done    chan struct{}
 
 	mu     sync.Mutex
@@ -37,7 +37,7 @@ type sink struct {
 	trips   breaker // used by the sink's goroutine only
 }
 
-// sinks are those that a configuration asks for. A new one is added here.
+// sinks makes the sinks of a configuration. A new sink is added here.
 func sinks(cfg *Config) []*sink {
 	list := []*sink{newSink("log", slogSink(cfg.Logger, cfg.DumpDir)), newSink("otel", otelSink(cfg.LoggerProvider))}
 	if cfg.OnEvent != nil {
@@ -55,7 +55,7 @@ func newSink(name string, deliver func(Event)) *sink {
 func (s *sink) run() {
 	defer close(s.done)
 	defer s.off.Store(true) // also when the host's code ends this goroutine (runtime.Goexit)
-	// The labels of whoever calls Start are not the guard's.
+	// This goroutine has inherited the labels of the caller of Start.
 	pprof.SetGoroutineLabels(context.Background())
 	for e := range s.queue {
 		if s.off.Load() {
@@ -72,7 +72,7 @@ func (s *sink) run() {
 	}
 }
 
-// offer never blocks.
+// offer queues an event. It never blocks.
 func (s *sink) offer(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +86,8 @@ func (s *sink) offer(e Event) {
 	s.dropped.Add(1)
 }
 
-// close takes no more events. The channel that it returns is closed when those in the
-// queue are delivered.
+// close ends the queue. The channel that it returns is closed when the events in the queue
+// are delivered.
 func (s *sink) close() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +98,8 @@ func (s *sink) close() <-chan struct{} {
 	return s.done
 }
 
-// call runs somebody else's code and returns its panic as an error. What runs below it is
-// the program's, by its name: see package charge.
+// call runs code of the host and returns its panic as an error. In profiles, package charge
+// knows the callees of this function for the host's code, by its name.
 func call(f func()) error { return recovered(f) }
 
 // recovered runs code of the guard and returns its panic as an error.

@@ -15,13 +15,13 @@ import (
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// Status is what a guard knows, all of one moment. As JSON it is status.json. It is
-// a copy: keep it and marshal it, but leave what its results point to as it is.
+// Status is a consistent snapshot of a guard. As JSON it is status.json. It is a copy, but
+// its results refer to shared values: do not modify those.
 type Status struct {
 	Program string `json:"program,omitempty"` // its main module and its host
 
-	// State is "running", "paused" (its own cost was too high, until PausedUntil)
-	// or "stopped"; Reason says why, and what is degraded.
+	// State is "running", "paused" (its own cost was too high, until PausedUntil) or
+	// "stopped". Reason says why, and which parts are degraded.
 	State       string    `json:"state"`
 	Reason      string    `json:"reason,omitempty"`
 	PausedUntil time.Time `json:"paused_until,omitzero"`
@@ -29,57 +29,57 @@ type Status struct {
 	Started time.Time      `json:"started,omitzero"`
 	Window  WindowStatus   `json:"window"`             // the last window, good or lost
 	Next    time.Time      `json:"next,omitzero"`      // when the next window is due
-	Windows map[string]int `json:"windows"`            // windows so far by outcome: "ok", "busy", "stolen", ...
+	Windows map[string]int `json:"windows"`            // number of windows by outcome: "ok", "busy", "stolen", ...
 	Good    time.Time      `json:"last_good,omitzero"` // when the last good window ended
 	Budgets []BudgetStatus `json:"budgets"`            // in the order of their declaration
 
-	// CPU is what the guard has cost so far, profiling included, and CostShare
-	// what that was of one core lately.
+	// CPU is the CPU time of the guard so far, with profiling. CostShare is its recent share
+	// of one core.
 	CPU       time.Duration `json:"cpu_ns"`
 	CostShare float64       `json:"cost_share"`
 
-	Dumps   map[string]int64 `json:"dumps"`   // dumps by result: "saved", "dropped", or why they failed
-	Dropped map[string]int64 `json:"dropped"` // events lost by sink: "log", "otel", "callback"
-	Panics  map[string]int64 `json:"panics"`  // panics recovered by part: "loop", "metrics", "page" or a sink
+	Dumps   map[string]int64 `json:"dumps"`   // dumps by result: "saved", "dropped", or the reason of a failure
+	Dropped map[string]int64 `json:"dropped"` // events that were lost, by sink: "log", "otel", "callback"
+	Panics  map[string]int64 `json:"panics"`  // panics that were recovered, by part: "loop", "metrics", "page" or a sink
 }
 
-// A WindowStatus says how a window went.
+// A WindowStatus describes a window.
 type WindowStatus struct {
 	Start   time.Time     `json:"start,omitzero"`
 	Elapsed time.Duration `json:"elapsed_ns"`
-	Outcome string        `json:"outcome"`          // "ok", or what it was lost to; "" before the first
+	Outcome string        `json:"outcome"`          // "ok", or why it was lost in a word; "" before the first window
 	Reason  string        `json:"reason,omitempty"` // why it was lost
 	Early   bool          `json:"early"`            // started by a jump of the process's CPU
-	Samples int64         `json:"samples"`          // of CPU, also where no budget was judged
+	Samples int64         `json:"samples"`          // of CPU, also if no budget was judged
 
 	// Figures of the process over the window.
 	Cores      float64 `json:"cores"`
-	GC         float64 `json:"gc"` // share of its CPU up to the last collection
+	GC         float64 `json:"gc"` // share of the CPU up to the last collection
 	RSS        int64   `json:"rss"`
 	Heap       int64   `json:"heap"`
 	Goroutines int64   `json:"goroutines"`
 }
 
-// A BudgetStatus is where a budget stands.
+// A BudgetStatus is the status of a budget.
 type BudgetStatus struct {
 	Name   string        `json:"name"`
-	Budget budget.Budget `json:"-"`     // Result has it
+	Budget budget.Budget `json:"-"`     // it is in Result
 	State  string        `json:"state"` // "inactive", "pending", "firing" or "resolved"
 	Since  time.Time     `json:"since,omitzero"`
 
-	// Result is that of the last window that had one. OffenderUnit is the unit of its
-	// offenders where it is not the Result's: of a figure they are parts of a profile.
+	// Result is the result of the last window that had one. OffenderUnit is the unit of its
+	// offenders if that is not the Result's: those of a figure are shares of a profile.
 	Result       budget.Result `json:"result"`
 	OffenderUnit string        `json:"offender_unit,omitempty"`
-	// Proven is what was proven last. Of a share, all windows since the last alert prove
-	// it together, and a window that fails by itself does not. Of what is counted, one
-	// window proves it, and so does one hit of "absent". While the budget is pending or
-	// firing, a proof that it is kept is shown as inconclusive. Evidence is what all windows
-	// together say for an excess: 1 is proof.
+	// Proven is the verdict that was proven last. For a share, that takes all windows since
+	// the last alert together, and a single window that fails is no proof. For a counted
+	// value one window is proof, and so is one hit of "absent". While the budget is pending
+	// or firing, a proven pass is shown as inconclusive. Evidence is the evidence of all
+	// windows together for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`
-	// Offender is the one that the last event of a budget that fires has named, or nil. Those
-	// of the Result are of the last window, which may have none.
+	// Offender is the offender in the last event of a firing budget, or nil. The offenders
+	// of the Result are those of the last window, which may have none.
 	Offender *budget.Offender `json:"offender,omitempty"`
 	// Accept is the budget's sentence with the "except" that excuses the first
 	// offender, if there is one and the budget takes an "except".
@@ -93,8 +93,8 @@ type BudgetStatus struct {
 	// default cadence.
 	History []Measurement `json:"history,omitempty"`
 
-	// Warning says why the budget may never tell anything: its pattern matches
-	// nothing that is linked, or nothing has run within its "in" and "where" so far.
+	// Warning says why the budget may never fail: its pattern matches no linked function, or
+	// no sample was within its "in" and "where" so far.
 	Warning string `json:"warning,omitempty"`
 	// Dump is the last dump of the budget that is still kept, and Dumped the end of its
 	// window.
@@ -102,15 +102,15 @@ type BudgetStatus struct {
 	Dumped time.Time `json:"dumped,omitzero"`
 }
 
-// A Measurement is what one window said about a budget. Value is in the unit of
+// A Measurement is the value and verdict of a budget in one window. Value is in the unit of
 // the budget's Result.
 type Measurement struct {
 	Value   float64        `json:"value"`
 	Verdict budget.Verdict `json:"verdict"`
 }
 
-// newStatus is that of a guard which has not taken a window. Its counters begin at zero:
-// of one that begins at 1, Prometheus does not see the increase.
+// newStatus is the status of a guard before its first window. All counters exist from the
+// start, at zero: if a counter appears with the value 1, Prometheus does not see an increase.
 func newStatus(now time.Time, dumping bool) Status {
 	s := Status{
 		State: stateRunning, Started: now, Windows: map[string]int{}, Dumps: map[string]int64{},
@@ -127,7 +127,7 @@ func newStatus(now time.Time, dumping bool) Status {
 	return s
 }
 
-// Status returns what the guard knows, all of one moment.
+// Status returns a consistent snapshot of the guard.
 func (g *Guard) Status() Status {
 	if g == nil || g.cancel == nil {
 		return Status{State: stateStopped}
@@ -164,7 +164,7 @@ func (g *Guard) Status() Status {
 	return s
 }
 
-// status copies where a budget stands.
+// status makes the status of a budget.
 func (e *entry) status(g *Guard) BudgetStatus {
 	s := e.BudgetStatus
 	r := &s.Result
@@ -176,7 +176,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 		s.Proven = budget.Inconclusive
 	}
 	switch e.rule.Class {
-	case judge.Process, judge.Figure, judge.Leak: // whose offenders are parts of a profile
+	case judge.Process, judge.Figure, judge.Leak: // their offenders are shares of a profile
 		if r.Unit != "ratio" {
 			s.OffenderUnit = "ratio"
 		}
@@ -202,11 +202,11 @@ func accepting(r *budget.Result) string {
 	return b.String()
 }
 
-// faults are what is wrong with the guard at the moment, by part: it cannot
-// write dumps, it rests, it gave up.
+// faults are the current faults of the guard, by part: it cannot write dumps, it rests, it
+// gave up.
 type faults struct {
 	by   map[string]string
-	told map[string]time.Time // by part and reason: when an event was emitted
+	told map[string]time.Time // by part and reason: the time of the last event
 }
 
 func (f *faults) note(part, what string) {
@@ -218,7 +218,7 @@ func (f *faults) note(part, what string) {
 
 func (f *faults) clear(part string) { delete(f.by, part) }
 
-// String says all of them, in one line.
+// String lists all faults in one line.
 func (f *faults) String() string {
 	var list []string
 	for _, part := range slices.Sorted(maps.Keys(f.by)) {
@@ -227,7 +227,7 @@ func (f *faults) String() string {
 	return strings.Join(list, "; ")
 }
 
-// degraded notes that a part of the guard has failed, and tells of it, once an hour for
+// degraded notes that a part of the guard has failed, and emits an event, once an hour for
 // each reason. g.mu must be held.
 func (g *Guard) degraded(part, reason, what string) {
 	g.faults.note(part, what)

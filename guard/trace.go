@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// traces are the part of the guard that is off once Config.Trace has failed.
+// traces is the part of the guard that is off after Config.Trace has failed.
 const traces = "execution traces"
 
-// traceMost is how much Config.Trace may write. A flight recorder keeps 10 MiB unless told
-// otherwise.
+// traceMost is the most that Config.Trace may write. A flight recorder keeps 10 MiB by
+// default.
 const traceMost = 64 << 20
 
-// trace is the last seconds of execution trace; nil if there are none. Config.Trace may be
-// anybody's code. One that panics, hangs or writes without end is not asked again.
+// trace is the execution trace of the last seconds, nil if there is none. Config.Trace is code
+// of the host. If it panics, hangs or writes without end, it is not called again.
 func (l *looper) trace() []byte {
 	if l.cfg.Trace == nil || l.isOff(traces) {
 		return nil
@@ -30,7 +30,7 @@ func (l *looper) trace() []byte {
 		l.off(traces, err)
 	}
 	if l.isOff(traces) {
-		return nil // and written may still be written to
+		return nil // a call that hangs may still write to written
 	}
 	return written.data
 }

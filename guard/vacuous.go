@@ -13,9 +13,9 @@ import (
 	"github.com/profguard/profguard/internal/process"
 )
 
-// lookForVacuous warns of the budgets whose patterns match nothing that is linked into
-// the program: they would pass for ever. What is to be absent may be so; it is taken for
-// misspelt only where a name is near.
+// lookForVacuous warns of the budgets whose patterns match no function that is linked into the
+// program, so that they could never fail. For "absent" that is a pass, and the pattern only
+// counts as misspelt if there is a linked name near it.
 func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	var texts []string
 	for _, e := range p.entries {
@@ -51,16 +51,17 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	}
 }
 
-// unseenWindows is how many windows show that no sample has a label, or that no path goes
-// through a function, which the binary does not: an hour of them at the defaults.
+// unseenWindows is the number of windows without a sample in a budget's "in" and "where" after
+// which there is a warning: an hour at the defaults. The binary does not tell whether there
+// will be any.
 const unseenWindows = 60
 
-// unseen counts the windows in which nothing ran within a budget's "in" and "where",
-// although something did elsewhere, and warns of one within which nothing ever has. The
-// first sample takes that back. g.mu must be held.
+// unseen counts the windows that have samples, but none within a budget's "in" and "where",
+// and warns if there never was one. The first sample takes the warning back. g.mu must be
+// held.
 func (g *Guard) unseen(j *judgement) {
 	e := j.entry
-	_, outside := j.finding.Reason.(judge.OutOfScope) // and not idle, say
+	_, outside := j.finding.Reason.(judge.OutOfScope) // and not another reason, such as idle
 	switch {
 	case e.Samples > 0: // in this window or before
 		if e.missed >= unseenWindows {
@@ -75,7 +76,7 @@ func (g *Guard) unseen(j *judgement) {
 	}
 }
 
-// warn says, once, why a budget can never tell anything, unless it is one of
+// warn sets a budget's warning and emits an event, once, unless the budget is one of
 // budget.Default. g.mu must be held.
 func (g *Guard) warn(e *entry, why string) {
 	if e.Warning != "" || isDefault(e.Budget) {
@@ -85,9 +86,9 @@ func (g *Guard) warn(e *entry, why string) {
 	g.emit(Event{Name: eventVacuous, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s tells nothing: %s", e.Name, why)})
 }
 
-// isDefault reports whether a budget is one of budget.Default, word for word. These are
-// meant for every program, so that it is no mistake that one tells nothing about this
-// program. The reason of its result says so all the same.
+// isDefault reports whether a budget is one of budget.Default, word for word. These are meant
+// for every program, so it is no mistake if one of them matches nothing here. The reason of
+// its result still says so.
 func isDefault(b budget.Budget) bool {
 	return slices.ContainsFunc(budget.Default(), func(d budget.Budget) bool { return d.String() == b.String() })
 }

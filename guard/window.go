@@ -20,10 +20,10 @@ import (
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// window takes and judges one window of all kinds of profile that the budgets
-// need. While somebody else has the CPU profiler, it is one of the others only.
+// window takes and judges one window of all kinds of profile that the budgets need. While
+// other code has the CPU profiler, it takes only the other kinds.
 func (l *looper) window(ctx context.Context, early bool) {
-	runtime.LockOSThread() // whose CPU time is what the guard uses itself
+	runtime.LockOSThread() // the CPU time of this thread is that of the guard
 	defer runtime.UnlockOSThread()
 	began, _ := process.ThreadCPU()
 	l.store, l.beside = l.dumps.Load(), nil
@@ -53,8 +53,8 @@ func (l *looper) window(ctx context.Context, early bool) {
 	used, since := process.Between(m.before.Snapshot, m.now.Snapshot), process.Between(l.last, m.now.Snapshot)
 	profiling := profilingCost(&w, &used)
 	if used.Elapsed < l.cfg.Window/2 {
-		// The profiler was taken: what a process uses in a millisecond says nothing,
-		// what it has used since the last window does.
+		// The profiler was in use, so the window is too short for the figures. Those since
+		// the last window are taken instead.
 		used = since
 	}
 	m.table = w.Table(&l.decoder)
@@ -85,23 +85,23 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.last = m.now.Snapshot
 }
 
-// read reads what is counted.
+// read reads all counters.
 func (l *looper) read() *counters { return &counters{l.seams.snap(), l.work.now()} }
 
-// noProfile is what figures are judged with: they need none.
+// noProfile is an empty profile to judge figures with, which need none.
 var noProfile = profile.Profile{
 	SampleType: []*profile.ValueType{{Type: "figures", Unit: "count"}},
 	PeriodType: &profile.ValueType{},
 }
 
-// A measurement is what one window has brought.
+// A measurement is the profile and the facts of one window.
 type measurement struct {
 	cpu         *profiler.Window
 	table       *decode.Table // of the CPU profile
 	facts       judge.Facts
 	before, now *counters
-	period      time.Time // when the period began that it completes,
-	regular     bool      // if it completes one
+	period      time.Time // the start of the period that the window completes
+	regular     bool      // the window completes a period
 }
 
 // judge compares one kind of profile with its budgets.
@@ -129,7 +129,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		}
 	}
 	if ctx.Err() != nil {
-		return nil // the guard is stopping, and nobody will read the result
+		return nil // the guard is stopping
 	}
 	if err != nil {
 		findings = judge.Open(len(g.entries), err)
@@ -139,11 +139,11 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		j.result = e.Budget.Result(findings[i])
 		if isCounted(&e.rule) {
 			if !m.regular {
-				continue // of a part of a period
+				continue // the period is not complete
 			}
 			j.start = m.period
 			if e.count(&j.result, m.before, m.now, l.cfg.Every) {
-				j.lost = false // nobody needs a profile for that
+				j.lost = false // counters need no profile
 			}
 		}
 		results = append(results, j)
@@ -151,13 +151,13 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	return results
 }
 
-// apply takes the results to their alerts, the profiles to the dumps, and then what there
-// is to tell to the sinks. All kinds have been judged by then: a disk that is slow delays
-// what is told, and not what is measured.
+// apply updates the alerts by the results, offers profiles to the dumps, and then sends
+// events to the sinks. All kinds of profile have been judged before, so that a slow disk
+// delays events, but no measurement.
 func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Window) {
 	var offered []*dump
 	added := 0
-	defer func() { // also of a panic, and when the guard stops: an alert never fires untold
+	defer func() { // also after a panic, and when the guard stops: an alert never fires without an event
 		awaitDumps(ctx, offered)
 		for _, j := range results[:added] {
 			l.tell(j)

@@ -19,44 +19,42 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// callTimeout is how long the counters of the host may take. They are meant to be
-// atomic loads.
+// callTimeout is how long a Work function may take. It should be an atomic load.
 const callTimeout = 100 * time.Millisecond
 
-// gatherTimeout is the same for a registry, which calls all collectors of the host. To
+// gatherTimeout is how long a registry may take, which calls all collectors of the host. To
 // gather a series takes some microseconds (go test -run - -bench Registry ./guard).
 const gatherTimeout = time.Second
 
-// workCounters reads what the host counts: its Work functions, and its Prometheus
-// registry, which is gathered only while some budget has a unit of it ("per
-// http_requests_total"). They are somebody else's code, so each is called on a goroutine of
-// its own, with a bound.
+// workCounters reads the counters of the host: its Work functions, and its Prometheus
+// registry, which is gathered only while a budget has a unit of it ("per
+// http_requests_total"). They are code of the host, so each is called on a goroutine of its
+// own, with a time limit.
 type workCounters struct {
 	counters []*counter
 	registry *counter // the last of them
 }
 
-// A counter is one of them. One that hangs is not called again before it has
-// returned.
+// A counter is a Work function, or the registry. While a call hangs, there is no other one.
 type counter struct {
-	units []string // what it is asked for
-	label string   // what messages call the counter of a unit
+	units []string // to read
+	label string   // the counter of a unit in messages
 	read  func(units []string) []answer
 	bound time.Duration
 	busy  atomic.Bool  // a call has not returned
-	cost  atomic.Int64 // of its calls since spent, in nanoseconds: how long they took
+	cost  atomic.Int64 // the duration of the calls since spent, in nanoseconds
 }
 
-// An answer is a number, or why there is none.
+// An answer is a number, or the reason why there is none.
 type answer struct {
 	n       float64
-	why     string // "" if there is one
-	mistake bool   // of the budget: there will never be one
-	near    string // the name that was meant, perhaps
+	why     string // "" if there is a number
+	mistake bool   // the budget is wrong: there will never be a number
+	near    string // a similar name that exists, for a message
 	label   string // of the counter
 }
 
-// Readings are what all counters said at one moment.
+// Readings are the answers of all counters at one moment.
 type readings map[string]answer
 
 func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *workCounters {
@@ -98,8 +96,8 @@ func (w *workCounters) now() readings {
 	return r
 }
 
-// spent returns what reading has cost since it was last asked: how long the calls took,
-// which is the most that they can have used on the goroutine that makes them.
+// spent returns the cost of reading since the last call: the duration of the calls, which is
+// the most CPU that they can have used.
 func (w *workCounters) spent() time.Duration {
 	var sum int64
 	for _, c := range w.counters {
@@ -108,10 +106,10 @@ func (w *workCounters) spent() time.Duration {
 	return time.Duration(sum)
 }
 
-// ask calls the counter for one answer for each unit, or one for all. It comes within the
-// bound, and at once if an earlier call still hangs.
+// ask calls the counter for one answer for each unit, or one for all. The answer comes within
+// the time limit, and at once if an earlier call still hangs.
 func (c *counter) ask() <-chan []answer {
-	reply := make(chan []answer, 2) // the first counts: the counter's, or that it is late
+	reply := make(chan []answer, 2) // the first one counts: that of the counter, or that it is late
 	late := func() { reply <- []answer{{why: fmt.Sprintf("did not return within %v", c.bound)}} }
 	switch {
 	case len(c.units) == 0:
@@ -131,7 +129,7 @@ func (c *counter) ask() <-chan []answer {
 func (c *counter) answer(units []string, reply chan<- []answer) {
 	a := []answer{{why: "ended its goroutine"}}
 	began := time.Now()
-	defer func() { // also when it did
+	defer func() { // also when read ends the goroutine
 		c.cost.Add(int64(time.Since(began)))
 		c.busy.Store(false)
 		reply <- a
@@ -141,8 +139,8 @@ func (c *counter) answer(units []string, reply chan<- []answer) {
 	}
 }
 
-// between is the work done from one reading to the next, and why there is none of
-// some: of a counter that went back what it counted meanwhile is unknown.
+// between is the work from one reading to the next, and the reasons why it is not known for
+// some units: if a counter has decreased, for example.
 func between(before, after readings) (done map[string]float64, why map[string]string) {
 	done, why = map[string]float64{}, map[string]string{}
 	for name, b := range after {
@@ -161,7 +159,7 @@ func between(before, after readings) (done map[string]float64, why map[string]st
 	return done, why
 }
 
-// registryUnits are the units of work of budgets that Work does not count.
+// registryUnits are the units of work of budgets that have no Work function.
 func registryUnits(set budget.Set, work map[string]func() float64) []string {
 	units := map[string]bool{}
 	for _, b := range set {
@@ -175,12 +173,12 @@ func registryUnits(set budget.Set, work map[string]func() float64) []string {
 // A registryReader reads units of work from a registry.
 type registryReader struct {
 	g     prometheus.Gatherer
-	work  map[string]func() float64 // what is counted beside it
+	work  map[string]func() float64 // the Work functions
 	empty map[string]bool           // by metric: it is a vector that has had no series yet
 }
 
-// newRegistryReader reads the registry that the guard's metrics go to, or the default one
-// where that cannot be read.
+// newRegistryReader reads the registry of the guard's metrics, or the default one if that
+// cannot be read.
 func newRegistryReader(r prometheus.Registerer, work map[string]func() float64) *registryReader {
 	g, ok := r.(prometheus.Gatherer)
 	if !ok {
@@ -189,13 +187,13 @@ func newRegistryReader(r prometheus.Registerer, work map[string]func() float64) 
 	return &registryReader{g: g, work: work, empty: map[string]bool{}}
 }
 
-// read returns what the registry has counted of each unit, or one answer that says why
-// that is not known. A vector that has had no series yet has counted nothing. What had
-// some and has none is not there any more, and what comes back did not begin anew.
+// read returns the count of each unit, or one answer for all if the registry can't be read. A
+// vector that never had a series has a count of 0. A metric that had series and has none now
+// has no count, because its count does not begin at 0 when it comes back.
 func (x *registryReader) read(units []string) []answer {
 	families, err := x.g.Gather()
 	if err != nil {
-		// What there is nevertheless may lack series, and would count too little.
+		// The families may lack series, so that the sum would be too small.
 		return []answer{{why: fmt.Sprintf("could not be read in full: %v", err)}}
 	}
 	var described map[string]bool
@@ -210,7 +208,7 @@ func (x *registryReader) read(units []string) []answer {
 			continue
 		}
 		empty, known := x.empty[u.Name]
-		if !known { // all metrics are asked, so a name is looked for only once
+		if !known { // only once for each name, because all metrics are described
 			if described == nil {
 				described = describedBy(x.g, families)
 			}
@@ -260,8 +258,8 @@ func hasLabels(m *dto.Metric, labels map[string]string) bool {
 	return found == len(labels)
 }
 
-// checkUnits reports the units of work that nobody counts. A registry that cannot be read
-// now is no mistake: the loop tells of it.
+// checkUnits reports the units of work without a counter. A registry that cannot be read now
+// is no mistake; the loop reports it.
 func checkUnits(set budget.Set, read map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
 	registry := newWorkCounters(read, r).registry
 	registry.units = registryUnits(set, read)
@@ -278,7 +276,7 @@ func checkUnits(set budget.Set, read map[string]func() float64, r prometheus.Reg
 	}
 }
 
-// nearName says which name is most like one, or holds it.
+// nearName is a hint at the name that is most similar to a name, or contains it.
 func nearName(name string, names []string) string {
 	best, least := "", max(2, len(name)/3)+1
 	slices.Sort(names)
@@ -297,8 +295,8 @@ func nearName(name string, names []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// describedBy are the names of a registry's metrics, with those of vectors without series,
-// which it does not gather, and without those that are known to be no counters.
+// describedBy are the names of a registry's metrics, also of vectors without series, which are
+// not gathered, but without metrics that were gathered and are no counters.
 func describedBy(g prometheus.Gatherer, gathered []*dto.MetricFamily) map[string]bool {
 	names := map[string]bool{}
 	c, ok := g.(prometheus.Collector)
@@ -310,7 +308,7 @@ func describedBy(g prometheus.Gatherer, gathered []*dto.MetricFamily) map[string
 		defer close(descs)
 		_ = call(func() { c.Describe(descs) })
 	}()
-	for d := range descs { // which have no other way to tell their name
+	for d := range descs { // a Desc shows its name only in this text
 		_, rest, _ := strings.Cut(d.String(), `fqName: "`)
 		name, _, _ := strings.Cut(rest, `"`)
 		names[name] = true
@@ -323,8 +321,8 @@ func describedBy(g prometheus.Gatherer, gathered []*dto.MetricFamily) map[string
 	return names
 }
 
-// family is the one that counts a name, nil for none. A histogram and a summary count under
-// their own name and under that of their series.
+// family is the family with a name, or nil. A histogram or a summary is found by its own name
+// and by that of its _count series.
 func family(families []*dto.MetricFamily, name string) *dto.MetricFamily {
 	for _, f := range families {
 		t := f.GetType()
