@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// A Budget is one declared limit on what a profile, or the process, may show.
-// It is a plain value: [Parse] makes it from a sentence, a Go literal does as
-// well, and [Budget.Validate] says whether it makes sense.
+// A Budget is one declared limit on a profile or on the process. It is a plain value: [Parse]
+// makes it from a sentence, a Go literal will do as well, and [Budget.Validate] says whether
+// it makes sense.
 //
 //	budget.Budget{Subject: "no function", Limit: budget.Amount{Value: 20, Unit: "%"}}
 //
 // is the sentence "no function above 20% cumulative".
 type Budget struct {
-	// Name is what metrics, events and dumps call the budget; "" means its sentence.
+	// Name is the name of the budget in metrics, events and dumps; "" means its sentence.
 	Name string
 
 	// Subject is what the budget is about:
 	//
 	//	"no function", "no package"        each function or package by itself
-	//	"process"                          all that the profile holds
+	//	"process"                          the whole profile
 	//	"goroutines", "heap", "rss", "gc"  a figure of the process
 	//	"no goroutine"                     with the rule "leaked"
 	//	anything else                      a pattern, see the package documentation
@@ -29,44 +29,43 @@ type Budget struct {
 	// or "absent", "grows", "steady", "leaked".
 	Rule string
 
-	// Limit is the amount not to be exceeded. Its unit decides what is compared.
-	// A "steady" budget may have one as its cap; "absent" and "leaked" have none.
+	// Limit is the largest amount that is allowed. Its unit decides what is compared. A
+	// "steady" budget may have a limit too; "absent" and "leaked" have none.
 	Limit Amount
 
-	// Flat counts what a function spends in its own body; otherwise what it
-	// calls counts too (cumulative).
+	// Flat counts only a function's own body; otherwise the functions that it calls count
+	// too (cumulative).
 	Flat bool
 
-	// Per is the unit of work that a duration or an amount of bytes is divided
-	// by: "request", "call", or a counter of the service's Prometheus registry, which
-	// labels may narrow: http_requests_total{code="200"}.
+	// Per is the unit of work that a duration or an amount of bytes is divided by:
+	// "request", "call", or a counter of the service's Prometheus registry, which labels
+	// may restrict: http_requests_total{code="200"}.
 	Per string
 
-	// Kind is the kind of profile, as the grammar names it: "heap", say. For CPU it is
-	// "", which is what Parse makes of "of cpu" and of no kind at all; in a literal "cpu"
-	// means and prints the same. Figures of the process have none.
+	// Kind is the kind of profile, as in the grammar: "heap", for example. For CPU it is
+	// "": Parse sets that for "of cpu" and for no kind. In a literal "cpu" means the same.
+	// Figures of the process have no kind.
 	Kind string
 
-	// Except exempts functions and packages from a "no function" or "no package"
-	// budget, by patterns or by names as reports print them. A name that is no word
-	// stands in double quotes, as in a sentence. The single word "none" charges every function
-	// of a stack instead, the way in and the floor included.
+	// Except exempts functions and packages from a "no function" or "no package" budget, by
+	// patterns or by names as reports print them. A name that is not one word has double
+	// quotes, as in a sentence. The single word "none" charges every function of a stack,
+	// also those of the way in and the floor.
 	Except []string
 
-	// In, a pattern, restricts the budget to the paths through the functions
-	// that it matches, and there to what they call.
+	// In, a pattern, restricts the budget to stacks with a function that it matches, and in
+	// these to the functions that it calls.
 	In string
 
 	// Where restricts the budget to samples with these pprof labels.
 	Where map[string]string
 
-	// When gates the budget: while the condition does not hold, the verdict is
-	// inconclusive ("idle").
+	// When is a condition: while it does not hold, the verdict is inconclusive ("idle").
 	When Condition
 
-	// ForWindows and ForTime say how long the budget must fail, window after
-	// window, before the guard fires. At most one is set. When both are zero the
-	// guard weighs the evidence of all windows, which is the better default.
+	// ForWindows and ForTime say how long the budget must fail, window after window, before
+	// the guard fires. At most one is set. If both are zero, the guard uses the evidence of
+	// all windows, which is the better default.
 	ForWindows int
 	ForTime    time.Duration
 }
@@ -91,8 +90,7 @@ type Condition struct {
 // A Set is a list of budgets, in the order of their declaration.
 type Set []Budget
 
-// Must is [Parse] for declarations: lines that are wrong panic with the message
-// that Parse would have returned.
+// Must is [Parse] for declarations: it panics with the error of Parse.
 func Must(lines ...string) Set {
 	set, err := Parse(strings.Join(lines, "\n"))
 	if err != nil {

@@ -2,8 +2,8 @@ package budget
 
 import "runtime/pprof"
 
-// Default returns the budgets of a guard that was given none: what is wrong in
-// any program, and nothing that a healthy one does at full load.
+// Default returns the budgets of a guard that has no others. They fail on what is wrong in
+// any program, and on nothing that a healthy program does at full load.
 //
 //	# A loop around a channel that is closed, or around a default case.
 //	busy-select: /^runtime\.(selectgo|selectnbrecv|selectnbsend)$/ below 30% when process above 0.03 cores
@@ -20,10 +20,10 @@ import "runtime/pprof"
 //	# Only where the runtime has the profile (GOEXPERIMENT=goroutineleakprofile).
 //	goroutine-leak: no goroutine leaked
 //
-// They go with budgets of your own: append(budget.Default(), budget.Must(...)...).
+// Use them together with budgets of your own: append(budget.Default(), budget.Must(...)...).
 //
-// Shares are judged while the service uses more than 0.03 cores: those of an idle one say
-// nothing.
+// Shares are judged while the service uses more than 0.03 cores, because shares of an idle
+// service say nothing.
 //
 // The limits on shares leave room. Measured at full load on two cores: a pipeline
 // that passes one record at a time through channels spends 6 to 17% in select, a
@@ -34,7 +34,8 @@ import "runtime/pprof"
 // request (docs/culprit.md). While a service fills its caches the collector may well
 // take more for a moment, so it has three windows to come down.
 func Default() Set {
-	// These are no sentences, so that a program that has none of its own links no parser.
+	// These are values and not sentences, so that a program without sentences of its own does
+	// not link the parser.
 	busy := Condition{Figure: "process", Amount: Amount{0.03, "cores"}}
 	set := Set{
 		{Name: "busy-select", Subject: `/^runtime\.(selectgo|selectnbrecv|selectnbsend)$/`, Limit: Amount{30, "%"}, When: busy},

@@ -1,5 +1,5 @@
-// Package budget reads sentences that limit what a program may spend, and
-// judges profiles by them.
+// Package budget reads sentences that limit what a program uses, and judges
+// profiles by them.
 //
 //	set := budget.Must(
 //		"no function above 20% cumulative",
@@ -16,9 +16,9 @@
 //
 // # Budgets
 //
-// A text holds one budget a line. Empty lines are skipped, and so are comments,
+// A text has one budget a line. Empty lines are skipped, and so are comments,
 // which begin with "#" at the beginning of a line or after white space. A
-// budget names a subject and what the subject must not do:
+// budget is a subject and a rule for it:
 //
 //	no function above 20% cumulative      # each function by itself
 //	no package above 30% flat             # each package by itself
@@ -27,22 +27,23 @@
 //	process below 1.5 cores               # all that runs
 //	goroutines below 5000                 # a figure of the process
 //
-// A name in front, with a colon, is what metrics, events and dumps call the
-// budget; without one they use its sentence. No two budgets of a set may have
-// the same.
+// A budget may have a name in front, with a colon. Metrics, events and dumps use
+// the name, or the sentence if there is none. No two budgets of a set may have
+// the same name or sentence.
 //
 //	checkout-tls: crypto/tls below 5% cumulative for 3 windows
 //
 // # Subjects
 //
 // "no function" and "no package" judge each function or package by itself, so
-// one budget covers those that nobody has thought of. They are followed by
-// "above"; everything else stays "below".
+// one budget covers all of them, also those that you do not expect. They are
+// followed by "above", all other subjects by "below".
 //
-// A pattern is one subject, however many functions it matches: its share is
-// that of the samples that have any of them, each sample counted once. Patterns
-// match whole names and never pieces of words. portlist is any package of that
-// name with all its functions, or a function of that name, and not portlister:
+// A pattern is one subject, whatever the number of functions it matches. Its
+// share is that of the samples with at least one of them; each sample counts
+// once. Patterns match whole names and never parts of words. portlist is any
+// package of that name with all its functions, or a function of that name, but
+// not portlister:
 //
 //	portlist absent
 //	tailscale.com/portlist absent
@@ -57,20 +58,20 @@
 // A path ends with the package, a subtree with "/...", as in go commands. "*" stands for
 // any characters inside one element of a name. A regular expression between slashes is
 // tried on the full name, without escapes (%2e) and vendor directories. Any name that a
-// report prints can be copied; one that is no word, or is a word of the language, goes in
-// double quotes. Closures belong to the function that holds them, and instances of a
+// report prints can be copied. A name that is not one word, or is a word of the language,
+// needs double quotes. Closures belong to the function around them, and instances of a
 // generic function to the generic one. A package whose name is a word of the language, or
-// of what is measured (cpu, memory, allocs, lock, request), needs its full path, as in
-// "container/heap below 5%": "heap" is the figure.
+// a measured quantity (cpu, memory, allocs, lock, request), needs its full path, as in
+// "container/heap below 5%", because "heap" is the figure.
 //
-// Since Go 1.24 much of crypto/... is done in crypto/internal/fips140/...: what
-// crypto/sha256.New returns is of there. "crypto/sha256 below 5%" is about both.
+// Since Go 1.24 much of crypto/... is implemented in crypto/internal/fips140/..., such as
+// the type that crypto/sha256.New returns. "crypto/sha256 below 5%" is about both packages.
 //
-// "process" is all that the profile holds. "goroutines", "heap", "rss" and "gc" are
-// figures that need no profile: how many goroutines exist, the bytes in live and not yet
-// swept objects, the resident memory, and the share of CPU time that the garbage
-// collector takes. Where Facts.Figures lacks them, a profile of that kind tells the first
-// two, a CPU profile gc, and rss is inconclusive.
+// "process" is the whole profile. "goroutines", "heap", "rss" and "gc" are figures that
+// need no profile: the number of goroutines, the bytes of objects that are live or not yet
+// swept, the resident memory, and the share of CPU time that the garbage collector uses. If
+// Facts.Figures lacks them, a profile of that kind tells the first two, a CPU profile tells
+// gc, and rss is inconclusive.
 //
 // # Limits
 //
@@ -85,19 +86,20 @@
 //	no function above 0.1 cores of mutex             # seconds waited in a second
 //	no function grows above 5 points                 # of share, since the baseline
 //
-// The cores of mutex and block are the seconds waited in a second, by all goroutines
-// together. There is no share of contention: it always adds up to 100%.
+// The cores of mutex and block are the seconds that all goroutines together have waited in
+// a second. There is no share of contention, because shares of it add up to 100% however
+// little there is.
 //
-// Shares suit services whose load changes, cores and bytes suit machines that are paid
-// for, and amounts per unit of work suit both. The guard is told how to count the work
-// (its Work functions), or finds it in the service's Prometheus registry, as a counter or
-// the count of a histogram, added up over its labels or narrowed by them:
+// Shares are for services whose load changes, cores and bytes for limits of a machine, and
+// amounts per unit of work are for both. The guard reads the amount of work from its Work
+// functions, or from the service's Prometheus registry: a counter or the count of a
+// histogram, added up over its labels or restricted by them:
 //
 //	process below 2ms per http_requests_total
 //	process below 2ms per http_requests_total{code="200", method="GET"}
 //
 // Units are %, points, cores, the durations ns, us, ms, s, m and h, the bytes B, KiB,
-// MiB, GiB, kB, MB and GB, and none for a count. Not every unit makes sense everywhere:
+// MiB, GiB, kB, MB and GB, and none for a count. Not all units make sense for all kinds:
 //
 //	                    above, below                              grows
 //	cpu                 %, cores, duration per work               points, % per work
@@ -112,22 +114,23 @@
 //	heap, rss           bytes
 //	gc                  %
 //
-// The measure is cumulative, what a function spends together with what it calls, or flat,
-// what it spends in its own body. Cumulative is the default. However often a function
-// recurs in a stack, the sample counts once.
+// The measure is cumulative or flat. Cumulative, the default, includes the functions that a
+// function calls; flat is only its own body. If a function is several times in a stack, the
+// sample counts once.
 //
 // The kind of profile, after "of", is cpu, which is the default, heap (live memory),
 // allocs, goroutine, mutex or block.
 //
 // # Rules
 //
-// "absent" means that the subject never shows: one sample with it fails, and without any
-// the budget passes once there were enough samples (299) to say that its share is below
-// 1%, which is wrong one time in twenty. A pattern that matches nothing in the program is
-// a mistake, except with "absent", where it is the best possible pass: a guard and a Check
-// know what is linked and say so, of a profile alone the Result's Reason does. Name the
-// function, not its package: "regexp/syntax absent" is meant against compiling in a hot
-// path and fails on matching, "regexp.compile absent" says it.
+// "absent" means that the subject has no sample: one sample with it fails. Without any, the
+// budget passes when there were enough samples (299) to say that the share is below 1%,
+// which is wrong one time in twenty. A pattern that matches no function of the program is a
+// mistake, except with "absent", where it is a pass. A guard and a Check know which functions
+// are linked, and report such a pattern; for a profile alone the Result's Reason does. Name
+// the function and not its package: to forbid compiling in a hot path, "regexp/syntax
+// absent" is wrong, because matching uses that package too, and "regexp.compile absent" is
+// right.
 //
 //	fmt.Println absent in main.(*Server).ServeHTTP
 //	encoding/gob absent of allocs
@@ -138,17 +141,18 @@
 //	no function grows above 5 points
 //	process grows below 10% per request
 //
-// "steady" finds slow growth over hours, beyond what the load explains. A guard first
-// learns for 48 hours what is normal, and begins anew whenever the program does; growth of
-// 20% an hour then shows in some hours, of 2% in half a day. What was growing from the
-// first minute on looks steady, so it may have a limit as well, which holds from the start.
+// "steady" finds slow growth over hours that the load does not explain. A guard first learns
+// for 48 hours what is normal, and starts again with each start of the program. After that,
+// growth of 20% an hour shows within some hours, and growth of 2% an hour within half a day.
+// Growth that began with the program looks normal, so a limit may be added, which holds from
+// the start.
 //
 //	goroutines steady
 //	heap steady below 512MiB
 //	process steady
 //
-// "no goroutine leaked" fails on goroutines that are blocked for good, where
-// the runtime has a profile of them.
+// "no goroutine leaked" fails on goroutines that are blocked for ever, if the runtime has a
+// profile of them.
 //
 //	no goroutine leaked
 //
@@ -166,73 +170,75 @@
 // "except" exempts functions and packages from a "no function" or "no package" budget. It
 // takes patterns, and the names of functions as reports print them.
 //
-// "in" keeps to the paths through the functions of a pattern, and on them to
-// what these call.
+// "in" restricts a budget to the stacks with a function of the pattern, and in these to the
+// functions that it calls.
 //
-// "where" keeps to the samples with these pprof labels, whose values are compared
-// for equality. What has blanks, commas or quotes is written in double quotes.
+// "where" restricts a budget to the samples with these pprof labels. Values are compared for
+// equality. Those with blanks, commas or quotes are written in double quotes.
 //
-// "when" makes a budget relevant: in a process that takes a hundredth of a core there is
-// always a function at 60%. While the condition does not hold, the verdict is
-// inconclusive, with the reason "idle", and never a pass. After five periods of that a
-// guard's alert ends for this reason, and fires anew when it holds again.
+// "when" is a condition. In a process that uses 1% of a core there always is a function at
+// 60%, which does not matter. While the condition does not hold, the verdict is
+// inconclusive, with the reason "idle", and never a pass. After five such periods a guard's
+// alert ends, and it fires again when the condition holds and the budget fails again.
 //
-// "for" says how long a budget must fail before the guard fires: in so many
-// windows in a row, or all through a time. Without it, three periods of failing
-// windows fire, or the evidence of all windows for what no window proves alone.
+// "for" says how long a budget must fail before the guard fires: for a number of windows in
+// a row, or for a duration. Without it, the guard fires after three periods of failing
+// windows, or when all windows together prove an excess that no single window proves.
 //
 // # Whose share it is
 //
 // A sample's stack has ten or twenty functions, from main.main over a server's loop and
-// the handler to a system call. Charged to all of them, "no function" would fail in every
-// program. So "no function" and "no package" charge the part in between:
+// the handler to a system call. If a sample were charged to all of them, "no function"
+// would fail in every program. So "no function" and "no package" charge the part in between:
 //
-//   - The way in is charged nothing: servers, routers and middleware, up to the last call
-//     that can only have gone through an interface or a function value. The linker places
-//     each package behind all that it imports, so addresses show such calls.
-//   - The entry point, which that call calls, is charged with its own body only. A handler
-//     that burns CPU itself is caught, and what it calls counts in full.
-//   - A server's own work, on stacks that reach no handler, is charged nothing.
-//   - The floor is charged to its callers: the runtime, system calls, and what wraps
-//     them for everybody (os, net, io, bufio). "gc below" and "net.Interfaces below" name
-//     what matters there. In profiles of contention sync and time are of the floor, too.
+//   - The way in is not charged: servers, routers and middleware, up to the last call that
+//     must have gone through an interface or a function value. The linker places each
+//     package after all packages that it imports, so addresses show such calls.
+//   - The entry point, the function that this call calls, is charged with its own body
+//     only. So a handler that computes itself is found, and its callees count in full.
+//   - A server's own work, on stacks that reach no handler, is not charged.
+//   - The floor is charged to its callers: the runtime, system calls, and the packages
+//     that wrap these (os, net, io, bufio). To limit it, name it, as in "gc below" or
+//     "net.Interfaces below". In profiles of contention sync and time belong to it, too.
 //
 // "no package" leaves out the program's own module and package main: name these to limit
-// them. What is accepted goes behind "except": the function, what runs in it, and those
-// who call it for that; what it calls is still charged by itself. "except none" charges
-// every function of a stack. Patterns and "flat" are literal, too: "main.main below 5%" is
-// about all that main.main calls. Goroutine profiles charge the entry point in full, and
-// nothing in which goroutines wait.
+// them. Functions after "except" are accepted: samples through them are charged neither to
+// them nor to their callers. The functions that they call are still charged. "except none"
+// charges every function of a stack. Patterns and "flat" charge
+// every function, too: "main.main below 5%" is about everything that main.main calls.
+// Goroutine profiles charge the entry point in full, and no function in which goroutines
+// wait.
 //
 // Offenders are named deepest first. Blame is the nearest function of the program's own
-// module with at least half of the offender. What is spread over many small functions
-// is found by naming their package: "log/slog below 10%".
+// module with at least half of the offender. To find work that is spread over many small
+// functions, name their package: "log/slog below 10%".
 //
-// The rule in full, how well it does, and what profiles without addresses lack:
+// The full rule, measurements of it, and its limits for profiles without addresses are in
 // https://github.com/profguard/profguard/blob/main/docs/culprit.md
 //
 // # Verdicts
 //
-// A profile is a sample, and a share that is measured is not the share that is.
-// So every result has bounds, and a verdict has three values:
+// A profile is a sample, so a measured share differs from the true share. Every
+// result has bounds, and a verdict has three values:
 //
 //   - Fail: the lower bound is above the limit. At a true share equal to the limit
 //     this happens in one window in a million.
-//   - Pass: the upper bound is below 1.25 times the limit, at one in a thousand; of
-//     "grows below 10% per request", below 12.5%. Of a share with a limit above
-//     two thirds, it is below the middle between the limit and 100%.
-//   - Inconclusive: the samples do not tell, there were none, the window was
-//     disturbed, or the condition after "when" did not hold. The reason says which,
-//     and how many samples would do.
+//   - Pass: the upper bound, which is wrong one time in a thousand, is below 1.25 times
+//     the limit; for "grows below 10% per request", below 12.5%. For a share with a limit
+//     above two thirds, it is below the middle between the limit and 100%.
+//   - Inconclusive: there were too few samples, or none, the window was disturbed, or the
+//     condition after "when" did not hold. The reason says which, and how many samples
+//     would be enough.
 //
-// Figures are read and not sampled, so their verdict is the comparison itself. They swing:
-// a guard fires after three periods in which one is over its limit, unless "for" says
-// otherwise, and the alert ends after three within it.
+// Figures are counted and not sampled, so their verdict is a plain comparison. Because they
+// vary, a guard fires after three periods in which a figure is over its limit, unless
+// "for" says otherwise, and the alert ends after three periods within it.
 //
-// The runtime keeps 64 frames of a stack in CPU profiles, 128 in others, and drops the
-// root's side. Such samples widen the bounds of what asks about callers, nothing passes by
-// them, and the reason says how many they were. Work in lockstep with the sampling clock,
-// such as a ticker of 10 ms, is sampled at one phase: a single window of it is wrong.
+// The runtime keeps 64 frames of a stack in CPU profiles and 128 in others, and drops those
+// at the root's end. Such samples widen the bounds of budgets that depend on callers, so
+// that nothing passes because of them, and the reason gives their number. Work in step with
+// the sampling clock, such as a ticker of 10 ms, is sampled at one phase: a single window of
+// it is wrong.
 //
 // # Grammar
 //
@@ -278,16 +284,15 @@
 //
 // # Canonical form
 //
-// [Budget.String] returns a budget in one form, whatever its spelling, and
-// parsing that gives the same budget. Clauses come in the order of the grammar,
-// labels in the order of their keys, and a percentage says its measure, because
-// readers take a bare "above 20%" for either.
+// [Budget.String] returns a budget in one form, whatever its spelling, and parsing that gives
+// the same budget. Clauses come in the order of the grammar, labels in the order of their
+// keys, and a percentage always has its measure, because "above 20%" alone could mean either.
 //
 //	process  below  1.50 cores                  -> process below 1.5 cores
 //	encoding/json below 40µs per request        -> encoding/json below 40us per request
 //	crypto/tls below 5% of cpu                  -> crypto/tls below 5% cumulative
 //	gc below 5% for 300s when rss above 1GiB    -> gc below 5% when rss above 1GiB for 5m
 //
-// A sentence that is wrong is a [SyntaxError], which says where, what could have stood
-// there, and what to write instead: a sentence that can be copied.
+// The error for a wrong sentence is a [SyntaxError]. It says where the mistake is, what was
+// expected there, and what to write instead: a sentence that can be copied.
 package budget

@@ -20,8 +20,8 @@ type subject struct {
 	limit []fit  // of a figure
 }
 
-// subjects are all there are, patterns last. A share is steady anyway: the rule is for
-// what piles up.
+// subjects are all subjects, patterns last. The rule "steady" is for values that can pile up,
+// and not for shares.
 var subjects = []subject{
 	{"no function", judge.Each, []string{"", "grows"}, "", nil},
 	{"no package", judge.Each, []string{"", "grows"}, "", nil},
@@ -34,7 +34,7 @@ var subjects = []subject{
 	{"", judge.Pattern, []string{"", "grows", "absent"}, "", nil},
 }
 
-// figures are what a condition compares.
+// figures are the figures of conditions.
 var figures = []string{"process", "goroutines", "heap", "rss", "gc"}
 
 func subjectOf(name string) *subject {
@@ -121,7 +121,7 @@ func (a Amount) dimension() unit.Dimension { return unit.Of(a.Unit).Dimension }
 // base returns the amount in the base unit of its dimension.
 func (a Amount) base() float64 { return unit.Of(a.Unit).Base(a.Value) }
 
-// A fit is a dimension that a limit may have, and what that asks of Per.
+// A fit is a dimension that a limit may have, and whether that needs a Per.
 type fit struct {
 	dim unit.Dimension
 	per perNeed
@@ -136,10 +136,10 @@ const (
 	perMust
 )
 
-// limits are what a limit may be in the profiles of a kind, the most usual first: of code,
-// of the process, and of the growth of both, which is in points or per unit of work.
-// Contention always adds up to 100%, however little there is, so that a share of it says
-// nothing. No work is done in the moment of which heap and goroutine profiles are.
+// limits are the possible limits for each kind of profile, the most usual first: for code, for
+// the process, and for the growth of both, which is in points or per unit of work. Shares of
+// contention always add up to 100%, however little there is, so they say nothing. Heap and
+// goroutine profiles are of a moment, in which no work is done.
 var limits = []struct {
 	kind                                   string
 	code, process, codeGrown, processGrown []fit
@@ -155,7 +155,7 @@ var limits = []struct {
 	{kinds.Block, []fit{{unit.Cores, perNever}, {unit.Time, perMust}, {unit.Count, perMay}}, nil, nil, nil},
 }
 
-// fits returns what the limit of a budget may be, the most usual first.
+// fits returns the possible limits of a budget, the most usual first.
 func fits(b *Budget) []fit {
 	s, of := subjectOf(b.Subject), 0
 	switch { // whatever the kind

@@ -24,12 +24,12 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 // JudgeReader is [Set.Judge] for a profile in pprof's format, gzipped or not. It
 // is several times faster than parsing the profile first.
 //
-// What it may cost is bounded, whatever it reads: at most 8 MiB of input, 3 million
-// frames, 100 million of them counted once for each part of the profile that a
-// budget asks about (budgets without "in" and "where" have theirs in common), and
-// 64 MiB of memory; that is about 2 s. Beyond that it returns an error: profile a shorter
-// time. These are several times what a large Go program has, and cannot be changed.
-// [Set.Judge] has the same bounds, and budgets are inconclusive beyond them.
+// Its cost is limited for any input: 8 MiB of input, 3 million frames, 100 million frames
+// if each counts once for each part of the profile that budgets ask about (budgets without
+// "in" and "where" share their parts), and 64 MiB of memory; that is about 2 s. Beyond these
+// limits it returns an error: profile a shorter time. The limits are several times what a
+// large Go program needs, and cannot be changed. [Set.Judge] has the same limits; beyond
+// them its results are inconclusive.
 func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
 	findings, err := s.judge(facts, func(j *judge.Judge, f judge.Facts) ([]judge.Finding, error) { return j.Reader(r, f) })
 	if err != nil {
@@ -38,7 +38,7 @@ func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
 	return s.results(findings), nil
 }
 
-// judge has a judge of the set look at a profile.
+// judge makes a judge of the set, and lets look use it.
 func (s Set) judge(facts []Facts, look func(*judge.Judge, judge.Facts) ([]judge.Finding, error)) ([]judge.Finding, error) {
 	rules, err := s.Rules()
 	if err != nil {
@@ -63,7 +63,7 @@ func (s Set) results(findings []judge.Finding) []Result {
 	return results
 }
 
-// judged is the facts as package judge has them.
+// judged converts the facts for package judge.
 func judged(facts []Facts) (judge.Facts, error) {
 	if len(facts) == 0 {
 		return judge.Facts{}, nil
@@ -82,8 +82,7 @@ func judged(facts []Facts) (judge.Facts, error) {
 	}, nil
 }
 
-// Result says in words what package judge has found about the budget. Only packages of
-// profguard itself have a use for it.
+// Result puts a finding of package judge into words. It is for packages of profguard only.
 func (b Budget) Result(f judge.Finding) Result {
 	_, idle := f.Reason.(judge.Idle)
 	dim := b.dimension()

@@ -8,18 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// mostErrors bounds what Parse says about a text that is not about budgets at
-// all: nobody reads past a screenful.
+// mostErrors limits the errors for a text that does not contain budgets at all. People read
+// no more than a screenful.
 const mostErrors = 20
 
 // Parse reads budgets, one a line; the package documentation is the language's
 // reference. Empty lines and comments, from "#" at the beginning of a line or
 // after white space, are skipped.
 //
-// Every wrong line is reported. [errors.As] finds the first as a
-// [*SyntaxError]. The set is nil when there is an error, and only then: a text
-// without a budget is an empty set, which a guard refuses, as it would take nil
-// for the default budgets.
+// Every wrong line is reported. [errors.As] finds the first as a [*SyntaxError]. The set is
+// nil if and only if there is an error. A text without a budget is an empty set, which a guard
+// refuses; for a guard nil would mean the default budgets.
 func Parse(text string) (Set, error) {
 	var (
 		set   = Set{}
@@ -64,21 +63,21 @@ func Parse(text string) (Set, error) {
 	return set, nil
 }
 
-// A parser reads one sentence. The first failure sticks and turns the rest of
-// the line into its end, so that the methods need not ask after each step.
+// A parser reads one sentence. After the first mistake all further tokens are the end of the
+// line, so that the methods need not check for an error after each step.
 type parser struct {
 	line  int
 	lex   lexer
 	tok   token
 	b     Budget       // what has been read
 	at    part         // the clause that is being read
-	said  [parts]token // where the sentence says what
+	said  [parts]token // the place of each part in the sentence
 	err   *SyntaxError
-	wrong mistake  // what err says
-	place token    // where
-	left  int      // how much of the line is wrong or not read, 0 if it is read to its end
-	read  Budget   // up to there
-	lines []string // what may be meant instead, the most likely first
+	wrong mistake  // the mistake of err
+	place token    // the place of the mistake
+	left  int      // how much of the line is wrong or was not read, 0 if it was read to its end
+	read  Budget   // the budget up to the mistake
+	lines []string // right sentences that may be meant, the most likely first
 }
 
 // advance moves on to the next word.
@@ -105,8 +104,8 @@ func (p *parser) span(from, to token) token {
 	return token{kind: tokenWord, off: from.off, raw: p.lex.line[from.off:to.end()]}
 }
 
-// identity returns where the sentence says what sets it apart: the name, or
-// all of it.
+// identity returns the part of the sentence that is unique in a set: the name, or else the
+// whole sentence.
 func (p *parser) identity() token {
 	first := p.said[partName]
 	if p.b.Name == "" {
@@ -115,8 +114,8 @@ func (p *parser) identity() token {
 	return first
 }
 
-// fail reports that at is not what was expected. The remedy is the sentence with one of
-// the replacements in its place, if that is right.
+// fail reports that something else than at was expected. The remedy is the sentence with one
+// of the replacements in the place of at, if that is a right sentence.
 func (p *parser) fail(at token, expected, advice string, replacements ...string) {
 	p.refuse(at, mistake{p.at, expected, advice}, p.instead(at, replacements...))
 }
@@ -130,8 +129,9 @@ func (p *parser) instead(at token, replacements ...string) []string {
 	return lines
 }
 
-// others is the line with what may stand in the place of a word up to the mistake, the
-// last word first, with a comma there, and without a list's mark, a shell's quotes, and what does not show.
+// others are similar lines: with another word in the place of a word up to the mistake, the
+// last word first; with a comma at the mistake; and without the mark of a list item, quotes
+// of a shell, and invisible characters.
 func (p *parser) others() (lines []string) {
 	if len(p.lex.line) > 2*longestLine { // too long to be proposed
 		return nil
@@ -139,7 +139,7 @@ func (p *parser) others() (lines []string) {
 	at, words := p.place, lexer{line: p.lex.line}
 	for t := words.next(modeWord); t.kind != tokenEnd && t.off < at.end(); t = words.next(modeWord) {
 		if t.kind == tokenComma && t.end() < len(words.line) && unicode.IsDigit(rune(words.line[t.end()])) {
-			continue // 1,500 is one and a half to some, and to others a thousand times that
+			continue // 1,500 is one and a half in some countries, and a thousand times that in others
 		}
 		lines = append(p.instead(t, suggest(t.raw)...), lines...)
 	}
@@ -163,7 +163,7 @@ func (p *parser) refuse(at token, m mistake, lines []string) {
 	p.tok = token{kind: tokenEnd, off: len(p.lex.line)}
 }
 
-// check reports the first mistake in what has been read, where the sentence makes it.
+// check reports the first mistake in the budget that was read, at its place in the sentence.
 func (p *parser) check() {
 	list := p.b.mistakes()
 	if p.err != nil || len(list) == 0 {
@@ -171,7 +171,7 @@ func (p *parser) check() {
 	}
 	m := list[0]
 	at := p.said[m.part]
-	if at.raw == "" { // the mistake is that it was not said
+	if at.raw == "" { // the mistake is a part that is missing
 		at = token{kind: tokenEnd, off: p.lex.last}
 	}
 	p.refuse(at, m, p.b.meant(m.part))

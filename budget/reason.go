@@ -14,7 +14,7 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A sayer has the words for what was found about a budget.
+// A sayer puts a finding about a budget into words.
 type sayer struct {
 	budget  *Budget // pointers only, so that none escapes to the heap with a part of it
 	dim     unit.Dimension
@@ -22,7 +22,8 @@ type sayer struct {
 	result  *Result
 }
 
-// fill puts into a sentence what its blanks name: {who}, say, and for {} the next of args.
+// fill fills in the blanks of a sentence: {who} by its value, for example, and {} by the next
+// of args.
 func (s sayer) fill(sentence string, args ...string) string {
 	var room [240]byte
 	text := room[:0]
@@ -42,7 +43,7 @@ func (s sayer) fill(sentence string, args ...string) string {
 	}
 }
 
-// blank is what a blank of a sentence stands for.
+// blank is the value of a blank.
 func (s sayer) blank(name string) string {
 	b, f := s.budget, s.finding
 	switch name {
@@ -191,7 +192,7 @@ func (s sayer) reason(reason judge.Reason) string {
 	panic(fmt.Sprintf("budget: no words for %T", reason))
 }
 
-// who is what the numbers are of.
+// who names the function, figure or process that the numbers are about.
 func (s sayer) who() string {
 	f, r := s.finding, s.result
 	switch c := classOf(s.budget.Subject); {
@@ -249,7 +250,7 @@ func (s sayer) inBlocks(reason judge.InBlocks) string {
 		return s.surely()
 	case passes && reason.Certain:
 		return s.fill("{who} at {at}, too close to the limit of {limit} to tell, and surely below {high} ({samples})")
-	case passes && f.High < limit: // there was no time for as many blocks as make it certain
+	case passes && f.High < limit: // there were too few blocks to be certain
 		return s.fill("{who} at {at}, likely below {high}; one and a half times the limit of {limit} would have been caught ({samples})")
 	case passes:
 		return s.fill("{who} at {at}, too close to the limit of {limit} to tell; one and a half times the limit would have been caught ({samples})")
@@ -265,11 +266,11 @@ func (s sayer) inBlocks(reason judge.InBlocks) string {
 // labelsShown is how many labels a reason lists.
 const labelsShown = 6
 
-// outside says what keeps all samples out of the budget's scope.
+// outside says why no sample was in the budget's scope.
 func (s sayer) outside(o *judge.Outside) string {
 	b := s.budget
 	none := "none of " + b.samples(o.Samples) + " is within " + scopeText(b) + ": "
-	missing := b.In == "" // labels that are all set may be those of different samples
+	missing := b.In == "" // all labels may be set, but on different samples
 	var labels, others []string
 	for k, v := range b.Where {
 		missing = missing || !slices.Contains(o.Set, k+"="+v)
@@ -299,7 +300,7 @@ func (s sayer) outside(o *judge.Outside) string {
 // endless is a ratio from which on there is no bound: package evidence cuts off at 1e15.
 const endless = 1e14
 
-// growth is the sentence about growth. Of what is new, it has no number.
+// growth is the sentence about growth. For a new function it has no number.
 func (s sayer) growth(reason judge.Growth) string {
 	f := s.finding
 	amount := func(x float64) string {
@@ -336,7 +337,7 @@ func (s sayer) growth(reason judge.Growth) string {
 	return s.fill(said+" ({samples} against {})", unit.Format(math.Round(reason.Before), unit.Count))
 }
 
-// whole is a number of samples that are needed.
+// whole formats a number of samples that are needed.
 func whole(v float64) string { return strconv.FormatFloat(math.Ceil(v), 'f', 0, 64) }
 
 // samples is a number of samples, in words.

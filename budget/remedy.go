@@ -10,8 +10,8 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// remedy says what to write instead of a wrong sentence: two of them, the one that is
-// meant, where other words make it right, or an example.
+// remedy says what to write instead of a wrong sentence: two sentences if the line has two,
+// a similar sentence that is right, or else an example.
 func (p *parser) remedy() string {
 	if first, second := p.two(); second != "" {
 		return `did you mean two lines, "` + first + `" and "` + second + `"?`
@@ -35,7 +35,7 @@ func (p *parser) two() (first, second string) {
 			continue
 		}
 		a := try(strings.TrimSuffix(strings.TrimRight(line[:t.off], " \t,;"), " and"))
-		if a.err == nil && a.b.When == (Condition{}) { // "and" may be of the condition
+		if a.err == nil && a.b.When == (Condition{}) { // "and" may join two conditions
 			return a.b.String(), b.b.String()
 		}
 	}
@@ -50,12 +50,12 @@ func try(line string) *parser {
 	return p
 }
 
-// mostTries is how many sentences are tried. Those with few other words come first: "All
-// functions under 20 percent" is right with five.
+// mostTries is the most sentences that are tried. Those with few other words come first:
+// "All functions under 20 percent" needs five.
 const mostTries = 128
 
-// meaning returns what is meant by a wrong sentence, "" if that is not known: the first
-// that is right of those with other words. Each word has to make more of it right.
+// meaning returns the first similar sentence that is right, "" if there is none. Words are
+// replaced one after the other, and each has to make a longer part of the sentence right.
 func (p *parser) meaning() string {
 	queue, tried := []*parser{p}, 0
 	for len(queue) > 0 && tried < mostTries {
@@ -75,7 +75,7 @@ func (p *parser) meaning() string {
 	return ""
 }
 
-// example returns a right sentence that keeps what it can of a wrong one.
+// example returns a right sentence that is as similar to the wrong one as possible.
 func (p *parser) example() string {
 	b, at := p.read, p.wrong.part
 	b.Name = ""
@@ -83,7 +83,7 @@ func (p *parser) example() string {
 		b = of[len(of)-1]
 	}
 	var lines []string
-	for _, kind := range []string{kinds.Goroutine, kinds.Heap, kinds.Allocs} { // of which the amount may be
+	for _, kind := range []string{kinds.Goroutine, kinds.Heap, kinds.Allocs} { // the unit may fit to one of these
 		if at == partLimit && b.Kind == "" {
 			lines = append(lines, b.saying(partKind, "of "+kind))
 		}
@@ -106,7 +106,7 @@ func (p *parser) example() string {
 	return "no function above 20% cumulative"
 }
 
-// usual is what an example says of a part.
+// usual is the text of a part in an example.
 func (b *Budget) usual(p part) string {
 	if p != partLimit {
 		return [parts]string{
@@ -122,7 +122,7 @@ func (b *Budget) usual(p part) string {
 	switch {
 	case b.Limit.Unit == "" && b.Limit.Value >= 1 && amount.Unit == "MiB":
 		amount.Value = b.Limit.Value
-	case amount.Unit == "%" && classOf(b.Subject) == judge.Pattern: // one of many
+	case amount.Unit == "%" && classOf(b.Subject) == judge.Pattern: // a single pattern should have a lower limit
 		amount.Value = 5
 	}
 	if list[0].per == perMust && b.Per == "" {
@@ -131,7 +131,7 @@ func (b *Budget) usual(p part) string {
 	return amount.String()
 }
 
-// ofQuantity returns the budgets that may be meant by one whose subject is a quantity.
+// ofQuantity returns the budgets that may be meant if the subject is a quantity.
 func (b Budget) ofQuantity() (list []Budget) {
 	meant := quantity(b.Subject)
 	if classOf(b.Subject) != judge.Pattern || meant == "" || meant == unmeasured {
@@ -190,7 +190,7 @@ func (b Budget) meant(p part) (lines []string) {
 	return lines
 }
 
-// synonyms are words of the language, as other people say them.
+// synonyms are words of the language, each with words that people write in its place.
 func synonyms() []synonym {
 	return []synonym{
 		{"no", "any every each all"}, {"above", "over > >= more exceeds"}, {"below", "under < <= = == max less most to"},
@@ -201,8 +201,8 @@ func synonyms() []synonym {
 	}
 }
 
-// suggest returns what may stand in the place of a word. A parser proposes it only where
-// the sentence is right with it.
+// suggest returns other words for a word. A parser proposes one only if the sentence is right
+// with it.
 func suggest(word string) []string {
 	keywords := slices.Concat(strings.Fields("no function package goroutine above below absent grows steady leaked windows"),
 		slices.Concat(clauseWords[:]...), figures, kinds.Names())

@@ -14,8 +14,8 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// String is the report that a person reads: the verdict in a line, and for each
-// chain of offenders a few more.
+// String is a report for people: the verdict in one line, and some more lines for each chain
+// of offenders.
 //
 //	FAIL no function above 20% cumulative
 //	  ...
@@ -38,8 +38,8 @@ func (r Result) String() string {
 	return text
 }
 
-// chains groups the offenders: whoever is on the way in to one that was listed
-// before belongs to its chain.
+// chains groups the offenders: one that is on the way in to an earlier one belongs to the
+// chain of that.
 func chains(offenders []Offender) []offenderChain {
 	var list []offenderChain
 	for i := range offenders {
@@ -59,8 +59,8 @@ func chains(offenders []Offender) []offenderChain {
 // An offenderChain is offenders that call each other, the deepest first.
 type offenderChain []*Offender
 
-// text shows a line for each offender of the chain, and beneath them the user's
-// line, who calls them, and what they call.
+// text is a line for each offender of the chain, and below these the user's line, the callers
+// and the callees.
 func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 	wide, text := 0, ""
 	for _, o := range c {
@@ -100,9 +100,9 @@ func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 	return text
 }
 
-// calledFor is the first caller outside the standard library that has half of a function
-// that everything ends in, such as a system call, or of one of the standard library for
-// which nothing in the own module is to blame. Others have none.
+// calledFor is the nearest caller outside the standard library that has half of the offender,
+// if the offender is of the floor, such as a system call, or if it is of the standard library
+// and has no Blame. For others it is nil.
 func (o *Offender) calledFor(b *Budget) *Frame {
 	if b.Subject != "no package" && (charge.IsFloor(o.Function) || o.Blame.Function == "" && charge.IsStandard(o.Function)) {
 		for i := range o.Callers {
@@ -114,7 +114,7 @@ func (o *Offender) calledFor(b *Budget) *Frame {
 	return nil
 }
 
-// name is the offender as a sentence names it.
+// name is the name of the offender in a sentence.
 func (o *Offender) name(budget *Budget) string {
 	if f := o.calledFor(budget); f != nil {
 		return o.Function + " (for " + f.Function + ")"
@@ -127,7 +127,7 @@ func (b *Budget) kind() *kinds.Kind {
 	return kinds.Of(cmp.Or(subjectOf(b.Subject).kind, b.Kind, kinds.CPU))
 }
 
-// isCounted reports whether what is charged is counted and not sampled.
+// isCounted reports whether the values are counted and not sampled.
 func (b *Budget) isCounted() bool { return b.kind().Sampling == kinds.Counted }
 
 // share is a frame's share and value: "48.85%, 35.56s".
@@ -149,8 +149,8 @@ func share(f *Frame, budget *Budget, dim unit.Dimension) string {
 // chainShown is how many links of a way a report shows from each end.
 const chainShown = 4
 
-// links shows a way, with the weight wherever it differs from the last one
-// shown: "a > b > c (22.5%)" on the way out, "a < b < c" on the way in.
+// links shows callers or callees, with the weight wherever it differs from the last one that
+// was shown: "a > b > c (22.5%)" for callees, "a < b < c" for callers.
 func links(frames []Frame, arrow string, from float64, dim unit.Dimension) string {
 	var shown []string
 	last, own, hidden := from, 0, 0
@@ -200,7 +200,7 @@ func place(f *Frame) string {
 	return "  " + file + ":" + strconv.Itoa(f.Line)
 }
 
-// offenderDimension is what the shares of a budget's offenders are.
+// offenderDimension is the dimension of the shares of a budget's offenders.
 func (b *Budget) offenderDimension() unit.Dimension {
 	if c := classOf(b.Subject); b.Rule == "" && (c == judge.Each || c == judge.Pattern) {
 		return b.Limit.dimension()
@@ -208,7 +208,7 @@ func (b *Budget) offenderDimension() unit.Dimension {
 	return unit.Share
 }
 
-// round is unit.Format for a limit, which has no decimals that it does not need.
+// round is unit.Format for a limit, without decimals that it does not need.
 func round(v float64, dim unit.Dimension) string {
 	if dim == unit.Share {
 		return strconv.FormatFloat(100*v, 'g', 4, 64) + "%"

@@ -2,12 +2,12 @@ package budget
 
 import "fmt"
 
-// A Verdict is what a profile says about a budget. The zero Verdict is
-// [Inconclusive]: what has not been shown is never a pass.
+// A Verdict is what a profile proves about a budget. The zero Verdict is [Inconclusive], so
+// that nothing passes without proof.
 type Verdict int
 
 const (
-	Inconclusive Verdict = iota // the samples do not suffice to tell, or there is nothing to tell from
+	Inconclusive Verdict = iota // there are too few samples, or nothing to judge
 	Pass                        // the budget is kept
 	Fail                        // the budget is exceeded, beyond reasonable doubt
 )
@@ -33,40 +33,38 @@ type Result struct {
 	Budget  Budget  `json:"budget"` // as its sentence
 	Verdict Verdict `json:"verdict"`
 
-	// Share is what was measured, in the unit of the limit's base: from 0 to 1
-	// for shares and points, cores, seconds, bytes or a count. For "no function"
-	// budgets it is the worst function's. Low and High are its bounds: the truth
-	// is below Low with a chance of one in a million, above High with one in a
-	// thousand, or for an "absent" budget one in twenty. Where another function proves
-	// that the limit is exceeded, and the first offender is named because it is called
-	// by that one, Low errs with one in twenty, and the Reason says "likely". What is
-	// counted and not sampled (goroutines, figures) has bounds equal to Share.
+	// Share is the measured value, in the base unit of the limit: from 0 to 1 for shares
+	// and points, or cores, seconds, bytes or a count. For "no function" budgets it is that
+	// of the worst function. Low and High are its bounds. The chance that the true value is
+	// below Low is one in a million; that it is above High, one in a thousand, or for
+	// "absent" one in twenty. If the first offender is named because another function, which
+	// calls it, proves that the limit is exceeded, Low is wrong one time in twenty, and the
+	// Reason says "likely". For counted values (goroutines, figures) the bounds equal Share.
 	//
-	// Growth per unit of work of what the baseline has nothing of has no number:
-	// Share is then what it would be, had the baseline one sample of it, and High
-	// is 1e15.
+	// If the baseline has no sample of a function, its growth per unit of work has no
+	// number. Share is then the growth over a baseline with one sample, and High is 1e15.
 	Share float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 
-	// Limit is the budget's limit in the same unit, 0 for a budget without one,
-	// and Unit its name: "ratio", "cores", "seconds", "bytes" or "count".
+	// Limit is the budget's limit in the same unit, 0 if it has none. Unit is the name of
+	// that unit: "ratio", "cores", "seconds", "bytes" or "count".
 	Limit float64 `json:"limit"`
 	Unit  string  `json:"unit,omitempty"`
 
-	// Samples is what the verdict rests on, and Hits how many of them were
-	// charged to the budget. Both can be added up over windows and processes.
-	// They are whole numbers of CPU samples; of sampled bytes and delays, whose
-	// samples weigh differently, they are what they are worth in equal ones.
+	// Samples is the number of samples behind the verdict, and Hits the number of these that
+	// were charged to the budget. Both can be added up over windows and processes. Samples of
+	// bytes and delays have different weights; for these it is the number of equally weighted
+	// samples with the same information.
 	Samples int64 `json:"samples"`
 	Hits    int64 `json:"hits"`
 
-	// Offenders are the functions (or packages) over the limit, worst chain
-	// first, and in a chain the deepest first; at most a few. Of a Fail they are
-	// those that are over it beyond doubt, of an Inconclusive result those that
-	// were measured above it; a Pass has none.
+	// Offenders are the functions (or packages) over the limit, the worst chain of calls
+	// first, and in a chain the deepest first; at most a few. For a Fail they are those that
+	// are proven to be over the limit, for an Inconclusive result those whose measured value
+	// is over it. A Pass has none.
 	Offenders []Offender `json:"offenders,omitempty"`
-	// Over is how many functions are over the limit in all, listed or not.
+	// Over is the number of all functions over the limit, listed or not.
 	Over int `json:"over"`
 
 	// Reason says in one sentence why the verdict is what it is.
@@ -82,17 +80,17 @@ type Offender struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 
-	// Blame is the frame nearest to the offender in the user's own module that has
-	// at least half of it, at the line of the call, with its Share; the offender
-	// itself if it is the user's. Its Function is "" when no frame has half.
+	// Blame is the nearest caller in the user's own module that has at least half of the
+	// offender, at the line of the call, with its Share; the offender itself if it is in
+	// that module. Its Function is "" if no caller has half of the offender.
 	Blame Frame `json:"blame,omitzero"`
-	// Callers are the costliest way in: the caller first, up to the outermost of the own module.
+	// Callers are the costliest way in: first the caller, up to the outermost function of the own module.
 	Callers []Frame `json:"callers,omitempty"`
-	// Callees are where most of it goes on to: the offender's callee first.
+	// Callees are the functions that most of the cost is in: first the offender's callee.
 	Callees []Frame `json:"callees,omitempty"`
 }
 
-// A Frame is a function at a line, and what passes through it.
+// A Frame is a function at a line, and the weight of the samples through it.
 type Frame struct {
 	Function string  `json:"function"`
 	File     string  `json:"file,omitempty"`

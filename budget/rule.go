@@ -8,8 +8,8 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// Rules returns what package judge judges by, or an error that lists everything that
-// is wrong with the set. Only packages of profguard itself have a use for it.
+// Rules returns the rules for package judge, or an error that lists all mistakes of the set.
+// It is for packages of profguard only.
 func (s Set) Rules() ([]judge.Rule, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -49,11 +49,11 @@ func (b *Budget) rule() judge.Rule {
 	return r
 }
 
-// dimension is that of what is measured.
+// dimension is the dimension of the measured value.
 func (b *Budget) dimension() unit.Dimension {
 	switch b.Rule {
 	case "absent":
-		return unit.Share // there is no limit to tell
+		return unit.Share // there is no limit
 	case "steady":
 		return fits(b)[0].dim
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// Validate returns nil for a budget that can be judged, and otherwise an error
-// that lists all that is wrong with it. What Parse returns is valid.
+// Validate returns nil for a budget that can be judged, and otherwise an error that lists all
+// its mistakes. Budgets from Parse are valid.
 func (b Budget) Validate() error {
 	var errs []error
 	for _, m := range b.mistakes() {
@@ -50,7 +50,7 @@ func (s Set) Validate() error {
 	return errors.Join(errs...)
 }
 
-// identity returns what sets the budget apart from the others of its set.
+// identity returns the name or the sentence, which is unique in a set.
 func (b *Budget) identity() string {
 	if b.Name != "" {
 		return b.Name
@@ -58,11 +58,11 @@ func (b *Budget) identity() string {
 	return b.String()
 }
 
-// A mistake is something in a budget that makes no sense.
+// A mistake is a wrong part of a budget.
 type mistake struct {
 	part     part
-	expected string // "" is no mistake
-	advice   string // what to do, where that is not said yet
+	expected string // "" if there is no mistake
+	advice   string // what to do, unless expected says it
 }
 
 const (
@@ -77,14 +77,14 @@ const (
 func kindExpected() string   { return `a kind of profile after "of": ` + orList(kinds.Names()) }
 func figureExpected() string { return orList(figures) + ` after "when"` }
 
-// mistakes lists what is wrong with a budget, the most telling first.
+// mistakes lists the mistakes of a budget, the most useful first.
 func (b *Budget) mistakes() []mistake {
 	list := []mistake{{}, b.subjectMistake(), b.ruleMistake()}
 	if b.Name != "" && !unit.IsName(b.Name) {
 		list[0] = mistake{partName, nameExpected, nameAdvice}
 	}
 	switch {
-	// What a budget takes depends on its subject and rule, and what a limit may be on its kind.
+	// The clauses depend on the subject and the rule, and the limit on the kind.
 	case list[1].expected != "":
 		list = list[:2]
 	case list[2].expected == "":
@@ -93,7 +93,7 @@ func (b *Budget) mistakes() []mistake {
 	return slices.DeleteFunc(list, func(m mistake) bool { return m.expected == "" })
 }
 
-// clauseMistakes are those behind the rule; one without expected is none.
+// clauseMistakes are the mistakes after the rule. Entries without expected are no mistakes.
 func (b *Budget) clauseMistakes() (list []mistake) {
 	for p := partMeasure; p < parts; p++ {
 		if !b.takes(p) && b.text(p) != "" {
@@ -175,8 +175,8 @@ func (b *Budget) ruleMistake() mistake {
 	return m
 }
 
-// limitMistake returns what is wrong with a limit: its number, its unit, or the kind
-// that has none. Its place is said where the unit doesn't fit.
+// limitMistake returns the mistake in a limit: its number, its unit, or a kind that has no
+// limit. place is used if the unit doesn't fit.
 func (b *Budget) limitMistake(place string) mistake {
 	limited := b.Rule == "" || b.Rule == "grows"
 	if !limited && b.Limit == (Amount{}) {
@@ -218,7 +218,7 @@ func (b *Budget) limitMistake(place string) mistake {
 	return mistake{}
 }
 
-// about names what a limit is of.
+// about is the subject, rule and kind of a limit, for messages.
 func (b *Budget) about() string {
 	about := strconv.Quote(clipped(strings.TrimSpace(b.Subject + " " + b.Rule)))
 	if b.Kind != "" && b.takes(partKind) {
@@ -238,10 +238,10 @@ func (b *Budget) workMistake() mistake {
 	return mistake{partPer, workExpected, `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`}
 }
 
-// mistake returns what is wrong with a condition: its figures take the units that they
-// have as subjects.
+// mistake returns the mistake in a condition. Its figures have the same units as they have as
+// subjects.
 func (c *Condition) mistake() mistake {
-	about := Budget{Subject: c.Figure, Rule: "steady", Limit: c.Amount} // whose limit is a plain figure
+	about := Budget{Subject: c.Figure, Rule: "steady", Limit: c.Amount} // with this rule the limit is a plain figure
 	switch {
 	case *c == (Condition{}):
 		return mistake{}

@@ -37,11 +37,11 @@ var clauseWords = [parts][]string{
 	partIn: {"in"}, partWhere: {"where"}, partWhen: {"when"}, partFor: {"for"},
 }
 
-// A synonym is what the language has for words that people write in its place.
+// A synonym is an expression of the language, with words that people write in its place.
 type synonym struct{ meant, words string }
 
-// quantities say what is measured, and not who is charged with it. As patterns they
-// would match something by accident: internal/cpu, sha256.block.
+// quantities are words for a measured quantity. They are no subjects: as patterns they would
+// match something by accident, such as internal/cpu or sha256.block.
 var quantities = []synonym{
 	{"no function", "function functions func method methods"}, {"no package", "package packages"},
 	{"process", "cpu cpus core cores processes"}, {"heap", "memory mem ram heaps"}, {"gc", "garbage"},
@@ -49,10 +49,10 @@ var quantities = []synonym{
 	{"allocs", "alloc allocs allocation allocations"}, {"mutex", "mutex lock locks contention"}, {"block", "block blocking"},
 }
 
-// unmeasured is what a profile says nothing of.
+// unmeasured stands for quantities that a profile does not have.
 const unmeasured = "no figure"
 
-// quantity returns what a word is a quantity of, "" for a name.
+// quantity returns the expression for a quantity, "" for other words.
 func quantity(word string) string {
 	word = strings.ToLower(word)
 	if list := meanings(quantities, word); len(list) > 0 {
