@@ -3,23 +3,22 @@
 // or an allocation.
 //
 // It exists because github.com/google/pprof/profile is built for tools that
-// look at one trusted profile. A guard decodes one every minute inside somebody
-// else's process, and profiles may come from strangers. Here a [Decoder] keeps
-// its buffers and its names from profile to profile, so that decoding the
-// profile of a known program allocates nothing, and it refuses hostile input
-// before allocating what the input asks for.
+// look at one trusted profile. A guard decodes a profile every minute inside its
+// host, and other profiles may be hostile. A [Decoder] keeps its buffers and
+// names from profile to profile, so that decoding the next profile of the same
+// program allocates nothing. It refuses hostile input before it allocates memory
+// for it.
 //
 // # How it works
 //
 //	reader -> input -> inflate -> scan -> walk -> resolve -> Table
 //
 // The whole input is read, then inflated into one buffer of the right size. A
-// counting scan over the wire format finds out how many objects there are and
-// checks that against the limits of limits.go; it allocates nothing. The walk then fills
-// tables of exactly the counted sizes. Because runtime/pprof writes locations
-// before the samples that use them and its strings last, and google/pprof
-// writes samples first, the walk makes do with any order: references are noted
-// as they come and resolved when everything has been seen.
+// counting scan over the wire format finds the number of objects and checks it
+// against the limits of limits.go; it allocates nothing. The walk then fills
+// tables of exactly the counted sizes. The order of the objects does not matter
+// (runtime/pprof writes locations before samples and strings last, google/pprof
+// writes samples first): references are noted first, and resolved at the end.
 //
 // # What is accepted
 //
@@ -41,8 +40,8 @@ import (
 // A Decoder decodes one profile after the other, reusing its memory.
 // The zero Decoder is ready to use. It is not safe for concurrent use.
 type Decoder struct {
-	input    []byte       // what Decode read
-	raw      []byte       // what came out of gunzipping it
+	input    []byte       // the bytes that Decode has read
+	raw      []byte       // the same after gunzip
 	source   bytes.Reader // the input, for gunzip
 	inflater inflater
 	gunzip   gzip.Reader

@@ -13,13 +13,13 @@ var ErrMalformed = errors.New("malformed profile")
 
 // A LimitError says which limit a profile exceeds.
 type LimitError struct {
-	What string // what there is too much of, "samples"
-	// Got is the amount that was found, or as much as was seen before giving up.
+	What string // the quantity: "samples"
+	// Got is the amount that was found, at least until decoding stopped.
 	Got   int64
 	Limit int64
 }
 
-// Error advises what a user of the library can do.
+// Error also says what a user of the library can do.
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s %s, the limit is %s: take a profile of a shorter time", grouped(e.Got), e.What, grouped(e.Limit))
 }
@@ -37,12 +37,12 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// shown is how much of a text is cited: enough for "could not enable CPU profiling: cpu
-// profiling already in use" and the like, which servers send in place of a profile.
+// shown is the most that is cited of a text: enough for messages that servers send in the
+// place of a profile, such as "could not enable CPU profiling: cpu profiling already in use".
 const shown = 80
 
-// foreign says what input is that did not decode because it is no profile of protobuf
-// at all, or nil. It is asked only then, because protobuf bytes may look like anything.
+// foreign returns an error that says what the input is, if it is not protobuf at all, or nil.
+// It is called only for input that did not decode, because protobuf may look like anything.
 func foreign(b []byte) error {
 	const remedy = "expected what runtime/pprof writes, or /debug/pprof/profile serves without debug=1"
 	switch {
@@ -56,6 +56,6 @@ func foreign(b []byte) error {
 	return nil
 }
 
-// isBinary knows control characters. A profile has some in its first bytes, which are
-// wire types and small numbers.
+// isBinary reports whether a character is a control character. A profile has some in its first
+// bytes, which are wire types and small numbers.
 func isBinary(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }

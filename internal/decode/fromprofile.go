@@ -9,9 +9,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// CheckValid reports what is wrong with a profile that somebody may have built by
-// hand: what google/pprof's own CheckValid says, and values without a type, which
-// it lets pass.
+// CheckValid reports mistakes in a profile that may have been built by hand: those that
+// google/pprof's CheckValid finds, and nil types, which it does not find.
 func CheckValid(p *profile.Profile) error {
 	switch {
 	case p == nil:
@@ -73,12 +72,12 @@ func appendProfile(b []byte, p *profile.Profile) ([]byte, error) {
 		b = appendBytes(b, profileLocation, body)
 	}
 	for _, s := range p.Sample {
-		if len(b) > maxRaw { // many samples may share a stack: what follows would be refused
+		if len(b) > maxRaw { // the profile will be refused
 			return b, nil
 		}
 		var stack []byte
 		for _, l := range s.Location {
-			if !listed[l] { // another one of its number may be
+			if !listed[l] { // another location may have its number
 				return nil, fmt.Errorf("the location %d of a sample is not in Profile.Location", l.ID)
 			}
 			stack = binary.AppendUvarint(stack, l.ID)

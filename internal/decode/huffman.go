@@ -7,7 +7,7 @@ import (
 
 // A huffman is a canonical prefix code, as deflate writes it.
 type huffman struct {
-	short   [1 << shortBits]code // by the next bits; 0 if the code is longer
+	short   [1 << shortBits]code // codes by the next bits; 0 if the code is longer
 	count   [maxBits + 1]uint16  // of codes, by their size
 	symbols [maxLiterals]uint16  // in the order of their codes
 }
@@ -35,9 +35,9 @@ func (c code) size() uint8  { return uint8(c & 15) }
 func (c code) symbol() int  { return int(c >> 4 & 511) }
 func (c code) isByte() bool { return int16(c) < 0 }
 
-// build makes the code whose sizes by symbol these are, 0 for symbols without one. It
-// returns false if sequences of bits have two meanings or none. A code of one symbol or
-// none is good, as long as nothing else is asked of it.
+// build makes the code with these sizes by symbol, 0 for symbols without a code. It returns
+// false if some sequence of bits would have two meanings or none. A code of at most one
+// symbol is accepted.
 func (h *huffman) build(sizes []uint8) bool {
 	clear(h.short[:])
 	clear(h.count[:])
@@ -76,7 +76,7 @@ func (h *huffman) build(sizes []uint8) bool {
 	return true
 }
 
-// code is the code that the next bits begin with, or 0 if there is none.
+// code is the code at the start of the next bits, or 0 if there is none.
 func (h *huffman) code(next uint64) code {
 	c := h.short[next%(1<<shortBits)]
 	if c == 0 {
@@ -85,7 +85,7 @@ func (h *huffman) code(next uint64) code {
 	return c
 }
 
-// long is a code that short does not have.
+// long looks up a code that is longer than shortBits.
 func (h *huffman) long(next uint64) code {
 	reversed := int(bits.Reverse16(uint16(next)))
 	first, place := 0, 0 // the first code of a size, and its place among the symbols
@@ -104,12 +104,12 @@ func (h *huffman) long(next uint64) code {
 // A bitReader takes bits from b, the lowest of each byte first.
 type bitReader struct {
 	b    []byte
-	at   int    // of b, the first byte of which bits has not all
+	at   int    // the first byte of b that is not completely in bits
 	bits uint64 // the next bits
-	have int    // the number of those that count; below zero after the end
+	have int    // the number of valid bits; below zero after the end
 }
 
-// fill sees to it that there are 56 bits, if the input has as many.
+// fill makes at least 56 bits valid, if the input has so many.
 func (r *bitReader) fill() {
 	if r.at+8 <= len(r.b) {
 		r.bits |= binary.LittleEndian.Uint64(r.b[r.at:]) << (r.have & 63)

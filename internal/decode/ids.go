@@ -7,14 +7,14 @@ package decode
 // Writers number their objects from 1, so an id up to the number of objects is
 // its own slot. Others get the slots after those from a map.
 type ids struct {
-	n      int     // objects there will be
+	n      int     // the number of objects
 	place  []int32 // by slot: 1 + the object's place, 0 while undefined
 	sparse map[uint64]int32
 	room   *room
 }
 
-// sparseBytes is what an entry of the sparse map costs, all its growing
-// included: 17 bytes in a table that is at least 7/16 full, and a slot.
+// sparseBytes is the memory of an entry in the sparse map, with its growth: 17 bytes in a
+// table that is at least 7/16 full, and a slot.
 const sparseBytes = 48
 
 func (x *ids) reset(n int, room *room) {
@@ -51,7 +51,7 @@ func (x *ids) slot(id uint64) (int32, error) {
 	return s, nil
 }
 
-// define says that the object with this id is at place.
+// define sets the place of the object with this id.
 func (x *ids) define(id uint64, place int) error {
 	if id == 0 {
 		return malformed("id 0 is reserved")

@@ -5,12 +5,12 @@ import (
 	"hash/crc32"
 )
 
-// An inflater undoes the compression of a profile as runtime/pprof and google/pprof write
-// it: a gzip file of one member, without optional fields in its header. It writes straight
-// into the buffer of the result. compress/gzip takes twice as long, which is most of what
-// it costs to judge a window (BenchmarkParts).
+// An inflater decompresses profiles as runtime/pprof and google/pprof write them: a gzip file
+// of one member, without optional fields in its header. It writes directly into the buffer of
+// the result. compress/gzip takes twice as long, and decompression is the largest part of
+// the cost of judging a window (BenchmarkParts).
 //
-// What it does not know it leaves to compress/gzip, and it checks the same sums.
+// It checks the same sums as compress/gzip, and leaves all other files to that.
 type inflater struct {
 	literals, distances, lengths huffman
 }
@@ -24,7 +24,7 @@ func (f *inflater) gunzip(buf, b []byte) (n int, ok bool) {
 	}
 	end := b[len(b)-trailer:]
 	in := bitReader{b: b[header : len(b)-trailer]}
-	if n, ok = f.blocks(buf, &in); !ok || in.left() >= 8 { // what is left may be another member
+	if n, ok = f.blocks(buf, &in); !ok || in.left() >= 8 { // there may be another member
 		return 0, false
 	}
 	sum, size := binary.LittleEndian.Uint32(end), binary.LittleEndian.Uint32(end[4:])
@@ -69,15 +69,15 @@ func stored(buf []byte, n int, in *bitReader) (int, bool) {
 	return n, true
 }
 
-// Symbols of a block: the bytes, its end, and then what is repeated: lengths, each
-// followed by a distance, which has a code of its own.
+// Symbols of a block: the bytes, its end, and then the lengths of repetitions, each followed
+// by a distance, which has a code of its own.
 const (
 	endOfBlock   = 256
-	maxLiterals  = 288 // of which the last two, and of distances too, mean nothing
+	maxLiterals  = 288 // the last two have no meaning; nor have the last two distances
 	maxDistances = 32
 )
 
-// fixedCodes makes the codes of small blocks, which do not bring their own.
+// fixedCodes makes the fixed codes, of small blocks without codes of their own.
 func (f *inflater) fixedCodes() {
 	var sizes [maxLiterals]uint8
 	for symbol := range sizes {
@@ -125,7 +125,7 @@ func (f *inflater) codes(in *bitReader) bool {
 		switch {
 		case symbol == 16 && i == 0:
 			return false
-		case symbol == 16: // the size before again
+		case symbol == 16: // repeat the last size
 			size, times = sizes[i-1], 3+in.take(2)
 		case symbol == 17:
 			size, times = 0, 3+in.take(3)
@@ -143,8 +143,7 @@ func (f *inflater) codes(in *bitReader) bool {
 	return in.have >= 0 && f.literals.build(sizes[:literals]) && f.distances.build(sizes[literals:all])
 }
 
-// What lengths and distances are: so much at least, and the number that these many bits
-// more are.
+// The values of symbols for lengths and distances: a base, to which the next bits are added.
 var (
 	lengthBase = [...]uint16{3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43,
 		51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258}
@@ -162,8 +161,8 @@ func (f *inflater) block(buf []byte, n int, r *bitReader) (int, bool) {
 	in := *r // a copy that stays in registers
 	for {
 		in.fill()
-		// Bytes are the most frequent symbols by far: a few of them, while they are short
-		// and there is room for all.
+		// Bytes are by far the most frequent symbols. A few of them are decoded together, if
+		// their codes are short and there is room for all.
 		const few = 3
 		if len(buf)-n >= few && in.have >= few*shortBits {
 			for range few {
@@ -214,7 +213,7 @@ func (f *inflater) block(buf []byte, n int, r *bitReader) (int, bool) {
 			n += copy(buf[n:n+length], buf[n-distance:])
 			continue
 		}
-		for range length { // the copy repeats itself
+		for range length { // the copy overlaps its source
 			buf[n] = buf[n-distance]
 			n++
 		}

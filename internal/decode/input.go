@@ -15,7 +15,7 @@ const firstRead = 64 << 10
 // read fills d.input from r.
 func (d *Decoder) read(r io.Reader) error {
 	first := firstRead
-	if r, ok := r.(interface{ Len() int }); ok { // a hint, so that the memory of the last profile is kept
+	if r, ok := r.(interface{ Len() int }); ok { // a hint, so that the buffer of the last profile can be used
 		first = max(r.Len(), 0)
 	}
 	// One byte more than fits, to see the end of the file or too much of it.
@@ -41,22 +41,21 @@ func (d *Decoder) read(r io.Reader) error {
 		}
 		if idle++; k > 0 {
 			idle = 0
-		} else if idle == 100 { // what bufio thinks is enough, too
+		} else if idle == 100 { // as in bufio
 			return fmt.Errorf("read: %w", io.ErrNoProgress)
 		}
 	}
 }
 
-// trustedSize is up to where a gzip trailer is believed before anything has
-// been inflated. It covers the profiles of all but the largest programs.
+// trustedSize is the largest size in a gzip trailer for which memory is allocated before
+// anything was inflated. Only the largest programs have larger profiles.
 const trustedSize = 2 << 20
 
-// inflate gunzips b into d.raw, reusing it if it is large enough. Otherwise the
-// size that the gzip trailer names is tried, if it is small. What the inflater
-// does not take is left to compress/gzip, and then a buffer that is too small
-// serves to measure, before b is inflated again: a buffer that grows by doubling
-// would let a hostile input have twice the limit in memory, this way it costs
-// time only.
+// inflate gunzips b into d.raw, which it reuses if it is large enough. Otherwise it makes a
+// buffer of the size in the gzip trailer, if that is small. Files that the inflater does not
+// accept are left to compress/gzip. If the buffer is too small for these, they are inflated
+// once to measure the size, and then again: a buffer that grows by doubling would let hostile
+// input take twice the limit of memory, this only takes time.
 func (d *Decoder) inflate(b []byte) ([]byte, error) {
 	// One byte more than fits, to see the end of the data or too much of it;
 	// and enough to measure quickly.
@@ -86,7 +85,7 @@ func (d *Decoder) inflate(b []byte) ([]byte, error) {
 }
 
 // trailerSize is the decompressed size as written at the end of b, modulo 2^32.
-// It is right for a file of one member that nobody tampered with.
+// It is right for a file of one member, unless somebody has changed it.
 func trailerSize(b []byte) int {
 	if len(b) < 4 {
 		return 0
@@ -95,8 +94,8 @@ func trailerSize(b []byte) int {
 }
 
 // gunzipTo inflates b, all its members, into buf and returns the size of the
-// result, or something above maxRaw. If the size is larger than buf, what buf
-// holds afterwards is meaningless.
+// result, or a number above maxRaw. If the size is larger than buf, the content of buf is
+// meaningless.
 func (d *Decoder) gunzipTo(buf, b []byte) (int, error) {
 	d.source.Reset(b)
 	if err := d.gunzip.Reset(&d.source); err != nil {

@@ -1,8 +1,7 @@
 package decode
 
-// What one profile may cost to decode. It admits 50,000 stacks of a large Go program
-// several times over and keeps everything that a decoder allocates for one profile within
-// 64 MiB.
+// Limits on one profile. They allow several times the 50,000 stacks of a large Go program, and
+// keep the memory that a decoder allocates for one profile within 64 MiB.
 const (
 	// maxInput is the number of bytes read, compressed or not: at the two to four times
 	// by which profiles deflate it goes with maxRaw.
@@ -11,9 +10,9 @@ const (
 	// in the tables within an int32: each counted object takes at least a byte, each
 	// location yields at most two.
 	maxRaw = 32 << 20
-	// maxMemory is the number of bytes of the input, its decompressed form and the tables
-	// made of it together, which bounds all that has no limit of its own. What reading a
-	// stream of unknown length and rounding up cost stays below the other 16 MiB.
+	// maxMemory is the number of bytes of the input, its decompressed form and its tables
+	// together. It limits everything that has no limit of its own. The other 16 MiB are for
+	// reading a stream of unknown length and for rounding up.
 	maxMemory = 48 << 20
 
 	// maxSamples is the number of distinct stacks. A window of ten seconds on sixty-four
@@ -30,9 +29,9 @@ const (
 	maxNameBytes = 16 << 10
 )
 
-// A room is what is left of maxMemory. It goes by what a profile needs and not by what
-// the decoder's buffers happen to hold already, so that the same profile always gets the
-// same answer.
+// A room is the rest of maxMemory. It counts the memory that a profile needs, and not what has
+// to be allocated beyond the decoder's present buffers, so that the result for a profile is
+// always the same.
 type room int64
 
 // take reserves n bytes.

@@ -9,28 +9,27 @@ import (
 	"slices"
 )
 
-// A Merger adds profiles of one kind up, and writes the sum as a file of pprof's. It
-// writes what has samples, with values that are not all zero. It does what google/pprof's
-// Merge, Compact and Write do to profiles of the Go runtime, whose code would make each
-// program with a guard 0.1 MB larger.
+// A Merger adds profiles of one kind up, and writes the sum in pprof's format, without samples
+// whose values are all zero. The result is that of google/pprof's Merge, Compact and Write for
+// profiles of the Go runtime. Their code would make each program with a guard 0.1 MB larger.
 //
-// What a [Table] does not have is left out: mappings but the program's, and the units of
-// numbers in labels. The zero Merger is ready to use.
+// The sum lacks what a [Table] does not have: mappings other than the program's, and the
+// units of numbers in labels. The zero Merger is ready to use.
 type Merger struct {
 	head    Table  // types, period and times of the sum
 	program uint64 // file and
 	build   uint64 // build id, as numbers of strings
 	texts
-	functions map[Func]uint64   // by text of names, as numbers of strings
-	locations map[string]uint64 // by what is written of them
-	samples   map[string]int    // by what is written of stack and labels
+	functions map[Func]uint64   // by function, with numbers of strings for its names
+	locations map[string]uint64 // by their encoding
+	samples   map[string]int    // by the encoding of stack and labels
 	keys      []string          // of the samples, in their order
 	values    []int64           // of the samples
-	places    []byte            // what is written of functions and locations
+	places    []byte            // the encoded functions and locations
 	buf       []byte
 }
 
-// Add adds a profile, of which it keeps nothing.
+// Add adds a profile. It keeps no reference to it.
 func (m *Merger) Add(t *Table) error {
 	if m.samples == nil {
 		m.head = Table{Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos}
@@ -43,7 +42,7 @@ func (m *Merger) Add(t *Table) error {
 	m.head.Period = max(m.head.Period, t.Period)
 	m.head.TimeNanos = min(m.head.TimeNanos, t.TimeNanos)
 	m.head.DurationNanos += t.DurationNanos
-	ids := make([]uint64, len(t.Locations)) // of the locations that have been met
+	ids := make([]uint64, len(t.Locations)) // of the locations that were written; 0 for others
 	types := len(t.Types)
 	for i, s := range t.Samples {
 		values := t.Values[i*types : (i+1)*types]
@@ -65,7 +64,7 @@ func (m *Merger) Add(t *Table) error {
 	return nil
 }
 
-// key is what is written of a sample's stack and labels. It is valid until the next.
+// key is the encoding of a sample's stack and labels. It is valid until the next call.
 func (m *Merger) key(t *Table, s Sample, ids []uint64) []byte {
 	var stack []byte
 	for _, l := range t.Stacks[s.StackLo:s.StackHi] {
@@ -87,7 +86,7 @@ func (m *Merger) location(t *Table, l Location) uint64 {
 	body := appendNumbers(nil, 0, 1, l.Address) // of the one mapping
 	for _, line := range t.Lines[l.LineLo:l.LineHi] {
 		f := t.Funcs[line.Func]
-		f.Name = line.Name // which may be made up
+		f.Name = line.Name // it may be a made-up name
 		body = appendBytes(body, locationLine, appendNumbers(nil, m.function(t, f), uint64(line.Line)))
 	}
 	id, known := m.locations[string(body)]
@@ -112,7 +111,7 @@ func (m *Merger) function(t *Table, f Func) uint64 {
 	return id
 }
 
-// Write writes the sum of all that was added, gzipped.
+// Write writes the sum, gzipped.
 func (m *Merger) Write(w io.Writer) error {
 	if m.samples == nil {
 		return errors.New("write profile: there is none")
@@ -128,8 +127,8 @@ func (m *Merger) Write(w io.Writer) error {
 	}
 	b = appendNumbers(b, 0, 0, 0, 0, 0, 0, 0, 0,
 		uint64(m.head.TimeNanos), uint64(m.head.DurationNanos), 0, uint64(m.head.Period), 0, defaultType)
-	// The mapping has functions, files, lines and inlined calls: pprof shall not look for
-	// them in a binary.
+	// The flags say that the mapping has functions, files, lines and inlined calls, so that
+	// pprof does not look for them in a binary.
 	b = appendBytes(b, profileMapping, appendNumbers(nil, 1, 0, 0, 0, m.program, m.build, 1, 1, 1, 1))
 	types := len(m.head.Types)
 	for i, key := range m.keys {
@@ -198,7 +197,7 @@ func appendBytes(b []byte, tag uint64, v []byte) []byte {
 	return append(appendVarints(b, tag, uint64(len(v))), v...)
 }
 
-// appendVarints is called from everywhere here: inlined it makes a program 8 KB larger.
+// appendVarints has many callers here: inlined, it would make a program 8 KB larger.
 //
 //go:noinline
 func appendVarints(b []byte, first, second uint64) []byte {

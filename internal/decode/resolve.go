@@ -18,8 +18,8 @@ func (b *builder) resolve() error {
 	return b.refused
 }
 
-// resolveStacks also bounds what a stack and all stacks make whoever reads them do. A
-// few bytes can make many frames: of a location with many lines, used again and again.
+// resolveStacks also limits the number of frames, in one stack and in all of them. A few bytes
+// can make many frames, with a location of many lines that is used again and again.
 func (b *builder) resolveStacks() error {
 	t := &b.t
 	t.Frames = 0
@@ -69,8 +69,8 @@ func (b *builder) valueType(vt valueType) ValueType {
 	return ValueType{b.t.Symbols.Name(b.symbol(ID(vt.name))), b.t.Symbols.Name(b.symbol(ID(vt.unit)))}
 }
 
-// nameBytes is what remembering one new name costs besides its bytes: a slot in
-// a map (24 bytes, at least 7/16 of them in use, grown by doubling) and a string.
+// nameBytes is the memory of a new name besides its bytes: a slot in a map (24 bytes, at least
+// 7/16 of them in use, grown by doubling) and a string.
 const nameBytes = 128
 
 // symbol interns the string at place s, once for each profile: most file names
@@ -123,8 +123,8 @@ func (b *builder) resolveLines() error {
 	return nil
 }
 
-// madeUp returns the function that stands for whatever is in location i, which has no
-// symbols. There is one for each file of a mapping, named like it: a name of megabytes is
+// madeUp returns the function that stands for location i, which has no symbols. There is one
+// for each file of a mapping, with a name made of the file's, so that a very long name is
 // read once, however many mappings have it.
 func (b *builder) madeUp(i int) int32 {
 	file := uint64(0) // in the string table; string 0 is empty

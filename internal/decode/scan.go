@@ -1,6 +1,6 @@
 package decode
 
-// counts is how many objects a profile holds.
+// counts are the numbers of objects in a profile.
 type counts struct {
 	types, samples, mappings, locations, functions, strings int
 
@@ -44,18 +44,18 @@ const (
 	locationFolded  = 5<<3 | wireVarint
 )
 
-// worstBytes is how many bytes of frames, labels or lines a byte of a profile
-// can make: an empty line of two bytes makes 12, times 5 for the buffers that
-// append leaves behind when it grows one by quarters.
+// worstBytes is the most memory for frames, labels or lines that one byte of a profile can
+// take: an empty line of two bytes takes 12, times 5 for the smaller buffers that append has
+// used before, if it grows a buffer by quarters.
 const worstBytes = 32
 
-// scan counts. It allocates nothing and is linear in the length of b, whatever
-// b holds: this is what makes it safe to allocate by its result. It looks no
-// deeper than it must, and there up to what is broken, where the walk stops too.
+// scan counts the objects. It allocates nothing and takes time in proportion to the length of
+// b, whatever b holds, so memory can be allocated by its result. Within a broken message it
+// counts up to the mistake, where the walk will stop too.
 //
-// Frames, labels and lines are counted only if asked: that takes two thirds of
-// the time, and a profile too small to make too many of them need not be
-// counted. Instead there is a guess then, from which append will correct.
+// Frames, labels and lines are counted only if deep is set, as that takes two thirds of the
+// time. A profile that is too small to have too many of them need not be counted. Then the
+// result is a guess, and append grows the buffers if it is too low.
 func scan(b []byte, deep bool) (counts, error) {
 	var c counts
 	for i := 0; i < len(b); {
@@ -81,7 +81,7 @@ func scan(b []byte, deep bool) (counts, error) {
 		case profileType:
 			c.types++
 		case profileTime:
-			// Noticed here, because the rest would show as errors hard to understand.
+			// This is checked here, because later errors would be hard to understand.
 			if c.time != 0 {
 				return c, malformed("it is several profiles one after the other: merge them with `go tool pprof -proto`")
 			}

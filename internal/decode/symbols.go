@@ -5,10 +5,10 @@ package decode
 // the generation of their Symbols is the same.
 type ID int32
 
-// Bounds of Symbols. A name takes about 200 bytes with its text and its place in
-// the map. A program shows a few thousand names in its life and is far from
-// keptNames, 6 MiB. Where a profile has more, twice as many may be remembered, up
-// to maxNames, 60 MiB, which is more than the largest Go binaries contain.
+// Limits of Symbols. A name takes about 200 bytes with its text and its place in the map. The
+// profiles of a program have a few thousand names in all, far below keptNames (6 MiB). If
+// one profile has more, twice its number are kept, up to maxNames (60 MiB), which is more
+// than the largest Go binaries have.
 const (
 	keptNames = 1 << 15
 	keptBytes = 4 << 20
@@ -16,10 +16,10 @@ const (
 )
 
 // Symbols interns function and file names across profiles of one program.
-// It is bounded: a profile that comes when there are more than 32,768 names or 4 MiB
-// of text, and more than twice the names that it has itself, finds all of them forgotten, and
-// [Symbols.Generation] has grown by one, which tells whoever remembers something per ID
-// to forget it. The zero Symbols is ready to use. It is not safe for concurrent use.
+// It is bounded: if there are more than 32,768 names or 4 MiB of text, and more than twice
+// those of the next profile, all names are forgotten before that profile. Then
+// [Symbols.Generation] grows by one, and everything that was remembered by ID has to be
+// forgotten as well. The zero Symbols is ready to use. It is not safe for concurrent use.
 type Symbols struct {
 	ids        map[string]ID
 	names      []string
@@ -64,8 +64,8 @@ func (s *Symbols) Intern(b []byte) ID {
 	return id
 }
 
-// begin is called before a profile that has at most so many names and bytes of text.
-// It forgets all names where there are too many.
+// begin is called before a profile with at most so many names and bytes of text. It forgets
+// all names if there are too many.
 func (s *Symbols) begin(names, bytes int) {
 	switch {
 	case s.ids == nil:

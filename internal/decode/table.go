@@ -17,9 +17,9 @@ type Table struct {
 	TimeNanos     int64 // wall clock at the start, as written in the profile; 0 when unknown
 	DurationNanos int64
 
-	// Symbols owns the strings behind the ids in Funcs. It outlives the Table:
-	// a decoder keeps its Symbols from profile to profile, so that whatever is
-	// known about a function name is looked up once in a process's life.
+	// Symbols has the strings of the ids in Funcs. It is valid longer than the Table: a
+	// decoder keeps its Symbols from profile to profile, so that each function name is
+	// looked up once in a process's life.
 	Symbols *Symbols
 
 	// Samples hold, for each distinct stack, spans into Stacks and Labels.
@@ -27,7 +27,7 @@ type Table struct {
 	Samples []Sample
 	Values  []int64
 
-	// Frames is how many frames all stacks have together, inlined ones included.
+	// Frames is the number of frames in all stacks, with inlined ones.
 	Frames int64
 
 	// Stacks holds indices into Locations, leaf first.
@@ -47,8 +47,8 @@ type Table struct {
 	program, build int32 // file and build id of the first mapping, which is the program's
 }
 
-// Count adds up the first value of all samples, which in a profile of CPU is how many
-// samples there are. Of no table it is 0.
+// Count adds up the first value of all samples, which in a CPU profile is the number of
+// samples. It is 0 for a nil Table.
 func (t *Table) Count() (n int64) {
 	if t == nil {
 		return 0
@@ -96,12 +96,12 @@ type Func struct {
 
 // Label is a pprof label of a sample: a string or a number. Key and Str are
 // indices into the profile's own string table; see [Table.String]. They are not
-// interned, because label values (request ids, say) can be without number.
+// interned, because there may be very many label values, such as request ids.
 type Label struct {
 	Key, Str int32
 	Num      int64
 }
 
-// String is the i-th string of the profile's string table. The bytes are the
-// decoder's: compare them, don't keep them.
+// String is the i-th string of the profile's string table. The bytes belong to the decoder:
+// do not keep them.
 func (t *Table) String(i int32) []byte { return t.text[t.strings[i].lo:t.strings[i].hi] }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// walk fills the tables from the top-level message. Places in the string table
-// are stored where ids of names will be, slots where places will be; resolve
-// turns one into the other.
+// walk fills the tables from the top-level message. In the place of ids of names it stores
+// places in the string table, and in the place of indices it stores slots; resolve replaces
+// them.
 func (b *builder) walk(raw []byte) error {
 	t := &b.t
 	var numbers [16]uint64 // by field
@@ -78,8 +78,8 @@ func eachVarint(p []byte, each func(uint64) error) error {
 	return nil
 }
 
-// unknown lets pass what is not one of the fields 1 to known, and refuses those,
-// which are here because they came with a wire type that is not theirs.
+// unknown accepts fields other than 1 to known. It refuses these: it is called for them only
+// if they have a wrong wire type.
 func unknown(tag uint64, known uint64) error {
 	if n := tag >> 3; 1 <= n && n <= known {
 		return malformed("field %d has wire type %d", n, tag&7)
@@ -127,7 +127,7 @@ func (b *builder) sample(p []byte) error {
 	return nil
 }
 
-// value adds a value to the sample that is not complete yet.
+// value adds a value to the current sample.
 func (b *builder) value(v uint64) error {
 	t := &b.t
 	if len(t.Values) == (len(t.Samples)+1)*len(t.Types) {
@@ -137,8 +137,8 @@ func (b *builder) value(v uint64) error {
 	return nil
 }
 
-// stack reads a packed stack. Half of a profile's bytes pass here, so ids of
-// one to three bytes, which are nearly all, are read in line.
+// stack reads a packed stack. Half of a profile's bytes are read here, so ids of one to three
+// bytes, which are nearly all, are read without a call.
 func (b *builder) stack(p []byte) error {
 	stacks := b.t.Stacks
 	dense := uint64(b.locationIDs.n)
@@ -228,7 +228,7 @@ func (b *builder) location(p []byte) error {
 	return b.locationIDs.define(f[1], len(t.Locations)-1)
 }
 
-// noFunc is in the place of a slot in the line of a location without symbols.
+// noFunc takes the place of the slot in the line of a location without symbols.
 const noFunc = -1
 
 func (b *builder) line(p []byte) error {
@@ -244,7 +244,7 @@ func (b *builder) line(p []byte) error {
 	return nil
 }
 
-// lineNumber makes an absurd line number unknown.
+// lineNumber is 0, for unknown, if the line number does not fit.
 func lineNumber(n int64) int32 {
 	if n != int64(int32(n)) {
 		return 0

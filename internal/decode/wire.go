@@ -1,8 +1,8 @@
 package decode
 
-// The reading of the protobuf wire format. It is done by hand for speed, and to
-// be lenient exactly where google/pprof is: field numbers may be anything, and
-// bits of a ten-byte varint beyond the 64th are dropped.
+// This file reads the protobuf wire format. It does so by hand for speed, and to accept
+// exactly what google/pprof accepts: any field numbers, and ten-byte varints, whose bits
+// beyond the 64th are dropped.
 
 // Wire types: the low three bits of a tag.
 const (

@@ -56,7 +56,7 @@ func (r reading) words() []string {
 	return slices.DeleteFunc(words, func(word string) bool { return strings.Contains(word, "*") || word == everything })
 }
 
-// Always is how many of the patterns are tried on all names.
+// Always is the number of patterns that are tried on all names.
 func (ix *Index) Always() int { return len(ix.always) }
 
 // Match appends the numbers of all patterns that match the function name to dst,
@@ -84,7 +84,7 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 	return dst[:start+len(slices.Compact(found))]
 }
 
-// try appends those of the patterns that match.
+// try appends the numbers of the patterns that match.
 func (ix *Index) try(numbers []int32, s *symbol, dst []int32) []int32 {
 	for _, number := range numbers {
 		if ix.patterns[number].match(s) {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxDots bounds the dots of a pattern's last element that may be the one that ends the
+// maxDots is the number of dots in a pattern's last element that are tried as the end of the
 // package. Packages have one or two, as in yaml.v3.
 const maxDots = 8
 
@@ -50,8 +50,8 @@ func Parse(text string) (*Pattern, error) {
 	return p, nil
 }
 
-// parseQuoted reads "...", the name of a function as a report prints it. What can be
-// read as a pattern is one; any other name stands for itself.
+// parseQuoted reads "...", the name of a function as a report prints it. If it can be read as
+// a pattern, it is one; any other name stands for itself.
 func (p *Pattern) parseQuoted(text string) error {
 	name, err := strconv.Unquote(text)
 	switch {
@@ -78,8 +78,8 @@ func hasArguments(text string) bool {
 		!strings.Contains(text, "::") && (strings.ContainsAny(text[:i], "./") || strings.HasSuffix(text, "()"))
 }
 
-// isForeignPattern is isForeign, but leaves what is likelier a mistake, as in
-// main.{Get,Put}, to be refused.
+// isForeignPattern is isForeign, but false for texts that more likely are a mistake, such as
+// main.{Get,Put}.
 func isForeignPattern(text string) bool {
 	if strings.Contains(text, "::") || strings.HasPrefix(text, "type:") || strings.HasPrefix(text, "go:") {
 		return true
@@ -87,10 +87,8 @@ func isForeignPattern(text string) bool {
 	return isForeign(text) && text[0] != '.' && !strings.Contains(text, "{")
 }
 
-// parseReadings understands a text in Go's form in every way that makes sense.
-// The dots in the text's last element decide nothing by themselves, since
-// packages are called yaml.v3, so each of them may be the one that ends the
-// package.
+// parseReadings reads a text in Go's form in every way that makes sense. Packages may have
+// dots, as in yaml.v3, so each dot of the last element may be the end of the package.
 func parseReadings(text string) ([]reading, error) {
 	head := text // all that can be part of a path
 	if i := strings.IndexAny(text, "[("); i >= 0 {
@@ -136,8 +134,8 @@ func parseReadings(text string) ([]reading, error) {
 	return withFIPS(readings), nil
 }
 
-// withFIPS adds to packages of crypto what does the work of many since Go 1.24: of
-// crypto/sha256, crypto/internal/fips140/sha256 or, under GOFIPS140,
+// withFIPS adds, for packages of crypto, the packages that implement many of them since Go
+// 1.24: for crypto/sha256, crypto/internal/fips140/sha256 or, with GOFIPS140,
 // crypto/internal/fips140/v1.0.0/sha256.
 func withFIPS(readings []reading) []reading {
 	for _, r := range readings {
@@ -151,7 +149,7 @@ func withFIPS(readings []reading) []reading {
 
 func pathOf(text string) pathSpec { return strings.Split(canonicalPath(text), "/") }
 
-// checkHead refuses what is a mistake in every reading.
+// checkHead returns an error for a text that is a mistake in every reading.
 func checkHead(text, head string) error {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return errors.New("it would match nearly everything; write at least one letter of what to look for")

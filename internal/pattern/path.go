@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// canonicalPath undoes what the linker and vendoring do to an import path:
-// gopkg.in/yaml%2ev3 is gopkg.in/yaml.v3, a/vendor/b is b.
+// canonicalPath is an import path without the linker's escapes and vendor directories:
+// gopkg.in/yaml.v3 for gopkg.in/yaml%2ev3, and b for a/vendor/b.
 func canonicalPath(path string) string {
 	for {
 		_, after, ok := strings.Cut(path, "/vendor/")
@@ -27,8 +27,8 @@ func unescape(path string) string {
 	return path
 }
 
-// lastNames returns the names by which one word can mean the package: its last
-// element, and, if that only tells a major version, the package's own name:
+// lastNames returns the names of a package in one word: its last element, and, if that is
+// only a major version, the name before it:
 // x/portlist/v2 is v2 and portlist, gopkg.in/yaml.v3 is yaml.v3 and yaml.
 // The second is "" if there is none.
 func lastNames(path string) (last, unversioned string) {

@@ -36,9 +36,8 @@ func Quote(name string) string {
 	return strconv.Quote(name)
 }
 
-// Match reports whether the function with this name, as it stands in a profile,
-// is meant. It takes the name apart each time: remember the answer for a name,
-// or use an [Index].
+// Match reports whether the pattern matches the function with this name, as it is in a
+// profile. It parses the name each time: remember the answer for a name, or use an [Index].
 func (p *Pattern) Match(full string) bool {
 	s := parseName(full, nil)
 	return p.match(&s)
@@ -79,12 +78,12 @@ func (s *symbol) mayHold(i int, item []segment) bool {
 	if i+len(item) > s.lastMark || s.segments[i].kind == mark || s.segments[i-1].kind == pointer {
 		return false
 	}
-	// A pattern that tells a literal's number means exactly that literal.
+	// A pattern with the number of a literal means exactly that literal.
 	return item[len(item)-1].kind != mark
 }
 
-// startsWith reports whether the segments from i on begin with item. What
-// follows, a type's methods or a function's literals, belongs to it.
+// startsWith reports whether the segments from i on begin with item. Segments after it, a
+// type's methods or a function's literals, belong to it.
 func (s *symbol) startsWith(i int, item []segment) bool {
 	segs := s.segments[i:]
 	if len(item) > len(segs) {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// An expression is a regular expression with a quick way to say no: it takes
-// microseconds for a name, and looking for a literal some ten nanoseconds.
+// An expression is a regular expression with a fast check that rules most names out. A match
+// takes microseconds for a name, the search for a literal some ten nanoseconds.
 type expression struct {
 	*regexp.Regexp
 	literal string // is in every name that matches
@@ -24,7 +24,7 @@ func (e *expression) match(name string) bool {
 func required(tree *syntax.Regexp) (literal string) {
 	switch tree.Op {
 	case syntax.OpLiteral:
-		// What matches without case, or any byte that is not UTF-8, is no literal.
+		// An expression that ignores case, or matches invalid UTF-8, is no literal.
 		if text := string(tree.Rune); tree.Flags&syntax.FoldCase == 0 && !strings.ContainsRune(text, utf8.RuneError) {
 			return text
 		}
