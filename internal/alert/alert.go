@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// An alert without a `for` fires when an excess has lasted for lastingPeriods, so that
-	// a burst that is shorter is no alarm. It ends after as many that pass. Both take at
-	// least leastWindows.
+	// An alert without a `for` fires when an excess has lasted for lastingPeriods, so that a
+	// shorter burst is no alarm. It ends after lastingPeriods that pass. Both take at least
+	// leastWindows.
 	lastingPeriods = 3
 	leastWindows   = 3
 
-	// Windows that follow each other closely fill three periods with a dozen at the
-	// defaults. Where they could not, bursts of some seconds look like a lasting excess
-	// in three of them, but not in so many.
+	// mostWindows is the most windows that an alert waits for within three periods. At the
+	// defaults, close windows make a dozen of them. With only three, bursts of some seconds
+	// would look like a lasting excess.
 	mostWindows = 8
 
-	// idlePeriods end an alert whose budget has a condition that does not hold, and
-	// unjudgedPeriods one of whose budget good windows show nothing: no sample within its
-	// "in" and "where", no work done. That is an hour at the defaults, by when a lull in
-	// the traffic is over.
+	// idlePeriods end an alert whose budget has a condition that does not hold.
+	// unjudgedPeriods end an alert if good windows have nothing to judge: no sample within
+	// the budget's "in" and "where", or no work. That is an hour at the defaults, longer than
+	// usual pauses of the traffic.
 	idlePeriods     = 5
 	unjudgedPeriods = 60
 
-	// What goes to and fro takes longer, both to fire and to end: bursts of seconds make
-	// windows fail and pass, and an alert of what comes back every five minutes would end
-	// and fire for ever. unsettled counts rows of failing windows that came to nothing,
-	// and alerts that ended, an alert as four; a count fades within some three hours.
+	// A budget that fails and passes in turn takes longer, both to fire and to end. Otherwise
+	// the alert of an excess that comes back every five minutes would end and fire for ever.
+	// unsettled counts rows of failing windows that did not fire, and alerts that ended,
+	// which count as four. Counts fade within some three hours.
 	unsettledPeriods = 180
 	unsettledByRow   = 1
 	unsettledByAlert = 4
-	unsettledFrom    = 5 // from so many on twice as long, from twice as many four times
+	unsettledFrom    = 5 // from so many on it takes twice as long, from twice as many four times
 	mostPatience     = 8
 
-	// rising is the part of the evidence from which a budget is pending: 5 of 20 nats are
-	// a hundred to one.
+	// rising is the part of the evidence of a proof from which a budget is pending: 5 of 20
+	// nats, which are a hundred to one.
 	rising = 0.25
 )
 
@@ -45,9 +45,9 @@ const (
 // pass until it ends. The zero value takes one window.
 type Rule struct {
 	Period  time.Duration // between windows
-	Windows int           // in a row; of three that pass no more are asked for
+	Windows int           // that fail in a row; an alert ends after at most leastWindows that pass
 	Time    time.Duration // from the start of the first to the end of the last
-	Strict  bool          // the user has said how long: nothing but such a row fires
+	Strict  bool          // the user has set a `for`: nothing else fires
 	AtOnce  bool          // one failing window is proof
 	Counted bool          // windows are counted and not sampled: proof by all of them ends nothing
 	Each    bool          // the limit is for each function: the largest has no mean over windows
@@ -60,31 +60,31 @@ func Lasting(period, window time.Duration) Rule {
 	return Rule{Period: period, Windows: min(max(fit, leastWindows), mostWindows), Time: lastingPeriods * period}
 }
 
-// Counted is the rule of a budget on what is counted over whole periods: three of them.
+// Counted is the rule of a budget on counters, which are judged once a period: three periods.
 func Counted(period time.Duration) Rule {
 	return Rule{Period: period, Windows: leastWindows, Time: period * 3 / 2, Counted: true}
 }
 
-// For is the rule of a budget with a `for`, in windows or in time. Windows that follow
-// each other within a period are one.
+// For is the rule of a budget with a `for`, in windows or in time. Windows that follow each
+// other within a period count as one.
 func For(windows int, d, period time.Duration) Rule {
 	return Rule{Period: period, Windows: max(windows, 1), Time: max(d, time.Duration(windows-1)*period*3/4), Strict: true}
 }
 
-// Finding is what one window says about a budget, and all windows with it.
+// Finding is the result of a budget in one window, and in all windows up to it.
 type Finding struct {
 	Start, End time.Duration    // of the window, since any fixed instant
 	Window     evidence.Verdict // of this window by itself
 	Stream     evidence.Verdict // of all windows: Pass is proof that an excess is over
 	Strength   float64          // of the evidence of all windows for an excess: 1 is proof
 	Idle       bool             // the budget's condition did not hold
-	Measured   bool             // there was something to judge:
-	Value      float64          // what was measured,
-	Limit      float64          // what it was compared with, 0 for none,
-	Samples    int64            // and of how many samples
+	Measured   bool             // there was something to judge
+	Value      float64          // the measured value
+	Limit      float64          // 0 for none
+	Samples    int64
 }
 
-// A run is windows of a kind in a row.
+// A run is a row of windows of one kind.
 type run struct {
 	windows int
 	start   time.Duration
@@ -102,10 +102,10 @@ func (r run) lasts(windows int, d, end time.Duration) bool {
 	return r.windows >= windows && end-r.start >= d
 }
 
-// Recovery is what windows have shown since the last one that failed.
+// Recovery adds up the windows since the last one that failed.
 type Recovery struct {
-	Windows int     // that had anything to judge
-	Samples int64   // of those
+	Windows int     // that had something to judge
+	Samples int64   // of these windows
 	Worst   float64 // the largest value of a window
 	sum     float64 // of the values, weighed by samples
 }
@@ -132,23 +132,23 @@ type Alert struct {
 	Since    time.Duration // when State was entered
 	Recovery Recovery
 
-	fails, passes  run           // inconclusive windows do not interrupt them
-	idle, unjudged run           // windows without the condition, and with nothing to judge
+	fails, passes  run           // inconclusive windows do not interrupt these
+	idle, unjudged run           // windows in which the condition did not hold, and with nothing to judge
 	failed         time.Duration // the end of the last window that failed
 	shown          bool          // all windows together have proved an excess
-	unsettled      float64       // when it was last counted,
-	counted        time.Duration // which was then
+	unsettled      float64       // the count at the time counted
+	counted        time.Duration
 }
 
-// Unjudged is how many windows in a row, up to the last, had nothing to judge.
+// Unjudged is the number of windows in a row, up to the last, with nothing to judge.
 func (a Alert) Unjudged() int { return a.unjudged.windows }
 
-// Passed is how many windows in a row, up to the last, have passed within the limit.
+// Passed is the number of windows in a row, up to the last, that passed within the limit.
 func (a Alert) Passed() int { return a.passes.windows }
 
-// Next returns the alert after a window, and what happened. It depends on nothing but
-// its arguments. Verdicts and states that it does not know count as inconclusive and
-// inactive. A window that was lost is no argument for it.
+// Next returns the alert after a window, and the event. It depends only on its arguments.
+// Unknown verdicts and states count as inconclusive and inactive. It must not be called for a
+// window that was lost.
 func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	a.count(f, r)
 	fails, rising := f.Window == evidence.Fail, !r.Strict && f.Strength >= rising
@@ -177,7 +177,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	return a, None
 }
 
-// rest makes an alert that does not fire inactive.
+// rest makes an alert inactive. The alert must not be firing.
 func (a *Alert) rest(now time.Duration) {
 	a.fails = run{}
 	if a.State != Inactive {
@@ -185,13 +185,13 @@ func (a *Alert) rest(now time.Duration) {
 	}
 }
 
-// count adds a window to the rows of windows that it continues.
+// count adds a window to the rows of windows.
 func (a *Alert) count(f Finding, r Rule) {
 	a.shown = a.shown || f.Stream == evidence.Fail
 	if f.Measured {
 		a.Recovery.add(f)
 	}
-	above := f.Value > f.Limit // proven or not; what passes there is within the zone
+	above := f.Value > f.Limit // proven or not; a window may pass with a value in the zone above the limit
 	switch {
 	case f.Window == evidence.Fail:
 		a.fails, a.failed, a.Recovery = a.fails.add(f), f.End, Recovery{}
@@ -223,7 +223,7 @@ func (a *Alert) faded(now time.Duration, r Rule) float64 {
 	return a.unsettled * math.Exp(-float64(now-a.counted)/float64(unsettledPeriods*max(r.Period, 1)))
 }
 
-// patience is how many times as long as usual it takes.
+// patience is the factor on the usual time to fire and to end.
 func (a *Alert) patience(now time.Duration, r Rule) int {
 	p := 1
 	for u := a.faded(now, r); p < mostPatience && u >= unsettledFrom; u /= 2 {
@@ -241,11 +241,12 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 	if f.Window == evidence.Fail && (r.AtOnce || a.fails.lasts(patience*r.Windows, time.Duration(patience)*r.Time, f.End)) {
 		return true
 	}
-	// Evidence may be in sooner than an excess has lasted, and stay when it is over.
+	// The evidence may be enough before the excess has lasted for three periods, and may stay
+	// after the excess is over.
 	return !r.Strict && a.State == Pending && f.Strength >= 1 && f.Window != evidence.Pass && f.End-a.Since >= lastingPeriods*r.Period
 }
 
-// ends says whether an alert ends, and by what.
+// ends returns the event that ends the alert, or None.
 func (a *Alert) ends(f Finding, r Rule) Event {
 	windows, d := a.Needed(f.End, r)
 	if a.passes.lasts(windows, d, f.End) {
@@ -257,7 +258,8 @@ func (a *Alert) ends(f Finding, r Rule) Event {
 	return a.stopped(f.End, r)
 }
 
-// over says whether all windows since the last that failed together end an alert.
+// over returns the event if all windows since the last one that failed prove together that
+// the alert is over, or None.
 func (a *Alert) over(f Finding, r Rule) Event {
 	switch {
 	case r.Counted:
@@ -265,14 +267,15 @@ func (a *Alert) over(f Finding, r Rule) Event {
 	case r.Growth && a.shown && f.Stream == evidence.Inconclusive:
 		return Unproven
 	case f.Stream == evidence.Pass && (r.Each || f.Limit == 0 || a.Recovery.Mean() <= f.Limit):
-		// Proof is of a value within the zone above the limit, so the mean has its say.
+		// The proof is that the value is below the end of the zone above the limit. So the
+		// mean has to be within the limit, too.
 		return Proven
 	}
 	return None
 }
 
-// stopped says whether there has been nothing to judge for so long that there is no
-// alert, and why.
+// stopped returns the event if there was nothing to judge for so long that the alert is over,
+// or None.
 func (a *Alert) stopped(now time.Duration, r Rule) Event {
 	switch {
 	case a.idle.lasts(idlePeriods, idlePeriods*r.Period*3/4, now):
@@ -283,8 +286,7 @@ func (a *Alert) stopped(now time.Duration, r Rule) Event {
 	return None
 }
 
-// Needed is what has to pass until the alert ends: so many windows in a row, and for so
-// long.
+// Needed is how many windows in a row have to pass until the alert ends, and for how long.
 func (a *Alert) Needed(now time.Duration, r Rule) (windows int, d time.Duration) {
 	patience := a.patience(now, r)
 	return patience * min(max(r.Windows, 1), leastWindows), time.Duration(patience) * r.Time
@@ -292,22 +294,22 @@ func (a *Alert) Needed(now time.Duration, r Rule) (windows int, d time.Duration)
 
 func (a *Alert) enter(s State, now time.Duration) { a.State, a.Since = s, now }
 
-// mostNamed bounds the offenders that one alert names.
+// mostNamed is the most offenders that one alert names.
 const mostNamed = 64
 
-// Offenders are those that an alert has named since it fired.
+// Offenders are the offenders that an alert has named since it fired.
 type Offenders struct {
 	named map[string]bool
-	last  time.Duration // when one was named
+	last  time.Duration // when the last one was named
 }
 
-// NewOffenders are those of an alert that fires at a time, and names one.
+// NewOffenders returns the offenders of an alert that fires now and names one.
 func NewOffenders(name string, now time.Duration) Offenders {
 	return Offenders{named: map[string]bool{name: true}, last: now}
 }
 
-// Another reports whether an offender is one that the alert has not named, and it is time
-// to: the last was named so long ago at the least. It is named then.
+// Another reports whether the alert names another offender: one that it has not named yet, if
+// the last was named at least so long ago. If so, it counts as named.
 func (o *Offenders) Another(name string, now, least time.Duration) bool {
 	if o.named == nil || o.named[name] || len(o.named) >= mostNamed || now-o.last < least {
 		return false
@@ -316,18 +318,18 @@ func (o *Offenders) Another(name string, now, least time.Duration) bool {
 	return true
 }
 
-// Closer allows windows that follow each other closely, ten minutes of them in any
-// hour at the most. The zero value allows all of that at once.
+// Closer allows windows that follow each other closely, for at most ten minutes in any hour.
+// The zero value is ready to use.
 type Closer struct {
 	spent time.Duration
 	at    time.Duration
 }
 
-// closeTime is what may be spent at once, and again every hour.
+// closeTime is the time that may be spent at once, and again in each hour.
 const closeTime = 5 * time.Minute
 
-// Allows reports whether there is time for a close window that takes so long, at a
-// time since any fixed instant, and spends it.
+// Allows reports whether there is time left for a close window that takes so long, and spends
+// it. now is the time since any fixed instant.
 func (c *Closer) Allows(now, takes time.Duration) bool {
 	c.spent = max(c.spent-time.Duration((now-c.at).Hours()*float64(closeTime)), 0)
 	c.at = now

@@ -1,10 +1,10 @@
-// Package alert is the pure step from what a window says to the next state of a
-// budget's alert. It is the only place where an alert begins and ends.
+// Package alert computes the next state of a budget's alert after a window. It is the only
+// place where an alert begins and ends.
 //
-// After each window the guard calls [Alert.Next] with a [Finding], what that window
-// and all windows say, and a [Rule], what it takes, and keeps the Alert that it
-// returns. The step has no clock, no lock and no I/O: an Alert is a small comparable
-// value, time is handed in, and an [Event] says whether there is something to tell.
+// After each window the guard calls [Alert.Next] with a [Finding], the result of that window
+// and of all windows, and a [Rule], which says how long an excess must last. It keeps the
+// Alert that Next returns. Next has no clock, no lock and no I/O: an Alert is a small
+// comparable value, time is an argument, and an [Event] is returned.
 //
 // # States
 //
@@ -16,6 +16,6 @@
 //	                          passes
 //
 // A resolved alert that fails again is pending at once. docs/alerts.md has the rules in
-// words, testdata/transitions.txt has every transition, and the simulations of this
-// package's tests tell how long all of that takes.
+// words, testdata/transitions.txt has every transition, and simulations in this package's
+// tests show how long alerts take.
 package alert

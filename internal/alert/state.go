@@ -2,15 +2,15 @@ package alert
 
 import "strconv"
 
-// State is where an alert stands. The zero value is [Inactive].
+// State is the state of an alert. The zero value is [Inactive].
 type State int
 
 // The states of an alert.
 const (
-	Inactive State = iota // nothing is wrong, or nothing is known
-	Pending               // failing, but not yet long enough
+	Inactive State = iota // the budget is kept, or nothing is known
+	Pending               // the budget fails, but not yet long enough
 	Firing                // the budget is broken
-	Resolved              // it was firing and has recovered; the next passing window makes it inactive
+	Resolved              // it was firing and has recovered; the next window that passes makes it inactive
 )
 
 // String returns the state in lower case, or State(7) for an unknown one.
@@ -18,19 +18,18 @@ func (s State) String() string {
 	return name("State", int(s), "inactive", "pending", "firing", "resolved")
 }
 
-// Event says which transition a step made, if it is one worth telling. A
-// pending alert that comes to nothing, and a resolved one that becomes inactive,
-// are not.
+// Event is a transition that is reported. When a pending or a resolved alert becomes inactive,
+// there is none.
 type Event int
 
-// The events. Those from Passed on end an alert, and say by what.
+// The events. Those from Passed on end an alert, and say why.
 const (
 	None          Event = iota
 	BecamePending       // worth a debug line
-	Fired               // worth waking somebody
+	Fired               // worth an alarm
 	Passed              // three periods passed
 	Proven              // all windows since it fired prove together that the excess is over
-	Unproven            // growth is not proved any more, by a baseline too small to disprove it
+	Unproven            // growth is not proven any more, and the baseline is too small to disprove it
 	WentIdle            // the budget's condition has not held for five periods
 	Unjudged            // there was nothing to judge for sixty periods
 )

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Snapshot is one reading. Only its differences with another one of the same
-// process mean something for CPU and garbage collection; the other fields are
-// figures as they are. It is a plain value.
+// Snapshot is one reading. For CPU, allocations and garbage collection only the differences to
+// another Snapshot of the same process have a meaning. It is a plain value.
 type Snapshot struct {
 	At          time.Time     // with its monotonic reading
 	CPU         time.Duration // of the process since its start, user and system; Windows counts ticks of 15.6 ms
 	RSS         int64         // resident bytes; kernels 6.2 to 6.16 are off by some megabytes on many cores
-	Heap        int64         // bytes of objects that live, or are dead and not yet swept
+	Heap        int64         // bytes of objects that are live, or dead and not yet swept
 	Goroutines  int64         // without those of the runtime
-	Allocated   int64         // bytes since the start,
-	Allocations int64         // and how many objects those were
+	Allocated   int64         // bytes since the start
+	Allocations int64         // objects since the start
 
 	gc       collection
 	gcIsNone bool // GOGC=off, and no memory limit that makes the runtime collect yet
@@ -25,31 +24,30 @@ type Snapshot struct {
 // collection is the runtime's account of the collector, as of the end of the
 // last collection. Times are in CPU seconds.
 type collection struct {
-	ended  int64   // collections, and how many of them
-	forced int64   // profguard has forced
+	ended  int64   // number of collections
+	forced int64   // number of collections that profguard has forced
 	gc     float64 // marking, of all sorts, and pauses
-	pause  float64 // its part in pauses, all Ps together
+	pause  float64 // the part of gc in pauses, of all Ps together
 	total  float64 // Ps times time
-	idle   float64 // its part in which Ps had nothing to run
+	idle   float64 // the part of total in which Ps had nothing to run
 	procs  float64 // number of Ps
 }
 
-// Figures is what a process used between two snapshots, and what it has at the
-// second.
+// Figures are the figures of a process between two snapshots, and at the second one.
 type Figures struct {
 	Elapsed    time.Duration
-	CPU        time.Duration // used meanwhile
+	CPU        time.Duration // that was used
 	Cores      float64       // CPU per Elapsed
-	GC         float64       // share of the CPU that garbage collection took, 0 to 1
-	GCKnown    bool          // a collection ended meanwhile: what one costs is told when it ends
+	GC         float64       // share of the CPU that garbage collection used, 0 to 1
+	GCKnown    bool          // a collection has ended: the runtime counts its cost at the end
 	GCNone     bool          // nothing makes the runtime collect by itself (GOGC=off, no memory limit)
 	RSS        int64
 	Heap       int64
 	Goroutines int64
 }
 
-// Between returns the figures of the time from a to b. It is pure. If b is not
-// after a, what depends on the time between them is 0.
+// Between returns the figures of the time from a to b. It is pure. If b is not after a, figures
+// that depend on the time between them are 0.
 func Between(a, b Snapshot) Figures {
 	f := Figures{
 		Elapsed:    max(0, b.At.Sub(a.At)),
@@ -69,11 +67,11 @@ func Between(a, b Snapshot) Figures {
 	return f
 }
 
-// forced is how many collections profguard has forced.
+// forced is the number of collections that profguard has forced.
 var forced atomic.Int64
 
-// Force forces n collections, which are no part of the share of garbage collection: they
-// say nothing about the process's garbage.
+// Force forces n collections. They do not count in the share of garbage collection, because
+// they are not caused by the process's garbage.
 func Force(n int) {
 	for range n {
 		runtime.GC()
@@ -81,17 +79,18 @@ func Force(n int) {
 	}
 }
 
-// share returns the collector's share of the CPU between two accounts. Both sides come
-// from the runtime's account, from one end of a collection to another. Held against the
-// kernel's CPU time, a collection that ended just after the first reading would count in
-// full, and so would the time that a P waits for a core: where profiles had 0.39, 0.50 and
-// 0.46 that quotient was 1.36, 0.49 and 0.54, and this one 0.41, 0.41 and 0.43. Sweeping
-// and write barriers are not in it. A collection that profguard forces is taken to cost as
-// much as the others: what is live decides that.
+// share returns the collector's share of the CPU between two accounts. Both the collector's
+// CPU and the total come from the runtime's account, from the end of one collection to the
+// end of another. With the kernel's CPU time as the total, a collection that ended just after
+// the first reading would count in full, and so would the time that a P waits for a core:
+// where profiles showed 0.39, 0.50 and 0.46, that quotient was 1.36, 0.49 and 0.54, and this
+// one 0.41, 0.41 and 0.43. Sweeping and write barriers are not included. A collection that
+// profguard has forced is taken to cost as much as the others, because the cost depends on
+// the live heap.
 func share(a, b collection) float64 {
 	ended := float64(b.ended - a.ended)
 	own := max(0, ended-float64(b.forced-a.forced)) / ended
-	// In a pause one P works and the others stand still.
+	// In a pause one P works and the others are stopped.
 	still := 0.0
 	if b.procs > 1 {
 		still = (b.pause - a.pause) * (1 - 1/b.procs)
@@ -99,7 +98,7 @@ func share(a, b collection) float64 {
 	all := b.gc - a.gc - still
 	gc := own * all
 	busy := (b.total - a.total) - (b.idle - a.idle) - still - (all - gc)
-	// These are estimates: the bounds hold only nearly.
+	// These are estimates, so that the result may be slightly outside of 0 to 1.
 	if gc <= 0 || busy <= 0 {
 		return 0
 	}

@@ -21,9 +21,9 @@ import (
 // strip removes. Walking the program's text with [runtime.FuncForPC] would need no file,
 // but see few of the functions that exist only inlined into others.
 //
-// It reads the executable each time, a few megabytes in small pieces, and keeps
-// nothing, so ask once. It may be called from several goroutines. An error means
-// that nothing is known about what is linked, whatever yield has seen before.
+// It reads the executable each time, a few megabytes in small pieces, and keeps nothing, so
+// it should be called once. It may be called from several goroutines. After an error it is not
+// known which functions are linked, whatever names yield has seen.
 func Functions(yield func(name string) bool) error {
 	f, err := openExecutable()
 	if err != nil {
@@ -45,10 +45,9 @@ func functions(file io.ReaderAt, landmarks []string, yield func(name string) boo
 	return nil
 }
 
-// landmarks are functions that are in this program's own table for sure: one of
-// this package, by the name that it has here (it may be vendored), and one of
-// the runtime, which is missing if the program was linked with -linkshared and
-// its table covers only a part.
+// landmarks are functions that must be in this program's own table: one of this package, with
+// its present name (it may be vendored), and one of the runtime, which is missing if the
+// program was linked with -linkshared, so that the table is only a part.
 func landmarks() []string {
 	pc, _, _, _ := runtime.Caller(0)
 	return []string{runtime.FuncForPC(pc).Name(), "runtime.goexit"}

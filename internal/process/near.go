@@ -10,9 +10,9 @@ import (
 	"github.com/profguard/profguard/internal/spelling"
 )
 
-// Missing are those of some patterns that match no function of the program, each with
-// the name that is nearest to it, "" for none. functions calls its argument with all that
-// is linked, as [Functions] does. Texts that are no patterns are left out.
+// Missing are the patterns that match no function of the program, each with the linked name
+// that is nearest to it, "" for none. functions calls its argument with all linked functions,
+// as [Functions] does. Texts that are no patterns are left out.
 func Missing(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
 	missing := map[string]string{}
 	var patterns []*pattern.Pattern
@@ -37,25 +37,25 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 	if err != nil {
 		return nil, err
 	}
-	hints, _ := near(slices.Sorted(maps.Keys(missing)), functions) // without which it does
+	hints, _ := near(slices.Sorted(maps.Keys(missing)), functions) // on an error there are no hints
 	maps.Copy(missing, hints)
 	return missing, nil
 }
 
-// A nearest is a text that matches no name, with the best that was seen for it.
+// A nearest is a text that matches no name, with the nearest name so far.
 type nearest struct {
 	text, bare string
 	best       string
-	away       int // how many letters are wrong in best, or one more than may be
+	away       int // the number of wrong letters in best, or at first one more than allowed
 }
 
-// near finds the linked package or function whose name is nearest to each of some
-// texts that match none: spelt with a letter or two wrong. Texts that are near to
-// nothing, regular expressions and those with wildcards have none. functions calls its
-// argument with all that is linked, as [Functions] does.
+// near finds for each text, which matches no function, the linked package or function with
+// the nearest name: with one to three wrong letters. There is none for regular expressions and
+// for texts with wildcards. functions calls its argument with all linked functions, as
+// [Functions] does.
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
-	// By their number of parts, and by what nobody misspells of them, so that each name
-	// is compared with few however many texts there are.
+	// By number of parts and by fixed, so that each name is compared with few texts, however
+	// many there are.
 	wanted := map[int]map[string][]*nearest{}
 	var all []*nearest
 	for _, text := range texts {
@@ -63,7 +63,7 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(bare, "*?[") {
 			continue
 		}
-		away := 1 + min(len(bare)/5, 2) // among short names there is always one that is two letters away
+		away := 1 + min(len(bare)/5, 2) // less for short names, which always have one at two wrong letters
 		n := &nearest{text, bare, "", away}
 		all = append(all, n)
 		parts, key := 1+strings.Count(bare, "/")+strings.Count(bare, "."), fixed(bare)
@@ -130,7 +130,7 @@ func lastParts(name string, parts int) string {
 	return name[at+1:]
 }
 
-// compare holds the end of a name that has as many parts as the text against it.
+// compare compares the text with the end of a name that has as many parts.
 func (n *nearest) compare(name, end string) {
 	if d := len(end) - len(n.bare); d > n.away || -d > n.away {
 		return
@@ -141,8 +141,8 @@ func (n *nearest) compare(name, end string) {
 	}
 }
 
-// fixed is what nobody misspells of a name: its digits, and the first letters of its parts
-// in lower case. sha1 and sha3 are two names, as are Sprint and Fprint.
+// fixed is the part of a name that has to be the same: its digits, and the first letters of its
+// parts in lower case. So sha3 is not proposed for sha1, nor Fprint for Sprint.
 func fixed(name string) string {
 	var list []byte
 	for i := range len(name) {

@@ -49,7 +49,7 @@ var metricNames = [metricCount]string{
 // readings are the values of the runtime's metrics.
 type readings []metrics.Sample
 
-// count and seconds return 0 for what a release of the runtime does not have.
+// count and seconds return 0 for metrics that a release of the runtime does not have.
 func (r readings) count(i int) int64 {
 	if v := r[i].Value; v.Kind() == metrics.KindUint64 {
 		return int64(v.Uint64())
@@ -125,7 +125,7 @@ func (r *Reader) Read() Snapshot {
 	}
 	s.gcIsNone = r.samples.count(gogc) < 0 && r.samples.count(memoryLimit) == math.MaxInt64
 	var known bool
-	if s.RSS, known = r.resident(); !known { // without memory of C code
+	if s.RSS, known = r.resident(); !known { // an estimate, without memory of C code
 		s.RSS = max(0, r.samples.count(mapped)-r.samples.count(released))
 	}
 	return s
@@ -148,17 +148,16 @@ func secondNumber(b []byte) (n int64, ok bool) {
 	first, rest, _ := bytes.Cut(b, []byte(" "))
 	second, _, more := bytes.Cut(rest, []byte(" "))
 	n, err := strconv.ParseInt(string(second), 10, 64)
-	ok = len(first) > 0 && more && err == nil && n >= 0 && n < 1e14 // of 64 KiB pages, that is still within an int64 of bytes
+	ok = len(first) > 0 && more && err == nil && n >= 0 && n < 1e14 // with pages of 64 KiB, the bytes still fit into an int64
 	return n, ok
 }
 
-// Waited is how long this process has waited for cores until now: its goroutines in the
-// run queue of the runtime, and its threads in that of the kernel. Who sleeps, or waits
-// for a lock or the network, is in neither.
+// Waited is the time that this process has waited for cores until now: its goroutines in the
+// run queue of the runtime, and its threads in that of the kernel. Time spent sleeping, or
+// waiting for a lock or the network, is not included.
 func Waited() time.Duration { return goroutinesWaited() + threadsWaited() }
 
-// trackedOf is the runtime's own gTrackingPeriod: it tells how long a goroutine waited for
-// one wait in so many.
+// trackedOf is the runtime's gTrackingPeriod: it records the duration of one wait in so many.
 const trackedOf = 8
 
 // goroutinesWaited is the sum of the runtime's histogram.
@@ -183,8 +182,9 @@ func goroutinesWaited() time.Duration {
 	return time.Duration(trackedOf * sum * float64(time.Second))
 }
 
-// threadsWaited is what Linux tells of each thread: "time on a core, time waiting for
-// one, turns", in nanoseconds. Elsewhere it is 0.
+// threadsWaited adds up the waiting time of all threads. Linux has a file for each thread with
+// "time on a core, time waiting for one, number of turns", in nanoseconds. On other systems
+// the result is 0.
 func threadsWaited() time.Duration {
 	files, err := filepath.Glob("/proc/self/task/*/schedstat")
 	if err != nil {

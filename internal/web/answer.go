@@ -21,8 +21,8 @@ const (
 // slots are a limit: each answer that needs one of them takes it and gives it back.
 type slots chan struct{}
 
-// take takes a slot, and returns what gives it back, once. It refuses a request for
-// which there is none; busy says what goes on.
+// take takes a slot, and returns the function that gives it back, once. If there is no slot, it
+// refuses the request with the message busy.
 func (s slots) take(w http.ResponseWriter, busy string) (giveBack func(), ok bool) {
 	select {
 	case s <- struct{}{}:

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// maxDumps is how many dumps the page lists: all that the default retention keeps.
+	// maxDumps is the most dumps that the page lists: all that the default retention keeps.
 	maxDumps = 64
-	// maxProfile is what a capture writes at most, and more than the decoder takes.
+	// maxProfile is the largest file that is read for a flame graph. The decoder accepts
+	// less.
 	maxProfile = 16 << 20
 )
 
-// dumpList is what dumps.json holds.
+// dumpList is the content of dumps.json.
 type dumpList struct {
 	Dumps []dumps.Info `json:"dumps"`
 	Note  string       `json:"note,omitempty"` // why there are none, or no more
@@ -60,12 +61,12 @@ func (h *Handler) listDumps() dumpList {
 	return l
 }
 
-// hasStopped says why the store answers no more.
+// hasStopped is the message when the store is closed.
 func (h *Handler) hasStopped() string {
 	return "the guard has stopped; its dumps are in " + h.Dir
 }
 
-// open opens a file of a dump. Whatever is no name of such a file is not found.
+// open opens a file of a dump. For any other name the error is fs.ErrNotExist.
 func (h *Handler) open(id, file string) (io.ReadSeekCloser, error) {
 	store := h.Dumps()
 	if store == nil {
@@ -74,7 +75,7 @@ func (h *Handler) open(id, file string) (io.ReadSeekCloser, error) {
 	return store.Open(dumps.ID(id), file)
 }
 
-// dumpPage sends the page, if there is such a dump.
+// dumpPage sends the page, if the dump exists.
 func (h *Handler) dumpPage(w http.ResponseWriter, r *http.Request, id string) {
 	f, err := h.open(id, id+".json")
 	if err != nil {
@@ -85,8 +86,7 @@ func (h *Handler) dumpPage(w http.ResponseWriter, r *http.Request, id string) {
 	h.page(w, r)
 }
 
-// dumpFile sends a file of a dump, or the flame graph of a profile among them: that
-// is <file>.flame.json.
+// dumpFile sends a file of a dump, or the flame graph of one, which is <file>.flame.json.
 func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file string) {
 	file, draw := strings.CutSuffix(file, ".flame.json")
 	release, ok := h.heavy.take(w, busy)

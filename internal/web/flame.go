@@ -8,33 +8,33 @@ import (
 )
 
 const (
-	// maxFrames is about 300 KB of JSON, and more than the page draws at once. The
-	// rest shows when somebody zooms in.
+	// maxFrames makes about 300 KB of JSON, and is more than the page draws at once. The
+	// rest is drawn when a user zooms in.
 	maxFrames = 10_000
-	// maxDepth is what runtime/pprof records of a stack, 128 frames; inlined ones come
-	// on top and are cut.
+	// maxDepth is the 128 frames of a stack that runtime/pprof records. Deeper inlined
+	// frames are cut.
 	maxDepth = 128
-	// minShare is the smallest part of the profile that has a frame: a tenth of a
-	// pixel, so that ten times zoomed in it is still complete.
+	// minShare is the smallest part of the profile that has a frame: a tenth of a pixel, so
+	// that the graph still is complete at ten times the size.
 	minShare = 0.0001
-	// topFunctions is a screen full.
+	// topFunctions fill a screen.
 	topFunctions = 25
 )
 
-// A flame is what flame.json holds: the tree of the stacks of one profile, with what
-// each frame is worth together with all that it calls, and the functions that spend
-// most in their own bodies. Values are in the profile's own unit.
+// A flame is the content of flame.json: the tree of the stacks of one profile, with the value
+// of each frame and its callees, and the functions with the largest values in their own bodies.
+// Values are in the profile's own unit.
 type flame struct {
 	Unit    string  `json:"unit"`
 	Total   float64 `json:"total"` // of the whole profile
 	Module  string  `json:"module,omitempty"`
-	Warning string  `json:"warning,omitempty"` // what is wrong with the profile
-	// Cut: there were more frames than are listed, not only smaller ones.
+	Warning string  `json:"warning,omitempty"` // about the quality of the profile
+	// Cut: some frames are not listed that are large enough.
 	Cut bool `json:"cut,omitempty"`
 
 	// Names are the functions. Frame i is function Names[Name[i]], called by frame
-	// Parent[i], which comes before it. Frame 0 is the whole profile. Of what a frame
-	// calls, the costliest comes first.
+	// Parent[i], which comes before it. Frame 0 is the whole profile. The callees of a
+	// frame are in the order of their values, the largest first.
 	Names  []string  `json:"names"`
 	Parent []int     `json:"parent"`
 	Name   []int     `json:"name"`
@@ -44,7 +44,7 @@ type flame struct {
 	Top []*topFunction `json:"top"`
 }
 
-// A topFunction is what a function spends in its own body, and with all it calls.
+// A topFunction is the value of a function's own body, and with its callees.
 type topFunction struct {
 	Function string  `json:"function"`
 	Flat     float64 `json:"flat"`
@@ -60,7 +60,7 @@ func column(t *decode.Table) int {
 	return len(t.Types) - 1
 }
 
-// A stack is that of a sample, root first.
+// A stack is the stack of a sample, root first.
 type stack struct {
 	frames []decode.ID
 	value  float64
@@ -71,11 +71,11 @@ type node struct {
 	parent, depth int
 	name          decode.ID // -1: the whole profile
 	value, self   float64
-	stacks        []*stack // that go through it
+	stacks        []*stack // with this frame
 }
 
-// newFlame makes the flame graph of a profile. The table may be reused afterwards. How
-// long that takes is bounded by the frames that the decoder admits; BenchmarkFlame.
+// newFlame makes the flame graph of a profile. The table may be reused afterwards. The time is
+// bounded by the number of frames that the decoder accepts (BenchmarkFlame).
 func newFlame(t *decode.Table, module string) flame {
 	f := flame{Module: module}
 	if len(t.Types) == 0 {
@@ -90,11 +90,11 @@ func newFlame(t *decode.Table, module string) flame {
 	if f.Total == 0 {
 		return f
 	}
-	// Neighbours have the longest way in common.
+	// Now stacks with common callers are neighbours.
 	slices.SortFunc(stacks, func(a, b *stack) int { return slices.Compare(a.frames, b.frames) })
 	nodes := []*node{{parent: -1, name: -1, value: f.Total, stacks: stacks}}
 	index := map[decode.ID]int{-1: -1}
-	// Level by level, so that what is cut off is what is deepest.
+	// Level by level, so that the deepest frames are cut off.
 	for i := 0; i < len(nodes); i++ {
 		n := nodes[i]
 		for _, c := range n.children(t.Symbols) {
@@ -120,9 +120,9 @@ func newFlame(t *decode.Table, module string) flame {
 	return f
 }
 
-// children are what a node calls, the costliest first. What it keeps for itself is set.
+// children are the callees of a node, the largest first. It also sets the node's own value.
 func (n *node) children(symbols *decode.Symbols) []*node {
-	var children []*node // slices of pointers are sorted by code that others link, too
+	var children []*node // of pointers, because sorting code for these is linked anyway
 	for i, s := range n.stacks {
 		if len(s.frames) == n.depth { // the shortest stacks are the first
 			n.self += s.value
@@ -141,10 +141,9 @@ func (n *node) children(symbols *decode.Symbols) []*node {
 	return children
 }
 
-// read reads the stacks of a profile that are worth something, and lists the functions
-// that spend most in their own bodies. These do not come from the tree, which leaves
-// out what is small: a function that is called from a thousand places may be large all
-// the same.
+// read reads the stacks of a profile with a value, and lists the functions with the largest
+// values in their own bodies. These are not computed from the tree, which leaves out small
+// frames: a function that is called from a thousand places may be large nevertheless.
 func read(t *decode.Table) (stacks []*stack, top []*topFunction) {
 	col := column(t)
 	functions := make([]topFunction, t.Symbols.Len())

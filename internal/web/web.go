@@ -1,6 +1,6 @@
-// Package web serves the debug page and what it reads: the guard's status, the
-// budgets, the dumps, and CPU profiles of the next seconds. It reads and never
-// judges; what it shows comes in through [Config].
+// Package web serves the debug page and its data: the guard's status, the budgets,
+// the dumps, and CPU profiles of the next seconds. It never judges; all data
+// comes from [Config].
 //
 // # How it works
 //
@@ -9,15 +9,15 @@
 // So nothing here needs a template language, whose reflection would keep every
 // exported method of the host program in its binary.
 //
-// # What it defends against
+// # Security
 //
-// Names of functions, files, labels and budgets may be chosen by somebody else.
-// They reach the browser as JSON only, and the script puts them into the page as
-// text. The policy of the page ([policy]) allows its own script and style sheet by
-// their hashes, requests to where it came from, and nothing else.
+// Names of functions, files, labels and budgets may be hostile. They reach the
+// browser only as JSON, and the script puts them into the page as text. The policy
+// of the page ([policy]) allows its own script and style sheet by their hashes,
+// requests to its own server, and nothing else.
 //
-// Answers are bounded by what the guard holds, not by the number of clients: see
-// [document] and [slots].
+// Memory for answers is limited by the guard's data, and not by the number of
+// clients: see [document] and [slots].
 package web
 
 import (
@@ -42,10 +42,9 @@ import (
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// Config is what the pages show. Its functions may be called by many goroutines at
-// once.
+// Config is the data of the pages. Its functions may be called concurrently.
 type Config struct {
-	Status  func() any    // what status.json holds
+	Status  func() any    // the content of status.json
 	Budgets func() string // the budgets' sentences, one a line
 
 	// Dumps returns the store of the dumps, or nil if there is none; Dir is its folder, ""
@@ -58,7 +57,7 @@ type Config struct {
 	Capture func(ctx context.Context, d time.Duration) (profiler.Window, error)
 	Running context.Context
 
-	Module   string // of the program; its functions have a colour of their own
+	Module   string // the program's; its functions have a colour of their own
 	Hostname string // a name of this machine that requests may use
 	Panicked func() // called after a panic of a page
 }
@@ -79,15 +78,15 @@ type Handler struct {
 func New(c Config) *Handler {
 	h := &Handler{
 		Config: c, heavy: make(slots, maxHeavy), live: make(slots, 1),
-		static: static(), policy: policy(), // variables of the package would be in programs without a handler, too
+		static: static(), policy: policy(), // variables of the package would be linked into programs without a handler, too
 	}
 	h.status.make = func() ([]byte, error) { return json.Marshal(c.Status()) }
 	h.budgets.make = func() ([]byte, error) { return []byte(c.Budgets()), nil }
 	return h
 }
 
-// maxHeavy is how many answers may be under way that hold a profile, a file of a dump or
-// their list, 16 MiB at most each.
+// maxHeavy is the most concurrent answers with a profile, a file of a dump or their list. Each
+// holds at most 16 MiB.
 const maxHeavy = 4
 
 const busy = "too many answers with profiles or dumps are under way"
@@ -100,7 +99,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Panicked()
-	// The writer itself may have failed, and then it fails again.
+	// The panic may be that of the writer, which then panics again.
 	recovered(func() { refuse(w, http.StatusInternalServerError, fmt.Sprintf("the page failed: panic: %v", failed)) })
 }
 
@@ -129,12 +128,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	name, slashless := route(r)
 	parts := strings.Split(name, "/")
 	isDump := parts[0] == "dumps"
-	html := name == "" || isDump && len(parts) == 2 // a page that people link to
+	html := name == "" || isDump && len(parts) == 2 // a page, which links may lead to
 	if why := h.refuses(r, html); why != "" {
 		refuse(w, http.StatusForbidden, why)
 		return
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead { // for which net/http sends no body
+	if r.Method != http.MethodGet && r.Method != http.MethodHead { // net/http sends no body for HEAD
 		header.Set("Allow", "GET, HEAD")
 		refuse(w, http.StatusMethodNotAllowed, "expected GET or HEAD, found "+strconv.QuoteToASCII(r.Method[:min(len(r.Method), 20)]))
 		return
@@ -164,15 +163,15 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// route finds what a request asks for, "" for the first page. A handler that was mounted
-// without StripPrefix finds its prefix in the pattern that matched. slashless is the
-// request's own path where it is the handler's root without the slash at its end.
+// route returns the path of a request within the handler, "" for the first page. If the
+// handler was mounted without StripPrefix, the prefix is in the pattern that matched. slashless
+// is the path of a request for the handler's root without the slash at its end.
 func route(r *http.Request) (name, slashless string) {
 	name = r.URL.Path
 	if i := strings.IndexByte(r.Pattern, '/'); i >= 0 && strings.HasSuffix(r.Pattern, "/") {
 		name = strings.TrimPrefix(name, r.Pattern[i:])
 	}
-	if r.URL.Path == "" { // StripPrefix took all
+	if r.URL.Path == "" { // StripPrefix has removed everything
 		if u, err := url.ParseRequestURI(r.RequestURI); err == nil && !strings.HasSuffix(u.Path, "/") {
 			slashless = u.Path
 		}
@@ -193,8 +192,8 @@ func refuse(w http.ResponseWriter, status int, why string) {
 	w.Write([]byte("profguard: " + oneLine(why) + "\n"))
 }
 
-// oneLine makes text fit for a header or a line: what is not printable, which
-// includes what ends lines or reorders text, becomes a question mark.
+// oneLine makes text fit for a header or a line: characters that are not printable, also those
+// that end lines or reorder text, become question marks.
 func oneLine(text string) string {
 	text = text[:min(len(text), 1000)]
 	return strings.Map(func(r rune) rune {
@@ -220,9 +219,9 @@ func static() []byte {
 	return []byte(strings.NewReplacer("/*style*/", style, "/*script*/", script).Replace(markup))
 }
 
-// policy is the Content-Security-Policy of all answers. The empty icon in the page
-// keeps browsers from asking the host for theirs. Trusted types forbid the script to
-// make HTML out of text.
+// policy is the Content-Security-Policy of all answers. The empty icon in the page keeps
+// browsers from requesting one from the host. Trusted types forbid the script to make HTML out
+// of text.
 func policy() string {
 	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; connect-src 'self'; img-src data:; " +
 		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
