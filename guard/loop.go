@@ -13,8 +13,8 @@ import (
 	"github.com/profguard/profguard/internal/profiles"
 )
 
-// A looper is the guard's own goroutine: it waits for the next window, takes it,
-// judges it, tells what has changed. Nobody else uses its fields.
+// A looper is the guard's own goroutine: it waits for the next window, takes it, judges it,
+// and emits events. Only that goroutine uses its fields.
 type looper struct {
 	*Guard
 	decoder    decode.Decoder
@@ -24,14 +24,14 @@ type looper struct {
 	free       time.Time     // when the CPU profiler is tried again
 	trips      breaker
 	kinds      *kindTaker
-	parts      profiles.Taker        // of figures; windows of kinds that budgets ask for go on beside it
+	parts      profiles.Taker        // for the parts of figures, apart from the windows of kinds
 	breakdowns map[string]*breakdown // by kind, in this window
-	judged     *panel                // with which the last window was
+	judged     *panel                // of the last window
 	last       process.Snapshot      // at the end of the last window
-	completed  time.Time             // the end of the last period that counters were compared over
+	completed  time.Time             // the end of the last period of counters
 	closer     alert.Closer
-	store      *dumps.Store // where dumps go in this window, or nil
-	beside     []dumps.File // what goes beside each dump of this window, once there was one
+	store      *dumps.Store // for the dumps of this window, or nil
+	beside     []dumps.File // the companions of the dumps of this window; nil before the first dump
 	began      time.Time    // when the last window began
 }
 
@@ -65,8 +65,8 @@ func (g *Guard) loop(ctx context.Context) {
 	}
 }
 
-// next is when the next window starts. While somebody else has the CPU profiler, windows
-// without it go on for the budgets that do not need it.
+// next is the start of the next window. While other code has the CPU profiler, windows without
+// it go on for the budgets that do not need it.
 func (l *looper) next(now time.Time) time.Time {
 	at := l.pace.Next(l.began, now)
 	if !now.Before(l.free) {
@@ -80,8 +80,8 @@ func (l *looper) next(now time.Time) time.Time {
 	return at
 }
 
-// sooner is when the next window starts while a budget is pending: after half a window,
-// so that a person at /debug/pprof can take a profile in between, if there is time for it.
+// sooner is the start of the next window while a budget is pending: after half a window, so
+// that a person at /debug/pprof can take a profile in between, if close windows are allowed.
 func (l *looper) sooner(at, now time.Time) time.Time {
 	soon := now.Add(l.cfg.Window / 2)
 	if !soon.Before(at) || l.pace.Costly() || !l.pending() || !l.closer.Allows(now.Sub(l.started), l.cfg.Window*3/2) {
@@ -90,7 +90,7 @@ func (l *looper) sooner(at, now time.Time) time.Time {
 	return soon
 }
 
-// pending reports whether a budget is pending of which close windows tell more.
+// pending reports whether a budget is pending that close windows help to decide.
 func (l *looper) pending() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,8 +99,8 @@ func (l *looper) pending() bool {
 	})
 }
 
-// wait sleeps until the next window is due, or a jump of the process's CPU asks
-// for one at once. It reports false when the guard is to stop.
+// wait sleeps until the next window is due, or the process's CPU jumps. It reports false when
+// the guard stops.
 func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 	due := time.NewTimer(max(time.Until(next), 0))
 	defer due.Stop()

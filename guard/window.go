@@ -181,10 +181,9 @@ func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Wi
 	}
 }
 
-// publish publishes how the window of CPU went, if one was tried, and what the process
-// uses, and tells when windows begin to be lost, and when they are good again. Of the time
-// since the last window comes what garbage collection took, and what is known of it lasts
-// until a collection ends.
+// publish updates the status by the window of CPU, if one was tried, and by the figures of the
+// process. It emits events when windows begin to be lost, and when they are good again. The
+// share of garbage collection is that since the last window; it stays until a collection ends.
 func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, used, since *process.Figures) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,7 +208,7 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 	}
 }
 
-// uncounted says which of the host's counters tell nothing, and why.
+// uncounted notes which units of work are not known, and why.
 func (l *looper) uncounted(why map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -219,5 +218,5 @@ func (l *looper) uncounted(why map[string]string) {
 	}
 }
 
-// label makes a metric's label of words.
+// label makes the label of a metric from words.
 func label(words string) string { return strings.ReplaceAll(words, " ", "_") }

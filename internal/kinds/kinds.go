@@ -1,5 +1,5 @@
-// Package kinds has the kinds of profile, a line for each. Whoever treats one unlike
-// another asks this table.
+// Package kinds has the kinds of profile, a line for each. All code that distinguishes kinds
+// looks them up in this table.
 package kinds
 
 // A Kind is a kind of profile.
@@ -7,10 +7,10 @@ type Kind struct {
 	Name     string // as runtime/pprof and the language of budgets have it
 	Taken    Taken
 	Sampling Sampling
-	// Count and Amount are the types of its values in a profile: of how many there are,
-	// and of the seconds or bytes that these take, "" for a kind that is counted.
+	// Count and Amount are the types of its values in a profile: the type of the number of
+	// events or objects, and that of their seconds or bytes, "" for a kind that is counted.
 	Count, Amount string
-	// One is what one of those is called that are counted.
+	// One is the name of one object of a kind that is counted.
 	One string
 }
 
@@ -23,17 +23,17 @@ const (
 	Difference                  // as the totals at the two ends of a window
 )
 
-// A Sampling is how the values of a profile come about, and with that what they are.
+// A Sampling is how the values of a profile are sampled.
 type Sampling int
 
 const (
-	Counted    Sampling = iota + 1 // pieces, such as goroutines: each is in the profile
+	Counted    Sampling = iota + 1 // objects, such as goroutines: all are in the profile
 	Timed                          // CPU time: a sample for every so many milliseconds of it
 	Memory                         // objects and bytes: one allocation in so many bytes, scaled up
 	Contention                     // time spent waiting: one event in so many, scaled up
 )
 
-// The names of those that are treated apart somewhere.
+// The names of the kinds.
 const (
 	CPU           = "cpu"
 	Heap          = "heap"          // live memory, as of the last collection
@@ -66,7 +66,7 @@ func Of(name string) *Kind {
 	return &Kind{}
 }
 
-// Names are what a budget may say after "of". Leaked goroutines have a rule instead.
+// Names are the kinds that a budget may name after "of". Leaked goroutines have a rule instead.
 func Names() []string {
 	var names []string
 	for _, k := range All {

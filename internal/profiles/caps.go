@@ -18,18 +18,18 @@ const (
 	// maxStacks is the same for mutex and block, which have no metric of their
 	// own and are counted instead.
 	maxStacks = 100_000
-	// ourMutexFraction: what one contention in 100 costs was within noise.
+	// ourMutexFraction: the cost of recording one contention in 100 was within noise.
 	ourMutexFraction = 100
 )
 
-// admit says why a profile cannot be had or afforded, or returns the rate of those
-// events that it is sampled with, where the runtime tells.
+// admit returns an error if there is no profile of a kind or it would cost too much. Otherwise
+// it returns the sampling rate, if the runtime tells it.
 func (t *Taker) admit(k string, w *window) (rate int, refused error) {
 	if !t.src.has(k) {
 		return 0, refuse(k, "the runtime was built without it; build with GOEXPERIMENT=%sprofile, or leave the budget out", k)
 	}
 	if rate, refused = t.rate(k); refused != nil {
-		w.open = false // what was noted goes with another rate
+		w.open = false // the totals are of another rate
 		return 0, refused
 	}
 	return rate, t.affordable(k)
@@ -49,7 +49,7 @@ func (t *Taker) rate(k string) (rate int, refused error) {
 	return 0, nil
 }
 
-// affordable reports what a profile would cost too much of, before it is taken.
+// affordable returns an error if a profile would cost too much, before it is taken.
 func (t *Taker) affordable(k string) error {
 	switch kinds.Of(k).Sampling {
 	case kinds.Counted:
@@ -71,8 +71,8 @@ func (t *Taker) affordable(k string) error {
 	return nil
 }
 
-// mutexFraction returns the fraction of contentions that the runtime records, after
-// setting ours if nobody has set one.
+// mutexFraction returns the fraction of contentions that the runtime records. It sets
+// ourMutexFraction if none is set.
 func (t *Taker) mutexFraction() (int, error) {
 	if now := t.src.setMutexFraction(-1); now > 0 {
 		return now, nil

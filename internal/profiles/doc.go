@@ -12,39 +12,39 @@
 //
 // Heap, goroutine and goroutineleak are states, and [Taker.Take] reads them.
 // Allocs, mutex and block are totals since the process started, and a window of
-// them is a difference: [Taker.Begin] notes the totals, [Taker.End] subtracts them
-// stack by stack, and what would be negative is 0. End also notes the totals that
-// it has seen, so an End without a Begin covers the time since the End before it,
-// at half the cost and without a gap.
+// them is a difference: [Taker.Begin] notes the totals, and [Taker.End] subtracts
+// them stack by stack; negative values become 0. End also notes its totals, so an
+// End without a Begin covers the time since the End before it, at half the cost and
+// without a gap.
 //
 // The heap and the allocs profile are as of the last garbage collection, and no
-// collection is forced to make them younger. Allocations are published by the
-// second collection after them at the latest. So a window of allocs in which no
-// collection ended says nothing and is refused, and in a program that collects less than
-// once a window it is better to leave Begin out: windows that join lose nothing.
+// collection is forced to update them. Allocations are in the profile after the second
+// collection at the latest. So a window of allocs in which no collection ended says
+// nothing and is refused. In a program that collects less than once a window it is
+// better to leave Begin out, so that no allocation is lost between windows.
 //
 // # Where they come from
 //
 // Profiles come from runtime/pprof, and not from the much cheaper record functions
-// of package runtime, because these cut stacks at 32 frames from the leaf. What
-// they cut off is the root, and with it the handler, the goroutine's bottom frame
-// and every "in" clause; two stacks that differ only there become one. A window of
-// allocs takes 20 to 120 ms of CPU (BenchmarkSource: 100 and 11,000 stacks), one that
-// joins the window before half of that, and most of it is runtime/pprof's.
+// of package runtime, because these keep only 32 frames from the leaf. The root is
+// cut off, and with it the handler, the goroutine's first function and the functions
+// of "in" clauses; stacks that differ only there become one. A window of allocs takes
+// 20 to 120 ms of CPU (BenchmarkSource: 100 and 11,000 stacks), and half of that
+// without a Begin; most of it is runtime/pprof's.
 //
-// # What they must not do to the host
+// # Safety of the host
 //
-// Only debug=0 is ever asked for: debug=2 stops the world for a second at 100,000
-// goroutines. What a profile would cost is known before it is taken: the number of
+// Profiles are only taken with debug=0: debug=2 stops the world for a second at 100,000
+// goroutines. The cost of a profile is known before it is taken, by the number of
 // goroutines, the bytes of the runtime's profiling buckets, which are never freed, or the
 // number of stacks. Above a limit there is no profile, but an error that says what to do.
-// Below it package pace makes windows rarer where they cost too much.
+// Below it package pace makes windows less frequent if they cost too much.
 //
-// The mutex fraction is the process's. If somebody has set it, theirs is used; if
-// it is 0 the taker sets one at the first Begin of mutex, and [Taker.Close] takes it
-// back if it is still what the taker set. The block rate cannot be read, and a
-// program pays for it (a channel ping-pong 1.4 times its time at one event in
-// 100 ms), so it is left alone: the profile is there if somebody else has set a rate.
+// The mutex fraction is the process's. If the host has set it, that is used. If it is 0,
+// the taker sets one at the first Begin of mutex, and [Taker.Close] sets it back, unless
+// it was changed meanwhile. The block rate cannot be read, and a rate costs the program
+// CPU (at one event in 100 ms, a channel ping-pong takes 1.4 times as long), so the taker
+// does not set it: there is a profile if the host has set a rate.
 //
 // A program that links this package has heap sampling on (one allocation in
 // 512 KiB, [runtime.MemProfileRate]): the linker switches it off only in programs

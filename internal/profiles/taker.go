@@ -14,16 +14,16 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// A Profile is one profile, or what one has grown by in a window.
+// A Profile is one profile, or the growth of one in a window.
 type Profile struct {
 	// Data is a gzipped profile.proto. A window of allocs has only the two values that
 	// are a difference, alloc_objects and alloc_space.
 	Data []byte
-	// Elapsed is how long the window was; of a state 0.
+	// Elapsed is the length of the window, 0 for a state.
 	Elapsed time.Duration
-	// Rate is the sampling of a window: one event in so many for mutex (the values have
-	// been scaled up already, so that this many are one observation), the mean bytes
-	// between two samples for allocs, 0 for block, whose rate the runtime does not tell.
+	// Rate is the sampling of a window. For mutex it is one event in so many (the values
+	// are scaled up already, so that so many events stand for one observation), for allocs
+	// the mean bytes between two samples, and for block 0, as the runtime does not tell it.
 	Rate int64
 }
 
@@ -32,21 +32,21 @@ func refuse(kind, format string, args ...any) error {
 	return fmt.Errorf("take %s profile: %s", kind, fmt.Sprintf(format, args...))
 }
 
-// A Taker takes profiles. Its zero value is ready to use; zero fields mean their
-// defaults. It is for one goroutine, and every call may take as long as a profile
-// of what its caps admit, some tenths of a second at the worst.
+// A Taker takes profiles. Its zero value is ready to use; zero fields mean their defaults. It
+// is for one goroutine. A call takes as long as a profile within the limits, at most some
+// tenths of a second.
 type Taker struct {
 	// Goroutines is the number of goroutines above which the goroutine profiles
 	// are skipped. Default 10,000.
 	Goroutines int
 
 	src      source
-	mutexSet bool // the mutex fraction, by us: if it is 0 again, somebody wants that
+	mutexSet bool // the taker has set the mutex fraction: if it is 0 again, the host wants that
 	windows  map[string]*window
 }
 
-// A window is what is known of a kind: for a difference the totals at the start of the
-// window that is open.
+// A window is the state of a kind: for a difference, the totals at the start of the open
+// window.
 type window struct {
 	totals
 	open        bool // there is something to subtract
@@ -66,13 +66,13 @@ func (t *Taker) Begin(k string) error {
 	return err
 }
 
-// Begun reports whether the next End has totals to subtract: those of a Begin or an End
-// that has not failed, or whose window goes on.
+// Begun reports whether the next End has totals to subtract: those of a Begin or an End that
+// has not failed, or of an End that has failed but whose window goes on.
 func (t *Taker) Begun(k string) bool { return t.window(k).open }
 
-// End returns what allocs, mutex or block have grown by since the Begin or the End
-// before it, whichever was later. With an error, Elapsed is that of a window that has ended
-// without a profile, and 0 of one that goes on.
+// End returns the growth of allocs, mutex or block since the last Begin or End. With an error,
+// Elapsed is the length of a window that has ended without a profile, and 0 if the window goes
+// on.
 func (t *Taker) End(k string) (Profile, error) {
 	w := t.window(k)
 	rate, err := t.admit(k, w)
@@ -108,9 +108,9 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	return p, err
 }
 
-// Allocations are watched for nowFor, and for longer while there were fewer than
-// nowCycles collections, which publish them one or two later; but for no longer than
-// nowMost, because somebody waits. A process that does little but collect has many
+// Allocations are watched for nowFor, and longer if there were fewer than nowCycles
+// collections, because they are in the profile only one or two collections later; but at most
+// for nowMost, because the guard's loop waits. A process that mostly collects has many
 // collections a second, and at one sample in 512 KiB hundreds of samples.
 const (
 	nowFor    = time.Second
@@ -118,8 +118,8 @@ const (
 	nowMost   = 5 * time.Second
 )
 
-// Now takes a profile of the kind as it is now, and of a difference one of the next
-// second or so. No window of that difference may be open.
+// Now takes a profile of the present state of a kind, or for a difference a profile of about
+// the next second. No window of that difference may be open.
 func (t *Taker) Now(ctx context.Context, k string) (Profile, error) {
 	if kinds.Of(k).Taken != kinds.Difference {
 		return t.Take(k)
@@ -143,9 +143,8 @@ func (t *Taker) Now(ctx context.Context, k string) (Profile, error) {
 	}
 }
 
-// Close takes back the rate that the taker has set, if it is still what it set,
-// and forgets the windows that are open. It may be called twice, and a taker may be
-// used again after it.
+// Close sets back the rate that the taker has set, unless it was changed meanwhile, and forgets
+// the open windows. It may be called twice, and a taker may be used again after it.
 func (t *Taker) Close() {
 	if t.mutexSet {
 		if theirs := t.src.setMutexFraction(0); theirs != ourMutexFraction {
@@ -178,8 +177,8 @@ func (t *Taker) read(k string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// growth returns what the kind has grown by since the latest call, with which the next
-// window begins.
+// growth returns the growth of the kind since the last call. The next window begins with this
+// call.
 func (t *Taker) growth(k string, w *window, rate int) (*decode.Table, error) {
 	start, collections := t.src.now(), t.src.collections()
 	w.open = false
@@ -208,7 +207,7 @@ type source interface {
 	write(kind string, to io.Writer) error
 	// count is the number of the profile's stacks, and of goroutines.
 	count(kind string) int
-	// bucketBytes is what the runtime's profiling records take.
+	// bucketBytes is the memory of the runtime's profiling records.
 	bucketBytes() int64
 	// collections is the number of garbage collections that have ended.
 	collections() uint64

@@ -1,5 +1,5 @@
-// Package unit has the units of a budget's amounts: which there are, what they
-// measure, and how an amount is printed.
+// Package unit has the units of a budget's amounts: their names, their dimensions, and how
+// an amount is printed.
 package unit
 
 import (

@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// privateSuffixes are the domains below which nobody can register a name that
-// the whole internet resolves (RFC 6761, 6762, 8375, ICANN's internal), and the
-// one of Kubernetes services, which is not delegated.
+// privateSuffixes are the domains that have no public names below them (RFC 6761, 6762, 8375,
+// ICANN's internal), and that of Kubernetes services, which is not delegated.
 var privateSuffixes = [...]string{".localhost", ".local", ".internal", ".home.arpa", ".svc"}
 
-// refuses keeps other web sites out: it says why a request is not answered, or "". It is
-// about what a browser does on somebody else's behalf, not about who may see the pages.
-// linked says that it is for a page that people may have followed a link to.
+// refuses keeps other web sites from reading the pages through a visitor's browser: it says why
+// a request is refused, or "". It does not authenticate visitors. linked says that the request
+// is for a page, which links of other web sites may lead to.
 func (h *Handler) refuses(r *http.Request, linked bool) string {
 	if r.TLS == nil && !h.knows(r.Host) {
 		return "403: the request's Host is a public name, so any web site could be behind it (DNS rebinding); " +
@@ -38,8 +37,8 @@ func (h *Handler) refuses(r *http.Request, linked bool) string {
 	return ""
 }
 
-// knows reports whether a Host header names something that is surely here: nobody else
-// can have pointed that name at this process.
+// knows reports whether a Host header has a name that other web sites cannot make resolve to
+// this process.
 func (h *Handler) knows(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -34,9 +34,9 @@ func (s slots) take(w http.ResponseWriter, busy string) (giveBack func(), ok boo
 	}
 }
 
-// An answer is the body that one client reads. After the client's time is over the
-// source is released, even while a write to the client still hangs: behind a
-// ResponseWriter that cannot set a deadline, nothing ends that write.
+// An answer is the body that one client reads. When the client's time is over, the source is
+// released, even while a write to the client hangs: if the ResponseWriter cannot set a
+// deadline, nothing ends that write.
 type answer struct {
 	mu      sync.Mutex
 	source  io.Reader // nil once it is released
@@ -53,8 +53,7 @@ func (a *answer) end() {
 	}
 }
 
-// Read reads into a piece of the copy's own. So a write that hangs holds the piece and not
-// the whole.
+// Read copies a piece of the source. So a write that hangs holds only that piece.
 func (a *answer) Read(piece []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,8 +80,8 @@ func send(w http.ResponseWriter, r *http.Request, kind string, source io.ReadSee
 	defer timer.Stop()
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
-	// A client that has gone away is nobody's error. Where bytes are missing the server
-	// closes the connection.
+	// It is no error if a client has gone away. If bytes are missing, the server closes the
+	// connection.
 	_, _ = io.Copy(w, a)
 }
 

@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	// maxRenderings is how many renderings of a document clients may hold at once.
+	// maxRenderings is the most renderings of a document that clients may hold at once.
 	maxRenderings = 4
-	// renderEvery is how old the newest may be that is shared while somebody reads it.
+	// renderEvery is the age up to which the newest rendering is shared with further clients.
 	renderEvery = time.Second
 )
 
-// A document is rendered for whoever asks, and shared by those who ask at the same time.
-// Clients hold at most maxRenderings different ones; while they do, further clients get
-// the newest, which is at most as old as a client may read. So the memory that all
-// clients take together depends on the size of the document and not on their number.
+// A document is rendered on request, and shared by clients that request it at the same time.
+// Clients hold at most maxRenderings different renderings. While they do, further clients get
+// the newest one, which is at most as old as a client may take to read it. So the memory for
+// all clients depends on the size of the document, and not on their number.
 type document struct {
-	make func() ([]byte, error) // of what is in memory
+	make func() ([]byte, error) // from data in memory
 
 	mu     sync.Mutex
-	newest *rendering // nil if nobody reads it
+	newest *rendering // nil if no client reads it
 	held   int        // renderings that have clients
 }
 

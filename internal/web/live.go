@@ -13,7 +13,8 @@ import (
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// Ten seconds are a window, and a minute is as long as somebody waits for a page.
+// The length of a profile: by default that of a window, and at most a minute, as people do not
+// wait longer for a page.
 const defaultSeconds, maxSeconds = 10, 60
 
 // profile takes a CPU profile and sends it, as it is or as a flame graph.
@@ -66,8 +67,8 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 	send(w, r, "application/octet-stream", bytes.NewReader(window.Data), release)
 }
 
-// inspect draws a profile that was just taken. A person who asked shall see what there
-// is, and what is wrong with it.
+// inspect draws a profile that was just taken. A profile that breaks a rule is shown too, with
+// a warning.
 func (h *Handler) inspect(window *profiler.Window) flame {
 	f, err := h.draw(window.Data, func(t *decode.Table) { profiler.Check(window, t) })
 	switch err = cmp.Or(err, window.Err()); {
