@@ -16,14 +16,14 @@
 // With -budgets another process has that many budgets.
 //
 // The kernel maps 16 pages around each one that is touched, so nearly all that is
-// linked becomes resident, also what never runs. A guard adds 1.8 MiB to what a program
+// linked becomes resident, also what never runs. A guard adds 1.7 MiB to what a program
 // maps of its file: half of it code, a third the tables for tracebacks, and the rest types
 // and constants. Its profiles need such tables of functions that the service had before,
 // too. What it links is a third not its own: see command size.
 //
-// On two cores with nothing else to run, at the defaults and for three minutes, a guard
-// took 2.4 MiB over the client (0.6 anonymous, 1.8 of the file), and over the plain service
-// pyroscope-go 2.3 and Datadog's profiler 29.
+// On two cores with nothing else to run, at the defaults and for four minutes, a guard
+// took 2.3 MiB over the client (0.6 anonymous, 1.7 of the file), and over the plain service
+// pyroscope-go 1.7 and Datadog's profiler 29.
 // Anonymous memory is the host's garbage for the most part, and two processes of one sort
 // differ by 0.5 MiB: so there are five of each, and the medians are over all of them.
 package main
