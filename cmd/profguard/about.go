@@ -13,8 +13,8 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// about says in a line what was profiled: where the profile is from, which program, how
-// much of it and for how long.
+// about describes the profile in a line: where it is from, the program, the number of samples
+// and the time.
 func (in *input) about(kind, module string) string {
 	var what []string
 	if program := cmp.Or(module, programOf(in.table)); program != "" {
@@ -67,8 +67,8 @@ func programOf(t *decode.Table) string {
 	return ""
 }
 
-// coresOf is what the program used, 0 if the profile does not say for how long or what a
-// sample is.
+// coresOf is the CPU that the program used, in cores, 0 if the profile does not have its
+// duration or the meaning of a sample.
 func coresOf(t *decode.Table) float64 {
 	if t.DurationNanos <= 0 {
 		return 0

@@ -165,8 +165,8 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 	return set, set.Validate()
 }
 
-// lacks says what must be given to decide a budget, "" if nothing is missing. The budgets
-// of a service stand in one file, and those that one profile can decide are judged.
+// lacks says which flag is missing to decide a budget, "" if none is. So a file with all
+// budgets of a service can be used: those that one profile can decide are judged.
 func lacks(r budget.Result, facts judge.Facts) string {
 	_, counted := facts.Work[r.Budget.Per]
 	_, given := facts.Figures[r.Budget.Subject]

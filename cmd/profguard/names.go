@@ -9,10 +9,10 @@ import (
 	"github.com/profguard/profguard/internal/process"
 )
 
-// doubtMisspelt leaves a budget undecided that no function of the profiles matches, where
-// they have a name that is a letter or two away: a misspelt name would be kept for
-// ever. What has no such name near is not there, which is as it may be. A name in double
-// quotes is taken as it stands.
+// doubtMisspelt makes a budget undecided if no function of the profiles matches it, but one
+// has a name that is a letter or two away: a budget on a misspelt name could never fail. If
+// there is no such name, the function may just not be in the profiles. A name in double
+// quotes is taken to be right.
 func doubtMisspelt(results []budget.Result, profiles ...*decode.Table) error {
 	for i := range results {
 		rules, err := budget.Set{results[i].Budget}.Rules()
@@ -33,7 +33,7 @@ func doubtMisspelt(results []budget.Result, profiles ...*decode.Table) error {
 	return nil
 }
 
-// doubt says in a result that a pattern of its budget may be misspelt.
+// doubt makes a result undecided because a pattern of its budget may be misspelt.
 func doubt(r *budget.Result, text, near string) {
 	switch {
 	case r.Verdict == budget.Pass && text == r.Budget.Subject:

@@ -12,7 +12,7 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
-// formats are what -o chooses from.
+// formats are the values of -o.
 var formats = map[string]func(w io.Writer, results []budget.Result, module string) error{
 	"text":   writeText,
 	"json":   writeJSON,
@@ -39,8 +39,8 @@ func writeJSON(w io.Writer, results []budget.Result, _ string) error {
 	return e.Encode(results)
 }
 
-// writeGitHub writes the annotations of GitHub's workflows: an error for what is
-// broken, at the line that is to blame, and a warning for what is undecided.
+// writeGitHub writes annotations of GitHub's workflows: an error for each broken budget, at
+// the line to blame, and a warning for each undecided one.
 func writeGitHub(w io.Writer, results []budget.Result, module string) error {
 	for _, r := range results {
 		level := "error"

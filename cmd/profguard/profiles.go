@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// maxBytes is what the decoder reads at most.
+	// maxBytes is the most that the decoder reads.
 	maxBytes = 8 << 20
-	// maxStacks is how many stacks profiles may have together, which bounds the memory for
-	// their sum.
+	// maxStacks is the most stacks that all profiles may have together, which limits the
+	// memory for their sum.
 	maxStacks = 400_000
 	// patience is how much longer than its profile a service may take to answer.
 	patience = 30 * time.Second

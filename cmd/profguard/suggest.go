@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// leastSamples is a second of CPU time. With fewer, functions are over a limit by chance.
+	// leastSamples is a second of CPU. With fewer, functions are over a limit by chance.
 	leastSamples = 100
 	// enoughSamples tell the lowest limit, 20%, from half as much again.
 	enoughSamples = 500
@@ -30,8 +30,8 @@ const (
 	mostExcepts = 2
 )
 
-// headrooms are the parts of a limit that this profile may use, so that the next one is
-// within it too. With few samples it takes more room.
+// headrooms are the parts of a limit that this profile may use, so that the next one is within
+// the limit too. With few samples more room is needed.
 var headrooms = []float64{0.75, 0.6, 0.45}
 
 // suggest writes budgets that a profile keeps, but for its faults.
@@ -60,14 +60,14 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	if w.failed != nil {
 		return exitMisuse, w.failed
 	}
-	for _, text := range w.look { // who writes into a file does not see what it says
+	for _, text := range w.look { // for users who write the output into a file
 		fmt.Fprintf(std.err, "profguard suggest: LOOK: %s\n", text)
 	}
 	_, err = w.out.WriteTo(std.out)
 	return exitKept, err
 }
 
-// more is how to have more samples.
+// more says how to get more samples.
 var more = fmt.Sprintf("%d samples are enough: profile it while it works, or for longer", enoughSamples)
 
 // A writer writes suggestions for an input.
@@ -116,15 +116,14 @@ func (w *writer) judge(sentence string) budget.Result {
 	return results[0]
 }
 
-// lasts is whether the next profile will pass too, if it is like this one: there is room
-// for a bound that is twice as far from the share. With few samples that takes a higher
-// limit.
+// lasts reports whether the next profile will pass too, if it is like this one: a bound that is
+// twice as far from the share is within the limit. With few samples that takes a higher limit.
 func lasts(r budget.Result) bool {
 	return r.Verdict == budget.Pass && 2*r.High-r.Share < evidence.Zone*r.Limit
 }
 
-// common suggests a limit on what is often wrong: twice what was measured, and at least so
-// many percent. Where the profile has more of it than sound programs do, that is a fault.
+// common suggests a limit on a frequent fault: twice the measured share, and at least so many
+// percent. If the profile has a larger share than sound programs have, that is a fault.
 func (w *writer) common(out io.Writer, subject string, least float64, why string) {
 	sentence := func(limit float64) string { return fmt.Sprintf("%s below %v%%%s", subject, limit, w.when) }
 	limit := least
@@ -138,7 +137,7 @@ func (w *writer) common(out io.Writer, subject string, least float64, why string
 		}
 		fmt.Fprintf(out, "# %s: mend that, or raise the limit.\n", mark)
 		w.look = append(w.look, fmt.Sprintf("%s had %s, its limit is %v%%. %s. No budget here accepts it", subject, had, least, why))
-		if subject != "gc" { // which is no function
+		if subject != "gc" { // gc is no function
 			w.faults = append(w.faults, subject)
 		}
 	} else {
@@ -197,14 +196,15 @@ func (w *writer) functions() {
 	fmt.Fprintln(&w.out, best.sentence)
 }
 
-// An attempt is a limit on each function, with what must be accepted for it.
+// An attempt is a limit on each function, with the functions that must be accepted for it.
 type attempt struct {
 	sentence string
 	accepted []string      // "main.search with 46.0%"
 	result   budget.Result // without the faults of the profile
 }
 
-// cost is how many exceptions it takes, or more than any if it does not last with them.
+// cost is the number of exceptions, or more than any number if the limit does not last with
+// them.
 func (a *attempt) cost() int {
 	n := max(len(a.accepted), mostExcepts)
 	if !lasts(a.result) {
@@ -254,7 +254,7 @@ func has(o budget.Offender, fault string) bool {
 	})
 }
 
-// where is the first offender with what it has, and the line in the own module that it is for.
+// where is the first offender with its share, and the line in the own module that calls it.
 func where(r budget.Result) string {
 	o := r.Offenders[0]
 	text := fmt.Sprintf("%s with %s", o.Function, measured(o.Share, r.Unit))
@@ -269,7 +269,7 @@ func where(r budget.Result) string {
 	return text
 }
 
-// measured is a share or an amount as people write it.
+// measured formats a share or an amount for people.
 func measured(share float64, name string) string {
 	if name == "ratio" {
 		return fmt.Sprintf("%.1f%%", 100*share)

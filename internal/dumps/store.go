@@ -294,8 +294,8 @@ func (s *Store) put(p prepared) error {
 				return fmt.Errorf("sync folder: %w", err)
 			}
 		}
-		// A rename would replace a file with that name. This process has none, so it would
-		// be a file of somebody else.
+		// A rename would replace a file with that name. This process has none, so another
+		// program would have made it.
 		to := p.path(suffix)
 		if info, err := s.disk.lstat(to); err == nil {
 			return fmt.Errorf("%w: %s exists (%v); remove it", ErrRefused, to, info.Mode())

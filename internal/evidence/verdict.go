@@ -123,7 +123,7 @@ func ceil(needed, had float64) float64 {
 }
 
 // leastTimes returns the least factor, from 1 to a million, that is enough. It is infinite
-// if there is none: nobody takes a million times the samples.
+// if there is none: a million times the samples will never come.
 func leastTimes(enough func(times float64) bool) float64 {
 	if enough(1) {
 		return 1

@@ -1,5 +1,5 @@
-// Package folded builds profiles from folded stacks, for tests: what a profile
-// says then stands in the test, in a form that people can read.
+// Package folded builds profiles from folded stacks, for tests, so that the content of a
+// profile is in the test in a form that people can read.
 //
 //	cpu 10s
 //	main.main;main.run;main.work 10

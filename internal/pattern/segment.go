@@ -55,8 +55,8 @@ func scan(rest string, segs []segment) (_ []segment, well bool) {
 			rest = rest[1:]
 			well = well && rest != ""
 		case rest != "" && suffixLen(rest) == 0:
-			// Only in names that the runtime has shortened carelessly,
-			// "main.(*T[...].func1"; go on with what is left.
+			// Only in some names that the runtime has shortened, "main.(*T[...].func1"; go
+			// on with the rest.
 			well = false
 		}
 	}
@@ -118,7 +118,7 @@ func suffixLen(s string) int {
 }
 
 // isMark reports whether the compiler, not the programmer, chose the word.
-// A method called func1 would be taken for a closure; nobody writes one.
+// A method called func1 would be taken for a closure, but has never been seen.
 func isMark(word string) bool {
 	for _, prefix := range [...]string{"", "func", "gowrap", "deferwrap"} {
 		if number, ok := strings.CutPrefix(word, prefix); ok && number != "" && digits(number) == len(number) {

@@ -6,8 +6,8 @@
 // into Figures.
 //
 // [Functions] names the functions of the running program, so that a budget on a
-// function that the program does not have can be called vacuous instead of passing
-// for ever. [Missing] says which patterns match none of them, and finds the one that
-// somebody meant who misspelt it. Functions that the compiler removed altogether are not
-// named, and profiles cannot show them either; nor are functions in plugins and in C code.
+// function that the program does not have is reported instead of passing for ever.
+// [Missing] says which patterns match none of them, and finds the nearest name.
+// Functions that the compiler has removed are not named, and profiles cannot show
+// them either; nor are functions in plugins and in C code.
 package process

@@ -9,12 +9,11 @@ import (
 // arguments are the program's. Later os.Args may be assigned to by others.
 var arguments = os.Args
 
-// TestFlag returns the value of one of go test's flags, by its name without "test.", ""
-// where it was not given, and "true" or "false" of one that is only switched on.
+// TestFlag returns the value of one of go test's flags, by its name without "test.". It is ""
+// if the flag was not given, and "true" or "false" for a boolean flag.
 //
-// Package flag would know better. But it has no locks, so asking it while the program
-// declares or parses its flags is a data race; and every program with a guard would
-// have it linked.
+// Package flag is not used: it has no locks, so that reading flags while the program declares
+// or parses its own is a data race, and it would be linked into every program with a guard.
 func TestFlag(name string) string { return testFlag(arguments, name) }
 
 // testFlag looks for the flag as package flag would: the last one counts.

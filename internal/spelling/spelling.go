@@ -1,5 +1,5 @@
-// Package spelling tells how far apart two spellings are, so that who misspells a
-// word is told which one was meant.
+// Package spelling measures the difference of two spellings, to find the word that is
+// meant by a misspelt one.
 package spelling
 
 // Distance counts the single letters to insert, remove, replace, or swap with

@@ -133,7 +133,7 @@ func Plural[N int | int64](n N, what string) string {
 	return strconv.FormatInt(int64(n), 10) + " " + what
 }
 
-// Format prints an amount in base units, as reports show it. What is no number is a dash.
+// Format prints an amount in base units, as reports show it. NaN is a dash.
 func Format(v float64, d Dimension) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "–"

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A Work is a unit of work: what a budget has behind "per". It is the name of a
-// counter, which labels may narrow: http_requests_total{code="200"}.
+// A Work is a unit of work, which follows "per" in a budget. It is the name of a counter,
+// which labels may restrict: http_requests_total{code="200"}.
 type Work struct {
 	Name   string
 	Labels map[string]string
@@ -22,7 +22,7 @@ var workExpressions = sync.OnceValues(func() (work, label *regexp.Regexp) {
 	return regexp.MustCompile(`^(` + name + `)(?:\{` + some + `(?:,` + some + `)*\})?$`), regexp.MustCompile(some)
 })
 
-// ParseWork reads a unit of work. It reports false for what is none.
+// ParseWork reads a unit of work. It reports false for other texts.
 func ParseWork(text string) (Work, bool) {
 	work, label := workExpressions()
 	match := work.FindStringSubmatch(text)
@@ -50,7 +50,7 @@ func IsName(text string) bool {
 	return text != "" && strings.Contains(letters, text[:1]) && strings.Trim(text, letters+"_.-") == ""
 }
 
-// IsTime reports whether a word is no work but a span of time.
+// IsTime reports whether a word is a span of time, which is no work.
 func IsTime(word string) bool {
 	return strings.EqualFold(word, "day") || slices.ContainsFunc(Meant(word), func(u Unit) bool { return u.Dimension == Time })
 }
