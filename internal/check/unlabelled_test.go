@@ -135,14 +135,14 @@ func TestCheckNeighbour(t *testing.T) {
 				return
 			case <-time.After(pauses):
 			}
-			for range 20 {
+			for range 100 {
 				mix(1)
 			}
 		}
 	}
 	wg.Go(func() { busy(0) })
 	wg.Go(func() { busy(30 * time.Millisecond) })
-	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 20%", "check.burnGuilty below 500us per call"), func(context.Context) { mix(0) })
+	got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 12%", "check.burnGuilty below 500us per call"), func(context.Context) { mix(0) })
 	close(stop)
 	wg.Wait()
 	if got.verdict() != "pass" {
@@ -162,7 +162,7 @@ func TestCheckNeighbour(t *testing.T) {
 // Where the label is lost for good, no sample is work's, and it is said whose there were.
 func TestCheckLostLabel(t *testing.T) {
 	on(t, idle)
-	r, c := replayed(t, budget.Must("check.burnGuilty below 20%"))
+	r, c := replayed(t, budget.Must("check.burnGuilty below 12%"))
 	p := labelledProfile("ours", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"})
 	p.Sample[0].Label = map[string][]string{"endpoint": {"/x"}}
 	w := windowOf(t, p, block)
