@@ -52,8 +52,8 @@ func serve(requests int) {
 	dispatch.Serve(request, dispatch.Recovered(dispatch.Counted(&n, &handler{})), func() bool { return n == requests })
 }
 
-// enough requests take a second or more of CPU time.
-const enough = 12_000
+// enough requests take about two seconds of CPU time.
+const enough = 36_000
 
 func main() {
 	if err := pprof.StartCPUProfile(os.Stdout); err != nil {
