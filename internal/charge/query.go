@@ -144,8 +144,9 @@ func (c *Counter) reaches(q *Query) bool {
 		s.reach = 0
 	}
 	if q.Except >= 0 && s.matched {
-		for i, f := range s.frames[:s.reach] {
-			if c.Names.Match(f, c.Excepts[q.Except]) {
+		// An interrupt is not matched: the function that was interrupted is at work itself.
+		for i := int(s.resumed); i < s.reach; i++ {
+			if c.Names.Match(s.frames[i], c.Excepts[q.Except]) {
 				s.reach = i // only the callees of the excepted function
 				break
 			}
