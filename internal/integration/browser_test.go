@@ -65,7 +65,9 @@ func testPages(t *testing.T, browser context.Context, server *httptest.Server, d
 					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.scheme}}})
 				v.do(t, chromedp.EmulateViewport(screen.width, screen.height), chromedp.Navigate(server.URL+p.path))
 				if p.click != "" {
-					v.do(t, chromedp.SetValue(chromedp.CSS("#seconds"), "1"), chromedp.Click(p.click))
+					// The list of dumps comes last, and moves the button.
+					v.do(t, chromedp.WaitVisible(chromedp.CSS("#dumps ~ .scroll")),
+						chromedp.SetValue(chromedp.CSS("#seconds"), "1"), chromedp.Click(p.click))
 				}
 				v.do(t, chromedp.WaitVisible(p.shows))
 				facts := get(t, v, chromedp.Evaluate[pageFacts](factsScript))
