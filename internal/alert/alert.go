@@ -47,7 +47,7 @@ type Rule struct {
 	Period  time.Duration // between windows
 	Windows int           // that fail in a row; an alert ends after at most leastWindows that pass
 	Time    time.Duration // from the start of the first to the end of the last
-	Strict  bool          // the user has set a `for`: nothing else fires
+	Strict  bool          // the user has set a `for`: the evidence of all windows does not count
 	AtOnce  bool          // one failing window is proof
 	Counted bool          // windows are counted and not sampled: proof by all of them ends nothing
 	Each    bool          // the limit is for each function: the largest has no mean over windows
@@ -60,7 +60,8 @@ func Lasting(period, window time.Duration) Rule {
 	return Rule{Period: period, Windows: min(max(fit, leastWindows), mostWindows), Time: lastingPeriods * period}
 }
 
-// Counted is the rule of a budget on counters, which are judged once a period: three periods.
+// Counted is the rule of a budget on a value that is counted in full, once a period: three
+// periods.
 func Counted(period time.Duration) Rule {
 	return Rule{Period: period, Windows: leastWindows, Time: period * 3 / 2, Counted: true}
 }

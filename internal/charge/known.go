@@ -21,16 +21,16 @@ const (
 	// runtimes are of package runtime, or without a package. The runtime is called from
 	// everywhere and calls back, so its frames are skipped when callers are looked for.
 	runtimes
-	// roots are at the bottom of goroutines, below the program's first function: those of
-	// the runtime and of testing.
+	// roots call the program's first function of a goroutine: those of the runtime and of
+	// testing.
 	roots
 	// floor functions are charged to their callers, because all programs end in them.
 	floor
 	// waiting functions are those in which goroutines wait. In profiles of goroutines and
 	// of contention they are the leaf of every stack.
 	waiting
-	// interrupts are put on top of a function by the runtime to interrupt it. On a busy
-	// machine a third of a loop's samples were seen in them.
+	// interrupts are put on top of a function by the runtime, or into it by -race. On a busy
+	// machine half of a loop's samples were seen in them.
 	interrupts
 	// generic functions are instances. Their code is placed with the package that uses them.
 	generic
@@ -177,10 +177,10 @@ func IsOurs(name string) bool {
 // lends is the function through which profguard calls code of the program, and nothing else.
 const lends = module + "guard.call"
 
-// Disown removes the samples of profguard's own goroutines from a profile of memory or
-// contention. In a process that only computes, taking profiles makes nearly all
-// allocations, and the guard would name itself. CPU profiles do not need this: budgets are
-// judged where the process is busy, and there the guard's share is too small to matter.
+// Disown sets the samples of profguard's own goroutines to zero in a profile of memory or
+// contention, unless they run code of the program (see lends). In a process that only
+// computes, taking profiles makes nearly all allocations, and the guard would name itself.
+// CPU profiles do not need this: in a busy process the guard's share is too small to matter.
 func Disown(t *decode.Table) {
 	types := len(t.Types)
 	for i, s := range t.Samples {

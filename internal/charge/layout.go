@@ -157,7 +157,7 @@ func (q *Query) square(values []int64, v int64) float64 {
 	if w.Rate > 0 && q.Value == w.Bytes {
 		// The runtime observes one byte in Rate, and with it the byte's object. So there
 		// is one observation for each Rate bytes. That is exact for small objects. For
-		// objects larger than Rate it is too few, as nearly all of them are observed.
+		// objects larger than Rate it is cautious, as nearly all of them are observed.
 		return float64(v) * float64(w.Rate)
 	}
 	if w.Rate > 0 && n > 0 {

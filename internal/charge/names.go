@@ -25,8 +25,8 @@ const lookEvery = 64
 
 // Names remembers what is known about each function name: the patterns that match it, its
 // package, and its parts. A program has a fixed set of names, so after its first window
-// nothing is matched and nothing is allocated any more. If names keep changing, maxCost
-// makes it forget.
+// nothing is matched and nothing is allocated any more. If names keep changing, it forgets
+// them together with decode.Symbols, or at maxCost.
 type Names struct {
 	index *pattern.Index
 
@@ -40,7 +40,7 @@ type Names struct {
 
 	hits        []int32 // the patterns that names match, one name's after the other's
 	cost        int     // of all names
-	most        int     // maxCost, but for tests
+	most        int     // maxCost, except in tests
 	mostMatches int     // the most that one name has
 	packages    []string
 	packageIDs  map[string]int32

@@ -62,7 +62,7 @@ func (c *Counter) sink(query, i int) {
 }
 
 // Offenders selects the functions to name from the keys over a limit, which are given in
-// their ranked order. It returns at most so many, in the order to name them: the deepest
+// their ranked order. It returns no more than most, in the order to name them: the deepest
 // function of a chain of calls first, and the heaviest chain before others. The samples of
 // a named function are subtracted from all others. A function that is not over the limit
 // any more is not named.

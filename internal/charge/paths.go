@@ -27,7 +27,7 @@ type Explanation struct {
 	// frame outside the standard library.
 	Own Frame
 	// From is the costliest way in: first the caller, then its caller, up to the outermost
-	// frame of the own module, or if there is none, of any module.
+	// frame of the own module, or else outside the standard library, or else all of it.
 	From []Frame
 	// To is where the cost goes from here: first the costliest callee, then its costliest
 	// callee, as long as that one has at least half of the cost.

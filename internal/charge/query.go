@@ -2,7 +2,7 @@
 // walks the samples of a decoded profile, adds them up for any number of queries, and
 // picks the offenders among the functions that are over a limit.
 //
-// Package budget's documentation explains the rule to users. Its parts are:
+// The rule, which package budget's documentation explains to users, is in these files:
 //
 //   - layout.go finds the values that a budget asks about in a profile's samples, and how
 //     many observations they stand for.
@@ -16,7 +16,7 @@
 //     callees.
 //
 // Everything is an index into an array. The arrays are kept from profile to profile: in a
-// running program nothing is allocated and no string is compared after the first window.
+// running program, adding up allocates nothing and matches no name after the first window.
 package charge
 
 import (

@@ -116,11 +116,11 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 			k.handed[root] = AddSaturating(k.handed[root], v)
 		}
 	}
-	// A root function with hand-overs in some stacks is a server. Its stacks without a
-	// hand-over reach no handler and are the server's own work. If at least half of the
-	// samples reach a handler, all others are. If handlers do next to nothing, only the
-	// reads and writes of connections are, and for servers of the standard library also
-	// the stacks that end in the floor, which users can't change.
+	// A root function outside the own module with hand-overs in some stacks is a server.
+	// Its other stacks reach no handler. If at least half of the samples reach one, all the
+	// others are the server's own work. Otherwise only the reads and writes of connections
+	// are, and for servers of the standard library also the stacks that end in the floor,
+	// which users can't change.
 	for i := range k.shapes {
 		sh := &k.shapes[i]
 		if sh.root < 0 || sh.cut || sh.handed {

@@ -56,6 +56,6 @@ func foreign(b []byte) error {
 	return nil
 }
 
-// isBinary reports whether a character is a control character. A profile has some in its first
-// bytes, which are wire types and small numbers.
+// isBinary reports whether r is a control character other than white space. A profile has
+// some in its first bytes, which are wire types and small numbers.
 func isBinary(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }

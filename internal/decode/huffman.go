@@ -36,8 +36,8 @@ func (c code) symbol() int  { return int(c >> 4 & 511) }
 func (c code) isByte() bool { return int16(c) < 0 }
 
 // build makes the code with these sizes by symbol, 0 for symbols without a code. It returns
-// false if some sequence of bits would have two meanings or none. A code of at most one
-// symbol is accepted.
+// false if some sequence of bits would have two meanings or none. A code of no
+// symbol, or of one with a size of 1, is accepted.
 func (h *huffman) build(sizes []uint8) bool {
 	clear(h.short[:])
 	clear(h.count[:])

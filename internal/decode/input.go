@@ -47,12 +47,12 @@ func (d *Decoder) read(r io.Reader) error {
 	}
 }
 
-// trustedSize is the largest size in a gzip trailer for which memory is allocated before
+// trustedSize is the most memory that is allocated by the size in a gzip trailer, before
 // anything was inflated. Only the largest programs have larger profiles.
 const trustedSize = 2 << 20
 
 // inflate gunzips b into d.raw, which it reuses if it is large enough. Otherwise it makes a
-// buffer of the size in the gzip trailer, if that is small. Files that the inflater does not
+// buffer of the size in the gzip trailer, at most trustedSize. Files that the inflater does not
 // accept are left to compress/gzip. If the buffer is too small for these, they are inflated
 // once to measure the size, and then again: a buffer that grows by doubling would let hostile
 // input take twice the limit of memory, this only takes time.

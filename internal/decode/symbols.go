@@ -16,10 +16,11 @@ const (
 )
 
 // Symbols interns function and file names across profiles of one program.
-// It is bounded: if there are more than 32,768 names or 4 MiB of text, and more than twice
-// those of the next profile, all names are forgotten before that profile. Then
-// [Symbols.Generation] grows by one, and everything that was remembered by ID has to be
-// forgotten as well. The zero Symbols is ready to use. It is not safe for concurrent use.
+// It is bounded. Before a profile all names are forgotten, if there are more than 32,768 and
+// more than twice as many as the profile has, or if their text is larger than 4 MiB and larger
+// than the profile. Then [Symbols.Generation] grows by one, and everything that was remembered
+// by ID has to be forgotten as well. The zero Symbols is ready to use. It is not safe for
+// concurrent use.
 type Symbols struct {
 	ids        map[string]ID
 	names      []string

@@ -74,7 +74,7 @@ func (d *rootDisk) open() error {
 		return err
 	}
 	if old := d.root.Swap(root); old != nil {
-		old.Close() // its directory was removed
+		old.Close() // its directory may have been removed
 	}
 	return nil
 }

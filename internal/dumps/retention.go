@@ -16,8 +16,8 @@ const (
 	// files, or a process may have ended.
 	readAge = 10 * time.Minute
 	// idleAge is the time after which a process that writes nothing counts as gone, where
-	// files cannot be locked. If it is still running, another process may delete its dumps,
-	// but only those over the caps.
+	// files cannot be locked or its lock is missing. If it is still running, another process
+	// may delete its dumps, but only those over the caps.
 	idleAge = time.Hour
 )
 

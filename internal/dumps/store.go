@@ -20,7 +20,7 @@ import (
 const queueLen = 4
 
 // cleanEvery is how often the store looks for dumps that are too old. If there are none, that
-// makes no system call.
+// makes no system call between two reads of the folders (see readAge).
 const cleanEvery = time.Minute
 
 // Store keeps the dumps of one process in a folder of its own. Open one per

@@ -74,8 +74,8 @@ func (b *blocks) proof(w *weights) float64 {
 	return max(e, w.evidence(b.k, b.n, b.copies()))
 }
 
-// would reports whether a number of times the blocks, with another share, are enough proof
-// and at least least blocks.
+// would reports whether times as many blocks, with another share, are enough proof, and
+// number at least least.
 func (b *blocks) would(w *weights, share, times, least, enough float64) bool {
 	number, n := b.number*times, b.n*times
 	return number >= least && temper(w.evidence(n*share, n, b.phi()), number-1) >= enough
@@ -83,13 +83,13 @@ func (b *blocks) would(w *weights, share, times, least, enough float64) bool {
 
 // copies is the overdispersion if all samples of a block were copies of one sample. By
 // convexity no dependence inside a block is worse, so it need not be estimated, and the
-// evidence need not be tempered. Dependence between blocks is left.
+// evidence need not be tempered. Dependence between blocks is in carry.
 func (b *blocks) copies() float64 {
 	return max(1, b.largest*b.carry(b.share(), b.chance()))
 }
 
-// carry is the factor by which the correlation of neighbouring blocks, less that by chance,
-// increases the variance.
+// carry is the factor by which the correlation of neighbouring blocks, beyond what chance
+// shows, increases the variance.
 func (b *blocks) carry(q, chance float64) float64 { return inflation(b.scale[0].rho(q) - chance) }
 
 // chance is the correlation that independent blocks of this number show by chance.

@@ -93,7 +93,7 @@ func growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 // decide sets the verdict. The function returns the verdict for a factor on the samples of
 // now and one on those of the baseline; the verdict is that for 1 and 1. If it is
 // inconclusive, decide sets the number of samples of now that would decide, or if no number
-// would, the size of a baseline that would with as many samples now.
+// would, the size of a baseline that would, if now had as many samples.
 func (f *Finding) decide(n, n0 float64, verdict func(now, before float64) Verdict) {
 	decides := func(now, before float64) bool { return verdict(now, before) != Inconclusive }
 	if f.Verdict = verdict(1, 1); f.Verdict != Inconclusive {

@@ -187,8 +187,9 @@ func (s *Sequential) growth() Finding {
 // were enough samples that a share of [Notable] times the limit would have made a case for
 // Fail: a test near its limit must not be flaky. After such a pass, [Sequential.Verdict]
 // stays Inconclusive. While a case for Fail waits for its confirmation, the pass also takes
-// proof that the share is below Notable times the limit. Growth always takes that proof,
-// because its measured value also has the error of the baseline.
+// proof that the share is below Notable times the limit. Growth always takes that proof, and
+// does not pass while a case waits, because its measured value also has the error of the
+// baseline.
 func (s *Sequential) Close() Finding {
 	f, far := s.Finding(), s.worth.rate(notable(s.limit))
 	switch {

@@ -62,8 +62,8 @@ type Finding struct {
 	Needed float64
 
 	// Baseline is set when no number of samples would decide, because the baseline of
-	// [Limit.Growth] is too small: the size of a baseline that would, with as many samples
-	// now.
+	// [Limit.Growth] is too small: the size of a baseline that would, if now had as many
+	// samples.
 	Baseline float64
 }
 

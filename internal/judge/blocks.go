@@ -40,7 +40,7 @@ type Options struct {
 
 // blockStanding is what is known about one rule.
 type blockStanding struct {
-	decided evidence.Verdict // by one block: one hit of an absent function, say
+	decided evidence.Verdict // of Absent: by a hit, by enough samples without one, or as not linked
 	each    map[string]*blockFunction
 	trials  []float64 // by block
 	sum     float64   // of the trials
@@ -276,7 +276,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		return
 	}
 	if s.decided != evidence.Inconclusive || s.each == nil || r.query < 0 {
-		return // one block was enough, or there was no sample
+		return // it is decided, or there was nothing to compare
 	}
 	c, why := w.comparison(r)
 	if why != nil {

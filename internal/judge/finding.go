@@ -34,7 +34,7 @@ type Finding struct {
 // Notes are further facts that a reader of the reason should know.
 type Notes struct {
 	Cut       int64    // samples, also of the baseline, whose stacks the runtime has cut off, where that leaves the verdict open or may hide the offender
-	Unordered bool     // the profile has no addresses, so hand-overs between functions may have been missed
+	Unordered bool     // addresses do not show the order of the link, so hand-overs between functions may have been missed
 	Unmatched bool     // no function of the profile matches the pattern, which may be misspelt
 	Outside   *Outside // why no sample was in scope, where the reason is another one
 }
@@ -131,7 +131,7 @@ type (
 	UpTo           struct{}                          // with stacks that were cut off, the value may be as large as the finding's High
 	TooFew         struct{ Needed, Notable float64 } // samples to tell a share of Notable from the limit
 	TooClose       struct{ Needed, Zone float64 }    // to the limit; a Needed of 0 is unknown, and a pass is below Zone
-	Occurs         struct{ Needed float64 }          // an absent function has hits, or may have some
+	Occurs         struct{ Needed float64 }          // whether a function that must be absent has hits
 	Leaked         struct{}                          // leaked goroutines were counted
 	OverHours      struct{}                          // whether it is steady, one window cannot tell
 	Learning       struct{ Share float64 }           // the part of the normal values that is known; from 1 on there is a verdict

@@ -21,7 +21,7 @@ const (
 
 // explainOver names the functions over the limit of a rule about each.
 func (c *comparison) explainOver(over []int32, f *Finding) {
-	limit := int64(0) // of growth per unit of work: all that have grown are named
+	limit := int64(0) // for growth per unit of work: those in over are named, however small
 	if c.before == nil || c.isShare() {
 		limit = c.values(c.Limit)
 	}

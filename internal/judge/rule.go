@@ -89,8 +89,8 @@ type rule struct {
 	lacks   Reason // why there is no query
 }
 
-// collecting are the functions of package runtime that do the work of a garbage collection:
-// its workers, and the assists of goroutines that allocate.
+// collecting are the functions of package runtime in which a running garbage collection
+// shows: its start, its workers, and the assists of goroutines that allocate.
 const collecting = `gcBgMarkWorker|gcAssistAlloc|gcStart`
 
 // gcFunctions are the roots of the garbage collector's work in a CPU profile: these, and
@@ -153,7 +153,8 @@ func (r *rule) isShare() bool {
 const smallShare = 0.01
 
 // near is the number of hits, of n samples or over an exposure of n, from which a function
-// is near the limit of a rule about each: a tenth of the limit.
+// is near the limit of a rule about each: a tenth of the limit, or for growth per unit of
+// work smallShare of the samples.
 func (r *rule) near(n, samples float64) float64 {
 	if r.Test == Grows && !r.isShare() {
 		return smallShare * samples

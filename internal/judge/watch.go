@@ -284,8 +284,8 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 	s.forget()
 }
 
-// forget limits the memory. It drops the functions that were not near the limit for the
-// longest time, and last those that are over it.
+// forget limits the memory. It first drops functions that pass, then inconclusive ones, and
+// last those over the limit; of each, those first that were near it longest ago.
 func (s *standing) forget() {
 	if len(s.functions) <= maxFunctions {
 		return

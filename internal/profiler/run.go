@@ -16,9 +16,9 @@ const (
 	// and go all the time cost at most 6% of one core.
 	minSlice = 50 * time.Millisecond
 
-	// joinWait is how long a new subscriber waits for the end of the current slice, before
-	// it causes one. It is as long as a block of guard.Check, so that checks that run in
-	// parallel fall into step and share their slices.
+	// joinWait is how long a new subscriber waits for a slice that ends by itself. A slice
+	// that would last longer is ended at once. It is as long as a block of guard.Check, so
+	// that checks that run in parallel fall into step and share their slices.
 	joinWait = 100 * time.Millisecond
 
 	// returnWait is how long the next slice waits for streams that have just got a
@@ -148,8 +148,8 @@ const settleWait = 100 * time.Millisecond
 // free ends a stolen profile that is dead. When other code calls
 // runtime.SetCPUProfileRate(0) during a window, there are no more samples, but for
 // runtime/pprof the profile still runs, and no code in the process can profile. A start tells
-// whether the profiler is free. (To look at the timer would not do: between another start
-// and its first tick it is not set.) On systems other than Linux it is not known whether the
+// whether the profiler is free. (To look at the timer would not do: another start may have
+// begun and not have set it yet.) On systems other than Linux it is not known whether the
 // process is sampled, and a dead profile stays.
 func (h *Hub) free() {
 	time.Sleep(settleWait)

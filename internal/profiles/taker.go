@@ -34,7 +34,7 @@ func refuse(kind, format string, args ...any) error {
 
 // A Taker takes profiles. Its zero value is ready to use; zero fields mean their defaults. It
 // is for one goroutine. A call takes as long as a profile within the limits, at most some
-// tenths of a second.
+// tenths of a second, and a call of Now some seconds.
 type Taker struct {
 	// Goroutines is the number of goroutines above which the goroutine profiles
 	// are skipped. Default 10,000.

@@ -11,8 +11,8 @@ const (
 	// maxFrames makes about 300 KB of JSON, and is more than the page draws at once. The
 	// rest is drawn when a user zooms in.
 	maxFrames = 10_000
-	// maxDepth is the 128 frames of a stack that runtime/pprof records. Deeper inlined
-	// frames are cut.
+	// maxDepth is the 128 frames of a stack that runtime/pprof records. Inlined frames make
+	// a stack deeper; then its deepest frames are cut.
 	maxDepth = 128
 	// minShare is the smallest part of the profile that has a frame: a tenth of a pixel, so
 	// that the graph still is complete at ten times the size.
