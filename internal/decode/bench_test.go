@@ -196,6 +196,14 @@ func BenchmarkParts(b *testing.B) {
 			}
 		}
 	})
+	b.Run("inflate with compress/gzip", func(b *testing.B) {
+		buf := make([]byte, len(raw)+1)
+		for b.Loop() {
+			if _, err := d.gunzipTo(buf, gz); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("scan", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := scan(raw, false); err != nil {

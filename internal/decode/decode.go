@@ -6,8 +6,8 @@
 // look at one trusted profile. A guard decodes a profile every minute inside its
 // host, and other profiles may be hostile. A [Decoder] keeps its buffers and
 // names from profile to profile, so that decoding the next profile of the same
-// program allocates nothing but a few KiB in compress/gzip. It refuses hostile
-// input before it allocates memory for it.
+// program allocates nothing. It refuses hostile input before it allocates memory
+// for it.
 //
 // # How it works
 //
@@ -40,12 +40,13 @@ import (
 // A Decoder decodes one profile after the other, reusing its memory.
 // The zero Decoder is ready to use. It is not safe for concurrent use.
 type Decoder struct {
-	input   []byte       // the bytes that Decode has read
-	raw     []byte       // the same after gunzip
-	source  bytes.Reader // the input, for gunzip
-	gunzip  gzip.Reader
-	symbols Symbols
-	build   builder
+	input    []byte       // the bytes that Decode has read
+	raw      []byte       // the same after gunzip
+	source   bytes.Reader // the input, for gunzip
+	inflater inflater
+	gunzip   gzip.Reader
+	symbols  Symbols
+	build    builder
 }
 
 // Decode reads r to its end and decodes the profile in it. The Table is valid

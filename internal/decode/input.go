@@ -52,9 +52,10 @@ func (d *Decoder) read(r io.Reader) error {
 const trustedSize = 2 << 20
 
 // inflate gunzips b into d.raw, which it reuses if it is large enough. Otherwise it makes a
-// buffer of the size in the gzip trailer, at most trustedSize. If that is too small, the file
-// is inflated once to measure the size, and then again: a buffer that grows by doubling would
-// let hostile input take twice the limit of memory, this only takes time.
+// buffer of the size in the gzip trailer, at most trustedSize. Files that the inflater does not
+// accept are left to compress/gzip. If the buffer is too small for these, they are inflated
+// once to measure the size, and then again: a buffer that grows by doubling would let hostile
+// input take twice the limit of memory, this only takes time.
 func (d *Decoder) inflate(b []byte) ([]byte, error) {
 	// One byte more than fits, to see the end of the data or too much of it;
 	// and enough to measure quickly.
@@ -63,6 +64,9 @@ func (d *Decoder) inflate(b []byte) ([]byte, error) {
 		d.raw = sized(d.raw, min(want, trustedSize))
 	}
 	buf := d.raw[:cap(d.raw)]
+	if n, ok := d.inflater.gunzip(buf, b); ok && n <= maxRaw {
+		return buf[:n], nil
+	}
 	size, err := d.gunzipTo(buf, b)
 	if err != nil {
 		return nil, err
