@@ -228,15 +228,15 @@ async function overview() {
     el("p", null, el("span.badge.s-" + s.state, null, s.state), s.reason && el("span.reason", null, " ", clean(s.reason)),
       s.paused_until && [" until ", time(s.paused_until)],
       s.started && dim(` started ${ago(s.started)} ago, as of `, time(new Date().toISOString()), nextWindow(s))),
-    el("nav", {"aria-label": "Pages"}, [["#budgets", "Budgets"], ["#window", "Last window"], ["#dumps", "Dumps"], ["#live", "Live profile"],
+    el("nav", {"aria-label": "Pages"}, [["#budgets", "Budgets"], ["#window", "Last window"], ["#live", "Live profile"], ["#dumps", "Dumps"],
       ["status.json", "status.json"], ["budgets", "budgets as text"]].map(([href, text]) => [el("a", {href}, text), " "])));
-  document.getElementById("main").replaceChildren(budgets(list), lastWindow(s.window), guard(s), dumps, s.state === "stopped" ? "" : live(s));
-  document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  document.getElementById("main").replaceChildren(budgets(list), lastWindow(s.window), guard(s), s.state === "stopped" ? "" : live(s), dumps);
   try {
     dumps.replaceChildren(dumpTable(await read("dumps.json")));
   } catch (error) {
     dumps.replaceChildren(dumpTable({note: error.message}));
   }
+  document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
 async function dumpPage(id) {
