@@ -123,7 +123,8 @@ func saveProfile(path string, p *profile.Profile) error {
 	if err := p.Write(&data); err != nil {
 		return err
 	}
-	temp := path + ".tmp"
+	// Two processes may write the same baseline.
+	temp := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
 	defer os.Remove(temp) // unless it was renamed
 	if err := os.WriteFile(temp, data.Bytes(), 0o644); err != nil {
 		return err
