@@ -143,3 +143,19 @@ func TestQuotedNames(t *testing.T) {
 		}
 	}
 }
+
+// The links of a way are short: no directories, and no hashes for type arguments.
+func TestShortName(t *testing.T) {
+	for name, want := range map[string]string{
+		"example.com/a/b.Do": "b.Do",
+		"example.com/a.New[go.shape.31c0,go.shape.int].func2": "a.New[...].func2",
+		"example.com/a.(*T[example.com/b/c.D]).Do":            "a.(*T[...]).Do",
+		"main.Map[map[string]int]":                            "main.Map[...]",
+		"[libc.so.6]":                                         "[libc.so.6]",
+		"<unknown>":                                           "<unknown>",
+	} {
+		if got := shortName(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

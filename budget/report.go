@@ -178,10 +178,13 @@ func links(frames []Frame, arrow string, from float64, dim unit.Dimension) strin
 	return strings.Join(shown, arrow)
 }
 
-// shortName drops the directories of a function's package path.
+// shortName is a function's name without the directories of its package and without type
+// arguments, which may be long hashes.
 func shortName(fn string) string {
-	path, _, _ := strings.Cut(fn, "[") // type arguments have paths of their own
-	return fn[strings.LastIndexByte(path, '/')+1:]
+	if name, rest, generic := strings.Cut(fn, "["); generic && name != "" {
+		fn = name + "[...]" + rest[strings.LastIndexByte(rest, ']')+1:]
+	}
+	return fn[strings.LastIndexByte(fn, '/')+1:]
 }
 
 // place is a frame's file and line, behind blanks. Of files in the module cache or in Go
