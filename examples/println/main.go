@@ -30,7 +30,7 @@ func watch(s *shop, dumps string, onEvent func(guard.Event)) guard.Config {
 	return guard.Config{
 		Budgets: budget.Must(
 			"debug-print: fmt.Println absent in (*api).Get",
-			"api-cost:    process below 1500us per call where service=api for 2 windows",
+			"api-cost:    process below 700us per call where service=api for 2 windows",
 			"cache-cost:  process below 700us per lookup where service=cache for 2 windows",
 		),
 		Every: 2 * time.Second, Window: 2 * time.Second,
