@@ -66,7 +66,9 @@ func (g *Guard) add(j *judgement) bool {
 	if j.lost {
 		return true
 	}
-	e.Proven, e.Evidence = budget.Verdict(j.finding.Alarm), j.finding.Strength
+	if e.Evidence = j.finding.Strength; j.finding.Alarm != evidence.Inconclusive {
+		e.Proven = budget.Verdict(j.finding.Alarm)
+	}
 	f := alert.Finding{
 		Start: j.start.Sub(g.started), End: j.end.Sub(g.started),
 		Window: evidence.Verdict(r.Verdict), Stream: j.finding.Alarm, Strength: j.finding.Strength,

@@ -126,6 +126,38 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// A budget that is judged by counters is not judged by the samples of its windows as well, which
+// fall on bursts. Here each window has a burst of twice the limit, and each minute half of it.
+// Then there is so little work that no minute is judged alone.
+func TestCountedBursts(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		const busy = 12 * minute
+		w.take = always(fullCore)
+		w.random = func() float64 { return 0.5 }
+		w.cores = func(since time.Duration) float64 {
+			if (since+54*second)%minute < 10*second && since < busy {
+				return 1
+			}
+			return 0.01
+		}
+		requests := func() float64 { return 100*min(w.since(), busy).Minutes() + 2*max(0, w.since()-busy).Minutes() }
+		g := w.start(t, Config{Budgets: budget.Must("process below 200ms per request", "process below 0.5 cores"), Every: minute, Window: 10 * second,
+			Work: map[string]func() float64{"request": requests}})
+		for range 20 {
+			pass(minute)
+			for _, b := range g.Status().Budgets {
+				if b.State != "inactive" || b.Proven == budget.Fail || b.Evidence > 0 {
+					t.Errorf("after %v: %s is %s, proven %v, evidence %.2f: %s", w.since(), b.Name, b.State, b.Proven, b.Evidence, b.Result.Reason)
+				}
+			}
+		}
+		g.Stop()
+		if told := w.told(); len(told) > 0 {
+			t.Errorf("there were events: %v", told)
+		}
+	})
+}
+
 // A counter that grows by next to nothing makes no infinite amount of CPU per unit, which
 // no JSON has.
 func TestCountedNextToNothing(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -144,6 +145,9 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			j.start = m.period
 			if e.count(&j.result, m.before, m.now, l.cfg.Every) {
 				j.lost = false // counters need no profile
+			}
+			if hasCounter(&e.rule) { // the windows are a part of the time only, and fall on bursts
+				j.finding.Alarm, j.finding.Strength = evidence.Verdict(j.result.Verdict), 0
 			}
 		}
 		results = append(results, j)
