@@ -33,6 +33,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	if l.judged != p {
 		p.adopt()
 		l.judged = p
+		l.kinds.taker.Close() // a difference must not begin before its budget
 		l.lookForVacuous(ctx, p)
 	}
 	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
