@@ -14,6 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
@@ -42,7 +43,7 @@ type counter struct {
 	read  func(units []string) []answer
 	bound time.Duration
 	busy  atomic.Bool  // a call has not returned
-	cost  atomic.Int64 // the duration of the calls since spent, in nanoseconds
+	cost  atomic.Int64 // of the calls since spent, in nanoseconds
 }
 
 // An answer is a number, or the reason why there is none.
@@ -96,8 +97,9 @@ func (w *workCounters) now() readings {
 	return r
 }
 
-// spent returns the cost of reading since the last call: the duration of the calls, which is
-// the most CPU that they can have used.
+// spent returns the cost of reading since the last call. It is estimated by the duration of the
+// calls, of which no more counts than the CPU that the process used meanwhile: a call that
+// waits for a lock costs nothing.
 func (w *workCounters) spent() time.Duration {
 	var sum int64
 	for _, c := range w.counters {
@@ -128,9 +130,9 @@ func (c *counter) ask() <-chan []answer {
 
 func (c *counter) answer(units []string, reply chan<- []answer) {
 	a := []answer{{why: "ended its goroutine"}}
-	began := time.Now()
+	began, used := time.Now(), process.ProcessCPU()
 	defer func() { // also when read ends the goroutine
-		c.cost.Add(int64(time.Since(began)))
+		c.cost.Add(int64(min(time.Since(began), c.bound, process.ProcessCPU()-used)))
 		c.busy.Store(false)
 		reply <- a
 	}()
