@@ -456,6 +456,7 @@ func TestFlightRecorderFails(t *testing.T) {
 	}{
 		{"panic: on purpose", func(io.Writer) (int64, error) { panic("on purpose") }},
 		{"not returned within", func(io.Writer) (int64, error) { <-release; return 0, nil }},
+		{"took 3s", func(io.Writer) (int64, error) { time.Sleep(3 * second); return 0, nil }},
 		{"out of order", func(io.Writer) (int64, error) { return 0, errors.New("out of order") }},
 		{"ended its goroutine", func(io.Writer) (int64, error) { runtime.Goexit(); return 0, nil }},
 		{"writes more than", func(w io.Writer) (int64, error) {
@@ -476,6 +477,7 @@ func TestFlightRecorderFails(t *testing.T) {
 					if files := l.companions(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
 						t.Error("there is a trace")
 					}
+					time.Sleep(5 * second)
 				}
 				if s := l.Status(); calls.Load() != 1 || !strings.Contains(s.Reason, tt.say) {
 					t.Errorf("%d calls, status %s: %s", calls.Load(), s.State, s.Reason)

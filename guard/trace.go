@@ -3,6 +3,7 @@ package guard
 import (
 	"cmp"
 	"fmt"
+	"time"
 )
 
 // traces is the part of the guard that is off after Config.Trace has failed.
@@ -21,8 +22,12 @@ func (l *looper) trace() []byte {
 	var written limited
 	if err := l.within(traces, "Config.Trace", func() (err error) {
 		panicked := call(func() {
+			began := time.Now()
 			if l.cfg.Trace.Enabled() {
 				_, err = l.cfg.Trace.WriteTo(&written)
+			}
+			if took := time.Since(began); err == nil && took >= startWithin {
+				err = fmt.Errorf("Config.Trace took %v", took.Round(time.Millisecond))
 			}
 		})
 		return cmp.Or(panicked, err)
