@@ -14,7 +14,7 @@ const startWithin = time.Second
 
 // acquire starts the sinks, opens the dumps and registers the metrics.
 func (g *Guard) acquire(ctx context.Context) error {
-	g.sinks = sinks(&g.cfg)
+	g.sinks = sinks(&g.cfg, g.sinkOff)
 	if g.cfg.DumpDir != "" {
 		err := g.within("dumps", "opening DumpDir", func() error { return g.openDumps(ctx) })
 		if err != nil && dumps.Reason(err) != "no_space" {
@@ -64,6 +64,13 @@ func (g *Guard) off(part string, err error) {
 	} else {
 		g.degraded(part, err.Error(), part+" are off: "+err.Error())
 	}
+}
+
+// sinkOff notes that a sink is off.
+func (g *Guard) sinkOff(sink, why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.degraded("sink "+sink, "", fmt.Sprintf("the sink %s is off: %s", sink, why))
 }
 
 // isOff reports whether a part of the guard is off.

@@ -83,7 +83,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 			l := w.still(t, cfg)
 			events := make(chan Event, 10)
-			l.sinks = []*sink{newSink("test", func(e Event) { events <- e })}
+			l.sinks = []*sink{newSink("test", func(e Event) { events <- e }, l.sinkOff)}
 			var dumped []dumps.Dump
 			l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 				dumped = append(dumped, d)

@@ -255,11 +255,15 @@ func TestFault_31_EmitPanics(t *testing.T) {
 		pass(20*10*second + second)
 		calls, _ := p.seen()
 		s := g.Status()
-		if calls != 3 || s.Panics["otel"] != 3 || s.Dropped["otel"] != 20 || s.Windows["ok"] != 10 {
+		// One more event says that the sink is off.
+		if calls != 3 || s.Panics["otel"] != 3 || s.Dropped["otel"] != 20+1 || s.Windows["ok"] != 10 {
 			t.Errorf("%d calls, panics %v, dropped %v, windows %v", calls, s.Panics, s.Dropped, s.Windows)
 		}
-		if n := len(w.told()); n != 20 {
-			t.Errorf("another sink got %d events, want 20", n)
+		if want := "the sink otel is off: its code has panicked three times in ten minutes: panic: no exporter"; s.Reason != want {
+			t.Errorf("the reason is %q, want %q", s.Reason, want)
+		}
+		if n := len(w.told()); n != 20+1 {
+			t.Errorf("another sink got %d events, want 21", n)
 		}
 		g.Stop()
 	})
@@ -288,12 +292,13 @@ func TestFault_55_Callback(t *testing.T) {
 		name    string
 		do      func(Event)
 		stopped bool
+		events  int // of other sinks
 	}{
-		{"panics", func(Event) { panic("no callback") }, false},
-		{"blocks", func(Event) { <-never }, false},
-		{"calls Stop", func(Event) { running.Load().Stop() }, true},
-		{"calls Status", func(Event) { running.Load().Status() }, false},
-		{"calls SetBudgets", func(Event) { running.Load().SetBudgets(flapping) }, false},
+		{"panics", func(Event) { panic("no callback") }, false, 11}, // one says that the callback is off
+		{"blocks", func(Event) { <-never }, false, 10},
+		{"calls Stop", func(Event) { running.Load().Stop() }, true, 1},
+		{"calls Status", func(Event) { running.Load().Status() }, false, 10},
+		{"calls SetBudgets", func(Event) { running.Load().SetBudgets(flapping) }, false, 10},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -308,7 +313,7 @@ func TestFault_55_Callback(t *testing.T) {
 					if s.State != "stopped" || s.Windows["starved"] != 1 {
 						t.Errorf("%s after %v", s.State, s.Windows)
 					}
-				} else if _, records := p.seen(); s.Windows["ok"] != 5 || len(records) != 10 {
+				} else if _, records := p.seen(); s.Windows["ok"] != 5 || len(records) != tt.events {
 					t.Errorf("windows %v, %d events elsewhere", s.Windows, len(records))
 				}
 				before := time.Now()

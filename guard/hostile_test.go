@@ -105,16 +105,21 @@ func TestRegistryHangs(t *testing.T) {
 func TestCallbackEndsItsGoroutine(t *testing.T) {
 	noLeaks(t)
 	var delivered atomic.Int64
+	queued, said := make(chan bool), ""
 	s := newSink("callback", func(Event) {
+		<-queued
 		delivered.Add(1)
 		runtime.Goexit()
-	})
-	s.offer(Event{Name: "first"})
+	}, func(sink, why string) { said = sink + ": " + why })
+	for range 3 {
+		s.offer(Event{})
+	}
+	close(queued)
 	<-s.done
-	s.offer(Event{Name: "second"})
+	s.offer(Event{})
 	<-s.close()
-	if delivered.Load() != 1 || s.dropped.Load() != 1 {
-		t.Errorf("delivered %d, dropped %d; want the second event dropped and counted", delivered.Load(), s.dropped.Load())
+	if delivered.Load() != 1 || s.dropped.Load() != 4 || said != "callback: its code has ended the goroutine" {
+		t.Errorf("delivered %d, dropped %d, and said %q; want the first delivered, and all dropped and counted", delivered.Load(), s.dropped.Load(), said)
 	}
 }
 
@@ -129,6 +134,27 @@ func TestCounterEndsItsGoroutine(t *testing.T) {
 			t.Fatalf("the counters say %v", got)
 		}
 	}
+}
+
+// A counter that hangs for minutes and then returns has not used CPU for so long.
+func TestHangingCounterCostsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		let, calls := make(chan struct{}), 0.0
+		g := w.start(t, Config{Budgets: budget.Must("process below 1s per job"), Every: minute, Window: 10 * second,
+			Work: map[string]func() float64{"job": func() float64 {
+				if calls++; calls == 2 {
+					<-let
+				}
+				return calls
+			}}})
+		pass(5 * minute)
+		close(let)
+		pass(2 * minute)
+		if s := g.Status(); s.State != stateRunning || s.CPU > second {
+			t.Errorf("%s after %v of CPU: %s", s.State, s.CPU, s.Reason)
+		}
+		g.Stop()
+	})
 }
 
 // Counters that hang cost one bound, once, and not the answer of one that does not.

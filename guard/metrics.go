@@ -32,7 +32,7 @@ var (
 	metricPaused   = newGauge("paused", "1 while the guard rests because it cost too much.")
 	metricCPU      = newCounter("cpu_seconds_total", "CPU that the guard has cost, profiling included.")
 	metricDumps    = newCounter("dumps_total", "Dumps by result: saved, dropped, or why they failed.", "result")
-	metricDropped  = newCounter("events_dropped_total", "Events lost because a sink had no time for them.", "sink")
+	metricDropped  = newCounter("events_dropped_total", "Events that a sink did not take.", "sink")
 	metricPanics   = newCounter("panics_total", "Panics recovered, by part of the guard.", "part")
 )
 

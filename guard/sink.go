@@ -34,27 +34,35 @@ type sink struct {
 	dropped atomic.Int64
 	panics  atomic.Int64
 	off     atomic.Bool
-	trips   breaker // used by the sink's goroutine only
+	turned  func(sink, why string) // reports that the sink is off
+	trips   breaker                // used by the sink's goroutine only
 }
 
-// sinks makes the sinks of a configuration. A new sink is added here.
-func sinks(cfg *Config) []*sink {
-	list := []*sink{newSink("log", slogSink(cfg.Logger, cfg.DumpDir)), newSink("otel", otelSink(cfg.LoggerProvider))}
+// sinks makes the sinks of a configuration. A new sink is added here. turned is called when
+// one is turned off.
+func sinks(cfg *Config, turned func(sink, why string)) []*sink {
+	list := []*sink{newSink("log", slogSink(cfg.Logger, cfg.DumpDir), turned), newSink("otel", otelSink(cfg.LoggerProvider), turned)}
 	if cfg.OnEvent != nil {
-		list = append(list, newSink("callback", cfg.OnEvent))
+		list = append(list, newSink("callback", cfg.OnEvent, turned))
 	}
 	return list
 }
 
-func newSink(name string, deliver func(Event)) *sink {
-	s := &sink{name: name, deliver: deliver, queue: make(chan *Event, sinkQueue), done: make(chan struct{})}
+func newSink(name string, deliver func(Event), turned func(sink, why string)) *sink {
+	s := &sink{name: name, deliver: deliver, queue: make(chan *Event, sinkQueue), done: make(chan struct{}), turned: turned}
 	go s.run()
 	return s
 }
 
 func (s *sink) run() {
 	defer close(s.done)
-	defer s.off.Store(true) // also when the host's code ends this goroutine (runtime.Goexit)
+	drained := false
+	defer func() {
+		if !drained { // the host's code has ended this goroutine (runtime.Goexit)
+			s.turnOff("its code has ended the goroutine")
+			s.dropped.Add(1 + int64(len(s.queue)))
+		}
+	}()
 	// This goroutine has inherited the labels of the caller of Start.
 	pprof.SetGoroutineLabels(context.Background())
 	for e := range s.queue {
@@ -66,10 +74,19 @@ func (s *sink) run() {
 			s.dropped.Add(1)
 			s.panics.Add(1)
 			if s.trips.trip(time.Now()) {
-				s.off.Store(true)
+				s.turnOff("its code has panicked three times in ten minutes: " + err.Error())
 			}
 		}
 	}
+	drained = true
+}
+
+// turnOff ends the deliveries. After it no event is queued.
+func (s *sink) turnOff(why string) {
+	s.mu.Lock()
+	s.off.Store(true)
+	s.mu.Unlock()
+	s.turned(s.name, why)
 }
 
 // offer queues an event. It never blocks.
