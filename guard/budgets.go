@@ -156,7 +156,7 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.status.State == stateStopped {
-		return fmt.Errorf("guard.SetBudgets: the guard has been stopped: Start another one")
+		return fmt.Errorf("guard.SetBudgets: the guard has stopped: call Stop, and Start another one")
 	}
 	for _, e := range g.panel.entries {
 		if slices.Contains(next.entries, e) || !e.told {

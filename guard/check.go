@@ -55,8 +55,9 @@ type TB interface {
 // the limit to tell". "absent" passes by the samples that there are, and says what they
 // prove.
 //
-// A busy machine never fails a test. A check that is undecided because of it goes on for up
-// to four times Max, within the test's deadline. Then the test is skipped, with the figures.
+// A busy machine never fails a test. A check of CPU that is undecided because of it goes on
+// for up to four times Max, within the test's deadline. Then the test is skipped, with the
+// figures.
 //
 // # What is measured
 //

@@ -118,7 +118,7 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		if g.baseline, err = new(decode.Decoder).Profile(g.cfg.Baseline); err != nil {
 			return nil, fmt.Errorf("Baseline: %w", err)
 		}
-		g.cfg.Baseline = new(profile.Profile) // for SetBudgets, which only asks whether there is one
+		g.cfg.Baseline = new(profile.Profile) // for SetBudgets, which asks whether there is a valid one
 	}
 	g.metrics = &collector{g.Collect}
 	g.status = newStatus(g.started, g.cfg.DumpDir != "")
@@ -155,7 +155,8 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 }
 
 // Stop ends the guard and its current window. It returns when all goroutines of the guard
-// have ended, or after 250 ms: a goroutine that is left then hangs in a sink or on a disk.
+// have ended, or after 250 ms: a goroutine that is left then waits for code of the host (a
+// sink, a registry, a counter) or for a disk.
 // Stop may be called several times, concurrently, and on nil.
 //
 // Call it before syscall.Exec: a program that is replaced in the middle of a window is
