@@ -79,34 +79,51 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budge
 }
 
 // attribute takes back verdicts that the samples of goroutines without the label would
-// change. If the calls of work return, so that work can pause, it first finds out whether
+// change. If the calls of work return, so that work can pause, it first finds out which of
 // these goroutines do their work for this check.
 func (c *cpuPhase) attribute(r *run, returns bool) {
 	if c.trial.Failed() || r.Update {
 		return
 	}
 	roots := c.unlabelled.busiest()
-	changed := c.withUnlabelled(r, roots)
-	if len(changed) == 0 {
+	if len(c.withUnlabelled(r, roots)) == 0 {
 		return
 	}
-	const remedy = "let work call what they call (a server's handler), or start them inside work, for many requests a call"
-	why, say := unknown, "of which it is not known whether they work for this check. If they do: "+remedy+
-		". If they belong to a test in parallel, run this test by itself"
+	var follow []string
 	if returns {
-		var follow []string
-		if follow, roots = r.worker.Follow(r.latest, roots, float64(c.unlabelled.samples[roots[0]])/c.all.elapsed.Seconds()); len(follow) > 0 {
-			roots, why = follow, mistake
-			say = "which run while work runs and rest while it rests: they stood before the check, or lost its label. " + remedy
+		until := r.ends
+		if r.busy() {
+			until = r.latest
 		}
-		changed = c.withUnlabelled(r, roots)
+		follow, roots = r.worker.Follow(until, roots, float64(c.unlabelled.samples[roots[0]])/c.all.elapsed.Seconds())
 	}
-	for i, with := range changed {
-		own, o := "", &r.outcomes[i]
-		if o.Verdict == budget.Pass {
-			own = ". Without them it is: " + o.Reason
+	c.takeBack(r, follow, roots)
+}
+
+// takeBack takes back the verdicts that the samples of roots would change: of those that work
+// for this check, or of these and others together, of which that is not known.
+func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
+	const remedy = "let work call what they call (a server's handler), or start them inside work, for many requests a call"
+	certain := c.withUnlabelled(r, follow)
+	if len(unsure) > 0 {
+		roots := slices.Concat(follow, unsure)
+		for i, with := range c.withUnlabelled(r, roots) {
+			if _, known := certain[i]; !known {
+				r.outcomes[i].takeBack(unknown, fmt.Sprintf("%s, with %s, of which it is not known whether they work for this check. If they do: %s. "+
+					"If they belong to a test in parallel, run this test by itself", with.Reason, c.unlabelled.text(roots), remedy))
+			}
 		}
-		o.Verdict, o.cause = budget.Inconclusive, why
-		o.Reason = fmt.Sprintf("%s, with %s, %s%s", with.Reason, c.unlabelled.text(roots), say, own)
 	}
+	for i, with := range certain {
+		r.outcomes[i].takeBack(mistake, fmt.Sprintf("%s, with %s, which run while work runs and rest while it rests: they stood before the check, "+
+			"or lost its label. %s", with.Reason, c.unlabelled.text(follow), remedy))
+	}
+}
+
+// takeBack makes the outcome inconclusive.
+func (o *outcome) takeBack(why cause, reason string) {
+	if o.Verdict == budget.Pass {
+		reason += ". Without them it is: " + o.Reason
+	}
+	o.Verdict, o.cause, o.Reason = budget.Inconclusive, why, reason
 }

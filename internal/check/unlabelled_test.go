@@ -185,3 +185,38 @@ func TestCheckLostLabel(t *testing.T) {
 		t.Errorf("with what has no label: %v, cause %d, %s, want it to say %q", o.Verdict, o.cause, o.Reason, whose)
 	}
 }
+
+// A goroutine that may work for the check takes a verdict back, whether or not another one
+// certainly does.
+func TestTakeBack(t *testing.T) {
+	const calm, guilty = checkPackage + ".serveCalm", checkPackage + ".serveGuilty"
+	for _, tt := range []struct {
+		name           string
+		follow, unsure []string
+		want           budget.Verdict
+		why            cause
+		says           string
+	}{
+		{"none", nil, nil, budget.Pass, noTime, ""},
+		{"harmless", []string{calm}, nil, budget.Pass, noTime, ""},
+		{"unsure", nil, []string{guilty}, budget.Inconclusive, unknown, "it is not known whether they work for this check"},
+		{"unsure beside a harmless one", []string{calm}, []string{guilty}, budget.Inconclusive, unknown, "it is not known whether they work for this check"},
+		{"certain", []string{guilty}, []string{calm}, budget.Inconclusive, mistake, "which run while work runs"},
+	} {
+		r, c := replayed(t, budget.Must("check.burnGuilty below 12%"))
+		p := labelledProfile("ours", 10, []string{checkPackage + ".mix", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"},
+			[]string{checkPackage + ".burnCalm", calm + ".inner", calm}, []string{checkPackage + ".burnGuilty", guilty + ".inner", guilty})
+		p.Sample[1].Label, p.Sample[2].Label = nil, nil
+		for range 30 {
+			r.worker.Calls.Add(100)
+			c.take(r, windowOf(t, p, block))
+		}
+		if err := c.results(r); err != nil {
+			t.Fatal(err)
+		}
+		c.takeBack(r, tt.follow, tt.unsure)
+		if o := r.outcomes[0]; o.Verdict != tt.want || o.cause != tt.why || !strings.Contains(o.Reason, tt.says) {
+			t.Errorf("%s: %v, cause %d, %s; want %v, %d and %q", tt.name, o.Verdict, o.cause, o.Reason, tt.want, tt.why, tt.says)
+		}
+	}
+}
