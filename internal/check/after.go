@@ -72,6 +72,7 @@ const gcLeast = 0.2
 // judgeLeaks judges "no goroutine leaked" by the goroutines that work has started and that
 // do not end in time.
 func (r *run) judgeLeaks() {
+	begun := time.Now()
 	left := work.Settled(r.id, func() time.Duration {
 		if r.busy() {
 			return busyTimes * settleTime
@@ -88,7 +89,7 @@ func (r *run) judgeLeaks() {
 		res := &r.outcomes[i]
 		switch res.Verdict {
 		case budget.Fail:
-			res.Reason = fmt.Sprintf("of the goroutines that work started, %d are left %v after it returned and its context was canceled", res.Hits, settleTime)
+			res.Reason = fmt.Sprintf("of the goroutines that work started, %d are left %v after it returned and its context was canceled", res.Hits, time.Since(begun).Round(time.Second))
 		case budget.Pass:
 			res.Reason = fmt.Sprintf("none is left of what %s started", unit.Plural(r.worker.Calls.Load(), "call"))
 		}

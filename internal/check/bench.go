@@ -70,7 +70,7 @@ func metricOf(res budget.Result) (value float64, unit string) {
 	}
 	switch {
 	case b.Per != "" && b.Rule != "grows":
-		return res.Share * 1e9, fmt.Sprintf("%s-ns/%s", name, b.Per)
+		return res.Share * 1e9, fmt.Sprintf("%s-ns/%s", name, strings.Join(strings.Fields(b.Per), "-"))
 	case b.Limit.Unit == "cores":
 		return res.Share, name + "-cores"
 	}

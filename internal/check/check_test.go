@@ -76,6 +76,8 @@ func TestCheckNotVacuous(t *testing.T) {
 		{name: "no budgets", want: "expected budgets, found none"},
 		{name: "no work", budgets: budget.Must("portlist absent"), noWork: true, want: "expected a function to call"},
 		{name: "negative Max", budgets: budget.Must("portlist absent"), checker: Config{Max: -1}, want: "expected a Max above zero"},
+		{name: "nil counter", budgets: budget.Must("process below 1s per row"), checker: Config{Work: map[string]func() float64{"row": nil}},
+			want: `Work["row"]: expected a function that reads the counter, found nil`},
 		{name: "invalid", budgets: budget.Set{{Subject: "process"}}, want: "budget"},
 		{name: "not linked", budgets: budget.Must("portlist below 5%"), want: "no function linked into this test matches portlist"},
 		{name: "misspelt", budgets: budget.Must("check.burnGuity below 5%"), want: "matches check.burnGuity: did you mean github.com/profguard/profguard/internal/check.burnGuilty? check"},

@@ -145,3 +145,16 @@ func TestCheckLinksNoTesting(t *testing.T) {
 		}
 	}
 }
+
+// A unit of work may have labels with blanks, which the name of a metric may not.
+func TestMetricOf(t *testing.T) {
+	for sentence, want := range map[string]string{
+		`process below 1s per rows{kind="a b"}`: `process-ns/rows{kind="a-b"}`,
+		"no function above 20%":                 "no-function-%",
+		"checkout: crypto/tls below 0.2 cores":  "checkout-cores",
+	} {
+		if _, unit := metricOf(budget.Result{Budget: budget.Must(sentence)[0]}); unit != want {
+			t.Errorf("%s: %s, want %s", sentence, unit, want)
+		}
+	}
+}

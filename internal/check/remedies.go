@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/pattern"
 )
 
 // remedies lists what the user can do about the failed budgets, each advice once.
@@ -69,7 +70,11 @@ func relax(res budget.Result, add func(format string, args ...any)) {
 	case len(res.Offenders) > 0:
 		b.Except = slices.Clone(b.Except)
 		for _, o := range res.Offenders {
-			b.Except = append(b.Except, o.Function)
+			name := o.Function
+			if b.Subject != "no package" {
+				name = pattern.Quote(name)
+			}
+			b.Except = append(b.Except, name)
 		}
 		if b.Validate() == nil { // the language has a pattern for each name
 			add("if that is worth it, make an exception: %s", b)

@@ -92,6 +92,11 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	case c.Max < 0:
 		return nil, fmt.Sprintf("expected a Max above zero, found %v; zero means %v", c.Max, defaultMax)
 	}
+	for name, counter := range c.Work {
+		if counter == nil {
+			return nil, fmt.Sprintf("Work[%q]: expected a function that reads the counter, found nil", name)
+		}
+	}
 	if err := budgets.Validate(); err != nil {
 		return nil, err.Error()
 	}
