@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -23,12 +24,14 @@ const (
 	// clock is used, NTP adjusts it by up to 0.5 ms a second.
 	sleepSlack = 100 * time.Millisecond
 
-	// Sampled CPU was 92-99% of the CPU used when a process was busy, and is
-	// judged only over a second of it: with fewer samples chance alone, or a
-	// ticker's phase, takes it further than these bounds.
+	// Sampled CPU was 92-99% of the CPU used when a process was busy, and 71-80% when it
+	// answered a few thousand requests a second on a virtual machine. It is judged only
+	// over a second of CPU, and with an allowance of two standard deviations of the number
+	// of samples: chance alone, or a ticker's phase, takes it further than these bounds.
 	enoughCPU  = time.Second
 	minSampled = 0.7
 	maxSampled = 1.3
+	deviations = 2
 	someCPU    = 250 * time.Millisecond // 25 samples are due: none is no accident
 
 	maxLost = 0.01 // of the samples
@@ -71,7 +74,7 @@ func (w *Window) Table(d *decode.Decoder) *decode.Table {
 //   - [Overrun]: the profile covers more than 110% of the window.
 //   - [Lost]: the runtime reports more than 1% of the samples as lost.
 //   - [Starved]: over a second of CPU, the samples stand for less than 70% or
-//     for more than 130% of it; or there is no sample at all for over 250 ms.
+//     for more than 130% of it, beyond chance; or there is no sample at all for over 250 ms.
 func Check(w *Window, t *decode.Table) {
 	if w.Outcome != OK {
 		return
@@ -85,7 +88,7 @@ func Check(w *Window, t *decode.Table) {
 		}
 	}
 	sampled := time.Duration(samples * period)
-	share := float64(sampled) / float64(w.CPU)
+	due, chance := float64(w.CPU)/float64(period), deviations*math.Sqrt(float64(samples))
 	switch {
 	case t.Period != period:
 		w.lose(Rate, "%s", reasonRate(t.Period))
@@ -105,7 +108,7 @@ func Check(w *Window, t *decode.Table) {
 		// no sample for 250 ms of CPU.
 		w.lose(Starved, "no sample for %v of CPU time; a machine with far more to run than processors does that by itself; "+
 			"if it is not, look for another user of SIGPROF in the process, such as a C library", w.CPU.Round(time.Millisecond))
-	case w.CPU > enoughCPU && (share < minSampled || share > maxSampled):
+	case w.CPU > enoughCPU && (float64(samples)+chance < minSampled*due || float64(samples)-chance > maxSampled*due):
 		w.lose(Starved, "the samples stand for %v of CPU time, but %v were used; a machine with far more to run than processors does that by itself, "+
 			"and so do another user of SIGPROF and a virtual machine's clock",
 			sampled.Round(time.Millisecond), w.CPU.Round(time.Millisecond))
