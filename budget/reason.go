@@ -185,6 +185,9 @@ func (s sayer) reason(reason judge.Reason) string {
 		return fmt.Sprintf("the baseline is another sort of profile: %s with period %d, and this is %s with period %d",
 			reason.Is.Kind, reason.Is.Period, reason.Profile.Kind, reason.Profile.Period)
 	case judge.BaselineEmpty:
+		if scope := scopeText(b); scope != "" {
+			return "the baseline has no sample within " + scope
+		}
 		return "the baseline has no samples"
 	case judge.BaselineWorkUnknown:
 		return s.fill("the baseline does not say how many units of {per} it did")
@@ -203,7 +206,7 @@ func (s sayer) who() string {
 	case len(r.Offenders) > 0 && r.Offenders[0].Function == f.Who:
 		return r.Offenders[0].name(s.budget)
 	}
-	return cmp.Or(f.Who, "the worst function")
+	return cmp.Or(f.Who, "the worst "+strings.TrimPrefix(s.budget.Subject, "no "))
 }
 
 func (s sayer) amount(v float64) string { return unit.Format(v, s.dim) }
@@ -227,6 +230,9 @@ func (s sayer) occurs(reason judge.Occurs) string {
 	case f.Verdict == evidence.Pass:
 		return s.fill("none of {samples}, so its share is below {high}")
 	}
+	if reason.Needed <= 0 { // in what was cut off
+		return s.fill("none of {samples}, or up to {high}")
+	}
 	return s.fill("none of {samples}, {} are needed to say that its share is below {}", whole(reason.Needed), round(evidence.AbsentShare, unit.Share))
 }
 
@@ -234,26 +240,33 @@ func (s sayer) occurs(reason judge.Occurs) string {
 func (s sayer) learning(reason judge.Learning) string {
 	switch {
 	case s.finding.Verdict == evidence.Fail:
-		return s.fill("{subject} keep growing beyond what the load explains: {at} now")
+		grows := " keeps growing"
+		if s.budget.Subject == "goroutines" {
+			grows = " keep growing"
+		}
+		return s.fill("{who}{} beyond what the load explains: {at} now", grows)
 	case reason.Share < 1:
 		return s.fill("learning what is normal, and telling nothing until 48 hours are in: {} of them are", unit.Format(reason.Share, unit.Share))
 	}
-	return s.fill("{subject} at {at}, no growth beyond what the load explains")
+	return s.fill("{who} at {at}, no growth beyond what the load explains")
 }
 
 // inBlocks is the sentence for the end of a test's blocks.
 func (s sayer) inBlocks(reason judge.InBlocks) string {
 	f, limit := s.finding, s.result.Limit
-	passes := f.Verdict == evidence.Pass
+	passes, notable := f.Verdict == evidence.Pass, evidence.Notable*limit
+	if s.dim == unit.Share {
+		notable = min(notable, (1+limit)/2)
+	}
 	switch {
 	case f.Verdict == evidence.Fail, passes && reason.Certain && f.Value <= limit:
 		return s.surely()
 	case passes && reason.Certain:
 		return s.fill("{who} at {at}, too close to the limit of {limit} to tell, and surely below {high} ({samples})")
 	case passes && f.High < limit: // there were too few blocks to be certain
-		return s.fill("{who} at {at}, likely below {high}; one and a half times the limit of {limit} would have been caught ({samples})")
+		return s.fill("{who} at {at}, likely below {high}; {} would have been caught, the limit is {limit} ({samples})", round(notable, s.dim))
 	case passes:
-		return s.fill("{who} at {at}, too close to the limit of {limit} to tell; one and a half times the limit would have been caught ({samples})")
+		return s.fill("{who} at {at}, too close to the limit of {limit} to tell; {} would have been caught ({samples})", round(notable, s.dim))
 	case f.Samples == 0:
 		return "no CPU sample at all"
 	case reason.Needed <= 0:

@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 // A blank that nobody fills would be printed as it stands.
@@ -55,5 +58,25 @@ func TestReasonsHaveWords(t *testing.T) {
 	}
 	if len(said) > 0 {
 		t.Errorf("reason has words for %v, which internal/judge does not define as reasons", said)
+	}
+}
+
+// Sentences that depend on the subject or on the limit.
+func TestReasonWords(t *testing.T) {
+	for _, tt := range []struct {
+		budget  string
+		finding judge.Finding
+		want    string
+	}{
+		{"process steady", judge.Finding{Verdict: evidence.Fail, Value: 1.5, Reason: judge.Learning{Share: 1}}, "the process keeps growing beyond what the load explains: 1.5 cores now"},
+		{"goroutines steady", judge.Finding{Verdict: evidence.Fail, Value: 90, Reason: judge.Learning{Share: 1}}, "goroutines keep growing beyond what the load explains: 90 now"},
+		{"main.x below 70%", judge.Finding{Verdict: evidence.Pass, Value: 0.73, High: 0.83, Samples: 260, Reason: judge.InBlocks{}}, "main.x at 73.00%, too close to the limit of 70% to tell; 85% would have been caught (260 samples)"},
+		{"main.x below 20%", judge.Finding{Verdict: evidence.Pass, Value: 0.05, High: 0.15, Samples: 260, Reason: judge.InBlocks{}}, "main.x at 5.00%, likely below 15.00%; 30% would have been caught, the limit is 20% (260 samples)"},
+		{"process below 4ms per call", judge.Finding{Verdict: evidence.Pass, Value: 0.0041, High: 0.0045, Samples: 260, Reason: judge.InBlocks{}}, "the process at 4.1ms, too close to the limit of 4ms to tell; 6ms would have been caught (260 samples)"},
+	} {
+		b := &Must(tt.budget)[0]
+		if got := b.Result(tt.finding).Reason; got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.budget, got, tt.want)
+		}
 	}
 }

@@ -140,7 +140,10 @@ func (c *Counter) reaches(q *Query) bool {
 			s.reach = min(s.reach, int(s.entry)+1)
 		}
 	}
-	if q.Unit == Whole || q.Unit == Pattern && !s.matched {
+	switch {
+	case q.Unit == Whole:
+		s.reach, s.unknown = 0, false
+	case q.Unit == Pattern && !s.matched:
 		s.reach = 0
 	}
 	if q.Except >= 0 && s.matched {

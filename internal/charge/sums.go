@@ -207,10 +207,12 @@ func (c *Counter) Name(query int, key int32) string {
 	return c.Names.symbols.Name(decode.ID(key))
 }
 
-// Charged is the amount that a query charges to a function or package, by its name.
-func (c *Counter) Charged(query int, name string) int64 {
+// Charged is the amount that a query charges to a function or package, by its name, and how
+// much more could belong to it, see [Sums.Unknown].
+func (c *Counter) Charged(query int, name string) (charged, unknown int64) {
+	s := c.Sums(query)
 	if c.Names.symbols == nil { // nothing has had a name yet
-		return 0
+		return 0, s.Cut
 	}
 	key, known := c.Names.packageIDs[name]
 	if c.queries[query].Unit != Package {
@@ -219,9 +221,9 @@ func (c *Counter) Charged(query int, name string) int64 {
 		key = int32(id)
 	}
 	if !known {
-		return 0
+		return 0, s.Cut
 	}
-	return c.Sums(query).By(key)
+	return s.By(key), s.Unknown(key)
 }
 
 func (c *Counter) count(query int) {

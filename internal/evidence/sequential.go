@@ -155,6 +155,9 @@ func (s *Sequential) least(b *blocks, normally float64) float64 {
 	return normally
 }
 
+// Seen returns the hits of all blocks up to the verdict, and the samples or the exposure.
+func (s *Sequential) Seen() (k, n float64) { return s.all.k, s.worth.exposure(s.all.n) }
+
 // Verdict returns the verdict so far.
 func (s *Sequential) Verdict() Verdict { return s.verdict }
 

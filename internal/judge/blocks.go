@@ -45,6 +45,7 @@ type blockStanding struct {
 	trials  []float64 // by block
 	sum     float64   // of the trials
 	samples float64   // in the rule's scope
+	unknown float64   // of Absent: samples of the sum in which frames that were cut off may match
 
 	inside  bool   // there was a sample in the rule's scope, while its condition held
 	outside int64  // the samples before that
@@ -116,6 +117,12 @@ func (b *Blocks) Decided(i int) evidence.Verdict {
 	return verdict
 }
 
+// without reports whether there are enough samples without a hit for "absent" to pass at the
+// end.
+func (s *blockStanding) without() bool {
+	return s.sum >= absentLeast && s.unknown <= evidence.AbsentShare*s.sum
+}
+
 // near yields the functions that came near the limit, and "".
 func (s *blockStanding) near(r *rule) iter.Seq2[string, *blockFunction] {
 	least := r.near(s.sum, s.samples)
@@ -134,7 +141,7 @@ func (b *Blocks) Closing(i int) evidence.Verdict {
 	s, r := &b.standings[i], &b.judge.rules[i]
 	v := b.Decided(i)
 	switch {
-	case v == evidence.Inconclusive && r.Test == Absent && s.sum >= absentLeast:
+	case v == evidence.Inconclusive && r.Test == Absent && s.without():
 		return evidence.Pass
 	case v != evidence.Inconclusive || r.Test == Grows || s.each == nil:
 		return v
@@ -184,7 +191,8 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	}
 	if r.Test == Absent {
 		s.sum += sums.N
-		s.decided = evidence.Absent(float64(sums.By(r.subject)), s.sum).Verdict
+		s.unknown += hits(sums, sums.Unknown(r.subject))
+		s.decided = absent(float64(sums.By(r.subject)), s.sum, s.unknown).Verdict
 		return
 	}
 	c, why := w.comparison(r)
@@ -201,7 +209,7 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	}
 	s.trials = append(s.trials, c.n)
 	for name, f := range s.each {
-		k := c.hits(c.charged(&w.judged.counter, name))
+		k := c.hits(c.inWindow(name))
 		f.k += k
 		f.Add(k, c.n)
 	}
@@ -213,6 +221,7 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 func (b *Blocks) sequential(c *comparison, name string) evidence.Sequential {
 	limit := c.limitOf(name)
 	if c.Class == Each && name == "" {
+		limit = c.limit(0)
 		limit.Most, _ = limit.Bounds()
 		limit.Grows = false
 	}
@@ -270,8 +279,8 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 // close replaces the verdict on all samples together by the verdict of the blocks, which
 // also know how the samples were spread over time.
 func (s *blockStanding) close(w *window, r *rule, f *Finding) {
-	if r.Test == Absent && s.decided == evidence.Inconclusive && s.sum >= absentLeast {
-		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, evidence.Absent(0, s.sum).High
+	if r.Test == Absent && s.decided == evidence.Inconclusive && s.without() {
+		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, absent(0, s.sum, s.unknown).High
 		f.Samples, f.Reason, f.Notes = int64(s.sum), AbsentInBlocks{}, Notes{}
 		return
 	}
@@ -290,8 +299,12 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 			f.Verdict = evidence.Inconclusive
 		}
 		return // no function comes near the limit, and the finding on all samples says so
-	case c.sums.Cut > 0 && f.Verdict == evidence.Inconclusive && e.Verdict == evidence.Pass:
+	case f.Cut > 0 && f.Verdict == evidence.Inconclusive && (e.Verdict == evidence.Pass || c.before != nil && e.Verdict != evidence.Fail):
 		return // the blocks know nothing about stacks that were cut off
+	case r.Class == Each && who == "": // the numbers of the worst function are those of all samples
+		c.inSamples(&e)
+		f.Verdict, f.Reason, f.Notes = e.Verdict, InBlocks{certain, e.Needed}, Notes{}
+		return
 	}
 	if e.Verdict != evidence.Fail {
 		f.Offenders, f.Over = nil, 0
@@ -300,7 +313,9 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	}
 	c.inSamples(&e)
 	f.take(e)
-	f.Who, f.Hits = who, int64(math.Round(c.hits(r.charged(&w.judged.counter, who))))
+	k, n := s.each[who].Seen()
+	all := f.Samples
+	f.Who, f.Hits, f.Samples = who, int64(math.Round(k)), int64(math.Round(n*c.sums.N/c.n))
 	f.Notes = Notes{}
 	if c.before != nil {
 		x := c.of(who)
@@ -311,7 +326,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	if f.Reason = likely; likely == nil {
 		f.Reason = InBlocks{certain, e.Needed}
 	}
-	if len(f.Offenders) > 0 && f.Offenders[0].Function == who { // the finding and the offender show the same bounds
+	if len(f.Offenders) > 0 && f.Offenders[0].Function == who && f.Samples == all { // the finding and the offender show the same bounds
 		f.Offenders[0].Low, f.Offenders[0].High = f.Low, f.High
 	}
 }

@@ -136,7 +136,10 @@ func (c *comparison) low(value int64) float64 {
 }
 
 // limitOf is the limit of a function or package, or of the rule's subject ("").
-func (c *comparison) limitOf(name string) evidence.Limit { return c.limit(c.charges(name).before) }
+func (c *comparison) limitOf(name string) evidence.Limit {
+	x := c.charges(name)
+	return c.limit(x.before + x.hidden)
+}
 
 // limit is the limit of a function that has the charge before in the baseline.
 func (c *comparison) limit(before int64) evidence.Limit {
@@ -152,14 +155,21 @@ func (c *comparison) limit(before int64) evidence.Limit {
 type found struct {
 	name        string
 	now, before int64
+	hidden      int64 // how much more than before it may have been, in stacks that were cut off
 	evidence.Finding
+}
+
+// inWindow is the charge of a name in the window.
+func (c *comparison) inWindow(name string) int64 {
+	charged, _ := c.charged(&c.w.judged.counter, name)
+	return charged
 }
 
 // charges looks up the charges of a name, which may have none.
 func (c *comparison) charges(name string) found {
-	x := found{name: name, now: c.charged(&c.w.judged.counter, name)}
+	x := found{name: name, now: c.inWindow(name)}
 	if c.before != nil {
-		x.before = c.charged(&c.w.judged.base.counter, name)
+		x.before, x.hidden = c.charged(&c.w.judged.base.counter, name)
 	}
 	return x
 }
@@ -167,26 +177,37 @@ func (c *comparison) charges(name string) found {
 // of compares the charges of a name.
 func (c *comparison) of(name string) found {
 	x := c.charges(name)
-	x.Finding = c.finding(x.now, x.before)
+	x.Finding = c.finding(x)
 	return x
 }
 
 // finding is what the charges in the window and in the baseline prove.
-func (c *comparison) finding(now, before int64) (f evidence.Finding) {
-	switch {
-	case c.before == nil:
-		f = c.within(now, c.most)
-	case c.isShare() && c.value.Census:
-		f = counted(float64(now)/float64(c.sums.Total)-float64(before)/float64(c.before.Total), c.Limit)
-	default:
-		tests := 1.0
-		if c.isShare() && c.Class == Each {
-			tests = evidence.Tests(perSample, c.Limit)
+func (c *comparison) finding(x found) (f evidence.Finding) {
+	if c.before == nil {
+		f = c.within(x.now, c.most)
+	} else if f = c.growth(x.now, x.before); x.hidden > 0 {
+		least := c.growth(x.now, x.before+x.hidden)
+		if f.Low = least.Low; f.Verdict == evidence.Fail && least.Verdict != evidence.Fail {
+			f.Verdict = evidence.Inconclusive
 		}
-		f = c.limit(before).Growth(c.hits(now), c.n, 1, tests)
+		if f.Verdict == evidence.Inconclusive {
+			f.Needed, f.Baseline = 0, 0 // more samples of this kind do not help
+		}
 	}
 	c.inSamples(&f)
 	return f
+}
+
+// growth is what two charges prove about growth.
+func (c *comparison) growth(now, before int64) evidence.Finding {
+	if c.isShare() && c.value.Census {
+		return counted(float64(now)/float64(c.sums.Total)-float64(before)/float64(c.before.Total), c.Limit)
+	}
+	tests := 1.0
+	if c.isShare() && c.Class == Each {
+		tests = evidence.Tests(perSample, c.Limit)
+	}
+	return c.limit(before).Growth(c.hits(now), c.n, 1, tests)
 }
 
 // isOver reports whether the measured value is over the limit, proven or not.
@@ -237,10 +258,10 @@ func (w *window) compare(r *rule, f *Finding) {
 	x := worst
 	f.Verdict = worst.Verdict
 	if c.before == nil {
-		if f.Verdict != evidence.Pass && r.Class != Process && r.Class != Figure { // these do not depend on callers
+		if f.Verdict != evidence.Pass && r.Class != Figure {
 			f.Cut = cut(c.sums)
 		}
-	} else if f.Verdict == evidence.Pass && (c.sums.Cut > 0 || c.before.Cut > 0) {
+	} else if f.Verdict != evidence.Fail && (c.sums.Cut > 0 || c.before.Cut > 0) {
 		f.Verdict, f.Cut = evidence.Inconclusive, charge.AddSaturating(cut(c.sums), cut(c.before))
 	}
 	switch {
@@ -267,6 +288,9 @@ func (w *window) compare(r *rule, f *Finding) {
 	}
 	if c.before == nil {
 		f.Unmatched = r.Class == Pattern && r.In == "" && len(r.Where) == 0 && x.now == 0
+		if r.Class == Each && len(f.Offenders) > 0 { // the finding and the offender show the same bounds
+			f.Offenders[0].Low, f.Offenders[0].High = f.Low, f.High
+		}
 		f.Unordered = r.Class == Each && f.Verdict != evidence.Pass && !w.judged.counter.Ordered() &&
 			(c.sums.Query.Charge == charge.Inner || c.sums.Query.Charge == charge.Waiting)
 	}
@@ -291,7 +315,7 @@ func (c *comparison) worst() (worst found, over []int32) {
 		if small && c.sums.Part(x.now)-c.before.Part(x.before) <= worst.Value {
 			continue // it passes, and is not the worst
 		}
-		x.Finding = c.finding(x.now, x.before)
+		x.Finding = c.finding(x)
 		if !any || worse(x.Finding, worst.Finding) {
 			worst, any = x, true
 		}
@@ -310,10 +334,12 @@ func (c *comparison) worst() (worst found, over []int32) {
 func (c *comparison) name(key int32) string { return c.w.judged.counter.Name(c.query, key) }
 
 // hide sets the largest charge that is possible with the stacks that were cut off. For a
-// rule about each, they may belong to any function, so a pass must hold for all of them.
+// rule about each, they may belong to any function, so a pass must hold for all of them. A
+// figure has no frames to look for but "gc", which shows in the innermost frames, and these
+// are kept.
 func (c *comparison) hide() {
 	switch {
-	case c.sums.Cut == 0 || c.before != nil:
+	case c.sums.Cut == 0 || c.before != nil || c.Class == Figure:
 	case c.Class == Each:
 		c.most = c.sums.Cut
 		for _, key := range c.sums.Keys {
@@ -375,13 +401,13 @@ func (c *comparison) named(over []int32, verdict evidence.Verdict) []int32 {
 func (c *comparison) reason(x found, samples int64) Reason {
 	switch {
 	case c.before != nil:
-		return Growth{Before: c.before.N, New: !c.isShare() && x.now > 0 && x.before <= 0, Needed: x.Needed, NeededBefore: x.Baseline}
+		return Growth{Before: c.before.N, New: !c.isShare() && x.now > 0 && x.before+x.hidden <= 0, Needed: x.Needed, NeededBefore: x.Baseline}
+	case x.Verdict == evidence.Inconclusive && c.sums.Cut > 0 && x.Needed == 0:
+		return UpTo{}
 	case c.value.Census:
 		return Counted{}
 	case x.Verdict != evidence.Inconclusive:
 		return Measured{}
-	case c.sums.Cut > 0 && x.Needed == 0:
-		return UpTo{}
 	}
 	// With few samples it is unknown how close to the limit a share is, unless it is far below.
 	zone, middle := evidence.Zone*c.Limit, (1+c.Limit)/2

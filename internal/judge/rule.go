@@ -163,15 +163,19 @@ func (r *rule) near(n, samples float64) float64 {
 }
 
 // charged is the charge of a function or package, or of the subject if the rule is not
-// about each.
-func (r *rule) charged(counter *charge.Counter, name string) int64 {
-	switch {
-	case r.Class == Each:
+// about each. unknown is how much more could belong to it, in frames that were cut off.
+func (r *rule) charged(counter *charge.Counter, name string) (charged, unknown int64) {
+	if r.Class == Each {
 		return counter.Charged(r.query, name)
-	case r.subject >= 0:
-		return counter.Sums(r.query).By(r.subject)
 	}
-	return counter.Sums(r.query).Total
+	sums := counter.Sums(r.query)
+	switch {
+	case r.subject < 0:
+		return sums.Total, 0
+	case r.Class == Figure: // "gc" shows in the innermost frames, which are kept
+		return sums.By(r.subject), 0
+	}
+	return sums.By(r.subject), sums.Unknown(r.subject)
 }
 
 func (c *compiler) pattern(text string) (int32, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
@@ -82,7 +83,9 @@ func (w *Watch) Ended(i int) {
 	for _, f := range s.functions {
 		f.stream.Forget()
 	}
-	s.evidence = 0
+	if s.evidence = 0; s.verdict == evidence.Fail {
+		s.verdict = evidence.Inconclusive
+	}
 }
 
 // Profile judges the next window from a parsed profile, see Table.
@@ -121,6 +124,7 @@ type standing struct {
 	one       *evidence.Stream     // of a budget on one subject; of a rule about each, of the worst function in each window
 	functions map[string]*function // of a rule about each, those that have come near the limit
 	clean     float64              // samples since the last hit of an "absent" budget
+	unknown   float64              // those of them in which frames that were cut off may match
 	steady    *evidence.Steady
 	baseline  *decode.Table // the one that the streams are set up for
 }
@@ -131,10 +135,12 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 	case f.Verdict != evidence.Fail && w.mostlyCut(r):
 		return // the rule may be about frames that were cut off
 	case r.Test == Steady:
-		s.addSteady(w, r, at, f)
+		if w.gate(r) == nil {
+			s.addSteady(w, r, at, f)
+		}
 		return
 	case r.Test == Absent && f.Samples > 0 && !r.value.Census:
-		s.addAbsent(f)
+		s.addAbsent(w, r, f)
 		return
 	case f.Samples == 0, r.proves():
 		if f.Verdict != evidence.Inconclusive {
@@ -151,19 +157,21 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 	case r.Class == Each:
 		s.addEach(&c, at, near)
 	default:
-		s.addOne(&c, r.charged(&w.judged.counter, ""), near)
+		s.addOne(&c, c.inWindow(""), near)
 		s.verdict, s.evidence = s.one.Verdict(), s.one.Strength()
 	}
 }
 
-// mostlyCut reports whether more than 1% of the rule's samples have stacks that were cut
-// off. Then a window without hits is no evidence for a pass.
+// mostlyCut reports whether more than 1% of the rule's samples, or of those of the baseline,
+// have stacks that were cut off. Then a window that does not fail is no evidence.
 func (w *window) mostlyCut(r *rule) bool {
-	if r.query < 0 {
+	if r.query < 0 || r.Class == Figure { // a collection shows in the innermost frames, which are kept
 		return false
 	}
-	sums := w.judged.counter.Sums(r.query)
-	return sums.Cut > sums.Total/100
+	mostly := func(s *charge.Sums) bool { return s.Cut > s.Total/100 }
+	base := &w.judged.base
+	return mostly(w.judged.counter.Sums(r.query)) ||
+		r.Test == Grows && base.table != nil && base.problem == nil && mostly(base.counter.Sums(r.query))
 }
 
 // proves reports whether the verdict of one window is the proof, so that windows are not
@@ -176,14 +184,16 @@ func (r *rule) proves() bool {
 
 // addAbsent takes one hit for the proof of a fail. The proof of a pass is as many samples
 // without a hit as one window would need, in any number of windows.
-func (s *standing) addAbsent(f *Finding) {
+func (s *standing) addAbsent(w *window, r *rule, f *Finding) {
 	s.evidence = 0
 	if f.Verdict == evidence.Fail {
-		s.clean, s.verdict = 0, evidence.Fail
+		s.clean, s.unknown, s.verdict = 0, 0, evidence.Fail
 		return
 	}
+	sums := w.judged.counter.Sums(r.query)
 	s.clean += float64(f.Samples)
-	if evidence.Absent(0, s.clean).Verdict == evidence.Pass {
+	s.unknown += hits(sums, sums.Unknown(r.subject))
+	if absent(0, s.clean, s.unknown).Verdict == evidence.Pass {
 		s.verdict = evidence.Pass
 	}
 }
@@ -265,7 +275,7 @@ func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
 	s.evidence = 0
 	for name, f := range s.functions {
 		f.stream.Retune(s.lnA)
-		f.stream.Add(c.hits(c.charged(&c.w.judged.counter, name)), c.n, near)
+		f.stream.Add(c.hits(c.inWindow(name)), c.n, near)
 		s.evidence = max(s.evidence, f.stream.Strength())
 		// A budget that has failed goes on failing while a function may be over the limit.
 		failed = failed || f.stream.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.stream.Strength() >= suspicion

@@ -192,22 +192,35 @@ func (w *window) empty(r *rule, f *Finding) {
 func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	value := sums.By(r.subject)
 	k := hits(sums, value)
-	e := evidence.Absent(k, sums.N)
-	if unknown := sums.Part(sums.Unknown(r.subject)); unknown > 0 && value == 0 {
-		e.High = min(e.High+unknown, 1)
-		if e.High > evidence.AbsentShare {
-			e.Verdict, f.Cut = evidence.Inconclusive, cut(sums)
-		}
-	}
+	unknown := hits(sums, sums.Unknown(r.subject))
+	e := absent(k, sums.N, unknown)
 	if r.value.Census {
-		e = counted(sums.Part(value), 0)
+		e = hiding(counted(sums.Part(value), 0), unknown/sums.N)
 	}
-	f.take(e)
-	f.Hits = int64(math.Ceil(k))
+	if f.take(e); unknown > 0 && e.Verdict == evidence.Inconclusive {
+		f.Cut = cut(sums)
+	}
+	f.Hits = min(int64(math.Ceil(k)), f.Samples)
 	if value > 0 {
 		w.explainSubject(r, f)
 	}
 	f.Reason = Occurs{e.Needed}
+}
+
+// absent is the finding on k samples of n that match what may not occur. In so many others
+// (unknown) the frames that may match were cut off.
+func absent(k, n, unknown float64) evidence.Finding {
+	return hiding(evidence.Absent(k, n), unknown/n)
+}
+
+// hiding is the finding f on "absent" where a further share of the samples may match.
+func hiding(f evidence.Finding, share float64) evidence.Finding {
+	if f.Verdict != evidence.Fail && share > 0 {
+		if f.High = min(f.High+share, 1); f.High > evidence.AbsentShare {
+			f.Verdict = evidence.Inconclusive
+		}
+	}
+	return f
 }
 
 // cut is the number of samples with stacks that the runtime cut off, where the lost frames

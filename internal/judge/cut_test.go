@@ -1,0 +1,158 @@
+package judge_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
+)
+
+// deep is a stack of as many frames as the runtime keeps, so that it was cut off.
+func deep(frames int) string { return strings.Repeat("main.walk;", frames-1) + "main.leaf" }
+
+// What was cut off decides nothing: neither that something is absent, nor that it has grown.
+// It keeps nothing open that does not depend on who called.
+func TestCutOff(t *testing.T) {
+	const whole = "runtime.main;main.main;main.rest"
+	half := folded.Must("cpu 10s\n" + deep(64) + " 500\n" + whole + " 500\n")
+	one := folded.Must("cpu 10s\n" + deep(64) + " 1\n" + whole + " 999\n")
+	goroutines := folded.Must("goroutine\n" + deep(128) + " 500\nruntime.goexit;main.rest;runtime.gopark 10\n")
+	worker := folded.Must("cpu 10s\nruntime.main;main.main;main.worker;main.leaf 900\n" + whole + " 100\n")
+	base := judge.Facts{Baseline: tableOf(t, folded.Must("cpu 10s\n"+deep(64)+" 900\n"+whole+" 100\n"))}
+	slightly := judge.Facts{Baseline: tableOf(t, one)}
+	for _, tt := range []struct {
+		budget  string
+		p       *profile.Profile
+		facts   judge.Facts
+		verdict budget.Verdict
+		reason  string
+	}{
+		{"main.worker absent", half, judge.Facts{}, budget.Inconclusive, "none of 1000 samples, or up to 50.30%; of 500 samples"},
+		{"main.worker absent", one, judge.Facts{}, budget.Pass, "none of 1000 samples, so its share is below 0.40%"},
+		{"main.leaf absent", half, judge.Facts{}, budget.Fail, "main.leaf shows in 500 of 1000 samples"},
+		{"main.worker absent of goroutine", goroutines, judge.Facts{}, budget.Inconclusive, "none of 510 goroutines, or up to 98.04%; of 500 goroutines"},
+		{"main.rest absent of goroutine", goroutines, judge.Facts{}, budget.Fail, "main.rest shows in 10 of 510 goroutines"},
+		{"main.worker below 5% of goroutine", goroutines, judge.Facts{}, budget.Inconclusive, "main.worker at 0.00%, or up to 98.04% (510 goroutines)"},
+		{"gc below 5%", half, judge.Facts{}, budget.Pass, "gc at 0.00%"},
+		{"main.worker grows below 5 points", worker, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
+		{"main.worker grows below 5 points", worker, slightly, budget.Fail, "main.worker grew by 90.00 points"},
+		{"no function grows above 5 points", worker, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
+		{"no function grows above 5 points", worker, slightly, budget.Fail, "main.leaf grew by 89.90 points"},
+		{"process grows below 10% per call", half, judge.Facts{Baseline: tableOf(t, half),
+			Work: map[string]float64{"call": 4000}, BaselineWork: map[string]float64{"call": 1000}}, budget.Pass, "the process grew by -75.00%"},
+	} {
+		set := budget.Must(tt.budget)
+		findings, err := judgeOf(t, []string{tt.budget}).Profile(tt.p, tt.facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := set[0].Result(findings[0]); r.Verdict != tt.verdict || !strings.Contains(r.Reason, tt.reason) {
+			t.Errorf("%s\nwant %v: %s", r, tt.verdict, tt.reason)
+		}
+	}
+}
+
+// A check passes "absent" neither early nor at its end if the stacks were cut off, and growth
+// is not proven against a baseline whose stacks were.
+func TestCutOffBlocks(t *testing.T) {
+	for _, n := range []int{10, 60} {
+		var blocks []*profile.Profile
+		for range n {
+			blocks = append(blocks, folded.Must("cpu 100ms\n"+deep(64)+" 10\n"))
+		}
+		trial := newTrial(t, "main.worker absent")
+		if r := trial.judged(t, blocks)[0]; r.Verdict != budget.Inconclusive || trial.Decided(0) != budget.Inconclusive || budget.Verdict(trial.Closing(0)) != budget.Inconclusive {
+			t.Errorf("%d blocks: %s\ndecided: %v, closing: %v", n, r, trial.Decided(0), trial.Closing(0))
+		}
+	}
+	facts := judge.Facts{Kind: "cpu", Baseline: tableOf(t, folded.Must("cpu 10s\n"+deep(64)+" 900\nruntime.main;main.rest 100\n"))}
+	for _, sentence := range []string{"main.worker grows below 5 points", "no function grows above 5 points"} {
+		trial := newTrial(t, sentence)
+		block := "ms\nruntime.main;main.worker 9\nruntime.main;main.rest 1\n"
+		for range 60 {
+			if err := trial.Add(folded.Must("cpu 100"+block), facts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		results, err := trial.Close(folded.Must("cpu 6s\nruntime.main;main.worker 540\nruntime.main;main.rest 60\n"), facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := results[0]; r.Verdict != budget.Inconclusive || !strings.Contains(r.Reason, "the runtime has cut off") {
+			t.Errorf("%s: %s", sentence, r)
+		}
+	}
+}
+
+// A guard whose stacks are deep proves what does not depend on who called: the whole process,
+// and its figures. For "absent" it needs windows that are whole.
+func TestCutOffWindows(t *testing.T) {
+	cores := func(at float64) judge.Facts { return judge.Facts{Figures: map[string]float64{"cores": at}} }
+	for _, tt := range []struct {
+		budget, stacks string
+		facts          judge.Facts
+		want           budget.Verdict
+	}{
+		{"process below 1 core", deep(64) + " 500\nruntime.main;main.rest 100\n", cores(0.6), budget.Pass},
+		{"process below 1 core", deep(64) + " 100\nruntime.main;main.rest 300\n", judge.Facts{}, budget.Pass},
+		{"gc below 20%", deep(64) + " 500\nruntime.main;main.rest 500\n", judge.Facts{Figures: map[string]float64{"gc": 0.1}}, budget.Pass},
+		{"main.worker absent", deep(64) + " 500\nruntime.main;main.rest 500\n", judge.Facts{}, budget.Inconclusive},
+		{"main.worker absent", deep(64) + " 1\nruntime.main;main.rest 999\n", judge.Facts{}, budget.Pass},
+		{"main.worker grows below 5 points", "runtime.main;main.worker 40\nruntime.main;main.rest 960\n",
+			judge.Facts{Baseline: tableOf(t, folded.Must("cpu 10s\n"+deep(64)+" 100\nruntime.main;main.rest 900\n"))}, budget.Inconclusive},
+	} {
+		see := watcher(t, tt.budget)
+		var last watched
+		for range 40 {
+			last = see(folded.Must("cpu 10s\n"+tt.stacks), tt.facts)
+		}
+		if last.Alarm != tt.want {
+			t.Errorf("%s: proven %v, want %v: %s", tt.budget, last.Alarm, tt.want, last.Reason)
+		}
+	}
+}
+
+// "absent" is not proven by windows of which each hides nearly a hundredth.
+func TestCutOffALittle(t *testing.T) {
+	see := watcher(t, "main.worker absent")
+	if r := see(folded.Must("cpu 10s\n" + deep(64) + " 9\nruntime.main;main.rest 991\n")); r.Verdict != budget.Inconclusive || r.Alarm != budget.Inconclusive {
+		t.Errorf("%v, proven %v: %s", r.Verdict, r.Alarm, r.Reason)
+	}
+}
+
+// The condition of "steady" keeps idle hours out of what is normal, and ends no run of growth.
+func TestSteadyIdle(t *testing.T) {
+	for _, sentence := range []string{"goroutines steady when process above 0.1 cores", "goroutines steady below 50 when process above 0.1 cores"} {
+		see := watcher(t, sentence)
+		for i := range 4000 {
+			facts := judge.Facts{Figures: map[string]float64{"goroutines": 100 + float64(i/3000)*900, "cores": 0.01}}
+			if r := see(folded.Must("cpu 10s\n"), facts); r.Verdict != budget.Inconclusive || r.Alarm != budget.Inconclusive || !r.Idle {
+				t.Fatalf("%s: window %d: %v, proven %v: %s", sentence, i, r.Verdict, r.Alarm, r.Reason)
+			}
+		}
+	}
+}
+
+// When an alert has ended, the next windows have proven nothing yet.
+func TestEndedProvesNothing(t *testing.T) {
+	w := newWatch(t, budget.Must("no function above 20%"), time.Minute)
+	hot := folded.Must("cpu 10s\nruntime.main;main.main;main.x 600\nruntime.main;main.main;main.y 400\n")
+	var few strings.Builder
+	few.WriteString("cpu 10s\n")
+	for i := range 5 {
+		fmt.Fprintf(&few, "runtime.main;main.main;main.f%d 20\n", i)
+	}
+	if r := w.profile(t, hot, time.Minute)[0]; r.Alarm != budget.Fail {
+		t.Fatalf("%v: %s", r.Alarm, r.Reason)
+	}
+	w.Ended(0)
+	if r := w.profile(t, folded.Must(few.String()), 2*time.Minute)[0]; r.Verdict != budget.Inconclusive || r.Alarm != budget.Inconclusive {
+		t.Errorf("%v, proven %v: %s", r.Verdict, r.Alarm, r.Reason)
+	}
+}

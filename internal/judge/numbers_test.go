@@ -1,0 +1,85 @@
+package judge_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/folded"
+	"github.com/profguard/profguard/internal/judge"
+)
+
+// blocksOf are n blocks of the stacks.
+func blocksOf(n int, stacks func(i int) string) (blocks []*profile.Profile) {
+	for i := range n {
+		blocks = append(blocks, folded.Must("cpu 100ms\n"+stacks(i)))
+	}
+	return blocks
+}
+
+// Where no function comes near the limit, a check names the worst one with its own share.
+func TestTrialWorst(t *testing.T) {
+	var stacks strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&stacks, "runtime.main;main.main;main.run;main.f%d 1\n", i)
+	}
+	for _, tt := range []struct {
+		blocks  int
+		verdict budget.Verdict
+		reason  string
+	}{
+		{40, budget.Pass, "main.f0 at 1.67%, surely below 2.83% (2400 samples)"},
+		{19, budget.Pass, "main.f0 at 1.67%, likely below "},
+		{1, budget.Inconclusive, "too few CPU samples: 60 came, "},
+	} {
+		trial := newTrial(t, "no function above 20%")
+		r := trial.judged(t, blocksOf(tt.blocks, func(int) string { return stacks.String() }))[0]
+		if r.Verdict != tt.verdict || !strings.HasPrefix(r.Reason, tt.reason) || math.Abs(r.Share-1./60) > 1e-9 || r.Hits != int64(tt.blocks) {
+			t.Errorf("%d blocks: want %q, got %s\nshare %v, %d hits", tt.blocks, tt.reason, r, r.Share, r.Hits)
+		}
+	}
+}
+
+// A budget that is decided stays with the numbers that decided it, while the check goes on
+// for others.
+func TestTrialDecidedEarly(t *testing.T) {
+	trial := newTrial(t, "main.x below 30%", "main.y below 50%")
+	results := trial.judged(t, blocksOf(80, func(i int) string {
+		x := 1
+		if i > 40 {
+			x = 6
+		}
+		return fmt.Sprintf("runtime.main;main.main;main.x %d\nruntime.main;main.main;main.y %d\n", x, 10-x)
+	}))
+	for i, want := range []budget.Verdict{budget.Pass, budget.Fail} {
+		r := results[i]
+		if r.Verdict != want || r.Samples >= 410 || math.Abs(float64(r.Hits)/float64(r.Samples)-r.Share) > 1e-9 {
+			t.Errorf("want %v with the samples of the blocks up to the verdict: %s\n%d hits of %d, share %v", want, r, r.Hits, r.Samples, r.Share)
+		}
+	}
+}
+
+// Samples of unequal weight are worth fewer than they are, and hits are at most all of them.
+func TestHitsOfSamples(t *testing.T) {
+	r := budget.Must("main.x absent of heap").Judge(folded.Must("heap\nmain.main;main.x 1 1000000\nmain.main;main.x 1 4000000\nmain.main;main.y;main.x 1 1000000\n"))[0]
+	if r.Verdict != budget.Fail || r.Samples != 11 || r.Hits != 11 {
+		t.Errorf("%s\n%d hits of %d", r, r.Hits, r.Samples)
+	}
+}
+
+// The first line and the first offender show the same bounds, also where stacks were cut off.
+func TestBoundsAgree(t *testing.T) {
+	findings, err := judgeOf(t, []string{"no function above 20%"}).Profile(
+		folded.Must("cpu 10s\n"+deep(64)+" 200\nruntime.main;main.main;main.run;main.x 500\nruntime.main;main.main;main.rest 300\n"), judge.Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := findings[0]
+	if len(f.Offenders) == 0 || f.Offenders[0].Function != "main.x" || f.Offenders[0].Low != f.Low || f.Offenders[0].High != f.High || f.High < 0.7 {
+		t.Errorf("%+v", f)
+	}
+}
