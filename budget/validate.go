@@ -80,8 +80,11 @@ func figureExpected() string { return orList(figures) + ` after "when"` }
 // mistakes lists the mistakes of a budget, the most useful first.
 func (b *Budget) mistakes() []mistake {
 	list := []mistake{{}, b.subjectMistake(), b.ruleMistake()}
-	if b.Name != "" && !unit.IsName(b.Name) {
+	switch {
+	case b.Name != "" && !unit.IsName(b.Name):
 		list[0] = mistake{partName, nameExpected, nameAdvice}
+	case isRule(b.Name):
+		list[0] = mistake{partName, nameExpected, `"` + b.Name + `" is a word of the language`}
 	}
 	switch {
 	// The clauses depend on the subject and the rule, and the limit on the kind.
@@ -129,6 +132,8 @@ func (b *Budget) subjectMistake() mistake {
 		m.expected = subjectExpected
 	case classOf(strings.ToLower(b.Subject)) != judge.Pattern:
 		m.expected, m.advice = "a subject in lower case", "for a package of that name write its full path"
+	case isAmount(b.Subject):
+		m.advice = "an amount stands after the rule"
 	case quantity(b.Subject) == unmeasured:
 		m.advice = `a profile has no latency and no threads, but CPU time per request, and goroutines`
 	case quantity(b.Subject) == "":
@@ -182,7 +187,7 @@ func (b *Budget) limitMistake(place string) mistake {
 	if !limited && b.Limit == (Amount{}) {
 		return mistake{}
 	}
-	c, dim, list, v := classOf(b.Subject), b.Limit.dimension(), fits(b), b.Limit.Value
+	c, dim, list, v, base := classOf(b.Subject), b.Limit.dimension(), fits(b), b.Limit.Value, b.Limit.base()
 	i := slices.IndexFunc(list, func(f fit) bool { return f.dim == dim })
 	ofAll := "a share is of all that the profile holds"
 	switch {
@@ -196,7 +201,7 @@ func (b *Budget) limitMistake(place string) mistake {
 		return mistake{partKind, "no growth of " + b.Kind + ": it would be of a share, and contention always adds up to 100%", ""}
 	case dim == unit.Unknown:
 		return mistake{partLimit, "a known unit", unitsAdvice()}
-	case !(v > 0) || math.IsInf(v, 1):
+	case !(base > 0) || math.IsInf(base, 1):
 		return mistake{partLimit, amountExpected, "say how much is too much"}
 	case i < 0:
 		return mistake{partLimit, fitsText(list) + " " + place, ""}
@@ -230,7 +235,7 @@ func (b *Budget) about() string {
 func (b *Budget) workMistake() mistake {
 	work, ok := unit.ParseWork(b.Per)
 	switch {
-	case b.Per == "" || ok && !startsWithNumber(b.Per) && !isKeyword(work.Name) && !unit.IsTime(work.Name):
+	case b.Per == "" || ok && isWord(b.Per) && !startsWithNumber(b.Per) && !isKeyword(work.Name) && !unit.IsTime(work.Name):
 		return mistake{}
 	case unit.IsTime(b.Per):
 		return mistake{partPer, workExpected, `"per" divides by work and not by time: CPU per time is cores, "process below 1.5 cores"`}
