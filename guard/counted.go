@@ -134,6 +134,6 @@ func gcOf(used *process.Figures, t *decode.Table, f *judge.Facts) {
 	case t != nil && !judge.Collects(t), t == nil && used.GCNone:
 		f.Figures["gc"] = 0
 	default:
-		f.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
+		f.NoFigures = map[string]string{"gc": process.GCUnknown}
 	}
 }

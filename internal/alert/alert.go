@@ -170,7 +170,6 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	case fails || rising:
 		if a.State != Pending {
 			a.enter(Pending, f.End)
-			return a, BecamePending
 		}
 	case f.Window == evidence.Pass:
 		a.rest(f.End)

@@ -116,18 +116,17 @@ func cell(t *testing.T, before, after Alert, event Event, now time.Duration) str
 	if moved && after.Since != now || !moved && after.Since != before.Since {
 		t.Errorf("%v -> %v: Since went from %v to %v at %v", before.State, after.State, before.Since, after.Since, now)
 	}
-	want := map[Event]State{BecamePending: Pending, Fired: Firing, Passed: Resolved, Proven: Resolved, Unproven: Resolved, WentIdle: Resolved, Unjudged: Resolved}
-	switch state, told := want[event]; {
-	case told && (!moved || after.State != state):
-		t.Errorf("%v -> %v: told as %v", before.State, after.State, event)
-	case event.Ends():
-		return fmt.Sprintf("%v! %v", after.State, event)
-	case told:
-		return after.State.String() + "!"
+	ends := map[Event]string{Passed: "passed", Proven: "proven", Unproven: "unproven", WentIdle: "idle", Unjudged: "unjudged"}
+	want := after.State.String()
+	switch why, isEnd := ends[event]; {
+	case isEnd != event.Ends(), (after.State == Resolved && moved) != isEnd, (after.State == Firing && moved) != (event == Fired):
+		t.Errorf("%v -> %v: told as event %d", before.State, after.State, event)
+	case isEnd:
+		return want + "! " + why
 	case moved && after.State != Inactive:
-		t.Errorf("%v -> %v: not told", before.State, after.State)
+		return want + "!"
 	}
-	return after.State.String()
+	return want
 }
 
 // A story is an alert and the minutes that have passed.

@@ -15,36 +15,25 @@ const (
 
 // String returns the state in lower case, or State(7) for an unknown one.
 func (s State) String() string {
-	return name("State", int(s), "inactive", "pending", "firing", "resolved")
+	if names := [...]string{"inactive", "pending", "firing", "resolved"}; s >= 0 && int(s) < len(names) {
+		return names[s]
+	}
+	return "State(" + strconv.Itoa(int(s)) + ")"
 }
 
-// Event is a transition that is reported. When a pending or a resolved alert becomes inactive,
-// there is none.
+// Event is a transition that is reported: the begin and the end of an alert that fires.
 type Event int
 
 // The events. Those from Passed on end an alert, and say why.
 const (
-	None          Event = iota
-	BecamePending       // worth a debug line
-	Fired               // worth an alarm
-	Passed              // three periods passed
-	Proven              // all windows since it fired prove together that the excess is over
-	Unproven            // growth is not proven any more, and the baseline is too small to disprove it
-	WentIdle            // the budget's condition has not held for five periods
-	Unjudged            // there was nothing to judge for sixty periods
+	None     Event = iota
+	Fired          // worth an alarm
+	Passed         // three periods passed
+	Proven         // all windows since it fired prove together that the excess is over
+	Unproven       // growth is not proven any more, and the baseline is too small to disprove it
+	WentIdle       // the budget's condition has not held for five periods
+	Unjudged       // there was nothing to judge for sixty periods
 )
 
 // Ends reports whether the event is the end of an alert.
 func (e Event) Ends() bool { return e >= Passed && e <= Unjudged }
-
-// String returns the event in lower case, or Event(7) for an unknown one.
-func (e Event) String() string {
-	return name("Event", int(e), "none", "pending", "firing", "passed", "proven", "unproven", "idle", "unjudged")
-}
-
-func name(what string, i int, names ...string) string {
-	if i >= 0 && i < len(names) {
-		return names[i]
-	}
-	return what + "(" + strconv.Itoa(i) + ")"
-}

@@ -87,8 +87,8 @@ func relax(res budget.Result, add func(format string, args ...any)) {
 func (rep *report) noteRace() {
 	if rep.race && slices.ContainsFunc(rep.outcomes, func(res outcome) bool {
 		b := res.Budget
-		isShare := b.Limit.Value == 0 || b.Limit.Unit == "%" && b.Per == "" || b.Limit.Unit == "points"
-		return res.Verdict == budget.Fail && !isShare && b.Subject != "goroutines" && b.Kind != "goroutine"
+		unaffected := b.Limit.Value == 0 || b.Limit.Unit == "%" && b.Per == "" || b.Limit.Unit == "points"
+		return res.Verdict == budget.Fail && !unaffected && b.Subject != "goroutines" && b.Kind != "goroutine"
 	}) {
 		rep.notes = append(rep.notes, "this test was built with -race, under which code takes 2 to 20 times as long and allocates more. "+
 			"Leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race, or limit shares: "+

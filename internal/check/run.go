@@ -146,8 +146,11 @@ func (r *run) do() (problem string) {
 		return ""
 	}
 	if left := time.Until(r.ends); r.atDeadline() && (left <= 0 || left < leastSleep && len(r.plan.cpu) > 0) {
-		return fmt.Sprintf("the test's deadline leaves %v, and a verdict on CPU takes %v at least: raise -timeout of go test",
-			max(0, left).Round(10*time.Millisecond), leastSleep)
+		takes := ""
+		if len(r.plan.cpu) > 0 {
+			takes = fmt.Sprintf(", and a verdict on CPU takes %v at least", leastSleep)
+		}
+		return fmt.Sprintf("the test's deadline leaves %v%s: raise -timeout of go test", max(0, left).Round(10*time.Millisecond), takes)
 	}
 	r.worker = work.New(r.parent(), r.id, r.call)
 	r.worker.Start()
@@ -303,7 +306,7 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 	if used.GCKnown || used.GCNone {
 		f.Figures["gc"] = used.GC
 	} else {
-		f.NoFigures = map[string]string{"gc": "no collection has ended, and what one costs is told at its end"}
+		f.NoFigures = map[string]string{"gc": process.GCUnknown}
 	}
 	if kind == kinds.CPU {
 		f.Baseline, f.BaselineWork = r.base.table, r.base.work

@@ -46,6 +46,9 @@ type Figures struct {
 	Goroutines int64
 }
 
+// GCUnknown says why the share of garbage collection is not known.
+const GCUnknown = "no collection has ended, and what one costs is told at its end"
+
 // Between returns the figures of the time from a to b. It is pure. If b is not after a, figures
 // that depend on the time between them are 0.
 func Between(a, b Snapshot) Figures {
