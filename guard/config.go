@@ -10,6 +10,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -115,8 +116,9 @@ func (k Keep) every() time.Duration {
 	return k.Every
 }
 
-// complete fills in the defaults, and returns all mistakes.
-func (c *Config) complete() error {
+// complete fills in the defaults, and returns all mistakes. asking is set while the
+// registry is read.
+func (c *Config) complete(asking *atomic.Bool) error {
 	var found []error
 	wrong := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
 	// The caller may change these later, and the runtime ends a process that writes a map
@@ -164,7 +166,7 @@ func (c *Config) complete() error {
 	if c.Registerer == nil {
 		c.Registerer = prometheus.DefaultRegisterer
 	}
-	checkUnits(c.Budgets, c.Work, c.Registerer, wrong)
+	checkUnits(c.Budgets, c.Work, c.Registerer, asking, wrong)
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
 		if b.Rule != "grows" {

@@ -178,6 +178,31 @@ func TestFault_26_RegistryHangs(t *testing.T) {
 	})
 }
 
+// SetBudgets does not leave a goroutine with each call in a registry that hangs.
+func TestSetBudgetsWhileRegistryHangs(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		r, _ := shopRegistry()
+		block, hanging := make(chan struct{}), atomic.Int64{}
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "slow"}, func() float64 {
+			hanging.Add(1)
+			<-block
+			return 0
+		}))
+		g := w.start(t, Config{Registerer: r, Every: minute, Budgets: budget.Must("portlist absent")})
+		for range 5 {
+			if err := g.SetBudgets(budget.Must("x: process below 2ms per http_requests_total")); err != nil {
+				t.Error(err)
+			}
+			pass(5 * minute)
+		}
+		if n := hanging.Load(); n != 2 {
+			t.Errorf("%d calls hang in the registry, want one of SetBudgets and one of the loop", n)
+		}
+		close(block)
+		g.Stop()
+	})
+}
+
 // The units of a guard's budgets are read around its windows: the budget is judged by
 // what was counted meanwhile, also when it was set later, and one without such a unit
 // makes nobody gather the registry.

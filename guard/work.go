@@ -42,7 +42,7 @@ type counter struct {
 	label string   // the counter of a unit in messages
 	read  func(units []string) []answer
 	bound time.Duration
-	busy  atomic.Bool  // a call has not returned
+	busy  *atomic.Bool // a call has not returned
 	cost  atomic.Int64 // of the calls since spent, in nanoseconds
 }
 
@@ -62,13 +62,13 @@ func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *w
 	w := new(workCounters)
 	for name, f := range read {
 		w.counters = append(w.counters, &counter{
-			units: []string{name}, bound: callTimeout,
+			units: []string{name}, bound: callTimeout, busy: new(atomic.Bool),
 			label: "Work[%q]",
 			read:  func([]string) []answer { return []answer{{n: f()}} },
 		})
 	}
 	w.registry = &counter{
-		bound: gatherTimeout,
+		bound: gatherTimeout, busy: new(atomic.Bool),
 		label: "%s of the Prometheus registry",
 		read:  newRegistryReader(r, read).read,
 	}
@@ -261,10 +261,11 @@ func hasLabels(m *dto.Metric, labels map[string]string) bool {
 }
 
 // checkUnits reports the units of work without a counter. A registry that cannot be read now
-// is no mistake; the loop reports it.
-func checkUnits(set budget.Set, read map[string]func() float64, r prometheus.Registerer, wrong func(format string, args ...any)) {
+// is no mistake; the loop reports it. busy is set while the registry is read, and one that is
+// busy is not read.
+func checkUnits(set budget.Set, read map[string]func() float64, r prometheus.Registerer, busy *atomic.Bool, wrong func(format string, args ...any)) {
 	registry := newWorkCounters(read, r).registry
-	registry.units = registryUnits(set, read)
+	registry.units, registry.busy = registryUnits(set, read), busy
 	found := (&workCounters{counters: []*counter{registry}}).now()
 	for _, name := range registry.units {
 		if a := found[name]; a.mistake {
