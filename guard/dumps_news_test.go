@@ -55,7 +55,7 @@ func TestNewOffenderHasItsOwnDump(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, info := range list {
-					shows[string(info.ID)] = strings.TrimPrefix(standsIn(t, info.Budget).Result.Offenders[0].Function, "main.burn")
+					shows[string(info.ID)] = strings.TrimPrefix(standsIn(t, sidecar(t, info).Budget).Result.Offenders[0].Function, "main.burn")
 				}
 				var got []string
 				for _, e := range firings(w) {

@@ -77,6 +77,15 @@ type savedStatus struct {
 	History  []Measurement
 }
 
+// sidecar is that of a dump in a list.
+func sidecar(t *testing.T, info dumps.Info) (s dumps.Sidecar) {
+	t.Helper()
+	if err := json.Unmarshal(info.Sidecar, &s); err != nil {
+		t.Fatalf("%v: %+v", err, info)
+	}
+	return s
+}
+
 // standsIn is the status of a budget in a sidecar.
 func standsIn(t *testing.T, data []byte) (s savedStatus) {
 	t.Helper()
@@ -116,12 +125,13 @@ func TestDump(t *testing.T) {
 		if err != nil || info[0].Broken != "" {
 			t.Fatal(err, info[0].Broken)
 		}
-		b := standsIn(t, info[0].Budget)
+		side := sidecar(t, info[0])
+		b := standsIn(t, side.Budget)
 		if o := b.Result.Offenders; b.Name != "x" || b.State != "firing" || b.Result.Verdict != "fail" || b.Result.Samples != 1000 || b.Samples != 1000 || b.Verdicts["fail"] != 1 ||
-			len(o) != 1 || o[0].Function != "fmt.Println" || o[0].Blame.Function != "main.serve" || b.History != nil || info[0].Mark != "first" {
-			t.Errorf("sidecar %+v of %+v", info[0], b)
+			len(o) != 1 || o[0].Function != "fmt.Println" || o[0].Blame.Function != "main.serve" || b.History != nil || side.Mark != "first" {
+			t.Errorf("sidecar %+v of %+v", side, b)
 		}
-		data, err := os.ReadFile(filepath.Join(cfg.DumpDir, info[0].ID.Folder(), info[0].Files[0]))
+		data, err := os.ReadFile(filepath.Join(cfg.DumpDir, info[0].ID.Folder(), side.Files[0]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +244,7 @@ func TestDumpOfFigures(t *testing.T) {
 			t.Errorf("profiles %v, want one that is called cpu", found)
 		}
 		list, _, err := g.dumps.Load().List(100)
-		if err != nil || len(list) != 1 || !strings.HasSuffix(list[0].Files[0], ".goroutine.pb.gz") || len(standsIn(t, list[0].Budget).Result.Offenders) == 0 {
+		if err != nil || len(list) != 1 || !strings.HasSuffix(sidecar(t, list[0]).Files[0], ".goroutine.pb.gz") || len(standsIn(t, sidecar(t, list[0]).Budget).Result.Offenders) == 0 {
 			t.Errorf("dumps %+v, %v", list, err)
 		}
 	})
@@ -428,7 +438,7 @@ func TestFlightRecorder(t *testing.T) {
 			if err != nil || len(info) == 0 {
 				t.Fatalf("dumps: %+v, %v", info, err)
 			}
-			if has := slices.ContainsFunc(info[0].Files, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }); has != running {
+			if has := slices.ContainsFunc(sidecar(t, info[0]).Files, func(f string) bool { return strings.HasSuffix(f, ".trace.out") }); has != running {
 				t.Errorf("a trace beside the dump: %t, want %t: %+v", has, running, info)
 			}
 			g.Stop()

@@ -63,7 +63,7 @@ func TestOneOffender(t *testing.T) {
 			t.Errorf("the line of the log names %q, %v: %s", line.Offender, err, line.Msg)
 		}
 		info, _, err := g.dumps.Load().List(1)
-		if err != nil || standsIn(t, info[0].Budget).Result.Offenders[0].Function != first {
+		if err != nil || standsIn(t, sidecar(t, info[0]).Budget).Result.Offenders[0].Function != first {
 			t.Errorf("the sidecar names %+v, %v", info, err)
 		}
 		var doc struct {

@@ -223,8 +223,8 @@ func inspect(dir string) (census, error) {
 				continue
 			}
 			c.dumps = append(c.dumps, string(n.id))
-			side, err := decodeSidecar(bytes.NewReader(data))
-			if err != nil {
+			var side Sidecar
+			if err := json.Unmarshal(data, &side); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", path, err))
 			}
 			for _, name := range side.Files {

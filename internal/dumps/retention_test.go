@@ -242,7 +242,7 @@ func TestRetentionOfAViolation(t *testing.T) {
 	slices.SortFunc(infos, func(a, b Info) int { return a.End.Compare(b.End) })
 	var marks []string
 	for _, i := range infos {
-		marks = append(marks, i.Mark)
+		marks = append(marks, sidecarOf(t, i).Mark)
 	}
 	if diff := cmp.Diff([]string{First, Worst, "", ""}, marks); diff != "" {
 		t.Errorf("marks:\n%s", diff)

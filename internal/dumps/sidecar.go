@@ -46,24 +46,23 @@ func (s *Sidecar) encode() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// decodeSidecar reads a sidecar of at most maxSidecar bytes. The limit also holds for its
-// escaped form, which is sent to browsers. What encode writes is escaped already, so it
-// never exceeds the limit.
-func decodeSidecar(r io.Reader) (Sidecar, error) {
+// readSidecar reads a sidecar of at most maxSidecar bytes, as it was written: any JSON. The
+// limit also holds for its escaped form, which is sent to browsers. What encode writes is
+// escaped already, so it never exceeds the limit.
+func readSidecar(r io.Reader) (json.RawMessage, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSidecar+1))
 	if err != nil {
-		return Sidecar{}, fmt.Errorf("read sidecar: %w", err)
+		return nil, fmt.Errorf("read sidecar: %w", err)
 	}
 	var escaped bytes.Buffer
 	json.HTMLEscape(&escaped, data)
 	if escaped.Len() > maxSidecar {
-		return Sidecar{}, fmt.Errorf("read sidecar: over %d bytes", maxSidecar)
+		return nil, fmt.Errorf("read sidecar: over %d bytes", maxSidecar)
 	}
-	var s Sidecar
-	if err := json.Unmarshal(data, &s); err != nil {
-		return Sidecar{}, fmt.Errorf("decode sidecar: %w", err)
+	if !json.Valid(data) {
+		return nil, errors.New("read sidecar: it is no JSON")
 	}
-	return s, nil
+	return escaped.Bytes(), nil
 }
 
 // buildOf is the program's build information. The version names the commit.
@@ -77,9 +76,11 @@ func buildOf() string {
 
 // Info describes one dump of [Store.List].
 type Info struct {
-	Sidecar
-	Bytes  int64  `json:"bytes"`            // of all files
-	Broken string `json:"broken,omitempty"` // why the sidecar cannot be read: then all but ID and End is missing
+	ID      ID              `json:"id"`
+	End     time.Time       `json:"end"`               // of the window
+	Bytes   int64           `json:"bytes"`             // of all files
+	Sidecar json.RawMessage `json:"sidecar,omitempty"` // a [Sidecar] as it was written
+	Broken  string          `json:"broken,omitempty"`  // why the sidecar cannot be read
 }
 
 // List returns the newest dumps in DumpDir, newest first, of all processes, and the number of
@@ -93,10 +94,10 @@ func (s *Store) List(limit int) (newest []Info, total int, err error) {
 	found := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(all))...), func(e *entry) bool { return !e.whole() })
 	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id, a.id) })
 	for _, e := range found[:min(limit, len(found))] {
-		var info Info
+		info := Info{ID: e.id, End: e.time, Bytes: e.size}
 		f, err := s.Open(e.id, e.file(sidecarSuffix))
 		if err == nil {
-			info.Sidecar, err = decodeSidecar(f)
+			info.Sidecar, err = readSidecar(f)
 			f.Close()
 		}
 		if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +106,6 @@ func (s *Store) List(limit int) (newest []Info, total int, err error) {
 		if err != nil {
 			info.Broken = err.Error()
 		}
-		info.ID, info.End, info.Bytes = e.id, e.time, e.size // from the files, and not from the sidecar
 		newest = append(newest, info)
 	}
 	return newest, len(found), nil

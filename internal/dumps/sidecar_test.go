@@ -23,10 +23,11 @@ func TestSidecarRoundTrip(t *testing.T) {
 	if bytes.Contains(data, []byte("<")) || bytes.Contains(data, []byte("\u2028")) {
 		t.Errorf("the sidecar is not inert in HTML: %s", data)
 	}
-	out, err := decodeSidecar(bytes.NewReader(data))
+	read, err := readSidecar(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
+	out := sidecarOf(t, Info{Sidecar: read})
 	if !strings.Contains(string(out.Budget), "script") {
 		t.Errorf("the budget has become %s", out.Budget)
 	}
@@ -34,4 +35,13 @@ func TestSidecarRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(in, out); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// sidecarOf is the sidecar of a dump in a list.
+func sidecarOf(t *testing.T, info Info) (s Sidecar) {
+	t.Helper()
+	if err := json.Unmarshal(info.Sidecar, &s); err != nil {
+		t.Fatalf("%v: %+v", err, info)
+	}
+	return s
 }

@@ -38,11 +38,12 @@ func TestSaveAndList(t *testing.T) {
 		budget, kind string
 	}{{second, "no function above 20%", "heap"}, {first, "checkout-tls", "cpu"}} {
 		var budget struct{ Name string }
-		json.Unmarshal(infos[i].Budget, &budget)
-		if got := infos[i]; got.Broken != "" || got.ID != want.id || budget.Name != want.budget || got.Host != host || got.PID != os.Getpid() ||
-			!strings.HasSuffix(got.Build, " "+runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH) || got.Bytes == 0 || got.End.IsZero() ||
-			!cmp.Equal(got.Files, names(want.id, want.kind+".pb.gz", "goroutine.pb.gz", "trace.out")) {
-			t.Errorf("sidecar: %+v", got)
+		side := sidecarOf(t, infos[i])
+		json.Unmarshal(side.Budget, &budget)
+		if got := infos[i]; got.Broken != "" || got.ID != want.id || budget.Name != want.budget || side.Host != host || side.PID != os.Getpid() ||
+			!strings.HasSuffix(side.Build, " "+runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH) || got.Bytes == 0 || got.End.IsZero() ||
+			!cmp.Equal(side.Files, names(want.id, want.kind+".pb.gz", "goroutine.pb.gz", "trace.out")) {
+			t.Errorf("%+v, sidecar %+v", got, side)
 		}
 	}
 	if infos, total, err := s.List(1); err != nil || len(infos) != 1 || total != 2 || infos[0].ID != second {

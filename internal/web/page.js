@@ -179,8 +179,8 @@ const guard = s => section("guard", "The guard itself", facts([
   ["windows", counts(s.windows)], ["events dropped", counts(s.dropped)], ["panics", counts(s.panics)], ["dumps", counts(s.dumps)]]));
 
 function dumpTable(d) {
-  const rows = (d.dumps || []).map(({id, end, bytes, broken, budget: b}) => {
-    const r = b?.result || {};
+  const rows = (d.dumps || []).map(({id, end, bytes, broken, sidecar}) => {
+    const b = sidecar?.budget, r = b?.result || {};
     return [cell(el("a", {href: "dumps/" + id}, time(end))), cell(clean(b?.name || id)), cell(clean(r.verdict) + " " + amount(r.value, r.unit)),
       cell(broken ? clean(broken) : r.offenders?.[0] ? code(r.offenders[0].function) : ""), number(amount(bytes, "bytes"))];
   });

@@ -180,7 +180,7 @@ func TestDumpList(t *testing.T) {
 	if err := json.Unmarshal([]byte(webtest.Body(t, webtest.Ask(New(c), "GET", "/dumps.json"))), &list); err != nil || len(list.Dumps) != 1 || list.Note != "" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if d := list.Dumps[0]; string(d.ID) != id || !strings.Contains(string(d.Budget), "debug-print") || d.Bytes == 0 || d.End.IsZero() {
+	if d := list.Dumps[0]; string(d.ID) != id || !strings.Contains(string(d.Sidecar), "debug-print") || d.Bytes == 0 || d.End.IsZero() {
 		t.Errorf("the dump is %+v", d)
 	}
 }
