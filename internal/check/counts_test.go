@@ -94,6 +94,50 @@ func TestJudgeBatches(t *testing.T) {
 	}
 }
 
+// A budget that counting does not decide leaves half of the time to those that are sampled.
+func TestCheckCountsForHalfOfTheTime(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	needProfiler(t)
+	n := 0
+	got := tryCheck(t, Config{Max: 10 * time.Second}, budget.Must("process below 1000 per call of allocs", "no function above 20% cumulative"), func(context.Context) {
+		n++
+		for range 200 + n%2*1600 {
+			leaf = new(int)
+		}
+		for start := time.Now(); time.Since(start) < 100*time.Millisecond; {
+			mix(0.95)
+		}
+	})
+	if got.verdict() != "fail" || !strings.Contains(got.text(), "check.burnGuilty at") {
+		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
+	}
+}
+
+var leaf *int
+
+// Batches take about as long when calls become slower, or were slow only at first.
+func TestRepaced(t *testing.T) {
+	for name, cost := range map[string]func(n int64) float64{
+		"slower": func(n int64) float64 { return 1e-6 * float64(n) },
+		"faster": func(n int64) float64 { return 1/float64(n) + 1e-5 },
+	} {
+		calls, n, last := int64(100), int64(0), 0.0
+		for range 40 {
+			last = 0
+			for range calls {
+				n++
+				last += cost(n)
+			}
+			calls = repaced(calls, last)
+		}
+		if last < batchTime.Seconds()/3 || last > 3*batchTime.Seconds() {
+			t.Errorf("%s: the last batch took %v s", name, last)
+		}
+	}
+}
+
 func TestOthersIn(t *testing.T) {
 	call := func() float64 { return 0.01 }
 	for others, want := range map[float64]bool{0: false, 0.04: false, 0.5: true} {
