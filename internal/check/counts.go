@@ -8,6 +8,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
@@ -98,7 +99,7 @@ func (r *run) count() {
 			continue
 		}
 		r.outcomes[i] = o
-		if o.Verdict == budget.Fail && isCPU(r.set[i]) {
+		if o.Verdict == budget.Fail {
 			r.nameUsers(i)
 		}
 	}
@@ -229,6 +230,14 @@ const showTime = time.Second
 
 // nameUsers samples work for the offenders of a budget on the process that has failed.
 func (r *run) nameUsers(i int) {
+	if !isCPU(r.set[i]) {
+		before := cumulative(kinds.Allocs)
+		r.worker.Order(0)
+		time.Sleep(showTime)
+		r.pause()
+		r.name(i, work.Gained(before, cumulative(kinds.Allocs)), r.facts(kinds.Allocs, showTime, nil))
+		return
+	}
 	r.worker.Order(0)
 	p, err := work.Sampled(r.parent(), showTime)
 	r.pause()
@@ -236,5 +245,5 @@ func (r *run) nameUsers(i int) {
 		return // there are no offenders
 	}
 	work.WithoutOurs(p)
-	r.name(i, p, r.facts("cpu", showTime, nil))
+	r.name(i, p, r.facts(kinds.CPU, showTime, nil))
 }

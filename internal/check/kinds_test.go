@@ -78,7 +78,7 @@ func TestCheckKinds(t *testing.T) {
 		over         chan struct{} // ends what work leaves behind
 	}{
 		{"bytes per call", "process below 1000B per call of allocs",
-			func(context.Context) { k.allocate(4096) }, func(context.Context) { k.allocate(512) }, "surely above", nil},
+			func(context.Context) { k.allocate(4096) }, func(context.Context) { k.allocate(512) }, "check.(*keeper).allocate  ", nil},
 		{"allocations per call", "process below 2 per call of allocs",
 			func(context.Context) { k.allocate(64); k.allocate(64); k.allocate(64) }, func(context.Context) { k.allocate(64) }, "allocates 3", nil},
 		{"share of allocations", "check.(*keeper).allocate below 30% of allocs",
