@@ -1,6 +1,6 @@
 package evidence
 
-import "sort"
+import "slices"
 
 // trendAlpha is the error of [Trend]. Ten floors that rise all but once have a
 // chance of 2.8e-6 by accident (S = 43 of 45); nine must all rise, eight never do.
@@ -100,7 +100,7 @@ func quantile(xs []float64, q float64) float64 {
 	if len(xs) == 0 {
 		return 0
 	}
-	sort.Sort(sort.Float64Slice(xs)) // slices.Sort for this type would be 4 KB more in the binary
+	slices.Sort(xs)
 	at := q * float64(len(xs)-1)
 	i := int(at)
 	if i+1 >= len(xs) {
