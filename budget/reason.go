@@ -162,7 +162,7 @@ func (s sayer) reason(reason judge.Reason) string {
 	case judge.OtherKind:
 		return "needs a profile of kind " + reason.Needs + ", this one is of kind " + reason.Is
 	case judge.NoSamples:
-		return "no samples: nothing ran, or nobody was looking"
+		return "the profile has no samples"
 	case judge.OutOfScope:
 		return s.fill("no sample within {scope}")
 	case judge.AllCut:
