@@ -8,9 +8,10 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 )
 
-// overtime is how much longer than twice its interval Capture may block before
-// it gives up: a hanging start, and the stop of a machine that is overloaded.
-const overtime = startTimeout + time.Second
+// overtime is how much longer than twice its interval Capture waits before it gives up and
+// leaves. A start takes 0.1 ms and a stop 81 ms at most, unless the machine is overloaded or
+// other code's stop drains its profile into a slow connection.
+const overtime = 2*time.Second - leaveWait
 
 // patient waits for done for at most d of the time that the process runs, or until ctx ends,
 // and reports whether done was closed. When a process that was stopped (SIGSTOP) goes on, all
@@ -100,7 +101,7 @@ func (h *Hub) capture(ctx context.Context, s *subscriber) Window {
 	if ctx.Err() != nil {
 		w.lose(Canceled, "the subscriber left before the window was complete")
 	} else {
-		w.lose(Hung, "no profile after %v for a window of %v; the machine is overloaded or the profiler hangs", patience, s.want)
+		w.lose(Hung, "no profile after %v for a window of %v; %s", patience, s.want, remedyHung)
 	}
 	return w
 }

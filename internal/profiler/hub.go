@@ -17,7 +17,6 @@ type Hub struct {
 	mu        sync.Mutex
 	subs      []*subscriber
 	running   chan struct{} // closed when the run goroutine ends; nil if there is none
-	parked    bool          // a start hangs; there must not be a second
 	kick      chan struct{} // tells run that subs has changed; holds one token
 	returning int           // streams that are about to come back for their next block
 
@@ -56,23 +55,20 @@ type subscriber struct {
 func (h *Hub) join(s *subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case h.held:
+	if h.held {
 		s.fail(Busy, reasonHeld)
-	case h.parked:
-		s.fail(Hung, reasonHung)
-	default:
-		if s.stream {
-			h.returning = max(0, h.returning-1)
-		}
-		s.since = time.Now()
-		h.subs = append(h.subs, s)
-		if h.running == nil {
-			h.running = make(chan struct{})
-			go h.run()
-		}
-		h.nudge()
+		return
 	}
+	if s.stream {
+		h.returning = max(0, h.returning-1)
+	}
+	s.since = time.Now()
+	h.subs = append(h.subs, s)
+	if h.running == nil {
+		h.running = make(chan struct{})
+		go h.run()
+	}
+	h.nudge()
 }
 
 // leaveWait bounds how long a leaving subscriber waits for the profiler to be

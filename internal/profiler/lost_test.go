@@ -186,20 +186,17 @@ func TestFault_06_Freed(t *testing.T) {
 	}
 }
 
-// A hanging start costs its window, and one goroutine until it returns; it is
-// not tried again meanwhile, and a late success is undone.
+// A hanging start costs its window and those that are asked for meanwhile, and one goroutine
+// until it returns; it is not tried again meanwhile, and a late success is undone.
 func TestFault_04_StartHangsSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeProfiler{hang: make(chan struct{})}
 		h, _ := fakeHub(f)
-		epoch := time.Now()
-		w, _ := h.Capture(t.Context(), 10*time.Second)
-		if d := time.Since(epoch); w.Outcome != Hung || d != startTimeout {
-			t.Errorf("first: %v after %v", w.Outcome, d)
-		}
 		for range 3 {
-			if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != Hung || time.Since(epoch) != startTimeout {
-				t.Errorf("while it hangs: %v after %v", w.Outcome, time.Since(epoch))
+			epoch := time.Now()
+			w, _ := h.Capture(t.Context(), 10*time.Second)
+			if d, most := time.Since(epoch), 20*time.Second+overtime+leaveWait; w.Outcome != Hung || d > most {
+				t.Errorf("while it hangs: %v after %v, want at most %v", w.Outcome, d, most)
 			}
 		}
 		close(f.hang)

@@ -12,8 +12,8 @@
 //     ended is [Stolen].
 //   - It captures into its own bounded memory, releases the profiler, and only then hands
 //     out bytes. A slow reader never holds the profiler.
-//   - It never waits without a bound. A start that hangs leaves one blocked goroutine, and
-//     the hub answers [Hung] at once until that start returns.
+//   - A subscriber never waits without a bound. A start that hangs blocks the hub's one
+//     goroutine, so that no other is tried, and each window is [Hung] until it returns.
 //   - A window that cannot be trusted never counts as good: every [Window] has an
 //     [Outcome], and [Check] applies the rules that need the decoded profile.
 //

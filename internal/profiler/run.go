@@ -1,14 +1,6 @@
 package profiler
 
-import (
-	"context"
-	"time"
-)
-
-// startTimeout is how long a start of the profiler may take before its window
-// is given up. It takes 0.1 ms unless another stop holds runtime/pprof's mutex,
-// and that one takes 81 ms at most unless it drains into a slow connection.
-const startTimeout = time.Second
+import "time"
 
 const (
 	// minSlice is the least time between two starts of the profiler, so that there are at
@@ -76,12 +68,14 @@ func (h *Hub) pause(d time.Duration, early <-chan struct{}) (ended bool) {
 	return false
 }
 
-// slice takes one runtime profile and delivers it.
+// slice takes one runtime profile and delivers it. If the start hangs, no other is tried until
+// it returns, because there is one run. By then its members have left, so that the slice ends
+// at once.
 func (h *Hub) slice() {
 	rec := newRecorder()
 	h.lastStart = time.Now()
-	if o, reason := h.start(rec); o != OK {
-		h.fail(o, reason)
+	if err := h.system.start(rec); err != nil {
+		h.fail(Busy, reasonBusy(err))
 		return
 	}
 
@@ -104,43 +98,6 @@ func (h *Hub) slice() {
 	h.deliver(&w)
 }
 
-// start starts the profiler on a goroutine of its own. If that hangs, the goroutine stays
-// blocked, and no other start is tried until it returns.
-func (h *Hub) start(rec *recorder) (o Outcome, reason string) {
-	var err error // until started is closed the goroutine's
-	started := make(chan struct{})
-	go func() {
-		shedLabels() // runtime/pprof's goroutine inherits them from here
-		err = h.system.start(rec)
-		h.mu.Lock()
-		late := h.parked
-		close(started)
-		h.mu.Unlock()
-		if late {
-			if err == nil && rec.seal() {
-				h.system.stop() // its subscribers were told that it hangs
-			}
-			h.mu.Lock()
-			h.parked = false
-			h.mu.Unlock()
-		}
-	}()
-	if !patient(context.Background(), startTimeout, started) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		select {
-		case <-started: // at the last moment
-		default:
-			h.parked = true
-			return Hung, reasonHung
-		}
-	}
-	if err != nil {
-		return Busy, reasonBusy(err)
-	}
-	return OK, ""
-}
-
 // settleWait is how long the hub leaves the profiler alone after its profile was stolen.
 // Other code that has stopped it to take a profile has started its own by then.
 const settleWait = 100 * time.Millisecond
@@ -154,9 +111,9 @@ const settleWait = 100 * time.Millisecond
 func (h *Hub) free() {
 	time.Sleep(settleWait)
 	rec := newRecorder()
-	o, _ := h.start(rec)
+	err := h.system.start(rec)
 	sampling, known := h.system.sampling()
-	if o == OK && rec.seal() || o == Busy && known && !sampling {
+	if err == nil && rec.seal() || err != nil && known && !sampling {
 		h.system.stop()
 	}
 }

@@ -120,8 +120,8 @@ func (w *Window) Backoff(before time.Duration) time.Duration {
 const (
 	reasonHeld = "go test -cpuprofile holds the profiler for the whole run; " +
 		"run the tests without -cpuprofile, or judge the profile that it writes"
-	reasonHung = "starting the profiler hangs: somebody else's profile is being written to a client that does not read; " +
-		"close the open requests to /debug/pprof/profile"
+	remedyHung = "the machine is overloaded, or somebody else's profile is being written to a client that does not read, " +
+		"which blocks any start: close the open requests to /debug/pprof/profile"
 	reasonStolen = "somebody else called pprof.StopCPUProfile, or runtime.SetCPUProfileRate(0), during the window; " +
 		"look for another profiler in the process and let only one of them run"
 )
