@@ -138,8 +138,6 @@ type cost struct {
 // process's CPU time, in which other processes have no part.
 func costsOf(things ...func()) [][]cost {
 	const turns = 9
-	reader := process.NewReader()
-	defer reader.Close()
 	costs := make([][]cost, len(things))
 	for range turns {
 		for i, f := range things {
@@ -147,12 +145,12 @@ func costsOf(things ...func()) [][]cost {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
-			cpu := reader.Read().CPU
+			cpu := process.Read().CPU
 			n := 0
 			for ; n < 3 || time.Since(start) < 100*time.Millisecond; n++ {
 				f()
 			}
-			d := reader.Read().CPU - cpu
+			d := process.Read().CPU - cpu
 			runtime.ReadMemStats(&after)
 			per := 1 / float64(n)
 			costs[i] = append(costs[i], cost{

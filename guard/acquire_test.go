@@ -133,7 +133,7 @@ func TestStartOpensTheDirectory(t *testing.T) {
 		g.Stop()
 		wantEvents(t, w)
 		cfg.DumpDir = "/dev/null/dumps"
-		if g, err := start(w.quiet(cfg), "a test", w.seams(), func() error { return nil }); err == nil || !strings.Contains(err.Error(), "DumpDir") {
+		if g, err := start(w.quiet(cfg), "a test", w.seams()); err == nil || !strings.Contains(err.Error(), "DumpDir") {
 			t.Errorf("a directory that cannot be: %v", err)
 			g.Stop()
 		}

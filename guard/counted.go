@@ -131,7 +131,7 @@ func gcOf(used *process.Figures, t *decode.Table, f *judge.Facts) {
 	switch {
 	case used.GCKnown:
 		f.Figures["gc"] = used.GC
-	case t != nil && !judge.Collects(t), t == nil && used.GCNone:
+	case t != nil && !judge.Collects(t):
 		f.Figures["gc"] = 0
 	default:
 		f.NoFigures = map[string]string{"gc": process.GCUnknown}

@@ -102,7 +102,7 @@ func TestUnusableDumpDir(t *testing.T) {
 	}
 	for _, dir := range []string{open, file, filepath.Join(file, "below")} {
 		w := newWorld()
-		g, err := start(w.quiet(Config{DumpDir: dir}), "a test", w.seams(), func() error { return nil })
+		g, err := start(w.quiet(Config{DumpDir: dir}), "a test", w.seams())
 		if err == nil || !strings.Contains(err.Error(), "DumpDir") || running.Load() != nil {
 			t.Errorf("%v, %v", g, err)
 			g.Stop()

@@ -68,8 +68,6 @@ func TestGCOf(t *testing.T) {
 		{process.Figures{}, runs, -1},
 		{process.Figures{}, none, 0},
 		{process.Figures{}, "", -1},
-		{process.Figures{GCNone: true}, "", 0},
-		{process.Figures{GCNone: true}, runs, -1}, // somebody calls runtime.GC
 	} {
 		var table *decode.Table
 		if tt.profile != "" {

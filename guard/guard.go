@@ -92,24 +92,22 @@ func Start(cfg Config) (*Guard, error) {
 	if _, file, line, ok := runtime.Caller(1); ok {
 		where = fmt.Sprintf("%s:%d", file, line)
 	}
-	reader := process.NewReader()
 	g, err := start(cfg, where, seams{
 		capture: profiler.Process().Capture,
-		snap:    reader.Read,
+		snap:    process.Read,
 		random:  rand.Float64,
 		linked:  process.Functions,
 		offer:   (*dumps.Store).Offer,
 		compile: newPanel,
 		openDir: dumps.Open,
-	}, reader.Close)
+	})
 	if err != nil {
-		reader.Close()
 		return nil, fmt.Errorf("guard.Start: %w", err)
 	}
 	return g, nil
 }
 
-func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, error) {
+func start(cfg Config, where string, s seams) (*Guard, error) {
 	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(), done: make(chan struct{})}
 	err := g.cfg.complete(&g.asking)
 	if err != nil {
@@ -149,7 +147,6 @@ func start(cfg Config, where string, s seams, closeSeams func() error) (*Guard, 
 		// This goroutine has inherited the labels of the caller of Start.
 		pprof.SetGoroutineLabels(context.Background())
 		defer close(g.done)
-		defer func() { _ = closeSeams() }() // closes a file that was only read
 		g.loop(ctx)
 	}()
 	return g, nil

@@ -232,7 +232,7 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 		}},
 		{"publish", func(l *looper) {
 			l.status.Windows = nil
-			l.publish(&profiler.Window{}, 0, true, false, &process.Figures{}, &process.Figures{})
+			l.publish(&profiler.Window{}, 0, true, false, &process.Figures{}, &process.Figures{}, &process.Snapshot{})
 		}},
 	}
 	for _, tt := range tests {

@@ -214,7 +214,7 @@ func TestFault_25_DuplicateRegistration(t *testing.T) {
 	taken := prometheus.NewGauge(prometheus.GaugeOpts{Name: "profguard_paused", Help: "Somebody else's."})
 	registry.MustRegister(taken)
 	w := newWorld()
-	g, err := start(w.quiet(Config{Registerer: registry}), "a test", w.seams(), func() error { return nil })
+	g, err := start(w.quiet(Config{Registerer: registry}), "a test", w.seams())
 	if err == nil || !strings.Contains(err.Error(), "Config.Registerer") {
 		t.Errorf("%v, %v", g, err)
 	}
@@ -224,7 +224,7 @@ func TestFault_25_DuplicateRegistration(t *testing.T) {
 	// The clean twin; and when it has stopped the names are free again.
 	registry = prometheus.NewRegistry()
 	for range 2 {
-		g, err := start(w.quiet(Config{Registerer: registry}), "a test", w.seams(), func() error { return nil })
+		g, err := start(w.quiet(Config{Registerer: registry}), "a test", w.seams())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,8 +67,6 @@ func play(role string) int {
 		return 1
 	case "cost":
 		// Nobody else does anything here, so what the process uses is the guard's.
-		reader := process.NewReader()
-		defer reader.Close()
 		g, err := Start(w.quiet(Config{Budgets: budget.Must("no function above 20% cumulative", "goroutines below 100"), Window: second, Every: second}))
 		if err != nil {
 			fmt.Println(err)
@@ -77,18 +75,18 @@ func play(role string) int {
 		for windows(g) < 1 { // the first has the whole program's names to read
 			<-time.After(100 * time.Millisecond)
 		}
-		before, said := reader.Read(), g.Status().CPU
+		before, said := process.Read(), g.Status().CPU
 		for windows(g) < 3 {
 			<-time.After(100 * time.Millisecond)
 		}
-		after, says := reader.Read(), g.Status().CPU-said
+		after, says := process.Read(), g.Status().CPU-said
 		g.Stop()
 		// What is used without it, asking as often.
 		for range 20 {
 			<-time.After(100 * time.Millisecond)
 			_ = g.Status()
 		}
-		none := process.Between(after, reader.Read())
+		none := process.Between(after, process.Read())
 		fmt.Println(says.Microseconds(), (after.CPU - before.CPU).Microseconds(), none.CPU.Microseconds())
 	case "exit":
 		written := func() []string {
@@ -106,7 +104,7 @@ func play(role string) int {
 			return id, err
 		}
 		cfg := Config{Budgets: budget.Must("x: fmt.Println absent"), Window: second, Every: second, DumpDir: os.Getenv(dumpVar), Keep: Keep{Every: 1}}
-		if _, err := start(w.quiet(cfg), "a test", w.seams(), func() error { return nil }); err != nil {
+		if _, err := start(w.quiet(cfg), "a test", w.seams()); err != nil {
 			fmt.Println(err)
 			return 1
 		}
@@ -130,9 +128,7 @@ func without(env []string, name string) []string {
 
 // burnCPU spends d of CPU time, however long that takes on a busy machine.
 func burnCPU(d time.Duration) {
-	reader := process.NewReader()
-	defer reader.Close()
-	for end := reader.Read().CPU + d; reader.Read().CPU < end; {
+	for end := process.Read().CPU + d; process.Read().CPU < end; {
 		burn(time.Millisecond)
 	}
 }

@@ -60,7 +60,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		used = since
 	}
 	m.table = w.Table(&l.decoder)
-	l.publish(&w, m.table.Count(), tried, early, &used, &since) // with the guard's own samples
+	l.publish(&w, m.table.Count(), tried, early, &used, &since, &m.now.Snapshot) // with the guard's own samples
 	m.facts.Module, m.facts.NotLinked = l.module, p.notLinked
 	m.facts.Baseline, m.facts.BaselineWork = l.baseline, l.cfg.BaselineWork
 	m.facts.Elapsed = used.Elapsed
@@ -189,7 +189,7 @@ func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Wi
 // publish updates the status by the window of CPU, if one was tried, and by the figures of the
 // process. It emits events when windows begin to be lost, and when they are good again. The
 // share of garbage collection is that since the last window; it stays until a collection ends.
-func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, used, since *process.Figures) {
+func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, used, since *process.Figures, now *process.Snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.status.Window
@@ -207,7 +207,7 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 			l.emit(Event{Name: eventRegained, Message: "windows are good again"})
 		}
 	}
-	s.Cores, s.RSS, s.Heap, s.Goroutines = used.Cores, used.RSS, used.Heap, used.Goroutines
+	s.Cores, s.RSS, s.Heap, s.Goroutines = used.Cores, now.RSS, now.Heap, now.Goroutines
 	if since.GCKnown {
 		s.GC = since.GC
 	}

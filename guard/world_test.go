@@ -193,7 +193,7 @@ func (w *world) seams() seams {
 // guard's events go to the world, too.
 func (w *world) start(t *testing.T, cfg Config) *Guard {
 	t.Helper()
-	g, err := start(w.quiet(cfg), "a test", w.seams(), func() error { return nil })
+	g, err := start(w.quiet(cfg), "a test", w.seams())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -42,9 +41,7 @@ func labelledProfile(id string, n int64, stacks ...[]string) *profile.Profile {
 // replayed is a check of CPU budgets, whose windows a test makes.
 func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
 	t.Helper()
-	r := &run{set: set, worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: make([]outcome, len(set)), judged: map[string]*profile.Profile{},
-		reader: process.NewReader()}
-	t.Cleanup(func() { r.reader.Close() })
+	r := &run{set: set, worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: make([]outcome, len(set)), judged: map[string]*profile.Profile{}}
 	for i := range set {
 		r.plan.cpu = append(r.plan.cpu, i)
 	}
@@ -79,8 +76,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 	if c.trial, err = judge.NewBlocks(rules, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	r := &run{id: "ours", reader: process.NewReader()}
-	defer r.reader.Close()
+	r := &run{id: "ours"}
 	base := []string{workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
 	interrupt := []string{"runtime.asyncPreempt2", "runtime.asyncPreempt"}
 	ours := labelledProfile("ours", 5,

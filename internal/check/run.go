@@ -41,7 +41,6 @@ type run struct {
 	sayAfter time.Duration     // when the check logs which budgets are still open
 	unlinked map[string]string // patterns that match no function, with the nearest name
 	worker   *work.Worker
-	reader   *process.Reader
 	first    process.Snapshot
 
 	outcomes []outcome                   // by budget
@@ -129,14 +128,12 @@ func (r *run) do() (problem string) {
 	defer restore()
 	r.begun, r.load = time.Now(), readLoad()
 	r.setEnd()
-	r.reader = process.NewReader()
-	defer r.reader.Close()
 	// The runtime adds the cost of a collection to its counters when the collection ends.
 	// So one that has begun during the test's set-up is ended before the first snapshot.
 	if slices.ContainsFunc(r.set, func(b budget.Budget) bool { return b.Subject == "gc" || b.When.Figure == "gc" }) {
 		runtime.GC()
 	}
-	r.first = r.reader.Read()
+	r.first = process.Read()
 	if r.bench != nil {
 		return r.benchmark()
 	}
@@ -295,15 +292,16 @@ func (r *run) done() work.Done { return r.worker.Done(r.Work) }
 // facts are the facts about a profile of a kind, and the process's figures since the check
 // began.
 func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64) judge.Facts {
-	used := process.Between(r.first, r.reader.Read())
+	now := process.Read()
+	used := process.Between(r.first, now)
 	f := judge.Facts{
 		Kind: kind, Elapsed: elapsed, Work: units, Module: r.module, NotLinked: slices.Sorted(maps.Keys(r.unlinked)),
-		Figures: map[string]float64{"goroutines": float64(used.Goroutines), "heap": float64(used.Heap), "rss": float64(used.RSS)},
+		Figures: map[string]float64{"goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS)},
 	}
 	if r.peak != nil {
 		f.Figures["goroutines"] = float64(work.Samples(r.peak))
 	}
-	if used.GCKnown || used.GCNone {
+	if used.GCKnown {
 		f.Figures["gc"] = used.GC
 	} else {
 		f.NoFigures = map[string]string{"gc": process.GCUnknown}

@@ -104,7 +104,7 @@ func (p *Pace) Spent(cost, period time.Duration, now time.Time) (share float64) 
 }
 
 const (
-	// Tick is how often the process's CPU is looked at: one read of 4 us.
+	// Tick is how often the process's CPU is looked at: one reading of 20 us.
 	Tick = time.Second
 	// A second counts as a jump when it used jumpFactor times the usual CPU and at least
 	// jumpCores more. A collection in a small process stays below a quarter of a core.

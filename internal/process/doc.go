@@ -1,9 +1,8 @@
 // Package process reads what this process uses (CPU, memory, goroutines, garbage
 // collection), and which functions are linked into it.
 //
-// A [Reader] makes Snapshots. A reading stops nothing, allocates nothing and takes a few
-// microseconds, so that the guard can afford one a second. [Between] turns two of them
-// into Figures.
+// [Read] takes a Snapshot. It stops nothing and takes some ten microseconds, so that the
+// guard can afford one a second. [Between] turns two of them into Figures.
 //
 // [Functions] names the functions of the running program, so that a budget on a
 // function that the program does not have is reported instead of passing for ever.

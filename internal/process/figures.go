@@ -17,8 +17,7 @@ type Snapshot struct {
 	Allocated   int64         // bytes since the start
 	Allocations int64         // objects since the start
 
-	gc       collection
-	gcIsNone bool // GOGC=off, and no memory limit that makes the runtime collect yet
+	gc collection
 }
 
 // collection is the runtime's account of the collector, as of the end of the
@@ -33,17 +32,13 @@ type collection struct {
 	procs  float64 // number of Ps
 }
 
-// Figures are the figures of a process between two snapshots, and at the second one.
+// Figures are the figures of a process between two snapshots.
 type Figures struct {
-	Elapsed    time.Duration
-	CPU        time.Duration // that was used
-	Cores      float64       // CPU per Elapsed
-	GC         float64       // share of the CPU that garbage collection used, 0 to 1
-	GCKnown    bool          // a collection has ended: the runtime counts its cost at the end
-	GCNone     bool          // nothing makes the runtime collect by itself (GOGC=off, no memory limit)
-	RSS        int64
-	Heap       int64
-	Goroutines int64
+	Elapsed time.Duration
+	CPU     time.Duration // that was used
+	Cores   float64       // CPU per Elapsed
+	GC      float64       // share of the CPU that garbage collection used, 0 to 1
+	GCKnown bool          // a collection has ended: the runtime counts its cost at the end
 }
 
 // GCUnknown says why the share of garbage collection is not known.
@@ -52,19 +47,12 @@ const GCUnknown = "no collection has ended, and what one costs is told at its en
 // Between returns the figures of the time from a to b. It is pure. If b is not after a, figures
 // that depend on the time between them are 0.
 func Between(a, b Snapshot) Figures {
-	f := Figures{
-		Elapsed:    max(0, b.At.Sub(a.At)),
-		CPU:        max(0, b.CPU-a.CPU),
-		RSS:        b.RSS,
-		Heap:       b.Heap,
-		Goroutines: b.Goroutines,
-	}
+	f := Figures{Elapsed: max(0, b.At.Sub(a.At)), CPU: max(0, b.CPU-a.CPU)}
 	if f.Elapsed == 0 {
 		return f
 	}
 	f.Cores = f.CPU.Seconds() / f.Elapsed.Seconds()
-	f.GCKnown, f.GCNone = b.gc.ended > a.gc.ended, a.gcIsNone && b.gcIsNone
-	if f.GCKnown {
+	if f.GCKnown = b.gc.ended > a.gc.ended; f.GCKnown {
 		f.GC = share(a.gc, b.gc)
 	}
 	return f

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 func TestBetween(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	a := Snapshot{
-		At: start, CPU: 3 * time.Second, RSS: 1, Heap: 2, Goroutines: 4,
+		At: start, CPU: 3 * time.Second,
 		gc: collection{ended: 10, gc: 1, pause: 0.5, total: 40, idle: 30, procs: 4},
 	}
 	tests := []struct {
@@ -27,7 +26,7 @@ func TestBetween(t *testing.T) {
 				// 8 busy CPU seconds, of which 1.6 for the collector, without pauses.
 				gc: collection{ended: 12, gc: 2.6, pause: 0.5, total: 80, idle: 62, procs: 4},
 			},
-			want: Figures{Elapsed: 10 * time.Second, CPU: 20 * time.Second, Cores: 2, GC: 0.2, GCKnown: true, RSS: 10, Heap: 20, Goroutines: 40},
+			want: Figures{Elapsed: 10 * time.Second, CPU: 20 * time.Second, Cores: 2, GC: 0.2, GCKnown: true},
 		},
 		{
 			name: "pauses cost one P, not four",
@@ -55,13 +54,13 @@ func TestBetween(t *testing.T) {
 		},
 		{
 			name: "the same instant",
-			b:    Snapshot{At: start, CPU: 4 * time.Second, RSS: 10},
-			want: Figures{CPU: time.Second, RSS: 10},
+			b:    Snapshot{At: start, CPU: 4 * time.Second},
+			want: Figures{CPU: time.Second},
 		},
 		{
 			name: "the wrong way round",
-			b:    Snapshot{At: start.Add(-time.Second), CPU: 2 * time.Second, RSS: 10},
-			want: Figures{RSS: 10},
+			b:    Snapshot{At: start.Add(-time.Second), CPU: 2 * time.Second},
+			want: Figures{},
 		},
 		{
 			name: "estimates that contradict themselves: more collector than CPU",
@@ -80,33 +79,5 @@ func TestBetween(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestSecondNumber(t *testing.T) {
-	tests := []struct {
-		text string
-		want int64
-		ok   bool
-	}{
-		{"765 441 413 5 0 123 0\n", 441, true},
-		{"765 0 413", 0, true},
-		{"1 12345678901234 1", 12345678901234, true},
-		{"1 123456789012345 1", 0, false},
-		{"765 441", 0, false}, // may be cut
-		{"765", 0, false},
-		{"", 0, false},
-		{" 441 ", 0, false},
-		{"765  441 ", 0, false},
-		{"765 -441 413", 0, false},
-		{"765 x 413", 0, false},
-	}
-	for _, tt := range tests {
-		if got, ok := secondNumber([]byte(tt.text)); ok != tt.ok || ok && got != tt.want {
-			t.Errorf("%q: %d, %v; want %d, %v", tt.text, got, ok, tt.want, tt.ok)
-		}
-	}
-	if math.MaxInt64/int64(64<<10) < 99999999999999 {
-		t.Error("the largest number of pages, in bytes, does not fit")
 	}
 }

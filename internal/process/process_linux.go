@@ -6,9 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statmPath leads to the process that opens it, for as long as it is open.
-const statmPath = "/proc/self/statm"
-
 // ThreadCPU returns the CPU time of the calling thread, in nanoseconds where
 // getrusage would count microseconds. A caller that takes a difference locks the
 // goroutine to its thread meanwhile ([runtime.LockOSThread]). ok is false on

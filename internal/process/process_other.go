@@ -7,6 +7,3 @@ import "time"
 // ThreadCPU returns the CPU time of the calling thread. ok is false: only Linux
 // is asked.
 func ThreadCPU() (cpu time.Duration, ok bool) { return 0, false }
-
-// statmPath is empty: only Linux tells the resident size in a file.
-const statmPath = ""

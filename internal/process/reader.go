@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,7 +11,7 @@ import (
 	"time"
 )
 
-// The runtime's metrics, in the order of a Reader's samples.
+// The runtime's metrics, in the order of readings.
 const (
 	heapObjects = iota
 	mapped
@@ -23,8 +22,6 @@ const (
 	cpuTotal
 	cpuIdle
 	procs
-	gogc
-	memoryLimit
 	allocated
 	allocations
 	metricCount
@@ -40,8 +37,6 @@ var metricNames = [metricCount]string{
 	cpuTotal:    "/cpu/classes/total:cpu-seconds",
 	cpuIdle:     "/cpu/classes/idle:cpu-seconds",
 	procs:       "/sched/gomaxprocs:threads",
-	gogc:        "/gc/gogc:percent",
-	memoryLimit: "/gc/gomemlimit:bytes",
 	allocated:   "/gc/heap/allocs:bytes",
 	allocations: "/gc/heap/allocs:objects",
 }
@@ -64,92 +59,46 @@ func (r readings) seconds(i int) float64 {
 	return 0
 }
 
-// Reader reads the figures of this process. It keeps its buffers, and on Linux
-// a file of /proc open, until Close. A Reader is for one goroutine at a time.
-type Reader struct {
-	now     func() time.Time
-	samples readings
-	statm   *os.File // nil where there is none
-	buf     [128]byte
-	page    int64
-}
-
-// NewReader returns a Reader. It works without /proc too, with an estimated RSS.
-func NewReader() *Reader {
-	return newReader(time.Now, statmPath)
-}
-
-func newReader(now func() time.Time, statm string) *Reader {
-	r := &Reader{now: now, samples: make(readings, metricCount), page: int64(os.Getpagesize())}
+// Read takes a snapshot.
+func Read() Snapshot {
+	r := make(readings, metricCount)
 	for i, name := range metricNames {
-		r.samples[i].Name = name
+		r[i].Name = name
 	}
-	if statm != "" {
-		if f, err := os.Open(statm); err == nil {
-			r.statm = f
-		}
-	}
-	return r
-}
-
-// Close releases the open file. The Reader goes on working, with an estimated
-// RSS. Closing twice is fine.
-func (r *Reader) Close() error {
-	if r.statm == nil {
-		return nil
-	}
-	f := r.statm
-	r.statm = nil
-	return f.Close()
-}
-
-// Read takes a snapshot. It allocates nothing.
-func (r *Reader) Read() Snapshot {
-	metrics.Read(r.samples)
+	metrics.Read(r)
 	s := Snapshot{
-		At:          r.now(),
+		At:          time.Now(),
 		CPU:         ProcessCPU(),
-		Heap:        r.samples.count(heapObjects),
+		Heap:        r.count(heapObjects),
 		Goroutines:  int64(runtime.NumGoroutine()), // the metric counts those of the runtime, too, since Go 1.26
-		Allocated:   r.samples.count(allocated),
-		Allocations: r.samples.count(allocations),
+		Allocated:   r.count(allocated),
+		Allocations: r.count(allocations),
 		gc: collection{
-			ended:  r.samples.count(gcCycles),
+			ended:  r.count(gcCycles),
 			forced: forced.Load(),
-			gc:     r.samples.seconds(gcTotal),
-			pause:  r.samples.seconds(gcPause),
-			total:  r.samples.seconds(cpuTotal),
-			idle:   r.samples.seconds(cpuIdle),
-			procs:  float64(r.samples.count(procs)),
+			gc:     r.seconds(gcTotal),
+			pause:  r.seconds(gcPause),
+			total:  r.seconds(cpuTotal),
+			idle:   r.seconds(cpuIdle),
+			procs:  float64(r.count(procs)),
 		},
 	}
-	s.gcIsNone = r.samples.count(gogc) < 0 && r.samples.count(memoryLimit) == math.MaxInt64
 	var known bool
-	if s.RSS, known = r.resident(); !known { // an estimate, without memory of C code
-		s.RSS = max(0, r.samples.count(mapped)-r.samples.count(released))
+	if s.RSS, known = resident(); !known { // an estimate, without memory of C code
+		s.RSS = max(0, r.count(mapped)-r.count(released))
 	}
 	return s
 }
 
-// resident reads the kernel's count of resident pages.
-func (r *Reader) resident() (bytes int64, ok bool) {
-	if r.statm == nil {
+// resident reads the kernel's count of resident pages, on systems with Linux's file for it.
+func resident() (bytes int64, ok bool) {
+	data, err := os.ReadFile("/proc/self/statm")
+	fields := strings.Fields(string(data))
+	if err != nil || len(fields) < 2 {
 		return 0, false
 	}
-	// The file is short, so that one read has it; its end is no error.
-	n, _ := r.statm.ReadAt(r.buf[:], 0)
-	pages, ok := secondNumber(r.buf[:n])
-	return pages * r.page, ok
-}
-
-// secondNumber parses the second of at least three decimal numbers, so that a
-// truncated one is not taken for whole.
-func secondNumber(b []byte) (n int64, ok bool) {
-	first, rest, _ := bytes.Cut(b, []byte(" "))
-	second, _, more := bytes.Cut(rest, []byte(" "))
-	n, err := strconv.ParseInt(string(second), 10, 64)
-	ok = len(first) > 0 && more && err == nil && n >= 0 && n < 1e14 // with pages of 64 KiB, the bytes still fit into an int64
-	return n, ok
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err == nil
 }
 
 // Waited is the time that this process has waited for cores until now: its goroutines in the

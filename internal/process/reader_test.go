@@ -2,10 +2,11 @@ package process
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,17 +17,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func reader(t testing.TB) *Reader {
-	t.Helper()
-	r := NewReader()
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
-}
 
 // burn keeps one core busy until the process has used some CPU, and returns how
 // much the thread says that it used itself.
@@ -44,10 +34,9 @@ func burn(d time.Duration) (own time.Duration, ok bool) {
 }
 
 func TestCores(t *testing.T) {
-	r := reader(t)
-	a := r.Read()
+	a := Read()
 	own, ok := burn(200 * time.Millisecond)
-	f := Between(a, r.Read())
+	f := Between(a, Read())
 	if f.CPU < 190*time.Millisecond {
 		t.Errorf("CPU %v after burning 200ms", f.CPU)
 	}
@@ -95,14 +84,13 @@ func TestMemory(t *testing.T) {
 		size  = 64 << 20
 		slack = 4 << 20 // what else comes and goes
 	)
-	r := reader(t)
 	debug.FreeOSMemory()
-	a := r.Read()
+	a := Read()
 	block := make([]byte, size)
 	for i := 0; i < size; i += 512 {
 		block[i] = 1
 	}
-	b := r.Read()
+	b := Read()
 	if got := b.Heap - a.Heap; got < size-slack || got > size+slack {
 		t.Errorf("heap grew by %d, want about %d", got, size)
 	}
@@ -113,7 +101,7 @@ func TestMemory(t *testing.T) {
 	runtime.KeepAlive(block)
 	block = nil
 	debug.FreeOSMemory()
-	c := r.Read()
+	c := Read()
 	if got := b.Heap - c.Heap; got < size-slack {
 		t.Errorf("heap shrank by %d, want about %d", got, size)
 	}
@@ -128,8 +116,7 @@ func TestRSSAgreesWithTheKernel(t *testing.T) {
 	if err != nil {
 		t.Skipf("no /proc: %v", err)
 	}
-	r := reader(t)
-	s := r.Read()
+	s := Read()
 	_, rest, _ := strings.Cut(string(status), "VmRSS:")
 	fields := strings.Fields(rest)
 	if len(fields) == 0 {
@@ -139,50 +126,21 @@ func TestRSSAgreesWithTheKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, known := r.resident()
+	_, known := resident()
 	if diff := s.RSS - kib<<10; !known || diff < -16<<20 || diff > 16<<20 {
 		t.Errorf("rss %d (of the kernel: %v), VmRSS %d", s.RSS, known, kib<<10)
 	}
 }
 
-// TestWithoutProc: what the runtime has mapped stands in.
-func TestWithoutProc(t *testing.T) {
-	bad := filepath.Join(t.TempDir(), "statm")
-	if err := os.WriteFile(bad, []byte("no numbers"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	closed := NewReader()
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := closed.Close(); err != nil {
-		t.Fatalf("second Close: %v", err)
-	}
-	garbled := newReader(time.Now, bad)
-	defer garbled.Close()
-	for name, r := range map[string]*Reader{
-		"no such system": newReader(time.Now, ""),
-		"no such file":   newReader(time.Now, filepath.Join(t.TempDir(), "none")),
-		"garbled":        garbled,
-		"closed":         closed,
-	} {
-		s := r.Read()
-		if _, known := r.resident(); known || s.RSS < s.Heap {
-			t.Errorf("%s: rss %d (of the kernel: %v), heap %d", name, s.RSS, known, s.Heap)
-		}
-	}
-}
-
 func TestGoroutines(t *testing.T) {
 	const n = 500
-	r := reader(t)
-	before := r.Read().Goroutines
+	before := Read().Goroutines
 	release := make(chan struct{})
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() { <-release })
 	}
-	during, shown := r.Read().Goroutines, int64(pprof.Lookup("goroutine").Count())
+	during, shown := Read().Goroutines, int64(pprof.Lookup("goroutine").Count())
 	close(release)
 	wg.Wait()
 	// A few of the testing package may come and go.
@@ -207,14 +165,13 @@ func tree(depth int) *node {
 
 // TestGC: a program that does little but collect, and one that does not.
 func TestGC(t *testing.T) {
-	r := reader(t)
 	live := tree(18)
 	runtime.GC()
-	a := r.Read()
+	a := Read()
 	for range 5 {
 		runtime.GC()
 	}
-	b := r.Read()
+	b := Read()
 	if n := cycles(a, b); n < 5 {
 		t.Fatalf("%d cycles after 5 collections", n)
 	}
@@ -227,14 +184,14 @@ func TestGC(t *testing.T) {
 	runtime.GC()
 
 	// No allocation, and one collection of nearly nothing at the end.
-	a = r.Read()
+	a = Read()
 	burn(300 * time.Millisecond)
-	b = r.Read()
+	b = Read()
 	if n, calm := cycles(a, b), Between(a, b); n != 0 || calm.GC != 0 {
 		t.Errorf("%d cycles, share %v without any collection", n, calm.GC)
 	}
 	runtime.GC()
-	b = r.Read()
+	b = Read()
 	if n, calm := cycles(a, b), Between(a, b); n < 1 || calm.GC > thrash.GC/2 {
 		t.Errorf("%d cycles, share %v of a program that computes; thrashing has %v", n, calm.GC, thrash.GC)
 	}
@@ -243,37 +200,22 @@ func TestGC(t *testing.T) {
 // TestMetricsExist: a metric that a release has renamed would read as 0 for
 // ever.
 func TestMetricsExist(t *testing.T) {
-	r := reader(t)
-	s := r.Read()
-	for _, sample := range r.samples {
-		if sample.Value.Kind() == 0 {
-			t.Errorf("%s: the runtime does not have it", sample.Name)
+	all := metrics.All()
+	for _, name := range metricNames {
+		if !slices.ContainsFunc(all, func(d metrics.Description) bool { return d.Name == name }) {
+			t.Errorf("%s: the runtime does not have it", name)
 		}
 	}
+	s := Read()
 	if s.At.IsZero() || s.CPU < 0 || s.RSS <= 0 || s.Heap <= 0 || s.Goroutines <= 0 || s.gc.procs <= 0 {
 		t.Errorf("implausible: %+v", s)
 	}
 }
 
-func TestReadAllocatesNothing(t *testing.T) {
-	r := reader(t)
-	var s Snapshot
-	if n := testing.AllocsPerRun(100, func() { s = r.Read() }); n != 0 {
-		t.Errorf("%v allocations a Read", n)
-	}
-	if n := testing.AllocsPerRun(100, func() { ThreadCPU() }); n != 0 {
-		t.Errorf("%v allocations a ThreadCPU", n)
-	}
-	if s.CPU < 0 {
-		t.Error(s)
-	}
-}
-
 func BenchmarkRead(b *testing.B) {
-	r := reader(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Read()
+		Read()
 	}
 }
 

@@ -107,9 +107,7 @@ func watch(window, burns time.Duration) guard.Status {
 
 // burn uses d of CPU time, however long that takes on a busy machine.
 func burn(d time.Duration) {
-	reader := process.NewReader()
-	defer reader.Close()
-	for end := reader.Read().CPU + d; reader.Read().CPU < end; {
+	for end := process.Read().CPU + d; process.Read().CPU < end; {
 		for x, start := 1, time.Now(); time.Since(start) < time.Millisecond; x = x*31 + 1 {
 		}
 	}
