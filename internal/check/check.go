@@ -127,12 +127,12 @@ type testRun struct {
 func currentTestRun() testRun {
 	info, ok := debug.ReadBuildInfo()
 	return testRun{
-		short:      process.TestFlag("short") == "true",
-		fuzzing:    process.TestFlag("fuzz") != "" || process.TestFlag("fuzzworker") == "true",
+		short:      process.TestFlag("short"),
+		fuzzing:    process.TestFlag("fuzz") || process.TestFlag("fuzzworker"),
 		cpuprofile: profiler.HeldByTest(),
-		mutex:      process.TestFlag("mutexprofile") != "",
-		block:      process.TestFlag("blockprofile") != "",
-		artifacts:  process.TestFlag("artifacts") == "true",
+		mutex:      process.TestFlag("mutexprofile"),
+		block:      process.TestFlag("blockprofile"),
+		artifacts:  process.TestFlag("artifacts"),
 		race:       ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}),
 	}
 }

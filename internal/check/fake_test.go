@@ -158,7 +158,7 @@ func tryCheckAs(f *fakeTB, c Config, budgets budget.Set, work func(context.Conte
 // needProfiler skips tests that cannot work under go test -cpuprofile.
 func needProfiler(t testing.TB) {
 	t.Helper()
-	if process.TestFlag("cpuprofile") != "" {
+	if process.TestFlag("cpuprofile") {
 		t.Skip("needs the profiler, which go test -cpuprofile holds")
 	}
 }

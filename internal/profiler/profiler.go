@@ -84,4 +84,4 @@ var errTaken = errors.New("cpu profiling already in use, by pprof.StartCPUProfil
 func HeldByTest() bool { return held }
 
 // held is computed before main, because the program may change its arguments later.
-var held = process.TestFlag("cpuprofile") != ""
+var held = process.TestFlag("cpuprofile")
