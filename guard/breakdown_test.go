@@ -20,6 +20,7 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiles"
 )
@@ -97,6 +98,15 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			}
 			p, at := l.panel, time.Now()
 			win := w.take(0)
+			if tt.kind == kinds.Allocs && broken { // a window that fails before, whose end is the start of the profile
+				if b := l.breakDown(t.Context(), tt.kind, at); b.err == nil || !strings.Contains(b.err.Error(), "this is the first") {
+					t.Errorf("the first window: %v", b.err)
+				}
+				clear(l.breakdowns)
+				var before, now debug.GCStats
+				debug.ReadGCStats(&before)
+				eventually(t, "collections", func() bool { debug.ReadGCStats(&now); return now.NumGC >= before.NumGC+10 })
+			}
 			for range 2 {
 				l.apply(t.Context(), l.judge(t.Context(), p.groups[1], measuredAt(&win, at, tt.name, value)), &win)
 				clear(l.breakdowns)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -205,59 +206,61 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 	}
 }
 
-// allocsTaker takes allocation profiles, for a panel that needs no
-// other. The sampling is put back when the test ends.
-func allocsTaker(t *testing.T) (*kindTaker, *panel) {
+// allocsTaker takes allocation profiles. The sampling is put back when the test ends.
+func allocsTaker(t *testing.T) *kindTaker {
 	t.Helper()
 	rate := runtime.MemProfileRate
 	k := newKindTaker()
 	t.Cleanup(func() { runtime.MemProfileRate = rate; k.taker.Close() })
-	return k, &panel{groups: []*group{{kind: "allocs"}}}
+	return k
 }
 
-// A window that ends without a profile, because the sampling changed in it, takes its
-// work along: the next window has its own only.
-func TestKindWorkAfterRateChanged(t *testing.T) {
+// A window that ends without a profile takes its work along, because the next window has its
+// own only. While no collection has ended, the next window covers this one, too.
+func TestKindWorkOfWindowsWithoutProfile(t *testing.T) {
 	rate := runtime.MemProfileRate
-	k, p := allocsTaker(t)
+	k := allocsTaker(t)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	at := func(n float64) readings { return readings{"request": {n: n, label: "requests"}} }
-
-	k.begin(p, at(0))
-	runtime.GC() // which publishes what was allocated
-	runtime.MemProfileRate = 2 * rate
-	if _, err := k.end("allocs", at(1000), new(judge.Facts)); err == nil || !strings.Contains(err.Error(), "its sampling was one in") {
-		t.Fatalf("the sampling changed in the first window: %v", err)
-	}
-	k.begin(p, at(1000))
-	runtime.GC()
-	var facts judge.Facts
-	if _, err := k.end("allocs", at(1500), &facts); err != nil || facts.Work["request"] != 500 {
-		t.Errorf("work in the second window is %v, want 500 requests: %v", facts.Work, err)
+	for _, tt := range []struct {
+		collect  bool
+		rate     int
+		requests float64 // so far
+		want     string  // of the error
+		work     float64
+	}{
+		{true, rate, 100, "this is the first", 0},
+		{true, 2 * rate, 1100, "its sampling was one in", 0},
+		{true, 2 * rate, 1600, "", 500},
+		{false, 2 * rate, 1700, "garbage collections", 0},
+		{true, 2 * rate, 1900, "", 300},
+	} {
+		if tt.collect {
+			runtime.GC() // which publishes what was allocated
+		}
+		runtime.MemProfileRate = tt.rate
+		var facts judge.Facts
+		_, err := k.take("allocs", at(tt.requests), &facts)
+		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) || tt.want == "" && (err != nil || facts.Work["request"] != tt.work) {
+			t.Errorf("at %v requests: work %v, %v; want %v, %q", tt.requests, facts.Work, err, tt.work, tt.want)
+		}
 	}
 }
 
-// A profile that cannot begin says why, and begins when it can: also after one
+// A profile that cannot be taken says why, and begins when it can: also after one
 // that had begun.
 func TestKindBeginsAgain(t *testing.T) {
 	rate := runtime.MemProfileRate
-	k, p := allocsTaker(t)
-	window := func() error {
-		k.begin(p, nil)
+	k := allocsTaker(t)
+	const off, first = "runtime.MemProfileRate is 0", "this is the first"
+	for n, want := range []string{off, first, "", "", off, off, first, ""} {
+		runtime.MemProfileRate = rate
+		if want == off {
+			runtime.MemProfileRate = 0
+		}
 		runtime.GC() // which publishes what was allocated
-		_, err := k.end("allocs", nil, new(judge.Facts))
-		return err
-	}
-	for n, on := range []bool{false, true, true, false, false, true, true} {
-		runtime.MemProfileRate = 0
-		if on {
-			runtime.MemProfileRate = rate
-		}
-		err := window()
-		if on && err != nil {
-			t.Errorf("window %d: %v", n, err)
-		}
-		if !on && (err == nil || !strings.Contains(err.Error(), "runtime.MemProfileRate is 0")) {
-			t.Errorf("window %d, without sampling: %v", n, err)
+		if _, err := k.take("allocs", nil, new(judge.Facts)); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("window %d: %v, want %q", n, err, want)
 		}
 	}
 }

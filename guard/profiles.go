@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -21,37 +22,22 @@ import (
 // nothing is lost between windows, and one profile a window is enough.
 type kindTaker struct {
 	taker profiles.Taker
-	work  map[string]readings // by kind: the host's counters when its profile began
+	work  map[string]readings // by kind: the host's counters when its difference began
 }
 
 func newKindTaker() *kindTaker { return &kindTaker{work: map[string]readings{}} }
 
-// begin starts the differences that have no start: at the first window, and after a profile
-// that could not be taken.
-func (k *kindTaker) begin(p *panel, work readings) {
-	for _, g := range p.groups {
-		if kinds.Of(g.kind).Taken == kinds.Difference && !k.taker.Begun(g.kind) {
-			k.work[g.kind] = work
-			_ = k.taker.Begin(g.kind) // on an error, End says why there is no profile
+// take takes the profile of a kind, and fills in the facts about it. The error says why there
+// is no profile.
+func (k *kindTaker) take(kind string, work readings, f *judge.Facts) ([]byte, error) {
+	p, err := k.taker.Take(kind)
+	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, p.Elapsed, nil, nil, nil // a Baseline is a CPU profile
+	if kinds.Of(kind).Taken == kinds.Difference {
+		f.Work, f.NoWork = between(k.work[kind], work)
+		if !errors.Is(err, profiles.ErrNoCollection) {
+			k.work[kind] = work
 		}
 	}
-}
-
-// end takes the profile of a kind, and fills in the facts about it. The error says why there
-// is no profile.
-func (k *kindTaker) end(kind string, work readings, f *judge.Facts) ([]byte, error) {
-	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, 0, nil, nil, nil // a Baseline is a CPU profile
-	if kinds.Of(kind).Taken == kinds.State {
-		p, err := k.taker.Take(kind)
-		return p.Data, err
-	}
-	began := k.work[kind]
-	p, err := k.taker.End(kind)
-	if p.Elapsed > 0 { // also for some windows without a profile
-		k.work[kind] = work
-	}
-	f.Elapsed = p.Elapsed
-	f.Work, f.NoWork = between(began, work)
 	if kinds.Of(kind).Sampling == kinds.Contention {
 		f.MutexFraction = int(p.Rate)
 	}
@@ -70,7 +56,8 @@ func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 // A figure that is over its limit does not show its parts: there are 6,100 goroutines, but
 // where? madeOf is the kind of profile that shows them. It is taken in each window that
 // fails, within the limits of package profiles on size and cost. If those refuse it, the last
-// profile since the figure was within its limit is used.
+// profile since the figure was within its limit is used. The profile of gc is what was
+// allocated since the last window that failed, so the first that fails has none.
 var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap, "rss": kinds.Heap, "gc": kinds.Allocs}
 
 // A breakdown is the parts of a figure, by a profile.
@@ -138,7 +125,7 @@ func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) *brea
 	}
 	b := &breakdown{kind: kind, at: at}
 	var t *decode.Table
-	p, err := l.parts.Now(ctx, kind)
+	p, err := l.parts.Take(kind)
 	if err == nil {
 		t, err = l.table(kind, p.Data)
 	}

@@ -38,7 +38,6 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
 	m := &measurement{before: l.read()}
-	l.kinds.begin(p, m.before.work)
 	start := time.Now()
 	cpu := p.cpu()
 	tried, w := !cpu || !start.Before(l.free), profiler.Window{Start: start}
@@ -123,7 +122,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	case kindFigures:
 		findings, err = g.watch.Profile(&noProfile, since, facts)
 	default:
-		if data, err = l.kinds.end(g.kind, m.now.work, &facts); err != nil {
+		if data, err = l.kinds.take(g.kind, m.now.work, &facts); err != nil {
 			break
 		}
 		if t, err = l.table(g.kind, data); err == nil {

@@ -3,25 +3,20 @@
 //
 //	var taker profiles.Taker
 //	defer taker.Close()
-//	err := taker.Begin(kinds.Mutex)      // at the start of a window
-//	...
-//	p, err := taker.End(kinds.Mutex)     // what happened in it
-//	p, err = taker.Take(kinds.Goroutine) // what is there now
+//	p, err := taker.Take(kinds.Goroutine) // what is there now
+//	p, err = taker.Take(kinds.Mutex)      // what happened since the Take before
 //
 // # Two sorts
 //
-// Heap, goroutine and goroutineleak are states, and [Taker.Take] reads them.
-// Allocs, mutex and block are totals since the process started, and a window of
-// them is a difference: [Taker.Begin] notes the totals, and [Taker.End] subtracts
-// them stack by stack; negative values become 0. End also notes its totals, so an
-// End without a Begin covers the time since the End before it, at half the cost and
-// without a gap.
+// Heap, goroutine and goroutineleak are states. Allocs, mutex and block are totals since
+// the process started, and a profile of them is a difference: [Taker.Take] subtracts the
+// totals of the Take before, stack by stack; negative values become 0. So there is no gap
+// between two windows, and one profile of the runtime a window.
 //
 // The heap and the allocs profile are as of the last garbage collection, and no
 // collection is forced to update them. Allocations are in the profile after the second
 // collection at the latest. So a window of allocs in which no collection ended says
-// nothing and is refused. In a program that collects less than once a window it is
-// better to leave Begin out, so that no allocation is lost between windows.
+// nothing and is refused, and the next one covers its time.
 //
 // # Where they come from
 //
@@ -29,19 +24,19 @@
 // of package runtime, because these keep only 32 frames from the leaf. The root is
 // cut off, and with it the handler, the goroutine's first function and the functions
 // of "in" clauses; stacks that differ only there become one. A window of allocs takes
-// 20 to 120 ms of CPU (BenchmarkSource: 100 and 11,000 stacks), and half of that
-// without a Begin; most of it is runtime/pprof's.
+// 7 to 50 ms of CPU (BenchmarkSource: 100 and 11,000 stacks); most of it is
+// runtime/pprof's.
 //
 // # Safety of the host
 //
 // Profiles are only taken with debug=0: debug=2 stops the world for a second at 100,000
 // goroutines. The cost of a profile is known before it is taken, by the number of
-// goroutines, the bytes of the runtime's profiling buckets, which are never freed, or the
-// number of stacks. Above a limit there is no profile, but an error that says what to do.
-// Below it package pace makes windows less frequent if they cost too much.
+// goroutines or the bytes of the runtime's profiling buckets, which are never freed.
+// Above a limit there is no profile, but an error that says what to do. Below it package
+// pace makes windows less frequent if they cost too much.
 //
 // The mutex fraction is the process's. If the host has set it, that is used. If it is 0,
-// the taker sets one at the first Begin of mutex, and [Taker.Close] sets it back, unless
+// the taker sets one at the first Take of mutex, and [Taker.Close] sets it back, unless
 // it was changed meanwhile. The block rate cannot be read, and a rate costs the program
 // CPU (at one event in 100 ms, a channel ping-pong takes 1.4 times as long), so the taker
 // does not set it: there is a profile if the host has set a rate.

@@ -82,7 +82,7 @@ func TestJudgeAllocs(t *testing.T) {
 		begin(t, taker, kinds.Allocs)
 		serve(func() { allocate(n, 10_000) })
 		publish()
-		return judged(t, rule, end(t, taker, kinds.Allocs))
+		return judged(t, rule, take(t, taker, kinds.Allocs))
 	}
 	wantFail(t, window(10_000), "allocate") // 95 MiB
 	wantPass(t, window(1000))               // what the window before allocated is not in it
@@ -95,7 +95,7 @@ func TestJudgeMutex(t *testing.T) {
 	contend(500)
 	begin(t, taker, kinds.Mutex)
 	contend(500)
-	p := end(t, taker, kinds.Mutex)
+	p := take(t, taker, kinds.Mutex)
 	wantFail(t, judged(t, rule, p), "quarrel")
 	// How long goroutines waited is the scheduler's doing, and a few long waits may
 	// be too little to fail by. But it is no pass.
@@ -103,7 +103,7 @@ func TestJudgeMutex(t *testing.T) {
 		t.Errorf("a function with all of the delay passes:\n%v", r)
 	}
 	// The clean twin: the same totals, and a window without contention.
-	if r := judged(t, rule, end(t, taker, kinds.Mutex)); r.Verdict == budget.Fail {
+	if r := judged(t, rule, take(t, taker, kinds.Mutex)); r.Verdict == budget.Fail {
 		t.Errorf("a quiet window fails:\n%v", r)
 	}
 }
@@ -116,11 +116,11 @@ func TestJudgeBlock(t *testing.T) {
 	pingpong(2000)
 	begin(t, taker, kinds.Block)
 	pingpong(2000)
-	wantFail(t, judged(t, rule, end(t, taker, kinds.Block)), "play")
+	wantFail(t, judged(t, rule, take(t, taker, kinds.Block)), "play")
 	runtime.SetBlockProfileRate(0)
 	begin(t, taker, kinds.Block)
 	pingpong(100)
-	if r := judged(t, rule, end(t, taker, kinds.Block)); r.Verdict == budget.Fail {
+	if r := judged(t, rule, take(t, taker, kinds.Block)); r.Verdict == budget.Fail {
 		t.Errorf("a quiet window fails:\n%v", r)
 	}
 }
@@ -147,9 +147,9 @@ func TestJudgeContentions(t *testing.T) {
 		f.profiles[kind] = contentionProfile(even...)
 		begin(t, taker, kind)
 		f.profiles[kind] = contentionProfile(twice...)
-		wantPass(t, judged(t, rule, end(t, taker, kind)))
+		wantPass(t, judged(t, rule, take(t, taker, kind)))
 		f.profiles[kind] = contentionProfile(uneven...)
-		if r := judged(t, rule, end(t, taker, kind)); r.Verdict != budget.Fail || math.Abs(r.Share-900_000) > 1 {
+		if r := judged(t, rule, take(t, taker, kind)); r.Verdict != budget.Fail || math.Abs(r.Share-900_000) > 1 {
 			t.Errorf("%s: verdict %v at %v, want fail at 900000:\n%v", kind, r.Verdict, r.Share, r)
 		}
 	}

@@ -88,7 +88,7 @@ func TestOracle(t *testing.T) {
 						break
 					}
 				}
-				got := parsed(t, end(t, taker, tt.kind).Data)
+				got := parsed(t, take(t, taker, tt.kind).Data)
 				want := sums(minus(t, runtimeProfile(t, tt.kind), before), tt.functions...)
 				if len(want) == 0 {
 					t.Fatal("the oracle has nothing to compare with")
@@ -137,7 +137,7 @@ func TestWholeStacks(t *testing.T) {
 	deep(60, func() { allocate(200, 9000) })
 	publish()
 	var d decode.Decoder
-	table, err := d.Bytes(end(t, taker, kinds.Allocs).Data)
+	table, err := d.Bytes(take(t, taker, kinds.Allocs).Data)
 	if err != nil {
 		t.Fatal(err)
 	}

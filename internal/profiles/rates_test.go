@@ -13,7 +13,7 @@ func TestFault_54_MutexRate(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
-		first int // before Begin
+		first int // before the first Take
 		want  int // in force in the window
 		host  int // set by the host in the window; -1: nothing
 		after int // after Close
@@ -53,9 +53,10 @@ func TestMutexSwitchedOff(t *testing.T) {
 	taker := newTaker(t, f)
 	begin(t, taker, kinds.Mutex)
 	f.mutexRate = 0
-	_, err := taker.End(kinds.Mutex)
+	_, err := taker.Take(kinds.Mutex)
 	wantRefused(t, err, rateZero)
-	wantRefused(t, taker.Begin(kinds.Mutex), rateZero)
+	_, err = taker.Take(kinds.Mutex)
+	wantRefused(t, err, rateZero)
 	if f.mutexRate != 0 {
 		t.Errorf("fraction is %d, want it left at 0", f.mutexRate)
 	}
@@ -66,7 +67,8 @@ func TestBlockRate(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	taker := newTaker(t, f)
-	wantRefused(t, taker.Begin(kinds.Block), neverBlocked)
+	_, err := taker.Take(kinds.Block)
+	wantRefused(t, err, neverBlocked)
 	f.stacks[kinds.Block] = 3
 	begin(t, taker, kinds.Block)
 }

@@ -2,7 +2,7 @@ package profiles
 
 import (
 	"bytes"
-	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -10,18 +10,17 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// A Profile is one profile, or the growth of one in a window.
+// A Profile is the state of a kind, or its growth since the profile before.
 type Profile struct {
-	// Data is a gzipped profile.proto. A window of allocs has only the two values that
+	// Data is a gzipped profile.proto. The growth of allocs has only the two values that
 	// are a difference, alloc_objects and alloc_space.
 	Data []byte
-	// Elapsed is the length of the window, 0 for a state.
+	// Elapsed is the time since the profile before, 0 for a state.
 	Elapsed time.Duration
-	// Rate is the sampling of a window. For mutex it is one event in so many (the values
+	// Rate is the sampling of a growth. For mutex it is one event in so many (the values
 	// are scaled up already, so that so many events stand for one observation), for allocs
 	// the mean bytes between two samples, and for block 0, as the runtime does not tell it.
 	Rate int64
@@ -29,12 +28,17 @@ type Profile struct {
 
 // refuse says why a profile was not taken, and what to do about it.
 func refuse(kind, format string, args ...any) error {
-	return fmt.Errorf("take %s profile: %s", kind, fmt.Sprintf(format, args...))
+	return fmt.Errorf("take %s profile: %w", kind, fmt.Errorf(format, args...))
 }
+
+// ErrNoCollection is the error of a growth of allocs that nothing is known of yet. The next
+// profile covers its time too.
+var ErrNoCollection = errors.New("allocations are published by garbage collections, and none has ended since the profile before; " +
+	"the next one will cover this time too")
 
 // A Taker takes profiles. Its zero value is ready to use; zero fields mean their defaults. It
 // is for one goroutine. A call takes as long as a profile within the limits, at most some
-// tenths of a second, and a call of Now some seconds.
+// tenths of a second.
 type Taker struct {
 	// Goroutines is the number of goroutines above which the goroutine profiles
 	// are skipped. Default 10,000.
@@ -45,106 +49,72 @@ type Taker struct {
 	windows  map[string]*window
 }
 
-// A window is the state of a kind: for a difference, the totals at the start of the open
-// window.
+// A window is what the next growth of a kind begins with.
 type window struct {
 	totals
-	open        bool // there is something to subtract
 	start       time.Time
 	collections uint64
 	rate        int64 // of the runtime when the totals were read
 }
 
-// Begin notes the totals of allocs, mutex or block at the start of a window.
-func (t *Taker) Begin(k string) error {
-	w := t.window(k)
-	rate, err := t.admit(k, w)
-	if err != nil {
-		return err
-	}
-	_, err = t.growth(k, w, rate)
-	return err
-}
-
-// Begun reports whether the next End has totals to subtract: those of a Begin or an End that
-// has not failed, or of an End that has failed but whose window goes on.
-func (t *Taker) Begun(k string) bool { return t.window(k).open }
-
-// End returns the growth of allocs, mutex or block since the last Begin or End. With an error,
-// Elapsed is the length of a window that has ended without a profile, and 0 if the window goes
-// on.
-func (t *Taker) End(k string) (Profile, error) {
-	w := t.window(k)
-	rate, err := t.admit(k, w)
-	if err != nil {
-		return Profile{}, err
-	}
-	if !w.open {
-		return Profile{}, refuse(k, "none could be taken at the start of the window, which would be subtracted")
-	}
-	start, before := w.start, w.rate
-	if kinds.Of(k).Sampling == kinds.Memory && t.src.collections() == w.collections {
-		return Profile{}, refuse(k, "allocations are published by garbage collections, and none has ended in the %v of the window; "+
-			"the next one will cover this time too if it does not begin anew", t.src.now().Sub(start).Round(time.Millisecond))
-	}
-	grown, err := t.growth(k, w, rate)
-	if err != nil {
-		return Profile{}, err
-	}
-	p := Profile{Elapsed: w.start.Sub(start), Rate: w.rate}
-	if w.rate != before {
-		return p, refuse(k, "its sampling was one in %d at the start of the window and one in %d at the end; "+
-			"set it once, early in main", before, w.rate)
-	}
-	p.Data, err = encode(grown, start, p.Elapsed)
-	return p, err
-}
-
-// Take returns the state of heap, goroutine or goroutineleak.
+// Take returns the state of heap, goroutine or goroutineleak, or the growth of allocs, mutex or
+// block since the Take before. There is no growth after an error other than [ErrNoCollection],
+// nor the first time, when there is nothing to subtract.
 func (t *Taker) Take(k string) (p Profile, err error) {
-	if _, err = t.admit(k, t.window(k)); err == nil {
-		p.Data, err = t.read(k)
+	if t.src == nil {
+		t.src = runtimeSource{}
 	}
-	return p, err
-}
-
-// Allocations are watched for nowFor, and longer if there were fewer than nowCycles
-// collections, because they are in the profile only one or two collections later; but at most
-// for nowMost, because the guard's loop waits. A process that mostly collects has many
-// collections a second, and at one sample in 512 KiB hundreds of samples.
-const (
-	nowFor    = time.Second
-	nowCycles = 3
-	nowMost   = 5 * time.Second
-)
-
-// Now takes a profile of the present state of a kind, or for a difference a profile of about
-// the next second. No window of that difference may be open.
-func (t *Taker) Now(ctx context.Context, k string) (Profile, error) {
+	w := t.windows[k]
+	delete(t.windows, k)
+	if err := t.admit(k); err != nil {
+		return p, err
+	}
 	if kinds.Of(k).Taken != kinds.Difference {
-		return t.Take(k)
+		p.Data, err = t.read(k)
+		return p, err
 	}
-	if err := t.Begin(k); err != nil {
-		return Profile{}, err
+	if t.windows == nil {
+		t.windows = map[string]*window{}
 	}
-	first, start := t.src.collections(), time.Now()
-	tick := time.NewTicker(nowFor / 10)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return Profile{}, context.Cause(ctx)
-		}
-		watched := time.Since(start)
-		if watched >= nowMost || watched >= nowFor && t.src.collections() >= first+nowCycles {
-			return t.End(k)
-		}
+	first, memory := w == nil, kinds.Of(k).Sampling == kinds.Memory
+	if first {
+		w = new(window)
 	}
+	before, start, collections := *w, t.src.now(), t.src.collections()
+	if memory && !first && collections == before.collections {
+		t.windows[k] = w
+		return p, refuse(k, "%w", ErrNoCollection)
+	}
+	data, err := t.read(k)
+	if err != nil {
+		return p, err
+	}
+	grown, err := parse(data)
+	if err != nil {
+		return p, err
+	}
+	w.subtract(grown)
+	w.start, w.collections, w.rate = start, collections, 0
+	if memory {
+		w.rate = grown.Period // its values have been scaled by it
+	} else if k == kinds.Mutex {
+		w.rate = int64(t.src.setMutexFraction(-1))
+	}
+	t.windows[k] = w
+	switch {
+	case first:
+		return p, refuse(k, "it is the growth since the one before, and this is the first")
+	case w.rate != before.rate:
+		return p, refuse(k, "its sampling was one in %d at the start of the window and one in %d at the end; "+
+			"set it once, early in main", before.rate, w.rate)
+	}
+	p.Elapsed, p.Rate = start.Sub(before.start), w.rate
+	p.Data, err = encode(grown, before.start, p.Elapsed)
+	return p, err
 }
 
 // Close sets back the rate that the taker has set, unless it was changed meanwhile, and forgets
-// the open windows. It may be called twice, and a taker may be used again after it.
+// what was taken. It may be called twice, and a taker may be used again after it.
 func (t *Taker) Close() {
 	if t.mutexSet {
 		if theirs := t.src.setMutexFraction(0); theirs != ourMutexFraction {
@@ -155,47 +125,11 @@ func (t *Taker) Close() {
 	clear(t.windows)
 }
 
-func (t *Taker) window(k string) *window {
-	if t.windows == nil {
-		t.windows = map[string]*window{}
-	}
-	if t.src == nil {
-		t.src = runtimeSource{}
-	}
-	w := t.windows[k]
-	if w == nil {
-		w = new(window)
-		t.windows[k] = w
-	}
-	return w
-}
-
 // read returns the runtime's profile.
 func (t *Taker) read(k string) ([]byte, error) {
 	var b bytes.Buffer
 	err := t.src.write(k, &b)
 	return b.Bytes(), err
-}
-
-// growth returns the growth of the kind since the last call. The next window begins with this
-// call.
-func (t *Taker) growth(k string, w *window, rate int) (*decode.Table, error) {
-	start, collections := t.src.now(), t.src.collections()
-	w.open = false
-	data, err := t.read(k)
-	if err != nil {
-		return nil, err
-	}
-	p, err := parse(data)
-	if err != nil {
-		return nil, err
-	}
-	w.subtract(p)
-	w.open, w.start, w.collections, w.rate = true, start, collections, int64(rate)
-	if kinds.Of(k).Sampling == kinds.Memory {
-		w.rate = p.Period // its values have been scaled by it
-	}
-	return p, nil
 }
 
 // source is the process as the taker sees it: the runtime, or a fake.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func TestGrowth(t *testing.T) {
 			begin(t, taker, tt.kind)
 			f.pass(10 * time.Second)
 			f.profiles[tt.kind] = tt.after
-			got := end(t, taker, tt.kind)
+			got := take(t, taker, tt.kind)
 
 			p := parsed(t, got.Data)
 			if diff := cmp.Diff(tt.want, flatten(p)); diff != "" {
@@ -102,7 +103,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// An End without a Begin goes on from the End before it.
+// A window goes on from the one before.
 func TestWindowsJoin(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -110,10 +111,10 @@ func TestWindowsJoin(t *testing.T) {
 	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{1, 10}})
 	begin(t, taker, kinds.Mutex)
 	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{2, 20}})
-	end(t, taker, kinds.Mutex)
+	take(t, taker, kinds.Mutex)
 	f.pass(time.Minute)
 	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
-	p := end(t, taker, kinds.Mutex)
+	p := take(t, taker, kinds.Mutex)
 	if diff := cmp.Diff(map[string][]int64{"f": {3, 30}}, flatten(parsed(t, p.Data))); diff != "" {
 		t.Errorf("growth since the last end (-want +got):\n%s", diff)
 	}
@@ -122,14 +123,6 @@ func TestWindowsJoin(t *testing.T) {
 	}
 	if p.Rate != 100 {
 		t.Errorf("rate %d, want 100", p.Rate)
-	}
-	// And a Begin starts anew.
-	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{7, 70}})
-	begin(t, taker, kinds.Mutex)
-	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{8, 80}})
-	p = end(t, taker, kinds.Mutex)
-	if diff := cmp.Diff(map[string][]int64{"f": {1, 10}}, flatten(parsed(t, p.Data))); diff != "" {
-		t.Errorf("growth since begin (-want +got):\n%s", diff)
 	}
 }
 
@@ -140,13 +133,13 @@ func TestNoCollection(t *testing.T) {
 	taker := newTaker(t, f)
 	begin(t, taker, kinds.Allocs)
 	f.clock = f.clock.Add(10 * time.Second)
-	_, err := taker.End(kinds.Allocs)
+	_, err := taker.Take(kinds.Allocs)
 	wantRefused(t, err, noCollection)
 	if f.writes != 1 {
-		t.Errorf("%d profiles written, want the one at Begin", f.writes)
+		t.Errorf("%d profiles written, want the first", f.writes)
 	}
 	f.pass(10 * time.Second)
-	if p := end(t, taker, kinds.Allocs); p.Elapsed != 20*time.Second+f.cost {
+	if p := take(t, taker, kinds.Allocs); p.Elapsed != 20*time.Second+f.cost {
 		t.Errorf("the next window is %v, want 20s", p.Elapsed)
 	}
 }
@@ -172,7 +165,7 @@ func TestSkips(t *testing.T) {
 			_, err := taker.Take(kinds.GoroutineLeak)
 			return err
 		}, unavailable},
-		{"end without begin", func(f *fakeSource, taker *Taker) error { _, err := taker.End(kinds.Mutex); return err }, noBegin},
+		{"the first", func(f *fakeSource, taker *Taker) error { _, err := taker.Take(kinds.Mutex); return err }, isFirst},
 		{"heap sampling off", func(f *fakeSource, taker *Taker) error {
 			f.memRate = 0
 			_, err := taker.Take(kinds.Heap)
@@ -180,30 +173,28 @@ func TestSkips(t *testing.T) {
 		}, rateZero},
 		{"allocation sampling off", func(f *fakeSource, taker *Taker) error {
 			f.memRate = 0
-			return taker.Begin(kinds.Allocs)
+			_, err := taker.Take(kinds.Allocs)
+			return err
 		}, rateZero},
 		{"allocation sampling changed", func(f *fakeSource, taker *Taker) error {
-			if err := taker.Begin(kinds.Allocs); err != nil {
-				return err
-			}
+			taker.Take(kinds.Allocs)
 			f.pass(time.Second)
 			f.profiles[kinds.Allocs] = memoryProfile()
 			f.profiles[kinds.Allocs].Period = 1
-			_, err := taker.End(kinds.Allocs)
+			_, err := taker.Take(kinds.Allocs)
 			return err
 		}, rateChanged},
-		{"block never seen", func(f *fakeSource, taker *Taker) error { return taker.Begin(kinds.Block) }, neverBlocked},
+		{"block never seen", func(f *fakeSource, taker *Taker) error { _, err := taker.Take(kinds.Block); return err }, neverBlocked},
 		{"mutex fraction changed", func(f *fakeSource, taker *Taker) error {
-			if err := taker.Begin(kinds.Mutex); err != nil {
-				return err
-			}
+			taker.Take(kinds.Mutex)
 			f.mutexRate = 5
-			_, err := taker.End(kinds.Mutex)
+			_, err := taker.Take(kinds.Mutex)
 			return err
 		}, rateChanged},
 		{"too many mutex stacks", func(f *fakeSource, taker *Taker) error {
-			f.stacks[kinds.Mutex] = 100_001
-			return taker.Begin(kinds.Mutex)
+			f.buckets = 32<<20 + 1
+			_, err := taker.Take(kinds.Mutex)
+			return err
 		}, tooManyStacks},
 	}
 	for _, tt := range tests {
@@ -223,7 +214,7 @@ func TestErrors(t *testing.T) {
 	for name, data := range map[string][]byte{"no profile": []byte("this is not the gzip file you are looking for"), "empty": {}, "large when inflated": gzipped(make([]byte, 48<<20))} {
 		f := newFake()
 		f.bytes = data
-		if err := newTaker(t, f).Begin(kinds.Mutex); err == nil {
+		if _, err := newTaker(t, f).Take(kinds.Mutex); err == nil || strings.Contains(err.Error(), isFirst) {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -241,20 +232,13 @@ func TestBrokenWindowIsForgotten(t *testing.T) {
 	taker := newTaker(t, f)
 	begin(t, taker, kinds.Mutex)
 	f.bytes = []byte("broken broken broken broken")
-	if _, err := taker.End(kinds.Mutex); err == nil {
+	if _, err := taker.Take(kinds.Mutex); err == nil {
 		t.Fatal("no error")
 	}
 	f.bytes = nil
-	if taker.Begun(kinds.Mutex) {
-		t.Error("it is said to have begun")
-	}
-	_, err := taker.End(kinds.Mutex)
-	wantRefused(t, err, noBegin)
-	begin(t, taker, kinds.Mutex)
-	if !taker.Begun(kinds.Mutex) {
-		t.Error("it is said not to have begun")
-	}
-	end(t, taker, kinds.Mutex)
+	_, err := taker.Take(kinds.Mutex)
+	wantRefused(t, err, isFirst)
+	take(t, taker, kinds.Mutex)
 }
 
 // After a change of the rate the next window is good again.
@@ -264,10 +248,10 @@ func TestRateChangeIsOver(t *testing.T) {
 	taker := newTaker(t, f)
 	begin(t, taker, kinds.Mutex)
 	f.mutexRate = 5
-	_, err := taker.End(kinds.Mutex)
+	_, err := taker.Take(kinds.Mutex)
 	wantRefused(t, err, rateChanged)
 	f.profiles[kinds.Mutex] = contentionProfile(record{"f", 0, []int64{5, 50}})
-	if p := end(t, taker, kinds.Mutex); p.Rate != 5 {
+	if p := take(t, taker, kinds.Mutex); p.Rate != 5 {
 		t.Errorf("rate %d, want 5", p.Rate)
 	}
 }
