@@ -8,16 +8,12 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -31,102 +27,54 @@ const (
 	packagesAbreast = "3"
 )
 
-// longest are the packages that take longest. They begin first, and the others go
-// beside them.
+// longest are the packages of this module that take longest. They begin first, and the
+// others go beside them.
 var longest = []string{"./internal/check", "./guard", "./budget", "./examples/quickstart"}
 
 func main() {
-	args := os.Args[1:]
-	modules, err := find(".")
-	if err == nil {
-		err = testAll(os.Stdout, modules, func(dir string, out io.Writer) error { return goTest(dir, args, out) })
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	if !testAll(".", os.Args[1:], os.Stdout) {
 		os.Exit(1)
 	}
 }
 
-// goTest runs go test in a folder, of all its packages unless args say otherwise.
-func goTest(dir string, args []string, out io.Writer) error {
-	if len(args) == 0 {
-		args = packages(dir)
+// testAll runs go test in all modules below root, abreast at a time, and reports whether all
+// have passed. Internal modules take the longest and begin first.
+func testAll(root string, args []string, out io.Writer) (passed bool) {
+	var files []string
+	for _, pattern := range []string{"go.mod", "internal/*/go.mod", "examples/*/go.mod"} {
+		found, _ := filepath.Glob(filepath.Join(root, pattern)) // the patterns are valid
+		files = append(files, found...)
 	}
-	// Ten minutes, go test's own limit, are too few for the checks of a busy machine.
-	cmd := exec.Command("go", append([]string{"test", "-timeout", "30m", "-p", packagesAbreast}, args...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
-	return cmd.Run()
-}
-
-// packages are those of a module, in the order in which they begin.
-func packages(dir string) (list []string) {
-	for _, p := range longest {
-		if _, err := os.Stat(filepath.Join(dir, p)); err == nil {
-			list = append(list, p)
-		}
-	}
-	return append(list, "./...")
-}
-
-// testAll tests the modules, abreast at a time, and returns what failed. out gets
-// the output of each module whole.
-func testAll(out io.Writer, modules []string, test func(dir string, out io.Writer) error) error {
 	var (
-		mu      sync.Mutex // held to write to out, and to failed
-		failed  error
+		mu      sync.Mutex // of out and passed
 		running sync.WaitGroup
 		room    = make(chan struct{}, abreast)
 	)
-	for _, dir := range modules {
+	passed = len(files) > 0
+	for i, file := range files {
 		room <- struct{}{}
 		running.Go(func() {
 			defer func() { <-room }()
-			start := time.Now()
-			mu.Lock()
-			fmt.Fprintf(out, "== %s: begins\n", dir)
-			mu.Unlock()
-			var said bytes.Buffer
-			err := test(dir, &said)
-
+			// Ten minutes, go test's own limit, are too few for the checks of a busy machine.
+			command := append([]string{"test", "-timeout", "30m", "-p", packagesAbreast}, args...)
+			if len(args) == 0 && i == 0 {
+				command = slices.Concat(command, longest)
+			}
+			if len(args) == 0 {
+				command = append(command, "./...")
+			}
+			cmd := exec.Command("go", command...)
+			cmd.Dir = filepath.Dir(file)
+			start, verdict := time.Now(), "ok"
+			said, err := cmd.CombinedOutput()
 			mu.Lock()
 			defer mu.Unlock()
-			took := time.Since(start).Round(time.Second)
-			verdict := "ok"
 			if err != nil {
-				verdict = "FAIL, " + err.Error()
-				failed = errors.Join(failed, fmt.Errorf("testall: %s failed after %v: %w", dir, took, err))
+				passed, verdict = false, "FAIL, "+err.Error()
 			}
-			fmt.Fprintf(out, "== %s: %s, %v\n%s", dir, verdict, took, said.Bytes())
+			fmt.Fprintf(out, "== %s: %s, %v\n%s", cmd.Dir, verdict, time.Since(start).Round(time.Second), said)
 		})
 	}
 	running.Wait()
-	return failed
-}
-
-// find lists the folders with a go.mod: this module, then internal ones, which take
-// the longest, then examples. Test data has modules of its own, which are not ours
-// to test.
-func find(root string) ([]string, error) {
-	var modules []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != root && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
-			return filepath.SkipDir
-		case d.Name() == "go.mod":
-			modules = append(modules, filepath.Dir(path))
-		}
-		return nil
-	})
-	if len(modules) == 0 && err == nil {
-		err = fmt.Errorf("testall: no go.mod below %s: run it in the repository's root", root)
-	}
-	slices.SortFunc(modules, func(a, b string) int {
-		if a == root || b == root {
-			return strings.Compare(a, b) // a path begins with its root
-		}
-		return strings.Compare(b, a)
-	})
-	return modules, err
+	return passed
 }
