@@ -53,10 +53,7 @@ func playScenario(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := folded.Profile(section["profile"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := folded.Must(section["profile"])
 	facts := readFacts(t, section["facts"])
 	if text := section["baseline"]; text != "" {
 		if facts.Baseline, err = new(decode.Decoder).Profile(folded.Must(text)); err != nil {

@@ -212,13 +212,10 @@ func TestHistory(t *testing.T) {
 // What the page says to write does accept the offender: the same profile passes then.
 func TestAcceptAccepts(t *testing.T) {
 	for _, sentence := range []string{"no function above 20% cumulative", "no function above 20% flat", "no package above 20% cumulative"} {
-		p, err := folded.Profile(`cpu 10s
+		p := folded.Must(`cpu 10s
 runtime.main;main.main;main.serve;encoding/json.Marshal[go.shape.struct { A int }];encoding/json.encode 600
 runtime.main;main.main;main.serve;main.other 10
 ` + manyFunctions(390))
-		if err != nil {
-			t.Fatal(err)
-		}
 		r := budget.Must(sentence).Judge(p)[0]
 		accept := accepting(&r)
 		if r.Verdict != budget.Fail || accept == "" {

@@ -23,43 +23,36 @@ package folded
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/pattern"
 )
 
-// Profile returns the profile that text describes.
-func Profile(text string) (*profile.Profile, error) {
-	b := builder{functions: map[string]*profile.Function{}, locations: map[string]*profile.Location{}}
-	for number, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		step := b.stack
-		if b.p == nil {
-			step = b.header
-		}
-		if err := step(line); err != nil {
-			return nil, fmt.Errorf("folded: line %d: %w", number+1, err)
-		}
-	}
-	if b.p == nil {
-		return nil, fmt.Errorf("folded: expected a first line that names the kind, such as \"cpu 10s\", found nothing")
-	}
-	return b.p, b.p.CheckValid()
-}
-
-// Must is [Profile] for texts that are part of a test.
+// Must returns the profile that text describes. It panics if the text is wrong, because that is
+// a part of a test.
 func Must(text string) *profile.Profile {
-	p, err := Profile(text)
-	if err != nil {
+	b := builder{functions: map[string]*profile.Function{}, locations: map[string]*profile.Location{}}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case b.p == nil:
+			b.header(line)
+		default:
+			b.stack(line)
+		}
+	}
+	if err := b.p.CheckValid(); err != nil {
 		panic(err)
 	}
-	return p
+	return b.p
 }
 
 // period of a CPU profile: Go samples at 100 Hz.
@@ -73,46 +66,157 @@ type builder struct {
 	packages  []string // in the order of the link
 }
 
-func (b *builder) header(line string) error {
+func (b *builder) header(line string) {
 	words := strings.Fields(line)
 	b.kind = *kinds.Of(words[0])
-	p := &profile.Profile{}
-	types := func(pairs ...string) {
-		for i := 0; i < len(pairs); i += 2 {
-			p.SampleType = append(p.SampleType, &profile.ValueType{Type: pairs[i], Unit: pairs[i+1]})
-		}
-	}
+	types, period := "", int64(period)
 	switch b.kind.Sampling {
 	case kinds.Timed:
-		types("samples", "count", "cpu", "nanoseconds")
-		p.PeriodType, p.Period = &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, int64(period)
+		types = "cpu/nanoseconds samples/count cpu/nanoseconds"
 	case kinds.Counted:
-		types(b.kind.Count, "count")
-		p.PeriodType, p.Period = &profile.ValueType{Type: b.kind.Count, Unit: "count"}, 1
+		types, period = b.kind.Count+"/count "+b.kind.Count+"/count", 1
 	case kinds.Memory:
-		types("alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "count", "inuse_space", "bytes")
-		p.PeriodType, p.Period = &profile.ValueType{Type: "space", Unit: "bytes"}, 512<<10
+		types, period = "space/bytes alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes", 512<<10
 	case kinds.Contention:
-		types("contentions", "count", "delay", "nanoseconds")
-		p.PeriodType, p.Period = &profile.ValueType{Type: "contentions", Unit: "count"}, 1
+		types, period = "contentions/count contentions/count delay/nanoseconds", 1
 	default:
-		return fmt.Errorf("expected a kind of profile, found %q", words[0])
+		panic(fmt.Sprintf("folded: expected a kind of profile, found %q", line))
 	}
+	b.p = &profile.Profile{Period: period}
+	for _, t := range strings.Fields(types) { // the first is that of the period
+		name, unit, _ := strings.Cut(t, "/")
+		b.p.SampleType = append(b.p.SampleType, &profile.ValueType{Type: name, Unit: unit})
+	}
+	b.p.PeriodType, b.p.SampleType = b.p.SampleType[0], b.p.SampleType[1:]
 	for _, w := range words[1:] {
 		if w == "rate=1" {
-			p.Period = 1
-			continue
-		}
-		if list, ok := strings.CutPrefix(w, "link="); ok {
+			b.p.Period = 1
+		} else if list, ok := strings.CutPrefix(w, "link="); ok {
 			b.packages = strings.Split(list, ",")
+		} else {
+			b.p.DurationNanos = number(w)
+		}
+	}
+}
+
+// A line is a stack, one value or two, and labels. Names may hold blanks and braces (type
+// arguments).
+var (
+	oneValue  = regexp.MustCompile(`^(.*) ([^ {}]+)()(?: \{(.*)\})?$`)
+	twoValues = regexp.MustCompile(`^(.*) ([^ {}]+) ([^ {}]+)(?: \{(.*)\})?$`)
+)
+
+// stack adds the sample of one line.
+func (b *builder) stack(line string) {
+	form := oneValue
+	if b.kind.Sampling == kinds.Memory || b.kind.Sampling == kinds.Contention {
+		form = twoValues
+	}
+	m := form.FindStringSubmatch(line)
+	if m == nil {
+		panic(fmt.Sprintf("folded: expected a stack and its values, found %q", line))
+	}
+	s := &profile.Sample{Location: b.frames(m[1]), Value: []int64{number(m[2])}}
+	switch b.kind.Sampling {
+	case kinds.Timed:
+		s.Value = append(s.Value, s.Value[0]*int64(period))
+	case kinds.Memory:
+		s.Value = append(s.Value, number(m[3]), s.Value[0], number(m[3]))
+	case kinds.Contention:
+		s.Value = append(s.Value, number(m[3]))
+	}
+	if m[4] != "" {
+		s.Label = map[string][]string{}
+		for _, pair := range strings.Split(m[4], ",") {
+			key, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			s.Label[key] = append(s.Label[key], value)
+		}
+	}
+	b.p.Sample = append(b.p.Sample, s)
+}
+
+func number(text string) int64 {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		panic(fmt.Sprintf("folded: expected a number or a duration, found %q", text))
+	}
+	return int64(d)
+}
+
+// frames returns the locations of a stack, leaf first.
+func (b *builder) frames(stack string) []*profile.Location {
+	var groups []string // root first, each with the frames inlined into it
+	for _, f := range split(stack) {
+		if strings.HasPrefix(f, "~") && len(groups) > 0 {
+			groups[len(groups)-1] += ";" + f[1:]
 			continue
 		}
-		d, err := time.ParseDuration(w)
-		if err != nil {
-			return fmt.Errorf("expected a duration, such as 10s, found %q", w)
-		}
-		p.DurationNanos = int64(d)
+		groups = append(groups, f)
 	}
-	b.p = p
-	return nil
+	slices.Reverse(groups)
+	out := make([]*profile.Location, len(groups))
+	for i, g := range groups {
+		out[i] = b.location(g)
+	}
+	return out
+}
+
+// split cuts a stack at the semicolons outside of brackets and braces: type
+// arguments such as [go.shape.struct { A int; B int }] hold some.
+func split(stack string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i := range len(stack) {
+		switch stack[i] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		case ';':
+			if depth == 0 {
+				out, from = append(out, stack[from:i]), i+1
+			}
+		}
+	}
+	return append(out, stack[from:])
+}
+
+// location is one program counter: a function and, behind it, what was inlined.
+func (b *builder) location(group string) *profile.Location {
+	if l, ok := b.locations[group]; ok {
+		return l
+	}
+	l := &profile.Location{ID: uint64(len(b.p.Location) + 1)}
+	for _, f := range split(group) {
+		l.Line = append(l.Line, b.line(f))
+	}
+	if at := slices.Index(b.packages, pattern.PackageOf(l.Line[0].Function.Name)); at >= 0 {
+		l.Address = uint64(at+1)<<20 + l.ID
+	}
+	slices.Reverse(l.Line)
+	b.locations[group] = l
+	b.p.Location = append(b.p.Location, l)
+	return l
+}
+
+func (b *builder) line(frame string) profile.Line {
+	name, place, _ := strings.Cut(frame, "@")
+	file, number, _ := strings.Cut(place, ":")
+	line, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		line = 0 // no place was given
+	}
+	f := b.functions[name]
+	if f == nil {
+		f = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name}
+		b.functions[name] = f
+		b.p.Function = append(b.p.Function, f)
+	}
+	if file != "" {
+		f.Filename = file // a function is in one file
+	}
+	return profile.Line{Function: f, Line: line}
 }

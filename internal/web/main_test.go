@@ -122,11 +122,7 @@ func withDump(t testing.TB, c *Config, function string) string {
 // table is the profile that folded stacks describe.
 func table(t testing.TB, text string) *decode.Table {
 	t.Helper()
-	p, err := folded.Profile(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tableOf(t, p)
+	return tableOf(t, folded.Must(text))
 }
 
 func tableOf(t testing.TB, p *profile.Profile) *decode.Table {
