@@ -116,7 +116,7 @@ func newStatus(now time.Time, dumping bool) Status {
 		State: stateRunning, Started: now, Windows: map[string]int{}, Dumps: map[string]int64{},
 		Panics: map[string]int64{"loop": 0, "metrics": 0, "page": 0},
 	}
-	for _, o := range profiler.Outcomes() {
+	for o := range profiler.Canceled { // the others are reported
 		s.Windows[label(o.String())] = 0
 	}
 	if dumping {

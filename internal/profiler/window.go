@@ -48,22 +48,13 @@ const (
 	Lost                     // the runtime dropped more than 1% of the samples
 	TooLarge                 // the profile is larger than the hub keeps
 	Broken                   // the profile cannot be read
-	Canceled                 // the subscriber's context ended
+	Canceled                 // the subscriber's context ended; the last, because it is not reported
 )
 
 var outcomeNames = [...]string{
 	OK: "ok", Busy: "busy", Stolen: "stolen", Hung: "hung", Short: "short",
 	Overrun: "overrun", Suspended: "suspended", Rate: "rate", Starved: "starved",
 	Lost: "lost", TooLarge: "too large", Broken: "broken", Canceled: "canceled",
-}
-
-// Outcomes are the outcomes of windows that are reported: all but Canceled.
-func Outcomes() []Outcome {
-	var list []Outcome
-	for o := range Canceled {
-		list = append(list, o)
-	}
-	return list
 }
 
 // String is the outcome in words, as metrics and messages show it.
