@@ -20,8 +20,7 @@ const (
 	slack = 125 * time.Millisecond
 
 	// sleepSlack is the largest difference between the clocks that is not taken for a
-	// suspend: the process may be preempted between their readings, and where the wall
-	// clock is used, NTP adjusts it by up to 0.5 ms a second.
+	// suspend: the process may be preempted between their readings.
 	sleepSlack = 100 * time.Millisecond
 
 	// Sampled CPU was 92-99% of the CPU used when a process was busy, and 71-80% when it
@@ -40,8 +39,8 @@ const (
 // judgeTime applies the rules that need only the hub's own measurements.
 func (w *Window) judgeTime(limit time.Duration) {
 	switch {
-	case w.slept.Abs() > sleepSlack+w.Elapsed/1000:
-		w.lose(Suspended, "the machine was suspended, or its clock set, by %v during the window", w.slept.Round(time.Millisecond))
+	case w.slept > sleepSlack:
+		w.lose(Suspended, "the machine was suspended for %v during the window", w.slept.Round(time.Millisecond))
 	case w.Elapsed > limit:
 		w.lose(Overrun, "the window took %v instead of %v; the machine is overloaded, or the process was stopped", w.Elapsed.Round(time.Millisecond), w.Asked)
 	}
