@@ -101,7 +101,7 @@ func need(t *testing.T, debianPackage string, names ...string) string {
 			return path
 		}
 	}
-	script := "apt-get update && apt-get install -y --no-install-recommends " + debianPackage
+	script := "apt-get -o Acquire::Retries=3 update && apt-get -o Acquire::Retries=3 install -y --no-install-recommends " + debianPackage
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput()
 	if err == nil {
 		var path string
