@@ -37,7 +37,7 @@ type dump struct {
 	at    time.Time     // the end of its window
 	shows []string      // its offenders
 	ended chan struct{} // closed when it was saved or has failed
-	kept  bool          // saved, and not removed since
+	kept  bool          // saved
 
 	violation time.Duration // when its alert began to fire; 0 if it did not
 	severity  float64       // how far over the limit it is
@@ -177,15 +177,11 @@ func (g *Guard) nameDump(n *Event, e *entry) {
 	}
 }
 
-// dumped is called by the store's goroutine when a dump has ended, and when others were
-// removed, which must not be named any more.
+// dumped is called by the store's goroutine when a dump was saved or has failed.
 func (g *Guard) dumped(o dumps.Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, d := range g.offered {
-		if slices.Contains(o.Removed, d.id) {
-			d.kept = false
-		}
 		if d.id == o.ID && !d.kept {
 			d.kept = o.Err == nil
 			close(d.ended)
@@ -194,7 +190,7 @@ func (g *Guard) dumped(o dumps.Outcome) {
 	if o.Err != nil { // the next failing window tries again
 		g.offered = slices.DeleteFunc(g.offered, func(d *dump) bool { return d.id == o.ID })
 		g.dumpsFail(o.Err)
-	} else if o.ID != "" {
+	} else {
 		g.status.Dumps["saved"]++
 		g.faults.clear("dumps")
 	}

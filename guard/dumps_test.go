@@ -391,31 +391,6 @@ func TestLastDump(t *testing.T) {
 	}
 }
 
-// A dump that retention has removed is named nowhere any more.
-func TestRemovedDumpsAreNotNamed(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		w.take = story("b")
-		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows", "y: main.work below 10% for 1 windows")
-		cfg.Keep.Age, cfg.Keep.Every, cfg.Keep.Files = 30*minute, 20*minute, 1
-		g := w.start(t, cfg)
-		initials(t, g, 1)
-		// The second dump of the window has taken the place of the first.
-		if s := g.Status(); len(saved(t, g)) != 1 || (s.Budgets[0].Dump == "") == (s.Budgets[1].Dump == "") {
-			t.Errorf("dumps %q, status %q and %q", saved(t, g), s.Budgets[0].Dump, s.Budgets[1].Dump)
-		}
-		w.mu.Lock()
-		w.take = story("i")
-		w.mu.Unlock()
-		pass(35 * minute)
-		for _, b := range g.Status().Budgets {
-			if b.Dump != "" || !b.Dumped.IsZero() || len(saved(t, g)) != 0 {
-				t.Errorf("after all are too old: %q, the status of %s names %q", saved(t, g), b.Name, b.Dump)
-			}
-		}
-		g.Stop()
-	})
-}
-
 func TestFlightRecorder(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		t.Run(fmt.Sprintf("running=%t", running), func(t *testing.T) {

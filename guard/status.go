@@ -96,8 +96,8 @@ type BudgetStatus struct {
 	// Warning says why the budget may never fail: its pattern matches no linked function, or
 	// no sample was within its "in" and "where" so far.
 	Warning string `json:"warning,omitempty"`
-	// Dump is the last dump of the budget that is still kept, and Dumped the end of its
-	// window.
+	// Dump is the last dump of the budget that was saved, and Dumped the end of its window.
+	// Config.Keep may have removed it since.
 	Dump   string    `json:"dump,omitempty"`
 	Dumped time.Time `json:"dumped,omitzero"`
 }

@@ -193,7 +193,6 @@ func (s *Store) remove(e *entry) error {
 		}
 	}
 	delete(s.entries, e.id)
-	s.removed = append(s.removed, e.id)
 	return nil
 }
 

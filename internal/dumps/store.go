@@ -41,7 +41,6 @@ type Store struct {
 	lock    io.Closer     // held as long as the store is open; nil where files cannot be locked
 	entries map[ID]*entry // the dumps and remains that this process may delete
 	read    time.Time     // when the folders were read
-	removed []ID          // since the last report
 
 	// mu guards the next fields and is never held during I/O.
 	mu     sync.Mutex
@@ -49,17 +48,16 @@ type Store struct {
 	closed bool // no more offers
 }
 
-// Outcome is the end of an offered dump. With ID "" it only reports removed dumps.
+// Outcome is the end of an offered dump.
 type Outcome struct {
-	ID      ID
-	Err     error // see [Reason]
-	Removed []ID  // those that retention has removed since the last report
+	ID  ID
+	Err error // see [Reason]
 }
 
 // Open makes a folder for this process in dir, which it creates if need be, and
 // cleans up what earlier processes left: 10 to 70 µs a file on ext4. report is called in
-// the store's goroutine once for each dump that [Store.Offer] accepted, and when dumps
-// were removed because of their age; the store waits for it.
+// the store's goroutine once for each dump that [Store.Offer] accepted; the store waits for
+// it.
 func Open(dir string, keep Keep, report func(Outcome)) (*Store, error) {
 	d, err := newDisk(dir)
 	if err == nil {
@@ -135,19 +133,15 @@ func (s *Store) run() {
 	tick := time.NewTicker(cleanEvery)
 	defer tick.Stop()
 	for {
-		var o Outcome
 		select {
 		case p, ok := <-s.queue:
 			if !ok {
 				_ = recovered(func() error { s.leave(); return s.disk.close() }) // or the kernel does it later
 				return
 			}
-			o = Outcome{ID: p.id, Err: recovered(func() error { return s.write(p) })}
+			s.report(Outcome{ID: p.id, Err: recovered(func() error { return s.write(p) })})
 		case <-tick.C:
 			_ = recovered(func() error { return s.tidy(nil) }) // an error comes again before the next save
-		}
-		if o.Removed, s.removed = s.removed, nil; o.ID != "" || len(o.Removed) > 0 {
-			s.report(o)
 		}
 	}
 }
