@@ -153,6 +153,16 @@ func (s *Store) Save(d Dump) (ID, error) {
 	return p.id, s.write(p)
 }
 
+// own are the dumps and remains that a store may delete.
+func own(t *testing.T, s *Store) []*entry {
+	t.Helper()
+	entries, err := s.folders(s.mine)
+	if err != nil {
+		t.Error(err)
+	}
+	return entries
+}
+
 func mustSave(t *testing.T, s *Store, d Dump) ID {
 	t.Helper()
 	id, err := s.Save(d)

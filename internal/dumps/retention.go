@@ -11,15 +11,10 @@ import (
 	"time"
 )
 
-const (
-	// readAge is the time after which the folders are read again: a person may have deleted
-	// files, or a process may have ended.
-	readAge = 10 * time.Minute
-	// idleAge is the time after which a process that writes nothing counts as gone, where
-	// files cannot be locked or its lock is missing. If it is still running, another process
-	// may delete its dumps, but only those over the caps.
-	idleAge = time.Hour
-)
+// idleAge is the time after which a process that writes nothing counts as gone, where files
+// cannot be locked or its lock is missing. If it is still running, another process may delete
+// its dumps, but only those over the caps.
+const idleAge = time.Hour
 
 // entry is one dump on disk, or the remains of one.
 type entry struct {
@@ -34,27 +29,26 @@ func (e *entry) whole() bool {
 		slices.ContainsFunc(e.suffixes, func(s string) bool { return strings.HasSuffix(s, profileExt) })
 }
 
-// folders reads the entries of all folders, by instance. A folder that cannot be read is left
-// out; the error is that of the first.
-func (s *Store) folders() (map[string][]*entry, error) {
-	names, failed := s.disk.list(".")
-	all := make(map[string][]*entry)
+// folders reads the entries of the instances that are wanted. A folder that cannot be read in
+// full is left out, as dumps would look like remains; the error is that of the first.
+func (s *Store) folders(wanted func(instance string) bool) (all []*entry, err error) {
+	names, err := s.disk.list(".")
 	for _, name := range names {
 		instance, ok := parseFolder(name)
-		if info, err := s.disk.lstat(name); !ok || err != nil || !info.IsDir() {
+		if info, err := s.disk.lstat(name); !ok || err != nil || !info.IsDir() || !wanted(instance) {
 			continue
 		}
-		entries, err := s.folder(instance)
-		if err == nil {
-			all[instance] = entries
-		} else if !errors.Is(err, fs.ErrNotExist) { // removed meanwhile by another process
-			failed = cmp.Or(failed, err)
+		entries, failed := s.folder(instance)
+		if failed == nil {
+			all = append(all, entries...)
+		} else if !errors.Is(failed, fs.ErrNotExist) { // removed meanwhile by another process
+			err = cmp.Or(err, failed)
 		}
 	}
-	if failed != nil {
-		failed = fmt.Errorf("read the directory: %w", failed)
+	if err != nil {
+		err = fmt.Errorf("read the directory: %w", err)
 	}
-	return all, failed
+	return all, err
 }
 
 // folder reads the entries of an instance.
@@ -83,26 +77,17 @@ func (s *Store) folder(instance string) ([]*entry, error) {
 	return slices.Collect(maps.Values(found)), err
 }
 
-// scan reads again the entries that this process may delete: its own, and those of processes
-// that are gone.
-func (s *Store) scan() error {
-	all, err := s.folders()
-	if _, ok := all[s.instance]; !ok {
-		return cmp.Or(err, fs.ErrNotExist)
+// mine reports whether this process may delete the entries of an instance: its own, and
+// those of processes that are gone.
+func (s *Store) mine(instance string) bool {
+	if instance == s.instance {
+		return true
 	}
-	s.entries, s.read = make(map[ID]*entry), s.now()
-	for instance, entries := range all {
-		if instance != s.instance && !s.ended(instance) {
-			continue
-		}
-		for _, e := range entries {
-			s.entries[e.id] = e
-		}
-		if instance != s.instance {
-			s.removeFolder(instance) // if it is empty
-		}
+	ended := s.ended(instance)
+	if ended {
+		s.removeFolder(instance) // if it is empty
 	}
-	return nil
+	return ended
 }
 
 // ended reports whether the owner of a folder is gone. In doubt it is not: to keep dumps too
@@ -127,10 +112,10 @@ func (s *Store) removeFolder(instance string) {
 	}
 }
 
-// victims are the entries that must be removed so that add (nil: nothing) fits the caps:
+// victims are those of the entries that must be removed so that add (nil: nothing) fits the caps:
 // remains and entries that are too old, then dumps without a mark, then those marked worst,
 // then those marked first; within each group the oldest first.
-func (s *Store) victims(add *entry) (list []*entry) {
+func (s *Store) victims(entries []*entry, add *entry) (list []*entry) {
 	now := s.now()
 	value := func(e *entry) int {
 		switch {
@@ -143,17 +128,17 @@ func (s *Store) victims(add *entry) (list []*entry) {
 		}
 		return 3
 	}
-	candidates := slices.SortedFunc(maps.Values(s.entries), func(a, b *entry) int {
+	slices.SortFunc(entries, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a.id, b.id))
 	})
-	files, bytes := len(candidates), int64(0)
-	for _, e := range candidates {
+	files, bytes := len(entries), int64(0)
+	for _, e := range entries {
 		bytes += e.size
 	}
 	if add != nil {
 		files, bytes = files+1, bytes+add.size
 	}
-	for _, e := range candidates {
+	for _, e := range entries {
 		if value(e) > 0 && files <= s.keep.Files && bytes <= s.keep.Bytes {
 			break
 		}
@@ -163,26 +148,21 @@ func (s *Store) victims(add *entry) (list []*entry) {
 	return list
 }
 
-// tidy cleans up: it reads the folders if that was long ago, and removes the victims for add
-// (nil: nothing). Entries that it cannot remove are left to the next scan.
-func (s *Store) tidy(add *entry) (err error) {
-	if s.now().Sub(s.read) > readAge {
-		if err := s.scan(); err != nil {
-			return fmt.Errorf("clean up dumps: %w", err)
-		}
-	}
-	for _, e := range s.victims(add) {
+// tidy cleans up: it reads the folders, and removes the victims for add (nil: nothing).
+func (s *Store) tidy(add *entry) error {
+	entries, err := s.folders(s.mine)
+	for _, e := range s.victims(entries, add) {
 		err = cmp.Or(err, s.remove(e))
 	}
 	if err != nil {
-		s.read, err = time.Time{}, fmt.Errorf("clean up dumps: %w", err)
+		return fmt.Errorf("clean up dumps: %w", err)
 	}
-	return err
+	return nil
 }
 
 // remove deletes the files of a dump or of remains, the sidecar first, so that a
 // crash in between leaves remains and not half a dump. An empty folder goes with the next
-// scan.
+// clean-up.
 func (s *Store) remove(e *entry) error {
 	slices.SortFunc(e.suffixes, func(a, b string) int {
 		return cmp.Compare(len(a), len(b)) // json is the shortest
@@ -191,23 +171,6 @@ func (s *Store) remove(e *entry) error {
 		if err := s.disk.remove(e.path(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-	}
-	delete(s.entries, e.id)
-	return nil
-}
-
-// makeRoom removes the victims for e, and then checks the free space.
-func (s *Store) makeRoom(e *entry) error {
-	if err := s.tidy(e); err != nil {
-		return err
-	}
-	free, total, err := s.disk.space()
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-	case err != nil:
-		return fmt.Errorf("ask for free space: %w", err)
-	case float64(free)-float64(e.size) < s.keep.Free*float64(total):
-		return fmt.Errorf("%w: %d of %d bytes are free, and %.0f%% are to be left", ErrNoSpace, free, total, 100*s.keep.Free)
 	}
 	return nil
 }

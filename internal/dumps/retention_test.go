@@ -69,10 +69,10 @@ func TestFault_19_StaleFiles(t *testing.T) {
 			if scans != 3 { // DumpDir and two folders
 				t.Errorf("directories were read %d times, want each once", scans)
 			}
-			rescan(t, s)
+			tidied(t, s)
 			c := assertNames(t, dir, tt.want)
-			if len(s.entries) != tt.want || (tt.want == 0) != (len(c.folders) == 1) {
-				t.Errorf("%d dumps in the index, folders %v", len(s.entries), c.folders)
+			if len(own(t, s)) != tt.want || (tt.want == 0) != (len(c.folders) == 1) {
+				t.Errorf("%d dumps are left, folders %v", len(own(t, s)), c.folders)
 			}
 			locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
 			if len(locks) != len(c.folders) {
@@ -82,10 +82,9 @@ func TestFault_19_StaleFiles(t *testing.T) {
 	}
 }
 
-// rescan makes a store look anew.
-func rescan(t *testing.T, s *Store) {
+// tidied cleans up.
+func tidied(t *testing.T, s *Store) {
 	t.Helper()
-	s.read = time.Time{}
 	if err := s.tidy(nil); err != nil {
 		t.Error(err)
 	}
@@ -132,7 +131,7 @@ func BenchmarkScan(b *testing.B) {
 	defer d.close()
 	s := &Store{disk: d, now: c.now, instance: "00000001"}
 	for b.Loop() {
-		if err := s.scan(); err != nil {
+		if _, err := s.folders(s.mine); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -212,12 +211,13 @@ func TestVictims(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			now := tt.add.entry().time
-			s := &Store{keep: tt.keep.withDefaults(), entries: map[ID]*entry{}, now: func() time.Time { return now }}
+			s := &Store{keep: tt.keep.withDefaults(), now: func() time.Time { return now }}
+			var have []*entry
 			for _, d := range tt.have {
-				s.entries[d.entry().id] = d.entry()
+				have = append(have, d.entry())
 			}
 			var got []string
-			for _, e := range s.victims(tt.add.entry()) {
+			for _, e := range s.victims(have, tt.add.entry()) {
 				got = append(got, fmt.Sprint(e.time.Sub(start).Minutes()))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

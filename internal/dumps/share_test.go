@@ -26,7 +26,7 @@ func childShare(dir string) {
 	for i := range 2 * shareFiles {
 		must(s.Save(d.marked([]string{First, Worst, "", ""}[i%4])))
 		must(0, s.tidy(nil))
-		for _, e := range s.entries {
+		for _, e := range must(s.folders(s.mine)) {
 			for _, suffix := range e.suffixes {
 				if _, err := os.Stat(filepath.Join(dir, e.path(suffix))); err != nil && e.instance == s.instance {
 					missing = append(missing, err.Error())
@@ -84,7 +84,7 @@ func TestFault_20_EightProcesses(t *testing.T) {
 	if _, total, err := s.List(10); err != nil || total != shareFiles {
 		t.Errorf("%d dumps are listed, %v", total, err)
 	}
-	rescan(t, s)
+	tidied(t, s)
 	if c := assertClean(t, dir, shareFiles); len(c.folders) > shareFiles+1 {
 		t.Errorf("folders %v: those without dumps should be gone", c.folders)
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -87,11 +86,11 @@ type Info struct {
 // all dumps. It reads at most limit sidecars. It takes no locks, so that a hung save does
 // not block it, and leaves out dumps that are removed meanwhile.
 func (s *Store) List(limit int) (newest []Info, total int, err error) {
-	all, err := s.folders()
+	found, err := s.folders(func(string) bool { return true })
 	if err != nil {
 		return nil, 0, fmt.Errorf("list dumps: %w", err)
 	}
-	found := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(all))...), func(e *entry) bool { return !e.whole() })
+	found = slices.DeleteFunc(found, func(e *entry) bool { return !e.whole() })
 	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id, a.id) })
 	for _, e := range found[:min(limit, len(found))] {
 		info := Info{ID: e.id, End: e.time, Bytes: e.size}

@@ -19,15 +19,15 @@ import (
 // makes one or two dumps, so a longer queue means a disk that does not keep up.
 const queueLen = 4
 
-// cleanEvery is how often the store looks for dumps that are too old. If there are none, that
-// makes no system call between two reads of the folders (see readAge).
-const cleanEvery = time.Minute
+// cleanEvery is how often the store looks for dumps that are too old: the age of a dump is
+// days. A look at 64 dumps takes some milliseconds.
+const cleanEvery = 10 * time.Minute
 
 // Store keeps the dumps of one process in a folder of its own. Open one per
 // DumpDir, and Close it. All methods are safe for concurrent use.
 //
 // It saves in a goroutine of its own, so that the caller of Offer never waits for the disk.
-// It cleans up when it is opened, before each save, and once a minute.
+// It cleans up when it is opened, before each save, and every ten minutes.
 type Store struct {
 	disk     disk
 	keep     Keep
@@ -36,11 +36,7 @@ type Store struct {
 	random   func() string // hexLen hex digits
 	report   func(Outcome)
 	done     chan struct{} // closed when the goroutine has ended
-
-	// The next fields belong to the goroutine.
-	lock    io.Closer     // held as long as the store is open; nil where files cannot be locked
-	entries map[ID]*entry // the dumps and remains that this process may delete
-	read    time.Time     // when the folders were read
+	lock     io.Closer     // held as long as the store is open; nil where files cannot be locked
 
 	// mu guards the next fields and is never held during I/O.
 	mu     sync.Mutex
@@ -82,19 +78,13 @@ func (s *Store) open() error {
 	return nil
 }
 
-// openFolder opens DumpDir, takes a lock, makes the folder beside it, and reads the dumps
-// that are there. The lock comes first, so that no other process sees an unlocked folder.
+// openFolder opens DumpDir, takes a lock and makes the folder beside it. The lock comes first,
+// so that no other process sees an unlocked folder.
 func (s *Store) openFolder() error {
 	if err := s.disk.open(); err != nil {
 		return err
 	}
 	lock := lockName(s.instance)
-	if s.entries != nil { // again, because something was removed
-		if _, err := s.disk.lstat(folderName(s.instance)); err == nil {
-			return nil // it was only a file
-		}
-		s.leave()
-	}
 	f, err := s.disk.create(lock)
 	if err != nil {
 		return fmt.Errorf("make a lock: %w", err)
@@ -107,9 +97,6 @@ func (s *Store) openFolder() error {
 	}
 	if err == nil {
 		err = s.disk.sync(".")
-	}
-	if err == nil {
-		err = s.scan()
 	}
 	if err != nil {
 		s.leave()
@@ -240,14 +227,10 @@ func (p *prepared) add(suffix string, data []byte) {
 
 // write makes a dump durable. On an error nothing of it is left.
 func (s *Store) write(p prepared) error {
-	err := s.save(p)
-	// The folder or DumpDir may have been removed, as by programs that clean up /tmp. Both
-	// are made again, with the same checks as the first time.
-	if errors.Is(err, fs.ErrNotExist) {
-		if failed := s.openFolder(); failed == nil {
-			err = s.save(p)
-		} else {
-			err = fmt.Errorf("%w: a folder was removed while in use, and cannot be made again: %w", err, failed)
+	err := s.makeRoom(p.entry)
+	if err == nil {
+		if err = s.put(p); err != nil {
+			_ = s.tidy(nil) // the files that were written are remains, as after a crash
 		}
 	}
 	if err != nil {
@@ -256,16 +239,27 @@ func (s *Store) write(p prepared) error {
 	return nil
 }
 
-func (s *Store) save(p prepared) error {
-	if err := s.makeRoom(p.entry); err != nil {
+// makeRoom sees to the folder, the caps and the free space before e is written.
+func (s *Store) makeRoom(e *entry) error {
+	// The folder or DumpDir may have been removed, as by programs that clean up /tmp. Both
+	// are made again, with the same checks as the first time.
+	if _, err := s.disk.lstat(folderName(s.instance)); errors.Is(err, fs.ErrNotExist) {
+		s.leave()
+		if err := s.openFolder(); err != nil {
+			return fmt.Errorf("the folder was removed while in use, and cannot be made again: %w", err)
+		}
+	}
+	if err := s.tidy(e); err != nil {
 		return err
 	}
-	if err := s.put(p); err != nil {
-		s.read = time.Time{} // the files that were written are remains, as after a crash
-		_ = s.tidy(nil)
-		return err
+	free, total, err := s.disk.space()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+	case err != nil:
+		return fmt.Errorf("ask for free space: %w", err)
+	case float64(free)-float64(e.size) < s.keep.Free*float64(total):
+		return fmt.Errorf("%w: %d of %d bytes are free, and %.0f%% are to be left", ErrNoSpace, free, total, 100*s.keep.Free)
 	}
-	s.entries[p.id] = p.entry
 	return nil
 }
 
