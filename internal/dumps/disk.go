@@ -12,7 +12,7 @@ import (
 )
 
 // disk is DumpDir, and the seam at which tests make any call fail. Names are
-// relative to it: "profguard-5f3a9c21/lock", or "." for DumpDir itself.
+// relative to it: "profguard-5f3a9c21", or "." for DumpDir itself.
 type disk interface {
 	// open opens DumpDir and makes it if need be, also again after it was removed.
 	// If that fails, nothing has changed.
@@ -23,9 +23,9 @@ type disk interface {
 	create(name string) (file, error)
 	// read opens a regular file for reading, and nothing else.
 	read(name string) (file, error)
-	// lock takes the advisory lock of a file, until the lock is closed. The error is
-	// errLocked if another process holds it, and errors.ErrUnsupported where files cannot
-	// be locked.
+	// lock takes the advisory lock of a directory, until the lock is closed. The error is
+	// errLocked if another process holds it, and errors.ErrUnsupported where directories
+	// cannot be locked.
 	lock(name string) (io.Closer, error)
 	lstat(name string) (fs.FileInfo, error)
 	rename(from, to string) error
@@ -113,12 +113,9 @@ func (d *rootDisk) create(name string) (file, error) {
 	return d.root.Load().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-func (d *rootDisk) read(name string) (file, error) { return d.regular(name) }
-
-// regular opens a file if it is a regular one. It looks at the type before it opens the file,
-// because opening a FIFO would block and opening a device may do anything. The flags are for
-// a file that is replaced in between.
-func (d *rootDisk) regular(name string) (*os.File, error) {
+// read looks at the type before it opens the file, because opening a FIFO would block and
+// opening a device may do anything. The flags are for a file that is replaced in between.
+func (d *rootDisk) read(name string) (file, error) {
 	info, err := d.lstat(name)
 	if err != nil {
 		return nil, err
@@ -130,7 +127,7 @@ func (d *rootDisk) regular(name string) (*os.File, error) {
 }
 
 func (d *rootDisk) lock(name string) (io.Closer, error) {
-	f, err := d.regular(name)
+	f, err := d.root.Load().OpenFile(name, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -16,9 +16,9 @@
 //
 // DumpDir belongs to the own user, nobody else may write to it, and it is no link.
 // Each Store makes a folder of its own in it and writes only there. As long as it is open it
-// holds the lock of a file beside that folder, which the kernel releases when the process
-// ends, however it ends: a process that can take the lock knows that the owner is gone. Where
-// files cannot be locked, an owner that has written nothing for an hour counts as gone.
+// holds the lock of that folder, which the kernel releases when the process ends, however it
+// ends: a process that can take the lock knows that the owner is gone. Where folders cannot be
+// locked, an owner that has written nothing for an hour counts as gone.
 //
 // A Store deletes its own dumps and those in folders of processes that are gone,
 // and never those of another open Store. Its caps ([Keep]) hold for both together.

@@ -141,8 +141,8 @@ func TestDurability(t *testing.T) {
 	s, _ := openTest(t, newDir(t), testKeep, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
 	d1.log = slices.DeleteFunc(d1.log, func(call string) bool { return call == "list ." })
 	folder := folderName(s.instance)
-	lock := lockName(s.instance)
-	opened := []string{"create " + lock, "close " + lock, "lock " + lock, "mkdir " + folder, "sync ."}
+	made := folder + tempExt
+	opened := []string{"mkdir " + made, "lock " + made, "rename " + made + " " + folder, "sync ."}
 	if diff := cmp.Diff(opened, d1.log[:len(opened)]); diff != "" {
 		t.Errorf("Open (-want +got):\n%s", diff)
 	}

@@ -146,11 +146,10 @@ func TestFault_66_SecondNames(t *testing.T) {
 		}
 	}
 	id := newName(start, "b", "00000002", "00000003", "").id
-	plant(filepath.Join(dir, "profguard-lock"))
-	plant(filepath.Join(dir, lockName("00000001"))) // the one that comes first
+	plant(filepath.Join(dir, folderName("00000001")+tempExt)) // the one that comes first
 	random := counter(0)
 	if _, err := openWith(dir, testKeep, newClock().now, random, nil); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("with a lock of that name: %v", err)
+		t.Errorf("with a file of that name: %v", err)
 	}
 	var d1 *faulty
 	s, err := openWith(dir, testKeep, newClock().now, random, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
@@ -247,7 +246,7 @@ func TestFault_22_UnknownFiles(t *testing.T) {
 	planted := []string{ // the twins that must go, or this test shows nothing
 		folder + "/" + stem + ".cpu.pb.gz", folder + "/" + stem + ".json.tmp",
 	}
-	for _, name := range append(planted, lockName("00000001")) {
+	for _, name := range planted {
 		write(name, "")
 	}
 	s, c := openTest(t, dir, Keep{Files: 1, Free: 1e-12}, nil)

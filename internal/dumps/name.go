@@ -90,9 +90,6 @@ func (id ID) Folder() string {
 
 func folderName(instance string) string { return prefix + instance }
 
-// lockName is the file beside the folder.
-func lockName(instance string) string { return folderName(instance) + ".lock" }
-
 // parseFolder parses the name of a folder. ok is false for folders that this package did not
 // make.
 func parseFolder(folder string) (instance string, ok bool) {

@@ -69,7 +69,7 @@ func TestFault_62_HostileIDs(t *testing.T) {
 		{string(good), file + "\x00"},
 		{string(good), strings.ToUpper(file)},
 		{string(good), file + "/."},
-		{string(good), lockName(s.instance)},
+		{string(good), folderName(s.instance)},
 		{string(good), file + tempExt},
 		{string(good), fileName(good, "svg")},
 		{string(good) + "\x00", file},

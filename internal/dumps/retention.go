@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// idleAge is the time after which a process that writes nothing counts as gone, where files
-// cannot be locked or its lock is missing. If it is still running, another process may delete
-// its dumps, but only those over the caps.
+// idleAge is the time after which a process that writes nothing counts as gone, where folders
+// cannot be locked. If it is still running, another process may delete its dumps, but only
+// those over the caps.
 const idleAge = time.Hour
 
 // entry is one dump on disk, or the remains of one.
@@ -85,7 +85,7 @@ func (s *Store) mine(instance string) bool {
 	}
 	ended := s.ended(instance)
 	if ended {
-		s.removeFolder(instance) // if it is empty
+		s.disk.remove(folderName(instance)) // if it is empty
 	}
 	return ended
 }
@@ -93,23 +93,16 @@ func (s *Store) mine(instance string) bool {
 // ended reports whether the owner of a folder is gone. In doubt it is not: to keep dumps too
 // long is better than to delete those of a running process.
 func (s *Store) ended(instance string) bool {
-	lock, err := s.disk.lock(lockName(instance))
+	lock, err := s.disk.lock(folderName(instance))
 	if err == nil {
 		lock.Close()
 		return true
 	}
-	if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist) {
+	if !errors.Is(err, errors.ErrUnsupported) {
 		return false
 	}
 	info, err := s.disk.lstat(folderName(instance))
 	return err == nil && s.now().Sub(info.ModTime()) > idleAge
-}
-
-// removeFolder removes a folder and its lock if there is nothing in it.
-func (s *Store) removeFolder(instance string) {
-	if err := s.disk.remove(folderName(instance)); err == nil || errors.Is(err, fs.ErrNotExist) {
-		s.disk.remove(lockName(instance))
-	}
 }
 
 // victims are those of the entries that must be removed so that add (nil: nothing) fits the caps:

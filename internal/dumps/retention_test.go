@@ -19,9 +19,6 @@ func litter(tb testing.TB, dir string, n int, at time.Time) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, lockName("00000001")), nil, 0o600); err != nil {
-		tb.Fatal(err)
-	}
 	empty := filepath.Join(tb.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		tb.Fatal(err)
@@ -73,10 +70,6 @@ func TestFault_19_StaleFiles(t *testing.T) {
 			c := assertNames(t, dir, tt.want)
 			if len(own(t, s)) != tt.want || (tt.want == 0) != (len(c.folders) == 1) {
 				t.Errorf("%d dumps are left, folders %v", len(own(t, s)), c.folders)
-			}
-			locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
-			if len(locks) != len(c.folders) {
-				t.Errorf("folders %v, locks %v", c.folders, locks)
 			}
 		})
 	}

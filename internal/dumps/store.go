@@ -36,7 +36,7 @@ type Store struct {
 	random   func() string // hexLen hex digits
 	report   func(Outcome)
 	done     chan struct{} // closed when the goroutine has ended
-	lock     io.Closer     // held as long as the store is open; nil where files cannot be locked
+	lock     io.Closer     // of the folder, held as long as the store is open; nil where there are no locks
 
 	// mu guards the next fields and is never held during I/O.
 	mu     sync.Mutex
@@ -78,40 +78,39 @@ func (s *Store) open() error {
 	return nil
 }
 
-// openFolder opens DumpDir, takes a lock and makes the folder beside it. The lock comes first,
-// so that no other process sees an unlocked folder.
+// openFolder opens DumpDir, makes the folder and takes its lock. The folder gets its name
+// last, so that no other process sees it unlocked.
 func (s *Store) openFolder() error {
 	if err := s.disk.open(); err != nil {
 		return err
 	}
-	lock := lockName(s.instance)
-	f, err := s.disk.create(lock)
+	folder := folderName(s.instance)
+	err := s.disk.mkdir(folder + tempExt)
 	if err != nil {
-		return fmt.Errorf("make a lock: %w", err)
+		return fmt.Errorf("make a folder: %w", err)
 	}
-	if err = f.Close(); err == nil {
-		s.lock, err = s.disk.lock(lock)
-	}
+	s.lock, err = s.disk.lock(folder + tempExt)
 	if err == nil || errors.Is(err, errors.ErrUnsupported) {
-		err = s.disk.mkdir(folderName(s.instance))
+		err = s.disk.rename(folder+tempExt, folder)
 	}
 	if err == nil {
 		err = s.disk.sync(".")
 	}
 	if err != nil {
+		s.disk.remove(folder + tempExt)
 		s.leave()
 		return fmt.Errorf("make a folder: %w", err)
 	}
 	return nil
 }
 
-// leave releases the lock, and removes it and the folder if there are no dumps.
+// leave releases the lock, and removes the folder if there are no dumps.
 func (s *Store) leave() {
 	if s.lock != nil {
-		s.lock.Close() // first, because Windows does not remove open files
+		s.lock.Close()
 		s.lock = nil
 	}
-	s.removeFolder(s.instance)
+	s.disk.remove(folderName(s.instance))
 }
 
 // run saves offered dumps, and removes those that are too old, until the store is closed.

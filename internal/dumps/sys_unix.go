@@ -4,6 +4,7 @@ package dumps
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -25,20 +26,16 @@ func isOwn(info fs.FileInfo) bool {
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-func lock(f *os.File) error {
-	for {
-		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
-		case nil:
-			return nil
-		case unix.EINTR:
-		case unix.EWOULDBLOCK:
-			return errLocked
-		case unix.ENOLCK, unix.EOPNOTSUPP, unix.ENOSYS, unix.EBADF:
-			// EBADF: some network file systems lock only what is open for writing.
-			return errors.ErrUnsupported
-		default:
-			return os.NewSyscallError("flock", err)
-		}
+// lock fails with ErrUnsupported where there are no locks. Some network file systems lock only
+// what is open for writing, as directories never are.
+func lock(dir *os.File) error {
+	switch err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
+	case nil:
+		return nil
+	case unix.EWOULDBLOCK:
+		return errLocked
+	default:
+		return fmt.Errorf("%w: flock: %w", errors.ErrUnsupported, err)
 	}
 }
 
