@@ -51,8 +51,8 @@ func testPages(t *testing.T, browser context.Context, server *httptest.Server, d
 		flame      bool
 	}{
 		{"overview", "/debug/profguard/", "", "#dumps + .dim, #dumps ~ .scroll", false},
-		{"dump", "/debug/profguard/dumps/" + dump, "", "#top-functions", true},
-		{"live", "/debug/profguard/", "#draw", "#top-functions", true},
+		{"dump", "/debug/profguard/dumps/" + dump, "", "#flame", true},
+		{"live", "/debug/profguard/", "#draw", "#flame", true},
 	}
 	for _, screen := range []struct {
 		scheme, name  string

@@ -17,13 +17,10 @@ const (
 	// minShare is the smallest part of the profile that has a frame: a tenth of a pixel, so
 	// that the graph still is complete at ten times the size.
 	minShare = 0.0001
-	// topFunctions fill a screen.
-	topFunctions = 25
 )
 
 // A flame is the content of flame.json: the tree of the stacks of one profile, with the value
-// of each frame and its callees, and the functions with the largest values in their own bodies.
-// Values are in the profile's own unit.
+// of each frame and its callees, and that of its own body. Values are in the profile's own unit.
 type flame struct {
 	Unit    string  `json:"unit"`
 	Total   float64 `json:"total"` // of the whole profile
@@ -40,15 +37,6 @@ type flame struct {
 	Name   []int     `json:"name"`
 	Value  []float64 `json:"value"`
 	Self   []float64 `json:"self"`
-
-	Top []*topFunction `json:"top"`
-}
-
-// A topFunction is the value of a function's own body, and with its callees.
-type topFunction struct {
-	Function string  `json:"function"`
-	Flat     float64 `json:"flat"`
-	Cum      float64 `json:"cum"`
 }
 
 // column is the sample type that is drawn: the profile's default, or the last one, as
@@ -81,11 +69,24 @@ func newFlame(t *decode.Table, module string) flame {
 	if len(t.Types) == 0 {
 		return f
 	}
-	f.Unit = t.Types[column(t)].Unit
+	col := column(t)
+	f.Unit = t.Types[col].Unit
 	var stacks []*stack
-	stacks, f.Top = read(t)
-	for _, s := range stacks {
-		f.Total += s.value
+	frames := make([]decode.ID, 0, t.Frames)
+	for i, s := range t.Samples {
+		v := float64(t.Values[i*len(t.Types)+col])
+		if v <= 0 {
+			continue
+		}
+		from := len(frames)
+		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
+			for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
+				frames = append(frames, line.Name)
+			}
+		}
+		slices.Reverse(frames[from:])
+		stacks = append(stacks, &stack{frames[from:], v})
+		f.Total += v
 	}
 	if f.Total == 0 {
 		return f
@@ -139,45 +140,4 @@ func (n *node) children(symbols *decode.Symbols) []*node {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(symbols.Name(a.name), symbols.Name(b.name)))
 	})
 	return children
-}
-
-// read reads the stacks of a profile with a value, and lists the functions with the largest
-// values in their own bodies. These are not computed from the tree, which leaves out small
-// frames: a function that is called from a thousand places may be large nevertheless.
-func read(t *decode.Table) (stacks []*stack, top []*topFunction) {
-	col := column(t)
-	functions := make([]topFunction, t.Symbols.Len())
-	counted := make([]int, t.Symbols.Len()) // the sample in which a function was counted last
-	frames := make([]decode.ID, 0, t.Frames)
-	for i, s := range t.Samples {
-		v := float64(t.Values[i*len(t.Types)+col])
-		if v <= 0 {
-			continue
-		}
-		from := len(frames)
-		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
-			for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
-				frames = append(frames, line.Name)
-				if counted[line.Name] != i+1 {
-					counted[line.Name] = i + 1
-					functions[line.Name].Cum += v
-				}
-			}
-		}
-		names := frames[from:]
-		if len(names) > 0 {
-			functions[names[0]].Flat += v
-		}
-		slices.Reverse(names)
-		stacks = append(stacks, &stack{names, v})
-	}
-	for id := range functions {
-		if fn := &functions[id]; fn.Flat > 0 {
-			top = append(top, &topFunction{t.Symbols.Name(decode.ID(id)), fn.Flat, fn.Cum})
-		}
-	}
-	slices.SortFunc(top, func(a, b *topFunction) int {
-		return cmp.Or(cmp.Compare(b.Flat, a.Flat), cmp.Compare(b.Cum, a.Cum), cmp.Compare(a.Function, b.Function))
-	})
-	return stacks, top[:min(len(top), topFunctions)]
 }

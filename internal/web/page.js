@@ -282,8 +282,8 @@ function short(name) {
   return name.slice(head.lastIndexOf("/") + 1);
 }
 
-// flameGraph draws a flame.json: what it adds up to, a search, the frames, the top
-// functions. marks are the names of offenders.
+// flameGraph draws a flame.json: what it adds up to, a search, the frames. marks are the
+// names of offenders.
 function flameGraph(f, marks) {
   const names = f.names || [], count = (f.parent || []).length, marked = new Set(marks);
   const warning = f.warning && el("p.warning", null, clean(f.warning));
@@ -356,16 +356,13 @@ function flameGraph(f, marks) {
     to.focus();
   });
   show(0);
-  const rows = (f.top || []).map(t => [number(amount(t.flat, f.unit)), number(share(t.flat)), number(amount(t.cum, f.unit)), number(share(t.cum)),
-    cell(marked.has(t.function) ? el("strong.offender", null, code(t.function)) : code(t.function))]);
   return [section("flame", "Flame graph", warning,
     el("p.dim", null, amount(f.total, f.unit) + " in all. Each frame is as wide as what it and all that it calls is worth; choose one to zoom in. ",
       el("span.key.own", null, "own code"), " ", el("span.key.rt", null, "runtime"), " ", el("span.key.k2", null, "other packages"), " ",
       marked.size > 0 && el("span.key.mark", null, "offender")),
     f.cut && el("p.dim", null, "There are more frames than are drawn."),
     el("p.tools", null, el("label.search", null, "Find ", el("input", {type: "search", id: "find-frame", input: e => { wanted = e.target.value.toLowerCase(); search(); }})), " ", back, found),
-    frames),
-  rows.length > 0 && section("top-functions", "Top functions", table("Top functions", ["#flat", "#%", "#cumulative", "#%", "function"], rows))].filter(Boolean);
+    frames)];
 }
 
 (async () => {
