@@ -44,7 +44,7 @@ func TestHandlerOfStoppedGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := g.Handler()
-	if r := webtest.Ask(h, "GET", "/dumps.json"); !strings.Contains(webtest.Body(t, r), "none yet") {
+	if r := webtest.Ask(h, "GET", "/dumps.json"); !strings.Contains(webtest.Body(t, r), "0 of 0 dumps in ") {
 		t.Errorf("a running guard's dumps: %d", r.StatusCode)
 	}
 	const gone = "/dumps/profguard-20261121T115500.000Z-x-00000000-00000000"
@@ -62,7 +62,7 @@ func TestHandlerOfStoppedGuard(t *testing.T) {
 	}
 	for _, target := range []string{gone, gone + gone[len("/dumps"):] + ".json"} {
 		r := webtest.Ask(h, "GET", target)
-		if text := webtest.Body(t, r); r.StatusCode != 404 || !strings.Contains(text, "the guard has stopped") {
+		if text := webtest.Body(t, r); r.StatusCode != 404 || !strings.Contains(text, "closed") {
 			t.Errorf("a dump of a guard that has stopped: %d, %s", r.StatusCode, text)
 		}
 	}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -23,7 +22,7 @@ const (
 // dumpList is the content of dumps.json.
 type dumpList struct {
 	Dumps []dumps.Info `json:"dumps"`
-	Note  string       `json:"note,omitempty"` // why there are none, or no more
+	Note  string       `json:"note"` // where they are, or why there are none
 }
 
 // dumpList sends the list of the newest dumps.
@@ -39,31 +38,14 @@ func (h *Handler) dumpList(w http.ResponseWriter, r *http.Request) {
 // listDumps lists the newest dumps.
 func (h *Handler) listDumps() dumpList {
 	store := h.Dumps()
-	switch {
-	case store == nil && h.Dir != "":
-		return dumpList{Note: "no dumps are kept: the guard's state says why"}
-	case store == nil:
-		return dumpList{Note: "no dumps are kept: Config.DumpDir says where they should go"}
+	if store == nil {
+		return dumpList{Note: "no dumps are kept: Config.DumpDir is empty, or the guard's state says why"}
 	}
 	infos, total, err := store.List(maxDumps)
-	switch {
-	case errors.Is(err, fs.ErrClosed):
-		return dumpList{Note: h.hasStopped()}
-	case err != nil:
+	if err != nil {
 		return dumpList{Note: err.Error()}
-	case len(infos) == 0:
-		return dumpList{Note: "none yet"}
 	}
-	l := dumpList{Dumps: infos}
-	if total > maxDumps {
-		l.Note = fmt.Sprintf("the newest %d; the others are in %s", maxDumps, h.Dir)
-	}
-	return l
-}
-
-// hasStopped is the message when the store is closed.
-func (h *Handler) hasStopped() string {
-	return "the guard has stopped; its dumps are in " + h.Dir
+	return dumpList{Dumps: infos, Note: fmt.Sprintf("%d of %d dumps in %s", len(infos), total, h.Dir)}
 }
 
 // open opens a file of a dump. For any other name the error is fs.ErrNotExist.
@@ -79,7 +61,7 @@ func (h *Handler) open(id, file string) (io.ReadSeekCloser, error) {
 func (h *Handler) dumpPage(w http.ResponseWriter, r *http.Request, id string) {
 	f, err := h.open(id, id+".json")
 	if err != nil {
-		h.notFound(w, err)
+		notFound(w, err)
 		return
 	}
 	f.Close()
@@ -96,7 +78,7 @@ func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file stri
 	defer release()
 	f, err := h.open(id, file)
 	if err != nil {
-		h.notFound(w, err)
+		notFound(w, err)
 		return
 	}
 	if draw {
@@ -140,13 +122,6 @@ func (h *Handler) draw(data []byte, look func(*decode.Table)) (flame, error) {
 }
 
 // notFound answers for a file that cannot be opened.
-func (h *Handler) notFound(w http.ResponseWriter, err error) {
-	switch {
-	case errors.Is(err, fs.ErrClosed):
-		refuse(w, http.StatusNotFound, h.hasStopped())
-	case errors.Is(err, fs.ErrNotExist):
-		refuse(w, http.StatusNotFound, "there is no such dump, or no longer")
-	default:
-		refuse(w, http.StatusInternalServerError, "the dump cannot be read: "+dumps.Reason(err))
-	}
+func notFound(w http.ResponseWriter, err error) {
+	refuse(w, http.StatusNotFound, "there is no such dump, or no longer: "+err.Error())
 }
