@@ -22,17 +22,12 @@ import (
 const (
 	// leastSamples is a second of CPU. With fewer, functions are over a limit by chance.
 	leastSamples = 100
-	// enoughSamples tell the lowest limit, 20%, from half as much again.
-	enoughSamples = 500
-	// highest is the limit, in percent, beyond which one on a share says little.
-	highest = 50
+	// headroom is the part of a limit that this profile may use, so that the next one is
+	// within the limit too.
+	headroom = 0.75
 	// mostExcepts is how many functions are accepted before a higher limit is tried.
 	mostExcepts = 2
 )
-
-// headrooms are the parts of a limit that this profile may use, so that the next one is within
-// the limit too. With few samples more room is needed.
-var headrooms = []float64{0.75, 0.6, 0.45}
 
 // suggest writes budgets that a profile keeps, but for its faults.
 func suggest(ctx context.Context, args []string, std streams) (int, error) {
@@ -53,7 +48,7 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	about := w.about(w.facts.Kind, w.facts.Module)
 	if w.facts.Kind == kinds.CPU && w.table.Count() < leastSamples {
-		return exitUndecided, fmt.Errorf("%s: too few to suggest anything. %s", about, more)
+		return exitUndecided, fmt.Errorf("%s: too few to suggest anything: profile it while it works, or for longer", about)
 	}
 	fmt.Fprintf(&w.out, "# %s.\n", about)
 	w.suggest()
@@ -66,9 +61,6 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	_, err = w.out.WriteTo(std.out)
 	return exitKept, err
 }
-
-// more says how to get more samples.
-var more = fmt.Sprintf("%d samples are enough: profile it while it works, or for longer", enoughSamples)
 
 // A writer writes suggestions for an input.
 type writer struct {
@@ -85,9 +77,6 @@ func (w *writer) suggest() {
 	if w.facts.Kind != kinds.CPU {
 		w.functions()
 		return
-	}
-	if w.table.Count() < enoughSamples {
-		fmt.Fprintf(&w.out, "# That is little to go by. %s.\n", more)
 	}
 	fmt.Fprint(&w.out, "# Shares of an idle process say nothing, hence \"when\".\n")
 	if gate := math.Min(0.1, math.Floor(50*coresOf(w.table))/100); gate > 0 { // half of it
@@ -141,23 +130,15 @@ func (w *writer) common(out io.Writer, subject string, least float64, why string
 			w.faults = append(w.faults, subject)
 		}
 	} else {
-		lowest := max(least, 5*math.Ceil(40*r.Share))
-		for limit = lowest; ; limit += 5 {
-			if r = w.judge(sentence(limit)); lasts(r) || limit >= highest {
-				break
-			}
-		}
-		if limit > lowest {
-			fmt.Fprintf(out, "# With %s, the next profile may not decide a lower limit.\n", unit.Plural(w.table.Count(), "sample"))
-		}
+		limit = max(least, 5*math.Ceil(40*r.Share))
 	}
 	fmt.Fprintln(out, sentence(limit))
 }
 
-// functions suggests a limit for each function by itself: the lowest that needs few
-// exceptions, or the one that needs the fewest.
+// functions suggests a limit for each function by itself: the lowest that lasts with few
+// exceptions, or the highest.
 func (w *writer) functions() {
-	limits, unit := []float64{20, 25, 30, 40, highest}, "% cumulative"
+	limits, unit := []float64{20, 25, 30, 40, 50}, "% cumulative"
 	if w.facts.Kind != kinds.CPU {
 		unit += " of " + w.facts.Kind
 	}
@@ -165,11 +146,8 @@ func (w *writer) functions() {
 		limits, unit = []float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of "+w.facts.Kind
 	}
 	var best attempt
-	for i, limit := range limits {
-		if a := w.attempt(limit, unit); i == 0 || a.cost() < best.cost() {
-			best = a
-		}
-		if best.cost() == mostExcepts {
+	for _, limit := range limits {
+		if best = w.attempt(limit, unit); len(best.accepted) <= mostExcepts && lasts(best.result) {
 			break
 		}
 	}
@@ -203,18 +181,8 @@ type attempt struct {
 	result   budget.Result // without the faults of the profile
 }
 
-// cost is the number of exceptions, or more than any number if the limit does not last with
-// them.
-func (a *attempt) cost() int {
-	n := max(len(a.accepted), mostExcepts)
-	if !lasts(a.result) {
-		n += 100
-	}
-	return n
-}
-
-// attempt accepts the largest functions until the limit lasts. Faults are left out
-// meanwhile, and not accepted.
+// attempt accepts the functions that leave too little headroom. Faults are left out meanwhile,
+// and not accepted.
 func (w *writer) attempt(limit float64, unit string) (a attempt) {
 	sentence := func(limit float64, names ...string) string {
 		except := ""
@@ -224,24 +192,20 @@ func (w *writer) attempt(limit float64, unit string) (a attempt) {
 		return fmt.Sprintf("no function above %v%s%s", math.Round(limit*1e6)/1e6, unit, except)
 	}
 	faults, names := slices.Clone(w.faults), []string(nil)
-	for _, part := range headrooms {
-		for len(faults)+len(names) < 10 {
-			r := w.judge(sentence(part*limit, slices.Concat(faults, names)...))
-			if len(r.Offenders) == 0 {
-				break
-			}
-			name := pattern.Quote(r.Offenders[0].Function)
-			if slices.ContainsFunc(w.faults, func(fault string) bool { return has(r.Offenders[0], fault) }) {
-				faults = append(faults, name)
-				continue
-			}
-			names = append(names, name)
-			a.accepted = append(a.accepted, where(r))
-		}
-		if a.result = w.judge(sentence(limit, slices.Concat(faults, names)...) + w.when); lasts(a.result) {
+	for len(faults)+len(names) < 10 {
+		r := w.judge(sentence(headroom*limit, slices.Concat(faults, names)...))
+		if len(r.Offenders) == 0 {
 			break
 		}
+		name := pattern.Quote(r.Offenders[0].Function)
+		if slices.ContainsFunc(w.faults, func(fault string) bool { return has(r.Offenders[0], fault) }) {
+			faults = append(faults, name)
+			continue
+		}
+		names = append(names, name)
+		a.accepted = append(a.accepted, where(r))
 	}
+	a.result = w.judge(sentence(limit, slices.Concat(faults, names)...) + w.when)
 	a.sentence = sentence(limit, names...) + w.when
 	return a
 }
