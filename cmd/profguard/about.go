@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
@@ -13,27 +11,21 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// about describes the profile in a line: where it is from, the program, the number of samples
-// and the time.
-func (in *input) about(kind, module string) string {
-	var what []string
-	if program := cmp.Or(module, programOf(in.table)); program != "" {
-		what = append(what, program)
-	}
-	taken := "a profile"
+// about describes the profile in a line: where it is from, the number of samples and the time.
+func (in *input) about(kind string) string {
+	text := in.from + ": a profile"
 	if kind == kinds.CPU {
-		taken = unit.Plural(in.table.Count(), "sample") + " of cpu"
+		text = in.from + ": " + unit.Plural(in.table.Count(), "sample") + " of cpu"
 	} else if kind != "" {
-		taken = "a profile of " + kind
+		text += " of " + kind
 	}
 	if n := in.table.DurationNanos; n > 0 {
-		taken += fmt.Sprintf(" in %v", time.Duration(n).Round(time.Second/10))
+		text += fmt.Sprintf(" in %v", time.Duration(n).Round(time.Second/10))
 	}
-	what = append(what, taken)
 	if cores := coresOf(in.table); kind == kinds.CPU && cores > 0 {
-		what = append(what, unit.Format(cores, unit.Cores))
+		text += ", " + unit.Format(cores, unit.Cores)
 	}
-	return in.from + ": " + strings.Join(what, ", ")
+	return text
 }
 
 // kindOf is the kind of a profile by its values, or "". Heap and allocs have the same
@@ -44,25 +36,9 @@ func kindOf(t *decode.Table) string {
 	}
 	for _, k := range kinds.All {
 		name := cmp.Or(k.Amount, k.Count)
-		if slices.ContainsFunc(t.Types, func(v decode.ValueType) bool { return v.Type == name || v.Type == name+"s" }) {
+		if k.Sampling != kinds.Contention && slices.ContainsFunc(t.Types, func(v decode.ValueType) bool { return v.Type == name || v.Type == name+"s" }) {
 			return k.Name
 		}
-	}
-	return ""
-}
-
-// programOf is the path of package main, which its files have if the program was built
-// with -trimpath. Otherwise it is the name of the binary, or "".
-func programOf(t *decode.Table) string {
-	for _, f := range t.Funcs {
-		file := t.Symbols.Name(f.File)
-		host, _, ok := strings.Cut(file, "/")
-		if strings.HasPrefix(t.Symbols.Name(f.Name), "main.") && ok && strings.Contains(strings.TrimLeft(host, "."), ".") {
-			return path.Dir(file)
-		}
-	}
-	if binary := t.Program(); binary != "" {
-		return path.Base(strings.ReplaceAll(binary, `\`, "/"))
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -101,13 +102,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if *format == "json" { // which is for programs
 		header = std.err
 	}
-	kind := facts.Kind
-	if kind == "" {
-		if kind = kindOf(in.table); kind == kinds.Mutex {
-			kind = "mutex or block"
-		}
-	}
-	fmt.Fprintf(header, "%s\n\n", in.about(kind, facts.Module))
+	fmt.Fprintf(header, "%s\n\n", in.about(cmp.Or(facts.Kind, kindOf(in.table))))
 	if err := write(std.out, results, facts.Module); err != nil {
 		return exitMisuse, err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"fmt"
 	"math/rand/v2"
@@ -13,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
@@ -41,9 +38,9 @@ main.main;main.serve;example.com/shop.checkout@example.com/shop/checkout.go:39;e
 main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 4
 `,
 	"small.pprof": `cpu 10s
-main.main@example.com/shop/cmd/shop/main.go:10;main.serve@example.com/shop/cmd/shop/main.go:30;example.com/shop.list@example.com/shop/list.go:12 60
-main.main@example.com/shop/cmd/shop/main.go:10;main.serve@example.com/shop/cmd/shop/main.go:30;example.com/shop.find@example.com/shop/find.go:7 40
-main.main@example.com/shop/cmd/shop/main.go:10;main.serve@example.com/shop/cmd/shop/main.go:30;example.com/shop.pay@example.com/shop/pay.go:21 30
+main.main;main.serve;example.com/shop.list@example.com/shop/list.go:12 60
+main.main;main.serve;example.com/shop.find@example.com/shop/find.go:7 40
+main.main;main.serve;example.com/shop.pay@example.com/shop/pay.go:21 30
 `,
 	"garbage.pprof": `cpu 10s
 runtime.gcBgMarkWorker 270
@@ -432,35 +429,5 @@ func TestBaseIsBounded(t *testing.T) {
 	}
 	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 96 {
 		t.Errorf("it allocates %d MiB: expected what the decoder may take, 64 MiB, and some", n)
-	}
-}
-
-// TestProgram: what is known of the program that was profiled.
-func TestProgram(t *testing.T) {
-	for _, tt := range []struct{ name, file, binary, want string }{
-		{name: "trimpath", file: "example.com/shop/cmd/server/main.go", binary: "/srv/shop", want: "example.com/shop/cmd/server"},
-		{name: "binary", file: "/src/shop.com/main.go", binary: "/srv/shop", want: "shop"},
-		{name: "windows", file: "C:/src/main.go", binary: `C:\srv\shop.exe`, want: "shop.exe"},
-		{name: "one file", file: "main.go", binary: "/tmp/a.out", want: "a.out"},
-		{name: "above", file: "../shop/main.go", want: ""},
-		{name: "nothing", want: ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			p := folded.Must("cpu 10s\nmain.main@" + cmp.Or(tt.file, "x") + ":1 10\n")
-			if p.Mapping = nil; tt.binary != "" {
-				p.Mapping = []*profile.Mapping{{ID: 1, File: tt.binary}}
-			}
-			var b bytes.Buffer
-			if err := p.Write(&b); err != nil {
-				t.Fatal(err)
-			}
-			table, err := decoded(tt.name, b.Bytes())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := programOf(table); got != tt.want {
-				t.Errorf("expected %q, found %q", tt.want, got)
-			}
-		})
 	}
 }

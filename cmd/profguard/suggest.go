@@ -46,7 +46,7 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	if !slices.Contains(kinds.Names(), w.facts.Kind) {
 		return exitMisuse, fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
 	}
-	about := w.about(w.facts.Kind, w.facts.Module)
+	about := w.about(w.facts.Kind)
 	if w.facts.Kind == kinds.CPU && w.table.Count() < leastSamples {
 		return exitUndecided, fmt.Errorf("%s: too few to suggest anything: profile it while it works, or for longer", about)
 	}
