@@ -1,22 +1,19 @@
 package web
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/profguard/profguard/internal/decode"
 )
 
 const (
-	// maxFrames makes about 300 KB of JSON, and is more than the page draws at once. The
-	// rest is drawn when a user zooms in.
-	maxFrames = 10_000
 	// maxDepth is the 128 frames of a stack that runtime/pprof records. Inlined frames make
 	// a stack deeper; then its deepest frames are cut.
 	maxDepth = 128
-	// minShare is the smallest part of the profile that has a frame: a tenth of a pixel, so
-	// that the graph still is complete at ten times the size.
-	minShare = 0.0001
+	// minShare is the smallest part of the profile that has a frame: half a pixel of a wide
+	// screen. So a level has at most 2,000 frames, and all levels together make 8 MB of JSON at
+	// the very worst.
+	minShare = 0.0005
 )
 
 // A flame is the content of flame.json: the tree of the stacks of one profile, with the value
@@ -26,12 +23,11 @@ type flame struct {
 	Total   float64 `json:"total"` // of the whole profile
 	Module  string  `json:"module,omitempty"`
 	Warning string  `json:"warning,omitempty"` // about the quality of the profile
-	// Cut: some frames are not listed that are large enough.
+	// Cut: some stacks are deeper than the graph.
 	Cut bool `json:"cut,omitempty"`
 
 	// Names are the functions. Frame i is function Names[Name[i]], called by frame
-	// Parent[i], which comes before it. Frame 0 is the whole profile. The callees of a
-	// frame are in the order of their values, the largest first.
+	// Parent[i], which comes before it. Frame 0 is the whole profile.
 	Names  []string  `json:"names"`
 	Parent []int     `json:"parent"`
 	Name   []int     `json:"name"`
@@ -54,12 +50,11 @@ type stack struct {
 	value  float64
 }
 
-// A node is a frame while the tree is built.
+// A node is a frame of the tree.
 type node struct {
-	parent, depth int
-	name          decode.ID // -1: the whole profile
-	value, self   float64
-	stacks        []*stack // with this frame
+	parent      int
+	name        decode.ID // -1: the whole profile
+	value, self float64
 }
 
 // newFlame makes the flame graph of a profile. The table may be reused afterwards. The time is
@@ -71,7 +66,7 @@ func newFlame(t *decode.Table, module string) flame {
 	}
 	col := column(t)
 	f.Unit = t.Types[col].Unit
-	var stacks []*stack
+	var stacks []*stack // of pointers, because sorting code for these is linked anyway
 	frames := make([]decode.ID, 0, t.Frames)
 	for i, s := range t.Samples {
 		v := float64(t.Values[i*len(t.Types)+col])
@@ -85,6 +80,9 @@ func newFlame(t *decode.Table, module string) flame {
 			}
 		}
 		slices.Reverse(frames[from:])
+		if len(frames)-from > maxDepth {
+			frames, f.Cut = frames[:from+maxDepth], true
+		}
 		stacks = append(stacks, &stack{frames[from:], v})
 		f.Total += v
 	}
@@ -93,22 +91,33 @@ func newFlame(t *decode.Table, module string) flame {
 	}
 	// Now stacks with common callers are neighbours.
 	slices.SortFunc(stacks, func(a, b *stack) int { return slices.Compare(a.frames, b.frames) })
-	nodes := []*node{{parent: -1, name: -1, value: f.Total, stacks: stacks}}
-	index := map[decode.ID]int{-1: -1}
-	// Level by level, so that the deepest frames are cut off.
-	for i := 0; i < len(nodes); i++ {
-		n := nodes[i]
-		for _, c := range n.children(t.Symbols) {
-			if c.value < minShare*f.Total {
-				break // they are sorted
-			}
-			if len(nodes) == maxFrames || n.depth == maxDepth {
-				f.Cut = true
-				break
-			}
-			c.parent = i
-			nodes = append(nodes, c)
+	nodes := []node{{parent: -1, name: -1}}
+	path := []int{0} // the nodes of the last stack
+	var last []decode.ID
+	for _, s := range append(stacks, &stack{}) {
+		same := 0
+		for same < min(len(last), len(s.frames)) && last[same] == s.frames[same] {
+			same++
 		}
+		// The others of the path are complete. What a small one calls is smaller, and gone
+		// already, so that the small one is the last node.
+		for ; len(path) > same+1; path = path[:len(path)-1] {
+			if at := path[len(path)-1]; nodes[at].value < minShare*f.Total {
+				nodes = nodes[:at]
+			}
+		}
+		for _, name := range s.frames[same:] {
+			nodes = append(nodes, node{parent: path[len(path)-1], name: name})
+			path = append(path, len(nodes)-1)
+		}
+		for _, at := range path {
+			nodes[at].value += s.value
+		}
+		nodes[path[len(path)-1]].self += s.value
+		last = s.frames
+	}
+	index := map[decode.ID]int{-1: -1}
+	for _, n := range nodes {
 		at, known := index[n.name]
 		if !known {
 			at = len(f.Names)
@@ -119,25 +128,4 @@ func newFlame(t *decode.Table, module string) flame {
 		f.Value, f.Self = append(f.Value, n.value), append(f.Self, n.self)
 	}
 	return f
-}
-
-// children are the callees of a node, the largest first. It also sets the node's own value.
-func (n *node) children(symbols *decode.Symbols) []*node {
-	var children []*node // of pointers, because sorting code for these is linked anyway
-	for i, s := range n.stacks {
-		if len(s.frames) == n.depth { // the shortest stacks are the first
-			n.self += s.value
-			continue
-		}
-		if name := s.frames[n.depth]; len(children) == 0 || name != children[len(children)-1].name {
-			children = append(children, &node{name: name, depth: n.depth + 1, stacks: n.stacks[i:i]})
-		}
-		c := children[len(children)-1]
-		c.value += s.value
-		c.stacks = c.stacks[:len(c.stacks)+1]
-	}
-	slices.SortFunc(children, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(symbols.Name(a.name), symbols.Name(b.name)))
-	})
-	return children
 }

@@ -291,6 +291,7 @@ function flameGraph(f, marks) {
   const name = i => i ? names[f.name[i]] : "all", share = v => amount(v / f.total, "ratio");
   const children = f.parent.map(() => []);
   for (let i = 1; i < count; i++) children[f.parent[i]].push(i);
+  for (const list of children) list.sort((a, b) => f.value[b] - f.value[a]);
   const rowHeight = 20, frames = el("div.flame", {role: "group", "aria-label": `Flame graph of ${amount(f.total, f.unit)}, the root at the top`});
   const found = el("span.dim", {id: "found", role: "status"}), back = el("button", {id: "whole", hidden: true, click: () => show(0)}, "Whole profile");
   let wanted = "";
@@ -360,7 +361,7 @@ function flameGraph(f, marks) {
     el("p.dim", null, amount(f.total, f.unit) + " in all. Each frame is as wide as what it and all that it calls is worth; choose one to zoom in. ",
       el("span.key.own", null, "own code"), " ", el("span.key.rt", null, "runtime"), " ", el("span.key.k2", null, "other packages"), " ",
       marked.size > 0 && el("span.key.mark", null, "offender")),
-    f.cut && el("p.dim", null, "There are more frames than are drawn."),
+    f.cut && el("p.dim", null, "Some stacks are deeper than is drawn."),
     el("p.tools", null, el("label.search", null, "Find ", el("input", {type: "search", id: "find-frame", input: e => { wanted = e.target.value.toLowerCase(); search(); }})), " ", back, found),
     frames)];
 }
