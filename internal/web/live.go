@@ -51,47 +51,27 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 	end()
 	within(w, r, 0)
 	if err != nil {
-		h.refuseLost(w, r, window.Outcome, err)
+		w.Header().Set("Retry-After", retryAfter)
+		refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	flame := h.inspect(&window)
 	if draw {
-		sendJSON(w, r, flame, release)
+		sendJSON(w, r, h.drawLive(&window), release)
 		return
-	}
-	if flame.Warning != "" {
-		w.Header().Set("Profguard-Warning", oneLine(flame.Warning))
 	}
 	name := window.Start.UTC().Format("profguard-20060102T150405Z") + ".cpu.pb.gz"
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	send(w, r, "application/octet-stream", bytes.NewReader(window.Data), release)
 }
 
-// inspect draws a profile that was just taken. A profile that breaks a rule is shown too, with
+// drawLive draws a profile that was just taken. A profile that breaks a rule is shown too, with
 // a warning.
-func (h *Handler) inspect(window *profiler.Window) flame {
+func (h *Handler) drawLive(window *profiler.Window) flame {
 	f, err := h.draw(window.Data, func(t *decode.Table) { profiler.Check(window, t) })
-	switch err = cmp.Or(err, window.Err()); {
-	case err != nil:
+	if err = cmp.Or(err, window.Err()); err != nil {
 		f.Warning = err.Error()
-	case f.Total == 0:
-		f.Warning = "the process used no CPU that a sample would have seen"
 	}
 	return f
-}
-
-// refuseLost says why there is no profile.
-func (h *Handler) refuseLost(w http.ResponseWriter, r *http.Request, outcome profiler.Outcome, err error) {
-	switch {
-	case r.Context().Err() != nil: // the client has left
-	case !h.running():
-		refuse(w, http.StatusServiceUnavailable, "the guard was stopped")
-	case outcome == profiler.Busy || outcome == profiler.Hung:
-		w.Header().Set("Retry-After", retryAfter)
-		refuse(w, http.StatusServiceUnavailable, err.Error())
-	default:
-		refuse(w, http.StatusInternalServerError, err.Error())
-	}
 }
 
 // seconds is how long a profile is asked for.
