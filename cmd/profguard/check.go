@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 )
@@ -75,12 +76,13 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
+	var bases []*decode.Table
 	if *base != "" {
 		in, err := s.read(ctx, []string{*base})
 		if err != nil {
 			return exitMisuse, fmt.Errorf("-base %w", err)
 		}
-		facts.Baseline = in.table
+		facts.Baseline, bases = in.table, []*decode.Table{in.table}
 	}
 	in, err := s.read(ctx, args)
 	if err != nil {
@@ -95,7 +97,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 			results[i].Reason = why
 		}
 	}
-	if err := doubtMisspelt(results, in.table, facts.Baseline); err != nil {
+	if err := doubtMisspelt(set, results, append(bases, in.table)...); err != nil {
 		return exitMisuse, err
 	}
 	header := std.out
