@@ -90,7 +90,7 @@ func write(t *testing.T) {
 // writeLarge writes what is larger than a profile may be.
 func writeLarge(t *testing.T) {
 	t.Helper()
-	put(t, "large", strings.Repeat("x", maxBytes+1))
+	put(t, "large", strings.Repeat("x", 8<<20+1))
 	var bomb bytes.Buffer
 	z, err := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
 	if err != nil {

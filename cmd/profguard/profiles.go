@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,15 +16,8 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 )
 
-const (
-	// maxBytes is the most that the decoder reads.
-	maxBytes = 8 << 20
-	// maxStacks is the most stacks that all profiles may have together, which limits the
-	// memory for their sum.
-	maxStacks = 400_000
-	// patience is how much longer than its profile a service may take to answer.
-	patience = 30 * time.Second
-)
+// patience is how much longer than its profile a service may take to answer.
+const patience = 30 * time.Second
 
 // A source reads profiles from files, services and standard input.
 type source struct {
@@ -49,81 +41,50 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 	}
 	var names []string
 	var total decode.Merger
-	stacks := 0
 	for _, arg := range args {
 		name := redacted(arg)
 		names = append(names, name)
-		data, err := s.readOne(ctx, arg)
+		table, err := s.decode(ctx, arg)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		table, err := decoded(name, data)
-		if err != nil {
-			return nil, err
-		}
 		if len(args) == 1 {
 			return &input{name, table}, nil
-		}
-		if stacks += len(table.Samples); stacks > maxStacks {
-			return nil, fmt.Errorf("%s: more than %d stacks in all: profile a shorter time", name, maxStacks)
 		}
 		if err := total.Add(table); err != nil {
 			return nil, fmt.Errorf("%s cannot be added to those before it, which are of another kind", name)
 		}
 	}
-	var data bytes.Buffer
-	if err := total.Write(&data); err != nil {
+	var sum bytes.Buffer
+	if err := total.Write(&sum); err != nil {
 		return nil, err
 	}
-	table, err := decoded("the sum", data.Bytes())
+	table, err := new(decode.Decoder).Decode(&sum)
 	return &input{strings.Join(names, ", "), table}, err
 }
 
-// decoded returns a profile's table, or an error for one that is broken or too large.
-func decoded(name string, data []byte) (*decode.Table, error) {
-	table, err := new(decode.Decoder).Bytes(data)
-	if l := (*decode.LimitError)(nil); errors.As(err, &l) {
-		err = fmt.Errorf("%d %s, the limit is %d: profile a shorter time", l.Got, l.What, l.Limit)
-	}
+// decode reads the profile of an argument.
+func (s *source) decode(ctx context.Context, arg string) (*decode.Table, error) {
+	from, err := s.open(ctx, arg)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
-	return table, nil
+	defer from.Close()
+	return new(decode.Decoder).Decode(from)
 }
 
-func (s *source) readOne(ctx context.Context, arg string) (data []byte, err error) {
+func (s *source) open(ctx context.Context, arg string) (io.ReadCloser, error) {
 	switch {
 	case arg == "-":
-		data, err = readBounded(s.in)
+		return io.NopCloser(s.in), nil
 	case strings.Contains(arg, "://"):
-		data, err = s.get(ctx, arg)
-	default:
-		data, err = readFile(arg)
+		return s.get(ctx, arg)
 	}
-	if err == nil && len(data) == 0 {
-		err = errors.New("expected a profile, found nothing")
-	}
-	return data, err
-}
-
-func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := os.Open(arg)
 	if err != nil {
-		if host, port, found := strings.Cut(name, ":"); found && errors.Is(err, fs.ErrNotExist) && !strings.Contains(host, "/") && port != "" {
-			return nil, fmt.Errorf("there is no such file; a service is http://%s", name)
-		}
 		return nil, errors.Unwrap(err) // which has no name of the file
 	}
-	defer f.Close()
-	return readBounded(f)
-}
-
-func readBounded(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
-	if err == nil && len(data) > maxBytes {
-		err = fmt.Errorf("more than %d MiB: profile a shorter time", maxBytes>>20)
-	}
-	return data, err
+	return f, nil
 }
 
 // address completes the URL of a service: its profile is at /debug/pprof/profile.
@@ -131,9 +92,6 @@ func address(arg string, seconds int) (*url.URL, error) {
 	u, err := url.Parse(arg)
 	if err != nil {
 		return nil, err
-	}
-	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("expected http or https, found %q", u.Scheme)
 	}
 	if strings.Trim(u.Path, "/") == "" {
 		u.Path = "/debug/pprof/profile"
@@ -155,7 +113,7 @@ func wait(u *url.URL) time.Duration {
 	return time.Duration(n * float64(time.Second))
 }
 
-func (s *source) get(ctx context.Context, arg string) ([]byte, error) {
+func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 	u, err := address(arg, s.seconds)
 	if err != nil {
 		return nil, err
@@ -163,37 +121,21 @@ func (s *source) get(ctx context.Context, arg string) ([]byte, error) {
 	if longest := wait(u); longest > 0 {
 		fmt.Fprintf(s.err, "profiling for %v\n", longest)
 	}
-	ctx, cancel := context.WithTimeout(ctx, wait(u)+patience)
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	client := http.Client{Timeout: wait(u) + patience}
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, refused(resp)
+		defer resp.Body.Close()
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+		return nil, fmt.Errorf("answered %s: %q", resp.Status, strings.TrimSpace(string(said)))
 	}
-	return readBounded(resp.Body)
-}
-
-// refused says what a service answered instead of a profile, and what to do.
-func refused(resp *http.Response) error {
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
-	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
-	remedy := ""
-	switch {
-	case strings.Contains(line, "already in use"):
-		remedy = "; another profile is being taken there: try again, or ask a guard's profile?seconds=, which shares its own"
-	case strings.Contains(line, "exceeds server's WriteTimeout"):
-		remedy = "; choose a smaller -seconds"
-	case resp.StatusCode == http.StatusNotFound:
-		remedy = `; does the service import _ "net/http/pprof", and is this its address?`
-	}
-	return fmt.Errorf("answered %s: %q%s", resp.Status, line, remedy)
+	return resp.Body, nil
 }
 
 // redacted is an argument without the password of an address.
