@@ -21,7 +21,7 @@ type disk interface {
 	mkdir(name string) error
 	// create makes a new file, 0600, and fails if the name is taken by anything.
 	create(name string) (file, error)
-	// read opens a regular file for reading, and nothing else.
+	// read opens a regular file for reading. Others do not exist for it.
 	read(name string) (file, error)
 	// lock takes the advisory lock of a directory, until the lock is closed. The error is
 	// errLocked if another process holds it, and errors.ErrUnsupported where directories
@@ -121,7 +121,7 @@ func (d *rootDisk) read(name string) (file, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is %v, want a regular file", ErrRefused, name, info.Mode().Type())
+		return nil, fmt.Errorf("%s is %v and no regular file: %w", name, info.Mode().Type(), fs.ErrNotExist)
 	}
 	return d.root.Load().OpenFile(name, os.O_RDONLY|openFlags, 0)
 }

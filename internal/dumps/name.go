@@ -16,7 +16,6 @@ const (
 	tempExt = ".tmp"
 
 	sidecarSuffix = "json"
-	profileExt    = ".pb.gz"
 
 	timeForm = "20060102T150405.000Z"
 

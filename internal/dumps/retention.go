@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -24,10 +23,7 @@ type entry struct {
 }
 
 // whole reports whether e is a dump, not the remains of one.
-func (e *entry) whole() bool {
-	return slices.Contains(e.suffixes, sidecarSuffix) &&
-		slices.ContainsFunc(e.suffixes, func(s string) bool { return strings.HasSuffix(s, profileExt) })
-}
+func (e *entry) whole() bool { return slices.Contains(e.suffixes, sidecarSuffix) }
 
 // folders reads the entries of the instances that are wanted. A folder that cannot be read in
 // full is left out, as dumps would look like remains; the error is that of the first.

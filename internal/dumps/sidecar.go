@@ -118,14 +118,7 @@ func (s *Store) Open(id ID, file string) (io.ReadSeekCloser, error) {
 	if !ok || isTemp(suffix) || n.id != id {
 		return nil, fmt.Errorf("open dump: no file %.80q: %w", file, fs.ErrNotExist)
 	}
-	// Without a sidecar the dump is incomplete.
-	if _, err := s.disk.lstat(n.path(sidecarSuffix)); err != nil {
-		return nil, fmt.Errorf("open dump: %w", err)
-	}
 	opened, err := s.disk.read(n.path(suffix))
-	if errors.Is(err, ErrRefused) {
-		err = fs.ErrNotExist
-	}
 	if err != nil {
 		return nil, fmt.Errorf("open dump: %w", err)
 	}

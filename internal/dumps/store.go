@@ -204,7 +204,7 @@ func (s *Store) prepare(d Dump) (p prepared, err error) {
 	side.Build = buildOf()
 	for _, f := range d.Files {
 		if _, suffix, ok := parseFile(n.file(f.Name)); !ok || isTemp(suffix) || suffix == sidecarSuffix {
-			return p, fmt.Errorf("file %q: want a lower-case word and %s or .out", f.Name, profileExt)
+			return p, fmt.Errorf("file %q: want a lower-case word and .pb.gz or .out", f.Name)
 		}
 		side.Files = append(side.Files, n.file(f.Name))
 		p.add(f.Name, f.Data)
