@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"path"
 	"slices"
@@ -82,13 +81,11 @@ func (w *writer) suggest() {
 	if gate := math.Min(0.1, math.Floor(50*coresOf(w.table))/100); gate > 0 { // half of it
 		w.when = fmt.Sprintf(" when process above %v cores", gate)
 	}
-	// These come last, and say first what the faults are.
-	var often bytes.Buffer
-	w.common(&often, "regexp.compile", 5, "Expressions are compiled once, not in each request")
-	w.common(&often, `/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, 10, "Prints for debugging, and formatting in loops")
-	w.common(&often, "gc", 25, "Garbage that need not be made")
+	// These come first, because they say what the faults are.
+	w.common("regexp.compile", 5, "Expressions are compiled once, not in each request")
+	w.common(`/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, 10, "Prints for debugging, and formatting in loops")
+	w.common("gc", 25, "Garbage that need not be made")
 	w.functions()
-	_, _ = often.WriteTo(&w.out)
 }
 
 // judge compares the profile with one sentence.
@@ -113,18 +110,14 @@ func lasts(r budget.Result) bool {
 
 // common suggests a limit on a frequent fault: twice the measured share, and at least so many
 // percent. If the profile has a larger share than sound programs have, that is a fault.
-func (w *writer) common(out io.Writer, subject string, least float64, why string) {
+func (w *writer) common(subject string, least float64, why string) {
 	sentence := func(limit float64) string { return fmt.Sprintf("%s below %v%%%s", subject, limit, w.when) }
 	limit := least
 	r := w.judge(sentence(limit))
 	had := measured(r.Share, r.Unit)
-	fmt.Fprintf(out, "\n# %s. This profile had %s.\n", why, had)
+	fmt.Fprintf(&w.out, "\n# %s. This profile had %s.\n", why, had)
 	if 100*r.Share > max(least, 10) {
-		mark := "LOOK"
-		if r.Verdict == budget.Fail {
-			mark = "BROKEN by this profile"
-		}
-		fmt.Fprintf(out, "# %s: mend that, or raise the limit.\n", mark)
+		fmt.Fprint(&w.out, "# LOOK: mend that, or raise the limit.\n")
 		w.look = append(w.look, fmt.Sprintf("%s had %s, its limit is %v%%. %s. No budget here accepts it", subject, had, least, why))
 		if subject != "gc" { // gc is no function
 			w.faults = append(w.faults, subject)
@@ -132,7 +125,7 @@ func (w *writer) common(out io.Writer, subject string, least float64, why string
 	} else {
 		limit = max(least, 5*math.Ceil(40*r.Share))
 	}
-	fmt.Fprintln(out, sentence(limit))
+	fmt.Fprintln(&w.out, sentence(limit))
 }
 
 // functions suggests a limit for each function by itself: the lowest that lasts with few
