@@ -11,13 +11,8 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 )
 
-const (
-	// maxDumps is the most dumps that the page lists: all that the default retention keeps.
-	maxDumps = 64
-	// maxProfile is the largest file that is read for a flame graph. The decoder accepts
-	// less.
-	maxProfile = 16 << 20
-)
+// maxDumps is the most dumps that the page lists: all that the default retention keeps.
+const maxDumps = 64
 
 // dumpList is the content of dumps.json.
 type dumpList struct {
@@ -83,11 +78,7 @@ func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file stri
 	}
 	if draw {
 		defer f.Close()
-		var graph flame
-		data, err := io.ReadAll(io.LimitReader(f, maxProfile))
-		if err == nil {
-			graph, err = h.draw(data, func(*decode.Table) {})
-		}
+		graph, err := h.draw(f, func(*decode.Table) {})
 		if err != nil {
 			refuse(w, http.StatusInternalServerError, "the profile cannot be drawn: "+err.Error())
 			return
@@ -109,11 +100,11 @@ func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file stri
 
 // draw makes the flame graph of a profile, with a look at its table. One is decoded at
 // a time: it may take 64 MiB, and half a second.
-func (h *Handler) draw(data []byte, look func(*decode.Table)) (flame, error) {
+func (h *Handler) draw(r io.Reader, look func(*decode.Table)) (flame, error) {
 	h.drawing.Lock()
 	defer h.drawing.Unlock()
 	var d decode.Decoder
-	t, err := d.Bytes(data)
+	t, err := d.Decode(r)
 	if err != nil {
 		return flame{Module: h.Module}, err
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -189,10 +190,10 @@ func BenchmarkFlame(b *testing.B) {
 func TestFlamePanics(t *testing.T) {
 	h := New(still(nil))
 	data := packed(t, chainOf("main.main"))
-	if failed := recovered(func() { h.draw(data, func(*decode.Table) { panic("a bug of ours") }) }); failed == nil {
+	if failed := recovered(func() { h.draw(bytes.NewReader(data), func(*decode.Table) { panic("a bug of ours") }) }); failed == nil {
 		t.Error("no panic")
 	}
-	if f, err := h.draw(data, func(*decode.Table) {}); err != nil || f.Total == 0 {
+	if f, err := h.draw(bytes.NewReader(data), func(*decode.Table) {}); err != nil || f.Total == 0 {
 		t.Errorf("the next: %+v, %v", f, err)
 	}
 }

@@ -67,7 +67,7 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 // drawLive draws a profile that was just taken. A profile that breaks a rule is shown too, with
 // a warning.
 func (h *Handler) drawLive(window *profiler.Window) flame {
-	f, err := h.draw(window.Data, func(t *decode.Table) { profiler.Check(window, t) })
+	f, err := h.draw(bytes.NewReader(window.Data), func(t *decode.Table) { profiler.Check(window, t) })
 	if err = cmp.Or(err, window.Err()); err != nil {
 		f.Warning = err.Error()
 	}
