@@ -106,11 +106,8 @@ func address(arg string, seconds int) (*url.URL, error) {
 
 // wait is how long a service profiles before it answers.
 func wait(u *url.URL) time.Duration {
-	n, err := strconv.ParseFloat(u.Query().Get("seconds"), 64)
-	if err != nil || n < 0 || n > 3600 {
-		return 0
-	}
-	return time.Duration(n * float64(time.Second))
+	n, _ := strconv.Atoi(u.Query().Get("seconds"))
+	return time.Duration(n) * time.Second
 }
 
 func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {

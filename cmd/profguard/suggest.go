@@ -145,18 +145,12 @@ func (w *writer) functions() {
 		}
 	}
 	fmt.Fprintln(&w.out)
-	others := "The largest function"
 	if len(best.accepted) > 0 {
 		fmt.Fprint(&w.out, "# LOOK: these are the largest, and accepted behind \"except\". Take out what is not the\n# program's purpose:\n")
 		for _, text := range best.accepted {
 			fmt.Fprintf(&w.out, "#   %s\n", text)
 		}
-		others = "The largest of the others"
 	}
-	if len(w.faults) > 0 {
-		others += ", without " + strings.Join(w.faults, ", ") + ","
-	}
-	fmt.Fprintf(&w.out, "# %s had %s.\n", others, measured(best.result.Share, best.result.Unit))
 	r := w.judge(best.sentence)
 	if r.Verdict == budget.Fail && len(r.Offenders) > 0 {
 		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s. Mend that, or accept it behind \"except\".\n", where(r))
