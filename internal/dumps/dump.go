@@ -91,7 +91,7 @@ func (k Keep) withDefaults() Keep {
 // Errors of this package. They are returned wrapped, with what was found and what to do.
 // [Reason] sorts these and the system's errors into a few words.
 var (
-	// ErrLimit: the dump alone is larger than Keep.Bytes, or its sidecar is too large.
+	// ErrLimit: the dump alone is larger than Keep.Bytes.
 	ErrLimit = errors.New("retention limit reached")
 	// ErrNoSpace: less than Keep.Free of the disk would be left.
 	ErrNoSpace = errors.New("not enough free disk space")

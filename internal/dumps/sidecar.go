@@ -29,25 +29,13 @@ type Sidecar struct {
 	Files  []string        `json:"files"` // their names, the profile of the budget first
 }
 
-// maxSidecar limits the size of sidecars that are written and read. A usual one has 2 KiB;
-// with long names of generic functions it stays below 100 KiB.
+// maxSidecar limits the size of sidecars that are read. A usual one has 2 KiB; with long names
+// of generic functions it stays below 100 KiB.
 const maxSidecar = 256 << 10
 
-// encode marshals s.
-func (s *Sidecar) encode() ([]byte, error) {
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err == nil && len(data) >= maxSidecar {
-		err = fmt.Errorf("%w: %d bytes, at most %d are written", ErrLimit, len(data), maxSidecar)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("encode sidecar: %w", err)
-	}
-	return append(data, '\n'), nil
-}
-
 // readSidecar reads a sidecar of at most maxSidecar bytes, as it was written: any JSON. The
-// limit also holds for its escaped form, which is sent to browsers. What encode writes is
-// escaped already, so it never exceeds the limit.
+// limit also holds for its escaped form, which is sent to browsers. What the store writes is
+// escaped already.
 func readSidecar(r io.Reader) (json.RawMessage, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSidecar+1))
 	if err != nil {

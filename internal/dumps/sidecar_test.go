@@ -16,7 +16,7 @@ func TestSidecarRoundTrip(t *testing.T) {
 		ID: "x", Start: start, End: start.Add(time.Second), Budget: json.RawMessage(`{"name":"</script>\u2028"}`),
 		Mark: First, Build: "shop v1 go1.26 linux/amd64", Host: "h", PID: 7, Files: []string{"x.cpu.pb.gz", "x.trace.out"},
 	}
-	data, err := in.encode()
+	data, err := json.MarshalIndent(in, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -209,9 +210,9 @@ func (s *Store) prepare(d Dump) (p prepared, err error) {
 		side.Files = append(side.Files, n.file(f.Name))
 		p.add(f.Name, f.Data)
 	}
-	sidecar, err := side.encode()
+	sidecar, err := json.MarshalIndent(&side, "", "  ")
 	if err != nil {
-		return p, err
+		return p, fmt.Errorf("encode sidecar: %w", err)
 	}
 	if p.add(sidecarSuffix, sidecar); p.size > s.keep.Bytes {
 		return p, fmt.Errorf("%w: the dump has %d bytes, Keep.Bytes is %d", ErrLimit, p.size, s.keep.Bytes)
