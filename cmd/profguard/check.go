@@ -53,10 +53,10 @@ var figures = []string{"cores", "goroutines", "heap", "rss", "gc"}
 func check(ctx context.Context, args []string, std streams) (int, error) {
 	s := source{streams: std}
 	facts := judge.Facts{Work: map[string]float64{}, Figures: map[string]float64{}, BaselineWork: map[string]float64{}}
-	var files, sentences list
+	var files, sentences []string
 	f := newFlags("check")
-	f.Var(&files, "b", "read budgets from a `file`, one a line; may be given several times")
-	f.Var(&sentences, "budget", "a budget, as a `sentence`; may be given several times")
+	f.Func("b", "read budgets from a `file`, one a line; may be given several times", appending(&files))
+	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
 	base := f.String("base", "", "the `profile` that \"grows\" budgets compare with")
 	format := f.String("o", "text", "write `text`, json, or github (annotations)")
 	f.Func("work", "work that was done meanwhile, as `name=count`, for budgets \"per\" it", amounts(facts.Work))

@@ -18,7 +18,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 )
 
 // The exit status.
@@ -122,8 +121,7 @@ func parseFlags(f *flag.FlagSet, args []string, help io.Writer) (rest []string, 
 	}
 }
 
-// list is a flag that may be given several times.
-type list []string
-
-func (l *list) String() string     { return strings.Join(*l, ", ") }
-func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+// appending reads a flag that may be given several times.
+func appending(list *[]string) func(string) error {
+	return func(s string) error { *list = append(*list, s); return nil }
+}
