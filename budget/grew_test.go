@@ -19,23 +19,22 @@ func TestGrew(t *testing.T) {
 		verdict          Verdict
 		dim              unit.Dimension
 		census, isNew    bool
-		needed, baseline float64
+		small            bool
 		want             string
 	}{
 		{value: 0.2, low: 0.11, high: 0.3, verdict: Fail, dim: unit.Points, want: "f grew by 20.00 points, surely by more than 11.00 points"},
 		{value: 1, low: 0.5, high: 2, verdict: Fail, want: "f grew by 100.00%, surely by more than 50.00%"},
 		{value: endless, low: endless, high: endless, verdict: Fail, isNew: true, want: "f is new"},
 		{value: 20, low: 0.5, high: endless, verdict: Fail, isNew: true, want: "f is new"},
-		{value: 2, low: -0.5, high: endless, isNew: true, needed: 150, want: "f is new, with too few samples to be sure; 150 samples would tell"},
-		{value: 0.06, low: -0.2, high: 0.3, needed: 1500.5, want: "f grew by 6.00%, which may be -20.00% to 30.00%; 1501 samples would tell"},
-		{value: 0.06, low: 0.02, high: 0.1, baseline: 4000, want: "f grew by 6.00%, which may be 2.00% to 10.00%; the baseline is too small to tell, one of 4000 samples would"},
+		{value: 2, low: -0.5, high: endless, isNew: true, want: "f is new, with too few samples to be sure; more samples would tell"},
+		{value: 0.06, low: -0.2, high: 0.3, want: "f grew by 6.00%, which may be -20.00% to 30.00%; more samples would tell"},
+		{value: 0.06, low: 0.02, high: 0.1, small: true, want: "f grew by 6.00%, which may be 2.00% to 10.00%; the baseline is too small to tell"},
 		{value: 0.02, low: -0.1, high: 0.1, verdict: Pass, want: "f grew by 2.00%, surely by less than 10.00%"},
 		{value: 0, low: -0.1, high: 0.1, verdict: Pass, want: "f grew by 0.00%, surely by less than 10.00%"},
 		{value: -0.0565, low: -0.1, high: 0.03, verdict: Pass, want: "f grew by -5.65%, surely by less than 3.00%"},
 		{value: -0.0565, low: -0.1, high: -0.01, verdict: Pass, dim: unit.Points, want: "f grew by -5.65 points, surely by less than -1.00 points"},
-		{value: -0.0565, low: -0.2, high: 0.3, want: "f grew by -5.65%, which may be -20.00% to 30.00%"},
-		{value: 0.06, low: -0.2, high: 0.3, dim: unit.Points, want: "f grew by 6.00 points, which may be -20.00 points to 30.00 points"},
-		{value: 0.06, low: 0.02, high: 0.1, want: "f grew by 6.00%, which may be 2.00% to 10.00%"},
+		{value: -0.0565, low: -0.2, high: 0.3, want: "f grew by -5.65%, which may be -20.00% to 30.00%; more samples would tell"},
+		{value: 0.06, low: -0.2, high: 0.3, dim: unit.Points, want: "f grew by 6.00 points, which may be -20.00 points to 30.00 points; more samples would tell"},
 		{value: -0.1, low: -0.1, high: -0.1, verdict: Pass, dim: unit.Points, census: true, want: "f grew by -10.00 points"},
 		{value: 0.1, low: 0.1, high: 0.1, verdict: Fail, dim: unit.Points, census: true, want: "f grew by 10.00 points"},
 	}
@@ -49,7 +48,7 @@ func TestGrew(t *testing.T) {
 		}
 		got := b.Result(judge.Finding{
 			Verdict: evidence.Verdict(tt.verdict), Value: tt.value, Low: tt.low, High: tt.high, Samples: 100,
-			Reason: judge.Growth{Before: 50, New: tt.isNew, Needed: tt.needed, NeededBefore: tt.baseline},
+			Reason: judge.Growth{Before: 50, New: tt.isNew, SmallBaseline: tt.small},
 		}).Reason
 		counted := "samples"
 		if tt.census {

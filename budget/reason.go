@@ -341,11 +341,11 @@ func (s sayer) growth(reason judge.Growth) string {
 		said += ", which may be " + amount(f.Low) + " to " + amount(f.High)
 	}
 	switch {
-	case s.budget.isCounted() || !open:
-	case reason.NeededBefore > 0:
-		said += "; the baseline is too small to tell, one of " + whole(reason.NeededBefore) + " samples would"
-	case reason.Needed > 0:
-		said += "; " + whole(reason.Needed) + " samples would tell"
+	case s.budget.isCounted() || !open || f.Cut > 0:
+	case reason.SmallBaseline:
+		said += "; the baseline is too small to tell"
+	default:
+		said += "; more samples would tell"
 	}
 	return s.fill(said+" ({samples} against {})", unit.Format(math.Round(reason.Before), unit.Count))
 }

@@ -325,7 +325,7 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 	case c.lost > len(c.all.profiles):
 		reason = fmt.Sprintf("%s; %d windows were lost (%s)", res.Reason, c.lost, c.lostReason)
 	default:
-		reason = res.Reason + "; to get them, " + r.moreTime()
+		reason = res.Reason + "; for more samples, " + r.moreTime()
 	}
 	if isMistake {
 		why = mistake

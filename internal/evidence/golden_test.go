@@ -107,7 +107,8 @@ func TestGolden(t *testing.T) {
 			if r.k/r.n-r.k0/r.n0 <= r.delta {
 				return 0
 			}
-			return differs(r.k, r.n, r.k0, r.n0, r.delta)
+			evidence, _ := differs(r.k, r.n, r.k0, r.n0, r.delta)
+			return evidence
 		},
 		"ratio_pi": func(t *testing.T, r row) float64 { return ratioShare(r.n, r.n0, r.delta) },
 		"ratio_nkl": func(t *testing.T, r row) float64 {

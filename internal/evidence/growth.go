@@ -13,10 +13,18 @@ type Limit struct {
 // now. phi is the overdispersion, and tests is the number of shares that are judged together
 // ([Tests]). Value, Low and High are differences of shares, or parts of the baseline's rate.
 func (l Limit) Growth(k, n, phi, tests float64) Finding {
-	if l.Rates {
-		return ratio(k, n, l.K0, l.N0, l.Most, phi)
+	judge := func(k, n float64) Finding {
+		if l.Rates {
+			return ratio(k, n, l.K0, l.N0, l.Most, phi)
+		}
+		return growth(k, n, l.K0, l.N0, l.Most, phi, tests)
 	}
-	return growth(k, n, l.K0, l.N0, l.Most, phi, tests)
+	f := judge(k, n)
+	if f.Verdict == Inconclusive {
+		const many = 1e6 // times as many samples will never come
+		f.SmallBaseline = judge(many*k, many*n).Verdict == Inconclusive
+	}
+	return f
 }
 
 // baselineAlpha is the error of the bounds of a baseline in a stream. A baseline is taken
@@ -76,33 +84,17 @@ func growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 		Low:   differenceBound(k, n, k0, n0, fail, -1),
 		High:  differenceBound(k, n, k0, n0, pass, +1),
 	}
-	zone := edge(margin)
-	f.decide(n, n0, func(now, before float64) Verdict {
-		k, n, k0, n0 := now*k, now*n, before*k0, before*n0
-		switch {
-		case f.Value > margin && differs(k, n, k0, n0, margin) >= fail:
-			return Fail
-		case f.Value < zone && differs(k, n, k0, n0, zone) >= pass:
-			return Pass
-		}
-		return Inconclusive
-	})
+	f.decide(margin, edge(margin))
 	return f
 }
 
-// decide sets the verdict. The function returns the verdict for a factor on the samples of
-// now and one on those of the baseline; the verdict is that for 1 and 1. If it is
-// inconclusive, decide sets the number of samples of now that would decide, or if no number
-// would, the size of a baseline that would, if now had as many samples.
-func (f *Finding) decide(n, n0 float64, verdict func(now, before float64) Verdict) {
-	decides := func(now, before float64) bool { return verdict(now, before) != Inconclusive }
-	if f.Verdict = verdict(1, 1); f.Verdict != Inconclusive {
-		return
-	}
-	if times := leastTimes(func(x float64) bool { return decides(x, 1) }); times <= most {
-		f.Needed = amount(times * n)
-	} else if times := leastTimes(func(x float64) bool { return decides(x*(n0/n), x) }); times <= most {
-		f.Baseline = amount(times * n0)
+// decide sets the verdict by the bounds.
+func (f *Finding) decide(limit, zone float64) {
+	switch {
+	case f.Low > limit:
+		f.Verdict = Fail
+	case f.High < zone:
+		f.Verdict = Pass
 	}
 }
 
@@ -136,18 +128,7 @@ func ratio(k, exposure, k0, exposure0, margin, phi float64) Finding {
 	default:
 		f.Value = -1
 	}
-	f.decide(exposure, exposure0, func(now, before float64) Verdict {
-		k, n := now*k, now*k+before*k0
-		pi := ratioShare(now*exposure, before*exposure0, 1+margin)
-		zone := ratioShare(now*exposure, before*exposure0, 1+Zone*margin)
-		switch {
-		case k > n*pi && divergence(k, n, pi) >= phi*lnFail:
-			return Fail
-		case k < n*zone && divergence(k, n, zone) >= phi*lnPass:
-			return Pass
-		}
-		return Inconclusive
-	})
+	f.decide(margin, Zone*margin)
 	return f
 }
 
@@ -162,11 +143,12 @@ func ratioShare(exposure, exposure0, limit float64) float64 {
 	return now / all
 }
 
-// differs returns the evidence against the shares differing by exactly d.
-func differs(k, n, k0, n0, d float64) float64 {
+// differs returns the evidence against the shares differing by exactly d, and its derivative.
+func differs(k, n, k0, n0, d float64) (evidence, slope float64) {
 	p := apart(k, n, k0, n0, d)
-	// p + d may leave [0, 1] by a rounding error, and must not.
-	return divergence(k, n, share(p+d)) + divergence(k0, n0, p)
+	p1 := share(p + d) // p + d may leave [0, 1] by a rounding error, and must not
+	// At the best p the evidence changes with d only through p+d.
+	return divergence(k, n, p1) + divergence(k0, n0, p), n * (p1 - k/n) / (p1 * (1 - p1))
 }
 
 // apart returns the most likely share of the baseline, given that now is higher
@@ -204,11 +186,5 @@ func differenceBound(k, n, k0, n0, target, side float64) float64 {
 	if side < 0 {
 		lo, hi = hi, lo
 	}
-	return solve(lo, hi, target, side < 0, func(x float64) (float64, float64) {
-		d := x - 1
-		p := apart(k, n, k0, n0, d)
-		p1 := share(p + d)
-		// At the best p the evidence changes with d only through p+d.
-		return divergence(k, n, p1) + divergence(k0, n0, p), n * (p1 - k/n) / (p1 * (1 - p1))
-	}) - 1
+	return solve(lo, hi, target, side < 0, func(x float64) (float64, float64) { return differs(k, n, k0, n0, x-1) }) - 1
 }

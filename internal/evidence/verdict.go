@@ -57,14 +57,13 @@ type Finding struct {
 	Value, Low, High float64
 
 	// Needed is the number of samples in all (for a rate or a ratio: the exposure) that
-	// would decide, if Value is the truth. It is 0 when there is a verdict, and when no
-	// number would decide.
+	// would decide, if Value is the truth. It is 0 when there is a verdict, when no number
+	// would decide, and for growth.
 	Needed float64
 
-	// Baseline is set when no number of samples would decide, because the baseline of
-	// [Limit.Growth] is too small: the size of a baseline that would, if now had as many
-	// samples.
-	Baseline float64
+	// SmallBaseline says that no number of samples would decide, because the baseline of
+	// [Limit.Growth] is too small.
+	SmallBaseline bool
 }
 
 // edge returns the end of the zone above a limit on a share. The two expressions meet

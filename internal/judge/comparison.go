@@ -191,7 +191,7 @@ func (c *comparison) finding(x found) (f evidence.Finding) {
 			f.Verdict = evidence.Inconclusive
 		}
 		if f.Verdict == evidence.Inconclusive {
-			f.Needed, f.Baseline = 0, 0 // more samples of this kind do not help
+			f.SmallBaseline = false // what was cut off is the reason
 		}
 	}
 	c.inSamples(&f)
@@ -222,9 +222,6 @@ func (c *comparison) isOver(x found) bool {
 func (c *comparison) inSamples(f *evidence.Finding) {
 	if c.n > 0 {
 		f.Needed *= c.sums.N / c.n
-	}
-	if c.before != nil {
-		f.Baseline *= c.before.N / c.n0
 	}
 }
 
@@ -401,7 +398,7 @@ func (c *comparison) named(over []int32, verdict evidence.Verdict) []int32 {
 func (c *comparison) reason(x found, samples int64) Reason {
 	switch {
 	case c.before != nil:
-		return Growth{Before: c.before.N, New: !c.isShare() && x.now > 0 && x.before+x.hidden <= 0, Needed: x.Needed, NeededBefore: x.Baseline}
+		return Growth{Before: c.before.N, New: !c.isShare() && x.now > 0 && x.before+x.hidden <= 0, SmallBaseline: x.SmallBaseline}
 	case x.Verdict == evidence.Inconclusive && c.sums.Cut > 0 && x.Needed == 0:
 		return UpTo{}
 	case c.value.Census:

@@ -149,12 +149,11 @@ type (
 		Needed  float64
 	}
 	// Growth: compared with a baseline of so many samples (Before). New says that the
-	// baseline has none of the function. NeededBefore is set when only a larger baseline
+	// baseline has none of the function. SmallBaseline says that only a larger baseline
 	// would decide.
 	Growth struct {
-		Before               float64
-		New                  bool
-		Needed, NeededBefore float64
+		Before             float64
+		New, SmallBaseline bool
 	}
 )
 
