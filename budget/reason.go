@@ -61,8 +61,6 @@ func (s sayer) blank(name string) string {
 		return b.Limit.String()
 	case "subject":
 		return b.Subject
-	case "in":
-		return b.In
 	case "per":
 		return strconv.Quote(b.Per)
 	case "when":
@@ -165,8 +163,6 @@ func (s sayer) reason(reason judge.Reason) string {
 		return "the profile has no samples"
 	case judge.OutOfScope:
 		return s.fill("no sample within {scope}")
-	case judge.AllCut:
-		return s.fill("no sample shows {in}")
 	case judge.WorkUnknown:
 		switch {
 		case reason.Why != "":

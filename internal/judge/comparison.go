@@ -181,27 +181,31 @@ func (c *comparison) of(name string) found {
 	return x
 }
 
-// finding is what the charges in the window and in the baseline prove.
-func (c *comparison) finding(x found) (f evidence.Finding) {
-	if c.before == nil {
-		f = c.within(x.now, c.most)
-	} else if f = c.growth(x.now, x.before); x.hidden > 0 {
-		least := c.growth(x.now, x.before+x.hidden)
-		if f.Low = least.Low; f.Verdict == evidence.Fail && least.Verdict != evidence.Fail {
+// finding is what the charges in the window and in the baseline prove. Of stacks that were
+// cut off, it is only known that a charge is between what shows and that plus what was cut:
+// the finding fails if the least growth or charge fails, and passes if the most passes.
+func (c *comparison) finding(x found) evidence.Finding {
+	f := c.exactly(x.now, x.before+x.hidden)
+	if high := max(x.now, c.most); high > x.now || x.hidden > 0 {
+		most := c.exactly(high, x.before)
+		if f.High = most.High; f.Verdict == evidence.Pass && most.Verdict != evidence.Pass {
 			f.Verdict = evidence.Inconclusive
 		}
 		if f.Verdict == evidence.Inconclusive {
-			f.SmallBaseline = false // what was cut off is the reason
+			f.Needed, f.SmallBaseline = 0, false // more samples of this kind do not help
 		}
 	}
 	c.inSamples(&f)
 	return f
 }
 
-// growth is what two charges prove about growth.
-func (c *comparison) growth(now, before int64) evidence.Finding {
-	if c.isShare() && c.value.Census {
-		return counted(float64(now)/float64(c.sums.Total)-float64(before)/float64(c.before.Total), c.Limit)
+// exactly is what two charges prove.
+func (c *comparison) exactly(now, before int64) evidence.Finding {
+	switch {
+	case c.before == nil:
+		return c.bounds(now)
+	case c.isShare() && c.value.Census:
+		return counted(c.sums.Part(now)-c.before.Part(before), c.Limit)
 	}
 	tests := 1.0
 	if c.isShare() && c.Class == Each {
@@ -223,24 +227,6 @@ func (c *comparison) inSamples(f *evidence.Finding) {
 	if c.n > 0 {
 		f.Needed *= c.sums.N / c.n
 	}
-}
-
-// within is the finding on a value that is known only to be between low and high: it fails
-// if low fails, and passes if high passes.
-func (c *comparison) within(low, high int64) evidence.Finding {
-	f := c.bounds(low)
-	if high <= low {
-		return f
-	}
-	g := c.bounds(high)
-	f.High = g.High
-	if f.Verdict == evidence.Pass && g.Verdict != evidence.Pass {
-		f.Verdict = evidence.Inconclusive
-	}
-	if f.Verdict == evidence.Inconclusive {
-		f.Needed = 0 // more samples of this kind do not help
-	}
-	return f
 }
 
 // compare judges the rule by the worst function that it is about. Where some are over the

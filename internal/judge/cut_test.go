@@ -41,7 +41,7 @@ func TestCutOff(t *testing.T) {
 		{"main.worker below 5% of goroutine", goroutines, judge.Facts{}, budget.Inconclusive, "main.worker at 0.00%, or up to 98.04% (510 goroutines)"},
 		{"gc below 5%", half, judge.Facts{}, budget.Pass, "gc at 0.00%"},
 		{"main.worker grows below 5 points", worker, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
-		{"main.worker grows below 5 points", worker, slightly, budget.Fail, "main.worker grew by 90.00 points"},
+		{"main.worker grows below 5 points", worker, slightly, budget.Fail, "main.worker grew by 89.90 points"},
 		{"no function grows above 5 points", worker, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
 		{"no function grows above 5 points", worker, slightly, budget.Fail, "main.leaf grew by 89.90 points"},
 		{"process grows below 10% per call", half, judge.Facts{Baseline: tableOf(t, half),

@@ -101,7 +101,6 @@ type (
 	OtherKind           struct{ Needs, Is string }           // the profile is of another kind than the rule needs
 	NoSamples           struct{}                             // the profile is empty
 	OutOfScope          struct{}                             // there are samples, and none is within the rule's "in" and "where"
-	AllCut              struct{}                             // no sample shows the rule's "in", but stacks were cut off
 	DurationUnknown     struct{}                             // the duration of the profile is not known
 	NoBaseline          struct{}                             // there is no baseline
 	OtherBaseline       struct{ Is, Profile *charge.Layout } // the baseline is of another sort than the profile

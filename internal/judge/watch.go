@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
@@ -132,7 +131,7 @@ type standing struct {
 // add adds a window to the evidence about a rule.
 func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Finding) {
 	switch {
-	case f.Verdict != evidence.Fail && w.mostlyCut(r):
+	case f.Verdict != evidence.Fail && 100*f.Cut > f.Samples:
 		return // the rule may be about frames that were cut off
 	case r.Test == Steady:
 		if w.gate(r) == nil {
@@ -160,18 +159,6 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 		s.addOne(&c, c.inWindow(""), near)
 		s.verdict, s.evidence = s.one.Verdict(), s.one.Strength()
 	}
-}
-
-// mostlyCut reports whether more than 1% of the rule's samples, or of those of the baseline,
-// have stacks that were cut off. Then a window that does not fail is no evidence.
-func (w *window) mostlyCut(r *rule) bool {
-	if r.query < 0 || r.Class == Figure { // a collection shows in the innermost frames, which are kept
-		return false
-	}
-	mostly := func(s *charge.Sums) bool { return s.Cut > s.Total/100 }
-	base := &w.judged.base
-	return mostly(w.judged.counter.Sums(r.query)) ||
-		r.Test == Grows && base.table != nil && base.problem == nil && mostly(base.counter.Sums(r.query))
 }
 
 // proves reports whether the verdict of one window is the proof, so that windows are not

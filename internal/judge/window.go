@@ -33,10 +33,6 @@ func (w *window) judge(r *rule, f *Finding) {
 		return
 	}
 	sums := w.judged.counter.Sums(r.query)
-	if r.in >= 0 && sums.Total > 0 && sums.Total == sums.Cut {
-		f.Reason, f.Cut = AllCut{}, cut(sums)
-		return
-	}
 	f.Samples = int64(math.Round(max(sums.N, 0)))
 	if sums.Total <= 0 || f.Samples == 0 { // values without a sample prove nothing
 		f.Samples = 0
