@@ -92,9 +92,6 @@ func (s sayer) say() string {
 	if f.Unmatched && f.Verdict == evidence.Pass {
 		text += "; " + unmatched + s.budget.Subject
 	}
-	if f.Outside != nil {
-		text += "; " + s.outside(f.Outside)
-	}
 	return text
 }
 
@@ -134,8 +131,6 @@ func (s sayer) reason(reason judge.Reason) string {
 		return "whether it grows shows over hours: a running guard tells"
 	case judge.Learning:
 		return s.learning(reason)
-	case *judge.Outside:
-		return s.outside(reason)
 	case judge.Failed:
 		return reason.Err.Error()
 	case judge.Idle:
@@ -270,40 +265,6 @@ func (s sayer) inBlocks(reason judge.InBlocks) string {
 	}
 	return s.fill("too few CPU samples: {} came, {} are needed to tell it from the limit of {limit}; {who} at {at} so far",
 		strconv.FormatInt(f.Samples, 10), whole(reason.Needed))
-}
-
-// labelsShown is how many labels a reason lists.
-const labelsShown = 6
-
-// outside says why no sample was in the budget's scope.
-func (s sayer) outside(o *judge.Outside) string {
-	b := s.budget
-	none := "none of " + b.samples(o.Samples) + " is within " + scopeText(b) + ": "
-	missing := b.In == "" // all labels may be set, but on different samples
-	var labels, others []string
-	for k, v := range b.Where {
-		missing = missing || !slices.Contains(o.Set, k+"="+v)
-	}
-	for _, l := range o.Set {
-		key, _, _ := strings.Cut(l, "=")
-		if _, ok := b.Where[key]; ok {
-			labels = append(labels, l) // the value may be misspelt
-		} else {
-			others = append(others, l)
-		}
-	}
-	labels = append(labels, others...)
-	set := cmp.Or(strings.Join(labels[:min(len(labels), labelsShown)], ", "), "no label")
-	if more := len(labels) - labelsShown; more > 0 {
-		set += " and " + strconv.Itoa(more) + " more"
-	}
-	switch {
-	case o.Gate != nil:
-		return s.reason(o.Gate) + `: in a test, leave "when" out`
-	case missing:
-		return none + "work set " + set
-	}
-	return none + "work does not call it, or calls it for next to nothing"
 }
 
 // endless is a ratio from which on there is no bound: package evidence cuts off at 1e15.

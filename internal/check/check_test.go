@@ -147,10 +147,10 @@ func TestCheckTooFewSamples(t *testing.T) {
 func TestCheckScope(t *testing.T) {
 	on(t, idle)
 	tests := []struct{ budget, want string }{
-		{"check.burnGuilty below 20% where endpoint=/x", "samples is within endpoint=/x: work set endpoint=/a"},
-		{"check.burnGuilty below 20% where tenant=x", "samples is within tenant=x: work set endpoint=/a"},
-		{"check.burnGuilty below 20% in check.entryPoint", "samples is within check.entryPoint: work does not call it"},
-		{"check.burnGuilty below 20% when process above 900 cores", `in a test, leave "when" out`},
+		{"check.burnGuilty below 20% where endpoint=/x", "no sample within endpoint=/x; nothing was judged"},
+		{"check.burnGuilty below 20% where tenant=x", "no sample within tenant=x; nothing was judged"},
+		{"check.burnGuilty below 20% in check.entryPoint", "no sample within check.entryPoint; nothing was judged"},
+		{"check.burnGuilty below 20% when process above 900 cores", `idle: judged only when process above 900 cores`},
 	}
 	var lines []string
 	for _, tt := range tests {

@@ -307,7 +307,7 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 	case c.cover.isLow():
 		isMistake, reason = !r.busy() || c.cover.isLost(), c.cover.reason()
 	case c.unreachable(r, n):
-		isMistake, reason = true, res.Reason
+		isMistake, reason = true, res.Reason+`; nothing was judged by then: correct the "in", "where" or "when", or leave it out`
 	case res.Budget.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[res.Budget.Per] == 0:
 		isMistake, reason = true, fmt.Sprintf("no %q was done in %d calls: work must do some in each call, or the counter is wrong", res.Budget.Per, calls)
 	case c.loop > c.samples()+loopLeast:

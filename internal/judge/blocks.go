@@ -3,14 +3,12 @@ package judge
 import (
 	"context"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/charge"
-	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 )
 
@@ -47,9 +45,8 @@ type blockStanding struct {
 	samples float64   // in the rule's scope
 	unknown float64   // of Absent: samples of the sum in which frames that were cut off may match
 
-	inside  bool   // there was a sample in the rule's scope, while its condition held
-	outside int64  // the samples before that
-	gate    Reason // why the condition did not hold in the last block; nil if it did
+	inside  bool  // there was a sample in the rule's scope, while its condition held
+	outside int64 // the samples before that
 }
 
 // blockFunction is the evidence about one function or package, or about the rule's subject
@@ -162,7 +159,7 @@ func (b *Blocks) Failed() bool {
 
 // Unreachable reports whether more of the same work would not decide rule i: there were
 // enough samples, and none was in the rule's scope ("where", "in") or taken while its
-// condition held ("when"). The finding of Close says what there was instead.
+// condition held ("when").
 func (b *Blocks) Unreachable(i int) bool {
 	s := &b.standings[i]
 	return !s.inside && s.outside >= outsideLeast && b.Decided(i) == evidence.Inconclusive
@@ -176,8 +173,8 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 		}
 		return
 	}
-	if gate := w.gate(r); gate != nil {
-		s.gate, s.outside = gate, charge.AddSaturating(s.outside, w.t.Count())
+	if w.gate(r) != nil {
+		s.outside = charge.AddSaturating(s.outside, w.t.Count())
 		return
 	}
 	if r.query < 0 || s.decided != evidence.Inconclusive {
@@ -187,7 +184,7 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	if r.in < 0 && r.where < 0 || sums.Total > 0 {
 		s.inside = true
 	} else {
-		s.gate, s.outside = nil, charge.AddSaturating(s.outside, w.t.Count())
+		s.outside = charge.AddSaturating(s.outside, w.t.Count())
 	}
 	if r.Test == Absent {
 		s.sum += sums.N
@@ -265,13 +262,7 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 		return nil, err
 	}
 	for i := range findings {
-		f, s, r := &findings[i], &b.standings[i], &b.judge.rules[i]
-		s.close(w, r, f)
-		if why := s.outsideOf(t); why != nil && f.Verdict == evidence.Inconclusive {
-			f.Reason, f.Notes = why, Notes{}
-		} else {
-			f.Outside = why
-		}
+		b.standings[i].close(w, &b.judge.rules[i], &findings[i])
 	}
 	return findings, nil
 }
@@ -385,19 +376,4 @@ func (s *blockStanding) proof(c *comparison, x found) (f evidence.Finding) {
 		f.Verdict, f.Needed = evidence.Fail, 0
 	}
 	return f
-}
-
-// outsideOf says why no sample was in the rule's scope, by the profile of all blocks; nil if
-// there was one.
-func (s *blockStanding) outsideOf(t *decode.Table) *Outside {
-	if s.inside || s.outside == 0 {
-		return nil
-	}
-	set := map[string]bool{} // the labels, as "key=value"
-	for _, l := range t.Labels {
-		if l.Str != 0 { // it is no number
-			set[string(t.String(l.Key))+"="+string(t.String(l.Str))] = true
-		}
-	}
-	return &Outside{Samples: s.outside, Gate: s.gate, Set: slices.Sorted(maps.Keys(set))}
 }

@@ -33,10 +33,9 @@ type Finding struct {
 
 // Notes are further facts that a reader of the reason should know.
 type Notes struct {
-	Cut       int64    // samples, also of the baseline, whose stacks the runtime has cut off, where that leaves the verdict open or may hide the offender
-	Unordered bool     // addresses do not show the order of the link, so hand-overs between functions may have been missed
-	Unmatched bool     // no function of the profile matches the pattern, which may be misspelt
-	Outside   *Outside // why no sample was in scope, where the reason is another one
+	Cut       int64 // samples, also of the baseline, whose stacks the runtime has cut off, where that leaves the verdict open or may hide the offender
+	Unordered bool  // addresses do not show the order of the link, so hand-overs between functions may have been missed
+	Unmatched bool  // no function of the profile matches the pattern, which may be misspelt
 }
 
 // Open returns n findings that say why nothing could be judged.
@@ -88,7 +87,7 @@ func counted(value, limit float64) evidence.Finding {
 	return f
 }
 
-// A Reason says why a finding has its verdict: one of the types below, and *[Outside]. Package budget has the words.
+// A Reason says why a finding has its verdict: one of the types below. Package budget has the words.
 type Reason any
 
 // Reasons why nothing was judged. A Why is "" where the cause is not known.
@@ -155,11 +154,3 @@ type (
 		New, SmallBaseline bool
 	}
 )
-
-// Outside says why none of so many samples was in a rule's scope: its condition did not hold
-// (Gate), or they are outside its "in" and "where". Set lists the labels that they have.
-type Outside struct {
-	Samples int64
-	Gate    Reason
-	Set     []string
-}
