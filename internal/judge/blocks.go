@@ -39,7 +39,9 @@ type Options struct {
 // blockStanding is what is known about one rule.
 type blockStanding struct {
 	decided evidence.Verdict // of Absent: by a hit, by enough samples without one, or as not linked
-	each    map[string]*blockFunction
+	// each is the evidence about each function or package, or about the rule's subject ("").
+	// For a rule about each, "" stands for a function that has no samples.
+	each    map[string]*evidence.Sequential
 	trials  []float64 // by block
 	sum     float64   // of the trials
 	samples float64   // in the rule's scope
@@ -47,13 +49,6 @@ type blockStanding struct {
 
 	inside  bool  // there was a sample in the rule's scope, while its condition held
 	outside int64 // the samples before that
-}
-
-// blockFunction is the evidence about one function or package, or about the rule's subject
-// (""). For a rule about each, "" stands for a function that has no samples.
-type blockFunction struct {
-	evidence.Sequential
-	k float64 // hits
 }
 
 const (
@@ -97,18 +92,28 @@ func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
 }
 
 // Decided returns the verdict on rule i as far as it is certain.
-func (b *Blocks) Decided(i int) evidence.Verdict {
-	s := &b.standings[i]
-	if s.decided != evidence.Inconclusive || s.each == nil {
+func (b *Blocks) Decided(i int) evidence.Verdict { return b.verdict(i, false) }
+
+// Closing returns the verdict that Close would give on rule i, as far as it is known
+// without the whole profile: growth is inconclusive until it is decided.
+func (b *Blocks) Closing(i int) evidence.Verdict { return b.verdict(i, true) }
+
+func (b *Blocks) verdict(i int, last bool) evidence.Verdict {
+	s, r := &b.standings[i], &b.judge.rules[i]
+	switch {
+	case last && r.Test == Absent && s.decided == evidence.Inconclusive && s.without():
+		return evidence.Pass
+	case s.decided != evidence.Inconclusive || s.each == nil:
 		return s.decided
 	}
 	verdict := evidence.Pass
-	for _, f := range s.near(&b.judge.rules[i]) {
-		switch f.Verdict() {
-		case evidence.Fail:
-			return evidence.Fail
-		case evidence.Inconclusive:
-			verdict = evidence.Inconclusive
+	for _, f := range s.near(r) {
+		v := f.Verdict()
+		if last && r.Test != Grows {
+			v = f.Close().Verdict
+		}
+		if severity(v) > severity(verdict) {
+			verdict = v
 		}
 	}
 	return verdict
@@ -121,30 +126,15 @@ func (s *blockStanding) without() bool {
 }
 
 // near yields the functions that came near the limit, and "".
-func (s *blockStanding) near(r *rule) iter.Seq2[string, *blockFunction] {
-	least := r.near(s.sum, s.samples)
-	return func(yield func(string, *blockFunction) bool) {
+func (s *blockStanding) near(r *rule) iter.Seq2[string, *evidence.Sequential] {
+	return func(yield func(string, *evidence.Sequential) bool) {
 		for name, f := range s.each {
-			if (name == "" || f.k >= least) && !yield(name, f) {
+			k, n := f.Seen()
+			if (name == "" || k >= r.near(n, n*s.samples/s.sum)) && !yield(name, f) {
 				return
 			}
 		}
 	}
-}
-
-// Closing returns the verdict that Close would give on rule i, as far as it is known
-// without the whole profile: growth is inconclusive until it is decided.
-func (b *Blocks) Closing(i int) evidence.Verdict {
-	s, r := &b.standings[i], &b.judge.rules[i]
-	v := b.Decided(i)
-	switch {
-	case v == evidence.Inconclusive && r.Test == Absent && s.without():
-		return evidence.Pass
-	case v != evidence.Inconclusive || r.Test == Grows || s.each == nil:
-		return v
-	}
-	_, f, _ := s.worst(r)
-	return f.Verdict
 }
 
 // Failed reports whether a rule has failed for certain.
@@ -199,23 +189,21 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	s.sum += c.n
 	s.samples += sums.N
 	if s.each == nil {
-		s.each = map[string]*blockFunction{"": {Sequential: b.sequential(&c, "")}}
+		s.each = map[string]*evidence.Sequential{"": b.sequential(&c, "")}
 	}
 	if r.Class == Each {
 		b.meet(s, &c)
 	}
 	s.trials = append(s.trials, c.n)
 	for name, f := range s.each {
-		k := c.hits(c.inWindow(name))
-		f.k += k
-		f.Add(k, c.n)
+		f.Add(c.hits(c.inWindow(name)), c.n)
 	}
 }
 
 // sequential returns the test of a function, set up for these blocks. The function without
 // samples ("") has not grown if it keeps to a limit of its own, however small the baseline
 // is.
-func (b *Blocks) sequential(c *comparison, name string) evidence.Sequential {
+func (b *Blocks) sequential(c *comparison, name string) *evidence.Sequential {
 	limit := c.limitOf(name)
 	if c.Class == Each && name == "" {
 		limit = c.limit(0)
@@ -229,7 +217,7 @@ func (b *Blocks) sequential(c *comparison, name string) evidence.Sequential {
 	if b.Once {
 		s.Once()
 	}
-	return s
+	return &s
 }
 
 // meet adds the functions that have samples for the first time.
@@ -239,7 +227,7 @@ func (b *Blocks) meet(s *blockStanding, c *comparison) {
 		if s.each[name] != nil {
 			continue
 		}
-		f := &blockFunction{Sequential: b.sequential(c, name)}
+		f := b.sequential(c, name)
 		for _, n := range s.trials { // the blocks in which it had no samples
 			f.Add(0, n)
 		}
@@ -283,7 +271,6 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		return
 	}
 	who, e, certain := s.worst(r)
-	var likely Reason
 	switch {
 	case c.before != nil && r.Class == Each && who == "":
 		if !certain && f.Verdict == evidence.Pass {
@@ -296,16 +283,24 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		c.inSamples(&e)
 		f.Verdict, f.Reason, f.Notes = e.Verdict, InBlocks{certain, e.Needed}, Notes{}
 		return
-	}
-	if e.Verdict != evidence.Fail {
+	case e.Verdict != evidence.Fail:
 		f.Offenders, f.Over = nil, 0
-	} else if r.Class == Each {
-		who, e, likely = s.named(&c, f, who, e)
+	case r.Class == Each && f.Verdict == evidence.Fail:
+		return // all samples together prove it too, and name the deepest function
+	case r.Class == Each: // there were samples after the verdict
+		all := len(f.Offenders)
+		f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
+			of := s.each[o.Function]
+			return of == nil || of.Verdict() != evidence.Fail
+		})
+		if f.Over -= all - len(f.Offenders); len(f.Offenders) > 0 {
+			who = f.Offenders[0].Function
+			e = s.each[who].Close()
+		}
 	}
 	c.inSamples(&e)
 	f.take(e)
 	k, n := s.each[who].Seen()
-	all := f.Samples
 	f.Who, f.Hits, f.Samples = who, int64(math.Round(k)), int64(math.Round(n*c.sums.N/c.n))
 	f.Notes = Notes{}
 	if c.before != nil {
@@ -314,12 +309,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		f.Reason = c.reason(x, f.Samples)
 		return
 	}
-	if f.Reason = likely; likely == nil {
-		f.Reason = InBlocks{certain, e.Needed}
-	}
-	if len(f.Offenders) > 0 && f.Offenders[0].Function == who && f.Samples == all { // the finding and the offender show the same bounds
-		f.Offenders[0].Low, f.Offenders[0].High = f.Low, f.High
-	}
+	f.Reason = InBlocks{certain, e.Needed}
 }
 
 // worst is the finding that decides. For a rule about each it is that of the worst function,
@@ -340,40 +330,4 @@ func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain 
 		f = s.each[""].Close()
 	}
 	return who, f, certain || f.Verdict == evidence.Fail
-}
-
-// named keeps the offenders that may be named. The function who, with its finding e, proves
-// that the limit is exceeded, so for others a bound that errs one time in twenty is good
-// enough, as in comparison.named. It returns the first offender with its finding, or who if
-// none may be named. likely is the reason if the first is only likely to be above the limit.
-func (s *blockStanding) named(c *comparison, f *Finding, who string, e evidence.Finding) (_ string, _ evidence.Finding, likely Reason) {
-	all := len(f.Offenders)
-	f.Offenders = slices.DeleteFunc(f.Offenders, func(o Offender) bool {
-		isLikely := c.before == nil && o.Low > c.Limit && s.each[o.Function] != nil
-		return !isLikely && s.proof(c, c.of(o.Function)).Verdict != evidence.Fail
-	})
-	f.Over -= all - len(f.Offenders)
-	if len(f.Offenders) == 0 {
-		return who, e, nil
-	}
-	first := &f.Offenders[0]
-	if e = s.proof(c, c.of(first.Function)); e.Verdict == evidence.Fail {
-		return first.Function, e, nil
-	}
-	e.Verdict, e.Low, e.Needed = evidence.Fail, first.Low, 0
-	return first.Function, e, Likely{who, s.proof(c, c.of(who)).Low}
-}
-
-// proof is the finding on a function. It fails if the blocks prove that the function is over
-// the limit, or if all samples together (x) prove it.
-func (s *blockStanding) proof(c *comparison, x found) (f evidence.Finding) {
-	near := s.each[x.name]
-	if near == nil {
-		return f
-	}
-	f = near.Close()
-	if f.Low = max(f.Low, x.Low); f.Low > c.Limit {
-		f.Verdict, f.Needed = evidence.Fail, 0
-	}
-	return f
 }
