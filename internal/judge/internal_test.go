@@ -32,8 +32,8 @@ func TestWatchBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := range w.standings {
-			if got := len(w.standings[k].functions); got > maxFunctions {
-				t.Fatalf("window %d: %d functions are remembered, want %d at the most", i, got, maxFunctions)
+			if got := len(w.standings[k].streams); got > maxStreams {
+				t.Fatalf("window %d: %d functions are remembered, want %d at the most", i, got, maxStreams)
 			}
 		}
 	}

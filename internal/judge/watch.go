@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -76,11 +77,8 @@ func (w *Watch) Inherit(i int, from *Watch, j int) {
 // ended.
 func (w *Watch) Ended(i int) {
 	s := &w.standings[i]
-	if s.one != nil {
-		s.one.Forget()
-	}
-	for _, f := range s.functions {
-		f.stream.Forget()
+	for _, f := range s.streams {
+		f.Forget()
 	}
 	if s.evidence = 0; s.verdict == evidence.Fail {
 		s.verdict = evidence.Inconclusive
@@ -120,12 +118,13 @@ type standing struct {
 	verdict  evidence.Verdict // the last proof
 	evidence float64          // for an excess, as a part of the proof: 1 is proof
 
-	one       *evidence.Stream     // of a budget on one subject; of a rule about each, of the worst function in each window
-	functions map[string]*function // of a rule about each, those that have come near the limit
-	clean     float64              // samples since the last hit of an "absent" budget
-	unknown   float64              // those of them in which frames that were cut off may match
-	steady    *evidence.Steady
-	baseline  *decode.Table // the one that the streams are set up for
+	// streams are of the rule's subject (""), or of a rule about each, of the functions that
+	// have come near the limit, and of one that has no samples ("").
+	streams  map[string]*evidence.Stream
+	clean    float64 // samples since the last hit of an "absent" budget
+	unknown  float64 // those of them in which frames that were cut off may match
+	steady   *evidence.Steady
+	baseline *decode.Table // the one that the streams are set up for
 }
 
 // add adds a window to the evidence about a rule.
@@ -150,14 +149,8 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 	if base := &w.judged.base; r.Test == Grows && base.table != nil && s.baseline != base.table {
 		*s = standing{lnA: s.lnA, baseline: base.table}
 	}
-	c, why := w.comparison(r)
-	switch {
-	case why != nil:
-	case r.Class == Each:
-		s.addEach(&c, at, near)
-	default:
-		s.addOne(&c, c.inWindow(""), near)
-		s.verdict, s.evidence = s.one.Verdict(), s.one.Strength()
+	if c, why := w.comparison(r); why == nil {
+		s.addStreams(&c, near)
 	}
 }
 
@@ -185,15 +178,6 @@ func (s *standing) addAbsent(w *window, r *rule, f *Finding) {
 	}
 }
 
-// addOne adds a window to the stream of one subject.
-func (s *standing) addOne(c *comparison, value int64, near bool) {
-	if s.one == nil {
-		s.one = evidence.NewStream(c.limitOf(""), s.lnA)
-	}
-	s.one.Retune(s.lnA)
-	s.one.Add(c.hits(value), c.n, near)
-}
-
 // addSteady follows a figure over hours.
 func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
 	if s.steady == nil {
@@ -216,85 +200,69 @@ func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
 	f.Verdict, f.Reason = s.verdict, Learning{s.steady.Learned()}
 }
 
-// A function is the evidence about one function of a rule about each.
-type function struct {
-	stream *evidence.Stream
-	near   time.Duration // the end of the last window in which it was near the limit
-}
-
 const (
-	// maxFunctions limits the functions that one rule remembers. With a limit of 10% and
+	// maxStreams limits the functions that one rule remembers. With a limit of 10% and
 	// ten functions a sample, in theory a thousand functions can be near the limit. But
 	// 256 are far more than can be over it.
-	maxFunctions = 256
+	maxStreams = 256
 
 	// suspicion is a twentieth of the evidence of a proof: odds of nearly three to one.
 	suspicion = 0.05
 )
 
-// addEach adds a window to the stream of every function that is or was near the limit. The
-// rule's verdict is that of the worst of them.
-func (s *standing) addEach(c *comparison, at time.Duration, near bool) {
-	if s.functions == nil {
-		s.functions = map[string]*function{}
+// addStreams adds a window to the stream of every function that is or was near the limit.
+// The rule's verdict is that of the worst of them.
+func (s *standing) addStreams(c *comparison, near bool) {
+	if s.streams == nil {
+		s.streams = map[string]*evidence.Stream{"": evidence.NewStream(c.limitOf(""), s.lnA)}
 	}
-	// For growth each function has a limit of its own, larger if it is in the baseline.
-	sameLimit, worst, least := c.before == nil, int64(0), c.rule.near(c.n, c.sums.N)
-	for key := range c.w.judged.counter.Ranked(c.query) {
-		value := c.sums.By(key)
-		worst = max(worst, value)
-		if c.hits(value) < least {
-			break // all that follow have less
+	if c.Class == Each {
+		least := c.rule.near(c.n, c.sums.N)
+		for key := range c.w.judged.counter.Ranked(c.query) {
+			if c.hits(c.sums.By(key)) < least {
+				break // all that follow have less
+			}
+			if name := c.name(key); s.streams[name] == nil {
+				s.streams[name] = evidence.NewStream(c.limitOf(name), s.lnA)
+			}
 		}
-		name := c.name(key)
-		f := s.functions[name]
-		if f == nil {
-			f = &function{stream: evidence.NewStream(c.limitOf(name), s.lnA)}
-			s.functions[name] = f
-		}
-		f.near = at
-	}
-	if sameLimit {
-		// All functions keep to the limit if the worst of each window does.
-		s.addOne(c, worst, near)
 	}
 	failed, passed := false, true
 	s.evidence = 0
-	for name, f := range s.functions {
-		f.stream.Retune(s.lnA)
-		f.stream.Add(c.hits(c.inWindow(name)), c.n, near)
-		s.evidence = max(s.evidence, f.stream.Strength())
+	for name, f := range s.streams {
+		f.Retune(s.lnA)
+		f.Add(c.hits(c.inWindow(name)), c.n, near)
+		s.evidence = max(s.evidence, f.Strength())
 		// A budget that has failed goes on failing while a function may be over the limit.
-		failed = failed || f.stream.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.stream.Strength() >= suspicion
-		passed = passed && f.stream.Verdict() == evidence.Pass
+		failed = failed || f.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.Strength() >= suspicion
+		passed = passed && f.Verdict() == evidence.Pass
 	}
 	switch {
 	case failed:
 		s.verdict = evidence.Fail
-	case sameLimit && s.verdict == evidence.Fail:
-		s.verdict = evidence.Pass // all functions that were over the limit are proven to be below
-	case sameLimit && s.one.Verdict() == evidence.Pass, !sameLimit && passed:
+	case passed, c.before == nil && s.verdict == evidence.Fail: // all that were over the limit are proven to be below
 		s.verdict = evidence.Pass
-	case !sameLimit:
+	case c.before != nil:
 		s.verdict = evidence.Inconclusive // the baseline is too small to tell
 	}
 	s.forget()
 }
 
-// forget limits the memory. It first drops functions that pass, then inconclusive ones, and
-// last those over the limit; of each, those first that were near it longest ago.
+// forget limits the memory. It keeps the streams with the most evidence for an excess.
 func (s *standing) forget() {
-	if len(s.functions) <= maxFunctions {
+	if len(s.streams) <= maxStreams {
 		return
 	}
-	names := slices.SortedFunc(maps.Keys(s.functions), func(a, b string) int {
-		x, y := s.functions[a], s.functions[b]
-		return cmp.Or(
-			cmp.Compare(severity(x.stream.Verdict()), severity(y.stream.Verdict())),
-			cmp.Compare(x.near, y.near),
-			cmp.Compare(a, b))
+	strength := func(name string) float64 {
+		if name == "" {
+			return math.Inf(1)
+		}
+		return s.streams[name].Strength()
+	}
+	names := slices.SortedFunc(maps.Keys(s.streams), func(a, b string) int {
+		return cmp.Or(cmp.Compare(strength(a), strength(b)), cmp.Compare(a, b))
 	})
-	for _, name := range names[:len(names)-maxFunctions] {
-		delete(s.functions, name)
+	for _, name := range names[:len(names)-maxStreams] {
+		delete(s.streams, name)
 	}
 }
