@@ -88,16 +88,6 @@ func growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 	return f
 }
 
-// decide sets the verdict by the bounds.
-func (f *Finding) decide(limit, zone float64) {
-	switch {
-	case f.Low > limit:
-		f.Verdict = Fail
-	case f.High < zone:
-		f.Verdict = Pass
-	}
-}
-
 // ratio compares rates: k hits over exposure now, against k0 over exposure0 in the
 // baseline, may be more per exposure by the margin (CPU per request: exposure counts
 // requests; "grows below 10%" is the margin 0.1).

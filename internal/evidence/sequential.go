@@ -135,16 +135,10 @@ func (s *Sequential) above(b *blocks, enough float64) bool {
 // passes reports whether there is proof that the share is below the end of the zone. If the
 // zone of growth ends at a share of 100%, only the doubt about the baseline is left.
 func (s *Sequential) passes() bool {
-	b, grows := &s.all, s.of.Grows
-	switch {
-	case !grows && s.limit == 1:
-		return true
-	case b.number < s.least(b, s.toPass):
-		return false
-	case (!grows || s.edge < 1) && (b.share() >= s.edge || b.proof(&s.down) < lnPass):
-		return false
-	}
-	return !grows || s.growth().High < Zone*s.of.Most
+	b := &s.all
+	return b.number >= s.least(b, s.toPass) &&
+		(s.edge == 1 || b.share() < s.edge && b.proof(&s.down) >= lnPass) &&
+		(!s.of.Grows || s.bounds().High < Zone*s.of.Most)
 }
 
 // least is the number of blocks that a verdict takes.
@@ -161,29 +155,17 @@ func (s *Sequential) Seen() (k, n float64) { return s.all.k, s.worth.exposure(s.
 // Verdict returns the verdict so far.
 func (s *Sequential) Verdict() Verdict { return s.verdict }
 
-// Finding returns the verdict so far, with its numbers. Needed is the number of samples with
-// which [Sequential.Close] decides. For growth, see [Limit.Growth].
-func (s *Sequential) Finding() Finding {
-	b := &s.all
+// bounds returns the measured value with its bounds. For growth, see [Limit.Growth].
+func (s *Sequential) bounds() Finding {
+	b, phi := &s.all, s.all.phi()
 	if s.of.Grows {
-		f := s.growth()
-		f.Verdict = s.verdict
-		return f
+		return s.of.Growth(b.k, s.worth.exposure(b.n), phi, 1)
 	}
-	phi := b.phi()
-	f := Finding{Verdict: s.verdict, Low: s.worth.rate(Lower(b.k, b.n, phi, FailAlpha)), High: s.worth.rate(Upper(b.k, b.n, phi, PassAlpha))}
+	f := Finding{Low: s.worth.rate(Lower(b.k, b.n, phi, FailAlpha)), High: s.worth.rate(Upper(b.k, b.n, phi, PassAlpha))}
 	if b.n > 0 {
 		f.Value = s.worth.rate(b.share())
 	}
-	if f.Verdict == Inconclusive {
-		f.Needed = s.worth.exposure(s.needed())
-	}
 	return f
-}
-
-// growth is the growth over the baseline.
-func (s *Sequential) growth() Finding {
-	return s.of.Growth(s.all.k, s.worth.exposure(s.all.n), s.all.phi(), 1)
 }
 
 // Close returns the finding when the time is up. An open verdict becomes Pass when there
@@ -194,21 +176,20 @@ func (s *Sequential) growth() Finding {
 // does not pass while a case waits, because its measured value also has the error of the
 // baseline.
 func (s *Sequential) Close() Finding {
-	f, far := s.Finding(), s.worth.rate(notable(s.limit))
+	f, far := s.bounds(), s.worth.rate(notable(s.limit))
+	f.Verdict = s.verdict
 	switch {
 	case f.Verdict != Inconclusive:
 	case s.of.Grows:
 		if s.all.number >= s.toFail && s.candidate == 0 && f.High < Notable*s.of.Most {
 			f.Verdict = Pass
 		}
-	case s.limit == 0 || s.all.n == 0:
 	case s.once && s.exceeded():
 		f.Verdict = Fail
 	case s.catches(notable(s.limit), 1) && (f.Value <= far && s.candidate == 0 || f.High < far):
 		f.Verdict = Pass
-	}
-	if f.Verdict != Inconclusive {
-		f.Needed = 0
+	default:
+		f.Needed = s.worth.exposure(s.needed())
 	}
 	return f
 }
@@ -241,8 +222,6 @@ func (s *Sequential) clears(times float64) bool {
 func (s *Sequential) needed() float64 {
 	b := &s.all
 	switch {
-	case s.limit == 0 && b.k == 0:
-		return 0 // no share is below 0
 	case b.n == 0:
 		return Needed(0, 0, s.limit)
 	case s.candidate > 0 && s.fresh.number < s.candidate:

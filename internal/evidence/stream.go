@@ -84,7 +84,7 @@ func (s *Stream) Add(k, n float64, near bool) {
 			s.await(Fail)
 		}
 		s.below.clear() // the evidence for a lower share is of an earlier time
-	case below < lnPass || s.limit == 0: // no share is below 0
+	case below < lnPass:
 	case s.verdict == Fail:
 		s.Forget()
 		if s.pass >= s.limit {

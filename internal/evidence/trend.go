@@ -24,8 +24,6 @@ func Trend(floors []float64, slope float64) Finding {
 		f.Verdict = Fail
 	case !steep && len(floors) >= trendFloors:
 		f.Verdict = Pass
-	default:
-		f.Needed = max(trendFloors, float64(len(floors)+1))
 	}
 	return f
 }

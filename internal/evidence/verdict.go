@@ -66,6 +66,16 @@ type Finding struct {
 	SmallBaseline bool
 }
 
+// decide sets the verdict by the bounds.
+func (f *Finding) decide(limit, zone float64) {
+	switch {
+	case f.Low > limit:
+		f.Verdict = Fail
+	case f.High < zone:
+		f.Verdict = Pass
+	}
+}
+
 // edge returns the end of the zone above a limit on a share. The two expressions meet
 // at a limit of 2/3.
 func edge(limit float64) float64 { return min(Zone*limit, (1+limit)/2) }

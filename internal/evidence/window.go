@@ -6,9 +6,6 @@ import "math"
 // [FailAlpha] is above the limit, Pass when [Upper] at [PassAlpha] is below the end of
 // the zone. The number of samples must not depend on their result: for repeated looks use
 // [Stream] or [Sequential].
-//
-// A limit of 1 cannot be exceeded, so any sample passes; a limit of 0 cannot be shown to
-// hold, so nothing does.
 func Fixed(k, n, limit float64) Finding {
 	k, n = counts(k, n)
 	limit = share(limit)
@@ -16,12 +13,7 @@ func Fixed(k, n, limit float64) Finding {
 	if n > 0 {
 		f.Value = k / n
 	}
-	switch {
-	case f.Low > limit:
-		f.Verdict = Fail
-	case f.High < edge(limit), limit == 1 && n > 0:
-		f.Verdict = Pass
-	default:
+	if f.decide(limit, edge(limit)); f.Verdict == Inconclusive {
 		f.Needed = Needed(k, n, limit)
 	}
 	return f
@@ -29,19 +21,13 @@ func Fixed(k, n, limit float64) Finding {
 
 // Needed returns the number of samples in all with which [Fixed] decides, if the share stays
 // at k/n. Without samples it returns the number that catches a share of [Notable] times the
-// limit. It returns 0 when no number decides: no hit at a limit of 0.
+// limit.
 func Needed(k, n, limit float64) float64 {
 	k, n = counts(k, n)
 	limit = share(limit)
-	if limit == 1 {
-		return ceil(1, 0)
-	}
 	q := notable(limit)
 	if n > 0 {
 		q = k / n
-	}
-	if q == 0 && limit == 0 {
-		return 0
 	}
 	needed := most
 	if q > limit {
