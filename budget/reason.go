@@ -105,8 +105,6 @@ func (s sayer) reason(reason judge.Reason) string {
 		return s.fill("{who} at {at}, likely above {low} ({samples}); {} is surely above {}", reason.Proven, s.amount(reason.ProvenLow))
 	case judge.Counted:
 		return s.fill("{who} at {at}, the limit is {limit}")
-	case judge.CountedNone:
-		return s.fill("at {}, the limit is {limit}", s.amount(0))
 	case judge.UpTo:
 		return s.fill("{who} at {at}, or up to {high} ({samples})")
 	case judge.TooFew:
@@ -143,15 +141,10 @@ func (s sayer) reason(reason judge.Reason) string {
 		}
 		return s.fill("no function linked into the program matches {subject}: check the spelling, or drop the budget")
 	case judge.FigureUnknown:
-		switch {
-		case reason.Why != "":
+		if reason.Why != "" {
 			return "the process's " + reason.Figure + " is not known: " + reason.Why
-		case reason.Given:
-			return fmt.Sprintf("the window does not say the process's %s: it has %v for it", reason.Figure, reason.Value)
 		}
 		return "the window does not say the process's " + reason.Figure
-	case judge.NotInProfiles:
-		return "a profile does not tell the process's memory: it comes from a running guard"
 	case judge.OtherKind:
 		return "needs a profile of kind " + reason.Needs + ", this one is of kind " + reason.Is
 	case judge.NoSamples:
@@ -159,15 +152,9 @@ func (s sayer) reason(reason judge.Reason) string {
 	case judge.OutOfScope:
 		return s.fill("no sample within {scope}")
 	case judge.WorkUnknown:
-		switch {
-		case reason.Why != "":
-			return reason.Why
-		case !reason.Given:
-			return s.fill("nobody counts {per}: add it to Config.Work (Facts.Work)")
-		case !(reason.Done > 0):
-			return "no " + b.Per + " was done in the window"
-		}
-		return s.fill("{} of {per} is no amount of work", fmt.Sprint(reason.Done))
+		return cmp.Or(reason.Why, s.fill("nobody counts {per}: add it to Config.Work (Facts.Work)"))
+	case judge.NoWork:
+		return "no " + b.Per + " was done in the window"
 	case judge.DurationUnknown:
 		return "the profile does not say how long it took"
 	case judge.NoBaseline:

@@ -68,8 +68,11 @@ func (w *window) divisor(r *rule) (over float64, why Reason) {
 	switch {
 	case r.Per != "":
 		done, given := w.facts.Work[r.Per]
-		if !isAmount(done) {
-			return 0, WorkUnknown{Why: w.facts.NoWork[r.Per], Given: given, Done: done}
+		switch {
+		case !given:
+			return 0, WorkUnknown{w.facts.NoWork[r.Per]}
+		case !isAmount(done):
+			return 0, NoWork{}
 		}
 		return done, nil
 	case r.Dimension == unit.Cores:

@@ -96,7 +96,6 @@ type (
 	Idle                struct{ Value float64 }              // the condition does not hold: its figure is at Value
 	ConditionUnknown    struct{ Why string }                 // its figure is not known
 	NotLinked           struct{}                             // no function of the program matches the subject
-	NotInProfiles       struct{}                             // no profile tells the figure
 	OtherKind           struct{ Needs, Is string }           // the profile is of another kind than the rule needs
 	NoSamples           struct{}                             // the profile is empty
 	OutOfScope          struct{}                             // there are samples, and none is within the rule's "in" and "where"
@@ -105,26 +104,15 @@ type (
 	OtherBaseline       struct{ Is, Profile *charge.Layout } // the baseline is of another sort than the profile
 	BaselineEmpty       struct{}                             // the baseline has no samples
 	BaselineWorkUnknown struct{}                             // the amount of work in the baseline is not known
-
-	// FigureUnknown: the process's figure is not known, or Given with an impossible Value.
-	FigureUnknown struct {
-		Figure, Why string
-		Given       bool
-		Value       float64
-	}
-	// WorkUnknown: the amount of work is not known, or Given with an impossible number.
-	WorkUnknown struct {
-		Why   string
-		Given bool
-		Done  float64
-	}
+	FigureUnknown       struct{ Figure, Why string }         // the process's figure is not known
+	WorkUnknown         struct{ Why string }                 // the amount of work is not known
+	NoWork              struct{}                             // no work was done, or the amount is impossible
 )
 
 // Reasons for a judgement whose numbers are in the finding. Needed is the number of samples
 // that would decide.
 type (
 	Counted        struct{}                          // the value was counted in full, and not sampled
-	CountedNone    struct{}                          // it was counted in full, and there was none
 	Measured       struct{}                          // the bounds decide
 	UpTo           struct{}                          // with stacks that were cut off, the value may be as large as the finding's High
 	TooFew         struct{ Needed, Notable float64 } // samples to tell a share of Notable from the limit

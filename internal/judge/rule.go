@@ -236,8 +236,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.Class == Leak:
 		kind = kinds.GoroutineLeak
 	case r.Class == Figure && r.Subject == "rss":
-		r.lacks = NotInProfiles{}
-		return
+		return // no profile tells
 	case r.Class == Figure && !r.isGC():
 		kind = figureKinds[r.Subject]
 	}

@@ -148,12 +148,11 @@ func (w *window) unknown(r *rule) Reason {
 	if name == "process" {
 		name = "cores"
 	}
-	why := FigureUnknown{Figure: name, Why: w.facts.NoFigures[name]}
-	why.Value, why.Given = w.facts.Figures[name]
-	if why.Why == "" && !why.Given && r.Test != Steady && r.lacks != nil {
+	why := w.facts.NoFigures[name]
+	if why == "" && r.Test != Steady && r.lacks != nil {
 		return r.lacks
 	}
-	return why
+	return FigureUnknown{name, why}
 }
 
 // total adds up a value over all samples.
@@ -178,7 +177,6 @@ func (w *window) empty(r *rule, f *Finding) {
 		f.Reason = NoSamples{}
 	case r.value.Census && r.Dimension != unit.Share:
 		f.counted(0, r.Limit)
-		f.Reason = CountedNone{}
 	default:
 		f.Reason = NoSamples{}
 	}
