@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
 )
 
@@ -44,11 +43,8 @@ type blockStanding struct {
 	each    map[string]*evidence.Sequential
 	trials  []float64 // by block
 	sum     float64   // of the trials
-	samples float64   // in the rule's scope
-	unknown float64   // of Absent: samples of the sum in which frames that were cut off may match
-
-	inside  bool  // there was a sample in the rule's scope, while its condition held
-	outside int64 // the samples before that
+	samples float64   // in the rule's scope, while its condition held
+	unknown float64   // of Absent: those of them in which frames that were cut off may match
 }
 
 const (
@@ -122,7 +118,7 @@ func (b *Blocks) verdict(i int, last bool) evidence.Verdict {
 // without reports whether there are enough samples without a hit for "absent" to pass at the
 // end.
 func (s *blockStanding) without() bool {
-	return s.sum >= absentLeast && s.unknown <= evidence.AbsentShare*s.sum
+	return s.samples >= absentLeast && s.unknown <= evidence.AbsentShare*s.samples
 }
 
 // near yields the functions that came near the limit, and "".
@@ -152,7 +148,7 @@ func (b *Blocks) Failed() bool {
 // condition held ("when").
 func (b *Blocks) Unreachable(i int) bool {
 	s := &b.standings[i]
-	return !s.inside && s.outside >= outsideLeast && b.Decided(i) == evidence.Inconclusive
+	return s.samples == 0 && b.samples >= outsideLeast && b.Decided(i) == evidence.Inconclusive
 }
 
 // feed adds a block to the evidence about a rule.
@@ -163,23 +159,14 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 		}
 		return
 	}
-	if w.gate(r) != nil {
-		s.outside = charge.AddSaturating(s.outside, w.t.Count())
-		return
-	}
-	if r.query < 0 || s.decided != evidence.Inconclusive {
+	if r.query < 0 || s.decided != evidence.Inconclusive || w.gate(r) != nil {
 		return
 	}
 	sums := w.judged.counter.Sums(r.query)
-	if r.in < 0 && r.where < 0 || sums.Total > 0 {
-		s.inside = true
-	} else {
-		s.outside = charge.AddSaturating(s.outside, w.t.Count())
-	}
+	s.samples += sums.N
 	if r.Test == Absent {
-		s.sum += sums.N
 		s.unknown += hits(sums, sums.Unknown(r.subject))
-		s.decided = absent(float64(sums.By(r.subject)), s.sum, s.unknown).Verdict
+		s.decided = absent(float64(sums.By(r.subject)), s.samples, s.unknown).Verdict
 		return
 	}
 	c, why := w.comparison(r)
@@ -187,7 +174,6 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 		return
 	}
 	s.sum += c.n
-	s.samples += sums.N
 	if s.each == nil {
 		s.each = map[string]*evidence.Sequential{"": b.sequential(&c, "")}
 	}
@@ -259,8 +245,8 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 // also know how the samples were spread over time.
 func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 	if r.Test == Absent && s.decided == evidence.Inconclusive && s.without() {
-		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, absent(0, s.sum, s.unknown).High
-		f.Samples, f.Reason, f.Notes = int64(s.sum), AbsentInBlocks{}, Notes{}
+		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, absent(0, s.samples, s.unknown).High
+		f.Samples, f.Reason, f.Notes = int64(s.samples), AbsentInBlocks{}, Notes{}
 		return
 	}
 	if s.decided != evidence.Inconclusive || s.each == nil || r.query < 0 {
