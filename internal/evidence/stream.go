@@ -11,7 +11,6 @@ type Stream struct {
 	limit, pass  float64 // pass is the share below which there surely is no excess
 	worth        worth
 	downs        grid // of the ledger below
-	proof        float64
 	verdict      Verdict
 }
 
@@ -74,12 +73,11 @@ func (s *Stream) Add(k, n float64, near bool) {
 	if s.spread.count < enoughPairs { // a wrong Pass costs less than a wrong alarm
 		phi = max(phi, assumedPhi)
 	}
-	s.proof = max(s.above.add(k, n, phi), 0)
+	s.above.add(k, n, phi)
 	s.above.bound()
 	s.spread.add(k, n, near)
-	over := s.proof >= s.above.threshold && s.above.threshold > 0
 	switch {
-	case over, k > n*s.limit && Fixed(k, n, s.limit).Verdict == Fail:
+	case s.Strength() >= 1, k > n*s.limit && Fixed(k, n, s.limit).Verdict == Fail:
 		if s.verdict != Fail {
 			s.await(Fail)
 		}
@@ -105,14 +103,13 @@ func (s *Stream) Strength() float64 {
 	if s.above.threshold <= 0 {
 		return 0
 	}
-	return s.proof / s.above.threshold
+	return max(lnMeanExp(&s.above.sums), 0) / s.above.threshold
 }
 
 // Forget drops the evidence for an excess that is over. It would fade by itself, in
 // hundreds of windows where the overdispersion is large.
 func (s *Stream) Forget() {
 	s.above.clear()
-	s.proof = 0
 	if s.verdict == Fail {
 		s.await(Inconclusive)
 	}

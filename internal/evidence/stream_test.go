@@ -93,9 +93,9 @@ func TestStreamRetunes(t *testing.T) {
 	for range 3 {
 		s.Add(60, 200, false)
 	}
-	before := s.proof
-	if s.Retune(40); s.proof != before || before == 0 || s.Strength() != before/40 {
-		t.Errorf("retuned: evidence %v, before %v, strength %v", s.proof, before, s.Strength())
+	before := s.Strength() * s.above.threshold
+	if s.Retune(40); s.Strength()*s.above.threshold != before || before == 0 || s.Strength() != before/40 {
+		t.Errorf("retuned: evidence %v, before %v, strength %v", s.Strength()*s.above.threshold, before, s.Strength())
 	}
 }
 

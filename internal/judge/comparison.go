@@ -255,28 +255,24 @@ func (w *window) compare(r *rule, f *Finding) {
 	case r.Class == Each:
 		c.explainOver(c.named(over, worst.Verdict), f)
 		if len(f.Offenders) > 0 {
-			x = c.of(f.Offenders[0].Function)
+			first := &f.Offenders[0]
+			if x = c.of(first.Function); c.before == nil { // both show the same bounds
+				x.Low, first.High = first.Low, x.High
+			}
 		}
 	case c.isOver(worst):
 		w.explainSubject(r, f)
 	}
-	var likely Reason
-	if f.Verdict == evidence.Fail && x.Verdict != evidence.Fail {
-		likely = Likely{worst.name, worst.Low}
-		x.Low = c.low(x.now)
-	}
+	likely := f.Verdict == evidence.Fail && x.Verdict != evidence.Fail
 	x.Verdict = f.Verdict
 	f.take(x.Finding)
 	f.Hits = int64(math.Round(c.hits(x.now)))
 	f.Who = x.name
-	if f.Reason = c.reason(x, f.Samples); likely != nil {
-		f.Reason = likely
+	if f.Reason = c.reason(x, f.Samples); likely {
+		f.Reason = Likely{worst.name, worst.Low}
 	}
 	if c.before == nil {
 		f.Unmatched = r.Class == Pattern && r.In == "" && len(r.Where) == 0 && x.now == 0
-		if r.Class == Each && len(f.Offenders) > 0 { // the finding and the offender show the same bounds
-			f.Offenders[0].Low, f.Offenders[0].High = f.Low, f.High
-		}
 		f.Unordered = r.Class == Each && f.Verdict != evidence.Pass && !w.judged.counter.Ordered() &&
 			(c.sums.Query.Charge == charge.Inner || c.sums.Query.Charge == charge.Waiting)
 	}
