@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // clauses reads what follows the rule and its amount, to the end of the line.
@@ -21,7 +23,6 @@ func (p *parser) clauses() {
 			p.fail(at, "each clause once", `"`+clipped(p.said[part].raw)+`" is there already`)
 			return
 		}
-		p.at = part
 		if part == partWhere {
 			p.advanceIn(modeKey)
 		} else {
@@ -31,17 +32,21 @@ func (p *parser) clauses() {
 		case partMeasure:
 			p.b.Flat = at.raw == "flat"
 		case partPer:
-			if startsWithNumber(p.tok.raw) && p.peek().kind == tokenWord && clausePart(p.peek().raw) == 0 { // per 100 requests
-				p.fail(p.tok, "a unit of work without a number", "divide the limit by it")
-				return
-			}
+			work := p.tok
 			p.b.Per = p.word(workExpected)
+			if m := p.b.workMistake(); m.expected != "" {
+				p.fail(work, m.expected, m.advice)
+			}
 		case partKind:
+			kind := p.tok
 			p.b.Kind = p.word(kindExpected())
+			if !slices.Contains(kinds.Names(), p.b.Kind) {
+				p.fail(kind, kindExpected(), "")
+			}
 		case partExcept:
 			p.b.Except = p.patterns()
 		case partIn:
-			p.b.In = strings.Join(p.patterns(), "")
+			p.b.In = p.pattern(partIn)
 		case partWhere:
 			p.b.Where = p.labels()
 		case partWhen:
@@ -49,7 +54,6 @@ func (p *parser) clauses() {
 		case partFor:
 			p.duration()
 		}
-		p.at = partName
 		if p.err == nil {
 			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], unicode.IsSpace)}
 		}
@@ -60,32 +64,34 @@ func (p *parser) clauses() {
 func (p *parser) word(expected string) string {
 	at := p.tok
 	if at.kind != tokenWord {
-		p.fail(at, expected, "", at.text)
+		p.fail(at, expected, "")
 	}
 	p.advance()
 	return at.raw
 }
 
-// patterns reads the patterns of a clause, with commas between them after "except".
+// patterns reads patterns with commas between them.
 func (p *parser) patterns() []string {
-	var list []string
-	for {
-		at := p.tok
-		switch {
-		case !at.isPattern():
-			p.fail(at, patternExpected, "")
-		case at.raw != "none" || p.at != partExcept:
-			if m := patternMistake(at.raw, p.at); m.expected != "" {
-				p.fail(at, m.expected, m.advice)
-			}
-		}
-		list = append(list, at.raw)
+	list := []string{p.pattern(partExcept)}
+	for p.tok.kind == tokenComma {
 		p.advance()
-		if p.tok.kind != tokenComma || p.at == partIn {
-			return list
-		}
-		p.advance()
+		list = append(list, p.pattern(partExcept))
 	}
+	return list
+}
+
+// pattern reads a pattern of a clause.
+func (p *parser) pattern(of part) string {
+	at := p.tok
+	switch m := patternMistake(at.raw, of); {
+	case of == partExcept && at.raw == "none":
+	case !at.isPattern():
+		p.fail(at, patternExpected, "")
+	case m.expected != "":
+		p.fail(at, m.expected, m.advice)
+	}
+	p.advance()
+	return at.raw
 }
 
 // labelOperators are what queries elsewhere have in the place of "=". In quotes they
@@ -109,7 +115,7 @@ func (p *parser) labels() map[string]string {
 		}
 		p.advanceIn(modeKey)
 		if p.tok.kind != tokenEquals {
-			p.fail(key, `"=" after the label's key`, "", strings.Replace(key.raw, ":", "=", 1))
+			p.fail(key, `"=" after the label's key`, "")
 		}
 		p.advanceIn(modeValue)
 		value := p.tok
@@ -117,7 +123,7 @@ func (p *parser) labels() map[string]string {
 		case value.kind != tokenWord && value.kind != tokenQuoted:
 			p.fail(value, "the label's value", `write key=value; an empty value is written ""`)
 		case value.kind == tokenWord && strings.ContainsAny(value.raw[:1], "=~'`"):
-			p.fail(value, equality, "", strings.Trim(value.raw, "='`"))
+			p.fail(value, equality, "")
 		}
 		labels[key.text] = value.text
 		p.advance()
@@ -161,13 +167,8 @@ func (p *parser) duration() {
 		p.advance()
 		return
 	}
-	digits, suffix := splitNumber(at.raw)
-	if suffix == "" && next.kind == tokenWord { // 5 minutes
-		at, suffix = p.span(at, next), next.raw
+	if _, unit := splitNumber(at.raw); unit == "" && next.kind == tokenWord { // 5 minutes
+		at = p.span(at, next)
 	}
-	var list []string
-	for _, amount := range unitsMeant(digits, suffix) {
-		list = append(list, strings.ReplaceAll(amount, " ", ""))
-	}
-	p.fail(at, "a number of windows, or a duration such as 5m or 1h30m", "", list...)
+	p.fail(at, "a number of windows, or a duration such as 5m or 1h30m", "")
 }

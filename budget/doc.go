@@ -294,5 +294,6 @@
 //	gc below 5% for 300s when rss above 1GiB    -> gc below 5% when rss above 1GiB for 5m
 //
 // The error for a wrong sentence is a [SyntaxError]. It says where the mistake is, what was
-// expected there, and what to write instead: a sentence that can be copied.
+// expected there, and what to write instead: the sentence with the word that is meant, where
+// it is right with that, and otherwise an example.
 package budget

@@ -19,17 +19,9 @@ func (b Budget) String() string {
 	if b.Kind == kinds.CPU {
 		b.Kind = ""
 	}
-	return b.saying(parts, "")
-}
-
-// saying is the budget's sentence with a text in the place of a part.
-func (b *Budget) saying(other part, said string) string {
 	var words []string
 	for p := range parts {
 		text := b.text(p)
-		if p == other {
-			text = said
-		}
 		switch {
 		case text == "":
 			continue

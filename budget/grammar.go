@@ -15,23 +15,26 @@ import (
 type subject struct {
 	name  string
 	class judge.Class
-	rules []string
+	rules []rule
 	kind  string // of the profile that has it, "" for the one that the budget names
 	limit []fit  // of a figure
 }
 
+// A rule is a rule that a subject may have, with a sentence that has it.
+type rule struct{ name, example string }
+
 // subjects are all subjects, patterns last. The rule "steady" is for values that can pile up,
 // and not for shares.
 var subjects = []subject{
-	{"no function", judge.Each, []string{"", "grows"}, "", nil},
-	{"no package", judge.Each, []string{"", "grows"}, "", nil},
-	{"no goroutine", judge.Leak, []string{"leaked"}, kinds.Goroutine, nil},
-	{"process", judge.Process, []string{"", "grows", "steady"}, "", nil},
-	{"goroutines", judge.Figure, []string{"", "steady"}, kinds.Goroutine, []fit{{unit.Count, perNever}}},
-	{"heap", judge.Figure, []string{"", "steady"}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
-	{"rss", judge.Figure, []string{"", "steady"}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
-	{"gc", judge.Figure, []string{""}, "", []fit{{unit.Share, perNever}}},
-	{"", judge.Pattern, []string{"", "grows", "absent"}, "", nil},
+	{"no function", judge.Each, []rule{{"", "no function above 20% cumulative"}, {"grows", "no function grows above 5 points"}}, "", nil},
+	{"no package", judge.Each, []rule{{"", "no package above 30% cumulative"}, {"grows", "no package grows above 5 points"}}, "", nil},
+	{"no goroutine", judge.Leak, []rule{{"leaked", "no goroutine leaked"}}, kinds.Goroutine, nil},
+	{"process", judge.Process, []rule{{"", "process below 1.5 cores"}, {"grows", "process grows below 10% per request"}, {"steady", "process steady"}}, "", nil},
+	{"goroutines", judge.Figure, []rule{{"", "goroutines below 5000"}, {"steady", "goroutines steady"}}, kinds.Goroutine, []fit{{unit.Count, perNever}}},
+	{"heap", judge.Figure, []rule{{"", "heap below 64MiB"}, {"steady", "heap steady"}}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
+	{"rss", judge.Figure, []rule{{"", "rss below 64MiB"}, {"steady", "rss steady"}}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
+	{"gc", judge.Figure, []rule{{"", "gc below 5%"}}, "", []fit{{unit.Share, perNever}}},
+	{"", judge.Pattern, []rule{{"", "crypto/tls below 5% cumulative"}, {"grows", "crypto/tls grows below 5 points"}, {"absent", "portlist absent"}}, "", nil},
 }
 
 // figures are the figures of conditions.
@@ -49,15 +52,18 @@ func subjectOf(name string) *subject {
 func classOf(subject string) judge.Class { return subjectOf(subject).class }
 
 // hasRule reports whether the budget's subject has its rule.
-func (b *Budget) hasRule() bool { return slices.Contains(subjectOf(b.Subject).rules, b.Rule) }
+func (b *Budget) hasRule() bool {
+	return slices.ContainsFunc(subjectOf(b.Subject).rules, func(r rule) bool { return r.name == b.Rule })
+}
 
 // rulesText lists the rules that a subject has, as messages show them.
 func rulesText(name string) string {
 	s := subjectOf(name)
-	rules, after := slices.Clone(s.rules), strconv.Quote(name)
-	if rules[0] == "" {
-		rules[0] = limitWord(name, "")
+	var rules []string
+	for _, r := range s.rules {
+		rules = append(rules, cmp.Or(r.name, limitWord(name, "")))
 	}
+	after := strconv.Quote(name)
 	if s.class == judge.Pattern {
 		after = "a pattern"
 	}

@@ -71,7 +71,7 @@ func (l *lexer) next(m mode) token {
 	// What is in quotes is data, and escapes show.
 	if at := strings.IndexFunc(t.raw, isInvisible); at >= 0 && t.kind != tokenQuoted && t.kind != tokenBad {
 		r, size := utf8.DecodeRuneInString(t.raw[at:])
-		t = token{kind: tokenBad, off: t.off + at, raw: t.raw[at : at+size], expected: visibleExpected(r), remedy: "leave it out"}
+		t = token{kind: tokenBad, off: t.off + at, raw: t.raw[at : at+size], expected: fmt.Sprintf("characters that show, and no %U", r), remedy: "leave it out"}
 	}
 	l.pos = t.end()
 	if t.kind == tokenEnd {
@@ -210,16 +210,3 @@ func isWord(text string) bool {
 func isInvisible(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
-
-// visible is a text without what does not show.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if isInvisible(r) && !unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-// visibleExpected says which character does not show.
-func visibleExpected(r rune) string { return fmt.Sprintf("characters that show, and no %U", r) }

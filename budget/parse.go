@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -66,18 +65,15 @@ func Parse(text string) (Set, error) {
 // A parser reads one sentence. After the first mistake all further tokens are the end of the
 // line, so that the methods need not check for an error after each step.
 type parser struct {
-	line  int
-	lex   lexer
-	tok   token
-	b     Budget       // what has been read
-	at    part         // the clause that is being read
-	said  [parts]token // the place of each part in the sentence
-	err   *SyntaxError
-	wrong mistake  // the mistake of err
-	place token    // the place of the mistake
-	left  int      // how much of the line is wrong or was not read, 0 if it was read to its end
-	read  Budget   // the budget up to the mistake
-	lines []string // right sentences that may be meant, the most likely first
+	line   int
+	lex    lexer
+	tok    token
+	b      Budget       // what has been read
+	said   [parts]token // the place of each part in the sentence
+	err    *SyntaxError
+	wrong  token    // the place of the mistake
+	advice string   // what to do about it, unless err says it
+	meant  []string // what may be meant by the wrong word, the most likely first
 }
 
 // advance moves on to the next word.
@@ -89,7 +85,7 @@ func (p *parser) advanceIn(m mode) {
 	}
 	p.tok = p.lex.next(m)
 	if p.tok.kind == tokenBad {
-		p.refuse(p.tok, mistake{p.at, p.tok.expected, p.tok.remedy}, nil)
+		p.fail(p.tok, p.tok.expected, p.tok.remedy)
 	}
 }
 
@@ -114,50 +110,18 @@ func (p *parser) identity() token {
 	return first
 }
 
-// fail reports that something else than at was expected. The remedy is the sentence with one
-// of the replacements in the place of at, if that is a right sentence.
-func (p *parser) fail(at token, expected, advice string, replacements ...string) {
-	p.refuse(at, mistake{p.at, expected, advice}, p.instead(at, replacements...))
-}
-
-// instead is the line with each of the replacements in the place of a token.
-func (p *parser) instead(at token, replacements ...string) []string {
-	var lines []string
-	for _, r := range replacements {
-		lines = append(lines, p.lex.line[:at.off]+r+p.lex.line[at.end():])
-	}
-	return lines
-}
-
-// others are similar lines: with another word in the place of a word up to the mistake, the
-// last word first; with a comma at the mistake; and without the mark of a list item, quotes
-// of a shell, and invisible characters.
-func (p *parser) others() (lines []string) {
-	if len(p.lex.line) > 2*longestLine { // too long to be proposed
-		return nil
-	}
-	at, words := p.place, lexer{line: p.lex.line}
-	for t := words.next(modeWord); t.kind != tokenEnd && t.off < at.end(); t = words.next(modeWord) {
-		if t.kind == tokenComma && t.end() < len(words.line) && unicode.IsDigit(rune(words.line[t.end()])) {
-			continue // 1,500 is one and a half in some countries, and a thousand times that in others
-		}
-		lines = append(p.instead(t, suggest(t.raw)...), lines...)
-	}
-	return append(lines, p.lex.line[:at.off]+", "+p.lex.line[at.off:], strings.Trim(visible(p.lex.line), " \t'`\"-*•"))
-}
-
-// refuse reports a mistake at a token. lines are what may be meant, the most likely first.
-func (p *parser) refuse(at token, m mistake, lines []string) {
+// fail reports that something else than the word at a place was expected. meant is what may
+// be meant by that word.
+func (p *parser) fail(at token, expected, advice string, meant ...string) {
 	if p.err == nil {
 		p.err = &SyntaxError{
 			Line:     p.line,
 			Column:   utf8.RuneCountInString(p.lex.line[:at.off]) + 1,
 			Text:     p.lex.line,
 			Word:     at.raw,
-			Expected: plain(m.expected),
+			Expected: plain(expected),
 		}
-		p.place, p.left = at, len(p.lex.line)-at.end()
-		p.wrong, p.read, p.lines = m, p.b, lines
+		p.wrong, p.advice, p.meant = at, advice, meant
 	}
 	p.lex.pos = len(p.lex.line)
 	p.tok = token{kind: tokenEnd, off: len(p.lex.line)}
@@ -174,6 +138,9 @@ func (p *parser) check() {
 	if at.raw == "" { // the mistake is a part that is missing
 		at = token{kind: tokenEnd, off: p.lex.last}
 	}
-	p.refuse(at, m, p.b.meant(m.part))
-	p.left = 0
+	var meant []string
+	if m.part == partLimit {
+		meant = p.b.limitMeant(at.raw)
+	}
+	p.fail(at, m.expected, m.advice, meant...)
 }

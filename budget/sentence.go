@@ -2,6 +2,7 @@ package budget
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,34 +27,18 @@ func (p *parser) budget() {
 	}
 }
 
-// name reads "checkout-tls:" if it is there. Of two words it can only say how a name is
-// written.
+// name reads "checkout-tls:" if it is there.
 func (p *parser) name() {
 	p.said[partName] = p.tok // without a name, the sentence's beginning stands for it
-	for _, at := range []token{p.tok, p.peek()} {
-		if at.kind != tokenWord {
-			return
-		}
-		before, ends := strings.CutSuffix(at.raw, ":")
-		switch {
-		case isRule(before): // "below:" has a colon too many
-			return
-		case !ends:
-			continue
-		}
-		name := p.span(p.tok, at)
-		p.b.Name, p.said[partName] = strings.TrimSuffix(name.raw, ":"), name
-		if !unit.IsName(p.b.Name) {
-			p.fail(name, nameExpected, nameAdvice, strings.Trim(strings.Map(func(r rune) rune {
-				if unit.IsName("a" + string(r)) {
-					return r
-				}
-				return '-'
-			}, p.b.Name), "-")+":")
-		}
-		p.advance()
+	name, ok := strings.CutSuffix(p.tok.raw, ":")
+	if !ok || p.tok.kind != tokenWord {
 		return
 	}
+	if !unit.IsName(name) {
+		p.fail(p.tok, nameExpected, nameAdvice)
+	}
+	p.b.Name = name
+	p.advance()
 }
 
 // subject reads what the budget is about.
@@ -65,30 +50,26 @@ func (p *parser) subject() {
 		p.no(at)
 		return
 	}
-	if !at.isPattern() || isKeyword(at.raw) || isAmount(at.raw) || classOf(at.raw) == judge.Pattern && !isRule(next.raw) && len(suggest(at.raw)) > 0 {
-		if quantity(at.raw) != "" {
-			p.b.Subject = at.raw // for the example
-		}
-		p.fail(at, subjectExpected, "")
-		return
-	}
 	p.b.Subject = at.raw
+	m := p.b.subjectMistake()
+	if !at.isPattern() || isKeyword(at.raw) || classOf(at.raw) == judge.Pattern && !isRule(next.raw) && len(suggest(at.raw)) > 0 { // "all functions"
+		m = mistake{partSubject, subjectExpected, ""}
+	}
+	if m.expected != "" {
+		p.fail(at, m.expected, m.advice)
+	}
 	p.advance()
 }
 
 // no reads what follows "no".
 func (p *parser) no(no token) {
 	what := p.tok
-	both := p.span(no, what)
 	subject := "no " + what.raw
 	if c := classOf(subject); c != judge.Each && c != judge.Leak || what.kind != tokenWord {
-		var lines []string
-		if classOf(what.raw) != judge.Pattern || quantity(what.raw) != "" || strings.ContainsAny(what.raw, "./") { // no regexp.Compile
-			lines = p.instead(both, append(suggest(what.raw), what.raw+" absent", what.raw)...)
-		}
-		p.refuse(what, mistake{partName, `"function", "package" or "goroutine" after "no"`, ""}, lines)
+		p.fail(what, `"function", "package" or "goroutine" after "no"`, `a name is forbidden as in "portlist absent"`)
+		return
 	}
-	p.b.Subject, p.said[partSubject] = subject, both
+	p.b.Subject, p.said[partSubject] = subject, p.span(no, what)
 	p.advance()
 }
 
@@ -113,11 +94,7 @@ func (p *parser) rule() {
 		if clausePart(at.raw) != 0 {
 			advice = "clauses stand behind the amount"
 		}
-		lines := p.instead(at, limitWord(p.b.Subject, "")+" "+at.raw)
-		if p.b.Name == "" && strings.Contains(p.b.Subject, "-") && strings.ContainsAny(at.raw, "/.") { // a name without its colon
-			lines = append(lines, p.instead(p.said[partSubject], p.b.Subject+":")...)
-		}
-		p.refuse(at, mistake{p.at, rulesText(p.b.Subject), advice}, lines)
+		p.fail(at, rulesText(p.b.Subject), advice, p.comparison()...)
 	}
 }
 
@@ -125,11 +102,25 @@ func (p *parser) rule() {
 func (p *parser) limit() {
 	at, word := p.tok, limitWord(p.b.Subject, p.b.Rule)
 	if at.raw != word {
-		p.fail(at, `"`+word+`" after "`+clipped(p.b.Subject)+`"`, "", word, word+" "+at.raw)
+		p.fail(at, `"`+word+`" after "`+clipped(p.b.Subject)+`"`, "", p.comparison()...)
 		return
 	}
 	p.advance()
 	p.b.Limit, p.said[partLimit] = p.amount()
+}
+
+// comparison is what may be meant by a word in the place of "above" or "below": the one of
+// them that the subject has, alone or before an amount.
+func (p *parser) comparison() []string {
+	word := limitWord(p.b.Subject, p.b.Rule)
+	said := p.tok.raw
+	if amount := strings.TrimLeft(said, "<>="); startsWithNumber(amount) {
+		return []string{word + " " + amount}
+	}
+	if meant := append(meanings(said, synonyms), said); slices.Contains(meant, "above") || slices.Contains(meant, "below") {
+		return []string{word}
+	}
+	return nil
 }
 
 // amount reads a number and its unit, attached or as the next word. The token spans
@@ -139,35 +130,27 @@ func (p *parser) amount() (Amount, token) {
 	digits, suffix := splitNumber(at.raw)
 	value, err := strconv.ParseFloat(digits, 64)
 	if at.kind != tokenWord || err != nil || math.IsInf(value, 0) {
-		p.fail(at, "an amount, such as 20%, 0.2 cores, 64MiB, 5000", "", strings.TrimLeft(at.text, "<>=~≤≥+"))
+		p.fail(at, "an amount, such as 20%, 0.2 cores, 64MiB, 5000", "")
 		return Amount{}, at
 	}
 	p.advance()
-	next := p.tok
-	group := next // 1 000 or 1,000
-	if next.kind == tokenComma && next.off == at.end() {
-		group = p.peek()
-	}
-	_, named := unit.Named(next.raw)
-	_, attached := unit.Named(suffix)
-	switch thousands, _ := splitNumber(group.raw); {
-	case suffix == "" && next.kind == tokenWord && (named || len(unitsMeant(digits, next.raw)) > 0):
-		at, suffix = p.span(at, next), next.raw
-		p.advance()
-	case attached && named: // 200m cores
-		p.fail(p.span(at, next), "a number with one unit", "", unitsMeant(digits, suffix+next.raw)...)
-		return Amount{}, at
-	case suffix == "" && startsWithNumber(group.raw):
-		var whole []string
-		if len(thousands) == 3 && isFirstGroup(digits) && group == next { // "2,500" may be two and a half
-			whole = []string{at.raw + group.raw}
+	if suffix == "" {
+		next := p.tok
+		if _, named := unit.Named(next.raw); named {
+			at, suffix = p.span(at, next), next.raw
+			p.advance()
 		}
-		p.fail(p.span(at, group), "a number in one piece", "", whole...)
-		return Amount{}, at
+		group := next
+		if next.kind == tokenComma {
+			group = p.peek()
+		}
+		if startsWithNumber(group.raw) { // "1 000", or "2,500", which may be two and a half
+			p.fail(p.span(at, group), "a number in one piece", "")
+		}
 	}
 	u, ok := unit.Named(suffix)
 	if suffix != "" && !ok {
-		p.fail(at, "a number with a known unit", unitsAdvice(), unitsMeant(digits, suffix)...)
+		p.fail(at, "a number with a known unit", unitsAdvice())
 	}
 	return Amount{value, u.Name}, at
 }
@@ -179,31 +162,7 @@ func isAmount(word string) bool {
 	return digits != "" && named
 }
 
-// isFirstGroup knows the digits before the first space of 1 000 000.
-func isFirstGroup(digits string) bool {
-	return len(digits) <= 3 && digits[0] != '0' && !strings.ContainsAny(digits, ".eE_xX")
-}
-
 func unitsAdvice() string { return "units are " + unit.List() }
-
-// unitsMeant returns the amounts that may be meant by a number with a suffix that is no
-// unit.
-func unitsMeant(digits, suffix string) (list []string) {
-	suffix, work, per := strings.Cut(suffix, "/") // 2ms/request
-	lower := strings.ToLower(suffix)
-	if strings.HasPrefix(lower, "mcpu") || strings.HasPrefix(lower, "mcore") || strings.HasPrefix(lower, "millic") { // as Kubernetes counts
-		value, _ := strconv.ParseFloat(digits, 64)
-		digits, suffix = strconv.FormatFloat(value/1000, 'f', -1, 64), "cores"
-	}
-	for _, u := range unit.Meant(strings.TrimRight(suffix, ".;:!")) {
-		amount := digits + " " + u.Name
-		if per {
-			amount += " per " + work
-		}
-		list = append(list, amount)
-	}
-	return list
-}
 
 // splitNumber cuts "1.5GiB" into its number and the rest.
 func splitNumber(word string) (digits, rest string) {

@@ -17,7 +17,7 @@ type SyntaxError struct {
 	Word   string // what was found; "" is the end of the line
 
 	Expected string // what could have stood there
-	Remedy   string // what to do: "did you mean ...?"
+	Remedy   string // what to do: "did you mean ...?", or an example
 }
 
 // Error returns the message in full, with the line and a mark under the word:
@@ -39,14 +39,11 @@ func (e *SyntaxError) Error() string {
 	return text
 }
 
+// Longer words and lines are shown in part: a message is read in a terminal or a log, where
+// 160 characters are two lines.
 const (
-	// Longer words and lines are shown in part: a message is read in a
-	// terminal or a log, where 160 characters are two lines.
 	longestWord = 60
 	longestLine = 160
-
-	// An advice leaves room for the longest example, so that both are shown in full.
-	longestAdvice = longestLine - len(`; for example, ""`)
 )
 
 func clipped(word string) string { return clip(word, longestWord) }

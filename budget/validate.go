@@ -66,12 +66,13 @@ type mistake struct {
 }
 
 const (
-	nameExpected    = `a name of letters, digits, "_", "." and "-" that begins with a letter or a digit`
-	nameAdvice      = "metrics and file names carry it: keep it plain, like checkout-tls"
-	subjectExpected = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
-	patternExpected = `a pattern: a package, a path, a function, "a name in full", or /regexp/`
-	workExpected    = `the name of a unit of work after "per"`
-	amountExpected  = "an amount above zero"
+	nameExpected     = `a name of letters, digits, "_", "." and "-" that begins with a letter or a digit`
+	nameAdvice       = "metrics and file names carry it: keep it plain, like checkout-tls"
+	subjectExpected  = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
+	quantityExpected = "a subject, and no quantity; a package of that name goes in double quotes"
+	patternExpected  = `a pattern: a package, a path, a function, "a name in full", or /regexp/`
+	workExpected     = `the name of a unit of work after "per"`
+	amountExpected   = "an amount above zero"
 )
 
 func kindExpected() string   { return `a kind of profile after "of": ` + orList(kinds.Names()) }
@@ -126,20 +127,17 @@ func (b *Budget) subjectMistake() mistake {
 	if classOf(b.Subject) != judge.Pattern {
 		return mistake{}
 	}
-	m := mistake{partSubject, "a subject, and no quantity; a package of that name goes in double quotes", ""}
 	switch {
 	case b.Subject == "":
-		m.expected = subjectExpected
-	case classOf(strings.ToLower(b.Subject)) != judge.Pattern:
-		m.expected, m.advice = "a subject in lower case", "for a package of that name write its full path"
+		return mistake{partSubject, subjectExpected, ""}
 	case isAmount(b.Subject):
-		m.advice = "an amount stands after the rule"
-	case quantity(b.Subject) == unmeasured:
-		m.advice = `a profile has no latency and no threads, but CPU time per request, and goroutines`
-	case quantity(b.Subject) == "":
-		return patternMistake(b.Subject, partSubject)
+		return mistake{partSubject, subjectExpected, "an amount stands after the rule"}
+	case slices.Contains(unlimited, strings.ToLower(b.Subject)):
+		return mistake{partSubject, quantityExpected, `allocs, mutex and block are kinds of profile, as in "of allocs"; latency and threads are in none`}
+	case isQuantity(b.Subject):
+		return mistake{partSubject, quantityExpected, ""}
 	}
-	return m
+	return patternMistake(b.Subject, partSubject)
 }
 
 // patternMistake returns what is wrong with a pattern.
@@ -210,7 +208,7 @@ func (b *Budget) limitMistake(place string) mistake {
 		if dim == unit.Time && b.Kind == "" {
 			text += ", which is CPU time and no latency"
 		}
-		return mistake{partLimit, text, ""}
+		return mistake{partLimit, text, `name the work, as in "per request"`}
 	case list[i].per == perNever && b.Per != "":
 		return mistake{partPer, `no "per" after ` + b.Limit.String(), `leave "per" out`}
 	case dim == unit.Share && list[i].per == perNever && v >= 100:

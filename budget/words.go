@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/spelling"
 )
 
@@ -45,33 +46,46 @@ type synonym struct{ meant, words string }
 var quantities = []synonym{
 	{"no function", "function functions func method methods"}, {"no package", "package packages"},
 	{"process", "cpu cpus core cores processes"}, {"heap", "memory mem ram heaps"}, {"gc", "garbage"},
-	{"goroutines", "goroutine"}, {"no goroutine", "leak leaks"}, {unmeasured, "thread threads latency p50 p90 p95 p99 request requests"},
-	{"allocs", "alloc allocs allocation allocations"}, {"mutex", "mutex lock locks contention"}, {"block", "block blocking"},
+	{"goroutines", "goroutine"}, {"no goroutine", "leak leaks"},
 }
 
-// unmeasured stands for quantities that a profile does not have.
-const unmeasured = "no figure"
+// unlimited are words for quantities that no subject stands for.
+var unlimited = strings.Fields("alloc allocs allocation allocations mutex lock locks contention block blocking " +
+	"thread threads latency p50 p90 p95 p99 request requests")
 
-// quantity returns the expression for a quantity, "" for other words.
-func quantity(word string) string {
+// synonyms are words that people write in the place of others of the language.
+var synonyms = []synonym{
+	{"no", "any every each all"}, {"function", "functions func method methods"}, {"package", "packages"},
+	{"above", "over > >= more exceeds"}, {"below", "under < <= = == max less most to"},
+	{"absent", "never missing forbidden banned"}, {"steady", "stable constant"}, {"leaked", "leak leaks"},
+	{"flat", "self own"}, {"cumulative", "cum total"}, {"per", "each every a"}, {"no goroutine", "goroutines"}, {"goroutine", "goroutines"},
+	{"allocs", "alloc allocations"}, {"mutex", "lock locks contention"}, {"block", "blocking"},
+	{"except", "exclude excluding without"}, {"in", "inside within"}, {"where", "with"}, {"when", "if while"}, {"for", "during"},
+	{"%", "percent pct"}, {"points", "pp"}, {"cores", "cpu cpus vcpu vcpus"},
+	{"ms", "msec millisecond milliseconds"}, {"s", "sec second seconds"}, {"m", "min minute minutes"}, {"h", "hour hours"},
+	{"KiB", "k ki kib"}, {"MiB", "m mi mib"}, {"GiB", "g gi gib"}, {"kB", "kb kilobytes"}, {"MB", "mb megabytes"}, {"GB", "gb gigabytes"},
+	{",", "and or"}, {"", ", the is are be must stay stays at up by than time usage use uses"}, // not needed
+}
+
+// isQuantity reports whether a word is no subject, but looks like one.
+func isQuantity(word string) bool {
 	word = strings.ToLower(word)
-	if list := meanings(quantities, word); len(list) > 0 {
-		return list[0]
+	if meanings(word, quantities) != nil || slices.Contains(unlimited, word) || classOf(word) != judge.Pattern {
+		return true
 	}
 	// One letter wrong and not two: "progress" and "processor" are packages.
-	for _, figure := range []string{"process", "goroutines"} {
-		if len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1 {
-			return figure
-		}
-	}
-	return ""
+	return slices.ContainsFunc([]string{"process", "goroutines"}, func(figure string) bool {
+		return len(word) <= len(figure)+1 && spelling.Distance(word, figure) == 1
+	})
 }
 
-func meanings(table []synonym, word string) (list []string) {
-	word = strings.ToLower(word)
-	for _, s := range table {
-		if strings.Contains(" "+s.words+" ", " "+word+" ") {
-			list = append(list, s.meant)
+// meanings are the expressions that are meant by a word, in any case.
+func meanings(word string, tables ...[]synonym) (list []string) {
+	for _, table := range tables {
+		for _, s := range table {
+			if slices.Contains(strings.Fields(s.words), strings.ToLower(word)) {
+				list = append(list, s.meant)
+			}
 		}
 	}
 	return list

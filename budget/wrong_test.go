@@ -4,12 +4,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/profguard/profguard/internal/golden"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // TestFault_32_WrongSentences compares the messages for wrong sentences with testdata/wrong.txt,
@@ -64,9 +67,6 @@ func TestProposals(t *testing.T) {
 	proposed, examples := 0, 0
 	check := func(remedy string, about any) {
 		sentence, meant := strings.CutPrefix(remedy, `did you mean "`)
-		if two, ok := strings.CutPrefix(remedy, `did you mean two lines, "`); ok {
-			sentence, meant = strings.Replace(two, `" and "`, "\n", 1), true
-		}
 		if meant {
 			proposed++
 			sentence = strings.TrimSuffix(sentence, `"?`)
@@ -107,37 +107,63 @@ func TestProposals(t *testing.T) {
 	}
 }
 
+// TestExamples: each is right, and prints as it stands.
+func TestExamples(t *testing.T) {
+	for _, s := range subjects {
+		for _, r := range s.rules {
+			set, err := Parse(r.example)
+			if err != nil || set.String() != r.example || set[0].Rule != r.name || subjectOf(set[0].Subject).name != s.name {
+				t.Errorf("%s: %v, %v", r.example, set, err)
+			}
+		}
+	}
+}
+
+// TestSynonyms: what is meant by a wrong word is of the language.
+func TestSynonyms(t *testing.T) {
+	for _, s := range append(synonyms, quantities...) {
+		for word := range strings.FieldsSeq(s.meant) {
+			_, named := unit.Named(word)
+			known := named || isKeyword(word) || slices.Contains(figures, word) || slices.Contains(kinds.Names(), word) ||
+				slices.Contains([]string{",", "function", "package"}, word)
+			if !known {
+				t.Errorf("%q is meant by %q, and no word of the language", word, s.words)
+			}
+		}
+	}
+}
+
 // TestMeant: what is proposed is what the author of a wrong sentence means, and
 // where that is anybody's guess nothing is proposed, "".
 func TestMeant(t *testing.T) {
 	for wrong, meant := range map[string]string{
 		"no function above 20":                               "no function above 20% cumulative",
 		"x: main.f belwo 5% in main.g":                       "x: main.f below 5% cumulative in main.g",
-		"allocations below 10 per request of allocs":         "process below 10 per request of allocs",
-		"alloc below 5%":                                     "no function above 5% cumulative of allocs",
+		"allocations below 10 per request of allocs":         "",
+		"alloc below 5%":                                     "",
 		"memory below 5MiB for 5m":                           "heap below 5MiB for 5m",
 		"memory steady":                                      "heap steady",
-		"heap grows below 5%":                                "heap steady",
+		"heap grows below 5%":                                "",
 		"goroutins below 50":                                 "goroutines below 50",
-		"mutex below 10ms per request":                       "no function above 10ms per request of mutex",
+		"mutex below 10ms per request":                       "",
 		"main.f below 20% of mutex":                          "",
-		"no function above 20% except main.*, in main.x":     "no function above 20% cumulative except main.* in main.x",
+		"no function above 20% except main.*, in main.x":     "",
 		"no function above 20% except a or b":                "no function above 20% cumulative except a, b",
-		"main.f below 200ms":                                 "main.f below 200ms per request",
+		"main.f below 200ms":                                 "",
 		"process below 5":                                    "process below 5 cores",
 		"crypto/tls grows below 5":                           "crypto/tls grows below 5 points",
 		"gc below 2,5%":                                      "",
 		"heap below 64mb":                                    "heap below 64MB",
-		"process below 2ms/request":                          "process below 2ms per request",
-		"main.f below 5% where endpoint:/checkout":           "main.f below 5% cumulative where endpoint=/checkout",
+		"process below 2ms/request":                          "",
+		"main.f below 5% where endpoint:/checkout":           "",
 		"GC below 5%":                                        "gc below 5%",
 		"goroutines leaked":                                  "no goroutine leaked",
 		"heap below 64 M":                                    "heap below 64MiB",
 		"process below 8k per request of allocs":             "process below 8KiB per request of allocs",
-		"no function above 20% except a b":                   "no function above 20% cumulative except a, b",
-		"no function above 20% except package runtime":       "no function above 20% cumulative except runtime",
+		"no function above 20% except a b":                   "",
+		"no function above 20% except package runtime":       "",
 		"no function above 20% of CPU time":                  "no function above 20% cumulative",
-		"no function above 20% // the hot ones":              "no function above 20% cumulative",
+		"no function above 20% // the hot ones":              "",
 		"no function must ever use more than 20% cpu":        "",
 		"no function uses more than 20% of cpu":              "no function above 20% cumulative",
 		"main.f must not use more than 5%":                   "",
@@ -147,61 +173,61 @@ func TestMeant(t *testing.T) {
 		"main.f below 5% when process more than 0.1 cores":   "main.f below 5% cumulative when process above 0.1 cores",
 		"All functions under 20 percent":                     "no function above 20% cumulative",
 		"functions below 20%":                                "no function above 20% cumulative",
-		"function main.work below 20%":                       "main.work below 20% cumulative",
-		"no main.work":                                       "main.work absent",
-		"no main.work in main.g":                             "main.work absent in main.g",
+		"function main.work below 20%":                       "",
+		"no main.work":                                       "",
+		"no main.work in main.g":                             "",
 		"never main.work":                                    "",
-		"no process above 2 cores":                           "process below 2 cores",
+		"no process above 2 cores":                           "",
 		"heap not growing":                                   "",
-		"process below 500 goroutines":                       "goroutines below 500",
-		"checkout tls: portlist absent":                      "checkout-tls: portlist absent",
-		"checkout : portlist absent":                         "checkout: portlist absent",
-		"cpu budget: process below 2 cores":                  "cpu-budget: process below 2 cores",
-		"cpu : process below 2 cores":                        "cpu: process below 2 cores",
-		"memory budget: heap below 2GB":                      "memory-budget: heap below 2GB",
+		"process below 500 goroutines":                       "",
+		"checkout tls: portlist absent":                      "",
+		"checkout : portlist absent":                         "",
+		"cpu budget: process below 2 cores":                  "",
+		"cpu : process below 2 cores":                        "",
+		"memory budget: heap below 2GB":                      "",
 		"memory below: 2GB":                                  "heap below 2GB",
 		"main.work below: 5%":                                "main.work below 5% cumulative",
 		"heap below: 64MiB":                                  "heap below 64MiB",
 		"no function above: 20%":                             "no function above 20% cumulative",
 		"main.work grows: below 5 points":                    "main.work grows below 5 points",
 		"main.work absent:":                                  "main.work absent",
-		"x: main.f below 0% in main.g":                       "x: main.f absent in main.g",
-		"check/out: main.f absent":                           "check-out: main.f absent",
-		"- main.f absent":                                    "main.f absent",
-		"'no function above 20%'":                            "no function above 20% cumulative",
-		"no function above 20% except the runtime":           "no function above 20% cumulative except runtime",
-		"main.f below 5%, goroutines below 5000":             `main.f below 5% cumulative" and "goroutines below 5000`,
-		"heap below 64MiB; gc below 5%":                      `heap below 64MiB" and "gc below 5%`,
-		"no function above 20% no package above 30%":         `no function above 20% cumulative" and "no package above 30% cumulative`,
+		"x: main.f below 0% in main.g":                       "",
+		"check/out: main.f absent":                           "",
+		"- main.f absent":                                    "",
+		"'no function above 20%'":                            "",
+		"no function above 20% except the runtime":           "",
+		"main.f below 5%, goroutines below 5000":             "",
+		"heap below 64MiB; gc below 5%":                      "",
+		"no function above 20% no package above 30%":         "",
 		"gc below 5% when heap above 1MiB and rss below 9MB": "",
 		"heap must be steady":                                "heap steady",
-		"goroutines below 1 000":                             "goroutines below 1000",
+		"goroutines below 1 000":                             "",
 		"goroutines below 5,000":                             "",
 		"process below 0,500 cores":                          "",
 		"process below 1,500 cores":                          "",
 		"process below 0 500 cores":                          "",
 		"rss below 1.5 500 MiB":                              "",
 		"goroutines below 5 5":                               "",
-		"no memory leak":                                     "heap steady",
-		"memory leaked":                                      "heap steady",
+		"no memory leak":                                     "",
+		"memory leaked":                                      "",
 		"the heap must stay below 64MiB":                     "heap below 64MiB",
-		"limit heap to 64MiB":                                "heap below 64MiB",
+		"limit heap to 64MiB":                                "",
 		"memory usage below 64MiB":                           "heap below 64MiB",
-		"main.f = 0":                                         "main.f absent",
-		"no function above 20 %.":                            "no function above 20% cumulative",
-		"no goroutines above 1000":                           "goroutines below 1000",
+		"main.f = 0":                                         "",
+		"no function above 20 %.":                            "",
+		"no goroutines above 1000":                           "",
 		"blocking below 10%":                                 "",
-		"main.f below 5% and main.g below 5%":                `main.f below 5% cumulative" and "main.g below 5% cumulative`,
+		"main.f below 5% and main.g below 5%":                "",
 		"no line above 5%":                                   "",
 		"main.f at least 5%":                                 "",
 		"main.f not less than 5%":                            "",
 		"main f below 5%":                                    "",
 		"max 20% per function":                               "",
 		"5% encoding/json":                                   "",
-		"crypto/tls below 200m cores":                        "crypto/tls below 0.2 cores",
-		"checkout-tls crypto/tls below 5%":                   "checkout-tls: crypto/tls below 5% cumulative",
-		"rss below 15 MiBs":                                  "rss below 15MiB",
-		"rss below 15 Mbytes":                                "rss below 15MB",
+		"crypto/tls below 200m cores":                        "",
+		"checkout-tls crypto/tls below 5%":                   "",
+		"rss below 15 MiBs":                                  "",
+		"rss below 15 Mbytes":                                "",
 		"20% below encoding/json":                            "",
 		"latency below 20ms per request":                     "",
 		"main.f below 40us per 100 requests":                 "",
@@ -211,8 +237,8 @@ func TestMeant(t *testing.T) {
 		"heap below 64":                                      "",
 		"no function above 0.2":                              "",
 		"process below 500m":                                 "",
-		"process below 500 mCPU":                             "process below 0.5 cores",
-		"process below 1500millicores":                       "process below 1.5 cores",
+		"process below 500 mCPU":                             "",
+		"process below 1500millicores":                       "",
 		"process below 50%":                                  "",
 		"portlist not absent":                                "",
 		"crypto/tls never below 5%":                          "",
@@ -240,7 +266,6 @@ func TestMeant(t *testing.T) {
 			continue
 		}
 		proposal, _ := strings.CutPrefix(syntax.Remedy, `did you mean "`)
-		proposal = strings.TrimPrefix(proposal, `did you mean two lines, "`)
 		if proposal = strings.TrimSuffix(proposal, `"?`); proposal == syntax.Remedy {
 			proposal = ""
 		}

@@ -32,27 +32,26 @@ type Unit struct {
 	// by 100 is exact where a product with 0.01 is not, as 35% shows.
 	fractions float64
 	spellings []string // that are accepted and printed as Name
-	mistakes  []string // that are not accepted, in lower case; any case of Name is one too
 }
 
 var units = []Unit{
-	{Name: "%", Dimension: Share, fractions: 100, mistakes: []string{"percent", "pct", "procent", "prozent"}},
-	{Name: "points", Dimension: Points, fractions: 100, spellings: []string{"point"}, mistakes: []string{"pp", "pts"}},
-	{Name: "cores", Dimension: Cores, factor: 1, spellings: []string{"core"}, mistakes: []string{"cpu", "cpus", "vcpu", "vcpus"}},
-	{Name: "ns", Dimension: Time, fractions: 1e9, mistakes: []string{"nsec", "nanoseconds"}},
+	{Name: "%", Dimension: Share, fractions: 100},
+	{Name: "points", Dimension: Points, fractions: 100, spellings: []string{"point"}},
+	{Name: "cores", Dimension: Cores, factor: 1, spellings: []string{"core"}},
+	{Name: "ns", Dimension: Time, fractions: 1e9},
 	// U+00B5, which Go prints, and U+03BC, which keyboards have.
-	{Name: "us", Dimension: Time, fractions: 1e6, spellings: []string{"µs", "μs"}, mistakes: []string{"usec", "microseconds"}},
-	{Name: "ms", Dimension: Time, fractions: 1e3, mistakes: []string{"msec", "millisecond", "milliseconds"}},
-	{Name: "s", Dimension: Time, factor: 1, mistakes: []string{"sec", "secs", "second", "seconds"}},
-	{Name: "m", Dimension: Time, factor: 60, mistakes: []string{"min", "mins", "minute", "minutes"}},
-	{Name: "h", Dimension: Time, factor: 3600, mistakes: []string{"hr", "hrs", "hour", "hours"}},
-	{Name: "B", Dimension: Bytes, factor: 1, mistakes: []string{"byte", "bytes"}},
-	{Name: "KiB", Dimension: Bytes, factor: 1 << 10, mistakes: []string{"ki", "k", "kibs"}},
-	{Name: "MiB", Dimension: Bytes, factor: 1 << 20, mistakes: []string{"mi", "m", "mibs"}},
-	{Name: "GiB", Dimension: Bytes, factor: 1 << 30, mistakes: []string{"gi", "g", "gibs"}},
-	{Name: "kB", Dimension: Bytes, factor: 1e3, mistakes: []string{"kilobytes", "kbytes"}},
-	{Name: "MB", Dimension: Bytes, factor: 1e6, mistakes: []string{"megabytes", "mbytes"}},
-	{Name: "GB", Dimension: Bytes, factor: 1e9, mistakes: []string{"gigabytes", "gbytes"}},
+	{Name: "us", Dimension: Time, fractions: 1e6, spellings: []string{"µs", "μs"}},
+	{Name: "ms", Dimension: Time, fractions: 1e3},
+	{Name: "s", Dimension: Time, factor: 1},
+	{Name: "m", Dimension: Time, factor: 60},
+	{Name: "h", Dimension: Time, factor: 3600},
+	{Name: "B", Dimension: Bytes, factor: 1},
+	{Name: "KiB", Dimension: Bytes, factor: 1 << 10},
+	{Name: "MiB", Dimension: Bytes, factor: 1 << 20},
+	{Name: "GiB", Dimension: Bytes, factor: 1 << 30},
+	{Name: "kB", Dimension: Bytes, factor: 1e3},
+	{Name: "MB", Dimension: Bytes, factor: 1e6},
+	{Name: "GB", Dimension: Bytes, factor: 1e9},
 	{Name: "", Dimension: Count, factor: 1},
 }
 
@@ -85,17 +84,6 @@ func Named(word string) (Unit, bool) {
 		}
 	}
 	return Unit{}, false
-}
-
-// Meant returns the units that may be meant by a word which names none.
-func Meant(word string) (list []Unit) {
-	word = strings.ToLower(word)
-	for _, u := range units {
-		if word != "" && (strings.ToLower(u.Name) == word || slices.Contains(u.spellings, word) || slices.Contains(u.mistakes, word)) {
-			list = append(list, u)
-		}
-	}
-	return list
 }
 
 // Base returns so many of the unit in the base unit of its dimension: a share from 0

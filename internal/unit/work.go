@@ -52,5 +52,7 @@ func IsName(text string) bool {
 
 // IsTime reports whether a word is a span of time, which is no work.
 func IsTime(word string) bool {
-	return strings.EqualFold(word, "day") || slices.ContainsFunc(Meant(word), func(u Unit) bool { return u.Dimension == Time })
+	u, _ := Named(word)
+	spans := []string{"sec", "second", "min", "minute", "hour", "day"}
+	return u.Dimension == Time || slices.Contains(spans, strings.TrimSuffix(strings.ToLower(word), "s"))
 }
