@@ -44,64 +44,51 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 
 // A nearest is a text that matches no name, with the nearest name so far.
 type nearest struct {
-	text, bare string
-	best       string
-	away       int // the number of wrong letters in best, or at first one more than allowed
+	text, bare, fixed string
+	parts             int
+	best              string
+	away              int // the number of wrong letters in best, or at first one more than allowed
 }
 
-// near finds for each text, which matches no function, the linked package or function with
-// the nearest name: with one to three wrong letters. There is none for regular expressions and
+// mostNear is how many texts are compared with the names. More of them are no misspellings.
+const mostNear = 20
+
+// near finds for texts, which match no function, the linked package or function with the
+// nearest name: with one to three wrong letters. There is none for regular expressions and
 // for texts with wildcards. functions calls its argument with all linked functions, as
 // [Functions] does.
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
-	// By number of parts and by fixed, so that each name is compared with few texts, however
-	// many there are.
-	wanted := map[int]map[string][]*nearest{}
-	var all []*nearest
+	var wanted []*nearest
 	for _, text := range texts {
-		bare := bare(text)
-		if strings.HasPrefix(text, "/") || strings.Contains(text, "...") || strings.ContainsAny(bare, "*?[") {
-			continue
+		plain := bare(text)
+		if !strings.HasPrefix(text, "/") && !strings.Contains(text, "...") && !strings.ContainsAny(plain, "*?[") && len(wanted) < mostNear {
+			away := 1 + min(len(plain)/5, 2) // less for short names, which always have one at two wrong letters
+			parts := 1 + strings.Count(plain, "/") + strings.Count(plain, ".")
+			wanted = append(wanted, &nearest{text: text, bare: plain, fixed: fixed(plain), parts: parts, away: away})
 		}
-		away := 1 + min(len(bare)/5, 2) // less for short names, which always have one at two wrong letters
-		n := &nearest{text, bare, "", away}
-		all = append(all, n)
-		parts, key := 1+strings.Count(bare, "/")+strings.Count(bare, "."), fixed(bare)
-		if wanted[parts] == nil {
-			wanted[parts] = map[string][]*nearest{}
-		}
-		wanted[parts][key] = append(wanted[parts][key], n)
 	}
 	found := map[string]string{}
-	if len(all) == 0 {
+	if len(wanted) == 0 {
 		return found, nil
 	}
 	err := functions(func(name string) bool {
-		name, _, _ = strings.Cut(name, "[")
-		name, _, _ = strings.Cut(name, ".func") // a literal within it
-		dot := strings.LastIndexByte(name, '/') + 1
-		dot += strings.IndexByte(name[dot:], '.')
-		if dot <= 0 || strings.ContainsAny(name[dot:], ":-") {
+		pkg := pattern.PackageOf(name)
+		if pkg == "" {
 			return true
 		}
-		pkg, plain := name[:dot], bare(name)
-		short := unversioned(pkg)
-		for parts, byFixed := range wanted {
-			compare := func(name, plain string) {
-				end := lastParts(plain, parts)
-				for _, n := range byFixed[fixed(end)] {
-					n.compare(name, end)
-				}
-			}
-			compare(name, plain)
-			compare(pkg, pkg)
-			if short != pkg {
-				compare(pkg, short)
-			}
+		name, _, _ = strings.Cut(name, "[")
+		plain, unversioned := bare(name), pkg
+		if i := strings.LastIndex(pkg, "/v"); i > 0 && strings.Trim(pkg[i+2:], "0123456789") == "" {
+			unversioned = pkg[:i] // people leave the major version out
+		}
+		for _, n := range wanted {
+			n.compare(name, plain)
+			n.compare(pkg, pkg)
+			n.compare(pkg, unversioned)
 		}
 		return true
 	})
-	for _, n := range all {
+	for _, n := range wanted {
 		if n.best != "" {
 			found[n.text] = n.best
 		}
@@ -109,30 +96,14 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 	return found, err
 }
 
-// unversioned is the path of a module without its major version, which people leave out.
-func unversioned(path string) string {
-	i := strings.LastIndex(path, "/v") + 1
-	if version := path[i:]; i == 0 || len(version) < 2 || strings.Trim(version[1:], "0123456789") != "" {
-		return path
+// compare compares the text with the last parts of a name, as many as it has itself.
+func (n *nearest) compare(name, plain string) {
+	at := len(plain)
+	for i := 0; i < n.parts && at >= 0; i++ {
+		at = strings.LastIndexAny(plain[:at], "/.")
 	}
-	return path[:i-1]
-}
-
-// lastParts is the end of a name with so many parts, "" if it has fewer.
-func lastParts(name string, parts int) string {
-	at := len(name)
-	for range parts {
-		if at < 0 {
-			return ""
-		}
-		at = strings.LastIndexAny(name[:at], "/.")
-	}
-	return name[at+1:]
-}
-
-// compare compares the text with the end of a name that has as many parts.
-func (n *nearest) compare(name, end string) {
-	if d := len(end) - len(n.bare); d > n.away || -d > n.away {
+	end := plain[at+1:]
+	if d := len(end) - len(n.bare); d > n.away || -d > n.away || fixed(end) != n.fixed {
 		return
 	}
 	away := spelling.Distance(n.bare, end)
