@@ -22,63 +22,10 @@ type sayer struct {
 	result  *Result
 }
 
-// fill fills in the blanks of a sentence: {who} by its value, for example, and {} by the next
-// of args.
-func (s sayer) fill(sentence string, args ...string) string {
-	var room [240]byte
-	text := room[:0]
-	for {
-		before, rest, found := strings.Cut(sentence, "{")
-		text = append(text, before...)
-		if !found {
-			return string(text)
-		}
-		blank, after, _ := strings.Cut(rest, "}")
-		if blank == "" && len(args) > 0 {
-			text, args = append(text, args[0]...), args[1:]
-		} else {
-			text = append(text, s.blank(blank)...)
-		}
-		sentence = after
-	}
-}
-
-// blank is the value of a blank.
-func (s sayer) blank(name string) string {
-	b, f := s.budget, s.finding
-	switch name {
-	case "who":
-		return s.who()
-	case "at":
-		return s.amount(f.Value)
-	case "low":
-		return s.amount(f.Low)
-	case "high":
-		return s.amount(f.High)
-	case "samples":
-		return b.samples(f.Samples)
-	case "limit":
-		return b.Limit.String()
-	case "subject":
-		return b.Subject
-	case "per":
-		return strconv.Quote(b.Per)
-	case "when":
-		return b.When.String()
-	case "scope":
-		return scopeText(b)
-	}
-	return "{" + name + "}"
-}
-
 // say is the reason and the notes in one sentence.
 func (s sayer) say() string {
 	f := s.finding
 	text := s.reason(f.Reason)
-	const unmatched = "no function of this profile matches "
-	if f.Unmatched && f.Verdict != evidence.Pass {
-		text = unmatched + s.budget.Subject + ": " + text
-	}
 	if f.Cut > 0 {
 		text += "; of " + s.budget.samples(f.Cut)
 		if _, ok := f.Reason.(judge.Growth); ok {
@@ -89,32 +36,32 @@ func (s sayer) say() string {
 	if f.Unordered {
 		text += "; without addresses in the profile, no router outside the standard library is known"
 	}
-	if f.Unmatched && f.Verdict == evidence.Pass {
-		text += "; " + unmatched + s.budget.Subject
+	if f.Unmatched {
+		text += "; no function of this profile matches " + s.budget.Subject
 	}
 	return text
 }
 
 // reason says why the verdict is what it is.
 func (s sayer) reason(reason judge.Reason) string {
-	b := s.budget
+	b, f := s.budget, s.finding
 	switch reason := reason.(type) {
 	case judge.Measured:
 		return s.surely()
 	case judge.Likely:
-		return s.fill("{who} at {at}, likely above {low} ({samples}); {} is surely above {}", reason.Proven, s.amount(reason.ProvenLow))
+		return s.who() + " at " + s.value() + ", likely above " + s.amount(f.Low) + " (" + s.samples() + "); " + reason.Proven + " is surely above " + s.amount(reason.ProvenLow)
 	case judge.Counted:
-		return s.fill("{who} at {at}, the limit is {limit}")
+		return s.who() + " at " + s.value() + ", the limit is " + s.limit()
 	case judge.UpTo:
-		return s.fill("{who} at {at}, or up to {high} ({samples})")
+		return s.who() + " at " + s.value() + ", or up to " + s.amount(f.High) + " (" + s.samples() + ")"
 	case judge.TooFew:
-		return s.fill("{samples}, {} are needed to tell {limit} from {}; {who} at {at}", whole(reason.Needed), round(reason.Notable, unit.Share))
+		return s.samples() + ", " + whole(reason.Needed) + " are needed to tell " + s.limit() + " from " + round(reason.Notable, unit.Share) + "; " + s.who() + " at " + s.value()
 	case judge.TooClose:
 		if reason.Needed <= 0 {
-			return s.fill("{who} at {at} after {samples}, too close to the limit of {limit} to tell")
+			return s.who() + " at " + s.value() + " after " + s.samples() + ", too close to the limit of " + s.limit() + " to tell"
 		}
-		return s.fill("{who} at {at} after {samples}, {} would tell it from the limit of {limit} (passing needs to be below {})",
-			whole(reason.Needed), round(reason.Zone, s.dim))
+		return s.who() + " at " + s.value() + " after " + s.samples() + ", " + whole(reason.Needed) + " would tell it from the limit of " + s.limit() +
+			" (passing needs to be below " + round(reason.Zone, s.dim) + ")"
 	case judge.Occurs:
 		return s.occurs(reason)
 	case judge.Growth:
@@ -122,9 +69,9 @@ func (s sayer) reason(reason judge.Reason) string {
 	case judge.InBlocks:
 		return s.inBlocks(reason)
 	case judge.AbsentInBlocks:
-		return s.fill("none of {samples}: below {high}")
+		return "none of " + s.samples() + ": below " + s.amount(f.High)
 	case judge.Leaked:
-		return unit.Plural(s.finding.Hits, "goroutine") + " blocked for ever"
+		return unit.Plural(f.Hits, "goroutine") + " blocked for ever"
 	case judge.OverHours:
 		return "whether it grows shows over hours: a running guard tells"
 	case judge.Learning:
@@ -132,14 +79,14 @@ func (s sayer) reason(reason judge.Reason) string {
 	case judge.Failed:
 		return reason.Err.Error()
 	case judge.Idle:
-		return s.fill("idle: judged only when {when}, it is at {}", unit.Format(reason.Value, b.When.Amount.dimension()))
+		return "idle: judged only when " + b.When.String() + ", it is at " + unit.Format(reason.Value, b.When.Amount.dimension())
 	case judge.ConditionUnknown:
-		return s.fill("cannot tell whether {when}: {}", cmp.Or(reason.Why, "the window does not say"))
+		return "cannot tell whether " + b.When.String() + ": " + cmp.Or(reason.Why, "the window does not say")
 	case judge.NotLinked:
 		if b.Rule == "absent" {
-			return s.fill("not linked: no function of the program matches {subject}")
+			return "not linked: no function of the program matches " + b.Subject
 		}
-		return s.fill("no function linked into the program matches {subject}: check the spelling, or drop the budget")
+		return "no function linked into the program matches " + b.Subject + ": check the spelling, or drop the budget"
 	case judge.FigureUnknown:
 		if reason.Why != "" {
 			return "the process's " + reason.Figure + " is not known: " + reason.Why
@@ -150,9 +97,9 @@ func (s sayer) reason(reason judge.Reason) string {
 	case judge.NoSamples:
 		return "the profile has no samples"
 	case judge.OutOfScope:
-		return s.fill("no sample within {scope}")
+		return "no sample within " + scopeText(b)
 	case judge.WorkUnknown:
-		return cmp.Or(reason.Why, s.fill("nobody counts {per}: add it to Config.Work (Facts.Work)"))
+		return cmp.Or(reason.Why, "nobody counts "+strconv.Quote(b.Per)+": add it to Config.Work (Facts.Work)")
 	case judge.NoWork:
 		return "no " + b.Per + " was done in the window"
 	case judge.DurationUnknown:
@@ -168,7 +115,7 @@ func (s sayer) reason(reason judge.Reason) string {
 		}
 		return "the baseline has no samples"
 	case judge.BaselineWorkUnknown:
-		return s.fill("the baseline does not say how many units of {per} it did")
+		return "the baseline does not say how many units of " + strconv.Quote(b.Per) + " it did"
 	}
 	panic(fmt.Sprintf("budget: no words for %T", reason))
 }
@@ -187,71 +134,71 @@ func (s sayer) who() string {
 	return cmp.Or(f.Who, "the worst "+strings.TrimPrefix(s.budget.Subject, "no "))
 }
 
+func (s sayer) value() string { return s.amount(s.finding.Value) }
+
 func (s sayer) amount(v float64) string { return unit.Format(v, s.dim) }
+
+func (s sayer) samples() string { return s.budget.samples(s.finding.Samples) }
+
+func (s sayer) limit() string { return s.budget.Limit.String() }
 
 // surely is the sentence for a verdict by bounds.
 func (s sayer) surely() string {
 	if s.finding.Verdict == evidence.Fail {
-		return s.fill("{who} at {at}, surely above {low} ({samples})")
+		return s.who() + " at " + s.value() + ", surely above " + s.amount(s.finding.Low) + " (" + s.samples() + ")"
 	}
-	return s.fill("{who} at {at}, surely below {high} ({samples})")
+	return s.who() + " at " + s.value() + ", surely below " + s.amount(s.finding.High) + " (" + s.samples() + ")"
 }
 
 // occurs is the sentence for "absent".
 func (s sayer) occurs(reason judge.Occurs) string {
-	f := s.finding
+	f, none := s.finding, "none of "+s.samples()
 	switch {
 	case f.Verdict == evidence.Fail:
-		return s.fill("{subject} shows in {} of {samples} ({at}), and may not at all", strconv.FormatInt(f.Hits, 10))
+		return s.budget.Subject + " shows in " + strconv.FormatInt(f.Hits, 10) + " of " + s.samples() + " (" + s.amount(f.Value) + "), and may not at all"
 	case f.Verdict == evidence.Pass && s.budget.isCounted():
-		return s.fill("{subject} shows in none of {samples}")
+		return s.budget.Subject + " shows in " + none
 	case f.Verdict == evidence.Pass:
-		return s.fill("none of {samples}, so its share is below {high}")
+		return none + ", so its share is below " + s.amount(f.High)
+	case reason.Needed <= 0: // in what was cut off
+		return none + ", or up to " + s.amount(f.High)
 	}
-	if reason.Needed <= 0 { // in what was cut off
-		return s.fill("none of {samples}, or up to {high}")
-	}
-	return s.fill("none of {samples}, {} are needed to say that its share is below {}", whole(reason.Needed), round(evidence.AbsentShare, unit.Share))
+	return none + ", " + whole(reason.Needed) + " are needed to say that its share is below " + round(evidence.AbsentShare, unit.Share)
 }
 
 // learning is the sentence for "steady", window after window.
 func (s sayer) learning(reason judge.Learning) string {
 	switch {
 	case s.finding.Verdict == evidence.Fail:
-		grows := " keeps growing"
-		if s.budget.Subject == "goroutines" {
-			grows = " keep growing"
-		}
-		return s.fill("{who}{} beyond what the load explains: {at} now", grows)
+		return s.who() + " at " + s.value() + ", growth beyond what the load explains"
 	case reason.Share < 1:
-		return s.fill("learning what is normal, and telling nothing until 48 hours are in: {} of them are", unit.Format(reason.Share, unit.Share))
+		return "learning what is normal, and telling nothing until 48 hours are in: " + unit.Format(reason.Share, unit.Share) + " of them are"
 	}
-	return s.fill("{who} at {at}, no growth beyond what the load explains")
+	return s.who() + " at " + s.value() + ", no growth beyond what the load explains"
 }
 
 // inBlocks is the sentence for the end of a test's blocks.
 func (s sayer) inBlocks(reason judge.InBlocks) string {
 	f, limit := s.finding, s.result.Limit
-	passes, notable := f.Verdict == evidence.Pass, evidence.Notable*limit
+	notable := evidence.Notable * limit
 	if s.dim == unit.Share {
 		notable = min(notable, (1+limit)/2)
 	}
-	switch {
+	caught := round(notable, s.dim) + " would have been caught, the limit is " + s.limit() + " (" + s.samples() + ")"
+	switch passes := f.Verdict == evidence.Pass; {
 	case f.Verdict == evidence.Fail, passes && reason.Certain && f.Value <= limit:
 		return s.surely()
-	case passes && reason.Certain:
-		return s.fill("{who} at {at}, too close to the limit of {limit} to tell, and surely below {high} ({samples})")
 	case passes && f.High < limit: // there were too few blocks to be certain
-		return s.fill("{who} at {at}, likely below {high}; {} would have been caught, the limit is {limit} ({samples})", round(notable, s.dim))
+		return s.who() + " at " + s.value() + ", likely below " + s.amount(f.High) + "; " + caught
 	case passes:
-		return s.fill("{who} at {at}, too close to the limit of {limit} to tell; {} would have been caught ({samples})", round(notable, s.dim))
+		return s.who() + " at " + s.value() + ", too close to the limit to tell; " + caught
 	case f.Samples == 0:
 		return "no CPU sample at all"
 	case reason.Needed <= 0:
-		return s.fill("{who} at {at} after {samples}: no number of samples would tell it from the limit of {limit}")
+		return s.who() + " at " + s.value() + " after " + s.samples() + ": no number of samples would tell it from the limit of " + s.limit()
 	}
-	return s.fill("too few CPU samples: {} came, {} are needed to tell it from the limit of {limit}; {who} at {at} so far",
-		strconv.FormatInt(f.Samples, 10), whole(reason.Needed))
+	return "too few CPU samples: " + strconv.FormatInt(f.Samples, 10) + " came, " + whole(reason.Needed) +
+		" are needed to tell it from the limit of " + s.limit() + "; " + s.who() + " at " + s.value() + " so far"
 }
 
 // endless is a ratio from which on there is no bound: package evidence cuts off at 1e15.
@@ -268,12 +215,12 @@ func (s sayer) growth(reason judge.Growth) string {
 		}
 		return text
 	}
-	said, open := "{who} grew by "+amount(f.Value), f.Verdict == evidence.Inconclusive
+	said, open := s.who()+" grew by "+amount(f.Value), f.Verdict == evidence.Inconclusive
 	switch {
 	case reason.New && open:
-		said = "{who} is new, with too few samples to be sure"
+		said = s.who() + " is new, with too few samples to be sure"
 	case reason.New:
-		said = "{who} is new"
+		said = s.who() + " is new"
 	case s.budget.isCounted():
 	case f.Verdict == evidence.Fail:
 		said += ", surely by more than " + amount(f.Low)
@@ -291,7 +238,7 @@ func (s sayer) growth(reason judge.Growth) string {
 	default:
 		said += "; more samples would tell"
 	}
-	return s.fill(said+" ({samples} against {})", unit.Format(math.Round(reason.Before), unit.Count))
+	return said + " (" + s.samples() + " against " + unit.Format(math.Round(reason.Before), unit.Count) + ")"
 }
 
 // whole formats a number of samples that are needed.
