@@ -44,27 +44,22 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 
 // A nearest is a text that matches no name, with the nearest name so far.
 type nearest struct {
-	text, bare, fixed string
-	parts             int
-	best              string
-	away              int // the number of wrong letters in best, or at first one more than allowed
+	text, bare string
+	best       string
+	away       int // the number of wrong letters in best, or at first one more than allowed
 }
-
-// mostNear is how many texts are compared with the names. More of them are no misspellings.
-const mostNear = 20
 
 // near finds for texts, which match no function, the linked package or function with the
 // nearest name: with one to three wrong letters. There is none for regular expressions and
 // for texts with wildcards. functions calls its argument with all linked functions, as
 // [Functions] does.
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
-	var wanted []*nearest
+	wanted := map[string][]*nearest{} // by what has to be the same
 	for _, text := range texts {
 		plain := bare(text)
-		if !strings.HasPrefix(text, "/") && !strings.Contains(text, "...") && !strings.ContainsAny(plain, "*?[") && len(wanted) < mostNear {
+		if !strings.HasPrefix(text, "/") && !strings.Contains(text, "...") && !strings.ContainsAny(plain, "*?[") {
 			away := 1 + min(len(plain)/5, 2) // less for short names, which always have one at two wrong letters
-			parts := 1 + strings.Count(plain, "/") + strings.Count(plain, ".")
-			wanted = append(wanted, &nearest{text: text, bare: plain, fixed: fixed(plain), parts: parts, away: away})
+			wanted[fixed(plain)] = append(wanted[fixed(plain)], &nearest{text: text, bare: plain, away: away})
 		}
 	}
 	found := map[string]string{}
@@ -81,29 +76,33 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 		if i := strings.LastIndex(pkg, "/v"); i > 0 && strings.Trim(pkg[i+2:], "0123456789") == "" {
 			unversioned = pkg[:i] // people leave the major version out
 		}
-		for _, n := range wanted {
-			n.compare(name, plain)
-			n.compare(pkg, pkg)
-			n.compare(pkg, unversioned)
+		compare := func(name, plain string) {
+			for at := len(plain); at >= 0; {
+				at = strings.LastIndexAny(plain[:at], "/.")
+				end := plain[at+1:] // a text may have the last parts of a name only
+				for _, n := range wanted[fixed(end)] {
+					n.compare(name, end)
+				}
+			}
 		}
+		compare(name, plain)
+		compare(pkg, pkg)
+		compare(pkg, unversioned)
 		return true
 	})
-	for _, n := range wanted {
-		if n.best != "" {
-			found[n.text] = n.best
+	for _, list := range wanted {
+		for _, n := range list {
+			if n.best != "" {
+				found[n.text] = n.best
+			}
 		}
 	}
 	return found, err
 }
 
-// compare compares the text with the last parts of a name, as many as it has itself.
-func (n *nearest) compare(name, plain string) {
-	at := len(plain)
-	for i := 0; i < n.parts && at >= 0; i++ {
-		at = strings.LastIndexAny(plain[:at], "/.")
-	}
-	end := plain[at+1:]
-	if d := len(end) - len(n.bare); d > n.away || -d > n.away || fixed(end) != n.fixed {
+// compare compares the text with the end of a name.
+func (n *nearest) compare(name, end string) {
+	if d := len(end) - len(n.bare); d > n.away || -d > n.away {
 		return
 	}
 	away := spelling.Distance(n.bare, end)

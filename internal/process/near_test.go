@@ -53,7 +53,7 @@ func TestNear(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", text, got[text], err, want)
 		}
 	}
-	// However many texts there are, the first are looked for.
+	// However many texts there are, each is looked for.
 	texts := []string{"process.TestNaer", "portlist"}
 	for i := range 1000 {
 		texts = append(texts, fmt.Sprintf("absent%d.Thing", i))
