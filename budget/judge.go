@@ -96,7 +96,7 @@ func (b Budget) Result(f judge.Finding) Result {
 			Callers: frames(o.Callers), Callees: frames(o.Callees),
 		})
 	}
-	r.Reason = sayer{&r.Budget, dim, &f, &r}.say()
+	r.Reason = sayer{&r.Budget, dim, &f}.say()
 	return r
 }
 

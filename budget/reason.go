@@ -19,7 +19,6 @@ type sayer struct {
 	budget  *Budget // pointers only, so that none escapes to the heap with a part of it
 	dim     unit.Dimension
 	finding *judge.Finding
-	result  *Result
 }
 
 // say is the reason and the notes in one sentence.
@@ -122,16 +121,13 @@ func (s sayer) reason(reason judge.Reason) string {
 
 // who names the function, figure or process that the numbers are about.
 func (s sayer) who() string {
-	f, r := s.finding, s.result
 	switch c := classOf(s.budget.Subject); {
 	case c == judge.Process:
 		return "the process"
 	case c != judge.Each:
 		return s.budget.Subject
-	case len(r.Offenders) > 0 && r.Offenders[0].Function == f.Who:
-		return r.Offenders[0].name(s.budget)
 	}
-	return cmp.Or(f.Who, "the worst "+strings.TrimPrefix(s.budget.Subject, "no "))
+	return cmp.Or(s.finding.Who, "the worst "+strings.TrimPrefix(s.budget.Subject, "no "))
 }
 
 func (s sayer) value() string { return s.amount(s.finding.Value) }
@@ -179,7 +175,7 @@ func (s sayer) learning(reason judge.Learning) string {
 
 // inBlocks is the sentence for the end of a test's blocks.
 func (s sayer) inBlocks(reason judge.InBlocks) string {
-	f, limit := s.finding, s.result.Limit
+	f, limit := s.finding, s.budget.Limit.base()
 	notable := evidence.Notable * limit
 	if s.dim == unit.Share {
 		notable = min(notable, (1+limit)/2)

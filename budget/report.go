@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
@@ -77,19 +76,12 @@ func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 		text += place(&o.Frame)
 	}
 	o := c[0]
-	part := func(what string, f *Frame) {
-		text += "\n       " + what + f.Function + " (" + strconv.FormatFloat(100*f.Share/o.Share, 'f', 0, 64) + "% of it)"
-	}
-	if f := o.calledFor(budget); f != nil && f.Function != o.Blame.Function {
-		part("called for  ", f)
-	}
 	switch o.Blame.Function {
 	case o.Function:
 	case "":
 		text += "\n       nothing in your module has most of it"
 	default:
-		part("called from ", &o.Blame)
-		text += place(&o.Blame)
+		text += "\n       called from " + o.Blame.Function + " (" + strconv.FormatFloat(100*o.Blame.Share/o.Share, 'f', 0, 64) + "% of it)" + place(&o.Blame)
 	}
 	if len(o.Callers) > 0 {
 		text += "\n       way in      " + links(o.Callers, " < ", o.Share, dim)
@@ -98,28 +90,6 @@ func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 		text += "\n       goes to     " + links(o.Callees, " > ", o.Share, dim)
 	}
 	return text
-}
-
-// calledFor is the nearest caller outside the standard library that has half of the offender,
-// if the offender is of the floor, such as a system call, or if it is of the standard library
-// and has no Blame. For others it is nil.
-func (o *Offender) calledFor(b *Budget) *Frame {
-	if b.Subject != "no package" && (charge.IsFloor(o.Function) || o.Blame.Function == "" && charge.IsStandard(o.Function)) {
-		for i := range o.Callers {
-			if f := &o.Callers[i]; !charge.IsStandard(f.Function) && f.Share >= o.Share/2 {
-				return f
-			}
-		}
-	}
-	return nil
-}
-
-// name is the name of the offender in a sentence.
-func (o *Offender) name(budget *Budget) string {
-	if f := o.calledFor(budget); f != nil {
-		return o.Function + " (for " + f.Function + ")"
-	}
-	return o.Function
 }
 
 // kind is the kind of profile whose values are charged.
@@ -153,20 +123,14 @@ const chainShown = 4
 // was shown: "a > b > c (22.5%)" for callees, "a < b < c" for callers.
 func links(frames []Frame, arrow string, from float64, dim unit.Dimension) string {
 	var shown []string
-	last, own, hidden := from, 0, 0
+	last, hidden := from, len(frames)-2*chainShown
 	for i := range frames {
 		f := &frames[i]
-		if len(frames) > 2*chainShown && i >= chainShown && i < len(frames)-chainShown {
-			if f.Own {
-				own++
+		if hidden > 0 && i >= chainShown && i < chainShown+hidden {
+			if i == chainShown {
+				shown = append(shown, "("+strconv.Itoa(hidden)+" more)")
 			}
-			if !f.Own || own > chainShown {
-				hidden++
-				continue
-			}
-		}
-		if hidden > 0 {
-			shown, hidden = append(shown, "("+strconv.Itoa(hidden)+" more)"), 0
+			continue
 		}
 		link := shortName(f.Function)
 		if math.Abs(f.Share-last) > 0.02*last {

@@ -197,8 +197,5 @@ func Disown(t *decode.Table) {
 	}
 }
 
-// IsFloor reports whether a function is of the floor, so that its callers are charged.
-func IsFloor(name string) bool { return partsOf(name, pattern.PackageOf(name))&floor != 0 }
-
 // IsStandard reports whether a function is of the standard library.
 func IsStandard(name string) bool { return partsOf(name, pattern.PackageOf(name))&standard != 0 }
