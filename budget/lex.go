@@ -132,12 +132,6 @@ func (l *lexer) regexp(rest string) token {
 		return l.bad(wordLength(rest, modeValue), `a regular expression that ends with "/"`,
 			`close it, "/like this/"; a package path has no slash in front`)
 	}
-	if after := rest[length:]; after != "" {
-		if r, _ := utf8.DecodeRuneInString(after); !unicode.IsSpace(r) && r != ',' {
-			return l.bad(length+wordLength(after, modeWord), `white space or a comma after the regular expression `+rest[:length],
-				`write "\/" for a slash inside it; a package path has no slash in front`)
-		}
-	}
 	return l.token(tokenRegexp, length)
 }
 
@@ -203,10 +197,7 @@ func isWord(text string) bool {
 	return t.isPattern() && t.raw == text && !strings.Contains(text, "\n")
 }
 
-// isInvisible reports whether a character does not show: control and format
-// characters, such as the zero width space that comes with text from web pages,
-// fillers and variation selectors. No Go name has any, and a pattern with one
-// would look right and match nothing.
-func isInvisible(r rune) bool {
-	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-}
+// isInvisible reports whether a character does not show, such as the zero width space that
+// comes with text from web pages. No Go name has any, and a pattern with one would look right
+// and match nothing.
+func isInvisible(r rune) bool { return !unicode.IsPrint(r) }

@@ -80,7 +80,7 @@ func forms() []form {
 		{"\ufeffportlist absent", Budget{Subject: "portlist", Rule: "absent"}, "portlist absent"},
 		{"größe.日本 absent # \u200b", Budget{Subject: "größe.日本", Rule: "absent"}, "größe.日本 absent"},
 		{`/a\x{200B}/ absent`, Budget{Subject: `/a\x{200B}/`, Rule: "absent"}, `/a\x{200B}/ absent`},
-		{"portlist absent where mood=\"\u2764\ufe0f\"", Budget{Subject: "portlist", Rule: "absent", Where: map[string]string{"mood": "\u2764\ufe0f"}}, "portlist absent where mood=\"\u2764\ufe0f\""},
+		{"portlist absent where mood=\"\u2764\ufe0f\"", Budget{Subject: "portlist", Rule: "absent", Where: map[string]string{"mood": "\u2764\ufe0f"}}, "portlist absent where mood=\u2764\ufe0f"},
 		{"portlist absent where k=\"a\u200bb\"", Budget{Subject: "portlist", Rule: "absent", Where: map[string]string{"k": "a\u200bb"}}, `portlist absent where k="a\u200bb"`},
 
 		// Rules.

@@ -63,7 +63,7 @@ func plain(text string) string {
 // printed returns what stands for a character in a message. Control characters
 // could do anything to a terminal.
 func printed(r rune) rune {
-	if r != '\t' && (isInvisible(r) || !unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r)) {
+	if r != '\t' && !unicode.IsPrint(r) {
 		return unicode.ReplacementChar
 	}
 	return r
@@ -76,9 +76,6 @@ func quoted(word string) string {
 	if strings.Contains(word, `"`) && strconv.CanBackquote(word) {
 		return "`" + word + "`"
 	}
-	if strings.ContainsFunc(word, isInvisible) {
-		return strconv.QuoteToASCII(word)
-	}
 	return strconv.Quote(word)
 }
 
@@ -87,24 +84,18 @@ func quoted(word string) string {
 func (e *SyntaxError) picture() (line, mark string) {
 	runes := []rune(strings.Map(printed, e.Text))
 	start := min(max(e.Column-1, 0), len(runes))
-	from, to, before, after := 0, len(runes), "", ""
-	if to > longestLine {
-		from = max(0, start-longestLine/2)
-		to = min(to, from+longestLine)
+	from, before := 0, ""
+	if start > longestLine/2 && len(runes) > longestLine {
+		from, before = start-longestLine/2, "..."
 	}
-	if from > 0 {
-		before = "..."
-	}
-	if to < len(runes) {
-		after = "..."
-	}
+	shown := runes[from:min(len(runes), from+longestLine)]
+	line = before + clip(string(runes[from:]), longestLine)
 	blank := func(r rune) rune {
 		if r == '\t' {
 			return r
 		}
 		return ' '
 	}
-	marked := min(max(utf8.RuneCountInString(e.Word), 1), max(to-start, 1))
-	mark = strings.Map(blank, before+string(runes[from:start])) + strings.Repeat("^", marked)
-	return before + string(runes[from:to]) + after, mark
+	marked := min(max(utf8.RuneCountInString(e.Word), 1), max(from+len(shown)-start, 1))
+	return line, strings.Map(blank, before+string(runes[from:start])) + strings.Repeat("^", marked)
 }
