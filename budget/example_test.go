@@ -30,7 +30,7 @@ func ExampleParse_mistake() {
 	_, err := budget.Parse("no function above 20 cumulative")
 	fmt.Println(err)
 	// Output:
-	// parse budget: line 1, column 19: expected %, cores or a duration per unit of work for "no function", found "20"
+	// parse budget: line 1, column 19: expected %, cores or a duration per unit of work, found "20"
 	// 	no function above 20 cumulative
 	// 	                  ^^
 	// 	did you mean "no function above 20% cumulative"?

@@ -110,17 +110,6 @@ func (b *Budget) takes(p part) bool {
 	return true
 }
 
-// clausesText lists the clauses that a budget takes, as messages show them.
-func (b *Budget) clausesText() string {
-	var list []string
-	for p := partMeasure; p < parts; p++ {
-		if b.takes(p) {
-			list = append(list, strings.Join(clauseWords[p], " or "))
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
 // dimension is what the amount measures.
 func (a Amount) dimension() unit.Dimension { return unit.Of(a.Unit).Dimension }
 

@@ -90,11 +90,7 @@ func (p *parser) rule() {
 			p.limit()
 		}
 	default:
-		advice := ""
-		if clausePart(at.raw) != 0 {
-			advice = "clauses stand behind the amount"
-		}
-		p.fail(at, rulesText(p.b.Subject), advice, p.comparison()...)
+		p.fail(at, rulesText(p.b.Subject), "", p.comparison()...)
 	}
 }
 
@@ -153,13 +149,6 @@ func (p *parser) amount() (Amount, token) {
 		p.fail(at, "a number with a known unit", unitsAdvice())
 	}
 	return Amount{value, u.Name}, at
-}
-
-// isAmount knows 20% and 5ms, which are no names of packages.
-func isAmount(word string) bool {
-	digits, suffix := splitNumber(word)
-	_, named := unit.Named(suffix)
-	return digits != "" && named
 }
 
 func unitsAdvice() string { return "units are " + unit.List() }

@@ -78,22 +78,19 @@ const (
 func kindExpected() string   { return `a kind of profile after "of": ` + orList(kinds.Names()) }
 func figureExpected() string { return orList(figures) + ` after "when"` }
 
-// mistakes lists the mistakes of a budget, the most useful first.
-func (b *Budget) mistakes() []mistake {
-	list := []mistake{{}, b.subjectMistake(), b.ruleMistake()}
-	switch {
-	case b.Name != "" && !unit.IsName(b.Name):
-		list[0] = mistake{partName, nameExpected, nameAdvice}
-	case isRule(b.Name):
-		list[0] = mistake{partName, nameExpected, `"` + b.Name + `" is a word of the language`}
+// mistakes lists the mistakes of a budget, the most useful first. The clauses depend on the
+// subject and the rule.
+func (b *Budget) mistakes() (list []mistake) {
+	if b.Name != "" && !unit.IsName(b.Name) {
+		list = append(list, mistake{partName, nameExpected, nameAdvice})
 	}
-	switch {
-	// The clauses depend on the subject and the rule, and the limit on the kind.
-	case list[1].expected != "":
-		list = list[:2]
-	case list[2].expected == "":
-		list = append(list, b.clauseMistakes()...)
+	if m := b.subjectMistake(); m.expected != "" {
+		return append(list, m)
 	}
+	if m := b.ruleMistake(); m.expected != "" {
+		return append(list, m)
+	}
+	list = append(list, b.clauseMistakes()...)
 	return slices.DeleteFunc(list, func(m mistake) bool { return m.expected == "" })
 }
 
@@ -101,23 +98,22 @@ func (b *Budget) mistakes() []mistake {
 func (b *Budget) clauseMistakes() (list []mistake) {
 	for p := partMeasure; p < parts; p++ {
 		if !b.takes(p) && b.text(p) != "" {
-			list = append(list, mistake{p, "only what goes with " + b.about() + ": " + b.clausesText(), "leave it out"})
+			list = append(list, mistake{p, "only clauses that go with " + b.about(), "leave it out"})
 		}
 	}
 	if b.takes(partKind) && b.Kind != "" && !slices.Contains(kinds.Names(), b.Kind) {
 		return append(list, mistake{partKind, kindExpected(), ""})
 	}
-	list = append(list, b.limitMistake("for "+b.about()), b.workMistake(), b.When.mistake(), b.forMistake())
+	list = append(list, b.limitMistake(), b.workMistake(), b.When.mistake(), b.forMistake())
 	if b.In != "" {
 		list = append(list, patternMistake(b.In, partIn))
 	}
 	for _, p := range b.Except {
-		m := mistake{partExcept, `"except none" alone, or patterns`, `leave out "none", or leave out the patterns`}
-		if p != "none" {
-			m = patternMistake(p, partExcept)
-		}
-		if p != "none" || len(b.Except) > 1 {
-			list = append(list, m)
+		switch {
+		case p != "none":
+			list = append(list, patternMistake(p, partExcept))
+		case len(b.Except) > 1:
+			list = append(list, mistake{partExcept, `"except none" alone, or patterns`, `leave out "none", or leave out the patterns`})
 		}
 	}
 	return list
@@ -130,8 +126,6 @@ func (b *Budget) subjectMistake() mistake {
 	switch {
 	case b.Subject == "":
 		return mistake{partSubject, subjectExpected, ""}
-	case isAmount(b.Subject):
-		return mistake{partSubject, subjectExpected, "an amount stands after the rule"}
 	case slices.Contains(unlimited, strings.ToLower(b.Subject)):
 		return mistake{partSubject, quantityExpected, `allocs, mutex and block are kinds of profile, as in "of allocs"; latency and threads are in none`}
 	case isQuantity(b.Subject):
@@ -179,30 +173,26 @@ func (b *Budget) ruleMistake() mistake {
 }
 
 // limitMistake returns the mistake in a limit: its number, its unit, or a kind that has no
-// limit. place is used if the unit doesn't fit.
-func (b *Budget) limitMistake(place string) mistake {
+// limit.
+func (b *Budget) limitMistake() mistake {
 	limited := b.Rule == "" || b.Rule == "grows"
 	if !limited && b.Limit == (Amount{}) {
 		return mistake{}
 	}
-	c, dim, list, v, base := classOf(b.Subject), b.Limit.dimension(), fits(b), b.Limit.Value, b.Limit.base()
+	dim, list, v, base := b.Limit.dimension(), fits(b), b.Limit.Value, b.Limit.base()
 	i := slices.IndexFunc(list, func(f fit) bool { return f.dim == dim })
 	ofAll := "a share is of all that the profile holds"
 	switch {
 	case !limited && b.Rule != "steady":
 		return mistake{partLimit, `no amount after "` + b.Rule + `"`, "leave it out"}
-	case len(list) == 0 && c == judge.Process && b.Rule == "grows":
-		return mistake{partKind, `cpu or allocs after "process grows"`, ""}
-	case len(list) == 0 && c == judge.Process:
-		return mistake{partKind, `cpu, allocs or heap after "process"`, ""}
 	case len(list) == 0:
-		return mistake{partKind, "no growth of " + b.Kind + ": it would be of a share, and contention always adds up to 100%", ""}
+		return mistake{partKind, "a kind that has a limit for " + b.about(), ""}
 	case dim == unit.Unknown:
 		return mistake{partLimit, "a known unit", unitsAdvice()}
 	case !(base > 0) || math.IsInf(base, 1):
 		return mistake{partLimit, amountExpected, "say how much is too much"}
 	case i < 0:
-		return mistake{partLimit, fitsText(list) + " " + place, ""}
+		return mistake{partLimit, fitsText(list), ""}
 	case list[i].per == perMust && b.Per == "":
 		text := fitsText(list[i : i+1])
 		if dim == unit.Time && b.Kind == "" {
@@ -221,22 +211,15 @@ func (b *Budget) limitMistake(place string) mistake {
 	return mistake{}
 }
 
-// about is the subject, rule and kind of a limit, for messages.
+// about is the subject and rule of a limit, for messages.
 func (b *Budget) about() string {
-	about := strconv.Quote(clipped(strings.TrimSpace(b.Subject + " " + b.Rule)))
-	if b.Kind != "" && b.takes(partKind) {
-		about += " of " + b.Kind
-	}
-	return about
+	return strconv.Quote(clipped(strings.TrimSpace(b.Subject + " " + b.Rule)))
 }
 
 func (b *Budget) workMistake() mistake {
 	work, ok := unit.ParseWork(b.Per)
-	switch {
-	case b.Per == "" || ok && isWord(b.Per) && !startsWithNumber(b.Per) && !isKeyword(work.Name) && !unit.IsTime(work.Name):
+	if b.Per == "" || ok && isWord(b.Per) && !startsWithNumber(b.Per) && !isKeyword(work.Name) {
 		return mistake{}
-	case unit.IsTime(b.Per):
-		return mistake{partPer, workExpected, `"per" divides by work and not by time: CPU per time is cores, "process below 1.5 cores"`}
 	}
 	return mistake{partPer, workExpected, `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`}
 }
@@ -253,7 +236,7 @@ func (c *Condition) mistake() mistake {
 	case c.Amount == (Amount{}):
 		return mistake{partWhen, amountExpected, "say how much is too much"}
 	}
-	m := about.limitMistake(`after "when ` + c.Figure + `"`)
+	m := about.limitMistake()
 	m.part = partWhen
 	return m
 }

@@ -253,7 +253,6 @@ func TestMeant(t *testing.T) {
 		"core below 2":                                       "process below 2 cores",
 		"main.f below 5% in main.g, main.h":                  "",
 		"main.f below 40us per request p99":                  "",
-		"main.f below 10KiB per second of allocs":            "",
 		"no function above 20% for /order":                   "",
 		"crypto/tls below 5% when process above 10%":         "",
 		"form above 5%":                                      "form below 5% cumulative",

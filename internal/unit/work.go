@@ -2,7 +2,6 @@ package unit
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,11 +47,4 @@ func ParseWork(text string) (Work, bool) {
 func IsName(text string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	return text != "" && strings.Contains(letters, text[:1]) && strings.Trim(text, letters+"_.-") == ""
-}
-
-// IsTime reports whether a word is a span of time, which is no work.
-func IsTime(word string) bool {
-	u, _ := Named(word)
-	spans := []string{"sec", "second", "min", "minute", "hour", "day"}
-	return u.Dimension == Time || slices.Contains(spans, strings.TrimSuffix(strings.ToLower(word), "s"))
 }
