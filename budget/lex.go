@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -27,9 +26,7 @@ type token struct {
 	kind tokenKind
 	off  int    // byte offset in the line
 	raw  string // as it is written
-	text string // what it means: unquoted
-
-	expected, remedy string // of a tokenBad
+	text string // what it means: unquoted; of a tokenBad, what was expected
 }
 
 // isPattern reports whether the token can be a pattern.
@@ -70,8 +67,8 @@ func (l *lexer) next(m mode) token {
 	t := l.scan(m, fresh)
 	// What is in quotes is data, and escapes show.
 	if at := strings.IndexFunc(t.raw, isInvisible); at >= 0 && t.kind != tokenQuoted && t.kind != tokenBad {
-		r, size := utf8.DecodeRuneInString(t.raw[at:])
-		t = token{kind: tokenBad, off: t.off + at, raw: t.raw[at : at+size], expected: fmt.Sprintf("characters that show, and no %U", r), remedy: "leave it out"}
+		_, size := utf8.DecodeRuneInString(t.raw[at:])
+		t = token{kind: tokenBad, off: t.off + at, raw: t.raw[at : at+size], text: "characters that show"}
 	}
 	l.pos = t.end()
 	if t.kind == tokenEnd {
@@ -88,65 +85,44 @@ func (l *lexer) scan(m mode, fresh bool) token {
 	}
 	switch {
 	case rest[0] == ',':
-		return l.token(tokenComma, 1)
+		return l.token(tokenComma, 1, ",")
 	case rest[0] == '=' && m == modeKey:
-		return l.token(tokenEquals, 1)
+		return l.token(tokenEquals, 1, "=")
 	case rest[0] == '"':
 		return l.quoted(rest)
 	case rest[0] == '/' && m == modeWord:
 		return l.regexp(rest)
 	}
-	return l.token(tokenWord, wordLength(rest, m))
+	length := wordLength(rest, m)
+	return l.token(tokenWord, length, rest[:length])
 }
 
-func (l *lexer) token(kind tokenKind, length int) token {
-	raw := l.line[l.pos : l.pos+length]
-	return token{kind: kind, off: l.pos, raw: raw, text: raw}
-}
-
-func (l *lexer) bad(length int, expected, remedy string) token {
-	t := l.token(tokenBad, length)
-	t.expected, t.remedy = expected, remedy
-	return t
+func (l *lexer) token(kind tokenKind, length int, text string) token {
+	return token{kind: kind, off: l.pos, raw: l.line[l.pos : l.pos+length], text: text}
 }
 
 // quoted scans a Go string in double quotes.
 func (l *lexer) quoted(rest string) token {
-	length := closed(rest, '"')
-	if length < 0 {
-		return l.bad(len(strings.TrimRightFunc(rest, unicode.IsSpace)), `a closing quote (")`, `close the quote, or leave it out where nothing needs one`)
-	}
-	text, err := strconv.Unquote(rest[:length])
+	raw, err := strconv.QuotedPrefix(rest)
 	if err != nil {
-		return l.bad(length, "a string as Go writes it", `after a backslash write n, t, ", \, or xNN, and nothing else`)
+		return l.token(tokenBad, len(strings.TrimRightFunc(rest, unicode.IsSpace)), "a string as Go writes it, with both quotes")
 	}
-	t := l.token(tokenQuoted, length)
-	t.text = text
-	return t
+	text, _ := strconv.Unquote(raw)
+	return l.token(tokenQuoted, len(raw), text)
 }
 
-// regexp scans a regular expression between slashes, without looking into it.
+// regexp scans a regular expression between slashes, without looking into it. A backslash
+// hides what follows it.
 func (l *lexer) regexp(rest string) token {
-	length := closed(rest, '/')
-	if length < 0 {
-		return l.bad(wordLength(rest, modeValue), `a regular expression that ends with "/"`,
-			`close it, "/like this/"; a package path has no slash in front`)
-	}
-	return l.token(tokenRegexp, length)
-}
-
-// closed returns the length of text up to the second delimiter, -1 without
-// one. A backslash hides what follows it.
-func closed(text string, delimiter byte) int {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
+	for i := 1; i < len(rest); i++ {
+		switch rest[i] {
 		case '\\':
 			i++
-		case delimiter:
-			return i + 1
+		case '/':
+			return l.token(tokenRegexp, i+1, rest[:i+1])
 		}
 	}
-	return -1
+	return l.token(tokenBad, wordLength(rest, modeValue), `a regular expression that ends with "/", or a path without a slash in front`)
 }
 
 // wordLength returns the length of the word that text begins with, at least

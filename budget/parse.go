@@ -53,10 +53,7 @@ func Parse(text string) (Set, error) {
 	if count > mostErrors {
 		errs = append(errs, fmt.Errorf("parse budget: %d more lines are wrong", count-mostErrors))
 	}
-	if len(errs) == 1 {
-		return nil, errs[0]
-	}
-	if len(errs) > 1 {
+	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
 	return set, nil
@@ -85,7 +82,7 @@ func (p *parser) advanceIn(m mode) {
 	}
 	p.tok = p.lex.next(m)
 	if p.tok.kind == tokenBad {
-		p.fail(p.tok, p.tok.expected, p.tok.remedy)
+		p.fail(p.tok, p.tok.text, "")
 	}
 }
 

@@ -219,12 +219,8 @@ func TestParseErrors(t *testing.T) {
 			if strings.Contains(first.Text, "\r") {
 				t.Errorf("the line %q ends with a carriage return", first.Text)
 			}
-			errs := []error{err}
-			if joined, ok := err.(interface{ Unwrap() []error }); ok {
-				errs = joined.Unwrap()
-			}
 			var lines []int
-			for _, err := range errs {
+			for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
 				lines = append(lines, err.(*SyntaxError).Line)
 			}
 			if diff := cmp.Diff(test.lines, lines); diff != "" {
