@@ -32,17 +32,17 @@ func (p *parser) clauses() {
 		case partMeasure:
 			p.b.Flat = at.raw == "flat"
 		case partPer:
-			work := p.tok
-			p.b.Per = p.word(workExpected)
-			if m := p.b.workMistake(); m.expected != "" {
-				p.fail(work, m.expected, m.advice)
+			p.b.Per = p.tok.raw
+			if m := p.b.workMistake(); m.expected != "" || p.b.Per == "" {
+				p.fail(p.tok, workExpected, m.advice)
 			}
+			p.advance()
 		case partKind:
-			kind := p.tok
-			p.b.Kind = p.word(kindExpected())
+			p.b.Kind = p.tok.raw
 			if !slices.Contains(kinds.Names(), p.b.Kind) {
-				p.fail(kind, kindExpected(), "")
+				p.fail(p.tok, kindExpected(), "")
 			}
+			p.advance()
 		case partExcept:
 			p.b.Except = p.patterns()
 		case partIn:
@@ -58,16 +58,6 @@ func (p *parser) clauses() {
 			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], unicode.IsSpace)}
 		}
 	}
-}
-
-// word reads one word.
-func (p *parser) word(expected string) string {
-	at := p.tok
-	if at.kind != tokenWord {
-		p.fail(at, expected, "")
-	}
-	p.advance()
-	return at.raw
 }
 
 // patterns reads patterns with commas between them.
@@ -100,30 +90,22 @@ const labelOperators = "!<>~"
 
 // labels reads k=v, k2=v2. The present word is the first key.
 func (p *parser) labels() map[string]string {
-	const equality = "key=value: labels are compared for equality"
+	const expected = "a label as key=value, compared for equality"
 	labels := map[string]string{}
 	for {
 		key := p.tok
-		_, twice := labels[key.text]
-		switch {
-		case key.kind != tokenWord && key.kind != tokenQuoted:
-			p.fail(key, "a label, key=value", "")
-		case key.kind == tokenWord && strings.ContainsAny(key.raw, labelOperators):
-			p.fail(key, equality, "")
-		case twice:
-			p.fail(key, "each label once", "a sample has one value of a label: write a budget for each value")
-		}
 		p.advanceIn(modeKey)
-		if p.tok.kind != tokenEquals {
-			p.fail(key, `"=" after the label's key`, "")
-		}
+		equals := p.tok
 		p.advanceIn(modeValue)
 		value := p.tok
+		_, twice := labels[key.text]
 		switch {
-		case value.kind != tokenWord && value.kind != tokenQuoted:
-			p.fail(value, "the label's value", `write key=value; an empty value is written ""`)
-		case value.kind == tokenWord && strings.ContainsAny(value.raw[:1], "=~'`"):
-			p.fail(value, equality, "")
+		case !key.isText(labelOperators) || equals.kind != tokenEquals:
+			p.fail(key, expected, "")
+		case !value.isText("") || value.kind == tokenWord && strings.ContainsAny(value.raw[:1], "=~'`"):
+			p.fail(value, expected, `an empty value is written ""`)
+		case twice:
+			p.fail(key, "each label once", "a sample has one value of a label: write a budget for each value")
 		}
 		labels[key.text] = value.text
 		p.advance()
@@ -132,6 +114,12 @@ func (p *parser) labels() map[string]string {
 		}
 		p.advanceIn(modeKey)
 	}
+}
+
+// isText reports whether the token can be a label's key or value: a string, or a word without
+// some characters.
+func (t token) isText(without string) bool {
+	return t.kind == tokenQuoted || t.kind == tokenWord && !strings.ContainsAny(t.raw, without)
 }
 
 // condition reads "process above 0.1 cores".
@@ -153,22 +141,19 @@ func (p *parser) condition() Condition {
 // duration reads "3 windows" or "5m".
 func (p *parser) duration() {
 	at, next := p.tok, p.peek()
-	windows, err := strconv.Atoi(at.raw)
-	d, wrong := time.ParseDuration(at.raw)
+	windows, _ := strconv.Atoi(at.raw)
+	d, _ := time.ParseDuration(at.raw)
 	switch {
-	case strings.HasPrefix(at.raw, "+"):
-	case err == nil && windows > 0 && (next.raw == "window" || next.raw == "windows"):
+	case windows > 0 && (next.raw == "window" || next.raw == "windows"):
 		p.b.ForWindows = windows
 		p.advance()
-		p.advance()
-		return
-	case wrong == nil && d > 0:
+	case d > 0:
 		p.b.ForTime = d
-		p.advance()
-		return
+	default:
+		if _, unit := splitNumber(at.raw); unit == "" && next.kind == tokenWord { // 5 minutes
+			at = p.span(at, next)
+		}
+		p.fail(at, "a number of windows, or a duration such as 5m or 1h30m", "")
 	}
-	if _, unit := splitNumber(at.raw); unit == "" && next.kind == tokenWord { // 5 minutes
-		at = p.span(at, next)
-	}
-	p.fail(at, "a number of windows, or a duration such as 5m or 1h30m", "")
+	p.advance()
 }

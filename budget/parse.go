@@ -15,14 +15,13 @@ const mostErrors = 20
 // reference. Empty lines and comments, from "#" at the beginning of a line or
 // after white space, are skipped.
 //
-// Every wrong line is reported. [errors.As] finds the first as a [*SyntaxError]. The set is
-// nil if and only if there is an error. A text without a budget is an empty set, which a guard
-// refuses; for a guard nil would mean the default budgets.
+// Every wrong line is reported, twenty at most. [errors.As] finds the first as a
+// [*SyntaxError]. The set is nil if and only if there is an error. A text without a budget is
+// an empty set, which a guard refuses; for a guard nil would mean the default budgets.
 func Parse(text string) (Set, error) {
 	var (
 		set   = Set{}
 		errs  []error
-		count int
 		first = map[string]int{} // the line that a name is from
 		line  int
 	)
@@ -45,13 +44,13 @@ func Parse(text string) (Set, error) {
 		}
 		if p.err == nil {
 			set = append(set, p.b)
-		} else if count++; count <= mostErrors {
-			p.err.Remedy = plain(p.remedy())
-			errs = append(errs, p.err)
+			continue
 		}
-	}
-	if count > mostErrors {
-		errs = append(errs, fmt.Errorf("parse budget: %d more lines are wrong", count-mostErrors))
+		p.err.Remedy = plain(p.remedy())
+		if errs = append(errs, p.err); len(errs) == mostErrors {
+			errs = append(errs, fmt.Errorf("parse budget: what follows line %d was not read", line))
+			break
+		}
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
