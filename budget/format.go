@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/profguard/profguard/internal/kinds"
@@ -80,7 +78,7 @@ func (b *Budget) text(p part) string {
 			said = unit.Plural(b.ForWindows, "window")
 		}
 		if b.ForTime != 0 {
-			said += durationText(b.ForTime) // beside windows it is a mistake
+			said += withoutZeros.Replace(b.ForTime.String()) // beside windows it is a mistake
 		}
 	}
 	if said == "" {
@@ -123,25 +121,15 @@ func limitWord(subject, rule string) string {
 // when it would not be read as one word. Characters in special need them too.
 func labelText(text, special string) string {
 	plain := text != "" && text[0] != '=' && text[0] != '~' && utf8.ValidString(text) &&
-		!strings.ContainsAny(text, special+`,#"`+"'`\\") &&
-		!strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || isInvisible(r) })
+		!strings.ContainsAny(text, special+` ,#"`+"'`\\") && !strings.ContainsFunc(text, isInvisible)
 	if plain {
 		return text
 	}
 	return strconv.Quote(text)
 }
 
-// durationText is d.String() without the zeros of "5m0s" and "1h0m0s".
-func durationText(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
+// withoutZeros makes 5m of "5m0s", and 1h of "1h0m0s".
+var withoutZeros = strings.NewReplacer("h0m0s", "h", "m0s", "m")
 
 // String returns the amount as a budget's sentence spells it: "20%",
 // "1.5 cores", "64MiB", "5000".

@@ -125,45 +125,23 @@ func (l *lexer) regexp(rest string) token {
 	return l.token(tokenBad, wordLength(rest, modeValue), `a regular expression that ends with "/", or a path without a slash in front`)
 }
 
-// wordLength returns the length of the word that text begins with, at least
-// that of its first character.
+// wordLength returns the length of the word that text begins with, at least that of its first
+// character. Type arguments hold spaces: main.Map[go.shape.struct { A int }]. So do labels of
+// a counter: requests_total{code="200", method="GET"}.
 func wordLength(text string, m mode) int {
-	brackets := m == modeWord
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
+	depth := 0 // of brackets
+	for i, r := range text {
 		switch {
-		case i == 0:
-		case unicode.IsSpace(r), r == ',', r == '=' && m == modeKey:
+		case i > 0 && depth == 0 && (unicode.IsSpace(r) || r == ',' || r == '=' && m == modeKey):
 			return i
+		case m != modeWord:
+		case r == '[' || r == '{':
+			depth++
+		case (r == ']' || r == '}') && depth > 0:
+			depth--
 		}
-		// Type arguments hold spaces: main.Map[go.shape.struct { A int }]. So do labels of
-		// a counter: requests_total{code="200", method="GET"}.
-		if brackets && (r == '[' || r == '{') {
-			if size = bracketed(text[i:]); size == 0 {
-				brackets, size = false, 1
-			}
-		}
-		i += size
 	}
 	return len(text)
-}
-
-// bracketed returns the length of text up to the bracket that closes its
-// first, 0 without one.
-func bracketed(text string) int {
-	first, last := text[0], text[0]+2 // [] and {} stand two apart in ASCII
-	depth := 0
-	for i := range len(text) {
-		switch text[i] {
-		case first:
-			depth++
-		case last:
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return 0
 }
 
 // isWord reports whether text stands for itself as one word of a sentence.

@@ -25,11 +25,11 @@ type SyntaxError struct {
 //	parse budget: line 1, column 19: expected ..., found "20"
 //		no function above 20 cumulative
 //		                  ^^
-//		did you mean "20%"?
+//		did you mean "no function above 20% cumulative"?
 func (e *SyntaxError) Error() string {
 	found := "the end of the line"
 	if e.Word != "" {
-		found = quoted(e.Word)
+		found = strconv.Quote(clipped(e.Word))
 	}
 	line, mark := e.picture()
 	text := fmt.Sprintf("parse budget: line %d, column %d: expected %s, found %s\n\t%s\n\t%s", e.Line, e.Column, e.Expected, found, line, mark)
@@ -67,16 +67,6 @@ func printed(r rune) rune {
 		return unicode.ReplacementChar
 	}
 	return r
-}
-
-// quoted returns a word for a message, in back quotes when it has quotes of
-// its own.
-func quoted(word string) string {
-	word = clipped(word)
-	if strings.Contains(word, `"`) && strconv.CanBackquote(word) {
-		return "`" + word + "`"
-	}
-	return strconv.Quote(word)
 }
 
 // picture returns the line, fit to be printed, and the line to print below it

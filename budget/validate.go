@@ -19,7 +19,7 @@ import (
 func (b Budget) Validate() error {
 	var errs []error
 	for _, m := range b.mistakes() {
-		text := "budget " + strconv.Quote(clipped(b.identity())) + ": expected " + plain(m.expected) + ", found " + quoted(b.text(m.part))
+		text := "budget " + strconv.Quote(clipped(b.identity())) + ": expected " + plain(m.expected) + ", found " + strconv.Quote(clipped(b.text(m.part)))
 		if m.advice != "" {
 			text += ": " + plain(m.advice)
 		}
@@ -126,10 +126,8 @@ func (b *Budget) subjectMistake() mistake {
 	switch {
 	case b.Subject == "":
 		return mistake{partSubject, subjectExpected, ""}
-	case slices.Contains(unlimited, strings.ToLower(b.Subject)):
-		return mistake{partSubject, quantityExpected, `allocs, mutex and block are kinds of profile, as in "of allocs"; latency and threads are in none`}
 	case isQuantity(b.Subject):
-		return mistake{partSubject, quantityExpected, ""}
+		return mistake{partSubject, quantityExpected, `a kind of profile follows "of", as in "of allocs"; latency and threads are in none`}
 	}
 	return patternMistake(b.Subject, partSubject)
 }

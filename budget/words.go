@@ -49,9 +49,9 @@ var quantities = []synonym{
 	{"goroutines", "goroutine"}, {"no goroutine", "leak leaks"},
 }
 
-// unlimited are words for quantities that no subject stands for.
-var unlimited = strings.Fields("alloc allocs allocation allocations mutex lock locks contention block blocking " +
-	"thread threads latency p50 p90 p95 p99 request requests")
+// otherQuantities are words for quantities that no subject stands for.
+const otherQuantities = "alloc allocs allocation allocations mutex lock locks contention block blocking " +
+	"thread threads latency p50 p90 p95 p99 request requests"
 
 // synonyms are words that people write in the place of others of the language.
 var synonyms = []synonym{
@@ -70,7 +70,7 @@ var synonyms = []synonym{
 // isQuantity reports whether a word is no subject, but looks like one.
 func isQuantity(word string) bool {
 	word = strings.ToLower(word)
-	if meanings(word, quantities) != nil || slices.Contains(unlimited, word) || classOf(word) != judge.Pattern {
+	if meanings(word, quantities) != nil || slices.Contains(strings.Fields(otherQuantities), word) || classOf(word) != judge.Pattern {
 		return true
 	}
 	// One letter wrong and not two: "progress" and "processor" are packages.
