@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
@@ -76,12 +77,18 @@ func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 		text += place(&o.Frame)
 	}
 	o := c[0]
+	called := func(how string, f *Frame) {
+		text += "\n       called " + how + f.Function + " (" + strconv.FormatFloat(100*f.Share/o.Share, 'f', 0, 64) + "% of it)" + place(f)
+	}
+	if f := o.outside(); f != nil && f.Function != o.Blame.Function {
+		called("by   ", f)
+	}
 	switch o.Blame.Function {
 	case o.Function:
 	case "":
 		text += "\n       nothing in your module has most of it"
 	default:
-		text += "\n       called from " + o.Blame.Function + " (" + strconv.FormatFloat(100*o.Blame.Share/o.Share, 'f', 0, 64) + "% of it)" + place(&o.Blame)
+		called("from ", &o.Blame)
 	}
 	if len(o.Callers) > 0 {
 		text += "\n       way in      " + links(o.Callers, " < ", o.Share, dim)
@@ -90,6 +97,20 @@ func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 		text += "\n       goes to     " + links(o.Callees, " > ", o.Share, dim)
 	}
 	return text
+}
+
+// outside is the nearest caller outside the standard library that has half of the offender, if
+// the offender is of the standard library: nobody can change a system call. It is nil for others.
+func (o *Offender) outside() *Frame {
+	if !charge.IsStandard(o.Function) {
+		return nil
+	}
+	for i := range o.Callers {
+		if f := &o.Callers[i]; !charge.IsStandard(f.Function) && f.Share >= o.Share/2 {
+			return f
+		}
+	}
+	return nil
 }
 
 // kind is the kind of profile whose values are charged.
