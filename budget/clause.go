@@ -23,6 +23,7 @@ func (p *parser) clauses() {
 			p.fail(at, "each clause once", `"`+clipped(p.said[part].raw)+`" is there already`)
 			return
 		}
+		p.clause = part
 		if part == partWhere {
 			p.advanceIn(modeKey)
 		} else {
@@ -55,6 +56,7 @@ func (p *parser) clauses() {
 			p.duration()
 		}
 		if p.err == nil {
+			p.clause = partName
 			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], unicode.IsSpace)}
 		}
 	}

@@ -52,10 +52,13 @@ func Parse(text string) (Set, error) {
 			break
 		}
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	switch len(errs) {
+	case 0:
+		return set, nil
+	case 1:
+		return nil, errs[0] // a *SyntaxError itself
 	}
-	return set, nil
+	return nil, errors.Join(errs...)
 }
 
 // A parser reads one sentence. After the first mistake all further tokens are the end of the
@@ -66,6 +69,7 @@ type parser struct {
 	tok    token
 	b      Budget       // what has been read
 	said   [parts]token // the place of each part in the sentence
+	clause part         // the clause that is being read
 	err    *SyntaxError
 	wrong  token    // the place of the mistake
 	advice string   // what to do about it, unless err says it

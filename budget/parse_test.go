@@ -219,8 +219,12 @@ func TestParseErrors(t *testing.T) {
 			if strings.Contains(first.Text, "\r") {
 				t.Errorf("the line %q ends with a carriage return", first.Text)
 			}
+			errs := []error{err}
+			if joined, ok := err.(interface{ Unwrap() []error }); ok {
+				errs = joined.Unwrap()
+			}
 			var lines []int
-			for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
+			for _, err := range errs {
 				lines = append(lines, err.(*SyntaxError).Line)
 			}
 			if diff := cmp.Diff(test.lines, lines); diff != "" {

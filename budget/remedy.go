@@ -30,7 +30,17 @@ func (p *parser) remedy() string {
 	if p.advice != "" {
 		advice = p.advice + ";"
 	}
-	return advice + ` for example, "` + said.b.example() + `"`
+	example := said.b.example()
+	if with := try(example + clauseExamples[said.clause]); with.err == nil {
+		example = with.b.String()
+	}
+	return advice + ` for example, "` + example + `"`
+}
+
+// clauseExamples are right clauses.
+var clauseExamples = [parts]string{
+	partExcept: " except runtime/...", partIn: " in main.handler", partWhere: " where endpoint=/checkout",
+	partWhen: " when process above 0.1 cores", partFor: " for 3 windows",
 }
 
 // replaced returns the sentence with another word in the place of the wrong one, or of the
