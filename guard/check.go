@@ -39,7 +39,7 @@ type TB interface {
 // lets the last call return, and cancels ctx. If no call has returned by itself, it cancels
 // ctx at once. At half its limit a budget takes about 2 seconds to pass, at twice its limit
 // 6 seconds to fail, and at 98% against a limit of 20% one second. Near its limit a budget
-// takes all of the time; after ten seconds the log says which budgets are not decided.
+// takes all of the time.
 //
 // # What fails, passes and is skipped
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -14,7 +13,6 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -112,12 +110,8 @@ func (r *run) freely(back bool) (problem string) {
 	if back {
 		r.worker.Order(0)
 	}
-	start, said := time.Now(), false
+	start := time.Now()
 	goesOn := func() bool {
-		if !said && r.cpu != nil && time.Since(r.begun) > r.sayAfter {
-			said = true
-			r.progress()
-		}
 		if !back && r.worker.Wait(0) {
 			back, r.usual = true, time.Since(r.begun)
 			r.worker.Order(0)
@@ -174,20 +168,6 @@ func (c *cpuPhase) open(r *run, verdict func(n int) evidence.Verdict) (set budge
 		}
 	}
 	return set
-}
-
-// progress logs which budgets a long check waits for.
-func (r *run) progress() {
-	if open := r.cpu.open(r, r.cpu.trial.Decided); len(open) > 0 {
-		r.t.Helper()
-		round := func(t time.Time) time.Duration { return t.Sub(r.begun).Round(100 * time.Millisecond) }
-		text := fmt.Sprintf("guard.Check: after %v and %s still open: %s. The check ends after %v",
-			round(time.Now()), unit.Plural(r.cpu.samples(), "CPU sample"), strings.ReplaceAll(open.String(), "\n", "; "), round(r.ends))
-		if r.ends.Before(r.latest) {
-			text += fmt.Sprintf(", and on a busy machine after %v", round(r.latest))
-		}
-		r.t.Logf("%s", text)
-	}
 }
 
 // unreachable reports whether more time would not decide budget n. That is not known before

@@ -19,7 +19,6 @@ type fakeTB struct {
 	deadline time.Time
 	temp     string // for profiles of checks that fail
 	baseline int64  // samples that make one, if not as many as ever
-	sayAfter time.Duration
 
 	mu      sync.Mutex
 	logs    []string
@@ -145,9 +144,6 @@ func tryCheckAs(f *fakeTB, c Config, budgets budget.Set, work func(context.Conte
 			out.run.temp = f.temp
 			if f.baseline > 0 {
 				out.run.baseline = f.baseline
-			}
-			if f.sayAfter > 0 {
-				out.run.sayAfter = f.sayAfter
 			}
 			out.problem = out.run.do()
 		}

@@ -114,18 +114,6 @@ func TestCheckSlowFirstCall(t *testing.T) {
 	}
 }
 
-// A check that takes long says what it waits for, and how long at the most.
-func TestCheckProgress(t *testing.T) {
-	needProfiler(t)
-	on(t, idle)
-	tb := newFakeTB(t)
-	tb.sayAfter = time.Millisecond
-	got := tryCheckAs(tb, Config{Max: 300 * time.Millisecond}, budget.Must("check.burnGuilty below 99%", "check.burnInnocent below 50%"), func(context.Context) { mix(0.5) })
-	if want := "check.burnInnocent below 50% cumulative. The check ends after 300ms, and on a busy machine after 1.2s"; strings.Count(got.text(), want) != 1 {
-		t.Errorf("it does not say %q, once:\n%s", want, got.text())
-	}
-}
-
 // busyLoops is how many processes keep the cores busy in TestFault_74_BusyMachine.
 const busyLoops = 6
 

@@ -38,7 +38,6 @@ type run struct {
 	load     load      // at the start of the check
 	base     baselineFile
 	baseline int64             // the number of samples of a new baseline
-	sayAfter time.Duration     // when the check logs which budgets are still open
 	unlinked map[string]string // patterns that match no function, with the nearest name
 	worker   *work.Worker
 	first    process.Snapshot
@@ -77,7 +76,6 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		id:       fmt.Sprintf("%s#%08x", t.Name(), rand.Uint32()),
 		judged:   map[string]*profile.Profile{},
 		baseline: baselineSamples,
-		sayAfter: sayAfter,
 	}
 	r.bench, _ = t.(tbBenchmark)
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -188,14 +186,9 @@ func (r *run) patience() time.Duration {
 	return min(2*r.usual+20*time.Second, max(time.Until(r.deadline())-reserve/2, reserve/2))
 }
 
-const (
-	// firstWait is how long the check waits for the first call to return before it
-	// measures during that call: some work runs until its context ends.
-	firstWait = time.Second
-
-	// sayAfter is longer than most checks take. After it a check logs why it goes on.
-	sayAfter = 10 * time.Second
-)
+// firstWait is how long the check waits for the first call to return before it measures
+// during that call: some work runs until its context ends.
+const firstWait = time.Second
 
 // phases runs work in the ways that the budgets need.
 func (r *run) phases() (problem string) {
