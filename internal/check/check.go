@@ -92,9 +92,6 @@ func (r *run) setEnd() {
 	r.ends, r.latest = r.begun.Add(min(limit, left)), r.begun.Add(min(busyTimes*limit, left))
 }
 
-// atDeadline reports whether the check ends because of the test's deadline.
-func (r *run) atDeadline() bool { return !r.ends.Before(r.deadline().Add(-reserve)) }
-
 // deadline is the test's deadline, or a year from now if it has none.
 func (r *run) deadline() time.Time {
 	if d, has := r.t.(interface{ Deadline() (time.Time, bool) }); has {

@@ -226,7 +226,7 @@ func TestCheckNoTimeLeft(t *testing.T) {
 			pause(ctx, takes)
 			takes = time.Second
 		})
-	if got.verdict() != "open" || !strings.Contains(got.text(), "no time was left for it: raise Checker.Max") {
+	if got.verdict() != "open" || !strings.Contains(got.text(), "no time was left for it. Raise Checker.Max") {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
 }

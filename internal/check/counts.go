@@ -185,7 +185,7 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
 	res := outcome{Result: budget.Result{Budget: b, Samples: int64(len(batches)), Limit: limit, Unit: in.Dimension.String()}}
 	switch {
 	case len(batches) < 2:
-		res.Reason = fmt.Sprintf("%s of calls came in time, and 2 are needed: raise Checker.Max, or do less in a call", unit.Plural(len(batches), "batch"))
+		res.Reason = fmt.Sprintf("%s of calls came in time, and 2 are needed", unit.Plural(len(batches), "batch"))
 		return res
 	case all.Units() <= 0:
 		res.cause, res.Reason = mistake, fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)

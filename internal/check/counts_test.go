@@ -53,8 +53,8 @@ func TestJudgeBatches(t *testing.T) {
 		{"allocations", steady, "process below 2 per call of allocs", 3, budget.Pass, "1 times per call"},
 		{"no unit", steady, "process below 1s per row", 3, budget.Inconclusive, `no "row" was done`},
 		{"none", steady, "process below 3 cores", 0, budget.Inconclusive, "0 batches of calls came in time"},
-		{"one batch", steady, "process below 1s per call", 1, budget.Inconclusive, "raise Checker.Max"},
-		{"one batch near the limit, the last", steady, "process below 11ms per call", 1, budget.Inconclusive, "raise Checker.Max"},
+		{"one batch", steady, "process below 1s per call", 1, budget.Inconclusive, "and 2 are needed"},
+		{"one batch near the limit, the last", steady, "process below 11ms per call", 1, budget.Inconclusive, "and 2 are needed"},
 		{"unlike calls", tailed, "process below 1s per call", 3, budget.Pass, ""},
 	} {
 		got := judgeBatches(budget.Must(tt.budget)[0], batchesOf(tt.n, 5, tt.call, 0), strings.HasSuffix(tt.name, "the last"))

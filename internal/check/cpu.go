@@ -252,7 +252,7 @@ func (c *cpuPhase) results(r *run) error {
 		return c.broken
 	}
 	if len(c.all.profiles) == 0 {
-		reason := fmt.Sprintf("no window of the profiler could be used (lost: %d %s): %s", c.lost, c.lostReason, r.moreTime())
+		reason := fmt.Sprintf("no window of the profiler could be used (lost: %d %s)", c.lost, c.lostReason)
 		for _, i := range r.plan.cpu {
 			r.outcomes[i] = outcome{Result: budget.Result{Budget: r.set[i], Reason: reason}}
 		}
@@ -305,7 +305,7 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 	case c.lost > len(c.all.profiles):
 		reason = fmt.Sprintf("%s; %d windows were lost (%s)", res.Reason, c.lost, c.lostReason)
 	default:
-		reason = res.Reason + "; for more samples, " + r.moreTime()
+		reason = res.Reason
 	}
 	if isMistake {
 		why = mistake

@@ -80,10 +80,6 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	}
 }
 
-// memoryRemedy is the advice when there are too few samples of memory.
-const memoryRemedy = "; the runtime samples one allocation in 512 KiB: let work do more, raise Checker.Max, " +
-	"or set runtime.MemProfileRate lower at the start of TestMain"
-
 // records reports whether the check makes the runtime record all events of a kind. It does
 // not if -mutexprofile or -blockprofile have set the rate.
 func (r *run) records(kind string) bool {

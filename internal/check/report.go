@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,6 +42,10 @@ type savedProfile struct {
 	err        error
 }
 
+// moreTime is the advice for a budget that was not decided in the time given.
+const moreTime = ". Raise Checker.Max, or -benchtime of a benchmark, or -timeout if that ended the check; " +
+	"run it without -short, or let work do more in the time"
+
 // report logs what passed, and fails the test with what did not.
 func (r *run) report() {
 	r.t.Helper()
@@ -53,8 +58,9 @@ func (r *run) report() {
 	}
 	for i := range rep.outcomes {
 		o := &rep.outcomes[i]
-		if o.Verdict == budget.Inconclusive && o.Reason == "" { // the check ended before it was judged
-			o.Budget, o.Reason = r.set[i], "no time was left for it: "+r.moreTime()
+		if o.Verdict == budget.Inconclusive && o.cause == noTime {
+			o.Budget = r.set[i] // also if the check ended before it was judged
+			o.Reason = cmp.Or(o.Reason, "no time was left for it") + moreTime
 		}
 		if near := r.unlinked[o.Budget.Subject]; near != "" && o.Budget.Rule == "absent" {
 			o.Reason += fmt.Sprintf(". Did you mean %s, which is linked?", near)
@@ -214,19 +220,4 @@ func (rep *report) String() string {
 		fmt.Fprintf(&b, "\n\nnote: %s", n)
 	}
 	return rep.head(title) + b.String()
-}
-
-// moreTime says how to get more samples: a benchmark takes as long as -benchtime, a check
-// as long as Checker.Max or -short allow.
-func (r *run) moreTime() string {
-	took := time.Since(r.begun).Round(100 * time.Millisecond)
-	switch {
-	case r.bench != nil:
-		return fmt.Sprintf("raise -benchtime (it took %v) to %v or more", took, max(shortMax, (2*took).Round(time.Second)))
-	case r.atDeadline():
-		return fmt.Sprintf("raise -timeout of go test (the check took %v, up to the test's deadline), or let work use more CPU", took)
-	case r.test.short && r.Max == 0:
-		return fmt.Sprintf("run it without -short (which took %v)", took)
-	}
-	return fmt.Sprintf("raise Checker.Max (the check took %v), or let work use more CPU", took)
 }

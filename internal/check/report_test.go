@@ -223,23 +223,3 @@ func TestCheckReportRace(t *testing.T) {
 		}
 	}
 }
-
-// Advice is about what binds: a benchmark's time, -short, or Checker.Max.
-func TestCheckMoreTime(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		run  *run
-		want string
-		dont string
-	}{
-		{"a benchmark", &run{bench: &testing.B{}, t: &testing.B{}}, "raise -benchtime (it took 0s) to 5s", "Max"},
-		{"-short", &run{t: newFakeTB(t), test: testRun{short: true}}, "without -short", "Max"},
-		{"-short with Max", &run{t: newFakeTB(t), test: testRun{short: true}, Config: Config{Max: time.Second}}, "raise Checker.Max", "-short"},
-		{"a test", &run{t: newFakeTB(t)}, "raise Checker.Max", "-short"},
-	} {
-		tt.run.begun = time.Now()
-		if got := tt.run.moreTime(); !strings.Contains(got, tt.want) || strings.Contains(got, tt.dont) {
-			t.Errorf("%s: %s", tt.name, got)
-		}
-	}
-}

@@ -140,12 +140,8 @@ func (r *run) do() (problem string) {
 		r.once(held)
 		return ""
 	}
-	if left := time.Until(r.ends); r.atDeadline() && (left <= 0 || left < leastSleep && len(r.plan.cpu) > 0) {
-		takes := ""
-		if len(r.plan.cpu) > 0 {
-			takes = fmt.Sprintf(", and a verdict on CPU takes %v at least", leastSleep)
-		}
-		return fmt.Sprintf("the test's deadline leaves %v%s: raise -timeout of go test", max(0, left).Round(10*time.Millisecond), takes)
+	if left := time.Until(r.deadline()); left < reserve {
+		return fmt.Sprintf("the test's deadline leaves %v: raise -timeout of go test", max(0, left).Round(10*time.Millisecond))
 	}
 	r.worker = work.New(r.parent(), r.id, r.call)
 	r.worker.Start()
@@ -311,9 +307,6 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 func (r *run) judge(indices []int, p *profile.Profile, facts judge.Facts) {
 	r.judged[facts.Kind] = p
 	for n, res := range judged(part(r.set, indices), p, facts) {
-		if res.Verdict == budget.Inconclusive && kinds.Of(facts.Kind).Sampling == kinds.Memory {
-			res.Reason += memoryRemedy
-		}
 		r.outcomes[indices[n]] = outcome{Result: res, kind: facts.Kind}
 	}
 }

@@ -82,7 +82,7 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 func judgeSteady(b budget.Budget, xs []float64, calls int64, last bool) budget.Result {
 	res := budget.Result{Budget: b, Samples: int64(len(xs))}
 	if len(xs) < floors {
-		res.Reason = fmt.Sprintf("%d floors of %d calls, %d are needed: raise Checker.Max, or do less in a call", len(xs), calls, floors)
+		res.Reason = fmt.Sprintf("%d floors of %d calls, %d are needed", len(xs), calls, floors)
 		return res
 	}
 	// The least growth from floor to floor that counts. Less than a goroutine in two floors,
