@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/profguard/profguard/budget"
@@ -18,46 +17,25 @@ func (rep *report) remedies() []string {
 		}
 	}
 	for _, o := range rep.outcomes {
-		res := o.Result
-		if res.Verdict != budget.Fail {
-			continue
-		}
-		b := res.Budget
+		b := o.Budget
 		switch {
-		case b.Subject == "no goroutine", b.Subject == "goroutines" && b.Rule == "steady":
-			add("end every goroutine that work starts when it returns, or at the latest when ctx is done")
-		case b.Rule == "absent":
-			if len(res.Offenders) > 0 && res.Offenders[0].Blame.Function != "" {
-				add("take the call at %s:%d out of this path", res.Offenders[0].Blame.File, res.Offenders[0].Blame.Line)
-			} else {
-				add("take %s out of the paths that work goes", b.Subject)
-			}
+		case o.Verdict != budget.Fail:
+			continue
 		case b.Rule == "grows":
-			add("look for what changed since the baseline was written: %s", rep.diff())
+			add("to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
 			add("if the growth is wanted, refresh the baseline (Checker.Update)")
 		case b.Kind == "allocs", b.Subject == "heap", b.Subject == "gc":
 			add("to see each allocation: go test -run '^%s$' -memprofile mem.pprof -memprofilerate 1; "+
 				"go tool pprof -top -cum -sample_index=alloc_space -ignore 'profguard/internal/' mem.pprof", rep.test) // without Check's own
-		default:
-			add("follow the way in from the bottom: do it less often, keep its result, or do it cheaper")
 		}
-		relax(res, add)
+		relax(o.Result, add)
+		isShare := b.Limit.Unit == "%" && b.Per == "" || b.Limit.Unit == "points"
+		if rep.race && b.Limit.Value > 0 && !isShare && b.Subject != "goroutines" && b.Kind != "goroutine" {
+			add("leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: " +
+				"with -race, code takes 2 to 20 times as long and allocates more")
+		}
 	}
 	return tips
-}
-
-// diff is the command that compares the baseline with what was measured.
-func (rep *report) diff() string {
-	base := rep.base
-	if abs, err := filepath.Abs(base); err == nil { // the reader need not be in the test's directory
-		base = abs
-	}
-	for _, s := range rep.saved {
-		if s.kind == "cpu" && s.err == nil {
-			return fmt.Sprintf("go tool pprof -diff_base %s %s", base, s.path)
-		}
-	}
-	return "go tool pprof -diff_base " + base + ", and the profile of this check"
 }
 
 // relax says how to change the budget so that it accepts the result.
@@ -79,19 +57,5 @@ func relax(res budget.Result, add func(format string, args ...any)) {
 		if b.Validate() == nil { // the language has a pattern for each name
 			add("if that is worth it, make an exception: %s", b)
 		}
-	}
-}
-
-// noteRace says what -race does to budgets on amounts, if one has failed: the amounts
-// include the time and the memory of the race detector.
-func (rep *report) noteRace() {
-	if rep.race && slices.ContainsFunc(rep.outcomes, func(res outcome) bool {
-		b := res.Budget
-		unaffected := b.Limit.Value == 0 || b.Limit.Unit == "%" && b.Per == "" || b.Limit.Unit == "points"
-		return res.Verdict == budget.Fail && !unaffected && b.Subject != "goroutines" && b.Kind != "goroutine"
-	}) {
-		rep.notes = append(rep.notes, "this test was built with -race, under which code takes 2 to 20 times as long and allocates more. "+
-			"Leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race, or limit shares: "+
-			"the race detector's own samples are left out of those")
 	}
 }

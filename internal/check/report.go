@@ -69,7 +69,6 @@ func (r *run) report() {
 	switch n := rep.count(); {
 	case n[exceeded]+n[unjudged] > 0:
 		r.save(&rep)
-		rep.noteRace()
 		r.t.Errorf("guard.Check: %s", rep.String())
 	case n[skipped] > 0:
 		r.t.Skipf("guard.Check: %s", rep.passed())

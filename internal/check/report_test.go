@@ -206,12 +206,12 @@ func TestCheckReportRace(t *testing.T) {
 	} {
 		res := budget.Result{Budget: budget.Must(sentence)[0], Verdict: budget.Fail}
 		rep := report{outcomes: []outcome{{Result: res}, {Result: res}}, race: true}
-		if rep.noteRace(); (len(rep.notes) == 1) != want {
-			t.Errorf("%s: %q", sentence, rep.notes)
+		if tips := strings.Join(rep.remedies(), "\n"); strings.Count(tips, "!race") != map[bool]int{true: 1}[want] {
+			t.Errorf("%s: %q", sentence, tips)
 		}
 		rep = report{outcomes: []outcome{{Result: res}}}
-		if rep.noteRace(); len(rep.notes) > 0 {
-			t.Errorf("%s, without -race: %q", sentence, rep.notes)
+		if tips := strings.Join(rep.remedies(), "\n"); strings.Contains(tips, "!race") {
+			t.Errorf("%s, without -race: %q", sentence, tips)
 		}
 	}
 	for name, want := range map[string]bool{
