@@ -180,7 +180,7 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 // cores by a busy machine, but then other goroutines have few samples, too.
 func (c *cpuPhase) idle(r *run) bool {
 	kept := r.busy() && len(c.unlabelled.busiest()) == 0
-	return c.broken != nil || c.cover.isLost() || slices.ContainsFunc(r.set, isShare) && c.tooSmall() || c.all.elapsed > idleTime && c.samples() == 0 && !kept
+	return c.broken != nil || slices.ContainsFunc(r.set, isShare) && c.tooSmall() || c.all.elapsed > idleTime && c.samples() == 0 && !kept
 }
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
@@ -207,7 +207,8 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 		c.group = span{}
 		return
 	}
-	c.cover.add(w.CPU, table.Count())
+	c.cover.cpu += w.CPU
+	c.cover.samples += table.Count()
 	p, err := profile.ParseData(w.Data)
 	if err != nil {
 		c.broken = err
@@ -285,7 +286,7 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 	isMistake := false
 	switch {
 	case c.cover.isLow():
-		isMistake, reason = !r.busy() || c.cover.isLost(), c.cover.reason()
+		isMistake, reason = !r.busy(), c.cover.reason()
 	case c.unreachable(r, n):
 		isMistake, reason = true, res.Reason+`; nothing was judged by then: correct the "in", "where" or "when", or leave it out`
 	case res.Budget.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[res.Budget.Per] == 0:

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/profguard/profguard/internal/process"
@@ -57,52 +58,26 @@ func (r *run) loadText() string {
 		(now.waited - r.load.waited).Round(100*time.Millisecond), now.at.Sub(r.load.at).Round(100*time.Millisecond))
 }
 
-const (
-	// samplePeriod is the CPU that a sample stands for.
-	samplePeriod = 10 * time.Millisecond
-
-	// leastCoverage is the least share of the expected samples. A busy process gets 92-99%
-	// of them; chance or load do not explain less than 20%.
-	leastCoverage = 0.2
-
-	// someCPU should have 30 samples, and by chance alone has at least 6. On a busy machine
-	// 250 ms of CPU were seen without any sample, so there it takes sureCPU to be sure.
-	someCPU, sureCPU = 300 * time.Millisecond, time.Second
-)
+// samplePeriod is the CPU that a sample stands for.
+const samplePeriod = 10 * time.Millisecond
 
 // A coverage compares the number of samples with the CPU that the process used. A busy
 // machine lowers both. If other code has replaced the handler of SIGPROF there are no
 // samples, and every budget would be kept.
-//
-// It looks at one second of CPU after the other, because a handler may be replaced later.
-// The first second with too few samples is kept.
 type coverage struct {
 	cpu     time.Duration // 0 on systems that do not tell
 	samples int64         // of the whole process
 }
 
-// add adds a window.
-func (c *coverage) add(cpu time.Duration, samples int64) {
-	switch {
-	case c.isLost():
-		return
-	case c.cpu >= sureCPU:
-		*c = coverage{}
-	}
-	c.cpu += cpu
-	c.samples += samples
-}
-
 // due is the number of samples that the CPU should have.
 func (c *coverage) due() float64 { return float64(c.cpu) / float64(samplePeriod) }
 
-// isLow reports whether there are too few samples to judge budgets.
+// isLow reports whether there are too few samples to judge budgets: less than half of those
+// due, by more than chance. A process gets 71-99% of them. Without any sample it takes 250 ms
+// of CPU to say so.
 func (c *coverage) isLow() bool {
-	return c.cpu >= someCPU && float64(c.samples) < leastCoverage*c.due()
+	return float64(c.samples) < c.due()/2-2.5*math.Sqrt(c.due())
 }
-
-// isLost reports whether there are too few samples on any machine. It stays true.
-func (c *coverage) isLost() bool { return c.cpu >= sureCPU && c.isLow() }
 
 func (c *coverage) reason() string {
 	return fmt.Sprintf("%s came of about %.0f that %v of CPU should have: something else holds the profiler's signal; "+
