@@ -28,9 +28,6 @@ const (
 	// figureTime is how long work runs if there are only budgets on figures of the process.
 	figureTime = time.Second
 
-	// idleTime is the time without any sample after which a check gives up.
-	idleTime = 5 * time.Second
-
 	// asleepRate is the number of samples a second below which work is called asleep: 2%
 	// of a core.
 	asleepRate = 2
@@ -38,10 +35,6 @@ const (
 	// leastSleep is the time for which work has to be asleep before the test fails for it:
 	// the least time of a pass.
 	leastSleep = 2 * time.Second
-
-	// loopLeast is how many more samples than work the loop around it must have before the
-	// report says that work is too small. With work that sleeps it has one now and then.
-	loopLeast = 2
 
 	// overheadMost is the largest share of the CPU that may go into calling work.
 	overheadMost = 0.5
@@ -75,12 +68,9 @@ type cpuPhase struct {
 	all   span // the blocks, with only the samples of work
 	last  work.Done
 
-	labelled int64 // samples with the label
-	loop     int64 // samples of the loop that calls work, which have the label too
-
-	lost       int
-	lostReason string
-	broken     error
+	loop   int64  // samples of the loop that calls work
+	lost   string // why a window could not be used
+	broken error
 
 	unlabelled unlabelled
 }
@@ -124,11 +114,11 @@ func (r *run) freely(back bool) (problem string) {
 		case r.worker.IsOver(), r.failed():
 			return false
 		case !time.Now().Before(r.ends):
-			return r.cpu != nil && !r.cpu.idle(r) && len(r.cpu.open(r, r.cpu.trial.Closing)) > 0 && r.goOn()
+			return r.cpu != nil && !r.cpu.useless(r) && len(r.cpu.open(r, r.cpu.trial.Closing)) > 0 && r.goOn()
 		case r.cpu == nil:
 		case r.cpu.trial.Failed():
 			return false
-		case !r.cpu.idle(r) && (r.Update && r.cpu.samples() < r.baseline || len(r.cpu.open(r, r.cpu.trial.Decided)) > 0):
+		case !r.cpu.useless(r) && (r.Update && r.cpu.samples() < r.baseline || len(r.cpu.open(r, r.cpu.trial.Decided)) > 0):
 			return true
 		}
 		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
@@ -176,11 +166,9 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 	return r.worker.Calls.Load() >= 2 && c.trial.Unreachable(n)
 }
 
-// idle reports whether more time is of no use. Work without samples may be kept from its
-// cores by a busy machine, but then other goroutines have few samples, too.
-func (c *cpuPhase) idle(r *run) bool {
-	kept := r.busy() && len(c.unlabelled.busiest()) == 0
-	return c.broken != nil || slices.ContainsFunc(r.set, isShare) && c.tooSmall() || c.all.elapsed > idleTime && c.samples() == 0 && !kept
+// useless reports whether more time is of no use.
+func (c *cpuPhase) useless(r *run) bool {
+	return c.broken != nil || slices.ContainsFunc(r.set, isShare) && c.tooSmall()
 }
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
@@ -202,8 +190,7 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 	c.last = now
 	table := w.Table(&c.decoder)
 	if table == nil {
-		c.lost++
-		c.lostReason = fmt.Sprintf("%s: %s", w.Outcome, w.Reason)
+		c.lost = fmt.Sprintf("%s: %s", w.Outcome, w.Reason)
 		c.group = span{}
 		return
 	}
@@ -235,7 +222,6 @@ func (c *cpuPhase) flush(r *run) error {
 	p := work.Merged(g.profiles...)
 	c.unlabelled.add(p)
 	work.KeepLabelled(p, r.id)
-	c.labelled += work.Samples(p)
 	c.loop += work.Cut(p)
 	if err := c.trial.Add(p, r.facts("cpu", g.elapsed, g.work)); err != nil {
 		return err
@@ -253,7 +239,7 @@ func (c *cpuPhase) results(r *run) error {
 		return c.broken
 	}
 	if len(c.all.profiles) == 0 {
-		reason := fmt.Sprintf("no window of the profiler could be used (lost: %d %s)", c.lost, c.lostReason)
+		reason := "no window of the profiler could be used: " + c.lost
 		for _, i := range r.plan.cpu {
 			r.outcomes[i] = outcome{Result: budget.Result{Budget: r.set[i], Reason: reason}}
 		}
@@ -283,33 +269,27 @@ func (c *cpuPhase) results(r *run) error {
 // explain says why budget n is inconclusive, and what to do.
 func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason string) {
 	calls, elapsed := r.worker.Calls.Load(), c.all.elapsed
-	isMistake := false
+	labelled := c.samples() + c.loop
 	switch {
 	case c.cover.isLow():
-		isMistake, reason = !r.busy(), c.cover.reason()
-	case c.unreachable(r, n):
-		isMistake, reason = true, res.Reason+`; nothing was judged by then: correct the "in", "where" or "when", or leave it out`
-	case res.Budget.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[res.Budget.Per] == 0:
-		isMistake, reason = true, fmt.Sprintf("no %q was done in %d calls: work must do some in each call, or the counter is wrong", res.Budget.Per, calls)
-	case c.loop > c.samples()+loopLeast:
-		each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
-		isMistake, reason = c.tooSmall(), fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
-			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", c.loop, c.labelled, each)
-	case !r.busy() && float64(c.labelled) < asleepRate*elapsed.Seconds():
-		meanwhile := ""
-		if roots := c.unlabelled.busiest(); len(roots) > 0 {
-			meanwhile = " (meanwhile there were " + c.unlabelled.text(roots) + ")"
+		reason = c.cover.reason()
+		if r.busy() {
+			return noTime, reason
 		}
-		isMistake, reason = elapsed >= leastSleep, fmt.Sprintf("too few CPU samples: %d in %v and %d calls. Work sleeps or waits, "+
-			"or it does its work on goroutines that stood before the check%s: start those inside work, or make work compute",
-			c.samples(), elapsed.Round(100*time.Millisecond), calls, meanwhile)
-	case c.lost > len(c.all.profiles):
-		reason = fmt.Sprintf("%s; %d windows were lost (%s)", res.Reason, c.lost, c.lostReason)
+	case c.unreachable(r, n):
+		reason = res.Reason + `; nothing was judged by then: correct the "in", "where" or "when", or leave it out`
+	case res.Budget.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[res.Budget.Per] == 0:
+		reason = fmt.Sprintf("no %q was done in %d calls: work must do some in each call, or the counter is wrong", res.Budget.Per, calls)
+	case c.tooSmall():
+		each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
+		reason = fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
+			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", c.loop, labelled, each)
+	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(labelled) < asleepRate*elapsed.Seconds():
+		reason = fmt.Sprintf("too few CPU samples: %d in %v and %d calls, and %s. Work sleeps or waits, "+
+			"or it does its work on goroutines that stood before the check: start those inside work, or make work compute",
+			c.samples(), elapsed.Round(100*time.Millisecond), calls, c.unlabelled.text(c.unlabelled.busiest()))
 	default:
-		reason = res.Reason
+		return noTime, res.Reason
 	}
-	if isMistake {
-		why = mistake
-	}
-	return why, reason
+	return mistake, reason
 }

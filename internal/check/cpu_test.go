@@ -94,7 +94,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c.samples() != 600 || c.loop != 300 || c.labelled != 900 {
+	if c.samples() != 600 || c.loop != 300 {
 		t.Errorf("%d samples are work's and %d the loop's, want 600 and 300", c.samples(), c.loop)
 	}
 	for i, b := range set {

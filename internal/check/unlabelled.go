@@ -54,7 +54,11 @@ func (u *unlabelled) text(roots []string) string {
 	for _, root := range roots {
 		n += u.samples[root]
 	}
-	return fmt.Sprintf("%s of goroutines without this check's label that began with %s", unit.Plural(n, "sample"), strings.Join(roots, ", "))
+	text := unit.Plural(n, "sample") + " of goroutines without this check's label"
+	if n > 0 {
+		text += " that began with " + strings.Join(roots, ", ")
+	}
+	return text
 }
 
 // withUnlabelled judges the budgets by the samples of work together with those of some

@@ -166,10 +166,7 @@ func TestCheckLostLabel(t *testing.T) {
 	p := labelledProfile("ours", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"})
 	p.Sample[0].Label = map[string][]string{"endpoint": {"/x"}}
 	w := windowOf(t, p, block)
-	for taken := time.Duration(0); !c.idle(r); taken += block {
-		if taken > idleTime {
-			t.Fatalf("it goes on after %v without a sample", taken)
-		}
+	for range 30 {
 		r.worker.Calls.Add(100)
 		c.take(r, w)
 	}
