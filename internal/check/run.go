@@ -216,15 +216,13 @@ func (r *run) failed() bool {
 	return slices.ContainsFunc(r.outcomes, func(o outcome) bool { return o.Verdict == budget.Fail })
 }
 
-// pace is the number of calls that take about d together.
-func (r *run) pace(d time.Duration) (calls int64) {
-	calls = min(int64(d/max(r.usual, time.Nanosecond)), 100) // the first call may have been much slower than others
-	start := time.Now()
-	if calls <= 1 || !r.calls(calls) {
-		return 1
+// pace is the number of calls that take about d together. It makes calls to find out.
+func (r *run) pace(d time.Duration) int64 {
+	for n := int64(1); ; n *= 2 {
+		if start := time.Now(); !r.calls(n) || time.Since(start) > d/2 {
+			return n
+		}
 	}
-	each := time.Since(start) / time.Duration(calls)
-	return max(1, int64(d/max(each, time.Nanosecond)))
 }
 
 // calls makes n calls of work and reports whether they were made in time. If not, no more
