@@ -8,6 +8,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
@@ -164,46 +165,34 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
 		all.Add(x.used[q], n)
 		less.Add(x.used[q]-others*x.took, n)
 	}
-	in := unit.Of(b.Limit.Unit)
-	limit := in.Base(b.Limit.Value)
-	res := outcome{Result: budget.Result{Budget: b, Samples: int64(len(batches)), Limit: limit, Unit: in.Dimension.String()}}
 	switch {
 	case len(batches) < 2:
-		res.Reason = fmt.Sprintf("%s of calls came in time, and 2 are needed", unit.Plural(len(batches), "batch"))
-		return res
+		return outcome{Result: budget.Result{Budget: b, Reason: unit.Plural(len(batches), "batch") + " of calls came in time, and 2 are needed"}}
 	case all.Units() <= 0:
-		res.cause, res.Reason = mistake, fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)
-		return res
+		return outcome{cause: mistake, Result: budget.Result{
+			Budget: b, Reason: fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)}}
 	}
-	what, tick, mean, sure := "allocates", 0.0, all.Value(), less.Value()
+	tick, sure := 0.0, less.Value()
 	if q == cpuSeconds {
-		what, tick = "uses", cpuTick.Seconds()
-		sure = mean // if others use CPU, the budget is sampled
+		tick, sure = cpuTick.Seconds(), all.Value() // if others use CPU, the budget is sampled
 	}
-	times, per := "", ""
-	if q == allocCounts {
-		times = " times"
-	}
-	if b.Per != "" {
-		per = " per " + b.Per
-	}
-	text := func(x float64) string { return unit.Format(x, in.Dimension) + times }
+	f := judge.Finding{Value: all.Value(), Samples: int64(len(batches)), Reason: judge.Counted{}}
 	low, _ := less.Bounds(evidence.FailAlpha, tick)
-	_, high := all.Bounds(evidence.PassAlpha, tick)
-	res.Share, res.Low, res.High = mean, max(0, low), high
-	came := fmt.Sprintf("the process %s %s%s (%d batches of calls)", what, text(mean), per, len(batches))
-	near := high < evidence.Zone*limit && len(batches) >= manyBatches || last && high < evidence.Notable*limit
+	_, f.High = all.Bounds(evidence.PassAlpha, tick)
+	f.Low = max(0, low)
+	limit := unit.Of(b.Limit.Unit).Base(b.Limit.Value)
+	near := f.High < evidence.Zone*limit && len(batches) >= manyBatches || last && f.High < evidence.Notable*limit
 	switch {
 	case low > limit:
-		res.Verdict, res.Reason = budget.Fail, fmt.Sprintf("%s, surely above %s; the limit is %s", came, text(low), b.Limit)
-	case high <= limit || near || last && sure <= limit:
-		res.Verdict, res.Reason = budget.Pass, fmt.Sprintf("%s, surely below %s", came, text(high))
-		if high > limit && sure < mean {
-			res.Reason += fmt.Sprintf(", and %s without what is used while work pauses", text(sure))
-		}
-	default:
-		res.Reason = fmt.Sprintf("%s, between %s and %s by what it uses while work pauses: too unsteady to tell from %s",
-			came, text(max(0, low)), text(high), b.Limit)
+		f.Verdict = evidence.Fail
+	case f.High <= limit || near:
+		f.Verdict = evidence.Pass
+	case last && sure <= limit:
+		f.Verdict, f.Value = evidence.Pass, sure
+	}
+	res := outcome{Result: b.Result(f)}
+	if f.Verdict == evidence.Inconclusive {
+		res.Reason += ", and calls are too unsteady to tell"
 	}
 	return res
 }

@@ -43,14 +43,14 @@ func TestJudgeBatches(t *testing.T) {
 		want   budget.Verdict
 		say    string
 	}{
-		{"half", steady, "process below 20ms per call", 3, budget.Pass, "surely below"},
+		{"half", steady, "process below 20ms per call", 3, budget.Pass, "the limit is 20ms"},
 		{"twice", steady, "process below 5ms per call", 3, budget.Inconclusive, "too unsteady"},
-		{"twice, six", steady, "process below 5ms per call", 6, budget.Fail, "surely above"},
-		{"cores", steady, "process below 2 cores", 3, budget.Pass, "uses 1 core"},
-		{"cores, too many", steady, "process below 0.5 cores", 12, budget.Fail, "surely above"},
-		{"bytes", steady, "process below 100B per call of allocs", 3, budget.Pass, "allocates 100B per call"},
-		{"a byte more", steady, "process below 99B per call of allocs", 3, budget.Fail, "surely above 100B; the limit is 99B"},
-		{"allocations", steady, "process below 2 per call of allocs", 3, budget.Pass, "1 times per call"},
+		{"twice, six", steady, "process below 5ms per call", 6, budget.Fail, "the limit is 5ms"},
+		{"cores", steady, "process below 2 cores", 3, budget.Pass, "at 1 core"},
+		{"cores, too many", steady, "process below 0.5 cores", 12, budget.Fail, "the process at 1 core"},
+		{"bytes", steady, "process below 100B per call of allocs", 3, budget.Pass, "the process at 100B, the limit is 100B"},
+		{"a byte more", steady, "process below 99B per call of allocs", 3, budget.Fail, "the process at 100B, the limit is 99B"},
+		{"allocations", steady, "process below 2 per call of allocs", 3, budget.Pass, "the process at 1, the limit is 2"},
 		{"no unit", steady, "process below 1s per row", 3, budget.Inconclusive, `no "row" was done`},
 		{"none", steady, "process below 3 cores", 0, budget.Inconclusive, "0 batches of calls came in time"},
 		{"one batch", steady, "process below 1s per call", 1, budget.Inconclusive, "and 2 are needed"},
@@ -138,7 +138,7 @@ func TestCheckCounts(t *testing.T) {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
 	got = tryCheck(t, Config{Max: ample}, budget.Must("process below 20us per call"), work)
-	if got.verdict() != "fail" || !strings.Contains(got.text(), "check.burnGuilty") || !strings.Contains(got.text(), "surely above") {
+	if got.verdict() != "fail" || !strings.Contains(got.text(), "check.burnGuilty") || !strings.Contains(got.text(), "the limit is 20us") {
 		t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a block needs a sample, and no core of its own

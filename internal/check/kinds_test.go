@@ -80,7 +80,7 @@ func TestCheckKinds(t *testing.T) {
 		{"bytes per call", "process below 1000B per call of allocs",
 			func(context.Context) { k.allocate(4096) }, func(context.Context) { k.allocate(512) }, "check.(*keeper).allocate  ", nil},
 		{"allocations per call", "process below 2 per call of allocs",
-			func(context.Context) { k.allocate(64); k.allocate(64); k.allocate(64) }, func(context.Context) { k.allocate(64) }, "allocates 3", nil},
+			func(context.Context) { k.allocate(64); k.allocate(64); k.allocate(64) }, func(context.Context) { k.allocate(64) }, "the process at 3", nil},
 		{"share of allocations", "check.(*keeper).allocate below 30% of allocs",
 			func(context.Context) { k.allocate(1 << 20) }, nil, "keeper).allocate", nil},
 		{"leak", "no goroutine leaked",
