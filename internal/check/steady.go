@@ -20,9 +20,9 @@ const (
 	// floorTime is how long the calls between two floors should take, so that ten floors
 	// take a second or two.
 	floorTime = 50 * time.Millisecond
-	// floors is the number of floors that the exact test of Mann and Kendall needs. After
-	// maxFloors, a series that neither rises steadily nor stays level is not continued.
-	floors, maxFloors = 10, 30
+	// leastFloors is the number of floors that the exact test of Mann and Kendall needs. With
+	// mostFloors it finds growth that is no larger than what the figure varies by.
+	leastFloors, mostFloors = 10, 15
 )
 
 // floorOf is the number of goroutines, or the size of the heap, that is left between calls.
@@ -44,8 +44,7 @@ func (r *run) settleFloors() {
 	calls := r.pace(floorTime)
 	series := make([][]float64, len(r.set))
 	var before *profile.Profile // of the heap, at the first floor
-	open := func(i int) bool { return judgeSteady(r.set[i], series[i], calls, false).Verdict == budget.Inconclusive }
-	for n := 0; n < maxFloors && slices.ContainsFunc(r.plan.steady, open) && !r.late && (time.Now().Before(r.ends) || n < floors && r.goOn()); n++ {
+	for n := 0; n < mostFloors && !r.late && (time.Now().Before(r.ends) || n < leastFloors && r.goOn()); n++ {
 		if !r.calls(calls) {
 			break
 		}
@@ -57,7 +56,7 @@ func (r *run) settleFloors() {
 		}
 	}
 	for _, i := range r.plan.steady {
-		r.outcomes[i] = outcome{Result: judgeSteady(r.set[i], series[i], calls, true)}
+		r.outcomes[i] = outcome{Result: judgeSteady(r.set[i], series[i], calls)}
 		r.nameGrown(i, before)
 	}
 }
@@ -77,40 +76,35 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 	}
 }
 
-// judgeSteady judges a budget by the floors so far. After the last floor, a series that does
-// not rise steadily passes.
-func judgeSteady(b budget.Budget, xs []float64, calls int64, last bool) budget.Result {
+// judgeSteady judges a budget by the floors: it fails if they rise beyond chance, or are all
+// above a limit.
+func judgeSteady(b budget.Budget, xs []float64, calls int64) budget.Result {
 	res := budget.Result{Budget: b, Samples: int64(len(xs))}
-	if len(xs) < floors {
-		res.Reason = fmt.Sprintf("%d floors of %d calls, %d are needed", len(xs), calls, floors)
+	if len(xs) < leastFloors {
+		res.Reason = fmt.Sprintf("%d floors of %d calls, %d are needed", len(xs), calls, leastFloors)
 		return res
 	}
 	// The least growth from floor to floor that counts. Less than a goroutine in two floors,
 	// or less than two spans of small objects, comes from other code.
-	grows, least, dimension := "goroutines grow", 0.5, unit.Count
+	least, dimension := 0.5, unit.Count
 	if b.Subject == "heap" {
-		grows, least, dimension = "the heap grows", 16<<10, unit.Bytes
+		least, dimension = 16<<10, unit.Bytes
 	}
 	text := func(x float64) string { return unit.Format(x, dimension) }
-	now := xs[len(xs)-1]
+	first, now := xs[0], xs[len(xs)-1]
 	res.Share, res.Low, res.High = now, now, now
+	res.Verdict = budget.Pass
+	res.Reason = fmt.Sprintf("%s at %s after %d calls, and %s after %d", b.Subject, text(first), calls, text(now), int64(len(xs))*calls)
 	limit := unit.Of(b.Limit.Unit).Base(b.Limit.Value)
-	trend := evidence.Trend(xs, least)
-	switch {
+	switch trend := evidence.Trend(xs, least); {
 	case limit > 0 && slices.Min(xs) > limit:
 		res.Verdict = budget.Fail
-		res.Reason = fmt.Sprintf("%s at %s and never below %s, the limit is %s", b.Subject, text(now), text(slices.Min(xs)), b.Limit)
+		res.Reason += fmt.Sprintf(": never below %s, the limit is %s", text(slices.Min(xs)), b.Limit)
 	case trend.Verdict == evidence.Fail:
 		res.Verdict = budget.Fail
-		res.Reason = fmt.Sprintf("%s by %s with every %d calls: %s after the first %d, %s after %d",
-			grows, text(trend.Value), calls, text(xs[0]), calls, text(now), int64(len(xs))*calls)
-	case trend.Verdict == evidence.Pass:
-		res.Verdict = budget.Pass
-		res.Reason = fmt.Sprintf("%s at %s, no growth over %d floors of %d calls", b.Subject, text(now), len(xs), calls)
-	case last:
-		res.Verdict = budget.Pass
-		res.Reason = fmt.Sprintf("%s between %s and %s over %d floors of %d calls, without a steady rise",
-			b.Subject, text(slices.Min(xs)), text(slices.Max(xs)), len(xs), calls)
+		res.Reason += fmt.Sprintf(": growth by %s with every %d", text(trend.Value), calls)
+	default:
+		res.Reason += ": no steady rise"
 	}
 	return res
 }
