@@ -51,9 +51,8 @@ type TB interface {
 // A test passes on the proof that the measured value is less than 1.25 times its limit. When
 // the time is up, it also passes if one and a half times the limit would have been caught.
 // So work that is a little above a limit passes as well, because a test that fails now and
-// then is worse. The log does not call such a budget kept: "0 budgets kept, 1 too close to
-// the limit to tell". "absent" passes by the samples that there are, and says what they
-// prove.
+// then is worse. The log does not call such a budget kept: "1 too close to the limit to
+// tell". "absent" passes by the samples that there are, and says what they prove.
 //
 // A busy machine never fails a test. A check of CPU that is undecided because of it goes on
 // for up to four times Max, within the test's deadline. Then the test is skipped, with the

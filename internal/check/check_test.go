@@ -25,7 +25,7 @@ func TestCheckVerdicts(t *testing.T) {
 		want    string
 		say     []string
 	}{
-		{"innocent", []string{"check.burnGuilty below 60% cumulative", "check.burnGuilty below 10s per call"}, 0.1, "pass", []string{"2 budgets kept"}},
+		{"innocent", []string{"check.burnGuilty below 60% cumulative", "check.burnGuilty below 10s per call"}, 0.1, "pass", []string{"2 kept ("}},
 		{"guilty", []string{"no function above 10% cumulative except burnInnocent"}, 1, "fail",
 			[]string{"check.burnGuilty at ", "spin_test.go:", "surely above", "go tool pprof -http=: ", "what to do:", "except burnInnocent, "}},
 		{"absent", []string{"check.burnGuilty absent"}, 0.5, "fail", []string{"shows in", "spin_test.go:"}},

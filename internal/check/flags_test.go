@@ -84,17 +84,17 @@ func TestCheckFlags(t *testing.T) {
 		fail bool
 		want []string
 	}{
-		{"plain", []string{"-test.run=^TestCheckChild$"}, false, []string{"1 budget kept", "the test went on"}},
+		{"plain", []string{"-test.run=^TestCheckChild$"}, false, []string{"1 kept (", "the test went on"}},
 		{"cpuprofile", []string{"-test.run=^TestCheckChild$", "-test.cpuprofile=" + cpu}, false, []string{"--- SKIP", "work was called 1 times", "holds the profiler"}},
-		{"guilty, twice", []string{"-test.run=^TestCheckChildGuilty$", "-test.count=2"}, true, []string{"the budget is exceeded", "/profguard-check-"}},
+		{"guilty, twice", []string{"-test.run=^TestCheckChildGuilty$", "-test.count=2"}, true, []string{"1 exceeded (", "/profguard-check-"}},
 		{"artifacts", []string{"-test.run=^TestCheckChildGuilty$", "-test.artifacts", "-test.outputdir=" + dir}, true, []string{dir, "TestCheckChildGuilty.cpu.pprof"}},
-		{"short", []string{"-test.run=^TestCheckChildNear$", "-test.short"}, false, []string{"not decided in the time given", "0 budgets kept, 1 not decided after"}},
+		{"short", []string{"-test.run=^TestCheckChildNear$", "-test.short"}, false, []string{"1 not decided in the time given ("}},
 		{"not short", []string{"-test.run=^TestCheckChildNear$"}, true, []string{"could not be judged"}},
 		{"fuzz", []string{"-test.run=^$", "-test.fuzz=^FuzzCheckChild$", "-test.fuzztime=3x", "-test.parallel=1", "-test.fuzzcachedir=" + filepath.Join(dir, "fuzz")}, false, []string{"PASS"}},
-		{"seeds of fuzzing", []string{"-test.run=^FuzzCheckChild$"}, true, []string{"the budget is exceeded"}},
+		{"seeds of fuzzing", []string{"-test.run=^FuzzCheckChild$"}, true, []string{"1 exceeded ("}},
 		{"bench", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=300ms"}, false, []string{"check.burnGuilty-%", "hash-ns/call", "ns/op", " not decided", " -benchtime "}},
-		{"bench, one call", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=1x"}, false, []string{"0 budgets kept, 2 not decided", " -benchtime "}},
-		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=1800x"}, true, []string{"the budget is exceeded", "--- FAIL: BenchmarkCheckChildGuilty"}},
+		{"bench, one call", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=1x"}, false, []string{"2 not decided in the time given (", " -benchtime "}},
+		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=1800x"}, true, []string{"1 exceeded (", "--- FAIL: BenchmarkCheckChildGuilty"}},
 		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=240000000x"}, true, []string{"work is too small"}},
 		{"bench, cpuprofile", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=100ms", "-test.cpuprofile=" + cpu}, false, []string{"nothing was judged"}},
 	} {

@@ -71,9 +71,9 @@ func (r *run) report() {
 		r.save(&rep)
 		r.t.Errorf("guard.Check: %s", rep.String())
 	case n[skipped] > 0:
-		r.t.Skipf("guard.Check: %s", rep.passed())
+		r.t.Skipf("guard.Check: %s", rep.String())
 	default:
-		r.t.Logf("guard.Check: %s", rep.passed())
+		r.t.Logf("guard.Check: %s", rep.String())
 	}
 }
 
@@ -107,17 +107,17 @@ var notInNames = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 type standing int
 
 const (
-	kept      standing = iota
-	tooClose           // it passed, but the measured value is above the limit, or may be above the zone
-	undecided          // the time was set by -short or -benchtime: the test does not fail
-	skipped            // undecided because of the machine or another test: the test is skipped
-	unjudged           // undecided: the test fails
-	exceeded           // the test fails
+	exceeded  standing = iota // the test fails
+	unjudged                  // undecided: the test fails
+	skipped                   // undecided because of the machine or another test: the test is skipped
+	undecided                 // the time was set by -short, -benchtime or another failure
+	tooClose                  // it passed, but the measured value is above the limit, or may be above the zone
+	kept
 	standings
 )
 
-// words are logged for budgets that do not fail the test.
-var words = [standings]string{"pass", "too close to the limit to tell", "not decided in the time given", "not decided in the time given"}
+// words are those of the first line.
+var words = [standings]string{"exceeded", "could not be judged", "not decided", "not decided in the time given", "too close to the limit to tell", "kept"}
 
 func (rep *report) standing(o outcome) standing {
 	switch {
@@ -129,7 +129,7 @@ func (rep *report) standing(o outcome) standing {
 		return kept
 	case o.cause == unknown:
 		return skipped
-	case o.cause == noTime && (rep.short || rep.bench):
+	case o.cause == noTime && (rep.short || rep.bench || rep.isExceeded()):
 		return undecided
 	case o.cause == noTime && rep.busy != "":
 		return skipped
@@ -145,62 +145,32 @@ func (rep *report) count() (n [standings]int) {
 	return n
 }
 
-// head is the first line.
-func (rep *report) head(text string) string {
-	took, calls := rep.took.Round(100*time.Millisecond), unit.Plural(rep.calls, "call")
-	if rep.sampled == nil {
-		return fmt.Sprintf("%s after %v and %s of work", text, took, calls)
-	}
-	return fmt.Sprintf("%s after %v, %s of work and %s", text, took, calls, unit.Plural(work.Samples(rep.sampled), "CPU sample"))
+// isExceeded reports whether a budget has failed. The check ends early then, and others may be
+// left open.
+func (rep *report) isExceeded() bool {
+	return slices.ContainsFunc(rep.outcomes, func(o outcome) bool { return o.Verdict == budget.Fail })
 }
 
-// passed is the text of a check that did not fail.
-func (rep *report) passed() string {
-	n := rep.count()
-	title := unit.Plural(n[kept], "budget") + " kept"
-	if n[tooClose] > 0 {
-		title += fmt.Sprintf(", %d %s", n[tooClose], words[tooClose])
-	}
-	if open := n[undecided] + n[skipped]; open > 0 {
-		title += fmt.Sprintf(", %d not decided", open)
-		if rep.busy != "" {
-			title += " (" + rep.busy + ")"
-		}
-	}
-	text := rep.head(title)
-	for _, o := range rep.outcomes {
-		text += fmt.Sprintf("\n  %s: %s: %s", words[rep.standing(o)], o.Budget, o.Reason)
-	}
-	for _, n := range rep.notes {
-		text += "\n  note: " + n
-	}
-	return text
-}
-
-// String is the text of a check that failed.
+// String is the text of the report: the first line, the results, and what to do.
 func (rep *report) String() string {
-	n, open := rep.count(), 0
 	var b strings.Builder
-	for _, want := range []budget.Verdict{budget.Fail, budget.Inconclusive, budget.Pass} {
+	n, title := rep.count(), []string(nil)
+	for s, word := range words {
+		if n[s] > 0 {
+			title = append(title, fmt.Sprintf("%d %s", n[s], word))
+		}
 		for _, o := range rep.outcomes {
-			switch {
-			case o.Verdict != want:
-			case n[exceeded] > 0 && want == budget.Inconclusive && o.cause == noTime:
-				open++ // the check ended early because another budget failed
-			default:
+			if rep.standing(o) == standing(s) && !(standing(s) == undecided && rep.isExceeded()) {
 				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
 		}
 	}
-	title := fmt.Sprintf("%d of %d budgets exceeded", n[exceeded], len(rep.outcomes))
-	switch {
-	case n[exceeded] == 0:
-		title = unit.Plural(n[unjudged], "budget") + " could not be judged"
-	case len(rep.outcomes) == 1:
-		title = "the budget is exceeded"
+	facts := []string{unit.Plural(len(rep.outcomes), "budget"), rep.took.Round(100 * time.Millisecond).String(), unit.Plural(rep.calls, "call") + " of work"}
+	if rep.sampled != nil {
+		facts = append(facts, unit.Plural(work.Samples(rep.sampled), "CPU sample"))
 	}
-	if open > 0 {
-		title += fmt.Sprintf(" and %d left open", open)
+	if rep.busy != "" {
+		facts = append(facts, rep.busy)
 	}
 	for _, s := range rep.saved {
 		if s.err != nil {
@@ -218,5 +188,5 @@ func (rep *report) String() string {
 	for _, n := range rep.notes {
 		fmt.Fprintf(&b, "\n\nnote: %s", n)
 	}
-	return rep.head(title) + b.String()
+	return cmp.Or(strings.Join(title, ", "), "nothing to judge") + " (" + strings.Join(facts, ", ") + ")" + b.String()
 }

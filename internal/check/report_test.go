@@ -87,8 +87,8 @@ func TestCheckReport(t *testing.T) {
 // it has none, and not 0.
 func TestCheckReportSamples(t *testing.T) {
 	rep := report{outcomes: []outcome{{Result: budget.Result{Verdict: budget.Pass}}}}
-	for _, want := range []string{"1 budget kept after 0s and 0 calls of work", "1 budget kept after 0s, 0 calls of work and 300 CPU samples"} {
-		if got, _, _ := strings.Cut(rep.passed(), "\n"); got != want {
+	for _, want := range []string{"1 kept (1 budget, 0s, 0 calls of work)", "1 kept (1 budget, 0s, 0 calls of work, 300 CPU samples)"} {
+		if got, _, _ := strings.Cut(rep.String(), "\n"); got != want {
 			t.Errorf("%q, expected %q", got, want)
 		}
 		rep.sampled = shopProfile()
@@ -111,8 +111,8 @@ func TestCheckReportShort(t *testing.T) {
 		t.Error("an open budget fails under -short")
 	}
 	rep := report{outcomes: of(open), bench: true, took: time.Second}
-	if fails(&rep) || !strings.HasPrefix(rep.passed(), "0 budgets kept, 1 not decided after 1s") {
-		t.Errorf("a benchmark that is too short to tell: failed %t: %s", fails(&rep), rep.passed())
+	if fails(&rep) || !strings.HasPrefix(rep.String(), "1 not decided in the time given (1 budget, 1s") {
+		t.Errorf("a benchmark that is too short to tell: failed %t: %s", fails(&rep), rep.String())
 	}
 	open.cause = mistake
 	if rep = (report{outcomes: of(open), bench: true}); !fails(&rep) {
@@ -134,14 +134,14 @@ func TestCheckReportNear(t *testing.T) {
 		outcomes []outcome
 		want     string
 	}{
-		{[]outcome{of(0.1)}, "1 budget kept after"},
-		{[]outcome{of(0.21)}, "0 budgets kept, 1 too close to the limit to tell after"},
-		{[]outcome{of(0.21), of(0.1), of(0.22)}, "1 budget kept, 2 too close to the limit to tell after"},
-		{[]outcome{of(0.21)}, "\n  too close to the limit to tell: main.work below 20% cumulative: said"},
+		{[]outcome{of(0.1)}, "1 kept ("},
+		{[]outcome{of(0.21)}, "1 too close to the limit to tell ("},
+		{[]outcome{of(0.21), of(0.1), of(0.22)}, "2 too close to the limit to tell, 1 kept ("},
+		{[]outcome{of(0.21)}, "\nPASS main.work below 20% cumulative\n  said"},
 	} {
 		rep := report{outcomes: tt.outcomes}
-		if fails(&rep) || !strings.Contains(rep.passed(), tt.want) {
-			t.Errorf("it does not say %q: %s", tt.want, rep.passed())
+		if fails(&rep) || !strings.Contains(rep.String(), tt.want) {
+			t.Errorf("it does not say %q: %s", tt.want, rep.String())
 		}
 	}
 }
@@ -164,8 +164,8 @@ func TestIsNear(t *testing.T) {
 func TestCheckReportBusy(t *testing.T) {
 	open := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}
 	rep := report{outcomes: []outcome{{Result: open}}, busy: "the machine was busy: 3s in 2s"}
-	if fails(&rep) || rep.count()[skipped] == 0 || !strings.Contains(rep.passed(), "1 not decided (the machine was busy: 3s in 2s)") {
-		t.Errorf("failed %t, skips %t: %s", fails(&rep), rep.count()[skipped] > 0, rep.passed())
+	if fails(&rep) || rep.count()[skipped] == 0 || !strings.Contains(rep.String(), "1 not decided (1 budget, 0s, 0 calls of work, the machine was busy: 3s in 2s)") {
+		t.Errorf("failed %t, skips %t: %s", fails(&rep), rep.count()[skipped] > 0, rep.String())
 	}
 	rep = report{outcomes: []outcome{{Result: open, cause: unknown}}}
 	if fails(&rep) || rep.count()[skipped] == 0 {
