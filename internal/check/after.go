@@ -73,12 +73,11 @@ const gcLeast = 0.2
 // do not end in time.
 func (r *run) judgeLeaks() {
 	begun := time.Now()
-	left := work.Settled(r.id, func() time.Duration {
-		if r.busy() {
-			return busyTimes * settleTime
-		}
-		return settleTime
-	}, r.latest)
+	patience := settleTime
+	if r.busy() {
+		patience *= busyTimes
+	}
+	left := work.Settled(r.id, patience, r.latest)
 	// The budget is about a profile that few runtimes have. The goroutines that are left
 	// take its place.
 	for _, t := range left.SampleType {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -29,8 +28,8 @@ const (
 // baselineSamples is the number of samples of a baseline, which take 20 seconds of a core.
 // With so many, a check needs 16 seconds to show that a share of 50% has not grown by 5
 // points; with 1000 it needs 73. A check that gets fewer in its time writes these, if they
-// are at least a part of baselineLeast.
-const baselineSamples, baselineLeast = 2000, 4
+// are at least a quarter.
+const baselineSamples = 2000
 
 // A baselineFile is the profile that a check compares with.
 type baselineFile struct {
@@ -82,8 +81,7 @@ func toolchain() string { return runtime.Version() + " " + runtime.GOOS + "/" + 
 
 // writeBaseline saves what was sampled as the new baseline.
 func (r *run) writeBaseline() (problem string) {
-	least := r.baseline / baselineLeast
-	switch {
+	switch least := r.baseline / 4; {
 	case r.BaselineFile == "":
 		return "Checker.Update without a BaselineFile: say which file to write"
 	case r.judged["cpu"] == nil || r.cpu == nil:
@@ -94,7 +92,6 @@ func (r *run) writeBaseline() (problem string) {
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or let work use more CPU",
 			r.cpu.samples(), least)
 	}
-	n := r.cpu.samples()
 	var work []string
 	for _, unit := range slices.Sorted(maps.Keys(r.cpu.all.work)) {
 		work = append(work, fmt.Sprintf("%s=%.0f", unit, r.cpu.all.work[unit]))
@@ -108,12 +105,8 @@ func (r *run) writeBaseline() (problem string) {
 	if err != nil {
 		return fmt.Sprintf("write the baseline: %v", err)
 	}
-	note := fmt.Sprintf("%s holds %d samples of %s now, and growth was not judged", r.BaselineFile, n, unit.Plural(r.worker.Calls.Load(), "call"))
-	if n < r.baseline {
-		note += fmt.Sprintf("; of %d that tell growth from chance: checks against it may stay inconclusive. Write it once more, with %.0f times the Max",
-			r.baseline, math.Ceil(1.5*float64(r.baseline)/float64(n)))
-	}
-	r.notes = append(r.notes, note)
+	r.notes = append(r.notes, fmt.Sprintf("%s holds %d samples of %s now, of %d that a check takes if it has the time, and growth was not judged",
+		r.BaselineFile, r.cpu.samples(), unit.Plural(r.worker.Calls.Load(), "call"), r.baseline))
 	return ""
 }
 

@@ -49,10 +49,8 @@ func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 		return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
 	case b.Rule == "steady" && (b.Subject == "goroutines" || b.Subject == "heap"):
 		return &p.steady, ""
-	case b.Rule == "steady" && b.Subject == "process":
-		return nil, "that shows over hours, in a running guard: in a test, say \"process below 2ms per call\""
 	case b.Rule == "steady":
-		return nil, "resident memory follows the heap too slowly for a test: say \"heap steady\""
+		return nil, "that shows over hours, in a running guard: in a test, say \"heap steady\" or \"process below 2ms per call\""
 	case b.Subject == "no goroutine":
 		return &p.leaks, ""
 	case b.Subject == "goroutines":

@@ -31,7 +31,7 @@ func (r *run) floorOf(subject string) float64 {
 		return liveHeap()
 	}
 	// Until three looks, at least 1 ms apart, show no change; for 100 ms at most.
-	left := work.Settled(r.id, func() time.Duration { return 7 * time.Millisecond }, time.Now().Add(100*time.Millisecond))
+	left := work.Settled(r.id, 7*time.Millisecond, time.Now().Add(100*time.Millisecond))
 	return float64(work.Samples(left))
 }
 

@@ -34,15 +34,15 @@ func Most(before *profile.Profile, id string) *profile.Profile {
 	return before
 }
 
-// Settled waits until the goroutines of work have ended, or until none has ended for as long
-// as patience says. It returns those that are left.
-func Settled(id string, patience func() time.Duration, until time.Time) (left *profile.Profile) {
+// Settled waits until the goroutines of work have ended, or until none has ended for d. It
+// returns those that are left.
+func Settled(id string, d time.Duration, until time.Time) (left *profile.Profile) {
 	least, since := int64(math.MaxInt64), time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		if left = Goroutines(id); len(left.Sample) == 0 {
 			return left
 		}
-		n, d := Samples(left), patience()
+		n := Samples(left)
 		if n < least {
 			since = time.Now()
 		}
