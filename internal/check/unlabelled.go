@@ -14,12 +14,8 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-const (
-	// unlabelledLeast is how many samples are worth a look.
-	unlabelledLeast = 10
-	// rootsMost bounds how many roots are looked at, the busiest first.
-	rootsMost = 8
-)
+// unlabelledLeast is how many samples are worth a look.
+const unlabelledLeast = 10
 
 // unlabelled are the samples without the label of any check, by their roots.
 type unlabelled struct {
@@ -44,8 +40,7 @@ func (u *unlabelled) busiest() []string {
 	roots := slices.SortedFunc(maps.Keys(u.samples), func(a, b string) int {
 		return cmp.Or(cmp.Compare(u.samples[b], u.samples[a]), cmp.Compare(a, b))
 	})
-	roots = slices.DeleteFunc(roots, func(root string) bool { return u.samples[root] < unlabelledLeast })
-	return roots[:min(len(roots), rootsMost)]
+	return slices.DeleteFunc(roots, func(root string) bool { return u.samples[root] < unlabelledLeast })
 }
 
 // text says how many samples some roots have.
@@ -65,13 +60,13 @@ func (u *unlabelled) text(roots []string) string {
 // roots. It returns the results, by index, that differ: budgets that fail only with the
 // roots, and budgets that pass only without them.
 func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budget.Result) {
+	changed = map[int]budget.Result{}
 	if len(roots) == 0 {
-		return nil
+		return changed
 	}
 	p := work.Merged(c.unlabelled.profiles...)
 	work.KeepLabelled(p, roots...)
 	p = work.Merged(append(c.all.profiles, p)...)
-	changed = map[int]budget.Result{}
 	for n, res := range judged(part(r.set, r.plan.cpu), p, r.facts("cpu", c.all.elapsed, c.all.work)) {
 		i := r.plan.cpu[n]
 		own := r.outcomes[i].Verdict
@@ -86,11 +81,8 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budge
 // change. If the calls of work return, so that work can pause, it first finds out which of
 // these goroutines do their work for this check.
 func (c *cpuPhase) attribute(r *run, returns bool) {
-	if c.trial.Failed() || r.Update {
-		return
-	}
 	roots := c.unlabelled.busiest()
-	if len(c.withUnlabelled(r, roots)) == 0 {
+	if c.trial.Failed() || r.Update || len(c.withUnlabelled(r, roots)) == 0 {
 		return
 	}
 	var follow []string
@@ -104,30 +96,23 @@ func (c *cpuPhase) attribute(r *run, returns bool) {
 	c.takeBack(r, follow, roots)
 }
 
-// takeBack takes back the verdicts that the samples of roots would change: of those that work
-// for this check, or of these and others together, of which that is not known.
+// takeBack makes the outcomes inconclusive that the samples of roots would change: of those
+// that work for this check, or of these and others together, of which that is not known.
 func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
-	const remedy = "let work call what they call (a server's handler), or start them inside work, for many requests a call"
-	certain := c.withUnlabelled(r, follow)
-	if len(unsure) > 0 {
-		roots := slices.Concat(follow, unsure)
-		for i, with := range c.withUnlabelled(r, roots) {
-			if _, known := certain[i]; !known {
-				r.outcomes[i].takeBack(unknown, fmt.Sprintf("%s, with %s, of which it is not known whether they work for this check. If they do: %s. "+
-					"If they belong to a test in parallel, run this test by itself", with.Reason, c.unlabelled.text(roots), remedy))
-			}
+	all := slices.Concat(follow, unsure)
+	certain, changed := c.withUnlabelled(r, follow), c.withUnlabelled(r, all)
+	maps.Copy(changed, certain)
+	for i, with := range changed {
+		roots, why, says := all, unknown, "of which it is not known whether they work for this check (if they belong to a test in parallel, run this test by itself)"
+		if _, ok := certain[i]; ok {
+			roots, why, says = follow, mistake, "which run while work runs and rest while it rests"
 		}
+		reason := fmt.Sprintf("%s, with %s, %s: let work call what they call (a server's handler), or start them inside work, for many requests a call",
+			with.Reason, c.unlabelled.text(roots), says)
+		o := &r.outcomes[i]
+		if o.Verdict == budget.Pass {
+			reason += ". Without them it is: " + o.Reason
+		}
+		o.Verdict, o.cause, o.Reason = budget.Inconclusive, why, reason
 	}
-	for i, with := range certain {
-		r.outcomes[i].takeBack(mistake, fmt.Sprintf("%s, with %s, which run while work runs and rest while it rests: they stood before the check, "+
-			"or lost its label. %s", with.Reason, c.unlabelled.text(follow), remedy))
-	}
-}
-
-// takeBack makes the outcome inconclusive.
-func (o *outcome) takeBack(why cause, reason string) {
-	if o.Verdict == budget.Pass {
-		reason += ". Without them it is: " + o.Reason
-	}
-	o.Verdict, o.cause, o.Reason = budget.Inconclusive, why, reason
 }

@@ -95,12 +95,11 @@ func (w *Worker) Follow(until time.Time, roots []string, rate float64) (follow, 
 	for _, root := range roots {
 		followers[root] = &follower{}
 	}
-	follows := func(root string) bool { return followers[root].follows(alpha) }
-	open := func(root string) bool { return !follows(root) && !followers[root].isOwn() }
 	ctx, cancel := context.WithDeadline(context.Background(), until)
 	defer cancel()
+	unknown = slices.Clone(roots)
 	ok := w.Pause(time.Until(until))
-	for pair := 0; pair < pairsMost && ok && ctx.Err() == nil && slices.ContainsFunc(roots, open); pair++ {
+	for pair := 0; pair < pairsMost && ok && ctx.Err() == nil && len(unknown) > 0; pair++ {
 		blocks := map[bool]map[string]int64{} // by whether work runs
 		first := rand.IntN(2) == 0
 		for _, runs := range []bool{first, !first} {
@@ -114,19 +113,18 @@ func (w *Worker) Follow(until time.Time, roots []string, rate float64) (follow, 
 				ok = w.Pause(time.Until(until))
 			}
 		}
-		if on, off := blocks[true], blocks[false]; on != nil && off != nil {
-			for root, f := range followers {
-				f.see(on[root], off[root])
+		if len(blocks) < 2 {
+			continue // a profile was lost
+		}
+		unknown = slices.DeleteFunc(unknown, func(root string) bool {
+			f := followers[root]
+			f.see(blocks[true][root], blocks[false][root])
+			if f.follows(alpha) {
+				follow = append(follow, root)
+				return true
 			}
-		}
-	}
-	for _, root := range roots {
-		switch {
-		case follows(root):
-			follow = append(follow, root)
-		case open(root):
-			unknown = append(unknown, root)
-		}
+			return f.isOwn()
+		})
 	}
 	return follow, unknown
 }
