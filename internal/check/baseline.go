@@ -110,17 +110,10 @@ func (r *run) writeBaseline() (problem string) {
 	return ""
 }
 
-// saveProfile writes p to a file in such a way that the file is never incomplete.
 func saveProfile(path string, p *profile.Profile) error {
 	var data bytes.Buffer
 	if err := p.Write(&data); err != nil {
 		return err
 	}
-	// Two processes may write the same baseline.
-	temp := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
-	defer os.Remove(temp) // unless it was renamed
-	if err := os.WriteFile(temp, data.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	return os.WriteFile(path, data.Bytes(), 0o644)
 }

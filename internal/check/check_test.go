@@ -80,7 +80,7 @@ func TestCheckNotVacuous(t *testing.T) {
 			want: `Work["row"]: expected a function that reads the counter, found nil`},
 		{name: "invalid", budgets: budget.Set{{Subject: "process"}}, want: "budget"},
 		{name: "not linked", budgets: budget.Must("portlist below 5%"), want: "no function linked into this test matches portlist"},
-		{name: "misspelt", budgets: budget.Must("check.burnGuity below 5%"), want: "matches check.burnGuity: did you mean github.com/profguard/profguard/internal/check.burnGuilty? check"},
+		{name: "misspelt", budgets: budget.Must("check.burnGuity below 5%"), want: "matches check.burnGuity: did you mean github.com/profguard/profguard/internal/check.burnGuilty?"},
 		{name: "in is not linked", budgets: budget.Must("fmt.Println absent in portlist"), want: "matches portlist"},
 		{name: "unit of work", budgets: budget.Must("process below 5ms per request"), want: `say "per call", or give Checker.Work["request"]`},
 		{name: "two mistakes, the second", budgets: budget.Must("process below 5ms per request", "portlist below 5%"), want: "linked into this test matches portlist"},

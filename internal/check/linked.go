@@ -32,12 +32,11 @@ func (r *run) vacuous() (wrong []string) {
 		if !r.isUnlinked(text) || text == b.Subject && b.Rule == "absent" { // the best possible pass
 			continue
 		}
-		meant := ""
+		advice := "check the spelling, make work call it, or drop the budget"
 		if near := r.unlinked[text]; near != "" {
-			meant = fmt.Sprintf("did you mean %s? ", near)
+			advice = fmt.Sprintf("did you mean %s?", near)
 		}
-		wrong = append(wrong, fmt.Sprintf(
-			"%s: no function linked into this test matches %s: %scheck the spelling, make work call it, or drop the budget", b, text, meant))
+		wrong = append(wrong, fmt.Sprintf("%s: no function linked into this test matches %s: %s", b, text, advice))
 	}
 	return wrong
 }

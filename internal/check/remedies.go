@@ -28,7 +28,7 @@ func (rep *report) remedies() []string {
 			add("to see each allocation: go test -run '^%s$' -memprofile mem.pprof -memprofilerate 1; "+
 				"go tool pprof -top -cum -sample_index=alloc_space -ignore 'profguard/internal/' mem.pprof", rep.test) // without Check's own
 		}
-		relax(o.Result, add)
+		accept(o.Result, add)
 		isShare := b.Limit.Unit == "%" && b.Per == "" || b.Limit.Unit == "points"
 		if rep.race && b.Limit.Value > 0 && !isShare && b.Subject != "goroutines" && b.Kind != "goroutine" {
 			add("leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: " +
@@ -38,24 +38,21 @@ func (rep *report) remedies() []string {
 	return tips
 }
 
-// relax says how to change the budget so that it accepts the result.
-func relax(res budget.Result, add func(format string, args ...any)) {
+// accept says how to change the budget so that it accepts the offenders.
+func accept(res budget.Result, add func(format string, args ...any)) {
 	b := res.Budget
-	switch {
-	case b.Rule != "" || slices.Equal(b.Except, []string{"none"}):
-	case b.Subject != "no function" && b.Subject != "no package":
-		add("if it is worth it, raise the limit of %s", b.Limit)
-	case len(res.Offenders) > 0:
-		b.Except = slices.Clone(b.Except)
-		for _, o := range res.Offenders {
-			name := o.Function
-			if b.Subject != "no package" {
-				name = pattern.Quote(name)
-			}
-			b.Except = append(b.Except, name)
+	if len(res.Offenders) == 0 || b.Rule != "" || b.Subject != "no function" && b.Subject != "no package" || slices.Equal(b.Except, []string{"none"}) {
+		return
+	}
+	b.Except = slices.Clone(b.Except)
+	for _, o := range res.Offenders {
+		name := o.Function
+		if b.Subject != "no package" {
+			name = pattern.Quote(name)
 		}
-		if b.Validate() == nil { // the language has a pattern for each name
-			add("if that is worth it, make an exception: %s", b)
-		}
+		b.Except = append(b.Except, name)
+	}
+	if b.Validate() == nil { // the language has a pattern for each name
+		add("if it is worth it, make an exception: %s", b)
 	}
 }
