@@ -161,14 +161,14 @@ func TestCheckScope(t *testing.T) {
 	p.Sample[0].Label["endpoint"] = []string{"/a"}
 	w := windowOf(t, p, block)
 	for blocks := range 30 {
-		if open := c.open(r, c.trial.Decided); len(open) != len(tests) {
-			t.Fatalf("after %d blocks only %d budgets are open: %s", blocks, len(open), open)
+		if open := c.open(r, c.trial.Decided); open != len(tests) {
+			t.Fatalf("after %d blocks only %d budgets are open", blocks, open)
 		}
 		r.worker.Calls.Add(500)
 		c.take(r, w)
 	}
-	if open := c.open(r, c.trial.Decided); len(open) > 0 || c.broken != nil {
-		t.Errorf("still open after 300 samples, %v: %s", c.broken, open)
+	if open := c.open(r, c.trial.Decided); open > 0 || c.broken != nil {
+		t.Errorf("%d are still open after 300 samples, %v", open, c.broken)
 	}
 	if err := c.results(r); err != nil {
 		t.Fatal(err)

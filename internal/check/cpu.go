@@ -114,11 +114,11 @@ func (r *run) freely(back bool) (problem string) {
 		case r.worker.IsOver(), r.failed():
 			return false
 		case !time.Now().Before(r.ends):
-			return r.cpu != nil && !r.cpu.useless(r) && len(r.cpu.open(r, r.cpu.trial.Closing)) > 0 && r.goOn()
+			return r.cpu != nil && r.cpu.open(r, r.cpu.trial.Closing) > 0 && r.goOn()
 		case r.cpu == nil:
 		case r.cpu.trial.Failed():
 			return false
-		case !r.cpu.useless(r) && (r.Update && r.cpu.samples() < r.baseline || len(r.cpu.open(r, r.cpu.trial.Decided)) > 0):
+		case r.cpu.open(r, r.cpu.trial.Decided) > 0, r.Update && r.cpu.samples() < r.baseline && !r.cpu.useless(r):
 			return true
 		}
 		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
@@ -150,14 +150,14 @@ func (r *run) freely(back bool) (problem string) {
 	return ""
 }
 
-// open lists the budgets that have no verdict yet, and may get one with more time.
-func (c *cpuPhase) open(r *run, verdict func(n int) evidence.Verdict) (set budget.Set) {
-	for n, i := range r.plan.cpu {
-		if verdict(n) == evidence.Inconclusive && !c.unreachable(r, n) {
-			set = append(set, r.set[i])
+// open counts the budgets that have no verdict yet, and may get one with more time.
+func (c *cpuPhase) open(r *run, verdict func(n int) evidence.Verdict) (open int) {
+	for n := range r.plan.cpu {
+		if !c.useless(r) && verdict(n) == evidence.Inconclusive && !c.unreachable(r, n) {
+			open++
 		}
 	}
-	return set
+	return open
 }
 
 // unreachable reports whether more time would not decide budget n. That is not known before

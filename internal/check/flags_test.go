@@ -87,7 +87,7 @@ func TestCheckFlags(t *testing.T) {
 		{"plain", []string{"-test.run=^TestCheckChild$"}, false, []string{"1 kept (", "the test went on"}},
 		{"cpuprofile", []string{"-test.run=^TestCheckChild$", "-test.cpuprofile=" + cpu}, false, []string{"--- SKIP", "work was called 1 times", "holds the profiler"}},
 		{"guilty, twice", []string{"-test.run=^TestCheckChildGuilty$", "-test.count=2"}, true, []string{"1 exceeded (", "/profguard-check-"}},
-		{"artifacts", []string{"-test.run=^TestCheckChildGuilty$", "-test.artifacts", "-test.outputdir=" + dir}, true, []string{dir, "TestCheckChildGuilty.cpu.pprof"}},
+		{"artifacts", []string{"-test.run=^TestCheckChildGuilty$", "-test.artifacts", "-test.outputdir=" + dir}, true, []string{dir, "cpu.pprof"}},
 		{"short", []string{"-test.run=^TestCheckChildNear$", "-test.short"}, false, []string{"1 not decided in the time given ("}},
 		{"not short", []string{"-test.run=^TestCheckChildNear$"}, true, []string{"could not be judged"}},
 		{"fuzz", []string{"-test.run=^$", "-test.fuzz=^FuzzCheckChild$", "-test.fuzztime=3x", "-test.parallel=1", "-test.fuzzcachedir=" + filepath.Join(dir, "fuzz")}, false, []string{"PASS"}},

@@ -24,9 +24,6 @@ func (rep *report) remedies() []string {
 		case b.Rule == "grows":
 			add("to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
 			add("if the growth is wanted, refresh the baseline (Checker.Update)")
-		case b.Kind == "allocs", b.Subject == "heap", b.Subject == "gc":
-			add("to see each allocation: go test -run '^%s$' -memprofile mem.pprof -memprofilerate 1; "+
-				"go tool pprof -top -cum -sample_index=alloc_space -ignore 'profguard/internal/' mem.pprof", rep.test) // without Check's own
 		}
 		accept(o.Result, add)
 		isShare := b.Limit.Unit == "%" && b.Per == "" || b.Limit.Unit == "points"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +29,6 @@ type report struct {
 	short    bool   // an undecided budget does not fail the test
 	bench    bool   // a benchmark, which takes as long as -benchtime says
 	busy     string // how busy the machine was, "" if it was not
-	test     string
 	base     string // the baseline's file, "" without one
 	race     bool   // built with -race
 	saved    []savedProfile
@@ -51,7 +49,7 @@ func (r *run) report() {
 	r.t.Helper()
 	rep := report{
 		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.Calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
-		short: r.test.short, bench: r.bench != nil, test: r.t.Name(), base: r.BaselineFile, race: r.test.race,
+		short: r.test.short, bench: r.bench != nil, base: r.BaselineFile, race: r.test.race,
 	}
 	if r.busy() {
 		rep.busy = r.loadText()
@@ -92,16 +90,13 @@ func (r *run) save(rep *report) {
 			continue
 		}
 		dir, err := artifactDir()
-		path := filepath.Join(dir, notInNames.ReplaceAllString(r.t.Name(), "_")+"."+o.kind+".pprof")
+		path := filepath.Join(dir, o.kind+".pprof")
 		if err == nil {
 			err = saveProfile(path, p)
 		}
 		rep.saved = append(rep.saved, savedProfile{o.kind, path, err})
 	}
 }
-
-// notInNames are the letters of a test's name that are replaced in the name of a file.
-var notInNames = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
 // A standing says what a budget's outcome means for the test.
 type standing int

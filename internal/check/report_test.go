@@ -76,9 +76,9 @@ func TestCheckReport(t *testing.T) {
 		outcomes = append(outcomes, outcome{Result: res})
 	}
 	rep := report{
-		outcomes: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: p, test: "TestCheckout",
+		outcomes: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: p,
 		notes: []string{"the baseline was made by go1.26.0"},
-		saved: []savedProfile{{kind: "cpu", path: "/tmp/profguard-check-1/TestCheckout.cpu.pprof"}, {kind: "goroutine", err: errors.New("disk full")}},
+		saved: []savedProfile{{kind: "cpu", path: "/tmp/profguard-check-1/cpu.pprof"}, {kind: "goroutine", err: errors.New("disk full")}},
 	}
 	golden.Compare(t, "report.txt", rep.String()+"\n")
 }
@@ -174,16 +174,6 @@ func TestCheckReportBusy(t *testing.T) {
 	rep = report{outcomes: []outcome{{Result: open, cause: mistake}}, busy: "busy"}
 	if !fails(&rep) {
 		t.Error("a mistake of the test passes on a busy machine")
-	}
-}
-
-// The command for allocations is that of the test.
-func TestCheckReportMemprofile(t *testing.T) {
-	res := budget.Result{Budget: budget.Must("process below 64KiB per call of allocs")[0], Verdict: budget.Fail}
-	rep := report{outcomes: []outcome{{Result: res}}, test: "TestOrder"}
-	tips := strings.Join(rep.remedies(), "\n")
-	if !strings.Contains(tips, "go test -run '^TestOrder$' -memprofile") || !strings.Contains(tips, "go tool pprof -top -cum -sample_index=alloc_space") {
-		t.Errorf("%s", tips)
 	}
 }
 
