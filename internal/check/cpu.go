@@ -111,7 +111,7 @@ func (r *run) freely(back bool) (problem string) {
 		}
 		others.look(r, time.Since(start), false)
 		switch {
-		case r.worker.IsOver(), r.failed():
+		case r.worker.IsOver(), anyFailed(r.outcomes):
 			return false
 		case !time.Now().Before(r.ends):
 			return r.cpu != nil && r.cpu.open(r, r.cpu.trial.Closing) > 0 && r.goOn()

@@ -122,7 +122,7 @@ func (c checked) verdict() string {
 		return "skipped"
 	case !c.Failed():
 		return "pass"
-	case c.run.failed():
+	case anyFailed(c.run.outcomes):
 		return "fail"
 	}
 	return "open"

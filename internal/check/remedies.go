@@ -26,8 +26,7 @@ func (rep *report) remedies() []string {
 			add("if the growth is wanted, refresh the baseline (Checker.Update)")
 		}
 		accept(o.Result, add)
-		isShare := b.Limit.Unit == "%" && b.Per == "" || b.Limit.Unit == "points"
-		if rep.race && b.Limit.Value > 0 && !isShare && b.Subject != "goroutines" && b.Kind != "goroutine" {
+		if rep.race && b.Limit.Value > 0 && !isShare(b) && b.Subject != "goroutines" && b.Kind != "goroutine" {
 			add("leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: " +
 				"with -race, code takes 2 to 20 times as long and allocates more")
 		}

@@ -124,7 +124,7 @@ func (rep *report) standing(o outcome) standing {
 		return kept
 	case o.cause == unknown:
 		return skipped
-	case o.cause == noTime && (rep.short || rep.bench || rep.isExceeded()):
+	case o.cause == noTime && (rep.short || rep.bench || anyFailed(rep.outcomes)):
 		return undecided
 	case o.cause == noTime && rep.busy != "":
 		return skipped
@@ -140,12 +140,6 @@ func (rep *report) count() (n [standings]int) {
 	return n
 }
 
-// isExceeded reports whether a budget has failed. The check ends early then, and others may be
-// left open.
-func (rep *report) isExceeded() bool {
-	return slices.ContainsFunc(rep.outcomes, func(o outcome) bool { return o.Verdict == budget.Fail })
-}
-
 // String is the text of the report: the first line, the results, and what to do.
 func (rep *report) String() string {
 	var b strings.Builder
@@ -155,7 +149,7 @@ func (rep *report) String() string {
 			title = append(title, fmt.Sprintf("%d %s", n[s], word))
 		}
 		for _, o := range rep.outcomes {
-			if rep.standing(o) == standing(s) && !(standing(s) == undecided && rep.isExceeded()) {
+			if rep.standing(o) == standing(s) && !(standing(s) == undecided && anyFailed(rep.outcomes)) {
 				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
 		}

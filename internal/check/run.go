@@ -203,15 +203,16 @@ func (r *run) phases() (problem string) {
 		r.count()
 		r.settleFloors()
 	}
-	if r.worker.IsOver() || r.late || r.failed() {
+	if r.worker.IsOver() || r.late || anyFailed(r.outcomes) {
 		return ""
 	}
 	return r.freely(back)
 }
 
-// failed reports whether a budget has failed.
-func (r *run) failed() bool {
-	return slices.ContainsFunc(r.outcomes, func(o outcome) bool { return o.Verdict == budget.Fail })
+// anyFailed reports whether a budget has failed. The check ends early then, and others may be
+// left open.
+func anyFailed(outcomes []outcome) bool {
+	return slices.ContainsFunc(outcomes, func(o outcome) bool { return o.Verdict == budget.Fail })
 }
 
 // pace is the number of calls that take about d together. It makes calls to find out.
