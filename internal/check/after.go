@@ -9,7 +9,6 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -85,12 +84,8 @@ func (r *run) judgeLeaks() {
 	}
 	r.judge(r.plan.leaks, left, r.facts(kinds.GoroutineLeak, 0, nil))
 	for _, i := range r.plan.leaks {
-		res := &r.outcomes[i]
-		switch res.Verdict {
-		case budget.Fail:
+		if res := &r.outcomes[i]; res.Verdict != budget.Inconclusive {
 			res.Reason = fmt.Sprintf("of the goroutines that work started, %d are left %v after it returned and its context was canceled", res.Hits, time.Since(begun).Round(time.Second))
-		case budget.Pass:
-			res.Reason = fmt.Sprintf("none is left of what %s started", unit.Plural(r.worker.Calls.Load(), "call"))
 		}
 	}
 }
