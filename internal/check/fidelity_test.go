@@ -31,7 +31,7 @@ var (
 // TestCheckFidelity is the table of docs/check.md: checks of work with a known
 // share, at several times the limit.
 //
-//	go test ./guard -run TestCheckFidelity -check.runs 500 -timeout 0 -v
+//	go test ./internal/check -run TestCheckFidelity -check.runs 500 -timeout 0 -v
 func TestCheckFidelity(t *testing.T) {
 	if *fidelityRuns == 0 {
 		t.Skip("takes minutes to hours: say -check.runs")

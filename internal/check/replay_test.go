@@ -180,7 +180,7 @@ func replay(rng *rand.Rand, windows []sampled) func() sampled {
 // TestCheckReplay judges anew what real checks saw, in new orders: many more
 // checks than there is time for, of real noise. docs/check.md has its table.
 //
-//	go test ./guard -run TestCheckReplay -check.replays 500 -timeout 0 -v
+//	go test ./internal/check -run TestCheckReplay -check.replays 500 -timeout 0 -v
 func TestCheckReplay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds, on one goroutine")
