@@ -71,7 +71,10 @@ func (r *run) count() {
 	if len(counted) == 0 {
 		return
 	}
-	calls, until := r.pace(batchTime), r.begun.Add(r.ends.Sub(r.begun)/2)
+	calls, until := r.pace(batchTime), r.ends
+	if r.plan.continues() {
+		until = r.begun.Add(r.ends.Sub(r.begun) / 2)
+	}
 	var batches []batch
 	sampled := func(i int) bool { return isCPU(r.set[i]) && (othersIn(batches) || len(batches) < 2) }
 	open := func(i int) bool {
@@ -82,6 +85,7 @@ func (r *run) count() {
 		if !ok {
 			break
 		}
+		calls = repaced(calls, b.took)
 		if batches = append(batches, b); len(batches) < next {
 			continue
 		}
@@ -100,6 +104,18 @@ func (r *run) count() {
 			r.nameUsers(i)
 		}
 	}
+}
+
+// repaced is the number of calls in the batch after one that took so many seconds. Calls may
+// become slower, as those that add to a list and search it.
+func repaced(calls int64, took float64) int64 {
+	switch {
+	case took > 2*batchTime.Seconds():
+		return max(1, calls/2)
+	case took < batchTime.Seconds()/2:
+		return 2 * calls
+	}
+	return calls
 }
 
 // batch makes some calls, and pauses.

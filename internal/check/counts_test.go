@@ -117,6 +117,27 @@ func TestCheckCountsForHalfOfTheTime(t *testing.T) {
 
 var leaf *int
 
+// Batches take about as long when calls become slower, or were slow only at first.
+func TestRepaced(t *testing.T) {
+	for name, cost := range map[string]func(n int64) float64{
+		"slower": func(n int64) float64 { return 1e-6 * float64(n) },
+		"faster": func(n int64) float64 { return 1/float64(n) + 1e-5 },
+	} {
+		calls, n, last := int64(100), int64(0), 0.0
+		for range 40 {
+			last = 0
+			for range calls {
+				n++
+				last += cost(n)
+			}
+			calls = repaced(calls, last)
+		}
+		if last < batchTime.Seconds()/3 || last > 3*batchTime.Seconds() {
+			t.Errorf("%s: the last batch took %v s", name, last)
+		}
+	}
+}
+
 func TestOthersIn(t *testing.T) {
 	call := func() float64 { return 0.01 }
 	for others, want := range map[float64]bool{0: false, 0.04: false, 0.5: true} {

@@ -86,6 +86,11 @@ func (p *plan) sampleAll(set budget.Set) {
 	p.counted = slices.DeleteFunc(p.counted, func(i int) bool { return isCPU(set[i]) })
 }
 
+// continues reports whether there are budgets that are judged after the counted ones.
+func (p *plan) continues() bool {
+	return len(p.cpu)+len(p.profiles)+len(p.goroutines)+len(p.figures)+len(p.steady) > 0
+}
+
 // part is the set of some of the budgets.
 func part(set budget.Set, indices []int) budget.Set {
 	var out budget.Set
