@@ -323,22 +323,22 @@ func TestFault_38_Work(t *testing.T) {
 	}{
 		{"grows", func(at time.Duration) float64 { return 5000 * at.Seconds() }, "surely"},
 		{"stands still", func(time.Duration) float64 { return 7 }, "no request was done"},
-		{"panics", func(time.Duration) float64 { panic("no counter") }, `Work["request"] failed with a panic: no counter`},
-		{"goes back", func(at time.Duration) float64 { return 1e9 - at.Seconds() }, `Work["request"] went from 9999999`},
+		{"panics", func(time.Duration) float64 { panic("no counter") }, "the counter of request: panic: no counter"},
+		{"goes back", func(at time.Duration) float64 { return 1e9 - at.Seconds() }, "the counter of request went from 9999999"},
 		{"swings from one end to the other", func(time.Duration) float64 {
 			if swings.Add(1)%2 == 1 {
 				return -math.MaxFloat64
 			}
 			return math.MaxFloat64
-		}, `Work["request"] went from -1.79769313486232e+308 to 1.79769313486232e+308: that is no growth that can be counted`},
-		{"is no number", func(time.Duration) float64 { return nan() }, `Work["request"] returned NaN`},
-		{"hangs", func(time.Duration) float64 { calls.Add(1); <-block; return 0 }, `Work["request"] did not return within 100ms`},
+		}, `the counter of request went from -1.79769313486232e+308 to 1.79769313486232e+308: that is no growth that can be counted`},
+		{"is no number", func(time.Duration) float64 { return nan() }, "the counter of request went from NaN to NaN"},
+		{"hangs", func(time.Duration) float64 { calls.Add(1); <-block; return 0 }, "the counter of request: an earlier call has not returned"},
 		{"is slow at times", func(at time.Duration) float64 {
 			if at > 25*second {
 				time.Sleep(callTimeout + 1)
 			}
 			return 5000 * at.Seconds()
-		}, `Work["request"] did not return within 100ms`},
+		}, "the counter of request: has not returned within 100ms"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 type counters struct {
 	process.Snapshot
 	work readings
+	cost time.Duration // of reading work, estimated
 }
 
 // period returns the start of the period that a window from start to end completes. It

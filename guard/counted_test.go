@@ -176,7 +176,7 @@ func TestCountedNextToNothing(t *testing.T) {
 func TestLittleWork(t *testing.T) {
 	e := entryOf("process below 20ms per request")
 	start := time.Now()
-	before := counters{process.Snapshot{At: start}, readings{"request": {n: 0}}}
+	before := counters{Snapshot: process.Snapshot{At: start}, work: readings{"request": {n: 0}}}
 	for i, tt := range []struct {
 		done, used float64 // in all
 		want       budget.Verdict
@@ -189,8 +189,8 @@ func TestLittleWork(t *testing.T) {
 		{400, 12, budget.Inconclusive, "as it was"},
 	} {
 		now := counters{
-			process.Snapshot{At: start.Add(time.Duration(i+1) * minute), CPU: time.Duration(tt.used * 1e9)},
-			readings{"request": {n: tt.done}},
+			Snapshot: process.Snapshot{At: start.Add(time.Duration(i+1) * minute), CPU: time.Duration(tt.used * 1e9)},
+			work:     readings{"request": {n: tt.done}},
 		}
 		r := budget.Result{Budget: e.Budget, Limit: 0.02, Unit: "seconds", Reason: "as it was"}
 		e.count(&r, &before, &now, minute)

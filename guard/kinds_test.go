@@ -221,7 +221,7 @@ func TestKindWorkOfWindowsWithoutProfile(t *testing.T) {
 	rate := runtime.MemProfileRate
 	k := allocsTaker(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	at := func(n float64) readings { return readings{"request": {n: n, label: "requests"}} }
+	at := func(n float64) readings { return readings{"request": {n: n}} }
 	for _, tt := range []struct {
 		collect  bool
 		rate     int

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"fmt"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -113,21 +112,6 @@ func (s *sink) close() <-chan struct{} {
 		close(s.queue)
 	}
 	return s.done
-}
-
-// call runs code of the host and returns its panic as an error. In profiles, package charge
-// knows the callees of this function for the host's code, by its name.
-func call(f func()) error { return recovered(f) }
-
-// recovered runs code of the guard and returns its panic as an error.
-func recovered(f func()) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	f()
-	return nil
 }
 
 // A breaker counts panics.

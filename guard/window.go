@@ -82,12 +82,19 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.free = time.Now().Add(l.backoff)
 	}
 	ended, _ := process.ThreadCPU()
-	l.account(ended-began+profiling+l.work.spent(), &m.now.Snapshot)
+	l.account(ended-began+profiling+m.before.cost+m.now.cost, &m.now.Snapshot)
 	l.last = m.now.Snapshot
 }
 
 // read reads all counters.
-func (l *looper) read() *counters { return &counters{l.seams.snap(), l.work.now()} }
+func (l *looper) read() *counters {
+	c := &counters{Snapshot: l.seams.snap()}
+	began, used := time.Now(), process.ProcessCPU()
+	c.work = l.work.now()
+	// A call that waits for a lock costs nothing.
+	c.cost = min(time.Since(began), process.ProcessCPU()-used)
+	return c
+}
 
 // noProfile is an empty profile to judge figures with, which need none.
 var noProfile = profile.Profile{

@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -223,7 +222,7 @@ func (w *world) still(t *testing.T, cfg Config) *looper {
 }
 
 func completed(cfg Config) (Config, error) {
-	err := cfg.complete(new(atomic.Bool))
+	err := cfg.complete()
 	return cfg, err
 }
 

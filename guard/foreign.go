@@ -1,0 +1,50 @@
+package guard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// errHangs is the error of foreign code that does not return in time.
+var errHangs = errors.New("has not returned")
+
+// foreign runs code that calls the host or a disk, on a goroutine of its own. Its panic is
+// returned as an error, and so is the end of its goroutine. If it takes longer than bound,
+// foreign does not wait for it, and what it does from then on must not be read; 0 is no bound.
+func foreign(bound time.Duration, do func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		err := errors.New("ended its goroutine")
+		defer func() { result <- err }()
+		var failed error
+		panicked := call(func() { failed = do() })
+		err = cmp.Or(panicked, failed)
+	}()
+	var late <-chan time.Time
+	if bound > 0 {
+		late = time.After(bound)
+	}
+	select {
+	case err := <-result:
+		return err
+	case <-late:
+		return fmt.Errorf("%w within %v", errHangs, bound)
+	}
+}
+
+// call runs code of the host and returns its panic as an error. In profiles, package charge
+// knows the callees of this function for the host's code, by its name.
+func call(f func()) error { return recovered(f) }
+
+// recovered runs code of the guard and returns its panic as an error.
+func recovered(f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	f()
+	return nil
+}
