@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,25 +34,25 @@ func (g *Guard) acquire(ctx context.Context) error {
 // within runs do, which may hang, for a part of the guard, and returns its error. If do has
 // not ended in time, within returns nil, and that part is off until do ends without error.
 func (g *Guard) within(part, what string, do func() error) error {
-	reply, gaveUp := make(chan error), make(chan struct{})
-	g.background.Go(func() {
-		err := fmt.Errorf("%s has ended its goroutine", what)
-		defer func() {
-			select {
-			case reply <- err:
-			case <-gaveUp:
-				g.off(part, err)
-			}
-		}()
-		err = do()
-	})
-	select {
-	case err := <-reply:
+	g.mu.Lock()
+	g.faults.note(part, fmt.Sprintf("%s are off: %s %v within %v", part, what, errHangs, startWithin))
+	g.mu.Unlock()
+	began := time.Now()
+	err := foreign(startWithin, func() error {
+		err := do()
+		if err == nil || time.Since(began) >= startWithin { // before, it is an error of Start
+			g.off(part, err)
+		}
 		return err
-	case <-time.After(startWithin):
+	})
+	if !errors.Is(err, errHangs) {
+		return err
 	}
-	g.off(part, fmt.Errorf("%s has not returned within %v", what, startWithin))
-	close(gaveUp)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if text, off := g.faults.by[part]; off { // it has not ended in this moment
+		g.degraded(part, "", text)
+	}
 	return nil
 }
 
@@ -73,22 +74,10 @@ func (g *Guard) sinkOff(sink, why string) {
 	g.degraded("sink "+sink, "", fmt.Sprintf("the sink %s is off: %s", sink, why))
 }
 
-// isOff reports whether a part of the guard is off.
-func (g *Guard) isOff(part string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, off := g.faults.by[part]
-	return off
-}
-
 // openDumps opens the directory of the dumps.
 func (g *Guard) openDumps(ctx context.Context) error {
-	var store *dumps.Store
-	var err error
 	keep := dumps.Keep{Files: g.cfg.Keep.Files, Bytes: g.cfg.Keep.Bytes, Age: g.cfg.Keep.Age}
-	if failed := recovered(func() { store, err = g.seams.openDir(g.cfg.DumpDir, keep, g.dumped) }); failed != nil {
-		err = failed
-	}
+	store, err := g.seams.openDir(g.cfg.DumpDir, keep, g.dumped)
 	if err != nil {
 		return err
 	}
@@ -104,17 +93,12 @@ func (g *Guard) openDumps(ctx context.Context) error {
 // register registers the metrics. If that ends after Stop, they are unregistered again:
 // metrics of a stopped guard would keep the next guard from registering its own.
 func (g *Guard) register(ctx context.Context) error {
-	var refused error
-	if err := call(func() { refused = g.cfg.Registerer.Register(g.metrics) }); err != nil {
-		return err
+	err := g.cfg.Registerer.Register(g.metrics)
+	if err == nil && ctx.Err() != nil {
+		g.cfg.Registerer.Unregister(g.metrics)
 	}
-	if refused == nil && ctx.Err() != nil {
-		g.unregister()
-	}
-	return refused
+	return err
 }
-
-func (g *Guard) unregister() { _ = call(func() { g.cfg.Registerer.Unregister(g.metrics) }) }
 
 // release closes the dumps and the sinks, and waits for the guard's goroutines until ctx
 // ends. Goroutines that hang are left behind. After that another guard can be started.
@@ -134,12 +118,6 @@ func (g *Guard) release(ctx context.Context) {
 	for _, s := range g.sinks {
 		await(ctx, s.done)
 	}
-	ended := make(chan struct{})
-	go func() {
-		g.background.Wait()
-		close(ended)
-	}()
-	await(ctx, ended)
 	running.CompareAndSwap(g, nil)
 }
 

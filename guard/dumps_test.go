@@ -441,7 +441,7 @@ func TestFlightRecorderFails(t *testing.T) {
 	}{
 		{"panic: on purpose", func(io.Writer) (int64, error) { panic("on purpose") }},
 		{"not returned within", func(io.Writer) (int64, error) { <-release; return 0, nil }},
-		{"took 3s", func(io.Writer) (int64, error) { time.Sleep(3 * second); return 0, nil }},
+		{"has not returned within 1s", func(io.Writer) (int64, error) { time.Sleep(3 * second); return 0, nil }},
 		{"out of order", func(io.Writer) (int64, error) { return 0, errors.New("out of order") }},
 		{"ended its goroutine", func(io.Writer) (int64, error) { runtime.Goexit(); return 0, nil }},
 		{"writes more than", func(w io.Writer) (int64, error) {

@@ -259,7 +259,7 @@ func TestFault_31_EmitPanics(t *testing.T) {
 		if calls != 3 || s.Panics["otel"] != 3 || s.Dropped["otel"] != 20+1 || s.Windows["ok"] != 10 {
 			t.Errorf("%d calls, panics %v, dropped %v, windows %v", calls, s.Panics, s.Dropped, s.Windows)
 		}
-		if want := "the sink otel is off: its code has panicked three times in ten minutes: panic: no exporter"; s.Reason != want {
+		if want := "the sink otel is off: its code has failed three times in ten minutes: panic: no exporter"; s.Reason != want {
 			t.Errorf("the reason is %q, want %q", s.Reason, want)
 		}
 		if n := len(w.told()); n != 20+1 {

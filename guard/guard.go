@@ -35,11 +35,10 @@ type Guard struct {
 	done   chan struct{} // closed when the loop has ended
 	stop   sync.Once
 
-	sinks      []*sink
-	dumps      atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
-	background sync.WaitGroup              // goroutines that may wait for a disk or a registry
-	metrics    *collector
-	pages      sync.Once
+	sinks   []*sink
+	dumps   atomic.Pointer[dumps.Store] // nil: there are none yet, or none at all
+	metrics *collector
+	pages   sync.Once
 	// page is made by pages, once for all calls of Handler. It is an interface so that the
 	// linker can leave the pages out of programs that do not call Handler.
 	page http.Handler
@@ -170,7 +169,8 @@ func (g *Guard) shutDown() {
 	defer cancel()
 	g.cancel()
 	await(ctx, g.done)
-	g.background.Go(g.unregister)
+	deadline, _ := ctx.Deadline()
+	_ = foreign(max(time.Until(deadline), 1), func() error { g.cfg.Registerer.Unregister(g.metrics); return nil })
 	g.release(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -55,13 +55,6 @@ func newSink(name string, deliver func(Event), turned func(sink, why string)) *s
 
 func (s *sink) run() {
 	defer close(s.done)
-	drained := false
-	defer func() {
-		if !drained { // the host's code has ended this goroutine (runtime.Goexit)
-			s.turnOff("its code has ended the goroutine")
-			s.dropped.Add(1 + int64(len(s.queue)))
-		}
-	}()
 	// This goroutine has inherited the labels of the caller of Start.
 	pprof.SetGoroutineLabels(context.Background())
 	for e := range s.queue {
@@ -69,15 +62,14 @@ func (s *sink) run() {
 			s.dropped.Add(1)
 			continue
 		}
-		if err := call(func() { s.deliver(*e) }); err != nil {
+		if err := foreign(0, func() error { s.deliver(*e); return nil }); err != nil {
 			s.dropped.Add(1)
 			s.panics.Add(1)
 			if s.trips.trip(time.Now()) {
-				s.turnOff("its code has panicked three times in ten minutes: " + err.Error())
+				s.turnOff("its code has failed three times in ten minutes: " + err.Error())
 			}
 		}
 	}
-	drained = true
 }
 
 // turnOff ends the deliveries. After it no event is queued.

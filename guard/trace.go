@@ -1,13 +1,8 @@
 package guard
 
 import (
-	"cmp"
 	"fmt"
-	"time"
 )
-
-// traces is the part of the guard that is off after Config.Trace has failed.
-const traces = "execution traces"
 
 // traceMost is the most that Config.Trace may write. A flight recorder keeps 10 MiB by
 // default.
@@ -16,26 +11,20 @@ const traceMost = 64 << 20
 // trace is the execution trace of the last seconds, nil if there is none. Config.Trace is code
 // of the host. If it panics, hangs or writes without end, it is not called again.
 func (l *looper) trace() []byte {
-	if l.cfg.Trace == nil || l.isOff(traces) {
+	if l.cfg.Trace == nil || l.untraced {
 		return nil
 	}
 	var written limited
-	if err := l.within(traces, "Config.Trace", func() (err error) {
-		panicked := call(func() {
-			began := time.Now()
-			if l.cfg.Trace.Enabled() {
-				_, err = l.cfg.Trace.WriteTo(&written)
-			}
-			if took := time.Since(began); err == nil && took >= startWithin {
-				err = fmt.Errorf("Config.Trace took %v", took.Round(time.Millisecond))
-			}
-		})
-		return cmp.Or(panicked, err)
-	}); err != nil {
-		l.off(traces, err)
-	}
-	if l.isOff(traces) {
-		return nil // a call that hangs may still write to written
+	err := foreign(startWithin, func() (err error) {
+		if l.cfg.Trace.Enabled() {
+			_, err = l.cfg.Trace.WriteTo(&written)
+		}
+		return err
+	})
+	if err != nil {
+		l.untraced = true
+		l.off("execution traces", fmt.Errorf("Config.Trace: %w", err))
+		return nil
 	}
 	return written.data
 }

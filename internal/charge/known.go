@@ -75,8 +75,8 @@ const module = "github.com/profguard/profguard/"
 
 var own = [...]string{
 	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*workCounters).", "guard.(*counter).",
-	"guard.start.", "guard.foreign", "guard.call", "guard.recovered", "guard.newWorkCounters.", "guard.(*Guard).openDumps.", "guard.(*Guard).within.",
-	"guard.(*Guard).release.", "guard.(*Guard).unregister", "internal/profiler.", "internal/dumps.",
+	"guard.start.", "guard.foreign", "guard.call", "guard.recovered", "guard.newWorkCounters.", "guard.(*Guard).within.",
+	"internal/profiler.", "internal/dumps.",
 	"internal/profiles.(*Taker).",
 }
 
