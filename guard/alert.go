@@ -2,7 +2,6 @@ package guard
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -100,12 +99,15 @@ func (g *Guard) tell(j *judgement) {
 		e.offenders = alert.NewOffenders(first(r), now)
 		n.Name, n.Message = eventFiring, e.broken("is broken", r)
 		if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
-			n.Result.Reason = fmt.Sprintf("all windows together prove it; in the last, %s is at %s (%s)", e.who(r.Offenders), amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
+			n.Result.Reason = fmt.Sprintf("all windows together prove it; the last is at %s (%s)", amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
 		}
 	case j.event.Ends():
-		is, why := e.endedBy(j.event, r)
-		n.Name, n.Result.Reason = eventResolved, why
-		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, why)
+		n.Name, n.Result.Reason = eventResolved, e.endedBy(j.event, r)
+		is := "is kept again"
+		if j.event == alert.Unproven || j.event == alert.Unjudged {
+			is = "does not fire any more"
+		}
+		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
 	case e.alert.State == alert.Firing && r.Verdict == budget.Fail && len(r.Offenders) > 0 && e.offenders.Another(first(r), now, g.cfg.Keep.least()):
 		n.Name, n.Message = eventOffender, e.broken("is broken by another, too", r)
 	default:
@@ -119,19 +121,6 @@ func (g *Guard) tell(j *judgement) {
 		g.nameDump(&n, e)
 	}
 	g.emit(n)
-}
-
-// who names the function or figure that a result with these offenders is about.
-func (e *entry) who(offenders []budget.Offender) string {
-	switch {
-	case isEach(&e.rule) && len(offenders) > 0:
-		return offenders[0].Function
-	case isEach(&e.rule):
-		return "the largest"
-	case e.rule.Class == judge.Process:
-		return "the process"
-	}
-	return e.rule.Subject
 }
 
 // broken is the message of an event about a budget that is broken: what was measured, the
@@ -151,71 +140,32 @@ func (e *entry) broken(is string, r *budget.Result) string {
 	return text
 }
 
-// lately is the time that a recovery is about, and what it rests on.
-func lately(r *alert.Recovery) string {
-	text := "in the last " + unit.Plural(r.Windows, "window")
-	if r.Samples > 0 {
-		text += fmt.Sprintf(" (%s)", unit.Plural(r.Samples, "sample"))
+// endedBy says why the alert has ended. r is the result of the last window.
+func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
+	var text string
+	switch event {
+	case alert.Unjudged:
+		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
+	case alert.Unproven:
+		return "growth is not proven any more: " + r.Reason
+	case alert.Proven:
+		text = "all windows since it fired prove it together"
+	default:
+		text = fmt.Sprintf("%s in a row passed, the last at %s", unit.Plural(e.alert.Passed(), "window"), amount(r.Share, r.Unit))
+	}
+	if r.Limit > 0 {
+		text += "; the limit is " + r.Budget.Limit.String()
 	}
 	return text
-}
-
-// endedBy says in some words, and with its figures, why the alert has ended. r is the
-// result of the last window.
-func (e *entry) endedBy(event alert.Event, r *budget.Result) (is, why string) {
-	since, unjudged := &e.alert.Recovery, unit.Plural(e.alert.Unjudged(), "window")
-	is = "is kept again"
-	switch {
-	case event == alert.WentIdle:
-		return "does not fire any more", fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unjudged)
-	case event == alert.Unjudged:
-		return "does not fire any more", fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unjudged)
-	case event == alert.Unproven:
-		return "is not shown to be broken any more", "nothing shows it any more, and the baseline is too small to show more: " + r.Reason
-	case e.rule.Test == judge.Absent:
-		return is, fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
-	case e.rule.Test == judge.Steady || e.rule.Class == judge.Leak:
-		return is, r.Reason
-	}
-	over := lately(since)
-	if event == alert.Proven && isEach(&e.rule) { // the largest of a small window is mostly chance
-		zone := evidence.Zone * r.Limit
-		if r.Unit == "ratio" {
-			zone = math.Min(zone, (1+r.Limit)/2)
-		}
-		return is, fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", amount(zone, r.Unit), over, r.Budget.Limit)
-	}
-	value := amount(since.Worst, r.Unit) + " at the most"
-	if event == alert.Proven {
-		value = amount(since.Mean(), r.Unit)
-	}
-	return is, fmt.Sprintf("%s at %s %s; the limit is %s", e.who(nil), value, over, r.Budget.Limit)
 }
 
 // reason is the reason of the budget's last window. If the budget fires although that window
 // did not fail, it also says what the alert waits for.
 func (e *entry) reason(g *Guard) string {
-	r, since, rule := &e.Result, &e.alert.Recovery, e.ruleOf(&g.cfg)
-	switch n := e.alert.Unjudged(); {
-	case e.alert.State != alert.Firing || r.Verdict == budget.Fail:
+	r := &e.Result
+	if e.alert.State != alert.Firing || r.Verdict == budget.Fail {
 		return r.Reason
-	case n > 0:
-		return fmt.Sprintf("%s; firing, with nothing to judge for %s", r.Reason, unit.Plural(n, "window"))
-	case since.Windows == 0 && e.Proven == budget.Fail:
-		return r.Reason + "; firing, as all windows together prove it"
-	case since.Windows == 0:
-		return r.Reason + "; still firing"
 	}
-	over := lately(since)
-	if r.Limit > 0 {
-		over = fmt.Sprintf("%s at %s %s, limit %s", e.who(nil), amount(since.Mean(), r.Unit), over, r.Budget.Limit)
-	} else {
-		over = "no failure " + over
-	}
-	windows, d := e.alert.Needed(time.Since(g.started), rule)
-	text := fmt.Sprintf("%s; still firing: %s; ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, over, unit.Plural(windows, "window"), d, e.alert.Passed())
-	if !rule.Counted {
-		text += ", or when all together prove that it is kept"
-	}
-	return text
+	windows, d := e.alert.Needed(time.Since(g.started), e.ruleOf(&g.cfg))
+	return fmt.Sprintf("%s; still firing: ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, unit.Plural(windows, "window"), d, e.alert.Passed())
 }

@@ -23,7 +23,7 @@ func TestBrokenByEvidence(t *testing.T) {
 		{"by one window", budget.Fail, "main.work at 70%, surely above 60% (900 samples)",
 			"main.work at 70%, surely above 60% (900 samples)"},
 		{"by all", budget.Inconclusive, "38 samples, 120 are needed to tell 20% from 30%",
-			"all windows together prove it; in the last, main.work is at 30.00% (38 samples)"},
+			"all windows together prove it; the last is at 30.00% (38 samples)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {

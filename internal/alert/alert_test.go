@@ -116,7 +116,7 @@ func cell(t *testing.T, before, after Alert, event Event, now time.Duration) str
 	if moved && after.Since != now || !moved && after.Since != before.Since {
 		t.Errorf("%v -> %v: Since went from %v to %v at %v", before.State, after.State, before.Since, after.Since, now)
 	}
-	ends := map[Event]string{Passed: "passed", Proven: "proven", Unproven: "unproven", WentIdle: "idle", Unjudged: "unjudged"}
+	ends := map[Event]string{Passed: "passed", Proven: "proven", Unproven: "unproven", Unjudged: "unjudged"}
 	want := after.State.String()
 	switch why, isEnd := ends[event]; {
 	case isEnd != event.Ends(), (after.State == Resolved && moved) != isEnd, (after.State == Firing && moved) != (event == Fired):

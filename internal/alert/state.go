@@ -31,8 +31,7 @@ const (
 	Passed         // three periods passed
 	Proven         // all windows since it fired prove together that the excess is over
 	Unproven       // growth is not proven any more, and the baseline is too small to disprove it
-	WentIdle       // the budget's condition has not held for five periods
-	Unjudged       // there was nothing to judge for sixty periods
+	Unjudged       // the budget's condition has not held for five periods, or there was nothing to judge for sixty
 )
 
 // Ends reports whether the event is the end of an alert.
