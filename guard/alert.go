@@ -65,6 +65,9 @@ func (g *Guard) add(j *judgement) bool {
 	if j.lost {
 		return true
 	}
+	if _, outside := j.finding.Reason.(judge.OutOfScope); outside { // and not another reason, such as idle
+		e.missed++
+	}
 	if e.Evidence = j.finding.Strength; j.finding.Alarm != evidence.Inconclusive {
 		e.Proven = budget.Verdict(j.finding.Alarm)
 	}
@@ -80,7 +83,6 @@ func (g *Guard) add(j *judgement) bool {
 	if e.alert, j.event = e.alert.Next(f, e.ruleOf(&g.cfg)); e.alert.State != was {
 		e.Since = j.end
 	}
-	g.unseen(j)
 	return true
 }
 

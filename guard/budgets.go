@@ -32,7 +32,7 @@ type entry struct {
 	told         bool            // an event said that it fires
 	offenders    alert.Offenders // those that events have named
 
-	missed    int          // windows without a sample within its "in" and "where", until the first sample
+	missed    int          // windows without a sample within its "in" and "where"
 	breakdown *breakdown   // of a figure: the last one since it was within its limit
 	counted   counters     // the counters when it was last judged by them
 	watch     *judge.Watch // judges it, as the rule with the number at

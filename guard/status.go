@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"slices"
@@ -171,6 +172,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	s.Budget, r.Reason = cloneBudget(e.Budget), e.reason(g)
 	r.Budget = s.Budget
 	s.State, s.Accept = e.alert.State.String(), accepting(r)
+	s.Warning = cmp.Or(s.Warning, e.unseen())
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
 	if (e.alert.State == alert.Pending || e.alert.State == alert.Firing) && s.Proven == budget.Pass {
 		s.Proven = budget.Inconclusive

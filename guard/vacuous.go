@@ -56,24 +56,13 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 // will be any.
 const unseenWindows = 60
 
-// unseen counts the windows that have samples, but none within a budget's "in" and "where",
-// and warns if there never was one. The first sample takes the warning back. g.mu must be
-// held.
-func (g *Guard) unseen(j *judgement) {
-	e := j.entry
-	_, outside := j.finding.Reason.(judge.OutOfScope) // and not another reason, such as idle
-	switch {
-	case e.Samples > 0: // in this window or before
-		if e.missed >= unseenWindows {
-			e.Warning = ""
-		}
-		e.missed = 0
-	case outside:
-		e.missed++
-		if e.missed >= unseenWindows {
-			g.warn(e, fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", j.result.Reason, e.missed))
-		}
+// unseen is the warning about a budget that never had a sample within its "in" and "where",
+// or "".
+func (e *entry) unseen() string {
+	if e.Samples > 0 || e.missed < unseenWindows || isDefault(e.Budget) {
+		return ""
 	}
+	return fmt.Sprintf("no sample within its \"in\" and \"where\" in %d windows: check the spelling, or drop the budget", e.missed)
 }
 
 // warn sets a budget's warning and emits an event, once, unless the budget is one of
