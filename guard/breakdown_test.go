@@ -92,14 +92,14 @@ func TestFiguresNameTheirParts(t *testing.T) {
 				return "1", nil
 			}
 			l.store = new(dumps.Store)
-			value, e := 0.0, l.panel.entries[0]
+			value, taken := 0.0, false
 			if broken {
 				value = 1e12
 			}
 			p, at := l.panel, time.Now()
 			win := w.take(0)
 			if tt.kind == kinds.Allocs && broken { // a window that fails before, whose end is the start of the profile
-				if b := l.breakDown(t.Context(), tt.kind, at); b.err == nil || !strings.Contains(b.err.Error(), "this is the first") {
+				if b := l.breakDown(t.Context(), tt.kind); b.err == nil || !strings.Contains(b.err.Error(), "this is the first") {
 					t.Errorf("the first window: %v", b.err)
 				}
 				clear(l.breakdowns)
@@ -109,13 +109,13 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			}
 			for range 2 {
 				l.apply(t.Context(), l.judge(t.Context(), p.groups[1], measuredAt(&win, at, tt.name, value)), &win)
+				taken = len(l.breakdowns) > 0
 				clear(l.breakdowns)
 				l.beside = nil
 				at = at.Add(minute)
 			}
 			l.store = nil
 			r := l.Status().Budgets[0].Result
-			taken := e.breakdown != nil
 			if taken != broken || len(r.Offenders) > 0 != broken || len(dumped) > 0 != broken {
 				t.Fatalf("%s, broken %t: profile taken %t, %d dumps, %s", tt.sentence, broken, taken, len(dumped), r)
 			}

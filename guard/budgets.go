@@ -32,11 +32,10 @@ type entry struct {
 	told         bool            // an event said that it fires
 	offenders    alert.Offenders // those that events have named
 
-	missed    int          // windows without a sample within its "in" and "where"
-	breakdown *breakdown   // of a figure: the last one since it was within its limit
-	counted   counters     // the counters when it was last judged by them
-	watch     *judge.Watch // judges it, as the rule with the number at
-	at        int
+	missed  int          // windows without a sample within its "in" and "where"
+	counted counters     // the counters when it was last judged by them
+	watch   *judge.Watch // judges it, as the rule with the number at
+	at      int
 }
 
 func newEntry(b *budget.Budget, r *judge.Rule) *entry {

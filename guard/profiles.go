@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
@@ -55,8 +54,7 @@ func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 
 // A figure that is over its limit does not show its parts: there are 6,100 goroutines, but
 // where? madeOf is the kind of profile that shows them. It is taken in each window that
-// fails, within the limits of package profiles on size and cost. If those refuse it, the last
-// profile since the figure was within its limit is used. The profile of gc is what was
+// fails, within the limits of package profiles on size and cost. The profile of gc is what was
 // allocated since the last window that failed, so the first that fails has none.
 var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap, "rss": kinds.Heap, "gc": kinds.Allocs}
 
@@ -64,33 +62,23 @@ var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap
 type breakdown struct {
 	kind      string
 	data      []byte // the profile, for a dump of its window
-	at        time.Time
 	offenders []budget.Offender
 	err       error // why there is no profile
 }
 
-// explain adds the parts of a figure to r, if r is of a figure and fails. It returns the
-// breakdown of this window.
-func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result, at time.Time) *breakdown {
+// explain adds the parts of a figure to r, if r is of a figure and fails. It returns them with
+// their profile.
+func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result) *breakdown {
 	kind := madeOf[e.rule.Subject]
-	if r.Verdict == budget.Pass {
-		e.breakdown = nil
-	}
 	if kind == "" || r.Verdict != budget.Fail {
 		return nil
 	}
-	b := l.breakDown(ctx, kind, at)
-	if b.err == nil {
-		e.breakdown = &breakdown{kind: kind, at: at, offenders: b.offenders}
-	}
-	if known := e.breakdown; known == nil {
+	b := l.breakDown(ctx, kind)
+	if r.Offenders = b.offenders; b.err != nil {
 		r.Reason += fmt.Sprintf("; what it is made of is not known: %v", b.err)
-	} else if r.Offenders = known.offenders; len(r.Offenders) > 0 {
-		o, of := &r.Offenders[0], ""
-		if b.err != nil {
-			of = " of " + known.at.Format(time.DateTime)
-		}
-		r.Reason += fmt.Sprintf("; %s of the %s profile%s is %s", amount(o.Share, "ratio"), kind, of, located(o))
+	} else if len(r.Offenders) > 0 {
+		o := &r.Offenders[0]
+		r.Reason += fmt.Sprintf("; %s of the %s profile is %s", amount(o.Share, "ratio"), kind, located(o))
 	}
 	return b
 }
@@ -119,11 +107,11 @@ func located(o *budget.Offender) string {
 }
 
 // breakDown takes and judges the profile that shows the parts of a figure, once a window.
-func (l *looper) breakDown(ctx context.Context, kind string, at time.Time) *breakdown {
+func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 	if b := l.breakdowns[kind]; b != nil {
 		return b
 	}
-	b := &breakdown{kind: kind, at: at}
+	b := &breakdown{kind: kind}
 	var t *decode.Table
 	p, err := l.parts.Take(kind)
 	if err == nil {

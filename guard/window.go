@@ -175,7 +175,7 @@ func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Wi
 		}
 	}()
 	for _, j := range results {
-		found := l.explain(ctx, j.entry, &j.result, j.end)
+		found := l.explain(ctx, j.entry, &j.result)
 		if ctx.Err() != nil {
 			return
 		}
