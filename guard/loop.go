@@ -119,7 +119,7 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 			return false, true
 		case <-tick.C:
 			_, rests := l.pace.Rests(time.Now())
-			if l.pace.Jumped(l.seams.snap()) && !rests && l.backoff == 0 {
+			if l.pace.Jumped(l.seams.snap()) && !rests && !l.pace.Costly() && l.backoff == 0 {
 				return true, true
 			}
 		}

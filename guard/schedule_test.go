@@ -270,7 +270,8 @@ func TestPausedAgainAndAgain(t *testing.T) {
 	})
 }
 
-func TestHalvedCadence(t *testing.T) {
+// A window that costs 2% of a minute is followed by none for two.
+func TestCostlyWindow(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.random = func() float64 { return 0.5 } // no jitter
 		w.cost = func(n int) time.Duration {
@@ -284,7 +285,7 @@ func TestHalvedCadence(t *testing.T) {
 		g.Stop()
 		want := []time.Duration{minute, 2 * minute, minute, minute}
 		for i, gap := range gaps(w.windows())[:4] {
-			if gap != want[i] {
+			if gap < want[i] || gap > want[i]+20*second { // the test has some cost, too
 				t.Errorf("gap %d is %v, want %v", i, gap, want[i])
 			}
 		}

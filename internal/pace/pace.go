@@ -10,18 +10,15 @@ import (
 )
 
 const (
-	// If windows cost more than slowShare of one core, they become half as frequent. Above
-	// RestShare there are none for RestFor. Below goodShare they become more frequent again,
-	// one step a window, so that the frequency does not go up and down.
-	slowShare  = 0.01
-	goodShare  = 0.005
-	RestShare  = 0.03
-	RestFor    = 15 * time.Minute
-	maxStretch = 16
+	// After a window, the next one waits until both together cost at most mostShare of one
+	// core. Above RestShare there are none for RestFor.
+	mostShare = 0.01
+	RestShare = 0.03
+	RestFor   = 15 * time.Minute
 
-	// judgedOver is the least time over which the cost is judged. The first window costs more
-	// than others, because it reads what is linked, and a window after a jump of CPU starts
-	// early. At the defaults windows are further apart than this, so each is judged by itself.
+	// judgedOver is the least time over which the cost of a window is compared with RestShare.
+	// The first window costs more than others, because it reads what is linked, and a window
+	// after a jump of CPU starts early.
 	judgedOver = 30 * time.Second
 )
 
@@ -31,11 +28,8 @@ type Pace struct {
 	Window time.Duration  // and takes so long
 	Random func() float64 // at least 0 and below 1
 
-	// The cost of windows.
-	factor       int           // windows are so many times less frequent; 0 is 1
-	until        time.Time     // the end of a rest
-	last         time.Duration // the cost of the last window
-	cost, period time.Duration // since the cost was judged
+	last  time.Duration // the cost of the last window
+	until time.Time     // the end of a rest
 
 	// CPU of the process.
 	usual  float64 // cores
@@ -52,12 +46,12 @@ func (p *Pace) fraction(d time.Duration) time.Duration {
 	return time.Duration(p.Random() * float64(max(d, 0)))
 }
 
-// Next is the start of the window after one that began at a time: a period later, give or
-// take a quarter of the time between windows. These random steps add up, so that the windows
+// Next is the start of the window after one that began at a time: a period later, or longer if
+// that one cost too much, give or take a quarter of the time between windows. These random steps add up, so that the windows
 // of a fleet, or a cron job of the host, do not stay in step with them. Periods that a
 // suspended machine has missed are not made up for.
 func (p *Pace) Next(began, now time.Time) time.Time {
-	every := p.Every * time.Duration(p.stretch())
+	every := max(p.Every, min(time.Duration(float64(p.last)/mostShare), RestFor))
 	slack := max(every-p.Window, 0)
 	at := began.Add(every - slack/4 + p.fraction(slack/2))
 	if at.Before(now) {
@@ -66,12 +60,8 @@ func (p *Pace) Next(began, now time.Time) time.Time {
 	return at
 }
 
-func (p *Pace) stretch() int { return max(p.factor, 1) }
-
 // Costly reports whether windows cost too much to let them follow each other closely.
-func (p *Pace) Costly() bool {
-	return p.stretch() > 1 || float64(p.last) > slowShare*float64(p.Window*3/2)
-}
+func (p *Pace) Costly() bool { return float64(p.last) > mostShare*float64(p.Window*3/2) }
 
 // Rests returns until when there are no windows, and reports whether that is later than now.
 func (p *Pace) Rests(now time.Time) (until time.Time, rests bool) {
@@ -79,28 +69,13 @@ func (p *Pace) Rests(now time.Time) (until time.Time, rests bool) {
 }
 
 // Spent takes the cost of a window and the time since the window before. It returns the share
-// of one core that windows used lately, and makes windows more or less frequent by it.
+// of one core that the window used, and makes the next windows less frequent by it.
 func (p *Pace) Spent(cost, period time.Duration, now time.Time) (share float64) {
 	p.last = cost
-	if period <= 0 {
-		return 0
-	}
-	p.cost += cost
-	p.period += period
-	share = float64(p.cost) / float64(p.period)
-	if p.period < judgedOver && p.cost <= time.Duration(RestShare*float64(judgedOver)) {
-		return share // too early to tell
-	}
-	p.cost, p.period = 0, 0
-	if share > RestShare {
+	if float64(cost) > RestShare*float64(max(period, judgedOver)) {
 		p.until = now.Add(RestFor)
 	}
-	if share > slowShare {
-		p.factor = min(2*p.stretch(), maxStretch)
-	} else if share < goodShare {
-		p.factor /= 2
-	}
-	return share
+	return float64(cost) / float64(max(period, 1))
 }
 
 const (

@@ -8,48 +8,34 @@ import (
 	"github.com/profguard/profguard/internal/process"
 )
 
-// What windows cost makes them rarer, and more frequent again.
+// What a window costs makes the next one later, or the guard rest.
 func TestSpent(t *testing.T) {
-	type step struct {
-		cost, period time.Duration
-		stretch      int
-		rest         bool
-	}
 	const ms = time.Millisecond
-	tests := []struct {
-		name  string
-		steps []step
+	for _, tt := range []struct {
+		name         string
+		cost, period time.Duration
+		next         time.Duration
+		rest         bool
 	}{
-		{"cheap", []step{{100 * ms, time.Minute, 1, false}, {100 * ms, time.Minute, 1, false}}},
-		{"just under 1%", []step{{599 * ms, time.Minute, 1, false}}},
-		{"over 1%, then in between, then cheap", []step{
-			{601 * ms, time.Minute, 2, false}, {1202 * ms, 2 * time.Minute, 4, false}, {1600 * ms, 4 * time.Minute, 4, false},
-			{100 * ms, 4 * time.Minute, 2, false}, {100 * ms, 2 * time.Minute, 1, false}, {100 * ms, time.Minute, 1, false},
-		}},
-		{"over 3%", []step{{1801 * ms, time.Minute, 2, true}}},
-		{"never more than sixteen times", []step{
-			{time.Second, time.Minute, 2, false}, {time.Second, time.Minute, 4, false}, {time.Second, time.Minute, 8, false}, {time.Second, time.Minute, 16, false}, {time.Second, time.Minute, 16, false},
-		}},
-		{"a short time is no rate", []step{{800 * ms, 10 * time.Second, 1, false}, {10 * ms, 50 * time.Second, 2, false}}},
-		{"too much for any time", []step{{901 * ms, 10 * time.Second, 2, true}}},
-		{"no time at all", []step{{time.Second, 0, 1, false}, {time.Second, -time.Second, 1, false}}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var p Pace
-			now := time.Now()
-			for i, s := range tt.steps {
-				now = now.Add(s.period)
-				p.Spent(s.cost, s.period, now)
-				until, rests := p.Rests(now)
-				if p.stretch() != s.stretch || rests != s.rest {
-					t.Errorf("step %d: stretch %d, rests %t; want %d, %t", i+1, p.stretch(), rests, s.stretch, s.rest)
-				}
-				if s.rest && !until.Equal(now.Add(15*time.Minute)) {
-					t.Errorf("step %d: rests until %v", i+1, until.Sub(now))
-				}
-			}
-		})
+		{"cheap", 100 * ms, time.Minute, time.Minute, false},
+		{"just 1%", 600 * ms, time.Minute, time.Minute, false},
+		{"over 1%", 1200 * ms, time.Minute, 2 * time.Minute, false},
+		{"over 1%, in a longer time", 1200 * ms, 2 * time.Minute, 2 * time.Minute, false},
+		{"over 3%", 1801 * ms, time.Minute, 180100 * ms, true},
+		{"not more often than a rest is long", time.Minute, time.Hour, RestFor, false},
+		{"a short time is no rate", 800 * ms, 10 * time.Second, 80 * time.Second, false},
+		{"too much for any time", 901 * ms, 10 * time.Second, 90100 * ms, true},
+	} {
+		p := Pace{Every: time.Minute, Window: time.Minute, Random: func() float64 { return 0.5 }}
+		now := time.Now()
+		share := p.Spent(tt.cost, tt.period, now)
+		until, rests := p.Rests(now)
+		if next := p.Next(now, now).Sub(now); next != tt.next || rests != tt.rest || rests && !until.Equal(now.Add(RestFor)) {
+			t.Errorf("%s: the next after %v, rests %t until %v; want %v, %t", tt.name, next, rests, until.Sub(now), tt.next, tt.rest)
+		}
+		if want := tt.cost.Seconds() / tt.period.Seconds(); share < want*0.999 || share > want*1.001 {
+			t.Errorf("%s: a share of %v, want %v", tt.name, share, want)
+		}
 	}
 }
 
