@@ -32,7 +32,6 @@ type sink struct {
 
 	dropped atomic.Int64
 	panics  atomic.Int64
-	off     atomic.Bool
 	turned  func(sink, why string) // reports that the sink is off
 	trips   breaker                // used by the sink's goroutine only
 }
@@ -57,8 +56,9 @@ func (s *sink) run() {
 	defer close(s.done)
 	// This goroutine has inherited the labels of the caller of Start.
 	pprof.SetGoroutineLabels(context.Background())
+	off := false
 	for e := range s.queue {
-		if s.off.Load() {
+		if off {
 			s.dropped.Add(1)
 			continue
 		}
@@ -66,25 +66,19 @@ func (s *sink) run() {
 			s.dropped.Add(1)
 			s.panics.Add(1)
 			if s.trips.trip(time.Now()) {
-				s.turnOff("its code has failed three times in ten minutes: " + err.Error())
+				off = true
+				s.close()
+				s.turned(s.name, "its code has failed three times in ten minutes: "+err.Error())
 			}
 		}
 	}
-}
-
-// turnOff ends the deliveries. After it no event is queued.
-func (s *sink) turnOff(why string) {
-	s.mu.Lock()
-	s.off.Store(true)
-	s.mu.Unlock()
-	s.turned(s.name, why)
 }
 
 // offer queues an event. It never blocks.
 func (s *sink) offer(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed && !s.off.Load() {
+	if !s.closed {
 		select {
 		case s.queue <- &e:
 			return
@@ -95,7 +89,7 @@ func (s *sink) offer(e Event) {
 }
 
 // close ends the queue. The channel that it returns is closed when the events in the queue
-// are delivered.
+// are delivered or dropped.
 func (s *sink) close() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
