@@ -86,6 +86,9 @@ func (g *Guard) add(j *judgement) bool {
 	return true
 }
 
+// mostNamed is the most offenders that the events of one alert name.
+const mostNamed = 64
+
 // tell emits the event of a transition, or of another offender while the budget fires. For a
 // budget that is not in force any more, SetBudgets has emitted the last event.
 func (g *Guard) tell(j *judgement) {
@@ -96,9 +99,11 @@ func (g *Guard) tell(j *judgement) {
 		return
 	}
 	n := Event{Time: j.end, Budget: e.Name, Result: *r}
-	switch now := j.end.Sub(g.started); {
+	another := e.named != nil && r.Verdict == budget.Fail && len(r.Offenders) > 0 && !e.named[first(r)] &&
+		len(e.named) < mostNamed && j.end.Sub(e.namedAt) >= g.cfg.Keep.least()
+	switch {
 	case j.event == alert.Fired:
-		e.offenders = alert.NewOffenders(first(r), now)
+		e.named = map[string]bool{}
 		n.Name, n.Message = eventFiring, e.broken("is broken", r)
 		if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
 			n.Result.Reason = fmt.Sprintf("all windows together prove it; the last is at %s (%s)", amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
@@ -110,13 +115,16 @@ func (g *Guard) tell(j *judgement) {
 			is = "does not fire any more"
 		}
 		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
-	case e.alert.State == alert.Firing && r.Verdict == budget.Fail && len(r.Offenders) > 0 && e.offenders.Another(first(r), now, g.cfg.Keep.least()):
+	case another:
 		n.Name, n.Message = eventOffender, e.broken("is broken by another, too", r)
 	default:
 		return
 	}
-	e.told, e.Offender = n.Name != eventResolved, nil
-	if e.told {
+	e.Offender = nil
+	if n.Name == eventResolved {
+		e.named = nil
+	} else {
+		e.named[first(r)], e.namedAt = true, j.end
 		if len(r.Offenders) > 0 {
 			e.Offender = &r.Offenders[0]
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -289,6 +290,29 @@ func TestFault_73_AnotherOffender(t *testing.T) {
 			t.Errorf("told %q, want %s; states %s", got, want, states)
 		}
 	})
+}
+
+// An alert names each of its offenders once, and not too many.
+func TestOffendersOfOneAlert(t *testing.T) {
+	w := newWorld()
+	l := w.still(t, Config{Budgets: simple})
+	e, at := l.panel.entries[0], time.Now()
+	tell := func(name string, event alert.Event) {
+		at = at.Add(minute)
+		r := budget.Result{Budget: e.Budget, Verdict: budget.Fail, Offenders: []budget.Offender{{Frame: budget.Frame{Function: name}}}}
+		l.tell(&judgement{entry: e, result: r, end: at, event: event})
+	}
+	tell("a", alert.None)
+	if e.named != nil {
+		t.Error("named by an alert that has not fired")
+	}
+	tell("a", alert.Fired)
+	for i := range 200 {
+		tell(fmt.Sprint(i/2), alert.None)
+	}
+	if len(e.named) != mostNamed || e.Offender.Function != fmt.Sprint(mostNamed-2) {
+		t.Errorf("%d are named, the last is %s; want %d", len(e.named), e.Offender.Function, mostNamed)
+	}
 }
 
 // What ends an alert is said with the figures that ended it.

@@ -29,8 +29,8 @@ type entry struct {
 	// Only alert.go writes these, but for the warning.
 	BudgetStatus // without the fields that status computes
 	alert        alert.Alert
-	told         bool            // an event said that it fires
-	offenders    alert.Offenders // those that events have named
+	named        map[string]bool // the offenders that events have named while it fires, else nil
+	namedAt      time.Time       // when the last one was named
 
 	missed  int          // windows without a sample within its "in" and "where"
 	counted counters     // the counters when it was last judged by them
@@ -158,7 +158,7 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 		return fmt.Errorf("guard.SetBudgets: the guard has stopped: call Stop, and Start another one")
 	}
 	for _, e := range g.panel.entries {
-		if slices.Contains(next.entries, e) || !e.told {
+		if slices.Contains(next.entries, e) || e.named == nil {
 			continue
 		}
 		gone := Event{Name: eventResolved, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s was removed or changed while it was firing", e.Name)}

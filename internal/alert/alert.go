@@ -281,30 +281,6 @@ func (a *Alert) Needed(now time.Duration, r Rule) (windows int, d time.Duration)
 
 func (a *Alert) enter(s State, now time.Duration) { a.State, a.Since = s, now }
 
-// mostNamed is the most offenders that one alert names.
-const mostNamed = 64
-
-// Offenders are the offenders that an alert has named since it fired.
-type Offenders struct {
-	named map[string]bool
-	last  time.Duration // when the last one was named
-}
-
-// NewOffenders returns the offenders of an alert that fires now and names one.
-func NewOffenders(name string, now time.Duration) Offenders {
-	return Offenders{named: map[string]bool{name: true}, last: now}
-}
-
-// Another reports whether the alert names another offender: one that it has not named yet, if
-// the last was named at least so long ago. If so, it counts as named.
-func (o *Offenders) Another(name string, now, least time.Duration) bool {
-	if o.named == nil || o.named[name] || len(o.named) >= mostNamed || now-o.last < least {
-		return false
-	}
-	o.named[name], o.last = true, now
-	return true
-}
-
 // Closer allows windows that follow each other closely, for at most ten minutes in any hour.
 // The zero value is ready to use.
 type Closer struct {

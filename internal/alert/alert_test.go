@@ -195,30 +195,3 @@ func TestStories(t *testing.T) {
 		}
 	}
 }
-
-// An alert names each of its offenders once, and not too many at a time.
-func TestOffenders(t *testing.T) {
-	o := NewOffenders("a", 0)
-	for i, step := range []struct {
-		minute time.Duration
-		name   string
-		want   bool
-	}{{1, "a", false}, {1, "b", true}, {1, "c", false}, {2, "b", false}, {2, "c", true}, {9, "a", false}} {
-		if got := o.Another(step.name, step.minute*time.Minute, time.Minute); got != step.want {
-			t.Errorf("step %d, %s: %t, want %t", i+1, step.name, got, step.want)
-		}
-	}
-	named := 0
-	for i := range 1000 {
-		if o.Another(fmt.Sprint(i), time.Duration(10+i)*time.Minute, time.Minute) {
-			named++
-		}
-	}
-	if named != mostNamed-3 {
-		t.Errorf("%d more are named, want %d in all", named, mostNamed)
-	}
-	var none Offenders
-	if none.Another("a", time.Hour, time.Minute) {
-		t.Error("named by an alert that has not fired")
-	}
-}
