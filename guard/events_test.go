@@ -259,7 +259,7 @@ func TestFault_31_EmitPanics(t *testing.T) {
 		if calls != 3 || s.Panics["otel"] != 3 || s.Dropped["otel"] != 20+1 || s.Windows["ok"] != 10 {
 			t.Errorf("%d calls, panics %v, dropped %v, windows %v", calls, s.Panics, s.Dropped, s.Windows)
 		}
-		if want := "the sink otel is off: its code has failed three times in ten minutes: panic: no exporter"; s.Reason != want {
+		if want := "the sink otel is off: its code has failed three times in a row: panic: no exporter"; s.Reason != want {
 			t.Errorf("the reason is %q, want %q", s.Reason, want)
 		}
 		if n := len(w.told()); n != 20+1 {
@@ -269,20 +269,20 @@ func TestFault_31_EmitPanics(t *testing.T) {
 	})
 }
 
-// Three panics far apart are accidents.
-func TestBreaker(t *testing.T) {
-	var b breaker
-	now := time.Now()
-	for i := range 10 {
-		if b.trip(now.Add(time.Duration(i) * 6 * minute)) {
-			t.Errorf("tripped at panic %d, six minutes apart", i+1)
+// Panics now and then are accidents.
+func TestSinkPanicsNowAndThen(t *testing.T) {
+	calls := 0
+	s := newSink("test", func(Event) {
+		if calls++; calls%3 != 0 {
+			panic("now and then")
 		}
+	}, func(sink, why string) { t.Errorf("%s is off: %s", sink, why) })
+	for range 30 {
+		s.offer(Event{})
 	}
-	now = now.Add(2 * time.Hour)
-	for i, want := range []bool{false, false, true} {
-		if got := b.trip(now.Add(time.Duration(i) * minute)); got != want {
-			t.Errorf("panic %d, a minute apart: %t", i+1, got)
-		}
+	<-s.close()
+	if calls != 30 || s.panics.Load() != 20 || s.dropped.Load() != 20 {
+		t.Errorf("%d calls, %d panics, %d dropped", calls, s.panics.Load(), s.dropped.Load())
 	}
 }
 

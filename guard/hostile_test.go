@@ -116,7 +116,7 @@ func TestCallbackEndsItsGoroutine(t *testing.T) {
 	}
 	close(queued)
 	<-s.close()
-	if delivered.Load() != 3 || s.dropped.Load() != 5 || said != "callback: its code has failed three times in ten minutes: ended its goroutine" {
+	if delivered.Load() != 3 || s.dropped.Load() != 5 || said != "callback: its code has failed three times in a row: ended its goroutine" {
 		t.Errorf("delivered %d, dropped %d, and said %q; want three delivered, and all dropped and counted", delivered.Load(), s.dropped.Load(), said)
 	}
 }

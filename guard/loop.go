@@ -22,7 +22,7 @@ type looper struct {
 	pace       pace.Pace
 	backoff    time.Duration // of the CPU profiler
 	free       time.Time     // when the CPU profiler is tried again
-	trips      breaker
+	panicked   int           // windows in a row
 	kinds      *kindTaker
 	parts      profiles.Taker        // for the parts of figures, apart from the windows of kinds
 	breakdowns map[string]*breakdown // by kind, in this window
@@ -55,9 +55,11 @@ func (g *Guard) loop(ctx context.Context) {
 			return
 		}
 		l.began = time.Now()
-		if err := recovered(func() { l.window(ctx, early) }); err != nil {
+		if err := recovered(func() { l.window(ctx, early) }); err == nil {
+			l.panicked = 0
+		} else {
 			l.notePanic("loop")
-			if l.trips.trip(time.Now()) {
+			if l.panicked++; l.panicked == panicLimit {
 				l.giveUp(err)
 				return
 			}
@@ -131,5 +133,5 @@ func (l *looper) giveUp(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status.State = stateStopped
-	l.degraded("loop", "panics", "profguard gave up after three panics in ten minutes: "+err.Error())
+	l.degraded("loop", "panics", "profguard gave up after three panics in a row: "+err.Error())
 }

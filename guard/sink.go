@@ -5,7 +5,6 @@ import (
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 const (
@@ -13,9 +12,8 @@ const (
 	// SetBudgets may resolve all budgets, and as many new ones may fire at once. If the queue
 	// is full, the sink hangs.
 	sinkQueue = 2*maxBudgets + 64
-	// After panicLimit panics within panicWithin the sink is turned off.
-	panicLimit  = 3
-	panicWithin = 10 * time.Minute
+	// After panicLimit panics in a row a sink is off, and so is the guard's loop.
+	panicLimit = 3
 )
 
 // A sink delivers events to other code, which may block for ever or panic. It has a goroutine
@@ -33,7 +31,6 @@ type sink struct {
 	dropped atomic.Int64
 	panics  atomic.Int64
 	turned  func(sink, why string) // reports that the sink is off
-	trips   breaker                // used by the sink's goroutine only
 }
 
 // sinks makes the sinks of a configuration. A new sink is added here. turned is called when
@@ -56,20 +53,22 @@ func (s *sink) run() {
 	defer close(s.done)
 	// This goroutine has inherited the labels of the caller of Start.
 	pprof.SetGoroutineLabels(context.Background())
-	off := false
+	failed := 0 // in a row
 	for e := range s.queue {
-		if off {
+		if failed == panicLimit {
 			s.dropped.Add(1)
 			continue
 		}
-		if err := foreign(0, func() error { s.deliver(*e); return nil }); err != nil {
-			s.dropped.Add(1)
-			s.panics.Add(1)
-			if s.trips.trip(time.Now()) {
-				off = true
-				s.close()
-				s.turned(s.name, "its code has failed three times in ten minutes: "+err.Error())
-			}
+		err := foreign(0, func() error { s.deliver(*e); return nil })
+		if err == nil {
+			failed = 0
+			continue
+		}
+		s.dropped.Add(1)
+		s.panics.Add(1)
+		if failed++; failed == panicLimit {
+			s.close()
+			s.turned(s.name, "its code has failed three times in a row: "+err.Error())
 		}
 	}
 }
@@ -98,15 +97,4 @@ func (s *sink) close() <-chan struct{} {
 		close(s.queue)
 	}
 	return s.done
-}
-
-// A breaker counts panics.
-type breaker struct{ at [panicLimit]time.Time }
-
-// trip notes a panic and reports whether there were panicLimit of them within
-// panicWithin.
-func (b *breaker) trip(now time.Time) bool {
-	copy(b.at[:], b.at[1:])
-	b.at[len(b.at)-1] = now
-	return !b.at[0].IsZero() && now.Sub(b.at[0]) < panicWithin
 }
