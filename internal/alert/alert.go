@@ -19,10 +19,10 @@ const (
 	// would look like a lasting excess.
 	mostWindows = 8
 
-	// idlePeriods end an alert whose budget has a condition that does not hold.
 	// unjudgedPeriods end an alert if good windows have nothing to judge: no sample within
 	// the budget's "in" and "where", or no work. That is an hour at the defaults, longer than
-	// usual pauses of the traffic.
+	// usual pauses of the traffic. idlePeriods are enough if the budget has a condition that
+	// does not hold.
 	idlePeriods     = 5
 	unjudgedPeriods = 60
 
@@ -122,13 +122,13 @@ type Alert struct {
 	State State
 	Since time.Duration // when State was entered
 
-	fails, passes  run           // inconclusive windows do not interrupt these
-	idle, unjudged run           // windows in which the condition did not hold, and with nothing to judge
-	failed         time.Duration // the end of the last window that failed
-	since          mean          // since then, or since it fired
-	shown          bool          // all windows together have proved an excess
-	unsettled      float64       // the count at the time counted
-	counted        time.Duration
+	fails, passes run           // inconclusive windows do not interrupt these
+	unjudged      run           // windows with nothing to judge
+	failed        time.Duration // the end of the last window that failed
+	since         mean          // since then, or since it fired
+	shown         bool          // all windows together have proved an excess
+	unsettled     float64       // the count at the time counted
+	counted       time.Duration
 }
 
 // Unjudged is the number of windows in a row, up to the last, with nothing to judge.
@@ -155,7 +155,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 		a.since = mean{}
 		a.enter(Firing, f.End)
 		return a, Fired
-	case a.stopped(f.End, r) != None:
+	case a.stopped(f, r) != None:
 		a.rest(f.End)
 	case fails || rising:
 		if a.State != Pending {
@@ -196,9 +196,6 @@ func (a *Alert) count(f Finding, r Rule) {
 		a.passes = run{}
 	case f.Window == evidence.Pass:
 		a.passes = a.passes.add(f)
-	}
-	if a.idle = a.idle.add(f); !f.Idle {
-		a.idle = run{}
 	}
 	if a.unjudged = a.unjudged.add(f); f.Measured {
 		a.unjudged = run{}
@@ -245,7 +242,7 @@ func (a *Alert) ends(f Finding, r Rule) Event {
 	if why := a.over(f, r); why != None && f.Window != evidence.Fail && (a.patience(f.End, r) == 1 || f.End-a.failed >= d) {
 		return why
 	}
-	return a.stopped(f.End, r)
+	return a.stopped(f, r)
 }
 
 // over returns the event if all windows since the last one that failed prove together that
@@ -266,8 +263,12 @@ func (a *Alert) over(f Finding, r Rule) Event {
 
 // stopped returns the event if there was nothing to judge for so long that the alert is over,
 // or None.
-func (a *Alert) stopped(now time.Duration, r Rule) Event {
-	if a.idle.lasts(idlePeriods, idlePeriods*r.Period*3/4, now) || a.unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, now) {
+func (a *Alert) stopped(f Finding, r Rule) Event {
+	periods := unjudgedPeriods
+	if f.Idle {
+		periods = idlePeriods
+	}
+	if a.unjudged.lasts(periods, time.Duration(periods)*r.Period*3/4, f.End) {
 		return Unjudged
 	}
 	return None
