@@ -26,16 +26,16 @@ const tooSoon = "too_soon"
 // the dumps.
 const dumpPatience = 2 * time.Second
 
-// maxOffered is the number of older dumps that are remembered: as many as the default
-// retention keeps.
-const maxOffered = 64
+// maxOffered is the number of dumps that are remembered: more than a few are offered in
+// Keep.Every, and more than the default retention keeps.
+const maxOffered = 256
 
 // A dump is a profile of a budget that was offered to the store.
 type dump struct {
 	id    dumps.ID
 	of    *entry
 	at    time.Time     // the end of its window
-	shows []string      // its offenders
+	shows string        // its first offender, "" without any
 	ended chan struct{} // closed when it was saved or has failed
 	kept  bool          // saved
 
@@ -75,10 +75,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	// With the lock, dumped can't run before the dump is in offered.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	offered := &dump{of: e, at: j.end, severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
-	for i := range j.result.Offenders {
-		offered.shows = append(offered.shows, j.result.Offenders[i].Function)
-	}
+	offered := &dump{of: e, at: j.end, shows: first(&j.result), severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
 	if e.alert.State == alert.Firing {
 		offered.violation = e.alert.Since
 		d.Mark = l.markOf(offered)
@@ -91,12 +88,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 		close(offered.ended)
 		return offered
 	}
-	spare := len(l.offered) - maxOffered
-	l.offered = slices.DeleteFunc(l.offered, func(d *dump) bool {
-		spare--
-		return spare >= 0 && j.end.Sub(d.at) >= l.cfg.Keep.every()
-	})
-	l.offered = append(l.offered, offered)
+	l.offered = append(l.offered[max(0, len(l.offered)+1-maxOffered):], offered)
 	return offered
 }
 
@@ -133,11 +125,6 @@ func first(r *budget.Result) string {
 	return r.Offenders[0].Function
 }
 
-// has reports whether the dump shows an offender; "" stands for no offender.
-func (d *dump) has(offender string) bool {
-	return slices.Contains(d.shows, offender) || offender == "" && d.shows == nil
-}
-
 // dumpDue reports whether a dump of an offender is due. It is not if a recent dump shows that
 // offender. If the last dump of the budget is too recent, the new one is counted as tooSoon
 // and left out, unless the alert has just begun to fire: that event gets a profile.
@@ -151,7 +138,7 @@ func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 			continue
 		}
 		begins = begins && d.violation != e.alert.Since
-		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.has(offender) {
+		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.shows == offender {
 			return false
 		}
 	}
@@ -167,7 +154,7 @@ func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 // held.
 func (g *Guard) nameDump(n *Event, e *entry) {
 	for _, d := range slices.Backward(g.offered) {
-		if d.of != e || !d.kept || n.Time.Sub(d.at) > g.cfg.Keep.every() || !d.has(first(&n.Result)) {
+		if d.of != e || !d.kept || n.Time.Sub(d.at) > g.cfg.Keep.every() || d.shows != first(&n.Result) {
 			continue
 		}
 		if n.Dump, n.Dumped = string(d.id), d.at; d.at.Before(n.Time) {

@@ -367,7 +367,7 @@ func TestLastDump(t *testing.T) {
 	l := w.still(t, Config{Budgets: budget.Must("x: fmt.Println below 20%")})
 	l.store = new(dumps.Store)
 	e, at, win := l.panel.entries[0], time.Now(), w.take(0)
-	for i := range 200 {
+	for i := range 400 {
 		at = at.Add(time.Hour)
 		l.dump(&judgement{entry: e, end: at, data: []byte("x")}, nil, &win)
 		outcome := dumps.Outcome{ID: dumps.ID(fmt.Sprint(ids))}
@@ -386,8 +386,8 @@ func TestLastDump(t *testing.T) {
 			t.Fatalf("window %d: an event would name %q, the status names %q, want %q", i, n.Dump, status, want)
 		}
 	}
-	if n := len(l.offered); ids != 200 || n > maxOffered+1 {
-		t.Errorf("of %d dumps %d are remembered, want at most %d", ids, n, maxOffered+1)
+	if n := len(l.offered); ids != 400 || n > maxOffered {
+		t.Errorf("of %d dumps %d are remembered, want at most %d", ids, n, maxOffered)
 	}
 }
 

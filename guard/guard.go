@@ -49,8 +49,7 @@ type Guard struct {
 	panel  *panel // the budgets in force; only the loop judges with it
 	status Status // all but Budgets
 	faults faults
-	// offered are the recent dumps and some older ones, the oldest first. Only dumps.go
-	// writes it.
+	// offered are the last dumps, the oldest first. Only dumps.go writes it.
 	offered []*dump
 }
 
