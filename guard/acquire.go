@@ -15,7 +15,7 @@ const startWithin = time.Second
 
 // acquire starts the sinks, opens the dumps and registers the metrics.
 func (g *Guard) acquire(ctx context.Context) error {
-	g.sinks = sinks(&g.cfg, g.sinkOff)
+	g.sinks = sinks(&g.cfg, g.off)
 	if g.cfg.DumpDir != "" {
 		err := g.within("dumps", "opening DumpDir", func() error { return g.openDumps(ctx) })
 		if err != nil && dumps.Reason(err) != "no_space" {
@@ -35,7 +35,7 @@ func (g *Guard) acquire(ctx context.Context) error {
 // not ended in time, within returns nil, and that part is off until do ends without error.
 func (g *Guard) within(part, what string, do func() error) error {
 	g.mu.Lock()
-	g.faults.note(part, fmt.Sprintf("%s are off: %s %v within %v", part, what, errHangs, startWithin))
+	g.faults.note(part, fmt.Sprintf("%s off: %s %v within %v", part, what, errHangs, startWithin))
 	g.mu.Unlock()
 	began := time.Now()
 	err := foreign(startWithin, func() error {
@@ -63,15 +63,8 @@ func (g *Guard) off(part string, err error) {
 	if err == nil {
 		g.faults.clear(part)
 	} else {
-		g.degraded(part, err.Error(), part+" are off: "+err.Error())
+		g.degraded(part, err.Error(), part+" off: "+err.Error())
 	}
-}
-
-// sinkOff notes that a sink is off.
-func (g *Guard) sinkOff(sink, why string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.degraded("sink "+sink, "", fmt.Sprintf("the sink %s is off: %s", sink, why))
 }
 
 // openDumps opens the directory of the dumps.

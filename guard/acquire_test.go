@@ -43,7 +43,7 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 			t.Errorf("Start took %v, want %v", d, startWithin)
 		}
 		pass(55 * second)
-		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: opening DumpDir has not returned within 1s") || s.Windows["ok"] < 5 {
+		if s := g.Status(); !strings.Contains(s.Reason, "dumps off: opening DumpDir has not returned within 1s") || s.Windows["ok"] < 5 {
 			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
 		}
 		if text := webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/dumps.json")); !strings.Contains(text, "state says why") {
@@ -71,7 +71,7 @@ func TestUnusableDumpDirShowsLate(t *testing.T) {
 		wantEvents(t, w, eventDegraded)
 		pass(20 * second)
 		wantEvents(t, w, eventDegraded, eventDegraded)
-		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: mkdir") {
+		if s := g.Status(); !strings.Contains(s.Reason, "dumps off: mkdir") {
 			t.Errorf("reason %q", s.Reason)
 		}
 		g.Stop()
@@ -86,7 +86,7 @@ func TestFault_11_StartOnAFullDisk(t *testing.T) {
 		}
 		g := w.start(t, dumping(t, "portlist absent"))
 		pass(30 * second)
-		if s := g.Status(); !strings.Contains(s.Reason, "dumps are off: ") || s.Windows["ok"] < 2 {
+		if s := g.Status(); !strings.Contains(s.Reason, "dumps off: ") || s.Windows["ok"] < 2 {
 			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
 		}
 		wantEvents(t, w, eventDegraded)

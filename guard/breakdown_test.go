@@ -84,7 +84,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 			l := w.still(t, cfg)
 			events := make(chan Event, 10)
-			l.sinks = []*sink{newSink("test", func(e Event) { events <- e }, l.sinkOff)}
+			l.sinks = []*sink{newSink("test", func(e Event) { events <- e }, l.off)}
 			var dumped []dumps.Dump
 			l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
 				dumped = append(dumped, d)

@@ -29,7 +29,7 @@ func TestBrokenByEvidence(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
 				l := w.still(t, Config{Budgets: budget.Must("x: no function above 20%")})
 				told := make(chan Event, 10)
-				l.sinks = []*sink{newSink("test", func(e Event) { told <- e }, l.sinkOff)}
+				l.sinks = []*sink{newSink("test", func(e Event) { told <- e }, l.off)}
 				r := budget.Result{Budget: l.panel.entries[0].Budget, Verdict: test.verdict, Share: 0.3, Limit: 0.2, Unit: "ratio", Samples: 38, Reason: test.reason,
 					Offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.work", File: "/src/shop/order.go", Line: 46}}}}
 				for i := range 20 { // for three periods

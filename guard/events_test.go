@@ -259,7 +259,7 @@ func TestFault_31_EmitPanics(t *testing.T) {
 		if calls != 3 || s.Panics["otel"] != 3 || s.Dropped["otel"] != 20+1 || s.Windows["ok"] != 10 {
 			t.Errorf("%d calls, panics %v, dropped %v, windows %v", calls, s.Panics, s.Dropped, s.Windows)
 		}
-		if want := "the sink otel is off: its code has failed three times in a row: panic: no exporter"; s.Reason != want {
+		if want := "sink otel off: its code has failed three times in a row: panic: no exporter"; s.Reason != want {
 			t.Errorf("the reason is %q, want %q", s.Reason, want)
 		}
 		if n := len(w.told()); n != 20+1 {
@@ -276,7 +276,7 @@ func TestSinkPanicsNowAndThen(t *testing.T) {
 		if calls++; calls%3 != 0 {
 			panic("now and then")
 		}
-	}, func(sink, why string) { t.Errorf("%s is off: %s", sink, why) })
+	}, func(part string, err error) { t.Errorf("%s off: %v", part, err) })
 	for range 30 {
 		s.offer(Event{})
 	}

@@ -110,13 +110,13 @@ func TestCallbackEndsItsGoroutine(t *testing.T) {
 		<-queued
 		delivered.Add(1)
 		runtime.Goexit()
-	}, func(sink, why string) { said = sink + ": " + why })
+	}, func(part string, err error) { said = part + ": " + err.Error() })
 	for range 5 {
 		s.offer(Event{})
 	}
 	close(queued)
 	<-s.close()
-	if delivered.Load() != 3 || s.dropped.Load() != 5 || said != "callback: its code has failed three times in a row: ended its goroutine" {
+	if delivered.Load() != 3 || s.dropped.Load() != 5 || said != "sink callback: its code has failed three times in a row: ended its goroutine" {
 		t.Errorf("delivered %d, dropped %d, and said %q; want three delivered, and all dropped and counted", delivered.Load(), s.dropped.Load(), said)
 	}
 }

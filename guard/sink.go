@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"fmt"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -30,12 +31,12 @@ type sink struct {
 
 	dropped atomic.Int64
 	panics  atomic.Int64
-	turned  func(sink, why string) // reports that the sink is off
+	turned  func(part string, err error) // reports that the sink is off
 }
 
 // sinks makes the sinks of a configuration. A new sink is added here. turned is called when
 // one is turned off.
-func sinks(cfg *Config, turned func(sink, why string)) []*sink {
+func sinks(cfg *Config, turned func(part string, err error)) []*sink {
 	list := []*sink{newSink("log", slogSink(cfg.Logger, cfg.DumpDir), turned), newSink("otel", otelSink(cfg.LoggerProvider), turned)}
 	if cfg.OnEvent != nil {
 		list = append(list, newSink("callback", cfg.OnEvent, turned))
@@ -43,7 +44,7 @@ func sinks(cfg *Config, turned func(sink, why string)) []*sink {
 	return list
 }
 
-func newSink(name string, deliver func(Event), turned func(sink, why string)) *sink {
+func newSink(name string, deliver func(Event), turned func(part string, err error)) *sink {
 	s := &sink{name: name, deliver: deliver, queue: make(chan *Event, sinkQueue), done: make(chan struct{}), turned: turned}
 	go s.run()
 	return s
@@ -68,7 +69,7 @@ func (s *sink) run() {
 		s.panics.Add(1)
 		if failed++; failed == panicLimit {
 			s.close()
-			s.turned(s.name, "its code has failed three times in a row: "+err.Error())
+			s.turned("sink "+s.name, fmt.Errorf("its code has failed three times in a row: %w", err))
 		}
 	}
 }
