@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
@@ -83,21 +82,13 @@ func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result) *break
 	return b
 }
 
-// located is an offender with its place, and the call that leads to it: from the own module
-// or, if the offender is of the standard library, from its nearest caller that is not.
+// located is an offender with its place, and the call in the own module that leads to it.
 func located(o *budget.Offender) string {
 	text := o.Function
 	if o.File != "" {
 		text += " at " + place(&o.Frame)
 	}
-	from := &o.Blame
-	if from.Function == "" && charge.IsStandard(o.Function) {
-		i := slices.IndexFunc(o.Callers, func(f budget.Frame) bool { return !charge.IsStandard(f.Function) && f.Share >= o.Share/2 })
-		if i >= 0 {
-			from = &o.Callers[i]
-		}
-	}
-	if from.Function != "" && from.Function != o.Function {
+	if from := &o.Blame; from.Function != "" && from.Function != o.Function {
 		text += ", called from " + from.Function
 		if from.File != "" {
 			text += " at " + place(from)
