@@ -141,7 +141,7 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	defer g.setting.Unlock()
 	cfg := g.cfg
 	cfg.Budgets = set
-	err := cfg.complete()
+	err := cfg.complete(&g.asking)
 	// A thousand patterns take a tenth of a second to compile. That is done without g.mu, so
 	// that Stop, Status and scrapes do not wait. Only constant parts of the old panel are
 	// read.

@@ -10,6 +10,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -74,8 +75,7 @@ type Config struct {
 	// is a Prometheus registry: "per http_requests_total" adds up the series of that name,
 	// "per http_requests_total{code="200"}" those with that label. The registry is gathered
 	// at both ends of a window, which takes some microseconds for each series, and only if
-	// a budget needs it. Metrics may be registered after Start. While there is no counter for
-	// a unit of work, its budgets are not judged, and Status and an event say so.
+	// a budget needs it. A unit that nobody counts is an error of Start and SetBudgets.
 	Work map[string]func() float64
 
 	// Baseline is the CPU profile that "grows" budgets compare with. BaselineWork is the
@@ -116,8 +116,9 @@ func (k Keep) every() time.Duration {
 	return k.Every
 }
 
-// complete fills in the defaults, and returns all mistakes.
-func (c *Config) complete() error {
+// complete fills in the defaults, and returns all mistakes. asking is set while the
+// registry is read.
+func (c *Config) complete(asking *atomic.Bool) error {
 	var found []error
 	wrong := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
 	// The caller may change these later, and the runtime ends a process that writes a map
@@ -165,6 +166,7 @@ func (c *Config) complete() error {
 	if c.Registerer == nil {
 		c.Registerer = prometheus.DefaultRegisterer
 	}
+	c.checkUnits(asking, wrong)
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
 		if b.Rule != "grows" {

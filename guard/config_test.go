@@ -35,6 +35,7 @@ func TestMistakes(t *testing.T) {
 		{"retention without dumps", Config{Keep: Keep{Files: 3}}},
 		{"negative retention", Config{DumpDir: "dumps", Keep: Keep{Files: -1, Age: -time.Hour}}},
 		{"work without a function", Config{Work: map[string]func() float64{"request": nil}}},
+		{"work that nobody counts", Config{Budgets: budget.Must("encoding/json below 40us per request")}},
 		{"growth without a baseline", Config{Budgets: budget.Must("no function grows above 5 points")}},
 		{"growth of another kind", Config{Budgets: budget.Must("no function grows above 5 points of heap"), Baseline: folded.Must(good)}},
 		{"growth per work that the baseline has not", Config{
@@ -102,7 +103,7 @@ func TestConfigIsRead(t *testing.T) {
 		cfg.Budgets[0] = budget.Budget{}
 		delete(cfg.Work, "request")
 		pass(2 * minute)
-		if b := g.Status().Budgets[0]; b.Name != "json" || strings.Contains(b.Result.Reason, "there is no Work") {
+		if b := g.Status().Budgets[0]; b.Name != "json" || strings.Contains(b.Result.Reason, "nobody counts") {
 			t.Errorf("%s: %s", b.Name, b.Result.Reason)
 		}
 		g.Stop()
@@ -118,6 +119,7 @@ func TestFault_33_BadReload(t *testing.T) {
 		for _, set := range []budget.Set{
 			{},
 			{{Subject: "no function"}},
+			budget.Must("json: encoding/json below 40us per request"),
 			budget.Must("no function grows above 5 points"),
 			many(1001),
 		} {

@@ -43,12 +43,11 @@ func ExampleStart_mistakes() {
 		Every:   5 * time.Second,
 		Window:  10 * time.Second,
 		Budgets: budget.Must("process below 2ms per request"),
-		Work:    map[string]func() float64{"request": nil},
 	})
 	fmt.Println(err)
 	// Output:
 	// guard.Start: Every: expected at least Window (10s), found 5s: make Every longer, or Window shorter
-	// Work["request"]: expected a function that reads the counter, found nil
+	// Budgets: nobody counts "request": it does not exist: expected Work["request"], or a counter of that name in the Prometheus registry before Start
 }
 
 func ExampleGuard_SetBudgets() {

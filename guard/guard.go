@@ -43,7 +43,8 @@ type Guard struct {
 	// linker can leave the pages out of programs that do not call Handler.
 	page http.Handler
 
-	setting sync.Mutex // held by SetBudgets, which may compile for a while; comes before mu
+	setting sync.Mutex  // held by SetBudgets, which may compile for a while; comes before mu
+	asking  atomic.Bool // Start or SetBudgets reads the registry, which may hang
 
 	mu     sync.Mutex
 	panel  *panel // the budgets in force; only the loop judges with it
@@ -106,7 +107,7 @@ func Start(cfg Config) (*Guard, error) {
 
 func start(cfg Config, where string, s seams) (*Guard, error) {
 	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(), done: make(chan struct{})}
-	err := g.cfg.complete()
+	err := g.cfg.complete(&g.asking)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/spelling"
 	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // callTimeout is how long a Work function may take. It should be an atomic load.
@@ -59,13 +61,18 @@ func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *w
 			read: func([]string) (readings, error) { return readings{name: {n: f()}}, nil },
 		})
 	}
-	g, ok := r.(prometheus.Gatherer)
-	if !ok { // the registry of the guard's metrics cannot be read
-		g = prometheus.DefaultGatherer
-	}
-	w.registry = &counter{bound: gatherTimeout, read: func(units []string) (readings, error) { return readRegistry(g, units) }}
+	g, had := gatherer(r), map[string]bool{}
+	w.registry = &counter{bound: gatherTimeout, read: func(units []string) (readings, error) { return readRegistry(g, units, had) }}
 	w.counters = append(w.counters, w.registry)
 	return w
+}
+
+// gatherer is the registry of the guard's metrics, or the default one if that cannot be read.
+func gatherer(r prometheus.Registerer) prometheus.Gatherer {
+	if g, ok := r.(prometheus.Gatherer); ok {
+		return g
+	}
+	return prometheus.DefaultGatherer
 }
 
 // now reads the counters, all at once, so that one that hangs does not make the others late.
@@ -137,8 +144,9 @@ func registryUnits(set budget.Set, work map[string]func() float64) []string {
 }
 
 // readRegistry returns the count of each unit, or an error if the registry can't be read. A
-// metric without series has no count, because it need not begin at 0 when it gets some.
-func readRegistry(g prometheus.Gatherer, units []string) (readings, error) {
+// vector has no series before it first counts, so a metric that never had one counts 0. One
+// that had series, by had, and has none now has no count: it need not come back at 0.
+func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (readings, error) {
 	families, err := g.Gather()
 	if err != nil {
 		// The families may lack series, so that the sum would be too small.
@@ -146,8 +154,15 @@ func readRegistry(g prometheus.Gatherer, units []string) (readings, error) {
 	}
 	r := readings{}
 	for _, text := range units {
-		if u, ok := unit.ParseWork(text); ok { // else the budget's own error says so
-			r[text] = sum(family(families, u.Name), u)
+		u, ok := unit.ParseWork(text)
+		switch f := family(families, u.Name); {
+		case !ok: // the budget's own error says so
+		case f != nil:
+			r[text], had[u.Name] = sum(f, u), true
+		case had[u.Name]:
+			r[text] = answer{why: fmt.Sprintf("the metric %s has no series any more", u.Name)}
+		default:
+			r[text] = answer{}
 		}
 	}
 	return r, nil
@@ -155,9 +170,6 @@ func readRegistry(g prometheus.Gatherer, units []string) (readings, error) {
 
 // sum adds up the series of a family that have the labels of a unit.
 func sum(f *dto.MetricFamily, u unit.Work) answer {
-	if f == nil {
-		return answer{why: fmt.Sprintf("there is no Work[%q], and no metric of that name in the Prometheus registry", u.Name)}
-	}
 	var a answer
 	for _, m := range f.GetMetric() {
 		if !hasLabels(m, u.Labels) {
@@ -198,4 +210,83 @@ func family(families []*dto.MetricFamily, name string) *dto.MetricFamily {
 		}
 	}
 	return nil
+}
+
+// checkUnits reports the units of work that nobody counts. A registry that cannot be read now
+// is no mistake: the loop reports it. asking is set while the registry is read, which may hang.
+func (c *Config) checkUnits(asking *atomic.Bool, wrong func(format string, args ...any)) {
+	units := registryUnits(c.Budgets, c.Work)
+	if len(units) == 0 || !asking.CompareAndSwap(false, true) {
+		return
+	}
+	var there map[string]string
+	err := foreign(gatherTimeout, func() (err error) {
+		defer asking.Store(false)
+		there, err = metricNames(gatherer(c.Registerer))
+		return err
+	})
+	if err != nil {
+		return
+	}
+	counting := slices.Collect(maps.Keys(c.Work))
+	for name, why := range there {
+		if why == "" {
+			counting = append(counting, name)
+		}
+	}
+	for _, text := range units {
+		u, ok := unit.ParseWork(text)
+		why, found := there[u.Name]
+		if _, counts := there[strings.TrimSuffix(u.Name, "_count")]; !ok || found && why == "" || !found && counts {
+			continue
+		}
+		near := nearName(u.Name, counting)
+		if near == "" && u.Name == work.Call {
+			near = "; calls are counted by Check, in a test"
+		}
+		wrong("Budgets: nobody counts %q: %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start%[3]s",
+			text, cmp.Or(why, "it does not exist"), near)
+	}
+}
+
+// metricNames are the metrics of a registry, also vectors that have no series yet. Those that
+// do not count have the reason.
+func metricNames(g prometheus.Gatherer) (map[string]string, error) {
+	names := map[string]string{}
+	if c, ok := g.(prometheus.Collector); ok {
+		descs := make(chan *prometheus.Desc)
+		go func() {
+			defer close(descs)
+			_ = call(func() { c.Describe(descs) })
+		}()
+		for d := range descs { // a Desc shows its name only in this text
+			_, rest, _ := strings.Cut(d.String(), `fqName: "`)
+			name, _, _ := strings.Cut(rest, `"`)
+			names[name] = ""
+		}
+	}
+	families, err := g.Gather()
+	for _, f := range families {
+		names[f.GetName()] = sum(f, unit.Work{Name: f.GetName()}).why
+	}
+	return names, err
+}
+
+// nearName is a hint at the name that is most similar to a name, or contains it.
+func nearName(name string, names []string) string {
+	best, least := "", max(2, len(name)/3)+1
+	slices.Sort(names)
+	for _, n := range names {
+		d := spelling.Distance(name, n)
+		if strings.Contains(n, name) {
+			d = min(d, 2)
+		}
+		if d < least {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
 }

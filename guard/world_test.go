@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,7 +223,7 @@ func (w *world) still(t *testing.T, cfg Config) *looper {
 }
 
 func completed(cfg Config) (Config, error) {
-	err := cfg.complete()
+	err := cfg.complete(new(atomic.Bool))
 	return cfg, err
 }
 
