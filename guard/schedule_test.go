@@ -270,7 +270,7 @@ func TestPausedAgainAndAgain(t *testing.T) {
 	})
 }
 
-// A window that costs 2% of a minute is followed by none for two.
+// A window that costs 2% of a minute is followed by none until that is 1%.
 func TestCostlyWindow(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.random = func() float64 { return 0.5 } // no jitter
@@ -283,7 +283,7 @@ func TestCostlyWindow(t *testing.T) {
 		g := w.start(t, Config{Budgets: simple})
 		pass(10 * minute)
 		g.Stop()
-		want := []time.Duration{minute, 2 * minute, minute, minute}
+		want := []time.Duration{minute, 90 * second, minute, minute}
 		for i, gap := range gaps(w.windows())[:4] {
 			if gap < want[i] || gap > want[i]+20*second { // the test has some cost, too
 				t.Errorf("gap %d is %v, want %v", i, gap, want[i])

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// After a window, the next one waits until both together cost at most mostShare of one
-	// core. Above RestShare there are none for RestFor.
+	// Windows may use mostShare of one core, and the next one waits while they have used more.
+	// Above RestShare there are none for RestFor.
 	mostShare = 0.01
 	RestShare = 0.03
 	RestFor   = 15 * time.Minute
 
-	// judgedOver is the least time over which the cost of a window is compared with RestShare.
-	// The first window costs more than others, because it reads what is linked, and a window
-	// after a jump of CPU starts early.
+	// judgedOver is the least time over which costs are judged: what windows may use in it,
+	// they may use at once. The first window costs more than others, because it reads what is
+	// linked, and windows after a jump of CPU and close windows have short periods.
 	judgedOver = 30 * time.Second
 )
 
@@ -29,6 +29,7 @@ type Pace struct {
 	Random func() float64 // at least 0 and below 1
 
 	last  time.Duration // the cost of the last window
+	debt  time.Duration // what windows have used above mostShare
 	until time.Time     // the end of a rest
 
 	// CPU of the process.
@@ -47,11 +48,11 @@ func (p *Pace) fraction(d time.Duration) time.Duration {
 }
 
 // Next is the start of the window after one that began at a time: a period later, or longer if
-// that one cost too much, give or take a quarter of the time between windows. These random steps add up, so that the windows
-// of a fleet, or a cron job of the host, do not stay in step with them. Periods that a
-// suspended machine has missed are not made up for.
+// that one cost too much, give or take a quarter of the time between windows. These random
+// steps add up, so that the windows of a fleet, or a cron job of the host, do not stay in step
+// with them. Periods that a suspended machine has missed are not made up for.
 func (p *Pace) Next(began, now time.Time) time.Time {
-	every := max(p.Every, min(time.Duration(float64(p.last)/mostShare), RestFor))
+	every := max(p.Every, min(time.Duration(float64(p.debt)/mostShare)-judgedOver, RestFor))
 	slack := max(every-p.Window, 0)
 	at := began.Add(every - slack/4 + p.fraction(slack/2))
 	if at.Before(now) {
@@ -71,7 +72,7 @@ func (p *Pace) Rests(now time.Time) (until time.Time, rests bool) {
 // Spent takes the cost of a window and the time since the window before. It returns the share
 // of one core that the window used, and makes the next windows less frequent by it.
 func (p *Pace) Spent(cost, period time.Duration, now time.Time) (share float64) {
-	p.last = cost
+	p.last, p.debt = cost, max(p.debt-time.Duration(mostShare*float64(period)), 0)+cost
 	if float64(cost) > RestShare*float64(max(period, judgedOver)) {
 		p.until = now.Add(RestFor)
 	}

@@ -19,12 +19,12 @@ func TestSpent(t *testing.T) {
 	}{
 		{"cheap", 100 * ms, time.Minute, time.Minute, false},
 		{"just 1%", 600 * ms, time.Minute, time.Minute, false},
-		{"over 1%", 1200 * ms, time.Minute, 2 * time.Minute, false},
-		{"over 1%, in a longer time", 1200 * ms, 2 * time.Minute, 2 * time.Minute, false},
-		{"over 3%", 1801 * ms, time.Minute, 180100 * ms, true},
+		{"over 1%", 1200 * ms, time.Minute, 90 * time.Second, false},
+		{"over 1%, in a longer time", 1200 * ms, 2 * time.Minute, 90 * time.Second, false},
+		{"over 3%", 1801 * ms, time.Minute, 150100 * ms, true},
 		{"not more often than a rest is long", time.Minute, time.Hour, RestFor, false},
-		{"a short time is no rate", 800 * ms, 10 * time.Second, 80 * time.Second, false},
-		{"too much for any time", 901 * ms, 10 * time.Second, 90100 * ms, true},
+		{"a short time is no rate", 800 * ms, 10 * time.Second, time.Minute, false},
+		{"too much for any time", 901 * ms, 10 * time.Second, 60100 * ms, true},
 	} {
 		p := Pace{Every: time.Minute, Window: time.Minute, Random: func() float64 { return 0.5 }}
 		now := time.Now()
@@ -36,6 +36,20 @@ func TestSpent(t *testing.T) {
 		if want := tt.cost.Seconds() / tt.period.Seconds(); share < want*0.999 || share > want*1.001 {
 			t.Errorf("%s: a share of %v, want %v", tt.name, share, want)
 		}
+	}
+}
+
+// Over a long time windows cost at most 1%, however often they are due.
+func TestSpentForLong(t *testing.T) {
+	p := Pace{Every: time.Second, Window: time.Second, Random: func() float64 { return 0.5 }}
+	began, windows := time.Now(), 0
+	for now := began; now.Sub(began) < time.Hour; windows++ {
+		at := p.Next(now, now)
+		p.Spent(50*time.Millisecond, at.Sub(now), at)
+		now = at
+	}
+	if windows < 720 || windows > 730 { // 1% of an hour, and of half a minute
+		t.Errorf("%d windows of 50 ms in an hour, want 1%% of it", windows)
 	}
 }
 
