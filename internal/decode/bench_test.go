@@ -206,7 +206,7 @@ func BenchmarkParts(b *testing.B) {
 	})
 	b.Run("scan", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := scan(raw, false); err != nil {
+			if _, err := scan(raw); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -33,9 +33,7 @@ func (b *builder) table(raw []byte, symbols *Symbols, left int64) (*Table, error
 		return nil, &LimitError{"bytes uncompressed", int64(len(raw)), maxRaw}
 	}
 	b.room = room(left)
-	// Half of the room is enough for the rest of so small a profile.
-	deep := int64(len(raw))*worstBytes > left/2
-	c, err := scan(raw, deep)
+	c, err := scan(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +47,7 @@ func (b *builder) table(raw []byte, symbols *Symbols, left int64) (*Table, error
 		return nil, malformed("it has no string table")
 	}
 	names := min(c.strings, 2*(c.functions+c.types+1)+c.mappings) // a name and a file, a type and a unit
-	need := c.bytes() + int64(names)*nameBytes
-	if !deep {
-		need += int64(len(raw)) * worstBytes
-	}
-	if err := b.room.take(need); err != nil {
+	if err := b.room.take(c.bytes() + int64(names)*nameBytes); err != nil {
 		return nil, err
 	}
 	symbols.begin(names, len(raw))

@@ -44,19 +44,10 @@ const (
 	locationFolded  = 5<<3 | wireVarint
 )
 
-// worstBytes is the most memory for frames, labels or lines that one byte of a profile can
-// take: an empty line of two bytes takes 12, times 5 for the smaller buffers that append has
-// used before, if it grows a buffer by quarters.
-const worstBytes = 32
-
 // scan counts the objects. It allocates nothing and takes time in proportion to the length of
 // b, whatever b holds, so memory can be allocated by its result. Within a broken message it
 // counts up to the mistake, where the walk will stop too.
-//
-// Frames, labels and lines are counted only if deep is set, as that takes two thirds of the
-// time. A profile that is too small to have too many of them need not be counted. Then the
-// result is a guess, and append grows the buffers if it is too low.
-func scan(b []byte, deep bool) (counts, error) {
+func scan(b []byte) (counts, error) {
 	var c counts
 	for i := 0; i < len(b); {
 		tag, v, next := field(b, i)
@@ -65,13 +56,11 @@ func scan(b []byte, deep bool) (counts, error) {
 		}
 		switch tag {
 		case profileSample:
-			if c.samples++; deep {
-				c.sample(b[next-int(v) : next])
-			}
+			c.samples++
+			c.sample(b[next-int(v) : next])
 		case profileLocation:
-			if c.locations++; deep {
-				c.location(b[next-int(v) : next])
-			}
+			c.locations++
+			c.location(b[next-int(v) : next])
 		case profileString:
 			c.strings++
 		case profileFunction:
@@ -88,9 +77,6 @@ func scan(b []byte, deep bool) (counts, error) {
 			c.time = v
 		}
 		i = next
-	}
-	if !deep {
-		c.frames, c.labels, c.lines = len(b)/4, len(b)/16, c.locations+c.locations/4
 	}
 	return c, nil
 }
