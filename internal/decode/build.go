@@ -1,17 +1,12 @@
 package decode
 
-import "fmt"
-
 // A builder makes a Table of the raw bytes of a profile.
 type builder struct {
 	t    Table
 	room room
 
-	types       []valueType
-	periodType  valueType
-	defaultType uint64 // in the string table, like the other uint64 here
-	mappings    []uint64
-	mappingOf   []uint64 // by location: its mapping's id
+	parts    [profileFunction>>3 + 1][]span // by field: where the objects of that kind are
+	mappings []uint64                       // their files, in the string table
 
 	locationIDs, functionIDs, mappingIDs ids
 
@@ -20,9 +15,6 @@ type builder struct {
 	made        []byte  // the last made-up name
 	refused     error   // the first name that was
 }
-
-// valueType is a ValueType as it is in the file: places in the string table.
-type valueType struct{ name, unit uint64 }
 
 // table decodes raw, which must take no more memory than is left.
 func (b *builder) table(raw []byte, symbols *Symbols, left int64) (*Table, error) {
@@ -56,29 +48,26 @@ func (b *builder) table(raw []byte, symbols *Symbols, left int64) (*Table, error
 	if err := b.walk(raw); err != nil {
 		return nil, err
 	}
-	if err := b.resolve(); err != nil {
-		return nil, err
-	}
 	return &b.t, nil
 }
 
 // bytes is what the tables of a profile take; names come on top. The numbers
 // are the sizes of the elements of the slices that reset makes.
 func (c counts) bytes() int64 {
-	samples := int64(c.samples) * (16 + 8*int64(c.types))
+	samples := int64(c.samples) * (16 + 8 + 8*int64(c.types))
 	locations := int64(c.locations) * (16 + 8 + 4)
-	functions := int64(c.functions+c.mappings+1) * (12 + 4)
-	mappings := int64(c.mappings) * (8 + 4)
-	return samples + locations + functions + mappings + int64(c.types)*(32+16) +
+	functions := int64(c.functions)*(8+4) + int64(c.functions+c.mappings+1)*12
+	mappings := int64(c.mappings) * (8 + 8 + 4)
+	return samples + locations + functions + mappings + int64(c.types)*(32+8) +
 		int64(c.frames)*4 + int64(c.labels)*16 + int64(c.lines)*12 + int64(c.strings)*(8+4+4)
 }
 
 // reset makes room for what was counted and forgets the profile before.
 func (b *builder) reset(c counts) {
 	t := &b.t
-	t.Types = sized(t.Types, c.types)
+	t.Types = sized(t.Types, c.types)[:0]
 	t.DefaultType = -1
-	t.program, t.build = 0, 0
+	t.Frames, t.program, t.build = 0, 0, 0
 	t.Samples = sized(t.Samples, c.samples)[:0]
 	t.Values = sized(t.Values, c.samples*c.types)[:0]
 	t.Stacks = sized(t.Stacks, c.frames)[:0]
@@ -88,13 +77,14 @@ func (b *builder) reset(c counts) {
 	t.Labels = sized(t.Labels, c.labels)[:0]
 	t.strings = sized(t.strings, c.strings)[:0]
 
-	b.types = sized(b.types, c.types)[:0]
-	b.periodType, b.refused = valueType{}, nil
+	for field, n := range [...]int{profileType >> 3: c.types, profileSample >> 3: c.samples, profileMapping >> 3: c.mappings, profileLocation >> 3: c.locations, profileFunction >> 3: c.functions} {
+		b.parts[field] = sized(b.parts[field], n)[:0]
+	}
+	b.refused = nil
 	b.mappings = sized(b.mappings, c.mappings)[:0]
-	b.mappingOf = sized(b.mappingOf, c.locations)[:0]
-	b.locationIDs.reset(c.locations, &b.room)
-	b.functionIDs.reset(c.functions, &b.room)
-	b.mappingIDs.reset(c.mappings, &b.room)
+	b.locationIDs.reset(c.locations)
+	b.functionIDs.reset(c.functions)
+	b.mappingIDs.reset(c.mappings)
 	b.symbolOf = sized(b.symbolOf, c.strings)
 	clear(b.symbolOf)
 	b.unsymbolled = sized(b.unsymbolled, c.strings)
@@ -132,12 +122,4 @@ func (b *builder) checkString(i uint64) error {
 		return malformed("string %d of %d", int64(i), len(b.symbolOf))
 	}
 	return nil
-}
-
-// in says in which object of the profile err occurred, if it was in one.
-func in(what string, i int, err error) error {
-	if what == "" {
-		return err
-	}
-	return fmt.Errorf("%s %s: %w", what, grouped(int64(i)), err)
 }

@@ -11,14 +11,15 @@
 //
 // # How it works
 //
-//	reader -> input -> inflate -> scan -> walk -> resolve -> Table
+//	reader -> input -> inflate -> scan -> walk -> Table
 //
 // The whole input is read, then inflated into one buffer of the right size. A
 // counting scan over the wire format finds the number of objects and checks it
 // against the limits of limits.go; it allocates nothing. The walk then fills
-// tables of exactly the counted sizes. The order of the objects does not matter
-// (runtime/pprof writes locations before samples and strings last, google/pprof
-// writes samples first): references are noted first, and resolved at the end.
+// tables of exactly the counted sizes. The order of the objects in a profile does not matter
+// (runtime/pprof writes locations before samples and strings last, google/pprof writes
+// samples first): the walk notes where they are, and reads strings, functions, locations and
+// samples in this order.
 //
 // # What is accepted
 //

@@ -3,14 +3,15 @@ package decode
 import (
 	"cmp"
 	"fmt"
+	"slices"
 )
 
-// walk fills the tables from the top-level message. In the place of ids of names it stores
-// places in the string table, and in the place of indices it stores slots; resolve replaces
-// them.
+// walk fills the tables from the top-level message. It first notes where the objects are,
+// and then reads them in an order in which everything is read before it is referred to.
 func (b *builder) walk(raw []byte) error {
 	t := &b.t
 	var numbers [16]uint64 // by field
+	var period valueType
 	for i := 0; i < len(raw); {
 		tag, v, next := field(raw, i)
 		if next < 0 {
@@ -22,25 +23,16 @@ func (b *builder) walk(raw []byte) error {
 			part = raw[next-int(v) : next]
 		}
 		var err error
-		what, at := "", 0
 		switch tag {
-		case profileSample:
-			what, at, err = "sample", len(t.Samples), b.sample(part)
-		case profileLocation:
-			what, at, err = "location", len(t.Locations), b.location(part)
+		case profileType, profileSample, profileMapping, profileLocation, profileFunction:
+			b.parts[tag>>3] = append(b.parts[tag>>3], span{uint32(next - int(v)), uint32(next)})
 		case profileString:
 			if len(t.strings) == 0 && v != 0 {
 				return malformed("string 0 is not empty")
 			}
 			t.strings = append(t.strings, span{uint32(next - int(v)), uint32(next)})
-		case profileFunction:
-			what, at, err = "function", len(t.Funcs), b.function(part)
-		case profileMapping:
-			what, at, err = "mapping", len(b.mappings), b.mapping(part)
-		case profileType:
-			what, at, err = "sample type", len(b.types), b.sampleType(part)
 		case periodType:
-			b.periodType, err = decodeValueType(part)
+			period, err = decodeValueType(part)
 		case dropFrames, keepFrames, profileTime, profileDuration, profilePeriod, defaultType, docURL:
 			numbers[tag>>3] = v
 		case comment:
@@ -51,17 +43,40 @@ func (b *builder) walk(raw []byte) error {
 			err = unknown(tag, 15)
 		}
 		if err != nil {
-			return in(what, at, err)
+			return err
 		}
 	}
 	t.TimeNanos, t.DurationNanos, t.Period = int64(numbers[profileTime>>3]), int64(numbers[profileDuration>>3]), int64(numbers[profilePeriod>>3])
-	b.defaultType = numbers[defaultType>>3]
-	for _, i := range [...]uint64{numbers[dropFrames>>3], numbers[keepFrames>>3], numbers[docURL>>3], b.defaultType, b.periodType.name, b.periodType.unit} {
+	for _, i := range [...]uint64{numbers[dropFrames>>3], numbers[keepFrames>>3], numbers[docURL>>3], numbers[defaultType>>3], period.name, period.unit} {
 		if err := b.checkString(i); err != nil {
 			return err
 		}
 	}
-	return nil
+	t.PeriodType = b.valueType(period)
+	for _, kind := range [...]struct {
+		field int
+		what  string
+		read  func(*builder, []byte) error
+	}{
+		{profileType >> 3, "sample type", (*builder).sampleType},
+		{profileMapping >> 3, "mapping", (*builder).mapping},
+		{profileFunction >> 3, "function", (*builder).function},
+		{profileLocation >> 3, "location", (*builder).location},
+		{profileSample >> 3, "sample", (*builder).sample},
+	} {
+		for i, at := range b.parts[kind.field] {
+			if err := kind.read(b, raw[at.lo:at.hi]); err != nil {
+				return fmt.Errorf("%s %s: %w", kind.what, grouped(int64(i)), err)
+			}
+		}
+	}
+	if t.Frames > maxFrames {
+		return &LimitError{"frames", t.Frames, maxFrames}
+	}
+	if name := t.String(int32(numbers[defaultType>>3])); len(name) > 0 {
+		t.DefaultType = slices.IndexFunc(t.Types, func(vt ValueType) bool { return vt.Type == string(name) })
+	}
+	return b.refused
 }
 
 // eachVarint calls each with the varints of a packed field.
@@ -101,9 +116,9 @@ func (b *builder) sample(p []byte) error {
 		case sampleLocationPacked:
 			err = b.stack(p[next-int(v) : next])
 		case sampleLocation:
-			var s int32
-			s, err = b.locationIDs.slot(v)
-			t.Stacks = append(t.Stacks, s)
+			var at int32
+			at, err = b.frame(v)
+			t.Stacks = append(t.Stacks, at)
 		case sampleValuePacked:
 			err = eachVarint(p[next-int(v):next], b.value)
 		case sampleValue:
@@ -124,6 +139,16 @@ func (b *builder) sample(p []byte) error {
 	if n, types := len(t.Values), len(t.Types); n != len(t.Samples)*types {
 		return malformed("it has %d values, the profile has %d types", n-(len(t.Samples)-1)*types, types)
 	}
+	// A few bytes can make many frames, with a location of many lines that is used again
+	// and again.
+	depth := int64(0)
+	for _, at := range t.Stacks[stackLo:] {
+		depth += int64(t.Locations[at].LineHi - t.Locations[at].LineLo)
+	}
+	if depth > maxDepth {
+		return &LimitError{"frames in one stack", depth, maxDepth}
+	}
+	t.Frames += depth
 	return nil
 }
 
@@ -137,11 +162,19 @@ func (b *builder) value(v uint64) error {
 	return nil
 }
 
+// frame returns the place of the location with this id.
+func (b *builder) frame(id uint64) (int32, error) {
+	at := b.locationIDs.find(id)
+	if at < 0 {
+		return 0, malformed("its location is not defined")
+	}
+	return at, nil
+}
+
 // stack reads a packed stack. Half of a profile's bytes are read here, so ids of one to three
 // bytes, which are nearly all, are read without a call.
 func (b *builder) stack(p []byte) error {
-	stacks := b.t.Stacks
-	dense := uint64(b.locationIDs.n)
+	stacks, dense := b.t.Stacks, b.locationIDs.dense
 	for i := 0; i < len(p); {
 		var id uint64
 		switch {
@@ -159,14 +192,17 @@ func (b *builder) stack(p []byte) error {
 				return malformed("%s", wireError(i))
 			}
 		}
-		s := int32(id)
-		if id > dense {
+		at := int32(-1)
+		if id < uint64(len(dense)) {
+			at = dense[id] - 1
+		}
+		if at < 0 {
 			var err error
-			if s, err = b.locationIDs.slot(id); err != nil {
+			if at, err = b.frame(id); err != nil {
 				return err
 			}
 		}
-		stacks = append(stacks, s)
+		stacks = append(stacks, at)
 	}
 	b.t.Stacks = stacks
 	return nil
@@ -220,27 +256,29 @@ func (b *builder) location(p []byte) error {
 			return err
 		}
 	}
-	if len(t.Lines) == lo {
-		t.Lines = append(t.Lines, Line{Func: noFunc})
+	if len(t.Lines) == lo { // without symbols
+		made := b.madeUp(f[2])
+		t.Lines = append(t.Lines, Line{Func: made, Name: t.Funcs[made].Name})
 	}
-	b.mappingOf = append(b.mappingOf, f[2])
+	for i := lo; i < len(t.Lines); i++ {
+		if line := &t.Lines[i]; line.Name == 0 {
+			line.Name = t.Funcs[b.madeUp(f[2])].Name
+		}
+	}
 	t.Locations = append(t.Locations, Location{int32(lo), int32(len(t.Lines)), f[3]})
-	return b.locationIDs.define(f[1], len(t.Locations)-1)
+	return b.locationIDs.define(f[1], len(t.Locations)-1, &b.room)
 }
-
-// noFunc takes the place of the slot in the line of a location without symbols.
-const noFunc = -1
 
 func (b *builder) line(p []byte) error {
 	var f [4]uint64 // function, line, column
 	if err := varintFields(p, f[:]); err != nil {
 		return err
 	}
-	s, err := b.functionIDs.slot(f[1])
-	if err != nil {
-		return fmt.Errorf("function of a line: %w", err)
+	at := b.functionIDs.find(f[1])
+	if at < 0 {
+		return malformed("its function is not defined")
 	}
-	b.t.Lines = append(b.t.Lines, Line{Func: s, Line: lineNumber(int64(f[2]))})
+	b.t.Lines = append(b.t.Lines, Line{Name: b.t.Funcs[at].Name, Func: at, Line: lineNumber(int64(f[2]))})
 	return nil
 }
 
@@ -262,8 +300,8 @@ func (b *builder) function(p []byte) error {
 			return err
 		}
 	}
-	b.t.Funcs = append(b.t.Funcs, Func{Name: ID(f[2]), File: ID(f[4]), Line: lineNumber(int64(f[5]))})
-	return b.functionIDs.define(f[1], len(b.t.Funcs)-1)
+	b.t.Funcs = append(b.t.Funcs, Func{Name: b.symbol(f[2]), File: b.symbol(f[4]), Line: lineNumber(int64(f[5]))})
+	return b.functionIDs.define(f[1], len(b.t.Funcs)-1, &b.room)
 }
 
 func (b *builder) mapping(p []byte) error {
@@ -280,14 +318,26 @@ func (b *builder) mapping(p []byte) error {
 		b.t.program, b.t.build = int32(f[5]), int32(f[6])
 	}
 	b.mappings = append(b.mappings, f[5])
-	return b.mappingIDs.define(f[1], len(b.mappings)-1)
+	return b.mappingIDs.define(f[1], len(b.mappings)-1, &b.room)
 }
 
 func (b *builder) sampleType(p []byte) error {
 	vt, err := decodeValueType(p)
-	b.types = append(b.types, vt)
-	return cmp.Or(err, b.checkString(vt.name), b.checkString(vt.unit))
+	if err := cmp.Or(err, b.checkString(vt.name), b.checkString(vt.unit)); err != nil {
+		return err
+	}
+	b.t.Types = append(b.t.Types, b.valueType(vt))
+	return nil
 }
+
+// valueType also interns the names of a type: a decoder may be given CPU and heap profiles
+// in turns, and a new string is an allocation.
+func (b *builder) valueType(vt valueType) ValueType {
+	return ValueType{b.t.Symbols.Name(b.symbol(vt.name)), b.t.Symbols.Name(b.symbol(vt.unit))}
+}
+
+// valueType is a ValueType as it is in the file: places in the string table.
+type valueType struct{ name, unit uint64 }
 
 func decodeValueType(p []byte) (valueType, error) {
 	var f [3]uint64

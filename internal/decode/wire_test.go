@@ -55,7 +55,10 @@ func TestStack(t *testing.T) {
 		b = protowire.AppendVarint(b, uint64(id))
 	}
 	var x builder
-	x.locationIDs.n = 1 << 22
+	x.locationIDs.reset(1 << 22)
+	for _, id := range want {
+		x.locationIDs.dense[id] = id + 1
+	}
 	if err := x.stack(b); err != nil {
 		t.Fatal(err)
 	}
