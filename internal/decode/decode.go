@@ -27,7 +27,7 @@
 // the limits; a fuzz test compares the two. In particular ids need not be
 // dense, unknown fields are skipped, a location may name a mapping that does
 // not exist, and a string label without a value is no label. Formats from before
-// profile.proto are refused. Drop and keep expressions are not applied.
+// profile.proto are refused, and so are gzip files of several members. Drop and keep expressions are not applied.
 package decode
 
 import (

@@ -2,11 +2,14 @@ package decode
 
 import (
 	"bytes"
+	"compress/flate"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,11 +59,32 @@ func minimal() []byte {
 }
 
 // bomb inflates to size bytes that are unit again and again, after start. It is
-// made of many copies of one gzip member, which takes no time.
+// made of many copies of one part of a deflate stream, which takes no time.
 func bomb(t testing.TB, start, unit []byte, size int) []byte {
 	t.Helper()
 	chunk := bytes.Repeat(unit, (1<<20)/len(unit)+1)
-	return append(gzipped(t, start), bytes.Repeat(gzipped(t, chunk), size/len(chunk)+1)...)
+	n := size/len(chunk) + 1
+	part := func(content []byte) []byte {
+		var b bytes.Buffer
+		w, err := flate.NewWriter(&b, flate.BestSpeed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(content); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	sum := crc32.ChecksumIEEE(start)
+	for range n {
+		sum = crc32.Update(sum, crc32.IEEETable, chunk)
+	}
+	file := slices.Concat(gzipped(t, nil)[:10], part(start), bytes.Repeat(part(chunk), n), []byte{1, 0, 0, 0xff, 0xff})
+	file = binary.LittleEndian.AppendUint32(file, sum)
+	return binary.LittleEndian.AppendUint32(file, uint32(len(start)+n*len(chunk)))
 }
 
 // nested is a profile of 8 M items within one message of the given field.
@@ -155,8 +179,8 @@ func TestFault_35_36_Bombs(t *testing.T) {
 	}{
 		{"gzip bomb", "bytes after decompression", bomb(t, nil, make([]byte, 1), 100<<20)},
 		{"gzip bomb below the limit", "", bomb(t, nil, make([]byte, 1), 30<<20)},
-		{"gzip bomb in two members", "bytes after decompression", append(bomb(t, nil, []byte("x"), 30<<20), bomb(t, nil, []byte("x"), 30<<20)...)},
-		{"gzip of many members", "ok", members(t, 8<<20/32, minimal())},
+		{"gzip bomb in two members", "", append(bomb(t, nil, []byte("x"), 30<<20), bomb(t, nil, []byte("x"), 30<<20)...)},
+		{"gzip of many members", "", members(t, 8<<20/32, minimal())},
 		{"gzip that lies about its size", "", liar},
 		{"one huge unknown field", "ok", gzipped(t, message(minimal(), 31, make([]byte, 30<<20)))},
 		{"empty types", "bytes of memory", bomb(t, minimal(), message(nil, 1, nil), 30<<20)},

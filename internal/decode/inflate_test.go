@@ -128,6 +128,20 @@ func TestInflateDamaged(t *testing.T) {
 	}
 }
 
+// TestGzipMembers: a file of several members is refused, also where the last one says the size
+// of the first.
+func TestGzipMembers(t *testing.T) {
+	for _, members := range [][][]byte{{minimal(), minimal()}, {minimal()[:9], nil, minimal()[9:]}, {minimal(), {1}}} {
+		var file []byte
+		for _, part := range members {
+			file = append(file, gzipped(t, part)...)
+		}
+		if _, err := new(Decoder).Bytes(file); err == nil || !strings.Contains(err.Error(), "expected one member") {
+			t.Errorf("%d members: %v", len(members), err)
+		}
+	}
+}
+
 // FuzzInflate: what the inflater makes of a stream, compress/flate does, too. The stream has
 // no checksum, which would hide a difference.
 func FuzzInflate(f *testing.F) {

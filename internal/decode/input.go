@@ -47,74 +47,41 @@ func (d *Decoder) read(r io.Reader) error {
 	}
 }
 
-// trustedSize is the most memory that is allocated by the size in a gzip trailer, before
-// anything was inflated. Only the largest programs have larger profiles.
-const trustedSize = 2 << 20
+// maxRatio is how many bytes one byte of deflate can stand for.
+const maxRatio = 1032
 
-// inflate gunzips b into d.raw, which it reuses if it is large enough. Otherwise it makes a
-// buffer of the size in the gzip trailer, at most trustedSize. Files that the inflater does not
-// accept are left to compress/gzip. If the buffer is too small for these, they are inflated
-// once to measure the size, and then again: a buffer that grows by doubling would let hostile
-// input take twice the limit of memory, this only takes time.
+// inflate gunzips b into d.raw. The file ends with the size of its content, so the buffer is
+// made at once. Files that the inflater does not accept are left to compress/gzip. Files of
+// several members, which no profiler writes, are refused.
 func (d *Decoder) inflate(b []byte) ([]byte, error) {
-	// One byte more than fits, to see the end of the data or too much of it;
-	// and enough to measure quickly.
-	want := max(min(trailerSize(b), maxRaw)+1, 32<<10)
-	if !fits(cap(d.raw), want) {
-		d.raw = sized(d.raw, min(want, trustedSize))
+	size := 0
+	if len(b) > 4 {
+		size = int(binary.LittleEndian.Uint32(b[len(b)-4:]))
 	}
-	buf := d.raw[:cap(d.raw)]
-	if n, ok := d.inflater.gunzip(buf, b); ok && n <= maxRaw {
-		return buf[:n], nil
+	switch {
+	case size > maxRatio*len(b):
+		return nil, malformed("gunzip: the file is cut off or damaged")
+	case size > maxRaw:
+		return nil, &LimitError{"bytes after decompression", int64(size), maxRaw}
 	}
-	size, err := d.gunzipTo(buf, b)
-	if err != nil {
-		return nil, err
+	d.raw = sized(d.raw, size+1) // one byte more, to see too much of it
+	if n, ok := d.inflater.gunzip(d.raw, b); ok {
+		return d.raw[:n], nil
 	}
-	if size > maxRaw {
-		return nil, &LimitError{"bytes after decompression, or more", int64(size), maxRaw}
-	}
-	if size > len(buf) {
-		d.raw = sized(d.raw, size+1)
-		buf = d.raw
-		if size, err = d.gunzipTo(buf, b); err != nil {
-			return nil, err
-		}
-	}
-	return buf[:size], nil
-}
-
-// trailerSize is the decompressed size as written at the end of b, modulo 2^32.
-// It is right for a file of one member, unless somebody has changed it.
-func trailerSize(b []byte) int {
-	if len(b) < 4 {
-		return 0
-	}
-	return int(binary.LittleEndian.Uint32(b[len(b)-4:]))
-}
-
-// gunzipTo inflates b, all its members, into buf and returns the size of the
-// result, or a number above maxRaw. If the size is larger than buf, the content of buf is
-// meaningless.
-func (d *Decoder) gunzipTo(buf, b []byte) (int, error) {
 	d.source.Reset(b)
-	if err := d.gunzip.Reset(&d.source); err != nil {
-		return 0, fmt.Errorf("gunzip: %w", err)
-	}
-	size, n := 0, 0
-	for size <= maxRaw {
-		if n == len(buf) {
-			n = 0 // too small: go on measuring
-		}
-		k, err := d.gunzip.Read(buf[n:])
+	err := d.gunzip.Reset(&d.source)
+	d.gunzip.Multistream(false)
+	n := 0
+	for err == nil && n < len(d.raw) {
+		var k int
+		k, err = d.gunzip.Read(d.raw[n:])
 		n += k
-		size += k
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return 0, fmt.Errorf("gunzip: %w", err)
-		}
 	}
-	return size, nil
+	switch {
+	case err == io.EOF && n == size && d.source.Len() == 0:
+		return d.raw[:n], nil
+	case err == nil || err == io.EOF:
+		return nil, malformed("gunzip: expected one member with a content of %d bytes, as the end of the file says", size)
+	}
+	return nil, fmt.Errorf("gunzip: %w", err)
 }
