@@ -12,7 +12,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -140,35 +139,5 @@ func TestFault_70_JudgeReader(t *testing.T) {
 				t.Errorf("error %v, want one about %q", err, c.refused)
 			}
 		})
-	}
-}
-
-// TestManyLiteralsExplained: twenty budgets find who is to blame among 40,000 function
-// literals of as many folders, without looking for each folder anew.
-func TestManyLiteralsExplained(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures CPU, which the race detector multiplies")
-	}
-	var text strings.Builder
-	text.WriteString("cpu 10s\n")
-	for i := range 4000 {
-		text.WriteString("main.main@/app/main.go:1;")
-		for k := range 10 {
-			fmt.Fprintf(&text, "main.f%d.func1@/%d/f.go:1;", 10*i+k, 10*i+k)
-		}
-		fmt.Fprintf(&text, "main.g%d@/app/g.go:1;regexp.compile 1\n", i)
-	}
-	p := folded.Must(text.String())
-	start := process.ProcessCPU()
-	var lines []string
-	for i := range 20 {
-		lines = append(lines, fmt.Sprintf("no function above %d%%", i+1))
-	}
-	r := Must(lines...).Judge(p)[0]
-	if took := process.ProcessCPU() - start; took > 10*time.Second {
-		t.Errorf("took %v of CPU, want less than 1s, and in no case more than 10s", took)
-	}
-	if r.Verdict != Fail || r.Offenders[0].Function != "regexp.compile" {
-		t.Errorf("want regexp.compile as an offender, found\n%s", r)
 	}
 }

@@ -122,12 +122,6 @@ type Counter struct {
 	sums    []sum   // by key
 	touched []int32 // the keys of sums that are not 0
 	list    []int32 // see Counter.keys
-
-	lines []int32 // of the stacks that Explain looks at
-	// About the functions of the open profile that are not literals: one function for each
-	// source folder, and the packages that have a folder. nil until the first call of home.
-	folders map[string]decode.ID
-	placed  map[int32]bool
 }
 
 // Ordered reports whether the addresses of the open profile show the order in which its
@@ -165,7 +159,7 @@ func (c *Counter) Ask(q Query, always bool) int {
 // Open counts a profile. Its symbols must have been learnt before. From now on, all
 // answers are about this profile.
 func (c *Counter) Open(t *decode.Table) {
-	c.table, c.left, c.folders = t, maxSums, nil
+	c.table, c.left = t, maxSums
 	c.number++
 	c.own = c.own[:0]
 	for _, pkg := range c.Names.packages {

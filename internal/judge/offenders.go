@@ -38,10 +38,9 @@ func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) {
 	w.walked += w.t.Frames
 	counter := &w.judged.counter
 	sums := counter.Sums(query)
-	heads := counter.Offenders(query, over, limit, MaxOffenders)
-	for i, e := range counter.Explain(query, heads) {
-		value := sums.By(heads[i])
-		e.Here.Function, e.Here.Value = counter.Name(query, heads[i]), value
+	for _, key := range counter.Offenders(query, over, limit, MaxOffenders) {
+		e, value := counter.Explain(query, key), sums.By(key)
+		e.Here.Function, e.Here.Value = counter.Name(query, key), value
 		var frames [3][]Frame
 		for i, list := range [...][]charge.Frame{{e.Here, e.Own}, e.From, e.To} {
 			frames[i] = slices.Grow(frames[i], len(list))
