@@ -1,7 +1,7 @@
 package charge
 
 import (
-	"iter"
+	"cmp"
 	"slices"
 )
 
@@ -9,56 +9,32 @@ import (
 // square of it. With more functions over a limit, only the heaviest are of interest.
 const maxOver = 128
 
-// Ranked yields the keys that a query charges with anything, heaviest first. Equal ones are
-// ordered by name, so that the result does not depend on earlier profiles. Callers look at
-// a few of thousands of functions, so the others stay in a heap, unsorted.
-func (c *Counter) Ranked(query int) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		s := c.Sums(query)
-		if len(s.ranked) < len(s.Keys) {
-			s.ranked, s.heap = room(s.ranked, len(s.Keys)), len(s.Keys)
-			for i := range s.Keys {
-				s.ranked = append(s.ranked, int32(i))
-			}
-			for i := len(s.Keys) / 2; i >= 0; i-- {
-				c.sink(query, i)
-			}
-		}
-		for i := len(s.ranked) - 1; i >= 0; i-- {
-			if i < s.heap { // behind the heap are those that were yielded before, from the end
-				s.heap = i
-				s.ranked[0], s.ranked[i] = s.ranked[i], s.ranked[0]
-				c.sink(query, 0)
-			}
-			if !yield(s.Keys[s.ranked[i]]) {
-				return
+// Ranked lists the keys that a query charges with more than least, heaviest first. If there
+// are none, it is one of the heaviest. The list is valid until the next call.
+func (c *Counter) Ranked(query int, least int64) []int32 {
+	s := c.Sums(query)
+	c.ranked = c.ranked[:0]
+	for i, key := range s.Keys {
+		if v := s.Values[i]; v > least || s.Most <= least && v == s.Most {
+			if c.ranked = append(c.ranked, key); s.Most <= least {
+				break
 			}
 		}
 	}
+	c.Rank(query, c.ranked)
+	return c.ranked
 }
 
-// sink moves the i-th key of the heap down, below all that are heavier.
-func (c *Counter) sink(query, i int) {
+// Rank sorts keys of a query, heaviest first. Equal ones are ordered by name, so that the
+// result does not depend on earlier profiles.
+func (c *Counter) Rank(query int, keys []int32) {
 	s := c.Sums(query)
-	before := func(a, b int32) bool {
-		if s.values[a] != s.values[b] {
-			return s.values[a] > s.values[b]
+	slices.SortFunc(keys, func(a, b int32) int {
+		if x, y := s.By(a), s.By(b); x != y {
+			return cmp.Compare(y, x)
 		}
-		return c.Name(query, s.Keys[a]) < c.Name(query, s.Keys[b])
-	}
-	for heap := s.ranked[:s.heap]; ; {
-		first := i
-		for _, below := range [...]int{2*i + 1, 2*i + 2} {
-			if below < len(heap) && before(heap[below], heap[first]) {
-				first = below
-			}
-		}
-		if first == i {
-			return
-		}
-		heap[i], heap[first] = heap[first], heap[i]
-		i = first
-	}
+		return cmp.Compare(c.Name(query, a), c.Name(query, b))
+	})
 }
 
 // Offenders selects the functions to name from the keys over a limit, which are given in

@@ -2,6 +2,7 @@ package charge_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,15 +25,11 @@ func offenders(t *testing.T, text, module string, limit float64) (explain func()
 	if err := counter.Names.Learn(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}
-	q := counter.Ask(charge.Query{Value: 1, Weight: charge.Weight{Count: 0}, In: -1, Where: -1, Except: -1, Charge: charge.Inner}, true)
+	q := counter.Ask(charge.Query{Value: 1, Weight: charge.Weight{Count: 0}, In: -1, Where: -1, Except: -1, Charge: charge.Inner})
 	counter.Open(table)
 	sums := counter.Sums(q)
-	var over []int32
-	for key := range counter.Ranked(q) {
-		if sums.Share(key) > limit {
-			over = append(over, key)
-		}
-	}
+	least := int64(limit * float64(sums.Total))
+	over := slices.DeleteFunc(counter.Ranked(q, least), func(key int32) bool { return sums.By(key) <= least })
 	keys := counter.Offenders(q, over, int64(limit*float64(sums.Total)), 8)
 	for _, key := range keys {
 		names = append(names, counter.Name(q, key))

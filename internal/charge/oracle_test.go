@@ -69,7 +69,7 @@ func count(t *testing.T, data []byte, index int) (flat, cum map[string]int64) {
 	}
 	c := charge.Counter{Names: names}
 	ask := func(frames charge.Charge) int {
-		return c.Ask(charge.Query{Value: index, Weight: charge.Weight{Count: -1}, In: -1, Where: -1, Except: -1, Unit: charge.Function, Charge: frames}, true)
+		return c.Ask(charge.Query{Value: index, Weight: charge.Weight{Count: -1}, In: -1, Where: -1, Except: -1, Unit: charge.Function, Charge: frames})
 	}
 	queries := []int{ask(charge.Flat), ask(charge.Cumulative)}
 	c.Open(table)

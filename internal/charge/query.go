@@ -68,12 +68,6 @@ type Query struct {
 	Except int32 // number of a set of patterns: samples in these and in their callees are charged neither to them nor to their callers; -1: none
 }
 
-// selection is the part of a query that selects samples. Queries with the same selection
-// have the same total.
-func (q *Query) selection() Query {
-	return Query{Value: q.Value, Weight: q.Weight, In: q.In, Where: q.Where}
-}
-
 // A Label is one condition on a sample's labels.
 type Label struct{ Key, Value string }
 

@@ -138,7 +138,7 @@ example.com/shop.serve;example.com/shop.read;example.com/shop.parse 5
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, table := load(t, test.text, test.module)
-			q := c.Ask(Query{Charge: Inner, In: -1, Where: -1, Except: -1, Weight: Weight{Count: -1}}, false)
+			q := c.Ask(Query{Charge: Inner, In: -1, Where: -1, Except: -1, Weight: Weight{Count: -1}})
 			var got int64
 			for _, key := range c.Sums(q).Keys {
 				if table.Symbols.Name(decode.ID(key)) == test.function {

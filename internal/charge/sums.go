@@ -16,23 +16,20 @@ type Sums struct {
 	// profiles the number of samples; for weighted values, where few samples can
 	// carry most of the weight, Kish's effective number (Σw)²/Σw².
 	N float64
-	// Keys lists the keys that By is not zero of.
-	Keys []int32
+	// Keys lists the keys that By is not zero of, in ascending order, and Values what is
+	// charged to each. Most is the largest of these.
+	Keys   []int32
+	Values []int64
+	Most   int64
 	// Cut is the part of Total in stacks that the runtime cut off, where the lost frames
 	// could change the answer. The part of Cut that is charged to a key is still known,
 	// see Unknown.
 	Cut int64
 
 	weight2 float64
-	values  []int64 // of the keys
 	cuts    []int64 // the part of each value in Cut; empty where Cut is 0
-	index   []int32 // a hash table: by slot, the key's place in Keys plus 1; at least half are 0
 
-	ranked []int32 // places in Keys, see Counter.Ranked; empty until the first call
-	heap   int     // how many of them are not in order yet
-
-	always  bool // counted in every profile, and not only on demand
-	counted int  // the number of the profile
+	counted int // the number of the profile
 }
 
 // A sum is what is charged to one key of the query that is being counted, and the part of
@@ -42,42 +39,26 @@ type sum struct {
 	seen       uint64 // the sample that charged it last
 }
 
-// maxSums limits the sums that are kept of one profile: so many for all queries that are
-// always counted, and as many again for the others. Each is at most 10 MiB.
+// maxSums limits the sums that are kept of one profile, of all queries together, to 6 MiB.
 const maxSums = 300_000
 
 // mostObservations is the largest [Sums.N]: rounded, it must fit into an int64.
 const mostObservations = 1 << 62
 
-// Full reports whether the queries that are always counted need more sums than are kept.
-// Their answers are incomplete then.
+// Full reports whether the queries so far need more sums than are kept. The answers to
+// others are empty then.
 func (c *Counter) Full() bool { return c.left < 0 }
 
 // By is what is charged to key.
-func (s *Sums) By(key int32) int64 { return s.of(key, s.values) }
+func (s *Sums) By(key int32) int64 { return s.of(key, s.Values) }
 
 // of is the key's amount among the values, or among the cuts.
 func (s *Sums) of(key int32, amounts []int64) int64 {
-	if len(amounts) > 0 {
-		if at := s.index[s.slot(key)]; at > 0 {
-			return amounts[at-1]
-		}
+	if at, found := slices.BinarySearch(s.Keys, key); found && len(amounts) > 0 {
+		return amounts[at]
 	}
 	return 0
 }
-
-// slot is the key's slot in the index, also if the key is not there yet.
-func (s *Sums) slot(key int32) uint32 {
-	mask := uint32(len(s.index) - 1)
-	at := uint32(key) * 0x9e3779b1 & mask // neighbours are apart
-	for s.index[at] > 0 && s.Keys[s.index[at]-1] != key {
-		at = (at + 1) & mask
-	}
-	return at
-}
-
-// Share is the part of Total that is charged to key.
-func (s *Sums) Share(key int32) float64 { return s.Part(s.By(key)) }
 
 // Part is the part of Total that a value is.
 func (s *Sums) Part(value int64) float64 {
@@ -108,8 +89,8 @@ type Counter struct {
 
 	queries []Query
 	answers []Sums
-	left    int // sums that may still be added, of maxSums
-	last    int // the query that was counted last
+	left    int     // sums that may still be added, of maxSums
+	ranked  []int32 // see Counter.Ranked
 
 	// About the open profile.
 	table  *decode.Table
@@ -120,7 +101,6 @@ type Counter struct {
 	stack   Stack
 	visited uint64  // samples
 	sums    []sum   // by key
-	touched []int32 // the keys of sums that are not 0
 	list    []int32 // see Counter.keys
 }
 
@@ -141,23 +121,21 @@ func (c *Counter) Len() (n int) {
 
 // Forget removes all queries.
 func (c *Counter) Forget() {
-	c.queries, c.answers, c.last = c.queries[:0], c.answers[:0], 0
+	c.queries, c.answers = c.queries[:0], c.answers[:0]
 }
 
-// Ask adds a query and returns its number. Equal queries have the same number. A query
-// with always is counted in every profile, others only when [Counter.Sums] is called.
-func (c *Counter) Ask(q Query, always bool) int {
+// Ask adds a query and returns its number. Equal queries have the same number.
+func (c *Counter) Ask(q Query) int {
 	i := slices.Index(c.queries, q)
 	if i < 0 {
 		i = len(c.queries)
 		c.queries, c.answers = append(c.queries, q), append(c.answers, Sums{})
 	}
-	c.answers[i].always = c.answers[i].always || always
 	return i
 }
 
-// Open counts a profile. Its symbols must have been learnt before. From now on, all
-// answers are about this profile.
+// Open prepares a profile for being counted. Its symbols must have been learnt before. From
+// now on, all answers are about this profile.
 func (c *Counter) Open(t *decode.Table) {
 	c.table, c.left = t, maxSums
 	c.number++
@@ -166,22 +144,13 @@ func (c *Counter) Open(t *decode.Table) {
 		c.own = append(c.own, c.isOwn(pkg))
 	}
 	c.stacks.read(t, c.Names, c.own)
-	for i := range c.answers {
-		if !c.answers[i].always {
-			continue
-		}
-		if c.count(i); c.Full() {
-			return
-		}
-	}
-	c.left = maxSums // for the queries on demand
 }
 
-// Close releases the profile, which may be large. The sums stay.
+// Close releases the profile, which may be large. The sums that were asked for stay.
 func (c *Counter) Close() { c.table = nil }
 
-// Sums is the answer to the query with that number. A query on demand has no sums where
-// earlier ones have used up maxSums.
+// Sums is the answer to the query with that number. It is empty where earlier queries have
+// used up maxSums.
 func (c *Counter) Sums(query int) *Sums {
 	s := &c.answers[query]
 	if s.counted != c.number {
@@ -222,24 +191,14 @@ func (c *Counter) Charged(query int, name string) (charged, unknown int64) {
 
 func (c *Counter) count(query int) {
 	t, q, s := c.table, &c.queries[query], &c.answers[query]
-	before := c.answers[c.last]
-	known := before.counted == c.number && before.Query.selection() == q.selection()
-	*s = Sums{
-		Query: c.queries[query], Keys: s.Keys[:0], values: s.values[:0], cuts: s.cuts[:0], index: s.index[:0],
-		ranked: s.ranked[:0], always: s.always, counted: c.number,
-	}
-	if c.last = query; known {
-		s.Total, s.weight2 = before.Total, before.weight2
-	}
+	*s = Sums{Query: c.queries[query], Keys: s.Keys[:0], Values: s.Values[:0], cuts: s.cuts[:0], counted: c.number}
 	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
 		c.sums = make([]sum, keys+keys/4)
 	}
 	types := len(t.Types)
 	c.walk(query, func(v int64, stack *Stack) {
-		if !known {
-			s.Total = AddSaturating(s.Total, v)
-			s.weight2 += q.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
-		}
+		s.Total = AddSaturating(s.Total, v)
+		s.weight2 += q.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
 		if stack.unknown {
 			s.Cut = AddSaturating(s.Cut, v)
 		}
@@ -255,25 +214,27 @@ func (c *Counter) count(query int) {
 			}
 		}
 	})
-	size := 1
-	for size < 2*len(c.touched) {
-		size *= 2
+	n := 0
+	for i := range c.sums {
+		if c.sums[i].value != 0 {
+			n++
+		}
 	}
-	s.index, s.Keys, s.values = cleared(s.index, size), room(s.Keys, len(c.touched)), room(s.values, len(c.touched))
-	if s.Cut != 0 {
-		s.cuts = room(s.cuts, len(c.touched))
+	if s.Keys, s.Values = room(s.Keys, n), room(s.Values, n); s.Cut != 0 {
+		s.cuts = room(s.cuts, n)
 	}
-	for i, key := range c.touched {
+	for key := range c.sums {
 		sum := &c.sums[key]
-		s.Keys, s.values = append(s.Keys, key), append(s.values, sum.value)
+		if sum.value == 0 {
+			continue
+		}
+		s.Keys, s.Values, s.Most = append(s.Keys, int32(key)), append(s.Values, sum.value), max(s.Most, sum.value)
 		if s.Cut != 0 {
 			s.cuts = append(s.cuts, sum.cut)
 		}
-		s.index[s.slot(key)] = int32(i) + 1
 		sum.value, sum.cut = 0, 0
 	}
-	c.left -= len(c.touched)
-	c.touched = c.touched[:0]
+	c.left -= n
 	s.finish(c.Multiple)
 }
 
@@ -285,9 +246,6 @@ func (c *Counter) add(keys []int32, v int64) {
 			continue
 		}
 		sum := &sums[key]
-		if sum.value == 0 {
-			c.touched = append(c.touched, key)
-		}
 		once := v
 		if sum.seen == visited { // a recursive function; this compiles to no branch, which would often be mispredicted
 			once = 0

@@ -57,7 +57,7 @@ func counterOf(t *testing.T, text string, texts ...string) (*charge.Counter, *de
 func answer(t *testing.T, text string, q charge.Query) (map[string]int64, *charge.Sums) {
 	t.Helper()
 	c, table := counter(t, text)
-	n := c.Ask(q, true)
+	n := c.Ask(q)
 	c.Open(table)
 	sums := c.Sums(n)
 	got := map[string]int64{}
@@ -223,7 +223,7 @@ func TestFault_38_SumsSaturate(t *testing.T) {
 // has cut the stack off. Of those that it has, nothing is unknown of it.
 func TestCutRecursion(t *testing.T) {
 	c, table := counter(t, "cpu 10s\n"+strings.Repeat("main.f;", 70)+"main.leaf 10\n")
-	q := c.Ask(charge.Query{Charge: charge.Inner, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}}, true)
+	q := c.Ask(charge.Query{Charge: charge.Inner, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 	c.Open(table)
 	sums := c.Sums(q)
 	if sums.Cut != 10 {
@@ -240,7 +240,7 @@ func TestCutRecursion(t *testing.T) {
 // anything of the one before, nor allocate.
 func TestReuse(t *testing.T) {
 	c, table := counter(t, stacks)
-	q := c.Ask(charge.Query{Charge: charge.Cumulative, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}}, true)
+	q := c.Ask(charge.Query{Charge: charge.Cumulative, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
 	c.Open(table)
 	charged := func() map[int32]int64 {
 		by := map[int32]int64{}
@@ -250,7 +250,10 @@ func TestReuse(t *testing.T) {
 		return by
 	}
 	first := charged()
-	allocs := testing.AllocsPerRun(10, func() { c.Open(table) })
+	allocs := testing.AllocsPerRun(10, func() {
+		c.Open(table)
+		c.Sums(q)
+	})
 	if diff := cmp.Diff(first, charged()); diff != "" {
 		t.Errorf("the second count differs (-first +second):\n%s", diff)
 	}
@@ -268,12 +271,14 @@ func TestFault_70_PatternsOfDeepStacks(t *testing.T) {
 	begin := int32(len(texts))
 	c, table := counterOf(t, "cpu 10s\n"+stack+" 7\n", append(texts, "main.begin")...)
 	q := charge.Query{Unit: charge.Pattern, Charge: charge.Cumulative, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}}
-	all := c.Ask(q, true)
+	all := c.Ask(q)
 	q.Charge = charge.Inner // the entry point, begin, is not charged, also where it calls itself
-	inner := c.Ask(q, true)
+	inner := c.Ask(q)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	c.Open(table)
+	c.Sums(all)
+	c.Sums(inner)
 	runtime.ReadMemStats(&after)
 	if spent := after.TotalAlloc - before.TotalAlloc; spent > most {
 		t.Errorf("counting allocated %d KiB, want at most %d", spent>>10, most>>10)

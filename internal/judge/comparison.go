@@ -287,7 +287,11 @@ func (c *comparison) worst() (worst found, over []int32) {
 	}
 	over = c.w.judged.over[:0]
 	any, small := false, false
-	for key := range c.w.judged.counter.Ranked(c.query) {
+	least := int64(0) // for growth, all
+	if c.before == nil {
+		least = c.values(c.Limit) - 1
+	}
+	for _, key := range c.w.judged.counter.Ranked(c.query, least) {
 		now := c.sums.By(key)
 		small = small || any && c.isSmall(now) // and so are all that follow
 		if small && (c.before == nil || !c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {

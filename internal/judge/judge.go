@@ -132,7 +132,7 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 		return nil, err
 	}
 	j.counter.Multiple = j.layout.Multiple(t, facts.MutexFraction)
-	if err := count(&j.counter, t); err != nil {
+	if err := count(&j.counter, j.rules, t); err != nil {
 		return nil, fmt.Errorf("judge the profile: %w", err)
 	}
 	w.elapsed = facts.Elapsed.Seconds()
@@ -163,7 +163,7 @@ const maxVisits = 100_000_000
 // profile that budgets ask about: all budgets without "in" and "where" share three or four
 // of them. Each pattern that matches a frame counts as one more look, and if there are
 // conditions on labels, each label as two more.
-func count(c *charge.Counter, t *decode.Table) error {
+func count(c *charge.Counter, rules []rule, t *decode.Table) error {
 	const remedy = "take a profile of a shorter time, or fewer budgets with an in, where or except of their own"
 	looks, parts := t.Frames, int64(c.Len()+c.Names.MostMatches())
 	what := fmt.Sprintf("%d frames", t.Frames)
@@ -174,7 +174,13 @@ func count(c *charge.Counter, t *decode.Table) error {
 	if looks*parts > maxVisits {
 		return fmt.Errorf("%s times %d parts that the budgets ask about, at most %d together: "+remedy, what, parts, maxVisits)
 	}
-	if c.Open(t); c.Full() {
+	c.Open(t)
+	for i := range rules {
+		if rules[i].query >= 0 {
+			c.Sums(rules[i].query)
+		}
+	}
+	if c.Full() {
 		return errors.New("the budgets ask for more than 300,000 sums of it, one for each name and part: " + remedy)
 	}
 	return nil
@@ -206,7 +212,7 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 	}
 	err := b.counter.Names.Learn(ctx, base)
 	if err == nil {
-		err = count(&b.counter, base)
+		err = count(&b.counter, j.rules, base)
 		b.counter.Close()
 	}
 	if err != nil {

@@ -73,20 +73,20 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		if query < 0 || len(f.Offenders) > 0 {
 			continue
 		}
-		var over []int32
-		limit, sums := c.values(notableShare), w.judged.counter.Sums(query)
-		for key := range w.judged.counter.Ranked(query) {
-			if c.subject >= 0 && !w.judged.names.Match(decode.ID(key), pattern[:]) {
-				continue
-			}
-			if c.subject >= 0 && len(over) == 0 {
-				limit = (sums.By(key) - 1) / 2
-			}
-			if sums.By(key) <= limit {
-				break
-			}
-			over = append(over, key)
+		limit, sums := int64(0), w.judged.counter.Sums(query)
+		if c.subject < 0 {
+			limit = c.values(notableShare)
 		}
+		var over []int32
+		for i, key := range sums.Keys {
+			if v := sums.Values[i]; v > limit && (c.subject < 0 || w.judged.names.Match(decode.ID(key), pattern[:])) {
+				if over = append(over, key); c.subject >= 0 {
+					limit = max(limit, (v-1)/2)
+				}
+			}
+		}
+		over = slices.DeleteFunc(over, func(key int32) bool { return sums.By(key) <= limit })
+		w.judged.counter.Rank(query, over)
 		c.explain(query, over, limit, f)
 	}
 }

@@ -277,6 +277,6 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	}
 	numbers := [...]*int{&r.query, &r.detail, &r.literal}
 	for i, q := range asked {
-		*numbers[i] = counter.Ask(q, i == 0)
+		*numbers[i] = counter.Ask(q)
 	}
 }

@@ -218,9 +218,9 @@ func (s *standing) addStreams(c *comparison, near bool) {
 	}
 	if c.Class == Each {
 		least := c.rule.near(c.n, c.sums.N)
-		for key := range c.w.judged.counter.Ranked(c.query) {
-			if c.hits(c.sums.By(key)) < least {
-				break // all that follow have less
+		for i, key := range c.sums.Keys {
+			if c.hits(c.sums.Values[i]) < least {
+				continue
 			}
 			if name := c.name(key); s.streams[name] == nil {
 				s.streams[name] = evidence.NewStream(c.limitOf(name), s.lnA)
