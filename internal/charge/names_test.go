@@ -21,8 +21,7 @@ func window(symbols *decode.Symbols, first, count int) *decode.Table {
 	return t
 }
 
-// names has a memory for patterns; none of the expressions has a literal that
-// rules a name out.
+// names has a memory for patterns.
 func names(t *testing.T, texts ...string) *Names {
 	t.Helper()
 	var patterns []*pattern.Pattern

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -12,8 +13,8 @@ type Pattern struct {
 	// A name matches when any reading of the text does: portlist is a package, a
 	// function or a type.
 	readings []reading
-	foreign  string      // the exact name, when the text is not in Go's form
-	regexp   *expression // of /.../
+	foreign  string         // the exact name, when the text is not in Go's form
+	regexp   *regexp.Regexp // of /.../
 }
 
 // A reading is one way to understand a pattern's text.
@@ -46,7 +47,7 @@ func (p *Pattern) Match(full string) bool {
 func (p *Pattern) match(s *symbol) bool {
 	switch {
 	case p.regexp != nil:
-		return p.regexp.match(s.canonical())
+		return p.regexp.MatchString(s.canonical())
 	case p.foreign != "":
 		return p.foreign == s.full
 	}

@@ -102,19 +102,6 @@ func TestMatchPasted(t *testing.T) {
 	}
 }
 
-// TestExpressionLiteral: what an expression leaves out without a try is no match.
-func TestExpressionLiteral(t *testing.T) {
-	for text, want := range map[string]string{
-		`/^net\.Dial/`: "net.Dial", `/net\.(Dial|Listen)/`: "net.", `/(?:Read|Write)$/`: "", `/x(abc)+y?/`: "abc", `/(abc)?z/`: "z",
-		`/^example\.com\/app\/p\d+\.\(\*T\d+\)\.Method17$/`: "example.com/app/p", `/(?i)abc/`: "", `/(?i:abc)d/`: "d", `/Read|.*/`: "",
-		`/[a-z]+/`: "", "/a\ufffdb/": "", `/main.a|main.b/`: "main",
-	} {
-		if got := mustParse(t, text)[0].regexp.literal; got != want {
-			t.Errorf("%s needs %q, want %q", text, got, want)
-		}
-	}
-}
-
 // TestMatchLinear guards against patterns and names made to take long: doubling
 // the wild cards must not multiply the time. It would hang if it did.
 func TestMatchLinear(t *testing.T) {

@@ -4,42 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"strings"
-	"unicode/utf8"
 )
 
-// An expression is a regular expression with a fast check that rules most names out. A match
-// takes microseconds for a name, the search for a literal some ten nanoseconds.
-type expression struct {
-	*regexp.Regexp
-	literal string // is in every name that matches
-}
-
-func (e *expression) match(name string) bool {
-	return strings.Contains(name, e.literal) && e.MatchString(name)
-}
-
-// required is the longest literal that every match has.
-func required(tree *syntax.Regexp) (literal string) {
-	switch tree.Op {
-	case syntax.OpLiteral:
-		// An expression that ignores case, or matches invalid UTF-8, is no literal.
-		if text := string(tree.Rune); tree.Flags&syntax.FoldCase == 0 && !strings.ContainsRune(text, utf8.RuneError) {
-			return text
-		}
-	case syntax.OpConcat, syntax.OpCapture, syntax.OpPlus:
-		for _, sub := range tree.Sub {
-			if text := required(sub); len(text) > len(literal) {
-				literal = text
-			}
-		}
-	}
-	return literal
-}
-
 // parseRegexp reads /.../, in which \/ stands for a slash.
-func parseRegexp(text string) (*expression, error) {
+func parseRegexp(text string) (*regexp.Regexp, error) {
 	var expr strings.Builder
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -54,11 +23,7 @@ func parseRegexp(text string) (*expression, error) {
 		case text[i] == '/' && expr.Len() == 0:
 			return nil, errors.New("the regular expression is empty; write what to look for between the slashes")
 		case text[i] == '/':
-			tree, err := syntax.Parse(expr.String(), syntax.Perl)
-			if err != nil {
-				return nil, err
-			}
-			return &expression{regexp.MustCompile(expr.String()), required(tree)}, nil
+			return regexp.Compile(expr.String())
 		default:
 			expr.WriteByte(text[i])
 		}
