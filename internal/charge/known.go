@@ -41,8 +41,6 @@ const (
 	ours
 	// network functions read from connections and write to them.
 	network
-	// unmatched functions match no pattern.
-	unmatched
 )
 
 // standardRoots are the first elements of the paths of the standard library, which
