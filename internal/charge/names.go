@@ -19,10 +19,6 @@ import (
 // costs more by itself is refused.
 const maxCost = 1 << 23
 
-// lookEvery is how many functions are looked up between two looks at the context. A
-// name takes a microsecond for each regular expression at the worst.
-const lookEvery = 64
-
 // Names remembers what is known about each function name: the patterns that match it, its
 // package, and its parts. A program has a fixed set of names, so after its first window
 // nothing is matched and nothing is allocated any more. If names keep changing, it forgets
@@ -80,11 +76,11 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 		n.learnName(0, "") // so that package 0 is that of unknown names
 	}
 	for i := range t.Funcs {
-		if i%lookEvery == 0 && ctx.Err() != nil {
-			return fmt.Errorf("match function names: %w", context.Cause(ctx))
-		}
 		id := t.Funcs[i].Name
 		if n.parts[id]&learnt == 0 {
+			if ctx.Err() != nil {
+				return fmt.Errorf("match function names: %w", context.Cause(ctx))
+			}
 			n.learnName(id, t.Symbols.Name(id))
 			if n.cost > n.most {
 				return fmt.Errorf("match function names: expected at most %d tries and matches, found %d: %w", n.most, n.cost, errCost)
@@ -138,9 +134,6 @@ func (n *Names) Match(id decode.ID, patterns []int32) bool {
 		return found
 	})
 }
-
-// Package is the path of the name's package.
-func (n *Names) Package(id decode.ID) string { return n.packages[n.pkg[id]] }
 
 // isAround reports whether a function literal is in another function, by its name.
 func (n *Names) isAround(function, literal decode.ID) bool {

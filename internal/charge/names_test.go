@@ -105,11 +105,11 @@ func TestNamesCanceled(t *testing.T) {
 	n := names(t, endings...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	table := window(&symbols, 0, 10*lookEvery)
+	table := window(&symbols, 0, 640)
 	if err := n.Learn(ctx, table); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v, want %v", err, context.Canceled)
 	}
-	if err := n.Learn(t.Context(), table); err != nil || len(n.Matches(table.Funcs[10*lookEvery-1].Name)) == 0 {
+	if err := n.Learn(t.Context(), table); err != nil || len(n.Matches(table.Funcs[639].Name)) == 0 {
 		t.Errorf("the same table again: %v", err)
 	}
 }
