@@ -20,20 +20,18 @@ type Merger struct {
 	program uint64 // file and
 	build   uint64 // build id, as numbers of strings
 	texts
-	functions map[Func]uint64   // by function, with numbers of strings for its names
-	locations map[string]uint64 // by their encoding
-	samples   map[string]int    // by the encoding of stack and labels
-	keys      []string          // of the samples, in their order
-	values    []int64           // of the samples
-	places    []byte            // the encoded functions and locations
-	buf       []byte
+	places  map[uint64]map[string]uint64 // functions and locations by their encoding, by their tags
+	samples map[string]int               // by the encoding of stack and labels
+	keys    []string                     // of the samples, in their order
+	values  []int64                      // of the samples
+	buf     []byte
 }
 
 // Add adds a profile. It keeps no reference to it.
 func (m *Merger) Add(t *Table) error {
 	if m.samples == nil {
 		m.head = Table{Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos}
-		m.functions, m.locations, m.samples = map[Func]uint64{}, map[string]uint64{}, map[string]int{}
+		m.places, m.samples = map[uint64]map[string]uint64{}, map[string]int{}
 		m.program, m.build = m.text(t.Program()), m.text(string(t.String(t.build)))
 	}
 	if !slices.Equal(t.Types, m.head.Types) || t.PeriodType != m.head.PeriodType {
@@ -86,27 +84,26 @@ func (m *Merger) location(t *Table, l Location) uint64 {
 	body := appendNumbers(nil, 0, 1, l.Address) // of the one mapping
 	for _, line := range t.Lines[l.LineLo:l.LineHi] {
 		f := t.Funcs[line.Func]
-		f.Name = line.Name // it may be a made-up name
-		body = appendBytes(body, locationLine, appendNumbers(nil, m.function(t, f), uint64(line.Line)))
+		name, file := m.text(t.Symbols.Name(line.Name)), m.text(t.Symbols.Name(f.File)) // the name may be a made-up one
+		function := m.place(profileFunction, appendNumbers(nil, 0, name, name, file, uint64(f.Line)))
+		body = appendBytes(body, locationLine, appendNumbers(nil, function, uint64(line.Line)))
 	}
-	id, known := m.locations[string(body)]
-	if !known {
-		id = uint64(len(m.locations) + 1)
-		m.locations[string(body)] = id
-		m.places = appendBytes(m.places, profileLocation, appendNumbers(body, id))
-	}
-	return id
+	return m.place(profileLocation, body)
 }
 
-// function returns the number of a function, which it writes if it is new.
-func (m *Merger) function(t *Table, f Func) uint64 {
-	name, file := m.text(t.Symbols.Name(f.Name)), m.text(t.Symbols.Name(f.File))
-	f.Name, f.File = ID(name), ID(file)
-	id, known := m.functions[f]
+// place returns the number of a function or location with this encoding, which it writes if
+// it is new.
+func (m *Merger) place(tag uint64, body []byte) uint64 {
+	ids := m.places[tag]
+	if ids == nil {
+		ids = map[string]uint64{}
+		m.places[tag] = ids
+	}
+	id, known := ids[string(body)]
 	if !known {
-		id = uint64(len(m.functions) + 1)
-		m.functions[f] = id
-		m.places = appendBytes(m.places, profileFunction, appendNumbers(nil, id, name, name, file, uint64(f.Line)))
+		id = uint64(len(ids) + 1)
+		ids[string(body)] = id
+		m.written = appendBytes(m.written, tag, appendNumbers(body, id))
 	}
 	return id
 }
@@ -138,7 +135,7 @@ func (m *Merger) Write(w io.Writer) error {
 	if err != nil {
 		return err // there is such a level
 	}
-	for _, part := range [][]byte{b, m.places, m.written} {
+	for _, part := range [][]byte{b, m.written} {
 		if _, err := z.Write(part); err != nil {
 			return err
 		}
@@ -149,7 +146,7 @@ func (m *Merger) Write(w io.Writer) error {
 // texts are the strings of a profile that is being written.
 type texts struct {
 	numbers map[string]uint64
-	written []byte
+	written []byte // the strings, and of a Merger the functions and locations
 }
 
 // text returns the number of a string, which it writes if it is new.
