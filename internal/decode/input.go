@@ -8,22 +8,17 @@ import (
 
 func isGzip(b []byte) bool { return len(b) >= 2 && b[0] == 0x1f && b[1] == 0x8b }
 
-// firstRead is the size of the first buffer for a reader that does not tell its length: a
-// profile of ten seconds is about 20 KiB compressed, and one of a minute 100.
+// firstRead is the size of the first buffer: a profile of ten seconds is about 20 KiB
+// compressed, and one of a minute 100.
 const firstRead = 64 << 10
 
 // read fills d.input from r.
 func (d *Decoder) read(r io.Reader) error {
-	first := firstRead
-	if r, ok := r.(interface{ Len() int }); ok { // a hint, so that the buffer of the last profile can be used
-		first = max(r.Len(), 0)
-	}
-	// One byte more than fits, to see the end of the file or too much of it.
-	d.input = sized(d.input, min(first, maxInput)+1)
+	d.input = sized(d.input, firstRead)
 	d.input = d.input[:cap(d.input)]
 	for n, idle := 0, 0; ; {
 		if n == len(d.input) {
-			more := make([]byte, min(2*len(d.input), maxInput+1))
+			more := make([]byte, min(2*len(d.input), maxInput+1)) // one byte more, to see too much of it
 			copy(more, d.input)
 			d.input = more
 		}
