@@ -25,9 +25,6 @@ type segment struct {
 // damaged profile need not.
 func scan(rest string, segs []segment) (_ []segment, well bool) {
 	well = true
-	if after, ok := strings.CutPrefix(rest, "map.init."); ok { // of a large map variable
-		segs, rest = append(segs, segment{text: "init"}, segment{"map", mark}), after
-	}
 	for first := len(segs) == 0; rest != ""; first = false {
 		var seg segment
 		var closed bool
@@ -73,7 +70,7 @@ func scanReceiver(s string) (seg segment, rest string, closed bool) {
 	for end < len(s) && s[end] != '[' && s[end] != ')' && s[end] != '.' {
 		end++
 	}
-	seg.text, s = withoutLocal(s[:end]), s[end:]
+	seg.text, s = s[:end], s[end:]
 	closed = true
 	if strings.HasPrefix(s, "[") {
 		var after int
@@ -95,7 +92,7 @@ func scanWord(s string) (segment, string) {
 	for end < len(s) && s[end] != '.' && s[end] != '[' && (s[end] != '-' || suffixLen(s[end:]) == 0) {
 		end++
 	}
-	return segment{text: withoutLocal(s[:end])}, s[end:]
+	return segment{text: s[:end]}, s[end:]
 }
 
 // suffixLen is the length of the "-range1" or "-fm" that s starts with, or 0.
@@ -126,14 +123,6 @@ func isMark(word string) bool {
 		}
 	}
 	return false
-}
-
-// withoutLocal cuts the number from the name of a type declared in a function: T·1.
-func withoutLocal(word string) string {
-	if base, number, ok := strings.Cut(word, "·"); ok && base != "" && digits(number) == len(number) {
-		return base
-	}
-	return word
 }
 
 // skipBrackets returns the offset after the bracket that closes s[0]. Brackets in

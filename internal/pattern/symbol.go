@@ -76,12 +76,6 @@ func cut(full string) (path, rest string, ok bool) {
 	if dot <= slash+1 {
 		return "", "", false
 	}
-	// Symbolizers that undo the escape leave gopkg.in's versions ambiguous.
-	if strings.HasPrefix(full[dot:], ".v") && strings.Contains(full[:dot], "gopkg.in/") {
-		if n := digits(full[dot+2:]); n > 0 && strings.HasPrefix(full[dot+2+n:], ".") {
-			dot += 2 + n
-		}
-	}
 	if dot+1 == len(full) {
 		return "", "", false
 	}
