@@ -108,7 +108,7 @@ func TestFault_70_JudgeReader(t *testing.T) {
 		{"frames and budgets, just", 10, 1, 730, 4096, inEach(20), ""},
 		{"depth", 10, 1, 1, 5_000_000, inEach(1), "frames in one stack"},
 		{"lines in one stack", 1, 100_000, 3000, 1, inEach(1), "frames in one stack"},
-		{"lines in many stacks", 1, 4096, 100_000, 1, inEach(1), "409,600,000 frames"},
+		{"lines in many stacks", 1, 4096, 100_000, 1, inEach(1), "409600000 frames"},
 		{"lines in many stacks, just", 1, 4096, 730, 1, inEach(20), ""},
 		{"stacks", 10_000, 1, 50_000, 59, inEach(20), ""},
 		{"functions and budgets", 20_000, 1, 30_000, 3, exceptEach(20), "more than 300,000 sums"},

@@ -271,7 +271,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("at the limit: %v", err)
 	}
 	_, err := new(Decoder).Bytes(append(data, message(nil, 2, numbers(1, 7))...))
-	const want = "decode profile: 200,001 samples, the limit is 200,000: take a profile of a shorter time"
+	const want = "decode profile: 200001 samples, the limit is 200000: take a profile of a shorter time"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}

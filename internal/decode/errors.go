@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
 	"unicode"
 )
 
@@ -21,16 +20,7 @@ type LimitError struct {
 
 // Error also says what a user of the library can do.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s %s, the limit is %s: take a profile of a shorter time", grouped(e.Got), e.What, grouped(e.Limit))
-}
-
-// grouped writes n with thousands separators: the limits are read by people.
-func grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return fmt.Sprintf("%d %s, the limit is %d: take a profile of a shorter time", e.Got, e.What, e.Limit)
 }
 
 func malformed(format string, args ...any) error {

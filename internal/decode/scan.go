@@ -52,7 +52,7 @@ func scan(b []byte) (counts, error) {
 	for i := 0; i < len(b); {
 		tag, v, next := field(b, i)
 		if next < 0 {
-			return c, malformed("at byte %s: %s", grouped(int64(i)), wireError(next))
+			return c, malformed("at byte %d: %s", i, wireError(next))
 		}
 		switch tag {
 		case profileSample:

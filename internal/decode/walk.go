@@ -66,7 +66,7 @@ func (b *builder) walk(raw []byte) error {
 	} {
 		for i, at := range b.parts[kind.field] {
 			if err := kind.read(b, raw[at.lo:at.hi]); err != nil {
-				return fmt.Errorf("%s %s: %w", kind.what, grouped(int64(i)), err)
+				return fmt.Errorf("%s %d: %w", kind.what, i, err)
 			}
 		}
 	}
