@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -24,9 +23,9 @@ import (
 // window takes and judges one window of all kinds of profile that the budgets need. While
 // other code has the CPU profiler, it takes only the other kinds.
 func (l *looper) window(ctx context.Context, early bool) {
-	runtime.LockOSThread() // the CPU time of this thread is that of the guard
-	defer runtime.UnlockOSThread()
-	began, _ := process.ThreadCPU()
+	var own threadClock
+	own.start()
+	defer own.stop() // also after a panic
 	l.store, l.beside = l.dumps.Load(), nil
 	clear(l.breakdowns)
 	p := l.inForce()
@@ -42,7 +41,9 @@ func (l *looper) window(ctx context.Context, early bool) {
 	cpu := p.cpu()
 	tried, w := !cpu || !start.Before(l.free), profiler.Window{Start: start}
 	if tried && cpu {
+		own.stop()
 		w, _ = l.seams.capture(ctx, l.cfg.Window) // the error is in the outcome
+		own.start()
 	}
 	if w.Outcome == profiler.Canceled {
 		return
@@ -81,8 +82,8 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.backoff = w.Backoff(l.backoff)
 		l.free = time.Now().Add(l.backoff)
 	}
-	ended, _ := process.ThreadCPU()
-	l.account(ended-began+profiling+m.before.cost+m.now.cost, &m.now.Snapshot)
+	own.stop()
+	l.account(own.spent+profiling+m.before.cost+m.now.cost, &m.now.Snapshot)
 	l.last = m.now.Snapshot
 }
 
