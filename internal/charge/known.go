@@ -41,6 +41,8 @@ const (
 	ours
 	// network functions read from connections and write to them.
 	network
+	// unmatched functions match no pattern.
+	unmatched
 )
 
 // standardRoots are the first elements of the paths of the standard library, which

@@ -99,7 +99,9 @@ func (n *Names) learnName(id decode.ID, name string) {
 	n.pkg[id] = n.packageID(pkg)
 	from := len(n.hits)
 	n.hits = n.index.Match(name, n.hits)
-	n.matches[id] = span{int32(from), int32(len(n.hits))}
+	if n.matches[id] = (span{int32(from), int32(len(n.hits))}); len(n.hits) == from {
+		n.parts[id] |= unmatched
+	}
 	n.mostMatches = max(n.mostMatches, len(n.hits)-from)
 	n.cost += n.index.Always() + len(n.hits) - from
 }

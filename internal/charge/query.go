@@ -100,6 +100,9 @@ var without = [...]part{
 func (c *Counter) reaches(q *Query) bool {
 	s := &c.stack
 	s.from, s.reach, s.unknown, s.without, s.skip = 0, len(s.frames), s.cut, without[q.Charge], -1
+	if q.Unit == Pattern {
+		s.without |= unmatched
+	}
 	if q.In >= 0 {
 		var found bool
 		if s.reach, found = s.below(c.Names, q.In); !found {
@@ -131,10 +134,13 @@ func (c *Counter) reaches(q *Query) bool {
 			s.reach = min(s.reach, int(s.entry)+1)
 		}
 	}
-	if q.Unit == Whole {
+	switch {
+	case q.Unit == Whole:
 		s.reach, s.unknown = 0, false
+	case q.Unit == Pattern && !s.matched:
+		s.reach = 0
 	}
-	if q.Except >= 0 {
+	if q.Except >= 0 && s.matched {
 		// An interrupt is not matched: the function that was interrupted is at work itself.
 		for i := int(s.resumed); i < s.reach; i++ {
 			if c.Names.Match(s.frames[i], c.Excepts[q.Except]) {

@@ -39,6 +39,7 @@ type shape struct {
 	network bool // it reads from a connection or writes to one
 	cut     bool // the runtime has dropped frames at the root's end
 	server  bool // a server's own work
+	matched bool // at least one of its functions matches a pattern
 }
 
 // stacks are the stacks of one profile, with the way in of each.
@@ -75,17 +76,19 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	if t.PeriodType.Type == "cpu" {
 		depth = cpuDepth
 	}
-	frames := k.frames
+	frames, parts := k.frames, names.parts
 	k.lines = k.lines[:0]
 	for i := range t.Samples {
+		all := unmatched
 		for _, l := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {
 			at := &t.Locations[l]
 			for j := at.LineLo; j < at.LineHi; j++ {
 				name := t.Lines[j].Name
 				frames = append(frames, name)
+				all &= parts[name]
 			}
 		}
-		k.starts, k.shapes = append(k.starts, len(frames)), append(k.shapes, shape{})
+		k.starts, k.shapes = append(k.starts, len(frames)), append(k.shapes, shape{matched: all == 0})
 	}
 	k.frames = frames
 	k.order.read(t, names, k.frames)
