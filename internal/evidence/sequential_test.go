@@ -83,7 +83,9 @@ func TestSequentialSimulation(t *testing.T) {
 		for _, x := range []float64{0.5, 0.8, 1, 1.5, 2, 3} {
 			d := simulate(rng, NewSequential(Limit{Most: limit}), src.make, limit*x, runs, blocks)
 			t.Logf("%-14s %3.1fx  %v", src.name, x, &d)
-			if x <= 1 && d.fail > 0 {
+			// A burst of 100 ms on the average lasts for the first ten blocks once in some
+			// thousand checks.
+			if x <= 1 && d.fail > runs/4000 {
 				t.Errorf("%s at %vx: %d of %d innocents failed", src.name, x, d.fail, runs)
 			}
 			// Bursts and locks are harder than the level allows for: see the limits
