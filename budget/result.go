@@ -60,9 +60,9 @@ type Result struct {
 	Hits    int64 `json:"hits"`
 
 	// Offenders are the functions (or packages) over the limit, the worst chain of calls
-	// first, and in a chain the deepest first; at most a few. For a Fail they are those that
-	// are proven to be over the limit, for an Inconclusive result those whose measured value
-	// is over it. A Pass has none.
+	// first, and in a chain the deepest first; at most a few. For a Fail one of them is proven
+	// to be over the limit, and the others are with a chance of nineteen in twenty; for an
+	// Inconclusive result they are those whose measured value is over it. A Pass has none.
 	Offenders []Offender `json:"offenders,omitempty"`
 	// Over is the number of all functions over the limit, listed or not.
 	Over int `json:"over"`

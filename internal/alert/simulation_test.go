@@ -12,7 +12,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 )
 
-// The tables of docs/alerts.md: go test -v -run 'TestQuiet|TestDelay|TestEnd' -months 100 -timeout 1h ./internal/alert
+// The tables of docs/alerts.md: go test ./internal/alert -v -run 'TestQuiet|TestDelay|TestEnd' -months 100 -timeout 1h
 var months = flag.Float64("months", 0.25, "months of one budget that each load is simulated for")
 
 // tables reports whether the tables are asked for, and not only what tests promise.
