@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -150,23 +151,35 @@ func (e *entry) broken(is string, r *budget.Result) string {
 	return text
 }
 
-// endedBy says why the alert has ended. r is the result of the last window.
+// endedBy says why the alert has ended, with the figures that ended it. r is the result of the
+// last window.
 func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
-	var text string
-	switch event {
-	case alert.Unjudged:
+	since := &e.alert.Recovery
+	over := "in the last " + unit.Plural(since.Windows, "window")
+	if since.Samples > 0 {
+		over += fmt.Sprintf(" (%s)", unit.Plural(since.Samples, "sample"))
+	}
+	switch {
+	case event == alert.Unjudged && r.Idle:
+		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
+	case event == alert.Unjudged:
 		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
-	case alert.Unproven:
+	case event == alert.Unproven:
 		return "growth is not proven any more: " + r.Reason
-	case alert.Proven:
-		text = "all windows since it fired prove it together"
-	default:
-		text = fmt.Sprintf("%s in a row passed, the last at %s", unit.Plural(e.alert.Passed(), "window"), amount(r.Share, r.Unit))
+	case e.rule.Test == judge.Absent:
+		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
+	case r.Limit <= 0: // "leaked" and "steady"
+		return r.Reason
+	case event == alert.Proven && isEach(&e.rule): // the largest of a small window is mostly chance
+		zone := evidence.Zone * r.Limit
+		if r.Unit == "ratio" {
+			zone = math.Min(zone, (1+r.Limit)/2)
+		}
+		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", amount(zone, r.Unit), over, r.Budget.Limit)
+	case event == alert.Proven:
+		return fmt.Sprintf("at %s %s; the limit is %s", amount(since.Mean(), r.Unit), over, r.Budget.Limit)
 	}
-	if r.Limit > 0 {
-		text += "; the limit is " + r.Budget.Limit.String()
-	}
-	return text
+	return fmt.Sprintf("at %s at the most %s; the limit is %s", amount(since.Worst, r.Unit), over, r.Budget.Limit)
 }
 
 // reason is the reason of the budget's last window. If the budget fires although that window

@@ -163,7 +163,7 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 		if got := strings.Join(w.told(), " "); got != "profguard.budget.firing x profguard.budget.resolved x profguard.budget.firing x" {
 			t.Errorf("told %s", got)
 		}
-		const want = "budget x does not fire any more: idle: judged only when process above 0.2 cores, it is at 0.05 cores; there was nothing to judge in the last 5 windows"
+		const want = "budget x does not fire any more: idle: judged only when process above 0.2 cores, it is at 0.05 cores; the condition no longer holds, for 5 windows"
 		if got := w.events[1].Message; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
@@ -328,7 +328,7 @@ func TestWhyItEnds(t *testing.T) {
 				return small(80, 1)
 			}
 			return small(80, 0)
-		}, 6, "budget x is kept again: all windows since it fired prove it together"},
+		}, 6, "budget x is kept again: none of 320 samples in the last 4 windows"},
 		{"any function, in small windows", "x: no function above 20%", func(n int) profiler.Window {
 			if n < 40 {
 				return small(80, 60)
@@ -338,20 +338,20 @@ func TestWhyItEnds(t *testing.T) {
 				fmt.Fprintf(&text, "main.main;main.serve;main.work%d 2\n", i)
 			}
 			return cpuWindow("cpu 10s\n" + text.String())
-		}, 120, "budget x is kept again: all windows since it fired prove it together; the limit is 20%"},
+		}, 120, "budget x is kept again: none is above 25.00% in the last 8 windows (128 samples), as they prove together; the limit is 20%"},
 		{"one function, in small windows", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 40 {
 				return small(20, 15)
 			}
 			return small(20, 1)
-		}, 120, "budget x is kept again: all windows since it fired prove it together; the limit is 20%"},
+		}, 120, "budget x is kept again: at 5.00% in the last 7 windows (140 samples); the limit is 20%"},
 		{"windows that pass", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 10 {
 				return cpuWindow(bad)
 			}
 			return small(1000, 100+n)
-		}, 30, "budget x is kept again: 3 windows in a row passed, the last at 11.20%; the limit is 20%"},
-		{"for 1 windows", "x: fmt.Println below 20% for 1 windows", story("bg"), 3, "1 window in a row passed, the last at 0.00%"},
+		}, 30, "budget x is kept again: at 11.20% at the most in the last 3 windows (3000 samples); the limit is 20%"},
+		{"for 1 windows", "x: fmt.Println below 20% for 1 windows", story("bg"), 3, "at 0.00% at the most in the last 1 window (1000 samples)"},
 		{"within the zone", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 10 {
 				return cpuWindow(bad)

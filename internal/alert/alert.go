@@ -103,29 +103,39 @@ func (r run) lasts(windows int, d, end time.Duration) bool {
 	return r.windows >= windows && end-r.start >= d
 }
 
-// A mean is that of the values of windows, weighed by samples.
-type mean struct {
-	samples int64
-	sum     float64
+// A Recovery adds up windows that had something to judge.
+type Recovery struct {
+	Windows int
+	Samples int64
+	Worst   float64 // the largest value of a window
+	sum     float64 // of the values, weighed by samples
 }
 
-func (m *mean) add(f Finding) {
-	m.samples += f.Samples
-	m.sum += f.Value * float64(f.Samples)
+func (r *Recovery) add(f Finding) {
+	r.Windows++
+	r.Samples += f.Samples
+	r.Worst = max(r.Worst, f.Value)
+	r.sum += f.Value * float64(f.Samples)
 }
 
-func (m mean) value() float64 { return m.sum / float64(max(m.samples, 1)) }
+// Mean is the value of all these windows together.
+func (r Recovery) Mean() float64 {
+	if r.Samples == 0 {
+		return r.Worst
+	}
+	return r.sum / float64(r.Samples)
+}
 
 // Alert is the alert of one budget between two windows. The zero value is an
 // inactive alert. It holds no pointers and may be compared and copied.
 type Alert struct {
-	State State
-	Since time.Duration // when State was entered
+	State    State
+	Since    time.Duration // when State was entered
+	Recovery Recovery      // since the last window that failed, or since it fired
 
 	fails, passes run           // inconclusive windows do not interrupt these
 	unjudged      run           // windows with nothing to judge
 	failed        time.Duration // the end of the last window that failed
-	since         mean          // since then, or since it fired
 	shown         bool          // all windows together have proved an excess
 	unsettled     float64       // the count at the time counted
 	counted       time.Duration
@@ -152,7 +162,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 			return a, why
 		}
 	case a.fires(f, r):
-		a.since = mean{}
+		a.Recovery = Recovery{}
 		a.enter(Firing, f.End)
 		return a, Fired
 	case a.stopped(f, r) != None:
@@ -179,12 +189,12 @@ func (a *Alert) rest(now time.Duration) {
 func (a *Alert) count(f Finding, r Rule) {
 	a.shown = a.shown || f.Stream == evidence.Fail
 	if f.Measured {
-		a.since.add(f)
+		a.Recovery.add(f)
 	}
 	above := f.Value > f.Limit // proven or not; a window may pass with a value in the zone above the limit
 	switch {
 	case f.Window == evidence.Fail:
-		a.fails, a.failed, a.since = a.fails.add(f), f.End, mean{}
+		a.fails, a.failed, a.Recovery = a.fails.add(f), f.End, Recovery{}
 	case f.Window == evidence.Pass || f.Measured && !above && !r.Strict:
 		if a.fails.windows > 0 && a.State != Firing {
 			a.unsettle(unsettledByRow, f.End, r)
@@ -253,7 +263,7 @@ func (a *Alert) over(f Finding, r Rule) Event {
 		return None
 	case r.Growth && a.shown && f.Stream == evidence.Inconclusive:
 		return Unproven
-	case f.Stream == evidence.Pass && (r.Each || f.Limit == 0 || a.since.value() <= f.Limit):
+	case f.Stream == evidence.Pass && (r.Each || f.Limit == 0 || a.Recovery.Mean() <= f.Limit):
 		// The proof is that the value is below the end of the zone above the limit. So the
 		// mean has to be within the limit, too.
 		return Proven
