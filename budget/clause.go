@@ -17,7 +17,11 @@ func (p *parser) clauses() {
 		part := clausePart(at.raw)
 		switch {
 		case part == 0 || at.kind != tokenWord:
-			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", "")
+			advice := ""
+			if at.kind == tokenComma || strings.HasPrefix(at.raw, ";") {
+				advice = "write one budget a line"
+			}
+			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice)
 			return
 		case p.said[part].raw != "":
 			p.fail(at, "each clause once", `"`+clipped(p.said[part].raw)+`" is there already`)

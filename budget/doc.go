@@ -55,14 +55,15 @@
 //	/(?i)legacy.*codec/ absent
 //	"operator new(unsigned long)" below 5% cumulative
 //
-// A path ends with the package, a subtree with "/...", as in go commands. "*" stands for
-// any characters inside one element of a name. A regular expression between slashes is
-// tried on the full name, without escapes (%2e) and vendor directories. Any name that a
-// report prints can be copied. A name that is not one word, or is a word of the language,
-// needs double quotes. Closures belong to the function around them, and instances of a
-// generic function to the generic one. A package whose name is a word of the language, or
-// a measured quantity (cpu, memory, allocs, lock, request), needs its full path, as in
-// "container/heap below 5%", because "heap" is the figure.
+// A path ends with the package, a subtree with "/...", as in go commands; ".../" stands
+// for the beginning of a path, such as .../http. "*" stands for any characters inside one
+// element of a name. A regular expression between slashes is tried on the full name,
+// without escapes (%2e) and vendor directories. Any name that a report prints can be
+// copied. A name that is not one word, or is a word of the language, needs double quotes.
+// Closures belong to the function around them, and instances of a generic function to the
+// generic one. A package whose name is a word of the language, or a measured quantity
+// (cpu, memory, allocs, lock, request), needs its full path, as in "container/heap below
+// 5%", because "heap" is the figure.
 //
 // Since Go 1.24 much of crypto/... is implemented in crypto/internal/fips140/..., such as
 // the type that crypto/sha256.New returns. "crypto/sha256 below 5%" is about both packages.

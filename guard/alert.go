@@ -189,6 +189,11 @@ func (e *entry) reason(g *Guard) string {
 	if e.alert.State != alert.Firing || r.Verdict == budget.Fail {
 		return r.Reason
 	}
-	windows, d := e.alert.Needed(time.Since(g.started), e.ruleOf(&g.cfg))
-	return fmt.Sprintf("%s; still firing: ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, unit.Plural(windows, "window"), d, e.alert.Passed())
+	rule := e.ruleOf(&g.cfg)
+	windows, d := e.alert.Needed(time.Since(g.started), rule)
+	text := fmt.Sprintf("%s; still firing: ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, unit.Plural(windows, "window"), d, e.alert.Passed())
+	if !rule.Counted {
+		text += ", or when all together prove that it is kept"
+	}
+	return text
 }

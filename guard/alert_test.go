@@ -196,7 +196,7 @@ func TestStillFiring(t *testing.T) {
 			}
 		}
 		initials(t, g, 4)
-		const want = "; still firing: ends when 3 windows in a row pass, over 30s at the least (0 so far)"
+		const want = "; still firing: ends when 3 windows in a row pass, over 30s at the least (0 so far), or when all together prove that it is kept"
 		if s := g.Status().Budgets[0]; s.State != "firing" || !strings.HasSuffix(s.Result.Reason, want) {
 			t.Errorf("%s: %s, want %s", s.State, s.Result.Reason, want)
 		}

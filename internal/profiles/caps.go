@@ -37,7 +37,7 @@ func (t *Taker) admit(k string) error {
 	if sampling == kinds.Counted {
 		if n, most := t.src.count(kinds.Goroutine), cmp.Or(t.Goroutines, defaultGoroutines); n > most {
 			return refuse(k, "there are %d goroutines, and profiles are taken of up to %d, "+
-				"because the process pauses for longer with each; a budget on their number (goroutines below %d) needs none", n, most, most)
+				"because the process pauses for longer with each; their number alone (goroutines below %d) needs no profile", n, most, most)
 		}
 	} else if n := t.src.bucketBytes(); n > maxBucketBytes {
 		return refuse(k, "the runtime keeps %d MiB of stacks for its profiles, and profiles are taken of up to %d; "+
