@@ -195,7 +195,7 @@ func TestDocListsKinds(t *testing.T) {
 			t.Errorf("the grammar lacks %s", name)
 		}
 		if !regexp.MustCompile(`\n//\t([a-z]+, )*` + name + `[ ,]`).MatchString(limits) {
-			t.Errorf("the table of limits lacks %s", name)
+			t.Errorf("the table of limits in doc.go lacks %s", name)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func TestFault_01_SlotTaken(t *testing.T) {
 	}
 	w, registry := newWorld(), prometheus.NewRegistry()
 	g := contested(t, w, registry)
-	wantLost(t, w, g, registry, profiler.Busy, "somebody else is using the profiler")
+	wantLost(t, w, g, registry, profiler.Busy, "other code is using the profiler")
 	burnCPU(300 * time.Millisecond)
 	wantWhole(t, theirs, since)
 	g.Stop()

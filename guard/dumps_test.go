@@ -245,7 +245,10 @@ func TestDumpOfFigures(t *testing.T) {
 		}
 		list, _, err := g.dumps.Load().List(100)
 		if err != nil || len(list) != 1 || !strings.HasSuffix(sidecar(t, list[0]).Files[0], ".goroutine.pb.gz") || len(standsIn(t, sidecar(t, list[0]).Budget).Result.Offenders) == 0 {
-			t.Errorf("dumps %+v, %v", list, err)
+			t.Errorf("%d dumps, %v, want one of goroutines with offenders", len(list), err)
+			for _, d := range list {
+				t.Logf("%s", d.Sidecar)
+			}
 		}
 	})
 }

@@ -46,7 +46,7 @@ type file interface {
 	Sync() error
 }
 
-var errLocked = errors.New("somebody else has the lock")
+var errLocked = errors.New("another process has the lock")
 
 // rootDisk is the real disk. Its os.Root stays the directory that was opened, also if another
 // one gets its path, until it is opened again.
@@ -92,7 +92,7 @@ func (d *rootDisk) check(root *os.Root) error {
 	}
 	switch hasModes := runtime.GOOS != "windows" && runtime.GOOS != "plan9"; {
 	case !os.SameFile(info, here):
-		return fmt.Errorf("%w: %s is a link (%v), and whoever can change it decides where dumps go; name the directory itself", ErrRefused, d.path, here.Mode().Type())
+		return fmt.Errorf("%w: %s is a link (%v), and a program that can change it decides where dumps go; name the directory itself", ErrRefused, d.path, here.Mode().Type())
 	case !isOwn(info):
 		return fmt.Errorf("%w: %s belongs to another user, who could plant or replace files; name a directory in it, which is made", ErrRefused, d.path)
 	case hasModes && info.Mode().Perm()&0o022 != 0:

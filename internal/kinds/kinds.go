@@ -1,5 +1,5 @@
-// Package kinds has the kinds of profile, a line for each. All code that distinguishes kinds
-// looks them up in this table.
+// Package kinds has the kinds of profile, a line for each. Where a kind has a rule of its
+// own, code compares its name.
 package kinds
 
 // A Kind is a kind of profile.

@@ -27,7 +27,7 @@ type fakeProfiler struct {
 	began   time.Time
 	starts  []time.Time
 	stops   int
-	foreign bool // somebody else's profile is running
+	foreign bool // another profile is running
 	jammed  bool // a profile is booked, and dead
 	errs    []error
 }

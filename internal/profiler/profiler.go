@@ -2,7 +2,7 @@
 // need a profile: the guard's loop, parallel checks, requests for a live profile.
 //
 // The runtime has a single CPU profiler without an owner. A second start fails, a stop stops
-// any profile, whoever has started it, and a start can hang while another profile is written
+// any profile, also one of other code, and a start can hang while another profile is written
 // to a slow connection. So there is one [Hub] for the process ([Process]), and it keeps four
 // rules:
 //
@@ -45,7 +45,7 @@ import (
 type system interface {
 	// start begins a profile that goes to w when it ends.
 	start(w io.Writer) error
-	// stop ends the current profile, whoever started it, and returns when it
+	// stop ends the current profile, also one of other code, and returns when it
 	// has been written.
 	stop()
 	// sampling reports whether the process is being sampled, if that is known.

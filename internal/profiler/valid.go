@@ -134,6 +134,6 @@ func isLost(t *decode.Table, s decode.Sample) bool {
 }
 
 func reasonRate(got int64) string {
-	return fmt.Sprintf("the sampling period is %v, not %v: somebody else called runtime.SetCPUProfileRate; remove the call",
+	return fmt.Sprintf("the sampling period is %v, not %v: other code called runtime.SetCPUProfileRate; remove the call",
 		time.Duration(got), time.Duration(period))
 }

@@ -111,15 +111,15 @@ func (w *Window) Backoff(before time.Duration) time.Duration {
 const (
 	reasonHeld = "go test -cpuprofile holds the profiler for the whole run; " +
 		"run the tests without -cpuprofile, or judge the profile that it writes"
-	remedyHung = "the machine is overloaded, or somebody else's profile is being written to a client that does not read, " +
+	remedyHung = "the machine is overloaded, or another profile is being written to a client that does not read, " +
 		"which blocks any start: close the open requests to /debug/pprof/profile"
-	reasonStolen = "somebody else called pprof.StopCPUProfile, or runtime.SetCPUProfileRate(0), during the window; " +
+	reasonStolen = "other code called pprof.StopCPUProfile, or runtime.SetCPUProfileRate(0), during the window; " +
 		"look for another profiler in the process and let only one of them run"
 )
 
 var reasonTooLarge = fmt.Sprintf("the profile is larger than %d MiB gzipped; take shorter windows or fewer distinct labels", maxProfile>>20)
 
 func reasonBusy(err error) string {
-	return fmt.Sprintf("somebody else is using the profiler (%v); to see who, look in /debug/pprof/goroutine?debug=2 "+
+	return fmt.Sprintf("other code is using the profiler (%v); to see who, look in /debug/pprof/goroutine?debug=2 "+
 		"for runtime/pprof.profileWriter and the goroutine that created it, and if there is none, for a call of runtime.SetCPUProfileRate", err)
 }

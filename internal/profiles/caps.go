@@ -27,7 +27,7 @@ func (t *Taker) admit(k string) error {
 	case !t.src.has(k):
 		return refuse(k, "the runtime was built without it; build with GOEXPERIMENT=%sprofile, or leave the budget out", k)
 	case k == kinds.Mutex && !t.recordsMutexes():
-		return refuse(k, "somebody has set the mutex fraction back to 0 since it was set to %d; remove that call, or the budgets on mutex", ourMutexFraction)
+		return refuse(k, "other code has set the mutex fraction back to 0 since it was set to %d; remove that call, or the budgets on mutex", ourMutexFraction)
 	case k == kinds.Block && t.src.count(k) == 0:
 		return refuse(k, "no goroutine has been recorded as blocked, so block profiling is off; "+
 			"call runtime.SetBlockProfileRate(n) with n nanoseconds, knowing that it costs every channel operation that blocks")
