@@ -437,3 +437,24 @@ func TestAlertsDoNotFlap(t *testing.T) {
 		})
 	}
 }
+
+// What is shown as proven does not contradict the alert.
+func TestProvenFitsTheAlert(t *testing.T) {
+	set := budget.Must("portlist absent")
+	rules, err := set.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const open, pass, fail = budget.Inconclusive, budget.Pass, budget.Fail
+	for state, want := range map[alert.State][2]budget.Verdict{
+		alert.Inactive: {pass, open}, alert.Pending: {open, fail}, alert.Firing: {open, fail}, alert.Resolved: {pass, open},
+	} {
+		for i, proven := range []budget.Verdict{pass, fail} {
+			e := newEntry(&set[0], &rules[0])
+			e.alert.State, e.Proven = state, proven
+			if got := e.status(new(Guard)).Proven; got != want[i] {
+				t.Errorf("%s, proven %s: shown as %s, want %s", state, proven, got, want[i])
+			}
+		}
+	}
+}

@@ -75,8 +75,8 @@ type BudgetStatus struct {
 	// Proven is the verdict that was proven last. For a share, that takes all windows since
 	// the last alert together, and a single window that fails is no proof. For a counted
 	// value one window is proof, and so is one hit of "absent". While the budget is pending
-	// or firing, a proven pass is shown as inconclusive. Evidence is the evidence of all
-	// windows together for an excess: 1 is proof.
+	// or firing, a proven pass is shown as inconclusive, and when it is not, a proven fail.
+	// Evidence is the evidence of all windows together for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`
 	// Offender is the offender in the last event of a firing budget, or nil. The offenders
@@ -174,7 +174,8 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	s.State, s.Accept = e.alert.State.String(), accepting(r)
 	s.Warning = cmp.Or(s.Warning, e.unseen())
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
-	if (e.alert.State == alert.Pending || e.alert.State == alert.Firing) && s.Proven == budget.Pass {
+	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing
+	if active && s.Proven == budget.Pass || !active && s.Proven == budget.Fail {
 		s.Proven = budget.Inconclusive
 	}
 	switch e.rule.Class {
