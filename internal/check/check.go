@@ -115,6 +115,8 @@ type testRun struct {
 	short      bool // -short
 	fuzzing    bool // the engine is running: -fuzz, in the parent or a worker
 	cpuprofile bool // testing holds the profiler
+	mutex      bool // -mutexprofile: the user has set the rate
+	block      bool // -blockprofile: likewise
 	artifacts  bool // -artifacts: saved files are kept
 	race       bool // -race
 }
@@ -125,6 +127,8 @@ func currentTestRun() testRun {
 		short:      process.TestFlag("short"),
 		fuzzing:    process.TestFlag("fuzz") || process.TestFlag("fuzzworker"),
 		cpuprofile: profiler.HeldByTest(),
+		mutex:      process.TestFlag("mutexprofile"),
+		block:      process.TestFlag("blockprofile"),
 		artifacts:  process.TestFlag("artifacts"),
 		race:       ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}),
 	}

@@ -68,8 +68,9 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 		}
 		p := work.Gained(before, cumulative(kind))
 		r.judge(open, p, r.facts(kind, now.At.Sub(k.start.At), units))
-		// Contention is recorded in full, so no event of work means that there was none.
-		sure := kinds.Of(kind).Sampling == kinds.Contention
+		// If this check records contention in full, no event of work means that there was
+		// none. At a rate that the user has set, that takes a profile without any event.
+		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind))
 		for _, i := range open {
 			res := &r.outcomes[i].Result
 			if sure && res.Verdict == budget.Inconclusive && res.Hits == 0 && res.Share == 0 && units[res.Budget.Per] > 0 {
@@ -77,4 +78,11 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 			}
 		}
 	}
+}
+
+// records reports whether the check makes the runtime record all events of a kind. It does
+// not if -mutexprofile or -blockprofile have set the rate.
+func (r *run) records(kind string) bool {
+	return (kind == kinds.Mutex && !r.test.mutex || kind == kinds.Block && !r.test.block) &&
+		slices.ContainsFunc(r.plan.profiles, func(i int) bool { return r.set[i].Kind == kind })
 }

@@ -173,6 +173,18 @@ func TestCheckGCOfSleep(t *testing.T) {
 	}
 }
 
+// What -mutexprofile and -blockprofile have set is left alone.
+func TestRecords(t *testing.T) {
+	r := &run{set: budget.Must("no function above 1ms per call of mutex")}
+	r.plan, _ = planOf(r.set, Config{})
+	if !r.records("mutex") || r.records("block") {
+		t.Errorf("records mutex %t, block %t", r.records("mutex"), r.records("block"))
+	}
+	if r.test.mutex = true; r.records("mutex") {
+		t.Error("records mutex beside -mutexprofile")
+	}
+}
+
 // A baseline is written, read again, and tells growth from none.
 func TestCheckBaseline(t *testing.T) {
 	if testing.Short() {

@@ -119,9 +119,11 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 // do runs the check and reports it. A problem is the reason why there are no results.
 func (r *run) do() (problem string) {
 	r.t.Helper()
-	if slices.ContainsFunc(part(r.set, r.plan.profiles), func(b budget.Budget) bool { return kinds.Of(b.Kind).Sampling == kinds.Contention }) {
-		defer work.RecordContention()()
+	restore, err := work.RecordContention(r.t.Name(), r.records(kinds.Mutex), r.records(kinds.Block))
+	if err != nil {
+		return err.Error()
 	}
+	defer restore()
 	r.begun, r.load = time.Now(), readLoad()
 	r.setEnd()
 	// The runtime adds the cost of a collection to its counters when the collection ends.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -122,20 +122,39 @@ func Gained(before, after *profile.Profile) *profile.Profile {
 
 // contention is locked by the check that records contention. The rates are those of the
 // whole process, so such checks take turns.
-var contention sync.Mutex
+var contention struct {
+	sync.Mutex
+	test atomic.Pointer[string] // of the check that holds it
+}
 
-// RecordContention makes the runtime record all events of mutex and block profiles. The
-// function that it returns restores the rates. It waits until no other check records
-// contention.
-func RecordContention() (restore func()) {
+// RecordContention makes the runtime record all events of mutex or block profiles for a
+// check of a test. The function that it returns restores the rates. It waits until no other
+// check records contention. It refuses a check within the work of such a check, because
+// each would wait for the other.
+func RecordContention(test string, mutex, block bool) (restore func(), err error) {
+	if !mutex && !block {
+		return func() {}, nil
+	}
+	if holder := contention.test.Load(); holder != nil && (test == *holder || strings.HasPrefix(test, *holder+"/")) {
+		return nil, fmt.Errorf("a check of %s with budgets on mutex or block is not over: make one after the other, and none in another's work", *holder)
+	}
 	contention.Lock()
-	fraction := runtime.SetMutexProfileFraction(1)
-	runtime.SetBlockProfileRate(1)
+	contention.test.Store(&test)
+	fraction := runtime.SetMutexProfileFraction(-1)
+	if mutex {
+		runtime.SetMutexProfileFraction(1)
+	}
+	if block {
+		runtime.SetBlockProfileRate(1)
+	}
 	return func() {
 		defer contention.Unlock()
-		runtime.SetMutexProfileFraction(fraction)
-		if !process.TestFlag("blockprofile") { // which has set a rate, that the runtime does not tell
-			runtime.SetBlockProfileRate(0)
+		contention.test.Store(nil)
+		if mutex {
+			runtime.SetMutexProfileFraction(fraction)
 		}
-	}
+		if block {
+			runtime.SetBlockProfileRate(0) // the runtime does not tell what it was before
+		}
+	}, nil
 }
