@@ -102,8 +102,8 @@ func (s *Store) ended(instance string) bool {
 }
 
 // victims are those of the entries that must be removed so that add (nil: nothing) fits the caps:
-// remains and entries that are too old, then dumps without a mark, then those with one; within
-// each group the oldest first.
+// remains and entries that are too old, then dumps without a mark, then those marked worst,
+// then those marked first; within each group the oldest first.
 func (s *Store) victims(entries []*entry, add *entry) (list []*entry) {
 	now := s.now()
 	value := func(e *entry) int {
@@ -112,8 +112,10 @@ func (s *Store) victims(entries []*entry, add *entry) (list []*entry) {
 			return 0
 		case e.mark == "":
 			return 1
+		case e.mark == Worst:
+			return 2
 		}
-		return 2
+		return 3
 	}
 	slices.SortFunc(entries, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a.id, b.id))

@@ -195,9 +195,10 @@ func TestVictims(t *testing.T) {
 		{"oldest goes", []dumpSpec{plain(2), plain(1)}, plain(3), Keep{Files: 2, Free: 1e-12}, []string{"1"}},
 		{"bytes", []dumpSpec{plain(1), plain(2), plain(3)}, dumpSpec{minute: 4, size: 15}, Keep{Bytes: 30, Free: 1e-12}, []string{"1", "2"}},
 		{"first and worst stay", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, plain(4), Keep{Files: 3, Free: 1e-12}, []string{"3"}},
-		{"of first and worst the oldest goes", []dumpSpec{aFirst(2), aWorst(1), aWorst(3)}, plain(4), Keep{Files: 3, Free: 1e-12}, []string{"1"}},
-		{"for a worst that is too large all go", []dumpSpec{aFirst(1), aWorst(2)},
-			dumpSpec{minute: 3, mark: Worst, size: 25}, Keep{Bytes: 30, Free: 1e-12}, []string{"1", "2"}},
+		{"a worst that is no longer the worst goes", []dumpSpec{aFirst(1), aWorst(2)}, aWorst(4), Keep{Files: 2, Free: 1e-12}, []string{"2"}},
+		{"and so does the first, for a worst that is too large", []dumpSpec{aFirst(1), aWorst(2)},
+			dumpSpec{minute: 3, mark: Worst, size: 25}, Keep{Bytes: 30, Free: 1e-12}, []string{"2", "1"}},
+		{"the first stays longest", []dumpSpec{aFirst(1), aWorst(2), aWorst(3)}, plain(4), Keep{Files: 2, Free: 1e-12}, []string{"2", "3"}},
 		{"a new dump is never refused", []dumpSpec{aFirst(2), aFirst(1)}, plain(4), Keep{Files: 2, Free: 1e-12}, []string{"1"}},
 		{"too old", []dumpSpec{aFirst(1), plain(100)}, plain(101), Keep{Age: time.Hour, Free: 1e-12}, []string{"1"}},
 	} {
@@ -241,11 +242,11 @@ func TestRetentionOfAViolation(t *testing.T) {
 	}
 	assertClean(t, dir, 4) // and companions went with their dumps
 
-	// The next process knows it from the names: the last to go is the newer of the two.
+	// The next process knows it from the names: the last to go is the first of all.
 	s.Close(context.Background())
 	next, _ := openTest(t, dir, Keep{Files: 2, Free: 1e-12}, nil)
 	newest := mustSave(t, next, testDump("b"))
-	if diff := cmp.Diff(map[ID]bool{ids[1]: true, newest: true}, listIDs(t, next)); diff != "" {
-		t.Errorf("the worst and the newest should be kept:\n%s", diff)
+	if diff := cmp.Diff(map[ID]bool{ids[0]: true, newest: true}, listIDs(t, next)); diff != "" {
+		t.Errorf("the first and the newest should be kept:\n%s", diff)
 	}
 }
