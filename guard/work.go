@@ -98,9 +98,10 @@ func (c *counter) ask() readings {
 	var list readings
 	err := errors.New("an earlier call has not returned")
 	if c.busy.CompareAndSwap(false, true) {
+		units := c.units // which change while a call hangs
 		err = foreign(c.bound, func() (err error) {
 			defer c.busy.Store(false)
-			list, err = c.read(c.units)
+			list, err = c.read(units)
 			return err
 		})
 	}

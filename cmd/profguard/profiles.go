@@ -16,8 +16,13 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 )
 
-// patience is how much longer than its profile a service may take to answer.
-const patience = 30 * time.Second
+const (
+	// maxStacks is the most stacks that all profiles may have together, which limits the
+	// memory for their sum.
+	maxStacks = 400_000
+	// patience is how much longer than its profile a service may take to answer.
+	patience = 30 * time.Second
+)
 
 // A source reads profiles from files, services and standard input.
 type source struct {
@@ -41,6 +46,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 	}
 	var names []string
 	var total decode.Merger
+	stacks := 0
 	for _, arg := range args {
 		name := redacted(arg)
 		names = append(names, name)
@@ -50,6 +56,9 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		}
 		if len(args) == 1 {
 			return &input{name, table}, nil
+		}
+		if stacks += len(table.Samples); stacks > maxStacks {
+			return nil, fmt.Errorf("%s: more than %d stacks in all: profile a shorter time", name, maxStacks)
 		}
 		if err := total.Add(table); err != nil {
 			return nil, fmt.Errorf("%s cannot be added to those before it, which are of another kind", name)

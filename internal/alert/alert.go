@@ -135,6 +135,7 @@ type Alert struct {
 
 	fails, passes run           // inconclusive windows do not interrupt these
 	unjudged      run           // windows with nothing to judge
+	idle          run           // those in which the condition did not hold
 	failed        time.Duration // the end of the last window that failed
 	shown         bool          // all windows together have proved an excess
 	unsettled     float64       // the count at the time counted
@@ -207,6 +208,9 @@ func (a *Alert) count(f Finding, r Rule) {
 	case f.Window == evidence.Pass:
 		a.passes = a.passes.add(f)
 	}
+	if a.idle = a.idle.add(f); !f.Idle {
+		a.idle = run{}
+	}
 	if a.unjudged = a.unjudged.add(f); f.Measured {
 		a.unjudged = run{}
 	}
@@ -274,11 +278,7 @@ func (a *Alert) over(f Finding, r Rule) Event {
 // stopped returns the event if there was nothing to judge for so long that the alert is over,
 // or None.
 func (a *Alert) stopped(f Finding, r Rule) Event {
-	periods := unjudgedPeriods
-	if f.Idle {
-		periods = idlePeriods
-	}
-	if a.unjudged.lasts(periods, time.Duration(periods)*r.Period*3/4, f.End) {
+	if a.idle.lasts(idlePeriods, idlePeriods*r.Period*3/4, f.End) || a.unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, f.End) {
 		return Unjudged
 	}
 	return None

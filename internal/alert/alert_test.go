@@ -195,3 +195,30 @@ func TestStories(t *testing.T) {
 		}
 	}
 }
+
+// Only windows in which the condition does not hold count as idle, not all those with nothing
+// to judge before them.
+func TestIdleAfterUnjudged(t *testing.T) {
+	r := Rule{Windows: 3, Time: 2 * time.Minute, Period: time.Minute}
+	var a Alert
+	minute := 0.0
+	next := func(f Finding) (e Event) {
+		minute++
+		measured := f.Measured
+		f = at(minute, f)
+		f.Measured = measured
+		a, e = a.Next(f, r)
+		return e
+	}
+	for range 4 {
+		next(Finding{Window: fail, Measured: true, Value: 0.5, Limit: 0.2, Samples: 500})
+	}
+	for range 6 {
+		next(Finding{})
+	}
+	for i := range idlePeriods {
+		if e, last := next(Finding{Idle: true}), i == idlePeriods-1; a.State == Firing && last || e == Unjudged && !last {
+			t.Errorf("idle window %d: %v, state %v", i+1, e, a.State)
+		}
+	}
+}

@@ -1,12 +1,14 @@
 package charge_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
@@ -116,5 +118,38 @@ func TestExplainMany(t *testing.T) {
 	e := explain()
 	if len(e) != 1 || math.Abs(float64(e[0].Here.Value)/(10_000*1e7)-1) > 1e-6 {
 		t.Errorf("%+v, want all of 10,000 samples", e)
+	}
+}
+
+// The stacks that Explain keeps stand for all stacks.
+func TestExplainManyStacks(t *testing.T) {
+	const stacks = 8100 // 4,096 are kept
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}, PeriodType: &profile.ValueType{Type: "goroutine", Unit: "count"}, Period: 1}
+	id := uint64(0)
+	location := func(name string) *profile.Location {
+		id++
+		f := &profile.Function{ID: id, Name: name}
+		l := &profile.Location{ID: id, Line: []profile.Line{{Function: f, Line: 1}}}
+		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+		return l
+	}
+	main, wait := location("main.serve"), location("example.com/lib.Wait")
+	for i := range stacks {
+		p.Sample = append(p.Sample, &profile.Sample{Value: []int64{1}, Location: []*profile.Location{location(fmt.Sprintf("runtime.park%d", i)), wait, main}})
+	}
+	table, err := new(decode.Decoder).Profile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &charge.Counter{Names: charge.NewNames(pattern.NewIndex(nil))}
+	if err := c.Names.Learn(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	query := c.Ask(charge.Query{Unit: charge.Function, Charge: charge.Cumulative, In: -1, Where: -1, Except: -1, Weight: charge.Weight{Count: -1}})
+	c.Open(table)
+	key, _ := table.Symbols.Find("example.com/lib.Wait")
+	e := c.Explain(query, int32(key))
+	if e.Here.Value != stacks || len(e.From) != 1 || e.From[0].Value != stacks {
+		t.Errorf("%+v, want %d of %s, all from main.serve", e, stacks, e.Here.Function)
 	}
 }

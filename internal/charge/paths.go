@@ -70,13 +70,6 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 		}
 		p.kept, p.value = append(p.kept, path{v, c.linesOf(s.sample), s.from + inner, s.from + outer}), AddSaturating(p.value, v)
 	})
-	if all > p.value { // the stacks that are kept stand for all
-		scale := float64(all) / float64(p.value)
-		for i := range p.kept {
-			p.kept[i].value = int64(float64(p.kept[i].value) * scale)
-		}
-		p.value = all
-	}
 	var e Explanation
 	e.Here = p.heaviest(p.kept, func(s *path) int { return s.inner })
 	e.Own = p.nearest()
@@ -88,6 +81,19 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 		}
 	}
 	e.To = p.follow(func(s *path, step int) int { return s.inner - step }, e.Here.Value/2)
+	if all > p.value { // the stacks that are kept stand for all
+		scale := func(frames ...*Frame) {
+			for _, f := range frames {
+				f.Value = int64(float64(f.Value) / float64(p.value) * float64(all))
+			}
+		}
+		scale(&e.Here, &e.Own)
+		for _, way := range [][]Frame{e.From, e.To} {
+			for i := range way {
+				scale(&way[i])
+			}
+		}
+	}
 	return e
 }
 

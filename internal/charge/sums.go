@@ -101,6 +101,7 @@ type Counter struct {
 	stack   Stack
 	visited uint64  // samples
 	sums    []sum   // by key
+	charged []int32 // the keys that have a sum
 	list    []int32 // see Counter.keys
 }
 
@@ -214,26 +215,20 @@ func (c *Counter) count(query int) {
 			}
 		}
 	})
-	n := 0
-	for i := range c.sums {
-		if c.sums[i].value != 0 {
-			n++
-		}
-	}
+	n := len(c.charged)
+	slices.Sort(c.charged)
 	if s.Keys, s.Values = room(s.Keys, n), room(s.Values, n); s.Cut != 0 {
 		s.cuts = room(s.cuts, n)
 	}
-	for key := range c.sums {
+	for _, key := range c.charged {
 		sum := &c.sums[key]
-		if sum.value == 0 {
-			continue
-		}
-		s.Keys, s.Values, s.Most = append(s.Keys, int32(key)), append(s.Values, sum.value), max(s.Most, sum.value)
+		s.Keys, s.Values, s.Most = append(s.Keys, key), append(s.Values, sum.value), max(s.Most, sum.value)
 		if s.Cut != 0 {
 			s.cuts = append(s.cuts, sum.cut)
 		}
 		sum.value, sum.cut = 0, 0
 	}
+	c.charged = c.charged[:0]
 	c.left -= n
 	s.finish(c.Multiple)
 }
@@ -251,6 +246,9 @@ func (c *Counter) add(keys []int32, v int64) {
 			once = 0
 		}
 		sum.seen = visited
+		if sum.value == 0 {
+			c.charged = append(c.charged, key)
+		}
 		if sum.value += once; sum.value < 0 { // saturate, as AddSaturating does
 			sum.value = math.MaxInt64
 		}

@@ -166,9 +166,12 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 	return r.worker.Calls.Load() >= 2 && c.trial.Unreachable(n)
 }
 
+// idleTime is the time without any sample of work after which a check gives up.
+const idleTime = 5 * time.Second
+
 // useless reports whether more time is of no use.
 func (c *cpuPhase) useless(r *run) bool {
-	return c.broken != nil || slices.ContainsFunc(r.set, isShare) && c.tooSmall()
+	return c.broken != nil || c.all.elapsed > idleTime && c.samples() == 0 && !r.busy() || slices.ContainsFunc(r.set, isShare) && c.tooSmall()
 }
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work

@@ -156,3 +156,40 @@ func TestEndedProvesNothing(t *testing.T) {
 		t.Errorf("%v, proven %v: %s", r.Verdict, r.Alarm, r.Reason)
 	}
 }
+
+// A baseline with a few stacks that were cut off, of many, does not keep later windows from
+// showing that growth is over.
+func TestCutBaselineEndsGrowth(t *testing.T) {
+	window := func(grown, rest, cut int) *profile.Profile {
+		return folded.Must(fmt.Sprintf("cpu 10s\nruntime.main;main.main;main.f %d\nruntime.main;main.main;main.g %d\n%s %d\n", grown, rest, deep(64), cut))
+	}
+	rules, err := budget.Must("main.f grows below 5 points").Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := judge.NewWatch(rules, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := judge.Facts{Baseline: tableOf(t, window(10_000, 39_900, 100))}
+	alarm := func(minute, share int) string {
+		findings, err := w.Profile(window(share, 998-share, 2), time.Duration(minute)*time.Minute, facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return findings[0].Alarm.String()
+	}
+	last := ""
+	for minute := range 15 {
+		last = alarm(minute+1, 500)
+	}
+	if last != "fail" {
+		t.Fatalf("grown from 20%% to 50%%: %s", last)
+	}
+	for minute := range 60 {
+		last = alarm(minute+16, 200)
+	}
+	if last != "pass" {
+		t.Errorf("an hour after the growth is over: %s", last)
+	}
+}

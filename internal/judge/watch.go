@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
@@ -130,7 +131,7 @@ type standing struct {
 // add adds a window to the evidence about a rule.
 func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Finding) {
 	switch {
-	case f.Verdict != evidence.Fail && 100*f.Cut > f.Samples:
+	case f.Verdict != evidence.Fail && w.mostlyCut(r):
 		return // the rule may be about frames that were cut off
 	case r.Test == Steady:
 		if w.gate(r) == nil {
@@ -160,6 +161,18 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 // be added up.
 func (r *rule) proves() bool {
 	return r.query < 0 || r.value.Census || kinds.Of(r.Kind).Taken == kinds.State || r.Class == Figure && !r.isGC()
+}
+
+// mostlyCut reports whether more than 1% of the rule's samples, or of those of the baseline,
+// have stacks that were cut off. Then a window that does not fail is no evidence.
+func (w *window) mostlyCut(r *rule) bool {
+	if r.query < 0 || r.Class == Figure { // a collection shows in the innermost frames, which are kept
+		return false
+	}
+	mostly := func(s *charge.Sums) bool { return s.Cut > s.Total/100 }
+	base := &w.judged.base
+	return mostly(w.judged.counter.Sums(r.query)) ||
+		r.Test == Grows && base.table != nil && base.problem == nil && mostly(base.counter.Sums(r.query))
 }
 
 // addAbsent takes one hit for the proof of a fail. The proof of a pass is as many samples

@@ -236,3 +236,23 @@ func TestFault_04_NoSecondStartByAStream(t *testing.T) {
 		}
 	})
 }
+
+// A start that hangs for seconds and then works makes no good window: its subscriber has
+// counted work since before the start.
+func TestFault_04_SlowStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeProfiler{hang: make(chan struct{})}
+		h, _ := fakeHub(f)
+		time.AfterFunc(4*time.Second, func() { close(f.hang) })
+		if w, _ := h.Capture(t.Context(), 10*time.Second); w.Outcome != Hung {
+			t.Errorf("%v, want %v", w.Outcome, Hung)
+		}
+		synctest.Wait()
+		if f.w != nil {
+			t.Error("the late start still runs")
+		}
+		if _, err := h.Capture(t.Context(), time.Second); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}

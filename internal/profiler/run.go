@@ -68,6 +68,10 @@ func (h *Hub) pause(d time.Duration, early <-chan struct{}) (ended bool) {
 	return false
 }
 
+// startWithin is how long a start may take for a good window. It takes 0.1 ms, unless the
+// machine is overloaded or another profile is being written.
+const startWithin = time.Second
+
 // slice takes one runtime profile and delivers it. If the start hangs, no other is tried until
 // it returns, because there is one run. By then its members have left, so that the slice ends
 // at once.
@@ -76,6 +80,14 @@ func (h *Hub) slice() {
 	h.lastStart = time.Now()
 	if err := h.system.start(rec); err != nil {
 		h.fail(Busy, reasonBusy(err))
+		return
+	}
+	if time.Since(h.lastStart) > startWithin {
+		// Subscribers have begun to count their work before the start.
+		if rec.seal() {
+			h.system.stop()
+		}
+		h.fail(Hung, remedyHung)
 		return
 	}
 
