@@ -83,7 +83,7 @@ func run(ctx context.Context, out io.Writer, nodes int) error {
 		return err
 	}
 	defer stop()
-	defer visit(ctx, url)()
+	defer visit(ctx, url, nodes/14)() // four people for 57 nodes
 
 	p.guard, p.page = g, url+"/debug/profguard"
 	if err := p.acts(ctx); err != nil {

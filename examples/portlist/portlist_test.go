@@ -100,8 +100,8 @@ func TestSettingIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestStory plays the whole story with half of the nodes, and looks for what the README
-// shows.
+// TestStory plays the whole story with half of the nodes and half of the visitors, and
+// looks for what the README shows.
 func TestStory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes most of a minute")

@@ -58,12 +58,12 @@ func serve(handler http.Handler) (url string, stop func(), err error) {
 	return "http://" + listener.Addr().String(), func() { _ = server.Close(); running.Wait() }, nil
 }
 
-// visit is four people who read a page every now and then, until stop is called.
-func visit(ctx context.Context, url string) (stop func()) {
+// visit is some people who read a page every now and then, until stop is called.
+func visit(ctx context.Context, url string, people int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true}} // as it comes: reading it is not our work
 	var running sync.WaitGroup
-	for range 4 {
+	for range people {
 		running.Go(func() {
 			for pause(ctx, 80*time.Millisecond) {
 				_ = get(ctx, client, url, io.Discard)

@@ -46,7 +46,7 @@ func state(g *guard.Guard, budget string) string {
 }
 
 // during runs work again and again until the function that it returns is called, or the
-// test ends. It takes about half of a core, which is enough for a window to be judged, and
+// test ends. It takes about a third of a core, which is enough for a window to be judged, and
 // leaves the rest to Prometheus and its like.
 func during(t *testing.T, work func()) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -58,7 +58,7 @@ func during(t *testing.T, work func()) (stop func()) {
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(10 * time.Millisecond):
+			case <-time.After(20 * time.Millisecond):
 			}
 		}
 	})

@@ -54,6 +54,7 @@ func TestFault_04_StartHangs(t *testing.T) {
 			rand.Read(secret)
 			labels := pprof.Labels("secret", string(secret))
 			pprof.Do(context.Background(), labels, func(context.Context) { burn(5 * ms) })
+			time.Sleep(15 * ms) // a quarter of a core makes 25 samples in the second
 		}
 	})
 	defer close(done)

@@ -81,9 +81,16 @@ func TestReadmeBudgets(t *testing.T) {
 			})
 			r.plant = "regexp"
 			t.Run(r.String(), func(t *testing.T) {
-				p, facts := merged(t, windows(t, r, "-cpu", "4s")) // two seconds left it open in one of 24 runs
-				if r := set.Judge(p, facts)[0]; r.Verdict != budget.Fail || !named(r, "regexp") {
-					t.Errorf("expected a Fail that names regexp, found\n%s", r)
+				// A second of CPU decides most often, two left it open in one of 24 runs.
+				ws := windows(t, r)
+				p, facts := merged(t, ws)
+				result := set.Judge(p, facts)[0]
+				if result.Verdict == budget.Inconclusive {
+					p, facts = merged(t, append(ws, windows(t, r, "-cpu", "4s")...))
+					result = set.Judge(p, facts)[0]
+				}
+				if result.Verdict != budget.Fail || !named(result, "regexp") {
+					t.Errorf("expected a Fail that names regexp, found\n%s", result)
 				}
 			})
 		}
