@@ -101,7 +101,7 @@ func TestCheckCountsForHalfOfTheTime(t *testing.T) {
 	}
 	needProfiler(t)
 	n := 0
-	got := tryCheck(t, Config{Max: 5 * time.Second}, budget.Must("process below 1000 per call of allocs", "no function above 20% cumulative"), func(context.Context) {
+	got := tryCheck(t, Config{Max: 6 * time.Second}, budget.Must("process below 1000 per call of allocs", "no function above 20% cumulative"), func(context.Context) {
 		n++
 		for range 200 + n%2*1600 {
 			leaf = new(int)

@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	windows = flag.Int("windows", 4, "windows of a second that each service runs for")
+	windows = flag.Int("windows", 3, "windows of a second that each service runs for")
 	verbose = flag.Bool("reports", false, "log each service's whole report")
 )
 
