@@ -152,6 +152,6 @@ func isWord(text string) bool {
 }
 
 // isInvisible reports whether a character does not show, such as the zero width space that
-// comes with text from web pages. No Go name has any, and a pattern with one would look right
-// and match nothing.
+// comes with text from web pages. A pattern with one would look right and match nothing. The
+// few that Unicode calls letters, such as U+3164, may stand in Go names, and are accepted.
 func isInvisible(r rune) bool { return !unicode.IsPrint(r) }
