@@ -192,7 +192,9 @@ func (a *Alert) count(f Finding, r Rule) {
 	if f.Measured {
 		a.Recovery.add(f)
 	}
-	above := f.Value > f.Limit // proven or not; a window may pass with a value in the zone above the limit
+	// Proven or not: a window may pass with a value in the zone above the limit. "steady" has
+	// a value and no limit.
+	above := f.Value > f.Limit && (f.Limit > 0 || f.Window != evidence.Pass)
 	switch {
 	case f.Window == evidence.Fail:
 		a.fails, a.failed, a.Recovery = a.fails.add(f), f.End, Recovery{}

@@ -75,7 +75,7 @@ func TestEveryTransition(t *testing.T) {
 		{"passes", Finding{Window: pass}},
 		{"passes, all prove an excess", Finding{Window: pass, Strength: 1}},
 		{"passes, all prove it is over", Finding{Window: pass, Stream: pass}},
-		{"passes, above the limit within the zone", Finding{Window: pass, Value: 1}},
+		{"passes, above the limit within the zone", Finding{Window: pass, Value: 1.1, Limit: 1}},
 		{"idle", Finding{Idle: true}},
 		{"idle, evidence rises", Finding{Idle: true, Strength: 0.3}},
 	}
@@ -137,13 +137,14 @@ type story struct {
 }
 
 // play steps through windows a minute apart, a letter each: one that fails, one that
-// passes, one that is above and one that is below the limit, an idle one, one with
+// passes, one in which what has no limit is steady, one that is above and one that is below
+// the limit, an idle one, one with
 // which all prove an excess or growth, one with which all prove that it is over, the same
 // within the zone above the limit, and two with nothing to judge, the second of which
 // still has the evidence of those before. It returns the states, a letter each.
 func (s *story) play(letters string) string {
 	said := map[rune]Finding{
-		'f': {Window: fail, Value: 1}, 'p': {Window: pass}, 'a': {Value: 1}, 'b': {}, 'i': {Idle: true},
+		'f': {Window: fail, Value: 1}, 'p': {Window: pass}, 's': {Window: pass, Value: 300}, 'a': {Value: 1}, 'b': {}, 'i': {Idle: true},
 		'E': {Value: 1, Strength: 1}, 'R': {Stream: pass}, 'G': {Value: 1, Strength: 1, Stream: fail}, 'Z': {Value: 1.1, Limit: 1, Samples: 10, Stream: pass}, 'n': {}, 'e': {Strength: 0.5},
 	}
 	var got strings.Builder
@@ -176,6 +177,7 @@ func TestStories(t *testing.T) {
 		{"it ends by proof", lasting, "EEEEaRaR", "pppffrrr"},
 		{"counted: three windows", counted, "fffaf", "ppfff"},
 		{"counted: and three that end it", counted, "fffppbp", "ppffffr"},
+		{"what is steady without a limit ends", counted, "fffsssf", "ppfffrp"},
 		{"idle for five periods", counted, "fffiiiii", "ppfffffr"},
 		{"idle for four, and again", counted, "fffiiiifiiii", "ppffffffffff"},
 		{"what was idle fires anew", counted, "fffiiiiiiifff", "ppfffffriippf"},
