@@ -119,7 +119,7 @@ func (w *window) isOfFigure(r *rule) bool {
 		return given || w.facts.NoFigures["gc"] != ""
 	case r.Class == Process && r.Dimension == unit.Cores && r.Test != Steady:
 		_, given := w.facts.Figures["cores"]
-		return given
+		return given && r.where < 0 // of what has a label, only samples tell
 	}
 	return r.Class == Figure || r.Test == Steady
 }
