@@ -21,7 +21,8 @@ import (
 // it takes any.
 func amounts(into map[string]float64, names ...string) func(string) error {
 	return func(s string) error {
-		name, value, _ := strings.Cut(s, "=")
+		at := max(strings.LastIndexByte(s, '='), 0) // a name may have labels: requests{code="200"}=12
+		name, value := s[:at], strings.TrimPrefix(s[at:], "=")
 		n, err := strconv.ParseFloat(value, 64)
 		switch {
 		case name == "" || err != nil:

@@ -161,6 +161,7 @@ var commands = []string{
 	"check -o github -b budgets.txt -module example.com/shop planted.pprof",
 	"check -o github -b budgets.txt few.pprof",
 	"check -budget|process below 2ms per request|-work|request=4000|shop.pprof",
+	`check -budget|process below 2ms per requests_total{code="200"}|-work|requests_total{code="200"}=4000|shop.pprof`,
 	"check -budget|heap below 64MiB|-figure|heap=1e8|shop.pprof",
 	"check -budget|no function grows above 5 points|-base|shop.pprof|planted.pprof",
 	"check -budget|process grows below 10% per request|-base|shop.pprof|-base-work|request=4000|-work|request=4000|planted.pprof",
