@@ -18,8 +18,8 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// The comments of a saved profile with these prefixes hold the amount of work in it
-// ("profguard work call=1234") and its toolchain.
+// The comments of a saved profile with these prefixes hold the amount of work in it, one for
+// each unit ("profguard work call=1234"), and its toolchain.
 const (
 	baselineComment  = "profguard work "
 	toolchainComment = "profguard toolchain "
@@ -60,10 +60,8 @@ func (b *baselineFile) load(path string, set budget.Set) (problem string) {
 	b.work = map[string]float64{}
 	for _, c := range p.Comments {
 		if text, ok := strings.CutPrefix(c, baselineComment); ok {
-			for _, field := range strings.Fields(text) {
-				unit, n, _ := strings.Cut(field, "=")
-				b.work[unit], _ = strconv.ParseFloat(n, 64)
-			}
+			at := max(strings.LastIndexByte(text, '='), 0) // labels of a unit have one, too
+			b.work[text[:at]], _ = strconv.ParseFloat(strings.TrimPrefix(text[at:], "="), 64)
 		}
 		if text, ok := strings.CutPrefix(c, toolchainComment); ok && text != toolchain() {
 			b.notes = append(b.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it when its numbers surprise", path, text, toolchain()))
@@ -92,12 +90,11 @@ func (r *run) writeBaseline() (problem string) {
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or let work use more CPU",
 			r.cpu.samples(), least)
 	}
-	var work []string
-	for _, unit := range slices.Sorted(maps.Keys(r.cpu.all.work)) {
-		work = append(work, fmt.Sprintf("%s=%.0f", unit, r.cpu.all.work[unit]))
-	}
 	p := r.judged["cpu"]
-	p.Comments = []string{baselineComment + strings.Join(work, " "), toolchainComment + toolchain()}
+	p.Comments = []string{toolchainComment + toolchain()}
+	for _, unit := range slices.Sorted(maps.Keys(r.cpu.all.work)) {
+		p.Comments = append(p.Comments, fmt.Sprintf("%s%s=%v", baselineComment, unit, r.cpu.all.work[unit]))
+	}
 	err := os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755)
 	if err == nil {
 		err = saveProfile(r.BaselineFile, p)

@@ -66,3 +66,27 @@ func TestBaselineSize(t *testing.T) {
 		}
 	}
 }
+
+// A baseline keeps amounts that are no whole numbers, and units that have labels.
+func TestBaselineUnits(t *testing.T) {
+	p := labelledProfile("ours", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"})
+	r, c := replayed(t, budget.Must("check.burnGuilty below 99%"))
+	r.baseline, r.BaselineFile = 100, filepath.Join(t.TempDir(), "units")
+	for range 10 {
+		r.worker.Calls.Add(100)
+		c.take(r, windowOf(t, p, block))
+	}
+	if err := c.results(r); err != nil {
+		t.Fatal(err)
+	}
+	const labelled = `rows{kind="a b"}`
+	c.all.work["gb"], c.all.work[labelled] = 0.4, 12
+	if problem := r.writeBaseline(); problem != "" {
+		t.Fatal(problem)
+	}
+	var b baselineFile
+	problem := b.load(r.BaselineFile, budget.Must("process grows below 10% per gb", "process grows below 10% per "+labelled))
+	if problem != "" || b.work["gb"] != 0.4 || b.work[labelled] != 12 || b.work["call"] != 1000 {
+		t.Errorf("%q, %v", problem, b.work)
+	}
+}

@@ -212,10 +212,20 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 		done[unit] *= seen
 	}
 	c.group.add(p, w.Elapsed, done)
-	if r.usual > 0 && (c.group.work[work.Call] == 0 || r.usual > block && c.group.elapsed < r.usual) {
-		return // a block has at least one whole call
+	if r.usual > 0 && (c.group.work[work.Call] == 0 || r.usual > block && c.group.elapsed < r.usual || r.awaitsUnit(c.group)) {
+		return // a block has at least one whole call, and one of each unit
 	}
 	c.broken = c.flush(r)
+}
+
+// awaitsUnit reports whether a unit of a budget was not done yet in a block. The CPU of a block
+// without any would be lost to the units that it was used for. Where a unit takes very long,
+// or nobody counts it, the other budgets are not kept waiting.
+func (r *run) awaitsUnit(block span) bool {
+	return block.elapsed < idleTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
+		per := r.set[i].Per
+		return per != "" && block.work[per] == 0
+	})
 }
 
 // flush adds the windows of the group to the trial, as one block.

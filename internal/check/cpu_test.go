@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,6 +101,43 @@ func TestBlocksAreOfWork(t *testing.T) {
 	for i, b := range set {
 		if got := c.trial.Decided(i); got != evidence.Pass {
 			t.Errorf("%s: %v", b, got)
+		}
+	}
+}
+
+// A unit may be counted more rarely than blocks end: the CPU of the blocks without any is its
+// own. Here 2,500 rows are counted in every fifth window, and take 200us each.
+func TestBlocksWaitForUnits(t *testing.T) {
+	stack := []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
+	for _, tt := range []struct {
+		name    string
+		counted float64 // rows of the fifth window
+		verdict budget.Verdict
+		says    string
+	}{
+		{"guilty", 2500, budget.Fail, "at 200µs, surely above"},
+		{"clean", 10_000, budget.Pass, ""},
+		{"not counted", 0, budget.Inconclusive, `no "row" was done in`},
+	} {
+		r, c := replayed(t, budget.Must("check.burnGuilty below 100us per row", "check.burnInnocent below 50%"))
+		rows := 0.0
+		r.usual, r.Work = time.Millisecond, map[string]func() float64{"row": func() float64 { return rows }}
+		c.last = r.done()
+		for i := range 600 {
+			r.worker.Calls.Add(5)
+			if i%5 == 4 {
+				rows += tt.counted
+			}
+			c.take(r, windowOf(t, labelledProfile("ours", 10, stack), block))
+		}
+		if err := c.results(r); err != nil {
+			t.Fatal(err)
+		}
+		if o := r.outcomes[0]; o.Verdict != tt.verdict || !strings.Contains(o.Reason, tt.says) {
+			t.Errorf("%s: %s, want %v, saying %q", tt.name, o.Result, tt.verdict, tt.says)
+		}
+		if o := r.outcomes[1]; o.Verdict != budget.Pass {
+			t.Errorf("%s: the other budget: %s", tt.name, o.Result)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -16,6 +17,10 @@ import (
 // look comes after twice the time. With ten looks, an error of one in a million becomes one
 // in 100,000.
 const firstLook = 250 * time.Millisecond
+
+// leastQuiet is how long work has to go on without contention until there is none: as long
+// as it takes for a share of CPU to pass.
+const leastQuiet = 2 * time.Second
 
 // A kindsPhase judges the difference of allocs, mutex and block profiles while work runs.
 type kindsPhase struct {
@@ -68,12 +73,13 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 		}
 		p := work.Gained(before, cumulative(kind))
 		r.judge(open, p, r.facts(kind, now.At.Sub(k.start.At), units))
-		// If this check records contention in full, no event of work means that there was
-		// none. At a rate that the user has set, that takes a profile without any event.
-		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind))
+		// If this check records contention in full, no event of work in some seconds means
+		// that there is none. At a rate that the user has set, that takes a profile without
+		// any event.
+		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind)) && (last || after >= leastQuiet)
 		for _, i := range open {
 			res := &r.outcomes[i].Result
-			if sure && res.Verdict == budget.Inconclusive && res.Hits == 0 && res.Share == 0 && units[res.Budget.Per] > 0 {
+			if sure && res.Verdict == budget.Inconclusive && res.Hits == 0 && res.Share == 0 && units[cmp.Or(res.Budget.Per, work.Call)] > 0 {
 				res.Verdict, res.Reason = budget.Pass, "there was none"
 			}
 		}

@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/work"
 )
 
 // kept is where the work of these tests leaves what it allocates.
@@ -182,6 +185,25 @@ func TestRecords(t *testing.T) {
 	}
 	if r.test.mutex = true; r.records("mutex") {
 		t.Error("records mutex beside -mutexprofile")
+	}
+}
+
+// That there is no contention takes two seconds of work, also where it must be absent.
+func TestNoContention(t *testing.T) {
+	r := &run{set: budget.Must("check.burnGuilty below 1ms per call of mutex", "check.burnGuilty absent of mutex"), worker: work.New(t.Context(), "ours", nil)}
+	r.plan, _ = planOf(r.set, Config{})
+	r.outcomes, r.judged = make([]outcome, len(r.set)), map[string]*profile.Profile{}
+	k := r.newKindsPhase()
+	r.worker.Calls.Add(12)
+	k.look(r, firstLook, false)
+	if n := len(k.open(r)); n != 2 {
+		t.Errorf("%d of 2 budgets are open at the first look", n)
+	}
+	k.look(r, 2*time.Second, false)
+	for _, o := range r.outcomes {
+		if o.Verdict != budget.Pass || o.Reason != "there was none" {
+			t.Errorf("after two seconds: %s", o.Result)
+		}
 	}
 }
 

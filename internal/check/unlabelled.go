@@ -58,7 +58,7 @@ func (u *unlabelled) text(roots []string) string {
 
 // withUnlabelled judges the budgets by the samples of work together with those of some
 // roots. It returns the results, by index, that differ: budgets that fail only with the
-// roots, and budgets that pass only without them.
+// roots, and budgets that pass only without them because the roots raise their share.
 func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budget.Result) {
 	changed = map[int]budget.Result{}
 	if len(roots) == 0 {
@@ -69,8 +69,9 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budge
 	p = work.Merged(append(c.all.profiles, p)...)
 	for n, res := range judged(part(r.set, r.plan.cpu), p, r.facts("cpu", c.all.elapsed, c.all.work)) {
 		i := r.plan.cpu[n]
-		own := r.outcomes[i].Verdict
-		if res.Verdict == budget.Fail && own != budget.Fail || res.Verdict != budget.Pass && own == budget.Pass {
+		own := r.outcomes[i]
+		raised := res.Verdict != budget.Pass && res.Share > own.Share
+		if res.Verdict == budget.Fail && own.Verdict != budget.Fail || raised && own.Verdict == budget.Pass {
 			changed[i] = res
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/budget"
 )
 
@@ -180,6 +182,34 @@ func TestCheckLostLabel(t *testing.T) {
 	c.attribute(r, false)
 	if o := r.outcomes[0]; o.Verdict != budget.Inconclusive || o.cause != unknown || !strings.Contains(o.Reason, "check.burnGuilty") || !strings.Contains(o.Reason, whose) {
 		t.Errorf("with what has no label: %v, cause %d, %s, want it to say %q", o.Verdict, o.cause, o.Reason, whose)
+	}
+}
+
+// Samples without the label that are of something else take no verdict back. With them there
+// are too few for a fixed number of samples to pass, which blocks had.
+func TestHarmlessUnlabelled(t *testing.T) {
+	on(t, idle)
+	r, c := replayed(t, budget.Must("check.burnGuilty absent"))
+	ours := labelledProfile("ours", 10, []string{checkPackage + ".burnInnocent", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"})
+	others := labelledProfile("", 1, []string{checkPackage + ".burnInnocent", checkPackage + ".TestMain.func1"})
+	others.Sample[0].Label = nil
+	both, err := profile.Merge([]*profile.Profile{ours, others})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		r.worker.Calls.Add(100)
+		c.take(r, windowOf(t, both, block))
+	}
+	if err := c.results(r); err != nil {
+		t.Fatal(err)
+	}
+	if o := r.outcomes[0]; o.Verdict != budget.Pass || len(c.unlabelled.busiest()) != 1 {
+		t.Fatalf("%s, roots %v, want it to pass beside one root", o.Result, c.unlabelled.busiest())
+	}
+	c.attribute(r, false)
+	if o := r.outcomes[0]; o.Verdict != budget.Pass {
+		t.Errorf("with what has no label: %s", o.Result)
 	}
 }
 

@@ -20,7 +20,7 @@
 // n/phi KL(k/n || p) = ln(1/alpha) for p, with the Kullback-Leibler divergence KL.
 // They hold for a number of samples that was fixed beforehand.
 //
-// Repeated looks need [Evidence]: the logarithm of a mixture of likelihood ratios
+// Repeated looks need evidence: the logarithm of a mixture of likelihood ratios
 // against the limit, over a small grid of odds ratios. While the share keeps to the
 // limit, the mean of its exponential is at most 1, with or without independence. So the
 // chance that it ever reaches ln(1/alpha) is at most alpha, however often one looks.
