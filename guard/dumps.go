@@ -127,18 +127,18 @@ func first(r *budget.Result) string {
 
 // dumpDue reports whether a dump of an offender is due. It is not if a recent dump shows that
 // offender. If the last dump of the budget is too recent, the new one is counted as tooSoon
-// and left out, unless the alert has just begun to fire: that event gets a profile.
+// and left out. When the alert begins to fire there is one all the same, unless a recent one is
+// of an earlier alert: those of windows that led to it have no mark, so they are removed first.
 func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var last time.Time
-	begins := e.alert.State == alert.Firing
+	begins := e.alert.State == alert.Firing && !slices.ContainsFunc(g.offered, func(d *dump) bool { return d.of == e && d.violation == e.alert.Since })
 	for _, d := range g.offered {
 		if d.of != e {
 			continue
 		}
-		begins = begins && d.violation != e.alert.Since
-		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.shows == offender {
+		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.shows == offender && !(begins && d.violation == 0) {
 			return false
 		}
 	}

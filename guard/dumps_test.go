@@ -146,11 +146,12 @@ func TestDump(t *testing.T) {
 func TestDumpSaysItsWindow(t *testing.T) {
 	for _, tt := range []struct {
 		name, budget, windows string
+		dumps                 int
 		earlier               time.Duration
 	}{
-		{"this window", "x: fmt.Println below 20% for 1 windows", "b", 0},
-		{"the first of three", "x: fmt.Println below 20% for 3 windows", "bbb", 20 * second},
-		{"a violation before", "x: fmt.Println below 20% for 1 windows", "bggb", 30 * second},
+		{"this window", "x: fmt.Println below 20% for 1 windows", "b", 1, 0},
+		{"the last of three", "x: fmt.Println below 20% for 3 windows", "bbb", 2, 0},
+		{"a violation before", "x: fmt.Println below 20% for 1 windows", "bggb", 1, 30 * second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
@@ -167,7 +168,7 @@ func TestDumpSaysItsWindow(t *testing.T) {
 				}
 				e := list[len(list)-1]
 				info, _, err := g.dumps.Load().List(100)
-				if err != nil || len(info) != 1 {
+				if err != nil || len(info) != tt.dumps || sidecar(t, info[0]).Mark != "first" {
 					t.Fatalf("dumps %+v, %v", info, err)
 				}
 				g.Stop()
