@@ -164,7 +164,8 @@ func TestOthersAreJudgedWhileTheProfilerIsTaken(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.random = func() float64 { return 0.5 } // no jitter
 		w.take = func(int) profiler.Window { return lost(profiler.Busy) }
-		g := w.start(t, Config{Budgets: budget.Must("crowd: goroutines below 5000", "of: no function above 1000000 of goroutine", "cpu: fmt.Println below 20%")})
+		g := w.start(t, Config{Budgets: budget.Must("crowd: goroutines below 5000", "of: no function above 1000000 of goroutine", "cpu: fmt.Println below 20%",
+			"cores: process below 100 cores", "gated: process below 0.000001 cores when goroutines above 1000000")})
 		pass(31 * minute)
 		s := g.Status()
 		if n := s.Budgets[0].Verdicts["pass"]; n < 29 || n > 33 {
@@ -172,6 +173,12 @@ func TestOthersAreJudgedWhileTheProfilerIsTaken(t *testing.T) {
 		}
 		if n := s.Budgets[1].Verdicts["pass"]; n < 29 || n > 33 {
 			t.Errorf("%d windows of goroutines in half an hour, want one a minute: %s", n, s.Budgets[1].Result.Reason)
+		}
+		if n := s.Budgets[3].Verdicts["pass"]; n < 29 || n > 33 {
+			t.Errorf("%d windows of a counter in half an hour, want one a minute: %s", n, s.Budgets[3].Result.Reason)
+		}
+		if v := s.Budgets[4].Verdicts; v["pass"]+v["fail"] > 0 {
+			t.Errorf("a counter whose condition does not hold was judged: %v, %s", v, s.Budgets[4].Result.Reason)
 		}
 		if n := s.Budgets[2].Verdicts["inconclusive"]; n != int64(s.Windows["busy"]) || n != 6 || s.Window.Outcome != "busy" {
 			t.Errorf("%d windows of CPU, by outcome %v, the last %s", n, s.Windows, s.Window.Outcome)

@@ -92,7 +92,7 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 			t.Fatal(err)
 		}
 		j := &judgement{entry: e, result: e.Budget.Result(findings[0]), finding: &findings[0], start: before.At, end: now.At}
-		e.count(&j.result, &before, &now, minute)
+		e.count(&j.result, nil, &before, &now, minute)
 		g.add(j)
 		if j.event == alert.Fired {
 			fired = append(fired, m+1)
@@ -166,7 +166,7 @@ func TestCountedNextToNothing(t *testing.T) {
 	before := counters{Snapshot: process.Snapshot{At: start}, work: readings{"request": {n: 0}}}
 	now := counters{Snapshot: process.Snapshot{At: start.Add(time.Minute), CPU: time.Minute}, work: readings{"request": {n: 5e-324}}}
 	var r budget.Result
-	if e.count(&r, &before, &now, time.Minute) || math.IsInf(r.Share, 0) {
+	if e.count(&r, nil, &before, &now, time.Minute) || math.IsInf(r.Share, 0) {
 		t.Errorf("%+v, want no result", r)
 	}
 }
@@ -193,7 +193,7 @@ func TestLittleWork(t *testing.T) {
 			work:     readings{"request": {n: tt.done}},
 		}
 		r := budget.Result{Budget: e.Budget, Limit: 0.02, Unit: "seconds", Reason: "as it was"}
-		e.count(&r, &before, &now, minute)
+		e.count(&r, nil, &before, &now, minute)
 		if r.Verdict != tt.want || r.Reason != tt.reason {
 			t.Errorf("period %d: %v, %s; want %v, %s", i+1, r.Verdict, r.Reason, tt.want, tt.reason)
 		}

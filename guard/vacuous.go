@@ -28,6 +28,8 @@ func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
 	defer l.mu.Unlock()
 	if err != nil {
 		l.faults.note("linked", "cannot tell which functions are linked: "+err.Error())
+	} else {
+		l.faults.clear("linked")
 	}
 	if err != nil || ctx.Err() != nil {
 		return

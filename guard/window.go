@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,10 +73,9 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.uncounted(m.facts.NoWork)
 	m.period, m.regular = l.period(m.before.At, m.now.At)
 	var results []*judgement
+	m.tried = tried
 	for _, g := range p.groups {
-		if tried || g.kind != kinds.CPU {
-			results = append(results, l.judge(ctx, g, m)...)
-		}
+		results = append(results, l.judge(ctx, g, m)...)
 	}
 	l.apply(ctx, results, &w)
 	if tried {
@@ -92,7 +92,7 @@ func (l *looper) read() *counters {
 	c := &counters{Snapshot: l.seams.snap()}
 	began, used := time.Now(), process.ProcessCPU()
 	c.work = l.work.now()
-	// A call that waits for a lock costs nothing.
+	// At the most: the call may wait while the host computes.
 	c.cost = min(time.Since(began), process.ProcessCPU()-used)
 	return c
 }
@@ -106,6 +106,7 @@ var noProfile = profile.Profile{
 // A measurement is the profile and the facts of one window.
 type measurement struct {
 	cpu         *profiler.Window
+	tried       bool          // or the profiler was left to other code
 	table       *decode.Table // of the CPU profile
 	facts       judge.Facts
 	before, now *counters
@@ -121,6 +122,10 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	var err error
 	switch g.kind {
 	case kinds.CPU:
+		if !m.tried {
+			err = errors.New("the CPU profiler is left to other code for some minutes")
+			break
+		}
 		if m.cpu.Outcome != profiler.OK {
 			err = fmt.Errorf("the window was lost (%s): %s", m.cpu.Outcome, m.cpu.Reason)
 			break
@@ -144,6 +149,9 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		findings = judge.Open(len(g.entries), err)
 	}
 	for i, e := range g.entries {
+		if g.kind == kinds.CPU && !m.tried && !hasCounter(&e.rule) {
+			continue
+		}
 		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
 		j.result = e.Budget.Result(findings[i])
 		if isCounted(&e.rule) {
@@ -151,7 +159,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 				continue // the period is not complete
 			}
 			j.start = m.period
-			if e.count(&j.result, m.before, m.now, l.cfg.Every) {
+			if e.count(&j.result, m.facts.Figures, m.before, m.now, l.cfg.Every) {
 				j.lost = false // counters need no profile
 			}
 			if hasCounter(&e.rule) { // the windows are a part of the time only, and fall on bursts

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// queueLen bounds the memory that waiting dumps hold: a profile is capped
-// at 8 MiB by the capture, so four are 32 MiB at the very worst. One window
-// makes one or two dumps, so a longer queue means a disk that does not keep up.
+// queueLen bounds the memory that waiting dumps hold: a profile is capped at 8 MiB by the
+// capture, and an execution trace, where there is a recorder, at 64, usually ten. One window makes
+// one or two dumps, so a longer queue means a disk that does not keep up.
 const queueLen = 4
 
 // cleanEvery is how often the store looks for dumps that are too old: the age of a dump is

@@ -73,6 +73,14 @@ type Condition struct {
 	Limit  float64
 }
 
+// Holds reports whether the condition holds at a value of its figure.
+func (c Condition) Holds(v float64) bool {
+	if c.Below {
+		return v < c.Limit
+	}
+	return v > c.Limit
+}
+
 // A rule is a compiled Rule: patterns and labels are numbers.
 type rule struct {
 	Rule

@@ -80,7 +80,7 @@ func (w *window) gate(r *rule) Reason {
 	switch {
 	case !ok:
 		return ConditionUnknown{w.facts.NoFigures[c.Figure]}
-	case c.Below && value >= c.Limit, !c.Below && value <= c.Limit:
+	case !c.Holds(value):
 		return Idle{value}
 	}
 	return nil
