@@ -39,7 +39,8 @@
 // profile that it did not start, notices when its own was stopped, and backs off while
 // other code is profiling: for a minute, then for 2, 4, 8 and 15. At the defaults, a profile
 // of 30 seconds that a person takes at /debug/pprof costs at most one window (go test -v -run
-// WindowsLostToAPerson ./guard), with windows every ten seconds six. A profiler that runs all the time costs nearly all windows.
+// WindowsLostToAPerson ./guard), with windows every ten seconds six. A profiler that runs
+// all the time costs nearly all windows.
 //
 // There is one guard in a process. Call [Guard.Stop] before syscall.Exec. Neither
 // [Start] nor [Check] can be used in a bubble of testing/synctest: the runtime's

@@ -15,14 +15,14 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // amounts reads a flag like "-work request=1200", given once for each name. Without names
 // it takes any.
 func amounts(into map[string]float64, names ...string) func(string) error {
 	return func(s string) error {
-		at := max(strings.LastIndexByte(s, '='), 0) // a name may have labels: requests{code="200"}=12
-		name, value := s[:at], strings.TrimPrefix(s[at:], "=")
+		name, value := unit.CutCount(s)
 		n, err := strconv.ParseFloat(value, 64)
 		switch {
 		case name == "" || err != nil:

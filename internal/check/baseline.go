@@ -60,8 +60,8 @@ func (b *baselineFile) load(path string, set budget.Set) (problem string) {
 	b.work = map[string]float64{}
 	for _, c := range p.Comments {
 		if text, ok := strings.CutPrefix(c, baselineComment); ok {
-			at := max(strings.LastIndexByte(text, '='), 0) // labels of a unit have one, too
-			b.work[text[:at]], _ = strconv.ParseFloat(strings.TrimPrefix(text[at:], "="), 64)
+			name, n := unit.CutCount(text)
+			b.work[name], _ = strconv.ParseFloat(n, 64)
 		}
 		if text, ok := strings.CutPrefix(c, toolchainComment); ok && text != toolchain() {
 			b.notes = append(b.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it when its numbers surprise", path, text, toolchain()))

@@ -48,3 +48,10 @@ func IsName(text string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	return text != "" && strings.Contains(letters, text[:1]) && strings.Trim(text, letters+"_.-") == ""
 }
+
+// CutCount splits a unit and how many there were of it, as in requests{code="200"}=12. The last
+// "=" divides them, as labels have one, too.
+func CutCount(text string) (unit, count string) {
+	at := max(strings.LastIndexByte(text, '='), 0)
+	return text[:at], strings.TrimPrefix(text[at:], "=")
+}
