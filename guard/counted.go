@@ -68,23 +68,12 @@ const (
 	pooledPeriods = 30
 )
 
-// holds reports whether the condition of a budget is known to hold, by the figures of a window.
-// It asks no profile, as counters need none.
-func (e *entry) holds(figures map[string]float64) bool {
-	when := e.rule.When
-	if when.Figure == "process" {
-		when.Figure = "cores"
-	}
-	v, known := figures[when.Figure]
-	return when.Figure == "" || known && when.Holds(v)
-}
-
 // count judges a budget by counters, over the time since it was last judged. It reports
 // whether the budget can be judged so. before are the counters at the start of the window.
 func (e *entry) count(r *budget.Result, figures map[string]float64, before, now *counters, every time.Duration) bool {
 	b := &e.rule
 	from := e.counted
-	if !hasCounter(b) || !e.holds(figures) {
+	if !hasCounter(b) || !b.When.HoldsBy(figures) { // also where there is no profile
 		e.counted = *now
 		return false
 	}

@@ -81,6 +81,20 @@ func (c Condition) Holds(v float64) bool {
 	return v > c.Limit
 }
 
+// HoldsBy reports whether the condition is known to hold by figures of the process alone.
+func (c Condition) HoldsBy(figures map[string]float64) bool {
+	v, known := figures[figureOf(c.Figure)]
+	return c.Figure == "" || known && isFigure(v) && c.Holds(v)
+}
+
+// figureOf is the figure that a subject is about.
+func figureOf(subject string) string {
+	if subject == "process" {
+		return "cores"
+	}
+	return subject
+}
+
 // A rule is a compiled Rule: patterns and labels are numbers.
 type rule struct {
 	Rule

@@ -89,9 +89,7 @@ func (w *window) gate(r *rule) Reason {
 // figure is a figure of the process, from the facts, or from the profile if its total is
 // that figure.
 func (w *window) figure(name string) (float64, bool) {
-	if name == "process" {
-		name = "cores"
-	}
+	name = figureOf(name)
 	if v, ok := w.facts.Figures[name]; ok {
 		return v, isFigure(v) // the profile is not asked when the fact is wrong
 	}
@@ -144,10 +142,7 @@ func (w *window) judgeFigure(r *rule, f *Finding) {
 
 // unknown is the reason why a rule's figure has no value.
 func (w *window) unknown(r *rule) Reason {
-	name := r.Subject
-	if name == "process" {
-		name = "cores"
-	}
+	name := figureOf(r.Subject)
 	why := w.facts.NoFigures[name]
 	if why == "" && r.Test != Steady && r.lacks != nil {
 		return r.lacks
