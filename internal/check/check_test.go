@@ -219,6 +219,9 @@ func TestCheckNamesNobodyEarly(t *testing.T) {
 
 // What there was no time for is said, and is no pass.
 func TestCheckNoTimeLeft(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	on(t, idle)
 	takes := 100 * time.Millisecond // of the first call, and of the next more than is left on any machine
 	got := tryCheckAs(newFakeTB(t), Config{Max: 500 * time.Millisecond}, budget.Must("process below 1GiB per call of allocs", "check.burnGuilty below 20%"),

@@ -98,7 +98,9 @@ func TestCheckMistakeOnBusyMachine(t *testing.T) {
 // A first call that takes longer than all windows together leaves a block all the same,
 // and so what is known without more time.
 func TestCheckSlowFirstCall(t *testing.T) {
-	needProfiler(t)
+	if !apart(t) {
+		return
+	}
 	on(t, idle)
 	first := true
 	config := Config{Max: 1500 * time.Millisecond, Work: map[string]func() float64{"order": func() float64 { return 0 }}}

@@ -73,6 +73,7 @@ func stopped(t *testing.T, window, length time.Duration) {
 		fmt.Printf("outcome=%v: %s\n", w.Outcome, w.Reason)
 		return
 	}
+	t.Parallel() // it waits for another process
 	got := ""
 	for range 10 { // the freeze comes too late for a window where this machine is busy
 		if got = freeze(t, length); !strings.HasPrefix(got, "ok:") {

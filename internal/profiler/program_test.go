@@ -27,6 +27,7 @@ func goTool(t *testing.T, dir string, args ...string) string {
 }
 
 func TestFault_08_GoTestCPUProfile(t *testing.T) {
+	t.Parallel() // it waits for another process
 	file := filepath.Join(t.TempDir(), "cpu.pb.gz")
 	out := goTool(t, ".", "test", "-count=1", "-v", "-cpuprofile="+file, "-o="+filepath.Join(t.TempDir(), "held.test"), "./testdata/held")
 	if !strings.Contains(out, reasonHeld) {

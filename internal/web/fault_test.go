@@ -332,8 +332,9 @@ func TestFault_68_Shared(t *testing.T) {
 
 // Clients do not read, behind a ResponseWriter that cannot set a deadline. After their
 // time others have their slots, and the profiles they were sent are free memory.
-func TestFault_69_NoUnwrap(t *testing.T) {
-	noLeaks(t)
+func TestFault_69_NoUnwrap(t *testing.T) { synctest.Test(t, noUnwrap) }
+
+func noUnwrap(t *testing.T) {
 	const size = 8 << 20
 	c := still(func(_ context.Context, d time.Duration) (profiler.Window, error) {
 		return profiler.Window{Data: make([]byte, size), Start: time.Now(), Elapsed: d, Slices: 1}, nil
