@@ -100,7 +100,7 @@ func (r *run) count() {
 			continue
 		}
 		r.outcomes[i] = o
-		if o.Verdict == budget.Fail {
+		if o.Verdict == budget.Fail && !r.late {
 			r.nameUsers(i)
 		}
 	}
@@ -217,7 +217,8 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
 // limit.
 const showTime = time.Second
 
-// nameUsers samples work for the offenders of a budget on the process that has failed.
+// nameUsers samples work for the offenders of a budget on the process that has failed. No call
+// of work may still be running.
 func (r *run) nameUsers(i int) {
 	if !isCPU(r.set[i]) {
 		before := cumulative(kinds.Allocs)

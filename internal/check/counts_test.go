@@ -181,3 +181,33 @@ func TestCheckCounts(t *testing.T) {
 		t.Errorf("beside others, %s:\n%s %s", got.verdict(), got.problem, got.text())
 	}
 }
+
+// Where a call of work does not return, the offenders of a budget that was exceeded before are
+// not looked for with more calls, which would wait for that one.
+func TestCheckCountsBesideAHangingCall(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	on(t, idle)
+	calls := 0
+	ended := make(chan checked, 1)
+	go func() {
+		ended <- tryCheckAs(newFakeTB(t), Config{Max: 2 * time.Second}, budget.Must("process below 2 per call of allocs", "process below 1000 per call of allocs"), func(ctx context.Context) {
+			for range 200 + calls%2*1600 { // by which the second budget is not decided
+				leaf = new(int)
+			}
+			if time.Sleep(time.Millisecond); calls > 400 {
+				<-ctx.Done()
+			}
+			calls++
+		})
+	}()
+	select {
+	case got := <-ended:
+		if got.verdict() != "broken" && got.verdict() != "fail" || !strings.Contains(got.problem+got.text(), "process below 2 per call of allocs") {
+			t.Errorf("%s:\n%s %s", got.verdict(), got.problem, got.text())
+		}
+	case <-time.After(time.Minute):
+		t.Error("the check has not ended after a minute")
+	}
+}
