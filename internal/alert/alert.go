@@ -158,7 +158,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	case a.State == Firing:
 		if why := a.ends(f, r); why != None {
 			a.unsettle(unsettledByAlert, f.End, r)
-			a.shown = false
+			a.shown, a.fails = false, run{}
 			a.enter(Resolved, f.End)
 			return a, why
 		}

@@ -180,6 +180,7 @@ func TestStories(t *testing.T) {
 		{"what is steady without a limit ends", counted, "fffsssf", "ppfffrp"},
 		{"idle for five periods", counted, "fffiiiii", "ppfffffr"},
 		{"idle for four, and again", counted, "fffiiiifiiii", "ppffffffffff"},
+		{"what was idle fires anew, and not at once", counted, "fffiiiiifff", "ppfffffrppf"},
 		{"what was idle fires anew", counted, "fffiiiiiiifff", "ppfffffriippf"},
 		{"one hit is proof", atOnce, "pfbRf", "iffrf"},
 		{"nothing to judge for an hour ends it, and it fires anew", counted, "fff" + within("n") + "nfff", "ppf" + hour + "rippf"},
