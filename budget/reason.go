@@ -178,7 +178,7 @@ func (s sayer) inBlocks(reason judge.InBlocks) string {
 	f, limit := s.finding, s.budget.Limit.base()
 	notable := evidence.Notable * limit
 	if s.dim == unit.Share {
-		notable = min(notable, (1+limit)/2)
+		notable = evidence.NotableShare(limit)
 	}
 	caught := round(notable, s.dim) + " would have been caught, the limit is " + s.limit() + " (" + s.samples() + ")"
 	switch passes := f.Verdict == evidence.Pass; {

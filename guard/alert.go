@@ -2,7 +2,6 @@ package guard
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -173,7 +172,7 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 	case event == alert.Proven && isEach(&e.rule): // the largest of a small window is mostly chance
 		zone := evidence.Zone * r.Limit
 		if r.Unit == "ratio" {
-			zone = math.Min(zone, (1+r.Limit)/2)
+			zone = evidence.Edge(r.Limit)
 		}
 		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", amount(zone, r.Unit), over, r.Budget.Limit)
 	case event == alert.Proven:

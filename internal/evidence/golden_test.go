@@ -90,7 +90,7 @@ func TestGolden(t *testing.T) {
 		"kl_upper": func(t *testing.T, r row) float64 { return Upper(r.k, r.n, 1, r.alpha) },
 		"nkl":      func(t *testing.T, r row) float64 { return divergence(r.k, r.n, r.limit) },
 		"grid_up":  func(t *testing.T, r row) float64 { return evidence(r.k, r.n, r.limit, up, r.phi) },
-		"grid_dn":  func(t *testing.T, r row) float64 { return evidence(r.k, r.n, edge(r.limit), down, r.phi) },
+		"grid_dn":  func(t *testing.T, r row) float64 { return evidence(r.k, r.n, Edge(r.limit), down, r.phi) },
 		"tcal":     func(t *testing.T, r row) float64 { return temper(r.phi, r.nu) }, // its phi column is e
 		"phi_hat": func(t *testing.T, r row) float64 {
 			s, q := pieces(t, r.note)

@@ -45,7 +45,7 @@ func (l Limit) Bounds() (limit, pass float64) {
 	case l.Rates:
 		return amount(l.Most), amount(Zone * l.Most)
 	}
-	return share(l.Most), edge(share(l.Most))
+	return share(l.Most), Edge(share(l.Most))
 }
 
 // shares returns the bounds as shares of trials, and the exposure of a trial.
@@ -55,7 +55,7 @@ func (l Limit) shares() (limit, pass float64, w worth) {
 		w = worthOf(limit)
 		limit, pass = rareShare, w.exposure(pass)
 	}
-	return limit, min(share(pass), edge(limit)), w
+	return limit, min(share(pass), Edge(limit)), w
 }
 
 // odds are the odds ratios for the proof that a limit is exceeded, and that it is kept.
@@ -84,7 +84,7 @@ func growth(k, n, k0, n0, margin, phi, tests float64) Finding {
 		Low:   differenceBound(k, n, k0, n0, fail, -1),
 		High:  differenceBound(k, n, k0, n0, pass, +1),
 	}
-	f.decide(margin, edge(margin))
+	f.decide(margin, Edge(margin))
 	return f
 }
 

@@ -176,7 +176,7 @@ func (s *Sequential) bounds() Finding {
 // does not pass while a case waits, because its measured value also has the error of the
 // baseline.
 func (s *Sequential) Close() Finding {
-	f, far := s.bounds(), s.worth.rate(notable(s.limit))
+	f, far := s.bounds(), s.worth.rate(NotableShare(s.limit))
 	f.Verdict = s.verdict
 	switch {
 	case f.Verdict != Inconclusive:
@@ -186,7 +186,7 @@ func (s *Sequential) Close() Finding {
 		}
 	case s.once && s.exceeded():
 		f.Verdict = Fail
-	case s.catches(notable(s.limit), 1) && (f.Value <= far && s.candidate == 0 || f.High < far):
+	case s.catches(NotableShare(s.limit), 1) && (f.Value <= far && s.candidate == 0 || f.High < far):
 		f.Verdict = Pass
 	default:
 		f.Needed = s.worth.exposure(s.needed())
@@ -228,7 +228,7 @@ func (s *Sequential) needed() float64 {
 		// A confirmation needs as many blocks again as the case took.
 		return ceil(b.n/b.number*2*s.candidate, b.n)
 	}
-	share, far, times := b.share(), notable(s.limit), math.Inf(1)
+	share, far, times := b.share(), NotableShare(s.limit), math.Inf(1)
 	if share <= far { // Close passes
 		times = leastTimes(func(x float64) bool { return s.catches(far, x) })
 	}

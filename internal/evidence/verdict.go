@@ -76,12 +76,12 @@ func (f *Finding) decide(limit, zone float64) {
 	}
 }
 
-// edge returns the end of the zone above a limit on a share. The two expressions meet
+// Edge returns the end of the zone above a limit on a share. The two expressions meet
 // at a limit of 2/3.
-func edge(limit float64) float64 { return min(Zone*limit, (1+limit)/2) }
+func Edge(limit float64) float64 { return min(Zone*limit, (1+limit)/2) }
 
-// notable returns the share that a judgement is expected to catch.
-func notable(limit float64) float64 { return min(Notable*limit, (1+limit)/2) }
+// NotableShare returns the share that a judgement is expected to catch.
+func NotableShare(limit float64) float64 { return min(Notable*limit, (1+limit)/2) }
 
 // most is the largest count, weight or factor. Up to it float64 represents all whole
 // numbers, and squares stay far from infinity.

@@ -13,7 +13,7 @@ func Fixed(k, n, limit float64) Finding {
 	if n > 0 {
 		f.Value = k / n
 	}
-	if f.decide(limit, edge(limit)); f.Verdict == Inconclusive {
+	if f.decide(limit, Edge(limit)); f.Verdict == Inconclusive {
 		f.Needed = Needed(k, n, limit)
 	}
 	return f
@@ -25,7 +25,7 @@ func Fixed(k, n, limit float64) Finding {
 func Needed(k, n, limit float64) float64 {
 	k, n = counts(k, n)
 	limit = share(limit)
-	q := notable(limit)
+	q := NotableShare(limit)
 	if n > 0 {
 		q = k / n
 	}
@@ -33,7 +33,7 @@ func Needed(k, n, limit float64) float64 {
 	if q > limit {
 		needed = min(needed, lnFail/divergence(q, 1, limit))
 	}
-	if u := edge(limit); q < u {
+	if u := Edge(limit); q < u {
 		needed = min(needed, lnPass/divergence(q, 1, u))
 	}
 	return ceil(needed, n)

@@ -396,13 +396,13 @@ func (c *comparison) reason(x found, samples int64) Reason {
 		return Measured{}
 	}
 	// With few samples it is unknown how close to the limit a share is, unless it is far below.
-	zone, middle := evidence.Zone*c.Limit, (1+c.Limit)/2
+	zone := evidence.Zone * c.Limit
 	if c.isShare() {
+		zone = evidence.Edge(c.Limit)
 		farBelow := x.Needed > 0 && x.Value < c.Limit/2
 		if needed := evidence.Needed(0, 0, c.Limit); !farBelow && float64(samples) < needed {
-			return TooFew{needed, math.Min(evidence.Notable*c.Limit, middle)}
+			return TooFew{needed, evidence.NotableShare(c.Limit)}
 		}
-		zone = math.Min(zone, middle)
 	}
 	return TooClose{x.Needed, zone}
 }
