@@ -212,34 +212,44 @@ func TestNothingToJudge(t *testing.T) {
 		within  = "cpu 10s\nmain.main;main.serve;main.work 300\nmain.main;main.handle;fmt.Println 700\n"
 		without = "cpu 10s\nmain.main;main.serve;main.work 1000\n"
 	)
-	for _, isLost := range []bool{false, true} {
+	for _, tt := range []struct {
+		name, budget, ended string
+		missing             func() profiler.Window
+	}{
+		{"lost", "fmt.Println below 20% in main.handle", "", func() profiler.Window { return lost(profiler.Starved) }},
+		{"no sample", "fmt.Println below 20% in main.handle", "no sample within main.handle", func() profiler.Window { return cpuWindow(without) }},
+		{"no work", "fmt.Println below 1ms per row", "no row was done in the window", nil},
+	} {
 		bubble(t, func(t *testing.T, w *world) {
+			rows := 0.0
 			w.linked = append(w.linked, "main.handle")
 			w.take = func(n int) profiler.Window {
-				switch {
-				case n < 10 || n >= 90:
-					return cpuWindow(within)
-				case isLost:
-					return lost(profiler.Starved)
+				isMissing := n >= 10 && n < 90
+				if isMissing && tt.missing != nil {
+					return tt.missing()
 				}
-				return cpuWindow(without)
+				if !isMissing {
+					rows += 1000
+				}
+				return cpuWindow(within)
 			}
-			g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20% in main.handle for 2 windows"), Window: 10 * second, Every: 10 * second})
+			g := w.start(t, Config{Budgets: budget.Must("x: " + tt.budget + " for 2 windows"), Window: 10 * second, Every: 10 * second,
+				Work: map[string]func() float64{"row": func() float64 { return rows }}})
 			states := initials(t, g, 95)
 			want := "p" + strings.Repeat("f", 94)
-			if !isLost {
+			if tt.ended != "" {
 				want = "p" + strings.Repeat("f", 68) + "r" + strings.Repeat("i", 20) + "pffff"
 			}
 			if states != want {
-				t.Errorf("lost %t: states %s\nwant %s", isLost, states, want)
+				t.Errorf("%s: states %s\nwant %s", tt.name, states, want)
 			}
 			g.Stop()
-			if isLost {
+			if tt.ended == "" {
 				return
 			}
-			const message = "budget x does not fire any more: no sample within main.handle; there was nothing to judge in the last 60 windows"
+			message := "budget x does not fire any more: " + tt.ended + "; there was nothing to judge in the last 60 windows"
 			if len(w.events) < 2 || w.events[1].Message != message {
-				t.Errorf("%+v\nwant %s", w.events, message)
+				t.Errorf("%s: %+v\nwant %s", tt.name, w.events, message)
 			}
 		})
 	}
