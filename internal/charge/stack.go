@@ -222,7 +222,8 @@ func room[T any](old []T, n int) []T {
 	return old[:0]
 }
 
-// isIn reports whether a package is in a module, or is the external test of such a package.
+// isIn reports whether a package is in a module, or is the external test of its first package.
 func isIn(pkg, module string) bool {
-	return module != "" && strings.HasPrefix(pkg, module) && (len(pkg) == len(module) || pkg[len(module)] == '/' || pkg[len(module)] == '_')
+	rest, ok := strings.CutPrefix(pkg, module)
+	return ok && module != "" && (rest == "" || rest[0] == '/' || rest == "_test")
 }

@@ -164,3 +164,19 @@ func TestOrderedOfStacks(t *testing.T) {
 		t.Error("the order of packages is missed, and there is only one")
 	}
 }
+
+// A module whose path begins with another's is not part of it.
+func TestIsIn(t *testing.T) {
+	const module = "github.com/acme/shop"
+	for pkg, want := range map[string]bool{
+		module: true, module + "/cart": true, module + "_test": true, module + "/cart_test": true,
+		module + "_sdk": false, module + "_sdk/cart": false, module + "2": false, module + ".v2": false, "github.com/acme": false, "": false,
+	} {
+		if got := isIn(pkg, module); got != want {
+			t.Errorf("%q is in %s: %t", pkg, module, got)
+		}
+		if isIn(pkg, "") {
+			t.Errorf("%q is in a module without a name", pkg)
+		}
+	}
+}
