@@ -40,9 +40,9 @@ func TestFirstWindowIsEarly(t *testing.T) {
 		want          time.Duration
 	}{
 		{"at once", 0, minute, 10 * second, 0},
-		{"in a fleet", 0.05, minute, 10 * second, 2500 * time.Millisecond},
-		{"never later than a tenth of the period", 0.999, minute, 10 * second, 6 * second},
-		{"once a day", 0.999, 24 * time.Hour, 10 * second, 144 * minute},
+		{"in a fleet", 0.5, minute, 10 * second, 3 * second},
+		{"never later than a tenth of the period", 0.999, minute, 10 * second, 5994 * time.Millisecond},
+		{"once a day", 0.75, 24 * time.Hour, 10 * second, 108 * minute},
 		{"without a pause", 0.999, 10 * second, 10 * second, 0},
 	}
 	for _, tt := range tests {

@@ -41,7 +41,7 @@ type Pace struct {
 
 // First is how long to wait for the first window. That is short: many processes live for
 // minutes only. A fleet that starts at once is still spread over a tenth of the period.
-func (p *Pace) First() time.Duration { return min(p.fraction(p.Every-p.Window), p.Every/10) }
+func (p *Pace) First() time.Duration { return p.fraction(min(p.Every-p.Window, p.Every/10)) }
 
 func (p *Pace) fraction(d time.Duration) time.Duration {
 	return time.Duration(p.Random() * float64(max(d, 0)))
