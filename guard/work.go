@@ -255,16 +255,20 @@ func (c *Config) checkUnits(asking *atomic.Bool, wrong func(format string, args 
 func metricNames(g prometheus.Gatherer) (map[string]string, error) {
 	names := map[string]string{}
 	if c, ok := g.(prometheus.Collector); ok {
-		descs := make(chan *prometheus.Desc)
+		descs, read := make(chan *prometheus.Desc), make(chan struct{})
 		go func() {
-			defer close(descs)
-			_ = call(func() { c.Describe(descs) })
+			defer close(read)
+			for d := range descs { // a Desc shows its name only in this text
+				_, rest, _ := strings.Cut(d.String(), `fqName: "`)
+				name, _, _ := strings.Cut(rest, `"`)
+				names[name] = ""
+			}
 		}()
-		for d := range descs { // a Desc shows its name only in this text
-			_, rest, _ := strings.Cut(d.String(), `fqName: "`)
-			name, _, _ := strings.Cut(rest, `"`)
-			names[name] = ""
-		}
+		func() {
+			defer close(descs) // also if Describe ends the goroutine
+			_ = recovered(func() { c.Describe(descs) })
+		}()
+		<-read
 	}
 	families, err := g.Gather()
 	for _, f := range families {
