@@ -193,6 +193,8 @@ func TestFault_11_TooLittleLeft(t *testing.T) {
 	assertClean(t, dir, 0)
 	d.free = 9000
 	mustSave(t, s, testDump("b"))
+	d.free, d.total = 0, 0 // of a file system without a size
+	mustSave(t, s, testDump("b"))
 	d.err = fmt.Errorf("statfs: %w", errors.ErrUnsupported)
 	mustSave(t, s, testDump("b"))
 }

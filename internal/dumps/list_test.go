@@ -1,10 +1,12 @@
 package dumps
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -59,6 +61,34 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A folder that cannot be read, as another user's, hides no dump of the others.
+func TestListBesideAnUnreadableFolder(t *testing.T) {
+	dir := newDir(t)
+	other := folderName("00000001")
+	s, _ := openTest(t, dir, testKeep, func(d disk) disk { return unreadable{d, other} })
+	id := mustSave(t, s, testDump("b"))
+	if err := os.Mkdir(filepath.Join(dir, other), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	list, total, err := s.List(10)
+	if !errors.Is(err, syscall.EACCES) || total != 1 || len(list) != 1 || list[0].ID != id {
+		t.Errorf("%v, %d dumps in all, %v; want the dump %s and an error", list, total, err, id)
+	}
+}
+
+// unreadable is a disk with a folder that cannot be read.
+type unreadable struct {
+	disk
+	folder string
+}
+
+func (d unreadable) list(n string) ([]string, error) {
+	if n == d.folder {
+		return nil, syscall.EACCES
+	}
+	return d.disk.list(n)
 }
 
 func numbered(n int) name {

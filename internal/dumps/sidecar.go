@@ -72,30 +72,31 @@ type Info struct {
 
 // List returns the newest dumps in DumpDir, newest first, of all processes, and the number of
 // all dumps. It reads at most limit sidecars. It takes no locks, so that a hung save does
-// not block it, and leaves out dumps that are removed meanwhile.
+// not block it, and leaves out dumps that are removed meanwhile. A folder that cannot be read
+// is left out too, and is an error beside the dumps of the others.
 func (s *Store) List(limit int) (newest []Info, total int, err error) {
 	found, err := s.folders(func(string) bool { return true })
 	if err != nil {
-		return nil, 0, fmt.Errorf("list dumps: %w", err)
+		err = fmt.Errorf("list dumps: %w", err)
 	}
 	found = slices.DeleteFunc(found, func(e *entry) bool { return !e.whole() })
 	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.id, a.id) })
 	for _, e := range found[:min(limit, len(found))] {
 		info := Info{ID: e.id, End: e.time, Bytes: e.size}
-		f, err := s.Open(e.id, e.file(sidecarSuffix))
-		if err == nil {
-			info.Sidecar, err = readSidecar(f)
+		f, failed := s.Open(e.id, e.file(sidecarSuffix))
+		if failed == nil {
+			info.Sidecar, failed = readSidecar(f)
 			f.Close()
 		}
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(failed, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			info.Broken = err.Error()
+		if failed != nil {
+			info.Broken = failed.Error()
 		}
 		newest = append(newest, info)
 	}
-	return newest, len(found), nil
+	return newest, len(found), err
 }
 
 // Open opens one file of a dump for reading, by the dump's ID and the file's name in its

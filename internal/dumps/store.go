@@ -254,7 +254,7 @@ func (s *Store) makeRoom(e *entry) error {
 	}
 	free, total, err := s.disk.space()
 	switch {
-	case errors.Is(err, errors.ErrUnsupported):
+	case errors.Is(err, errors.ErrUnsupported), err == nil && total == 0: // some file systems have no size
 	case err != nil:
 		return fmt.Errorf("ask for free space: %w", err)
 	case float64(free)-float64(e.size) < s.keep.Free*float64(total):

@@ -37,10 +37,11 @@ func (h *Handler) listDumps() dumpList {
 		return dumpList{Note: "no dumps are kept: Config.DumpDir is empty, or the guard's state says why"}
 	}
 	infos, total, err := store.List(maxDumps)
+	note := fmt.Sprintf("%d of %d dumps in %s", len(infos), total, h.Dir)
 	if err != nil {
-		return dumpList{Note: err.Error()}
+		note += "; " + err.Error()
 	}
-	return dumpList{Dumps: infos, Note: fmt.Sprintf("%d of %d dumps in %s", len(infos), total, h.Dir)}
+	return dumpList{Dumps: infos, Note: note}
 }
 
 // open opens a file of a dump. For any other name the error is fs.ErrNotExist.

@@ -18,11 +18,14 @@ function el(what, attributes, ...children) {
   return e;
 }
 
-// clean makes characters visible that are none: controls, ends of lines, and marks
-// that reorder text. Longer names than anybody reads are cut.
+// visible makes characters visible that are none: controls, ends of lines, and marks
+// that reorder text.
+const visible = text => [...String(text ?? "")].map(c =>
+  /[\p{C}\p{Zl}\p{Zp}]/u.test(c) || (c !== " " && /\p{Zs}/u.test(c)) ? "\\u" + c.codePointAt(0).toString(16).padStart(4, "0") : c);
+
+// clean makes text visible, and cuts it where it is longer than anybody reads.
 function clean(text) {
-  const shown = [...String(text ?? "")].slice(0, 301).map(c =>
-    /[\p{C}\p{Zl}\p{Zp}]/u.test(c) || (c !== " " && /\p{Zs}/u.test(c)) ? "\\u" + c.codePointAt(0).toString(16).padStart(4, "0") : c);
+  const shown = visible(String(text ?? "").slice(0, 1000)); // a character takes up to two of these
   return shown.length > 300 ? shown.slice(0, 300).join("") + "…" : shown.join("");
 }
 
@@ -149,7 +152,7 @@ function budget(b, then) {
       r.high > r.low && dim(` (between ${amount(r.low, r.unit)} and ${amount(r.high, r.unit)})`)),
     r.offenders?.length && [offenders(r.offenders, b.offender_unit || r.unit),
       r.over > r.offenders.length && el("p.dim", null, `${r.over - r.offenders.length} more on these paths are over the limit`)],
-    b.accept && el("p.accept", null, "To accept the first offender, write: ", code(b.accept)),
+    b.accept && el("p.accept", null, "To accept the first offender, write: ", el("code", null, visible(b.accept).join(""))),
     el("p.dim.small", null, `${b.state} for ${ago(b.since, then)} · windows: ${counts(b.verdicts)}`,
       r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump"), ", of the window until ", time(b.dumped)]));
 }
