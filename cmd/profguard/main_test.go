@@ -368,6 +368,29 @@ func numbered(name string, n int) (lines []string) {
 	return lines
 }
 
+// A limit that the profile itself does not decide is suggested with a line that says so.
+func TestSuggestionUndecided(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for samples, want := range map[int]bool{200: true, 2000: false} {
+		var profile, suggested, said bytes.Buffer
+		text := fmt.Sprintf("cpu 10s\nmain.main;main.serve;regexp.compile@regexp/regexp.go:170 %d\n", samples/50)
+		for i := range 10 {
+			text += fmt.Sprintf("main.main;main.serve;main.part%d %d\n", i, samples*98/1000)
+		}
+		if err := folded.Must(text).Write(&profile); err != nil {
+			t.Fatal(err)
+		}
+		put(t, "one.pprof", profile.String())
+		if status := run(t.Context(), []string{"suggest", "one.pprof"}, nil, &suggested, &said); status != exitKept {
+			t.Fatalf("suggest: %d, %s", status, said.String())
+		}
+		_, rest, _ := strings.Cut(suggested.String(), "each request.")
+		if first, _, _ := strings.Cut(rest, "\nregexp.compile below 5%"); strings.Contains(first, "# Not decided yet: ") != want {
+			t.Errorf("%d samples: want a line that it is not decided: %t\n%s", samples, want, suggested.String())
+		}
+	}
+}
+
 // TestSuggestionLasts: what is suggested for a profile of few samples passes on another of
 // the same program, which differs by chance.
 func TestSuggestionLasts(t *testing.T) {

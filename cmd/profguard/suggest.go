@@ -124,6 +124,7 @@ func (w *writer) common(subject string, least float64, why string) {
 		}
 	} else {
 		limit = max(least, 5*math.Ceil(40*r.Share))
+		w.undecided(w.judge(sentence(limit)))
 	}
 	fmt.Fprintln(&w.out, sentence(limit))
 }
@@ -155,10 +156,15 @@ func (w *writer) functions() {
 	if r.Verdict == budget.Fail && len(r.Offenders) > 0 {
 		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s. Mend that, or accept it behind \"except\".\n", where(r))
 	}
+	w.undecided(r)
+	fmt.Fprintln(&w.out, best.sentence)
+}
+
+// undecided says above a budget if the profile does not decide it.
+func (w *writer) undecided(r budget.Result) {
 	if r.Verdict == budget.Inconclusive {
 		fmt.Fprintf(&w.out, "# Not decided yet: %s.\n", r.Reason)
 	}
-	fmt.Fprintln(&w.out, best.sentence)
 }
 
 // An attempt is a limit on each function, with the functions that must be accepted for it.
