@@ -29,7 +29,7 @@
 //
 // A budget may have a name in front, with a colon. Metrics, events and dumps use
 // the name, or the sentence if there is none. No two budgets of a set may have
-// the same name or sentence.
+// the same name, or without names the same sentence.
 //
 //	checkout-tls: crypto/tls below 5% cumulative for 3 windows
 //
@@ -176,7 +176,9 @@
 // functions that it calls.
 //
 // "where" restricts a budget to the samples with these pprof labels. Values are compared for
-// equality. Those with blanks, commas or quotes are written in double quotes.
+// equality. Those with blanks, commas or quotes are written in double quotes. The runtime
+// writes labels into profiles of CPU and goroutines only: in the other kinds there is nothing
+// to judge.
 //
 // "when" is a condition. In a process that uses 1% of a core there always is a function at
 // 60%, which does not matter. While the condition does not hold, the verdict is
@@ -288,7 +290,8 @@
 //
 // [Budget.String] returns a budget in one form, whatever its spelling, and parsing that gives
 // the same budget. Clauses come in the order of the grammar, labels in the order of their
-// keys, and a percentage always has its measure, because "above 20%" alone could mean either.
+// keys. A limit on functions in percent always has its measure, because "above 20%" alone could
+// mean either.
 //
 //	process  below  1.50 cores                  -> process below 1.5 cores
 //	encoding/json below 40µs per request        -> encoding/json below 40us per request

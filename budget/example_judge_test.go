@@ -39,7 +39,7 @@ func ExampleMust() {
 	// 	did you mean "portlist absent"?
 }
 
-// What a guard watches that was given no budgets.
+// The default budgets, together with one of your own.
 func ExampleDefault() {
 	set := append(budget.Default(), budget.Must("portlist absent")...)
 	for _, b := range set[:3] {

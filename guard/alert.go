@@ -45,8 +45,8 @@ func (e *entry) ruleOf(cfg *Config) alert.Rule {
 	return r
 }
 
-// add adds a result to its entry. A lost window does not change the alert, because it says
-// nothing about the budget. add reports false for a budget that SetBudgets has removed.
+// add adds a result to its entry. A lost window, or one in which a counter of work could not be
+// read, does not change the alert, because it says nothing about the budget. add reports false for a budget that SetBudgets has removed.
 func (g *Guard) add(j *judgement) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock() // also after a panic
@@ -65,7 +65,10 @@ func (g *Guard) add(j *judgement) bool {
 	if j.lost {
 		return true
 	}
-	if _, outside := j.finding.Reason.(judge.OutOfScope); outside { // and not another reason, such as idle
+	switch j.finding.Reason.(type) {
+	case judge.WorkUnknown:
+		return true
+	case judge.OutOfScope: // and not another reason, such as idle
 		e.missed++
 	}
 	if e.Evidence = j.finding.Strength; j.finding.Alarm != evidence.Inconclusive {

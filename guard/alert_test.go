@@ -215,15 +215,18 @@ func TestNothingToJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name, budget, ended string
 		missing             func() profiler.Window
+		unread              bool // the counter fails
 	}{
-		{"lost", "fmt.Println below 20% in main.handle", "", func() profiler.Window { return lost(profiler.Starved) }},
-		{"no sample", "fmt.Println below 20% in main.handle", "no sample within main.handle", func() profiler.Window { return cpuWindow(without) }},
-		{"no work", "fmt.Println below 1ms per row", "no row was done in the window", nil},
+		{"lost", "fmt.Println below 20% in main.handle", "", func() profiler.Window { return lost(profiler.Starved) }, false},
+		{"no sample", "fmt.Println below 20% in main.handle", "no sample within main.handle", func() profiler.Window { return cpuWindow(without) }, false},
+		{"no work", "fmt.Println below 1ms per row", "no row was done in the window", nil, false},
+		{"work is not known", "fmt.Println below 1ms per row", "", nil, true},
 	} {
 		bubble(t, func(t *testing.T, w *world) {
-			rows := 0.0
+			rows, taken := 0.0, 0
 			w.linked = append(w.linked, "main.handle")
 			w.take = func(n int) profiler.Window {
+				taken = n
 				isMissing := n >= 10 && n < 90
 				if isMissing && tt.missing != nil {
 					return tt.missing()
@@ -234,7 +237,12 @@ func TestNothingToJudge(t *testing.T) {
 				return cpuWindow(within)
 			}
 			g := w.start(t, Config{Budgets: budget.Must("x: " + tt.budget + " for 2 windows"), Window: 10 * second, Every: 10 * second,
-				Work: map[string]func() float64{"row": func() float64 { return rows }}})
+				Work: map[string]func() float64{"row": func() float64 {
+					if tt.unread && taken >= 10 && taken < 90 {
+						panic("no connection")
+					}
+					return rows
+				}}})
 			states := initials(t, g, 95)
 			want := "p" + strings.Repeat("f", 94)
 			if tt.ended != "" {

@@ -62,7 +62,8 @@ type TB interface {
 //
 // Budgets on the CPU of the process and on its allocations are judged by counters of the
 // kernel and the runtime, and decided after a few calls. If other goroutines of the process
-// use CPU too, as tests in parallel do, CPU is sampled instead.
+// use CPU too, as tests in parallel do, or if the first call takes longer than a second, CPU
+// is sampled instead.
 //
 // CPU samples carry a pprof label of this check. Goroutines inherit it from the goroutine
 // that starts them, so checks in parallel tests only see their own work. Goroutines that
@@ -84,13 +85,22 @@ type TB interface {
 // budgets on time, cores, bytes and allocations into a file that begins with
 // //go:build !race.
 //
-// Other kinds of profile carry no labels. Functions' shares of allocs, heap, mutex and
-// block, and the figures heap, rss and gc, are those of the whole process while work runs:
-// don't run such tests in parallel. Checks with budgets on mutex or block take turns,
+// Of the other kinds of profile only that of goroutines carries labels. What functions have of
+// allocs, heap, mutex and block, and the figures heap, rss and gc, are those of the whole
+// process while work runs: don't run such tests in parallel. Checks with budgets on mutex or block take turns,
 // because they make the runtime record all events. "no goroutine leaked" counts the
 // goroutines with this check's label that are left in the end. "goroutines below ..." looks
 // at their number every 100 ms and takes the largest. "goroutines steady" and "heap steady"
 // compare ten or more measurements, each after the same number of calls.
+//
+// Some budgets of a guard are mistakes in a test, and the error says what to write: allocs,
+// mutex and block in a time ("above 0.1 cores of mutex"), for which a test says "per call";
+// "process steady" and "rss steady", which show over hours; a unit of work of the Prometheus
+// registry, if Checker.Work does not count it; "where" on profiles without labels.
+//
+// A check that fails keeps its profiles, and its text has the paths: in t.ArtifactDir under
+// go test -artifacts, and otherwise in a folder profguard-check-* of the directory for
+// temporary files, which stays.
 //
 // # Tests of all sorts
 //
@@ -99,7 +109,7 @@ type TB interface {
 // for a budget, that is logged and the benchmark passes. It is the same under -short, with
 // which a check takes at most 5 seconds, and 20 on a busy machine. Mistakes in the test fail
 // either way. go test -cpuprofile holds the profiler, so Check calls work once and skips the
-// test. Under go test -fuzz it calls work once for each input and judges nothing. A guard in
+// test, and runs a benchmark without judging it. Under go test -fuzz it calls work once for each input and judges nothing. A guard in
 // the same process shares the profiler with Check.
 //
 // If work panics, Check panics with the same text and work's stack. If work ends its

@@ -28,22 +28,24 @@ import (
 // transition. It is read once, by [Start].
 type Config struct {
 	// Budgets are compared with every window; nil means [budget.Default], and an
-	// empty set is an error.
+	// empty set is an error, as is one of more than 1,000. A budget of mutex makes the
+	// runtime record one event of contention in a hundred, if it records none.
 	Budgets budget.Set
 
 	// Every is the time from the start of one window to the next, a minute by default.
-	// Window is the length of a window, at least a second, and by default 10 seconds or
-	// half of Every, whichever is shorter, so that others can take a profile in between. If
-	// both are equal, windows follow each other without a pause. While a budget without a
-	// "for" is pending, the next window starts after a pause of half a window; that is so
-	// for at most ten minutes an hour.
+	// Window is the length of a window, from a second to five minutes, and by default 10
+	// seconds or half of Every, whichever is shorter, so that others can take a profile in
+	// between. If both are equal, windows follow each other without a pause. While a budget
+	// is pending that has no "for" and is not on a counted value, the next window starts
+	// after a pause of half a window; that is so for at most ten minutes an hour.
 	Every  time.Duration
 	Window time.Duration
 
 	// DumpDir is the directory for profiles of failing windows; "" means that none are
 	// kept. It is created with mode 0700, and refused if it is a link, belongs to another
-	// user, or is writable by others. Each process has a folder of its own in it. Keep says
-	// how many dumps are kept.
+	// user, or is writable by others. Kubernetes makes volumes writable by the group of a
+	// pod's fsGroup at each start, unless fsGroupChangePolicy is OnRootMismatch. Each process
+	// has a folder of its own in it. Keep says how many dumps are kept.
 	DumpDir string
 	Keep    Keep
 
@@ -72,7 +74,7 @@ type Config struct {
 	// "per request", are read at both ends of a window, and must never decrease.
 	//
 	// Other units of work are counters, histograms or summaries of the Registerer, if that
-	// is a Prometheus registry: "per http_requests_total" adds up the series of that name,
+	// is a Prometheus registry, and otherwise of prometheus.DefaultGatherer: "per http_requests_total" adds up the series of that name,
 	// "per http_requests_total{code="200"}" those with that label. The registry is gathered
 	// at both ends of a window, which takes some microseconds for each series, and only if
 	// a budget needs it. A unit that nobody counts is an error of Start and SetBudgets.
@@ -92,7 +94,8 @@ type Config struct {
 
 // Keep limits the dumps that are kept. Zero fields mean the defaults. The limits hold for
 // each running process, together with the dumps in DumpDir of processes that are gone. The
-// first and the worst dump of a violation are kept longest.
+// first and the worst dump of a violation are kept longest. A dump that would leave less than
+// a tenth of the disk free is not kept.
 //
 // Every holds for dumps of the same offender. Another offender of the same budget gets a
 // dump when the alert begins to fire, and after that a tenth of Every later; dumps that

@@ -12,6 +12,9 @@ import (
 // relative:
 //
 //	mux.Handle("/debug/profguard/", g.Handler())
+//
+// or, without the part of the path that it is mounted at:
+//
 //	mux.Handle("/debug/profguard/", http.StripPrefix("/debug/profguard", g.Handler()))
 //
 // It serves:

@@ -148,10 +148,11 @@ func number01(yes bool) float64 {
 	return 0
 }
 
-// measured reports whether a result has a value: a window that was lost, or too
-// idle to judge, has none, and zero would be wrong.
+// measured reports whether a result has a value: a window that was lost, too idle to judge, or
+// without a unit of work has none, and zero would be wrong. What was measured and is not
+// decided has an upper bound.
 func measured(r *budget.Result) bool {
-	return r.Verdict != budget.Inconclusive || r.Samples > 0 || r.Share != 0
+	return r.Verdict != budget.Inconclusive || r.High != 0 || r.Share != 0
 }
 
 // clean makes a label of a name: valid UTF-8, bounded.

@@ -75,7 +75,7 @@ type BudgetStatus struct {
 	// Proven is the verdict that was proven last. For a share, that takes all windows since
 	// the last alert together, and a single window that fails is no proof. For a counted
 	// value one window is proof, and so is one hit of "absent". While the budget is pending
-	// or firing, a proven pass is shown as inconclusive, and when it is not, a proven fail.
+	// or firing, a proven pass is shown as inconclusive. In the other states a proven fail is.
 	// Evidence is the evidence of all windows together for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`

@@ -44,8 +44,8 @@ PROFILE is a file, the address of a service with net/http/pprof
 and added up: more samples decide more.
 The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
 
-A budget on a name that is not in the profile is undecided where a name is that is a letter
-or two away. A name in double quotes is taken as it stands.
+A budget on a name that is not in the profile is undecided if the profile has one that is
+nearly the same. A name in double quotes is taken as it stands.
 
 ` + exits
 

@@ -11,7 +11,7 @@ import (
 )
 
 // doubtMisspelt makes a budget undecided if it passes because no function of the profiles
-// matches it, but one has a name that is a letter or two away: a budget on a misspelt name could
+// matches it, but one has a name that is nearly the same: a budget on a misspelt name could
 // never fail. If there is no such name, the function may just not be in the profiles. A name in
 // double quotes is taken to be right.
 func doubtMisspelt(set budget.Set, results []budget.Result, profiles ...*decode.Table) error {

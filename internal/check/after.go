@@ -65,7 +65,7 @@ func (r *run) judgeFigures() {
 }
 
 // gcLeast is the number of cores that a process must use, while it does not wait for them,
-// for its gc to be that of work. The default budgets of a guard require as many.
+// for its gc to be that of work.
 const gcLeast = 0.2
 
 // judgeLeaks judges "no goroutine leaked" by the goroutines that work has started and that

@@ -85,7 +85,7 @@ func TestCheckKinds(t *testing.T) {
 		over         chan struct{} // ends what work leaves behind
 	}{
 		{"bytes per call", "process below 1000B per call of allocs",
-			func(context.Context) { k.allocate(4096); rest() }, func(context.Context) { k.allocate(512); rest() }, "check.(*keeper).allocate  ", nil},
+			func(context.Context) { k.allocate(1 << 17); rest() }, func(context.Context) { k.allocate(512); rest() }, "check.(*keeper).allocate  ", nil},
 		{"allocations per call", "process below 2 per call of allocs",
 			func(context.Context) { k.allocate(64); k.allocate(64); k.allocate(64); rest() }, func(context.Context) { k.allocate(64); rest() }, "the process at 3", nil},
 		{"share of allocations", "check.(*keeper).allocate below 30% of allocs",

@@ -236,8 +236,8 @@ func (c *comparison) inSamples(f *evidence.Finding) {
 // limit, the numbers are those of the first offender, which is the deepest of them.
 func (w *window) compare(r *rule, f *Finding) {
 	c, why := w.comparison(r)
-	if why != nil { // nothing is measured by what there is nothing to compare with
-		f.Samples, f.Reason = 0, why
+	if why != nil {
+		f.Reason = why
 		return
 	}
 	worst, over := c.worst()

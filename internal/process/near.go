@@ -46,11 +46,11 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 type nearest struct {
 	text, bare string
 	best       string
-	away       int // the number of wrong letters in best, or at first one more than allowed
+	away       int // the number of wrong letters in best, or at first one more than may be wrong
 }
 
 // near finds for texts, which match no function, the linked package or function with the
-// nearest name: with one to three wrong letters. There is none for regular expressions and
+// nearest name: with one wrong letter, or two in ten letters and more. There is none for regular expressions and
 // for texts with wildcards. functions calls its argument with all linked functions, as
 // [Functions] does.
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
