@@ -151,6 +151,9 @@ func formatSeconds(v float64) string {
 	if math.Abs(v) >= 1 {
 		return strconv.FormatFloat(v, 'f', 2, 64) + "s"
 	}
+	if ns := 1e9 * v; ns != 0 && math.Abs(ns) < 999.5 {
+		return significant(ns, 3) + "ns"
+	}
 	return time.Duration(math.Round(v * 1e9)).Round(10 * time.Nanosecond).String()
 }
 
@@ -160,5 +163,5 @@ func formatBytes(v float64) string {
 			return strconv.FormatFloat(v/size, 'f', 2, 64) + name
 		}
 	}
-	return strconv.FormatFloat(v, 'f', 0, 64) + "B"
+	return significant(v, 4) + "B"
 }
