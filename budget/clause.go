@@ -12,6 +12,7 @@ import (
 
 // clauses reads what follows the rule and its amount, to the end of the line.
 func (p *parser) clauses() {
+	last := partName
 	for p.err == nil && p.tok.kind != tokenEnd {
 		at := p.tok
 		part := clausePart(at.raw)
@@ -21,7 +22,11 @@ func (p *parser) clauses() {
 			if at.kind == tokenComma || strings.HasPrefix(at.raw, ";") {
 				advice = "write one budget a line"
 			}
-			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice)
+			var meant []string
+			if last == partExcept && strings.EqualFold(at.raw, "or") {
+				meant = []string{","} // and not after "where", whose commas mean "and"
+			}
+			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice, meant...)
 			return
 		case p.said[part].raw != "":
 			p.fail(at, "each clause once", `"`+clipped(p.said[part].raw)+`" is there already`)
@@ -60,7 +65,7 @@ func (p *parser) clauses() {
 			p.duration()
 		}
 		if p.err == nil {
-			p.clause = partName
+			p.clause, last = partName, part
 			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], unicode.IsSpace)}
 		}
 	}

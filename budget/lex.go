@@ -129,12 +129,16 @@ func (l *lexer) regexp(rest string) token {
 // character. Type arguments hold spaces: main.Map[go.shape.struct { A int }]. So do labels of
 // a counter: requests_total{code="200", method="GET"}.
 func wordLength(text string, m mode) int {
-	depth := 0 // of brackets
+	depth, quoted := 0, 0 // of brackets, and the end of a string within them
 	for i, r := range text {
 		switch {
+		case i < quoted:
 		case i > 0 && depth == 0 && (unicode.IsSpace(r) || r == ',' || r == '=' && m == modeKey):
 			return i
 		case m != modeWord:
+		case r == '"' && depth > 0:
+			label, _ := strconv.QuotedPrefix(text[i:]) // "" where the string does not end
+			quoted = i + len(label)
 		case r == '[' || r == '{':
 			depth++
 		case (r == ']' || r == '}') && depth > 0:

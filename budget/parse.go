@@ -34,11 +34,12 @@ func Parse(text string) (Set, error) {
 			continue
 		}
 		p.budget()
+		remedy := ""
 		if p.err == nil {
 			name := p.b.identity()
 			if earlier, taken := first[name]; taken {
-				p.fail(p.identity(), "a name of its own for each budget",
-					fmt.Sprintf("line %d has this one already: rename one, or remove it", earlier))
+				remedy = fmt.Sprintf("line %d has this one already: rename one, or remove it", earlier)
+				p.fail(p.identity(), "a name of its own for each budget", "")
 			}
 			first[name] = line
 		}
@@ -46,7 +47,10 @@ func Parse(text string) (Set, error) {
 			set = append(set, p.b)
 			continue
 		}
-		p.err.Remedy = plain(p.remedy())
+		if remedy == "" {
+			remedy = p.remedy()
+		}
+		p.err.Remedy = plain(remedy)
 		if errs = append(errs, p.err); len(errs) == mostErrors {
 			errs = append(errs, fmt.Errorf("parse budget: what follows line %d was not read", line))
 			break

@@ -187,6 +187,17 @@ func TestParseLines(t *testing.T) {
 }
 
 // TestParseErrors is about the texts of which several lines are wrong.
+// The remedy for a second budget of the same name is no sentence, which would be the same again.
+func TestTakenName(t *testing.T) {
+	for _, text := range []string{"gc below 5%\ngc below 5%", "processor below 1 core\nprocessor below 1 core", "a: processor below 1 core\na: processor below 2 cores"} {
+		_, err := Parse(text)
+		var wrong *SyntaxError
+		if want := "line 1 has this one already: rename one, or remove it"; !errors.As(err, &wrong) || wrong.Remedy != want {
+			t.Errorf("%q: %v, want the remedy %q", text, err, want)
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	tests := []struct {
 		name, text   string
@@ -279,6 +290,7 @@ func TestPerCounter(t *testing.T) {
 		"process below 2ms per http_requests_total",
 		`process below 2ms per http_requests_total{code="200"}`,
 		`x: encoding/json below 12KiB per requests_total{code="200", path="/a b"} of allocs for 3 windows`,
+		`process below 2ms per jobs_total{size="[0,10)"} for 3 windows`, `process below 1ms per r{p="a} b", q="\"{"}`,
 	} {
 		set, err := Parse(sentence + " # a comment")
 		if err != nil {

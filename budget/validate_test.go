@@ -30,7 +30,6 @@ func TestValidate(t *testing.T) {
 		{"name with a dash first", each, func(b *Budget) { b.Name = "-a" }, "begins with a letter"},
 		{"limit of nearly nothing", tls, func(b *Budget) { b.Limit = percent(5e-324) }, "above zero"},
 		{"limit beyond all numbers", heap, func(b *Budget) { b.Limit = Amount{1e308, "GiB"} }, "above zero"},
-		{"work with a bracket in a label", process, func(b *Budget) { b.Limit, b.Per = Amount{1, "ms"}, `r{p="a} b"}` }, "as the guard's Work names it"},
 		{"subject with a blank", tls, func(b *Budget) { b.Subject = "crypto tls" }, "one word"},
 		{"subject with a comma", tls, func(b *Budget) { b.Subject = "a,b" }, "one word"},
 		{"subject with a line", tls, func(b *Budget) { b.Subject = "/a\nb/" }, "one word"},

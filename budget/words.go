@@ -60,11 +60,11 @@ var synonyms = []synonym{
 	{"absent", "never missing forbidden banned"}, {"steady", "stable constant"}, {"leaked", "leak leaks"},
 	{"flat", "self own"}, {"cumulative", "cum total"}, {"per", "each every a"}, {"no goroutine", "goroutines"}, {"goroutine", "goroutines"},
 	{"allocs", "alloc allocations"}, {"mutex", "lock locks contention"}, {"block", "blocking"},
-	{"except", "exclude excluding without"}, {"in", "inside within"}, {"where", "with"}, {"when", "if while"}, {"for", "during"},
+	{"except", "exclude excluding without"}, {"in", "inside"}, {"where", "with"}, {"when", "if while"}, {"for", "during"},
 	{"%", "percent pct"}, {"points", "pp"}, {"cores", "cpu cpus vcpu vcpus"},
 	{"ms", "msec millisecond milliseconds"}, {"s", "sec second seconds"}, {"m", "min minute minutes"}, {"h", "hour hours"},
 	{"KiB", "k ki kib"}, {"MiB", "m mi mib"}, {"GiB", "g gi gib"}, {"kB", "kb kilobytes"}, {"MB", "mb megabytes"}, {"GB", "gb gigabytes"},
-	{",", "and or"}, {"", ", the is are be must stay stays at up by than time usage use uses"}, // not needed
+	{",", "and"}, {"", ", the is are be must stay stays at up by than time usage use uses"}, // not needed
 }
 
 // isQuantity reports whether a word is no subject, but looks like one.

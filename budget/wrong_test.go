@@ -153,6 +153,8 @@ func TestMeant(t *testing.T) {
 		"main.f below 20% of mutex":                          "",
 		"no function above 20% except main.*, in main.x":     "",
 		"no function above 20% except a or b":                "no function above 20% cumulative except a, b",
+		"crypto/tls below 5% where endpoint=a or tenant=b":   "",
+		"crypto/tls below 5% within 5m":                      "",
 		"main.f below 200ms":                                 "",
 		"process below 5":                                    "process below 5 cores",
 		"crypto/tls grows below 5":                           "crypto/tls grows below 5 points",
