@@ -3,6 +3,7 @@ package guard
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -109,7 +110,7 @@ func (g *Guard) tell(j *judgement) {
 		e.named = map[string]bool{}
 		n.Name, n.Message = eventFiring, e.broken("is broken", r)
 		if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
-			n.Result.Reason = fmt.Sprintf("all windows together prove it; the last is at %s (%s)", amount(r.Share, r.Unit), unit.Plural(r.Samples, "sample"))
+			n.Result.Reason = fmt.Sprintf("all windows together prove it; the last is at %s (%s)", shown(r.Share, r), unit.Plural(r.Samples, "sample"))
 		}
 	case j.event.Ends():
 		n.Name, n.Result.Reason = eventResolved, e.endedBy(j.event, r)
@@ -136,6 +137,15 @@ func (g *Guard) tell(j *judgement) {
 	g.emit(n)
 }
 
+// shown is a value of a result in words. Growth in points is a difference of shares.
+func shown(v float64, r *budget.Result) string {
+	text := amount(v, r.Unit)
+	if r.Budget.Limit.Unit == "points" {
+		text = strings.TrimSuffix(text, "%") + " points"
+	}
+	return text
+}
+
 // broken is the message of an event about a budget that is broken: what was measured, the
 // limit, and the offender. The sinks have the reason beside it.
 func (e *entry) broken(is string, r *budget.Result) string {
@@ -143,7 +153,7 @@ func (e *entry) broken(is string, r *budget.Result) string {
 	if e.Name != who {
 		who = fmt.Sprintf("%s (%s)", e.Name, who)
 	}
-	text := fmt.Sprintf("budget %s %s: at %s", who, is, amount(r.Share, r.Unit))
+	text := fmt.Sprintf("budget %s %s: at %s", who, is, shown(r.Share, r))
 	if r.Limit > 0 {
 		text += ", limit " + r.Budget.Limit.String()
 	}
@@ -177,11 +187,11 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 		if r.Unit == "ratio" {
 			zone = evidence.Edge(r.Limit)
 		}
-		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", amount(zone, r.Unit), over, r.Budget.Limit)
+		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", shown(zone, r), over, r.Budget.Limit)
 	case event == alert.Proven:
-		return fmt.Sprintf("at %s %s; the limit is %s", amount(since.Mean(), r.Unit), over, r.Budget.Limit)
+		return fmt.Sprintf("at %s %s; the limit is %s", shown(since.Mean(), r), over, r.Budget.Limit)
 	}
-	return fmt.Sprintf("at %s at the most %s; the limit is %s", amount(since.Worst, r.Unit), over, r.Budget.Limit)
+	return fmt.Sprintf("at %s at the most %s; the limit is %s", shown(since.Worst, r), over, r.Budget.Limit)
 }
 
 // reason is the reason of the budget's last window. If the budget fires although that window

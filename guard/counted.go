@@ -121,6 +121,9 @@ func (e *entry) count(r *budget.Result, figures map[string]float64, before, now 
 			e.counted = from
 		}
 	}
+	if r.Verdict == budget.Pass { // the offenders are of a window that has failed
+		r.Offenders, r.Over = nil, 0
+	}
 	r.Reason = fmt.Sprintf("%s; the limit is %s", who, e.Budget.Limit)
 	return true
 }

@@ -149,6 +149,9 @@ func TestCountedBursts(t *testing.T) {
 				if b.State != "inactive" || b.Proven == budget.Fail || b.Evidence > 0 {
 					t.Errorf("after %v: %s is %s, proven %v, evidence %.2f: %s", w.since(), b.Name, b.State, b.Proven, b.Evidence, b.Result.Reason)
 				}
+				if b.Result.Verdict == budget.Pass && (len(b.Result.Offenders) > 0 || b.Result.Over > 0) {
+					t.Errorf("after %v: %s passes with offenders: %v", w.since(), b.Name, b.Result.Offenders)
+				}
 			}
 		}
 		g.Stop()
