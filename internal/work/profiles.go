@@ -110,10 +110,13 @@ func Gained(before, after *profile.Profile) *profile.Profile {
 	minus := before.Copy()
 	minus.Scale(-1)
 	p := Merged(after, minus)
-	// Records of collected objects may lag by one collection, so that values below zero
-	// occur. These are dropped.
+	// A function may have less memory in use than before, and has allocated all the same. Records
+	// of collected objects may also lag by one collection. So values below zero occur.
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
-		return slices.ContainsFunc(s.Value, func(v int64) bool { return v < 0 }) || !slices.ContainsFunc(s.Value, func(v int64) bool { return v > 0 })
+		for i, v := range s.Value {
+			s.Value[i] = max(v, 0)
+		}
+		return !slices.ContainsFunc(s.Value, func(v int64) bool { return v > 0 })
 	})
 	p.DurationNanos = 0
 	WithoutOurs(p)

@@ -2,9 +2,12 @@ package work
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/pprof/profile"
 )
 
 // Contention is recorded by one check at a time, and then as before.
@@ -55,4 +58,31 @@ func TestRecordContentionWithin(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore()
+}
+
+// What a function has allocated counts also if it has less memory in use than before.
+func TestGainedBesideFreedMemory(t *testing.T) {
+	f := &profile.Function{ID: 1, Name: "shop.fill"}
+	at := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+	taken := func(values ...int64) *profile.Profile {
+		p := &profile.Profile{PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"}, Function: []*profile.Function{f}, Location: []*profile.Location{at}, Sample: []*profile.Sample{{Location: []*profile.Location{at}, Value: values}}}
+		for _, name := range []string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"} {
+			p.SampleType = append(p.SampleType, &profile.ValueType{Type: name, Unit: "count"})
+		}
+		return p
+	}
+	for _, tt := range []struct{ before, after, want []int64 }{
+		{[]int64{10, 1000, 5, 500}, []int64{30, 3000, 1, 100}, []int64{20, 2000, 0, 0}},
+		{[]int64{10, 1000, 5, 500}, []int64{10, 1000, 1, 100}, nil},
+		{[]int64{10, 1000, 5, 500}, []int64{12, 1200, 6, 600}, []int64{2, 200, 1, 100}},
+	} {
+		p := Gained(taken(tt.before...), taken(tt.after...))
+		var got []int64
+		if len(p.Sample) > 0 {
+			got = p.Sample[0].Value
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("from %v to %v: %v, want %v", tt.before, tt.after, got, tt.want)
+		}
+	}
 }
