@@ -78,7 +78,7 @@ func (r *run) count() {
 	var batches []batch
 	sampled := func(i int) bool { return isCPU(r.set[i]) && (othersIn(batches) || len(batches) < 2) }
 	open := func(i int) bool {
-		return judgeBatches(r.set[i], batches, false).Verdict == budget.Inconclusive && !sampled(i)
+		return judgeBatches(r.set[i], batches, false, false).Verdict == budget.Inconclusive && !sampled(i)
 	}
 	for next := fewBatches; len(batches) < mostBatches && !r.late && time.Now().Before(until); {
 		b, ok := r.batch(calls)
@@ -93,8 +93,9 @@ func (r *run) count() {
 			break
 		}
 	}
+	trailing := len(work.Goroutines(r.id).Sample) > 0
 	for _, i := range counted {
-		o := judgeBatches(r.set[i], batches, true)
+		o := judgeBatches(r.set[i], batches, true, trailing)
 		if o.Verdict != budget.Pass && sampled(i) && !r.late {
 			r.plan.cpu = append(r.plan.cpu, i)
 			continue
@@ -162,8 +163,9 @@ func quantityOf(b budget.Budget) int {
 func isCPU(b budget.Budget) bool { return quantityOf(b) == cpuSeconds }
 
 // judgeBatches judges a budget by batches. At the last look, an upper bound within 1.5
-// times the limit passes.
-func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
+// times the limit passes, and so does what is left when the use in the pauses is taken off: of
+// other code, unless work has goroutines that go on in them (trailing).
+func judgeBatches(b budget.Budget, batches []batch, last, trailing bool) outcome {
 	q := quantityOf(b)
 	idle, paused := 0.0, 1e-9
 	for _, x := range batches {
@@ -203,7 +205,7 @@ func judgeBatches(b budget.Budget, batches []batch, last bool) outcome {
 		f.Verdict = evidence.Fail
 	case f.High <= limit || near:
 		f.Verdict = evidence.Pass
-	case last && sure <= limit:
+	case last && sure <= limit && !trailing:
 		f.Verdict, f.Value = evidence.Pass, sure
 	}
 	res := outcome{Result: b.Result(f)}

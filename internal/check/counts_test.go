@@ -57,7 +57,7 @@ func TestJudgeBatches(t *testing.T) {
 		{"one batch near the limit, the last", steady, "process below 11ms per call", 1, budget.Inconclusive, "and 2 are needed"},
 		{"unlike calls", tailed, "process below 1s per call", 3, budget.Pass, ""},
 	} {
-		got := judgeBatches(budget.Must(tt.budget)[0], batchesOf(tt.n, 5, tt.call, 0), strings.HasSuffix(tt.name, "the last"))
+		got := judgeBatches(budget.Must(tt.budget)[0], batchesOf(tt.n, 5, tt.call, 0), strings.HasSuffix(tt.name, "the last"), false)
 		if got.Verdict != tt.want || !strings.Contains(got.Reason, tt.say) {
 			t.Errorf("%s: %v: %s", tt.name, got.Verdict, got.Reason)
 		}
@@ -69,9 +69,12 @@ func TestJudgeBatches(t *testing.T) {
 		beside[i].used[allocBytes], beside[i].idle[allocBytes] = 500*float64(4*i+1), 5e4*beside[i].paused
 	}
 	for text, want := range map[string]budget.Verdict{"process below 12ms per call": budget.Inconclusive, "process below 400B per call of allocs": budget.Pass} {
-		if got := judgeBatches(budget.Must(text)[0], beside, true); got.Verdict != want {
+		if got := judgeBatches(budget.Must(text)[0], beside, true, false); got.Verdict != want {
 			t.Errorf("beside others, %s: %v: %s", text, got.Verdict, got.Reason)
 		}
+	}
+	if got := judgeBatches(budget.Must("process below 400B per call of allocs")[0], beside, true, true); got.Verdict != budget.Inconclusive {
+		t.Errorf("beside goroutines of work: %v: %s", got.Verdict, got.Reason)
 	}
 	within := budget.Must("process below 10ms per call")[0]
 	over := budget.Must("process below 5ms per call")[0]
@@ -80,11 +83,11 @@ func TestJudgeBatches(t *testing.T) {
 		for range usually(2000, 400) {
 			batches := batchesOf(mostBatches, 5, call, 0)
 			for n := fewBatches; n < mostBatches; n *= 2 {
-				if got := judgeBatches(within, batches[:n], false); got.Verdict == budget.Fail {
+				if got := judgeBatches(within, batches[:n], false, false); got.Verdict == budget.Fail {
 					t.Fatalf("%s: fails at the limit after %d batches: %s", name, n, got.Reason)
 				}
 			}
-			if judgeBatches(over, batches[:48], false).Verdict != budget.Fail {
+			if judgeBatches(over, batches[:48], false, false).Verdict != budget.Fail {
 				late++
 			}
 		}

@@ -67,6 +67,7 @@ type cpuPhase struct {
 	group span // the windows of the next block
 	all   span // the blocks, with only the samples of work
 	last  work.Done
+	first time.Duration // what of all was before the first call returned
 
 	loop   int64  // samples of the loop that calls work
 	lost   string // why a window could not be used
@@ -104,6 +105,9 @@ func (r *run) freely(back bool) (problem string) {
 	goesOn := func() bool {
 		if !back && r.worker.Wait(0) {
 			back, r.usual = true, time.Since(r.begun)
+			if r.cpu != nil {
+				r.cpu.first = r.cpu.all.elapsed
+			}
 			r.worker.Order(0)
 		}
 		if len(r.plan.goroutines) > 0 {
@@ -171,7 +175,8 @@ const idleTime = 5 * time.Second
 
 // useless reports whether more time is of no use.
 func (c *cpuPhase) useless(r *run) bool {
-	return c.broken != nil || c.all.elapsed > idleTime && c.samples() == 0 && !r.busy() || slices.ContainsFunc(r.set, isShare) && c.tooSmall()
+	asleep := (r.usual > 0 || r.bench != nil) && c.all.elapsed-c.first > idleTime && c.samples() == 0 && !r.busy()
+	return c.broken != nil || asleep || slices.ContainsFunc(r.set, isShare) && c.tooSmall()
 }
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
@@ -212,7 +217,7 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 		done[unit] *= seen
 	}
 	c.group.add(p, w.Elapsed, done)
-	if r.usual > 0 && (c.group.work[work.Call] == 0 || r.usual > block && c.group.elapsed < r.usual || r.awaitsUnit(c.group)) {
+	if r.awaitsUnit(c.group) || r.usual > 0 && (c.group.work[work.Call] == 0 || r.usual > block && c.group.elapsed < r.usual) {
 		return // a block has at least one whole call, and one of each unit
 	}
 	c.broken = c.flush(r)
@@ -220,11 +225,12 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 
 // awaitsUnit reports whether a unit of a budget was not done yet in a block. The CPU of a block
 // without any would be lost to the units that it was used for. Where a unit takes very long,
-// or nobody counts it, the other budgets are not kept waiting.
+// or nobody counts it, the other budgets are not kept waiting; nor for the first call, which
+// may last as long as the check.
 func (r *run) awaitsUnit(block span) bool {
 	return block.elapsed < idleTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
 		per := r.set[i].Per
-		return per != "" && block.work[per] == 0
+		return per != "" && block.work[per] == 0 && (per != work.Call || r.worker.Calls.Load() > 0)
 	})
 }
 

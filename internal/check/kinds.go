@@ -79,7 +79,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind)) && (last || after >= leastQuiet)
 		for _, i := range open {
 			res := &r.outcomes[i].Result
-			if sure && res.Verdict == budget.Inconclusive && res.Hits == 0 && res.Share == 0 && units[cmp.Or(res.Budget.Per, work.Call)] > 0 {
+			if sure && !res.Idle && res.Verdict == budget.Inconclusive && res.Hits == 0 && res.Share == 0 && units[cmp.Or(res.Budget.Per, work.Call)] > 0 {
 				res.Verdict, res.Reason = budget.Pass, "there was none"
 			}
 		}

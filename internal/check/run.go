@@ -157,6 +157,9 @@ func (r *run) do() (problem string) {
 	case !returned:
 		return fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.patience())
 	}
+	if r.cpu != nil && len(r.plan.figures) > 0 { // they are live memory, and not needed any more
+		r.cpu.all.profiles, r.cpu.unlabelled.profiles, r.cpu.group = nil, nil, span{}
+	}
 	r.afterwards()
 	if r.Update {
 		if problem := r.writeBaseline(); problem != "" {
@@ -194,7 +197,13 @@ func (r *run) phases() (problem string) {
 	if !back {
 		r.plan.sampleAll(r.set) // with such long calls there would be few batches
 		if len(r.plan.counted)+len(r.plan.steady) > 0 {
-			if back = r.worker.Wait(time.Until(r.ends)); !back && !r.worker.IsOver() {
+			for back = r.worker.Wait(time.Until(r.ends)); !back && !r.worker.IsOver() && r.goOn(); {
+				back = r.worker.Wait(time.Until(r.ends))
+			}
+			if r.late = !back && !r.worker.IsOver() && (r.busy() || r.test.short); r.late {
+				return "" // not decided
+			}
+			if !back && !r.worker.IsOver() {
 				return fmt.Sprintf("work has not returned from call 1 after %v; what is counted per call needs calls that return, and soon",
 					time.Since(r.begun).Round(100*time.Millisecond))
 			}

@@ -12,12 +12,14 @@ import (
 )
 
 // Goroutines is the profile of the goroutines with the check's label, without the one that
-// calls work.
+// calls work, and without what the standard library never ends.
 func Goroutines(id string) *profile.Profile {
 	p := Take(kinds.Goroutine)
 	KeepLabelled(p, id)
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
-		return slices.Contains(stackOf(s), workPackage+".(*Worker).run")
+		stack := stackOf(s)
+		// The first use of os/signal starts a goroutine that serves the whole process.
+		return slices.Contains(stack, workPackage+".(*Worker).run") || slices.Contains(stack, "os/signal.loop")
 	})
 	return p
 }

@@ -35,14 +35,17 @@ const (
 	restShare = 0.25
 )
 
-// ByRoot returns the samples of a profile that have no check's label but may be done for
-// work. In the place of the label they have the root of their stack. samples is the number
+// ByRoot returns the samples of a profile that have no running check's label but may be done
+// for work. In the place of the label they have the root of their stack. samples is the number
 // of samples of each root.
 func ByRoot(p *profile.Profile) (unlabelled *profile.Profile, samples map[string]int64) {
 	p = p.Compact() // a copy, in which each sample has its own labels
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		root, ok := rootOf(stackOf(s))
-		others := len(s.Label[label]) > 0
+		others := slices.ContainsFunc(s.Label[label], func(id string) bool {
+			_, runs := running.Load(id)
+			return runs
+		})
 		s.Label[label] = []string{root}
 		return !ok || others
 	})

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/internal/evidence"
 )
 
@@ -74,4 +76,26 @@ func TestFollower(t *testing.T) {
 func quantileOf(xs []float64, q float64) float64 {
 	xs = slices.Sorted(slices.Values(xs))
 	return xs[min(len(xs)-1, int(q*float64(len(xs))))]
+}
+
+// What a check has started that is over may work for the next one. What a running check has
+// started works for that.
+func TestByRootOfOtherChecks(t *testing.T) {
+	New(t.Context(), "over", nil).Stop(0, 0)
+	running := New(t.Context(), "running", nil)
+	defer running.Stop(0, 0)
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}, PeriodType: &profile.ValueType{}}
+	for i, id := range []string{"over", "running", ""} {
+		f := &profile.Function{ID: uint64(i + 1), Name: "shop.serve" + id}
+		at := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}}
+		s := &profile.Sample{Location: []*profile.Location{at}, Value: []int64{7}}
+		if id != "" {
+			s.Label = map[string][]string{label: {id}}
+		}
+		p.Function, p.Location, p.Sample = append(p.Function, f), append(p.Location, at), append(p.Sample, s)
+	}
+	_, samples := ByRoot(p)
+	if len(samples) != 2 || samples["shop.serveover"] != 7 || samples["shop.serve"] != 7 {
+		t.Errorf("%v, want those of the check that is over and those without a label", samples)
+	}
 }

@@ -44,6 +44,10 @@ type Worker struct {
 	exited   bool
 }
 
+// running are the ids of the workers that are not stopped. Goroutines with the label of another
+// one may have been started by an earlier check, and work for all.
+var running sync.Map
+
 // New returns a worker that makes no call yet. id is the value of its label.
 func New(parent context.Context, id string, work func(context.Context)) *Worker {
 	w := &Worker{
@@ -55,6 +59,7 @@ func New(parent context.Context, id string, work func(context.Context)) *Worker 
 		timer:  time.NewTimer(0),
 	}
 	w.ctx, w.cancel = context.WithCancel(parent)
+	running.Store(id, nil)
 	return w
 }
 
@@ -157,6 +162,7 @@ func (w *Worker) IsOver() bool {
 func (w *Worker) Stop(grace, d time.Duration) bool {
 	w.halt.Store(true)
 	w.once.Do(func() { close(w.orders) })
+	running.Delete(w.id)
 	ended := w.endsWithin(grace)
 	w.cancel()
 	return ended || w.endsWithin(d)
