@@ -92,6 +92,10 @@
 // a second. There is no share of contention, because shares of it add up to 100% however
 // little there is.
 //
+// A profile of allocs, mutex or block counts events over a time. Without cores and "per", a
+// guard compares what comes in one period (its Config.Every) with an amount or a count, and
+// Judge what is in the profile.
+//
 // Shares are for services whose load changes, cores and bytes for limits of a machine, and
 // amounts per unit of work are for both. The guard reads the amount of work from its Work
 // functions, or from the service's Prometheus registry: a counter or the count of a

@@ -476,3 +476,27 @@ func TestProvenFitsTheAlert(t *testing.T) {
 		}
 	}
 }
+
+// A reading is of a moment. One that is too high says nothing of a duration, so it takes
+// another to make a budget with a "for" fire.
+func TestOneReadingIsNoDuration(t *testing.T) {
+	for spikes, want := range map[int]bool{1: false, 2: true} {
+		bubble(t, func(t *testing.T, w *world) {
+			w.random = func() float64 { return 0.5 }
+			g := w.start(t, Config{Budgets: budget.Must("x: goroutines below 64 for 1m")})
+			for n := range 6 {
+				w.mu.Lock()
+				w.goroutines = 10
+				if n >= 2 && n < 2+spikes {
+					w.goroutines = 70
+				}
+				w.mu.Unlock()
+				pass(minute)
+			}
+			g.Stop()
+			if fired := len(firings(w)) > 0; fired != want {
+				t.Errorf("%d readings are too high: it fired %t: %v", spikes, fired, w.told())
+			}
+		})
+	}
+}

@@ -157,6 +157,9 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	if g.status.State == stateStopped {
 		return fmt.Errorf("guard.SetBudgets: the guard has stopped: call Stop, and Start another one")
 	}
+	if slices.Equal(next.entries, g.panel.entries) {
+		return nil // a new panel would begin the differences of profiles anew
+	}
 	for _, e := range g.panel.entries {
 		if slices.Contains(next.entries, e) || e.named == nil {
 			continue

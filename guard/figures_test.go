@@ -124,3 +124,19 @@ func TestUnknownGC(t *testing.T) {
 		}
 	})
 }
+
+// The collector's share is judged over the whole period, also where windows come closer.
+func TestGCOfThePeriod(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		l := w.still(t, Config{Budgets: budget.Must("gc below 5%")})
+		var ends []time.Time
+		for _, pause := range []time.Duration{0, 20 * second, 20 * second, 20 * second} {
+			time.Sleep(pause)
+			l.window(t.Context(), false)
+			ends = append(ends, l.lastPeriod.At)
+		}
+		if !ends[0].Equal(ends[1]) || !ends[0].Equal(ends[2]) || !ends[3].Equal(time.Now()) {
+			t.Errorf("after the windows, periods have ended at %v, want at the first and the last", ends)
+		}
+	})
+}

@@ -296,3 +296,19 @@ func TestSetBudgetsThatDoNotCompile(t *testing.T) {
 		g.Stop()
 	})
 }
+
+// A host that sets the same budgets again and again changes nothing: differences of profiles
+// would otherwise begin anew with each window.
+func TestSetBudgetsAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20%", "no function above 20% of allocs")})
+		before := g.inForce()
+		if err := g.SetBudgets(budget.Must("x: fmt.Println below 20%", "no function above 20% of allocs")); err != nil || g.inForce() != before {
+			t.Errorf("the same set: %v, and it is in force anew", err)
+		}
+		if err := g.SetBudgets(budget.Must("x: fmt.Println below 20%")); err != nil || g.inForce() == before {
+			t.Errorf("one budget less: %v, and the old ones are in force", err)
+		}
+		g.Stop()
+	})
+}

@@ -68,10 +68,13 @@ func (l *looper) window(ctx context.Context, early bool) {
 	m.facts.Figures = map[string]float64{
 		"cores": used.Cores, "goroutines": float64(m.now.Goroutines), "heap": float64(m.now.Heap), "rss": float64(m.now.RSS),
 	}
-	gcOf(&since, m.table, &m.facts)
+	gc := process.Between(l.lastPeriod, m.now.Snapshot)
+	gcOf(&gc, m.table, &m.facts)
 	m.facts.Work, m.facts.NoWork = between(m.before.work, m.now.work)
 	l.uncounted(m.facts.NoWork)
-	m.period, m.regular = l.period(m.before.At, m.now.At)
+	if m.period, m.regular = l.period(m.before.At, m.now.At); m.regular {
+		l.lastPeriod = m.now.Snapshot
+	}
 	var results []*judgement
 	m.tried = tried
 	for _, g := range p.groups {
@@ -118,6 +121,9 @@ type measurement struct {
 func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results []*judgement) {
 	t, facts, data := m.table, m.facts, m.cpu.Data
 	since := m.now.At.Sub(l.started)
+	if g.kind != kinds.CPU && g.kind != kindFigures && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !isCounted(&e.rule) }) {
+		return nil // all of them wait for the end of their period
+	}
 	var findings []judge.Finding
 	var err error
 	switch g.kind {
@@ -138,6 +144,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		if data, err = l.kinds.take(g.kind, m.now.work, &facts); err != nil {
 			break
 		}
+		facts.Periods = facts.Elapsed.Seconds() / l.cfg.Every.Seconds()
 		if t, err = l.table(g.kind, data); err == nil {
 			findings, err = g.watch.Table(ctx, t, since, facts)
 		}
@@ -158,7 +165,12 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			if !m.regular {
 				continue // the period is not complete
 			}
-			j.start = m.period
+			switch from := e.counted.At; { // what is no counter and not gc is as of the window's end
+			case hasCounter(&e.rule) && !from.IsZero():
+				j.start = from
+			case e.rule.Subject == "gc":
+				j.start = m.period
+			}
 			if e.count(&j.result, m.facts.Figures, m.before, m.now, l.cfg.Every) {
 				j.lost = false // counters need no profile
 			}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -63,7 +64,7 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 	return c, nil
 }
 
-// divisor is the number that values are divided by: seconds, units of work, or 1.
+// divisor is the number that values are divided by: seconds, units of work, or periods.
 func (w *window) divisor(r *rule) (over float64, why Reason) {
 	switch {
 	case r.Per != "":
@@ -81,7 +82,7 @@ func (w *window) divisor(r *rule) (over float64, why Reason) {
 		}
 		return w.elapsed, nil
 	}
-	return 1, nil
+	return cmp.Or(w.facts.Periods, 1), nil
 }
 
 // leastAmount is less than any amount of work. It is large enough that no total of a

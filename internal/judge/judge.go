@@ -30,6 +30,10 @@ type Facts struct {
 	Baseline      *decode.Table // valid as long as the judge is used
 	BaselineWork  map[string]float64
 
+	// Periods is the number of a guard's periods that a difference of cumulative profiles
+	// covers, for amounts that have no unit of work; 0 is one.
+	Periods float64
+
 	// NoFigures says why Figures lacks one: {"gc": "no collection has ended"}.
 	NoFigures map[string]string
 

@@ -11,6 +11,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // blocksOf are n blocks of the stacks.
@@ -81,5 +82,20 @@ func TestBoundsAgree(t *testing.T) {
 	f := findings[0]
 	if len(f.Offenders) == 0 || f.Offenders[0].Function != "main.x" || f.Offenders[0].Low != f.Low || f.Offenders[0].High != f.High || f.High < 0.7 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// An amount of a cumulative profile is that of one period, whatever time the profile covers.
+func TestAmountsOfPeriods(t *testing.T) {
+	j := judgeOf(t, []string{"main.decode below 300MiB of allocs", "main.decode below 20% of allocs"})
+	p := folded.Must("allocs 10s\nmain.main;main.run;main.decode 1000 503316480\n") // 480 MiB
+	for periods, want := range map[float64]string{0: "480.00MiB", 1: "480.00MiB", 2: "240.00MiB", 0.25: "1.88GiB"} {
+		findings, err := j.Profile(p, judge.Facts{Kind: "allocs", Periods: periods})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := unit.Format(findings[0].Value, unit.Bytes); got != want || findings[1].Value != 1 {
+			t.Errorf("%v periods: %s, and %v of all; want %s, and all", periods, got, findings[1].Value, want)
+		}
 	}
 }
