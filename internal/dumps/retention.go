@@ -120,13 +120,7 @@ func (s *Store) victims(entries []*entry, add *entry) (list []*entry) {
 	slices.SortFunc(entries, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a.id, b.id))
 	})
-	files, bytes := len(entries), int64(0)
-	for _, e := range entries {
-		bytes += e.size
-	}
-	if add != nil {
-		files, bytes = files+1, bytes+add.size
-	}
+	files, bytes := sizeOf(entries, add)
 	for _, e := range entries {
 		if value(e) > 0 && files <= s.keep.Files && bytes <= s.keep.Bytes {
 			break
@@ -137,11 +131,31 @@ func (s *Store) victims(entries []*entry, add *entry) (list []*entry) {
 	return list
 }
 
-// tidy cleans up: it reads the folders, and removes the victims for add (nil: nothing).
+// sizeOf is the number and the size of entries and add (nil: nothing).
+func sizeOf(entries []*entry, add *entry) (files int, bytes int64) {
+	for _, e := range entries {
+		bytes += e.size
+	}
+	if add != nil {
+		return len(entries) + 1, bytes + add.size
+	}
+	return len(entries), bytes
+}
+
+// tidy cleans up: it reads the folders, and removes the victims for add (nil: nothing). What
+// cannot be removed is in nobody's way as long as add fits beside it.
 func (s *Store) tidy(add *entry) error {
 	entries, err := s.folders(s.mine)
-	for _, e := range s.victims(entries, add) {
-		err = cmp.Or(err, s.remove(e))
+	victims := s.victims(entries, add)
+	left := slices.Clone(entries[len(victims):])
+	var stays error
+	for _, e := range victims {
+		if failed := s.remove(e); failed != nil {
+			stays, left = cmp.Or(stays, failed), append(left, e)
+		}
+	}
+	if files, bytes := sizeOf(left, add); files > s.keep.Files || bytes > s.keep.Bytes {
+		err = cmp.Or(err, stays)
 	}
 	if err != nil {
 		return fmt.Errorf("clean up dumps: %w", err)

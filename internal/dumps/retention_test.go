@@ -3,9 +3,11 @@ package dumps
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -249,4 +251,25 @@ func TestRetentionOfAViolation(t *testing.T) {
 	if diff := cmp.Diff(map[ID]bool{ids[0]: true, newest: true}, listIDs(t, next)); diff != "" {
 		t.Errorf("the first and the newest should be kept:\n%s", diff)
 	}
+}
+
+// An old dump that cannot be removed, as one that somebody has protected, stops no save that
+// fits beside it.
+func TestProtectedDump(t *testing.T) {
+	for files, want := range map[int]bool{3: true, 1: false} {
+		dir := newDir(t)
+		litter(t, dir, 1, start.Add(-8*24*time.Hour))
+		s, _ := openTest(t, dir, Keep{Files: files, Free: 1e-12}, func(d disk) disk { return protected{d} })
+		_, err := s.Save(testDump("b"))
+		if (err == nil) != want {
+			t.Errorf("%d files are allowed: %v", files, err)
+		}
+	}
+}
+
+// protected is a disk from which no file can be removed.
+type protected struct{ disk }
+
+func (protected) remove(n string) error {
+	return &fs.PathError{Op: "remove", Path: n, Err: syscall.EPERM}
 }
