@@ -17,7 +17,7 @@ import (
 // unlabelledLeast is how many samples are worth a look.
 const unlabelledLeast = 10
 
-// unlabelled are the samples without the label of any check, by their roots.
+// unlabelled are the samples without the label of any running check, by their roots.
 type unlabelled struct {
 	profiles []*profile.Profile // with the root in the place of the label
 	samples  map[string]int64

@@ -12,8 +12,9 @@ import (
 )
 
 // Some work is done by goroutines without the label: by a server that was started before
-// the check, or by a goroutine on which work sets labels of another context. Their samples
-// look like those of another test that runs in parallel, which have no label either.
+// the check, or by an earlier check, or by a goroutine on which work sets labels of another
+// context. Their samples look like those of another test that runs in parallel, which have no
+// label either.
 //
 // So samples without a label are counted by their root, the function that the goroutine
 // began with. An experiment tells whether a root works for this check: work runs in one of
