@@ -68,7 +68,9 @@ func (g *Guard) add(j *judgement) bool {
 	}
 	switch j.finding.Reason.(type) {
 	case judge.WorkUnknown:
-		return true
+		if !measured(r) { // also not by counters, over the whole period
+			return true
+		}
 	case judge.OutOfScope: // and not another reason, such as idle
 		e.missed++
 	}

@@ -221,3 +221,23 @@ func TestHasCounter(t *testing.T) {
 		}
 	}
 }
+
+// A counter that cannot be read when a window begins, and can be at its end, is read often
+// enough for the period: the alert takes its result.
+func TestCountedBesideAFailedReading(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		readings := 0
+		g := w.start(t, Config{Budgets: budget.Must("process below 5ms per row"), Every: minute, Window: 10 * second,
+			Work: map[string]func() float64{"row": func() float64 {
+				if readings++; readings%2 == 1 && readings > 2 {
+					panic("busy")
+				}
+				return 100 * w.since().Minutes()
+			}}})
+		pass(6 * minute)
+		if b := g.Status().Budgets[0]; b.State != "firing" {
+			t.Errorf("%s after %d readings: %s", b.State, readings, b.Result.Reason)
+		}
+		g.Stop()
+	})
+}

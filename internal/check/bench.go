@@ -27,6 +27,7 @@ func (r *run) benchmark() (problem string) {
 	ctx, cancel := context.WithCancel(r.parent())
 	defer cancel()
 	r.worker = work.New(ctx, r.id, r.call)
+	defer r.worker.Stop(0, 0)
 	if r.test.cpuprofile {
 		r.worker.Loop(ctx, r.bench.Loop)
 		r.t.Logf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged")

@@ -106,7 +106,7 @@ func (r *run) freely(back bool) (problem string) {
 		if !back && r.worker.Wait(0) {
 			back, r.usual = true, time.Since(r.begun)
 			if r.cpu != nil {
-				r.cpu.first = r.cpu.all.elapsed
+				r.cpu.first = r.cpu.all.elapsed + r.cpu.group.elapsed
 			}
 			r.worker.Order(0)
 		}
@@ -225,8 +225,8 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 
 // awaitsUnit reports whether a unit of a budget was not done yet in a block. The CPU of a block
 // without any would be lost to the units that it was used for. Where a unit takes very long,
-// or nobody counts it, the other budgets are not kept waiting; nor for the first call, which
-// may last as long as the check.
+// or nobody counts it, the other budgets wait five seconds for it, and not for the first call,
+// which may last as long as the check.
 func (r *run) awaitsUnit(block span) bool {
 	return block.elapsed < idleTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
 		per := r.set[i].Per

@@ -160,9 +160,9 @@ func (w *Worker) IsOver() bool {
 // is canceled. Stop reports whether the call has returned within d after that. A call that
 // returns within grace does not see its context end. Stop may be called again.
 func (w *Worker) Stop(grace, d time.Duration) bool {
+	defer running.Delete(w.id) // not before its last call has ended
 	w.halt.Store(true)
 	w.once.Do(func() { close(w.orders) })
-	running.Delete(w.id)
 	ended := w.endsWithin(grace)
 	w.cancel()
 	return ended || w.endsWithin(d)
