@@ -94,7 +94,7 @@ func TestCheckFlags(t *testing.T) {
 		{"seeds of fuzzing", []string{"-test.run=^FuzzCheckChild$"}, true, []string{"1 exceeded ("}},
 		{"bench", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=300ms"}, false, []string{"check.burnGuilty-%", "hash-ns/call", "ns/op", " not decided", " -benchtime "}},
 		{"bench, one call", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=1x"}, false, []string{"2 not decided in the time given (", " -benchtime "}},
-		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=900x"}, true, []string{"1 exceeded (", "--- FAIL: BenchmarkCheckChildGuilty"}},
+		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=3000x"}, true, []string{"1 exceeded (", "--- FAIL: BenchmarkCheckChildGuilty"}},
 		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=240000000x"}, true, []string{"work is too small"}},
 		{"bench, cpuprofile", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=100ms", "-test.cpuprofile=" + cpu}, false, []string{"nothing was judged"}},
 	} {
