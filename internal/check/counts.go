@@ -93,7 +93,7 @@ func (r *run) count() {
 			break
 		}
 	}
-	trailing := len(work.Goroutines(r.id).Sample) > 0
+	trailing := slices.ContainsFunc(counted, func(i int) bool { return !isCPU(r.set[i]) }) && len(work.Goroutines(r.id).Sample) > 0
 	for _, i := range counted {
 		o := judgeBatches(r.set[i], batches, true, trailing)
 		if o.Verdict != budget.Pass && sampled(i) && !r.late {
@@ -163,8 +163,8 @@ func quantityOf(b budget.Budget) int {
 func isCPU(b budget.Budget) bool { return quantityOf(b) == cpuSeconds }
 
 // judgeBatches judges a budget by batches. At the last look, an upper bound within 1.5
-// times the limit passes, and so does what is left when the use in the pauses is taken off: of
-// other code, unless work has goroutines that go on in them (trailing).
+// times the limit passes. So does what is left of allocations when those in the pauses are taken
+// off, which are other code's unless work has goroutines that go on (trailing).
 func judgeBatches(b budget.Budget, batches []batch, last, trailing bool) outcome {
 	q := quantityOf(b)
 	idle, paused := 0.0, 1e-9
@@ -205,7 +205,7 @@ func judgeBatches(b budget.Budget, batches []batch, last, trailing bool) outcome
 		f.Verdict = evidence.Fail
 	case f.High <= limit || near:
 		f.Verdict = evidence.Pass
-	case last && sure <= limit && !trailing:
+	case last && sure <= limit && (q == cpuSeconds || !trailing):
 		f.Verdict, f.Value = evidence.Pass, sure
 	}
 	res := outcome{Result: b.Result(f)}

@@ -76,6 +76,11 @@ func TestJudgeBatches(t *testing.T) {
 	if got := judgeBatches(budget.Must("process below 400B per call of allocs")[0], beside, true, true); got.Verdict != budget.Inconclusive {
 		t.Errorf("beside goroutines of work: %v: %s", got.Verdict, got.Reason)
 	}
+	unsteady := batchesOf(2, 5, steady, 0)
+	unsteady[0].used[cpuSeconds] /= 3
+	if got := judgeBatches(budget.Must("process below 10ms per call")[0], unsteady, true, true); got.Verdict != budget.Pass {
+		t.Errorf("CPU beside idle goroutines of work: %v: %s", got.Verdict, got.Reason)
+	}
 	within := budget.Must("process below 10ms per call")[0]
 	over := budget.Must("process below 5ms per call")[0]
 	for name, call := range map[string]func() float64{"steady": steady, "unlike calls": tailed} {
