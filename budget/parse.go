@@ -34,12 +34,11 @@ func Parse(text string) (Set, error) {
 			continue
 		}
 		p.budget()
-		remedy := ""
 		if p.err == nil {
 			name := p.b.identity()
 			if earlier, taken := first[name]; taken {
-				remedy = fmt.Sprintf("line %d has this one already: rename one, or remove it", earlier)
 				p.fail(p.identity(), "a name of its own for each budget", "")
+				p.err.Remedy = fmt.Sprintf("line %d has this one already: rename one, or remove it", earlier)
 			}
 			first[name] = line
 		}
@@ -47,10 +46,9 @@ func Parse(text string) (Set, error) {
 			set = append(set, p.b)
 			continue
 		}
-		if remedy == "" {
-			remedy = p.remedy()
+		if p.err.Remedy == "" {
+			p.err.Remedy = plain(p.remedy())
 		}
-		p.err.Remedy = plain(remedy)
 		if errs = append(errs, p.err); len(errs) == mostErrors {
 			errs = append(errs, fmt.Errorf("parse budget: what follows line %d was not read", line))
 			break

@@ -186,7 +186,6 @@ func TestParseLines(t *testing.T) {
 	}
 }
 
-// TestParseErrors is about the texts of which several lines are wrong.
 // The remedy for a second budget of the same name is no sentence, which would be the same again.
 func TestTakenName(t *testing.T) {
 	for _, text := range []string{"gc below 5%\ngc below 5%", "processor below 1 core\nprocessor below 1 core", "a: processor below 1 core\na: processor below 2 cores"} {
@@ -198,6 +197,7 @@ func TestTakenName(t *testing.T) {
 	}
 }
 
+// TestParseErrors is about the texts of which several lines are wrong.
 func TestParseErrors(t *testing.T) {
 	tests := []struct {
 		name, text   string

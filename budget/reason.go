@@ -205,11 +205,10 @@ func (s sayer) growth(reason judge.Growth) string {
 	f := s.finding
 	amount := func(x float64) string {
 		x = math.Round(1e4*x)/1e4 + 0 // none is -0
-		text := unit.Format(x, unit.Share)
 		if s.dim == unit.Points {
-			text = strings.TrimSuffix(text, "%") + " points"
+			return unit.InPoints(x)
 		}
-		return text
+		return unit.Format(x, unit.Share)
 	}
 	said, open := s.who()+" grew by "+amount(f.Value), f.Verdict == evidence.Inconclusive
 	switch {

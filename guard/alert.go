@@ -3,7 +3,6 @@ package guard
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -47,7 +46,8 @@ func (e *entry) ruleOf(cfg *Config) alert.Rule {
 }
 
 // add adds a result to its entry. A lost window, or one in which a counter of work could not be
-// read, does not change the alert, because it says nothing about the budget. add reports false for a budget that SetBudgets has removed.
+// read, does not change the alert, because it says nothing about the budget. add reports false
+// for a budget that SetBudgets has removed.
 func (g *Guard) add(j *judgement) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock() // also after a panic
@@ -141,11 +141,10 @@ func (g *Guard) tell(j *judgement) {
 
 // shown is a value of a result in words. Growth in points is a difference of shares.
 func shown(v float64, r *budget.Result) string {
-	text := amount(v, r.Unit)
 	if r.Budget.Limit.Unit == "points" {
-		text = strings.TrimSuffix(text, "%") + " points"
+		return unit.InPoints(v)
 	}
-	return text
+	return amount(v, r.Unit)
 }
 
 // broken is the message of an event about a budget that is broken: what was measured, the

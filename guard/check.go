@@ -87,11 +87,11 @@ type TB interface {
 //
 // Of the other kinds of profile only that of goroutines carries labels. What functions have of
 // allocs, heap, mutex and block, and the figures heap, rss and gc, are those of the whole
-// process while work runs: don't run such tests in parallel. Checks with budgets on mutex or block take turns,
-// because they make the runtime record all events. "no goroutine leaked" counts the
-// goroutines with this check's label that are left in the end. "goroutines below ..." looks
-// at their number every 100 ms and takes the largest. "goroutines steady" and "heap steady"
-// compare ten or more measurements, each after the same number of calls.
+// process while work runs: don't run such tests in parallel. Checks with budgets on mutex or
+// block take turns, because they make the runtime record all events. "no goroutine leaked"
+// counts the goroutines with this check's label that are left in the end. "goroutines below
+// ..." looks at their number every 100 ms and takes the largest. "goroutines steady" and "heap
+// steady" compare ten or more measurements, each after the same number of calls.
 //
 // Some budgets of a guard are mistakes in a test, and the error says what to write: allocs,
 // mutex and block in a time ("above 0.1 cores of mutex"), for which a test says "per call";
@@ -109,8 +109,8 @@ type TB interface {
 // for a budget, that is logged and the benchmark passes. It is the same under -short, with
 // which a check takes at most 5 seconds, and 20 on a busy machine. Mistakes in the test fail
 // either way. go test -cpuprofile holds the profiler, so Check calls work once and skips the
-// test, and runs a benchmark without judging it. Under go test -fuzz it calls work once for each input and judges nothing. A guard in
-// the same process shares the profiler with Check.
+// test, and runs a benchmark without judging it. Under go test -fuzz it calls work once for
+// each input and judges nothing. A guard in the same process shares the profiler with Check.
 //
 // If work panics, Check panics with the same text and work's stack. If work ends its
 // goroutine (t.FailNow, t.SkipNow), Check ends the test the same way.

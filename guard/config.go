@@ -74,10 +74,11 @@ type Config struct {
 	// "per request", are read at both ends of a window, and must never decrease.
 	//
 	// Other units of work are counters, histograms or summaries of the Registerer, if that
-	// is a Prometheus registry, and otherwise of prometheus.DefaultGatherer: "per http_requests_total" adds up the series of that name,
-	// "per http_requests_total{code="200"}" those with that label. The registry is gathered
-	// at both ends of a window, which takes some microseconds for each series, and only if
-	// a budget needs it. A unit that nobody counts is an error of Start and SetBudgets.
+	// is a Prometheus registry, and otherwise of prometheus.DefaultGatherer: "per
+	// http_requests_total" adds up the series of that name, "per
+	// http_requests_total{code="200"}" those with that label. The registry is gathered at both
+	// ends of a window, which takes some microseconds for each series, and only if a budget
+	// needs it. A unit that nobody counts is an error of Start and SetBudgets.
 	Work map[string]func() float64
 
 	// Baseline is the CPU profile that "grows" budgets compare with. BaselineWork is the

@@ -28,13 +28,13 @@ type counters struct {
 // period returns the start of the period that a window from start to end completes. It
 // reports false for a window that completes none: one that follows another closely, or that
 // a jump of CPU has started early.
-func (l *looper) period(start, end time.Time) (began time.Time, ok bool) {
-	if began = l.completed; began.IsZero() {
+func (l *looper) period(start time.Time, end *process.Snapshot) (began time.Time, ok bool) {
+	if began = l.lastPeriod.At; began.IsZero() {
 		began = start
-	} else if end.Sub(began) < l.cfg.Every*3/4 {
+	} else if end.At.Sub(began) < l.cfg.Every*3/4 {
 		return began, false
 	}
-	l.completed = end
+	l.lastPeriod = *end
 	return began, true
 }
 

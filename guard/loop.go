@@ -28,8 +28,7 @@ type looper struct {
 	breakdowns map[string]*breakdown // by kind, in this window
 	judged     *panel                // of the last window
 	last       process.Snapshot      // at the end of the last window
-	lastPeriod process.Snapshot      // at the end of the last period
-	completed  time.Time             // the end of the last period of counters
+	lastPeriod process.Snapshot      // at the end of the last period of counters; zero before
 	closer     alert.Closer
 	store      *dumps.Store // for the dumps of this window, or nil
 	beside     []dumps.File // the companions of the dumps of this window; nil before the first dump
@@ -38,9 +37,8 @@ type looper struct {
 }
 
 func newLooper(g *Guard) *looper {
-	now := g.seams.snap()
 	return &looper{
-		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: newKindTaker(), last: now, lastPeriod: now,
+		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: newKindTaker(), last: g.seams.snap(),
 		pace:       pace.Pace{Every: g.cfg.Every, Window: g.cfg.Window, Random: g.seams.random},
 		breakdowns: map[string]*breakdown{},
 	}

@@ -68,15 +68,16 @@ func (l *looper) window(ctx context.Context, early bool) {
 	m.facts.Figures = map[string]float64{
 		"cores": used.Cores, "goroutines": float64(m.now.Goroutines), "heap": float64(m.now.Heap), "rss": float64(m.now.RSS),
 	}
-	gc := process.Between(l.lastPeriod, m.now.Snapshot)
+	gc := since
+	if !l.lastPeriod.At.IsZero() {
+		gc = process.Between(l.lastPeriod, m.now.Snapshot)
+	}
 	gcOf(&gc, m.table, &m.facts)
 	m.facts.Work, m.facts.NoWork = between(m.before.work, m.now.work)
 	l.uncounted(m.facts.NoWork)
-	if m.period, m.regular = l.period(m.before.At, m.now.At); m.regular {
-		l.lastPeriod = m.now.Snapshot
-	}
-	var results []*judgement
+	m.period, m.regular = l.period(m.before.At, &m.now.Snapshot)
 	m.tried = tried
+	var results []*judgement
 	for _, g := range p.groups {
 		results = append(results, l.judge(ctx, g, m)...)
 	}

@@ -197,13 +197,12 @@ func (r *run) phases() (problem string) {
 	if !back {
 		r.plan.sampleAll(r.set) // with such long calls there would be few batches
 		if len(r.plan.counted)+len(r.plan.steady) > 0 {
-			for back = r.worker.Wait(time.Until(r.ends)); !back && !r.worker.IsOver() && r.goOn(); {
-				back = r.worker.Wait(time.Until(r.ends))
-			}
-			if r.late = !back && !r.worker.IsOver() && (r.busy() || r.test.short); r.late {
-				return "" // not decided
-			}
-			if !back && !r.worker.IsOver() {
+			back = r.wait()
+			switch unfinished := !back && !r.worker.IsOver(); {
+			case unfinished && (r.busy() || r.test.short):
+				r.late = true // not decided
+				return ""
+			case unfinished:
 				return fmt.Sprintf("work has not returned from call 1 after %v; what is counted per call needs calls that return, and soon",
 					time.Since(r.begun).Round(100*time.Millisecond))
 			}
@@ -239,9 +238,18 @@ func (r *run) pace(d time.Duration) int64 {
 // calls may be ordered.
 func (r *run) calls(n int64) bool {
 	r.worker.Order(n)
+	if !r.wait() {
+		r.late = true
+		return false
+	}
+	return true
+}
+
+// wait reports whether the calls that were ordered have returned in time, which is more on a
+// busy machine.
+func (r *run) wait() bool {
 	for !r.worker.Wait(time.Until(r.ends)) {
 		if r.worker.IsOver() || !r.goOn() {
-			r.late = true
 			return false
 		}
 	}

@@ -50,9 +50,9 @@ type nearest struct {
 }
 
 // near finds for texts, which match no function, the linked package or function with the
-// nearest name: with one wrong letter, or two in ten letters and more. There is none for regular expressions and
-// for texts with wildcards. functions calls its argument with all linked functions, as
-// [Functions] does.
+// nearest name: with one wrong letter, or two in ten letters and more. There is none for regular
+// expressions and for texts with wildcards. functions calls its argument with all linked
+// functions, as [Functions] does.
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
 	wanted := map[string][]*nearest{} // by what has to be the same
 	for _, text := range texts {

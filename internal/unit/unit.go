@@ -145,6 +145,9 @@ func Format(v float64, d Dimension) string {
 	return significant(v, 4)
 }
 
+// InPoints writes a difference of shares.
+func InPoints(v float64) string { return strings.TrimSuffix(Format(v, Points), "%") + " points" }
+
 func significant(v float64, digits int) string { return strconv.FormatFloat(v, 'g', digits, 64) }
 
 func formatSeconds(v float64) string {
