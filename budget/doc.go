@@ -59,7 +59,8 @@
 // for the beginning of a path, such as .../http. "*" stands for any characters inside one
 // element of a name. A regular expression between slashes is tried on the full name,
 // without escapes (%2e) and vendor directories. Any name that a report prints can be
-// copied. A name that is not one word, or is a word of the language, needs double quotes.
+// copied. A name that is not one word, or a package that is named like a word of the language
+// ("for"), needs double quotes.
 // Closures belong to the function around them, and instances of a generic function to the
 // generic one. A package whose name is a word of the language, or a measured quantity
 // (cpu, memory, allocs, lock, request), needs its full path, as in "container/heap below
@@ -72,7 +73,7 @@
 // need no profile: the number of goroutines, the bytes of objects that are live or not yet
 // swept, the resident memory, and the share of CPU time that the garbage collector uses. If
 // Facts.Figures lacks them, a profile of that kind tells the first two, a CPU profile tells
-// gc, and rss is inconclusive. In a profile gc can be twice as large as in a guard, because
+// gc (but not after "when"), and rss is inconclusive. In a profile gc can be twice as large as in a guard, because
 // it has the sweeping and the workers that idle processors lend to the collector.
 //
 // # Limits
@@ -99,7 +100,7 @@
 // Shares are for services whose load changes, cores and bytes for limits of a machine, and
 // amounts per unit of work are for both. The guard reads the amount of work from its Work
 // functions, or from the service's Prometheus registry: a counter or the count of a
-// histogram, added up over its labels or restricted by them:
+// histogram or summary, added up over its labels or restricted by them:
 //
 //	process below 2ms per http_requests_total
 //	process below 2ms per http_requests_total{code="200", method="GET"}
@@ -107,14 +108,14 @@
 // Units are %, points, cores, the durations ns, us, ms, s, m and h, the bytes B, KiB,
 // MiB, GiB, kB, MB and GB, and none for a count. Not all units make sense for all kinds:
 //
-//	                    above, below                              grows
-//	cpu                 %, cores, duration per work               points, % per work
-//	heap                %, bytes, count                           points
-//	allocs              %, bytes or count, also per work          points, % per work
-//	goroutine           %, count                                  points
-//	mutex, block        cores, duration per work, count, also per
-//	process             cores, duration per work                  % per work
-//	process, of allocs  bytes or count, also per work             % per work
+//	                    above, below                                   grows
+//	cpu                 %, cores, duration per work                    points, % per work
+//	heap                %, bytes, count                                points
+//	allocs              %, bytes or count, also per work               points, % per work
+//	goroutine           %, count                                       points
+//	mutex, block        cores, duration per work, count, also per work
+//	process             cores, duration per work                       % per work
+//	process, of allocs  bytes or count, also per work                  % per work
 //	process, of heap    bytes
 //	goroutines          count
 //	heap, rss           bytes
@@ -195,7 +196,7 @@
 //
 // # Whose share it is
 //
-// A sample's stack has ten or twenty functions, from main.main over a server's loop and
+// A sample's stack has ten or twenty functions, from main.main through a server's loop and
 // the handler to a system call. If a sample were charged to all of them, "no function"
 // would fail in every program. So "no function" and "no package" charge the part in between:
 //
@@ -238,7 +239,8 @@
 //     condition after "when" did not hold. The reason says which, and how many samples
 //     would be enough.
 //
-// Figures are counted and not sampled, so their verdict is a plain comparison. Because they
+// Figures are counted and not sampled, so their verdict is a plain comparison. Only heap and gc
+// that a profile tells are sampled. Because they
 // vary, a guard fires after three periods in which a figure is over its limit, unless
 // "for" says otherwise, and the alert ends after three periods within it.
 //

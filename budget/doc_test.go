@@ -135,12 +135,12 @@ func TestDocUnits(t *testing.T) {
 			case perMust:
 				name += " per work"
 			case perMay:
-				name += ", also per"
+				name += ", also per work"
 			}
 			units = append(units, name)
 		}
 		joined := strings.Join(units, ", ")
-		joined = strings.Replace(joined, "bytes, also per, count, also per", "bytes or count, also per work", 1)
+		joined = strings.Replace(joined, "bytes, also per work, count, also per work", "bytes or count, also per work", 1)
 		return joined
 	}
 	for _, line := range lines[1:] {

@@ -75,3 +75,34 @@ func TestGrowsStaysOpen(t *testing.T) {
 		t.Errorf("the deepest alone does not pass, so that this proves nothing: %s", r)
 	}
 }
+
+// TestGrowsInValues: growth per unit of work is that of bytes and seconds, also where the
+// samples of the two profiles stand for different amounts of them.
+func TestGrowsInValues(t *testing.T) {
+	small := "allocs rate=1\nmain.main;main.run;main.rest 1000 1000000"
+	counted := folded.Must(small)
+	doubled := folded.Must(small + "\nmain.main;main.run;main.big 1 1000000")
+	work := folded.Must("cpu 10s\nmain.main;main.run;main.work 1000")
+	finer := folded.Must("cpu 10s\nmain.main;main.run;main.work 4000") // the same time at 400 samples a second
+	finer.Period /= 4
+	for _, s := range finer.Sample {
+		s.Value[1] /= 4
+	}
+	per := map[string]float64{"request": 1000}
+	for _, tt := range []struct {
+		sentence    string
+		base, now   *profile.Profile
+		least, most float64
+		not         Verdict
+	}{
+		{"process grows below 10% per request of allocs", counted, doubled, 0.99, 1.01, Pass},
+		{"process grows below 10% per request of allocs", doubled, counted, -0.51, -0.49, Fail},
+		{"process grows below 10% per request", work, finer, -0.01, 0.01, Fail},
+		{"process grows below 10% per request", finer, work, -0.01, 0.01, Fail},
+	} {
+		r := Must(tt.sentence).Judge(tt.now, Facts{Baseline: tt.base, Work: per, BaselineWork: per})[0]
+		if r.Share < tt.least || r.Share > tt.most || r.Verdict == tt.not {
+			t.Errorf("want growth of %v to %v and no %s: %s", tt.least, tt.most, tt.not, r)
+		}
+	}
+}

@@ -38,8 +38,8 @@ func (r Result) String() string {
 	return text
 }
 
-// chains groups the offenders: one that is on the way in to an earlier one belongs to the
-// chain of that.
+// chains groups the offenders: one that calls the first of an earlier chain belongs to that
+// chain.
 func chains(offenders []Offender) []offenderChain {
 	var list []offenderChain
 	for i := range offenders {
@@ -121,7 +121,8 @@ func (b *Budget) kind() *kinds.Kind {
 // isCounted reports whether the values are counted and not sampled.
 func (b *Budget) isCounted() bool { return b.kind().Sampling == kinds.Counted }
 
-// share is a frame's share and value: "48.85%, 35.56s".
+// share is a frame's share and value: "48.85%, 35.56s". Where the limit is a number of objects,
+// the value may be bytes or objects, and is left out.
 func share(f *Frame, budget *Budget, dim unit.Dimension) string {
 	text := unit.Format(f.Share, dim)
 	if dim != unit.Share {
@@ -130,7 +131,9 @@ func share(f *Frame, budget *Budget, dim unit.Dimension) string {
 	of := unit.Time
 	switch budget.kind().Sampling {
 	case kinds.Memory:
-		of = unit.Bytes
+		if of = unit.Bytes; budget.Rule == "" && budget.Limit.dimension() == unit.Count {
+			return text
+		}
 	case kinds.Counted:
 		of = unit.Count
 	}

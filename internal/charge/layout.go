@@ -74,7 +74,6 @@ func (l *Layout) Value(kind string, dim unit.Dimension) (Value, bool) {
 		return v, v.Index >= 0
 	case kinds.Timed:
 		v.Index, v.Scale = l.index(k.Amount, "nanoseconds"), 1e-9
-		return v, v.Index >= 0
 	case kinds.Memory:
 		v.Index = l.index(k.Amount, "bytes")
 		if v.Weight.Bytes = v.Index; l.Period != 1 { // at a MemProfileRate of 1 every allocation is in it

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -30,8 +31,8 @@ type comparison struct {
 func (w *window) comparison(r *rule) (c comparison, why Reason) {
 	c = comparison{rule: r, w: w, sums: w.judged.counter.Sums(r.query)}
 	c.n = c.sums.N
+	base := &w.judged.base
 	if r.Test == Grows {
-		base := &w.judged.base
 		if base.problem != nil {
 			return c, base.problem
 		}
@@ -51,17 +52,25 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 		if c.n, c.n0 = over, w.facts.BaselineWork[r.Per]; !isAmount(c.n0) {
 			return c, BaselineWorkUnknown{}
 		}
+		if now, then := worth(c.sums, w.t), worth(c.before, base.table); now > 0 && then > 0 {
+			c.n0 *= now / then // hits of the two profiles may stand for different values
+		}
 		return c, nil
 	}
-	worth := float64(c.sums.Total) * r.value.Scale / c.sums.N // the value of one hit, in base units
-	if c.sums.Total == 0 {
-		worth = float64(w.t.Period) * r.value.Scale
-	}
-	if !(worth > 0) {
+	value := worth(c.sums, w.t) * r.value.Scale
+	if !(value > 0) {
 		return c, NoSamples{}
 	}
-	c.over, c.n = over, over/worth
+	c.over, c.n = over, over/value
 	return c, nil
+}
+
+// worth is the value of one hit.
+func worth(s *charge.Sums, t *decode.Table) float64 {
+	if s.Total == 0 {
+		return float64(t.Period)
+	}
+	return float64(s.Total) / s.N
 }
 
 // divisor is the number that values are divided by: seconds, units of work, or periods.
@@ -273,10 +282,23 @@ func (w *window) compare(r *rule, f *Finding) {
 		f.Reason = Likely{worst.name, worst.Low}
 	}
 	if c.before == nil {
-		f.Unmatched = r.Class == Pattern && r.In == "" && len(r.Where) == 0 && x.now == 0
+		f.Unmatched = r.Class == Pattern && r.In == "" && len(r.Where) == 0 && x.now == 0 && !w.has(r.subject)
 		f.Unordered = r.Class == Each && f.Verdict != evidence.Pass && !w.judged.counter.Ordered() &&
 			(c.sums.Query.Charge == charge.Inner || c.sums.Query.Charge == charge.Waiting)
 	}
+}
+
+// has reports whether a function of the profile matches a pattern.
+func (w *window) has(subject int32) bool {
+	if w.matched == nil {
+		w.matched = make([]bool, w.judged.counter.Patterns)
+		for i := range w.t.Funcs {
+			for _, pattern := range w.judged.names.Matches(w.t.Funcs[i].Name) {
+				w.matched[pattern] = true
+			}
+		}
+	}
+	return w.matched[subject]
 }
 
 // worst is the worst function that the rule is about. For a rule about each, it also

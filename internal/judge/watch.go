@@ -102,11 +102,11 @@ func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, fa
 	if err != nil {
 		return nil, err // and nothing has been added to the evidence
 	}
-	near := w.last > 0 && at-w.last < w.every*3/4
+	soon := w.last > 0 && at-w.last < w.every*3/4
 	w.last = at
 	for i := range findings {
 		s, f := &w.standings[i], &findings[i]
-		s.add(win, &w.judge.rules[i], at, near, f)
+		s.add(win, &w.judge.rules[i], at, soon, f)
 		f.Alarm, f.Strength = s.verdict, s.evidence
 		f.Unmatched = false // for a program that is watched, Facts.NotLinked says this
 	}
@@ -119,8 +119,9 @@ type standing struct {
 	verdict  evidence.Verdict // the last proof
 	evidence float64          // for an excess, as a part of the proof: 1 is proof
 
-	// streams are of the rule's subject (""), or of a rule about each, of the functions that
-	// have come near the limit, and of one that has no samples ("").
+	// streams has a stream for each name. A rule about one subject has only the name "". A rule
+	// about each function has one for each function that came near the limit; there, "" is a
+	// function without samples.
 	streams  map[string]*evidence.Stream
 	clean    float64 // samples since the last hit of an "absent" budget
 	unknown  float64 // those of them in which frames that were cut off may match
@@ -129,7 +130,7 @@ type standing struct {
 }
 
 // add adds a window to the evidence about a rule.
-func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Finding) {
+func (s *standing) add(w *window, r *rule, at time.Duration, soon bool, f *Finding) {
 	switch {
 	case f.Verdict != evidence.Fail && w.mostlyCut(r):
 		return // the rule may be about frames that were cut off
@@ -138,7 +139,7 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 			s.addSteady(w, r, at, f)
 		}
 		return
-	case r.Test == Absent && f.Samples > 0 && !r.value.Census:
+	case r.Test == Absent && f.Samples > 0 && !r.proves():
 		s.addAbsent(w, r, f)
 		return
 	case f.Samples == 0, r.proves():
@@ -151,7 +152,7 @@ func (s *standing) add(w *window, r *rule, at time.Duration, near bool, f *Findi
 		*s = standing{lnA: s.lnA, baseline: base.table}
 	}
 	if c, why := w.comparison(r); why == nil {
-		s.addStreams(&c, near)
+		s.addStreams(&c, soon)
 	}
 }
 
@@ -175,8 +176,8 @@ func (w *window) mostlyCut(r *rule) bool {
 		r.Test == Grows && base.table != nil && base.problem == nil && mostly(base.counter.Sums(r.query))
 }
 
-// addAbsent takes one hit for the proof of a fail. The proof of a pass is as many samples
-// without a hit as one window would need, in any number of windows.
+// addAbsent adds a window of an "absent" budget. One hit proves a fail. A pass is proven by as
+// many samples without a hit as one window would need, from any number of windows.
 func (s *standing) addAbsent(w *window, r *rule, f *Finding) {
 	s.evidence = 0
 	if f.Verdict == evidence.Fail {

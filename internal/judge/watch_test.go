@@ -231,6 +231,23 @@ func TestWatchHeap(t *testing.T) {
 	}
 }
 
+// TestWatchAbsentOfHeap: the same objects are no new samples, however often they are looked at.
+func TestWatchAbsentOfHeap(t *testing.T) {
+	for text, want := range map[string]evidence.Verdict{
+		"heap\nmain.main;main.run;main.rest 30 15728640\n":   evidence.Inconclusive,
+		"heap\nmain.main;main.run;main.rest 400 209715200\n": evidence.Pass,
+	} {
+		next := watcher(t, "main.cache absent of heap")
+		var alarm budget.Verdict
+		for range 100 {
+			alarm = next(folded.Must(text)).Alarm
+		}
+		if evidence.Verdict(alarm) != want {
+			t.Errorf("%q a hundred times: %s, want %s", text, alarm, budget.Verdict(want))
+		}
+	}
+}
+
 // TestWatchSteady: a leak that begins after 48 hours fires, without one it does
 // not, and a cap fires at once.
 func TestWatchSteady(t *testing.T) {

@@ -17,7 +17,8 @@ type window struct {
 	facts   Facts
 	elapsed float64 // seconds; 0 when unknown
 
-	walked int64 // frames that were walked for the paths of offenders
+	walked  int64  // frames that were walked for the paths of offenders
+	matched []bool // by pattern: a function of the profile matches it; nil before the first question
 }
 
 // judge judges one rule by the window.
@@ -118,6 +119,9 @@ func (w *window) isOfFigure(r *rule) bool {
 	case r.Class == Process && r.Dimension == unit.Cores && r.Test != Steady:
 		_, given := w.facts.Figures["cores"]
 		return given && r.where < 0 // of what has a label, only samples tell
+	}
+	if _, given := w.facts.Figures["heap"]; r.Subject == "heap" && r.Test == Limited && !given && w.facts.NoFigures["heap"] == "" {
+		return r.query < 0 // a profile of the heap is a sample of it
 	}
 	return r.Class == Figure || r.Test == Steady
 }

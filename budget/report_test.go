@@ -1,0 +1,43 @@
+package budget
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/profguard/profguard/internal/folded"
+)
+
+// TestObjectsAreNoBytes: where the limit is a number of objects, no amount of bytes is shown
+// for them.
+func TestObjectsAreNoBytes(t *testing.T) {
+	p := folded.Must("allocs 10s\nmain.main;main.run;main.work 500000 512000000")
+	r := Must("process below 1000 of allocs").Judge(p, Facts{})[0]
+	if text := r.String(); !strings.Contains(text, "1. main.work  100.00%") || strings.Contains(text, "KiB") {
+		t.Errorf("want the share of the objects alone:\n%s", text)
+	}
+}
+
+// TestNoMatch: a function that has no samples of its own is in the profile all the same.
+func TestNoMatch(t *testing.T) {
+	p := folded.Must("cpu 10s\nmain.main;main.run;main.work 1000")
+	for sentence, want := range map[string]bool{"main.run below 5% flat": false, "main.rnu below 5% flat": true} {
+		r := Must(sentence).Judge(p, Facts{})[0]
+		if got := strings.Contains(r.Reason, "no function of this profile matches"); got != want {
+			t.Errorf("%s: says that nothing matches: %t, want %t: %s", sentence, got, want, r.Reason)
+		}
+	}
+}
+
+// TestWithoutSamples: values without a number of samples behind them prove nothing.
+func TestWithoutSamples(t *testing.T) {
+	p := folded.Must("cpu 10s\nmain.main;main.f 1\nmain.main;main.g 1\nmain.main;main.h 1")
+	p.SampleType = p.SampleType[1:]
+	for _, s := range p.Sample {
+		s.Value = s.Value[1:]
+	}
+	for _, r := range Must("main.f below 20%", "portlist absent").Judge(p, Facts{}) {
+		if r.Verdict != Inconclusive || !strings.Contains(r.Reason, "cpu/nanoseconds") {
+			t.Errorf("want it inconclusive, with the kind that the profile has: %s", r)
+		}
+	}
+}
