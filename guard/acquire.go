@@ -40,7 +40,7 @@ func (g *Guard) within(part, what string, do func() error) error {
 	began := time.Now()
 	err := foreign(startWithin, func() error {
 		err := do()
-		if err == nil || time.Since(began) >= startWithin { // before, it is an error of Start
+		if err == nil || time.Since(began) >= startWithin { // Start returns an earlier error
 			g.off(part, err)
 		}
 		return err
@@ -50,7 +50,7 @@ func (g *Guard) within(part, what string, do func() error) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if text, off := g.faults.by[part]; off { // it has not ended in this moment
+	if text, off := g.faults.by[part]; off { // do has not ended since
 		g.degraded(part, "", text)
 	}
 	return nil
@@ -110,6 +110,9 @@ func (g *Guard) release(ctx context.Context) {
 	}
 	for _, s := range g.sinks {
 		await(ctx, s.done)
+	}
+	if store != nil {
+		_ = store.Close(ctx) // with the time that the sinks have left
 	}
 	running.CompareAndSwap(g, nil)
 }

@@ -28,7 +28,7 @@ const maxHistory = 60
 
 // ruleOf is the rule by which the alert of a budget fires and ends.
 func (e *entry) ruleOf(cfg *Config) alert.Rule {
-	counted := isCounted(&e.rule) && e.rule.Test != judge.Absent
+	counted := oncePerPeriod(&e.rule) && e.rule.Test != judge.Absent
 	var r alert.Rule
 	switch {
 	case e.Budget.ForWindows > 0 || e.Budget.ForTime > 0:

@@ -37,9 +37,9 @@ type TB interface {
 // It calls work again and again, one call after the other, on a goroutine of its own, until
 // every budget is decided or one has failed, but not longer than [Checker.Max]. Then it
 // lets the last call return, and cancels ctx. If no call has returned by itself, it cancels
-// ctx at once. At half its limit a budget takes about 2 seconds to pass, at twice its limit
-// 6 seconds to fail, and at 98% against a limit of 20% one second. Near its limit a budget
-// takes all of the time.
+// ctx at once. On a busy core, a budget with a limit of 20% takes about 2 seconds to pass at
+// half its limit, 6 seconds to fail at twice its limit, and one second at 98%. Smaller limits
+// take longer. Near its limit a budget takes all of the time.
 //
 // # What fails, passes and is skipped
 //
@@ -108,8 +108,8 @@ type TB interface {
 // as metrics, and fails on proof; it only takes budgets on CPU. If -benchtime is too short
 // for a budget, that is logged and the benchmark passes. It is the same under -short, with
 // which a check takes at most 5 seconds, and 20 on a busy machine. Mistakes in the test fail
-// either way. go test -cpuprofile holds the profiler, so Check calls work once and skips the
-// test, and runs a benchmark without judging it. Under go test -fuzz it calls work once for
+// either way. go test -cpuprofile holds the profiler, so Check with a budget on CPU calls work
+// once and skips the test, and runs a benchmark without judging it. Under go test -fuzz it calls work once for
 // each input and judges nothing. A guard in the same process shares the profiler with Check.
 //
 // If work panics, Check panics with the same text and work's stack. If work ends its

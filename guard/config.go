@@ -51,8 +51,8 @@ type Config struct {
 
 	// Trace adds the last seconds of execution trace to a dump, while it is enabled. It
 	// is a *trace.FlightRecorder, which the host starts and stops. The type is not named
-	// here, because that would link the tracer into hosts that have none. If it panics or
-	// takes longer than a second, it is not called again.
+	// here, because that would link the tracer into hosts that have none. If it panics,
+	// writes more than 64 MiB or takes longer than a second, it is not called again.
 	Trace interface {
 		Enabled() bool
 		WriteTo(w io.Writer) (n int64, err error)
@@ -98,10 +98,10 @@ type Config struct {
 // first and the worst dump of a violation are kept longest. A dump that would leave less than
 // a tenth of the disk free is not kept.
 //
-// Every holds for dumps of the same offender. Another offender of the same budget gets a
-// dump when the alert begins to fire, and after that a tenth of Every later; dumps that
-// would come earlier are counted in dumps_total as too_soon. If a violation comes back
-// within Every, its event names the earlier dump of the same offender.
+// Every is the least time between two dumps with the same offender. Between dumps of one
+// budget with different offenders it is a tenth of Every; dumps that would come earlier are
+// counted in dumps_total as too_soon. The first dump of an alert does not wait for that. If a
+// violation comes back within Every, its event names the earlier dump of the same offender.
 type Keep struct {
 	Files int           // profiles, 64 by default
 	Bytes int64         // of all files, 256 MiB by default

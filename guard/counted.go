@@ -38,8 +38,9 @@ func (l *looper) period(start time.Time, end *process.Snapshot) (began time.Time
 	return began, true
 }
 
-// isCounted reports whether the value of a budget is counted in full.
-func isCounted(r *judge.Rule) bool {
+// oncePerPeriod reports whether a budget is judged once a period: its value is counted in full,
+// or it is about a profile of the live heap, which changes slowly.
+func oncePerPeriod(r *judge.Rule) bool {
 	return kindOf(r) == kindFigures || kinds.Of(r.Kind).Taken == kinds.State || hasCounter(r)
 }
 

@@ -125,10 +125,11 @@ func first(r *budget.Result) string {
 	return r.Offenders[0].Function
 }
 
-// dumpDue reports whether a dump of an offender is due. It is not if a recent dump shows that
-// offender. If the last dump of the budget is too recent, the new one is counted as tooSoon
-// and left out. When the alert begins to fire there is one all the same, unless a recent one is
-// of an earlier alert: those of windows that led to it have no mark, so they are removed first.
+// dumpDue reports whether a dump of an offender is due. It is not within Keep.Every of a dump
+// with the same offender, nor within Keep.least of any dump of the budget, which is counted as
+// tooSoon. The first dump of an alert is an exception: it is left out only if a dump of an
+// earlier alert shows the same offender. Dumps from before the alert have no mark, and the store
+// removes them first.
 func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -435,8 +435,37 @@ type recorderFunc func(io.Writer) (int64, error)
 func (recorderFunc) Enabled() bool                        { return true }
 func (f recorderFunc) WriteTo(w io.Writer) (int64, error) { return f(w) }
 
-// A recorder that panics or fails costs the dump its trace, and nothing else. It is asked
-// again for the next dump.
+// A recorder that has an error costs the dump its trace, and is asked again for the next.
+func TestFlightRecorderHasError(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		cfg := dumping(t, "x: fmt.Println below 20% for 1 windows")
+		calls := 0
+		cfg.Trace = recorderFunc(func(to io.Writer) (int64, error) {
+			if calls++; calls == 1 {
+				return 0, errors.New("call to WriteTo already in progress")
+			}
+			n, err := to.Write([]byte("trace"))
+			return int64(n), err
+		})
+		l := w.still(t, cfg)
+		if files := l.companions(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+			t.Error("there is a trace, but the recorder has failed")
+		}
+		if s := l.Status(); !strings.Contains(s.Reason, "in progress") {
+			t.Errorf("status %s: %s, want the error", s.State, s.Reason)
+		}
+		l.beside = nil
+		if files := l.companions(); !slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" && string(f.Data) == "trace" }) {
+			t.Errorf("no trace in %v after the recorder has recovered", files)
+		}
+		if s := l.Status(); s.Reason != "" {
+			t.Errorf("status %s: %s, want none", s.State, s.Reason)
+		}
+	})
+}
+
+// A recorder that panics, hangs or writes without end costs the dumps their traces, and nothing
+// else. It is not called again.
 func TestFlightRecorderFails(t *testing.T) {
 	var release chan struct{}
 	for _, tt := range []struct {
@@ -446,7 +475,6 @@ func TestFlightRecorderFails(t *testing.T) {
 		{"panic: on purpose", func(io.Writer) (int64, error) { panic("on purpose") }},
 		{"not returned within", func(io.Writer) (int64, error) { <-release; return 0, nil }},
 		{"has not returned within 1s", func(io.Writer) (int64, error) { time.Sleep(3 * second); return 0, nil }},
-		{"out of order", func(io.Writer) (int64, error) { return 0, errors.New("out of order") }},
 		{"ended its goroutine", func(io.Writer) (int64, error) { runtime.Goexit(); return 0, nil }},
 		{"writes more than", func(w io.Writer) (int64, error) {
 			n, err := w.Write(make([]byte, 200<<20))
@@ -518,3 +546,29 @@ func TestDumpsOfOneKind(t *testing.T) {
 }
 
 var held [][]byte
+
+// The profile of a lost window is no evidence: a figure that is over its limit in that window
+// has no dump of it.
+func TestNoDumpOfLostWindows(t *testing.T) {
+	for _, outcome := range []profiler.Outcome{profiler.OK, profiler.Starved, profiler.Overrun} {
+		bubble(t, func(t *testing.T, w *world) {
+			w.take = func(int) profiler.Window {
+				win := cpuWindow(fullCore)
+				win.Outcome = outcome
+				return win
+			}
+			l := w.still(t, Config{Budgets: budget.Must("p: process below 0.1 cores for 1 windows")})
+			offered := 0
+			l.seams.offer = func(_ *dumps.Store, d dumps.Dump) (dumps.ID, error) {
+				offered++
+				go l.dumped(dumps.Outcome{ID: "1"})
+				return "1", nil
+			}
+			l.dumps.Store(new(dumps.Store))
+			l.window(t.Context(), false)
+			if s := l.Status().Budgets[0]; s.State != "firing" || offered != 0 != (outcome == profiler.OK) {
+				t.Errorf("%s: %s, %d dumps", outcome, s.State, offered)
+			}
+		})
+	}
+}

@@ -18,7 +18,7 @@ type Event struct {
 	//	profguard.budget.firing    a budget is broken
 	//	profguard.budget.offender  a firing budget has another offender, too
 	//	profguard.budget.resolved  a firing budget is kept again, or no longer judged
-	//	profguard.budget.vacuous   a budget can't fail, because nothing matches it
+	//	profguard.budget.vacuous   a budget can't fail: nothing matches it, or its profile is missing
 	//	profguard.window.lost      windows begin to be lost
 	//	profguard.window.regained  a window is good again
 	//	profguard.guard.paused     the guard costs too much and rests

@@ -29,11 +29,11 @@ type looper struct {
 	judged     *panel                // of the last window
 	last       process.Snapshot      // at the end of the last window
 	lastPeriod process.Snapshot      // at the end of the last period of counters; zero before
-	closer     alert.Closer
-	store      *dumps.Store // for the dumps of this window, or nil
-	beside     []dumps.File // the companions of the dumps of this window; nil before the first dump
-	began      time.Time    // when the last window began
-	untraced   bool         // Config.Trace has failed and is not called again
+	allowance  pace.Allowance        // for close windows
+	store      *dumps.Store          // for the dumps of this window, or nil
+	beside     []dumps.File          // the companions of the dumps of this window; nil before the first dump
+	began      time.Time             // when the last window began
+	untraced   bool                  // Config.Trace has failed and is not called again
 }
 
 func newLooper(g *Guard) *looper {
@@ -87,7 +87,7 @@ func (l *looper) next(now time.Time) time.Time {
 // that a person at /debug/pprof can take a profile in between, if close windows are allowed.
 func (l *looper) sooner(at, now time.Time) time.Time {
 	soon := now.Add(l.cfg.Window / 2)
-	if !soon.Before(at) || l.pace.Costly() || !l.pending() || !l.closer.Allows(now.Sub(l.started), l.cfg.Window*3/2) {
+	if !soon.Before(at) || l.pace.Costly() || !l.pending() || !l.allowance.Take(now.Sub(l.started), l.cfg.Window*3/2) {
 		return at
 	}
 	return soon
@@ -98,7 +98,7 @@ func (l *looper) pending() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.panel.entries, func(e *entry) bool {
-		return e.alert.State == alert.Pending && !isCounted(&e.rule) && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
+		return e.alert.State == alert.Pending && !oncePerPeriod(&e.rule) && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
 	})
 }
 

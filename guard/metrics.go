@@ -21,9 +21,9 @@ var (
 	metricLow      = newGauge("budget_low", "Lower bound of the value.", "budget", "unit")
 	metricHigh     = newGauge("budget_high", "Upper bound of the value.", "budget", "unit")
 	metricLimit    = newGauge("budget_limit", "The declared limit.", "budget", "unit")
-	metricDecided  = newGauge("budget_decided", "1 once the windows together have said that the budget is kept or broken, whatever each by itself can say.", "budget")
+	metricDecided  = newGauge("budget_decided", "1 while the windows together prove that the budget is kept or broken, whatever each by itself can say.", "budget")
 	metricOffender = newGauge("budget_offender_info", "1 while the budget fires: the function that its last event named, and the nearest call in the own module, each with its file and line.", "budget", "function", "file", "blame_function", "blame_file")
-	metricVacuous  = newGauge("budget_vacuous", "1 while the budget tells nothing: no function that is linked matches it, or no sample was ever within it.", "budget")
+	metricVacuous  = newGauge("budget_vacuous", "1 while the budget tells nothing: no function that is linked matches it, or there was no sample within it in 60 windows.", "budget")
 	metricVerdicts = newCounter("verdicts_total", "Windows by verdict.", "budget", "verdict")
 	metricSamples  = newCounter("samples_total", "Samples that the budget's verdicts rest on. Hits divided by samples is the share, over any time and any number of processes.", "budget")
 	metricHits     = newCounter("hits_total", "Samples charged to the budget.", "budget")
@@ -36,13 +36,13 @@ var (
 	metricPanics   = newCounter("panics_total", "Panics recovered, by part of the guard.", "part")
 )
 
-// A metric is one of them.
+// A metric is the description of an exported metric, and its type.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
 }
 
-var descs []*prometheus.Desc // of all
+var descs []*prometheus.Desc // of all metrics, for Describe
 
 func newGauge(name, help string, labels ...string) metric {
 	descs = append(descs, prometheus.NewDesc("profguard_"+name, help, labels, nil))

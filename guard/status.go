@@ -95,7 +95,7 @@ type BudgetStatus struct {
 	History []Measurement `json:"history,omitempty"`
 
 	// Warning says why the budget may never fail: its pattern matches no linked function, or
-	// no sample was within its "in" and "where" so far.
+	// no sample was within its "in" and "where" in its first sixty windows.
 	Warning string `json:"warning,omitempty"`
 	// Dump is the last dump of the budget that was saved, and Dumped the end of its window.
 	// Config.Keep may have removed it since.

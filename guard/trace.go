@@ -9,32 +9,41 @@ import (
 const traceMost = 64 << 20
 
 // trace is the execution trace of the last seconds, nil if there is none. Config.Trace is code
-// of the host. If it panics, hangs or writes without end, it is not called again.
+// of the host. If it panics, hangs or writes without end, it is not called again. An error costs
+// one dump its trace: the recorder has one, for example, while the host writes a trace itself.
 func (l *looper) trace() []byte {
 	if l.cfg.Trace == nil || l.untraced {
 		return nil
 	}
 	var written limited
-	err := foreign(startWithin, func() (err error) {
+	var failed error
+	err := foreign(startWithin, func() error {
 		if l.cfg.Trace.Enabled() {
-			_, err = l.cfg.Trace.WriteTo(&written)
+			_, failed = l.cfg.Trace.WriteTo(&written)
 		}
-		return err
+		return written.tooMuch
 	})
+	if l.untraced = err != nil; !l.untraced {
+		err = failed
+	}
 	if err != nil {
-		l.untraced = true
 		l.off("execution traces", fmt.Errorf("Config.Trace: %w", err))
 		return nil
 	}
+	l.off("execution traces", nil)
 	return written.data
 }
 
-// limited takes at most traceMost bytes.
-type limited struct{ data []byte }
+// limited takes at most traceMost bytes, and remembers if there were more.
+type limited struct {
+	data    []byte
+	tooMuch error
+}
 
 func (b *limited) Write(p []byte) (int, error) {
 	if len(b.data)+len(p) > traceMost {
-		return 0, fmt.Errorf("it writes more than %d MiB", traceMost>>20)
+		b.tooMuch = fmt.Errorf("it writes more than %d MiB", traceMost>>20)
+		return 0, b.tooMuch
 	}
 	b.data = append(b.data, p...)
 	return len(p), nil

@@ -61,6 +61,9 @@ func (l *looper) window(ctx context.Context, early bool) {
 		used = since
 	}
 	m.table = w.Table(&l.decoder)
+	if w.Outcome != profiler.OK {
+		w.Data = nil // a dump of it would look like evidence
+	}
 	l.publish(&w, m.table.Count(), tried, early, &used, &since, &m.now.Snapshot) // with the guard's own samples
 	m.facts.Module, m.facts.NotLinked = l.module, p.notLinked
 	m.facts.Baseline, m.facts.BaselineWork = l.baseline, l.cfg.BaselineWork
@@ -122,7 +125,7 @@ type measurement struct {
 func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results []*judgement) {
 	t, facts, data := m.table, m.facts, m.cpu.Data
 	since := m.now.At.Sub(l.started)
-	if g.kind != kinds.CPU && g.kind != kindFigures && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !isCounted(&e.rule) }) {
+	if g.kind != kinds.CPU && g.kind != kindFigures && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !oncePerPeriod(&e.rule) }) {
 		return nil // all of them wait for the end of their period
 	}
 	var findings []judge.Finding
@@ -162,11 +165,11 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		}
 		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
 		j.result = e.Budget.Result(findings[i])
-		if isCounted(&e.rule) {
+		if oncePerPeriod(&e.rule) {
 			if !m.regular {
 				continue // the period is not complete
 			}
-			switch from := e.counted.At; { // what is no counter and not gc is as of the window's end
+			switch from := e.counted.At; { // other values are those at the window's end
 			case hasCounter(&e.rule) && !from.IsZero():
 				j.start = from
 			case e.rule.Subject == "gc":
@@ -175,7 +178,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			if e.count(&j.result, m.facts.Figures, m.before, m.now, l.cfg.Every) {
 				j.lost = false // counters need no profile
 			}
-			if hasCounter(&e.rule) { // the windows are a part of the time only, and fall on bursts
+			if hasCounter(&e.rule) { // windows cover a part of the period only, so the counters alone decide
 				j.finding.Alarm, j.finding.Strength = evidence.Verdict(j.result.Verdict), 0
 			}
 		}

@@ -145,8 +145,9 @@ func registryUnits(set budget.Set, work map[string]func() float64) []string {
 }
 
 // readRegistry returns the count of each unit, or an error if the registry can't be read. A
-// vector has no series before it first counts, so a metric that never had one counts 0. One
-// that had series, by had, and has none now has no count: it need not come back at 0.
+// vector has no series before its first increment, so a metric that never had one counts 0.
+// The count of a metric that had series and has none now is unknown, because it may come back
+// with another value. had are the names of the metrics that have had series.
 func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (readings, error) {
 	families, err := g.Gather()
 	if err != nil {

@@ -45,7 +45,7 @@ const (
 // pass until it ends. The zero value takes one window.
 type Rule struct {
 	Period  time.Duration // between windows
-	Windows int           // that fail in a row; an alert ends after at most leastWindows that pass
+	Windows int           // in a row that must fail until an alert fires; see Needed for its end
 	Time    time.Duration // from the start of the first to the end of the last
 	Strict  bool          // the user has set a `for`: the evidence of all windows does not count
 	AtOnce  bool          // one failing window is proof
@@ -192,8 +192,8 @@ func (a *Alert) count(f Finding, r Rule) {
 	if f.Measured {
 		a.Recovery.add(f)
 	}
-	// Proven or not: a window may pass with a value in the zone above the limit. "steady" has
-	// a value and no limit.
+	// above: the value is over the limit, whatever the verdict, because a window can pass at up
+	// to 1.25 times the limit. "steady" has no limit: there, a window that passes is not above.
 	above := f.Value > f.Limit && (f.Limit > 0 || f.Window != evidence.Pass)
 	switch {
 	case f.Window == evidence.Fail:
@@ -293,25 +293,3 @@ func (a *Alert) Needed(now time.Duration, r Rule) (windows int, d time.Duration)
 }
 
 func (a *Alert) enter(s State, now time.Duration) { a.State, a.Since = s, now }
-
-// Closer allows windows that follow each other closely, for at most ten minutes in any hour.
-// The zero value is ready to use.
-type Closer struct {
-	spent time.Duration
-	at    time.Duration
-}
-
-// closeTime is the time that may be spent at once, and again in each hour.
-const closeTime = 5 * time.Minute
-
-// Allows reports whether there is time left for a close window that takes so long, and spends
-// it. now is the time since any fixed instant.
-func (c *Closer) Allows(now, takes time.Duration) bool {
-	c.spent = max(c.spent-time.Duration((now-c.at).Hours()*float64(closeTime)), 0)
-	c.at = now
-	if c.spent+takes > closeTime {
-		return false
-	}
-	c.spent += takes
-	return true
-}

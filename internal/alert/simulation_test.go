@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/pace"
 )
 
 // The tables of docs/alerts.md: go test ./internal/alert -v -run 'TestQuiet|TestDelay|TestEnd' -months 100 -timeout 1h
@@ -115,7 +116,7 @@ type watched struct {
 	stream *evidence.Stream
 	alert  Alert
 	rule   Rule
-	closer Closer
+	closer pace.Allowance
 	end    time.Duration // of the last window
 	next   time.Duration // the start of the next
 	// Since the process began:
@@ -147,7 +148,7 @@ func (w *watched) step(p float64) Event {
 	w.windows++
 	slack := every - window
 	w.next = start + every - slack/4 + time.Duration(w.rng.Float64()*float64(slack/2))
-	if w.alert.State == Pending && w.closer.Allows(w.end, window*3/2) {
+	if w.alert.State == Pending && w.closer.Take(w.end, window*3/2) {
 		w.near++
 		w.next = w.end + window/2
 	}
