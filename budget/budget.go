@@ -37,7 +37,7 @@ type Budget struct {
 	// too (cumulative).
 	Flat bool
 
-	// Per is the unit of work that a duration or an amount of bytes is divided by:
+	// Per is the unit of work that a duration, an amount of bytes or a count is divided by:
 	// "request", "call", or a counter of the service's Prometheus registry, which labels
 	// may restrict: http_requests_total{code="200"}.
 	Per string

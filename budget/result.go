@@ -35,11 +35,12 @@ type Result struct {
 
 	// Share is the measured value, in the base unit of the limit: from 0 to 1 for shares
 	// and points, or cores, seconds, bytes or a count. For "no function" budgets it is that
-	// of the worst function. Low and High are its bounds. The chance that the true value is
-	// below Low is one in a million; that it is above High, one in a thousand, or for
-	// "absent" one in twenty. If the first offender is named because another function, which
-	// calls it, proves that the limit is exceeded, Low is wrong one time in twenty, and the
-	// Reason says "likely". For counted values (goroutines, figures) the bounds equal Share.
+	// of the first offender or, without one, of the worst function. Low and High are its
+	// bounds. The chance that the true value is below Low is one in a million; that it is
+	// above High, one in a thousand, or for "absent" one in twenty. If the first offender is
+	// named because another function proves that the limit is exceeded, Low is wrong one time
+	// in twenty, and the Reason says "likely". For counted values (goroutines, figures) the
+	// bounds equal Share.
 	//
 	// If the baseline has no sample of a function, its growth per unit of work has no
 	// number. Share is then the growth over a baseline with one sample, and High is 1e15.

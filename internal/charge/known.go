@@ -174,8 +174,8 @@ func IsOurs(name string) bool {
 	return found && slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }
 
-// lends is the function through which profguard calls code of the program. Sinks are such code,
-// with what profguard does in them.
+// lends is the function through which profguard calls code of the program. It calls sinks, too:
+// what profguard does in a sink counts as the program's.
 const lends = module + "guard.call"
 
 // Disown sets the samples of profguard's own goroutines to zero in a profile of memory or

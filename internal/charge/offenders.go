@@ -10,7 +10,8 @@ import (
 const maxOver = 128
 
 // Ranked lists the keys that a query charges with more than least, heaviest first. If there
-// are none, it is one of the heaviest. The list is valid until the next call.
+// are none, it lists one key: one of those with the largest charge. The list is valid until
+// the next call.
 func (c *Counter) Ranked(query int, least int64) []int32 {
 	s := c.Sums(query)
 	c.ranked = c.ranked[:0]

@@ -25,8 +25,8 @@ type Stack struct {
 // leaf.
 type shape struct {
 	// working is the frame in whose body the sample was taken: the first that is not of
-	// the floor. busy is the first that is not of the functions that wait. Both are the
-	// number of frames if there is no such frame.
+	// the floor. busy is the first frame that is not of a function in which goroutines wait.
+	// Both are the number of frames if there is no such frame.
 	working, busy int32
 	// entry is the frame of the entry point: its callers are the way in. In a stack that
 	// was cut off and shows no hand-over it is the number of frames.

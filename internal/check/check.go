@@ -58,11 +58,11 @@ type Config struct {
 }
 
 const (
-	// defaultMax is enough, on half a core and with a limit of 5%, for a share of 0.95
-	// times the limit to pass, and for one of 1.5 times the limit to fail.
+	// defaultMax is enough, on a core and with a limit of 20%, for a share of 0.95 times the
+	// limit to pass, and for one of 1.5 times the limit to fail.
 	defaultMax = 30 * time.Second
-	// shortMax is enough, on one core, for half the limit to pass and twice the limit to
-	// fail.
+	// shortMax is enough, on a core and with a limit of 20%, for half the limit to pass and
+	// 2.4 times the limit to fail.
 	shortMax = 5 * time.Second
 	// reserve is the time before the test's deadline in which work returns, the profile is
 	// saved and the message is written.

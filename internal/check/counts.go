@@ -163,8 +163,8 @@ func quantityOf(b budget.Budget) int {
 func isCPU(b budget.Budget) bool { return quantityOf(b) == cpuSeconds }
 
 // judgeBatches judges a budget by batches. At the last look, an upper bound within 1.5
-// times the limit passes. So does what is left of allocations when those in the pauses are taken
-// off, which are other code's unless work has goroutines that go on (trailing).
+// times the limit passes. So does a mean of allocations within the limit, without those of the
+// pauses: they are other code's, unless goroutines of work go on in the pauses (trailing).
 func judgeBatches(b budget.Budget, batches []batch, last, trailing bool) outcome {
 	q := quantityOf(b)
 	idle, paused := 0.0, 1e-9

@@ -223,10 +223,10 @@ func (c *cpuPhase) take(r *run, w profiler.Window) {
 	c.broken = c.flush(r)
 }
 
-// awaitsUnit reports whether a unit of a budget was not done yet in a block. The CPU of a block
-// without any would be lost to the units that it was used for. Where a unit takes very long,
-// or nobody counts it, the other budgets wait five seconds for it, and not for the first call,
-// which may last as long as the check.
+// awaitsUnit reports whether a unit of a budget was not done yet in a block. A block without
+// one has CPU but no work, so its CPU would be left out. The block is therefore made longer, up
+// to five seconds, because a unit may take very long, or nobody counts it. It does not wait for
+// the first call, which may last as long as the check.
 func (r *run) awaitsUnit(block span) bool {
 	return block.elapsed < idleTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
 		per := r.set[i].Per
@@ -305,7 +305,7 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 		reason = fmt.Sprintf("no %q was done in %d calls: work must do some in each call, or the counter is wrong", res.Budget.Per, calls)
 	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(labelled) < asleepRate*elapsed.Seconds():
 		reason = fmt.Sprintf("too few CPU samples: %d in %v and %d calls, and %s. Work sleeps or waits, "+
-			"or it does its work on goroutines that stood before the check: start those inside work, or make work compute",
+			"or it does its work on goroutines that were started before the check: start those inside work, or make work compute",
 			c.samples(), elapsed.Round(100*time.Millisecond), calls, c.unlabelled.text(c.unlabelled.busiest()))
 	default:
 		return noTime, res.Reason

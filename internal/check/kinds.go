@@ -18,8 +18,8 @@ import (
 // in 100,000.
 const firstLook = 250 * time.Millisecond
 
-// leastQuiet is how long work has to go on without contention until there is none: as long
-// as it takes for a share of CPU to pass.
+// leastQuiet is how long work must run without contention until the check reports that there
+// is none: as long as it takes for a share of CPU to pass.
 const leastQuiet = 2 * time.Second
 
 // A kindsPhase judges the difference of allocs, mutex and block profiles while work runs.

@@ -75,7 +75,7 @@ func mainAsTested(set budget.Set, tested string) budget.Set {
 // test of any other package.
 func testedMain() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || strings.HasSuffix(info.Path, ".test") { // which the path of a package main has not
+	if !ok || strings.HasSuffix(info.Path, ".test") { // a package main has no such path
 		return ""
 	}
 	return info.Path

@@ -25,15 +25,15 @@ type Finding struct {
 
 	// Alarm is the last proof, by one window or by all together, and Strength what
 	// all windows together say for an excess: 1 is proof. Only a [Watch] sets them.
-	// Growth against a baseline too small to ever pass by goes from Fail to
-	// Inconclusive when it is over.
+	// If the baseline is too small to prove a pass, Alarm changes from Fail to
+	// Inconclusive when the growth is over.
 	Alarm    evidence.Verdict
 	Strength float64
 }
 
 // Notes are further facts that a reader of the reason should know.
 type Notes struct {
-	Cut       int64 // samples, also of the baseline, whose stacks the runtime has cut off, where that leaves the verdict open or may hide the offender
+	Cut       int64 // samples whose stacks the runtime has cut off, also those of the baseline; 0 where they cannot change the verdict or the offender
 	Unordered bool  // addresses do not show the order of the link, so hand-overs between functions may have been missed
 	Unmatched bool  // no function of the profile matches the pattern, which may be misspelt
 }

@@ -176,7 +176,7 @@ func count(c *charge.Counter, rules []rule, t *decode.Table) error {
 		what += fmt.Sprintf(" and %d labels", len(t.Labels))
 	}
 	if looks*parts > maxVisits {
-		return fmt.Errorf("%s times %d parts that the budgets ask about, at most %d together: "+remedy, what, parts, maxVisits)
+		return fmt.Errorf("%s times %d queries of the budgets are more than the limit of %d: "+remedy, what, parts, maxVisits)
 	}
 	c.Open(t)
 	for i := range rules {
