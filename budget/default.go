@@ -31,8 +31,8 @@ import "runtime/pprof"
 // 4 to 14% of sound services, 49% where the memory limit leaves no room (the
 // runtime lets it take no more than half of all cores), 66% where GOGC is 5.
 // Printing took up to 4% of 22 sound programs, those of docs/culprit.md among them, and 40
-// to 65% of those that dump each request. While a service fills its caches the collector may well
-// take more for a moment, so it has three windows to come down.
+// to 65% of those that dump each request. While a service fills its caches the collector
+// may well take more for a moment, so it has three windows to come down.
 func Default() Set {
 	// These are values and not sentences, so that a program without sentences of its own does
 	// not link the parser.

@@ -73,8 +73,9 @@
 // need no profile: the number of goroutines, the bytes of objects that are live or not yet
 // swept, the resident memory, and the share of CPU time that the garbage collector uses. If
 // Facts.Figures lacks them, a profile of that kind tells the first two, a CPU profile tells
-// gc (but not after "when"), and rss is inconclusive. In a profile gc can be twice as large as in a guard, because
-// it has the sweeping and the workers that idle processors lend to the collector.
+// gc (but not after "when"), and rss is inconclusive. In a profile gc can be twice as large
+// as in a guard, because it has the sweeping and the workers that idle processors lend to
+// the collector.
 //
 // # Limits
 //
@@ -239,10 +240,10 @@
 //     condition after "when" did not hold. The reason says which, and how many samples
 //     would be enough.
 //
-// Figures are counted and not sampled, so their verdict is a plain comparison. Only heap and gc
-// that a profile tells are sampled. Because they
-// vary, a guard fires after three periods in which a figure is over its limit, unless
-// "for" says otherwise, and the alert ends after three periods within it.
+// Figures are counted and not sampled, so their verdict is a plain comparison; only heap and
+// gc that a profile tells are sampled. Figures vary, so a guard fires after three periods in
+// which one is over its limit, unless "for" says otherwise, and the alert ends after three
+// periods within it.
 //
 // The runtime keeps 64 frames of a stack in CPU profiles and 128 in others, and drops those
 // at the root's end. Such samples widen the bounds of budgets that depend on callers, so

@@ -22,7 +22,7 @@ func TestNoMatch(t *testing.T) {
 	p := folded.Must("cpu 10s\nmain.main;main.run;main.work 1000")
 	for sentence, want := range map[string]bool{"main.run below 5% flat": false, "main.rnu below 5% flat": true} {
 		r := Must(sentence).Judge(p, Facts{})[0]
-		if got := strings.Contains(r.Reason, "no function of this profile matches"); got != want {
+		if got := strings.Contains(r.Reason, nobody); got != want {
 			t.Errorf("%s: says that nothing matches: %t, want %t: %s", sentence, got, want, r.Reason)
 		}
 	}

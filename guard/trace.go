@@ -23,7 +23,9 @@ func (l *looper) trace() []byte {
 		}
 		return written.tooMuch
 	})
-	if l.untraced = err != nil; !l.untraced {
+	if err != nil {
+		l.untraced = true
+	} else {
 		err = failed
 	}
 	if err != nil {

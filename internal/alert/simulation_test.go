@@ -113,12 +113,12 @@ func (l *load) binomial(n int, p float64) float64 {
 // A watched process is a load, and the alert of a budget on it.
 type watched struct {
 	*load
-	stream *evidence.Stream
-	alert  Alert
-	rule   Rule
-	closer pace.Allowance
-	end    time.Duration // of the last window
-	next   time.Duration // the start of the next
+	stream    *evidence.Stream
+	alert     Alert
+	rule      Rule
+	allowance pace.Allowance
+	end       time.Duration // of the last window
+	next      time.Duration // the start of the next
 	// Since the process began:
 	windows, near int
 }
@@ -148,7 +148,7 @@ func (w *watched) step(p float64) Event {
 	w.windows++
 	slack := every - window
 	w.next = start + every - slack/4 + time.Duration(w.rng.Float64()*float64(slack/2))
-	if w.alert.State == Pending && w.closer.Take(w.end, window*3/2) {
+	if w.alert.State == Pending && w.allowance.Take(w.end, window*3/2) {
 		w.near++
 		w.next = w.end + window/2
 	}

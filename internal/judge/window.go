@@ -112,16 +112,18 @@ func isFigure(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 // isOfFigure reports whether the rule is about a figure, and not about the profile's
 // samples.
 func (w *window) isOfFigure(r *rule) bool {
+	told := func(name string) bool { // by the facts, which may also say why there is no value
+		_, given := w.facts.Figures[name]
+		return given || w.facts.NoFigures[name] != ""
+	}
 	switch {
 	case r.isGC():
-		_, given := w.facts.Figures["gc"]
-		return given || w.facts.NoFigures["gc"] != ""
+		return told("gc")
+	case r.Subject == "heap" && r.Test == Limited && r.query >= 0:
+		return told("heap") // a profile of the heap is a sample of it
 	case r.Class == Process && r.Dimension == unit.Cores && r.Test != Steady:
 		_, given := w.facts.Figures["cores"]
 		return given && r.where < 0 // of what has a label, only samples tell
-	}
-	if _, given := w.facts.Figures["heap"]; r.Subject == "heap" && r.Test == Limited && !given && w.facts.NoFigures["heap"] == "" {
-		return r.query < 0 // a profile of the heap is a sample of it
 	}
 	return r.Class == Figure || r.Test == Steady
 }
