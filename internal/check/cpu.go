@@ -295,8 +295,8 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 		reason = fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
 			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", c.loop, labelled, each)
 	case c.cover.isLow():
-		reason = c.cover.reason()
-		if r.busy() {
+		busy := r.busy()
+		if reason = c.cover.reason(busy); busy {
 			return noTime, reason
 		}
 	case c.unreachable(r, n):

@@ -106,6 +106,13 @@ func TestCheckFlags(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], append(tt.args, "-check.child", "-test.v")...)
 			cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 			out, err := cmd.CombinedOutput()
+			// A benchmark ends when it has called its work as often as it was told to. Beside
+			// 16 busy loops that was seen to bring no sample at all. Then nothing may fail.
+			says := func(text string) bool { return strings.Contains(string(out), text) }
+			if tt.fail && err == nil && says("\nBenchmark") && says(" not decided in the time given (") && says("the machine was busy: ") {
+				t.Logf("the benchmark had too few samples: %s", out)
+				return
+			}
 			if (err != nil) != tt.fail {
 				t.Errorf("%v, want a failure: %v", err, tt.fail)
 			}
