@@ -21,6 +21,9 @@ type Sums struct {
 	Keys   []int32
 	Values []int64
 	Most   int64
+	// squares has the sum of the squares of the weights of what is charged to each key. It
+	// is empty where all observations weigh the same.
+	squares []float64
 	// Cut is the part of Total in stacks that the runtime cut off, where the lost frames
 	// could change the answer. The part of Cut that is charged to a key is still known,
 	// see Unknown.
@@ -36,10 +39,11 @@ type Sums struct {
 // it that is in Sums.Cut.
 type sum struct {
 	value, cut int64
-	seen       uint64 // the sample that charged it last
+	square     float64 // of the weights of its observations
+	seen       uint64  // the sample that charged it last
 }
 
-// maxSums limits the sums that are kept of one profile, of all queries together, to 6 MiB.
+// maxSums limits the sums that are kept of one profile, of all queries together, to 8 MiB.
 const maxSums = 300_000
 
 // mostObservations is the largest [Sums.N]: rounded, it must fit into an int64.
@@ -58,6 +62,19 @@ func (s *Sums) of(key int32, amounts []int64) int64 {
 		return amounts[at]
 	}
 	return 0
+}
+
+// Uneven reports whether observations may weigh differently.
+func (s *Sums) Uneven() bool { return len(s.squares) > 0 }
+
+// Weight is what an observation that is charged to key weighs on average, in weights of an
+// average observation of the query. It is 1 for a key that nothing is charged to.
+func (s *Sums) Weight(key int32) float64 {
+	at, found := slices.BinarySearch(s.Keys, key)
+	if !found || !s.Uneven() || !(s.weight2 > 0) {
+		return 1
+	}
+	return s.squares[at] / float64(s.Values[at]) * float64(s.Total) / s.weight2
 }
 
 // Part is the part of Total that a value is.
@@ -171,12 +188,13 @@ func (c *Counter) Name(query int, key int32) string {
 	return c.Names.symbols.Name(decode.ID(key))
 }
 
-// Charged is the amount that a query charges to a function or package, by its name, and how
-// much more could belong to it, see [Sums.Unknown].
-func (c *Counter) Charged(query int, name string) (charged, unknown int64) {
-	s := c.Sums(query)
+// NoKey is the key of a function or package that has never been seen.
+const NoKey = -1
+
+// Key is the key of a query for a function or package, by its name.
+func (c *Counter) Key(query int, name string) int32 {
 	if c.Names.symbols == nil { // nothing has had a name yet
-		return 0, s.Cut
+		return NoKey
 	}
 	key, known := c.Names.packageIDs[name]
 	if c.queries[query].Unit != Package {
@@ -185,33 +203,37 @@ func (c *Counter) Charged(query int, name string) (charged, unknown int64) {
 		key = int32(id)
 	}
 	if !known {
-		return 0, s.Cut
+		return NoKey
 	}
-	return s.By(key), s.Unknown(key)
+	return key
 }
 
 func (c *Counter) count(query int) {
 	t, q, s := c.table, &c.queries[query], &c.answers[query]
-	*s = Sums{Query: c.queries[query], Keys: s.Keys[:0], Values: s.Values[:0], cuts: s.cuts[:0], counted: c.number}
+	*s = Sums{Query: c.queries[query], Keys: s.Keys[:0], Values: s.Values[:0], cuts: s.cuts[:0], squares: s.squares[:0], counted: c.number}
 	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
 		c.sums = make([]sum, keys+keys/4)
 	}
-	types := len(t.Types)
+	types, uneven := len(t.Types), q.Weight.isUneven(q.Value)
 	c.walk(query, func(v int64, stack *Stack) {
+		square := q.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
 		s.Total = AddSaturating(s.Total, v)
-		s.weight2 += q.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
+		s.weight2 += square
+		if !uneven {
+			square = 0
+		}
 		if stack.unknown {
 			s.Cut = AddSaturating(s.Cut, v)
 		}
 		c.visited++
 		keys := c.keys(q)
 		if q.Unit != Pattern {
-			c.add(keys, v)
+			c.add(keys, v, square)
 			return
 		}
 		for _, function := range keys {
 			if function >= 0 {
-				c.add(c.Names.Matches(decode.ID(function)), v)
+				c.add(c.Names.Matches(decode.ID(function)), v, square)
 			}
 		}
 	})
@@ -220,21 +242,28 @@ func (c *Counter) count(query int) {
 	if s.Keys, s.Values = room(s.Keys, n), room(s.Values, n); s.Cut != 0 {
 		s.cuts = room(s.cuts, n)
 	}
+	if uneven {
+		s.squares = room(s.squares, n)
+	}
 	for _, key := range c.charged {
 		sum := &c.sums[key]
 		s.Keys, s.Values, s.Most = append(s.Keys, key), append(s.Values, sum.value), max(s.Most, sum.value)
 		if s.Cut != 0 {
 			s.cuts = append(s.cuts, sum.cut)
 		}
-		sum.value, sum.cut = 0, 0
+		if uneven {
+			s.squares = append(s.squares, sum.square)
+		}
+		sum.value, sum.cut, sum.square = 0, 0, 0
 	}
 	c.charged = c.charged[:0]
 	c.left -= n
 	s.finish(c.Multiple)
 }
 
-// add charges a value of the loaded stack to the keys. Keys below zero are skipped.
-func (c *Counter) add(keys []int32, v int64) {
+// add charges a value of the loaded stack, and its square if that is not 0, to the keys.
+// Keys below zero are skipped.
+func (c *Counter) add(keys []int32, v int64, square float64) {
 	sums, visited, cut := c.sums, c.visited, c.stack.unknown
 	for _, key := range keys {
 		if key < 0 {
@@ -254,6 +283,9 @@ func (c *Counter) add(keys []int32, v int64) {
 		}
 		if cut {
 			sum.cut = AddSaturating(sum.cut, once)
+		}
+		if square > 0 && once > 0 {
+			sum.square += square
 		}
 	}
 }

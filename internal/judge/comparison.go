@@ -122,13 +122,16 @@ func hits(s *charge.Sums, value int64) float64 { return s.Part(value) * s.N }
 // hits is the number of hits that a value stands for.
 func (c *comparison) hits(value int64) float64 { return hits(c.sums, value) }
 
-// bounds is what a value proves about the limit.
-func (c *comparison) bounds(value int64) evidence.Finding {
+// bounds is what a value proves about the limit. A hit is worth what an average observation
+// of the query is, and an observation behind the value is worth weight hits. Where goroutines
+// waited ten times as long in one function as in others, it has ten hits for each wait that
+// was seen, and these are as uncertain as one. Only amounts have such values.
+func (c *comparison) bounds(value int64, weight float64) evidence.Finding {
 	switch {
 	case c.value.Census:
 		return counted(c.part(value), c.Limit)
 	case c.over > 0:
-		return evidence.Rate(c.hits(value), c.n, c.Limit)
+		return evidence.Rate(c.hits(value)/weight, c.n/weight, c.Limit)
 	}
 	return evidence.Fixed(c.hits(value), c.sums.N, c.Limit)
 }
@@ -138,12 +141,12 @@ func (c *comparison) bounds(value int64) evidence.Finding {
 const nameAlpha = 0.05
 
 // low is a lower bound of the truth that errs with the chance nameAlpha.
-func (c *comparison) low(value int64) float64 {
+func (c *comparison) low(value int64, weight float64) float64 {
 	switch {
 	case c.value.Census:
 		return c.part(value)
 	case c.over > 0:
-		return evidence.RateLower(c.hits(value), nameAlpha) / c.n
+		return evidence.RateLower(c.hits(value)/weight, nameAlpha) * weight / c.n
 	}
 	return evidence.Lower(c.hits(value), c.sums.N, 1, nameAlpha)
 }
@@ -168,21 +171,27 @@ func (c *comparison) limit(before int64) evidence.Limit {
 type found struct {
 	name        string
 	now, before int64
-	hidden      int64 // how much more than before it may have been, in stacks that were cut off
+	hidden      int64   // how much more than before it may have been, in stacks that were cut off
+	weight      float64 // hits that an observation in the window is worth
 	evidence.Finding
 }
 
 // inWindow is the charge of a name in the window.
 func (c *comparison) inWindow(name string) int64 {
-	charged, _ := c.charged(&c.w.judged.counter, name)
+	counter := &c.w.judged.counter
+	charged, _ := c.charged(counter, c.key(counter, name))
 	return charged
 }
 
 // charges looks up the charges of a name, which may have none.
 func (c *comparison) charges(name string) found {
-	x := found{name: name, now: c.inWindow(name)}
+	x, counter := found{name: name}, &c.w.judged.counter
+	key := c.key(counter, name)
+	x.now, _ = c.charged(counter, key)
+	x.weight = c.sums.Weight(key)
 	if c.before != nil {
-		x.before, x.hidden = c.charged(&c.w.judged.base.counter, name)
+		counter = &c.w.judged.base.counter
+		x.before, x.hidden = c.charged(counter, c.key(counter, name))
 	}
 	return x
 }
@@ -198,33 +207,37 @@ func (c *comparison) of(name string) found {
 // cut off, it is only known that a charge is between what shows and that plus what was cut:
 // the finding fails if the least growth or charge fails, and passes if the most passes.
 func (c *comparison) finding(x found) evidence.Finding {
-	f := c.exactly(x.now, x.before+x.hidden)
-	if high := max(x.now, c.most); high > x.now || x.hidden > 0 {
-		most := c.exactly(high, x.before)
-		if f.High = most.High; f.Verdict == evidence.Pass && most.Verdict != evidence.Pass {
+	least, most := x, x
+	least.before += x.hidden
+	f := c.exactly(least)
+	if most.now = max(x.now, c.most); most.now > x.now || x.hidden > 0 {
+		most.weight = max(x.weight, 1) // it is not known what was cut off
+		e := c.exactly(most)
+		if f.High = e.High; f.Verdict == evidence.Pass && e.Verdict != evidence.Pass {
 			f.Verdict = evidence.Inconclusive
 		}
 		if f.Verdict == evidence.Inconclusive {
 			f.Needed, f.SmallBaseline = 0, false // more samples of this kind do not help
 		}
 	}
+	f.Needed *= x.weight
 	c.inSamples(&f)
 	return f
 }
 
-// exactly is what two charges prove.
-func (c *comparison) exactly(now, before int64) evidence.Finding {
+// exactly is what the charges prove where nothing was cut off.
+func (c *comparison) exactly(x found) evidence.Finding {
 	switch {
 	case c.before == nil:
-		return c.bounds(now)
+		return c.bounds(x.now, x.weight)
 	case c.isShare() && c.value.Census:
-		return counted(c.sums.Part(now)-c.before.Part(before), c.Limit)
+		return counted(c.sums.Part(x.now)-c.before.Part(x.before), c.Limit)
 	}
 	tests := 1.0
 	if c.isShare() && c.Class == Each {
 		tests = evidence.Tests(perSample, c.Limit)
 	}
-	return c.limit(before).Growth(c.hits(now), c.n, 1, tests)
+	return c.limit(x.before).Growth(c.hits(x.now), c.n, 1, tests)
 }
 
 // isOver reports whether the measured value is over the limit, proven or not.
@@ -312,7 +325,7 @@ func (c *comparison) worst() (worst found, over []int32) {
 	any, small := false, false
 	least := int64(0) // for growth, all
 	if c.before == nil {
-		least = c.values(c.Limit) - 1
+		least = c.values(c.small()) - 1
 	}
 	for _, key := range c.w.judged.counter.Ranked(c.query, least) {
 		now := c.sums.By(key)
@@ -359,13 +372,23 @@ func (c *comparison) hide() {
 	}
 }
 
+// small is the charge up to which a function is within the limit for sure, if the heaviest
+// one is. Where observations weigh differently, that is less certain of a function that has
+// one or two: the upper bound of one is ten, and a window passes at 1.25 times the limit.
+func (c *comparison) small() float64 {
+	if c.sums.Uneven() {
+		return c.Limit / 20
+	}
+	return c.Limit
+}
+
 // isSmall reports whether a function with such a value, and with it all that have less, is
 // within the limit for sure. A share cannot have grown by more than itself.
 func (c *comparison) isSmall(value int64) bool {
 	share, n := c.sums.Part(value), c.sums.N
 	switch {
 	case c.before == nil:
-		return c.part(value) <= c.Limit
+		return c.part(value) <= c.small()
 	case !c.isShare():
 		return share < smallShare
 	}
@@ -398,7 +421,7 @@ func (c *comparison) named(over []int32, verdict evidence.Verdict) []int32 {
 	return slices.DeleteFunc(over, func(key int32) bool {
 		switch {
 		case c.before == nil && verdict == evidence.Fail:
-			return c.low(c.sums.By(key)) <= c.Limit
+			return c.low(c.sums.By(key), c.sums.Weight(key)) <= c.Limit
 		case c.before == nil:
 			return c.of(c.name(key)).Verdict == evidence.Pass
 		}

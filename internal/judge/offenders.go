@@ -48,10 +48,11 @@ func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) {
 				frames[i] = append(frames[i], Frame{f.Function, f.File, f.Line, c.part(f.Value), float64(f.Value) * c.value.Scale, f.Own})
 			}
 		}
-		bounds := c.bounds(value)
+		weight := sums.Weight(key)
+		bounds := c.bounds(value, weight)
 		o := Offender{Frame: frames[0][0], Low: bounds.Low, High: bounds.High, Blame: frames[0][1], Callers: frames[1], Callees: frames[2]}
 		if f.Verdict == evidence.Fail && c.Class == Each && c.before == nil && o.Low <= c.Limit {
-			o.Low = c.low(value)
+			o.Low = c.low(value, weight)
 		}
 		f.Offenders = append(f.Offenders, o)
 	}

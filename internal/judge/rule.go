@@ -184,20 +184,26 @@ func (r *rule) near(n, samples float64) float64 {
 	return n * r.Limit / 10
 }
 
-// charged is the charge of a function or package, or of the subject if the rule is not
-// about each. unknown is how much more could belong to it, in frames that were cut off.
-func (r *rule) charged(counter *charge.Counter, name string) (charged, unknown int64) {
+// key is the key of a function or package, or that of the subject if the rule is not about
+// each.
+func (r *rule) key(counter *charge.Counter, name string) int32 {
 	if r.Class == Each {
-		return counter.Charged(r.query, name)
+		return counter.Key(r.query, name)
 	}
+	return r.subject
+}
+
+// charged is the charge of a key, or everything for a rule without a subject. unknown is how
+// much more could belong to it, in frames that were cut off.
+func (r *rule) charged(counter *charge.Counter, key int32) (charged, unknown int64) {
 	sums := counter.Sums(r.query)
 	switch {
-	case r.subject < 0:
+	case r.Class != Each && r.subject < 0:
 		return sums.Total, 0
 	case r.Class == Figure: // "gc" shows in the innermost frames, which are kept
-		return sums.By(r.subject), 0
+		return sums.By(key), 0
 	}
-	return sums.By(r.subject), sums.Unknown(r.subject)
+	return sums.By(key), sums.Unknown(key)
 }
 
 func (c *compiler) pattern(text string) (int32, error) {
