@@ -79,8 +79,8 @@ type TB interface {
 // for the literal and for the functions that it calls. In the test of a package main,
 // budgets on "main" mean that package.
 //
-// Requests and recorders that a test makes with httptest.NewRequest and NewRecorder are left
-// out. Work that takes less time than the call of it is too small for shares: repeat it
+// The making of requests with httptest.NewRequest, and what an httptest.ResponseRecorder does,
+// are left out. Work that takes less time than the call of it is too small for shares: repeat it
 // inside work. With -race shares are about the same as without it, but amounts are not: put
 // budgets on time, cores, bytes and allocations into a file that begins with
 // //go:build !race.

@@ -39,7 +39,7 @@ func isLoop(name string) bool { return name == workPackage+".(*Worker).loop" }
 // literal it is removed, because the literal's callee says what is being run. It returns 0
 // for stacks that do not belong to work: the loop itself, its callee that decides whether to
 // go on, the runtime's functions within these, the race detector, and the requests and
-// recorders that a test makes to call a handler.
+// recorders with which a test calls a handler.
 func workOf(stack []string) int {
 	i := slices.IndexFunc(stack, isLoop)
 	switch {
@@ -73,10 +73,11 @@ func isOurs(name string) bool {
 }
 
 // isBeside reports whether a stack within a call of work does not belong to it: the race
-// detector, and the making of the request and the recorder that a handler is called with.
+// detector, the making of the request and the recorder that a handler is called with, and
+// what the recorder does to keep the answer. A server would write that to a connection.
 func isBeside(stack []string) bool {
 	return len(stack) > 0 && charge.IsDetector(stack[0]) || slices.ContainsFunc(stack, func(name string) bool {
-		return charge.IsCheckptr(name) || strings.HasPrefix(name, "net/http/httptest.New")
+		return charge.IsCheckptr(name) || strings.HasPrefix(name, "net/http/httptest.New") || strings.HasPrefix(name, "net/http/httptest.(*ResponseRecorder).")
 	})
 }
 
