@@ -85,6 +85,15 @@ func belowEach(n int) Set {
 	return Must(lines...)
 }
 
+// lowest has n budgets that most functions of a large profile are over.
+func lowest(n int) Set {
+	var lines []string
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("no function above 0.000%d%%", 100+i))
+	}
+	return Must(lines...)
+}
+
 // TestFault_70_JudgeReader: a few bytes can ask for as much work as they like, with
 // frames times budgets, frames times lines, or names times budgets. What is beyond
 // the bounds ends in an error, and what is just within them costs at most 64 MiB
@@ -114,6 +123,7 @@ func TestFault_70_JudgeReader(t *testing.T) {
 		{"functions and budgets", 20_000, 1, 30_000, 3, exceptEach(20), "more than 300,000 sums"},
 		{"functions and budgets, just", 100_000, 1, 150_000, 3, inEach(3), ""},
 		{"all functions are offenders", 60_000, 1, 60_000, 10, low, ""},
+		{"offenders of many budgets", 60_000, 1, 60_000, 10, lowest(10), "more than 300000 functions are near"},
 		{"frames and patterns", 10, 1, 1, 4000, belowEach(2000), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

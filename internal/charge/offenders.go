@@ -3,39 +3,54 @@ package charge
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // maxOver limits the functions that are compared with each other: the matrix has the
 // square of it. With more functions over a limit, only the heaviest are of interest.
 const maxOver = 128
 
-// Ranked lists the keys that a query charges with more than least, heaviest first. If there
-// are none, it lists one key: one of those with the largest charge. The list is valid until
-// the next call.
+// Ranked lists the keys of a query that have more than least, heaviest first, and at least
+// the heaviest. Equal ones are ordered by name, so that the result does not depend on earlier
+// profiles. The list is valid until the next count.
 func (c *Counter) Ranked(query int, least int64) []int32 {
 	s := c.Sums(query)
-	c.ranked = c.ranked[:0]
-	for i, key := range s.Keys {
-		if v := s.Values[i]; v > least || s.Most <= least && v == s.Most {
-			if c.ranked = append(c.ranked, key); s.Most <= least {
-				break
+	if least = min(least, s.Most-1); !s.isRanked || least < s.above {
+		if s.above = least; s.isRanked { // the next limit may be lower still
+			s.above = min(least, max(least/2, 0))
+		}
+		s.ranked, s.isRanked = s.ranked[:0], true
+		for i, key := range s.Keys {
+			if s.Values[i] > s.above {
+				s.ranked = append(s.ranked, key)
 			}
 		}
+		c.Rank(query, s.ranked)
 	}
-	c.Rank(query, c.ranked)
-	return c.ranked
+	n := sort.Search(len(s.ranked), func(i int) bool { return s.By(s.ranked[i]) <= least })
+	return s.ranked[:n]
 }
 
-// Rank sorts keys of a query, heaviest first. Equal ones are ordered by name, so that the
-// result does not depend on earlier profiles.
+// Rank sorts keys of a query, heaviest first, and equal ones by name.
 func (c *Counter) Rank(query int, keys []int32) {
+	type charged struct {
+		value int64
+		key   int32
+	}
 	s := c.Sums(query)
-	slices.SortFunc(keys, func(a, b int32) int {
-		if x, y := s.By(a), s.By(b); x != y {
-			return cmp.Compare(y, x)
+	list := make([]charged, len(keys))
+	for i, key := range keys {
+		list[i] = charged{s.By(key), key}
+	}
+	slices.SortFunc(list, func(a, b charged) int {
+		if a.value != b.value {
+			return cmp.Compare(b.value, a.value)
 		}
-		return cmp.Compare(c.Name(query, a), c.Name(query, b))
+		return cmp.Compare(c.Name(query, a.key), c.Name(query, b.key))
 	})
+	for i := range list {
+		keys[i] = list[i].key
+	}
 }
 
 // Offenders selects the functions to name from the keys over a limit, which are given in

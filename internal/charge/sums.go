@@ -30,9 +30,14 @@ type Sums struct {
 	Cut int64
 
 	weight2 float64
+	cut2    float64 // the part of weight2 in Cut
 	cuts    []int64 // the part of each value in Cut; empty where Cut is 0
 
 	counted int // the number of the profile
+
+	ranked   []int32 // the keys of which more than above is charged to, see [Counter.Ranked]
+	isRanked bool
+	above    int64
 }
 
 // A sum is what is charged to one key of the query that is being counted, and the part of
@@ -46,8 +51,8 @@ type sum struct {
 // maxSums limits the sums that are kept of one profile, of all queries together, to 8 MiB.
 const maxSums = 300_000
 
-// mostObservations is the largest [Sums.N]: rounded, it must fit into an int64.
-const mostObservations = 1 << 62
+// mostObservations is the largest [Sums.N]. No verdict needs more, and sums of them are exact.
+const mostObservations = 1e15
 
 // Full reports whether the queries so far need more sums than are kept. The answers to
 // others are empty then.
@@ -74,7 +79,19 @@ func (s *Sums) Weight(key int32) float64 {
 	if !found || !s.Uneven() || !(s.weight2 > 0) {
 		return 1
 	}
-	return s.squares[at] / float64(s.Values[at]) * float64(s.Total) / s.weight2
+	return s.weight(s.squares[at], s.Values[at])
+}
+
+// CutWeight is what an observation in Cut weighs on average, in the same unit.
+func (s *Sums) CutWeight() float64 {
+	if s.Cut == 0 {
+		return 1
+	}
+	return s.weight(s.cut2, s.Cut)
+}
+
+func (s *Sums) weight(squares float64, value int64) float64 {
+	return squares / float64(value) * float64(s.Total) / s.weight2
 }
 
 // Part is the part of Total that a value is.
@@ -106,8 +123,7 @@ type Counter struct {
 
 	queries []Query
 	answers []Sums
-	left    int     // sums that may still be added, of maxSums
-	ranked  []int32 // see Counter.Ranked
+	left    int // sums that may still be added, of maxSums
 
 	// About the open profile.
 	table  *decode.Table
@@ -210,7 +226,7 @@ func (c *Counter) Key(query int, name string) int32 {
 
 func (c *Counter) count(query int) {
 	t, q, s := c.table, &c.queries[query], &c.answers[query]
-	*s = Sums{Query: c.queries[query], Keys: s.Keys[:0], Values: s.Values[:0], cuts: s.cuts[:0], squares: s.squares[:0], counted: c.number}
+	*s = Sums{Query: c.queries[query], Keys: s.Keys[:0], Values: s.Values[:0], cuts: s.cuts[:0], squares: s.squares[:0], ranked: s.ranked[:0], counted: c.number}
 	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
 		c.sums = make([]sum, keys+keys/4)
 	}
@@ -219,11 +235,15 @@ func (c *Counter) count(query int) {
 		square := q.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
 		s.Total = AddSaturating(s.Total, v)
 		s.weight2 += square
-		if !uneven {
+		switch {
+		case !uneven:
 			square = 0
+		case square == 0:
+			square = float64(v) * float64(v) // a value without a count, which is one observation at most
 		}
 		if stack.unknown {
 			s.Cut = AddSaturating(s.Cut, v)
+			s.cut2 += square
 		}
 		c.visited++
 		keys := c.keys(q)

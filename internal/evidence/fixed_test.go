@@ -72,6 +72,7 @@ func TestRate(t *testing.T) {
 		{"one core", 1000, 1000, 1.5, Pass, 0.8, 1.2},
 		{"short look", 15, 10, 1.5, Inconclusive, 0, 4},
 		{"idle", 0, 100, 1.5, Pass, 0, 0.1},
+		{"half of the limit, over as many units as there are bytes", 10000, 1e20, 2e-16, Pass, 0.9e-16, 1.1e-16},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

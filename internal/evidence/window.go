@@ -63,12 +63,11 @@ func (w worth) exposure(trials float64) float64 { return amount(trials * float64
 // per request. Value, Low, High are in the unit of the limit, Needed is an
 // exposure.
 func Rate(k, exposure, limit float64) Finding {
-	k, exposure, limit = amount(k), amount(exposure), amount(limit)
-	n := min(max(k, limit*exposure, 1)/rareShare, most)
-	scale := n / exposure
-	f := Fixed(k, n, limit/scale)
-	f.Value, f.Low, f.High = amount(k/exposure), amount(f.Low*scale), amount(f.High*scale)
-	f.Needed = amount(f.Needed / scale)
+	k, expected := amount(k), amount(limit*exposure) // hits at the limit
+	n := min(max(k, expected, 1)/rareShare, most)
+	f := Fixed(k, n, expected/n)
+	f.Value, f.Low, f.High = amount(k/exposure), amount(f.Low*n/exposure), amount(f.High*n/exposure)
+	f.Needed = amount(f.Needed * exposure / n)
 	return f
 }
 

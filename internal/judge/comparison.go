@@ -53,7 +53,7 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 			return c, BaselineWorkUnknown{}
 		}
 		if now, then := worth(c.sums, w.t), worth(c.before, base.table); now > 0 && then > 0 {
-			c.n0 *= now / then // hits of the two profiles may stand for different values
+			c.n *= then / now // hits of the two profiles may stand for different values
 		}
 		return c, nil
 	}
@@ -211,7 +211,7 @@ func (c *comparison) finding(x found) evidence.Finding {
 	least.before += x.hidden
 	f := c.exactly(least)
 	if most.now = max(x.now, c.most); most.now > x.now || x.hidden > 0 {
-		most.weight = max(x.weight, 1) // it is not known what was cut off
+		most.weight = max(x.weight, c.sums.CutWeight())
 		e := c.exactly(most)
 		if f.High = e.High; f.Verdict == evidence.Pass && e.Verdict != evidence.Pass {
 			f.Verdict = evidence.Inconclusive
@@ -333,6 +333,9 @@ func (c *comparison) worst() (worst found, over []int32) {
 		if small && (c.before == nil || !c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {
 			break
 		}
+		if c.w.looks++; c.w.looks > maxLooks {
+			break // the profile is not judged, see Judge.table
+		}
 		x := c.charges(c.name(key))
 		if small && c.sums.Part(x.now)-c.before.Part(x.before) <= worst.Value {
 			continue // it passes, and is not the worst
@@ -418,6 +421,7 @@ func severity(v evidence.Verdict) int {
 // samples are no offenders. The fail is proven by then, so a bound that errs one time in
 // twenty is good enough for these.
 func (c *comparison) named(over []int32, verdict evidence.Verdict) []int32 {
+	c.w.looks += len(over)
 	return slices.DeleteFunc(over, func(key int32) bool {
 		switch {
 		case c.before == nil && verdict == evidence.Fail:

@@ -122,7 +122,7 @@ type standing struct {
 	// streams has a stream for each name. A rule about one subject has only the name "". A rule
 	// about each function has one for each function that came near the limit; there, "" is a
 	// function without samples.
-	streams  map[string]*evidence.Stream
+	streams  map[string]*stream
 	clean    float64 // samples since the last hit of an "absent" budget
 	unknown  float64 // those of them in which frames that were cut off may match
 	steady   *evidence.Steady
@@ -228,7 +228,7 @@ const (
 // The rule's verdict is that of the worst of them.
 func (s *standing) addStreams(c *comparison, near bool) {
 	if s.streams == nil {
-		s.streams = map[string]*evidence.Stream{"": evidence.NewStream(c.limitOf(""), s.lnA)}
+		s.streams = map[string]*stream{"": {Stream: evidence.NewStream(c.limitOf(""), s.lnA)}}
 	}
 	if c.Class == Each {
 		least := c.rule.near(c.n, c.sums.N)
@@ -237,7 +237,7 @@ func (s *standing) addStreams(c *comparison, near bool) {
 				continue
 			}
 			if name := c.name(key); s.streams[name] == nil {
-				s.streams[name] = evidence.NewStream(c.limitOf(name), s.lnA)
+				s.streams[name] = &stream{Stream: evidence.NewStream(c.limitOf(name), s.lnA)}
 			}
 		}
 	}
@@ -245,7 +245,7 @@ func (s *standing) addStreams(c *comparison, near bool) {
 	s.evidence = 0
 	for name, f := range s.streams {
 		f.Retune(s.lnA)
-		f.Add(c.hits(c.inWindow(name)), c.n, near)
+		f.add(c, name, near)
 		s.evidence = max(s.evidence, f.Strength())
 		// A budget that has failed goes on failing while a function may be over the limit.
 		failed = failed || f.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.Strength() >= suspicion
@@ -260,6 +260,28 @@ func (s *standing) addStreams(c *comparison, near bool) {
 		s.verdict = evidence.Inconclusive // the baseline is too small to tell
 	}
 	s.forget()
+}
+
+// A stream is the evidence about one function. Where observations weigh differently, it
+// takes one for what those of this function have weighed on average so far, see
+// [comparison.bounds].
+type stream struct {
+	*evidence.Stream
+	values, squares float64
+}
+
+// add adds the charge of a name in a window.
+func (s *stream) add(c *comparison, name string, near bool) {
+	x, weight := c.charges(name), 1.0
+	if value := float64(x.now); c.sums.Uneven() {
+		hit := worth(c.sums, c.w.t)
+		s.values += value
+		s.squares += value * x.weight * hit
+		if s.values > 0 {
+			weight = s.squares / s.values / hit
+		}
+	}
+	s.Add(c.hits(x.now)/weight, c.n/weight, near)
 }
 
 // forget limits the memory. It keeps the streams with the most evidence for an excess.

@@ -18,6 +18,7 @@ type window struct {
 	elapsed float64 // seconds; 0 when unknown
 
 	walked  int64  // frames that were walked for the paths of offenders
+	looks   int    // at functions that may be over a limit, see maxLooks
 	matched []bool // by pattern: a function of the profile matches it; nil before the first question
 }
 
