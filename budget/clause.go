@@ -43,7 +43,10 @@ func (p *parser) clauses() {
 			p.b.Flat = at.raw == "flat"
 		case partPer:
 			p.b.Per = p.tok.raw
-			if m := p.b.workMistake(); m.expected != "" || p.b.Per == "" {
+			switch m := p.b.workMistake(); {
+			case p.b.Per == "":
+				p.fail(p.tok, workExpected, m.advice, " request")
+			case m.expected != "":
 				p.fail(p.tok, workExpected, m.advice)
 			}
 			p.advance()
