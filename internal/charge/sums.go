@@ -69,8 +69,8 @@ func (s *Sums) of(key int32, amounts []int64) int64 {
 	return 0
 }
 
-// Uneven reports whether observations may weigh differently.
-func (s *Sums) Uneven() bool { return len(s.squares) > 0 }
+// Uneven reports whether observations may weigh differently, also where there are none.
+func (s *Sums) Uneven() bool { return s.Query.Weight.isUneven(s.Query.Value) }
 
 // Weight is what an observation that is charged to key weighs on average, in weights of an
 // average observation of the query. It is 1 for a key that nothing is charged to.
@@ -230,7 +230,7 @@ func (c *Counter) count(query int) {
 	if keys := max(len(c.Names.parts), len(c.Names.packages), c.Patterns); len(c.sums) < keys {
 		c.sums = make([]sum, keys+keys/4)
 	}
-	types, uneven := len(t.Types), q.Weight.isUneven(q.Value)
+	types, uneven := len(t.Types), s.Uneven()
 	c.walk(query, func(v int64, stack *Stack) {
 		square := q.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
 		s.Total = AddSaturating(s.Total, v)

@@ -56,7 +56,7 @@ func TestUnevenWeightsWatched(t *testing.T) {
 	for _, tt := range []struct {
 		waits int // of 50 ms, in one window of ten
 		want  budget.Verdict
-	}{{1, budget.Pass}, {20, budget.Fail}} {
+	}{{1, budget.Pass}, {4, budget.Fail}, {20, budget.Fail}} {
 		for _, s := range []string{"main.heavy below 0.001 cores of mutex", "no function above 0.001 cores of mutex except main.light"} {
 			w, last := watcher(t, s), watched{}
 			for i := range 1000 {
