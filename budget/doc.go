@@ -73,9 +73,9 @@
 // need no profile: the number of goroutines, the bytes of objects that are live or not yet
 // swept, the resident memory, and the share of CPU time that the garbage collector uses. If
 // Facts.Figures lacks them, a profile of that kind tells the first two, a CPU profile tells
-// gc (but not after "when"), and rss is inconclusive. In a profile gc can be two to four times
-// as large as in a guard, because it has the sweeping and the workers that idle processors
-// lend to the collector.
+// gc (but not after "when"), and rss is inconclusive. In a profile gc can be several
+// times as large as in a guard, because it has the sweeping and the workers that idle
+// processors lend to the collector.
 //
 // # Limits
 //

@@ -84,7 +84,7 @@ func (w *writer) suggest() {
 	// These come first, because they say what the faults are.
 	w.common("regexp.compile", 5, "Expressions are compiled once, not in each request")
 	w.common(`/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, 10, "Prints for debugging, and formatting in loops")
-	w.common("gc", 25, "Garbage that need not be made. A guard counts a quarter to a half of what a profile shows")
+	w.common("gc", 25, "Garbage that need not be made. A guard counts less of it than a profile shows")
 	w.functions()
 }
 
