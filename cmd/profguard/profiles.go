@@ -139,11 +139,11 @@ func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
-		err := fmt.Errorf("answered %s: %q", resp.Status, strings.TrimSpace(string(said)))
-		if strings.Contains(err.Error(), "already in use") {
-			err = fmt.Errorf("%w; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's page", err)
+		remedy := ""
+		if bytes.Contains(said, []byte("already in use")) {
+			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's page"
 		}
-		return nil, err
+		return nil, fmt.Errorf("answered %s: %q%s", resp.Status, strings.TrimSpace(string(said)), remedy)
 	}
 	return resp.Body, nil
 }

@@ -17,7 +17,7 @@ func (c *Counter) Ranked(query int, least int64) []int32 {
 	s := c.Sums(query)
 	if least = min(least, s.Most-1); !s.isRanked || least < s.above {
 		if s.above = least; s.isRanked { // the next limit may be lower still
-			s.above = min(least, max(least/2, 0))
+			s.above = min(least, least/2)
 		}
 		s.ranked, s.isRanked = s.ranked[:0], true
 		for i, key := range s.Keys {

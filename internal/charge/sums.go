@@ -30,7 +30,7 @@ type Sums struct {
 	Cut int64
 
 	weight2 float64
-	cut2    float64 // the part of weight2 in Cut
+	cut2    float64 // the part of weight2 in Cut; 0 where all observations weigh the same
 	cuts    []int64 // the part of each value in Cut; empty where Cut is 0
 
 	counted int // the number of the profile
@@ -48,10 +48,10 @@ type sum struct {
 	seen       uint64  // the sample that charged it last
 }
 
-// maxSums limits the sums that are kept of one profile, of all queries together, to 8 MiB.
+// maxSums limits the sums that are kept of one profile, of all queries together, to 10 MiB.
 const maxSums = 300_000
 
-// mostObservations is the largest [Sums.N]. No verdict needs more, and sums of them are exact.
+// mostObservations is the largest [Sums.N], and the most that package evidence tells apart.
 const mostObservations = 1e15
 
 // Full reports whether the queries so far need more sums than are kept. The answers to
@@ -76,7 +76,7 @@ func (s *Sums) Uneven() bool { return s.Query.Weight.isUneven(s.Query.Value) }
 // average observation of the query. It is 1 for a key that nothing is charged to.
 func (s *Sums) Weight(key int32) float64 {
 	at, found := slices.BinarySearch(s.Keys, key)
-	if !found || !s.Uneven() || !(s.weight2 > 0) {
+	if !found || !s.Uneven() {
 		return 1
 	}
 	return s.weight(s.squares[at], s.Values[at])
@@ -84,13 +84,17 @@ func (s *Sums) Weight(key int32) float64 {
 
 // CutWeight is what an observation in Cut weighs on average, in the same unit.
 func (s *Sums) CutWeight() float64 {
-	if s.Cut == 0 {
+	if s.Cut == 0 || !s.Uneven() {
 		return 1
 	}
 	return s.weight(s.cut2, s.Cut)
 }
 
+// weight is the average weight of the observations that a value is the sum of.
 func (s *Sums) weight(squares float64, value int64) float64 {
+	if !(s.weight2 > 0) {
+		return 1
+	}
 	return squares / float64(value) * float64(s.Total) / s.weight2
 }
 

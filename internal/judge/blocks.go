@@ -182,7 +182,8 @@ func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
 	}
 	s.trials = append(s.trials, c.n)
 	for name, f := range s.each {
-		f.Add(c.hits(c.inWindow(name)), c.n)
+		now, _ := c.inWindow(name)
+		f.Add(c.hits(now), c.n)
 	}
 }
 

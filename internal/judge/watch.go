@@ -272,16 +272,15 @@ type stream struct {
 
 // add adds the charge of a name in a window.
 func (s *stream) add(c *comparison, name string, near bool) {
-	x, weight := c.charges(name), 1.0
-	if value := float64(x.now); c.sums.Uneven() {
-		hit := worth(c.sums, c.w.t)
-		s.values += value
-		s.squares += value * x.weight * hit
+	now, weight := c.inWindow(name)
+	if hit := worth(c.sums, c.w.t); c.sums.Uneven() {
+		s.values += float64(now)
+		s.squares += float64(now) * weight * hit
 		if s.values > 0 {
 			weight = s.squares / s.values / hit
 		}
 	}
-	s.Add(c.hits(x.now)/weight, c.n/weight, near)
+	s.Add(c.hits(now)/weight, c.n/weight, near)
 }
 
 // forget limits the memory. It keeps the streams with the most evidence for an excess.
