@@ -186,9 +186,9 @@ var tiny int
 // What a test calls a handler with is no part of it, however much it does.
 func TestCheckHandler(t *testing.T) {
 	t.Parallel()
-	body, answer := strings.Repeat("x", 64<<10), strings.Repeat("y", 64<<10)
+	body, answer := strings.Repeat("x", 64<<10), strings.Repeat("y", 32<<10)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = burnInnocent(2000)
+		_ = burnInnocent(5000)
 		_, _ = io.WriteString(w, answer)
 	})
 	serve := func(ctx context.Context) {
