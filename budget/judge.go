@@ -1,13 +1,17 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // Judge compares a profile with the budgets and returns a result for each, in
@@ -107,4 +111,91 @@ func frames(list []judge.Frame) []Frame {
 		frames = append(frames, Frame(f))
 	}
 	return frames
+}
+
+// Facts are what is known about a window beyond its profile. Every field is optional. A
+// budget that needs a missing one is inconclusive, and its Reason says so.
+type Facts struct {
+	// Kind is the kind of the profile, as in the grammar: "cpu", for example. By default it
+	// is derived from the profile. Mutex and block profiles look the same, so without a Kind
+	// budgets of both kinds are judged by such a profile.
+	Kind string
+
+	// MutexFraction is the argument of runtime.SetMutexProfileFraction when the profile was
+	// taken: one contention in so many was observed, and counts as so many. By default it is
+	// the greatest common divisor of the profile's counts.
+	MutexFraction int
+
+	// Elapsed is how long the window was, if the profile does not say so itself.
+	Elapsed time.Duration
+
+	// Figures are figures of the process: "cores", "goroutines", "heap" and "rss" (in
+	// bytes), "gc" (a share from 0 to 1). If one is negative, infinite or NaN, budgets and
+	// conditions on it are inconclusive.
+	Figures map[string]float64
+
+	// Work is the amount of work in the window by unit, for budgets "per" a unit:
+	// {"request": 1200}.
+	Work map[string]float64
+
+	// Module is the path of the user's own module, for blame. Without it, all functions
+	// outside the standard library count as the user's.
+	Module string
+
+	// Baseline is the profile that "grows" budgets compare with, and BaselineWork the amount
+	// of work in it.
+	Baseline     *profile.Profile
+	BaselineWork map[string]float64
+}
+
+// Rules returns the rules for package judge, or an error that lists all mistakes of the set.
+// It is for packages of profguard only.
+func (s Set) Rules() ([]judge.Rule, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	rules := make([]judge.Rule, len(s))
+	for i := range s {
+		rules[i] = s[i].rule()
+	}
+	return rules, nil
+}
+
+func (b *Budget) rule() judge.Rule {
+	r := judge.Rule{
+		Class:     classOf(b.Subject),
+		Subject:   b.Subject,
+		Packages:  b.Subject == "no package",
+		Limit:     b.Limit.base(),
+		Dimension: b.dimension(),
+		Flat:      b.Flat,
+		Kind:      cmp.Or(b.Kind, kinds.CPU),
+		Per:       b.Per,
+		In:        b.In,
+		Where:     b.Where,
+		When:      judge.Condition{Figure: b.When.Figure, Below: b.When.Below, Limit: b.When.Amount.base()},
+	}
+	switch b.Rule {
+	case "absent":
+		r.Test = judge.Absent
+	case "grows":
+		r.Test = judge.Grows
+	case "steady":
+		r.Test = judge.Steady
+	}
+	if r.Literal = len(b.Except) == 1 && b.Except[0] == "none"; !r.Literal {
+		r.Except = b.Except
+	}
+	return r
+}
+
+// dimension is the dimension of the measured value.
+func (b *Budget) dimension() unit.Dimension {
+	switch b.Rule {
+	case "absent":
+		return unit.Share // there is no limit
+	case "steady":
+		return fits(b)[0].dim
+	}
+	return b.Limit.dimension()
 }
