@@ -28,8 +28,8 @@ func (p *parser) clauses() {
 			}
 			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice, meant...)
 			return
-		case p.said[part].raw != "":
-			p.fail(at, "each clause once", `"`+clipped(p.said[part].raw)+`" is there already`)
+		case p.places[part].raw != "":
+			p.fail(at, "each clause once", `"`+clipped(p.places[part].raw)+`" is there already`)
 			return
 		}
 		p.clause = part
@@ -69,7 +69,7 @@ func (p *parser) clauses() {
 		}
 		if p.err == nil {
 			p.clause, last = partName, part
-			p.said[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], unicode.IsSpace)}
+			p.places[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], unicode.IsSpace)}
 		}
 	}
 }

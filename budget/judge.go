@@ -101,7 +101,7 @@ func (b Budget) Result(f judge.Finding) Result {
 			Callers: frames(o.Callers), Callees: frames(o.Callees),
 		})
 	}
-	r.Reason = sayer{&r.Budget, dim, &f}.say()
+	r.Reason = phrasing{&r.Budget, dim, &f}.sentence()
 	return r
 }
 

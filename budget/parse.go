@@ -70,7 +70,7 @@ type parser struct {
 	lex    lexer
 	tok    token
 	b      Budget       // what has been read
-	said   [parts]token // the place of each part in the sentence
+	places [parts]token // the place of each part in the sentence
 	clause part         // the clause that is being read
 	err    *SyntaxError
 	wrong  token    // the place of the mistake
@@ -105,7 +105,7 @@ func (p *parser) span(from, to token) token {
 // identity returns the part of the sentence that is unique in a set: the name, or else the
 // whole sentence.
 func (p *parser) identity() token {
-	first := p.said[partName]
+	first := p.places[partName]
 	if p.b.Name == "" {
 		first.raw = p.lex.line[first.off:p.lex.last]
 	}
@@ -136,7 +136,7 @@ func (p *parser) check() {
 		return
 	}
 	m := list[0]
-	at := p.said[m.part]
+	at := p.places[m.part]
 	if at.raw == "" { // the mistake is a part that is missing
 		at = token{kind: tokenEnd, off: p.lex.last}
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// A sayer puts a finding about a budget into words.
-type sayer struct {
+// A phrasing puts a finding about a budget into words.
+type phrasing struct {
 	budget  *Budget // pointers only, so that none escapes to the heap with a part of it
 	dim     unit.Dimension
 	finding *judge.Finding
 }
 
-// say is the reason and the notes in one sentence.
-func (s sayer) say() string {
+// sentence is the reason and the notes in one sentence.
+func (s phrasing) sentence() string {
 	f := s.finding
 	text := s.reason(f.Reason)
 	if f.Cut > 0 {
@@ -42,7 +42,7 @@ func (s sayer) say() string {
 }
 
 // reason says why the verdict is what it is.
-func (s sayer) reason(reason judge.Reason) string {
+func (s phrasing) reason(reason judge.Reason) string {
 	b, f := s.budget, s.finding
 	switch reason := reason.(type) {
 	case judge.Measured:
@@ -120,7 +120,7 @@ func (s sayer) reason(reason judge.Reason) string {
 }
 
 // who names the function, figure or process that the numbers are about.
-func (s sayer) who() string {
+func (s phrasing) who() string {
 	switch c := classOf(s.budget.Subject); {
 	case c == judge.Process:
 		return "the process"
@@ -130,16 +130,16 @@ func (s sayer) who() string {
 	return cmp.Or(s.finding.Who, "the worst "+strings.TrimPrefix(s.budget.Subject, "no "))
 }
 
-func (s sayer) value() string { return s.amount(s.finding.Value) }
+func (s phrasing) value() string { return s.amount(s.finding.Value) }
 
-func (s sayer) amount(v float64) string { return unit.Format(v, s.dim) }
+func (s phrasing) amount(v float64) string { return unit.Format(v, s.dim) }
 
-func (s sayer) samples() string { return s.budget.samples(s.finding.Samples) }
+func (s phrasing) samples() string { return s.budget.samples(s.finding.Samples) }
 
-func (s sayer) limit() string { return s.budget.Limit.String() }
+func (s phrasing) limit() string { return s.budget.Limit.String() }
 
 // surely is the sentence for a verdict by bounds.
-func (s sayer) surely() string {
+func (s phrasing) surely() string {
 	if s.finding.Verdict == evidence.Fail {
 		return s.who() + " at " + s.value() + ", surely above " + s.amount(s.finding.Low) + " (" + s.samples() + ")"
 	}
@@ -147,7 +147,7 @@ func (s sayer) surely() string {
 }
 
 // occurs is the sentence for "absent".
-func (s sayer) occurs(reason judge.Occurs) string {
+func (s phrasing) occurs(reason judge.Occurs) string {
 	f, none := s.finding, "none of "+s.samples()
 	switch {
 	case f.Verdict == evidence.Fail:
@@ -163,7 +163,7 @@ func (s sayer) occurs(reason judge.Occurs) string {
 }
 
 // learning is the sentence for "steady", window after window.
-func (s sayer) learning(reason judge.Learning) string {
+func (s phrasing) learning(reason judge.Learning) string {
 	switch {
 	case s.finding.Verdict == evidence.Fail:
 		return s.who() + " at " + s.value() + ", growth beyond what the load explains"
@@ -174,7 +174,7 @@ func (s sayer) learning(reason judge.Learning) string {
 }
 
 // inBlocks is the sentence for the end of a test's blocks.
-func (s sayer) inBlocks(reason judge.InBlocks) string {
+func (s phrasing) inBlocks(reason judge.InBlocks) string {
 	f, limit := s.finding, s.budget.Limit.base()
 	notable := evidence.Notable * limit
 	if s.dim == unit.Share {
@@ -201,7 +201,7 @@ func (s sayer) inBlocks(reason judge.InBlocks) string {
 const endless = 1e14
 
 // growth is the sentence about growth. For a new function it has no number.
-func (s sayer) growth(reason judge.Growth) string {
+func (s phrasing) growth(reason judge.Growth) string {
 	f := s.finding
 	amount := func(x float64) string {
 		x = math.Round(1e4*x)/1e4 + 0 // none is -0

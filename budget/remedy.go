@@ -50,7 +50,7 @@ func (p *parser) replaced() *parser {
 	if len(line) > longestLine {
 		return nil
 	}
-	for _, at := range []token{p.wrong, p.said[partSubject]} {
+	for _, at := range []token{p.wrong, p.places[partSubject]} {
 		meant := suggest(at.raw)
 		if at == p.wrong {
 			meant = append(p.meant, meant...)

@@ -29,7 +29,7 @@ func (p *parser) budget() {
 
 // name reads "checkout-tls:" if it is there.
 func (p *parser) name() {
-	p.said[partName] = p.tok // without a name, the sentence's beginning stands for it
+	p.places[partName] = p.tok // without a name, the sentence's beginning stands for it
 	name, ok := strings.CutSuffix(p.tok.raw, ":")
 	if !ok || p.tok.kind != tokenWord {
 		return
@@ -44,7 +44,7 @@ func (p *parser) name() {
 // subject reads what the budget is about.
 func (p *parser) subject() {
 	at, next := p.tok, p.peek()
-	p.said[partSubject] = at
+	p.places[partSubject] = at
 	if at.raw == "no" {
 		p.advance()
 		p.no(at)
@@ -69,14 +69,14 @@ func (p *parser) no(no token) {
 		p.fail(what, `"function", "package" or "goroutine" after "no"`, `a name is forbidden as in "portlist absent"`)
 		return
 	}
-	p.b.Subject, p.said[partSubject] = subject, p.span(no, what)
+	p.b.Subject, p.places[partSubject] = subject, p.span(no, what)
 	p.advance()
 }
 
 // rule reads what the subject must not do, and the amount that limits it.
 func (p *parser) rule() {
 	at := p.tok
-	p.said[partRule] = at
+	p.places[partRule] = at
 	switch {
 	case at.kind == tokenWord && (at.raw == "above" || at.raw == "below"):
 		p.limit()
@@ -102,7 +102,7 @@ func (p *parser) limit() {
 		return
 	}
 	p.advance()
-	p.b.Limit, p.said[partLimit] = p.amount()
+	p.b.Limit, p.places[partLimit] = p.amount()
 }
 
 // comparison is what may be meant by a word in the place of "above" or "below": the one of

@@ -52,7 +52,7 @@ func (g *Guard) add(j *judgement) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock() // also after a panic
 	e, r := j.entry, &j.result
-	if !slices.Contains(g.panel.entries, e) {
+	if !slices.Contains(g.budgets.entries, e) {
 		return false
 	}
 	e.Verdicts[r.Verdict.String()]++
@@ -95,13 +95,13 @@ func (g *Guard) add(j *judgement) bool {
 // mostNamed is the most offenders that the events of one alert name.
 const mostNamed = 64
 
-// tell emits the event of a transition, or of another offender while the budget fires. For a
+// announce emits the event of a transition, or of another offender while the budget fires. For a
 // budget that is not in force any more, SetBudgets has emitted the last event.
-func (g *Guard) tell(j *judgement) {
+func (g *Guard) announce(j *judgement) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e, r := j.entry, &j.result
-	if !slices.Contains(g.panel.entries, e) {
+	if !slices.Contains(g.budgets.entries, e) {
 		return
 	}
 	n := Event{Time: j.end, Budget: e.Name, Result: *r}

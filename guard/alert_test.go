@@ -314,11 +314,11 @@ func TestFault_73_AnotherOffender(t *testing.T) {
 func TestOffendersOfOneAlert(t *testing.T) {
 	w := newWorld()
 	l := w.still(t, Config{Budgets: simple})
-	e, at := l.panel.entries[0], time.Now()
+	e, at := l.budgets.entries[0], time.Now()
 	tell := func(name string, event alert.Event) {
 		at = at.Add(minute)
 		r := budget.Result{Budget: e.Budget, Verdict: budget.Fail, Offenders: []budget.Offender{{Frame: budget.Frame{Function: name}}}}
-		l.tell(&judgement{entry: e, result: r, end: at, event: event})
+		l.announce(&judgement{entry: e, result: r, end: at, event: event})
 	}
 	tell("a", alert.None)
 	if e.named != nil {

@@ -96,7 +96,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			if broken {
 				value = 1e12
 			}
-			p, at := l.panel, time.Now()
+			p, at := l.budgets, time.Now()
 			win := w.take(0)
 			if tt.kind == kinds.Allocs && broken { // a window that fails before, whose end is the start of the profile
 				if b := l.breakDown(t.Context(), tt.kind); b.err == nil || !strings.Contains(b.err.Error(), "this is the first") {
@@ -205,7 +205,7 @@ func TestNoPartsOfTooMany(t *testing.T) {
 	l.parts = profiles.Taker{Goroutines: 1}
 	facts := judge.Facts{Figures: map[string]float64{"goroutines": 5000}}
 	win := w.take(0)
-	l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], &measurement{cpu: &win, facts: facts, before: &counters{}, now: &counters{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true}), &win)
+	l.apply(t.Context(), l.judge(t.Context(), l.budgets.groups[0], &measurement{cpu: &win, facts: facts, before: &counters{}, now: &counters{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true}), &win)
 	r := l.Status().Budgets[0].Result
 	if len(r.Offenders) != 0 || r.Verdict != budget.Fail || !strings.Contains(r.Reason, "what it is made of is not known: take goroutine profile: there are ") {
 		t.Errorf("%s", r)

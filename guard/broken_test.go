@@ -30,11 +30,11 @@ func TestBrokenByEvidence(t *testing.T) {
 				l := w.still(t, Config{Budgets: budget.Must("x: no function above 20%")})
 				told := make(chan Event, 10)
 				l.sinks = []*sink{newSink("test", func(e Event) { told <- e }, l.off)}
-				r := budget.Result{Budget: l.panel.entries[0].Budget, Verdict: test.verdict, Share: 0.3, Limit: 0.2, Unit: "ratio", Samples: 38, Reason: test.reason,
+				r := budget.Result{Budget: l.budgets.entries[0].Budget, Verdict: test.verdict, Share: 0.3, Limit: 0.2, Unit: "ratio", Samples: 38, Reason: test.reason,
 					Offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.work", File: "/src/shop/order.go", Line: 46}}}}
 				for i := range 20 { // for three periods
 					start := l.started.Add(time.Duration(i) * 15 * second)
-					j := &judgement{entry: l.panel.entries[0], result: r, start: start, end: start.Add(10 * second), finding: &judge.Finding{Alarm: evidence.Fail, Strength: 1}}
+					j := &judgement{entry: l.budgets.entries[0], result: r, start: start, end: start.Add(10 * second), finding: &judge.Finding{Alarm: evidence.Fail, Strength: 1}}
 					l.apply(t.Context(), []*judgement{j}, &profiler.Window{})
 				}
 				<-l.sinks[0].close()

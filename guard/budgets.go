@@ -12,9 +12,8 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// A panel is the set of budgets in force: the status of each, and a watch for each kind of
-// profile.
-type panel struct {
+// budgets are the budgets in force: the status of each, and a watch for each kind of profile.
+type budgets struct {
 	set     budget.Set
 	entries []*entry
 	groups  []*group // the CPU profile comes first, because decoding another one overwrites its table
@@ -69,14 +68,14 @@ func kindOf(r *judge.Rule) string {
 // isEach reports whether the limit is for each function, package or goroutine.
 func isEach(r *judge.Rule) bool { return r.Class == judge.Each || r.Class == judge.Leak }
 
-// newPanel makes the panel of a configuration. Budgets that are in old too, with the same
+// newBudgets compiles the budgets of a configuration. Budgets that are in old too, with the same
 // name and sentence, keep their entries.
-func newPanel(cfg *Config, old *panel) (*panel, error) {
+func newBudgets(cfg *Config, old *budgets) (*budgets, error) {
 	all, err := cfg.Budgets.Rules()
 	if err != nil {
 		return nil, err
 	}
-	p := &panel{set: cfg.Budgets}
+	p := &budgets{set: cfg.Budgets}
 	kept := map[string]*entry{} // by the budget, which has its name
 	if old != nil {
 		for _, e := range old.entries {
@@ -115,7 +114,7 @@ func newPanel(cfg *Config, old *panel) (*panel, error) {
 
 // adopt takes over the evidence of other watches about budgets that were kept. Only the loop
 // may call it, between two windows, because it uses these watches.
-func (p *panel) adopt() {
+func (p *budgets) adopt() {
 	for _, g := range p.groups {
 		for i, e := range g.entries {
 			if e.watch != nil {
@@ -127,7 +126,7 @@ func (p *panel) adopt() {
 }
 
 // cpu reports whether any budget needs the CPU profile.
-func (p *panel) cpu() bool { return p.groups[0].kind == kinds.CPU }
+func (p *budgets) cpu() bool { return p.groups[0].kind == kinds.CPU }
 
 // SetBudgets replaces the budgets from the next window on. Budgets that are in both sets,
 // with the same name and sentence, keep their state, counts and evidence. A firing budget
@@ -143,9 +142,9 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	cfg.Budgets = set
 	err := cfg.complete(&g.asking)
 	// A thousand patterns take a tenth of a second to compile. That is done without g.mu, so
-	// that Stop, Status and scrapes do not wait. Only constant parts of the old panel are
+	// that Stop, Status and scrapes do not wait. Only constant parts of the old budgets are
 	// read.
-	var next *panel
+	var next *budgets
 	if err == nil {
 		next, err = g.seams.compile(&cfg, g.inForce())
 	}
@@ -157,10 +156,10 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	if g.status.State == stateStopped {
 		return fmt.Errorf("guard.SetBudgets: the guard has stopped: call Stop, and Start another one")
 	}
-	if slices.Equal(next.entries, g.panel.entries) {
-		return nil // a new panel would begin the differences of profiles anew
+	if slices.Equal(next.entries, g.budgets.entries) {
+		return nil // new ones would begin the differences of profiles anew
 	}
-	for _, e := range g.panel.entries {
+	for _, e := range g.budgets.entries {
 		if slices.Contains(next.entries, e) || e.named == nil {
 			continue
 		}
@@ -168,12 +167,12 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 		gone.Result.Verdict, gone.Result.Reason = budget.Inconclusive, "removed by SetBudgets"
 		g.emit(gone)
 	}
-	g.panel = next
+	g.budgets = next
 	return nil
 }
 
-func (g *Guard) inForce() *panel {
+func (g *Guard) inForce() *budgets {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.panel
+	return g.budgets
 }

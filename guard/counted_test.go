@@ -81,7 +81,7 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.panel = &panel{entries: []*entry{e}}
+	g.budgets = &budgets{entries: []*entry{e}}
 	before := counters(0)
 	for m := range minutes {
 		at := time.Duration(m+1) * minute

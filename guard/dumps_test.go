@@ -370,7 +370,7 @@ func TestLastDump(t *testing.T) {
 	w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) { ids++; return dumps.ID(fmt.Sprint(ids)), nil }
 	l := w.still(t, Config{Budgets: budget.Must("x: fmt.Println below 20%")})
 	l.store = new(dumps.Store)
-	e, at, win := l.panel.entries[0], time.Now(), w.take(0)
+	e, at, win := l.budgets.entries[0], time.Now(), w.take(0)
 	for i := range 400 {
 		at = at.Add(time.Hour)
 		l.dump(&judgement{entry: e, end: at, data: []byte("x")}, nil, &win)

@@ -100,7 +100,7 @@ func TestUnknownGC(t *testing.T) {
 				gcOf(&process.Figures{GCKnown: share >= 0, GC: share}, nil, &facts)
 				m := measuredAt(&profiler.Window{Outcome: profiler.OK}, at, "", 0)
 				m.facts = facts
-				l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], m), m.cpu)
+				l.apply(t.Context(), l.judge(t.Context(), l.budgets.groups[0], m), m.cpu)
 				at = at.Add(minute)
 				for _, b := range l.Status().Budgets {
 					states += b.State[:1]

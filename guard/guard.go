@@ -46,10 +46,10 @@ type Guard struct {
 	setting sync.Mutex  // held by SetBudgets, which may compile for a while; comes before mu
 	asking  atomic.Bool // Start or SetBudgets reads the registry, which may hang
 
-	mu     sync.Mutex
-	panel  *panel // the budgets in force; only the loop judges with it
-	status Status // all but Budgets
-	faults faults
+	mu      sync.Mutex
+	budgets *budgets // the budgets in force; only the loop judges with it
+	status  Status   // all but Budgets
+	faults  faults
 	// offered are the last dumps, the oldest first. Only dumps.go writes it.
 	offered []*dump
 }
@@ -61,7 +61,7 @@ type seams struct {
 	random  func() float64
 	linked  func(yield func(name string) bool) error
 	offer   func(*dumps.Store, dumps.Dump) (dumps.ID, error)
-	compile func(cfg *Config, old *panel) (*panel, error)
+	compile func(cfg *Config, old *budgets) (*budgets, error)
 	openDir func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error)
 }
 
@@ -96,7 +96,7 @@ func Start(cfg Config) (*Guard, error) {
 		random:  rand.Float64,
 		linked:  process.Functions,
 		offer:   (*dumps.Store).Offer,
-		compile: newPanel,
+		compile: newBudgets,
 		openDir: dumps.Open,
 	})
 	if err != nil {
@@ -119,7 +119,7 @@ func start(cfg Config, where string, s seams) (*Guard, error) {
 	}
 	g.metrics = &collector{g.Collect}
 	g.status = newStatus(g.started, g.cfg.DumpDir != "")
-	if g.panel, err = s.compile(&g.cfg, nil); err != nil {
+	if g.budgets, err = s.compile(&g.cfg, nil); err != nil {
 		return nil, err
 	}
 	if !running.CompareAndSwap(nil, g) {

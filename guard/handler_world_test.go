@@ -16,8 +16,8 @@ func stillGuard(t testing.TB, capture func(context.Context, time.Duration) (prof
 	t.Helper()
 	g := &Guard{
 		module: "example.com/shop", done: make(chan struct{}), active: context.Background(), cancel: func() {},
-		seams: seams{capture: capture},
-		panel: &panel{entries: entries},
+		seams:   seams{capture: capture},
+		budgets: &budgets{entries: entries},
 	}
 	g.status = Status{State: stateRunning, Started: time.Now(), Windows: map[string]int{"ok": 3}, Dumps: map[string]int64{}}
 	return g

@@ -225,8 +225,8 @@ func TestFault_55_PanicUnderTheLock(t *testing.T) {
 		panic func(l *looper)
 	}{
 		{"apply", func(l *looper) {
-			l.panel.entries[0].Verdicts = nil
-			l.apply(t.Context(), []*judgement{{entry: l.panel.entries[0], end: time.Now()}}, nil)
+			l.budgets.entries[0].Verdicts = nil
+			l.apply(t.Context(), []*judgement{{entry: l.budgets.entries[0], end: time.Now()}}, nil)
 		}},
 		{"publish", func(l *looper) {
 			l.status.Windows = nil

@@ -26,7 +26,7 @@ type looper struct {
 	kinds      *kindTaker
 	parts      profiles.Taker        // for the parts of figures, apart from the windows of kinds
 	breakdowns map[string]*breakdown // by kind, in this window
-	judged     *panel                // of the last window
+	judged     *budgets              // of the last window
 	last       process.Snapshot      // at the end of the last window
 	lastPeriod process.Snapshot      // at the end of the last period of counters; zero before
 	allowance  pace.Allowance        // for close windows
@@ -97,7 +97,7 @@ func (l *looper) sooner(at, now time.Time) time.Time {
 func (l *looper) pending() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.panel.entries, func(e *entry) bool {
+	return slices.ContainsFunc(l.budgets.entries, func(e *entry) bool {
 		return e.alert.State == alert.Pending && !oncePerPeriod(&e.rule) && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
 	})
 }

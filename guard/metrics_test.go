@@ -277,12 +277,12 @@ func TestFault_27_CollectorPanics(t *testing.T) {
 	if err := prometheus.WrapRegistererWithPrefix("app_", registry).Register(l.Guard); err != nil {
 		t.Fatal(err)
 	}
-	panel := l.panel
-	l.panel = nil
+	before := l.budgets
+	l.budgets = nil
 	if _, err := registry.Gather(); err != nil {
 		t.Logf("gather: %v", err)
 	}
-	l.panel = panel
+	l.budgets = before
 	if n := l.Status().Panics["metrics"]; n != 1 {
 		t.Errorf("%d panics counted, want 1", n)
 	}
@@ -304,7 +304,7 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 	l := w.still(t, Config{Budgets: budget.Must("fmt below 5%")})
 	l.cfg.Budgets = set // if a sentence like that is ever accepted
 	var err error
-	if l.panel, err = newPanel(&l.cfg, nil); err != nil {
+	if l.budgets, err = newBudgets(&l.cfg, nil); err != nil {
 		t.Skipf("such budgets are refused: %v", err)
 	}
 	registry := prometheus.NewPedanticRegistry()

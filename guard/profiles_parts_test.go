@@ -57,7 +57,7 @@ func TestPartsAreOfTheWindow(t *testing.T) {
 		l.parts = profiles.Taker{Goroutines: tt.most}
 		clear(l.breakdowns)
 		win := w.take(0)
-		l.apply(t.Context(), l.judge(t.Context(), l.panel.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines)), &win)
+		l.apply(t.Context(), l.judge(t.Context(), l.budgets.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines)), &win)
 		r := l.Status().Budgets[0].Result
 		names := strings.HasSuffix(tt.want, "guard/")
 		if !strings.Contains(r.Reason, tt.want) || names != (len(r.Offenders) > 0) {

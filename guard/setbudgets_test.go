@@ -182,7 +182,7 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 func TestRemovedBudgetsAreNotTold(t *testing.T) {
 	for _, removed := range []bool{false, true} {
 		l := newWorld().still(t, Config{Budgets: flapping})
-		e := l.panel.entries[0]
+		e := l.budgets.entries[0]
 		if removed {
 			if err := l.SetBudgets(budget.Must("portlist absent")); err != nil {
 				t.Fatal(err)
@@ -217,10 +217,10 @@ func TestFault_53_StopDuringSetBudgets(t *testing.T) {
 				registry := prometheus.NewRegistry()
 				g := w.start(t, Config{Budgets: simple, Registerer: registry})
 				compiling, let := make(chan struct{}), make(chan struct{})
-				w.compile = func(cfg *Config, old *panel) (*panel, error) {
+				w.compile = func(cfg *Config, old *budgets) (*budgets, error) {
 					close(compiling)
 					<-let
-					return newPanel(cfg, old)
+					return newBudgets(cfg, old)
 				}
 				set := make(chan error, 1)
 				go func() { set <- g.SetBudgets(budget.Must("portlist absent")) }()
@@ -278,8 +278,8 @@ func TestSetBudgetsThatDoNotCompile(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		g := w.start(t, Config{Budgets: simple})
 		broken := errors.New("a pattern that is too large")
-		w.compile = func(cfg *Config, old *panel) (*panel, error) {
-			p, err := newPanel(cfg, old)
+		w.compile = func(cfg *Config, old *budgets) (*budgets, error) {
+			p, err := newBudgets(cfg, old)
 			return p, errors.Join(err, broken)
 		}
 		err := g.SetBudgets(budget.Must("portlist absent"))

@@ -16,7 +16,7 @@ import (
 // lookForVacuous warns of the budgets whose patterns match no function that is linked into the
 // program, so that they could never fail. For "absent" that is a pass, and the pattern only
 // counts as misspelt if there is a linked name near it.
-func (l *looper) lookForVacuous(ctx context.Context, p *panel) {
+func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 	var texts []string
 	for _, e := range p.entries {
 		texts = append(texts, e.rule.Patterns()...)

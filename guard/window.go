@@ -196,7 +196,7 @@ func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Wi
 	defer func() { // also after a panic, and when the guard stops: an alert never fires without an event
 		awaitDumps(ctx, offered)
 		for _, j := range results[:added] {
-			l.tell(j)
+			l.announce(j)
 		}
 	}()
 	for _, j := range results {

@@ -41,7 +41,7 @@ type world struct {
 	// offer stands in for the dump store, if there is one.
 	offer func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 	// compile stands in for newPanel, unless nil.
-	compile func(*Config, *panel) (*panel, error)
+	compile func(*Config, *budgets) (*budgets, error)
 	// openDir stands in for dumps.Open, unless nil.
 	openDir func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error)
 
@@ -174,11 +174,11 @@ func (w *world) seams() seams {
 			return nil
 		},
 		offer: offer,
-		compile: func(cfg *Config, old *panel) (*panel, error) {
+		compile: func(cfg *Config, old *budgets) (*budgets, error) {
 			if w.compile != nil {
 				return w.compile(cfg, old)
 			}
-			return newPanel(cfg, old)
+			return newBudgets(cfg, old)
 		},
 		openDir: func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error) {
 			if w.openDir != nil {
@@ -213,10 +213,10 @@ func (w *world) still(t *testing.T, cfg Config) *looper {
 		cfg: cfg, seams: w.seams(), started: time.Now(), cancel: func() {},
 		status: newStatus(time.Now(), cfg.DumpDir != ""),
 	}
-	if g.panel, err = newPanel(&cfg, nil); err != nil {
+	if g.budgets, err = newBudgets(&cfg, nil); err != nil {
 		t.Fatal(err)
 	}
-	g.panel.adopt()
+	g.budgets.adopt()
 	l := newLooper(g)
 	t.Cleanup(l.kinds.taker.Close)
 	return l

@@ -67,7 +67,7 @@ func (c *Counter) Offenders(query int, over []int32, limit int64, most int) []in
 			break
 		}
 		named = append(named, m.keys[next])
-		m.take(next)
+		m.remove(next)
 	}
 	return named
 }
@@ -154,8 +154,8 @@ func (m *matrix) deepest(limit int64) int {
 	return best
 }
 
-// take subtracts the samples of a key from all sums.
-func (m *matrix) take(key int) {
+// remove subtracts the samples of a key from all sums.
+func (m *matrix) remove(key int) {
 	for i := range m.samples {
 		if s := &m.samples[i]; s.value != 0 && slices.Contains(s.keys, key) {
 			m.count(s, -s.value)

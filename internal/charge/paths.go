@@ -102,7 +102,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 func (c *Counter) linesOf(sample int) []int32 {
 	t, k := c.table, &c.stacks
 	if len(k.lines) < len(k.frames) {
-		k.lines = room(k.lines, len(k.frames))
+		k.lines = emptied(k.lines, len(k.frames))
 		for i := range t.Samples {
 			for _, at := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {
 				for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {

@@ -71,7 +71,7 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	k.seen = cleared(k.seen, len(names.parts))
 	k.handed, k.all = cleared(k.handed, len(names.parts)), cleared(k.all, len(names.parts))
 	// A profile may have very many frames, so memory is allocated once and not grown.
-	k.frames, k.starts, k.shapes = room(k.frames, int(t.Frames)), append(room(k.starts, len(t.Samples)+1), 0), room(k.shapes, len(t.Samples))
+	k.frames, k.starts, k.shapes = emptied(k.frames, int(t.Frames)), append(emptied(k.starts, len(t.Samples)+1), 0), emptied(k.shapes, len(t.Samples))
 	depth := otherDepth
 	if t.PeriodType.Type == "cpu" {
 		depth = cpuDepth
@@ -213,9 +213,9 @@ func cleared[T any](old []T, n int) []T {
 	return old
 }
 
-// room is an empty slice with room for n values. It reuses the memory of old if that is
+// emptied is an empty slice with a capacity of n. It reuses the memory of old if that is
 // large enough.
-func room[T any](old []T, n int) []T {
+func emptied[T any](old []T, n int) []T {
 	if cap(old) < n {
 		return make([]T, 0, n)
 	}

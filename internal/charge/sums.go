@@ -263,11 +263,11 @@ func (c *Counter) count(query int) {
 	})
 	n := len(c.charged)
 	slices.Sort(c.charged)
-	if s.Keys, s.Values = room(s.Keys, n), room(s.Values, n); s.Cut != 0 {
-		s.cuts = room(s.cuts, n)
+	if s.Keys, s.Values = emptied(s.Keys, n), emptied(s.Values, n); s.Cut != 0 {
+		s.cuts = emptied(s.cuts, n)
 	}
 	if uneven {
-		s.squares = room(s.squares, n)
+		s.squares = emptied(s.squares, n)
 	}
 	for _, key := range c.charged {
 		sum := &c.sums[key]

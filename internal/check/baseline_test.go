@@ -49,7 +49,7 @@ func TestBaselineSize(t *testing.T) {
 		r.baseline, r.BaselineFile = 400, filepath.Join(t.TempDir(), "small")
 		for range test.windows {
 			r.worker.Calls.Add(100)
-			c.take(r, windowOf(t, p, block))
+			c.add(r, windowOf(t, p, block))
 		}
 		if err := c.results(r); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestBaselineUnits(t *testing.T) {
 	r.baseline, r.BaselineFile = 100, filepath.Join(t.TempDir(), "units")
 	for range 10 {
 		r.worker.Calls.Add(100)
-		c.take(r, windowOf(t, p, block))
+		c.add(r, windowOf(t, p, block))
 	}
 	if err := c.results(r); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func (r *run) benchmark() (problem string) {
 	var streaming sync.WaitGroup
 	streaming.Go(func() { // until the loop ends
 		profiler.Process().Stream(ctx, benchBlock, func(w profiler.Window) bool {
-			r.cpu.take(r, w)
+			r.cpu.add(r, w)
 			return r.cpu.broken == nil
 		})
 	})

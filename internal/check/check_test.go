@@ -166,7 +166,7 @@ func TestCheckScope(t *testing.T) {
 			t.Fatalf("after %d blocks only %d budgets are open", blocks, open)
 		}
 		r.worker.Calls.Add(500)
-		c.take(r, w)
+		c.add(r, w)
 	}
 	if open := c.open(r, c.trial.Decided); open > 0 || c.broken != nil {
 		t.Errorf("%d are still open after 300 samples, %v", open, c.broken)

@@ -135,7 +135,7 @@ func (r *run) freely(back bool) (problem string) {
 		ctx, cancel := context.WithDeadline(context.Background(), r.latest)
 		defer cancel()
 		profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {
-			r.cpu.take(r, w)
+			r.cpu.add(r, w)
 			return goesOn()
 		})
 		if r.worker.IsOver() {
@@ -192,8 +192,8 @@ func isShare(b budget.Budget) bool {
 	return b.Rule == "" && b.Limit.Unit == "%" || b.Rule == "grows" && b.Per == ""
 }
 
-// take adds a window.
-func (c *cpuPhase) take(r *run, w profiler.Window) {
+// add adds a window.
+func (c *cpuPhase) add(r *run, w profiler.Window) {
 	before, now := c.last, r.done()
 	c.last = now
 	table := w.Table(&c.decoder)

@@ -130,7 +130,7 @@ func TestBlocksWaitForUnits(t *testing.T) {
 			if i%5 == 4 {
 				rows += tt.counted
 			}
-			c.take(r, windowOf(t, labelledProfile("ours", 10, stack), block))
+			c.add(r, windowOf(t, labelledProfile("ours", 10, stack), block))
 		}
 		if err := c.results(r); err != nil {
 			t.Fatal(err)

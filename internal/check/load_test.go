@@ -225,7 +225,7 @@ func TestFault_7_CheckWithoutSamples(t *testing.T) {
 					p.Sample = nil
 				}
 				r.worker.Calls.Add(500) // of 0.2 ms
-				c.take(r, windowOf(t, p, tt.cpu))
+				c.add(r, windowOf(t, p, tt.cpu))
 			}
 			if err := c.results(r); err != nil {
 				t.Fatal(err)

@@ -99,23 +99,23 @@ func (r *run) save(rep *report) {
 	}
 }
 
-// A standing says what a budget's outcome means for the test.
-type standing int
+// A conclusion says what a budget's outcome means for the test.
+type conclusion int
 
 const (
-	exceeded  standing = iota // the test fails
-	unjudged                  // undecided: the test fails
-	skipped                   // undecided because of the machine or another test: the test is skipped
-	undecided                 // the time was set by -short, -benchtime or another failure
-	tooClose                  // it passed, but the measured value is above the limit, or may be above the zone
+	exceeded  conclusion = iota // the test fails
+	unjudged                    // undecided: the test fails
+	skipped                     // undecided because of the machine or another test: the test is skipped
+	undecided                   // the time was set by -short, -benchtime or another failure
+	tooClose                    // it passed, but the measured value is above the limit, or may be above the zone
 	kept
-	standings
+	conclusions
 )
 
 // words are those of the first line.
-var words = [standings]string{"exceeded", "could not be judged", "not decided", "not decided in the time given", "too close to the limit to tell", "kept"}
+var words = [conclusions]string{"exceeded", "could not be judged", "not decided", "not decided in the time given", "too close to the limit to tell", "kept"}
 
-func (rep *report) standing(o outcome) standing {
+func (rep *report) conclusion(o outcome) conclusion {
 	switch {
 	case o.Verdict == budget.Fail:
 		return exceeded
@@ -133,10 +133,10 @@ func (rep *report) standing(o outcome) standing {
 	return unjudged
 }
 
-// count counts the budgets by their standing.
-func (rep *report) count() (n [standings]int) {
+// count counts the budgets by their conclusions.
+func (rep *report) count() (n [conclusions]int) {
 	for _, o := range rep.outcomes {
-		n[rep.standing(o)]++
+		n[rep.conclusion(o)]++
 	}
 	return n
 }
@@ -150,7 +150,7 @@ func (rep *report) String() string {
 			title = append(title, fmt.Sprintf("%d %s", n[s], word))
 		}
 		for _, o := range rep.outcomes {
-			if rep.standing(o) == standing(s) && !(standing(s) == undecided && anyFailed(rep.outcomes)) {
+			if rep.conclusion(o) == conclusion(s) && !(conclusion(s) == undecided && anyFailed(rep.outcomes)) {
 				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
 		}

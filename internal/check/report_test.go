@@ -154,7 +154,7 @@ func TestIsNear(t *testing.T) {
 		{0.19, 0.24, false}, {0.19, 0.26, true}, {0.17, 0.19, false}, {0.21, 0.24, true},
 	} {
 		o := outcome{Result: budget.Result{Verdict: budget.Pass, Limit: 0.2, Share: tt.share, High: tt.high}}
-		if (new(report).standing(o) == tooClose) != tt.want {
+		if (new(report).conclusion(o) == tooClose) != tt.want {
 			t.Errorf("%+v: %t", tt, !tt.want)
 		}
 	}

@@ -170,7 +170,7 @@ func TestCheckLostLabel(t *testing.T) {
 	w := windowOf(t, p, block)
 	for range 30 {
 		r.worker.Calls.Add(100)
-		c.take(r, w)
+		c.add(r, w)
 	}
 	if err := c.results(r); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestHarmlessUnlabelled(t *testing.T) {
 	}
 	for range 20 {
 		r.worker.Calls.Add(100)
-		c.take(r, windowOf(t, both, block))
+		c.add(r, windowOf(t, both, block))
 	}
 	if err := c.results(r); err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestTakeBack(t *testing.T) {
 		p.Sample[1].Label, p.Sample[2].Label = nil, nil
 		for range 30 {
 			r.worker.Calls.Add(100)
-			c.take(r, windowOf(t, p, block))
+			c.add(r, windowOf(t, p, block))
 		}
 		if err := c.results(r); err != nil {
 			t.Fatal(err)

@@ -2,8 +2,8 @@ package decode
 
 // A builder makes a Table of the raw bytes of a profile.
 type builder struct {
-	t    Table
-	room room
+	t      Table
+	memory memory
 
 	parts    [profileFunction>>3 + 1][]span // by field: where the objects of that kind are
 	mappings []uint64                       // their files, in the string table
@@ -24,7 +24,7 @@ func (b *builder) table(raw []byte, symbols *Symbols, left int64) (*Table, error
 	if len(raw) > maxRaw {
 		return nil, &LimitError{"bytes uncompressed", int64(len(raw)), maxRaw}
 	}
-	b.room = room(left)
+	b.memory = memory(left)
 	c, err := scan(raw)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (b *builder) table(raw []byte, symbols *Symbols, left int64) (*Table, error
 		return nil, malformed("it has no string table")
 	}
 	names := min(c.strings, 2*(c.functions+c.types+1)+c.mappings) // a name and a file, a type and a unit
-	if err := b.room.take(c.bytes() + int64(names)*nameBytes); err != nil {
+	if err := b.memory.reserve(c.bytes() + int64(names)*nameBytes); err != nil {
 		return nil, err
 	}
 	symbols.begin(names, len(raw))
@@ -146,7 +146,7 @@ func (x *ids) reset(n int) {
 }
 
 // define sets the place of the object with this id.
-func (x *ids) define(id uint64, place int, room *room) error {
+func (x *ids) define(id uint64, place int, left *memory) error {
 	if id == 0 {
 		return malformed("id 0 is reserved")
 	}
@@ -161,7 +161,7 @@ func (x *ids) define(id uint64, place int, room *room) error {
 		x.sparse = make(map[uint64]int32)
 	}
 	x.sparse[id] = int32(place) + 1
-	return room.take(sparseBytes)
+	return left.reserve(sparseBytes)
 }
 
 // find returns the place of the object with this id, below 0 if it is not defined.

@@ -65,16 +65,16 @@ func (d *Decoder) Bytes(b []byte) (*Table, error) {
 	if len(b) > maxInput {
 		return nil, fmt.Errorf("decode profile: %w", &LimitError{"bytes of input", int64(len(b)), maxInput})
 	}
-	room := int64(maxMemory - len(b))
+	left := int64(maxMemory - len(b))
 	raw := b
 	if isGzip(b) {
 		var err error
 		if raw, err = d.inflate(b); err != nil {
 			return nil, fmt.Errorf("decode profile: %w", err)
 		}
-		room -= int64(len(raw))
+		left -= int64(len(raw))
 	}
-	t, err := d.build.table(raw, &d.symbols, room)
+	t, err := d.build.table(raw, &d.symbols, left)
 	if err != nil {
 		if other := foreign(raw); other != nil {
 			err = other

@@ -132,8 +132,8 @@ func (r *bitReader) drop(n uint8) int {
 	return int(v)
 }
 
-// take takes n bits, 16 at most.
-func (r *bitReader) take(n int) int {
+// get returns the next n bits, 16 at most.
+func (r *bitReader) get(n int) int {
 	r.fill()
 	return r.drop(uint8(n))
 }

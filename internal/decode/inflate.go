@@ -35,11 +35,11 @@ func (f *inflater) gunzip(buf, b []byte) (n int, ok bool) {
 // blocks inflates all blocks of a member.
 func (f *inflater) blocks(buf []byte, in *bitReader) (n int, ok bool) {
 	for last := false; !last; {
-		last = in.take(1) == 1
-		switch in.take(2) {
+		last = in.get(1) == 1
+		switch in.get(2) {
 		case 0: // not compressed
-			in.take(in.have & 7) // up to the next byte
-			size, inverted := in.take(16), in.take(16)
+			in.get(in.have & 7) // up to the next byte
+			size, inverted := in.get(16), in.get(16)
 			ok = size == 0 && inverted == 0xffff
 		case 2:
 			if ok = f.codes(in); ok {
@@ -66,13 +66,13 @@ const (
 // codes reads the codes of a block.
 func (f *inflater) codes(in *bitReader) bool {
 	order := [...]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
-	literals, distances, lengths := in.take(5)+257, in.take(5)+1, in.take(4)+4
+	literals, distances, lengths := in.get(5)+257, in.get(5)+1, in.get(4)+4
 	if literals > maxLiterals || distances > maxDistances {
 		return false
 	}
 	var sizes [maxLiterals + maxDistances]uint8
 	for _, symbol := range order[:lengths] {
-		sizes[symbol] = uint8(in.take(3))
+		sizes[symbol] = uint8(in.get(3))
 	}
 	if !f.lengths.build(sizes[:len(order)]) {
 		return false
@@ -92,11 +92,11 @@ func (f *inflater) codes(in *bitReader) bool {
 		case symbol == 16 && i == 0:
 			return false
 		case symbol == 16: // repeat the last size
-			size, times = sizes[i-1], 3+in.take(2)
+			size, times = sizes[i-1], 3+in.get(2)
 		case symbol == 17:
-			size, times = 0, 3+in.take(3)
+			size, times = 0, 3+in.get(3)
 		case symbol == 18:
-			size, times = 0, 11+in.take(7)
+			size, times = 0, 11+in.get(7)
 		}
 		if times > all-i {
 			return false

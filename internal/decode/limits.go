@@ -36,16 +36,16 @@ const (
 	maxNameBytes = 16 << 10
 )
 
-// A room is the rest of maxMemory. It counts the memory that a profile needs, and not what has
+// memory is what is left of maxMemory. It counts the memory that a profile needs, and not what has
 // to be allocated beyond the decoder's present buffers, so that the result for a profile is
 // always the same.
-type room int64
+type memory int64
 
-// take reserves n bytes.
-func (r *room) take(n int64) error {
-	*r -= room(n)
-	if *r < 0 {
-		return &LimitError{"bytes of memory needed", maxMemory - int64(*r), maxMemory}
+// reserve takes n bytes of it, or returns an error.
+func (m *memory) reserve(n int64) error {
+	*m -= memory(n)
+	if *m < 0 {
+		return &LimitError{"bytes of memory needed", maxMemory - int64(*m), maxMemory}
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (b *builder) symbol(s uint64) ID {
 // name interns a name of the profile, or notes that it is refused.
 func (b *builder) name(text []byte) ID {
 	if b.refused == nil {
-		b.refused = b.room.take(int64(len(text)))
+		b.refused = b.memory.reserve(int64(len(text)))
 	}
 	if len(text) > maxNameBytes {
 		b.refused = &LimitError{"bytes in a name", int64(len(text)), maxNameBytes}

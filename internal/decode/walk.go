@@ -266,7 +266,7 @@ func (b *builder) location(p []byte) error {
 		}
 	}
 	t.Locations = append(t.Locations, Location{int32(lo), int32(len(t.Lines)), f[3]})
-	return b.locationIDs.define(f[1], len(t.Locations)-1, &b.room)
+	return b.locationIDs.define(f[1], len(t.Locations)-1, &b.memory)
 }
 
 func (b *builder) line(p []byte) error {
@@ -301,7 +301,7 @@ func (b *builder) function(p []byte) error {
 		}
 	}
 	b.t.Funcs = append(b.t.Funcs, Func{Name: b.symbol(f[2]), File: b.symbol(f[4]), Line: lineNumber(int64(f[5]))})
-	return b.functionIDs.define(f[1], len(b.t.Funcs)-1, &b.room)
+	return b.functionIDs.define(f[1], len(b.t.Funcs)-1, &b.memory)
 }
 
 func (b *builder) mapping(p []byte) error {
@@ -318,7 +318,7 @@ func (b *builder) mapping(p []byte) error {
 		b.t.program, b.t.build = int32(f[5]), int32(f[6])
 	}
 	b.mappings = append(b.mappings, f[5])
-	return b.mappingIDs.define(f[1], len(b.mappings)-1, &b.room)
+	return b.mappingIDs.define(f[1], len(b.mappings)-1, &b.memory)
 }
 
 func (b *builder) sampleType(p []byte) error {

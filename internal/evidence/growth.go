@@ -49,10 +49,10 @@ func (l Limit) Bounds() (limit, pass float64) {
 }
 
 // shares returns the bounds as shares of trials, and the exposure of a trial.
-func (l Limit) shares() (limit, pass float64, w worth) {
+func (l Limit) shares() (limit, pass float64, w perTrial) {
 	w = 1
 	if limit, pass = l.Bounds(); l.Rates {
-		w = worthOf(limit)
+		w = perTrialOf(limit)
 		limit, pass = rareShare, w.exposure(pass)
 	}
 	return limit, min(share(pass), Edge(limit)), w

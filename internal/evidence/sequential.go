@@ -47,7 +47,7 @@ type Sequential struct {
 	edge     float64 // a pass is below it
 	up, down weights
 	far      weights // for shares many times the limit
-	worth    worth
+	perTrial perTrial
 	// The numbers of blocks that a verdict takes: passBlocks, failBlocks and alikeBlocks, or
 	// runBlocks.
 	toPass, toFail, alike float64
@@ -65,10 +65,10 @@ type Sequential struct {
 // however long the check goes on.
 func NewSequential(l Limit) Sequential {
 	s := Sequential{of: l, toPass: passBlocks, toFail: failBlocks, alike: alikeBlocks}
-	s.limit, s.edge, s.worth = l.shares()
+	s.limit, s.edge, s.perTrial = l.shares()
 	switch {
 	case l.Grows && l.Rates:
-		s.edge = share(l.K0 / l.N0 * (1 + Zone*l.Most) * float64(s.worth))
+		s.edge = share(l.K0 / l.N0 * (1 + Zone*l.Most) * float64(s.perTrial))
 	case l.Grows:
 		s.edge = share(l.K0/l.N0 + Zone*share(l.Most))
 	}
@@ -91,7 +91,7 @@ func (s *Sequential) Once() { s.once = true }
 // the verdict. Once it is Pass or Fail it stays, and further blocks are ignored. A block
 // without samples says nothing and does not count.
 func (s *Sequential) Add(k, n float64) Verdict {
-	k, n = counts(k, s.worth.trials(n))
+	k, n = counts(k, s.perTrial.trials(n))
 	if n == 0 || s.verdict != Inconclusive {
 		return s.verdict
 	}
@@ -150,7 +150,7 @@ func (s *Sequential) least(b *blocks, normally float64) float64 {
 }
 
 // Seen returns the hits of all blocks up to the verdict, and the samples or the exposure.
-func (s *Sequential) Seen() (k, n float64) { return s.all.k, s.worth.exposure(s.all.n) }
+func (s *Sequential) Seen() (k, n float64) { return s.all.k, s.perTrial.exposure(s.all.n) }
 
 // Verdict returns the verdict so far.
 func (s *Sequential) Verdict() Verdict { return s.verdict }
@@ -159,11 +159,11 @@ func (s *Sequential) Verdict() Verdict { return s.verdict }
 func (s *Sequential) bounds() Finding {
 	b, phi := &s.all, s.all.phi()
 	if s.of.Grows {
-		return s.of.Growth(b.k, s.worth.exposure(b.n), phi, 1)
+		return s.of.Growth(b.k, s.perTrial.exposure(b.n), phi, 1)
 	}
-	f := Finding{Low: s.worth.rate(Lower(b.k, b.n, phi, FailAlpha)), High: s.worth.rate(Upper(b.k, b.n, phi, PassAlpha))}
+	f := Finding{Low: s.perTrial.rate(Lower(b.k, b.n, phi, FailAlpha)), High: s.perTrial.rate(Upper(b.k, b.n, phi, PassAlpha))}
 	if b.n > 0 {
-		f.Value = s.worth.rate(b.share())
+		f.Value = s.perTrial.rate(b.share())
 	}
 	return f
 }
@@ -176,7 +176,7 @@ func (s *Sequential) bounds() Finding {
 // does not pass while a case waits, because its measured value also has the error of the
 // baseline.
 func (s *Sequential) Close() Finding {
-	f, far := s.bounds(), s.worth.rate(NotableShare(s.limit))
+	f, far := s.bounds(), s.perTrial.rate(NotableShare(s.limit))
 	f.Verdict = s.verdict
 	switch {
 	case f.Verdict != Inconclusive:
@@ -189,7 +189,7 @@ func (s *Sequential) Close() Finding {
 	case s.catches(NotableShare(s.limit), 1) && (f.Value <= far && s.candidate == 0 || f.High < far):
 		f.Verdict = Pass
 	default:
-		f.Needed = s.worth.exposure(s.needed())
+		f.Needed = s.perTrial.exposure(s.needed())
 	}
 	return f
 }

@@ -9,7 +9,7 @@ type Stream struct {
 	above, below ledger
 	spread       pairs
 	limit, pass  float64 // pass is the share below which there surely is no excess
-	worth        worth
+	perTrial     perTrial
 	downs        grid // of the ledger below
 	verdict      Verdict
 }
@@ -40,7 +40,7 @@ const (
 func NewStream(l Limit, lnA float64) *Stream {
 	above, below := l.odds()
 	s := &Stream{downs: below}
-	s.limit, s.pass, s.worth = l.shares()
+	s.limit, s.pass, s.perTrial = l.shares()
 	s.above = newLedger(s.limit, above, lnA)
 	s.await(Inconclusive)
 	return s
@@ -58,7 +58,7 @@ func (s *Stream) await(v Verdict) {
 // Add takes the k hits of one window, in n samples or over an exposure of n. near says that the window
 // followed the one before within a period. A window without samples says nothing.
 func (s *Stream) Add(k, n float64, near bool) {
-	if k, n = counts(k, s.worth.trials(n)); n == 0 {
+	if k, n = counts(k, s.perTrial.trials(n)); n == 0 {
 		return
 	}
 	if s.pass == 1 { // the limit cannot be exceeded

@@ -43,20 +43,20 @@ func Needed(k, n, limit float64) float64 {
 // taken for hits in a very large number of trials.
 const rareShare = 1e-6
 
-// A worth is the exposure of one trial. It is 1 for a share, whose trials are samples. For a
+// perTrial is the exposure of one trial. It is 1 for a share, whose trials are samples. For a
 // rate it is chosen so that a count at the limit is a share of [rareShare].
-type worth float64
+type perTrial float64
 
-func worthOf(limit float64) worth { return worth(amount(rareShare / amount(limit))) }
+func perTrialOf(limit float64) perTrial { return perTrial(amount(rareShare / amount(limit))) }
 
 // trials is the number of trials in an exposure.
-func (w worth) trials(exposure float64) float64 { return amount(exposure / float64(w)) }
+func (w perTrial) trials(exposure float64) float64 { return amount(exposure / float64(w)) }
 
 // rate converts a share of the trials to counts per exposure.
-func (w worth) rate(share float64) float64 { return w.trials(share) }
+func (w perTrial) rate(share float64) float64 { return w.trials(share) }
 
 // exposure is the exposure of a number of trials.
-func (w worth) exposure(trials float64) float64 { return amount(trials * float64(w)) }
+func (w perTrial) exposure(trials float64) float64 { return amount(trials * float64(w)) }
 
 // Rate judges a count per exposure, as [Fixed] judges a share: k samples of CPU
 // over so many seconds or requests, against a limit in samples per second or

@@ -18,9 +18,9 @@ import (
 // They are not safe for concurrent use.
 type Blocks struct {
 	Options
-	judge     *Judge
-	standings []blockStanding
-	samples   int64
+	judge   *Judge
+	states  []blockState
+	samples int64
 }
 
 // Options say what blocks are.
@@ -35,8 +35,8 @@ type Options struct {
 	Once bool
 }
 
-// blockStanding is what is known about one rule.
-type blockStanding struct {
+// blockState is what is known about one rule.
+type blockState struct {
 	decided evidence.Verdict // of Absent: by a hit, by enough samples without one, or as not linked
 	// each is the evidence about each function or package, or about the rule's subject ("").
 	// For a rule about each, "" stands for a function that has no samples.
@@ -64,7 +64,7 @@ func NewBlocks(rules []Rule, o Options) (*Blocks, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Blocks{Options: o, judge: j, standings: make([]blockStanding, len(rules))}, nil
+	return &Blocks{Options: o, judge: j, states: make([]blockState, len(rules))}, nil
 }
 
 // Samples returns how many samples were judged.
@@ -81,8 +81,8 @@ func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
 		return err
 	}
 	b.samples += t.Count()
-	for i := range b.standings {
-		b.feed(&b.standings[i], w, &b.judge.rules[i])
+	for i := range b.states {
+		b.feed(&b.states[i], w, &b.judge.rules[i])
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (b *Blocks) Decided(i int) evidence.Verdict { return b.verdict(i, false) }
 func (b *Blocks) Closing(i int) evidence.Verdict { return b.verdict(i, true) }
 
 func (b *Blocks) verdict(i int, last bool) evidence.Verdict {
-	s, r := &b.standings[i], &b.judge.rules[i]
+	s, r := &b.states[i], &b.judge.rules[i]
 	switch {
 	case last && r.Test == Absent && s.decided == evidence.Inconclusive && s.without():
 		return evidence.Pass
@@ -117,12 +117,12 @@ func (b *Blocks) verdict(i int, last bool) evidence.Verdict {
 
 // without reports whether there are enough samples without a hit for "absent" to pass at the
 // end.
-func (s *blockStanding) without() bool {
+func (s *blockState) without() bool {
 	return s.samples >= absentLeast && s.unknown <= evidence.AbsentShare*s.samples
 }
 
 // near yields the functions that came near the limit, and "".
-func (s *blockStanding) near(r *rule) iter.Seq2[string, *evidence.Sequential] {
+func (s *blockState) near(r *rule) iter.Seq2[string, *evidence.Sequential] {
 	return func(yield func(string, *evidence.Sequential) bool) {
 		for name, f := range s.each {
 			k, n := f.Seen()
@@ -135,7 +135,7 @@ func (s *blockStanding) near(r *rule) iter.Seq2[string, *evidence.Sequential] {
 
 // Failed reports whether a rule has failed for certain.
 func (b *Blocks) Failed() bool {
-	for i := range b.standings {
+	for i := range b.states {
 		if b.Decided(i) == evidence.Fail {
 			return true
 		}
@@ -147,12 +147,12 @@ func (b *Blocks) Failed() bool {
 // enough samples, and none was in the rule's scope ("where", "in") or taken while its
 // condition held ("when").
 func (b *Blocks) Unreachable(i int) bool {
-	s := &b.standings[i]
+	s := &b.states[i]
 	return s.samples == 0 && b.samples >= outsideLeast && b.Decided(i) == evidence.Inconclusive
 }
 
 // feed adds a block to the evidence about a rule.
-func (b *Blocks) feed(s *blockStanding, w *window, r *rule) {
+func (b *Blocks) feed(s *blockState, w *window, r *rule) {
 	if w.isNotLinked(r) {
 		if r.Test == Absent {
 			s.decided = evidence.Pass
@@ -208,7 +208,7 @@ func (b *Blocks) sequential(c *comparison, name string) *evidence.Sequential {
 }
 
 // meet adds the functions that have samples for the first time.
-func (b *Blocks) meet(s *blockStanding, c *comparison) {
+func (b *Blocks) meet(s *blockState, c *comparison) {
 	for _, key := range c.sums.Keys {
 		name := c.name(key)
 		if s.each[name] != nil {
@@ -237,14 +237,14 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 		return nil, err
 	}
 	for i := range findings {
-		b.standings[i].close(w, &b.judge.rules[i], &findings[i])
+		b.states[i].close(w, &b.judge.rules[i], &findings[i])
 	}
 	return findings, nil
 }
 
 // close replaces the verdict on all samples together by the verdict of the blocks, which
 // also know how the samples were spread over time.
-func (s *blockStanding) close(w *window, r *rule, f *Finding) {
+func (s *blockState) close(w *window, r *rule, f *Finding) {
 	if r.Test == Absent && s.decided == evidence.Inconclusive && s.without() {
 		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, absent(0, s.samples, s.unknown).High
 		f.Samples, f.Reason, f.Notes = int64(s.samples), AbsentInBlocks{}, Notes{}
@@ -286,7 +286,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 		}
 	}
 	c.inSamples(&e)
-	f.take(e)
+	f.set(e)
 	k, n := s.each[who].Seen()
 	f.Who, f.Hits, f.Samples = who, int64(math.Round(k)), int64(math.Round(n*c.sums.N/c.n))
 	f.Notes = Notes{}
@@ -302,7 +302,7 @@ func (s *blockStanding) close(w *window, r *rule, f *Finding) {
 // worst is the finding that decides. For a rule about each it is that of the worst function,
 // or that of "" when none comes near the limit. It is not certain when it became a pass only
 // because the test ended.
-func (s *blockStanding) worst(r *rule) (who string, f evidence.Finding, certain bool) {
+func (s *blockState) worst(r *rule) (who string, f evidence.Finding, certain bool) {
 	certain = true
 	for name, near := range s.near(r) {
 		certain = certain && near.Verdict() != evidence.Inconclusive

@@ -52,12 +52,12 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 		if c.n, c.n0 = over, w.facts.BaselineWork[r.Per]; !isAmount(c.n0) {
 			return c, BaselineWorkUnknown{}
 		}
-		if now, then := worth(c.sums, w.t), worth(c.before, base.table); now > 0 && then > 0 {
+		if now, then := perHit(c.sums, w.t), perHit(c.before, base.table); now > 0 && then > 0 {
 			c.n *= then / now // hits of the two profiles may stand for different values
 		}
 		return c, nil
 	}
-	value := worth(c.sums, w.t) * r.value.Scale
+	value := perHit(c.sums, w.t) * r.value.Scale
 	if !(value > 0) {
 		return c, NoSamples{}
 	}
@@ -65,8 +65,8 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 	return c, nil
 }
 
-// worth is the value of one hit.
-func worth(s *charge.Sums, t *decode.Table) float64 {
+// perHit is the value of one hit.
+func perHit(s *charge.Sums, t *decode.Table) float64 {
 	if s.Total == 0 {
 		return float64(t.Period)
 	}
@@ -288,7 +288,7 @@ func (w *window) compare(r *rule, f *Finding) {
 	}
 	likely := f.Verdict == evidence.Fail && x.Verdict != evidence.Fail
 	x.Verdict = f.Verdict
-	f.take(x.Finding)
+	f.set(x.Finding)
 	f.Hits = int64(math.Round(c.hits(x.now)))
 	f.Who = x.name
 	if f.Reason = c.reason(x, f.Samples); likely {

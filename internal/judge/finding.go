@@ -66,15 +66,15 @@ type Frame struct {
 	Own      bool    // of the program's own module
 }
 
-// take copies the verdict and the numbers.
-func (f *Finding) take(e evidence.Finding) {
+// set copies the verdict and the numbers.
+func (f *Finding) set(e evidence.Finding) {
 	f.Verdict = e.Verdict
 	f.Value, f.Low, f.High = e.Value, e.Low, e.High
 }
 
 // counted sets the verdict on a value that was counted in full.
 func (f *Finding) counted(value, limit float64) {
-	f.take(counted(value, limit))
+	f.set(counted(value, limit))
 	f.Reason = Counted{}
 }
 

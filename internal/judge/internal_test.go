@@ -31,8 +31,8 @@ func TestWatchBounded(t *testing.T) {
 		if _, err := w.Profile(folded.Must(text), time.Duration(i)*time.Minute, Facts{}); err != nil {
 			t.Fatal(err)
 		}
-		for k := range w.standings {
-			if got := len(w.standings[k].streams); got > maxStreams {
+		for k := range w.states {
+			if got := len(w.states[k].streams); got > maxStreams {
 				t.Fatalf("window %d: %d functions are remembered, want %d at the most", i, got, maxStreams)
 			}
 		}

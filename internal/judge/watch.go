@@ -26,10 +26,10 @@ import (
 // A window that was lost is not given to a Watch.
 // It is not safe for concurrent use.
 type Watch struct {
-	judge     *Judge
-	every     time.Duration
-	last      time.Duration // the end of the last window
-	standings []standing
+	judge  *Judge
+	every  time.Duration
+	last   time.Duration // the end of the last window
+	states []watchState
 }
 
 const (
@@ -50,7 +50,7 @@ func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
 	if every <= 0 {
 		every = time.Minute
 	}
-	w := &Watch{judge: j, every: every, standings: make([]standing, len(j.rules))}
+	w := &Watch{judge: j, every: every, states: make([]watchState, len(j.rules))}
 	windows := float64(month / every)
 	for i := range j.rules {
 		tests := 1.0
@@ -60,7 +60,7 @@ func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
 				tests = evidence.Tests(1, 0.02)
 			}
 		}
-		w.standings[i].lnA = evidence.LnA(windows, float64(len(rules)), tests, chance)
+		w.states[i].lnA = evidence.LnA(windows, float64(len(rules)), tests, chance)
 	}
 	return w, nil
 }
@@ -69,15 +69,15 @@ func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
 // for a new set of budgets that keeps some of the old ones. The two rules must be of the
 // same budget.
 func (w *Watch) Inherit(i int, from *Watch, j int) {
-	lnA := w.standings[i].lnA
-	w.standings[i], from.standings[j] = from.standings[j], standing{lnA: from.standings[j].lnA}
-	w.standings[i].lnA = lnA
+	lnA := w.states[i].lnA
+	w.states[i], from.states[j] = from.states[j], watchState{lnA: from.states[j].lnA}
+	w.states[i].lnA = lnA
 }
 
 // Ended drops the evidence for an excess of rule i, counted from 0, when its alert has
 // ended.
 func (w *Watch) Ended(i int) {
-	s := &w.standings[i]
+	s := &w.states[i]
 	for _, f := range s.streams {
 		f.Forget()
 	}
@@ -105,7 +105,7 @@ func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, fa
 	soon := w.last > 0 && at-w.last < w.every*3/4
 	w.last = at
 	for i := range findings {
-		s, f := &w.standings[i], &findings[i]
+		s, f := &w.states[i], &findings[i]
 		s.add(win, &w.judge.rules[i], at, soon, f)
 		f.Alarm, f.Strength = s.verdict, s.evidence
 		f.Unmatched = false // for a program that is watched, Facts.NotLinked says this
@@ -113,8 +113,8 @@ func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, fa
 	return findings, nil
 }
 
-// A standing is what a Watch remembers of one rule.
-type standing struct {
+// A watchState is what a Watch remembers of one rule.
+type watchState struct {
 	lnA      float64
 	verdict  evidence.Verdict // the last proof
 	evidence float64          // for an excess, as a part of the proof: 1 is proof
@@ -130,7 +130,7 @@ type standing struct {
 }
 
 // add adds a window to the evidence about a rule.
-func (s *standing) add(w *window, r *rule, at time.Duration, soon bool, f *Finding) {
+func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Finding) {
 	switch {
 	case f.Verdict != evidence.Fail && w.mostlyCut(r):
 		return // the rule may be about frames that were cut off
@@ -149,7 +149,7 @@ func (s *standing) add(w *window, r *rule, at time.Duration, soon bool, f *Findi
 		return
 	}
 	if base := &w.judged.base; r.Test == Grows && base.table != nil && s.baseline != base.table {
-		*s = standing{lnA: s.lnA, baseline: base.table}
+		*s = watchState{lnA: s.lnA, baseline: base.table}
 	}
 	if c, why := w.comparison(r); why == nil {
 		s.addStreams(&c, soon)
@@ -178,7 +178,7 @@ func (w *window) mostlyCut(r *rule) bool {
 
 // addAbsent adds a window of an "absent" budget. One hit proves a fail. A pass is proven by as
 // many samples without a hit as one window would need, from any number of windows.
-func (s *standing) addAbsent(w *window, r *rule, f *Finding) {
+func (s *watchState) addAbsent(w *window, r *rule, f *Finding) {
 	s.evidence = 0
 	if f.Verdict == evidence.Fail {
 		s.clean, s.unknown, s.verdict = 0, 0, evidence.Fail
@@ -193,7 +193,7 @@ func (s *standing) addAbsent(w *window, r *rule, f *Finding) {
 }
 
 // addSteady follows a figure over hours.
-func (s *standing) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
+func (s *watchState) addSteady(w *window, r *rule, at time.Duration, f *Finding) {
 	if s.steady == nil {
 		s.steady = evidence.NewSteady()
 	}
@@ -226,7 +226,7 @@ const (
 
 // addStreams adds a window to the stream of every function that is or was near the limit.
 // The rule's verdict is that of the worst of them.
-func (s *standing) addStreams(c *comparison, near bool) {
+func (s *watchState) addStreams(c *comparison, near bool) {
 	if s.streams == nil {
 		s.streams = map[string]*stream{"": {Stream: evidence.NewStream(c.limitOf(""), s.lnA)}}
 	}
@@ -273,7 +273,7 @@ type stream struct {
 // add adds the charge of a name in a window.
 func (s *stream) add(c *comparison, name string, near bool) {
 	now, weight := c.inWindow(name)
-	if hit := worth(c.sums, c.w.t); c.sums.Uneven() {
+	if hit := perHit(c.sums, c.w.t); c.sums.Uneven() {
 		s.values += float64(now)
 		s.squares += float64(now) * weight * hit
 		if s.values > 0 {
@@ -284,7 +284,7 @@ func (s *stream) add(c *comparison, name string, near bool) {
 }
 
 // forget limits the memory. It keeps the streams with the most evidence for an excess.
-func (s *standing) forget() {
+func (s *watchState) forget() {
 	if len(s.streams) <= maxStreams {
 		return
 	}

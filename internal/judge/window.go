@@ -193,7 +193,7 @@ func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	if r.value.Census {
 		e = hiding(counted(sums.Part(value), 0), unknown/sums.N)
 	}
-	if f.take(e); unknown > 0 && e.Verdict == evidence.Inconclusive {
+	if f.set(e); unknown > 0 && e.Verdict == evidence.Inconclusive {
 		f.Cut = cut(sums)
 	}
 	f.Hits = min(int64(math.Ceil(k)), f.Samples)

@@ -13,8 +13,8 @@ type symbol struct {
 	lastMark int
 }
 
-// parseName prepares a name. Its segments are in room, if they fit.
-func parseName(full string, room []segment) symbol {
+// parseName prepares a name. Its segments are in buf, if they fit.
+func parseName(full string, buf []segment) symbol {
 	s := symbol{full: full, lastMark: -1}
 	path, rest, ok := cut(full)
 	if !ok {
@@ -22,11 +22,11 @@ func parseName(full string, room []segment) symbol {
 		if isIdentifier(full) {
 			name.kind = plain // memcpy: a C function can be asked for like any other
 		}
-		s.segments = append(room, name)
+		s.segments = append(buf, name)
 		return s
 	}
 	s.path, s.rest = canonicalPath(path), rest
-	s.segments, _ = scan(rest, room)
+	s.segments, _ = scan(rest, buf)
 	for i, seg := range s.segments {
 		// A method value wraps a method and says nothing about inlining.
 		if seg.kind == mark && seg.text != "-fm" {

@@ -195,9 +195,9 @@ func (r *recorder) seal() bool {
 	return r.sealed
 }
 
-// take returns what was recorded, in a slice of that size. It must be called after the
+// content returns what was recorded, in a slice of that size. It must be called after the
 // profiler was stopped.
-func (r *recorder) take() (data []byte, over bool) {
+func (r *recorder) content() (data []byte, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return bytes.Clone(r.buf), r.over

@@ -58,7 +58,7 @@ func stopWhole(t *testing.T, theirs *recorder, used time.Duration) {
 		t.Error("their profile was stopped")
 	}
 	pprof.StopCPUProfile()
-	data, _ := theirs.take()
+	data, _ := theirs.content()
 	samples, cpu := sampled(parse(t, data))
 	if !near(cpu, used) {
 		t.Errorf("%d samples for %v of CPU, but %v were used", samples, cpu, used)

@@ -28,7 +28,7 @@ func TestRecorder(t *testing.T) {
 		}
 		write(r, "1234")
 		write(r, "5678")
-		data, over := r.take()
+		data, over := r.content()
 		if string(data) != "12345678" || cap(data) > 64 || over || early(r) {
 			t.Errorf("%q, over %t, early %t", data, over, early(r))
 		}
@@ -47,7 +47,7 @@ func TestRecorder(t *testing.T) {
 		r.seal()
 		write(r, strings.Repeat("x", maxProfile))
 		write(r, "1")
-		if data, over := r.take(); data != nil || !over {
+		if data, over := r.content(); data != nil || !over {
 			t.Errorf("%d bytes, over %t", len(data), over)
 		}
 	})

@@ -104,7 +104,7 @@ func (h *Hub) slice() {
 	}
 	h.system.stop()
 	var over bool
-	if w.Data, over = rec.take(); over {
+	if w.Data, over = rec.content(); over {
 		w.lose(TooLarge, "%s", reasonTooLarge)
 	}
 	h.deliver(&w)

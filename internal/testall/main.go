@@ -48,13 +48,13 @@ func testAll(root string, args []string, out io.Writer) (passed bool) {
 	var (
 		mu      sync.Mutex // of out and passed
 		running sync.WaitGroup
-		room    = make(chan struct{}, abreast)
+		slots   = make(chan struct{}, abreast)
 	)
 	passed = len(files) > 0
 	for i, file := range files {
-		room <- struct{}{}
+		slots <- struct{}{}
 		running.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			// Ten minutes, go test's own limit, are too few for the checks of a busy machine.
 			command := append([]string{"test", "-timeout", "30m", "-p", packagesAbreast}, args...)
 			if len(args) == 0 && i == 0 {

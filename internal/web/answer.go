@@ -139,8 +139,8 @@ type rendering struct {
 	clients int // guarded by the document's mutex
 }
 
-// take returns the rendering for a client, which must give it back.
-func (d *document) take() (*rendering, error) {
+// acquire returns the rendering for a client, which must release it.
+func (d *document) acquire() (*rendering, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.newest == nil || d.held < maxRenderings && time.Since(d.newest.at) >= renderEvery {
@@ -155,7 +155,7 @@ func (d *document) take() (*rendering, error) {
 	return d.newest, nil
 }
 
-func (d *document) giveBack(r *rendering) {
+func (d *document) release(r *rendering) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r.clients--; r.clients > 0 {
@@ -169,10 +169,10 @@ func (d *document) giveBack(r *rendering) {
 
 // document sends a document.
 func (h *Handler) document(w http.ResponseWriter, r *http.Request, d *document, kind string) {
-	shared, err := d.take()
+	shared, err := d.acquire()
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	send(w, r, kind, bytes.NewReader(shared.data), func() { d.giveBack(shared) })
+	send(w, r, kind, bytes.NewReader(shared.data), func() { d.release(shared) })
 }
