@@ -109,7 +109,11 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			}
 			for range 2 {
 				if tt.kind == kinds.Allocs && broken {
-					for range 3 { // collections publish what was allocated
+					// Enough for a hundred samples, which collections publish.
+					var before, now runtime.MemStats
+					runtime.ReadMemStats(&before)
+					eventually(t, "allocations", func() bool { runtime.ReadMemStats(&now); return now.TotalAlloc >= before.TotalAlloc+64<<20 })
+					for range 3 {
 						runtime.GC()
 					}
 				}
