@@ -31,7 +31,7 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 // Its cost is limited for any input: 8 MiB of input, 3 million frames, 100 million frames
 // if each counts once for each part of the profile that budgets ask about (budgets without
 // "in" and "where" share their parts), 300,000 functions that are near a limit or over it, if
-// each counts once for each budget, and 64 MiB of memory; that is about 2 s. Beyond these
+// each counts once for each budget, and 64 MiB of memory at a time; that is about 2 s. Beyond these
 // limits it returns an error: profile a shorter time. The limits are several times what a
 // large Go program needs, and cannot be changed. [Set.Judge] has the same limits; beyond
 // them its results are inconclusive.

@@ -33,27 +33,45 @@ type Explanation struct {
 	To []Frame
 }
 
-// maxPath limits the stacks that are looked at for one function. The costliest path shows
-// in far fewer.
-const maxPath = 4096
+// maxPaths limits the stacks that are looked at for one function, and maxPathFrames their
+// frames. The costliest path shows in far fewer.
+const maxPaths, maxPathFrames = 4096, 4096 * otherDepth
 
 // A path is a stack with the function in it, leaf first.
 type path struct {
 	value        int64
+	sample       int
 	lines        []int32 // indices into Table.Lines
 	inner, outer int     // the innermost and the outermost frame of the function
 }
 
-// paths are the stacks through one function.
+// paths are the stacks through one function. Their memory is used for one function of a profile
+// after the other, because large profiles take some megabytes of it.
 type paths struct {
 	*Counter
-	kept  []path
-	value int64 // of all of them
+	kept   []path
+	value  int64 // of all of them
+	frames int   // of all of them
+
+	live    []path  // see follow
+	lines   []int32 // of all kept
+	through map[decode.ID]int64
+	last    map[decode.ID]int // 1 + the number of the last stack with the function
+	byName  map[decode.ID]int64
+	byLine  map[decode.Line]int64
 }
 
 // Explain looks at the samples that a query charges to a key, and returns an explanation.
 func (c *Counter) Explain(query int, key int32) Explanation {
-	p := paths{Counter: c}
+	if c.paths == nil {
+		c.paths = &paths{
+			Counter: c,
+			through: map[decode.ID]int64{}, last: map[decode.ID]int{},
+			byName: map[decode.ID]int64{}, byLine: map[decode.Line]int64{},
+		}
+	}
+	p := c.paths
+	p.kept, p.value, p.frames = p.kept[:0], 0, 0
 	all := int64(0) // the weight of all stacks, also of those beyond the limit
 	c.walk(query, func(v int64, s *Stack) {
 		keys := c.keys(&c.queries[query])
@@ -61,15 +79,18 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 		if inner < 0 {
 			return
 		}
-		if all = AddSaturating(all, v); len(p.kept) == maxPath {
+		all = AddSaturating(all, v)
+		if len(p.kept) == maxPaths || len(p.kept) > 0 && p.frames+len(s.frames) > maxPathFrames {
 			return
 		}
 		outer := len(keys) - 1
 		for keys[outer] != key {
 			outer--
 		}
-		p.kept, p.value = append(p.kept, path{v, c.linesOf(s.sample), s.from + inner, s.from + outer}), AddSaturating(p.value, v)
+		p.kept = append(p.kept, path{value: v, sample: s.sample, inner: s.from + inner, outer: s.from + outer})
+		p.value, p.frames = AddSaturating(p.value, v), p.frames+len(s.frames)
 	})
+	p.readLines()
 	var e Explanation
 	e.Here = p.heaviest(p.kept, func(s *path) int { return s.inner })
 	e.Own = p.nearest()
@@ -97,21 +118,19 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 	return e
 }
 
-// linesOf is the stack of a sample, as indices into Table.Lines. The stacks of all samples are
-// listed at the first call for a profile.
-func (c *Counter) linesOf(sample int) []int32 {
-	t, k := c.table, &c.stacks
-	if len(k.lines) < len(k.frames) {
-		k.lines = emptied(k.lines, len(k.frames))
-		for i := range t.Samples {
-			for _, at := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {
-				for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {
-					k.lines = append(k.lines, line)
-				}
+// readLines reads the lines of all paths that are kept.
+func (p *paths) readLines() {
+	t := p.table
+	p.lines = emptied(p.lines, p.frames)
+	for i := range p.kept {
+		begin, s := len(p.lines), &t.Samples[p.kept[i].sample]
+		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
+			for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {
+				p.lines = append(p.lines, line)
 			}
 		}
+		p.kept[i].lines = p.lines[begin:]
 	}
-	return k.lines[k.starts[sample]:k.starts[sample+1]]
 }
 
 // isMine reports whether a function is of the program's own module, or outside the standard
@@ -123,8 +142,9 @@ func (c *Counter) isMine(name decode.ID) bool {
 // nearest returns the own frame nearest to the function among those that have at least half of
 // its weight, with all the weight that passes through that frame's function.
 func (p *paths) nearest() Frame {
-	through := map[decode.ID]int64{}
-	last := map[decode.ID]int{} // 1 + the number of the last stack with the function
+	through, last := p.through, p.last
+	clear(through)
+	clear(last)
 	for i, s := range p.kept {
 		for _, l := range s.lines[s.outer:min(len(s.lines), s.outer+otherDepth)] { // the runtime keeps no more
 			if name := p.table.Lines[l].Name; p.isMine(name) && last[name] != i+1 {
@@ -148,7 +168,9 @@ func (p *paths) nearest() Frame {
 // heaviest returns the costliest function among the frames that at selects, at its costliest
 // line. Equal ones are ordered by name, because ids depend on earlier profiles.
 func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame) {
-	byName, byLine := map[decode.ID]int64{}, map[decode.Line]int64{}
+	byName, byLine := p.byName, p.byLine
+	clear(byName)
+	clear(byLine)
 	for k := range stacks {
 		s := &stacks[k]
 		if i := at(s); i >= 0 && i < len(s.lines) {
@@ -177,7 +199,8 @@ func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame) {
 // stacks that have the frames of the steps before. It ends where these stacks end, or where
 // the costliest frame has less than least.
 func (p *paths) follow(at func(s *path, step int) int, least int64) (way []Frame) {
-	live := slices.Clone(p.kept)
+	p.live = append(p.live[:0], p.kept...)
+	live := p.live
 	for step := 1; step <= cpuDepth; step++ {
 		f := p.heaviest(live, func(s *path) int { return at(s, step) })
 		if f.Value <= 0 || f.Value < least {

@@ -48,7 +48,6 @@ type stacks struct {
 	frames []decode.ID // of all samples
 	starts []int       // by sample, the index of its first frame; and the end
 	shapes []shape     // by sample
-	lines  []int32     // of the frames, see Counter.linesOf; empty until they are needed
 
 	// By name, about the functions at the roots of stacks.
 	seen   []bool  // at the bottom of a stack that was not cut off
@@ -77,7 +76,6 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 		depth = cpuDepth
 	}
 	frames, parts := k.frames, names.parts
-	k.lines = k.lines[:0]
 	for i := range t.Samples {
 		all := unmatched
 		for _, l := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {

@@ -133,6 +133,7 @@ type Counter struct {
 	table  *decode.Table
 	number int // of profiles so far
 	stacks stacks
+	paths  *paths // since a function was explained
 	own    []bool // by number of a package: of the program's own module
 	// About the query that is being counted or walked.
 	stack   Stack
@@ -175,7 +176,7 @@ func (c *Counter) Ask(q Query) int {
 // Open prepares a profile for being counted. Its symbols must have been learnt before. From
 // now on, all answers are about this profile.
 func (c *Counter) Open(t *decode.Table) {
-	c.table, c.left = t, maxSums
+	c.table, c.paths, c.left = t, nil, maxSums
 	c.number++
 	c.own = c.own[:0]
 	for _, pkg := range c.Names.packages {
@@ -185,7 +186,7 @@ func (c *Counter) Open(t *decode.Table) {
 }
 
 // Close releases the profile, which may be large. The sums that were asked for stay.
-func (c *Counter) Close() { c.table = nil }
+func (c *Counter) Close() { c.table, c.paths = nil, nil }
 
 // Sums is the answer to the query with that number. It is empty where earlier queries have
 // used up maxSums.
