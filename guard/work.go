@@ -239,7 +239,8 @@ func (c *Config) checkUnits(asking *atomic.Bool, wrong func(format string, args 
 	for _, text := range units {
 		u, ok := unit.ParseWork(text)
 		why, found := there[u.Name]
-		if _, counts := there[strings.TrimSuffix(u.Name, "_count")]; !ok || found && why == "" || !found && counts {
+		series, counts := there[strings.TrimSuffix(u.Name, "_count")] // of a histogram or a summary
+		if !ok || found && why == "" || !found && counts && series == "" {
 			continue
 		}
 		near := nearName(u.Name, counting)

@@ -91,6 +91,7 @@ func TestCheckNotVacuous(t *testing.T) {
 		{name: "growth of goroutines", budgets: budget.Must("no function grows above 5 points of goroutine"), checker: Config{BaselineFile: "x"}, want: "limit goroutine by an amount"},
 		{name: "rss steady", budgets: budget.Must("rss steady"), want: `say "heap steady"`},
 		{name: "process steady", budgets: budget.Must("process steady"), want: "in a running guard"},
+		{name: "steady under a condition", budgets: budget.Must("heap steady when process above 1 cores"), want: `drop "when"`},
 		{name: "labels of heap", budgets: budget.Must("no function above 5% of heap where a=b"), want: `drop "where"`},
 		{name: "no window", budgets: budget.Must("process below 5MiB of allocs"), want: `"per call"`},
 	} {
@@ -162,13 +163,13 @@ func TestCheckScope(t *testing.T) {
 	p.Sample[0].Label["endpoint"] = []string{"/a"}
 	w := windowOf(t, p, block)
 	for blocks := range 30 {
-		if open := c.open(r, c.trial.Decided); open != len(tests) {
+		if open := c.open(r, c.blocks.Decided); open != len(tests) {
 			t.Fatalf("after %d blocks only %d budgets are open", blocks, open)
 		}
 		r.worker.Calls.Add(500)
 		c.add(r, w)
 	}
-	if open := c.open(r, c.trial.Decided); open > 0 || c.broken != nil {
+	if open := c.open(r, c.blocks.Decided); open > 0 || c.broken != nil {
 		t.Errorf("%d are still open after 300 samples, %v", open, c.broken)
 	}
 	if err := c.results(r); err != nil {

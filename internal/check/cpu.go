@@ -60,7 +60,7 @@ func (s *span) add(p *profile.Profile, elapsed time.Duration, work map[string]fl
 
 // A cpuPhase collects the CPU profile of work, and judges it block by block.
 type cpuPhase struct {
-	trial   *judge.Blocks
+	blocks  *judge.Blocks
 	decoder decode.Decoder
 	cover   coverage // of the good windows
 
@@ -77,7 +77,7 @@ type cpuPhase struct {
 }
 
 // samples is the number of samples of work.
-func (c *cpuPhase) samples() int64 { return c.trial.Samples() }
+func (c *cpuPhase) samples() int64 { return c.blocks.Samples() }
 
 // newCPUPhase begins to judge the plan's budgets on CPU samples.
 func (r *run) newCPUPhase() (*cpuPhase, error) {
@@ -87,16 +87,16 @@ func (r *run) newCPUPhase() (*cpuPhase, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.trial, err = judge.NewBlocks(rules, judge.Options{
+	c.blocks, err = judge.NewBlocks(rules, judge.Options{
 		Runs: r.usual >= longCall,
 		Once: r.bench != nil, // the benchmark says when it ends
 	})
 	return c, err
 }
 
-// freely repeats work until the budgets that are judged over time are decided, and for at
+// repeatWork repeats work until the budgets that are judged over time are decided, and for at
 // least a block: the goroutines and memory that a single call leaves may be an exception.
-func (r *run) freely(back bool) (problem string) {
+func (r *run) repeatWork(back bool) (problem string) {
 	others := r.newKindsPhase()
 	if back {
 		r.worker.Order(0)
@@ -118,11 +118,11 @@ func (r *run) freely(back bool) (problem string) {
 		case r.worker.IsOver(), anyFailed(r.outcomes):
 			return false
 		case !time.Now().Before(r.ends):
-			return r.cpu != nil && r.cpu.open(r, r.cpu.trial.Closing) > 0 && r.goOn()
+			return r.cpu != nil && r.cpu.open(r, r.cpu.blocks.Closing) > 0 && r.goOn()
 		case r.cpu == nil:
-		case r.cpu.trial.Failed():
+		case r.cpu.blocks.Failed():
 			return false
-		case r.cpu.open(r, r.cpu.trial.Decided) > 0, r.Update && r.cpu.samples() < r.baseline && !r.cpu.useless(r):
+		case r.cpu.open(r, r.cpu.blocks.Decided) > 0, r.Update && r.cpu.samples() < r.baseline && !r.cpu.useless(r):
 			return true
 		}
 		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
@@ -167,7 +167,7 @@ func (c *cpuPhase) open(r *run, verdict func(n int) evidence.Verdict) (open int)
 // unreachable reports whether more time would not decide budget n. That is not known before
 // the second call: the first may still get to the code that the budget is about.
 func (c *cpuPhase) unreachable(r *run, n int) bool {
-	return r.worker.Calls.Load() >= 2 && c.trial.Unreachable(n)
+	return r.worker.Calls.Load() >= 2 && c.blocks.Unreachable(n)
 }
 
 // idleTime is the time without any sample of work after which a check gives up.
@@ -242,7 +242,7 @@ func (c *cpuPhase) flush(r *run) error {
 	c.unlabelled.add(p)
 	work.KeepLabelled(p, r.id)
 	c.loop += work.Cut(p)
-	if err := c.trial.Add(p, r.facts("cpu", g.elapsed, g.work)); err != nil {
+	if err := c.blocks.Add(p, r.facts("cpu", g.elapsed, g.work)); err != nil {
 		return err
 	}
 	c.all.add(p.Compact(), g.elapsed, g.work)
@@ -266,7 +266,7 @@ func (c *cpuPhase) results(r *run) error {
 	}
 	p := work.Merged(c.all.profiles...)
 	r.judged["cpu"] = p
-	findings, err := c.trial.Close(p, r.facts("cpu", c.all.elapsed, c.all.work))
+	findings, err := c.blocks.Close(p, r.facts("cpu", c.all.elapsed, c.all.work))
 	if err != nil {
 		return err
 	}
@@ -294,6 +294,9 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 		each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
 		reason = fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
 			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", c.loop, labelled, each)
+		if !isShare(res.Budget) { // more time would do, too
+			return noTime, reason
+		}
 	case c.cover.isLow():
 		busy := r.busy()
 		if reason = c.cover.reason(busy); busy {

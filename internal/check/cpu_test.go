@@ -74,7 +74,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &cpuPhase{}
-	if c.trial, err = judge.NewBlocks(rules, judge.Options{}); err != nil {
+	if c.blocks, err = judge.NewBlocks(rules, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	r := &run{id: "ours"}
@@ -99,7 +99,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 		t.Errorf("%d samples are work's and %d the loop's, want 600 and 300", c.samples(), c.loop)
 	}
 	for i, b := range set {
-		if got := c.trial.Decided(i); got != evidence.Pass {
+		if got := c.blocks.Decided(i); got != evidence.Pass {
 			t.Errorf("%s: %v", b, got)
 		}
 	}
@@ -140,6 +140,22 @@ func TestBlocksWaitForUnits(t *testing.T) {
 		}
 		if o := r.outcomes[1]; o.Verdict != budget.Pass {
 			t.Errorf("%s: the other budget: %s", tt.name, o.Result)
+		}
+	}
+}
+
+// Work that is smaller than the loop around it has no share, at any length of the check: that
+// is a mistake. An amount of it is only undecided, and more time decides it.
+func TestCheckSmallWork(t *testing.T) {
+	for sentence, want := range map[string]cause{
+		"main.f below 20%":           mistake,
+		"main.f below 30ns per call": noTime,
+	} {
+		r, c := replayed(t, budget.Must(sentence))
+		c.loop = 1000
+		why, reason := c.explain(r, 0, budget.Result{Budget: r.set[0]})
+		if why != want || !strings.Contains(reason, "work is too small") {
+			t.Errorf("%s: cause %v, want %v: %s", sentence, why, want, reason)
 		}
 	}
 }

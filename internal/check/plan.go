@@ -47,6 +47,8 @@ func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 		return nil, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", b.Kind)
 	case b.Rule == "grows" && c.BaselineFile == "":
 		return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
+	case b.Rule == "steady" && b.When != (budget.Condition{}):
+		return nil, "a test cannot judge \"steady\" under a condition: drop \"when\""
 	case b.Rule == "steady" && (b.Subject == "goroutines" || b.Subject == "heap"):
 		return &p.steady, ""
 	case b.Rule == "steady":
@@ -69,7 +71,7 @@ func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 		return &p.goroutines, ""
 	case amount && b.Per == "":
 		return nil, "a test has no window to count in: say how much it may be \"per call\""
-	case b.Subject == "process" && b.Kind == kinds.Allocs && amount:
+	case b.Subject == "process" && b.Kind == kinds.Allocs && amount && b.When == (budget.Condition{}):
 		return &p.counted, ""
 	}
 	return &p.profiles, ""

@@ -21,7 +21,7 @@ func (l Limit) Growth(k, n, phi, tests float64) Finding {
 	}
 	f := judge(k, n)
 	if f.Verdict == Inconclusive {
-		const many = 1e6 // times as many samples will never come
+		many := min(1e6, most/max(amount(k), amount(n), 1)) // times as many samples will never come
 		f.SmallBaseline = judge(many*k, many*n).Verdict == Inconclusive
 	}
 	return f
@@ -31,10 +31,10 @@ func (l Limit) Growth(k, n, phi, tests float64) Finding {
 // once, so a high level is enough, and the bounds err in a tenth of it.
 const baselineAlpha = 0.01
 
-// Bounds returns the bounds of a share or a rate in a stream: above limit it is exceeded, and
-// below pass it surely is not. For growth, limit is the upper bound of the baseline plus the
-// allowed growth, and pass is the lower bound of the baseline plus [Zone] times the allowed
-// growth.
+// Bounds returns the bounds of a share or a rate in a stream: proof that it is above limit is a
+// [Fail], and proof that it is below pass is a [Pass]. For growth, limit is the upper bound of
+// the baseline plus the allowed growth, and pass is the lower bound of the baseline plus [Zone]
+// times the allowed growth.
 func (l Limit) Bounds() (limit, pass float64) {
 	switch {
 	case l.Grows && l.Rates:
@@ -49,13 +49,13 @@ func (l Limit) Bounds() (limit, pass float64) {
 }
 
 // shares returns the bounds as shares of trials, and the exposure of a trial.
-func (l Limit) shares() (limit, pass float64, w perTrial) {
-	w = 1
+func (l Limit) shares() (limit, pass float64, p perTrial) {
+	p = 1
 	if limit, pass = l.Bounds(); l.Rates {
-		w = perTrialOf(limit)
-		limit, pass = rareShare, w.exposure(pass)
+		p = perTrialOf(limit)
+		limit, pass = rareShare, p.exposure(pass)
 	}
-	return limit, min(share(pass), Edge(limit)), w
+	return limit, min(share(pass), Edge(limit)), p
 }
 
 // odds are the odds ratios for the proof that a limit is exceeded, and that it is kept.

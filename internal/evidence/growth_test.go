@@ -140,6 +140,7 @@ func TestGrowthBaseline(t *testing.T) {
 		{60, 200, 600, 2000, false, false}, // only now is small
 		{2000, 2000, 1000, 1000, true, true},
 		{20, 20, 100_000, 100_000, true, false},
+		{5, 1e10, 5, 1e10, true, true}, // per byte sent, for example
 	} {
 		f := Limit{Most: 0.05, Rates: tt.rates, Grows: true, K0: tt.k0, N0: tt.n0}.Growth(tt.k, tt.n, 1, 1)
 		if f.Verdict != Inconclusive || f.SmallBaseline != tt.small {
