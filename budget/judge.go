@@ -101,7 +101,7 @@ func (b Budget) Result(f judge.Finding) Result {
 			Callers: frames(o.Callers), Callees: frames(o.Callees),
 		})
 	}
-	r.Reason = phrasing{&r.Budget, dim, &f}.sentence()
+	r.Reason = phrasing{&r.Budget, dim, &f}.text()
 	return r
 }
 

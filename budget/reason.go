@@ -21,12 +21,12 @@ type phrasing struct {
 	finding *judge.Finding
 }
 
-// sentence is the reason and the notes in one sentence.
-func (s phrasing) sentence() string {
-	f := s.finding
-	text := s.reason(f.Reason)
+// text is the reason and the notes, in one line.
+func (p phrasing) text() string {
+	f := p.finding
+	text := p.reason(f.Reason)
 	if f.Cut > 0 {
-		text += "; of " + s.budget.samples(f.Cut)
+		text += "; of " + p.budget.samples(f.Cut)
 		if _, ok := f.Reason.(judge.Growth); ok {
 			text += ", those of the baseline included,"
 		}
@@ -36,45 +36,45 @@ func (s phrasing) sentence() string {
 		text += "; without addresses in the profile, no router outside the standard library is known"
 	}
 	if f.Unmatched {
-		text += "; no function of this profile matches " + s.budget.Subject
+		text += "; no function of this profile matches " + p.budget.Subject
 	}
 	return text
 }
 
 // reason says why the verdict is what it is.
-func (s phrasing) reason(reason judge.Reason) string {
-	b, f := s.budget, s.finding
+func (p phrasing) reason(reason judge.Reason) string {
+	b, f := p.budget, p.finding
 	switch reason := reason.(type) {
 	case judge.Measured:
-		return s.surely()
+		return p.surely()
 	case judge.Likely:
-		return s.who() + " at " + s.value() + ", likely above " + s.amount(f.Low) + " (" + s.samples() + "); " + reason.Proven + " is surely above " + s.amount(reason.ProvenLow)
+		return p.who() + " at " + p.value() + ", likely above " + p.amount(f.Low) + " (" + p.samples() + "); " + reason.Proven + " is surely above " + p.amount(reason.ProvenLow)
 	case judge.Counted:
-		return s.who() + " at " + s.value() + ", the limit is " + s.limit()
+		return p.who() + " at " + p.value() + ", the limit is " + p.limit()
 	case judge.UpTo:
-		return s.who() + " at " + s.value() + ", or up to " + s.amount(f.High) + " (" + s.samples() + ")"
+		return p.who() + " at " + p.value() + ", or up to " + p.amount(f.High) + " (" + p.samples() + ")"
 	case judge.TooFew:
-		return s.samples() + ", " + whole(reason.Needed) + " are needed to tell " + s.limit() + " from " + round(reason.Notable, unit.Share) + "; " + s.who() + " at " + s.value()
+		return p.samples() + ", " + whole(reason.Needed) + " are needed to tell " + p.limit() + " from " + round(reason.Notable, unit.Share) + "; " + p.who() + " at " + p.value()
 	case judge.TooClose:
 		if reason.Needed <= 0 {
-			return s.who() + " at " + s.value() + " after " + s.samples() + ", too close to the limit of " + s.limit() + " to tell"
+			return p.who() + " at " + p.value() + " after " + p.samples() + ", too close to the limit of " + p.limit() + " to tell"
 		}
-		return s.who() + " at " + s.value() + " after " + s.samples() + ", " + whole(reason.Needed) + " would tell it from the limit of " + s.limit() +
-			" (passing needs to be below " + round(reason.Zone, s.dim) + ")"
+		return p.who() + " at " + p.value() + " after " + p.samples() + ", " + whole(reason.Needed) + " would tell it from the limit of " + p.limit() +
+			" (passing needs to be below " + round(reason.Zone, p.dim) + ")"
 	case judge.Occurs:
-		return s.occurs(reason)
+		return p.occurs(reason)
 	case judge.Growth:
-		return s.growth(reason)
+		return p.growth(reason)
 	case judge.InBlocks:
-		return s.inBlocks(reason)
+		return p.inBlocks(reason)
 	case judge.AbsentInBlocks:
-		return "none of " + s.samples() + ": below " + s.amount(f.High)
+		return "none of " + p.samples() + ": below " + p.amount(f.High)
 	case judge.Leaked:
 		return unit.Plural(f.Hits, "goroutine") + " blocked for ever"
 	case judge.OverHours:
 		return "whether it grows shows over hours: a running guard tells"
 	case judge.Learning:
-		return s.learning(reason)
+		return p.learning(reason)
 	case judge.Failed:
 		return reason.Err.Error()
 	case judge.Idle:
@@ -120,103 +120,103 @@ func (s phrasing) reason(reason judge.Reason) string {
 }
 
 // who names the function, figure or process that the numbers are about.
-func (s phrasing) who() string {
-	switch c := classOf(s.budget.Subject); {
+func (p phrasing) who() string {
+	switch c := classOf(p.budget.Subject); {
 	case c == judge.Process:
 		return "the process"
 	case c != judge.Each:
-		return s.budget.Subject
+		return p.budget.Subject
 	}
-	return cmp.Or(s.finding.Who, "the worst "+strings.TrimPrefix(s.budget.Subject, "no "))
+	return cmp.Or(p.finding.Who, "the worst "+strings.TrimPrefix(p.budget.Subject, "no "))
 }
 
-func (s phrasing) value() string { return s.amount(s.finding.Value) }
+func (p phrasing) value() string { return p.amount(p.finding.Value) }
 
-func (s phrasing) amount(v float64) string { return unit.Format(v, s.dim) }
+func (p phrasing) amount(v float64) string { return unit.Format(v, p.dim) }
 
-func (s phrasing) samples() string { return s.budget.samples(s.finding.Samples) }
+func (p phrasing) samples() string { return p.budget.samples(p.finding.Samples) }
 
-func (s phrasing) limit() string { return s.budget.Limit.String() }
+func (p phrasing) limit() string { return p.budget.Limit.String() }
 
 // surely is the sentence for a verdict by bounds.
-func (s phrasing) surely() string {
-	if s.finding.Verdict == evidence.Fail {
-		return s.who() + " at " + s.value() + ", surely above " + s.amount(s.finding.Low) + " (" + s.samples() + ")"
+func (p phrasing) surely() string {
+	if p.finding.Verdict == evidence.Fail {
+		return p.who() + " at " + p.value() + ", surely above " + p.amount(p.finding.Low) + " (" + p.samples() + ")"
 	}
-	return s.who() + " at " + s.value() + ", surely below " + s.amount(s.finding.High) + " (" + s.samples() + ")"
+	return p.who() + " at " + p.value() + ", surely below " + p.amount(p.finding.High) + " (" + p.samples() + ")"
 }
 
 // occurs is the sentence for "absent".
-func (s phrasing) occurs(reason judge.Occurs) string {
-	f, none := s.finding, "none of "+s.samples()
+func (p phrasing) occurs(reason judge.Occurs) string {
+	f, none := p.finding, "none of "+p.samples()
 	switch {
 	case f.Verdict == evidence.Fail:
-		return s.budget.Subject + " shows in " + strconv.FormatInt(f.Hits, 10) + " of " + s.samples() + " (" + s.amount(f.Value) + "), and may not at all"
-	case f.Verdict == evidence.Pass && s.budget.isCounted():
-		return s.budget.Subject + " shows in " + none
+		return p.budget.Subject + " shows in " + strconv.FormatInt(f.Hits, 10) + " of " + p.samples() + " (" + p.amount(f.Value) + "), and may not at all"
+	case f.Verdict == evidence.Pass && p.budget.isCounted():
+		return p.budget.Subject + " shows in " + none
 	case f.Verdict == evidence.Pass:
-		return none + ", so its share is below " + s.amount(f.High)
+		return none + ", so its share is below " + p.amount(f.High)
 	case reason.Needed <= 0: // in what was cut off
-		return none + ", or up to " + s.amount(f.High)
+		return none + ", or up to " + p.amount(f.High)
 	}
 	return none + ", " + whole(reason.Needed) + " are needed to say that its share is below " + round(evidence.AbsentShare, unit.Share)
 }
 
 // learning is the sentence for "steady", window after window.
-func (s phrasing) learning(reason judge.Learning) string {
+func (p phrasing) learning(reason judge.Learning) string {
 	switch {
-	case s.finding.Verdict == evidence.Fail:
-		return s.who() + " at " + s.value() + ", growth beyond what the load explains"
+	case p.finding.Verdict == evidence.Fail:
+		return p.who() + " at " + p.value() + ", growth beyond what the load explains"
 	case reason.Share < 1:
 		return "learning what is normal, and telling nothing until 48 hours are in: " + unit.Format(reason.Share, unit.Share) + " of them are"
 	}
-	return s.who() + " at " + s.value() + ", no growth beyond what the load explains"
+	return p.who() + " at " + p.value() + ", no growth beyond what the load explains"
 }
 
 // inBlocks is the sentence for the end of a test's blocks.
-func (s phrasing) inBlocks(reason judge.InBlocks) string {
-	f, limit := s.finding, s.budget.Limit.base()
+func (p phrasing) inBlocks(reason judge.InBlocks) string {
+	f, limit := p.finding, p.budget.Limit.base()
 	notable := evidence.Notable * limit
-	if s.dim == unit.Share {
+	if p.dim == unit.Share {
 		notable = evidence.NotableShare(limit)
 	}
-	caught := round(notable, s.dim) + " would have been caught, the limit is " + s.limit() + " (" + s.samples() + ")"
+	caught := round(notable, p.dim) + " would have been caught, the limit is " + p.limit() + " (" + p.samples() + ")"
 	switch passes := f.Verdict == evidence.Pass; {
 	case f.Verdict == evidence.Fail, passes && reason.Certain && f.Value <= limit:
-		return s.surely()
+		return p.surely()
 	case passes && f.High < limit: // there were too few blocks to be certain
-		return s.who() + " at " + s.value() + ", likely below " + s.amount(f.High) + "; " + caught
+		return p.who() + " at " + p.value() + ", likely below " + p.amount(f.High) + "; " + caught
 	case passes:
-		return s.who() + " at " + s.value() + ", too close to the limit to tell; " + caught
+		return p.who() + " at " + p.value() + ", too close to the limit to tell; " + caught
 	case f.Samples == 0:
 		return "no CPU sample at all"
 	case reason.Needed <= 0:
-		return s.who() + " at " + s.value() + " after " + s.samples() + ": no number of samples would tell it from the limit of " + s.limit()
+		return p.who() + " at " + p.value() + " after " + p.samples() + ": no number of samples would tell it from the limit of " + p.limit()
 	}
 	return "too few CPU samples: " + strconv.FormatInt(f.Samples, 10) + " came, " + whole(reason.Needed) +
-		" are needed to tell it from the limit of " + s.limit() + "; " + s.who() + " at " + s.value() + " so far"
+		" are needed to tell it from the limit of " + p.limit() + "; " + p.who() + " at " + p.value() + " so far"
 }
 
 // endless is a ratio from which on there is no bound: package evidence cuts off at 1e15.
 const endless = 1e14
 
 // growth is the sentence about growth. For a new function it has no number.
-func (s phrasing) growth(reason judge.Growth) string {
-	f := s.finding
+func (p phrasing) growth(reason judge.Growth) string {
+	f := p.finding
 	amount := func(x float64) string {
 		x = math.Round(1e4*x)/1e4 + 0 // none is -0
-		if s.dim == unit.Points {
+		if p.dim == unit.Points {
 			return unit.InPoints(x)
 		}
 		return unit.Format(x, unit.Share)
 	}
-	said, open := s.who()+" grew by "+amount(f.Value), f.Verdict == evidence.Inconclusive
+	said, open := p.who()+" grew by "+amount(f.Value), f.Verdict == evidence.Inconclusive
 	switch {
 	case reason.New && open:
-		said = s.who() + " is new, with too few samples to be sure"
+		said = p.who() + " is new, with too few samples to be sure"
 	case reason.New:
-		said = s.who() + " is new"
-	case s.budget.isCounted():
+		said = p.who() + " is new"
+	case p.budget.isCounted():
 	case f.Verdict == evidence.Fail:
 		said += ", surely by more than " + amount(f.Low)
 	case f.Verdict == evidence.Pass:
@@ -227,13 +227,13 @@ func (s phrasing) growth(reason judge.Growth) string {
 		said += ", which may be " + amount(f.Low) + " to " + amount(f.High)
 	}
 	switch {
-	case s.budget.isCounted() || !open || f.Cut > 0:
+	case p.budget.isCounted() || !open || f.Cut > 0:
 	case reason.SmallBaseline:
 		said += "; the baseline is too small to tell"
 	default:
 		said += "; more samples would tell"
 	}
-	return said + " (" + s.samples() + " against " + unit.Format(math.Round(reason.Before), unit.Count) + ")"
+	return said + " (" + p.samples() + " against " + unit.Format(math.Round(reason.Before), unit.Count) + ")"
 }
 
 // whole formats a number of samples that are needed.

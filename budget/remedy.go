@@ -15,23 +15,23 @@ const mostReplaced = 6
 // remedy says what to write instead of a wrong sentence: the sentence with other words in the
 // place of wrong ones, if it is right then, or else an example.
 func (p *parser) remedy() string {
-	said := p
+	tried := p
 	for range mostReplaced {
-		next := said.replaced()
+		next := tried.replaced()
 		if next == nil {
 			break
 		}
 		if next.err == nil {
 			return `did you mean "` + next.b.String() + `"?`
 		}
-		said = next
+		tried = next
 	}
 	advice := "write,"
 	if p.advice != "" {
 		advice = p.advice + ";"
 	}
-	example := said.b.example()
-	if with := try(example + clauseExamples[said.clause]); with.err == nil {
+	example := tried.b.example()
+	if with := try(example + clauseExamples[tried.clause]); with.err == nil {
 		example = with.b.String()
 	}
 	return advice + ` for example, "` + example + `"`

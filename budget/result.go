@@ -9,7 +9,7 @@ type Verdict int
 const (
 	Inconclusive Verdict = iota // there are too few samples, or nothing to judge
 	Pass                        // the budget is kept
-	Fail                        // the budget is exceeded, beyond reasonable doubt
+	Fail                        // the budget is exceeded; wrong one time in a million
 )
 
 // String returns "inconclusive", "pass" or "fail".

@@ -12,7 +12,7 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// budgets are the budgets in force: the status of each, and a watch for each kind of profile.
+// budgets are compiled budgets: the status of each, and a watch for each kind of profile.
 type budgets struct {
 	set     budget.Set
 	entries []*entry
@@ -157,7 +157,7 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 		return fmt.Errorf("guard.SetBudgets: the guard has stopped: call Stop, and Start another one")
 	}
 	if slices.Equal(next.entries, g.budgets.entries) {
-		return nil // new ones would begin the differences of profiles anew
+		return nil // to replace equal budgets would begin the differences of profiles anew
 	}
 	for _, e := range g.budgets.entries {
 		if slices.Contains(next.entries, e) || e.named == nil {

@@ -49,7 +49,8 @@ type TB interface {
 // that is done by goroutines without the check's label.
 //
 // A test passes on the proof that the measured value is less than 1.25 times its limit. When
-// the time is up, it also passes if one and a half times the limit would have been caught.
+// the time is up, it also passes if one and a half times the limit would have been caught, or
+// if the mean of what is counted is within the limit.
 // So work that is a little above a limit passes as well, because a test that fails now and
 // then is worse. The log does not call such a budget kept: "1 too close to the limit to
 // tell". "absent" passes by the samples that there are, and says what they prove.

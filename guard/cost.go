@@ -34,7 +34,7 @@ func (c *threadClock) start() {
 	c.began, _ = process.ThreadCPU()
 }
 
-// stop does no harm to a clock that does not run, if its time has been read.
+// A second stop adds wrong time to spent, so spent must be read before it.
 func (c *threadClock) stop() {
 	now, _ := process.ThreadCPU()
 	c.spent += now - c.began

@@ -27,8 +27,8 @@ const tooSoon = "too_soon"
 // the dumps.
 const dumpPatience = 2 * time.Second
 
-// maxOffered is the number of dumps that are remembered: more than a few are offered in
-// Keep.Every, and more than the default retention keeps.
+// maxOffered is the number of dumps that are remembered. It is more than are offered within
+// Keep.Every, and more than are kept by default.
 const maxOffered = 256
 
 // A dump is a profile of a budget that was offered to the store.

@@ -34,8 +34,8 @@ func foreign(bound time.Duration, do func() error) error {
 	}
 }
 
-// call runs code of the host and returns its panic as an error. In profiles, package charge
-// knows the callees of this function for the host's code, by its name.
+// call runs code of the host and returns its panic as an error. Package charge finds the host's
+// code in profiles by the name of this function.
 func call(f func()) error { return recovered(f) }
 
 // recovered runs code of the guard and returns its panic as an error.

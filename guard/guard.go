@@ -47,7 +47,7 @@ type Guard struct {
 	asking  atomic.Bool // Start or SetBudgets reads the registry, which may hang
 
 	mu      sync.Mutex
-	budgets *budgets // the budgets in force; only the loop judges with it
+	budgets *budgets // the budgets in force; only the loop judges by them
 	status  Status   // all but Budgets
 	faults  faults
 	// offered are the last dumps, the oldest first. Only dumps.go writes it.

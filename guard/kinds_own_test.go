@@ -274,7 +274,7 @@ func ownSamples(t *testing.T, data []byte) (own int, left []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	charge.Disown(table)
+	charge.ZeroOwnSamples(table)
 	for i, s := range table.Samples {
 		var stack []string
 		root, test := "", false // root is the outermost function that is not the runtime's

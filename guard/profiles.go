@@ -46,13 +46,13 @@ func (k *kindTaker) take(kind string, work readings, f *judge.Facts) ([]byte, er
 func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 	t, err := l.decoder.Bytes(data)
 	if err == nil && kinds.Of(kind).Sampling != kinds.Counted {
-		charge.Disown(t)
+		charge.ZeroOwnSamples(t)
 	}
 	return t, err
 }
 
-// A figure that is over its limit does not show its parts: there are 6,100 goroutines, but
-// where? madeOf is the kind of profile that shows them. It is taken in each window that
+// madeOf is the kind of profile that shows the parts of a figure: of 6,100 goroutines, where they
+// are. It is taken in each window that
 // fails, within the limits of package profiles on size and cost. The profile of gc is what was
 // allocated since the last window that failed, so the first that fails has none.
 var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap, "rss": kinds.Heap, "gc": kinds.Allocs}

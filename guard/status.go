@@ -39,7 +39,7 @@ type Status struct {
 	CPU       time.Duration `json:"cpu_ns"`
 	CostShare float64       `json:"cost_share"`
 
-	Dumps   map[string]int64 `json:"dumps"`   // dumps by result: "saved", "dropped", or the reason of a failure
+	Dumps   map[string]int64 `json:"dumps"`   // dumps by result: "saved", "dropped", "too_soon", or the reason of a failure
 	Dropped map[string]int64 `json:"dropped"` // events that were lost, by sink: "log", "otel", "callback"
 	Panics  map[string]int64 `json:"panics"`  // panics that were recovered, by part: "loop", "metrics", "page" or a sink
 }
@@ -82,7 +82,7 @@ type BudgetStatus struct {
 	// Offender is the offender in the last event of a firing budget, or nil. The offenders
 	// of the Result are those of the last window, which may have none.
 	Offender *budget.Offender `json:"offender,omitempty"`
-	// Accept is the budget's sentence with the "except" that excuses the first
+	// Accept is the budget's sentence with the "except" that exempts the first
 	// offender, if there is one and the budget takes an "except".
 	Accept string `json:"accept,omitempty"`
 	// Verdicts counts windows by verdict; Samples and Hits add up over them.
@@ -94,8 +94,9 @@ type BudgetStatus struct {
 	// default cadence.
 	History []Measurement `json:"history,omitempty"`
 
-	// Warning says why the budget may never fail: its pattern matches no linked function, or
-	// no sample was within its "in" and "where" in its first sixty windows.
+	// Warning says why the budget may never fail: its pattern matches no linked function,
+	// the runtime has no profile of leaked goroutines, or no sample was within its "in" and
+	// "where" in its first sixty windows.
 	Warning string `json:"warning,omitempty"`
 	// Dump is the last dump of the budget that was saved, and Dumped the end of its window.
 	// Config.Keep may have removed it since.
@@ -187,7 +188,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	return s
 }
 
-// accepting is the budget's sentence with the "except" that excuses the first
+// accepting is the budget's sentence with the "except" that exempts the first
 // offender, or "".
 func accepting(r *budget.Result) string {
 	b := r.Budget
@@ -208,13 +209,13 @@ func accepting(r *budget.Result) string {
 // faults are the current faults of the guard, by part: it cannot write dumps, it rests, it
 // gave up.
 type faults struct {
-	by   map[string]string
-	told map[string]time.Time // by part and reason: the time of the last event
+	by      map[string]string
+	emitted map[string]time.Time // by part and reason: the time of the last event
 }
 
 func (f *faults) note(part, what string) {
 	if f.by == nil {
-		f.by, f.told = map[string]string{}, map[string]time.Time{}
+		f.by, f.emitted = map[string]string{}, map[string]time.Time{}
 	}
 	f.by[part] = what
 }
@@ -235,8 +236,8 @@ func (f *faults) String() string {
 func (g *Guard) degraded(part, reason, what string) {
 	g.faults.note(part, what)
 	now, key := time.Now(), part+" "+reason
-	if last, ok := g.faults.told[key]; !ok || now.Sub(last) >= time.Hour {
-		g.faults.told[key] = now
+	if last, ok := g.faults.emitted[key]; !ok || now.Sub(last) >= time.Hour {
+		g.faults.emitted[key] = now
 		g.emit(Event{Name: eventDegraded, Message: what})
 	}
 }

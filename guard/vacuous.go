@@ -13,9 +13,9 @@ import (
 	"github.com/profguard/profguard/internal/process"
 )
 
-// lookForVacuous warns of the budgets whose patterns match no function that is linked into the
-// program, so that they could never fail. For "absent" that is a pass, and the pattern only
-// counts as misspelt if there is a linked name near it.
+// lookForVacuous warns of the budgets that could never fail: their patterns match no function
+// that is linked into the program, or the runtime lacks their profile. For "absent" the first is
+// a pass, and the pattern only counts as misspelt if there is a linked name near it.
 func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 	var texts []string
 	for _, e := range p.entries {

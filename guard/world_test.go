@@ -40,7 +40,7 @@ type world struct {
 	linked []string
 	// offer stands in for the dump store, if there is one.
 	offer func(*dumps.Store, dumps.Dump) (dumps.ID, error)
-	// compile stands in for newPanel, unless nil.
+	// compile stands in for newBudgets, unless nil.
 	compile func(*Config, *budgets) (*budgets, error)
 	// openDir stands in for dumps.Open, unless nil.
 	openDir func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error)

@@ -174,25 +174,25 @@ func IsOurs(name string) bool {
 	return found && slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }
 
-// lends is the function through which profguard calls code of the program. It calls sinks, too:
+// callsHost is the function through which profguard calls code of the program. It calls sinks, too:
 // what profguard does in a sink counts as the program's.
-const lends = module + "guard.call"
+const callsHost = module + "guard.call"
 
-// Disown sets the samples of profguard's own goroutines to zero in a profile of memory or
-// contention, unless they run code of the program (see lends). In a process that only
+// ZeroOwnSamples sets the samples of profguard's own goroutines to zero in a profile of memory or
+// contention, unless they run code of the program (see callsHost). In a process that only
 // computes, taking profiles makes nearly all allocations, and the guard would name itself.
 // CPU profiles do not need this: in a busy process the guard's share is too small to matter.
-func Disown(t *decode.Table) {
+func ZeroOwnSamples(t *decode.Table) {
 	types := len(t.Types)
 	for i, s := range t.Samples {
-		doing, lent := false, false
+		ours, host := false, false
 		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
 			for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
 				name := t.Symbols.Name(line.Name)
-				doing, lent = doing || IsOurs(name), lent || name == lends
+				ours, host = ours || IsOurs(name), host || name == callsHost
 			}
 		}
-		if doing && !lent {
+		if ours && !host {
 			clear(t.Values[i*types : (i+1)*types]) // the sample counts as zero
 		}
 	}

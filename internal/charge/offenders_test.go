@@ -98,7 +98,7 @@ main.main@main.go:1;main.run@run.go:3;example.com/lib.Do@do.go:7;example.com/lib
 			}
 		}
 		var from []string
-		for _, f := range e.From {
+		for _, f := range e.Callers {
 			from = append(from, f.Function)
 		}
 		if got := strings.Join(from, " "); got != "example.com/lib.Do example.com/app/store.Get main.run main.main" {
@@ -149,7 +149,7 @@ func TestExplainManyStacks(t *testing.T) {
 	c.Open(table)
 	key, _ := table.Symbols.Find("example.com/lib.Wait")
 	e := c.Explain(query, int32(key))
-	if e.Here.Value != stacks || len(e.From) != 1 || e.From[0].Value != stacks {
+	if e.Here.Value != stacks || len(e.Callers) != 1 || e.Callers[0].Value != stacks {
 		t.Errorf("%+v, want %d of %s, all from main.serve", e, stacks, e.Here.Function)
 	}
 }

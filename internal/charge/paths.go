@@ -25,12 +25,12 @@ type Explanation struct {
 	// when no frame has half of the weight. If the module is unknown, Own is the nearest
 	// frame outside the standard library.
 	Own Frame
-	// From is the costliest way in: first the caller, then its caller, up to the outermost
+	// Callers is the costliest way in: first the caller, then its caller, up to the outermost
 	// frame of the own module, or else all of it.
-	From []Frame
-	// To is where the cost goes from here: first the costliest callee, then its costliest
+	Callers []Frame
+	// Callees is where the cost goes from here: first the costliest callee, then its costliest
 	// callee, as long as that one has at least half of the cost.
-	To []Frame
+	Callees []Frame
 }
 
 // maxPaths limits the stacks that are looked at for one function, and maxPathFrames their
@@ -94,14 +94,14 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 	var e Explanation
 	e.Here = p.heaviest(p.kept, func(s *path) int { return s.inner })
 	e.Own = p.nearest()
-	e.From = p.follow(func(s *path, step int) int { return s.outer + step }, 0)
-	for i, f := range slices.Backward(e.From) {
+	e.Callers = p.follow(func(s *path, step int) int { return s.outer + step }, 0)
+	for i, f := range slices.Backward(e.Callers) {
 		if id, _ := c.table.Symbols.Find(f.Function); c.isMine(id) {
-			e.From = e.From[:i+1]
+			e.Callers = e.Callers[:i+1]
 			break
 		}
 	}
-	e.To = p.follow(func(s *path, step int) int { return s.inner - step }, e.Here.Value/2)
+	e.Callees = p.follow(func(s *path, step int) int { return s.inner - step }, e.Here.Value/2)
 	if all > p.value { // the stacks that are kept stand for all
 		scale := func(frames ...*Frame) {
 			for _, f := range frames {
@@ -109,7 +109,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 			}
 		}
 		scale(&e.Here, &e.Own)
-		for _, way := range [][]Frame{e.From, e.To} {
+		for _, way := range [][]Frame{e.Callers, e.Callees} {
 			for i := range way {
 				scale(&way[i])
 			}

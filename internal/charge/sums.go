@@ -12,7 +12,7 @@ type Sums struct {
 	Query Query
 	// Total is the sum over all samples that the query selects.
 	Total int64
-	// N is the number of independent observations that Total is worth: for CPU
+	// N is the number of independent observations with the same information as Total: for CPU
 	// profiles the number of samples; for weighted values, where few samples can
 	// carry most of the weight, Kish's effective number (Σw)²/Σw².
 	N float64

@@ -162,9 +162,10 @@ func quantityOf(b budget.Budget) int {
 
 func isCPU(b budget.Budget) bool { return quantityOf(b) == cpuSeconds }
 
-// judgeBatches judges a budget by batches. At the last look, an upper bound within 1.5
-// times the limit passes. So does a mean of allocations within the limit, without those of the
-// pauses: they are other code's, unless goroutines of work go on in the pauses (trailing).
+// judgeBatches judges a budget by batches. At the last look, an upper bound within 1.5 times
+// the limit passes, and so does a mean within the limit. The mean of allocations is without
+// those of the pauses, which are other code's, and does not count if goroutines of work go on in
+// the pauses (trailing).
 func judgeBatches(b budget.Budget, batches []batch, last, trailing bool) outcome {
 	q := quantityOf(b)
 	idle, paused := 0.0, 1e-9

@@ -149,7 +149,7 @@ func (r *run) do() (problem string) {
 	problem = r.phases()
 	returned := r.worker.Stop(r.grace(), r.patience())
 	if r.worker.IsOver() {
-		r.surface()
+		r.repeatEnd()
 	}
 	switch {
 	case problem != "":
@@ -171,7 +171,8 @@ func (r *run) do() (problem string) {
 }
 
 // grace is how long the last call may take to return before its context is canceled: twice
-// the duration of a call, and 0 if no call has returned by itself.
+// the duration of a call and a second, five seconds at most, and 0 if no call has returned by
+// itself.
 func (r *run) grace() time.Duration {
 	if r.usual == 0 {
 		return 0
@@ -180,7 +181,7 @@ func (r *run) grace() time.Duration {
 }
 
 // patience is how long work may take to return after its context was canceled: twice the
-// duration of a call, and enough for a collection on a busy machine.
+// duration of a call, and twenty seconds.
 func (r *run) patience() time.Duration {
 	return min(2*r.usual+20*time.Second, max(time.Until(r.deadline())-reserve/2, reserve/2))
 }
@@ -211,12 +212,12 @@ func (r *run) phases() (problem string) {
 	if back {
 		r.usual = time.Since(start)
 		r.count()
-		r.settleFloors()
+		r.judgeFloors()
 	}
 	if r.worker.IsOver() || r.late || anyFailed(r.outcomes) {
 		return ""
 	}
-	return r.freely(back)
+	return r.repeatWork(back)
 }
 
 // anyFailed reports whether a budget has failed. The check ends early then, and others may be
@@ -260,9 +261,9 @@ func (r *run) wait() bool {
 // time, no more calls may be ordered.
 func (r *run) pause() { r.late = !r.worker.Pause(time.Until(r.latest)) || r.late }
 
-// surface repeats on the test's goroutine how work ended its own: by a panic, a skip or an
+// repeatEnd repeats on the test's goroutine how work ended its own: by a panic, a skip or an
 // exit.
-func (r *run) surface() {
+func (r *run) repeatEnd() {
 	r.t.Helper()
 	panicked, exited := r.worker.Ended()
 	switch {

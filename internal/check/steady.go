@@ -35,9 +35,9 @@ func (r *run) floorOf(subject string) float64 {
 	return float64(work.Samples(left))
 }
 
-// settleFloors judges "goroutines steady" and "heap steady". After each of ten or more
+// judgeFloors judges "goroutines steady" and "heap steady". After each of ten or more
 // groups of calls, when the goroutines that they started have ended, it takes a floor.
-func (r *run) settleFloors() {
+func (r *run) judgeFloors() {
 	if len(r.plan.steady) == 0 || r.late {
 		return
 	}
@@ -81,7 +81,7 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 func judgeSteady(b budget.Budget, xs []float64, calls int64) budget.Result {
 	res := budget.Result{Budget: b, Samples: int64(len(xs))}
 	if len(xs) < leastFloors {
-		res.Reason = fmt.Sprintf("%d floors of %d calls, %d are needed", len(xs), calls, leastFloors)
+		res.Reason = fmt.Sprintf("%d measurements, each after %d calls; %d are needed", len(xs), calls, leastFloors)
 		return res
 	}
 	// The least growth from floor to floor that counts. Less than a goroutine in two floors,

@@ -83,7 +83,7 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budge
 // these goroutines do their work for this check.
 func (c *cpuPhase) attribute(r *run, returns bool) {
 	roots := c.unlabelled.busiest()
-	if c.trial.Failed() || r.Update || len(c.withUnlabelled(r, roots)) == 0 {
+	if c.blocks.Failed() || r.Update || len(c.withUnlabelled(r, roots)) == 0 {
 		return
 	}
 	var follow []string

@@ -36,12 +36,11 @@ const (
 	maxNameBytes = 16 << 10
 )
 
-// memory is what is left of maxMemory. It counts the memory that a profile needs, and not what has
-// to be allocated beyond the decoder's present buffers, so that the result for a profile is
-// always the same.
+// memory is the number of bytes of maxMemory that a profile may still use. Buffers that are used
+// again count as new ones, so that the result for a profile is always the same.
 type memory int64
 
-// reserve takes n bytes of it, or returns an error.
+// reserve subtracts n bytes. It returns an error if fewer were left.
 func (m *memory) reserve(n int64) error {
 	*m -= memory(n)
 	if *m < 0 {

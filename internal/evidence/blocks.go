@@ -74,9 +74,9 @@ func (b *blocks) proof(w *weights) float64 {
 	return max(e, w.evidence(b.k, b.n, b.copies()))
 }
 
-// would reports whether times as many blocks, with another share, are enough proof, and
-// number at least least.
-func (b *blocks) would(w *weights, share, times, least, enough float64) bool {
+// isProof reports whether times as many blocks, with another share, are enough proof and at
+// least least blocks.
+func (b *blocks) isProof(w *weights, share, times, least, enough float64) bool {
 	number, n := b.number*times, b.n*times
 	return number >= least && temper(w.evidence(n*share, n, b.phi()), number-1) >= enough
 }

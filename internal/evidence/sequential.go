@@ -3,8 +3,8 @@ package evidence
 import "math"
 
 const (
-	// A pass takes 20 blocks. A case for a fail takes 12, and as many again to confirm it.
-	// If nearly all blocks are alike, a case takes 20, because the overdispersion does not
+	// A pass takes 20 blocks. The first proof of a fail takes 12, and as many again confirm it.
+	// If nearly all blocks are alike, it takes 20, because the overdispersion does not
 	// show yet. TestSequentialMinimum has the table behind these numbers.
 	passBlocks, failBlocks, alikeBlocks = 20, 12, 20
 
@@ -53,7 +53,7 @@ type Sequential struct {
 	toPass, toFail, alike float64
 
 	all, fresh blocks
-	candidate  float64 // the number of blocks that made the case; fresh is to confirm it
+	firstProof float64 // the number of blocks at the first proof; fresh is to confirm it
 	once       bool    // see Once
 	verdict    Verdict
 }
@@ -96,7 +96,7 @@ func (s *Sequential) Add(k, n float64) Verdict {
 		return s.verdict
 	}
 	s.all.add(k, n)
-	if s.candidate > 0 {
+	if s.firstProof > 0 {
 		s.fresh.add(k, n)
 	}
 	switch {
@@ -104,11 +104,11 @@ func (s *Sequential) Add(k, n float64) Verdict {
 		s.verdict = Pass
 	case !s.of.Grows && s.plain():
 		s.verdict = Fail
-	case s.candidate == 0:
+	case s.firstProof == 0:
 		if s.above(&s.all, lnFail) {
-			s.candidate = s.all.number
+			s.firstProof = s.all.number
 		}
-	case s.fresh.number >= s.candidate && s.above(&s.fresh, lnPass) && s.above(&s.all, lnFail):
+	case s.fresh.number >= s.firstProof && s.above(&s.fresh, lnPass) && s.above(&s.all, lnFail):
 		s.verdict = Fail
 	}
 	return s.verdict
@@ -181,12 +181,12 @@ func (s *Sequential) Close() Finding {
 	switch {
 	case f.Verdict != Inconclusive:
 	case s.of.Grows:
-		if s.all.number >= s.toFail && s.candidate == 0 && f.High < Notable*s.of.Most {
+		if s.all.number >= s.toFail && s.firstProof == 0 && f.High < Notable*s.of.Most {
 			f.Verdict = Pass
 		}
 	case s.once && s.exceeded():
 		f.Verdict = Fail
-	case s.catches(NotableShare(s.limit), 1) && (f.Value <= far && s.candidate == 0 || f.High < far):
+	case s.catches(NotableShare(s.limit), 1) && (f.Value <= far && s.firstProof == 0 || f.High < far):
 		f.Verdict = Pass
 	default:
 		f.Needed = s.perTrial.exposure(s.needed())
@@ -205,16 +205,16 @@ func (s *Sequential) exceeded() bool {
 		temper(s.up.evidence(b.k, b.n, b.dispersion(0)), b.number-1) >= lnFail
 }
 
-// catches reports whether a number of times the blocks, with another share, make a case for
-// a fail.
+// catches reports whether times as many blocks, with another share, are the first proof of a
+// fail.
 func (s *Sequential) catches(share, times float64) bool {
-	return s.all.would(&s.up, share, times, s.toFail, lnFail)
+	return s.all.isProof(&s.up, share, times, s.toFail, lnFail)
 }
 
 // clears reports whether a number of times the blocks, with the same share, show that it is
 // below the end of the zone.
 func (s *Sequential) clears(times float64) bool {
-	return s.all.would(&s.down, s.all.share(), times, s.least(&s.all, s.toPass), lnPass)
+	return s.all.isProof(&s.down, s.all.share(), times, s.least(&s.all, s.toPass), lnPass)
 }
 
 // needed returns the number of samples in all that decide, if the share stays the same, or 0
@@ -224,9 +224,9 @@ func (s *Sequential) needed() float64 {
 	switch {
 	case b.n == 0:
 		return Needed(0, 0, s.limit)
-	case s.candidate > 0 && s.fresh.number < s.candidate:
+	case s.firstProof > 0 && s.fresh.number < s.firstProof:
 		// A confirmation needs as many blocks again as the case took.
-		return ceil(b.n/b.number*2*s.candidate, b.n)
+		return ceil(b.n/b.number*2*s.firstProof, b.n)
 	}
 	share, far, times := b.share(), NotableShare(s.limit), math.Inf(1)
 	if share <= far { // Close passes
@@ -273,8 +273,8 @@ var (
 	upSteep = grid{2, 5, 15, 60}
 )
 
-// weights are a grid against one limit, with its logarithms taken once: a hit is
-// worth hit[i] on ratio i, and every sample costs cost[i].
+// weights are a grid against one limit, with its logarithms computed once: a hit adds hit[i] to
+// the evidence for ratio i, and every sample subtracts cost[i].
 type weights struct {
 	hit, cost grid
 }

@@ -208,7 +208,7 @@ func TestSequentialConfirms(t *testing.T) {
 	for i := range 12 {
 		s.Add(float64(4+i%2), 10)
 	}
-	for i := 12; s.candidate == 0; i++ {
+	for i := 12; s.firstProof == 0; i++ {
 		if i > 60 {
 			t.Fatal("no case for a fail after 60 blocks at more than twice the limit")
 		}
@@ -318,7 +318,7 @@ func TestSequentialCloseNear(t *testing.T) {
 		{func(i int) float64 { return 18 + float64(i%2) }, Inconclusive},
 	} {
 		s := NewSequential(Limit{Most: 0.58})
-		for i := 0; s.candidate == 0; i++ {
+		for i := 0; s.firstProof == 0; i++ {
 			if i > 300 {
 				t.Fatal("no case for a fail")
 			}

@@ -17,8 +17,8 @@ const (
 	// steadyRise is the rise, in baseline medians, under which growth does not matter.
 	steadyRise = 0.1
 
-	// A tenth of the baseline's floors are above the line by construction, so a tenth
-	// is the limit on their share afterwards.
+	// At most a tenth of the baseline's floors are above the line by more than the allowance,
+	// so a tenth is the limit on their share afterwards.
 	steadyLimit = 0.1
 
 	// ln 144000: one false alarm in 3000 days of 48 floors.
@@ -56,7 +56,7 @@ type Steady struct {
 	verdict Verdict
 }
 
-// NewSteady returns the judge of a figure.
+// NewSteady returns the test of a figure.
 func NewSteady() *Steady { return &Steady{ledger: newLedger(steadyLimit, upSteep, steadyLnA)} }
 
 // Add takes the figure at a time since the start, with the load at that time in

@@ -8,7 +8,7 @@ import "math"
 type Stream struct {
 	above, below ledger
 	spread       pairs
-	limit, pass  float64 // pass is the share below which there surely is no excess
+	limit, pass  float64 // a share that is proven to be below pass passes
 	perTrial     perTrial
 	downs        grid // of the ledger below
 	verdict      Verdict
@@ -21,7 +21,7 @@ const (
 	assumedPhi  = 8
 	enoughPairs = 30
 
-	// Variances are averaged over 240 windows, four hours of minutes: enough to know
+	// Variances are averaged over 240 windows, four hours at a window a minute: enough to know
 	// them well, and short enough to follow a deployment.
 	spreadDecay = 1 - 1.0/240
 
@@ -29,8 +29,8 @@ const (
 	// a period: some of their bursts are the same.
 	closePhi = 2
 
-	// No window counts for more than a fifth of the threshold, so that one unusual window
-	// proves nothing.
+	// No window adds more than a fifth of the threshold to a ledger, so that one unusual
+	// window does not reach it. (A window that fails by itself needs no ledger.)
 	windowsAtLeast = 5
 )
 
@@ -55,9 +55,9 @@ func (s *Stream) await(v Verdict) {
 	s.verdict, s.below = v, newLedger(end, s.downs, lnPass)
 }
 
-// Add takes the k hits of one window, in n samples or over an exposure of n. near says that the window
-// followed the one before within a period. A window without samples says nothing.
-func (s *Stream) Add(k, n float64, near bool) {
+// Add takes the k hits of one window, in n samples or over an exposure of n. closely says that
+// the window followed the one before within a period. A window without samples says nothing.
+func (s *Stream) Add(k, n float64, closely bool) {
 	if k, n = counts(k, s.perTrial.trials(n)); n == 0 {
 		return
 	}
@@ -66,7 +66,7 @@ func (s *Stream) Add(k, n float64, near bool) {
 		return
 	}
 	phi := s.spread.phi()
-	if near {
+	if closely {
 		phi *= closePhi
 	}
 	below := temper(max(s.below.add(k, n, phi), 0), s.spread.count-1)
@@ -75,7 +75,7 @@ func (s *Stream) Add(k, n float64, near bool) {
 	}
 	s.above.add(k, n, phi)
 	s.above.bound()
-	s.spread.add(k, n, near)
+	s.spread.add(k, n, closely)
 	switch {
 	case s.Strength() >= 1, k > n*s.limit && Fixed(k, n, s.limit).Verdict == Fail:
 		if s.verdict != Fail {
@@ -157,8 +157,8 @@ type pairs struct {
 	count             float64
 }
 
-func (p *pairs) add(k, n float64, near bool) {
-	if p.n > 0 && !near {
+func (p *pairs) add(k, n float64, closely bool) {
+	if p.n > 0 && !closely {
 		q := (p.k + k + 0.5) / (p.n + n + 1)
 		d := k/n - p.k/p.n
 		p.squares = spreadDecay*p.squares + d*d*n*p.n/(n+p.n)

@@ -3,7 +3,7 @@ package evidence
 import "slices"
 
 // trendAlpha is the error of [Trend]. Ten floors that rise all but once have a
-// chance of 2.8e-6 by accident (S = 43 of 45); nine must all rise, eight never do.
+// chance of 2.8e-6 by accident (S = 43 of 45); of nine all must rise, and eight are never enough.
 const trendAlpha = 3e-6
 
 // trendFloors is the number of floors for a pass: fewer could not have failed with one of
@@ -14,8 +14,8 @@ const trendFloors = 10
 // collections, say) rises by more than slope per floor. It fails when the
 // floors rise beyond chance by the exact test of Mann and Kendall, and their
 // median slope, by Theil and Sen, is above the limit; it passes when that slope
-// is not above the limit, given at least ten floors. The work grows with the cube of
-// their number. Value is the slope; there are no bounds.
+// is not above the limit, given at least ten floors. The work grows with the
+// fourth power of their number. Value is the slope; there are no bounds.
 func Trend(floors []float64, slope float64) Finding {
 	f := Finding{Value: theilSen(floors)}
 	steep := f.Value > slope

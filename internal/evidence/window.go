@@ -50,13 +50,13 @@ type perTrial float64
 func perTrialOf(limit float64) perTrial { return perTrial(amount(rareShare / amount(limit))) }
 
 // trials is the number of trials in an exposure.
-func (w perTrial) trials(exposure float64) float64 { return amount(exposure / float64(w)) }
+func (p perTrial) trials(exposure float64) float64 { return amount(exposure / float64(p)) }
 
 // rate converts a share of the trials to counts per exposure.
-func (w perTrial) rate(share float64) float64 { return w.trials(share) }
+func (p perTrial) rate(share float64) float64 { return p.trials(share) }
 
 // exposure is the exposure of a number of trials.
-func (w perTrial) exposure(trials float64) float64 { return amount(trials * float64(w)) }
+func (p perTrial) exposure(trials float64) float64 { return amount(trials * float64(p)) }
 
 // Rate judges a count per exposure, as [Fixed] judges a share: k samples of CPU
 // over so many seconds or requests, against a limit in samples per second or

@@ -53,8 +53,8 @@ const (
 	absentLeast = 30
 
 	// outsideLeast samples without one in a rule's scope show that less than 1% of the
-	// work is in scope: "absent" passes on as many. To decide the rule by so few samples
-	// would take a hundred times as long as any other rule.
+	// work is in scope: "absent" passes on as many. To decide the rule by those
+	// samples would take a hundred times as long as any other rule.
 	outsideLeast = 300
 )
 
@@ -82,7 +82,7 @@ func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
 	}
 	b.samples += t.Count()
 	for i := range b.states {
-		b.feed(&b.states[i], w, &b.judge.rules[i])
+		b.addBlock(&b.states[i], w, &b.judge.rules[i])
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (b *Blocks) Closing(i int) evidence.Verdict { return b.verdict(i, true) }
 func (b *Blocks) verdict(i int, last bool) evidence.Verdict {
 	s, r := &b.states[i], &b.judge.rules[i]
 	switch {
-	case last && r.Test == Absent && s.decided == evidence.Inconclusive && s.without():
+	case last && r.Test == Absent && s.decided == evidence.Inconclusive && s.enoughWithoutHit():
 		return evidence.Pass
 	case s.decided != evidence.Inconclusive || s.each == nil:
 		return s.decided
@@ -115,9 +115,9 @@ func (b *Blocks) verdict(i int, last bool) evidence.Verdict {
 	return verdict
 }
 
-// without reports whether there are enough samples without a hit for "absent" to pass at the
+// enoughWithoutHit reports whether there are enough samples without a hit for "absent" to pass at the
 // end.
-func (s *blockState) without() bool {
+func (s *blockState) enoughWithoutHit() bool {
 	return s.samples >= absentLeast && s.unknown <= evidence.AbsentShare*s.samples
 }
 
@@ -151,8 +151,8 @@ func (b *Blocks) Unreachable(i int) bool {
 	return s.samples == 0 && b.samples >= outsideLeast && b.Decided(i) == evidence.Inconclusive
 }
 
-// feed adds a block to the evidence about a rule.
-func (b *Blocks) feed(s *blockState, w *window, r *rule) {
+// addBlock adds a block to the evidence about a rule.
+func (b *Blocks) addBlock(s *blockState, w *window, r *rule) {
 	if w.isNotLinked(r) {
 		if r.Test == Absent {
 			s.decided = evidence.Pass
@@ -178,7 +178,7 @@ func (b *Blocks) feed(s *blockState, w *window, r *rule) {
 		s.each = map[string]*evidence.Sequential{"": b.sequential(&c, "")}
 	}
 	if r.Class == Each {
-		b.meet(s, &c)
+		b.addNew(s, &c)
 	}
 	s.trials = append(s.trials, c.n)
 	for name, f := range s.each {
@@ -207,8 +207,8 @@ func (b *Blocks) sequential(c *comparison, name string) *evidence.Sequential {
 	return &s
 }
 
-// meet adds the functions that have samples for the first time.
-func (b *Blocks) meet(s *blockState, c *comparison) {
+// addNew adds the functions that have samples for the first time.
+func (b *Blocks) addNew(s *blockState, c *comparison) {
 	for _, key := range c.sums.Keys {
 		name := c.name(key)
 		if s.each[name] != nil {
@@ -245,7 +245,7 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 // close replaces the verdict on all samples together by the verdict of the blocks, which
 // also know how the samples were spread over time.
 func (s *blockState) close(w *window, r *rule, f *Finding) {
-	if r.Test == Absent && s.decided == evidence.Inconclusive && s.without() {
+	if r.Test == Absent && s.decided == evidence.Inconclusive && s.enoughWithoutHit() {
 		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, absent(0, s.samples, s.unknown).High
 		f.Samples, f.Reason, f.Notes = int64(s.samples), AbsentInBlocks{}, Notes{}
 		return

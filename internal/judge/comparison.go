@@ -17,11 +17,11 @@ import (
 // hits: of n samples for a share, over an exposure of n for an amount.
 type comparison struct {
 	*rule
-	w    *window
-	sums *charge.Sums
-	n    float64
-	over float64 // the divisor of amounts; 0 for shares, and for growth, which is shown in shares
-	most int64   // the largest possible charge, with the stacks that were cut off
+	w       *window
+	sums    *charge.Sums
+	n       float64
+	divisor float64 // the divisor of amounts; 0 for shares, and for growth, which is shown in shares
+	most    int64   // the largest possible charge, with the stacks that were cut off
 
 	before *charge.Sums // of the baseline; nil for a limit
 	n0     float64
@@ -61,7 +61,7 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 	if !(value > 0) {
 		return c, NoSamples{}
 	}
-	c.over, c.n = over, over/value
+	c.divisor, c.n = over, over/value
 	return c, nil
 }
 
@@ -103,16 +103,16 @@ func isAmount(x float64) bool { return x >= leastAmount && !math.IsInf(x, 1) }
 
 // part converts a value to the unit of the limit, or for growth to a share.
 func (c *comparison) part(value int64) float64 {
-	if c.over > 0 {
-		return float64(value) * c.value.Scale / c.over
+	if c.divisor > 0 {
+		return float64(value) * c.value.Scale / c.divisor
 	}
 	return c.sums.Part(value)
 }
 
 // values is the inverse of part: the value that is such a part.
 func (c *comparison) values(part float64) int64 {
-	if c.over > 0 {
-		return int64(part * c.over / c.value.Scale)
+	if c.divisor > 0 {
+		return int64(part * c.divisor / c.value.Scale)
 	}
 	return int64(part * float64(c.sums.Total))
 }
@@ -122,15 +122,15 @@ func hits(s *charge.Sums, value int64) float64 { return s.Part(value) * s.N }
 // hits is the number of hits that a value stands for.
 func (c *comparison) hits(value int64) float64 { return hits(c.sums, value) }
 
-// bounds is what a value proves about the limit. A hit is worth what an average observation
-// of the query is, and an observation behind the value is worth weight hits. Where goroutines
+// bounds is what a value proves about the limit. A hit is an average observation of the query,
+// and an observation behind the value counts as weight hits. Where goroutines
 // waited ten times as long in one function as in others, it has ten hits for each wait that
 // was seen, and these are as uncertain as one. Only amounts have such values.
 func (c *comparison) bounds(value int64, weight float64) evidence.Finding {
 	switch {
 	case c.value.Census:
 		return counted(c.part(value), c.Limit)
-	case c.over > 0:
+	case c.divisor > 0:
 		return evidence.Rate(c.hits(value)/weight, c.n/weight, c.Limit)
 	}
 	return evidence.Fixed(c.hits(value), c.sums.N, c.Limit)
@@ -145,7 +145,7 @@ func (c *comparison) low(value int64, weight float64) float64 {
 	switch {
 	case c.value.Census:
 		return c.part(value)
-	case c.over > 0:
+	case c.divisor > 0:
 		return evidence.RateLower(c.hits(value)/weight, nameAlpha) * weight / c.n
 	}
 	return evidence.Lower(c.hits(value), c.sums.N, 1, nameAlpha)
@@ -172,7 +172,7 @@ type found struct {
 	name        string
 	now, before int64
 	hidden      int64   // how much more than before it may have been, in stacks that were cut off
-	weight      float64 // hits that an observation in the window is worth
+	weight      float64 // hits that an observation in the window counts as
 	evidence.Finding
 }
 
@@ -317,7 +317,7 @@ func (w *window) has(subject int32) bool {
 // worst is the worst function that the rule is about. For a rule about each, it also
 // returns the keys over the limit, heaviest first.
 func (c *comparison) worst() (worst found, over []int32) {
-	c.hide()
+	c.setMost()
 	if c.Class != Each {
 		return c.of(""), nil
 	}
@@ -358,11 +358,11 @@ func (c *comparison) worst() (worst found, over []int32) {
 // name is the function or package of a key.
 func (c *comparison) name(key int32) string { return c.w.judged.counter.Name(c.query, key) }
 
-// hide sets the largest charge that is possible with the stacks that were cut off. For a
+// setMost sets the largest charge that is possible with the stacks that were cut off. For a
 // rule about each, they may belong to any function, so a pass must hold for all of them. A
 // figure has no frames to look for but "gc", which shows in the innermost frames, and these
 // are kept.
-func (c *comparison) hide() {
+func (c *comparison) setMost() {
 	switch {
 	case c.sums.Cut == 0 || c.before != nil || c.Class == Figure:
 	case c.Class == Each:
@@ -377,7 +377,7 @@ func (c *comparison) hide() {
 
 // small is the charge up to which a function is within the limit for sure, if the heaviest
 // one is. Where observations weigh differently, that is less certain of a function that has
-// one or two: the upper bound of one is ten, and a window passes at 1.25 times the limit.
+// one or two: the upper bound of one is about ten, and a window passes below 1.25 times the limit.
 func (c *comparison) small() float64 {
 	if c.sums.Uneven() {
 		return c.Limit / 20
@@ -421,7 +421,6 @@ func severity(v evidence.Verdict) int {
 // samples are no offenders. The fail is proven by then, so a bound that errs one time in
 // twenty is good enough for these.
 func (c *comparison) named(over []int32, verdict evidence.Verdict) []int32 {
-	c.w.looks += len(over)
 	return slices.DeleteFunc(over, func(key int32) bool {
 		switch {
 		case c.before == nil && verdict == evidence.Fail:

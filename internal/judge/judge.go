@@ -19,7 +19,8 @@ import (
 )
 
 // Facts are what is known about a window beyond its profile. Every field is optional: a
-// rule that needs a missing one is inconclusive. budget.Facts documents the first half.
+// rule that needs a missing one is inconclusive. budget.Facts documents the fields up to
+// BaselineWork.
 type Facts struct {
 	Kind          string
 	MutexFraction int
@@ -161,7 +162,7 @@ func (j *Judge) plan(l *charge.Layout) {
 	}
 }
 
-// maxVisits limits how often frames are looked at, once for each query. Each look takes
+// maxVisits limits the visits of frames, one for each query. Each takes
 // about 8 ns, so the limit is under a second. It allows 500 queries of 200,000 frames, which
 // is a minute of a large service with labels.
 const maxVisits = 100_000_000
@@ -172,18 +173,18 @@ const maxLooks = 300_000
 
 // count adds a profile up for a counter's queries, within limits. A query is a part of the
 // profile that budgets ask about: all budgets without "in" and "where" share three or four
-// of them. Each pattern that matches a frame counts as one more look, and if there are
-// conditions on labels, each label as two more.
+// of them. The most patterns that one name matches count as so many more queries, and if there
+// are conditions on labels, each label counts as two frames.
 func count(c *charge.Counter, rules []rule, t *decode.Table) error {
 	const remedy = "take a profile of a shorter time, or fewer budgets with an in, where or except of their own"
-	looks, parts := t.Frames, int64(c.Len()+c.Names.MostMatches())
+	visits, parts := t.Frames, int64(c.Len()+c.Names.MostMatches())
 	what := fmt.Sprintf("%d frames", t.Frames)
 	if len(c.Where) > 0 {
-		looks += 2 * int64(len(t.Labels))
+		visits += 2 * int64(len(t.Labels))
 		what += fmt.Sprintf(" and %d labels", len(t.Labels))
 	}
-	if looks*parts > maxVisits {
-		return fmt.Errorf("%s times %d queries of the budgets are more than the limit of %d: "+remedy, what, parts, maxVisits)
+	if visits*parts > maxVisits {
+		return fmt.Errorf("%s times %d queries and patterns of the budgets are more than the limit of %d: "+remedy, what, parts, maxVisits)
 	}
 	c.Open(t)
 	for i := range rules {

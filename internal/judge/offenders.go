@@ -11,8 +11,9 @@ import (
 const (
 	// MaxOffenders is the most that a result lists. People read no more.
 	MaxOffenders = 8
-	// maxWalked limits the frames that are walked for the paths through offenders. One
-	// frame takes about 50 ns. At least one offender is always explained.
+	// maxWalked limits the frames that are walked to explain offenders: those of the profile
+	// count once for each rule. A frame takes about 50 ns for each offender. Those of one rule
+	// are always explained.
 	maxWalked = 12_000_000
 	// notableShare is the share from which a function is named when the process
 	// as a whole is over its limit.
@@ -42,7 +43,7 @@ func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) {
 		e, value := counter.Explain(query, key), sums.By(key)
 		e.Here.Function, e.Here.Value = counter.Name(query, key), value
 		var frames [3][]Frame
-		for i, list := range [...][]charge.Frame{{e.Here, e.Own}, e.From, e.To} {
+		for i, list := range [...][]charge.Frame{{e.Here, e.Own}, e.Callers, e.Callees} {
 			frames[i] = slices.Grow(frames[i], len(list))
 			for _, f := range list {
 				frames[i] = append(frames[i], Frame{f.Function, f.File, f.Line, c.part(f.Value), float64(f.Value) * c.value.Scale, f.Own})
@@ -67,7 +68,7 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		return
 	}
 	if c.subject < 0 {
-		c.over = 0 // shares of the process
+		c.divisor = 0 // shares of the process
 	}
 	pattern := [...]int32{c.subject}
 	for _, query := range [...]int{c.detail, c.literal} { // literally, if nothing but the runtime is over the limit

@@ -20,8 +20,8 @@ import (
 // A Watch judges window after window of one process and combines their evidence: each
 // Finding also has an Alarm. The verdict of a window answers "do these samples prove it?",
 // the alarm answers "do all samples so far prove it?". So the alarm finds a small excess
-// that no single window shows. It may be looked at after every window: at a window a minute
-// there is about one false alarm in a hundred months.
+// that no single window shows. It may be looked at after every window: at most one
+// false alarm is expected in ten months, and docs/alerts.md has how many there were.
 //
 // A window that was lost is not given to a Watch.
 // It is not safe for concurrent use.
@@ -220,13 +220,13 @@ const (
 	// 256 are far more than can be over it.
 	maxStreams = 256
 
-	// suspicion is a twentieth of the evidence of a proof: odds of nearly three to one.
-	suspicion = 0.05
+	// leastStrength is a twentieth of the evidence of a proof: odds of nearly three to one.
+	leastStrength = 0.05
 )
 
 // addStreams adds a window to the stream of every function that is or was near the limit.
 // The rule's verdict is that of the worst of them.
-func (s *watchState) addStreams(c *comparison, near bool) {
+func (s *watchState) addStreams(c *comparison, closely bool) {
 	if s.streams == nil {
 		s.streams = map[string]*stream{"": {Stream: evidence.NewStream(c.limitOf(""), s.lnA)}}
 	}
@@ -245,10 +245,10 @@ func (s *watchState) addStreams(c *comparison, near bool) {
 	s.evidence = 0
 	for name, f := range s.streams {
 		f.Retune(s.lnA)
-		f.add(c, name, near)
+		f.add(c, name, closely)
 		s.evidence = max(s.evidence, f.Strength())
 		// A budget that has failed goes on failing while a function may be over the limit.
-		failed = failed || f.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.Strength() >= suspicion
+		failed = failed || f.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.Strength() >= leastStrength
 		passed = passed && f.Verdict() == evidence.Pass
 	}
 	switch {
@@ -271,7 +271,7 @@ type stream struct {
 }
 
 // add adds the charge of a name in a window.
-func (s *stream) add(c *comparison, name string, near bool) {
+func (s *stream) add(c *comparison, name string, closely bool) {
 	now, weight := c.inWindow(name)
 	if hit := perHit(c.sums, c.w.t); c.sums.Uneven() {
 		s.values += float64(now)
@@ -280,7 +280,7 @@ func (s *stream) add(c *comparison, name string, near bool) {
 			weight = s.squares / s.values / hit
 		}
 	}
-	s.Add(c.hits(now)/weight, c.n/weight, near)
+	s.Add(c.hits(now)/weight, c.n/weight, closely)
 }
 
 // forget limits the memory. It keeps the streams with the most evidence for an excess.

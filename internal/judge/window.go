@@ -191,7 +191,7 @@ func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	unknown := hits(sums, sums.Unknown(r.subject))
 	e := absent(k, sums.N, unknown)
 	if r.value.Census {
-		e = hiding(counted(sums.Part(value), 0), unknown/sums.N)
+		e = withUnknown(counted(sums.Part(value), 0), unknown/sums.N)
 	}
 	if f.set(e); unknown > 0 && e.Verdict == evidence.Inconclusive {
 		f.Cut = cut(sums)
@@ -206,11 +206,11 @@ func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 // absent is the finding on k samples of n that match what may not occur. In so many others
 // (unknown) the frames that may match were cut off.
 func absent(k, n, unknown float64) evidence.Finding {
-	return hiding(evidence.Absent(k, n), unknown/n)
+	return withUnknown(evidence.Absent(k, n), unknown/n)
 }
 
-// hiding is the finding f on "absent" where a further share of the samples may match.
-func hiding(f evidence.Finding, share float64) evidence.Finding {
+// withUnknown is the finding f on "absent" where a further share of the samples may match.
+func withUnknown(f evidence.Finding, share float64) evidence.Finding {
 	if f.Verdict != evidence.Fail && share > 0 {
 		if f.High = min(f.High+share, 1); f.High > evidence.AbsentShare {
 			f.Verdict = evidence.Inconclusive

@@ -18,12 +18,12 @@ const (
 	retryAfter = "10"
 )
 
-// slots are a limit: each answer that needs one of them takes it and gives it back.
+// slots are a limit: each answer that needs one of them acquires it and releases it.
 type slots chan struct{}
 
-// take takes a slot, and returns the function that gives it back, once. If there is no slot, it
+// acquire takes a slot, and returns the function that releases it, once. If there is no slot, it
 // refuses the request with the message busy.
-func (s slots) take(w http.ResponseWriter, busy string) (giveBack func(), ok bool) {
+func (s slots) acquire(w http.ResponseWriter, busy string) (release func(), ok bool) {
 	select {
 	case s <- struct{}{}:
 		return sync.OnceFunc(func() { <-s }), true

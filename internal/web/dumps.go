@@ -22,7 +22,7 @@ type dumpList struct {
 
 // dumpList sends the list of the newest dumps.
 func (h *Handler) dumpList(w http.ResponseWriter, r *http.Request) {
-	release, ok := h.heavy.take(w, busy)
+	release, ok := h.heavy.acquire(w, busy)
 	if !ok {
 		return
 	}
@@ -67,7 +67,7 @@ func (h *Handler) dumpPage(w http.ResponseWriter, r *http.Request, id string) {
 // dumpFile sends a file of a dump, or the flame graph of one, which is <file>.flame.json.
 func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file string) {
 	file, draw := strings.CutSuffix(file, ".flame.json")
-	release, ok := h.heavy.take(w, busy)
+	release, ok := h.heavy.acquire(w, busy)
 	if !ok {
 		return
 	}

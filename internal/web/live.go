@@ -34,12 +34,12 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 		return
 	}
 	// Until the answer is sent, a return or a panic gives the slots back.
-	release, ok := h.heavy.take(w, busy)
+	release, ok := h.heavy.acquire(w, busy)
 	if !ok {
 		return
 	}
 	defer release()
-	end, ok := h.live.take(w, "a live profile is being taken already")
+	end, ok := h.live.acquire(w, "a live profile is being taken already")
 	if !ok {
 		return
 	}
