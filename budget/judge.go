@@ -20,7 +20,7 @@ import (
 func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 	findings, err := s.judge(facts, func(j *judge.Judge, f judge.Facts) ([]judge.Finding, error) { return j.Profile(p, f) })
 	if err != nil {
-		findings = judge.Open(len(s), err)
+		findings = judge.Unjudged(len(s), err)
 	}
 	return s.results(findings)
 }

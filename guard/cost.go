@@ -53,21 +53,21 @@ func profilingCost(w *profiler.Window, used *process.Figures) time.Duration {
 	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + made
 }
 
-// account adds the cost of a window, and lets the guard rest or go on by it.
+// account adds the cost of a window, and lets the guard pause or go on by it.
 func (l *looper) account(cost time.Duration, after *process.Snapshot) {
 	share := l.pace.Spent(cost, after.At.Sub(l.last.At), after.At)
-	until, rests := l.pace.Rests(after.At)
+	until, paused := l.pace.Paused(after.At)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status.CPU += cost
 	l.status.CostShare = share
 	switch was := l.status.State; {
 	case was == stateStopped: // Stop did not wait for this window
-	case rests:
+	case paused:
 		l.status.State, l.status.PausedUntil = statePaused, until
-		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*pace.RestShare))
+		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*pace.PauseShare))
 		if was != statePaused {
-			l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard rests for %v: its own cost was %.1f%% of a core; with a longer Config.Every it is less", pace.RestFor, 100*share)})
+			l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard pauses for %v: its own cost was %.1f%% of a core; with a longer Config.Every it is less", pace.PauseFor, 100*share)})
 		}
 	case was == statePaused:
 		l.status.State, l.status.PausedUntil = stateRunning, time.Time{}

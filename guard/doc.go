@@ -33,7 +33,7 @@
 //
 // After Start nothing in the guard panics, blocks or leaks into the host. Whatever goes
 // wrong becomes a metric, an event and a part of Status. If the guard costs more than 1% of
-// one core, it takes fewer windows; above 3%, in half a minute at least, it rests for a
+// one core, it takes fewer windows; above 3%, in half a minute at least, it pauses for a
 // quarter of an hour.
 //
 // The runtime has one CPU profiler, and the guard shares it. The guard never stops a

@@ -21,8 +21,8 @@ type Event struct {
 	//	profguard.budget.vacuous   a budget can't fail: nothing matches it, or its profile is missing
 	//	profguard.window.lost      windows begin to be lost
 	//	profguard.window.regained  a window is good again
-	//	profguard.guard.paused     the guard costs too much and rests
-	//	profguard.guard.resumed    the guard goes on after a rest
+	//	profguard.guard.paused     the guard costs too much and pauses
+	//	profguard.guard.resumed    the guard goes on after a pause
 	//	profguard.guard.degraded   a part of the guard has failed
 	Name string
 	Time time.Time

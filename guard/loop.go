@@ -77,7 +77,7 @@ func (l *looper) next(now time.Time) time.Time {
 	} else if l.free.Before(at) {
 		at = l.free
 	}
-	if until, _ := l.pace.Rests(now); until.After(at) {
+	if until, _ := l.pace.Paused(now); until.After(at) {
 		return until
 	}
 	return at
@@ -120,8 +120,8 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 		case <-due.C:
 			return false, true
 		case <-tick.C:
-			_, rests := l.pace.Rests(time.Now())
-			if l.pace.Jumped(l.seams.snap()) && !rests && !l.pace.Costly() && l.backoff == 0 {
+			_, paused := l.pace.Paused(time.Now())
+			if l.pace.Jumped(l.seams.snap()) && !paused && !l.pace.Costly() && l.backoff == 0 {
 				return true, true
 			}
 		}

@@ -29,7 +29,7 @@ var (
 	metricHits     = newCounter("hits_total", "Samples charged to the budget.", "budget")
 	metricWindows  = newCounter("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
 	metricGood     = newGauge("last_window_timestamp_seconds", "When the last good window ended.")
-	metricPaused   = newGauge("paused", "1 while the guard rests because it cost too much.")
+	metricPaused   = newGauge("paused", "1 while the guard is paused because it cost too much.")
 	metricCPU      = newCounter("cpu_seconds_total", "CPU that the guard has cost, profiling included.")
 	metricDumps    = newCounter("dumps_total", "Dumps by result: saved, dropped, too_soon, or why they failed.", "result")
 	metricDropped  = newCounter("events_dropped_total", "Events that a sink did not take.", "sink")

@@ -256,7 +256,7 @@ func TestPauseAndResumption(t *testing.T) {
 	})
 }
 
-// A guard that is too expensive whatever it does rests on, and says so once.
+// A guard that is too expensive whatever it does stays paused, and says so once.
 func TestPausedAgainAndAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.cost = func(int) time.Duration { return 100 * second }

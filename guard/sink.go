@@ -31,21 +31,21 @@ type sink struct {
 
 	dropped atomic.Int64
 	panics  atomic.Int64
-	turned  func(part string, err error) // reports that the sink is off
+	off     func(part string, err error) // reports that the sink is off
 }
 
-// sinks makes the sinks of a configuration. A new sink is added here. turned is called when
+// sinks makes the sinks of a configuration. A new sink is added here. off is called when
 // one is turned off.
-func sinks(cfg *Config, turned func(part string, err error)) []*sink {
-	list := []*sink{newSink("log", slogSink(cfg.Logger, cfg.DumpDir), turned), newSink("otel", otelSink(cfg.LoggerProvider), turned)}
+func sinks(cfg *Config, off func(part string, err error)) []*sink {
+	list := []*sink{newSink("log", slogSink(cfg.Logger, cfg.DumpDir), off), newSink("otel", otelSink(cfg.LoggerProvider), off)}
 	if cfg.OnEvent != nil {
-		list = append(list, newSink("callback", cfg.OnEvent, turned))
+		list = append(list, newSink("callback", cfg.OnEvent, off))
 	}
 	return list
 }
 
-func newSink(name string, deliver func(Event), turned func(part string, err error)) *sink {
-	s := &sink{name: name, deliver: deliver, queue: make(chan *Event, sinkQueue), done: make(chan struct{}), turned: turned}
+func newSink(name string, deliver func(Event), off func(part string, err error)) *sink {
+	s := &sink{name: name, deliver: deliver, queue: make(chan *Event, sinkQueue), done: make(chan struct{}), off: off}
 	go s.run()
 	return s
 }
@@ -69,7 +69,7 @@ func (s *sink) run() {
 		s.panics.Add(1)
 		if failed++; failed == panicLimit {
 			s.close()
-			s.turned("sink "+s.name, fmt.Errorf("its code has failed three times in a row: %w", err))
+			s.off("sink "+s.name, fmt.Errorf("its code has failed three times in a row: %w", err))
 		}
 	}
 }

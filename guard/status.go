@@ -206,7 +206,7 @@ func accepting(r *budget.Result) string {
 	return b.String()
 }
 
-// faults are the current faults of the guard, by part: it cannot write dumps, it rests, it
+// faults are the current faults of the guard, by part: it cannot write dumps, it is paused, it
 // gave up.
 type faults struct {
 	by      map[string]string

@@ -157,7 +157,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		return nil // the guard is stopping
 	}
 	if err != nil {
-		findings = judge.Open(len(g.entries), err)
+		findings = judge.Unjudged(len(g.entries), err)
 	}
 	for i, e := range g.entries {
 		if g.kind == kinds.CPU && !m.tried && !hasCounter(&e.rule) {

@@ -203,19 +203,19 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 		a.enter(Firing, f.End)
 		return a, Fired
 	case a.stopped(f, r) != None:
-		a.rest(f.End)
+		a.deactivate(f.End)
 	case fails || rising:
 		if a.State != Pending {
 			a.enter(Pending, f.End)
 		}
 	case f.Window == evidence.Pass:
-		a.rest(f.End)
+		a.deactivate(f.End)
 	}
 	return a, None
 }
 
-// rest makes an alert inactive. The alert must not be firing.
-func (a *Alert) rest(now time.Duration) {
+// deactivate makes an alert inactive. The alert must not be firing.
+func (a *Alert) deactivate(now time.Duration) {
 	a.fails = run{}
 	if a.State != Inactive {
 		a.enter(Inactive, now)

@@ -351,7 +351,7 @@ func judged(set budget.Set, p *profile.Profile, facts judge.Facts) []budget.Resu
 		}
 	}
 	if err != nil {
-		findings = judge.Open(len(set), err)
+		findings = judge.Unjudged(len(set), err)
 	}
 	results := make([]budget.Result, len(set))
 	for i, b := range set {

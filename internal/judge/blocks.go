@@ -159,7 +159,7 @@ func (b *Blocks) addBlock(s *blockState, w *window, r *rule) {
 		}
 		return
 	}
-	if r.query < 0 || s.decided != evidence.Inconclusive || w.gate(r) != nil {
+	if r.query < 0 || s.decided != evidence.Inconclusive || w.unmet(r) != nil {
 		return
 	}
 	sums := w.judged.counter.Sums(r.query)

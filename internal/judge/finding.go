@@ -38,8 +38,8 @@ type Notes struct {
 	Unmatched bool  // no function of the profile matches the pattern, which may be misspelt
 }
 
-// Open returns n findings that say why nothing could be judged.
-func Open(n int, err error) []Finding {
+// Unjudged returns n findings that say why nothing could be judged.
+func Unjudged(n int, err error) []Finding {
 	findings := make([]Finding, n)
 	for i := range findings {
 		findings[i].Reason = Failed{err}

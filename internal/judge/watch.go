@@ -135,7 +135,7 @@ func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Fin
 	case f.Verdict != evidence.Fail && w.mostlyCut(r):
 		return // the rule may be about frames that were cut off
 	case r.Test == Steady:
-		if w.gate(r) == nil {
+		if w.unmet(r) == nil {
 			s.addSteady(w, r, at, f)
 		}
 		return

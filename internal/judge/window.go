@@ -55,7 +55,7 @@ func (w *window) judge(r *rule, f *Finding) {
 
 // unjudgeable is why the rule is not judged in this window, nil if it is.
 func (w *window) unjudgeable(r *rule, f *Finding) Reason {
-	if why := w.gate(r); why != nil {
+	if why := w.unmet(r); why != nil {
 		return why
 	}
 	if w.isNotLinked(r) {
@@ -72,8 +72,8 @@ func (w *window) isNotLinked(r *rule) bool {
 	return r.Class == Pattern && slices.Contains(w.facts.NotLinked, r.Subject)
 }
 
-// gate is why the rule's condition keeps it from being judged, nil if it does not.
-func (w *window) gate(r *rule) Reason {
+// unmet is why the rule's condition keeps it from being judged, nil if it does not.
+func (w *window) unmet(r *rule) Reason {
 	c := r.When
 	if c.Figure == "" {
 		return nil

@@ -12,9 +12,9 @@ import (
 const (
 	// Windows may use mostShare of one core, and the next one waits while they have used more.
 	// Above RestShare there are none for RestFor.
-	mostShare = 0.01
-	RestShare = 0.03
-	RestFor   = 15 * time.Minute
+	mostShare  = 0.01
+	PauseShare = 0.03
+	PauseFor   = 15 * time.Minute
 
 	// judgedOver is the least time over which costs are judged: what windows may use in it,
 	// they may use at once. The first window costs more than others, because it reads what is
@@ -30,7 +30,7 @@ type Pace struct {
 
 	last  time.Duration // the cost of the last window
 	debt  time.Duration // what windows have used above mostShare
-	until time.Time     // the end of a rest
+	until time.Time     // the end of a pause
 
 	// CPU of the process.
 	usual  float64 // cores
@@ -52,7 +52,7 @@ func (p *Pace) fraction(d time.Duration) time.Duration {
 // steps add up, so that the windows of a fleet, or a cron job of the host, do not stay in step
 // with them. Periods that a suspended machine has missed are not made up for.
 func (p *Pace) Next(began, now time.Time) time.Time {
-	every := max(p.Every, min(time.Duration(float64(p.debt)/mostShare)-judgedOver, RestFor))
+	every := max(p.Every, min(time.Duration(float64(p.debt)/mostShare)-judgedOver, PauseFor))
 	slack := max(every-p.Window, 0)
 	at := began.Add(every - slack/4 + p.fraction(slack/2))
 	if at.Before(now) {
@@ -64,8 +64,8 @@ func (p *Pace) Next(began, now time.Time) time.Time {
 // Costly reports whether windows cost too much to let them follow each other closely.
 func (p *Pace) Costly() bool { return float64(p.last) > mostShare*float64(p.Window*3/2) }
 
-// Rests returns until when there are no windows, and reports whether that is later than now.
-func (p *Pace) Rests(now time.Time) (until time.Time, rests bool) {
+// Paused returns until when there are no windows, and reports whether that is later than now.
+func (p *Pace) Paused(now time.Time) (until time.Time, paused bool) {
 	return p.until, now.Before(p.until)
 }
 
@@ -73,8 +73,8 @@ func (p *Pace) Rests(now time.Time) (until time.Time, rests bool) {
 // of one core that the window used, and makes the next windows less frequent by it.
 func (p *Pace) Spent(cost, period time.Duration, now time.Time) (share float64) {
 	p.last, p.debt = cost, max(p.debt-time.Duration(mostShare*float64(period)), 0)+cost
-	if float64(cost) > RestShare*float64(max(period, judgedOver)) {
-		p.until = now.Add(RestFor)
+	if float64(cost) > PauseShare*float64(max(period, judgedOver)) {
+		p.until = now.Add(PauseFor)
 	}
 	return float64(cost) / float64(max(period, 1))
 }

@@ -15,23 +15,23 @@ func TestSpent(t *testing.T) {
 		name         string
 		cost, period time.Duration
 		next         time.Duration
-		rest         bool
+		paused       bool
 	}{
 		{"cheap", 100 * ms, time.Minute, time.Minute, false},
 		{"just 1%", 600 * ms, time.Minute, time.Minute, false},
 		{"over 1%", 1200 * ms, time.Minute, 90 * time.Second, false},
 		{"over 1%, in a longer time", 1200 * ms, 2 * time.Minute, 90 * time.Second, false},
 		{"over 3%", 1801 * ms, time.Minute, 150100 * ms, true},
-		{"not more often than a rest is long", time.Minute, time.Hour, RestFor, false},
+		{"not more often than a pause is long", time.Minute, time.Hour, PauseFor, false},
 		{"a short time is no rate", 800 * ms, 10 * time.Second, time.Minute, false},
 		{"too much for any time", 901 * ms, 10 * time.Second, 60100 * ms, true},
 	} {
 		p := Pace{Every: time.Minute, Window: time.Minute, Random: func() float64 { return 0.5 }}
 		now := time.Now()
 		share := p.Spent(tt.cost, tt.period, now)
-		until, rests := p.Rests(now)
-		if next := p.Next(now, now).Sub(now); next != tt.next || rests != tt.rest || rests && !until.Equal(now.Add(RestFor)) {
-			t.Errorf("%s: the next after %v, rests %t until %v; want %v, %t", tt.name, next, rests, until.Sub(now), tt.next, tt.rest)
+		until, paused := p.Paused(now)
+		if next := p.Next(now, now).Sub(now); next != tt.next || paused != tt.paused || paused && !until.Equal(now.Add(PauseFor)) {
+			t.Errorf("%s: the next after %v, paused %t until %v; want %v, %t", tt.name, next, paused, until.Sub(now), tt.next, tt.paused)
 		}
 		if want := tt.cost.Seconds() / tt.period.Seconds(); share < want*0.999 || share > want*1.001 {
 			t.Errorf("%s: a share of %v, want %v", tt.name, share, want)
