@@ -203,7 +203,7 @@ func (e *entry) reason(g *Guard) string {
 		return r.Reason
 	}
 	rule := e.ruleOf(&g.cfg)
-	windows, d := e.alert.Needed(time.Since(g.started), rule)
+	windows, d := e.alert.NeededToEnd(time.Since(g.started), rule)
 	text := fmt.Sprintf("%s; still firing: ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, unit.Plural(windows, "window"), d, e.alert.Passed())
 	if !rule.Counted {
 		text += ", or when all together prove that it is kept"

@@ -68,7 +68,7 @@ type Event int
 const (
 	None     Event = iota
 	Fired          // worth an alarm
-	Passed         // three periods passed
+	Passed         // enough periods passed, see NeededToEnd
 	Proven         // all windows since it fired prove together that the excess is over
 	Unproven       // growth is not proven any more, and the baseline is too small to disprove it
 	Unjudged       // the budget's condition has not held for five periods, or there was nothing to judge for sixty
@@ -81,7 +81,7 @@ func (e Event) Ends() bool { return e >= Passed && e <= Unjudged }
 // pass until it ends. The zero value takes one window.
 type Rule struct {
 	Period  time.Duration // between windows
-	Windows int           // in a row that must fail until an alert fires; see Needed for its end
+	Windows int           // in a row that must fail until an alert fires; see NeededToEnd for its end
 	Time    time.Duration // from the start of the first to the end of the last
 	Strict  bool          // the user has set a `for`: the evidence of all windows does not count
 	AtOnce  bool          // one failing window is proof
@@ -287,7 +287,7 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 
 // ends returns the event that ends the alert, or None.
 func (a *Alert) ends(f Finding, r Rule) Event {
-	windows, d := a.Needed(f.End, r)
+	windows, d := a.NeededToEnd(f.End, r)
 	if a.passes.lasts(windows, d, f.End) {
 		return Passed
 	}
@@ -322,8 +322,8 @@ func (a *Alert) stopped(f Finding, r Rule) Event {
 	return None
 }
 
-// Needed is how many windows in a row have to pass until the alert ends, and for how long.
-func (a *Alert) Needed(now time.Duration, r Rule) (windows int, d time.Duration) {
+// NeededToEnd is how many windows in a row have to pass until the alert ends, and for how long.
+func (a *Alert) NeededToEnd(now time.Duration, r Rule) (windows int, d time.Duration) {
 	patience := a.patience(now, r)
 	return patience * min(max(r.Windows, 1), leastWindows), time.Duration(patience) * r.Time
 }
