@@ -131,7 +131,7 @@ func (p *budgets) cpu() bool { return p.groups[0].kind == kinds.CPU }
 // SetBudgets replaces the budgets from the next window on. Budgets that are in both sets,
 // with the same name and sentence, keep their state, counts and evidence. A firing budget
 // that is not in the new set is resolved, with a message that says so. On an error the old
-// budgets stay in force.
+// budgets stay in force. Nil stands for [budget.Default], and an empty set is an error.
 func (g *Guard) SetBudgets(set budget.Set) error {
 	if g == nil || g.cancel == nil {
 		return fmt.Errorf("guard.SetBudgets: the guard does not run: Start it first")

@@ -23,8 +23,8 @@ const defaultDumpEvery = 10 * time.Minute
 const tooSoon = "too_soon"
 
 // dumpPatience is how long the loop waits for the dumps of a window. A save takes
-// milliseconds. After two seconds the disk hangs, and the events are sent without the ids of
-// the dumps.
+// milliseconds. If it takes more than two seconds, the events are sent without the ids of the
+// dumps.
 const dumpPatience = 2 * time.Second
 
 // maxOffered is the number of dumps that are remembered. It is more than are offered within
@@ -221,7 +221,7 @@ const traceMost = 64 << 20
 
 // trace is the execution trace of the last seconds, nil if there is none. Config.Trace is code
 // of the host. If it panics, hangs or writes without end, it is not called again. An error costs
-// one dump its trace: the recorder has one, for example, while the host writes a trace itself.
+// the dumps of one window their trace: the recorder has one, for example, while the host writes a trace itself.
 func (l *looper) trace() []byte {
 	if l.cfg.Trace == nil || l.untraced {
 		return nil

@@ -120,6 +120,7 @@ func TestUnitsNobodyCounts(t *testing.T) {
 		{"requests", `in the Prometheus registry before Start; did you mean request?`},
 		{"call", `in the Prometheus registry before Start; calls are counted by Check, in a test`},
 		{"in_flight_count", `nobody counts "in_flight_count": it does not exist: expected Work["in_flight_count"], or a counter of that name in the Prometheus registry before Start`},
+		{"http_requests_total_count", `in the Prometheus registry before Start; did you mean http_requests_total?`},
 		{"in_flights", `in the Prometheus registry before Start`},
 		{"in_flight", `nobody counts "in_flight": in_flight is a gauge and no counter, histogram or summary: expected Work["in_flight"], or a counter of that name in the Prometheus registry before Start`},
 	}

@@ -232,15 +232,15 @@ func (c *Config) checkUnits(asking *atomic.Bool, wrong func(format string, args 
 	}
 	counting := slices.Collect(maps.Keys(c.Work))
 	for name, why := range there {
-		if why == "" {
+		base, cut := strings.CutSuffix(name, "_count")
+		if _, same := there[base]; why == "" && !(cut && same) {
 			counting = append(counting, name)
 		}
 	}
 	for _, text := range units {
 		u, ok := unit.ParseWork(text)
 		why, found := there[u.Name]
-		series, counts := there[strings.TrimSuffix(u.Name, "_count")] // of a histogram or a summary
-		if !ok || found && why == "" || !found && counts && series == "" {
+		if !ok || found && why == "" {
 			continue
 		}
 		near := nearName(u.Name, counting)
@@ -253,7 +253,7 @@ func (c *Config) checkUnits(asking *atomic.Bool, wrong func(format string, args 
 }
 
 // metricNames are the metrics of a registry, also vectors that have no series yet. Those that
-// do not count have the reason.
+// do not count have the reason. Histograms and summaries are there by their _count, too.
 func metricNames(g prometheus.Gatherer) (map[string]string, error) {
 	names := map[string]string{}
 	if c, ok := g.(prometheus.Collector); ok {
@@ -273,8 +273,16 @@ func metricNames(g prometheus.Gatherer) (map[string]string, error) {
 		<-read
 	}
 	families, err := g.Gather()
+	plain := map[string]bool{} // those without a _count; of vectors without series it is not known
 	for _, f := range families {
+		t := f.GetType()
 		names[f.GetName()] = sum(f, unit.Work{Name: f.GetName()}).why
+		plain[f.GetName()] = t != dto.MetricType_HISTOGRAM && t != dto.MetricType_SUMMARY
+	}
+	for _, name := range slices.Collect(maps.Keys(names)) {
+		if _, is := names[name+"_count"]; !is && !plain[name] {
+			names[name+"_count"] = ""
+		}
 	}
 	return names, err
 }

@@ -141,7 +141,7 @@ func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
 		remedy := ""
 		if bytes.Contains(said, []byte("already in use")) {
-			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's page"
+			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's profile, such as http://localhost:6060/debug/profguard/profile"
 		}
 		return nil, fmt.Errorf("answered %s: %q%s", resp.Status, strings.TrimSpace(string(said)), remedy)
 	}

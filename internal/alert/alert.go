@@ -27,7 +27,7 @@ const (
 	idlePeriods     = 5
 	unjudgedPeriods = 60
 
-	// A budget that fails and passes in turn takes longer, both to fire and to end. Otherwise
+	// A budget that fails and passes in turn takes longer to end, and to fire by its rows. Otherwise
 	// the alert of an excess that comes back every five minutes would end and fire for ever.
 	// unsettled counts rows of failing windows that did not fire, and alerts that ended,
 	// which count as four. Counts fade within some three hours.
@@ -83,7 +83,7 @@ type Rule struct {
 	Period  time.Duration // between windows
 	Windows int           // in a row that must fail until an alert fires; see NeededToEnd for its end
 	Time    time.Duration // from the start of the first to the end of the last
-	Strict  bool          // the user has set a `for`: the evidence of all windows does not count
+	Strict  bool          // the user has set a `for`: the evidence of all windows fires nothing, but may end the alert
 	AtOnce  bool          // one failing window is proof
 	Counted bool          // windows are counted and not sampled: proof by all of them ends nothing
 	Each    bool          // the limit is for each function: the largest has no mean over windows
@@ -102,8 +102,8 @@ func Counted(period time.Duration) Rule {
 	return Rule{Period: period, Windows: leastWindows, Time: period * 3 / 2, Counted: true}
 }
 
-// For is the rule of a budget with a `for`, in windows or in time. Windows that follow each
-// other within a period count as one.
+// For is the rule of a budget with a `for`, in windows or in time. Windows may follow each other
+// within a period, so for each but the first three quarters of a period have to pass, too.
 func For(windows int, d, period time.Duration) Rule {
 	return Rule{Period: period, Windows: max(windows, 1), Time: max(d, time.Duration(windows-1)*period*3/4), Strict: true}
 }

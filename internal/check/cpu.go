@@ -289,14 +289,12 @@ func (c *cpuPhase) results(r *run) error {
 func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason string) {
 	calls, elapsed := r.worker.Calls.Load(), c.all.elapsed
 	labelled := c.samples() + c.loop
+	each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
+	tooSmall := fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
+		"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", c.loop, labelled, each)
 	switch {
-	case c.tooSmall():
-		each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
-		reason = fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
-			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", c.loop, labelled, each)
-		if !isShare(res.Budget) { // more time would do, too
-			return noTime, reason
-		}
+	case c.tooSmall() && isShare(res.Budget):
+		reason = tooSmall
 	case c.cover.isLow():
 		busy := r.busy()
 		if reason = c.cover.reason(busy); busy {
@@ -306,6 +304,8 @@ func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason 
 		reason = res.Reason + `; nothing was judged by then: correct the "in", "where" or "when", or leave it out`
 	case res.Budget.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[res.Budget.Per] == 0:
 		reason = fmt.Sprintf("no %q was done in %d calls: work must do some in each call, or the counter is wrong", res.Budget.Per, calls)
+	case c.tooSmall(): // more time decides an amount, too
+		return noTime, tooSmall
 	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(labelled) < asleepRate*elapsed.Seconds():
 		reason = fmt.Sprintf("too few CPU samples: %d in %v and %d calls, and %s. Work sleeps or waits, "+
 			"or it does its work on goroutines that were started before the check: start those inside work, or make work compute",

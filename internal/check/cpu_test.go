@@ -147,15 +147,21 @@ func TestBlocksWaitForUnits(t *testing.T) {
 // Work that is smaller than the loop around it has no share, at any length of the check: that
 // is a mistake. An amount of it is only undecided, and more time decides it.
 func TestCheckSmallWork(t *testing.T) {
-	for sentence, want := range map[string]cause{
-		"main.f below 20%":           mistake,
-		"main.f below 30ns per call": noTime,
+	for _, tt := range []struct {
+		sentence string
+		want     cause
+		say      string
+	}{
+		{"main.f below 20%", mistake, "work is too small"},
+		{"main.f below 30ns per call", noTime, "work is too small"},
+		{"main.f below 1us per row", mistake, `no "row" was done in`},
 	} {
-		r, c := replayed(t, budget.Must(sentence))
+		r, c := replayed(t, budget.Must(tt.sentence))
 		c.loop = 1000
+		c.all.work = map[string]float64{work.Call: 1000}
 		why, reason := c.explain(r, 0, budget.Result{Budget: r.set[0]})
-		if why != want || !strings.Contains(reason, "work is too small") {
-			t.Errorf("%s: cause %v, want %v: %s", sentence, why, want, reason)
+		if why != tt.want || !strings.Contains(reason, tt.say) {
+			t.Errorf("%s: cause %v, want %v, saying %q: %s", tt.sentence, why, tt.want, tt.say, reason)
 		}
 	}
 }

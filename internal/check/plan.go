@@ -47,12 +47,12 @@ func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 		return nil, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", b.Kind)
 	case b.Rule == "grows" && c.BaselineFile == "":
 		return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
+	case b.Rule == "steady" && b.Subject != "goroutines" && b.Subject != "heap":
+		return nil, "that shows over hours, in a running guard: in a test, say \"heap steady\" or \"process below 2ms per call\""
 	case b.Rule == "steady" && b.When != (budget.Condition{}):
 		return nil, "a test cannot judge \"steady\" under a condition: drop \"when\""
-	case b.Rule == "steady" && (b.Subject == "goroutines" || b.Subject == "heap"):
-		return &p.steady, ""
 	case b.Rule == "steady":
-		return nil, "that shows over hours, in a running guard: in a test, say \"heap steady\" or \"process below 2ms per call\""
+		return &p.steady, ""
 	case b.Subject == "no goroutine":
 		return &p.leaks, ""
 	case b.Subject == "goroutines":

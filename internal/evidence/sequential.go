@@ -169,11 +169,11 @@ func (s *Sequential) bounds() Finding {
 }
 
 // Close returns the finding when the time is up. An open verdict becomes Pass when there
-// were enough samples that a share of [Notable] times the limit would have made a case for
+// were enough samples that a share of [Notable] times the limit would have been the first proof of
 // Fail: a test near its limit must not be flaky. After such a pass, [Sequential.Verdict]
-// stays Inconclusive. While a case for Fail waits for its confirmation, the pass also takes
+// stays Inconclusive. While a first proof of Fail waits for its confirmation, the pass also takes
 // proof that the share is below Notable times the limit. Growth always takes that proof, and
-// does not pass while a case waits, because its measured value also has the error of the
+// does not pass while a first proof waits, because its measured value also has the error of the
 // baseline.
 func (s *Sequential) Close() Finding {
 	f, far := s.bounds(), s.perTrial.rate(NotableShare(s.limit))
@@ -225,7 +225,7 @@ func (s *Sequential) needed() float64 {
 	case b.n == 0:
 		return Needed(0, 0, s.limit)
 	case s.firstProof > 0 && s.fresh.number < s.firstProof:
-		// A confirmation needs as many blocks again as the case took.
+		// A confirmation needs as many blocks again as the first proof took.
 		return ceil(b.n/b.number*2*s.firstProof, b.n)
 	}
 	share, far, times := b.share(), NotableShare(s.limit), math.Inf(1)

@@ -11,7 +11,7 @@ import (
 
 const (
 	// Windows may use mostShare of one core, and the next one waits while they have used more.
-	// Above RestShare there are none for RestFor.
+	// Above PauseShare there are none for PauseFor.
 	mostShare  = 0.01
 	PauseShare = 0.03
 	PauseFor   = 15 * time.Minute

@@ -50,7 +50,7 @@ type nearest struct {
 }
 
 // near finds for texts, which match no function, the linked package or function with the
-// nearest name: with one wrong letter, or two in ten letters and more. There is none for regular
+// nearest name: with one wrong letter in five letters and more, or two in ten. There is none for regular
 // expressions and for texts with wildcards. functions calls its argument with all linked
 // functions, as [Functions] does.
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {

@@ -56,13 +56,13 @@ func (h *Hub) Capture(ctx context.Context, d time.Duration) (Window, error) {
 // try again.
 const retryPause = time.Second
 
-// Stream profiles the process in blocks of at least d, each from a
-// runtime profile of its own, and calls yield with one after the other until it
+// Stream profiles the process in blocks of at least d, of which no two share a runtime
+// profile, and calls yield with one after the other until it
 // returns false or ctx ends. The sampling phase is random in each block, which is
 // what makes blocks independent. Streams with the same d share their blocks.
 //
 // Lost blocks are yielded too, with their outcome; after one that the profiler
-// was not available for, Stream waits a second before it tries again.
+// was not available for, or that was too large, Stream waits a second before it tries again.
 //
 // Nothing is profiled while yield runs. When Stream returns, the profiler is
 // released, as with Capture.

@@ -69,8 +69,9 @@ func (w *Window) Table(d *decode.Decoder) *decode.Table {
 // leaves w as it is. A window that was lost already stays as it is.
 //
 //   - [Rate]: the sampling period is not 10 ms.
-//   - [Short]: the profile covers less than 90% of the window, or says so.
-//   - [Overrun]: the profile covers more than 110% of the window.
+//   - [Short]: the profile covers less than the window, by more than 10% and 125 ms for each
+//     slice.
+//   - [Overrun]: it covers more than the window, by as much.
 //   - [Lost]: the runtime reports more than 1% of the samples as lost.
 //   - [Starved]: over a second of CPU, the samples stand for less than 70% or
 //     for more than 130% of it, beyond chance; or there is no sample at all for over 250 ms.

@@ -59,8 +59,9 @@ type window struct {
 }
 
 // Take returns the state of heap, goroutine or goroutineleak, or the growth of allocs, mutex or
-// block since the Take before. There is no growth after an error other than [ErrNoCollection],
-// nor the first time, when there is nothing to subtract.
+// block since the Take before. After an error there is no growth the next time
+// either, unless the error is [ErrNoCollection] or about a changed rate. There is none the first
+// time, when there is nothing to subtract.
 func (t *Taker) Take(k string) (p Profile, err error) {
 	if t.src == nil {
 		t.src = runtimeSource{}
@@ -118,11 +119,12 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 // what was taken. It may be called twice, and a taker may be used again after it.
 func (t *Taker) Close() {
 	if t.mutexSet {
-		if theirs := t.src.setMutexFraction(0); theirs != ourMutexFraction {
+		theirs := t.src.setMutexFraction(0)
+		if theirs != ourMutexFraction {
 			t.src.setMutexFraction(theirs)
 		}
+		t.mutexSet = theirs == 0 // the host wants none
 	}
-	t.mutexSet = false
 	clear(t.windows)
 }
 
@@ -201,8 +203,8 @@ func (t *Taker) admit(k string) error {
 	case k == kinds.Mutex && !t.recordsMutexes():
 		return refuse(k, "other code has set the mutex fraction back to 0 since it was set to %d; remove that call, or the budgets on mutex", ourMutexFraction)
 	case k == kinds.Block && t.src.count(k) == 0:
-		return refuse(k, "no goroutine has been recorded as blocked, so block profiling is off; "+
-			"call runtime.SetBlockProfileRate(n) with n nanoseconds, knowing that it costs every channel operation that blocks")
+		return refuse(k, "no goroutine has been recorded as blocked: none was, or block profiling is off; "+
+			"to turn it on, call runtime.SetBlockProfileRate(n) with n nanoseconds, knowing that it costs every channel operation that blocks")
 	case sampling == kinds.Memory && t.src.memProfileRate() <= 0:
 		return refuse(k, "runtime.MemProfileRate is 0, so allocations are not sampled; leave it at its default of 512 KiB")
 	}
