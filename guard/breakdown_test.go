@@ -120,7 +120,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 				l.apply(t.Context(), l.judge(t.Context(), p.groups[1], measuredAt(&win, at, tt.name, value)), &win)
 				taken = len(l.breakdowns) > 0
 				clear(l.breakdowns)
-				l.beside = nil
+				l.furtherFiles = nil
 				at = at.Add(minute)
 			}
 			l.store = nil

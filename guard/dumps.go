@@ -62,7 +62,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	if l.store == nil || len(files[0].Data) == 0 || !l.dumpDue(e, first(&j.result), j.end) {
 		return nil
 	}
-	for _, f := range l.companions() {
+	for _, f := range l.further() {
 		if f.Name != files[0].Name {
 			files = append(files, f)
 		}
@@ -197,18 +197,18 @@ func (g *Guard) dumpsFail(err error) {
 // the first ones, and of the others after the next window.
 const dumpsAWindow = 4
 
-// companions are further files that help to understand a profile: the goroutines, and the
+// further are further files that help to understand a profile: the goroutines, and the
 // execution trace of the last seconds. They are the same for all dumps of a window.
-func (l *looper) companions() []dumps.File {
-	if l.beside != nil {
-		return l.beside
+func (l *looper) further() []dumps.File {
+	if l.furtherFiles != nil {
+		return l.furtherFiles
 	}
 	p, _ := l.kinds.taker.Take(kinds.Goroutine) // on an error the dump has one file less
-	l.beside = []dumps.File{profileFile(kinds.Goroutine, p.Data)}
+	l.furtherFiles = []dumps.File{profileFile(kinds.Goroutine, p.Data)}
 	if data := l.trace(); len(data) > 0 {
-		l.beside = append(l.beside, dumps.File{Name: "trace.out", Data: data})
+		l.furtherFiles = append(l.furtherFiles, dumps.File{Name: "trace.out", Data: data})
 	}
-	return l.beside
+	return l.furtherFiles
 }
 
 func profileFile(kind string, data []byte) dumps.File {

@@ -448,14 +448,14 @@ func TestFlightRecorderHasError(t *testing.T) {
 			return int64(n), err
 		})
 		l := w.still(t, cfg)
-		if files := l.companions(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+		if files := l.further(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
 			t.Error("there is a trace, but the recorder has failed")
 		}
 		if s := l.Status(); !strings.Contains(s.Reason, "in progress") {
 			t.Errorf("status %s: %s, want the error", s.State, s.Reason)
 		}
-		l.beside = nil
-		if files := l.companions(); !slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" && string(f.Data) == "trace" }) {
+		l.furtherFiles = nil
+		if files := l.further(); !slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" && string(f.Data) == "trace" }) {
 			t.Errorf("no trace in %v after the recorder has recovered", files)
 		}
 		if s := l.Status(); s.Reason != "" {
@@ -490,8 +490,8 @@ func TestFlightRecorderFails(t *testing.T) {
 				cfg.Trace = recorderFunc(func(to io.Writer) (int64, error) { calls.Add(1); return tt.write(to) })
 				l := w.still(t, cfg)
 				for range 2 {
-					l.beside = nil
-					if files := l.companions(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
+					l.furtherFiles = nil
+					if files := l.further(); slices.ContainsFunc(files, func(f dumps.File) bool { return f.Name == "trace.out" }) {
 						t.Error("there is a trace")
 					}
 					time.Sleep(5 * second)

@@ -17,23 +17,23 @@ import (
 // and emits events. Only that goroutine uses its fields.
 type looper struct {
 	*Guard
-	decoder    decode.Decoder
-	work       *workCounters
-	pace       pace.Pace
-	backoff    time.Duration // of the CPU profiler
-	free       time.Time     // when the CPU profiler is tried again
-	panicked   int           // windows in a row
-	kinds      *kindTaker
-	parts      profiles.Taker        // for the parts of figures, apart from the windows of kinds
-	breakdowns map[string]*breakdown // by kind, in this window
-	judged     *budgets              // of the last window
-	last       process.Snapshot      // at the end of the last window
-	lastPeriod process.Snapshot      // at the end of the last period of counters; zero before
-	allowance  pace.Allowance        // for close windows
-	store      *dumps.Store          // for the dumps of this window, or nil
-	beside     []dumps.File          // the companions of the dumps of this window; nil before the first dump
-	began      time.Time             // when the last window began
-	untraced   bool                  // Config.Trace has failed and is not called again
+	decoder      decode.Decoder
+	work         *workCounters
+	pace         pace.Pace
+	backoff      time.Duration // of the CPU profiler
+	free         time.Time     // when the CPU profiler is tried again
+	panicked     int           // windows in a row
+	kinds        *kindTaker
+	parts        profiles.Taker        // for the parts of figures, apart from the windows of kinds
+	breakdowns   map[string]*breakdown // by kind, in this window
+	judged       *budgets              // of the last window
+	last         process.Snapshot      // at the end of the last window
+	lastPeriod   process.Snapshot      // at the end of the last period of counters; zero before
+	allowance    pace.Allowance        // for close windows
+	store        *dumps.Store          // for the dumps of this window, or nil
+	furtherFiles []dumps.File          // the companions of the dumps of this window; nil before the first dump
+	began        time.Time             // when the last window began
+	untraced     bool                  // Config.Trace has failed and is not called again
 }
 
 func newLooper(g *Guard) *looper {

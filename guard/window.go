@@ -27,7 +27,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	var own threadClock
 	own.start()
 	defer own.stop() // also after a panic
-	l.store, l.beside = l.dumps.Load(), nil
+	l.store, l.furtherFiles = l.dumps.Load(), nil
 	clear(l.breakdowns)
 	p := l.inForce()
 	if l.judged != p {

@@ -35,7 +35,7 @@ const (
 	unsettledByRow   = 1
 	unsettledByAlert = 4
 	unsettledFrom    = 5 // from so many on it takes twice as long, from twice as many four times
-	mostPatience     = 8
+	mostFactor       = 8
 
 	// rising is the part of the evidence of a proof from which a budget is pending: 5 of 20
 	// nats, which are a hundred to one.
@@ -262,10 +262,10 @@ func (a *Alert) faded(now time.Duration, r Rule) float64 {
 	return a.unsettled * math.Exp(-float64(now-a.counted)/float64(unsettledPeriods*max(r.Period, 1)))
 }
 
-// patience is the factor on the usual time to fire and to end.
-func (a *Alert) patience(now time.Duration, r Rule) int {
+// factor is the factor on the usual time to fire and to end.
+func (a *Alert) factor(now time.Duration, r Rule) int {
 	p := 1
-	for u := a.faded(now, r); p < mostPatience && u >= unsettledFrom; u /= 2 {
+	for u := a.faded(now, r); p < mostFactor && u >= unsettledFrom; u /= 2 {
 		p *= 2
 	}
 	return p
@@ -273,11 +273,11 @@ func (a *Alert) patience(now time.Duration, r Rule) int {
 
 // fires reports whether an alert begins.
 func (a *Alert) fires(f Finding, r Rule) bool {
-	patience := a.patience(f.End, r)
+	factor := a.factor(f.End, r)
 	if r.Strict {
-		patience = 1
+		factor = 1
 	}
-	if f.Window == evidence.Fail && (r.AtOnce || a.fails.lasts(patience*r.Windows, time.Duration(patience)*r.Time, f.End)) {
+	if f.Window == evidence.Fail && (r.AtOnce || a.fails.lasts(factor*r.Windows, time.Duration(factor)*r.Time, f.End)) {
 		return true
 	}
 	// The evidence may be enough before the excess has lasted for three periods, and may stay
@@ -291,7 +291,7 @@ func (a *Alert) ends(f Finding, r Rule) Event {
 	if a.passes.lasts(windows, d, f.End) {
 		return Passed
 	}
-	if why := a.over(f, r); why != None && f.Window != evidence.Fail && (a.patience(f.End, r) == 1 || f.End-a.failed >= d) {
+	if why := a.over(f, r); why != None && f.Window != evidence.Fail && (a.factor(f.End, r) == 1 || f.End-a.failed >= d) {
 		return why
 	}
 	return a.stopped(f, r)
@@ -324,8 +324,8 @@ func (a *Alert) stopped(f Finding, r Rule) Event {
 
 // NeededToEnd is how many windows in a row have to pass until the alert ends, and for how long.
 func (a *Alert) NeededToEnd(now time.Duration, r Rule) (windows int, d time.Duration) {
-	patience := a.patience(now, r)
-	return patience * min(max(r.Windows, 1), leastWindows), time.Duration(patience) * r.Time
+	factor := a.factor(now, r)
+	return factor * min(max(r.Windows, 1), leastWindows), time.Duration(factor) * r.Time
 }
 
 func (a *Alert) enter(s State, now time.Duration) { a.State, a.Since = s, now }

@@ -147,7 +147,7 @@ func (r *run) do() (problem string) {
 	r.worker.Start()
 	defer r.worker.Stop(0, 0) // also when something below panics
 	problem = r.phases()
-	returned := r.worker.Stop(r.grace(), r.patience())
+	returned := r.worker.Stop(r.grace(), r.endTime())
 	if r.worker.IsOver() {
 		r.repeatEnd()
 	}
@@ -155,7 +155,7 @@ func (r *run) do() (problem string) {
 	case problem != "":
 		return problem
 	case !returned:
-		return fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.patience())
+		return fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.endTime())
 	}
 	if r.cpu != nil && len(r.plan.figures) > 0 { // they are live memory, and not needed any more
 		r.cpu.all.profiles, r.cpu.unlabelled.profiles, r.cpu.group = nil, nil, span{}
@@ -180,9 +180,9 @@ func (r *run) grace() time.Duration {
 	return min(2*r.usual+time.Second, 5*time.Second, max(0, time.Until(r.deadline())-reserve))
 }
 
-// patience is how long work may take to return after its context was canceled: twice the
+// endTime is how long work may take to return after its context was canceled: twice the
 // duration of a call, and twenty seconds.
-func (r *run) patience() time.Duration {
+func (r *run) endTime() time.Duration {
 	return min(2*r.usual+20*time.Second, max(time.Until(r.deadline())-reserve/2, reserve/2))
 }
 

@@ -101,10 +101,10 @@ func (s *Store) ended(instance string) bool {
 	return err == nil && s.now().Sub(info.ModTime()) > idleAge
 }
 
-// victims are those of the entries that must be removed so that add (nil: nothing) fits the caps:
+// removals are those of the entries that must be removed so that add (nil: nothing) fits the caps:
 // remains and entries that are too old, then dumps without a mark, then those marked worst,
 // then those marked first; within each group the oldest first.
-func (s *Store) victims(entries []*entry, add *entry) (list []*entry) {
+func (s *Store) removals(entries []*entry, add *entry) (list []*entry) {
 	now := s.now()
 	value := func(e *entry) int {
 		switch {
@@ -146,7 +146,7 @@ func sizeOf(entries []*entry, add *entry) (files int, bytes int64) {
 // cannot be removed is in nobody's way as long as add fits beside it.
 func (s *Store) tidy(add *entry) error {
 	entries, err := s.folders(s.mine)
-	victims := s.victims(entries, add)
+	victims := s.removals(entries, add)
 	left := slices.Clone(entries[len(victims):])
 	var stays error
 	for _, e := range victims {

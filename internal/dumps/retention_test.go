@@ -212,7 +212,7 @@ func TestVictims(t *testing.T) {
 				have = append(have, d.entry())
 			}
 			var got []string
-			for _, e := range s.victims(have, tt.add.entry()) {
+			for _, e := range s.removals(have, tt.add.entry()) {
 				got = append(got, fmt.Sprint(e.time.Sub(start).Minutes()))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

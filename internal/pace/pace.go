@@ -28,9 +28,9 @@ type Pace struct {
 	Window time.Duration  // and takes so long
 	Random func() float64 // at least 0 and below 1
 
-	last  time.Duration // the cost of the last window
-	debt  time.Duration // what windows have used above mostShare
-	until time.Time     // the end of a pause
+	last   time.Duration // the cost of the last window
+	excess time.Duration // what windows have used above mostShare
+	until  time.Time     // the end of a pause
 
 	// CPU of the process.
 	usual  float64 // cores
@@ -52,7 +52,7 @@ func (p *Pace) fraction(d time.Duration) time.Duration {
 // steps add up, so that the windows of a fleet, or a cron job of the host, do not stay in step
 // with them. Periods that a suspended machine has missed are not made up for.
 func (p *Pace) Next(began, now time.Time) time.Time {
-	every := max(p.Every, min(time.Duration(float64(p.debt)/mostShare)-judgedOver, PauseFor))
+	every := max(p.Every, min(time.Duration(float64(p.excess)/mostShare)-judgedOver, PauseFor))
 	slack := max(every-p.Window, 0)
 	at := began.Add(every - slack/4 + p.fraction(slack/2))
 	if at.Before(now) {
@@ -72,7 +72,7 @@ func (p *Pace) Paused(now time.Time) (until time.Time, paused bool) {
 // Spent takes the cost of a window and the time since the window before. It returns the share
 // of one core that the window used, and makes the next windows less frequent by it.
 func (p *Pace) Spent(cost, period time.Duration, now time.Time) (share float64) {
-	p.last, p.debt = cost, max(p.debt-time.Duration(mostShare*float64(period)), 0)+cost
+	p.last, p.excess = cost, max(p.excess-time.Duration(mostShare*float64(period)), 0)+cost
 	if float64(cost) > PauseShare*float64(max(period, judgedOver)) {
 		p.until = now.Add(PauseFor)
 	}

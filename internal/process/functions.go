@@ -30,12 +30,12 @@ func Functions(yield func(name string) bool) error {
 		return fmt.Errorf("functions of this program: open its executable: %w; make it readable to have its functions listed", err)
 	}
 	defer f.Close()
-	return functions(f, landmarks(), yield)
+	return functions(f, requiredNames(), yield)
 }
 
 // functions does the work of [Functions] on any executable.
-func functions(file io.ReaderAt, landmarks []string, yield func(name string) bool) error {
-	names, err := search(file, landmarks)
+func functions(file io.ReaderAt, required []string, yield func(name string) bool) error {
+	names, err := search(file, required)
 	if err == nil {
 		err = eachName(names, func(name []byte) bool { return yield(string(name)) })
 	}
@@ -45,10 +45,10 @@ func functions(file io.ReaderAt, landmarks []string, yield func(name string) boo
 	return nil
 }
 
-// landmarks are functions that must be in this program's own table: one of this package, with
+// requiredNames are functions that must be in this program's own table: one of this package, with
 // its present name (it may be vendored), and one of the runtime, which is missing if the
 // program was linked with -linkshared, so that the table is only a part.
-func landmarks() []string {
+func requiredNames() []string {
 	pc, _, _, _ := runtime.Caller(0)
 	return []string{runtime.FuncForPC(pc).Name(), "runtime.goexit"}
 }
@@ -123,10 +123,10 @@ var errNoTable = errors.New("found no pc-line table that names this package and 
 	"the executable may be packed or obfuscated, built by a Go release with another format, " +
 	"linked with -linkshared, or the host of a Go shared library")
 
-// search finds the name table that has the landmarks in it. It tries everything in the
+// search finds the name table that has the required names in it. It tries everything in the
 // file that could be a header: that takes 0.2 ms for each MB, works with all formats
 // of executables, and links no reader of them into the program.
-func search(file io.ReaderAt, landmarks []string) (*io.SectionReader, error) {
+func search(file io.ReaderAt, required []string) (*io.SectionReader, error) {
 	magic, buf := magic(), make([]byte, searchBuffer)
 	for offset := int64(0); ; {
 		n, err := file.ReadAt(buf, offset)
@@ -141,7 +141,7 @@ func search(file io.ReaderAt, landmarks []string) (*io.SectionReader, error) {
 			offset += int64(n - len(magic) + 1) // the last bytes may be the beginning of the magic
 			continue
 		}
-		if names := nameTable(file, offset+int64(at)); names != nil && hasAll(names, landmarks) {
+		if names := nameTable(file, offset+int64(at)); names != nil && hasAll(names, required) {
 			return names, nil
 		}
 		offset += int64(at) + 1

@@ -63,7 +63,7 @@ func TestAgreesWithGosym(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := gosymNames(t, exe)
-	names := listed(t, exe, landmarks())
+	names := listed(t, exe, requiredNames())
 	for _, name := range want {
 		if !names[name] {
 			t.Errorf("%s is not listed", name)

@@ -164,7 +164,7 @@ func TestOtherSystems(t *testing.T) {
 			goos, goarch, _ := strings.Cut(target, "/")
 			for _, flags := range []string{"-ldflags=", "-ldflags=-s -w"} {
 				exe := build(t, flags, "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
-				checkNames(t, listed(t, exe, landmarks()))
+				checkNames(t, listed(t, exe, requiredNames()))
 			}
 		})
 	}

@@ -17,7 +17,7 @@ type Hub struct {
 	mu        sync.Mutex
 	subs      []*subscriber
 	running   chan struct{} // closed when the run goroutine ends; nil if there is none
-	kick      chan struct{} // tells run that subs has changed; holds one token
+	changed   chan struct{} // tells run that subs has changed; holds one token
 	returning int           // streams that are about to come back for their next block
 
 	// Owned by run, of which there is at most one at a time.
@@ -32,7 +32,7 @@ var shared = newHub(realSystem{}, held)
 func Process() *Hub { return shared }
 
 func newHub(s system, held bool) *Hub {
-	return &Hub{system: s, held: held, kick: make(chan struct{}, 1)}
+	return &Hub{system: s, held: held, changed: make(chan struct{}, 1)}
 }
 
 // A subscriber is one interval that is being profiled. All fields but done are guarded by
@@ -68,7 +68,7 @@ func (h *Hub) join(s *subscriber) {
 		h.running = make(chan struct{})
 		go h.run()
 	}
-	h.nudge()
+	h.wake()
 }
 
 // leaveWait bounds how long a leaving subscriber waits for the profiler to be
@@ -82,17 +82,17 @@ func (h *Hub) leave(s *subscriber) {
 	h.mu.Lock()
 	h.subs = slices.DeleteFunc(h.subs, func(other *subscriber) bool { return other == s })
 	last, running := len(h.subs) == 0, h.running
-	h.nudge()
+	h.wake()
 	h.mu.Unlock()
 	if last && running != nil {
 		patient(context.Background(), leaveWait, running)
 	}
 }
 
-// nudge makes run look at the subscribers again.
-func (h *Hub) nudge() {
+// wake makes run look at the subscribers again.
+func (h *Hub) wake() {
 	select {
-	case h.kick <- struct{}{}:
+	case h.changed <- struct{}{}:
 	default: // there is a token already
 	}
 }
@@ -155,6 +155,6 @@ func (h *Hub) fail(o Outcome, reason string) {
 	h.subs = nil
 }
 
-// shedLabels removes the pprof labels from the current goroutine. It has inherited those of
+// removeLabels removes the pprof labels from the current goroutine. It has inherited those of
 // the first subscriber, which must not be charged for the hub's work.
-func shedLabels() { pprof.SetGoroutineLabels(context.Background()) }
+func removeLabels() { pprof.SetGoroutineLabels(context.Background()) }

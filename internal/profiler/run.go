@@ -10,17 +10,17 @@ const (
 
 	// joinWait is how long a new subscriber waits for a slice that ends by itself. A slice
 	// that would last longer is ended at once. It is as long as a block of guard.Check, so
-	// that checks that run in parallel fall into step and share their slices.
+	// that checks that run in parallel start and end their blocks together, and share slices.
 	joinWait = 100 * time.Millisecond
 
 	// returnWait is how long the next slice waits for streams that have just got a
-	// block, so that they stay in step. They look at a block for less than that.
+	// block, so that they go on together. They look at a block for less than that.
 	returnWait = 5 * time.Millisecond
 )
 
 // run takes slices as long as there are subscribers.
 func (h *Hub) run() {
-	shedLabels()
+	removeLabels()
 	for h.gather() {
 		h.slice()
 		h.lastEnd = time.Now()
@@ -62,7 +62,7 @@ func (h *Hub) pause(d time.Duration, early <-chan struct{}) (ended bool) {
 	select {
 	case <-early:
 		return true
-	case <-h.kick:
+	case <-h.changed:
 	case <-timer.C:
 	}
 	return false

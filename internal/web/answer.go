@@ -76,7 +76,7 @@ func send(w http.ResponseWriter, r *http.Request, kind string, source io.ReadSee
 		refuse(w, http.StatusInternalServerError, "the answer cannot be read: "+err.Error())
 		return
 	}
-	timer := time.AfterFunc(patienceOf(r), a.end)
+	timer := time.AfterFunc(readTimeOf(r), a.end)
 	defer timer.Stop()
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
@@ -95,9 +95,9 @@ func sendJSON(w http.ResponseWriter, r *http.Request, value any, release func())
 	send(w, r, "application/json", bytes.NewReader(data), release)
 }
 
-// patienceOf is how long a client may read: the server's own WriteTimeout, or
+// readTimeOf is how long a client may read: the server's own WriteTimeout, or
 // writeWithin.
-func patienceOf(r *http.Request) time.Duration {
+func readTimeOf(r *http.Request) time.Duration {
 	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server != nil && server.WriteTimeout > 0 {
 		return server.WriteTimeout
 	}
@@ -109,7 +109,7 @@ func patienceOf(r *http.Request) time.Duration {
 // for the work.
 func within(w http.ResponseWriter, r *http.Request, work time.Duration) bool {
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
-	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(work + patienceOf(r)))
+	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(work + readTimeOf(r)))
 	return err == nil || server == nil || server.WriteTimeout == 0 || work < server.WriteTimeout
 }
 
