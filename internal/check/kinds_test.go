@@ -263,7 +263,7 @@ func TestCheckConditionOfAllocs(t *testing.T) {
 		"process below 1B per call of allocs when process above 900 cores": "open",
 		"process below 1B per call of allocs when process below 900 cores": "fail",
 	} {
-		got := tryCheckAs(newFakeTB(t), Config{Max: 2 * time.Second}, budget.Must(sentence), func(context.Context) { k.allocate(1 << 20) })
+		got := tryCheckAs(newFakeTB(t), Config{Max: time.Second}, budget.Must(sentence), func(context.Context) { k.allocate(1 << 20) })
 		if got.verdict() != want {
 			t.Errorf("%s: %s, want %s:\n%s %s", sentence, got.verdict(), want, got.problem, got.text())
 		}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
@@ -108,8 +109,6 @@ func TestOracleOfStates(t *testing.T) {
 	park(t, 50, wait)
 	taker := newTaker(t, runtimeSource{})
 	for kind, function := range map[string]string{kinds.Heap: "hold", kinds.Goroutine: "wait"} {
-		got := parsed(t, take(t, taker, kind).Data)
-		want := runtimeProfile(t, kind)
 		column := func(p *profile.Profile) (n int64) {
 			for _, s := range p.Sample {
 				for _, l := range s.Location {
@@ -121,6 +120,11 @@ func TestOracleOfStates(t *testing.T) {
 			}
 			return n
 		}
+		for kind == kinds.Goroutine && column(runtimeProfile(t, kind)) < 50 {
+			time.Sleep(time.Millisecond) // some have started, and do not wait yet
+		}
+		got := parsed(t, take(t, taker, kind).Data)
+		want := runtimeProfile(t, kind)
 		if column(got) != column(want) || column(want) == 0 {
 			t.Errorf("%s has %d in %s, runtime/pprof says %d", kind, column(got), function, column(want))
 		}
