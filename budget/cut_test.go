@@ -64,31 +64,6 @@ func TestFault_65_CutStacks(t *testing.T) {
 	}
 }
 
-// A sample without any frame may be of any function, and of a leaf too.
-func TestFault_65_NoFrames(t *testing.T) {
-	for _, test := range []struct {
-		sentence    string
-		whole, none Verdict
-	}{
-		{"no function above 36%", Pass, Inconclusive},
-		{"main.other below 40%", Pass, Inconclusive},
-		{"main.other below 40% flat", Pass, Inconclusive},
-		{"portlist absent", Pass, Inconclusive},
-		{"no function above 60%", Pass, Pass},
-		{"no function above 20%", Fail, Fail},
-		{"process below 2 cores", Pass, Pass},
-	} {
-		p := folded.Must(deepStacks(30))
-		if r := Must(test.sentence).Judge(p)[0]; r.Verdict != test.whole {
-			t.Errorf("with frames: %v, want %v:\n%s", r.Verdict, test.whole, r)
-		}
-		p.Sample[0].Location = nil // of fmt.Sprintf, which has 300 of 1000 samples
-		if r := Must(test.sentence).Judge(p)[0]; r.Verdict != test.none {
-			t.Errorf("without: %v, want %v:\n%s", r.Verdict, test.none, r)
-		}
-	}
-}
-
 //go:noinline
 func recurse(n int) int {
 	if n == 0 {

@@ -112,10 +112,10 @@ func (c *Counter) reaches(q *Query) bool {
 	}
 	switch q.Charge {
 	case Flat:
-		s.reach, s.unknown = min(s.reach, 1), len(s.frames) == 0
+		s.reach, s.unknown = min(s.reach, 1), false
 	case Resumed:
 		s.from = int(s.resumed)
-		s.reach, s.unknown = min(s.reach, s.from+1), len(s.frames) == 0
+		s.reach, s.unknown = min(s.reach, s.from+1), false
 	case Inner, Waiting:
 		s.from = int(s.working)
 		if q.Charge == Waiting {

@@ -37,7 +37,7 @@ type shape struct {
 	resumed int32
 	handed  bool // there is a hand-over
 	network bool // it reads from a connection or writes to one
-	cut     bool // the runtime has dropped frames at the root's end, or all of them
+	cut     bool // the runtime has dropped frames at the root's end
 	server  bool // a server's own work
 	matched bool // at least one of its functions matches a pattern
 }
@@ -93,9 +93,7 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	for i := range t.Samples {
 		sh, frames := &k.shapes[i], k.of(i)
 		k.order.shape(sh, names, frames, own)
-		if n := len(frames); n == 0 {
-			sh.cut = true
-		} else {
+		if n := len(frames); n > 0 {
 			bottom := frames[n-1]
 			sh.cut = n >= depth && names.parts[bottom]&roots == 0
 			k.seen[bottom] = k.seen[bottom] || !sh.cut
