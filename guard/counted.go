@@ -74,7 +74,7 @@ const (
 func (e *entry) count(r *budget.Result, figures map[string]float64, before, now *counters, every time.Duration) bool {
 	b := &e.rule
 	from := e.counted
-	if !hasCounter(b) || !b.When.HoldsBy(figures) { // also where there is no profile
+	if !hasCounter(b) || b.When.UnmetBy(figures) != nil { // also where there is no profile
 		e.counted = *now
 		return false
 	}

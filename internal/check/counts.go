@@ -94,7 +94,12 @@ func (r *run) count() {
 		}
 	}
 	trailing := slices.ContainsFunc(counted, func(i int) bool { return !isCPU(r.set[i]) }) && len(work.Goroutines(r.id).Sample) > 0
+	rules, _ := r.set.Rules() // the set is valid
 	for _, i := range counted {
+		if why := rules[i].When.UnmetBy(r.facts(kinds.Allocs, 0, nil).Figures); why != nil {
+			r.outcomes[i] = outcome{Result: r.set[i].Result(judge.Finding{Reason: why})}
+			continue
+		}
 		o := judgeBatches(r.set[i], batches, true, trailing)
 		if o.Verdict != budget.Pass && sampled(i) && !r.late {
 			r.plan.cpu = append(r.plan.cpu, i)

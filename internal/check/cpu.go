@@ -176,7 +176,7 @@ const idleTime = 5 * time.Second
 // useless reports whether more time is of no use.
 func (c *cpuPhase) useless(r *run) bool {
 	asleep := (r.usual > 0 || r.bench != nil) && c.all.elapsed-c.first > idleTime && c.samples() == 0 && !r.busy()
-	return c.broken != nil || asleep || slices.ContainsFunc(r.set, isShare) && c.tooSmall()
+	return c.broken != nil || asleep || slices.ContainsFunc(part(r.set, r.plan.cpu), isShare) && c.tooSmall()
 }
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work

@@ -251,17 +251,27 @@ func TestCheckBaseline(t *testing.T) {
 	}
 }
 
-// A condition that does not hold leaves a budget without a verdict, also where the counter of
-// allocations would decide. (TestCheckKinds has the twin without a condition, which fails.)
+// A condition that does not hold leaves a budget on what is counted without a verdict. One that
+// holds does not matter.
 func TestCheckConditionOfAllocs(t *testing.T) {
 	if !apart(t) {
 		return
 	}
 	on(t, idle)
 	k := new(keeper)
-	set := budget.Must("process below 1B per call of allocs when process above 900 cores")
-	got := tryCheckAs(newFakeTB(t), Config{Max: 500 * time.Millisecond}, set, func(ctx context.Context) { k.allocate(1 << 20); pause(ctx, time.Millisecond) })
-	if got.verdict() != "open" || !strings.Contains(got.text(), "idle: ") {
-		t.Errorf("%s, want open, saying that it is idle:\n%s %s", got.verdict(), got.problem, got.text())
+	for _, tt := range []struct{ name, budget, want, say string }{
+		{"idle", "process below 1B per call of allocs when process above 900 cores", "open", "idle: "},
+		{"over", "process below 2 per call of allocs when process below 900 cores", "fail", "the limit is 2"},
+		{"kept", "process below 20 per call of allocs when process below 900 cores", "pass", ""},
+	} {
+		got := tryCheckAs(newFakeTB(t), Config{Max: time.Second}, budget.Must(tt.budget), func(ctx context.Context) {
+			for range 3 {
+				k.allocate(64)
+			}
+			pause(ctx, time.Millisecond)
+		})
+		if got.verdict() != tt.want || !strings.Contains(got.text(), tt.say) {
+			t.Errorf("%s: %s, want %s, saying %q:\n%s %s", tt.name, got.verdict(), tt.want, tt.say, got.problem, got.text())
+		}
 	}
 }

@@ -71,7 +71,7 @@ func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 		return &p.goroutines, ""
 	case amount && b.Per == "":
 		return nil, "a test has no window to count in: say how much it may be \"per call\""
-	case b.Subject == "process" && b.Kind == kinds.Allocs && amount && b.When == (budget.Condition{}):
+	case b.Subject == "process" && b.Kind == kinds.Allocs && amount:
 		return &p.counted, ""
 	}
 	return &p.profiles, ""

@@ -81,10 +81,16 @@ func (c Condition) Holds(v float64) bool {
 	return v > c.Limit
 }
 
-// HoldsBy reports whether the condition is known to hold by figures of the process alone.
-func (c Condition) HoldsBy(figures map[string]float64) bool {
+// UnmetBy is why the condition is not known to hold by figures of the process alone, nil if it is.
+func (c Condition) UnmetBy(figures map[string]float64) Reason {
 	v, known := figures[figureOf(c.Figure)]
-	return c.Figure == "" || known && isFigure(v) && c.Holds(v)
+	switch {
+	case c.Figure == "" || known && isFigure(v) && c.Holds(v):
+		return nil
+	case !known || !isFigure(v):
+		return ConditionUnknown{}
+	}
+	return Idle{v}
 }
 
 // figureOf is the figure that a subject is about.
