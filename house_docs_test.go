@@ -62,7 +62,7 @@ func parsed(t *testing.T, dir string) map[string]*ast.File {
 	return files
 }
 
-// TestArchitectureNamesFolders: whoever looks for the room for a change finds it
+// TestArchitectureNamesFolders: who looks for the place of a change finds it
 // there.
 func TestArchitectureNamesFolders(t *testing.T) {
 	text, err := os.ReadFile("docs/architecture.md")

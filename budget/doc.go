@@ -232,7 +232,7 @@
 // result has bounds, and a verdict has three values:
 //
 //   - Fail: the lower bound is above the limit. At a true share equal to the limit
-//     this happens in one window in a million.
+//     this happens in less than one window in a million.
 //   - Pass: the upper bound, which is wrong one time in a thousand, is below 1.25 times
 //     the limit; for "grows below 10% per request", below 12.5%. For a share with a limit
 //     above two thirds, it is below the middle between the limit and 100%.

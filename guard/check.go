@@ -44,15 +44,14 @@ type TB interface {
 // # What fails, passes and is skipped
 //
 // A test fails on the proof that a limit is exceeded, or on a mistake in the test that would
-// be one on any machine: a unit without a counter, a pattern that matches no function, a
-// scope that is never entered, work that hardly uses CPU although the machine is idle, work
+// be one on any machine: a unit without a counter, a pattern that matches no function (unless it
+// is to be absent), a scope that is never entered, work that hardly uses CPU although the machine is idle, work
 // that is done by goroutines without the check's label.
 //
 // A test passes on the proof that the measured value is less than 1.25 times its limit. When
 // the time is up, it also passes if one and a half times the limit would have been caught, or
-// if the mean of what is counted is within the limit.
-// So work that is a little above a limit passes as well, because a test that fails now and
-// then is worse. The log does not call such a budget kept: "1 too close to the limit to
+// if the mean of what is counted is within the limit. So work that is a little above a limit
+// passes as well, because a test that fails now and then is worse. The log does not call such a budget kept: "1 too close to the limit to
 // tell". "absent" passes by the samples that there are, and says what they prove.
 //
 // A busy machine never fails a test. A check of CPU that is undecided because of it goes on
@@ -74,7 +73,8 @@ type TB interface {
 // call. If such goroutines would break a budget, the test fails if they do their work for
 // this check, and is skipped if that is not known.
 //
-// The first call warms up and is not counted. The unit "call" in budgets "per call" is one
+// The first call warms up and is not counted. (If it takes longer than a second, CPU is sampled
+// during that call, too.) The unit "call" in budgets "per call" is one
 // call of work. A named function given as work is charged with its own body only, and the
 // functions that it calls are judged in full. If work is a function literal, the same holds
 // for the literal and for the functions that it calls. In the test of a package main,

@@ -32,9 +32,10 @@ type Config struct {
 	// runtime record one event of contention in a hundred, if it records none.
 	Budgets budget.Set
 
-	// Every is the time from the start of one window to the next, a minute by default.
+	// Every is the time from the start of one window to the next, by default a minute, or Window
+	// if that is longer.
 	// Window is the length of a window, from a second to five minutes, and by default 10
-	// seconds or half of Every, whichever is shorter, so that others can take a profile in
+	// seconds or half of Every, whichever is shorter, but at least a second, so that others can take a profile in
 	// between. If both are equal, windows follow each other without a pause. While a budget
 	// is pending that has no "for" and is not on a counted value, the next window starts
 	// after a pause of half a window; that is so for at most ten minutes an hour.
@@ -98,12 +99,12 @@ type Config struct {
 // first and the worst dump of a violation are kept longest. A dump that would leave less than
 // a tenth of the disk free is not kept.
 //
-// Every is the least time between two dumps with the same offender. Between dumps of one
-// budget with different offenders it is a tenth of Every; dumps that would come earlier are
+// Every is the least time between two dumps of one budget with the same offender. Between dumps
+// of one budget with different offenders it is a tenth of Every; dumps that would come earlier are
 // counted in dumps_total as too_soon. The first dump of an alert does not wait for that. If a
 // violation comes back within Every, its event names the earlier dump of the same offender.
 type Keep struct {
-	Files int           // profiles, 64 by default
+	Files int           // dumps, 64 by default, whatever number of files each has
 	Bytes int64         // of all files, 256 MiB by default
 	Age   time.Duration // 7 days by default
 	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
