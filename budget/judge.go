@@ -95,14 +95,18 @@ func (b Budget) Result(f judge.Finding) Result {
 		Budget: b, Verdict: Verdict(f.Verdict), Share: f.Value, Low: f.Low, High: f.High,
 		Limit: b.Limit.base(), Unit: dim.String(), Samples: f.Samples, Hits: f.Hits, Over: f.Over, Idle: idle,
 	}
-	for _, o := range f.Offenders {
-		r.Offenders = append(r.Offenders, Offender{
-			Frame: Frame(o.Frame), Low: o.Low, High: o.High, Blame: Frame(o.Blame),
-			Callers: frames(o.Callers), Callees: frames(o.Callees),
-		})
+	for i := range f.Offenders {
+		r.Offenders = append(r.Offenders, offender(&f.Offenders[i]))
 	}
 	r.Reason = phrasing{&r.Budget, dim, &f}.text()
 	return r
+}
+
+func offender(o *judge.Offender) Offender {
+	return Offender{
+		Frame: Frame(o.Frame), Low: o.Low, High: o.High, Blame: Frame(o.Blame),
+		Callers: frames(o.Callers), Callees: frames(o.Callees),
+	}
 }
 
 func frames(list []judge.Frame) []Frame {

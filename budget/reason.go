@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -115,6 +117,61 @@ func (p phrasing) reason(reason judge.Reason) string {
 		return "the baseline has no samples"
 	case judge.BaselineWorkUnknown:
 		return "the baseline does not say how many units of " + strconv.Quote(b.Per) + " it did"
+	case judge.CountedOver:
+		return p.countedOver(reason)
+	case judge.MadeOf:
+		return p.reason(reason.Of) + p.madeOf(reason)
+	case judge.Together:
+		return "all windows together prove it; the last is at " + p.measured() + " (" + p.samples() + ")"
+	case judge.Removed:
+		return "removed by SetBudgets"
+	}
+	return p.ofCheck(reason)
+}
+
+// ofCheck says the reasons of the check of a test.
+func (p phrasing) ofCheck(reason judge.Reason) string {
+	b, f := p.budget, p.finding
+	switch reason := reason.(type) {
+	case judge.NoTime:
+		return "no time was left for it"
+	case judge.NoEvents:
+		return "there was none"
+	case judge.AtOnce:
+		return p.reason(reason.Of) + " (of those that work started, the most at one time)"
+	case judge.Left:
+		return fmt.Sprintf("of the goroutines that work started, %d are left %v after it returned and its context was canceled", f.Hits, reason.Elapsed.Round(time.Second))
+	case judge.FewBatches:
+		return unit.Plural(f.Samples, "batch") + " of calls came in time, and 2 are needed"
+	case judge.Unsteady:
+		return p.reason(reason.Of) + ", and calls are too unsteady to tell"
+	case judge.NoUnit:
+		in := ""
+		if reason.Calls > 0 {
+			in = fmt.Sprintf(" in %d calls", reason.Calls)
+		}
+		return fmt.Sprintf("no %q was done%s: work must do some in each call, or the counter is wrong", b.Per, in)
+	case judge.OutOfReach:
+		return p.reason(reason.Of) + `; nothing was judged by then: correct the "in", "where" or "when", or leave it out`
+	case judge.LittleCPU:
+		return p.reason(reason.Of) + fmt.Sprintf(", of a process at %.2f cores, some of which is Check's own: let work compute", reason.Cores)
+	case judge.SmallWork:
+		return fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
+			"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", reason.Loop, reason.Samples, reason.Call)
+	case judge.Unsampled:
+		why := "something else holds the profiler's signal; look for another user of SIGPROF in the process"
+		if reason.Busy {
+			why = "a machine with far more to run than processors does that by itself; if it does so when idle, look for another user of SIGPROF in the process"
+		}
+		return fmt.Sprintf("%s came of about %.0f that %v of CPU should have: %s", unit.Plural(reason.Samples, "sample"), reason.Due, reason.CPU.Round(10*time.Millisecond), why)
+	case judge.Asleep:
+		return fmt.Sprintf("too few CPU samples: %d in %v and %d calls, and %s. Work sleeps or waits, "+
+			"or it does its work on goroutines that were started before the check: start those inside work, or make work compute",
+			reason.Samples, reason.Elapsed.Round(100*time.Millisecond), reason.Calls, withoutLabel(reason.Others))
+	case judge.WithOthers:
+		return p.withOthers(reason)
+	case judge.Levels:
+		return p.levels(reason)
 	}
 	panic(fmt.Sprintf("budget: no words for %T", reason))
 }
@@ -257,4 +314,79 @@ func scopeText(b *Budget) string {
 		parts = append(parts, k+"="+b.Where[k])
 	}
 	return strings.Join(parts, " and ")
+}
+
+// measured is the value. Growth in points is a difference of shares.
+func (p phrasing) measured() string {
+	if p.dim == unit.Points {
+		return unit.InPoints(p.finding.Value)
+	}
+	return p.value()
+}
+
+// countedOver is the sentence for a value that a guard has counted over some time.
+func (p phrasing) countedOver(reason judge.CountedOver) string {
+	what, period := "CPU", reason.Elapsed.Round(time.Second).String()
+	if p.budget.Kind == kinds.Allocs {
+		what = "allocations"
+	}
+	if p.budget.Per != "" {
+		period = fmt.Sprintf("%.0f of %q in %s", reason.Work, p.budget.Per, period)
+	}
+	said := p.who() + " at " + p.value() + ", by its " + what + " counted over " + period
+	if reason.Little {
+		said += ", which is too little work to be judged alone"
+	}
+	return said + "; the limit is " + p.limit()
+}
+
+// madeOf names the largest part of a figure.
+func (p phrasing) madeOf(reason judge.MadeOf) string {
+	if reason.Err != nil {
+		return fmt.Sprintf("; what it is made of is not known: %v", reason.Err)
+	}
+	if len(p.finding.Offenders) == 0 {
+		return ""
+	}
+	o := offender(&p.finding.Offenders[0])
+	return "; " + unit.Format(o.Share, unit.Share) + " of the " + reason.Kind + " profile is " + o.String()
+}
+
+// withoutLabel says how many samples other goroutines have, and how these began.
+func withoutLabel(others judge.Others) string {
+	text := unit.Plural(others.Samples, "sample") + " of goroutines without this check's label"
+	if others.Samples > 0 {
+		text += " that began with " + strings.Join(others.Roots, ", ")
+	}
+	return text
+}
+
+// withOthers is the sentence for a verdict that other goroutines would change.
+func (p phrasing) withOthers(reason judge.WithOthers) string {
+	says := "of which it is not known whether they work for this check (if they belong to a test in parallel, run this test by itself)"
+	if reason.Certain {
+		says = "which run while work runs and rest while it rests"
+	}
+	said := fmt.Sprintf("%s, with %s, %s: let work call what they call (a server's handler), or start them inside work, for many requests a call",
+		phrasing{p.budget, p.dim, reason.With}.text(), withoutLabel(reason.Others), says)
+	if reason.Without.Verdict == evidence.Pass {
+		said += ". Without them it is: " + phrasing{p.budget, p.dim, reason.Without}.text()
+	}
+	return said
+}
+
+// levels is the sentence for "steady", call after call.
+func (p phrasing) levels(reason judge.Levels) string {
+	f, calls := p.finding, reason.Calls
+	if reason.Needed > 0 {
+		return fmt.Sprintf("%d measurements, each after %d calls; %d are needed", f.Samples, calls, reason.Needed)
+	}
+	said := fmt.Sprintf("%s at %s after %d calls, and %s after %d", p.who(), p.amount(reason.First), calls, p.value(), f.Samples*calls)
+	switch limit := p.budget.Limit.base(); {
+	case limit > 0 && reason.Least > limit:
+		return said + fmt.Sprintf(": never below %s, the limit is %s", p.amount(reason.Least), p.limit())
+	case f.Verdict == evidence.Fail:
+		return said + fmt.Sprintf(": growth by %s with every %d", p.amount(reason.Rise), calls)
+	}
+	return said + ": no steady rise"
 }

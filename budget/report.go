@@ -99,6 +99,23 @@ func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 	return text
 }
 
+// String is the function with its place, and the call in the own module that leads to it:
+// "encoding/json.Marshal at json/encode.go:160, called from main.serve at shop/order.go:46".
+func (o Offender) String() string {
+	text := at(&o.Frame)
+	if o.Blame.Function != "" && o.Blame.Function != o.Function {
+		text += ", called from " + at(&o.Blame)
+	}
+	return text
+}
+
+func at(f *Frame) string {
+	if place := (*judge.Frame)(f).Place(); place != "" {
+		return f.Function + " at " + place
+	}
+	return f.Function
+}
+
 // outside is the nearest caller outside the standard library that has half of the offender, if
 // the offender is of the standard library: nobody can change a system call. It is nil for others.
 func (o *Offender) outside() *Frame {

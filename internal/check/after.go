@@ -1,12 +1,12 @@
 package check
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
@@ -40,7 +40,8 @@ func (r *run) judgeGoroutines() {
 	r.peak = work.Most(r.peak, r.id) // leaked goroutines are most at the end
 	r.judge(r.plan.goroutines, r.peak, r.facts("goroutine", time.Since(r.begun), nil))
 	for _, i := range r.plan.goroutines {
-		r.outcomes[i].Reason += " (of those that work started, the most at one time)"
+		o := &r.outcomes[i]
+		o.Reason = judge.AtOnce{Of: o.Reason}
 	}
 }
 
@@ -54,12 +55,12 @@ func (r *run) judgeFigures() {
 		// In a process that hardly does anything, Check's own garbage is a large part. The
 		// time in which the process waited for a core does not count as idle.
 		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-min(0.9, waitedShare(r.load, readLoad())))
-		if o.Budget.Subject == "gc" && o.Verdict == budget.Fail && cores < gcLeast {
-			o.Verdict = budget.Inconclusive
+		if r.set[i].Subject == "gc" && o.Verdict == evidence.Fail && cores < gcLeast {
+			o.Verdict = evidence.Inconclusive
 			if !r.busy() {
 				o.cause = mistake
 			}
-			o.Reason += fmt.Sprintf(", of a process at %.2f cores, some of which is Check's own: let work compute", cores)
+			o.Reason = judge.LittleCPU{Of: o.Reason, Cores: cores}
 		}
 	}
 }
@@ -84,8 +85,8 @@ func (r *run) judgeLeaks() {
 	}
 	r.judge(r.plan.leaks, left, r.facts(kinds.GoroutineLeak, 0, nil))
 	for _, i := range r.plan.leaks {
-		if res := &r.outcomes[i]; res.Verdict != budget.Inconclusive {
-			res.Reason = fmt.Sprintf("of the goroutines that work started, %d are left %v after it returned and its context was canceled", res.Hits, time.Since(begun).Round(time.Second))
+		if o := &r.outcomes[i]; o.Verdict != evidence.Inconclusive {
+			o.Reason = judge.Left{Elapsed: time.Since(begun)}
 		}
 	}
 }

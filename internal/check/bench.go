@@ -53,8 +53,8 @@ func (r *run) benchmark() (problem string) {
 		return err.Error()
 	}
 	r.cpu.attribute(r, false)
-	for _, res := range r.outcomes {
-		value, unit := metricOf(res.Result)
+	for i := range r.set {
+		value, unit := metricOf(r.reported(i).Result)
 		r.bench.ReportMetric(value, unit)
 	}
 	r.report()

@@ -176,7 +176,7 @@ func TestCheckScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, tt := range tests {
-		if o := r.outcomes[i]; o.Verdict != budget.Inconclusive || o.cause != mistake || !strings.Contains(o.Reason, tt.want) || strings.Contains(o.Reason, "raise Checker.Max") {
+		if o := r.reported(i); o.Verdict != budget.Inconclusive || o.cause != mistake || !strings.Contains(o.Reason, tt.want) || strings.Contains(o.Reason, "raise Checker.Max") {
 			t.Errorf("%s: %v, cause %d, %s, want it to say %q", tt.budget, o.Verdict, o.cause, o.Reason, tt.want)
 		}
 	}
@@ -214,7 +214,7 @@ func TestCheckNamesNobodyEarly(t *testing.T) {
 	if got.run == nil || got.run.cpu == nil {
 		t.Fatalf("%s %s", got.problem, got.text())
 	}
-	if o := got.run.outcomes[0]; o.Verdict != budget.Inconclusive || len(o.Offenders) > 0 {
+	if o := got.run.reported(0); o.Verdict != budget.Inconclusive || len(o.Offenders) > 0 {
 		t.Errorf("%s", o)
 	}
 }

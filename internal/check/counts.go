@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -78,7 +77,7 @@ func (r *run) count() {
 	var batches []batch
 	sampled := func(i int) bool { return isCPU(r.set[i]) && (othersIn(batches) || len(batches) < 2) }
 	open := func(i int) bool {
-		return judgeBatches(r.set[i], batches, false, false).Verdict == budget.Inconclusive && !sampled(i)
+		return judgeBatches(r.set[i], batches, false, false).Verdict == evidence.Inconclusive && !sampled(i)
 	}
 	for next := fewBatches; len(batches) < mostBatches && !r.late && time.Now().Before(until); {
 		b, ok := r.batch(calls)
@@ -97,16 +96,16 @@ func (r *run) count() {
 	rules, _ := r.set.Rules() // the set is valid
 	for _, i := range counted {
 		if why := rules[i].When.UnmetBy(r.facts(kinds.Allocs, 0, nil).Figures); why != nil {
-			r.outcomes[i] = outcome{Result: r.set[i].Result(judge.Finding{Reason: why})}
+			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: why}}
 			continue
 		}
 		o := judgeBatches(r.set[i], batches, true, trailing)
-		if o.Verdict != budget.Pass && sampled(i) && !r.late {
+		if o.Verdict != evidence.Pass && sampled(i) && !r.late {
 			r.plan.cpu = append(r.plan.cpu, i)
 			continue
 		}
 		r.outcomes[i] = o
-		if o.Verdict == budget.Fail && !r.late {
+		if o.Verdict == evidence.Fail && !r.late {
 			r.nameUsers(i)
 		}
 	}
@@ -191,10 +190,9 @@ func judgeBatches(b budget.Budget, batches []batch, last, trailing bool) outcome
 	}
 	switch {
 	case len(batches) < 2:
-		return outcome{Result: budget.Result{Budget: b, Reason: unit.Plural(len(batches), "batch") + " of calls came in time, and 2 are needed"}}
+		return outcome{Finding: judge.Finding{Samples: int64(len(batches)), Reason: judge.FewBatches{}}}
 	case all.Units() <= 0:
-		return outcome{cause: mistake, Result: budget.Result{
-			Budget: b, Reason: fmt.Sprintf("no %q was done: work must do some in each call, or the counter is wrong", b.Per)}}
+		return outcome{cause: mistake, Finding: judge.Finding{Reason: judge.NoUnit{}}}
 	}
 	tick, sure := 0.0, less.Value()
 	if q == cpuSeconds {
@@ -214,11 +212,10 @@ func judgeBatches(b budget.Budget, batches []batch, last, trailing bool) outcome
 	case last && sure <= limit && (q == cpuSeconds || !trailing):
 		f.Verdict, f.Value = evidence.Pass, sure
 	}
-	res := outcome{Result: b.Result(f)}
 	if f.Verdict == evidence.Inconclusive {
-		res.Reason += ", and calls are too unsteady to tell"
+		f.Reason = judge.Unsteady{Of: f.Reason}
 	}
-	return res
+	return outcome{Finding: f}
 }
 
 // showTime is how long work is sampled to find the offenders of a process that is over its

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -258,9 +260,9 @@ func (c *cpuPhase) results(r *run) error {
 		return c.broken
 	}
 	if len(c.all.profiles) == 0 {
-		reason := "no window of the profiler could be used: " + c.lost
-		for _, i := range r.plan.cpu {
-			r.outcomes[i] = outcome{Result: budget.Result{Budget: r.set[i], Reason: reason}}
+		unjudged := judge.Unjudged(len(r.plan.cpu), errors.New("no window of the profiler could be used: "+c.lost))
+		for n, i := range r.plan.cpu {
+			r.outcomes[i] = outcome{Finding: unjudged[n]}
 		}
 		return nil
 	}
@@ -271,47 +273,42 @@ func (c *cpuPhase) results(r *run) error {
 		return err
 	}
 	for n, i := range r.plan.cpu {
-		o := outcome{Result: r.set[i].Result(findings[n]), kind: "cpu"}
+		o, b := outcome{Finding: findings[n], kind: kinds.CPU}, r.set[i]
 		// Without samples of work, or with too few for the CPU that was used, nothing passes.
 		unseen := c.samples() == 0 && o.Samples == 0 || c.cover.isLow()
-		if o.Verdict == budget.Pass && unseen && !r.isUnlinked(o.Budget.Subject) || c.tooSmall() && isShare(o.Budget) {
-			o.Verdict, o.Offenders, o.Over = budget.Inconclusive, nil, 0
+		if o.Verdict == evidence.Pass && unseen && !r.isUnlinked(b.Subject) || c.tooSmall() && isShare(b) {
+			o.Verdict, o.Offenders, o.Over = evidence.Inconclusive, nil, 0
 		}
-		if o.Verdict == budget.Inconclusive {
-			o.cause, o.Reason = c.explain(r, n, o.Result)
+		if o.Verdict == evidence.Inconclusive {
+			o.cause, o.Reason = c.explain(r, n, o.Reason)
 		}
 		r.outcomes[i] = o
 	}
 	return nil
 }
 
-// explain says why budget n is inconclusive, and what to do.
-func (c *cpuPhase) explain(r *run, n int, res budget.Result) (why cause, reason string) {
-	calls, elapsed := r.worker.Calls.Load(), c.all.elapsed
-	labelled := c.samples() + c.loop
-	each := time.Duration(float64(elapsed) / max(1, c.all.work[work.Call])) // by the clock
-	tooSmall := fmt.Sprintf("work is too small: %d of %d CPU samples are Check's own loop around it, at %v a call. "+
-		"Do it many times in each call: func(ctx context.Context) { for range 1000 { ... } }", c.loop, labelled, each)
+// explain says why budget n of the phase is inconclusive, if not for the reason that was found.
+func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reason) {
+	calls, b := r.worker.Calls.Load(), r.set[r.plan.cpu[n]]
+	all := c.samples() + c.loop
+	each := time.Duration(float64(c.all.elapsed) / max(1, c.all.work[work.Call])) // by the clock
+	small := judge.SmallWork{Loop: c.loop, Samples: all, Call: each}
 	switch {
-	case c.tooSmall() && isShare(res.Budget):
-		reason = tooSmall
+	case c.tooSmall() && isShare(b):
+		return mistake, small
 	case c.cover.isLow():
-		busy := r.busy()
-		if reason = c.cover.reason(busy); busy {
-			return noTime, reason
+		if r.busy() {
+			return noTime, c.cover.unsampled(true)
 		}
+		return mistake, c.cover.unsampled(false)
 	case c.unreachable(r, n):
-		reason = res.Reason + `; nothing was judged by then: correct the "in", "where" or "when", or leave it out`
-	case res.Budget.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[res.Budget.Per] == 0:
-		reason = fmt.Sprintf("no %q was done in %d calls: work must do some in each call, or the counter is wrong", res.Budget.Per, calls)
+		return mistake, judge.OutOfReach{Of: found}
+	case b.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[b.Per] == 0:
+		return mistake, judge.NoUnit{Calls: calls}
 	case c.tooSmall(): // more time decides an amount, too
-		return noTime, tooSmall
-	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(labelled) < asleepRate*elapsed.Seconds():
-		reason = fmt.Sprintf("too few CPU samples: %d in %v and %d calls, and %s. Work sleeps or waits, "+
-			"or it does its work on goroutines that were started before the check: start those inside work, or make work compute",
-			c.samples(), elapsed.Round(100*time.Millisecond), calls, c.unlabelled.text(c.unlabelled.busiest()))
-	default:
-		return noTime, res.Reason
+		return noTime, small
+	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(all) < asleepRate*c.all.elapsed.Seconds():
+		return mistake, judge.Asleep{Samples: c.samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.of(c.unlabelled.busiest())}
 	}
-	return mistake, reason
+	return noTime, found
 }

@@ -42,7 +42,7 @@ func labelledProfile(id string, n int64, stacks ...[]string) *profile.Profile {
 // replayed is a check of CPU budgets, whose windows a test makes.
 func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
 	t.Helper()
-	r := &run{set: set, worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: make([]outcome, len(set)), judged: map[string]*profile.Profile{}}
+	r := &run{set: set, worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: unreached(len(set)), judged: map[string]*profile.Profile{}}
 	for i := range set {
 		r.plan.cpu = append(r.plan.cpu, i)
 	}
@@ -135,10 +135,10 @@ func TestBlocksWaitForUnits(t *testing.T) {
 		if err := c.results(r); err != nil {
 			t.Fatal(err)
 		}
-		if o := r.outcomes[0]; o.Verdict != tt.verdict || !strings.Contains(o.Reason, tt.says) {
+		if o := r.reported(0); o.Verdict != tt.verdict || !strings.Contains(o.Reason, tt.says) {
 			t.Errorf("%s: %s, want %v, saying %q", tt.name, o.Result, tt.verdict, tt.says)
 		}
-		if o := r.outcomes[1]; o.Verdict != budget.Pass {
+		if o := r.reported(1); o.Verdict != budget.Pass {
 			t.Errorf("%s: the other budget: %s", tt.name, o.Result)
 		}
 	}
@@ -158,8 +158,10 @@ func TestCheckSmallWork(t *testing.T) {
 	} {
 		r, c := replayed(t, budget.Must(tt.sentence))
 		c.loop = 1000
+		r.worker.Calls.Add(1000)
 		c.all.work = map[string]float64{work.Call: 1000}
-		why, reason := c.explain(r, 0, budget.Result{Budget: r.set[0]})
+		why, found := c.explain(r, 0, judge.NoSamples{})
+		reason := r.set[0].Result(judge.Finding{Reason: found}).Reason
 		if why != tt.want || !strings.Contains(reason, tt.say) {
 			t.Errorf("%s: cause %v, want %v, saying %q: %s", tt.sentence, why, tt.want, tt.say, reason)
 		}

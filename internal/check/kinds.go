@@ -7,7 +7,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
@@ -51,7 +52,7 @@ func cumulative(kind string) *profile.Profile {
 // open lists the budgets that have no verdict yet.
 func (k *kindsPhase) open(r *run) (indices []int) {
 	for _, i := range r.plan.profiles {
-		if r.outcomes[i].Verdict == budget.Inconclusive {
+		if r.outcomes[i].Verdict == evidence.Inconclusive {
 			indices = append(indices, i)
 		}
 	}
@@ -66,21 +67,24 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	k.next = 2 * after
 	now := r.done()
 	units := now.Since(k.start)
+	rules, _ := r.set.Rules() // the set is valid
 	for kind, before := range k.before {
 		open := slices.DeleteFunc(k.open(r), func(i int) bool { return r.set[i].Kind != kind })
 		if len(open) == 0 {
 			continue
 		}
-		p := work.Gained(before, cumulative(kind))
-		r.judge(open, p, r.facts(kind, now.At.Sub(k.start.At), units))
+		p, facts := work.Gained(before, cumulative(kind)), r.facts(kind, now.At.Sub(k.start.At), units)
+		r.judge(open, p, facts)
 		// If this check records contention in full, no event of work in some seconds means
 		// that there is none. At a rate that the user has set, that takes a profile without
 		// any event.
 		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind)) && (last || after >= leastQuiet)
 		for _, i := range open {
-			res := &r.outcomes[i].Result
-			if sure && !res.Idle && res.Verdict == budget.Inconclusive && res.Hits == 0 && res.Share == 0 && units[cmp.Or(res.Budget.Per, work.Call)] > 0 {
-				res.Verdict, res.Reason = budget.Pass, "there was none"
+			f := &r.outcomes[i].Finding
+			_, failed := f.Reason.(judge.Failed)
+			judged := !failed && f.Cut == 0 && rules[i].When.UnmetBy(facts.Figures) == nil && units[cmp.Or(r.set[i].Per, work.Call)] > 0
+			if sure && judged && f.Verdict == evidence.Inconclusive && f.Hits == 0 && f.Value == 0 {
+				f.Verdict, f.Reason = evidence.Pass, judge.NoEvents{}
 			}
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 const (
@@ -79,10 +79,6 @@ func (c *coverage) isLow() bool {
 	return float64(c.samples) < c.due()/2-2.5*math.Sqrt(c.due())
 }
 
-func (c *coverage) reason(busy bool) string {
-	why := "something else holds the profiler's signal; look for another user of SIGPROF in the process"
-	if busy {
-		why = "a machine with far more to run than processors does that by itself; if it does so when idle, look for another user of SIGPROF in the process"
-	}
-	return fmt.Sprintf("%s came of about %.0f that %v of CPU should have: %s", unit.Plural(c.samples, "sample"), c.due(), c.cpu.Round(10*time.Millisecond), why)
+func (c *coverage) unsampled(busy bool) judge.Unsampled {
+	return judge.Unsampled{Samples: c.samples, Due: c.due(), CPU: c.cpu, Busy: busy}
 }

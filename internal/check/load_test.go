@@ -230,7 +230,8 @@ func TestFault_7_CheckWithoutSamples(t *testing.T) {
 			if err := c.results(r); err != nil {
 				t.Fatal(err)
 			}
-			for _, o := range r.outcomes {
+			for i := range r.outcomes {
+				o := r.reported(i)
 				sure := strings.Contains(o.Reason, "something else holds the profiler's signal")
 				holds := sure || strings.Contains(o.Reason, "if it does so when idle, look for another user of SIGPROF")
 				if holds == tt.want || sure && tt.cause != mistake {

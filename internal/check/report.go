@@ -22,17 +22,30 @@ import (
 // A report is the result of a check. It is a plain value, so that tests can compare its
 // text.
 type report struct {
-	outcomes []outcome
-	took     time.Duration
-	calls    int64
-	sampled  *profile.Profile // the CPU samples of work, nil if none were taken
-	notes    []string
-	short    bool   // an undecided budget does not fail the test
-	bench    bool   // a benchmark, which takes as long as -benchtime says
-	busy     string // how busy the machine was, "" if it was not
-	base     string // the baseline's file, "" without one
-	race     bool   // built with -race
-	saved    []savedProfile
+	results []reported
+	took    time.Duration
+	calls   int64
+	sampled *profile.Profile // the CPU samples of work, nil if none were taken
+	notes   []string
+	short   bool   // an undecided budget does not fail the test
+	bench   bool   // a benchmark, which takes as long as -benchtime says
+	busy    string // how busy the machine was, "" if it was not
+	base    string // the baseline's file, "" without one
+	race    bool   // built with -race
+	saved   []savedProfile
+}
+
+// A reported outcome is one in words.
+type reported struct {
+	budget.Result
+	cause cause
+	kind  string
+}
+
+// reported puts the outcome of budget i into words.
+func (r *run) reported(i int) reported {
+	o := &r.outcomes[i]
+	return reported{r.set[i].Result(o.Finding), o.cause, o.kind}
 }
 
 // A savedProfile is a profile that a failed budget was judged by.
@@ -49,21 +62,21 @@ const moreTime = ". Raise Checker.Max, or -benchtime of a benchmark, or -timeout
 func (r *run) report() {
 	r.t.Helper()
 	rep := report{
-		outcomes: r.outcomes, took: time.Since(r.begun), calls: r.worker.Calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
+		took: time.Since(r.begun), calls: r.worker.Calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
 		short: r.test.short, bench: r.bench != nil, base: r.BaselineFile, race: r.test.race,
 	}
 	if r.busy() {
 		rep.busy = r.loadText()
 	}
-	for i := range rep.outcomes {
-		o := &rep.outcomes[i]
+	for i := range r.outcomes {
+		o := r.reported(i)
 		if o.Verdict == budget.Inconclusive && o.cause == noTime {
-			o.Budget = r.set[i] // also if the check ended before it was judged
-			o.Reason = cmp.Or(o.Reason, "no time was left for it") + moreTime
+			o.Reason += moreTime
 		}
 		if near := r.unlinked[o.Budget.Subject]; near != "" && o.Budget.Rule == "absent" {
 			o.Reason += fmt.Sprintf(". Did you mean %s, which is linked?", near)
 		}
+		rep.results = append(rep.results, o)
 	}
 	switch n := rep.count(); {
 	case n[exceeded]+n[unjudged] > 0:
@@ -85,7 +98,7 @@ func (r *run) save(rep *report) {
 		}
 		return os.MkdirTemp(r.temp, "profguard-check-")
 	})
-	for _, o := range rep.outcomes {
+	for _, o := range rep.results {
 		p := r.judged[o.kind]
 		if o.Verdict != budget.Fail || p == nil || len(p.Sample) == 0 || slices.ContainsFunc(rep.saved, func(s savedProfile) bool { return s.kind == o.kind }) {
 			continue
@@ -115,7 +128,7 @@ const (
 // words are those of the first line.
 var words = [conclusions]string{"exceeded", "could not be judged", "not decided", "not decided in the time given", "too close to the limit to tell", "kept"}
 
-func (rep *report) conclusion(o outcome) conclusion {
+func (rep *report) conclusion(o reported) conclusion {
 	switch {
 	case o.Verdict == budget.Fail:
 		return exceeded
@@ -125,7 +138,7 @@ func (rep *report) conclusion(o outcome) conclusion {
 		return kept
 	case o.cause == unknown:
 		return skipped
-	case o.cause == noTime && (rep.short || rep.bench || anyFailed(rep.outcomes)):
+	case o.cause == noTime && (rep.short || rep.bench || rep.anyFailed()):
 		return undecided
 	case o.cause == noTime && rep.busy != "":
 		return skipped
@@ -133,9 +146,13 @@ func (rep *report) conclusion(o outcome) conclusion {
 	return unjudged
 }
 
+func (rep *report) anyFailed() bool {
+	return slices.ContainsFunc(rep.results, func(o reported) bool { return o.Verdict == budget.Fail })
+}
+
 // count counts the budgets by their conclusions.
 func (rep *report) count() (n [conclusions]int) {
-	for _, o := range rep.outcomes {
+	for _, o := range rep.results {
 		n[rep.conclusion(o)]++
 	}
 	return n
@@ -149,13 +166,13 @@ func (rep *report) String() string {
 		if n[s] > 0 {
 			title = append(title, fmt.Sprintf("%d %s", n[s], word))
 		}
-		for _, o := range rep.outcomes {
-			if rep.conclusion(o) == conclusion(s) && !(conclusion(s) == undecided && anyFailed(rep.outcomes)) {
+		for _, o := range rep.results {
+			if rep.conclusion(o) == conclusion(s) && !(conclusion(s) == undecided && rep.anyFailed()) {
 				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
 		}
 	}
-	facts := []string{unit.Plural(len(rep.outcomes), "budget"), rep.took.Round(100 * time.Millisecond).String(), unit.Plural(rep.calls, "call") + " of work"}
+	facts := []string{unit.Plural(len(rep.results), "budget"), rep.took.Round(100 * time.Millisecond).String(), unit.Plural(rep.calls, "call") + " of work"}
 	if rep.sampled != nil {
 		facts = append(facts, unit.Plural(work.Samples(rep.sampled), "CPU sample"))
 	}
@@ -189,7 +206,7 @@ func (rep *report) remedies() []string {
 			tips = append(tips, tip)
 		}
 	}
-	for _, o := range rep.outcomes {
+	for _, o := range rep.results {
 		b := o.Budget
 		switch {
 		case o.Verdict != budget.Fail:

@@ -71,12 +71,12 @@ func TestCheckReport(t *testing.T) {
 	)
 	p := shopProfile()
 	work.Cut(p)
-	outcomes := []outcome{{Result: budget.Result{Budget: set[3]}, cause: noTime}}
+	outcomes := []reported{{Result: budget.Result{Budget: set[3]}, cause: noTime}}
 	for _, res := range set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"}) {
-		outcomes = append(outcomes, outcome{Result: res})
+		outcomes = append(outcomes, reported{Result: res})
 	}
 	rep := report{
-		outcomes: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: p,
+		results: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: p,
 		notes: []string{"the baseline was made by go1.26.0"},
 		saved: []savedProfile{{kind: "cpu", path: "/tmp/profguard-check-1/cpu.pprof"}, {kind: "goroutine", err: errors.New("disk full")}},
 	}
@@ -86,7 +86,7 @@ func TestCheckReport(t *testing.T) {
 // The first line has the CPU samples that the report rests on. Where CPU was not sampled
 // it has none, and not 0.
 func TestCheckReportSamples(t *testing.T) {
-	rep := report{outcomes: []outcome{{Result: budget.Result{Verdict: budget.Pass}}}}
+	rep := report{results: []reported{{Result: budget.Result{Verdict: budget.Pass}}}}
 	for _, want := range []string{"1 kept (1 budget, 0s, 0 calls of work)", "1 kept (1 budget, 0s, 0 calls of work, 300 CPU samples)"} {
 		if got, _, _ := strings.Cut(rep.String(), "\n"); got != want {
 			t.Errorf("%q, expected %q", got, want)
@@ -102,24 +102,24 @@ func fails(rep *report) bool {
 }
 
 func TestCheckReportShort(t *testing.T) {
-	open := outcome{budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}, noTime, "cpu"}
-	of := func(o outcome) []outcome { return []outcome{o} }
-	if rep := (report{outcomes: of(open)}); !fails(&rep) {
+	open := reported{budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}, noTime, "cpu"}
+	of := func(o reported) []reported { return []reported{o} }
+	if rep := (report{results: of(open)}); !fails(&rep) {
 		t.Error("an open budget passes")
 	}
-	if rep := (report{outcomes: of(open), short: true}); fails(&rep) {
+	if rep := (report{results: of(open), short: true}); fails(&rep) {
 		t.Error("an open budget fails under -short")
 	}
-	rep := report{outcomes: of(open), bench: true, took: time.Second}
+	rep := report{results: of(open), bench: true, took: time.Second}
 	if fails(&rep) || !strings.HasPrefix(rep.String(), "1 not decided in the time given (1 budget, 1s") {
 		t.Errorf("a benchmark that is too short to tell: failed %t: %s", fails(&rep), rep.String())
 	}
 	open.cause = mistake
-	if rep = (report{outcomes: of(open), bench: true}); !fails(&rep) {
+	if rep = (report{results: of(open), bench: true}); !fails(&rep) {
 		t.Error("a benchmark passes that no time would decide")
 	}
 	open.Verdict = budget.Fail
-	if rep := (report{outcomes: of(open), short: true}); !fails(&rep) {
+	if rep := (report{results: of(open), short: true}); !fails(&rep) {
 		t.Error("a budget that is exceeded passes under -short")
 	}
 }
@@ -127,19 +127,19 @@ func TestCheckReportShort(t *testing.T) {
 // What is too close to its limit is never counted as kept.
 func TestCheckReportNear(t *testing.T) {
 	set := budget.Must("main.work below 20%")
-	of := func(share float64) outcome {
-		return outcome{Result: budget.Result{Budget: set[0], Verdict: budget.Pass, Limit: 0.2, Share: share, Reason: "said"}}
+	of := func(share float64) reported {
+		return reported{Result: budget.Result{Budget: set[0], Verdict: budget.Pass, Limit: 0.2, Share: share, Reason: "said"}}
 	}
 	for _, tt := range []struct {
-		outcomes []outcome
-		want     string
+		results []reported
+		want    string
 	}{
-		{[]outcome{of(0.1)}, "1 kept ("},
-		{[]outcome{of(0.21)}, "1 too close to the limit to tell ("},
-		{[]outcome{of(0.21), of(0.1), of(0.22)}, "2 too close to the limit to tell, 1 kept ("},
-		{[]outcome{of(0.21)}, "\nPASS main.work below 20% cumulative\n  said"},
+		{[]reported{of(0.1)}, "1 kept ("},
+		{[]reported{of(0.21)}, "1 too close to the limit to tell ("},
+		{[]reported{of(0.21), of(0.1), of(0.22)}, "2 too close to the limit to tell, 1 kept ("},
+		{[]reported{of(0.21)}, "\nPASS main.work below 20% cumulative\n  said"},
 	} {
-		rep := report{outcomes: tt.outcomes}
+		rep := report{results: tt.results}
 		if fails(&rep) || !strings.Contains(rep.String(), tt.want) {
 			t.Errorf("it does not say %q: %s", tt.want, rep.String())
 		}
@@ -153,7 +153,7 @@ func TestIsNear(t *testing.T) {
 	}{
 		{0.19, 0.24, false}, {0.19, 0.26, true}, {0.17, 0.19, false}, {0.21, 0.24, true},
 	} {
-		o := outcome{Result: budget.Result{Verdict: budget.Pass, Limit: 0.2, Share: tt.share, High: tt.high}}
+		o := reported{Result: budget.Result{Verdict: budget.Pass, Limit: 0.2, Share: tt.share, High: tt.high}}
 		if (new(report).conclusion(o) == tooClose) != tt.want {
 			t.Errorf("%+v: %t", tt, !tt.want)
 		}
@@ -163,15 +163,15 @@ func TestIsNear(t *testing.T) {
 // A busy machine skips the test where nothing has failed, and mistakes fail on any.
 func TestCheckReportBusy(t *testing.T) {
 	open := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}
-	rep := report{outcomes: []outcome{{Result: open}}, busy: "the machine was busy: 3s in 2s"}
+	rep := report{results: []reported{{Result: open}}, busy: "the machine was busy: 3s in 2s"}
 	if fails(&rep) || rep.count()[skipped] == 0 || !strings.Contains(rep.String(), "1 not decided (1 budget, 0s, 0 calls of work, the machine was busy: 3s in 2s)") {
 		t.Errorf("failed %t, skips %t: %s", fails(&rep), rep.count()[skipped] > 0, rep.String())
 	}
-	rep = report{outcomes: []outcome{{Result: open, cause: unknown}}}
+	rep = report{results: []reported{{Result: open, cause: unknown}}}
 	if fails(&rep) || rep.count()[skipped] == 0 {
 		t.Errorf("unknown: failed %t, skips %t", fails(&rep), rep.count()[skipped] > 0)
 	}
-	rep = report{outcomes: []outcome{{Result: open, cause: mistake}}, busy: "busy"}
+	rep = report{results: []reported{{Result: open, cause: mistake}}, busy: "busy"}
 	if !fails(&rep) {
 		t.Error("a mistake of the test passes on a busy machine")
 	}
@@ -195,11 +195,11 @@ func TestCheckReportRace(t *testing.T) {
 		"fmt absent":                            false,
 	} {
 		res := budget.Result{Budget: budget.Must(sentence)[0], Verdict: budget.Fail}
-		rep := report{outcomes: []outcome{{Result: res}, {Result: res}}, race: true}
+		rep := report{results: []reported{{Result: res}, {Result: res}}, race: true}
 		if tips := strings.Join(rep.remedies(), "\n"); strings.Count(tips, "!race") != map[bool]int{true: 1}[want] {
 			t.Errorf("%s: %q", sentence, tips)
 		}
-		rep = report{outcomes: []outcome{{Result: res}}}
+		rep = report{results: []reported{{Result: res}}}
 		if tips := strings.Join(rep.remedies(), "\n"); strings.Contains(tips, "!race") {
 			t.Errorf("%s, without -race: %q", sentence, tips)
 		}

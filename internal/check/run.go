@@ -14,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -52,9 +53,9 @@ type run struct {
 	usual time.Duration    // the duration of a call; 0 until a call has returned
 }
 
-// An outcome is the result of a budget, with the cause of an inconclusive one.
+// An outcome is what was found about a budget, with the cause of an inconclusive finding.
 type outcome struct {
-	budget.Result
+	judge.Finding
 	cause cause
 	kind  string // of the profile that it was judged by, "" without one
 }
@@ -101,7 +102,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == "grows" })
 	}
 	r.set = mainAsTested(budgets, testedMain())
-	r.outcomes = make([]outcome, len(r.set))
+	r.outcomes = unreached(len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, c)
 	if !r.test.fuzzing { // under -fuzz this runs for each input, and nothing is judged
@@ -114,6 +115,11 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	problem := r.base.load(c.BaselineFile, r.set)
 	r.notes = r.base.notes
 	return r, problem
+}
+
+// unreached are the outcomes of n budgets before they are judged.
+func unreached(n int) []outcome {
+	return slices.Repeat([]outcome{{Finding: judge.Finding{Reason: judge.NoTime{}}}}, n)
 }
 
 // do runs the check and reports it. A problem is the reason why there are no results.
@@ -223,7 +229,7 @@ func (r *run) phases() (problem string) {
 // anyFailed reports whether a budget has failed. The check ends early then, and others may be
 // left open.
 func anyFailed(outcomes []outcome) bool {
-	return slices.ContainsFunc(outcomes, func(o outcome) bool { return o.Verdict == budget.Fail })
+	return slices.ContainsFunc(outcomes, func(o outcome) bool { return o.Verdict == evidence.Fail })
 }
 
 // pace is the number of calls that take about d together. It makes calls to find out.
@@ -323,8 +329,8 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 // judge judges some budgets, by their indices, by a profile.
 func (r *run) judge(indices []int, p *profile.Profile, facts judge.Facts) {
 	r.judged[facts.Kind] = p
-	for n, res := range judged(part(r.set, indices), p, facts) {
-		r.outcomes[indices[n]] = outcome{Result: res, kind: facts.Kind}
+	for n, f := range judged(part(r.set, indices), p, facts) {
+		r.outcomes[indices[n]] = outcome{Finding: f, kind: facts.Kind}
 	}
 }
 
@@ -341,8 +347,7 @@ func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
 }
 
 // judged judges budgets by a profile.
-func judged(set budget.Set, p *profile.Profile, facts judge.Facts) []budget.Result {
-	var findings []judge.Finding
+func judged(set budget.Set, p *profile.Profile, facts judge.Facts) (findings []judge.Finding) {
 	rules, err := set.Rules()
 	if err == nil {
 		var j *judge.Judge
@@ -351,11 +356,7 @@ func judged(set budget.Set, p *profile.Profile, facts judge.Facts) []budget.Resu
 		}
 	}
 	if err != nil {
-		findings = judge.Unjudged(len(set), err)
+		return judge.Unjudged(len(set), err)
 	}
-	results := make([]budget.Result, len(set))
-	for i, b := range set {
-		results[i] = b.Result(findings[i])
-	}
-	return results
+	return findings
 }

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
@@ -56,7 +56,7 @@ func (r *run) judgeFloors() {
 		}
 	}
 	for _, i := range r.plan.steady {
-		r.outcomes[i] = outcome{Result: judgeSteady(r.set[i], series[i], calls)}
+		r.outcomes[i] = outcome{Finding: judgeSteady(r.set[i], series[i], calls)}
 		r.nameGrown(i, before)
 	}
 }
@@ -64,7 +64,7 @@ func (r *run) judgeFloors() {
 // nameGrown finds the offenders of a budget that failed: by the goroutines that are left, or
 // by the heap's samples that have come since the first floor.
 func (r *run) nameGrown(i int, before *profile.Profile) {
-	if r.outcomes[i].Verdict != budget.Fail {
+	if r.outcomes[i].Verdict != evidence.Fail {
 		return
 	}
 	kind, p := kinds.Goroutine, work.Goroutines(r.id)
@@ -78,35 +78,26 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 
 // judgeSteady judges a budget by the floors: it fails if they rise beyond chance, or are all
 // above a limit.
-func judgeSteady(b budget.Budget, xs []float64, calls int64) budget.Result {
-	res := budget.Result{Budget: b, Samples: int64(len(xs))}
-	if len(xs) < leastFloors {
-		res.Reason = fmt.Sprintf("%d measurements, each after %d calls; %d are needed", len(xs), calls, leastFloors)
-		return res
+func judgeSteady(b budget.Budget, xs []float64, calls int64) judge.Finding {
+	n := len(xs)
+	f := judge.Finding{Samples: int64(n), Reason: judge.Levels{Calls: calls, Needed: leastFloors}}
+	if n < leastFloors {
+		return f
 	}
 	// The least growth from floor to floor that counts. Less than a goroutine in two floors,
 	// or less than two spans of small objects, comes from other code.
-	least, dimension := 0.5, unit.Count
+	least := 0.5
 	if b.Subject == "heap" {
-		least, dimension = 16<<10, unit.Bytes
+		least = 16 << 10
 	}
-	text := func(x float64) string { return unit.Format(x, dimension) }
-	first, now := xs[0], xs[len(xs)-1]
-	res.Share, res.Low, res.High = now, now, now
-	res.Verdict = budget.Pass
-	res.Reason = fmt.Sprintf("%s at %s after %d calls, and %s after %d", b.Subject, text(first), calls, text(now), int64(len(xs))*calls)
-	limit := unit.Of(b.Limit.Unit).Base(b.Limit.Value)
-	switch trend := evidence.Trend(xs, least); {
-	case limit > 0 && slices.Min(xs) > limit:
-		res.Verdict = budget.Fail
-		res.Reason += fmt.Sprintf(": never below %s, the limit is %s", text(slices.Min(xs)), b.Limit)
-	case trend.Verdict == evidence.Fail:
-		res.Verdict = budget.Fail
-		res.Reason += fmt.Sprintf(": growth by %s with every %d", text(trend.Value), calls)
-	default:
-		res.Reason += ": no steady rise"
+	f.Value, f.Low, f.High = xs[n-1], xs[n-1], xs[n-1]
+	trend, lowest := evidence.Trend(xs, least), slices.Min(xs)
+	f.Reason = judge.Levels{First: xs[0], Least: lowest, Rise: trend.Value, Calls: calls}
+	f.Verdict = evidence.Pass
+	if limit := unit.Of(b.Limit.Unit).Base(b.Limit.Value); limit > 0 && lowest > limit || trend.Verdict == evidence.Fail {
+		f.Verdict = evidence.Fail
 	}
-	return res
+	return f
 }
 
 // liveHeap is the heap after two collections: some objects with finalizers or in pools are

@@ -2,15 +2,14 @@ package check
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/unit"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -43,36 +42,32 @@ func (u *unlabelled) busiest() []string {
 	return slices.DeleteFunc(roots, func(root string) bool { return u.samples[root] < unlabelledLeast })
 }
 
-// text says how many samples some roots have.
-func (u *unlabelled) text(roots []string) string {
-	n := int64(0)
+// of are the samples of some roots.
+func (u *unlabelled) of(roots []string) judge.Others {
+	others := judge.Others{Roots: roots}
 	for _, root := range roots {
-		n += u.samples[root]
+		others.Samples += u.samples[root]
 	}
-	text := unit.Plural(n, "sample") + " of goroutines without this check's label"
-	if n > 0 {
-		text += " that began with " + strings.Join(roots, ", ")
-	}
-	return text
+	return others
 }
 
 // withUnlabelled judges the budgets by the samples of work together with those of some
-// roots. It returns the results, by index, that differ: budgets that fail only with the
+// roots. It returns the findings, by index, that differ: budgets that fail only with the
 // roots, and budgets that pass only without them because the roots raise their share.
-func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]budget.Result) {
-	changed = map[int]budget.Result{}
+func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge.Finding) {
+	changed = map[int]judge.Finding{}
 	if len(roots) == 0 {
 		return changed
 	}
 	p := work.Merged(c.unlabelled.profiles...)
 	work.KeepLabelled(p, roots...)
 	p = work.Merged(append(c.all.profiles, p)...)
-	for n, res := range judged(part(r.set, r.plan.cpu), p, r.facts("cpu", c.all.elapsed, c.all.work)) {
+	for n, f := range judged(part(r.set, r.plan.cpu), p, r.facts(kinds.CPU, c.all.elapsed, c.all.work)) {
 		i := r.plan.cpu[n]
 		own := r.outcomes[i]
-		raised := res.Verdict != budget.Pass && res.Share > own.Share
-		if res.Verdict == budget.Fail && own.Verdict != budget.Fail || raised && own.Verdict == budget.Pass {
-			changed[i] = res
+		raised := f.Verdict != evidence.Pass && f.Value > own.Value
+		if f.Verdict == evidence.Fail && own.Verdict != evidence.Fail || raised && own.Verdict == evidence.Pass {
+			changed[i] = f
 		}
 	}
 	return changed
@@ -104,16 +99,13 @@ func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
 	certain, changed := c.withUnlabelled(r, follow), c.withUnlabelled(r, all)
 	maps.Copy(changed, certain)
 	for i, with := range changed {
-		roots, why, says := all, unknown, "of which it is not known whether they work for this check (if they belong to a test in parallel, run this test by itself)"
-		if _, ok := certain[i]; ok {
-			roots, why, says = follow, mistake, "which run while work runs and rest while it rests"
-		}
-		reason := fmt.Sprintf("%s, with %s, %s: let work call what they call (a server's handler), or start them inside work, for many requests a call",
-			with.Reason, c.unlabelled.text(roots), says)
 		o := &r.outcomes[i]
-		if o.Verdict == budget.Pass {
-			reason += ". Without them it is: " + o.Reason
+		without := o.Finding
+		reason := judge.WithOthers{Others: c.unlabelled.of(all), With: &with, Without: &without}
+		o.cause = unknown
+		if _, ok := certain[i]; ok {
+			reason.Others, reason.Certain, o.cause = c.unlabelled.of(follow), true, mistake
 		}
-		o.Verdict, o.cause, o.Reason = budget.Inconclusive, why, reason
+		o.Verdict, o.Reason = evidence.Inconclusive, reason
 	}
 }

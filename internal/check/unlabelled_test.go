@@ -176,11 +176,11 @@ func TestCheckLostLabel(t *testing.T) {
 		t.Fatal(err)
 	}
 	const whose = "goroutines without this check's label that began with " + checkPackage + ".TestIt.func1"
-	if o := r.outcomes[0]; o.Verdict != budget.Inconclusive || o.cause != mistake || !strings.Contains(o.Reason, whose) {
+	if o := r.reported(0); o.Verdict != budget.Inconclusive || o.cause != mistake || !strings.Contains(o.Reason, whose) {
 		t.Errorf("%v, cause %d, %s, want it to say %q", o.Verdict, o.cause, o.Reason, whose)
 	}
 	c.attribute(r, false)
-	if o := r.outcomes[0]; o.Verdict != budget.Inconclusive || o.cause != unknown || !strings.Contains(o.Reason, "check.burnGuilty") || !strings.Contains(o.Reason, whose) {
+	if o := r.reported(0); o.Verdict != budget.Inconclusive || o.cause != unknown || !strings.Contains(o.Reason, "check.burnGuilty") || !strings.Contains(o.Reason, whose) {
 		t.Errorf("with what has no label: %v, cause %d, %s, want it to say %q", o.Verdict, o.cause, o.Reason, whose)
 	}
 }
@@ -204,11 +204,11 @@ func TestHarmlessUnlabelled(t *testing.T) {
 	if err := c.results(r); err != nil {
 		t.Fatal(err)
 	}
-	if o := r.outcomes[0]; o.Verdict != budget.Pass || len(c.unlabelled.busiest()) != 1 {
+	if o := r.reported(0); o.Verdict != budget.Pass || len(c.unlabelled.busiest()) != 1 {
 		t.Fatalf("%s, roots %v, want it to pass beside one root", o.Result, c.unlabelled.busiest())
 	}
 	c.attribute(r, false)
-	if o := r.outcomes[0]; o.Verdict != budget.Pass {
+	if o := r.reported(0); o.Verdict != budget.Pass {
 		t.Errorf("with what has no label: %s", o.Result)
 	}
 }
@@ -242,7 +242,7 @@ func TestTakeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.takeBack(r, tt.follow, tt.unsure)
-		if o := r.outcomes[0]; o.Verdict != tt.want || o.cause != tt.why || !strings.Contains(o.Reason, tt.says) {
+		if o := r.reported(0); o.Verdict != tt.want || o.cause != tt.why || !strings.Contains(o.Reason, tt.says) {
 			t.Errorf("%s: %v, cause %d, %s; want %v, %d and %q", tt.name, o.Verdict, o.cause, o.Reason, tt.want, tt.why, tt.says)
 		}
 	}

@@ -1,6 +1,10 @@
 package judge
 
 import (
+	"path"
+	"strconv"
+	"time"
+
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/evidence"
 )
@@ -66,6 +70,14 @@ type Frame struct {
 	Own      bool    // of the program's own module
 }
 
+// Place is the file with its folder, and the line: "shop/order.go:46", or "" if not known.
+func (f *Frame) Place() string {
+	if f.File == "" {
+		return ""
+	}
+	return path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)) + ":" + strconv.Itoa(f.Line)
+}
+
 // set copies the verdict and the numbers.
 func (f *Finding) set(e evidence.Finding) {
 	f.Verdict = e.Verdict
@@ -85,6 +97,13 @@ func counted(value, limit float64) evidence.Finding {
 		f.Verdict = evidence.Fail
 	}
 	return f
+}
+
+// Others are samples of goroutines without the label of the check, and the functions that
+// these goroutines began with.
+type Others struct {
+	Samples int64
+	Roots   []string
 }
 
 // A Reason says why a finding has its verdict: one of the types below. Package budget has the words.
@@ -140,5 +159,74 @@ type (
 	Growth struct {
 		Before             float64
 		New, SmallBaseline bool
+	}
+)
+
+// Reasons of a guard, which knows more than one window.
+type (
+	// CountedOver: the process's counters over so much time, and so much work where the rule
+	// is per unit of work. Little says that it is too little to be judged alone.
+	CountedOver struct {
+		Elapsed time.Duration
+		Work    float64
+		Little  bool
+	}
+	// MadeOf: the offenders are the largest parts of a figure, by a profile of the kind. Err
+	// is why there is none.
+	MadeOf struct {
+		Of   Reason
+		Kind string
+		Err  error
+	}
+	Together struct{} // the windows until now prove it together, and this one alone does not
+	Removed  struct{} // the rule is not in force any more
+)
+
+// Reasons of the check of a test.
+type (
+	NoTime     struct{}                        // the check ended before
+	NoEvents   struct{}                        // all events are recorded, and there was none
+	AtOnce     struct{ Of Reason }             // the goroutines of work, when they were most
+	Left       struct{ Elapsed time.Duration } // Hits goroutines of work, so long after it has ended
+	FewBatches struct{}                        // Samples batches of calls came in time, and two are needed
+	Unsteady   struct{ Of Reason }             // batches of calls differ too much
+	NoUnit     struct{ Calls int64 }           // none of the unit of work was done in so many calls; 0 is unknown
+	OutOfReach struct{ Of Reason }             // nothing was judged by the second call, so more time is of no use
+	LittleCPU  struct {
+		Of    Reason
+		Cores float64
+	} // a figure of a process that uses so little CPU that the check has a part in it
+	SmallWork struct {
+		Loop, Samples int64
+		Call          time.Duration
+	} // of so many samples the loop around work has Loop, as a call is so short
+	// Unsampled: fewer samples came than so much CPU should have, on a machine that may be busy.
+	Unsampled struct {
+		Samples int64
+		Due     float64
+		CPU     time.Duration
+		Busy    bool
+	}
+	// Asleep: work hardly uses CPU by itself. Others are goroutines that may work for it.
+	Asleep struct {
+		Samples int64
+		Elapsed time.Duration
+		Calls   int64
+		Others  Others
+	}
+	// WithOthers: the verdict was Without, and would be With if the samples of other
+	// goroutines counted. Certain says that these work for the check.
+	WithOthers struct {
+		Others        Others
+		Certain       bool
+		With, Without *Finding
+	}
+	// Levels: a figure between calls, measured Samples times, each after so many Calls. It was
+	// First, at the least Least, and rises by Rise each time, 0 if that may be chance. Needed
+	// is the number of measurements that are needed where there are fewer.
+	Levels struct {
+		First, Least, Rise float64
+		Calls              int64
+		Needed             int
 	}
 )
