@@ -123,8 +123,6 @@ func (p phrasing) reason(reason judge.Reason) string {
 		return p.reason(reason.Of) + p.madeOf(reason)
 	case judge.Together:
 		return "all windows together prove it; the last is at " + p.measured() + " (" + p.samples() + ")"
-	case judge.Removed:
-		return "removed by SetBudgets"
 	}
 	return p.ofCheck(reason)
 }

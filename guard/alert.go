@@ -9,7 +9,6 @@ import (
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // A judgement is the result of one budget in a window.
@@ -112,7 +111,9 @@ func (g *Guard) announce(j *judgement) {
 		e.named = map[string]bool{}
 		n.Name, n.Message = eventFiring, e.broken("is broken", r)
 		if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
-			n.Result.Reason = fmt.Sprintf("all windows together prove it; the last is at %s (%s)", shown(r.Share, r), unit.Plural(r.Samples, "sample"))
+			f := *j.finding
+			f.Reason = judge.Together{}
+			n.Result = e.Budget.Result(f)
 		}
 	case j.event.Ends():
 		n.Name, n.Result.Reason = eventResolved, e.endedBy(j.event, r)
@@ -137,76 +138,4 @@ func (g *Guard) announce(j *judgement) {
 		g.nameDump(&n, e)
 	}
 	g.emit(n)
-}
-
-// shown is a value of a result in words. Growth in points is a difference of shares.
-func shown(v float64, r *budget.Result) string {
-	if r.Budget.Limit.Unit == "points" {
-		return unit.InPoints(v)
-	}
-	return amount(v, r.Unit)
-}
-
-// broken is the message of an event about a budget that is broken: what was measured, the
-// limit, and the offender. The sinks have the reason beside it.
-func (e *entry) broken(is string, r *budget.Result) string {
-	who := sentence(e.Budget)
-	if e.Name != who {
-		who = fmt.Sprintf("%s (%s)", e.Name, who)
-	}
-	text := fmt.Sprintf("budget %s %s: at %s", who, is, shown(r.Share, r))
-	if r.Limit > 0 {
-		text += ", limit " + r.Budget.Limit.String()
-	}
-	if len(r.Offenders) > 0 {
-		text += "; offender " + located(&r.Offenders[0])
-	}
-	return text
-}
-
-// endedBy says why the alert has ended, with the figures that ended it. r is the result of the
-// last window.
-func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
-	since := &e.alert.Recovery
-	over := "in the last " + unit.Plural(since.Windows, "window")
-	if since.Samples > 0 {
-		over += fmt.Sprintf(" (%s)", unit.Plural(since.Samples, "sample"))
-	}
-	switch {
-	case event == alert.Unjudged && r.Idle:
-		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
-	case event == alert.Unjudged:
-		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
-	case event == alert.Unproven:
-		return "growth is not proven any more: " + r.Reason
-	case e.rule.Test == judge.Absent:
-		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
-	case r.Limit <= 0: // "leaked" and "steady"
-		return r.Reason
-	case event == alert.Proven && isEach(&e.rule): // the largest of a small window is mostly chance
-		zone := evidence.Zone * r.Limit
-		if r.Unit == "ratio" {
-			zone = evidence.Edge(r.Limit)
-		}
-		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", shown(zone, r), over, r.Budget.Limit)
-	case event == alert.Proven:
-		return fmt.Sprintf("at %s %s; the limit is %s", shown(since.Mean(), r), over, r.Budget.Limit)
-	}
-	return fmt.Sprintf("at %s at the most %s; the limit is %s", shown(since.Worst, r), over, r.Budget.Limit)
-}
-
-// reason is the reason of the budget's last window. If the budget fires although that window
-// did not fail, it also says what the alert waits for.
-func (e *entry) reason(g *Guard) string {
-	r := &e.Result
-	if e.alert.State != alert.Firing || r.Verdict == budget.Fail {
-		return r.Reason
-	}
-	rule := e.ruleOf(&g.cfg)
-	windows, d := e.alert.NeededToEnd(time.Since(g.started), rule)
-	text := fmt.Sprintf("%s; still firing: ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, unit.Plural(windows, "window"), d, e.alert.Passed())
-	if !rule.Counted {
-		text += ", or when all together prove that it is kept"
-	}
-	return text
 }

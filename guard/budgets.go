@@ -163,9 +163,7 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 		if slices.Contains(next.entries, e) || e.named == nil {
 			continue
 		}
-		gone := Event{Name: eventResolved, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s was removed or changed while it was firing", e.Name)}
-		gone.Result.Verdict, gone.Result.Reason = budget.Inconclusive, "removed by SetBudgets"
-		g.emit(gone)
+		g.emit(e.removed())
 	}
 	g.budgets = next
 	return nil

@@ -1,11 +1,9 @@
 package guard
 
 import (
-	"fmt"
 	"math"
 	"time"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
@@ -71,7 +69,7 @@ const (
 
 // count judges a budget by counters, over the time since it was last judged. It reports
 // whether the budget can be judged so. before are the counters at the start of the window.
-func (e *entry) count(r *budget.Result, figures map[string]float64, before, now *counters, every time.Duration) bool {
+func (e *entry) count(f *judge.Finding, figures map[string]float64, before, now *counters, every time.Duration) bool {
 	b := &e.rule
 	from := e.counted
 	if !hasCounter(b) || b.When.UnmetBy(figures) != nil { // also where there is no profile
@@ -83,49 +81,45 @@ func (e *entry) count(r *budget.Result, figures map[string]float64, before, now 
 	}
 	e.counted = *now
 	elapsed := now.At.Sub(from.At)
-	used, what := (now.CPU - from.CPU).Seconds(), "CPU"
+	used := (now.CPU - from.CPU).Seconds()
 	if b.Kind == kinds.Allocs {
-		used, what = float64(now.Allocations-from.Allocations), "allocations"
+		used = float64(now.Allocations - from.Allocations)
 		if b.Dimension == unit.Bytes {
 			used = float64(now.Allocated - from.Allocated)
 		}
 	}
-	over := elapsed.Seconds()
-	heavy := over * r.Limit / heavyCPU.Seconds() // the number of heavy requests that the limit allows
-	period := elapsed.Round(time.Second).String()
+	reason, over := judge.CountedOver{Elapsed: elapsed}, elapsed.Seconds()
+	heavy := over * b.Limit / heavyCPU.Seconds() // the number of heavy requests that the limit allows
 	if b.Per != "" {
 		done, _ := between(from.work, now.work)
 		if over = done[b.Per]; over == 0 {
 			return false // the result says why there is no work
 		}
-		heavy = over / heavyRequests
-		period = fmt.Sprintf("%.0f of %q in %s", over, b.Per, period)
+		heavy, reason.Work = over/heavyRequests, over
 	}
-	if over <= 0 || r.Limit <= 0 {
+	if over <= 0 || b.Limit <= 0 {
 		return false
 	}
 	value := used / over
 	if math.IsInf(value, 1) { // the counter of work has grown by next to nothing
 		return false
 	}
-	r.Verdict, r.Share, r.Low, r.High = budget.Pass, value, value, value
-	who := fmt.Sprintf("the process at %s, by its %s counted over %s", amount(value, r.Unit), what, period)
+	f.Verdict, f.Value, f.Low, f.High = evidence.Pass, value, value, value
 	switch {
-	case value <= r.Limit:
-	case evidence.RateLower(heavy*value/r.Limit, countedAlpha) > heavy:
-		r.Verdict = budget.Fail
+	case value <= b.Limit:
+	case evidence.RateLower(heavy*value/b.Limit, countedAlpha) > heavy:
+		f.Verdict = evidence.Fail
 	default:
 		// A single request could decide, so this period is judged together with the next.
-		r.Verdict = budget.Inconclusive
-		who += ", which is too little work to be judged alone"
+		f.Verdict, reason.Little = evidence.Inconclusive, true
 		if elapsed < pooledPeriods*every {
 			e.counted = from
 		}
 	}
-	if r.Verdict == budget.Pass { // the offenders are of a window that has failed
-		r.Offenders, r.Over = nil, 0
+	if f.Verdict == evidence.Pass { // the offenders are of a window that has failed
+		f.Offenders, f.Over = nil, 0
 	}
-	r.Reason = fmt.Sprintf("%s; the limit is %s", who, e.Budget.Limit)
+	f.Reason = reason
 	return true
 }
 

@@ -91,8 +91,9 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &judgement{entry: e, result: e.Budget.Result(findings[0]), finding: &findings[0], start: before.At, end: now.At}
-		e.count(&j.result, nil, &before, &now, minute)
+		j := &judgement{entry: e, finding: &findings[0], start: before.At, end: now.At}
+		e.count(j.finding, nil, &before, &now, minute)
+		j.result = e.Budget.Result(*j.finding)
 		g.add(j)
 		if j.event == alert.Fired {
 			fired = append(fired, m+1)
@@ -168,9 +169,9 @@ func TestCountedNextToNothing(t *testing.T) {
 	start := time.Now()
 	before := counters{Snapshot: process.Snapshot{At: start}, work: readings{"request": {n: 0}}}
 	now := counters{Snapshot: process.Snapshot{At: start.Add(time.Minute), CPU: time.Minute}, work: readings{"request": {n: 5e-324}}}
-	var r budget.Result
-	if e.count(&r, nil, &before, &now, time.Minute) || math.IsInf(r.Share, 0) {
-		t.Errorf("%+v, want no result", r)
+	var f judge.Finding
+	if e.count(&f, nil, &before, &now, time.Minute) || math.IsInf(f.Value, 0) {
+		t.Errorf("%+v, want no result", f)
 	}
 }
 
@@ -189,14 +190,15 @@ func TestLittleWork(t *testing.T) {
 		{40, 1.6, budget.Inconclusive, `the process at 40ms, by its CPU counted over 40 of "request" in 2m0s, which is too little work to be judged alone; the limit is 20ms`},
 		{200, 8, budget.Fail, `the process at 40ms, by its CPU counted over 200 of "request" in 3m0s; the limit is 20ms`},
 		{400, 11, budget.Pass, `the process at 15ms, by its CPU counted over 200 of "request" in 1m0s; the limit is 20ms`},
-		{400, 12, budget.Inconclusive, "as it was"},
+		{400, 12, budget.Inconclusive, `no request was done in the window`},
 	} {
 		now := counters{
 			Snapshot: process.Snapshot{At: start.Add(time.Duration(i+1) * minute), CPU: time.Duration(tt.used * 1e9)},
 			work:     readings{"request": {n: tt.done}},
 		}
-		r := budget.Result{Budget: e.Budget, Limit: 0.02, Unit: "seconds", Reason: "as it was"}
-		e.count(&r, nil, &before, &now, minute)
+		f := judge.Finding{Reason: judge.NoWork{}}
+		e.count(&f, nil, &before, &now, minute)
+		r := e.Budget.Result(f)
 		if r.Verdict != tt.want || r.Reason != tt.reason {
 			t.Errorf("period %d: %v, %s; want %v, %s", i+1, r.Verdict, r.Reason, tt.want, tt.reason)
 		}

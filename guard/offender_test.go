@@ -10,7 +10,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/webtest"
 )
@@ -84,7 +83,7 @@ func TestOneOffender(t *testing.T) {
 // Growth in points is no share.
 func TestShownPoints(t *testing.T) {
 	for sentence, want := range map[string]string{"no function grows above 5 points": "6.21 points", "no function above 5%": "6.21%"} {
-		if got := shown(0.0621, &budget.Result{Unit: "ratio", Budget: budget.Must(sentence)[0]}); got != want {
+		if got := entryOf(sentence).shown(0.0621); got != want {
 			t.Errorf("%s: %s, want %s", sentence, got, want)
 		}
 	}

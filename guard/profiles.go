@@ -3,8 +3,6 @@ package guard
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
@@ -61,40 +59,21 @@ var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap
 type breakdown struct {
 	kind      string
 	data      []byte // the profile, for a dump of its window
-	offenders []budget.Offender
+	offenders []judge.Offender
 	err       error // why there is no profile
 }
 
-// explain adds the parts of a figure to r, if r is of a figure and fails. It returns them with
-// their profile.
-func (l *looper) explain(ctx context.Context, e *entry, r *budget.Result) *breakdown {
-	kind := madeOf[e.rule.Subject]
-	if kind == "" || r.Verdict != budget.Fail {
+// explain makes the parts of a figure the offenders of a judgement, if it is of a figure and
+// fails. It returns them with their profile.
+func (l *looper) explain(ctx context.Context, j *judgement) *breakdown {
+	kind := madeOf[j.entry.rule.Subject]
+	if kind == "" || j.result.Verdict != budget.Fail {
 		return nil
 	}
-	b := l.breakDown(ctx, kind)
-	if r.Offenders = b.offenders; b.err != nil {
-		r.Reason += fmt.Sprintf("; what it is made of is not known: %v", b.err)
-	} else if len(r.Offenders) > 0 {
-		o := &r.Offenders[0]
-		r.Reason += fmt.Sprintf("; %s of the %s profile is %s", amount(o.Share, "ratio"), kind, located(o))
-	}
+	b, f := l.breakDown(ctx, kind), j.finding
+	f.Offenders, f.Reason = b.offenders, judge.MadeOf{Of: f.Reason, Kind: kind, Err: b.err}
+	j.result = j.entry.Budget.Result(*f)
 	return b
-}
-
-// located is an offender with its place, and the call in the own module that leads to it.
-func located(o *budget.Offender) string {
-	text := o.Function
-	if o.File != "" {
-		text += " at " + place(&o.Frame)
-	}
-	if from := &o.Blame; from.Function != "" && from.Function != o.Function {
-		text += ", called from " + from.Function
-		if from.File != "" {
-			text += " at " + place(from)
-		}
-	}
-	return text
 }
 
 // breakDown takes and judges the profile that shows the parts of a figure, once a window.
@@ -120,7 +99,7 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 
 // largestParts are the largest functions of a profile: the offenders of a limit that is so
 // low that every profile is above it.
-func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]budget.Offender, error) {
+func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]judge.Offender, error) {
 	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: kind, Limit: 1, Dimension: unit.Bytes}})
 	if err != nil {
 		return nil, err
@@ -129,16 +108,8 @@ func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]
 	if err != nil {
 		return nil, err
 	}
-	return budget.Budget{Subject: "process"}.Result(findings[0]).Offenders, nil
+	return findings[0].Offenders, nil
 }
-
-// amount shows a value in the unit of a budget's result.
-func amount(v float64, name string) string { return unit.Format(v, unit.Measured(name)) }
 
 // place is a file with its folder, and a line: "shop/order.go:46", or "" if not known.
-func place(f *budget.Frame) string {
-	if f.File == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
-}
+func place(f *budget.Frame) string { return (*judge.Frame)(f).Place() }

@@ -14,6 +14,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // Status is a consistent snapshot of a guard. As JSON it is status.json. It is a copy, but
@@ -181,7 +182,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	}
 	switch e.rule.Class {
 	case judge.Process, judge.Figure, judge.Leak: // their offenders are shares of a profile
-		if r.Unit != "ratio" {
+		if e.rule.Dimension != unit.Share {
 			s.OffenderUnit = "ratio"
 		}
 	}

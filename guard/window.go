@@ -14,7 +14,6 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
-	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -164,7 +163,6 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			continue
 		}
 		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
-		j.result = e.Budget.Result(findings[i])
 		if oncePerPeriod(&e.rule) {
 			if !m.regular {
 				continue // the period is not complete
@@ -175,13 +173,14 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			case e.rule.Subject == "gc":
 				j.start = m.period
 			}
-			if e.count(&j.result, m.facts.Figures, m.before, m.now, l.cfg.Every) {
+			if e.count(j.finding, m.facts.Figures, m.before, m.now, l.cfg.Every) {
 				j.lost = false // counters need no profile
 			}
 			if hasCounter(&e.rule) { // windows cover a part of the period only, so the counters alone decide
-				j.finding.Alarm, j.finding.Strength = evidence.Verdict(j.result.Verdict), 0
+				j.finding.Alarm, j.finding.Strength = j.finding.Verdict, 0
 			}
 		}
+		j.result = e.Budget.Result(*j.finding)
 		results = append(results, j)
 	}
 	return results
@@ -200,7 +199,7 @@ func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Wi
 		}
 	}()
 	for _, j := range results {
-		found := l.explain(ctx, j.entry, &j.result)
+		found := l.explain(ctx, j)
 		if ctx.Err() != nil {
 			return
 		}

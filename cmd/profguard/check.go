@@ -89,14 +89,14 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
-	results, err := in.judge(set, facts)
+	findings, err := in.judge(set, facts)
 	if err != nil {
 		return exitMisuse, err
 	}
-	for i := range results {
-		if why := lacks(results[i], facts); why != "" {
-			results[i].Reason = why
-		}
+	results := make([]budget.Result, len(set))
+	for i, b := range set {
+		results[i] = b.Result(findings[i])
+		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason), results[i].Reason)
 	}
 	if err := doubtMisspelt(set, results, append(bases, in.table)...); err != nil {
 		return exitMisuse, err
@@ -113,7 +113,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 }
 
 // judge compares the profile with budgets.
-func (in *input) judge(set budget.Set, facts judge.Facts) ([]budget.Result, error) {
+func (in *input) judge(set budget.Set, facts judge.Facts) ([]judge.Finding, error) {
 	rules, err := set.Rules()
 	if err != nil {
 		return nil, err
@@ -122,15 +122,7 @@ func (in *input) judge(set budget.Set, facts judge.Facts) ([]budget.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	findings, err := j.Table(context.Background(), in.table, facts)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]budget.Result, len(set))
-	for i, b := range set {
-		results[i] = b.Result(findings[i])
-	}
-	return results, nil
+	return j.Table(context.Background(), in.table, facts)
 }
 
 // readBudgets returns the budgets of all files and sentences.
@@ -165,19 +157,20 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 
 // lacks says which flag is missing to decide a budget, "" if none is. So a file with all
 // budgets of a service can be used: those that one profile can decide are judged.
-func lacks(r budget.Result, facts judge.Facts) string {
-	_, counted := facts.Work[r.Budget.Per]
-	_, given := facts.Figures[r.Budget.Subject]
-	switch b := r.Budget; {
-	case r.Verdict != budget.Inconclusive || r.Idle:
-	case b.Rule == "steady":
-		return "it looks at hours: a guard in the service judges it, no single profile can"
-	case b.Rule == "grows" && facts.Baseline == nil:
+func lacks(b *budget.Budget, reason judge.Reason) string {
+	const overHours = "it looks at hours: a guard in the service judges it, no single profile can"
+	switch reason := reason.(type) {
+	case judge.OverHours:
+		return overHours
+	case judge.NoBaseline:
 		return "it compares with an earlier profile: expected -base PROFILE"
-	case b.Per != "" && !counted:
+	case judge.WorkUnknown:
 		return fmt.Sprintf("it divides by work: expected -work %s=COUNT, how many there were while the profile was taken", b.Per)
-	case slices.Contains(figures, b.Subject) && !given && r.Samples == 0:
-		return fmt.Sprintf("it is about a figure of the process: expected -figure %s=VALUE", b.Subject)
+	case judge.FigureUnknown:
+		if b.Rule == "steady" {
+			return overHours
+		}
+		return fmt.Sprintf("it is about a figure of the process: expected -figure %s=VALUE", reason.Figure)
 	}
 	return ""
 }

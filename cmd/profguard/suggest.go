@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
@@ -91,15 +90,15 @@ func (w *writer) suggest() {
 // judge compares the profile with one sentence.
 func (w *writer) judge(sentence string) budget.Result {
 	set, err := budget.Parse(sentence)
-	var results []budget.Result
+	var findings []judge.Finding
 	if err == nil {
-		results, err = w.input.judge(set, w.facts)
+		findings, err = w.input.judge(set, w.facts)
 	}
 	if err != nil {
 		w.failed = cmp.Or(w.failed, err)
 		return budget.Result{}
 	}
-	return results[0]
+	return set[0].Result(findings[0])
 }
 
 // lasts reports whether the next profile will pass too, if it is like this one: a bound that is
@@ -215,21 +214,21 @@ func has(o budget.Offender, fault string) bool {
 func where(r budget.Result) string {
 	o := r.Offenders[0]
 	text := fmt.Sprintf("%s with %s", o.Function, measured(o.Share, r.Unit))
-	at := o.Frame
+	at := judge.Frame(o.Frame)
 	if o.Blame.Function != "" && o.Blame.Function != o.Function {
 		text += ", called from " + o.Blame.Function
-		at = o.Blame
+		at = judge.Frame(o.Blame)
 	}
-	if at.File != "" {
-		text += fmt.Sprintf(" (%s/%s:%d)", path.Base(path.Dir(at.File)), path.Base(at.File), at.Line)
+	if place := at.Place(); place != "" {
+		text += " (" + place + ")"
 	}
 	return text
 }
 
-// measured formats a share or an amount for people.
+// measured formats a share, or the cores of contention, for people.
 func measured(share float64, name string) string {
-	if name == "ratio" {
+	if name == unit.Share.String() {
 		return fmt.Sprintf("%.1f%%", 100*share)
 	}
-	return unit.Format(share, unit.Measured(name))
+	return unit.Format(share, unit.Cores)
 }

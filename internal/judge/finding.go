@@ -179,7 +179,6 @@ type (
 		Err  error
 	}
 	Together struct{} // the windows until now prove it together, and this one alone does not
-	Removed  struct{} // the rule is not in force any more
 )
 
 // Reasons of the check of a test.

@@ -103,14 +103,6 @@ var bases = [...]string{Unknown: "ratio", Share: "ratio", Points: "ratio", Cores
 // String names the dimension's base unit: "ratio", "cores", "seconds", "bytes" or "count".
 func (d Dimension) String() string { return bases[d] }
 
-// Measured returns the dimension whose base unit a result names.
-func Measured(name string) Dimension {
-	if i := slices.Index(bases[Share:], name); i >= 0 {
-		return Share + Dimension(i)
-	}
-	return Count
-}
-
 // Plural is "1 sample", "2 samples", "2 batches".
 func Plural[N int | int64](n N, what string) string {
 	switch {

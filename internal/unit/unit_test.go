@@ -45,8 +45,8 @@ func TestFormat(t *testing.T) {
 		{0.125, Share, "12.50%"}, {0, Points, "0.00%"}, {1, Cores, "1 core"}, {0.0758, Cores, "0.0758 cores"}, {12.345, Cores, "12.3 cores"},
 		{0.0009, Time, "900µs"}, {1.5, Time, "1.50s"}, {1e-8, Time, "10ns"}, {3.4e-9, Time, "3.4ns"}, {2.4e-8, Time, "24ns"}, {9.999e-7, Time, "1µs"}, {0, Time, "0s"}, {-2, Time, "-2.00s"},
 		{512, Bytes, "512B"}, {1.4, Bytes, "1.4B"}, {1023.9, Bytes, "1024B"}, {0, Bytes, "0B"}, {1536, Bytes, "1.50KiB"}, {64 << 20, Bytes, "64.00MiB"}, {-3 << 30, Bytes, "-3.00GiB"},
-		{math.NaN(), Measured("ratio"), "–"}, {math.Inf(1), Measured("seconds"), "–"}, {2e9, Measured("seconds"), "2000000000.00s"},
-		{0.5, Measured("ratio"), "50.00%"}, {2, Measured("cores"), "2 cores"}, {2048, Measured("bytes"), "2.00KiB"}, {3, Measured("count"), "3"},
+		{math.NaN(), Share, "–"}, {math.Inf(1), Time, "–"}, {2e9, Time, "2000000000.00s"},
+		{0.5, Share, "50.00%"}, {2, Cores, "2 cores"}, {2048, Bytes, "2.00KiB"}, {3, Count, "3"},
 		{12.345, Count, "12.35"}, {5000.4, Count, "5000"},
 	} {
 		if got := Format(tt.v, tt.d); got != tt.want {
@@ -63,14 +63,5 @@ func TestPlural(t *testing.T) {
 	}
 	if got := Plural(int64(2), "batch"); got != "2 batches" {
 		t.Errorf("%q, want 2 batches", got)
-	}
-}
-
-// TestMeasured: a dimension is found by the name of its base unit.
-func TestMeasured(t *testing.T) {
-	for _, d := range []Dimension{Share, Cores, Time, Bytes, Count} {
-		if got := Measured(d.String()); got != d {
-			t.Errorf("Measured(%q) = %d, want %d", d, got, d)
-		}
 	}
 }

@@ -1,0 +1,94 @@
+package guard
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// What events and the status say about an alert. The reason of a single result is said by
+// package budget.
+
+// shown is a value of the budget in words. Growth in points is a difference of shares.
+func (e *entry) shown(v float64) string {
+	if e.rule.Dimension == unit.Points {
+		return unit.InPoints(v)
+	}
+	return unit.Format(v, e.rule.Dimension)
+}
+
+// broken is the message of an event about a budget that is broken: what was measured, the
+// limit, and the offender. The sinks have the reason beside it.
+func (e *entry) broken(is string, r *budget.Result) string {
+	who := sentence(e.Budget)
+	if e.Name != who {
+		who = fmt.Sprintf("%s (%s)", e.Name, who)
+	}
+	text := fmt.Sprintf("budget %s %s: at %s", who, is, e.shown(r.Share))
+	if r.Limit > 0 {
+		text += ", limit " + r.Budget.Limit.String()
+	}
+	if len(r.Offenders) > 0 {
+		text += "; offender " + r.Offenders[0].String()
+	}
+	return text
+}
+
+// endedBy says why the alert has ended, with the figures that ended it. r is the result of the
+// last window.
+func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
+	since := &e.alert.Recovery
+	over := "in the last " + unit.Plural(since.Windows, "window")
+	if since.Samples > 0 {
+		over += fmt.Sprintf(" (%s)", unit.Plural(since.Samples, "sample"))
+	}
+	switch {
+	case event == alert.Unjudged && r.Idle:
+		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
+	case event == alert.Unjudged:
+		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
+	case event == alert.Unproven:
+		return "growth is not proven any more: " + r.Reason
+	case e.rule.Test == judge.Absent:
+		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
+	case r.Limit <= 0: // "leaked" and "steady"
+		return r.Reason
+	case event == alert.Proven && isEach(&e.rule): // the largest of a small window is mostly chance
+		zone := evidence.Zone * r.Limit
+		if d := e.rule.Dimension; d == unit.Share || d == unit.Points {
+			zone = evidence.Edge(r.Limit)
+		}
+		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", e.shown(zone), over, r.Budget.Limit)
+	case event == alert.Proven:
+		return fmt.Sprintf("at %s %s; the limit is %s", e.shown(since.Mean()), over, r.Budget.Limit)
+	}
+	return fmt.Sprintf("at %s at the most %s; the limit is %s", e.shown(since.Worst), over, r.Budget.Limit)
+}
+
+// removed is the event about a budget that SetBudgets has removed while it was firing.
+func (e *entry) removed() Event {
+	r := e.Result
+	r.Verdict, r.Reason = budget.Inconclusive, "removed by SetBudgets"
+	return Event{Name: eventResolved, Budget: e.Name, Result: r, Message: fmt.Sprintf("budget %s was removed or changed while it was firing", e.Name)}
+}
+
+// reason is the reason of the budget's last window. If the budget fires although that window
+// did not fail, it also says what the alert waits for.
+func (e *entry) reason(g *Guard) string {
+	r := &e.Result
+	if e.alert.State != alert.Firing || r.Verdict == budget.Fail {
+		return r.Reason
+	}
+	rule := e.ruleOf(&g.cfg)
+	windows, d := e.alert.NeededToEnd(time.Since(g.started), rule)
+	text := fmt.Sprintf("%s; still firing: ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, unit.Plural(windows, "window"), d, e.alert.Passed())
+	if !rule.Counted {
+		text += ", or when all together prove that it is kept"
+	}
+	return text
+}
