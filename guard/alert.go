@@ -124,6 +124,9 @@ func (g *Guard) announce(j *judgement) {
 		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
 	case another:
 		n.Name, n.Message = eventOffender, e.broken("is broken by another, too", r)
+		if e.Offender == nil { // the event before named none
+			n.Message = e.broken("is still broken", r)
+		}
 	default:
 		return
 	}

@@ -170,6 +170,31 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 	})
 }
 
+// That a condition does not hold needs no profile, so the alert ends while windows are lost.
+func TestConditionOfLostWindows(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.random = func() float64 { return 0.5 }
+		w.take = func(int) profiler.Window {
+			if w.since() > 4*minute {
+				return lost(profiler.Busy)
+			}
+			return cpuWindow(bad)
+		}
+		w.cores = func(at time.Duration) float64 {
+			if at > 4*minute {
+				return 0.05
+			}
+			return 1
+		}
+		g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20% when process above 0.2 cores"), Window: 10 * second, Every: 30 * second})
+		pass(20 * minute)
+		g.Stop()
+		if got := strings.Join(w.told(), " "); got != "profguard.budget.firing x profguard.window.lost profguard.budget.resolved x" {
+			t.Errorf("told %s", got)
+		}
+	})
+}
+
 // While an alert fires, and no window by itself says more, the reason has what is awaited. What was proven before the excess is no proof that there is none.
 func TestStillFiring(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

@@ -162,6 +162,27 @@ func TestCountedBursts(t *testing.T) {
 	})
 }
 
+// The offenders of a budget that counters judge are those of the period's window, also if the
+// window itself is within the limit.
+func TestCountedOffenders(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = always(fullCore)
+		w.random = func() float64 { return 0.5 }
+		w.cores = func(since time.Duration) float64 {
+			if (since+57*second)%minute < 10*second {
+				return 0.4
+			}
+			return 0.8
+		}
+		g := w.start(t, Config{Budgets: budget.Must("process below 0.5 cores"), Every: minute, Window: 10 * second})
+		pass(6 * minute)
+		g.Stop()
+		if told := w.events; len(told) != 1 || len(told[0].Result.Offenders) == 0 || !strings.Contains(told[0].Message, "; offender main.") {
+			t.Errorf("the events are %+v, want one with an offender", told)
+		}
+	})
+}
+
 // A counter that grows by next to nothing makes no infinite amount of CPU per unit, which
 // no JSON has.
 func TestCountedNextToNothing(t *testing.T) {

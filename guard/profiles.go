@@ -97,10 +97,10 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 	return b
 }
 
-// largestParts are the largest functions of a profile: the offenders of a limit that is so
-// low that every profile is above it.
+// largestParts are the functions with a large share of a profile: the offenders of a limit
+// that is so low that every profile is above it.
 func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]judge.Offender, error) {
-	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: kind, Limit: 1, Dimension: unit.Bytes}})
+	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: kind, Limit: 0.5, Dimension: unit.Share}})
 	if err != nil {
 		return nil, err
 	}

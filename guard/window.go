@@ -14,6 +14,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
@@ -159,10 +160,13 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		findings = judge.Unjudged(len(g.entries), err)
 	}
 	for i, e := range g.entries {
-		if g.kind == kinds.CPU && !m.tried && !hasCounter(&e.rule) {
+		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
+		if idle, ok := e.rule.When.UnmetBy(m.facts.Figures).(judge.Idle); ok && j.lost {
+			j.finding.Reason, j.lost = idle, false // its condition needs no profile
+		}
+		if g.kind == kinds.CPU && !m.tried && !hasCounter(&e.rule) && j.lost {
 			continue
 		}
-		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
 		if oncePerPeriod(&e.rule) {
 			if !m.regular {
 				continue // the period is not complete
@@ -178,6 +182,9 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			}
 			if hasCounter(&e.rule) { // windows cover a part of the period only, so the counters alone decide
 				j.finding.Alarm, j.finding.Strength = j.finding.Verdict, 0
+			}
+			if f := j.finding; f.Verdict == evidence.Fail && len(f.Offenders) == 0 && hasCounter(&e.rule) && err == nil {
+				f.Offenders, _ = largestParts(ctx, t, g.kind, l.module) // the window itself was within the limit
 			}
 		}
 		j.result = e.Budget.Result(*j.finding)

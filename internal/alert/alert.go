@@ -234,7 +234,7 @@ func (a *Alert) count(f Finding, r Rule) {
 	switch {
 	case f.Window == evidence.Fail:
 		a.fails, a.failed, a.Recovery = a.fails.add(f), f.End, Recovery{}
-	case f.Window == evidence.Pass || f.Measured && !above && !r.Strict:
+	case f.Window == evidence.Pass || f.Measured && !above && (!r.Strict || f.End-a.failed > lastingPeriods*r.Period):
 		if a.fails.windows > 0 && a.State != Firing {
 			a.unsettle(unsettledByRow, f.End, r)
 		}
@@ -281,8 +281,9 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 		return true
 	}
 	// The evidence may be enough before the excess has lasted for three periods, and may stay
-	// after the excess is over.
-	return !r.Strict && a.State == Pending && f.Strength >= 1 && f.Window != evidence.Pass && f.End-a.Since >= lastingPeriods*r.Period
+	// after the excess is over. So it takes a window above the limit, which also has an offender.
+	above := f.Window != evidence.Pass && (f.Limit <= 0 || f.Value > f.Limit)
+	return !r.Strict && a.State == Pending && f.Strength >= 1 && above && f.End-a.Since >= lastingPeriods*r.Period
 }
 
 // ends returns the event that ends the alert, or None.

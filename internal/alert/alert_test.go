@@ -139,13 +139,13 @@ type story struct {
 // play steps through windows a minute apart, a letter each: one that fails, one that
 // passes, one in which what has no limit is steady, one that is above and one that is below
 // the limit, an idle one, one with
-// which all prove an excess or growth, one with which all prove that it is over, the same
-// within the zone above the limit, and two with nothing to judge, the second of which
+// which all prove an excess or growth, one that is below a limit of which they prove an excess,
+// one with which all prove that it is over, the same within the zone above the limit, and two with nothing to judge, the second of which
 // still has the evidence of those before. It returns the states, a letter each.
 func (s *story) play(letters string) string {
 	said := map[rune]Finding{
 		'f': {Window: fail, Value: 1}, 'p': {Window: pass}, 's': {Window: pass, Value: 300}, 'a': {Value: 1}, 'b': {}, 'i': {Idle: true},
-		'E': {Value: 1, Strength: 1}, 'R': {Stream: pass}, 'G': {Value: 1, Strength: 1, Stream: fail}, 'Z': {Value: 1.1, Limit: 1, Samples: 10, Stream: pass}, 'n': {}, 'e': {Strength: 0.5},
+		'E': {Value: 1, Strength: 1}, 'B': {Limit: 1, Strength: 1}, 'R': {Stream: pass}, 'G': {Value: 1, Strength: 1, Stream: fail}, 'Z': {Value: 1.1, Limit: 1, Samples: 10, Stream: pass}, 'n': {}, 'e': {Strength: 0.5},
 	}
 	var got strings.Builder
 	for _, c := range letters {
@@ -174,6 +174,7 @@ func TestStories(t *testing.T) {
 		{"so does what is below the limit", lasting, "ffffffbffffffff", "ppppppppppppppf"},
 		{"what is above, and idle windows, neither count nor interrupt", lasting, "ffaffiffaaff", "pppppppppppf"},
 		{"evidence has to last, too", lasting, "EEEEE", "pppff"},
+		{"evidence fires in a window above the limit", lasting, "EEEBBE", "pppppf"},
 		{"it ends by proof", lasting, "EEEEaRaR", "pppffrrr"},
 		{"counted: three windows", counted, "fffaf", "ppfff"},
 		{"counted: and three that end it", counted, "fffppbp", "ppffffr"},
@@ -191,6 +192,8 @@ func TestStories(t *testing.T) {
 		{"growth ends without proof, other excess does not", growth, "GGGGb", "pppfr"},
 		{"for lack of proof", lasting, "GGGGbb", "pppfff"},
 		{"for 3 windows", For(3, 0, every), "ffpffEEbf", "ppipppppf"},
+		{"for 3 windows that are not in a row", For(3, 0, every), "fbbbbfbbbbffbbbf", "pppppppppppppppf"},
+		{"for 5m, and two windows that are not in a row", For(0, 5*every, every), "fbbbbbf", "ppppppp"},
 	} {
 		s := story{rule: tt.rule}
 		if got := s.play(tt.windows); got != tt.states {
