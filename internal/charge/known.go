@@ -174,25 +174,26 @@ func IsOurs(name string) bool {
 	return found && slices.ContainsFunc(own[:], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }
 
-// callsHost is the function through which profguard calls code of the program. It calls sinks, too:
-// what profguard does in a sink counts as the program's.
-const callsHost = module + "guard.call"
+// callsHost is the function through which profguard calls code of the program, and sinks are the
+// methods that call sinks through it: what is done in a sink counts as the program's. What is
+// done to read counters of work is only done for profguard.
+const callsHost, sinks = module + "guard.call", module + "guard.(*sink)."
 
 // ZeroOwnSamples sets the samples of profguard's own goroutines to zero in a profile of memory or
-// contention, unless they run code of the program (see callsHost). In a process that only
+// contention, unless they run a sink (see callsHost). In a process that only
 // computes, taking profiles makes nearly all allocations, and the guard would name itself.
 // CPU profiles do not need this: in a busy process the guard's share is too small to matter.
 func ZeroOwnSamples(t *decode.Table) {
 	types := len(t.Types)
 	for i, s := range t.Samples {
-		ours, host := false, false
+		ours, call, sink := false, false, false
 		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
 			for _, line := range t.Lines[t.Locations[at].LineLo:t.Locations[at].LineHi] {
 				name := t.Symbols.Name(line.Name)
-				ours, host = ours || IsOurs(name), host || name == callsHost
+				ours, call, sink = ours || IsOurs(name), call || name == callsHost, sink || strings.HasPrefix(name, sinks)
 			}
 		}
-		if ours && !host {
+		if ours && !(call && sink) {
 			clear(t.Values[i*types : (i+1)*types]) // the sample counts as zero
 		}
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -53,27 +54,37 @@ func (r *run) benchmark() (problem string) {
 		return err.Error()
 	}
 	r.cpu.attribute(r, false)
+	names := map[string]int{}
 	for i := range r.set {
-		value, unit := metricOf(r.reported(i).Result)
-		r.bench.ReportMetric(value, unit)
+		o := r.reported(i)
+		if o.Verdict == budget.Inconclusive && o.High == 0 && o.Share == 0 {
+			continue // it was not measured
+		}
+		value, name, unit := metricOf(o.Result)
+		if names[name+unit]++; names[name+unit] > 1 {
+			name += fmt.Sprintf("-%d", names[name+unit])
+		}
+		r.bench.ReportMetric(value, name+unit)
+	}
+	if r.Update {
+		if problem := r.writeBaseline(); problem != "" {
+			return problem
+		}
 	}
 	r.report()
 	return ""
 }
 
-// metricOf is the metric of a benchmark for a budget: "encoding/json-%", "process-ns/call",
-// "checkout-tls-cores".
-func metricOf(res budget.Result) (value float64, unit string) {
+// metricOf is the metric of a benchmark for a budget, with its name and its unit apart:
+// "encoding/json-%", "process-ns/call", "checkout-tls-cores".
+func metricOf(res budget.Result) (value float64, name, unit string) {
 	b := res.Budget
-	name := b.Name
-	if name == "" {
-		name = strings.Join(strings.Fields(b.Subject), "-")
-	}
+	name = cmp.Or(b.Name, strings.Join(strings.Fields(b.Subject), "-"))
 	switch {
 	case b.Per != "" && b.Rule != "grows":
-		return res.Share * 1e9, fmt.Sprintf("%s-ns/%s", name, strings.Join(strings.Fields(b.Per), "-"))
+		return res.Share * 1e9, name, "-ns/" + strings.Join(strings.Fields(b.Per), "-")
 	case b.Limit.Unit == "cores":
-		return res.Share, name + "-cores"
+		return res.Share, name, "-cores"
 	}
-	return 100 * res.Share, name + "-%"
+	return 100 * res.Share, name, "-%"
 }

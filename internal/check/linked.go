@@ -68,7 +68,13 @@ func mainAsTested(set budget.Set, tested string) budget.Set {
 			rename(&b.Except[k])
 		}
 	}
-	return set
+	seen := map[string]bool{} // a set may have a budget by both paths
+	return slices.DeleteFunc(set, func(b budget.Budget) bool {
+		text := b.String()
+		was := seen[text]
+		seen[text] = true
+		return was
+	})
 }
 
 // testedMain is the import path of the package main whose test is running, and "" in the

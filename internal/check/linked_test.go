@@ -30,6 +30,10 @@ func TestMainAsTested(t *testing.T) {
 			t.Errorf("%s: is taken for %s, want %s", before, got, want)
 		}
 	}
+	both := budget.Must("main.Start below 20%", checkPackage+".Start below 20% cumulative", "heap below 1GiB")
+	if set := mainAsTested(both, checkPackage); set.Validate() != nil || len(set) != 2 {
+		t.Errorf("a budget by both paths of package main: %s: %v", set, set.Validate())
+	}
 	if set := mainAsTested(budget.Must("main.Start below 20%"), ""); set[0].Subject != "main.Start" {
 		t.Errorf("of no package: %s", set[0])
 	}

@@ -102,6 +102,9 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == "grows" })
 	}
 	r.set = mainAsTested(budgets, testedMain())
+	if err := r.set.Validate(); err != nil {
+		return nil, "package main has the path " + testedMain() + " in its test: " + err.Error()
+	}
 	r.outcomes = unreached(len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, c)
