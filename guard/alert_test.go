@@ -358,6 +358,27 @@ func TestOffendersOfOneAlert(t *testing.T) {
 	}
 }
 
+// The first offender that is known is not called another one.
+func TestFirstOffenderIsNotAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		l := w.still(t, Config{Budgets: simple})
+		e, told := l.budgets.entries[0], make(chan Event, 10)
+		l.sinks = []*sink{newSink("test", func(e Event) { told <- e }, l.off)}
+		fails := budget.Result{Budget: e.Budget, Verdict: budget.Fail}
+		l.announce(&judgement{entry: e, result: fails, end: time.Now(), event: alert.Fired})
+		for i, name := range []string{"main.a", "main.b"} {
+			fails.Offenders = []budget.Offender{{Frame: budget.Frame{Function: name}}}
+			l.announce(&judgement{entry: e, result: fails, end: time.Now().Add(time.Duration(i+1) * time.Hour)})
+		}
+		<-l.sinks[0].close()
+		for _, is := range []string{" is broken: ", " is still broken: ", " is broken by another, too: "} {
+			if e := <-told; !strings.Contains(e.Message, is) {
+				t.Errorf("%s: %s; want it to say %q", e.Name, e.Message, is)
+			}
+		}
+	})
+}
+
 // What ends an alert is said with the figures that ended it.
 func TestWhyItEnds(t *testing.T) {
 	for _, tt := range []struct {

@@ -53,6 +53,12 @@ func profilingCost(w *profiler.Window, used *process.Figures) time.Duration {
 	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + made
 }
 
+// readingCost estimates the CPU of reading counters of work, by what the process used meanwhile:
+// without what it uses at other times, because a counter may wait while the host computes.
+func readingCost(elapsed, used time.Duration, cores float64) time.Duration {
+	return max(0, min(elapsed, used-time.Duration(cores*float64(elapsed))))
+}
+
 // account adds the cost of a window, and lets the guard pause or go on by it.
 func (l *looper) account(cost time.Duration, after *process.Snapshot) {
 	share := l.pace.Spent(cost, after.At.Sub(l.last.At), after.At)

@@ -99,8 +99,7 @@ func (l *looper) read() *counters {
 	c := &counters{Snapshot: l.seams.snap()}
 	began, used := time.Now(), process.ProcessCPU()
 	c.work = l.work.now()
-	// At the most: the call may wait while the host computes.
-	c.cost = min(time.Since(began), process.ProcessCPU()-used)
+	c.cost = readingCost(time.Since(began), process.ProcessCPU()-used, process.Between(l.last, c.Snapshot).Cores)
 	return c
 }
 
