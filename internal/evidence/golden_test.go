@@ -161,3 +161,14 @@ func TestGoldenOffender(t *testing.T) {
 		t.Error("near does not tell 1e-9")
 	}
 }
+
+// ratioShare returns the share of all hits that fall into now, when its rate is
+// limit times the baseline's.
+func ratioShare(exposure, exposure0, limit float64) float64 {
+	now := amount(limit) * amount(exposure)
+	all := now + amount(exposure0)
+	if all == 0 {
+		return 0
+	}
+	return now / all
+}

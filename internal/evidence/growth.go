@@ -122,17 +122,6 @@ func ratio(k, exposure, k0, exposure0, margin, phi float64) Finding {
 	return f
 }
 
-// ratioShare returns the share of all hits that fall into now, when its rate is
-// limit times the baseline's.
-func ratioShare(exposure, exposure0, limit float64) float64 {
-	now := amount(limit) * amount(exposure)
-	all := now + amount(exposure0)
-	if all == 0 {
-		return 0
-	}
-	return now / all
-}
-
 // differs returns the evidence against the shares differing by exactly d, and its derivative.
 func differs(k, n, k0, n0, d float64) (evidence, slope float64) {
 	p := apart(k, n, k0, n0, d)

@@ -73,8 +73,8 @@ type Condition struct {
 	Limit  float64
 }
 
-// Holds reports whether the condition holds at a value of its figure.
-func (c Condition) Holds(v float64) bool {
+// holds reports whether the condition holds at a value of its figure.
+func (c Condition) holds(v float64) bool {
 	if c.Below {
 		return v < c.Limit
 	}
@@ -84,11 +84,17 @@ func (c Condition) Holds(v float64) bool {
 // UnmetBy is why the condition is not known to hold by figures of the process alone, nil if it is.
 func (c Condition) UnmetBy(figures map[string]float64) Reason {
 	v, known := figures[figureOf(c.Figure)]
+	return c.unmet(v, known && isFigure(v), "")
+}
+
+// unmet is why the condition is not known to hold at a value of its figure. why is the reason
+// where that is not known.
+func (c Condition) unmet(v float64, known bool, why string) Reason {
 	switch {
-	case c.Figure == "" || known && isFigure(v) && c.Holds(v):
+	case c.Figure == "" || known && c.holds(v):
 		return nil
-	case !known || !isFigure(v):
-		return ConditionUnknown{}
+	case !known:
+		return ConditionUnknown{why}
 	}
 	return Idle{v}
 }

@@ -78,14 +78,8 @@ func (w *window) unmet(r *rule) Reason {
 	if c.Figure == "" {
 		return nil
 	}
-	value, ok := w.figure(c.Figure)
-	switch {
-	case !ok:
-		return ConditionUnknown{w.facts.NoFigures[c.Figure]}
-	case !c.Holds(value):
-		return Idle{value}
-	}
-	return nil
+	value, known := w.figure(c.Figure)
+	return c.unmet(value, known, w.facts.NoFigures[c.Figure])
 }
 
 // figure is a figure of the process, from the facts, or from the profile if its total is
