@@ -15,7 +15,7 @@ import "runtime/pprof"
 //	regexp-compile: regexp.compile below 20% when process above 0.03 cores
 //	# Goroutines that nobody waits for.
 //	goroutine-flood: goroutines below 50000
-//	# The same, by and by; it learns for 48 hours before it tells anything.
+//	# The same, by and by; it learns for 48 hours before it judges.
 //	goroutine-growth: goroutines steady
 //	# Only where the runtime has the profile (GOEXPERIMENT=goroutineleakprofile).
 //	goroutine-leak: no goroutine leaked
@@ -30,7 +30,7 @@ import "runtime/pprof"
 // gRPC server of small calls up to 11%, a loop that spins 95%. The collector took
 // 4 to 14% of sound services, 49% where the memory limit leaves no room (the
 // runtime lets it take no more than half of all cores), 66% where GOGC is 5.
-// Printing took up to 4% of 22 sound programs, those of docs/culprit.md among them, and 40
+// Printing took up to 4% of 22 sound programs, those of docs/offenders.md among them, and 40
 // to 65% of those that dump each request. While a service fills its caches the collector
 // may well take more for a moment, so it has three windows to come down.
 func Default() Set {

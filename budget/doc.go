@@ -224,7 +224,7 @@
 // functions, name their package: "log/slog below 10%".
 //
 // The full rule, measurements of it, and its limits for profiles without addresses are in
-// https://github.com/profguard/profguard/blob/main/docs/culprit.md
+// https://github.com/profguard/profguard/blob/main/docs/offenders.md
 //
 // # Verdicts
 //

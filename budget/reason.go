@@ -74,7 +74,7 @@ func (p phrasing) reason(reason judge.Reason) string {
 	case judge.Leaked:
 		return unit.Plural(f.Hits, "goroutine") + " blocked for ever"
 	case judge.OverHours:
-		return "whether it grows shows over hours: a running guard tells"
+		return "whether it grows shows over hours: a running guard judges that"
 	case judge.Learning:
 		return p.learning(reason)
 	case judge.Failed:
@@ -363,7 +363,7 @@ func withoutLabel(others judge.Others) string {
 func (p phrasing) withOthers(reason judge.WithOthers) string {
 	says := "of which it is not known whether they work for this check (if they belong to a test in parallel, run this test by itself)"
 	if reason.Certain {
-		says = "which run while work runs and rest while it rests"
+		says = "which run while work runs and pause while it pauses"
 	}
 	said := fmt.Sprintf("%s, with %s, %s: let work call what they call (a server's handler), or start them inside work, for many requests a call",
 		phrasing{p.budget, p.dim, reason.With}.text(), withoutLabel(reason.Others), says)

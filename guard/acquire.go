@@ -101,9 +101,9 @@ func (g *Guard) release(ctx context.Context) {
 	g.mu.Unlock()
 	if store != nil {
 		// A disk that hangs leaves time for the sinks.
-		disk, giveUp := context.WithTimeout(ctx, stopWithin/4)
+		disk, cancel := context.WithTimeout(ctx, stopWithin/4)
 		_ = store.Close(disk)
-		giveUp()
+		cancel()
 	}
 	for _, s := range g.sinks {
 		s.close() // all at once

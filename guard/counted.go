@@ -42,7 +42,7 @@ func oncePerPeriod(r *judge.Rule) bool {
 	return kindOf(r) == kindFigures || kinds.Of(r.Kind).Taken == kinds.State || hasCounter(r)
 }
 
-// hasCounter reports whether a counter of the process tells the value of a budget: its CPU,
+// hasCounter reports whether a counter of the process has the value of a budget: its CPU,
 // in cores or per unit of work, or its allocations per unit of work.
 func hasCounter(r *judge.Rule) bool {
 	if r.Class != judge.Process || r.Test != judge.Limited || r.In != "" || len(r.Where) > 0 {

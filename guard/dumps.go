@@ -22,10 +22,10 @@ const defaultDumpEvery = 10 * time.Minute
 // too soon after another.
 const tooSoon = "too_soon"
 
-// dumpPatience is how long the loop waits for the dumps of a window. A save takes
+// dumpWait is how long the loop waits for the dumps of a window. A save takes
 // milliseconds. If it takes more than two seconds, the events are sent without the ids of the
 // dumps.
-const dumpPatience = 2 * time.Second
+const dumpWait = 2 * time.Second
 
 // maxOffered is the number of dumps that are remembered. It is more than are offered within
 // Keep.Every, and more than are kept by default.
@@ -111,8 +111,8 @@ func (g *Guard) markOf(d *dump) string {
 // awaitDumps waits until the dumps of a window are saved, so that no event names a file that
 // does not exist.
 func awaitDumps(ctx context.Context, offered []*dump) {
-	ctx, giveUp := context.WithTimeout(ctx, dumpPatience)
-	defer giveUp()
+	ctx, cancel := context.WithTimeout(ctx, dumpWait)
+	defer cancel()
 	for _, d := range offered {
 		await(ctx, d.ended)
 	}

@@ -30,7 +30,7 @@ func TestSlowDumpsDelayNoMeasurement(t *testing.T) {
 			offers++
 			id, g := dumps.ID(fmt.Sprint(offers)), running.Load()
 			go func() {
-				time.Sleep(dumpPatience - 100*time.Millisecond)
+				time.Sleep(dumpWait - 100*time.Millisecond)
 				g.dumped(dumps.Outcome{ID: id})
 			}()
 			return id, nil

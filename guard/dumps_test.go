@@ -280,7 +280,7 @@ func TestDumpIDs(t *testing.T) {
 		}, "", 0},
 		{"the disk hangs", func() func(*dumps.Store, dumps.Dump) (dumps.ID, error) {
 			return func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "1", nil }
-		}, "", dumpPatience},
+		}, "", dumpWait},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

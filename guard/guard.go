@@ -136,9 +136,9 @@ func start(cfg Config, where string, s seams) (*Guard, error) {
 	g.active, g.cancel = ctx, cancel
 	if err := g.acquire(ctx); err != nil {
 		cancel()
-		patience, giveUp := context.WithTimeout(context.Background(), stopWithin)
-		defer giveUp()
-		g.release(patience)
+		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+		defer cancel()
+		g.release(ctx)
 		return nil, err
 	}
 	go func() {

@@ -140,7 +140,7 @@ func TestSetBudgetsDuringADump(t *testing.T) {
 		w.take = story("b")
 		w.offer = func(*dumps.Store, dumps.Dump) (dumps.ID, error) { return "1", nil } // and that is all that is heard
 		g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows"))
-		pass(10*second + dumpPatience/2)
+		pass(10*second + dumpWait/2)
 		if err := g.SetBudgets(budget.Must("portlist absent")); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestSetBudgetsDuringADumpOfAnother(t *testing.T) {
 			return id, nil
 		}
 		g := w.start(t, dumping(t, "x: fmt.Println below 20% for 1 windows", y))
-		pass(10*second + dumpPatience/2)
+		pass(10*second + dumpWait/2)
 		if e := firings(w); len(e) != 1 || e[0].Budget != "y" || e[0].Dump != "y" {
 			t.Errorf("events %+v, want one of y with its dump", e)
 		}

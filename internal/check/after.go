@@ -73,11 +73,11 @@ const gcLeast = 0.2
 // do not end in time.
 func (r *run) judgeLeaks() {
 	begun := time.Now()
-	patience := settleTime
+	wait := settleTime
 	if r.busy() {
-		patience *= busyTimes
+		wait *= busyTimes
 	}
-	left := work.Settled(r.id, patience, r.latest)
+	left := work.Settled(r.id, wait, r.latest)
 	// The budget is about a profile that few runtimes have. The goroutines that are left
 	// take its place.
 	for _, t := range left.SampleType {

@@ -19,9 +19,9 @@ import (
 // in 100,000.
 const firstLook = 250 * time.Millisecond
 
-// leastQuiet is how long work must run without contention until the check reports that there
+// leastTime is how long work must run without contention until the check reports that there
 // is none: as long as it takes for a share of CPU to pass.
-const leastQuiet = 2 * time.Second
+const leastTime = 2 * time.Second
 
 // A kindsPhase judges the difference of allocs, mutex and block profiles while work runs.
 type kindsPhase struct {
@@ -78,7 +78,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 		// If this check records contention in full, no event of work in some seconds means
 		// that there is none. At a rate that the user has set, that takes a profile without
 		// any event.
-		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind)) && (last || after >= leastQuiet)
+		sure := kinds.Of(kind).Sampling == kinds.Contention && (len(p.Sample) == 0 || r.records(kind)) && (last || after >= leastTime)
 		for _, i := range open {
 			f := &r.outcomes[i].Finding
 			_, failed := f.Reason.(judge.Failed)

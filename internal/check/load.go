@@ -65,7 +65,7 @@ const samplePeriod = 10 * time.Millisecond
 // machine lowers both. If other code has replaced the handler of SIGPROF there are no
 // samples, and every budget would be kept.
 type coverage struct {
-	cpu     time.Duration // 0 on systems that do not tell
+	cpu     time.Duration // 0 where the system does not say
 	samples int64         // of the whole process
 }
 

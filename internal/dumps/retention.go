@@ -142,14 +142,14 @@ func sizeOf(entries []*entry, add *entry) (files int, bytes int64) {
 	return len(entries), bytes
 }
 
-// tidy cleans up: it reads the folders, and removes the victims for add (nil: nothing). What
-// cannot be removed is in nobody's way as long as add fits beside it.
+// tidy cleans up: it reads the folders, and removes what add needs the place of (nil: nothing). What
+// cannot be removed stays, if add fits beside it.
 func (s *Store) tidy(add *entry) error {
 	entries, err := s.folders(s.mine)
-	victims := s.removals(entries, add)
-	left := slices.Clone(entries[len(victims):])
+	removed := s.removals(entries, add)
+	left := slices.Clone(entries[len(removed):])
 	var stays error
-	for _, e := range victims {
+	for _, e := range removed {
 		if failed := s.remove(e); failed != nil {
 			stays, left = cmp.Or(stays, failed), append(left, e)
 		}

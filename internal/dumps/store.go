@@ -227,7 +227,7 @@ func (p *prepared) add(suffix string, data []byte) {
 
 // write makes a dump durable. On an error nothing of it is left.
 func (s *Store) write(p prepared) error {
-	err := s.makeRoom(p.entry)
+	err := s.provide(p.entry)
 	if err == nil {
 		if err = s.put(p); err != nil {
 			_ = s.tidy(nil) // the files that were written are remains, as after a crash
@@ -239,8 +239,8 @@ func (s *Store) write(p prepared) error {
 	return nil
 }
 
-// makeRoom sees to the folder, the caps and the free space before e is written.
-func (s *Store) makeRoom(e *entry) error {
+// provide sees to the folder, the caps and the free space before e is written.
+func (s *Store) provide(e *entry) error {
 	// The folder or DumpDir may have been removed, as by programs that clean up /tmp. Both
 	// are made again, with the same checks as the first time.
 	if _, err := s.disk.lstat(folderName(s.instance)); errors.Is(err, fs.ErrNotExist) {

@@ -138,7 +138,7 @@ type (
 	TooClose       struct{ Needed, Zone float64 }    // to the limit; a Needed of 0 is unknown, and a pass is below Zone
 	Occurs         struct{ Needed float64 }          // whether a function that must be absent has hits
 	Leaked         struct{}                          // leaked goroutines were counted
-	OverHours      struct{}                          // whether it is steady, one window cannot tell
+	OverHours      struct{}                          // whether it is steady takes more than one window
 	Learning       struct{ Share float64 }           // the part of the normal values that is known; from 1 on there is a verdict
 	AbsentInBlocks struct{}                          // there was no hit until the end
 

@@ -276,7 +276,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.Class == Leak:
 		kind = kinds.GoroutineLeak
 	case r.Class == Figure && r.Subject == "rss":
-		return // no profile tells
+		return // no profile shows it
 	case r.Class == Figure && !r.isGC():
 		kind = figureKinds[r.Subject]
 	}

@@ -17,7 +17,7 @@ type Hub struct {
 	mu        sync.Mutex
 	subs      []*subscriber
 	running   chan struct{} // closed when the run goroutine ends; nil if there is none
-	changed   chan struct{} // tells run that subs has changed; holds one token
+	changed   chan struct{} // says that subs has changed; holds one token
 	returning int           // streams that are about to come back for their next block
 
 	// Owned by run, of which there is at most one at a time.

@@ -114,12 +114,12 @@ func (h *Hub) slice() {
 // Other code that has stopped it to take a profile has started its own by then.
 const settleWait = 100 * time.Millisecond
 
-// free ends a stolen profile that is dead. When other code calls
+// free ends a profile that was stolen and has stopped. When other code calls
 // runtime.SetCPUProfileRate(0) during a window, there are no more samples, but for
 // runtime/pprof the profile still runs, and no code in the process can profile. A start tells
 // whether the profiler is free. (To look at the timer would not do: another start may have
 // begun and not have set it yet.) On systems other than Linux it is not known whether the
-// process is sampled, and a dead profile stays.
+// process is sampled, and such a profile stays.
 func (h *Hub) free() {
 	time.Sleep(settleWait)
 	rec := newRecorder()

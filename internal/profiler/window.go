@@ -20,7 +20,7 @@ type Window struct {
 	// Elapsed is for how long the profiler was on, by the monotonic clock.
 	Elapsed time.Duration
 	// CPU is the processor time, user and system, that the process used during
-	// Elapsed; 0 on systems that do not tell.
+	// Elapsed; 0 where the system does not say.
 	CPU time.Duration
 	// Slices is the number of runtime profiles that Data was made of.
 	Slices int

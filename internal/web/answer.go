@@ -104,7 +104,7 @@ func readTimeOf(r *http.Request) time.Duration {
 	return writeWithin
 }
 
-// within sets the connection's deadline: the client's patience, from after work on.
+// within sets the connection's deadline: how long the client has, from after work on.
 // It reports false where no deadline can be set and the server's own is too short
 // for the work.
 func within(w http.ResponseWriter, r *http.Request, work time.Duration) bool {

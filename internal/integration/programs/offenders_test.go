@@ -230,7 +230,7 @@ func TestCulpritOfPrograms(t *testing.T) {
 	wantGoal(t, table(t, "programs", rows))
 }
 
-// wantGoal expects what docs/culprit.md promises of a limit of 20%. The mean is of all
+// wantGoal expects what docs/offenders.md promises of a limit of 20%. The mean is of all
 // programs, and not of the few that are run each time.
 func wantGoal(t *testing.T, all sum) {
 	t.Helper()
