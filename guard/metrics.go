@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 )
 
 // maxSeries limits the budgets that have series of their own; the others are only in Status
@@ -96,7 +97,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 			name = fmt.Sprintf("%s (%d)", clean(b.Name), n)
 		}
 		seen[name] = true
-		add(metricState, float64(stateNumber(b.State)), name)
+		add(metricState, float64(slices.Index(alert.States[:], b.State)), name)
 		if measured(r) {
 			add(metricValue, r.Share, name, r.Unit)
 			add(metricLow, r.Low, name, r.Unit)
@@ -159,8 +160,4 @@ func measured(r *budget.Result) bool {
 func clean(name string) string {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	return strings.ToValidUTF8(name[:min(len(name), 200)], "") // not the half of a character
-}
-
-func stateNumber(state string) int {
-	return slices.Index([]string{"inactive", "pending", "firing", "resolved"}, state)
 }

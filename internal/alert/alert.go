@@ -53,10 +53,13 @@ const (
 	Resolved              // it was firing and has recovered; the next window that passes makes it inactive
 )
 
+// States are the names of the states.
+var States = [...]string{"inactive", "pending", "firing", "resolved"}
+
 // String returns the state in lower case, or State(7) for an unknown one.
 func (s State) String() string {
-	if names := [...]string{"inactive", "pending", "firing", "resolved"}; s >= 0 && int(s) < len(names) {
-		return names[s]
+	if s >= 0 && int(s) < len(States) {
+		return States[s]
 	}
 	return "State(" + strconv.Itoa(int(s)) + ")"
 }

@@ -101,18 +101,23 @@ var (
 	ErrRefused = errors.New("refused as unsafe")
 )
 
+const wordNoSpace = "no_space"
+
 // reasons are words for errors. If two fit, the first counts.
 var reasons = []struct {
 	word string
 	errs []error
 }{
 	{"limit", []error{ErrLimit}},
-	{"no_space", append(noSpace, ErrNoSpace)},
+	{wordNoSpace, append(noSpace, ErrNoSpace)},
 	{"refused", []error{ErrRefused}},
 	{"permission", append(readOnly, fs.ErrPermission)},
 	{"dropped", []error{ErrDropped}},
 	{"other", nil},
 }
+
+// IsNoSpace reports whether an error says that the disk is full.
+func IsNoSpace(err error) bool { return Reason(err) == wordNoSpace }
 
 // Reasons are the words of [Reason].
 func Reasons() (words []string) {
