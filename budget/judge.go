@@ -88,7 +88,13 @@ func judged(facts []Facts) (judge.Facts, error) {
 }
 
 // Result puts a finding of package judge into words. It is for packages of profguard only.
-func (b Budget) Result(f judge.Finding) Result {
+func (b Budget) Result(f judge.Finding) Result { return b.result(&f, nil) }
+
+// CheckResult is [Budget.Result] for findings of package check, whose words programs without
+// a check do not link. It is for packages of profguard only.
+func (b Budget) CheckResult(f judge.Finding) Result { return b.result(&f, ofCheck) }
+
+func (b Budget) result(f *judge.Finding, more func(phrasing, judge.Reason) string) Result {
 	_, idle := f.Reason.(judge.Idle)
 	dim := b.dimension()
 	r := Result{
@@ -98,7 +104,7 @@ func (b Budget) Result(f judge.Finding) Result {
 	for i := range f.Offenders {
 		r.Offenders = append(r.Offenders, offender(&f.Offenders[i]))
 	}
-	r.Reason = phrasing{&r.Budget, dim, &f}.text()
+	r.Reason = (&phrasing{&r.Budget, dim, f, more}).text()
 	return r
 }
 

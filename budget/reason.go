@@ -21,10 +21,11 @@ type phrasing struct {
 	budget  *Budget // pointers only, so that none escapes to the heap with a part of it
 	dim     unit.Dimension
 	finding *judge.Finding
+	more    func(phrasing, judge.Reason) string // says further reasons, nil for none
 }
 
 // text is the reason and the notes, in one line.
-func (p phrasing) text() string {
+func (p *phrasing) text() string {
 	f := p.finding
 	text := p.reason(f.Reason)
 	if f.Cut > 0 {
@@ -44,24 +45,24 @@ func (p phrasing) text() string {
 }
 
 // reason says why the verdict is what it is.
-func (p phrasing) reason(reason judge.Reason) string {
+func (p *phrasing) reason(reason judge.Reason) string {
 	b, f := p.budget, p.finding
 	switch reason := reason.(type) {
 	case judge.Measured:
 		return p.surely()
 	case judge.Likely:
-		return p.who() + " at " + p.value() + ", likely above " + p.amount(f.Low) + " (" + p.samples() + "); " + reason.Proven + " is surely above " + p.amount(reason.ProvenLow)
+		return p.at() + ", likely above " + p.amount(f.Low) + " (" + p.samples() + "); " + reason.Proven + " is surely above " + p.amount(reason.ProvenLow)
 	case judge.Counted:
-		return p.who() + " at " + p.value() + ", the limit is " + p.limit()
+		return p.at() + ", the limit is " + p.limit()
 	case judge.UpTo:
-		return p.who() + " at " + p.value() + ", or up to " + p.amount(f.High) + " (" + p.samples() + ")"
+		return p.at() + ", or up to " + p.amount(f.High) + " (" + p.samples() + ")"
 	case judge.TooFew:
-		return p.samples() + ", " + whole(reason.Needed) + " are needed to tell " + p.limit() + " from " + round(reason.Notable, unit.Share) + "; " + p.who() + " at " + p.value()
+		return p.samples() + ", " + whole(reason.Needed) + " are needed to tell " + p.limit() + " from " + round(reason.Notable, unit.Share) + "; " + p.at()
 	case judge.TooClose:
 		if reason.Needed <= 0 {
-			return p.who() + " at " + p.value() + " after " + p.samples() + ", too close to the limit of " + p.limit() + " to tell"
+			return p.at() + " after " + p.samples() + ", too close to the limit of " + p.limit() + " to tell"
 		}
-		return p.who() + " at " + p.value() + " after " + p.samples() + ", " + whole(reason.Needed) + " would tell it from the limit of " + p.limit() +
+		return p.at() + " after " + p.samples() + ", " + whole(reason.Needed) + " would tell it from the limit of " + p.limit() +
 			" (passing needs to be below " + round(reason.Zone, p.dim) + ")"
 	case judge.Occurs:
 		return p.occurs(reason)
@@ -124,11 +125,14 @@ func (p phrasing) reason(reason judge.Reason) string {
 	case judge.Together:
 		return "all windows together prove it; the last is at " + p.measured() + " (" + p.samples() + ")"
 	}
-	return p.ofCheck(reason)
+	if p.more != nil {
+		return p.more(*p, reason)
+	}
+	panic(fmt.Sprintf("budget: no words for %T", reason))
 }
 
 // ofCheck says the reasons of the check of a test.
-func (p phrasing) ofCheck(reason judge.Reason) string {
+func ofCheck(p phrasing, reason judge.Reason) string {
 	b, f := p.budget, p.finding
 	switch reason := reason.(type) {
 	case judge.NoTime:
@@ -175,7 +179,7 @@ func (p phrasing) ofCheck(reason judge.Reason) string {
 }
 
 // who names the function, figure or process that the numbers are about.
-func (p phrasing) who() string {
+func (p *phrasing) who() string {
 	switch c := classOf(p.budget.Subject); {
 	case c == judge.Process:
 		return "the process"
@@ -185,24 +189,27 @@ func (p phrasing) who() string {
 	return cmp.Or(p.finding.Who, "the worst "+strings.TrimPrefix(p.budget.Subject, "no "))
 }
 
-func (p phrasing) value() string { return p.amount(p.finding.Value) }
+// at is who with the value.
+func (p *phrasing) at() string { return p.who() + " at " + p.value() }
 
-func (p phrasing) amount(v float64) string { return unit.Format(v, p.dim) }
+func (p *phrasing) value() string { return p.amount(p.finding.Value) }
 
-func (p phrasing) samples() string { return p.budget.samples(p.finding.Samples) }
+func (p *phrasing) amount(v float64) string { return unit.Format(v, p.dim) }
 
-func (p phrasing) limit() string { return p.budget.Limit.String() }
+func (p *phrasing) samples() string { return p.budget.samples(p.finding.Samples) }
+
+func (p *phrasing) limit() string { return p.budget.Limit.String() }
 
 // surely is the sentence for a verdict by bounds.
-func (p phrasing) surely() string {
+func (p *phrasing) surely() string {
 	if p.finding.Verdict == evidence.Fail {
-		return p.who() + " at " + p.value() + ", surely above " + p.amount(p.finding.Low) + " (" + p.samples() + ")"
+		return p.at() + ", surely above " + p.amount(p.finding.Low) + " (" + p.samples() + ")"
 	}
-	return p.who() + " at " + p.value() + ", surely below " + p.amount(p.finding.High) + " (" + p.samples() + ")"
+	return p.at() + ", surely below " + p.amount(p.finding.High) + " (" + p.samples() + ")"
 }
 
 // occurs is the sentence for "absent".
-func (p phrasing) occurs(reason judge.Occurs) string {
+func (p *phrasing) occurs(reason judge.Occurs) string {
 	f, none := p.finding, "none of "+p.samples()
 	switch {
 	case f.Verdict == evidence.Fail:
@@ -218,18 +225,18 @@ func (p phrasing) occurs(reason judge.Occurs) string {
 }
 
 // learning is the sentence for "steady", window after window.
-func (p phrasing) learning(reason judge.Learning) string {
+func (p *phrasing) learning(reason judge.Learning) string {
 	switch {
 	case p.finding.Verdict == evidence.Fail:
-		return p.who() + " at " + p.value() + ", growth beyond what the load explains"
+		return p.at() + ", growth beyond what the load explains"
 	case reason.Share < 1:
 		return "learning what is normal, and telling nothing until 48 hours are in: " + unit.Format(reason.Share, unit.Share) + " of them are"
 	}
-	return p.who() + " at " + p.value() + ", no growth beyond what the load explains"
+	return p.at() + ", no growth beyond what the load explains"
 }
 
 // inBlocks is the sentence for the end of a test's blocks.
-func (p phrasing) inBlocks(reason judge.InBlocks) string {
+func (p *phrasing) inBlocks(reason judge.InBlocks) string {
 	f, limit := p.finding, p.budget.Limit.base()
 	notable := evidence.Notable * limit
 	if p.dim == unit.Share {
@@ -240,23 +247,23 @@ func (p phrasing) inBlocks(reason judge.InBlocks) string {
 	case f.Verdict == evidence.Fail, passes && reason.Certain && f.Value <= limit:
 		return p.surely()
 	case passes && f.High < limit: // there were too few blocks to be certain
-		return p.who() + " at " + p.value() + ", likely below " + p.amount(f.High) + "; " + caught
+		return p.at() + ", likely below " + p.amount(f.High) + "; " + caught
 	case passes:
-		return p.who() + " at " + p.value() + ", too close to the limit to tell; " + caught
+		return p.at() + ", too close to the limit to tell; " + caught
 	case f.Samples == 0:
 		return "no CPU sample at all"
 	case reason.Needed <= 0:
-		return p.who() + " at " + p.value() + " after " + p.samples() + ": no number of samples would tell it from the limit of " + p.limit()
+		return p.at() + " after " + p.samples() + ": no number of samples would tell it from the limit of " + p.limit()
 	}
 	return "too few CPU samples: " + strconv.FormatInt(f.Samples, 10) + " came, " + whole(reason.Needed) +
-		" are needed to tell it from the limit of " + p.limit() + "; " + p.who() + " at " + p.value() + " so far"
+		" are needed to tell it from the limit of " + p.limit() + "; " + p.at() + " so far"
 }
 
 // endless is a ratio from which on there is no bound: package evidence cuts off at 1e15.
 const endless = 1e14
 
 // growth is the sentence about growth. For a new function it has no number.
-func (p phrasing) growth(reason judge.Growth) string {
+func (p *phrasing) growth(reason judge.Growth) string {
 	f := p.finding
 	amount := func(x float64) string {
 		x = math.Round(1e4*x)/1e4 + 0 // none is -0
@@ -315,7 +322,7 @@ func scopeText(b *Budget) string {
 }
 
 // measured is the value. Growth in points is a difference of shares.
-func (p phrasing) measured() string {
+func (p *phrasing) measured() string {
 	if p.dim == unit.Points {
 		return unit.InPoints(p.finding.Value)
 	}
@@ -323,7 +330,7 @@ func (p phrasing) measured() string {
 }
 
 // countedOver is the sentence for a value that a guard has counted over some time.
-func (p phrasing) countedOver(reason judge.CountedOver) string {
+func (p *phrasing) countedOver(reason judge.CountedOver) string {
 	what, period := "CPU", reason.Elapsed.Round(time.Second).String()
 	if p.budget.Kind == kinds.Allocs {
 		what = "allocations"
@@ -331,7 +338,7 @@ func (p phrasing) countedOver(reason judge.CountedOver) string {
 	if p.budget.Per != "" {
 		period = fmt.Sprintf("%.0f of %q in %s", reason.Work, p.budget.Per, period)
 	}
-	said := p.who() + " at " + p.value() + ", by its " + what + " counted over " + period
+	said := p.at() + ", by its " + what + " counted over " + period
 	if reason.Little {
 		said += ", which is too little work to be judged alone"
 	}
@@ -339,15 +346,15 @@ func (p phrasing) countedOver(reason judge.CountedOver) string {
 }
 
 // madeOf names the largest part of a figure.
-func (p phrasing) madeOf(reason judge.MadeOf) string {
+func (p *phrasing) madeOf(reason judge.MadeOf) string {
 	if reason.Err != nil {
-		return fmt.Sprintf("; what it is made of is not known: %v", reason.Err)
+		return "; what it is made of is not known: " + reason.Err.Error()
 	}
 	if len(p.finding.Offenders) == 0 {
 		return ""
 	}
-	o := offender(&p.finding.Offenders[0])
-	return "; " + unit.Format(o.Share, unit.Share) + " of the " + reason.Kind + " profile is " + o.String()
+	o := &p.finding.Offenders[0]
+	return "; " + unit.Format(o.Share, unit.Share) + " of the " + reason.Kind + " profile is " + located(&o.Frame, &o.Blame)
 }
 
 // withoutLabel says how many samples other goroutines have, and how these began.
@@ -360,21 +367,21 @@ func withoutLabel(others judge.Others) string {
 }
 
 // withOthers is the sentence for a verdict that other goroutines would change.
-func (p phrasing) withOthers(reason judge.WithOthers) string {
+func (p *phrasing) withOthers(reason judge.WithOthers) string {
 	says := "of which it is not known whether they work for this check (if they belong to a test in parallel, run this test by itself)"
 	if reason.Certain {
 		says = "which run while work runs and pause while it pauses"
 	}
 	said := fmt.Sprintf("%s, with %s, %s: let work call what they call (a server's handler), or start them inside work, for many requests a call",
-		phrasing{p.budget, p.dim, reason.With}.text(), withoutLabel(reason.Others), says)
+		(&phrasing{p.budget, p.dim, reason.With, p.more}).text(), withoutLabel(reason.Others), says)
 	if reason.Without.Verdict == evidence.Pass {
-		said += ". Without them it is: " + phrasing{p.budget, p.dim, reason.Without}.text()
+		said += ". Without them it is: " + (&phrasing{p.budget, p.dim, reason.Without, p.more}).text()
 	}
 	return said
 }
 
 // levels is the sentence for "steady", call after call.
-func (p phrasing) levels(reason judge.Levels) string {
+func (p *phrasing) levels(reason judge.Levels) string {
 	f, calls := p.finding, reason.Calls
 	if reason.Needed > 0 {
 		return fmt.Sprintf("%d measurements, each after %d calls; %d are needed", f.Samples, calls, reason.Needed)

@@ -101,19 +101,17 @@ func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 
 // String is the function with its place, and the call in the own module that leads to it:
 // "encoding/json.Marshal at json/encode.go:160, called from main.serve at shop/order.go:46".
-func (o Offender) String() string {
-	text := at(&o.Frame)
-	if o.Blame.Function != "" && o.Blame.Function != o.Function {
-		text += ", called from " + at(&o.Blame)
+func (o Offender) String() string { return located((*judge.Frame)(&o.Frame), (*judge.Frame)(&o.Blame)) }
+
+func located(f, blame *judge.Frame) string {
+	text := f.Function
+	if place := f.Place(); place != "" {
+		text += " at " + place
+	}
+	if blame.Function != "" && blame.Function != f.Function {
+		text += ", called from " + located(blame, blame)
 	}
 	return text
-}
-
-func at(f *Frame) string {
-	if place := (*judge.Frame)(f).Place(); place != "" {
-		return f.Function + " at " + place
-	}
-	return f.Function
 }
 
 // outside is the nearest caller outside the standard library that has half of the offender, if

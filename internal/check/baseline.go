@@ -86,7 +86,7 @@ func (r *run) writeBaseline() (problem string) {
 	case r.judged["cpu"] == nil || r.cpu == nil:
 		return "no baseline was written: time was up, or a budget failed, before CPU was sampled"
 	case r.cpu.cover.isLow():
-		return "no baseline was written: " + budget.Budget{}.Result(judge.Finding{Reason: r.cpu.cover.unsampled(r.busy())}).Reason
+		return "no baseline was written: " + budget.Budget{}.CheckResult(judge.Finding{Reason: r.cpu.cover.unsampled(r.busy())}).Reason
 	case r.cpu.samples() < least:
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or -benchtime of a benchmark, or let work use more CPU",
 			r.cpu.samples(), least)

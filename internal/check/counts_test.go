@@ -222,5 +222,5 @@ func TestCheckCountsBesideAHangingCall(t *testing.T) {
 
 // judgedBatches is judgeBatches, in words.
 func judgedBatches(b budget.Budget, batches []batch, last, trailing bool) budget.Result {
-	return b.Result(judgeBatches(b, batches, last, trailing).Finding)
+	return b.CheckResult(judgeBatches(b, batches, last, trailing).Finding)
 }

@@ -161,7 +161,7 @@ func TestCheckSmallWork(t *testing.T) {
 		r.worker.Calls.Add(1000)
 		c.all.work = map[string]float64{work.Call: 1000}
 		why, found := c.explain(r, 0, judge.NoSamples{})
-		reason := r.set[0].Result(judge.Finding{Reason: found}).Reason
+		reason := r.set[0].CheckResult(judge.Finding{Reason: found}).Reason
 		if why != tt.want || !strings.Contains(reason, tt.say) {
 			t.Errorf("%s: cause %v, want %v, saying %q: %s", tt.sentence, why, tt.want, tt.say, reason)
 		}

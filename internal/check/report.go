@@ -45,7 +45,7 @@ type reported struct {
 // reported puts the outcome of budget i into words.
 func (r *run) reported(i int) reported {
 	o := &r.outcomes[i]
-	return reported{r.set[i].Result(o.Finding), o.cause, o.kind}
+	return reported{r.set[i].CheckResult(o.Finding), o.cause, o.kind}
 }
 
 // A savedProfile is a profile that a failed budget was judged by.
