@@ -44,8 +44,9 @@ func (e *entry) ruleOf(cfg *Config) alert.Rule {
 	return r
 }
 
-// add adds a result to its entry. A lost window, or one in which a counter of work could not be
-// read, does not change the alert, because it says nothing about the budget. add reports false
+// add adds a result to its entry. A lost window (unless figures show that the budget's condition
+// does not hold), or one in which a counter of work could not be read, does not change the alert,
+// because it says nothing about the budget. add reports false
 // for a budget that SetBudgets has removed.
 func (g *Guard) add(j *judgement) bool {
 	g.mu.Lock()

@@ -170,6 +170,24 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 	})
 }
 
+// One lost window of an idle process does not end an alert of growth, which stays proven.
+func TestLostIdleWindowKeepsTheEvidence(t *testing.T) {
+	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
+	e := entryOf("fmt.Println grows below 5 points when process above 0.2 cores")
+	e.alert.State, e.Proven, e.Evidence = alert.Firing, budget.Fail, 2
+	g.budgets = &budgets{entries: []*entry{e}, groups: []*group{{kind: "cpu", entries: []*entry{e}}}}
+	l := &looper{Guard: g}
+	lostWindow := lost(profiler.Busy)
+	m := measuredAt(&lostWindow, g.started.Add(minute), "cores", 0.1)
+	m.tried = true
+	for _, j := range l.judge(t.Context(), g.budgets.groups[0], m) {
+		g.add(j)
+		if j.lost || j.event != alert.None || e.alert.State != alert.Firing || e.Evidence != 2 || !j.result.Idle {
+			t.Errorf("lost %t, event %d, %s, evidence %v: %s", j.lost, j.event, e.alert.State, e.Evidence, j.result)
+		}
+	}
+}
+
 // That a condition does not hold needs no profile, so the alert ends while windows are lost.
 func TestConditionOfLostWindows(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

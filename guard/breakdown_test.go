@@ -23,6 +23,7 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiles"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 //go:noinline
@@ -187,7 +188,7 @@ func TestGoroutinesOfAllSortsNameNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := largestParts(t.Context(), table, "goroutine", "")
+		parts, err := largestParts(t.Context(), table, "goroutine", "", unit.Share)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,9 +54,10 @@ func profilingCost(w *profiler.Window, used *process.Figures) time.Duration {
 }
 
 // readingCost estimates the CPU of reading counters of work, by what the process used meanwhile:
-// without what it uses at other times, because a counter may wait while the host computes.
-func readingCost(elapsed, used time.Duration, cores float64) time.Duration {
-	return max(0, min(elapsed, used-time.Duration(cores*float64(elapsed))))
+// without what it uses at other times, because a counter may wait while the host computes on
+// other cores.
+func readingCost(elapsed, used time.Duration, elsewhere float64) time.Duration {
+	return max(0, min(elapsed, used-time.Duration(elsewhere*float64(elapsed))))
 }
 
 // account adds the cost of a window, and lets the guard pause or go on by it.

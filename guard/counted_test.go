@@ -270,17 +270,18 @@ func TestReadingCost(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tt := range []struct {
 		elapsed, used time.Duration
-		cores         float64
+		elsewhere     float64
 		want          time.Duration
 	}{
 		{10 * ms, 4 * ms, 0, 4 * ms},
 		{10 * ms, 25 * ms, 2, 5 * ms},
 		{900 * ms, 1800 * ms, 2, 0},
+		{900 * ms, 1800 * ms, 1, 900 * ms}, // of two cores, one may have been needed
 		{900 * ms, 1700 * ms, 2, 0},
 		{10 * ms, 40 * ms, 2, 10 * ms}, // one goroutine reads
 	} {
-		if got := readingCost(tt.elapsed, tt.used, tt.cores); got != tt.want {
-			t.Errorf("%v of CPU in %v of a process at %v cores: %v, want %v", tt.used, tt.elapsed, tt.cores, got, tt.want)
+		if got := readingCost(tt.elapsed, tt.used, tt.elsewhere); got != tt.want {
+			t.Errorf("%v of CPU in %v beside %v cores: %v, want %v", tt.used, tt.elapsed, tt.elsewhere, got, tt.want)
 		}
 	}
 }

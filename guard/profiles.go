@@ -88,7 +88,7 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 		t, err = l.table(kind, p.Data)
 	}
 	if err == nil {
-		b.offenders, err = largestParts(ctx, t, kind, l.module)
+		b.offenders, err = largestParts(ctx, t, kind, l.module, unit.Share)
 	}
 	if b.err = err; err == nil && l.store != nil {
 		b.data = p.Data
@@ -97,10 +97,10 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 	return b
 }
 
-// largestParts are the functions with a large share of a profile: the offenders of a limit
-// that is so low that every profile is above it.
-func largestParts(ctx context.Context, t *decode.Table, kind, module string) ([]judge.Offender, error) {
-	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: kind, Limit: 0.5, Dimension: unit.Share}})
+// largestParts are the functions with a large share of a profile, or of the objects in it (of is
+// unit.Count): the offenders of a limit that is so low that every profile is above it.
+func largestParts(ctx context.Context, t *decode.Table, kind, module string, of unit.Dimension) ([]judge.Offender, error) {
+	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: kind, Limit: 0.5, Dimension: of}})
 	if err != nil {
 		return nil, err
 	}

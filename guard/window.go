@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // window takes and judges one window of all kinds of profile that the budgets need. While
@@ -99,7 +101,8 @@ func (l *looper) read() *counters {
 	c := &counters{Snapshot: l.seams.snap()}
 	began, used := time.Now(), process.ProcessCPU()
 	c.work = l.work.now()
-	c.cost = readingCost(time.Since(began), process.ProcessCPU()-used, process.Between(l.last, c.Snapshot).Cores)
+	elsewhere := min(process.Between(l.last, c.Snapshot).Cores, float64(runtime.GOMAXPROCS(0)-1))
+	c.cost = readingCost(time.Since(began), process.ProcessCPU()-used, elsewhere)
 	return c
 }
 
@@ -158,10 +161,12 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	if err != nil {
 		findings = judge.Unjudged(len(g.entries), err)
 	}
+	parts := map[unit.Dimension][]judge.Offender{}
 	for i, e := range g.entries {
 		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
 		if idle, ok := e.rule.When.UnmetBy(m.facts.Figures).(judge.Idle); ok && j.lost {
-			j.finding.Reason, j.lost = idle, false // its condition needs no profile
+			// Its condition needs no profile. The evidence stays as it is.
+			j.finding.Reason, j.finding.Alarm, j.finding.Strength, j.lost = idle, evidence.Verdict(e.Proven), e.Evidence, false
 		}
 		if g.kind == kinds.CPU && !m.tried && !hasCounter(&e.rule) && j.lost {
 			continue
@@ -183,7 +188,14 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 				j.finding.Alarm, j.finding.Strength = j.finding.Verdict, 0
 			}
 			if f := j.finding; f.Verdict == evidence.Fail && len(f.Offenders) == 0 && hasCounter(&e.rule) && err == nil {
-				f.Offenders, _ = largestParts(ctx, t, g.kind, l.module) // the window itself was within the limit
+				of := unit.Share // the window itself was within the limit
+				if e.rule.Dimension == unit.Count {
+					of = unit.Count // objects, and not bytes
+				}
+				if _, done := parts[of]; !done {
+					parts[of], _ = largestParts(ctx, t, g.kind, l.module, of)
+				}
+				f.Offenders = parts[of]
 			}
 		}
 		j.result = e.Budget.Result(*j.finding)

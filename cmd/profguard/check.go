@@ -159,18 +159,25 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 // budgets of a service can be used: those that one profile can decide are judged.
 func lacks(b *budget.Budget, reason judge.Reason) string {
 	const overHours = "it looks at hours: a guard in the service judges it, no single profile can"
-	switch reason := reason.(type) {
+	figure := func(name string) string {
+		return fmt.Sprintf("expected -figure %s=VALUE", cmp.Or(strings.TrimPrefix(name, "process"), "cores"))
+	}
+	switch reason.(type) {
 	case judge.OverHours:
 		return overHours
 	case judge.NoBaseline:
 		return "it compares with an earlier profile: expected -base PROFILE"
 	case judge.WorkUnknown:
 		return fmt.Sprintf("it divides by work: expected -work %s=COUNT, how many there were while the profile was taken", b.Per)
-	case judge.FigureUnknown:
-		if b.Rule == "steady" {
+	case judge.ConditionUnknown:
+		return fmt.Sprintf("it is judged only %s: %s", "when "+b.When.String(), figure(b.When.Figure))
+	case judge.FigureUnknown, judge.OtherKind:
+		switch {
+		case b.Rule == "steady":
 			return overHours
+		case slices.Contains(figures, b.Subject):
+			return "it is about a figure of the process: " + figure(b.Subject)
 		}
-		return fmt.Sprintf("it is about a figure of the process: expected -figure %s=VALUE", reason.Figure)
 	}
 	return ""
 }

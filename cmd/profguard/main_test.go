@@ -179,6 +179,7 @@ var commands = []string{
 	"check -budget|process below 2ms per request|shop.pprof",
 	"check -budget|no function grows above 5 points|shop.pprof",
 	"check -budget|goroutines steady|shop.pprof",
+	"check -budget|heap below 64MiB|-budget|example.com/shop.serve below 50% when rss above 1GiB|shop.pprof",
 	"check -budget|encodng/json below 5%|shop.pprof",
 	"check -budget|encodng/json below 5%|few.pprof",
 	"check -budget|encodng/json absent|shop.pprof",

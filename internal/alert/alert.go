@@ -172,7 +172,7 @@ type Alert struct {
 	Since    time.Duration // when State was entered
 	Recovery Recovery      // since the last window that failed, or since it fired
 
-	fails, passes run           // inconclusive windows do not interrupt these
+	fails, passes run           // inconclusive windows above the limit do not interrupt these
 	unjudged      run           // windows with nothing to judge
 	idle          run           // those in which the condition did not hold
 	failed        time.Duration // the end of the last window that failed
@@ -211,7 +211,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 		if a.State != Pending {
 			a.enter(Pending, f.End)
 		}
-	case f.Window == evidence.Pass:
+	case f.Window == evidence.Pass, r.Strict && a.State == Pending && a.fails.windows == 0:
 		a.deactivate(f.End)
 	}
 	return a, None
@@ -285,7 +285,7 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 	}
 	// The evidence may be enough before the excess has lasted for three periods, and may stay
 	// after the excess is over. So it takes a window above the limit, which also has an offender.
-	above := f.Window != evidence.Pass && (f.Limit <= 0 || f.Value > f.Limit)
+	above := f.Window == evidence.Fail || f.Window != evidence.Pass && (f.Limit <= 0 || f.Value > f.Limit)
 	return !r.Strict && a.State == Pending && f.Strength >= 1 && above && f.End-a.Since >= lastingPeriods*r.Period
 }
 
@@ -307,7 +307,7 @@ func (a *Alert) over(f Finding, r Rule) Event {
 	switch {
 	case r.Counted:
 		return None
-	case r.Growth && a.shown && f.Stream == evidence.Inconclusive:
+	case r.Growth && a.shown && f.Measured && f.Stream == evidence.Inconclusive:
 		return Unproven
 	case f.Stream == evidence.Pass && (r.Each || f.Limit == 0 || a.Recovery.Mean() <= f.Limit):
 		// The proof is that the value is below the end of the zone above the limit. So the

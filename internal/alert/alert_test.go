@@ -191,9 +191,10 @@ func TestStories(t *testing.T) {
 		{"it is of all of them", each, "EEEEZ", "pppfr"},
 		{"growth ends without proof, other excess does not", growth, "GGGGb", "pppfr"},
 		{"for lack of proof", lasting, "GGGGbb", "pppfff"},
+		{"growth does not end where nothing was measured", growth, "GGGGnnb", "pppfffr"},
 		{"for 3 windows", For(3, 0, every), "ffpffEEbf", "ppipppppf"},
-		{"for 3 windows that are not in a row", For(3, 0, every), "fbbbbfbbbbffbbbf", "pppppppppppppppf"},
-		{"for 5m, and two windows that are not in a row", For(0, 5*every, every), "fbbbbbf", "ppppppp"},
+		{"for 3 windows that are not in a row", For(3, 0, every), "fbbbbfbbbbffbbbf", "ppppippppipppppf"},
+		{"for 5m, and two windows that are not in a row", For(0, 5*every, every), "fbbbbbf", "ppppiip"},
 	} {
 		s := story{rule: tt.rule}
 		if got := s.play(tt.windows); got != tt.states {

@@ -29,6 +29,9 @@ func (r *run) benchmark() (problem string) {
 	defer cancel()
 	r.worker = work.New(ctx, r.id, r.call)
 	defer r.worker.Stop(0, 0)
+	if r.test.cpuprofile && r.Update {
+		return "no baseline was written: go test -cpuprofile holds the profiler"
+	}
 	if r.test.cpuprofile {
 		r.worker.Loop(ctx, r.bench.Loop)
 		r.t.Logf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged")
@@ -57,14 +60,13 @@ func (r *run) benchmark() (problem string) {
 	names := map[string]int{}
 	for i := range r.set {
 		o := r.reported(i)
-		if o.Verdict == budget.Inconclusive && o.High == 0 && o.Share == 0 {
-			continue // it was not measured
-		}
 		value, name, unit := metricOf(o.Result)
 		if names[name+unit]++; names[name+unit] > 1 {
 			name += fmt.Sprintf("-%d", names[name+unit])
 		}
-		r.bench.ReportMetric(value, name+unit)
+		if o.Verdict != budget.Inconclusive || o.High > 0 || o.Share > 0 { // or else it was not measured
+			r.bench.ReportMetric(value, name+unit)
+		}
 	}
 	if r.Update {
 		if problem := r.writeBaseline(); problem != "" {

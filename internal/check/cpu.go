@@ -280,14 +280,18 @@ func (c *cpuPhase) results(r *run) error {
 			o.Verdict, o.Offenders, o.Over = evidence.Inconclusive, nil, 0
 		}
 		if o.Verdict == evidence.Inconclusive {
-			o.cause, o.Reason = c.explain(r, n, o.Reason)
+			var other judge.Reason
+			if o.cause, other = c.explain(r, n, o.Reason); other != nil {
+				o.Reason, o.Notes = other, judge.Notes{}
+			}
 		}
 		r.outcomes[i] = o
 	}
 	return nil
 }
 
-// explain says why budget n of the phase is inconclusive, if not for the reason that was found.
+// explain says why budget n of the phase is inconclusive. The reason is nil if it is the one that
+// was found.
 func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reason) {
 	calls, b := r.worker.Calls.Load(), r.set[r.plan.cpu[n]]
 	all := c.samples() + c.loop
@@ -310,5 +314,5 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(all) < asleepRate*c.all.elapsed.Seconds():
 		return mistake, judge.Asleep{Samples: c.samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.of(c.unlabelled.busiest())}
 	}
-	return noTime, found
+	return noTime, nil
 }

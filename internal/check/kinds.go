@@ -84,7 +84,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 			_, failed := f.Reason.(judge.Failed)
 			judged := !failed && f.Cut == 0 && rules[i].When.UnmetBy(facts.Figures) == nil && units[cmp.Or(r.set[i].Per, work.Call)] > 0
 			if sure && judged && f.Verdict == evidence.Inconclusive && f.Hits == 0 && f.Value == 0 {
-				f.Verdict, f.Reason = evidence.Pass, judge.NoEvents{}
+				f.Verdict, f.Reason, f.Notes = evidence.Pass, judge.NoEvents{}, judge.Notes{}
 			}
 		}
 	}

@@ -106,6 +106,6 @@ func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
 		if _, ok := certain[i]; ok {
 			reason.Others, reason.Certain, o.cause = c.unlabelled.of(follow), true, mistake
 		}
-		o.Verdict, o.Reason = evidence.Inconclusive, reason
+		o.Verdict, o.Reason, o.Notes = evidence.Inconclusive, reason, judge.Notes{}
 	}
 }
