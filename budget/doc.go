@@ -192,8 +192,9 @@
 // alert ends, and it fires again when the condition holds and the budget fails again.
 //
 // "for" says how long a budget must fail before the guard fires: for a number of windows in
-// a row, or for a duration. Without it, the guard fires after three periods of failing
-// windows, or when all windows together prove an excess that no single window proves.
+// a row, or for a duration. Without it, "absent" and "leaked" fire at the first hit, and
+// other budgets after three periods of failing windows, or when all windows together prove an
+// excess that has lasted for three periods.
 //
 // # Whose share it is
 //
@@ -241,9 +242,9 @@
 //     would be enough.
 //
 // Figures are counted and not sampled, so their verdict is a plain comparison; only heap and
-// gc that a profile tells are sampled. Figures vary, so a guard fires after three periods in
-// which one is over its limit, unless "for" says otherwise, and the alert ends after three
-// periods within it.
+// gc that are read from a profile are sampled. Figures vary, so a guard fires when a figure is
+// over its limit for three periods, unless "for" says otherwise. The alert ends when it is
+// within the limit for three periods.
 //
 // The runtime keeps 64 frames of a stack in CPU profiles and 128 in others, and drops those
 // at the root's end. Such samples widen the bounds of budgets that depend on callers, so

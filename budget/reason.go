@@ -165,7 +165,7 @@ func ofCheck(p phrasing, reason judge.Reason) string {
 		if reason.Busy {
 			why = "a machine with far more to run than processors does that by itself; if it does so when idle, look for another user of SIGPROF in the process"
 		}
-		return fmt.Sprintf("%s came of about %.0f that %v of CPU should have: %s", unit.Plural(reason.Samples, "sample"), reason.Due, reason.CPU.Round(10*time.Millisecond), why)
+		return fmt.Sprintf("%s came, and %[3]v of CPU should have about %.0[2]f: %[4]s", unit.Plural(reason.Samples, "sample"), reason.Due, reason.CPU.Round(10*time.Millisecond), why)
 	case judge.Asleep:
 		return fmt.Sprintf("too few CPU samples: %d in %v and %d calls, and %s. Work sleeps or waits, "+
 			"or it does its work on goroutines that were started before the check: start those inside work, or make work compute",
@@ -230,7 +230,7 @@ func (p *phrasing) learning(reason judge.Learning) string {
 	case p.finding.Verdict == evidence.Fail:
 		return p.at() + ", growth beyond what the load explains"
 	case reason.Share < 1:
-		return "learning what is normal, and telling nothing until 48 hours are in: " + unit.Format(reason.Share, unit.Share) + " of them are"
+		return "learning what is normal for 48 hours: " + unit.Format(reason.Share, unit.Share) + " of them are over"
 	}
 	return p.at() + ", no growth beyond what the load explains"
 }
@@ -391,7 +391,7 @@ func (p *phrasing) levels(reason judge.Levels) string {
 	case limit > 0 && reason.Least > limit:
 		return said + fmt.Sprintf(": never below %s, the limit is %s", p.amount(reason.Least), p.limit())
 	case f.Verdict == evidence.Fail:
-		return said + fmt.Sprintf(": growth by %s with every %d", p.amount(reason.Rise), calls)
+		return said + fmt.Sprintf(": growth by %s with every %d calls", p.amount(reason.Rise), calls)
 	}
 	return said + ": no steady rise"
 }

@@ -17,7 +17,7 @@ type judgement struct {
 	result     budget.Result
 	finding    *judge.Finding // the result without words
 	start, end time.Time      // of the time that was judged
-	lost       bool           // the window was lost, so the alert does not change
+	lost       bool           // nothing was found out, so the alert does not change
 	data       []byte         // the profile
 	event      alert.Event    // the transition of the alert
 }
@@ -88,6 +88,11 @@ func (g *Guard) add(j *judgement) bool {
 	was := e.alert.State
 	if e.alert, j.event = e.alert.Next(f, e.ruleOf(&g.cfg)); e.alert.State != was {
 		e.Since = j.end
+	}
+	if j.event.Ends() { // the watch forgets, too
+		if e.Evidence = 0; e.Proven == budget.Fail {
+			e.Proven = budget.Inconclusive
+		}
 	}
 	return true
 }

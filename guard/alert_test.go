@@ -9,6 +9,8 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -186,6 +188,25 @@ func TestLostIdleWindowKeepsTheEvidence(t *testing.T) {
 			t.Errorf("lost %t, event %d, %s, evidence %v: %s", j.lost, j.event, e.alert.State, e.Evidence, j.result)
 		}
 	}
+}
+
+// After an alert has ended, its evidence counts no more.
+func TestEvidenceOfAnEndedAlert(t *testing.T) {
+	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
+	e := entryOf("fmt.Println below 20% when process above 0.2 cores")
+	e.alert.State, e.Proven, e.Evidence = alert.Firing, budget.Fail, 0.8
+	g.budgets = &budgets{entries: []*entry{e}}
+	for i := range 5 {
+		end := g.started.Add(time.Duration(i) * minute)
+		f := &judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Strength: 0.8, Reason: judge.Measured{}}
+		g.add(&judgement{entry: e, finding: f, result: e.Budget.Result(*f), start: end.Add(-10 * second), end: end})
+		if ended := e.alert.State == alert.Resolved; ended != (e.Evidence == 0) || ended != (e.Proven == budget.Inconclusive) {
+			t.Errorf("%s, evidence %v, proven %v", e.alert.State, e.Evidence, e.Proven)
+		} else if ended {
+			return
+		}
+	}
+	t.Error("it has not ended")
 }
 
 // That a condition does not hold needs no profile, so the alert ends while windows are lost.

@@ -39,7 +39,7 @@ type TB interface {
 // lets the last call return, and cancels ctx. If no call has returned by itself, it cancels
 // ctx at once. On a busy core, a budget with a limit of 20% takes about 2 seconds to pass at
 // half its limit, 6 seconds to fail at twice its limit, and one second at 98%. Smaller limits
-// take longer. Near its limit a budget takes all of the time.
+// take longer. A value slightly above its limit may take all of the time.
 //
 // # What fails, passes and is skipped
 //
@@ -48,7 +48,8 @@ type TB interface {
 // is to be absent), a scope that is never entered, work that hardly uses CPU although the machine is idle, work
 // that is done by goroutines without the check's label.
 //
-// A test passes on the proof that the measured value is less than 1.25 times its limit. When
+// A test passes on the proof that the measured value is less than 1.25 times its limit (of a
+// share above two thirds: below the middle between the limit and 100%). When
 // the time is up, it also passes if one and a half times the limit would have been caught, or
 // if the mean of what is counted is within the limit. So work that is a little above a limit
 // passes as well, because a test that fails now and then is worse. The log does not call such a budget kept: "1 too close to the limit to
@@ -110,7 +111,7 @@ type TB interface {
 // for a budget, that is logged and the benchmark passes. It is the same under -short, with
 // which a check takes at most 5 seconds, and 20 on a busy machine. Mistakes in the test fail
 // either way. go test -cpuprofile holds the profiler, so Check with a budget on CPU calls work
-// once and skips the test, and runs a benchmark without judging it. Under go test -fuzz it
+// once and skips the test, and runs a benchmark without judging it (with Update it fails). Under go test -fuzz it
 // calls work once for each input and judges nothing. A guard in the same process shares the profiler with Check.
 //
 // If work panics, Check panics with the same text and work's stack. If work ends its

@@ -32,13 +32,13 @@ type Config struct {
 	// runtime record one event of contention in a hundred, if it records none.
 	Budgets budget.Set
 
-	// Every is the time from the start of one window to the next, by default a minute, or Window
-	// if that is longer.
-	// Window is the length of a window, from a second to five minutes, and by default 10
-	// seconds or half of Every, whichever is shorter, but at least a second, so that others can take a profile in
-	// between. If both are equal, windows follow each other without a pause. While a budget
-	// is pending that has no "for" and is not on a counted value, the next window starts
-	// after a pause of half a window; that is so for at most ten minutes an hour.
+	// Every is the time from the start of one window to the start of the next: a minute by
+	// default, or Window if that is longer. Window is the length of a window, from a second to
+	// five minutes. By default it is 10 seconds or half of Every, whichever is shorter, but at
+	// least a second, so that other code can take a profile in between. If both are equal,
+	// there is no pause between windows. While a budget is pending that has no "for" and is not
+	// on a counted value, the next window starts after a pause of half a window, for at most
+	// ten minutes an hour.
 	Every  time.Duration
 	Window time.Duration
 

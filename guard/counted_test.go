@@ -265,7 +265,8 @@ func TestCountedBesideAFailedReading(t *testing.T) {
 	})
 }
 
-// What a counter of work waits for is not the guard's cost, also while the host computes.
+// What a counter of work waits for is not the guard's cost, also while the host computes on other
+// cores. A process that uses all cores may have lacked one meanwhile.
 func TestReadingCost(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tt := range []struct {

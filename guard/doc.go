@@ -36,11 +36,11 @@
 // one core, it takes fewer windows; above 3%, in half a minute at least, it pauses for a
 // quarter of an hour.
 //
-// The runtime has one CPU profiler, and the guard shares it. The guard never stops a
-// profile that it did not start, notices when its own was stopped, and backs off while
+// The runtime has one CPU profiler, and the guard shares it. The guard never ends
+// another profile on purpose, notices when its own was stopped, and backs off while
 // other code is profiling: for a minute, then for 2, 4, 8 and 15. At the defaults, a profile
 // of 30 seconds that a person takes at /debug/pprof costs at most one window (go test -v -run
-// WindowsLostToAPerson ./guard), with windows every ten seconds six. A profiler that runs
+// WindowsLostToAPerson ./guard). A profiler that runs
 // all the time costs nearly all windows.
 //
 // There is one guard in a process. Call [Guard.Stop] before syscall.Exec. Neither

@@ -49,7 +49,7 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 	}
 	switch {
 	case event == alert.Unjudged && r.Idle:
-		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
+		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unit.Plural(e.alert.Idle(), "window"))
 	case event == alert.Unjudged:
 		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
 	case event == alert.Unproven:

@@ -73,9 +73,8 @@ type BudgetStatus struct {
 	// offenders if that is not the Result's: those of a figure are shares of a profile.
 	Result       budget.Result `json:"result"`
 	OffenderUnit string        `json:"offender_unit,omitempty"`
-	// Proven is the verdict that was proven last. For a share, that takes all windows since
-	// the last alert together, and a single window that fails is no proof. For a counted
-	// value one window is proof, and so is one hit of "absent". While the budget is pending
+	// Proven is the verdict that was proven last: by a window that fails, by all windows since
+	// the last alert together, or, of a counted value, by any window. While the budget is pending
 	// or firing, a proven pass is shown as inconclusive. In the other states a proven fail is.
 	// Evidence is the evidence of all windows together for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`

@@ -187,8 +187,9 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			if hasCounter(&e.rule) { // windows cover a part of the period only, so the counters alone decide
 				j.finding.Alarm, j.finding.Strength = j.finding.Verdict, 0
 			}
+			// The window itself may have been within the limit, and has no offenders then.
 			if f := j.finding; f.Verdict == evidence.Fail && len(f.Offenders) == 0 && hasCounter(&e.rule) && err == nil {
-				of := unit.Share // the window itself was within the limit
+				of := unit.Share
 				if e.rule.Dimension == unit.Count {
 					of = unit.Count // objects, and not bytes
 				}

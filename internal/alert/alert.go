@@ -172,24 +172,29 @@ type Alert struct {
 	Since    time.Duration // when State was entered
 	Recovery Recovery      // since the last window that failed, or since it fired
 
-	fails, passes run           // inconclusive windows above the limit do not interrupt these
-	unjudged      run           // windows with nothing to judge
-	idle          run           // those in which the condition did not hold
-	failed        time.Duration // the end of the last window that failed
-	shown         bool          // all windows together have proved an excess
-	unsettled     float64       // the count at the time counted
-	counted       time.Duration
+	fails     run           // inconclusive windows above the limit do not interrupt it
+	passes    run           // nor do those within the limit interrupt this one
+	within    int           // measured windows in a row that were within the limit
+	unjudged  run           // windows with nothing to judge
+	idle      run           // those in which the condition did not hold
+	failed    time.Duration // the end of the last window that failed
+	shown     bool          // all windows together have proved an excess
+	unsettled float64       // the count at the time counted
+	counted   time.Duration
 }
 
 // Unjudged is the number of windows in a row, up to the last, with nothing to judge.
 func (a Alert) Unjudged() int { return a.unjudged.windows }
+
+// Idle is the number of windows in a row, up to the last, in which the condition did not hold.
+func (a Alert) Idle() int { return a.idle.windows }
 
 // Passed is the number of windows in a row, up to the last, that passed within the limit.
 func (a Alert) Passed() int { return a.passes.windows }
 
 // Next returns the alert after a window, and the event. It depends only on its arguments.
 // Unknown verdicts and states count as inconclusive and inactive. It must not be called for a
-// window that was lost.
+// window that was lost, unless the condition is known not to hold.
 func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	a.count(f, r)
 	fails, rising := f.Window == evidence.Fail, !r.Strict && f.Strength >= rising
@@ -234,10 +239,15 @@ func (a *Alert) count(f Finding, r Rule) {
 	// above: the value is over the limit, whatever the verdict, because a window can pass at up
 	// to 1.25 times the limit. "steady" has no limit: there, a window that passes is not above.
 	above := f.Value > f.Limit && (f.Limit > 0 || f.Window != evidence.Pass)
+	if f.Window == evidence.Fail || above {
+		a.within = 0
+	} else if f.Measured {
+		a.within++
+	}
 	switch {
 	case f.Window == evidence.Fail:
 		a.fails, a.failed, a.Recovery = a.fails.add(f), f.End, Recovery{}
-	case f.Window == evidence.Pass || f.Measured && !above && (!r.Strict || f.End-a.failed > lastingPeriods*r.Period):
+	case f.Window == evidence.Pass || f.Measured && !above && (!r.Strict || a.within >= leastWindows):
 		if a.fails.windows > 0 && a.State != Firing {
 			a.unsettle(unsettledByRow, f.End, r)
 		}
@@ -284,7 +294,7 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 		return true
 	}
 	// The evidence may be enough before the excess has lasted for three periods, and may stay
-	// after the excess is over. So it takes a window above the limit, which also has an offender.
+	// after the excess is over. So it takes a window above the limit.
 	above := f.Window == evidence.Fail || f.Window != evidence.Pass && (f.Limit <= 0 || f.Value > f.Limit)
 	return !r.Strict && a.State == Pending && f.Strength >= 1 && above && f.End-a.Since >= lastingPeriods*r.Period
 }
@@ -295,7 +305,7 @@ func (a *Alert) ends(f Finding, r Rule) Event {
 	if a.passes.lasts(windows, d, f.End) {
 		return Passed
 	}
-	if why := a.over(f, r); why != None && f.Window != evidence.Fail && (a.factor(f.End, r) == 1 || f.End-a.failed >= d) {
+	if why := a.over(f, r); why != None && f.Window != evidence.Fail && (a.factor(f.End, r) == 1 || f.End-max(a.failed, a.Since) >= d) {
 		return why
 	}
 	return a.stopped(f, r)

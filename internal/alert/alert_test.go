@@ -193,13 +193,30 @@ func TestStories(t *testing.T) {
 		{"for lack of proof", lasting, "GGGGbb", "pppfff"},
 		{"growth does not end where nothing was measured", growth, "GGGGnnb", "pppfffr"},
 		{"for 3 windows", For(3, 0, every), "ffpffEEbf", "ppipppppf"},
-		{"for 3 windows that are not in a row", For(3, 0, every), "fbbbbfbbbbffbbbf", "ppppippppipppppf"},
-		{"for 5m, and two windows that are not in a row", For(0, 5*every, every), "fbbbbbf", "ppppiip"},
+		{"for 3 windows that are not in a row", For(3, 0, every), "fbbbbfbbbbffbbbf", "pppiipppiippppip"},
+		{"for 3 windows, with some below the limit between them", For(3, 0, every), "fbbfbabbf", "ppppppppf"},
+		{"for 5m, and two windows that are not in a row", For(0, 5*every, every), "fbbbbbf", "pppiiip"},
 	} {
 		s := story{rule: tt.rule}
 		if got := s.play(tt.windows); got != tt.states {
 			t.Errorf("%s: windows %s, states %s, want %s", tt.name, tt.windows, got, tt.states)
 		}
+	}
+}
+
+// An alert that comes back takes longer to end also where no single window has failed.
+func TestProofAfterFlapping(t *testing.T) {
+	r := Lasting(every, window)
+	a := Alert{State: Firing, Since: 10 * every, unsettled: 2 * unsettledFrom, counted: 10 * every}
+	for minute := 11; ; minute++ {
+		var e Event
+		if a, e = a.Next(at(float64(minute), Finding{Limit: 1, Stream: pass}), r); e == None {
+			continue
+		}
+		if e != Proven || minute < 10+2*lastingPeriods {
+			t.Errorf("minute %d: event %d, want proof after %d minutes", minute, e, 10+2*lastingPeriods)
+		}
+		break
 	}
 }
 
@@ -224,6 +241,9 @@ func TestIdleAfterUnjudged(t *testing.T) {
 		next(Finding{})
 	}
 	for i := range idlePeriods {
+		if a.Idle() != i {
+			t.Errorf("%d idle windows, want %d", a.Idle(), i)
+		}
 		if e, last := next(Finding{Idle: true}), i == idlePeriods-1; a.State == Firing && last || e == Unjudged && !last {
 			t.Errorf("idle window %d: %v, state %v", i+1, e, a.State)
 		}

@@ -236,7 +236,7 @@ func (r *run) awaitsUnit(block span) bool {
 	})
 }
 
-// flush adds the windows of the group to the trial, as one block.
+// flush adds the windows of the group as one block.
 func (c *cpuPhase) flush(r *run) error {
 	g := c.group
 	c.group = span{}
@@ -251,7 +251,7 @@ func (c *cpuPhase) flush(r *run) error {
 	return nil
 }
 
-// results closes the trial.
+// results judges the blocks for the last time.
 func (c *cpuPhase) results(r *run) error {
 	if c.broken == nil && len(c.all.profiles) == 0 && len(c.group.profiles) > 0 {
 		c.broken = c.flush(r) // a part of a block is better than none, if the first call took longer than all windows
@@ -312,7 +312,7 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	case c.tooSmall(): // more time decides an amount, too
 		return noTime, small
 	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(all) < asleepRate*c.all.elapsed.Seconds():
-		return mistake, judge.Asleep{Samples: c.samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.of(c.unlabelled.busiest())}
+		return mistake, judge.Asleep{Samples: c.samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.samplesOf(c.unlabelled.busiest())}
 	}
 	return noTime, nil
 }

@@ -42,8 +42,8 @@ func (u *unlabelled) busiest() []string {
 	return slices.DeleteFunc(roots, func(root string) bool { return u.samples[root] < unlabelledLeast })
 }
 
-// of are the samples of some roots.
-func (u *unlabelled) of(roots []string) judge.Others {
+// samplesOf are the samples of some roots.
+func (u *unlabelled) samplesOf(roots []string) judge.Others {
 	others := judge.Others{Roots: roots}
 	for _, root := range roots {
 		others.Samples += u.samples[root]
@@ -101,10 +101,10 @@ func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
 	for i, with := range changed {
 		o := &r.outcomes[i]
 		without := o.Finding
-		reason := judge.WithOthers{Others: c.unlabelled.of(all), With: &with, Without: &without}
+		reason := judge.WithOthers{Others: c.unlabelled.samplesOf(all), With: &with, Without: &without}
 		o.cause = unknown
 		if _, ok := certain[i]; ok {
-			reason.Others, reason.Certain, o.cause = c.unlabelled.of(follow), true, mistake
+			reason.Others, reason.Certain, o.cause = c.unlabelled.samplesOf(follow), true, mistake
 		}
 		o.Verdict, o.Reason, o.Notes = evidence.Inconclusive, reason, judge.Notes{}
 	}

@@ -17,8 +17,7 @@ import (
 	"path/filepath"
 )
 
-// What a guard may add, in bytes, without and with its page: 2% above what it adds
-// today, for new versions of Go and of the libraries.
+// What a guard may add, in bytes, without and with its page.
 const (
 	limitStart   = 1_620_000
 	limitHandler = 1_750_000
