@@ -133,7 +133,8 @@ type Facts struct {
 
 	// MutexFraction is the argument of runtime.SetMutexProfileFraction when the profile was
 	// taken: one contention in so many was observed, and counts as so many. By default it is
-	// the greatest common divisor of the profile's counts.
+	// the greatest common divisor of the profile's counts, or 1 if there are less than four
+	// stacks.
 	MutexFraction int
 
 	// Elapsed is how long the window was, if the profile does not say so itself.
@@ -148,8 +149,9 @@ type Facts struct {
 	// {"request": 1200}.
 	Work map[string]float64
 
-	// Module is the path of the user's own module, for blame. Without it, all functions
-	// outside the standard library count as the user's.
+	// Module is the path of the user's own module, for blame, and to tell a server's own work
+	// from that of the module. Without it, blame takes all functions outside the standard
+	// library for the user's, and only package main is taken for the module.
 	Module string
 
 	// Baseline is the profile that "grows" budgets compare with, and BaselineWork the amount

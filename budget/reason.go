@@ -98,6 +98,8 @@ func (p *phrasing) reason(reason judge.Reason) string {
 		return "needs a profile of kind " + reason.Needs + ", this one is of kind " + reason.Is
 	case judge.NoSamples:
 		return "the profile has no samples"
+	case judge.NoPackages:
+		return "no function of the profile has a name of Go, so none is charged: name what to limit, or say \"except none\""
 	case judge.OutOfScope:
 		return "no sample within " + scopeText(b)
 	case judge.WorkUnknown:

@@ -44,7 +44,7 @@ func (s *source) profileFlags(f *flag.FlagSet, facts *judge.Facts) {
 		return nil
 	})
 	f.IntVar(&s.seconds, "seconds", 10, "profile a service for so many `seconds`, unless its URL says how many")
-	f.StringVar(&facts.Module, "module", "", "the `path` of your module, for whom to blame; without it all that is not Go's own is yours")
+	f.StringVar(&facts.Module, "module", "", "the `path` of your module, for whom to blame and what is a server's own work; a guard knows it")
 }
 
 // figures are what -figure may name.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
 )
@@ -454,5 +455,24 @@ func TestBaseIsBounded(t *testing.T) {
 	}
 	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 96 {
 		t.Errorf("it allocates %d MiB: expected what the decoder may take, 64 MiB, and some", n)
+	}
+}
+
+// Names come from profiles, and may have characters that end lines or move the cursor.
+func TestNamesAreVisible(t *testing.T) {
+	const name = "main.f\nprocess below 100 cores \x1b[2J"
+	f := budget.Frame{Function: name, File: name}
+	r := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: name, Offenders: []budget.Offender{{Frame: f, Blame: f, Callers: []budget.Frame{f}, Callees: []budget.Frame{f}}}}
+	var b bytes.Buffer
+	if err := writeText(&b, []budget.Result{r}, ""); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if strings.HasPrefix(line, "process ") || strings.Contains(line, "\x1b") {
+			t.Errorf("the report has the line %q", line)
+		}
+	}
+	if got := where(r); strings.ContainsAny(got, "\n\x1b") || r.Offenders[0].Function != name {
+		t.Errorf("%q, of %q", got, r.Offenders[0].Function)
 	}
 }

@@ -38,13 +38,18 @@ func LayoutOf(t *decode.Table, asked string) *Layout {
 	}
 	l.Kind = strings.Join(names, " or ")
 	if l.Kind == "" {
-		for _, v := range l.types {
-			names = append(names, v.Type+"/"+v.Unit)
+		for _, v := range l.types[:min(len(l.types), typesShown)] {
+			names = append(names, clipped(v.Type)+"/"+clipped(v.Unit))
 		}
 		l.Kind = strings.Join(names, ", ")
 	}
 	return l
 }
+
+// The most that is shown of a kind that is not known: so many types, and of each name so much.
+const typesShown, nameShown = 8, 80
+
+func clipped(name string) string { return strings.ToValidUTF8(name[:min(len(name), nameShown)], "") }
 
 // Fits reports whether the profile has the layout.
 func (l *Layout) Fits(t *decode.Table, asked string) bool {

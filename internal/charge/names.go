@@ -19,6 +19,9 @@ import (
 // costs more by itself is refused.
 const maxCost = 1 << 23
 
+// longName is the length of a name from which each try counts, and more often for longer ones.
+const longName = 256
+
 // Names remembers what is known about each function name: the patterns that match it, its
 // package, and its parts. A program has a fixed set of names, so after its first window
 // nothing is matched and nothing is allocated any more. If names keep changing, it forgets
@@ -98,12 +101,13 @@ func (n *Names) learnName(id decode.ID, name string) {
 	n.parts[id] = learnt | partsOf(name, pkg)
 	n.pkg[id] = n.packageID(pkg)
 	from := len(n.hits)
+	tries := n.index.Tries
 	n.hits = n.index.Match(name, n.hits)
 	if n.matches[id] = (span{int32(from), int32(len(n.hits))}); len(n.hits) == from {
 		n.parts[id] |= unmatched
 	}
 	n.mostMatches = max(n.mostMatches, len(n.hits)-from)
-	n.cost += n.index.Always() + len(n.hits) - from
+	n.cost += n.index.Always() + (n.index.Tries-tries)*(len(name)/longName) + len(n.hits) - from
 }
 
 // isRuntimeFile reports whether a file is in a folder of the name runtime.
@@ -120,6 +124,11 @@ func (n *Names) packageID(path string) int32 {
 		n.packageIDs[path] = id
 	}
 	return id
+}
+
+// HavePackages reports whether any name is in a package, as those of Go are.
+func (n *Names) HavePackages() bool {
+	return slices.ContainsFunc(n.packages, func(path string) bool { return path != "" })
 }
 
 // Matches lists the numbers of the patterns that match the name.
@@ -142,6 +151,9 @@ func (n *Names) isAround(function, literal decode.ID) bool {
 	if n.pkg[function] != n.pkg[literal] {
 		return false
 	}
-	rest, found := strings.CutPrefix(n.symbols.Name(literal), n.symbols.Name(function))
-	return found && rest != "" && (rest[0] == '.' || rest[0] == '-')
+	outer, inner := n.symbols.Name(function), n.symbols.Name(literal)
+	if len(inner) <= len(outer) || inner[len(outer)] != '.' && inner[len(outer)] != '-' {
+		return false // without comparing names, which may be long
+	}
+	return strings.HasPrefix(inner, outer)
 }

@@ -67,7 +67,7 @@ func (b *builder) reset(c counts) {
 	t := &b.t
 	t.Types = sized(t.Types, c.types)[:0]
 	t.DefaultType = -1
-	t.Frames, t.program, t.build = 0, 0, 0
+	t.Frames, t.program, t.build, t.base = 0, 0, 0, 0
 	t.Samples = sized(t.Samples, c.samples)[:0]
 	t.Values = sized(t.Values, c.samples*c.types)[:0]
 	t.Stacks = sized(t.Stacks, c.frames)[:0]

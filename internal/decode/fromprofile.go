@@ -53,7 +53,7 @@ func appendProfile(b []byte, p *profile.Profile) ([]byte, error) {
 	b = appendNumbers(b, 0, 0, 0, 0, 0, 0, 0, 0,
 		uint64(p.TimeNanos), uint64(p.DurationNanos), 0, uint64(p.Period), 0, x.text(p.DefaultSampleType))
 	for _, m := range p.Mapping {
-		b = appendBytes(b, profileMapping, appendNumbers(nil, m.ID, 0, 0, 0, x.text(m.File), x.text(m.BuildID)))
+		b = appendBytes(b, profileMapping, appendNumbers(nil, m.ID, m.Start, 0, 0, x.text(m.File), x.text(m.BuildID)))
 	}
 	for _, f := range p.Function {
 		b = appendBytes(b, profileFunction, appendNumbers(nil, f.ID, x.text(f.Name), 0, x.text(f.Filename), uint64(f.StartLine)))

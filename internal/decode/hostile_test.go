@@ -206,7 +206,7 @@ func TestFault_35_36_Bombs(t *testing.T) {
 		{"one huge file of many mappings", "bytes in a name", gzipped(t, unnamed(200_000, bytes.Repeat([]byte("x"), 16<<20)))},
 		{"one huge file without a name of many mappings", "ok", gzipped(t, unnamed(200_000, bytes.Repeat([]byte("/"), 16<<20)))},
 		{"many types and values", "bytes of memory", gzipped(t, wide(5000, 3000))},
-		{"many types in a few samples", "ok", gzipped(t, wide(100_000, 30))},
+		{"many types in a few samples", "values of a sample", gzipped(t, wide(100_000, 30))},
 		{"a huge label of many samples", "ok", gzipped(t, labelled(100_000, 8, bytes.Repeat([]byte("x"), 10<<20)))},
 		{"too much input", "bytes of input", make([]byte, 9<<20)},
 	} {

@@ -25,6 +25,8 @@ const (
 	// maxSamples is the number of distinct stacks. A window of ten seconds on sixty-four
 	// busy cores cannot have more than 64,000.
 	maxSamples = 200_000
+	// maxTypes is the number of values of a sample, of which the runtime has at most four.
+	maxTypes = 64
 	// maxDepth is the number of frames of one stack, inlined ones included: the runtime
 	// records at most 128 calls, into each of which a few functions may have been inlined.
 	maxDepth = 4096

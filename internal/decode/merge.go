@@ -30,7 +30,7 @@ type Merger struct {
 // Add adds a profile. It keeps no reference to it.
 func (m *Merger) Add(t *Table) error {
 	if m.samples == nil {
-		m.head = Table{Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos}
+		m.head = Table{base: t.base, Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos}
 		m.places, m.samples = map[uint64]map[string]uint64{}, map[string]int{}
 		m.program, m.build = m.text(t.Program()), m.text(string(t.String(t.build)))
 	}
@@ -81,7 +81,11 @@ func (m *Merger) key(t *Table, s Sample, ids []uint64) []byte {
 
 // location returns the number of a location, which it writes if it is new.
 func (m *Merger) location(t *Table, l Location) uint64 {
-	body := appendNumbers(nil, 0, 1, l.Address) // of the one mapping
+	address := l.Address
+	if address != 0 { // a program that is independent of its position starts elsewhere in each process
+		address += m.head.base - t.base
+	}
+	body := appendNumbers(nil, 0, 1, address) // of the one mapping
 	for _, line := range t.Lines[l.LineLo:l.LineHi] {
 		f := t.Funcs[line.Func]
 		name, file := m.text(t.Symbols.Name(line.Name)), m.text(t.Symbols.Name(f.File)) // the name may be a made-up one

@@ -98,6 +98,40 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestMergeMoved: a program that is independent of its position starts elsewhere in each process.
+func TestMergeMoved(t *testing.T) {
+	for name, data := range live(t) {
+		first, err := profile.ParseData(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(first.Mapping) == 0 {
+			continue
+		}
+		moved := first.Copy()
+		moved.Mapping[0].Start += 1 << 20
+		moved.Mapping[0].Limit += 1 << 20
+		for _, l := range moved.Location {
+			l.Address += 1 << 20
+		}
+		var b bytes.Buffer
+		if err := moved.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		got, err := profile.ParseData(merged(t, data, b.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		once, err := profile.ParseData(merged(t, data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Location) != len(once.Location) {
+			t.Errorf("%s: %d locations, of one profile %d", name, len(got.Location), len(once.Location))
+		}
+	}
+}
+
 // What is written has what its samples need, once, and nothing for pprof to look for.
 func TestMergeCompact(t *testing.T) {
 	data := live(t)["goroutine"]

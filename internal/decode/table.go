@@ -44,7 +44,8 @@ type Table struct {
 	text    []byte // the bytes that hold the profile's own string table, for labels
 	strings []span // the strings in it
 
-	program, build int32 // file and build id of the first mapping, which is the program's
+	program, build int32  // file and build id of the first mapping, which is the program's
+	base           uint64 // where it starts
 }
 
 // Count adds up the first value of all samples, which in a CPU profile is the number of

@@ -315,13 +315,16 @@ func (b *builder) mapping(p []byte) error {
 		}
 	}
 	if len(b.mappings) == 0 {
-		b.t.program, b.t.build = int32(f[5]), int32(f[6])
+		b.t.base, b.t.program, b.t.build = f[2], int32(f[5]), int32(f[6])
 	}
 	b.mappings = append(b.mappings, f[5])
 	return b.mappingIDs.define(f[1], len(b.mappings)-1, &b.memory)
 }
 
 func (b *builder) sampleType(p []byte) error {
+	if n := len(b.t.Types); n >= maxTypes {
+		return &LimitError{"values of a sample", int64(n + 1), maxTypes}
+	}
 	vt, err := decodeValueType(p)
 	if err := cmp.Or(err, b.checkString(vt.name), b.checkString(vt.unit)); err != nil {
 		return err

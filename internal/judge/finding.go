@@ -117,6 +117,7 @@ type (
 	NotLinked           struct{}                             // no function of the program matches the subject
 	OtherKind           struct{ Needs, Is string }           // the profile is of another kind than the rule needs
 	NoSamples           struct{}                             // the profile is empty
+	NoPackages          struct{}                             // no function has a package of Go, so that none is charged
 	OutOfScope          struct{}                             // there are samples, and none is within the rule's "in" and "where"
 	DurationUnknown     struct{}                             // the duration of the profile is not known
 	NoBaseline          struct{}                             // there is no baseline

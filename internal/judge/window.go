@@ -48,6 +48,8 @@ func (w *window) judge(r *rule, f *Finding) {
 		f.counted(float64(sums.Total), 0)
 		f.Hits, f.Reason = sums.Total, Leaked{}
 		w.explainSubject(r, f)
+	case r.Class == Each && !r.Flat && !r.Literal && !w.judged.names.HavePackages():
+		f.Reason = NoPackages{}
 	default:
 		w.compare(r, f)
 	}

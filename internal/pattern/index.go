@@ -15,11 +15,15 @@ type Index struct {
 	byWord   map[string][]int32
 	always   []int32
 	segments []segment // of the last name, for the next
+	names    int       // that were looked up
+	tried    []int     // by pattern, the last of these names that it was tried on
+
+	Tries int // of patterns on names until now
 }
 
 // NewIndex makes an index of patterns; their numbers are their positions.
 func NewIndex(patterns []*Pattern) *Index {
-	ix := &Index{patterns: patterns, byWord: map[string][]int32{}}
+	ix := &Index{patterns: patterns, byWord: map[string][]int32{}, tried: make([]int, len(patterns))}
 	common := map[string]int{}
 	for _, p := range patterns {
 		for _, r := range p.readings {
@@ -65,6 +69,7 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 	s := parseName(full, ix.segments[:0])
 	ix.segments = s.segments
 	start := len(dst)
+	ix.names++
 	dst = ix.try(ix.always, &s, dst)
 	if len(ix.byWord) > 0 {
 		for rest, more := s.path, s.path != ""; more; {
@@ -79,14 +84,19 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 			dst = ix.try(ix.byWord[seg.text], &s, dst)
 		}
 	}
-	found := dst[start:]
-	slices.Sort(found) // a pattern may have been found by several words
-	return dst[:start+len(slices.Compact(found))]
+	slices.Sort(dst[start:])
+	return dst
 }
 
-// try appends the numbers of the patterns that match.
+// try appends the numbers of the patterns that match. Each is tried once on a name, however often
+// the name has its word.
 func (ix *Index) try(numbers []int32, s *symbol, dst []int32) []int32 {
 	for _, number := range numbers {
+		if ix.tried[number] == ix.names {
+			continue
+		}
+		ix.tried[number] = ix.names
+		ix.Tries++
 		if ix.patterns[number].match(s) {
 			dst = append(dst, number)
 		}

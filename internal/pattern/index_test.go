@@ -178,3 +178,11 @@ func BenchmarkParseName(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(names)), "ns/name")
 }
+
+// A pattern is tried once on a name, however often the name has its word.
+func TestIndexTriesOnce(t *testing.T) {
+	ix := NewIndex(mustParse(t, "b.b"))
+	if hits := ix.Match("a.b.b.b.b.func1", nil); len(hits) != 1 || ix.Tries != 1 {
+		t.Errorf("%d tries, hits %v, want one of each", ix.Tries, hits)
+	}
+}

@@ -54,11 +54,12 @@ type nearest struct {
 // expressions and for texts with wildcards. functions calls its argument with all linked
 // functions, as [Functions] does.
 func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
-	wanted := map[string][]*nearest{} // by what has to be the same
+	wanted, longest := map[string][]*nearest{}, 0 // by what has to be the same
 	for _, text := range texts {
 		plain := bare(text)
 		if !strings.HasPrefix(text, "/") && !strings.Contains(text, "...") && !strings.ContainsAny(plain, "*?[") {
 			away := 1 + min(len(plain)/5, 2) // less for short names, which always have one at two wrong letters
+			longest = max(longest, len(plain))
 			wanted[fixed(plain)] = append(wanted[fixed(plain)], &nearest{text: text, bare: plain, away: away})
 		}
 	}
@@ -80,6 +81,9 @@ func near(texts []string, functions func(func(name string) bool) error) (map[str
 			for at := len(plain); at >= 0; {
 				at = strings.LastIndexAny(plain[:at], "/.")
 				end := plain[at+1:] // a text may have the last parts of a name only
+				if len(end) > longest+2 {
+					return
+				}
 				for _, n := range wanted[fixed(end)] {
 					n.compare(name, end)
 				}

@@ -14,6 +14,8 @@ const (
 	// screen. So a level has at most 2,000 frames, and all levels together make 8 MB of JSON at
 	// the very worst.
 	minShare = 0.0005
+	// longestName is how much of a name is shown, of which JSON may make six times as much.
+	longestName = 1000
 )
 
 // A flame is the content of flame.json: the tree of the stacks of one profile, with the value
@@ -122,7 +124,8 @@ func newFlame(t *decode.Table, module string) flame {
 		if !known {
 			at = len(f.Names)
 			index[n.name] = at
-			f.Names = append(f.Names, t.Symbols.Name(n.name))
+			name := t.Symbols.Name(n.name)
+			f.Names = append(f.Names, name[:min(len(name), longestName)])
 		}
 		f.Parent, f.Name = append(f.Parent, n.parent), append(f.Name, at)
 		f.Value, f.Self = append(f.Value, n.value), append(f.Self, n.self)
