@@ -125,7 +125,7 @@ func (p *phrasing) reason(reason judge.Reason) string {
 	case judge.MadeOf:
 		return p.reason(reason.Of) + p.madeOf(reason)
 	case judge.Together:
-		return "all windows together prove it; the last is at " + p.measured() + " (" + p.samples() + ")"
+		return "all windows together prove it; the last is at " + unit.Measured(f.Value, p.dim) + " (" + p.samples() + ")"
 	}
 	if p.more != nil {
 		return p.more(*p, reason)
@@ -321,14 +321,6 @@ func scopeText(b *Budget) string {
 		parts = append(parts, k+"="+b.Where[k])
 	}
 	return strings.Join(parts, " and ")
-}
-
-// measured is the value. Growth in points is a difference of shares.
-func (p *phrasing) measured() string {
-	if p.dim == unit.Points {
-		return unit.InPoints(p.finding.Value)
-	}
-	return p.value()
 }
 
 // countedOver is the sentence for a value that a guard has counted over some time.

@@ -14,13 +14,8 @@ import (
 // What events and the status say about an alert. The reason of a single result is said by
 // package budget.
 
-// shown is a value of the budget in words. Growth in points is a difference of shares.
-func (e *entry) shown(v float64) string {
-	if e.rule.Dimension == unit.Points {
-		return unit.InPoints(v)
-	}
-	return unit.Format(v, e.rule.Dimension)
-}
+// shown is a value of the budget in words.
+func (e *entry) shown(v float64) string { return unit.Measured(v, e.rule.Dimension) }
 
 // broken is the message of an event about a budget that is broken: what was measured, the
 // limit, and the offender. The sinks have the reason beside it.

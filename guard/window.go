@@ -189,10 +189,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			}
 			// The window itself may have been within the limit, and has no offenders then.
 			if f := j.finding; f.Verdict == evidence.Fail && len(f.Offenders) == 0 && hasCounter(&e.rule) && err == nil {
-				of := unit.Share
-				if e.rule.Dimension == unit.Count {
-					of = unit.Count // objects, and not bytes
-				}
+				of := e.rule.Dimension
 				if _, done := parts[of]; !done {
 					parts[of], _ = largestParts(ctx, t, g.kind, l.module, of)
 				}

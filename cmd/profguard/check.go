@@ -160,7 +160,10 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 func lacks(b *budget.Budget, reason judge.Reason) string {
 	const overHours = "it looks at hours: a guard in the service judges it, no single profile can"
 	figure := func(name string) string {
-		return fmt.Sprintf("expected -figure %s=VALUE", cmp.Or(strings.TrimPrefix(name, "process"), "cores"))
+		if name == "process" {
+			name = "cores"
+		}
+		return fmt.Sprintf("expected -figure %s=VALUE", name)
 	}
 	switch reason.(type) {
 	case judge.OverHours:
@@ -170,7 +173,7 @@ func lacks(b *budget.Budget, reason judge.Reason) string {
 	case judge.WorkUnknown:
 		return fmt.Sprintf("it divides by work: expected -work %s=COUNT, how many there were while the profile was taken", b.Per)
 	case judge.ConditionUnknown:
-		return fmt.Sprintf("it is judged only %s: %s", "when "+b.When.String(), figure(b.When.Figure))
+		return fmt.Sprintf("it is judged only when %s: %s", b.When, figure(b.When.Figure))
 	case judge.FigureUnknown, judge.OtherKind:
 		switch {
 		case b.Rule == "steady":

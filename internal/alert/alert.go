@@ -124,6 +124,13 @@ type Finding struct {
 	Samples    int64
 }
 
+// above reports whether the value is over the limit, whatever the verdict, because a window can
+// pass at up to 1.25 times the limit. "steady" has no limit: there, a window that passes is not
+// above.
+func (f Finding) above() bool {
+	return f.Value > f.Limit && (f.Limit > 0 || f.Window != evidence.Pass)
+}
+
 // A run is a row of windows of one kind.
 type run struct {
 	windows int
@@ -236,9 +243,7 @@ func (a *Alert) count(f Finding, r Rule) {
 	if f.Measured {
 		a.Recovery.add(f)
 	}
-	// above: the value is over the limit, whatever the verdict, because a window can pass at up
-	// to 1.25 times the limit. "steady" has no limit: there, a window that passes is not above.
-	above := f.Value > f.Limit && (f.Limit > 0 || f.Window != evidence.Pass)
+	above := f.above()
 	if f.Window == evidence.Fail || above {
 		a.within = 0
 	} else if f.Measured {
@@ -295,8 +300,8 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 	}
 	// The evidence may be enough before the excess has lasted for three periods, and may stay
 	// after the excess is over. So it takes a window above the limit.
-	above := f.Window == evidence.Fail || f.Window != evidence.Pass && (f.Limit <= 0 || f.Value > f.Limit)
-	return !r.Strict && a.State == Pending && f.Strength >= 1 && above && f.End-a.Since >= lastingPeriods*r.Period
+	over := f.Window == evidence.Fail || f.Window != evidence.Pass && f.above()
+	return !r.Strict && a.State == Pending && f.Strength >= 1 && over && f.End-a.Since >= lastingPeriods*r.Period
 }
 
 // ends returns the event that ends the alert, or None.

@@ -93,9 +93,8 @@ func (r *run) count() {
 		}
 	}
 	trailing := slices.ContainsFunc(counted, func(i int) bool { return !isCPU(r.set[i]) }) && len(work.Goroutines(r.id).Sample) > 0
-	rules, _ := r.set.Rules() // the set is valid
 	for _, i := range counted {
-		if why := rules[i].When.UnmetBy(r.facts(kinds.Allocs, 0, nil).Figures); why != nil {
+		if why := r.rules[i].When.UnmetBy(r.facts(kinds.Allocs, 0, nil).Figures); why != nil {
 			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: why}}
 			continue
 		}

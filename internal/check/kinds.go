@@ -67,7 +67,6 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	k.next = 2 * after
 	now := r.done()
 	units := now.Since(k.start)
-	rules, _ := r.set.Rules() // the set is valid
 	for kind, before := range k.before {
 		open := slices.DeleteFunc(k.open(r), func(i int) bool { return r.set[i].Kind != kind })
 		if len(open) == 0 {
@@ -82,7 +81,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 		for _, i := range open {
 			f := &r.outcomes[i].Finding
 			_, failed := f.Reason.(judge.Failed)
-			judged := !failed && f.Cut == 0 && rules[i].When.UnmetBy(facts.Figures) == nil && units[cmp.Or(r.set[i].Per, work.Call)] > 0
+			judged := !failed && f.Cut == 0 && r.rules[i].When.UnmetBy(facts.Figures) == nil && units[cmp.Or(r.set[i].Per, work.Call)] > 0
 			if sure && judged && f.Verdict == evidence.Inconclusive && f.Hits == 0 && f.Value == 0 {
 				f.Verdict, f.Reason, f.Notes = evidence.Pass, judge.NoEvents{}, judge.Notes{}
 			}

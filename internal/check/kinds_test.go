@@ -204,6 +204,7 @@ func TestNoContention(t *testing.T) {
 	r := &run{set: budget.Must("check.burnGuilty below 1ms per call of mutex", "check.burnGuilty absent of mutex",
 		"check.burnGuilty below 1ms per call of mutex when process above 900 cores", "check.burnGuilty below 1ms per call of mutex when gc below 50%"),
 		worker: work.New(t.Context(), "ours", nil), first: process.Read()}
+	r.rules, _ = r.set.Rules()
 	r.plan, _ = planOf(r.set, Config{})
 	r.outcomes, r.judged = unreached(len(r.set)), map[string]*profile.Profile{}
 	k := r.newKindsPhase()

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
 
-// unlinkedOf are the patterns of budgets that match no function of the program, with the
+// unlinkedOf are the patterns of rules that match no function of the program, with the
 // nearest name. If the executable cannot be read, all patterns count as linked.
-func unlinkedOf(set budget.Set) map[string]string {
-	rules, _ := set.Rules() // the set is valid
+func unlinkedOf(rules []judge.Rule) map[string]string {
 	var texts []string
 	for _, r := range rules {
 		texts = append(texts, r.Patterns()...)

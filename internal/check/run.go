@@ -28,6 +28,7 @@ type run struct {
 	bench    tbBenchmark // t, if it is one
 	test     testRun
 	set      budget.Set
+	rules    []judge.Rule // of the set
 	plan     plan
 	call     func(context.Context) // work
 	id       string                // the value of the label
@@ -102,14 +103,15 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == "grows" })
 	}
 	r.set = mainAsTested(budgets, testedMain())
-	if err := r.set.Validate(); err != nil {
+	var err error
+	if r.rules, err = r.set.Rules(); err != nil {
 		return nil, "package main has the path " + testedMain() + " in its test: " + err.Error()
 	}
 	r.outcomes = unreached(len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, c)
 	if !r.test.fuzzing { // under -fuzz this runs for each input, and nothing is judged
-		r.unlinked = unlinkedOf(r.set)
+		r.unlinked = unlinkedOf(r.rules)
 	}
 	wrong = append(wrong, r.vacuous()...)
 	if len(wrong) > 0 {

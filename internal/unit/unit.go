@@ -139,6 +139,14 @@ func Format(v float64, d Dimension) string {
 	return significant(v, 4)
 }
 
+// Measured prints a measured value. In points it is a difference of shares.
+func Measured(v float64, d Dimension) string {
+	if d == Points {
+		return InPoints(v)
+	}
+	return Format(v, d)
+}
+
 // InPoints writes a difference of shares.
 func InPoints(v float64) string { return strings.TrimSuffix(Format(v, Points), "%") + " points" }
 
