@@ -198,7 +198,7 @@ func TestCheckHandler(t *testing.T) {
 		}
 	}
 	got := tryCheck(t, Config{Max: ample}, budget.Must("no function above 40% except burnInnocent"), func(ctx context.Context) {
-		for range 100 {
+		for range 50 {
 			serve(ctx)
 		}
 		pause(ctx, restTime)

@@ -100,7 +100,7 @@ func TestCheckKinds(t *testing.T) {
 			// As much as is sampled for sure, however few calls there are time for.
 			func(ctx context.Context) { k.pile(1 << 19); pause(ctx, 10*time.Millisecond) }, func(ctx context.Context) { k.allocate(1 << 19); pause(ctx, 10*time.Millisecond) }, "check.(*keeper).pile", nil},
 		{"gc", "gc below 1%",
-			func(context.Context) { runtime.GC() }, func(ctx context.Context) { mixAndRest(ctx, 0.5) }, "gc at ", nil},
+			func(context.Context) { runtime.GC(); rest() }, func(ctx context.Context) { mixAndRest(ctx, 0.5) }, "gc at ", nil},
 		{"mutex", "check.TestCheckKinds below 1us per call of mutex", contend, calm, "of mutex", nil},
 		{"block", "check.TestCheckKinds below 1us per call of block", contend, calm, "of block", nil},
 		{"goroutines", "goroutines below 200", func(ctx context.Context) {

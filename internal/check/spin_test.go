@@ -40,7 +40,7 @@ func mix(share float64) {
 	}
 }
 
-// mixAndRest computes for a third of the time. A verdict takes so many blocks with samples,
+// mixAndRest computes for a fifth of the time. A verdict takes so many blocks with samples,
 // and hardly ever as many samples as a core gives. Rests are few: on a busy machine work
 // waits for a core after each.
 func mixAndRest(ctx context.Context, share float64) {
@@ -50,4 +50,4 @@ func mixAndRest(ctx context.Context, share float64) {
 	pause(ctx, restTime)
 }
 
-const restEvery, restTime = 8, 20 * time.Millisecond
+const restEvery, restTime = 5, 20 * time.Millisecond

@@ -112,6 +112,7 @@ func TestCheckServer(t *testing.T) {
 		got := tryCheck(t, Config{Max: ample}, budget.Must(guilty), func(ctx context.Context) {
 			for ctx.Err() == nil {
 				call(ctx)
+				pause(ctx, 2*time.Millisecond)
 			}
 		})
 		if got.verdict() != "skipped" || !strings.Contains(got.text(), "not known whether they work for this check") {

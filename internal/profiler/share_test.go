@@ -13,7 +13,7 @@ import (
 func TestOverlapReal(t *testing.T) {
 	h, s := realHub(t)
 	spin(t, 2)
-	wants := []time.Duration{1500 * ms, 1000 * ms, 400 * ms}
+	wants := []time.Duration{900 * ms, 600 * ms, 300 * ms}
 	windows := make([]Window, len(wants))
 	var wg sync.WaitGroup
 	for i, want := range wants {
