@@ -59,7 +59,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	f.Func("b", "read budgets from a `file`, one a line; may be given several times", appending(&files))
 	f.Func("budget", "a budget, as a `sentence`; may be given several times", appending(&sentences))
 	base := f.String("base", "", "the `profile` that \"grows\" budgets compare with")
-	format := f.String("o", "text", "write `text`, json, or github (annotations)")
+	format := f.String("o", "text", "write `text` or json")
 	f.Func("work", "work that was done meanwhile, as `name=count`, for budgets \"per\" it", amounts(facts.Work))
 	f.Func("figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)",
 		amounts(facts.Figures, figures...))
@@ -71,7 +71,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	write, ok := formats[*format]
 	if !ok {
-		return exitMisuse, fmt.Errorf("-o: expected text, json or github, found %q", *format)
+		return exitMisuse, fmt.Errorf("-o: expected text or json, found %q", *format)
 	}
 	set, err := readBudgets(files, sentences)
 	if err != nil {
@@ -106,7 +106,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 		header = std.err
 	}
 	fmt.Fprintf(header, "%s\n\n", in.about(cmp.Or(facts.Kind, kindOf(in.table))))
-	if err := write(std.out, results, facts.Module); err != nil {
+	if err := write(std.out, results); err != nil {
 		return exitMisuse, err
 	}
 	return status(results), nil

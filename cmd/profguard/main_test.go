@@ -159,8 +159,6 @@ var commands = []string{
 	"check -budget|example.com/shop.lock below 1 core of mutex|-kind|mutex|mutex.pprof",
 	"check -budget|example.com/shop.lock below 1 core of mutex|mutex.pprof",
 	"check -o json -b budgets.txt planted.pprof",
-	"check -o github -b budgets.txt -module example.com/shop planted.pprof",
-	"check -o github -b budgets.txt few.pprof",
 	"check -budget|process below 2ms per request|-work|request=4000|shop.pprof",
 	`check -budget|process below 2ms per requests_total{code="200"}|-work|requests_total{code="200"}=4000|shop.pprof`,
 	"check -budget|heap below 64MiB|-figure|heap=1e8|shop.pprof",
@@ -464,7 +462,7 @@ func TestNamesAreVisible(t *testing.T) {
 	f := budget.Frame{Function: name, File: name}
 	r := budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: name, Offenders: []budget.Offender{{Frame: f, Blame: f, Callers: []budget.Frame{f}, Callees: []budget.Frame{f}}}}
 	var b bytes.Buffer
-	if err := writeText(&b, []budget.Result{r}, ""); err != nil {
+	if err := writeText(&b, []budget.Result{r}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.String()) {

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,14 +12,10 @@ import (
 )
 
 // formats are the values of -o.
-var formats = map[string]func(w io.Writer, results []budget.Result, module string) error{
-	"text":   writeText,
-	"json":   writeJSON,
-	"github": writeGitHub,
-}
+var formats = map[string]func(io.Writer, []budget.Result) error{"text": writeText, "json": writeJSON}
 
 // writeText writes for people: the reports, and how many there are of each verdict.
-func writeText(w io.Writer, results []budget.Result, _ string) error {
+func writeText(w io.Writer, results []budget.Result) error {
 	count := map[budget.Verdict]int{}
 	for _, r := range results {
 		count[r.Verdict]++
@@ -65,62 +58,8 @@ func printable(r budget.Result) budget.Result {
 }
 
 // writeJSON writes for programs: the results, as in status.json.
-func writeJSON(w io.Writer, results []budget.Result, _ string) error {
+func writeJSON(w io.Writer, results []budget.Result) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(results)
-}
-
-// writeGitHub writes annotations of GitHub's workflows: an error for each broken budget, at
-// the line to blame, and a warning for each undecided one.
-func writeGitHub(w io.Writer, results []budget.Result, module string) error {
-	for _, r := range results {
-		level := "error"
-		switch r.Verdict {
-		case budget.Pass:
-			continue
-		case budget.Inconclusive:
-			level = "warning"
-		}
-		properties := []string{"title=" + escape(cmp.Or(r.Budget.Name, r.Budget.String()), true)}
-		if len(r.Offenders) > 0 {
-			at := r.Offenders[0].Frame
-			if blame := r.Offenders[0].Blame; blame.Function != "" {
-				at = blame
-			}
-			if file, ok := inRepository(at.File, module); ok {
-				properties = append(properties, "file="+escape(file, true), fmt.Sprintf("line=%d", at.Line))
-			}
-		}
-		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", level, strings.Join(properties, ","), escape(r.String(), false)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// escape writes text as the commands of a workflow have it.
-func escape(text string, property bool) string {
-	pairs := []string{"%", "%25", "\r", "%0D", "\n", "%0A"}
-	if property {
-		pairs = append(pairs, ":", "%3A", ",", "%2C")
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
-}
-
-// inRepository is a file's path from the working directory, where it has one: as the
-// compiler saw it there, or with -trimpath behind the module's path.
-func inRepository(file, module string) (string, bool) {
-	if rest, ok := strings.CutPrefix(file, module+"/"); ok && module != "" {
-		return rest, true
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", false
-	}
-	path, err := filepath.Rel(dir, file)
-	if err != nil || !filepath.IsLocal(path) {
-		return "", false
-	}
-	return filepath.ToSlash(path), true
 }
