@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"context"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -117,23 +116,5 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 		add("profguard.dump.id", "dump", e.Dump)
 		add("", "dump_dir", filepath.Join(dir, dumps.ID(e.Dump).Folder()))
 		add("profguard.dump.time", "dumped", e.Dumped)
-	}
-}
-
-// slogSink writes a line for each event. Without a logger it takes the default logger of
-// that moment. dir is DumpDir.
-func slogSink(logger *slog.Logger, dir string) func(Event) {
-	return func(e Event) {
-		l := logger
-		if l == nil {
-			l = slog.Default()
-		}
-		attrs := []slog.Attr{slog.String("event", e.Name)}
-		e.attributes(dir, func(_, name string, value any) {
-			if name != "" {
-				attrs = append(attrs, slog.Any(name, value))
-			}
-		})
-		l.LogAttrs(context.Background(), e.level(), e.Message, attrs...)
 	}
 }
