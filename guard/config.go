@@ -96,13 +96,13 @@ type Config struct {
 
 // Keep limits the dumps that are kept. Zero fields mean the defaults. The limits hold for
 // each running process, together with the dumps in DumpDir of processes that are gone. The
-// first and the worst dump of a violation are kept longest. A dump that would leave less than
+// first and the worst dump of an alert are kept longest. A dump that would leave less than
 // a tenth of the disk free is not kept.
 //
 // Every is the least time between two dumps of one budget with the same offender. Between dumps
 // of one budget with different offenders it is a tenth of Every; dumps that would come earlier are
 // counted in dumps_total as too_soon. The first dump of an alert does not wait for that. If a
-// violation comes back within Every, its event names the earlier dump of the same offender.
+// alert comes back within Every, its event names the earlier dump of the same offender.
 type Keep struct {
 	Files int           // dumps, 64 by default, whatever number of files each has
 	Bytes int64         // of all files, 256 MiB by default

@@ -40,8 +40,8 @@ type dump struct {
 	ended chan struct{} // closed when it was saved or has failed
 	kept  bool          // saved
 
-	violation time.Duration // when its alert began to fire; 0 if it did not
-	severity  float64       // how far over the limit it is
+	alerted  time.Duration // when its alert began to fire; 0 if it did not
+	severity float64       // how far over the limit it is
 }
 
 // dump offers the profile of a failing window to the store. It returns nil if there is to be
@@ -78,7 +78,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	defer l.mu.Unlock()
 	offered := &dump{of: e, at: j.end, shows: first(&j.result), severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
 	if e.alert.State == alert.Firing {
-		offered.violation = e.alert.Since
+		offered.alerted = e.alert.Since
 		d.Mark = l.markOf(offered)
 	}
 	if err == nil {
@@ -93,12 +93,12 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	return offered
 }
 
-// markOf is the mark of a dump that is the first or the worst of its violation, or "". Dumps
+// markOf is the mark of a dump that is the first or the worst of its alert, or "". Dumps
 // that were not saved do not count. g.mu must be held.
 func (g *Guard) markOf(d *dump) string {
 	mark := dumps.First
 	for _, other := range g.offered {
-		if other.of == d.of && other.violation == d.violation {
+		if other.of == d.of && other.alerted == d.alerted {
 			if other.severity >= d.severity {
 				return ""
 			}
@@ -135,12 +135,12 @@ func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var last time.Time
-	begins := e.alert.State == alert.Firing && !slices.ContainsFunc(g.offered, func(d *dump) bool { return d.of == e && d.violation == e.alert.Since })
+	begins := e.alert.State == alert.Firing && !slices.ContainsFunc(g.offered, func(d *dump) bool { return d.of == e && d.alerted == e.alert.Since })
 	for _, d := range g.offered {
 		if d.of != e {
 			continue
 		}
-		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.shows == offender && !(begins && d.violation == 0) {
+		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.shows == offender && !(begins && d.alerted == 0) {
 			return false
 		}
 	}

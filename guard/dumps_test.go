@@ -151,7 +151,7 @@ func TestDumpSaysItsWindow(t *testing.T) {
 	}{
 		{"this window", "x: fmt.Println below 20% for 1 windows", "b", 1, 0},
 		{"the last of three", "x: fmt.Println below 20% for 3 windows", "bbb", 2, 0},
-		{"a violation before", "x: fmt.Println below 20% for 1 windows", "bggb", 1, 30 * second},
+		{"an alert before", "x: fmt.Println below 20% for 1 windows", "bggb", 1, 30 * second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
@@ -320,7 +320,7 @@ func TestHeldEventsKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// The first dump of a violation is marked, and each that is worse than all before it. One
+// The first dump of an alert is marked, and each that is worse than all before it. One
 // that was not saved does not count.
 func TestDumpMarks(t *testing.T) {
 	type step struct {

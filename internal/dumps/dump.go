@@ -10,7 +10,7 @@
 //
 // These are the time in UTC, so that names sort by age; the budget; the instance,
 // which is one open [Store]; a random number; and a mark, if the dump is the first
-// of a violation or was the worst when it was saved.
+// of an alert or was the worst when it was saved.
 //
 // # One folder per process
 //
@@ -52,7 +52,7 @@ type Dump struct {
 	Files      []File          // the profile of the budget, then the files that were taken with it
 }
 
-// The marks of dumps that are kept longer: the first of a violation, and one that is
+// The marks of dumps that are kept longer: the first of an alert, and one that is
 // worse than all before it.
 const (
 	First = "first"

@@ -222,7 +222,7 @@ func TestVictims(t *testing.T) {
 	}
 }
 
-func TestRetentionOfAViolation(t *testing.T) {
+func TestRetentionOfAnAlert(t *testing.T) {
 	dir := newDir(t)
 	s, _ := openTest(t, dir, Keep{Files: 4, Free: 1e-12}, nil)
 	var ids []ID
