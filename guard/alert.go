@@ -22,7 +22,7 @@ type judgement struct {
 	event      alert.Event    // the transition of the alert
 }
 
-// maxHistory is an hour at the default cadence; a budget's takes 1 KB.
+// maxHistory is an hour at the default period; a budget's takes 1 KB.
 const maxHistory = 60
 
 // ruleOf is the rule by which the alert of a budget fires and ends.

@@ -55,7 +55,7 @@ func wantLost(t *testing.T, w *world, g *Guard, registry *prometheus.Registry, o
 	outcome(t, g, o)
 	eventually(t, "an event that says so", func() bool { return slices.Contains(w.told(), eventLost) })
 	s := g.Status()
-	if s.Window.Outcome == label(o.String()) && !strings.Contains(s.Window.Reason, reason) {
+	if s.Window.Outcome == o.String() && !strings.Contains(s.Window.Reason, reason) {
 		t.Errorf("the reason is %q, want it to say %q", s.Window.Reason, reason)
 	}
 	for _, b := range s.Budgets {
@@ -64,7 +64,7 @@ func wantLost(t *testing.T, w *world, g *Guard, registry *prometheus.Registry, o
 		}
 	}
 	text := scrape(t, registry, "text/plain")
-	if !regexp.MustCompile(fmt.Sprintf(`profguard_windows_total\{outcome=%q\} [1-9]`, label(o.String()))).MatchString(text) {
+	if !regexp.MustCompile(fmt.Sprintf(`profguard_windows_total\{outcome=%q\} [1-9]`, o.String())).MatchString(text) {
 		t.Errorf("the metric does not count it:\n%s", text)
 	}
 	if n := strings.Count(strings.Join(w.told(), "\n"), eventLost); n != 1 {
@@ -277,7 +277,7 @@ func TestLostInOtherWays(t *testing.T) {
 				pass(8 * minute)
 				g.Stop()
 				b := g.Status().Budgets[0]
-				if got := g.Status().Windows[label(o.String())]; got != 2 || b.Verdicts["inconclusive"] != 2 {
+				if got := g.Status().Windows[o.String()]; got != 2 || b.Verdicts["inconclusive"] != 2 {
 					t.Errorf("%d windows, verdicts %v", got, b.Verdicts)
 				}
 				wantEvents(t, w, eventLost, eventRegained)

@@ -2,13 +2,11 @@ package guard
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
-	"github.com/profguard/profguard/internal/alert"
 )
 
 // maxSeries limits the budgets that have series of their own; the others are only in Status
@@ -97,7 +95,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 			name = fmt.Sprintf("%s (%d)", clean(b.Name), n)
 		}
 		seen[name] = true
-		add(metricState, float64(slices.Index(alert.States[:], b.State)), name)
+		add(metricState, float64(b.state), name)
 		if measured(r) {
 			add(metricValue, r.Share, name, r.Unit)
 			add(metricLow, r.Low, name, r.Unit)

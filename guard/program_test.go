@@ -196,7 +196,7 @@ func wholeDumps(t *testing.T, dir string) {
 }
 
 // hasOutcome reports whether a guard has had a window with an outcome.
-func hasOutcome(g *Guard, o profiler.Outcome) bool { return g.Status().Windows[label(o.String())] > 0 }
+func hasOutcome(g *Guard, o profiler.Outcome) bool { return g.Status().Windows[o.String()] > 0 }
 
 // windows is how many windows there were, with whatever outcome.
 func windows(g *Guard) (n int) {

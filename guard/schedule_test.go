@@ -60,7 +60,7 @@ func TestFirstWindowIsEarly(t *testing.T) {
 	}
 }
 
-func TestCadence(t *testing.T) {
+func TestPeriod(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.random = rand.New(rand.NewPCG(1, 2)).Float64
 		g := w.start(t, Config{Budgets: simple})

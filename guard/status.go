@@ -68,6 +68,7 @@ type BudgetStatus struct {
 	Budget budget.Budget `json:"-"`     // it is in Result
 	State  string        `json:"state"` // "inactive", "pending", "firing" or "resolved"
 	Since  time.Time     `json:"since,omitzero"`
+	state  alert.State
 
 	// Result is the result of the last window that had one. OffenderUnit is the unit of its
 	// offenders if that is not the Result's: those of a figure are shares of a profile.
@@ -91,7 +92,7 @@ type BudgetStatus struct {
 	Hits     int64            `json:"hits_total"`
 
 	// History are the last windows, the oldest first: an hour of them at the
-	// default cadence.
+	// default period.
 	History []Measurement `json:"history,omitempty"`
 
 	// Warning says why the budget may never fail: its pattern matches no linked function,
@@ -119,7 +120,7 @@ func newStatus(now time.Time, dumping bool) Status {
 		Panics: map[string]int64{"loop": 0, "metrics": 0, "page": 0},
 	}
 	for o := range profiler.Canceled { // the others are reported
-		s.Windows[label(o.String())] = 0
+		s.Windows[o.String()] = 0
 	}
 	if dumping {
 		for _, result := range append(dumps.Reasons(), "saved", tooSoon) {
@@ -172,7 +173,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	r := &s.Result
 	s.Budget, r.Reason = cloneBudget(e.Budget), e.reason(g)
 	r.Budget = s.Budget
-	s.State, s.Accept = e.alert.State.String(), accepting(r)
+	s.state, s.State, s.Accept = e.alert.State, e.alert.State.String(), accepting(r)
 	s.Warning = cmp.Or(s.Warning, e.unseen())
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
 	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing

@@ -240,10 +240,10 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 	defer l.mu.Unlock()
 	s := &l.status.Window
 	if tried {
-		good, was := w.Outcome == profiler.OK, s.Outcome == "" || s.Outcome == profiler.OK.String()
-		outcome := label(w.Outcome.String())
-		l.status.Windows[outcome]++
-		*s = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: outcome, Reason: w.Reason, Early: early, Samples: samples, GC: s.GC}
+		good, was := w.Outcome == profiler.OK, !l.losing
+		l.losing = !good
+		l.status.Windows[w.Outcome.String()]++
+		*s = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: w.Outcome.String(), Reason: w.Reason, Early: early, Samples: samples, GC: s.GC}
 		if good {
 			l.status.Good = w.Start.Add(w.Elapsed)
 		}
@@ -263,11 +263,11 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 func (l *looper) uncounted(why map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.faults.by, func(part, _ string) bool { return strings.HasPrefix(part, "work ") })
+	l.faults.clear("work")
+	var all []string
 	for _, name := range slices.Sorted(maps.Keys(why)) {
-		l.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+why[name])
+		all = append(all, "budgets per "+name+" cannot be judged: "+why[name])
+		l.degraded("work", name, all[len(all)-1])
+		l.faults.note("work", strings.Join(all, "; "))
 	}
 }
-
-// label makes the label of a metric from words.
-func label(words string) string { return strings.ReplaceAll(words, " ", "_") }

@@ -53,13 +53,13 @@ const (
 	Resolved              // it was firing and has recovered; the next window that passes makes it inactive
 )
 
-// States are the names of the states.
-var States = [...]string{"inactive", "pending", "firing", "resolved"}
+// stateNames are the names of the states.
+var stateNames = [...]string{"inactive", "pending", "firing", "resolved"}
 
 // String returns the state in lower case, or State(7) for an unknown one.
 func (s State) String() string {
-	if s >= 0 && int(s) < len(States) {
-		return States[s]
+	if s >= 0 && int(s) < len(stateNames) {
+		return stateNames[s]
 	}
 	return "State(" + strconv.Itoa(int(s)) + ")"
 }

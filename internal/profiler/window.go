@@ -54,10 +54,10 @@ const (
 var outcomeNames = [...]string{
 	OK: "ok", Busy: "busy", Stolen: "stolen", Hung: "hung", Short: "short",
 	Overrun: "overrun", Suspended: "suspended", Rate: "rate", Starved: "starved",
-	Lost: "lost", TooLarge: "too large", Broken: "broken", Canceled: "canceled",
+	Lost: "lost", TooLarge: "too_large", Broken: "broken", Canceled: "canceled",
 }
 
-// String is the outcome in words, as metrics and messages show it.
+// String is the outcome as metrics and messages show it.
 func (o Outcome) String() string {
 	if o < 0 || int(o) >= len(outcomeNames) {
 		return fmt.Sprintf("Outcome(%d)", int(o))
