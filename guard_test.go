@@ -195,7 +195,7 @@ var spread = [10]func(context.Context){work0, work1, work2, work3, work4, work5,
 
 var sum atomic.Uint64
 
-// Each has a loop of its own: a shared one would be the culprit at 100%.
+// Each has a loop of its own: a shared one would be the offender at 100%.
 
 //go:noinline
 func work0(context.Context) {

@@ -244,7 +244,7 @@ func partJ(n int) float64 {
 }
 
 //go:noinline
-func culprit(n int) float64 {
+func largest(n int) float64 {
 	x := 1.0
 	for i := range n {
 		x += float64(i) / x
@@ -273,7 +273,7 @@ func evenHandler(w http.ResponseWriter, r *http.Request) {
 }
 
 func unevenHandler(w http.ResponseWriter, r *http.Request) {
-	sink.keep(culprit(40*tick) + partA(tick) + partB(tick) + partC(tick) + partD(tick) + partE(tick) +
+	sink.keep(largest(40*tick) + partA(tick) + partB(tick) + partC(tick) + partD(tick) + partE(tick) +
 		partF(tick) + partG(tick) + partH(tick) + partI(tick) + partJ(tick))
 }
 
@@ -291,7 +291,7 @@ const spread = "no function above 40% cumulative"
 
 func TestProgram_handler(t *testing.T) {
 	file := here()
-	culpritFrom, culpritTo := lineOf(t, "func culprit(n int)")
+	largestFrom, largestTo := lineOf(t, "func largest(n int)")
 	burnFrom, burnTo := lineOf(t, "func burningHandler(")
 	chains := map[string]func(http.HandlerFunc) http.Handler{
 		"closures": func(h http.HandlerFunc) http.Handler { return logged(logged(h)) },
@@ -314,7 +314,7 @@ func TestProgram_handler(t *testing.T) {
 			serve(t, chain(unevenHandler))
 			r := judgeLive(t, spread)
 			wantVerdict(t, r, Fail)
-			wantOffender(t, r, "budget.culprit", file, culpritFrom, culpritTo)
+			wantOffender(t, r, "budget.largest", file, largestFrom, largestTo)
 		})
 	}
 	t.Run("own body", func(t *testing.T) {
@@ -336,7 +336,7 @@ func evenWorker(jobs <-chan int) {
 
 func unevenWorker(jobs <-chan int) {
 	for range jobs {
-		sink.keep(culprit(40*tick) + partA(tick) + partB(tick) + partC(tick) + partD(tick) + partE(tick) +
+		sink.keep(largest(40*tick) + partA(tick) + partB(tick) + partC(tick) + partD(tick) + partE(tick) +
 			partF(tick) + partG(tick) + partH(tick) + partI(tick) + partJ(tick))
 	}
 }
@@ -350,7 +350,7 @@ func callingWorker(jobs <-chan int) {
 
 func TestProgram_workers(t *testing.T) {
 	file := here()
-	culpritFrom, culpritTo := lineOf(t, "func culprit(n int)")
+	largestFrom, largestTo := lineOf(t, "func largest(n int)")
 	start := func(t *testing.T, worker func(<-chan int)) {
 		jobs, stop := make(chan int), make(chan struct{})
 		var wg sync.WaitGroup
@@ -377,7 +377,7 @@ func TestProgram_workers(t *testing.T) {
 		start(t, unevenWorker)
 		r := judgeLive(t, spread)
 		wantVerdict(t, r, Fail)
-		wantOffender(t, r, "budget.culprit", file, culpritFrom, culpritTo)
+		wantOffender(t, r, "budget.largest", file, largestFrom, largestTo)
 	})
 	t.Run("one function for the job", func(t *testing.T) {
 		// By the rule it is a callee like any other, and has 100%.

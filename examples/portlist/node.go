@@ -43,7 +43,7 @@ func (n *node) watchPorts(ctx context.Context) {
 }
 
 func (n *node) pollPorts() bool {
-	ports, changed, err := n.poller.Poll() // culprit: portlist
+	ports, changed, err := n.poller.Poll() // offender: portlist
 	if changed {
 		n.ports = ports
 	}
@@ -85,7 +85,7 @@ func looksInRow(lookUp lookup) int {
 // enumerate asks the kernel for all interfaces, and then for the addresses of each.
 func enumerate() ([]netip.Addr, error) {
 	var addresses []netip.Addr
-	err := netmon.ForeachInterface(func(_ netmon.Interface, prefixes []netip.Prefix) { // culprit: interfaces
+	err := netmon.ForeachInterface(func(_ netmon.Interface, prefixes []netip.Prefix) { // offender: interfaces
 		addresses = appendUsable(addresses, prefixes)
 	})
 	return addresses, err

@@ -44,8 +44,8 @@ func TestBudgets(t *testing.T) {
 		names  string   // the offender
 		from   string   // the marker of the line that calls it
 	}{
-		"incident":         {&node{}, func(n *node) { n.pollPorts() }, nil, "ports", "tailscale.com/portlist.", "culprit: portlist"},
-		"portlist is gone": {looksUp(enumerate), (*node).findAddresses, []string{"ports"}, "hot", "netmon.ForeachInterface", "culprit: interfaces"},
+		"incident":         {&node{}, func(n *node) { n.pollPorts() }, nil, "ports", "tailscale.com/portlist.", "offender: portlist"},
+		"portlist is gone": {looksUp(enumerate), (*node).findAddresses, []string{"ports"}, "hot", "netmon.ForeachInterface", "offender: interfaces"},
 		"monitored":        {looksUp(remembered(monitor)), (*node).findAddresses, []string{"hot"}, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,14 +121,14 @@ func TestStory(t *testing.T) {
 	number := `-?\d+\.\d\d`
 	ordered(t, out.String(),
 		`profguard.budget.firing  ports\n    FAIL ports`,
-		fmt.Sprintf(`called from \S+\(\*node\)\.pollPorts(?: \(\d+%% of it\))?  \S*node\.go:%d\n`, line(t, "culprit: portlist")),
+		fmt.Sprintf(`called from \S+\(\*node\)\.pollPorts(?: \(\d+%% of it\))?  \S*node\.go:%d\n`, line(t, "offender: portlist")),
 		`profguard.budget.firing  hot\n    FAIL hot`,
 		`\nbefore: `+number+` cores \(`+number+` to `+number+`\)`,
 		`\n(    [1-3]\. \S+ cores \(\S+ to \S+\)  \S+\n){1,3}    heap .*\n    goroutine .*\n    mutex `,
 		`First fix: (?s:.*)still firing  ports\n    FAIL ports`,
 		`Second fix: (?s:.*)profguard.budget.resolved  ports`,
 		`still firing  hot\n    FAIL hot`,
-		`called from \S+\.enumerate`+fmt.Sprintf(`(?: \(\d+%% of it\))?  \S*node\.go:%d\n`, line(t, "culprit: interfaces")),
+		`called from \S+\.enumerate`+fmt.Sprintf(`(?: \(\d+%% of it\))?  \S*node\.go:%d\n`, line(t, "offender: interfaces")),
 		`Third fix: (?s:.*)profguard.budget.resolved  hot`,
 		`\nafter: `+number+` cores`,
 		`Saved: `+number+` cores, at least `+number+` and at most `+number,

@@ -91,7 +91,7 @@ func TestSequentialSimulation(t *testing.T) {
 			// Bursts and locks are harder than the level allows for: see the limits
 			// in the documentation of Sequential.
 			if x >= 1.5 && d.pass > runs/20 {
-				t.Errorf("%s at %vx: %d of %d culprits passed", src.name, x, d.pass, runs)
+				t.Errorf("%s at %vx: %d of %d above the limit passed", src.name, x, d.pass, runs)
 			}
 			if src.name != "steady" {
 				if x == 3 && d.fail < runs*95/100 {
@@ -145,7 +145,7 @@ func TestSequentialNaive(t *testing.T) {
 }
 
 // TestSequentialMinimum is the table behind the numbers of blocks. The columns:
-// innocents at the limit that fail, culprits at 1.5 times the limit that pass,
+// those at the limit that fail, others at 1.5 times the limit that pass,
 // and the seconds to fail 3 times, and to pass half, the limit.
 func TestSequentialMinimum(t *testing.T) {
 	if !*long {
@@ -160,12 +160,12 @@ func TestSequentialMinimum(t *testing.T) {
 		start := NewSequential(Limit{Most: limit})
 		start.toPass, start.toFail, start.alike = minimum.pass, minimum.fail, minimum.alike
 		for _, src := range append(sequentialSources(), bursts) {
-			innocent := simulate(rng, start, src.make, limit, 20_000, 100)
-			culprit := simulate(rng, start, src.make, 1.5*limit, 4000, 60)
+			at := simulate(rng, start, src.make, limit, 20_000, 100)
+			above := simulate(rng, start, src.make, 1.5*limit, 4000, 60)
 			blatant := simulate(rng, start, src.make, 3*limit, 400, 300)
 			idle := simulate(rng, start, src.make, limit/2, 400, 300)
 			t.Logf("%+v %-14s failed %2d of %d, passed %3d of %d, %4.1f s, %4.1f s", minimum, src.name,
-				innocent.fail, innocent.runs, culprit.pass, culprit.runs, blatant.seconds(0.5), idle.seconds(0.5))
+				at.fail, at.runs, above.pass, above.runs, blatant.seconds(0.5), idle.seconds(0.5))
 		}
 	}
 }

@@ -90,7 +90,7 @@ func trialOf(t *testing.T, seed uint64, lines ...string) (*trial, *trialBlocks) 
 	return newTrial(t, lines...), &trialBlocks{rng: rand.New(rand.NewPCG(seed, 9))}
 }
 
-// Innocents pass and culprits fail, by every rule that a trial judges.
+// What is within its limit passes and what is above it fails, by every rule.
 func TestTrial(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds, on one goroutine")
@@ -333,7 +333,7 @@ func TestTrialClose(t *testing.T) {
 	}
 }
 
-// No innocent fails and no culprit passes, whichever function it is.
+// Nothing within its limit fails and nothing above it passes, whichever function it is.
 func TestTrialSimulation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates pure code: nothing for the race detector")

@@ -15,7 +15,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 )
 
-// Who is over the limit when the culprit has gone, because it took so much of what
+// Who is over the limit when the offender has gone, because it took so much of what
 // there is, keeps an alert from being over; who is within it does not.
 func TestWatchAnotherIsOver(t *testing.T) {
 	for _, n := range []int{60, 250, 1000} {

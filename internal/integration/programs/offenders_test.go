@@ -204,8 +204,8 @@ func table(t *testing.T, title string, rows []row) sum {
 	return all
 }
 
-// TestCulpritOfPrograms runs the programs here.
-func TestCulpritOfPrograms(t *testing.T) {
+// TestOffendersOfPrograms runs the programs here.
+func TestOffendersOfPrograms(t *testing.T) {
 	runs := []run{
 		{"chi", "small", ""},
 		{"chi", "small", "regexp"},
@@ -273,10 +273,10 @@ var modules = map[string]string{
 	"nats":  "github.com/nats-io/nats-server/v2",
 }
 
-// TestCulpritOfRecorded judges profiles of real programs:
+// TestOffendersOfRecorded judges profiles of real programs:
 //
-//	go test . -run CulpritOfRecorded -recorded DIR
-func TestCulpritOfRecorded(t *testing.T) {
+//	go test . -run OffendersOfRecorded -recorded DIR
+func TestOffendersOfRecorded(t *testing.T) {
 	if *recorded == "" {
 		t.Skip("-recorded names no folder")
 	}
