@@ -25,7 +25,7 @@ type Budget struct {
 	//	anything else                      a pattern, see the package documentation
 	Subject string
 
-	// Rule is "" for a limit ("above" after "no function", otherwise "below"),
+	// Rule is "" for a limit ("above" after "no function" and "no package", otherwise "below"),
 	// or "absent", "grows", "steady", "leaked".
 	Rule string
 
