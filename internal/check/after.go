@@ -55,7 +55,7 @@ func (r *run) judgeFigures() {
 		// In a process that hardly does anything, Check's own garbage is a large part. The
 		// time in which the process waited for a core does not count as idle.
 		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-min(0.9, waitedShare(r.load, readLoad())))
-		if r.set[i].Subject == "gc" && o.Verdict == evidence.Fail && cores < gcLeast {
+		if r.rules[i].Subject == "gc" && o.Verdict == evidence.Fail && cores < gcLeast {
 			o.Verdict = evidence.Inconclusive
 			if !r.busy() {
 				o.cause = mistake

@@ -39,10 +39,10 @@ type baselineFile struct {
 	notes []string
 }
 
-// load reads the baseline, if there are budgets that compare with it.
-func (b *baselineFile) load(path string, set budget.Set) (problem string) {
-	set = slices.DeleteFunc(slices.Clone(set), func(b budget.Budget) bool { return b.Rule != "grows" })
-	if len(set) == 0 {
+// load reads the baseline, if there are rules that compare with it.
+func (b *baselineFile) load(path string, rules []judge.Rule) (problem string) {
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r judge.Rule) bool { return r.Test != judge.Grows })
+	if len(rules) == 0 {
 		return ""
 	}
 	refresh := "write one with Checker.Update, as its documentation shows"
@@ -68,7 +68,7 @@ func (b *baselineFile) load(path string, set budget.Set) (problem string) {
 			b.notes = append(b.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it when its numbers surprise", path, text, toolchain()))
 		}
 	}
-	for _, grows := range set {
+	for _, grows := range rules {
 		if unit := grows.Per; unit != "" && !(b.work[unit] > 0) {
 			return fmt.Sprintf("the baseline %s does not say how many units of %q it stands for; %s", path, unit, refresh)
 		}

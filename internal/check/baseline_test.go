@@ -24,7 +24,7 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b baselineFile
-		if problem := b.load(path, budget.Must("process grows below 10% per call")); problem != "" || b.work["call"] != 100 {
+		if problem := b.load(path, rulesOf(t, budget.Must("process grows below 10% per call"))); problem != "" || b.work["call"] != 100 {
 			t.Errorf("%s: %q, %v", test.name, problem, b.work)
 		}
 		if notes := strings.Join(b.notes, "\n"); !strings.Contains(notes, test.note) || (notes == "") != (test.note == "") {
@@ -85,7 +85,7 @@ func TestBaselineUnits(t *testing.T) {
 		t.Fatal(problem)
 	}
 	var b baselineFile
-	problem := b.load(r.BaselineFile, budget.Must("process grows below 10% per gb", "process grows below 10% per "+labelled))
+	problem := b.load(r.BaselineFile, rulesOf(t, budget.Must("process grows below 10% per gb", "process grows below 10% per "+labelled)))
 	if problem != "" || b.work["gb"] != 0.4 || b.work[labelled] != 12 || b.work["call"] != 1000 {
 		t.Errorf("%q, %v", problem, b.work)
 	}

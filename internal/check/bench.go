@@ -10,6 +10,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -21,7 +22,7 @@ const benchBlock = 50 * time.Millisecond
 // benchmark judges the benchmark's own loop.
 func (r *run) benchmark() (problem string) {
 	r.t.Helper()
-	r.plan.sampleAll(r.set) // the CPU of the process would include that of the profiler
+	r.plan.sampleAll(r.rules) // the CPU of the process would include that of the profiler
 	if len(r.plan.cpu) < len(r.set) {
 		return "a benchmark judges budgets on CPU only: put the others into a test"
 	}
@@ -60,12 +61,12 @@ func (r *run) benchmark() (problem string) {
 	names := map[string]int{}
 	for i := range r.set {
 		o := r.reported(i)
-		value, name, unit := metricOf(o.Result)
-		if names[name+unit]++; names[name+unit] > 1 {
-			name += fmt.Sprintf("-%d", names[name+unit])
+		value, name, of := metricOf(o)
+		if names[name+of]++; names[name+of] > 1 {
+			name += fmt.Sprintf("-%d", names[name+of])
 		}
 		if o.Verdict != budget.Inconclusive || o.High > 0 || o.Share > 0 { // or else it was not measured
-			r.bench.ReportMetric(value, name+unit)
+			r.bench.ReportMetric(value, name+of)
 		}
 	}
 	if r.Update {
@@ -79,14 +80,13 @@ func (r *run) benchmark() (problem string) {
 
 // metricOf is the metric of a benchmark for a budget, with its name and its unit apart:
 // "encoding/json-%", "process-ns/call", "checkout-tls-cores".
-func metricOf(res budget.Result) (value float64, name, unit string) {
-	b := res.Budget
-	name = cmp.Or(b.Name, strings.Join(strings.Fields(b.Subject), "-"))
-	switch {
-	case b.Per != "" && b.Rule != "grows":
-		return res.Share * 1e9, name, "-ns/" + strings.Join(strings.Fields(b.Per), "-")
-	case b.Limit.Unit == "cores":
-		return res.Share, name, "-cores"
+func metricOf(o reported) (value float64, name, of string) {
+	name = cmp.Or(o.Budget.Name, strings.Join(strings.Fields(o.rule.Subject), "-"))
+	switch o.rule.Dimension {
+	case unit.Time:
+		return o.Share * 1e9, name, "-ns/" + strings.Join(strings.Fields(o.rule.Per), "-")
+	case unit.Cores:
+		return o.Share, name, "-cores"
 	}
-	return 100 * res.Share, name, "-%"
+	return 100 * o.Share, name, "-%"
 }

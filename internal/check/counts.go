@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -75,9 +74,9 @@ func (r *run) count() {
 		until = r.begun.Add(r.ends.Sub(r.begun) / 2)
 	}
 	var batches []batch
-	sampled := func(i int) bool { return isCPU(r.set[i]) && (othersIn(batches) || len(batches) < 2) }
+	sampled := func(i int) bool { return isCPU(r.rules[i]) && (othersIn(batches) || len(batches) < 2) }
 	open := func(i int) bool {
-		return judgeBatches(r.set[i], batches, false, false).Verdict == evidence.Inconclusive && !sampled(i)
+		return judgeBatches(r.rules[i], batches, false, false).Verdict == evidence.Inconclusive && !sampled(i)
 	}
 	for next := fewBatches; len(batches) < mostBatches && !r.late && time.Now().Before(until); {
 		b, ok := r.batch(calls)
@@ -92,13 +91,13 @@ func (r *run) count() {
 			break
 		}
 	}
-	trailing := slices.ContainsFunc(counted, func(i int) bool { return !isCPU(r.set[i]) }) && len(work.Goroutines(r.id).Sample) > 0
+	trailing := slices.ContainsFunc(counted, func(i int) bool { return !isCPU(r.rules[i]) }) && len(work.Goroutines(r.id).Sample) > 0
 	for _, i := range counted {
 		if why := r.rules[i].When.UnmetBy(r.facts(kinds.Allocs, 0, nil).Figures); why != nil {
 			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: why}}
 			continue
 		}
-		o := judgeBatches(r.set[i], batches, true, trailing)
+		o := judgeBatches(r.rules[i], batches, true, trailing)
 		if o.Verdict != evidence.Pass && sampled(i) && !r.late {
 			r.plan.cpu = append(r.plan.cpu, i)
 			continue
@@ -153,8 +152,8 @@ func othersIn(batches []batch) bool {
 	return idle > paused*max(othersRate, othersShare*used/max(took, 1e-9))
 }
 
-func quantityOf(b budget.Budget) int {
-	switch unit.Of(b.Limit.Unit).Dimension {
+func quantityOf(r judge.Rule) int {
+	switch r.Dimension {
 	case unit.Bytes:
 		return allocBytes
 	case unit.Count:
@@ -163,22 +162,22 @@ func quantityOf(b budget.Budget) int {
 	return cpuSeconds
 }
 
-func isCPU(b budget.Budget) bool { return quantityOf(b) == cpuSeconds }
+func isCPU(r judge.Rule) bool { return quantityOf(r) == cpuSeconds }
 
-// judgeBatches judges a budget by batches. At the last look, an upper bound within 1.5 times
+// judgeBatches judges a rule by batches. At the last look, an upper bound within 1.5 times
 // the limit passes, and so does a mean within the limit. The mean of allocations is without
 // those of the pauses, which are other code's, and does not count if goroutines of work go on in
 // the pauses (trailing).
-func judgeBatches(b budget.Budget, batches []batch, last, trailing bool) outcome {
-	q := quantityOf(b)
+func judgeBatches(r judge.Rule, batches []batch, last, trailing bool) outcome {
+	q := quantityOf(r)
 	idle, paused := 0.0, 1e-9
 	for _, x := range batches {
 		idle, paused = idle+x.idle[q], paused+x.paused
 	}
 	var all, less evidence.Mean
 	for _, x := range batches {
-		n, others := x.units[b.Per], x.idle[q]/max(x.paused, 1e-9)
-		if b.Per == "" {
+		n, others := x.units[r.Per], x.idle[q]/max(x.paused, 1e-9)
+		if r.Per == "" {
 			n = x.took // cores
 		}
 		if q == cpuSeconds {
@@ -201,14 +200,13 @@ func judgeBatches(b budget.Budget, batches []batch, last, trailing bool) outcome
 	low, _ := less.Bounds(evidence.FailAlpha, tick)
 	_, f.High = all.Bounds(evidence.PassAlpha, tick)
 	f.Low = max(0, low)
-	limit := unit.Of(b.Limit.Unit).Base(b.Limit.Value)
-	near := f.High < evidence.Zone*limit && len(batches) >= manyBatches || last && f.High < evidence.Notable*limit
+	near := f.High < evidence.Zone*r.Limit && len(batches) >= manyBatches || last && f.High < evidence.Notable*r.Limit
 	switch {
-	case low > limit:
+	case low > r.Limit:
 		f.Verdict = evidence.Fail
-	case f.High <= limit || near:
+	case f.High <= r.Limit || near:
 		f.Verdict = evidence.Pass
-	case last && sure <= limit && (q == cpuSeconds || !trailing):
+	case last && sure <= r.Limit && (q == cpuSeconds || !trailing):
 		f.Verdict, f.Value = evidence.Pass, sure
 	}
 	if f.Verdict == evidence.Inconclusive {
@@ -224,7 +222,7 @@ const showTime = time.Second
 // nameUsers samples work for the offenders of a budget on the process that has failed. No call
 // of work may still be running.
 func (r *run) nameUsers(i int) {
-	if !isCPU(r.set[i]) {
+	if !isCPU(r.rules[i]) {
 		before := cumulative(kinds.Allocs)
 		r.worker.Order(0)
 		time.Sleep(showTime)

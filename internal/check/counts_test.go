@@ -57,7 +57,7 @@ func TestJudgeBatches(t *testing.T) {
 		{"one batch near the limit, the last", steady, "process below 11ms per call", 1, budget.Inconclusive, "and 2 are needed"},
 		{"unlike calls", tailed, "process below 1s per call", 3, budget.Pass, ""},
 	} {
-		got := judgedBatches(budget.Must(tt.budget)[0], batchesOf(tt.n, 5, tt.call, 0), strings.HasSuffix(tt.name, "the last"), false)
+		got := judgedBatches(t, budget.Must(tt.budget)[0], batchesOf(tt.n, 5, tt.call, 0), strings.HasSuffix(tt.name, "the last"), false)
 		if got.Verdict != tt.want || !strings.Contains(got.Reason, tt.say) {
 			t.Errorf("%s: %v: %s", tt.name, got.Verdict, got.Reason)
 		}
@@ -69,16 +69,16 @@ func TestJudgeBatches(t *testing.T) {
 		beside[i].used[allocBytes], beside[i].idle[allocBytes] = 500*float64(4*i+1), 5e4*beside[i].paused
 	}
 	for text, want := range map[string]budget.Verdict{"process below 12ms per call": budget.Inconclusive, "process below 400B per call of allocs": budget.Pass} {
-		if got := judgedBatches(budget.Must(text)[0], beside, true, false); got.Verdict != want {
+		if got := judgedBatches(t, budget.Must(text)[0], beside, true, false); got.Verdict != want {
 			t.Errorf("beside others, %s: %v: %s", text, got.Verdict, got.Reason)
 		}
 	}
-	if got := judgedBatches(budget.Must("process below 400B per call of allocs")[0], beside, true, true); got.Verdict != budget.Inconclusive {
+	if got := judgedBatches(t, budget.Must("process below 400B per call of allocs")[0], beside, true, true); got.Verdict != budget.Inconclusive {
 		t.Errorf("beside goroutines of work: %v: %s", got.Verdict, got.Reason)
 	}
 	unsteady := batchesOf(2, 5, steady, 0)
 	unsteady[0].used[cpuSeconds] /= 3
-	if got := judgedBatches(budget.Must("process below 10ms per call")[0], unsteady, true, true); got.Verdict != budget.Pass {
+	if got := judgedBatches(t, budget.Must("process below 10ms per call")[0], unsteady, true, true); got.Verdict != budget.Pass {
 		t.Errorf("CPU beside idle goroutines of work: %v: %s", got.Verdict, got.Reason)
 	}
 	within := budget.Must("process below 10ms per call")[0]
@@ -88,11 +88,11 @@ func TestJudgeBatches(t *testing.T) {
 		for range usually(2000, 400) {
 			batches := batchesOf(mostBatches, 5, call, 0)
 			for n := fewBatches; n < mostBatches; n *= 2 {
-				if got := judgedBatches(within, batches[:n], false, false); got.Verdict == budget.Fail {
+				if got := judgedBatches(t, within, batches[:n], false, false); got.Verdict == budget.Fail {
 					t.Fatalf("%s: fails at the limit after %d batches: %s", name, n, got.Reason)
 				}
 			}
-			if judgedBatches(over, batches[:48], false, false).Verdict != budget.Fail {
+			if judgedBatches(t, over, batches[:48], false, false).Verdict != budget.Fail {
 				late++
 			}
 		}
@@ -221,6 +221,7 @@ func TestCheckCountsBesideAHangingCall(t *testing.T) {
 }
 
 // judgedBatches is judgeBatches, in words.
-func judgedBatches(b budget.Budget, batches []batch, last, trailing bool) budget.Result {
-	return b.CheckResult(judgeBatches(b, batches, last, trailing).Finding)
+func judgedBatches(t *testing.T, b budget.Budget, batches []batch, last, trailing bool) budget.Result {
+	t.Helper()
+	return b.CheckResult(judgeBatches(rulesOf(t, budget.Set{b})[0], batches, last, trailing).Finding)
 }

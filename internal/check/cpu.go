@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -83,17 +83,11 @@ func (c *cpuPhase) samples() int64 { return c.blocks.Samples() }
 
 // newCPUPhase begins to judge the plan's budgets on CPU samples.
 func (r *run) newCPUPhase() (*cpuPhase, error) {
-	set := part(r.set, r.plan.cpu)
-	c := &cpuPhase{last: r.done()}
-	rules, err := set.Rules()
-	if err != nil {
-		return nil, err
-	}
-	c.blocks, err = judge.NewBlocks(rules, judge.Options{
+	blocks, err := judge.NewBlocks(part(r.rules, r.plan.cpu), judge.Options{
 		Runs: r.usual >= longCall,
 		Once: r.bench != nil, // the benchmark says when it ends
 	})
-	return c, err
+	return &cpuPhase{blocks: blocks, last: r.done()}, err
 }
 
 // repeatWork repeats work until the budgets that are judged over time are decided, and for at
@@ -178,7 +172,7 @@ const idleTime = 5 * time.Second
 // useless reports whether more time is of no use.
 func (c *cpuPhase) useless(r *run) bool {
 	asleep := (r.usual > 0 || r.bench != nil) && c.all.elapsed-c.first > idleTime && c.samples() == 0 && !r.busy()
-	return c.broken != nil || asleep || slices.ContainsFunc(part(r.set, r.plan.cpu), isShare) && c.tooSmall()
+	return c.broken != nil || asleep || slices.ContainsFunc(part(r.rules, r.plan.cpu), isShare) && c.tooSmall()
 }
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
@@ -189,9 +183,9 @@ func (c *cpuPhase) tooSmall() bool {
 	return both > 0 && evidence.Lower(float64(c.loop), both, 1, evidence.FailAlpha) > overheadMost
 }
 
-// isShare reports whether a budget is about a share of the CPU profile.
-func isShare(b budget.Budget) bool {
-	return b.Rule == "" && b.Limit.Unit == "%" || b.Rule == "grows" && b.Per == ""
+// isShare reports whether a rule limits a share of the profile, or the growth of one.
+func isShare(r judge.Rule) bool {
+	return r.Test == judge.Limited && r.Dimension == unit.Share || r.Dimension == unit.Points
 }
 
 // add adds a window.
@@ -231,7 +225,7 @@ func (c *cpuPhase) add(r *run, w profiler.Window) {
 // the first call, which may last as long as the check.
 func (r *run) awaitsUnit(block span) bool {
 	return block.elapsed < idleTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
-		per := r.set[i].Per
+		per := r.rules[i].Per
 		return per != "" && block.work[per] == 0 && (per != work.Call || r.worker.Calls.Load() > 0)
 	})
 }
@@ -273,10 +267,10 @@ func (c *cpuPhase) results(r *run) error {
 		return err
 	}
 	for n, i := range r.plan.cpu {
-		o, b := outcome{Finding: findings[n], kind: kinds.CPU}, r.set[i]
+		o, rule := outcome{Finding: findings[n], kind: kinds.CPU}, r.rules[i]
 		// Without samples of work, or with too few for the CPU that was used, nothing passes.
 		unseen := c.samples() == 0 && o.Samples == 0 || c.cover.isLow()
-		if o.Verdict == evidence.Pass && unseen && !r.isUnlinked(b.Subject) || c.tooSmall() && isShare(b) {
+		if o.Verdict == evidence.Pass && unseen && !r.isUnlinked(rule.Subject) || c.tooSmall() && isShare(rule) {
 			o.Verdict, o.Offenders, o.Over = evidence.Inconclusive, nil, 0
 		}
 		if o.Verdict == evidence.Inconclusive {
@@ -293,12 +287,12 @@ func (c *cpuPhase) results(r *run) error {
 // explain says why budget n of the phase is inconclusive. The reason is nil if it is the one that
 // was found.
 func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reason) {
-	calls, b := r.worker.Calls.Load(), r.set[r.plan.cpu[n]]
+	calls, rule := r.worker.Calls.Load(), r.rules[r.plan.cpu[n]]
 	all := c.samples() + c.loop
 	each := time.Duration(float64(c.all.elapsed) / max(1, c.all.work[work.Call])) // by the clock
 	small := judge.SmallWork{Loop: c.loop, Samples: all, Call: each}
 	switch {
-	case c.tooSmall() && isShare(b):
+	case c.tooSmall() && isShare(rule):
 		return mistake, small
 	case c.cover.isLow():
 		if r.busy() {
@@ -307,7 +301,7 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 		return mistake, c.cover.unsampled(false)
 	case c.unreachable(r, n):
 		return mistake, judge.OutOfReach{Of: found}
-	case b.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[b.Per] == 0:
+	case rule.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[rule.Per] == 0:
 		return mistake, judge.NoUnit{Calls: calls}
 	case c.tooSmall(): // more time decides an amount, too
 		return noTime, small

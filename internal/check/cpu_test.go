@@ -42,7 +42,7 @@ func labelledProfile(id string, n int64, stacks ...[]string) *profile.Profile {
 // replayed is a check of CPU budgets, whose windows a test makes.
 func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
 	t.Helper()
-	r := &run{set: set, worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: unreached(len(set)), judged: map[string]*profile.Profile{}}
+	r := &run{set: set, rules: rulesOf(t, set), worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: unreached(len(set)), judged: map[string]*profile.Profile{}}
 	for i := range set {
 		r.plan.cpu = append(r.plan.cpu, i)
 	}
@@ -69,14 +69,11 @@ func windowOf(t *testing.T, p *profile.Profile, cpu time.Duration) profiler.Wind
 func TestBlocksAreOfWork(t *testing.T) {
 	set := budget.Must("no package above 30% flat except example.com/shop", "example.com/shop.work below 60% flat", "example.com/other absent",
 		"runtime below 20%") // interrupts are no work of the runtime
-	rules, err := set.Rules()
+	blocks, err := judge.NewBlocks(rulesOf(t, set), judge.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cpuPhase{}
-	if c.blocks, err = judge.NewBlocks(rules, judge.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	c := &cpuPhase{blocks: blocks}
 	r := &run{id: "ours"}
 	base := []string{workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
 	interrupt := []string{"runtime.asyncPreempt2", "runtime.asyncPreempt"}

@@ -178,7 +178,8 @@ func TestMetricOf(t *testing.T) {
 		"no function above 20%":                 "no-function-%",
 		"checkout: crypto/tls below 0.2 cores":  "checkout-cores",
 	} {
-		if _, name, unit := metricOf(budget.Result{Budget: budget.Must(sentence)[0]}); name+unit != want {
+		set := budget.Must(sentence)
+		if _, name, unit := metricOf(reported{Result: budget.Result{Budget: set[0]}, rule: rulesOf(t, set)[0]}); name+unit != want {
 			t.Errorf("%s: %s%s, want %s", sentence, name, unit, want)
 		}
 	}

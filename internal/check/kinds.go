@@ -34,7 +34,7 @@ type kindsPhase struct {
 func (r *run) newKindsPhase() *kindsPhase {
 	k := &kindsPhase{before: map[string]*profile.Profile{}, start: r.done(), next: firstLook}
 	for _, i := range r.plan.profiles {
-		if kind := r.set[i].Kind; k.before[kind] == nil {
+		if kind := r.rules[i].Kind; k.before[kind] == nil {
 			k.before[kind] = cumulative(kind)
 		}
 	}
@@ -68,7 +68,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	now := r.done()
 	units := now.Since(k.start)
 	for kind, before := range k.before {
-		open := slices.DeleteFunc(k.open(r), func(i int) bool { return r.set[i].Kind != kind })
+		open := slices.DeleteFunc(k.open(r), func(i int) bool { return r.rules[i].Kind != kind })
 		if len(open) == 0 {
 			continue
 		}
@@ -81,7 +81,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 		for _, i := range open {
 			f := &r.outcomes[i].Finding
 			_, failed := f.Reason.(judge.Failed)
-			judged := !failed && f.Cut == 0 && r.rules[i].When.UnmetBy(facts.Figures) == nil && units[cmp.Or(r.set[i].Per, work.Call)] > 0
+			judged := !failed && f.Cut == 0 && r.rules[i].When.UnmetBy(facts.Figures) == nil && units[cmp.Or(r.rules[i].Per, work.Call)] > 0
 			if sure && judged && f.Verdict == evidence.Inconclusive && f.Hits == 0 && f.Value == 0 {
 				f.Verdict, f.Reason, f.Notes = evidence.Pass, judge.NoEvents{}, judge.Notes{}
 			}
@@ -93,5 +93,5 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 // not if -mutexprofile or -blockprofile have set the rate.
 func (r *run) records(kind string) bool {
 	return (kind == kinds.Mutex && !r.test.mutex || kind == kinds.Block && !r.test.block) &&
-		slices.ContainsFunc(r.plan.profiles, func(i int) bool { return r.set[i].Kind == kind })
+		slices.ContainsFunc(r.plan.profiles, func(i int) bool { return r.rules[i].Kind == kind })
 }

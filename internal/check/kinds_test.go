@@ -187,8 +187,8 @@ func TestCheckGCOfSleep(t *testing.T) {
 
 // What -mutexprofile and -blockprofile have set is left alone.
 func TestRecords(t *testing.T) {
-	r := &run{set: budget.Must("no function above 1ms per call of mutex")}
-	r.plan, _ = planOf(r.set, Config{})
+	r := &run{rules: rulesOf(t, budget.Must("no function above 1ms per call of mutex"))}
+	r.plan, _ = planOf(nil, r.rules, Config{})
 	if !r.records("mutex") || r.records("block") {
 		t.Errorf("records mutex %t, block %t", r.records("mutex"), r.records("block"))
 	}
@@ -204,8 +204,8 @@ func TestNoContention(t *testing.T) {
 	r := &run{set: budget.Must("check.burnGuilty below 1ms per call of mutex", "check.burnGuilty absent of mutex",
 		"check.burnGuilty below 1ms per call of mutex when process above 900 cores", "check.burnGuilty below 1ms per call of mutex when gc below 50%"),
 		worker: work.New(t.Context(), "ours", nil), first: process.Read()}
-	r.rules, _ = r.set.Rules()
-	r.plan, _ = planOf(r.set, Config{})
+	r.rules = rulesOf(t, r.set)
+	r.plan, _ = planOf(r.set, r.rules, Config{})
 	r.outcomes, r.judged = unreached(len(r.set)), map[string]*profile.Profile{}
 	k := r.newKindsPhase()
 	r.worker.Calls.Add(12)

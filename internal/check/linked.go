@@ -24,19 +24,16 @@ func unlinkedOf(rules []judge.Rule) map[string]string {
 
 // vacuous says which budgets could never fail, because their pattern matches no function.
 func (r *run) vacuous() (wrong []string) {
-	for _, b := range r.set {
-		text := b.Subject
-		if !r.isUnlinked(text) {
-			text = b.In
-		}
-		if !r.isUnlinked(text) || text == b.Subject && b.Rule == "absent" { // the best possible pass
+	for i, rule := range r.rules {
+		texts := slices.DeleteFunc(rule.Patterns(), func(text string) bool { return !r.isUnlinked(text) })
+		if len(texts) == 0 || texts[0] == rule.Subject && rule.Test == judge.Absent { // the best possible pass
 			continue
 		}
 		advice := "check the spelling, make work call it, or drop the budget"
-		if near := r.unlinked[text]; near != "" {
+		if near := r.unlinked[texts[0]]; near != "" {
 			advice = fmt.Sprintf("did you mean %s?", near)
 		}
-		wrong = append(wrong, fmt.Sprintf("%s: no function linked into this test matches %s: %s", b, text, advice))
+		wrong = append(wrong, fmt.Sprintf("%s: no function linked into this test matches %s: %s", r.set[i], texts[0], advice))
 	}
 	return wrong
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 const (
@@ -56,6 +57,16 @@ func apart(t *testing.T) bool {
 		t.Errorf("in a process of its own: %v", err)
 	}
 	return false
+}
+
+// rulesOf are the rules of budgets.
+func rulesOf(t *testing.T, set budget.Set) []judge.Rule {
+	t.Helper()
+	rules, err := set.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
 }
 
 // idle and crowded are machines that keep nothing, and everything, from running.

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -22,11 +24,11 @@ type plan struct {
 }
 
 // planOf makes the plan, or says which budgets a test cannot judge.
-func planOf(set budget.Set, c Config) (p plan, wrong []string) {
-	for i, b := range set {
-		list, problem := p.listOf(b, c)
+func planOf(set budget.Set, rules []judge.Rule, c Config) (p plan, wrong []string) {
+	for i := range rules {
+		list, problem := p.listOf(&rules[i], c)
 		if problem != "" {
-			wrong = append(wrong, fmt.Sprintf("%s: %s", b, problem))
+			wrong = append(wrong, fmt.Sprintf("%s: %s", set[i], problem))
 			continue
 		}
 		*list = append(*list, i)
@@ -34,44 +36,44 @@ func planOf(set budget.Set, c Config) (p plan, wrong []string) {
 	return p, wrong
 }
 
-// listOf is the list that a budget belongs to.
-func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
-	_, counted := c.Work[b.Per]
-	ofCPU := b.Kind == "" || b.Kind == kinds.CPU
-	amount := b.Rule == "" && b.Limit.Unit != "%" // the limit is no share
+// listOf is the list that a rule belongs to.
+func (p *plan) listOf(r *judge.Rule, c Config) (list *[]int, problem string) {
+	_, given := c.Work[r.Per]
+	ofCPU := r.Kind == kinds.CPU
+	hasCounter := r.Class == judge.Process && r.Test == judge.Limited
 	switch {
-	case b.Per != "" && b.Per != work.Call && !counted:
-		return nil, fmt.Sprintf("nobody counts %q: say \"per call\", or give Checker.Work[%q]", b.Per, b.Per)
-	case b.Rule == "grows" && !ofCPU:
+	case r.Per != "" && r.Per != work.Call && !given:
+		return nil, fmt.Sprintf("nobody counts %q: say \"per call\", or give Checker.Work[%q]", r.Per, r.Per)
+	case r.Test == judge.Grows && !ofCPU:
 		// A limit on a count needs no baseline: unlike CPU, counts are the same on every machine.
-		return nil, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", b.Kind)
-	case b.Rule == "grows" && c.BaselineFile == "":
+		return nil, fmt.Sprintf("a baseline holds CPU samples, so only CPU can grow against it: limit %s by an amount", r.Kind)
+	case r.Test == judge.Grows && c.BaselineFile == "":
 		return nil, "there is no baseline to compare with: set Checker.BaselineFile, and write it with Checker.Update"
-	case b.Rule == "steady" && b.Subject != "goroutines" && b.Subject != "heap":
+	case r.Test == judge.Steady && r.Subject != "goroutines" && r.Subject != "heap":
 		return nil, "that shows over hours, in a running guard: in a test, say \"heap steady\" or \"process below 2ms per call\""
-	case b.Rule == "steady" && b.When != (budget.Condition{}):
+	case r.Test == judge.Steady && r.When.Figure != "":
 		return nil, "a test cannot judge \"steady\" under a condition: drop \"when\""
-	case b.Rule == "steady":
+	case r.Test == judge.Steady:
 		return &p.steady, ""
-	case b.Subject == "no goroutine":
+	case r.Class == judge.Leak:
 		return &p.leaks, ""
-	case b.Subject == "goroutines":
+	case r.Class == judge.Figure && r.Subject == "goroutines":
 		return &p.goroutines, ""
-	case b.Subject == "heap", b.Subject == "rss", b.Subject == "gc":
+	case r.Class == judge.Figure:
 		return &p.figures, ""
-	case !ofCPU && b.Kind != kinds.Goroutine && len(b.Where) > 0:
+	case !ofCPU && r.Kind != kinds.Goroutine && len(r.Where) > 0:
 		return nil, "only CPU and goroutine profiles carry labels: drop \"where\""
-	case ofCPU && b.Subject == "process" && amount && b.In == "" && len(b.Where) == 0 && b.When == (budget.Condition{}):
+	case ofCPU && hasCounter && len(r.Where) == 0 && r.When.Figure == "":
 		return &p.counted, ""
 	case ofCPU:
 		return &p.cpu, ""
-	case b.Kind == kinds.Heap:
+	case r.Kind == kinds.Heap:
 		return &p.heap, ""
-	case b.Kind == kinds.Goroutine:
+	case r.Kind == kinds.Goroutine:
 		return &p.goroutines, ""
-	case amount && b.Per == "":
+	case r.Test == judge.Limited && r.Dimension != unit.Share && r.Per == "":
 		return nil, "a test has no window to count in: say how much it may be \"per call\""
-	case b.Subject == "process" && b.Kind == kinds.Allocs && amount:
+	case hasCounter && r.Kind == kinds.Allocs:
 		return &p.counted, ""
 	}
 	return &p.profiles, ""
@@ -79,13 +81,14 @@ func (p *plan) listOf(b budget.Budget, c Config) (list *[]int, problem string) {
 
 // sampleAll moves the budgets on the CPU of the process to those that are sampled, when it
 // cannot be counted.
-func (p *plan) sampleAll(set budget.Set) {
-	for _, i := range p.counted {
-		if isCPU(set[i]) {
+func (p *plan) sampleAll(rules []judge.Rule) {
+	p.counted = slices.DeleteFunc(p.counted, func(i int) bool {
+		sampled := isCPU(rules[i])
+		if sampled {
 			p.cpu = append(p.cpu, i)
 		}
-	}
-	p.counted = slices.DeleteFunc(p.counted, func(i int) bool { return isCPU(set[i]) })
+		return sampled
+	})
 }
 
 // continues reports whether there are budgets that are judged after the counted ones.
@@ -93,11 +96,11 @@ func (p *plan) continues() bool {
 	return len(p.cpu)+len(p.profiles)+len(p.goroutines)+len(p.figures)+len(p.steady) > 0
 }
 
-// part is the set of some of the budgets.
-func part(set budget.Set, indices []int) budget.Set {
-	var out budget.Set
+// part are some of the rules.
+func part(rules []judge.Rule, indices []int) []judge.Rule {
+	var out []judge.Rule
 	for _, i := range indices {
-		out = append(out, set[i])
+		out = append(out, rules[i])
 	}
 	return out
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
@@ -38,6 +40,7 @@ type report struct {
 // A reported outcome is one in words.
 type reported struct {
 	budget.Result
+	rule  judge.Rule
 	cause cause
 	kind  string
 }
@@ -45,7 +48,7 @@ type reported struct {
 // reported puts the outcome of budget i into words.
 func (r *run) reported(i int) reported {
 	o := &r.outcomes[i]
-	return reported{r.set[i].CheckResult(o.Finding), o.cause, o.kind}
+	return reported{r.set[i].CheckResult(o.Finding), r.rules[i], o.cause, o.kind}
 }
 
 // A savedProfile is a profile that a failed budget was judged by.
@@ -73,7 +76,7 @@ func (r *run) report() {
 		if o.Verdict == budget.Inconclusive && o.cause == noTime {
 			o.Reason += moreTime
 		}
-		if near := r.unlinked[o.Budget.Subject]; near != "" && o.Budget.Rule == "absent" {
+		if near := r.unlinked[o.rule.Subject]; near != "" && o.rule.Test == judge.Absent {
 			o.Reason += fmt.Sprintf(". Did you mean %s, which is linked?", near)
 		}
 		rep.results = append(rep.results, o)
@@ -207,16 +210,15 @@ func (rep *report) remedies() []string {
 		}
 	}
 	for _, o := range rep.results {
-		b := o.Budget
 		switch {
 		case o.Verdict != budget.Fail:
 			continue
-		case b.Rule == "grows":
+		case o.rule.Test == judge.Grows:
 			add("to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
 			add("if the growth is wanted, refresh the baseline (Checker.Update)")
 		}
-		accept(o.Result, add)
-		if rep.race && b.Limit.Value > 0 && !isShare(b) && b.Subject != "goroutines" && b.Kind != "goroutine" {
+		accept(o, add)
+		if rep.race && o.rule.Limit > 0 && !isShare(o.rule) && o.rule.Subject != "goroutines" && o.rule.Kind != kinds.Goroutine {
 			add("leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: " +
 				"with -race, code takes 2 to 20 times as long and allocates more")
 		}
@@ -225,15 +227,15 @@ func (rep *report) remedies() []string {
 }
 
 // accept says how to change the budget so that it accepts the offenders.
-func accept(res budget.Result, add func(format string, args ...any)) {
-	b := res.Budget
-	if len(res.Offenders) == 0 || b.Rule != "" || b.Subject != "no function" && b.Subject != "no package" || slices.Equal(b.Except, []string{"none"}) {
+func accept(o reported, add func(format string, args ...any)) {
+	if len(o.Offenders) == 0 || o.rule.Class != judge.Each || o.rule.Test != judge.Limited || o.rule.Literal {
 		return
 	}
+	b := o.Budget
 	b.Except = slices.Clone(b.Except)
-	for _, o := range res.Offenders {
-		name := o.Function
-		if b.Subject != "no package" {
+	for _, offender := range o.Offenders {
+		name := offender.Function
+		if !o.rule.Packages {
 			name = pattern.Quote(name)
 		}
 		b.Except = append(b.Except, name)

@@ -71,9 +71,10 @@ func TestCheckReport(t *testing.T) {
 	)
 	p := shopProfile()
 	work.Cut(p)
-	outcomes := []reported{{Result: budget.Result{Budget: set[3]}, cause: noTime}}
-	for _, res := range set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"}) {
-		outcomes = append(outcomes, reported{Result: res})
+	rules := rulesOf(t, set)
+	outcomes := []reported{{Result: budget.Result{Budget: set[3]}, rule: rules[3]}}
+	for i, res := range set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"}) {
+		outcomes = append(outcomes, reported{Result: res, rule: rules[i]})
 	}
 	rep := report{
 		results: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: p,
@@ -102,7 +103,7 @@ func fails(rep *report) bool {
 }
 
 func TestCheckReportShort(t *testing.T) {
-	open := reported{budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}, noTime, "cpu"}
+	open := reported{Result: budget.Result{Budget: budget.Must("no function above 20%")[0], Reason: "too few CPU samples"}, kind: "cpu"}
 	of := func(o reported) []reported { return []reported{o} }
 	if rep := (report{results: of(open)}); !fails(&rep) {
 		t.Error("an open budget passes")
@@ -194,12 +195,13 @@ func TestCheckReportRace(t *testing.T) {
 		"no goroutine leaked":                   false,
 		"fmt absent":                            false,
 	} {
-		res := budget.Result{Budget: budget.Must(sentence)[0], Verdict: budget.Fail}
-		rep := report{results: []reported{{Result: res}, {Result: res}}, race: true}
+		set := budget.Must(sentence)
+		failed := reported{Result: budget.Result{Budget: set[0], Verdict: budget.Fail}, rule: rulesOf(t, set)[0]}
+		rep := report{results: []reported{failed, failed}, race: true}
 		if tips := strings.Join(rep.remedies(), "\n"); strings.Count(tips, "!race") != map[bool]int{true: 1}[want] {
 			t.Errorf("%s: %q", sentence, tips)
 		}
-		rep = report{results: []reported{{Result: res}}}
+		rep = report{results: []reported{failed}}
 		if tips := strings.Join(rep.remedies(), "\n"); strings.Contains(tips, "!race") {
 			t.Errorf("%s, without -race: %q", sentence, tips)
 		}

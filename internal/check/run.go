@@ -18,6 +18,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
+	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -109,7 +110,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	}
 	r.outcomes = unreached(len(r.set))
 	var wrong []string
-	r.plan, wrong = planOf(r.set, c)
+	r.plan, wrong = planOf(r.set, r.rules, c)
 	if !r.test.fuzzing { // under -fuzz this runs for each input, and nothing is judged
 		r.unlinked = unlinkedOf(r.rules)
 	}
@@ -117,7 +118,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	if len(wrong) > 0 {
 		return nil, "cannot be judged:\n  " + strings.Join(wrong, "\n  ")
 	}
-	problem := r.base.load(c.BaselineFile, r.set)
+	problem := r.base.load(c.BaselineFile, r.rules)
 	r.notes = r.base.notes
 	return r, problem
 }
@@ -139,14 +140,14 @@ func (r *run) do() (problem string) {
 	r.setEnd()
 	// The runtime adds the cost of a collection to its counters when the collection ends.
 	// So one that has begun during the test's set-up is ended before the first snapshot.
-	if slices.ContainsFunc(r.set, func(b budget.Budget) bool { return b.Subject == "gc" || b.When.Figure == "gc" }) {
+	if slices.ContainsFunc(r.rules, func(rule judge.Rule) bool { return rule.Subject == "gc" || rule.When.Figure == "gc" }) {
 		runtime.GC()
 	}
 	r.first = process.Read()
 	if r.bench != nil {
 		return r.benchmark()
 	}
-	held := r.test.cpuprofile && (len(r.plan.cpu) > 0 || slices.ContainsFunc(part(r.set, r.plan.counted), isCPU) || r.Update)
+	held := r.test.cpuprofile && (len(r.plan.cpu) > 0 || slices.ContainsFunc(part(r.rules, r.plan.counted), isCPU) || r.Update)
 	if held || r.test.fuzzing {
 		r.once(held)
 		return ""
@@ -207,7 +208,7 @@ func (r *run) phases() (problem string) {
 	r.worker.Order(1)
 	back := r.worker.Wait(min(firstWait, time.Until(r.ends)))
 	if !back {
-		r.plan.sampleAll(r.set) // with such long calls there would be few batches
+		r.plan.sampleAll(r.rules) // with such long calls there would be few batches
 		if len(r.plan.counted)+len(r.plan.steady) > 0 {
 			back = r.wait()
 			switch unfinished := !back && !r.worker.IsOver(); {
@@ -334,34 +335,31 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 // judge judges some budgets, by their indices, by a profile.
 func (r *run) judge(indices []int, p *profile.Profile, facts judge.Facts) {
 	r.judged[facts.Kind] = p
-	for n, f := range judged(part(r.set, indices), p, facts) {
+	for n, f := range judged(part(r.rules, indices), p, facts) {
 		r.outcomes[indices[n]] = outcome{Finding: f, kind: facts.Kind}
 	}
 }
 
-// namedLeast is the share, in percent, from which a function is named as an offender if the
+// namedLeast is the share from which a function is named as an offender if the
 // budget is not about functions.
-const namedLeast = 20
+const namedLeast = 0.2
 
 // name makes the largest functions of a profile the offenders of a budget.
 func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
 	r.judged[facts.Kind] = p
-	most := budget.Budget{Subject: "no function", Limit: budget.Amount{Value: namedLeast, Unit: "%"}, Kind: facts.Kind}
-	found, o := judged(budget.Set{most}, p, facts)[0], &r.outcomes[i]
+	most := judge.Rule{Class: judge.Each, Limit: namedLeast, Dimension: unit.Share, Kind: facts.Kind}
+	found, o := judged([]judge.Rule{most}, p, facts)[0], &r.outcomes[i]
 	o.Offenders, o.Over, o.kind = found.Offenders, found.Over, facts.Kind
 }
 
-// judged judges budgets by a profile.
-func judged(set budget.Set, p *profile.Profile, facts judge.Facts) (findings []judge.Finding) {
-	rules, err := set.Rules()
+// judged judges rules by a profile.
+func judged(rules []judge.Rule, p *profile.Profile, facts judge.Facts) (findings []judge.Finding) {
+	j, err := judge.New(rules)
 	if err == nil {
-		var j *judge.Judge
-		if j, err = judge.New(rules); err == nil {
-			findings, err = j.Profile(p, facts)
-		}
+		findings, err = j.Profile(p, facts)
 	}
 	if err != nil {
-		return judge.Unjudged(len(set), err)
+		return judge.Unjudged(len(rules), err)
 	}
 	return findings
 }

@@ -7,12 +7,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -49,14 +47,14 @@ func (r *run) judgeFloors() {
 			break
 		}
 		for _, i := range r.plan.steady {
-			series[i] = append(series[i], r.floorOf(r.set[i].Subject))
+			series[i] = append(series[i], r.floorOf(r.rules[i].Subject))
 		}
 		if n == 0 {
 			before = work.Take(kinds.Heap)
 		}
 	}
 	for _, i := range r.plan.steady {
-		r.outcomes[i] = outcome{Finding: judgeSteady(r.set[i], series[i], calls)}
+		r.outcomes[i] = outcome{Finding: judgeSteady(r.rules[i], series[i], calls)}
 		r.nameGrown(i, before)
 	}
 }
@@ -68,7 +66,7 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 		return
 	}
 	kind, p := kinds.Goroutine, work.Goroutines(r.id)
-	if r.set[i].Subject == "heap" {
+	if r.rules[i].Subject == "heap" {
 		kind, p = kinds.Heap, work.Gained(before, work.Take(kinds.Heap))
 	}
 	if len(p.Sample) > 0 { // or else there are no offenders
@@ -76,9 +74,9 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 	}
 }
 
-// judgeSteady judges a budget by the floors: it fails if they rise beyond chance, or are all
+// judgeSteady judges a rule by the floors: it fails if they rise beyond chance, or are all
 // above a limit.
-func judgeSteady(b budget.Budget, xs []float64, calls int64) judge.Finding {
+func judgeSteady(r judge.Rule, xs []float64, calls int64) judge.Finding {
 	n := len(xs)
 	f := judge.Finding{Samples: int64(n), Reason: judge.Levels{Calls: calls, Needed: leastFloors}}
 	if n < leastFloors {
@@ -87,14 +85,14 @@ func judgeSteady(b budget.Budget, xs []float64, calls int64) judge.Finding {
 	// The least growth from floor to floor that counts. Less than a goroutine in two floors,
 	// or less than two spans of small objects, comes from other code.
 	least := 0.5
-	if b.Subject == "heap" {
+	if r.Subject == "heap" {
 		least = 16 << 10
 	}
 	f.Value, f.Low, f.High = xs[n-1], xs[n-1], xs[n-1]
 	trend, lowest := evidence.Trend(xs, least), slices.Min(xs)
 	f.Reason = judge.Levels{First: xs[0], Least: lowest, Rise: trend.Value, Calls: calls}
 	f.Verdict = evidence.Pass
-	if limit := unit.Of(b.Limit.Unit).Base(b.Limit.Value); limit > 0 && lowest > limit || trend.Verdict == evidence.Fail {
+	if r.Limit > 0 && lowest > r.Limit || trend.Verdict == evidence.Fail {
 		f.Verdict = evidence.Fail
 	}
 	return f

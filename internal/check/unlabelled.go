@@ -62,7 +62,7 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 	p := work.Merged(c.unlabelled.profiles...)
 	work.KeepLabelled(p, roots...)
 	p = work.Merged(append(c.all.profiles, p)...)
-	for n, f := range judged(part(r.set, r.plan.cpu), p, r.facts(kinds.CPU, c.all.elapsed, c.all.work)) {
+	for n, f := range judged(part(r.rules, r.plan.cpu), p, r.facts(kinds.CPU, c.all.elapsed, c.all.work)) {
 		i := r.plan.cpu[n]
 		own := r.outcomes[i]
 		raised := f.Verdict != evidence.Pass && f.Value > own.Value
