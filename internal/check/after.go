@@ -27,11 +27,11 @@ func (r *run) afterwards() {
 	if len(r.plan.figures) > 0 {
 		r.judgeFigures()
 	}
-	if len(r.plan.heap) > 0 {
-		liveHeap() // the profile is as of the last collection
-		p := work.Take(kinds.Heap)
+	for kind, of := range r.byKind(r.plan.states) {
+		liveHeap() // a profile of memory is as of the last collection
+		p := work.Take(kind)
 		work.WithoutOurs(p)
-		r.judge(r.plan.heap, p, r.facts("heap", time.Since(r.begun), nil))
+		r.judge(of, p, r.facts(kind, time.Since(r.begun), nil))
 	}
 }
 

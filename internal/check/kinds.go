@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -33,17 +32,25 @@ type kindsPhase struct {
 // newKindsPhase takes the profiles at the start.
 func (r *run) newKindsPhase() *kindsPhase {
 	k := &kindsPhase{before: map[string]*profile.Profile{}, start: r.done(), next: firstLook}
-	for _, i := range r.plan.profiles {
-		if kind := r.rules[i].Kind; k.before[kind] == nil {
-			k.before[kind] = cumulative(kind)
-		}
+	for kind := range r.byKind(r.plan.profiles) {
+		k.before[kind] = cumulative(kind)
 	}
 	return k
 }
 
+// byKind are the indices of budgets by their kinds of profile.
+func (r *run) byKind(indices []int) map[string][]int {
+	of := map[string][]int{}
+	for _, i := range indices {
+		kind := r.rules[i].Kind
+		of[kind] = append(of[kind], i)
+	}
+	return of
+}
+
 // cumulative takes a profile of everything since the process started.
 func cumulative(kind string) *profile.Profile {
-	if kind == kinds.Allocs {
+	if kinds.Of(kind).Sampling == kinds.Memory {
 		process.Force(1) // the profile is as of the last collection
 	}
 	return work.Take(kind)
@@ -67,12 +74,8 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	k.next = 2 * after
 	now := r.done()
 	units := now.Since(k.start)
-	for kind, before := range k.before {
-		open := slices.DeleteFunc(k.open(r), func(i int) bool { return r.rules[i].Kind != kind })
-		if len(open) == 0 {
-			continue
-		}
-		p, facts := work.Gained(before, cumulative(kind)), r.facts(kind, now.At.Sub(k.start.At), units)
+	for kind, open := range r.byKind(k.open(r)) {
+		p, facts := work.Gained(k.before[kind], cumulative(kind)), r.facts(kind, now.At.Sub(k.start.At), units)
 		r.judge(open, p, facts)
 		// If this check records contention in full, no event of work in some seconds means
 		// that there is none. At a rate that the user has set, that takes a profile without
@@ -92,6 +95,5 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 // records reports whether the check makes the runtime record all events of a kind. It does
 // not if -mutexprofile or -blockprofile have set the rate.
 func (r *run) records(kind string) bool {
-	return (kind == kinds.Mutex && !r.test.mutex || kind == kinds.Block && !r.test.block) &&
-		slices.ContainsFunc(r.plan.profiles, func(i int) bool { return r.rules[i].Kind == kind })
+	return (kind == kinds.Mutex && !r.test.mutex || kind == kinds.Block && !r.test.block) && r.byKind(r.plan.profiles)[kind] != nil
 }

@@ -15,9 +15,9 @@ import (
 type plan struct {
 	cpu        []int // CPU samples, block by block
 	counted    []int // CPU of the process, and its allocations
-	profiles   []int // allocs, mutex and block profiles: the difference while work runs
+	profiles   []int // profiles of what happened (allocs, mutex, block): the difference while work runs
 	goroutines []int // the most goroutines of work at one time
-	heap       []int // the heap profile, when work is over
+	states     []int // profiles of a moment (heap), when work is over
 	figures    []int // figures of the process
 	steady     []int // goroutines and heap between calls
 	leaks      []int // the goroutines of work that are left in the end
@@ -61,16 +61,16 @@ func (p *plan) listOf(r *judge.Rule, c Config) (list *[]int, problem string) {
 		return &p.goroutines, ""
 	case r.Class == judge.Figure:
 		return &p.figures, ""
-	case !ofCPU && r.Kind != kinds.Goroutine && len(r.Where) > 0:
-		return nil, "only CPU and goroutine profiles carry labels: drop \"where\""
 	case ofCPU && hasCounter && len(r.Where) == 0 && r.When.Figure == "":
 		return &p.counted, ""
 	case ofCPU:
 		return &p.cpu, ""
-	case r.Kind == kinds.Heap:
-		return &p.heap, ""
-	case r.Kind == kinds.Goroutine:
+	case r.Kind == kinds.Goroutine: // these have the check's label, so that those of work can be followed while it runs
 		return &p.goroutines, ""
+	case len(r.Where) > 0:
+		return nil, "only CPU and goroutine profiles carry labels: drop \"where\""
+	case kinds.Of(r.Kind).Taken == kinds.State:
+		return &p.states, ""
 	case r.Test == judge.Limited && r.Dimension != unit.Share && r.Per == "":
 		return nil, "a test has no window to count in: say how much it may be \"per call\""
 	case hasCounter && r.Kind == kinds.Allocs:
