@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/unit"
@@ -86,7 +86,8 @@ func (r *run) writeBaseline() (problem string) {
 	case r.judged["cpu"] == nil || r.cpu == nil:
 		return "no baseline was written: time was up, or a budget failed, before CPU was sampled"
 	case r.cpu.cover.isLow():
-		return "no baseline was written: " + budget.Budget{}.CheckResult(judge.Finding{Reason: r.cpu.cover.unsampled(r.busy())}).Reason
+		return fmt.Sprintf("no baseline was written: %s came, and %v of CPU should have about %.0f: write it while the machine is idle, and look for another user of SIGPROF in the process",
+			unit.Plural(r.cpu.cover.samples, "sample"), r.cpu.cover.cpu.Round(10*time.Millisecond), r.cpu.cover.due())
 	case r.cpu.samples() < least:
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or -benchtime of a benchmark, or let work use more CPU",
 			r.cpu.samples(), least)

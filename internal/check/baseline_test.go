@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/folded"
@@ -64,6 +65,16 @@ func TestBaselineSize(t *testing.T) {
 		if _, err := os.Stat(r.BaselineFile); (err == nil) != (problem == "") {
 			t.Errorf("%d windows: %v", test.windows, err)
 		}
+	}
+}
+
+// Where most samples are missing, the baseline would be of chance.
+func TestBaselineUnsampled(t *testing.T) {
+	r, c := replayed(t, budget.Must("check.burnGuilty below 99%"))
+	r.BaselineFile, r.judged["cpu"] = filepath.Join(t.TempDir(), "unsampled"), folded.Must("cpu 10s\nmain.main 1000\n")
+	c.cover = coverage{cpu: 10 * time.Second, samples: 12}
+	if problem := r.writeBaseline(); !strings.Contains(problem, "12 samples came, and 10s of CPU should have about 1000") {
+		t.Error(problem)
 	}
 }
 
