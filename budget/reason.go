@@ -139,6 +139,8 @@ func ofCheck(p phrasing, reason judge.Reason) string {
 	switch reason := reason.(type) {
 	case judge.NoTime:
 		return "no time was left for it"
+	case judge.NoWindow:
+		return "no window of the profiler could be used: " + reason.Why
 	case judge.NoEvents:
 		return "there was none"
 	case judge.AtOnce:

@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -254,9 +253,8 @@ func (c *cpuPhase) results(r *run) error {
 		return c.broken
 	}
 	if len(c.all.profiles) == 0 {
-		unjudged := judge.Unjudged(len(r.plan.cpu), errors.New("no window of the profiler could be used: "+c.lost))
-		for n, i := range r.plan.cpu {
-			r.outcomes[i] = outcome{Finding: unjudged[n]}
+		for _, i := range r.plan.cpu {
+			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: judge.NoWindow{Why: c.lost}}}
 		}
 		return nil
 	}

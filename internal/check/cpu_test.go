@@ -141,6 +141,18 @@ func TestBlocksWaitForUnits(t *testing.T) {
 	}
 }
 
+// Without a window that could be used, it is said why the last was lost.
+func TestNoWindow(t *testing.T) {
+	r, c := replayed(t, budget.Must("main.f below 20%"))
+	c.add(r, profiler.Window{Outcome: profiler.Busy, Reason: "somebody else profiles"})
+	if err := c.results(r); err != nil {
+		t.Fatal(err)
+	}
+	if o := r.reported(0); o.Verdict != budget.Inconclusive || o.Reason != "no window of the profiler could be used: busy: somebody else profiles" {
+		t.Error(o.Result)
+	}
+}
+
 // Work that is smaller than the loop around it has no share, at any length of the check: that
 // is a mistake. An amount of it is only undecided, and more time decides it.
 func TestCheckSmallWork(t *testing.T) {

@@ -185,6 +185,7 @@ type (
 // Reasons of the check of a test.
 type (
 	NoTime     struct{}                        // the check ended before
+	NoWindow   struct{ Why string }            // no window of the profiler could be used, the last because of this
 	NoEvents   struct{}                        // all events are recorded, and there was none
 	AtOnce     struct{ Of Reason }             // the goroutines of work, when they were most
 	Left       struct{ Elapsed time.Duration } // Hits goroutines of work, so long after it has ended
