@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
@@ -65,7 +64,7 @@ func (r *run) benchmark() (problem string) {
 		if names[name+of]++; names[name+of] > 1 {
 			name += fmt.Sprintf("-%d", names[name+of])
 		}
-		if o.Verdict != budget.Inconclusive || o.High > 0 || o.Share > 0 { // or else it was not measured
+		if r.outcomes[i].HasValue() {
 			r.bench.ReportMetric(value, name+of)
 		}
 	}

@@ -78,6 +78,11 @@ func (f *Frame) Place() string {
 	return path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)) + ":" + strconv.Itoa(f.Line)
 }
 
+// HasValue reports whether something was measured. What is not decided has an upper bound then.
+func (f *Finding) HasValue() bool {
+	return f.Verdict != evidence.Inconclusive || f.High != 0 || f.Value != 0
+}
+
 // set copies the verdict and the numbers.
 func (f *Finding) set(e evidence.Finding) {
 	f.Verdict = e.Verdict
