@@ -117,7 +117,7 @@ func partsOf(name, pkg string) part {
 	if strings.IndexByte(name, '[') >= 0 {
 		p |= generic
 	}
-	if isLiteral(name) {
+	if IsLiteral(name) {
 		p |= literal
 	}
 	if IsOurs(name) {
@@ -151,8 +151,8 @@ func isCPlusPlus(name string) bool { return strings.HasPrefix(name, "_Z") }
 // puts into the code. They call functions of the runtime.
 func IsCheckptr(name string) bool { return strings.HasPrefix(name, "runtime.checkptr") }
 
-// isLiteral reports whether a name is like main.f.func1, main.f-range1 or main.T.m-fm.
-func isLiteral(name string) bool {
+// IsLiteral reports whether a name is like main.f.func1, main.f-range1 or main.T.m-fm.
+func IsLiteral(name string) bool {
 	if strings.HasSuffix(name, "-fm") {
 		return true
 	}

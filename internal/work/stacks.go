@@ -54,17 +54,10 @@ func workOf(stack []string) int {
 			return 0
 		}
 	}
-	if isLiteral(work) {
+	if charge.IsLiteral(work) {
 		return i
 	}
 	return i + 1
-}
-
-// isLiteral reports whether a name is that of a function literal: it ends in func1, or in
-// the 2 of func1.2.
-func isLiteral(name string) bool {
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	return strings.HasSuffix(name, "-fm") || strings.Trim(strings.TrimPrefix(last, "func"), "0123456789") == ""
 }
 
 // isOurs reports whether a function is part of the check itself, and not of work.
