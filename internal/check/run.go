@@ -18,7 +18,6 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
-	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -347,9 +346,8 @@ const namedLeast = 0.2
 // name makes the largest functions of a profile the offenders of a budget.
 func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
 	r.judged[facts.Kind] = p
-	most := judge.Rule{Class: judge.Each, Limit: namedLeast, Dimension: unit.Share, Kind: facts.Kind}
-	found, o := judged([]judge.Rule{most}, p, facts)[0], &r.outcomes[i]
-	o.Offenders, o.Over, o.kind = found.Offenders, found.Over, facts.Kind
+	largest := judge.Largest(facts.Kind, r.rules[i].Dimension, namedLeast)
+	r.outcomes[i].Offenders, r.outcomes[i].kind = judged([]judge.Rule{largest}, p, facts)[0].Offenders, facts.Kind
 }
 
 // judged judges rules by a profile.
