@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -57,13 +58,8 @@ func cumulative(kind string) *profile.Profile {
 }
 
 // open lists the budgets that have no verdict yet.
-func (k *kindsPhase) open(r *run) (indices []int) {
-	for _, i := range r.plan.profiles {
-		if r.outcomes[i].Verdict == evidence.Inconclusive {
-			indices = append(indices, i)
-		}
-	}
-	return indices
+func (k *kindsPhase) open(r *run) []int {
+	return slices.DeleteFunc(slices.Clone(r.plan.profiles), func(i int) bool { return r.outcomes[i].Verdict != evidence.Inconclusive })
 }
 
 // look judges the difference since the start, if it is time for a look or the last look.

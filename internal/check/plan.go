@@ -40,7 +40,7 @@ func planOf(set budget.Set, rules []judge.Rule, c Config) (p plan, wrong []strin
 func (p *plan) listOf(r *judge.Rule, c Config) (list *[]int, problem string) {
 	_, given := c.Work[r.Per]
 	ofCPU := r.Kind == kinds.CPU
-	hasCounter := r.Class == judge.Process && r.Test == judge.Limited
+	ofProcess := r.Class == judge.Process && r.Test == judge.Limited
 	switch {
 	case r.Per != "" && r.Per != work.Call && !given:
 		return nil, fmt.Sprintf("nobody counts %q: say \"per call\", or give Checker.Work[%q]", r.Per, r.Per)
@@ -61,7 +61,7 @@ func (p *plan) listOf(r *judge.Rule, c Config) (list *[]int, problem string) {
 		return &p.goroutines, ""
 	case r.Class == judge.Figure:
 		return &p.figures, ""
-	case ofCPU && hasCounter && len(r.Where) == 0 && r.When.Figure == "":
+	case ofCPU && ofProcess && len(r.Where) == 0 && r.When.Figure == "":
 		return &p.counted, ""
 	case ofCPU:
 		return &p.cpu, ""
@@ -73,7 +73,7 @@ func (p *plan) listOf(r *judge.Rule, c Config) (list *[]int, problem string) {
 		return &p.states, ""
 	case r.Test == judge.Limited && r.Dimension != unit.Share && r.Per == "":
 		return nil, "a test has no window to count in: say how much it may be \"per call\""
-	case hasCounter && r.Kind == kinds.Allocs:
+	case ofProcess && r.Kind == kinds.Allocs:
 		return &p.counted, ""
 	}
 	return &p.profiles, ""
@@ -82,13 +82,12 @@ func (p *plan) listOf(r *judge.Rule, c Config) (list *[]int, problem string) {
 // sampleAll moves the budgets on the CPU of the process to those that are sampled, when it
 // cannot be counted.
 func (p *plan) sampleAll(rules []judge.Rule) {
-	p.counted = slices.DeleteFunc(p.counted, func(i int) bool {
-		sampled := isCPU(rules[i])
-		if sampled {
+	for _, i := range p.counted {
+		if isCPU(rules[i]) {
 			p.cpu = append(p.cpu, i)
 		}
-		return sampled
-	})
+	}
+	p.counted = slices.DeleteFunc(p.counted, func(i int) bool { return isCPU(rules[i]) })
 }
 
 // continues reports whether there are budgets that are judged after the counted ones.
