@@ -97,13 +97,9 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 	return b
 }
 
-// largestParts are the functions with a large share of a profile: the offenders of a limit that is
-// so low that every profile is above it. Of a count they are those with a large share of the objects.
+// largestParts are the functions with a large share of a profile.
 func largestParts(ctx context.Context, t *decode.Table, kind, module string, of unit.Dimension) ([]judge.Offender, error) {
-	if of != unit.Count {
-		of = unit.Share
-	}
-	j, err := judge.New([]judge.Rule{{Class: judge.Process, Kind: kind, Limit: 0.5, Dimension: of}})
+	j, err := judge.New([]judge.Rule{judge.Largest(kind, of)})
 	if err != nil {
 		return nil, err
 	}

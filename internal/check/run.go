@@ -339,14 +339,10 @@ func (r *run) judge(indices []int, p *profile.Profile, facts judge.Facts) {
 	}
 }
 
-// namedLeast is the share from which a function is named as an offender if the
-// budget is not about functions.
-const namedLeast = 0.2
-
 // name makes the largest functions of a profile the offenders of a budget.
 func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
 	r.judged[facts.Kind] = p
-	largest := judge.Largest(facts.Kind, r.rules[i].Dimension, namedLeast)
+	largest := judge.Largest(facts.Kind, r.rules[i].Dimension)
 	r.outcomes[i].Offenders, r.outcomes[i].kind = judged([]judge.Rule{largest}, p, facts)[0].Offenders, facts.Kind
 }
 

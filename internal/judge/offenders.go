@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/profguard/profguard/internal/charge"
@@ -78,7 +77,7 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		}
 		limit, sums := int64(0), w.judged.counter.Sums(query)
 		if c.subject < 0 {
-			limit = c.values(cmp.Or(c.least, notableShare))
+			limit = c.values(notableShare)
 		}
 		var over []int32
 		for i, key := range sums.Keys {

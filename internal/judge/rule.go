@@ -51,17 +51,15 @@ type Rule struct {
 	In      string
 	Where   map[string]string
 	When    Condition
-
-	least float64 // of [Process]: the share from which functions are named, 0 for notableShare
 }
 
-// Largest is a rule that every profile of a kind breaks, and its offenders are the functions
-// with more than the share least of it: of its time or bytes, or of its objects for [unit.Count].
-func Largest(kind string, of unit.Dimension, least float64) Rule {
+// Largest is a rule that every profile of a kind breaks, so that its offenders are the functions
+// with a large share: of time or bytes, or of objects for [unit.Count].
+func Largest(kind string, of unit.Dimension) Rule {
 	if of != unit.Count {
 		of = unit.Share
 	}
-	return Rule{Class: Process, Kind: kind, Limit: 0.5, Dimension: of, least: least}
+	return Rule{Class: Process, Kind: kind, Limit: 0.5, Dimension: of}
 }
 
 // Patterns are the patterns of the rule's subject and scope. If one of them matches no
