@@ -126,8 +126,8 @@ func TestCutIsNoEvidence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := results[0]; i >= 10 && (r.Verdict == Pass || r.Alarm == Pass) {
-				t.Fatalf("window %d: %v, alarm %v: %s", i, r.Verdict, r.Alarm, r)
+			if r := results[0]; i >= 10 && (r.Verdict == Pass || r.Proven == Pass) {
+				t.Fatalf("window %d: %v, alarm %v: %s", i, r.Verdict, r.Proven, r)
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func TestDefaultSlowLeak(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, r := range results {
-					if r.Alarm != Fail {
+					if r.Proven != Fail {
 						continue
 					}
 					if !tt.fires || r.Budget.Name != "goroutine-growth" || at < learning {

@@ -52,8 +52,8 @@ func TestFault_39_ZeroSamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r := results[0]; r.Verdict != Inconclusive || r.Alarm != Inconclusive {
-					t.Fatalf("window %d without samples: alarm %s: %s", i, r.Alarm, r)
+				if r := results[0]; r.Verdict != Inconclusive || r.Proven != Inconclusive {
+					t.Fatalf("window %d without samples: alarm %s: %s", i, r.Proven, r)
 				}
 			}
 		})

@@ -16,7 +16,7 @@ import (
 // A watched is a result of a watch.
 type watched struct {
 	Result
-	Alarm    Verdict
+	Proven   Verdict
 	Evidence float64
 }
 
@@ -50,7 +50,7 @@ func (w *watch) Table(ctx context.Context, t *decode.Table, at time.Duration) ([
 func (w *watch) said(findings []judge.Finding, err error) ([]watched, error) {
 	var results []watched
 	for i, f := range findings {
-		results = append(results, watched{w.set[i].Result(f), Verdict(f.Alarm), f.Strength})
+		results = append(results, watched{w.set[i].Result(f), Verdict(f.Proven), f.Evidence})
 	}
 	return results, err
 }

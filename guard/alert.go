@@ -74,12 +74,12 @@ func (g *Guard) add(j *judgement) bool {
 	case judge.OutOfScope: // and not another reason, such as idle
 		e.missed++
 	}
-	if e.Evidence = j.finding.Strength; j.finding.Alarm != evidence.Inconclusive {
-		e.Proven = budget.Verdict(j.finding.Alarm)
+	if e.Evidence = j.finding.Evidence; j.finding.Proven != evidence.Inconclusive {
+		e.Proven = budget.Verdict(j.finding.Proven)
 	}
 	f := alert.Finding{
 		Start: j.start.Sub(g.started), End: j.end.Sub(g.started),
-		Window: evidence.Verdict(r.Verdict), Stream: j.finding.Alarm, Strength: j.finding.Strength,
+		Window: evidence.Verdict(r.Verdict), Proven: j.finding.Proven, Evidence: j.finding.Evidence,
 		Idle: r.Idle, Measured: measured(r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
 	}
 	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && f.Measured {

@@ -198,7 +198,7 @@ func TestEvidenceOfAnEndedAlert(t *testing.T) {
 	g.budgets = &budgets{entries: []*entry{e}}
 	for i := range 5 {
 		end := g.started.Add(time.Duration(i) * minute)
-		f := &judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Strength: 0.8, Reason: judge.Measured{}}
+		f := &judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Evidence: 0.8, Reason: judge.Measured{}}
 		g.add(&judgement{entry: e, finding: f, result: e.Budget.Result(*f), start: end.Add(-10 * second), end: end})
 		if ended := e.alert.State == alert.Resolved; ended != (e.Evidence == 0) || ended != (e.Proven == budget.Inconclusive) {
 			t.Errorf("%s, evidence %v, proven %v", e.alert.State, e.Evidence, e.Proven)

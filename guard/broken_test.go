@@ -34,7 +34,7 @@ func TestBrokenByEvidence(t *testing.T) {
 					Offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.work", File: "/src/shop/order.go", Line: 46}}}}
 				for i := range 20 { // for three periods
 					start := l.started.Add(time.Duration(i) * 15 * second)
-					j := &judgement{entry: l.budgets.entries[0], result: r, start: start, end: start.Add(10 * second), finding: &judge.Finding{Value: 0.3, Samples: 38, Alarm: evidence.Fail, Strength: 1}}
+					j := &judgement{entry: l.budgets.entries[0], result: r, start: start, end: start.Add(10 * second), finding: &judge.Finding{Value: 0.3, Samples: 38, Proven: evidence.Fail, Evidence: 1}}
 					l.apply(t.Context(), []*judgement{j}, &profiler.Window{})
 				}
 				<-l.sinks[0].close()

@@ -166,7 +166,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
 		if idle, ok := e.rule.When.UnmetBy(m.facts.Figures).(judge.Idle); ok && j.lost {
 			// Its condition needs no profile. The evidence stays as it is.
-			j.finding.Reason, j.finding.Alarm, j.finding.Strength, j.lost = idle, evidence.Verdict(e.Proven), e.Evidence, false
+			j.finding.Reason, j.finding.Proven, j.finding.Evidence, j.lost = idle, evidence.Verdict(e.Proven), e.Evidence, false
 		}
 		if g.kind == kinds.CPU && !m.tried && !hasCounter(&e.rule) && j.lost {
 			continue
@@ -185,7 +185,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 				j.lost = false // counters need no profile
 			}
 			if hasCounter(&e.rule) { // windows cover a part of the period only, so the counters alone decide
-				j.finding.Alarm, j.finding.Strength = j.finding.Verdict, 0
+				j.finding.Proven, j.finding.Evidence = j.finding.Verdict, 0
 			}
 			// The window itself may have been within the limit, and has no offenders then.
 			if f := j.finding; f.Verdict == evidence.Fail && len(f.Offenders) == 0 && hasCounter(&e.rule) && err == nil {

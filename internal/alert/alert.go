@@ -115,8 +115,8 @@ func For(windows int, d, period time.Duration) Rule {
 type Finding struct {
 	Start, End time.Duration    // of the window, since any fixed instant
 	Window     evidence.Verdict // of this window by itself
-	Stream     evidence.Verdict // of all windows: Pass is proof that an excess is over
-	Strength   float64          // of the evidence of all windows for an excess: 1 is proof
+	Proven     evidence.Verdict // of all windows: Pass is proof that an excess is over
+	Evidence   float64          // of the evidence of all windows for an excess: 1 is proof
 	Idle       bool             // the budget's condition did not hold
 	Measured   bool             // there was something to judge
 	Value      float64          // the measured value
@@ -204,7 +204,7 @@ func (a Alert) Passed() int { return a.passes.windows }
 // window that was lost, unless the condition is known not to hold.
 func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	a.count(f, r)
-	fails, rising := f.Window == evidence.Fail, !r.Strict && f.Strength >= rising
+	fails, rising := f.Window == evidence.Fail, !r.Strict && f.Evidence >= rising
 	switch {
 	case a.State == Firing:
 		if why := a.ends(f, r); why != None {
@@ -239,7 +239,7 @@ func (a *Alert) deactivate(now time.Duration) {
 
 // count adds a window to the rows of windows.
 func (a *Alert) count(f Finding, r Rule) {
-	a.shown = a.shown || f.Stream == evidence.Fail
+	a.shown = a.shown || f.Proven == evidence.Fail
 	if f.Measured {
 		a.Recovery.add(f)
 	}
@@ -301,7 +301,7 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 	// The evidence may be enough before the excess has lasted for three periods, and may stay
 	// after the excess is over. So it takes a window above the limit.
 	over := f.Window == evidence.Fail || f.Window != evidence.Pass && f.above()
-	return !r.Strict && a.State == Pending && f.Strength >= 1 && over && f.End-a.Since >= lastingPeriods*r.Period
+	return !r.Strict && a.State == Pending && f.Evidence >= 1 && over && f.End-a.Since >= lastingPeriods*r.Period
 }
 
 // ends returns the event that ends the alert, or None.
@@ -322,9 +322,9 @@ func (a *Alert) over(f Finding, r Rule) Event {
 	switch {
 	case r.Counted:
 		return None
-	case r.Growth && a.shown && f.Measured && f.Stream == evidence.Inconclusive:
+	case r.Growth && a.shown && f.Measured && f.Proven == evidence.Inconclusive:
 		return Unproven
-	case f.Stream == evidence.Pass && (r.Each || f.Limit == 0 || a.Recovery.Mean() <= f.Limit):
+	case f.Proven == evidence.Pass && (r.Each || f.Limit == 0 || a.Recovery.Mean() <= f.Limit):
 		// The proof is that the value is below the end of the zone above the limit. So the
 		// mean has to be within the limit, too.
 		return Proven

@@ -34,7 +34,7 @@ const (
 	windowsAtLeast = 5
 )
 
-// NewStream returns the evidence about a limit, see [Limit.Bounds]. [Stream.Strength]
+// NewStream returns the evidence about a limit, see [Limit.Bounds]. [Stream.Evidence]
 // reaches 1 at evidence lnA, see [LnA]. With a baseline of few samples, the bound for a pass
 // is below the limit. Then a share below the limit ends a Fail, but is no Pass.
 func NewStream(l Limit, lnA float64) *Stream {

@@ -112,8 +112,8 @@ func TestCutOffWindows(t *testing.T) {
 		for range 40 {
 			last = see(folded.Must("cpu 10s\n"+tt.stacks), tt.facts)
 		}
-		if last.Alarm != tt.want {
-			t.Errorf("%s: proven %v, want %v: %s", tt.budget, last.Alarm, tt.want, last.Reason)
+		if last.Proven != tt.want {
+			t.Errorf("%s: proven %v, want %v: %s", tt.budget, last.Proven, tt.want, last.Reason)
 		}
 	}
 }
@@ -121,8 +121,8 @@ func TestCutOffWindows(t *testing.T) {
 // "absent" is not proven by windows of which each hides nearly a hundredth.
 func TestCutOffALittle(t *testing.T) {
 	see := watcher(t, "main.worker absent")
-	if r := see(folded.Must("cpu 10s\n" + deep(64) + " 9\nruntime.main;main.rest 991\n")); r.Verdict != budget.Inconclusive || r.Alarm != budget.Inconclusive {
-		t.Errorf("%v, proven %v: %s", r.Verdict, r.Alarm, r.Reason)
+	if r := see(folded.Must("cpu 10s\n" + deep(64) + " 9\nruntime.main;main.rest 991\n")); r.Verdict != budget.Inconclusive || r.Proven != budget.Inconclusive {
+		t.Errorf("%v, proven %v: %s", r.Verdict, r.Proven, r.Reason)
 	}
 }
 
@@ -132,8 +132,8 @@ func TestSteadyIdle(t *testing.T) {
 		see := watcher(t, sentence)
 		for i := range 4000 {
 			facts := judge.Facts{Figures: map[string]float64{"goroutines": 100 + float64(i/3000)*900, "cores": 0.01}}
-			if r := see(folded.Must("cpu 10s\n"), facts); r.Verdict != budget.Inconclusive || r.Alarm != budget.Inconclusive || !r.Idle {
-				t.Fatalf("%s: window %d: %v, proven %v: %s", sentence, i, r.Verdict, r.Alarm, r.Reason)
+			if r := see(folded.Must("cpu 10s\n"), facts); r.Verdict != budget.Inconclusive || r.Proven != budget.Inconclusive || !r.Idle {
+				t.Fatalf("%s: window %d: %v, proven %v: %s", sentence, i, r.Verdict, r.Proven, r.Reason)
 			}
 		}
 	}
@@ -148,12 +148,12 @@ func TestEndedProvesNothing(t *testing.T) {
 	for i := range 5 {
 		fmt.Fprintf(&few, "runtime.main;main.main;main.f%d 20\n", i)
 	}
-	if r := w.profile(t, hot, time.Minute)[0]; r.Alarm != budget.Fail {
-		t.Fatalf("%v: %s", r.Alarm, r.Reason)
+	if r := w.profile(t, hot, time.Minute)[0]; r.Proven != budget.Fail {
+		t.Fatalf("%v: %s", r.Proven, r.Reason)
 	}
 	w.Ended(0)
-	if r := w.profile(t, folded.Must(few.String()), 2*time.Minute)[0]; r.Verdict != budget.Inconclusive || r.Alarm != budget.Inconclusive {
-		t.Errorf("%v, proven %v: %s", r.Verdict, r.Alarm, r.Reason)
+	if r := w.profile(t, folded.Must(few.String()), 2*time.Minute)[0]; r.Verdict != budget.Inconclusive || r.Proven != budget.Inconclusive {
+		t.Errorf("%v, proven %v: %s", r.Verdict, r.Proven, r.Reason)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestCutBaselineEndsGrowth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return findings[0].Alarm.String()
+		return findings[0].Proven.String()
 	}
 	last := ""
 	for minute := range 15 {

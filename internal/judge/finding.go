@@ -27,12 +27,12 @@ type Finding struct {
 
 	Notes
 
-	// Alarm is the last proof, by one window or by all together, and Strength what
+	// Proven is the last proof, by one window or by all together, and Evidence what
 	// all windows together say for an excess: 1 is proof. Only a [Watch] sets them.
-	// If the baseline is too small to prove a pass, Alarm changes from Fail to
+	// If the baseline is too small to prove a pass, Proven changes from Fail to
 	// Inconclusive when the growth is over.
-	Alarm    evidence.Verdict
-	Strength float64
+	Proven   evidence.Verdict
+	Evidence float64
 }
 
 // Notes are further facts that a reader of the reason should know.

@@ -17,7 +17,7 @@ import (
 // A watched is a result of a watch.
 type watched struct {
 	budget.Result
-	Alarm    budget.Verdict
+	Proven   budget.Verdict
 	Evidence float64
 }
 
@@ -47,7 +47,7 @@ func (w *watch) profile(t *testing.T, p *profile.Profile, at time.Duration, fact
 		t.Fatal(err)
 	}
 	for i, f := range findings {
-		results = append(results, watched{w.set[i].Result(f), budget.Verdict(f.Alarm), f.Strength})
+		results = append(results, watched{w.set[i].Result(f), budget.Verdict(f.Proven), f.Evidence})
 	}
 	return results
 }

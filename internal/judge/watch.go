@@ -18,8 +18,8 @@ import (
 )
 
 // A Watch judges window after window of one process and combines their evidence: each
-// Finding also has an Alarm. The verdict of a window answers "do these samples prove it?",
-// the alarm answers "do all samples so far prove it?". So the alarm finds a small excess
+// Finding also says what is Proven. The verdict of a window answers "do these samples prove it?",
+// Proven answers "do all samples so far prove it?". So Proven finds a small excess
 // that no single window shows. It may be looked at after every window: at most one
 // false alarm is expected in ten months, and docs/alerts.md has how many there were.
 //
@@ -107,7 +107,7 @@ func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, fa
 	for i := range findings {
 		s, f := &w.states[i], &findings[i]
 		s.add(win, &w.judge.rules[i], at, soon, f)
-		f.Alarm, f.Strength = s.verdict, s.evidence
+		f.Proven, f.Evidence = s.verdict, s.evidence
 		f.Unmatched = false // for a program that is watched, Facts.NotLinked says this
 	}
 	return findings, nil

@@ -41,7 +41,7 @@ func TestWatchAnotherIsOver(t *testing.T) {
 		}{{0.4, true}, {0.12, false}} {
 			next := watcher(t, "no function above 20%")
 			var r watched
-			for i := 0; r.Alarm != budget.Fail; i++ {
+			for i := 0; r.Proven != budget.Fail; i++ {
 				if r = next(window(0.4, 0.12)); i == 100 {
 					t.Fatalf("%d samples: no alarm at twice the limit: %s", n, r)
 				}
@@ -52,7 +52,7 @@ func TestWatchAnotherIsOver(t *testing.T) {
 			fails := 0
 			for i := range 80 {
 				r = next(window(0, tt.encode))
-				if r.Alarm == budget.Fail {
+				if r.Proven == budget.Fail {
 					fails++
 				} else if r.Verdict == budget.Fail {
 					t.Errorf("%d samples, window %d: the alarm ends in a window that fails: %s", n, i, r)
@@ -67,7 +67,7 @@ func TestWatchAnotherIsOver(t *testing.T) {
 			for range 80 {
 				r = next(window(0, 0.05))
 			}
-			if r.Alarm == budget.Fail {
+			if r.Proven == budget.Fail {
 				t.Errorf("%d samples: the alarm goes on when nobody is over it: %s", n, r)
 			}
 		}
@@ -112,16 +112,16 @@ func TestWatchInherits(t *testing.T) {
 		differs := false
 		for i := range 12 {
 			r := feed(l.window(0.4), twin, after, fresh)
-			if r[0].Alarm != r[1].Alarm || math.Abs(r[0].Evidence-r[1].Evidence) > 1e-9 || r[0].Reason != r[1].Reason {
+			if r[0].Proven != r[1].Proven || math.Abs(r[0].Evidence-r[1].Evidence) > 1e-9 || r[0].Reason != r[1].Reason {
 				t.Errorf("%s: window %d: alarm %s with %g where nothing changed, %s with %g after the change: %q, %q",
-					sentence, i, r[0].Alarm, r[0].Evidence, r[1].Alarm, r[1].Evidence, r[0].Reason, r[1].Reason)
+					sentence, i, r[0].Proven, r[0].Evidence, r[1].Proven, r[1].Evidence, r[0].Reason, r[1].Reason)
 			}
-			differs = differs || r[0].Evidence != r[2].Evidence || r[0].Alarm != r[2].Alarm || r[0].Reason != r[2].Reason
+			differs = differs || r[0].Evidence != r[2].Evidence || r[0].Proven != r[2].Proven || r[0].Reason != r[2].Reason
 		}
 		if !differs {
 			t.Errorf("%s: a watch that has forgotten says the same: the test proves nothing", sentence)
 		}
-		if r := feed(l.window(0.1), before); r[0].Alarm == budget.Fail {
+		if r := feed(l.window(0.1), before); r[0].Proven == budget.Fail {
 			t.Errorf("%s: what was moved is still there", sentence)
 		}
 	}

@@ -85,10 +85,10 @@ func TestWatchQuiet(t *testing.T) {
 				firing := budget.Inconclusive
 				for range windows {
 					r := next(l.window(share))
-					if r.Alarm == budget.Fail && firing != budget.Fail {
+					if r.Proven == budget.Fail && firing != budget.Fail {
 						alarms++
 					}
-					firing = r.Alarm
+					firing = r.Proven
 					if r.Share > 0.2 {
 						naive++
 					}
@@ -121,14 +121,14 @@ func TestWatchDelay(t *testing.T) {
 			l := &load{rand.New(rand.NewPCG(uint64(test.n), 11)), test.n}
 			next := watcher(t, sentence)
 			for range 300 {
-				if r := next(l.window(0.1)); r.Alarm == budget.Fail {
+				if r := next(l.window(0.1)); r.Proven == budget.Fail {
 					t.Fatalf("%s: an alarm at half the limit:\n%s", sentence, r)
 				}
 			}
 			delay := 0
 			for {
 				delay++
-				if r := next(l.window(0.2 * test.times)); r.Alarm == budget.Fail {
+				if r := next(l.window(0.2 * test.times)); r.Proven == budget.Fail {
 					break
 				}
 				if delay > 10*test.limit {
@@ -153,11 +153,11 @@ func TestWatchRecovers(t *testing.T) {
 			t.Helper()
 			for i := 0; ; i++ {
 				r := next(l.window(share))
-				if r.Alarm == want {
+				if r.Proven == want {
 					return
 				}
 				if i > limit {
-					t.Fatalf("%s: %s after %d windows at a share of %g, want %s\n%s", sentence, r.Alarm, i, share, want, r)
+					t.Fatalf("%s: %s after %d windows at a share of %g, want %s\n%s", sentence, r.Proven, i, share, want, r)
 				}
 			}
 		}
@@ -171,8 +171,8 @@ func TestWatchRecovers(t *testing.T) {
 		before := next(l.window(0.5))
 		for range 10 {
 			r := next(folded.Must("cpu 10s\n"))
-			if r.Verdict != budget.Inconclusive || r.Alarm != budget.Fail || r.Evidence != before.Evidence {
-				t.Errorf("%s: a window without samples: %s, alarm %s, evidence %g (before %g)", sentence, r.Verdict, r.Alarm, r.Evidence, before.Evidence)
+			if r.Verdict != budget.Inconclusive || r.Proven != budget.Fail || r.Evidence != before.Evidence {
+				t.Errorf("%s: a window without samples: %s, alarm %s, evidence %g (before %g)", sentence, r.Verdict, r.Proven, r.Evidence, before.Evidence)
 			}
 		}
 		until(0.1, budget.Pass, 20)
@@ -204,8 +204,8 @@ func TestWatchAtOnce(t *testing.T) {
 		{clean, budget.Inconclusive}, {clean, budget.Inconclusive}, {clean, budget.Pass}, // 300 samples in three windows
 		{hit, budget.Fail}, {clean, budget.Fail}, {clean, budget.Fail}, {clean, budget.Pass},
 	} {
-		if r := next(step.p); r.Alarm != step.want {
-			t.Errorf("absent, window %d: alarm %s, want %s", i, r.Alarm, step.want)
+		if r := next(step.p); r.Proven != step.want {
+			t.Errorf("absent, window %d: alarm %s, want %s", i, r.Proven, step.want)
 		}
 	}
 	next = watcher(t, "goroutines below 100")
@@ -213,8 +213,8 @@ func TestWatchAtOnce(t *testing.T) {
 		goroutines float64
 		want       budget.Verdict
 	}{{100, budget.Pass}, {101, budget.Fail}, {99, budget.Pass}} {
-		if r := next(clean, judge.Facts{Figures: map[string]float64{"goroutines": step.goroutines}}); r.Alarm != step.want {
-			t.Errorf("figure, window %d: alarm %s, want %s", i, r.Alarm, step.want)
+		if r := next(clean, judge.Facts{Figures: map[string]float64{"goroutines": step.goroutines}}); r.Proven != step.want {
+			t.Errorf("figure, window %d: alarm %s, want %s", i, r.Proven, step.want)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestWatchHeap(t *testing.T) {
 	next := watcher(t, "main.cache below 20% of heap")
 	p := folded.Must("heap rate=1\nmain.main;main.run;main.cache 25 25600\nmain.main;main.run;main.rest 75 76800\n")
 	for range 1000 {
-		if r := next(p); r.Alarm == budget.Fail {
+		if r := next(p); r.Proven == budget.Fail {
 			t.Fatalf("an alarm from one look a thousand times:\n%s", r)
 		}
 	}
@@ -240,7 +240,7 @@ func TestWatchAbsentOfHeap(t *testing.T) {
 		next := watcher(t, "main.cache absent of heap")
 		var alarm budget.Verdict
 		for range 100 {
-			alarm = next(folded.Must(text)).Alarm
+			alarm = next(folded.Must(text)).Proven
 		}
 		if evidence.Verdict(alarm) != want {
 			t.Errorf("%q a hundred times: %s, want %s", text, alarm, budget.Verdict(want))
@@ -258,7 +258,7 @@ func TestWatchSteady(t *testing.T) {
 		fired := 0
 		for minute := range 5 * 24 * 60 {
 			g := 1000 + 50*rng.Float64() + leak*max(0, float64(minute-50*60)/60)
-			if r := next(p, judge.Facts{Figures: map[string]float64{"goroutines": g, "cores": 0.5}}); r.Alarm == budget.Fail && fired == 0 {
+			if r := next(p, judge.Facts{Figures: map[string]float64{"goroutines": g, "cores": 0.5}}); r.Proven == budget.Fail && fired == 0 {
 				fired = minute
 			}
 		}
@@ -266,8 +266,8 @@ func TestWatchSteady(t *testing.T) {
 			t.Errorf("a leak of %g an hour: alarm at minute %d", leak, fired)
 		}
 	}
-	if r := watcher(t, "goroutines steady below 500")(p, judge.Facts{Figures: map[string]float64{"goroutines": 501}}); r.Alarm != budget.Fail {
-		t.Errorf("above the cap: %s", r.Alarm)
+	if r := watcher(t, "goroutines steady below 500")(p, judge.Facts{Figures: map[string]float64{"goroutines": 501}}); r.Proven != budget.Fail {
+		t.Errorf("above the cap: %s", r.Proven)
 	}
 }
 
@@ -283,19 +283,19 @@ func TestWatchGrows(t *testing.T) {
 			return folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.work %d\nmain.main;main.run;main.rest %d\n", k, 1000-k))
 		}
 		for range 300 {
-			if r := next(sameAs(0.2), facts); r.Alarm == budget.Fail {
+			if r := next(sameAs(0.2), facts); r.Proven == budget.Fail {
 				t.Fatalf("%s: an alarm without growth:\n%s", sentence, r)
 			}
 		}
 		delay := 0
-		for r := (watched{}); r.Alarm != budget.Fail && delay < 100; delay++ {
+		for r := (watched{}); r.Proven != budget.Fail && delay < 100; delay++ {
 			r = next(sameAs(0.35), facts)
 		}
 		if delay > 20 {
 			t.Errorf("%s: alarm after %d windows at 35%%, want 20 at the most", sentence, delay)
 		}
 		facts.Baseline = tableOf(t, folded.Must("cpu 10s\nmain.main;main.run;main.work 3500\nmain.main;main.run;main.rest 6500\n"))
-		if r := next(sameAs(0.35), facts); r.Alarm == budget.Fail {
+		if r := next(sameAs(0.35), facts); r.Proven == budget.Fail {
 			t.Errorf("%s: still firing against a new baseline", sentence)
 		}
 	}
@@ -389,8 +389,8 @@ func TestWatchGrowthZone(t *testing.T) {
 			for range 300 {
 				r = next(of(n, factor), facts)
 			}
-			if r.Alarm != tt.want[i] {
-				t.Errorf("%s, against %d samples: %s at %g times the baseline, want %s\n%s", tt.sentence, tt.n0, r.Alarm, factor, tt.want[i], r.Reason)
+			if r.Proven != tt.want[i] {
+				t.Errorf("%s, against %d samples: %s at %g times the baseline, want %s\n%s", tt.sentence, tt.n0, r.Proven, factor, tt.want[i], r.Reason)
 			}
 		}
 	}

@@ -65,12 +65,12 @@ func TestUnevenWeightsWatched(t *testing.T) {
 					text += fmt.Sprintf("main.main;main.heavy %d %dms\n", tt.waits, 50*tt.waits)
 				}
 				last = w(folded.Must(text))
-				if tt.want == budget.Pass && last.Alarm == budget.Fail {
+				if tt.want == budget.Pass && last.Proven == budget.Fail {
 					t.Fatalf("%s: an alarm after window %d, at half of the limit", s, i)
 				}
 			}
-			if last.Alarm != tt.want {
-				t.Errorf("%s, %d waits: %v, want %v", s, tt.waits, last.Alarm, tt.want)
+			if last.Proven != tt.want {
+				t.Errorf("%s, %d waits: %v, want %v", s, tt.waits, last.Proven, tt.want)
 			}
 		}
 	}
@@ -115,8 +115,8 @@ func TestGrowthOfUnlikeWindows(t *testing.T) {
 			for range 100 {
 				last = w(folded.Must(fmt.Sprintf("allocs rate=1\nmain.main;main.work 1000 %d\nmain.main;main.other 10000 10000000\n", bytes)), f)
 			}
-			if fails := last.Alarm == budget.Fail; fails != want {
-				t.Errorf("%d bytes after %q: %v", bytes, first, last.Alarm)
+			if fails := last.Proven == budget.Fail; fails != want {
+				t.Errorf("%d bytes after %q: %v", bytes, first, last.Proven)
 			}
 		}
 	}
