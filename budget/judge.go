@@ -28,13 +28,17 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 // JudgeReader is [Set.Judge] for a profile in pprof's format, gzipped or not. It
 // is several times faster than parsing the profile first.
 //
-// Its cost is limited for any input: 8 MiB of input, 3 million frames, 100 million frames
-// if each counts once for each part of the profile that budgets ask about (budgets without
-// "in" and "where" share their parts), 300,000 functions that are near a limit or over it, if
-// each counts once for each budget, and 64 MiB of memory at a time; that is about 2 s. Beyond these
-// limits it returns an error: profile a shorter time. The limits are several times what a
-// large Go program needs, and cannot be changed. [Set.Judge] has the same limits; beyond
-// them its results are inconclusive.
+// Its cost is limited for any input:
+//
+//   - 8 MiB of input, 3 million frames;
+//   - 100 million frames times parts of the profile that budgets ask about. Budgets without
+//     "in" and "where" share three or four parts;
+//   - 300,000 functions near a limit or over it, each counted once for each budget;
+//   - 64 MiB of memory at a time.
+//
+// That is about 2 s. Beyond a limit it returns an error: profile a shorter time. The limits
+// are several times what a large Go program needs, and cannot be changed. [Set.Judge] has the
+// same limits; beyond them its results are inconclusive.
 func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
 	findings, err := s.judge(facts, func(j *judge.Judge, f judge.Facts) ([]judge.Finding, error) { return j.Reader(r, f) })
 	if err != nil {
@@ -53,7 +57,7 @@ func (s Set) judge(facts []Facts, look func(*judge.Judge, judge.Facts) ([]judge.
 	if err != nil {
 		return nil, err
 	}
-	f, err := judged(facts)
+	f, err := judgeFacts(facts)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +72,8 @@ func (s Set) results(findings []judge.Finding) []Result {
 	return results
 }
 
-// judged converts the facts for package judge.
-func judged(facts []Facts) (judge.Facts, error) {
+// judgeFacts are the facts for package judge.
+func judgeFacts(facts []Facts) (judge.Facts, error) {
 	if len(facts) == 0 {
 		return judge.Facts{}, nil
 	}

@@ -36,7 +36,7 @@ func newWatch(set Set, every time.Duration) (*watch, error) {
 }
 
 func (w *watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([]watched, error) {
-	f, err := judged(facts)
+	f, err := judgeFacts(facts)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (j *reused) Reader(r io.Reader, facts ...Facts) ([]Result, error) {
 
 // facts has one table of each baseline.
 func (j *reused) facts(list []Facts) (judge.Facts, error) {
-	f, err := judged(list)
+	f, err := judgeFacts(list)
 	if err != nil || f.Baseline == nil {
 		return f, err
 	}

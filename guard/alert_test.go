@@ -88,7 +88,7 @@ func TestCloseWindows(t *testing.T) {
 			pass(3 * time.Hour)
 			g.Stop()
 			starts := w.windows()
-			var spent []time.Duration // when close windows began
+			var spent []time.Duration // when extra windows began
 			for i, gap := range gaps(starts) {
 				if gap < 40*second {
 					if gap != 15*second {
@@ -98,12 +98,12 @@ func TestCloseWindows(t *testing.T) {
 				}
 			}
 			if tt.close != (len(spent) > 20) || !tt.close && len(spent) > 0 {
-				t.Errorf("%s, at a cost of %v: %d close windows in three hours", tt.sentence, tt.cost, len(spent))
+				t.Errorf("%s, at a cost of %v: %d extra windows in three hours", tt.sentence, tt.cost, len(spent))
 			}
 			for i, from := range spent {
 				n, _ := slices.BinarySearch(spent, from+time.Hour)
 				if d := time.Duration(n-i) * 15 * second; d > 10*minute {
-					t.Errorf("%v of close windows in the hour from %v", d, from)
+					t.Errorf("%v of extra windows in the hour from %v", d, from)
 				}
 			}
 		})

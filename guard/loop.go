@@ -29,7 +29,7 @@ type looper struct {
 	judged       *budgets              // of the last window
 	last         process.Snapshot      // at the end of the last window
 	lastPeriod   process.Snapshot      // at the end of the last period of counters; zero before
-	allowance    pace.Allowance        // for close windows
+	allowance    pace.Allowance        // for extra windows
 	store        *dumps.Store          // for the dumps of this window, or nil
 	furtherFiles []dumps.File          // the companions of the dumps of this window; nil before the first dump
 	began        time.Time             // when the last window began
@@ -85,7 +85,7 @@ func (l *looper) next(now time.Time) time.Time {
 }
 
 // sooner is the start of the next window while a budget is pending: after half a window, so
-// that a person at /debug/pprof can take a profile in between, if close windows are allowed.
+// that a person at /debug/pprof can take a profile in between, if extra windows are allowed.
 func (l *looper) sooner(at, now time.Time) time.Time {
 	soon := now.Add(l.cfg.Window / 2)
 	if !soon.Before(at) || l.pace.Costly() || !l.pending() || !l.allowance.Take(now.Sub(l.started), l.cfg.Window*3/2) {
@@ -94,7 +94,7 @@ func (l *looper) sooner(at, now time.Time) time.Time {
 	return soon
 }
 
-// pending reports whether a budget is pending that close windows help to decide.
+// pending reports whether a budget is pending that extra windows help to decide.
 func (l *looper) pending() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

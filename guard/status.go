@@ -74,10 +74,10 @@ type BudgetStatus struct {
 	// offenders if that is not the Result's: those of a figure are shares of a profile.
 	Result       budget.Result `json:"result"`
 	OffenderUnit string        `json:"offender_unit,omitempty"`
-	// Proven is the verdict that was proven last: by a window that fails, by all windows since
-	// the last alert together, or, of a counted value, by any window. While the budget is pending
-	// or firing, a proven pass is shown as inconclusive. In the other states a proven fail is.
-	// Evidence is the evidence of all windows together for an excess: 1 is proof.
+	// Proven is the last verdict that was proven. A window that fails is proof; a window that
+	// passes is proof only of a counted value. All windows since the last alert together may
+	// prove either. While the budget is pending or firing, Proven is never a pass, and in the
+	// other states never a fail: it is inconclusive instead. Evidence is the evidence of all windows together for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`
 	// Offender is the offender in the last event of a firing budget, or nil. The offenders

@@ -16,7 +16,7 @@ const (
 	leastWindows   = 3
 
 	// mostWindows is the most windows that an alert waits for within three periods. At the
-	// defaults, close windows make a dozen of them. With only three, bursts of some seconds
+	// defaults, extra windows make a dozen of them. With only three, bursts of some seconds
 	// would look like a lasting excess.
 	mostWindows = 8
 

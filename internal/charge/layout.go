@@ -21,10 +21,10 @@ type Layout struct {
 
 // A Value is one value of a layout's samples.
 type Value struct {
-	Index  int
-	Weight Weight
-	Scale  float64 // base units (seconds, bytes, pieces) in one unit of value
-	Census bool    // all are counted, and not sampled
+	Index   int
+	Weight  Weight
+	Scale   float64 // base units (seconds, bytes, pieces) in one unit of value
+	Counted bool    // all are counted, and not sampled
 }
 
 // LayoutOf is the layout of a profile, of the kind that the caller asks for; "" for any.
@@ -75,7 +75,7 @@ func (l *Layout) Value(kind string, dim unit.Dimension) (Value, bool) {
 		if v.Index < 0 {
 			v.Index = l.index(k.Count+"s", "count")
 		}
-		v.Census, v.Weight.Count = true, -1
+		v.Counted, v.Weight.Count = true, -1
 		return v, v.Index >= 0
 	case kinds.Timed:
 		v.Index, v.Scale = l.index(k.Amount, "nanoseconds"), 1e-9

@@ -223,7 +223,7 @@ func (r *run) phases() (problem string) {
 	if back {
 		r.usual = time.Since(start)
 		r.count()
-		r.judgeFloors()
+		r.judgeLevels()
 	}
 	if r.worker.IsOver() || r.late || anyFailed(r.outcomes) {
 		return ""

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// floorTime is how long the calls between two floors should take, so that ten floors
+	// levelTime is how long the calls between two levels should take, so that ten levels
 	// take a second or two.
-	floorTime = 50 * time.Millisecond
-	// leastFloors is the number of floors that the exact test of Mann and Kendall needs. With
-	// mostFloors it finds growth that is no larger than what the figure varies by.
-	leastFloors, mostFloors = 10, 15
+	levelTime = 50 * time.Millisecond
+	// leastLevels is the number of levels that the exact test of Mann and Kendall needs. With
+	// mostLevels it finds growth that is no larger than what the figure varies by.
+	leastLevels, mostLevels = 10, 15
 )
 
-// floorOf is the number of goroutines, or the size of the heap, that is left between calls.
-func (r *run) floorOf(subject string) float64 {
+// levelOf is the number of goroutines, or the size of the heap, that is left between calls.
+func (r *run) levelOf(subject string) float64 {
 	if subject == "heap" {
 		return liveHeap()
 	}
@@ -33,21 +33,21 @@ func (r *run) floorOf(subject string) float64 {
 	return float64(work.Samples(left))
 }
 
-// judgeFloors judges "goroutines steady" and "heap steady". After each of ten or more
-// groups of calls, when the goroutines that they started have ended, it takes a floor.
-func (r *run) judgeFloors() {
+// judgeLevels judges "goroutines steady" and "heap steady". After each of ten or more
+// groups of calls, when the goroutines that they started have ended, it takes a level.
+func (r *run) judgeLevels() {
 	if len(r.plan.steady) == 0 || r.late {
 		return
 	}
-	calls := r.pace(floorTime)
+	calls := r.pace(levelTime)
 	series := make([][]float64, len(r.set))
-	var before *profile.Profile // of the heap, at the first floor
-	for n := 0; n < mostFloors && !r.late && (time.Now().Before(r.ends) || n < leastFloors && r.goOn()); n++ {
+	var before *profile.Profile // of the heap, at the first level
+	for n := 0; n < mostLevels && !r.late && (time.Now().Before(r.ends) || n < leastLevels && r.goOn()); n++ {
 		if !r.calls(calls) {
 			break
 		}
 		for _, i := range r.plan.steady {
-			series[i] = append(series[i], r.floorOf(r.rules[i].Subject))
+			series[i] = append(series[i], r.levelOf(r.rules[i].Subject))
 		}
 		if n == 0 {
 			before = work.Take(kinds.Heap)
@@ -60,7 +60,7 @@ func (r *run) judgeFloors() {
 }
 
 // nameGrown finds the offenders of a budget that failed: by the goroutines that are left, or
-// by the heap's samples that have come since the first floor.
+// by the heap's samples that have come since the first level.
 func (r *run) nameGrown(i int, before *profile.Profile) {
 	if r.outcomes[i].Verdict != evidence.Fail {
 		return
@@ -74,15 +74,15 @@ func (r *run) nameGrown(i int, before *profile.Profile) {
 	}
 }
 
-// judgeSteady judges a rule by the floors: it fails if they rise beyond chance, or are all
+// judgeSteady judges a rule by the levels: it fails if they rise beyond chance, or are all
 // above a limit.
 func judgeSteady(r judge.Rule, xs []float64, calls int64) judge.Finding {
 	n := len(xs)
-	f := judge.Finding{Samples: int64(n), Reason: judge.Levels{Calls: calls, Needed: leastFloors}}
-	if n < leastFloors {
+	f := judge.Finding{Samples: int64(n), Reason: judge.Levels{Calls: calls, Needed: leastLevels}}
+	if n < leastLevels {
 		return f
 	}
-	// The least growth from floor to floor that counts. Less than a goroutine in two floors,
+	// The least growth from level to level that counts. Less than a goroutine in two levels,
 	// or less than two spans of small objects, comes from other code.
 	least := 0.5
 	if r.Subject == "heap" {

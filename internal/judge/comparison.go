@@ -122,13 +122,13 @@ func hits(s *charge.Sums, value int64) float64 { return s.Part(value) * s.N }
 // hits is the number of hits that a value stands for.
 func (c *comparison) hits(value int64) float64 { return hits(c.sums, value) }
 
-// bounds is what a value proves about the limit. A hit is an average observation of the query,
-// and an observation behind the value counts as weight hits. Where goroutines
-// waited ten times as long in one function as in others, it has ten hits for each wait that
-// was seen, and these are as uncertain as one. Only amounts have such values.
+// bounds is what a value proves about the limit. The value counts in hits, and one hit is an
+// average observation of the query. An observation of this function may weigh more: where it
+// waits ten times as long as others, each wait is ten hits, which are as uncertain as one.
+// weight is how many hits an observation of it is. Only amounts need it.
 func (c *comparison) bounds(value int64, weight float64) evidence.Finding {
 	switch {
-	case c.value.Census:
+	case c.value.Counted:
 		return counted(c.part(value), c.Limit)
 	case c.divisor > 0:
 		return evidence.Rate(c.hits(value)/weight, c.n/weight, c.Limit)
@@ -143,7 +143,7 @@ const nameAlpha = 0.05
 // low is a lower bound of the truth that errs with the chance nameAlpha.
 func (c *comparison) low(value int64, weight float64) float64 {
 	switch {
-	case c.value.Census:
+	case c.value.Counted:
 		return c.part(value)
 	case c.divisor > 0:
 		return evidence.RateLower(c.hits(value)/weight, nameAlpha) * weight / c.n
@@ -230,7 +230,7 @@ func (c *comparison) exactly(x found) evidence.Finding {
 	switch {
 	case c.before == nil:
 		return c.bounds(x.now, x.weight)
-	case c.isShare() && c.value.Census:
+	case c.isShare() && c.value.Counted:
 		return counted(c.sums.Part(x.now)-c.before.Part(x.before), c.Limit)
 	}
 	tests := 1.0
@@ -333,7 +333,7 @@ func (c *comparison) worst() (worst found, over []int32) {
 		if small && (c.before == nil || !c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {
 			break
 		}
-		if c.w.looks++; c.w.looks > maxLooks {
+		if c.w.compared++; c.w.compared > maxCompared {
 			break // the profile is not judged, see Judge.table
 		}
 		x := c.charges(c.name(key))
@@ -375,9 +375,9 @@ func (c *comparison) setMost() {
 	}
 }
 
-// small is the charge up to which a function is within the limit for sure, if the heaviest
-// one is. Where observations weigh differently, that is less certain of a function that has
-// one or two: the upper bound of one is about ten, and a window passes below 1.25 times the limit.
+// small is the charge up to which a function is surely within the limit, if the heaviest one
+// is. If observations weigh differently, a function with only one or two is less certain: the
+// upper bound of one observation is about ten, so only a twentieth of the limit is small.
 func (c *comparison) small() float64 {
 	if c.sums.Uneven() {
 		return c.Limit / 20
@@ -395,7 +395,7 @@ func (c *comparison) isSmall(value int64) bool {
 	case !c.isShare():
 		return share < smallShare
 	}
-	return share <= c.Limit && (c.value.Census || evidence.Upper(share*n, n, 1, evidence.PassAlpha) < evidence.Zone*c.Limit)
+	return share <= c.Limit && (c.value.Counted || evidence.Upper(share*n, n, 1, evidence.PassAlpha) < evidence.Zone*c.Limit)
 }
 
 // worse orders findings: a fail before an inconclusive one before a pass, and among equals
@@ -439,7 +439,7 @@ func (c *comparison) reason(x found, samples int64) Reason {
 		return Growth{Before: c.before.N, New: !c.isShare() && x.now > 0 && x.before+x.hidden <= 0, SmallBaseline: x.SmallBaseline}
 	case x.Verdict == evidence.Inconclusive && c.sums.Cut > 0 && x.Needed == 0:
 		return UpTo{}
-	case c.value.Census:
+	case c.value.Counted:
 		return Counted{}
 	case x.Verdict != evidence.Inconclusive:
 		return Measured{}

@@ -118,9 +118,9 @@ func (j *Judge) table(ctx context.Context, t *decode.Table, facts Facts) (*windo
 		if ctx.Err() != nil {
 			return nil, nil, fmt.Errorf("judge the profile: %w", context.Cause(ctx))
 		}
-		if w.judge(&j.rules[i], &findings[i]); w.looks > maxLooks {
+		if w.judge(&j.rules[i], &findings[i]); w.compared > maxCompared {
 			return nil, nil, fmt.Errorf("judge the profile: more than %d functions are near the limits of the budgets or over them, each counted for each budget: "+
-				"take a profile of a shorter time, or budgets with higher limits", maxLooks)
+				"take a profile of a shorter time, or budgets with higher limits", maxCompared)
 		}
 	}
 	return w, findings, nil
@@ -167,9 +167,9 @@ func (j *Judge) plan(l *charge.Layout) {
 // is a minute of a large service with labels.
 const maxVisits = 100_000_000
 
-// maxLooks limits how many functions are compared with limits, of all rules together. To
+// maxCompared limits how many functions are compared with limits, of all rules together. To
 // compare one takes about 3 us.
-const maxLooks = 300_000
+const maxCompared = 300_000
 
 // count adds a profile up for a counter's queries, within limits. A query is a part of the
 // profile that budgets ask about: all budgets without "in" and "where" share three or four

@@ -302,7 +302,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.Flat:
 		q.Charge = charge.Flat // a named function is charged as pprof counts it
 	case r.subject >= 0, r.Literal:
-	case v.Census:
+	case v.Counted:
 		q.Charge = charge.Living
 	case v.Weight.Multiple: // contention
 		q.Charge = charge.Waiting
@@ -320,7 +320,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		q.Unit = charge.Whole
 	}
 	asked := []charge.Query{q, detail}
-	if (r.Class == Process || r.Class == Figure) && !v.Census { // all goroutines are in runtime.gopark, which says nothing
+	if (r.Class == Process || r.Class == Figure) && !v.Counted { // all goroutines are in runtime.gopark, which says nothing
 		detail.Charge = charge.Cumulative
 		asked = append(asked, detail)
 	}

@@ -161,7 +161,7 @@ func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Fin
 // the live heap show the same samples of the same objects in each window, so they must not
 // be added up.
 func (r *rule) proves() bool {
-	return r.query < 0 || r.value.Census || kinds.Of(r.Kind).Taken == kinds.State || r.Class == Figure && !r.isGC()
+	return r.query < 0 || r.value.Counted || kinds.Of(r.Kind).Taken == kinds.State || r.Class == Figure && !r.isGC()
 }
 
 // mostlyCut reports whether more than 1% of the rule's samples, or of those of the baseline,

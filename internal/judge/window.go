@@ -17,9 +17,9 @@ type window struct {
 	facts   Facts
 	elapsed float64 // seconds; 0 when unknown
 
-	walked  int64  // frames that were walked for the paths of offenders
-	looks   int    // at functions that may be over a limit, see maxLooks
-	matched []bool // by pattern: a function of the profile matches it; nil before the first question
+	walked   int64  // frames that were walked for the paths of offenders
+	compared int    // functions that may be over a limit, see maxCompared
+	matched  []bool // by pattern: a function of the profile matches it; nil before the first question
 }
 
 // judge judges one rule by the window.
@@ -173,7 +173,7 @@ func (w *window) empty(r *rule, f *Finding) {
 		f.Reason = OutOfScope{}
 	case r.in >= 0 || r.where >= 0:
 		f.Reason = NoSamples{}
-	case r.value.Census && r.Dimension != unit.Share:
+	case r.value.Counted && r.Dimension != unit.Share:
 		f.counted(0, r.Limit)
 	default:
 		f.Reason = NoSamples{}
@@ -186,7 +186,7 @@ func (w *window) absent(r *rule, sums *charge.Sums, f *Finding) {
 	k := hits(sums, value)
 	unknown := hits(sums, sums.Unknown(r.subject))
 	e := absent(k, sums.N, unknown)
-	if r.value.Census {
+	if r.value.Counted {
 		e = withUnknown(counted(sums.Part(value), 0), unknown/sums.N)
 	}
 	if f.set(e); unknown > 0 && e.Verdict == evidence.Inconclusive {

@@ -18,7 +18,7 @@ const (
 
 	// judgedOver is the least time over which costs are judged: what windows may use in it,
 	// they may use at once. The first window costs more than others, because it reads what is
-	// linked, and windows after a jump of CPU and close windows have short periods.
+	// linked, and windows after a jump of CPU and extra windows have short periods.
 	judgedOver = 30 * time.Second
 )
 
@@ -126,7 +126,7 @@ type Allowance struct {
 // closeTime is the time that may be spent at once, and again in each hour.
 const closeTime = 5 * time.Minute
 
-// Take spends the time that a close window takes, and reports whether there was enough left.
+// Take spends the time that an extra window takes, and reports whether there was enough left.
 // now is the time since any fixed instant.
 func (a *Allowance) Take(now, takes time.Duration) bool {
 	a.spent = max(a.spent-time.Duration((now-a.at).Hours()*float64(closeTime)), 0)
