@@ -136,7 +136,7 @@ func (w *watched) step(p float64) Event {
 	w.end = start + window
 	k, n := w.take(p, w.end)
 	verdict := evidence.Fixed(k, n, limit).Verdict
-	w.stream.Add(k, n, near)
+	w.stream.Add(k, 0, n, near)
 	var event Event
 	w.alert, event = w.alert.Next(Finding{
 		Start: start, End: w.end, Window: verdict, Proven: w.stream.Verdict(), Evidence: w.stream.Strength(), Measured: true,

@@ -9,7 +9,7 @@ func BenchmarkStreamAdd(b *testing.B) {
 	s := NewStream(Limit{Most: 0.2}, 22.2)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		s.Add(float64(8+i%5), 50, false)
+		s.Add(float64(8+i%5), 0, 50, false)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestNoAllocations(t *testing.T) {
 	a, s, st := NewStream(Limit{Most: 0.2}, 22.2), NewSequential(Limit{Most: 0.2}), NewSteady()
 	i := 0
 	for name, f := range map[string]func(){
-		"Stream.Add":     func() { a.Add(float64(8+i%5), 50, false) },
+		"Stream.Add":     func() { a.Add(float64(8+i%5), 0, 50, false) },
 		"Sequential.Add": func() { s.Add(2, 10) },
 		"Steady.Add":     func() { st.Add(SteadyFloor, float64(i), 1) },
 		"Fixed":          func() { sink = Fixed(20, 100, 0.2).Low },

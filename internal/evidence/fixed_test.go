@@ -101,7 +101,7 @@ func TestRateStream(t *testing.T) {
 	const limit, exposure = 0.5, 1000.0
 	stream := NewStream(Limit{Most: limit, Rates: true}, LnA(43200, 20, 1, 0.1))
 	add := func(cores float64) {
-		stream.Add(binomial(rng, exposure, cores), exposure, false)
+		stream.Add(binomial(rng, exposure, cores), 0, exposure, false)
 	}
 	for range 50 {
 		add(0.25)

@@ -48,8 +48,8 @@ func FuzzBounds(f *testing.F) {
 			for range 20 {
 				judge.Add(phi, alpha)
 				judge.Add(3, 10)
-				stream.Add(phi, alpha, false)
-				stream.Add(3, 10, false)
+				stream.Add(phi, k, alpha, false)
+				stream.Add(3, 0, 10, false)
 			}
 			f := judge.Close()
 			finite("growth", f.Value, f.Low, f.High, f.Needed, stream.Strength())
@@ -72,8 +72,8 @@ func FuzzBounds(f *testing.F) {
 			if i%3 == 1 {
 				a, b = float64(i%7), 10
 			}
-			stream.Add(a, b, i%2 == 1)
-			rates.Add(a, b, false)
+			stream.Add(a, 0, b, i%2 == 1)
+			rates.Add(a, 0, b, false)
 			seq.Add(a, b)
 			seqRate.Add(a, b)
 			steady.Add(time.Duration(i)*SteadyFloor, a, b)
@@ -91,7 +91,7 @@ func TestLostState(t *testing.T) {
 	var a Stream
 	var s Sequential
 	for range 50 {
-		a.Add(5, 10, false)
+		a.Add(5, 0, 10, false)
 		s.Add(5, 10)
 	}
 	if a.Verdict() == Pass {

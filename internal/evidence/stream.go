@@ -55,9 +55,11 @@ func (s *Stream) await(v Verdict) {
 	s.verdict, s.below = v, newLedger(end, s.downs, lnPass)
 }
 
-// Add takes the k hits of one window, in n samples or over an exposure of n. closely says that
-// the window followed the one before within a period. A window without samples says nothing.
-func (s *Stream) Add(k, n float64, closely bool) {
+// Add takes the k hits of one window, in n samples or over an exposure of n. There may be so many
+// more that are unknown, in stacks that were cut off: a pass has to be true with them. closely says
+// that the window followed the one before within a period. A window without samples says nothing.
+func (s *Stream) Add(k, unknown, n float64, closely bool) {
+	most, _ := counts(k+unknown, s.perTrial.trials(n))
 	if k, n = counts(k, s.perTrial.trials(n)); n == 0 {
 		return
 	}
@@ -69,7 +71,7 @@ func (s *Stream) Add(k, n float64, closely bool) {
 	if closely {
 		phi *= closePhi
 	}
-	below := temper(max(s.below.add(k, n, phi), 0), s.spread.count-1)
+	below := temper(max(s.below.add(max(k, most), n, phi), 0), s.spread.count-1)
 	if s.spread.count < enoughPairs { // a wrong Pass costs less than a wrong alarm
 		phi = max(phi, assumedPhi)
 	}

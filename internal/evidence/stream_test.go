@@ -10,7 +10,7 @@ func TestStream(t *testing.T) {
 	s := NewStream(Limit{Most: 0.2}, 22.2)
 	add := func(windows int, k, n float64) {
 		for range windows {
-			s.Add(k, n, false)
+			s.Add(k, 0, n, false)
 		}
 	}
 	if s.Verdict() != Inconclusive {
@@ -79,7 +79,7 @@ func TestStreamSpread(t *testing.T) {
 		s := NewStream(Limit{Most: 0.9}, 22.2)
 		for i := range 300 {
 			k, n := tt.window(i)
-			s.Add(k, n, false)
+			s.Add(k, 0, n, false)
 		}
 		if phi := s.spread.phi(); phi < tt.min || phi > tt.max {
 			t.Errorf("%s: phi %v, want %v to %v", tt.name, phi, tt.min, tt.max)
@@ -91,7 +91,7 @@ func TestStreamSpread(t *testing.T) {
 func TestStreamRetunes(t *testing.T) {
 	s := NewStream(Limit{Most: 0.2}, 20)
 	for range 3 {
-		s.Add(60, 200, false)
+		s.Add(60, 0, 200, false)
 	}
 	before := s.Strength() * s.above.threshold
 	if s.Retune(40); s.Strength()*s.above.threshold != before || before == 0 || s.Strength() != before/40 {

@@ -104,7 +104,7 @@ func TestGrowthStream(t *testing.T) {
 						k++
 					}
 				}
-				a.Add(k, n, false)
+				a.Add(k, 0, n, false)
 				got = a.Verdict()
 			}
 			if got != tt.want[i] {

@@ -182,7 +182,7 @@ func (b *Blocks) addBlock(s *blockState, w *window, r *rule) {
 	}
 	s.trials = append(s.trials, c.n)
 	for name, f := range s.each {
-		now, _ := c.inWindow(name)
+		now, _, _ := c.inWindow(name)
 		f.Add(c.hits(now), c.n)
 	}
 }

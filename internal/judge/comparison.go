@@ -176,19 +176,19 @@ type found struct {
 	evidence.Finding
 }
 
-// inWindow is the charge of a name in the window, and how many hits an observation behind it
-// is worth.
-func (c *comparison) inWindow(name string) (charged int64, weight float64) {
+// inWindow is the charge of a name in the window, how much more of it may have been cut off, and
+// how many hits an observation behind it is worth.
+func (c *comparison) inWindow(name string) (charged, unknown int64, weight float64) {
 	counter := &c.w.judged.counter
 	key := c.key(counter, name)
-	charged, _ = c.charged(counter, key)
-	return charged, c.sums.Weight(key)
+	charged, unknown = c.charged(counter, key)
+	return charged, unknown, c.sums.Weight(key)
 }
 
 // charges looks up the charges of a name, which may have none.
 func (c *comparison) charges(name string) found {
 	x := found{name: name}
-	x.now, x.weight = c.inWindow(name)
+	x.now, _, x.weight = c.inWindow(name)
 	if c.before != nil {
 		counter := &c.w.judged.base.counter
 		x.before, x.hidden = c.charged(counter, c.key(counter, name))

@@ -91,8 +91,10 @@ func TestCutOffBlocks(t *testing.T) {
 }
 
 // A guard whose stacks are deep proves what does not depend on who called: the whole process,
-// and its figures. For "absent" it needs windows that are whole.
+// and its figures. Of functions it proves an excess that shows, and a pass that is true however
+// much of each function was cut off. For "absent" it needs windows that are whole.
 func TestCutOffWindows(t *testing.T) {
+	const hot = "runtime.main;main.main;main.hot 19\nruntime.main;main.main;main.a 9\nruntime.main;main.main;main.b 9\nruntime.main;main.main;main.c 9\n"
 	cores := func(at float64) judge.Facts { return judge.Facts{Figures: map[string]float64{"cores": at}} }
 	for _, tt := range []struct {
 		budget, stacks string
@@ -102,6 +104,12 @@ func TestCutOffWindows(t *testing.T) {
 		{"process below 1 core", deep(64) + " 500\nruntime.main;main.rest 100\n", cores(0.6), budget.Pass},
 		{"process below 1 core", deep(64) + " 100\nruntime.main;main.rest 300\n", judge.Facts{}, budget.Pass},
 		{"gc below 20%", deep(64) + " 500\nruntime.main;main.rest 500\n", judge.Facts{Figures: map[string]float64{"gc": 0.1}}, budget.Pass},
+		{"no function above 25%", deep(64) + " 4\n" + hot, judge.Facts{}, budget.Fail},
+		{"main.hot below 25%", deep(64) + " 4\n" + hot, judge.Facts{}, budget.Fail},
+		{"no function above 60%", deep(64) + " 4\n" + hot, judge.Facts{}, budget.Pass},
+		{"main.hot below 60%", deep(64) + " 4\n" + hot, judge.Facts{}, budget.Pass},
+		{"no function above 50%", deep(64) + " 30\n" + hot, judge.Facts{}, budget.Inconclusive},
+		{"main.hot below 50%", deep(64) + " 30\n" + hot, judge.Facts{}, budget.Inconclusive},
 		{"main.worker absent", deep(64) + " 500\nruntime.main;main.rest 500\n", judge.Facts{}, budget.Inconclusive},
 		{"main.worker absent", deep(64) + " 1\nruntime.main;main.rest 999\n", judge.Facts{}, budget.Pass},
 		{"main.worker grows below 5 points", "runtime.main;main.worker 40\nruntime.main;main.rest 960\n",

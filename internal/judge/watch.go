@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
@@ -132,8 +131,8 @@ type watchState struct {
 // add adds a window to the evidence about a rule.
 func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Finding) {
 	switch {
-	case f.Verdict != evidence.Fail && w.mostlyCut(r):
-		return // the rule may be about frames that were cut off
+	case f.Verdict != evidence.Fail && w.baselineIsCut(r):
+		return // it would look like growth
 	case r.Test == Steady:
 		if w.unmet(r) == nil {
 			s.addSteady(w, r, at, f)
@@ -164,16 +163,15 @@ func (r *rule) proves() bool {
 	return r.query < 0 || r.value.Counted || kinds.Of(r.Kind).Taken == kinds.State || r.Class == Figure && !r.isGC()
 }
 
-// mostlyCut reports whether more than 1% of the rule's samples, or of those of the baseline,
-// have stacks that were cut off. Then a window that does not fail is no evidence.
-func (w *window) mostlyCut(r *rule) bool {
-	if r.query < 0 || r.Class == Figure { // a collection shows in the innermost frames, which are kept
+// baselineIsCut reports whether more than 1% of the samples of a rule's baseline have stacks that
+// were cut off.
+func (w *window) baselineIsCut(r *rule) bool {
+	base := &w.judged.base
+	if r.Test != Grows || r.query < 0 || base.table == nil || base.problem != nil {
 		return false
 	}
-	mostly := func(s *charge.Sums) bool { return s.Cut > s.Total/100 }
-	base := &w.judged.base
-	return mostly(w.judged.counter.Sums(r.query)) ||
-		r.Test == Grows && base.table != nil && base.problem == nil && mostly(base.counter.Sums(r.query))
+	sums := base.counter.Sums(r.query)
+	return sums.Cut > sums.Total/100
 }
 
 // addAbsent adds a window of an "absent" budget. One hit proves a fail. A pass is proven by as
@@ -272,7 +270,7 @@ type stream struct {
 
 // add adds the charge of a name in a window.
 func (s *stream) add(c *comparison, name string, closely bool) {
-	now, weight := c.inWindow(name)
+	now, unknown, weight := c.inWindow(name)
 	if hit := perHit(c.sums, c.w.t); c.sums.Uneven() {
 		s.values += float64(now)
 		s.squares += float64(now) * weight * hit
@@ -280,7 +278,7 @@ func (s *stream) add(c *comparison, name string, closely bool) {
 			weight = s.squares / s.values / hit
 		}
 	}
-	s.Add(c.hits(now)/weight, c.n/weight, closely)
+	s.Add(c.hits(now)/weight, c.hits(unknown)/weight, c.n/weight, closely)
 }
 
 // forget limits the memory. It keeps the streams with the most evidence for an excess.
