@@ -110,7 +110,7 @@ func (g *Guard) announce(j *judgement) {
 		return
 	}
 	n := Event{Time: j.end, Budget: e.Name, Result: *r}
-	another := e.named != nil && r.Verdict == budget.Fail && len(r.Offenders) > 0 && !e.named[first(r)] &&
+	another := e.named != nil && r.Verdict == budget.Fail && len(r.Offenders) > 0 && (!e.named[e.worst(r)] || e.Offender == nil) &&
 		len(e.named) < mostNamed && j.end.Sub(e.namedAt) >= g.cfg.Keep.least()
 	switch {
 	case j.event == alert.Fired:
@@ -140,7 +140,7 @@ func (g *Guard) announce(j *judgement) {
 	if n.Name == eventResolved {
 		e.named = nil
 	} else {
-		e.named[first(r)], e.namedAt = true, j.end
+		e.named[e.worst(r)], e.namedAt = true, j.end
 		if len(r.Offenders) > 0 {
 			e.Offender = &r.Offenders[0]
 		}

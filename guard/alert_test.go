@@ -418,6 +418,28 @@ func TestFirstOffenderIsNotAnother(t *testing.T) {
 	})
 }
 
+// The offenders of a budget on the process are parts of it. That another one is the largest in a
+// later window is no news, and needs no further dump.
+func TestAnotherPartIsNoOffender(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		l := w.still(t, Config{Budgets: budget.Must("process below 1 core")})
+		e, told := l.budgets.entries[0], make(chan Event, 10)
+		l.sinks = []*sink{newSink("test", func(e Event) { told <- e }, l.off)}
+		for i, name := range []string{"main.a", "main.b", "main.c"} {
+			r := budget.Result{Budget: e.Budget, Verdict: budget.Fail, Offenders: []budget.Offender{{Frame: budget.Frame{Function: name}}}}
+			j := &judgement{entry: e, result: r, end: time.Now().Add(time.Duration(i) * time.Hour)}
+			if i == 0 {
+				j.event = alert.Fired
+			}
+			l.announce(j)
+		}
+		<-l.sinks[0].close()
+		if n := len(told); n != 1 {
+			t.Errorf("%d events, want one", n)
+		}
+	})
+}
+
 // What ends an alert is said with the figures that ended it.
 func TestWhyItEnds(t *testing.T) {
 	for _, tt := range []struct {

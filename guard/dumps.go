@@ -11,6 +11,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -59,7 +60,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	if found != nil && found.data != nil {
 		files = []dumps.File{profileFile(found.kind, found.data), files[0]}
 	}
-	if l.store == nil || len(files[0].Data) == 0 || !l.dumpDue(e, first(&j.result), j.end) {
+	if l.store == nil || len(files[0].Data) == 0 || !l.dumpDue(e, e.worst(&j.result), j.end) {
 		return nil
 	}
 	for _, f := range l.further() {
@@ -76,7 +77,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	// With the lock, dumped can't run before the dump is in offered.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	offered := &dump{of: e, at: j.end, shows: first(&j.result), severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
+	offered := &dump{of: e, at: j.end, shows: e.worst(&j.result), severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
 	if e.alert.State == alert.Firing {
 		offered.alerted = e.alert.Since
 		d.Mark = l.markOf(offered)
@@ -118,9 +119,10 @@ func awaitDumps(ctx context.Context, offered []*dump) {
 	}
 }
 
-// first is the name of the worst offender, "" without any.
-func first(r *budget.Result) string {
-	if len(r.Offenders) == 0 {
+// worst is the name of the worst offender, "" without any. It is "" for budgets on the process and
+// its figures, too: their offenders are parts of a whole, of which another leads in each window.
+func (e *entry) worst(r *budget.Result) string {
+	if len(r.Offenders) == 0 || e.rule.Class == judge.Process || e.rule.Class == judge.Figure {
 		return ""
 	}
 	return r.Offenders[0].Function
@@ -156,7 +158,7 @@ func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 // held.
 func (g *Guard) nameDump(n *Event, e *entry) {
 	for _, d := range slices.Backward(g.offered) {
-		if d.of != e || !d.kept || n.Time.Sub(d.at) > g.cfg.Keep.every() || d.shows != first(&n.Result) {
+		if d.of != e || !d.kept || n.Time.Sub(d.at) > g.cfg.Keep.every() || d.shows != e.worst(&n.Result) {
 			continue
 		}
 		if n.Dump, n.Dumped = string(d.id), d.at; d.at.Before(n.Time) {

@@ -100,21 +100,28 @@ func TestAmountsOfPeriods(t *testing.T) {
 	}
 }
 
-// The largest functions are those with the most bytes, or with the most objects.
+// The largest functions are those with the most bytes, or with the most objects. A function with
+// a fifth of all comes before its parts, and its parts are not named then.
 func TestLargest(t *testing.T) {
-	p := folded.Must("allocs 10s rate=1\nmain.main;main.run;main.large 15 1000000\nmain.main;main.run;main.small 80 150000\nmain.main;main.run;main.rest 5 5000\n")
+	mixed := "allocs 10s rate=1\nmain.main;main.run;main.large 15 1000000\nmain.main;main.run;main.small 80 150000\nmain.main;main.run;main.rest 5 5000\n"
+	nested := "cpu 10s\nmain.main;main.run;main.rest 480\nmain.main;main.run;main.late 120\n"
+	for _, part := range []string{"a", "b", "c"} {
+		nested += "main.main;main.run;main.compile;main." + part + " 130\n"
+	}
 	for _, tt := range []struct {
-		of   unit.Dimension
-		want string
+		profile, kind string
+		of            unit.Dimension
+		want          string
 	}{
-		{unit.Bytes, "main.large main.small"},
-		{unit.Count, "main.small main.large"},
+		{mixed, "allocs", unit.Bytes, "main.large main.small"},
+		{mixed, "allocs", unit.Count, "main.small main.large"},
+		{nested, "cpu", unit.Share, "main.rest main.compile main.late"},
 	} {
-		j, err := judge.New([]judge.Rule{judge.Largest("allocs", tt.of)})
+		j, err := judge.New([]judge.Rule{judge.Largest(tt.kind, tt.of)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		findings, err := j.Profile(p, judge.Facts{})
+		findings, err := j.Profile(folded.Must(tt.profile), judge.Facts{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,9 +15,10 @@ const (
 	// count once for each rule. A frame takes about 50 ns for each offender. Those of one rule
 	// are always explained.
 	maxWalked = 12_000_000
-	// notableShare is the share from which a function is named when the process
-	// as a whole is over its limit.
-	notableShare = 0.1
+	// largeShare is the share from which a function is named first when the process as a whole is
+	// over its limit, and notableShare that from which it is named at all. Of a function with 40%
+	// that calls four with 10% each, it is the function that a user can change.
+	largeShare, notableShare = 0.2, 0.1
 )
 
 // explainOver names the functions over the limit of a rule about each.
@@ -27,11 +28,12 @@ func (c *comparison) explainOver(over []int32, f *Finding) {
 		limit = c.values(c.Limit)
 	}
 	f.Over = len(over)
-	c.explain(c.query, over, limit, f)
+	c.explain(c.query, over, f, limit)
 }
 
-// explain fills in the offenders among the keys of a query that are over a limit.
-func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) {
+// explain fills in the offenders among the keys of a query that are over one of the limits, which
+// descend.
+func (c *comparison) explain(query int, over []int32, f *Finding, limits ...int64) {
 	w := c.w
 	if len(over) == 0 || w.walked > maxWalked {
 		return
@@ -39,7 +41,7 @@ func (c *comparison) explain(query int, over []int32, limit int64, f *Finding) {
 	w.walked += w.t.Frames
 	counter := &w.judged.counter
 	sums := counter.Sums(query)
-	for _, key := range counter.Offenders(query, over, limit, MaxOffenders) {
+	for _, key := range counter.Offenders(query, over, MaxOffenders, limits...) {
 		e, value := counter.Explain(query, key), sums.By(key)
 		e.Here.Function, e.Here.Value = counter.Name(query, key), value
 		var frames [3][]Frame
@@ -89,6 +91,10 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		}
 		over = slices.DeleteFunc(over, func(key int32) bool { return sums.By(key) <= limit })
 		w.judged.counter.Rank(query, over)
-		c.explain(query, over, limit, f)
+		if c.subject < 0 {
+			c.explain(query, over, f, c.values(largeShare), limit)
+		} else {
+			c.explain(query, over, f, limit)
+		}
 	}
 }
