@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/profguard/profguard/internal/dumps"
@@ -71,6 +72,9 @@ func (g *Guard) off(part string, err error) {
 func (g *Guard) openDumps(ctx context.Context) error {
 	keep := dumps.Keep{Files: g.cfg.Keep.Files, Bytes: g.cfg.Keep.Bytes, Age: g.cfg.Keep.Age}
 	store, err := g.seams.openDir(g.cfg.DumpDir, keep, g.dumped)
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: choose a folder that this user may write, or make this one for the user", err)
+	}
 	if err != nil {
 		return err
 	}

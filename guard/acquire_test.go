@@ -137,6 +137,13 @@ func TestStartOpensTheDirectory(t *testing.T) {
 			t.Errorf("a directory that cannot be: %v", err)
 			g.Stop()
 		}
+		w.openDir = func(string, dumps.Keep, func(dumps.Outcome)) (*dumps.Store, error) {
+			return nil, &fs.PathError{Op: "mkdir", Path: "/var/lib/shop", Err: fs.ErrPermission}
+		}
+		if g, err := start(w.quiet(cfg), "a test", w.seams()); err == nil || !strings.Contains(err.Error(), "permission denied: choose a folder") {
+			t.Errorf("a directory that must not be: %v", err)
+			g.Stop()
+		}
 	})
 }
 

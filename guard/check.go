@@ -62,7 +62,8 @@ type TB interface {
 // # What is measured
 //
 // Budgets on the CPU of the process and on its allocations are judged by counters of the
-// kernel and the runtime, and decided after a few calls. If other goroutines of the process
+// kernel and the runtime, and mostly decided within a second. They are those of all that happens
+// during the calls: garbage collection and the making of requests, too. If other goroutines of the process
 // use CPU too, as tests in parallel do, or if the first call takes longer than a second, CPU
 // is sampled instead.
 //
@@ -82,7 +83,7 @@ type TB interface {
 // budgets on "main" mean that package.
 //
 // The making of requests with httptest.NewRequest, and what an httptest.ResponseRecorder does,
-// are left out. Work that takes less time than the call of it is too small for shares: repeat it
+// are left out of what is sampled. Work that takes less time than the call of it is too small for shares: repeat it
 // inside work. With -race shares are about the same as without it, but amounts are not: put
 // budgets on time, cores, bytes and allocations into a file that begins with
 // //go:build !race.

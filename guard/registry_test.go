@@ -42,7 +42,7 @@ func TestReadRegistry(t *testing.T) {
 		{`http_requests_total{code="200"}`, 90, ""},
 		{`http_requests_total{code="200", method="GET"}`, 70, ""},
 		{`http_requests_total{code="404"}`, 0, ""},
-		{`http_requests_total{status="200"}`, 0, ""},
+		{`http_requests_total{status="200"}`, 0, `http_requests_total has no label "status": expected one of its labels (code, method)`},
 		{"rpc_duration_seconds", 2, ""},
 		{"rpc_duration_seconds_count", 2, ""},
 		{`rpc_duration_seconds{method="a"}`, 1, ""},

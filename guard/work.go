@@ -170,9 +170,19 @@ func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (r
 	return r, nil
 }
 
-// sum adds up the series of a family that have the labels of a unit.
+// sum adds up the series of a family that have the labels of a unit. All series of a family have
+// the same names of labels, so one that is not there is a mistake.
 func sum(f *dto.MetricFamily, u unit.Work) answer {
 	var a answer
+	for _, name := range slices.Sorted(maps.Keys(u.Labels)) {
+		var names []string
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			names = append(names, l.GetName())
+		}
+		if !slices.Contains(names, name) {
+			return answer{why: fmt.Sprintf("%s has no label %q: expected one of its labels (%s)", u.Name, name, strings.Join(names, ", "))}
+		}
+	}
 	for _, m := range f.GetMetric() {
 		if !hasLabels(m, u.Labels) {
 			continue

@@ -140,10 +140,17 @@ func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 		defer resp.Body.Close()
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
 		remedy := ""
-		if bytes.Contains(said, []byte("already in use")) {
+		switch {
+		case resp.StatusCode == http.StatusNotFound:
+			remedy = "; is net/http/pprof there? A guard's page has a profile, too, at an address such as http://localhost:6060/debug/profguard/profile"
+		case bytes.Contains(said, []byte("already in use")):
 			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's profile, such as http://localhost:6060/debug/profguard/profile"
 		}
 		return nil, fmt.Errorf("answered %s: %q%s", resp.Status, strings.TrimSpace(string(said)), remedy)
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		resp.Body.Close()
+		return nil, errors.New("answered with a page: give the address of a profile, such as that of a guard, http://localhost:6060/debug/profguard/profile")
 	}
 	return resp.Body, nil
 }

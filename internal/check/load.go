@@ -55,7 +55,7 @@ func (r *run) goOn() bool {
 func (r *run) loadText() string {
 	now := readLoad()
 	return fmt.Sprintf("the machine was busy: goroutines and threads of this process waited %v for a core in %v",
-		(now.waited - r.load.waited).Round(100*time.Millisecond), now.at.Sub(r.load.at).Round(100*time.Millisecond))
+		(now.waited - r.load.waited).Round(10*time.Millisecond), now.at.Sub(r.load.at).Round(100*time.Millisecond))
 }
 
 // samplePeriod is the CPU that a sample stands for.

@@ -166,6 +166,9 @@ func (rep *report) String() string {
 	var b strings.Builder
 	n, title := rep.count(), []string(nil)
 	for s, word := range words {
+		if conclusion(s) == undecided && rep.anyFailed() {
+			word = "not decided by then"
+		}
 		if n[s] > 0 {
 			title = append(title, fmt.Sprintf("%d %s", n[s], word))
 		}
@@ -179,7 +182,7 @@ func (rep *report) String() string {
 	if rep.sampled != nil {
 		facts = append(facts, unit.Plural(work.Samples(rep.sampled), "CPU sample"))
 	}
-	if rep.busy != "" {
+	if rep.busy != "" && n[kept] < len(rep.results) {
 		facts = append(facts, rep.busy)
 	}
 	for _, s := range rep.saved {

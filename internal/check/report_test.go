@@ -168,6 +168,16 @@ func TestCheckReportBusy(t *testing.T) {
 	if fails(&rep) || rep.count()[skipped] == 0 || !strings.Contains(rep.String(), "1 not decided (1 budget, 0s, 0 calls of work, the machine was busy: 3s in 2s)") {
 		t.Errorf("failed %t, skips %t: %s", fails(&rep), rep.count()[skipped] > 0, rep.String())
 	}
+	broken := open
+	broken.Verdict = budget.Fail
+	rep = report{results: []reported{{Result: open}, {Result: broken}}}
+	if !strings.HasPrefix(rep.String(), "1 exceeded, 1 not decided by then (") {
+		t.Errorf("one has failed, before the other was decided: %s", rep.String())
+	}
+	rep = report{results: []reported{{Result: budget.Result{Verdict: budget.Pass}}}, busy: "busy"}
+	if strings.Contains(rep.String(), "busy") {
+		t.Errorf("all are kept: %s", rep.String())
+	}
 	rep = report{results: []reported{{Result: open, cause: unknown}}}
 	if fails(&rep) || rep.count()[skipped] == 0 {
 		t.Errorf("unknown: failed %t, skips %t", fails(&rep), rep.count()[skipped] > 0)

@@ -110,3 +110,20 @@ func TestLnA(t *testing.T) {
 		t.Errorf("%v tests, want 1", got)
 	}
 }
+
+// Of a small limit, a window of few samples proves little: an excess takes more windows to be over.
+func TestStreamEndsOfSmallLimits(t *testing.T) {
+	for limit, want := range map[float64]int{0.2: 6, 0.05: 7, 0.02: 12} {
+		s := NewStream(Limit{Most: limit}, 19.9)
+		for range 60 {
+			s.Add(20, 0, 50, false)
+		}
+		windows := 0
+		for ; s.Verdict() == Fail; windows++ {
+			s.Add(0, 0, 50, false)
+		}
+		if windows != want {
+			t.Errorf("limit %v: over after %d windows without a hit, want %d", limit, windows, want)
+		}
+	}
+}
