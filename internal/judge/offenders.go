@@ -91,10 +91,10 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		}
 		over = slices.DeleteFunc(over, func(key int32) bool { return sums.By(key) <= limit })
 		w.judged.counter.Rank(query, over)
+		first := limit
 		if c.subject < 0 {
-			c.explain(query, over, f, c.values(largeShare), limit)
-		} else {
-			c.explain(query, over, f, limit)
+			first = c.values(largeShare)
 		}
+		c.explain(query, over, f, first, limit)
 	}
 }
