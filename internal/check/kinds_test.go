@@ -72,6 +72,7 @@ func TestCheckKinds(t *testing.T) {
 		mix(0.5)
 		hot.Unlock()
 		wg.Wait()
+		rest()
 	}
 	leaked, steady, some := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var left atomic.Int64
