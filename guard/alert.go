@@ -40,7 +40,7 @@ func (e *entry) ruleOf(cfg *Config) alert.Rule {
 	}
 	r.Counted = counted
 	r.Each = isEach(&e.rule)
-	r.Growth = e.rule.Test == judge.Grows
+	r.Streams = e.rule.Test == judge.Grows || e.rule.Test == judge.Limited
 	return r
 }
 
@@ -110,7 +110,7 @@ func (g *Guard) announce(j *judgement) {
 		return
 	}
 	n := Event{Time: j.end, Budget: e.Name, Result: *r}
-	another := e.named != nil && r.Verdict == budget.Fail && len(r.Offenders) > 0 && (!e.named[e.worst(r)] || e.Offender == nil) &&
+	another := e.named != nil && r.Verdict == budget.Fail && len(r.Offenders) > 0 && !e.named[e.worst(r)] &&
 		len(e.named) < mostNamed && j.end.Sub(e.namedAt) >= g.cfg.Keep.least()
 	switch {
 	case j.event == alert.Fired:

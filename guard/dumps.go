@@ -119,11 +119,17 @@ func awaitDumps(ctx context.Context, offered []*dump) {
 	}
 }
 
-// worst is the name of the worst offender, "" without any. It is "" for budgets on the process and
-// its figures, too: their offenders are parts of a whole, of which another leads in each window.
+// partsOf stands for the offenders of a budget on the process or a figure: they are parts of a
+// whole, of which another leads in each window.
+const partsOf = "parts"
+
+// worst is the name of the worst offender, "" without any.
 func (e *entry) worst(r *budget.Result) string {
-	if len(r.Offenders) == 0 || e.rule.Class == judge.Process || e.rule.Class == judge.Figure {
+	switch {
+	case len(r.Offenders) == 0:
 		return ""
+	case e.rule.Class == judge.Process, e.rule.Class == judge.Figure:
+		return partsOf
 	}
 	return r.Offenders[0].Function
 }
@@ -142,7 +148,7 @@ func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 		if d.of != e {
 			continue
 		}
-		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.shows == offender && !(begins && d.alerted == 0) {
+		if last = d.at; at.Sub(last) < g.cfg.Keep.every() && d.shows == offender && !(begins && (d.alerted == 0 || offender == partsOf)) {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/profiler"
@@ -131,6 +132,36 @@ func TestStopBetweenBudgetsKeepsEvents(t *testing.T) {
 		for _, b := range g.Status().Budgets {
 			if told := slices.Contains(w.told(), eventFiring+" "+b.Name); told != (b.State == "firing") {
 				t.Errorf("%s is %s, told that it fires: %t", b.Name, b.State, told)
+			}
+		}
+	})
+}
+
+// Each alert of a budget on the process has a dump of its own, because its parts may be others.
+func TestDumpOfEachAlertOfTheProcess(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = func(int) profiler.Window {
+			if w.since() < 100*second {
+				return cpuWindow(burnA)
+			}
+			return cpuWindow(burnB)
+		}
+		w.cores = func(at time.Duration) float64 {
+			if at > 70*second && at < 130*second {
+				return 0.1
+			}
+			return 1
+		}
+		g := w.start(t, dumping(t, "x: process below 0.5 cores for 1 windows"))
+		initials(t, g, 25)
+		list, _, err := g.dumps.Load().List(100)
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%d dumps, %v; want two", len(list), err)
+		}
+		g.Stop()
+		for i, e := range firings(w) {
+			if want := []string{"main.burnA", "main.burnB"}[i]; e.Result.Offenders[0].Function != want || e.Dump != string(list[1-i].ID) {
+				t.Errorf("alert %d: %s in %s, want %s", i, e.Result.Offenders[0].Function, e.Dump, want)
 			}
 		}
 	})

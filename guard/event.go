@@ -15,7 +15,8 @@ type Event struct {
 	// Name is the OpenTelemetry event's name:
 	//
 	//	profguard.budget.firing    a budget is broken
-	//	profguard.budget.offender  a firing budget has another offender, too, or its first is known
+	//	profguard.budget.offender  a firing budget has another offender, too (of functions and
+	//	                           patterns, not of the process), or its first is known
 	//	profguard.budget.resolved  a firing budget is kept again, or no longer judged
 	//	profguard.budget.vacuous   a budget can't fail: nothing matches it, or its profile is missing
 	//	profguard.window.lost      windows begin to be lost

@@ -48,7 +48,7 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 	case event == alert.Unjudged:
 		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
 	case event == alert.Unproven:
-		return "growth is not proven any more: " + r.Reason
+		return "it is not proven any more: " + r.Reason
 	case e.rule.Test == judge.Absent:
 		return fmt.Sprintf("none of %s in the last %s", unit.Plural(since.Samples, "sample"), unit.Plural(since.Windows, "window"))
 	case r.Limit <= 0: // "leaked" and "steady"

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // shopRegistry is the registry of a service, with what it has counted.
@@ -42,7 +44,7 @@ func TestReadRegistry(t *testing.T) {
 		{`http_requests_total{code="200"}`, 90, ""},
 		{`http_requests_total{code="200", method="GET"}`, 70, ""},
 		{`http_requests_total{code="404"}`, 0, ""},
-		{`http_requests_total{status="200"}`, 0, `http_requests_total has no label "status": expected one of its labels (code, method)`},
+		{`http_requests_total{status="200"}`, 0, "no series of http_requests_total has these labels; the first has: code method"},
 		{"rpc_duration_seconds", 2, ""},
 		{"rpc_duration_seconds_count", 2, ""},
 		{`rpc_duration_seconds{method="a"}`, 1, ""},
@@ -54,6 +56,30 @@ func TestReadRegistry(t *testing.T) {
 		if got := reading(t, r, test.unit, map[string]bool{}); got.n != test.want || got.why != test.not {
 			t.Errorf("%s: %+v, want %v %s", test.unit, got, test.want, test.not)
 		}
+	}
+}
+
+// unchecked is a collector without descriptions, as that of OpenTelemetry: its series may have
+// different labels.
+type unchecked struct{}
+
+func (unchecked) Describe(chan<- *prometheus.Desc) {}
+func (unchecked) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.MustNewConstMetric(prometheus.NewDesc("http_requests_total", "h", []string{"route"}, nil), prometheus.CounterValue, 90, "/a")
+	ch <- prometheus.MustNewConstMetric(prometheus.NewDesc("http_requests_total", "h", []string{"route", "error_type"}, nil), prometheus.CounterValue, 10, "/a", "500")
+}
+
+func TestReadUncheckedRegistry(t *testing.T) {
+	r := prometheus.NewRegistry()
+	r.MustRegister(unchecked{})
+	for name, want := range map[string]float64{"http_requests_total": 100, `http_requests_total{error_type="500"}`: 10, `http_requests_total{route="/a"}`: 100} {
+		if got := reading(t, r, name, map[string]bool{}); got.n != want || got.why != "" {
+			t.Errorf("%s: %+v, want %v", name, got, want)
+		}
+	}
+	jobs := "jobs_total"
+	if a := sum(&dto.MetricFamily{Name: &jobs}, unit.Work{Name: jobs, Labels: map[string]string{"queue": "mail"}}); a != (answer{}) {
+		t.Errorf("a family without series: %+v", a)
 	}
 }
 

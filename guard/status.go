@@ -75,7 +75,7 @@ type BudgetStatus struct {
 	Result       budget.Result `json:"result"`
 	OffenderUnit string        `json:"offender_unit,omitempty"`
 	// Proven is the last verdict that was proven. A window that fails is proof; a window that
-	// passes is proof only of a counted value. All windows since the last alert together may
+	// passes is proof only of a counted value, or of the live heap. All windows since the last alert together may
 	// prove either. While the budget is pending or firing, Proven is never a pass, and in the
 	// other states never a fail: it is inconclusive instead. Evidence is the evidence of all windows together for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`

@@ -268,6 +268,8 @@ func (l *looper) uncounted(why map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(why)) {
 		all = append(all, "budgets per "+name+" cannot be judged: "+why[name])
 		l.degraded("work", name, all[len(all)-1])
+	}
+	if len(all) > 0 {
 		l.faults.note("work", strings.Join(all, "; "))
 	}
 }

@@ -170,21 +170,14 @@ func readRegistry(g prometheus.Gatherer, units []string, had map[string]bool) (r
 	return r, nil
 }
 
-// sum adds up the series of a family that have the labels of a unit. All series of a family have
-// the same names of labels, so one that is not there is a mistake.
+// sum adds up the series of a family that have the labels of a unit. A label that no series has
+// is a mistake.
 func sum(f *dto.MetricFamily, u unit.Work) answer {
 	var a answer
-	var names []string
-	for _, l := range f.GetMetric()[0].GetLabel() {
-		names = append(names, l.GetName())
-	}
-	for name := range u.Labels {
-		if !slices.Contains(names, name) {
-			return answer{why: fmt.Sprintf("%s has no label %q: expected one of its labels (%s)", u.Name, name, strings.Join(names, ", "))}
-		}
-	}
+	known := len(f.GetMetric()) == 0
 	for _, m := range f.GetMetric() {
-		if !hasLabels(m, u.Labels) {
+		has, equal := hasLabels(m, u.Labels)
+		if known = known || has; !equal {
 			continue
 		}
 		switch f.GetType() {
@@ -199,17 +192,26 @@ func sum(f *dto.MetricFamily, u unit.Work) answer {
 			return answer{why: fmt.Sprintf("%s is a %s and no counter, histogram or summary", u.Name, strings.ToLower(f.GetType().String()))}
 		}
 	}
+	if !known {
+		a.why = "no series of " + u.Name + " has these labels; the first has:"
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			a.why += " " + l.GetName()
+		}
+	}
 	return a
 }
 
-func hasLabels(m *dto.Metric, labels map[string]string) bool {
-	found := 0
+// hasLabels reports whether a series has all labels, and with the same values.
+func hasLabels(m *dto.Metric, labels map[string]string) (has, equal bool) {
+	found, same := 0, 0
 	for _, l := range m.GetLabel() {
-		if want, ok := labels[l.GetName()]; ok && want == l.GetValue() {
-			found++
+		if want, ok := labels[l.GetName()]; ok {
+			if found++; want == l.GetValue() {
+				same++
+			}
 		}
 	}
-	return found == len(labels)
+	return found == len(labels), same == len(labels)
 }
 
 // family is the family with a name, or nil. A histogram or a summary is found by its own name

@@ -73,7 +73,7 @@ const (
 	Fired          // worth an alarm
 	Passed         // enough periods passed, see NeededToEnd
 	Proven         // all windows since it fired prove together that the excess is over
-	Unproven       // growth is not proven any more, and the baseline is too small to disprove it
+	Unproven       // an excess is not proven any more, and nothing disproves it: a baseline is small, or stacks were cut off
 	Unjudged       // the budget's condition has not held for five periods, or there was nothing to judge for sixty
 )
 
@@ -90,7 +90,7 @@ type Rule struct {
 	AtOnce  bool          // one failing window is proof
 	Counted bool          // windows are counted and not sampled: proof by all of them ends nothing
 	Each    bool          // the limit is for each function: the largest has no mean over windows
-	Growth  bool          // growth over a baseline, which may be too small to prove that there is none
+	Streams bool          // windows are added up: their proof of an excess may end without one that there is none
 }
 
 // Lasting is the rule of a budget without a `for`: three periods.
@@ -223,7 +223,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 		if a.State != Pending {
 			a.enter(Pending, f.End)
 		}
-	case f.Window == evidence.Pass, r.Strict && a.State == Pending && a.fails.windows == 0:
+	case f.Window == evidence.Pass, a.State == Pending && a.fails.windows == 0 && (r.Strict || f.Evidence == 0 && a.within >= leastWindows):
 		a.deactivate(f.End)
 	}
 	return a, None
@@ -322,7 +322,7 @@ func (a *Alert) over(f Finding, r Rule) Event {
 	switch {
 	case r.Counted:
 		return None
-	case r.Growth && a.shown && f.Measured && f.Proven == evidence.Inconclusive:
+	case r.Streams && a.shown && f.Measured && f.Proven == evidence.Inconclusive:
 		return Unproven
 	case f.Proven == evidence.Pass && (r.Each || f.Limit == 0 || a.Recovery.Mean() <= f.Limit):
 		// The proof is that the value is below the end of the zone above the limit. So the

@@ -162,7 +162,7 @@ func TestStories(t *testing.T) {
 	lasting, counted, atOnce := Lasting(every, window), Counted(every), Lasting(every, window)
 	atOnce.AtOnce = true
 	each, growth := lasting, lasting
-	each.Each, growth.Growth = true, true
+	each.Each, growth.Streams = true, true
 	hour := strings.Repeat("f", unjudgedPeriods-1)
 	for _, tt := range []struct {
 		name            string

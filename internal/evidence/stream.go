@@ -12,6 +12,7 @@ type Stream struct {
 	perTrial     perTrial
 	downs        grid // of the ledger below
 	verdict      Verdict
+	hidden       bool // of a Fail: there were unknown hits since
 }
 
 const (
@@ -52,13 +53,17 @@ func (s *Stream) await(v Verdict) {
 	if v == Fail {
 		end = max(end, s.limit)
 	}
-	s.verdict, s.below = v, newLedger(end, s.downs, lnPass)
+	s.verdict, s.hidden, s.below = v, false, newLedger(end, s.downs, lnPass)
 }
 
 // Add takes the k hits of one window, in n samples or over an exposure of n. There may be so many
-// more that are unknown, in stacks that were cut off: a pass has to be true with them. closely says
-// that the window followed the one before within a period. A window without samples says nothing.
+// more that are unknown, in stacks that were cut off: a Pass has to be true with them. A Fail is
+// proven by the other hits, and ends by them. closely says that the window followed the one before
+// within a period. A window without samples says nothing.
 func (s *Stream) Add(k, unknown, n float64, closely bool) {
+	if s.verdict == Fail {
+		s.hidden, unknown = s.hidden || unknown > 0, 0
+	}
 	most, _ := counts(k+unknown, s.perTrial.trials(n))
 	if k, n = counts(k, s.perTrial.trials(n)); n == 0 {
 		return
@@ -86,8 +91,8 @@ func (s *Stream) Add(k, unknown, n float64, closely bool) {
 		s.below.clear() // the evidence for a lower share is of an earlier time
 	case below < lnPass:
 	case s.verdict == Fail:
-		s.Forget()
-		if s.pass >= s.limit {
+		passes := s.pass >= s.limit && !s.hidden
+		if s.Forget(); passes {
 			s.verdict = Pass
 		}
 	default:

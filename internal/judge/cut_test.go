@@ -126,6 +126,44 @@ func TestCutOffWindows(t *testing.T) {
 	}
 }
 
+// An excess that was proven by what shows ends by what shows, and is no pass then.
+func TestCutOffEnds(t *testing.T) {
+	see := watcher(t, "main.hot below 20%")
+	proven := func(hot, windows int, until budget.Verdict) (last budget.Verdict) {
+		for i := 0; i < windows && (i == 0 || last != until); i++ {
+			last = see(folded.Must(fmt.Sprintf("cpu 10s\n%s 30\nruntime.main;main.main;main.hot %d\nruntime.main;main.main;main.rest %d\n", deep(64), hot, 70-hot)), judge.Facts{}).Proven
+		}
+		return last
+	}
+	if v := proven(28, 60, budget.Fail); v != budget.Fail {
+		t.Errorf("at 28%%: %v", v)
+	}
+	if v := proven(0, 30, budget.Inconclusive); v != budget.Inconclusive {
+		t.Errorf("when it is fixed: %v", v)
+	}
+	if v := proven(0, 300, budget.Pass); v != budget.Inconclusive {
+		t.Errorf("30%% were cut off: %v", v)
+	}
+}
+
+// Windows with many stacks that were cut off are no evidence that a function is absent, and leave
+// that of whole windows as it is.
+func TestCutOffAbsent(t *testing.T) {
+	see := watcher(t, "main.worker absent")
+	see(folded.Must("cpu 10s\nruntime.main;main.worker 1\nruntime.main;main.rest 49\n"), judge.Facts{})
+	windows := 0
+	for last := budget.Fail; last != budget.Pass && windows < 100; windows++ {
+		text := "runtime.main;main.rest 50\n"
+		if windows%3 == 0 {
+			text = "runtime.main;main.rest 35\n" + deep(64) + " 15\n"
+		}
+		last = see(folded.Must("cpu 10s\n"+text), judge.Facts{}).Proven
+	}
+	if windows > 12 {
+		t.Errorf("absent after %d windows, of which a third is cut off; six whole ones prove it", windows)
+	}
+}
+
 // "absent" is not proven by windows of which each hides nearly a hundredth.
 func TestCutOffALittle(t *testing.T) {
 	see := watcher(t, "main.worker absent")

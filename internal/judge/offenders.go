@@ -79,7 +79,11 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		}
 		limit, sums := int64(0), w.judged.counter.Sums(query)
 		if c.subject < 0 {
-			limit = c.values(notableShare)
+			least := notableShare
+			if !c.value.Counted {
+				least = max(least, 2.5/max(sums.N, 1)) // one or two samples are chance
+			}
+			limit = c.values(least)
 		}
 		var over []int32
 		for i, key := range sums.Keys {
@@ -93,7 +97,7 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		w.judged.counter.Rank(query, over)
 		first := limit
 		if c.subject < 0 {
-			first = c.values(largeShare)
+			first = max(limit, c.values(largeShare))
 		}
 		c.explain(query, over, f, first, limit)
 	}

@@ -80,7 +80,7 @@ func (w *Watch) Ended(i int) {
 	for _, f := range s.streams {
 		f.Forget()
 	}
-	if s.evidence = 0; s.verdict == evidence.Fail {
+	if s.evidence, s.unproven = 0, false; s.verdict == evidence.Fail {
 		s.verdict = evidence.Inconclusive
 	}
 }
@@ -117,6 +117,7 @@ type watchState struct {
 	lnA      float64
 	verdict  evidence.Verdict // the last proof
 	evidence float64          // for an excess, as a part of the proof: 1 is proof
+	unproven bool             // an excess of a function ended without proof that it is below the limit
 
 	// streams has a stream for each name. A rule about one subject has only the name "". A rule
 	// about each function has one for each function that came near the limit; there, "" is a
@@ -183,6 +184,9 @@ func (s *watchState) addAbsent(w *window, r *rule, f *Finding) {
 		return
 	}
 	sums := w.judged.counter.Sums(r.query)
+	if sums.Cut > sums.Total/100 {
+		return // what was cut off would outweigh all windows to come
+	}
 	s.clean += float64(f.Samples)
 	s.unknown += hits(sums, sums.Unknown(r.subject))
 	if absent(0, s.clean, s.unknown).Verdict == evidence.Pass {
@@ -243,7 +247,9 @@ func (s *watchState) addStreams(c *comparison, closely bool) {
 	s.evidence = 0
 	for name, f := range s.streams {
 		f.Retune(s.lnA)
+		was := f.Verdict()
 		f.add(c, name, closely)
+		s.unproven = s.unproven || was == evidence.Fail && f.Verdict() == evidence.Inconclusive
 		s.evidence = max(s.evidence, f.Strength())
 		// A budget that has failed goes on failing while a function may be over the limit.
 		failed = failed || f.Verdict() == evidence.Fail || s.verdict == evidence.Fail && f.Strength() >= leastStrength
@@ -252,10 +258,10 @@ func (s *watchState) addStreams(c *comparison, closely bool) {
 	switch {
 	case failed:
 		s.verdict = evidence.Fail
-	case passed, c.before == nil && s.verdict == evidence.Fail: // all that were over the limit are proven to be below
-		s.verdict = evidence.Pass
-	case c.before != nil:
-		s.verdict = evidence.Inconclusive // the baseline is too small to tell
+	case passed, c.before == nil && s.verdict == evidence.Fail && !s.unproven: // all that were over the limit are proven to be below
+		s.verdict, s.unproven = evidence.Pass, false
+	case c.before != nil, s.verdict == evidence.Fail: // the baseline is too small to tell, or stacks were cut off
+		s.verdict, s.unproven = evidence.Inconclusive, false
 	}
 	s.forget()
 }

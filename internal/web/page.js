@@ -259,7 +259,7 @@ async function dumpPage(id) {
   document.getElementById("main").replaceChildren(
     section("facts", "What was measured", b && budget(b, s.end), facts([
       ["window", [s.start && [time(s.start), " to "], time(s.end)]],
-      ["violation", s.mark === "first" ? "the first dump of its violation" : s.mark === "worst" ? "the worst when it was taken" : ""],
+      ["alert", s.mark === "first" ? "the first dump of its alert" : s.mark === "worst" ? "the worst when it was taken" : ""],
       ["host", clean(`${s.host}, process ${s.pid}`)], ["build", clean(s.build)]], "dl.wide")),
     section("files", "Files", el("ul.files", null, [...files, id + ".json"].map(f => el("li", null, el("a", {href: `${id}/${f}`, download: true}, clean(f.slice(id.length + 1))),
       f.endsWith(".pb.gz") && [" ", el("button.small", {click: () => draw(f)}, "flame graph")])))),
