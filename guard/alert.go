@@ -115,7 +115,7 @@ func (g *Guard) announce(j *judgement) {
 	switch {
 	case j.event == alert.Fired:
 		e.named = map[string]bool{}
-		n.Name, n.Message = eventFiring, e.broken("is broken", r)
+		n.Name, n.Message = eventFiring, e.broken(isBroken, r)
 		if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
 			f := *j.finding
 			f.Reason = judge.Together{}
@@ -123,15 +123,15 @@ func (g *Guard) announce(j *judgement) {
 		}
 	case j.event.Ends():
 		n.Name, n.Result.Reason = eventResolved, e.endedBy(j.event, r)
-		is := "is kept again"
+		is := isKept
 		if j.event == alert.Unproven || j.event == alert.Unjudged {
-			is = "does not fire any more"
+			is = isOver
 		}
 		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
 	case another:
-		n.Name, n.Message = eventOffender, e.broken("is broken by another, too", r)
+		n.Name, n.Message = eventOffender, e.broken(isBrokenToo, r)
 		if e.Offender == nil { // the event before named none
-			n.Message = e.broken("is still broken", r)
+			n.Message = e.broken(isStillBroken, r)
 		}
 	default:
 		return

@@ -44,7 +44,7 @@ func noLeaks(t *testing.T) {
 
 // patience is how long a test waits for what takes milliseconds on a machine
 // that is not overloaded.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // eventually waits for something to become true.
 func eventually(t *testing.T, what string, is func() bool) {

@@ -14,6 +14,15 @@ import (
 // What events and the status say about an alert. The reason of a single result is said by
 // package budget.
 
+// What events say that a budget is.
+const (
+	isBroken      = "is broken"
+	isStillBroken = "is still broken"
+	isBrokenToo   = "is broken by another, too"
+	isKept        = "is kept again"
+	isOver        = "does not fire any more"
+)
+
 // shown is a value of the budget in words.
 func (e *entry) shown(v float64) string { return unit.Measured(v, e.rule.Dimension) }
 

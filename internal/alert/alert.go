@@ -102,13 +102,18 @@ func Lasting(period, window time.Duration) Rule {
 // Counted is the rule of a budget on a value that is counted in full, once a period: three
 // periods.
 func Counted(period time.Duration) Rule {
-	return Rule{Period: period, Windows: leastWindows, Time: period * 3 / 2, Counted: true}
+	return Rule{Period: period, Windows: leastWindows, Time: apart(leastWindows, period), Counted: true}
 }
 
-// For is the rule of a budget with a `for`, in windows or in time. Windows may follow each other
-// within a period, so for each but the first three quarters of a period have to pass, too.
+// For is the rule of a budget with a `for`, in windows or in time.
 func For(windows int, d, period time.Duration) Rule {
-	return Rule{Period: period, Windows: max(windows, 1), Time: max(d, time.Duration(windows-1)*period*3/4), Strict: true}
+	return Rule{Period: period, Windows: max(windows, 1), Time: max(d, apart(windows, period)), Strict: true}
+}
+
+// apart is the least time of so many windows: they may follow each other within a period, so for
+// each but the first three quarters of a period have to pass.
+func apart(windows int, period time.Duration) time.Duration {
+	return time.Duration(windows-1) * period * 3 / 4
 }
 
 // Finding is the result of a budget in one window, and in all windows up to it.

@@ -27,7 +27,7 @@ const (
 type Sampling int
 
 const (
-	Counted    Sampling = iota + 1 // objects, such as goroutines: all are in the profile
+	Counted    Sampling = iota + 1 // goroutines: all are in the profile
 	Timed                          // CPU time: a sample for every so many milliseconds of it
 	Memory                         // objects and bytes: one allocation in so many bytes, scaled up
 	Contention                     // time spent waiting: one event in so many, scaled up
