@@ -129,10 +129,11 @@ func (g *Guard) announce(j *judgement) {
 		}
 		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
 	case another:
-		n.Name, n.Message = eventOffender, e.broken(isBrokenToo, r)
+		is := isBrokenToo
 		if e.Offender == nil { // the event before named none
-			n.Message = e.broken(isStillBroken, r)
+			is = isStillBroken
 		}
+		n.Name, n.Message = eventOffender, e.broken(is, r)
 	default:
 		return
 	}

@@ -57,11 +57,11 @@ func (c *Counter) Rank(query int, keys []int32) {
 // their ranked order. It returns no more than most, in the order to name them: the deepest
 // function of a chain of calls first, and the heaviest chain before others. The samples of
 // a named function are subtracted from all others. A function that is not over the limit
-// any more is not named. Of several limits, which descend, those over the first are named first.
-func (c *Counter) Offenders(query int, over []int32, most int, limits ...int64) []int32 {
+// any more is not named. Those over the first limit, which is no lower, are named first.
+func (c *Counter) Offenders(query int, over []int32, most int, first, limit int64) []int32 {
 	m := c.overlap(query, over[:min(len(over), maxOver)]) // from here on, a key is its place in this list
 	var named []int32
-	for _, limit := range limits {
+	for _, limit := range [...]int64{first, limit} {
 		for next := m.deepest(limit); next >= 0 && len(named) < most; next = m.deepest(limit) {
 			named = append(named, m.keys[next])
 			m.remove(next)

@@ -32,7 +32,7 @@ func offenders(t *testing.T, text, module string, limit float64) (explain func()
 	sums := counter.Sums(q)
 	least := int64(limit * float64(sums.Total))
 	over := slices.DeleteFunc(counter.Ranked(q, least), func(key int32) bool { return sums.By(key) <= least })
-	keys := counter.Offenders(q, over, 8, int64(limit*float64(sums.Total)))
+	keys := counter.Offenders(q, over, 8, least, least)
 	for _, key := range keys {
 		names = append(names, counter.Name(q, key))
 	}

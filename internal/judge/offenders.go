@@ -28,12 +28,12 @@ func (c *comparison) explainOver(over []int32, f *Finding) {
 		limit = c.values(c.Limit)
 	}
 	f.Over = len(over)
-	c.explain(c.query, over, f, limit)
+	c.explain(c.query, over, f, limit, limit)
 }
 
-// explain fills in the offenders among the keys of a query that are over one of the limits, which
-// descend.
-func (c *comparison) explain(query int, over []int32, f *Finding, limits ...int64) {
+// explain fills in the offenders among the keys of a query that are over a limit. Those over the
+// first limit, which is no lower, come first.
+func (c *comparison) explain(query int, over []int32, f *Finding, first, limit int64) {
 	w := c.w
 	if len(over) == 0 || w.walked > maxWalked {
 		return
@@ -41,7 +41,7 @@ func (c *comparison) explain(query int, over []int32, f *Finding, limits ...int6
 	w.walked += w.t.Frames
 	counter := &w.judged.counter
 	sums := counter.Sums(query)
-	for _, key := range counter.Offenders(query, over, MaxOffenders, limits...) {
+	for _, key := range counter.Offenders(query, over, MaxOffenders, first, limit) {
 		e, value := counter.Explain(query, key), sums.By(key)
 		e.Here.Function, e.Here.Value = counter.Name(query, key), value
 		var frames [3][]Frame
