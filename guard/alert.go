@@ -62,13 +62,13 @@ func (g *Guard) add(j *judgement) bool {
 		e.History = e.History[1:]
 	}
 	e.History = append(e.History, Measurement{Value: r.Share, Verdict: r.Verdict})
-	e.Result = *r
+	e.Result, e.measured = *r, j.finding.HasValue()
 	if j.lost {
 		return true
 	}
 	switch j.finding.Reason.(type) {
 	case judge.WorkUnknown:
-		if !measured(r) { // also not by counters, over the whole period
+		if !e.measured { // also not by counters, over the whole period
 			return true
 		}
 	case judge.OutOfScope: // and not another reason, such as idle
@@ -80,7 +80,7 @@ func (g *Guard) add(j *judgement) bool {
 	f := alert.Finding{
 		Start: j.start.Sub(g.started), End: j.end.Sub(g.started),
 		Window: evidence.Verdict(r.Verdict), Proven: j.finding.Proven, Evidence: j.finding.Evidence,
-		Idle: r.Idle, Measured: measured(r), Value: r.Share, Limit: r.Limit, Samples: r.Samples,
+		Idle: r.Idle, Measured: e.measured, Value: r.Share, Limit: r.Limit, Samples: r.Samples,
 	}
 	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && f.Measured {
 		f.Window = evidence.Pass // it is within its limit; growth is not judged while it learns

@@ -21,6 +21,7 @@ import (
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/webtest"
 )
@@ -202,7 +203,7 @@ func TestHistory(t *testing.T) {
 	g := stillGuard(t, nil, e)
 	for i := range maxHistory + 10 {
 		r := budget.Result{Budget: e.Budget, Verdict: budget.Pass, Share: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
-		g.add(&judgement{lost: true, entry: e, result: r, end: time.Now()})
+		g.add(&judgement{finding: &judge.Finding{}, lost: true, entry: e, result: r, end: time.Now()})
 	}
 	if h := g.Status().Budgets[0].History; len(h) != maxHistory || h[0].Value != 10 {
 		t.Errorf("%d values from %v on, want %d from 10 on", len(h), h[0].Value, maxHistory)

@@ -96,7 +96,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		}
 		seen[name] = true
 		add(metricState, float64(b.state), name)
-		if measured(r) {
+		if b.measured {
 			add(metricValue, r.Share, name, r.Unit)
 			add(metricLow, r.Low, name, r.Unit)
 			add(metricHigh, r.High, name, r.Unit)
@@ -145,13 +145,6 @@ func number01(yes bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// measured reports whether a result has a value: a window that was lost, too idle to judge, or
-// without a unit of work has none, and zero would be wrong. What was measured and is not
-// decided has an upper bound.
-func measured(r *budget.Result) bool {
-	return r.Verdict != budget.Inconclusive || r.High != 0 || r.Share != 0
 }
 
 // clean makes a label of a name: valid UTF-8, bounded.

@@ -69,15 +69,19 @@ type BudgetStatus struct {
 	State  string        `json:"state"` // "inactive", "pending", "firing" or "resolved"
 	Since  time.Time     `json:"since,omitzero"`
 	state  alert.State
+	// measured says that the Result has a value: a window that was lost, too idle to judge, or
+	// without a unit of work has none, and zero would be wrong.
+	measured bool
 
 	// Result is the result of the last window that had one. OffenderUnit is the unit of its
 	// offenders if that is not the Result's: those of a figure are shares of a profile.
 	Result       budget.Result `json:"result"`
 	OffenderUnit string        `json:"offender_unit,omitempty"`
 	// Proven is the last verdict that was proven. A window that fails is proof; a window that
-	// passes is proof only of a counted value, or of the live heap. All windows since the last alert together may
-	// prove either. While the budget is pending or firing, Proven is never a pass, and in the
-	// other states never a fail: it is inconclusive instead. Evidence is the evidence of all windows together for an excess: 1 is proof.
+	// passes is proof only of a counted value, or of the live heap. All windows since the last
+	// alert together may prove either. While the budget is pending or firing, Proven is never a
+	// pass, and in the other states never a fail: it is inconclusive instead. Evidence is the
+	// evidence of all windows together for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`
 	// Offender is the offender in the last event of a firing budget, or nil. The offenders
