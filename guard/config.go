@@ -101,8 +101,9 @@ type Config struct {
 //
 // Every is the least time between two dumps of one budget with the same offender. Between dumps
 // of one budget with different offenders it is a tenth of Every; dumps that would come earlier are
-// counted in dumps_total as too_soon. The first dump of an alert does not wait for that. If a
-// alert comes back within Every, its event names the earlier dump of the same offender.
+// counted in dumps_total as too_soon. The first dump of an alert does not wait for that. If an
+// alert comes back within Every, its event names the earlier dump of the same offender. The
+// offenders of a budget on the process or a figure count as one, but each alert has a dump.
 type Keep struct {
 	Files int           // dumps, 64 by default, whatever number of files each has
 	Bytes int64         // of all files, 256 MiB by default

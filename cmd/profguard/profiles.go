@@ -119,6 +119,9 @@ func wait(u *url.URL) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
+// ofGuard is an example of the address of a guard's profile.
+const ofGuard = "http://localhost:6060/debug/profguard/profile"
+
 func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 	u, err := address(arg, s.seconds)
 	if err != nil {
@@ -142,15 +145,15 @@ func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 		remedy := ""
 		switch {
 		case resp.StatusCode == http.StatusNotFound:
-			remedy = "; is net/http/pprof there? A guard's page has a profile, too, at an address such as http://localhost:6060/debug/profguard/profile"
+			remedy = "; is net/http/pprof there? A guard's page has a profile, too, at an address such as " + ofGuard
 		case bytes.Contains(said, []byte("already in use")):
-			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's profile, such as http://localhost:6060/debug/profguard/profile"
+			remedy = "; a guard in the service may be taking its profile, which lasts ten seconds: try again then, or give the address of the guard's profile, such as " + ofGuard
 		}
 		return nil, fmt.Errorf("answered %s: %q%s", resp.Status, strings.TrimSpace(string(said)), remedy)
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 		resp.Body.Close()
-		return nil, errors.New("answered with a page: give the address of a profile, such as that of a guard, http://localhost:6060/debug/profguard/profile")
+		return nil, errors.New("answered with a page: give the address of a profile, such as that of a guard, " + ofGuard)
 	}
 	return resp.Body, nil
 }

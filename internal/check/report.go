@@ -164,16 +164,17 @@ func (rep *report) count() (n [conclusions]int) {
 // String is the text of the report: the first line, the results, and what to do.
 func (rep *report) String() string {
 	var b strings.Builder
-	n, title := rep.count(), []string(nil)
+	n, title, failed := rep.count(), []string(nil), rep.anyFailed()
 	for s, word := range words {
-		if conclusion(s) == undecided && rep.anyFailed() {
+		ended := conclusion(s) == undecided && failed // by what has failed
+		if ended {
 			word = "not decided by then"
 		}
 		if n[s] > 0 {
 			title = append(title, fmt.Sprintf("%d %s", n[s], word))
 		}
 		for _, o := range rep.results {
-			if rep.conclusion(o) == conclusion(s) && !(conclusion(s) == undecided && rep.anyFailed()) {
+			if rep.conclusion(o) == conclusion(s) && !ended {
 				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
 		}

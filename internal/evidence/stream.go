@@ -64,8 +64,9 @@ func (s *Stream) Add(k, unknown, n float64, closely bool) {
 	if s.verdict == Fail {
 		s.hidden, unknown = s.hidden || unknown > 0, 0
 	}
-	most, _ := counts(k+unknown, s.perTrial.trials(n))
-	if k, n = counts(k, s.perTrial.trials(n)); n == 0 {
+	trials := s.perTrial.trials(n)
+	most, _ := counts(k+unknown, trials)
+	if k, n = counts(k, trials); n == 0 {
 		return
 	}
 	if s.pass == 1 { // the limit cannot be exceeded

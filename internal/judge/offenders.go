@@ -77,13 +77,13 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		if query < 0 || len(f.Offenders) > 0 {
 			continue
 		}
-		limit, sums := int64(0), w.judged.counter.Sums(query)
+		first, limit, sums := int64(0), int64(0), w.judged.counter.Sums(query)
 		if c.subject < 0 {
 			least := notableShare
 			if !c.value.Counted {
 				least = max(least, 2.5/max(sums.N, 1)) // one or two samples are chance
 			}
-			limit = c.values(least)
+			first, limit = c.values(largeShare), c.values(least)
 		}
 		var over []int32
 		for i, key := range sums.Keys {
@@ -95,10 +95,6 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		}
 		over = slices.DeleteFunc(over, func(key int32) bool { return sums.By(key) <= limit })
 		w.judged.counter.Rank(query, over)
-		first := limit
-		if c.subject < 0 {
-			first = max(limit, c.values(largeShare))
-		}
-		c.explain(query, over, f, first, limit)
+		c.explain(query, over, f, max(first, limit), limit)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/kinds"
@@ -164,15 +165,13 @@ func (r *rule) proves() bool {
 	return r.query < 0 || r.value.Counted || kinds.Of(r.Kind).Taken == kinds.State || r.Class == Figure && !r.isGC()
 }
 
-// baselineIsCut reports whether more than 1% of the samples of a rule's baseline have stacks that
-// were cut off.
+// mostlyCut reports whether more than 1% of the samples have stacks that were cut off.
+func mostlyCut(s *charge.Sums) bool { return s.Cut > s.Total/100 }
+
+// baselineIsCut reports whether a rule's baseline is mostly cut.
 func (w *window) baselineIsCut(r *rule) bool {
 	base := &w.judged.base
-	if r.Test != Grows || r.query < 0 || base.table == nil || base.problem != nil {
-		return false
-	}
-	sums := base.counter.Sums(r.query)
-	return sums.Cut > sums.Total/100
+	return r.Test == Grows && r.query >= 0 && base.table != nil && base.problem == nil && mostlyCut(base.counter.Sums(r.query))
 }
 
 // addAbsent adds a window of an "absent" budget. One hit proves a fail. A pass is proven by as
@@ -184,7 +183,7 @@ func (s *watchState) addAbsent(w *window, r *rule, f *Finding) {
 		return
 	}
 	sums := w.judged.counter.Sums(r.query)
-	if sums.Cut > sums.Total/100 {
+	if mostlyCut(sums) {
 		return // what was cut off would outweigh all windows to come
 	}
 	s.clean += float64(f.Samples)
