@@ -38,7 +38,7 @@ import (
 // Must returns the profile that text describes. It panics if the text is wrong, because that is
 // a part of a test.
 func Must(text string) *profile.Profile {
-	b := builder{functions: map[string]*profile.Function{}, locations: map[string]*profile.Location{}}
+	b := builder{functions: map[string]*profile.Function{}}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
@@ -62,7 +62,6 @@ type builder struct {
 	p         *profile.Profile
 	kind      kinds.Kind
 	functions map[string]*profile.Function
-	locations map[string]*profile.Location
 	packages  []string // in the order of the link
 }
 
@@ -147,20 +146,23 @@ func number(text string) int64 {
 }
 
 // frames returns the locations of a stack, leaf first.
-func (b *builder) frames(stack string) []*profile.Location {
-	var groups []string // root first, each with the frames inlined into it
-	for _, f := range split(stack) {
-		if strings.HasPrefix(f, "~") && len(groups) > 0 {
-			groups[len(groups)-1] += ";" + f[1:]
+func (b *builder) frames(stack string) (out []*profile.Location) {
+	for _, frame := range split(stack) {
+		name, inlined := strings.CutPrefix(frame, "~")
+		line := b.line(name)
+		if inlined && len(out) > 0 {
+			caller := out[len(out)-1]
+			caller.Line = slices.Insert(caller.Line, 0, line)
 			continue
 		}
-		groups = append(groups, f)
+		l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Line: []profile.Line{line}}
+		if at := slices.Index(b.packages, pattern.PackageOf(line.Function.Name)); at >= 0 {
+			l.Address = uint64(at+1)<<20 + l.ID
+		}
+		b.p.Location = append(b.p.Location, l)
+		out = append(out, l)
 	}
-	slices.Reverse(groups)
-	out := make([]*profile.Location, len(groups))
-	for i, g := range groups {
-		out[i] = b.location(g)
-	}
+	slices.Reverse(out)
 	return out
 }
 
@@ -182,24 +184,6 @@ func split(stack string) []string {
 		}
 	}
 	return append(out, stack[from:])
-}
-
-// location is one program counter: a function and, behind it, what was inlined.
-func (b *builder) location(group string) *profile.Location {
-	if l, ok := b.locations[group]; ok {
-		return l
-	}
-	l := &profile.Location{ID: uint64(len(b.p.Location) + 1)}
-	for _, f := range split(group) {
-		l.Line = append(l.Line, b.line(f))
-	}
-	if at := slices.Index(b.packages, pattern.PackageOf(l.Line[0].Function.Name)); at >= 0 {
-		l.Address = uint64(at+1)<<20 + l.ID
-	}
-	slices.Reverse(l.Line)
-	b.locations[group] = l
-	b.p.Location = append(b.p.Location, l)
-	return l
 }
 
 func (b *builder) line(frame string) profile.Line {
