@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
@@ -43,35 +42,23 @@ func (r *run) isUnlinked(pattern string) bool {
 	return unlinked
 }
 
-// mainAsTested replaces package main in budgets by the import path that it has in its own
+// mainAsTested replaces package main in rules by the import path that it has in its own
 // test, where go test makes another main package. So the same budgets can be used in a
 // service and in its tests.
-func mainAsTested(set budget.Set, tested string) budget.Set {
-	rename := func(text *string) {
-		if rest, ok := strings.CutPrefix(*text, "main"); ok && (rest == "" || rest[0] == '.') {
-			*text = tested + rest
+func mainAsTested(rules []judge.Rule, tested string) {
+	rename := func(text string) string {
+		if rest, ok := strings.CutPrefix(text, "main"); ok && tested != "" && (rest == "" || rest[0] == '.') {
+			return tested + rest
+		}
+		return text
+	}
+	for i := range rules {
+		r := &rules[i]
+		r.Subject, r.In, r.Except = rename(r.Subject), rename(r.In), slices.Clone(r.Except)
+		for k, text := range r.Except {
+			r.Except[k] = rename(text)
 		}
 	}
-	if tested == "" {
-		return set
-	}
-	set = slices.Clone(set)
-	for i := range set {
-		b := &set[i]
-		rename(&b.Subject)
-		rename(&b.In)
-		b.Except = slices.Clone(b.Except)
-		for k := range b.Except {
-			rename(&b.Except[k])
-		}
-	}
-	seen := map[string]bool{} // a set may have a budget by both paths
-	return slices.DeleteFunc(set, func(b budget.Budget) bool {
-		text := b.String()
-		was := seen[text]
-		seen[text] = true
-		return was
-	})
 }
 
 // testedMain is the import path of the package main whose test is running, and "" in the

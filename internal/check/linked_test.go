@@ -3,6 +3,9 @@ package check
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/profguard/profguard/budget"
 )
 
@@ -21,21 +24,24 @@ func TestMainAsTested(t *testing.T) {
 		"mainly.work below 20% cumulative":                        "",
 		"no function above 20% cumulative":                        "",
 	} {
-		set := mainAsTested(budget.Must(before), checkPackage)
-		want := after
-		if after == "" {
-			want = before
+		want := before
+		if after != "" {
+			want = after
 		}
-		if got := set[0].String(); got != want {
-			t.Errorf("%s: is taken for %s, want %s", before, got, want)
+		got := rulesOf(t, budget.Must(before))
+		mainAsTested(got, checkPackage)
+		if diff := cmp.Diff(rulesOf(t, budget.Must(want)), got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: is not taken for %s (-want +got):\n%s", before, want, diff)
 		}
 	}
-	both := budget.Must("main.Start below 20%", checkPackage+".Start below 20% cumulative", "heap below 1GiB")
-	if set := mainAsTested(both, checkPackage); set.Validate() != nil || len(set) != 2 {
-		t.Errorf("a budget by both paths of package main: %s: %v", set, set.Validate())
+	set := budget.Must("no function above 20% except main.Start")
+	rules := rulesOf(t, set)
+	mainAsTested(rules, checkPackage)
+	if set[0].Except[0] != "main.Start" {
+		t.Errorf("the caller's budget is %s now", set[0])
 	}
-	if set := mainAsTested(budget.Must("main.Start below 20%"), ""); set[0].Subject != "main.Start" {
-		t.Errorf("of no package: %s", set[0])
+	if mainAsTested(rules, ""); rules[0].Except[0] != checkPackage+".Start" {
+		t.Errorf("of no package: %+v", rules[0])
 	}
 	if got := testedMain(); got != "" {
 		t.Errorf("this test is of a package main, %s", got)

@@ -96,17 +96,15 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 			return nil, fmt.Sprintf("Work[%q]: expected a function that reads the counter, found nil", name)
 		}
 	}
-	if err := budgets.Validate(); err != nil {
-		return nil, err.Error()
-	}
 	if c.Update { // the baseline is being written, so growth is not judged
 		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == "grows" })
 	}
-	r.set = mainAsTested(budgets, testedMain())
+	r.set = budgets
 	var err error
-	if r.rules, err = r.set.Rules(); err != nil {
-		return nil, "package main has the path " + testedMain() + " in its test: " + err.Error()
+	if r.rules, err = budgets.Rules(); err != nil {
+		return nil, err.Error()
 	}
+	mainAsTested(r.rules, testedMain())
 	r.outcomes = unreached(len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, r.rules, c)
