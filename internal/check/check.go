@@ -23,6 +23,7 @@ import (
 	"context"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -110,8 +111,11 @@ func (r *run) parent() context.Context {
 	return context.Background()
 }
 
-// A testRun holds the flags of go test that matter to a check.
+// A testRun says what is tested, and holds the flags of go test that matter to a check.
 type testRun struct {
+	module string // of the tested package
+	main   string // the import path of the tested package if it is a package main, or ""
+
 	short      bool // -short
 	fuzzing    bool // the engine is running: -fuzz, in the parent or a worker
 	cpuprofile bool // testing holds the profiler
@@ -123,13 +127,21 @@ type testRun struct {
 
 func currentTestRun() testRun {
 	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	path := info.Path
+	if strings.HasSuffix(path, ".test") { // that of a package main does not end so
+		path = ""
+	}
 	return testRun{
+		module: info.Main.Path, main: path,
 		short:      process.TestFlag("short"),
 		fuzzing:    process.TestFlag("fuzz") || process.TestFlag("fuzzworker"),
 		cpuprofile: profiler.HeldByTest(),
 		mutex:      process.TestFlag("mutexprofile"),
 		block:      process.TestFlag("blockprofile"),
 		artifacts:  process.TestFlag("artifacts"),
-		race:       ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}),
+		race:       slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}),
 	}
 }

@@ -293,10 +293,11 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	case c.tooSmall() && isShare(rule):
 		return mistake, small
 	case c.cover.isLow():
-		if r.busy() {
-			return noTime, c.cover.unsampled(true)
+		unsampled := judge.Unsampled{Samples: c.cover.samples, Due: c.cover.due(), CPU: c.cover.cpu, Busy: r.busy()}
+		if unsampled.Busy {
+			return noTime, unsampled
 		}
-		return mistake, c.cover.unsampled(false)
+		return mistake, unsampled
 	case c.unreachable(r, n):
 		return mistake, judge.OutOfReach{Of: found}
 	case rule.Per != "" && c.all.work[work.Call] >= 2 && c.all.work[rule.Per] == 0:

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -59,14 +58,4 @@ func mainAsTested(rules []judge.Rule, tested string) {
 			r.Except[k] = rename(text)
 		}
 	}
-}
-
-// testedMain is the import path of the package main whose test is running, and "" in the
-// test of any other package.
-func testedMain() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || strings.HasSuffix(info.Path, ".test") { // a package main has no such path
-		return ""
-	}
-	return info.Path
 }

@@ -43,7 +43,7 @@ func TestMainAsTested(t *testing.T) {
 	if mainAsTested(rules, ""); rules[0].Except[0] != checkPackage+".Start" {
 		t.Errorf("of no package: %+v", rules[0])
 	}
-	if got := testedMain(); got != "" {
+	if got := currentTestRun().main; got != "" {
 		t.Errorf("this test is of a package main, %s", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -77,8 +76,4 @@ func (c *coverage) due() float64 { return float64(c.cpu) / float64(samplePeriod)
 // of CPU to say so.
 func (c *coverage) isLow() bool {
 	return float64(c.samples) < c.due()/2-2.5*math.Sqrt(c.due())
-}
-
-func (c *coverage) unsampled(busy bool) judge.Unsampled {
-	return judge.Unsampled{Samples: c.samples, Due: c.due(), CPU: c.cpu, Busy: busy}
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +32,6 @@ type run struct {
 	call     func(context.Context) // work
 	id       string                // the value of the label
 	temp     string                // where profiles are saved without -artifacts; "" is the system's
-	module   string
 	begun    time.Time
 	ends     time.Time // the time of the verdict
 	latest   time.Time // the time of the verdict on a busy machine
@@ -80,9 +78,6 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		baseline: baselineSamples,
 	}
 	r.bench, _ = t.(tbBenchmark)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		r.module = info.Main.Path
-	}
 	switch {
 	case call == nil:
 		return nil, "expected a function to call, found nil"
@@ -104,7 +99,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	if r.rules, err = budgets.Rules(); err != nil {
 		return nil, err.Error()
 	}
-	mainAsTested(r.rules, testedMain())
+	mainAsTested(r.rules, r.test.main)
 	r.outcomes = unreached(len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, r.rules, c)
@@ -310,7 +305,7 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 	now := process.Read()
 	used := process.Between(r.first, now)
 	f := judge.Facts{
-		Kind: kind, Elapsed: elapsed, Work: units, Module: r.module, NotLinked: slices.Sorted(maps.Keys(r.unlinked)),
+		Kind: kind, Elapsed: elapsed, Work: units, Module: r.test.module, NotLinked: slices.Sorted(maps.Keys(r.unlinked)),
 		Figures: map[string]float64{"goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS)},
 	}
 	if r.peak != nil {
