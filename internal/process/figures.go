@@ -17,7 +17,8 @@ type Snapshot struct {
 	Allocated   int64         // bytes since the start
 	Allocations int64         // objects since the start
 
-	gc collection
+	mapped, released int64 // bytes of the runtime
+	gc               collection
 }
 
 // collection is the runtime's account of the collector, as of the end of the
@@ -29,7 +30,7 @@ type collection struct {
 	pause  float64 // the part of gc in pauses, of all Ps together
 	total  float64 // Ps times time
 	idle   float64 // the part of total in which Ps had nothing to run
-	procs  float64 // number of Ps
+	procs  int64   // number of Ps
 }
 
 // Figures are the figures of a process between two snapshots.
@@ -84,7 +85,7 @@ func share(a, b collection) float64 {
 	// In a pause one P works and the others are stopped.
 	still := 0.0
 	if b.procs > 1 {
-		still = (b.pause - a.pause) * (1 - 1/b.procs)
+		still = (b.pause - a.pause) * (1 - 1/float64(b.procs))
 	}
 	all := b.gc - a.gc - still
 	gc := own * all

@@ -11,81 +11,52 @@ import (
 	"time"
 )
 
-// The runtime's metrics, in the order of readings.
-const (
-	heapObjects = iota
-	mapped
-	released
-	gcCycles
-	gcTotal
-	gcPause
-	cpuTotal
-	cpuIdle
-	procs
-	allocated
-	allocations
-	metricCount
-)
-
-var metricNames = [metricCount]string{
-	heapObjects: "/memory/classes/heap/objects:bytes",
-	mapped:      "/memory/classes/total:bytes",
-	released:    "/memory/classes/heap/released:bytes",
-	gcCycles:    "/gc/cycles/total:gc-cycles",
-	gcTotal:     "/cpu/classes/gc/total:cpu-seconds",
-	gcPause:     "/cpu/classes/gc/pause:cpu-seconds",
-	cpuTotal:    "/cpu/classes/total:cpu-seconds",
-	cpuIdle:     "/cpu/classes/idle:cpu-seconds",
-	procs:       "/sched/gomaxprocs:threads",
-	allocated:   "/gc/heap/allocs:bytes",
-	allocations: "/gc/heap/allocs:objects",
-}
-
-// readings are the values of the runtime's metrics.
-type readings []metrics.Sample
-
-// count and seconds return 0 for metrics that a release of the runtime does not have.
-func (r readings) count(i int) int64 {
-	if v := r[i].Value; v.Kind() == metrics.KindUint64 {
-		return int64(v.Uint64())
+// metrics are the runtime's metrics that a snapshot has, with the fields for them.
+func (s *Snapshot) metrics() map[string]any {
+	return map[string]any{
+		"/memory/classes/heap/objects:bytes":  &s.Heap,
+		"/memory/classes/total:bytes":         &s.mapped,
+		"/memory/classes/heap/released:bytes": &s.released,
+		"/gc/heap/allocs:bytes":               &s.Allocated,
+		"/gc/heap/allocs:objects":             &s.Allocations,
+		"/gc/cycles/total:gc-cycles":          &s.gc.ended,
+		"/cpu/classes/gc/total:cpu-seconds":   &s.gc.gc,
+		"/cpu/classes/gc/pause:cpu-seconds":   &s.gc.pause,
+		"/cpu/classes/total:cpu-seconds":      &s.gc.total,
+		"/cpu/classes/idle:cpu-seconds":       &s.gc.idle,
+		"/sched/gomaxprocs:threads":           &s.gc.procs,
 	}
-	return 0
 }
 
-func (r readings) seconds(i int) float64 {
-	if v := r[i].Value; v.Kind() == metrics.KindFloat64 {
-		return v.Float64()
-	}
-	return 0
-}
-
-// Read takes a snapshot.
+// Read takes a snapshot. What a release of the runtime does not have is 0.
 func Read() Snapshot {
-	r := make(readings, metricCount)
-	for i, name := range metricNames {
-		r[i].Name = name
-	}
-	metrics.Read(r)
 	s := Snapshot{
-		At:          time.Now(),
-		CPU:         ProcessCPU(),
-		Heap:        r.count(heapObjects),
-		Goroutines:  int64(runtime.NumGoroutine()), // the metric counts those of the runtime, too, since Go 1.26
-		Allocated:   r.count(allocated),
-		Allocations: r.count(allocations),
-		gc: collection{
-			ended:  r.count(gcCycles),
-			forced: forced.Load(),
-			gc:     r.seconds(gcTotal),
-			pause:  r.seconds(gcPause),
-			total:  r.seconds(cpuTotal),
-			idle:   r.seconds(cpuIdle),
-			procs:  float64(r.count(procs)),
-		},
+		At:         time.Now(),
+		CPU:        ProcessCPU(),
+		Goroutines: int64(runtime.NumGoroutine()), // the metric counts those of the runtime, too, since Go 1.26
 	}
+	fields := s.metrics()
+	list := make([]metrics.Sample, 0, len(fields))
+	for name := range fields {
+		list = append(list, metrics.Sample{Name: name})
+	}
+	metrics.Read(list)
+	for _, m := range list {
+		switch field := fields[m.Name].(type) {
+		case *int64:
+			if m.Value.Kind() == metrics.KindUint64 {
+				*field = int64(m.Value.Uint64())
+			}
+		case *float64:
+			if m.Value.Kind() == metrics.KindFloat64 {
+				*field = m.Value.Float64()
+			}
+		}
+	}
+	s.gc.forced = forced.Load()
 	var known bool
 	if s.RSS, known = resident(); !known { // an estimate, without memory of C code
-		s.RSS = max(0, r.count(mapped)-r.count(released))
+		s.RSS = max(0, s.mapped-s.released)
 	}
 	return s
 }
