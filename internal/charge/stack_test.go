@@ -1,6 +1,7 @@
 package charge
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,10 +10,23 @@ import (
 	"github.com/profguard/profguard/internal/pattern"
 )
 
-// load learns the names of a profile and finds the way in of its stacks.
+// load learns the names of a profile and finds the way in of its stacks. Its text may begin
+// with "link=net/http,main": the order in which the program's packages were linked.
 func load(t *testing.T, text, module string) (*Counter, *decode.Table) {
 	t.Helper()
-	table, err := new(decode.Decoder).Profile(folded.Must(text))
+	var packages []string
+	if rest, ok := strings.CutPrefix(text, "link="); ok {
+		list, after, _ := strings.Cut(rest, " ")
+		packages, text = strings.Split(list, ","), after
+	}
+	p := folded.Must(text)
+	for _, l := range p.Location {
+		called := l.Line[len(l.Line)-1].Function.Name // the others are inlined into it
+		if at := slices.Index(packages, pattern.PackageOf(called)); at >= 0 {
+			l.Address = uint64(at+1)<<20 + l.ID
+		}
+	}
+	table, err := new(decode.Decoder).Profile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +42,7 @@ func load(t *testing.T, text, module string) (*Counter, *decode.Table) {
 // what stands before it is the way in, the entry point last.
 func TestWayIn(t *testing.T) {
 	const (
-		link  = "cpu 10s link=net/http,sort,github.com/go-chi/chi/v5,github.com/gin-gonic/gin,google.golang.org/grpc,example.com/plugin,example.com/errors,example.com/log,example.com/cache,golang.org/x/sync/errgroup,example.com/pb,example.com/shop,main\n"
+		link  = "link=net/http,sort,github.com/go-chi/chi/v5,github.com/gin-gonic/gin,google.golang.org/grpc,example.com/plugin,example.com/errors,example.com/log,example.com/cache,golang.org/x/sync/errgroup,example.com/pb,example.com/shop,main cpu 10s\n"
 		serve = "net/http.(*conn).serve;net/http.serverHandler.ServeHTTP;"
 	)
 	tests := map[string]string{
@@ -90,8 +104,8 @@ func TestWayInWithoutOrder(t *testing.T) {
 	const stack = "net/http.(*conn).serve;github.com/gin-gonic/gin.(*Engine).ServeHTTP;github.com/gin-gonic/gin.(*Context).Next;main.handle;main.work 10\n"
 	for link, want := range map[string]int32{
 		"cpu 10s\n": 2, // what gin.(*Engine).ServeHTTP calls
-		"cpu 10s link=net/http,github.com/gin-gonic/gin,main\n": 1, // main.handle
-		"cpu 10s link=github.com/gin-gonic/gin,runtime,main\n":  2, // no order of Go's linker
+		"link=net/http,github.com/gin-gonic/gin,main cpu 10s\n": 1, // main.handle
+		"link=github.com/gin-gonic/gin,runtime,main cpu 10s\n":  2, // no order of Go's linker
 	} {
 		c, _ := load(t, link+stack+"runtime.main;runtime.gcenable 1\n", "")
 		if entry := c.stacks.shapes[0].entry; entry != want {
@@ -115,7 +129,7 @@ net/http.(*conn).serve;main.handle;main.work 1
 net/http.(*conn).serve;net/http.finishRequest;syscall.write 8
 net/http.(*conn).serve;crypto/tls.Handshake 9
 `
-	const library = `cpu 10s link=example.com/fast,main
+	const library = `link=example.com/fast,main cpu 10s
 example.com/fast.serveConn;main.handle;main.work 1
 example.com/fast.serveConn;example.com/fast.flush;net.(*conn).Write;net.(*netFD).Write;internal/poll.(*FD).Write;syscall.write 8
 example.com/fast.serveConn;example.com/fast.poll;os.(*File).Read;internal/poll.(*FD).Read;syscall.read 9

@@ -5,8 +5,7 @@
 //	main.main;main.run;main.work 10
 //	main.main;main.run@run.go:12;~main.inlined@run.go:40;fmt.Println 3 {endpoint=/checkout}
 //
-// The first line names the kind, and how long the profile took; "link=net/http,main"
-// says in which order the program's packages were linked. Each other line
+// The first line names the kind, and how long the profile took. Each other line
 // is a stack, root first, with its values behind it. A frame may carry a file and
 // line after "@"; a frame that begins with "~" is inlined into the one before it.
 // Labels stand in braces, parted by commas. Empty lines and comments, from "#" at
@@ -32,7 +31,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/pattern"
 )
 
 // Must returns the profile that text describes. It panics if the text is wrong, because that is
@@ -62,7 +60,6 @@ type builder struct {
 	p         *profile.Profile
 	kind      kinds.Kind
 	functions map[string]*profile.Function
-	packages  []string // in the order of the link
 }
 
 func (b *builder) header(line string) {
@@ -90,8 +87,6 @@ func (b *builder) header(line string) {
 	for _, w := range words[1:] {
 		if w == "rate=1" {
 			b.p.Period = 1
-		} else if list, ok := strings.CutPrefix(w, "link="); ok {
-			b.packages = strings.Split(list, ",")
 		} else {
 			b.p.DurationNanos = number(w)
 		}
@@ -101,7 +96,7 @@ func (b *builder) header(line string) {
 // A line is a stack, one value or two, and labels. Names may hold blanks and braces (type
 // arguments).
 var (
-	oneValue  = regexp.MustCompile(`^(.*) ([^ {}]+)()(?: \{(.*)\})?$`)
+	oneValue  = regexp.MustCompile(`^(.*) ([^ {}]+)(?: \{(.*)\})?$`)
 	twoValues = regexp.MustCompile(`^(.*) ([^ {}]+) ([^ {}]+)(?: \{(.*)\})?$`)
 )
 
@@ -115,18 +110,20 @@ func (b *builder) stack(line string) {
 	if m == nil {
 		panic(fmt.Sprintf("folded: expected a stack and its values, found %q", line))
 	}
-	s := &profile.Sample{Location: b.frames(m[1]), Value: []int64{number(m[2])}}
+	s := &profile.Sample{Location: b.frames(m[1])}
+	values, labels := m[2:len(m)-1], m[len(m)-1]
+	for _, v := range values {
+		s.Value = append(s.Value, number(v))
+	}
 	switch b.kind.Sampling {
 	case kinds.Timed:
 		s.Value = append(s.Value, s.Value[0]*int64(period))
-	case kinds.Memory:
-		s.Value = append(s.Value, number(m[3]), s.Value[0], number(m[3]))
-	case kinds.Contention:
-		s.Value = append(s.Value, number(m[3]))
+	case kinds.Memory: // all of it is in use
+		s.Value = slices.Repeat(s.Value, 2)
 	}
-	if m[4] != "" {
+	if labels != "" {
 		s.Label = map[string][]string{}
-		for _, pair := range strings.Split(m[4], ",") {
+		for _, pair := range strings.Split(labels, ",") {
 			key, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
 			s.Label[key] = append(s.Label[key], value)
 		}
@@ -156,9 +153,6 @@ func (b *builder) frames(stack string) (out []*profile.Location) {
 			continue
 		}
 		l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Line: []profile.Line{line}}
-		if at := slices.Index(b.packages, pattern.PackageOf(line.Function.Name)); at >= 0 {
-			l.Address = uint64(at+1)<<20 + l.ID
-		}
 		b.p.Location = append(b.p.Location, l)
 		out = append(out, l)
 	}
