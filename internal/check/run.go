@@ -104,7 +104,11 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	var wrong []string
 	r.plan, wrong = planOf(r.set, r.rules, c)
 	if !r.test.fuzzing { // under -fuzz this runs for each input, and nothing is judged
-		r.unlinked = unlinkedOf(r.rules)
+		var texts []string
+		for _, rule := range r.rules {
+			texts = append(texts, rule.Patterns()...)
+		}
+		r.unlinked, _ = process.Missing(texts, process.Functions) // if they are not known, all count as linked
 	}
 	wrong = append(wrong, r.vacuous()...)
 	if len(wrong) > 0 {
