@@ -47,7 +47,7 @@ type Taker struct {
 
 	src      source
 	mutexSet bool // the taker has set the mutex fraction: if it is 0 again, the host wants that
-	windows  map[string]*window
+	windows  map[string]window
 }
 
 // A window is what the next growth of a kind begins with.
@@ -66,7 +66,7 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	if t.src == nil {
 		t.src = runtimeSource{}
 	}
-	w := t.windows[k]
+	before, has := t.windows[k]
 	delete(t.windows, k)
 	if err := t.admit(k); err != nil {
 		return p, err
@@ -76,15 +76,12 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 		return p, err
 	}
 	if t.windows == nil {
-		t.windows = map[string]*window{}
+		t.windows = map[string]window{}
 	}
-	first, memory := w == nil, kinds.Of(k).Sampling == kinds.Memory
-	if first {
-		w = new(window)
-	}
-	before, start, collections := *w, t.src.now(), t.src.collections()
-	if memory && !first && collections == before.collections {
-		t.windows[k] = w
+	w := window{totals: before.totals, start: t.src.now(), collections: t.src.collections()}
+	memory := kinds.Of(k).Sampling == kinds.Memory
+	if memory && has && w.collections == before.collections {
+		t.windows[k] = before
 		return p, refuse(k, "%w", ErrNoCollection)
 	}
 	data, err := t.read(k)
@@ -96,7 +93,6 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 		return p, err
 	}
 	w.subtract(grown)
-	w.start, w.collections, w.rate = start, collections, 0
 	if memory {
 		w.rate = grown.Period // its values have been scaled by it
 	} else if k == kinds.Mutex {
@@ -104,13 +100,13 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	}
 	t.windows[k] = w
 	switch {
-	case first:
+	case !has:
 		return p, refuse(k, "it is the growth since the one before, and this is the first")
 	case w.rate != before.rate:
 		return p, refuse(k, "its sampling was one in %d at the start of the window and one in %d at the end; "+
 			"set it once, early in main", before.rate, w.rate)
 	}
-	p.Elapsed, p.Rate = start.Sub(before.start), w.rate
+	p.Elapsed, p.Rate = w.start.Sub(before.start), w.rate
 	p.Data, err = encode(grown, before.start, p.Elapsed)
 	return p, err
 }
