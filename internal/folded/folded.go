@@ -6,7 +6,7 @@
 //	main.main;main.run@run.go:12;~main.inlined@run.go:40;fmt.Println 3 {endpoint=/checkout}
 //
 // The first line names the kind, and how long the profile took. Each other line
-// is a stack, root first, with its values behind it. A frame may carry a file and
+// is a stack, root first, with its values behind it. No name holds a semicolon. A frame may carry a file and
 // line after "@"; a frame that begins with "~" is inlined into the one before it.
 // Labels stand in braces, parted by commas. Empty lines and comments, from "#" at
 // the beginning of a line, are skipped.
@@ -144,7 +144,7 @@ func number(text string) int64 {
 
 // frames returns the locations of a stack, leaf first.
 func (b *builder) frames(stack string) (out []*profile.Location) {
-	for _, frame := range split(stack) {
+	for _, frame := range strings.Split(stack, ";") {
 		name, inlined := strings.CutPrefix(frame, "~")
 		line := b.line(name)
 		if inlined && len(out) > 0 {
@@ -160,33 +160,10 @@ func (b *builder) frames(stack string) (out []*profile.Location) {
 	return out
 }
 
-// split cuts a stack at the semicolons outside of brackets and braces: type
-// arguments such as [go.shape.struct { A int; B int }] hold some.
-func split(stack string) []string {
-	var out []string
-	depth, from := 0, 0
-	for i := range len(stack) {
-		switch stack[i] {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		case ';':
-			if depth == 0 {
-				out, from = append(out, stack[from:i]), i+1
-			}
-		}
-	}
-	return append(out, stack[from:])
-}
-
 func (b *builder) line(frame string) profile.Line {
 	name, place, _ := strings.Cut(frame, "@")
 	file, number, _ := strings.Cut(place, ":")
-	line, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
-		line = 0 // no place was given
-	}
+	line, _ := strconv.ParseInt(number, 10, 64) // 0 without a place
 	f := b.functions[name]
 	if f == nil {
 		f = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name}

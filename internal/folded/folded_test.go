@@ -10,7 +10,7 @@ import (
 func TestProfile(t *testing.T) {
 	p := Must(`cpu 10s
 # a comment
-main.main;main.run@run.go:12;~main.inlined@in.go:40;main.Gen[go.shape.struct { A int; B int }] 3 {endpoint=/a, tenant=b c}
+main.main;main.run@run.go:12;~main.inlined@in.go:40;main.Gen[go.shape.struct { A int }] 3 {endpoint=/a, tenant=b c}
 main.main;main.run@run.go:13 2
 `)
 	var got []string
@@ -25,7 +25,7 @@ main.main;main.run@run.go:13 2
 		got = append(got, strings.Join(frames, " "))
 	}
 	want := []string{
-		"main.Gen[go.shape.struct { A int; B int }] | main.inlined main.run | main.main |",
+		"main.Gen[go.shape.struct { A int }] | main.inlined main.run | main.main |",
 		"main.run | main.main |",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
