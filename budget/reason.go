@@ -174,6 +174,10 @@ func ofCheck(p phrasing, reason judge.Reason) string {
 		return fmt.Sprintf("too few CPU samples: %d in %v and %d calls, and %s. Work sleeps or waits, "+
 			"or it does its work on goroutines that were started before the check: start those inside work, or make work compute",
 			reason.Samples, reason.Elapsed.Round(100*time.Millisecond), reason.Calls, withoutLabel(reason.Others))
+	case judge.MoreGoroutines:
+		return fmt.Sprintf("%s. But %d goroutines without this check's label, which began with %s, have come with %d calls, and it is not known whether work leaves them "+
+			"(if they belong to a test in parallel, run this test by itself): let work call what they call (a server's handler), or start the server inside work",
+			p.reason(reason.Of), reason.Come, reason.Root, reason.Calls)
 	case judge.WithOthers:
 		return p.withOthers(reason)
 	case judge.Levels:

@@ -94,7 +94,9 @@ type TB interface {
 // block take turns, because they make the runtime record all events. "no goroutine leaked"
 // counts the goroutines with this check's label that are left in the end. "goroutines below
 // ..." looks at their number every 100 ms and takes the largest. "goroutines steady" and "heap
-// steady" compare ten or more measurements, each after the same number of calls.
+// steady" compare ten or more measurements, each after the same number of calls. If goroutines
+// without the label come with the calls, budgets on goroutines are undecided, and the test is
+// skipped.
 //
 // Some budgets of a guard are mistakes in a test, and the error says what to write: allocs,
 // mutex and block in a time ("above 0.1 cores of mutex"), for which a test says "per call";

@@ -24,6 +24,9 @@ func (r *run) afterwards() {
 	if len(r.plan.goroutines) > 0 {
 		r.judgeGoroutines()
 	}
+	if len(r.plan.ofGoroutines(r.rules)) > 0 {
+		r.takeBackGoroutines()
+	}
 	if len(r.plan.figures) > 0 {
 		r.judgeFigures()
 	}

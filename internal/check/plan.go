@@ -96,6 +96,12 @@ func (p *plan) continues() bool {
 	return len(p.cpu)+len(p.profiles)+len(p.goroutines)+len(p.figures)+len(p.steady) > 0
 }
 
+// ofGoroutines are the budgets that are judged by the goroutines with the check's label.
+func (p *plan) ofGoroutines(rules []judge.Rule) []int {
+	steady := slices.DeleteFunc(slices.Clone(p.steady), func(i int) bool { return rules[i].Subject != "goroutines" })
+	return slices.Concat(p.leaks, p.goroutines, steady)
+}
+
 // part are some of the rules.
 func part(rules []judge.Rule, indices []int) []judge.Rule {
 	var out []judge.Rule

@@ -46,6 +46,8 @@ type run struct {
 	notes    []string                    // for the report
 	judged   map[string]*profile.Profile // by kind, the profile that budgets were judged by
 
+	unlabelled map[string]int64 // goroutines without the label after the first call, by their roots
+
 	cpu   *cpuPhase
 	peak  *profile.Profile // the goroutines of work at the time when there were most
 	late  bool             // the time was up during a call
@@ -203,6 +205,9 @@ func (r *run) phases() (problem string) {
 	start := time.Now()
 	r.worker.Order(1)
 	back := r.worker.Wait(min(firstWait, time.Until(r.ends)))
+	if len(r.plan.ofGoroutines(r.rules)) > 0 {
+		r.unlabelled = work.Unlabelled(r.id)
+	}
 	if !back {
 		r.plan.sampleAll(r.rules) // with such long calls there would be few batches
 		if len(r.plan.counted)+len(r.plan.steady) > 0 {

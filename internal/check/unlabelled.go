@@ -109,3 +109,26 @@ func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
 		o.Verdict, o.Reason, o.Notes = evidence.Inconclusive, reason, judge.Notes{}
 	}
 }
+
+// leastLeft is how many goroutines of one root must have come with the calls to be taken for
+// ones that work may leave: a server makes some for all calls.
+const leastLeft = 10
+
+// takeBackGoroutines takes back that budgets on goroutines are kept, if goroutines without the
+// label have come with the calls, one for two calls or more: work may have left them in a
+// server that runs since before the check.
+func (r *run) takeBackGoroutines() {
+	calls := r.worker.Calls.Load()
+	for root, n := range work.Unlabelled(r.id) {
+		come := n - r.unlabelled[root]
+		if come < max(leastLeft, calls/2) {
+			continue
+		}
+		for _, i := range r.plan.ofGoroutines(r.rules) {
+			if o := &r.outcomes[i]; o.Verdict == evidence.Pass {
+				o.Verdict, o.cause = evidence.Inconclusive, unknown
+				o.Reason = judge.MoreGoroutines{Of: o.Reason, Come: come, Calls: calls, Root: root}
+			}
+		}
+	}
+}

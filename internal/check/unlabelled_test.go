@@ -121,6 +121,38 @@ func TestCheckServer(t *testing.T) {
 	})
 }
 
+// Goroutines that a server leaves which was started before the check have no label. No budget on
+// goroutines is kept because they are not seen. A server that leaves none changes nothing.
+func TestCheckLeakingServer(t *testing.T) {
+	t.Parallel()
+	for _, leaks := range []bool{true, false} {
+		requests, stop := make(chan chan bool), make(chan bool)
+		defer close(requests)
+		defer close(stop)
+		go func() {
+			for answer := range requests {
+				if leaks {
+					go func() { <-stop }()
+				}
+				answer <- true
+			}
+		}()
+		got := tryCheck(t, Config{Max: ample}, budget.Must("no goroutine leaked", "goroutines steady", "goroutines below 100", "heap below 4GiB"), func(context.Context) {
+			answer := make(chan bool)
+			requests <- answer
+			<-answer
+			time.Sleep(time.Millisecond) // or each look at the goroutines takes long
+		})
+		want, says := "pass", "kept"
+		if leaks {
+			want, says = "skipped", "began with "+checkPackage+".TestCheckLeakingServer.func"
+		}
+		if got.verdict() != want || strings.Count(got.text(), says) != map[bool]int{true: 3, false: 1}[leaks] {
+			t.Errorf("a server that leaks (%v): %s, want %s:\n%s", leaks, got.verdict(), want, got.text())
+		}
+	}
+}
+
 // Other tests have goroutines without a label as well, busy with what the budget
 // forbids. That is not this check's doing, and it finds out, of one that is busy all
 // the time and of one that is so now and then.

@@ -227,6 +227,13 @@ type (
 		Certain       bool
 		With, Without *Finding
 	}
+	// MoreGoroutines: so many goroutines without the check's label, which began with Root, have
+	// come with the calls. They may be left by work.
+	MoreGoroutines struct {
+		Of          Reason
+		Come, Calls int64
+		Root        string
+	}
 	// Levels: a figure between calls, measured Samples times, each after so many Calls. It was
 	// First, at the least Least, and rises by Rise each time, 0 if that may be chance. Needed
 	// is the number of measurements that are needed where there are fewer.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // Some work is done by goroutines without the label: by a server that was started before
@@ -56,6 +57,15 @@ func ByRoot(p *profile.Profile) (unlabelled *profile.Profile, samples map[string
 		samples[s.Label[label][0]] += s.Value[0]
 	}
 	return p, samples
+}
+
+// Unlabelled counts the goroutines that have no running check's label, nor that of the check
+// with this id, but may work for it, by their roots.
+func Unlabelled(id string) map[string]int64 {
+	p := Take(kinds.Goroutine)
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return slices.Contains(s.Label[label], id) })
+	_, goroutines := ByRoot(p)
+	return goroutines
 }
 
 // A follower is the result of the experiment for one root.
