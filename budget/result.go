@@ -1,6 +1,6 @@
 package budget
 
-import "fmt"
+import "github.com/profguard/profguard/internal/evidence"
 
 // A Verdict is what a profile proves about a budget. The zero Verdict is [Inconclusive], so
 // that nothing passes without proof.
@@ -13,17 +13,7 @@ const (
 )
 
 // String returns "inconclusive", "pass" or "fail".
-func (v Verdict) String() string {
-	switch v {
-	case Inconclusive:
-		return "inconclusive"
-	case Pass:
-		return "pass"
-	case Fail:
-		return "fail"
-	}
-	return fmt.Sprintf("Verdict(%d)", int(v))
-}
+func (v Verdict) String() string { return evidence.Verdict(v).String() }
 
 // MarshalText returns the String of v, also for JSON.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }

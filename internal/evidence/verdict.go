@@ -6,7 +6,7 @@ import (
 )
 
 // A Verdict is what the samples prove. The zero Verdict is [Inconclusive].
-type Verdict int8
+type Verdict int
 
 const (
 	Inconclusive Verdict = iota // the samples prove neither
@@ -19,7 +19,7 @@ func (v Verdict) String() string {
 	if names := [...]string{"inconclusive", "pass", "fail"}; v >= 0 && int(v) < len(names) {
 		return names[v]
 	}
-	return fmt.Sprintf("Verdict(%d)", int8(v))
+	return fmt.Sprintf("Verdict(%d)", int(v))
 }
 
 const (
