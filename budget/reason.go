@@ -125,7 +125,7 @@ func (p *phrasing) reason(reason judge.Reason) string {
 	case judge.MadeOf:
 		return p.reason(reason.Of) + p.madeOf(reason)
 	case judge.Together:
-		return "all windows together prove it; the last is at " + unit.Measured(f.Value, p.dim) + " (" + p.samples() + ")"
+		return "all windows together prove it; the last is at " + p.value() + " (" + p.samples() + ")"
 	}
 	if p.more != nil {
 		return p.more(*p, reason)
@@ -273,13 +273,7 @@ const endless = 1e14
 // growth is the sentence about growth. For a new function it has no number.
 func (p *phrasing) growth(reason judge.Growth) string {
 	f := p.finding
-	amount := func(x float64) string {
-		x = math.Round(1e4*x)/1e4 + 0 // none is -0
-		if p.dim == unit.Points {
-			return unit.InPoints(x)
-		}
-		return unit.Format(x, unit.Share)
-	}
+	amount := func(x float64) string { return p.amount(math.Round(1e4*x)/1e4 + 0) } // none is -0
 	said, open := p.who()+" grew by "+amount(f.Value), f.Verdict == evidence.Inconclusive
 	switch {
 	case reason.New && open:

@@ -24,7 +24,7 @@ const (
 )
 
 // shown is a value of the budget in words.
-func (e *entry) shown(v float64) string { return unit.Measured(v, e.rule.Dimension) }
+func (e *entry) shown(v float64) string { return unit.Format(v, e.rule.Dimension) }
 
 // broken is the message of an event about a budget that is broken: what was measured, the
 // limit, and the offender. The sinks have the reason beside it.

@@ -121,8 +121,10 @@ func Format(v float64, d Dimension) string {
 		return "–"
 	}
 	switch d {
-	case Share, Points:
+	case Share:
 		return strconv.FormatFloat(100*v, 'f', 2, 64) + "%" // as pprof shows it
+	case Points:
+		return strconv.FormatFloat(100*v, 'f', 2, 64) + " points"
 	case Cores:
 		if v == 1 {
 			return "1 core"
@@ -138,17 +140,6 @@ func Format(v float64, d Dimension) string {
 	}
 	return significant(v, 4)
 }
-
-// Measured prints a measured value. In points it is a difference of shares.
-func Measured(v float64, d Dimension) string {
-	if d == Points {
-		return InPoints(v)
-	}
-	return Format(v, d)
-}
-
-// InPoints writes a difference of shares.
-func InPoints(v float64) string { return strings.TrimSuffix(Format(v, Points), "%") + " points" }
 
 func significant(v float64, digits int) string { return strconv.FormatFloat(v, 'g', digits, 64) }
 
