@@ -8,19 +8,13 @@ import (
 )
 
 // canonicalPath is an import path without the linker's escapes and vendor directories:
-// gopkg.in/yaml.v3 for gopkg.in/yaml%2ev3, and b for a/vendor/b.
+// gopkg.in/yaml.v3 for gopkg.in/yaml%2ev3, and b for a/vendor/b. A path with anything else
+// behind a % stays.
 func canonicalPath(path string) string {
-	for {
-		_, after, ok := strings.Cut(path, "/vendor/")
-		if !ok {
-			return unescape(strings.TrimPrefix(path, "vendor/"))
-		}
-		path = after
+	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
+		path = path[i+1:]
 	}
-}
-
-// unescape replaces the linker's %xx; a path with anything else behind a % stays.
-func unescape(path string) string {
+	path = strings.TrimPrefix(path, "vendor/")
 	if plain, err := url.PathUnescape(path); err == nil {
 		return plain
 	}
