@@ -11,6 +11,7 @@ import (
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -22,11 +23,11 @@ import (
 func (r Result) String() string {
 	text := strings.ToUpper(r.Verdict.String()) + " " + r.Budget.String()
 	if r.Reason != "" {
-		text += "\n  " + r.Reason
+		text += "\n  " + pattern.Visible(r.Reason)
 	}
 	dim := r.Budget.offenderDimension()
 	for i, c := range chains(r.Offenders) {
-		text += "\n  " + strconv.Itoa(i+1) + ". " + c.text(&r.Budget, dim)
+		text += "\n  " + strconv.Itoa(i+1) + ". " + strings.Join(c.lines(&r.Budget, dim), "\n     ")
 	}
 	if more := r.Over - len(r.Offenders); more > 0 && len(r.Offenders) > 0 && classOf(r.Budget.Subject) == judge.Each {
 		what := "more " + strings.TrimPrefix(r.Budget.Subject, "no ") // function or package
@@ -59,26 +60,23 @@ func chains(offenders []Offender) []offenderChain {
 // An offenderChain is offenders that call each other, the deepest first.
 type offenderChain []*Offender
 
-// text is a line for each offender of the chain, and below these the user's line, the callers
+// lines are a line for each offender of the chain, and below these the user's line, the callers
 // and the callees.
-func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
-	wide, text := 0, ""
+func (c offenderChain) lines(budget *Budget, dim unit.Dimension) (lines []string) {
+	wide := 0
 	for _, o := range c {
 		wide = max(wide, len(o.Function))
 	}
-	for i, o := range c {
-		if i > 0 {
-			text += "\n     "
-		}
-		text += o.Function + strings.Repeat(" ", wide-len(o.Function)) + "  " + share(&o.Frame, budget, dim)
+	for _, o := range c {
+		line := o.Function + strings.Repeat(" ", wide-len(o.Function)) + "  " + share(&o.Frame, budget, dim)
 		if o.High > o.Low {
-			text += " (" + unit.Format(o.Low, dim) + " to " + unit.Format(o.High, dim) + ")"
+			line += " (" + unit.Format(o.Low, dim) + " to " + unit.Format(o.High, dim) + ")"
 		}
-		text += place(&o.Frame)
+		lines = append(lines, line+place(&o.Frame))
 	}
 	o := c[0]
 	called := func(how string, f *Frame) {
-		text += "\n       called " + how + f.Function + " (" + strconv.FormatFloat(100*f.Share/o.Share, 'f', 0, 64) + "% of it)" + place(f)
+		lines = append(lines, "  called "+how+f.Function+" ("+strconv.FormatFloat(100*f.Share/o.Share, 'f', 0, 64)+"% of it)"+place(f))
 	}
 	if f := o.outside(); f != nil && f.Function != o.Blame.Function {
 		called("by   ", f)
@@ -86,17 +84,20 @@ func (c offenderChain) text(budget *Budget, dim unit.Dimension) string {
 	switch o.Blame.Function {
 	case o.Function:
 	case "":
-		text += "\n       nothing in your module has most of it"
+		lines = append(lines, "  nothing in your module has most of it")
 	default:
 		called("from ", &o.Blame)
 	}
 	if len(o.Callers) > 0 {
-		text += "\n       way in      " + links(o.Callers, " < ", o.Share, dim)
+		lines = append(lines, "  way in      "+links(o.Callers, " < ", o.Share, dim))
 	}
 	if len(o.Callees) > 0 {
-		text += "\n       goes to     " + links(o.Callees, " > ", o.Share, dim)
+		lines = append(lines, "  goes to     "+links(o.Callees, " > ", o.Share, dim))
 	}
-	return text
+	for i := range lines {
+		lines[i] = pattern.Visible(lines[i])
+	}
+	return lines
 }
 
 // String is the function with its place, and the call in the own module that leads to it:

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/profguard/profguard/internal/pattern"
 )
 
 // A SyntaxError says which word of which line [Parse] could not accept, what it
@@ -56,23 +57,12 @@ func clip(text string, longest int) string {
 }
 
 // plain returns a part of a message fit to be printed, whatever it cites.
-func plain(text string) string {
-	return strings.Map(printed, clip(text, 2*longestLine))
-}
-
-// printed returns what stands for a character in a message. Control characters
-// could do anything to a terminal.
-func printed(r rune) rune {
-	if r != '\t' && !unicode.IsPrint(r) {
-		return unicode.ReplacementChar
-	}
-	return r
-}
+func plain(text string) string { return pattern.Visible(clip(text, 2*longestLine)) }
 
 // picture returns the line, fit to be printed, and the line to print below it
 // that marks the word.
 func (e *SyntaxError) picture() (line, mark string) {
-	runes := []rune(strings.Map(printed, e.Text))
+	runes := []rune(pattern.Visible(e.Text))
 	start := min(max(e.Column-1, 0), len(runes))
 	from, before := 0, ""
 	if start > longestLine/2 && len(runes) > longestLine {

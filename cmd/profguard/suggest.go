@@ -162,7 +162,7 @@ func (w *writer) functions() {
 // undecided says above a budget if the profile does not decide it.
 func (w *writer) undecided(r budget.Result) {
 	if r.Verdict == budget.Inconclusive {
-		fmt.Fprintf(&w.out, "# Not decided yet: %s.\n", visible(r.Reason))
+		fmt.Fprintf(&w.out, "# Not decided yet: %s.\n", pattern.Visible(r.Reason))
 	}
 }
 
@@ -222,7 +222,7 @@ func where(r budget.Result) string {
 	if place := at.Place(); place != "" {
 		text += " (" + place + ")"
 	}
-	return visible(text)
+	return pattern.Visible(text)
 }
 
 // measured formats a share, or the cores of contention, for people.

@@ -1,6 +1,9 @@
 package pattern
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // A symbol is a function name, prepared for being matched.
 type symbol struct {
@@ -115,4 +118,15 @@ func isIdentifier(s string) bool {
 		}
 	}
 	return s != ""
+}
+
+// Visible is a text in one line for a terminal or a log: a profile may have any characters in a
+// name, also those that end lines or move the cursor.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
