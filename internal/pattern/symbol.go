@@ -76,10 +76,7 @@ func cut(full string) (path, rest string, ok bool) {
 			return "", "", false
 		}
 	}
-	if dot <= slash+1 {
-		return "", "", false
-	}
-	if dot+1 == len(full) {
+	if dot <= slash+1 || dot+1 == len(full) {
 		return "", "", false
 	}
 	return full[:dot], full[dot+1:], true
