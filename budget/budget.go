@@ -48,7 +48,7 @@ type Budget struct {
 	Kind string
 
 	// Except exempts functions and packages from a "no function" or "no package" budget, by
-	// patterns or by names as reports print them. A name that is not one word has double
+	// patterns or by names as reports print them. A name that is not of Go has double
 	// quotes, as in a sentence. The single word "none" charges every function of a stack,
 	// also those of the way in and the floor.
 	Except []string

@@ -58,9 +58,9 @@
 // A path ends with the package, a subtree with "/...", as in go commands; ".../" stands
 // for the beginning of a path, such as .../http. "*" stands for any characters inside one
 // element of a name. A regular expression between slashes is tried on the full name,
-// without escapes (%2e) and vendor directories. Any name that a report prints can be
-// copied. A name that is not one word, or a package that is named like a word of the language
-// ("for"), needs double quotes.
+// without escapes (%2e) and vendor directories. Any name of Go that a report prints can be
+// copied. Other names, as of C++, and a package that is named like a word of the language
+// ("for"), need double quotes.
 // Closures belong to the function around them, and instances of a generic function to the
 // generic one. A package whose name is a word of the language, or a measured quantity
 // (cpu, memory, allocs, lock, request), needs its full path, as in "container/heap below

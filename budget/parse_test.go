@@ -74,7 +74,7 @@ func forms() []form {
 		{"main.Map[go.shape.struct { A int }] absent", Budget{Subject: "main.Map[go.shape.struct { A int }]", Rule: "absent"}, ""},
 		{"größe absent", Budget{Subject: "größe", Rule: "absent"}, ""},
 		{"container/heap absent", Budget{Subject: "container/heap", Rule: "absent"}, ""},
-		{"type:.eq.main.T absent", Budget{Subject: "type:.eq.main.T", Rule: "absent"}, ""},
+		{`"type:.eq.main.T" absent`, Budget{Subject: `"type:.eq.main.T"`, Rule: "absent"}, ""},
 		{"no: portlist absent", Budget{Name: "no", Subject: "portlist", Rule: "absent"}, ""},
 		{"a.b_c-9:\tportlist\u00a0absent", Budget{Name: "a.b_c-9", Subject: "portlist", Rule: "absent"}, "a.b_c-9: portlist absent"},
 		{"\ufeffportlist absent", Budget{Subject: "portlist", Rule: "absent"}, "portlist absent"},

@@ -25,9 +25,9 @@
 //   - * is any run of characters in one path element, type or function name.
 //   - /expression/ is a regular expression, matched anywhere in the whole name,
 //     with type arguments and compiler suffixes; \/ is a slash inside it.
-//   - Names that are not Go's (C++, [libc.so.6], type:.eq.T) match themselves.
 //   - "name" is the name of one function, as a report prints it. What can be read as
-//     a pattern is that pattern; any other name matches itself.
+//     a pattern is that pattern; any other name (C++, [libc.so.6], type:.eq.T) matches
+//     itself.
 //
 // testdata/names.txt has examples, each with a name that matches and one that does not.
 //

@@ -6,8 +6,8 @@ import (
 )
 
 // Names as Go 1.26 profiles and older ones have them, with the package, and the words
-// that follow it: "+" stands before what the compiler added, "?" before a name that is
-// not Go's.
+// that follow it: "+" stands before what the compiler added. A name that is not Go's
+// has none.
 var nameTests = []struct {
 	full, path, words string
 }{
@@ -58,21 +58,21 @@ var nameTests = []struct {
 	{"example.com/go-cmp/range-fm.F", "example.com/go-cmp/range-fm", "F"},
 	{"runtime._ExternalCode", "runtime", "_ExternalCode"},
 	{"main._Cfunc_x", "main", "_Cfunc_x"},
-	{"", "", "?"},
+	{"", "", ""},
 	{"_Cfunc_x", "", "_Cfunc_x"},
 	{"memcpy", "", "memcpy"},
-	{"std::foo<int>(char const*, ...)", "", "?std::foo<int>(char const*, ...)"},
-	{"foo(int, ...)", "", "?foo(int, ...)"},
-	{"operator new(unsigned long)", "", "?operator new(unsigned long)"},
-	{"(anonymous namespace)::f", "", "?(anonymous namespace)::f"},
-	{"core::fmt::Write.x", "", "?core::fmt::Write.x"},
-	{"[libc.so.6]", "", "?[libc.so.6]"},
-	{"/usr/lib/libc.so", "", "?/usr/lib/libc.so"},
-	{"<unknown>", "", "?<unknown>"},
-	{"type:.eq.main.T", "", "?type:.eq.main.T"},
-	{"type:.hash.net/netip.AddrPort", "", "?type:.hash.net/netip.AddrPort"},
-	{"go:(*struct { main.T }).M", "", "?go:(*struct { main.T }).M"},
-	{"main.", "", "?main."},
+	{"std::foo<int>(char const*, ...)", "", ""},
+	{"foo(int, ...)", "", ""},
+	{"operator new(unsigned long)", "", ""},
+	{"(anonymous namespace)::f", "", ""},
+	{"core::fmt::Write.x", "", ""},
+	{"[libc.so.6]", "", ""},
+	{"/usr/lib/libc.so", "", ""},
+	{"<unknown>", "", ""},
+	{"type:.eq.main.T", "", ""},
+	{"type:.hash.net/netip.AddrPort", "", ""},
+	{"go:(*struct { main.T }).M", "", ""},
+	{"main.", "", ""},
 	{"main..", "main", ""},
 }
 
@@ -85,8 +85,6 @@ func words(s *symbol) string {
 			text = "(*" + text + ")"
 		case mark:
 			text = "+" + text
-		case foreign:
-			text = "?" + text
 		}
 		list = append(list, text)
 	}

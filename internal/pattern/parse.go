@@ -38,10 +38,6 @@ func Parse(text string) (*Pattern, error) {
 		err = p.parseQuoted(text)
 	case text[0] == '/':
 		p.regexp, err = parseRegexp(text)
-	case hasArguments(text):
-		err = errNoDot
-	case isForeignPattern(text):
-		p.foreign = text
 	default:
 		p.readings, err = parseReadings(text)
 	}
@@ -64,28 +60,12 @@ func (p *Pattern) parseQuoted(text string) error {
 		return errors.New("there is nothing between the quotes; write the name of a function")
 	case name[0] != '/' && name[0] != '"':
 		if q, err := Parse(name); err == nil {
-			p.readings, p.foreign = q.readings, q.foreign
+			p.readings = q.readings
 			return nil
 		}
 	}
 	p.foreign = name
 	return nil
-}
-
-// hasArguments reports whether parentheses follow something that looks like Go.
-func hasArguments(text string) bool {
-	i := strings.IndexAny(text, "([{<")
-	return i > 0 && text[i] == '(' && text[i-1] != '.' && text[i-1] != '/' && !strings.HasSuffix(text, "(.text)") &&
-		!strings.Contains(text, "::") && (strings.ContainsAny(text[:i], "./") || strings.HasSuffix(text, "()"))
-}
-
-// isForeignPattern is isForeign, but false for texts that more likely are a mistake, such as
-// main.{Get,Put}.
-func isForeignPattern(text string) bool {
-	if strings.Contains(text, "::") || strings.HasPrefix(text, "type:") || strings.HasPrefix(text, "go:") {
-		return true
-	}
-	return isForeign(text) && text[0] != '.' && !strings.Contains(text, "{")
 }
 
 // parseReadings reads a text in Go's form in every way that makes sense. Packages may have
@@ -177,7 +157,7 @@ func checkHead(text, head string) error {
 // its type arguments.
 func checkCharacters(text string) error {
 	for i := 0; i < len(text); {
-		if text[i] == '[' {
+		if text[i] == '[' && i > 0 {
 			after, closed := skipBrackets(text[i:])
 			if !closed {
 				return fmt.Errorf("the [ of %q is not closed; leave the type arguments out, all instances of a function match", text[i:])
@@ -187,6 +167,8 @@ func checkCharacters(text string) error {
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
+		case r == '(' && i > 0 && text[i-1] != '.':
+			return errNoDot
 		case strings.HasPrefix(text[i:], "**") && !strings.HasSuffix(text[:i], "("):
 			return errors.New("found **, but * stays inside one name; write ... for any number of path elements: net/http/... is all of net/http")
 		case strings.ContainsRune(`^$|?\{}+]`, r):

@@ -13,7 +13,7 @@ type Pattern struct {
 	// A name matches when any reading of the text does: portlist is a package, a
 	// function or a type.
 	readings []reading
-	foreign  string         // the exact name, when the text is not in Go's form
+	foreign  string         // the exact name, of a text in quotes that is no pattern
 	regexp   *regexp.Regexp // of /.../
 }
 
@@ -93,8 +93,6 @@ func (s *symbol) startsWith(i int, item []segment) bool {
 	for j, want := range item {
 		got := segs[j]
 		switch {
-		case got.kind == foreign:
-			return false
 		case want.kind == mark || got.kind == mark:
 			if got != want {
 				return false

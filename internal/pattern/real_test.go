@@ -158,7 +158,7 @@ func checkLinked(t *testing.T, binary string) {
 	if len(table.Funcs) < 2000 {
 		t.Errorf("only %d functions", len(table.Funcs))
 	}
-	patterns := mustParse(t, "golang.org/x/net/...", "dnsmessage", "runtime", "main", "(*pointer)", "*.Close", ".../atomic", "net.*", "/dns/", "type:.eq.main.value")
+	patterns := mustParse(t, "golang.org/x/net/...", "dnsmessage", "runtime", "main", "(*pointer)", "*.Close", ".../atomic", "net.*", "/dns/", `"type:.eq.main.value"`)
 	found := make([]int, len(patterns))
 	ix := NewIndex(patterns)
 	for _, f := range table.Funcs {

@@ -9,7 +9,6 @@ const (
 	plain   kind = iota // a function, or a type that is received by value
 	pointer             // (*T): a type that is received by pointer
 	mark                // what the compiler adds: func1, 2, gowrap1, -range1, -fm
-	foreign             // a whole name that is not Go's
 )
 
 // A segment is one word of a function name, without its type arguments:

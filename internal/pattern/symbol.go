@@ -18,14 +18,12 @@ type symbol struct {
 
 // parseName prepares a name. Its segments are in buf, if they fit.
 func parseName(full string, buf []segment) symbol {
-	s := symbol{full: full, lastMark: -1}
+	s := symbol{full: full, segments: buf, lastMark: -1}
 	path, rest, ok := cut(full)
 	if !ok {
-		name := segment{full, foreign}
 		if isIdentifier(full) {
-			name.kind = plain // memcpy: a C function can be asked for like any other
+			s.segments = append(buf, segment{text: full}) // memcpy: a C function can be asked for like any other
 		}
-		s.segments = append(buf, name)
 		return s
 	}
 	s.path, s.rest = canonicalPath(path), rest
@@ -56,54 +54,30 @@ func PackageOf(full string) string {
 	return canonicalPath(path)
 }
 
-// cut splits a Go name after its package. The path is as written, not canonical.
+// cut splits a Go name after its package. The path is as written, not canonical. Other names
+// are of C++ and Rust, mappings such as [libc.so.6], <unknown>, and functions without a source
+// that the compiler makes for a type (type:.eq.main.T).
 func cut(full string) (path, rest string, ok bool) {
-	if isForeign(full) {
-		return "", "", false
-	}
 	// One pass finds the first dot after the last slash: the linker escapes the
 	// dots of the package's last element. Type arguments may have slashes.
-	slash, dot := -1, -1
-	for i := 0; i < len(full) && full[i] != '[' && full[i] != '('; i++ {
-		switch full[i] {
+	slash, dot, end := -1, -1, 0
+	for ; end < len(full) && full[end] != '[' && full[end] != '('; end++ {
+		switch full[end] {
 		case '/':
-			slash, dot = i, -1
+			slash, dot = end, -1
 		case '.':
 			if dot < 0 {
-				dot = i
+				dot = end
 			}
-		case ' ', '\t', '\n':
+		case ' ', '\t', '\n', ':', '{', '<':
 			return "", "", false
 		}
 	}
-	if dot <= slash+1 || dot+1 == len(full) {
+	signature := strings.HasPrefix(full[end:], "(") && !strings.HasSuffix(full[:end], ".") // (*T) follows a dot
+	if dot <= slash+1 || dot+1 == len(full) || full[0] == '/' || signature {
 		return "", "", false
 	}
 	return full[:dot], full[dot+1:], true
-}
-
-// isForeign reports whether a name cannot be one of a Go function: C++ and Rust,
-// mappings such as [libc.so.6], <unknown>, and functions without a source that
-// the compiler makes for a type (type:.eq.main.T).
-func isForeign(full string) bool {
-	if full == "" || strings.HasPrefix(full, "type:") || strings.HasPrefix(full, "go:") || strings.IndexByte("/[<.", full[0]) >= 0 {
-		return true
-	}
-	for i := range len(full) {
-		switch full[i] {
-		case '[':
-			return false
-		case '{', '<':
-			return true
-		case '(': // (*T) follows a dot, or starts a pattern; others hold a signature
-			return i > 0 && full[i-1] != '.' && full[i-1] != '/' || strings.HasPrefix(full[i:], "(anonymous namespace)")
-		case ':':
-			if strings.HasPrefix(full[i:], "::") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // isIdentifier reports whether a name without package could be one of C.
