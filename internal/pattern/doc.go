@@ -4,30 +4,14 @@
 //
 // # Patterns
 //
-// A pattern names a package, a function, a type, or a family of them. It matches
-// whole names, never pieces of words, and case counts.
-//
-// A package is given by its import path, or by one word: the path's last
-// element, or the one before it if the last is a major version (portlist/v2,
-// portlist.v3). It stands for all functions in it. Every main package is called
-// main, whatever its import path. A function or type follows its package after a
-// dot, or stands alone and is looked for in all packages. A type stands for all
-// its methods; T is a type, or a pointer to it, as receiver, (*T) only the
-// pointer. A method is found by its type, not by its own name alone.
-//
-// A package of crypto is also the package of that name below crypto/internal/fips140,
-// which does its work since Go 1.24.
+// The documentation of package budget has the forms of patterns. Case counts. Every main
+// package is called main, whatever its import path. A word may also be the element of a path
+// before a major version: portlist is portlist/v2 and portlist.v3, too. T is a type, or a
+// pointer to it, as receiver, (*T) only the pointer. A method is found by its type, not by its
+// own name alone.
 //
 // When a text can be read in several ways, all of them count: yaml.v3 is a
 // package, a function v3 of a package yaml, and a method v3 of a type yaml.
-//
-//   - ... as a whole element of a path is any number of elements.
-//   - * is any run of characters in one path element, type or function name.
-//   - /expression/ is a regular expression, matched anywhere in the whole name,
-//     with type arguments and compiler suffixes; \/ is a slash inside it.
-//   - "name" is the name of one function, as a report prints it. What can be read as
-//     a pattern is that pattern; any other name (C++, [libc.so.6], type:.eq.T) matches
-//     itself.
 //
 // testdata/names.txt has examples, each with a name that matches and one that does not.
 //
