@@ -113,12 +113,6 @@ func address(arg string, seconds int) (*url.URL, error) {
 	return u, nil
 }
 
-// wait is how long a service profiles before it answers.
-func wait(u *url.URL) time.Duration {
-	n, _ := strconv.Atoi(u.Query().Get("seconds"))
-	return time.Duration(n) * time.Second
-}
-
 // ofGuard is an example of the address of a guard's profile.
 const ofGuard = "http://localhost:6060/debug/profguard/profile"
 
@@ -127,14 +121,16 @@ func (s *source) get(ctx context.Context, arg string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if longest := wait(u); longest > 0 {
-		fmt.Fprintf(s.err, "profiling for %v\n", longest)
+	seconds, _ := strconv.Atoi(u.Query().Get("seconds"))
+	profiling := time.Duration(seconds) * time.Second
+	if profiling > 0 {
+		fmt.Fprintf(s.err, "profiling for %v\n", profiling)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{Timeout: wait(u) + patience}
+	client := http.Client{Timeout: profiling + patience}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
