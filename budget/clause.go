@@ -12,7 +12,6 @@ import (
 
 // clauses reads what follows the rule and its amount, to the end of the line.
 func (p *parser) clauses() {
-	last := partName
 	for p.err == nil && p.tok.kind != tokenEnd {
 		at := p.tok
 		part := clausePart(at.raw)
@@ -22,11 +21,7 @@ func (p *parser) clauses() {
 			if at.kind == tokenComma || strings.HasPrefix(at.raw, ";") {
 				advice = "write one budget a line"
 			}
-			var meant []string
-			if last == partExcept && strings.EqualFold(at.raw, "or") {
-				meant = []string{","} // and not after "where", whose commas mean "and"
-			}
-			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice, meant...)
+			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice)
 			return
 		case p.places[part].raw != "":
 			p.fail(at, "each clause once", `"`+clipped(p.places[part].raw)+`" is there already`)
@@ -68,7 +63,7 @@ func (p *parser) clauses() {
 			p.duration()
 		}
 		if p.err == nil {
-			p.clause, last = partName, part
+			p.clause = partName
 			p.places[part] = token{kind: tokenWord, off: at.off, raw: strings.TrimRightFunc(p.lex.line[at.off:p.tok.off], unicode.IsSpace)}
 		}
 	}
