@@ -79,9 +79,6 @@ func parseReadings(text string) ([]reading, error) {
 		return nil, err
 	}
 	slash := strings.LastIndexByte(head, '/') + 1
-	if head[slash:] == everything {
-		return withFIPS([]reading{{path: pathOf(text)}}), nil
-	}
 
 	var readings []reading
 	if head == text {
