@@ -59,10 +59,10 @@ func clip(text string, longest int) string {
 // plain returns a part of a message fit to be printed, whatever it cites.
 func plain(text string) string { return pattern.Visible(clip(text, 2*longestLine)) }
 
-// picture returns the line, fit to be printed, and the line to print below it
-// that marks the word.
+// picture returns the line, fit to be printed, with a blank for each tab, and the line to print
+// below it that marks the word.
 func (e *SyntaxError) picture() (line, mark string) {
-	runes := []rune(pattern.Visible(e.Text))
+	runes := []rune(pattern.Visible(strings.ReplaceAll(e.Text, "\t", " ")))
 	start := min(max(e.Column-1, 0), len(runes))
 	from, before := 0, ""
 	if start > longestLine/2 && len(runes) > longestLine {
@@ -70,12 +70,6 @@ func (e *SyntaxError) picture() (line, mark string) {
 	}
 	shown := runes[from:min(len(runes), from+longestLine)]
 	line = before + clip(string(runes[from:]), longestLine)
-	blank := func(r rune) rune {
-		if r == '\t' {
-			return r
-		}
-		return ' '
-	}
 	marked := min(max(utf8.RuneCountInString(e.Word), 1), max(from+len(shown)-start, 1))
-	return line, strings.Map(blank, before+string(runes[from:start])) + strings.Repeat("^", marked)
+	return line, strings.Repeat(" ", len(before)+start-from) + strings.Repeat("^", marked)
 }

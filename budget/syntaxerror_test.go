@@ -12,7 +12,7 @@ import (
 func TestSyntaxErrorPicture(t *testing.T) {
 	tests := []struct{ name, text, line, mark string }{
 		{"plain", "gc above 5%", "gc above 5%", "   ^^^^^"},
-		{"tabs", "\tgc\t above\t5%", "\tgc\t above\t5%", "\t  \t ^^^^^"},
+		{"tabs", "\tgc\t above\t5%", " gc  above 5%", "     ^^^^^"},
 		{"umlauts", "größe above 5%", "größe above 5%", "      ^^^^^"},
 		{"control", "gc \x1b[31m 5%", "gc \ufffd[31m 5%", "   ^"},
 		{"not UTF-8", "gc \xff 5%", "gc \ufffd 5%", "   ^"},

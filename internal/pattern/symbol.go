@@ -95,7 +95,7 @@ func isIdentifier(s string) bool {
 // name, also those that end lines or move the cursor.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
+		if unicode.IsPrint(r) {
 			return r
 		}
 		return unicode.ReplacementChar
