@@ -102,28 +102,11 @@ func suggest(word string) []string {
 	}
 	keywords := slices.Concat(figures, strings.Fields("no function package goroutine above below absent grows steady leaked windows"),
 		slices.Concat(clauseWords[:]...), kinds.Names())
-	if near := nearest(word, keywords...); near != "" && near != word {
+	// One wrong letter in three, two at the most: "abov" is "above", and "cumulatve" is "cumulative".
+	if near := spelling.Nearest(strings.ToLower(word), min(len(word)/3, 2), keywords); near != "" && near != word {
 		list = append(list, near)
 	}
 	return list
-}
-
-// nearest returns the candidate that word is most likely a misspelling of, or
-// "" when none is close. Letter case is ignored.
-func nearest(word string, candidates ...string) string {
-	// One wrong letter in three, two at the most: "abov" is "above" and
-	// "cumulatve" is "cumulative", but "foo" is not "for".
-	limit := min(len(word)/3, 2)
-	if len(word) > 24 {
-		return "" // longer than any keyword with two letters too many
-	}
-	best := ""
-	for _, c := range candidates {
-		if d := spelling.Distance(strings.ToLower(word), c); d <= limit {
-			best, limit = c, d-1
-		}
-	}
-	return best
 }
 
 // limitMeant is the limit with the unit that is missing: 20 is 20%, but 0.2 may be anything.

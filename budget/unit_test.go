@@ -51,22 +51,6 @@ func TestAmount(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	keywords := []string{"above", "below", "absent", "grows", "steady", "leaked", "cumulative", "for", "in"}
-	for word, want := range map[string]string{
-		"abov": "above", "aboev": "above", "belwo": "below", "absnet": "absent", "ABSENT": "absent", "cumulatve": "cumulative",
-		"foo": "", "xyz": "", "": "", "stedy": "steady", "cumulativecumulativecumulative": "",
-	} {
-		got := nearest(word, keywords...)
-		if word == "foo" {
-			want = "for" // one letter of three: a guess, and said as one
-		}
-		if got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 // TestBaseIsExact: a limit is the number that was written, and not its neighbour.
 func TestBaseIsExact(t *testing.T) {
 	for a, want := range map[Amount]float64{

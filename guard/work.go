@@ -233,87 +233,71 @@ func (c *Config) checkUnits(asking *atomic.Bool, wrong func(format string, args 
 	if len(units) == 0 || !asking.CompareAndSwap(false, true) {
 		return
 	}
-	var there map[string]string
+	var families []*dto.MetricFamily
+	var empty map[string]bool
 	err := foreign(gatherTimeout, func() (err error) {
 		defer asking.Store(false)
-		there, err = metricNames(gatherer(c.Registerer))
+		g := gatherer(c.Registerer)
+		empty = described(g)
+		families, err = g.Gather()
 		return err
 	})
 	if err != nil {
 		return
 	}
-	counting := slices.Collect(maps.Keys(c.Work))
-	for name, why := range there {
-		base, cut := strings.CutSuffix(name, "_count")
-		if _, same := there[base]; why == "" && !(cut && same) {
-			counting = append(counting, name)
+	for _, f := range families {
+		delete(empty, f.GetName())
+	}
+	counting := slices.Concat(slices.Collect(maps.Keys(c.Work)), slices.Collect(maps.Keys(empty)))
+	for _, f := range families {
+		if sum(f, unit.Work{}).why == "" {
+			counting = append(counting, f.GetName())
 		}
 	}
+	slices.Sort(counting)
 	for _, text := range units {
 		u, ok := unit.ParseWork(text)
-		why, found := there[u.Name]
-		if !ok || found && why == "" {
+		why := "it does not exist"
+		if f := family(families, u.Name); f != nil {
+			why = sum(f, unit.Work{Name: u.Name}).why
+		} else if empty[u.Name] || empty[strings.TrimSuffix(u.Name, "_count")] {
+			why = ""
+		}
+		if !ok || why == "" {
 			continue
 		}
-		near := nearName(u.Name, counting)
-		if near == "" && u.Name == work.Call {
-			near = "; calls are counted by Check, in a test"
+		advice := ""
+		near := spelling.Nearest(u.Name, max(2, len(u.Name)/3), counting)
+		if i := slices.IndexFunc(counting, func(n string) bool { return strings.Contains(n, u.Name) }); near == "" && i >= 0 {
+			near = counting[i]
 		}
-		wrong("Budgets: nobody counts %q: %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start%[3]s",
-			text, cmp.Or(why, "it does not exist"), near)
+		switch {
+		case near != "":
+			advice = "; did you mean " + near + "?"
+		case u.Name == work.Call:
+			advice = "; calls are counted by Check, in a test"
+		}
+		wrong("Budgets: nobody counts %q: %s: expected Work[%[1]q], or a counter of that name in the Prometheus registry before Start%[3]s", text, why, advice)
 	}
 }
 
-// metricNames are the metrics of a registry, also vectors that have no series yet. Those that
-// do not count have the reason. Histograms and summaries are there by their _count, too.
-func metricNames(g prometheus.Gatherer) (map[string]string, error) {
-	names := map[string]string{}
-	if c, ok := g.(prometheus.Collector); ok {
-		descs, read := make(chan *prometheus.Desc), make(chan struct{})
-		go func() {
-			defer close(read)
-			for d := range descs { // a Desc shows its name only in this text
-				_, rest, _ := strings.Cut(d.String(), `fqName: "`)
-				name, _, _ := strings.Cut(rest, `"`)
-				names[name] = ""
-			}
-		}()
-		func() {
-			defer close(descs) // also if Describe ends the goroutine
-			_ = recovered(func() { c.Describe(descs) })
-		}()
-		<-read
+// described are the metrics of a registry, also vectors that have no series yet, of which it is
+// not known whether they count.
+func described(g prometheus.Gatherer) map[string]bool {
+	names := map[string]bool{}
+	c, ok := g.(prometheus.Collector)
+	if !ok {
+		return names
 	}
-	families, err := g.Gather()
-	plain := map[string]bool{} // those without a _count; of vectors without series it is not known
-	for _, f := range families {
-		t := f.GetType()
-		names[f.GetName()] = sum(f, unit.Work{Name: f.GetName()}).why
-		plain[f.GetName()] = t != dto.MetricType_HISTOGRAM && t != dto.MetricType_SUMMARY
+	descs := make(chan *prometheus.Desc)
+	go func() {
+		defer close(descs) // also if Describe ends the goroutine
+		_ = call(func() { c.Describe(descs) })
+	}()
+	for d := range descs {
+		var name string
+		_, _ = fmt.Sscanf(d.String(), "Desc{fqName: %q", &name) // it shows its name only in this text
+		names[name] = true
 	}
-	for _, name := range slices.Collect(maps.Keys(names)) {
-		if _, is := names[name+"_count"]; !is && !plain[name] {
-			names[name+"_count"] = ""
-		}
-	}
-	return names, err
-}
-
-// nearName is a hint at the name that is most similar to a name, or contains it.
-func nearName(name string, names []string) string {
-	best, least := "", max(2, len(name)/3)+1
-	slices.Sort(names)
-	for _, n := range names {
-		d := spelling.Distance(name, n)
-		if strings.Contains(n, name) {
-			d = min(d, 2)
-		}
-		if d < least {
-			best, least = n, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
+	return names
 }

@@ -75,7 +75,7 @@ const module = "github.com/profguard/profguard/"
 
 var own = [...]string{
 	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*workCounters).", "guard.(*counter).",
-	"guard.start.", "guard.metricNames.", "guard.foreign", "guard.call", "guard.recovered", "guard.newWorkCounters.", "guard.(*Guard).within.",
+	"guard.start.", "guard.described.", "guard.foreign", "guard.call", "guard.recovered", "guard.newWorkCounters.", "guard.(*Guard).within.",
 	"internal/profiler.", "internal/dumps.",
 	"internal/profiles.(*Taker).",
 }

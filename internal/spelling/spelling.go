@@ -27,3 +27,15 @@ func Distance(a, b string) int {
 	}
 	return last[len(b)]
 }
+
+// Nearest is the first of the candidates that are nearest to a word, and at most so far away, or
+// "" if there is none.
+func Nearest(word string, most int, candidates []string) string {
+	best := ""
+	for _, c := range candidates {
+		if d := Distance(word, c); d <= most {
+			best, most = c, d-1
+		}
+	}
+	return best
+}

@@ -23,3 +23,15 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestNearest(t *testing.T) {
+	keywords := []string{"above", "below", "absent", "grows", "steady", "leaked", "cumulative", "for", "in"}
+	for word, want := range map[string]string{
+		"abov": "above", "aboev": "above", "belwo": "below", "absnet": "absent", "absent": "absent", "cumulatve": "cumulative",
+		"foo": "for", "fxx": "", "xyz": "", "": "", "stedy": "steady", "cumulativecumulativecumulative": "",
+	} {
+		if got := Nearest(word, min(len(word)/3, 2), keywords); got != want {
+			t.Errorf("the nearest of %q is %q, want %q", word, got, want)
+		}
+	}
+}
