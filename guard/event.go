@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/dumps"
 )
 
@@ -97,7 +98,7 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	if e.Name == eventFiring || e.Name == eventOffender { // in other events it is in the message
 		add("profguard.reason", "reason", r.Reason)
 	}
-	if accept := accepting(r); accept != "" && e.Name == eventFiring {
+	if accept := check.Accepting(r, 1); accept != "" && e.Name == eventFiring {
 		add("", "accept", accept)
 	}
 	frame := func(f *budget.Frame, otel, function, file, line string) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
 	"github.com/profguard/profguard/internal/judge"
@@ -218,7 +219,7 @@ runtime.main;main.main;main.serve;encoding/json.Marshal[go.shape.struct { A int 
 runtime.main;main.main;main.serve;main.other 10
 ` + manyFunctions(390))
 		r := budget.Must(sentence).Judge(p)[0]
-		accept := accepting(&r)
+		accept := check.Accepting(&r, 1)
 		if r.Verdict != budget.Fail || accept == "" {
 			t.Errorf("%s: %v", sentence, r)
 			continue

@@ -10,9 +10,9 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/judge"
-	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/profiler"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -177,7 +177,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	r := &s.Result
 	s.Budget, r.Reason = cloneBudget(e.Budget), e.reason(g)
 	r.Budget = s.Budget
-	s.state, s.State, s.Accept = e.alert.State, e.alert.State.String(), accepting(r)
+	s.state, s.State, s.Accept = e.alert.State, e.alert.State.String(), check.Accepting(r, 1)
 	s.Warning = cmp.Or(s.Warning, e.unseen())
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
 	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing
@@ -191,24 +191,6 @@ func (e *entry) status(g *Guard) BudgetStatus {
 		}
 	}
 	return s
-}
-
-// accepting is the budget's sentence with the "except" that exempts the first
-// offender, or "".
-func accepting(r *budget.Result) string {
-	b := r.Budget
-	if len(r.Offenders) == 0 || slices.Equal(b.Except, []string{"none"}) {
-		return ""
-	}
-	name := r.Offenders[0].Function
-	if b.Subject != "no package" {
-		name = pattern.Quote(name)
-	}
-	b.Except = append(slices.Clone(b.Except), name)
-	if b.Validate() != nil {
-		return "" // not every budget takes an "except"
-	}
-	return b.String()
 }
 
 // faults are the current faults of the guard, by part: it cannot write dumps, it is paused, it

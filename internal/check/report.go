@@ -214,14 +214,16 @@ func (rep *report) remedies() []string {
 		}
 	}
 	for _, o := range rep.results {
-		switch {
-		case o.Verdict != budget.Fail:
+		if o.Verdict != budget.Fail {
 			continue
-		case o.rule.Test == judge.Grows:
+		}
+		if text := Accepting(&o.Result, len(o.Offenders)); o.rule.Test == judge.Limited && text != "" {
+			add("if it is worth it, make an exception: %s", text)
+		}
+		if o.rule.Test == judge.Grows {
 			add("to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
 			add("if the growth is wanted, refresh the baseline (Checker.Update)")
 		}
-		accept(o, add)
 		if rep.race && o.rule.Limit > 0 && !isShare(o.rule) && o.rule.Subject != "goroutines" && o.rule.Kind != kinds.Goroutine {
 			add("leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: " +
 				"with -race, code takes 2 to 20 times as long and allocates more")
@@ -230,21 +232,23 @@ func (rep *report) remedies() []string {
 	return tips
 }
 
-// accept says how to change the budget so that it accepts the offenders.
-func accept(o reported, add func(format string, args ...any)) {
-	if len(o.Offenders) == 0 || o.rule.Class != judge.Each || o.rule.Test != judge.Limited || o.rule.Literal {
-		return
+// Accepting is the sentence of a result's budget with an "except" for each of its first
+// offenders, at most so many, or "" if there is none or the budget takes no such "except".
+func Accepting(r *budget.Result, most int) string {
+	b := r.Budget
+	if len(r.Offenders) == 0 || slices.Equal(b.Except, []string{"none"}) {
+		return ""
 	}
-	b := o.Budget
 	b.Except = slices.Clone(b.Except)
-	for _, offender := range o.Offenders {
-		name := offender.Function
-		if !o.rule.Packages {
+	for _, o := range r.Offenders[:min(most, len(r.Offenders))] {
+		name := o.Function
+		if b.Subject != "no package" {
 			name = pattern.Quote(name)
 		}
 		b.Except = append(b.Except, name)
 	}
-	if b.Validate() == nil { // the language has a pattern for each name
-		add("if it is worth it, make an exception: %s", b)
+	if b.Validate() != nil { // the language may have no pattern for a name
+		return ""
 	}
+	return b.String()
 }
