@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/web"
 )
 
@@ -76,20 +75,15 @@ func (g *Guard) Handler() http.Handler {
 func (g *Guard) webConfig() web.Config {
 	hostname, _ := os.Hostname() // without it there is one allowed name less
 	c := web.Config{
-		Status: func() any { return g.Status() },
-		Budgets: func() string {
-			var set budget.Set
-			for _, b := range g.Status().Budgets {
-				set = append(set, b.Budget)
-			}
-			return set.String()
-		},
-		Dumps: g.dumps.Load,
-		Dir:   g.cfg.DumpDir, Module: g.module, Hostname: hostname,
+		Status:  func() any { return g.Status() },
+		Budgets: func() string { return "" },
+		Dumps:   g.dumps.Load,
+		Dir:     g.cfg.DumpDir, Module: g.module, Hostname: hostname,
 		Panicked: func() { g.notePanic("page") },
 	}
 	if g.cancel != nil {
 		c.Capture, c.Running = g.seams.capture, g.active
+		c.Budgets = func() string { return g.inForce().set.String() }
 	}
 	return c
 }

@@ -189,7 +189,9 @@ func TestBudgetsPageParsesBack(t *testing.T) {
 	for _, b := range set {
 		entries = append(entries, standingOf(b.String(), alert.Inactive, budget.Result{}))
 	}
-	got, err := budget.Parse(webtest.Body(t, webtest.Ask(stillGuard(t, nil, entries...).Handler(), "GET", "/budgets")))
+	g := stillGuard(t, nil, entries...)
+	g.budgets.set = set
+	got, err := budget.Parse(webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/budgets")))
 	if err != nil {
 		t.Fatal(err)
 	}
