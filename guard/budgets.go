@@ -25,7 +25,7 @@ type budgets struct {
 type entry struct {
 	rule judge.Rule // the budget without its words
 
-	// Only alert.go writes these, but for the warning.
+	// Only alert.go writes these, but for the warning and the last dump.
 	BudgetStatus // without the fields that status computes
 	alert        alert.Alert
 	named        map[string]bool // the offenders that events have named while it fires, else nil

@@ -70,13 +70,13 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	}
 	d := dumps.Dump{Name: e.Name, Start: w.Start, End: j.end}
 	d.Files = slices.DeleteFunc(files, func(f dumps.File) bool { return len(f.Data) == 0 })
-	beside := e.status(l.Guard)
-	beside.History = nil
-	var err error
-	d.Budget, err = json.Marshal(&beside)
 	// With the lock, dumped can't run before the dump is in offered.
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	beside := e.status(l.Guard)
+	beside.History, beside.Dump, beside.Dumped = nil, "", time.Time{}
+	var err error
+	d.Budget, err = json.Marshal(&beside)
 	offered := &dump{of: e, at: j.end, shows: e.worst(&j.result), severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
 	if e.alert.State == alert.Firing {
 		offered.alerted = e.alert.Since
@@ -180,7 +180,9 @@ func (g *Guard) dumped(o dumps.Outcome) {
 	defer g.mu.Unlock()
 	for _, d := range g.offered {
 		if d.id == o.ID && !d.kept {
-			d.kept = o.Err == nil
+			if d.kept = o.Err == nil; d.kept {
+				d.of.Dump, d.of.Dumped = string(d.id), d.at
+			}
 			close(d.ended)
 		}
 	}

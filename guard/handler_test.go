@@ -82,7 +82,7 @@ func TestStatusJSON(t *testing.T) {
 	strange := standingOf("portlist absent", alert.Inactive, budget.Result{})
 	strange.Since, strange.Warning = at, "no function"
 	g := stillGuard(t, nil, broken, strange)
-	g.offered = []*dump{{id: "profguard-x", of: broken, at: at, kept: true}}
+	broken.Dump, broken.Dumped = "profguard-x", at
 	g.module = ""
 	g.cfg.Every = time.Minute
 	g.status = Status{

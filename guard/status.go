@@ -156,17 +156,8 @@ func (g *Guard) Status() Status {
 		s.Next = time.Time{}
 	}
 	s.Budgets = make([]BudgetStatus, len(g.budgets.entries))
-	last := map[*entry]*dump{}
-	for _, d := range g.offered {
-		if d.kept {
-			last[d.of] = d
-		}
-	}
 	for i, e := range g.budgets.entries {
 		s.Budgets[i] = e.status(g)
-		if d := last[e]; d != nil {
-			s.Budgets[i].Dump, s.Budgets[i].Dumped = string(d.id), d.at
-		}
 	}
 	return s
 }
