@@ -263,13 +263,8 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 func (l *looper) uncounted(why map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.faults.clear("work")
-	var all []string
+	maps.DeleteFunc(l.faults.by, func(part, _ string) bool { return strings.HasPrefix(part, "work ") })
 	for _, name := range slices.Sorted(maps.Keys(why)) {
-		all = append(all, "budgets per "+name+" cannot be judged: "+why[name])
-		l.degraded("work", name, all[len(all)-1])
-	}
-	if len(all) > 0 {
-		l.faults.note("work", strings.Join(all, "; "))
+		l.degraded("work "+name, "", "budgets per "+name+" cannot be judged: "+why[name])
 	}
 }
