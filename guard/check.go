@@ -37,9 +37,7 @@ type TB interface {
 // It calls work again and again, one call after the other, on a goroutine of its own, until
 // every budget is decided or one has failed, but not longer than [Checker.Max]. Then it
 // lets the last call return, and cancels ctx. If no call has returned by itself, it cancels
-// ctx at once. On a busy core, a budget with a limit of 20% takes about 2 seconds to pass at
-// half its limit, 6 seconds to fail at twice its limit, and one second at 98%. Smaller limits
-// take longer. A value slightly above its limit may take all of the time.
+// ctx at once. docs/check.md has the measured times and error rates, and the limits.
 //
 // # What fails, passes and is skipped
 //
@@ -50,9 +48,8 @@ type TB interface {
 //
 // A test passes on the proof that the measured value is less than 1.25 times its limit (of a
 // share above two thirds: below the middle between the limit and 100%). When
-// the time is up, it also passes if one and a half times the limit would have been caught, or
-// if the mean of what is counted is within the limit. So work that is a little above a limit
-// passes as well, because a test that fails now and then is worse. The log does not call such a budget kept: "1 too close to the limit to
+// the time is up, work that is a little above a limit passes as well, because a test that fails
+// now and then is worse. The log does not call such a budget kept: "1 too close to the limit to
 // tell". "absent" passes by the samples that there are, and says what they prove.
 //
 // A busy machine never fails a test. A check of CPU that is undecided because of it goes on
@@ -72,8 +69,7 @@ type TB interface {
 // were started before the check do not have the label, and it is lost where work sets
 // labels of another context than ctx. A server that the test has started earlier is such a
 // case: let work call its handler, or start the server inside work, for many requests a
-// call. If such goroutines would break a budget, the test fails if they do their work for
-// this check, and is skipped if that is not known.
+// call.
 //
 // The first call warms up and is not counted. (If it takes longer than a second, CPU is sampled
 // during that call, too.) The unit "call" in budgets "per call" is one
@@ -82,11 +78,9 @@ type TB interface {
 // for the literal and for the functions that it calls. In the test of a package main,
 // budgets on "main" mean that package.
 //
-// The making of requests with httptest.NewRequest, and what an httptest.ResponseRecorder does,
-// are left out of what is sampled. Work that takes less time than the call of it is too small for shares: repeat it
-// inside work. With -race shares are about the same as without it, but amounts are not: put
-// budgets on time, cores, bytes and allocations into a file that begins with
-// //go:build !race.
+// Work that takes less time than the call of it is too small for shares: repeat it inside work.
+// With -race shares are about the same as without it, but amounts are not: put budgets on time,
+// cores, bytes and allocations into a file that begins with //go:build !race.
 //
 // Of the other kinds of profile only that of goroutines carries labels. What functions have of
 // allocs, heap, mutex and block, and the figures heap, rss and gc, are those of the whole
@@ -98,10 +92,7 @@ type TB interface {
 // without the label come with the calls, budgets on goroutines are undecided, and the test is
 // skipped.
 //
-// Some budgets of a guard are mistakes in a test, and the error says what to write: allocs,
-// mutex and block in a time ("above 0.1 cores of mutex"), for which a test says "per call";
-// "process steady" and "rss steady", which show over hours; a unit of work of the Prometheus
-// registry, if Checker.Work does not count it; "where" on profiles without labels.
+// Some budgets of a guard are mistakes in a test, and the error says what to write.
 //
 // A check that fails keeps its profiles, and its text has the paths: in t.ArtifactDir under
 // go test -artifacts, and otherwise in a folder profguard-check-* of the directory for
@@ -119,8 +110,6 @@ type TB interface {
 //
 // If work panics, Check panics with the same text and work's stack. If work ends its
 // goroutine (t.FailNow, t.SkipNow), Check ends the test the same way.
-//
-// docs/check.md has the measured error rates and times, and the limits.
 func Check(t TB, budgets budget.Set, work func(context.Context)) {
 	t.Helper()
 	Checker{}.Check(t, budgets, work)

@@ -16,13 +16,7 @@
 // callback), profiles on disk (Config.DumpDir), a debug page ([Guard.Handler]) and
 // [Guard.Status].
 //
-// A test compares a piece of work with the same budgets:
-//
-//	func TestCheckout(t *testing.T) {
-//		guard.Check(t, budget.Must("regexp.compile below 5%", "process below 2ms per call"), func(ctx context.Context) {
-//			serveOneCheckout(ctx)
-//		})
-//	}
+// A test compares a piece of work with the same budgets by [Check].
 //
 // A window starts once every Config.Every, at a random moment of its period, and at once
 // when the CPU use of the process jumps. Each window has a verdict of its own, pass, fail

@@ -134,11 +134,8 @@ func (e *entry) worst(r *budget.Result) string {
 	return r.Offenders[0].Function
 }
 
-// dumpDue reports whether a dump of an offender is due. It is not within Keep.Every of a dump
-// with the same offender, nor within Keep.least of any dump of the budget, which is counted as
-// tooSoon. The first dump of an alert is an exception: it is left out only if a dump of an
-// earlier alert shows the same offender, and never if its offenders are parts. Dumps from before the alert have no mark, and the store
-// removes them first.
+// dumpDue reports whether a dump of an offender is due, as [Keep] says. Dumps from before an
+// alert do not stand for its first one: they have no mark, and the store removes them first.
 func (g *Guard) dumpDue(e *entry, offender string, at time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

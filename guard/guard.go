@@ -83,8 +83,6 @@ var running atomic.Pointer[Guard]
 // configuration, or the place where another guard was started. After Start nothing that
 // goes wrong in the guard reaches the host: it becomes a metric, an event and a part of
 // [Guard.Status].
-//
-// In a testing/synctest bubble it hangs, because the runtime's profiler does.
 func Start(cfg Config) (*Guard, error) {
 	where := "somewhere"
 	if _, file, line, ok := runtime.Caller(1); ok {

@@ -49,11 +49,9 @@ import (
 //
 // # net/http/pprof
 //
-// The process has one CPU profiler. While a window of the guard runs,
-// /debug/pprof/profile of net/http/pprof answers 500. The profile of this handler shares
-// the profiler with the guard's windows, so let it answer that path too, in a mux of your
-// own: in http.DefaultServeMux net/http/pprof has the path, and a second handler for it
-// panics.
+// While a window of the guard runs, /debug/pprof/profile of net/http/pprof answers 500. The
+// profile of this handler shares the profiler with the windows, so let it answer that path too,
+// in a mux of your own: in http.DefaultServeMux a second handler for it panics.
 //
 //	mux.Handle("/debug/pprof/", http.DefaultServeMux)
 //	mux.Handle("/debug/pprof/profile", http.StripPrefix("/debug/pprof", g.Handler()))
