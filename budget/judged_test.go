@@ -40,7 +40,11 @@ func (w *watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([
 	if err != nil {
 		return nil, err
 	}
-	return w.said(w.Watch.Profile(p, at, f))
+	t, err := new(decode.Decoder).Profile(p)
+	if err != nil {
+		return nil, err
+	}
+	return w.said(w.Watch.Table(context.Background(), t, at, f))
 }
 
 func (w *watch) Table(ctx context.Context, t *decode.Table, at time.Duration) ([]watched, error) {

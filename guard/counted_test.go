@@ -9,6 +9,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 )
@@ -87,7 +88,7 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 		at := time.Duration(m+1) * minute
 		s.run(at)
 		now := counters(at)
-		findings, err := watch.Profile(&noProfile, at, judge.Facts{Figures: map[string]float64{"goroutines": s.inside}})
+		findings, err := watch.Table(t.Context(), &decode.Table{Symbols: new(decode.Symbols)}, at, judge.Facts{Figures: map[string]float64{"goroutines": s.inside}})
 		if err != nil {
 			t.Fatal(err)
 		}

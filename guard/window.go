@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
@@ -106,12 +104,6 @@ func (l *looper) read() *counters {
 	return c
 }
 
-// noProfile is an empty profile to judge figures with, which need none.
-var noProfile = profile.Profile{
-	SampleType: []*profile.ValueType{{Type: "figures", Unit: "count"}},
-	PeriodType: &profile.ValueType{},
-}
-
 // A measurement is the profile and the facts of one window.
 type measurement struct {
 	cpu         *profiler.Window
@@ -145,7 +137,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		facts.Kind, facts.Elapsed = kinds.CPU, m.cpu.Elapsed
 		findings, err = g.watch.Table(ctx, t, since, facts)
 	case kindFigures:
-		findings, err = g.watch.Profile(&noProfile, since, facts)
+		findings, err = g.watch.Table(ctx, &decode.Table{Symbols: new(decode.Symbols)}, since, facts)
 	default:
 		if data, err = l.kinds.take(g.kind, m.now.work, &facts); err != nil {
 			break

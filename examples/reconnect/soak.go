@@ -1,12 +1,12 @@
 package main
 
 import (
+	"context"
 	"runtime"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -68,8 +68,8 @@ func soak(b bugs, most time.Duration) (budget.Result, time.Duration, error) {
 
 // look tells the watch how many goroutines there are, and when that is.
 func look(w *judge.Watch, at time.Duration) (judge.Finding, error) {
-	noProfile := &profile.Profile{PeriodType: &profile.ValueType{}}
-	findings, err := w.Profile(noProfile, at, judge.Facts{Figures: map[string]float64{"goroutines": float64(settled(10))}})
+	none := &decode.Table{Symbols: new(decode.Symbols)}
+	findings, err := w.Table(context.Background(), none, at, judge.Facts{Figures: map[string]float64{"goroutines": float64(settled(10))}})
 	if err != nil {
 		return judge.Finding{Reason: judge.Failed{Err: err}}, err
 	}

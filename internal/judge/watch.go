@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
@@ -84,15 +82,6 @@ func (w *Watch) Ended(i int) {
 	if s.evidence, s.unproven = 0, false; s.verdict == evidence.Fail {
 		s.verdict = evidence.Inconclusive
 	}
-}
-
-// Profile judges the next window from a parsed profile, see Table.
-func (w *Watch) Profile(p *profile.Profile, at time.Duration, facts Facts) ([]Finding, error) {
-	t, err := w.judge.decoder.Profile(p)
-	if err != nil {
-		return nil, err
-	}
-	return w.Table(context.Background(), t, at, facts)
 }
 
 // Table judges the next window. It ended at a time since any fixed instant. The work stops
