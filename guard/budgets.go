@@ -82,18 +82,14 @@ func newBudgets(cfg *Config, old *budgets) (*budgets, error) {
 			kept[e.Budget.String()] = e
 		}
 	}
-	taken := []string{kinds.CPU}
 	for i := range all {
 		e := kept[cfg.Budgets[i].String()]
 		if e == nil {
 			e = newEntry(&cfg.Budgets[i], &all[i])
 		}
 		p.entries = append(p.entries, e)
-		if kind := kindOf(&e.rule); !slices.Contains(taken, kind) {
-			taken = append(taken, kind)
-		}
 	}
-	for _, kind := range taken {
+	for _, kind := range append(kinds.Names(), kinds.GoroutineLeak, kindFigures) {
 		g := &group{kind: kind}
 		var rules []judge.Rule
 		for _, e := range p.entries {
@@ -124,9 +120,6 @@ func (p *budgets) adopt() {
 		}
 	}
 }
-
-// cpu reports whether any budget needs the CPU profile.
-func (p *budgets) cpu() bool { return p.groups[0].kind == kinds.CPU }
 
 // SetBudgets replaces the budgets from the next window on. Budgets that are in both sets,
 // with the same name and sentence, keep their state, counts and evidence. A firing budget

@@ -241,12 +241,8 @@ func (l *looper) trace() []byte {
 		}
 		return written.tooMuch
 	})
-	if err != nil {
-		l.untraced = true
-	} else {
-		err = failed
-	}
-	if err != nil {
+	l.untraced = err != nil
+	if err = cmp.Or(err, failed); err != nil {
 		l.off("execution traces", fmt.Errorf("Config.Trace: %w", err))
 		return nil
 	}

@@ -84,11 +84,8 @@ var running atomic.Pointer[Guard]
 // goes wrong in the guard reaches the host: it becomes a metric, an event and a part of
 // [Guard.Status].
 func Start(cfg Config) (*Guard, error) {
-	where := "somewhere"
-	if _, file, line, ok := runtime.Caller(1); ok {
-		where = fmt.Sprintf("%s:%d", file, line)
-	}
-	g, err := start(cfg, where, seams{
+	_, file, line, _ := runtime.Caller(1)
+	g, err := start(cfg, fmt.Sprintf("%s:%d", file, line), seams{
 		capture: profiler.Process().Capture,
 		snap:    process.Read,
 		random:  rand.Float64,

@@ -3,6 +3,7 @@ package guard
 import (
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/profguard/profguard/internal/web"
 )
@@ -63,7 +64,7 @@ import (
 // The handler of a nil Guard says that no guard runs.
 func (g *Guard) Handler() http.Handler {
 	if g == nil {
-		g = new(Guard)
+		g = &Guard{status: newStatus(time.Time{}, false)}
 	}
 	g.pages.Do(func() { g.page = web.New(g.webConfig()) })
 	return g.page

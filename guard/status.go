@@ -224,8 +224,5 @@ func (g *Guard) degraded(part, reason, what string) {
 func (g *Guard) notePanic(part string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.status.Panics == nil {
-		g.status.Panics = map[string]int64{}
-	}
 	g.status.Panics[part]++
 }

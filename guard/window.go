@@ -39,7 +39,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
 	m := &measurement{before: l.read()}
 	start := time.Now()
-	cpu := p.cpu()
+	cpu := p.groups[0].kind == kinds.CPU // or no budget needs its profile
 	tried, w := !cpu || !start.Before(l.free), profiler.Window{Start: start}
 	if tried && cpu {
 		own.stop()
