@@ -44,13 +44,11 @@ func (c *threadClock) stop() {
 // profilingCost estimates the cost of taking a CPU profile. It can't be measured, because the
 // work is spread over signal handlers and a goroutine of the runtime.
 func profilingCost(w *profiler.Window, used *process.Figures) time.Duration {
-	samples := used.CPU.Milliseconds() / 10
-	made := time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
-	wakes := int64(0)
-	if w.Slices > 0 {
-		wakes = int64(w.Elapsed / wakeEvery)
+	if w.Slices == 0 { // none was taken
+		return 0
 	}
-	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + made
+	samples, wakes := used.CPU/(10*time.Millisecond), w.Elapsed/wakeEvery
+	return samples*sampleCost + wakes*wakeCost + time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
 }
 
 // readingCost estimates the CPU of reading counters of work, by what the process used meanwhile:
