@@ -29,7 +29,6 @@ type looper struct {
 	judged       *budgets              // of the last window
 	last         process.Snapshot      // at the end of the last window
 	lastPeriod   process.Snapshot      // at the end of the last period of counters; zero before
-	allowance    pace.Allowance        // for extra windows
 	store        *dumps.Store          // for the dumps of this window, or nil
 	furtherFiles []dumps.File          // the companions of the dumps of this window; nil before the first dump
 	began        time.Time             // when the last window began
@@ -88,7 +87,7 @@ func (l *looper) next(now time.Time) time.Time {
 // that a person at /debug/pprof can take a profile in between, if extra windows are allowed.
 func (l *looper) sooner(at, now time.Time) time.Time {
 	soon := now.Add(l.cfg.Window / 2)
-	if !soon.Before(at) || l.pace.Costly() || !l.pending() || !l.allowance.Take(now.Sub(l.started), l.cfg.Window*3/2) {
+	if !soon.Before(at) || !l.pending() || !l.pace.Extra(now) {
 		return at
 	}
 	return soon
@@ -121,8 +120,7 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 		case <-due.C:
 			return false, true
 		case <-tick.C:
-			_, paused := l.pace.Paused(time.Now())
-			if l.pace.Jumped(l.seams.snap()) && !paused && !l.pace.Costly() && l.backoff == 0 {
+			if l.pace.Jumped(l.seams.snap()) && l.backoff == 0 {
 				return true, true
 			}
 		}

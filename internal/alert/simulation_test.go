@@ -113,12 +113,12 @@ func (l *load) binomial(n int, p float64) float64 {
 // A watched process is a load, and the alert of a budget on it.
 type watched struct {
 	*load
-	stream    *evidence.Stream
-	alert     Alert
-	rule      Rule
-	allowance pace.Allowance
-	end       time.Duration // of the last window
-	next      time.Duration // the start of the next
+	stream *evidence.Stream
+	alert  Alert
+	rule   Rule
+	pace   pace.Pace
+	end    time.Duration // of the last window
+	next   time.Duration // the start of the next
 	// Since the process began:
 	windows, near int
 }
@@ -126,7 +126,7 @@ type watched struct {
 func watch(l *load) *watched {
 	// A month of minutes, 20 budgets such as "no function".
 	lnA := evidence.LnA(43200, 20, 50, 0.1)
-	return &watched{load: l, stream: evidence.NewStream(evidence.Limit{Most: limit}, lnA), rule: Lasting(every, window)}
+	return &watched{load: l, stream: evidence.NewStream(evidence.Limit{Most: limit}, lnA), rule: Lasting(every, window), pace: pace.Pace{Window: window}}
 }
 
 // step takes the next window, at a share of p.
@@ -148,7 +148,7 @@ func (w *watched) step(p float64) Event {
 	w.windows++
 	slack := every - window
 	w.next = start + every - slack/4 + time.Duration(w.rng.Float64()*float64(slack/2))
-	if w.alert.State == Pending && w.allowance.Take(w.end, window*3/2) {
+	if w.alert.State == Pending && w.pace.Extra(time.Time{}.Add(w.end)) {
 		w.near++
 		w.next = w.end + window/2
 	}

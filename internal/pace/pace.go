@@ -28,9 +28,11 @@ type Pace struct {
 	Window time.Duration  // and takes so long
 	Random func() float64 // at least 0 and below 1
 
-	last   time.Duration // the cost of the last window
-	excess time.Duration // what windows have used above mostShare
-	until  time.Time     // the end of a pause
+	last    time.Duration // the cost of the last window
+	excess  time.Duration // what windows have used above mostShare
+	until   time.Time     // the end of a pause
+	extra   time.Duration // the time of extra windows that counted at the time counted
+	counted time.Time
 
 	// CPU of the process.
 	usual  float64 // cores
@@ -61,8 +63,8 @@ func (p *Pace) Next(began, now time.Time) time.Time {
 	return at
 }
 
-// Costly reports whether windows cost too much to let them follow each other closely.
-func (p *Pace) Costly() bool { return float64(p.last) > mostShare*float64(p.Window*3/2) }
+// costly reports whether windows cost too much to let them follow each other closely.
+func (p *Pace) costly() bool { return float64(p.last) > mostShare*float64(p.Window*3/2) }
 
 // Paused returns until when there are no windows, and reports whether that is later than now.
 func (p *Pace) Paused(now time.Time) (until time.Time, paused bool) {
@@ -97,7 +99,7 @@ func (p *Pace) Restart(now process.Snapshot) { p.before = now }
 
 // Jumped looks at the CPU once and reports whether it has jumped, so that a window can show
 // the jump while it lasts. It reports at most one jump a period, so that a process whose
-// load jumps all the time is not profiled all the time.
+// load jumps all the time is not profiled all the time, and none while windows cost too much.
 func (p *Pace) Jumped(now process.Snapshot) bool {
 	f := process.Between(p.before, now)
 	p.before = now
@@ -109,31 +111,26 @@ func (p *Pace) Jumped(now process.Snapshot) bool {
 	}
 	jumped := f.Cores > jumpFactor*p.usual && f.Cores > p.usual+jumpCores
 	p.usual = jumpMemory*p.usual + (1-jumpMemory)*f.Cores
-	if !jumped || !p.jumped.IsZero() && now.At.Sub(p.jumped) < p.Every {
+	if !jumped || p.costly() || now.At.Before(p.until) || now.At.Sub(p.jumped) < p.Every {
 		return false
 	}
 	p.jumped = now.At
 	return true
 }
 
-// An Allowance is the time for windows that follow each other closely: at most ten minutes in
-// any hour. The zero value is ready to use.
-type Allowance struct {
-	spent time.Duration
-	at    time.Duration
-}
-
-// closeTime is the time that may be spent at once, and again in each hour.
+// closeTime is the time of windows that follow each other closely, which may be spent at once,
+// and again in each hour.
 const closeTime = 5 * time.Minute
 
-// Take spends the time that an extra window takes, and reports whether there was enough left.
-// now is the time since any fixed instant.
-func (a *Allowance) Take(now, takes time.Duration) bool {
-	a.spent = max(a.spent-time.Duration((now-a.at).Hours()*float64(closeTime)), 0)
-	a.at = now
-	if a.spent+takes > closeTime {
+// Extra reports whether a window may follow the last one after half its length: for at most ten
+// minutes in any hour, and not if windows cost too much.
+func (p *Pace) Extra(now time.Time) bool {
+	p.extra = max(p.extra-time.Duration(now.Sub(p.counted).Hours()*float64(closeTime)), 0)
+	p.counted = now
+	takes := p.Window * 3 / 2
+	if p.costly() || p.extra+takes > closeTime {
 		return false
 	}
-	a.spent += takes
+	p.extra += takes
 	return true
 }
