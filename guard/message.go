@@ -53,9 +53,9 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 	}
 	switch {
 	case event == alert.Unjudged && r.Idle:
-		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unit.Plural(e.alert.Idle(), "window"))
+		return fmt.Sprintf("%s; the condition no longer holds, for %s", r.Reason, unit.Plural(e.alert.Idle.Windows, "window"))
 	case event == alert.Unjudged:
-		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged(), "window"))
+		return fmt.Sprintf("%s; there was nothing to judge in the last %s", r.Reason, unit.Plural(e.alert.Unjudged.Windows, "window"))
 	case event == alert.Unproven:
 		return "it is not proven any more: " + r.Reason
 	case e.rule.Test == judge.Absent:
@@ -90,7 +90,7 @@ func (e *entry) reason(g *Guard) string {
 	}
 	rule := e.ruleOf(&g.cfg)
 	windows, d := e.alert.NeededToEnd(time.Since(g.started), rule)
-	text := fmt.Sprintf("%s; still firing: ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, unit.Plural(windows, "window"), d, e.alert.Passed())
+	text := fmt.Sprintf("%s; still firing: ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, unit.Plural(windows, "window"), d, e.alert.Passes.Windows)
 	if !rule.Counted {
 		text += ", or when all together prove that it is kept"
 	}

@@ -136,22 +136,22 @@ func (f Finding) above() bool {
 	return f.Value > f.Limit && (f.Limit > 0 || f.Window != evidence.Pass)
 }
 
-// A run is a row of windows of one kind.
-type run struct {
-	windows int
+// A Run is a row of windows of one kind, up to the last.
+type Run struct {
+	Windows int
 	start   time.Duration
 }
 
-func (r run) add(f Finding) run {
-	if r.windows == 0 {
+func (r Run) add(f Finding) Run {
+	if r.Windows == 0 {
 		r.start = f.Start
 	}
-	r.windows++
+	r.Windows++
 	return r
 }
 
-func (r run) lasts(windows int, d, end time.Duration) bool {
-	return r.windows >= windows && end-r.start >= d
+func (r Run) lasts(windows int, d, end time.Duration) bool {
+	return r.Windows >= windows && end-r.start >= d
 }
 
 // A Recovery adds up windows that had something to judge.
@@ -183,26 +183,17 @@ type Alert struct {
 	State    State
 	Since    time.Duration // when State was entered
 	Recovery Recovery      // since the last window that failed, or since it fired
+	Passes   Run           // of windows that passed; inconclusive ones within the limit do not interrupt it
+	Unjudged Run           // of windows with nothing to judge
+	Idle     Run           // of those in which the condition did not hold
 
-	fails     run           // inconclusive windows above the limit do not interrupt it
-	passes    run           // nor do those within the limit interrupt this one
+	fails     Run           // inconclusive windows above the limit do not interrupt it
 	within    int           // measured windows in a row that were within the limit
-	unjudged  run           // windows with nothing to judge
-	idle      run           // those in which the condition did not hold
 	failed    time.Duration // the end of the last window that failed
 	shown     bool          // all windows together have proved an excess
 	unsettled float64       // the count at the time counted
 	counted   time.Duration
 }
-
-// Unjudged is the number of windows in a row, up to the last, with nothing to judge.
-func (a Alert) Unjudged() int { return a.unjudged.windows }
-
-// Idle is the number of windows in a row, up to the last, in which the condition did not hold.
-func (a Alert) Idle() int { return a.idle.windows }
-
-// Passed is the number of windows in a row, up to the last, that passed within the limit.
-func (a Alert) Passed() int { return a.passes.windows }
 
 // Next returns the alert after a window, and the event. It depends only on its arguments.
 // Unknown verdicts and states count as inconclusive and inactive. It must not be called for a
@@ -214,7 +205,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	case a.State == Firing:
 		if why := a.ends(f, r); why != None {
 			a.unsettle(unsettledByAlert, f.End, r)
-			a.shown, a.fails = false, run{}
+			a.shown, a.fails = false, Run{}
 			a.enter(Resolved, f.End)
 			return a, why
 		}
@@ -228,7 +219,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 		if a.State != Pending {
 			a.enter(Pending, f.End)
 		}
-	case f.Window == evidence.Pass, a.State == Pending && a.fails.windows == 0 && (r.Strict || f.Evidence == 0 && a.within >= leastWindows):
+	case f.Window == evidence.Pass, a.State == Pending && a.fails.Windows == 0 && (r.Strict || f.Evidence == 0 && a.within >= leastWindows):
 		a.deactivate(f.End)
 	}
 	return a, None
@@ -236,7 +227,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 
 // deactivate makes an alert inactive. The alert must not be firing.
 func (a *Alert) deactivate(now time.Duration) {
-	a.fails = run{}
+	a.fails = Run{}
 	if a.State != Inactive {
 		a.enter(Inactive, now)
 	}
@@ -258,22 +249,22 @@ func (a *Alert) count(f Finding, r Rule) {
 	case f.Window == evidence.Fail:
 		a.fails, a.failed, a.Recovery = a.fails.add(f), f.End, Recovery{}
 	case f.Window == evidence.Pass || f.Measured && !above && (!r.Strict || a.within >= leastWindows):
-		if a.fails.windows > 0 && a.State != Firing {
+		if a.fails.Windows > 0 && a.State != Firing {
 			a.unsettle(unsettledByRow, f.End, r)
 		}
-		a.fails = run{}
+		a.fails = Run{}
 	}
 	switch {
 	case f.Window == evidence.Fail || above:
-		a.passes = run{}
+		a.Passes = Run{}
 	case f.Window == evidence.Pass:
-		a.passes = a.passes.add(f)
+		a.Passes = a.Passes.add(f)
 	}
-	if a.idle = a.idle.add(f); !f.Idle {
-		a.idle = run{}
+	if a.Idle = a.Idle.add(f); !f.Idle {
+		a.Idle = Run{}
 	}
-	if a.unjudged = a.unjudged.add(f); f.Measured {
-		a.unjudged = run{}
+	if a.Unjudged = a.Unjudged.add(f); f.Measured {
+		a.Unjudged = Run{}
 	}
 }
 
@@ -312,7 +303,7 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 // ends returns the event that ends the alert, or None.
 func (a *Alert) ends(f Finding, r Rule) Event {
 	windows, d := a.NeededToEnd(f.End, r)
-	if a.passes.lasts(windows, d, f.End) {
+	if a.Passes.lasts(windows, d, f.End) {
 		return Passed
 	}
 	if why := a.over(f, r); why != None && f.Window != evidence.Fail && (a.factor(f.End, r) == 1 || f.End-max(a.failed, a.Since) >= d) {
@@ -340,7 +331,7 @@ func (a *Alert) over(f Finding, r Rule) Event {
 // stopped returns the event if there was nothing to judge for so long that the alert is over,
 // or None.
 func (a *Alert) stopped(f Finding, r Rule) Event {
-	if a.idle.lasts(idlePeriods, idlePeriods*r.Period*3/4, f.End) || a.unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, f.End) {
+	if a.Idle.lasts(idlePeriods, idlePeriods*r.Period*3/4, f.End) || a.Unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, f.End) {
 		return Unjudged
 	}
 	return None

@@ -241,8 +241,8 @@ func TestIdleAfterUnjudged(t *testing.T) {
 		next(Finding{})
 	}
 	for i := range idlePeriods {
-		if a.Idle() != i {
-			t.Errorf("%d idle windows, want %d", a.Idle(), i)
+		if a.Idle.Windows != i {
+			t.Errorf("%d idle windows, want %d", a.Idle.Windows, i)
 		}
 		if e, last := next(Finding{Idle: true}), i == idlePeriods-1; a.State == Firing && last || e == Unjudged && !last {
 			t.Errorf("idle window %d: %v, state %v", i+1, e, a.State)
