@@ -115,7 +115,7 @@ func (g *Guard) announce(j *judgement) {
 	switch {
 	case j.event == alert.Fired:
 		e.named = map[string]bool{}
-		n.Name, n.Message = eventFiring, e.broken(isBroken, r)
+		n.Name, n.Message = eventFiring, e.broken(j.event, r)
 		if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
 			f := *j.finding
 			f.Reason = judge.Together{}
@@ -123,17 +123,13 @@ func (g *Guard) announce(j *judgement) {
 		}
 	case j.event.Ends():
 		n.Name, n.Result.Reason = eventResolved, e.endedBy(j.event, r)
-		is := isKept
+		is := "is kept again"
 		if j.event == alert.Unproven || j.event == alert.Unjudged {
-			is = isOver
+			is = "does not fire any more"
 		}
 		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
 	case another:
-		is := isBrokenToo
-		if e.Offender == nil { // the event before named none
-			is = isStillBroken
-		}
-		n.Name, n.Message = eventOffender, e.broken(is, r)
+		n.Name, n.Message = eventOffender, e.broken(j.event, r)
 	default:
 		return
 	}

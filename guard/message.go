@@ -14,21 +14,19 @@ import (
 // What events and the status say about an alert. The reason of a single result is said by
 // package budget.
 
-// What events say that a budget is.
-const (
-	isBroken      = "is broken"
-	isStillBroken = "is still broken"
-	isBrokenToo   = "is broken by another, too"
-	isKept        = "is kept again"
-	isOver        = "does not fire any more"
-)
-
 // shown is a value of the budget in words.
 func (e *entry) shown(v float64) string { return unit.Format(v, e.rule.Dimension) }
 
 // broken is the message of an event about a budget that is broken: what was measured, the
 // limit, and the offender. The sinks have the reason beside it.
-func (e *entry) broken(is string, r *budget.Result) string {
+func (e *entry) broken(event alert.Event, r *budget.Result) string {
+	is := "is broken by another, too"
+	switch {
+	case event == alert.Fired:
+		is = "is broken"
+	case e.Offender == nil: // the event before named none
+		is = "is still broken"
+	}
 	who := sentence(e.Budget)
 	if e.Name != who {
 		who = fmt.Sprintf("%s (%s)", e.Name, who)
