@@ -22,10 +22,8 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// Config says what a guard watches, and where results go. The zero Config works: the
-// default budgets, a window of 10 seconds every minute, metrics on Prometheus' default
-// registry, events through OpenTelemetry's global provider, and a log line for each
-// transition. It is read once, by [Start].
+// Config says what a guard watches, and where results go. The zero Config works. It is read
+// once, by [Start].
 type Config struct {
 	// Budgets are compared with every window; nil means [budget.Default], and an
 	// empty set is an error, as is one of more than 1,000. A budget of mutex makes the
@@ -75,10 +73,8 @@ type Config struct {
 	// "per request", are read at both ends of a window, and must never decrease.
 	//
 	// Other units of work are counters, histograms or summaries of the Registerer, if that
-	// is a Prometheus registry, and otherwise of prometheus.DefaultGatherer: "per
-	// http_requests_total" adds up the series of that name, "per
-	// http_requests_total{code="200"}" those with that label. The registry is gathered at both
-	// ends of a window, which takes some microseconds for each series, and only if a budget
+	// is a Prometheus registry, and otherwise of prometheus.DefaultGatherer. It is gathered at
+	// both ends of a window, which takes some microseconds for each series, and only if a budget
 	// needs it. A unit that nobody counts is an error of Start and SetBudgets.
 	Work map[string]func() float64
 

@@ -66,23 +66,20 @@ func (g *Guard) Handler() http.Handler {
 	if g == nil {
 		g = &Guard{status: newStatus(time.Time{}, false)}
 	}
-	g.pages.Do(func() { g.page = web.New(g.webConfig()) })
+	g.pages.Do(func() {
+		hostname, _ := os.Hostname() // without it there is one allowed name less
+		c := web.Config{
+			Status:  func() any { return g.Status() },
+			Budgets: func() string { return "" },
+			Dumps:   g.dumps.Load,
+			Dir:     g.cfg.DumpDir, Module: g.module, Hostname: hostname,
+			Panicked: func() { g.notePanic("page") },
+		}
+		if g.cancel != nil {
+			c.Capture, c.Running = g.seams.capture, g.active
+			c.Budgets = func() string { return g.inForce().set.String() }
+		}
+		g.page = web.New(c)
+	})
 	return g.page
-}
-
-// webConfig is the configuration of the pages.
-func (g *Guard) webConfig() web.Config {
-	hostname, _ := os.Hostname() // without it there is one allowed name less
-	c := web.Config{
-		Status:  func() any { return g.Status() },
-		Budgets: func() string { return "" },
-		Dumps:   g.dumps.Load,
-		Dir:     g.cfg.DumpDir, Module: g.module, Hostname: hostname,
-		Panicked: func() { g.notePanic("page") },
-	}
-	if g.cancel != nil {
-		c.Capture, c.Running = g.seams.capture, g.active
-		c.Budgets = func() string { return g.inForce().set.String() }
-	}
-	return c
 }

@@ -210,7 +210,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 func allocsTaker(t *testing.T) *kindTaker {
 	t.Helper()
 	rate := runtime.MemProfileRate
-	k := newKindTaker()
+	k := &kindTaker{work: map[string]readings{}}
 	t.Cleanup(func() { runtime.MemProfileRate = rate; k.taker.Close() })
 	return k
 }

@@ -23,7 +23,7 @@ type looper struct {
 	backoff      time.Duration // of the CPU profiler
 	free         time.Time     // when the CPU profiler is tried again
 	panicked     int           // windows in a row
-	kinds        *kindTaker
+	kinds        kindTaker
 	parts        profiles.Taker        // for the parts of figures, apart from the windows of kinds
 	breakdowns   map[string]*breakdown // by kind, in this window
 	judged       *budgets              // of the last window
@@ -33,12 +33,11 @@ type looper struct {
 	furtherFiles []dumps.File          // the companions of the dumps of this window; nil before the first dump
 	began        time.Time             // when the last window began
 	untraced     bool                  // Config.Trace has failed and is not called again
-	losing       bool                  // the last window of CPU was lost
 }
 
 func newLooper(g *Guard) *looper {
 	return &looper{
-		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: newKindTaker(), last: g.seams.snap(),
+		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: kindTaker{work: map[string]readings{}}, last: g.seams.snap(),
 		pace:       pace.Pace{Every: g.cfg.Every, Window: g.cfg.Window, Random: g.seams.random},
 		breakdowns: map[string]*breakdown{},
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/judge"
 )
 
 // maxSeries limits the budgets that have series of their own; the others are only in Status
@@ -106,7 +107,8 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		}
 		add(metricDecided, number01(b.Proven != budget.Inconclusive), name)
 		if o := b.Offender; o != nil {
-			add(metricOffender, 1, name, clean(o.Function), clean(place(&o.Frame)), clean(o.Blame.Function), clean(place(&o.Blame)))
+			file, blamed := (*judge.Frame)(&o.Frame).Place(), (*judge.Frame)(&o.Blame).Place()
+			add(metricOffender, 1, name, clean(o.Function), clean(file), clean(o.Blame.Function), clean(blamed))
 		}
 		add(metricVacuous, number01(b.Warning != ""), name)
 		for v := budget.Inconclusive; v <= budget.Fail; v++ {

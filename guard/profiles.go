@@ -21,8 +21,6 @@ type kindTaker struct {
 	work  map[string]readings // by kind: the host's counters when its difference began
 }
 
-func newKindTaker() *kindTaker { return &kindTaker{work: map[string]readings{}} }
-
 // take takes the profile of a kind, and fills in the facts about it. The error says why there
 // is no profile.
 func (k *kindTaker) take(kind string, work readings, f *judge.Facts) ([]byte, error) {
@@ -109,6 +107,3 @@ func largestParts(ctx context.Context, t *decode.Table, kind, module string, of 
 	}
 	return findings[0].Offenders, nil
 }
-
-// place is a file with its folder, and a line: "shop/order.go:46", or "" if not known.
-func place(f *budget.Frame) string { return (*judge.Frame)(f).Place() }
