@@ -115,13 +115,11 @@ func start(cfg Config, where string, s seams) (*Guard, error) {
 	if g.budgets, err = s.compile(&g.cfg, nil); err != nil {
 		return nil, err
 	}
-	if !running.CompareAndSwap(nil, g) {
-		other := running.Load()
-		if other == nil {
-			return nil, fmt.Errorf("another guard is just stopping: try again")
+	for !running.CompareAndSwap(nil, g) {
+		if other := running.Load(); other != nil { // or it has just stopped
+			return nil, fmt.Errorf("a guard already runs in this process, started at %s %s ago: Stop it first, or give it the budgets with SetBudgets",
+				other.where, time.Since(other.started).Round(time.Second))
 		}
-		return nil, fmt.Errorf("a guard already runs in this process, started at %s %s ago: Stop it first, or give it the budgets with SetBudgets",
-			other.where, time.Since(other.started).Round(time.Second))
 	}
 	// Metrics may be scraped as soon as they are registered, so everything that Collect
 	// reads is set before.

@@ -28,10 +28,9 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 	defer l.mu.Unlock()
 	if err != nil {
 		l.faults.note("linked", "cannot tell which functions are linked: "+err.Error())
-	} else {
-		l.faults.clear("linked")
+		return
 	}
-	if err != nil || ctx.Err() != nil {
+	if l.faults.clear("linked"); ctx.Err() != nil {
 		return
 	}
 	p.notLinked = slices.Collect(maps.Keys(missing))
