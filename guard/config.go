@@ -22,8 +22,10 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// Config says what a guard watches, and where results go. The zero Config works. It is read
-// once, by [Start].
+// Config says what a guard watches, and where results go. The zero Config works: the
+// default budgets, a window of 10 seconds every minute, metrics on Prometheus' default
+// registry, events through OpenTelemetry's global provider, and a log line for each
+// transition. It is read once, by [Start].
 type Config struct {
 	// Budgets are compared with every window; nil means [budget.Default], and an
 	// empty set is an error, as is one of more than 1,000. A budget of mutex makes the

@@ -232,7 +232,8 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 	defer l.mu.Unlock()
 	s := &l.status.Window
 	if tried {
-		good, was := w.Outcome == profiler.OK, s.Outcome == "" || s.Outcome == profiler.OK.String()
+		good, was := w.Outcome == profiler.OK, !l.losing
+		l.losing = !good
 		l.status.Windows[w.Outcome.String()]++
 		*s = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: w.Outcome.String(), Reason: w.Reason, Early: early, Samples: samples, GC: s.GC}
 		if good {
