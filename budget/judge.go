@@ -2,6 +2,7 @@ package budget
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -18,7 +19,7 @@ import (
 // their order. At most one Facts is used. Budgets that p can say nothing about
 // (of another kind, say) are inconclusive.
 func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
-	findings, err := s.judge(facts, func(j *judge.Judge, f judge.Facts) ([]judge.Finding, error) { return j.Profile(p, f) })
+	findings, err := s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Profile(p) })
 	if err != nil {
 		findings = judge.Unjudged(len(s), err)
 	}
@@ -40,15 +41,15 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 // are several times what a large Go program needs, and cannot be changed. [Set.Judge] has the
 // same limits; beyond them its results are inconclusive.
 func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
-	findings, err := s.judge(facts, func(j *judge.Judge, f judge.Facts) ([]judge.Finding, error) { return j.Reader(r, f) })
+	findings, err := s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(r) })
 	if err != nil {
 		return nil, err
 	}
 	return s.results(findings), nil
 }
 
-// judge makes a judge of the set, and lets look use it.
-func (s Set) judge(facts []Facts, look func(*judge.Judge, judge.Facts) ([]judge.Finding, error)) ([]judge.Finding, error) {
+// judge judges the profile that a function decodes.
+func (s Set) judge(facts []Facts, read func(*decode.Decoder) (*decode.Table, error)) ([]judge.Finding, error) {
 	rules, err := s.Rules()
 	if err != nil {
 		return nil, err
@@ -61,7 +62,11 @@ func (s Set) judge(facts []Facts, look func(*judge.Judge, judge.Facts) ([]judge.
 	if err != nil {
 		return nil, err
 	}
-	return look(j, f)
+	t, err := read(new(decode.Decoder))
+	if err != nil {
+		return nil, err
+	}
+	return j.Table(context.Background(), t, f)
 }
 
 func (s Set) results(findings []judge.Finding) []Result {

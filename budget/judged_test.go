@@ -23,6 +23,7 @@ type watched struct {
 // A watch judges window after window.
 type watch struct {
 	*judge.Watch
+	decode.Decoder
 	set Set
 }
 
@@ -32,7 +33,7 @@ func newWatch(set Set, every time.Duration) (*watch, error) {
 		return nil, err
 	}
 	w, err := judge.NewWatch(rules, every)
-	return &watch{w, set}, err
+	return &watch{Watch: w, set: set}, err
 }
 
 func (w *watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([]watched, error) {
@@ -40,7 +41,7 @@ func (w *watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([
 	if err != nil {
 		return nil, err
 	}
-	t, err := new(decode.Decoder).Profile(p)
+	t, err := w.Decoder.Profile(p)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +63,7 @@ func (w *watch) said(findings []judge.Finding, err error) ([]watched, error) {
 // A reused judges profile after profile.
 type reused struct {
 	*judge.Judge
+	decode.Decoder
 	set   Set
 	bases map[*profile.Profile]*decode.Table
 }
@@ -72,23 +74,17 @@ func newJudge(set Set) (*reused, error) {
 		return nil, err
 	}
 	j, err := judge.New(rules)
-	return &reused{j, set, map[*profile.Profile]*decode.Table{}}, err
+	return &reused{Judge: j, set: set, bases: map[*profile.Profile]*decode.Table{}}, err
 }
 
 func (j *reused) Profile(p *profile.Profile, facts ...Facts) ([]Result, error) {
-	f, err := j.facts(facts)
-	if err != nil {
-		return nil, err
-	}
-	return j.said(j.Judge.Profile(p, f))
+	t, err := j.Decoder.Profile(p)
+	return j.judged(t, err, facts)
 }
 
 func (j *reused) Reader(r io.Reader, facts ...Facts) ([]Result, error) {
-	f, err := j.facts(facts)
-	if err != nil {
-		return nil, err
-	}
-	return j.said(j.Judge.Reader(r, f))
+	t, err := j.Decode(r)
+	return j.judged(t, err, facts)
 }
 
 // facts has one table of each baseline.
@@ -105,7 +101,15 @@ func (j *reused) facts(list []Facts) (judge.Facts, error) {
 	return f, nil
 }
 
-func (j *reused) said(findings []judge.Finding, err error) ([]Result, error) {
+func (j *reused) judged(t *decode.Table, err error, list []Facts) ([]Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	f, err := j.facts(list)
+	if err != nil {
+		return nil, err
+	}
+	findings, err := j.Table(context.Background(), t, f)
 	if err != nil {
 		return nil, err
 	}

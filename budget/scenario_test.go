@@ -68,7 +68,11 @@ func playScenario(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	findings, err := j.Profile(p, facts)
+	table, err := new(decode.Decoder).Profile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, err := j.Table(t.Context(), table, facts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -351,8 +352,12 @@ func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
 // judged judges rules by a profile.
 func judged(rules []judge.Rule, p *profile.Profile, facts judge.Facts) (findings []judge.Finding) {
 	j, err := judge.New(rules)
+	var t *decode.Table
 	if err == nil {
-		findings, err = j.Profile(p, facts)
+		t, err = new(decode.Decoder).Profile(p)
+	}
+	if err == nil {
+		findings, err = j.Table(context.Background(), t, facts)
 	}
 	if err != nil {
 		return judge.Unjudged(len(rules), err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 )
 
@@ -19,6 +20,7 @@ import (
 type Blocks struct {
 	Options
 	judge   *Judge
+	decoder decode.Decoder
 	states  []blockState
 	samples int64
 }
@@ -72,7 +74,7 @@ func (b *Blocks) Samples() int64 { return b.samples }
 
 // Add takes the profile of the next block.
 func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
-	t, err := b.judge.decoder.Profile(p)
+	t, err := b.decoder.Profile(p)
 	if err != nil {
 		return err
 	}
@@ -228,7 +230,7 @@ func (b *Blocks) addNew(s *blockState, c *comparison) {
 // limit must not be flaky. Its Reason says so. Otherwise it is inconclusive, and the Reason
 // says what was missing.
 func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
-	t, err := b.judge.decoder.Profile(p)
+	t, err := b.decoder.Profile(p)
 	if err != nil {
 		return nil, err
 	}

@@ -44,12 +44,12 @@ func TestBaselineOfManyNames(t *testing.T) {
 	j := judgeOf(t, lines)
 	window, facts := folded.Must(stacks(100)), judge.Facts{Baseline: tableOf(t, folded.Must(stacks(30_000)))}
 	for range 2 {
-		if _, err := j.Profile(window, facts); err == nil || !strings.Contains(err.Error(), "baseline: the budgets ask for more than 300,000 sums") {
+		if _, err := j.Table(t.Context(), tableOf(t, window), facts); err == nil || !strings.Contains(err.Error(), "baseline: the budgets ask for more than 300,000 sums") {
 			t.Errorf("a baseline of 30,000 names and 12 parts: %v", err)
 		}
 	}
 	facts.Baseline = tableOf(t, folded.Must(stacks(100)))
-	if _, err := j.Profile(window, facts); err != nil {
+	if _, err := j.Table(t.Context(), tableOf(t, window), facts); err != nil {
 		t.Error(err)
 	}
 }
@@ -71,7 +71,7 @@ func TestLabelsTimesConditions(t *testing.T) {
 			lines = append(lines, fmt.Sprintf("b%d: example.com/x below 1%% where k%d=v%d", i, i%32, i))
 		}
 		j := judgeOf(t, lines)
-		if _, err := j.Profile(p, judge.Facts{}); (err != nil) != (n == 900) || err != nil && !strings.Contains(err.Error(), "64000 labels times") {
+		if _, err := j.Table(t.Context(), tableOf(t, p), judge.Facts{}); (err != nil) != (n == 900) || err != nil && !strings.Contains(err.Error(), "64000 labels times") {
 			t.Errorf("%d conditions: %v", n, err)
 		}
 	}

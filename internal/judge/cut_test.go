@@ -48,7 +48,7 @@ func TestCutOff(t *testing.T) {
 			Work: map[string]float64{"call": 4000}, BaselineWork: map[string]float64{"call": 1000}}, budget.Pass, "the process grew by -75.00%"},
 	} {
 		set := budget.Must(tt.budget)
-		findings, err := judgeOf(t, []string{tt.budget}).Profile(tt.p, tt.facts)
+		findings, err := judgeOf(t, []string{tt.budget}).Table(t.Context(), tableOf(t, tt.p), tt.facts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +219,7 @@ func TestCutBaselineEndsGrowth(t *testing.T) {
 	}
 	facts := judge.Facts{Baseline: tableOf(t, window(10_000, 39_900, 100))}
 	alarm := func(minute, share int) string {
-		findings, err := w.Profile(window(share, 998-share, 2), time.Duration(minute)*time.Minute, facts)
+		findings, err := w.Table(t.Context(), tableOf(t, window(share, 998-share, 2)), time.Duration(minute)*time.Minute, facts)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -22,13 +23,18 @@ func TestWatchBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := 0
+	var decoder decode.Decoder
 	for i := range 300 {
 		text := "cpu 10s\n"
 		for range 50 {
 			name++
 			text += fmt.Sprintf("main.main;main.run;main.f%d 20\n", name)
 		}
-		if _, err := w.Profile(folded.Must(text), time.Duration(i)*time.Minute, Facts{}); err != nil {
+		table, err := decoder.Profile(folded.Must(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Table(t.Context(), table, time.Duration(i)*time.Minute, Facts{}); err != nil {
 			t.Fatal(err)
 		}
 		for k := range w.states {

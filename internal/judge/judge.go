@@ -8,10 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
-
-	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
@@ -55,7 +52,6 @@ type Judge struct {
 	rules   []rule
 	names   *charge.Names
 	counter charge.Counter
-	decoder decode.Decoder
 	layout  *charge.Layout
 	base    baseline
 
@@ -78,25 +74,8 @@ func New(rules []Rule) (*Judge, error) {
 	return j, nil
 }
 
-// Reader judges a profile in pprof's format, gzipped or not.
-func (j *Judge) Reader(r io.Reader, facts Facts) ([]Finding, error) {
-	t, err := j.decoder.Decode(r)
-	if err != nil {
-		return nil, err
-	}
-	return j.Table(context.Background(), t, facts)
-}
-
-// Profile judges a parsed profile.
-func (j *Judge) Profile(p *profile.Profile, facts Facts) ([]Finding, error) {
-	t, err := j.decoder.Profile(p)
-	if err != nil {
-		return nil, err
-	}
-	return j.Table(context.Background(), t, facts)
-}
-
-// Table judges a decoded profile. The work stops when the context ends. The findings are
+// Table judges a decoded profile. To judge the next of a program fast, decode both with the
+// same decoder. The work stops when the context ends. The findings are
 // valid until the next profile.
 func (j *Judge) Table(ctx context.Context, t *decode.Table, facts Facts) ([]Finding, error) {
 	_, findings, err := j.table(ctx, t, facts)

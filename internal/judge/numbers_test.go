@@ -74,8 +74,8 @@ func TestHitsOfSamples(t *testing.T) {
 
 // The first line and the first offender show the same bounds, also where stacks were cut off.
 func TestBoundsAgree(t *testing.T) {
-	findings, err := judgeOf(t, []string{"no function above 20%"}).Profile(
-		folded.Must("cpu 10s\n"+deep(64)+" 200\nruntime.main;main.main;main.run;main.x 500\nruntime.main;main.main;main.rest 300\n"), judge.Facts{})
+	findings, err := judgeOf(t, []string{"no function above 20%"}).Table(t.Context(),
+		tableOf(t, folded.Must("cpu 10s\n"+deep(64)+" 200\nruntime.main;main.main;main.run;main.x 500\nruntime.main;main.main;main.rest 300\n")), judge.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAmountsOfPeriods(t *testing.T) {
 	j := judgeOf(t, []string{"main.decode below 300MiB of allocs", "main.decode below 20% of allocs"})
 	p := folded.Must("allocs 10s\nmain.main;main.run;main.decode 1000 503316480\n") // 480 MiB
 	for periods, want := range map[float64]string{0: "480.00MiB", 1: "480.00MiB", 2: "240.00MiB", 0.25: "1.88GiB"} {
-		findings, err := j.Profile(p, judge.Facts{Kind: "allocs", Periods: periods})
+		findings, err := j.Table(t.Context(), tableOf(t, p), judge.Facts{Kind: "allocs", Periods: periods})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestLargest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		findings, err := j.Profile(folded.Must(tt.profile), judge.Facts{})
+		findings, err := j.Table(t.Context(), tableOf(t, folded.Must(tt.profile)), judge.Facts{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,7 @@ type watched struct {
 // A watch judges window after window.
 type watch struct {
 	*judge.Watch
+	decode.Decoder
 	set budget.Set
 }
 
@@ -37,12 +38,16 @@ func newWatch(t *testing.T, set budget.Set, every time.Duration) *watch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &watch{w, set}
+	return &watch{Watch: w, set: set}
 }
 
 func (w *watch) profile(t *testing.T, p *profile.Profile, at time.Duration, facts ...judge.Facts) (results []watched) {
 	t.Helper()
-	findings, err := w.Profile(p, at, append(facts, judge.Facts{})[0])
+	table, err := w.Decoder.Profile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, err := w.Table(t.Context(), table, at, append(facts, judge.Facts{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +124,7 @@ func (t *trial) Close(p *profile.Profile, facts judge.Facts) ([]budget.Result, e
 	return results, err
 }
 
-// tableOf is a baseline.
+// tableOf is a decoded profile.
 func tableOf(t *testing.T, p *profile.Profile) *decode.Table {
 	t.Helper()
 	table, err := new(decode.Decoder).Profile(p)
