@@ -82,7 +82,7 @@ func (c *cpuPhase) samples() int64 { return c.blocks.Samples() }
 
 // newCPUPhase begins to judge the plan's budgets on CPU samples.
 func (r *run) newCPUPhase() (*cpuPhase, error) {
-	blocks, err := judge.NewBlocks(part(r.rules, r.plan.cpu), judge.Options{
+	blocks, err := judge.NewBlocks(part(r.rules, r.plan.cpu), evidence.Options{
 		Runs: r.usual >= longCall,
 		Once: r.bench != nil, // the benchmark says when it ends
 	})

@@ -69,7 +69,7 @@ func windowOf(t *testing.T, p *profile.Profile, cpu time.Duration) profiler.Wind
 func TestBlocksAreOfWork(t *testing.T) {
 	set := budget.Must("no package above 30% flat except example.com/shop", "example.com/shop.work below 60% flat", "example.com/other absent",
 		"runtime below 20%") // interrupts are no work of the runtime
-	blocks, err := judge.NewBlocks(rulesOf(t, set), judge.Options{})
+	blocks, err := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (m mixer) profile(w sampled) *profile.Profile {
 
 // judge gives windows to a trial until it has decided, or most of them.
 func (m mixer) judge(t *testing.T, set budget.Set, most int, next func() sampled) (verdict string, samples int64) {
-	trial, err := judge.NewBlocks(rulesOf(t, set), judge.Options{})
+	trial, err := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

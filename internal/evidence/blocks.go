@@ -47,6 +47,9 @@ func (b *blocks) add(k, n float64) {
 
 func (b *blocks) share() float64 { return min(1, b.k/b.n) }
 
+// areAlike reports whether nearly all blocks are, so that the overdispersion may not show yet.
+func (b *blocks) areAlike() bool { return min(b.hits, b.misses) < minBatches }
+
 // phi is the largest overdispersion on any scale.
 func (b *blocks) phi() float64 { return b.dispersion(b.chance()) }
 

@@ -2,18 +2,23 @@ package evidence
 
 import "math"
 
-const (
+// leastBlocks are the numbers of blocks that verdicts take.
+type leastBlocks struct{ pass, fail, alike, plain float64 }
+
+var (
 	// A pass takes 20 blocks. The first proof of a fail takes 12, and as many again confirm it.
 	// If nearly all blocks are alike, it takes 20, because the overdispersion does not
-	// show yet. TestSequentialMinimum has the table behind these numbers.
-	passBlocks, failBlocks, alikeBlocks = 20, 12, 20
+	// show yet. TestSequentialMinimum has the table behind these numbers. Where the share is
+	// beyond doubt, a second is enough.
+	usualLeast = leastBlocks{pass: 20, fail: 12, alike: 20, plain: 10}
 
 	// Blocks that are runs are independent; six of them show a variance.
-	runBlocks = 6
+	runsLeast = leastBlocks{6, 6, 6, 6}
+)
 
-	// plainBlocks, a second, are enough where the share is beyond doubt. A share below
-	// plainShare may come from a few bursts.
-	plainBlocks, plainShare = 10, 0.8
+const (
+	// A share below plainShare is not beyond doubt, as it may come from a few bursts.
+	plainShare = 0.8
 
 	// onceAlike is the number of blocks for a fail of Once if nearly all blocks are alike
 	// and the share is not beyond doubt. In blocks of 50 ms that is the time that a verdict
@@ -42,20 +47,30 @@ const (
 // With bursts of half a second, one in 3000 failed and one in six passed. So a block should
 // not be shorter than one repetition of the work. (go test -run TestSequentialMinimum -long)
 type Sequential struct {
+	Options
 	of       Limit
 	limit    float64 // as a share
 	edge     float64 // a pass is below it
 	up, down weights
 	far      weights // for shares many times the limit
 	perTrial perTrial
-	// The numbers of blocks that a verdict takes: passBlocks, failBlocks and alikeBlocks, or
-	// runBlocks.
-	toPass, toFail, alike float64
 
 	all, fresh blocks
 	firstProof float64 // the number of blocks at the first proof; fresh is to confirm it
-	once       bool    // see Once
 	verdict    Verdict
+}
+
+// Options say what blocks are. They must be set before the first block.
+type Options struct {
+	// Runs says that each block is one or several whole runs of the same work, for work that
+	// takes long. Every block then has all phases of the work, so that six blocks are enough
+	// for either verdict.
+	Runs bool
+
+	// Once says that the length of the check does not depend on the verdict, as in a benchmark.
+	// Then [Sequential.Close] fails on the proof by all blocks together. No confirmation is
+	// needed, because there is only one look.
+	Once bool
 }
 
 // NewSequential returns the judge of a limit. For growth, it fails on proof that the limit of
@@ -64,7 +79,7 @@ type Sequential struct {
 // that [Limit.Growth] passes. So with a baseline that is too small the verdict stays open,
 // however long the check goes on.
 func NewSequential(l Limit) Sequential {
-	s := Sequential{of: l, toPass: passBlocks, toFail: failBlocks, alike: alikeBlocks}
+	s := Sequential{of: l}
 	s.limit, s.edge, s.perTrial = l.shares()
 	switch {
 	case l.Grows && l.Rates:
@@ -76,16 +91,6 @@ func NewSequential(l Limit) Sequential {
 	s.up, s.down, s.far = against(s.limit, above), against(s.edge, below), against(s.limit, upFar)
 	return s
 }
-
-// Runs says that each block is one whole run of the same work, for work that takes long.
-// Every block then has all phases of the work, so that six blocks are enough for either
-// verdict. It must be called before the first block.
-func (s *Sequential) Runs() { s.toPass, s.toFail, s.alike = runBlocks, runBlocks, runBlocks }
-
-// Once says that the length of the check does not depend on the verdict, as in a benchmark.
-// Then [Sequential.Close] fails on the proof by all blocks together. No confirmation is
-// needed, because there is only one look.
-func (s *Sequential) Once() { s.once = true }
 
 // Add takes the k hits of one block, in n samples or over an exposure of n, and returns
 // the verdict. Once it is Pass or Fail it stays, and further blocks are ignored. A block
@@ -120,8 +125,8 @@ func (s *Sequential) Add(k, n float64) Verdict {
 // of 50% 21.
 func (s *Sequential) plain() bool {
 	b := &s.all
-	least, copies := min(plainBlocks, s.toFail), b.copies()
-	if s.once {
+	least, copies := s.least().plain, b.copies()
+	if s.Once {
 		least, copies = 2*least, 2*copies
 	}
 	return b.share() > max(s.limit, plainShare) && b.number >= least && s.far.evidence(b.k, b.n, copies) >= lnFail
@@ -129,24 +134,27 @@ func (s *Sequential) plain() bool {
 
 // above reports whether there is proof that the share is above the limit.
 func (s *Sequential) above(b *blocks, enough float64) bool {
-	return b.share() > s.limit && b.number >= s.least(b, s.toFail) && b.proof(&s.up) >= enough
+	least := s.least().fail
+	if b.areAlike() {
+		least = s.least().alike
+	}
+	return b.share() > s.limit && b.number >= least && b.proof(&s.up) >= enough
 }
 
 // passes reports whether there is proof that the share is below the end of the zone. If the
 // zone of growth ends at a share of 100%, only the doubt about the baseline is left.
 func (s *Sequential) passes() bool {
 	b := &s.all
-	return b.number >= s.least(b, s.toPass) &&
+	return b.number >= s.least().pass &&
 		(s.edge == 1 || b.share() < s.edge && b.proof(&s.down) >= lnPass) &&
 		(!s.of.Grows || s.bounds().High < Zone*s.of.Most)
 }
 
-// least is the number of blocks that a verdict takes.
-func (s *Sequential) least(b *blocks, normally float64) float64 {
-	if min(b.hits, b.misses) < minBatches {
-		return max(normally, s.alike)
+func (s *Sequential) least() leastBlocks {
+	if s.Runs {
+		return runsLeast
 	}
-	return normally
+	return usualLeast
 }
 
 // Seen returns the hits of all blocks up to the verdict, and the samples or the exposure.
@@ -181,10 +189,10 @@ func (s *Sequential) Close() Finding {
 	switch {
 	case f.Verdict != Inconclusive:
 	case s.of.Grows:
-		if s.all.number >= s.toFail && s.firstProof == 0 && f.High < Notable*s.of.Most {
+		if s.all.number >= s.least().fail && s.firstProof == 0 && f.High < Notable*s.of.Most {
 			f.Verdict = Pass
 		}
-	case s.once && s.exceeded():
+	case s.Once && s.exceeded():
 		f.Verdict = Fail
 	case s.catches(NotableShare(s.limit), 1) && (f.Value <= far && s.firstProof == 0 || f.High < far):
 		f.Verdict = Pass
@@ -200,21 +208,21 @@ func (s *Sequential) Close() Finding {
 // bursts twice as long as a block; without these conditions it failed 8 in 800,000.
 func (s *Sequential) exceeded() bool {
 	b := &s.all
-	return b.share() > s.limit && b.number >= s.toFail &&
-		(min(b.hits, b.misses) >= minBatches || b.number >= onceAlike) &&
+	return b.share() > s.limit && b.number >= s.least().fail &&
+		(!b.areAlike() || b.number >= onceAlike) &&
 		temper(s.up.evidence(b.k, b.n, b.dispersion(0)), b.number-1) >= lnFail
 }
 
 // catches reports whether times as many blocks, with another share, are the first proof of a
 // fail.
 func (s *Sequential) catches(share, times float64) bool {
-	return s.all.isProof(&s.up, share, times, s.toFail, lnFail)
+	return s.all.isProof(&s.up, share, times, s.least().fail, lnFail)
 }
 
 // clears reports whether a number of times the blocks, with the same share, show that it is
 // below the end of the zone.
 func (s *Sequential) clears(times float64) bool {
-	return s.all.isProof(&s.down, s.all.share(), times, s.least(&s.all, s.toPass), lnPass)
+	return s.all.isProof(&s.down, s.all.share(), times, s.least().pass, lnPass)
 }
 
 // needed returns the number of samples in all that decide, if the share stays the same, or 0
@@ -237,7 +245,7 @@ func (s *Sequential) needed() float64 {
 	}
 	if share > s.limit {
 		again := 2.0 // for the confirmation
-		if s.once {
+		if s.Once {
 			again = 1
 		}
 		times = min(times, again*leastTimes(func(x float64) bool { return s.catches(share, x) }))

@@ -18,9 +18,7 @@ func TestSequentialPlain(t *testing.T) {
 		{0.2, 0.98, 10, false, 11}, {0.2, 0.98, 5, true, 21}, {0.2, 0.9, 10, false, 14}, {0.05, 0.9, 10, false, 11}, {0.5, 0.98, 10, false, 26},
 	} {
 		judge := NewSequential(Limit{Most: tt.limit})
-		if tt.once {
-			judge.Once()
-		}
+		judge.Once = tt.once
 		d := simulate(rng, judge, func() source {
 			return func(rng *rand.Rand, p float64) (float64, float64) { return binomial(rng, int(tt.size), p), tt.size }
 		}, tt.share, runs/10, tt.blocks)

@@ -153,12 +153,13 @@ func TestSequentialMinimum(t *testing.T) {
 	}
 	const limit = 0.2
 	bursts := namedSource{"500 ms bursts", func() source { return burstSource(10, 50) }}
-	for _, minimum := range []struct{ pass, fail, alike float64 }{
-		{6, 6, 6}, {12, 12, 12}, {12, 12, 20}, {20, 12, 20}, {20, 20, 20},
+	defer func(usual leastBlocks) { usualLeast = usual }(usualLeast)
+	for _, minimum := range []leastBlocks{
+		{6, 6, 6, 6}, {12, 12, 12, 10}, {12, 12, 20, 10}, {20, 12, 20, 10}, {20, 20, 20, 10},
 	} {
+		usualLeast = minimum
 		rng := rand.New(rand.NewPCG(21, 3))
 		start := NewSequential(Limit{Most: limit})
-		start.toPass, start.toFail, start.alike = minimum.pass, minimum.fail, minimum.alike
 		for _, src := range append(sequentialSources(), bursts) {
 			at := simulate(rng, start, src.make, limit, 20_000, 100)
 			above := simulate(rng, start, src.make, 1.5*limit, 4000, 60)
@@ -190,7 +191,7 @@ func TestSequentialRuns(t *testing.T) {
 		want Verdict
 	}{{0.25, Pass}, {0.5, Pass}, {1, Inconclusive}, {3, Fail}, {5, Fail}} {
 		judge := NewSequential(Limit{Most: limit})
-		judge.Runs()
+		judge.Runs = true
 		d := simulate(rng, judge, work, limit*tt.x, runs, 60)
 		t.Logf("runs %4.2fx  fail %4d  pass %4d  after %2.0f / %2.0f runs", tt.x, d.fail, d.pass, 10*d.seconds(0.5), 10*d.seconds(0.95))
 		if tt.x <= 1 && d.fail > 0 || tt.x > 1.5 && d.pass > 0 {
@@ -285,7 +286,7 @@ func TestSequentialOnce(t *testing.T) {
 			fail, twice := 0, 0
 			for range runs {
 				from, s := src.make(), NewSequential(Limit{Most: limit})
-				s.Once()
+				s.Once = true
 				twin := NewSequential(Limit{Most: limit})
 				for range blocks {
 					k, n := from(rng, limit*x)

@@ -18,23 +18,11 @@ import (
 // function, over all blocks from the first on.
 // They are not safe for concurrent use.
 type Blocks struct {
-	Options
+	options evidence.Options
 	judge   *Judge
 	decoder decode.Decoder
 	states  []blockState
 	samples int64
-}
-
-// Options say what blocks are.
-type Options struct {
-	// Runs says that each block is one or several whole runs of the work. Such blocks are
-	// alike, and few of them are enough.
-	Runs bool
-
-	// Once says that the number of blocks does not depend on a verdict, as in a benchmark.
-	// Close then fails a rule that all blocks together exceed, without the confirmation
-	// by further blocks.
-	Once bool
 }
 
 // blockState is what is known about one rule.
@@ -61,12 +49,12 @@ const (
 )
 
 // NewBlocks returns Blocks that judge by the rules.
-func NewBlocks(rules []Rule, o Options) (*Blocks, error) {
+func NewBlocks(rules []Rule, o evidence.Options) (*Blocks, error) {
 	j, err := New(rules)
 	if err != nil {
 		return nil, err
 	}
-	return &Blocks{Options: o, judge: j, states: make([]blockState, len(rules))}, nil
+	return &Blocks{options: o, judge: j, states: make([]blockState, len(rules))}, nil
 }
 
 // Samples returns how many samples were judged.
@@ -200,12 +188,7 @@ func (b *Blocks) sequential(c *comparison, name string) *evidence.Sequential {
 		limit.Grows = false
 	}
 	s := evidence.NewSequential(limit)
-	if b.Runs {
-		s.Runs()
-	}
-	if b.Once {
-		s.Once()
-	}
+	s.Options = b.options
 	return &s
 }
 

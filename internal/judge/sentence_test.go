@@ -8,6 +8,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -71,7 +72,7 @@ func newTrial(t *testing.T, lines ...string) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := judge.NewBlocks(rules, judge.Options{})
+	b, err := judge.NewBlocks(rules, evidence.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
