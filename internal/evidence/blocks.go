@@ -77,11 +77,10 @@ func (b *blocks) proof(w *weights) float64 {
 	return max(e, w.evidence(b.k, b.n, b.copies()))
 }
 
-// isProof reports whether times as many blocks, with another share, are enough proof and at
+// isProof reports whether as many blocks, with another share, are enough proof and at
 // least least blocks.
-func (b *blocks) isProof(w *weights, share, times, least, enough float64) bool {
-	number, n := b.number*times, b.n*times
-	return number >= least && temper(w.evidence(n*share, n, b.phi()), number-1) >= enough
+func (b *blocks) isProof(w *weights, share, least, enough float64) bool {
+	return b.number >= least && temper(w.evidence(b.n*share, b.n, b.phi()), b.number-1) >= enough
 }
 
 // copies is the overdispersion if all samples of a block were copies of one sample. By

@@ -194,7 +194,7 @@ func (s *Sequential) Close() Finding {
 		}
 	case s.Once && s.exceeded():
 		f.Verdict = Fail
-	case s.catches(NotableShare(s.limit), 1) && (f.Value <= far && s.firstProof == 0 || f.High < far):
+	case s.all.isProof(&s.up, NotableShare(s.limit), s.least().fail, lnFail) && (f.Value <= far && s.firstProof == 0 || f.High < far):
 		f.Verdict = Pass
 	default:
 		f.Needed = s.perTrial.exposure(s.needed())
@@ -213,47 +213,36 @@ func (s *Sequential) exceeded() bool {
 		temper(s.up.evidence(b.k, b.n, b.dispersion(0)), b.number-1) >= lnFail
 }
 
-// catches reports whether times as many blocks, with another share, are the first proof of a
-// fail.
-func (s *Sequential) catches(share, times float64) bool {
-	return s.all.isProof(&s.up, share, times, s.least().fail, lnFail)
-}
-
-// clears reports whether a number of times the blocks, with the same share, show that it is
-// below the end of the zone.
-func (s *Sequential) clears(times float64) bool {
-	return s.all.isProof(&s.down, s.all.share(), times, s.least().pass, lnPass)
-}
-
 // needed returns the number of samples in all that decide, if the share stays the same, or 0
 // if no number does. It is right within a factor of two; see TestSequentialNeeded.
 func (s *Sequential) needed() float64 {
-	b := &s.all
-	switch {
-	case b.n == 0:
+	b, least := &s.all, s.least()
+	if b.n == 0 {
 		return Needed(0, 0, s.limit)
-	case s.firstProof > 0 && s.fresh.number < s.firstProof:
-		// A confirmation needs as many blocks again as the first proof took.
-		return ceil(b.n/b.number*2*s.firstProof, b.n)
 	}
-	share, far, times := b.share(), NotableShare(s.limit), math.Inf(1)
+	needed := most
+	// A proof at a share takes a number of blocks at least, and 1.25 times the samples with
+	// which the bounds of a fixed number decide.
+	proof := func(times, ln, share, limit, blocks float64) {
+		needed = min(needed, times*max(1.25*b.phi()*ln/divergence(share, 1, limit), blocks*b.n/b.number))
+	}
+	share, far := b.share(), NotableShare(s.limit)
 	if share <= far { // Close passes
-		times = leastTimes(func(x float64) bool { return s.catches(far, x) })
+		proof(1, lnFail, far, s.limit, least.fail)
 	}
 	if share < s.edge {
-		times = min(times, leastTimes(s.clears))
+		proof(1, lnPass, share, s.edge, least.pass)
 	}
-	if share > s.limit {
-		again := 2.0 // for the confirmation
-		if s.Once {
-			again = 1
-		}
-		times = min(times, again*leastTimes(func(x float64) bool { return s.catches(share, x) }))
+	switch {
+	case share > s.limit && s.Once:
+		proof(1, lnFail, share, s.limit, least.fail)
+	case share > s.limit: // with the confirmation
+		proof(2, lnFail, share, s.limit, least.fail)
 	}
-	if times*b.n > most {
+	if needed == most {
 		return 0
 	}
-	return ceil(times*b.n, b.n)
+	return ceil(needed, b.n)
 }
 
 // odds is how many odds ratios a mixture has. Four are enough: between two of them

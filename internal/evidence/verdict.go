@@ -130,25 +130,3 @@ func surprise(alpha float64) float64 {
 func ceil(needed, had float64) float64 {
 	return min(max(math.Ceil(needed), math.Floor(had)+1), most)
 }
-
-// leastTimes returns the least factor, from 1 to a million, that is enough. It is infinite
-// if there is none: a million times the samples will never come.
-func leastTimes(enough func(times float64) bool) float64 {
-	if enough(1) {
-		return 1
-	}
-	lo, hi := 1.0, 2.0
-	for ; !enough(hi); lo, hi = hi, 2*hi {
-		if hi >= 1<<20 {
-			return math.Inf(1)
-		}
-	}
-	for hi-lo > lo*1e-6 {
-		if mid := (lo + hi) / 2; enough(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
-}
