@@ -48,30 +48,22 @@ func mannKendall(series []float64) int {
 // at least s. Ties only make it smaller.
 func mannKendallP(s, n int) float64 {
 	pairs := n * (n - 1) / 2
-	if n < 2 || s <= -pairs {
-		return 1
-	}
-	if s > pairs {
-		return 0
-	}
 	// chance[j] is the chance of j falling pairs. The next element, put at a
 	// random place among m others, makes 0 to m of them, each as likely.
 	chance := make([]float64, pairs+1)
-	next := make([]float64, pairs+1)
 	chance[0] = 1
 	for m := 1; m < n; m++ {
-		clear(next)
-		for j := range m*(m-1)/2 + 1 {
-			for i := range m + 1 {
-				next[j+i] += chance[j] / float64(m+1)
+		for j := pairs; j >= 0; j-- { // in place, as an entry depends on those below it
+			sum := 0.0
+			for _, x := range chance[max(j-m, 0) : j+1] {
+				sum += x
 			}
+			chance[j] = sum / float64(m+1)
 		}
-		chance, next = next, chance
 	}
-	// S = pairs - 2*falling.
 	p := 0.0
-	for j := range (pairs-s)/2 + 1 {
-		p += chance[j]
+	for _, x := range chance[:(pairs-s)/2+1] { // S = pairs - 2*falling
+		p += x
 	}
 	return min(p, 1)
 }
