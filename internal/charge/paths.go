@@ -121,7 +121,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 // readLines reads the lines of all paths that are kept.
 func (p *paths) readLines() {
 	t := p.table
-	p.lines = emptied(p.lines, p.frames)
+	p.lines = slices.Grow(p.lines[:0], p.frames)
 	for i := range p.kept {
 		begin, s := len(p.lines), &t.Samples[p.kept[i].sample]
 		for _, at := range t.Stacks[s.StackLo:s.StackHi] {

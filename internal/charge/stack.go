@@ -70,7 +70,8 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	k.seen = cleared(k.seen, len(names.parts))
 	k.handed, k.all = cleared(k.handed, len(names.parts)), cleared(k.all, len(names.parts))
 	// A profile may have very many frames, so memory is allocated once and not grown.
-	k.frames, k.starts, k.shapes = emptied(k.frames, int(t.Frames)), append(emptied(k.starts, len(t.Samples)+1), 0), emptied(k.shapes, len(t.Samples))
+	k.frames, k.shapes = slices.Grow(k.frames[:0], int(t.Frames)), slices.Grow(k.shapes[:0], len(t.Samples))
+	k.starts = append(slices.Grow(k.starts[:0], len(t.Samples)+1), 0)
 	depth := otherDepth
 	if t.PeriodType.Type == "cpu" {
 		depth = cpuDepth
@@ -209,15 +210,6 @@ func cleared[T any](old []T, n int) []T {
 	old = old[:n]
 	clear(old)
 	return old
-}
-
-// emptied is an empty slice with a capacity of n. It reuses the memory of old if that is
-// large enough.
-func emptied[T any](old []T, n int) []T {
-	if cap(old) < n {
-		return make([]T, 0, n)
-	}
-	return old[:0]
 }
 
 // isIn reports whether a package is in a module, or is the external test of its first package.

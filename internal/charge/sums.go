@@ -185,9 +185,6 @@ func (c *Counter) Open(t *decode.Table) {
 	c.stacks.read(t, c.Names, c.own)
 }
 
-// Close releases the profile, which may be large. The sums that were asked for stay.
-func (c *Counter) Close() { c.table, c.paths = nil, nil }
-
 // Sums is the answer to the query with that number. It is empty where earlier queries have
 // used up maxSums.
 func (c *Counter) Sums(query int) *Sums {
@@ -264,11 +261,11 @@ func (c *Counter) count(query int) {
 	})
 	n := len(c.charged)
 	slices.Sort(c.charged)
-	if s.Keys, s.Values = emptied(s.Keys, n), emptied(s.Values, n); s.Cut != 0 {
-		s.cuts = emptied(s.cuts, n)
+	if s.Keys, s.Values = slices.Grow(s.Keys, n), slices.Grow(s.Values, n); s.Cut != 0 {
+		s.cuts = slices.Grow(s.cuts, n)
 	}
 	if uneven {
-		s.squares = emptied(s.squares, n)
+		s.squares = slices.Grow(s.squares, n)
 	}
 	for _, key := range c.charged {
 		sum := &c.sums[key]

@@ -204,7 +204,6 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 	err := b.counter.Names.Learn(ctx, base)
 	if err == nil {
 		err = count(&b.counter, j.rules, base)
-		b.counter.Close()
 	}
 	if err != nil {
 		b.table = nil // the sums are not complete
