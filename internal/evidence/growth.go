@@ -48,14 +48,16 @@ func (l Limit) Bounds() (limit, pass float64) {
 	return share(l.Most), Edge(share(l.Most))
 }
 
-// shares returns the bounds as shares of trials, and the exposure of a trial.
-func (l Limit) shares() (limit, pass float64, p perTrial) {
-	p = 1
+// shares returns the bounds as shares of trials, and the exposure of a trial. That is 1 for a
+// share, whose trials are samples. For a rate it is chosen so that a count at the limit is a
+// share of [rareShare].
+func (l Limit) shares() (limit, pass, trial float64) {
+	trial = 1
 	if limit, pass = l.Bounds(); l.Rates {
-		p = perTrialOf(limit)
-		limit, pass = rareShare, p.exposure(pass)
+		trial = amount(rareShare / limit)
+		limit, pass = rareShare, amount(pass*trial)
 	}
-	return limit, min(share(pass), Edge(limit)), p
+	return limit, min(share(pass), Edge(limit)), trial
 }
 
 // odds are the odds ratios for the proof that a limit is exceeded, and that it is kept.

@@ -53,7 +53,7 @@ type Sequential struct {
 	edge     float64 // a pass is below it
 	up, down weights
 	far      weights // for shares many times the limit
-	perTrial perTrial
+	trial    float64 // the exposure of one
 
 	all, fresh blocks
 	firstProof float64 // the number of blocks at the first proof; fresh is to confirm it
@@ -80,10 +80,10 @@ type Options struct {
 // however long the check goes on.
 func NewSequential(l Limit) Sequential {
 	s := Sequential{of: l}
-	s.limit, s.edge, s.perTrial = l.shares()
+	s.limit, s.edge, s.trial = l.shares()
 	switch {
 	case l.Grows && l.Rates:
-		s.edge = share(l.K0 / l.N0 * (1 + Zone*l.Most) * float64(s.perTrial))
+		s.edge = share(l.K0 / l.N0 * (1 + Zone*l.Most) * s.trial)
 	case l.Grows:
 		s.edge = share(l.K0/l.N0 + Zone*share(l.Most))
 	}
@@ -96,7 +96,7 @@ func NewSequential(l Limit) Sequential {
 // the verdict. Once it is Pass or Fail it stays, and further blocks are ignored. A block
 // without samples says nothing and does not count.
 func (s *Sequential) Add(k, n float64) Verdict {
-	k, n = counts(k, s.perTrial.trials(n))
+	k, n = counts(k, amount(n/s.trial))
 	if n == 0 || s.verdict != Inconclusive {
 		return s.verdict
 	}
@@ -158,7 +158,7 @@ func (s *Sequential) least() leastBlocks {
 }
 
 // Seen returns the hits of all blocks up to the verdict, and the samples or the exposure.
-func (s *Sequential) Seen() (k, n float64) { return s.all.k, s.perTrial.exposure(s.all.n) }
+func (s *Sequential) Seen() (k, n float64) { return s.all.k, amount(s.all.n * s.trial) }
 
 // Verdict returns the verdict so far.
 func (s *Sequential) Verdict() Verdict { return s.verdict }
@@ -167,11 +167,11 @@ func (s *Sequential) Verdict() Verdict { return s.verdict }
 func (s *Sequential) bounds() Finding {
 	b, phi := &s.all, s.all.phi()
 	if s.of.Grows {
-		return s.of.Growth(b.k, s.perTrial.exposure(b.n), phi, 1)
+		return s.of.Growth(b.k, amount(b.n*s.trial), phi, 1)
 	}
-	f := Finding{Low: s.perTrial.rate(Lower(b.k, b.n, phi, FailAlpha)), High: s.perTrial.rate(Upper(b.k, b.n, phi, PassAlpha))}
+	f := Finding{Low: amount(Lower(b.k, b.n, phi, FailAlpha) / s.trial), High: amount(Upper(b.k, b.n, phi, PassAlpha) / s.trial)}
 	if b.n > 0 {
-		f.Value = s.perTrial.rate(b.share())
+		f.Value = amount(b.share() / s.trial)
 	}
 	return f
 }
@@ -184,7 +184,7 @@ func (s *Sequential) bounds() Finding {
 // does not pass while a first proof waits, because its measured value also has the error of the
 // baseline.
 func (s *Sequential) Close() Finding {
-	f, far := s.bounds(), s.perTrial.rate(NotableShare(s.limit))
+	f, far := s.bounds(), amount(NotableShare(s.limit)/s.trial)
 	f.Verdict = s.verdict
 	switch {
 	case f.Verdict != Inconclusive:
@@ -197,7 +197,7 @@ func (s *Sequential) Close() Finding {
 	case s.all.isProof(&s.up, NotableShare(s.limit), s.least().fail, lnFail) && (f.Value <= far && s.firstProof == 0 || f.High < far):
 		f.Verdict = Pass
 	default:
-		f.Needed = s.perTrial.exposure(s.needed())
+		f.Needed = amount(s.needed() * s.trial)
 	}
 	return f
 }

@@ -9,8 +9,8 @@ type Stream struct {
 	above, below ledger
 	spread       pairs
 	limit, pass  float64 // a share that is proven to be below pass passes
-	perTrial     perTrial
-	downs        grid // of the ledger below
+	trial        float64 // the exposure of one
+	downs        grid    // of the ledger below
 	verdict      Verdict
 	hidden       bool // of a Fail: there were unknown hits since
 }
@@ -41,7 +41,7 @@ const (
 func NewStream(l Limit, lnA float64) *Stream {
 	above, below := l.odds()
 	s := &Stream{downs: below}
-	s.limit, s.pass, s.perTrial = l.shares()
+	s.limit, s.pass, s.trial = l.shares()
 	s.above = newLedger(s.limit, above, lnA)
 	s.await(Inconclusive)
 	return s
@@ -64,7 +64,7 @@ func (s *Stream) Add(k, unknown, n float64, closely bool) {
 	if s.verdict == Fail {
 		s.hidden, unknown = s.hidden || unknown > 0, 0
 	}
-	trials := s.perTrial.trials(n)
+	trials := amount(n / s.trial)
 	most, _ := counts(k+unknown, trials)
 	if k, n = counts(k, trials); n == 0 {
 		return

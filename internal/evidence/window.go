@@ -43,21 +43,6 @@ func Needed(k, n, limit float64) float64 {
 // taken for hits in a very large number of trials.
 const rareShare = 1e-6
 
-// perTrial is the exposure of one trial. It is 1 for a share, whose trials are samples. For a
-// rate it is chosen so that a count at the limit is a share of [rareShare].
-type perTrial float64
-
-func perTrialOf(limit float64) perTrial { return perTrial(amount(rareShare / amount(limit))) }
-
-// trials is the number of trials in an exposure.
-func (p perTrial) trials(exposure float64) float64 { return amount(exposure / float64(p)) }
-
-// rate converts a share of the trials to counts per exposure.
-func (p perTrial) rate(share float64) float64 { return p.trials(share) }
-
-// exposure is the exposure of a number of trials.
-func (p perTrial) exposure(trials float64) float64 { return amount(trials * float64(p)) }
-
 // Rate judges a count per exposure, as [Fixed] judges a share: k samples of CPU
 // over so many seconds or requests, against a limit in samples per second or
 // per request. Value, Low, High are in the unit of the limit, Needed is an
