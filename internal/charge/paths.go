@@ -51,7 +51,8 @@ type paths struct {
 	*Counter
 	kept   []path
 	value  int64 // of all of them
-	frames int   // of all of them
+	all    int64 // of all stacks, also of those beyond the limit
+	frames int   // of all that are kept
 
 	live    []path  // see follow
 	lines   []int32 // of all kept
@@ -71,15 +72,14 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 		}
 	}
 	p := c.paths
-	p.kept, p.value, p.frames = p.kept[:0], 0, 0
-	all := int64(0) // the weight of all stacks, also of those beyond the limit
+	p.kept, p.value, p.all, p.frames = p.kept[:0], 0, 0, 0
 	c.walk(query, func(v int64, s *Stack) {
 		keys := c.keys(&c.queries[query])
 		inner := slices.Index(keys, key)
 		if inner < 0 {
 			return
 		}
-		all = AddSaturating(all, v)
+		p.all = AddSaturating(p.all, v)
 		if len(p.kept) == maxPaths || len(p.kept) > 0 && p.frames+len(s.frames) > maxPathFrames {
 			return
 		}
@@ -102,19 +102,6 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 		}
 	}
 	e.Callees = p.follow(func(s *path, step int) int { return s.inner - step }, e.Here.Value/2)
-	if all > p.value { // the stacks that are kept stand for all
-		scale := func(frames ...*Frame) {
-			for _, f := range frames {
-				f.Value = int64(float64(f.Value) / float64(p.value) * float64(all))
-			}
-		}
-		scale(&e.Here, &e.Own)
-		for _, way := range [][]Frame{e.Callers, e.Callees} {
-			for i := range way {
-				scale(&way[i])
-			}
-		}
-	}
 	return e
 }
 
@@ -161,7 +148,7 @@ func (p *paths) nearest() Frame {
 		return -1
 	})
 	id, _ := p.table.Symbols.Find(f.Function)
-	f.Value = through[id]
+	f.Value = p.ofAll(through[id])
 	return f
 }
 
@@ -191,8 +178,16 @@ func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame) {
 			f.File, f.Line, most = file, line, v
 		}
 	}
-	f.Own = p.own[p.Names.pkg[best]]
+	f.Own, f.Value = p.own[p.Names.pkg[best]], p.ofAll(f.Value)
 	return f
+}
+
+// ofAll is the value of all stacks for which a value of those that are kept stands.
+func (p *paths) ofAll(value int64) int64 {
+	if p.all == p.value {
+		return value
+	}
+	return int64(float64(value) / float64(p.value) * float64(p.all))
 }
 
 // follow walks from the function along the costliest frames. Each step looks only at the
