@@ -82,14 +82,6 @@ type Condition struct {
 	Limit  float64
 }
 
-// holds reports whether the condition holds at a value of its figure.
-func (c Condition) holds(v float64) bool {
-	if c.Below {
-		return v < c.Limit
-	}
-	return v > c.Limit
-}
-
 // UnmetBy is why the condition is not known to hold by figures of the process alone, nil if it is.
 func (c Condition) UnmetBy(figures map[string]float64) Reason {
 	v, known := figures[figureOf(c.Figure)]
@@ -100,10 +92,12 @@ func (c Condition) UnmetBy(figures map[string]float64) Reason {
 // where that is not known.
 func (c Condition) unmet(v float64, known bool, why string) Reason {
 	switch {
-	case c.Figure == "" || known && c.holds(v):
+	case c.Figure == "":
 		return nil
 	case !known:
 		return ConditionUnknown{why}
+	case c.Below && v < c.Limit, !c.Below && v > c.Limit:
+		return nil
 	}
 	return Idle{v}
 }

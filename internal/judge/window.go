@@ -24,49 +24,40 @@ type window struct {
 
 // judge judges one rule by the window.
 func (w *window) judge(r *rule, f *Finding) {
-	if f.Reason = w.unjudgeable(r, f); f.Reason != nil {
+	if f.Reason = w.unmet(r); f.Reason != nil {
 		return
 	}
-	if w.isOfFigure(r) {
+	switch {
+	case w.isNotLinked(r):
+		f.Reason = NotLinked{}
+		if r.Test == Absent {
+			f.Verdict = evidence.Pass
+		}
+		return
+	case w.isOfFigure(r):
 		w.judgeFigure(r, f)
 		return
-	}
-	if f.Reason = r.lacks; r.query < 0 {
+	case r.query < 0:
+		f.Reason = r.lacks
 		return
 	}
 	sums := w.judged.counter.Sums(r.query)
 	f.Samples = int64(math.Round(max(sums.N, 0)))
-	if sums.Total <= 0 || f.Samples == 0 { // values without a sample prove nothing
-		f.Samples = 0
-		w.empty(r, f)
-		return
-	}
 	switch {
-	case r.Test == Absent:
-		w.absent(r, sums, f)
 	case r.Class == Leak:
 		f.counted(float64(sums.Total), 0)
 		f.Hits, f.Reason = sums.Total, Leaked{}
 		w.explainSubject(r, f)
+	case sums.Total <= 0 || f.Samples == 0: // values without a sample prove nothing
+		f.Samples = 0
+		w.empty(r, f)
+	case r.Test == Absent:
+		w.absent(r, sums, f)
 	case r.Class == Each && !r.Flat && !r.Literal && !w.judged.names.HavePackages():
 		f.Reason = NoPackages{}
 	default:
 		w.compare(r, f)
 	}
-}
-
-// unjudgeable is why the rule is not judged in this window, nil if it is.
-func (w *window) unjudgeable(r *rule, f *Finding) Reason {
-	if why := w.unmet(r); why != nil {
-		return why
-	}
-	if w.isNotLinked(r) {
-		if r.Test == Absent {
-			f.Verdict = evidence.Pass
-		}
-		return NotLinked{}
-	}
-	return nil
 }
 
 // isNotLinked reports whether no function of the program matches the rule's pattern.
@@ -76,12 +67,8 @@ func (w *window) isNotLinked(r *rule) bool {
 
 // unmet is why the rule's condition keeps it from being judged, nil if it does not.
 func (w *window) unmet(r *rule) Reason {
-	c := r.When
-	if c.Figure == "" {
-		return nil
-	}
-	value, known := w.figure(c.Figure)
-	return c.unmet(value, known, w.facts.NoFigures[c.Figure])
+	value, known := w.figure(r.When.Figure)
+	return r.When.unmet(value, known, w.facts.NoFigures[r.When.Figure])
 }
 
 // figure is a figure of the process, from the facts, or from the profile if its total is
@@ -165,15 +152,11 @@ func (w *window) total(index int) int64 {
 
 // empty judges a rule by a profile without samples for it.
 func (w *window) empty(r *rule, f *Finding) {
+	scoped := r.in >= 0 || r.where >= 0
 	switch {
-	case r.Class == Leak:
-		f.counted(0, 0)
-		f.Reason = Leaked{}
-	case (r.in >= 0 || r.where >= 0) && len(w.t.Samples) > 0:
+	case scoped && len(w.t.Samples) > 0:
 		f.Reason = OutOfScope{}
-	case r.in >= 0 || r.where >= 0:
-		f.Reason = NoSamples{}
-	case r.value.Counted && r.Dimension != unit.Share:
+	case !scoped && r.value.Counted && r.Dimension != unit.Share:
 		f.counted(0, r.Limit)
 	default:
 		f.Reason = NoSamples{}
