@@ -78,9 +78,6 @@ func (s *Steady) Add(at time.Duration, value, load float64) Verdict {
 	return s.verdict
 }
 
-// Verdict returns the verdict that stands.
-func (s *Steady) Verdict() Verdict { return s.verdict }
-
 // Strength is the evidence for growth after the last full half hour, as a part of what
 // makes the verdict Fail.
 func (s *Steady) Strength() float64 { return s.proof / s.ledger.threshold }

@@ -55,7 +55,7 @@ func TestSteady(t *testing.T) {
 		s := service{rng: rand.New(rand.NewPCG(i, 1))}
 		n, _, end := s.watch(30)
 		false28 += n
-		if end.Verdict() == Inconclusive {
+		if end.verdict == Inconclusive {
 			t.Errorf("run %d: no verdict after 30 days", i)
 		}
 	}
@@ -91,13 +91,13 @@ func TestSteady(t *testing.T) {
 func TestSteadyAfterConstant(t *testing.T) {
 	for count := 20.0; count < 200; count++ {
 		d, at := NewSteady(), time.Duration(0)
-		for ; at < 72*time.Hour && d.Verdict() != Fail; at += SteadyFloor {
+		for ; at < 72*time.Hour && d.verdict != Fail; at += SteadyFloor {
 			leaked := max(0, at-48*time.Hour) / time.Hour
 			if v := d.Add(at, count+float64(leaked)*count/40, 0); v == Fail && at < 48*time.Hour {
 				t.Fatalf("%v goroutines: an alarm while it learns", count)
 			}
 		}
-		if d.Verdict() != Fail {
+		if d.verdict != Fail {
 			t.Errorf("%v goroutines, and a fortieth more each hour: no alarm after a day", count)
 		}
 	}
@@ -108,8 +108,8 @@ func TestSteadyLearns(t *testing.T) {
 	at := func(slot int) time.Duration { return time.Duration(slot) * SteadyFloor }
 	// Half hours without a figure are left out; the minimum of each counts.
 	for slot := 0; slot < 2*96; slot += 2 {
-		if d.Verdict() != Inconclusive {
-			t.Fatalf("slot %d: %v while learning", slot, d.Verdict())
+		if d.verdict != Inconclusive {
+			t.Fatalf("slot %d: %v while learning", slot, d.verdict)
 		}
 		d.Add(at(slot), 100+float64(slot%4), 0)
 		d.Add(at(slot)+time.Minute, 5000, 0)
@@ -119,29 +119,29 @@ func TestSteadyLearns(t *testing.T) {
 	}
 	slot := 200
 	d.Add(at(slot), 100, 0)
-	if d.Verdict() != Pass || d.Learned() != 1 {
-		t.Fatalf("%v with %v learned, want pass with all", d.Verdict(), d.Learned())
+	if d.verdict != Pass || d.Learned() != 1 {
+		t.Fatalf("%v with %v learned, want pass with all", d.verdict, d.Learned())
 	}
 	// Bursts above the line that ebb within the half hour are none of its business.
 	for ; slot < 300; slot++ {
 		d.Add(at(slot), 5000, 0)
 		d.Add(at(slot)+10*time.Minute, 105, 0)
 	}
-	if d.Verdict() != Pass {
-		t.Errorf("%v after bursts", d.Verdict())
+	if d.verdict != Pass {
+		t.Errorf("%v after bursts", d.verdict)
 	}
 	// What stays up fails; what comes down again passes after six hours.
 	for end := slot + 30; slot < end; slot++ {
 		d.Add(at(slot), 150, 0)
 	}
-	if d.Verdict() != Fail {
-		t.Errorf("%v after 15 hours above the line", d.Verdict())
+	if d.verdict != Fail {
+		t.Errorf("%v after 15 hours above the line", d.verdict)
 	}
 	for end := slot + steadyRecovery + 2; slot < end; slot++ {
 		d.Add(at(slot), 100, 0)
 	}
-	if d.Verdict() != Pass {
-		t.Errorf("%v six hours after the end", d.Verdict())
+	if d.verdict != Pass {
+		t.Errorf("%v six hours after the end", d.verdict)
 	}
 	// A reading of the same height that the load explains is in order.
 	e := NewSteady()
@@ -152,7 +152,7 @@ func TestSteadyLearns(t *testing.T) {
 		}
 		e.Add(at(slot), 100+10*load, load)
 	}
-	if e.Verdict() != Pass {
-		t.Errorf("%v with three times the load, want pass", e.Verdict())
+	if e.verdict != Pass {
+		t.Errorf("%v with three times the load, want pass", e.verdict)
 	}
 }
