@@ -134,13 +134,6 @@ type Weight struct {
 	Multiple bool
 }
 
-// isUneven reports whether the observations of a value, given by its index, can weigh
-// differently: contention events wait for different times, and the smaller objects are, the
-// more of them an observed one stands for.
-func (w *Weight) isUneven(value int) bool {
-	return w.Multiple && value != w.Count || w.Rate > 0 && value != w.Bytes
-}
-
 // finish computes the number of observations.
 func (s *Sums) finish(multiple float64) {
 	if s.weight2 <= 0 {

@@ -69,8 +69,13 @@ func (s *Sums) of(key int32, amounts []int64) int64 {
 	return 0
 }
 
-// Uneven reports whether observations may weigh differently, also where there are none.
-func (s *Sums) Uneven() bool { return s.Query.Weight.isUneven(s.Query.Value) }
+// Uneven reports whether observations may weigh differently, also where there are none:
+// contention events wait for different times, and the smaller objects are, the more of them
+// an observed one stands for.
+func (s *Sums) Uneven() bool {
+	q := &s.Query
+	return q.Weight.Multiple && q.Value != q.Weight.Count || q.Weight.Rate > 0 && q.Value != q.Weight.Bytes
+}
 
 // Weight is what an observation that is charged to key weighs on average, in weights of an
 // average observation of the query. It is 1 for a key that nothing is charged to.

@@ -38,15 +38,11 @@ const (
 	perSample = 10
 )
 
-// NewWatch returns a watch for a process that has a window in each period of length every
-// (0 means a minute).
+// NewWatch returns a watch for a process that has a window in each period of length every.
 func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
 	j, err := New(rules)
 	if err != nil {
 		return nil, err
-	}
-	if every <= 0 {
-		every = time.Minute
 	}
 	w := &Watch{judge: j, every: every, states: make([]watchState, len(j.rules))}
 	windows := float64(month / every)
