@@ -211,24 +211,19 @@ func (c *Counter) Name(query int, key int32) string {
 	return c.Names.symbols.Name(decode.ID(key))
 }
 
-// NoKey is the key of a function or package that has never been seen.
-const NoKey = -1
-
-// Key is the key of a query for a function or package, by its name.
+// Key is the key of a query for a function or package, by its name, or -1 if it has never been
+// seen.
 func (c *Counter) Key(query int, name string) int32 {
-	if c.Names.symbols == nil { // nothing has had a name yet
-		return NoKey
+	if c.queries[query].Unit == Package {
+		if key, known := c.Names.packageIDs[name]; known {
+			return key
+		}
+	} else if c.Names.symbols != nil { // names have been seen
+		if id, known := c.Names.symbols.Find(name); known {
+			return int32(id)
+		}
 	}
-	key, known := c.Names.packageIDs[name]
-	if c.queries[query].Unit != Package {
-		var id decode.ID
-		id, known = c.Names.symbols.Find(name)
-		key = int32(id)
-	}
-	if !known {
-		return NoKey
-	}
-	return key
+	return -1
 }
 
 func (c *Counter) count(query int) {

@@ -77,12 +77,6 @@ func (b *blocks) proof(w *weights) float64 {
 	return max(e, w.evidence(b.k, b.n, b.copies()))
 }
 
-// isProof reports whether as many blocks, with another share, are enough proof and at
-// least least blocks.
-func (b *blocks) isProof(w *weights, share, least, enough float64) bool {
-	return b.number >= least && temper(w.evidence(b.n*share, b.n, b.phi()), b.number-1) >= enough
-}
-
 // copies is the overdispersion if all samples of a block were copies of one sample. By
 // convexity no dependence inside a block is worse, so it need not be estimated, and the
 // evidence need not be tempered. Dependence between blocks is in carry.

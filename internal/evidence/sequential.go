@@ -194,7 +194,7 @@ func (s *Sequential) Close() Finding {
 		}
 	case s.Once && s.exceeded():
 		f.Verdict = Fail
-	case s.all.isProof(&s.up, NotableShare(s.limit), s.least().fail, lnFail) && (f.Value <= far && s.firstProof == 0 || f.High < far):
+	case s.catches() && (f.Value <= far && s.firstProof == 0 || f.High < far):
 		f.Verdict = Pass
 	default:
 		f.Needed = amount(s.needed() * s.trial)
@@ -211,6 +211,13 @@ func (s *Sequential) exceeded() bool {
 	return b.share() > s.limit && b.number >= s.least().fail &&
 		(!b.areAlike() || b.number >= onceAlike) &&
 		temper(s.up.evidence(b.k, b.n, b.dispersion(0)), b.number-1) >= lnFail
+}
+
+// catches reports whether a share of [Notable] times the limit would have been the first proof.
+func (s *Sequential) catches() bool {
+	b := &s.all
+	return b.number >= s.least().fail &&
+		temper(s.up.evidence(b.n*NotableShare(s.limit), b.n, b.phi()), b.number-1) >= lnFail
 }
 
 // needed returns the number of samples in all that decide, if the share stays the same, or 0
