@@ -57,8 +57,8 @@ import (
 //	mux.Handle("/debug/pprof/", http.DefaultServeMux)
 //	mux.Handle("/debug/pprof/profile", http.StripPrefix("/debug/pprof", g.Handler()))
 //
-// One live profile is taken at a time; meanwhile further requests get 429 with
-// Retry-After. Clients that do not read lose their answer after 30 seconds, or the
+// One live profile is taken at a time, and at most eight clients read the status or the
+// budgets; further requests get 429 with Retry-After. Clients that do not read lose their answer after 30 seconds, or the
 // server's WriteTimeout.
 //
 // The handler of a nil Guard says that no guard runs.

@@ -17,7 +17,7 @@
 // requests to its own server, and nothing else.
 //
 // Memory for answers is limited by the guard's data, and not by the number of
-// clients: see [document] and [slots].
+// clients: see [slots].
 package web
 
 import (
@@ -26,7 +26,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -68,8 +67,7 @@ type Config struct {
 // A Handler serves the pages. [New] makes it; it is safe for concurrent use.
 type Handler struct {
 	Config
-	status  document
-	budgets document
+	light   slots      // answers with the status or the budgets
 	heavy   slots      // answers that hold a profile, a file of a dump or their list
 	live    slots      // live profiles
 	drawing sync.Mutex // held while a profile is decoded
@@ -79,18 +77,20 @@ type Handler struct {
 
 // New returns the handler of a guard.
 func New(c Config) *Handler {
-	h := &Handler{
-		Config: c, heavy: make(slots, maxHeavy), live: make(slots, 1),
+	return &Handler{
+		Config: c, light: make(slots, maxLight), heavy: make(slots, maxHeavy), live: make(slots, 1),
 		static: static(), policy: policy(), // variables of the package would be linked into programs without a handler, too
 	}
-	h.status.make = func() ([]byte, error) { return json.Marshal(c.Status()) }
-	h.budgets.make = func() ([]byte, error) { return []byte(c.Budgets()), nil }
-	return h
 }
 
-// maxHeavy is the most concurrent answers with a profile, a file of a dump or their list. Each
-// holds at most 16 MiB.
-const maxHeavy = 4
+const (
+	// maxLight is the most concurrent answers with the status or the budgets, which take some
+	// milliseconds. With 1,000 budgets each holds some megabytes.
+	maxLight = 8
+	// maxHeavy is the most concurrent answers with a profile, a file of a dump or their list.
+	// Each holds at most 16 MiB.
+	maxHeavy = 4
+)
 
 const busy = "too many answers with profiles or dumps are under way"
 
@@ -149,12 +149,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMovedPermanently)
 	case name == "":
 		h.page(w, r)
-	case name == "status.json":
-		h.document(w, r, &h.status, "application/json")
+	case name == "status.json", name == "budgets":
+		h.document(w, r, name)
 	case name == "dumps.json":
 		h.dumpList(w, r)
-	case name == "budgets":
-		h.document(w, r, &h.budgets, "text/plain; charset=utf-8")
 	case name == "profile", name == "flame.json":
 		h.profile(w, r, name == "flame.json")
 	case isDump && len(parts) == 2:
