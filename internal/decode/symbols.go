@@ -7,26 +7,19 @@ import "bytes"
 // the generation of their Symbols is the same.
 type ID int32
 
-// Limits of Symbols. A name takes about 200 bytes with its text and its place in the map. The
-// profiles of a program have a few thousand names in all, far below keptNames (6 MiB). If
-// one profile has more, twice its number are kept, up to maxNames (60 MiB), which is more
-// than the largest Go binaries have.
-const (
-	keptNames = 1 << 15
-	keptBytes = 4 << 20
-	maxNames  = 1 << 18
-)
+// keptBytes is what the names of several profiles may take together. A name takes about 200
+// bytes, and the profiles of a program have a few thousand names in all.
+const keptBytes = 8 << 20
 
 // Symbols interns function and file names across profiles of one program.
-// It is bounded. Before a profile all names are forgotten, if there are more than 32,768 and
-// more than twice as many as the profile has, or if their text is larger than 4 MiB and larger
-// than the profile. Then [Symbols.Generation] grows by one, and everything that was remembered
-// by ID has to be forgotten as well. The zero Symbols is ready to use. It is not safe for
-// concurrent use.
+// It is bounded. Before a profile all names are forgotten, if they take more than keptBytes and
+// more than those of the profile can. Then [Symbols.Generation] grows by one, and everything
+// that was remembered by ID has to be forgotten as well. The zero Symbols is ready to use. It is
+// not safe for concurrent use.
 type Symbols struct {
 	ids        map[string]ID
 	names      []string
-	bytes      int
+	bytes      int // that the names take
 	generation int
 }
 
@@ -63,7 +56,7 @@ func (s *Symbols) Intern(b []byte) ID {
 	name := string(b)
 	s.ids[name] = id
 	s.names = append(s.names, name)
-	s.bytes += len(name)
+	s.bytes += nameBytes + len(name)
 	return id
 }
 
@@ -73,7 +66,7 @@ func (s *Symbols) begin(names, bytes int) {
 	switch {
 	case s.ids == nil:
 		s.anew(names)
-	case len(s.names) > max(keptNames, min(2*names, maxNames)), s.bytes > max(keptBytes, bytes):
+	case s.bytes > max(keptBytes, names*nameBytes+bytes):
 		s.generation++
 		s.anew(names)
 	}

@@ -21,7 +21,7 @@ func TestSymbolsStartAnew(t *testing.T) {
 	table := decode(minimal())
 	s := table.Symbols
 	f := s.Intern([]byte("main.f"))
-	for i := 0; s.Len() < maxNames; i++ {
+	for i := range keptBytes / nameBytes {
 		s.Intern(fmt.Appendf(nil, "f%d", i))
 	}
 	if s.Generation() != 0 {
@@ -55,7 +55,7 @@ func TestSymbolsBound(t *testing.T) {
 	var s Symbols
 	give := func(first, count int) {
 		t.Helper()
-		s.begin(count, 0)
+		s.begin(count, 30*count)
 		for i := range count {
 			s.Intern(fmt.Appendf(nil, "example.com/app.F%d", first+i))
 		}
@@ -65,12 +65,12 @@ func TestSymbolsBound(t *testing.T) {
 		give(5000*i, 5000)
 		most = max(most, s.Len())
 	}
-	if most > keptNames+5000 || s.Generation() == 0 {
-		t.Errorf("%d names were remembered at most, in generation %d; want at most %d and those of a profile", most, s.Generation(), keptNames)
+	if kept := keptBytes / nameBytes; most > kept+5000 || s.Generation() == 0 {
+		t.Errorf("%d names were remembered at most, in generation %d; want at most %d and those of a profile", most, s.Generation(), kept)
 	}
 	before := s.Generation()
 	for range 10 {
-		give(0, 2*keptNames)
+		give(0, keptBytes/100)
 	}
 	if after := s.Generation(); after > before+1 {
 		t.Errorf("the same large profile ten times started anew %d times, want once", after-before)
@@ -79,10 +79,10 @@ func TestSymbolsBound(t *testing.T) {
 	if s.Len() > 1001 {
 		t.Errorf("%d names after a large profile and a small one, want those of the small one", s.Len())
 	}
-	for i := range 200 {
+	for i := range 400 {
 		s.Intern(bytes.Repeat([]byte{'a' + byte(i%26)}, 30<<10+i))
 	}
 	if give(0, 1); s.Len() > 2 {
-		t.Errorf("%d names after 6 MiB of text, want those of a profile", s.Len())
+		t.Errorf("%d names after 12 MiB of text, want those of a profile", s.Len())
 	}
 }
