@@ -11,7 +11,7 @@ import (
 func (b *builder) walk(raw []byte) error {
 	t := &b.t
 	var numbers [16]uint64 // by field
-	var period valueType
+	var period [3]uint64   // type and unit
 	for i := 0; i < len(raw); {
 		tag, v, next := field(raw, i)
 		if next < 0 {
@@ -32,7 +32,8 @@ func (b *builder) walk(raw []byte) error {
 			}
 			t.strings = append(t.strings, span{uint32(next - int(v)), uint32(next)})
 		case periodType:
-			period, err = decodeValueType(part)
+			period = [3]uint64{} // the last one counts
+			err = varintFields(part, period[:])
 		case dropFrames, keepFrames, profileTime, profileDuration, profilePeriod, defaultType, docURL:
 			numbers[tag>>3] = v
 		case comment:
@@ -47,7 +48,7 @@ func (b *builder) walk(raw []byte) error {
 		}
 	}
 	t.TimeNanos, t.DurationNanos, t.Period = int64(numbers[profileTime>>3]), int64(numbers[profileDuration>>3]), int64(numbers[profilePeriod>>3])
-	for _, i := range [...]uint64{numbers[dropFrames>>3], numbers[keepFrames>>3], numbers[docURL>>3], numbers[defaultType>>3], period.name, period.unit} {
+	for _, i := range [...]uint64{numbers[dropFrames>>3], numbers[keepFrames>>3], numbers[docURL>>3], numbers[defaultType>>3], period[1], period[2]} {
 		if err := b.checkString(i); err != nil {
 			return err
 		}
@@ -116,8 +117,10 @@ func (b *builder) sample(p []byte) error {
 		case sampleLocationPacked:
 			err = b.stack(p[next-int(v) : next])
 		case sampleLocation:
-			var at int32
-			at, err = b.frame(v)
+			at := b.locationIDs.find(v)
+			if at < 0 {
+				return errLocation()
+			}
 			t.Stacks = append(t.Stacks, at)
 		case sampleValuePacked:
 			err = eachVarint(p[next-int(v):next], b.value)
@@ -162,19 +165,12 @@ func (b *builder) value(v uint64) error {
 	return nil
 }
 
-// frame returns the place of the location with this id.
-func (b *builder) frame(id uint64) (int32, error) {
-	at := b.locationIDs.find(id)
-	if at < 0 {
-		return 0, malformed("its location is not defined")
-	}
-	return at, nil
-}
+func errLocation() error { return malformed("its location is not defined") }
 
 // stack reads a packed stack. Half of a profile's bytes are read here, so ids of one to three
 // bytes, which are nearly all, are read without a call.
 func (b *builder) stack(p []byte) error {
-	stacks, dense := b.t.Stacks, b.locationIDs.dense
+	stacks := b.t.Stacks
 	for i := 0; i < len(p); {
 		var id uint64
 		switch {
@@ -192,15 +188,9 @@ func (b *builder) stack(p []byte) error {
 				return malformed("%s", wireError(i))
 			}
 		}
-		at := int32(-1)
-		if id < uint64(len(dense)) {
-			at = dense[id] - 1
-		}
+		at := b.locationIDs.find(id)
 		if at < 0 {
-			var err error
-			if at, err = b.frame(id); err != nil {
-				return err
-			}
+			return errLocation()
 		}
 		stacks = append(stacks, at)
 	}
@@ -325,27 +315,18 @@ func (b *builder) sampleType(p []byte) error {
 	if n := len(b.t.Types); n >= maxTypes {
 		return &LimitError{"values of a sample", int64(n + 1), maxTypes}
 	}
-	vt, err := decodeValueType(p)
-	if err := cmp.Or(err, b.checkString(vt.name), b.checkString(vt.unit)); err != nil {
+	var f [3]uint64 // type and unit
+	if err := cmp.Or(varintFields(p, f[:]), b.checkString(f[1]), b.checkString(f[2])); err != nil {
 		return err
 	}
-	b.t.Types = append(b.t.Types, b.valueType(vt))
+	b.t.Types = append(b.t.Types, b.valueType(f))
 	return nil
 }
 
 // valueType also interns the names of a type: a decoder may be given CPU and heap profiles
 // in turns, and a new string is an allocation.
-func (b *builder) valueType(vt valueType) ValueType {
-	return ValueType{b.t.Symbols.Name(b.symbol(vt.name)), b.t.Symbols.Name(b.symbol(vt.unit))}
-}
-
-// valueType is a ValueType as it is in the file: places in the string table.
-type valueType struct{ name, unit uint64 }
-
-func decodeValueType(p []byte) (valueType, error) {
-	var f [3]uint64
-	err := varintFields(p, f[:])
-	return valueType{f[1], f[2]}, err
+func (b *builder) valueType(f [3]uint64) ValueType {
+	return ValueType{b.t.Symbols.Name(b.symbol(f[1])), b.t.Symbols.Name(b.symbol(f[2]))}
 }
 
 // varintFields reads a message whose known fields, 1 to len(f)-1, are all
