@@ -101,10 +101,19 @@ func (s *Store) ended(instance string) bool {
 	return err == nil && s.now().Sub(info.ModTime()) > idleAge
 }
 
-// removals are those of the entries that must be removed so that add (nil: nothing) fits the caps:
-// remains and entries that are too old, then dumps without a mark, then those marked worst,
-// then those marked first; within each group the oldest first.
-func (s *Store) removals(entries []*entry, add *entry) (list []*entry) {
+// tidy cleans up the folders, so that add (nil: nothing) fits the caps.
+func (s *Store) tidy(add *entry) error {
+	entries, err := s.folders(s.mine)
+	if err = cmp.Or(err, s.clean(entries, add)); err != nil {
+		return fmt.Errorf("clean up dumps: %w", err)
+	}
+	return nil
+}
+
+// clean removes entries until the others and add (nil: nothing) fit the caps: remains and entries
+// that are too old, then dumps without a mark, then those marked worst, then those marked first;
+// within each group the oldest first. In the place of one that cannot be removed the next one goes.
+func (s *Store) clean(entries []*entry, add *entry) (err error) {
 	now := s.now()
 	value := func(e *entry) int {
 		switch {
@@ -120,47 +129,28 @@ func (s *Store) removals(entries []*entry, add *entry) (list []*entry) {
 	slices.SortFunc(entries, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a.id, b.id))
 	})
-	files, bytes := sizeOf(entries, add)
-	for _, e := range entries {
-		if value(e) > 0 && files <= s.keep.Files && bytes <= s.keep.Bytes {
-			break
-		}
-		list = append(list, e)
-		files, bytes = files-1, bytes-e.size
-	}
-	return list
-}
-
-// sizeOf is the number and the size of entries and add (nil: nothing).
-func sizeOf(entries []*entry, add *entry) (files int, bytes int64) {
+	files, bytes := len(entries), int64(0)
 	for _, e := range entries {
 		bytes += e.size
 	}
 	if add != nil {
-		return len(entries) + 1, bytes + add.size
+		files, bytes = files+1, bytes+add.size
 	}
-	return len(entries), bytes
-}
-
-// tidy cleans up: it reads the folders, and removes what add needs the place of (nil: nothing). What
-// cannot be removed stays, if add fits beside it.
-func (s *Store) tidy(add *entry) error {
-	entries, err := s.folders(s.mine)
-	removed := s.removals(entries, add)
-	left := slices.Clone(entries[len(removed):])
-	var stays error
-	for _, e := range removed {
-		if failed := s.remove(e); failed != nil {
-			stays, left = cmp.Or(stays, failed), append(left, e)
+	fits := func() bool { return files <= s.keep.Files && bytes <= s.keep.Bytes }
+	for _, e := range entries {
+		if value(e) > 0 && fits() {
+			break
 		}
+		if failed := s.remove(e); failed != nil {
+			err = cmp.Or(err, failed)
+			continue
+		}
+		files, bytes = files-1, bytes-e.size
 	}
-	if files, bytes := sizeOf(left, add); files > s.keep.Files || bytes > s.keep.Bytes {
-		err = cmp.Or(err, stays)
+	if fits() {
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("clean up dumps: %w", err)
-	}
-	return nil
+	return err
 }
 
 // remove deletes the files of a dump or of remains, the sidecar first, so that a

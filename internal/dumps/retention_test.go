@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -179,7 +181,7 @@ func (d dumpSpec) entry() *entry {
 	if d.size == 0 {
 		d.size = 10
 	}
-	return &entry{name: newName(at, "s", "00000001", fmt.Sprint(d.minute), d.mark), size: d.size, suffixes: []string{"json", "cpu.pb.gz"}}
+	return &entry{name: newName(at, "s", "00000001", fmt.Sprintf("%08x", d.minute), d.mark), size: d.size, suffixes: []string{"json", "cpu.pb.gz"}}
 }
 
 func TestVictims(t *testing.T) {
@@ -206,20 +208,33 @@ func TestVictims(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			now := tt.add.entry().time
-			s := &Store{keep: tt.keep.withDefaults(), now: func() time.Time { return now }}
+			removed := &remover{}
+			s := &Store{disk: removed, keep: tt.keep.withDefaults(), now: func() time.Time { return now }}
 			var have []*entry
 			for _, d := range tt.have {
 				have = append(have, d.entry())
 			}
-			var got []string
-			for _, e := range s.removals(have, tt.add.entry()) {
-				got = append(got, fmt.Sprint(e.time.Sub(start).Minutes()))
+			if err := s.clean(have, tt.add.entry()); err != nil {
+				t.Error(err)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, removed.dumps); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
+}
+
+// remover notes by their minutes the dumps whose sidecars are removed.
+type remover struct {
+	disk
+	dumps []string
+}
+
+func (r *remover) remove(file string) error {
+	if n, suffix, _ := parseFile(path.Base(file)); suffix == sidecarSuffix {
+		r.dumps = append(r.dumps, fmt.Sprint(n.time.Sub(start).Minutes()))
+	}
+	return nil
 }
 
 func TestRetentionOfAnAlert(t *testing.T) {
@@ -265,6 +280,32 @@ func TestProtectedDump(t *testing.T) {
 			t.Errorf("%d files are allowed: %v", files, err)
 		}
 	}
+}
+
+// In the place of a dump that cannot be removed the next one goes.
+func TestOneProtectedDump(t *testing.T) {
+	kept := &keeper{}
+	s, _ := openTest(t, newDir(t), Keep{Files: 2, Free: 1e-12}, func(d disk) disk { kept.disk = d; return kept })
+	first := mustSave(t, s, testDump("b"))
+	mustSave(t, s, testDump("b"))
+	kept.id = first
+	last := mustSave(t, s, testDump("b"))
+	if diff := cmp.Diff(map[ID]bool{first: true, last: true}, listIDs(t, s)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// keeper is a disk from which one dump cannot be removed.
+type keeper struct {
+	disk
+	id ID
+}
+
+func (k *keeper) remove(n string) error {
+	if k.id != "" && strings.Contains(n, string(k.id)) {
+		return protected{}.remove(n)
+	}
+	return k.disk.remove(n)
 }
 
 // protected is a disk from which no file can be removed.
