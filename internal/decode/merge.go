@@ -32,7 +32,7 @@ func (m *Merger) Add(t *Table) error {
 	if m.samples == nil {
 		m.head = Table{base: t.base, Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos}
 		m.places, m.samples = map[uint64]map[string]uint64{}, map[string]int{}
-		m.program, m.build = m.text(t.Program()), m.text(string(t.String(t.build)))
+		m.program, m.build = m.text(string(t.String(t.program))), m.text(string(t.String(t.build)))
 	}
 	if !slices.Equal(t.Types, m.head.Types) || t.PeriodType != m.head.PeriodType {
 		return fmt.Errorf("merge profiles: one has the values %v of %v, another %v of %v", m.head.Types, m.head.PeriodType, t.Types, t.PeriodType)
@@ -135,10 +135,7 @@ func (m *Merger) Write(w io.Writer) error {
 	for i, key := range m.keys {
 		b = appendBytes(b, profileSample, appendValues([]byte(key), m.values[i*types:(i+1)*types]))
 	}
-	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // as runtime/pprof does
-	if err != nil {
-		return err // there is such a level
-	}
+	z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // there is such a level; runtime/pprof has it, too
 	for _, part := range [][]byte{b, m.written} {
 		if _, err := z.Write(part); err != nil {
 			return err

@@ -47,7 +47,7 @@ func (s *Symbols) Generation() int { return s.generation }
 // Looking up a known string does not allocate.
 func (s *Symbols) Intern(b []byte) ID {
 	if s.ids == nil {
-		s.anew(0)
+		s.begin(0, 0)
 	}
 	if id, ok := s.ids[string(b)]; ok {
 		return id
@@ -63,17 +63,10 @@ func (s *Symbols) Intern(b []byte) ID {
 // begin is called before a profile with at most so many names and bytes of text. It forgets
 // all names if there are too many.
 func (s *Symbols) begin(names, bytes int) {
-	switch {
-	case s.ids == nil:
-		s.anew(names)
-	case s.bytes > max(keptBytes, names*nameBytes+bytes):
-		s.generation++
-		s.anew(names)
+	if s.ids != nil && s.bytes <= max(keptBytes, names*nameBytes+bytes) {
+		return
 	}
-}
-
-// anew makes room for so many names, and one for no name.
-func (s *Symbols) anew(names int) {
+	s.generation++
 	s.ids = make(map[string]ID, names+1)
 	s.names = append(make([]string, 0, names+1), "")
 	s.ids[""], s.bytes = 0, 0

@@ -60,9 +60,6 @@ func (t *Table) Count() (n int64) {
 	return n
 }
 
-// Program is the file that the program was started from, "" if the profile does not say.
-func (t *Table) Program() string { return string(t.String(t.program)) }
-
 // span is text[lo:hi]. Positions take a third of the memory of slices.
 type span struct{ lo, hi uint32 }
 
