@@ -2,7 +2,6 @@ package profiler
 
 import (
 	"context"
-	"runtime/pprof"
 	"slices"
 	"sync"
 	"time"
@@ -154,7 +153,3 @@ func (h *Hub) fail(o Outcome, reason string) {
 	}
 	h.subs = nil
 }
-
-// removeLabels removes the pprof labels from the current goroutine. It has inherited those of
-// the first subscriber, which must not be charged for the hub's work.
-func removeLabels() { pprof.SetGoroutineLabels(context.Background()) }

@@ -1,6 +1,10 @@
 package profiler
 
-import "time"
+import (
+	"context"
+	"runtime/pprof"
+	"time"
+)
 
 const (
 	// minSlice is the least time between two starts of the profiler, so that there are at
@@ -20,7 +24,9 @@ const (
 
 // run takes slices as long as there are subscribers.
 func (h *Hub) run() {
-	removeLabels()
+	// The goroutine has inherited the labels of the first subscriber, which must not be
+	// charged for the hub's work.
+	pprof.SetGoroutineLabels(context.Background())
 	for h.gather() {
 		h.slice()
 		h.lastEnd = time.Now()

@@ -64,17 +64,9 @@ func (w *Window) Table(d *decode.Decoder) *decode.Table {
 	return t
 }
 
-// Check applies the validity rules that need the decoded profile: t must be w's
-// Data. If one is broken, it gives w the outcome and the reason, otherwise it
-// leaves w as it is. A window that was lost already stays as it is.
-//
-//   - [Rate]: the sampling period is not 10 ms.
-//   - [Short]: the profile covers less than the window, by more than 10% and 125 ms for each
-//     slice.
-//   - [Overrun]: it covers more than the window, by as much.
-//   - [Lost]: the runtime reports more than 1% of the samples as lost.
-//   - [Starved]: over a second of CPU, the samples stand for less than 70% or
-//     for more than 130% of it, beyond chance; or there is no sample at all for over 250 ms.
+// Check applies the validity rules that need the decoded profile: t must be w's Data. The first
+// that is broken gives w its outcome and the reason. A window that was lost already stays as
+// it is.
 func Check(w *Window, t *decode.Table) {
 	if w.Outcome != OK {
 		return

@@ -37,15 +37,6 @@ type flame struct {
 	Self   []float64 `json:"self"`
 }
 
-// column is the sample type that is drawn: the profile's default, or the last one, as
-// pprof does.
-func column(t *decode.Table) int {
-	if t.DefaultType >= 0 {
-		return t.DefaultType
-	}
-	return len(t.Types) - 1
-}
-
 // A stack is the stack of a sample, root first.
 type stack struct {
 	frames []decode.ID
@@ -66,7 +57,10 @@ func newFlame(t *decode.Table, module string) flame {
 	if len(t.Types) == 0 {
 		return f
 	}
-	col := column(t)
+	col := t.DefaultType
+	if col < 0 { // the last one, as in pprof
+		col = len(t.Types) - 1
+	}
 	f.Unit = t.Types[col].Unit
 	var stacks []*stack // of pointers, because sorting code for these is linked anyway
 	frames := make([]decode.ID, 0, t.Frames)

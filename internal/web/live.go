@@ -24,7 +24,7 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if !h.running() {
+	if h.Running == nil || h.Running.Err() != nil {
 		refuse(w, http.StatusServiceUnavailable, "the guard does not run, so it takes no profiles")
 		return
 	}

@@ -180,9 +180,6 @@ func route(r *http.Request) (name, slashless string) {
 	return strings.TrimPrefix(name, "/"), slashless
 }
 
-// running reports whether there is a guard that has not stopped.
-func (h *Handler) running() bool { return h.Running != nil && h.Running.Err() == nil }
-
 // refuse answers in one line of text.
 func refuse(w http.ResponseWriter, status int, why string) {
 	header := w.Header()
