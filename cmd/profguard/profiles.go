@@ -64,11 +64,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 			return nil, fmt.Errorf("%s cannot be added to those before it, which are of another kind", name)
 		}
 	}
-	var sum bytes.Buffer
-	if err := total.Write(&sum); err != nil {
-		return nil, err
-	}
-	table, err := new(decode.Decoder).Decode(&sum)
+	table, err := new(decode.Decoder).Bytes(total.Bytes())
 	return &input{strings.Join(names, ", "), table}, err
 }
 

@@ -1,15 +1,14 @@
 package decode
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 )
 
-// A Merger adds profiles of one kind up, and writes the sum in pprof's format, without samples
+// A Merger adds profiles of one kind up, and encodes the sum in pprof's format, without samples
 // whose values are all zero. The result is that of google/pprof's Merge, Compact and Write for
 // profiles of the Go runtime. Their code would make each program with a guard 0.1 MB larger.
 //
@@ -112,11 +111,8 @@ func (m *Merger) place(tag uint64, body []byte) uint64 {
 	return id
 }
 
-// Write writes the sum, gzipped.
-func (m *Merger) Write(w io.Writer) error {
-	if m.samples == nil {
-		return errors.New("write profile: there is none")
-	}
+// Bytes is the sum, gzipped. A profile must have been added.
+func (m *Merger) Bytes() []byte {
 	var b []byte
 	for _, t := range m.head.Types {
 		b = m.appendType(b, profileType, t.Type, t.Unit)
@@ -135,13 +131,12 @@ func (m *Merger) Write(w io.Writer) error {
 	for i, key := range m.keys {
 		b = appendBytes(b, profileSample, appendValues([]byte(key), m.values[i*types:(i+1)*types]))
 	}
-	z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // there is such a level; runtime/pprof has it, too
-	for _, part := range [][]byte{b, m.written} {
-		if _, err := z.Write(part); err != nil {
-			return err
-		}
-	}
-	return z.Close()
+	var out bytes.Buffer                              // which has no errors
+	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // there is such a level; runtime/pprof has it, too
+	z.Write(b)
+	z.Write(m.written)
+	z.Close()
+	return out.Bytes()
 }
 
 // texts are the strings of a profile that is being written.

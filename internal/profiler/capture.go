@@ -122,7 +122,6 @@ func (s *subscriber) window() Window {
 func (w *Window) merge(slices [][]byte) {
 	var d decode.Decoder
 	var sum decode.Merger
-	var out bytes.Buffer
 	for i, data := range slices {
 		t, err := d.Bytes(data)
 		switch {
@@ -138,11 +137,7 @@ func (w *Window) merge(slices [][]byte) {
 			return
 		}
 	}
-	if err := sum.Write(&out); err != nil {
-		w.lose(Broken, "%d merged slices cannot be written: %v", len(slices), err)
-		return
-	}
-	w.Data = out.Bytes()
+	w.Data = sum.Bytes()
 }
 
 // maxProfile is how much of one profile the hub keeps, as much as the decoder reads: 60 s of
