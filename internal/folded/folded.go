@@ -36,7 +36,7 @@ import (
 // Must returns the profile that text describes. It panics if the text is wrong, because that is
 // a part of a test.
 func Must(text string) *profile.Profile {
-	b := builder{functions: map[string]*profile.Function{}}
+	b := builder{functions: map[string]*profile.Function{}, locations: map[string]*profile.Location{}}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
@@ -60,6 +60,7 @@ type builder struct {
 	p         *profile.Profile
 	kind      kinds.Kind
 	functions map[string]*profile.Function
+	locations map[string]*profile.Location // by the text of their frames
 }
 
 func (b *builder) header(line string) {
@@ -142,18 +143,19 @@ func number(text string) int64 {
 	return int64(d)
 }
 
-// frames returns the locations of a stack, leaf first.
+// frames returns the locations of a stack, leaf first. Samples share a location: a function and
+// what is inlined into it.
 func (b *builder) frames(stack string) (out []*profile.Location) {
-	for _, frame := range strings.Split(stack, ";") {
-		name, inlined := strings.CutPrefix(frame, "~")
-		line := b.line(name)
-		if inlined && len(out) > 0 {
-			caller := out[len(out)-1]
-			caller.Line = slices.Insert(caller.Line, 0, line)
-			continue
+	for _, text := range strings.Split(strings.ReplaceAll(stack, ";~", "~"), ";") {
+		l := b.locations[text]
+		if l == nil {
+			l = &profile.Location{ID: uint64(len(b.p.Location) + 1)}
+			for _, frame := range strings.Split(text, "~") {
+				l.Line = append(l.Line, b.line(frame))
+			}
+			slices.Reverse(l.Line)
+			b.locations[text], b.p.Location = l, append(b.p.Location, l)
 		}
-		l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Line: []profile.Line{line}}
-		b.p.Location = append(b.p.Location, l)
 		out = append(out, l)
 	}
 	slices.Reverse(out)
