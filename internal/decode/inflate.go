@@ -129,7 +129,7 @@ func (f *inflater) block(buf []byte, n int, r *bitReader) (int, bool) {
 		in.fill()
 		// Bytes are by far the most frequent symbols. A few of them are decoded together, if
 		// their codes are short and there is room for all.
-		const few = 3
+		const few = 5
 		if len(buf)-n >= few && in.have >= few*shortBits {
 			for range few {
 				c := f.literals.short[in.bits%(1<<shortBits)]
