@@ -280,7 +280,7 @@ func (w *window) compare(r *rule, f *Finding) {
 		if len(f.Offenders) > 0 {
 			first := &f.Offenders[0]
 			if x = c.of(first.Function); c.before == nil { // both show the same bounds
-				x.Low, first.High = first.Low, x.High
+				x.Low, x.High = first.Low, first.High
 			}
 		}
 	case c.isOver(worst):

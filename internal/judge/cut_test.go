@@ -58,6 +58,26 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// The bounds of an offender are its own: what was cut off may belong to it, but not what others
+// have.
+func TestCutOffOffender(t *testing.T) {
+	p := folded.Must("cpu 10s\n" + deep(64) + " 2\nruntime.main;main.main;main.entry;main.mid;main.small 300\nruntime.main;main.main;main.entry;main.mid 400\nruntime.main;main.main;main.entry;main.rest 298\n")
+	set := []string{"no function above 20% cumulative", "main.small below 20% cumulative"}
+	findings, err := judgeOf(t, set).Table(t.Context(), tableOf(t, p), judge.Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	each, one := findings[0], findings[1]
+	for _, o := range each.Offenders {
+		if o.High < o.Share || o.High > o.Share+0.07 {
+			t.Errorf("%s is at %v, and at most at %v", o.Function, o.Share, o.High)
+		}
+	}
+	if first := each.Offenders[0]; first.Function != "main.small" || each.High != first.High || each.High != one.High {
+		t.Errorf("the first offender %s is at most at %v, and the budget at %v; alone it is at most at %v", first.Function, first.High, each.High, one.High)
+	}
+}
+
 // A check passes "absent" neither early nor at its end if the stacks were cut off, and growth
 // is not proven against a baseline whose stacks were.
 func TestCutOffBlocks(t *testing.T) {
