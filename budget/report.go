@@ -102,7 +102,15 @@ func (c offenderChain) lines(budget *Budget, dim unit.Dimension) (lines []string
 
 // String is the function with its place, and the call in the own module that leads to it:
 // "encoding/json.Marshal at json/encode.go:160, called from main.serve at shop/order.go:46".
-func (o Offender) String() string { return located((*judge.Frame)(&o.Frame), (*judge.Frame)(&o.Blame)) }
+// Where no such call has half of a function of the standard library, it is the nearest caller
+// outside that.
+func (o Offender) String() string {
+	text := located((*judge.Frame)(&o.Frame), (*judge.Frame)(&o.Blame))
+	if f := (*judge.Frame)(o.outside()); f != nil && o.Blame.Function == "" {
+		text += ", called by " + located(f, f)
+	}
+	return text
+}
 
 func located(f, blame *judge.Frame) string {
 	text := f.Function

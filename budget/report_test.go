@@ -17,6 +17,24 @@ func TestObjectsAreNoBytes(t *testing.T) {
 	}
 }
 
+// TestOffenderString: where no code of the own module has half of the offender, the nearest caller
+// outside the standard library is named, which somebody can change.
+func TestOffenderString(t *testing.T) {
+	o := Offender{Frame: Frame{Function: "math/big.mul", File: "/go/src/math/big/nat.go", Line: 8, Share: 0.4}}
+	o.Callers = []Frame{{Function: "crypto/rsa.Sign", Share: 0.4}, {Function: "example.com/proxy.SignHost", File: "/m/proxy/signer.go", Line: 84, Share: 0.38}}
+	for _, tt := range []struct {
+		blame Frame
+		want  string
+	}{
+		{Frame{}, "math/big.mul at big/nat.go:8, called by example.com/proxy.SignHost at proxy/signer.go:84"},
+		{Frame{Function: "main.serve", File: "/m/main.go", Line: 3}, "math/big.mul at big/nat.go:8, called from main.serve at m/main.go:3"},
+	} {
+		if o.Blame = tt.blame; o.String() != tt.want {
+			t.Errorf("%s, want %s", o, tt.want)
+		}
+	}
+}
+
 // TestNoMatch: a function that has no samples of its own is in the profile all the same.
 func TestNoMatch(t *testing.T) {
 	p := folded.Must("cpu 10s\nmain.main;main.run;main.work 1000")

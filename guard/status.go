@@ -188,7 +188,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 // gave up.
 type faults struct {
 	by      map[string]string
-	emitted map[string]time.Time // by part and reason: the time of the last event
+	emitted map[string]time.Time // by part and reason: the time of the event in the last hour
 }
 
 func (f *faults) note(part, what string) {
@@ -214,7 +214,8 @@ func (f *faults) String() string {
 func (g *Guard) degraded(part, reason, what string) {
 	g.faults.note(part, what)
 	now, key := time.Now(), part+" "+reason
-	if last, ok := g.faults.emitted[key]; !ok || now.Sub(last) >= time.Hour {
+	maps.DeleteFunc(g.faults.emitted, func(_ string, last time.Time) bool { return now.Sub(last) >= time.Hour })
+	if _, told := g.faults.emitted[key]; !told {
 		g.faults.emitted[key] = now
 		g.emit(Event{Name: eventDegraded, Message: what})
 	}
