@@ -174,7 +174,11 @@ func (rep *report) String() string {
 			title = append(title, fmt.Sprintf("%d %s", n[s], word))
 		}
 		for _, o := range rep.results {
-			if rep.conclusion(o) == conclusion(s) && !ended {
+			switch {
+			case rep.conclusion(o) != conclusion(s):
+			case ended:
+				fmt.Fprintf(&b, "\n\n%s: %s", word, o.Budget)
+			default:
 				fmt.Fprintf(&b, "\n\n%s", o.Result)
 			}
 		}
