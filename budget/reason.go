@@ -146,7 +146,7 @@ func ofCheck(p phrasing, reason judge.Reason) string {
 	case judge.AtOnce:
 		return p.reason(reason.Of) + " (of those that work started, the most at one time)"
 	case judge.Left:
-		return fmt.Sprintf("of the goroutines that work started, %d are left %v after it returned and its context was canceled", f.Hits, reason.Elapsed.Round(time.Second))
+		return fmt.Sprintf("work left %s running, %v after it returned and its context was canceled", unit.Plural(f.Hits, "goroutine"), reason.Elapsed.Round(time.Second))
 	case judge.FewBatches:
 		return unit.Plural(f.Samples, "batch") + " of calls came in time, and 2 are needed"
 	case judge.Unsteady:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -87,7 +88,11 @@ func (s *source) open(ctx context.Context, arg string) (io.ReadCloser, error) {
 	}
 	f, err := os.Open(arg)
 	if err != nil {
-		return nil, errors.Unwrap(err) // which has no name of the file
+		err = errors.Unwrap(err) // which has no name of the file
+		if _, _, noAddress := net.SplitHostPort(arg); noAddress == nil {
+			err = fmt.Errorf("%w; to profile a service, say http://%s", err, arg)
+		}
+		return nil, err
 	}
 	return f, nil
 }

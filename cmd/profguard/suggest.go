@@ -46,7 +46,7 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	about := w.about(w.facts.Kind)
 	if w.facts.Kind == kinds.CPU && w.table.Count() < leastSamples {
-		return exitUndecided, fmt.Errorf("%s: too few to suggest anything: profile it while it works, or for longer", about)
+		return exitUndecided, fmt.Errorf("%s: too few to suggest anything, which takes %d: profile it while it works, or for longer (-seconds)", about, leastSamples)
 	}
 	fmt.Fprintf(&w.out, "# %s.\n", about)
 	w.suggest()

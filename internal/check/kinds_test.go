@@ -94,7 +94,7 @@ func TestCheckKinds(t *testing.T) {
 		{"share of allocations", "check.(*keeper).allocate below 30% of allocs",
 			func(context.Context) { k.allocate(1 << 20) }, nil, "keeper).allocate", nil},
 		{"leak", "no goroutine leaked",
-			func(ctx context.Context) { leak(leaked); asleep(ctx) }, func(ctx context.Context) { go func() { <-ctx.Done() }(); asleep(ctx) }, "of the goroutines that work started, ", leaked},
+			func(ctx context.Context) { leak(leaked); asleep(ctx) }, func(ctx context.Context) { go func() { <-ctx.Done() }(); asleep(ctx) }, "work left ", leaked},
 		{"goroutines steady", "goroutines steady",
 			func(ctx context.Context) { leak(steady); asleep(ctx) }, asleep, "check.leak.func1  100.00%", steady},
 		{"heap steady", "heap steady",
