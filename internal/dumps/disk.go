@@ -95,6 +95,8 @@ func (d *rootDisk) check(root *os.Root) error {
 		return fmt.Errorf("%w: %s is a link (%v), and a program that can change it decides where dumps go; name the directory itself", ErrRefused, d.path, here.Mode().Type())
 	case !isOwn(info):
 		return fmt.Errorf("%w: %s belongs to another user, who could plant or replace files; name a directory in it, which is made", ErrRefused, d.path)
+	case hasModes && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky != 0:
+		return fmt.Errorf("%w: %s is for all users, who could plant files; name a directory in it, which is made", ErrRefused, d.path)
 	case hasModes && info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("%w: %s has mode %04o, so others could plant or replace files; run: chmod go-w %s",
 			ErrRefused, d.path, info.Mode().Perm(), d.path)

@@ -103,7 +103,7 @@ func TestFault_66_DirectoryOfOthers(t *testing.T) {
 		}, "belongs to another user"},
 		{"mode 770", chmod(0o770), "chmod go-w"},
 		{"mode 707", chmod(0o707), "chmod go-w"},
-		{"mode 777 and sticky", chmod(0o777 | os.ModeSticky), "chmod go-w"},
+		{"mode 777 and sticky", chmod(0o777 | os.ModeSticky), "name a directory in it"},
 		{"clean twin: mode 755", chmod(0o755), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
