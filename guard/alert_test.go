@@ -153,7 +153,8 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 			t.Fatalf("%s: %s", s.State, s.Result.Reason)
 		}
 		pass(100 * second)
-		if s := g.Status().Budgets[0]; s.State != "firing" || !strings.Contains(s.Result.Reason, "still firing: ends when 3 windows in a row pass, over ") {
+		if s := g.Status().Budgets[0]; s.State != "firing" || !strings.Contains(s.Result.Reason, "still firing: ends when 3 windows in a row pass, over ") ||
+			!strings.HasSuffix(s.Result.Reason, ", or when the condition has not held for 5 periods (3 windows so far)") {
 			t.Errorf("%s: %s", s.State, s.Result.Reason)
 		}
 		pass(2 * minute)
@@ -262,6 +263,29 @@ func TestStillFiring(t *testing.T) {
 		initials(t, g, 4)
 		const want = "; still firing: ends when 3 windows in a row pass, over 30s at the least (0 so far), or when all together prove that it is kept"
 		if s := g.Status().Budgets[0]; s.State != "firing" || !strings.HasSuffix(s.Result.Reason, want) {
+			t.Errorf("%s: %s, want %s", s.State, s.Result.Reason, want)
+		}
+		g.Stop()
+	})
+}
+
+// While nothing is proven about the function that an alert is about, the reason names it.
+func TestStillFiringFor(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		few := "cpu 10s\n"
+		for i := range 10 {
+			few += fmt.Sprintf("main.main;main.serve;main.work%d 1\n", i)
+		}
+		w.take = func(n int) profiler.Window {
+			if n < 20 {
+				return cpuWindow(bad)
+			}
+			return cpuWindow(few)
+		}
+		g := w.start(t, Config{Budgets: budget.Must("no function above 20% cumulative"), Window: 10 * second, Every: 10 * second})
+		initials(t, g, 25)
+		const want = "; still firing for fmt.Println: ends when "
+		if s := g.Status().Budgets[0]; s.State != "firing" || !strings.Contains(s.Result.Reason, want) {
 			t.Errorf("%s: %s, want %s", s.State, s.Result.Reason, want)
 		}
 		g.Stop()

@@ -88,9 +88,16 @@ func (e *entry) reason(g *Guard) string {
 	}
 	rule := e.ruleOf(&g.cfg)
 	windows, d := e.alert.NeededToEnd(time.Since(g.started), rule)
-	text := fmt.Sprintf("%s; still firing: ends when %s in a row pass, over %v at the least (%d so far)", r.Reason, unit.Plural(windows, "window"), d, e.alert.Passes.Windows)
+	text := r.Reason + "; still firing"
+	if named := e.Offender; named != nil && isEach(&e.rule) && (len(r.Offenders) == 0 || r.Offenders[0].Function != named.Function) {
+		text += " for " + named.Function
+	}
+	text += fmt.Sprintf(": ends when %s in a row pass, over %v at the least (%d so far)", unit.Plural(windows, "window"), d, e.alert.Passes.Windows)
 	if !rule.Counted {
 		text += ", or when all together prove that it is kept"
+	}
+	if r.Idle {
+		text += fmt.Sprintf(", or when the condition has not held for %d periods (%s so far)", alert.IdlePeriods, unit.Plural(e.alert.Idle.Windows, "window"))
 	}
 	return text
 }

@@ -22,9 +22,9 @@ const (
 
 	// unjudgedPeriods end an alert if good windows have nothing to judge: no sample within
 	// the budget's "in" and "where", or no work. That is an hour at the defaults, longer than
-	// usual pauses of the traffic. idlePeriods are enough if the budget has a condition that
+	// usual pauses of the traffic. IdlePeriods are enough if the budget has a condition that
 	// does not hold.
-	idlePeriods     = 5
+	IdlePeriods     = 5
 	unjudgedPeriods = 60
 
 	// A budget that fails and passes in turn takes longer to end, and to fire by its rows. Otherwise
@@ -331,7 +331,7 @@ func (a *Alert) over(f Finding, r Rule) Event {
 // stopped returns the event if there was nothing to judge for so long that the alert is over,
 // or None.
 func (a *Alert) stopped(f Finding, r Rule) Event {
-	if a.Idle.lasts(idlePeriods, idlePeriods*r.Period*3/4, f.End) || a.Unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, f.End) {
+	if a.Idle.lasts(IdlePeriods, IdlePeriods*r.Period*3/4, f.End) || a.Unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, f.End) {
 		return Unjudged
 	}
 	return None

@@ -240,11 +240,11 @@ func TestIdleAfterUnjudged(t *testing.T) {
 	for range 6 {
 		next(Finding{})
 	}
-	for i := range idlePeriods {
+	for i := range IdlePeriods {
 		if a.Idle.Windows != i {
 			t.Errorf("%d idle windows, want %d", a.Idle.Windows, i)
 		}
-		if e, last := next(Finding{Idle: true}), i == idlePeriods-1; a.State == Firing && last || e == Unjudged && !last {
+		if e, last := next(Finding{Idle: true}), i == IdlePeriods-1; a.State == Firing && last || e == Unjudged && !last {
 			t.Errorf("idle window %d: %v, state %v", i+1, e, a.State)
 		}
 	}
