@@ -160,7 +160,7 @@
 //	process steady
 //
 // "no goroutine leaked" fails on goroutines that are blocked for ever, if the runtime has a
-// profile of them.
+// profile of them. In a test it fails on those that work has started and that do not end.
 //
 //	no goroutine leaked
 //

@@ -55,7 +55,8 @@ type Result struct {
 	// to be over the limit, and the others are with a chance of nineteen in twenty; for an
 	// Inconclusive result they are those whose measured value is over it. A Pass has none.
 	Offenders []Offender `json:"offenders,omitempty"`
-	// Over is the number of all functions over the limit, listed or not.
+	// Over is the number of all functions over the limit, listed or not. It is 0 if the budget
+	// is on the process or a pattern, whose offenders are parts of a whole.
 	Over int `json:"over"`
 
 	// Reason says in one sentence why the verdict is what it is.

@@ -80,7 +80,7 @@ const (
 var running atomic.Pointer[Guard]
 
 // Start starts the guard of this process. Its error names every mistake in the
-// configuration, or the place where another guard was started. After Start nothing that
+// configuration (that of DumpDir only if there is no other), or the place where another guard was started. After Start nothing that
 // goes wrong in the guard reaches the host: it becomes a metric, an event and a part of
 // [Guard.Status].
 func Start(cfg Config) (*Guard, error) {

@@ -187,7 +187,7 @@ func (rep *report) String() string {
 	if rep.sampled != nil {
 		facts = append(facts, unit.Plural(work.Samples(rep.sampled), "CPU sample"))
 	}
-	if rep.busy != "" && n[kept] < len(rep.results) {
+	if rep.busy != "" && slices.ContainsFunc(rep.results, func(o reported) bool { return o.Verdict == budget.Inconclusive && o.cause == noTime }) {
 		facts = append(facts, rep.busy)
 	}
 	for _, s := range rep.saved {
@@ -227,6 +227,9 @@ func (rep *report) remedies() []string {
 		if o.rule.Test == judge.Grows {
 			add("to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
 			add("if the growth is wanted, refresh the baseline (Checker.Update)")
+		}
+		if o.rule.Class == judge.Leak && slices.ContainsFunc(o.Offenders, func(f budget.Offender) bool { return strings.HasPrefix(f.Function, "net/http.(*persistConn).") }) {
+			add("an idle connection of an HTTP client has two goroutines: let work call CloseIdleConnections of the client at its end")
 		}
 		if rep.race && o.rule.Limit > 0 && !isShare(o.rule) && o.rule.Subject != "goroutines" && o.rule.Kind != kinds.Goroutine {
 			add("leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: " +
