@@ -7,6 +7,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 )
@@ -62,7 +63,7 @@ func (g *Guard) add(j *judgement) bool {
 		e.History = e.History[1:]
 	}
 	e.History = append(e.History, Measurement{Value: r.Share, Verdict: r.Verdict})
-	e.Result, e.measured = *r, j.finding.HasValue()
+	e.Result, e.measured, e.Accept = *r, j.finding.HasValue(), check.Accepting(r, 1)
 	if j.lost {
 		return true
 	}

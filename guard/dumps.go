@@ -241,8 +241,12 @@ func (l *looper) trace() []byte {
 		}
 		return written.tooMuch
 	})
-	l.untraced = err != nil
-	if err = cmp.Or(err, failed); err != nil {
+	if err != nil {
+		l.untraced = true // and it may still write to failed
+	} else {
+		err = failed
+	}
+	if err != nil {
 		l.off("execution traces", fmt.Errorf("Config.Trace: %w", err))
 		return nil
 	}

@@ -3,7 +3,6 @@ package guard
 import (
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/profguard/profguard/internal/web"
 )
@@ -57,14 +56,14 @@ import (
 //	mux.Handle("/debug/pprof/", http.DefaultServeMux)
 //	mux.Handle("/debug/pprof/profile", http.StripPrefix("/debug/pprof", g.Handler()))
 //
-// One live profile is taken at a time, and at most eight clients read the status or the
-// budgets; further requests get 429 with Retry-After. Clients that do not read lose their answer after 30 seconds, or the
-// server's WriteTimeout.
+// One live profile is taken at a time, and at most four clients read the status or the
+// budgets; further requests get 429 with Retry-After. Clients that do not read lose their
+// answer after 30 seconds, or the server's WriteTimeout.
 //
 // The handler of a nil Guard says that no guard runs.
 func (g *Guard) Handler() http.Handler {
 	if g == nil {
-		g = &Guard{status: newStatus(time.Time{}, false)}
+		g = new(Guard)
 	}
 	g.pages.Do(func() {
 		hostname, _ := os.Hostname() // without it there is one allowed name less

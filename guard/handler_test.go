@@ -145,6 +145,18 @@ func TestAccept(t *testing.T) {
 	}
 }
 
+// A Guard that was not started serves its pages, too.
+func TestHandlerOfZeroGuard(t *testing.T) {
+	g := new(Guard)
+	if r := webtest.Ask(g.Handler(), "GET", "/status.json"); r.StatusCode != 200 {
+		t.Errorf("status.json: %d", r.StatusCode)
+	}
+	g.notePanic("page")
+	if n := g.Status().Panics["page"]; n != 1 {
+		t.Errorf("%d panics, want one", n)
+	}
+}
+
 // Every handler of a guard is the same one, so its limits hold for all.
 func TestHandlerIsShared(t *testing.T) {
 	g := stillGuard(t, nil)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
+	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -37,7 +38,7 @@ func entryOf(sentence string) *entry {
 func standingOf(sentence string, state alert.State, r budget.Result) *entry {
 	e := entryOf(sentence)
 	r.Budget = e.Budget
-	e.alert.State, e.Result = state, r
+	e.alert.State, e.Result, e.Accept = state, r, check.Accepting(&r, 1)
 	e.Verdicts[r.Verdict.String()] = 1
 	return e
 }

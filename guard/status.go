@@ -10,7 +10,6 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
-	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
@@ -168,7 +167,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	r := &s.Result
 	s.Budget, r.Reason = cloneBudget(e.Budget), e.reason(g)
 	r.Budget = s.Budget
-	s.state, s.State, s.Accept = e.alert.State, e.alert.State.String(), check.Accepting(r, 1)
+	s.state, s.State = e.alert.State, e.alert.State.String()
 	s.Warning = cmp.Or(s.Warning, e.unseen())
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
 	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing
@@ -225,5 +224,8 @@ func (g *Guard) degraded(part, reason, what string) {
 func (g *Guard) notePanic(part string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.status.Panics == nil {
+		g.status.Panics = map[string]int64{} // of a Guard that was not started
+	}
 	g.status.Panics[part]++
 }

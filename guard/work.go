@@ -295,9 +295,11 @@ func described(g prometheus.Gatherer) map[string]bool {
 		_ = call(func() { c.Describe(descs) })
 	}()
 	for d := range descs {
-		var name string
-		_, _ = fmt.Sscanf(d.String(), "Desc{fqName: %q", &name) // it shows its name only in this text
-		names[name] = true
+		if d != nil {
+			var name string
+			_, _ = fmt.Sscanf(d.String(), "Desc{fqName: %q", &name) // it shows its name only in this text
+			names[name] = true
+		}
 	}
 	return names
 }
