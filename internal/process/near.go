@@ -2,6 +2,8 @@ package process
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/profguard/profguard/internal/pattern"
@@ -14,9 +16,10 @@ import (
 func Missing(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
 	missing := map[string]string{}
 	var patterns []*pattern.Pattern
+	var parsed []string
 	for _, text := range texts {
 		if p, err := pattern.Parse(text); err == nil {
-			patterns, missing[text] = append(patterns, p), ""
+			patterns, parsed, missing[text] = append(patterns, p), append(parsed, text), ""
 		}
 	}
 	if len(patterns) == 0 {
@@ -27,40 +30,44 @@ func Missing(texts []string, functions func(func(name string) bool) error) (map[
 	err := functions(func(name string) bool {
 		hits = index.Match(name, hits[:0])
 		for _, h := range hits {
-			delete(missing, patterns[h].String())
+			delete(missing, parsed[h])
 		}
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	findNear(missing, functions)
+	hints, _ := near(slices.Sorted(maps.Keys(missing)), functions) // on an error there are no hints
+	maps.Copy(missing, hints)
 	return missing, nil
 }
 
 // A nearest is a text that matches no name, with the nearest name so far.
 type nearest struct {
-	text, bare, fixed string
-	best              string
-	away              int // the number of wrong letters in best, or at first one more than may be wrong
+	text, bare string
+	best       string
+	away       int // the number of wrong letters in best, or at first one more than may be wrong
 }
 
-// findNear finds for texts, which match no function, the linked package or function with the
+// near finds for texts, which match no function, the linked package or function with the
 // nearest name: with one wrong letter in five letters and more, or two in ten. There is none for regular
-// expressions and for texts with wildcards.
-func findNear(missing map[string]string, functions func(func(name string) bool) error) {
-	var wanted []*nearest
-	for text := range missing {
+// expressions and for texts with wildcards. functions calls its argument with all linked
+// functions, as [Functions] does.
+func near(texts []string, functions func(func(name string) bool) error) (map[string]string, error) {
+	wanted, longest := map[string][]*nearest{}, 0 // by what has to be the same
+	for _, text := range texts {
 		plain := bare(text)
-		if plain != "" && !strings.HasPrefix(text, "/") && !strings.Contains(text, "...") && !strings.ContainsAny(plain, "*?[") {
+		if !strings.HasPrefix(text, "/") && !strings.Contains(text, "...") && !strings.ContainsAny(plain, "*?[") {
 			away := 1 + min(len(plain)/5, 2) // less for short names, which always have one at two wrong letters
-			wanted = append(wanted, &nearest{text: text, bare: plain, fixed: fixed(plain), away: away})
+			longest = max(longest, len(plain))
+			wanted[fixed(plain)] = append(wanted[fixed(plain)], &nearest{text: text, bare: plain, away: away})
 		}
 	}
+	found := map[string]string{}
 	if len(wanted) == 0 {
-		return
+		return found, nil
 	}
-	_ = functions(func(name string) bool { // after an error, there is a hint among the names until then or none
+	err := functions(func(name string) bool {
 		pkg := pattern.PackageOf(name)
 		if pkg == "" {
 			return true
@@ -70,31 +77,41 @@ func findNear(missing map[string]string, functions func(func(name string) bool) 
 		if i := strings.LastIndex(pkg, "/v"); i > 0 && strings.Trim(pkg[i+2:], "0123456789") == "" {
 			unversioned = pkg[:i] // people leave the major version out
 		}
-		for _, n := range wanted {
-			n.compare(name, plain)
-			n.compare(pkg, pkg)
-			n.compare(pkg, unversioned)
+		compare := func(name, plain string) {
+			for at := len(plain); at >= 0; {
+				at = strings.LastIndexAny(plain[:at], "/.")
+				end := plain[at+1:] // a text may have the last parts of a name only
+				if len(end) > longest+2 {
+					return
+				}
+				for _, n := range wanted[fixed(end)] {
+					n.compare(name, end)
+				}
+			}
 		}
+		compare(name, plain)
+		compare(pkg, pkg)
+		compare(pkg, unversioned)
 		return true
 	})
-	for _, n := range wanted {
-		missing[n.text] = n.best
+	for _, list := range wanted {
+		for _, n := range list {
+			if n.best != "" {
+				found[n.text] = n.best
+			}
+		}
 	}
+	return found, err
 }
 
-// compare compares the text with a name, or with its last parts: a text may have only these.
-func (n *nearest) compare(name, plain string) {
-	start := len(plain) - len(n.bare) // if no letter is missing or too many
-	for at := max(0, start-n.away); at <= min(start+n.away, len(plain)-1); at++ {
-		end := plain[at:]
-		whole := at == 0 || plain[at-1] == '/' || plain[at-1] == '.'
-		if !whole || !strings.EqualFold(end[:1], n.fixed[:1]) || fixed(end) != n.fixed {
-			continue
-		}
-		away := spelling.Distance(n.bare, end)
-		if cmp.Or(cmp.Compare(away, n.away), cmp.Compare(len(name), len(n.best)), cmp.Compare(name, n.best)) < 0 {
-			n.best, n.away = name, away
-		}
+// compare compares the text with the end of a name.
+func (n *nearest) compare(name, end string) {
+	if d := len(end) - len(n.bare); d > n.away || -d > n.away {
+		return
+	}
+	away := spelling.Distance(n.bare, end)
+	if cmp.Or(cmp.Compare(away, n.away), cmp.Compare(len(name), len(n.best)), cmp.Compare(name, n.best)) < 0 {
+		n.best, n.away = name, away
 	}
 }
 

@@ -43,15 +43,14 @@ func TestNear(t *testing.T) {
 		"encoding/jsn/...":            "",
 		"example.org/other/chk.price": "",
 	} {
-		got := map[string]string{text: ""}
-		findNear(got, func(yield func(string) bool) error {
+		got, err := near([]string{text}, func(yield func(string) bool) error {
 			for _, f := range functions {
 				yield(f)
 			}
 			return nil
 		})
-		if got[text] != want {
-			t.Errorf("%s: %q, want %q", text, got[text], want)
+		if err != nil || got[text] != want {
+			t.Errorf("%s: %q, %v, want %q", text, got[text], err, want)
 		}
 	}
 	// However many texts there are, each is looked for.
@@ -59,21 +58,12 @@ func TestNear(t *testing.T) {
 	for i := range 1000 {
 		texts = append(texts, fmt.Sprintf("absent%d.Thing", i))
 	}
-	got, err := Missing(texts, Functions)
+	got, err := near(texts, Functions)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, near := range got {
-		want := ""
-		if text == "process.TestNaer" {
-			want = "github.com/profguard/profguard/internal/process.TestNear"
-		}
-		if near != want {
-			t.Errorf("%s: %q, want %q", text, near, want)
-		}
-	}
-	if len(got) != len(texts) {
-		t.Errorf("%d are missing, want all %d", len(got), len(texts))
+	if want := "github.com/profguard/profguard/internal/process.TestNear"; got["process.TestNaer"] != want || len(got) != 1 {
+		t.Errorf("%v, want only %s", got, want)
 	}
 }
 
