@@ -23,7 +23,9 @@ import (
 func (r Result) String() string {
 	text := strings.ToUpper(r.Verdict.String()) + " " + r.Budget.String()
 	if r.Reason != "" {
-		text += "\n  " + pattern.Visible(r.Reason)
+		for line := range strings.SplitSeq(r.Reason, "\n") { // of an error, which may have several
+			text += "\n  " + pattern.Visible(line)
+		}
 	}
 	dim := r.Budget.offenderDimension()
 	for i, c := range chains(r.Offenders) {

@@ -35,6 +35,14 @@ func TestOffenderString(t *testing.T) {
 	}
 }
 
+// TestReasonOfLines: a reason that is an error may have several lines.
+func TestReasonOfLines(t *testing.T) {
+	r := Result{Budget: Must("fmt absent")[0], Reason: "one\ntwo \x1b[31m"}
+	if got, want := r.String(), "INCONCLUSIVE fmt absent\n  one\n  two \ufffd[31m"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestNoMatch: a function that has no samples of its own is in the profile all the same.
 func TestNoMatch(t *testing.T) {
 	p := folded.Must("cpu 10s\nmain.main;main.run;main.work 1000")

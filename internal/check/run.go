@@ -94,6 +94,9 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 			return nil, fmt.Sprintf("Work[%q]: expected a function that reads the counter, found nil", name)
 		}
 	}
+	if err := budgets.Validate(); err != nil {
+		return nil, err.Error()
+	}
 	if c.Update { // the baseline is being written, so growth is not judged
 		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == "grows" })
 	}
@@ -103,6 +106,9 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		return nil, err.Error()
 	}
 	mainAsTested(r.rules, r.test.main)
+	if _, err := judge.New(r.rules); err != nil {
+		return nil, "package main has the path " + r.test.main + " in its test: " + err.Error()
+	}
 	r.outcomes = unreached(len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, r.rules, c)

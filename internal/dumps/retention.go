@@ -112,7 +112,8 @@ func (s *Store) tidy(add *entry) error {
 
 // clean removes entries until the others and add (nil: nothing) fit the caps: remains and entries
 // that are too old, then dumps without a mark, then those marked worst, then those marked first;
-// within each group the oldest first. In the place of one that cannot be removed the next one goes.
+// within each group the oldest first. In the place of one that cannot be removed the next one
+// goes; after three failures it gives up.
 func (s *Store) clean(entries []*entry, add *entry) (err error) {
 	now := s.now()
 	value := func(e *entry) int {
@@ -137,12 +138,13 @@ func (s *Store) clean(entries []*entry, add *entry) (err error) {
 		files, bytes = files+1, bytes+add.size
 	}
 	fits := func() bool { return files <= s.keep.Files && bytes <= s.keep.Bytes }
+	failures := 0
 	for _, e := range entries {
-		if value(e) > 0 && fits() {
+		if value(e) > 0 && fits() || failures == 3 {
 			break
 		}
 		if failed := s.remove(e); failed != nil {
-			err = cmp.Or(err, failed)
+			err, failures = cmp.Or(err, failed), failures+1
 			continue
 		}
 		files, bytes = files-1, bytes-e.size

@@ -86,7 +86,7 @@ func New(c Config) *Handler {
 const (
 	// maxLight is the most concurrent answers with the status or the budgets, which take some
 	// milliseconds. With 1,000 budgets each holds some megabytes.
-	maxLight = 8
+	maxLight = 4
 	// maxHeavy is the most concurrent answers with a profile, a file of a dump or their list.
 	// Each holds at most 16 MiB.
 	maxHeavy = 4

@@ -52,7 +52,7 @@ func TestRootOf(t *testing.T) {
 		"sync/atomic.(*Int64).Add " + g + "(*Worker).loop " + g + "(*Worker).run.func3":                     "",
 		"runtime.chanrecv " + g + "(*Worker).run.func3":                                                     "",
 		"shop.total " + checkPackage + ".(*cpuPhase).take " + checkPackage + ".(*run).freely shop.on.func1": "",
-		"runtime.mallocgc " + checkPackage + ".unlinkedOf " + checkPackage + ".newRun shop.on.func1":        "",
+		"runtime.mallocgc " + checkPackage + ".newRun " + checkPackage + ".newRun shop.on.func1":            "",
 		"": "",
 	} {
 		if got, ok := rootOf(strings.Fields(stack)); ok != (want != "") || ok && got != want {
