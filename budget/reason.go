@@ -158,7 +158,7 @@ func ofCheck(p phrasing, reason judge.Reason) string {
 		}
 		return fmt.Sprintf("no %q was done%s: work must do some in each call, or the counter is wrong", b.Per, in)
 	case judge.OutOfReach:
-		return p.reason(reason.Of) + `; so nothing was judged: correct the "in", "where" or "when", or leave it out`
+		return p.reason(reason.Of) + `; nothing was judged: correct the "in", "where" or "when", or leave it out`
 	case judge.LittleCPU:
 		return p.reason(reason.Of) + fmt.Sprintf(", of a process at %.2f cores, some of which is Check's own: let work compute", reason.Cores)
 	case judge.SmallWork:

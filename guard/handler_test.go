@@ -152,7 +152,7 @@ func TestHandlerOfZeroGuard(t *testing.T) {
 		t.Errorf("status.json: %d", r.StatusCode)
 	}
 	g.notePanic("page")
-	if n := g.Status().Panics["page"]; n != 1 {
+	if n := g.status.Panics["page"]; n != 1 {
 		t.Errorf("%d panics, want one", n)
 	}
 }
