@@ -2,7 +2,18 @@
 // walks the samples of a decoded profile, adds them up for any number of queries, and
 // picks the offenders among the functions that are over a limit.
 //
-// Package budget's documentation explains the rule to users, and docs/offenders.md why it is so.
+// The rule, which package budget's documentation explains to users, is in these files:
+//
+//   - layout.go finds the values that a budget asks about in a profile's samples, and how
+//     many observations they stand for.
+//   - known.go has the few function names that the rule knows; names.go what is known
+//     about each function of a profile.
+//   - order.go derives the order in which packages were linked from addresses, and finds
+//     hand-overs with it.
+//   - stack.go finds the way in of each stack, and servers' own work.
+//   - query.go says which frames a sample is charged to.
+//   - sums.go adds up; offenders.go picks the offenders; paths.go finds their callers and
+//     callees.
 //
 // Everything is an index into an array. The arrays are kept from profile to profile: in a
 // running program, adding up allocates nothing and matches no name after the first window.

@@ -6,6 +6,14 @@
 // values: no goroutines, no clocks, no allocation per update. None of them is safe for
 // concurrent use.
 //
+// # What to use
+//
+//   - One window or one saved profile: [Fixed] for a share, [Rate] for a count
+//     over an exposure (cores, CPU per request), [Absent], and growth over a baseline ([Limit.Growth]).
+//   - A guard that looks at every window for months: [Stream].
+//   - A test that wants an answer within seconds: [Sequential].
+//   - Slow growth over hours: [Steady]; over one test: [Trend].
+//
 // # How it works
 //
 // A share is k hits in n samples. [Lower] and [Upper] bound it: they solve
