@@ -47,8 +47,8 @@ func profilingCost(w *profiler.Window, used *process.Figures) time.Duration {
 	if w.Slices == 0 { // none was taken
 		return 0
 	}
-	samples, wakes := used.CPU/(10*time.Millisecond), w.Elapsed/wakeEvery
-	return samples*sampleCost + wakes*wakeCost + time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
+	samples, wakes := int64(used.CPU/(10*time.Millisecond)), int64(w.Elapsed/wakeEvery)
+	return time.Duration(samples)*sampleCost + time.Duration(wakes)*wakeCost + time.Duration(w.Slices)*sliceCost + time.Duration(len(w.Data))*byteCost
 }
 
 // readingCost estimates the CPU of reading counters of work, by what the process used meanwhile:

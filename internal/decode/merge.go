@@ -133,9 +133,9 @@ func (m *Merger) Bytes() []byte {
 	}
 	var out bytes.Buffer                              // which has no errors
 	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // there is such a level; runtime/pprof has it, too
-	z.Write(b)
-	z.Write(m.written)
-	z.Close()
+	_, _ = z.Write(b)
+	_, _ = z.Write(m.written)
+	_ = z.Close()
 	return out.Bytes()
 }
 
