@@ -118,17 +118,19 @@ const leastLeft = 10
 // label have come with the calls, one for two calls or more: work may have left them in a
 // server that runs since before the check.
 func (r *run) takeBackGoroutines() {
-	calls := r.worker.Calls.Load()
+	found := judge.MoreGoroutines{Calls: r.worker.Calls.Load()}
 	for root, n := range work.Unlabelled(r.id) {
-		come := n - r.unlabelled[root]
-		if come < max(leastLeft, calls/2) {
-			continue
+		if n -= r.unlabelled[root]; n > found.Come || n == found.Come && root < found.Root {
+			found.Come, found.Root = n, root
 		}
-		for _, i := range r.plan.ofGoroutines(r.rules) {
-			if o := &r.outcomes[i]; o.Verdict == evidence.Pass {
-				o.Verdict, o.cause = evidence.Inconclusive, unknown
-				o.Reason = judge.MoreGoroutines{Of: o.Reason, Come: come, Calls: calls, Root: root}
-			}
+	}
+	if found.Come < max(leastLeft, found.Calls/2) {
+		return
+	}
+	for _, i := range r.plan.ofGoroutines(r.rules) {
+		if o := &r.outcomes[i]; o.Verdict == evidence.Pass {
+			found.Of = o.Reason
+			o.Verdict, o.cause, o.Reason = evidence.Inconclusive, unknown, found
 		}
 	}
 }
