@@ -19,7 +19,7 @@ func (g *Guard) acquire(ctx context.Context) error {
 	g.sinks = sinks(&g.cfg, g.off)
 	if g.cfg.DumpDir != "" {
 		err := g.within("dumps", "opening DumpDir", func() error { return g.openDumps(ctx) })
-		if err != nil && dumps.Reason(err) != dumps.NoSpace {
+		if err != nil && !dumps.IsNoSpace(err) {
 			return fmt.Errorf("DumpDir: %w", err)
 		}
 		if err != nil { // a full disk is no mistake of the caller

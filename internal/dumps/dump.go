@@ -101,8 +101,7 @@ var (
 	ErrRefused = errors.New("refused as unsafe")
 )
 
-// NoSpace is the reason of errors that say that the disk is full.
-const NoSpace = "no_space"
+const wordNoSpace = "no_space"
 
 // reasons are words for errors. If two fit, the first counts.
 var reasons = []struct {
@@ -110,12 +109,15 @@ var reasons = []struct {
 	errs []error
 }{
 	{"limit", []error{ErrLimit}},
-	{NoSpace, append(noSpace, ErrNoSpace)},
+	{wordNoSpace, append(noSpace, ErrNoSpace)},
 	{"refused", []error{ErrRefused}},
 	{"permission", append(readOnly, fs.ErrPermission)},
 	{"dropped", []error{ErrDropped}},
 	{"other", nil},
 }
+
+// IsNoSpace reports whether an error says that the disk is full.
+func IsNoSpace(err error) bool { return Reason(err) == wordNoSpace }
 
 // Reasons are the words of [Reason].
 func Reasons() (words []string) {
