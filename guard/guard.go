@@ -79,10 +79,10 @@ const (
 // guard.
 var running atomic.Pointer[Guard]
 
-// Start starts the guard of this process. Its error names every mistake in the
-// configuration (that of DumpDir only if there is no other), or the place where another guard was started. After Start nothing that
-// goes wrong in the guard reaches the host: it becomes a metric, an event and a part of
-// [Guard.Status].
+// Start starts the guard of this process. Its error names every mistake in the configuration
+// (that of DumpDir only if there is no other), or the place where another guard was started.
+// After Start nothing that goes wrong in the guard reaches the host: it becomes a metric, an
+// event and a part of [Guard.Status].
 func Start(cfg Config) (*Guard, error) {
 	_, file, line, _ := runtime.Caller(1)
 	g, err := start(cfg, fmt.Sprintf("%s:%d", file, line), seams{

@@ -5,9 +5,9 @@
 //	main.main;main.run;main.work 10
 //	main.main;main.run@run.go:12;~main.inlined@run.go:40;fmt.Println 3 {endpoint=/checkout}
 //
-// The first line names the kind, and how long the profile took. Each other line
-// is a stack, root first, with its values behind it. No name holds a semicolon. A frame may carry a file and
-// line after "@"; a frame that begins with "~" is inlined into the one before it.
+// The first line names the kind, and how long the profile took. Each other line is a stack,
+// root first, with its values behind it. No name holds a semicolon. A frame may carry a file
+// and line after "@"; a frame that begins with "~" is inlined into the one before it.
 // Labels stand in braces, parted by commas. Empty lines and comments, from "#" at
 // the beginning of a line, are skipped.
 //

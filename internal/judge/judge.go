@@ -75,8 +75,8 @@ func New(rules []Rule) (*Judge, error) {
 }
 
 // Table judges a decoded profile. To judge the next of a program fast, decode both with the
-// same decoder. The work stops when the context ends. The findings are
-// valid until the next profile.
+// same decoder. The work stops when the context ends. The findings are valid until the next
+// profile.
 func (j *Judge) Table(ctx context.Context, t *decode.Table, facts Facts) ([]Finding, error) {
 	_, findings, err := j.table(ctx, t, facts)
 	return findings, err
