@@ -103,39 +103,44 @@ func (h *huffman) long(next uint64) code {
 
 // A bitReader takes bits from b, the lowest of each byte first.
 type bitReader struct {
-	b    []byte
-	at   int    // the first byte of b that is not completely in bits
-	bits uint64 // the next bits
-	have int    // the number of valid bits; below zero after the end
+	b  []byte
+	at int // the first byte of b that is not completely in bitBuffer
+	bitBuffer
 }
 
-// fill makes at least 56 bits valid, if the input has so many.
-func (r *bitReader) fill() {
+// A bitBuffer has the next bits. It is a value, which stays in registers.
+type bitBuffer struct {
+	bits uint64
+	have int // the number of valid bits; below zero after the end
+}
+
+// low is the value of the next n bits.
+func (b bitBuffer) low(n uint8) int { return int(b.bits & (1<<(n&63) - 1)) }
+
+// drop leaves out the next n bits.
+func (b bitBuffer) drop(n uint8) bitBuffer { return bitBuffer{b.bits >> (n & 63), b.have - int(n)} }
+
+// fill makes at least 56 bits valid, if the input has so many. It continues the buffer b.
+func (r *bitReader) fill(b bitBuffer) bitBuffer {
 	if r.at+8 <= len(r.b) {
-		r.bits |= binary.LittleEndian.Uint64(r.b[r.at:]) << (r.have & 63)
-		r.at += (63 - r.have) >> 3
-		r.have |= 56
-		return
+		b.bits |= binary.LittleEndian.Uint64(r.b[r.at:]) << (b.have & 63)
+		r.at += (63 - b.have) >> 3
+		b.have |= 56
+		return b
 	}
-	for r.have <= 56 && r.at < len(r.b) {
-		r.bits |= uint64(r.b[r.at]) << (r.have & 63)
+	for b.have <= 56 && r.at < len(r.b) {
+		b.bits |= uint64(r.b[r.at]) << (b.have & 63)
 		r.at++
-		r.have += 8
+		b.have += 8
 	}
-}
-
-// drop takes n of the bits that are there.
-func (r *bitReader) drop(n uint8) int {
-	v := r.bits & (1<<(n&63) - 1)
-	r.bits >>= n & 63
-	r.have -= int(n)
-	return int(v)
+	return b
 }
 
 // get returns the next n bits, 16 at most.
 func (r *bitReader) get(n int) int {
-	r.fill()
-	return r.drop(uint8(n))
+	b := r.fill(r.bitBuffer)
+	r.bitBuffer = b.drop(uint8(n))
+	return b.low(uint8(n))
 }
 
 // left is the number of bits to come.

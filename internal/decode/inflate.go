@@ -80,12 +80,12 @@ func (f *inflater) codes(in *bitReader) bool {
 	clear(sizes[:len(order)])
 	all := literals + distances
 	for i := 0; i < all; {
-		in.fill()
-		c := f.lengths.code(in.bits)
+		next := in.fill(in.bitBuffer)
+		c := f.lengths.code(next.bits)
 		if c == 0 {
 			return false
 		}
-		in.drop(c.size())
+		in.bitBuffer = next.drop(c.size())
 		symbol := c.symbol()
 		size, times := uint8(symbol), 1
 		switch {
@@ -124,9 +124,9 @@ var (
 
 // block inflates a compressed block to buf[n:].
 func (f *inflater) block(buf []byte, n int, r *bitReader) (int, bool) {
-	in := *r // a copy that stays in registers
+	in := r.bitBuffer
 	for {
-		in.fill()
+		in = r.fill(in)
 		// Bytes are by far the most frequent symbols. A few of them are decoded together, if
 		// their codes are short and there is room for all.
 		const few = 5
@@ -136,14 +136,14 @@ func (f *inflater) block(buf []byte, n int, r *bitReader) (int, bool) {
 				if !c.isByte() {
 					break
 				}
-				in.drop(c.size())
+				in = in.drop(c.size())
 				buf[n] = byte(c.symbol())
 				n++
 			}
-			in.fill()
+			in = r.fill(in)
 		}
 		c := f.literals.code(in.bits)
-		in.drop(c.size())
+		in = in.drop(c.size())
 		if c == 0 || in.have < 0 {
 			return 0, false
 		}
@@ -157,15 +157,17 @@ func (f *inflater) block(buf []byte, n int, r *bitReader) (int, bool) {
 			continue
 		}
 		if symbol == endOfBlock {
-			*r = in
+			r.bitBuffer = in
 			return n, true
 		}
 		i := symbol - endOfBlock - 1
-		length := int(lengthBase[i]) + in.drop(lengthBits[i])
+		length := int(lengthBase[i]) + in.low(lengthBits[i])
+		in = in.drop(lengthBits[i])
 		c = f.distances.code(in.bits)
-		in.drop(c.size())
+		in = in.drop(c.size())
 		symbol = c.symbol()
-		distance := int(distanceBase[symbol]) + in.drop(distanceBits[symbol])
+		distance := int(distanceBase[symbol]) + in.low(distanceBits[symbol])
+		in = in.drop(distanceBits[symbol])
 		if c == 0 || in.have < 0 || distance > n || length > len(buf)-n {
 			return 0, false
 		}

@@ -55,13 +55,12 @@ func longUvarint(b []byte, i int) (uint64, int) {
 // if it is a varint, or its length if it is bytes, which then end at next.
 // A negative next stands for an error.
 //
-// Half of a decoder's time is spent here. Nearly all fields have a tag of one
-// byte and a value or length of one to four, which is addresses of programs up to
-// 256 MiB; those are read without a call.
+// Nearly all fields have a tag of one byte and a value or length of one to four,
+// which is addresses of programs up to 256 MiB; those are read without a call.
 func field(b []byte, i int) (tag, v uint64, next int) {
-	if i+4 < len(b) && b[i] < 0x80 {
+	if i+1 < len(b) && b[i] < 0x80 {
 		tag, v, next = uint64(b[i]), uint64(b[i+1]), i+2
-		if v >= 0x80 {
+		if v >= 0x80 && i+4 < len(b) {
 			v, next = v&0x7f|uint64(b[i+2])<<7, i+3
 			if v >= 1<<14 {
 				v, next = v&(1<<14-1)|uint64(b[i+3])<<14, i+4
@@ -70,7 +69,7 @@ func field(b []byte, i int) (tag, v uint64, next int) {
 				}
 			}
 		}
-		if v < 1<<28 {
+		if b[next-1] < 0x80 {
 			switch tag & 7 {
 			case wireVarint:
 				return tag, v, next
