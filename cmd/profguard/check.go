@@ -6,6 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -24,11 +26,17 @@ func amounts(into map[string]float64, names ...string) func(string) error {
 	return func(s string) error {
 		name, value := unit.CutCount(s)
 		n, err := strconv.ParseFloat(value, 64)
+		want, most := "0 or more", math.Inf(1)
+		if name == "gc" && len(names) > 0 {
+			want, most = "0 to 1", 1
+		}
 		switch {
-		case name == "" || err != nil:
-			return errors.New("expected a name and a number, such as request=1200")
 		case len(names) > 0 && !slices.Contains(names, name):
 			return fmt.Errorf("expected one of %s", strings.Join(names, ", "))
+		case name == "" || err != nil:
+			return errors.New("expected a name and a number without a unit, such as request=1200, rss=15e6 (bytes) or gc=0.05")
+		case !(n >= 0 && n <= most):
+			return fmt.Errorf("%s: expected %s, found %s", name, want, value)
 		}
 		into[name] = n
 		return nil
@@ -96,7 +104,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	results := make([]budget.Result, len(set))
 	for i, b := range set {
 		results[i] = b.Result(findings[i])
-		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason), results[i].Reason)
+		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason, facts), results[i].Reason)
 	}
 	if err := doubtMisspelt(set, results, append(bases, in.table)...); err != nil {
 		return exitMisuse, err
@@ -157,7 +165,7 @@ func readBudgets(files, sentences []string) (budget.Set, error) {
 
 // lacks says which flag is missing to decide a budget, "" if none is. So a file with all
 // budgets of a service can be used: those that one profile can decide are judged.
-func lacks(b *budget.Budget, reason judge.Reason) string {
+func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
 	const overHours = "it looks at hours: a guard in the service judges it, no single profile can"
 	figure := func(name string) string {
 		if name == "process" {
@@ -165,13 +173,22 @@ func lacks(b *budget.Budget, reason judge.Reason) string {
 		}
 		return fmt.Sprintf("expected -figure %s=VALUE", name)
 	}
+	work := func(flag string, given map[string]float64) string {
+		text := fmt.Sprintf("it divides by work: expected %s %s=COUNT, how many there were while the profile was taken", flag, b.Per)
+		if len(given) > 0 {
+			text += ", found " + strings.Join(slices.Sorted(maps.Keys(given)), ", ")
+		}
+		return text
+	}
 	switch reason.(type) {
 	case judge.OverHours:
 		return overHours
 	case judge.NoBaseline:
 		return "it compares with an earlier profile: expected -base PROFILE"
 	case judge.WorkUnknown:
-		return fmt.Sprintf("it divides by work: expected -work %s=COUNT, how many there were while the profile was taken", b.Per)
+		return work("-work", facts.Work)
+	case judge.BaselineWorkUnknown:
+		return work("-base-work", facts.BaselineWork)
 	case judge.ConditionUnknown:
 		return fmt.Sprintf("it is judged only when %s: %s", b.When, figure(b.When.Figure))
 	case judge.FigureUnknown, judge.OtherKind:

@@ -13,19 +13,23 @@ import (
 // doubtMisspelt makes a budget undecided if it passes because no function of the profiles
 // matches it, but one has a name that is nearly the same: a budget on a misspelt name could
 // never fail. If there is no such name, the function may just not be in the profiles. A name in
-// double quotes is taken to be right.
+// double quotes is taken to be right. Of a budget that has no sample within its "in", it says
+// which name that may be.
 func doubtMisspelt(set budget.Set, results []budget.Result, profiles ...*decode.Table) error {
 	rules, err := set.Rules()
 	if err != nil {
 		return err
 	}
-	var subjects []string
+	var names []string
 	for i, rule := range rules {
 		if rule.Class == judge.Pattern && results[i].Verdict == budget.Pass && rule.Subject[0] != '"' {
-			subjects = append(subjects, rule.Subject)
+			names = append(names, rule.Subject)
+		}
+		if results[i].Samples == 0 && rule.In != "" && rule.In[0] != '"' {
+			names = append(names, rule.In)
 		}
 	}
-	missing, err := process.Missing(subjects, func(yield func(string) bool) error {
+	missing, err := process.Missing(names, func(yield func(string) bool) error {
 		for _, t := range profiles {
 			for _, f := range t.Funcs {
 				if !yield(t.Symbols.Name(f.Name)) {
@@ -39,6 +43,9 @@ func doubtMisspelt(set budget.Set, results []budget.Result, profiles ...*decode.
 		return err
 	}
 	for i, b := range set {
+		if near := missing[b.In]; near != "" && results[i].Samples == 0 {
+			results[i].Reason += ": did you mean " + near + "?"
+		}
 		if near := missing[b.Subject]; near != "" {
 			text := b.Subject
 			b.Subject = strconv.Quote(text)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -47,14 +48,18 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 	}
 	var names []string
 	var total decode.Merger
-	stacks := 0
+	stacks, seen := 0, map[[sha256.Size]byte]string{} // the arguments, by their contents
 	for _, arg := range args {
 		name := redacted(arg)
-		names = append(names, name)
-		table, err := s.decode(ctx, arg)
+		table, content, err := s.decode(ctx, arg)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		if same := seen[content]; same != "" { // a guard keeps a profile once for each budget
+			fmt.Fprintf(s.err, "%s is the same profile as %s, and is not added again\n", name, same)
+			continue
+		}
+		seen[content], names = name, append(names, name)
 		if len(args) == 1 {
 			return &input{name, table}, nil
 		}
@@ -69,14 +74,17 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 	return &input{strings.Join(names, ", "), table}, err
 }
 
-// decode reads the profile of an argument.
-func (s *source) decode(ctx context.Context, arg string) (*decode.Table, error) {
+// decode reads the profile of an argument, and returns also the hash of its content.
+func (s *source) decode(ctx context.Context, arg string) (t *decode.Table, content [sha256.Size]byte, err error) {
 	from, err := s.open(ctx, arg)
 	if err != nil {
-		return nil, err
+		return nil, content, err
 	}
 	defer from.Close()
-	return new(decode.Decoder).Decode(from)
+	h := sha256.New()
+	t, err = new(decode.Decoder).Decode(io.TeeReader(from, h))
+	h.Sum(content[:0])
+	return t, content, err
 }
 
 func (s *source) open(ctx context.Context, arg string) (io.ReadCloser, error) {
