@@ -64,6 +64,7 @@ func (g *Guard) add(j *judgement) bool {
 	}
 	e.History = append(e.History, Measurement{Value: r.Share, Verdict: r.Verdict})
 	e.Result, e.measured, e.Accept = *r, j.finding.HasValue(), check.Accepting(r, 1)
+	e.judged = e.judged || e.measured
 	if j.lost {
 		return true
 	}
@@ -72,7 +73,7 @@ func (g *Guard) add(j *judgement) bool {
 		if !e.measured { // also not by counters, over the whole period
 			return true
 		}
-	case judge.OutOfScope: // and not another reason, such as idle
+	case judge.OutOfScope, judge.NoWork: // and not another reason, such as idle
 		e.missed++
 	}
 	if e.Evidence = j.finding.Evidence; j.finding.Proven != evidence.Inconclusive {

@@ -31,7 +31,8 @@ type entry struct {
 	named        map[string]bool // the offenders that events have named while it fires, else nil
 	namedAt      time.Time       // when the last one was named
 
-	missed  int          // windows without a sample within its "in" and "where"
+	missed  int          // windows in which the program worked and the budget had nothing to judge
+	judged  bool         // it has had something to judge
 	counted counters     // the counters when it was last judged by them
 	watch   *judge.Watch // judges it, as the rule with the number at
 	at      int

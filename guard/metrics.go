@@ -23,7 +23,7 @@ var (
 	metricLimit    = newGauge("budget_limit", "The declared limit.", "budget", "unit")
 	metricDecided  = newGauge("budget_decided", "1 while it is proven that the budget is kept or broken: by all windows together, by a window that fails, or, of counted values and the live heap, by any window.", "budget")
 	metricOffender = newGauge("budget_offender_info", "1 while the budget fires: the function that its last event named, and the nearest call in the own module, each with its file and line.", "budget", "function", "file", "blame_function", "blame_file")
-	metricVacuous  = newGauge("budget_vacuous", "1 while the budget may never fail: no function that is linked matches it, its profile is missing, or there was no sample within it in 60 windows.", "budget")
+	metricVacuous  = newGauge("budget_vacuous", "1 while the budget may never fail: no function that is linked matches it, its profile is missing, or there was nothing for it to judge in 60 windows.", "budget")
 	metricVerdicts = newCounter("verdicts_total", "Windows by verdict.", "budget", "verdict")
 	metricSamples  = newCounter("samples_total", "Samples that the budget's verdicts rest on. Hits divided by samples is the share, over any time and any number of processes.", "budget")
 	metricHits     = newCounter("hits_total", "Samples charged to the budget.", "budget")

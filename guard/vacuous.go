@@ -52,18 +52,21 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 	}
 }
 
-// unseenWindows is the number of windows without a sample in a budget's "in" and "where" after
-// which there is a warning: an hour at the defaults. The binary does not tell whether there
-// will be any.
+// unseenWindows is the number of windows without a sample in a budget's "in" and "where", or
+// without a unit of its work, after which there is a warning: an hour at the defaults. The binary
+// does not tell whether there will be any.
 const unseenWindows = 60
 
-// unseen is the warning about a budget that never had a sample within its "in" and "where",
-// or "".
+// unseen is the warning about a budget that has never had anything to judge, or "".
 func (e *entry) unseen() string {
-	if e.Samples > 0 || e.missed < unseenWindows || isDefault(e.Budget) {
+	if e.judged || e.missed < unseenWindows || isDefault(e.Budget) {
 		return ""
 	}
-	return fmt.Sprintf("no sample within its \"in\" and \"where\" in %d windows: check the spelling, or drop the budget", e.missed)
+	lacks := "no sample within its \"in\" and \"where\""
+	if e.Budget.Per != "" {
+		lacks += ", or no " + e.Budget.Per + ","
+	}
+	return fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", lacks, e.missed)
 }
 
 // warn sets a budget's warning and emits an event, once, unless the budget is one of

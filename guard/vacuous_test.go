@@ -81,6 +81,36 @@ func TestNeverWithin(t *testing.T) {
 	})
 }
 
+// The same is said of work that is never done, as of a label with a misspelt value.
+func TestNeverAnyWork(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.take = func(int) profiler.Window { return manyStacks("") }
+		g := w.start(t, Config{Window: 10 * second, Every: 10 * second,
+			Budgets: budget.Must("counted: process below 1s per never", "sampled: fmt.Println below 1s per never", "seldom: process below 1000s per seldom", "done: fmt.Println below 1000s per seldom"),
+			Work: map[string]func() float64{
+				"never":  func() float64 { return 7 },
+				"seldom": func() float64 { return min(time.Since(w.began).Seconds(), 25) },
+			}})
+		for _, step := range []struct {
+			windows int
+			want    string
+		}{{59, "0"}, {3, "1"}} {
+			initials(t, g, step.windows)
+			for _, name := range []string{"counted", "sampled"} {
+				if got := series(t, g, "profguard_budget_vacuous", name); got != step.want {
+					t.Errorf("%s after %d windows more: vacuous %s, want %s", name, step.windows, got, step.want)
+				}
+			}
+		}
+		for i, want := range []string{"or no never, in 62 windows: check the spelling", "or no never, in 62 windows: check the spelling", "", ""} {
+			if b := g.Status().Budgets[i]; !strings.Contains(b.Warning, want) || want == "" && b.Warning != "" {
+				t.Errorf("%s: warning %q, want %q", b.Name, b.Warning, want)
+			}
+		}
+		g.Stop()
+	})
+}
+
 // Windows without any sample, and windows in which the budget's condition did not hold,
 // are none in which it was missed: after a night of them, one window at work is the first.
 func TestIdleWindowsAreNotMissed(t *testing.T) {
