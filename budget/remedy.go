@@ -13,7 +13,7 @@ import (
 const mostReplaced = 6
 
 // remedy says what to write instead of a wrong sentence: the sentence with other words in the
-// place of wrong ones, if it is right then, or else an example.
+// place of wrong ones, or with a clause more, if it is right then, or else an example.
 func (p *parser) remedy() string {
 	tried := p
 	for range mostReplaced {
@@ -31,6 +31,12 @@ func (p *parser) remedy() string {
 		advice = p.advice + ";"
 	}
 	example := tried.b.example()
+	// A limit in minutes is left out: 500m is meant as half a core by those who write it.
+	for dim, clause := range map[unit.Dimension]string{unit.Bytes: " of heap", unit.Time: " per request"} {
+		if with := try(p.lex.line + clause); with.err == nil && with.b.Limit.dimension() == dim && with.b.Limit.Unit != "m" {
+			return advice + ` for example, "` + with.b.String() + `"`
+		}
+	}
 	if with := try(example + clauseExamples[tried.clause]); with.err == nil {
 		example = with.b.String()
 	}
@@ -100,7 +106,7 @@ func suggest(word string) []string {
 			}
 		}
 	}
-	keywords := slices.Concat(figures, strings.Fields("no function package goroutine above below absent grows steady leaked windows"),
+	keywords := slices.Concat(figures, strings.Fields("no function package goroutine above below absent grows steady leaked windows cores points"),
 		slices.Concat(clauseWords[:]...), kinds.Names())
 	// One wrong letter in three, two at the most: "abov" is "above", and "cumulatve" is "cumulative".
 	if near := spelling.Nearest(strings.ToLower(word), min(len(word)/3, 2), keywords); near != "" && near != word {
