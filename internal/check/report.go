@@ -229,7 +229,8 @@ func (rep *report) remedies() []string {
 			add("if the growth is wanted, refresh the baseline (Checker.Update)")
 		}
 		if o.rule.Class == judge.Leak && slices.ContainsFunc(o.Offenders, func(f budget.Offender) bool { return strings.HasPrefix(f.Function, "net/http.(*persistConn).") }) {
-			add("an idle connection of an HTTP client has two goroutines: let work call CloseIdleConnections of the client at its end")
+			add("a connection of an HTTP client has two goroutines until its response's body is closed and it is idle no more: " +
+				"let work close each body, and call CloseIdleConnections of the client at its end")
 		}
 		if rep.race && o.rule.Limit > 0 && !isShare(o.rule) && o.rule.Subject != "goroutines" && o.rule.Kind != kinds.Goroutine {
 			add("leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: " +

@@ -160,7 +160,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	case isDump && len(parts) == 3:
 		h.dumpFile(w, r, parts[1], parts[2])
 	default:
-		refuse(w, http.StatusNotFound, "there is no such page; the first is at the root of where the handler is mounted")
+		refuse(w, http.StatusNotFound, "there is no such page; the first is at the root of where the handler is mounted (in most routers behind http.StripPrefix, without the slash at the end of the prefix)")
 	}
 }
 
