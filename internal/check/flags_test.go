@@ -112,7 +112,7 @@ func TestCheckFlags(t *testing.T) {
 		{"bench, one call", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=1x"}, false, []string{"3 not decided in the time given (", " -benchtime "}},
 		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=100x"}, true, []string{"1 exceeded (", "--- FAIL: BenchmarkCheckChildGuilty"}},
 		{"bench, baseline", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildBaseline$", "-test.benchtime=300x"}, false, nil},
-		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=240000000x"}, true, []string{"work is too small"}},
+		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=150000000x"}, true, []string{"work is too small"}},
 		{"bench, cpuprofile", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=100ms", "-test.cpuprofile=" + cpu}, false, []string{"nothing was judged"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
