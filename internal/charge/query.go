@@ -167,17 +167,18 @@ func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
 // list is valid until the next call.
 func (c *Counter) keys(q *Query) []int32 {
 	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.pkg, q.Charge <= Resumed
-	list, skip := c.list[:0], decode.ID(-1) // the first is not skipped
-	for _, f := range s.frames[min(s.from, s.reach):s.reach] {
+	frames := s.frames[min(s.from, s.reach):s.reach]
+	list, without, skip := slices.Grow(c.list[:0], len(frames))[:len(frames)], s.without, decode.ID(-1) // the first is not skipped
+	for i, f := range frames {
 		key := int32(-1)
 		switch {
-		case parts[f]&s.without != 0 || f == skip:
+		case parts[f]&without != 0 || f == skip:
 		case q.Unit != Package:
 			key = int32(f)
 		case all || !c.own[pkgs[f]]:
 			key = pkgs[f]
 		}
-		list, skip = append(list, key), s.skip
+		list[i], skip = key, s.skip
 	}
 	c.list = list
 	return list

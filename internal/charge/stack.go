@@ -70,26 +70,26 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 	k.seen = cleared(k.seen, len(names.parts))
 	k.handed, k.all = cleared(k.handed, len(names.parts)), cleared(k.all, len(names.parts))
 	// A profile may have very many frames, so memory is allocated once and not grown.
-	k.frames, k.shapes = slices.Grow(k.frames[:0], int(t.Frames)), slices.Grow(k.shapes[:0], len(t.Samples))
+	k.frames, k.shapes = slices.Grow(k.frames[:0], int(t.Frames))[:t.Frames], slices.Grow(k.shapes[:0], len(t.Samples))
 	k.starts = append(slices.Grow(k.starts[:0], len(t.Samples)+1), 0)
 	depth := otherDepth
 	if t.PeriodType.Type == "cpu" {
 		depth = cpuDepth
 	}
-	frames, parts := k.frames, names.parts
+	frames, parts, n := k.frames, names.parts, 0
 	for i := range t.Samples {
 		all := unmatched
 		for _, l := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {
 			at := &t.Locations[l]
 			for j := at.LineLo; j < at.LineHi; j++ {
 				name := t.Lines[j].Name
-				frames = append(frames, name)
+				frames[n] = name
+				n++
 				all &= parts[name]
 			}
 		}
-		k.starts, k.shapes = append(k.starts, len(frames)), append(k.shapes, shape{matched: all == 0})
+		k.starts, k.shapes = append(k.starts, n), append(k.shapes, shape{matched: all == 0})
 	}
-	k.frames = frames
 	k.order.read(t, names, k.frames)
 	for i := range t.Samples {
 		sh, frames := &k.shapes[i], k.of(i)

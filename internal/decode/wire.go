@@ -1,5 +1,10 @@
 package decode
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // This file reads the protobuf wire format. It does so by hand for speed, and to accept
 // exactly what google/pprof accepts: any field numbers, and ten-byte varints, whose bits
 // beyond the 64th are dropped.
@@ -119,6 +124,9 @@ func anyField(b []byte, i int) (tag, v uint64, next int) {
 // the ones without the high bit.
 func varints(b []byte) int {
 	n := 0
+	for ; len(b) >= 8; b = b[8:] {
+		n += bits.OnesCount64(^binary.LittleEndian.Uint64(b) & 0x8080808080808080)
+	}
 	for _, c := range b {
 		if c < 0x80 {
 			n++
