@@ -171,13 +171,16 @@ func (f *inflater) block(buf []byte, n int, r *bitReader) (int, bool) {
 		if c == 0 || in.have < 0 || distance > n || length > len(buf)-n {
 			return 0, false
 		}
-		if distance >= length {
-			n += copy(buf[n:n+length], buf[n-distance:])
+		end := n + length
+		if distance >= 8 && len(buf)-end >= 8 { // up to seven bytes too many, which are written again
+			for ; n < end; n += 8 {
+				binary.LittleEndian.PutUint64(buf[n:], binary.LittleEndian.Uint64(buf[n-distance:]))
+			}
+			n = end
 			continue
 		}
-		for range length { // the copy overlaps its source
+		for ; n < end; n++ { // the copy may overlap its source
 			buf[n] = buf[n-distance]
-			n++
 		}
 	}
 }
