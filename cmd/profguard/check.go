@@ -26,15 +26,18 @@ func amounts(into map[string]float64, names ...string) func(string) error {
 	return func(s string) error {
 		name, value := unit.CutCount(s)
 		n, err := strconv.ParseFloat(value, 64)
-		want, most := "0 or more", math.Inf(1)
-		if name == "gc" && len(names) > 0 {
-			want, most = "0 to 1", 1
+		want, most, such := "0 or more", math.MaxFloat64, "request=1200"
+		if len(names) > 0 {
+			such = "rss=15e6 (bytes) or gc=0.05"
+			if name == "gc" {
+				want, most = "0 to 1", 1
+			}
 		}
 		switch {
 		case len(names) > 0 && !slices.Contains(names, name):
 			return fmt.Errorf("expected one of %s", strings.Join(names, ", "))
 		case name == "" || err != nil:
-			return errors.New("expected a name and a number without a unit, such as request=1200, rss=15e6 (bytes) or gc=0.05")
+			return errors.New("expected a name and a number without a unit, such as " + such)
 		case !(n >= 0 && n <= most):
 			return fmt.Errorf("%s: expected %s, found %s", name, want, value)
 		}
@@ -106,7 +109,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 		results[i] = b.Result(findings[i])
 		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason, facts), results[i].Reason)
 	}
-	if err := doubtMisspelt(set, results, append(bases, in.table)...); err != nil {
+	if err := doubtMisspelt(set, findings, results, append(bases, in.table)...); err != nil {
 		return exitMisuse, err
 	}
 	header := std.out
@@ -173,9 +176,9 @@ func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
 		}
 		return fmt.Sprintf("expected -figure %s=VALUE", name)
 	}
-	work := func(flag string, given map[string]float64) string {
-		text := fmt.Sprintf("it divides by work: expected %s %s=COUNT, how many there were while the profile was taken", flag, b.Per)
-		if len(given) > 0 {
+	work := func(flag, of string, given map[string]float64) string {
+		text := fmt.Sprintf("it divides by work: expected %s %s=COUNT, how many there were while %s was taken", flag, b.Per, of)
+		if _, named := given[b.Per]; !named && len(given) > 0 {
 			text += ", found " + strings.Join(slices.Sorted(maps.Keys(given)), ", ")
 		}
 		return text
@@ -186,9 +189,9 @@ func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
 	case judge.NoBaseline:
 		return "it compares with an earlier profile: expected -base PROFILE"
 	case judge.WorkUnknown:
-		return work("-work", facts.Work)
+		return work("-work", "the profile", facts.Work)
 	case judge.BaselineWorkUnknown:
-		return work("-base-work", facts.BaselineWork)
+		return work("-base-work", "the base", facts.BaselineWork)
 	case judge.ConditionUnknown:
 		return fmt.Sprintf("it is judged only when %s: %s", b.When, figure(b.When.Figure))
 	case judge.FigureUnknown, judge.OtherKind:

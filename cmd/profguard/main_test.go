@@ -179,6 +179,7 @@ var commands = []string{
 	"check -budget|process below 2ms per request|-work|requests=4000|shop.pprof",
 	"check -budget|process grows below 10% per request|-base|shop.pprof|-work|request=4000|planted.pprof",
 	"check -figure gc=5% -b budgets.txt shop.pprof",
+	"check -budget|encodng/json below 5% in main.srve when goroutines above 100|few.pprof",
 	"check -figure gc=5 -b budgets.txt shop.pprof",
 	"check -work request=-1 -b budgets.txt shop.pprof",
 	"check -budget|no function grows above 5 points|shop.pprof",

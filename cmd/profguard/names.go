@@ -15,7 +15,7 @@ import (
 // never fail. If there is no such name, the function may just not be in the profiles. A name in
 // double quotes is taken to be right. Of a budget that has no sample within its "in", it says
 // which name that may be.
-func doubtMisspelt(set budget.Set, results []budget.Result, profiles ...*decode.Table) error {
+func doubtMisspelt(set budget.Set, findings []judge.Finding, results []budget.Result, profiles ...*decode.Table) error {
 	rules, err := set.Rules()
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func doubtMisspelt(set budget.Set, results []budget.Result, profiles ...*decode.
 		if rule.Class == judge.Pattern && results[i].Verdict == budget.Pass && rule.Subject[0] != '"' {
 			names = append(names, rule.Subject)
 		}
-		if results[i].Samples == 0 && rule.In != "" && rule.In[0] != '"' {
+		if _, out := findings[i].Reason.(judge.OutOfScope); out && rule.In != "" && rule.In[0] != '"' {
 			names = append(names, rule.In)
 		}
 	}
@@ -43,8 +43,8 @@ func doubtMisspelt(set budget.Set, results []budget.Result, profiles ...*decode.
 		return err
 	}
 	for i, b := range set {
-		if near := missing[b.In]; near != "" && results[i].Samples == 0 {
-			results[i].Reason += ": did you mean " + near + "?"
+		if _, out := findings[i].Reason.(judge.OutOfScope); out && missing[b.In] != "" {
+			results[i].Reason += ": did you mean " + missing[b.In] + "?"
 		}
 		if near := missing[b.Subject]; near != "" {
 			text := b.Subject
