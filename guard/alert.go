@@ -73,8 +73,12 @@ func (g *Guard) add(j *judgement) bool {
 		if !e.measured { // also not by counters, over the whole period
 			return true
 		}
-	case judge.OutOfScope, judge.NoWork: // and not another reason, such as idle
+	case judge.OutOfScope: // and not another reason, such as idle
 		e.missed++
+	case judge.NoWork:
+		if e.missed++; e.worked { // between windows
+			e.missed = 0
+		}
 	}
 	if e.Evidence = j.finding.Evidence; j.finding.Proven != evidence.Inconclusive {
 		e.Proven = budget.Verdict(j.finding.Proven)

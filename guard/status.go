@@ -99,8 +99,8 @@ type BudgetStatus struct {
 	History []Measurement `json:"history,omitempty"`
 
 	// Warning says why the budget may never fail: its pattern matches no linked function,
-	// the runtime has no profile of leaked goroutines, or no sample was within its "in" and
-	// "where" in its first sixty windows.
+	// the runtime has no profile of leaked goroutines, or it has never had anything to judge in
+	// sixty windows: no sample within its "in" and "where", or no unit of its work.
 	Warning string `json:"warning,omitempty"`
 	// Dump is the last dump of the budget that was saved, and Dumped the end of its window.
 	// Config.Keep may have removed it since.

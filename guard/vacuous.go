@@ -53,9 +53,19 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 }
 
 // unseenWindows is the number of windows without a sample in a budget's "in" and "where", or
-// without a unit of its work, after which there is a warning: an hour at the defaults. The binary
-// does not tell whether there will be any.
+// without a unit of its work, after which there is a warning: an hour at the defaults, or less
+// while windows come more often. The binary does not tell whether there will be any.
 const unseenWindows = 60
+
+// noteWork notes whether a unit of the budget's work has ever been done.
+func (g *Guard) noteWork(e *entry, now readings) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e.rule.Per != "" && !e.worked {
+		done, _ := between(e.work, now)
+		e.work, e.worked = now, done[e.rule.Per] > 0
+	}
+}
 
 // unseen is the warning about a budget that has never had anything to judge, or "".
 func (e *entry) unseen() string {
@@ -63,8 +73,8 @@ func (e *entry) unseen() string {
 		return ""
 	}
 	lacks := "no sample within its \"in\" and \"where\""
-	if e.Budget.Per != "" {
-		lacks += ", or no " + e.Budget.Per + ","
+	if e.Budget.Per != "" && !e.worked {
+		lacks = "no " + e.Budget.Per + " was done"
 	}
 	return fmt.Sprintf("%s in %d windows: check the spelling, or drop the budget", lacks, e.missed)
 }

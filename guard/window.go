@@ -163,6 +163,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		if g.kind == kinds.CPU && !m.tried && !hasCounter(&e.rule) && j.lost {
 			continue
 		}
+		l.noteWork(e, m.now.work)
 		if oncePerPeriod(&e.rule) {
 			if !m.regular {
 				continue // the period is not complete
