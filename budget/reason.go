@@ -380,7 +380,7 @@ func (p *phrasing) levels(reason judge.Levels) string {
 	if reason.Needed > 0 {
 		return fmt.Sprintf("%d measurements, each after %d calls; %d are needed", f.Samples, calls, reason.Needed)
 	}
-	said := fmt.Sprintf("%s at %s, and after %d calls more at %s", p.who(), p.amount(reason.First), (f.Samples-1)*calls, p.value())
+	said := fmt.Sprintf("%s at %s, and after %d more calls at %s", p.who(), p.amount(reason.First), (f.Samples-1)*calls, p.value())
 	switch limit := p.budget.Limit.base(); {
 	case limit > 0 && reason.Least > limit:
 		return said + fmt.Sprintf(": never below %s, the limit is %s", p.amount(reason.Least), p.limit())

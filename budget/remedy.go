@@ -33,10 +33,10 @@ func (p *parser) remedy() string {
 	example := tried.b.example()
 	// A limit in minutes is left out: 500m is meant as half a core by those who write it.
 	for dim, clause := range map[unit.Dimension]string{unit.Bytes: " of heap", unit.Time: " per request"} {
-		if len(p.lex.line) > longestLine {
+		if len(tried.lex.line) > longestLine {
 			break
 		}
-		if with := try(p.lex.line + clause); with.err == nil && with.b.Limit.dimension() == dim && with.b.Limit.Unit != "m" {
+		if with := try(tried.lex.line + clause); with.err == nil && with.b.Limit.dimension() == dim && with.b.Limit.Unit != "m" {
 			return advice + ` for example, "` + with.b.String() + `"`
 		}
 	}

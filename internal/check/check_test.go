@@ -112,8 +112,8 @@ func TestCheckNotVacuous(t *testing.T) {
 	}
 }
 
-// Work of which there are few samples because it is too small is a mistake of the test. That
-// it sleeps is in TestCheckBusy.
+// Work of which there are few samples because it is too small is a mistake of the test. Work
+// that sleeps is in TestCheckBusy.
 func TestCheckTooFewSamples(t *testing.T) {
 	if currentTestRun().race {
 		t.Skip("the race detector takes longer than Check's loop does")

@@ -229,7 +229,7 @@ func (rep *report) remedies() []string {
 			add("if the growth is wanted, refresh the baseline (Checker.Update)")
 		}
 		if o.rule.Class == judge.Leak && slices.ContainsFunc(o.Offenders, func(f budget.Offender) bool { return strings.HasPrefix(f.Function, "net/http.(*persistConn).") }) {
-			add("a connection of an HTTP client has two goroutines until its response's body is closed and it is idle no more: " +
+			add("a connection of an HTTP client has two goroutines until it is closed, also while it is idle: " +
 				"let work close each body, and call CloseIdleConnections of the client at its end")
 		}
 		if rep.race && o.rule.Limit > 0 && !isShare(o.rule) && o.rule.Subject != "goroutines" && o.rule.Kind != kinds.Goroutine {

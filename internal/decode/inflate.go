@@ -172,7 +172,7 @@ func (f *inflater) block(buf []byte, n int, r *bitReader) (int, bool) {
 			return 0, false
 		}
 		end := n + length
-		if distance >= 8 && len(buf)-end >= 8 { // up to seven bytes too many, which are written again
+		if distance >= 8 && len(buf)-end >= 8 { // up to seven bytes too many, which are overwritten or not used
 			for ; n < end; n += 8 {
 				binary.LittleEndian.PutUint64(buf[n:], binary.LittleEndian.Uint64(buf[n-distance:]))
 			}

@@ -141,17 +141,17 @@ const sentence = b => b.result.budget.startsWith(b.name + ": ") ? b.result.budge
 // budget shows where a budget stands: now, or then when a dump was taken.
 function budget(b, then) {
   const r = b.result, fresh = r.reason || r.verdict !== "inconclusive", named = b.name !== r.budget;
-  const judged = r.verdict !== "inconclusive" || r.value > 0 || r.high > 0;
+  const judged = r.verdict !== "inconclusive" || r.value || r.high;
   const open = then || b.state !== "inactive" || b.warning;
   return el("details.budget.b-" + b.state, {open: !!open},
     el("summary", null,
       el("span.badge.s-" + b.state, null, b.state), el("span.sentence", null, named && el("strong", null, clean(b.name), " "), code(sentence(b))),
-      el("span.measure", null, judged ? [el("strong.value", null, amount(r.value, r.unit)), r.limit > 0 && dim(", limit " + amount(r.limit, r.unit))] : dim(fresh ? "nothing to judge" : "no window yet")),
+      el("span.measure", null, judged ? [el("strong.value", null, amount(r.value, r.unit)), r.limit > 0 && dim(", limit " + amount(r.limit, r.unit))] : dim(fresh ? "not judged" : "no window yet")),
       el("span.draw", null, judged && bar(r)), el("span", null, sparkline(b.history, r))),
     b.warning && el("p.warning", null, el("strong", null, "Warning: "), clean(b.warning)),
     fresh && el("p.why", null, el("span.verdict.v-" + r.verdict, null, r.verdict), r.reason !== b.warning && [" ", clean(r.reason)],
       r.high > r.low && dim(` (between ${amount(r.low, r.unit)} and ${amount(r.high, r.unit)})`)),
-    b.offender && !r.offenders?.length && el("p", null, "in the last event: ", place(b.offender)),
+    b.offender && !r.offenders?.length && el("p", null, "offender in the last event: ", place(b.offender)),
     r.offenders?.length && [offenders(r.offenders, b.offender_unit || r.unit),
       r.over > r.offenders.length && el("p.dim", null, `${r.over - r.offenders.length} more on these paths are over the limit`)],
     b.accept && el("p.accept", null, "To accept the first offender, write: ", el("code", null, visible(b.accept).join(""))),
