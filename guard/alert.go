@@ -76,8 +76,8 @@ func (g *Guard) add(j *judgement) bool {
 	case judge.OutOfScope: // and not another reason, such as idle
 		e.missed++
 	case judge.NoWork:
-		if e.missed++; e.worked { // between windows
-			e.missed = 0
+		if !e.worked {
+			e.missed++
 		}
 	}
 	if e.Evidence = j.finding.Evidence; j.finding.Proven != evidence.Inconclusive {
