@@ -31,7 +31,8 @@ func (p *parser) remedy() string {
 		advice = p.advice + ";"
 	}
 	example := tried.b.example()
-	// A limit in minutes is left out: 500m is meant as half a core by those who write it.
+	// A limit of bytes or of time may only lack a clause, which is tried as in replaced. A limit in
+	// minutes is left out: 500m is meant as half a core by those who write it.
 	for dim, clause := range map[unit.Dimension]string{unit.Bytes: " of heap", unit.Time: " per request"} {
 		if len(tried.lex.line) > longestLine {
 			break

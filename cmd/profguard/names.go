@@ -20,12 +20,16 @@ func doubtMisspelt(set budget.Set, findings []judge.Finding, results []budget.Re
 	if err != nil {
 		return err
 	}
+	outOfScope := func(i int) bool {
+		_, out := findings[i].Reason.(judge.OutOfScope)
+		return out
+	}
 	var names []string
 	for i, rule := range rules {
 		if rule.Class == judge.Pattern && results[i].Verdict == budget.Pass && rule.Subject[0] != '"' {
 			names = append(names, rule.Subject)
 		}
-		if _, out := findings[i].Reason.(judge.OutOfScope); out && rule.In != "" && rule.In[0] != '"' {
+		if outOfScope(i) && rule.In != "" && rule.In[0] != '"' {
 			names = append(names, rule.In)
 		}
 	}
@@ -43,8 +47,8 @@ func doubtMisspelt(set budget.Set, findings []judge.Finding, results []budget.Re
 		return err
 	}
 	for i, b := range set {
-		if _, out := findings[i].Reason.(judge.OutOfScope); out && missing[b.In] != "" {
-			results[i].Reason += ": did you mean " + missing[b.In] + "?"
+		if near := missing[b.In]; near != "" && outOfScope(i) {
+			results[i].Reason += ": did you mean " + near + "?"
 		}
 		if near := missing[b.Subject]; near != "" {
 			text := b.Subject

@@ -41,7 +41,7 @@ func TestCheckBusy(t *testing.T) {
 		want    string
 		say     []string
 	}{
-		{"idle", idle, 2500 * time.Millisecond, "no function above 20% cumulative", "open", []string{"Work sleeps or waits"}},
+		{"idle", idle, 2500 * time.Millisecond, "no function above 20% cumulative", "open", []string{"Work sleeps or waits", "could not be judged"}},
 		{"crowded", crowded, 300 * time.Millisecond, "no function above 20% cumulative", "skipped",
 			[]string{"1 not decided (1 budget, ", "the machine was busy: goroutines and threads of this process waited ", "it goes on for up to "}},
 		{"crowded, and counted", crowded, ample, "process below 1s per call", "pass", []string{"the limit is 1s"}},
