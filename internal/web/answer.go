@@ -2,11 +2,11 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -19,19 +19,20 @@ const (
 	retryAfter = "10"
 )
 
-// slots are a limit: each answer that needs one of them acquires it and releases it.
+// slots are a limit on what goes on at a time.
 type slots chan struct{}
 
-// acquire takes a slot, and returns the function that releases it, once. If there is no slot, it
-// refuses the request with the message busy.
-func (s slots) acquire(w http.ResponseWriter, busy string) (release func(), ok bool) {
+// use runs do with a slot. do may release it earlier; its return or panic does so at the latest. If
+// there is no slot, use refuses the request with the message busy.
+func (s slots) use(w http.ResponseWriter, busy string, do func(release func())) {
 	select {
 	case s <- struct{}{}:
-		return sync.OnceFunc(func() { <-s }), true
+		release := sync.OnceFunc(func() { <-s })
+		defer release()
+		do(release)
 	default:
 		w.Header().Set("Retry-After", retryAfter)
 		refuse(w, http.StatusTooManyRequests, busy)
-		return nil, false
 	}
 }
 
@@ -96,34 +97,22 @@ func sendJSON(w http.ResponseWriter, r *http.Request, value any, release func())
 	send(w, r, "application/json", bytes.NewReader(data), release)
 }
 
-// readTimeOf is how long a client may read: the server's own WriteTimeout, or
-// writeWithin.
-func readTimeOf(r *http.Request) time.Duration {
-	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server != nil && server.WriteTimeout > 0 {
-		return server.WriteTimeout
+// timeoutOf is the server's own WriteTimeout, 0 if it has none.
+func timeoutOf(r *http.Request) time.Duration {
+	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server != nil {
+		return max(0, server.WriteTimeout)
 	}
-	return writeWithin
+	return 0
 }
+
+// readTimeOf is how long a client may read.
+func readTimeOf(r *http.Request) time.Duration { return cmp.Or(timeoutOf(r), writeWithin) }
 
 // within sets the connection's deadline: how long the client has, from after work on.
 // It reports false where no deadline can be set and the server's own is too short
 // for the work.
 func within(w http.ResponseWriter, r *http.Request, work time.Duration) bool {
-	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(work + readTimeOf(r)))
-	return err == nil || server == nil || server.WriteTimeout == 0 || work < server.WriteTimeout
-}
-
-// document sends status.json or the sentences of the budgets.
-func (h *Handler) document(w http.ResponseWriter, r *http.Request, name string) {
-	release, ok := h.light.acquire(w, "too many answers are under way")
-	if !ok {
-		return
-	}
-	defer release()
-	if name == "budgets" {
-		send(w, r, "text/plain; charset=utf-8", strings.NewReader(h.Budgets()), release)
-		return
-	}
-	sendJSON(w, r, h.Status(), release)
+	timeout := timeoutOf(r)
+	return err == nil || timeout == 0 || work < timeout
 }

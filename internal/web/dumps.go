@@ -20,16 +20,6 @@ type dumpList struct {
 	Note  string       `json:"note"` // where they are, or why there are none
 }
 
-// dumpList sends the list of the newest dumps.
-func (h *Handler) dumpList(w http.ResponseWriter, r *http.Request) {
-	release, ok := h.heavy.acquire(w, busy)
-	if !ok {
-		return
-	}
-	defer release()
-	sendJSON(w, r, h.listDumps(), release)
-}
-
 // listDumps lists the newest dumps.
 func (h *Handler) listDumps() dumpList {
 	store := h.Dumps()
@@ -44,37 +34,32 @@ func (h *Handler) listDumps() dumpList {
 	return dumpList{Dumps: infos, Note: note}
 }
 
-// open opens a file of a dump. For any other name the error is fs.ErrNotExist.
-func (h *Handler) open(id, file string) (io.ReadSeekCloser, error) {
-	store := h.Dumps()
-	if store == nil {
-		return nil, fs.ErrNotExist
+// open opens a file of a dump. For any other name it refuses the request and returns nil.
+func (h *Handler) open(w http.ResponseWriter, id, file string) io.ReadSeekCloser {
+	err := fs.ErrNotExist
+	if store := h.Dumps(); store != nil {
+		var f io.ReadSeekCloser
+		if f, err = store.Open(dumps.ID(id), file); err == nil {
+			return f
+		}
 	}
-	return store.Open(dumps.ID(id), file)
+	refuse(w, http.StatusNotFound, "there is no such dump, or no longer: "+err.Error())
+	return nil
 }
 
 // dumpPage sends the page, if the dump exists.
 func (h *Handler) dumpPage(w http.ResponseWriter, r *http.Request, id string) {
-	f, err := h.open(id, id+".json")
-	if err != nil {
-		notFound(w, err)
-		return
+	if f := h.open(w, id, id+".json"); f != nil {
+		f.Close()
+		h.page(w, r)
 	}
-	f.Close()
-	h.page(w, r)
 }
 
 // dumpFile sends a file of a dump, or the flame graph of one, which is <file>.flame.json.
-func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file string) {
+func (h *Handler) dumpFile(w http.ResponseWriter, r *http.Request, id, file string, release func()) {
 	file, draw := strings.CutSuffix(file, ".flame.json")
-	release, ok := h.heavy.acquire(w, busy)
-	if !ok {
-		return
-	}
-	defer release()
-	f, err := h.open(id, file)
-	if err != nil {
-		notFound(w, err)
+	f := h.open(w, id, file)
+	if f == nil {
 		return
 	}
 	if draw {
@@ -111,9 +96,4 @@ func (h *Handler) draw(r io.Reader, look func(*decode.Table)) (flame, error) {
 	}
 	look(t)
 	return newFlame(t, h.Module), nil
-}
-
-// notFound answers for a file that cannot be opened.
-func notFound(w http.ResponseWriter, err error) {
-	refuse(w, http.StatusNotFound, "there is no such dump, or no longer: "+err.Error())
 }

@@ -89,10 +89,9 @@ func newFlame(t *decode.Table, module string) flame {
 	slices.SortFunc(stacks, func(a, b *stack) int { return slices.Compare(a.frames, b.frames) })
 	nodes := []node{{parent: -1, name: -1}}
 	path := []int{0} // the nodes of the last stack
-	var last []decode.ID
 	for _, s := range append(stacks, &stack{}) {
 		same := 0
-		for same < min(len(last), len(s.frames)) && last[same] == s.frames[same] {
+		for same < min(len(path)-1, len(s.frames)) && nodes[path[same+1]].name == s.frames[same] {
 			same++
 		}
 		// The others of the path are complete. What a small one calls is smaller, and gone
@@ -110,7 +109,6 @@ func newFlame(t *decode.Table, module string) flame {
 			nodes[at].value += s.value
 		}
 		nodes[path[len(path)-1]].self += s.value
-		last = s.frames
 	}
 	index := map[decode.ID]int{-1: -1}
 	for _, n := range nodes {

@@ -17,8 +17,8 @@ import (
 // wait longer for a page.
 const defaultSeconds, maxSeconds = 10, 60
 
-// profile takes a CPU profile and sends it, as it is or as a flame graph.
-func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
+// profile takes a CPU profile, calls taken, and sends it, as it is or as a flame graph.
+func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool, taken, release func()) {
 	d, err := seconds(r)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
@@ -33,22 +33,11 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 		refuse(w, http.StatusBadRequest, fmt.Sprintf("the server's WriteTimeout ends the answer before %v are over, and cannot be extended here; ask for fewer seconds", d))
 		return
 	}
-	// Until the answer is sent, a return or a panic gives the slots back.
-	release, ok := h.heavy.acquire(w, busy)
-	if !ok {
-		return
-	}
-	defer release()
-	end, ok := h.live.acquire(w, "a live profile is being taken already")
-	if !ok {
-		return
-	}
-	defer end()
 	ctx, cancel := context.WithCancel(r.Context()) // the client leaves
 	defer cancel()
 	defer context.AfterFunc(h.Running, cancel)()
 	window, err := h.Capture(ctx, d)
-	end()
+	taken()
 	within(w, r, 0)
 	if err != nil {
 		w.Header().Set("Retry-After", retryAfter)
@@ -56,22 +45,16 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 		return
 	}
 	if draw {
-		sendJSON(w, r, h.drawLive(&window), release)
+		f, err := h.draw(bytes.NewReader(window.Data), func(t *decode.Table) { profiler.Check(&window, t) })
+		if err = cmp.Or(err, window.Err()); err != nil { // it is shown all the same
+			f.Warning = err.Error()
+		}
+		sendJSON(w, r, f, release)
 		return
 	}
 	name := window.Start.UTC().Format("profguard-20060102T150405Z") + ".cpu.pb.gz"
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	send(w, r, "application/octet-stream", bytes.NewReader(window.Data), release)
-}
-
-// drawLive draws a profile that was just taken. A profile that breaks a rule is shown too, with
-// a warning.
-func (h *Handler) drawLive(window *profiler.Window) flame {
-	f, err := h.draw(bytes.NewReader(window.Data), func(t *decode.Table) { profiler.Check(window, t) })
-	if err = cmp.Or(err, window.Err()); err != nil {
-		f.Warning = err.Error()
-	}
-	return f
 }
 
 // seconds is how long a profile is asked for.

@@ -34,7 +34,6 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -92,7 +91,10 @@ const (
 	maxHeavy = 4
 )
 
-const busy = "too many answers with profiles or dumps are under way"
+const (
+	busyLight = "too many answers are under way"
+	busyHeavy = "too many answers with profiles or dumps are under way"
+)
 
 // ServeHTTP implements [http.Handler]. A panic here is counted and does not reach
 // the host.
@@ -138,7 +140,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead { // net/http sends no body for HEAD
 		header.Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "expected GET or HEAD, found "+strconv.QuoteToASCII(r.Method[:min(len(r.Method), 20)]))
+		refuse(w, http.StatusMethodNotAllowed, fmt.Sprintf("expected GET or HEAD, found %.20q", r.Method))
 		return
 	}
 	within(w, r, 0)
@@ -149,16 +151,24 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMovedPermanently)
 	case name == "":
 		h.page(w, r)
-	case name == "status.json", name == "budgets":
-		h.document(w, r, name)
+	case name == "status.json":
+		h.light.use(w, busyLight, func(release func()) { sendJSON(w, r, h.Status(), release) })
+	case name == "budgets":
+		h.light.use(w, busyLight, func(release func()) {
+			send(w, r, "text/plain; charset=utf-8", strings.NewReader(h.Budgets()), release)
+		})
 	case name == "dumps.json":
-		h.dumpList(w, r)
+		h.heavy.use(w, busyHeavy, func(release func()) { sendJSON(w, r, h.listDumps(), release) })
 	case name == "profile", name == "flame.json":
-		h.profile(w, r, name == "flame.json")
+		h.heavy.use(w, busyHeavy, func(release func()) {
+			h.live.use(w, "a live profile is being taken already", func(taken func()) {
+				h.profile(w, r, name == "flame.json", taken, release)
+			})
+		})
 	case isDump && len(parts) == 2:
 		h.dumpPage(w, r, parts[1])
 	case isDump && len(parts) == 3:
-		h.dumpFile(w, r, parts[1], parts[2])
+		h.heavy.use(w, busyHeavy, func(release func()) { h.dumpFile(w, r, parts[1], parts[2], release) })
 	default:
 		refuse(w, http.StatusNotFound, "there is no such page; the first is at the root of where the handler is mounted (in most routers behind http.StripPrefix, without the slash at the end of the prefix)")
 	}
@@ -182,24 +192,19 @@ func route(r *http.Request) (name, slashless string) {
 
 // refuse answers in one line of text.
 func refuse(w http.ResponseWriter, status int, why string) {
-	header := w.Header()
-	header.Del("Content-Disposition")
-	header.Del("Content-Length")
-	header.Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	w.Write([]byte("profguard: " + oneLine(why) + "\n"))
+	w.Header().Del("Content-Disposition")
+	http.Error(w, "profguard: "+oneLine(why), status)
 }
 
-// oneLine makes text fit for a header or a line: characters that are not printable, also those
-// that end lines or reorder text, become question marks.
+// oneLine makes question marks of characters that are not printable, also those that end lines
+// or reorder text.
 func oneLine(text string) string {
-	text = text[:min(len(text), 1000)]
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return '?'
-	}, strings.ToValidUTF8(text, "?"))
+	}, strings.ToValidUTF8(text[:min(len(text), 1000)], "?"))
 }
 
 //go:embed page.html
