@@ -31,12 +31,12 @@ type threadClock struct{ began, spent time.Duration }
 
 func (c *threadClock) start() {
 	runtime.LockOSThread()
-	c.began, _ = process.ThreadCPU()
+	c.began = process.ThreadCPU()
 }
 
 // A second stop adds wrong time to spent, so spent must be read before it.
 func (c *threadClock) stop() {
-	now, _ := process.ThreadCPU()
+	now := process.ThreadCPU()
 	c.spent += now - c.began
 	runtime.UnlockOSThread()
 }

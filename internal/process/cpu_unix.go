@@ -10,8 +10,6 @@ import (
 // ProcessCPU returns the CPU time of all threads, past and present.
 func ProcessCPU() time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0 // not possible with these arguments
-	}
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // no error is possible with these arguments
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

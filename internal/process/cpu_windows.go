@@ -7,14 +7,9 @@ import (
 
 // ProcessCPU returns the CPU time of all threads, past and present.
 func ProcessCPU() time.Duration {
-	self, err := syscall.GetCurrentProcess()
-	if err != nil {
-		return 0 // the call does nothing that could fail
-	}
+	self, _ := syscall.GetCurrentProcess() // a constant
 	var created, exited, kernel, user syscall.Filetime
-	if err := syscall.GetProcessTimes(self, &created, &exited, &kernel, &user); err != nil {
-		return 0 // a process may always ask about itself
-	}
+	_ = syscall.GetProcessTimes(self, &created, &exited, &kernel, &user) // a process may always ask about itself
 	return ticks(kernel) + ticks(user)
 }
 

@@ -71,14 +71,11 @@ func Force(n int) {
 	}
 }
 
-// share returns the collector's share of the CPU between two accounts. Both the collector's
-// CPU and the total come from the runtime's account, from the end of one collection to the
-// end of another. With the kernel's CPU time as the total, a collection that ended just after
-// the first reading would count in full, and so would the time that a P waits for a core:
-// where profiles showed 0.39, 0.50 and 0.46, that quotient was 1.36, 0.49 and 0.54, and this
-// one 0.41, 0.41 and 0.43. Sweeping and write barriers are not included. A collection that
-// profguard has forced is taken to cost as much as the others, because the cost depends on
-// the live heap.
+// share returns the collector's share of the CPU between two accounts. The total is the
+// runtime's too, from the end of one collection to the end of another: by the kernel's CPU time a
+// collection that ended just after the first reading would count in full (1.36 was seen for
+// 0.39). Sweeping and write barriers are not included. A collection that profguard has forced is
+// taken to cost as much as the others, because the cost depends on the live heap.
 func share(a, b collection) float64 {
 	ended := float64(b.ended - a.ended)
 	own := max(0, ended-float64(b.forced-a.forced)) / ended

@@ -42,15 +42,11 @@ func Read() Snapshot {
 	}
 	metrics.Read(list)
 	for _, m := range list {
-		switch field := fields[m.Name].(type) {
-		case *int64:
-			if m.Value.Kind() == metrics.KindUint64 {
-				*field = int64(m.Value.Uint64())
-			}
-		case *float64:
-			if m.Value.Kind() == metrics.KindFloat64 {
-				*field = m.Value.Float64()
-			}
+		switch m.Value.Kind() { // which never changes for a name, but for one that is gone
+		case metrics.KindUint64:
+			*fields[m.Name].(*int64) = int64(m.Value.Uint64())
+		case metrics.KindFloat64:
+			*fields[m.Name].(*float64) = m.Value.Float64()
 		}
 	}
 	s.gc.forced = forced.Load()
@@ -90,10 +86,7 @@ func goroutinesWaited() time.Duration {
 	h := sample[0].Value.Float64Histogram()
 	sum := 0.0
 	for i, n := range h.Counts {
-		low, high := h.Buckets[i], h.Buckets[i+1]
-		if math.IsInf(low, -1) {
-			low = 0
-		}
+		low, high := max(0, h.Buckets[i]), h.Buckets[i+1] // the first is below 0
 		if math.IsInf(high, 1) {
 			high = low
 		}
@@ -106,10 +99,7 @@ func goroutinesWaited() time.Duration {
 // "time on a core, time waiting for one, number of turns", in nanoseconds. On other systems
 // the result is 0.
 func threadsWaited() time.Duration {
-	files, err := filepath.Glob("/proc/self/task/*/schedstat")
-	if err != nil {
-		return 0
-	}
+	files, _ := filepath.Glob("/proc/self/task/*/schedstat") // errors are about the pattern
 	sum := int64(0)
 	for _, file := range files {
 		data, err := os.ReadFile(file)

@@ -57,11 +57,11 @@ func BenchmarkSource(b *testing.B) {
 func reportCPU(b *testing.B, do func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before, _ := process.ThreadCPU()
+	before := process.ThreadCPU()
 	for b.Loop() {
 		do()
 	}
-	after, _ := process.ThreadCPU()
+	after := process.ThreadCPU()
 	b.ReportMetric(float64(after-before)/float64(b.N), "cpu-ns/op")
 }
 
