@@ -47,7 +47,7 @@ func patient(ctx context.Context, d time.Duration, done <-chan struct{}) bool {
 // The error is the window's [Window.Err], nil exactly when the outcome is [OK].
 // Whether the profile of an OK window is one, [Window.Table] finds out.
 func (h *Hub) Capture(ctx context.Context, d time.Duration) (Window, error) {
-	w := h.capture(ctx, &subscriber{want: d, limit: d + d/10 + slack})
+	w := h.capture(ctx, &subscriber{w: Window{Asked: d}, limit: d + d/10 + slack})
 	return w, w.Err()
 }
 
@@ -69,7 +69,7 @@ const retryPause = time.Second
 func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bool) {
 	for {
 		// A long block is as good as a short one, up to a stall.
-		w := h.capture(ctx, &subscriber{want: d, limit: 2*d + time.Second, stream: true})
+		w := h.capture(ctx, &subscriber{w: Window{Asked: d}, limit: 2*d + time.Second, stream: true})
 		if w.Outcome == Canceled || !yield(w) {
 			return
 		}
@@ -85,41 +85,38 @@ func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bo
 
 // capture subscribes s and returns its window.
 func (h *Hub) capture(ctx context.Context, s *subscriber) Window {
-	s.w.Asked, s.done = s.want, make(chan struct{})
+	asked := s.w.Asked
+	s.done = make(chan struct{})
 	if ctx.Err() == nil {
 		h.join(s)
 	}
-	patience := max(s.limit, 2*s.want) + overtime
+	patience := max(s.limit, 2*asked) + overtime
 	if !patient(ctx, patience, s.done) {
 		h.leave(s)
 	}
 	select {
 	case <-s.done:
-		return s.window()
+		s.w.merge(s.slices)
+		return s.w
 	default:
 	}
-	w := Window{Asked: s.want}
+	w := Window{Asked: asked}
 	if ctx.Err() != nil {
 		w.lose(Canceled, "the subscriber left before the window was complete")
 	} else {
-		w.lose(Hung, "no profile after %v for a window of %v; %s", patience, s.want, remedyHung)
+		w.lose(Hung, "no profile after %v for a window of %v; %s", patience, asked, remedyHung)
 	}
 	return w
 }
 
-// window is the window of a subscriber that is done. Merging runs on the subscriber's
-// goroutine.
-func (s *subscriber) window() Window {
-	if len(s.slices) == 1 {
-		s.w.Data = s.slices[0]
-	} else if len(s.slices) > 1 {
-		s.w.merge(s.slices)
-	}
-	return s.w
-}
-
-// merge makes one profile of several slices, one after the other.
+// merge makes one profile of slices, one after the other. A single one stays as it is.
 func (w *Window) merge(slices [][]byte) {
+	if len(slices) == 1 {
+		w.Data = slices[0]
+	}
+	if len(slices) < 2 {
+		return
+	}
 	var d decode.Decoder
 	var sum decode.Merger
 	for i, data := range slices {

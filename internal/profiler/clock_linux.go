@@ -10,21 +10,10 @@ import (
 // what CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, which is Go's. Neither jumps
 // when the wall clock is set.
 func suspended() time.Duration {
-	// A preemption between the two readings would look like sleep, so the least of three
-	// differences is taken.
-	ahead := func() time.Duration {
-		monotonic := reading(unix.CLOCK_MONOTONIC)
-		return reading(unix.CLOCK_BOOTTIME) - monotonic
-	}
-	return min(ahead(), ahead(), ahead())
-}
-
-func reading(clock int32) time.Duration {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(clock, &ts); err != nil {
-		return 0
-	}
-	return time.Duration(ts.Nano())
+	var monotonic, boot unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic) // each kernel has these clocks
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
+	return time.Duration(boot.Nano() - monotonic.Nano())
 }
 
 // ticking reports whether the process's profiling timer runs. The runtime sets it

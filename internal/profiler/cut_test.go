@@ -34,7 +34,7 @@ func TestNextCut(t *testing.T) {
 			t.Errorf("%s: a slice without members is wanted", test.name)
 		}
 		for _, end := range test.ends {
-			subs = append(subs, &subscriber{member: true, want: end + time.Second, w: Window{Elapsed: time.Second}})
+			subs = append(subs, &subscriber{member: true, w: Window{Asked: end + time.Second, Elapsed: time.Second}})
 		}
 		if got, wanted := nextCut(subs, start); got != test.want || !wanted {
 			t.Errorf("%s: ends %v, joins %v: cut at %v, want %v", test.name, test.ends, test.joins, got, test.want)

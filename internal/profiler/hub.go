@@ -25,7 +25,7 @@ type Hub struct {
 
 // shared is a package variable because the process has one profiler: two hubs would take it
 // from each other.
-var shared = newHub(realSystem{}, held)
+var shared = newHub(realSystem{}, HeldByTest())
 
 // Process returns the process's hub.
 func Process() *Hub { return shared }
@@ -38,7 +38,6 @@ func newHub(s system, held bool) *Hub {
 // the hub's mutex until done is closed. After that they belong to the goroutine that waits
 // for done.
 type subscriber struct {
-	want   time.Duration
 	limit  time.Duration // an interval that takes longer is an overrun
 	stream bool          // asks for another interval after this one
 	done   chan struct{}
@@ -128,7 +127,7 @@ func (s *subscriber) add(slice *Window) (done bool) {
 		s.fail(slice.Outcome, slice.Reason)
 	case s.bytes > maxProfile:
 		s.fail(TooLarge, reasonTooLarge)
-	case s.w.Elapsed < s.want:
+	case s.w.Elapsed < s.w.Asked:
 		return false
 	default:
 		s.w.judgeTime(s.limit)

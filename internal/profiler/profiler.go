@@ -81,7 +81,4 @@ var errTaken = errors.New("cpu profiling already in use, by pprof.StartCPUProfil
 // then holds the profiler from before the first test until after the last. The hub answers
 // [Busy] without trying. Otherwise a guard that TestMain starts would take the profiler
 // first, and the profile of -cpuprofile would be an empty file.
-func HeldByTest() bool { return held }
-
-// held is computed before main, because the program may change its arguments later.
-var held = process.TestFlag("cpuprofile")
+func HeldByTest() bool { return process.TestFlag("cpuprofile") }

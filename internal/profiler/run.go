@@ -156,7 +156,7 @@ func (h *Hub) await(rec *recorder, start time.Time) {
 // longer than joinWait for that. wanted is false if the slice has no members.
 func nextCut(subs []*subscriber, start time.Time) (cut time.Duration, wanted bool) {
 	for _, s := range subs {
-		if end := s.want - s.w.Elapsed; s.member && (!wanted || end < cut) {
+		if end := s.w.Asked - s.w.Elapsed; s.member && (!wanted || end < cut) {
 			cut, wanted = end, true
 		}
 	}

@@ -58,12 +58,7 @@ var outcomeNames = [...]string{
 }
 
 // String is the outcome as metrics and messages show it.
-func (o Outcome) String() string {
-	if o < 0 || int(o) >= len(outcomeNames) {
-		return fmt.Sprintf("Outcome(%d)", int(o))
-	}
-	return outcomeNames[o]
-}
+func (o Outcome) String() string { return outcomeNames[o] }
 
 // Err is nil when the window's outcome is [OK], and otherwise says why it is not.
 func (w *Window) Err() error {
@@ -78,32 +73,20 @@ func (w *Window) lose(o Outcome, format string, args ...any) {
 	w.Outcome, w.Reason = o, fmt.Sprintf(format, args...)
 }
 
-// The bounds of a backoff. A person at /debug/pprof needs the profiler for 30 s
-// by default, so a minute lets one request pass; a quarter of an hour keeps a
-// guard useful on a process where another profiler runs most of the time.
-const (
-	minBackoff = 1 * time.Minute
-	maxBackoff = 15 * time.Minute
-)
-
 // Backoff is how long to leave the profiler alone after the window. before is the backoff
 // after the window before. It is 1, 2, 4, 8, then 15 minutes while the profiler is in use or
 // the machine is overloaded, and 0 after a good window. Other outcomes do not change it. Nor
 // does an overrun by less than the length of the window: a delay of 300 ms spoils a window
-// of a second, but is no reason to wait for a minute.
+// of a second, but is no reason to wait for a minute. A minute lets a request to /debug/pprof
+// pass, which takes 30 s by default.
 func (w *Window) Backoff(before time.Duration) time.Duration {
-	switch w.Outcome {
-	case OK:
+	switch {
+	case w.Outcome == OK:
 		return 0
-	case Overrun:
-		if w.Elapsed < 2*w.Asked {
-			return before
-		}
-	case Busy, Stolen, Hung:
-	default:
-		return before
+	case w.Outcome == Busy, w.Outcome == Stolen, w.Outcome == Hung, w.Outcome == Overrun && w.Elapsed >= 2*w.Asked:
+		return min(max(2*before, time.Minute), 15*time.Minute)
 	}
-	return min(max(2*before, minBackoff), maxBackoff)
+	return before
 }
 
 // The sentences that people read in a verdict's reason. Each says what happened
