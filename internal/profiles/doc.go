@@ -21,19 +21,16 @@
 // # Where they come from
 //
 // Profiles come from runtime/pprof, and not from the much cheaper record functions
-// of package runtime, because these keep only 32 frames from the leaf. The root is
-// cut off, and with it the handler, the goroutine's first function and the functions
-// of "in" clauses; stacks that differ only there become one. A window of allocs takes
-// 7 to 50 ms of CPU (BenchmarkSource: 100 and 11,000 stacks); most of it is
-// runtime/pprof's.
+// of package runtime, because these keep only 32 frames from the leaf, without the handler,
+// the goroutine's first function and the functions of "in" clauses. A window of allocs takes
+// 7 to 50 ms of CPU (BenchmarkSource: 100 and 11,000 stacks); most of it is runtime/pprof's.
 //
 // # Safety of the host
 //
 // Profiles are only taken with debug=0: debug=2 stops the world for a second at 100,000
-// goroutines. The cost of a profile is known before it is taken, by the number of
-// goroutines or the bytes of the runtime's profiling buckets, which are never freed.
-// Above a limit there is no profile, but an error that says what to do. Below it package
-// pace makes windows less frequent if they cost too much.
+// goroutines. The cost is known before, by the number of goroutines or the bytes of the
+// runtime's profiling buckets. Above a limit there is no profile, but an error that says what
+// to do. Below it package pace makes windows less frequent if they cost too much.
 //
 // The mutex fraction is the process's. If the host has set it, that is used. If it is 0,
 // the taker sets one at the first Take of mutex, and [Taker.Close] sets it back, unless

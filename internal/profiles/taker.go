@@ -11,6 +11,7 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
 )
 
@@ -21,9 +22,8 @@ type Profile struct {
 	Data []byte
 	// Elapsed is the time since the profile before, 0 for a state.
 	Elapsed time.Duration
-	// Rate is the sampling of a growth. For mutex it is one event in so many (the values
-	// are scaled up already, so that so many events stand for one observation), for allocs
-	// the mean bytes between two samples, and for block 0, as the runtime does not tell it.
+	// Rate says of a growth of mutex that one event in so many was observed. The values are
+	// scaled up already.
 	Rate int64
 }
 
@@ -52,7 +52,7 @@ type Taker struct {
 
 // A window is what the next growth of a kind begins with.
 type window struct {
-	totals
+	totals      totals
 	start       time.Time
 	collections uint64
 	rate        int64 // of the runtime when the totals were read
@@ -78,7 +78,10 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	if t.windows == nil {
 		t.windows = map[string]window{}
 	}
-	w := window{totals: before.totals, start: t.src.now(), collections: t.src.collections()}
+	if before.totals == nil {
+		before.totals = totals{}
+	}
+	w := window{start: t.src.now(), collections: t.src.collections()}
 	memory := kinds.Of(k).Sampling == kinds.Memory
 	if memory && has && w.collections == before.collections {
 		t.windows[k] = before
@@ -92,7 +95,7 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	if err != nil {
 		return p, err
 	}
-	w.subtract(grown)
+	w.totals = subtract(grown, before.totals)
 	if memory {
 		w.rate = grown.Period // its values have been scaled by it
 	} else if k == kinds.Mutex {
@@ -107,7 +110,10 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 			"set it once, early in main", before.rate, w.rate)
 	}
 	p.Elapsed, p.Rate = w.start.Sub(before.start), w.rate
-	p.Data = encode(grown, before.start, p.Elapsed)
+	grown.TimeNanos, grown.DurationNanos = before.start.UnixNano(), int64(p.Elapsed)
+	var m decode.Merger // which leaves out the stacks that have not grown
+	_ = m.Add(grown)    // its errors are about a second profile
+	p.Data = m.Bytes()
 	return p, nil
 }
 

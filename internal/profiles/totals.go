@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-	"time"
 
 	"github.com/profguard/profguard/internal/decode"
 )
@@ -17,10 +16,9 @@ type values [2]int64
 // The key of a stack is a 64-bit hash of its program counters, which are the same in every
 // profile of a process, unlike location ids. The chance that two of 200,000 stacks have the
 // same hash is one in a billion.
-type totals struct {
-	seed   maphash.Seed
-	stacks map[uint64]values
-}
+type totals map[uint64]values
+
+var seed = maphash.MakeSeed()
 
 // parse reads a profile of runtime/pprof, if it is within the decoder's limits.
 func parse(gz []byte) (*decode.Table, error) {
@@ -35,30 +33,25 @@ func parse(gz []byte) (*decode.Table, error) {
 	return t, nil
 }
 
-// subtract replaces the values of p by their growth since the call before, and remembers the
-// values for the next call. Negative growth counts as 0. Samples of one stack are added up,
-// as google/pprof's merge does: allocations that differ only in their runtime frames count
-// as the same.
-func (t *totals) subtract(p *decode.Table) {
-	before := t.stacks
-	if before == nil {
-		t.seed, before = maphash.MakeSeed(), map[uint64]values{}
-	}
-	t.stacks = make(map[uint64]values, len(p.Samples))
+// subtract replaces the values of p by their growth since before, and returns their totals.
+// Negative growth counts as 0. Samples of one stack are added up, as google/pprof's merge
+// does: allocations that differ only in their runtime frames count as the same.
+func subtract(p *decode.Table, before totals) totals {
+	after := make(totals, len(p.Samples))
 	stacks := make([]uint64, len(p.Samples))
 	var key []byte
 	for i, s := range p.Samples {
 		key = appendStack(key[:0], p, s)
-		stacks[i] = maphash.Bytes(t.seed, key)
-		sum := t.stacks[stacks[i]]
+		stacks[i] = maphash.Bytes(seed, key)
+		sum := after[stacks[i]]
 		for v := range sum {
 			sum[v] += p.Values[i*len(p.Types)+v]
 		}
-		t.stacks[stacks[i]] = sum
+		after[stacks[i]] = sum
 	}
 	grown := make([]int64, len(values{})*len(p.Samples))
 	for i, stack := range stacks {
-		now, old := t.stacks[stack], before[stack]
+		now, old := after[stack], before[stack]
 		for v := range now {
 			grown[i*len(now)+v] = max(0, now[v]-old[v])
 		}
@@ -68,6 +61,7 @@ func (t *totals) subtract(p *decode.Table) {
 	if p.DefaultType >= len(p.Types) {
 		p.DefaultType = -1
 	}
+	return after
 }
 
 // appendStack appends the key of a sample's stack: its program counters and the size of the
@@ -81,13 +75,4 @@ func appendStack(key []byte, p *decode.Table, s decode.Sample) []byte {
 		key = binary.LittleEndian.AppendUint64(key, uint64(l.Num))
 	}
 	return key
-}
-
-// encode makes the profile of a window's growth. Most stacks have not grown and are left out,
-// so the result is small.
-func encode(t *decode.Table, start time.Time, elapsed time.Duration) []byte {
-	t.TimeNanos, t.DurationNanos = start.UnixNano(), int64(elapsed)
-	var m decode.Merger
-	_ = m.Add(t) // its errors are about a second profile
-	return m.Bytes()
 }
