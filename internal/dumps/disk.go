@@ -23,9 +23,8 @@ type disk interface {
 	create(name string) (file, error)
 	// read opens a regular file for reading. Others do not exist for it.
 	read(name string) (file, error)
-	// lock takes the advisory lock of a directory, until the lock is closed. The error is
-	// errLocked if another process holds it, and errors.ErrUnsupported where directories
-	// cannot be locked.
+	// lock takes the advisory lock of a directory, until the lock is closed. The error wraps
+	// errors.ErrUnsupported where directories cannot be locked.
 	lock(name string) (io.Closer, error)
 	lstat(name string) (fs.FileInfo, error)
 	rename(from, to string) error
@@ -45,8 +44,6 @@ type file interface {
 	io.Closer
 	Sync() error
 }
-
-var errLocked = errors.New("another process has the lock")
 
 // rootDisk is the real disk. Its os.Root stays the directory that was opened, also if another
 // one gets its path, until it is opened again.

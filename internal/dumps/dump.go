@@ -15,15 +15,14 @@
 // # One folder per process
 //
 // DumpDir belongs to the own user, nobody else may write to it, and it is no link.
-// Each Store makes a folder of its own in it and writes only there. As long as it is open it
-// holds the lock of that folder, which the kernel releases when the process ends, however it
-// ends: a process that can take the lock knows that the owner is gone. Where folders cannot be
-// locked, an owner that has written nothing for an hour counts as gone.
+// Each Store makes a folder of its own in it and writes only there. It holds the lock of that
+// folder until the process ends, however it ends: who can take the lock knows that the owner is
+// gone. Where folders cannot be locked, an owner that has written nothing for an hour counts as
+// gone.
 //
-// A Store deletes its own dumps and those in folders of processes that are gone,
-// and never those of another open Store. Its caps ([Keep]) hold for both together.
-// Files with other names than this package writes, and files that are not regular, are never
-// opened, counted or deleted.
+// A Store deletes its own dumps and those of processes that are gone, and never those of another
+// open Store. Its caps ([Keep]) hold for both together. Files with other names than this package
+// writes, and files that are not regular, are never opened, counted or deleted.
 //
 // # Writing
 //
@@ -42,8 +41,7 @@ import (
 	"time"
 )
 
-// Dump is what [Store.Offer] queues. The store reads its data until the outcome is
-// reported.
+// Dump is what [Store.Offer] queues.
 type Dump struct {
 	Name       string          // of the budget, for the names of the files
 	Start, End time.Time       // of the window; End zero: now
@@ -66,8 +64,7 @@ type File struct {
 	Data []byte
 }
 
-// Keep says how much is kept; zero fields mean the defaults. The caps hold for the dumps of
-// the own process and of processes that are gone, together.
+// Keep says how much is kept; zero fields mean the defaults.
 type Keep struct {
 	Files int           // number of dumps, whatever number of files each has
 	Bytes int64         // of all files

@@ -28,9 +28,8 @@ const (
 )
 
 // fileForm matches exactly the names that [newName] makes for files, and the same with ".tmp"
-// while a file is being written. A match has no separator, NUL or escape, so it is a safe
-// file name on every platform. Files that a person has derived from a dump ("….cpu.svg",
-// "….json.bak") do not match. It is compiled only if there is a DumpDir.
+// while a file is being written, so no separators, NULs or escapes, and not what a person has
+// derived from a dump ("….json.bak"). It is compiled only if there is a DumpDir.
 var fileForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^profguard-(\d{8}T\d{6}\.\d{3}Z)-[\w-]{1,48}-([0-9a-f]{8})-[0-9a-f]{8}(?:-(first|worst))?` +
 		`\.((?:json|[a-z0-9]{1,24}\.(?:pb\.gz|out))(?:\.tmp)?)$`)

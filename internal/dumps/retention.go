@@ -110,15 +110,14 @@ func (s *Store) tidy(add *entry) error {
 	return nil
 }
 
-// clean removes entries until the others and add (nil: nothing) fit the caps: remains and entries
-// that are too old, then dumps without a mark, then those marked worst, then those marked first;
-// within each group the oldest first. In the place of one that cannot be removed the next one
+// clean removes entries until the others and add (nil: nothing) fit the caps: the least valuable
+// first, within one value the oldest. In the place of one that cannot be removed the next one
 // goes; after three failures it gives up.
 func (s *Store) clean(entries []*entry, add *entry) (err error) {
 	now := s.now()
 	value := func(e *entry) int {
 		switch {
-		case !e.whole() || now.Sub(e.time) > s.keep.Age:
+		case !e.whole() || now.Sub(e.time) > s.keep.Age: // goes in any case
 			return 0
 		case e.mark == "":
 			return 1
@@ -155,9 +154,8 @@ func (s *Store) clean(entries []*entry, add *entry) (err error) {
 	return err
 }
 
-// remove deletes the files of a dump or of remains, the sidecar first, so that a
-// crash in between leaves remains and not half a dump. An empty folder goes with the next
-// clean-up.
+// remove deletes the files of an entry, the sidecar first, so that a crash in between leaves
+// remains and not half a dump.
 func (s *Store) remove(e *entry) error {
 	slices.SortFunc(e.suffixes, func(a, b string) int {
 		return cmp.Compare(len(a), len(b)) // json is the shortest

@@ -70,10 +70,9 @@ type Info struct {
 	Broken  string          `json:"broken,omitempty"`  // why the sidecar cannot be read
 }
 
-// List returns the newest dumps in DumpDir, newest first, of all processes, and the number of
-// all dumps. It reads at most limit sidecars. It takes no locks, so that a hung save does
-// not block it, and leaves out dumps that are removed meanwhile. A folder that cannot be read
-// is left out too, and is an error beside the dumps of the others.
+// List returns the newest dumps in DumpDir, at most limit, newest first, of all processes, and
+// the number of all. It takes no locks, so that a hung save does not block it. A folder that
+// cannot be read is left out, and is an error beside the dumps of the others.
 func (s *Store) List(limit int) (newest []Info, total int, err error) {
 	found, err := s.folders(func(string) bool { return true })
 	if err != nil {

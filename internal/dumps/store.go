@@ -15,20 +15,17 @@ import (
 	"time"
 )
 
-// queueLen bounds the memory that waiting dumps hold: a profile is capped at 8 MiB by the
-// capture, and an execution trace, where there is a recorder, at 64, usually ten. One window makes
-// one or two dumps, so a longer queue means a disk that does not keep up.
+// queueLen bounds the memory of dumps that wait: a profile has at most 8 MiB, an execution trace
+// 64. One window makes one or two dumps, so a longer queue means a disk that does not keep up.
 const queueLen = 4
 
 // cleanEvery is how often the store looks for dumps that are too old: the age of a dump is
 // days. A look at 64 dumps takes some milliseconds.
 const cleanEvery = 10 * time.Minute
 
-// Store keeps the dumps of one process in a folder of its own. Open one per
-// DumpDir, and Close it. All methods are safe for concurrent use.
-//
-// It saves in a goroutine of its own, so that the caller of Offer never waits for the disk.
-// It cleans up when it is opened, before each save, and every ten minutes.
+// Store keeps the dumps of one process. All methods are safe for concurrent use. It saves in a
+// goroutine of its own, so that the caller of Offer never waits for the disk, and cleans up
+// when it is opened, before each save, and every ten minutes.
 type Store struct {
 	disk     disk
 	keep     Keep
@@ -174,10 +171,9 @@ type prepared struct {
 	data [][]byte // of the files, in the order of the suffixes: the sidecar is last
 }
 
-// Offer queues d and returns the ID that it will have. It never blocks: when the
-// queue is full the dump is dropped, and the error is [ErrDropped]. The
-// store reads d's data later, so the caller must not change it before the
-// outcome is reported.
+// Offer queues d and returns the ID that it will have. It never blocks: when the queue is full the
+// dump is dropped, and the error is [ErrDropped]. The data must not change until the outcome
+// is reported.
 func (s *Store) Offer(d Dump) (ID, error) {
 	p, err := s.prepare(d)
 	if err != nil {
@@ -229,11 +225,10 @@ func (p *prepared) add(suffix string, data []byte) {
 func (s *Store) write(p prepared) error {
 	err := s.provide(p.entry)
 	if err == nil {
-		if err = s.put(p); err != nil {
-			_ = s.tidy(nil) // the files that were written are remains, as after a crash
-		}
+		err = s.put(p)
 	}
 	if err != nil {
+		_ = s.tidy(nil) // the files that were written are remains, as after a crash
 		return fmt.Errorf("save dump %s: %w", p.id, err)
 	}
 	return nil
@@ -263,8 +258,7 @@ func (s *Store) provide(e *entry) error {
 	return nil
 }
 
-// put writes the files, each whole and durable before it gets its name, and
-// the last one after all others are durable under theirs.
+// put writes the files, each whole and durable before it gets its name, the sidecar last.
 func (s *Store) put(p prepared) error {
 	folder := folderName(s.instance)
 	for i, suffix := range p.suffixes {

@@ -29,14 +29,11 @@ func isOwn(info fs.FileInfo) bool {
 // lock fails with ErrUnsupported where there are no locks. Some network file systems lock only
 // what is open for writing, as directories never are.
 func lock(dir *os.File) error {
-	switch err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
-	case nil:
-		return nil
-	case unix.EWOULDBLOCK:
-		return errLocked
-	default:
+	err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
 		return fmt.Errorf("%w: flock: %w", errors.ErrUnsupported, err)
 	}
+	return err
 }
 
 // syncDir is a no-op where the file system has no such thing.
