@@ -9,9 +9,9 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 )
 
-// overtime is how much longer than twice its interval Capture waits before it gives up and
-// leaves. A start takes 0.1 ms and a stop 81 ms at most, unless the machine is overloaded or
-// other code's stop drains its profile into a slow connection.
+// overtime is how much longer than twice its interval Capture waits before it leaves. A start
+// takes 0.1 ms and a stop 81 ms at most, unless the machine is overloaded or other code's stop
+// drains its profile into a slow connection.
 const overtime = 2*time.Second - leaveWait
 
 // patient waits for done for at most d of the time that the process runs, or until ctx ends,
@@ -34,9 +34,8 @@ func patient(ctx context.Context, d time.Duration, done <-chan struct{}) bool {
 	return false
 }
 
-// Capture profiles the process for d and returns the window. It blocks for d and a little
-// more: up to 100 ms until the current slice ends, the time between slices, and one stop of
-// the profiler. At worst it blocks for 2d + 2 s of the time that the process runs.
+// Capture profiles the process for d and returns the window. It blocks for d and some tenths of
+// a second, at worst for 2d + 2 s of the time that the process runs.
 //
 // When ctx ends it returns within 250 ms with the outcome [Canceled], and has released the
 // profiler unless there are other subscribers.
@@ -57,15 +56,10 @@ func (h *Hub) Capture(ctx context.Context, d time.Duration) (Window, error) {
 const retryPause = time.Second
 
 // Stream profiles the process in blocks of at least d, of which no two share a runtime
-// profile, and calls yield with one after the other until it
-// returns false or ctx ends. The sampling phase is random in each block, which is
-// what makes blocks independent. Streams with the same d share their blocks.
-//
-// Lost blocks are yielded too, with their outcome; after one that the profiler
-// was not available for, or that was too large, Stream waits a second before it tries again.
-//
-// Nothing is profiled while yield runs. When Stream returns, the profiler is
-// released, as with Capture.
+// profile, and calls yield with one after the other until it returns false or ctx ends. The
+// sampling phase is random in each block, which is what makes blocks independent. Streams with
+// the same d share their blocks. Lost blocks are yielded too, with their outcome. Nothing is
+// profiled while yield runs. When Stream returns, the profiler is released, as with Capture.
 func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bool) {
 	for {
 		// A long block is as good as a short one, up to a stall.
@@ -141,12 +135,9 @@ func (w *Window) merge(slices [][]byte) {
 // a large service gzip to well under 1 MiB.
 const maxProfile = 8 << 20
 
-// A recorder is the io.Writer behind one runtime profile. It never blocks, never fails
-// and never panics (a panic in there would end the process), and holds at most
-// maxProfile bytes.
-//
-// The runtime writes a profile only when it ends. So a write before seal means that other
-// code has ended it.
+// A recorder is the io.Writer behind one runtime profile. It never blocks and never panics (a
+// panic in there would end the process), and holds at most maxProfile bytes. The runtime writes
+// a profile only when it ends. So a write before seal means that other code has ended it.
 type recorder struct {
 	early chan struct{} // closed at the first write before seal
 
@@ -159,8 +150,7 @@ type recorder struct {
 
 func newRecorder() *recorder { return &recorder{early: make(chan struct{})} }
 
-// Write keeps p as far as there is room. It always reports success: the runtime
-// has no use for an error.
+// Write always reports success: the runtime has no use for an error.
 func (r *recorder) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,8 +177,7 @@ func (r *recorder) seal() bool {
 	return r.sealed
 }
 
-// content returns what was recorded, in a slice of that size. It must be called after the
-// profiler was stopped.
+// content returns what was recorded, in a slice of that size, after the profiler was stopped.
 func (r *recorder) content() (data []byte, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

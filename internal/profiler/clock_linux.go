@@ -18,8 +18,7 @@ func suspended() time.Duration {
 
 // ticking reports whether the process's profiling timer runs. The runtime sets it
 // with the rate and clears it with rate 0. So it tells whether any code samples the process:
-// runtime/pprof, a bare runtime.SetCPUProfileRate, or a C library. That takes 0.3 us,
-// whatever the number of goroutines.
+// runtime/pprof, a bare runtime.SetCPUProfileRate, or a C library.
 func ticking() (yes, known bool) {
 	t, err := unix.Getitimer(unix.ItimerProf)
 	return t.Interval != (unix.Timeval{}), err == nil

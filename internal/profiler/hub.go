@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A Hub shares the CPU profiler among its subscribers. All methods may be called
-// concurrently. Use the one of [Process].
+// A Hub shares the CPU profiler among its subscribers. All methods may be called concurrently.
 type Hub struct {
 	system system
 	held   bool // see HeldByTest
@@ -23,11 +22,9 @@ type Hub struct {
 	lastStart, lastEnd time.Time
 }
 
-// shared is a package variable because the process has one profiler: two hubs would take it
-// from each other.
 var shared = newHub(realSystem{}, HeldByTest())
 
-// Process returns the process's hub.
+// Process returns the process's hub. Two would take the one profiler from each other.
 func Process() *Hub { return shared }
 
 func newHub(s system, held bool) *Hub {
@@ -74,8 +71,7 @@ func (h *Hub) join(s *subscriber) {
 // at up to 81 ms.
 const leaveWait = 200 * time.Millisecond
 
-// leave unsubscribes s. If it was the last subscriber, leave waits until the profiler is
-// released, at most leaveWait.
+// leave unsubscribes s, and waits until the profiler is released if s was the last.
 func (h *Hub) leave(s *subscriber) {
 	h.mu.Lock()
 	h.subs = slices.DeleteFunc(h.subs, func(other *subscriber) bool { return other == s })

@@ -3,13 +3,10 @@
 //
 // The runtime has a single CPU profiler without an owner. A second start fails, a stop stops
 // any profile, also one of other code, and a start can hang while another profile is written
-// to a slow connection. So there is one [Hub] for the process ([Process]), and it keeps four
-// rules:
+// to a slow connection. So there is one [Hub] for the process, and it keeps four rules:
 //
-//   - It never stops a profile that it did not start. On Linux, which tells whether the
-//     process is sampled, it also does not start beside a bare
-//     runtime.SetCPUProfileRate, which its stop would end. A window that other code has
-//     ended is [Stolen].
+//   - It never stops a profile that it did not start. A window that other code has ended is
+//     [Stolen].
 //   - It captures into its own bounded memory, releases the profiler, and only then hands
 //     out bytes. A slow reader never holds the profiler.
 //   - A subscriber never waits without a bound. A start that hangs blocks the hub's one
@@ -59,12 +56,12 @@ type system interface {
 
 type realSystem struct{}
 
-// start refuses if other code has called runtime.SetCPUProfileRate by itself: pprof would
-// start, warn on standard error and sample at that rate, and stop would end the sampling of
-// that code.
+// start refuses if other code has called runtime.SetCPUProfileRate by itself, where that is
+// known: pprof would start, warn on standard error and sample at that rate, and stop would end the
+// sampling of that code.
 func (realSystem) start(w io.Writer) error {
 	if yes, _ := ticking(); yes {
-		return errTaken
+		return errors.New("cpu profiling already in use, by pprof.StartCPUProfile or runtime.SetCPUProfileRate")
 	}
 	return pprof.StartCPUProfile(w)
 }
@@ -73,9 +70,6 @@ func (realSystem) stop()                       { pprof.StopCPUProfile() }
 func (realSystem) sampling() (yes, known bool) { return ticking() }
 func (realSystem) cpu() time.Duration          { return process.ProcessCPU() }
 func (realSystem) asleep() time.Duration       { return suspended() }
-
-// errTaken is the answer to a start while the profiling timer runs.
-var errTaken = errors.New("cpu profiling already in use, by pprof.StartCPUProfile or runtime.SetCPUProfileRate")
 
 // HeldByTest reports whether this process runs with -test.cpuprofile: the testing package
 // then holds the profiler from before the first test until after the last. The hub answers

@@ -78,9 +78,8 @@ func (h *Hub) pause(d time.Duration, early <-chan struct{}) (ended bool) {
 // machine is overloaded or another profile is being written.
 const startWithin = time.Second
 
-// slice takes one runtime profile and delivers it. If the start hangs, no other is tried until
-// it returns, because there is one run. By then its members have left, so that the slice ends
-// at once.
+// slice takes one runtime profile and delivers it. When a start that hung returns, its members
+// have left, so that the slice ends at once.
 func (h *Hub) slice() {
 	rec := newRecorder()
 	h.lastStart = time.Now()
@@ -120,12 +119,11 @@ func (h *Hub) slice() {
 // Other code that has stopped it to take a profile has started its own by then.
 const settleWait = 100 * time.Millisecond
 
-// free ends a profile that was stolen and has stopped. When other code calls
-// runtime.SetCPUProfileRate(0) during a window, there are no more samples, but for
-// runtime/pprof the profile still runs, and no code in the process can profile. A start tells
+// free ends a profile that was stolen by runtime.SetCPUProfileRate(0): there are no more samples,
+// but for runtime/pprof it still runs, and no code in the process can profile. A start tells
 // whether the profiler is free. (To look at the timer would not do: another start may have
-// begun and not have set it yet.) On systems other than Linux it is not known whether the
-// process is sampled, and such a profile stays.
+// begun and not have set it yet.) Where it is not known whether the process is sampled, such a
+// profile stays.
 func (h *Hub) free() {
 	time.Sleep(settleWait)
 	rec := newRecorder()

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	// period is that of runtime/pprof: 100 Hz. With higher rates samples are missing,
-	// because the kernel's tick cannot keep up: at a nominal 1000 Hz, only a quarter of the
-	// CPU time shows.
+	// period is that of runtime/pprof: 100 Hz. With higher rates samples are missing: at a
+	// nominal 1000 Hz, only a quarter of the CPU time shows.
 	period = int64(10 * time.Millisecond)
 
 	// slack is the time that the shortest slice (nextCut) adds to an interval, or that a stop
@@ -107,17 +106,15 @@ func Check(w *Window, t *decode.Table) {
 	}
 }
 
-// lostFunctions are the runtime's stand-ins for samples that it had to drop: its
-// buffer was full (the name is runtime/pprof's), too many came on threads that
-// are not Go's, or in an atomic operation of 32-bit ARM or MIPS.
+// lostFunctions are the runtime's stand-ins for samples that it had to drop: its buffer was full,
+// too many came on threads that are not Go's, or in an atomic operation of 32-bit ARM or MIPS.
 var lostFunctions = [...]string{
 	"runtime/pprof.lostProfileEvent",
 	"runtime._LostExternalCode",
 	"runtime._LostSIGPROFDuringAtomic64",
 }
 
-// isLost reports whether s stands for lost samples: one of lostFunctions is its
-// leaf.
+// isLost reports whether s stands for lost samples: one of lostFunctions is its leaf.
 func isLost(t *decode.Table, s decode.Sample) bool {
 	if s.StackLo == s.StackHi {
 		return false

@@ -8,9 +8,8 @@ import (
 // A Window is the result of a subscriber's interval: a profile when Outcome is [OK], otherwise
 // the reason why there is no profile to rely on.
 type Window struct {
-	// Data is a gzipped profile.proto, nil unless the profiler delivered one.
-	// It stays valid for ever, but other subscribers of the same interval may
-	// hold the same bytes: it must not be modified.
+	// Data is a gzipped profile.proto, nil unless the profiler delivered one. Other subscribers
+	// may hold the same bytes: it must not be modified.
 	Data []byte
 
 	// Start is when sampling began, with a monotonic reading.
@@ -89,8 +88,7 @@ func (w *Window) Backoff(before time.Duration) time.Duration {
 	return before
 }
 
-// The sentences that people read in a verdict's reason. Each says what happened
-// and what to do.
+// The sentences that people read in a verdict's reason: what happened, and what to do.
 const (
 	reasonHeld = "go test -cpuprofile holds the profiler for the whole run; " +
 		"run the tests without -cpuprofile, or judge the profile that it writes"
