@@ -15,15 +15,13 @@ import (
 // Functions calls yield with the name of each function in the program,
 // inlined ones included, as profiles show it ("main.(*T).Method",
 // "main.Map[go.shape.int]", "main.run.func1"), until yield returns false. The
-// order is not specified and a name may come twice.
+// order is not specified and a name may come twice. After an error it is not
+// known which functions are linked, whatever names yield has seen.
 //
 // They come from the pc-line table of the executable, which neither -ldflags="-s -w" nor
 // strip removes. Walking the program's text with [runtime.FuncForPC] would need no file,
-// but see few of the functions that exist only inlined into others.
-//
-// It reads the executable each time, a few megabytes in small pieces, and keeps nothing, so
-// it should be called once. It may be called from several goroutines. After an error it is not
-// known which functions are linked, whatever names yield has seen.
+// but see few of the functions that exist only inlined into others. The executable is read each
+// time, a few megabytes in small pieces.
 func Functions(yield func(name string) bool) error {
 	f, err := openExecutable()
 	if err != nil {
@@ -80,12 +78,9 @@ func openExecutable() (*os.File, error) {
 //	names      uintptr   offset of the name table from the header
 //	units      uintptr   and of what follows it
 const (
-	// magicNumber is that of Go 1.20 and later (internal/abi.Go120PCLnTabMagic).
-	magicNumber = 0xfffffff1
-	// maxHeader is the size of the header above with 8-byte pointers.
-	maxHeader = 8 + 5*8
-	// maxNames is more than the name table of any program has.
-	maxNames = 1 << 32
+	magicNumber = 0xfffffff1 // of Go 1.20 and later (internal/abi.Go120PCLnTabMagic)
+	maxHeader   = 8 + 5*8    // of the above, with pointers of 8 bytes
+	maxNames    = 1 << 32    // more than the name table of any program has
 )
 
 // magic is how a header begins, on this machine: the program that is read is
@@ -114,9 +109,7 @@ func nameTable(file io.ReaderAt, offset int64) *io.SectionReader {
 	return io.NewSectionReader(file, offset+int64(start), int64(end-start))
 }
 
-// searchBuffer is how much of the executable the search holds at a time; larger
-// buffers did not make it faster.
-const searchBuffer = 64 << 10
+const searchBuffer = 64 << 10 // larger ones did not make the search faster
 
 // errNoTable is what a reader can do something about.
 var errNoTable = errors.New("found no pc-line table that names this package and the runtime: " +
@@ -149,11 +142,8 @@ func search(file io.ReaderAt, required []string) (*io.SectionReader, error) {
 }
 
 const (
-	// nameBuffer holds a few hundred names.
-	nameBuffer = 16 << 10
-	// maxName bounds memory. The longest names are those of generic functions
-	// over large structs, some tens of kilobytes.
-	maxName = 1 << 20
+	nameBuffer = 16 << 10 // a few hundred names
+	maxName    = 1 << 20  // bounds memory: names of generic functions have up to some tens of kilobytes
 )
 
 // eachName calls yield with each name in the table until it returns false. The

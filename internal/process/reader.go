@@ -69,8 +69,7 @@ func resident() (bytes int64, ok bool) {
 }
 
 // Waited is the time that this process has waited for cores until now: its goroutines in the
-// run queue of the runtime, and its threads in that of the kernel. Time spent sleeping, or
-// waiting for a lock or the network, is not included.
+// run queue of the runtime, and its threads in that of the kernel.
 func Waited() time.Duration { return goroutinesWaited() + threadsWaited() }
 
 // trackedOf is the runtime's gTrackingPeriod: it records the duration of one wait in so many.

@@ -10,13 +10,12 @@
 //
 // Heap, goroutine and goroutineleak are states. Allocs, mutex and block are totals since
 // the process started, and a profile of them is a difference: [Taker.Take] subtracts the
-// totals of the Take before, stack by stack; negative values become 0. So there is no gap
-// between two windows, and one profile of the runtime a window.
+// totals of the Take before, stack by stack. So there is no gap between two windows, and
+// one profile of the runtime a window.
 //
 // The heap and the allocs profile are as of the last garbage collection, and no
-// collection is forced to update them. Allocations are in the profile after the second
-// collection at the latest. So a window of allocs in which no collection ended says
-// nothing and is refused, and the next one covers its time.
+// collection is forced to update them. So a window of allocs in which no collection ended
+// says nothing and is refused, and the next one covers its time.
 //
 // # Where they come from
 //
@@ -34,9 +33,8 @@
 //
 // The mutex fraction is the process's. If the host has set it, that is used. If it is 0,
 // the taker sets one at the first Take of mutex, and [Taker.Close] sets it back, unless
-// it was changed meanwhile. The block rate cannot be read, and a rate costs the program
-// CPU (at one event in 100 ms, a channel ping-pong takes 1.4 times as long), so the taker
-// does not set it: there is a profile if the host has set a rate.
+// it was changed meanwhile. The block rate cannot be read, and costs the program CPU (at one
+// event in 100 ms, a channel ping-pong takes 1.4 times as long), so only the host sets it.
 //
 // A program that links this package has heap sampling on (one allocation in
 // 512 KiB, [runtime.MemProfileRate]): the linker switches it off only in programs

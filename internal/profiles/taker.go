@@ -41,8 +41,7 @@ var ErrNoCollection = errors.New("allocations are published by garbage collectio
 // is for one goroutine. A call takes as long as a profile within the limits, at most some
 // tenths of a second.
 type Taker struct {
-	// Goroutines is the number of goroutines above which the goroutine profiles
-	// are skipped. Default 10,000.
+	// Goroutines is how many goroutines there are profiles of at most. Default 10,000.
 	Goroutines int
 
 	src      source

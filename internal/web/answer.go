@@ -12,11 +12,8 @@ import (
 )
 
 const (
-	// writeWithin is how long a client may take to read an answer.
-	writeWithin = 30 * time.Second
-	// retryAfter is when a client may try again, in seconds: a live profile takes that
-	// long.
-	retryAfter = "10"
+	writeWithin = 30 * time.Second // for a client to read an answer
+	retryAfter  = "10"             // seconds: a live profile takes that long
 )
 
 // slots are a limit on what goes on at a time.
@@ -108,9 +105,8 @@ func timeoutOf(r *http.Request) time.Duration {
 // readTimeOf is how long a client may read.
 func readTimeOf(r *http.Request) time.Duration { return cmp.Or(timeoutOf(r), writeWithin) }
 
-// within sets the connection's deadline: how long the client has, from after work on.
-// It reports false where no deadline can be set and the server's own is too short
-// for the work.
+// within sets the connection's deadline: how long the client has after work. It reports false
+// where no deadline can be set and the server's own is too short for the work.
 func within(w http.ResponseWriter, r *http.Request, work time.Duration) bool {
 	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(work + readTimeOf(r)))
 	timeout := timeoutOf(r)

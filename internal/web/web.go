@@ -2,22 +2,16 @@
 // the dumps, and CPU profiles of the next seconds. It never judges; all data
 // comes from [Config].
 //
-// # How it works
-//
 // The page is one static document of HTML, CSS and a script, embedded in the
 // binary. Its script reads status.json, dumps.json and flame.json and draws them.
 // So nothing here needs a template language, whose reflection would keep every
 // exported method of the host program in its binary.
 //
-// # Security
-//
 // Names of functions, files, labels and budgets may be hostile. They reach the
 // browser only as JSON, and the script puts them into the page as text. The policy
 // of the page ([policy]) allows its own script and style sheet by their hashes,
-// requests to its own server, and nothing else.
-//
-// Memory for answers is limited by the guard's data, and not by the number of
-// clients: see [slots].
+// requests to its own server, and nothing else. Memory for answers is limited by the
+// guard's data, and not by the number of clients: see [slots].
 package web
 
 import (
@@ -83,12 +77,8 @@ func New(c Config) *Handler {
 }
 
 const (
-	// maxLight is the most concurrent answers with the status or the budgets, which take some
-	// milliseconds. With 1,000 budgets each holds some megabytes.
-	maxLight = 4
-	// maxHeavy is the most concurrent answers with a profile, a file of a dump or their list.
-	// Each holds at most 16 MiB.
-	maxHeavy = 4
+	maxLight = 4 // with 1,000 budgets, each of these answers holds some megabytes
+	maxHeavy = 4 // each of these holds at most 16 MiB
 )
 
 const (
@@ -216,8 +206,7 @@ var style string
 //go:embed page.js
 var script string
 
-// static is the page, with its style sheet and script in it, so that the handler
-// needs no paths for them.
+// static is the page, with its style sheet and script in it.
 func static() []byte {
 	return []byte(strings.NewReplacer("/*style*/", style, "/*script*/", script).Replace(markup))
 }
