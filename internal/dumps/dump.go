@@ -98,15 +98,13 @@ var (
 	ErrRefused = errors.New("refused as unsafe")
 )
 
-const wordNoSpace = "no_space"
-
 // reasons are words for errors. If two fit, the first counts.
 var reasons = []struct {
 	word string
 	errs []error
 }{
 	{"limit", []error{ErrLimit}},
-	{wordNoSpace, append(noSpace, ErrNoSpace)},
+	{"no_space", append(noSpace, ErrNoSpace)},
 	{"refused", []error{ErrRefused}},
 	{"permission", append(readOnly, fs.ErrPermission)},
 	{"dropped", []error{ErrDropped}},
@@ -114,7 +112,7 @@ var reasons = []struct {
 }
 
 // IsNoSpace reports whether an error says that the disk is full.
-func IsNoSpace(err error) bool { return Reason(err) == wordNoSpace }
+func IsNoSpace(err error) bool { return Reason(err) == "no_space" }
 
 // Reasons are the words of [Reason].
 func Reasons() (words []string) {

@@ -50,9 +50,8 @@ func (h *Hub) Capture(ctx context.Context, d time.Duration) (Window, error) {
 	return w, w.Err()
 }
 
-// retryPause is how long a stream leaves the profiler alone when it was not available: long
-// enough for other code to start its profile, short enough for a check of a few seconds to
-// try again.
+// retryPause is the backoff of a stream: long enough for other code to start its profile, short
+// enough for a check of a few seconds to try again.
 const retryPause = time.Second
 
 // Stream profiles the process in blocks of at least d, of which no two share a runtime
@@ -67,8 +66,7 @@ func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bo
 		if w.Outcome == Canceled || !yield(w) {
 			return
 		}
-		switch w.Outcome {
-		case Busy, Hung, Stolen, TooLarge:
+		if w.Backoff(0) > 0 {
 			select {
 			case <-ctx.Done():
 			case <-time.After(retryPause):

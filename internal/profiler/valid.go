@@ -63,13 +63,9 @@ func (w *Window) Table(d *decode.Decoder) *decode.Table {
 	return t
 }
 
-// Check applies the validity rules that need the decoded profile: t must be w's Data. The first
-// that is broken gives w its outcome and the reason. A window that was lost already stays as
-// it is.
+// Check applies the validity rules that need the decoded profile: t must be the Data of w, which is
+// [OK]. The first that is broken gives w its outcome and the reason.
 func Check(w *Window, t *decode.Table) {
-	if w.Outcome != OK {
-		return
-	}
 	duration := time.Duration(t.DurationNanos)
 	tolerance := w.Elapsed/10 + time.Duration(max(1, w.Slices))*slack
 	samples, lost := t.Count(), int64(0)

@@ -60,7 +60,6 @@ func TestCheck(t *testing.T) {
 		reason  string
 	}{
 		{name: "whole", w: whole, samples: map[string]int64{"main.work": 1000}},
-		{name: "lost already", w: with(func(w *Window) { w.lose(Stolen, "by a thief") }), outcome: Stolen, reason: "by a thief"},
 
 		{name: "10: buffer full", w: whole, samples: map[string]int64{"main.work": 980, "runtime/pprof.lostProfileEvent": 20},
 			outcome: Lost, reason: "lost 20 of 1000 samples"},

@@ -39,17 +39,15 @@ func (s slots) use(w http.ResponseWriter, busy string, do func(release func())) 
 type answer struct {
 	mu      sync.Mutex
 	source  io.Reader // nil once it is released
-	release func()
+	release func()    // may be called again
 }
 
-// end releases the source, once.
+// end releases the source.
 func (a *answer) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.source != nil {
-		a.release()
-		a.source, a.release = nil, nil
-	}
+	a.source = nil
+	a.release()
 }
 
 // Read copies a piece of the source. So a write that hangs holds only that piece.
