@@ -67,10 +67,7 @@ func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bo
 			return
 		}
 		if w.Backoff(0) > 0 {
-			select {
-			case <-ctx.Done():
-			case <-time.After(retryPause):
-			}
+			patient(ctx, retryPause, nil)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // The length of a profile: by default that of a window, and at most a minute, as people do not
 // wait longer for a page.
-const defaultSeconds, maxSeconds = 10, 60
+const defaultSeconds, maxSeconds = "10", 60
 
 // profile takes a CPU profile, calls taken, and sends it, as it is or as a flame graph.
 func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool, taken, release func()) {
@@ -59,10 +59,7 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool, tak
 
 // seconds is how long a profile is asked for.
 func seconds(r *http.Request) (time.Duration, error) {
-	text := r.URL.Query().Get("seconds")
-	if text == "" {
-		return defaultSeconds * time.Second, nil
-	}
+	text := cmp.Or(r.URL.Query().Get("seconds"), defaultSeconds)
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxSeconds {
 		return 0, fmt.Errorf("seconds: expected a whole number from 1 to %d, found %.40q", maxSeconds, text)

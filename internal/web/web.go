@@ -136,8 +136,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	within(w, r, 0)
 	switch {
 	case slashless != "":
-		// Relative links need the slash.
-		header.Set("Location", url.PathEscape(path.Base(slashless))+"/")
+		header.Set("Location", url.PathEscape(path.Base(slashless))+"/") // relative links need the slash
 		w.WriteHeader(http.StatusMovedPermanently)
 	case name == "":
 		h.page(w, r)
