@@ -50,22 +50,24 @@ func Read() Snapshot {
 		}
 	}
 	s.gc.forced = forced.Load()
-	var known bool
-	if s.RSS, known = resident(); !known { // an estimate, without memory of C code
+	if s.RSS = resident(); s.RSS == 0 { // an estimate, without memory of C code
 		s.RSS = max(0, s.mapped-s.released)
 	}
 	return s
 }
 
-// resident reads the kernel's count of resident pages, on systems with Linux's file for it.
-func resident() (bytes int64, ok bool) {
-	data, err := os.ReadFile("/proc/self/statm")
+// resident is the kernel's count of resident bytes, 0 on systems without Linux's file for it.
+func resident() int64 { return secondOf("/proc/self/statm") * int64(os.Getpagesize()) }
+
+// secondOf is the second number in a file of the kernel, 0 if there is none.
+func secondOf(file string) int64 {
+	data, _ := os.ReadFile(file)
 	fields := strings.Fields(string(data))
-	if err != nil || len(fields) < 2 {
-		return 0, false
+	if len(fields) < 2 {
+		return 0
 	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize()), err == nil
+	n, _ := strconv.ParseInt(fields[1], 10, 64)
+	return n
 }
 
 // Waited is the time that this process has waited for cores until now: its goroutines in the
@@ -101,11 +103,7 @@ func threadsWaited() time.Duration {
 	files, _ := filepath.Glob("/proc/self/task/*/schedstat") // errors are about the pattern
 	sum := int64(0)
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if fields := strings.Fields(string(data)); err == nil && len(fields) > 1 {
-			n, _ := strconv.ParseInt(fields[1], 10, 64)
-			sum += n
-		}
+		sum += secondOf(file)
 	}
 	return time.Duration(sum)
 }
