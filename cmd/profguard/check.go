@@ -100,6 +100,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	if err != nil {
 		return exitMisuse, err
 	}
+	facts.Kind = cmp.Or(facts.Kind, in.kind)
 	findings, err := in.judge(set, facts)
 	if err != nil {
 		return exitMisuse, err

@@ -11,11 +11,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 const (
@@ -35,6 +38,7 @@ type source struct {
 // An input is the profile that a command is about, which may be the sum of several.
 type input struct {
 	from  string // where it comes from, as people read it
+	kind  string // of which its address says that it is, or ""
 	table *decode.Table
 }
 
@@ -48,6 +52,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 	}
 	var names []string
 	var total decode.Merger
+	kind := addressedKind(args[0]) // others of another kind cannot be added
 	stacks, seen := 0, map[[sha256.Size]byte]string{} // the arguments, by their contents
 	for _, arg := range args {
 		name := redacted(arg)
@@ -61,7 +66,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		}
 		seen[content], names = name, append(names, name)
 		if len(args) == 1 {
-			return &input{name, table}, nil
+			return &input{name, kind, table}, nil
 		}
 		if stacks += len(table.Samples); stacks > maxStacks {
 			return nil, fmt.Errorf("%s: more than %d stacks in all: profile a shorter time", name, maxStacks)
@@ -71,7 +76,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		}
 	}
 	table, err := new(decode.Decoder).Bytes(total.Bytes())
-	return &input{strings.Join(names, ", "), table}, err
+	return &input{strings.Join(names, ", "), kind, table}, err
 }
 
 // decode reads the profile of an argument, and returns also the hash of its content.
@@ -120,6 +125,15 @@ func address(arg string, seconds int) (*url.URL, error) {
 		u.RawQuery = q.Encode()
 	}
 	return u, nil
+}
+
+// addressedKind is the kind of profile at an address of net/http/pprof, "" for others. A profile of
+// mutex looks like one of block, and the growth of allocs (with "seconds") like that of heap.
+func addressedKind(arg string) string {
+	if u, err := url.Parse(arg); err == nil && u.Host != "" && slices.Contains(kinds.Names(), path.Base(u.Path)) {
+		return path.Base(u.Path)
+	}
+	return ""
 }
 
 // ofGuard is an example of the address of a guard's profile.

@@ -40,7 +40,7 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	if w.input, err = s.read(ctx, args); err != nil {
 		return exitMisuse, err
 	}
-	w.facts.Kind = cmp.Or(w.facts.Kind, kindOf(w.table))
+	w.facts.Kind = cmp.Or(w.facts.Kind, w.kind, kindOf(w.table))
 	if !slices.Contains(kinds.Names(), w.facts.Kind) {
 		return exitMisuse, fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
 	}
