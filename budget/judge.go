@@ -54,10 +54,6 @@ func (s Set) judge(facts []Facts, read func(*decode.Decoder) (*decode.Table, err
 	if err != nil {
 		return nil, err
 	}
-	j, err := judge.New(rules)
-	if err != nil {
-		return nil, err
-	}
 	f, err := judgeFacts(facts)
 	if err != nil {
 		return nil, err
@@ -66,7 +62,7 @@ func (s Set) judge(facts []Facts, read func(*decode.Decoder) (*decode.Table, err
 	if err != nil {
 		return nil, err
 	}
-	return j.Table(context.Background(), t, f)
+	return judge.New(rules).Table(context.Background(), t, f)
 }
 
 func (s Set) results(findings []judge.Finding) []Result {

@@ -32,8 +32,7 @@ func newWatch(set Set, every time.Duration) (*watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := judge.NewWatch(rules, every)
-	return &watch{Watch: w, set: set}, err
+	return &watch{Watch: judge.NewWatch(rules, every), set: set}, nil
 }
 
 func (w *watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([]watched, error) {
@@ -73,8 +72,7 @@ func newJudge(set Set) (*reused, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := judge.New(rules)
-	return &reused{Judge: j, set: set, bases: map[*profile.Profile]*decode.Table{}}, err
+	return &reused{Judge: judge.New(rules), set: set, bases: map[*profile.Profile]*decode.Table{}}, nil
 }
 
 func (j *reused) Profile(p *profile.Profile, facts ...Facts) ([]Result, error) {

@@ -64,10 +64,7 @@ func playScenario(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := judge.New(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := judge.New(rules)
 	table, err := new(decode.Decoder).Profile(p)
 	if err != nil {
 		t.Fatal(err)

@@ -103,9 +103,7 @@ func newBudgets(cfg *Config, old *budgets) (*budgets, error) {
 		if len(rules) == 0 {
 			continue
 		}
-		if g.watch, err = judge.NewWatch(rules, cfg.Every); err != nil {
-			return nil, err
-		}
+		g.watch = judge.NewWatch(rules, cfg.Every)
 		p.groups = append(p.groups, g)
 	}
 	return p, nil

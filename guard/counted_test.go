@@ -78,10 +78,7 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 		}
 	}
 	e := entryOf(sentence)
-	watch, err := judge.NewWatch([]judge.Rule{e.rule}, minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch := judge.NewWatch([]judge.Rule{e.rule}, minute)
 	g.budgets = &budgets{entries: []*entry{e}}
 	before := counters(0)
 	for m := range minutes {

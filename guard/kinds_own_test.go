@@ -64,10 +64,7 @@ func TestOwnAllocationsAreNotJudged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			j, err := judge.New(rules)
-			if err != nil {
-				t.Fatal(err)
-			}
+			j := judge.New(rules)
 			findings, err := j.Table(t.Context(), table, judge.Facts{Kind: test.kind})
 			if err != nil {
 				t.Fatal(err)

@@ -97,10 +97,7 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 
 // largestParts are the functions with a large share of a profile.
 func largestParts(ctx context.Context, t *decode.Table, kind, module string, of unit.Dimension) ([]judge.Offender, error) {
-	j, err := judge.New([]judge.Rule{judge.Largest(kind, of)})
-	if err != nil {
-		return nil, err
-	}
+	j := judge.New([]judge.Rule{judge.Largest(kind, of)})
 	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Module: module})
 	if err != nil {
 		return nil, err

@@ -130,11 +130,7 @@ func (in *input) judge(set budget.Set, facts judge.Facts) ([]judge.Finding, erro
 	if err != nil {
 		return nil, err
 	}
-	j, err := judge.New(rules)
-	if err != nil {
-		return nil, err
-	}
-	return j.Table(context.Background(), in.table, facts)
+	return judge.New(rules).Table(context.Background(), in.table, facts)
 }
 
 // readBudgets returns the budgets of all files and sentences.

@@ -34,10 +34,7 @@ func soak(b bugs, most time.Duration) (budget.Result, time.Duration, error) {
 	if err != nil {
 		return r, 0, err
 	}
-	watch, err := judge.NewWatch(rules, halfHour)
-	if err != nil {
-		return r, 0, err
-	}
+	watch := judge.NewWatch(rules, halfHour)
 	m, err := openStill(2, b)
 	if err != nil {
 		return r, 0, err

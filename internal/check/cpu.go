@@ -81,12 +81,12 @@ type cpuPhase struct {
 func (c *cpuPhase) samples() int64 { return c.blocks.Samples() }
 
 // newCPUPhase begins to judge the plan's budgets on CPU samples.
-func (r *run) newCPUPhase() (*cpuPhase, error) {
-	blocks, err := judge.NewBlocks(part(r.rules, r.plan.cpu), evidence.Options{
+func (r *run) newCPUPhase() *cpuPhase {
+	blocks := judge.NewBlocks(part(r.rules, r.plan.cpu), evidence.Options{
 		Runs: r.usual >= longCall,
 		Once: r.bench != nil, // the benchmark says when it ends
 	})
-	return &cpuPhase{blocks: blocks, last: r.done()}, err
+	return &cpuPhase{blocks: blocks, last: r.done()}
 }
 
 // repeatWork repeats work until the budgets that are judged over time are decided, and for at
@@ -123,10 +123,7 @@ func (r *run) repeatWork(back bool) (problem string) {
 		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
 	}
 	if len(r.plan.cpu) > 0 || r.Update {
-		var err error
-		if r.cpu, err = r.newCPUPhase(); err != nil {
-			return err.Error()
-		}
+		r.cpu = r.newCPUPhase()
 		ctx, cancel := context.WithDeadline(context.Background(), r.latest)
 		defer cancel()
 		profiler.Process().Stream(ctx, block, func(w profiler.Window) bool {

@@ -46,12 +46,8 @@ func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
 	for i := range set {
 		r.plan.cpu = append(r.plan.cpu, i)
 	}
-	c, err := r.newCPUPhase()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.cpu = c
-	return r, c
+	r.cpu = r.newCPUPhase()
+	return r, r.cpu
 }
 
 // windowOf is a window of 100 ms in which the process used so much CPU.
@@ -69,10 +65,7 @@ func windowOf(t *testing.T, p *profile.Profile, cpu time.Duration) profiler.Wind
 func TestBlocksAreOfWork(t *testing.T) {
 	set := budget.Must("no package above 30% flat except example.com/shop", "example.com/shop.work below 60% flat", "example.com/other absent",
 		"runtime below 20%") // interrupts are no work of the runtime
-	blocks, err := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	blocks := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
 	c := &cpuPhase{blocks: blocks}
 	r := &run{id: "ours"}
 	base := []string{workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}

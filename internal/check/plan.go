@@ -3,11 +3,13 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -138,7 +140,10 @@ func (r *run) isUnlinked(pattern string) bool {
 func mainAsTested(rules []judge.Rule, tested string) {
 	rename := func(text string) string {
 		if rest, ok := strings.CutPrefix(text, "main"); ok && tested != "" && (rest == "" || rest[0] == '.') {
-			return tested + rest
+			text = tested + rest
+			if _, err := pattern.Parse(text); err != nil { // a path with a "+", for example
+				text = strconv.Quote(text)
+			}
 		}
 		return text
 	}

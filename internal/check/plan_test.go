@@ -43,6 +43,10 @@ func TestMainAsTested(t *testing.T) {
 	if mainAsTested(rules, ""); rules[0].Except[0] != checkPackage+".Start" {
 		t.Errorf("of no package: %+v", rules[0])
 	}
+	rules = rulesOf(t, set)
+	if mainAsTested(rules, "example.org/c++"); rules[0].Except[0] != `"example.org/c++.Start"` {
+		t.Errorf("of a path that is no pattern: %s", rules[0].Except[0])
+	}
 	if got := currentTestRun().main; got != "" {
 		t.Errorf("this test is of a package main, %s", got)
 	}

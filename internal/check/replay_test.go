@@ -138,10 +138,7 @@ func (m mixer) profile(w sampled) *profile.Profile {
 
 // judge gives windows to a trial until it has decided, or most of them.
 func (m mixer) judge(t *testing.T, set budget.Set, most int, next func() sampled) (verdict string, samples int64) {
-	trial, err := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
 	for range most {
 		if err := trial.Add(m.profile(next()), judge.Facts{Kind: "cpu", Elapsed: block}); err != nil {
 			t.Fatal(err)

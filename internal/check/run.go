@@ -106,9 +106,6 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		return nil, err.Error()
 	}
 	mainAsTested(r.rules, r.test.main)
-	if _, err := judge.New(r.rules); err != nil {
-		return nil, "package main has the path " + r.test.main + " in its test: " + err.Error()
-	}
 	r.outcomes = unreached(len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, r.rules, c)
@@ -357,13 +354,9 @@ func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
 
 // judged judges rules by a profile.
 func judged(rules []judge.Rule, p *profile.Profile, facts judge.Facts) (findings []judge.Finding) {
-	j, err := judge.New(rules)
-	var t *decode.Table
+	t, err := new(decode.Decoder).Profile(p)
 	if err == nil {
-		t, err = new(decode.Decoder).Profile(p)
-	}
-	if err == nil {
-		findings, err = j.Table(context.Background(), t, facts)
+		findings, err = judge.New(rules).Table(context.Background(), t, facts)
 	}
 	if err != nil {
 		return judge.Unjudged(len(rules), err)

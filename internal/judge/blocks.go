@@ -49,12 +49,8 @@ const (
 )
 
 // NewBlocks returns Blocks that judge by the rules.
-func NewBlocks(rules []Rule, o evidence.Options) (*Blocks, error) {
-	j, err := New(rules)
-	if err != nil {
-		return nil, err
-	}
-	return &Blocks{options: o, judge: j, states: make([]blockState, len(rules))}, nil
+func NewBlocks(rules []Rule, o evidence.Options) *Blocks {
+	return &Blocks{options: o, judge: New(rules), states: make([]blockState, len(rules))}
 }
 
 // Samples returns how many samples were judged.

@@ -19,10 +19,7 @@ func judgeOf(t *testing.T, lines []string) *judge.Judge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := judge.New(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := judge.New(rules)
 	return j
 }
 

@@ -233,10 +233,7 @@ func TestCutBaselineEndsGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := judge.NewWatch(rules, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := judge.NewWatch(rules, time.Minute)
 	facts := judge.Facts{Baseline: tableOf(t, window(10_000, 39_900, 100))}
 	alarm := func(minute, share int) string {
 		findings, err := w.Table(t.Context(), tableOf(t, window(share, 998-share, 2)), time.Duration(minute)*time.Minute, facts)

@@ -15,13 +15,10 @@ func TestWatchBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds, on one goroutine")
 	}
-	w, err := NewWatch([]Rule{
+	w := NewWatch([]Rule{
 		{Class: Each, Limit: 0.2, Dimension: unit.Share, Kind: "cpu"},
 		{Class: Each, Limit: 1, Dimension: unit.Cores, Kind: "cpu"},
 	}, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
 	name := 0
 	var decoder decode.Decoder
 	for i := range 300 {

@@ -60,18 +60,15 @@ type Judge struct {
 }
 
 // New returns a judge for the rules, in whose order the findings come.
-func New(rules []Rule) (*Judge, error) {
-	compiled, c, err := compile(rules)
-	if err != nil {
-		return nil, err
-	}
+func New(rules []Rule) *Judge {
+	compiled, c := compile(rules)
 	index := pattern.NewIndex(c.patterns)
 	counter := func() charge.Counter {
 		return charge.Counter{Names: charge.NewNames(index), Where: c.where, Patterns: len(c.patterns), Excepts: c.excepts}
 	}
 	j := &Judge{rules: compiled, counter: counter(), base: baseline{counter: counter()}}
 	j.names = j.counter.Names
-	return j, nil
+	return j
 }
 
 // Table judges a decoded profile. To judge the next of a program fast, decode both with the

@@ -117,10 +117,7 @@ func TestLargest(t *testing.T) {
 		{mixed, "allocs", unit.Count, "main.small main.large"},
 		{nested, "cpu", unit.Share, "main.rest main.compile main.late"},
 	} {
-		j, err := judge.New([]judge.Rule{judge.Largest(tt.kind, tt.of)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := judge.New([]judge.Rule{judge.Largest(tt.kind, tt.of)})
 		findings, err := j.Table(t.Context(), tableOf(t, folded.Must(tt.profile)), judge.Facts{})
 		if err != nil {
 			t.Fatal(err)

@@ -152,30 +152,22 @@ type compiler struct {
 	excepts  [][]int32
 }
 
-func compile(set []Rule) ([]rule, *compiler, error) {
+func compile(set []Rule) ([]rule, *compiler) {
 	c := &compiler{numbers: map[string]int32{}}
 	rules := make([]rule, len(set))
-	for i := range set {
-		r := &rules[i]
-		*r = rule{Rule: set[i], subject: -1, in: -1, where: c.condition(set[i].Where), except: -1}
-		var err error
+	for i, r := range set {
+		rules[i] = rule{Rule: r, subject: -1, in: -1, where: c.condition(r.Where), except: c.except(r.Except)}
 		switch {
 		case r.Class == Pattern:
-			r.subject, err = c.pattern(r.Subject)
+			rules[i].subject = c.pattern(r.Subject)
 		case r.isGC():
-			r.subject, err = c.pattern(gcFunctions)
+			rules[i].subject = c.pattern(gcFunctions)
 		}
-		if err == nil && r.In != "" {
-			r.in, err = c.pattern(r.In)
-		}
-		if err == nil {
-			r.except, err = c.except(r.Except)
-		}
-		if err != nil {
-			return nil, nil, err
+		if r.In != "" {
+			rules[i].in = c.pattern(r.In)
 		}
 	}
-	return rules, c, nil
+	return rules, c
 }
 
 func (r *Rule) isGC() bool { return r.Class == Figure && r.Subject == "gc" }
@@ -221,30 +213,26 @@ func (r *rule) charged(counter *charge.Counter, key int32) (charged, unknown int
 	return sums.By(key), sums.Unknown(key)
 }
 
-func (c *compiler) pattern(text string) (int32, error) {
+func (c *compiler) pattern(text string) int32 {
 	if n, ok := c.numbers[text]; ok {
-		return n, nil
+		return n
 	}
 	p, err := pattern.Parse(text)
 	if err != nil {
-		return 0, err
+		panic("judge: a rule that is not of a valid budget: " + err.Error())
 	}
 	c.patterns = append(c.patterns, p)
 	c.numbers[text] = int32(len(c.patterns) - 1)
-	return c.numbers[text], nil
+	return c.numbers[text]
 }
 
-func (c *compiler) except(texts []string) (int32, error) {
+func (c *compiler) except(texts []string) int32 {
 	var set []int32
 	for _, text := range texts {
-		n, err := c.pattern(text)
-		if err != nil {
-			return 0, err
-		}
-		set = append(set, n)
+		set = append(set, c.pattern(text))
 	}
 	slices.Sort(set)
-	return number(&c.excepts, set), nil
+	return number(&c.excepts, set)
 }
 
 func (c *compiler) condition(where map[string]string) int32 {

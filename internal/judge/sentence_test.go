@@ -35,10 +35,7 @@ func newWatch(t *testing.T, set budget.Set, every time.Duration) *watch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := judge.NewWatch(rules, every)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := judge.NewWatch(rules, every)
 	return &watch{Watch: w, set: set}
 }
 
@@ -72,10 +69,7 @@ func newTrial(t *testing.T, lines ...string) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := judge.NewBlocks(rules, evidence.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := judge.NewBlocks(rules, evidence.Options{})
 	return &trial{Blocks: b, set: set}
 }
 

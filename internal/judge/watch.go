@@ -39,16 +39,12 @@ const (
 )
 
 // NewWatch returns a watch for a process that has a window in each period of length every.
-func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
-	j, err := New(rules)
-	if err != nil {
-		return nil, err
-	}
-	w := &Watch{judge: j, every: every, states: make([]watchState, len(j.rules))}
+func NewWatch(rules []Rule, every time.Duration) *Watch {
+	w := &Watch{judge: New(rules), every: every, states: make([]watchState, len(rules))}
 	windows := float64(month / every)
-	for i := range j.rules {
+	for i, r := range rules {
 		tests := 1.0
-		if r := &j.rules[i]; r.Class == Each {
+		if r.Class == Each {
 			tests = evidence.Tests(perSample, r.Limit)
 			if r.Dimension != unit.Share || r.Flat {
 				tests = evidence.Tests(1, 0.02)
@@ -56,7 +52,7 @@ func NewWatch(rules []Rule, every time.Duration) (*Watch, error) {
 		}
 		w.states[i].lnA = evidence.LnA(windows, float64(len(rules)), tests, chance)
 	}
-	return w, nil
+	return w
 }
 
 // Inherit moves the evidence about rule j of another watch, counted from 0, to rule i of w:
