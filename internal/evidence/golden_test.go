@@ -101,7 +101,7 @@ func TestGolden(t *testing.T) {
 			return s.rho(q)
 		},
 		"absent_upper":    func(t *testing.T, r row) float64 { return Upper(0, r.n, 1, r.alpha) },
-		"absent_n_needed": func(t *testing.T, r row) float64 { return absentNeeded(r.limit, r.alpha) },
+		"absent_n_needed": func(t *testing.T, r row) float64 { return leastAbsent(r.limit, r.alpha) },
 		"cmle_p0":         func(t *testing.T, r row) float64 { return apart(r.k, r.n, r.k0, r.n0, r.delta) },
 		"glr_D": func(t *testing.T, r row) float64 {
 			if r.k/r.n-r.k0/r.n0 <= r.delta {
@@ -160,6 +160,13 @@ func TestGoldenOffender(t *testing.T) {
 	if near(0.4, 0.4*(1+2e-9)) || !near(0.4, 0.4*(1+5e-10)) {
 		t.Error("near does not tell 1e-9")
 	}
+}
+
+// leastAbsent returns the number of samples without a hit whose upper bound is at most hide.
+func leastAbsent(hide, alpha float64) (n float64) {
+	for n = 1; Upper(0, n, 1, alpha) > hide; n++ {
+	}
+	return n
 }
 
 // ratioShare returns the share of all hits that fall into now, when its rate is

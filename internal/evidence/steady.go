@@ -36,15 +36,14 @@ const (
 //
 // It is [Inconclusive] while it learns, then [Pass], and [Fail] from an alarm on until the
 // floors are back to normal for six hours. A leak from the start is learned as normal. Make
-// one with [NewSteady]; it has about a kilobyte.
+// one with [NewSteady]; it has two kilobytes.
 type Steady struct {
 	slot      int64   // which half hour the open floor is of
 	floor     float64 // its minimum so far
 	load      float64 // and the sum of its load
 	count     float64
-	learned   int
-	floors    [steadyBaseline]float32 // float32: seven digits are plenty, and halve the size
-	loads     [steadyBaseline]float32
+	floors    []float64 // of the baseline, with their loads; sorted in the end
+	loads     []float64
 	perLoad   float64 // the fitted line: floor = base + perLoad * load
 	base      float64
 	allowance float64 // how far above the line a normal floor may be
@@ -83,14 +82,13 @@ func (s *Steady) Add(at time.Duration, value, load float64) Verdict {
 func (s *Steady) Strength() float64 { return s.proof / s.ledger.threshold }
 
 // Learned returns how much of the baseline is in, from 0 to 1.
-func (s *Steady) Learned() float64 { return float64(s.learned) / steadyBaseline }
+func (s *Steady) Learned() float64 { return float64(len(s.floors)) / steadyBaseline }
 
 // close takes the floor of a full half hour, with its mean load.
 func (s *Steady) close(floor, load float64) {
-	if s.learned < steadyBaseline {
-		s.floors[s.learned], s.loads[s.learned] = float32(floor), float32(load)
-		s.learned++
-		if s.learned == steadyBaseline {
+	if s.verdict == Inconclusive {
+		s.floors, s.loads = append(s.floors, floor), append(s.loads, load)
+		if len(s.floors) == steadyBaseline {
 			s.fit()
 			s.verdict = Pass
 		}
@@ -117,35 +115,31 @@ func (s *Steady) close(floor, load float64) {
 // fit learns the line, the allowance and the overdispersion from the baseline.
 func (s *Steady) fit() {
 	const n = steadyBaseline
-	var meanFloor, meanLoad float64
+	// Of floors that are all equal, the mean above the first is exact, and nothing is left that
+	// would be taken for correlation.
+	first := s.floors[0]
+	var above, meanLoad float64
 	for i := range n {
-		meanFloor += float64(s.floors[i]) / n
-		meanLoad += float64(s.loads[i]) / n
+		above += (s.floors[i] - first) / n
+		meanLoad += s.loads[i] / n
 	}
 	var cross, squares float64
 	for i := range n {
-		d := float64(s.loads[i]) - meanLoad
-		cross += d * (float64(s.floors[i]) - meanFloor)
+		d := s.loads[i] - meanLoad
+		cross += d * (s.floors[i] - first - above)
 		squares += d * d
 	}
 	if squares > 0 {
 		s.perLoad = cross / squares
 	}
-	s.base = meanFloor - s.perLoad*meanLoad
+	s.base = first + above - s.perLoad*meanLoad
 
-	var floors, residuals [n]float64
+	var residuals [n]float64
 	var strays spread
 	for i := range n {
-		floors[i] = float64(s.floors[i])
-		residuals[i] = floors[i] - s.base - s.perLoad*float64(s.loads[i])
+		residuals[i] = s.floors[i] - s.base - s.perLoad*s.loads[i]
 		strays.add(residuals[i], 1)
 	}
-	s.phi = 1
-	// If all floors are equal, rounding leaves residuals of 1e-16 of a floor that are alike
-	// and would be taken for correlation. Floors that differ do so by at least 6e-8, in
-	// float32.
-	if rounding := 1e-12 * meanFloor; strays.squares(0) > n*rounding*rounding {
-		s.phi = inflation(strays.rho(0))
-	}
-	s.allowance = quantile(residuals[:], 0.9) + steadyRise*math.Abs(median(floors[:]))
+	s.phi = inflation(strays.rho(0))
+	s.allowance = quantile(residuals[:], 0.9) + steadyRise*math.Abs(quantile(s.floors, 0.5))
 }

@@ -1,6 +1,9 @@
 package evidence
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // trendAlpha is the error of [Trend]. Ten floors that rise all but once have a
 // chance of 2.8e-6 by accident (S = 43 of 45); of nine all must rise, and eight are never enough.
@@ -17,10 +20,11 @@ const trendFloors = 10
 // is not above the limit, given at least ten floors. The work grows with the
 // fourth power of their number. Value is the slope; there are no bounds.
 func Trend(floors []float64, slope float64) Finding {
-	f := Finding{Value: theilSen(floors)}
+	slopes := pairSlopes(floors)
+	f := Finding{Value: quantile(slopes, 0.5)}
 	steep := f.Value > slope
 	switch {
-	case steep && mannKendallP(mannKendall(floors), len(floors)) <= trendAlpha:
+	case steep && mannKendallP(mannKendall(slopes), len(floors)) <= trendAlpha:
 		f.Verdict = Fail
 	case !steep && len(floors) >= trendFloors:
 		f.Verdict = Pass
@@ -29,17 +33,9 @@ func Trend(floors []float64, slope float64) Finding {
 }
 
 // mannKendall returns the statistic S: pairs that rise minus pairs that fall.
-func mannKendall(series []float64) int {
-	s := 0
-	for i, x := range series {
-		for _, y := range series[i+1:] {
-			switch {
-			case y > x:
-				s++
-			case y < x:
-				s--
-			}
-		}
+func mannKendall(slopes []float64) (s int) {
+	for _, x := range slopes {
+		s += cmp.Compare(x, 0)
 	}
 	return s
 }
@@ -68,24 +64,18 @@ func mannKendallP(s, n int) float64 {
 	return min(p, 1)
 }
 
-// theilSen returns the median of the slopes of all pairs, per step, and 0 for
-// fewer than two numbers. Values that are not finite are taken as 0.
-func theilSen(series []float64) float64 {
-	slopes := make([]float64, 0, len(series)*(len(series)-1)/2)
+// pairSlopes returns the slopes of all pairs, per step. Values that are not finite are taken as 0.
+func pairSlopes(series []float64) []float64 {
+	var slopes []float64
 	for i, x := range series {
 		for j := i + 1; j < len(series); j++ {
 			slopes = append(slopes, (finite(series[j])-finite(x))/float64(j-i))
 		}
 	}
-	return median(slopes)
+	return slopes
 }
 
-// median sorts its argument.
-func median(xs []float64) float64 {
-	return quantile(xs, 0.5)
-}
-
-// quantile sorts its argument, and interpolates between neighbours.
+// quantile sorts its argument, and interpolates between neighbours. It is 0 for no numbers.
 func quantile(xs []float64, q float64) float64 {
 	if len(xs) == 0 {
 		return 0

@@ -1,7 +1,5 @@
 package evidence
 
-import "math"
-
 // Fixed judges a share by k hits in n samples of one window: Fail when [Lower] at
 // [FailAlpha] is above the limit, Pass when [Upper] at [PassAlpha] is below the end of
 // the zone. The number of samples must not depend on their result: for repeated looks use
@@ -61,9 +59,11 @@ const (
 	// since a pass is a statement about a small share, and not about none.
 	absentAlpha = 0.05
 
-	// AbsentShare is the largest share that may be hidden when [Absent] passes. To show it
-	// takes 299 samples.
+	// AbsentShare is the largest share that may be hidden when [Absent] passes.
 	AbsentShare = 0.01
+
+	// absentSamples without a hit have an upper bound below AbsentShare.
+	absentSamples = 299
 )
 
 // Absent judges that something does not occur at all. One hit is proof of a fail. Without
@@ -72,20 +72,13 @@ const (
 func Absent(k, n float64) Finding {
 	k, n = counts(k, n)
 	f := Finding{Low: Lower(k, n, 1, FailAlpha), High: Upper(k, n, 1, absentAlpha)}
-	needed := absentNeeded(AbsentShare, absentAlpha)
 	switch {
 	case k > 0:
 		f.Verdict, f.Value = Fail, k/n
-	case n >= needed:
+	case n >= absentSamples:
 		f.Verdict = Pass
 	default:
-		f.Needed = needed
+		f.Needed = absentSamples
 	}
 	return f
-}
-
-// absentNeeded returns the number of samples without a hit that show, with error alpha, that
-// the share is at most hide.
-func absentNeeded(hide, alpha float64) float64 {
-	return ceil(surprise(alpha)/-math.Log1p(-hide), 0)
 }
