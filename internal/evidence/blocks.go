@@ -14,10 +14,6 @@ type blocks struct {
 	largest      float64 // the most samples in one block
 
 	scale [scales]spread
-	half  [scales]struct {
-		k, n float64
-		full bool
-	}
 }
 
 func (b *blocks) add(k, n float64) {
@@ -34,14 +30,12 @@ func (b *blocks) add(k, n float64) {
 	// Each scale passes every second piece on to the next, merged with its
 	// predecessor.
 	for i := range b.scale {
-		b.scale[i].add(k, n)
-		h := &b.half[i]
-		if !h.full {
-			h.k, h.n, h.full = k, n, true
+		s := &b.scale[i]
+		prevK, prevN := s.prevK, s.prevN
+		if s.add(k, n); math.Mod(s.pieces, 2) == 1 {
 			return
 		}
-		k, n = k+h.k, n+h.n
-		h.full = false
+		k, n = k+prevK, n+prevN
 	}
 }
 
