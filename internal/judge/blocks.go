@@ -161,10 +161,12 @@ func (b *Blocks) addBlock(s *blockState, w *window, r *rule) {
 	}
 	s.sum += c.n
 	if s.each == nil {
-		s.each = map[string]*evidence.Sequential{"": b.sequential(&c, "")}
+		s.each = map[string]*evidence.Sequential{}
 	}
-	if r.Class == Each {
-		b.addNew(s, &c)
+	for name := range c.names(0) {
+		if s.each[name] == nil {
+			s.each[name] = b.sequential(&c, name, s.trials)
+		}
 	}
 	s.trials = append(s.trials, c.n)
 	for name, f := range s.each {
@@ -173,10 +175,10 @@ func (b *Blocks) addBlock(s *blockState, w *window, r *rule) {
 	}
 }
 
-// sequential returns the test of a function, set up for these blocks. The function without
-// samples ("") has not grown if it keeps to a limit of its own, however small the baseline
-// is.
-func (b *Blocks) sequential(c *comparison, name string) *evidence.Sequential {
+// sequential returns the test of a function that had no samples in the blocks before, of which
+// trials has the size. The function without samples ("") has not grown if it keeps to a limit of
+// its own, however small the baseline is.
+func (b *Blocks) sequential(c *comparison, name string, trials []float64) *evidence.Sequential {
 	limit := c.limitOf(name)
 	if c.Class == Each && name == "" {
 		limit = c.limit(0)
@@ -185,22 +187,10 @@ func (b *Blocks) sequential(c *comparison, name string) *evidence.Sequential {
 	}
 	s := evidence.NewSequential(limit)
 	s.Options = b.options
-	return &s
-}
-
-// addNew adds the functions that have samples for the first time.
-func (b *Blocks) addNew(s *blockState, c *comparison) {
-	for _, key := range c.sums.Keys {
-		name := c.name(key)
-		if s.each[name] != nil {
-			continue
-		}
-		f := b.sequential(c, name)
-		for _, n := range s.trials { // the blocks in which it had no samples
-			f.Add(0, n)
-		}
-		s.each[name] = f
+	for _, n := range trials {
+		s.Add(0, n)
 	}
+	return &s
 }
 
 // Close returns the findings when the time is up or all is decided. p holds the samples of

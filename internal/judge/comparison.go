@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -185,6 +186,20 @@ func (c *comparison) inWindow(name string) (charged, unknown int64, weight float
 	return charged, unknown, c.sums.Weight(key)
 }
 
+// names yields "", and for a rule about each the functions that have at least so many hits.
+func (c *comparison) names(least float64) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield("") || c.Class != Each {
+			return
+		}
+		for i, key := range c.sums.Keys {
+			if c.hits(c.sums.Values[i]) >= least && !yield(c.name(key)) {
+				return
+			}
+		}
+	}
+}
+
 // charges looks up the charges of a name, which may have none.
 func (c *comparison) charges(name string) found {
 	x := found{name: name}
@@ -240,14 +255,6 @@ func (c *comparison) exactly(x found) evidence.Finding {
 	return c.limit(x.before).Growth(c.hits(x.now), c.n, 1, tests)
 }
 
-// isOver reports whether the measured value is over the limit, proven or not.
-func (c *comparison) isOver(x found) bool {
-	if c.before == nil {
-		return c.part(x.now) > c.Limit
-	}
-	return x.Value > c.Limit
-}
-
 // inSamples converts the exposure that is missing to samples, in proportion.
 func (c *comparison) inSamples(f *evidence.Finding) {
 	if c.n > 0 {
@@ -283,7 +290,7 @@ func (w *window) compare(r *rule, f *Finding) {
 				x.Low, x.High = first.Low, first.High
 			}
 		}
-	case c.isOver(worst):
+	case worst.Value > c.Limit: // proven or not
 		w.explainSubject(r, f)
 	}
 	likely := f.Verdict == evidence.Fail && x.Verdict != evidence.Fail
@@ -321,7 +328,6 @@ func (c *comparison) worst() (worst found, over []int32) {
 	if c.Class != Each {
 		return c.of(""), nil
 	}
-	over = c.w.judged.over[:0]
 	any, small := false, false
 	least := int64(0) // for growth, all
 	if c.before == nil {
@@ -344,14 +350,13 @@ func (c *comparison) worst() (worst found, over []int32) {
 		if !any || worse(x.Finding, worst.Finding) {
 			worst, any = x, true
 		}
-		if c.isOver(x) {
+		if x.Value > c.Limit {
 			over = append(over, key)
 		}
 	}
 	if !any {
 		worst = c.of("")
 	}
-	c.w.judged.over = over
 	return worst, over
 }
 

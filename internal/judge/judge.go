@@ -25,7 +25,7 @@ type Facts struct {
 	Figures       map[string]float64
 	Work          map[string]float64
 	Module        string
-	Baseline      *decode.Table // valid as long as the judge is used
+	Baseline      *decode.Table // valid as long as the judge is used; a Watch and Blocks have one for good
 	BaselineWork  map[string]float64
 
 	// Periods is the number of a guard's periods that a difference of cumulative profiles
@@ -54,9 +54,6 @@ type Judge struct {
 	counter charge.Counter
 	layout  *charge.Layout
 	base    baseline
-
-	findings []Finding // reused, and so is over
-	over     []int32
 }
 
 // New returns a judge for the rules, in whose order the findings come.
@@ -72,8 +69,7 @@ func New(rules []Rule) *Judge {
 }
 
 // Table judges a decoded profile. To judge the next of a program fast, decode both with the
-// same decoder. The work stops when the context ends. The findings are valid until the next
-// profile.
+// same decoder. The work stops when the context ends.
 func (j *Judge) Table(ctx context.Context, t *decode.Table, facts Facts) ([]Finding, error) {
 	_, findings, err := j.table(ctx, t, facts)
 	return findings, err
@@ -85,11 +81,7 @@ func (j *Judge) table(ctx context.Context, t *decode.Table, facts Facts) (*windo
 	if err != nil {
 		return nil, nil, err
 	}
-	if j.findings == nil {
-		j.findings = make([]Finding, len(j.rules))
-	}
-	findings := j.findings
-	clear(findings)
+	findings := make([]Finding, len(j.rules))
 	for i := range j.rules {
 		if ctx.Err() != nil {
 			return nil, nil, fmt.Errorf("judge the profile: %w", context.Cause(ctx))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -104,11 +103,10 @@ type watchState struct {
 	// streams has a stream for each name. A rule about one subject has only the name "". A rule
 	// about each function has one for each function that came near the limit; there, "" is a
 	// function without samples.
-	streams  map[string]*stream
-	clean    float64 // samples since the last hit of an "absent" budget
-	unknown  float64 // those of them in which frames that were cut off may match
-	steady   *evidence.Steady
-	baseline *decode.Table // the one that the streams are set up for
+	streams map[string]*stream
+	clean   float64 // samples since the last hit of an "absent" budget
+	unknown float64 // those of them in which frames that were cut off may match
+	steady  *evidence.Steady
 }
 
 // add adds a window to the evidence about a rule.
@@ -129,9 +127,6 @@ func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Fin
 			s.verdict, s.evidence = f.Verdict, 0
 		}
 		return
-	}
-	if base := &w.judged.base; r.Test == Grows && base.table != nil && s.baseline != base.table {
-		*s = watchState{lnA: s.lnA, baseline: base.table}
 	}
 	if c, why := w.comparison(r); why == nil {
 		s.addStreams(&c, soon)
@@ -210,17 +205,11 @@ const (
 // The rule's verdict is that of the worst of them.
 func (s *watchState) addStreams(c *comparison, closely bool) {
 	if s.streams == nil {
-		s.streams = map[string]*stream{"": {Stream: evidence.NewStream(c.limitOf(""), s.lnA)}}
+		s.streams = map[string]*stream{}
 	}
-	if c.Class == Each {
-		least := c.rule.near(c.n, c.sums.N)
-		for i, key := range c.sums.Keys {
-			if c.hits(c.sums.Values[i]) < least {
-				continue
-			}
-			if name := c.name(key); s.streams[name] == nil {
-				s.streams[name] = &stream{Stream: evidence.NewStream(c.limitOf(name), s.lnA)}
-			}
+	for name := range c.names(c.near(c.n, c.sums.N)) {
+		if s.streams[name] == nil {
+			s.streams[name] = &stream{Stream: evidence.NewStream(c.limitOf(name), s.lnA)}
 		}
 	}
 	failed, passed := false, true
@@ -272,16 +261,10 @@ func (s *watchState) forget() {
 	if len(s.streams) <= maxStreams {
 		return
 	}
-	strength := func(name string) float64 {
-		if name == "" {
-			return math.Inf(1)
-		}
-		return s.streams[name].Strength()
-	}
 	names := slices.SortedFunc(maps.Keys(s.streams), func(a, b string) int {
-		return cmp.Or(cmp.Compare(strength(a), strength(b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(s.streams[a].Strength(), s.streams[b].Strength()), cmp.Compare(a, b))
 	})
-	for _, name := range names[:len(names)-maxStreams] {
+	for _, name := range names[1 : 1+len(names)-maxStreams] { // the first is "", whose strength is 0
 		delete(s.streams, name)
 	}
 }

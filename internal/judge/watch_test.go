@@ -271,7 +271,7 @@ func TestWatchSteady(t *testing.T) {
 	}
 }
 
-// TestWatchGrows: against a baseline, and anew when there is another.
+// TestWatchGrows: against a baseline.
 func TestWatchGrows(t *testing.T) {
 	base := tableOf(t, folded.Must("cpu 10s\nmain.main;main.run;main.work 2000\nmain.main;main.run;main.rest 8000\n"))
 	for _, sentence := range []string{"no function grows above 5 points except main.rest", "main.work grows below 5 points", "main.work grows below 20% per request", "no function grows above 20% per request except main.rest"} {
@@ -293,10 +293,6 @@ func TestWatchGrows(t *testing.T) {
 		}
 		if delay > 20 {
 			t.Errorf("%s: alarm after %d windows at 35%%, want 20 at the most", sentence, delay)
-		}
-		facts.Baseline = tableOf(t, folded.Must("cpu 10s\nmain.main;main.run;main.work 3500\nmain.main;main.run;main.rest 6500\n"))
-		if r := next(sameAs(0.35), facts); r.Proven == budget.Fail {
-			t.Errorf("%s: still firing against a new baseline", sentence)
 		}
 	}
 }
