@@ -160,13 +160,13 @@ func TestCheckScope(t *testing.T) {
 	p.Sample[0].Label["endpoint"] = []string{"/a"}
 	w := windowOf(t, p, block)
 	for blocks := range 30 {
-		if open := c.open(r, c.blocks.Decided); open != len(tests) {
+		if open := c.open(r, false); open != len(tests) {
 			t.Fatalf("after %d blocks only %d budgets are open", blocks, open)
 		}
 		r.worker.Calls.Add(500)
 		c.add(r, w)
 	}
-	if open := c.open(r, c.blocks.Decided); open > 0 || c.broken != nil {
+	if open := c.open(r, false); open > 0 || c.broken != nil {
 		t.Errorf("%d are still open after 300 samples, %v", open, c.broken)
 	}
 	if err := c.results(r); err != nil {

@@ -113,11 +113,11 @@ func (r *run) repeatWork(back bool) (problem string) {
 		case r.worker.IsOver(), anyFailed(r.outcomes):
 			return false
 		case !time.Now().Before(r.ends):
-			return r.cpu != nil && r.cpu.open(r, r.cpu.blocks.Closing) > 0 && r.goOn()
+			return r.cpu != nil && r.cpu.open(r, true) > 0 && r.goOn()
 		case r.cpu == nil:
 		case r.cpu.blocks.Failed():
 			return false
-		case r.cpu.open(r, r.cpu.blocks.Decided) > 0, r.Update && r.cpu.samples() < r.baseline && !r.cpu.useless(r):
+		case r.cpu.open(r, false) > 0, r.Update && r.cpu.samples() < r.baseline && !r.cpu.useless(r):
 			return true
 		}
 		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
@@ -146,10 +146,11 @@ func (r *run) repeatWork(back bool) (problem string) {
 	return ""
 }
 
-// open counts the budgets that have no verdict yet, and may get one with more time.
-func (c *cpuPhase) open(r *run, verdict func(n int) evidence.Verdict) (open int) {
+// open counts the budgets that have no verdict yet, or would have none if time is up (last), and
+// may get one with more time.
+func (c *cpuPhase) open(r *run, last bool) (open int) {
 	for n := range r.plan.cpu {
-		if !c.useless(r) && verdict(n) == evidence.Inconclusive && !c.unreachable(r, n) {
+		if !c.useless(r) && c.blocks.Verdict(n, last) == evidence.Inconclusive && !c.unreachable(r, n) {
 			open++
 		}
 	}

@@ -89,7 +89,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 		t.Errorf("%d samples are work's and %d the loop's, want 600 and 300", c.samples(), c.loop)
 	}
 	for i, b := range set {
-		if got := c.blocks.Decided(i); got != evidence.Pass {
+		if got := c.blocks.Verdict(i, false); got != evidence.Pass {
 			t.Errorf("%s: %v", b, got)
 		}
 	}

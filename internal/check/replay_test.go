@@ -146,7 +146,7 @@ func (m mixer) judge(t *testing.T, set budget.Set, most int, next func() sampled
 		switch {
 		case trial.Failed():
 			return "fail", trial.Samples()
-		case trial.Decided(0) == evidence.Pass: // there is one budget
+		case trial.Verdict(0, false) == evidence.Pass: // there is one budget
 			return "pass", trial.Samples()
 		}
 	}

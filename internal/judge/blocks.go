@@ -73,17 +73,13 @@ func (b *Blocks) Add(p *profile.Profile, facts Facts) error {
 	return nil
 }
 
-// Decided returns the verdict on rule i as far as it is certain.
-func (b *Blocks) Decided(i int) evidence.Verdict { return b.verdict(i, false) }
-
-// Closing returns the verdict that Close would give on rule i, as far as it is known
-// without the whole profile: growth is inconclusive until it is decided.
-func (b *Blocks) Closing(i int) evidence.Verdict { return b.verdict(i, true) }
-
-func (b *Blocks) verdict(i int, last bool) evidence.Verdict {
+// Verdict returns the verdict on rule i as far as it is certain, or if last is set the one that
+// Close would give, as far as it is known without the whole profile: growth is inconclusive until
+// it is decided.
+func (b *Blocks) Verdict(i int, last bool) evidence.Verdict {
 	s, r := &b.states[i], &b.judge.rules[i]
 	switch {
-	case last && r.Test == Absent && s.decided == evidence.Inconclusive && s.enoughWithoutHit():
+	case last && s.enoughWithoutHit(r):
 		return evidence.Pass
 	case s.decided != evidence.Inconclusive || s.each == nil:
 		return s.decided
@@ -103,8 +99,8 @@ func (b *Blocks) verdict(i int, last bool) evidence.Verdict {
 
 // enoughWithoutHit reports whether there are enough samples without a hit for "absent" to pass at the
 // end.
-func (s *blockState) enoughWithoutHit() bool {
-	return s.samples >= absentLeast && s.unknown <= evidence.AbsentShare*s.samples
+func (s *blockState) enoughWithoutHit(r *rule) bool {
+	return r.Test == Absent && s.decided == evidence.Inconclusive && s.samples >= absentLeast && s.unknown <= evidence.AbsentShare*s.samples
 }
 
 // near yields the functions that came near the limit, and "".
@@ -122,7 +118,7 @@ func (s *blockState) near(r *rule) iter.Seq2[string, *evidence.Sequential] {
 // Failed reports whether a rule has failed for certain.
 func (b *Blocks) Failed() bool {
 	for i := range b.states {
-		if b.Decided(i) == evidence.Fail {
+		if b.Verdict(i, false) == evidence.Fail {
 			return true
 		}
 	}
@@ -134,7 +130,7 @@ func (b *Blocks) Failed() bool {
 // condition held ("when").
 func (b *Blocks) Unreachable(i int) bool {
 	s := &b.states[i]
-	return s.samples == 0 && b.samples >= outsideLeast && b.Decided(i) == evidence.Inconclusive
+	return s.samples == 0 && b.samples >= outsideLeast && b.Verdict(i, false) == evidence.Inconclusive
 }
 
 // addBlock adds a block to the evidence about a rule.
@@ -216,7 +212,7 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 // close replaces the verdict on all samples together by the verdict of the blocks, which
 // also know how the samples were spread over time.
 func (s *blockState) close(w *window, r *rule, f *Finding) {
-	if r.Test == Absent && s.decided == evidence.Inconclusive && s.enoughWithoutHit() {
+	if s.enoughWithoutHit(r) {
 		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, absent(0, s.samples, s.unknown).High
 		f.Samples, f.Reason, f.Notes = int64(s.samples), AbsentInBlocks{}, Notes{}
 		return

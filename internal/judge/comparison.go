@@ -313,7 +313,7 @@ func (w *window) has(subject int32) bool {
 	if w.matched == nil {
 		w.matched = make([]bool, w.judged.counter.Patterns)
 		for i := range w.t.Funcs {
-			for _, pattern := range w.judged.names.Matches(w.t.Funcs[i].Name) {
+			for _, pattern := range w.judged.counter.Names.Matches(w.t.Funcs[i].Name) {
 				w.matched[pattern] = true
 			}
 		}

@@ -87,8 +87,8 @@ func TestCutOffBlocks(t *testing.T) {
 			blocks = append(blocks, folded.Must("cpu 100ms\n"+deep(64)+" 10\n"))
 		}
 		trial := newTrial(t, "main.worker absent")
-		if r := trial.judged(t, blocks)[0]; r.Verdict != budget.Inconclusive || trial.Decided(0) != budget.Inconclusive || budget.Verdict(trial.Closing(0)) != budget.Inconclusive {
-			t.Errorf("%d blocks: %s\ndecided: %v, closing: %v", n, r, trial.Decided(0), trial.Closing(0))
+		if r := trial.judged(t, blocks)[0]; r.Verdict != budget.Inconclusive || trial.Decided(0) != budget.Inconclusive || budget.Verdict(trial.Verdict(0, true)) != budget.Inconclusive {
+			t.Errorf("%d blocks: %s\ndecided: %v, closing: %v", n, r, trial.Decided(0), trial.Verdict(0, true))
 		}
 	}
 	facts := judge.Facts{Kind: "cpu", Baseline: tableOf(t, folded.Must("cpu 10s\n"+deep(64)+" 900\nruntime.main;main.rest 100\n"))}

@@ -50,7 +50,6 @@ type Facts struct {
 // It is not safe for concurrent use.
 type Judge struct {
 	rules   []rule
-	names   *charge.Names
 	counter charge.Counter
 	layout  *charge.Layout
 	base    baseline
@@ -63,9 +62,7 @@ func New(rules []Rule) *Judge {
 	counter := func() charge.Counter {
 		return charge.Counter{Names: charge.NewNames(index), Where: c.where, Patterns: len(c.patterns), Excepts: c.excepts}
 	}
-	j := &Judge{rules: compiled, counter: counter(), base: baseline{counter: counter()}}
-	j.names = j.counter.Names
-	return j
+	return &Judge{rules: compiled, counter: counter(), base: baseline{counter: counter()}}
 }
 
 // Table judges a decoded profile. To judge the next of a program fast, decode both with the
@@ -104,7 +101,7 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	if err := j.base.set(ctx, &facts, j); err != nil {
 		return nil, err
 	}
-	if err := j.names.Learn(ctx, t); err != nil {
+	if err := j.counter.Names.Learn(ctx, t); err != nil {
 		return nil, err
 	}
 	j.counter.Multiple = j.layout.Multiple(t, facts.MutexFraction)

@@ -90,7 +90,7 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 		}
 		var over []int32
 		for i, key := range sums.Keys {
-			if v := sums.Values[i]; v > limit && (c.subject < 0 || w.judged.names.Match(decode.ID(key), pattern[:])) {
+			if v := sums.Values[i]; v > limit && (c.subject < 0 || w.judged.counter.Names.Match(decode.ID(key), pattern[:])) {
 				if over = append(over, key); c.subject >= 0 {
 					limit = max(limit, (v-1)/2)
 				}

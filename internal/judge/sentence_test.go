@@ -98,7 +98,7 @@ func (t *trial) Add(p *profile.Profile, facts judge.Facts) error {
 	return t.Blocks.Add(p, facts)
 }
 
-func (t *trial) Decided(i int) budget.Verdict { return budget.Verdict(t.Blocks.Decided(i)) }
+func (t *trial) Decided(i int) budget.Verdict { return budget.Verdict(t.Blocks.Verdict(i, false)) }
 
 // Done reports whether every budget is decided.
 func (t *trial) Done() bool {

@@ -53,7 +53,7 @@ func (w *window) judge(r *rule, f *Finding) {
 		w.empty(r, f)
 	case r.Test == Absent:
 		w.absent(r, sums, f)
-	case r.Class == Each && !r.Flat && !r.Literal && !w.judged.names.HavePackages():
+	case r.Class == Each && !r.Flat && !r.Literal && !w.judged.counter.Names.HavePackages():
 		f.Reason = NoPackages{}
 	default:
 		w.compare(r, f)
