@@ -2,20 +2,6 @@ package evidence
 
 import "math"
 
-// leastBlocks are the numbers of blocks that verdicts take.
-type leastBlocks struct{ pass, fail, alike, plain float64 }
-
-var (
-	// A pass takes 20 blocks. The first proof of a fail takes 12, and as many again confirm it.
-	// If nearly all blocks are alike, it takes 20, because the overdispersion does not
-	// show yet. TestSequentialMinimum has the table behind these numbers. Where the share is
-	// beyond doubt, a second is enough.
-	usualLeast = leastBlocks{pass: 20, fail: 12, alike: 20, plain: 10}
-
-	// Blocks that are runs are independent; six of them show a variance.
-	runsLeast = leastBlocks{6, 6, 6, 6}
-)
-
 const (
 	// A share below plainShare is not beyond doubt, as it may come from a few bursts.
 	plainShare = 0.8
@@ -41,11 +27,9 @@ const (
 // zone. A share that is beyond doubt fails after ten blocks, without confirmation: 98%
 // against a limit of 20%, for example.
 //
-// Phases of the work that are longer than the check do not show. With blocks of 100 ms
-// and bursts of the same length, none of 20,000 checks at the limit failed within ten
-// seconds, and one in 200 at 1.5 times the limit passed, because it paused at the start.
-// With bursts of half a second, one in 3000 failed and one in six passed. So a block should
-// not be shorter than one repetition of the work. (go test -run TestSequentialMinimum -long)
+// A block should not be shorter than one repetition of the work. Of checks whose work has
+// bursts of five blocks, one in 3000 failed at the limit within 100 blocks, and one in six
+// passed at 1.5 times the limit. (go test -run TestSequentialMinimum -long)
 type Sequential struct {
 	Options
 	of       Limit
@@ -62,9 +46,8 @@ type Sequential struct {
 
 // Options say what blocks are. They must be set before the first block.
 type Options struct {
-	// Runs says that each block is one or several whole runs of the same work, for work that
-	// takes long. Every block then has all phases of the work, so that six blocks are enough
-	// for either verdict.
+	// Runs says that each block is one or several whole runs of the same work. It then has all
+	// phases of the work, so that six blocks are enough for either verdict.
 	Runs bool
 
 	// Once says that the length of the check does not depend on the verdict, as in a benchmark.
@@ -150,9 +133,17 @@ func (s *Sequential) passes() bool {
 		(!s.of.Grows || s.bounds().High < Zone*s.of.Most)
 }
 
+// leastBlocks are the numbers of blocks that verdicts take: a pass, the first proof of a fail, that
+// where nearly all blocks are alike, so that the overdispersion does not show yet, and a fail
+// beyond doubt.
+type leastBlocks struct{ pass, fail, alike, plain float64 }
+
+// TestSequentialMinimum has the table behind these numbers.
+var usualLeast = leastBlocks{pass: 20, fail: 12, alike: 20, plain: 10}
+
 func (s *Sequential) least() leastBlocks {
-	if s.Runs {
-		return runsLeast
+	if s.Runs { // these are independent
+		return leastBlocks{minBatches, minBatches, minBatches, minBatches}
 	}
 	return usualLeast
 }
@@ -178,11 +169,10 @@ func (s *Sequential) bounds() Finding {
 
 // Close returns the finding when the time is up. An open verdict becomes Pass when there
 // were enough samples that a share of [Notable] times the limit would have been the first proof of
-// Fail: a test near its limit must not be flaky. After such a pass, [Sequential.Verdict]
-// stays Inconclusive. While a first proof of Fail waits for its confirmation, the pass also takes
-// proof that the share is below Notable times the limit. Growth always takes that proof, and
-// does not pass while a first proof waits, because its measured value also has the error of the
-// baseline.
+// Fail: a test near its limit must not be flaky. While such a proof waits for its confirmation,
+// the pass also takes proof that the share is below Notable times the limit. Growth always takes
+// that proof, and does not pass while a first proof waits, because its measured value also has the
+// error of the baseline. [Sequential.Verdict] stays Inconclusive after such a pass.
 func (s *Sequential) Close() Finding {
 	f, far := s.bounds(), amount(NotableShare(s.limit)/s.trial)
 	f.Verdict = s.verdict
