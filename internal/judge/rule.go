@@ -301,13 +301,9 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.subject < 0:
 		q.Unit = charge.Whole
 	}
-	asked := []charge.Query{q, detail}
+	r.query, r.detail = counter.Ask(q), counter.Ask(detail)
 	if (r.Class == Process || r.Class == Figure) && !v.Counted { // all goroutines are in runtime.gopark, which says nothing
 		detail.Charge = charge.Cumulative
-		asked = append(asked, detail)
-	}
-	numbers := [...]*int{&r.query, &r.detail, &r.literal}
-	for i, q := range asked {
-		*numbers[i] = counter.Ask(q)
+		r.literal = counter.Ask(detail)
 	}
 }

@@ -96,17 +96,13 @@ func isFigure(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 // isOfFigure reports whether the rule is about a figure, and not about the profile's
 // samples.
 func (w *window) isOfFigure(r *rule) bool {
-	stated := func(name string) bool { // by the facts, which may also say why there is no value
-		_, given := w.facts.Figures[name]
-		return given || w.facts.NoFigures[name] != ""
-	}
+	_, given := w.facts.Figures[figureOf(r.Subject)]
 	switch {
 	case r.isGC():
-		return stated("gc")
+		return given || w.facts.NoFigures["gc"] != ""
 	case r.Subject == "heap" && r.Test == Limited && r.query >= 0:
-		return stated("heap") // a profile of the heap is a sample of it
+		return given // a profile of the heap is a sample of it
 	case r.Class == Process && r.Dimension == unit.Cores && r.Test != Steady:
-		_, given := w.facts.Figures["cores"]
 		return given && r.where < 0 // of what has a label, only samples show
 	}
 	return r.Class == Figure || r.Test == Steady
