@@ -89,10 +89,11 @@ func judgeSteady(r judge.Rule, xs []float64, calls int64) judge.Finding {
 		least = 16 << 10
 	}
 	f.Value, f.Low, f.High = xs[n-1], xs[n-1], xs[n-1]
-	trend, lowest := evidence.Trend(xs, least), slices.Min(xs)
-	f.Reason = judge.Levels{First: xs[0], Least: lowest, Rise: trend.Value, Calls: calls}
+	rise, rises := evidence.Trend(xs, least)
+	lowest := slices.Min(xs)
+	f.Reason = judge.Levels{First: xs[0], Least: lowest, Rise: rise, Calls: calls}
 	f.Verdict = evidence.Pass
-	if r.Limit > 0 && lowest > r.Limit || trend.Verdict == evidence.Fail {
+	if r.Limit > 0 && lowest > r.Limit || rises {
 		f.Verdict = evidence.Fail
 	}
 	return f

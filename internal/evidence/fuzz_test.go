@@ -61,7 +61,8 @@ func FuzzBounds(f *testing.F) {
 		finding("absent", Absent(k, n))
 		finding("growth", growth(k, n, n, phi, limit, alpha, phi))
 		finding("ratio", ratio(k, n, phi, alpha, limit, phi))
-		finding("trend", Trend([]float64{k, n, limit, phi, alpha}, k))
+		slope, _ := Trend([]float64{k, n, limit, phi, alpha}, k)
+		finite("trend", slope)
 
 		stream, seq := NewStream(Limit{Most: limit}, n), NewSequential(Limit{Most: limit})
 		rates, seqRate := NewStream(Limit{Most: limit, Rates: true}, n), NewSequential(Limit{Most: limit, Rates: true})

@@ -5,31 +5,17 @@ import (
 	"slices"
 )
 
-// trendAlpha is the error of [Trend]. Ten floors that rise all but once have a
+// trendAlpha is the error of [Trend]. Ten numbers that rise all but once have a
 // chance of 2.8e-6 by accident (S = 43 of 45); of nine all must rise, and eight are never enough.
 const trendAlpha = 3e-6
 
-// trendFloors is the number of floors for a pass: fewer could not have failed with one of
-// them out of order.
-const trendFloors = 10
-
-// Trend judges whether a series of floors (the minima of a figure between
-// collections, say) rises by more than slope per floor. It fails when the
-// floors rise beyond chance by the exact test of Mann and Kendall, and their
-// median slope, by Theil and Sen, is above the limit; it passes when that slope
-// is not above the limit, given at least ten floors. The work grows with the
-// fourth power of their number. Value is the slope; there are no bounds.
-func Trend(floors []float64, slope float64) Finding {
-	slopes := pairSlopes(floors)
-	f := Finding{Value: quantile(slopes, 0.5)}
-	steep := f.Value > slope
-	switch {
-	case steep && mannKendallP(mannKendall(slopes), len(floors)) <= trendAlpha:
-		f.Verdict = Fail
-	case !steep && len(floors) >= trendFloors:
-		f.Verdict = Pass
-	}
-	return f
+// Trend returns the median slope of a series, by Theil and Sen, and whether it rises beyond chance
+// by more than least per number, by the exact test of Mann and Kendall. The work grows with the
+// fourth power of how many there are.
+func Trend(series []float64, least float64) (slope float64, rises bool) {
+	slopes := pairSlopes(series)
+	slope = quantile(slopes, 0.5)
+	return slope, slope > least && mannKendallP(mannKendall(slopes), len(series)) <= trendAlpha
 }
 
 // mannKendall returns the statistic S: pairs that rise minus pairs that fall.
@@ -43,22 +29,20 @@ func mannKendall(slopes []float64) (s int) {
 // mannKendallP returns the chance that a series of n in random order has a statistic of
 // at least s. Ties only make it smaller.
 func mannKendallP(s, n int) float64 {
-	pairs := n * (n - 1) / 2
 	// chance[j] is the chance of j falling pairs. The next element, put at a
 	// random place among m others, makes 0 to m of them, each as likely.
-	chance := make([]float64, pairs+1)
-	chance[0] = 1
+	chance := []float64{1}
 	for m := 1; m < n; m++ {
-		for j := pairs; j >= 0; j-- { // in place, as an entry depends on those below it
-			sum := 0.0
-			for _, x := range chance[max(j-m, 0) : j+1] {
-				sum += x
+		next := make([]float64, len(chance)+m)
+		for j, x := range chance {
+			for more := range m + 1 {
+				next[j+more] += x / float64(m+1)
 			}
-			chance[j] = sum / float64(m+1)
 		}
+		chance = next
 	}
 	p := 0.0
-	for _, x := range chance[:(pairs-s)/2+1] { // S = pairs - 2*falling
+	for _, x := range chance[:(len(chance)-1-s)/2+1] { // S = pairs - 2*falling
 		p += x
 	}
 	return min(p, 1)
