@@ -330,13 +330,20 @@ func (c *comparison) worst() (worst found, over []int32) {
 	}
 	any, small := false, false
 	least := int64(0) // for growth, all
-	if c.before == nil {
-		least = c.values(c.small()) - 1
+	switch {
+	case c.before != nil:
+	case c.sums.Uneven(): // the upper bound of a single observation may be ten times what shows
+		least = c.values(c.Limit / 20)
+	default: // if the heaviest one is within the limit, so are those that measure less
+		least = c.values(c.Limit)
 	}
 	for _, key := range c.w.judged.counter.Ranked(c.query, least) {
 		now := c.sums.By(key)
-		small = small || any && c.isSmall(now) // and so are all that follow
-		if small && (c.before == nil || !c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {
+		if any && now <= least {
+			break
+		}
+		small = small || any && c.before != nil && c.isSmall(now) // and so are all that follow
+		if small && (!c.isShare() || worst.Verdict != evidence.Pass || c.sums.Part(now) <= worst.Value) {
 			break
 		}
 		if c.w.compared++; c.w.compared > maxCompared {
@@ -380,24 +387,11 @@ func (c *comparison) setMost() {
 	}
 }
 
-// small is the charge up to which a function is surely within the limit, if the heaviest one
-// is. If observations weigh differently, a function with only one or two is less certain: the
-// upper bound of one observation is about ten, so only a twentieth of the limit is small.
-func (c *comparison) small() float64 {
-	if c.sums.Uneven() {
-		return c.Limit / 20
-	}
-	return c.Limit
-}
-
-// isSmall reports whether a function with such a value, and with it all that have less, is
-// within the limit for sure. A share cannot have grown by more than itself.
+// isSmall reports whether a function with such a value, and with it all that have less, has not
+// grown for sure. A share cannot have grown by more than itself.
 func (c *comparison) isSmall(value int64) bool {
 	share, n := c.sums.Part(value), c.sums.N
-	switch {
-	case c.before == nil:
-		return c.part(value) <= c.small()
-	case !c.isShare():
+	if !c.isShare() {
 		return share < smallShare
 	}
 	return share <= c.Limit && (c.value.Counted || evidence.Upper(share*n, n, 1, evidence.PassAlpha) < evidence.Zone*c.Limit)
