@@ -371,9 +371,8 @@ func (c *comparison) worst() (worst found, over []int32) {
 func (c *comparison) name(key int32) string { return c.w.judged.counter.Name(c.query, key) }
 
 // setMost sets the largest charge that is possible with the stacks that were cut off. For a
-// rule about each, they may belong to any function, so a pass must hold for all of them. A
-// figure has no frames to look for but "gc", which shows in the innermost frames, and these
-// are kept.
+// rule about each, they may belong to any function, so a pass must hold for all of them. Of
+// "gc" nothing is cut off, see [rule.charged].
 func (c *comparison) setMost() {
 	switch {
 	case c.sums.Cut == 0 || c.before != nil || c.Class == Figure:

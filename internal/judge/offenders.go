@@ -89,15 +89,17 @@ func (w *window) explainSubject(r *rule, f *Finding) {
 			first, limit = c.values(largeShare), c.values(least)
 		}
 		var over []int32
-		for i, key := range sums.Keys {
-			if v := sums.Values[i]; v > limit && (c.subject < 0 || w.judged.counter.Names.Match(decode.ID(key), pattern[:])) {
-				if over = append(over, key); c.subject >= 0 {
-					limit = max(limit, (v-1)/2)
+		for _, key := range w.judged.counter.Ranked(query, limit) {
+			v := sums.By(key)
+			if v <= limit {
+				break
+			}
+			if c.subject < 0 || w.judged.counter.Names.Match(decode.ID(key), pattern[:]) {
+				if over = append(over, key); len(over) == 1 && c.subject >= 0 {
+					limit = (v - 1) / 2
 				}
 			}
 		}
-		over = slices.DeleteFunc(over, func(key int32) bool { return sums.By(key) <= limit })
-		w.judged.counter.Rank(query, over)
 		c.explain(query, over, f, max(first, limit), limit)
 	}
 }

@@ -153,7 +153,6 @@ func (w *window) baselineIsCut(r *rule) bool {
 // addAbsent adds a window of an "absent" budget. One hit proves a fail. A pass is proven by as
 // many samples without a hit as one window would need, from any number of windows.
 func (s *watchState) addAbsent(w *window, r *rule, f *Finding) {
-	s.evidence = 0
 	if f.Verdict == evidence.Fail {
 		s.clean, s.unknown, s.verdict = 0, 0, evidence.Fail
 		return
@@ -192,9 +191,7 @@ func (s *watchState) addSteady(w *window, r *rule, at time.Duration, f *Finding)
 }
 
 const (
-	// maxStreams limits the functions that one rule remembers. With a limit of 10% and
-	// ten functions a sample, in theory a thousand functions can be near the limit. But
-	// 256 are far more than can be over it.
+	// maxStreams limits the functions that one rule remembers, to far more than can be over it.
 	maxStreams = 256
 
 	// leastStrength is a twentieth of the evidence of a proof: odds of nearly three to one.
