@@ -2,9 +2,8 @@ package evidence
 
 import "math"
 
-// scales are the batch sizes, in doublings (1, 2, 4 blocks), on which
-// the overdispersion is estimated: bursts longer than a block show up in
-// the longer ones only.
+// scales are the batch sizes (1, 2, 4 blocks) on which the overdispersion is estimated: bursts
+// longer than a block show in the longer ones only.
 const scales = 3
 
 // blocks sums blocks up, and estimates their overdispersion, in constant memory.
@@ -27,8 +26,7 @@ func (b *blocks) add(k, n float64) {
 	if k < n {
 		b.misses++
 	}
-	// Each scale passes every second piece on to the next, merged with its
-	// predecessor.
+	// Each scale passes every second piece on to the next, merged with its predecessor.
 	for i := range b.scale {
 		s := &b.scale[i]
 		prevK, prevN := s.prevK, s.prevN

@@ -64,14 +64,12 @@ func Largest(kind string, of unit.Dimension) Rule {
 
 // Patterns are the patterns of the rule's subject and scope. If one of them matches no
 // function, the rule can never fail.
-func (r Rule) Patterns() (texts []string) {
-	if r.Class == Pattern {
-		texts = append(texts, r.Subject)
+func (r Rule) Patterns() []string {
+	texts := []string{r.Subject, r.In}
+	if r.Class != Pattern {
+		texts = texts[1:]
 	}
-	if r.In != "" {
-		texts = append(texts, r.In)
-	}
-	return texts
+	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 }
 
 // A Condition compares a figure with a limit in base units. A condition without a Figure

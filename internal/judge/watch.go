@@ -112,8 +112,6 @@ type watchState struct {
 // add adds a window to the evidence about a rule.
 func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Finding) {
 	switch {
-	case f.Verdict != evidence.Fail && w.baselineIsCut(r):
-		return // it would look like growth
 	case r.Test == Steady:
 		if w.unmet(r) == nil {
 			s.addSteady(w, r, at, f)
@@ -128,9 +126,11 @@ func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Fin
 		}
 		return
 	}
-	if c, why := w.comparison(r); why == nil {
-		s.addStreams(&c, soon)
+	c, why := w.comparison(r)
+	if why != nil || f.Verdict != evidence.Fail && c.before != nil && mostlyCut(c.before) {
+		return // what the baseline lacks would look like growth
 	}
+	s.addStreams(&c, soon)
 }
 
 // proves reports whether the verdict of one window is the proof, so that windows are not
@@ -143,12 +143,6 @@ func (r *rule) proves() bool {
 
 // mostlyCut reports whether more than 1% of the samples have stacks that were cut off.
 func mostlyCut(s *charge.Sums) bool { return s.Cut > s.Total/100 }
-
-// baselineIsCut reports whether a rule's baseline is mostly cut.
-func (w *window) baselineIsCut(r *rule) bool {
-	base := &w.judged.base
-	return r.Test == Grows && r.query >= 0 && base.table != nil && base.problem == nil && mostlyCut(base.counter.Sums(r.query))
-}
 
 // addAbsent adds a window of an "absent" budget. One hit proves a fail. A pass is proven by as
 // many samples without a hit as one window would need, from any number of windows.
