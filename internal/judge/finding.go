@@ -89,12 +89,6 @@ func (f *Finding) set(e evidence.Finding) {
 	f.Value, f.Low, f.High = e.Value, e.Low, e.High
 }
 
-// counted sets the verdict on a value that was counted in full.
-func (f *Finding) counted(value, limit float64) {
-	f.set(counted(value, limit))
-	f.Reason = Counted{}
-}
-
 // counted is the finding on a value that was counted in full.
 func counted(value, limit float64) evidence.Finding {
 	f := evidence.Finding{Value: value, Low: value, High: value, Verdict: evidence.Pass}

@@ -45,7 +45,7 @@ func (w *window) judge(r *rule, f *Finding) {
 	f.Samples = int64(math.Round(max(sums.N, 0)))
 	switch {
 	case r.Class == Leak:
-		f.counted(float64(sums.Total), 0)
+		f.set(counted(float64(sums.Total), 0))
 		f.Hits, f.Reason = sums.Total, Leaked{}
 		w.explainSubject(r, f)
 	case sums.Total <= 0 || f.Samples == 0: // values without a sample prove nothing
@@ -119,7 +119,8 @@ func (w *window) judgeFigure(r *rule, f *Finding) {
 		f.Value, f.Low, f.High = value, value, value
 		f.Reason = OverHours{}
 	default:
-		f.counted(value, r.Limit)
+		f.set(counted(value, r.Limit))
+		f.Reason = Counted{}
 		if f.Verdict == evidence.Fail && r.query >= 0 { // the profile shows who is to blame
 			w.explainSubject(r, f)
 		}
@@ -153,7 +154,8 @@ func (w *window) empty(r *rule, f *Finding) {
 	case scoped && len(w.t.Samples) > 0:
 		f.Reason = OutOfScope{}
 	case !scoped && r.value.Counted && r.Dimension != unit.Share:
-		f.counted(0, r.Limit)
+		f.set(counted(0, r.Limit))
+		f.Reason = Counted{}
 	default:
 		f.Reason = NoSamples{}
 	}
