@@ -104,12 +104,7 @@ func ratio(k, exposure, k0, exposure0, margin, phi float64) Finding {
 	if exposure == 0 || exposure0 == 0 {
 		return Finding{Value: -1, Low: -1, High: most}
 	}
-	value := func(p float64) float64 { // the inverse of ratioShare, less one
-		if p >= 1 {
-			return most
-		}
-		return amount(p/(1-p)*(exposure0/exposure)) - 1
-	}
+	value := func(p float64) float64 { return amount(p/(1-p)*(exposure0/exposure)) - 1 } // p is its part of all hits
 	f := Finding{Low: value(Lower(k, n, phi, FailAlpha)), High: value(Upper(k, n, phi, PassAlpha))}
 	switch {
 	case k0 > 0:

@@ -310,14 +310,13 @@ func lnMeanExp(c *grid) float64 {
 // estimate may be far too small by chance. Evidence against (e <= 0) stays as
 // it is; from fewer than two pieces there is none.
 func temper(e, nu float64) float64 {
+	e = finite(e)
 	switch {
-	case math.IsNaN(e):
-		return 0
 	case e <= 0:
-		return max(e, -most*most)
+		return e
 	case !(nu >= 1):
 		return 0
 	}
-	e, nu = min(e, most), min(nu, most)
+	nu = min(nu, most)
 	return (nu + 1) / 2 * math.Log1p(2*e/nu)
 }

@@ -95,14 +95,11 @@ func (s *Steady) close(floor, load float64) {
 		return
 	}
 	above := 0.0
+	s.under++
 	if floor > s.base+s.perLoad*load+s.allowance {
-		above = 1
+		above, s.under = 1, 0
 	}
 	s.proof = max(0, s.ledger.add(above, 1, s.phi))
-	s.under++
-	if above == 1 {
-		s.under = 0
-	}
 	switch {
 	case s.proof >= s.ledger.threshold:
 		s.verdict = Fail

@@ -108,10 +108,7 @@ func (s *Stream) Verdict() Verdict { return s.verdict }
 // Strength is the evidence for an excess after the last window, as a part of the
 // threshold: 1 and more is proof.
 func (s *Stream) Strength() float64 {
-	if s.above.threshold <= 0 {
-		return 0
-	}
-	return max(lnMeanExp(&s.above.sums), 0) / s.above.threshold
+	return amount(lnMeanExp(&s.above.sums) / s.above.threshold)
 }
 
 // Forget drops the evidence for an excess that is over. It would fade by itself, in
@@ -176,12 +173,7 @@ func (p *pairs) add(k, n float64, closely bool) {
 	p.k, p.n = k, n
 }
 
-func (p *pairs) phi() float64 {
-	if p.expected <= 0 {
-		return 1
-	}
-	return max(1, p.squares/p.expected)
-}
+func (p *pairs) phi() float64 { return factor(p.squares / p.expected) }
 
 // LnA returns the threshold of a detector that looks at a number of windows, for a number of
 // budgets with a number of [Tests] each. The chance of a false alarm among all of them is at
