@@ -160,11 +160,11 @@ func (s *Sequential) bounds() Finding {
 	if s.of.Grows {
 		return s.of.Growth(b.k, amount(b.n*s.trial), phi, 1)
 	}
-	f := Finding{Low: amount(Lower(b.k, b.n, phi, FailAlpha) / s.trial), High: amount(Upper(b.k, b.n, phi, PassAlpha) / s.trial)}
-	if b.n > 0 {
-		f.Value = amount(b.share() / s.trial)
+	return Finding{
+		Value: amount(b.share() / s.trial),
+		Low:   amount(Lower(b.k, b.n, phi, FailAlpha) / s.trial),
+		High:  amount(Upper(b.k, b.n, phi, PassAlpha) / s.trial),
 	}
-	return f
 }
 
 // Close returns the finding when the time is up. An open verdict becomes Pass when there

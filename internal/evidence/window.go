@@ -7,10 +7,7 @@ package evidence
 func Fixed(k, n, limit float64) Finding {
 	k, n = counts(k, n)
 	limit = share(limit)
-	f := Finding{Low: Lower(k, n, 1, FailAlpha), High: Upper(k, n, 1, PassAlpha)}
-	if n > 0 {
-		f.Value = k / n
-	}
+	f := Finding{Value: amount(k / n), Low: Lower(k, n, 1, FailAlpha), High: Upper(k, n, 1, PassAlpha)}
 	if f.decide(limit, Edge(limit)); f.Verdict == Inconclusive {
 		f.Needed = Needed(k, n, limit)
 	}
