@@ -232,7 +232,7 @@ func (c *cpuPhase) flush(r *run) error {
 	g := c.group
 	c.group = span{}
 	p := work.Merged(g.profiles...)
-	c.unlabelled.add(p)
+	c.unlabelled = append(c.unlabelled, work.ByRoot(p))
 	work.KeepLabelled(p, r.id)
 	c.loop += work.Cut(p)
 	if err := c.blocks.Add(p, r.facts("cpu", g.elapsed, g.work)); err != nil {
@@ -303,7 +303,7 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	case c.tooSmall(): // more time decides an amount, too
 		return noTime, small
 	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(all) < asleepRate*c.all.elapsed.Seconds():
-		return mistake, judge.Asleep{Samples: c.samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.samplesOf(c.unlabelled.busiest())}
+		return mistake, judge.Asleep{Samples: c.samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.of(c.unlabelled.busiest()...)}
 	}
 	return noTime, nil
 }

@@ -172,7 +172,7 @@ func (r *run) do() (problem string) {
 		return fmt.Sprintf("work has not returned %v after its context was canceled: return when ctx is done", r.endTime())
 	}
 	if r.cpu != nil && len(r.plan.figures) > 0 { // they are live memory, and not needed any more
-		r.cpu.all.profiles, r.cpu.unlabelled.profiles, r.cpu.group = nil, nil, span{}
+		r.cpu.all.profiles, r.cpu.unlabelled, r.cpu.group = nil, nil, span{}
 	}
 	r.afterwards()
 	if r.Update {

@@ -13,40 +13,29 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// unlabelledLeast is how many samples are worth a look.
-const unlabelledLeast = 10
+// enough is how many samples of a root are worth a look, and how many of its goroutines must
+// have come with the calls to be taken for ones that work may leave: a server makes some for
+// all calls.
+const enough = 10
 
-// unlabelled are the samples without the label of any running check, by their roots.
-type unlabelled struct {
-	profiles []*profile.Profile // with the root in the place of the label
-	samples  map[string]int64
-}
-
-// add adds the samples of a profile that have no label.
-func (u *unlabelled) add(p *profile.Profile) {
-	if u.samples == nil {
-		u.samples = map[string]int64{}
-	}
-	p, samples := work.ByRoot(p)
-	for root, n := range samples {
-		u.samples[root] += n
-	}
-	u.profiles = append(u.profiles, p)
-}
+// unlabelled are profiles of the samples without the label of any running check, with their
+// roots in its place.
+type unlabelled []*profile.Profile
 
 // busiest lists the roots with enough samples to be looked at.
-func (u *unlabelled) busiest() []string {
-	roots := slices.SortedFunc(maps.Keys(u.samples), func(a, b string) int {
-		return cmp.Or(cmp.Compare(u.samples[b], u.samples[a]), cmp.Compare(a, b))
+func (u unlabelled) busiest() []string {
+	samples := work.OfRoots(u...)
+	roots := slices.SortedFunc(maps.Keys(samples), func(a, b string) int {
+		return cmp.Or(cmp.Compare(samples[b], samples[a]), cmp.Compare(a, b))
 	})
-	return slices.DeleteFunc(roots, func(root string) bool { return u.samples[root] < unlabelledLeast })
+	return slices.DeleteFunc(roots, func(root string) bool { return samples[root] < enough })
 }
 
-// samplesOf are the samples of some roots.
-func (u *unlabelled) samplesOf(roots []string) judge.Others {
-	others := judge.Others{Roots: roots}
+// of are the samples of some roots.
+func (u unlabelled) of(roots ...string) judge.Others {
+	others, samples := judge.Others{Roots: roots}, work.OfRoots(u...)
 	for _, root := range roots {
-		others.Samples += u.samples[root]
+		others.Samples += samples[root]
 	}
 	return others
 }
@@ -59,7 +48,7 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 	if len(roots) == 0 {
 		return changed
 	}
-	p := work.Merged(c.unlabelled.profiles...)
+	p := work.Merged(c.unlabelled...)
 	work.KeepLabelled(p, roots...)
 	p = work.Merged(append(c.all.profiles, p)...)
 	for n, f := range judged(part(r.rules, r.plan.cpu), p, r.facts(kinds.CPU, c.all.elapsed, c.all.work)) {
@@ -87,7 +76,7 @@ func (c *cpuPhase) attribute(r *run, returns bool) {
 		if r.busy() {
 			until = r.latest
 		}
-		follow, roots = r.worker.Follow(until, roots, float64(c.unlabelled.samples[roots[0]])/c.all.elapsed.Seconds())
+		follow, roots = r.worker.Follow(until, roots, float64(c.unlabelled.of(roots[0]).Samples)/c.all.elapsed.Seconds())
 	}
 	c.takeBack(r, follow, roots)
 }
@@ -101,18 +90,14 @@ func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
 	for i, with := range changed {
 		o := &r.outcomes[i]
 		without := o.Finding
-		reason := judge.WithOthers{Others: c.unlabelled.samplesOf(all), With: &with, Without: &without}
+		reason := judge.WithOthers{Others: c.unlabelled.of(all...), With: &with, Without: &without}
 		o.cause = unknown
 		if _, ok := certain[i]; ok {
-			reason.Others, reason.Certain, o.cause = c.unlabelled.samplesOf(follow), true, mistake
+			reason.Others, reason.Certain, o.cause = c.unlabelled.of(follow...), true, mistake
 		}
 		o.Verdict, o.Reason, o.Notes = evidence.Inconclusive, reason, judge.Notes{}
 	}
 }
-
-// leastLeft is how many goroutines of one root must have come with the calls to be taken for
-// ones that work may leave: a server makes some for all calls.
-const leastLeft = 10
 
 // takeBackGoroutines takes back that budgets on goroutines are kept, if goroutines without the
 // label have come with the calls, one for two calls or more: work may have left them in a
@@ -124,7 +109,7 @@ func (r *run) takeBackGoroutines() {
 			found.Come, found.Root = n, root
 		}
 	}
-	if found.Come < max(leastLeft, found.Calls/2) {
+	if found.Come < max(enough, found.Calls/2) {
 		return
 	}
 	for _, i := range r.plan.ofGoroutines(r.rules) {

@@ -38,9 +38,8 @@ const (
 )
 
 // ByRoot returns the samples of a profile that have no running check's label but may be done
-// for work. In the place of the label they have the root of their stack. samples is the number
-// of samples of each root.
-func ByRoot(p *profile.Profile) (unlabelled *profile.Profile, samples map[string]int64) {
+// for work. In the place of the label they have the root of their stack.
+func ByRoot(p *profile.Profile) *profile.Profile {
 	p = p.Compact() // a copy, in which each sample has its own labels
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		root, ok := rootOf(stackOf(s))
@@ -52,11 +51,18 @@ func ByRoot(p *profile.Profile) (unlabelled *profile.Profile, samples map[string
 		return !ok || others
 	})
 	Cut(p)
-	samples = map[string]int64{}
-	for _, s := range p.Sample {
-		samples[s.Label[label][0]] += s.Value[0]
+	return p
+}
+
+// OfRoots is the number of samples of each root in profiles of [ByRoot].
+func OfRoots(profiles ...*profile.Profile) map[string]int64 {
+	samples := map[string]int64{}
+	for _, p := range profiles {
+		for _, s := range p.Sample {
+			samples[s.Label[label][0]] += s.Value[0]
+		}
 	}
-	return p, samples
+	return samples
 }
 
 // Unlabelled counts the goroutines that have no running check's label, nor that of the check
@@ -64,8 +70,7 @@ func ByRoot(p *profile.Profile) (unlabelled *profile.Profile, samples map[string
 func Unlabelled(id string) map[string]int64 {
 	p := Take(kinds.Goroutine)
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return slices.Contains(s.Label[label], id) })
-	_, goroutines := ByRoot(p)
-	return goroutines
+	return OfRoots(ByRoot(p))
 }
 
 // A follower is the result of the experiment for one root.
@@ -121,7 +126,7 @@ func (w *Worker) Follow(until time.Time, roots []string, rate float64) (follow, 
 				w.Order(0)
 			}
 			if p, err := Sampled(ctx, each); err == nil {
-				_, blocks[runs] = ByRoot(p)
+				blocks[runs] = OfRoots(ByRoot(p))
 			}
 			if runs {
 				ok = w.Pause(time.Until(until))

@@ -94,7 +94,7 @@ func TestByRootOfOtherChecks(t *testing.T) {
 		}
 		p.Function, p.Location, p.Sample = append(p.Function, f), append(p.Location, at), append(p.Sample, s)
 	}
-	_, samples := ByRoot(p)
+	samples := OfRoots(ByRoot(p))
 	if len(samples) != 2 || samples["shop.serveover"] != 7 || samples["shop.serve"] != 7 {
 		t.Errorf("%v, want those of the check that is over and those without a label", samples)
 	}
