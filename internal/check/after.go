@@ -57,7 +57,7 @@ func (r *run) judgeFigures() {
 	for _, i := range r.plan.figures {
 		// In a process that hardly does anything, Check's own garbage is a large part. The
 		// time in which the process waited for a core does not count as idle.
-		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-min(0.9, waitedShare(r.load, readLoad())))
+		o, cores := &r.outcomes[i], f.Figures["cores"]/(1-min(0.9, r.waitedShare()))
 		if r.rules[i].Subject == "gc" && o.Verdict == evidence.Fail && cores < gcLeast {
 			o.Verdict = evidence.Inconclusive
 			if !r.busy() {

@@ -19,23 +19,15 @@ const (
 	busyTimes = 4
 )
 
-// A load is how long this process has waited for cores until a time.
-type load struct {
-	at     time.Time
-	waited time.Duration
-}
+// waited is how long this process has waited for cores. It is a variable so that tests can
+// simulate an idle machine and a busy one.
+var waited = process.Waited
 
-// readLoad is a variable so that tests can simulate an idle machine and a busy one.
-var readLoad = func() load { return load{time.Now(), process.Waited()} }
-
-// waitedShare is the time spent waiting for a core, as a share of the time between two
-// loads.
-func waitedShare(from, to load) float64 {
-	return float64(to.waited-from.waited) / float64(to.at.Sub(from.at))
-}
+// waitedShare is the time spent waiting for a core, as a share of the time of the check.
+func (r *run) waitedShare() float64 { return float64(waited()-r.waited) / float64(time.Since(r.begun)) }
 
 // busy reports whether the machine keeps this check from running.
-func (r *run) busy() bool { return waitedShare(r.load, readLoad()) > busyShare }
+func (r *run) busy() bool { return r.waitedShare() > busyShare }
 
 // goOn gives a check that is not decided when its time is up more time, if the machine was
 // busy. It reports whether it did.
@@ -52,9 +44,8 @@ func (r *run) goOn() bool {
 
 // loadText says with figures how busy the machine was.
 func (r *run) loadText() string {
-	now := readLoad()
 	return fmt.Sprintf("the machine was busy: goroutines and threads of this process waited %v for a core in %v",
-		(now.waited - r.load.waited).Round(10*time.Millisecond), now.at.Sub(r.load.at).Round(100*time.Millisecond))
+		(waited() - r.waited).Round(10*time.Millisecond), time.Since(r.begun).Round(100*time.Millisecond))
 }
 
 // samplePeriod is the CPU that a sample stands for.

@@ -14,13 +14,14 @@ import (
 )
 
 func TestIsBusy(t *testing.T) {
-	start := time.Now()
 	for _, tt := range []struct {
 		waited time.Duration
 		want   bool
-	}{{0, false}, {20 * time.Millisecond, false}, {200 * time.Millisecond, true}} {
-		if got := waitedShare(load{start, time.Hour}, load{start.Add(time.Second), time.Hour + tt.waited}) > busyShare; got != tt.want {
-			t.Errorf("%v in a second: busy %t", tt.waited, got)
+	}{{0, false}, {200 * time.Millisecond, false}, {2 * time.Second, true}} {
+		on(t, func() time.Duration { return time.Hour + tt.waited })
+		r := &run{begun: time.Now().Add(-10 * time.Second), waited: time.Hour}
+		if got := r.busy(); got != tt.want {
+			t.Errorf("%v in ten seconds: busy %t", tt.waited, got)
 		}
 	}
 }
@@ -35,7 +36,7 @@ func TestCheckBusy(t *testing.T) {
 	nap := func(ctx context.Context) { pause(ctx, 5*time.Millisecond) }
 	for _, tt := range []struct {
 		name    string
-		machine func() load
+		machine func() time.Duration
 		max     time.Duration
 		budget  string
 		want    string
@@ -202,7 +203,7 @@ func TestFault_7_CheckWithoutSamples(t *testing.T) {
 		samples int64         // of one window with CPU
 		first   int           // windows with samples, of 60
 		cpu     time.Duration // of a window
-		machine func() load
+		machine func() time.Duration
 		want    bool
 		cause   cause
 	}{

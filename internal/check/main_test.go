@@ -70,15 +70,15 @@ func rulesOf(t *testing.T, set budget.Set) []judge.Rule {
 }
 
 // idle and crowded are machines that keep nothing, and everything, from running.
-func idle() load { return load{at: time.Now()} }
+func idle() time.Duration { return 0 }
 
-func crowded() load { return load{time.Now(), time.Duration(time.Now().UnixNano())} }
+func crowded() time.Duration { return time.Duration(time.Now().UnixNano()) }
 
 // on pretends that a test runs on a machine of some load.
-func on(t *testing.T, machine func() load) {
-	was := readLoad
-	readLoad = machine
-	t.Cleanup(func() { readLoad = was })
+func on(t *testing.T, machine func() time.Duration) {
+	was := waited
+	waited = machine
+	t.Cleanup(func() { waited = was })
 }
 
 // check is what guard.Check does.

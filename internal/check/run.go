@@ -34,9 +34,9 @@ type run struct {
 	id       string                // the value of the label
 	temp     string                // where profiles are saved without -artifacts; "" is the system's
 	begun    time.Time
-	ends     time.Time // the time of the verdict
-	latest   time.Time // the time of the verdict on a busy machine
-	load     load      // at the start of the check
+	ends     time.Time     // the time of the verdict
+	latest   time.Time     // the time of the verdict on a busy machine
+	waited   time.Duration // for cores, before the check
 	base     baselineFile
 	baseline int64             // the number of samples of a new baseline
 	unlinked map[string]string // patterns that match no function, with the nearest name
@@ -138,7 +138,7 @@ func (r *run) do() (problem string) {
 		return err.Error()
 	}
 	defer restore()
-	r.begun, r.load = time.Now(), readLoad()
+	r.begun, r.waited = time.Now(), waited()
 	r.setEnd()
 	// The runtime adds the cost of a collection to its counters when the collection ends.
 	// So one that has begun during the test's set-up is ended before the first snapshot.
