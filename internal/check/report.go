@@ -61,9 +61,15 @@ type savedProfile struct {
 const moreTime = ". Raise Checker.Max, or -benchtime of a benchmark, or -timeout if that ended the check; " +
 	"run it without -short, or let work do more in the time"
 
-// report logs what passed, and fails the test with what did not.
-func (r *run) report() {
+// report logs what passed, and fails the test with what did not. With Update it writes the
+// baseline first.
+func (r *run) report() (problem string) {
 	r.t.Helper()
+	if r.Update {
+		if problem := r.writeBaseline(); problem != "" {
+			return problem
+		}
+	}
 	rep := report{
 		took: time.Since(r.begun), calls: r.worker.Calls.Load(), sampled: r.judged["cpu"], notes: r.notes,
 		short: r.test.short, bench: r.bench != nil, base: r.BaselineFile, race: r.test.race,
@@ -90,6 +96,7 @@ func (r *run) report() {
 	default:
 		r.t.Logf("guard.Check: %s", rep.String())
 	}
+	return ""
 }
 
 // save writes the profiles that failed budgets were judged by.

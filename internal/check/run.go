@@ -175,13 +175,7 @@ func (r *run) do() (problem string) {
 		r.cpu.all.profiles, r.cpu.unlabelled, r.cpu.group = nil, nil, span{}
 	}
 	r.afterwards()
-	if r.Update {
-		if problem := r.writeBaseline(); problem != "" {
-			return problem
-		}
-	}
-	r.report()
-	return ""
+	return r.report()
 }
 
 // grace is how long the last call may take to return before its context is canceled: twice
