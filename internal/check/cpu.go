@@ -68,7 +68,6 @@ type cpuPhase struct {
 	group span // the windows of the next block
 	all   span // the blocks, with only the samples of work
 	last  work.Done
-	first time.Duration // what of all was before the first call returned
 
 	loop   int64  // samples of the loop that calls work
 	lost   string // why a window could not be used
@@ -100,9 +99,6 @@ func (r *run) repeatWork(back bool) (problem string) {
 	goesOn := func() bool {
 		if !back && r.worker.Wait(0) {
 			back, r.usual = true, time.Since(r.begun)
-			if r.cpu != nil {
-				r.cpu.first = r.cpu.all.elapsed + r.cpu.group.elapsed
-			}
 			r.worker.Order(0)
 		}
 		if len(r.plan.goroutines) > 0 {
@@ -163,13 +159,9 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 	return r.worker.Calls.Load() >= 2 && c.blocks.Unreachable(n)
 }
 
-// idleTime is the time without any sample of work after which a check gives up.
-const idleTime = 5 * time.Second
-
 // useless reports whether more time is of no use.
 func (c *cpuPhase) useless(r *run) bool {
-	asleep := (r.usual > 0 || r.bench != nil) && c.all.elapsed-c.first > idleTime && c.samples() == 0 && !r.busy()
-	return c.broken != nil || asleep || slices.ContainsFunc(part(r.rules, r.plan.cpu), isShare) && c.tooSmall()
+	return c.broken != nil || slices.ContainsFunc(part(r.rules, r.plan.cpu), isShare) && c.tooSmall()
 }
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
@@ -216,12 +208,14 @@ func (c *cpuPhase) add(r *run, w profiler.Window) {
 	c.broken = c.flush(r)
 }
 
+// unitTime is the longest block: a unit may take very long, or nobody counts it.
+const unitTime = 5 * time.Second
+
 // awaitsUnit reports whether a unit of a budget was not done yet in a block. A block without
-// one has CPU but no work, so its CPU would be left out. The block is therefore made longer, up
-// to five seconds, because a unit may take very long, or nobody counts it. It does not wait for
-// the first call, which may last as long as the check.
+// one has CPU but no work, so its CPU would be left out. It does not wait for the first call,
+// which may last as long as the check.
 func (r *run) awaitsUnit(block span) bool {
-	return block.elapsed < idleTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
+	return block.elapsed < unitTime && slices.ContainsFunc(r.plan.cpu, func(i int) bool {
 		per := r.rules[i].Per
 		return per != "" && block.work[per] == 0 && (per != work.Call || r.worker.Calls.Load() > 0)
 	})
