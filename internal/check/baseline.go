@@ -88,9 +88,9 @@ func (r *run) writeBaseline() (problem string) {
 	case r.cpu.cover.isLow():
 		return fmt.Sprintf("no baseline was written: %s came, and %v of CPU should have about %.0f: write it while the machine is idle, and look for another user of SIGPROF in the process",
 			unit.Plural(r.cpu.cover.samples, "sample"), r.cpu.cover.cpu.Round(10*time.Millisecond), r.cpu.cover.due())
-	case r.cpu.samples() < least:
+	case r.cpu.blocks.Samples() < least:
 		return fmt.Sprintf("no baseline was written: %d CPU samples came, and a baseline of less than %d would hide growth; raise Checker.Max, or -benchtime of a benchmark, or let work use more CPU",
-			r.cpu.samples(), least)
+			r.cpu.blocks.Samples(), least)
 	}
 	p := r.judged["cpu"]
 	p.Comments = []string{toolchainComment + toolchain()}
@@ -105,7 +105,7 @@ func (r *run) writeBaseline() (problem string) {
 		return fmt.Sprintf("write the baseline: %v", err)
 	}
 	r.notes = append(r.notes, fmt.Sprintf("%s holds %d samples of %s now, of %d that a check takes if it has the time, and growth was not judged",
-		r.BaselineFile, r.cpu.samples(), unit.Plural(r.worker.Calls.Load(), "call"), r.baseline))
+		r.BaselineFile, r.cpu.blocks.Samples(), unit.Plural(r.worker.Calls.Load(), "call"), r.baseline))
 	return ""
 }
 

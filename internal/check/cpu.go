@@ -76,9 +76,6 @@ type cpuPhase struct {
 	unlabelled unlabelled
 }
 
-// samples is the number of samples of work.
-func (c *cpuPhase) samples() int64 { return c.blocks.Samples() }
-
 // newCPUPhase begins to judge the plan's budgets on CPU samples.
 func (r *run) newCPUPhase() *cpuPhase {
 	blocks := judge.NewBlocks(part(r.rules, r.plan.cpu), evidence.Options{
@@ -113,7 +110,7 @@ func (r *run) repeatWork(back bool) (problem string) {
 		case r.cpu == nil:
 		case r.cpu.blocks.Failed():
 			return false
-		case r.cpu.open(r, false) > 0, r.Update && r.cpu.samples() < r.baseline && !r.cpu.useless(r):
+		case r.cpu.open(r, false) > 0, r.Update && r.cpu.blocks.Samples() < r.baseline && !r.cpu.useless(r):
 			return true
 		}
 		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
@@ -168,7 +165,7 @@ func (c *cpuPhase) useless(r *run) bool {
 // itself. Samples do not tell such short work from the loop around it exactly enough for
 // shares.
 func (c *cpuPhase) tooSmall() bool {
-	both := float64(c.loop + c.samples())
+	both := float64(c.loop + c.blocks.Samples())
 	return both > 0 && evidence.Lower(float64(c.loop), both, 1, evidence.FailAlpha) > overheadMost
 }
 
@@ -259,7 +256,7 @@ func (c *cpuPhase) results(r *run) error {
 	for n, i := range r.plan.cpu {
 		o, rule := outcome{Finding: findings[n], kind: kinds.CPU}, r.rules[i]
 		// Without samples of work, or with too few for the CPU that was used, nothing passes.
-		unseen := c.samples() == 0 && o.Samples == 0 || c.cover.isLow()
+		unseen := c.blocks.Samples() == 0 && o.Samples == 0 || c.cover.isLow()
 		if o.Verdict == evidence.Pass && unseen && !r.isUnlinked(rule.Subject) || c.tooSmall() && isShare(rule) {
 			o.Verdict, o.Offenders, o.Over = evidence.Inconclusive, nil, 0
 		}
@@ -278,7 +275,7 @@ func (c *cpuPhase) results(r *run) error {
 // was found.
 func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reason) {
 	calls, rule := r.worker.Calls.Load(), r.rules[r.plan.cpu[n]]
-	all := c.samples() + c.loop
+	all := c.blocks.Samples() + c.loop
 	each := time.Duration(float64(c.all.elapsed) / max(1, c.all.work[work.Call])) // by the clock
 	small := judge.SmallWork{Loop: c.loop, Samples: all, Call: each}
 	switch {
@@ -297,7 +294,7 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	case c.tooSmall(): // more time decides an amount, too
 		return noTime, small
 	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(all) < asleepRate*c.all.elapsed.Seconds():
-		return mistake, judge.Asleep{Samples: c.samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.of(c.unlabelled.busiest()...)}
+		return mistake, judge.Asleep{Samples: c.blocks.Samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.of(c.unlabelled.busiest()...)}
 	}
 	return noTime, nil
 }

@@ -85,8 +85,8 @@ func TestBlocksAreOfWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c.samples() != 600 || c.loop != 300 {
-		t.Errorf("%d samples are work's and %d the loop's, want 600 and 300", c.samples(), c.loop)
+	if c.blocks.Samples() != 600 || c.loop != 300 {
+		t.Errorf("%d samples are work's and %d the loop's, want 600 and 300", c.blocks.Samples(), c.loop)
 	}
 	for i, b := range set {
 		if got := c.blocks.Verdict(i, false); got != evidence.Pass {

@@ -109,7 +109,7 @@ func runCell(t *testing.T, x, limit float64) cell {
 					t.Logf("%v times the limit, %s: %s", x, v, out.text())
 				}
 				if out.run != nil && out.run.cpu != nil {
-					c.samples = append(c.samples, float64(out.run.cpu.samples()))
+					c.samples = append(c.samples, float64(out.run.cpu.blocks.Samples()))
 					c.seconds = append(c.seconds, time.Since(out.run.begun).Seconds())
 				}
 				mu.Unlock()

@@ -23,10 +23,9 @@ import (
 // them.
 func KeepLabelled(p *profile.Profile, ids ...string) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
-		id := s.Label[label]
-		delete(s.Label, label)
-		return len(id) == 0 || !slices.Contains(ids, id[0])
+		return !slices.ContainsFunc(ids, func(id string) bool { return s.HasLabel(label, id) })
 	})
+	p.RemoveLabel(label)
 }
 
 // Cut cuts each stack off where work begins, and drops the samples that are not of work. It
@@ -71,14 +70,12 @@ func WithoutOurs(p *profile.Profile) {
 // parsed, which was never seen.
 func Take(kind string) *profile.Profile {
 	var buf bytes.Buffer
-	err := pprof.Lookup(kind).WriteTo(&buf, 0)
-	if err == nil {
-		var p *profile.Profile
-		if p, err = profile.Parse(&buf); err == nil {
-			return p
-		}
+	_ = pprof.Lookup(kind).WriteTo(&buf, 0) // a buffer takes everything
+	p, err := profile.Parse(&buf)
+	if err != nil {
+		panic(fmt.Sprintf("take a %s profile: %v", kind, err))
 	}
-	panic(fmt.Sprintf("take a %s profile: %v", kind, err))
+	return p
 }
 
 // Sampled takes a CPU profile of length d.
@@ -178,11 +175,8 @@ func Goroutines(id string) *profile.Profile {
 }
 
 // Most returns the goroutines of work now, or those of an earlier look if there are not more
-// now. If the whole process has no more goroutines than that, it need not look.
+// now.
 func Most(before *profile.Profile, id string) *profile.Profile {
-	if before != nil && int64(runtime.NumGoroutine()) <= Samples(before) {
-		return before
-	}
 	if now := Goroutines(id); before == nil || Samples(now) > Samples(before) {
 		return now
 	}
