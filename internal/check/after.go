@@ -31,7 +31,6 @@ func (r *run) afterwards() {
 		r.judgeFigures()
 	}
 	for kind, of := range r.byKind(r.plan.states) {
-		liveHeap() // a profile of memory is as of the last collection
 		p := work.Take(kind)
 		work.WithoutOurs(p)
 		r.judge(of, p, r.facts(kind, time.Since(r.begun), nil))
@@ -80,7 +79,7 @@ func (r *run) judgeLeaks() {
 	if r.busy() {
 		wait *= busyTimes
 	}
-	left := work.Settled(r.id, wait, r.latest)
+	left := work.Settled(r.id, wait)
 	// The budget is about a profile that few runtimes have. The goroutines that are left
 	// take its place.
 	for _, t := range left.SampleType {

@@ -121,7 +121,6 @@ type testRun struct {
 	cpuprofile bool // testing holds the profiler
 	mutex      bool // -mutexprofile: the user has set the rate
 	block      bool // -blockprofile: likewise
-	artifacts  bool // -artifacts: saved files are kept
 	race       bool // -race
 }
 
@@ -141,7 +140,6 @@ func currentTestRun() testRun {
 		cpuprofile: profiler.HeldByTest(),
 		mutex:      process.TestFlag("mutexprofile"),
 		block:      process.TestFlag("blockprofile"),
-		artifacts:  process.TestFlag("artifacts"),
 		race:       slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}),
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
@@ -103,7 +104,7 @@ func (r *run) report() (problem string) {
 func (r *run) save(rep *report) {
 	artifactDir := sync.OnceValues(func() (string, error) {
 		// The folder of t.ArtifactDir is kept after the test only under -artifacts.
-		if a, ok := r.t.(interface{ ArtifactDir() string }); ok && r.test.artifacts {
+		if a, ok := r.t.(interface{ ArtifactDir() string }); ok && process.TestFlag("artifacts") {
 			return a.ArtifactDir(), nil
 		}
 		return os.MkdirTemp(r.temp, "profguard-check-")

@@ -16,6 +16,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -67,8 +68,12 @@ func WithoutOurs(p *profile.Profile) {
 }
 
 // Take takes one of the runtime's profiles. It panics if the runtime's output can't be
-// parsed, which was never seen.
+// parsed, which was never seen. A profile of memory is as of the last collection; two free
+// what is in pools, too.
 func Take(kind string) *profile.Profile {
+	if kinds.Of(kind).Sampling == kinds.Memory {
+		process.Force(2)
+	}
 	var buf bytes.Buffer
 	_ = pprof.Lookup(kind).WriteTo(&buf, 0) // a buffer takes everything
 	p, err := profile.Parse(&buf)
@@ -185,20 +190,16 @@ func Most(before *profile.Profile, id string) *profile.Profile {
 
 // Settled waits until the goroutines of work have ended, or until none has ended for d. It
 // returns those that are left.
-func Settled(id string, d time.Duration, until time.Time) (left *profile.Profile) {
+func Settled(id string, d time.Duration) (left *profile.Profile) {
 	least, since := int64(math.MaxInt64), time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		if left = Goroutines(id); len(left.Sample) == 0 {
+		left = Goroutines(id)
+		if n := Samples(left); n < least {
+			least, since = n, time.Now()
+		}
+		if least == 0 || time.Since(since) >= d {
 			return left
 		}
-		n := Samples(left)
-		if n < least {
-			since = time.Now()
-		}
-		if time.Since(since) >= d || n >= least && time.Now().After(until.Add(d)) {
-			return left
-		}
-		least = min(least, n)
 		time.Sleep(pause)
 	}
 }
