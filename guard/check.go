@@ -8,9 +8,8 @@ import (
 	"github.com/profguard/profguard/internal/check"
 )
 
-// TB is the part of testing.TB that [Check] needs. *testing.T, *testing.B and *testing.F
-// implement it. It is an interface of this package, so that programs which import guard do
-// not link package testing.
+// TB is the part of testing.TB that [Check] needs, so that programs which import guard do not
+// link package testing.
 type TB interface {
 	Helper()
 	Name() string
@@ -42,15 +41,15 @@ type TB interface {
 // # What fails, passes and is skipped
 //
 // A test fails on the proof that a limit is exceeded, or on a mistake in the test that would
-// be one on any machine: a unit without a counter, a pattern that matches no function (unless it
-// is to be absent), a scope that is never entered, work that hardly uses CPU although the machine is idle, work
-// that is done by goroutines without the check's label.
+// be one on any machine: a unit without a counter, a pattern that matches no function (unless
+// it is to be absent), a scope that is never entered, work that hardly uses CPU although the
+// machine is idle, work that is done by goroutines without the check's label.
 //
 // A test passes on the proof that the measured value is less than 1.25 times its limit (of a
-// share above two thirds: below the middle between the limit and 100%). When
-// the time is up, work that is a little above a limit passes as well, because a test that fails
-// now and then is worse. The log does not call such a budget kept: "1 too close to the limit to
-// tell". "absent" passes by the samples that there are, and says what they prove.
+// share above two thirds: below the middle between the limit and 100%). When the time is up,
+// work that is a little above a limit passes as well, because a test that fails now and then
+// is worse. The log does not call such a budget kept: "1 too close to the limit to tell".
+// "absent" passes by the samples that there are, and says what they prove.
 //
 // A busy machine never fails a test. A check of CPU that is undecided because of it goes on
 // for up to four times Max, within the test's deadline. Then the test is skipped, with the
@@ -59,24 +58,22 @@ type TB interface {
 // # What is measured
 //
 // Budgets on the CPU of the process and on its allocations are judged by counters of the
-// kernel and the runtime, and mostly decided within a second. They are those of all that happens
-// during the calls: garbage collection and the making of requests, too. If other goroutines of the process
-// use CPU too, as tests in parallel do, or if the first call takes longer than a second, CPU
-// is sampled instead.
+// kernel and the runtime, and mostly decided within a second. They count all that happens
+// during the calls: garbage collection and the making of requests, too. If other goroutines of
+// the process use CPU too, as tests in parallel do, or if the first call takes longer than a
+// second, CPU is sampled instead.
 //
 // CPU samples carry a pprof label of this check. Goroutines inherit it from the goroutine
 // that starts them, so checks in parallel tests only see their own work. Goroutines that
-// were started before the check do not have the label, and it is lost where work sets
-// labels of another context than ctx. A server that the test has started earlier is such a
-// case: let work call its handler, or start the server inside work, for many requests a
-// call.
+// were started before the check do not have it, and it is lost where work sets labels of
+// another context than ctx. A server that the test has started earlier is such a case: let
+// work call its handler, or start the server inside work, for many requests a call.
 //
-// The first call warms up and is not counted. (If it takes longer than a second, CPU is sampled
-// during that call, too.) The unit "call" in budgets "per call" is one
-// call of work. A named function given as work is charged with its own body only, and the
-// functions that it calls are judged in full. If work is a function literal, the same holds
-// for the literal and for the functions that it calls. In the test of a package main,
-// budgets on "main" mean that package.
+// The first call warms up and is not measured, unless it takes longer than a second. The unit
+// "call" in budgets "per call" is one call of work. A named function given as work is charged
+// with its own body only, and the functions that it calls are judged in full. If work is a
+// function literal, the same holds for the literal and for the functions that it calls. In the
+// test of a package main, budgets on "main" mean that package.
 //
 // Work that takes less time than the call of it is too small for shares: repeat it inside work.
 // With -race shares are about the same as without it, but amounts are not: put budgets on time,
@@ -92,8 +89,6 @@ type TB interface {
 // without the label come with the calls, budgets on goroutines are undecided, and the test is
 // skipped.
 //
-// Some budgets of a guard are mistakes in a test, and the error says what to write.
-//
 // A check that fails keeps its profiles, and its text has the paths: in t.ArtifactDir under
 // go test -artifacts, and otherwise in a folder profguard-check-* of the directory for
 // temporary files, which stays.
@@ -105,8 +100,8 @@ type TB interface {
 // for a budget, that is logged and the benchmark passes. It is the same under -short, with
 // which a check takes at most 5 seconds, and 20 on a busy machine. Mistakes in the test fail
 // either way. go test -cpuprofile holds the profiler, so Check with a budget on CPU calls work
-// once and skips the test, and runs a benchmark without judging it. Under go test -fuzz it
-// calls work once for each input and judges nothing. A guard in the same process shares the profiler with Check.
+// once and skips the test, and runs a benchmark without judging it. Under go test -fuzz it calls
+// work once for each input and judges nothing. A guard in the same process shares the profiler.
 //
 // If work panics, Check panics with the same text and work's stack. If work ends its
 // goroutine (t.FailNow, t.SkipNow), Check ends the test the same way.
@@ -133,12 +128,8 @@ type Checker struct {
 	// For growth in points any other CPU profile will do.
 	BaselineFile string
 
-	// Update writes BaselineFile instead of judging "grows" budgets. Declare a
-	// flag for it, so that
-	//
-	//	go test -run TestCheckout -update
-	//
-	// refreshes the baseline:
+	// Update writes BaselineFile instead of judging "grows" budgets. Declare a flag for it, so
+	// that go test -run TestCheckout -update refreshes the baseline:
 	//
 	//	var update = flag.Bool("update", false, "refresh testdata")
 	//

@@ -47,7 +47,6 @@ func (r *run) judgeGoroutines() {
 	}
 }
 
-// judgeFigures judges the figures of the process.
 func (r *run) judgeFigures() {
 	process.Force(1) // the cost of a running collection is counted when it ends
 	f := r.facts("figures", time.Since(r.begun), nil)

@@ -109,7 +109,6 @@ func (r *run) writeBaseline() (problem string) {
 	return ""
 }
 
-// saveProfile writes a profile to a file.
 func saveProfile(path string, p *profile.Profile) error {
 	var data bytes.Buffer
 	if err := p.Write(&data); err != nil {

@@ -1,21 +1,13 @@
 // Package check judges budgets in a test. It is what guard.Check and guard.Checker do.
 //
-// The steps of a check:
-//
-//   - plan.go decides how each budget is judged: by counters, by samples, or by the
-//     goroutines and memory that are left in the end. A budget that a test cannot judge
-//     ends the check here.
-//   - package work calls the test's work on a goroutine of its own, with a label.
-//   - counts.go judges counters per call (CPU of the process, allocations), and steady.go
-//     goroutines and memory that must not grow from call to call.
-//   - cpu.go samples CPU in blocks of 100 ms until all budgets are decided, kinds.go the
-//     other profiles. unlabelled.go finds work that is done without the label.
-//   - after.go judges the goroutines and the memory that are left in the end.
-//   - report.go writes the result, and fails, skips or passes the test.
+// The steps of a check: plan.go decides how each budget is judged. Package work calls the test's
+// work on a goroutine of its own, with a label. counts.go judges counters per call, steady.go
+// what must not grow from call to call, cpu.go CPU samples in blocks of 100 ms until all
+// budgets are decided, kinds.go other profiles, and after.go what is left in the end.
+// unlabelled.go finds work that is done without the label. report.go writes the result.
 //
 // load.go distinguishes a busy machine from work that sleeps: no budget fails because of a
-// busy machine. It also checks that there are samples for the CPU that was used: without
-// them no budget passes.
+// busy machine. Without samples for the CPU that was used, no budget passes.
 package check
 
 import (
@@ -43,8 +35,7 @@ type TB interface {
 	Skipped() bool
 }
 
-// A tbBenchmark is a TB that is a benchmark. Other optional methods of a TB are looked up
-// where they are used.
+// A tbBenchmark is a TB that is a benchmark.
 type tbBenchmark interface {
 	Loop() bool
 	ReportMetric(n float64, unit string)
@@ -59,12 +50,9 @@ type Config struct {
 }
 
 const (
-	// defaultMax is enough, on a core and with a limit of 20%, for a share of 0.95 times the
-	// limit to pass, and for one of 1.5 times the limit to fail.
-	defaultMax = 30 * time.Second
-	// shortMax is enough, on a core and with a limit of 20%, for half the limit to pass and
-	// 2.4 times the limit to fail.
-	shortMax = 5 * time.Second
+	// On a core, a share decides about a limit of 20% in defaultMax if it is less than 0.95 or
+	// more than 1.5 times that, and in shortMax (of -short) if less than 0.5 or more than 2.4.
+	defaultMax, shortMax = 30 * time.Second, 5 * time.Second
 	// reserve is the time before the test's deadline in which work returns, the profile is
 	// saved and the message is written.
 	reserve = time.Second
@@ -83,7 +71,6 @@ func Run(t TB, c Config, budgets budget.Set, work func(context.Context)) {
 	}
 }
 
-// setEnd sets the time at which the check ends.
 func (r *run) setEnd() {
 	limit := cmp.Or(r.Max, defaultMax)
 	if r.Max == 0 && r.test.short {
@@ -103,7 +90,6 @@ func (r *run) deadline() time.Time {
 	return r.begun.AddDate(1, 0, 0)
 }
 
-// parent is the parent of work's context.
 func (r *run) parent() context.Context {
 	if c, ok := r.t.(interface{ Context() context.Context }); ok {
 		return c.Context()

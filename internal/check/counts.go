@@ -46,7 +46,6 @@ const (
 	quantities
 )
 
-// usage is the amount of each quantity that the process has used until now.
 type usage [quantities]float64
 
 func readUsage() usage {
@@ -121,7 +120,6 @@ func repaced(calls int64, took float64) int64 {
 	return calls
 }
 
-// batch makes some calls, and pauses.
 func (r *run) batch(calls int64) (b batch, ok bool) {
 	before, start := r.done(), time.Now()
 	u0 := readUsage()

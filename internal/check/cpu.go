@@ -76,7 +76,6 @@ type cpuPhase struct {
 	unlabelled unlabelled
 }
 
-// newCPUPhase begins to judge the plan's budgets on CPU samples.
 func (r *run) newCPUPhase() *cpuPhase {
 	blocks := judge.NewBlocks(part(r.rules, r.plan.cpu), evidence.Options{
 		Runs: r.usual >= longCall,
@@ -156,7 +155,6 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 	return r.worker.Calls.Load() >= 2 && c.blocks.Unreachable(n)
 }
 
-// useless reports whether more time is of no use.
 func (c *cpuPhase) useless(r *run) bool {
 	return c.broken != nil || slices.ContainsFunc(part(r.rules, r.plan.cpu), isShare) && c.tooSmall()
 }
@@ -174,7 +172,6 @@ func isShare(r judge.Rule) bool {
 	return r.Test == judge.Limited && r.Dimension == unit.Share || r.Dimension == unit.Points
 }
 
-// add adds a window.
 func (c *cpuPhase) add(r *run, w profiler.Window) {
 	before, now := c.last, r.done()
 	c.last = now
@@ -233,7 +230,6 @@ func (c *cpuPhase) flush(r *run) error {
 	return nil
 }
 
-// results judges the blocks for the last time.
 func (c *cpuPhase) results(r *run) error {
 	if c.broken == nil && len(c.all.profiles) == 0 && len(c.group.profiles) > 0 {
 		c.broken = c.flush(r) // a part of a block is better than none, if the first call took longer than all windows

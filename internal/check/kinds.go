@@ -29,7 +29,6 @@ type kindsPhase struct {
 	next   time.Duration
 }
 
-// newKindsPhase takes the profiles at the start.
 func (r *run) newKindsPhase() *kindsPhase {
 	k := &kindsPhase{before: map[string]*profile.Profile{}, start: r.done(), next: firstLook}
 	for kind := range r.byKind(r.plan.profiles) {
@@ -48,7 +47,6 @@ func (r *run) byKind(indices []int) map[string][]int {
 	return of
 }
 
-// open lists the budgets that have no verdict yet.
 func (k *kindsPhase) open(r *run) []int {
 	return slices.DeleteFunc(slices.Clone(r.plan.profiles), func(i int) bool { return r.outcomes[i].Verdict != evidence.Inconclusive })
 }

@@ -39,7 +39,6 @@ func planOf(set budget.Set, rules []judge.Rule, c Config) (p plan, wrong []strin
 	return p, wrong
 }
 
-// listOf is the list that a rule belongs to.
 func (p *plan) listOf(r *judge.Rule, c Config) (list *[]int, problem string) {
 	_, given := c.Work[r.Per]
 	ofCPU := r.Kind == kinds.CPU
@@ -104,7 +103,6 @@ func (p *plan) ofGoroutines(rules []judge.Rule) []int {
 	return slices.Concat(p.leaks, p.goroutines, steady)
 }
 
-// part are some of the rules.
 func part(rules []judge.Rule, indices []int) []judge.Rule {
 	var out []judge.Rule
 	for _, i := range indices {

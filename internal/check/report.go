@@ -22,8 +22,7 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// A report is the result of a check. It is a plain value, so that tests can compare its
-// text.
+// A report is the result of a check.
 type report struct {
 	results []reported
 	took    time.Duration
@@ -46,7 +45,6 @@ type reported struct {
 	kind  string
 }
 
-// reported puts the outcome of budget i into words.
 func (r *run) reported(i int) reported {
 	o := &r.outcomes[i]
 	return reported{r.set[i].CheckResult(o.Finding), r.rules[i], o.cause, o.kind}
@@ -161,7 +159,6 @@ func (rep *report) anyFailed() bool {
 	return slices.ContainsFunc(rep.results, func(o reported) bool { return o.Verdict == budget.Fail })
 }
 
-// count counts the budgets by their conclusions.
 func (rep *report) count() (n [conclusions]int) {
 	for _, o := range rep.results {
 		n[rep.conclusion(o)]++
@@ -169,7 +166,6 @@ func (rep *report) count() (n [conclusions]int) {
 	return n
 }
 
-// String is the text of the report: the first line, the results, and what to do.
 func (rep *report) String() string {
 	var b strings.Builder
 	n, title, failed := rep.count(), []string(nil), rep.anyFailed()

@@ -125,7 +125,6 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	return r, problem
 }
 
-// unreached are the outcomes of n budgets before they are judged.
 func unreached(n int) []outcome {
 	return slices.Repeat([]outcome{{Finding: judge.Finding{Reason: judge.NoTime{}}}}, n)
 }
@@ -303,7 +302,6 @@ func (r *run) once(held bool) {
 	r.t.Logf("guard.Check: go test -fuzz is running, so that nothing was judged; work was called once")
 }
 
-// done is the amount of work until now.
 func (r *run) done() work.Done { return r.worker.Done(r.Work) }
 
 // facts are the facts about a profile of a kind, and the process's figures since the check
@@ -346,7 +344,6 @@ func (r *run) name(i int, p *profile.Profile, facts judge.Facts) {
 	r.outcomes[i].Offenders, r.outcomes[i].kind = judged([]judge.Rule{largest}, p, facts)[0].Offenders, facts.Kind
 }
 
-// judged judges rules by a profile.
 func judged(rules []judge.Rule, p *profile.Profile, facts judge.Facts) (findings []judge.Finding) {
 	t, err := new(decode.Decoder).Profile(p)
 	if err == nil {

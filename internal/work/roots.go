@@ -12,16 +12,12 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-// Some work is done by goroutines without the label: by a server that was started before
-// the check, or by an earlier check, or by a goroutine on which work sets labels of another
-// context. Their samples look like those of another test that runs in parallel, which have no
-// label either.
-//
-// So samples without a label are counted by their root, the function that the goroutine
-// began with. An experiment tells whether a root works for this check: work runs in one of
-// two blocks and rests in the other, in random order. A root that has nothing to do with
-// work is busier while work runs in half of such pairs, however unsteady it is. That it is
-// busier in 20 pairs of 20 has a chance of one in a million.
+// Some work is done by goroutines without the label, as those of a server that was started
+// before the check. Their samples look like those of another test that runs in parallel. So
+// these are counted by their root, the function that the goroutine began with, and an experiment
+// tells whether a root works for this check: work runs in one of two blocks and rests in the
+// other, in random order. Any other root is busier while work runs in half of such pairs,
+// however unsteady it is: in 20 pairs of 20 with a chance of one in a million.
 const (
 	// ownLeast is the number of samples while work rests from which a root can be shown not
 	// to work for the check.
@@ -80,7 +76,6 @@ type follower struct {
 	seen        int     // all pairs
 }
 
-// see adds a pair of blocks.
 func (f *follower) see(on, off int64) {
 	f.on, f.off = f.on+float64(on), f.off+float64(off)
 	f.seen++

@@ -1,12 +1,5 @@
-// Package work calls the work of a test again and again, and finds the samples of a
-// process's profiles that belong to it.
-//
-//   - worker.go calls work on a goroutine of its own, with a label. The goroutines that work
-//     starts inherit the label.
-//   - stacks.go tells by a stack whether it belongs to work, and where work begins on it.
-//   - profiles.go takes profiles, and keeps the samples of work.
-//   - roots.go is about goroutines without the label: it finds out by an experiment which
-//     of them do their work for this check.
+// Package work calls the work of a test again and again, with a label that the goroutines
+// which work starts inherit, and finds the samples of a process's profiles that belong to it.
 package work
 
 import (
@@ -145,8 +138,7 @@ func (w *Worker) Pause(d time.Duration) bool {
 	return w.Wait(d)
 }
 
-// IsOver reports whether the goroutine has ended. Before Stop, that is so only if work has
-// panicked or has ended the goroutine.
+// IsOver reports whether the goroutine has ended, before Stop by work.
 func (w *Worker) IsOver() bool {
 	select {
 	case <-w.ended:
@@ -168,7 +160,6 @@ func (w *Worker) Stop(grace, d time.Duration) bool {
 	return ended || w.endsWithin(d)
 }
 
-// endsWithin reports whether the goroutine ends within d.
 func (w *Worker) endsWithin(d time.Duration) bool {
 	w.timer.Reset(d)
 	select {
