@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,12 +30,12 @@ type report struct {
 	calls   int64
 	sampled *profile.Profile // the CPU samples of work, nil if none were taken
 	notes   []string
-	short   bool   // an undecided budget does not fail the test
-	bench   bool   // a benchmark, which takes as long as -benchtime says
-	busy    string // how busy the machine was, "" if it was not
-	base    string // the baseline's file, "" without one
-	race    bool   // built with -race
-	saved   []savedProfile
+	short   bool     // an undecided budget does not fail the test
+	bench   bool     // a benchmark, which takes as long as -benchtime says
+	busy    string   // how busy the machine was, "" if it was not
+	base    string   // the baseline's file, "" without one
+	race    bool     // built with -race
+	saved   []string // where profiles are
 }
 
 // A reported outcome is one in words.
@@ -48,12 +49,6 @@ type reported struct {
 func (r *run) reported(i int) reported {
 	o := &r.outcomes[i]
 	return reported{r.set[i].CheckResult(o.Finding), r.rules[i], o.cause, o.kind}
-}
-
-// A savedProfile is a profile that a failed budget was judged by.
-type savedProfile struct {
-	kind, path string
-	err        error
 }
 
 // moreTime is the advice for a budget that was not decided in the time given.
@@ -88,7 +83,7 @@ func (r *run) report() (problem string) {
 	}
 	switch n := rep.count(); {
 	case n[exceeded]+n[unjudged] > 0:
-		r.save(&rep)
+		rep.saved = r.save(rep.results)
 		r.t.Errorf("guard.Check: %s", rep.String())
 	case n[skipped] > 0:
 		r.t.Skipf("guard.Check: %s", rep.String())
@@ -98,8 +93,8 @@ func (r *run) report() (problem string) {
 	return ""
 }
 
-// save writes the profiles that failed budgets were judged by.
-func (r *run) save(rep *report) {
+// save writes the profiles that failed budgets were judged by, and says where they are.
+func (r *run) save(results []reported) (said []string) {
 	artifactDir := sync.OnceValues(func() (string, error) {
 		// The folder of t.ArtifactDir is kept after the test only under -artifacts.
 		if a, ok := r.t.(interface{ ArtifactDir() string }); ok && process.TestFlag("artifacts") {
@@ -107,18 +102,23 @@ func (r *run) save(rep *report) {
 		}
 		return os.MkdirTemp(r.temp, "profguard-check-")
 	})
-	for _, o := range rep.results {
-		p := r.judged[o.kind]
-		if o.Verdict != budget.Fail || p == nil || len(p.Sample) == 0 || slices.ContainsFunc(rep.saved, func(s savedProfile) bool { return s.kind == o.kind }) {
+	for _, kind := range slices.Sorted(maps.Keys(r.judged)) {
+		failed := func(o reported) bool { return o.kind == kind && o.Verdict == budget.Fail }
+		if len(r.judged[kind].Sample) == 0 || !slices.ContainsFunc(results, failed) {
 			continue
 		}
 		dir, err := artifactDir()
-		path := filepath.Join(dir, o.kind+".pprof")
+		path := filepath.Join(dir, kind+".pprof")
 		if err == nil {
-			err = saveProfile(path, p)
+			err = saveProfile(path, r.judged[kind])
 		}
-		rep.saved = append(rep.saved, savedProfile{o.kind, path, err})
+		text := fmt.Sprintf("the whole %s profile:\n  go tool pprof -http=: %s", kind, path)
+		if err != nil {
+			text = fmt.Sprintf("the %s profile was not saved: %v", kind, err)
+		}
+		said = append(said, text)
 	}
+	return said
 }
 
 // A conclusion says what a budget's outcome means for the test.
@@ -194,12 +194,8 @@ func (rep *report) String() string {
 	if rep.busy != "" && slices.ContainsFunc(rep.results, func(o reported) bool { return o.Verdict == budget.Inconclusive && o.cause == noTime }) {
 		facts = append(facts, rep.busy)
 	}
-	for _, s := range rep.saved {
-		if s.err != nil {
-			fmt.Fprintf(&b, "\n\nthe %s profile was not saved: %v", s.kind, s.err)
-			continue
-		}
-		fmt.Fprintf(&b, "\n\nthe whole %s profile:\n  go tool pprof -http=: %s", s.kind, s.path)
+	for _, text := range rep.saved {
+		b.WriteString("\n\n" + text)
 	}
 	if tips := rep.remedies(); len(tips) > 0 {
 		b.WriteString("\n\nwhat to do:")

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -79,7 +78,7 @@ func TestCheckReport(t *testing.T) {
 	rep := report{
 		results: outcomes, took: 2345 * time.Millisecond, calls: 1203, sampled: p,
 		notes: []string{"the baseline was made by go1.26.0"},
-		saved: []savedProfile{{kind: "cpu", path: "/tmp/profguard-check-1/cpu.pprof"}, {kind: "goroutine", err: errors.New("disk full")}},
+		saved: []string{"the whole cpu profile:\n  go tool pprof -http=: /tmp/profguard-check-1/cpu.pprof", "the goroutine profile was not saved: disk full"},
 	}
 	golden.Compare(t, "report.txt", rep.String()+"\n")
 }

@@ -147,9 +147,9 @@ func RecordContention(test string, mutex, block bool) (restore func(), err error
 	}
 	contention.Lock()
 	contention.test.Store(&test)
-	fraction := runtime.SetMutexProfileFraction(-1)
+	fraction := -1 // leaves it as it is
 	if mutex {
-		runtime.SetMutexProfileFraction(1)
+		fraction = runtime.SetMutexProfileFraction(1)
 	}
 	if block {
 		runtime.SetBlockProfileRate(1)
@@ -157,9 +157,7 @@ func RecordContention(test string, mutex, block bool) (restore func(), err error
 	return func() {
 		defer contention.Unlock()
 		contention.test.Store(nil)
-		if mutex {
-			runtime.SetMutexProfileFraction(fraction)
-		}
+		runtime.SetMutexProfileFraction(fraction)
 		if block {
 			runtime.SetBlockProfileRate(0) // the runtime does not tell what it was before
 		}
