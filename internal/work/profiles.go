@@ -60,8 +60,7 @@ func WithoutOurs(p *profile.Profile) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		stack := stackOf(s)
 		return !slices.ContainsFunc(stack, isLoop) && slices.ContainsFunc(stack, func(name string) bool {
-			return isOurs(name) || strings.HasPrefix(name, profilerPackage+".") || name == "runtime/pprof.profileWriter" ||
-				strings.HasPrefix(name, "testing.(*") || strings.HasPrefix(name, "testing.runTests") || name == "testing.tRunner.func1"
+			return isOurs(name) || hasPrefix(name, profilerPackage+".", "runtime/pprof.profileWriter", "testing.(*", "testing.runTests", "testing.tRunner.func1")
 		})
 	})
 	Cut(p)

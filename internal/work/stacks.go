@@ -48,21 +48,22 @@ func workOf(stack []string) int {
 	case i < 0:
 		return len(stack)
 	}
-	work := stack[i-1]
-	for _, ours := range []string{workPackage + ".(*Worker).", "sync/atomic.", "testing.(*B).", "runtime.", "internal/runtime/"} {
-		if strings.HasPrefix(work, ours) {
-			return 0
-		}
-	}
-	if charge.IsLiteral(work) {
+	switch work := stack[i-1]; {
+	case hasPrefix(work, workPackage+".(*Worker).", "sync/atomic.", "testing.(*B).", "runtime.", "internal/runtime/"):
+		return 0
+	case charge.IsLiteral(work):
 		return i
 	}
 	return i + 1
 }
 
+func hasPrefix(name string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
 // isOurs reports whether a function is part of the check itself, and not of work.
 func isOurs(name string) bool {
-	return strings.HasPrefix(name, workPackage+".(*Worker).") || strings.HasPrefix(name, checkPackage+".(*run).") || name == checkPackage+".newRun"
+	return hasPrefix(name, workPackage+".(*Worker).", checkPackage+".(*run).", checkPackage+".newRun")
 }
 
 // isBeside reports whether a stack within a call of work does not belong to it: the race
@@ -70,39 +71,25 @@ func isOurs(name string) bool {
 // what the recorder does to keep the answer. A server would write that to a connection.
 func isBeside(stack []string) bool {
 	return len(stack) > 0 && charge.IsDetector(stack[0]) || slices.ContainsFunc(stack, func(name string) bool {
-		return charge.IsCheckptr(name) || strings.HasPrefix(name, "net/http/httptest.New") || strings.HasPrefix(name, "net/http/httptest.(*ResponseRecorder).")
+		return charge.IsCheckptr(name) || hasPrefix(name, "net/http/httptest.New", "net/http/httptest.(*ResponseRecorder).")
 	})
 }
 
-// rootOf returns the function that a goroutine without a check's label began with. ok is
-// false if the goroutine cannot work for the check: those of tests, of the runtime and of
-// profguard. A stack with the loop is work that has replaced the check's label by others.
+// rootOf returns the function that a goroutine without a check's label began with, and not one
+// that starts goroutines for any purpose. ok is false if the goroutine cannot work for the check:
+// those of tests, of the runtime and of profguard. A stack with the loop is work that has replaced
+// the check's label by others.
 func rootOf(stack []string) (root string, ok bool) {
 	if i := slices.IndexFunc(stack, isLoop); i >= 0 {
 		return stack[max(i-1, 0)], workOf(stack) > 0
 	}
-	for i := len(stack) - 1; i >= 0; i-- {
-		root = stack[i]
-		if !isAnyStart(root) {
+	for _, root = range slices.Backward(stack) {
+		if !hasPrefix(root, "sync.(*WaitGroup).", "golang.org/x/sync/errgroup.", "runtime/pprof.Do") {
 			break
 		}
 	}
-	for _, prefix := range []string{
-		"runtime.", "runtime/pprof.", "internal/runtime/", "testing.",
-		profilerPackage + ".", guardPackage + ".(*", guardPackage + ".start.", workPackage + ".(*Worker).",
-	} {
-		if strings.HasPrefix(root, prefix) {
-			return "", false
-		}
-	}
-	return root, root != "" && !slices.ContainsFunc(stack, isOurs)
-}
-
-// isAnyStart reports whether a function is one of the general ones that start goroutines for
-// any purpose.
-func isAnyStart(name string) bool {
-	return strings.HasPrefix(name, "sync.(*WaitGroup).") || strings.HasPrefix(name, "golang.org/x/sync/errgroup.") ||
-		name == "runtime/pprof.Do" || name == "runtime/pprof.Do.func1"
+	return root, root != "" && !slices.ContainsFunc(stack, isOurs) && !hasPrefix(root, "runtime.", "runtime/pprof.", "internal/runtime/",
+		"testing.", profilerPackage+".", guardPackage+".(*", guardPackage+".start.", workPackage+".(*Worker).")
 }
 
 // isInterrupt reports whether the runtime has put the location on top of a function to
