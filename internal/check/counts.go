@@ -20,8 +20,8 @@ import (
 // kept. In a pause only other code of the process runs. Less that, the use in a batch can
 // prove that a limit is exceeded.
 const (
-	// batchTime is how long a batch should take: the kernel updates the CPU time of threads
-	// on other cores only every few milliseconds (cpuTick).
+	// batchTime is how long the calls of a batch, or between two levels, should take: the kernel
+	// updates the CPU time of threads on other cores only every few milliseconds (cpuTick).
 	batchTime = 50 * time.Millisecond
 	cpuTick   = 2 * time.Millisecond
 
@@ -68,10 +68,7 @@ func (r *run) count() {
 	if len(counted) == 0 {
 		return
 	}
-	calls, until := r.pace(batchTime), r.ends
-	if r.plan.continues() {
-		until = r.begun.Add(r.ends.Sub(r.begun) / 2)
-	}
+	calls, until := r.pace(), r.begun.Add(r.ends.Sub(r.begun)/2) // the other half is for what is sampled
 	var batches []batch
 	sampled := func(i int) bool { return isCPU(r.rules[i]) && (othersIn(batches) || len(batches) < 2) }
 	open := func(i int) bool {
@@ -174,15 +171,12 @@ func judgeBatches(r judge.Rule, batches []batch, last, trailing bool) outcome {
 	}
 	var all, less evidence.Mean
 	for _, x := range batches {
-		n, others := x.units[r.Per], x.idle[q]/max(x.paused, 1e-9)
+		n := x.units[r.Per]
 		if r.Per == "" {
 			n = x.took // cores
 		}
-		if q == cpuSeconds {
-			others = idle / paused // the mean, because one short pause shows mostly noise
-		}
 		all.Add(x.used[q], n)
-		less.Add(x.used[q]-others*x.took, n)
+		less.Add(x.used[q]-idle/paused*x.took, n) // the mean, because one short pause shows mostly noise
 	}
 	switch {
 	case len(batches) < 2:

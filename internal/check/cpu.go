@@ -33,12 +33,9 @@ const (
 	// of a core.
 	asleepRate = 2
 
-	// leastSleep is the time for which work has to be asleep before the test fails for it:
-	// the least time of a pass.
-	leastSleep = 2 * time.Second
-
-	// overheadMost is the largest share of the CPU that may go into calling work.
-	overheadMost = 0.5
+	// leastTime is the least time of a pass of CPU. For so long work has to be asleep, or to run
+	// without contention, until the check says so.
+	leastTime = 2 * time.Second
 )
 
 // A span is some time, with its profiles and the amount of work in it.
@@ -164,7 +161,7 @@ func (c *cpuPhase) useless(r *run) bool {
 // shares.
 func (c *cpuPhase) tooSmall() bool {
 	both := float64(c.loop + c.blocks.Samples())
-	return both > 0 && evidence.Lower(float64(c.loop), both, 1, evidence.FailAlpha) > overheadMost
+	return both > 0 && evidence.Lower(float64(c.loop), both, 1, evidence.FailAlpha) > 0.5
 }
 
 // isShare reports whether a rule limits a share of the profile, or the growth of one.
@@ -289,7 +286,7 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 		return mistake, judge.NoUnit{Calls: calls}
 	case c.tooSmall(): // more time decides an amount, too
 		return noTime, small
-	case !r.busy() && time.Since(r.begun) >= leastSleep && float64(all) < asleepRate*c.all.elapsed.Seconds():
+	case !r.busy() && time.Since(r.begun) >= leastTime && float64(all) < asleepRate*c.all.elapsed.Seconds():
 		return mistake, judge.Asleep{Samples: c.blocks.Samples(), Elapsed: c.all.elapsed, Calls: calls, Others: c.unlabelled.of(c.unlabelled.busiest()...)}
 	}
 	return noTime, nil

@@ -18,10 +18,6 @@ import (
 // in 100,000.
 const firstLook = 250 * time.Millisecond
 
-// leastTime is how long work must run without contention until the check reports that there
-// is none: as long as it takes for a share of CPU to pass.
-const leastTime = 2 * time.Second
-
 // A kindsPhase judges the difference of allocs, mutex and block profiles while work runs.
 type kindsPhase struct {
 	before map[string]*profile.Profile

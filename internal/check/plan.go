@@ -92,11 +92,6 @@ func (p *plan) sampleAll(rules []judge.Rule) {
 	p.counted = slices.DeleteFunc(p.counted, func(i int) bool { return isCPU(rules[i]) })
 }
 
-// continues reports whether there are budgets that are judged after the counted ones.
-func (p *plan) continues() bool {
-	return len(p.cpu)+len(p.profiles)+len(p.goroutines)+len(p.figures)+len(p.steady) > 0
-}
-
 // ofGoroutines are the budgets that are judged by the goroutines with the check's label.
 func (p *plan) ofGoroutines(rules []judge.Rule) []int {
 	steady := slices.DeleteFunc(slices.Clone(p.steady), func(i int) bool { return rules[i].Subject != "goroutines" })

@@ -236,10 +236,10 @@ func anyFailed(outcomes []outcome) bool {
 	return slices.ContainsFunc(outcomes, func(o outcome) bool { return o.Verdict == evidence.Fail })
 }
 
-// pace is the number of calls that take about d together. It makes calls to find out.
-func (r *run) pace(d time.Duration) int64 {
+// pace is the number of calls that take about batchTime together. It makes calls to find out.
+func (r *run) pace() int64 {
 	for n := int64(1); ; n *= 2 {
-		if start := time.Now(); !r.calls(n) || time.Since(start) > d/2 {
+		if start := time.Now(); !r.calls(n) || time.Since(start) > batchTime/2 {
 			return n
 		}
 	}

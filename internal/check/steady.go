@@ -14,14 +14,9 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-const (
-	// levelTime is how long the calls between two levels should take, so that ten levels
-	// take a second or two.
-	levelTime = 50 * time.Millisecond
-	// leastLevels is the number of levels that the exact test of Mann and Kendall needs. With
-	// mostLevels it finds growth that is no larger than what the figure varies by.
-	leastLevels, mostLevels = 10, 15
-)
+// leastLevels is the number of levels that the exact test of Mann and Kendall needs. With
+// mostLevels it finds growth that is no larger than what the figure varies by.
+const leastLevels, mostLevels = 10, 15
 
 // levelOf is the number of goroutines, or the size of the heap, that is left between calls.
 func (r *run) levelOf(subject string) float64 {
@@ -38,7 +33,7 @@ func (r *run) judgeLevels() {
 	if len(r.plan.steady) == 0 || r.late {
 		return
 	}
-	calls := r.pace(levelTime)
+	calls := r.pace()
 	series := make([][]float64, len(r.set))
 	var before *profile.Profile // of the heap, at the first level
 	for n := 0; n < mostLevels && !r.late && (time.Now().Before(r.ends) || n < leastLevels && r.goOn()); n++ {
