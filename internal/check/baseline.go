@@ -32,20 +32,13 @@ const (
 // are at least a quarter.
 const baselineSamples = 2000
 
-// A baselineFile is the profile that a check compares with.
-type baselineFile struct {
-	table *decode.Table
-	work  map[string]float64
-	notes []string
-}
-
-// load reads the baseline, if there are rules that compare with it.
-func (b *baselineFile) load(path string, rules []judge.Rule) (problem string) {
-	rules = slices.DeleteFunc(slices.Clone(rules), func(r judge.Rule) bool { return r.Test != judge.Grows })
+// loadBaseline reads the baseline, if there are rules that compare with it.
+func (r *run) loadBaseline() (problem string) {
+	rules := slices.DeleteFunc(slices.Clone(r.rules), func(r judge.Rule) bool { return r.Test != judge.Grows })
 	if len(rules) == 0 {
 		return ""
 	}
-	refresh := "write one with Checker.Update, as its documentation shows"
+	path, refresh := r.BaselineFile, "write one with Checker.Update, as its documentation shows"
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Sprintf("open the baseline: %v; %s", err, refresh)
@@ -53,23 +46,23 @@ func (b *baselineFile) load(path string, rules []judge.Rule) (problem string) {
 	defer f.Close()
 	p, err := profile.Parse(f)
 	if err == nil {
-		b.table, err = new(decode.Decoder).Profile(p)
+		r.base, err = new(decode.Decoder).Profile(p)
 	}
 	if err != nil {
 		return fmt.Sprintf("read the baseline %s: %v; %s", path, err, refresh)
 	}
-	b.work = map[string]float64{}
+	r.baseWork = map[string]float64{}
 	for _, c := range p.Comments {
 		if text, ok := strings.CutPrefix(c, baselineComment); ok {
 			name, n := unit.CutCount(text)
-			b.work[name], _ = strconv.ParseFloat(n, 64)
+			r.baseWork[name], _ = strconv.ParseFloat(n, 64)
 		}
 		if text, ok := strings.CutPrefix(c, toolchainComment); ok && text != toolchain() {
-			b.notes = append(b.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it when its numbers surprise", path, text, toolchain()))
+			r.notes = append(r.notes, fmt.Sprintf("the baseline %s was made by %s, this is %s: refresh it when its numbers surprise", path, text, toolchain()))
 		}
 	}
 	for _, grows := range rules {
-		if unit := grows.Per; unit != "" && !(b.work[unit] > 0) {
+		if unit := grows.Per; unit != "" && !(r.baseWork[unit] > 0) {
 			return fmt.Sprintf("the baseline %s does not say how many units of %q it stands for; %s", path, unit, refresh)
 		}
 	}

@@ -24,11 +24,11 @@ func TestFault_41_BaselineOfAnotherGo(t *testing.T) {
 		if err := saveProfile(path, p); err != nil {
 			t.Fatal(err)
 		}
-		var b baselineFile
-		if problem := b.load(path, rulesOf(t, budget.Must("process grows below 10% per call"))); problem != "" || b.work["call"] != 100 {
-			t.Errorf("%s: %q, %v", test.name, problem, b.work)
+		r := &run{Config: Config{BaselineFile: path}, rules: rulesOf(t, budget.Must("process grows below 10% per call"))}
+		if problem := r.loadBaseline(); problem != "" || r.baseWork["call"] != 100 {
+			t.Errorf("%s: %q, %v", test.name, problem, r.baseWork)
 		}
-		if notes := strings.Join(b.notes, "\n"); !strings.Contains(notes, test.note) || (notes == "") != (test.note == "") {
+		if notes := strings.Join(r.notes, "\n"); !strings.Contains(notes, test.note) || (notes == "") != (test.note == "") {
 			t.Errorf("%s: the notes are %q, want one with %q", test.name, notes, test.note)
 		}
 	}
@@ -95,9 +95,8 @@ func TestBaselineUnits(t *testing.T) {
 	if problem := r.writeBaseline(); problem != "" {
 		t.Fatal(problem)
 	}
-	var b baselineFile
-	problem := b.load(r.BaselineFile, rulesOf(t, budget.Must("process grows below 10% per gb", "process grows below 10% per "+labelled)))
-	if problem != "" || b.work["gb"] != 0.4 || b.work[labelled] != 12 || b.work["call"] != 1000 {
-		t.Errorf("%q, %v", problem, b.work)
+	r.rules = rulesOf(t, budget.Must("process grows below 10% per gb", "process grows below 10% per "+labelled))
+	if problem := r.loadBaseline(); problem != "" || r.baseWork["gb"] != 0.4 || r.baseWork[labelled] != 12 || r.baseWork["call"] != 1000 {
+		t.Errorf("%q, %v", problem, r.baseWork)
 	}
 }

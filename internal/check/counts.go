@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -108,13 +109,7 @@ func (r *run) count() {
 // repaced is the number of calls in the batch after one that took so many seconds. Calls may
 // become slower, as those that add to a list and search it.
 func repaced(calls int64, took float64) int64 {
-	switch {
-	case took > 2*batchTime.Seconds():
-		return max(1, calls/2)
-	case took < batchTime.Seconds()/2:
-		return 2 * calls
-	}
-	return calls
+	return int64(math.Ceil(float64(calls) * min(2, batchTime.Seconds()/took)))
 }
 
 func (r *run) batch(calls int64) (b batch, ok bool) {

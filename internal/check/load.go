@@ -48,9 +48,6 @@ func (r *run) loadText() string {
 		(waited() - r.waited).Round(10*time.Millisecond), time.Since(r.begun).Round(100*time.Millisecond))
 }
 
-// samplePeriod is the CPU that a sample stands for.
-const samplePeriod = 10 * time.Millisecond
-
 // A coverage compares the number of samples with the CPU that the process used. A busy
 // machine lowers both. If other code has replaced the handler of SIGPROF there are no
 // samples, and every budget would be kept.
@@ -59,8 +56,8 @@ type coverage struct {
 	samples int64         // of the whole process
 }
 
-// due is the number of samples that the CPU should have.
-func (c *coverage) due() float64 { return float64(c.cpu) / float64(samplePeriod) }
+// due is the number of samples that the CPU should have: one for 10 ms.
+func (c *coverage) due() float64 { return 100 * c.cpu.Seconds() }
 
 // isLow reports whether there are too few samples to judge budgets: less than half of those
 // due, by more than chance. A process gets 71-99% of them. Without any sample it takes 250 ms

@@ -34,12 +34,13 @@ type run struct {
 	id       string                // the value of the label
 	temp     string                // where profiles are saved without -artifacts; "" is the system's
 	begun    time.Time
-	ends     time.Time     // the time of the verdict
-	latest   time.Time     // the time of the verdict on a busy machine
-	waited   time.Duration // for cores, before the check
-	base     baselineFile
-	baseline int64             // the number of samples of a new baseline
-	unlinked map[string]string // patterns that match no function, with the nearest name
+	ends     time.Time          // the time of the verdict
+	latest   time.Time          // the time of the verdict on a busy machine
+	waited   time.Duration      // for cores, before the check
+	base     *decode.Table      // the baseline
+	baseWork map[string]float64 // in the baseline, by unit
+	baseline int64              // the number of samples of a new baseline
+	unlinked map[string]string  // patterns that match no function, with the nearest name
 	worker   *work.Worker
 	first    process.Snapshot
 
@@ -120,9 +121,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	if len(wrong) > 0 {
 		return nil, "cannot be judged:\n  " + strings.Join(wrong, "\n  ")
 	}
-	problem := r.base.load(c.BaselineFile, r.rules)
-	r.notes = r.base.notes
-	return r, problem
+	return r, r.loadBaseline()
 }
 
 func unreached(n int) []outcome {
@@ -322,7 +321,7 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 		f.NoFigures = map[string]string{"gc": process.GCUnknown}
 	}
 	if kind == kinds.CPU {
-		f.Baseline, f.BaselineWork = r.base.table, r.base.work
+		f.Baseline, f.BaselineWork = r.base, r.baseWork
 	} else {
 		f.Figures["cores"] = used.Cores
 	}
