@@ -8,7 +8,6 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -42,15 +41,14 @@ func (r *run) judgeGoroutines() {
 	r.peak = work.Most(r.peak, r.id) // leaked goroutines are most at the end
 	r.judge(r.plan.goroutines, r.peak, r.facts("goroutine", time.Since(r.begun), nil))
 	for _, i := range r.plan.goroutines {
-		o := &r.outcomes[i]
-		o.Reason = judge.AtOnce{Of: o.Reason}
+		r.outcomes[i].Reason = judge.AtOnce{Of: r.outcomes[i].Reason}
 	}
 }
 
 func (r *run) judgeFigures() {
-	process.Force(1) // the cost of a running collection is counted when it ends
+	heap := liveHeap() // first, because the cost of a running collection is counted when it ends
 	f := r.facts("figures", time.Since(r.begun), nil)
-	f.Figures["heap"] = liveHeap()
+	f.Figures["heap"] = heap
 	r.judge(r.plan.figures, &profile.Profile{}, f)
 	for _, i := range r.plan.figures {
 		// In a process that hardly does anything, Check's own garbage is a large part. The

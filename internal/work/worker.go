@@ -26,13 +26,13 @@ type Worker struct {
 	cancel context.CancelFunc
 
 	orders chan int64    // how many calls to make; 0 means until halted
-	acks   chan struct{} // an order is done
-	ended  chan struct{} // closed when the goroutine has ended
+	acks   chan struct{} // an order is done; closed when the goroutine has ended
+	ended  atomic.Bool   // the goroutine
 	halt   atomic.Bool   // no further call in this order
 	once   sync.Once     // closes orders
 	timer  *time.Timer   // shared, because Wait must not allocate: allocations are being counted
 
-	// How the goroutine ended, to be read after ended.
+	// How the goroutine ended, to be read then.
 	panicked error
 	exited   bool
 }
@@ -46,9 +46,8 @@ func New(parent context.Context, id string, work func(context.Context)) *Worker 
 	w := &Worker{
 		work:   work,
 		id:     id,
-		orders: make(chan int64),
+		orders: make(chan int64, 1),
 		acks:   make(chan struct{}, 1),
-		ended:  make(chan struct{}),
 		timer:  time.NewTimer(0),
 	}
 	w.ctx, w.cancel = context.WithCancel(parent)
@@ -60,7 +59,8 @@ func New(parent context.Context, id string, work func(context.Context)) *Worker 
 func (w *Worker) Start() { go w.run() }
 
 func (w *Worker) run() {
-	defer close(w.ended)
+	defer close(w.acks)
+	defer w.ended.Store(true)
 	w.exited = true // unless it gets to the end, or panics
 	defer func() {
 		v := recover()
@@ -106,9 +106,8 @@ func (w *Worker) loop(ctx context.Context, more func() bool) {
 // Order makes the goroutine call work n times, or until it is paused or stopped if n is 0.
 // The order before must be done.
 func (w *Worker) Order(n int64) {
-	select {
-	case w.orders <- n:
-	case <-w.ended:
+	if !w.IsOver() {
+		w.orders <- n
 	}
 }
 
@@ -117,14 +116,13 @@ func (w *Worker) Order(n int64) {
 func (w *Worker) Wait(d time.Duration) bool {
 	w.timer.Reset(d)
 	select {
-	case <-w.acks:
-		return true
-	case <-w.ended:
+	case _, done := <-w.acks:
+		return done
 	case <-w.timer.C:
 	}
 	select { // the order may be done although d is over
-	case <-w.acks:
-		return true
+	case _, done := <-w.acks:
+		return done
 	default:
 		return false
 	}
@@ -139,14 +137,7 @@ func (w *Worker) Pause(d time.Duration) bool {
 }
 
 // IsOver reports whether the goroutine has ended, before Stop by work.
-func (w *Worker) IsOver() bool {
-	select {
-	case <-w.ended:
-		return true
-	default:
-		return false
-	}
-}
+func (w *Worker) IsOver() bool { return w.ended.Load() }
 
 // Stop ends the calls of work. If the last call has not returned within grace, its context
 // is canceled. Stop reports whether the call has returned within d after that. A call that
@@ -162,11 +153,15 @@ func (w *Worker) Stop(grace, d time.Duration) bool {
 
 func (w *Worker) endsWithin(d time.Duration) bool {
 	w.timer.Reset(d)
-	select {
-	case <-w.ended:
-		return true
-	case <-w.timer.C:
-		return false
+	for {
+		select {
+		case _, more := <-w.acks:
+			if !more {
+				return true
+			}
+		case <-w.timer.C:
+			return false
+		}
 	}
 }
 
