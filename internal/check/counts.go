@@ -75,7 +75,7 @@ func (r *run) count() {
 	open := func(i int) bool {
 		return judgeBatches(r.rules[i], batches, false, false).Verdict == evidence.Inconclusive && !sampled(i)
 	}
-	for next := fewBatches; len(batches) < mostBatches && !r.late && time.Now().Before(until); {
+	for next := fewBatches; len(batches) < mostBatches && !r.worker.Busy && time.Now().Before(until); {
 		b, ok := r.batch(calls)
 		if !ok {
 			break
@@ -95,12 +95,12 @@ func (r *run) count() {
 			continue
 		}
 		o := judgeBatches(r.rules[i], batches, true, trailing)
-		if o.Verdict != evidence.Pass && sampled(i) && !r.late {
+		if o.Verdict != evidence.Pass && sampled(i) && !r.worker.Busy {
 			r.plan.cpu = append(r.plan.cpu, i)
 			continue
 		}
 		r.outcomes[i] = o
-		if o.Verdict == evidence.Fail && !r.late {
+		if o.Verdict == evidence.Fail && !r.worker.Busy {
 			r.nameUsers(i)
 		}
 	}
@@ -213,13 +213,13 @@ func (r *run) nameUsers(i int) {
 		before := work.Take(kinds.Allocs)
 		r.worker.Order(0)
 		time.Sleep(showTime)
-		r.pause()
+		r.worker.Pause(time.Until(r.latest))
 		r.name(i, work.Gained(before, work.Take(kinds.Allocs)), r.facts(kinds.Allocs, showTime, nil))
 		return
 	}
 	r.worker.Order(0)
 	p, err := work.Sampled(r.parent(), showTime)
-	r.pause()
+	r.worker.Pause(time.Until(r.latest))
 	if err != nil {
 		return // there are no offenders
 	}

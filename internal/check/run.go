@@ -52,7 +52,6 @@ type run struct {
 
 	cpu   *cpuPhase
 	peak  *profile.Profile // the goroutines of work at the time when there were most
-	late  bool             // the time was up during a call
 	usual time.Duration    // the duration of a call; 0 until a call has returned
 }
 
@@ -210,8 +209,7 @@ func (r *run) phases() (problem string) {
 			back = r.wait()
 			switch unfinished := !back && !r.worker.IsOver(); {
 			case unfinished && (r.busy() || r.test.short):
-				r.late = true // not decided
-				return ""
+				return "" // not decided
 			case unfinished:
 				return fmt.Sprintf("work has not returned from call 1 after %v; what is counted per call needs calls that return, and soon",
 					time.Since(r.begun).Round(100*time.Millisecond))
@@ -223,7 +221,7 @@ func (r *run) phases() (problem string) {
 		r.count()
 		r.judgeLevels()
 	}
-	if r.worker.IsOver() || r.late || anyFailed(r.outcomes) {
+	if r.worker.IsOver() || back && r.worker.Busy || anyFailed(r.outcomes) {
 		return ""
 	}
 	return r.repeatWork(back)
@@ -244,15 +242,10 @@ func (r *run) pace() int64 {
 	}
 }
 
-// calls makes n calls of work and reports whether they were made in time. If not, no more
-// calls may be ordered.
+// calls makes n calls of work and reports whether they were made in time.
 func (r *run) calls(n int64) bool {
 	r.worker.Order(n)
-	if !r.wait() {
-		r.late = true
-		return false
-	}
-	return true
+	return r.wait()
 }
 
 // wait reports whether the calls that were ordered have returned in time, which is more on a
@@ -265,10 +258,6 @@ func (r *run) wait() bool {
 	}
 	return true
 }
-
-// pause stops the repetition of work at the end of a call. If the call does not return in
-// time, no more calls may be ordered.
-func (r *run) pause() { r.late = !r.worker.Pause(time.Until(r.latest)) || r.late }
 
 // repeatEnd repeats on the test's goroutine how work ended its own: by a panic, a skip or an
 // exit.

@@ -30,13 +30,13 @@ func (r *run) levelOf(subject string) float64 {
 // judgeLevels judges "goroutines steady" and "heap steady". After each of ten or more
 // groups of calls, when the goroutines that they started have ended, it takes a level.
 func (r *run) judgeLevels() {
-	if len(r.plan.steady) == 0 || r.late {
+	if len(r.plan.steady) == 0 || r.worker.Busy {
 		return
 	}
 	calls := r.pace()
 	series := make([][]float64, len(r.set))
 	var before *profile.Profile // of the heap, at the first level
-	for n := 0; n < mostLevels && !r.late && (time.Now().Before(r.ends) || n < leastLevels && r.goOn()); n++ {
+	for n := 0; n < mostLevels && !r.worker.Busy && (time.Now().Before(r.ends) || n < leastLevels && r.goOn()); n++ {
 		if !r.calls(calls) {
 			break
 		}

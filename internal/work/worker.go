@@ -19,6 +19,7 @@ const label = "profguard.check"
 // block the test's goroutine.
 type Worker struct {
 	Calls atomic.Int64 // that have returned
+	Busy  bool         // the last order is not done; no further one may be given
 
 	work   func(context.Context)
 	id     string
@@ -106,6 +107,7 @@ func (w *Worker) loop(ctx context.Context, more func() bool) {
 // Order makes the goroutine call work n times, or until it is paused or stopped if n is 0.
 // The order before must be done.
 func (w *Worker) Order(n int64) {
+	w.Busy = true
 	if !w.IsOver() {
 		w.orders <- n
 	}
@@ -113,23 +115,22 @@ func (w *Worker) Order(n int64) {
 
 // Wait reports whether the order was done within d. If not, work is still in a
 // call, or the goroutine has ended.
-func (w *Worker) Wait(d time.Duration) bool {
+func (w *Worker) Wait(d time.Duration) (done bool) {
 	w.timer.Reset(d)
 	select {
-	case _, done := <-w.acks:
-		return done
+	case _, done = <-w.acks:
 	case <-w.timer.C:
+		select { // the order may be done although d is over
+		case _, done = <-w.acks:
+		default:
+		}
 	}
-	select { // the order may be done although d is over
-	case _, done := <-w.acks:
-		return done
-	default:
-		return false
-	}
+	w.Busy = w.Busy && !done
+	return done
 }
 
 // Pause ends the repetition of work at the end of a call, and reports whether that call has
-// returned within d. If not, no more calls may be ordered.
+// returned within d.
 func (w *Worker) Pause(d time.Duration) bool {
 	w.halt.Store(true)
 	defer w.halt.Store(false)
