@@ -39,15 +39,14 @@ const (
 	othersRate, othersShare = 0.05, 0.1
 )
 
-// The quantities that are counted.
+// The quantities that are counted. A usage is the amount of each until now.
 const (
 	cpuSeconds = iota
 	allocBytes
 	allocCounts
-	quantities
 )
 
-type usage [quantities]float64
+type usage [3]float64
 
 func readUsage() usage {
 	var m runtime.MemStats
@@ -126,7 +125,7 @@ func (r *run) batch(calls int64) (b batch, ok bool) {
 	time.Sleep(min(took, pauseMost))
 	u2 := readUsage()
 	b.paused = time.Since(pause).Seconds()
-	for q := range quantities {
+	for q := range b.used {
 		b.used[q], b.idle[q] = u1[q]-u0[q], u2[q]-u1b[q]
 	}
 	return b, true

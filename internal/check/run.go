@@ -263,10 +263,9 @@ func (r *run) wait() bool {
 // exit.
 func (r *run) repeatEnd() {
 	r.t.Helper()
-	panicked, exited := r.worker.Ended()
-	switch {
-	case panicked != nil:
-		panic(panicked)
+	switch exited := r.worker.Exited; {
+	case r.worker.Panicked != nil:
+		panic(r.worker.Panicked)
 	case exited && r.t.Skipped():
 		r.t.Skipf("guard.Check: work has skipped the test")
 	case exited && r.t.Failed():

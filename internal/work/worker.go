@@ -33,9 +33,9 @@ type Worker struct {
 	once   sync.Once     // closes orders
 	timer  *time.Timer   // shared, because Wait must not allocate: allocations are being counted
 
-	// How the goroutine ended, to be read then.
-	panicked error
-	exited   bool
+	// How work ended the goroutine, to be read when [Worker.IsOver].
+	Panicked error // with work's stack
+	Exited   bool  // by runtime.Goexit
 }
 
 // running are the ids of the workers that are not stopped. Goroutines with the label of another
@@ -62,7 +62,7 @@ func (w *Worker) Start() { go w.run() }
 func (w *Worker) run() {
 	defer close(w.acks)
 	defer w.ended.Store(true)
-	w.exited = true // unless it gets to the end, or panics
+	w.Exited = true // unless it gets to the end, or panics
 	defer func() {
 		v := recover()
 		if v == nil {
@@ -72,7 +72,7 @@ func (w *Worker) run() {
 		if !ok {
 			err = fmt.Errorf("%v", v)
 		}
-		w.exited, w.panicked = false, fmt.Errorf("%w\n\n[guard.Check: work's own stack]\n%s", err, debug.Stack())
+		w.Exited, w.Panicked = false, fmt.Errorf("%w\n\n[guard.Check: work's own stack]\n%s", err, debug.Stack())
 	}()
 	pprof.Do(w.ctx, pprof.Labels(label, w.id), func(ctx context.Context) {
 		var n, i int64 // declared once for all orders, because allocations are being counted
@@ -86,7 +86,7 @@ func (w *Worker) run() {
 			w.acks <- struct{}{}
 		}
 	})
-	w.exited = false
+	w.Exited = false
 }
 
 // Loop calls work on the caller's goroutine as long as there is more to do.
@@ -192,7 +192,3 @@ func (d Done) Since(earlier Done) map[string]float64 {
 	}
 	return done
 }
-
-// Ended says how the goroutine ended, when [Worker.IsOver]: panicked is the panic of work
-// with its stack, and exited says that work ended its goroutine (runtime.Goexit).
-func (w *Worker) Ended() (panicked error, exited bool) { return w.panicked, w.exited }

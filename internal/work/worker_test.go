@@ -69,7 +69,7 @@ func TestWorkerEnds(t *testing.T) {
 		for !w.IsOver() {
 			time.Sleep(time.Millisecond)
 		}
-		panicked, exited := w.Ended()
+		panicked, exited := w.Panicked, w.Exited
 		if exited != tt.exited || (panicked != nil) == tt.exited {
 			t.Errorf("%s: panicked %v, exited %t", tt.name, panicked, exited)
 		}
