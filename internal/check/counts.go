@@ -74,7 +74,7 @@ func (r *run) count() {
 	open := func(i int) bool {
 		return judgeBatches(r.rules[i], batches, false, false).Verdict == evidence.Inconclusive && !sampled(i)
 	}
-	for next := fewBatches; len(batches) < mostBatches && !r.worker.Busy && time.Now().Before(until); {
+	for next := fewBatches; len(batches) < mostBatches && !r.worker.Busy && (len(batches) < fewBatches || time.Now().Before(until)); {
 		b, ok := r.batch(calls)
 		if !ok {
 			break
