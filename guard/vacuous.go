@@ -57,15 +57,10 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 // while windows come more often. The binary does not tell whether there will be any.
 const unseenWindows = 60
 
-// noteWork notes whether a unit of the budget's work has ever been done. Windows before are none
-// in which it was missed.
+// noteWork notes whether a unit of the budget's work has ever been done: its counter is above
+// zero. Windows before are none in which it was missed.
 func (g *Guard) noteWork(e *entry, now readings) {
-	if e.rule.Per == "" || e.worked {
-		return
-	}
-	done, _ := between(e.work, now)
-	e.work = now
-	if done[e.rule.Per] > 0 {
+	if now[e.rule.Per].n > 0 && !e.worked {
 		g.mu.Lock()
 		e.worked, e.missed = true, 0
 		g.mu.Unlock()
