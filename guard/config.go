@@ -52,8 +52,8 @@ type Config struct {
 
 	// Trace adds the last seconds of execution trace to a dump, while it is enabled. It
 	// is a *trace.FlightRecorder, which the host starts and stops. The type is not named
-	// here, because that would link the tracer into hosts that have none. If it panics,
-	// writes more than 64 MiB or takes longer than a second, it is not called again.
+	// here, because that would link the tracer into hosts that have none. If it panics or
+	// takes longer than a second, it is not called again.
 	Trace interface {
 		Enabled() bool
 		WriteTo(w io.Writer) (n int64, err error)
@@ -111,14 +111,9 @@ type Keep struct {
 
 // least is the least time between two dumps of a budget that show different offenders, and
 // between two events about them.
-func (k Keep) least() time.Duration { return max(k.every()/10, 1) }
+func (k Keep) least() time.Duration { return k.every() / 10 }
 
-func (k Keep) every() time.Duration {
-	if k.Every == 0 {
-		return defaultDumpEvery
-	}
-	return k.Every
-}
+func (k Keep) every() time.Duration { return cmp.Or(k.Every, 10*time.Minute) }
 
 // complete fills in the defaults, and returns all mistakes. asking is set while the
 // registry is read.
@@ -127,7 +122,10 @@ func (c *Config) complete(asking *atomic.Bool) error {
 	wrong := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
 	// The caller may change these later, and the runtime ends a process that writes a map
 	// while it is read.
-	c.Budgets = cloneBudgets(c.Budgets)
+	c.Budgets = slices.Clone(c.Budgets)
+	for i, b := range c.Budgets {
+		c.Budgets[i] = cloneBudget(b)
+	}
 	c.Work, c.BaselineWork = maps.Clone(c.Work), maps.Clone(c.BaselineWork)
 	if v := reflect.ValueOf(c.Trace); v.Kind() == reflect.Pointer && v.IsNil() {
 		c.Trace = nil // in a host whose recorder is optional
@@ -208,15 +206,6 @@ const (
 	minWindow = time.Second
 	maxWindow = 5 * time.Minute
 )
-
-// cloneBudgets makes a deep copy of a set.
-func cloneBudgets(set budget.Set) budget.Set {
-	set = slices.Clone(set)
-	for i := range set {
-		set[i] = cloneBudget(set[i])
-	}
-	return set
-}
 
 func cloneBudget(b budget.Budget) budget.Budget {
 	b.Where, b.Except = maps.Clone(b.Where), slices.Clone(b.Except)

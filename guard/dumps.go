@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,9 +16,6 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
 )
-
-// defaultDumpEvery is the default of Keep.Every.
-const defaultDumpEvery = 10 * time.Minute
 
 // tooSoon is the result, in metrics and Status, of a dump that was left out because it came
 // too soon after another.
@@ -222,24 +220,20 @@ func profileFile(kind string, data []byte) dumps.File {
 	return dumps.File{Name: kind + ".pb.gz", Data: data}
 }
 
-// traceMost is the most that Config.Trace may write. A flight recorder keeps 10 MiB by
-// default.
-const traceMost = 64 << 20
-
 // trace is the execution trace of the last seconds, nil if there is none. Config.Trace is code
-// of the host. If it panics, hangs or writes without end, it is not called again. An error costs
-// the dumps of one window their trace: the recorder has one, for example, while the host writes a trace itself.
+// of the host. If it panics or hangs, it is not called again. An error costs the dumps of one
+// window their trace: the recorder has one, for example, while the host writes a trace itself.
 func (l *looper) trace() []byte {
 	if l.cfg.Trace == nil || l.untraced {
 		return nil
 	}
-	var written limited
+	var written bytes.Buffer
 	var failed error
 	err := foreign(startWithin, func() error {
 		if l.cfg.Trace.Enabled() {
 			_, failed = l.cfg.Trace.WriteTo(&written)
 		}
-		return written.tooMuch
+		return nil
 	})
 	if err != nil {
 		l.untraced = true // and it may still write to failed
@@ -251,20 +245,5 @@ func (l *looper) trace() []byte {
 		return nil
 	}
 	l.off("execution traces", nil)
-	return written.data
-}
-
-// limited takes at most traceMost bytes, and remembers if there were more.
-type limited struct {
-	data    []byte
-	tooMuch error
-}
-
-func (b *limited) Write(p []byte) (int, error) {
-	if len(b.data)+len(p) > traceMost {
-		b.tooMuch = fmt.Errorf("it writes more than %d MiB", traceMost>>20)
-		return 0, b.tooMuch
-	}
-	b.data = append(b.data, p...)
-	return len(p), nil
+	return written.Bytes()
 }
