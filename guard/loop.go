@@ -33,7 +33,6 @@ type looper struct {
 	furtherFiles []dumps.File          // the companions of the dumps of this window; nil before the first dump
 	began        time.Time             // when the last window began
 	untraced     bool                  // Config.Trace has failed and is not called again
-	losing       bool                  // the last window of CPU was lost
 }
 
 func newLooper(g *Guard) *looper {

@@ -18,7 +18,6 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
-	"github.com/profguard/profguard/internal/unit"
 )
 
 // window takes and judges one window of all kinds of profile that the budgets need. While
@@ -153,7 +152,6 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	if err != nil {
 		findings = judge.Unjudged(len(g.entries), err)
 	}
-	parts := map[unit.Dimension][]judge.Offender{}
 	for i, e := range g.entries {
 		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
 		if idle, ok := e.rule.When.UnmetBy(m.facts.Figures).(judge.Idle); ok && j.lost {
@@ -182,11 +180,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			}
 			// The window itself may have been within the limit, and has no offenders then.
 			if f := j.finding; f.Verdict == evidence.Fail && len(f.Offenders) == 0 && hasCounter(&e.rule) && err == nil {
-				of := e.rule.Dimension
-				if _, done := parts[of]; !done {
-					parts[of], _ = largestParts(ctx, t, g.kind, l.module, of)
-				}
-				f.Offenders = parts[of]
+				f.Offenders, _ = largestParts(ctx, t, g.kind, l.module, e.rule.Dimension)
 			}
 		}
 		j.result = e.Budget.Result(*j.finding)
@@ -233,8 +227,7 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 	defer l.mu.Unlock()
 	s := &l.status.Window
 	if tried {
-		good, was := w.Outcome == profiler.OK, !l.losing
-		l.losing = !good
+		good, was := w.Outcome == profiler.OK, s.Outcome == "" || s.Outcome == profiler.OK.String()
 		l.status.Windows[w.Outcome.String()]++
 		*s = WindowStatus{Start: w.Start, Elapsed: w.Elapsed, Outcome: w.Outcome.String(), Reason: w.Reason, Early: early, Samples: samples, GC: s.GC}
 		if good {
