@@ -2,7 +2,6 @@ package alert
 
 import (
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/profguard/profguard/internal/evidence"
@@ -53,15 +52,9 @@ const (
 	Resolved              // it was firing and has recovered; the next window that passes makes it inactive
 )
 
-// stateNames are the names of the states.
-var stateNames = [...]string{"inactive", "pending", "firing", "resolved"}
-
-// String returns the state in lower case, or State(7) for an unknown one.
+// String returns the state in lower case.
 func (s State) String() string {
-	if s >= 0 && int(s) < len(stateNames) {
-		return stateNames[s]
-	}
-	return "State(" + strconv.Itoa(int(s)) + ")"
+	return [...]string{"inactive", "pending", "firing", "resolved"}[s]
 }
 
 // Event is a transition that is reported: the begin and the end of an alert that fires.
@@ -78,7 +71,7 @@ const (
 )
 
 // Ends reports whether the event is the end of an alert.
-func (e Event) Ends() bool { return e >= Passed && e <= Unjudged }
+func (e Event) Ends() bool { return e >= Passed }
 
 // Rule is how long the windows of a budget have to fail until its alert fires, and to
 // pass until it ends. The zero value takes one window.
@@ -196,11 +189,10 @@ type Alert struct {
 }
 
 // Next returns the alert after a window, and the event. It depends only on its arguments.
-// Unknown verdicts and states count as inconclusive and inactive. It must not be called for a
-// window that was lost, unless the condition is known not to hold.
+// It must not be called for a window that was lost, unless the condition is known not to hold.
 func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	a.count(f, r)
-	fails, rising := f.Window == evidence.Fail, !r.Strict && f.Evidence >= rising
+	stopped, fails := a.stopped(f, r), f.Window == evidence.Fail || !r.Strict && f.Evidence >= rising
 	switch {
 	case a.State == Firing:
 		if why := a.ends(f, r); why != None {
@@ -213,24 +205,13 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 		a.Recovery = Recovery{}
 		a.enter(Firing, f.End)
 		return a, Fired
-	case a.stopped(f, r) != None:
-		a.deactivate(f.End)
-	case fails || rising:
-		if a.State != Pending {
-			a.enter(Pending, f.End)
-		}
-	case f.Window == evidence.Pass, a.State == Pending && a.fails.Windows == 0 && (r.Strict || f.Evidence == 0 && a.within >= leastWindows):
-		a.deactivate(f.End)
+	case !stopped && fails:
+		a.enter(Pending, f.End)
+	case stopped, f.Window == evidence.Pass, a.State == Pending && a.fails.Windows == 0 && (r.Strict || f.Evidence == 0 && a.within >= leastWindows):
+		a.fails = Run{}
+		a.enter(Inactive, f.End)
 	}
 	return a, None
-}
-
-// deactivate makes an alert inactive. The alert must not be firing.
-func (a *Alert) deactivate(now time.Duration) {
-	a.fails = Run{}
-	if a.State != Inactive {
-		a.enter(Inactive, now)
-	}
 }
 
 // count adds a window to the rows of windows.
@@ -309,7 +290,10 @@ func (a *Alert) ends(f Finding, r Rule) Event {
 	if why := a.over(f, r); why != None && f.Window != evidence.Fail && (a.factor(f.End, r) == 1 || f.End-max(a.failed, a.Since) >= d) {
 		return why
 	}
-	return a.stopped(f, r)
+	if a.stopped(f, r) {
+		return Unjudged
+	}
+	return None
 }
 
 // over returns the event if all windows since the last one that failed prove together that
@@ -328,13 +312,9 @@ func (a *Alert) over(f Finding, r Rule) Event {
 	return None
 }
 
-// stopped returns the event if there was nothing to judge for so long that the alert is over,
-// or None.
-func (a *Alert) stopped(f Finding, r Rule) Event {
-	if a.Idle.lasts(IdlePeriods, IdlePeriods*r.Period*3/4, f.End) || a.Unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, f.End) {
-		return Unjudged
-	}
-	return None
+// stopped reports whether there was nothing to judge for so long that the alert is over.
+func (a *Alert) stopped(f Finding, r Rule) bool {
+	return a.Idle.lasts(IdlePeriods, IdlePeriods*r.Period*3/4, f.End) || a.Unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, f.End)
 }
 
 // NeededToEnd is how many windows in a row have to pass until the alert ends, and for how long.
@@ -343,4 +323,8 @@ func (a *Alert) NeededToEnd(now time.Duration, r Rule) (windows int, d time.Dura
 	return factor * min(max(r.Windows, 1), leastWindows), time.Duration(factor) * r.Time
 }
 
-func (a *Alert) enter(s State, now time.Duration) { a.State, a.Since = s, now }
+func (a *Alert) enter(s State, now time.Duration) {
+	if a.State != s {
+		a.State, a.Since = s, now
+	}
+}
