@@ -3,7 +3,6 @@ package guard
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -105,16 +104,6 @@ func (g *Guard) markOf(d *dump) string {
 		}
 	}
 	return mark
-}
-
-// awaitDumps waits until the dumps of a window are saved, so that no event names a file that
-// does not exist.
-func awaitDumps(ctx context.Context, offered []*dump) {
-	ctx, cancel := context.WithTimeout(ctx, dumpWait)
-	defer cancel()
-	for _, d := range offered {
-		await(ctx, d.ended)
-	}
 }
 
 // partsOf stands for the offenders of a budget on the process or a figure: they are parts of a

@@ -68,28 +68,22 @@ func (g *Guard) loop(ctx context.Context) {
 }
 
 // next is the start of the next window. While other code has the CPU profiler, windows without
-// it go on for the budgets that do not need it.
+// it go on for the budgets that do not need it. While a budget is pending it is after half a
+// window, so that a person at /debug/pprof can take a profile in between.
 func (l *looper) next(now time.Time) time.Time {
-	at := l.pace.Next(l.began, now)
-	if !now.Before(l.free) {
-		at = l.sooner(at, now)
-	} else if l.free.Before(at) {
-		at = l.free
+	at, soon := l.pace.Next(l.began, now), now.Add(l.cfg.Window/2)
+	switch {
+	case now.Before(l.free):
+		if l.free.Before(at) {
+			at = l.free
+		}
+	case soon.Before(at) && l.pending() && l.pace.Extra(now):
+		at = soon
 	}
 	if until, _ := l.pace.Paused(now); until.After(at) {
 		return until
 	}
 	return at
-}
-
-// sooner is the start of the next window while a budget is pending: after half a window, so
-// that a person at /debug/pprof can take a profile in between, if extra windows are allowed.
-func (l *looper) sooner(at, now time.Time) time.Time {
-	soon := now.Add(l.cfg.Window / 2)
-	if !soon.Before(at) || !l.pending() || !l.pace.Extra(now) {
-		return at
-	}
-	return soon
 }
 
 // pending reports whether a budget is pending that extra windows help to decide.

@@ -131,14 +131,11 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	for outcome, n := range s.Windows {
 		add(metricWindows, float64(n), outcome)
 	}
-	byLabel := func(m metric, counts map[string]int64) {
+	for m, counts := range map[metric]map[string]int64{metricDumps: s.Dumps, metricDropped: s.Dropped, metricPanics: s.Panics} {
 		for label, n := range counts {
 			add(m, float64(n), label)
 		}
 	}
-	byLabel(metricDumps, s.Dumps)
-	byLabel(metricDropped, s.Dropped)
-	byLabel(metricPanics, s.Panics)
 }
 
 // number01 is 1 for true and 0 for false.

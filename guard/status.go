@@ -200,13 +200,7 @@ func (f *faults) note(part, what string) {
 func (f *faults) clear(part string) { delete(f.by, part) }
 
 // String lists all faults in one line.
-func (f *faults) String() string {
-	var list []string
-	for _, part := range slices.Sorted(maps.Keys(f.by)) {
-		list = append(list, f.by[part])
-	}
-	return strings.Join(list, "; ")
-}
+func (f *faults) String() string { return strings.Join(slices.Sorted(maps.Values(f.by)), "; ") }
 
 // degraded notes that a part of the guard has failed, and emits an event, once an hour for
 // each reason. g.mu must be held.

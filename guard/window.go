@@ -196,7 +196,11 @@ func (l *looper) apply(ctx context.Context, results []*judgement, w *profiler.Wi
 	var offered []*dump
 	added := 0
 	defer func() { // also after a panic, and when the guard stops: an alert never fires without an event
-		awaitDumps(ctx, offered)
+		saving, cancel := context.WithTimeout(ctx, dumpWait)
+		defer cancel()
+		for _, d := range offered { // no event names a file that does not exist
+			await(saving, d.ended)
+		}
 		for _, j := range results[:added] {
 			l.announce(j)
 		}
