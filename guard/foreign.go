@@ -12,7 +12,7 @@ var errHangs = errors.New("has not returned")
 
 // foreign runs code that calls the host or a disk, on a goroutine of its own. Its panic is
 // returned as an error, and so is the end of its goroutine. If it takes longer than bound,
-// foreign does not wait for it, and what it does from then on must not be read; 0 is no bound.
+// foreign does not wait for it, and what it does from then on must not be read.
 func foreign(bound time.Duration, do func() error) error {
 	result := make(chan error, 1)
 	go func() {
@@ -22,14 +22,10 @@ func foreign(bound time.Duration, do func() error) error {
 		panicked := call(func() { failed = do() })
 		err = cmp.Or(panicked, failed)
 	}()
-	var late <-chan time.Time
-	if bound > 0 {
-		late = time.After(bound)
-	}
 	select {
 	case err := <-result:
 		return err
-	case <-late:
+	case <-time.After(bound):
 		return fmt.Errorf("%w within %v", errHangs, bound)
 	}
 }

@@ -163,7 +163,7 @@ func (g *Guard) shutDown() {
 	g.cancel()
 	await(ctx, g.done)
 	deadline, _ := ctx.Deadline()
-	_ = foreign(max(time.Until(deadline), 1), func() error { g.cfg.Registerer.Unregister(g.metrics); return nil })
+	_ = foreign(time.Until(deadline), func() error { g.cfg.Registerer.Unregister(g.metrics); return nil })
 	g.release(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()

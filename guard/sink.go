@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -60,7 +61,7 @@ func (s *sink) run() {
 			s.dropped.Add(1)
 			continue
 		}
-		err := foreign(0, func() error { s.deliver(*e); return nil })
+		err := foreign(math.MaxInt64, func() error { s.deliver(*e); return nil })
 		if err == nil {
 			failed = 0
 			continue
