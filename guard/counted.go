@@ -70,16 +70,14 @@ const (
 // count judges a budget by counters, over the time since it was last judged. It reports
 // whether the budget can be judged so. before are the counters at the start of the window.
 func (e *entry) count(f *judge.Finding, figures map[string]float64, before, now *counters, every time.Duration) bool {
-	b := &e.rule
-	from := e.counted
+	b, from := &e.rule, e.counted
+	e.counted = *now
 	if !hasCounter(b) || b.When.UnmetBy(figures) != nil { // also where there is no profile
-		e.counted = *now
 		return false
 	}
 	if from.At.IsZero() {
 		from = *before
 	}
-	e.counted = *now
 	elapsed := now.At.Sub(from.At)
 	used := (now.CPU - from.CPU).Seconds()
 	if b.Kind == kinds.Allocs {
@@ -92,16 +90,11 @@ func (e *entry) count(f *judge.Finding, figures map[string]float64, before, now 
 	heavy := over * b.Limit / heavyCPU.Seconds() // the number of heavy requests that the limit allows
 	if b.Per != "" {
 		done, _ := between(from.work, now.work)
-		if over = done[b.Per]; over == 0 {
-			return false // the result says why there is no work
-		}
+		over = done[b.Per]
 		heavy, reason.Work = over/heavyRequests, over
 	}
-	if over <= 0 || b.Limit <= 0 {
-		return false
-	}
 	value := used / over
-	if math.IsInf(value, 1) { // the counter of work has grown by next to nothing
+	if over <= 0 || math.IsInf(value, 1) { // the result says why there is no work, or next to none
 		return false
 	}
 	f.Verdict, f.Value, f.Low, f.High = evidence.Pass, value, value, value

@@ -64,11 +64,11 @@ func (l *looper) window(ctx context.Context, early bool) {
 		w.Data = nil // a dump of it would look like evidence
 	}
 	l.publish(&w, m.table.Count(), tried, early, &used, &since, &m.now.Snapshot) // with the guard's own samples
-	m.facts.Module, m.facts.NotLinked = l.module, p.notLinked
-	m.facts.Baseline, m.facts.BaselineWork = l.baseline, l.cfg.BaselineWork
-	m.facts.Elapsed = used.Elapsed
-	m.facts.Figures = map[string]float64{
-		"cores": used.Cores, "goroutines": float64(m.now.Goroutines), "heap": float64(m.now.Heap), "rss": float64(m.now.RSS),
+	m.facts = judge.Facts{
+		Module: l.module, NotLinked: p.notLinked, Baseline: l.baseline, BaselineWork: l.cfg.BaselineWork, Elapsed: used.Elapsed,
+		Figures: map[string]float64{
+			"cores": used.Cores, "goroutines": float64(m.now.Goroutines), "heap": float64(m.now.Heap), "rss": float64(m.now.RSS),
+		},
 	}
 	gc := since
 	if !l.lastPeriod.At.IsZero() {
@@ -121,30 +121,25 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	if g.kind != kinds.CPU && g.kind != kindFigures && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !oncePerPeriod(&e.rule) }) {
 		return nil // all of them wait for the end of their period
 	}
-	var findings []judge.Finding
 	var err error
-	switch g.kind {
-	case kinds.CPU:
-		if !m.tried {
-			err = errors.New("the CPU profiler is left to other code for some minutes")
-			break
+	switch {
+	case g.kind == kindFigures:
+		t = &decode.Table{Symbols: new(decode.Symbols)}
+	case g.kind != kinds.CPU:
+		if data, err = l.kinds.take(g.kind, m.now.work, &facts); err == nil {
+			facts.Periods = facts.Elapsed.Seconds() / l.cfg.Every.Seconds()
+			t, err = l.table(g.kind, data)
 		}
-		if m.cpu.Outcome != profiler.OK {
-			err = fmt.Errorf("the window was lost (%s): %s", m.cpu.Outcome, m.cpu.Reason)
-			break
-		}
-		facts.Kind, facts.Elapsed = kinds.CPU, m.cpu.Elapsed
-		findings, err = g.watch.Table(ctx, t, since, facts)
-	case kindFigures:
-		findings, err = g.watch.Table(ctx, &decode.Table{Symbols: new(decode.Symbols)}, since, facts)
+	case !m.tried:
+		err = errors.New("the CPU profiler is left to other code for some minutes")
+	case m.cpu.Outcome != profiler.OK:
+		err = fmt.Errorf("the window was lost (%s): %s", m.cpu.Outcome, m.cpu.Reason)
 	default:
-		if data, err = l.kinds.take(g.kind, m.now.work, &facts); err != nil {
-			break
-		}
-		facts.Periods = facts.Elapsed.Seconds() / l.cfg.Every.Seconds()
-		if t, err = l.table(g.kind, data); err == nil {
-			findings, err = g.watch.Table(ctx, t, since, facts)
-		}
+		facts.Kind, facts.Elapsed = kinds.CPU, m.cpu.Elapsed
+	}
+	var findings []judge.Finding
+	if err == nil {
+		findings, err = g.watch.Table(ctx, t, since, facts)
 	}
 	if ctx.Err() != nil {
 		return nil // the guard is stopping
