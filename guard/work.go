@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -75,17 +74,11 @@ func gatherer(r prometheus.Registerer) prometheus.Gatherer {
 	return prometheus.DefaultGatherer
 }
 
-// now reads the counters, all at once, so that one that hangs does not make the others late.
+// now reads the counters.
 func (w *workCounters) now() readings {
-	replies := make([]readings, len(w.counters))
-	var calls sync.WaitGroup
-	for i, c := range w.counters {
-		calls.Go(func() { replies[i] = c.ask() })
-	}
-	calls.Wait()
 	r := readings{}
-	for _, reply := range replies {
-		maps.Copy(r, reply)
+	for _, c := range w.counters {
+		maps.Copy(r, c.ask())
 	}
 	return r
 }
