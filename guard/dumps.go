@@ -16,8 +16,7 @@ import (
 	"github.com/profguard/profguard/internal/profiler"
 )
 
-// tooSoon is the result, in metrics and Status, of a dump that was left out because it came
-// too soon after another.
+// tooSoon is the result of a dump that was left out because it came too soon after another.
 const tooSoon = "too_soon"
 
 // dumpWait is how long the loop waits for the dumps of a window. A save takes

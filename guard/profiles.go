@@ -47,10 +47,8 @@ func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 	return t, err
 }
 
-// madeOf is the kind of profile that shows the parts of a figure: of 6,100 goroutines, where they
-// are. It is taken in each window that
-// fails, within the limits of package profiles on size and cost. The profile of gc is what was
-// allocated since the last window that failed, so the first that fails has none.
+// madeOf is the kind of profile that shows the parts of a figure. That of gc is what was allocated
+// since the last window that failed, so the first that fails has none.
 var madeOf = map[string]string{"goroutines": kinds.Goroutine, "heap": kinds.Heap, "rss": kinds.Heap, "gc": kinds.Allocs}
 
 // A breakdown is the parts of a figure, by a profile.

@@ -57,16 +57,6 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 // while windows come more often. The binary does not tell whether there will be any.
 const unseenWindows = 60
 
-// noteWork notes whether a unit of the budget's work has ever been done: its counter is above
-// zero. Windows before are none in which it was missed.
-func (g *Guard) noteWork(e *entry, now readings) {
-	if now[e.rule.Per].n > 0 && !e.worked {
-		g.mu.Lock()
-		e.worked, e.missed = true, 0
-		g.mu.Unlock()
-	}
-}
-
 // unseen is the warning about a budget that has never had anything to judge, or "".
 func (e *entry) unseen() string {
 	if e.judged || e.missed < unseenWindows || isDefault(e.Budget) {

@@ -148,7 +148,7 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		findings = judge.Unjudged(len(g.entries), err)
 	}
 	for i, e := range g.entries {
-		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, data: data}
+		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, worked: m.now.work[e.rule.Per].n > 0, data: data}
 		if idle, ok := e.rule.When.UnmetBy(m.facts.Figures).(judge.Idle); ok && j.lost {
 			// Its condition needs no profile. The evidence stays as it is.
 			j.finding.Reason, j.finding.Proven, j.finding.Evidence, j.lost = idle, evidence.Verdict(e.Proven), e.Evidence, false
@@ -156,7 +156,6 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 		if g.kind == kinds.CPU && !m.tried && !hasCounter(&e.rule) && j.lost {
 			continue
 		}
-		l.noteWork(e, m.now.work)
 		if oncePerPeriod(&e.rule) {
 			if !m.regular {
 				continue // the period is not complete
