@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -209,26 +210,21 @@ func profileFile(kind string, data []byte) dumps.File {
 }
 
 // trace is the execution trace of the last seconds, nil if there is none. Config.Trace is code
-// of the host. If it panics or hangs, it is not called again. An error costs the dumps of one
-// window their trace: the recorder has one, for example, while the host writes a trace itself.
+// of the host. If it hangs, it is not called again. An error costs the dumps of one window
+// their trace: the recorder has one, for example, while the host writes a trace itself.
 func (l *looper) trace() []byte {
 	if l.cfg.Trace == nil || l.untraced {
 		return nil
 	}
 	var written bytes.Buffer
-	var failed error
-	err := foreign(startWithin, func() error {
+	err := foreign(startWithin, func() (err error) {
 		if l.cfg.Trace.Enabled() {
-			_, failed = l.cfg.Trace.WriteTo(&written)
+			_, err = l.cfg.Trace.WriteTo(&written)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
-		l.untraced = true // and it may still write to failed
-	} else {
-		err = failed
-	}
-	if err != nil {
+		l.untraced = errors.Is(err, errHangs)
 		l.off("execution traces", fmt.Errorf("Config.Trace: %w", err))
 		return nil
 	}
