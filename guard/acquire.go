@@ -35,25 +35,14 @@ func (g *Guard) acquire(ctx context.Context) error {
 // within runs do, which may hang, for a part of the guard, and returns its error. If do has
 // not ended in time, within returns nil, and that part is off until do ends without error.
 func (g *Guard) within(part, what string, do func() error) error {
-	g.mu.Lock()
-	g.faults.note(part, fmt.Sprintf("%s off: %s %v within %v", part, what, errHangs, startWithin))
-	g.mu.Unlock()
-	began := time.Now()
-	err := foreign(startWithin, func() error {
-		err := do()
-		if err == nil || time.Since(began) >= startWithin { // Start returns an earlier error
-			g.off(part, err)
-		}
+	result := foreignResult(do)
+	select {
+	case err := <-result:
 		return err
-	})
-	if !errors.Is(err, errHangs) {
-		return err
+	case <-time.After(startWithin):
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if text, off := g.faults.by[part]; off { // do has not ended since
-		g.degraded(part, "", text)
-	}
+	g.off(part, fmt.Errorf("%s %w within %v", what, errHangs, startWithin))
+	go func() { g.off(part, <-result) }()
 	return nil
 }
 

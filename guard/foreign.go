@@ -14,6 +14,16 @@ var errHangs = errors.New("has not returned")
 // returned as an error, and so is the end of its goroutine. If it takes longer than bound,
 // foreign does not wait for it, and what it does from then on must not be read.
 func foreign(bound time.Duration, do func() error) error {
+	select {
+	case err := <-foreignResult(do):
+		return err
+	case <-time.After(bound):
+		return fmt.Errorf("%w within %v", errHangs, bound)
+	}
+}
+
+// foreignResult is the error of foreign, when do has ended.
+func foreignResult(do func() error) <-chan error {
 	result := make(chan error, 1)
 	go func() {
 		err := errors.New("ended its goroutine")
@@ -22,12 +32,7 @@ func foreign(bound time.Duration, do func() error) error {
 		panicked := call(func() { failed = do() })
 		err = cmp.Or(panicked, failed)
 	}()
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(bound):
-		return fmt.Errorf("%w within %v", errHangs, bound)
-	}
+	return result
 }
 
 // call runs code of the host and returns its panic as an error. Package charge finds the host's

@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -61,7 +60,7 @@ func (s *sink) run() {
 			s.dropped.Add(1)
 			continue
 		}
-		err := foreign(math.MaxInt64, func() error { s.deliver(*e); return nil })
+		err := <-foreignResult(func() error { s.deliver(*e); return nil })
 		if err == nil {
 			failed = 0
 			continue
