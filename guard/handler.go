@@ -62,23 +62,19 @@ import (
 //
 // The handler of a nil Guard says that no guard runs.
 func (g *Guard) Handler() http.Handler {
-	if g == nil {
-		g = new(Guard)
+	if g == nil || g.cancel == nil {
+		g = &Guard{budgets: new(budgets)}
 	}
 	g.pages.Do(func() {
 		hostname, _ := os.Hostname() // without it there is one allowed name less
-		c := web.Config{
+		g.page = web.New(web.Config{
 			Status:  func() any { return g.Status() },
-			Budgets: func() string { return "" },
+			Budgets: func() string { return g.inForce().set.String() },
 			Dumps:   g.dumps.Load,
 			Dir:     g.cfg.DumpDir, Module: g.module, Hostname: hostname,
+			Capture: g.seams.capture, Running: g.active,
 			Panicked: func() { g.notePanic("page") },
-		}
-		if g.cancel != nil {
-			c.Capture, c.Running = g.seams.capture, g.active
-			c.Budgets = func() string { return g.inForce().set.String() }
-		}
-		g.page = web.New(c)
+		})
 	})
 	return g.page
 }
