@@ -165,12 +165,15 @@ func judgeBatches(r judge.Rule, batches []batch, last, trailing bool) outcome {
 	}
 	var all, less evidence.Mean
 	for _, x := range batches {
-		n := x.units[r.Per]
+		n, others := x.units[r.Per], x.idle[q]/max(x.paused, 1e-9)
 		if r.Per == "" {
 			n = x.took // cores
 		}
+		if q == cpuSeconds {
+			others = idle / paused // the mean, because one short pause shows mostly noise
+		}
 		all.Add(x.used[q], n)
-		less.Add(x.used[q]-idle/paused*x.took, n) // the mean, because one short pause shows mostly noise
+		less.Add(x.used[q]-others*x.took, n)
 	}
 	switch {
 	case len(batches) < 2:
