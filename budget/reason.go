@@ -56,6 +56,8 @@ func (p *phrasing) reason(reason judge.Reason) string {
 		return p.at() + ", the limit is " + p.limit()
 	case judge.UpTo:
 		return p.at() + ", or up to " + p.amount(f.High) + " (" + p.samples() + ")"
+	case judge.Unseen:
+		return p.at() + ", or up to " + p.amount(f.High) + " (" + p.samples() + "): the runtime counted " + unit.Format(reason.Waited.Seconds(), unit.Time) + " of waiting for locks in all"
 	case judge.TooFew:
 		return p.samples() + ", " + whole(reason.Needed) + " are needed to tell " + p.limit() + " from " + round(reason.Notable, unit.Share) + "; " + p.at()
 	case judge.TooClose:

@@ -120,6 +120,8 @@ func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Fin
 	case r.Test == Absent && f.Samples > 0 && !r.proves():
 		s.addAbsent(w, r, f)
 		return
+	case f.Samples == 0 && r.Test == Limited && r.Kind == kinds.Mutex:
+		return // what the runtime counts in one window is an estimate
 	case f.Samples == 0, r.proves():
 		if f.Verdict != evidence.Inconclusive {
 			s.verdict, s.evidence = f.Verdict, 0
@@ -244,7 +246,7 @@ func (s *stream) add(c *comparison, name string, closely bool) {
 			weight = s.squares / s.values / hit
 		}
 	}
-	s.Add(c.hits(now)/weight, c.hits(unknown)/weight, c.n/weight, closely)
+	s.Add(c.hits(now)/weight, c.hits(unknown+c.unseen)/weight, c.n/weight, closely)
 }
 
 // forget limits the memory. It keeps the streams with the most evidence for an excess.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,29 @@ func TestJudgeMutex(t *testing.T) {
 	// The clean twin: the same totals, and a window without contention.
 	if r := judged(t, rule, take(t, taker, kinds.Mutex)); r.Verdict == budget.Fail {
 		t.Errorf("a quiet window fails:\n%v", r)
+	}
+}
+
+// The runtime counts how long goroutines wait for locks, whatever the profile has of it.
+func TestWaited(t *testing.T) {
+	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1000))
+	taker := newTaker(t, runtimeSource{})
+	contend(1)
+	begin(t, taker, kinds.Mutex)
+	var mu sync.Mutex
+	var waiting sync.WaitGroup
+	for range 50 {
+		mu.Lock()
+		for range 4 {
+			waiting.Go(func() { mu.Lock(); mu.Unlock() })
+		}
+		time.Sleep(2 * time.Millisecond)
+		mu.Unlock()
+		waiting.Wait()
+	}
+	// Four goroutines wait for 2 ms, fifty times: 400 ms, of which one wait in eight is counted.
+	if p := take(t, taker, kinds.Mutex); p.Waited < 100*time.Millisecond {
+		t.Errorf("goroutines waited for %v, want 400ms or more", p.Waited)
 	}
 }
 

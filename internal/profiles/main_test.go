@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 
 // fakeSource is a process whose figures and profiles a test sets.
 type fakeSource struct {
+	waits    time.Duration
 	mu       sync.Mutex
 	clock    time.Time
 	cost     time.Duration // of each write
@@ -59,11 +60,12 @@ func (f *fakeSource) pass(d time.Duration) {
 	f.clock, f.gcs = f.clock.Add(d), f.gcs+1
 }
 
-func (f *fakeSource) has(k string) bool   { return k != f.lacks && k != "nonesuch" }
-func (f *fakeSource) count(k string) int  { return f.stacks[k] }
-func (f *fakeSource) bucketBytes() int64  { return f.buckets }
-func (f *fakeSource) collections() uint64 { return f.gcs }
-func (f *fakeSource) memProfileRate() int { return f.memRate }
+func (f *fakeSource) has(k string) bool     { return k != f.lacks && k != "nonesuch" }
+func (f *fakeSource) count(k string) int    { return f.stacks[k] }
+func (f *fakeSource) bucketBytes() int64    { return f.buckets }
+func (f *fakeSource) collections() uint64   { return f.gcs }
+func (f *fakeSource) memProfileRate() int   { return f.memRate }
+func (f *fakeSource) waited() time.Duration { return f.waits }
 
 func (f *fakeSource) setMutexFraction(n int) int {
 	old := f.mutexRate
