@@ -155,11 +155,11 @@ func checkHead(text, head string) error {
 func checkCharacters(text string) error {
 	for i := 0; i < len(text); {
 		if text[i] == '[' && i > 0 {
-			after, closed := skipBrackets(text[i:])
+			rest, closed := cutBrackets(text[i:])
 			if !closed {
 				return fmt.Errorf("the [ of %q is not closed; leave the type arguments out, all instances of a function match", text[i:])
 			}
-			i += after
+			i = len(text) - len(rest)
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])

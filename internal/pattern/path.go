@@ -26,21 +26,17 @@ func canonicalPath(path string) string {
 // x/portlist/v2 is v2 and portlist, gopkg.in/yaml.v3 is yaml.v3 and yaml.
 // The second is "" if there is none.
 func lastNames(path string) (last, unversioned string) {
-	dir, last := "", path
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		dir, last = path[:i], path[i+1:]
-	}
+	slash := strings.LastIndexByte(path, '/')
+	last = path[slash+1:]
 	if name, version, ok := strings.Cut(last, ".v"); ok && isNumber(version) {
 		return last, name
 	}
 	// The go command appends versions from 2 on; a package v1 is called so.
-	if dir != "" && last[:min(1, len(last))] == "v" && isNumber(last[1:]) && last != "v0" && last != "v1" {
-		return last, dir[strings.LastIndexByte(dir, '/')+1:]
+	if version, ok := strings.CutPrefix(last, "v"); ok && slash > 0 && isNumber(version) && version != "0" && version != "1" {
+		return last, path[strings.LastIndexByte(path[:slash], '/')+1 : slash]
 	}
 	return last, ""
 }
-
-func isNumber(s string) bool { return s != "" && digits(s) == len(s) }
 
 // everything is any number of elements of a path.
 const everything = "..."

@@ -62,11 +62,11 @@ func (p *Pattern) match(s *symbol) bool {
 // has reports whether item names the symbol's function, its type, or the
 // function that holds it. nil names everything.
 func (s *symbol) has(item []segment) bool {
-	if item == nil || s.startsWith(0, item) {
+	if item == nil {
 		return true
 	}
-	for i := 1; i < len(s.segments); i++ {
-		if s.mayHold(i, item) && s.startsWith(i, item) {
+	for i := range s.segments {
+		if (i == 0 || s.mayHold(i, item)) && s.startsWith(i, item) {
 			return true
 		}
 	}

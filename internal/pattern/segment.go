@@ -19,20 +19,17 @@ type segment struct {
 }
 
 // scan appends the segments of rest, the part of a Go name after its package,
-// to segs. It takes any input; well reports whether all brackets and parentheses
-// are closed and no word is empty, which a pattern must be and a name from a
-// damaged profile need not.
+// to segs. It takes any input; well reports whether all parentheses are closed and no word
+// is empty, which a pattern must be and a name from a damaged profile need not.
 func scan(rest string, segs []segment) (_ []segment, well bool) {
 	well = true
 	for first := len(segs) == 0; rest != ""; first = false {
 		var seg segment
-		var closed bool
-		switch {
-		case strings.HasPrefix(rest, "("):
+		closed := true
+		if rest[0] == '(' {
 			seg, rest, closed = scanReceiver(rest)
-		default:
+		} else {
 			seg, rest = scanWord(rest)
-			closed = true
 		}
 		if !first && seg.kind == plain && isMark(seg.text) {
 			seg.kind = mark
@@ -41,11 +38,7 @@ func scan(rest string, segs []segment) (_ []segment, well bool) {
 			segs = append(segs, seg)
 		}
 		well = well && closed && seg.text != ""
-
-		if strings.HasPrefix(rest, "[") {
-			after, closed := skipBrackets(rest)
-			rest, well = rest[after:], well && closed
-		}
+		rest, _ = cutBrackets(rest)
 		switch {
 		case strings.HasPrefix(rest, "."):
 			rest = rest[1:]
@@ -69,17 +62,10 @@ func scanReceiver(s string) (seg segment, rest string, closed bool) {
 	for end < len(s) && s[end] != '[' && s[end] != ')' && s[end] != '.' {
 		end++
 	}
-	seg.text, s = s[:end], s[end:]
-	closed = true
-	if strings.HasPrefix(s, "[") {
-		var after int
-		after, closed = skipBrackets(s)
-		s = s[after:]
-	}
-	if strings.HasPrefix(s, ")") {
-		return seg, s[1:], closed
-	}
-	return seg, s, false
+	seg.text = s[:end]
+	s, _ = cutBrackets(s[end:])
+	rest, closed = strings.CutPrefix(s, ")")
+	return seg, rest, closed
 }
 
 // scanWord reads a word, or a suffix such as -range1, from the start of s.
@@ -96,38 +82,35 @@ func scanWord(s string) (segment, string) {
 
 // suffixLen is the length of the "-range1" or "-fm" that s starts with, or 0.
 func suffixLen(s string) int {
-	if s == "" || s[0] != '-' {
+	rest, ok := strings.CutPrefix(s, "-fm")
+	if number, is := strings.CutPrefix(s, "-range"); is {
+		rest = strings.TrimLeft(number, decimals)
+		ok = rest != number
+	}
+	if !ok || rest != "" && rest[0] != '.' && rest[0] != '-' {
 		return 0
 	}
-	n := len("-fm")
-	if !strings.HasPrefix(s, "-fm") {
-		n = len("-range")
-		if !strings.HasPrefix(s, "-range") || n+digits(s[n:]) == n {
-			return 0
-		}
-		n += digits(s[n:])
-	}
-	if n < len(s) && s[n] != '.' && s[n] != '-' {
-		return 0
-	}
-	return n
+	return len(s) - len(rest)
 }
 
 // isMark reports whether the compiler, not the programmer, chose the word.
 // A method called func1 would be taken for a closure, but has never been seen.
 func isMark(word string) bool {
 	for _, prefix := range [...]string{"", "func", "gowrap", "deferwrap"} {
-		if number, ok := strings.CutPrefix(word, prefix); ok && number != "" && digits(number) == len(number) {
+		if number, ok := strings.CutPrefix(word, prefix); ok && isNumber(number) {
 			return true
 		}
 	}
 	return false
 }
 
-// skipBrackets returns the offset after the bracket that closes s[0]. Brackets in
-// quotes, the field tags of a struct shape, do not count. When nothing closes
-// s[0] the offset is after the last bracket there is, or at the end.
-func skipBrackets(s string) (after int, closed bool) {
+// cutBrackets returns what follows the bracket that closes the one in front of s, if there is
+// one. Brackets in quotes, the field tags of a struct shape, do not count. Where nothing closes
+// it, that is what follows the last bracket there is.
+func cutBrackets(s string) (rest string, closed bool) {
+	if s == "" || s[0] != '[' {
+		return s, true
+	}
 	depth := 0
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -135,7 +118,7 @@ func skipBrackets(s string) (after int, closed bool) {
 			depth++
 		case ']':
 			if depth--; depth == 0 {
-				return i + 1, true
+				return s[i+1:], true
 			}
 		case '"':
 			for i++; i < len(s) && s[i] != '"'; i++ {
@@ -146,16 +129,11 @@ func skipBrackets(s string) (after int, closed bool) {
 		}
 	}
 	if last := strings.LastIndexByte(s, ']'); last >= 0 {
-		return last + 1, false
+		return s[last+1:], false
 	}
-	return len(s), false
+	return "", false
 }
 
-// digits is the number of decimal digits that s starts with.
-func digits(s string) int {
-	n := 0
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
-	return n
-}
+const decimals = "0123456789"
+
+func isNumber(s string) bool { return s != "" && strings.TrimLeft(s, decimals) == "" }

@@ -19,10 +19,10 @@ type symbol struct {
 // parseName prepares a name. Its segments are in buf, if they fit.
 func parseName(full string, buf []segment) symbol {
 	s := symbol{full: full, segments: buf, lastMark: -1}
-	path, rest, ok := cut(full)
-	if !ok {
-		if isIdentifier(full) {
-			s.segments = append(buf, segment{text: full}) // memcpy: a C function can be asked for like any other
+	path, rest := cut(full)
+	if path == "" {
+		if full != "" && !strings.ContainsAny(full, "/.:,*&<([ ") { // memcpy: a C function can be asked for like any other
+			s.segments = append(buf, segment{text: full})
 		}
 		return s
 	}
@@ -50,14 +50,14 @@ func (s *symbol) canonical() string {
 // vendoring undone. It is "main" for every main package and "" for names that are not
 // Go's.
 func PackageOf(full string) string {
-	path, _, _ := cut(full)
+	path, _ := cut(full)
 	return canonicalPath(path)
 }
 
-// cut splits a Go name after its package. The path is as written, not canonical. Other names
-// are of C++ and Rust, mappings such as [libc.so.6], <unknown>, and functions without a source
+// cut splits a Go name after its package. The path is as written, not canonical, and "" for other
+// names: those of C++ and Rust, mappings such as [libc.so.6], <unknown>, and functions without a source
 // that the compiler makes for a type (type:.eq.main.T).
-func cut(full string) (path, rest string, ok bool) {
+func cut(full string) (path, rest string) {
 	// One pass finds the first dot after the last slash: the linker escapes the
 	// dots of the package's last element. Type arguments may have slashes.
 	slash, dot, end := -1, -1, 0
@@ -70,25 +70,14 @@ func cut(full string) (path, rest string, ok bool) {
 				dot = end
 			}
 		case ' ', '\t', '\n', ':', '{', '<':
-			return "", "", false
+			return "", ""
 		}
 	}
 	signature := strings.HasPrefix(full[end:], "(") && !strings.HasSuffix(full[:end], ".") // (*T) follows a dot
 	if dot <= slash+1 || dot+1 == len(full) || full[0] == '/' || signature {
-		return "", "", false
+		return "", ""
 	}
-	return full[:dot], full[dot+1:], true
-}
-
-// isIdentifier reports whether a name without package could be one of C.
-func isIdentifier(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c != '_' && c != '$' && c != '@' && c < 0x80 && !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'z') {
-			return false
-		}
-	}
-	return s != ""
+	return full[:dot], full[dot+1:]
 }
 
 // Visible is a text in one line for a terminal or a log: a profile may have any characters in a
