@@ -16,9 +16,9 @@ func (p *parser) clauses() {
 		at := p.tok
 		part := clausePart(at.raw)
 		switch {
-		case part == 0 || at.kind != tokenWord:
+		case part == 0:
 			advice := ""
-			if at.kind == tokenComma || strings.HasPrefix(at.raw, ";") {
+			if at.raw == "," || strings.HasPrefix(at.raw, ";") {
 				advice = "write one budget a line"
 			}
 			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice)
@@ -38,11 +38,8 @@ func (p *parser) clauses() {
 			p.b.Flat = at.raw == "flat"
 		case partPer:
 			p.b.Per = p.tok.raw
-			switch m := p.b.workMistake(); {
-			case p.b.Per == "":
-				p.fail(p.tok, workExpected, m.advice, " request")
-			case m.expected != "":
-				p.fail(p.tok, workExpected, m.advice)
+			if p.b.Per == "" || p.b.workMistake().expected != "" {
+				p.fail(p.tok, workExpected, workAdvice)
 			}
 			p.advance()
 		case partKind:
@@ -72,7 +69,7 @@ func (p *parser) clauses() {
 // patterns reads patterns with commas between them.
 func (p *parser) patterns() []string {
 	list := []string{p.pattern(partExcept)}
-	for p.tok.kind == tokenComma {
+	for p.tok.raw == "," {
 		p.advance()
 		list = append(list, p.pattern(partExcept))
 	}
@@ -109,7 +106,7 @@ func (p *parser) labels() map[string]string {
 		value := p.tok
 		_, twice := labels[key.text]
 		switch {
-		case !key.isText(labelOperators) || equals.kind != tokenEquals:
+		case !key.isText(labelOperators) || equals.raw != "=":
 			p.fail(key, expected, "")
 		case !value.isText("") || value.kind == tokenWord && strings.ContainsAny(value.raw[:1], "=~'`"):
 			p.fail(value, expected, `an empty value is written ""`)
@@ -118,7 +115,7 @@ func (p *parser) labels() map[string]string {
 		}
 		labels[key.text] = value.text
 		p.advance()
-		if p.err != nil || p.tok.kind != tokenComma {
+		if p.err != nil || p.tok.raw != "," {
 			return labels
 		}
 		p.advanceIn(modeKey)

@@ -12,12 +12,10 @@ type tokenKind int
 
 const (
 	tokenEnd    tokenKind = iota // the end of the line, or a comment
-	tokenWord                    // a keyword, a number, a pattern: anything without white space
-	tokenRegexp                  // /.../
+	tokenWord                    // a keyword, a number, a pattern: anything without white space, or /.../
 	tokenQuoted                  // "..."
-	tokenComma
-	tokenEquals
-	tokenBad // no token: the line is broken here
+	tokenSign                    // a comma, or the "=" of a label
+	tokenBad                     // no token: the line is broken here
 )
 
 // A token is one word of a sentence. The end of a line is a token too, so that
@@ -31,7 +29,7 @@ type token struct {
 
 // isPattern reports whether the token can be a pattern.
 func (t token) isPattern() bool {
-	return t.kind == tokenWord || t.kind == tokenRegexp || t.kind == tokenQuoted
+	return t.kind == tokenWord || t.kind == tokenQuoted
 }
 
 func (t token) end() int { return t.off + len(t.raw) }
@@ -84,10 +82,8 @@ func (l *lexer) scan(m mode, fresh bool) token {
 		return token{kind: tokenEnd, off: l.last}
 	}
 	switch {
-	case rest[0] == ',':
-		return l.token(tokenComma, 1, ",")
-	case rest[0] == '=' && m == modeKey:
-		return l.token(tokenEquals, 1, "=")
+	case rest[0] == ',' || rest[0] == '=' && m == modeKey:
+		return l.token(tokenSign, 1, "")
 	case rest[0] == '"':
 		return l.quoted(rest)
 	case rest[0] == '/' && m == modeWord:
@@ -119,7 +115,7 @@ func (l *lexer) regexp(rest string) token {
 		case '\\':
 			i++
 		case '/':
-			return l.token(tokenRegexp, i+1, rest[:i+1])
+			return l.token(tokenWord, i+1, "")
 		}
 	}
 	return l.token(tokenBad, wordLength(rest, modeValue), `a regular expression that ends with "/", or a path without a slash in front`)

@@ -37,7 +37,11 @@ func Parse(text string) (Set, error) {
 		if p.err == nil {
 			name := p.b.identity()
 			if earlier, taken := first[name]; taken {
-				p.fail(p.identity(), "a name of its own for each budget", "")
+				at := p.places[partName]
+				if p.b.Name == "" {
+					at = p.span(at, token{off: p.lex.last})
+				}
+				p.fail(at, "a name of its own for each budget", "")
 				p.err.Remedy = fmt.Sprintf("line %d has this one already: rename one, or remove it", earlier)
 			}
 			first[name] = line
@@ -73,9 +77,8 @@ type parser struct {
 	places [parts]token // the place of each part in the sentence
 	clause part         // the clause that is being read
 	err    *SyntaxError
-	wrong  token    // the place of the mistake
-	advice string   // what to do about it, unless err says it
-	meant  []string // what may be meant by the wrong word, the most likely first
+	wrong  token  // the place of the mistake
+	advice string // what to do about it, unless err says it
 }
 
 // advance moves on to the next word.
@@ -102,19 +105,8 @@ func (p *parser) span(from, to token) token {
 	return token{kind: tokenWord, off: from.off, raw: p.lex.line[from.off:to.end()]}
 }
 
-// identity returns the part of the sentence that is unique in a set: the name, or else the
-// whole sentence.
-func (p *parser) identity() token {
-	first := p.places[partName]
-	if p.b.Name == "" {
-		first.raw = p.lex.line[first.off:p.lex.last]
-	}
-	return first
-}
-
-// fail reports that something else than the word at a place was expected. meant is what may
-// be meant by that word.
-func (p *parser) fail(at token, expected, advice string, meant ...string) {
+// fail reports that something else than the word at a place was expected.
+func (p *parser) fail(at token, expected, advice string) {
 	if p.err == nil {
 		p.err = &SyntaxError{
 			Line:     p.line,
@@ -123,7 +115,7 @@ func (p *parser) fail(at token, expected, advice string, meant ...string) {
 			Word:     at.raw,
 			Expected: plain(expected),
 		}
-		p.wrong, p.advice, p.meant = at, advice, meant
+		p.wrong, p.advice = at, advice
 	}
 	p.lex.pos = len(p.lex.line)
 	p.tok = token{kind: tokenEnd, off: len(p.lex.line)}
@@ -140,9 +132,5 @@ func (p *parser) check() {
 	if at.raw == "" { // the mistake is a part that is missing
 		at = token{kind: tokenEnd, off: p.lex.last}
 	}
-	var meant []string
-	if m.part == partLimit {
-		meant = p.b.limitMeant(at.raw)
-	}
-	p.fail(at, m.expected, m.advice, meant...)
+	p.fail(at, m.expected, m.advice)
 }

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/profguard/profguard/internal/kinds"
@@ -15,6 +16,14 @@ const mostReplaced = 6
 // remedy says what to write instead of a wrong sentence: the sentence with other words in the
 // place of wrong ones, or with a clause more, if it is right then, or else an example.
 func (p *parser) remedy() string {
+	advice := "write,"
+	if p.advice != "" {
+		advice = p.advice + ";"
+	}
+	advice += ` for example, "`
+	if len(p.lex.line) > longestLine { // nobody wrote it by hand
+		return advice + p.b.example() + `"`
+	}
 	tried := p
 	for range mostReplaced {
 		next := tried.replaced()
@@ -26,25 +35,18 @@ func (p *parser) remedy() string {
 		}
 		tried = next
 	}
-	advice := "write,"
-	if p.advice != "" {
-		advice = p.advice + ";"
+	// A limit of bytes or of time may only lack a clause. Minutes do not: 500m is
+	// meant as half a core by those who write it.
+	for dim, clause := range map[unit.Dimension]string{unit.Bytes: " of heap", unit.Time: " per request"} {
+		if with := try(tried.lex.line + clause); with.err == nil && with.b.Limit.dimension() == dim && with.b.Limit.Unit != "m" {
+			return advice + with.b.String() + `"`
+		}
 	}
 	example := tried.b.example()
-	// A limit of bytes or of time may only lack a clause, which is tried as in replaced. A limit in
-	// minutes is left out: 500m is meant as half a core by those who write it.
-	for dim, clause := range map[unit.Dimension]string{unit.Bytes: " of heap", unit.Time: " per request"} {
-		if len(tried.lex.line) > longestLine {
-			break
-		}
-		if with := try(tried.lex.line + clause); with.err == nil && with.b.Limit.dimension() == dim && with.b.Limit.Unit != "m" {
-			return advice + ` for example, "` + with.b.String() + `"`
-		}
-	}
 	if with := try(example + clauseExamples[tried.clause]); with.err == nil {
 		example = with.b.String()
 	}
-	return advice + ` for example, "` + example + `"`
+	return advice + example + `"`
 }
 
 // clauseExamples are right clauses.
@@ -57,15 +59,8 @@ var clauseExamples = [parts]string{
 // subject, if it is right up to there then, and nil if there is none.
 func (p *parser) replaced() *parser {
 	line := p.lex.line
-	if len(line) > longestLine {
-		return nil
-	}
 	for _, at := range []token{p.wrong, p.places[partSubject]} {
-		meant := suggest(at.raw)
-		if at == p.wrong {
-			meant = append(p.meant, meant...)
-		}
-		for _, word := range meant {
+		for _, word := range suggest(at.raw) {
 			again := try(line[:at.off] + word + line[at.end():])
 			if again.err == nil || len(again.lex.line)-again.wrong.off <= len(line)-p.wrong.end() {
 				return again
@@ -109,6 +104,18 @@ func suggest(word string) []string {
 				list = append(list, digits+meant)
 			}
 		}
+		if value, _ := strconv.ParseFloat(word, 64); value >= 1 && value < 100 { // but 0.2 may be anything
+			list = append(list, word+"%", word+" points", word+" cores")
+		}
+	}
+	// A subject has one of "above" and "below", and the other one is wrong there.
+	if amount := strings.TrimLeft(word, "<>="); startsWithNumber(amount) {
+		for _, compared := range append(meanings(strings.TrimSuffix(word, amount), synonyms), "above", "below") {
+			list = append(list, compared+" "+amount)
+		}
+	}
+	if said := append(list, word); slices.Contains(said, "above") || slices.Contains(said, "below") {
+		list = append(list, "above", "below")
 	}
 	keywords := slices.Concat(figures, strings.Fields("no function package goroutine above below absent grows steady leaked windows cores points"),
 		slices.Concat(clauseWords[:]...), kinds.Names())
@@ -117,14 +124,4 @@ func suggest(word string) []string {
 		list = append(list, near)
 	}
 	return list
-}
-
-// limitMeant is the limit with the unit that is missing: 20 is 20%, but 0.2 may be anything.
-func (b *Budget) limitMeant(said string) []string {
-	list := fits(b)
-	usual := map[unit.Dimension]string{unit.Share: "%", unit.Points: " points", unit.Cores: " cores"}
-	if len(list) > 0 && b.Limit.Unit == "" && b.Limit.Value >= 1 && b.Limit.Value < 100 && usual[list[0].dim] != "" {
-		return []string{said + usual[list[0].dim]}
-	}
-	return nil
 }

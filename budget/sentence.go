@@ -2,7 +2,6 @@ package budget
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +30,7 @@ func (p *parser) budget() {
 func (p *parser) name() {
 	p.places[partName] = p.tok // without a name, the sentence's beginning stands for it
 	name, ok := strings.CutSuffix(p.tok.raw, ":")
-	if !ok || p.tok.kind != tokenWord {
+	if !ok {
 		return
 	}
 	if !unit.IsName(name) {
@@ -65,7 +64,7 @@ func (p *parser) subject() {
 func (p *parser) no(no token) {
 	what := p.tok
 	subject := "no " + what.raw
-	if c := classOf(subject); c != judge.Each && c != judge.Leak || what.kind != tokenWord {
+	if c := classOf(subject); c != judge.Each && c != judge.Leak {
 		p.fail(what, `"function", "package" or "goroutine" after "no"`, `a name is forbidden as in "portlist absent"`)
 		return
 	}
@@ -78,9 +77,9 @@ func (p *parser) rule() {
 	at := p.tok
 	p.places[partRule] = at
 	switch {
-	case at.kind == tokenWord && (at.raw == "above" || at.raw == "below"):
+	case at.raw == "above" || at.raw == "below":
 		p.limit()
-	case at.kind == tokenWord && isRule(at.raw):
+	case isRule(at.raw):
 		p.b.Rule = at.raw
 		if !p.b.hasRule() {
 			p.check()
@@ -90,7 +89,7 @@ func (p *parser) rule() {
 			p.limit()
 		}
 	default:
-		p.fail(at, rulesText(p.b.Subject), "", p.comparison()...)
+		p.fail(at, rulesText(p.b.Subject), "")
 	}
 }
 
@@ -98,25 +97,11 @@ func (p *parser) rule() {
 func (p *parser) limit() {
 	at, word := p.tok, limitWord(p.b.Subject, p.b.Rule)
 	if at.raw != word {
-		p.fail(at, `"`+word+`" after "`+clipped(p.b.Subject)+`"`, "", p.comparison()...)
+		p.fail(at, `"`+word+`" after "`+clipped(p.b.Subject)+`"`, "")
 		return
 	}
 	p.advance()
 	p.b.Limit, p.places[partLimit] = p.amount()
-}
-
-// comparison is what may be meant by a word in the place of "above" or "below": the one of
-// them that the subject has, alone or before an amount.
-func (p *parser) comparison() []string {
-	word := limitWord(p.b.Subject, p.b.Rule)
-	said := p.tok.raw
-	if amount := strings.TrimLeft(said, "<>="); startsWithNumber(amount) {
-		return []string{word + " " + amount}
-	}
-	if meant := append(meanings(said, synonyms), said); slices.Contains(meant, "above") || slices.Contains(meant, "below") {
-		return []string{word}
-	}
-	return nil
 }
 
 // amount reads a number and its unit, attached or as the next word. The token spans
@@ -125,7 +110,7 @@ func (p *parser) amount() (Amount, token) {
 	at := p.tok
 	digits, suffix := splitNumber(at.raw)
 	value, err := strconv.ParseFloat(digits, 64)
-	if at.kind != tokenWord || err != nil || math.IsInf(value, 0) {
+	if err != nil || math.IsInf(value, 0) {
 		p.fail(at, "an amount, such as 20%, 0.2 cores, 64MiB, 5000", "")
 		return Amount{}, at
 	}
@@ -137,7 +122,7 @@ func (p *parser) amount() (Amount, token) {
 			p.advance()
 		}
 		group := next
-		if next.kind == tokenComma {
+		if next.raw == "," {
 			group = p.peek()
 		}
 		if startsWithNumber(group.raw) { // "1 000", or "2,500", which may be two and a half

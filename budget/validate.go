@@ -72,6 +72,7 @@ const (
 	quantityExpected = "a subject, and no quantity; a package of that name goes in double quotes"
 	patternExpected  = `a pattern: a package, a path, a function, "a name in full", or /regexp/`
 	workExpected     = `the name of a unit of work after "per"`
+	workAdvice       = `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`
 	amountExpected   = "an amount above zero"
 )
 
@@ -219,7 +220,7 @@ func (b *Budget) workMistake() mistake {
 	if b.Per == "" || ok && isWord(b.Per) && !startsWithNumber(b.Per) && !isKeyword(work.Name) {
 		return mistake{}
 	}
-	return mistake{partPer, workExpected, `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`}
+	return mistake{partPer, workExpected, workAdvice}
 }
 
 // mistake returns the mistake in a condition. Its figures have the same units as they have as
