@@ -152,27 +152,28 @@ var limits = []struct {
 
 // fits returns the possible limits of a budget, the most usual first.
 func fits(b *Budget) []fit {
-	s, of := subjectOf(b.Subject), 0
+	s := subjectOf(b.Subject)
 	switch { // whatever the kind
 	case s.class == judge.Figure:
 		return s.limit
 	case b.Rule == "steady":
 		return limits[0].process[:1] // cores
 	}
-	for kind := cmp.Or(b.Kind, kinds.CPU); limits[of].kind != kind; {
-		if of++; of == len(limits) {
-			return nil
+	process, grows := s.class == judge.Process, b.Rule == "grows"
+	for i := range limits {
+		switch l := &limits[i]; {
+		case l.kind != cmp.Or(b.Kind, kinds.CPU):
+		case process && grows:
+			return l.processGrown
+		case process:
+			return l.process
+		case grows:
+			return l.codeGrown
+		default:
+			return l.code
 		}
 	}
-	switch process, grows := s.class == judge.Process, b.Rule == "grows"; {
-	case process && grows:
-		return limits[of].processGrown
-	case process:
-		return limits[of].process
-	case grows:
-		return limits[of].codeGrown
-	}
-	return limits[of].code
+	return nil
 }
 
 // fitsText lists fits as messages show them.

@@ -58,13 +58,10 @@ func Parse(text string) (Set, error) {
 			break
 		}
 	}
-	switch len(errs) {
-	case 0:
-		return set, nil
-	case 1:
-		return nil, errs[0] // a *SyntaxError itself
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
-	return nil, errors.Join(errs...)
+	return set, nil
 }
 
 // A parser reads one sentence. After the first mistake all further tokens are the end of the

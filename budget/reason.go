@@ -308,7 +308,7 @@ func whole(v float64) string { return strconv.FormatFloat(math.Ceil(v), 'f', 0, 
 // samples is a number of samples, in words.
 func (b *Budget) samples(n int64) string {
 	if b.isCounted() {
-		return unit.Plural(n, b.kind().One)
+		return unit.Plural(n, "goroutine")
 	}
 	return unit.Plural(n, "sample")
 }

@@ -172,16 +172,13 @@ const chainShown = 4
 // links shows callers or callees, with the weight wherever it differs from the last one that
 // was shown: "a > b > c (22.5%)" for callees, "a < b < c" for callers.
 func links(frames []Frame, arrow string, from float64, dim unit.Dimension) string {
+	if hidden := len(frames) - 2*chainShown; hidden > 0 {
+		more := Frame{Function: "(" + strconv.Itoa(hidden) + " more)", Share: frames[chainShown-1].Share}
+		frames = slices.Replace(slices.Clone(frames), chainShown, chainShown+hidden, more)
+	}
 	var shown []string
-	last, hidden := from, len(frames)-2*chainShown
-	for i := range frames {
-		f := &frames[i]
-		if hidden > 0 && i >= chainShown && i < chainShown+hidden {
-			if i == chainShown {
-				shown = append(shown, "("+strconv.Itoa(hidden)+" more)")
-			}
-			continue
-		}
+	last := from
+	for _, f := range frames {
 		link := shortName(f.Function)
 		if math.Abs(f.Share-last) > 0.02*last {
 			link += " (" + unit.Format(f.Share, dim) + ")"

@@ -180,7 +180,6 @@ func (b *Budget) limitMistake() mistake {
 	}
 	dim, list, v, base := b.Limit.dimension(), fits(b), b.Limit.Value, b.Limit.base()
 	i := slices.IndexFunc(list, func(f fit) bool { return f.dim == dim })
-	ofAll := "a share is of all that the profile holds"
 	switch {
 	case !limited && b.Rule != "steady":
 		return mistake{partLimit, `no amount after "` + b.Rule + `"`, "leave it out"}
@@ -200,10 +199,8 @@ func (b *Budget) limitMistake() mistake {
 		return mistake{partLimit, text, `name the work, as in "per request"`}
 	case list[i].per == perNever && b.Per != "":
 		return mistake{partPer, `no "per" after ` + b.Limit.String(), `leave "per" out`}
-	case dim == unit.Share && list[i].per == perNever && v >= 100:
-		return mistake{partLimit, "less than 100%, which no share exceeds", ofAll}
-	case dim == unit.Points && v >= 100:
-		return mistake{partLimit, "less than 100 points, as no share grows by more", ofAll}
+	case (dim == unit.Share || dim == unit.Points) && list[i].per == perNever && v >= 100:
+		return mistake{partLimit, "less than " + Amount{100, b.Limit.Unit}.String(), "no share is larger, or grows by more"}
 	case dim == unit.Count && b.Per == "" && v != math.Trunc(v):
 		return mistake{partLimit, "a whole number", "round it"}
 	}

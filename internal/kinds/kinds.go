@@ -10,8 +10,6 @@ type Kind struct {
 	// Count and Amount are the types of its values in a profile: the type of the number of
 	// events or objects, and that of their seconds or bytes, "" for a kind that is counted.
 	Count, Amount string
-	// One is the name of one object of a kind that is counted.
-	One string
 }
 
 // Taken is how a profile comes from the runtime.
@@ -46,13 +44,13 @@ const (
 
 // All are the kinds of profile.
 var All = []Kind{
-	{CPU, Recorded, Timed, "samples", "cpu", ""},
-	{Heap, State, Memory, "inuse_objects", "inuse_space", ""},
-	{Allocs, Difference, Memory, "alloc_objects", "alloc_space", ""},
-	{Goroutine, State, Counted, "goroutine", "", "goroutine"},
-	{GoroutineLeak, State, Counted, "goroutineleak", "", "goroutine"},
-	{Mutex, Difference, Contention, "contentions", "delay", ""},
-	{Block, Difference, Contention, "contentions", "delay", ""},
+	{CPU, Recorded, Timed, "samples", "cpu"},
+	{Heap, State, Memory, "inuse_objects", "inuse_space"},
+	{Allocs, Difference, Memory, "alloc_objects", "alloc_space"},
+	{Goroutine, State, Counted, "goroutine", ""},
+	{GoroutineLeak, State, Counted, "goroutineleak", ""},
+	{Mutex, Difference, Contention, "contentions", "delay"},
+	{Block, Difference, Contention, "contentions", "delay"},
 }
 
 // Of returns the kind of that name, or the zero Kind. It is a pointer because a dozen

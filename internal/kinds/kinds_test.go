@@ -32,7 +32,7 @@ func TestValuesAreTheRuntimes(t *testing.T) {
 				Counted: {k.Count + "/count"}, Timed: {k.Count + "/count", k.Amount + "/nanoseconds"},
 				Memory: {k.Count + "/count", k.Amount + "/bytes"}, Contention: {k.Count + "/count", k.Amount + "/nanoseconds"},
 			}[k.Sampling]
-			if len(want) == 0 || (k.One != "") != (k.Sampling == Counted) {
+			if len(want) == 0 {
 				t.Fatalf("the line of the table is not whole: %+v", k)
 			}
 			for _, name := range want {

@@ -30,20 +30,17 @@ type Unit struct {
 	Name      string
 	Dimension Dimension
 	factor    float64
-	// fractions is how many units make a base unit, where factor is 0: a division
-	// by 100 is exact where a product with 0.01 is not, as 35% shows.
-	fractions float64
 	spellings []string // that are accepted and printed as Name
 }
 
 var units = []Unit{
-	{Name: "%", Dimension: Share, fractions: 100},
-	{Name: "points", Dimension: Points, fractions: 100, spellings: []string{"point"}},
+	{Name: "%", Dimension: Share, factor: 0.01},
+	{Name: "points", Dimension: Points, factor: 0.01, spellings: []string{"point"}},
 	{Name: "cores", Dimension: Cores, factor: 1, spellings: []string{"core"}},
-	{Name: "ns", Dimension: Time, fractions: 1e9},
+	{Name: "ns", Dimension: Time, factor: 1e-9},
 	// U+00B5, which Go prints, and U+03BC, which keyboards have.
-	{Name: "us", Dimension: Time, fractions: 1e6, spellings: []string{"µs", "μs"}},
-	{Name: "ms", Dimension: Time, fractions: 1e3},
+	{Name: "us", Dimension: Time, factor: 1e-6, spellings: []string{"µs", "μs"}},
+	{Name: "ms", Dimension: Time, factor: 1e-3},
 	{Name: "s", Dimension: Time, factor: 1},
 	{Name: "m", Dimension: Time, factor: 60},
 	{Name: "h", Dimension: Time, factor: 3600},
@@ -91,8 +88,8 @@ func Named(word string) (Unit, bool) {
 // Base returns so many of the unit in the base unit of its dimension: a share from 0
 // to 1 (percent and points alike), cores, seconds, bytes, or a count.
 func (u Unit) Base(value float64) float64 {
-	if u.fractions > 0 {
-		return value / u.fractions
+	if u.factor < 1 { // a division by 100 is exact where a product with 0.01 is not, as 35% shows
+		return value / math.Round(1/u.factor)
 	}
 	return value * u.factor
 }
