@@ -117,7 +117,7 @@ func suggest(word string) []string {
 	if said := append(list, word); slices.Contains(said, "above") || slices.Contains(said, "below") {
 		list = append(list, "above", "below")
 	}
-	keywords := slices.Concat(figures, strings.Fields("no function package goroutine above below absent grows steady leaked windows cores points"),
+	keywords := slices.Concat(figures, []string{"no", "function", "package", "goroutine"}, rules, []string{"windows", "cores", "points"},
 		slices.Concat(clauseWords[:]...), kinds.Names())
 	// One wrong letter in three, two at the most: "abov" is "above", and "cumulatve" is "cumulative".
 	if near := spelling.Nearest(strings.ToLower(word), min(len(word)/3, 2), keywords); near != "" && near != word {

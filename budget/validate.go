@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -51,12 +52,7 @@ func (s Set) Validate() error {
 }
 
 // identity returns the name or the sentence, which is unique in a set.
-func (b *Budget) identity() string {
-	if b.Name != "" {
-		return b.Name
-	}
-	return b.String()
-}
+func (b *Budget) identity() string { return cmp.Or(b.Name, b.String()) }
 
 // A mistake is a wrong part of a budget.
 type mistake struct {

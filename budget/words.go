@@ -15,13 +15,9 @@ func isKeyword(word string) bool {
 }
 
 // isRule reports whether word can follow a subject.
-func isRule(word string) bool {
-	switch word {
-	case "above", "below", "absent", "grows", "steady", "leaked":
-		return true
-	}
-	return false
-}
+func isRule(word string) bool { return slices.Contains(rules, word) }
+
+var rules = []string{"above", "below", "absent", "grows", "steady", "leaked"}
 
 // clausePart is the part of a budget that a keyword begins, 0 for another word.
 func clausePart(word string) part {

@@ -30,10 +30,10 @@ func TestNames(t *testing.T) {
 			continue
 		}
 		if !p.Match(cells[1]) {
-			t.Errorf("%s does not match %s", p, cells[1])
+			t.Errorf("%s does not match %s", cells[0], cells[1])
 		}
 		if p.Match(cells[2]) {
-			t.Errorf("%s matches %s", p, cells[2])
+			t.Errorf("%s matches %s", cells[0], cells[2])
 		}
 		examples++
 	}

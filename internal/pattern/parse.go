@@ -27,7 +27,7 @@ var (
 // wrong with the text and what to write instead.
 func Parse(text string) (*Pattern, error) {
 	text = strings.TrimSpace(text)
-	p := &Pattern{text: text}
+	var p Pattern
 	var err error
 	switch {
 	case text == "":
@@ -44,7 +44,7 @@ func Parse(text string) (*Pattern, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse pattern %q: %w", text, err)
 	}
-	return p, nil
+	return &p, nil
 }
 
 // parseQuoted reads "...", the name of a function as a report prints it. If it can be read as

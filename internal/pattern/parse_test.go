@@ -52,22 +52,12 @@ func FuzzPattern(f *testing.F) {
 			}
 			return
 		}
-		again, err := Parse(p.String())
-		if err != nil {
-			t.Fatalf("%q became %q, which does not parse: %v", text, p, err)
-		}
-		if again.String() != p.String() {
-			t.Errorf("%q became %q, then %q", text, p, again)
-		}
-		if p.Match(name) != again.Match(name) {
-			t.Errorf("%q and %q differ about %q", text, p, name)
-		}
 		var want []int32
 		if p.Match(name) {
 			want = []int32{0}
 		}
 		if diff := cmp.Diff(want, NewIndex([]*Pattern{p}).Match(name, nil)); diff != "" {
-			t.Errorf("%q and its index differ about %q: -pattern +index\n%s", p, name, diff)
+			t.Errorf("%q and its index differ about %q: -pattern +index\n%s", text, name, diff)
 		}
 	})
 }

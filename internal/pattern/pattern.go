@@ -9,7 +9,6 @@ import (
 // A Pattern says which functions are meant. The package documentation describes
 // its language. A Pattern does not change and may be used concurrently.
 type Pattern struct {
-	text string
 	// A name matches when any reading of the text does: portlist is a package, a
 	// function or a type.
 	readings []reading
@@ -22,10 +21,6 @@ type reading struct {
 	path pathSpec
 	item []segment // the function or type in the package; nil for all of it
 }
-
-// String is the text the pattern was parsed from. Parsing it again gives the
-// same pattern.
-func (p *Pattern) String() string { return p.text }
 
 // Quote returns a pattern for the function with this name, as a sentence holds it.
 func Quote(name string) string {

@@ -69,12 +69,12 @@ func TestMatch(t *testing.T) {
 		}
 		for _, name := range test.match {
 			if !p.Match(name) {
-				t.Errorf("%s does not match %q", p, name)
+				t.Errorf("%s does not match %q", test.pattern, name)
 			}
 		}
 		for _, name := range test.miss {
 			if p.Match(name) {
-				t.Errorf("%s matches %q", p, name)
+				t.Errorf("%s matches %q", test.pattern, name)
 			}
 		}
 	}
@@ -93,10 +93,10 @@ func TestMatchPasted(t *testing.T) {
 			continue
 		}
 		if !p.Match(test.full) {
-			t.Errorf("%s does not match itself", p)
+			t.Errorf("%s does not match itself", test.full)
 		}
 		if p.Match("other.F") {
-			t.Errorf("%s matches other.F", p)
+			t.Errorf("%s matches other.F", test.full)
 		}
 	}
 }

@@ -130,9 +130,10 @@ func TestRealNames(t *testing.T) {
 // check matches patterns against names, of which at least one must match.
 func check(t *testing.T, match, miss, names []string) {
 	t.Helper()
-	for i, p := range mustParse(t, append(slices.Clone(match), miss...)...) {
+	texts := slices.Concat(match, miss)
+	for i, p := range mustParse(t, texts...) {
 		if got, want := slices.ContainsFunc(names, p.Match), i < len(match); got != want {
-			t.Errorf("%s matches %v, want %v: %q", p, got, want, names)
+			t.Errorf("%s matches %v, want %v: %q", texts[i], got, want, names)
 		}
 	}
 }
@@ -158,8 +159,8 @@ func checkLinked(t *testing.T, binary string) {
 	if len(table.Funcs) < 2000 {
 		t.Errorf("only %d functions", len(table.Funcs))
 	}
-	patterns := mustParse(t, "golang.org/x/net/...", "dnsmessage", "runtime", "main", "(*pointer)", "*.Close", ".../atomic", "net.*", "/dns/", `"type:.eq.main.value"`)
-	found := make([]int, len(patterns))
+	texts := []string{"golang.org/x/net/...", "dnsmessage", "runtime", "main", "(*pointer)", "*.Close", ".../atomic", "net.*", "/dns/", `"type:.eq.main.value"`}
+	patterns, found := mustParse(t, texts...), make([]int, len(texts))
 	ix := NewIndex(patterns)
 	for _, f := range table.Funcs {
 		want := matchAll(patterns, f.Name, nil)
@@ -181,12 +182,12 @@ func checkLinked(t *testing.T, binary string) {
 		if err != nil {
 			t.Errorf("%v", err)
 		} else if !p.Match(f.Name) {
-			t.Errorf("%s does not match itself", p)
+			t.Errorf("%s does not match itself", f.Name)
 		}
 	}
 	for i, n := range found[:len(found)-1] {
 		if n == 0 {
-			t.Errorf("%s matches nothing in the program", patterns[i])
+			t.Errorf("%s matches nothing in the program", texts[i])
 		}
 	}
 }
