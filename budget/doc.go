@@ -107,7 +107,8 @@
 //	process below 2ms per http_requests_total{code="200", method="GET"}
 //
 // Units are %, points, cores, the durations ns, us, ms, s, m and h, the bytes B, KiB,
-// MiB, GiB, kB, MB and GB, and none for a count. Not all units make sense for all kinds:
+// MiB, GiB, kB, MB and GB, and none for a count. Not all units make sense for all kinds of
+// profile. The kind follows "of", and is cpu without it; heap is live memory:
 //
 //	                    above, below                                   grows
 //	cpu                 %, cores, duration per work                    points, % per work
@@ -123,11 +124,7 @@
 //	gc                  %
 //
 // The measure is cumulative or flat. Cumulative, the default, includes the functions that a
-// function calls; flat is only its own body. If a function is several times in a stack, the
-// sample counts once.
-//
-// The kind of profile, after "of", is cpu, which is the default, heap (live memory),
-// allocs, goroutine, mutex or block.
+// function calls; flat is only its own body.
 //
 // # Rules
 //
@@ -198,9 +195,9 @@
 //
 // # Whose share it is
 //
-// A sample's stack has ten or twenty functions, from main.main through a server's loop and
-// the handler to a system call. If a sample were charged to all of them, "no function"
-// would fail in every program. So "no function" and "no package" charge the part in between:
+// If a sample were charged to all functions of its stack, from main.main through a server's
+// loop and the handler to a system call, "no function" would fail in every program. So "no
+// function" and "no package" charge the part in between:
 //
 //   - The way in is not charged: servers, routers and middleware, up to the last call that
 //     must have gone through an interface or a function value. The linker places each
@@ -214,9 +211,9 @@
 //
 // "no package" leaves out the program's own module and package main: name these to limit
 // them. Functions after "except" are accepted: samples through them are charged neither to
-// them nor to their callers. The functions that they call are still charged. "except none"
-// charges every function of a stack. Patterns and "flat" charge
-// every function, too: "main.main below 5%" is about everything that main.main calls.
+// them nor to their callers. The functions that they call are still charged. "except none",
+// patterns and "flat" charge every function of a stack: "main.main below 5%" is about
+// everything that main.main calls.
 // Goroutine profiles charge the entry point in full, and no function in which goroutines
 // wait.
 //
@@ -242,9 +239,8 @@
 //     would be enough.
 //
 // Figures are counted and not sampled, so their verdict is a plain comparison; only heap and
-// gc that are read from a profile are sampled. Figures vary, so a guard fires when a figure is
-// over its limit for three periods, unless "for" says otherwise. The alert ends when it is
-// within the limit for three periods.
+// gc that are read from a profile are sampled. A guard's alert begins and ends when a figure
+// was over its limit, or within it, for three periods, unless "for" says otherwise.
 //
 // The runtime keeps 64 frames of a stack in CPU profiles and 128 in others, and drops those
 // at the root's end. Such samples widen the bounds of budgets that depend on callers, so
@@ -257,9 +253,7 @@
 //	text      = line { "\n" line }
 //	line      = [ budget ] [ "#" comment ]
 //	budget    = [ name ":" ] subject rule { clause }
-//	subject   = "no function" | "no package" | "no goroutine"
-//	          | "process" | "goroutines" | "heap" | "rss" | "gc"
-//	          | pattern
+//	subject   = "no function" | "no package" | "no goroutine" | figure | pattern
 //	rule      = "above" amount                     after "no function", "no package"
 //	          | "below" amount                     after other subjects
 //	          | "grows" ( "above" | "below" ) amount
@@ -289,10 +283,9 @@
 //	string    = as Go writes it, in double quotes
 //
 // White space separates words and is free around "," and "=", and between a
-// number and its unit. Clauses come in any order, each at most once. A word
-// ends at white space or a comma; the brackets of type arguments and the
-// slashes of a regular expression may hold both. Work does not begin with a
-// digit, and the words of the language stand for no pattern.
+// number and its unit. A word ends at white space or a comma; the brackets of
+// type arguments and the slashes of a regular expression may hold both. Work does
+// not begin with a digit, and the words of the language stand for no pattern.
 //
 // # Canonical form
 //
@@ -305,8 +298,4 @@
 //	encoding/json below 40µs per request        -> encoding/json below 40us per request
 //	crypto/tls below 5% of cpu                  -> crypto/tls below 5% cumulative
 //	gc below 5% for 300s when rss above 1GiB    -> gc below 5% when rss above 1GiB for 5m
-//
-// The error for a wrong sentence is a [SyntaxError]. It says where the mistake is, what was
-// expected there, and what to write instead: the sentence with the word that is meant, where
-// it is right with that, and otherwise an example.
 package budget
