@@ -4,11 +4,9 @@ package unit
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -166,32 +164,28 @@ type Work struct {
 	Labels map[string]string
 }
 
-// Expressions are compiled when the first budget asks: not all programs have one.
-var workExpressions = sync.OnceValues(func() (work, label *regexp.Regexp) {
-	const name = `[a-zA-Z0-9][\w.-]*`
-	const some = `\s*(` + name + `)\s*=\s*("(?:[^"\\]|\\.)*")\s*`
-	return regexp.MustCompile(`^(` + name + `)(?:\{` + some + `(?:,` + some + `)*\})?$`), regexp.MustCompile(some)
-})
-
 // ParseWork reads a unit of work. It reports false for other texts.
 func ParseWork(text string) (Work, bool) {
-	work, label := workExpressions()
-	match := work.FindStringSubmatch(text)
-	if match == nil {
-		return Work{}, false
+	name, rest, more := strings.Cut(text, "{")
+	rest, closed := strings.CutSuffix(rest, "}")
+	w := Work{Name: name}
+	if !IsName(name) || closed != more {
+		return w, false
 	}
-	w := Work{Name: match[1]}
-	for _, pair := range label.FindAllStringSubmatch(text[len(w.Name):], -1) {
-		value, err := strconv.Unquote(pair[2])
-		if _, twice := w.Labels[pair[1]]; err != nil || twice {
+	for more {
+		key, after, _ := strings.Cut(rest, "=")
+		key, after = strings.TrimSpace(key), strings.TrimSpace(after)
+		raw, err := strconv.QuotedPrefix(after)
+		if _, twice := w.Labels[key]; err != nil || raw[0] != '"' || !IsName(key) || twice {
 			return w, false
 		}
 		if w.Labels == nil {
 			w.Labels = map[string]string{}
 		}
-		w.Labels[pair[1]] = value
+		w.Labels[key], _ = strconv.Unquote(raw)
+		rest, more = strings.CutPrefix(strings.TrimSpace(after[len(raw):]), ",")
 	}
-	return w, true
+	return w, rest == ""
 }
 
 // IsName reports whether text is a name, of a unit of work or of a budget: a letter or a
