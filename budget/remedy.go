@@ -72,16 +72,12 @@ func (p *parser) replaced() *parser {
 
 // example is a right sentence with the same subject and rule, if these are right.
 func (b *Budget) example() string {
+	s := subjectOf(b.Subject)
 	if b.subjectMistake().expected != "" {
-		return subjects[0].rules[0].example
+		s = &subjects[0]
 	}
-	rules := subjectOf(b.Subject).rules
-	for _, r := range rules {
-		if r.name == b.Rule {
-			return r.example
-		}
-	}
-	return rules[0].example
+	at := slices.IndexFunc(s.rules, func(r rule) bool { return r.name == b.Rule })
+	return s.rules[max(at, 0)].example
 }
 
 // try reads a sentence that may be right.

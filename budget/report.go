@@ -3,7 +3,6 @@ package budget
 import (
 	"cmp"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,17 +200,14 @@ func shortName(fn string) string {
 // place is a frame's file and line, behind blanks. Of files in the module cache or in Go
 // itself, the last directory is enough.
 func place(f *Frame) string {
-	file := f.File
-	if strings.Contains(file, "/pkg/mod/") || strings.Contains(file, "/src/") && !strings.Contains(file, "/home/") {
-		file = path.Join(path.Base(path.Dir(file)), path.Base(file))
-	}
-	switch {
-	case file == "":
+	at := (*judge.Frame)(f).Place()
+	switch own := !strings.Contains(f.File, "/src/") || strings.Contains(f.File, "/home/"); {
+	case at == "":
 		return ""
-	case f.Line == 0:
-		return "  " + file
+	case own && !strings.Contains(f.File, "/pkg/mod/"):
+		at = f.File + ":" + strconv.Itoa(f.Line)
 	}
-	return "  " + file + ":" + strconv.Itoa(f.Line)
+	return "  " + strings.TrimSuffix(at, ":0")
 }
 
 // offenderDimension is the dimension of the shares of a budget's offenders.

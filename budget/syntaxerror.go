@@ -68,8 +68,7 @@ func (e *SyntaxError) picture() (line, mark string) {
 	if start > longestLine/2 && len(runes) > longestLine {
 		from, before = start-longestLine/2, "..."
 	}
-	shown := runes[from:min(len(runes), from+longestLine)]
 	line = before + clip(string(runes[from:]), longestLine)
-	marked := min(max(utf8.RuneCountInString(e.Word), 1), max(from+len(shown)-start, 1))
+	marked := max(min(utf8.RuneCountInString(e.Word), len(runes)-start, from+longestLine-start), 1)
 	return line, strings.Repeat(" ", len(before)+start-from) + strings.Repeat("^", marked)
 }
