@@ -29,17 +29,11 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 // JudgeReader is [Set.Judge] for a profile in pprof's format, gzipped or not. It
 // is several times faster than parsing the profile first.
 //
-// Its cost is limited for any input:
-//
-//   - 8 MiB of input, 3 million frames;
-//   - 100 million frames times parts of the profile that budgets ask about. Budgets without
-//     "in" and "where" share three or four parts;
-//   - 300,000 functions near a limit or over it, each counted once for each budget;
-//   - 64 MiB of memory at a time.
-//
-// That is about 2 s. Beyond a limit it returns an error: profile a shorter time. The limits
-// are several times what a large Go program needs, and cannot be changed. [Set.Judge] has the
-// same limits; beyond them its results are inconclusive.
+// Its cost is limited for any input, to about 2 s and 64 MiB of memory: by 8 MiB of input, 3
+// million frames, 100 million frames times parts of the profile that budgets ask about, and
+// 300,000 functions near a limit or over it. That is several times what a large Go program
+// needs. Beyond it there is an error: profile a shorter time. [Set.Judge] has the same limits;
+// beyond them its results are inconclusive.
 func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
 	findings, err := s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(r) })
 	if err != nil {

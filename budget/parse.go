@@ -11,9 +11,7 @@ import (
 // no more than a screenful.
 const mostErrors = 20
 
-// Parse reads budgets, one a line; the package documentation is the language's
-// reference. Empty lines and comments, from "#" at the beginning of a line or
-// after white space, are skipped.
+// Parse reads budgets, one a line; the package documentation is the language's reference.
 //
 // Every wrong line is reported, twenty at most. [errors.As] finds the first as a
 // [*SyntaxError]. The set is nil if and only if there is an error. A text without a budget is
@@ -23,11 +21,10 @@ func Parse(text string) (Set, error) {
 		set   = Set{}
 		errs  []error
 		first = map[string]int{} // the line that a name is from
-		line  int
 	)
 	text = strings.TrimPrefix(text, "\ufeff") // some editors leave a byte order mark
-	for sentence := range strings.SplitSeq(text, "\n") {
-		line++
+	for i, sentence := range strings.Split(text, "\n") {
+		line := i + 1
 		p := parser{line: line, lex: lexer{line: strings.TrimSuffix(sentence, "\r")}}
 		p.advance()
 		if p.err == nil && p.tok.kind == tokenEnd {

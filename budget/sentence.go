@@ -9,12 +9,8 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// budget reads a sentence:
-//
-//	[name ":"] subject rule [amount] {clause}
-//
-// What the words mean together is checked on the value, by the code behind
-// Validate, so that both refuse the same.
+// budget reads a sentence. What the words mean together is checked on the value, by the code
+// behind Validate, so that both refuse the same.
 func (p *parser) budget() {
 	p.name()
 	p.subject()
@@ -46,7 +42,12 @@ func (p *parser) subject() {
 	p.places[partSubject] = at
 	if at.raw == "no" {
 		p.advance()
-		p.no(at)
+		what := p.tok
+		p.b.Subject, p.places[partSubject] = "no "+what.raw, p.span(at, what)
+		if c := classOf(p.b.Subject); c != judge.Each && c != judge.Leak {
+			p.fail(what, `"function", "package" or "goroutine" after "no"`, `a name is forbidden as in "portlist absent"`)
+		}
+		p.advance()
 		return
 	}
 	p.b.Subject = at.raw
@@ -57,18 +58,6 @@ func (p *parser) subject() {
 	if m.expected != "" {
 		p.fail(at, m.expected, m.advice)
 	}
-	p.advance()
-}
-
-// no reads what follows "no".
-func (p *parser) no(no token) {
-	what := p.tok
-	subject := "no " + what.raw
-	if c := classOf(subject); c != judge.Each && c != judge.Leak {
-		p.fail(what, `"function", "package" or "goroutine" after "no"`, `a name is forbidden as in "portlist absent"`)
-		return
-	}
-	p.b.Subject, p.places[partSubject] = subject, p.span(no, what)
 	p.advance()
 }
 

@@ -90,6 +90,6 @@ func matchWord(pattern, word string) bool {
 	if !strings.Contains(pattern, "*") {
 		return pattern == word
 	}
-	ok, err := path.Match(pattern, word)
-	return ok && err == nil
+	ok, _ := path.Match(pattern, word)
+	return ok
 }

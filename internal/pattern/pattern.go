@@ -71,11 +71,8 @@ func (s *symbol) has(item []segment) bool {
 // mayHold reports whether the word at i > 0 may be a function that was inlined
 // and left its literal here, as later in outer.later.func1.
 func (s *symbol) mayHold(i int, item []segment) bool {
-	if i+len(item) > s.lastMark || s.segments[i].kind == mark || s.segments[i-1].kind == pointer {
-		return false
-	}
-	// A pattern with the number of a literal means exactly that literal.
-	return item[len(item)-1].kind != mark
+	last := item[len(item)-1] // with the number of a literal it means exactly that literal
+	return i+len(item) <= s.lastMark && s.segments[i].kind != mark && s.segments[i-1].kind != pointer && last.kind != mark
 }
 
 // startsWith reports whether the segments from i on begin with item. Segments after it, a
