@@ -66,7 +66,6 @@ func (p *parser) clauses() {
 	}
 }
 
-// patterns reads patterns with commas between them.
 func (p *parser) patterns() []string {
 	list := []string{p.pattern(partExcept)}
 	for p.tok.raw == "," {
@@ -76,7 +75,6 @@ func (p *parser) patterns() []string {
 	return list
 }
 
-// pattern reads a pattern of a clause.
 func (p *parser) pattern(of part) string {
 	at := p.tok
 	switch m := patternMistake(at.raw, of); {

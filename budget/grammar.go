@@ -110,7 +110,6 @@ func (b *Budget) takes(p part) bool {
 	return true
 }
 
-// dimension is what the amount measures.
 func (a Amount) dimension() unit.Dimension { return unit.Of(a.Unit).Dimension }
 
 // base returns the amount in the base unit of its dimension.

@@ -17,11 +17,8 @@ const mostErrors = 20
 // [*SyntaxError]. The set is nil if and only if there is an error. A text without a budget is
 // an empty set, which a guard refuses; for a guard nil would mean the default budgets.
 func Parse(text string) (Set, error) {
-	var (
-		set   = Set{}
-		errs  []error
-		first = map[string]int{} // the line that a name is from
-	)
+	set, first := Set{}, map[string]int{} // by name, the line that it is from
+	var errs []error
 	text = strings.TrimPrefix(text, "\ufeff") // some editors leave a byte order mark
 	for i, sentence := range strings.Split(text, "\n") {
 		line := i + 1
@@ -75,7 +72,6 @@ type parser struct {
 	advice string // what to do about it, unless err says it
 }
 
-// advance moves on to the next word.
 func (p *parser) advance() { p.advanceIn(modeWord) }
 
 func (p *parser) advanceIn(m mode) {

@@ -199,7 +199,6 @@ func (p *phrasing) who() string {
 	return cmp.Or(p.finding.Who, "the worst "+strings.TrimPrefix(p.budget.Subject, "no "))
 }
 
-// at is who with the value.
 func (p *phrasing) at() string { return p.who() + " at " + p.value() }
 
 func (p *phrasing) value() string { return p.amount(p.finding.Value) }
@@ -305,7 +304,6 @@ func (p *phrasing) growth(reason judge.Growth) string {
 // whole formats a number of samples that are needed.
 func whole(v float64) string { return strconv.FormatFloat(math.Ceil(v), 'f', 0, 64) }
 
-// samples is a number of samples, in words.
 func (b *Budget) samples(n int64) string {
 	if b.isCounted() {
 		return unit.Plural(n, "goroutine")

@@ -8,8 +8,7 @@ import (
 // An Index answers which of many patterns match a name. A pattern is tried on the names
 // that have a word of it; regular expressions, names that are not Go's, and patterns
 // without a whole word are tried on all names.
-//
-// The zero Index has no patterns. An Index is not safe for concurrent use.
+// An Index is not safe for concurrent use.
 type Index struct {
 	patterns []*Pattern
 	byWord   map[string][]int32 // at "" those that are tried on all names

@@ -9,9 +9,7 @@ import (
 // A Pattern says which functions are meant. The package documentation describes
 // its language. A Pattern does not change and may be used concurrently.
 type Pattern struct {
-	// A name matches when any reading of the text does: portlist is a package, a
-	// function or a type.
-	readings []reading
+	readings []reading      // of which one has to match
 	foreign  string         // the exact name, of a text in quotes that is no pattern
 	regexp   *regexp.Regexp // of /.../
 }
