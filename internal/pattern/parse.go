@@ -18,10 +18,7 @@ const maxDots = 8
 // accepts, so that every name can be written as a pattern.
 const maxLength = 16 << 10
 
-var (
-	errNoDot = errors.New("a function is named without its arguments, and a receiver stands behind a dot; write one like net/http.(*conn).serve")
-	errItem  = errors.New("it names no function or type; write F, T.Method or (*T).Method")
-)
+var errItem = errors.New("it names no function or type; write F, T.Method or (*T).Method")
 
 // Parse reads a pattern. Space around it is ignored. The error says what is
 // wrong with the text and what to write instead.
@@ -84,17 +81,14 @@ func parseReadings(text string) ([]reading, error) {
 	if head == text {
 		readings = append(readings, reading{path: pathOf(text)})
 	}
-	malformed := errNoDot // "net/http(*conn)": no dot at all
 	add := func(path pathSpec, item string) {
-		segs, well := scan(item, nil)
-		switch {
+		switch segs, well := scan(item, nil); {
 		case !well || len(segs) == 0:
-			malformed = errItem
-			return
-		case len(segs) == 1 && segs[0] == segment{text: "*"}:
-			segs = nil // fmt.* is all of fmt
+		case item == "*": // fmt.* is all of fmt
+			readings = append(readings, reading{path, nil})
+		default:
+			readings = append(readings, reading{path, segs})
 		}
-		readings = append(readings, reading{path, segs})
 	}
 	dots := 0
 	for i := slash; i < len(head) && dots < maxDots; i++ {
@@ -107,7 +101,7 @@ func parseReadings(text string) ([]reading, error) {
 		add(nil, text)
 	}
 	if len(readings) == 0 {
-		return nil, malformed
+		return nil, errItem
 	}
 	return withFIPS(readings), nil
 }
@@ -165,7 +159,7 @@ func checkCharacters(text string) error {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case r == '(' && i > 0 && text[i-1] != '.':
-			return errNoDot
+			return errors.New("a function is named without its arguments, and a receiver stands behind a dot; write one like net/http.(*conn).serve")
 		case strings.HasPrefix(text[i:], "**") && !strings.HasSuffix(text[:i], "("):
 			return errors.New("found **, but * stays inside one name; write ... for any number of path elements: net/http/... is all of net/http")
 		case strings.ContainsRune(`^$|?\{}+]`, r):
@@ -179,7 +173,7 @@ func checkCharacters(text string) error {
 	return nil
 }
 
-// parseRegexp reads /.../, in which \/ is a slash.
+// parseRegexp reads /.../.
 func parseRegexp(text string) (*regexp.Regexp, error) {
 	end := 1
 	for end < len(text) && text[end] != '/' {
@@ -196,5 +190,5 @@ func parseRegexp(text string) (*regexp.Regexp, error) {
 	case end == 1:
 		return nil, errors.New("the regular expression is empty; write what to look for between the slashes")
 	}
-	return regexp.Compile(strings.ReplaceAll(text[1:end], `\/`, "/"))
+	return regexp.Compile(text[1:end])
 }
