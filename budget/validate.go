@@ -146,10 +146,7 @@ func patternMistake(text string, part part) mistake {
 	case !isWord(text):
 		m.advice = `a pattern is one word of characters that show: a name with blanks, commas or "#" goes in double quotes`
 	case err != nil:
-		if reason := errors.Unwrap(err); reason != nil { // the message shows the pattern already
-			err = reason
-		}
-		m.advice = err.Error()
+		m.advice = errors.Unwrap(err).Error() // the message shows the pattern already
 	default:
 		return mistake{}
 	}

@@ -30,7 +30,7 @@ func Parse(text string) (*Pattern, error) {
 	case text == "":
 		err = errors.New("it is empty; write a package, a function, or /regexp/")
 	case len(text) > maxLength && text[0] != '"':
-		return nil, fmt.Errorf("parse pattern %q...: it has %d bytes; at most %d are allowed", text[:40], len(text), maxLength)
+		err = fmt.Errorf("it has %d bytes; at most %d are allowed", len(text), maxLength)
 	case text[0] == '"':
 		err = p.parseQuoted(text)
 	case text[0] == '/':
@@ -39,7 +39,7 @@ func Parse(text string) (*Pattern, error) {
 		p.readings, err = parseReadings(text)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("parse pattern %q: %w", text, err)
+		return nil, fmt.Errorf("parse pattern %.100q: %w", text, err)
 	}
 	return &p, nil
 }
