@@ -22,7 +22,7 @@ func Parse(text string) (Set, error) {
 	text = strings.TrimPrefix(text, "\ufeff") // some editors leave a byte order mark
 	for i, sentence := range strings.Split(text, "\n") {
 		line := i + 1
-		p := parser{line: line, lex: lexer{line: strings.TrimSuffix(sentence, "\r")}}
+		p := parser{lex: lexer{line: strings.TrimSuffix(sentence, "\r")}}
 		p.advance()
 		if p.err == nil && p.tok.kind == tokenEnd {
 			continue
@@ -44,6 +44,7 @@ func Parse(text string) (Set, error) {
 			set = append(set, p.b)
 			continue
 		}
+		p.err.Line = line
 		if p.err.Remedy == "" {
 			p.err.Remedy = plain(p.remedy())
 		}
@@ -61,7 +62,6 @@ func Parse(text string) (Set, error) {
 // A parser reads one sentence. After the first mistake all further tokens are the end of the
 // line, so that the methods need not check for an error after each step.
 type parser struct {
-	line   int
 	lex    lexer
 	tok    token
 	b      Budget       // what has been read
@@ -99,7 +99,6 @@ func (p *parser) span(from, to token) token {
 func (p *parser) fail(at token, expected, advice string) {
 	if p.err == nil {
 		p.err = &SyntaxError{
-			Line:     p.line,
 			Column:   utf8.RuneCountInString(p.lex.line[:at.off]) + 1,
 			Text:     p.lex.line,
 			Word:     at.raw,

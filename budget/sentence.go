@@ -129,12 +129,8 @@ func unitsAdvice() string { return "units are " + unit.List() }
 
 // splitNumber cuts "1.5GiB" into its number and the rest.
 func splitNumber(word string) (digits, rest string) {
-	end, point := 0, false
-	for end < len(word) && (word[end] >= '0' && word[end] <= '9' || word[end] == '.' && !point) {
-		point = point || word[end] == '.'
-		end++
-	}
-	return word[:end], word[end:]
+	rest = strings.TrimLeft(word, "0123456789.")
+	return strings.TrimSuffix(word, rest), rest
 }
 
 func startsWithNumber(word string) bool {
