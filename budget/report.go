@@ -21,10 +21,8 @@ import (
 //	  ...
 func (r Result) String() string {
 	text := strings.ToUpper(r.Verdict.String()) + " " + r.Budget.String()
-	if r.Reason != "" {
-		for line := range strings.SplitSeq(r.Reason, "\n") { // of an error, which may have several
-			text += "\n  " + pattern.Visible(line)
-		}
+	for line := range strings.Lines(r.Reason) { // of an error, which may have several
+		text += "\n  " + pattern.Visible(strings.TrimSuffix(line, "\n"))
 	}
 	dim := r.Budget.offenderDimension()
 	for i, c := range chains(r.Offenders) {

@@ -35,18 +35,14 @@ func (s Set) Validate() error {
 	var errs []error
 	first := map[string]int{}
 	for i := range s {
-		b := &s[i]
-		if err := b.Validate(); err != nil {
-			errs = append(errs, err)
-			continue
+		name, err := s[i].identity(), s[i].Validate()
+		if earlier, taken := first[name]; taken && err == nil {
+			err = fmt.Errorf("budget %q: expected a name of its own for each budget, found it at places %d and %d of the set: rename one, or remove it",
+				clipped(name), earlier+1, i+1)
+		} else if !taken {
+			first[name] = i
 		}
-		name := b.identity()
-		if earlier, taken := first[name]; taken {
-			errs = append(errs, fmt.Errorf("budget %q: expected a name of its own for each budget, found it at places %d and %d of the set: rename one, or remove it",
-				clipped(name), earlier+1, i+1))
-			continue
-		}
-		first[name] = i
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
