@@ -18,11 +18,11 @@ func TestFault_54_MutexRate(t *testing.T) {
 		host  int // set by the host in the window; -1: nothing
 		after int // after Close
 	}{
-		{name: "nobody", first: 0, want: 100, host: -1, after: 0},
+		{name: "nobody", first: 0, want: ourMutexFraction, host: -1, after: 0},
 		{name: "the host's", first: 5, want: 5, host: -1, after: 5},
-		{name: "the host's after ours", first: 0, want: 100, host: 5, after: 5},
-		{name: "the host's off after ours", first: 0, want: 100, host: 0, after: 0},
-		{name: "the host's same as ours, before", first: 100, want: 100, host: -1, after: 100},
+		{name: "the host's after ours", first: 0, want: ourMutexFraction, host: 5, after: 5},
+		{name: "the host's off after ours", first: 0, want: ourMutexFraction, host: 0, after: 0},
+		{name: "the host's same as ours, before", first: ourMutexFraction, want: ourMutexFraction, host: -1, after: ourMutexFraction},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,8 +83,8 @@ func TestRuntimeMutexRate(t *testing.T) {
 	t.Cleanup(func() { runtime.SetMutexProfileFraction(0) })
 	taker := newTaker(t, runtimeSource{})
 	begin(t, taker, kinds.Mutex)
-	if read() != 100 {
-		t.Errorf("fraction is %d in the window, want 100", read())
+	if read() != ourMutexFraction {
+		t.Errorf("fraction is %d in the window, want ourMutexFraction", read())
 	}
 	taker.Close()
 	if read() != 0 {
