@@ -26,7 +26,7 @@ const (
 	// calls there soon are the 20 blocks that a verdict takes.
 	longCall = 500 * time.Millisecond
 
-	// figureTime is how long work runs if there are only budgets on figures of the process.
+	// figureTime is how long work runs if there are only budgets on what there is in the end.
 	figureTime = time.Second
 
 	// asleepRate is the number of samples a second below which work is called asleep: 2%
@@ -109,7 +109,7 @@ func (r *run) repeatWork(back bool) (problem string) {
 		case r.cpu.open(r, false) > 0, r.Update && r.cpu.blocks.Samples() < r.baseline && !r.cpu.useless(r):
 			return true
 		}
-		return len(r.plan.figures)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
+		return len(r.plan.figures)+len(r.plan.states)+len(r.plan.goroutines) > 0 && time.Since(start) < figureTime || len(others.open(r)) > 0
 	}
 	if len(r.plan.cpu) > 0 || r.Update {
 		r.cpu = r.newCPUPhase()

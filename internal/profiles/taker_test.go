@@ -121,8 +121,8 @@ func TestWindowsJoin(t *testing.T) {
 	if p.Elapsed != time.Minute+f.cost {
 		t.Errorf("elapsed %v, want %v", p.Elapsed, time.Minute+f.cost)
 	}
-	if p.Rate != 100 {
-		t.Errorf("rate %d, want 100", p.Rate)
+	if p.Rate != 10 {
+		t.Errorf("rate %d, want 10", p.Rate)
 	}
 }
 
