@@ -37,42 +37,31 @@ type Explanation struct {
 // frames. The costliest path shows in far fewer.
 const maxPaths, maxPathFrames = 4096, 4096 * otherDepth
 
-// A path is a stack with the function in it, leaf first.
+// A path is a stack with the function in it: the places of its frames in paths.lines, leaf first.
 type path struct {
 	value        int64
-	sample       int
-	lines        []int32 // indices into Table.Lines
-	inner, outer int     // the innermost and the outermost frame of the function
+	begin, end   int
+	inner, outer int // the innermost and the outermost frame of the function
 }
 
 // paths are the stacks through one function. Their memory is used for one function of a profile
 // after the other, because large profiles take some megabytes of it.
 type paths struct {
 	*Counter
-	kept   []path
-	value  int64 // of all of them
-	all    int64 // of all stacks, also of those beyond the limit
-	frames int   // of all that are kept
-
-	live    []path  // see follow
-	lines   []int32 // of all kept
-	through map[decode.ID]int64
-	last    map[decode.ID]int // 1 + the number of the last stack with the function
-	byName  map[decode.ID]int64
-	byLine  map[decode.Line]int64
+	kept  []path
+	live  []path  // see follow
+	lines []int32 // of all that are kept, indices into Table.Lines
+	value int64   // of all that are kept
+	all   int64   // of all stacks, also of those beyond the limit
 }
 
 // Explain looks at the samples that a query charges to a key, and returns an explanation.
 func (c *Counter) Explain(query int, key int32) Explanation {
 	if c.paths == nil {
-		c.paths = &paths{
-			Counter: c,
-			through: map[decode.ID]int64{}, last: map[decode.ID]int{},
-			byName: map[decode.ID]int64{}, byLine: map[decode.Line]int64{},
-		}
+		c.paths = &paths{Counter: c, lines: make([]int32, 0, min(c.table.Frames, maxPathFrames))}
 	}
-	p := c.paths
-	p.kept, p.value, p.all, p.frames = p.kept[:0], 0, 0, 0
+	p, t := c.paths, c.table
+	p.kept, p.lines, p.value, p.all = p.kept[:0], p.lines[:0], 0, 0
 	c.walk(query, func(v int64, s *Stack) {
 		keys := c.keys(&c.queries[query])
 		inner := slices.Index(keys, key)
@@ -80,44 +69,34 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 			return
 		}
 		p.all = AddSaturating(p.all, v)
-		if len(p.kept) == maxPaths || len(p.kept) > 0 && p.frames+len(s.frames) > maxPathFrames {
+		if len(p.kept) == maxPaths || len(p.kept) > 0 && len(p.lines)+len(s.frames) > maxPathFrames {
 			return
 		}
 		outer := len(keys) - 1
 		for keys[outer] != key {
 			outer--
 		}
-		p.kept = append(p.kept, path{value: v, sample: s.sample, inner: s.from + inner, outer: s.from + outer})
-		p.value, p.frames = AddSaturating(p.value, v), p.frames+len(s.frames)
+		begin := len(p.lines)
+		for _, at := range t.Stacks[t.Samples[s.sample].StackLo:t.Samples[s.sample].StackHi] {
+			for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {
+				p.lines = append(p.lines, line)
+			}
+		}
+		p.kept = append(p.kept, path{v, begin, len(p.lines), begin + s.from + inner, begin + s.from + outer})
+		p.value = AddSaturating(p.value, v)
 	})
-	p.readLines()
 	var e Explanation
-	e.Here = p.heaviest(p.kept, func(s *path) int { return s.inner })
+	e.Here, _ = p.heaviest(p.kept, func(s *path) int { return s.inner })
 	e.Own = p.nearest()
 	e.Callers = p.follow(func(s *path, step int) int { return s.outer + step }, 0)
 	for i, f := range slices.Backward(e.Callers) {
-		if id, _ := c.table.Symbols.Find(f.Function); c.isMine(id) {
+		if id, _ := t.Symbols.Find(f.Function); c.isMine(id) {
 			e.Callers = e.Callers[:i+1]
 			break
 		}
 	}
 	e.Callees = p.follow(func(s *path, step int) int { return s.inner - step }, e.Here.Value/2)
 	return e
-}
-
-// readLines reads the lines of all paths that are kept.
-func (p *paths) readLines() {
-	t := p.table
-	p.lines = slices.Grow(p.lines[:0], p.frames)
-	for i := range p.kept {
-		begin, s := len(p.lines), &t.Samples[p.kept[i].sample]
-		for _, at := range t.Stacks[s.StackLo:s.StackHi] {
-			for line := t.Locations[at].LineLo; line < t.Locations[at].LineHi; line++ {
-				p.lines = append(p.lines, line)
-			}
-		}
-		p.kept[i].lines = p.lines[begin:]
-	}
 }
 
 // isMine reports whether a function is of the program's own module, or outside the standard
@@ -129,43 +108,40 @@ func (c *Counter) isMine(name decode.ID) bool {
 // nearest returns the own frame nearest to the function among those that have at least half of
 // its weight, with all the weight that passes through that frame's function.
 func (p *paths) nearest() Frame {
-	through, last := p.through, p.last
-	clear(through)
-	clear(last)
+	through, last := map[decode.ID]int64{}, map[decode.ID]int{} // last is 1 + the number of the last stack with the function
 	for i, s := range p.kept {
-		for _, l := range s.lines[s.outer:min(len(s.lines), s.outer+otherDepth)] { // the runtime keeps no more
-			if name := p.table.Lines[l].Name; p.isMine(name) && last[name] != i+1 {
+		for at := s.outer; at < min(s.end, s.outer+otherDepth); at++ { // the runtime keeps no more
+			if name := p.line(at).Name; p.isMine(name) && last[name] != i+1 {
 				last[name], through[name] = i+1, AddSaturating(through[name], s.value)
 			}
 		}
 	}
-	f := p.heaviest(p.kept, func(s *path) int {
-		for i, l := range s.lines[s.outer:] {
-			if through[p.table.Lines[l].Name] >= p.value-p.value/2 {
-				return s.outer + i
-			}
+	f, id := p.heaviest(p.kept, func(s *path) int {
+		at := s.outer
+		for at < s.end && through[p.line(at).Name] < p.value-p.value/2 {
+			at++
 		}
-		return -1
+		return at
 	})
-	id, _ := p.table.Symbols.Find(f.Function)
 	f.Value = p.ofAll(through[id])
 	return f
 }
 
+// line is the frame at a place in lines.
+func (p *paths) line(at int) decode.Line { return p.table.Lines[p.lines[at]] }
+
 // heaviest returns the costliest function among the frames that at selects, at its costliest
 // line. Equal ones are ordered by name, because ids depend on earlier profiles.
-func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame) {
-	byName, byLine := p.byName, p.byLine
-	clear(byName)
-	clear(byLine)
+func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame, best decode.ID) {
+	byName, byLine := map[decode.ID]int64{}, map[decode.Line]int64{}
 	for k := range stacks {
 		s := &stacks[k]
-		if i := at(s); i >= 0 && i < len(s.lines) {
-			line := p.table.Lines[s.lines[i]]
+		if i := at(s); s.begin <= i && i < s.end {
+			line := p.line(i)
 			byName[line.Name], byLine[line] = AddSaturating(byName[line.Name], s.value), AddSaturating(byLine[line], s.value)
 		}
 	}
-	best, symbols := decode.ID(0), p.table.Symbols
+	symbols := p.table.Symbols
 	for id, v := range byName {
 		if v > f.Value || v == f.Value && symbols.Name(id) < f.Function {
 			best, f.Function, f.Value = id, symbols.Name(id), v
@@ -179,7 +155,7 @@ func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame) {
 		}
 	}
 	f.Own, f.Value = p.own[p.Names.pkg[best]], p.ofAll(f.Value)
-	return f
+	return f, best
 }
 
 // ofAll is the value of all stacks for which a value of those that are kept stands.
@@ -197,14 +173,13 @@ func (p *paths) follow(at func(s *path, step int) int, least int64) (way []Frame
 	p.live = append(p.live[:0], p.kept...)
 	live := p.live
 	for step := 1; step <= cpuDepth; step++ {
-		f := p.heaviest(live, func(s *path) int { return at(s, step) })
+		f, id := p.heaviest(live, func(s *path) int { return at(s, step) })
 		if f.Value <= 0 || f.Value < least {
 			break
 		}
-		id, _ := p.table.Symbols.Find(f.Function)
 		live = slices.DeleteFunc(live, func(s path) bool {
 			i := at(&s, step)
-			return i < 0 || i >= len(s.lines) || p.table.Lines[s.lines[i]].Name != id
+			return i < s.begin || i >= s.end || p.line(i).Name != id
 		})
 		way = append(way, f)
 	}
