@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // maxOver limits the functions that are compared with each other: the matrix has the
@@ -75,57 +76,43 @@ func (c *Counter) Offenders(query int, over []int32, most int, first, limit int6
 type matrix struct {
 	keys    []int32
 	value   []int64
-	under   [][]int64 // under[f][g]: the weight of the samples in which g is below f, called by it
-	samples []group
-}
-
-// A group is all samples with the same keys, leaf first.
-type group struct {
-	value int64
-	keys  []int // indices into matrix.keys
+	under   [][]int64         // under[f][g]: the weight of the samples in which g is below f, called by it
+	samples map[string]*int64 // the weight of those with the same keys: their places in keys, leaf first
 }
 
 func (c *Counter) overlap(query int, over []int32) *matrix {
-	m := &matrix{keys: over, value: make([]int64, len(over)), under: make([][]int64, len(over))}
-	index := map[int32]int{}
+	m := &matrix{keys: over, value: make([]int64, len(over)), under: make([][]int64, len(over)), samples: map[string]*int64{}}
+	index := map[int32]byte{}
 	for i, k := range over {
-		index[k] = i
+		index[k] = byte(i)
 		m.under[i] = make([]int64, len(over))
 	}
-	merged := map[string]int{} // groups by their keys
-	var list []int
-	var name []byte
+	var list []byte
 	c.walk(query, func(v int64, _ *Stack) {
-		list, name = list[:0], name[:0]
+		list = list[:0]
 		for _, key := range c.keys(&c.queries[query]) {
 			if i, ok := index[key]; ok && !slices.Contains(list, i) {
 				list = append(list, i)
-				name = append(name, byte(i))
 			}
 		}
-		if len(list) == 0 {
-			return
+		if sum := m.samples[string(list)]; sum != nil {
+			*sum = AddSaturating(*sum, v)
+		} else {
+			m.samples[string(list)] = new(v)
 		}
-		at, ok := merged[string(name)]
-		if !ok {
-			at = len(m.samples)
-			merged[string(name)] = at
-			m.samples = append(m.samples, group{keys: slices.Clone(list)})
-		}
-		m.samples[at].value = AddSaturating(m.samples[at].value, v)
 	})
-	for i := range m.samples {
-		m.count(&m.samples[i], m.samples[i].value)
+	for keys, v := range m.samples {
+		m.count(keys, *v)
 	}
 	return m
 }
 
-// count adds a group to the sums, or subtracts it.
-func (m *matrix) count(s *group, value int64) {
-	for d, g := range s.keys {
-		m.value[g] = AddSaturating(m.value[g], value)
-		for _, f := range s.keys[d+1:] {
-			m.under[f][g] = AddSaturating(m.under[f][g], value)
+// count adds the weight of samples with these keys to the sums, or subtracts it.
+func (m *matrix) count(keys string, v int64) {
+	for d, g := range []byte(keys) {
+		m.value[g] = AddSaturating(m.value[g], v)
+		for _, f := range []byte(keys[d+1:]) {
+			m.under[f][g] = AddSaturating(m.under[f][g], v)
 		}
 	}
 }
@@ -154,10 +141,10 @@ func (m *matrix) deepest(limit int64) int {
 
 // remove subtracts the samples of a key from all sums.
 func (m *matrix) remove(key int) {
-	for i := range m.samples {
-		if s := &m.samples[i]; s.value != 0 && slices.Contains(s.keys, key) {
-			m.count(s, -s.value)
-			s.value = 0
+	for keys, v := range m.samples {
+		if strings.IndexByte(keys, byte(key)) >= 0 {
+			m.count(keys, -*v)
+			delete(m.samples, keys)
 		}
 	}
 }
