@@ -16,11 +16,11 @@ const maxOver = 128
 // profiles. The list is valid until the next count.
 func (c *Counter) Ranked(query int, least int64) []int32 {
 	s := c.Sums(query)
-	if least = min(least, s.Most-1); !s.isRanked || least < s.above {
-		if s.above = least; s.isRanked { // the next limit may be lower still
+	if least = min(least, s.Most-1); len(s.ranked) == 0 || least < s.above {
+		if s.above = least; len(s.ranked) > 0 { // the next limit may be lower still
 			s.above = min(least, least/2)
 		}
-		s.ranked, s.isRanked = s.ranked[:0], true
+		s.ranked = s.ranked[:0]
 		for i, key := range s.Keys {
 			if s.Values[i] > s.above {
 				s.ranked = append(s.ranked, key)

@@ -49,10 +49,13 @@ type stacks struct {
 	starts []int       // by sample, the index of its first frame; and the end
 	shapes []shape     // by sample
 
-	// By name, about the functions at the roots of stacks.
-	seen   []bool  // at the bottom of a stack that was not cut off
-	handed []int64 // the value of the stacks with a hand-over
-	all    []int64 // the value of all stacks
+	roots []root // by name
+}
+
+// A root is what is known about a function at the roots of stacks.
+type root struct {
+	seen        bool  // at the bottom of a stack that was not cut off
+	handed, all int64 // the value of the stacks with a hand-over, and of all
 }
 
 // The most frames of a stack that the runtime keeps, in CPU profiles and in others.
@@ -67,8 +70,8 @@ func (k *stacks) of(sample int) []decode.ID { return k.frames[k.starts[sample]:k
 // read finds the way in of all stacks of a profile. own tells which packages are of the
 // program's own module.
 func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
-	k.seen = cleared(k.seen, len(names.parts))
-	k.handed, k.all = cleared(k.handed, len(names.parts)), cleared(k.all, len(names.parts))
+	k.roots = slices.Grow(k.roots[:0], len(names.parts))[:len(names.parts)]
+	clear(k.roots)
 	// A profile may have very many frames, so memory is allocated once and not grown.
 	k.frames, k.shapes = slices.Grow(k.frames[:0], int(t.Frames))[:t.Frames], slices.Grow(k.shapes[:0], len(t.Samples))
 	k.starts = append(slices.Grow(k.starts[:0], len(t.Samples)+1), 0)
@@ -97,7 +100,7 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 		if n := len(frames); n > 0 {
 			bottom := frames[n-1]
 			sh.cut = n >= depth && names.parts[bottom]&roots == 0
-			k.seen[bottom] = k.seen[bottom] || !sh.cut
+			k.roots[bottom].seen = k.roots[bottom].seen || !sh.cut
 		}
 	}
 	for i := range k.shapes {
@@ -105,16 +108,16 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 		if sh.root < 0 || len(t.Types) == 0 {
 			continue
 		}
-		if sh.cut = sh.cut && !k.seen[frames[len(frames)-1]]; sh.cut {
+		if sh.cut = sh.cut && !k.roots[frames[len(frames)-1]].seen; sh.cut {
 			if !sh.handed {
 				sh.entry = int32(len(frames))
 			}
 			continue
 		}
-		root, v := frames[sh.root], max(t.Values[i*len(t.Types)], 0)
-		k.all[root] = AddSaturating(k.all[root], v)
+		root, v := &k.roots[frames[sh.root]], max(t.Values[i*len(t.Types)], 0)
+		root.all = AddSaturating(root.all, v)
 		if sh.handed {
-			k.handed[root] = AddSaturating(k.handed[root], v)
+			root.handed = AddSaturating(root.handed, v)
 		}
 	}
 	// A root function outside the own module with hand-overs in some stacks is a server.
@@ -127,9 +130,9 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 		if sh.root < 0 || sh.cut || sh.handed {
 			continue
 		}
-		root := k.of(i)[sh.root]
-		if handed := k.handed[root]; handed > 0 && !own[names.pkg[root]] {
-			sh.server = handed >= k.all[root]/2 || sh.network || names.parts[root]&standard != 0 && sh.working > sh.resumed
+		name := k.of(i)[sh.root]
+		if root := &k.roots[name]; root.handed > 0 && !own[names.pkg[name]] {
+			sh.server = root.handed >= root.all/2 || sh.network || names.parts[name]&standard != 0 && sh.working > sh.resumed
 		}
 	}
 }
@@ -159,7 +162,7 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 	if bottom < 0 {
 		return
 	}
-	sh.root, sh.entry = bottom, -1
+	sh.root = bottom
 	at := bottom // the caller of the next frame
 	// After the first frame of the program's own code, a call from other code to other code
 	// is no hand-over (database/sql calls a driver), and only a call back to own code is
@@ -200,16 +203,6 @@ func (s *Stack) below(names *Names, pattern int32) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-// cleared is a slice of n zeros. It reuses the memory of old if that is large enough.
-func cleared[T any](old []T, n int) []T {
-	if cap(old) < n {
-		return make([]T, n, n+n/4)
-	}
-	old = old[:n]
-	clear(old)
-	return old
 }
 
 // isIn reports whether a package is in a module, or is the external test of its first package.

@@ -35,9 +35,8 @@ type Sums struct {
 
 	counted int // the number of the profile
 
-	ranked   []int32 // the keys of which more than above is charged to, see [Counter.Ranked]
-	isRanked bool
-	above    int64
+	ranked []int32 // the keys of which more than above is charged to, see [Counter.Ranked]
+	above  int64
 }
 
 // A sum is what is charged to one key of the query that is being counted, and the part of
@@ -139,7 +138,7 @@ type Counter struct {
 	number int // of profiles so far
 	stacks stacks
 	paths  *paths // since a function was explained
-	own    []bool // by number of a package: of the program's own module
+	own    []bool // by number of a package: of the program's own module, or main
 	// About the query that is being counted or walked.
 	stack   Stack
 	visited uint64  // samples
@@ -185,7 +184,7 @@ func (c *Counter) Open(t *decode.Table) {
 	c.number++
 	c.own = c.own[:0]
 	for _, pkg := range c.Names.packages {
-		c.own = append(c.own, c.isOwn(pkg))
+		c.own = append(c.own, pkg == "main" || isIn(pkg, c.Module))
 	}
 	c.stacks.read(t, c.Names, c.own)
 }
@@ -259,17 +258,11 @@ func (c *Counter) count(query int) {
 			}
 		}
 	})
-	n := len(c.charged)
 	slices.Sort(c.charged)
-	if s.Keys, s.Values = slices.Grow(s.Keys, n), slices.Grow(s.Values, n); s.Cut != 0 {
-		s.cuts = slices.Grow(s.cuts, n)
-	}
-	if uneven {
-		s.squares = slices.Grow(s.squares, n)
-	}
+	s.Keys, s.Values = append(s.Keys, c.charged...), slices.Grow(s.Values, len(c.charged))
 	for _, key := range c.charged {
 		sum := &c.sums[key]
-		s.Keys, s.Values, s.Most = append(s.Keys, key), append(s.Values, sum.value), max(s.Most, sum.value)
+		s.Values, s.Most = append(s.Values, sum.value), max(s.Most, sum.value)
 		if s.Cut != 0 {
 			s.cuts = append(s.cuts, sum.cut)
 		}
@@ -278,8 +271,8 @@ func (c *Counter) count(query int) {
 		}
 		sum.value, sum.cut, sum.square = 0, 0, 0
 	}
+	c.left -= len(c.charged)
 	c.charged = c.charged[:0]
-	c.left -= n
 	s.finish(c.Multiple)
 }
 
@@ -311,10 +304,6 @@ func (c *Counter) add(keys []int32, v int64, square float64) {
 		}
 	}
 }
-
-// isOwn reports whether a package is of the program's own module. Package main is,
-// whatever the module.
-func (c *Counter) isOwn(pkg string) bool { return pkg == "main" || isIn(pkg, c.Module) }
 
 // AddSaturating adds without overflow: a profile whose values add up to more
 // than an int64 holds is hostile or broken, and no share of it matters.
