@@ -29,8 +29,7 @@ const longName = 256
 type Names struct {
 	index *pattern.Index
 
-	symbols    *decode.Symbols
-	generation int
+	symbols *decode.Symbols
 
 	// By id.
 	parts   []part
@@ -54,12 +53,12 @@ func NewNames(index *pattern.Index) *Names { return &Names{index: index, most: m
 // Learn looks up every function name of the table that is not known yet. It fails when the
 // context ends, or when the patterns cost too much.
 func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
-	if n.symbols == t.Symbols && n.generation == t.Symbols.Generation() {
+	if n.symbols == t.Symbols {
 		if err := n.learn(ctx, t); !errors.Is(err, errCost) {
 			return err
 		}
 	}
-	*n = Names{index: n.index, most: n.most, symbols: t.Symbols, generation: t.Symbols.Generation(), packageIDs: map[string]int32{}}
+	*n = Names{index: n.index, most: n.most, symbols: t.Symbols, packageIDs: map[string]int32{}}
 	err := n.learn(ctx, t)
 	if err != nil {
 		n.symbols = nil // some names are missing

@@ -17,7 +17,7 @@ type builder struct {
 }
 
 // table decodes raw, which must take no more memory than is left.
-func (b *builder) table(raw []byte, symbols *Symbols, left int64) (*Table, error) {
+func (b *builder) table(raw []byte, left int64) (*Table, error) {
 	if len(raw) == 0 {
 		return nil, malformed("it is empty")
 	}
@@ -42,9 +42,8 @@ func (b *builder) table(raw []byte, symbols *Symbols, left int64) (*Table, error
 	if err := b.memory.reserve(c.bytes() + int64(names)*nameBytes); err != nil {
 		return nil, err
 	}
-	symbols.begin(names, len(raw))
 	b.reset(c)
-	b.t.text, b.t.Symbols = raw, symbols
+	b.t.text, b.t.Symbols = raw, b.t.Symbols.next(names, len(raw))
 	if err := b.walk(raw); err != nil {
 		return nil, err
 	}

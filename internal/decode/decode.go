@@ -46,7 +46,6 @@ type Decoder struct {
 	source   bytes.Reader // the input, for gunzip
 	inflater inflater
 	gunzip   gzip.Reader
-	symbols  Symbols
 	build    builder
 }
 
@@ -74,7 +73,7 @@ func (d *Decoder) Bytes(b []byte) (*Table, error) {
 		}
 		left -= int64(len(raw))
 	}
-	t, err := d.build.table(raw, &d.symbols, left)
+	t, err := d.build.table(raw, left)
 	if err != nil {
 		if other := foreign(raw); other != nil {
 			err = other

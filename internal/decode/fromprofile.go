@@ -33,7 +33,7 @@ func (d *Decoder) Profile(p *profile.Profile) (*Table, error) {
 		return nil, fmt.Errorf("convert profile: %w: %w", ErrMalformed, err)
 	}
 	d.raw = raw
-	t, err := d.build.table(d.raw, &d.symbols, int64(maxMemory-len(d.raw)))
+	t, err := d.build.table(d.raw, int64(maxMemory-len(d.raw)))
 	if err != nil {
 		return nil, fmt.Errorf("convert profile: %w", err)
 	}

@@ -3,8 +3,7 @@ package decode
 import "bytes"
 
 // ID stands for an interned string: a function name or a file name. IDs are
-// dense, start at 0 (the empty string) and mean the same string for as long as
-// the generation of their Symbols is the same.
+// dense, and start at 0 (the empty string).
 type ID int32
 
 // keptBytes is what the names of several profiles may take together. A name takes about 200
@@ -12,64 +11,55 @@ type ID int32
 const keptBytes = 8 << 20
 
 // Symbols interns function and file names across profiles of one program.
-// It is bounded. Before a profile all names are forgotten, if they take more than keptBytes and
-// more than those of the profile can. Then [Symbols.Generation] grows by one, and everything
-// that was remembered by ID has to be forgotten as well. The zero Symbols is ready to use. It is
+// It is bounded: a decoder takes new Symbols for a profile if the names in the old ones take more
+// than keptBytes and more than those of the profile can. The zero Symbols is ready to use. It is
 // not safe for concurrent use.
 type Symbols struct {
-	ids        map[string]ID
-	names      []string
-	bytes      int // that the names take
-	generation int
+	ids   map[string]ID
+	names []string // by id, from 1
+	bytes int      // that the names take
 }
 
 // Name is the string behind id.
 func (s *Symbols) Name(id ID) string {
 	if id == 0 {
-		return "" // also before the first name
+		return ""
 	}
-	return s.names[id]
+	return s.names[id-1]
 }
 
 // Find returns the id of a string, if it has one.
 func (s *Symbols) Find(name string) (id ID, known bool) {
 	id, known = s.ids[name]
-	return id, known
+	return id, known || name == ""
 }
 
 // Len is the number of ids given out: all ids are below it.
-func (s *Symbols) Len() int { return max(len(s.names), 1) }
-
-// Generation changes whenever all ids given out before have become invalid.
-func (s *Symbols) Generation() int { return s.generation }
+func (s *Symbols) Len() int { return len(s.names) + 1 }
 
 // Intern returns the id of the string in b, giving out a new one if it has none.
 // Looking up a known string does not allocate.
 func (s *Symbols) Intern(b []byte) ID {
-	if s.ids == nil {
-		s.begin(0, 0)
-	}
-	if id, ok := s.ids[string(b)]; ok {
+	if id, known := s.ids[string(b)]; known || len(b) == 0 {
 		return id
 	}
-	id := ID(len(s.names))
+	if s.ids == nil {
+		s.ids = map[string]ID{}
+	}
 	name := string(b)
-	s.ids[name] = id
 	s.names = append(s.names, name)
+	s.ids[name] = ID(len(s.names))
 	s.bytes += nameBytes + len(name)
-	return id
+	return s.ids[name]
 }
 
-// begin is called before a profile with at most so many names and bytes of text. It forgets
-// all names if there are too many.
-func (s *Symbols) begin(names, bytes int) {
-	if s.ids != nil && s.bytes <= max(keptBytes, names*nameBytes+bytes) {
-		return
+// next returns the Symbols for a profile with at most so many names and bytes of text: s, or new
+// ones if s has too many names.
+func (s *Symbols) next(names, bytes int) *Symbols {
+	if s != nil && s.bytes <= max(keptBytes, names*nameBytes+bytes) {
+		return s
 	}
-	s.generation++
-	s.ids = make(map[string]ID, names+1)
-	s.names = append(make([]string, 0, names+1), "")
-	s.ids[""], s.bytes = 0, 0
+	return &Symbols{ids: make(map[string]ID, names), names: make([]string, 0, names)}
 }
 
 // nameBytes is the memory of a new name besides its bytes: a slot in a map (24 bytes, at least

@@ -24,22 +24,19 @@ func TestSymbolsStartAnew(t *testing.T) {
 	for i := range keptBytes / nameBytes {
 		s.Intern(fmt.Appendf(nil, "f%d", i))
 	}
-	if s.Generation() != 1 {
-		t.Errorf("generation %d before a decode, want 1", s.Generation())
-	}
 	if s.Name(f) != "main.f" {
 		t.Errorf("name %q, want main.f", s.Name(f))
 	}
 	table = decode(minimal())
-	if table.Symbols != s || s.Generation() != 2 || s.Len() > 10 {
-		t.Errorf("generation %d, %d names; want 2 and a few", s.Generation(), s.Len())
+	if table.Symbols == s || table.Symbols.Len() > 10 {
+		t.Errorf("%d names, want new Symbols with a few", table.Symbols.Len())
 	}
+	s = table.Symbols
 	if diff := cmp.Diff("main.f", s.Name(table.Lines[0].Name)); diff != "" {
 		t.Error(diff)
 	}
-	decode(minimal())
-	if s.Generation() != 2 {
-		t.Errorf("generation %d, want 2 still", s.Generation())
+	if decode(minimal()).Symbols != s {
+		t.Error("new Symbols for the same profile")
 	}
 	if new(Symbols).Name(0) != "" || new(Symbols).Len() != 1 || new(Symbols).Intern(nil) != 0 {
 		t.Error("the zero Symbols do not know the empty string")
@@ -52,10 +49,14 @@ func TestSymbolsBound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million names")
 	}
-	var s Symbols
+	var s *Symbols
+	anew := 0
 	give := func(first, count int) {
 		t.Helper()
-		s.begin(count, 30*count)
+		if next := s.next(count, 30*count); next != s {
+			s = next
+			anew++
+		}
 		for i := range count {
 			s.Intern(fmt.Appendf(nil, "example.com/app.F%d", first+i))
 		}
@@ -65,15 +66,15 @@ func TestSymbolsBound(t *testing.T) {
 		give(5000*i, 5000)
 		most = max(most, s.Len())
 	}
-	if kept := keptBytes / nameBytes; most > kept+5000 || s.Generation() == 1 {
-		t.Errorf("%d names were remembered at most, in generation %d; want at most %d and those of a profile", most, s.Generation(), kept)
+	if kept := keptBytes / nameBytes; most > kept+5000 || anew == 1 {
+		t.Errorf("%d names were remembered at most, and forgotten %d times; want at most %d and those of a profile", most, anew-1, kept)
 	}
-	before := s.Generation()
+	before := anew
 	for range 10 {
 		give(0, keptBytes/100)
 	}
-	if after := s.Generation(); after > before+1 {
-		t.Errorf("the same large profile ten times started anew %d times, want once", after-before)
+	if anew > before+1 {
+		t.Errorf("the same large profile ten times started anew %d times, want once", anew-before)
 	}
 	give(2_000_000, 1000)
 	if s.Len() > 1001 {
