@@ -199,7 +199,7 @@ func benchJudge(b *testing.B, budgets Set) {
 				b.Fatal(err)
 			}
 			judge := func() {
-				if _, err := j.Reader(bytes.NewReader(data)); err != nil {
+				if _, err := j.Data(data); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -234,18 +234,18 @@ func BenchmarkManyBudgets(b *testing.B) {
 	}
 	data := encode(b, synthetic(6000, 50_000))
 	start := time.Now()
-	if _, err := j.Reader(bytes.NewReader(data)); err != nil {
+	if _, err := j.Data(data); err != nil {
 		b.Fatal(err)
 	}
 	first := time.Since(start)
 	later := costsOf(func() {
-		if _, err := j.Reader(bytes.NewReader(data)); err != nil {
+		if _, err := j.Data(data); err != nil {
 			b.Fatal(err)
 		}
 	})[0]
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := j.Reader(bytes.NewReader(data)); err != nil {
+		if _, err := j.Data(data); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -290,13 +290,13 @@ func TestFault_48(t *testing.T) {
 	}
 	once := process.ProcessCPU() - start
 	start = process.ProcessCPU()
-	_, err = j.Reader(bytes.NewReader(tooMany))
+	_, err = j.Data(tooMany)
 	if limit := (*decode.LimitError)(nil); !errors.As(err, &limit) {
 		t.Errorf("more functions than the decoder admits: %v, want them refused", err)
 	}
 	refused := process.ProcessCPU() - start
 	start = process.ProcessCPU()
-	results, err := j.Reader(bytes.NewReader(many))
+	results, err := j.Data(many)
 	if err != nil {
 		t.Fatal(err)
 	}

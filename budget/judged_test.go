@@ -2,7 +2,6 @@ package budget
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -80,8 +79,8 @@ func (j *reused) Profile(p *profile.Profile, facts ...Facts) ([]Result, error) {
 	return j.judged(t, err, facts)
 }
 
-func (j *reused) Reader(r io.Reader, facts ...Facts) ([]Result, error) {
-	t, err := j.Decode(r)
+func (j *reused) Data(data []byte, facts ...Facts) ([]Result, error) {
+	t, err := j.Bytes(data)
 	return j.judged(t, err, facts)
 }
 

@@ -45,7 +45,7 @@ func BenchmarkManyExpressions(b *testing.B) {
 					b.Fatal(err)
 				}
 				before := process.Read().CPU
-				if _, err := j.Reader(bytes.NewReader(data)); err != nil {
+				if _, err := j.Data(data); err != nil {
 					b.Fatal(err)
 				}
 				cpu += process.Read().CPU - before
@@ -72,12 +72,12 @@ func TestFault_48_expressions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = j.Reader(bytes.NewReader(encode(t, synthetic(600, 3000))))
+	_, err = j.Data(encode(t, synthetic(600, 3000)))
 	if err == nil || !strings.Contains(err.Error(), "name packages and functions instead of so many expressions") {
 		t.Errorf("%v, want it refused", err)
 	}
 	small := encode(t, synthetic(60, 300))
-	results, err := j.Reader(bytes.NewReader(small))
+	results, err := j.Data(small)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestSameAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := read.Reader(bytes.NewReader(data), facts)
+		again, err := read.Data(data, facts)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@
 // It exists because github.com/google/pprof/profile is built for tools that
 // look at one trusted profile. A guard decodes a profile every minute inside its
 // host, and other profiles may be hostile. A [Decoder] keeps its buffers and
-// names from profile to profile, so that decoding the next profile of the same
+// names from profile to profile, so that decoding the bytes of the next profile of the same
 // program allocates nothing. It refuses hostile input before it allocates memory
 // for it.
 //
@@ -41,8 +41,7 @@ import (
 // A Decoder decodes one profile after the other, reusing its memory.
 // The zero Decoder is ready to use. It is not safe for concurrent use.
 type Decoder struct {
-	input    []byte       // the bytes that Decode has read
-	raw      []byte       // the same after gunzip
+	raw      []byte       // the input after gunzip
 	source   bytes.Reader // the input, for gunzip
 	inflater inflater
 	gunzip   gzip.Reader
@@ -52,17 +51,18 @@ type Decoder struct {
 // Decode reads r to its end and decodes the profile in it. The Table is valid
 // until the decoder's next call.
 func (d *Decoder) Decode(r io.Reader) (*Table, error) {
-	if err := d.read(r); err != nil {
-		return nil, fmt.Errorf("decode profile: %w", err)
+	b, err := io.ReadAll(io.LimitReader(r, maxInput+1)) // one byte more, to see too much of it
+	if err != nil {
+		return nil, fmt.Errorf("decode profile: read: %w", err)
 	}
-	return d.Bytes(d.input)
+	return d.Bytes(b)
 }
 
 // Bytes decodes the profile in b. The Table is valid until the decoder's next
 // call or until b is changed.
 func (d *Decoder) Bytes(b []byte) (*Table, error) {
 	if len(b) > maxInput {
-		return nil, fmt.Errorf("decode profile: %w", &LimitError{"bytes of input", int64(len(b)), maxInput})
+		return nil, fmt.Errorf("decode profile: %w", &LimitError{"bytes of input, or more", int64(len(b)), maxInput})
 	}
 	left := int64(maxMemory - len(b))
 	raw := b
@@ -84,40 +84,6 @@ func (d *Decoder) Bytes(b []byte) (*Table, error) {
 }
 
 func isGzip(b []byte) bool { return len(b) >= 2 && b[0] == 0x1f && b[1] == 0x8b }
-
-// firstRead is the size of the first buffer: a profile of ten seconds is about 20 KiB
-// compressed, and one of a minute 100.
-const firstRead = 64 << 10
-
-// read fills d.input from r.
-func (d *Decoder) read(r io.Reader) error {
-	d.input = sized(d.input, firstRead)
-	d.input = d.input[:cap(d.input)]
-	for n, idle := 0, 0; ; {
-		if n == len(d.input) {
-			more := make([]byte, min(2*len(d.input), maxInput+1)) // one byte more, to see too much of it
-			copy(more, d.input)
-			d.input = more
-		}
-		k, err := r.Read(d.input[n:])
-		n += k
-		if n > maxInput {
-			return &LimitError{"bytes of input, or more", int64(n), maxInput}
-		}
-		if err == io.EOF {
-			d.input = d.input[:n]
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read: %w", err)
-		}
-		if idle++; k > 0 {
-			idle = 0
-		} else if idle == 100 { // as in bufio
-			return fmt.Errorf("read: %w", io.ErrNoProgress)
-		}
-	}
-}
 
 // maxRatio is how many bytes one byte of deflate can stand for.
 const maxRatio = 1032
