@@ -48,7 +48,9 @@ type Names struct {
 type span struct{ from, to int32 }
 
 // NewNames returns an empty memory for an index of patterns.
-func NewNames(index *pattern.Index) *Names { return &Names{index: index, most: maxCost} }
+func NewNames(index *pattern.Index) *Names {
+	return &Names{index: index, symbols: new(decode.Symbols), most: maxCost}
+}
 
 // Learn looks up every function name of the table that is not known yet. It fails when the
 // context ends, or when the patterns cost too much.
@@ -61,7 +63,7 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 	*n = Names{index: n.index, most: n.most, symbols: t.Symbols, packageIDs: map[string]int32{}}
 	err := n.learn(ctx, t)
 	if err != nil {
-		n.symbols = nil // some names are missing
+		n.symbols = new(decode.Symbols) // some names are missing
 	}
 	return err
 }
@@ -132,9 +134,6 @@ func (n *Names) HavePackages() bool {
 
 // Matches lists the numbers of the patterns that match the name.
 func (n *Names) Matches(id decode.ID) []int32 { return n.hits[n.matches[id].from:n.matches[id].to] }
-
-// MostMatches is the largest number of patterns that one name matches.
-func (n *Names) MostMatches() int { return n.mostMatches }
 
 // Match reports whether the name matches any of the patterns with the given
 // numbers, which are in order.

@@ -152,8 +152,10 @@ type Counter struct {
 // of the standard library and calls of function literals are recognised as hand-overs.
 func (c *Counter) Ordered() bool { return c.stacks.order.known || !c.stacks.order.several }
 
-// Len is the number of queries that look at frames.
-func (c *Counter) Len() (n int) {
+// Visits is how often a frame is visited at most: once for each query that looks at frames, and
+// as often as a name matches patterns.
+func (c *Counter) Visits() int {
+	n := c.Names.mostMatches
 	for i := range c.queries {
 		if c.queries[i].Unit != Whole {
 			n++
@@ -217,10 +219,8 @@ func (c *Counter) Key(query int, name string) int32 {
 		if key, known := c.Names.packageIDs[name]; known {
 			return key
 		}
-	} else if c.Names.symbols != nil { // names have been seen
-		if id, known := c.Names.symbols.Find(name); known {
-			return int32(id)
-		}
+	} else if id, known := c.Names.symbols.Find(name); known {
+		return int32(id)
 	}
 	return -1
 }

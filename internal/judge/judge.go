@@ -143,7 +143,7 @@ const maxCompared = 300_000
 // are conditions on labels, each label counts as two frames.
 func count(c *charge.Counter, rules []rule, t *decode.Table) error {
 	const remedy = "take a profile of a shorter time, or fewer budgets with an in, where or except of their own"
-	visits, parts := t.Frames, int64(c.Len()+c.Names.MostMatches())
+	visits, parts := t.Frames, int64(c.Visits())
 	what := fmt.Sprintf("%d frames", t.Frames)
 	if len(c.Where) > 0 {
 		visits += 2 * int64(len(t.Labels))
