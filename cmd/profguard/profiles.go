@@ -52,7 +52,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 	}
 	var names []string
 	var total decode.Merger
-	kind := addressedKind(args[0]) // others of another kind cannot be added
+	kind := addressedKind(args[0])                    // others of another kind cannot be added
 	stacks, seen := 0, map[[sha256.Size]byte]string{} // the arguments, by their contents
 	for _, arg := range args {
 		name := redacted(arg)

@@ -53,12 +53,18 @@ type paths struct {
 	lines []int32 // of all that are kept, indices into Table.Lines
 	value int64   // of all that are kept
 	all   int64   // of all stacks, also of those beyond the limit
+
+	byName map[decode.ID]int64 // see heaviest
+	byLine map[decode.Line]int64
 }
 
 // Explain looks at the samples that a query charges to a key, and returns an explanation.
 func (c *Counter) Explain(query int, key int32) Explanation {
 	if c.paths == nil {
-		c.paths = &paths{Counter: c, lines: make([]int32, 0, min(c.table.Frames, maxPathFrames))}
+		c.paths = &paths{
+			Counter: c, lines: make([]int32, 0, min(c.table.Frames, maxPathFrames)),
+			byName: map[decode.ID]int64{}, byLine: map[decode.Line]int64{},
+		}
 	}
 	p, t := c.paths, c.table
 	p.kept, p.lines, p.value, p.all = p.kept[:0], p.lines[:0], 0, 0
@@ -133,7 +139,9 @@ func (p *paths) line(at int) decode.Line { return p.table.Lines[p.lines[at]] }
 // heaviest returns the costliest function among the frames that at selects, at its costliest
 // line. Equal ones are ordered by name, because ids depend on earlier profiles.
 func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame, best decode.ID) {
-	byName, byLine := map[decode.ID]int64{}, map[decode.Line]int64{}
+	byName, byLine := p.byName, p.byLine
+	clear(byName)
+	clear(byLine)
 	for k := range stacks {
 		s := &stacks[k]
 		if i := at(s); s.begin <= i && i < s.end {
