@@ -54,7 +54,7 @@ func waitHere(stop <-chan struct{}) { <-stop }
 // an offender for each, and a clean twin beside each budget that fails.
 func TestKindsAreWatched(t *testing.T) {
 	// The host's own setting is used: every contention is observed, so that seconds
-	// suffice for what takes minutes at the guard's own one in a hundred.
+	// suffice for what takes minutes at the guard's own one in ten.
 	defer runtime.SetMutexProfileFraction(runtime.SetMutexProfileFraction(1))
 	stop := make(chan struct{})
 	var workers sync.WaitGroup

@@ -183,10 +183,10 @@ func TestFault_54_RatesRestored(t *testing.T) {
 		before, then int // what the host sets, before Start and while the guard runs
 		during, want int
 	}{
-		{"ours", 0, -1, 100, 0},
-		{"somebody has changed it since", 0, 7, 100, 7},
+		{"ours", 0, -1, 10, 0},
+		{"somebody has changed it since", 0, 7, 10, 7},
 		{"the host's own", 5, -1, 5, 5},
-		{"somebody has turned it off", 0, 0, 100, 0},
+		{"somebody has turned it off", 0, 0, 10, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			runtime.SetMutexProfileFraction(tt.before)
