@@ -334,7 +334,7 @@ func (p *phrasing) countedOver(reason judge.CountedOver) string {
 	}
 	said := p.at() + ", by its " + what + " counted over " + period
 	if reason.Little {
-		said += ", which is too little work to be judged alone"
+		said += ", too close to the limit to be judged alone"
 	}
 	return said + "; the limit is " + p.limit()
 }

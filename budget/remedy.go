@@ -37,8 +37,11 @@ func (p *parser) remedy() string {
 	}
 	// A limit of bytes or of time may only lack a clause. Minutes do not: 500m is
 	// meant as half a core by those who write it.
-	for dim, clause := range map[unit.Dimension]string{unit.Bytes: " of heap", unit.Time: " per request"} {
-		if with := try(tried.lex.line + clause); with.err == nil && with.b.Limit.dimension() == dim && with.b.Limit.Unit != "m" {
+	for _, lacks := range []struct {
+		clause string
+		dim    unit.Dimension
+	}{{" of heap", unit.Bytes}, {" of allocs", unit.Bytes}, {" per request", unit.Time}} {
+		if with := try(tried.lex.line + lacks.clause); with.err == nil && with.b.Limit.dimension() == lacks.dim && with.b.Limit.Unit != "m" {
 			return advice + with.b.String() + `"`
 		}
 	}
