@@ -92,7 +92,9 @@
 //
 // The cores of mutex and block are the seconds that all goroutines together have waited in
 // a second. There is no share of contention, because shares of it add up to 100% however
-// little there is.
+// little there is. A guard has one contention of mutex in ten recorded, unless the program
+// has set a fraction. So that waits which are in no sample are not taken for none, it also
+// asks the runtime how long all goroutines have waited for locks.
 //
 // A profile of allocs, mutex or block counts events over a time. Without cores and "per", a
 // guard compares what comes in one period (its Config.Every) with an amount or a count, and
