@@ -120,7 +120,7 @@ func TestWaited(t *testing.T) {
 	for range 50 {
 		mu.Lock()
 		for range 4 {
-			waiting.Go(func() { mu.Lock(); mu.Unlock() })
+			waiting.Go(func() { quarrel(&mu, 1) })
 		}
 		time.Sleep(2 * time.Millisecond)
 		mu.Unlock()
