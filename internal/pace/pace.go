@@ -28,6 +28,7 @@ type Pace struct {
 	Window time.Duration  // and takes so long
 	Random func() float64 // at least 0 and below 1
 
+	last    time.Duration // the cost of the last window
 	excess  time.Duration // what windows have used above mostShare
 	until   time.Time     // the end of a pause
 	extra   time.Duration // the time of extra windows that counted at the time counted
@@ -63,7 +64,7 @@ func (p *Pace) Next(began, now time.Time) time.Time {
 }
 
 // costly reports whether windows cost too much to let them follow each other closely.
-func (p *Pace) costly() bool { return float64(p.excess) > mostShare*float64(judgedOver) }
+func (p *Pace) costly() bool { return float64(p.last) > mostShare*float64(p.Window*3/2) }
 
 // Paused returns until when there are no windows, and reports whether that is later than now.
 func (p *Pace) Paused(now time.Time) (until time.Time, paused bool) {
@@ -73,7 +74,7 @@ func (p *Pace) Paused(now time.Time) (until time.Time, paused bool) {
 // Spent takes the cost of a window and the time since the window before. It returns the share
 // of one core that the window used, and makes the next windows less frequent by it.
 func (p *Pace) Spent(cost, period time.Duration, now time.Time) (share float64) {
-	p.excess = max(p.excess-time.Duration(mostShare*float64(period)), 0) + cost
+	p.last, p.excess = cost, max(p.excess-time.Duration(mostShare*float64(period)), 0)+cost
 	if float64(cost) > PauseShare*float64(max(period, judgedOver)) {
 		p.until = now.Add(PauseFor)
 	}
