@@ -92,14 +92,20 @@ func (g *Guard) release(ctx context.Context) {
 	g.mu.Lock() // a store that is opened later is closed by openDumps
 	store := g.dumps.Load()
 	g.mu.Unlock()
-	for _, s := range g.sinks {
-		s.close() // all at once, so that none takes the time of another or of the disk
-	}
 	if store != nil {
-		_ = store.Close(ctx)
+		// A disk that hangs leaves time for the sinks.
+		disk, cancel := context.WithTimeout(ctx, stopWithin/4)
+		_ = store.Close(disk)
+		cancel()
+	}
+	for _, s := range g.sinks {
+		s.close() // all at once
 	}
 	for _, s := range g.sinks {
 		await(ctx, s.done)
+	}
+	if store != nil {
+		_ = store.Close(ctx) // with the time that the sinks have left
 	}
 	running.CompareAndSwap(g, nil)
 }
