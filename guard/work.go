@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -74,11 +75,17 @@ func gatherer(r prometheus.Registerer) prometheus.Gatherer {
 	return prometheus.DefaultGatherer
 }
 
-// now reads the counters.
+// now reads the counters, all at once, so that one that hangs does not make the others late.
 func (w *workCounters) now() readings {
+	replies := make([]readings, len(w.counters))
+	var calls sync.WaitGroup
+	for i, c := range w.counters {
+		calls.Go(func() { replies[i] = c.ask() })
+	}
+	calls.Wait()
 	r := readings{}
-	for _, c := range w.counters {
-		maps.Copy(r, c.ask())
+	for _, reply := range replies {
+		maps.Copy(r, reply)
 	}
 	return r
 }
