@@ -57,7 +57,7 @@ func (p *phrasing) reason(reason judge.Reason) string {
 	case judge.UpTo:
 		return p.at() + ", or up to " + p.amount(f.High) + " (" + p.samples() + ")"
 	case judge.Unseen:
-		return p.at() + ", or up to " + p.amount(f.High) + " (" + p.samples() + "): the runtime counted " + unit.Format(reason.Waited.Seconds(), unit.Time) + " of waiting for locks in all"
+		return p.at() + " by " + p.samples() + ", but by the runtime's count goroutines have waited for locks for " + unit.Format(reason.Waited.Seconds(), unit.Time) + " or more"
 	case judge.TooFew:
 		return p.samples() + ", " + whole(reason.Needed) + " are needed to tell " + p.limit() + " from " + round(reason.Notable, unit.Share) + "; " + p.at()
 	case judge.TooClose:

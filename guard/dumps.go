@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -216,7 +215,7 @@ func (l *looper) trace() []byte {
 	if l.cfg.Trace == nil || l.untraced {
 		return nil
 	}
-	var written bytes.Buffer
+	var written limited
 	err := foreign(startWithin, func() (err error) {
 		if l.cfg.Trace.Enabled() {
 			_, err = l.cfg.Trace.WriteTo(&written)
@@ -229,5 +228,20 @@ func (l *looper) trace() []byte {
 		return nil
 	}
 	l.off("execution traces", nil)
-	return written.Bytes()
+	return written
+}
+
+// traceMost is the most that Config.Trace may write, so that one that writes for ever takes no more
+// memory. A flight recorder keeps 10 MiB by default.
+const traceMost = 64 << 20
+
+// limited takes at most traceMost bytes.
+type limited []byte
+
+func (b *limited) Write(p []byte) (int, error) {
+	if len(*b)+len(p) > traceMost {
+		return 0, fmt.Errorf("it writes more than %d MiB", traceMost>>20)
+	}
+	*b = append(*b, p...)
+	return len(p), nil
 }

@@ -464,7 +464,7 @@ func TestFlightRecorderHasError(t *testing.T) {
 	})
 }
 
-// A recorder that panics or hangs costs the dumps their traces, and nothing
+// A recorder that panics, hangs or writes without end costs the dumps their traces, and nothing
 // else. One that hangs is not called again.
 func TestFlightRecorderFails(t *testing.T) {
 	var release chan struct{}
@@ -476,6 +476,10 @@ func TestFlightRecorderFails(t *testing.T) {
 		{"not returned within", func(io.Writer) (int64, error) { <-release; return 0, nil }},
 		{"has not returned within 1s", func(io.Writer) (int64, error) { time.Sleep(3 * second); return 0, nil }},
 		{"ended its goroutine", func(io.Writer) (int64, error) { runtime.Goexit(); return 0, nil }},
+		{"writes more than", func(w io.Writer) (int64, error) {
+			n, err := w.Write(make([]byte, 200<<20))
+			return int64(n), err
+		}},
 	} {
 		t.Run(tt.say, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {

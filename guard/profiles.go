@@ -33,10 +33,7 @@ func (k *kindTaker) take(kind string, work readings, f *judge.Facts) ([]byte, er
 		}
 	}
 	if kinds.Of(kind).Sampling == kinds.Contention {
-		f.MutexFraction = int(p.Rate)
-	}
-	if f.Waited = nil; kind == kinds.Mutex {
-		f.Waited = &p.Waited
+		f.MutexFraction, f.Waited = int(p.Rate), p.Waited
 	}
 	return p.Data, err
 }

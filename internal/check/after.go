@@ -76,7 +76,7 @@ func (r *run) judgeLeaks() {
 	if r.busy() {
 		wait *= busyTimes
 	}
-	left := work.Settled(r.id, wait)
+	left := work.Settled(r.id, wait, r.latest)
 	// The budget is about a profile that few runtimes have. The goroutines that are left
 	// take its place.
 	for _, t := range left.SampleType {

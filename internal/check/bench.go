@@ -29,6 +29,9 @@ func (r *run) benchmark() (problem string) {
 	defer cancel()
 	r.worker = work.New(ctx, r.id, r.call)
 	defer r.worker.Stop(0, 0)
+	if r.test.cpuprofile && r.Update {
+		return "no baseline was written: go test -cpuprofile holds the profiler"
+	}
 	if r.test.cpuprofile {
 		r.worker.Loop(ctx, r.bench.Loop)
 		r.t.Logf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged")

@@ -24,7 +24,7 @@ func (r *run) levelOf(subject string) float64 {
 		return liveHeap()
 	}
 	// Three looks, at least 1 ms apart, show no change.
-	return float64(work.Samples(work.Settled(r.id, 7*time.Millisecond)))
+	return float64(work.Samples(work.Settled(r.id, 7*time.Millisecond, r.latest)))
 }
 
 // judgeLevels judges "goroutines steady" and "heap steady". After each of ten or more

@@ -9,6 +9,7 @@ import (
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -64,10 +65,8 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 		return c, NoSamples{}
 	}
 	c.divisor, c.n = over, over/value
-	if waited := w.facts.Waited; waited != nil && w.facts.MutexFraction > 1 && r.Dimension != unit.Count {
-		// A few long waits may be in no sample. Both numbers are estimates, and a difference of
-		// less than their half is noise.
-		c.unseen = max(0, int64(*waited)-2*w.total(r.value.Index))
+	if r.Kind == kinds.Mutex && r.Dimension != unit.Count && w.facts.MutexFraction > 1 { // a few long waits may be in no sample
+		c.unseen = max(0, int64(w.facts.Waited)-w.total(r.value.Index))
 	}
 	return c, nil
 }
@@ -225,14 +224,17 @@ func (c *comparison) of(name string) found {
 }
 
 // finding is what the charges in the window and in the baseline prove. Of stacks that were
-// cut off, it is only known that a charge is between what shows and that plus what was cut, and
-// the same holds for waits that are in no sample:
+// cut off, it is only known that a charge is between what shows and that plus what was cut:
 // the finding fails if the least growth or charge fails, and passes if the most passes.
 func (c *comparison) finding(x found) evidence.Finding {
 	least, most := x, x
 	least.before += x.hidden
 	f := c.exactly(least)
-	if most.now = max(x.now, c.most) + c.unseen; most.now > x.now || x.hidden > 0 {
+	most.now = max(x.now, c.most)
+	if f.Verdict == evidence.Pass { // and it may have all waits that are in no sample
+		most.now += c.unseen
+	}
+	if most.now > x.now || x.hidden > 0 {
 		most.weight = max(x.weight, c.sums.CutWeight())
 		e := c.exactly(most)
 		if f.High = e.High; f.Verdict == evidence.Pass && e.Verdict != evidence.Pass {
@@ -442,8 +444,8 @@ func (c *comparison) reason(x found, samples int64) Reason {
 	switch {
 	case c.before != nil:
 		return Growth{Before: c.before.N, New: !c.isShare() && x.now > 0 && x.before+x.hidden <= 0, SmallBaseline: x.SmallBaseline}
-	case x.Verdict == evidence.Inconclusive && c.unseen > 0:
-		return Unseen{*c.w.facts.Waited}
+	case x.Verdict == evidence.Inconclusive && c.unseen > 0 && c.exactly(x).Verdict == evidence.Pass:
+		return Unseen{c.w.facts.Waited}
 	case x.Verdict == evidence.Inconclusive && c.sums.Cut > 0 && x.Needed == 0:
 		return UpTo{}
 	case c.value.Counted:

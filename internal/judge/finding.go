@@ -133,7 +133,7 @@ type (
 type (
 	Counted        struct{}                          // the value was counted in full, and not sampled
 	Measured       struct{}                          // the bounds decide
-	Unseen         struct{ Waited time.Duration }    // for locks, as the runtime counts it: so the value may be as large as the finding's High
+	Unseen         struct{ Waited time.Duration }    // for locks, at least, and the samples have less of it
 	UpTo           struct{}                          // with stacks that were cut off, the value may be as large as the finding's High
 	TooFew         struct{ Needed, Notable float64 } // samples to tell a share of Notable from the limit
 	TooClose       struct{ Needed, Zone float64 }    // to the limit; a Needed of 0 is unknown, and a pass is below Zone

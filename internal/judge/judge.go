@@ -21,7 +21,7 @@ import (
 type Facts struct {
 	Kind          string
 	MutexFraction int
-	Waited        *time.Duration // for locks, of all goroutines, as the runtime counts it beside a profile of mutex
+	Waited        time.Duration // for locks, by all goroutines together, at least
 	Elapsed       time.Duration
 	Figures       map[string]float64
 	Work          map[string]float64

@@ -120,8 +120,6 @@ func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Fin
 	case r.Test == Absent && f.Samples > 0 && !r.proves():
 		s.addAbsent(w, r, f)
 		return
-	case f.Samples == 0 && r.Test == Limited && r.Kind == kinds.Mutex:
-		return // what the runtime counts in one window is an estimate
 	case f.Samples == 0, r.proves():
 		if f.Verdict != evidence.Inconclusive {
 			s.verdict, s.evidence = f.Verdict, 0

@@ -153,14 +153,6 @@ func (w *window) empty(r *rule, f *Finding) {
 	switch {
 	case scoped && len(w.t.Samples) > 0:
 		f.Reason = OutOfScope{}
-	case !scoped && w.facts.Waited != nil && r.Test == Limited && (r.Dimension == unit.Cores || r.Dimension == unit.Time):
-		over, why := w.divisor(r)
-		if f.Reason = why; why == nil {
-			f.High, f.Reason = w.facts.Waited.Seconds()/over, Unseen{*w.facts.Waited}
-			if f.High < evidence.Zone*r.Limit {
-				f.Verdict = evidence.Pass
-			}
-		}
 	case !scoped && r.value.Counted && r.Dimension != unit.Share:
 		f.set(counted(0, r.Limit))
 		f.Reason = Counted{}

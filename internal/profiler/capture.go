@@ -50,15 +50,17 @@ func (h *Hub) Capture(ctx context.Context, d time.Duration) (Window, error) {
 	return w, w.Err()
 }
 
-// retryPause is the backoff of a stream: long enough for other code to start its profile, short
-// enough for a check of a few seconds to try again.
+// retryPause is how long a stream leaves the profiler alone when it was not available: long
+// enough for other code to start its profile, short enough for a check of a few seconds to try
+// again.
 const retryPause = time.Second
 
 // Stream profiles the process in blocks of at least d, of which no two share a runtime
 // profile, and calls yield with one after the other until it returns false or ctx ends. The
 // sampling phase is random in each block, which is what makes blocks independent. Streams with
-// the same d share their blocks. Lost blocks are yielded too, with their outcome. Nothing is
-// profiled while yield runs. When Stream returns, the profiler is released, as with Capture.
+// the same d share their blocks. Lost blocks are yielded too, with their outcome; after one for
+// which the profiler was not available, Stream waits a second. Nothing is profiled while yield
+// runs. When Stream returns, the profiler is released, as with Capture.
 func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bool) {
 	for {
 		// A long block is as good as a short one, up to a stall.
@@ -66,7 +68,8 @@ func (h *Hub) Stream(ctx context.Context, d time.Duration, yield func(Window) bo
 		if w.Outcome == Canceled || !yield(w) {
 			return
 		}
-		if w.Backoff(0) > 0 {
+		switch w.Outcome {
+		case Busy, Hung, Stolen, TooLarge:
 			patient(ctx, retryPause, nil)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 // wait longer for a page.
 const defaultSeconds, maxSeconds = "10", 60
 
-// profile takes a CPU profile, calls taken, and sends it, as it is or as a flame graph.
-func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool, taken, release func()) {
+// profile takes a CPU profile and sends it, as it is or as a flame graph.
+func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool) {
 	d, err := seconds(r)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
@@ -33,6 +33,15 @@ func (h *Handler) profile(w http.ResponseWriter, r *http.Request, draw bool, tak
 		refuse(w, http.StatusBadRequest, fmt.Sprintf("the server's WriteTimeout ends the answer before %v are over, and cannot be extended here; ask for fewer seconds", d))
 		return
 	}
+	h.heavy.use(w, busyHeavy, func(release func()) {
+		h.live.use(w, "a live profile is being taken already", func(taken func()) {
+			h.takeLive(w, r, d, draw, taken, release)
+		})
+	})
+}
+
+// takeLive takes a profile of length d, calls taken, and sends it.
+func (h *Handler) takeLive(w http.ResponseWriter, r *http.Request, d time.Duration, draw bool, taken, release func()) {
 	ctx, cancel := context.WithCancel(r.Context()) // the client leaves
 	defer cancel()
 	defer context.AfterFunc(h.Running, cancel)()

@@ -149,11 +149,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	case name == "dumps.json":
 		h.heavy.use(w, busyHeavy, func(release func()) { sendJSON(w, r, h.listDumps(), release) })
 	case name == "profile", name == "flame.json":
-		h.heavy.use(w, busyHeavy, func(release func()) {
-			h.live.use(w, "a live profile is being taken already", func(taken func()) {
-				h.profile(w, r, name == "flame.json", taken, release)
-			})
-		})
+		h.profile(w, r, name == "flame.json")
 	case isDump && len(parts) == 2:
 		h.dumpPage(w, r, parts[1])
 	case isDump && len(parts) == 3:

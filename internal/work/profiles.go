@@ -185,16 +185,16 @@ func Most(before *profile.Profile, id string) *profile.Profile {
 	return before
 }
 
-// Settled waits until the goroutines of work have ended, or until none has ended for d. It
-// returns those that are left.
-func Settled(id string, d time.Duration) (left *profile.Profile) {
+// Settled waits until the goroutines of work have ended, or until none has ended for d, but no
+// longer than d after until. It returns those that are left.
+func Settled(id string, d time.Duration, until time.Time) (left *profile.Profile) {
 	least, since := int64(math.MaxInt64), time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		left = Goroutines(id)
 		if n := Samples(left); n < least {
 			least, since = n, time.Now()
 		}
-		if least == 0 || time.Since(since) >= d {
+		if least == 0 || time.Since(since) >= d || time.Now().After(until.Add(d)) {
 			return left
 		}
 		time.Sleep(pause)
