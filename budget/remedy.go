@@ -97,18 +97,22 @@ func suggest(word string) []string {
 	if slices.Contains(kinds.Names(), word) {
 		list = append(list, "of "+word)
 	}
-	if digits, rest := splitNumber(word); digits != "" { // 20percent, 64mb, 5 minutes
+	amount := strings.TrimLeft(word, "<>=")
+	digits, rest := splitNumber(amount)
+	isAmount := digits != "" && rest == "" // and 9p is a package
+	if digits != "" {                      // 20percent, 64mb, 5 minutes
 		for _, meant := range append(meanings(strings.TrimSpace(rest), synonyms), strings.TrimSpace(rest)) {
 			if _, ok := unit.Named(meant); ok {
+				isAmount = true
 				list = append(list, digits+meant)
 			}
 		}
-		if value, _ := strconv.ParseFloat(word, 64); value >= 1 && value < 100 { // but 0.2 may be anything
+		if value, _ := strconv.ParseFloat(word, 64); value >= 1 && value < 100 && !strings.HasSuffix(word, ".") { // but 0.2 may be anything
 			list = append(list, word+"%", word+" points", word+" cores")
 		}
 	}
 	// A subject has one of "above" and "below", and the other one is wrong there.
-	if amount := strings.TrimLeft(word, "<>="); startsWithNumber(amount) {
+	if isAmount {
 		for _, compared := range append(meanings(strings.TrimSuffix(word, amount), synonyms), "above", "below") {
 			list = append(list, compared+" "+amount)
 		}

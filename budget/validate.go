@@ -39,7 +39,7 @@ func (s Set) Validate() error {
 		if earlier, taken := first[name]; taken && err == nil {
 			err = fmt.Errorf("budget %q: expected a name of its own for each budget, found it at places %d and %d of the set: rename one, or remove it",
 				clipped(name), earlier+1, i+1)
-		} else if !taken {
+		} else if err == nil {
 			first[name] = i
 		}
 		errs = append(errs, err)

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,9 +51,12 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 	}
 	var names []string
 	var total decode.Merger
-	kind := addressedKind(args[0])                    // others of another kind cannot be added
+	kind := addressedKind(args[0])
 	stacks, seen := 0, map[[sha256.Size]byte]string{} // the arguments, by their contents
 	for _, arg := range args {
+		if addressedKind(arg) != kind {
+			kind = "" // of such a sum, a verdict would be about both
+		}
 		name := redacted(arg)
 		table, content, err := s.decode(ctx, arg)
 		if err != nil {
@@ -130,10 +132,15 @@ func address(arg string, seconds int) (*url.URL, error) {
 // addressedKind is the kind of profile at an address of net/http/pprof, "" for others. A profile of
 // mutex looks like one of block, and the growth of allocs (with "seconds") like that of heap.
 func addressedKind(arg string) string {
-	if u, err := url.Parse(arg); err == nil && u.Host != "" && slices.Contains(kinds.Names(), path.Base(u.Path)) {
-		return path.Base(u.Path)
+	u, err := url.Parse(arg)
+	if err != nil || u.Host == "" {
+		return ""
 	}
-	return ""
+	_, kind, _ := strings.Cut(u.Path, "/debug/pprof/")
+	if !slices.Contains(kinds.Names(), kind) {
+		return ""
+	}
+	return kind
 }
 
 // ofGuard is an example of the address of a guard's profile.

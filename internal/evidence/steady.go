@@ -137,6 +137,11 @@ func (s *Steady) fit() {
 		residuals[i] = s.floors[i] - s.base - s.perLoad*s.loads[i]
 		strays.add(residuals[i], 1)
 	}
-	s.phi = inflation(strays.rho(0))
+	s.phi = 1
+	// Where the floors follow the load exactly, rounding leaves residuals that are alike and would
+	// be taken for correlation.
+	if rounding := 1e-12 * s.base; strays.squares(0) > n*rounding*rounding {
+		s.phi = inflation(strays.rho(0))
+	}
 	s.allowance = quantile(residuals[:], 0.9) + steadyRise*math.Abs(quantile(s.floors, 0.5))
 }

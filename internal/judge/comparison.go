@@ -264,6 +264,14 @@ func (c *comparison) exactly(x found) evidence.Finding {
 	return c.limit(x.before).Growth(c.hits(x.now), c.n, 1, tests)
 }
 
+// isOver reports whether the measured value is over the limit, proven or not.
+func (c *comparison) isOver(x found) bool {
+	if c.before == nil {
+		return c.part(x.now) > c.Limit // x.Value may have a rounding error
+	}
+	return x.Value > c.Limit
+}
+
 // inSamples converts the exposure that is missing to samples, in proportion.
 func (c *comparison) inSamples(f *evidence.Finding) {
 	if c.n > 0 {
@@ -299,7 +307,7 @@ func (w *window) compare(r *rule, f *Finding) {
 				x.Low, x.High = first.Low, first.High
 			}
 		}
-	case worst.Value > c.Limit: // proven or not
+	case c.isOver(worst):
 		w.explainSubject(r, f)
 	}
 	likely := f.Verdict == evidence.Fail && x.Verdict != evidence.Fail
@@ -366,7 +374,7 @@ func (c *comparison) worst() (worst found, over []int32) {
 		if !any || worse(x.Finding, worst.Finding) {
 			worst, any = x, true
 		}
-		if x.Value > c.Limit {
+		if c.isOver(x) {
 			over = append(over, key)
 		}
 	}

@@ -11,10 +11,11 @@ import (
 // An Index is not safe for concurrent use.
 type Index struct {
 	patterns []*Pattern
-	byWord   map[string][]int32 // at "" those that are tried on all names
-	segments []segment          // of the last name, for the next
-	names    int                // that were looked up
-	tried    []int              // by pattern, the last of these names that it was tried on
+	byWord   map[string][]int32
+	always   []int32
+	segments []segment // of the last name, for the next
+	names    int       // that were looked up
+	tried    []int     // by pattern, the last of these names that it was tried on
 
 	Tries int // of patterns on names until now
 }
@@ -22,44 +23,44 @@ type Index struct {
 // NewIndex makes an index of patterns; their numbers are their positions.
 func NewIndex(patterns []*Pattern) *Index {
 	ix := &Index{patterns: patterns, byWord: map[string][]int32{}, tried: make([]int, len(patterns))}
+	common := map[string]int{}
+	for _, p := range patterns {
+		for _, r := range p.readings {
+			for _, word := range r.words() {
+				common[word]++
+			}
+		}
+	}
+	rarest := func(words []string) string {
+		return slices.MinFunc(words, func(a, b string) int { return common[a] - common[b] })
+	}
 	for i, p := range patterns {
-		for _, word := range p.words() {
-			ix.byWord[word] = append(ix.byWord[word], int32(i))
+		number := int32(i)
+		if len(p.readings) == 0 || slices.ContainsFunc(p.readings, func(r reading) bool { return len(r.words()) == 0 }) {
+			ix.always = append(ix.always, number)
+			continue
+		}
+		for _, r := range p.readings {
+			word := rarest(r.words())
+			if have := ix.byWord[word]; len(have) == 0 || have[len(have)-1] != number {
+				ix.byWord[word] = append(have, number)
+			}
 		}
 	}
 	return ix
 }
 
-// words are such that every matching name has one of them; all names have "".
-func (p *Pattern) words() []string {
-	if len(p.readings) == 0 {
-		return []string{""}
-	}
-	var words []string
-	for _, r := range p.readings {
-		words = append(words, r.word())
-	}
-	slices.Sort(words)
-	return slices.Compact(words)
-}
-
-// word is a word that every matching name has: the last of the path, which few packages share, or
-// else the first of the item.
-func (r reading) word() string {
-	words := []string{""}
-	for _, seg := range slices.Backward(r.item) {
+// words are elements of the path and words of the item that every matching name has.
+func (r reading) words() []string {
+	words := slices.Clone([]string(r.path))
+	for _, seg := range r.item {
 		words = append(words, seg.text)
 	}
-	words = append(words, r.path...)
-	last := len(words) - 1
-	for words[last] == everything || strings.Contains(words[last], "*") {
-		last--
-	}
-	return words[last]
+	return slices.DeleteFunc(words, func(word string) bool { return strings.Contains(word, "*") || word == everything })
 }
 
 // Always is the number of patterns that are tried on all names.
-func (ix *Index) Always() int { return len(ix.byWord[""]) }
+func (ix *Index) Always() int { return len(ix.always) }
 
 // Match appends the numbers of all patterns that match the function name to dst,
 // each once and in order, and returns it. It answers as [Pattern.Match] does.
@@ -68,14 +69,19 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 	ix.segments = s.segments
 	start := len(dst)
 	ix.names++
-	dst = ix.try(ix.byWord[""], &s, dst)
-	for element := range strings.SplitSeq(s.path, "/") {
-		dst = ix.try(ix.byWord[element], &s, dst)
-	}
-	_, unversioned := lastNames(s.path)
-	dst = ix.try(ix.byWord[unversioned], &s, dst)
-	for _, seg := range s.segments {
-		dst = ix.try(ix.byWord[seg.text], &s, dst)
+	dst = ix.try(ix.always, &s, dst)
+	if len(ix.byWord) > 0 {
+		for rest, more := s.path, s.path != ""; more; {
+			var element string
+			element, rest, more = strings.Cut(rest, "/")
+			dst = ix.try(ix.byWord[element], &s, dst)
+		}
+		if _, unversioned := lastNames(s.path); unversioned != "" {
+			dst = ix.try(ix.byWord[unversioned], &s, dst)
+		}
+		for _, seg := range s.segments {
+			dst = ix.try(ix.byWord[seg.text], &s, dst)
+		}
 	}
 	slices.Sort(dst[start:])
 	return dst

@@ -190,5 +190,5 @@ func parseRegexp(text string) (*regexp.Regexp, error) {
 	case end == 1:
 		return nil, errors.New("the regular expression is empty; write what to look for between the slashes")
 	}
-	return regexp.Compile(text[1:end])
+	return regexp.Compile(strings.ReplaceAll(text[1:end], `\/`, "/"))
 }

@@ -21,7 +21,7 @@ func parseName(full string, buf []segment) symbol {
 	s := symbol{full: full, segments: buf, lastMark: -1}
 	path, rest := cut(full)
 	if path == "" {
-		if full != "" && !strings.ContainsAny(full, "/.:,*&<([ ") { // memcpy: a C function can be asked for like any other
+		if isIdentifier(full) { // memcpy: a C function can be asked for like any other
 			s.segments = append(buf, segment{text: full})
 		}
 		return s
@@ -78,6 +78,17 @@ func cut(full string) (path, rest string) {
 		return "", ""
 	}
 	return full[:dot], full[dot+1:]
+}
+
+// isIdentifier reports whether a name without package could be one of C.
+func isIdentifier(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && c != '$' && c != '@' && c < 0x80 && !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'z') {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // Visible is a text in one line for a terminal or a log: a profile may have any characters in a
