@@ -104,7 +104,12 @@ func ratio(k, exposure, k0, exposure0, margin, phi float64) Finding {
 	if exposure == 0 || exposure0 == 0 {
 		return Finding{Value: -1, Low: -1, High: most}
 	}
-	value := func(p float64) float64 { return amount(p/(1-p)*(exposure0/exposure)) - 1 } // p is its part of all hits
+	value := func(p float64) float64 { // p is its part of all hits
+		if p >= 1 {
+			return most
+		}
+		return amount(p/(1-p)*(exposure0/exposure)) - 1
+	}
 	f := Finding{Value: value(k / n), Low: value(Lower(k, n, phi, FailAlpha)), High: value(Upper(k, n, phi, PassAlpha))}
 	if k0 == 0 && k > 0 { // an infinite growth would not tell how much there is
 		f.Value = min(max(amount(k*(exposure0/exposure))-1, f.Low), f.High)
