@@ -19,7 +19,7 @@ type judgement struct {
 	finding    *judge.Finding // the result without words
 	start, end time.Time      // of the time that was judged
 	lost       bool           // nothing was found out, so the alert does not change
-	worked     bool           // a unit of the budget's work has ever been done
+	worked     bool           // a unit of the budget's work has been done since the last window
 	data       []byte         // the profile
 	event      alert.Event    // the transition of the alert
 }
@@ -66,7 +66,7 @@ func (g *Guard) add(j *judgement) bool {
 	e.History = append(e.History, Measurement{Value: r.Share, Verdict: r.Verdict})
 	e.Result, e.measured, e.Accept = *r, j.finding.HasValue(), check.Accepting(r, 1)
 	e.judged = e.judged || e.measured
-	if j.worked && !e.worked { // it was not missed before
+	if j.worked { // it was not missed before
 		e.worked, e.missed = true, 0
 	}
 	if j.lost {

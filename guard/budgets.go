@@ -33,7 +33,8 @@ type entry struct {
 
 	missed  int          // windows in which the program worked and the budget had nothing to judge
 	judged  bool         // it has had something to judge
-	worked  bool         // a unit of its work has been done
+	work    readings     // after the last window, while none of its work has been done
+	worked  bool         // a unit of its work has been done, in a window or between two
 	counted counters     // the counters when it was last judged by them
 	watch   *judge.Watch // judges it, as the rule with the number at
 	at      int

@@ -100,8 +100,9 @@ type TB interface {
 // for a budget, that is logged and the benchmark passes. It is the same under -short, with
 // which a check takes at most 5 seconds, and 20 on a busy machine. Mistakes in the test fail
 // either way. go test -cpuprofile holds the profiler, so Check with a budget on CPU calls work
-// once and skips the test, and runs a benchmark without judging it (with Update it fails). Under go test -fuzz it calls
-// work once for each input and judges nothing. A guard in the same process shares the profiler.
+// once and skips the test, and runs a benchmark without judging it (with Update it fails).
+// Under go test -fuzz it calls work once for each input and judges nothing. A guard in the same
+// process shares the profiler.
 //
 // If work panics, Check panics with the same text and work's stack. If work ends its
 // goroutine (t.FailNow, t.SkipNow), Check ends the test the same way.

@@ -53,8 +53,8 @@ type Config struct {
 
 	// Trace adds the last seconds of execution trace to a dump, while it is enabled. It
 	// is a *trace.FlightRecorder, which the host starts and stops. The type is not named
-	// here, because that would link the tracer into hosts that have none. If it takes longer
-	// than a second, it is not called again.
+	// here, because that would link the tracer into hosts that have none. If it panics,
+	// writes more than 64 MiB or takes longer than a second, it is not called again.
 	Trace interface {
 		Enabled() bool
 		WriteTo(w io.Writer) (n int64, err error)

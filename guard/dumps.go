@@ -3,7 +3,6 @@ package guard
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -208,40 +207,49 @@ func profileFile(kind string, data []byte) dumps.File {
 	return dumps.File{Name: kind + ".pb.gz", Data: data}
 }
 
+// traceMost is the most that Config.Trace may write. A flight recorder keeps 10 MiB by
+// default.
+const traceMost = 64 << 20
+
 // trace is the execution trace of the last seconds, nil if there is none. Config.Trace is code
-// of the host. If it hangs, it is not called again. An error costs the dumps of one window
-// their trace: the recorder has one, for example, while the host writes a trace itself.
+// of the host. If it panics, hangs or writes without end, it is not called again. An error costs
+// the dumps of one window their trace: the recorder has one, for example, while the host writes a trace itself.
 func (l *looper) trace() []byte {
 	if l.cfg.Trace == nil || l.untraced {
 		return nil
 	}
 	var written limited
-	err := foreign(startWithin, func() (err error) {
+	var failed error
+	err := foreign(startWithin, func() error {
 		if l.cfg.Trace.Enabled() {
-			_, err = l.cfg.Trace.WriteTo(&written)
+			_, failed = l.cfg.Trace.WriteTo(&written)
 		}
-		return err
+		return written.tooMuch
 	})
 	if err != nil {
-		l.untraced = errors.Is(err, errHangs)
+		l.untraced = true // and it may still write to failed
+	} else {
+		err = failed
+	}
+	if err != nil {
 		l.off("execution traces", fmt.Errorf("Config.Trace: %w", err))
 		return nil
 	}
 	l.off("execution traces", nil)
-	return written
+	return written.data
 }
 
-// traceMost is the most that Config.Trace may write, so that one that writes for ever takes no more
-// memory. A flight recorder keeps 10 MiB by default.
-const traceMost = 64 << 20
-
-// limited takes at most traceMost bytes.
-type limited []byte
+// limited takes at most traceMost bytes, and remembers if there were more.
+type limited struct {
+	data    []byte
+	tooMuch error
+}
 
 func (b *limited) Write(p []byte) (int, error) {
-	if len(*b)+len(p) > traceMost {
-		return 0, fmt.Errorf("it writes more than %d MiB", traceMost>>20)
+	if len(b.data)+len(p) > traceMost {
+		b.tooMuch = fmt.Errorf("it writes more than %d MiB", traceMost>>20)
+		return 0, b.tooMuch
 	}
-	*b = append(*b, p...)
+	b.data = append(b.data, p...)
 	return len(p), nil
 }

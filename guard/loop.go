@@ -32,7 +32,7 @@ type looper struct {
 	store        *dumps.Store          // for the dumps of this window, or nil
 	furtherFiles []dumps.File          // the companions of the dumps of this window; nil before the first dump
 	began        time.Time             // when the last window began
-	untraced     bool                  // Config.Trace hangs and is not called again
+	untraced     bool                  // Config.Trace has failed and is not called again
 }
 
 func newLooper(g *Guard) *looper {

@@ -57,6 +57,17 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 // while windows come more often. The binary does not tell whether there will be any.
 const unseenWindows = 60
 
+// works reports whether a unit of the budget's work was done since the last window. When one has
+// ever been, nobody asks any more.
+func (e *entry) works(now readings) bool {
+	if e.rule.Per == "" || e.worked {
+		return false
+	}
+	done, _ := between(e.work, now)
+	e.work = now
+	return done[e.rule.Per] > 0
+}
+
 // unseen is the warning about a budget that has never had anything to judge, or "".
 func (e *entry) unseen() string {
 	if e.judged || e.missed < unseenWindows || isDefault(e.Budget) {

@@ -18,6 +18,7 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // window takes and judges one window of all kinds of profile that the budgets need. While
@@ -147,8 +148,9 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	if err != nil {
 		findings = judge.Unjudged(len(g.entries), err)
 	}
+	parts := map[unit.Dimension][]judge.Offender{}
 	for i, e := range g.entries {
-		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, worked: m.now.work[e.rule.Per].n > 0, data: data}
+		j := &judgement{entry: e, finding: &findings[i], start: m.before.At, end: m.now.At, lost: err != nil, worked: e.works(m.now.work), data: data}
 		if idle, ok := e.rule.When.UnmetBy(m.facts.Figures).(judge.Idle); ok && j.lost {
 			// Its condition needs no profile. The evidence stays as it is.
 			j.finding.Reason, j.finding.Proven, j.finding.Evidence, j.lost = idle, evidence.Verdict(e.Proven), e.Evidence, false
@@ -174,7 +176,11 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 			}
 			// The window itself may have been within the limit, and has no offenders then.
 			if f := j.finding; f.Verdict == evidence.Fail && len(f.Offenders) == 0 && hasCounter(&e.rule) && err == nil {
-				f.Offenders, _ = largestParts(ctx, t, g.kind, l.module, e.rule.Dimension)
+				of := e.rule.Dimension
+				if _, done := parts[of]; !done {
+					parts[of], _ = largestParts(ctx, t, g.kind, l.module, of)
+				}
+				f.Offenders = parts[of]
 			}
 		}
 		j.result = e.Budget.Result(*j.finding)
