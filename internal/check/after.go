@@ -30,6 +30,7 @@ func (r *run) afterwards() {
 		r.judgeFigures()
 	}
 	for kind, of := range r.byKind(r.plan.states) {
+		liveHeap() // a profile of memory is as of the last collection
 		p := work.Take(kind)
 		work.WithoutOurs(p)
 		r.judge(of, p, r.facts(kind, time.Since(r.begun), nil))

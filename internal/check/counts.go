@@ -212,11 +212,11 @@ const showTime = time.Second
 // of work may still be running.
 func (r *run) nameUsers(i int) {
 	if !isCPU(r.rules[i]) {
-		before := work.Take(kinds.Allocs)
+		before := cumulative(kinds.Allocs)
 		r.worker.Order(0)
 		time.Sleep(showTime)
 		r.worker.Pause(time.Until(r.latest))
-		r.name(i, work.Gained(before, work.Take(kinds.Allocs)), r.facts(kinds.Allocs, showTime, nil))
+		r.name(i, work.Gained(before, cumulative(kinds.Allocs)), r.facts(kinds.Allocs, showTime, nil))
 		return
 	}
 	r.worker.Order(0)

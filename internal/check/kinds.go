@@ -10,6 +10,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -28,7 +29,7 @@ type kindsPhase struct {
 func (r *run) newKindsPhase() *kindsPhase {
 	k := &kindsPhase{before: map[string]*profile.Profile{}, start: r.done(), next: firstLook}
 	for kind := range r.byKind(r.plan.profiles) {
-		k.before[kind] = work.Take(kind)
+		k.before[kind] = cumulative(kind)
 	}
 	return k
 }
@@ -41,6 +42,14 @@ func (r *run) byKind(indices []int) map[string][]int {
 		of[kind] = append(of[kind], i)
 	}
 	return of
+}
+
+// cumulative takes a profile of everything since the process started.
+func cumulative(kind string) *profile.Profile {
+	if kinds.Of(kind).Sampling == kinds.Memory {
+		process.Force(1) // the profile is as of the last collection
+	}
+	return work.Take(kind)
 }
 
 func (k *kindsPhase) open(r *run) []int {
@@ -56,7 +65,7 @@ func (k *kindsPhase) look(r *run, after time.Duration, last bool) {
 	now := r.done()
 	units := now.Since(k.start)
 	for kind, open := range r.byKind(k.open(r)) {
-		p, facts := work.Gained(k.before[kind], work.Take(kind)), r.facts(kind, now.At.Sub(k.start.At), units)
+		p, facts := work.Gained(k.before[kind], cumulative(kind)), r.facts(kind, now.At.Sub(k.start.At), units)
 		r.judge(open, p, facts)
 		// If this check records contention in full, no event of work in some seconds means
 		// that there is none. At a rate that the user has set, that takes a profile without

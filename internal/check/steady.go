@@ -23,8 +23,9 @@ func (r *run) levelOf(subject string) float64 {
 	if subject == "heap" {
 		return liveHeap()
 	}
-	// Three looks, at least 1 ms apart, show no change.
-	return float64(work.Samples(work.Settled(r.id, 7*time.Millisecond, r.latest)))
+	// Until three looks, at least 1 ms apart, show no change; for 100 ms at most.
+	left := work.Settled(r.id, 7*time.Millisecond, time.Now().Add(100*time.Millisecond))
+	return float64(work.Samples(left))
 }
 
 // judgeLevels judges "goroutines steady" and "heap steady". After each of ten or more

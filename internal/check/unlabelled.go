@@ -87,13 +87,14 @@ func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
 	all := slices.Concat(follow, unsure)
 	certain, changed := c.withUnlabelled(r, follow), c.withUnlabelled(r, all)
 	maps.Copy(changed, certain)
+	followed, others := c.unlabelled.of(follow...), c.unlabelled.of(all...)
 	for i, with := range changed {
 		o := &r.outcomes[i]
 		without := o.Finding
-		reason := judge.WithOthers{Others: c.unlabelled.of(all...), With: &with, Without: &without}
+		reason := judge.WithOthers{Others: others, With: &with, Without: &without}
 		o.cause = unknown
 		if _, ok := certain[i]; ok {
-			reason.Others, reason.Certain, o.cause = c.unlabelled.of(follow...), true, mistake
+			reason.Others, reason.Certain, o.cause = followed, true, mistake
 		}
 		o.Verdict, o.Reason, o.Notes = evidence.Inconclusive, reason, judge.Notes{}
 	}

@@ -77,6 +77,17 @@ func Waited() time.Duration { return goroutinesWaited() + threadsWaited() }
 // trackedOf is the runtime's gTrackingPeriod: it records the duration of one wait in so many.
 const trackedOf = 8
 
+// LocksWaited is how long goroutines have waited for locks until now, at least: where a goroutine
+// always blocks as often between two waits, the runtime records all or none of them.
+func LocksWaited() time.Duration {
+	sample := []metrics.Sample{{Name: "/sync/mutex/wait/total:seconds"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindFloat64 {
+		return 0
+	}
+	return time.Duration(sample[0].Value.Float64() / trackedOf * float64(time.Second))
+}
+
 // goroutinesWaited is the sum of the runtime's histogram.
 func goroutinesWaited() time.Duration {
 	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}

@@ -84,7 +84,7 @@ func TestRuntimeMutexRate(t *testing.T) {
 	taker := newTaker(t, runtimeSource{})
 	begin(t, taker, kinds.Mutex)
 	if read() != ourMutexFraction {
-		t.Errorf("fraction is %d in the window, want ourMutexFraction", read())
+		t.Errorf("fraction is %d in the window, want %d", read(), ourMutexFraction)
 	}
 	taker.Close()
 	if read() != 0 {

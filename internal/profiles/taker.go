@@ -13,6 +13,7 @@ import (
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
 )
 
 // A Profile is the state of a kind, or its growth since the profile before.
@@ -170,28 +171,21 @@ func (runtimeSource) count(k string) int         { return pprof.Lookup(k).Count(
 func (runtimeSource) bucketBytes() int64 {
 	return int64(metric("/memory/classes/profiling/buckets:bytes"))
 }
-func (runtimeSource) collections() uint64 { return uint64(metric("/gc/cycles/total:gc-cycles")) }
-func (runtimeSource) waited() time.Duration {
-	// The runtime counts one wait in eight of each goroutine, as eight. Where a goroutine always
-	// blocks as often between two waits, all or none of its waits are counted.
-	return time.Duration(metric("/sync/mutex/wait/total:seconds") * float64(time.Second) / 8)
-}
+func (runtimeSource) collections() uint64   { return metric("/gc/cycles/total:gc-cycles") }
+func (runtimeSource) waited() time.Duration { return process.LocksWaited() }
 
 func (runtimeSource) write(k string, w io.Writer) error {
 	return pprof.Lookup(k).WriteTo(w, 0) // never debug=2, see the package's doc
 }
 
 // metric is a number that the runtime publishes, 0 if it does not.
-func metric(name string) float64 {
+func metric(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
-	switch v := sample[0].Value; v.Kind() {
-	case metrics.KindUint64:
-		return float64(v.Uint64())
-	case metrics.KindFloat64:
-		return v.Float64()
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
 	}
-	return 0
+	return sample[0].Value.Uint64()
 }
 
 const (

@@ -16,7 +16,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/kinds"
-	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -67,12 +66,8 @@ func WithoutOurs(p *profile.Profile) {
 }
 
 // Take takes one of the runtime's profiles. It panics if the runtime's output can't be
-// parsed, which was never seen. A profile of memory is as of the last collection; two free
-// what is in pools, too.
+// parsed, which was never seen. A profile of memory is as of the last collection.
 func Take(kind string) *profile.Profile {
-	if kinds.Of(kind).Sampling == kinds.Memory {
-		process.Force(2)
-	}
 	var buf bytes.Buffer
 	_ = pprof.Lookup(kind).WriteTo(&buf, 0) // a buffer takes everything
 	p, err := profile.Parse(&buf)
