@@ -99,7 +99,7 @@ func suggest(word string) []string {
 	}
 	amount := strings.TrimLeft(word, "<>=")
 	digits, rest := splitNumber(amount)
-	isAmount := digits != "" && rest == "" // and 9p is a package
+	isAmount := digits != "" && rest == "" // 9p is none, but a package
 	if digits != "" {                      // 20percent, 64mb, 5 minutes
 		for _, meant := range append(meanings(strings.TrimSpace(rest), synonyms), strings.TrimSpace(rest)) {
 			if _, ok := unit.Named(meant); ok {

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -35,20 +34,28 @@ func (s Set) Validate() error {
 	var errs []error
 	first := map[string]int{}
 	for i := range s {
-		name, err := s[i].identity(), s[i].Validate()
-		if earlier, taken := first[name]; taken && err == nil {
-			err = fmt.Errorf("budget %q: expected a name of its own for each budget, found it at places %d and %d of the set: rename one, or remove it",
-				clipped(name), earlier+1, i+1)
-		} else if err == nil {
-			first[name] = i
+		if err := s[i].Validate(); err != nil {
+			errs = append(errs, err)
+			continue
 		}
-		errs = append(errs, err)
+		name := s[i].identity()
+		if earlier, taken := first[name]; taken {
+			errs = append(errs, fmt.Errorf("budget %q: expected a name of its own for each budget, found it at places %d and %d of the set: rename one, or remove it",
+				clipped(name), earlier+1, i+1))
+			continue
+		}
+		first[name] = i
 	}
 	return errors.Join(errs...)
 }
 
 // identity returns the name or the sentence, which is unique in a set.
-func (b *Budget) identity() string { return cmp.Or(b.Name, b.String()) }
+func (b *Budget) identity() string {
+	if b.Name != "" {
+		return b.Name
+	}
+	return b.String()
+}
 
 // A mistake is a wrong part of a budget.
 type mistake struct {

@@ -51,7 +51,7 @@ type Decoder struct {
 // Decode reads r to its end and decodes the profile in it. The Table is valid
 // until the decoder's next call.
 func (d *Decoder) Decode(r io.Reader) (*Table, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxInput+1)) // one byte more, to see too much of it
+	b, err := io.ReadAll(io.LimitReader(&progress{Reader: r}, maxInput+1)) // one byte more, to see too much of it
 	if err != nil {
 		return nil, fmt.Errorf("decode profile: read: %w", err)
 	}
@@ -81,6 +81,23 @@ func (d *Decoder) Bytes(b []byte) (*Table, error) {
 		return nil, fmt.Errorf("decode profile: %w", err)
 	}
 	return t, nil
+}
+
+// progress is a reader that returns an error when it has read nothing again and again.
+type progress struct {
+	io.Reader
+	idle int
+}
+
+func (p *progress) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if p.idle++; n > 0 {
+		p.idle = 0
+	}
+	if p.idle == 100 && err == nil { // as in bufio
+		err = io.ErrNoProgress
+	}
+	return n, err
 }
 
 func isGzip(b []byte) bool { return len(b) >= 2 && b[0] == 0x1f && b[1] == 0x8b }

@@ -250,7 +250,15 @@ func TestDecodeReaders(t *testing.T) {
 	if _, err := new(Decoder).Decode(iotest.ErrReader(broken)); !errors.Is(err, broken) {
 		t.Errorf("error %v, want the reader's", err)
 	}
+	if _, err := new(Decoder).Decode(idle{}); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("error %v, want io.ErrNoProgress", err)
+	}
 }
+
+// idle reads nothing, and has no error.
+type idle struct{}
+
+func (idle) Read([]byte) (int, error) { return 0, nil }
 
 func TestLimits(t *testing.T) {
 	data := append(minimal(), bytes.Repeat(message(nil, 2, numbers(1, 7)), maxSamples-1)...)

@@ -112,24 +112,21 @@ func (s *Steady) close(floor, load float64) {
 // fit learns the line, the allowance and the overdispersion from the baseline.
 func (s *Steady) fit() {
 	const n = steadyBaseline
-	// Of floors that are all equal, the mean above the first is exact, and nothing is left that
-	// would be taken for correlation.
-	first := s.floors[0]
-	var above, meanLoad float64
+	var meanFloor, meanLoad float64
 	for i := range n {
-		above += (s.floors[i] - first) / n
+		meanFloor += s.floors[i] / n
 		meanLoad += s.loads[i] / n
 	}
 	var cross, squares float64
 	for i := range n {
 		d := s.loads[i] - meanLoad
-		cross += d * (s.floors[i] - first - above)
+		cross += d * (s.floors[i] - meanFloor)
 		squares += d * d
 	}
 	if squares > 0 {
 		s.perLoad = cross / squares
 	}
-	s.base = first + above - s.perLoad*meanLoad
+	s.base = meanFloor - s.perLoad*meanLoad
 
 	var residuals [n]float64
 	var strays spread
@@ -138,9 +135,9 @@ func (s *Steady) fit() {
 		strays.add(residuals[i], 1)
 	}
 	s.phi = 1
-	// Where the floors follow the load exactly, rounding leaves residuals that are alike and would
-	// be taken for correlation.
-	if rounding := 1e-12 * s.base; strays.squares(0) > n*rounding*rounding {
+	// Where all floors are equal, or follow the load exactly, rounding leaves residuals that are
+	// alike and would be taken for correlation.
+	if rounding := 1e-12 * meanFloor; strays.squares(0) > n*rounding*rounding {
 		s.phi = inflation(strays.rho(0))
 	}
 	s.allowance = quantile(residuals[:], 0.9) + steadyRise*math.Abs(quantile(s.floors, 0.5))

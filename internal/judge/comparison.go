@@ -65,8 +65,8 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 		return c, NoSamples{}
 	}
 	c.divisor, c.n = over, over/value
-	if r.Kind == kinds.Mutex && r.Dimension != unit.Count && w.facts.MutexFraction > 1 { // a few long waits may be in no sample
-		c.unseen = max(0, int64(w.facts.Waited)-w.total(r.value.Index))
+	if r.Kind == kinds.Mutex && r.Dimension != unit.Count {
+		c.unseen = w.unseen
 	}
 	return c, nil
 }

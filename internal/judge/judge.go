@@ -12,7 +12,9 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/pattern"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // Facts are what is known about a window beyond its profile. Every field is optional: a
@@ -112,6 +114,9 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	w.elapsed = facts.Elapsed.Seconds()
 	if w.elapsed <= 0 {
 		w.elapsed = float64(t.DurationNanos) * 1e-9
+	}
+	if v, ok := j.layout.Value(kinds.Mutex, unit.Cores); ok && facts.MutexFraction > 1 { // a few long waits may be in no sample
+		w.unseen = max(0, int64(facts.Waited)-w.total(v.Index))
 	}
 	return w, nil
 }

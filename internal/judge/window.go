@@ -17,6 +17,7 @@ type window struct {
 	facts   Facts
 	elapsed float64 // seconds; 0 when unknown
 
+	unseen   int64  // nanoseconds of waiting for locks that are in no sample of a mutex profile
 	walked   int64  // frames that were walked for the paths of offenders
 	compared int    // functions that may be over a limit, see maxCompared
 	matched  []bool // by pattern: a function of the profile matches it; nil before the first question

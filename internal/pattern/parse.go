@@ -173,7 +173,7 @@ func checkCharacters(text string) error {
 	return nil
 }
 
-// parseRegexp reads /.../.
+// parseRegexp reads /.../, in which \/ is a slash.
 func parseRegexp(text string) (*regexp.Regexp, error) {
 	end := 1
 	for end < len(text) && text[end] != '/' {
