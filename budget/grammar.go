@@ -16,7 +16,7 @@ type subject struct {
 	name  string
 	class judge.Class
 	rules []rule
-	kind  string // of the profile that has it, "" for the one that the budget names
+	kind  string // of the profile that names its offenders, "" for the one that the budget names
 	limit []fit  // of a figure
 }
 

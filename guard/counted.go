@@ -37,7 +37,7 @@ func (l *looper) period(start time.Time, end *process.Snapshot) (began time.Time
 }
 
 // oncePerPeriod reports whether a budget is judged once a period: its value is counted in full,
-// or it is about a profile of the live heap, which changes slowly.
+// or it is about a profile of one moment, of the heap or of goroutines.
 func oncePerPeriod(r *judge.Rule) bool {
 	return kindOf(r) == kindFigures || kinds.Of(r.Kind).Taken == kinds.State || hasCounter(r)
 }

@@ -38,7 +38,8 @@ func (k *kindTaker) take(kind string, work readings, f *judge.Facts) ([]byte, er
 	return p.Data, err
 }
 
-// table decodes a profile of a kind other than cpu, without the samples of profguard itself.
+// table decodes a profile of a kind other than cpu, without the samples of profguard itself. A
+// profile of goroutines has them all, as their count has.
 func (l *looper) table(kind string, data []byte) (*decode.Table, error) {
 	t, err := l.decoder.Bytes(data)
 	if err == nil && kinds.Of(kind).Sampling != kinds.Counted {

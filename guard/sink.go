@@ -88,14 +88,13 @@ func (s *sink) offer(e Event) {
 	s.dropped.Add(1)
 }
 
-// close ends the queue. The channel that it returns is closed when the events in the queue
-// are delivered or dropped.
-func (s *sink) close() <-chan struct{} {
+// close ends the queue. The channel done is closed when the events in the queue are delivered
+// or dropped.
+func (s *sink) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.closed = true
 		close(s.queue)
 	}
-	return s.done
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/profguard/profguard/internal/pace"
 )
 
-// The tables of docs/alerts.md: go test ./internal/alert -v -run 'TestQuiet|TestDelay|TestEnd' -months 100 -timeout 1h
+// The tables of docs/alerts.md, which has the commands, need a month or more.
 var months = flag.Float64("months", 0.25, "months of one budget that each load is simulated for")
 
 // tables reports whether the tables are asked for, and not only what tests promise.
