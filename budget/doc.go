@@ -42,8 +42,10 @@
 // A pattern is one subject, whatever the number of functions it matches. Its
 // share is that of the samples with at least one of them; each sample counts
 // once. Patterns match whole names and never parts of words. portlist is any
-// package of that name with all its functions, or a function of that name, but
-// not portlister:
+// package of that name with all its functions, or a function or type of that name, but
+// not portlister. A package is also found without a major version and the "go" of its
+// repository: nats.Connect is that of github.com/nats-io/nats.go, and redis is
+// github.com/redis/go-redis/v9:
 //
 //	portlist absent
 //	tailscale.com/portlist absent

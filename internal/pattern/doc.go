@@ -6,9 +6,10 @@
 //
 // The documentation of package budget has the forms of patterns. Case counts. Every main
 // package is called main, whatever its import path. A word may also be the element of a path
-// before a major version: portlist is portlist/v2 and portlist.v3, too. T is a type, or a
-// pointer to it, as receiver, (*T) only the pointer. A method is found by its type, not by its
-// own name alone.
+// before a major version, and that without the go- in front or the -go or .go behind that
+// repositories have: portlist is portlist/v2, portlist.v3, go-portlist and portlist.go, too.
+// T is a type, or a pointer to it, as receiver, (*T) only the pointer. A method is found by
+// its type, not by its own name alone.
 //
 // When a text can be read in several ways, all of them count: yaml.v3 is a
 // package, a function v3 of a package yaml, and a method v3 of a type yaml.

@@ -76,8 +76,9 @@ func (ix *Index) Match(full string, dst []int32) []int32 {
 			element, rest, more = strings.Cut(rest, "/")
 			dst = ix.try(ix.byWord[element], &s, dst)
 		}
-		if _, unversioned := lastNames(s.path); unversioned != "" {
-			dst = ix.try(ix.byWord[unversioned], &s, dst)
+		if names := lastNames(s.path); names[0] != names[2] {
+			dst = ix.try(ix.byWord[names[1]], &s, dst)
+			dst = ix.try(ix.byWord[names[2]], &s, dst)
 		}
 		for _, seg := range s.segments {
 			dst = ix.try(ix.byWord[seg.text], &s, dst)

@@ -21,21 +21,24 @@ func canonicalPath(path string) string {
 	return path
 }
 
-// lastNames returns the names of a package in one word: its last element, and, if that is
-// only a major version, the name before it:
-// x/portlist/v2 is v2 and portlist, gopkg.in/yaml.v3 is yaml.v3 and yaml.
-// The second is "" if there is none.
-func lastNames(path string) (last, unversioned string) {
+// lastNames returns the names of a package in one word: its last element; without a major
+// version; and without the "go" that repositories have in their names and packages have not.
+// x/portlist/v2 is v2 and portlist, gopkg.in/yaml.v3 is yaml.v3 and yaml, x/nats.go is nats.go
+// and nats, x/go-redis/v9 is v9, go-redis and redis. Names may be equal.
+func lastNames(path string) [3]string {
 	slash := strings.LastIndexByte(path, '/')
-	last = path[slash+1:]
+	last := path[slash+1:]
+	plain := last
 	if name, version, ok := strings.Cut(last, ".v"); ok && isNumber(version) {
-		return last, name
+		plain = name
 	}
 	// The go command appends versions from 2 on; a package v1 is called so.
 	if version, ok := strings.CutPrefix(last, "v"); ok && slash > 0 && isNumber(version) && version != "0" && version != "1" {
-		return last, path[strings.LastIndexByte(path[:slash], '/')+1 : slash]
+		plain = path[strings.LastIndexByte(path[:slash], '/')+1 : slash]
 	}
-	return last, ""
+	bare := strings.TrimPrefix(plain, "go-")
+	bare = strings.TrimSuffix(strings.TrimSuffix(bare, "-go"), ".go")
+	return [3]string{last, plain, bare}
 }
 
 // everything is any number of elements of a path.
@@ -54,8 +57,8 @@ func (s pathSpec) match(path string) bool {
 	case path == "":
 		return false
 	case len(s) == 1:
-		last, unversioned := lastNames(path)
-		return matchWord(s[0], last) || unversioned != "" && matchWord(s[0], unversioned)
+		names := lastNames(path)
+		return slices.ContainsFunc(names[:], func(name string) bool { return matchWord(s[0], name) })
 	}
 	return matchElements(s, path)
 }
