@@ -368,7 +368,7 @@ func (p *phrasing) withOthers(reason judge.WithOthers) string {
 	}
 	said := fmt.Sprintf("%s, with %s, %s: let work call what they call (a server's handler), or start them inside work, for many requests a call",
 		(&phrasing{p.budget, p.dim, reason.With, p.more}).text(), withoutLabel(reason.Others), says)
-	if reason.Without.Verdict == evidence.Pass {
+	if reason.Without.Verdict != evidence.Inconclusive {
 		said += ". Without them it is: " + (&phrasing{p.budget, p.dim, reason.Without, p.more}).text()
 	}
 	return said

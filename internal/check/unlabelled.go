@@ -42,7 +42,8 @@ func (u unlabelled) of(roots ...string) judge.Others {
 
 // withUnlabelled judges the budgets by the samples of work together with those of some
 // roots. It returns the findings, by index, that differ: budgets that fail only with the
-// roots, and budgets that pass only without them because the roots raise their share.
+// roots, budgets that pass only without them because the roots raise their share, and
+// budgets that fail only without them, as a share of a small part of the work.
 func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge.Finding) {
 	changed = map[int]judge.Finding{}
 	if len(roots) == 0 {
@@ -55,7 +56,8 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 		i := r.plan.cpu[n]
 		own := r.outcomes[i]
 		raised := f.Verdict != evidence.Pass && f.Value > own.Value
-		if f.Verdict == evidence.Fail && own.Verdict != evidence.Fail || raised && own.Verdict == evidence.Pass {
+		lowered := f.Verdict == evidence.Pass && own.Verdict == evidence.Fail
+		if f.Verdict == evidence.Fail && own.Verdict != evidence.Fail || raised && own.Verdict == evidence.Pass || lowered {
 			changed[i] = f
 		}
 	}
@@ -67,7 +69,11 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 // these goroutines do their work for this check.
 func (c *cpuPhase) attribute(r *run, returns bool) {
 	roots := c.unlabelled.busiest()
-	if c.blocks.Failed() || r.Update || len(c.withUnlabelled(r, roots)) == 0 {
+	changed := c.withUnlabelled(r, roots)
+	if c.blocks.Failed() { // the other budgets do not matter any more
+		maps.DeleteFunc(changed, func(i int, _ judge.Finding) bool { return r.outcomes[i].Verdict != evidence.Fail })
+	}
+	if r.Update || len(changed) == 0 {
 		return
 	}
 	var follow []string
@@ -92,11 +98,14 @@ func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
 		o := &r.outcomes[i]
 		without := o.Finding
 		reason := judge.WithOthers{Others: others, With: &with, Without: &without}
-		o.cause = unknown
+		cause := unknown
 		if _, ok := certain[i]; ok {
-			reason.Others, reason.Certain, o.cause = followed, true, mistake
+			reason.Others, reason.Certain, cause = followed, true, mistake
+		} else if without.Verdict == evidence.Fail {
+			continue // a test in parallel takes no failure back
 		}
-		o.Verdict, o.Reason, o.Notes = evidence.Inconclusive, reason, judge.Notes{}
+		o.cause, o.Verdict, o.Reason, o.Notes = cause, evidence.Inconclusive, reason, judge.Notes{}
+		o.Offenders, o.Over = nil, 0
 	}
 }
 

@@ -283,3 +283,40 @@ func TestTakeBack(t *testing.T) {
 		}
 	}
 }
+
+// Most of the work is done by goroutines without the label, and all of the rest is guilty. If
+// they certainly work for the check, the test fails for that, and not for a share of the rest.
+func TestTakeBackFailure(t *testing.T) {
+	const calm, other = checkPackage + ".serveCalm", checkPackage + ".serveOther"
+	for _, tt := range []struct {
+		name           string
+		follow, unsure []string
+		want           budget.Verdict
+		says           string
+	}{
+		{"none", nil, nil, budget.Fail, "check.burnGuilty at 100"},
+		{"too few", []string{other}, nil, budget.Fail, "check.burnGuilty at 100"},
+		{"unsure", nil, []string{calm}, budget.Fail, "check.burnGuilty at 100"},
+		{"certain", []string{calm}, []string{other}, budget.Inconclusive, "which run while work runs"},
+		{"certain", []string{calm}, []string{other}, budget.Inconclusive, "Without them it is: check.burnGuilty at 100"},
+	} {
+		r, c := replayed(t, budget.Must("check.burnGuilty below 40%"))
+		busy := []string{checkPackage + ".burnCalm", calm + ".inner", calm}
+		p := labelledProfile("ours", 2, []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"},
+			busy, busy, busy, busy, []string{checkPackage + ".burnCalm", other + ".inner", other})
+		for _, s := range p.Sample[1:] {
+			s.Label = nil
+		}
+		for range 30 {
+			r.worker.Calls.Add(100)
+			c.add(r, windowOf(t, p, block))
+		}
+		if err := c.results(r); err != nil {
+			t.Fatal(err)
+		}
+		c.takeBack(r, tt.follow, tt.unsure)
+		if o := r.reported(0); o.Verdict != tt.want || (o.cause == mistake) != (tt.want == budget.Inconclusive) || !strings.Contains(o.Reason, tt.says) {
+			t.Errorf("%s: %v, cause %d, %s; want %v and %q", tt.name, o.Verdict, o.cause, o.Reason, tt.want, tt.says)
+		}
+	}
+}
