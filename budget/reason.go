@@ -334,21 +334,26 @@ func (p *phrasing) countedOver(reason judge.CountedOver) string {
 	}
 	said := p.at() + ", by its " + what + " counted over " + period
 	if reason.Little {
-		said += ", too close to the limit to be judged alone"
+		said += ", too little so close to the limit: judged again together with the next period"
 	}
 	return said + "; the limit is " + p.limit()
 }
 
 // madeOf names the largest part of a figure.
 func (p *phrasing) madeOf(reason judge.MadeOf) string {
-	if reason.Err != nil {
+	none := len(p.finding.Offenders) == 0
+	switch {
+	case none && reason.Err != nil:
 		return "; what it is made of is not known: " + reason.Err.Error()
-	}
-	if len(p.finding.Offenders) == 0 {
+	case none:
 		return ""
 	}
 	o := &p.finding.Offenders[0]
-	return "; " + unit.Format(o.Share, unit.Share) + " of the " + reason.Kind + " profile is " + located(&o.Frame, &o.Blame)
+	part := " is " + located(&o.Frame, &o.Blame)
+	if reason.Err != nil {
+		part = " of an earlier window was " + located(&o.Frame, &o.Blame) + " (now there is none: " + reason.Err.Error() + ")"
+	}
+	return "; " + unit.Format(o.Share, unit.Share) + " of the " + reason.Kind + " profile" + part
 }
 
 // withoutLabel says how many samples other goroutines have, and how these began.

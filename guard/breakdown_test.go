@@ -218,3 +218,54 @@ func TestNoPartsOfTooMany(t *testing.T) {
 		t.Errorf("%s", r)
 	}
 }
+
+// A leak may be so fast that there soon are too many goroutines for a profile. The alert names
+// the offender of the last window that had one. After a window that passes it is forgotten.
+func TestFiguresNameTheirLastParts(t *testing.T) {
+	noLeaks(t)
+	stop, gone := make(chan struct{}), make(chan struct{}, 500)
+	for range 500 {
+		go func() { waitHere(stop); gone <- struct{}{} }()
+	}
+	defer func() {
+		close(stop)
+		for range 500 {
+			<-gone
+		}
+	}()
+	w := newWorld()
+	w.stretch = -1
+	l := w.still(t, Config{Budgets: budget.Must("goroutines below 300 for 2 windows")})
+	events := make(chan Event, 10)
+	l.sinks = []*sink{newSink("test", func(e Event) { events <- e }, l.off)}
+	defer l.parts.Close()
+	at := time.Now()
+	for _, step := range []struct {
+		value      float64
+		most       int // goroutines of which there is a profile
+		named, say string
+	}{
+		{500, 10_000, "guard.waitHere", "of the goroutine profile is "},
+		{5000, 100, "guard.waitHere", "of the goroutine profile of an earlier window was "},
+		{10, 10_000, "", "goroutines at 10"},
+		{5000, 100, "", "what it is made of is not known: "},
+	} {
+		l.parts.Goroutines = step.most
+		win := w.take(0)
+		l.apply(t.Context(), l.judge(t.Context(), l.budgets.groups[0], measuredAt(&win, at, "goroutines", step.value)), &win)
+		clear(l.breakdowns)
+		at = at.Add(minute)
+		r, named := l.Status().Budgets[0].Result, ""
+		if len(r.Offenders) > 0 {
+			named = r.Offenders[0].Function
+		}
+		if !strings.HasSuffix(named, step.named) || (named == "") != (step.named == "") || !strings.Contains(r.Reason, step.say) {
+			t.Errorf("at %.0f: %q is named, in %q; want %q, and %q", step.value, named, r.Reason, step.named, step.say)
+		}
+	}
+	l.sinks[0].close()
+	<-l.sinks[0].done
+	if e := <-events; e.Name != eventFiring || !strings.Contains(e.Message, "waitHere") || !strings.Contains(e.Result.Reason, "profiles are taken of up to 100") {
+		t.Errorf("%s: %s: %s", e.Name, e.Message, e.Result.Reason)
+	}
+}

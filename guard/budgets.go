@@ -31,12 +31,13 @@ type entry struct {
 	named        map[string]bool // the offenders that events have named while it fires, else nil
 	namedAt      time.Time       // when the last one was named
 
-	missed  int          // windows in which the program worked and the budget had nothing to judge
-	judged  bool         // it has had something to judge
-	work    readings     // after the last window, while none of its work has been done
-	worked  bool         // a unit of its work has been done, in a window or between two
-	counted counters     // the counters when it was last judged by them
-	watch   *judge.Watch // judges it, as the rule with the number at
+	missed  int              // windows in which the program worked and the budget had nothing to judge
+	judged  bool             // it has had something to judge
+	work    readings         // after the last window, while none of its work has been done
+	worked  bool             // a unit of its work has been done, in a window or between two
+	counted counters         // the counters when it was last judged by them
+	parts   []judge.Offender // of a figure that fails: by the last profile of it
+	watch   *judge.Watch     // judges it, as the rule with the number at
 	at      int
 }
 

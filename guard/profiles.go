@@ -61,14 +61,20 @@ type breakdown struct {
 }
 
 // explain makes the parts of a figure the offenders of a judgement, if it is of a figure and
-// fails. It returns them with their profile.
+// fails. It returns them with their profile. If there is none, as of very many goroutines, the
+// parts are those of the last window that had one, while the figure fails in each.
 func (l *looper) explain(ctx context.Context, j *judgement) *breakdown {
-	kind := madeOf[j.entry.rule.Subject]
+	e, f := j.entry, j.finding
+	kind := madeOf[e.rule.Subject]
 	if kind == "" || j.result.Verdict != budget.Fail {
+		e.parts = nil
 		return nil
 	}
-	b, f := l.breakDown(ctx, kind), j.finding
-	f.Offenders, f.Reason = b.offenders, judge.MadeOf{Of: f.Reason, Kind: kind, Err: b.err}
+	b := l.breakDown(ctx, kind)
+	if b.err == nil {
+		e.parts = b.offenders
+	}
+	f.Offenders, f.Reason = e.parts, judge.MadeOf{Of: f.Reason, Kind: kind, Err: b.err}
 	j.result = j.entry.Budget.Result(*f)
 	return b
 }

@@ -166,7 +166,7 @@ type (
 // Reasons of a guard, which knows more than one window.
 type (
 	// CountedOver: the process's counters over so much time, and so much work where the rule
-	// is per unit of work. Little says that it is too little, so close to the limit, to be judged alone.
+	// is per unit of work. Little says that it is too little, so close to the limit, to be judged without the next period.
 	CountedOver struct {
 		Elapsed time.Duration
 		Work    float64
