@@ -45,6 +45,12 @@ func (p *parser) remedy() string {
 			return advice + with.b.String() + `"`
 		}
 	}
+	// A percentage of what has no shares may be one of a core.
+	cores, isShare := tried.b, func(f fit) bool { return f.dim == unit.Share }
+	cores.Limit = Amount{cores.Limit.Value / 100, "cores"}
+	if tried.b.Limit.Unit == "%" && !slices.ContainsFunc(fits(&tried.b), isShare) && cores.Validate() == nil {
+		return advice + cores.String() + `"`
+	}
 	example := tried.b.example()
 	if with := try(example + clauseExamples[tried.clause]); with.err == nil {
 		example = with.b.String()
