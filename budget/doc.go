@@ -45,7 +45,7 @@
 // package of that name with all its functions, or a function or type of that name, but
 // not portlister. A package is also found without a major version and the "go" of its
 // repository: nats.Connect is that of github.com/nats-io/nats.go, and redis is
-// github.com/redis/go-redis/v9:
+// github.com/redis/go-redis/v9. The path of a package means no other:
 //
 //	portlist absent
 //	tailscale.com/portlist absent

@@ -55,7 +55,11 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	if found != nil && found.data != nil {
 		files = []dumps.File{profileFile(found.kind, found.data), files[0]}
 	}
-	if l.store == nil || len(files[0].Data) == 0 || !l.dumpDue(e, e.worst(&j.result), j.end) {
+	shows := e.worst(&j.result)
+	if found != nil && found.err != nil {
+		shows = "" // the offenders are of an earlier window
+	}
+	if l.store == nil || len(files[0].Data) == 0 || !l.dumpDue(e, shows, j.end) {
 		return nil
 	}
 	for _, f := range l.further() {
@@ -72,7 +76,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	beside.History, beside.Dump, beside.Dumped = nil, "", time.Time{}
 	var err error
 	d.Budget, err = json.Marshal(&beside)
-	offered := &dump{of: e, at: j.end, shows: e.worst(&j.result), severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
+	offered := &dump{of: e, at: j.end, shows: shows, severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
 	if e.alert.State == alert.Firing {
 		offered.alerted = e.alert.Since
 		d.Mark = l.markOf(offered)
