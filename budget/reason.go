@@ -334,7 +334,7 @@ func (p *phrasing) countedOver(reason judge.CountedOver) string {
 	}
 	said := p.at() + ", by its " + what + " counted over " + period
 	if reason.Little {
-		said += ", too little so close to the limit: judged again together with the next period"
+		said += ", too little work to tell so close to the limit"
 	}
 	return said + "; the limit is " + p.limit()
 }
@@ -367,13 +367,17 @@ func withoutLabel(others judge.Others) string {
 
 // withOthers is the sentence for a verdict that other goroutines would change.
 func (p *phrasing) withOthers(reason judge.WithOthers) string {
+	if reason.Without.Verdict == evidence.Fail {
+		return fmt.Sprintf("%s; with %s, %s: if they work for this check, as a server that was started before it, call its handler in work, or start it there",
+			(&phrasing{p.budget, p.dim, reason.Without, p.more}).text(), withoutLabel(reason.Others), (&phrasing{p.budget, p.dim, reason.With, p.more}).at())
+	}
 	says := "of which it is not known whether they work for this check (if they belong to a test in parallel, run this test by itself)"
 	if reason.Certain {
 		says = "which run while work runs and pause while it pauses"
 	}
 	said := fmt.Sprintf("%s, with %s, %s: let work call what they call (a server's handler), or start them inside work, for many requests a call",
 		(&phrasing{p.budget, p.dim, reason.With, p.more}).text(), withoutLabel(reason.Others), says)
-	if reason.Without.Verdict != evidence.Inconclusive {
+	if reason.Without.Verdict == evidence.Pass {
 		said += ". Without them it is: " + (&phrasing{p.budget, p.dim, reason.Without, p.more}).text()
 	}
 	return said

@@ -205,8 +205,8 @@ func TestLittleWork(t *testing.T) {
 		want       budget.Verdict
 		reason     string
 	}{
-		{20, 0.8, budget.Inconclusive, `the process at 40ms, by its CPU counted over 20 of "request" in 1m0s, too little so close to the limit: judged again together with the next period; the limit is 20ms`},
-		{40, 1.6, budget.Inconclusive, `the process at 40ms, by its CPU counted over 40 of "request" in 2m0s, too little so close to the limit: judged again together with the next period; the limit is 20ms`},
+		{20, 0.8, budget.Inconclusive, `the process at 40ms, by its CPU counted over 20 of "request" in 1m0s, too little work to tell so close to the limit; the limit is 20ms`},
+		{40, 1.6, budget.Inconclusive, `the process at 40ms, by its CPU counted over 40 of "request" in 2m0s, too little work to tell so close to the limit; the limit is 20ms`},
 		{200, 8, budget.Fail, `the process at 40ms, by its CPU counted over 200 of "request" in 3m0s; the limit is 20ms`},
 		{400, 11, budget.Pass, `the process at 15ms, by its CPU counted over 200 of "request" in 1m0s; the limit is 20ms`},
 		{400, 12, budget.Inconclusive, `no request was done in the window`},

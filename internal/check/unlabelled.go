@@ -43,7 +43,7 @@ func (u unlabelled) of(roots ...string) judge.Others {
 // withUnlabelled judges the budgets by the samples of work together with those of some
 // roots. It returns the findings, by index, that differ: budgets that fail only with the
 // roots, budgets that pass only without them because the roots raise their share, and
-// budgets that fail only without them, as a share of a small part of the work.
+// budgets that are kept only with them, because work itself does a small part.
 func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge.Finding) {
 	changed = map[int]judge.Finding{}
 	if len(roots) == 0 {
@@ -56,8 +56,8 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 		i := r.plan.cpu[n]
 		own := r.outcomes[i]
 		raised := f.Verdict != evidence.Pass && f.Value > own.Value
-		lowered := f.Verdict == evidence.Pass && own.Verdict == evidence.Fail
-		if f.Verdict == evidence.Fail && own.Verdict != evidence.Fail || raised && own.Verdict == evidence.Pass || lowered {
+		lowered := f.Verdict == evidence.Pass && f.Value <= r.rules[i].Limit && r.rules[i].Test != judge.Grows // baselines have work alone
+		if f.Verdict == evidence.Fail && own.Verdict != evidence.Fail || raised && own.Verdict == evidence.Pass || lowered && own.Verdict == evidence.Fail {
 			changed[i] = f
 		}
 	}
@@ -66,14 +66,23 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 
 // attribute takes back verdicts that the samples of goroutines without the label would
 // change. If the calls of work return, so that work can pause, it first finds out which of
-// these goroutines do their work for this check.
+// these goroutines do their work for this check. A failure stays, and says what they change.
 func (c *cpuPhase) attribute(r *run, returns bool) {
+	if r.Update {
+		return
+	}
 	roots := c.unlabelled.busiest()
 	changed := c.withUnlabelled(r, roots)
-	if c.blocks.Failed() { // the other budgets do not matter any more
-		maps.DeleteFunc(changed, func(i int, _ judge.Finding) bool { return r.outcomes[i].Verdict != evidence.Fail })
+	if c.blocks.Failed() {
+		for i, with := range changed {
+			if o := &r.outcomes[i]; o.Verdict == evidence.Fail {
+				without := o.Finding
+				o.Reason = judge.WithOthers{Others: c.unlabelled.of(roots...), With: &with, Without: &without}
+			}
+		}
+		return
 	}
-	if r.Update || len(changed) == 0 {
+	if len(changed) == 0 {
 		return
 	}
 	var follow []string
@@ -98,14 +107,11 @@ func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
 		o := &r.outcomes[i]
 		without := o.Finding
 		reason := judge.WithOthers{Others: others, With: &with, Without: &without}
-		cause := unknown
+		o.cause = unknown
 		if _, ok := certain[i]; ok {
-			reason.Others, reason.Certain, cause = followed, true, mistake
-		} else if without.Verdict == evidence.Fail {
-			continue // a test in parallel takes no failure back
+			reason.Others, reason.Certain, o.cause = followed, true, mistake
 		}
-		o.cause, o.Verdict, o.Reason, o.Notes = cause, evidence.Inconclusive, reason, judge.Notes{}
-		o.Offenders, o.Over = nil, 0
+		o.Verdict, o.Reason, o.Notes = evidence.Inconclusive, reason, judge.Notes{}
 	}
 }
 

@@ -166,7 +166,7 @@ type (
 // Reasons of a guard, which knows more than one window.
 type (
 	// CountedOver: the process's counters over so much time, and so much work where the rule
-	// is per unit of work. Little says that it is too little, so close to the limit, to be judged without the next period.
+	// is per unit of work. Little says that it is too little to tell so close to the limit.
 	CountedOver struct {
 		Elapsed time.Duration
 		Work    float64
@@ -216,7 +216,7 @@ type (
 		Others  Others
 	}
 	// WithOthers: the verdict was Without, and would be With if the samples of other
-	// goroutines counted. Certain says that these work for the check.
+	// goroutines counted. Certain says that these work for the check. A failure stays one.
 	WithOthers struct {
 		Others        Others
 		Certain       bool
