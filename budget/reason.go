@@ -367,18 +367,20 @@ func withoutLabel(others judge.Others) string {
 
 // withOthers is the sentence for a verdict that other goroutines would change.
 func (p *phrasing) withOthers(reason judge.WithOthers) string {
+	with, without := *p, *p
+	with.finding, without.finding = reason.With, reason.Without
 	if reason.Without.Verdict == evidence.Fail {
 		return fmt.Sprintf("%s; with %s, %s: if they work for this check, as a server that was started before it, call its handler in work, or start it there",
-			(&phrasing{p.budget, p.dim, reason.Without, p.more}).text(), withoutLabel(reason.Others), (&phrasing{p.budget, p.dim, reason.With, p.more}).at())
+			without.text(), withoutLabel(reason.Others), with.at())
 	}
 	says := "of which it is not known whether they work for this check (if they belong to a test in parallel, run this test by itself)"
 	if reason.Certain {
 		says = "which run while work runs and pause while it pauses"
 	}
 	said := fmt.Sprintf("%s, with %s, %s: let work call what they call (a server's handler), or start them inside work, for many requests a call",
-		(&phrasing{p.budget, p.dim, reason.With, p.more}).text(), withoutLabel(reason.Others), says)
+		with.text(), withoutLabel(reason.Others), says)
 	if reason.Without.Verdict == evidence.Pass {
-		said += ". Without them it is: " + (&phrasing{p.budget, p.dim, reason.Without, p.more}).text()
+		said += ". Without them it is: " + without.text()
 	}
 	return said
 }

@@ -48,7 +48,7 @@ func (p *parser) remedy() string {
 	}
 	// A percentage of what has no shares may be one of a core.
 	cores, isShare := tried.b, func(f fit) bool { return f.dim == unit.Share }
-	cores.Limit = Amount{math.Round(cores.Limit.Value*1e10) / 1e12, "cores"}
+	cores.Limit = Amount{math.Round(cores.Limit.Value*1e10) / 1e12, "cores"} // 1.1/100 has 18 digits
 	if tried.b.Limit.Unit == "%" && !slices.ContainsFunc(fits(&tried.b), isShare) && cores.Validate() == nil {
 		return advice + cores.String() + `"`
 	}

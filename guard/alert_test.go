@@ -433,8 +433,7 @@ func TestFirstOffenderIsNotAnother(t *testing.T) {
 			fails.Offenders = []budget.Offender{{Frame: budget.Frame{Function: name}}}
 			l.announce(&judgement{entry: e, result: fails, end: time.Now().Add(time.Duration(i+1) * time.Hour)})
 		}
-		l.sinks[0].close()
-		<-l.sinks[0].done
+		finish(l.sinks[0])
 		for _, is := range []string{" is broken: ", " is still broken: ", " is broken by another, too: "} {
 			if e := <-told; !strings.Contains(e.Message, is) {
 				t.Errorf("%s: %s; want it to say %q", e.Name, e.Message, is)
@@ -458,8 +457,7 @@ func TestAnotherPartIsNoOffender(t *testing.T) {
 			}
 			l.announce(j)
 		}
-		l.sinks[0].close()
-		<-l.sinks[0].done
+		finish(l.sinks[0])
 		if n := len(told); n != 1 {
 			t.Errorf("%d events, want one", n)
 		}

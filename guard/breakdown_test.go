@@ -131,8 +131,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			}
 			l.parts.Close()
 			if !broken {
-				l.sinks[0].close()
-				<-l.sinks[0].done
+				finish(l.sinks[0])
 				continue
 			}
 			o := r.Offenders[0]
@@ -155,8 +154,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 			if !slices.ContainsFunc(d.Files, func(f dumps.File) bool { return f.Name == "cpu.pb.gz" && bytes.Equal(f.Data, win.Data) }) {
 				t.Errorf("%s: the CPU profile is not beside it", tt.sentence)
 			}
-			l.sinks[0].close()
-			<-l.sinks[0].done
+			finish(l.sinks[0])
 			fired := <-events
 			if !strings.Contains(fired.Message, tt.largest) || len(fired.Result.Offenders) == 0 {
 				t.Errorf("%s: the event says %q", tt.sentence, fired.Message)

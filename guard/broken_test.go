@@ -37,8 +37,7 @@ func TestBrokenByEvidence(t *testing.T) {
 					j := &judgement{entry: l.budgets.entries[0], result: r, start: start, end: start.Add(10 * second), finding: &judge.Finding{Value: 0.3, Samples: 38, Proven: evidence.Fail, Evidence: 1}}
 					l.apply(t.Context(), []*judgement{j}, &profiler.Window{})
 				}
-				l.sinks[0].close()
-				<-l.sinks[0].done
+				finish(l.sinks[0])
 				close(told)
 				e := <-told
 				const message = "budget x (no function above 20% cumulative) is broken: at 30.00%, limit 20%; offender main.work at shop/order.go:46"

@@ -280,8 +280,7 @@ func TestSinkPanicsNowAndThen(t *testing.T) {
 	for range 30 {
 		s.offer(Event{})
 	}
-	s.close()
-	<-s.done
+	finish(s)
 	if calls != 30 || s.panics.Load() != 20 || s.dropped.Load() != 20 {
 		t.Errorf("%d calls, %d panics, %d dropped", calls, s.panics.Load(), s.dropped.Load())
 	}

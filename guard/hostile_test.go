@@ -115,8 +115,7 @@ func TestCallbackEndsItsGoroutine(t *testing.T) {
 		s.offer(Event{})
 	}
 	close(queued)
-	s.close()
-	<-s.done
+	finish(s)
 	if delivered.Load() != 3 || s.dropped.Load() != 5 || said != "sink callback: its code has failed three times in a row: ended its goroutine" {
 		t.Errorf("delivered %d, dropped %d, and said %q; want three delivered, and all dropped and counted", delivered.Load(), s.dropped.Load(), said)
 	}

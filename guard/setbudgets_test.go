@@ -192,8 +192,7 @@ func TestRemovedBudgetsAreNotTold(t *testing.T) {
 		s := newSink("test", func(e Event) { told = append(told, e.Name) }, l.off)
 		l.sinks = []*sink{s}
 		l.apply(t.Context(), []*judgement{{entry: e, finding: new(judge.Finding), result: budget.Result{Budget: e.Budget, Verdict: budget.Fail}, start: time.Now(), end: time.Now()}}, &profiler.Window{})
-		s.close()
-		<-s.done
+		finish(s)
 		if (len(told) == 0) != removed || (e.Verdicts["fail"] == 0) != removed || (e.alert.State != alert.Firing) != removed {
 			t.Errorf("removed %t: told %q, verdicts %v, %s", removed, told, e.Verdicts, e.alert.State)
 		}

@@ -279,3 +279,9 @@ func measuredAt(w *profiler.Window, at time.Time, figure string, value float64) 
 		before: &counters{Snapshot: process.Snapshot{At: at.Add(-10 * second)}}, now: &counters{Snapshot: process.Snapshot{At: at}},
 	}
 }
+
+// finish closes a sink, and waits until its events are delivered or dropped.
+func finish(s *sink) {
+	s.close()
+	<-s.done
+}

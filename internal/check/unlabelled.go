@@ -76,8 +76,7 @@ func (c *cpuPhase) attribute(r *run, returns bool) {
 	if c.blocks.Failed() {
 		for i, with := range changed {
 			if o := &r.outcomes[i]; o.Verdict == evidence.Fail {
-				without := o.Finding
-				o.Reason = judge.WithOthers{Others: c.unlabelled.of(roots...), With: &with, Without: &without}
+				o.Reason = o.beside(c.unlabelled.of(roots...), with)
 			}
 		}
 		return
@@ -96,6 +95,12 @@ func (c *cpuPhase) attribute(r *run, returns bool) {
 	c.takeBack(r, follow, roots)
 }
 
+// beside is the reason of an outcome that is another one with the samples of others.
+func (o *outcome) beside(others judge.Others, with judge.Finding) judge.WithOthers {
+	without := o.Finding
+	return judge.WithOthers{Others: others, With: &with, Without: &without}
+}
+
 // takeBack makes the outcomes inconclusive that the samples of roots would change: of those
 // that work for this check, or of these and others together, of which that is not known.
 func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
@@ -105,8 +110,7 @@ func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
 	followed, others := c.unlabelled.of(follow...), c.unlabelled.of(all...)
 	for i, with := range changed {
 		o := &r.outcomes[i]
-		without := o.Finding
-		reason := judge.WithOthers{Others: others, With: &with, Without: &without}
+		reason := o.beside(others, with)
 		o.cause = unknown
 		if _, ok := certain[i]; ok {
 			reason.Others, reason.Certain, o.cause = followed, true, mistake

@@ -197,20 +197,27 @@ func TestCheckNeighbour(t *testing.T) {
 	}
 }
 
-// Where the label is lost for good, no sample is work's, and it is said whose there were.
-func TestCheckLostLabel(t *testing.T) {
-	on(t, idle)
-	r, c := replayed(t, budget.Must("check.burnGuilty below 12%"))
-	p := labelledProfile("ours", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"})
-	p.Sample[0].Label = map[string][]string{"endpoint": {"/x"}}
+// judgedWindows is a check of one budget, after n windows with a profile, each of 100 calls.
+func judgedWindows(t *testing.T, sentence string, n int, p *profile.Profile) (*run, *cpuPhase) {
+	t.Helper()
+	r, c := replayed(t, budget.Must(sentence))
 	w := windowOf(t, p, block)
-	for range 30 {
+	for range n {
 		r.worker.Calls.Add(100)
 		c.add(r, w)
 	}
 	if err := c.results(r); err != nil {
 		t.Fatal(err)
 	}
+	return r, c
+}
+
+// Where the label is lost for good, no sample is work's, and it is said whose there were.
+func TestCheckLostLabel(t *testing.T) {
+	on(t, idle)
+	p := labelledProfile("ours", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"})
+	p.Sample[0].Label = map[string][]string{"endpoint": {"/x"}}
+	r, c := judgedWindows(t, "check.burnGuilty below 12%", 30, p)
 	const whose = "goroutines without this check's label that began with " + checkPackage + ".TestIt.func1"
 	if o := r.reported(0); o.Verdict != budget.Inconclusive || o.cause != mistake || !strings.Contains(o.Reason, whose) {
 		t.Errorf("%v, cause %d, %s, want it to say %q", o.Verdict, o.cause, o.Reason, whose)
@@ -225,7 +232,6 @@ func TestCheckLostLabel(t *testing.T) {
 // are too few for a fixed number of samples to pass, which blocks had.
 func TestHarmlessUnlabelled(t *testing.T) {
 	on(t, idle)
-	r, c := replayed(t, budget.Must("check.burnGuilty absent"))
 	ours := labelledProfile("ours", 10, []string{checkPackage + ".burnInnocent", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"})
 	others := labelledProfile("", 1, []string{checkPackage + ".burnInnocent", checkPackage + ".TestMain.func1"})
 	others.Sample[0].Label = nil
@@ -233,13 +239,7 @@ func TestHarmlessUnlabelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 20 {
-		r.worker.Calls.Add(100)
-		c.add(r, windowOf(t, both, block))
-	}
-	if err := c.results(r); err != nil {
-		t.Fatal(err)
-	}
+	r, c := judgedWindows(t, "check.burnGuilty absent", 20, both)
 	if o := r.reported(0); o.Verdict != budget.Pass || len(c.unlabelled.busiest()) != 1 {
 		t.Fatalf("%s, roots %v, want it to pass beside one root", o.Result, c.unlabelled.busiest())
 	}
@@ -266,17 +266,10 @@ func TestTakeBack(t *testing.T) {
 		{"unsure beside a harmless one", []string{calm}, []string{guilty}, budget.Inconclusive, unknown, "it is not known whether they work for this check"},
 		{"certain", []string{guilty}, []string{calm}, budget.Inconclusive, mistake, "which run while work runs"},
 	} {
-		r, c := replayed(t, budget.Must("check.burnGuilty below 12%"))
 		p := labelledProfile("ours", 10, []string{checkPackage + ".mix", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"},
 			[]string{checkPackage + ".burnCalm", calm + ".inner", calm}, []string{checkPackage + ".burnGuilty", guilty + ".inner", guilty})
 		p.Sample[1].Label, p.Sample[2].Label = nil, nil
-		for range 30 {
-			r.worker.Calls.Add(100)
-			c.add(r, windowOf(t, p, block))
-		}
-		if err := c.results(r); err != nil {
-			t.Fatal(err)
-		}
+		r, c := judgedWindows(t, "check.burnGuilty below 12%", 30, p)
 		c.takeBack(r, tt.follow, tt.unsure)
 		if o := r.reported(0); o.Verdict != tt.want || o.cause != tt.why || !strings.Contains(o.Reason, tt.says) {
 			t.Errorf("%s: %v, cause %d, %s; want %v, %d and %q", tt.name, o.Verdict, o.cause, o.Reason, tt.want, tt.why, tt.says)
@@ -296,17 +289,10 @@ func TestFailureBesideUnlabelled(t *testing.T) {
 		"check.burnGuilty absent":             false,
 		"check.burnGuilty below 1us per call": false,
 	} {
-		r, c := replayed(t, budget.Must(sentence))
 		busy := []string{checkPackage + ".burnCalm", calm + ".inner", calm}
 		p := labelledProfile("ours", 2, []string{checkPackage + ".burnGuilty", checkPackage + ".TestIt.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}, busy, busy)
 		p.Sample[1].Label, p.Sample[2].Label = nil, nil
-		for range 30 {
-			r.worker.Calls.Add(100)
-			c.add(r, windowOf(t, p, block))
-		}
-		if err := c.results(r); err != nil {
-			t.Fatal(err)
-		}
+		r, c := judgedWindows(t, sentence, 30, p)
 		c.attribute(r, true)
 		if o := r.reported(0); o.Verdict != budget.Fail || strings.Contains(o.Reason, note) != noted || len(o.Offenders) == 0 {
 			t.Errorf("%s: %v, %s, want a failure, and %q in it: %t", sentence, o.Verdict, o.Reason, note, noted)
