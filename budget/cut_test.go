@@ -85,13 +85,13 @@ func serveDeep(until time.Time) (n int) {
 // TestCutByRuntime: what the runtime does with a recursion of a hundred frames.
 func TestCutByRuntime(t *testing.T) {
 	if testing.Short() {
-		t.Skip("profiles a program for a second")
+		t.Skip("profiles a program for half a second")
 	}
 	var b bytes.Buffer
 	if err := pprof.StartCPUProfile(&b); err != nil {
 		missing(t, "the CPU profiler is taken", err)
 	}
-	n := serveDeep(time.Now().Add(time.Second))
+	n := serveDeep(time.Now().Add(time.Second / 2))
 	pprof.StopCPUProfile()
 	results, err := Must("fmt.Sprintf below 5% in budget.serveDeep", "fmt.Sprintf below 99%").JudgeReader(&b, Facts{Module: module})
 	if err != nil {

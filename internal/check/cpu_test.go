@@ -115,12 +115,13 @@ func TestBlocksWaitForUnits(t *testing.T) {
 		rows := 0.0
 		r.usual, r.Work = tt.usual, map[string]func() float64{"row": func() float64 { return rows }}
 		c.last = r.done()
+		w := windowOf(t, labelledProfile("ours", 10, stack), block)
 		for i := range 600 {
 			r.worker.Calls.Add(5)
 			if i%5 == 4 {
 				rows += tt.counted
 			}
-			c.add(r, windowOf(t, labelledProfile("ours", 10, stack), block))
+			c.add(r, w)
 		}
 		if err := c.results(r); err != nil {
 			t.Fatal(err)

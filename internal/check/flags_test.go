@@ -37,7 +37,7 @@ func TestCheckChildNear(t *testing.T) {
 		t.Skip("is started by TestCheckFlags")
 	}
 	on(t, idle) // what is not decided is to fail
-	Run(t, Config{Max: 500 * time.Millisecond}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.3) })
+	Run(t, Config{Max: 250 * time.Millisecond}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.3) })
 }
 
 func FuzzCheckChild(f *testing.F) {
@@ -112,7 +112,7 @@ func TestCheckFlags(t *testing.T) {
 		{"bench, one call", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=1x"}, false, []string{"3 not decided in the time given (", " -benchtime "}},
 		{"bench, guilty", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildGuilty$", "-test.benchtime=100x"}, true, []string{"1 exceeded (", "--- FAIL: BenchmarkCheckChildGuilty"}},
 		{"bench, baseline", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildBaseline$", "-test.benchtime=300x"}, false, nil},
-		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=150000000x"}, true, []string{"work is too small"}},
+		{"bench, tiny", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChildTiny$", "-test.benchtime=40000000x"}, true, []string{"work is too small"}},
 		{"bench, cpuprofile", []string{"-test.run=^$", "-test.bench=^BenchmarkCheckChild$", "-test.benchtime=100ms", "-test.cpuprofile=" + cpu}, false, []string{"nothing was judged"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -105,12 +105,12 @@ func TestCheckSlowFirstCall(t *testing.T) {
 	on(t, idle)
 	first := true
 	config := Config{Max: 1500 * time.Millisecond, Work: map[string]func() float64{"order": func() float64 { return 0 }}}
-	got := tryCheck(t, config, budget.Must("check.burnGuilty below 20us per order"), func(context.Context) {
+	got := tryCheck(t, config, budget.Must("check.burnGuilty below 20us per order"), func(ctx context.Context) {
 		if first {
 			first = false
 			time.Sleep(900 * time.Millisecond)
 		}
-		mix(0.5)
+		mixAndRest(ctx, 0.5)
 	})
 	if text := got.text(); strings.Contains(text, "could be used") {
 		t.Errorf("the windows were good:\n%s", text)
@@ -220,13 +220,16 @@ func TestFault_7_CheckWithoutSamples(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			on(t, tt.machine)
 			r, c := replayed(t, set)
+			p := labelledProfile("ours", tt.samples, stack)
+			w := windowOf(t, p, tt.cpu)
+			p.Sample = nil
+			without := windowOf(t, p, tt.cpu)
 			for i := range 60 {
-				p := labelledProfile("ours", tt.samples, stack)
-				if i >= tt.first {
-					p.Sample = nil
+				if i == tt.first {
+					w = without
 				}
 				r.worker.Calls.Add(500) // of 0.2 ms
-				c.add(r, windowOf(t, p, tt.cpu))
+				c.add(r, w)
 			}
 			if err := c.results(r); err != nil {
 				t.Fatal(err)

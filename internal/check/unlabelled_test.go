@@ -92,12 +92,13 @@ func TestCheckServer(t *testing.T) {
 		if !apart(t) {
 			return
 		}
-		got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 10%"), func(context.Context) {
+		got := tryCheck(t, Config{Max: ample}, budget.Must("check.burnGuilty below 10%"), func(ctx context.Context) {
 			srv := httptest.NewServer(serving(1))
 			defer srv.Close()
-			for range 5 {
+			for range restEvery {
 				get(t, srv.Client(), srv.URL)
 			}
+			pause(ctx, restTime)
 		})
 		if got.verdict() != "fail" {
 			t.Errorf("%s:\n%s", got.verdict(), got.text())

@@ -47,12 +47,12 @@ func TestFault_19_StaleFiles(t *testing.T) {
 		age         time.Duration
 		dumps, want int
 	}{
-		"too old":  {8 * 24 * time.Hour, 25_000, 0},
+		"too old":  {8 * 24 * time.Hour, 10_000, 0},
 		"too many": {24 * time.Hour, 5_000, 64},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && tt.dumps > 10_000 {
-				t.Skip("50,000 files")
+			if testing.Short() && tt.dumps > 5_000 {
+				t.Skip("20,000 files")
 			}
 			dir := newDir(t)
 			litter(t, dir, tt.dumps, start.Add(-tt.age))

@@ -202,7 +202,7 @@ func TestFault_60_RealProfile(t *testing.T) {
 			}
 		}
 	})
-	r, err := server.Client().Get(server.URL + "/profile?seconds=3")
+	r, err := server.Client().Get(server.URL + "/profile?seconds=2")
 	if err != nil {
 		t.Fatal(err)
 	}
