@@ -20,6 +20,7 @@ import (
 type counters struct {
 	process.Snapshot
 	work readings
+	own  allocations   // by the guard, since it began
 	cost time.Duration // of reading work, estimated
 }
 
@@ -81,9 +82,10 @@ func (e *entry) count(f *judge.Finding, figures map[string]float64, before, now 
 	elapsed := now.At.Sub(from.At)
 	used := (now.CPU - from.CPU).Seconds()
 	if b.Kind == kinds.Allocs {
-		used = float64(now.Allocations - from.Allocations)
+		all := allocationsOf(&from.Snapshot, &now.Snapshot)
+		used = max(0, all.objects-(now.own.objects-from.own.objects))
 		if b.Dimension == unit.Bytes {
-			used = float64(now.Allocated - from.Allocated)
+			used = max(0, all.bytes-(now.own.bytes-from.own.bytes))
 		}
 	}
 	reason, over := judge.CountedOver{Elapsed: elapsed}, elapsed.Seconds()

@@ -15,6 +15,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/process"
 )
 
 const (
@@ -113,6 +115,81 @@ func TestOwnAllocationsOfWindows(t *testing.T) {
 	}
 	if warning := g.Status().Budgets[0].Warning; strings.Contains(warning, "no function linked") {
 		t.Errorf("the test proves nothing: %s", warning)
+	}
+}
+
+// TestOwnAllocationsAreNotCounted is about a program with little to do, which allocates 100 KiB for
+// each of its 50 orders a second. The guard allocates some megabytes a window.
+func TestOwnAllocationsAreNotCounted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures allocations for seconds")
+	}
+	var orders atomic.Int64
+	g, err := Start(Config{
+		Registerer: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler), Every: time.Second, Window: time.Second,
+		Work: map[string]func() float64{"order": func() float64 { return float64(orders.Load()) }},
+		Budgets: budget.Must(
+			"clean: process below 160KiB per order of allocs",
+			"guilty: process below 60KiB per order of allocs",
+			"no function above 99%", // so that there are CPU profiles
+			"no function above 99% of allocs",
+		),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Stop()
+	eventually(t, "three windows", func() bool {
+		for range 50 { // a look at the status allocates as well
+			time.Sleep(20 * time.Millisecond)
+			kept = make([]byte, 100<<10)
+			orders.Add(1)
+		}
+		b := g.Status().Budgets[0]
+		return b.Verdicts["pass"]+b.Verdicts["fail"] >= 3
+	})
+	list := g.Status().Budgets
+	for i, wrong := range []string{"fail", "pass"} {
+		if list[i].Verdicts[wrong] > 0 {
+			t.Errorf("%v: %s", list[i].Verdicts, list[i].Result)
+		}
+	}
+}
+
+var kept []byte
+
+// TestProfileAllocations measures what a CPU profile allocates, which cannot be told from what the
+// host allocates meanwhile.
+func TestProfileAllocations(t *testing.T) {
+	var data bytes.Buffer
+	before := process.Read()
+	if err := pprof.StartCPUProfile(&data); err != nil {
+		t.Skip(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	pprof.StopCPUProfile()
+	after := process.Read()
+	used := allocationsOf(&before, &after)
+	t.Logf("%.0f bytes in %.0f objects", used.bytes, used.objects)
+	if used.bytes < sliceBytes/2 || used.bytes > 2*sliceBytes {
+		t.Errorf("a profile allocates %.0f bytes, want some %.0f", used.bytes, sliceBytes)
+	}
+}
+
+// What a host allocates beside the guard's own work stays the host's.
+func TestHeapMeter(t *testing.T) {
+	at := func(seconds time.Duration, bytes, objects int64) *process.Snapshot {
+		return &process.Snapshot{At: time.Unix(0, 0).Add(seconds * time.Second), Allocated: bytes, Allocations: objects}
+	}
+	m := heapMeter{rested: *at(0, 0, 0)}
+	m.begin(at(10, 1000, 100))                  // 100 bytes a second
+	m.add(at(10, 1000, 100), at(12, 5000, 110)) // of which 200 are the host's, and fewer objects than it usually has
+	if want := (allocations{3800, 0}); m.own != want {
+		t.Errorf("%v, want %v", m.own, want)
+	}
+	m.addProfile(2)
+	if want := (allocations{3800 + 2*sliceBytes, 2 * sliceObjects}); m.own != want {
+		t.Errorf("%v, want %v", m.own, want)
 	}
 }
 

@@ -28,16 +28,18 @@ type looper struct {
 	breakdowns   map[string]*breakdown // by kind, in this window
 	judged       *budgets              // of the last window
 	last         process.Snapshot      // at the end of the last window
-	lastPeriod   process.Snapshot      // at the end of the last period of counters; zero before
-	store        *dumps.Store          // for the dumps of this window, or nil
-	furtherFiles []dumps.File          // the companions of the dumps of this window; nil before the first dump
-	began        time.Time             // when the last window began
-	untraced     bool                  // Config.Trace has failed and is not called again
+	heap         heapMeter
+	lastPeriod   process.Snapshot // at the end of the last period of counters; zero before
+	store        *dumps.Store     // for the dumps of this window, or nil
+	furtherFiles []dumps.File     // the companions of the dumps of this window; nil before the first dump
+	began        time.Time        // when the last window began
+	untraced     bool             // Config.Trace has failed and is not called again
 }
 
 func newLooper(g *Guard) *looper {
+	now := g.seams.snap()
 	return &looper{
-		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: kindTaker{work: map[string]readings{}}, last: g.seams.snap(),
+		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: kindTaker{work: map[string]readings{}}, last: now, heap: heapMeter{rested: now},
 		pace:       pace.Pace{Every: g.cfg.Every, Window: g.cfg.Window, Random: g.seams.random},
 		breakdowns: map[string]*breakdown{},
 	}

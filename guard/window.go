@@ -38,6 +38,9 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
 	m := &measurement{before: l.read()}
+	l.heap.begin(&m.before.Snapshot)
+	ready := l.seams.snap()
+	l.heap.add(&m.before.Snapshot, &ready)
 	start := time.Now()
 	cpu := p.groups[0].kind == kinds.CPU // or no budget needs its profile
 	tried, w := !cpu || !start.Before(l.free), profiler.Window{Start: start}
@@ -52,6 +55,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	if w.Elapsed == 0 {
 		w.Elapsed = time.Since(start)
 	}
+	l.heap.addProfile(w.Slices)
 	m.cpu, m.now = &w, l.read()
 	used, since := process.Between(m.before.Snapshot, m.now.Snapshot), process.Between(l.last, m.now.Snapshot)
 	profiling := profilingCost(&w, &used)
@@ -92,11 +96,13 @@ func (l *looper) window(ctx context.Context, early bool) {
 	own.stop()
 	l.account(own.spent+profiling+m.before.cost+m.now.cost, &m.now.Snapshot)
 	l.last = m.now.Snapshot
+	l.heap.rested = l.seams.snap()
+	l.heap.add(&l.last, &l.heap.rested)
 }
 
 // read reads all counters.
 func (l *looper) read() *counters {
-	c := &counters{Snapshot: l.seams.snap()}
+	c := &counters{Snapshot: l.seams.snap(), own: l.heap.own}
 	began, used := time.Now(), process.ProcessCPU()
 	c.work = l.work.now()
 	elsewhere := min(process.Between(l.last, c.Snapshot).Cores, float64(runtime.GOMAXPROCS(0)-1))
