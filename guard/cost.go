@@ -70,6 +70,11 @@ func allocationsOf(from, to *process.Snapshot) allocations {
 	return allocations{float64(to.Allocated - from.Allocated), float64(to.Allocations - from.Allocations)}
 }
 
+// beyond is what a has more than b, of each at least 0.
+func (a allocations) beyond(b allocations) allocations {
+	return allocations{max(0, a.bytes-b.bytes), max(0, a.objects-b.objects)}
+}
+
 // A heapMeter adds up what the guard itself has allocated. The runtime counts the allocations
 // of the process only. So those while the guard works are the guard's, but for what the host
 // allocates in as much time when the guard does not work.
@@ -90,9 +95,10 @@ func (m *heapMeter) begin(now *process.Snapshot) {
 
 // add adds what the guard has allocated between two snapshots.
 func (m *heapMeter) add(from, to *process.Snapshot) {
-	a, seconds := allocationsOf(from, to), to.At.Sub(from.At).Seconds()
-	m.own.bytes += max(0, a.bytes-m.rate.bytes*seconds)
-	m.own.objects += max(0, a.objects-m.rate.objects*seconds)
+	seconds := to.At.Sub(from.At).Seconds()
+	own := allocationsOf(from, to).beyond(allocations{m.rate.bytes * seconds, m.rate.objects * seconds})
+	m.own.bytes += own.bytes
+	m.own.objects += own.objects
 }
 
 // addProfile adds what the runtime has allocated for a CPU profile.

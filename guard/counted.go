@@ -82,10 +82,10 @@ func (e *entry) count(f *judge.Finding, figures map[string]float64, before, now 
 	elapsed := now.At.Sub(from.At)
 	used := (now.CPU - from.CPU).Seconds()
 	if b.Kind == kinds.Allocs {
-		all := allocationsOf(&from.Snapshot, &now.Snapshot)
-		used = max(0, all.objects-(now.own.objects-from.own.objects))
+		host := allocationsOf(&from.Snapshot, &now.Snapshot).beyond(now.own.beyond(from.own))
+		used = host.objects
 		if b.Dimension == unit.Bytes {
-			used = max(0, all.bytes-(now.own.bytes-from.own.bytes))
+			used = host.bytes
 		}
 	}
 	reason, over := judge.CountedOver{Elapsed: elapsed}, elapsed.Seconds()
