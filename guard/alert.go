@@ -99,7 +99,11 @@ func (g *Guard) add(j *judgement) bool {
 	if e.alert, j.event = e.alert.Next(f, e.ruleOf(&g.cfg)); e.alert.State != was {
 		e.Since = j.end
 	}
-	if j.event.Ends() { // the watch forgets, too
+	switch { // The event comes when the dump is kept, but nobody may see a state without its offender.
+	case j.event == alert.Fired && len(r.Offenders) > 0:
+		e.Offender = &r.Offenders[0]
+	case j.event.Ends(): // the watch forgets, too
+		e.Offender = nil
 		if e.Evidence = 0; e.Proven == budget.Fail {
 			e.Proven = budget.Inconclusive
 		}
@@ -140,17 +144,14 @@ func (g *Guard) announce(j *judgement) {
 		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
 	case another:
 		n.Name, n.Message = eventOffender, e.broken(j.event, r)
+		e.Offender = &r.Offenders[0]
 	default:
 		return
 	}
-	e.Offender = nil
 	if n.Name == eventResolved {
 		e.named = nil
 	} else {
 		e.named[e.worst(r)], e.namedAt = true, j.end
-		if len(r.Offenders) > 0 {
-			e.Offender = &r.Offenders[0]
-		}
 		g.nameDump(&n, e)
 	}
 	g.emit(n)

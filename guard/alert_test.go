@@ -210,6 +210,35 @@ func TestEvidenceOfAnEndedAlert(t *testing.T) {
 	t.Error("it has not ended")
 }
 
+// The offender comes and goes with the state, before the event, which waits for the dump. An
+// alert on the state asks for the offender at once.
+func TestOffenderComesWithTheState(t *testing.T) {
+	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
+	e := entryOf("fmt.Println below 20%")
+	g.budgets = &budgets{entries: []*entry{e}}
+	bad := judge.Finding{Verdict: evidence.Fail, Proven: evidence.Fail, Evidence: 2, Samples: 500, Value: 0.7, Low: 0.6, High: 0.8,
+		Reason: judge.Measured{}, Offenders: []judge.Offender{{Frame: judge.Frame{Function: "fmt.Println"}}}}
+	clean := judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Reason: judge.Measured{}}
+	states := ""
+	for i := range 10 {
+		end := g.started.Add(time.Duration(i) * minute)
+		f := bad
+		if i > 4 {
+			f = clean
+		}
+		j := &judgement{entry: e, finding: &f, result: e.Budget.Result(f), start: end.Add(-10 * second), end: end}
+		g.add(j)
+		s := e.status(g)
+		states += s.State[:1]
+		if firing := s.State == "firing"; firing != (s.Offender != nil) {
+			t.Errorf("window %d: %s with the offender %v", i, s.State, s.Offender)
+		}
+	}
+	if !strings.Contains(states, "ffr") {
+		t.Errorf("states %s: expected one that fires and is resolved", states)
+	}
+}
+
 // That a condition does not hold needs no profile, so the alert ends while windows are lost.
 func TestConditionOfLostWindows(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

@@ -83,8 +83,8 @@ type BudgetStatus struct {
 	// evidence of all windows together for an excess: 1 is proof.
 	Proven   budget.Verdict `json:"proven"`
 	Evidence float64        `json:"evidence"`
-	// Offender is the offender in the last event of a firing budget, or nil. The offenders
-	// of the Result are those of the last window, which may have none.
+	// Offender is the offender for which the budget fires, which its last event names, or nil.
+	// The offenders of the Result are those of the last window, which may have none.
 	Offender *budget.Offender `json:"offender,omitempty"`
 	// Accept is the budget's sentence with the "except" that exempts the first
 	// offender, if there is one and the budget takes an "except".
