@@ -99,8 +99,8 @@ func (g *Guard) add(j *judgement) bool {
 	if e.alert, j.event = e.alert.Next(f, e.ruleOf(&g.cfg)); e.alert.State != was {
 		e.Since = j.end
 	}
-	switch { // The event comes when the dump is kept, but nobody may see a state without its offender.
-	case j.event == alert.Fired && len(r.Offenders) > 0:
+	switch {
+	case j.event == alert.Fired && len(r.Offenders) > 0: // with the state, because the event waits for the dump
 		e.Offender = &r.Offenders[0]
 	case j.event.Ends(): // the watch forgets, too
 		e.Offender = nil

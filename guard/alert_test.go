@@ -191,6 +191,12 @@ func TestLostIdleWindowKeepsTheEvidence(t *testing.T) {
 	}
 }
 
+// addFinding adds the finding of a guard's only budget in the window of a minute.
+func addFinding(g *Guard, minutes int, f judge.Finding) {
+	e, end := g.budgets.entries[0], g.started.Add(time.Duration(minutes)*minute)
+	g.add(&judgement{entry: e, finding: &f, result: e.Budget.Result(f), start: end.Add(-10 * second), end: end})
+}
+
 // After an alert has ended, its evidence counts no more.
 func TestEvidenceOfAnEndedAlert(t *testing.T) {
 	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
@@ -198,9 +204,7 @@ func TestEvidenceOfAnEndedAlert(t *testing.T) {
 	e.alert.State, e.Proven, e.Evidence = alert.Firing, budget.Fail, 0.8
 	g.budgets = &budgets{entries: []*entry{e}}
 	for i := range 5 {
-		end := g.started.Add(time.Duration(i) * minute)
-		f := &judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Evidence: 0.8, Reason: judge.Measured{}}
-		g.add(&judgement{entry: e, finding: f, result: e.Budget.Result(*f), start: end.Add(-10 * second), end: end})
+		addFinding(g, i, judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Evidence: 0.8, Reason: judge.Measured{}})
 		if ended := e.alert.State == alert.Resolved; ended != (e.Evidence == 0) || ended != (e.Proven == budget.Inconclusive) {
 			t.Errorf("%s, evidence %v, proven %v", e.alert.State, e.Evidence, e.Proven)
 		} else if ended {
@@ -221,13 +225,11 @@ func TestOffenderComesWithTheState(t *testing.T) {
 	clean := judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Reason: judge.Measured{}}
 	states := ""
 	for i := range 10 {
-		end := g.started.Add(time.Duration(i) * minute)
-		f := bad
-		if i > 4 {
-			f = clean
+		if i <= 4 {
+			addFinding(g, i, bad)
+		} else {
+			addFinding(g, i, clean)
 		}
-		j := &judgement{entry: e, finding: &f, result: e.Budget.Result(f), start: end.Add(-10 * second), end: end}
-		g.add(j)
 		s := e.status(g)
 		states += s.State[:1]
 		if firing := s.State == "firing"; firing != (s.Offender != nil) {
