@@ -72,8 +72,8 @@ type TB interface {
 // The first call warms up and is not measured, unless it takes longer than a second. The unit
 // "call" in budgets "per call" is one call of work. A named function given as work is charged
 // with its own body only, and the functions that it calls are judged in full. If work is a
-// function literal, the same holds for the literal and for the functions that it calls. In the
-// test of a package main, budgets on "main" mean that package.
+// function literal, the same holds for the literal and for the functions that it calls. Budgets
+// on "main" mean the tested package, since the main package of a test is made by go test.
 //
 // Work that takes less time than the call of it is too small for shares: repeat it inside work.
 // With -race shares are about the same as without it, but amounts are not: put budgets on time,

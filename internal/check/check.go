@@ -100,7 +100,7 @@ func (r *run) parent() context.Context {
 // A testRun says what is tested, and holds the flags of go test that matter to a check.
 type testRun struct {
 	module string // of the tested package
-	main   string // the import path of the tested package if it is a package main, or ""
+	path   string // the import path of the tested package, "" when unknown
 
 	short      bool // -short
 	fuzzing    bool // the engine is running: -fuzz, in the parent or a worker
@@ -115,12 +115,9 @@ func currentTestRun() testRun {
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	path := info.Path
-	if strings.HasSuffix(path, ".test") { // that of a package main does not end so
-		path = ""
-	}
 	return testRun{
-		module: info.Main.Path, main: path,
+		module:     info.Main.Path,
+		path:       strings.TrimSuffix(info.Path, ".test"), // that of a package main does not end so before Go 1.27
 		short:      process.TestFlag("short"),
 		fuzzing:    process.TestFlag("fuzz") || process.TestFlag("fuzzworker"),
 		cpuprofile: profiler.HeldByTest(),

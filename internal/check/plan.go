@@ -127,9 +127,9 @@ func (r *run) isUnlinked(pattern string) bool {
 	return unlinked
 }
 
-// mainAsTested replaces package main in rules by the import path that it has in its own
-// test, where go test makes another main package. So the same budgets can be used in a
-// service and in its tests.
+// mainAsTested replaces package main in rules by the import path of the tested package: go test
+// makes a main package of its own, and nothing says whether the tested one is a package main.
+// So the same budgets can be used in a service and in its tests.
 func mainAsTested(rules []judge.Rule, tested string) {
 	rename := func(text string) string {
 		if rest, ok := strings.CutPrefix(text, "main"); ok && tested != "" && (rest == "" || rest[0] == '.') {

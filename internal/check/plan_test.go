@@ -9,8 +9,8 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
-// Budgets on package main are about the tested package in its own test; on others, and
-// on what only the test's own main has, they are left alone.
+// Budgets on package main are about the tested package in its own test; on others they are left
+// alone.
 func TestMainAsTested(t *testing.T) {
 	for before, after := range map[string]string{
 		"main.Start below 20% cumulative":                         checkPackage + ".Start below 20% cumulative",
@@ -47,7 +47,7 @@ func TestMainAsTested(t *testing.T) {
 	if mainAsTested(rules, "example.org/c++"); rules[0].Except[0] != `"example.org/c++.Start"` {
 		t.Errorf("of a path that is no pattern: %s", rules[0].Except[0])
 	}
-	if got := currentTestRun().main; got != "" {
-		t.Errorf("this test is of a package main, %s", got)
+	if got := currentTestRun().path; got != checkPackage {
+		t.Errorf("this test is of package %s, want %s", got, checkPackage)
 	}
 }

@@ -105,7 +105,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 	if r.rules, err = budgets.Rules(); err != nil {
 		return nil, err.Error()
 	}
-	mainAsTested(r.rules, r.test.main)
+	mainAsTested(r.rules, r.test.path)
 	r.outcomes = unreached(len(r.set))
 	var wrong []string
 	r.plan, wrong = planOf(r.set, r.rules, c)
