@@ -208,5 +208,9 @@ func (b *Budget) dimension() unit.Dimension {
 	case "steady":
 		return fits(b)[0].dim
 	}
-	return b.Limit.dimension()
+	d := b.Limit.dimension()
+	if d == unit.Cores && b.kind().Sampling == kinds.Contention {
+		return unit.Waited
+	}
+	return d
 }

@@ -201,13 +201,20 @@ func (p *phrasing) who() string {
 
 func (p *phrasing) at() string { return p.who() + " at " + p.value() }
 
-func (p *phrasing) value() string { return p.amount(p.finding.Value) }
+func (p *phrasing) value() string { return unit.Format(p.finding.Value, p.dim) }
 
-func (p *phrasing) amount(v float64) string { return unit.Format(v, p.dim) }
+// amount is a bound, beside the value.
+func (p *phrasing) amount(v float64) string { return unit.Short(v, p.dim) }
 
 func (p *phrasing) samples() string { return p.budget.samples(p.finding.Samples) }
 
-func (p *phrasing) limit() string { return p.budget.Limit.String() }
+// limit is the limit as the sentence has it, but in the unit of the measured value.
+func (p *phrasing) limit() string {
+	if p.dim == unit.Waited {
+		return unit.Short(p.budget.Limit.base(), p.dim)
+	}
+	return p.budget.Limit.String()
+}
 
 // surely is the sentence for a verdict by bounds.
 func (p *phrasing) surely() string {

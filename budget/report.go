@@ -69,7 +69,7 @@ func (c offenderChain) lines(budget *Budget, dim unit.Dimension) (lines []string
 	for _, o := range c {
 		line := o.Function + strings.Repeat(" ", wide-len(o.Function)) + "  " + share(&o.Frame, budget, dim)
 		if o.High > o.Low {
-			line += " (" + unit.Format(o.Low, dim) + " to " + unit.Format(o.High, dim) + ")"
+			line += " (" + unit.Range(o.Low, o.High, dim) + ")"
 		}
 		lines = append(lines, line+place(&o.Frame))
 	}
@@ -211,15 +211,15 @@ func place(f *Frame) string {
 // offenderDimension is the dimension of the shares of a budget's offenders.
 func (b *Budget) offenderDimension() unit.Dimension {
 	if c := classOf(b.Subject); b.Rule == "" && (c == judge.Each || c == judge.Pattern) {
-		return b.Limit.dimension()
+		return b.dimension()
 	}
 	return unit.Share
 }
 
-// round is unit.Format for a limit, without decimals that it does not need.
+// round is unit.Short for a limit, without decimals that it does not need.
 func round(v float64, dim unit.Dimension) string {
 	if dim == unit.Share {
 		return strconv.FormatFloat(100*v, 'g', 4, 64) + "%"
 	}
-	return unit.Format(v, dim)
+	return unit.Short(v, dim)
 }

@@ -39,7 +39,8 @@ type Result struct {
 	High  float64 `json:"high"`
 
 	// Limit is the budget's limit in the same unit, 0 if it has none. Unit is the name of
-	// that unit: "ratio", "cores", "seconds", "bytes" or "count".
+	// that unit: "ratio", "cores", "s waited per second" (of mutex and block), "seconds",
+	// "bytes" or "count".
 	Limit float64 `json:"limit"`
 	Unit  string  `json:"unit,omitempty"`
 

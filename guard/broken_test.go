@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/profiler"
@@ -50,4 +51,15 @@ func TestBrokenByEvidence(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Contention is no CPU: two cores cannot be 30 cores busy.
+func TestBrokenByContention(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		e := w.still(t, Config{Budgets: budget.Must("locks: no function above 0.1 cores of mutex")}).budgets.entries[0]
+		const want = "budget locks (no function above 0.1 cores of mutex) is broken: at 30.2 s waited per second, limit 0.1 s"
+		if got := e.broken(alert.Fired, &budget.Result{Budget: e.Budget, Share: 30.17, Limit: 0.1}); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
 }

@@ -29,7 +29,7 @@ import (
 //
 // In status.json times are RFC 3339, fields that end in "_ns" are nanoseconds, and
 // values, bounds and limits are in the unit beside them: "ratio", "cores",
-// "seconds", "bytes" or "count". Names are stable; fields may be added.
+// "s waited per second", "seconds", "bytes" or "count". Names are stable; fields may be added.
 //
 // # Access
 //

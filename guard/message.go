@@ -17,6 +17,14 @@ import (
 // shown is a value of the budget in words.
 func (e *entry) shown(v float64) string { return unit.Format(v, e.rule.Dimension) }
 
+// limit is the limit as the sentence has it, but in the unit of the measured value.
+func (e *entry) limit(r *budget.Result) string {
+	if e.rule.Dimension == unit.Waited {
+		return unit.Short(r.Limit, unit.Waited)
+	}
+	return r.Budget.Limit.String()
+}
+
 // broken is the message of an event about a budget that is broken: what was measured, the
 // limit, and the offender. The sinks have the reason beside it.
 func (e *entry) broken(event alert.Event, r *budget.Result) string {
@@ -33,7 +41,7 @@ func (e *entry) broken(event alert.Event, r *budget.Result) string {
 	}
 	text := fmt.Sprintf("budget %s %s: at %s", who, is, e.shown(r.Share))
 	if r.Limit > 0 {
-		text += ", limit " + r.Budget.Limit.String()
+		text += ", limit " + e.limit(r)
 	}
 	if len(r.Offenders) > 0 {
 		text += "; offender " + r.Offenders[0].String()
@@ -65,11 +73,11 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 		if d := e.rule.Dimension; d == unit.Share || d == unit.Points {
 			zone = evidence.Edge(r.Limit)
 		}
-		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", e.shown(zone), over, r.Budget.Limit)
+		return fmt.Sprintf("none is above %s %s, as they prove together; the limit is %s", e.shown(zone), over, e.limit(r))
 	case event == alert.Proven:
-		return fmt.Sprintf("at %s %s; the limit is %s", e.shown(since.Mean()), over, r.Budget.Limit)
+		return fmt.Sprintf("at %s %s; the limit is %s", e.shown(since.Mean()), over, e.limit(r))
 	}
-	return fmt.Sprintf("at %s at the most %s; the limit is %s", e.shown(since.Worst), over, r.Budget.Limit)
+	return fmt.Sprintf("at %s at the most %s; the limit is %s", e.shown(since.Worst), over, e.limit(r))
 }
 
 // removed is the event about a budget that SetBudgets has removed while it was firing.

@@ -91,7 +91,7 @@ func (w *window) divisor(r *rule) (over float64, why Reason) {
 			return 0, NoWork{}
 		}
 		return done, nil
-	case r.Dimension == unit.Cores:
+	case r.Dimension == unit.Cores, r.Dimension == unit.Waited:
 		if w.elapsed <= 0 {
 			return 0, DurationUnknown{}
 		}

@@ -115,7 +115,7 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	if w.elapsed <= 0 {
 		w.elapsed = float64(t.DurationNanos) * 1e-9
 	}
-	if v, ok := j.layout.Value(kinds.Mutex, unit.Cores); ok && facts.MutexFraction > 1 { // a few long waits may be in no sample
+	if v, ok := j.layout.Value(kinds.Mutex, unit.Waited); ok && facts.MutexFraction > 1 { // a few long waits may be in no sample
 		w.unseen = max(0, int64(facts.Waited)-w.total(v.Index))
 	}
 	return w, nil

@@ -24,10 +24,10 @@ func TestWaitsInNoSample(t *testing.T) {
 	}{
 		{"seen", some, "no function above 0.2 cores of mutex", 10, 3 * time.Millisecond, budget.Pass, "surely below"},
 		{"unseen", some, "no function above 0.2 cores of mutex", 10, 24 * time.Second, budget.Inconclusive, "goroutines have waited for locks for 24.00s or more"},
-		{"unseen of a function", some, "main.count below 0.2 cores of mutex", 10, 24 * time.Second, budget.Inconclusive, "main.count at 0 cores by 14 samples, but"},
+		{"unseen of a function", some, "main.count below 0.2 cores of mutex", 10, 24 * time.Second, budget.Inconclusive, "main.count at 0 s waited per second by 14 samples, but"},
 		{"unseen, and far below", some, "main.count below 20 cores of mutex", 10, 24 * time.Second, budget.Pass, "surely below"},
 		{"all recorded", some, "main.count below 0.2 cores of mutex", 1, 24 * time.Second, budget.Pass, "surely below"},
-		{"an offender", much, "no function above 0.2 cores of mutex", 10, 60 * time.Second, budget.Fail, "main.count at 2 cores"},
+		{"an offender", much, "no function above 0.2 cores of mutex", 10, 60 * time.Second, budget.Fail, "main.count at 2 s waited per second"},
 		{"an innocent beside it", much, "main.noise below 0.2 cores of mutex", 10, 20 * time.Second, budget.Pass, "surely below"},
 		{"few samples", some, "no function above 0.00022 cores of mutex", 10, 24 * time.Second, budget.Inconclusive, "would tell it"},
 		{"no samples", "mutex 10s\n", "no function above 0.2 cores of mutex", 10, 0, budget.Inconclusive, "the profile has no samples"},

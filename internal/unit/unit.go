@@ -17,7 +17,8 @@ const (
 	Unknown Dimension = iota
 	Share             // of a total, from 0 to 1
 	Points            // of share, between two profiles
-	Cores             // seconds in a second
+	Cores             // seconds of CPU in a second
+	Waited            // seconds that goroutines have waited in a second; limits say "cores"
 	Time              // seconds
 	Bytes
 	Count
@@ -93,9 +94,10 @@ func (u Unit) Base(value float64) float64 {
 }
 
 // bases are the names of the dimensions' base units, as results have them.
-var bases = [...]string{Unknown: "ratio", Share: "ratio", Points: "ratio", Cores: "cores", Time: "seconds", Bytes: "bytes", Count: "count"}
+var bases = [...]string{Unknown: "ratio", Share: "ratio", Points: "ratio", Cores: "cores", Waited: "s waited per second", Time: "seconds", Bytes: "bytes", Count: "count"}
 
-// String names the dimension's base unit: "ratio", "cores", "seconds", "bytes" or "count".
+// String names the dimension's base unit: "ratio", "cores", "s waited per second", "seconds",
+// "bytes" or "count".
 func (d Dimension) String() string { return bases[d] }
 
 // Plural is "1 sample", "2 samples", "2 batches".
@@ -125,6 +127,8 @@ func Format(v float64, d Dimension) string {
 			return "1 core"
 		}
 		return significant(v, 3) + " cores"
+	case Waited:
+		return significant(v, 3) + " " + d.String()
 	case Time:
 		return formatSeconds(v)
 	case Bytes:
@@ -134,6 +138,20 @@ func Format(v float64, d Dimension) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return significant(v, 4)
+}
+
+// Short is Format for an amount beside another: "0.1 s" beside "30.2 s waited per second".
+func Short(v float64, d Dimension) string {
+	return strings.TrimSuffix(Format(v, d), " waited per second")
+}
+
+// Range prints two amounts, with the words behind the numbers once.
+func Range(low, high float64, d Dimension) string {
+	from, to := Short(low, d), Short(high, d)
+	if number, words, ok := strings.Cut(from, " "); ok && strings.HasSuffix(to, " "+words) {
+		from = number
+	}
+	return from + " to " + to
 }
 
 func significant(v float64, digits int) string { return strconv.FormatFloat(v, 'g', digits, 64) }

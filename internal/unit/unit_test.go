@@ -42,7 +42,7 @@ func TestFormat(t *testing.T) {
 		d    Dimension
 		want string
 	}{
-		{0.125, Share, "12.50%"}, {0, Points, "0.00 points"}, {1, Cores, "1 core"}, {0.0758, Cores, "0.0758 cores"}, {12.345, Cores, "12.3 cores"},
+		{0.125, Share, "12.50%"}, {0, Points, "0.00 points"}, {1, Cores, "1 core"}, {0.0758, Cores, "0.0758 cores"}, {12.345, Cores, "12.3 cores"}, {30.17, Waited, "30.2 s waited per second"},
 		{0.0009, Time, "900µs"}, {1.5, Time, "1.50s"}, {1e-8, Time, "10ns"}, {3.4e-9, Time, "3.4ns"}, {2.4e-8, Time, "24ns"}, {9.999e-7, Time, "1µs"}, {0, Time, "0s"}, {-2, Time, "-2.00s"},
 		{512, Bytes, "512B"}, {1.4, Bytes, "1.4B"}, {1023.9, Bytes, "1024B"}, {0, Bytes, "0B"}, {1536, Bytes, "1.50KiB"}, {64 << 20, Bytes, "64.00MiB"}, {-3 << 30, Bytes, "-3.00GiB"},
 		{math.NaN(), Share, "–"}, {math.Inf(1), Time, "–"}, {2e9, Time, "2000000000.00s"},
@@ -51,6 +51,21 @@ func TestFormat(t *testing.T) {
 	} {
 		if got := Format(tt.v, tt.d); got != tt.want {
 			t.Errorf("Format(%v, %d) = %q, want %q", tt.v, tt.d, got, tt.want)
+		}
+	}
+}
+
+func TestRange(t *testing.T) {
+	for _, tt := range []struct {
+		low, high float64
+		d         Dimension
+		want      string
+	}{
+		{0.1, 0.28, Share, "10.00% to 28.00%"}, {0.2, 0.4, Cores, "0.2 to 0.4 cores"}, {1, 2, Cores, "1 core to 2 cores"},
+		{25, 35.5, Waited, "25 to 35.5 s"}, {0.0009, 0.001, Time, "900µs to 1ms"}, {1, 2, Count, "1 to 2"},
+	} {
+		if got := Range(tt.low, tt.high, tt.d); got != tt.want {
+			t.Errorf("Range(%v, %v, %d) = %q, want %q", tt.low, tt.high, tt.d, got, tt.want)
 		}
 	}
 }

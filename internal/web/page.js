@@ -41,6 +41,7 @@ function amount(v, unit) {
   switch (unit) {
     case "ratio": return v === 0 ? "0%" : (100 * v).toFixed(a < .01 ? 2 : 1) + "%";
     case "cores": return (a >= 1000 ? Math.round(v) : +v.toPrecision(3)) + (v === 1 ? " core" : " cores");
+    case "s waited per second": return +v.toPrecision(3) + " " + unit;
     case "nanoseconds": return amount(v / 1e9, "seconds");
     case "microseconds": return amount(v / 1e6, "seconds");
     case "milliseconds": return amount(v / 1e3, "seconds");
