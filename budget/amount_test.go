@@ -36,7 +36,7 @@ func TestFault_38_AmountsOfWork(t *testing.T) {
 			Work:     map[string]float64{"request": tt.work},
 			Baseline: folded.Must("cpu 10s\nmain.main;main.serve;main.work 1000\n"), BaselineWork: map[string]float64{"request": tt.work},
 		}
-		for i, r := range set.Judge(p, facts) {
+		for i, r := range judged(t, set, p, facts) {
 			if i < 3 && (r.Verdict != tt.verdict || !strings.Contains(r.Reason, tt.reason)) {
 				t.Errorf("work %v, %s: %v: %s", tt.work, r.Budget, r.Verdict, r.Reason)
 			}
@@ -71,15 +71,20 @@ func TestFault_37_BuiltByHand(t *testing.T) {
 	for _, tt := range tests {
 		broken := whole()
 		tt.spoil(broken)
-		for i, r := range set.Judge(broken, Facts{Baseline: whole()}) {
+		results, err := set.Judge(broken, Facts{Baseline: whole()})
+		if (err != nil) == (results != nil) {
+			t.Errorf("%s: %d results and the error %v", tt.name, len(results), err)
+		}
+		for i, r := range results {
 			if r.Reason == "" || r.Verdict == Pass && i == 2 && !tt.enough {
 				t.Errorf("%s: %s: %v: %q", tt.name, r.Budget, r.Verdict, r.Reason)
 			}
 		}
-		set.Judge(whole(), Facts{Baseline: broken})
+		if results, err := set.Judge(whole(), Facts{Baseline: broken}); (err != nil) == (results != nil) {
+			t.Errorf("%s, in the baseline: %d results and the error %v", tt.name, len(results), err)
+		}
 	}
-	set.Judge(nil)
-	if r := set.Judge(whole(), Facts{Baseline: whole()}); r[0].Verdict != Fail || r[2].Verdict != Pass {
+	if r := judged(t, set, whole(), Facts{Baseline: whole()}); r[0].Verdict != Fail || r[2].Verdict != Pass {
 		t.Errorf("the whole one: %v: %s; %v: %s", r[0].Verdict, r[0].Reason, r[2].Verdict, r[2].Reason)
 	}
 }
@@ -99,7 +104,7 @@ func TestContentionFraction(t *testing.T) {
 		{"no function above 0.15 cores of mutex", 1, Fail},
 		{"no function above 0.25 cores of mutex", 1, Pass},
 	} {
-		r := Must(tt.sentence).Judge(p, Facts{Kind: "mutex", MutexFraction: tt.fraction})[0]
+		r := judged(t, Must(tt.sentence), p, Facts{Kind: "mutex", MutexFraction: tt.fraction})[0]
 		if r.Verdict != tt.want || r.Unit != "s waited per second" || strings.Contains(r.Reason, "cores") {
 			t.Errorf("one in %d: want %s in seconds waited, got %s\n%s", tt.fraction, tt.want, r.Unit, r)
 		}

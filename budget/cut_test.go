@@ -49,7 +49,7 @@ func TestFault_65_CutStacks(t *testing.T) {
 		{"process below 0.05 cores", Fail, Fail, "{none}"},
 	} {
 		for depth, want := range map[int]Verdict{30: test.whole, 100: test.cut} {
-			r := Must(test.sentence).Judge(folded.Must(deepStacks(depth)))[0]
+			r := judged(t, Must(test.sentence), folded.Must(deepStacks(depth)))[0]
 			if r.Verdict != want {
 				t.Errorf("depth %d: %v, want %v:\n%s", depth, r.Verdict, want, r)
 			}
@@ -131,7 +131,7 @@ func TestCutIsNoEvidence(t *testing.T) {
 			}
 		}
 	}
-	r := Must("main.lost grows below 5 points").Judge(folded.Must(cut), Facts{Baseline: folded.Must(strings.ReplaceAll(over, "500", "5000"))})[0]
+	r := judged(t, Must("main.lost grows below 5 points"), folded.Must(cut), Facts{Baseline: folded.Must(strings.ReplaceAll(over, "500", "5000"))})[0]
 	if r.Verdict != Inconclusive || !strings.Contains(r.Reason, "; of 900 samples, those of the baseline included, the runtime has cut off") {
 		t.Errorf("growth: %s", r)
 	}
@@ -145,7 +145,7 @@ example.com/shop.serve;example.com/shop.read;example.com/shop.parse 500
 `)
 	set := Must("no function grows above 5 points")
 	for _, module := range []string{"example.com/shop", "", "example.com/shop"} {
-		if r := set.Judge(p, Facts{Module: module, Baseline: p})[0]; r.Verdict == Fail {
+		if r := judged(t, set, p, Facts{Module: module, Baseline: p})[0]; r.Verdict == Fail {
 			t.Errorf("module %q: it grows against itself: %s", module, r)
 		}
 	}

@@ -24,7 +24,7 @@ func TestDefaultHasNoDeadRow(t *testing.T) {
 		if b.Rule == "steady" {
 			continue // TestDefaultSlowLeak
 		}
-		r := Set{b}.Judge(work, facts)[0]
+		r := judged(t, Set{b}, work, facts)[0]
 		switch {
 		case b.Rule == "leaked":
 			if pprof.Lookup("goroutineleak") == nil {
@@ -41,7 +41,7 @@ func TestDefaultFindsDumps(t *testing.T) {
 	for _, function := range []string{"fmt.Sprintf", "fmt.Sprint", "fmt.Fprintf", "fmt.Fprintln", "fmt.Printf", "fmt.Appendf"} {
 		p := folded.Must("cpu 10s\nmain.main;main.serve;main.handle 250\nmain.main;main.serve;" + function + ";fmt.(*pp).printValue 250")
 		var failed []string
-		for _, r := range Default().Judge(p, Facts{Figures: map[string]float64{"goroutines": 20, "gc": 0.1}}) {
+		for _, r := range judged(t, Default(), p, Facts{Figures: map[string]float64{"goroutines": 20, "gc": 0.1}}) {
 			if r.Verdict == Fail {
 				failed = append(failed, r.Budget.Name)
 			}

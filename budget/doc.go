@@ -6,7 +6,11 @@
 //		"crypto/tls below 0.2 cores",
 //		"portlist absent",
 //	)
-//	for _, result := range set.Judge(profile) {
+//	results, err := set.Judge(profile)
+//	if err != nil {
+//		return err
+//	}
+//	for _, result := range results {
 //		fmt.Println(result)
 //	}
 //

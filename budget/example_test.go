@@ -47,7 +47,11 @@ main.main;main.serve;main.sign;crypto/sha256.Sum256 140
 
 func ExampleSet_Judge() {
 	set := budget.Must("no function above 20% cumulative", "crypto/md5 absent")
-	for _, result := range set.Judge(exampleProfile()) {
+	results, err := set.Judge(exampleProfile())
+	if err != nil {
+		panic(err)
+	}
+	for _, result := range results {
 		fmt.Println(result)
 	}
 	// Output:

@@ -30,17 +30,17 @@ func TestFault_39_ZeroSamples(t *testing.T) {
 			set := Must(test.sentence)
 			facts := Facts{Kind: strings.Fields(test.header)[0], Elapsed: 10 * time.Second, Work: map[string]float64{"request": 1000}}
 			nothing := folded.Must(test.header + "\n")
-			if r := set.Judge(nothing, facts)[0]; r.Verdict != Inconclusive || r.Reason == "" {
+			if r := judged(t, set, nothing, facts)[0]; r.Verdict != Inconclusive || r.Reason == "" {
 				t.Errorf("without samples: %s", r)
 			}
 			// A broken profile has values that are worth no sample.
 			if stack, _, ok := strings.Cut(test.twin, " 100000 "); ok {
 				values := folded.Must(test.header + "\n" + stack + " 0 1000\n")
-				if r := set.Judge(values, facts)[0]; r.Verdict != Inconclusive || r.Samples != 0 || strings.Contains(r.Reason, "0 samples") {
+				if r := judged(t, set, values, facts)[0]; r.Verdict != Inconclusive || r.Samples != 0 || strings.Contains(r.Reason, "0 samples") {
 					t.Errorf("values of no sample: %s", r)
 				}
 			}
-			if r := set.Judge(folded.Must(test.header+"\n"+test.twin+"\n"), facts)[0]; r.Verdict != test.want {
+			if r := judged(t, set, folded.Must(test.header+"\n"+test.twin+"\n"), facts)[0]; r.Verdict != test.want {
 				t.Errorf("with samples, want %s: %s", test.want, r)
 			}
 			w, err := newWatch(set, time.Minute)
@@ -76,7 +76,7 @@ func TestFault_41_BaselineOfAnotherUnit(t *testing.T) {
 		{"another period", Facts{Baseline: slower}, "period 100000000"},
 		{"none", Facts{}, "there is no baseline"},
 	} {
-		r := Must("main.work grows below 20 points").Judge(p, test.baseline)[0]
+		r := judged(t, Must("main.work grows below 20 points"), p, test.baseline)[0]
 		if test.reason == "" && r.Verdict != Pass {
 			t.Errorf("%s: %s", test.name, r)
 		}

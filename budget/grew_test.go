@@ -67,11 +67,11 @@ func TestGrowsStaysOpen(t *testing.T) {
 		return folded.Must(fmt.Sprintf("cpu 10s\nmain.main;main.run;main.outer;main.inner %d\nmain.main;main.run;main.outer %d\nmain.main;main.run;main.rest %d\n",
 			inner, outer-inner, 100_000-outer))
 	}
-	r := Must("no function grows above 5 points").Judge(made(15_200, 25_900), Facts{Baseline: made(10_000, 20_000)})[0]
+	r := judged(t, Must("no function grows above 5 points"), made(15_200, 25_900), Facts{Baseline: made(10_000, 20_000)})[0]
 	if r.Verdict != Inconclusive || len(r.Offenders) == 0 || r.Offenders[0].Function != "main.inner" {
 		t.Errorf("want it open, naming main.inner: %s", r)
 	}
-	if r := Must("main.inner grows below 5 points").Judge(made(15_200, 25_900), Facts{Baseline: made(10_000, 20_000)})[0]; r.Verdict != Pass {
+	if r := judged(t, Must("main.inner grows below 5 points"), made(15_200, 25_900), Facts{Baseline: made(10_000, 20_000)})[0]; r.Verdict != Pass {
 		t.Errorf("the deepest alone does not pass, so that this proves nothing: %s", r)
 	}
 }
@@ -100,7 +100,7 @@ func TestGrowsInValues(t *testing.T) {
 		{"process grows below 10% per request", work, finer, -0.01, 0.01, Fail},
 		{"process grows below 10% per request", finer, work, -0.01, 0.01, Fail},
 	} {
-		r := Must(tt.sentence).Judge(tt.now, Facts{Baseline: tt.base, Work: per, BaselineWork: per})[0]
+		r := judged(t, Must(tt.sentence), tt.now, Facts{Baseline: tt.base, Work: per, BaselineWork: per})[0]
 		if r.Share < tt.least || r.Share > tt.most || r.Verdict == tt.not {
 			t.Errorf("want growth of %v to %v and no %s: %s", tt.least, tt.most, tt.not, r)
 		}

@@ -17,13 +17,10 @@ import (
 
 // Judge compares a profile with the budgets and returns a result for each, in
 // their order. At most one Facts is used. Budgets that p can say nothing about
-// (of another kind, say) are inconclusive.
-func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
-	findings, err := s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Profile(p) })
-	if err != nil {
-		findings = judge.Unjudged(len(s), err)
-	}
-	return s.results(findings)
+// (of another kind, say) are inconclusive. There is an error for a set that is not valid, for
+// a profile or a baseline that is none, and beyond the limits of [Set.JudgeReader].
+func (s Set) Judge(p *profile.Profile, facts ...Facts) ([]Result, error) {
+	return s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Profile(p) })
 }
 
 // JudgeReader is [Set.Judge] for a profile in pprof's format, gzipped or not. It
@@ -32,18 +29,13 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) []Result {
 // Its cost is limited for any input, to about 2 s and 64 MiB of memory: by 8 MiB of input, 3
 // million frames, 100 million frames times parts of the profile that budgets ask about, and
 // 300,000 functions near a limit or over it. That is several times what a large Go program
-// needs. Beyond it there is an error: profile a shorter time. [Set.Judge] has the same limits;
-// beyond them its results are inconclusive.
+// needs. Beyond it there is an error: profile a shorter time.
 func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
-	findings, err := s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(r) })
-	if err != nil {
-		return nil, err
-	}
-	return s.results(findings), nil
+	return s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(r) })
 }
 
 // judge judges the profile that a function decodes.
-func (s Set) judge(facts []Facts, read func(*decode.Decoder) (*decode.Table, error)) ([]judge.Finding, error) {
+func (s Set) judge(facts []Facts, read func(*decode.Decoder) (*decode.Table, error)) ([]Result, error) {
 	rules, err := s.Rules()
 	if err != nil {
 		return nil, err
@@ -56,7 +48,11 @@ func (s Set) judge(facts []Facts, read func(*decode.Decoder) (*decode.Table, err
 	if err != nil {
 		return nil, err
 	}
-	return judge.New(rules).Table(context.Background(), t, f)
+	findings, err := judge.New(rules).Table(context.Background(), t, f)
+	if err != nil {
+		return nil, err
+	}
+	return s.results(findings), nil
 }
 
 func (s Set) results(findings []judge.Finding) []Result {

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"testing"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -11,6 +12,16 @@ import (
 )
 
 // What the guard and a check do with package judge, in the words of results.
+
+// judged are the results of a set that can be judged.
+func judged(t *testing.T, set Set, p *profile.Profile, facts ...Facts) []Result {
+	t.Helper()
+	results, err := set.Judge(p, facts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
 
 // A watched is a result of a watch.
 type watched struct {

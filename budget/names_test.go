@@ -108,10 +108,10 @@ func TestExceptSparesNames(t *testing.T) {
 			}
 		}
 		const all = "no function above 20% flat"
-		if r := Must(all).Judge(p)[0]; r.Verdict != Fail || r.Offenders[0].Function != name {
+		if r := judged(t, Must(all), p)[0]; r.Verdict != Fail || r.Offenders[0].Function != name {
 			t.Errorf("%q is not found:\n%s", name, r)
 		}
-		if r := Must(all + " except " + strconv.Quote(name)).Judge(p)[0]; r.Verdict != Pass {
+		if r := judged(t, Must(all+" except "+strconv.Quote(name)), p)[0]; r.Verdict != Pass {
 			t.Errorf("except %q does not spare it:\n%s", name, r)
 		}
 	}

@@ -63,7 +63,7 @@ func judgeLive(t *testing.T, sentence string) Result {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := set.Judge(merged, Facts{Module: module})[0]
+		r := judged(t, set, merged, Facts{Module: module})[0]
 		if spent += d; r.Verdict != Inconclusive || r.Samples >= enoughSamples || spent >= longest {
 			t.Logf("after %d samples:\n%s", r.Samples, r)
 			return r
@@ -443,7 +443,7 @@ func TestLongWayIn(t *testing.T) {
 		return text
 	}
 	text := "cpu 10s\nmain.main;main.run" + chain("r", 6) + ";example.com/shop.handle" + chain("d", 8) + ";example.com/lib.leaf 1000\n"
-	r := Must("no function above 20% cumulative").Judge(folded.Must(text), Facts{Module: "example.com/shop"})[0]
+	r := judged(t, Must("no function above 20% cumulative"), folded.Must(text), Facts{Module: "example.com/shop"})[0]
 	const want = "lib.d8 < lib.d7 < lib.d6 < lib.d5 < (9 more) < lib.r2 < lib.r1 < main.run < main.main"
 	if got := r.String(); !strings.Contains(got, want) {
 		t.Errorf("%s\nhas not the way in %s", got, want)

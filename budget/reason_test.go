@@ -64,7 +64,7 @@ func TestReasonWords(t *testing.T) {
 // A profile of another language, or without symbols, has nothing that "no function" charges.
 func TestNoNamesOfGo(t *testing.T) {
 	p := folded.Must("cpu 10s\nrust_main;core::hot 1000\n")
-	results := Must("no function above 20%", "no function above 20% except none").Judge(p)
+	results := judged(t, Must("no function above 20%", "no function above 20% except none"), p)
 	if r := results[0]; r.Verdict != Inconclusive || !strings.Contains(r.Reason, `say "except none"`) {
 		t.Errorf("%s", r)
 	}

@@ -11,7 +11,7 @@ import (
 // for them.
 func TestObjectsAreNoBytes(t *testing.T) {
 	p := folded.Must("allocs 10s\nmain.main;main.run;main.work 500000 512000000")
-	r := Must("process below 1000 of allocs").Judge(p, Facts{})[0]
+	r := judged(t, Must("process below 1000 of allocs"), p, Facts{})[0]
 	if text := r.String(); !strings.Contains(text, "1. main.work  100.00%") || strings.Contains(text, "KiB") {
 		t.Errorf("want the share of the objects alone:\n%s", text)
 	}
@@ -47,7 +47,7 @@ func TestReasonOfLines(t *testing.T) {
 func TestNoMatch(t *testing.T) {
 	p := folded.Must("cpu 10s\nmain.main;main.run;main.work 1000")
 	for sentence, want := range map[string]bool{"main.run below 5% flat": false, "main.rnu below 5% flat": true} {
-		r := Must(sentence).Judge(p, Facts{})[0]
+		r := judged(t, Must(sentence), p, Facts{})[0]
 		if got := strings.Contains(r.Reason, nobody); got != want {
 			t.Errorf("%s: says that nothing matches: %t, want %t: %s", sentence, got, want, r.Reason)
 		}
@@ -61,7 +61,7 @@ func TestWithoutSamples(t *testing.T) {
 	for _, s := range p.Sample {
 		s.Value = s.Value[1:]
 	}
-	for _, r := range Must("main.f below 20%", "portlist absent").Judge(p, Facts{}) {
+	for _, r := range judged(t, Must("main.f below 20%", "portlist absent"), p, Facts{}) {
 		if r.Verdict != Inconclusive || !strings.Contains(r.Reason, "cpu/nanoseconds") {
 			t.Errorf("want it inconclusive, with the kind that the profile has: %s", r)
 		}

@@ -103,7 +103,7 @@ func TestSameAnswers(t *testing.T) {
 			Module: "example.com/app",
 		}
 		data := encode(t, p)
-		want := set.Judge(p, facts)
+		want := judged(t, set, p, facts)
 		fresh, err := set.JudgeReader(bytes.NewReader(data), facts)
 		if err != nil {
 			t.Fatal(err)
@@ -167,17 +167,24 @@ func TestJudgeErrors(t *testing.T) {
 	if _, err := newJudge(bad); err == nil {
 		t.Error("NewJudge takes a bad set")
 	}
-	if r := bad.Judge(folded.Must("cpu\n")); r[0].Verdict != Inconclusive || r[0].Reason == "" {
-		t.Errorf("Judge of a bad set: %v", r)
+	if r, err := bad.Judge(folded.Must("cpu\n")); r != nil || err == nil || !strings.Contains(err.Error(), "no function") {
+		t.Errorf("Judge of a bad set: %v, %v", r, err)
 	}
 	good := Must("no function above 20%")
 	if _, err := good.JudgeReader(strings.NewReader("heap profile: 1: 2 [3: 4] @ heap/1048576\n")); err == nil || !strings.Contains(err.Error(), "not a pprof profile") {
 		t.Errorf("a profile in the old text form: %v", err)
 	}
-	if r := good.Judge(nil); r[0].Verdict != Inconclusive {
-		t.Errorf("no profile: %v", r)
+	if r, err := good.Judge(nil); r != nil || err == nil {
+		t.Errorf("no profile: %v, %v", r, err)
 	}
-	if _, err := good.JudgeReader(bytes.NewReader(encode(t, folded.Must("cpu\na 1\n"))), Facts{Baseline: &profile.Profile{Sample: []*profile.Sample{nil}}}); err == nil || !strings.Contains(err.Error(), "baseline") {
+	some, broken := folded.Must("cpu\na 1\n"), Facts{Baseline: &profile.Profile{Sample: []*profile.Sample{nil}}}
+	if r, err := good.Judge(some, broken); r != nil || err == nil || !strings.Contains(err.Error(), "baseline") {
+		t.Errorf("Judge with a broken baseline: %v, %v", r, err)
+	}
+	if _, err := good.JudgeReader(bytes.NewReader(encode(t, some)), broken); err == nil || !strings.Contains(err.Error(), "baseline") {
 		t.Errorf("a broken baseline: %v", err)
+	}
+	if r, err := good.Judge(some); len(r) != 1 || err != nil {
+		t.Errorf("a good set and a good profile: %v, %v", r, err)
 	}
 }

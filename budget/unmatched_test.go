@@ -39,7 +39,7 @@ func TestUnmatched(t *testing.T) {
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
-			res := Must(c.budget).Judge(samplesOf("portlist.poll", c.hits, c.all))[0]
+			res := judged(t, Must(c.budget), samplesOf("portlist.poll", c.hits, c.all))[0]
 			if res.Verdict != c.verdict || strings.Contains(res.Reason, nobody) != c.want {
 				t.Errorf("%v, %q: want %v, and said that nobody matches: %t", res.Verdict, res.Reason, c.verdict, c.want)
 			}

@@ -71,7 +71,7 @@ func TestPassIsWithinZone(t *testing.T) {
 				Baseline: window(n0, 0.1+0.1*rng.Float64()), BaselineWork: map[string]float64{"request": float64(n0)},
 				Work: map[string]float64{"request": float64(n) * (0.3 + 1.5*rng.Float64())},
 			}
-			r := set.Judge(window(n, 0.3*rng.Float64()), facts)[0]
+			r := judged(t, set, window(n, 0.3*rng.Float64()), facts)[0]
 			switch {
 			case r.Limit != limit:
 				t.Fatalf("%s: the limit is %v, want %v", sentence, r.Limit, limit)

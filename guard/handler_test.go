@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/alert"
@@ -232,13 +233,13 @@ func TestAcceptAccepts(t *testing.T) {
 runtime.main;main.main;main.serve;encoding/json.Marshal[go.shape.struct { A int }];encoding/json.encode 600
 runtime.main;main.main;main.serve;main.other 10
 ` + manyFunctions(390))
-		r := budget.Must(sentence).Judge(p)[0]
+		r := judgedAlone(t, sentence, p)
 		accept := check.Accepting(&r, 1)
 		if r.Verdict != budget.Fail || accept == "" {
 			t.Errorf("%s: %v", sentence, r)
 			continue
 		}
-		if again := budget.Must(accept).Judge(p)[0]; again.Verdict != budget.Pass {
+		if again := judgedAlone(t, accept, p); again.Verdict != budget.Pass {
 			t.Errorf("%s: %v", accept, again)
 		}
 	}
@@ -251,4 +252,14 @@ func manyFunctions(n int) string {
 		fmt.Fprintf(&b, "runtime.main;main.main;main.serve;example.com/p%d.f 1\n", i)
 	}
 	return b.String()
+}
+
+// judgedAlone is the result of one sentence.
+func judgedAlone(t *testing.T, sentence string, p *profile.Profile) budget.Result {
+	t.Helper()
+	results, err := budget.Must(sentence).Judge(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results[0]
 }

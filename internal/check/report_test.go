@@ -72,7 +72,11 @@ func TestCheckReport(t *testing.T) {
 	work.Cut(p)
 	rules := rulesOf(t, set)
 	outcomes := []reported{{Result: budget.Result{Budget: set[3]}, rule: rules[3]}}
-	for i, res := range set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"}) {
+	results, err := set[:3].Judge(p, budget.Facts{Kind: "cpu", Module: "example.com/shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, res := range results {
 		outcomes = append(outcomes, reported{Result: res, rule: rules[i]})
 	}
 	rep := report{

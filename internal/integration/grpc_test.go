@@ -70,7 +70,11 @@ func judgeLive(t *testing.T) budget.Result {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := set.Judge(merged, budget.Facts{Module: "github.com/profguard/profguard"})[0]
+		results, err := set.Judge(merged, budget.Facts{Module: "github.com/profguard/profguard"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := results[0]
 		if spent += d; r.Verdict != budget.Inconclusive || spent > 32*time.Second {
 			t.Logf("after %d samples:\n%s", r.Samples, r)
 			return r

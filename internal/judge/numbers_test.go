@@ -66,7 +66,7 @@ func TestTrialDecidedEarly(t *testing.T) {
 
 // Samples of unequal weight are worth fewer than they are, and hits are at most all of them.
 func TestHitsOfSamples(t *testing.T) {
-	r := budget.Must("main.x absent of heap").Judge(folded.Must("heap\nmain.main;main.x 1 1000000\nmain.main;main.x 1 4000000\nmain.main;main.y;main.x 1 1000000\n"))[0]
+	r := judged(t, budget.Must("main.x absent of heap"), folded.Must("heap\nmain.main;main.x 1 1000000\nmain.main;main.x 1 4000000\nmain.main;main.y;main.x 1 1000000\n"))[0]
 	if r.Verdict != budget.Fail || r.Samples != 11 || r.Hits != 11 {
 		t.Errorf("%s\n%d hits of %d", r, r.Hits, r.Samples)
 	}

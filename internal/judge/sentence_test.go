@@ -29,6 +29,16 @@ type watch struct {
 	set budget.Set
 }
 
+// judged are the results of a set that can be judged.
+func judged(t *testing.T, set budget.Set, p *profile.Profile) []budget.Result {
+	t.Helper()
+	results, err := set.Judge(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
 func newWatch(t *testing.T, set budget.Set, every time.Duration) *watch {
 	t.Helper()
 	rules, err := set.Rules()

@@ -317,7 +317,7 @@ func TestWindowVerdicts(t *testing.T) {
 		l := &load{rand.New(rand.NewPCG(1, uint64(test.n))), test.n}
 		failed, naive, passed := 0, 0, 0
 		for range windows {
-			r := set.Judge(l.window(0.2 * test.times))[0]
+			r := judged(t, set, l.window(0.2*test.times))[0]
 			switch r.Verdict {
 			case budget.Fail:
 				failed++

@@ -39,7 +39,7 @@ func TestUnevenWeights(t *testing.T) {
 		{"twenty small objects", "heap", smalls, "main.small below 50000 of heap", budget.Fail},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := budget.Must(tt.sentence).Judge(folded.Must(tt.kind + " 10s\n" + tt.stacks))[0]
+			r := judged(t, budget.Must(tt.sentence), folded.Must(tt.kind+" 10s\n"+tt.stacks))[0]
 			if r.Verdict != tt.want {
 				t.Errorf("%v, want %v: %s", r.Verdict, tt.want, r)
 			}
@@ -91,7 +91,7 @@ func TestUnevenWeightsAtTheLimit(t *testing.T) {
 		if waits == 0 {
 			continue
 		}
-		for _, res := range set.Judge(folded.Must(fmt.Sprintf("mutex 10s\nmain.main;main.heavy %d %dms\nmain.main;main.light 4000 4000ms\n", waits, 50*waits))) {
+		for _, res := range judged(t, set, folded.Must(fmt.Sprintf("mutex 10s\nmain.main;main.heavy %d %dms\nmain.main;main.light 4000 4000ms\n", waits, 50*waits))) {
 			if res.Verdict == budget.Fail {
 				failed++
 			}

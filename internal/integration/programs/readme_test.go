@@ -73,7 +73,7 @@ func TestReadmeBudgets(t *testing.T) {
 					wantNoFail(t, i+1, results)
 				}
 				p, facts := merged(t, ws)
-				results := set.Judge(p, facts)
+				results := judged(t, set, p, facts)
 				wantNoFail(t, 0, results)
 				for _, r := range results {
 					t.Logf("%s: %s: %s", r.Verdict, r.Budget, r.Reason)
@@ -84,10 +84,10 @@ func TestReadmeBudgets(t *testing.T) {
 				// A second of CPU decides most often, two left it open in one of 24 runs.
 				ws := windows(t, r)
 				p, facts := merged(t, ws)
-				result := set.Judge(p, facts)[0]
+				result := judged(t, set, p, facts)[0]
 				if result.Verdict == budget.Inconclusive {
 					p, facts = merged(t, append(ws, windows(t, r, "-cpu", "4s")...))
-					result = set.Judge(p, facts)[0]
+					result = judged(t, set, p, facts)[0]
 				}
 				if result.Verdict != budget.Fail || !named(result, "regexp") {
 					t.Errorf("expected a Fail that names regexp, found\n%s", result)
@@ -115,6 +115,16 @@ func wantNoFail(t *testing.T, window int, results []budget.Result) {
 			t.Errorf("window %d of a sound service:\n%s", window, r)
 		}
 	}
+}
+
+// judged are the results of budgets that can be judged.
+func judged(t *testing.T, set budget.Set, p *profile.Profile, facts budget.Facts) []budget.Result {
+	t.Helper()
+	results, err := set.Judge(p, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
 }
 
 // merged adds windows up.
