@@ -17,7 +17,7 @@ const maxSeries = 100
 
 var (
 	metricState    = newGauge("budget_state", "State of the budget: 0 inactive, 1 pending, 2 firing, 3 resolved.", "budget")
-	metricValue    = newGauge("budget_value", "What the last window measured, in the unit of the limit (ratio, cores, seconds, bytes, count).", "budget", "unit")
+	metricValue    = newGauge("budget_value", "What the last window measured, in the unit of the limit (ratio, cores, s waited per second, seconds, bytes, count).", "budget", "unit")
 	metricLow      = newGauge("budget_low", "Lower bound of the value.", "budget", "unit")
 	metricHigh     = newGauge("budget_high", "Upper bound of the value.", "budget", "unit")
 	metricLimit    = newGauge("budget_limit", "The declared limit.", "budget", "unit")
