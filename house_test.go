@@ -102,6 +102,7 @@ func TestImports(t *testing.T) {
 func TestModulesAreChosen(t *testing.T) {
 	allowed := map[string]string{
 		"github.com/google/pprof":             "profile, the public type and the oracle in tests",
+		"github.com/klauspost/compress":       "gzip without garbage; client_golang needs it too",
 		"github.com/prometheus/client_golang": "metrics",
 		"github.com/prometheus/client_model":  "what a registry of client_golang holds, for units of work",
 		"go.opentelemetry.io/otel":            "attributes and the global provider",

@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -131,20 +132,45 @@ func TestDecodeValidity(t *testing.T) {
 	}
 }
 
-// TestFault_37_Truncated cuts a profile at every byte: no cut may pass unless
-// google/pprof lets it, and none may panic.
+// TestFault_37_Truncated cuts a profile at every byte, and changes every bit of it: none may
+// pass unless google/pprof lets it, and none may panic.
 func TestFault_37_Truncated(t *testing.T) {
 	raw := message(minimal(), 3, numbers(1, 2, 3, 4, 3, 2))
 	var d Decoder
 	for _, data := range [][]byte{raw, gzipped(t, raw)} {
+		same := func(what string, at int, data []byte) {
+			_, err := d.Bytes(data)
+			if _, oracleErr := profile.ParseData(data); (err == nil) != (oracleErr == nil) {
+				t.Errorf("%s %d of %d bytes: Decode says %v, google/pprof %v", what, at, len(data), err, oracleErr)
+			}
+		}
 		for n := range data {
-			_, err := d.Bytes(data[:n])
-			if _, oracleErr := profile.ParseData(data[:n]); (err == nil) != (oracleErr == nil) {
-				t.Errorf("%d of %d bytes: Decode says %v, google/pprof %v", n, len(data), err, oracleErr)
+			same("cut to", n, data[:n])
+			for bit := range 8 {
+				b := bytes.Clone(data)
+				b[n] ^= 1 << bit
+				if reserved(b) {
+					continue
+				}
+				same(fmt.Sprintf("bit %d changed of", bit), n, b)
 			}
 		}
 		if _, err := d.Bytes(data); err != nil {
 			t.Errorf("uncut: %v", err)
+		}
+	}
+}
+
+// TestGzipMembers: a file of several members is refused, also where the last one says the size
+// of the first.
+func TestGzipMembers(t *testing.T) {
+	for _, members := range [][][]byte{{minimal(), minimal()}, {minimal()[:9], nil, minimal()[9:]}, {minimal(), {1}}} {
+		var file []byte
+		for _, part := range members {
+			file = append(file, gzipped(t, part)...)
+		}
+		if _, err := new(Decoder).Bytes(file); err == nil || !strings.Contains(err.Error(), "expected one member") {
+			t.Errorf("%d members: %v", len(members), err)
 		}
 	}
 }
@@ -200,10 +226,13 @@ func TestFault_47_ManyStacks(t *testing.T) {
 	}
 }
 
-// Decoding allocates nothing, except in compress/gzip for unusual files.
+// Decoding allocates nothing, with profiles of each version of Go: what they compress differs.
 func TestDecodeAllocatesNothing(t *testing.T) {
 	kinds := live(t)
 	kinds["sparse"] = gzipped(t, sparse(1000))
+	for _, file := range []string{"window-go1.26.pb.gz", "window-go1.27.pb.gz"} {
+		kinds[file] = fixtures(t)[file]
+	}
 	var all [][]byte
 	for _, gz := range kinds {
 		all = append(all, gz, gunzipped(t, gz))

@@ -229,12 +229,19 @@ func stdGunzip(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	r.Multistream(false)
+	if reserved(data) {
+		return nil, gzip.ErrHeader
+	}
 	content, err := io.ReadAll(r)
 	if err == nil && source.Len() > 0 {
 		err = errors.New("there is more behind the first member")
 	}
 	return content, err
 }
+
+// reserved reports whether the header of a gzip file has bits that must be zero, as RFC 1952
+// says. compress/gzip does not look at them.
+func reserved(data []byte) bool { return isGzip(data) && len(data) > 3 && data[3]&0xe0 != 0 }
 
 func asLimit(err error) (*LimitError, bool) {
 	var limit *LimitError
