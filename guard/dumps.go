@@ -154,7 +154,7 @@ func (g *Guard) nameDump(n *Event, e *entry) {
 			continue
 		}
 		if n.Dump, n.Dumped = string(d.id), d.at; d.at.Before(n.Time) {
-			n.Message += "; the dump is of an earlier window that failed, which ended at " + d.at.Format(time.TimeOnly)
+			n.Message += "; the dump is of an earlier window that failed, which ended at " + d.at.Format(time.DateTime)
 		}
 		return
 	}

@@ -73,7 +73,9 @@ func sentence(b budget.Budget) string {
 }
 
 // attributes calls add with each value of the event, and with the names of the value in
-// OpenTelemetry and in the log. The name is "" where the value is left out. dir is DumpDir.
+// OpenTelemetry and in the log. The name is "" where the value is left out: a log has lines that
+// people read, in which the message says most, and what to mend stands before what to accept.
+// dir is DumpDir.
 func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	if e.Budget == "" {
 		return
@@ -81,9 +83,6 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	r := &e.Result
 	add("profguard.budget.name", "budget", e.Budget)
 	add("profguard.budget.sentence", "", r.Budget.String())
-	if text := sentence(r.Budget); text != e.Budget {
-		add("", "sentence", text)
-	}
 	add("profguard.verdict", "", r.Verdict.String())
 	add("profguard.value", "", r.Share)
 	add("profguard.low", "", r.Low)
@@ -96,27 +95,32 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	add("profguard.samples", "", r.Samples)
 	add("profguard.hits", "", r.Hits)
 	if e.Name == eventFiring || e.Name == eventOffender { // in other events it is in the message
-		add("profguard.reason", "reason", r.Reason)
+		reason := "reason"
+		if len(r.Offenders) > 0 {
+			reason = ""
+		}
+		add("profguard.reason", reason, r.Reason)
 	}
-	if accept := check.Accepting(r, 1); accept != "" && e.Name == eventFiring {
-		add("", "accept", accept)
-	}
-	frame := func(f *budget.Frame, otel, function, file, line string) {
+	frame := func(f *budget.Frame, otel, log string) {
 		if f.Function != "" {
-			add(otel+".function.name", function, f.Function)
+			add(otel+".function.name", log, f.Function)
 		}
 		if f.File != "" {
-			add(otel+".file.path", file, f.File)
-			add(otel+".line.number", line, int64(f.Line))
+			add(otel+".file.path", "", f.File)
+			add(otel+".line.number", "", int64(f.Line))
 		}
 	}
 	if len(r.Offenders) > 0 {
-		frame(&r.Offenders[0].Frame, "code", "offender", "", "")
-		frame(&r.Offenders[0].Blame, "profguard.blame.code", "blame.function", "blame.file", "blame.line")
+		frame(&r.Offenders[0].Frame, "code", "offender")
+		frame(&r.Offenders[0].Blame, "profguard.blame.code", "")
 	}
 	if e.Dump != "" {
-		add("profguard.dump.id", "dump", e.Dump)
-		add("", "dump_dir", filepath.Join(dir, dumps.ID(e.Dump).Folder()))
-		add("profguard.dump.time", "dumped", e.Dumped)
+		add("profguard.dump.id", "", e.Dump)
+		add("", "dump", filepath.Join(dir, dumps.ID(e.Dump).Folder(), e.Dump))
+		add("profguard.dump.time", "", e.Dumped)
+	}
+	if accept := check.Accepting(r, 1); accept != "" && e.Name == eventFiring {
+		add("profguard.accept", "", accept)
+		add("", "accept", "except "+check.Exception(&r.Budget, &r.Offenders[0]))
 	}
 }

@@ -209,35 +209,43 @@ func (rep *report) String() string {
 	return cmp.Or(strings.Join(title, ", "), "nothing to judge") + " (" + strings.Join(facts, ", ") + ")" + b.String()
 }
 
-// remedies lists what the user can do about the failed budgets, each advice once.
+// remedies lists what the user can do about the failed budgets, each advice once: first how to
+// mend them, then how to accept what is there.
 func (rep *report) remedies() []string {
-	var tips []string
-	add := func(format string, args ...any) {
-		if tip := fmt.Sprintf(format, args...); !slices.Contains(tips, tip) {
-			tips = append(tips, tip)
+	var mend, accept []string
+	add := func(tips *[]string, format string, args ...any) {
+		if tip := fmt.Sprintf(format, args...); !slices.Contains(*tips, tip) {
+			*tips = append(*tips, tip)
 		}
 	}
 	for _, o := range rep.results {
 		if o.Verdict != budget.Fail {
 			continue
 		}
+		if len(o.Offenders) > 0 {
+			worst := o.Offenders[0]
+			if worst.Blame.Function != "" {
+				worst = budget.Offender{Frame: worst.Blame}
+			}
+			add(&mend, "start with %s", worst)
+		}
 		if text := Accepting(&o.Result, len(o.Offenders)); o.rule.Test == judge.Limited && text != "" {
-			add("if it is worth it, make an exception: %s", text)
+			add(&accept, "if it is meant to be so, accept it: %s", text)
 		}
 		if o.rule.Test == judge.Grows {
-			add("to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
-			add("if the growth is wanted, refresh the baseline (Checker.Update)")
+			add(&mend, "to see what changed: go tool pprof -diff_base %s, and the profile of this check", rep.base)
+			add(&accept, "if the growth is wanted, refresh the baseline (Checker.Update)")
 		}
 		if o.rule.Class == judge.Leak && slices.ContainsFunc(o.Offenders, func(f budget.Offender) bool { return strings.HasPrefix(f.Function, "net/http.(*persistConn).") }) {
-			add("a connection of an HTTP client has two goroutines until it is closed, also while it is idle: " +
+			add(&mend, "a connection of an HTTP client has two goroutines until it is closed, also while it is idle: "+
 				"let work close each body, and call CloseIdleConnections of the client at its end")
 		}
 		if rep.race && o.rule.Limit > 0 && !isShare(o.rule) && o.rule.Subject != "goroutines" && o.rule.Kind != kinds.Goroutine {
-			add("leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: " +
+			add(&mend, "leave limits of time, cores, bytes and allocations to a file that begins with //go:build !race: "+
 				"with -race, code takes 2 to 20 times as long and allocates more")
 		}
 	}
-	return tips
+	return append(mend, accept...)
 }
 
 // Accepting is the sentence of a result's budget with an "except" for each of its first
@@ -249,14 +257,18 @@ func Accepting(r *budget.Result, most int) string {
 	}
 	b.Except = slices.Clone(b.Except)
 	for _, o := range r.Offenders[:min(most, len(r.Offenders))] {
-		name := o.Function
-		if b.Subject != "no package" {
-			name = pattern.Quote(name)
-		}
-		b.Except = append(b.Except, name)
+		b.Except = append(b.Except, Exception(&b, &o))
 	}
 	if b.Validate() != nil { // the language may have no pattern for a name
 		return ""
 	}
 	return b.String()
+}
+
+// Exception is the name of an offender as it stands behind "except".
+func Exception(b *budget.Budget, o *budget.Offender) string {
+	if b.Subject == "no package" {
+		return o.Function
+	}
+	return pattern.Quote(o.Function)
 }
