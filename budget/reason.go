@@ -182,6 +182,9 @@ func ofCheck(p phrasing, reason judge.Reason) string {
 			p.reason(reason.Of), reason.Come, reason.Root, reason.Calls)
 	case judge.WithOthers:
 		return p.withOthers(reason)
+	case judge.LostLabel:
+		return fmt.Sprintf("work replaces this check's label: %s of %s do not have it, and %d do. "+
+			"Pass ctx to what sets labels, as to the request: http.NewRequestWithContext(ctx, ...)", unit.Plural(reason.Samples, "CPU sample"), reason.Function, reason.Kept)
 	case judge.Levels:
 		return p.levels(reason)
 	}
@@ -380,12 +383,8 @@ func (p *phrasing) withOthers(reason judge.WithOthers) string {
 		return fmt.Sprintf("%s; with %s, %s: if they work for this check, as a server that was started before it, call its handler in work, or start it there",
 			without.text(), withoutLabel(reason.Others), with.at())
 	}
-	says := "of which it is not known whether they work for this check (if they belong to a test in parallel, run this test by itself)"
-	if reason.Certain {
-		says = "which run while work runs and pause while it pauses"
-	}
-	said := fmt.Sprintf("%s, with %s, %s: let work call what they call (a server's handler), or start them inside work, for many requests a call",
-		with.text(), withoutLabel(reason.Others), says)
+	said := fmt.Sprintf("%s, with %s, of which it is not known whether they work for this check. If they do, let work call what they call (a server's handler), "+
+		"or start them inside work, for many requests a call. If they belong to a test in parallel, run this test by itself", with.text(), withoutLabel(reason.Others))
 	if reason.Without.Verdict == evidence.Pass {
 		said += ". Without them it is: " + without.text()
 	}

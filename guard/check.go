@@ -43,7 +43,7 @@ type TB interface {
 // A test fails on the proof that a limit is exceeded, or on a mistake in the test that would
 // be one on any machine: a unit without a counter, a pattern that matches no function (unless
 // it is to be absent), a scope that is never entered, work that hardly uses CPU although the
-// machine is idle, work that is done by goroutines without the check's label.
+// machine is idle, work that replaces the check's label.
 //
 // A test passes on the proof that the measured value is less than 1.25 times its limit (of a
 // share above two thirds: below the middle between the limit and 100%). When the time is up,
@@ -65,9 +65,11 @@ type TB interface {
 //
 // CPU samples carry a pprof label of this check. Goroutines inherit it from the goroutine
 // that starts them, so checks in parallel tests only see their own work. Goroutines that
-// were started before the check do not have it, and it is lost where work sets labels of
-// another context than ctx. A server that the test has started earlier is such a case: let
-// work call its handler, or start the server inside work, for many requests a call.
+// were started before the check, or by another check, do not have it, nor do finalizers and
+// threads of C code, and it is lost where work sets labels of another context than ctx. A
+// server that the test has started earlier is such a case: let work call its handler, or start
+// the server inside work, for many requests a call. If samples without the label would change a
+// verdict, the test is skipped, because they may also be those of a test in parallel.
 //
 // The first call warms up and is not measured, unless it takes longer than a second. The unit
 // "call" in budgets "per call" is one call of work. A named function given as work is charged

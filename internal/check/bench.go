@@ -53,7 +53,7 @@ func (r *run) benchmark() (problem string) {
 	if err := r.cpu.results(r); err != nil {
 		return err.Error()
 	}
-	r.cpu.attribute(r, false)
+	r.cpu.attribute(r)
 	names := map[string]int{}
 	for i := range r.set {
 		o := r.reported(i)

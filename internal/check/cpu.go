@@ -71,6 +71,7 @@ type cpuPhase struct {
 	broken error
 
 	unlabelled unlabelled
+	relabelled int64 // of these, samples of work itself, which has replaced the label
 }
 
 func (r *run) newCPUPhase() *cpuPhase {
@@ -125,7 +126,7 @@ func (r *run) repeatWork(back bool) (problem string) {
 		if err := r.cpu.results(r); err != nil {
 			return err.Error()
 		}
-		r.cpu.attribute(r, back)
+		r.cpu.attribute(r)
 	} else {
 		for more := true; more; more = goesOn() {
 			time.Sleep(block)
@@ -153,7 +154,7 @@ func (c *cpuPhase) unreachable(r *run, n int) bool {
 }
 
 func (c *cpuPhase) useless(r *run) bool {
-	return c.broken != nil || slices.ContainsFunc(part(r.rules, r.plan.cpu), isShare) && c.tooSmall()
+	return c.broken != nil || c.hasLostLabel() || slices.ContainsFunc(part(r.rules, r.plan.cpu), isShare) && c.tooSmall()
 }
 
 // tooSmall reports whether it is beyond doubt that calling work takes more CPU than work
@@ -217,7 +218,9 @@ func (c *cpuPhase) flush(r *run) error {
 	g := c.group
 	c.group = span{}
 	p := work.Merged(g.profiles...)
-	c.unlabelled = append(c.unlabelled, work.ByRoot(p))
+	others := work.ByRoot(p, r.id)
+	c.unlabelled = append(c.unlabelled, others)
+	c.relabelled += work.OfRoots(others)[r.worker.LostRoot()]
 	work.KeepLabelled(p, r.id)
 	c.loop += work.Cut(p)
 	if err := c.blocks.Add(p, r.facts("cpu", g.elapsed, g.work)); err != nil {
@@ -272,6 +275,8 @@ func (c *cpuPhase) explain(r *run, n int, found judge.Reason) (cause, judge.Reas
 	each := time.Duration(float64(c.all.elapsed) / max(1, c.all.work[work.Call])) // by the clock
 	small := judge.SmallWork{Loop: c.loop, Samples: all, Call: each}
 	switch {
+	case c.hasLostLabel():
+		return mistake, c.lostLabel(r)
 	case c.tooSmall() && isShare(rule):
 		return mistake, small
 	case c.cover.isLow():

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -39,10 +40,16 @@ func labelledProfile(id string, n int64, stacks ...[]string) *profile.Profile {
 	return p
 }
 
+// calledWork is the work of checks that make no call, and replayedWork its name.
+func calledWork(context.Context) {}
+
+const replayedWork = checkPackage + ".calledWork"
+
 // replayed is a check of CPU budgets, whose windows a test makes.
 func replayed(t *testing.T, set budget.Set) (*run, *cpuPhase) {
 	t.Helper()
-	r := &run{set: set, rules: rulesOf(t, set), worker: work.New(t.Context(), "ours", nil), id: "ours", outcomes: unreached(len(set)), judged: map[string]*profile.Profile{}}
+	r := &run{set: set, rules: rulesOf(t, set), worker: work.New(t.Context(), "ours", calledWork), id: "ours", outcomes: unreached(len(set)), judged: map[string]*profile.Profile{}}
+	t.Cleanup(func() { r.worker.Stop(0, 0) })
 	for i := range set {
 		r.plan.cpu = append(r.plan.cpu, i)
 	}
@@ -67,7 +74,7 @@ func TestBlocksAreOfWork(t *testing.T) {
 		"runtime below 20%") // interrupts are no work of the runtime
 	blocks := judge.NewBlocks(rulesOf(t, set), evidence.Options{})
 	c := &cpuPhase{blocks: blocks}
-	r := &run{id: "ours"}
+	r := &run{id: "ours", worker: work.New(t.Context(), "ours", calledWork)}
 	base := []string{workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}
 	interrupt := []string{"runtime.asyncPreempt2", "runtime.asyncPreempt"}
 	ours := labelledProfile("ours", 5,

@@ -13,13 +13,19 @@ import (
 	"github.com/profguard/profguard/internal/work"
 )
 
-// enough is how many samples of a root are worth a look, and how many of its goroutines must
-// have come with the calls to be taken for ones that work may leave: a server makes some for
-// all calls.
-const enough = 10
+const (
+	// enough is how many samples of a root are worth a look, and how many of its goroutines must
+	// have come with the calls to be taken for ones that work may leave: a server makes some for
+	// all calls.
+	enough = 10
 
-// unlabelled are profiles of the samples without the label of any running check, with their
-// roots in its place.
+	// lostLeast is the number of samples without the label, in a second of a core, from which the
+	// check does not wait for samples with it, where these are fewer.
+	lostLeast = 100
+)
+
+// unlabelled are profiles of the samples without the label of this check, with their roots in its
+// place.
 type unlabelled []*profile.Profile
 
 // busiest lists the roots with enough samples to be looked at.
@@ -64,58 +70,41 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 	return changed
 }
 
+// hasLostLabel reports whether most samples of work do not have the label, because work has
+// replaced it.
+func (c *cpuPhase) hasLostLabel() bool {
+	return c.relabelled >= lostLeast && c.relabelled > c.blocks.Samples()
+}
+
+func (c *cpuPhase) lostLabel(r *run) judge.LostLabel {
+	return judge.LostLabel{Samples: c.relabelled, Kept: c.blocks.Samples(), Function: r.worker.LostRoot()}
+}
+
 // attribute takes back verdicts that the samples of goroutines without the label would
-// change. If the calls of work return, so that work can pause, it first finds out which of
-// these goroutines do their work for this check. A failure stays, and says what they change.
-func (c *cpuPhase) attribute(r *run, returns bool) {
-	if r.Update {
+// change: their stacks do not tell whether they work for this check or belong to a test that
+// runs in parallel. A failure stays, and says what they change.
+func (c *cpuPhase) attribute(r *run) {
+	if r.Update { // nobody compares with what is being written
 		return
 	}
-	roots := c.unlabelled.busiest()
-	changed := c.withUnlabelled(r, roots)
-	if c.blocks.Failed() {
-		for i, with := range changed {
-			if o := &r.outcomes[i]; o.Verdict == evidence.Fail {
-				o.Reason = o.beside(c.unlabelled.of(roots...), with)
-			}
-		}
-		return
+	roots, lost := c.unlabelled.busiest(), r.worker.LostRoot()
+	var certain map[int]judge.Finding
+	if slices.Contains(roots, lost) {
+		certain = c.withUnlabelled(r, []string{lost})
 	}
-	if len(changed) == 0 {
-		return
-	}
-	var follow []string
-	if returns {
-		until := r.ends
-		if r.busy() {
-			until = r.latest
-		}
-		follow, roots = r.worker.Follow(until, roots, float64(c.unlabelled.of(roots[0]).Samples)/c.all.elapsed.Seconds())
-	}
-	c.takeBack(r, follow, roots)
-}
-
-// beside is the reason of an outcome that is another one with the samples of others.
-func (o *outcome) beside(others judge.Others, with judge.Finding) judge.WithOthers {
-	without := o.Finding
-	return judge.WithOthers{Others: others, With: &with, Without: &without}
-}
-
-// takeBack makes the outcomes inconclusive that the samples of roots would change: of those
-// that work for this check, or of these and others together, of which that is not known.
-func (c *cpuPhase) takeBack(r *run, follow, unsure []string) {
-	all := slices.Concat(follow, unsure)
-	certain, changed := c.withUnlabelled(r, follow), c.withUnlabelled(r, all)
-	maps.Copy(changed, certain)
-	followed, others := c.unlabelled.of(follow...), c.unlabelled.of(all...)
-	for i, with := range changed {
+	for i, with := range c.withUnlabelled(r, roots) {
 		o := &r.outcomes[i]
-		reason := o.beside(others, with)
-		o.cause = unknown
-		if _, ok := certain[i]; ok {
-			reason.Others, reason.Certain, o.cause = followed, true, mistake
+		without := o.Finding
+		reason := judge.WithOthers{Others: c.unlabelled.of(roots...), With: &with, Without: &without}
+		switch _, ours := certain[i]; {
+		case o.Verdict == evidence.Fail:
+			o.Reason = reason
+		case o.Verdict == evidence.Inconclusive && c.blocks.Failed(): // which has ended the check
+		case ours:
+			o.Verdict, o.cause, o.Reason, o.Notes = evidence.Inconclusive, mistake, c.lostLabel(r), judge.Notes{}
+		default:
+			o.Verdict, o.cause, o.Reason, o.Notes = evidence.Inconclusive, unknown, reason, judge.Notes{}
 		}
-		o.Verdict, o.Reason, o.Notes = evidence.Inconclusive, reason, judge.Notes{}
 	}
 }
 

@@ -216,11 +216,16 @@ type (
 		Others  Others
 	}
 	// WithOthers: the verdict was Without, and would be With if the samples of other
-	// goroutines counted. Certain says that these work for the check. A failure stays one.
+	// goroutines counted. A failure stays one.
 	WithOthers struct {
 		Others        Others
-		Certain       bool
 		With, Without *Finding
+	}
+	// LostLabel: work has replaced the check's label, so that so many samples of Function, its
+	// own, do not have it, and so many (Kept) do.
+	LostLabel struct {
+		Samples, Kept int64
+		Function      string
 	}
 	// MoreGoroutines: so many goroutines without the check's label, which began with Root, have
 	// come with the calls. They may be left by work.

@@ -75,22 +75,29 @@ func isBeside(stack []string) bool {
 	})
 }
 
-// rootOf returns the function that a goroutine without a check's label began with, and not one
-// that starts goroutines for any purpose. ok is false if the goroutine cannot work for the check:
-// those of tests, of the runtime and of profguard. A stack with the loop is work that has replaced
+// rootOf returns the function that a goroutine without the check's label began with, and not one
+// that starts goroutines for any purpose, nor those of the runtime that call finalizers, cleanups
+// and callbacks of C code. ok is false if the goroutine cannot work for the check: those of
+// tests, of the runtime and of profguard. A stack with the loop is work that has replaced
 // the check's label by others.
 func rootOf(stack []string) (root string, ok bool) {
 	if i := slices.IndexFunc(stack, isLoop); i >= 0 {
 		return stack[max(i-1, 0)], workOf(stack) > 0
 	}
 	for _, root = range slices.Backward(stack) {
-		if !hasPrefix(root, "sync.(*WaitGroup).", "golang.org/x/sync/errgroup.", "runtime/pprof.Do") {
+		if !hasPrefix(root, "sync.(*WaitGroup).", "golang.org/x/sync/errgroup.", "runtime/pprof.Do", "runtime.", "internal/runtime/", "_cgoexp_") {
 			break
 		}
 	}
-	return root, root != "" && !slices.ContainsFunc(stack, isOurs) && !hasPrefix(root, "runtime.", "runtime/pprof.", "internal/runtime/",
-		"testing.", profilerPackage+".", guardPackage+".(*", guardPackage+".start.", workPackage+".(*Worker).")
+	if root == externalCode {
+		return root, true
+	}
+	return root, root != "" && stack[len(stack)-1] != "runtime.main" && !slices.ContainsFunc(stack, isOurs) &&
+		!hasPrefix(root, "runtime.", "runtime/pprof.", "internal/runtime/", "testing.", profilerPackage+".", guardPackage+".(*", guardPackage+".start.", workPackage+".(*Worker).")
 }
+
+// externalCode stands for a thread that C code has started.
+const externalCode = "runtime._ExternalCode"
 
 // isInterrupt reports whether the runtime has put the location on top of a function to
 // interrupt it. On an overloaded machine most samples of a loop were seen in such locations

@@ -5,6 +5,8 @@ package work
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
 	"sync"
@@ -38,8 +40,8 @@ type Worker struct {
 	Exited   bool  // by runtime.Goexit
 }
 
-// running are the ids of the workers that are not stopped. Goroutines with the label of another
-// one may have been started by an earlier check, and work for all.
+// running has the workers that are not stopped, by their ids. Goroutines with the label of
+// another one may have been started by an earlier check, and work for all.
 var running sync.Map
 
 // New returns a worker that makes no call yet. id is the value of its label.
@@ -52,8 +54,29 @@ func New(parent context.Context, id string, work func(context.Context)) *Worker 
 		timer:  time.NewTimer(0),
 	}
 	w.ctx, w.cancel = context.WithCancel(parent)
-	running.Store(id, nil)
+	running.Store(id, w)
 	return w
+}
+
+// LostRoot is the root ([ByRoot]) of samples of this worker's own goroutine, after work has
+// replaced the label. It is "" if another check runs that calls the same function, as subtests
+// do, because such samples may be of either.
+func (w *Worker) LostRoot() string {
+	name := functionName(w.work)
+	running.Range(func(_, v any) bool {
+		if other := v.(*Worker); other != w && functionName(other.work) == name {
+			name = ""
+		}
+		return name != ""
+	})
+	return name
+}
+
+func functionName(f func(context.Context)) string {
+	if f == nil {
+		return ""
+	}
+	return runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
 }
 
 // Start starts the goroutine, which waits for orders.
