@@ -108,8 +108,8 @@ func TestContentionFraction(t *testing.T) {
 		if r.Verdict != tt.want || r.Unit != "s waited per second" || strings.Contains(r.Reason, "cores") {
 			t.Errorf("one in %d: want %s in seconds waited, got %s\n%s", tt.fraction, tt.want, r.Unit, r)
 		}
-		if strings.HasPrefix(tt.sentence, "main.store") && math.Abs(r.Share-0.2) > 1e-9 {
-			t.Errorf("one in %d: main.store has %v, want 0.2", tt.fraction, r.Share)
+		if strings.HasPrefix(tt.sentence, "main.store") && math.Abs(r.Value-0.2) > 1e-9 {
+			t.Errorf("one in %d: main.store has %v, want 0.2", tt.fraction, r.Value)
 		}
 	}
 }

@@ -6,7 +6,7 @@
 //		"crypto/tls below 0.2 cores",
 //		"portlist absent",
 //	)
-//	results, err := set.Judge(profile)
+//	results, err := set.Judge(profile, budget.Facts{})
 //	if err != nil {
 //		return err
 //	}

@@ -47,7 +47,7 @@ main.main;main.serve;main.sign;crypto/sha256.Sum256 140
 
 func ExampleSet_Judge() {
 	set := budget.Must("no function above 20% cumulative", "crypto/md5 absent")
-	results, err := set.Judge(exampleProfile())
+	results, err := set.Judge(exampleProfile(), budget.Facts{})
 	if err != nil {
 		panic(err)
 	}
@@ -72,7 +72,7 @@ func ExampleSet_JudgeReader() {
 		fmt.Println(err)
 		return
 	}
-	results, err := budget.Must("fmt.Println absent").JudgeReader(&file)
+	results, err := budget.Must("fmt.Println absent").JudgeReader(&file, budget.Facts{})
 	if err != nil {
 		fmt.Println(err)
 		return

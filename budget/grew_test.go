@@ -101,7 +101,7 @@ func TestGrowsInValues(t *testing.T) {
 		{"process grows below 10% per request", finer, work, -0.01, 0.01, Fail},
 	} {
 		r := judged(t, Must(tt.sentence), tt.now, Facts{Baseline: tt.base, Work: per, BaselineWork: per})[0]
-		if r.Share < tt.least || r.Share > tt.most || r.Verdict == tt.not {
+		if r.Value < tt.least || r.Value > tt.most || r.Verdict == tt.not {
 			t.Errorf("want growth of %v to %v and no %s: %s", tt.least, tt.most, tt.not, r)
 		}
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 // Judge compares a profile with the budgets and returns a result for each, in
-// their order. At most one Facts is used. Budgets that p can say nothing about
+// their order. The zero Facts will do. Budgets that p can say nothing about
 // (of another kind, say) are inconclusive. There is an error for a set that is not valid, for
 // a profile or a baseline that is none, and beyond the limits of [Set.JudgeReader].
-func (s Set) Judge(p *profile.Profile, facts ...Facts) ([]Result, error) {
+func (s Set) Judge(p *profile.Profile, facts Facts) ([]Result, error) {
 	return s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Profile(p) })
 }
 
@@ -30,17 +30,17 @@ func (s Set) Judge(p *profile.Profile, facts ...Facts) ([]Result, error) {
 // million frames, 100 million frames times parts of the profile that budgets ask about, and
 // 300,000 functions near a limit or over it. That is several times what a large Go program
 // needs. Beyond it there is an error: profile a shorter time.
-func (s Set) JudgeReader(r io.Reader, facts ...Facts) ([]Result, error) {
+func (s Set) JudgeReader(r io.Reader, facts Facts) ([]Result, error) {
 	return s.judge(facts, func(d *decode.Decoder) (*decode.Table, error) { return d.Decode(r) })
 }
 
 // judge judges the profile that a function decodes.
-func (s Set) judge(facts []Facts, read func(*decode.Decoder) (*decode.Table, error)) ([]Result, error) {
+func (s Set) judge(facts Facts, read func(*decode.Decoder) (*decode.Table, error)) ([]Result, error) {
 	rules, err := s.Rules()
 	if err != nil {
 		return nil, err
 	}
-	f, err := judgeFacts(facts)
+	f, err := facts.judged()
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +63,8 @@ func (s Set) results(findings []judge.Finding) []Result {
 	return results
 }
 
-// judgeFacts are the facts for package judge.
-func judgeFacts(facts []Facts) (judge.Facts, error) {
-	if len(facts) == 0 {
-		return judge.Facts{}, nil
-	}
-	f := facts[0]
+// judged are the facts for package judge.
+func (f *Facts) judged() (judge.Facts, error) {
 	var baseline *decode.Table
 	if f.Baseline != nil {
 		var err error
@@ -93,7 +89,7 @@ func (b Budget) result(f *judge.Finding, more func(phrasing, judge.Reason) strin
 	_, idle := f.Reason.(judge.Idle)
 	dim := b.dimension()
 	r := Result{
-		Budget: b, Verdict: Verdict(f.Verdict), Share: f.Value, Low: f.Low, High: f.High,
+		Budget: b, Verdict: Verdict(f.Verdict), Value: f.Value, Low: f.Low, High: f.High,
 		Limit: b.Limit.base(), Unit: dim.String(), Samples: f.Samples, Hits: f.Hits, Over: f.Over, Idle: idle,
 	}
 	for i := range f.Offenders {

@@ -16,7 +16,7 @@ import (
 // judged are the results of a set that can be judged.
 func judged(t *testing.T, set Set, p *profile.Profile, facts ...Facts) []Result {
 	t.Helper()
-	results, err := set.Judge(p, facts...)
+	results, err := set.Judge(p, *first(facts))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +37,9 @@ type watch struct {
 	set Set
 }
 
+// first is the only one of the facts, or the zero Facts.
+func first(facts []Facts) *Facts { return &append(facts, Facts{})[0] }
+
 func newWatch(set Set, every time.Duration) (*watch, error) {
 	rules, err := set.Rules()
 	if err != nil {
@@ -46,7 +49,7 @@ func newWatch(set Set, every time.Duration) (*watch, error) {
 }
 
 func (w *watch) Profile(p *profile.Profile, at time.Duration, facts ...Facts) ([]watched, error) {
-	f, err := judgeFacts(facts)
+	f, err := first(facts).judged()
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +100,11 @@ func (j *reused) Data(data []byte, facts ...Facts) ([]Result, error) {
 
 // facts has one table of each baseline.
 func (j *reused) facts(list []Facts) (judge.Facts, error) {
-	f, err := judgeFacts(list)
+	f, err := first(list).judged()
 	if err != nil || f.Baseline == nil {
 		return f, err
 	}
-	base := list[0].Baseline
+	base := first(list).Baseline
 	if j.bases[base] == nil {
 		j.bases[base] = f.Baseline
 	}

@@ -132,7 +132,7 @@ func TestFault_70_JudgeReader(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := process.ProcessCPU()
-			_, err := c.set.JudgeReader(struct{ io.Reader }{bytes.NewReader(data)})
+			_, err := c.set.JudgeReader(struct{ io.Reader }{bytes.NewReader(data)}, Facts{})
 			took := process.ProcessCPU() - start
 			runtime.ReadMemStats(&after)
 			spent := after.TotalAlloc - before.TotalAlloc
@@ -180,7 +180,7 @@ func TestFault_70_JudgeReaderHolds(t *testing.T) {
 			}
 		}
 	}()
-	_, err := set.JudgeReader(struct{ io.Reader }{bytes.NewReader(data)})
+	_, err := set.JudgeReader(struct{ io.Reader }{bytes.NewReader(data)}, Facts{})
 	close(done)
 	<-stopped
 	if held -= before.HeapAlloc; err != nil || held > most {

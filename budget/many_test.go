@@ -81,7 +81,7 @@ func TestFault_48_expressions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	few, err := set[:10].JudgeReader(bytes.NewReader(small))
+	few, err := set[:10].JudgeReader(bytes.NewReader(small), Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestRefusedForExcepts(t *testing.T) {
 	if err := folded.Must(text.String()).Write(&data); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Must(lines...).JudgeReader(&data)
+	_, err := Must(lines...).JudgeReader(&data, Facts{})
 	if err == nil || !strings.Contains(err.Error(), "fewer budgets with an in, where or except of their own") {
 		t.Errorf("%v", err)
 	}

@@ -160,7 +160,7 @@ func share(f *Frame, budget *Budget, dim unit.Dimension) string {
 	case kinds.Counted:
 		of = unit.Count
 	}
-	return text + ", " + unit.Format(f.Value, of)
+	return text + ", " + unit.Format(f.Amount, of)
 }
 
 // chainShown is how many links of a way a report shows from each end.

@@ -23,18 +23,18 @@ type Result struct {
 	Budget  Budget  `json:"budget"` // as its sentence
 	Verdict Verdict `json:"verdict"`
 
-	// Share is the measured value, in the base unit of the limit: from 0 to 1 for shares
+	// Value is the measured value, in the base unit of the limit: from 0 to 1 for shares
 	// and points, or cores, seconds, bytes or a count. For "no function" budgets it is that
 	// of the first offender or, without one, of the worst function. Low and High are its
 	// bounds. The chance that the true value is below Low is one in a million; that it is
 	// above High, one in a thousand, or for "absent" one in twenty. If the first offender is
 	// named because another function proves that the limit is exceeded, Low is wrong one time
 	// in twenty, and the Reason says "likely". For counted values (goroutines, figures) the
-	// bounds equal Share.
+	// bounds equal Value.
 	//
 	// If the baseline has no sample of a function, its growth per unit of work has no
-	// number. Share is then the growth over a baseline with one sample, and High is 1e15.
-	Share float64 `json:"value"`
+	// number. Value is then the growth over a baseline with one sample, and High is 1e15.
+	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 
@@ -88,7 +88,7 @@ type Frame struct {
 	Function string  `json:"function"`
 	File     string  `json:"file,omitempty"`
 	Line     int     `json:"line,omitempty"`
-	Share    float64 `json:"value"`         // in the unit of the Result's Share
-	Value    float64 `json:"amount"`        // in seconds, bytes, or a count
+	Share    float64 `json:"share"`         // in the unit of the Result's Value
+	Amount   float64 `json:"amount"`        // in seconds, bytes, or a count
 	Own      bool    `json:"own,omitempty"` // of the program's own module
 }

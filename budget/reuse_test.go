@@ -139,7 +139,7 @@ func TestSameAnswers(t *testing.T) {
 // checkSane checks what every result promises.
 func checkSane(t *testing.T, r Result) {
 	t.Helper()
-	for name, v := range map[string]float64{"Share": r.Share, "Low": r.Low, "High": r.High, "Limit": r.Limit} {
+	for name, v := range map[string]float64{"Share": r.Value, "Low": r.Low, "High": r.High, "Limit": r.Limit} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			t.Errorf("%s is %g in\n%s", name, v, r)
 		}
@@ -167,14 +167,14 @@ func TestJudgeErrors(t *testing.T) {
 	if _, err := newJudge(bad); err == nil {
 		t.Error("NewJudge takes a bad set")
 	}
-	if r, err := bad.Judge(folded.Must("cpu\n")); r != nil || err == nil || !strings.Contains(err.Error(), "no function") {
+	if r, err := bad.Judge(folded.Must("cpu\n"), Facts{}); r != nil || err == nil || !strings.Contains(err.Error(), "no function") {
 		t.Errorf("Judge of a bad set: %v, %v", r, err)
 	}
 	good := Must("no function above 20%")
-	if _, err := good.JudgeReader(strings.NewReader("heap profile: 1: 2 [3: 4] @ heap/1048576\n")); err == nil || !strings.Contains(err.Error(), "not a pprof profile") {
+	if _, err := good.JudgeReader(strings.NewReader("heap profile: 1: 2 [3: 4] @ heap/1048576\n"), Facts{}); err == nil || !strings.Contains(err.Error(), "not a pprof profile") {
 		t.Errorf("a profile in the old text form: %v", err)
 	}
-	if r, err := good.Judge(nil); r != nil || err == nil {
+	if r, err := good.Judge(nil, Facts{}); r != nil || err == nil {
 		t.Errorf("no profile: %v, %v", r, err)
 	}
 	some, broken := folded.Must("cpu\na 1\n"), Facts{Baseline: &profile.Profile{Sample: []*profile.Sample{nil}}}
@@ -184,7 +184,7 @@ func TestJudgeErrors(t *testing.T) {
 	if _, err := good.JudgeReader(bytes.NewReader(encode(t, some)), broken); err == nil || !strings.Contains(err.Error(), "baseline") {
 		t.Errorf("a broken baseline: %v", err)
 	}
-	if r, err := good.Judge(some); len(r) != 1 || err != nil {
+	if r, err := good.Judge(some, Facts{}); len(r) != 1 || err != nil {
 		t.Errorf("a good set and a good profile: %v, %v", r, err)
 	}
 }

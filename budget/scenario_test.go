@@ -112,7 +112,7 @@ func playScenario(t *testing.T, name string) {
 // describe shows the numbers of a result and its report.
 func describe(r Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n  share %.6g [%.6g, %.6g], %d of %d samples", r, r.Share, r.Low, r.High, r.Hits, r.Samples)
+	fmt.Fprintf(&b, "%s\n  share %.6g [%.6g, %.6g], %d of %d samples", r, r.Value, r.Low, r.High, r.Hits, r.Samples)
 	for _, o := range r.Offenders {
 		fmt.Fprintf(&b, "\n  offender %s %.6g", o.Function, o.Share)
 		if o.Blame.Function != "" {

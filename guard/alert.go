@@ -63,7 +63,7 @@ func (g *Guard) add(j *judgement) bool {
 	if len(e.History) == maxHistory {
 		e.History = e.History[1:]
 	}
-	e.History = append(e.History, Measurement{Value: r.Share, Verdict: r.Verdict})
+	e.History = append(e.History, Measurement{Value: r.Value, Verdict: r.Verdict})
 	e.Result, e.measured, e.Accept = *r, j.finding.HasValue(), check.Accepting(r, 1)
 	e.judged = e.judged || e.measured
 	if j.worked { // it was not missed before
@@ -90,7 +90,7 @@ func (g *Guard) add(j *judgement) bool {
 	f := alert.Finding{
 		Start: j.start.Sub(g.started), End: j.end.Sub(g.started),
 		Window: evidence.Verdict(r.Verdict), Proven: j.finding.Proven, Evidence: j.finding.Evidence,
-		Idle: r.Idle, Measured: e.measured, Value: r.Share, Limit: r.Limit, Samples: r.Samples,
+		Idle: r.Idle, Measured: e.measured, Value: r.Value, Limit: r.Limit, Samples: r.Samples,
 	}
 	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && f.Measured {
 		f.Window = evidence.Pass // it is within its limit; growth is not judged while it learns

@@ -31,7 +31,7 @@ func TestBrokenByEvidence(t *testing.T) {
 				l := w.still(t, Config{Budgets: budget.Must("x: no function above 20%")})
 				told := make(chan Event, 10)
 				l.sinks = []*sink{newSink("test", func(e Event) { told <- e }, l.off)}
-				r := budget.Result{Budget: l.budgets.entries[0].Budget, Verdict: test.verdict, Share: 0.3, Limit: 0.2, Unit: "ratio", Samples: 38, Reason: test.reason,
+				r := budget.Result{Budget: l.budgets.entries[0].Budget, Verdict: test.verdict, Value: 0.3, Limit: 0.2, Unit: "ratio", Samples: 38, Reason: test.reason,
 					Offenders: []budget.Offender{{Frame: budget.Frame{Function: "main.work", File: "/src/shop/order.go", Line: 46}}}}
 				for i := range 20 { // for three periods
 					start := l.started.Add(time.Duration(i) * 15 * second)
@@ -58,7 +58,7 @@ func TestBrokenByContention(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		e := w.still(t, Config{Budgets: budget.Must("locks: no function above 0.1 cores of mutex")}).budgets.entries[0]
 		const want = "budget locks (no function above 0.1 cores of mutex) is broken: at 30.2 s waited per second, limit 0.1 s"
-		if got := e.broken(alert.Fired, &budget.Result{Budget: e.Budget, Share: 30.17, Limit: 0.1}); got != want {
+		if got := e.broken(alert.Fired, &budget.Result{Budget: e.Budget, Value: 30.17, Limit: 0.1}); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	})

@@ -76,7 +76,7 @@ func (l *looper) dump(j *judgement, found *breakdown, w *profiler.Window) *dump 
 	beside.History, beside.Dump, beside.Dumped = nil, "", time.Time{}
 	var err error
 	d.Budget, err = json.Marshal(&beside)
-	offered := &dump{of: e, at: j.end, shows: shows, severity: j.result.Share / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
+	offered := &dump{of: e, at: j.end, shows: shows, severity: j.result.Value / cmp.Or(j.result.Limit, 1), ended: make(chan struct{})}
 	if e.alert.State == alert.Firing {
 		offered.alerted = e.alert.Since
 		d.Mark = l.markOf(offered)

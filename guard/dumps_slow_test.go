@@ -59,7 +59,7 @@ func TestSlowDumpsDelayNoMeasurement(t *testing.T) {
 		for range 9 {
 			pass(10 * second)
 			for _, b := range g.Status().Budgets {
-				if mib := b.Result.Share / (1 << 20); b.Name == "jobs" && b.Result.Share > 0 && (mib < 7 || mib > 9) {
+				if mib := b.Result.Value / (1 << 20); b.Name == "jobs" && b.Result.Value > 0 && (mib < 7 || mib > 9) {
 					t.Errorf("%.1f MiB per job, each takes 8: %s", mib, b.Result.Reason)
 				}
 			}

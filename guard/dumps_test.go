@@ -73,7 +73,7 @@ type savedStatus struct {
 		Offenders       []budget.Offender
 	}
 	Verdicts map[string]int64
-	Samples  int64 `json:"samples_total"`
+	Samples  int64
 	History  []Measurement
 }
 

@@ -84,7 +84,7 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	add("profguard.budget.name", "budget", e.Budget)
 	add("profguard.budget.sentence", "", r.Budget.String())
 	add("profguard.verdict", "", r.Verdict.String())
-	add("profguard.value", "", r.Share)
+	add("profguard.value", "", r.Value)
 	add("profguard.low", "", r.Low)
 	add("profguard.high", "", r.High)
 	limit := r.Budget.Rule

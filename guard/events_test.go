@@ -330,7 +330,7 @@ func TestFault_55_Callback(t *testing.T) {
 func TestSlogLineIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		e := w.still(t, Config{Budgets: budget.Must("no function above 20% cumulative except encoding/json when process above 0.1 cores")}).budgets.entries[0]
-		r := budget.Result{Budget: e.Budget, Verdict: budget.Fail, Share: 0.4312, Limit: 0.2, Reason: "regexp.compile at 43.12%, surely above 35.10% (412 samples)", Offenders: []budget.Offender{{
+		r := budget.Result{Budget: e.Budget, Verdict: budget.Fail, Value: 0.4312, Limit: 0.2, Reason: "regexp.compile at 43.12%, surely above 35.10% (412 samples)", Offenders: []budget.Offender{{
 			Frame: budget.Frame{Function: "regexp.compile", File: "/usr/local/go/src/regexp/regexp.go", Line: 168},
 			Blame: budget.Frame{Function: "example.com/shop/internal/orders.(*Service).Validate", File: "/home/ci/shop/internal/orders/service.go", Line: 39},
 		}}}

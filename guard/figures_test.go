@@ -36,8 +36,8 @@ func TestFiguresFlow(t *testing.T) {
 		if got := states(); got != "firing firing inactive inactive" {
 			t.Errorf("with too much of two: %s", got)
 		}
-		if r := g.Status().Budgets[0].Result; r.Share != 6000 || r.Limit != 5000 || r.Unit != "count" {
-			t.Errorf("goroutines: %v, limit %v %s", r.Share, r.Limit, r.Unit)
+		if r := g.Status().Budgets[0].Result; r.Value != 6000 || r.Limit != 5000 || r.Unit != "count" {
+			t.Errorf("goroutines: %v, limit %v %s", r.Value, r.Limit, r.Unit)
 		}
 		w.mu.Lock()
 		w.goroutines, w.heap = 10, 10<<20

@@ -27,9 +27,10 @@ import (
 //	/profile?seconds=10     a CPU profile of the next seconds, 1 to 60, for go tool pprof
 //	/flame.json?seconds=10  the same as a tree, which the page draws
 //
-// In status.json times are RFC 3339, fields that end in "_ns" are nanoseconds, and
-// values, bounds and limits are in the unit beside them: "ratio", "cores",
-// "s waited per second", "seconds", "bytes" or "count". Names are stable; fields may be added.
+// In status.json each field has its name in Go, in lower case with underscores: PausedUntil is
+// paused_until. Times are RFC 3339, durations nanoseconds, and values, bounds and limits are in
+// the unit beside them: "ratio", "cores", "s waited per second", "seconds", "bytes" or "count".
+// Names are stable; fields may be added.
 //
 // # Access
 //

@@ -220,7 +220,7 @@ func TestHistory(t *testing.T) {
 	e := standingOf("goroutines below 5000", alert.Inactive, budget.Result{})
 	g := stillGuard(t, nil, e)
 	for i := range maxHistory + 10 {
-		r := budget.Result{Budget: e.Budget, Verdict: budget.Pass, Share: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
+		r := budget.Result{Budget: e.Budget, Verdict: budget.Pass, Value: float64(i), Limit: 5000, Unit: "count", Reason: "x"}
 		g.add(&judgement{finding: &judge.Finding{}, lost: true, entry: e, result: r, end: time.Now()})
 	}
 	if h := g.Status().Budgets[0].History; len(h) != maxHistory || h[0].Value != 10 {
@@ -259,7 +259,7 @@ func manyFunctions(n int) string {
 // judgedAlone is the result of one sentence.
 func judgedAlone(t *testing.T, sentence string, p *profile.Profile) budget.Result {
 	t.Helper()
-	results, err := budget.Must(sentence).Judge(p)
+	results, err := budget.Must(sentence).Judge(p, budget.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}

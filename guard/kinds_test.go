@@ -178,7 +178,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 	if r := b[1].Result; r.Verdict != budget.Fail || !strings.HasSuffix(r.Offenders[0].Function, "guard.waitHere") {
 		t.Errorf("the planted offender is not found: %s", r)
 	}
-	if r := b[2].Result; r.Share < b[1].Result.Share+3 {
+	if r := b[2].Result; r.Value < b[1].Result.Value+3 {
 		t.Errorf("with nothing exempt there are no more of them: %s", r)
 	}
 	// And in the middle of a window.

@@ -39,7 +39,7 @@ func (e *entry) broken(event alert.Event, r *budget.Result) string {
 	if e.Name != who {
 		who = fmt.Sprintf("%s (%s)", e.Name, who)
 	}
-	text := fmt.Sprintf("budget %s %s: at %s", who, is, e.shown(r.Share))
+	text := fmt.Sprintf("budget %s %s: at %s", who, is, e.shown(r.Value))
 	if r.Limit > 0 {
 		text += ", limit " + e.limit(r)
 	}

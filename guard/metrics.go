@@ -98,7 +98,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		seen[name] = true
 		add(metricState, float64(b.state), name)
 		if b.measured {
-			add(metricValue, r.Share, name, r.Unit)
+			add(metricValue, r.Value, name, r.Unit)
 			add(metricLow, r.Low, name, r.Unit)
 			add(metricHigh, r.High, name, r.Unit)
 		}

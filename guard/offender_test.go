@@ -39,13 +39,13 @@ func TestOneOffender(t *testing.T) {
 		const first, at = "regexp.compile", "40.00%"
 
 		r := g.Status().Budgets[0].Result
-		if r.Offenders[0].Function != first || !strings.HasPrefix(r.Reason, first+" at "+at) || r.Share != r.Offenders[0].Share {
+		if r.Offenders[0].Function != first || !strings.HasPrefix(r.Reason, first+" at "+at) || r.Value != r.Offenders[0].Share {
 			t.Errorf("the result names another:\n%s", r)
 		}
 		if got := r.Offenders[1].Function; got != "main.list" {
 			t.Errorf("the second is %s: callers that have nothing of their own are not named", got)
 		}
-		if b := r.Offenders[0].Blame; b.Function != "main.checkout" || b.Line != 39 || b.Share != r.Share {
+		if b := r.Offenders[0].Blame; b.Function != "main.checkout" || b.Line != 39 || b.Share != r.Value {
 			t.Errorf("blame %+v", b)
 		}
 		if e := firings(w)[0]; !strings.Contains(e.Message, first) || e.Result.Offenders[0].Function != first {

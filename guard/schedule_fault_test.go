@@ -99,8 +99,8 @@ func TestFault_45_Throttled(t *testing.T) {
 				pass(10*second + second)
 				g.Stop()
 				r := g.Status().Budgets[0].Result
-				if (r.Verdict == budget.Fail) != tt.fails || r.Share < 0.99*tt.want || r.Share > 1.01*tt.want {
-					t.Errorf("%v at %v, want %v: %s", r.Verdict, r.Share, tt.want, r.Reason)
+				if (r.Verdict == budget.Fail) != tt.fails || r.Value < 0.99*tt.want || r.Value > 1.01*tt.want {
+					t.Errorf("%v at %v, want %v: %s", r.Verdict, r.Value, tt.want, r.Reason)
 				}
 			})
 		})

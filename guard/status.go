@@ -28,15 +28,15 @@ type Status struct {
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 
 	Started time.Time      `json:"started,omitzero"`
-	Window  WindowStatus   `json:"window"`             // the last window, good or lost
-	Next    time.Time      `json:"next,omitzero"`      // when the next window is due
-	Windows map[string]int `json:"windows"`            // number of windows by outcome: "ok", "busy", "stolen", ...
-	Good    time.Time      `json:"last_good,omitzero"` // when the last good window ended
-	Budgets []BudgetStatus `json:"budgets"`            // in the order of their declaration
+	Window  WindowStatus   `json:"window"`        // the last window, good or lost
+	Next    time.Time      `json:"next,omitzero"` // when the next window is due
+	Windows map[string]int `json:"windows"`       // number of windows by outcome: "ok", "busy", "stolen", ...
+	Good    time.Time      `json:"good,omitzero"` // when the last good window ended
+	Budgets []BudgetStatus `json:"budgets"`       // in the order of their declaration
 
 	// CPU is the CPU time of the guard so far, with profiling. CostShare is its recent share
 	// of one core.
-	CPU       time.Duration `json:"cpu_ns"`
+	CPU       time.Duration `json:"cpu"`
 	CostShare float64       `json:"cost_share"`
 
 	Dumps   map[string]int64 `json:"dumps"`   // dumps by result: "saved", "dropped", "too_soon", or the reason of a failure
@@ -47,7 +47,7 @@ type Status struct {
 // A WindowStatus describes a window.
 type WindowStatus struct {
 	Start   time.Time     `json:"start,omitzero"`
-	Elapsed time.Duration `json:"elapsed_ns"`
+	Elapsed time.Duration `json:"elapsed"`
 	Outcome string        `json:"outcome"`          // "ok", or why it was lost in a word; "" before the first window
 	Reason  string        `json:"reason,omitempty"` // why it was lost
 	Early   bool          `json:"early"`            // started by a jump of the process's CPU
@@ -91,8 +91,8 @@ type BudgetStatus struct {
 	Accept string `json:"accept,omitempty"`
 	// Verdicts counts windows by verdict; Samples and Hits add up over them.
 	Verdicts map[string]int64 `json:"verdicts"`
-	Samples  int64            `json:"samples_total"`
-	Hits     int64            `json:"hits_total"`
+	Samples  int64            `json:"samples"`
+	Hits     int64            `json:"hits"`
 
 	// History are the last windows, the oldest first: an hour of them at the
 	// default period.

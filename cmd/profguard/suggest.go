@@ -104,7 +104,7 @@ func (w *writer) judge(sentence string) budget.Result {
 // lasts reports whether the next profile will pass too, if it is like this one: a bound that is
 // twice as far from the share is within the limit. With few samples that takes a higher limit.
 func lasts(r budget.Result) bool {
-	return r.Verdict == budget.Pass && 2*r.High-r.Share < evidence.Zone*r.Limit
+	return r.Verdict == budget.Pass && 2*r.High-r.Value < evidence.Zone*r.Limit
 }
 
 // common suggests a limit on a frequent fault: twice the measured share, and at least so many
@@ -113,16 +113,16 @@ func (w *writer) common(subject string, least float64, why string) {
 	sentence := func(limit float64) string { return fmt.Sprintf("%s below %v%%%s", subject, limit, w.when) }
 	limit := least
 	r := w.judge(sentence(limit))
-	had := measured(r.Share, r.Unit)
+	had := measured(r.Value, r.Unit)
 	fmt.Fprintf(&w.out, "\n# %s. This profile had %s.\n", why, had)
-	if 100*r.Share > max(least, 10) {
+	if 100*r.Value > max(least, 10) {
 		fmt.Fprint(&w.out, "# LOOK: mend that, or raise the limit.\n")
 		w.look = append(w.look, fmt.Sprintf("%s had %s, its limit is %v%%. %s. No budget here accepts it", subject, had, least, why))
 		if subject != "gc" { // gc is no function
 			w.faults = append(w.faults, subject)
 		}
 	} else {
-		limit = max(least, 5*math.Ceil(40*r.Share))
+		limit = max(least, 5*math.Ceil(40*r.Value))
 		w.undecided(w.judge(sentence(limit)))
 	}
 	fmt.Fprintln(&w.out, sentence(limit))

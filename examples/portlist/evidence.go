@@ -100,7 +100,7 @@ func judge(file string, data []byte, sets ...budget.Set) ([]budget.Result, error
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		return nil, err
 	}
-	return slices.Concat(sets...).JudgeReader(bytes.NewReader(data))
+	return slices.Concat(sets...).JudgeReader(bytes.NewReader(data), budget.Facts{})
 }
 
 // hotSpots are the three worst functions of which none calls another: of a chain,
@@ -129,7 +129,7 @@ func related(a, b budget.Offender) bool {
 
 // tell lists what the evidence is.
 func (e evidence) tell(out io.Writer, when string) {
-	fmt.Fprintf(out, "\n%s: %.2f cores (%.2f to %.2f). The worst of it, and of the other profiles:\n", when, e.cpu.Share, e.cpu.Low, e.cpu.High)
+	fmt.Fprintf(out, "\n%s: %.2f cores (%.2f to %.2f). The worst of it, and of the other profiles:\n", when, e.cpu.Value, e.cpu.Low, e.cpu.High)
 	for i, s := range e.spots {
 		fmt.Fprintf(out, "    %d. %.2f cores (%.2f to %.2f)  %s\n", i+1, s.Share, s.Low, s.High, s.Function)
 	}
@@ -158,5 +158,5 @@ func amount(v float64, unit string) string {
 // saved is what two profiles prove, and cannot exclude. Both are samples, so the
 // least is the lower bound of the first less the upper bound of the second.
 func saved(before, after budget.Result) (least, measured, most float64) {
-	return before.Low - after.High, before.Share - after.Share, before.High - after.Low
+	return before.Low - after.High, before.Value - after.Value, before.High - after.Low
 }

@@ -44,7 +44,7 @@ func compare(before, after costs) string {
 }
 
 func cost(r budget.Result) string {
-	return fmt.Sprintf("%s (%s to %s)", micros(r.Share), micros(r.Low), micros(r.High))
+	return fmt.Sprintf("%s (%s to %s)", micros(r.Value), micros(r.Low), micros(r.High))
 }
 
 func micros(seconds float64) string { return fmt.Sprintf("%.0fµs", 1e6*seconds) }
@@ -57,5 +57,5 @@ func (c costs) times() string {
 	if n := c.api.High / c.cache.Low; n < 1000 {
 		most = fmt.Sprintf("%.1f", n)
 	}
-	return fmt.Sprintf("%.1f times (%.1f to %s)", c.api.Share/c.cache.Share, c.api.Low/c.cache.High, most)
+	return fmt.Sprintf("%.1f times (%.1f to %s)", c.api.Value/c.cache.Value, c.api.Low/c.cache.High, most)
 }

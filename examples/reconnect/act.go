@@ -75,7 +75,7 @@ func (a *act) table() string {
 	fmt.Fprintln(w, "    \tcores\tcrypto/tls\tgoroutines")
 	for _, n := range a.notes {
 		h := n.handshakes
-		fmt.Fprintf(w, "    %s\t%.2f\t%.1f%% (%.1f%% to %.1f%%)\t%d\n", n.build, n.cores, 100*h.Share, 100*h.Low, 100*h.High, n.goroutines)
+		fmt.Fprintf(w, "    %s\t%.2f\t%.1f%% (%.1f%% to %.1f%%)\t%d\n", n.build, n.cores, 100*h.Value, 100*h.Low, 100*h.High, n.goroutines)
 	}
 	_ = w.Flush() // into memory
 	return strings.TrimRight(text.String(), "\n")

@@ -14,7 +14,7 @@ func compare(gopher, gemini budget.Result) string {
 	var b strings.Builder
 	for _, r := range []budget.Result{gopher, gemini} {
 		fmt.Fprintf(&b, "    %s %9.1fµs a request (%.1fµs to %.1fµs), %d samples\n",
-			r.Budget.Name, 1e6*r.Share, 1e6*r.Low, 1e6*r.High, r.Samples)
+			r.Budget.Name, 1e6*r.Value, 1e6*r.Low, 1e6*r.High, r.Samples)
 	}
 	low, high := times(gemini, gopher)
 	fmt.Fprintf(&b, "    Gemini costs at least %.1f times as much", low)

@@ -74,9 +74,9 @@ func metricOf(o reported) (value float64, name, of string) {
 	name = cmp.Or(o.Budget.Name, strings.Join(strings.Fields(o.rule.Subject), "-"))
 	switch o.rule.Dimension {
 	case unit.Time:
-		return o.Share * 1e9, name, "-ns/" + strings.Join(strings.Fields(o.rule.Per), "-")
+		return o.Value * 1e9, name, "-ns/" + strings.Join(strings.Fields(o.rule.Per), "-")
 	case unit.Cores:
-		return o.Share, name, "-cores"
+		return o.Value, name, "-cores"
 	}
-	return 100 * o.Share, name, "-%"
+	return 100 * o.Value, name, "-%"
 }

@@ -141,7 +141,7 @@ func (rep *report) conclusion(o reported) conclusion {
 	switch {
 	case o.Verdict == budget.Fail:
 		return exceeded
-	case o.Verdict == budget.Pass && o.Limit > 0 && (o.Share > o.Limit || o.High >= evidence.Zone*o.Limit):
+	case o.Verdict == budget.Pass && o.Limit > 0 && (o.Value > o.Limit || o.High >= evidence.Zone*o.Limit):
 		return tooClose
 	case o.Verdict == budget.Pass:
 		return kept

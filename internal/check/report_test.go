@@ -132,7 +132,7 @@ func TestCheckReportShort(t *testing.T) {
 func TestCheckReportNear(t *testing.T) {
 	set := budget.Must("main.work below 20%")
 	of := func(share float64) reported {
-		return reported{Result: budget.Result{Budget: set[0], Verdict: budget.Pass, Limit: 0.2, Share: share, Reason: "said"}}
+		return reported{Result: budget.Result{Budget: set[0], Verdict: budget.Pass, Limit: 0.2, Value: share, Reason: "said"}}
 	}
 	for _, tt := range []struct {
 		results []reported
@@ -157,7 +157,7 @@ func TestIsNear(t *testing.T) {
 	}{
 		{0.19, 0.24, false}, {0.19, 0.26, true}, {0.17, 0.19, false}, {0.21, 0.24, true},
 	} {
-		o := reported{Result: budget.Result{Verdict: budget.Pass, Limit: 0.2, Share: tt.share, High: tt.high}}
+		o := reported{Result: budget.Result{Verdict: budget.Pass, Limit: 0.2, Value: tt.share, High: tt.high}}
 		if (new(report).conclusion(o) == tooClose) != tt.want {
 			t.Errorf("%+v: %t", tt, !tt.want)
 		}

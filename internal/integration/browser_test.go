@@ -217,7 +217,7 @@ func shopStatus() guard.Status {
 		return s
 	}
 	hot := b("hot-function: no function above 20% cumulative", "firing", 4*time.Minute, budget.Result{
-		Verdict: budget.Fail, Share: 0.412, Low: 0.347, High: 0.473, Limit: 0.2, Unit: "ratio", Samples: 1184, Hits: 488, Over: 1,
+		Verdict: budget.Fail, Value: 0.412, Low: 0.347, High: 0.473, Limit: 0.2, Unit: "ratio", Samples: 1184, Hits: 488, Over: 1,
 		Reason: "encoding/json.Marshal at 41.20%, surely above 34.70% (1184 samples)",
 		Offenders: []budget.Offender{{
 			Frame: frame("encoding/json.Marshal", "/usr/local/go/src/encoding/json/encode.go", 173, 0.412), Low: 0.347, High: 0.473,
@@ -227,13 +227,13 @@ func shopStatus() guard.Status {
 	}, .08, .09, .07, .08, .1, .09, .08, .09, .39, .42, .4, .41)
 	hot.Verdicts = map[string]int64{"pass": 196, "fail": 4}
 	hot.Accept = "hot-function: no function above 20% cumulative except encoding/json.Marshal"
-	tls := b("tls: crypto/tls below 0.2 cores", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Share: 0.081, Low: 0.06, High: 0.11, Limit: 0.2, Unit: "cores", Samples: 1184, Hits: 96, Reason: "0.081 cores, surely below 0.11"},
+	tls := b("tls: crypto/tls below 0.2 cores", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 0.081, Low: 0.06, High: 0.11, Limit: 0.2, Unit: "cores", Samples: 1184, Hits: 96, Reason: "0.081 cores, surely below 0.11"},
 		.07, .08, .09, .08, .07, .08, .1, .08, .08)
-	request := b("request-cpu: process below 5ms per request", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Share: 0.0021, Low: 0.0021, High: 0.0021, Limit: 0.005, Unit: "seconds", Reason: "2.1ms per request"},
+	request := b("request-cpu: process below 5ms per request", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 0.0021, Low: 0.0021, High: 0.0021, Limit: 0.005, Unit: "seconds", Reason: "2.1ms per request"},
 		.002, .0021, .0019, .0022, .002, .0021)
-	heap := b("heap below 512MiB", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Share: 148 << 20, Low: 148 << 20, High: 148 << 20, Limit: 512 << 20, Unit: "bytes", Reason: "148 MiB"},
+	heap := b("heap below 512MiB", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 148 << 20, Low: 148 << 20, High: 148 << 20, Limit: 512 << 20, Unit: "bytes", Reason: "148 MiB"},
 		1.2e8, 1.5e8, 1.3e8, 1.6e8, 1.4e8, 1.5e8)
-	goroutines := b("goroutines below 5000", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Share: 132, Low: 132, High: 132, Limit: 5000, Unit: "count", Reason: "132 goroutines"},
+	goroutines := b("goroutines below 5000", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 132, Low: 132, High: 132, Limit: 5000, Unit: "count", Reason: "132 goroutines"},
 		130, 140, 133, 129, 132)
 	return guard.Status{
 		Program: "example.com/shop on web-1", State: "running", Started: start, Good: time.Now(),

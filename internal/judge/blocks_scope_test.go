@@ -167,7 +167,7 @@ func TestTrialFirstLeads(t *testing.T) {
 	if len(res.Offenders) < 2 || res.Offenders[0].Function != "regexp/syntax.Parse" || res.Offenders[1].Function != "regexp.compile" {
 		t.Fatalf("the deepest does not come first:\n%s", res)
 	}
-	if first := res.Offenders[0]; !strings.HasPrefix(res.Reason, first.Function+" at ") || math.Abs(res.Share-first.Share) > 1e-9 {
+	if first := res.Offenders[0]; !strings.HasPrefix(res.Reason, first.Function+" at ") || math.Abs(res.Value-first.Share) > 1e-9 {
 		t.Errorf("%s: want it to begin with %s at %.2f%%", res.Reason, first.Function, 100*first.Share)
 	}
 }

@@ -66,7 +66,7 @@ type Frame struct {
 	File     string
 	Line     int
 	Share    float64 // in the unit of the finding's Value
-	Value    float64 // in seconds, bytes, or a count
+	Amount   float64 // in seconds, bytes, or a count
 	Own      bool    // of the program's own module
 }
 

@@ -39,8 +39,8 @@ func TestTrialWorst(t *testing.T) {
 	} {
 		trial := newTrial(t, "no function above 20%")
 		r := trial.judged(t, blocksOf(tt.blocks, func(int) string { return stacks.String() }))[0]
-		if r.Verdict != tt.verdict || !strings.HasPrefix(r.Reason, tt.reason) || math.Abs(r.Share-1./60) > 1e-9 || r.Hits != int64(tt.blocks) {
-			t.Errorf("%d blocks: want %q, got %s\nshare %v, %d hits", tt.blocks, tt.reason, r, r.Share, r.Hits)
+		if r.Verdict != tt.verdict || !strings.HasPrefix(r.Reason, tt.reason) || math.Abs(r.Value-1./60) > 1e-9 || r.Hits != int64(tt.blocks) {
+			t.Errorf("%d blocks: want %q, got %s\nshare %v, %d hits", tt.blocks, tt.reason, r, r.Value, r.Hits)
 		}
 	}
 }
@@ -58,8 +58,8 @@ func TestTrialDecidedEarly(t *testing.T) {
 	}))
 	for i, want := range []budget.Verdict{budget.Pass, budget.Fail} {
 		r := results[i]
-		if r.Verdict != want || r.Samples >= 410 || math.Abs(float64(r.Hits)/float64(r.Samples)-r.Share) > 1e-9 {
-			t.Errorf("want %v with the samples of the blocks up to the verdict: %s\n%d hits of %d, share %v", want, r, r.Hits, r.Samples, r.Share)
+		if r.Verdict != want || r.Samples >= 410 || math.Abs(float64(r.Hits)/float64(r.Samples)-r.Value) > 1e-9 {
+			t.Errorf("want %v with the samples of the blocks up to the verdict: %s\n%d hits of %d, share %v", want, r, r.Hits, r.Samples, r.Value)
 		}
 	}
 }

@@ -32,7 +32,7 @@ type watch struct {
 // judged are the results of a set that can be judged.
 func judged(t *testing.T, set budget.Set, p *profile.Profile) []budget.Result {
 	t.Helper()
-	results, err := set.Judge(p)
+	results, err := set.Judge(p, budget.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}

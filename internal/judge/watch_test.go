@@ -89,7 +89,7 @@ func TestWatchQuiet(t *testing.T) {
 						alarms++
 					}
 					firing = r.Proven
-					if r.Share > 0.2 {
+					if r.Value > 0.2 {
 						naive++
 					}
 				}
@@ -324,7 +324,7 @@ func TestWindowVerdicts(t *testing.T) {
 			case budget.Pass:
 				passed++
 			}
-			if r.Share > 0.2 {
+			if r.Value > 0.2 {
 				naive++
 			}
 		}

@@ -174,8 +174,8 @@ func TestJudgeContentions(t *testing.T) {
 		f.profiles[kind] = contentionProfile(twice...)
 		wantPass(t, judged(t, rule, take(t, taker, kind)))
 		f.profiles[kind] = contentionProfile(uneven...)
-		if r := judged(t, rule, take(t, taker, kind)); r.Verdict != budget.Fail || math.Abs(r.Share-900_000) > 1 {
-			t.Errorf("%s: verdict %v at %v, want fail at 900000:\n%v", kind, r.Verdict, r.Share, r)
+		if r := judged(t, rule, take(t, taker, kind)); r.Verdict != budget.Fail || math.Abs(r.Value-900_000) > 1 {
+			t.Errorf("%s: verdict %v at %v, want fail at 900000:\n%v", kind, r.Verdict, r.Value, r)
 		}
 	}
 }

@@ -129,7 +129,7 @@ function offenders(list, unit) {
     const blame = o.blame && o.blame.function && o.blame.function !== o.function && o.blame.function !== before;
     before = o.blame ? o.blame.function : "";
     const chain = (word, frames) => (frames || []).slice(0, 12).map(f => el("li", null, dim(word), " ", place(f)));
-    return el("li", null, el("strong", null, amount(o.value, unit)), o.high > o.low && dim(` (${amount(o.low, unit)} to ${amount(o.high, unit)})`), " ", place(o),
+    return el("li", null, el("strong", null, amount(o.share ?? o.value, unit)), o.high > o.low && dim(` (${amount(o.low, unit)} to ${amount(o.high, unit)})`), " ", place(o),
       blame && el("div", null, "called from ", place(o.blame)),
       (o.callers || o.callees) && el("details", null, el("summary", null, "callers and callees"), el("ul.chain", null,
         chain("from", o.callers), el("li", null, dim("is"), " ", el("strong", null, place(o))), chain("to", o.callees))));
@@ -175,13 +175,13 @@ function lastWindow(w) {
   if (!w || !w.outcome) return section("window", "Last window", el("p.dim", null, "none yet"));
   return section("window", "Last window", facts([
     ["outcome", el("span.verdict" + (w.outcome === "ok" ? ".v-pass" : ""), null, clean(w.outcome)), w.reason && " " + clean(w.reason)],
-    ["started", ago(w.start) + " ago, for " + amount(w.elapsed_ns, "nanoseconds") + (w.early ? ", early: CPU jumped" : "")],
+    ["started", ago(w.start) + " ago, for " + amount(w.elapsed, "nanoseconds") + (w.early ? ", early: CPU jumped" : "")],
     ["samples", w.samples], ["CPU", amount(w.cores, "cores")], ["garbage collection", amount(w.gc, "ratio") + " of CPU"],
     ["RSS", amount(w.rss, "bytes")], ["heap", amount(w.heap, "bytes")], ["goroutines", w.goroutines]]));
 }
 
 const guard = s => section("guard", "The guard itself", facts([
-  ["own cost", amount(s.cost_share, "ratio") + " of a core lately, " + amount(s.cpu_ns, "nanoseconds") + " of CPU in all"],
+  ["own cost", amount(s.cost_share, "ratio") + " of a core lately, " + amount(s.cpu, "nanoseconds") + " of CPU in all"],
   ["windows", counts(s.windows)], ["events dropped", counts(s.dropped)], ["panics", counts(s.panics)], ["dumps", counts(s.dumps)]]));
 
 function dumpTable(d) {

@@ -46,7 +46,7 @@ func measure(t *testing.T, what run, module string, profile []byte) row {
 	t.Helper()
 	r := row{run: what}
 	if what.plant != "" {
-		r.share = judge(t, profile, module, plants[what.plant]+" below 1%").Share
+		r.share = judge(t, profile, module, plants[what.plant]+" below 1%").Value
 	}
 	defaults(t, what, module, profile, r.share)
 	for i, limit := range limits {
@@ -94,7 +94,7 @@ func defaults(t *testing.T, what run, module string, profile []byte, share float
 		}
 		found := false
 		for _, r := range results {
-			found = found || r.Samples > 0 && r.Share > r.Limit
+			found = found || r.Samples > 0 && r.Value > r.Limit
 			if what.plant == "" && r.Verdict == budget.Fail {
 				t.Errorf("%v at %g cores: a default fails on a healthy program:\n%s", what, cores, r)
 			}
@@ -108,7 +108,7 @@ func defaults(t *testing.T, what run, module string, profile []byte, share float
 // unblamed counts the offenders of which the blamed frame has less than half.
 func unblamed(r budget.Result) (n int) {
 	for _, o := range r.Offenders {
-		if o.Blame.Function != "" && o.Blame.Value < o.Value/2 {
+		if o.Blame.Function != "" && o.Blame.Amount < o.Amount/2 {
 			n++
 		}
 	}
