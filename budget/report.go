@@ -186,13 +186,13 @@ func links(frames []Frame, arrow string, from float64, dim unit.Dimension) strin
 	return strings.Join(shown, arrow)
 }
 
-// shortName is a function's name without the directories of its package and without type
-// arguments, which may be long hashes.
+// shortName is a function's name as people say it: with the name of its package and not the
+// path, and without type arguments, which may be long hashes.
 func shortName(fn string) string {
 	if name, rest, generic := strings.Cut(fn, "["); generic && name != "" {
 		fn = name + "[...]" + rest[strings.LastIndexByte(rest, ']')+1:]
 	}
-	return fn[strings.LastIndexByte(fn, '/')+1:]
+	return pattern.Short(fn)
 }
 
 // place is a frame's file and line, behind blanks. Of files in the module cache or in Go

@@ -54,6 +54,16 @@ func PackageOf(full string) string {
 	return canonicalPath(path)
 }
 
+// Short is a function's name with the name of its package in place of the path, without a major
+// version: chi.(*Mux).ServeHTTP of github.com/go-chi/chi/v5. It matches the function as a pattern.
+func Short(full string) string {
+	path, rest := cut(full)
+	if path == "" {
+		return full[strings.LastIndexByte(full, '/')+1:]
+	}
+	return lastNames(canonicalPath(path))[1] + "." + rest
+}
+
 // cut splits a Go name after its package. The path is as written, not canonical, and "" for other
 // names: those of C++ and Rust, mappings such as [libc.so.6], <unknown>, and functions without a source
 // that the compiler makes for a type (type:.eq.main.T).

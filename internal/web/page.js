@@ -282,10 +282,12 @@ function colour(name, module) {
   return "k" + hash % 6;
 }
 
-// short drops the directories of a function's package path, but not of type arguments.
+// short drops the directories and the major version of a function's package path, but not of type
+// arguments.
 function short(name) {
   const end = name.indexOf("["), head = end < 0 ? name : name.slice(0, end);
-  return name.slice(head.lastIndexOf("/") + 1);
+  const plain = head.replace(/(\/v([2-9]|[1-9]\d+)|%2ev\d+)\./, ".");
+  return plain.slice(plain.lastIndexOf("/") + 1) + name.slice(head.length);
 }
 
 // flameGraph draws a flame.json: what it adds up to, a search, the frames. marks are the
