@@ -20,6 +20,7 @@ import (
 //
 //	/                       the page: the guard's state, budgets, last window, cost, dumps
 //	/status.json            the guard's [Status] as JSON
+//	/status.txt             the same in words: of each budget its state and its last result
 //	/dumps.json             the newest dumps, each with its sidecar
 //	/budgets                the budgets' sentences, one a line, as budget.Parse reads them
 //	/dumps/<id>             the page of a dump: its values and its flame graph
@@ -70,6 +71,7 @@ func (g *Guard) Handler() http.Handler {
 		hostname, _ := os.Hostname() // without it there is one allowed name less
 		g.page = web.New(web.Config{
 			Status:  func() any { return g.Status() },
+			Text:    func() string { return g.Status().text() },
 			Budgets: func() string { return g.inForce().set.String() },
 			Dumps:   g.dumps.Load,
 			Dir:     g.cfg.DumpDir, Module: g.module, Hostname: hostname,

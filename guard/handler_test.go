@@ -31,7 +31,7 @@ import (
 func TestHandlerOfNoGuard(t *testing.T) {
 	for name, g := range map[string]*Guard{"nil": nil, "zero": {}} {
 		h := g.Handler()
-		for target, status := range map[string]int{"/": 200, "/status.json": 200, "/budgets": 200, "/profile": 503, "/flame.json": 503, "/dumps/x": 404, "/dumps/x/y": 404} {
+		for target, status := range map[string]int{"/": 200, "/status.json": 200, "/status.txt": 200, "/budgets": 200, "/profile": 503, "/flame.json": 503, "/dumps/x": 404, "/dumps/x/y": 404} {
 			r := webtest.Ask(h, "GET", target)
 			if got := webtest.Body(t, r); r.StatusCode != status || target == "/status.json" && !strings.Contains(got, "stopped") {
 				t.Errorf("%s guard: %s: %d %s", name, target, r.StatusCode, got)
@@ -145,6 +145,21 @@ func TestAccept(t *testing.T) {
 		if got := s.Budget.Except; slices.Contains(got, test.offender) {
 			t.Errorf("%s: the budget in force has become %v", test.sentence, s.Budget)
 		}
+	}
+}
+
+// status.txt has what a reader of the page without its script wants to know.
+func TestStatusText(t *testing.T) {
+	e := standingOf("x: no function above 20% cumulative", alert.Firing, offendedBy("fmt.Println"))
+	e.Warning = "of something"
+	got := webtest.Body(t, webtest.Ask(stillGuard(t, nil, e).Handler(), "GET", "/status.txt"))
+	at := 0
+	for _, want := range []string{"guard: running", "\nfiring: FAIL x: no function above 20% cumulative\n", "\n  1. fmt.Println ", "\n  warning: of something\n", "\n  to accept the first offender: x: no function above 20% cumulative except fmt.Println\n"} {
+		next := strings.Index(got[at:], want)
+		if next < 0 {
+			t.Fatalf("%q is not behind what comes before it:\n%s", want, got)
+		}
+		at += next
 	}
 }
 

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -159,6 +160,23 @@ func (g *Guard) Status() Status {
 		s.Budgets[i] = e.status(g)
 	}
 	return s
+}
+
+// text is the status in words: of each budget its state and its last result.
+func (s Status) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "guard: %s %s\n", s.State, s.Reason)
+	for i := range s.Budgets {
+		of := &s.Budgets[i]
+		fmt.Fprintf(&b, "\n%s: %s\n", of.State, of.Result)
+		if of.Warning != "" {
+			fmt.Fprintf(&b, "  warning: %s\n", of.Warning)
+		}
+		if of.Accept != "" {
+			fmt.Fprintf(&b, "  to accept the first offender: %s\n", of.Accept)
+		}
+	}
+	return b.String()
 }
 
 // status makes the status of a budget.

@@ -53,7 +53,7 @@ type capture func(context.Context, time.Duration) (profiler.Window, error)
 // still is the configuration of a guard that runs and does nothing.
 func still(c capture) Config {
 	return Config{
-		Status: func() any { return map[string]string{"state": "running"} }, Budgets: func() string { return "goroutines below 5000\n" },
+		Status: func() any { return map[string]string{"state": "running"} }, Budgets: func() string { return "goroutines below 5000\n" }, Text: func() string { return "running" },
 		Dumps:   func() *dumps.Store { return nil },
 		Capture: c, Running: context.Background(), Module: "example.com/shop", Hostname: "web-1.example.com", Panicked: func() {},
 	}

@@ -235,7 +235,7 @@ async function overview() {
       s.paused_until && [" until ", time(s.paused_until)],
       s.started && dim(` started ${ago(s.started)} ago, as of `, time(new Date().toISOString()), nextWindow(s))),
     el("nav", {"aria-label": "Pages"}, [["#budgets", "Budgets"], ["#window", "Last window"], ["#live", "Live profile"], ["#dumps", "Dumps"],
-      ["status.json", "status.json"], ["budgets", "budgets as text"]].map(([href, text]) => [el("a", {href}, text), " "])));
+      ["status.json", "status.json"], ["status.txt", "status as text"], ["budgets", "budgets as text"]].map(([href, text]) => [el("a", {href}, text), " "])));
   document.getElementById("main").replaceChildren(budgets(list), lastWindow(s.window), guard(s), s.state === "stopped" ? "" : live(s), dumps);
   try {
     dumps.replaceChildren(dumpTable(await read("dumps.json")));

@@ -40,6 +40,7 @@ import (
 // Config is the data of the pages. Its functions may be called concurrently.
 type Config struct {
 	Status  func() any    // the content of status.json
+	Text    func() string // that of status.txt
 	Budgets func() string // the budgets' sentences, one a line
 
 	// Dumps returns the store of the dumps, or nil if there is none; Dir is its folder, ""
@@ -142,10 +143,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.page(w, r)
 	case name == "status.json":
 		h.light.use(w, busyLight, func(release func()) { sendJSON(w, r, h.Status(), release) })
+	case name == "status.txt", name == "dumps/status.txt": // the page of a dump has the same link
+		h.text(w, r, h.Text)
 	case name == "budgets":
-		h.light.use(w, busyLight, func(release func()) {
-			send(w, r, "text/plain; charset=utf-8", strings.NewReader(h.Budgets()), release)
-		})
+		h.text(w, r, h.Budgets)
 	case name == "dumps.json":
 		h.heavy.use(w, busyHeavy, func(release func()) { sendJSON(w, r, h.listDumps(), release) })
 	case name == "profile", name == "flame.json":
@@ -222,6 +223,12 @@ func hash(text string) string {
 // page sends the page.
 func (h *Handler) page(w http.ResponseWriter, r *http.Request) {
 	send(w, r, "text/html; charset=utf-8", bytes.NewReader(h.static), func() {})
+}
+
+func (h *Handler) text(w http.ResponseWriter, r *http.Request, text func() string) {
+	h.light.use(w, busyLight, func(release func()) {
+		send(w, r, "text/plain; charset=utf-8", strings.NewReader(text()), release)
+	})
 }
 
 // privateSuffixes are the domains that have no public names below them (RFC 6761, 6762, 8375,

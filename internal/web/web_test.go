@@ -23,12 +23,14 @@ func TestHandler(t *testing.T) {
 		attach bool
 		has    string
 	}{
-		{"/", 200, html, false, "<script>"},
+		{"/", 200, html, false, `<noscript><p>A script draws this page. Without it, read the status of the budgets <a href="status.txt">`},
 		{"/?x=y", 200, html, false, "<script>"},
 		{"/status.json", 200, doc, false, `"state":"running"`},
 		{"/dumps.json", 200, doc, false, `"budget":{"name":"debug-print","offender":"fmt.Println"},"mark":"first"`},
 		{"/budgets", 200, text, false, "goroutines below 5000\n"},
+		{"/status.txt", 200, text, false, "running"},
 		{"/dumps/" + id, 200, html, false, "<script>"},
+		{"/dumps/status.txt", 200, text, false, "running"},
 		{"/dumps/" + id + "/" + id + ".cpu.pb.gz", 200, data, true, "\x1f\x8b"},
 		{"/dumps/" + id + "/" + id + ".goroutine.pb.gz", 200, data, true, "companion"},
 		{"/dumps/" + id + "/" + id + ".json", 200, doc, true, `"name": "debug-print"`},
