@@ -89,8 +89,12 @@ func (g *Guard) add(j *judgement) bool {
 	}
 	f := alert.Finding{
 		Start: j.start.Sub(g.started), End: j.end.Sub(g.started),
-		Window: evidence.Verdict(r.Verdict), Proven: j.finding.Proven, Evidence: j.finding.Evidence,
+		Window: evidence.Verdict(r.Verdict), Proven: j.finding.Proven, Evidence: j.finding.Evidence, Kept: j.finding.Kept,
 		Idle: r.Idle, Measured: e.measured, Value: r.Value, Limit: r.Limit, Samples: r.Samples,
+	}
+	_, none := j.finding.Reason.(judge.NotLinked)
+	if r.Verdict == budget.Pass && !f.Above() || none && isDefault(e.Budget) { // which is not misspelt
+		f.Kept, f.Measured = f.End, true
 	}
 	if e.rule.Test == judge.Steady && r.Verdict == budget.Inconclusive && f.Measured {
 		f.Window = evidence.Pass // it is within its limit; growth is not judged while it learns

@@ -46,7 +46,7 @@ func TestThreePeriods(t *testing.T) {
 				pass(quiet + 12*minute)
 				s := g.Status().Budgets[0]
 				if lasts < 3*minute {
-					if s.State != "inactive" || len(firings(w)) > 0 {
+					if s.State != StateOK || len(firings(w)) > 0 {
 						t.Errorf("after %v, a burst of %v: %s", quiet, lasts, s.State)
 					}
 				} else if fired := firings(w); len(fired) != 1 {
@@ -149,16 +149,16 @@ func TestFault_75_ConditionStopsToHold(t *testing.T) {
 		}
 		g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20% when process above 0.2 cores"), Window: 10 * second, Every: 30 * second})
 		pass(4 * minute)
-		if s := g.Status().Budgets[0]; s.State != "firing" {
+		if s := g.Status().Budgets[0]; s.State != StateFiring {
 			t.Fatalf("%s: %s", s.State, s.Result.Reason)
 		}
 		pass(100 * second)
-		if s := g.Status().Budgets[0]; s.State != "firing" || !strings.Contains(s.Result.Reason, "still firing: ends when 3 windows in a row pass, over ") ||
+		if s := g.Status().Budgets[0]; s.State != StateFiring || !strings.Contains(s.Result.Reason, "still firing: ends when 3 windows in a row pass, over ") ||
 			!strings.HasSuffix(s.Result.Reason, ", or when the condition has not held for 5 periods (3 windows so far)") {
 			t.Errorf("%s: %s", s.State, s.Result.Reason)
 		}
 		pass(2 * minute)
-		if s := g.Status().Budgets[0]; s.State != "resolved" && s.State != "inactive" {
+		if s := g.Status().Budgets[0]; s.State != StateNoData {
 			t.Errorf("%s: %s", s.State, s.Result.Reason)
 		}
 		pass(6 * minute)
@@ -205,7 +205,7 @@ func TestEvidenceOfAnEndedAlert(t *testing.T) {
 	g.budgets = &budgets{entries: []*entry{e}}
 	for i := range 5 {
 		addFinding(g, i, judge.Finding{Verdict: evidence.Pass, Samples: 500, High: 0.1, Evidence: 0.8, Reason: judge.Measured{}})
-		if ended := e.alert.State == alert.Resolved; ended != (e.Evidence == 0) || ended != (e.Proven == budget.Inconclusive) {
+		if ended := e.alert.State == alert.OK; ended != (e.Evidence == 0) || ended != (e.Proven == budget.Inconclusive) {
 			t.Errorf("%s, evidence %v, proven %v", e.alert.State, e.Evidence, e.Proven)
 		} else if ended {
 			return
@@ -231,12 +231,12 @@ func TestOffenderComesWithTheState(t *testing.T) {
 			addFinding(g, i, clean)
 		}
 		s := e.status(g)
-		states += s.State[:1]
-		if firing := s.State == "firing"; firing != (s.Offender != nil) {
+		states += s.State.String()[:1]
+		if firing := s.State == StateFiring; firing != (s.Offender != nil) {
 			t.Errorf("window %d: %s with the offender %v", i, s.State, s.Offender)
 		}
 	}
-	if !strings.Contains(states, "ffr") {
+	if !strings.Contains(states, "ffo") {
 		t.Errorf("states %s: expected one that fires and is resolved", states)
 	}
 }
@@ -282,18 +282,18 @@ func TestStillFiring(t *testing.T) {
 		}
 		g := w.start(t, Config{Budgets: budget.Must("x: fmt.Println below 20%"), Window: 10 * second, Every: 10 * second})
 		initials(t, g, 40)
-		if s := g.Status().Budgets[0]; s.State != "inactive" || s.Proven != budget.Pass {
+		if s := g.Status().Budgets[0]; s.State != StateOK || s.Proven != budget.Pass {
 			t.Errorf("before: %s, proven %s", s.State, s.Proven)
 		}
 		for range 10 {
 			initials(t, g, 1)
-			if s := g.Status().Budgets[0]; s.State == "inactive" || s.Proven == budget.Pass {
+			if s := g.Status().Budgets[0]; s.State < StatePending || s.Proven == budget.Pass {
 				t.Errorf("meanwhile: %s, proven %s", s.State, s.Proven)
 			}
 		}
 		initials(t, g, 4)
 		const want = "; still firing: ends when 3 windows in a row pass, over 30s at the least (0 so far), or when all together prove that it is kept"
-		if s := g.Status().Budgets[0]; s.State != "firing" || !strings.HasSuffix(s.Result.Reason, want) {
+		if s := g.Status().Budgets[0]; s.State != StateFiring || !strings.HasSuffix(s.Result.Reason, want) {
 			t.Errorf("%s: %s, want %s", s.State, s.Result.Reason, want)
 		}
 		g.Stop()
@@ -316,7 +316,7 @@ func TestStillFiringFor(t *testing.T) {
 		g := w.start(t, Config{Budgets: budget.Must("no function above 20% cumulative"), Window: 10 * second, Every: 10 * second})
 		initials(t, g, 25)
 		const want = "; still firing for fmt.Println: ends when "
-		if s := g.Status().Budgets[0]; s.State != "firing" || !strings.Contains(s.Result.Reason, want) {
+		if s := g.Status().Budgets[0]; s.State != StateFiring || !strings.Contains(s.Result.Reason, want) {
 			t.Errorf("%s: %s, want %s", s.State, s.Result.Reason, want)
 		}
 		g.Stop()
@@ -365,7 +365,7 @@ func TestNothingToJudge(t *testing.T) {
 			states := initials(t, g, 95)
 			want := "p" + strings.Repeat("f", 94)
 			if tt.ended != "" {
-				want = "p" + strings.Repeat("f", 68) + "r" + strings.Repeat("i", 20) + "pffff"
+				want = "p" + strings.Repeat("f", 68) + strings.Repeat("n", 21) + "pffff"
 			}
 			if states != want {
 				t.Errorf("%s: states %s\nwant %s", tt.name, states, want)
@@ -404,7 +404,7 @@ func TestFault_73_AnotherOffender(t *testing.T) {
 		states := ""
 		for range 19 {
 			pass(10 * second)
-			states += g.Status().Budgets[1].State[:1]
+			states += g.Status().Budgets[1].State.String()[:1]
 		}
 		g.Stop()
 		var got []string
@@ -423,7 +423,7 @@ func TestFault_73_AnotherOffender(t *testing.T) {
 			}
 		}
 		want := "firing main.a, offender main.b, offender main.c, resolved"
-		if strings.Join(got, ", ") != want || strings.Trim(states, "p") != strings.Repeat("f", 16)+"r" {
+		if strings.Join(got, ", ") != want || strings.Trim(states, "p") != strings.Repeat("f", 16)+"o" {
 			t.Errorf("told %q, want %s; states %s", got, want, states)
 		}
 	})
@@ -577,15 +577,15 @@ func TestAlertsDoNotFlap(t *testing.T) {
 		least, most    int // firings in 200 windows
 		last           string
 	}{
-		{"a swing of two windows", "x: goroutines below 64", 1, 2, 0, 0, "i"},
+		{"a swing of two windows", "x: goroutines below 64", 1, 2, 0, 0, "o"},
 		{"a swing of eight windows", "x: goroutines below 64", 4, 8, 1, 4, "f"},
-		{"below", "x: goroutines below 1000", 1, 2, 0, 0, "i"},
+		{"below", "x: goroutines below 1000", 1, 2, 0, 0, "o"},
 		{"the limit of one that learns", "x: goroutines steady below 64", 4, 8, 1, 4, "f"},
 		{"as asked", "x: goroutines below 64 for 1 windows", 1, 2, 1, 12, "f"},
-		{"once", "x: heap below 64MiB", 5, 1000, 1, 1, "i"},
+		{"once", "x: heap below 64MiB", 5, 1000, 1, 1, "o"},
 		{"hit now and then", "x: fmt.Println absent", 1, 3, 1, 5, "f"},
 		{"hit rarely", "x: fmt.Println absent", 1, 9, 1, 8, "f"},
-		{"hit once", "x: fmt.Println absent", 1, 1000, 1, 1, "i"},
+		{"hit once", "x: fmt.Println absent", 1, 1000, 1, 1, "o"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
@@ -609,7 +609,7 @@ func TestAlertsDoNotFlap(t *testing.T) {
 				if fired := len(firings(w)); fired > tt.most || fired < tt.least {
 					t.Errorf("fired %d times, want %d to %d: %s", fired, tt.least, tt.most, states)
 				}
-				if tt.last == "i" && !strings.HasSuffix(states, "i") && tt.of == 1000 {
+				if tt.last == "o" && !strings.HasSuffix(states, "o") && tt.of == 1000 {
 					t.Errorf("states %s, want %s at the end", states, tt.last)
 				}
 				g.Stop()
@@ -627,7 +627,7 @@ func TestProvenFitsTheAlert(t *testing.T) {
 	}
 	const open, pass, fail = budget.Inconclusive, budget.Pass, budget.Fail
 	for state, want := range map[alert.State][2]budget.Verdict{
-		alert.Inactive: {pass, open}, alert.Pending: {open, fail}, alert.Firing: {open, fail}, alert.Resolved: {pass, open},
+		alert.NoData: {pass, open}, alert.Undecided: {pass, open}, alert.OK: {pass, open}, alert.Pending: {open, fail}, alert.Firing: {open, fail},
 	} {
 		for i, proven := range []budget.Verdict{pass, fail} {
 			e := newEntry(&set[0], &rules[0])

@@ -48,7 +48,7 @@ func initials(t *testing.T, g *Guard, windows int) string {
 	var list []byte
 	for range windows {
 		pass(10 * second)
-		list = append(list, g.Status().Budgets[0].State[0])
+		list = append(list, g.Status().Budgets[0].State.String()[0])
 	}
 	return string(list)
 }
@@ -57,46 +57,46 @@ func TestAlertFlow(t *testing.T) {
 	tests := []struct {
 		name, sentence string
 		windows        string
-		states         string // inactive, pending, firing, resolved
+		states         string // no data, undecided, ok, pending, firing
 		events         []string
 	}{
 		{
 			"the evidence of all windows", "x: fmt.Println below 20%",
-			"bbbbbbgggg", "ppffffffri",
+			"bbbbbbgggg", "ppffffffoo",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"for windows", "x: fmt.Println below 20% for 3 windows",
-			"gbbgbbbbgggg", "ippippffffri",
+			"gbbgbbbbgggg", "oppoppffffoo",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"for a time", "x: fmt.Println below 20% for 25s",
-			"gbbbbgggg", "ippffffri",
+			"gbbbbgggg", "oppffffoo",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"too few samples keep the state", "x: fmt.Println below 20% for 2 windows",
-			"biibiigiigii", "pppffffffrrr",
+			"biibiigiigii", "pppffffffooo",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"lost windows keep the state", "x: fmt.Println below 20% for 2 windows",
-			"bxxbxxggxg", "pppffffrri",
+			"bxxbxxggxg", "pppffffooo",
 			[]string{
 				"profguard.window.lost", "profguard.window.regained", "profguard.budget.firing x",
 				"profguard.window.lost", "profguard.window.regained", "profguard.budget.resolved x", "profguard.window.lost", "profguard.window.regained",
 			},
 		}, {
 			"absent fires at once", "x: fmt.Println absent",
-			"gbgggg", "ifrii",
+			"gbgggg", "ofooo",
 			[]string{"profguard.budget.firing x", "profguard.budget.resolved x"},
 		}, {
 			"relapse", "x: fmt.Println below 20% for 1 windows",
-			"bgbgb", "frfrf",
+			"bgbgb", "fofof",
 			[]string{
 				"profguard.budget.firing x", "profguard.budget.resolved x", "profguard.budget.firing x",
 				"profguard.budget.resolved x", "profguard.budget.firing x",
 			},
 		}, {
 			"gated: an idle process is no news", "x: fmt.Println below 20% for 1 windows when process above 1.5 cores",
-			"bbb", "iii", nil,
+			"bbb", "nnn", nil,
 		},
 	}
 	for _, tt := range tests {
@@ -133,7 +133,7 @@ func TestResolvedAfterAFix(t *testing.T) {
 			}
 			g := w.start(t, Config{Budgets: budget.Must(sentence), Window: 10 * second, Every: 10 * second})
 			states := initials(t, g, 20+20)
-			if i := strings.IndexByte(states, 'r'); i < 20 || i > 35 || states[19] != 'f' {
+			if i := strings.IndexByte(states, 'o'); i < 20 || i > 35 || states[19] != 'f' {
 				t.Errorf("%s: states %s, want resolved 13 windows or so after the twentieth", sentence, states)
 			}
 			g.Stop()
@@ -191,7 +191,7 @@ func TestOthersAreJudgedWhileTheProfilerIsTaken(t *testing.T) {
 		w.goroutines = 6000
 		w.mu.Unlock()
 		pass(3*minute + second)
-		if s := g.Status(); s.Budgets[0].State != "firing" || s.Window.Goroutines != 6000 || len(w.windows()) != 6 {
+		if s := g.Status(); s.Budgets[0].State != StateFiring || s.Window.Goroutines != 6000 || len(w.windows()) != 6 {
 			t.Errorf("three minutes after there are too many: %s, %d goroutines, %d tries", s.Budgets[0].State, s.Window.Goroutines, len(w.windows()))
 		}
 		wantEvents(t, w, eventLost, "profguard.budget.firing crowd")
@@ -234,8 +234,8 @@ func TestWindowsLostToAPerson(t *testing.T) {
 func TestGateOfAWindowWithoutLength(t *testing.T) {
 	for _, tt := range []struct {
 		cores float64
-		want  string
-	}{{1, "firing"}, {0.1, "inactive"}} {
+		want  State
+	}{{1, StateFiring}, {0.1, StateNoData}} {
 		bubble(t, func(t *testing.T, w *world) {
 			w.cores = func(time.Duration) float64 { return tt.cores }
 			w.goroutines = 6000
@@ -374,7 +374,7 @@ func TestFault_38_Work(t *testing.T) {
 				if r := s.Budgets[2].Result; r.Reason == s.Budgets[0].Result.Reason || r.Verdict != budget.Pass {
 					t.Errorf("of another counter: %v, %s", r.Verdict, r.Reason)
 				}
-				if s.Budgets[1].State != "firing" || s.Windows["ok"] < 3 {
+				if s.Budgets[1].State != StateFiring || s.Windows["ok"] < 3 {
 					t.Errorf("the other budget is %s, windows %v", s.Budgets[1].State, s.Windows)
 				}
 				if tt.name == "hangs" {

@@ -129,7 +129,7 @@ func TestFault_33_BadReload(t *testing.T) {
 			}
 		}
 		after := g.Status().Budgets
-		if len(after) != 2 || after[0].State != "firing" || after[0].Samples != before[0].Samples {
+		if len(after) != 2 || after[0].State != StateFiring || after[0].Samples != before[0].Samples {
 			t.Errorf("after bad sets: %d budgets, the first %s with %d samples", len(after), after[0].State, after[0].Samples)
 		}
 		initials(t, g, 1)
@@ -152,10 +152,10 @@ func TestSetBudgets(t *testing.T) {
 		}
 		s := g.Status()
 		x := s.Budgets[1]
-		if x.State != "firing" || x.Samples != before[0].Samples || x.Since != before[0].Since {
+		if x.State != StateFiring || x.Samples != before[0].Samples || x.Since != before[0].Since {
 			t.Errorf("x: %s since %v, %d samples", x.State, x.Since, x.Samples)
 		}
-		if y := s.Budgets[2]; y.Samples != 0 || y.State != "inactive" {
+		if y := s.Budgets[2]; y.Samples != 0 || y.State != StateNoData {
 			t.Errorf("y, whose sentence has changed: %s, %d samples", y.State, y.Samples)
 		}
 		// Counters of budgets that stay never go back, whatever happens to the others.
@@ -167,7 +167,7 @@ func TestSetBudgets(t *testing.T) {
 			}
 			pass(7 * second)
 			x := g.Status().Budgets[0]
-			if x.Samples < last || x.State != "firing" {
+			if x.Samples < last || x.State != StateFiring {
 				t.Fatalf("%d samples after %d, %s", x.Samples, last, x.State)
 			}
 			last = x.Samples

@@ -59,7 +59,7 @@ func wantLost(t *testing.T, w *world, g *Guard, registry *prometheus.Registry, o
 		t.Errorf("the reason is %q, want it to say %q", s.Window.Reason, reason)
 	}
 	for _, b := range s.Budgets {
-		if s.Windows["ok"] == 0 && (b.Result.Verdict != budget.Inconclusive || b.Verdicts["pass"] != 0 || b.State != "inactive") {
+		if s.Windows["ok"] == 0 && (b.Result.Verdict != budget.Inconclusive || b.Verdicts["pass"] != 0 || b.State != StateNoData) {
 			t.Errorf("%s: %v, %s after lost windows alone", b.Name, b.Result.Verdict, b.State)
 		}
 	}
@@ -225,7 +225,7 @@ func TestFault_04_StartHangs(t *testing.T) {
 	outcome(t, g, profiler.Hung)
 	eventually(t, "windows without the profiler", func() bool { return g.Status().Budgets[1].Verdicts["fail"] > 1 })
 	if s := g.Status(); s.Window.Outcome != "hung" || !strings.Contains(s.Window.Reason, "/debug/pprof/profile") ||
-		s.Budgets[0].Verdicts["inconclusive"] != 1 || s.Budgets[0].Verdicts["pass"] != 0 || s.Budgets[1].State != "firing" {
+		s.Budgets[0].Verdicts["inconclusive"] != 1 || s.Budgets[0].Verdicts["pass"] != 0 || s.Budgets[1].State != StateFiring {
 		t.Errorf("%s: %s; verdicts %v, the figure is %s", s.Window.Outcome, s.Window.Reason, s.Budgets[0].Verdicts, s.Budgets[1].State)
 	}
 	// Another guard, and another: their windows must not hang a start each.

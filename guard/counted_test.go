@@ -145,7 +145,7 @@ func TestCountedBursts(t *testing.T) {
 		for range 20 {
 			pass(minute)
 			for _, b := range g.Status().Budgets {
-				if b.State != "inactive" || b.Proven == budget.Fail || b.Evidence > 0 {
+				if b.State >= StatePending || b.Proven == budget.Fail || b.Evidence > 0 {
 					t.Errorf("after %v: %s is %s, proven %v, evidence %.2f: %s", w.since(), b.Name, b.State, b.Proven, b.Evidence, b.Result.Reason)
 				}
 				if b.Result.Verdict == budget.Pass && (len(b.Result.Offenders) > 0 || b.Result.Over > 0) {
@@ -256,7 +256,7 @@ func TestCountedBesideAFailedReading(t *testing.T) {
 				return 100 * w.since().Minutes()
 			}}})
 		pass(6 * minute)
-		if b := g.Status().Budgets[0]; b.State != "firing" {
+		if b := g.Status().Budgets[0]; b.State != StateFiring {
 			t.Errorf("%s after %d readings: %s", b.State, readings, b.Result.Reason)
 		}
 		g.Stop()

@@ -33,7 +33,7 @@ func TestDiskFull(t *testing.T) {
 		g := w.start(t, cfg)
 		pass(150*minute + second)
 		s := g.Status()
-		if s.Windows["ok"] < 140 || s.Budgets[0].State != "firing" {
+		if s.Windows["ok"] < 140 || s.Budgets[0].State != StateFiring {
 			t.Errorf("windows %v, %s", s.Windows, s.Budgets[0].State)
 		}
 		var degraded int

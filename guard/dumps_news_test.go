@@ -109,7 +109,7 @@ func TestPanicInADumpKeepsEvents(t *testing.T) {
 			t.Fatalf("panics %v, want one of the loop", s.Panics)
 		}
 		for _, b := range s.Budgets {
-			if b.State != "firing" {
+			if b.State != StateFiring {
 				t.Errorf("%s is %s, want firing", b.Name, b.State)
 			}
 		}
@@ -130,7 +130,7 @@ func TestStopBetweenBudgetsKeepsEvents(t *testing.T) {
 		pass(minute)
 		g.Stop()
 		for _, b := range g.Status().Budgets {
-			if told := slices.Contains(w.told(), eventFiring+" "+b.Name); told != (b.State == "firing") {
+			if told := slices.Contains(w.told(), eventFiring+" "+b.Name); told != (b.State == StateFiring) {
 				t.Errorf("%s is %s, told that it fires: %t", b.Name, b.State, told)
 			}
 		}

@@ -566,7 +566,7 @@ func TestNoDumpOfLostWindows(t *testing.T) {
 			}
 			l.dumps.Store(new(dumps.Store))
 			l.window(t.Context(), false)
-			if s := l.Status().Budgets[0]; s.State != "firing" || offered != 0 != (outcome == profiler.OK) {
+			if s := l.Status().Budgets[0]; s.State != StateFiring || offered != 0 != (outcome == profiler.OK) {
 				t.Errorf("%s: %s, %d dumps", outcome, s.State, offered)
 			}
 		})

@@ -34,8 +34,8 @@ func ExampleStart() {
 		fmt.Println(b.Name, b.State)
 	}
 	// Output:
-	// no function above 20% cumulative when process above 0.1 cores inactive
-	// checkout inactive
+	// no function above 20% cumulative when process above 0.1 cores no data
+	// checkout no data
 }
 
 func ExampleStart_mistakes() {

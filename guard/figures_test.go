@@ -29,11 +29,11 @@ func TestFiguresFlow(t *testing.T) {
 		states := func() string {
 			var list []string
 			for _, b := range g.Status().Budgets {
-				list = append(list, b.State)
+				list = append(list, b.State.String())
 			}
 			return strings.Join(list, " ")
 		}
-		if got := states(); got != "firing firing inactive inactive" {
+		if got := states(); got != "firing firing ok ok" {
 			t.Errorf("with too much of two: %s", got)
 		}
 		if r := g.Status().Budgets[0].Result; r.Value != 6000 || r.Limit != 5000 || r.Unit != "count" {
@@ -43,11 +43,11 @@ func TestFiguresFlow(t *testing.T) {
 		w.goroutines, w.heap = 10, 10<<20
 		w.mu.Unlock()
 		initials(t, g, 2)
-		if got := states(); got != "firing firing inactive inactive" {
+		if got := states(); got != "firing firing ok ok" {
 			t.Errorf("two windows afterwards: %s", got)
 		}
 		initials(t, g, 1)
-		if got := states(); got != "resolved resolved inactive inactive" {
+		if got := states(); got != "ok ok ok ok" {
 			t.Errorf("three windows afterwards: %s", got)
 		}
 		g.Stop()
@@ -93,7 +93,7 @@ func TestGCOf(t *testing.T) {
 func TestUnknownGC(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		l := w.still(t, Config{Budgets: budget.Must("gc below 5% for 3 windows", "plain: gc below 5%")})
-		at := time.Now()
+		at := time.Now().Add(minute)
 		windows := func(shares ...float64) (states string) {
 			for _, share := range shares {
 				facts := judge.Facts{Figures: map[string]float64{}}
@@ -103,7 +103,7 @@ func TestUnknownGC(t *testing.T) {
 				l.apply(t.Context(), l.judge(t.Context(), l.budgets.groups[0], m), m.cpu)
 				at = at.Add(minute)
 				for _, b := range l.Status().Budgets {
-					states += b.State[:1]
+					states += b.State.String()[:1]
 				}
 				states += " "
 			}
@@ -119,7 +119,7 @@ func TestUnknownGC(t *testing.T) {
 		if r := l.Status().Budgets[1].Result; r.Verdict != budget.Inconclusive || !strings.Contains(r.Reason, "no collection has ended") {
 			t.Errorf("not known: %s", r)
 		}
-		if got := windows(0.01, unknown, 0.01, 0.01); got != "ff ff ff rr " {
+		if got := windows(0.01, unknown, 0.01, 0.01); got != "ff ff ff oo " {
 			t.Errorf("little, in three windows: %s", got)
 		}
 	})

@@ -80,7 +80,7 @@ func TestStatusJSON(t *testing.T) {
 	broken.Since, broken.Samples, broken.Hits = at, 2700, 1890
 	broken.Proven, broken.Evidence = budget.Fail, 1.5
 	broken.History = []Measurement{{Value: 0.7, Verdict: budget.Fail}}
-	strange := standingOf("portlist absent", alert.Inactive, budget.Result{})
+	strange := standingOf("portlist absent", alert.NoData, budget.Result{})
 	strange.Since, strange.Warning = at, "no function"
 	g := stillGuard(t, nil, broken, strange)
 	broken.Dump, broken.Dumped = "profguard-x", at
@@ -217,7 +217,7 @@ func TestBudgetsPageParsesBack(t *testing.T) {
 	set := budget.Default()
 	var entries []*entry
 	for _, b := range set {
-		entries = append(entries, standingOf(b.String(), alert.Inactive, budget.Result{}))
+		entries = append(entries, standingOf(b.String(), alert.NoData, budget.Result{}))
 	}
 	g := stillGuard(t, nil, entries...)
 	g.budgets.set = set
@@ -232,7 +232,7 @@ func TestBudgetsPageParsesBack(t *testing.T) {
 
 // The status has an hour of a budget's values.
 func TestHistory(t *testing.T) {
-	e := standingOf("goroutines below 5000", alert.Inactive, budget.Result{})
+	e := standingOf("goroutines below 5000", alert.NoData, budget.Result{})
 	g := stillGuard(t, nil, e)
 	for i := range maxHistory + 10 {
 		r := budget.Result{Budget: e.Budget, Verdict: budget.Pass, Value: float64(i), Limit: 5000, Unit: "count", Reason: "x"}

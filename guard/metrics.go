@@ -16,12 +16,11 @@ import (
 const maxSeries = 100
 
 var (
-	metricState    = newGauge("budget_state", "State of the budget: 0 inactive, 1 pending, 2 firing, 3 resolved.", "budget")
+	metricState    = newGauge("budget_state", "State of the budget: -2 no data, -1 undecided, 0 ok (proven to be kept), 1 pending, 2 firing.", "budget")
 	metricValue    = newGauge("budget_value", "What the last window measured, in the unit of the limit (ratio, cores, s waited per second, seconds, bytes, count).", "budget", "unit")
 	metricLow      = newGauge("budget_low", "Lower bound of the value.", "budget", "unit")
 	metricHigh     = newGauge("budget_high", "Upper bound of the value.", "budget", "unit")
 	metricLimit    = newGauge("budget_limit", "The declared limit.", "budget", "unit")
-	metricDecided  = newGauge("budget_decided", "1 while it is proven that the budget is kept or broken: by all windows together, by a window that fails, or, of counted values and the live heap, by any window.", "budget")
 	metricOffender = newGauge("budget_offender_info", "1 while the budget fires: the function that its last event named, and the nearest call in the own module, each with its file and line.", "budget", "function", "file", "blame_function", "blame_file")
 	metricVacuous  = newGauge("budget_vacuous", "1 while the budget may never fail: no function that is linked matches it, its profile is missing, or there was nothing for it to judge in 60 windows.", "budget")
 	metricVerdicts = newCounter("verdicts_total", "Windows by verdict.", "budget", "verdict")
@@ -96,7 +95,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 			name = fmt.Sprintf("%s (%d)", clean(b.Name), n)
 		}
 		seen[name] = true
-		add(metricState, float64(b.state), name)
+		add(metricState, b.State.gauge(), name)
 		if b.measured {
 			add(metricValue, r.Value, name, r.Unit)
 			add(metricLow, r.Low, name, r.Unit)
@@ -105,7 +104,6 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		if r.Limit > 0 {
 			add(metricLimit, r.Limit, name, r.Unit)
 		}
-		add(metricDecided, number01(b.Proven != budget.Inconclusive), name)
 		if o := b.Offender; o != nil {
 			file, blamed := (*judge.Frame)(&o.Frame).Place(), (*judge.Frame)(&o.Blame).Place()
 			add(metricOffender, 1, name, clean(o.Function), clean(file), clean(o.Blame.Function), clean(blamed))

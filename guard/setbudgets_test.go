@@ -38,12 +38,12 @@ func TestSetBudgetsKeepsEvidence(t *testing.T) {
 		next   []string
 		states string // of x
 	}{
-		{"nothing", nil, "iiiiippppp"},
-		{"another beside it", []string{"portlist absent", x}, "iiiiippppp"},
-		{"one more", []string{"portlist absent", x, "main.work below 99%"}, "iiiiippppp"},
-		{"one less", []string{x}, "iiiipppppp"},
-		{"the same", []string{x, "y: main.work below 90%"}, "iiiiippppp"},
-		{"changed, and so forgotten", []string{"x: fmt.Println below 21%", "y: main.work below 90%"}, "iiiiiiiipp"},
+		{"nothing", nil, "uuuuuppppp"},
+		{"another beside it", []string{"portlist absent", x}, "uuuuuppppp"},
+		{"one more", []string{"portlist absent", x, "main.work below 99%"}, "uuuuuppppp"},
+		{"one less", []string{x}, "uuuupppppp"},
+		{"the same", []string{x, "y: main.work below 90%"}, "uuuuuppppp"},
+		{"changed, and so forgotten", []string{"x: fmt.Println below 21%", "y: main.work below 90%"}, "uunuuuuupp"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestSetBudgetsKeepsEvidence(t *testing.T) {
 					}
 					for _, b := range g.Status().Budgets {
 						if b.Name == "x" {
-							states = append(states, b.State[0])
+							states = append(states, b.State.String()[0])
 						}
 					}
 				}

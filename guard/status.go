@@ -65,10 +65,9 @@ type WindowStatus struct {
 // A BudgetStatus is the status of a budget.
 type BudgetStatus struct {
 	Name   string        `json:"name"`
-	Budget budget.Budget `json:"-"`     // it is in Result
-	State  string        `json:"state"` // "inactive", "pending", "firing" or "resolved"
-	Since  time.Time     `json:"since,omitzero"`
-	state  alert.State
+	Budget budget.Budget `json:"-"` // it is in Result
+	State  State         `json:"state"`
+	Since  time.Time     `json:"since,omitzero"` // when State was entered
 	// measured says that the Result has a value: a window that was lost, too idle to judge, or
 	// without a unit of work has none, and zero would be wrong.
 	measured bool
@@ -185,7 +184,10 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	r := &s.Result
 	s.Budget, r.Reason = cloneBudget(e.Budget), e.reason(g)
 	r.Budget = s.Budget
-	s.state, s.State = e.alert.State, e.alert.State.String()
+	state, since := e.alert.At(time.Since(g.started), e.ruleOf(&g.cfg))
+	if s.State = State(state); state != e.alert.State { // windows are lost
+		s.Since = g.started.Add(since)
+	}
 	s.Warning = cmp.Or(s.Warning, e.unseen())
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
 	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing

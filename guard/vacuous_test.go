@@ -158,16 +158,16 @@ func TestDecidedByAllWindows(t *testing.T) {
 		w.take = func(int) profiler.Window { return small(50, 0) }
 		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: budget.Must("print: fmt.Println absent", "typo: portlister below 20%")})
 		initials(t, g, 3)
-		if got := series(t, g, "profguard_budget_decided", "print"); got != "0" {
-			t.Errorf("after 150 samples: decided %s", got)
+		if got := series(t, g, "profguard_budget_state", "print"); got != "-1" {
+			t.Errorf("after 150 samples: state %s, want -1, undecided", got)
 		}
 		initials(t, g, 4)
 		b := g.Status().Budgets[0]
-		if got := series(t, g, "profguard_budget_decided", "print"); got != "1" || b.Verdicts["pass"] != 0 {
-			t.Errorf("after 350 samples: decided %s, verdicts %v; want it decided by no window of them", got, b.Verdicts)
+		if got := series(t, g, "profguard_budget_state", "print"); got != "0" || b.Verdicts["pass"] != 0 {
+			t.Errorf("after 350 samples: state %s, verdicts %v; want ok, by no single window", got, b.Verdicts)
 		}
-		if got := series(t, g, "profguard_budget_decided", "typo"); got != "0" {
-			t.Errorf("a budget that guards nothing: decided %s", got)
+		if got := series(t, g, "profguard_budget_state", "typo"); got != "-2" {
+			t.Errorf("a budget that guards nothing: state %s, want -2, no data", got)
 		}
 		g.Stop()
 	})

@@ -72,7 +72,7 @@ func TestFault_42_WallClockJumps(t *testing.T) {
 				return win, nil
 			}
 			l.last = l.seams.snap()
-			for i, want := range []string{"pending", "pending", "pending", "pending", "pending", "firing"} {
+			for i, want := range []State{StatePending, StatePending, StatePending, StatePending, StatePending, StateFiring} {
 				l.began = now()
 				l.window(t.Context(), false)
 				s := l.Status()

@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 .*
     profguard\.budget\.resolved  debug-print
     (PASS|KEPT AGAIN) debug-print: .*
-    profguard_budget_state\{budget="debug-print"\} 3
+    profguard_budget_state\{budget="debug-print"\} 0
 $`, printLine(t)))
 	if !shape.Match(out) {
 		t.Errorf("the story went otherwise than\n%s", shape)

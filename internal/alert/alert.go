@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -22,9 +23,13 @@ const (
 	// unjudgedPeriods end an alert if good windows have nothing to judge: no sample within
 	// the budget's "in" and "where", or no work. That is an hour at the defaults, longer than
 	// usual pauses of the traffic. IdlePeriods are enough if the budget has a condition that
-	// does not hold.
+	// does not hold. After the same time there is no data, also where windows were lost.
 	IdlePeriods     = 5
 	unjudgedPeriods = 60
+
+	// A proof that the budget is kept counts for keptPeriods. That is six hours at the
+	// defaults, after which docs/alerts.yml tells of a budget that is not decided.
+	keptPeriods = 360
 
 	// A budget that fails and passes in turn takes longer to end, and to fire by its rows. Otherwise
 	// the alert of an excess that comes back every five minutes would end and fire for ever.
@@ -41,20 +46,26 @@ const (
 	rising = 0.25
 )
 
-// State is the state of an alert. The zero value is [Inactive].
+// State is what is known of a budget. The zero value is [NoData].
 type State int
 
-// The states of an alert.
+// The states of a budget. The last two are of its alert, the others say what is known beside it.
 const (
-	Inactive State = iota // the budget is kept, or nothing is known
-	Pending               // the budget fails, but not yet long enough
-	Firing                // the budget is broken
-	Resolved              // it was firing and has recovered; the next window that passes makes it inactive
+	NoData    State = iota // nothing was judged for a long time, or ever
+	Undecided              // nothing is proven
+	OK                     // it is proven that the budget is kept
+	Pending                // the budget fails, but not yet long enough
+	Firing                 // the budget is broken
 )
+
+var stateNames = [...]string{"no data", "undecided", "ok", "pending", "firing"}
 
 // String returns the state in lower case.
 func (s State) String() string {
-	return [...]string{"inactive", "pending", "firing", "resolved"}[s]
+	if s < 0 || int(s) >= len(stateNames) {
+		return fmt.Sprintf("State(%d)", int(s))
+	}
+	return stateNames[s]
 }
 
 // Event is a transition that is reported: the begin and the end of an alert that fires.
@@ -114,6 +125,7 @@ type Finding struct {
 	Start, End time.Duration    // of the window, since any fixed instant
 	Window     evidence.Verdict // of this window by itself
 	Proven     evidence.Verdict // of all windows: Pass is proof that an excess is over
+	Kept       time.Duration    // when it was last proven that the budget is kept, by a window or by all; 0 for never
 	Evidence   float64          // of the evidence of all windows for an excess: 1 is proof
 	Idle       bool             // the budget's condition did not hold
 	Measured   bool             // there was something to judge
@@ -122,10 +134,10 @@ type Finding struct {
 	Samples    int64
 }
 
-// above reports whether the value is over the limit, whatever the verdict, because a window can
+// Above reports whether the value is over the limit, whatever the verdict, because a window can
 // pass at up to 1.25 times the limit. "steady" has no limit: there, a window that passes is not
 // above.
-func (f Finding) above() bool {
+func (f Finding) Above() bool {
 	return f.Value > f.Limit && (f.Limit > 0 || f.Window != evidence.Pass)
 }
 
@@ -170,8 +182,8 @@ func (r Recovery) Mean() float64 {
 	return r.sum / float64(r.Samples)
 }
 
-// Alert is the alert of one budget between two windows. The zero value is an
-// inactive alert. It holds no pointers and may be compared and copied.
+// Alert is the alert of one budget between two windows, and what is known of the budget. The zero
+// value is that before the first window. It holds no pointers and may be compared and copied.
 type Alert struct {
 	State    State
 	Since    time.Duration // when State was entered
@@ -183,6 +195,8 @@ type Alert struct {
 	fails     Run           // inconclusive windows above the limit do not interrupt it
 	within    int           // measured windows in a row that were within the limit
 	failed    time.Duration // the end of the last window that failed
+	measured  time.Duration // the end of the last window with something to judge; 0 for none
+	kept      time.Duration // when it was last proven that the budget is kept; 0 if that does not count any more
 	shown     bool          // all windows together have proved an excess
 	unsettled float64       // the count at the time counted
 	counted   time.Duration
@@ -192,35 +206,66 @@ type Alert struct {
 // It must not be called for a window that was lost, unless the condition is known not to hold.
 func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 	a.count(f, r)
-	stopped, fails := a.stopped(f, r), f.Window == evidence.Fail || !r.Strict && f.Evidence >= rising
+	stopped, fails := a.stopped(f.End, r), f.Window == evidence.Fail || !r.Strict && f.Evidence >= rising
 	switch {
 	case a.State == Firing:
 		if why := a.ends(f, r); why != None {
 			a.unsettle(unsettledByAlert, f.End, r)
 			a.shown, a.fails = false, Run{}
-			a.enter(Resolved, f.End)
+			a.enter(a.known(f.End, r), f.End)
 			return a, why
 		}
 	case a.fires(f, r):
-		a.Recovery = Recovery{}
+		a.Recovery, a.kept = Recovery{}, 0
 		a.enter(Firing, f.End)
 		return a, Fired
 	case !stopped && fails:
 		a.enter(Pending, f.End)
-	case stopped, f.Window == evidence.Pass, a.State == Pending && a.fails.Windows == 0 && (r.Strict || f.Evidence == 0 && a.within >= leastWindows):
+	case a.State != Pending, stopped, f.Window == evidence.Pass, a.fails.Windows == 0 && (r.Strict || f.Evidence == 0 && a.within >= leastWindows):
 		a.fails = Run{}
-		a.enter(Inactive, f.End)
+		a.enter(a.known(f.End, r), f.End)
 	}
 	return a, None
+}
+
+// known is what is known while the budget is neither pending nor firing.
+func (a *Alert) known(now time.Duration, r Rule) State {
+	switch {
+	case a.blind(now, r):
+		return NoData
+	case a.kept > 0 && now-a.kept < keptPeriods*max(r.Period, 1):
+		return OK
+	}
+	return Undecided
+}
+
+// blind reports whether nothing was judged for so long that nothing is known.
+func (a *Alert) blind(now time.Duration, r Rule) bool {
+	return a.measured == 0 || now-a.measured >= unjudgedPeriods*max(r.Period, 1) || a.stopped(now, r)
+}
+
+// At is the state at a time after the last window, and since when it is that. While windows are
+// lost, an alert that fires goes on, and of any other budget nothing is known after a while.
+func (a Alert) At(now time.Duration, r Rule) (State, time.Duration) {
+	if a.State != Firing && a.State != NoData && a.blind(now, r) {
+		return NoData, a.measured + unjudgedPeriods*r.Period
+	}
+	return a.State, a.Since
 }
 
 // count adds a window to the rows of windows.
 func (a *Alert) count(f Finding, r Rule) {
 	a.shown = a.shown || f.Proven == evidence.Fail
 	if f.Measured {
+		a.measured = f.End
 		a.Recovery.add(f)
 	}
-	above := f.above()
+	above := f.Above()
+	if f.Window == evidence.Fail || above && f.Kept == 0 {
+		a.kept = 0
+	} else {
+		a.kept = max(a.kept, f.Kept)
+	}
 	if f.Window == evidence.Fail || above {
 		a.within = 0
 	} else if f.Measured {
@@ -277,7 +322,7 @@ func (a *Alert) fires(f Finding, r Rule) bool {
 	}
 	// The evidence may be enough before the excess has lasted for three periods, and may stay
 	// after the excess is over. So it takes a window above the limit.
-	over := f.Window == evidence.Fail || f.Window != evidence.Pass && f.above()
+	over := f.Window == evidence.Fail || f.Window != evidence.Pass && f.Above()
 	return !r.Strict && a.State == Pending && f.Evidence >= 1 && over && f.End-a.Since >= lastingPeriods*r.Period
 }
 
@@ -290,7 +335,7 @@ func (a *Alert) ends(f Finding, r Rule) Event {
 	if why := a.over(f, r); why != None && f.Window != evidence.Fail && (a.factor(f.End, r) == 1 || f.End-max(a.failed, a.Since) >= d) {
 		return why
 	}
-	if a.stopped(f, r) {
+	if a.stopped(f.End, r) {
 		return Unjudged
 	}
 	return None
@@ -313,8 +358,8 @@ func (a *Alert) over(f Finding, r Rule) Event {
 }
 
 // stopped reports whether there was nothing to judge for so long that the alert is over.
-func (a *Alert) stopped(f Finding, r Rule) bool {
-	return a.Idle.lasts(IdlePeriods, IdlePeriods*r.Period*3/4, f.End) || a.Unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, f.End)
+func (a *Alert) stopped(now time.Duration, r Rule) bool {
+	return a.Idle.lasts(IdlePeriods, IdlePeriods*r.Period*3/4, now) || a.Unjudged.lasts(unjudgedPeriods, unjudgedPeriods*r.Period*3/4, now)
 }
 
 // NeededToEnd is how many windows in a row have to pass until the alert ends, and for how long.

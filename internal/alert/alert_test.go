@@ -17,13 +17,16 @@ const (
 	fail = evidence.Fail
 )
 
-var states = []State{Inactive, Pending, Firing, Resolved}
+var states = []State{NoData, Undecided, OK, Pending, Firing}
 
 // at is a window that ends so many minutes after the start, and what it says.
 func at(minute float64, f Finding) Finding {
 	f.End = time.Duration(minute * float64(time.Minute))
 	f.Start = f.End - window
 	f.Measured = !f.Idle
+	if f.Proven == pass || f.Window == pass && !f.Above() {
+		f.Kept = f.End
+	}
 	return f
 }
 
@@ -95,6 +98,13 @@ func TestEveryTransition(t *testing.T) {
 				f := at(10, win.f)
 				a := r.last
 				a.State, a.Since = s, f.End-r.age
+				a.measured, a.kept = 0, 0
+				if s != NoData {
+					a.measured = f.End - every
+				}
+				if s == OK {
+					a.kept = f.End - every
+				}
 				next, event := a.Next(f, r.rule)
 				fmt.Fprintf(w, "\t%s", cell(t, a, next, event, f.End))
 			}
@@ -119,11 +129,11 @@ func cell(t *testing.T, before, after Alert, event Event, now time.Duration) str
 	ends := map[Event]string{Passed: "passed", Proven: "proven", Unproven: "unproven", Unjudged: "unjudged"}
 	want := after.State.String()
 	switch why, isEnd := ends[event]; {
-	case isEnd != event.Ends(), (after.State == Resolved && moved) != isEnd, (after.State == Firing && moved) != (event == Fired):
+	case isEnd != event.Ends(), (before.State == Firing && moved) != isEnd, (after.State == Firing && moved) != (event == Fired):
 		t.Errorf("%v -> %v: told as event %d", before.State, after.State, event)
 	case isEnd:
 		return want + "! " + why
-	case moved && after.State != Inactive:
+	case event == Fired:
 		return want + "!"
 	}
 	return want
@@ -141,11 +151,12 @@ type story struct {
 // the limit, an idle one, one with
 // which all prove an excess or growth, one that is below a limit of which they prove an excess,
 // one with which all prove that it is over, the same within the zone above the limit, and two with nothing to judge, the second of which
-// still has the evidence of those before. It returns the states, a letter each.
+// still has the evidence of those before, and one that passes above the limit. It returns the
+// states, a letter each.
 func (s *story) play(letters string) string {
 	said := map[rune]Finding{
 		'f': {Window: fail, Value: 1}, 'p': {Window: pass}, 's': {Window: pass, Value: 300}, 'a': {Value: 1}, 'b': {}, 'i': {Idle: true},
-		'E': {Value: 1, Evidence: 1}, 'B': {Limit: 1, Evidence: 1}, 'R': {Proven: pass}, 'G': {Value: 1, Evidence: 1, Proven: fail}, 'Z': {Value: 1.1, Limit: 1, Samples: 10, Proven: pass}, 'n': {}, 'e': {Evidence: 0.5},
+		'E': {Value: 1, Evidence: 1}, 'B': {Limit: 1, Evidence: 1}, 'R': {Proven: pass}, 'G': {Value: 1, Evidence: 1, Proven: fail}, 'Z': {Value: 1.1, Limit: 1, Samples: 10, Proven: pass}, 'n': {}, 'e': {Evidence: 0.5}, 'z': {Window: pass, Value: 1.1, Limit: 1},
 	}
 	var got strings.Builder
 	for _, c := range letters {
@@ -169,33 +180,39 @@ func TestStories(t *testing.T) {
 		rule            Rule
 		windows, states string
 	}{
-		{"what lasts fires", lasting, "pffffffffpppp", "ipppppppffffr"},
-		{"a pass begins anew", lasting, "ffffffpffffffff", "ppppppipppppppf"},
+		{"what lasts fires", lasting, "pffffffffpppp", "opppppppffffo"},
+		{"a pass begins anew", lasting, "ffffffpffffffff", "ppppppopppppppf"},
 		{"so does what is below the limit", lasting, "ffffffbffffffff", "ppppppppppppppf"},
 		{"what is above, and idle windows, neither count nor interrupt", lasting, "ffaffiffaaff", "pppppppppppf"},
 		{"evidence has to last, too", lasting, "EEEEE", "pppff"},
 		{"evidence fires in a window above the limit", lasting, "EEEBBE", "pppppf"},
-		{"it ends by proof", lasting, "EEEEaRaR", "pppffrrr"},
+		{"it ends by proof", lasting, "EEEEaRaR", "pppffouo"},
 		{"counted: three windows", counted, "fffaf", "ppfff"},
-		{"counted: and three that end it", counted, "fffppbp", "ppffffr"},
-		{"what is steady without a limit ends", counted, "fffsssf", "ppfffrp"},
-		{"idle for five periods", counted, "fffiiiii", "ppfffffr"},
+		{"counted: and three that end it", counted, "fffppbp", "ppffffo"},
+		{"what is steady without a limit ends", counted, "fffsssf", "ppfffop"},
+		{"idle for five periods", counted, "fffiiiii", "ppfffffn"},
 		{"idle for four, and again", counted, "fffiiiifiiii", "ppffffffffff"},
-		{"what was idle fires anew, and not at once", counted, "fffiiiiifff", "ppfffffrppf"},
-		{"what was idle fires anew", counted, "fffiiiiiiifff", "ppfffffriippf"},
-		{"one hit is proof", atOnce, "pfbRf", "iffrf"},
-		{"nothing to judge for an hour ends it, and it fires anew", counted, "fff" + within("n") + "nfff", "ppf" + hour + "rippf"},
+		{"what was idle fires anew, and not at once", counted, "fffiiiiifff", "ppfffffnppf"},
+		{"what was idle fires anew", counted, "fffiiiiiiifff", "ppfffffnnnppf"},
+		{"what is within the limit leaves a proof as it is", lasting, "nbpbbinb", "nuoooooo"},
+		{"what is above it does not", lasting, "pabpR", "ouuoo"},
+		{"a pass above the limit is no proof", lasting, "pzbp", "ouuo"},
+		{"idle for five periods is no data", lasting, "piiiiib", "ooooono"},
+		{"nothing to judge for an hour is none", lasting, "p" + within("n") + "nb", "o" + strings.Repeat("o", unjudgedPeriods-1) + "nno"},
+		{"a proof counts for six hours", lasting, "p" + strings.Repeat("b", keptPeriods), strings.Repeat("o", keptPeriods) + "u"},
+		{"one hit is proof", atOnce, "pfbRf", "offof"},
+		{"nothing to judge for an hour ends it, and it fires anew", counted, "fff" + within("n") + "nfff", "ppf" + hour + "nnppf"},
 		{"a sample within the hour does not", counted, "fff" + within("a") + within("a"), "ppf" + hour + "f" + hour + "f"},
-		{"what is pending by evidence waits for an hour", lasting, "E" + strings.ReplaceAll(within("e")+"e", "n", "e") + "E", "p" + strings.ReplaceAll(hour, "f", "p") + "iip"},
+		{"what is pending by evidence waits for an hour", lasting, "E" + strings.ReplaceAll(within("e")+"e", "n", "e") + "E", "p" + strings.ReplaceAll(hour, "f", "p") + "nnp"},
 		{"proof within the zone is none of one function", lasting, "EEEEZZ", "pppfff"},
-		{"it is of all of them", each, "EEEEZ", "pppfr"},
-		{"growth ends without proof, other excess does not", growth, "GGGGb", "pppfr"},
+		{"it is of all of them", each, "EEEEZ", "pppfo"},
+		{"growth ends without proof, other excess does not", growth, "GGGGb", "pppfu"},
 		{"for lack of proof", lasting, "GGGGbb", "pppfff"},
-		{"growth does not end where nothing was measured", growth, "GGGGnnb", "pppfffr"},
-		{"for 3 windows", For(3, 0, every), "ffpffEEbf", "ppipppppf"},
-		{"for 3 windows that are not in a row", For(3, 0, every), "fbbbbfbbbbffbbbf", "pppiipppiippppip"},
+		{"growth does not end where nothing was measured", growth, "GGGGnnb", "pppfffu"},
+		{"for 3 windows", For(3, 0, every), "ffpffEEbf", "ppopppppf"},
+		{"for 3 windows that are not in a row", For(3, 0, every), "fbbbbfbbbbffbbbf", "pppuupppuuppppup"},
 		{"for 3 windows, with some below the limit between them", For(3, 0, every), "fbbfbabbf", "ppppppppf"},
-		{"for 5m, and two windows that are not in a row", For(0, 5*every, every), "fbbbbbf", "pppiiip"},
+		{"for 5m, and two windows that are not in a row", For(0, 5*every, every), "fbbbbbf", "pppuuup"},
 	} {
 		s := story{rule: tt.rule}
 		if got := s.play(tt.windows); got != tt.states {
@@ -247,5 +264,40 @@ func TestIdleAfterUnjudged(t *testing.T) {
 		if e, last := next(Finding{Idle: true}), i == IdlePeriods-1; a.State == Firing && last || e == Unjudged && !last {
 			t.Errorf("idle window %d: %v, state %v", i+1, e, a.State)
 		}
+	}
+}
+
+// While windows are lost, a proof does not stand for ever: after sixty periods there is no data,
+// but an alert that fires goes on.
+func TestWindowsAreLost(t *testing.T) {
+	r := Lasting(every, window)
+	for letters, want := range map[string]string{"": "no data", "b": "undecided", "p": "ok", "f": "pending", "ffffffffff": "firing"} {
+		s := story{rule: r}
+		s.play(letters)
+		last := time.Duration(len(letters)) * every
+		if got, since := s.At(last+59*every, r); got.String() != want || since != s.Since {
+			t.Errorf("%q, 59 minutes later: %s since %v, want %s", letters, got, since, want)
+		}
+		if want != "firing" {
+			want = "no data"
+		}
+		got, since := s.At(last+60*every, r)
+		if got.String() != want {
+			t.Errorf("%q, an hour later: %s, want %s", letters, got, want)
+		}
+		if letters != "" && got == NoData && since != last+60*every {
+			t.Errorf("%q: no data since %v, want an hour after the last window", letters, since)
+		}
+	}
+}
+
+func TestStateNames(t *testing.T) {
+	for s := range Firing + 1 {
+		if n := s.String(); n == "" || strings.HasPrefix(n, "State") {
+			t.Errorf("state %d has the name %q", int(s), n)
+		}
+	}
+	if got := State(7).String() + State(-1).String(); got != "State(7)State(-1)" {
+		t.Errorf("unknown states are %s", got)
 	}
 }

@@ -9,13 +9,13 @@
 // # States
 //
 //	            fails                for three periods
-//	inactive ----------> pending ---------------------------> firing
+//	no alert ----------> pending ---------------------------> firing
 //	   ^  ^                 | passes                            | passes for three periods, is over by
-//	   |  +-----------------+                                   v proof, or there is nothing to judge
-//	   +--------------------------------------------------- resolved
-//	                          passes
+//	   |  +-----------------+                                   | proof, or there is nothing to judge
+//	   +--------------------------------------------------------+
 //
-// A resolved alert that fails again is pending at once. docs/alerts.md has the rules in
-// words, testdata/transitions.txt has every transition, and simulations in this package's
-// tests show how long alerts take.
+// While there is no alert, the state says what is known: ok for six hours after a proof that the
+// budget is kept, no data when nothing was judged for an hour, and otherwise undecided.
+// docs/alerts.md has the rules in words, testdata/transitions.txt has every transition, and
+// simulations in this package's tests show how long alerts take.
 package alert

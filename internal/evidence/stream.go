@@ -59,19 +59,20 @@ func (s *Stream) await(v Verdict) {
 // Add takes the k hits of one window, in n samples or over an exposure of n. There may be so many
 // more that are unknown, in stacks that were cut off: a Pass has to be true with them. A Fail is
 // proven by the other hits, and ends by them. closely says that the window followed the one before
-// within a period. A window without samples says nothing.
-func (s *Stream) Add(k, unknown, n float64, closely bool) {
+// within a period. A window without samples says nothing. Add reports whether the windows since the
+// last such proof prove a Pass.
+func (s *Stream) Add(k, unknown, n float64, closely bool) (passes bool) {
 	if s.verdict == Fail {
 		s.hidden, unknown = s.hidden || unknown > 0, 0
 	}
 	trials := amount(n / s.trial)
 	most, _ := counts(k+unknown, trials)
 	if k, n = counts(k, trials); n == 0 {
-		return
+		return false
 	}
 	if s.pass == 1 { // the limit cannot be exceeded
 		s.verdict = Pass
-		return
+		return true
 	}
 	phi := s.spread.phi()
 	if closely {
@@ -92,13 +93,15 @@ func (s *Stream) Add(k, unknown, n float64, closely bool) {
 		s.below.clear() // the evidence for a lower share is of an earlier time
 	case below < lnPass:
 	case s.verdict == Fail:
-		passes := s.pass >= s.limit && !s.hidden
+		passes = s.pass >= s.limit && !s.hidden
 		if s.Forget(); passes {
 			s.verdict = Pass
 		}
 	default:
-		s.verdict = Pass
+		passes, s.verdict = true, Pass
+		s.below.clear() // the next proof is of other windows
 	}
+	return passes
 }
 
 // Verdict is the last proof, by one window or by all together: [Fail] above the limit,

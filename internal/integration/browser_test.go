@@ -36,6 +36,7 @@ func TestBrowser(t *testing.T) {
 	}
 	browser := startBrowser(t)
 	t.Run("many budgets", func(t *testing.T) { testManyBudgets(t, browser) })
+	t.Run("states", func(t *testing.T) { testStates(t, browser) })
 	t.Run("screenshot", func(t *testing.T) { testScreenshot(t, browser) })
 	server, dump := pageServer(t)
 	t.Run("pages", func(t *testing.T) { testPages(t, browser, server, dump) })
@@ -100,7 +101,7 @@ func testFlameGraph(t *testing.T, browser context.Context, server *httptest.Serv
 		t.Errorf("the dumps are listed as %q, want that of debug-print and that of another version", rows)
 	}
 	measure := get(t, v, chromedp.Evaluate[string](`document.querySelector('details.b-firing .measure').textContent`))
-	if value, limit, ok := strings.Cut(measure, ", limit "); !ok || value == "" || limit == "" {
+	if value, limit, ok := strings.Cut(measure, ", above limit "); !ok || value == "" || limit == "" {
 		t.Errorf("a budget is measured at %q, want a value and its limit", measure)
 	}
 	v.do(t,
@@ -175,6 +176,59 @@ func testManyBudgets(t *testing.T, browser context.Context) {
 	}
 }
 
+// Each state has its word and its look, and no row whose bar is above its limit looks like that of
+// a budget that is kept.
+func testStates(t *testing.T, browser context.Context) {
+	row := func(name string, state guard.State, v budget.Verdict, share float64) guard.BudgetStatus {
+		r := budget.Result{Budget: budget.Must(name + ": crypto/tls below 20%")[0], Verdict: v, Value: share, High: share, Limit: 0.2, Unit: "ratio", Samples: 20}
+		return guard.BudgetStatus{Name: name, Budget: r.Budget, State: state, Since: time.Now(), Result: r}
+	}
+	s := shopStatus()
+	s.Budgets = []guard.BudgetStatus{
+		row("kept", guard.StateOK, budget.Pass, 0.1),
+		row("unknown", guard.StateUndecided, budget.Inconclusive, 0.1),
+		row("blind", guard.StateNoData, budget.Inconclusive, 0),
+		row("above-kept", guard.StateOK, budget.Inconclusive, 0.3),
+		row("above-unknown", guard.StateUndecided, budget.Inconclusive, 0.3),
+		row("above-pending", guard.StatePending, budget.Inconclusive, 0.3),
+		row("above-firing", guard.StateFiring, budget.Inconclusive, 0.3),
+	}
+	server := statusServer(t, s)
+	v := openTab(t, browser, server.URL)
+	v.do(t, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(server.URL+"/"), chromedp.WaitVisible(chromedp.CSS("#dumps ~ .dim")))
+	type look struct{ Name, State, Badge, Bar, Measure, Text string }
+	rows := get(t, v, chromedp.Evaluate[[]look](`[...document.querySelectorAll("details.budget")].map(e => {
+  const badge = e.querySelector(".badge"), bar = e.querySelector(".bar .value"), c = getComputedStyle(badge);
+  return {Name: e.querySelector(".sentence strong").textContent.trim(), State: badge.textContent, Badge: c.backgroundColor + c.boxShadow,
+    Bar: bar ? getComputedStyle(bar).fill : "", Measure: e.querySelector(".measure").textContent, Text: e.textContent};
+})`))
+	shoot(t, v)
+	v.check(t)
+	looks, kept := map[string]string{}, ""
+	for _, r := range rows {
+		if looks[r.State] = r.Badge; r.Name == "kept" {
+			kept = r.Bar
+		}
+	}
+	if len(rows) != 7 || len(looks) != 5 || kept == "" {
+		t.Fatalf("%d rows, the states look like %q, the bar of the one that is kept like %q", len(rows), looks, kept)
+	}
+	for state, badge := range looks {
+		if state != "ok" && badge == looks["ok"] {
+			t.Errorf("%s looks like ok: %s", state, badge)
+		}
+	}
+	for _, r := range rows {
+		above := strings.HasPrefix(r.Name, "above")
+		if r.Name != "kept" && r.Bar == kept || above != strings.Contains(r.Measure, "above limit") {
+			t.Errorf("%s: %s, its bar is %q as of the one that is kept %q; it says %q", r.Name, r.State, r.Bar, kept, r.Measure)
+		}
+		if r.Name == "above-kept" && !strings.Contains(r.Text, "All windows together prove that the budget is kept.") {
+			t.Errorf("%s does not say why it is ok: %s", r.Name, r.Text)
+		}
+	}
+}
+
 var screenshot = flag.Bool("screenshot", false, "write docs/page.png")
 
 // The page of a service with a broken budget is README's picture. With -screenshot it is
@@ -201,7 +255,7 @@ func shopStatus() guard.Status {
 	frame := func(function, file string, line int, share float64) budget.Frame {
 		return budget.Frame{Function: function, File: file, Line: line, Share: share}
 	}
-	b := func(sentence, state string, since time.Duration, r budget.Result, history ...float64) guard.BudgetStatus {
+	b := func(sentence string, state guard.State, since time.Duration, r budget.Result, history ...float64) guard.BudgetStatus {
 		r.Budget = budget.Must(sentence)[0]
 		s := guard.BudgetStatus{Name: r.Budget.Name, Budget: r.Budget, State: state, Since: time.Now().Add(-since), Result: r, Verdicts: map[string]int64{"pass": 200}}
 		if s.Name == "" {
@@ -216,7 +270,7 @@ func shopStatus() guard.Status {
 		}
 		return s
 	}
-	hot := b("hot-function: no function above 20% cumulative", "firing", 4*time.Minute, budget.Result{
+	hot := b("hot-function: no function above 20% cumulative", guard.StateFiring, 4*time.Minute, budget.Result{
 		Verdict: budget.Fail, Value: 0.412, Low: 0.347, High: 0.473, Limit: 0.2, Unit: "ratio", Samples: 1184, Hits: 488, Over: 1,
 		Reason: "encoding/json.Marshal at 41.20%, surely above 34.70% (1184 samples)",
 		Offenders: []budget.Offender{{
@@ -227,13 +281,13 @@ func shopStatus() guard.Status {
 	}, .08, .09, .07, .08, .1, .09, .08, .09, .39, .42, .4, .41)
 	hot.Verdicts = map[string]int64{"pass": 196, "fail": 4}
 	hot.Accept = "hot-function: no function above 20% cumulative except encoding/json.Marshal"
-	tls := b("tls: crypto/tls below 0.2 cores", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 0.081, Low: 0.06, High: 0.11, Limit: 0.2, Unit: "cores", Samples: 1184, Hits: 96, Reason: "0.081 cores, surely below 0.11"},
+	tls := b("tls: crypto/tls below 0.2 cores", guard.StateOK, 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 0.081, Low: 0.06, High: 0.11, Limit: 0.2, Unit: "cores", Samples: 1184, Hits: 96, Reason: "0.081 cores, surely below 0.11"},
 		.07, .08, .09, .08, .07, .08, .1, .08, .08)
-	request := b("request-cpu: process below 5ms per request", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 0.0021, Low: 0.0021, High: 0.0021, Limit: 0.005, Unit: "seconds", Reason: "2.1ms per request"},
+	request := b("request-cpu: process below 5ms per request", guard.StateOK, 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 0.0021, Low: 0.0021, High: 0.0021, Limit: 0.005, Unit: "seconds", Reason: "2.1ms per request"},
 		.002, .0021, .0019, .0022, .002, .0021)
-	heap := b("heap below 512MiB", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 148 << 20, Low: 148 << 20, High: 148 << 20, Limit: 512 << 20, Unit: "bytes", Reason: "148 MiB"},
+	heap := b("heap below 512MiB", guard.StateOK, 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 148 << 20, Low: 148 << 20, High: 148 << 20, Limit: 512 << 20, Unit: "bytes", Reason: "148 MiB"},
 		1.2e8, 1.5e8, 1.3e8, 1.6e8, 1.4e8, 1.5e8)
-	goroutines := b("goroutines below 5000", "inactive", 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 132, Low: 132, High: 132, Limit: 5000, Unit: "count", Reason: "132 goroutines"},
+	goroutines := b("goroutines below 5000", guard.StateOK, 3*time.Hour, budget.Result{Verdict: budget.Pass, Value: 132, Low: 132, High: 132, Limit: 5000, Unit: "count", Reason: "132 goroutines"},
 		130, 140, 133, 129, 132)
 	return guard.Status{
 		Program: "example.com/shop on web-1", State: "running", Started: start, Good: time.Now(),
@@ -476,7 +530,7 @@ func pageServer(t *testing.T) (server *httptest.Server, dump string) {
 	})
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		s := g.Status()
-		if b := s.Budgets[1]; b.Dump != "" && b.State == "firing" {
+		if b := s.Budgets[1]; b.Dump != "" && b.State == guard.StateFiring {
 			dump = b.Dump
 			break
 		}

@@ -60,7 +60,7 @@ func TestEventsArrive(t *testing.T) {
 	leave := crowd(2000)
 	waiting.Until(t, "crowd to fire", func() bool { return state(g, "crowd") == "firing" })
 	leave()
-	waiting.Until(t, "crowd to be resolved", func() bool { return state(g, "crowd") == "resolved" })
+	waiting.Until(t, "crowd to be resolved", func() bool { return state(g, "crowd") == "ok" })
 
 	want := map[string]int{
 		"profguard.budget.vacuous vacuous": 1,
@@ -261,7 +261,7 @@ func TestFault_30_ExporterHangs(t *testing.T) {
 	replaced := 0
 	waiting.Until(t, "events to be dropped", func() bool {
 		s := g.Status()
-		if s.Budgets[0].State == "firing" {
+		if s.Budgets[0].State == guard.StateFiring {
 			replaced++
 			if err := g.SetBudgets(manyBroken(fmt.Sprintf("again%d-", replaced))); err != nil {
 				t.Fatal(err)

@@ -112,10 +112,12 @@ func TestRulesTestFires(t *testing.T) {
 		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job", "a fleet of two "},
 		{"> 0.5", "> 0.2", "windows are lost "},
 		{"> 3600", "> 36000", "no good window, "},
-		{"profguard_budget_decided == 0", "profguard_budget_decided >= 0", "a budget that all windows together do not decide, "},
+		{"profguard_budget_state == -1\n", "profguard_budget_state <= 0\n", "a budget that all windows together do not decide, "},
 		{"increase(profguard_samples_total[1h]) > 0", "increase(profguard_samples_total[1h]) >= 0", "a budget that all windows together do not decide, "},
 		{"profguard_budget_vacuous == 1", "profguard_budget_vacuous >= 0", "a budget that all windows together do not decide, "},
 		{"for: 54h", "for: 24h", "growth "},
+		{"max by (job, budget) (profguard_budget_state) == -2", "profguard_budget_state == -2", "budgets that nothing "},
+		{"unless on (job, budget)", "and on (job, budget)", "budgets that nothing "},
 	} {
 		t.Run(tt.to, func(t *testing.T) {
 			broken := strings.Replace(string(data), tt.from, tt.to, 1)

@@ -39,7 +39,7 @@ func start(t *testing.T, cfg guard.Config) *guard.Guard {
 func state(g *guard.Guard, budget string) string {
 	for _, b := range g.Status().Budgets {
 		if b.Name == budget {
-			return b.State
+			return b.State.String()
 		}
 	}
 	return "not there"

@@ -30,9 +30,11 @@ type Finding struct {
 	// Proven is the last proof, by one window or by all together, and Evidence what
 	// all windows together say for an excess: 1 is proof. Only a [Watch] sets them.
 	// If the baseline is too small to prove a pass, Proven changes from Fail to
-	// Inconclusive when the growth is over.
+	// Inconclusive when the growth is over. While Proven is a pass by all together, Kept is
+	// when they proved it last.
 	Proven   evidence.Verdict
 	Evidence float64
+	Kept     time.Duration
 }
 
 // Notes are further facts that a reader of the reason should know.

@@ -87,7 +87,10 @@ func (w *Watch) Table(ctx context.Context, t *decode.Table, at time.Duration, fa
 	for i := range findings {
 		s, f := &w.states[i], &findings[i]
 		s.add(win, &w.judge.rules[i], at, soon, f)
-		f.Proven, f.Evidence = s.verdict, s.evidence
+		if s.verdict != evidence.Pass {
+			s.kept = 0
+		}
+		f.Proven, f.Evidence, f.Kept = s.verdict, s.evidence, s.kept
 		f.Unmatched = false // for a program that is watched, Facts.NotLinked says this
 	}
 	return findings, nil
@@ -99,6 +102,7 @@ type watchState struct {
 	verdict  evidence.Verdict // the last proof
 	evidence float64          // for an excess, as a part of the proof: 1 is proof
 	unproven bool             // an excess of a function ended without proof that it is below the limit
+	kept     time.Duration    // when all windows together proved a pass last; 0 for never
 
 	// streams has a stream for each name. A rule about one subject has only the name "". A rule
 	// about each function has one for each function that came near the limit; there, "" is a
@@ -118,7 +122,7 @@ func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Fin
 		}
 		return
 	case r.Test == Absent && f.Samples > 0 && !r.proves():
-		s.addAbsent(w, r, f)
+		s.addAbsent(w, r, at, f)
 		return
 	case f.Samples == 0, r.proves():
 		if f.Verdict != evidence.Inconclusive {
@@ -130,7 +134,7 @@ func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Fin
 	if why != nil || f.Verdict != evidence.Fail && c.before != nil && mostlyCut(c.before) {
 		return // what the baseline lacks would look like growth
 	}
-	s.addStreams(&c, soon)
+	s.addStreams(&c, at, soon)
 }
 
 // proves reports whether the verdict of one window is the proof, so that windows are not
@@ -146,7 +150,7 @@ func mostlyCut(s *charge.Sums) bool { return s.Cut > s.Total/100 }
 
 // addAbsent adds a window of an "absent" budget. One hit proves a fail. A pass is proven by as
 // many samples without a hit as one window would need, from any number of windows.
-func (s *watchState) addAbsent(w *window, r *rule, f *Finding) {
+func (s *watchState) addAbsent(w *window, r *rule, at time.Duration, f *Finding) {
 	if f.Verdict == evidence.Fail {
 		s.clean, s.unknown, s.verdict = 0, 0, evidence.Fail
 		return
@@ -158,7 +162,8 @@ func (s *watchState) addAbsent(w *window, r *rule, f *Finding) {
 	s.clean += float64(f.Samples)
 	s.unknown += hits(sums, sums.Unknown(r.subject))
 	if absent(0, s.clean, s.unknown).Verdict == evidence.Pass {
-		s.verdict = evidence.Pass
+		s.verdict, s.kept = evidence.Pass, at
+		s.clean, s.unknown = 0, 0 // the next proof is of other windows
 	}
 }
 
@@ -194,7 +199,7 @@ const (
 
 // addStreams adds a window to the stream of every function that is or was near the limit.
 // The rule's verdict is that of the worst of them.
-func (s *watchState) addStreams(c *comparison, closely bool) {
+func (s *watchState) addStreams(c *comparison, at time.Duration, closely bool) {
 	if s.streams == nil {
 		s.streams = map[string]*stream{}
 	}
@@ -203,12 +208,15 @@ func (s *watchState) addStreams(c *comparison, closely bool) {
 			s.streams[name] = &stream{Stream: evidence.NewStream(c.limitOf(name), s.lnA)}
 		}
 	}
-	failed, passed := false, true
+	failed, passed, kept := false, true, at
 	s.evidence = 0
 	for name, f := range s.streams {
 		f.Retune(s.lnA)
 		was := f.Verdict()
-		f.add(c, name, closely)
+		if f.add(c, name, closely) {
+			f.kept = at
+		}
+		kept = min(kept, f.kept)
 		s.unproven = s.unproven || was == evidence.Fail && f.Verdict() == evidence.Inconclusive
 		s.evidence = max(s.evidence, f.Strength())
 		// A budget that has failed goes on failing while a function may be over the limit.
@@ -218,8 +226,10 @@ func (s *watchState) addStreams(c *comparison, closely bool) {
 	switch {
 	case failed:
 		s.verdict = evidence.Fail
-	case passed, c.before == nil && s.verdict == evidence.Fail && !s.unproven: // all that were over the limit are proven to be below
-		s.verdict, s.unproven = evidence.Pass, false
+	case passed:
+		s.verdict, s.unproven, s.kept = evidence.Pass, false, max(s.kept, kept)
+	case c.before == nil && s.verdict == evidence.Fail && !s.unproven: // all that were over the limit are proven to be below
+		s.verdict, s.kept = evidence.Pass, at
 	case c.before != nil, s.verdict == evidence.Fail: // the baseline is too small to tell, or stacks were cut off
 		s.verdict, s.unproven = evidence.Inconclusive, false
 	}
@@ -232,10 +242,11 @@ func (s *watchState) addStreams(c *comparison, closely bool) {
 type stream struct {
 	*evidence.Stream
 	values, squares float64
+	kept            time.Duration // when it proved a pass last; 0 for never
 }
 
-// add adds the charge of a name in a window.
-func (s *stream) add(c *comparison, name string, closely bool) {
+// add adds the charge of a name in a window, and reports whether it proves a pass.
+func (s *stream) add(c *comparison, name string, closely bool) bool {
 	now, unknown, weight := c.inWindow(name)
 	if hit := perHit(c.sums, c.w.t); c.sums.Uneven() {
 		s.values += float64(now)
@@ -244,7 +255,7 @@ func (s *stream) add(c *comparison, name string, closely bool) {
 			weight = s.squares / s.values / hit
 		}
 	}
-	s.Add(c.hits(now)/weight, c.hits(unknown+c.unseen)/weight, c.n/weight, closely)
+	return s.Add(c.hits(now)/weight, c.hits(unknown+c.unseen)/weight, c.n/weight, closely)
 }
 
 // forget limits the memory. It keeps the streams with the most evidence for an excess.

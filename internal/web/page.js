@@ -94,6 +94,9 @@ function place(f) {
   return [code(f.function), base && " ", base && el("span.file", {title: clean(f.file)}, clean(base) + (f.line ? ":" + f.line : ""))];
 }
 
+// against says the limit of a value, and whether that is above it.
+const against = ({value, limit, unit}) => (value > limit ? ", above limit " : ", limit ") + amount(limit, unit);
+
 // bar draws a value against its limit, and the range between its bounds.
 function bar(r) {
   const {value, low, high, limit, unit} = r;
@@ -102,7 +105,7 @@ function bar(r) {
   if (unit === "ratio" && limit <= 1 && value <= 1) end = Math.min(end, 1);
   const at = v => Math.min(100, Math.max(0, 100 * v / end || 0));
   const percent = v => v.toFixed(2) + "%";
-  return el("svg.bar" + (value > limit ? ".over" : ""), {width: "100%", height: 14, role: "img", "aria-label": amount(value, unit) + ", limit " + amount(limit, unit)},
+  return el("svg.bar" + (value > limit ? ".over" : ""), {width: "100%", height: 14, role: "img", "aria-label": amount(value, unit) + against(r)},
     el("rect.track", {y: 4, width: "100%", height: 6, rx: 3}),
     el("rect.value", {y: 4, width: percent(at(value)), height: 6, rx: 3}),
     high > low && el("rect.bounds", {x: percent(at(low)), y: 2, width: percent(Math.max(.3, at(high) - at(low))), height: 10}),
@@ -143,15 +146,17 @@ const sentence = b => b.result.budget.startsWith(b.name + ": ") ? b.result.budge
 function budget(b, then) {
   const r = b.result, fresh = r.reason || r.verdict !== "inconclusive", named = b.name !== r.budget;
   const judged = r.verdict !== "inconclusive" || r.value || r.high;
-  const open = then || b.state !== "inactive" || b.warning;
-  return el("details.budget.b-" + b.state, {open: !!open},
+  const open = then || b.state === "firing" || b.state === "pending" || b.warning, state = b.state.replace(" ", "-");
+  const over = judged && r.limit > 0 && r.value > r.limit;
+  return el("details.budget.b-" + state, {open: !!open},
     el("summary", null,
-      el("span.badge.s-" + b.state, null, b.state), el("span.sentence", null, named && el("strong", null, clean(b.name), " "), code(sentence(b))),
-      el("span.measure", null, judged ? [el("strong.value", null, amount(r.value, r.unit)), r.limit > 0 && dim(", limit " + amount(r.limit, r.unit))] : dim(fresh ? "not judged" : "no window yet")),
+      el("span.badge.s-" + state, null, b.state), el("span.sentence", null, named && el("strong", null, clean(b.name), " "), code(sentence(b))),
+      el("span.measure", null, judged ? [el("strong.value", null, amount(r.value, r.unit)), r.limit > 0 && dim(against(r))] : dim(fresh ? "not judged" : "no window yet")),
       el("span.draw", null, judged && bar(r)), el("span", null, sparkline(b.history, r))),
     b.warning && el("p.warning", null, el("strong", null, "Warning: "), clean(b.warning)),
     fresh && el("p.why", null, el("span.verdict.v-" + r.verdict, null, r.verdict), r.reason !== b.warning && [" ", clean(r.reason)],
       r.high > r.low && dim(` (between ${amount(r.low, r.unit)} and ${amount(r.high, r.unit)})`)),
+    over && b.state === "ok" && el("p", null, "The last window is above the limit, which proves nothing by itself. All windows together prove that the budget is kept."),
     b.offender && !r.offenders?.length && el("p", null, "offender in the last event: ", place(b.offender)),
     r.offenders?.length && [offenders(r.offenders, b.offender_unit || r.unit),
       r.over > r.offenders.length && el("p.dim", null, `${r.over - r.offenders.length} more on these paths are over the limit`)],
@@ -160,7 +165,7 @@ function budget(b, then) {
       r.samples > 0 && ` · ${r.samples} samples in the last`, b.dump && [" · ", el("a", {href: "dumps/" + b.dump}, "last dump"), ", of the window until ", time(b.dumped)]));
 }
 
-const urgency = b => ["firing", "pending", "resolved"].indexOf(b.state) + 1 || (b.warning ? 4 : 5);
+const urgency = b => ["firing", "pending"].indexOf(b.state) + 1 || (b.warning ? 3 : 4);
 
 function budgets(list) {
   const sorted = list.map((b, i) => [urgency(b), i, b]).sort((x, y) => x[0] - y[0] || x[1] - y[1]).map(x => budget(x[2]));

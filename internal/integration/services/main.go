@@ -67,7 +67,7 @@ type budgetReport struct {
 func newReport(s guard.Status, events []string) report {
 	r := report{State: s.State, CostShare: s.CostShare, Window: s.Window, Windows: s.Windows, Events: events}
 	for _, b := range s.Budgets {
-		r.Budgets = append(r.Budgets, budgetReport{b.Name, b.State, b.Verdicts, b.Samples, b.Hits, b.Result.Reason, b.Result.Idle})
+		r.Budgets = append(r.Budgets, budgetReport{b.Name, b.State.String(), b.Verdicts, b.Samples, b.Hits, b.Result.Reason, b.Result.Idle})
 	}
 	return r
 }
@@ -141,7 +141,7 @@ func ended(s guard.Status, windows int, samples int64, until string) bool {
 		n += count
 	}
 	for _, b := range s.Budgets {
-		if b.Name == until && b.State == "firing" {
+		if b.Name == until && b.State == guard.StateFiring {
 			return true
 		}
 		seen = max(seen, b.Samples)
