@@ -89,6 +89,7 @@ var faults = []struct{ fault, folder, test string }{
 	73: {"another offender while the budget fires", "guard", "TestFault_73_AnotherOffender"},
 	74: {"six busy loops beside a check", "internal/check", "TestFault_74_BusyMachine"},
 	75: {"the condition of a budget that fires stops to hold", "guard", "TestFault_75_ConditionStopsToHold"},
+	83: {"functions without names", "budget", "TestFault_83_Nameless"},
 	77: {"another running check has started the server", "internal/check", "TestFault_77_84_OthersGoroutines"},
 	84: {"finalizers, cleanups and C threads do the work", "internal/check", "TestFault_77_84_OthersGoroutines"},
 }

@@ -100,8 +100,10 @@ func (p *phrasing) reason(reason judge.Reason) string {
 		return "needs a profile of kind " + reason.Needs + ", this one is of kind " + reason.Is
 	case judge.NoSamples:
 		return "the profile has no samples"
+	case judge.NoNames:
+		return nameless(reason.Share, "profile")
 	case judge.NoPackages:
-		return "no function of the profile has a name of Go, so none is charged: name what to limit, or say \"except none\""
+		return unit.Format(reason.Share, unit.Share) + " of the samples have no function with a name of Go, so none is charged: name what to limit, or say \"except none\""
 	case judge.OutOfScope:
 		return "no sample within " + scopeText(b)
 	case judge.WorkUnknown:
@@ -120,6 +122,8 @@ func (p *phrasing) reason(reason judge.Reason) string {
 			return "the baseline has no sample within " + scope
 		}
 		return "the baseline has no samples"
+	case judge.BaselineNoNames:
+		return nameless(reason.Share, "baseline")
 	case judge.BaselineWorkUnknown:
 		return "the baseline does not say how many units of " + strconv.Quote(b.Per) + " it did"
 	case judge.CountedOver:
@@ -189,6 +193,12 @@ func ofCheck(p phrasing, reason judge.Reason) string {
 		return p.levels(reason)
 	}
 	panic(fmt.Sprintf("budget: no words for %T", reason))
+}
+
+// nameless says of which part of a profile the functions are not known.
+func nameless(share float64, of string) string {
+	return unit.Format(share, unit.Share) + " of the samples of the " + of + " lack names of functions, so what is in them is not known: " +
+		"take it from a program with its symbols, or with a profiler that finds them"
 }
 
 // who names the function, figure or process that the numbers are about.

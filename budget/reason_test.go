@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/profguard/profguard/internal/evidence"
-	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/judge"
 )
 
@@ -58,17 +57,5 @@ func TestReasonWords(t *testing.T) {
 		if got := b.Result(tt.finding).Reason; got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.budget, got, tt.want)
 		}
-	}
-}
-
-// A profile of another language, or without symbols, has nothing that "no function" charges.
-func TestNoNamesOfGo(t *testing.T) {
-	p := folded.Must("cpu 10s\nrust_main;core::hot 1000\n")
-	results := judged(t, Must("no function above 20%", "no function above 20% except none"), p)
-	if r := results[0]; r.Verdict != Inconclusive || !strings.Contains(r.Reason, `say "except none"`) {
-		t.Errorf("%s", r)
-	}
-	if r := results[1]; r.Verdict != Fail {
-		t.Errorf("%s", r)
 	}
 }

@@ -43,6 +43,10 @@ const (
 	network
 	// unmatched functions match no pattern.
 	unmatched
+	// nameless functions have an address for a name, or nothing.
+	nameless
+	// foreign functions are in no package of Go, as those of C.
+	foreign
 )
 
 // standardRoots are the first elements of the paths of the standard library, which
@@ -89,8 +93,8 @@ func partsOf(name, pkg string) part {
 		first, _, _ = strings.Cut(path, ".")
 	}
 	switch {
-	case pkg == "", isCPlusPlus(name):
-		p |= standard | runtimes | floor
+	case pkg == "", isCPlusPlus(name), isClone(name):
+		p |= standard | runtimes | floor | foreign
 	case slices.Contains(standardRoots, first):
 		p |= standard
 		if pkg == "runtime" {
@@ -112,7 +116,10 @@ func partsOf(name, pkg string) part {
 		p |= waiting
 	}
 	if IsInterrupt(name) {
-		p |= interrupts | floor | waiting | runtimes
+		p = p&^foreign | interrupts | floor | waiting | runtimes
+	}
+	if isNameless(name) {
+		p |= nameless
 	}
 	if strings.IndexByte(name, '[') >= 0 {
 		p |= generic
@@ -146,6 +153,31 @@ func IsDetector(name string) bool {
 // isCPlusPlus reports whether a name is of C++. Some of these have a dot
 // (_ZN6__tsan3fooEv.part.0) that does not end a package.
 func isCPlusPlus(name string) bool { return strings.HasPrefix(name, "_Z") }
+
+// isClone reports whether a C compiler made the function of another one: its name,
+// "do_exit.isra.0", has a dot that does not end a package.
+func isClone(name string) bool {
+	for _, mark := range [...]string{".isra.", ".part.", ".constprop.", ".lto_priv.", ".llvm."} {
+		if _, number, found := strings.Cut(name, mark); found && number != "" && strings.Trim(number, "0123456789") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// isNameless reports whether a text stands in the place of a name that is not known: nothing,
+// a file in brackets or <unknown> as the decoder writes it, or an address, as it is in profiles
+// of programs without symbols: 0x4a2b10, 7f3a10c2, shop+0x2b10, ??.
+func isNameless(name string) bool {
+	digits := strings.TrimPrefix(name, "0x")
+	switch {
+	case strings.Trim(name, " ?") == "", name[0] == '[', name[0] == '<', strings.Contains(name, "+0x"):
+		return true
+	case strings.Trim(digits, "0123456789abcdefABCDEF") == "":
+		return digits != name || '0' <= name[0] && name[0] <= '9'
+	}
+	return false
+}
 
 // IsCheckptr reports whether a function is one of the checks of unsafe pointers that -race
 // puts into the code. They call functions of the runtime.

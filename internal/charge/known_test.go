@@ -31,7 +31,10 @@ func TestParts(t *testing.T) {
 		"slices.SortFunc[go.shape.[]int]":      standard | generic,
 		"slices.SortStableFunc[go.shape.[]internal/fmtsort.KeyValue,go.shape.struct { example.com/a.Key reflect.Value }]": standard | generic,
 		"example.com/lo.Map[go.shape.string]": generic,
-		"memeqbody":                           standard | runtimes | floor | waiting,
+		"memeqbody":                           standard | runtimes | floor | waiting | foreign,
+		"do_exit.isra.0":                      standard | runtimes | floor | waiting | foreign,
+		"main.part.func1":                     literal,
+		"main.init.0":                         0,
 		"main.main":                           0,
 		"main.init.func1":                     literal,
 		"main.f-range1":                       literal,
@@ -47,6 +50,20 @@ func TestParts(t *testing.T) {
 	} {
 		if got := partsOf(name, pattern.PackageOf(name)); got != want {
 			t.Errorf("%s: %b, want %b", name, got, want)
+		}
+	}
+}
+
+// TestNameless: what stands in the place of a name is none, and names that look like it are.
+func TestNameless(t *testing.T) {
+	for name, want := range map[string]bool{
+		"": true, " ": true, "??": true, "<unknown>": true, "[libc.so.6]": true, "[[vdso]]": true, "[unknown]": true,
+		"0x4a2b10": true, "0xabcdef": true, "7f3a10c2": true, "shop+0x2b10": true,
+		"main.main": false, "add": false, "facade": false, "9fans.net/go/acme.Open": false, "memeqbody": false, "core::hot": false,
+		"type:.eq.main.T": false, "main.F[go.shape.int]": false, "0x": true,
+	} {
+		if got := isNameless(name); got != want {
+			t.Errorf("%q: nameless %t, want %t", name, got, want)
 		}
 	}
 }

@@ -127,11 +127,6 @@ func (n *Names) packageID(path string) int32 {
 	return id
 }
 
-// HavePackages reports whether any name is in a package, as those of Go are.
-func (n *Names) HavePackages() bool {
-	return slices.ContainsFunc(n.packages, func(path string) bool { return path != "" })
-}
-
 // Matches lists the numbers of the patterns that match the name.
 func (n *Names) Matches(id decode.ID) []int32 { return n.hits[n.matches[id].from:n.matches[id].to] }
 

@@ -40,6 +40,8 @@ type shape struct {
 	cut     bool // the runtime has dropped frames at the root's end
 	server  bool // a server's own work
 	matched bool // at least one of its functions matches a pattern
+	hidden  bool // any function may be in it: see nameless.go
+	foreign bool // all of its functions are foreign
 }
 
 // stacks are the stacks of one profile, with the way in of each.
@@ -48,6 +50,7 @@ type stacks struct {
 	frames []decode.ID // of all samples
 	starts []int       // by sample, the index of its first frame; and the end
 	shapes []shape     // by sample
+	lacks  bool        // a shape is hidden or foreign
 
 	roots []root // by name
 }
@@ -80,8 +83,9 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 		depth = cpuDepth
 	}
 	frames, parts, n := k.frames, names.parts, 0
+	k.lacks = false
 	for i := range t.Samples {
-		all := unmatched
+		all, any := unmatched|foreign, part(0)
 		for _, l := range t.Stacks[t.Samples[i].StackLo:t.Samples[i].StackHi] {
 			at := &t.Locations[l]
 			for j := at.LineLo; j < at.LineHi; j++ {
@@ -89,9 +93,15 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 				frames[n] = name
 				n++
 				all &= parts[name]
+				any |= parts[name]
 			}
 		}
-		k.starts, k.shapes = append(k.starts, n), append(k.shapes, shape{matched: all == 0})
+		sh := shape{matched: all&unmatched == 0, foreign: all&foreign != 0}
+		if begin := k.starts[i]; any&nameless != 0 || n == begin {
+			sh.hidden = isHidden(frames[begin:n], parts)
+		}
+		k.lacks = k.lacks || sh.hidden || sh.foreign
+		k.starts, k.shapes = append(k.starts, n), append(k.shapes, sh)
 	}
 	k.order.read(t, names, k.frames)
 	for i := range t.Samples {

@@ -28,6 +28,9 @@ type Sums struct {
 	// could change the answer. The part of Cut that is charged to a key is still known,
 	// see Unknown.
 	Cut int64
+	// Hidden is the part of the samples in which any function may be, for lack of names, and
+	// Foreign the part in which no function of Go is known.
+	Hidden, Foreign float64
 
 	weight2 float64
 	cut2    float64 // the part of weight2 in Cut; 0 where all observations weigh the same
@@ -258,6 +261,7 @@ func (c *Counter) count(query int) {
 			}
 		}
 	})
+	s.Hidden, s.Foreign = c.nameless(query, s.Total)
 	slices.Sort(c.charged)
 	s.Keys, s.Values = append(s.Keys, c.charged...), slices.Grow(s.Values, len(c.charged))
 	for _, key := range c.charged {

@@ -212,6 +212,9 @@ func (b *Blocks) Close(p *profile.Profile, facts Facts) ([]Finding, error) {
 // close replaces the verdict on all samples together by the verdict of the blocks, which
 // also know how the samples were spread over time.
 func (s *blockState) close(w *window, r *rule, f *Finding) {
+	if r.query >= 0 && r.nameless(w.judged.counter.Sums(r.query)) != nil {
+		return // the finding on all samples says so, or is a fail
+	}
 	if s.enoughWithoutHit(r) {
 		f.Verdict, f.Value, f.Low, f.High = evidence.Pass, 0, 0, absent(0, s.samples, s.unknown).High
 		f.Samples, f.Reason, f.Notes = int64(s.samples), AbsentInBlocks{}, Notes{}

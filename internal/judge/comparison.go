@@ -43,6 +43,9 @@ func (w *window) comparison(r *rule) (c comparison, why Reason) {
 		if c.n0 = c.before.N; c.before.Total <= 0 {
 			return c, BaselineEmpty{}
 		}
+		if r.nameless(c.before) != nil { // what has no name there would look like growth
+			return c, BaselineNoNames{max(c.before.Hidden, c.before.Foreign)}
+		}
 	}
 	if r.isShare() {
 		return c, nil

@@ -118,12 +118,14 @@ type (
 	NotLinked           struct{}                             // no function of the program matches the subject
 	OtherKind           struct{ Needs, Is string }           // the profile is of another kind than the rule needs
 	NoSamples           struct{}                             // the profile is empty
-	NoPackages          struct{}                             // no function has a package of Go, so that none is charged
+	NoNames             struct{ Share float64 }              // of such a share of the samples it is not known which functions are in them
+	NoPackages          struct{ Share float64 }              // such a share has no function with a package of Go, so that none is charged
 	OutOfScope          struct{}                             // there are samples, and none is within the rule's "in" and "where"
 	DurationUnknown     struct{}                             // the duration of the profile is not known
 	NoBaseline          struct{}                             // there is no baseline
 	OtherBaseline       struct{ Is, Profile *charge.Layout } // the baseline is of another sort than the profile
 	BaselineEmpty       struct{}                             // the baseline has no samples
+	BaselineNoNames     struct{ Share float64 }              // of such a share of its samples it is not known which functions are in them
 	BaselineWorkUnknown struct{}                             // the amount of work in the baseline is not known
 	FigureUnknown       struct{ Figure, Why string }         // the process's figure is not known
 	WorkUnknown         struct{ Why string }                 // the amount of work is not known

@@ -115,6 +115,10 @@ type watchState struct {
 
 // add adds a window to the evidence about a rule.
 func (s *watchState) add(w *window, r *rule, at time.Duration, soon bool, f *Finding) {
+	switch f.Reason.(type) {
+	case NoNames, NoPackages:
+		return // it says nothing about functions
+	}
 	switch {
 	case r.Test == Steady:
 		if w.unmet(r) == nil {

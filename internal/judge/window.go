@@ -54,11 +54,32 @@ func (w *window) judge(r *rule, f *Finding) {
 		w.empty(r, f)
 	case r.Test == Absent:
 		w.absent(r, sums, f)
-	case r.Class == Each && !r.Flat && !r.Literal && !w.judged.counter.Names.HavePackages():
-		f.Reason = NoPackages{}
 	default:
 		w.compare(r, f)
 	}
+	if why := r.nameless(sums); why != nil && f.Verdict != evidence.Fail {
+		f.Verdict, f.Reason = evidence.Inconclusive, why
+		if r.isShare() {
+			f.High = min(f.High+max(sums.Hidden, sums.Foreign), 1)
+		}
+	}
+}
+
+// maxNameless is the part of the samples that may lack names where a pass depends on names: a
+// function that is in no other sample is "absent" up to this share.
+const maxNameless = evidence.AbsentShare
+
+// nameless is why the samples can't show that the rule is kept, because functions have no
+// names. It is nil if they can.
+func (r *rule) nameless(sums *charge.Sums) Reason {
+	switch {
+	case r.Class != Each && r.subject < 0 && r.in < 0: // it asks for no name
+	case sums.Hidden > maxNameless:
+		return NoNames{sums.Hidden}
+	case r.Class == Each && !r.Flat && !r.Literal && sums.Foreign > maxNameless:
+		return NoPackages{sums.Foreign}
+	}
+	return nil
 }
 
 // isNotLinked reports whether no function of the program matches the rule's pattern.
