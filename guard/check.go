@@ -93,7 +93,7 @@ type TB interface {
 //
 // A check that fails keeps its profiles, and its text has the paths: in t.ArtifactDir under
 // go test -artifacts, and otherwise in a folder profguard-check-* of the directory for
-// temporary files, which stays.
+// temporary files, which stays until the test has failed four times more.
 //
 // # Tests of all sorts
 //

@@ -3,6 +3,8 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"hash/crc32"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -100,7 +102,7 @@ func (r *run) save(results []reported) (said []string) {
 		if a, ok := r.t.(interface{ ArtifactDir() string }); ok && process.TestFlag("artifacts") {
 			return a.ArtifactDir(), nil
 		}
-		return os.MkdirTemp(r.temp, "profguard-check-")
+		return newFolder(cmp.Or(r.temp, os.TempDir()), r.t.Name())
 	})
 	for _, kind := range slices.Sorted(maps.Keys(r.judged)) {
 		failed := func(o reported) bool { return o.kind == kind && o.Verdict == budget.Fail }
@@ -119,6 +121,29 @@ func (r *run) save(results []reported) (said []string) {
 		said = append(said, text)
 	}
 	return said
+}
+
+// keptFolders is how many folders with profiles of one test stay: more than checks in a test
+// that may fail together, and few enough to be left behind.
+const keptFolders = 4
+
+// newFolder makes a folder for the profiles of a check that failed, and removes all but the newest
+// of those that the test has left before.
+func newFolder(temp, test string) (string, error) {
+	pkg, _ := os.Getwd() // go test runs the tests of a package in its folder
+	prefix := fmt.Sprintf("profguard-check-%08x-", crc32.ChecksumIEEE([]byte(pkg+" "+test)))
+	entries, _ := os.ReadDir(temp)
+	var old []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); strings.HasPrefix(e.Name(), prefix) && err == nil {
+			old = append(old, info)
+		}
+	}
+	slices.SortFunc(old, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for _, info := range old[min(keptFolders-1, len(old)):] {
+		os.RemoveAll(filepath.Join(temp, info.Name())) // that of another user stays
+	}
+	return os.MkdirTemp(temp, prefix)
 }
 
 // A conclusion says what a budget's outcome means for the test.

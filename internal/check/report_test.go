@@ -2,6 +2,8 @@ package check
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -225,6 +227,37 @@ func TestCheckReportRace(t *testing.T) {
 	} {
 		if charge.IsDetector(name) != want {
 			t.Errorf("IsDetector(%q) is %t", name, !want)
+		}
+	}
+}
+
+// The profiles of checks that fail are left in a few folders for each test, and not in one for
+// each run.
+func TestFewFoldersStay(t *testing.T) {
+	temp := t.TempDir()
+	other, err := newFolder(temp, "TestOther")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	for i := range 3 * keptFolders {
+		if last, err = newFolder(temp, "TestShop/a"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(last, "cpu.pprof"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(last, time.Time{}, time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := os.ReadDir(temp)
+	if err != nil || len(list) != keptFolders+1 {
+		t.Errorf("%d folders, %v; expected %d, and one of the other test", len(list), err, keptFolders)
+	}
+	for _, dir := range []string{last, other} {
+		if _, err := os.Stat(dir); err != nil {
+			t.Error(err)
 		}
 	}
 }
