@@ -92,6 +92,7 @@ var faults = []struct{ fault, folder, test string }{
 	83: {"functions without names", "budget", "TestFault_83_Nameless"},
 	77: {"another running check has started the server", "internal/check", "TestFault_77_84_OthersGoroutines"},
 	84: {"finalizers, cleanups and C threads do the work", "internal/check", "TestFault_77_84_OthersGoroutines"},
+	88: {"hits that do not add up", "guard", "TestFault_88_SumOfMaxima"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

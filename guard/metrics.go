@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,8 +25,8 @@ var (
 	metricOffender = newGauge("budget_offender_info", "1 while the budget fires: the function that its last event named, and the nearest call in the own module, each with its file and line.", "budget", "function", "file", "blame_function", "blame_file")
 	metricVacuous  = newGauge("budget_vacuous", "1 while the budget may never fail: no function that is linked matches it, its profile is missing, or there was nothing for it to judge in 60 windows.", "budget")
 	metricVerdicts = newCounter("verdicts_total", "Windows by verdict.", "budget", "verdict")
-	metricSamples  = newCounter("samples_total", "Samples that the budget's verdicts rest on. Hits divided by samples is the share, over any time and any number of processes.", "budget")
-	metricHits     = newCounter("hits_total", "Samples charged to the budget.", "budget")
+	metricSamples  = newCounter("samples_total", "Samples that the budget's verdicts rest on. Where additive is true, hits divided by samples is the share, over any time and any number of processes.", "budget", "additive")
+	metricHits     = newCounter("hits_total", "Samples charged to the budget. Where additive is false they are no share of a fleet: of the worst function of each window, or to compare with a baseline or an amount.", "budget", "additive")
 	metricWindows  = newCounter("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
 	metricGood     = newGauge("last_window_timestamp_seconds", "When the last good window ended.")
 	metricPaused   = newGauge("paused", "1 while the guard is paused because it cost too much.")
@@ -118,8 +119,8 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 			}
 			ch <- m
 		}
-		add(metricSamples, float64(b.Samples), name)
-		add(metricHits, float64(b.Hits), name)
+		add(metricSamples, float64(b.Samples), name, strconv.FormatBool(b.additive))
+		add(metricHits, float64(b.Hits), name, strconv.FormatBool(b.additive))
 	}
 	if !s.Good.IsZero() {
 		add(metricGood, float64(s.Good.UnixMilli())/1000)

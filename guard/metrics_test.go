@@ -195,8 +195,8 @@ func TestSamplesAndHitsAdd(t *testing.T) {
 			pass(10 * second)
 			text := scrape(t, registry, "text/plain")
 			for _, want := range []string{
-				fmt.Sprintf(`profguard_samples_total{budget="prints"} %d`, 1000*n),
-				fmt.Sprintf(`profguard_hits_total{budget="prints"} %d`, 700*(n/2)),
+				fmt.Sprintf(`profguard_samples_total{additive="true",budget="prints"} %d`, 1000*n),
+				fmt.Sprintf(`profguard_hits_total{additive="true",budget="prints"} %d`, 700*(n/2)),
 				fmt.Sprintf(`profguard_windows_total{outcome="ok"} %d`, n),
 			} {
 				if !strings.Contains(text, want+"\n") {

@@ -71,6 +71,8 @@ type BudgetStatus struct {
 	// measured says that the Result has a value: a window that was lost, too idle to judge, or
 	// without a unit of work has none, and zero would be wrong.
 	measured bool
+	// additive says that the Hits of windows and processes add up to a share.
+	additive bool
 
 	// Result is the result of the last window that had one. OffenderUnit is the unit of its
 	// offenders if that is not the Result's: those of a figure are shares of a profile.
@@ -188,7 +190,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	if s.State = State(state); state != e.alert.State { // windows are lost
 		s.Since = g.started.Add(since)
 	}
-	s.Warning = cmp.Or(s.Warning, e.unseen())
+	s.Warning, s.additive = cmp.Or(s.Warning, e.unseen()), e.rule.AddsUp()
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
 	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing
 	if active && s.Proven == budget.Pass || !active && s.Proven == budget.Fail {

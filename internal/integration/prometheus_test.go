@@ -110,6 +110,7 @@ func TestRulesTestFires(t *testing.T) {
 		{"profguard_budget_state == 2", "profguard_budget_state == 1", "a budget fires, "},
 		{`query (print "profguard_budget_offender_info"`, `query (print "profguard_budget_limit"`, "a budget fires, "},
 		{"job_budget:profguard_share_low:ratio1h > job", "job_budget:profguard_share:ratio1h > job", "a fleet of two "},
+		{`{additive="true"}`, "", "hits that do not add up "},
 		{"> 0.5", "> 0.2", "windows are lost "},
 		{"> 3600", "> 36000", "no good window, "},
 		{"profguard_budget_state == -1\n", "profguard_budget_state <= 0\n", "a budget that all windows together do not decide, "},
@@ -120,7 +121,7 @@ func TestRulesTestFires(t *testing.T) {
 		{"unless on (job, budget)", "and on (job, budget)", "budgets that nothing "},
 	} {
 		t.Run(tt.to, func(t *testing.T) {
-			broken := strings.Replace(string(data), tt.from, tt.to, 1)
+			broken := strings.ReplaceAll(string(data), tt.from, tt.to)
 			if broken == string(data) {
 				t.Fatalf("%q does not occur in the rules", tt.from)
 			}

@@ -72,6 +72,14 @@ func (r Rule) Patterns() []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 }
 
+// AddsUp reports whether the hits and the samples of windows, and of processes, may be added up and
+// compared with the limit. Those of a rule about each function are of the worst of each window, and a
+// sum of maxima is no share. The limit of growth, and of an amount, is none of a share. Profiles of
+// a state show the same samples again.
+func (r *Rule) AddsUp() bool {
+	return r.Class == Pattern && r.Test != Grows && r.Dimension == unit.Share && kinds.Of(r.Kind).Taken != kinds.State
+}
+
 // A Condition compares a figure with a limit in base units. A condition without a Figure
 // always holds.
 type Condition struct {
