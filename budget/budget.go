@@ -25,9 +25,8 @@ type Budget struct {
 	//	anything else                      a pattern, see the package documentation
 	Subject string
 
-	// Rule is "" for a limit ("above" after "no function" and "no package", otherwise "below"),
-	// or "absent", "grows", "steady", "leaked".
-	Rule string
+	// Rule says how the subject is judged.
+	Rule Rule
 
 	// Limit is the largest amount that is allowed. Its unit decides what is compared. A
 	// "steady" budget may have a limit too; "absent" and "leaked" have none.
@@ -42,10 +41,9 @@ type Budget struct {
 	// may restrict: http_requests_total{code="200"}.
 	Per string
 
-	// Kind is the kind of profile, as in the grammar: "heap", for example. For CPU it is
-	// "": Parse sets that for "of cpu" and for no kind. In a literal "cpu" means the same.
-	// Figures of the process have no kind.
-	Kind string
+	// Kind is the kind of profile. For CPU it is "": Parse sets that for "of cpu" and for no
+	// kind. In a literal KindCPU means the same. Figures of the process have no kind.
+	Kind Kind
 
 	// Except exempts functions and packages from a "no function" or "no package" budget, by
 	// patterns or by names as reports print them. A name that is not of Go has double
@@ -70,6 +68,40 @@ type Budget struct {
 	ForTime    time.Duration
 }
 
+// A Rule says how the subject of a budget is judged.
+type Rule string
+
+const (
+	RuleLimit  Rule = ""       // by its limit: "above" after "no function" and "no package", otherwise "below"
+	RuleAbsent Rule = "absent" // it is not in the profile
+	RuleGrows  Rule = "grows"  // by its limit on the growth since a baseline
+	RuleSteady Rule = "steady" // it does not grow over hours
+	RuleLeaked Rule = "leaked" // of "no goroutine": none is blocked for good
+)
+
+// A Kind is a kind of profile.
+type Kind string
+
+const (
+	KindCPU       Kind = "cpu"
+	KindHeap      Kind = "heap"   // live memory, as of the last collection
+	KindAllocs    Kind = "allocs" // what was allocated in the window
+	KindGoroutine Kind = "goroutine"
+	KindMutex     Kind = "mutex" // delays caused by holders of locks
+	KindBlock     Kind = "block" // time spent blocked
+)
+
+// A Figure is a figure of the process.
+type Figure string
+
+const (
+	FigureProcess    Figure = "process"    // the CPU that it uses, in cores
+	FigureGoroutines Figure = "goroutines" // their number
+	FigureHeap       Figure = "heap"       // bytes
+	FigureRSS        Figure = "rss"        // bytes
+	FigureGC         Figure = "gc"         // the collector's share of CPU, from 0 to 1
+)
+
 // An Amount is a number with its unit, as it was written.
 type Amount struct {
 	Value float64
@@ -82,8 +114,8 @@ type Amount struct {
 // A Condition compares a figure of the process with an amount. The zero
 // Condition always holds.
 type Condition struct {
-	Figure string // "process" (its cores), "goroutines", "heap", "rss", "gc"
-	Below  bool   // the condition holds below Amount; otherwise above it
+	Figure Figure
+	Below  bool // the condition holds below Amount; otherwise above it
 	Amount Amount
 }
 

@@ -43,8 +43,8 @@ func (p *parser) clauses() {
 			}
 			p.advance()
 		case partKind:
-			p.b.Kind = p.tok.raw
-			if !slices.Contains(kinds.Names(), p.b.Kind) {
+			p.b.Kind = Kind(p.tok.raw)
+			if !slices.Contains(kinds.Names(), p.tok.raw) {
 				p.fail(p.tok, kindExpected(), "")
 			}
 			p.advance()
@@ -128,13 +128,13 @@ func (t token) isText(without string) bool {
 
 // condition reads "process above 0.1 cores".
 func (p *parser) condition() Condition {
-	c := Condition{Figure: p.tok.raw}
-	if !slices.Contains(figures, c.Figure) {
+	c := Condition{Figure: Figure(p.tok.raw)}
+	if !slices.Contains(figures, p.tok.raw) {
 		p.fail(p.tok, figureExpected(), "")
 	}
 	p.advance()
 	if at := p.tok; at.raw != "above" && at.raw != "below" {
-		p.fail(at, `"above" or "below" after "`+c.Figure+`"`, "")
+		p.fail(at, `"above" or "below" after "`+string(c.Figure)+`"`, "")
 	}
 	c.Below = p.tok.raw == "below"
 	p.advance()

@@ -32,17 +32,17 @@ import "runtime/pprof"
 func Default() Set {
 	// These are values and not sentences, so that a program without sentences of its own does
 	// not link the parser.
-	busy := Condition{Figure: "process", Amount: Amount{0.03, "cores"}}
+	busy := Condition{Figure: FigureProcess, Amount: Amount{0.03, "cores"}}
 	set := Set{
 		{Name: "busy-select", Subject: `/^runtime\.(selectgo|selectnbrecv|selectnbsend)$/`, Limit: Amount{30, "%"}, When: busy},
 		{Name: "gc-thrash", Subject: "gc", Limit: Amount{40, "%"}, When: busy, ForWindows: 3},
 		{Name: "debug-print", Subject: `/^fmt\.(Append|Fprint|Print|Sprint)/`, Limit: Amount{25, "%"}, When: busy},
 		{Name: "regexp-compile", Subject: "regexp.compile", Limit: Amount{20, "%"}, When: busy},
 		{Name: "goroutine-flood", Subject: "goroutines", Limit: Amount{50000, ""}},
-		{Name: "goroutine-growth", Subject: "goroutines", Rule: "steady"},
+		{Name: "goroutine-growth", Subject: "goroutines", Rule: RuleSteady},
 	}
 	if pprof.Lookup("goroutineleak") != nil {
-		set = append(set, Budget{Name: "goroutine-leak", Subject: "no goroutine", Rule: "leaked"})
+		set = append(set, Budget{Name: "goroutine-leak", Subject: "no goroutine", Rule: RuleLeaked})
 	}
 	return set
 }

@@ -17,7 +17,7 @@ import (
 func TestDefaultHasNoDeadRow(t *testing.T) {
 	facts := Facts{
 		Elapsed: 10 * time.Second,
-		Figures: map[string]float64{"cores": 0.05, "goroutines": 20, "heap": 4 << 20, "rss": 12 << 20, "gc": 0.1},
+		Figures: map[Figure]float64{FigureProcess: 0.05, "goroutines": 20, "heap": 4 << 20, "rss": 12 << 20, "gc": 0.1},
 	}
 	work := folded.Must("cpu 10s\nmain.main;main.serve;main.handle 50")
 	for _, b := range Default() {
@@ -41,7 +41,7 @@ func TestDefaultFindsDumps(t *testing.T) {
 	for _, function := range []string{"fmt.Sprintf", "fmt.Sprint", "fmt.Fprintf", "fmt.Fprintln", "fmt.Printf", "fmt.Appendf"} {
 		p := folded.Must("cpu 10s\nmain.main;main.serve;main.handle 250\nmain.main;main.serve;" + function + ";fmt.(*pp).printValue 250")
 		var failed []string
-		for _, r := range judged(t, Default(), p, Facts{Figures: map[string]float64{"goroutines": 20, "gc": 0.1}}) {
+		for _, r := range judged(t, Default(), p, Facts{Figures: map[Figure]float64{"goroutines": 20, "gc": 0.1}}) {
 			if r.Verdict == Fail {
 				failed = append(failed, r.Budget.Name)
 			}
@@ -84,7 +84,7 @@ func TestDefaultSlowLeak(t *testing.T) {
 			for at := time.Minute; at <= tt.length; at += time.Minute {
 				results, err := watch.Profile(nothing, at, Facts{
 					Elapsed: 10 * time.Second,
-					Figures: map[string]float64{"cores": load(at), "goroutines": tt.goroutines(at), "heap": 64 << 20, "rss": 128 << 20, "gc": 0.1},
+					Figures: map[Figure]float64{FigureProcess: load(at), "goroutines": tt.goroutines(at), "heap": 64 << 20, "rss": 128 << 20, "gc": 0.1},
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -149,9 +149,9 @@ func TestDocUnits(t *testing.T) {
 		for subject := range strings.SplitSeq(subjects, ", ") {
 			b := Budget{Subject: subject}
 			if about, kind, ok := strings.Cut(subject, " of "); ok {
-				b.Subject, b.Kind = about, kind
+				b.Subject, b.Kind = about, Kind(kind)
 			} else if slices.Contains(kinds.Names(), subject) && !(subject == "heap" && strings.Contains(line, "rss")) {
-				b.Subject, b.Kind = "main.f", subject
+				b.Subject, b.Kind = "main.f", Kind(subject)
 			}
 			if got, want := text(b), cell(line, limits, grows); got != want {
 				t.Errorf("the table has %q for %q, the code %q", want, subject, got)

@@ -28,7 +28,7 @@ func TestFault_39_ZeroSamples(t *testing.T) {
 	} {
 		t.Run(test.sentence, func(t *testing.T) {
 			set := Must(test.sentence)
-			facts := Facts{Kind: strings.Fields(test.header)[0], Elapsed: 10 * time.Second, Work: map[string]float64{"request": 1000}}
+			facts := Facts{Kind: Kind(strings.Fields(test.header)[0]), Elapsed: 10 * time.Second, Work: map[string]float64{"request": 1000}}
 			nothing := folded.Must(test.header + "\n")
 			if r := judged(t, set, nothing, facts)[0]; r.Verdict != Inconclusive || r.Reason == "" {
 				t.Errorf("without samples: %s", r)

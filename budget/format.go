@@ -7,14 +7,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/unit"
 )
 
 // String returns the budget's canonical sentence, with its name in front when
 // it has one. Parsing a valid budget's sentence gives the same budget.
 func (b Budget) String() string {
-	if b.Kind == kinds.CPU {
+	if b.Kind == KindCPU {
 		b.Kind = ""
 	}
 	var words []string
@@ -42,9 +41,9 @@ func (b *Budget) text(p part) string {
 	case partSubject:
 		return b.Subject
 	case partRule:
-		return b.Rule
+		return string(b.Rule)
 	case partLimit:
-		if b.Limit != (Amount{}) || b.Rule != "absent" && b.Rule != "leaked" && b.Rule != "steady" {
+		if b.Limit != (Amount{}) || b.Rule != RuleAbsent && b.Rule != RuleLeaked && b.Rule != RuleSteady {
 			return b.Limit.String()
 		}
 	case partMeasure:
@@ -58,7 +57,7 @@ func (b *Budget) text(p part) string {
 	case partPer:
 		said = b.Per
 	case partKind:
-		said = b.Kind
+		said = string(b.Kind)
 	case partExcept:
 		said = strings.Join(b.Except, ", ")
 	case partIn:
@@ -96,7 +95,7 @@ func (c Condition) String() string {
 	if c.Below {
 		word = " below "
 	}
-	return c.Figure + word + c.Amount.String()
+	return string(c.Figure) + word + c.Amount.String()
 }
 
 // String returns the sentences of the set, one a line.
@@ -110,8 +109,8 @@ func (s Set) String() string {
 
 // limitWord returns the word in front of the amount: "no function above",
 // but "crypto/tls below".
-func limitWord(subject, rule string) string {
-	if rule != "steady" && strings.HasPrefix(subject, "no ") {
+func limitWord(subject string, rule Rule) string {
+	if rule != RuleSteady && strings.HasPrefix(subject, "no ") {
 		return "above"
 	}
 	return "below"

@@ -69,7 +69,7 @@ func FuzzBudget(f *testing.F) {
 	f.Add("n", "no function", "", 5.0, "ms", true, "request", "", "runtime/...", "main.f", "k", "v w", 3)
 	f.Add("", "process", "", 5.5, "", true, "request", "allocs", "", "", "", "\x00\xff", 0)
 	f.Fuzz(func(t *testing.T, name, subject, rule string, value float64, unit string, flat bool, per, kind, except, in, key, label string, windows int) {
-		b := Budget{Name: name, Subject: subject, Rule: rule, Limit: Amount{value, unit}, Flat: flat, Per: per, Kind: kind, In: in, ForWindows: windows}
+		b := Budget{Name: name, Subject: subject, Rule: Rule(rule), Limit: Amount{value, unit}, Flat: flat, Per: per, Kind: Kind(kind), In: in, ForWindows: windows}
 		if except != "" {
 			b.Except = []string{except, "b"}
 		}

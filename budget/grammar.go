@@ -21,20 +21,23 @@ type subject struct {
 }
 
 // A rule is a rule that a subject may have, with a sentence that has it.
-type rule struct{ name, example string }
+type rule struct {
+	name    Rule
+	example string
+}
 
 // subjects are all subjects, patterns last. The rule "steady" is for values that can pile up,
 // and not for shares.
 var subjects = []subject{
-	{"no function", judge.Each, []rule{{"", "no function above 20% cumulative"}, {"grows", "no function grows above 5 points"}}, "", nil},
-	{"no package", judge.Each, []rule{{"", "no package above 30% cumulative"}, {"grows", "no package grows above 5 points"}}, "", nil},
-	{"no goroutine", judge.Leak, []rule{{"leaked", "no goroutine leaked"}}, kinds.Goroutine, nil},
-	{"process", judge.Process, []rule{{"", "process below 1.5 cores"}, {"grows", "process grows below 10% per request"}, {"steady", "process steady"}}, "", nil},
-	{"goroutines", judge.Figure, []rule{{"", "goroutines below 5000"}, {"steady", "goroutines steady"}}, kinds.Goroutine, []fit{{unit.Count, perNever}}},
-	{"heap", judge.Figure, []rule{{"", "heap below 64MiB"}, {"steady", "heap steady"}}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
-	{"rss", judge.Figure, []rule{{"", "rss below 64MiB"}, {"steady", "rss steady"}}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
-	{"gc", judge.Figure, []rule{{"", "gc below 5%"}}, "", []fit{{unit.Share, perNever}}},
-	{"", judge.Pattern, []rule{{"", "crypto/tls below 5% cumulative"}, {"grows", "crypto/tls grows below 5 points"}, {"absent", "portlist absent"}}, "", nil},
+	{"no function", judge.Each, []rule{{RuleLimit, "no function above 20% cumulative"}, {RuleGrows, "no function grows above 5 points"}}, "", nil},
+	{"no package", judge.Each, []rule{{RuleLimit, "no package above 30% cumulative"}, {RuleGrows, "no package grows above 5 points"}}, "", nil},
+	{"no goroutine", judge.Leak, []rule{{RuleLeaked, "no goroutine leaked"}}, kinds.Goroutine, nil},
+	{"process", judge.Process, []rule{{RuleLimit, "process below 1.5 cores"}, {RuleGrows, "process grows below 10% per request"}, {RuleSteady, "process steady"}}, "", nil},
+	{"goroutines", judge.Figure, []rule{{RuleLimit, "goroutines below 5000"}, {RuleSteady, "goroutines steady"}}, kinds.Goroutine, []fit{{unit.Count, perNever}}},
+	{"heap", judge.Figure, []rule{{RuleLimit, "heap below 64MiB"}, {RuleSteady, "heap steady"}}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
+	{"rss", judge.Figure, []rule{{RuleLimit, "rss below 64MiB"}, {RuleSteady, "rss steady"}}, kinds.Heap, []fit{{unit.Bytes, perNever}}},
+	{"gc", judge.Figure, []rule{{RuleLimit, "gc below 5%"}}, "", []fit{{unit.Share, perNever}}},
+	{"", judge.Pattern, []rule{{RuleLimit, "crypto/tls below 5% cumulative"}, {RuleGrows, "crypto/tls grows below 5 points"}, {RuleAbsent, "portlist absent"}}, "", nil},
 }
 
 // figures are the figures of conditions.
@@ -61,7 +64,7 @@ func rulesText(name string) string {
 	s := subjectOf(name)
 	var rules []string
 	for _, r := range s.rules {
-		rules = append(rules, cmp.Or(r.name, limitWord(name, "")))
+		rules = append(rules, cmp.Or(string(r.name), limitWord(name, RuleLimit)))
 	}
 	after := strconv.Quote(name)
 	if s.class == judge.Pattern {
@@ -93,8 +96,8 @@ const (
 // takes reports whether a budget with this subject and rule may have the part.
 func (b *Budget) takes(p part) bool {
 	c := classOf(b.Subject)
-	limits := b.Rule == "" || b.Rule == "grows"
-	code, charged := c == judge.Each || c == judge.Pattern, c != judge.Figure && c != judge.Leak && b.Rule != "steady"
+	limits := b.Rule == RuleLimit || b.Rule == RuleGrows
+	code, charged := c == judge.Each || c == judge.Pattern, c != judge.Figure && c != judge.Leak && b.Rule != RuleSteady
 	switch p {
 	case partMeasure:
 		return code && limits
@@ -155,13 +158,13 @@ func fits(b *Budget) []fit {
 	switch { // whatever the kind
 	case s.class == judge.Figure:
 		return s.limit
-	case b.Rule == "steady":
+	case b.Rule == RuleSteady:
 		return limits[0].process[:1] // cores
 	}
-	process, grows := s.class == judge.Process, b.Rule == "grows"
+	process, grows := s.class == judge.Process, b.Rule == RuleGrows
 	for i := range limits {
 		switch l := &limits[i]; {
-		case l.kind != cmp.Or(b.Kind, kinds.CPU):
+		case l.kind != cmp.Or(string(b.Kind), kinds.CPU):
 		case process && grows:
 			return l.processGrown
 		case process:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -65,6 +66,16 @@ func (s Set) results(findings []judge.Finding) []Result {
 
 // judged are the facts for package judge.
 func (f *Facts) judged() (judge.Facts, error) {
+	if f.Kind != "" && *kinds.Of(string(f.Kind)) == (kinds.Kind{}) {
+		return judge.Facts{}, fmt.Errorf("kind: expected %s, found %q", orList(kinds.Names()), f.Kind)
+	}
+	known, figures := figures, map[string]float64{}
+	for name, value := range f.Figures {
+		if !slices.Contains(known, string(name)) {
+			return judge.Facts{}, fmt.Errorf("figures: expected %s, found %q", orList(known), name)
+		}
+		figures[judge.FigureOf(string(name))] = value
+	}
 	var baseline *decode.Table
 	if f.Baseline != nil {
 		var err error
@@ -73,7 +84,7 @@ func (f *Facts) judged() (judge.Facts, error) {
 		}
 	}
 	return judge.Facts{
-		Kind: f.Kind, MutexFraction: f.MutexFraction, Elapsed: f.Elapsed, Figures: f.Figures, Work: f.Work,
+		Kind: string(f.Kind), MutexFraction: f.MutexFraction, Elapsed: f.Elapsed, Figures: figures, Work: f.Work,
 		Module: f.Module, Baseline: baseline, BaselineWork: f.BaselineWork,
 	}, nil
 }
@@ -117,10 +128,10 @@ func frames(list []judge.Frame) []Frame {
 // Facts are what is known about a window beyond its profile. Every field is optional. A
 // budget that needs a missing one is inconclusive, and its Reason says so.
 type Facts struct {
-	// Kind is the kind of the profile, as in the grammar: "cpu", for example. By default it
-	// is derived from the profile. Mutex and block profiles look the same, so without a Kind
-	// budgets of both kinds are judged by such a profile.
-	Kind string
+	// Kind is the kind of the profile. By default it is derived from the profile. Mutex and
+	// block profiles look the same, so without a Kind budgets of both kinds are judged by such
+	// a profile.
+	Kind Kind
 
 	// MutexFraction is the argument of runtime.SetMutexProfileFraction when the profile was
 	// taken: one contention in so many was observed, and counts as so many. By default it is
@@ -131,10 +142,9 @@ type Facts struct {
 	// Elapsed is how long the window was, if the profile does not say so itself.
 	Elapsed time.Duration
 
-	// Figures are figures of the process: "cores", "goroutines", "heap" and "rss" (in
-	// bytes), "gc" (a share from 0 to 1). If one is negative, infinite or NaN, budgets and
+	// Figures are figures of the process. If one is negative, infinite or NaN, budgets and
 	// conditions on it are inconclusive.
-	Figures map[string]float64
+	Figures map[Figure]float64
 
 	// Work is the amount of work in the window by unit, for budgets "per" a unit:
 	// {"request": 1200}.
@@ -172,18 +182,18 @@ func (b *Budget) rule() judge.Rule {
 		Limit:     b.Limit.base(),
 		Dimension: b.dimension(),
 		Flat:      b.Flat,
-		Kind:      cmp.Or(b.Kind, kinds.CPU),
+		Kind:      string(cmp.Or(b.Kind, KindCPU)),
 		Per:       b.Per,
 		In:        b.In,
 		Where:     b.Where,
-		When:      judge.Condition{Figure: b.When.Figure, Below: b.When.Below, Limit: b.When.Amount.base()},
+		When:      judge.Condition{Figure: string(b.When.Figure), Below: b.When.Below, Limit: b.When.Amount.base()},
 	}
 	switch b.Rule {
-	case "absent":
+	case RuleAbsent:
 		r.Test = judge.Absent
-	case "grows":
+	case RuleGrows:
 		r.Test = judge.Grows
-	case "steady":
+	case RuleSteady:
 		r.Test = judge.Steady
 	}
 	if r.Literal = len(b.Except) == 1 && b.Except[0] == "none"; !r.Literal {
@@ -195,9 +205,9 @@ func (b *Budget) rule() judge.Rule {
 // dimension is the dimension of the measured value.
 func (b *Budget) dimension() unit.Dimension {
 	switch b.Rule {
-	case "absent":
+	case RuleAbsent:
 		return unit.Share // there is no limit
-	case "steady":
+	case RuleSteady:
 		return fits(b)[0].dim
 	}
 	d := b.Limit.dimension()

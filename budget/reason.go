@@ -87,7 +87,7 @@ func (p *phrasing) reason(reason judge.Reason) string {
 	case judge.ConditionUnknown:
 		return "cannot tell whether " + b.When.String() + ": " + cmp.Or(reason.Why, "the window does not say")
 	case judge.NotLinked:
-		if b.Rule == "absent" {
+		if b.Rule == RuleAbsent {
 			return "not linked: no function of the program matches " + b.Subject
 		}
 		return "no function linked into the program matches " + b.Subject + ": check the spelling, or drop the budget"

@@ -138,7 +138,7 @@ func (o *Offender) outside() *Frame {
 
 // kind is the kind of profile whose values are charged.
 func (b *Budget) kind() *kinds.Kind {
-	return kinds.Of(cmp.Or(subjectOf(b.Subject).kind, b.Kind, kinds.CPU))
+	return kinds.Of(cmp.Or(subjectOf(b.Subject).kind, string(b.Kind), kinds.CPU))
 }
 
 // isCounted reports whether the values are counted and not sampled.

@@ -184,6 +184,14 @@ func TestJudgeErrors(t *testing.T) {
 	if _, err := good.JudgeReader(bytes.NewReader(encode(t, some)), broken); err == nil || !strings.Contains(err.Error(), "baseline") {
 		t.Errorf("a broken baseline: %v", err)
 	}
+	for _, wrong := range []Facts{{Kind: "cpus"}, {Figures: map[Figure]float64{"cores": 1}}} {
+		if r, err := good.Judge(some, wrong); r != nil || err == nil || !strings.Contains(err.Error(), ": expected ") {
+			t.Errorf("Judge with %v: %v, %v", wrong, r, err)
+		}
+	}
+	if r, err := good.Judge(some, Facts{Kind: KindCPU, Figures: map[Figure]float64{FigureProcess: 1, FigureGC: 0.1}}); len(r) != 1 || err != nil {
+		t.Errorf("Judge with facts: %v, %v", r, err)
+	}
 	if r, err := good.Judge(some, Facts{}); len(r) != 1 || err != nil {
 		t.Errorf("a good set and a good profile: %v, %v", r, err)
 	}

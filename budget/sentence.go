@@ -17,7 +17,7 @@ func (p *parser) budget() {
 	p.rule()
 	p.clauses()
 	p.check()
-	if p.b.Kind == "cpu" {
+	if p.b.Kind == KindCPU {
 		p.b.Kind = ""
 	}
 }
@@ -69,12 +69,12 @@ func (p *parser) rule() {
 	case at.raw == "above" || at.raw == "below":
 		p.limit()
 	case isRule(at.raw):
-		p.b.Rule = at.raw
+		p.b.Rule = Rule(at.raw)
 		if !p.b.hasRule() {
 			p.check()
 		}
 		p.advance()
-		if p.b.Rule == "grows" || p.b.Rule == "steady" && (p.tok.raw == "below" || p.tok.raw == "above") {
+		if p.b.Rule == RuleGrows || p.b.Rule == RuleSteady && (p.tok.raw == "below" || p.tok.raw == "above") {
 			p.limit()
 		}
 	default:

@@ -101,7 +101,7 @@ func (b *Budget) clauseMistakes() (list []mistake) {
 			list = append(list, mistake{p, "only clauses that go with " + b.about(), "leave it out"})
 		}
 	}
-	if b.takes(partKind) && b.Kind != "" && !slices.Contains(kinds.Names(), b.Kind) {
+	if b.takes(partKind) && b.Kind != "" && !slices.Contains(kinds.Names(), string(b.Kind)) {
 		return append(list, mistake{partKind, kindExpected(), ""})
 	}
 	list = append(list, b.limitMistake(), b.workMistake(), b.When.mistake(), b.forMistake())
@@ -161,7 +161,7 @@ func (b *Budget) ruleMistake() mistake {
 	switch {
 	case b.hasRule():
 		return mistake{}
-	case b.Rule == "above" || b.Rule == "below" || !isRule(b.Rule): // no sentence says so
+	case b.Rule == "above" || b.Rule == "below" || !isRule(string(b.Rule)): // no sentence says so
 		m.advice = `a Rule is "", "absent", "grows", "steady" or "leaked"`
 	}
 	return m
@@ -170,15 +170,15 @@ func (b *Budget) ruleMistake() mistake {
 // limitMistake returns the mistake in a limit: its number, its unit, or a kind that has no
 // limit.
 func (b *Budget) limitMistake() mistake {
-	limited := b.Rule == "" || b.Rule == "grows"
+	limited := b.Rule == RuleLimit || b.Rule == RuleGrows
 	if !limited && b.Limit == (Amount{}) {
 		return mistake{}
 	}
 	dim, list, v, base := b.Limit.dimension(), fits(b), b.Limit.Value, b.Limit.base()
 	i := slices.IndexFunc(list, func(f fit) bool { return f.dim == dim })
 	switch {
-	case !limited && b.Rule != "steady":
-		return mistake{partLimit, `no amount after "` + b.Rule + `"`, "leave it out"}
+	case !limited && b.Rule != RuleSteady:
+		return mistake{partLimit, `no amount after "` + string(b.Rule) + `"`, "leave it out"}
 	case len(list) == 0:
 		return mistake{partKind, "a kind that has a limit for " + b.about(), ""}
 	case dim == unit.Unknown:
@@ -205,7 +205,7 @@ func (b *Budget) limitMistake() mistake {
 
 // about is the subject and rule of a limit, for messages.
 func (b *Budget) about() string {
-	return strconv.Quote(clipped(strings.TrimSpace(b.Subject + " " + b.Rule)))
+	return strconv.Quote(clipped(strings.TrimSpace(b.Subject + " " + string(b.Rule))))
 }
 
 func (b *Budget) workMistake() mistake {
@@ -219,11 +219,11 @@ func (b *Budget) workMistake() mistake {
 // mistake returns the mistake in a condition. Its figures have the same units as they have as
 // subjects.
 func (c *Condition) mistake() mistake {
-	about := Budget{Subject: c.Figure, Rule: "steady", Limit: c.Amount} // with this rule the limit is a plain figure
+	about := Budget{Subject: string(c.Figure), Rule: RuleSteady, Limit: c.Amount} // with this rule the limit is a plain figure
 	switch {
 	case *c == (Condition{}):
 		return mistake{}
-	case !slices.Contains(figures, c.Figure):
+	case !slices.Contains(figures, string(c.Figure)):
 		return mistake{partWhen, figureExpected(), ""}
 	case c.Amount == (Amount{}):
 		return mistake{partWhen, amountExpected, "say how much is too much"}

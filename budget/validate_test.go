@@ -175,7 +175,7 @@ func TestUnitsOfKinds(t *testing.T) {
 			for _, kind := range []string{"", "heap", "allocs", "goroutine", "mutex", "block"} {
 				for _, unit := range []string{"%", "points", "cores", "ms", "MiB", ""} {
 					for _, per := range []string{"", "call"} {
-						b := Budget{Subject: subject, Rule: rule, Kind: kind, Limit: Amount{12, unit}, Per: per}
+						b := Budget{Subject: subject, Rule: Rule(rule), Kind: Kind(kind), Limit: Amount{12, unit}, Per: per}
 						invalid := b.Validate()
 						if n++; invalid != nil && n%7 != 0 { // Parse looks long for a remedy; 7 divides none of the lists
 							continue

@@ -348,8 +348,8 @@ func literals() func(func(Budget) bool) {
 	return func(yield func(Budget) bool) {
 		conditions := []Condition{{}, {Figure: "cpu"}, {Figure: "heap", Amount: Amount{5, "%"}}, {Figure: "gc", Amount: Amount{5, ""}}, {Below: true}}
 		for _, subject := range []string{"", "no function", "no goroutine", "process", "goroutines", "heap", "gc", "main.f", "memory", "a:b", "goroutins", "Heap"} {
-			for _, rule := range []string{"", "grows", "steady", "absent", "leaked", "above"} {
-				for _, kind := range []string{"", "cpu", "allocs", "mutex", "x"} {
+			for _, rule := range []Rule{"", "grows", "steady", "absent", "leaked", "above"} {
+				for _, kind := range []Kind{"", "cpu", "allocs", "mutex", "x"} {
 					for _, limit := range []Amount{{}, {0.5, ""}, {12, "%"}, {100, "%"}, {12, "points"}, {500, "m"}, {12, "MiB"}, {12, "percent"}} {
 						for _, per := range []string{"", "call", "second"} {
 							b := Budget{Subject: subject, Rule: rule, Kind: kind, Limit: limit, Per: per}

@@ -53,7 +53,7 @@ func TestPassIsWithinZone(t *testing.T) {
 				text := "cpu 10s\n"
 				switch set[0].Kind {
 				case "goroutine", "mutex", "allocs":
-					text = set[0].Kind + "\n"
+					text = string(set[0].Kind) + "\n"
 				}
 				line := func(who string, v int) string {
 					if set[0].Kind == "mutex" || set[0].Kind == "allocs" {
@@ -67,7 +67,7 @@ func TestPassIsWithinZone(t *testing.T) {
 				return folded.Must(text + line("main.rest", n-work) + line("x/y.z", 1))
 			}
 			facts := Facts{
-				Kind: set[0].Kind, Elapsed: 10 * time.Second, Figures: map[string]float64{"gc": 0},
+				Kind: set[0].Kind, Elapsed: 10 * time.Second, Figures: map[Figure]float64{"gc": 0},
 				Baseline: window(n0, 0.1+0.1*rng.Float64()), BaselineWork: map[string]float64{"request": float64(n0)},
 				Work: map[string]float64{"request": float64(n) * (0.3 + 1.5*rng.Float64())},
 			}

@@ -49,7 +49,7 @@ func TestFault_24_StartOnAHungDisk(t *testing.T) {
 		if text := webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/dumps.json")); !strings.Contains(text, "state says why") {
 			t.Errorf("the page says %q", text)
 		}
-		wantEvents(t, w, eventDegraded)
+		wantEvents(t, w, EventDegraded)
 		close(let)
 		pass(30 * second)
 		s := g.Status()
@@ -68,9 +68,9 @@ func TestUnusableDumpDirShowsLate(t *testing.T) {
 			return nil, &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrPermission}
 		}
 		g := w.start(t, dumping(t, "portlist absent"))
-		wantEvents(t, w, eventDegraded)
+		wantEvents(t, w, EventDegraded)
 		pass(20 * second)
-		wantEvents(t, w, eventDegraded, eventDegraded)
+		wantEvents(t, w, EventDegraded, EventDegraded)
 		if s := g.Status(); !strings.Contains(s.Reason, "dumps off: mkdir") {
 			t.Errorf("reason %q", s.Reason)
 		}
@@ -89,7 +89,7 @@ func TestFault_11_StartOnAFullDisk(t *testing.T) {
 		if s := g.Status(); !strings.Contains(s.Reason, "dumps off: ") || s.Windows["ok"] < 2 {
 			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
 		}
-		wantEvents(t, w, eventDegraded)
+		wantEvents(t, w, EventDegraded)
 		g.Stop()
 	})
 }

@@ -133,26 +133,26 @@ func (g *Guard) announce(j *judgement) {
 	switch {
 	case j.event == alert.Fired:
 		e.named = map[string]bool{}
-		n.Name, n.Message = eventFiring, e.broken(j.event, r)
+		n.Name, n.Message = EventFiring, e.broken(j.event, r)
 		if r.Verdict != budget.Fail { // its own reason only says that this window is not enough
 			f := *j.finding
 			f.Reason = judge.Together{}
 			n.Result = e.Budget.Result(f)
 		}
 	case j.event.Ends():
-		n.Name, n.Result.Reason = eventResolved, e.endedBy(j.event, r)
+		n.Name, n.Result.Reason = EventResolved, e.endedBy(j.event, r)
 		is := "is kept again"
 		if j.event == alert.Unproven || j.event == alert.Unjudged {
 			is = "does not fire any more"
 		}
 		n.Message = fmt.Sprintf("budget %s %s: %s", e.Name, is, n.Result.Reason)
 	case another:
-		n.Name, n.Message = eventOffender, e.broken(j.event, r)
+		n.Name, n.Message = EventOffender, e.broken(j.event, r)
 		e.Offender = &r.Offenders[0]
 	default:
 		return
 	}
-	if n.Name == eventResolved {
+	if n.Name == EventResolved {
 		e.named = nil
 	} else {
 		e.named[e.worst(r)], e.namedAt = true, j.end

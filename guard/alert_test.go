@@ -411,7 +411,7 @@ func TestFault_73_AnotherOffender(t *testing.T) {
 		var last time.Time
 		for _, e := range w.events {
 			if e.Budget == "x2" {
-				if gap := e.Time.Sub(last); e.Name == eventOffender && gap < minute {
+				if gap := e.Time.Sub(last); e.Name == EventOffender && gap < minute {
 					t.Errorf("%s, %v after the event before it", e.Message, gap)
 				}
 				last = e.Time
@@ -419,7 +419,7 @@ func TestFault_73_AnotherOffender(t *testing.T) {
 				if len(e.Result.Offenders) > 0 {
 					name = " " + e.Result.Offenders[0].Function
 				}
-				got = append(got, strings.TrimPrefix(e.Name, "profguard.budget.")+name)
+				got = append(got, strings.TrimPrefix(string(e.Name), "profguard.budget.")+name)
 			}
 		}
 		want := "firing main.a, offender main.b, offender main.c, resolved"
@@ -547,7 +547,7 @@ func TestWhyItEnds(t *testing.T) {
 				g.Stop()
 				var kept []Event
 				for _, e := range w.events {
-					if e.Name == eventResolved {
+					if e.Name == EventResolved {
 						kept = append(kept, e)
 					}
 				}

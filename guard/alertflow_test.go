@@ -194,7 +194,7 @@ func TestOthersAreJudgedWhileTheProfilerIsTaken(t *testing.T) {
 		if s := g.Status(); s.Budgets[0].State != StateFiring || s.Window.Goroutines != 6000 || len(w.windows()) != 6 {
 			t.Errorf("three minutes after there are too many: %s, %d goroutines, %d tries", s.Budgets[0].State, s.Window.Goroutines, len(w.windows()))
 		}
-		wantEvents(t, w, eventLost, "profguard.budget.firing crowd")
+		wantEvents(t, w, EventLost, "profguard.budget.firing crowd")
 		g.Stop()
 	})
 }
@@ -368,7 +368,7 @@ func TestFault_38_Work(t *testing.T) {
 					t.Errorf("%v: %s", r.Verdict, r.Reason)
 				}
 				healthy := tt.want == "surely" || tt.want == "no request was done"
-				if told := slices.Contains(w.told(), eventDegraded); told == healthy || strings.Contains(s.Reason, tt.want) == healthy {
+				if told := slices.Contains(w.told(), string(EventDegraded)); told == healthy || strings.Contains(s.Reason, tt.want) == healthy {
 					t.Errorf("told: %t, the status says %q", told, s.Reason)
 				}
 				if r := s.Budgets[2].Result; r.Reason == s.Budgets[0].Result.Reason || r.Verdict != budget.Pass {

@@ -42,7 +42,7 @@ func TestBrokenByEvidence(t *testing.T) {
 				close(told)
 				e := <-told
 				const message = "budget x (no function above 20% cumulative) is broken: at 30.00%, limit 20%; offender main.work at shop/order.go:46"
-				if e.Name != eventFiring || e.Message != message || e.Result.Reason != test.want {
+				if e.Name != EventFiring || e.Message != message || e.Result.Reason != test.want {
 					t.Errorf("%s: %s (%s), want %s (%s)", e.Name, e.Message, e.Result.Reason, message, test.want)
 				}
 				if got := l.Status().Budgets[0].Result.Reason; !strings.HasPrefix(got, test.reason) {

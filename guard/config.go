@@ -172,7 +172,7 @@ func (c *Config) complete(asking *atomic.Bool) error {
 	c.checkUnits(asking, wrong)
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
-		if b.Rule != "grows" {
+		if b.Rule != budget.RuleGrows {
 			continue
 		}
 		if c.Baseline == nil {

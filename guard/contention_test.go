@@ -53,7 +53,7 @@ func contested(t *testing.T, w *world, registry *prometheus.Registry) *Guard {
 func wantLost(t *testing.T, w *world, g *Guard, registry *prometheus.Registry, o profiler.Outcome, reason string) {
 	t.Helper()
 	outcome(t, g, o)
-	eventually(t, "an event that says so", func() bool { return slices.Contains(w.told(), eventLost) })
+	eventually(t, "an event that says so", func() bool { return slices.Contains(w.told(), string(EventLost)) })
 	s := g.Status()
 	if s.Window.Outcome == o.String() && !strings.Contains(s.Window.Reason, reason) {
 		t.Errorf("the reason is %q, want it to say %q", s.Window.Reason, reason)
@@ -67,7 +67,7 @@ func wantLost(t *testing.T, w *world, g *Guard, registry *prometheus.Registry, o
 	if !regexp.MustCompile(fmt.Sprintf(`profguard_windows_total\{outcome=%q\} [1-9]`, o.String())).MatchString(text) {
 		t.Errorf("the metric does not count it:\n%s", text)
 	}
-	if n := strings.Count(strings.Join(w.told(), "\n"), eventLost); n != 1 {
+	if n := strings.Count(strings.Join(w.told(), "\n"), string(EventLost)); n != 1 {
 		t.Errorf("it was told %d times", n)
 	}
 }
@@ -175,7 +175,7 @@ func TestFault_05_ForeignRate(t *testing.T) {
 		// The foreign rate has ended with the window.
 		eventually(t, "another window", func() bool { return hasOutcome(g, profiler.OK) || hasOutcome(g, profiler.Overrun) })
 		if hasOutcome(g, profiler.OK) {
-			eventually(t, "an event that says so", func() bool { return slices.Contains(w.told(), eventRegained) })
+			eventually(t, "an event that says so", func() bool { return slices.Contains(w.told(), string(EventRegained)) })
 			return
 		}
 		g.Stop()
@@ -280,7 +280,7 @@ func TestLostInOtherWays(t *testing.T) {
 				if got := g.Status().Windows[o.String()]; got != 2 || b.Verdicts["inconclusive"] != 2 {
 					t.Errorf("%d windows, verdicts %v", got, b.Verdicts)
 				}
-				wantEvents(t, w, eventLost, eventRegained)
+				wantEvents(t, w, EventLost, EventRegained)
 			})
 		})
 	}

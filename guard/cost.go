@@ -121,11 +121,11 @@ func (l *looper) account(cost time.Duration, after *process.Snapshot) {
 		l.status.State, l.status.PausedUntil = statePaused, until
 		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*pace.PauseShare))
 		if was != statePaused {
-			l.emit(Event{Name: eventPaused, Message: fmt.Sprintf("profguard pauses for %v: its own cost was %.1f%% of a core; with a longer Config.Every it is less", pace.PauseFor, 100*share)})
+			l.emit(Event{Name: EventPaused, Message: fmt.Sprintf("profguard pauses for %v: its own cost was %.1f%% of a core; with a longer Config.Every it is less", pace.PauseFor, 100*share)})
 		}
 	case was == statePaused:
 		l.status.State, l.status.PausedUntil = stateRunning, time.Time{}
 		l.faults.clear("cost")
-		l.emit(Event{Name: eventResumed, Message: "profguard goes on"})
+		l.emit(Event{Name: EventResumed, Message: "profguard goes on"})
 	}
 }

@@ -38,7 +38,7 @@ func TestDiskFull(t *testing.T) {
 		}
 		var degraded int
 		for _, name := range w.told() {
-			if name == eventDegraded {
+			if name == string(EventDegraded) {
 				degraded++
 			}
 		}
@@ -77,7 +77,7 @@ func TestDirectoryVanishes(t *testing.T) {
 		if e := firings(w); s.Windows["ok"] != 3 || len(e) != 1 || e[0].Dump != "" || s.Budgets[0].Dump != "" || s.Dumps["saved"] != 0 {
 			t.Errorf("windows %v, events %+v, dump %q, counts %v", s.Windows, e, s.Budgets[0].Dump, s.Dumps)
 		}
-		if !slices.Contains(w.told(), eventDegraded) {
+		if !slices.Contains(w.told(), string(EventDegraded)) {
 			t.Errorf("events %q, want one that says it", w.told())
 		}
 		remove()

@@ -113,7 +113,7 @@ func TestPanicInADumpKeepsEvents(t *testing.T) {
 				t.Errorf("%s is %s, want firing", b.Name, b.State)
 			}
 		}
-		wantEvents(t, w, eventFiring+" a", eventFiring+" b")
+		wantEvents(t, w, EventFiring+" a", EventFiring+" b")
 		g.Stop()
 	})
 }
@@ -130,7 +130,7 @@ func TestStopBetweenBudgetsKeepsEvents(t *testing.T) {
 		pass(minute)
 		g.Stop()
 		for _, b := range g.Status().Budgets {
-			if told := slices.Contains(w.told(), eventFiring+" "+b.Name); told != (b.State == StateFiring) {
+			if told := slices.Contains(w.told(), string(EventFiring)+" "+b.Name); told != (b.State == StateFiring) {
 				t.Errorf("%s is %s, told that it fires: %t", b.Name, b.State, told)
 			}
 		}

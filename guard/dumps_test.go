@@ -100,7 +100,7 @@ func firings(w *world) []Event {
 	defer w.mu.Unlock()
 	var list []Event
 	for _, e := range w.events {
-		if e.Name == eventFiring {
+		if e.Name == EventFiring {
 			list = append(list, e)
 		}
 	}

@@ -13,19 +13,7 @@ import (
 // An Event is a transition of a budget or of the guard. There is one for each transition,
 // and not for each window.
 type Event struct {
-	// Name is the OpenTelemetry event's name:
-	//
-	//	profguard.budget.firing    a budget is broken
-	//	profguard.budget.offender  a firing budget has another offender, too (of functions and
-	//	                           patterns, not of the process), or its first is known
-	//	profguard.budget.resolved  a firing budget is kept again, or no longer judged
-	//	profguard.budget.vacuous   a budget can't fail: nothing matches it, or its profile is missing
-	//	profguard.window.lost      windows begin to be lost
-	//	profguard.window.regained  a window is good again
-	//	profguard.guard.paused     the guard costs too much and pauses
-	//	profguard.guard.resumed    the guard goes on after a pause
-	//	profguard.guard.degraded   a part of the guard has failed
-	Name string
+	Name EventName
 	Time time.Time
 
 	// Budget and Result are set for budgets.
@@ -43,24 +31,37 @@ type Event struct {
 	Message string
 }
 
+// An EventName is the name of an event, also of the OpenTelemetry log record.
+type EventName string
+
 const (
-	eventFiring   = "profguard.budget.firing"
-	eventOffender = "profguard.budget.offender"
-	eventResolved = "profguard.budget.resolved"
-	eventVacuous  = "profguard.budget.vacuous"
-	eventLost     = "profguard.window.lost"
-	eventRegained = "profguard.window.regained"
-	eventPaused   = "profguard.guard.paused"
-	eventResumed  = "profguard.guard.resumed"
-	eventDegraded = "profguard.guard.degraded"
+	// EventFiring: a budget is broken.
+	EventFiring EventName = "profguard.budget.firing"
+	// EventOffender: a firing budget has another offender, too (of functions and patterns, not
+	// of the process), or its first is known.
+	EventOffender EventName = "profguard.budget.offender"
+	// EventResolved: a firing budget is kept again, or no longer judged.
+	EventResolved EventName = "profguard.budget.resolved"
+	// EventVacuous: a budget can't fail: nothing matches it, or its profile is missing.
+	EventVacuous EventName = "profguard.budget.vacuous"
+	// EventLost: windows begin to be lost.
+	EventLost EventName = "profguard.window.lost"
+	// EventRegained: a window is good again.
+	EventRegained EventName = "profguard.window.regained"
+	// EventPaused: the guard costs too much and pauses.
+	EventPaused EventName = "profguard.guard.paused"
+	// EventResumed: the guard goes on after a pause.
+	EventResumed EventName = "profguard.guard.resumed"
+	// EventDegraded: a part of the guard has failed.
+	EventDegraded EventName = "profguard.guard.degraded"
 )
 
 // level is the severity of an event.
 func (e Event) level() slog.Level {
 	switch e.Name {
-	case eventFiring, eventOffender:
+	case EventFiring, EventOffender:
 		return slog.LevelError
-	case eventResolved, eventRegained, eventResumed:
+	case EventResolved, EventRegained, EventResumed:
 		return slog.LevelInfo
 	}
 	return slog.LevelWarn
@@ -87,14 +88,14 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 	add("profguard.value", "", r.Value)
 	add("profguard.low", "", r.Low)
 	add("profguard.high", "", r.High)
-	limit := r.Budget.Rule
+	limit := string(r.Budget.Rule)
 	if r.Budget.Limit != (budget.Amount{}) {
 		limit = r.Budget.Limit.String()
 	}
 	add("profguard.limit", "", limit)
 	add("profguard.samples", "", r.Samples)
 	add("profguard.hits", "", r.Hits)
-	if e.Name == eventFiring || e.Name == eventOffender { // in other events it is in the message
+	if e.Name == EventFiring || e.Name == EventOffender { // in other events it is in the message
 		reason := "reason"
 		if len(r.Offenders) > 0 {
 			reason = ""
@@ -119,7 +120,7 @@ func (e *Event) attributes(dir string, add func(otel, log string, value any)) {
 		add("", "dump", filepath.Join(dir, dumps.ID(e.Dump).Folder(), e.Dump))
 		add("profguard.dump.time", "", e.Dumped)
 	}
-	if accept := check.Accepting(r, 1); accept != "" && e.Name == eventFiring {
+	if accept := check.Accepting(r, 1); accept != "" && e.Name == EventFiring {
 		add("profguard.accept", "", accept)
 		add("", "accept", "except "+check.Exception(&r.Budget, &r.Offenders[0]))
 	}

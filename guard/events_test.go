@@ -110,10 +110,10 @@ func TestOTelEvents(t *testing.T) {
 
 // Every event has a severity that goes with what it says.
 func TestSeverities(t *testing.T) {
-	for name, want := range map[string]log.Severity{
-		eventFiring: log.SeverityError, eventOffender: log.SeverityError, eventResolved: log.SeverityInfo, eventVacuous: log.SeverityWarn,
-		eventLost: log.SeverityWarn, eventRegained: log.SeverityInfo, eventPaused: log.SeverityWarn,
-		eventResumed: log.SeverityInfo, eventDegraded: log.SeverityWarn,
+	for name, want := range map[EventName]log.Severity{
+		EventFiring: log.SeverityError, EventOffender: log.SeverityError, EventResolved: log.SeverityInfo, EventVacuous: log.SeverityWarn,
+		EventLost: log.SeverityWarn, EventRegained: log.SeverityInfo, EventPaused: log.SeverityWarn,
+		EventResumed: log.SeverityInfo, EventDegraded: log.SeverityWarn,
 	} {
 		rec := record(Event{Name: name})
 		if got := rec.Severity(); got != want {
@@ -159,12 +159,12 @@ func TestSlogLines(t *testing.T) {
 func TestSlogDump(t *testing.T) {
 	var b bytes.Buffer
 	sink := slogSink(slog.New(slog.NewTextHandler(&b, nil)), "/var/dumps")
-	sink(Event{Name: eventFiring, Budget: "x", Dump: "profguard-1", Dumped: time.Unix(0, 0).UTC()})
+	sink(Event{Name: EventFiring, Budget: "x", Dump: "profguard-1", Dumped: time.Unix(0, 0).UTC()})
 	if !strings.Contains(b.String(), " dump=/var/dumps/profguard-1") {
 		t.Errorf("with a dump: %s", &b)
 	}
 	b.Reset()
-	sink(Event{Name: eventFiring, Budget: "x"})
+	sink(Event{Name: EventFiring, Budget: "x"})
 	if strings.Contains(b.String(), "dump") {
 		t.Errorf("without one: %s", &b)
 	}
@@ -190,26 +190,26 @@ func TestFault_55_AllBudgetsAtOnce(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
 				g := w.start(t, Config{Budgets: many(test.pattern), Window: 10 * second, Every: 10 * second})
-				count := func(event string) (n int) {
+				count := func(event EventName) (n int) {
 					for _, told := range w.told() {
-						if strings.HasPrefix(told, event) {
+						if strings.HasPrefix(told, string(event)) {
 							n++
 						}
 					}
 					return n
 				}
 				pass(15 * second)
-				if n := count(eventFiring); n != test.fired {
+				if n := count(EventFiring); n != test.fired {
 					t.Errorf("%d budgets were said to fire, want %d; dropped %v", n, test.fired, g.Status().Dropped)
 				}
 				if err := g.SetBudgets(many("main.serve")); err != nil {
 					t.Fatal(err)
 				}
 				pass(20 * second)
-				if n := count(eventResolved); n != test.fired {
+				if n := count(EventResolved); n != test.fired {
 					t.Errorf("%d budgets were said to be over, want %d; dropped %v", n, test.fired, g.Status().Dropped)
 				}
-				if n := count(eventFiring + " main.serve"); n != 300 {
+				if n := count(EventFiring + " main.serve"); n != 300 {
 					t.Errorf("%d of the new budgets were said to fire, want 300; dropped %v", n, g.Status().Dropped)
 				}
 			})
@@ -225,7 +225,7 @@ func TestFault_30_EmitHangs(t *testing.T) {
 		g := w.start(t, Config{Budgets: flapping, Window: 10 * second, Every: 10 * second, LoggerProvider: p})
 		pass(20*10*second + second)
 		for range sinkQueue { // beside the twenty of these windows
-			g.emit(Event{Name: eventLost})
+			g.emit(Event{Name: EventLost})
 		}
 		pass(second)
 		s := g.Status()
@@ -336,7 +336,7 @@ func TestSlogLineIsShort(t *testing.T) {
 		}}}
 		var b bytes.Buffer
 		slogSink(slog.New(slog.NewTextHandler(&b, nil)), "/var/lib/shop/profiles")(Event{
-			Name: eventFiring, Budget: e.Name, Result: r, Message: e.broken(alert.Fired, &r), Dump: "20261127T155400.000-7f3a-cpu", Dumped: time.Now(),
+			Name: EventFiring, Budget: e.Name, Result: r, Message: e.broken(alert.Fired, &r), Dump: "20261127T155400.000-7f3a-cpu", Dumped: time.Now(),
 		})
 		line := b.String()
 		at := -1

@@ -32,11 +32,11 @@ func exportedMetrics(t *testing.T) []exported {
 // exportedEvents are the events that a guard emits, with their severities.
 func exportedEvents() []exported {
 	var list []exported
-	for _, name := range []string{
-		eventFiring, eventOffender, eventResolved, eventVacuous, eventLost, eventRegained, eventPaused, eventResumed, eventDegraded,
+	for _, name := range []EventName{
+		EventFiring, EventOffender, EventResolved, EventVacuous, EventLost, EventRegained, EventPaused, EventResumed, EventDegraded,
 	} {
 		rec := record(Event{Name: name})
-		list = append(list, exported{name, rec.SeverityText(), ""})
+		list = append(list, exported{string(name), rec.SeverityText(), ""})
 	}
 	return list
 }

@@ -130,7 +130,7 @@ func TestAccept(t *testing.T) {
 			t.Errorf("%s, offender %q: accepted by %q, want %q", test.sentence, test.offender, s.Accept, test.want)
 		}
 		var log strings.Builder
-		slogSink(slog.New(slog.NewTextHandler(&log, nil)), "")(Event{Name: eventFiring, Budget: e.Name, Result: e.Result})
+		slogSink(slog.New(slog.NewTextHandler(&log, nil)), "")(Event{Name: EventFiring, Budget: e.Name, Result: e.Result})
 		_, accept, ok := strings.Cut(log.String(), " accept=") // the last of the line
 		except, err := strconv.Unquote(strings.TrimSpace(accept))
 		if ok != (test.want != "") || ok && (err != nil || !strings.Contains(test.want, strings.TrimPrefix(except, "except "))) {

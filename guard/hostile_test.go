@@ -91,7 +91,7 @@ func TestRegistryHangs(t *testing.T) {
 		if s := g.Status(); !strings.Contains(s.Reason, "Register has not returned") || s.Windows["ok"] == 0 {
 			t.Errorf("reason %q, windows %v", s.Reason, s.Windows)
 		}
-		wantEvents(t, w, eventDegraded)
+		wantEvents(t, w, EventDegraded)
 		close(r.let)
 		pass(second)
 		if s := g.Status(); s.Reason != "" || !strings.Contains(scrape(t, r, "text/plain"), "profguard_paused 0") {

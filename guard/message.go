@@ -84,7 +84,7 @@ func (e *entry) endedBy(event alert.Event, r *budget.Result) string {
 func (e *entry) removed() Event {
 	r := e.Result
 	r.Verdict, r.Reason = budget.Inconclusive, "removed by SetBudgets"
-	return Event{Name: eventResolved, Budget: e.Name, Result: r, Message: fmt.Sprintf("budget %s was removed or changed while it was firing", e.Name)}
+	return Event{Name: EventResolved, Budget: e.Name, Result: r, Message: fmt.Sprintf("budget %s was removed or changed while it was firing", e.Name)}
 }
 
 // reason is the reason of the budget's last window. If the budget fires although that window

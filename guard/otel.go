@@ -27,7 +27,7 @@ func otelSink(provider log.LoggerProvider) func(Event) {
 // record converts an event to a log record.
 func record(e Event) log.Record {
 	var rec log.Record
-	rec.SetEventName(e.Name)
+	rec.SetEventName(string(e.Name))
 	rec.SetTimestamp(e.Time)
 	rec.SetObservedTimestamp(e.Time)
 	rec.SetBody(attribute.StringValue(e.Message))

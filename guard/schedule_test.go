@@ -316,7 +316,7 @@ func TestStopInMidWindow(t *testing.T) {
 }
 
 // wantEvents compares the events so far.
-func wantEvents(t *testing.T, w *world, want ...string) {
+func wantEvents(t *testing.T, w *world, want ...EventName) {
 	t.Helper()
 	synctest.Wait()
 	got := w.told()
@@ -325,7 +325,7 @@ func wantEvents(t *testing.T, w *world, want ...string) {
 		return
 	}
 	for i := range want {
-		if got[i] != want[i] {
+		if got[i] != string(want[i]) {
 			t.Errorf("events %q, want %q", got, want)
 			return
 		}

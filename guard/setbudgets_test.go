@@ -189,7 +189,7 @@ func TestRemovedBudgetsAreNotTold(t *testing.T) {
 			}
 		}
 		var told []string
-		s := newSink("test", func(e Event) { told = append(told, e.Name) }, l.off)
+		s := newSink("test", func(e Event) { told = append(told, string(e.Name)) }, l.off)
 		l.sinks = []*sink{s}
 		l.apply(t.Context(), []*judgement{{entry: e, finding: new(judge.Finding), result: budget.Result{Budget: e.Budget, Verdict: budget.Fail}, start: time.Now(), end: time.Now()}}, &profiler.Window{})
 		finish(s)

@@ -13,7 +13,7 @@ func slogSink(logger *slog.Logger, dir string) func(Event) {
 		if l == nil {
 			l = slog.Default()
 		}
-		attrs := []slog.Attr{slog.String("event", e.Name)}
+		attrs := []slog.Attr{slog.String("event", string(e.Name))}
 		e.attributes(dir, func(_, name string, value any) {
 			if name != "" {
 				attrs = append(attrs, slog.Any(name, value))

@@ -232,7 +232,7 @@ func (g *Guard) degraded(part, reason, what string) {
 	maps.DeleteFunc(g.faults.emitted, func(_ string, last time.Time) bool { return now.Sub(last) >= time.Hour })
 	if _, told := g.faults.emitted[key]; !told {
 		g.faults.emitted[key] = now
-		g.emit(Event{Name: eventDegraded, Message: what})
+		g.emit(Event{Name: EventDegraded, Message: what})
 	}
 }
 

@@ -87,7 +87,7 @@ func (g *Guard) warn(e *entry, why string) {
 		return
 	}
 	e.Warning = why
-	g.emit(Event{Name: eventVacuous, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s cannot fail: %s", e.Name, why)})
+	g.emit(Event{Name: EventVacuous, Budget: e.Name, Result: e.Result, Message: fmt.Sprintf("budget %s cannot fail: %s", e.Name, why)})
 }
 
 // isDefault reports whether a budget is one of budget.Default, word for word. These are meant

@@ -61,7 +61,7 @@ func TestNeverWithin(t *testing.T) {
 			"typo: portlister below 20%",
 		)})
 		initials(t, g, 59)
-		wantEvents(t, w, eventVacuous+" typo")
+		wantEvents(t, w, EventVacuous+" typo")
 		if series(t, g, "profguard_budget_vacuous", "typo") != "1" || series(t, g, "profguard_budget_vacuous", "never") != "0" {
 			t.Error("the misspelt one, and no other, is to be known from its metric")
 		}
@@ -180,7 +180,7 @@ func TestNearlyLinked(t *testing.T) {
 			"typo: fmt.Pirntln below 20%", "other: portlister below 20%", "near: fmt.Pirntln absent", "gone: portlister absent",
 			"within: fmt.Println absent in portlister.Poll", "nowhere: portlister absent in portlister.Poll")})
 		initials(t, g, 1)
-		wantEvents(t, w, eventVacuous+" typo", eventVacuous+" other", eventVacuous+" near", eventVacuous+" within")
+		wantEvents(t, w, EventVacuous+" typo", EventVacuous+" other", EventVacuous+" near", EventVacuous+" within")
 		b := g.Status().Budgets
 		if want := "did you mean fmt.Println, which is linked?"; !strings.Contains(b[0].Warning, want) {
 			t.Errorf("warning %q, want %q", b[0].Warning, want)
@@ -205,7 +205,7 @@ func TestDefaultsAreNotVacuous(t *testing.T) {
 		w.linked = []string{"main.main"}
 		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: append(budget.Default(), budget.Must("typo: fmt.Pirntln below 20%")...)})
 		initials(t, g, unseenWindows+2)
-		wantEvents(t, w, eventVacuous+" typo")
+		wantEvents(t, w, EventVacuous+" typo")
 		for _, b := range g.Status().Budgets {
 			want := "0"
 			if b.Name == "typo" {

@@ -244,9 +244,9 @@ func (l *looper) publish(w *profiler.Window, samples int64, tried, early bool, u
 			l.status.Good = w.Start.Add(w.Elapsed)
 		}
 		if !good && was {
-			l.emit(Event{Name: eventLost, Message: fmt.Sprintf("a window was lost (%s): %s", w.Outcome, w.Reason)})
+			l.emit(Event{Name: EventLost, Message: fmt.Sprintf("a window was lost (%s): %s", w.Outcome, w.Reason)})
 		} else if good && !was {
-			l.emit(Event{Name: eventRegained, Message: "windows are good again"})
+			l.emit(Event{Name: EventRegained, Message: "windows are good again"})
 		}
 	}
 	s.Cores, s.RSS, s.Heap, s.Goroutines = used.Cores, now.RSS, now.Heap, now.Goroutines

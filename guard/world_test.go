@@ -256,7 +256,7 @@ func (w *world) told() []string {
 	defer w.mu.Unlock()
 	var list []string
 	for _, e := range w.events {
-		name := e.Name
+		name := string(e.Name)
 		if e.Budget != "" {
 			name += " " + e.Budget
 		}

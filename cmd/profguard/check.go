@@ -190,10 +190,10 @@ func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
 	case judge.BaselineWorkUnknown:
 		return work("-base-work", "the base", facts.BaselineWork)
 	case judge.ConditionUnknown:
-		return fmt.Sprintf("it is judged only when %s: %s", b.When, figure(b.When.Figure))
+		return fmt.Sprintf("it is judged only when %s: %s", b.When, figure(string(b.When.Figure)))
 	case judge.FigureUnknown, judge.OtherKind:
 		switch {
-		case b.Rule == "steady":
+		case b.Rule == budget.RuleSteady:
 			return overHours
 		case slices.Contains(figures, b.Subject):
 			return "it is about a figure of the process: " + figure(b.Subject)

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	firing   = "profguard.budget.firing"
-	resolved = "profguard.budget.resolved"
+	firing   = guard.EventFiring
+	resolved = guard.EventResolved
 )
 
 // A play is the story in acts.

@@ -86,7 +86,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer leave()
-	if _, err := tale.Await(ctx, "profguard.budget.firing", "api-cost"); err != nil {
+	if _, err := tale.Await(ctx, guard.EventFiring, "api-cost"); err != nil {
 		return err
 	}
 	before, err := settledCosts(ctx, g, budget.Fail)
@@ -102,7 +102,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer leaveLate()
-	if _, err := tale.Await(ctx, "profguard.budget.resolved", "debug-print"); err != nil {
+	if _, err := tale.Await(ctx, guard.EventResolved, "debug-print"); err != nil {
 		return err
 	}
 	after, err := settledCosts(ctx, g, budget.Pass)
@@ -127,6 +127,6 @@ func night(ctx context.Context, tale *story.Story, s *shop, g *guard.Guard) erro
 	}
 	tale.Say("    %s %s\n      %s", strings.ToUpper(first.api.Verdict.String()), first.api.Budget, first.api.Reason)
 	tale.Say("That is no alarm, however bad it looks. But of what must not be there at all, one sample is proof:")
-	_, err = tale.Await(ctx, "profguard.budget.firing", "debug-print")
+	_, err = tale.Await(ctx, guard.EventFiring, "debug-print")
 	return err
 }

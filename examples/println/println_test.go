@@ -33,7 +33,7 @@ func TestNoPrint(t *testing.T) {
 	}
 	g.Stop() // it has said all that it will
 	for len(events) > 0 {
-		if e := <-events; strings.HasPrefix(e.Name, "profguard.budget.") {
+		if e := <-events; strings.HasPrefix(string(e.Name), "profguard.budget.") {
 			t.Errorf("%s about %s: %s", e.Name, e.Budget, e.Message)
 		}
 	}

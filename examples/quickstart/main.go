@@ -77,7 +77,7 @@ func run(ctx context.Context, out io.Writer, dumps string) error {
 	defer g.Stop()
 
 	tale.Say("A shop is open, and every checkout prints its whole order. The guard watches:")
-	fired, err := tale.Await(ctx, "profguard.budget.firing", "debug-print")
+	fired, err := tale.Await(ctx, guard.EventFiring, "debug-print")
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func run(ctx context.Context, out io.Writer, dumps string) error {
 
 	tale.Say("Somebody takes the print out:")
 	shop.debug.Store(false)
-	if _, err := tale.Await(ctx, "profguard.budget.resolved", "debug-print"); err != nil {
+	if _, err := tale.Await(ctx, guard.EventResolved, "debug-print"); err != nil {
 		return err
 	}
 	return tellMetric(ctx, tale, url)

@@ -47,7 +47,7 @@ func (a *act) end() {
 }
 
 // await tells what a budget becomes, and notes what the window said in which it did.
-func (a *act) await(ctx context.Context, event, name, build string) error {
+func (a *act) await(ctx context.Context, event guard.EventName, name, build string) error {
 	e, err := a.tale.Await(ctx, event, name)
 	if err != nil {
 		return err

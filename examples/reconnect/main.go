@@ -89,7 +89,7 @@ func run(ctx context.Context, out io.Writer) error {
 // rejoining is the night as it began.
 func (a *act) rejoining(ctx context.Context) error {
 	a.tale.Say("Seven nodes join each other on every tick of 100 ms, \"which is idempotent\":")
-	if err := a.await(ctx, "profguard.budget.firing", "handshakes", "rejoins on each tick"); err != nil {
+	if err := a.await(ctx, guard.EventFiring, "handshakes", "rejoins on each tick"); err != nil {
 		return err
 	}
 	a.tale.Say("QUIC shakes hands on goroutines of its own, so no line of ours is on the way. Another budget has it,\n" +
@@ -109,13 +109,13 @@ func (a *act) joinedOnce(ctx context.Context) error {
 	if err := a.begin(bugs{spins: true}); err != nil {
 		return err
 	}
-	return a.await(ctx, "profguard.budget.resolved", "handshakes", "joins once")
+	return a.await(ctx, guard.EventResolved, "handshakes", "joins once")
 }
 
 func (a *act) busy(ctx context.Context) error {
 	a.tale.Say("Then the channels are closed by which the nodes hear who comes:")
 	a.mesh.endNews()
-	return a.await(ctx, "profguard.budget.firing", "busy-loop", "channels are closed")
+	return a.await(ctx, guard.EventFiring, "busy-loop", "channels are closed")
 }
 
 func (a *act) fixed(ctx context.Context) error {
@@ -124,7 +124,7 @@ func (a *act) fixed(ctx context.Context) error {
 		return err
 	}
 	a.mesh.endNews()
-	return a.await(ctx, "profguard.budget.resolved", "busy-loop", "closed is noticed")
+	return a.await(ctx, guard.EventResolved, "busy-loop", "closed is noticed")
 }
 
 // days is what only a long soak shows.

@@ -95,7 +95,7 @@ func run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
-	if _, err := tale.Await(ctx, "profguard.budget.firing", "who"); err != nil {
+	if _, err := tale.Await(ctx, guard.EventFiring, "who"); err != nil {
 		return err
 	}
 	tale.Say("The system has nothing to say yet:")
@@ -109,7 +109,7 @@ func run(ctx context.Context, out io.Writer) error {
 	for i := range lists {
 		x.subscribe(list(i))
 	}
-	if _, err := tale.Await(ctx, "profguard.budget.resolved", "who"); err != nil {
+	if _, err := tale.Await(ctx, guard.EventResolved, "who"); err != nil {
 		return err
 	}
 	return weigh(ctx, tale, g)

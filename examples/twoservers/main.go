@@ -85,7 +85,7 @@ func run(ctx context.Context, out io.Writer) error {
 		"tea leaves. The guard says how many samples it takes. In the evening more people read:")
 
 	visiting.Go(func() { visitors.evening(ctx) })
-	if _, err := tale.Await(ctx, "profguard.budget.firing", "gemini"); err != nil {
+	if _, err := tale.Await(ctx, guard.EventFiring, "gemini"); err != nil {
 		return err
 	}
 	tale.Say("Gopher has answered %.0f requests by now, Gemini %.0f. In the last window:",
@@ -94,7 +94,7 @@ func run(ctx context.Context, out io.Writer) error {
 
 	tale.Say("It is the certificate's key, RSA with 4096 bits. A new certificate, now with ECDSA:")
 	servers.gemini.certificate.Store(servers.ecdsa)
-	if _, err := tale.Await(ctx, "profguard.budget.resolved", "gemini"); err != nil {
+	if _, err := tale.Await(ctx, guard.EventResolved, "gemini"); err != nil {
 		return err
 	}
 	tale.Say("%s", compare(measured(g.Status())))

@@ -98,7 +98,7 @@ func newRun(c Config, t TB, budgets budget.Set, call func(context.Context)) (*ru
 		return nil, err.Error()
 	}
 	if c.Update { // the baseline is being written, so growth is not judged
-		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == "grows" })
+		budgets = slices.DeleteFunc(slices.Clone(budgets), func(b budget.Budget) bool { return b.Rule == budget.RuleGrows })
 	}
 	r.set = budgets
 	var err error

@@ -90,7 +90,7 @@ type Condition struct {
 
 // UnmetBy is why the condition is not known to hold by figures of the process alone, nil if it is.
 func (c Condition) UnmetBy(figures map[string]float64) Reason {
-	v, known := figures[figureOf(c.Figure)]
+	v, known := figures[FigureOf(c.Figure)]
 	return c.unmet(v, known && isFigure(v), "")
 }
 
@@ -108,8 +108,8 @@ func (c Condition) unmet(v float64, known bool, why string) Reason {
 	return Idle{v}
 }
 
-// figureOf is the figure that a subject is about.
-func figureOf(subject string) string {
+// FigureOf is the name of the figure in [Facts] that a subject is about.
+func FigureOf(subject string) string {
 	if subject == "process" {
 		return "cores"
 	}

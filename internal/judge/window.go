@@ -96,7 +96,7 @@ func (w *window) unmet(r *rule) Reason {
 // figure is a figure of the process, from the facts, or from the profile if its total is
 // that figure.
 func (w *window) figure(name string) (float64, bool) {
-	name = figureOf(name)
+	name = FigureOf(name)
 	if v, ok := w.facts.Figures[name]; ok {
 		return v, isFigure(v) // the profile is not asked when the fact is wrong
 	}
@@ -118,7 +118,7 @@ func isFigure(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 // isOfFigure reports whether the rule is about a figure, and not about the profile's
 // samples.
 func (w *window) isOfFigure(r *rule) bool {
-	_, given := w.facts.Figures[figureOf(r.Subject)]
+	_, given := w.facts.Figures[FigureOf(r.Subject)]
 	switch {
 	case r.isGC():
 		return given || w.facts.NoFigures["gc"] != ""
@@ -151,7 +151,7 @@ func (w *window) judgeFigure(r *rule, f *Finding) {
 
 // unknown is the reason why a rule's figure has no value.
 func (w *window) unknown(r *rule) Reason {
-	name := figureOf(r.Subject)
+	name := FigureOf(r.Subject)
 	why := w.facts.NoFigures[name]
 	if why == "" && r.Test != Steady && r.lacks != nil {
 		return r.lacks

@@ -39,7 +39,7 @@ func (s *Story) Say(format string, args ...any) {
 
 // Await waits for an event of this name about this budget, tells it, and returns
 // it. Events about something else, which came before, are passed over.
-func (s *Story) Await(ctx context.Context, event, budget string) (guard.Event, error) {
+func (s *Story) Await(ctx context.Context, event guard.EventName, budget string) (guard.Event, error) {
 	for {
 		select {
 		case e := <-s.events:
@@ -59,7 +59,7 @@ func (s *Story) Await(ctx context.Context, event, budget string) (guard.Event, e
 // told is the result of an event in words. Where it took several windows to show, the
 // verdict of the last one alone is that it does not suffice, which is not the news.
 func told(e guard.Event) string {
-	news := map[string]string{"profguard.budget.firing": "BROKEN", "profguard.budget.resolved": "KEPT AGAIN"}[e.Name]
+	news := map[guard.EventName]string{guard.EventFiring: "BROKEN", guard.EventResolved: "KEPT AGAIN"}[e.Name]
 	text := e.Result.String()
 	if rest, found := strings.CutPrefix(text, "INCONCLUSIVE"); found && news != "" {
 		return news + rest

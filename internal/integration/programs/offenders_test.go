@@ -88,7 +88,7 @@ func measure(t *testing.T, what run, module string, profile []byte) row {
 func defaults(t *testing.T, what run, module string, profile []byte, share float64) {
 	t.Helper()
 	for _, cores := range []float64{1.5, 0.05} {
-		results, err := budget.Default().JudgeReader(bytes.NewReader(profile), budget.Facts{Module: module, Figures: map[string]float64{"cores": cores}})
+		results, err := budget.Default().JudgeReader(bytes.NewReader(profile), budget.Facts{Module: module, Figures: map[budget.Figure]float64{budget.FigureProcess: cores}})
 		if err != nil {
 			t.Fatal(err)
 		}

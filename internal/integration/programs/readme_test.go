@@ -46,7 +46,7 @@ func readmeBudgets(t *testing.T) budget.Set {
 func (w Window) facts() budget.Facts {
 	return budget.Facts{
 		Module:  module,
-		Figures: map[string]float64{"cores": 1},
+		Figures: map[budget.Figure]float64{budget.FigureProcess: 1},
 		Work:    map[string]float64{"request": w.Requests},
 	}
 }

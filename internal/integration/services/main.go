@@ -106,7 +106,7 @@ func run(start func() (string, error), windows int, window time.Duration, sample
 		OnEvent: func(e guard.Event) {
 			mu.Lock()
 			defer mu.Unlock()
-			events = append(events, e.Name+" "+e.Budget+": "+e.Message)
+			events = append(events, string(e.Name)+" "+e.Budget+": "+e.Message)
 		},
 	})
 	if err != nil {
