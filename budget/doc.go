@@ -250,11 +250,16 @@
 // gc that are read from a profile are sampled. A guard's alert begins and ends when a figure
 // was over its limit, or within it, for three periods, unless "for" says otherwise.
 //
-// The runtime keeps 64 frames of a stack in CPU profiles and 128 in others, and drops those
-// at the root's end. Such samples widen the bounds of budgets that depend on callers, so
-// that nothing passes because of them, and the reason gives their number. Work in step with
-// the sampling clock, such as a ticker of 10 ms, is sampled at one phase: a single window of
-// it is wrong.
+// The runtime keeps 64 frames of a stack in CPU profiles and 128 in others (32 up to Go 1.22),
+// and drops those at the root's end. So a stack that is about as deep may lack its callers,
+// unless it ends in a function with which the runtime starts, such as runtime.main. Such samples
+// widen the bounds of budgets that depend on callers: those with "in", with "except none", or on a
+// function or package by name. Nothing passes because of them, and the reason gives their number.
+// "no function" and "no package" ask about what stands near the end of the stack: what was dropped
+// counts as the way in.
+//
+// Work in step with the sampling clock, such as a ticker of 10 ms, is sampled at one phase: a
+// single window of it is wrong.
 //
 // # Grammar
 //

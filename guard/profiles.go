@@ -103,7 +103,7 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 // largestParts are the functions with a large share of a profile.
 func largestParts(ctx context.Context, t *decode.Table, kind, module string, of unit.Dimension) ([]judge.Offender, error) {
 	j := judge.New([]judge.Rule{judge.Largest(kind, of)})
-	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Module: module})
+	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Live: true, Module: module})
 	if err != nil {
 		return nil, err
 	}

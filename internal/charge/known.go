@@ -47,7 +47,17 @@ const (
 	nameless
 	// foreign functions are in no package of Go, as those of C.
 	foreign
+	// firsts are first functions: see firstFunctions.
+	firsts
 )
+
+// firstFunctions are those with which the runtime itself starts what may call deep into a
+// program. Nothing calls them, so a stack that ends in one is whole. Of all other functions a
+// stack may show the calls that the runtime kept.
+var firstFunctions = []string{
+	"runtime.goexit", "runtime.main", "runtime.mstart", "runtime.corostart", "runtime.runCleanups", "runtime.runFinalizers",
+	"runtime.runfinq", "runtime.gcBgMarkWorker",
+}
 
 // standardRoots are the first elements of the paths of the standard library, which
 // imports nothing outside itself. A test compares them with the toolchain's.
@@ -99,6 +109,9 @@ func partsOf(name, pkg string) part {
 		p |= standard
 		if pkg == "runtime" {
 			p |= runtimes | roots
+		}
+		if slices.Contains(firstFunctions, name) {
+			p |= firsts
 		}
 		if pkg == "testing" {
 			p |= roots

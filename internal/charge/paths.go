@@ -180,7 +180,7 @@ func (p *paths) ofAll(value int64) int64 {
 func (p *paths) follow(at func(s *path, step int) int, least int64) (way []Frame) {
 	p.live = append(p.live[:0], p.kept...)
 	live := p.live
-	for step := 1; step <= cpuDepth; step++ {
+	for step := 1; step <= CPUDepth; step++ {
 		f, id := p.heaviest(live, func(s *path) int { return at(s, step) })
 		if f.Value <= 0 || f.Value < least {
 			break

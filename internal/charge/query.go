@@ -108,25 +108,25 @@ func (c *Counter) reaches(q *Query) bool {
 		if s.reach, found = s.below(c.Names, q.In); !found {
 			return s.cut // the pattern may match a frame that was cut off
 		}
-		s.unknown = false
 	}
 	switch q.Charge {
 	case Flat:
-		s.reach, s.unknown = min(s.reach, 1), false
+		s.reach, s.unknown = min(s.reach, 1), s.cut && q.In >= 0
 	case Resumed:
 		s.from = int(s.resumed)
-		s.reach, s.unknown = min(s.reach, s.from+1), false
+		s.reach, s.unknown = min(s.reach, s.from+1), s.cut && q.In >= 0
 	case Inner, Waiting:
 		s.from = int(s.working)
 		if q.Charge == Waiting {
 			s.from = int(s.busy)
 		}
-		if s.unknown = s.unknown && !s.handed; s.server {
+		if s.unknown = s.cut && (q.In >= 0 || !s.handed); s.server {
 			s.reach = 0
 		}
 		s.reach = min(s.reach, max(int(s.entry), s.from+1))
-		// The entry point is charged with its own body only, also where it is recursive.
-		if 0 <= s.entry && int(s.entry) < len(s.frames) {
+		// The entry point is charged with its own body only, also where it is recursive. In a
+		// stack that was cut off it may as well be a recursive function below the entry point.
+		if s.entry >= 0 && (s.handed || !s.cut) {
 			s.skip = s.frames[s.entry]
 		}
 	case Living:

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // A Stack is one sample's stack.
@@ -28,8 +29,7 @@ type shape struct {
 	// the floor. busy is the first frame that is not of a function in which goroutines wait.
 	// Both are the number of frames if there is no such frame.
 	working, busy int32
-	// entry is the frame of the entry point: its callers are the way in. In a stack that
-	// was cut off and shows no hand-over it is the number of frames.
+	// entry is the frame of the entry point: its callers are the way in.
 	entry int32
 	// root is the bottom frame that is not one of the runtime's or testing's roots, or -1.
 	root int32
@@ -37,7 +37,7 @@ type shape struct {
 	resumed int32
 	handed  bool // there is a hand-over
 	network bool // it reads from a connection or writes to one
-	cut     bool // the runtime has dropped frames at the root's end
+	cut     bool // the runtime may have dropped frames at the root's end
 	server  bool // a server's own work
 	matched bool // at least one of its functions matches a pattern
 	hidden  bool // any function may be in it: see nameless.go
@@ -55,33 +55,55 @@ type stacks struct {
 	roots []root // by name
 }
 
-// A root is what is known about a function at the roots of stacks.
-type root struct {
-	seen        bool  // at the bottom of a stack that was not cut off
-	handed, all int64 // the value of the stacks with a hand-over, and of all
-}
+// A root is what is known about a function at the roots of stacks: the value of the stacks with a
+// hand-over, and of all.
+type root struct{ handed, all int64 }
 
-// The most frames of a stack that the runtime keeps, in CPU profiles and in others.
+// The most frames of a stack that the runtime keeps, with inlined ones: in CPU profiles, in
+// others, and in others of Go up to 1.22. A stack as deep as that may have been cut off.
 const (
-	cpuDepth   = 64
+	CPUDepth   = 64
 	otherDepth = 128
+	oldDepth   = 32
 )
+
+// hidden is how many frames a stack of another kind may have lost at the leaf: profiles of memory
+// lack the runtime's own, which were up to twelve in real programs.
+const hidden = 16
+
+// cutFrom is the number of frames from which a stack may have been cut off. read tells the frames
+// of each stack.
+func (k *stacks) cutFrom(t *decode.Table, live bool) int {
+	isCPU := func(v decode.ValueType) bool { return v.Type == kinds.Of(kinds.CPU).Amount }
+	if slices.ContainsFunc(t.Types, isCPU) { // whatever the period is: other tools write another one
+		return CPUDepth
+	}
+	// Where the last frame that the runtime kept is an inlined one, runtime/pprof adds those that it
+	// is inlined into.
+	reached, exceeded := false, live // this process has a newer runtime
+	for i, s := range t.Samples {
+		if n := k.starts[i+1] - k.starts[i]; n >= oldDepth {
+			last := t.Locations[t.Stacks[s.StackHi-1]]
+			reached, exceeded = true, exceeded || n-int(last.LineHi-last.LineLo) >= oldDepth
+		}
+	}
+	if reached && !exceeded {
+		return oldDepth - hidden
+	}
+	return otherDepth - hidden
+}
 
 // of is the stack of a sample, leaf first.
 func (k *stacks) of(sample int) []decode.ID { return k.frames[k.starts[sample]:k.starts[sample+1]] }
 
 // read finds the way in of all stacks of a profile. own tells which packages are of the
-// program's own module.
-func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
+// program's own module, and live that the profile is of this process.
+func (k *stacks) read(t *decode.Table, names *Names, own []bool, live bool) {
 	k.roots = slices.Grow(k.roots[:0], len(names.parts))[:len(names.parts)]
 	clear(k.roots)
 	// A profile may have very many frames, so memory is allocated once and not grown.
 	k.frames, k.shapes = slices.Grow(k.frames[:0], int(t.Frames))[:t.Frames], slices.Grow(k.shapes[:0], len(t.Samples))
 	k.starts = append(slices.Grow(k.starts[:0], len(t.Samples)+1), 0)
-	depth := otherDepth
-	if t.PeriodType.Type == "cpu" {
-		depth = cpuDepth
-	}
 	frames, parts, n := k.frames, names.parts, 0
 	k.lacks = false
 	for i := range t.Samples {
@@ -104,24 +126,12 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool) {
 		k.starts, k.shapes = append(k.starts, n), append(k.shapes, sh)
 	}
 	k.order.read(t, names, k.frames)
-	for i := range t.Samples {
-		sh, frames := &k.shapes[i], k.of(i)
-		k.order.shape(sh, names, frames, own)
-		if n := len(frames); n > 0 {
-			bottom := frames[n-1]
-			sh.cut = n >= depth && names.parts[bottom]&roots == 0
-			k.roots[bottom].seen = k.roots[bottom].seen || !sh.cut
-		}
-	}
+	cutFrom := k.cutFrom(t, live)
 	for i := range k.shapes {
 		sh, frames := &k.shapes[i], k.of(i)
-		if sh.root < 0 || len(t.Types) == 0 {
-			continue
-		}
-		if sh.cut = sh.cut && !k.roots[frames[len(frames)-1]].seen; sh.cut {
-			if !sh.handed {
-				sh.entry = int32(len(frames))
-			}
+		k.order.shape(sh, names, frames, own)
+		sh.cut = len(frames) >= cutFrom && parts[frames[len(frames)-1]]&firsts == 0
+		if sh.root < 0 || sh.cut || len(t.Types) == 0 {
 			continue
 		}
 		root, v := &k.roots[frames[sh.root]], max(t.Values[i*len(t.Types)], 0)

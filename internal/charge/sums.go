@@ -24,8 +24,8 @@ type Sums struct {
 	// squares has the sum of the squares of the weights of what is charged to each key. It
 	// is empty where all observations weigh the same.
 	squares []float64
-	// Cut is the part of Total in stacks that the runtime cut off, where the lost frames
-	// could change the answer. The part of Cut that is charged to a key is still known,
+	// Cut is the part of Total in stacks that the runtime may have cut off, where the lost
+	// frames could change the answer. The part of Cut that is charged to a key is still known,
 	// see Unknown.
 	Cut int64
 	// Hidden is the part of the samples in which any function may be, for lack of names, and
@@ -131,6 +131,8 @@ type Counter struct {
 	Excepts [][]int32
 	// Module is the path of the program's own module, "" when unknown.
 	Module string
+	// Live says that profiles are of this process, so that their release of Go is known.
+	Live bool
 
 	queries []Query
 	answers []Sums
@@ -191,7 +193,7 @@ func (c *Counter) Open(t *decode.Table) {
 	for _, pkg := range c.Names.packages {
 		c.own = append(c.own, pkg == "main" || isIn(pkg, c.Module))
 	}
-	c.stacks.read(t, c.Names, c.own)
+	c.stacks.read(t, c.Names, c.own, c.Live)
 }
 
 // Sums is the answer to the query with that number. It is empty where earlier queries have

@@ -236,6 +236,19 @@ func TestCutRecursion(t *testing.T) {
 	}
 }
 
+// Of this process the release of Go is known: stacks of 32 frames are whole.
+func TestCutLive(t *testing.T) {
+	for live, want := range map[bool]int64{false: 10, true: 0} {
+		c, table := counter(t, "goroutine\n"+strings.Repeat("main.f;", 31)+"main.leaf 10\n")
+		q := c.Ask(charge.Query{Charge: charge.Cumulative, In: everything, Where: everything, Except: everything, Weight: charge.Weight{Count: -1}})
+		c.Live = live
+		c.Open(table)
+		if got := c.Sums(q).Cut; got != want {
+			t.Errorf("live %t: %d goroutines may have been cut off, want %d", live, got, want)
+		}
+	}
+}
+
 // TestReuse counts profile after profile with one counter: it must not remember
 // anything of the one before, nor allocate.
 func TestReuse(t *testing.T) {

@@ -75,7 +75,7 @@ func (r *run) report() (problem string) {
 	}
 	for i := range r.outcomes {
 		o := r.reported(i)
-		if o.Verdict == budget.Inconclusive && o.cause == noTime {
+		if lost := r.outcomes[i].Cut > 0 && o.rule.Class != judge.Each; o.Verdict == budget.Inconclusive && o.cause == noTime && !lost {
 			o.Reason += moreTime
 		}
 		if near := r.unlinked[o.rule.Subject]; near != "" && o.rule.Test == judge.Absent {

@@ -228,17 +228,21 @@ func (s *blockState) close(w *window, r *rule, f *Finding) {
 		return
 	}
 	who, e, certain := s.worst(r)
+	notes := Notes{}
+	if r.isNearLeaf() {
+		notes.Cut = f.Cut // the blocks leave out what was cut off, too
+	}
 	switch {
 	case c.before != nil && r.Class == Each && who == "":
 		if !certain && f.Verdict == evidence.Pass {
 			f.Verdict = evidence.Inconclusive
 		}
 		return // no function comes near the limit, and the finding on all samples says so
-	case f.Cut > 0 && f.Verdict == evidence.Inconclusive && (e.Verdict == evidence.Pass || c.before != nil && e.Verdict != evidence.Fail):
+	case f.Cut > 0 && f.Verdict == evidence.Inconclusive && (e.Verdict == evidence.Pass && !r.isNearLeaf() || c.before != nil && e.Verdict != evidence.Fail):
 		return // the blocks know nothing about stacks that were cut off
 	case r.Class == Each && who == "": // the numbers of the worst function are those of all samples
 		c.inSamples(&e)
-		f.Verdict, f.Reason, f.Notes = e.Verdict, InBlocks{certain, e.Needed}, Notes{}
+		f.Verdict, f.Reason, f.Notes = e.Verdict, InBlocks{certain, e.Needed}, notes
 		return
 	case e.Verdict != evidence.Fail:
 		f.Offenders, f.Over = nil, 0
@@ -259,7 +263,7 @@ func (s *blockState) close(w *window, r *rule, f *Finding) {
 	f.set(e)
 	k, n := s.each[who].Seen()
 	f.Who, f.Hits, f.Samples = who, int64(math.Round(k)), int64(math.Round(n*c.sums.N/c.n))
-	f.Notes = Notes{}
+	f.Notes = notes
 	if c.before != nil {
 		x := c.of(who)
 		x.Finding = e

@@ -23,7 +23,7 @@ type comparison struct {
 	sums    *charge.Sums
 	n       float64
 	divisor float64 // the divisor of amounts; 0 for shares, and for growth, which is shown in shares
-	most    int64   // the largest possible charge, with the stacks that were cut off
+	most    int64   // the largest possible charge, with the stacks that were cut off; 0 if none matters
 	unseen  int64   // what may be charged beyond that, because the profile may not have it
 
 	before *charge.Sums // of the baseline; nil for a limit
@@ -190,7 +190,9 @@ type found struct {
 func (c *comparison) inWindow(name string) (charged, unknown int64, weight float64) {
 	counter := &c.w.judged.counter
 	key := c.key(counter, name)
-	charged, unknown = c.charged(counter, key)
+	if charged, unknown = c.charged(counter, key); c.isNearLeaf() {
+		unknown = 0
+	}
 	return charged, unknown, c.sums.Weight(key)
 }
 
@@ -293,12 +295,8 @@ func (w *window) compare(r *rule, f *Finding) {
 	worst, over := c.worst()
 	x := worst
 	f.Verdict = worst.Verdict
-	if c.before == nil {
-		if f.Verdict != evidence.Pass && r.Class != Figure {
-			f.Cut = cut(c.sums)
-		}
-	} else if f.Verdict != evidence.Fail && (c.sums.Cut > 0 || c.before.Cut > 0) {
-		f.Verdict, f.Cut = evidence.Inconclusive, charge.AddSaturating(cut(c.sums), cut(c.before))
+	if f.Cut = c.cut(f.Verdict); f.Cut > 0 && c.before != nil && !r.isNearLeaf() {
+		f.Verdict = evidence.Inconclusive
 	}
 	switch {
 	case f.Verdict == evidence.Pass:
@@ -344,7 +342,9 @@ func (w *window) has(subject int32) bool {
 // worst is the worst function that the rule is about. For a rule about each, it also
 // returns the keys over the limit, heaviest first.
 func (c *comparison) worst() (worst found, over []int32) {
-	c.setMost()
+	if !c.isNearLeaf() {
+		c.most = c.possible()
+	}
 	if c.Class != Each {
 		return c.of(""), nil
 	}
@@ -390,20 +390,38 @@ func (c *comparison) worst() (worst found, over []int32) {
 // name is the function or package of a key.
 func (c *comparison) name(key int32) string { return c.w.judged.counter.Name(c.query, key) }
 
-// setMost sets the largest charge that is possible with the stacks that were cut off. For a
-// rule about each, they may belong to any function, so a pass must hold for all of them. Of
-// "gc" nothing is cut off, see [rule.charged].
-func (c *comparison) setMost() {
+// possible is the largest charge that is possible with the stacks that were cut off, or 0 if none
+// matters. For a rule about each, they may belong to any function.
+func (c *comparison) possible() (most int64) {
 	switch {
 	case c.sums.Cut == 0 || c.before != nil || c.Class == Figure:
 	case c.Class == Each:
-		c.most = c.sums.Cut
+		most = c.sums.Cut
 		for _, key := range c.sums.Keys {
-			c.most = max(c.most, c.sums.By(key)+c.sums.Unknown(key))
+			most = max(most, c.sums.By(key)+c.sums.Unknown(key))
 		}
 	case c.subject >= 0:
-		c.most = c.sums.By(c.subject) + c.sums.Unknown(c.subject)
+		most = c.sums.By(c.subject) + c.sums.Unknown(c.subject)
 	}
+	return most
+}
+
+// cut is the number of samples to tell of with a verdict because their stacks were cut off: those
+// for which it, or the offender, could be another.
+func (c *comparison) cut(verdict evidence.Verdict) int64 {
+	n := cut(c.sums)
+	switch {
+	case c.Class == Figure:
+		return 0
+	case c.before != nil:
+		if verdict == evidence.Fail {
+			return 0
+		}
+		return charge.AddSaturating(n, cut(c.before))
+	case verdict == evidence.Pass && (!c.isNearLeaf() || c.bounds(c.possible(), c.sums.CutWeight()).Verdict == evidence.Pass):
+		return 0
+	}
+	return n
 }
 
 // isSmall reports whether a function with such a value, and with it all that have less, has not
@@ -457,7 +475,7 @@ func (c *comparison) reason(x found, samples int64) Reason {
 		return Growth{Before: c.before.N, New: !c.isShare() && x.now > 0 && x.before+x.hidden <= 0, SmallBaseline: x.SmallBaseline}
 	case x.Verdict == evidence.Inconclusive && c.unseen > 0 && c.exactly(x).Verdict == evidence.Pass:
 		return Unseen{c.w.facts.Waited}
-	case x.Verdict == evidence.Inconclusive && c.sums.Cut > 0 && x.Needed == 0:
+	case x.Verdict == evidence.Inconclusive && c.most > 0 && x.Needed == 0:
 		return UpTo{}
 	case c.value.Counted:
 		return Counted{}

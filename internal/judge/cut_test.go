@@ -17,13 +17,15 @@ import (
 func deep(frames int) string { return strings.Repeat("main.walk;", frames-1) + "main.leaf" }
 
 // What was cut off decides nothing: neither that something is absent, nor that it has grown.
-// It keeps nothing open that does not depend on who called.
+// It keeps nothing open that does not depend on who called, nor "no function", for which it counts
+// as way in.
 func TestCutOff(t *testing.T) {
 	const whole = "runtime.main;main.main;main.rest"
 	half := folded.Must("cpu 10s\n" + deep(64) + " 500\n" + whole + " 500\n")
 	one := folded.Must("cpu 10s\n" + deep(64) + " 1\n" + whole + " 999\n")
 	goroutines := folded.Must("goroutine\n" + deep(128) + " 500\nruntime.goexit;main.rest;runtime.gopark 10\n")
 	worker := folded.Must("cpu 10s\nruntime.main;main.main;main.worker;main.leaf 900\n" + whole + " 100\n")
+	called := folded.Must("cpu 10s\nruntime.main;main.main;main.worker;main.caller;main.leaf 900\n" + whole + " 100\n")
 	base := judge.Facts{Baseline: tableOf(t, folded.Must("cpu 10s\n"+deep(64)+" 900\n"+whole+" 100\n"))}
 	slightly := judge.Facts{Baseline: tableOf(t, one)}
 	for _, tt := range []struct {
@@ -42,7 +44,9 @@ func TestCutOff(t *testing.T) {
 		{"gc below 5%", half, judge.Facts{}, budget.Pass, "gc at 0.00%"},
 		{"main.worker grows below 5 points", worker, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
 		{"main.worker grows below 5 points", worker, slightly, budget.Fail, "main.worker grew by 89.90 points"},
-		{"no function grows above 5 points", worker, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
+		{"no function grows above 5 points", worker, base, budget.Pass, "main.leaf grew by 0.00 points, surely by less than 5.04 points (1000 samples against 1000); of 900 samples, those of the baseline included,"},
+		{"no function grows above 5 points", called, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
+		{"no function grows above 5 points in main.main", worker, base, budget.Inconclusive, "of 900 samples, those of the baseline included,"},
 		{"no function grows above 5 points", worker, slightly, budget.Fail, "main.leaf grew by 89.90 points"},
 		{"process grows below 10% per call", half, judge.Facts{Baseline: tableOf(t, half),
 			Work: map[string]float64{"call": 4000}, BaselineWork: map[string]float64{"call": 1000}}, budget.Pass, "the process grew by -75.00%"},
@@ -58,8 +62,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// The bounds of an offender are its own: what was cut off may belong to it, but not what others
-// have.
+// The bounds of an offender are its own. What was cut off may belong to a pattern, but not what
+// others have; for "no function" it belongs to the way in.
 func TestCutOffOffender(t *testing.T) {
 	p := folded.Must("cpu 10s\n" + deep(64) + " 2\nruntime.main;main.main;main.entry;main.mid;main.small 300\nruntime.main;main.main;main.entry;main.mid 400\nruntime.main;main.main;main.entry;main.rest 298\n")
 	set := []string{"no function above 20% cumulative", "main.small below 20% cumulative"}
@@ -73,7 +77,7 @@ func TestCutOffOffender(t *testing.T) {
 			t.Errorf("%s is at %v, and at most at %v", o.Function, o.Share, o.High)
 		}
 	}
-	if first := each.Offenders[0]; first.Function != "main.small" || each.High != first.High || each.High != one.High {
+	if first := each.Offenders[0]; first.Function != "main.small" || each.High != first.High || each.High >= one.High {
 		t.Errorf("the first offender %s is at most at %v, and the budget at %v; alone it is at most at %v", first.Function, first.High, each.High, one.High)
 	}
 }
@@ -90,6 +94,14 @@ func TestCutOffBlocks(t *testing.T) {
 		if r := trial.judged(t, blocks)[0]; r.Verdict != budget.Inconclusive || trial.Decided(0) != budget.Inconclusive || budget.Verdict(trial.Verdict(0, true)) != budget.Inconclusive {
 			t.Errorf("%d blocks: %s\ndecided: %v, closing: %v", n, r, trial.Decided(0), trial.Verdict(0, true))
 		}
+	}
+	each := newTrial(t, "no function above 50%")
+	var blocks []*profile.Profile
+	for range 60 {
+		blocks = append(blocks, folded.Must("cpu 100ms\n"+deep(64)+" 3\nruntime.main;main.main;main.a 3\nruntime.main;main.main;main.b 4\n"))
+	}
+	if r := each.judged(t, blocks)[0]; r.Verdict != budget.Pass || !strings.Contains(r.Reason, "; of 180 samples the runtime has cut off") {
+		t.Errorf("%s", r)
 	}
 	facts := judge.Facts{Kind: "cpu", Baseline: tableOf(t, folded.Must("cpu 10s\n"+deep(64)+" 900\nruntime.main;main.rest 100\n"))}
 	for _, sentence := range []string{"main.worker grows below 5 points", "no function grows above 5 points"} {
@@ -128,7 +140,9 @@ func TestCutOffWindows(t *testing.T) {
 		{"main.hot below 25%", deep(64) + " 4\n" + hot, judge.Facts{}, budget.Fail},
 		{"no function above 60%", deep(64) + " 4\n" + hot, judge.Facts{}, budget.Pass},
 		{"main.hot below 60%", deep(64) + " 4\n" + hot, judge.Facts{}, budget.Pass},
-		{"no function above 50%", deep(64) + " 30\n" + hot, judge.Facts{}, budget.Inconclusive},
+		{"no function above 50%", deep(64) + " 30\n" + hot, judge.Facts{}, budget.Pass},
+		{"no function above 70% except none", deep(64) + " 30\n" + hot, judge.Facts{}, budget.Inconclusive},
+		{"no function above 50% in main.main", deep(64) + " 30\n" + hot, judge.Facts{}, budget.Inconclusive},
 		{"main.hot below 50%", deep(64) + " 30\n" + hot, judge.Facts{}, budget.Inconclusive},
 		{"main.worker absent", deep(64) + " 500\nruntime.main;main.rest 500\n", judge.Facts{}, budget.Inconclusive},
 		{"main.worker absent", deep(64) + " 1\nruntime.main;main.rest 999\n", judge.Facts{}, budget.Pass},

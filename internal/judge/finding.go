@@ -39,7 +39,7 @@ type Finding struct {
 
 // Notes are further facts that a reader of the reason should know.
 type Notes struct {
-	Cut       int64 // samples whose stacks the runtime has cut off, also those of the baseline; 0 where they cannot change the verdict or the offender
+	Cut       int64 // samples whose stacks the runtime may have cut off, also those of the baseline; 0 where that cannot change the verdict or the offender
 	Unordered bool  // addresses do not show the order of the link, so hand-overs between functions may have been missed
 	Unmatched bool  // no function of the profile matches the pattern, which may be misspelt
 }

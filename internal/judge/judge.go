@@ -31,6 +31,9 @@ type Facts struct {
 	Baseline      *decode.Table // valid as long as the judge is used; a Watch and Blocks have one for good
 	BaselineWork  map[string]float64
 
+	// Live says that the profile is of this process, so that its release of Go is known.
+	Live bool
+
 	// Periods is the number of a guard's periods that a difference of cumulative profiles
 	// covers, for amounts that have no unit of work; 0 is one.
 	Periods float64
@@ -100,7 +103,7 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	if !j.layout.Fits(t, facts.Kind) {
 		j.plan(charge.LayoutOf(t, facts.Kind))
 	}
-	j.counter.Module = facts.Module
+	j.counter.Module, j.counter.Live = facts.Module, facts.Live
 	if err := j.base.set(ctx, &facts, j); err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func TestHitsOfSamples(t *testing.T) {
 
 // The first line and the first offender show the same bounds, also where stacks were cut off.
 func TestBoundsAgree(t *testing.T) {
-	findings, err := judgeOf(t, []string{"no function above 20%"}).Table(t.Context(),
+	findings, err := judgeOf(t, []string{"no function above 20% in main.main"}).Table(t.Context(),
 		tableOf(t, folded.Must("cpu 10s\n"+deep(64)+" 200\nruntime.main;main.main;main.run;main.x 500\nruntime.main;main.main;main.rest 300\n")), judge.Facts{})
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func (c *comparison) explain(query int, over []int32, f *Finding, first, limit i
 		}
 		weight := sums.Weight(key)
 		bounds := c.bounds(value, weight)
-		if unknown := sums.Unknown(key); unknown > 0 { // it may be in stacks that were cut off
+		if unknown := sums.Unknown(key); unknown > 0 && !c.isNearLeaf() { // it may be in stacks that were cut off
 			bounds.High = c.bounds(value+unknown, max(weight, sums.CutWeight())).High
 		}
 		o := Offender{Frame: frames[0][0], Low: bounds.Low, High: bounds.High, Blame: frames[0][1], Callers: frames[1], Callees: frames[2]}

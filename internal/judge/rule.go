@@ -206,6 +206,12 @@ func (r *rule) key(counter *charge.Counter, name string) int32 {
 	return r.subject
 }
 
+// isNearLeaf reports whether a rule asks only about what stands near the leaf, of which nothing is
+// cut off: "gc", and each function below the way in, as which the frames that were cut off count.
+func (r *rule) isNearLeaf() bool {
+	return r.Class == Figure || r.Class == Each && r.in < 0 && !r.Literal
+}
+
 // charged is the charge of a key, or everything for a rule without a subject. unknown is how
 // much more could belong to it, in frames that were cut off.
 func (r *rule) charged(counter *charge.Counter, key int32) (charged, unknown int64) {
@@ -213,7 +219,7 @@ func (r *rule) charged(counter *charge.Counter, key int32) (charged, unknown int
 	switch {
 	case r.Class != Each && r.subject < 0:
 		return sums.Total, 0
-	case r.Class == Figure: // "gc" shows in the innermost frames, which are kept
+	case r.Class == Figure:
 		return sums.By(key), 0
 	}
 	return sums.By(key), sums.Unknown(key)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/kinds"
 	"github.com/profguard/profguard/internal/profiler"
 )
@@ -29,8 +30,9 @@ func KeepLabelled(p *profile.Profile, ids ...string) {
 }
 
 // Cut cuts each stack off where work begins, and drops the samples that are not of work. It
-// also removes the frames that the runtime puts on top of a function to interrupt it. It
-// returns the number of samples of the loop that calls work.
+// also removes the frames that the runtime puts on top of a function to interrupt it, or in a
+// stack that the runtime may have cut off replaces them by that function. It returns the number of
+// samples of the loop that calls work.
 func Cut(p *profile.Profile) (loop int64) {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		stack := stackOf(s)
@@ -45,8 +47,16 @@ func Cut(p *profile.Profile) (loop int64) {
 			}
 			keep -= len(l.Line)
 		}
-		for len(s.Location) > 1 && isInterrupt(s.Location[0]) {
-			s.Location = s.Location[1:]
+		n := 0
+		for n < len(s.Location)-1 && isInterrupt(s.Location[n]) {
+			n++
+		}
+		if len(stack) < charge.CPUDepth {
+			s.Location = s.Location[n:]
+		} else { // it may have been cut off, which its number of frames tells
+			for i := range n {
+				s.Location[i] = s.Location[n]
+			}
 		}
 		return len(s.Location) == 0
 	})
