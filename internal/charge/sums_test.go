@@ -249,6 +249,17 @@ func TestCutLive(t *testing.T) {
 	}
 }
 
+// TestFault_87_WhereKey: the same value of another label is another label.
+func TestFault_87_WhereKey(t *testing.T) {
+	c, table := counter(t, "cpu 10s\nmain.f 7 {tenant=a}\nmain.f 20 {owner=a}\nmain.f 40 {tenant=b}\n")
+	c.Where = [][]charge.Label{{{Key: "tenant", Value: "a"}}}
+	q := c.Ask(charge.Query{Charge: charge.Cumulative, In: everything, Where: 0, Except: everything, Weight: charge.Weight{Count: -1}})
+	c.Open(table)
+	if got := c.Sums(q).Total; got != 7 {
+		t.Errorf("%d samples are of tenant a, want 7", got)
+	}
+}
+
 // TestReuse counts profile after profile with one counter: it must not remember
 // anything of the one before, nor allocate.
 func TestReuse(t *testing.T) {

@@ -270,3 +270,66 @@ func TestCutBaselineEndsGrowth(t *testing.T) {
 		t.Errorf("an hour after the growth is over: %s", last)
 	}
 }
+
+// What was cut off decides how one alarm ends, and not how the next one does.
+func TestCutOffOnce(t *testing.T) {
+	w := newWatch(t, budget.Must("no function above 20% in main.main"), time.Minute)
+	step, minute := 0, 0
+	// next adds windows of 200 samples until what is proven is not what it was, but at most 60. In
+	// each step another function may be near the limit, and too unsteady for a proof.
+	next := func(what string, was, want budget.Verdict, f, g, cut, near int) {
+		t.Helper()
+		step++
+		now := was
+		for i := 0; now == was && i < 60; i++ {
+			minute++
+			near := near/2 + i%2*near
+			text := fmt.Sprintf("cpu 10s\nruntime.main;main.main;main.f %d\nruntime.main;main.main;main.g %d\nruntime.main;main.main;main.near%d %d\n%s %d\n", f, g, step, near, deep(64), cut)
+			for i := range 8 {
+				text += fmt.Sprintf("runtime.main;main.main;main.rest%d %d\n", i, (200-near-f-g-cut)/8)
+			}
+			now = w.profile(t, folded.Must(text), time.Duration(minute)*time.Minute)[0].Proven
+		}
+		if now != want {
+			t.Errorf("step %d, %s: proven %v, want %v", step, what, now, want)
+		}
+	}
+	const open, fail, pass = budget.Inconclusive, budget.Fail, budget.Pass
+	next("f is over the limit", open, fail, 80, 0, 0, 40)
+	next("f may be in what is cut off", fail, open, 0, 0, 40, 40)
+	next("f is over it again", open, fail, 80, 0, 0, 40)
+	next("f is below it", fail, pass, 0, 0, 0, 40)
+
+	next("f is over it, with some cut off", pass, fail, 80, 0, 0, 40)
+	next("f is over it, with some cut off", fail, fail, 80, 0, 40, 40)
+	next("both are", fail, fail, 80, 80, 0, 0)
+	next("g is over it alone", fail, fail, 0, 80, 0, 0)
+	next("none is", fail, pass, 0, 0, 0, 0)
+	next("f is over it", pass, fail, 80, 0, 0, 40)
+	next("f is below it", fail, pass, 0, 0, 0, 40)
+
+	next("f is over it", pass, fail, 80, 0, 0, 40)
+	next("f may be in what is cut off, and g is over it", fail, fail, 0, 80, 40, 40)
+	w.Ended(0)
+	next("g is over it", open, fail, 0, 80, 0, 40)
+	next("g is below it", fail, pass, 0, 0, 0, 40)
+}
+
+// After a hit, what was cut off before it is no doubt about the windows that follow.
+func TestCutOffBeforeHit(t *testing.T) {
+	see := watcher(t, "main.worker absent")
+	rest := "runtime.main;main.rest 50\n"
+	for range 20 {
+		see(folded.Must("cpu 10s\n" + deep(64) + " 9\nruntime.main;main.rest 991\n"))
+	}
+	if r := see(folded.Must("cpu 10s\nruntime.main;main.worker 1\n" + rest)); r.Proven != budget.Fail {
+		t.Fatalf("a hit: %v", r.Proven)
+	}
+	windows := 0
+	for last := budget.Fail; last != budget.Pass && windows < 20; windows++ {
+		last = see(folded.Must("cpu 10s\n" + rest)).Proven
+	}
+	if windows != 6 {
+		t.Errorf("absent after %d windows of 50 samples, want 6", windows)
+	}
+}
