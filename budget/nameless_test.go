@@ -136,3 +136,27 @@ func TestNoNamesOfGo(t *testing.T) {
 		}
 	}
 }
+
+// Goroutines are counted: one without frames, as one that has just begun, is one more at the most.
+func TestNamelessGoroutine(t *testing.T) {
+	for sentence, want := range map[string]Verdict{
+		"no function above 36 of goroutine":            Pass,
+		"no function above 34 of goroutine":            Inconclusive,
+		"main.serve below 500 of goroutine":            Pass,
+		"main.a below 61% of goroutine":                Pass,
+		"main.a below 59% of goroutine":                Inconclusive,
+		"no function above 33 of goroutine":            Fail,
+		"main.leak absent of goroutine":                Inconclusive,
+		"main.leak below 1 of goroutine in main.serve": Pass,
+	} {
+		p := folded.Must("goroutine\nruntime.main;main.main;main.serve;main.a 20\nruntime.main;main.main;main.serve;main.b 14\nNONE 1\n")
+		for _, s := range p.Sample {
+			if s.Location[0].Line[0].Function.Name == "NONE" {
+				s.Location = nil
+			}
+		}
+		if r := judged(t, Must(sentence), p, Facts{})[0]; r.Verdict != want {
+			t.Errorf("want %v: %s", want, r)
+		}
+	}
+}

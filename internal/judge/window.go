@@ -57,7 +57,7 @@ func (w *window) judge(r *rule, f *Finding) {
 	default:
 		w.compare(r, f)
 	}
-	if why := r.nameless(sums); why != nil && f.Verdict != evidence.Fail {
+	if why := r.nameless(sums); why != nil && f.Verdict != evidence.Fail && !r.keeps(f, sums) {
 		f.Verdict, f.Reason = evidence.Inconclusive, why
 		if r.isShare() {
 			f.High = min(f.High+max(sums.Hidden, sums.Foreign), 1)
@@ -80,6 +80,19 @@ func (r *rule) nameless(sums *charge.Sums) Reason {
 		return NoPackages{sums.Foreign}
 	}
 	return nil
+}
+
+// keeps reports whether a count is within its limit even if one function was in all samples that lack
+// names. A profile of goroutines often has a goroutine without frames, which has just begun.
+func (r *rule) keeps(f *Finding, sums *charge.Sums) bool {
+	more := max(sums.Hidden, sums.Foreign)
+	if !r.value.Counted || r.Test != Limited || more >= 1 {
+		return false
+	}
+	if r.Dimension == unit.Count {
+		more *= float64(sums.Total) / (1 - more)
+	}
+	return f.Value+more <= r.Limit
 }
 
 // isNotLinked reports whether no function of the program matches the rule's pattern.
