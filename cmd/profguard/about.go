@@ -43,6 +43,15 @@ func kindOf(t *decode.Table) string {
 	return ""
 }
 
+// total adds up the values of a type.
+func total(t *decode.Table, name string) (sum float64) {
+	i := slices.IndexFunc(t.Types, func(v decode.ValueType) bool { return v.Type == name })
+	for ; i >= 0 && i < len(t.Values); i += len(t.Types) {
+		sum += float64(t.Values[i])
+	}
+	return sum
+}
+
 // coresOf is the CPU that the program used, in cores, 0 if the profile does not have its
 // duration or the meaning of a sample.
 func coresOf(t *decode.Table) float64 {

@@ -75,6 +75,7 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	f.Func("figure", "a figure of the process, as `name=value`: cores, goroutines, heap, rss (bytes), gc (0 to 1)",
 		amounts(facts.Figures, figures...))
 	f.Func("base-work", "work that was done in the base, as `name=count`", amounts(facts.BaselineWork))
+	f.StringVar(&s.metrics, "metrics", "", "the `address` of a service's metrics for Prometheus, with its figures and units of work (by default /metrics there)")
 	s.profileFlags(f, &facts)
 	args, err := parseFlags(f, args, std.out)
 	if err != nil {
@@ -96,41 +97,81 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 		}
 		facts.Baseline, bases = in.table, []*decode.Table{in.table}
 	}
-	in, err := s.read(ctx, args)
+	list, err := s.inputs(ctx, args, set, facts)
 	if err != nil {
 		return exitMisuse, err
 	}
-	facts.Kind = cmp.Or(facts.Kind, in.kind)
-	findings, err := in.judge(set, facts)
+	findings, used, err := judgeAll(set, list)
 	if err != nil {
 		return exitMisuse, err
 	}
 	results := make([]budget.Result, len(set))
 	for i, b := range set {
 		results[i] = b.Result(findings[i])
-		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason, facts), results[i].Reason)
-	}
-	if err := doubtMisspelt(set, findings, results, append(bases, in.table)...); err != nil {
-		return exitMisuse, err
+		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason, used[i].facts), results[i].Reason)
 	}
 	header := std.out
 	if *format == "json" { // which is for programs
 		header = std.err
 	}
-	fmt.Fprintf(header, "%s\n\n", in.about(cmp.Or(facts.Kind, kindOf(in.table))))
+	tables := bases
+	for _, in := range list {
+		if in.table != nil {
+			tables = append(tables, in.table)
+			fmt.Fprintln(header, in.about(cmp.Or(in.facts.Kind, kindOf(in.table))))
+		}
+	}
+	if err := doubtMisspelt(set, findings, results, tables...); err != nil {
+		return exitMisuse, err
+	}
+	fmt.Fprintln(header)
 	if err := write(std.out, results); err != nil {
 		return exitMisuse, err
 	}
 	return status(results), nil
 }
 
-// judge compares the profile with budgets.
-func (in *input) judge(set budget.Set, facts judge.Facts) ([]judge.Finding, error) {
-	rules, err := set.Rules()
+// inputs are what the arguments name: all that the budgets need of a service, or one profile.
+func (s *source) inputs(ctx context.Context, args []string, set budget.Set, facts judge.Facts) ([]*input, error) {
+	if len(args) == 1 && facts.Kind == "" {
+		if root, ok := serviceAt(args[0]); ok {
+			rules, err := set.Rules()
+			if err != nil {
+				return nil, err
+			}
+			return s.survey(ctx, root, rules, facts)
+		}
+	}
+	in, err := s.read(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	return judge.New(rules).Table(context.Background(), in.table, facts)
+	in.facts = facts
+	in.facts.Kind = cmp.Or(facts.Kind, in.kind)
+	return []*input{in}, nil
+}
+
+// judgeAll judges each budget by the input of its kind, or else by the first, and returns that
+// input too.
+func judgeAll(set budget.Set, list []*input) (findings []judge.Finding, used []*input, err error) {
+	rules, err := set.Rules()
+	if err != nil {
+		return nil, nil, err
+	}
+	by := map[*input][]judge.Finding{}
+	for _, in := range list {
+		if by[in] = judge.Unjudged(len(set), in.err); in.table != nil {
+			if by[in], err = judge.New(rules).Table(context.Background(), in.table, in.facts); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for i := range rules {
+		kind := kindOfRule(&rules[i])
+		in := list[max(0, slices.IndexFunc(list, func(in *input) bool { return in.kind == kind }))]
+		findings, used = append(findings, by[in][i]), append(used, in)
+	}
+	return findings, used, nil
 }
 
 // readBudgets returns the budgets of all files and sentences.

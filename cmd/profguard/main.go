@@ -41,7 +41,9 @@ const usage = `profguard compares profiles with budgets.
 
 PROFILE is a file, the address of a service with net/http/pprof
 (http://localhost:6060), or - for standard input. Several are read one after the other
-and added up: more samples decide more.
+and added up: more samples decide more. Of one service, check asks for all that the
+budgets need, at the same time: profiles of each kind, and /metrics. Limits on allocations
+that are for a guard's period are for a minute.
 The language of budgets: https://pkg.go.dev/github.com/profguard/profguard/budget
 
 A budget on a name that is not in the profile is undecided if the profile has one that is

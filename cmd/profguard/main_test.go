@@ -130,6 +130,9 @@ func service(t *testing.T) *httptest.Server {
 	mux.HandleFunc("/busy/profile", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Could not enable CPU profiling: cpu profiling already in use", http.StatusInternalServerError)
 	})
+	mux.HandleFunc("/other/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes 3e+07\n")
+	})
 	mux.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "<html>hello</html>")
 	})
@@ -156,6 +159,7 @@ var commands = []string{
 	"check -budget|no function above 20% cumulative|-budget|portlist absent|URL",
 	"check -budget|no function above 20% cumulative|-seconds|1|URL",
 	"check -b service.txt URL",
+	"check -b service.txt -metrics URL/other/metrics URL",
 	"check -budget|example.com/shop.lock below 1 core of mutex|-kind|mutex|mutex.pprof",
 	"check -budget|example.com/shop.lock below 1 core of mutex|mutex.pprof",
 	"check -o json -b budgets.txt planted.pprof",

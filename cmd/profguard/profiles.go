@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/internal/decode"
+	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
 )
 
@@ -32,6 +33,14 @@ const (
 type source struct {
 	streams
 	seconds int
+	metrics string // where a service's metrics are, "" for /metrics
+}
+
+func (s *source) checkSeconds() error {
+	if s.seconds < 1 || s.seconds > 300 {
+		return fmt.Errorf("-seconds: expected 1 to 300, found %d", s.seconds)
+	}
+	return nil
 }
 
 // An input is the profile that a command is about, which may be the sum of several.
@@ -39,15 +48,17 @@ type input struct {
 	from  string // where it comes from, as people read it
 	kind  string // of which its address says that it is, or ""
 	table *decode.Table
+	err   error       // why there is no table, of one of several kinds
+	facts judge.Facts // about it
 }
 
 // read reads the profiles of all arguments, one after the other, and adds them up.
 func (s *source) read(ctx context.Context, args []string) (*input, error) {
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return nil, errors.New("no profile: expected a file, a URL such as http://localhost:6060, or - for standard input")
-	case s.seconds < 1 || s.seconds > 300:
-		return nil, fmt.Errorf("-seconds: expected 1 to 300, found %d", s.seconds)
+	}
+	if err := s.checkSeconds(); err != nil {
+		return nil, err
 	}
 	var names []string
 	var total decode.Merger
@@ -68,7 +79,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		}
 		seen[content], names = name, append(names, name)
 		if len(args) == 1 {
-			return &input{name, kind, table}, nil
+			return &input{from: name, kind: kind, table: table}, nil
 		}
 		if stacks += len(table.Samples); stacks > maxStacks {
 			return nil, fmt.Errorf("%s: more than %d stacks in all: profile a shorter time", name, maxStacks)
@@ -78,7 +89,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		}
 	}
 	table, err := new(decode.Decoder).Bytes(total.Bytes())
-	return &input{strings.Join(names, ", "), kind, table}, err
+	return &input{from: strings.Join(names, ", "), kind: kind, table: table}, err
 }
 
 // decode reads the profile of an argument, and returns also the hash of its content.

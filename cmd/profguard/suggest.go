@@ -92,7 +92,8 @@ func (w *writer) judge(sentence string) budget.Result {
 	set, err := budget.Parse(sentence)
 	var findings []judge.Finding
 	if err == nil {
-		findings, err = w.input.judge(set, w.facts)
+		w.input.facts = w.facts
+		findings, _, err = judgeAll(set, []*input{w.input})
 	}
 	if err != nil {
 		w.failed = cmp.Or(w.failed, err)

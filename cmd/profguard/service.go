@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// guardPeriod is the default period of a guard. Limits on what is allocated are for one.
+const guardPeriod = time.Minute
+
+// serviceAt is the root of a service whose address, or that of its net/http/pprof, is given. ok is
+// false for files, and for the address of one profile.
+func serviceAt(arg string) (root *url.URL, ok bool) {
+	u, err := url.Parse(arg)
+	if err != nil || u.Host == "" {
+		return nil, false
+	}
+	path := strings.Trim(u.Path, "/")
+	u.Path = "/"
+	return u, path == "" || path == "debug/pprof"
+}
+
+// figureKinds are the profiles that show a figure.
+var figureKinds = map[string]string{"process": kinds.CPU, "gc": kinds.CPU, "goroutines": kinds.Goroutine, "heap": kinds.Heap}
+
+// kindOfRule is the kind of profile that decides a rule, "" if none does.
+func kindOfRule(r *judge.Rule) string {
+	switch {
+	case r.Test == judge.Steady:
+		return ""
+	case r.Class == judge.Leak:
+		return kinds.GoroutineLeak
+	case r.Class == judge.Figure:
+		return figureKinds[r.Subject]
+	}
+	return r.Kind
+}
+
+// inputsFor are the profiles that decide the rules and their conditions. It is that of CPU if there are
+// none.
+func inputsFor(rules []judge.Rule, from string) (list []*input) {
+	for i := range rules {
+		for _, kind := range []string{kindOfRule(&rules[i]), figureKinds[rules[i].When.Figure]} {
+			if kind != "" && !slices.ContainsFunc(list, func(in *input) bool { return in.kind == kind }) {
+				list = append(list, &input{from: from, kind: kind})
+			}
+		}
+	}
+	if list == nil {
+		list = []*input{{from: from, kind: kinds.CPU}}
+	}
+	return list
+}
+
+// lasts reports whether the profile is of some time, and not of a moment.
+func (in *input) lasts() bool { return kinds.Of(in.kind).Taken != kinds.State }
+
+// survey asks a service for all that the rules need, at the same time: a profile of each kind,
+// and its metrics at the beginning and at the end.
+func (s *source) survey(ctx context.Context, root *url.URL, rules []judge.Rule, facts judge.Facts) ([]*input, error) {
+	if n, err := strconv.Atoi(root.Query().Get("seconds")); err == nil {
+		s.seconds = n
+	}
+	if err := s.checkSeconds(); err != nil {
+		return nil, err
+	}
+	root.RawQuery = ""
+	list := inputsFor(rules, strings.TrimSuffix(root.Redacted(), "/"))
+	if slices.ContainsFunc(list, (*input).lasts) {
+		fmt.Fprintf(s.err, "profiling for %v\n", time.Duration(s.seconds)*time.Second)
+	}
+	at := root.JoinPath("metrics")
+	if s.metrics != "" {
+		var err error
+		if at, err = url.Parse(s.metrics); err != nil {
+			return nil, fmt.Errorf("-metrics: %w", err)
+		}
+	}
+	before, failed := readMetrics(ctx, at)
+	s.take(ctx, root, list)
+	if in := list[0]; !slices.ContainsFunc(list, func(in *input) bool { return in.err == nil }) {
+		return nil, fmt.Errorf("%s: %w", in.from, in.err)
+	}
+	var after *metrics
+	if failed == nil {
+		after, failed = readMetrics(ctx, at)
+	}
+	if failed != nil && slices.ContainsFunc(rules, func(r judge.Rule) bool { return r.Per != "" || r.Subject == "rss" || r.When.Figure == "rss" }) {
+		fmt.Fprintf(s.err, "no metrics: %v; -metrics says where they are\n", failed)
+	}
+	for _, in := range list {
+		in.facts = facts
+		in.facts.Kind = in.kind
+		in.facts.Figures, in.facts.Work = maps.Clone(facts.Figures), maps.Clone(facts.Work)
+		if in.table != nil && kinds.Of(in.kind).Taken == kinds.Difference {
+			in.facts.Periods = float64(in.table.DurationNanos) / float64(guardPeriod)
+		}
+		if failed == nil {
+			in.learn(before, after, rules)
+		}
+		in.learnFrom(list)
+	}
+	return list, nil
+}
+
+// take takes the profiles of a service, at the same time.
+func (s *source) take(ctx context.Context, root *url.URL, list []*input) {
+	silent := *s
+	silent.err = io.Discard
+	var taken sync.WaitGroup
+	for _, in := range list {
+		name := in.kind
+		if name == kinds.CPU {
+			name = "profile"
+		}
+		at := root.JoinPath("debug/pprof", name)
+		if in.lasts() {
+			at.RawQuery = "seconds=" + strconv.Itoa(s.seconds)
+		}
+		taken.Go(func() { in.table, _, in.err = silent.decode(ctx, at.String()) })
+	}
+	taken.Wait()
+}
+
+// figureMetrics are the metrics of client_golang that have a figure as a guard measures it.
+var figureMetrics = map[string]string{"goroutines": "go_goroutines", "rss": "process_resident_memory_bytes", "heap": "go_memstats_heap_alloc_bytes"}
+
+// learn adds what metrics say and was not given: the figures, and the work that was done while
+// the profile was taken.
+func (in *input) learn(before, after *metrics, rules []judge.Rule) {
+	give := func(facts map[string]float64, name string, value float64, known bool) {
+		if _, given := facts[name]; known && !given {
+			facts[name] = value
+		}
+	}
+	for name, metric := range figureMetrics {
+		v, known := after.value(metric)
+		give(in.facts.Figures, name, v, known)
+	}
+	elapsed := after.at.Sub(before.at).Seconds()
+	cpu, known := after.grown(before, unit.Work{Name: "process_cpu_seconds_total"})
+	give(in.facts.Figures, "cores", cpu/elapsed, known && elapsed >= 1)
+	if in.table == nil || !in.lasts() {
+		return
+	}
+	part := float64(in.table.DurationNanos) * 1e-9 / elapsed
+	for i := range rules {
+		if u, ok := unit.ParseWork(rules[i].Per); ok {
+			n, known := after.grown(before, u)
+			give(in.facts.Work, rules[i].Per, n*part, known)
+		}
+	}
+}
+
+// learnFrom adds the figures that other profiles show and that are not known, for conditions.
+func (in *input) learnFrom(list []*input) {
+	for _, other := range list {
+		name, value := "", 0.0
+		switch {
+		case other == in || other.table == nil:
+		case other.kind == kinds.CPU:
+			name, value = "cores", coresOf(other.table)
+		case other.kind == kinds.Goroutine:
+			name, value = "goroutines", float64(other.table.Count())
+		case other.kind == kinds.Heap:
+			name, value = "heap", total(other.table, kinds.Of(kinds.Heap).Amount)
+		}
+		if _, known := in.facts.Figures[name]; name != "" && !known {
+			in.facts.Figures[name] = value
+		}
+	}
+}

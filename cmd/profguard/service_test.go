@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/profguard/profguard/internal/unit"
+)
+
+// working is a service that works until the test ends: it computes, allocates, and holds locks and
+// channels that others wait for. Without metrics it has only profiles.
+func working(t *testing.T, metrics bool) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	spins := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "spins_total", Help: "Spins."}, []string{"code"})
+	took := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "spin_seconds", Help: "Spins."})
+	if metrics {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(spins, took, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	}
+	old := runtime.SetMutexProfileFraction(1)
+	runtime.SetBlockProfileRate(1)
+	var mu sync.Mutex
+	var spinning sync.WaitGroup
+	stop := make(chan struct{})
+	for range 2 {
+		spinning.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				mu.Lock()
+				spin()
+				mu.Unlock()
+				spins.WithLabelValues("200").Inc()
+				took.Observe(1)
+			}
+		})
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		close(stop)
+		spinning.Wait()
+		server.Close()
+		runtime.SetMutexProfileFraction(old)
+		runtime.SetBlockProfileRate(0)
+	})
+	return server
+}
+
+var kept [][]byte
+
+//go:noinline
+func spin() {
+	kept = nil
+	for range 100 {
+		kept = append(kept, make([]byte, 10_000))
+	}
+}
+
+// The budgets of a service: each kind of profile, each figure and unit of work.
+const ofService = `process below 1000 cores
+profguard.spin below 1000 cores
+process below 10s per spins_total
+process below 10s per spins_total{code="200"}
+process below 10s per spin_seconds
+process below 100GiB per spins_total of allocs
+no function above 1000GiB of heap
+no function above 100000 of goroutine
+no function above 100000 cores of mutex
+no function above 100000 cores of block
+no function above 100000 of goroutine when process above 0.001 cores
+goroutines below 100000
+heap below 1000GiB
+rss below 1000GiB
+no function above 1B of allocs
+process below 1ns per spins_total
+goroutines below 1
+`
+
+// A check of a service asks for all that its budgets need.
+func TestCheckService(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		metrics bool
+		args    []string
+		said    []string
+		status  int
+	}{
+		{"all", true, []string{"-b", "service.txt"}, []string{"14 kept, 3 broken, 0 undecided", "samples of cpu in 1", "of allocs in 1", "of mutex in 1", "of block in 1", "of heap", "of goroutine"}, exitBroken},
+		{"without metrics", false, []string{"-b", "service.txt"}, []string{"no metrics: ", "/metrics answered 404 Not Found; -metrics says where they are", "9 kept, 2 broken, 6 undecided", "expected -figure rss=VALUE", "expected -work spins_total=COUNT"}, exitBroken},
+		{"what is given counts", true, []string{"-budget", "rss below 1GiB", "-figure", "rss=1e15"}, []string{"1 broken"}, exitBroken},
+		{"no such unit", true, []string{"-budget", "process below 1s per requests_total"}, []string{"expected -work requests_total=COUNT"}, exitUndecided},
+		{"no such label", true, []string{"-budget", `process below 1s per spins_total{code="500"}`}, []string{"was done"}, exitUndecided},
+		{"no such profile", true, []string{"-budget", "goroutines below 100000", "-budget", "no goroutine leaked"}, []string{" 0 broken, "}, -1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			put(t, "service.txt", ofService)
+			server := working(t, tt.metrics)
+			var out bytes.Buffer
+			status := run(t.Context(), append(append([]string{"check"}, tt.args...), "-seconds", "1", server.URL+"/debug/pprof/"), nil, &out, &out)
+			for _, want := range tt.said {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("it does not say %q", want)
+				}
+			}
+			if status != tt.status && tt.status >= 0 {
+				t.Errorf("status %d, expected %d", status, tt.status)
+			}
+			if t.Failed() {
+				t.Log(out.String())
+			}
+		})
+	}
+}
+
+// Only what the budgets need is asked for: a profile of goroutines takes no ten seconds.
+func TestCheckAsksForWhatIsNeeded(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.URL.String())
+		mu.Unlock()
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	for sentence, want := range map[string]string{
+		"goroutines below 10":                        "/debug/pprof/goroutine",
+		"no function above 1MiB of heap":             "/debug/pprof/heap",
+		"no function above 1MiB of allocs":           "/debug/pprof/allocs?seconds=10",
+		"no function above 1 core of mutex":          "/debug/pprof/mutex?seconds=10",
+		"no function above 20%":                      "/debug/pprof/profile?seconds=10",
+		"rss below 10MiB":                            "/debug/pprof/profile?seconds=10",
+		"no goroutine leaked":                        "/debug/pprof/goroutineleak",
+		"rss below 1GiB when goroutines above 1":     "/debug/pprof/goroutine",
+		"heap below 1MiB when process above 1 cores": "/debug/pprof/profile?seconds=10 /debug/pprof/heap",
+	} {
+		asked = nil
+		var out bytes.Buffer
+		run(t.Context(), []string{"check", "-budget", sentence, server.URL}, nil, &out, &out)
+		for _, path := range strings.Fields(want + " /metrics") {
+			if n := strings.Count(fmt.Sprint(asked, " "), path); n != 1 && !(n == 2 && path == "/metrics") {
+				t.Errorf("%s: %d requests for %s: %v", sentence, n, path, asked)
+			}
+		}
+		if len(asked) > len(strings.Fields(want))+2 {
+			t.Errorf("%s: asked for %v, want %s", sentence, asked, want)
+		}
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	parse := func(text string) *metrics {
+		m, err := parseMetrics(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	before := parse("# HELP a Help.\n# TYPE a counter\na{code=\"200\"} 5\n\n# TYPE s summary\ns{quantile=\"0.5\"} 9\ns_count 3\n# TYPE g gauge\ng 7 1600000000000\nback 5\n}\n{\nx NaN\n")
+	after := parse("# TYPE a counter\na{code=\"200\",path=\"/}\\\" x\"} 8\na{code=\"500\"} 2.5e1\n# TYPE s summary\ns{quantile=\"0.5\"} 1\ns_count 5\n# TYPE g gauge\ng 8\nback 4\nx NaN\n")
+	for text, want := range map[string]float64{"a": 28, `a{code="200"}`: 3, `a{code="500"}`: 25, `a{path="/}\" x"}`: 8, "s": 2, "s_count": 2, "g": -1, "back": -1, "none": -1, "x": -1} {
+		u, ok := unit.ParseWork(text)
+		if !ok {
+			t.Fatal(text)
+		}
+		if n, ok := after.grown(before, u); ok != (want >= 0) || ok && n != want {
+			t.Errorf("%s has grown by %v (%t), want %v", text, n, ok, want)
+		}
+	}
+	if v, ok := before.value("g"); v != 7 || !ok {
+		t.Errorf("g is %v (%t)", v, ok)
+	}
+}
