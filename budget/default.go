@@ -12,7 +12,7 @@ import "runtime/pprof"
 //	# A debug print that stayed in, or a dump of each request.
 //	debug-print: /^fmt\.(Append|Fprint|Print|Sprint)/ below 25% when process above 0.03 cores
 //	# Work that belongs before the loop.
-//	regexp-compile: regexp.compile below 20% when process above 0.03 cores
+//	regexp-compile: regexp.compile below 3% when process above 0.03 cores
 //	# Goroutines that nobody waits for.
 //	goroutine-flood: goroutines below 50000
 //	# The same, by and by; it learns for 48 hours before it judges.
@@ -26,7 +26,8 @@ import "runtime/pprof"
 // service say nothing.
 //
 // The limits on shares leave room. At full load, sound programs took up to 17% in select, 14% in
-// the collector and 4% in printing; broken ones 95%, 49% and 40% or more. While a service
+// the collector, 4% in printing and nothing in compiling expressions; broken ones 95%, 49%, 40%
+// and 5% or more. While a service
 // fills its caches the collector may well take more for a moment, so it has three windows to
 // come down.
 func Default() Set {
@@ -37,7 +38,7 @@ func Default() Set {
 		{Name: "busy-select", Subject: `/^runtime\.(selectgo|selectnbrecv|selectnbsend)$/`, Limit: Amount{30, "%"}, When: busy},
 		{Name: "gc-thrash", Subject: "gc", Limit: Amount{40, "%"}, When: busy, ForWindows: 3},
 		{Name: "debug-print", Subject: `/^fmt\.(Append|Fprint|Print|Sprint)/`, Limit: Amount{25, "%"}, When: busy},
-		{Name: "regexp-compile", Subject: "regexp.compile", Limit: Amount{20, "%"}, When: busy},
+		{Name: "regexp-compile", Subject: "regexp.compile", Limit: Amount{3, "%"}, When: busy},
 		{Name: "goroutine-flood", Subject: "goroutines", Limit: Amount{50000, ""}},
 		{Name: "goroutine-growth", Subject: "goroutines", Rule: RuleSteady},
 	}
