@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -43,7 +44,7 @@ func (b *Budget) text(p part) string {
 	case partRule:
 		return string(b.Rule)
 	case partLimit:
-		if b.Limit != (Amount{}) || b.Rule != RuleAbsent && b.Rule != RuleLeaked && b.Rule != RuleSteady {
+		if b.Limit != (Amount{}) || b.Rule == RuleLimit || b.Rule == RuleGrows {
 			return b.Limit.String()
 		}
 	case partMeasure:
@@ -88,6 +89,18 @@ func (b *Budget) text(p part) string {
 
 // MarshalText returns the canonical sentence, also for JSON.
 func (b Budget) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText reads a sentence, as [Parse] does.
+func (b *Budget) UnmarshalText(text []byte) error {
+	set, err := Parse(string(text))
+	if err == nil && len(set) != 1 {
+		err = fmt.Errorf("parse budget: expected one, found %d", len(set))
+	}
+	if err == nil {
+		*b = set[0]
+	}
+	return err
+}
 
 // String returns the condition as it follows "when" in a sentence.
 func (c Condition) String() string {

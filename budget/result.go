@@ -12,11 +12,23 @@ const (
 	Fail                        // the budget is exceeded; wrong one time in a million
 )
 
-// String returns "inconclusive", "pass" or "fail".
+// String returns "inconclusive", "pass" or "fail", or Verdict(7) for an unknown one.
 func (v Verdict) String() string { return evidence.Verdict(v).String() }
 
 // MarshalText returns the String of v, also for JSON.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText has written. Any other text, as of a later version, is
+// Inconclusive.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	*v = Inconclusive
+	for _, known := range []Verdict{Pass, Fail} {
+		if known.String() == string(text) {
+			*v = known
+		}
+	}
+	return nil
+}
 
 // A Result is the verdict on one budget, with the numbers behind it.
 type Result struct {

@@ -64,19 +64,6 @@ func saved(t *testing.T, g *Guard) []string {
 	return ids
 }
 
-// savedStatus is what tests ask of a [BudgetStatus] in JSON. A Verdict does not parse back.
-type savedStatus struct {
-	Name, State string
-	Result      struct {
-		Budget, Verdict string
-		Samples         int64
-		Offenders       []budget.Offender
-	}
-	Verdicts map[string]int64
-	Samples  int64
-	History  []Measurement
-}
-
 // sidecar is that of a dump in a list.
 func sidecar(t *testing.T, info dumps.Info) (s dumps.Sidecar) {
 	t.Helper()
@@ -87,7 +74,7 @@ func sidecar(t *testing.T, info dumps.Info) (s dumps.Sidecar) {
 }
 
 // standsIn is the status of a budget in a sidecar.
-func standsIn(t *testing.T, data []byte) (s savedStatus) {
+func standsIn(t *testing.T, data []byte) (s BudgetStatus) {
 	t.Helper()
 	if err := json.Unmarshal(data, &s); err != nil {
 		t.Fatalf("%v: %s", err, data)
@@ -127,7 +114,7 @@ func TestDump(t *testing.T) {
 		}
 		side := sidecar(t, info[0])
 		b := standsIn(t, side.Budget)
-		if o := b.Result.Offenders; b.Name != "x" || b.State != "firing" || b.Result.Verdict != "fail" || b.Result.Samples != 1000 || b.Samples != 1000 || b.Verdicts["fail"] != 1 ||
+		if o := b.Result.Offenders; b.Name != "x" || b.State != StateFiring || b.Result.Verdict != budget.Fail || b.Result.Samples != 1000 || b.Samples != 1000 || b.Verdicts["fail"] != 1 ||
 			len(o) != 1 || o[0].Function != "fmt.Println" || o[0].Blame.Function != "main.serve" || b.History != nil || side.Mark != "first" {
 			t.Errorf("sidecar %+v of %+v", side, b)
 		}

@@ -13,22 +13,22 @@ import (
 // An Event is a transition of a budget or of the guard. There is one for each transition,
 // and not for each window.
 type Event struct {
-	Name EventName
-	Time time.Time
+	Name EventName `json:"name"`
+	Time time.Time `json:"time"`
 
 	// Budget and Result are set for budgets.
-	Budget string
-	Result budget.Result
+	Budget string        `json:"budget,omitempty"`
+	Result budget.Result `json:"result,omitzero"`
 
 	// Dump is the id of the profile that was kept, if any. Its files are
 	// DumpDir/*/<id>.*, with the profile of CPU as <id>.cpu.pb.gz.
-	Dump string
+	Dump string `json:"dump,omitempty"`
 	// Dumped is the end of the window in the dump. If it is before Time, the dump is of an
 	// earlier window that failed because of the same offender, and the Message says so.
-	Dumped time.Time
+	Dumped time.Time `json:"dumped,omitzero"`
 
 	// Message describes the event in one sentence.
-	Message string
+	Message string `json:"message"`
 }
 
 // An EventName is the name of an event, also of the OpenTelemetry log record.

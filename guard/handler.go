@@ -31,7 +31,7 @@ import (
 // In status.json each field has its name in Go, in lower case with underscores: PausedUntil is
 // paused_until. Times are RFC 3339, durations nanoseconds, and values, bounds and limits are in
 // the unit beside them: "ratio", "cores", "s waited per second", "seconds", "bytes" or "count".
-// Names are stable; fields may be added.
+// Names are stable; fields may be added. [Status] reads it back, also that of a later version.
 //
 // # Access
 //

@@ -66,13 +66,7 @@ func TestOneOffender(t *testing.T) {
 		if err != nil || standsIn(t, sidecar(t, info[0]).Budget).Result.Offenders[0].Function != first {
 			t.Errorf("the sidecar names %+v, %v", info, err)
 		}
-		var doc struct {
-			Budgets []struct {
-				Result struct {
-					Offenders []struct{ Function string }
-				}
-			}
-		}
+		var doc Status
 		if err := json.Unmarshal([]byte(webtest.Body(t, webtest.Ask(g.Handler(), "GET", "/status.json"))), &doc); err != nil || doc.Budgets[0].Result.Offenders[0].Function != first {
 			t.Errorf("status.json names %+v, %v", doc, err)
 		}

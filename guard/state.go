@@ -1,10 +1,6 @@
 package guard
 
-import (
-	"fmt"
-
-	"github.com/profguard/profguard/internal/alert"
-)
+import "github.com/profguard/profguard/internal/alert"
 
 // A State is what a guard knows of a budget. The zero State is [StateNoData], so that nothing is
 // taken for kept without proof.
@@ -34,15 +30,16 @@ func (s State) String() string { return alert.State(s).String() }
 // MarshalText returns the String of s, also for JSON.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText has written.
+// UnmarshalText reads what MarshalText has written. Any other text, as of a later version, is
+// StateNoData.
 func (s *State) UnmarshalText(text []byte) error {
+	*s = StateNoData
 	for known := range StateFiring + 1 {
 		if known.String() == string(text) {
 			*s = known
-			return nil
 		}
 	}
-	return fmt.Errorf("guard.State: no state is called %q", text)
+	return nil
 }
 
 // gauge is the value of the metric: firing is 2, and what is not known to be kept is below zero.

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -108,6 +109,29 @@ type BudgetStatus struct {
 	// Config.Keep may have removed it since.
 	Dump   string    `json:"dump,omitempty"`
 	Dumped time.Time `json:"dumped,omitzero"`
+}
+
+// UnmarshalJSON reads what a guard has written. A sentence of a later version, which this one
+// cannot parse, is a Rule of a Budget that is not valid, and has that sentence as its String.
+func (s *BudgetStatus) UnmarshalJSON(data []byte) error {
+	type plain BudgetStatus // without this method
+	type result budget.Result
+	doc := struct {
+		*plain
+		Result struct {
+			*result
+			Budget string `json:"budget"`
+		} `json:"result"`
+	}{plain: (*plain)(s)}
+	doc.Result.result = (*result)(&s.Result)
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return err
+	}
+	if s.Result.Budget.UnmarshalText([]byte(doc.Result.Budget)) != nil {
+		s.Result.Budget = budget.Budget{Rule: budget.Rule(doc.Result.Budget)}
+	}
+	s.Budget = s.Result.Budget
+	return nil
 }
 
 // A Measurement is the value and verdict of a budget in one window. Value is in the unit of

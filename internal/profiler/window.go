@@ -57,7 +57,12 @@ var outcomeNames = [...]string{
 }
 
 // String is the outcome as metrics and messages show it.
-func (o Outcome) String() string { return outcomeNames[o] }
+func (o Outcome) String() string {
+	if o < 0 || int(o) >= len(outcomeNames) {
+		return fmt.Sprintf("Outcome(%d)", int(o))
+	}
+	return outcomeNames[o]
+}
 
 // Err is nil when the window's outcome is [OK], and otherwise says why it is not.
 func (w *Window) Err() error {

@@ -17,6 +17,9 @@ func TestOutcomeString(t *testing.T) {
 	if got, want := TooLarge.String(), "too_large"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	if got := Outcome(99).String() + Outcome(-1).String(); got != "Outcome(99)Outcome(-1)" {
+		t.Errorf("unknown ones: %s", got)
+	}
 }
 
 func TestWindowErr(t *testing.T) {

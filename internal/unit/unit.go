@@ -98,7 +98,12 @@ var bases = [...]string{Unknown: "ratio", Share: "ratio", Points: "ratio", Cores
 
 // String names the dimension's base unit: "ratio", "cores", "s waited per second", "seconds",
 // "bytes" or "count".
-func (d Dimension) String() string { return bases[d] }
+func (d Dimension) String() string {
+	if d < 0 || int(d) >= len(bases) {
+		return "Dimension(" + strconv.Itoa(int(d)) + ")"
+	}
+	return bases[d]
+}
 
 // Plural is "1 sample", "2 samples", "2 batches".
 func Plural[N int | int64](n N, what string) string {

@@ -20,6 +20,12 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+func TestUnknownDimension(t *testing.T) {
+	if got := Dimension(99).String() + Dimension(-1).String(); got != "Dimension(99)Dimension(-1)" {
+		t.Errorf("unknown ones: %s", got)
+	}
+}
+
 // TestBase: a limit is the number that was written, and not its neighbour.
 func TestBase(t *testing.T) {
 	for _, tt := range []struct {
