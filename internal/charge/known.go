@@ -137,7 +137,7 @@ func partsOf(name, pkg string) part {
 	if strings.IndexByte(name, '[') >= 0 {
 		p |= generic
 	}
-	if IsLiteral(name) {
+	if pattern.IsLiteral(name) {
 		p |= literal
 	}
 	if IsOurs(name) {
@@ -195,19 +195,6 @@ func isNameless(name string) bool {
 // IsCheckptr reports whether a function is one of the checks of unsafe pointers that -race
 // puts into the code. They call functions of the runtime.
 func IsCheckptr(name string) bool { return strings.HasPrefix(name, "runtime.checkptr") }
-
-// IsLiteral reports whether a name is like main.f.func1, main.f-range1 or main.T.m-fm.
-func IsLiteral(name string) bool {
-	if strings.HasSuffix(name, "-fm") {
-		return true
-	}
-	for _, mark := range [...]string{".func", "-range"} {
-		if i := strings.LastIndex(name, mark); i >= 0 && i+len(mark) < len(name) && '0' <= name[i+len(mark)] && name[i+len(mark)] <= '9' {
-			return true
-		}
-	}
-	return false
-}
 
 // IsOurs reports whether a function is run by profguard's own goroutines, or by the
 // runtime's goroutine that writes CPU profiles.

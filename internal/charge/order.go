@@ -10,11 +10,17 @@ import (
 // after all packages that it imports. So a package that is placed before another does not
 // import it, and can call it only through an interface or a function value.
 type order struct {
-	places []uint64 // by number of a package: its lowest known address, or none
+	places []place // by number of a package
 	known  bool
 	// several says that there is more than one package outside the standard library.
 	several bool
 }
+
+// A place is where a package stands: the lowest known address of its functions, and of those that
+// are no literals, or none. Since Go 1.27 a literal in a function that was inlined into another
+// package is named after its own package, but stands with the other one, which imports it. So
+// its address only shows that its own package does not stand behind it.
+type place struct{ before, at uint64 }
 
 const none = math.MaxUint64
 
@@ -23,7 +29,7 @@ const none = math.MaxUint64
 func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 	o.places = o.places[:0]
 	for range names.packages {
-		o.places = append(o.places, none)
+		o.places = append(o.places, place{none, none})
 	}
 	o.several = false
 	other := int32(-1)
@@ -44,13 +50,16 @@ func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 		// The last line is the function that is there; the others are inlined into it.
 		name := t.Lines[l.LineHi-1].Name
 		switch p := names.parts[name]; {
+		case p&generic != 0:
 		case p&standard != 0:
-			if p&roots != 0 && p&runtimes != 0 {
+			if p&roots != 0 && p&runtimes != 0 && p&literal == 0 {
 				first = min(first, l.Address)
 			}
-		case p&generic == 0:
-			pkg := names.pkg[name]
-			o.places[pkg] = min(o.places[pkg], l.Address)
+		default:
+			place := &o.places[names.pkg[name]]
+			if place.before = min(place.before, l.Address); p&literal == 0 {
+				place.at = min(place.at, l.Address)
+			}
 			least = min(least, l.Address)
 		}
 	}
@@ -70,7 +79,7 @@ func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32
 		return true
 	}
 	a, b := names.pkg[from], names.pkg[to]
-	if o.known && a != b && o.places[b] != none && o.place(names, frames[caller:]) < o.places[b] {
+	if at := o.places[b].at; o.known && a != b && at != none && o.before(names, frames[caller:]) < at {
 		return true
 	}
 	if names.parts[to]&literal == 0 {
@@ -86,11 +95,11 @@ func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32
 	return true
 }
 
-// place is the address of the first frame's package. A package without an address was
-// inlined into its callers, so the place of the nearest caller is used for it.
-func (o *order) place(names *Names, frames []decode.ID) uint64 {
+// before is an address that the first frame's package does not stand behind. A package without
+// an address was inlined into its callers, so that of the nearest caller is used for it.
+func (o *order) before(names *Names, frames []decode.ID) uint64 {
 	for _, f := range frames {
-		if at := o.places[names.pkg[f]]; at != none || names.parts[f]&(standard|generic) != 0 {
+		if at := o.places[names.pkg[f]].before; at != none || names.parts[f]&(standard|generic) != 0 {
 			return at
 		}
 	}

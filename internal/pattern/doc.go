@@ -25,12 +25,13 @@
 // number of a literal means exactly that literal and what is inside it. Such
 // numbers change when the source does; prefer the holder.
 //
-// When later is inlined into outer, its literal is compiled as
-// outer.later.func1. Both functions hold it. The name says outer's package only,
-// so a pattern with a package finds it under later when both are in the same
-// package.
+// When later is inlined into outer, its literal is later.func1 all the same since
+// Go 1.27, or later.1 in a literal of outer; func1 and 1 are one to a pattern. Before, it is
+// outer.later.func1, and both functions hold it. That name says outer's package
+// only, so a pattern with a package finds it under later when both are in the
+// same package.
 //
-// That name has the form of a literal in a method later of a type outer. Since
+// It has the form of a literal in a method later of a type outer. Since
 // nothing in a name tells the two apart, main.later also matches the literals,
 // though not the body, of such a method with a value receiver.
 package pattern

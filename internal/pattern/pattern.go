@@ -70,7 +70,7 @@ func (s *symbol) has(item []segment) bool {
 // and left its literal here, as later in outer.later.func1.
 func (s *symbol) mayHold(i int, item []segment) bool {
 	last := item[len(item)-1] // with the number of a literal it means exactly that literal
-	return i+len(item) <= s.lastMark && s.segments[i].kind != mark && s.segments[i-1].kind != pointer && last.kind != mark
+	return i+len(item) <= s.lastMark && s.segments[i].kind < mark && s.segments[i-1].kind != pointer && last.kind < mark
 }
 
 // startsWith reports whether the segments from i on begin with item. Segments after it, a
@@ -83,7 +83,7 @@ func (s *symbol) startsWith(i int, item []segment) bool {
 	for j, want := range item {
 		got := segs[j]
 		switch {
-		case want.kind == mark || got.kind == mark:
+		case want.kind >= mark || got.kind >= mark:
 			if got != want {
 				return false
 			}

@@ -57,6 +57,11 @@ var matchTests = []struct {
 	{`/yaml\.v3/`, []string{"gopkg.in/yaml%2ev3.F"}, []string{"gopkg.in/yaml%2ev2.F"}},
 	{`/shape\.int/`, []string{"main.G[go.shape.int]"}, []string{"main.G[...]"}},
 	{"  fmt.Println\t", []string{"fmt.Println"}, []string{"fmt.Print"}},
+	{"main.init.func1", []string{"main.init.func1", "main.init.func1.2"}, []string{"main.init.1", "main.init.1.func1", "main.init.0"}},
+	{"main.init.1", []string{"main.init.1", "main.init.1.func1", "main.init.1.1"}, []string{"main.init.func1"}},
+	{"main.init.0.func1", []string{"main.init.0.func1", "main.init.0.1"}, []string{"main.init.0.2", "main.init.func1"}},
+	{"main.ranges-range1.func1", []string{"main.ranges-range1.func1", "main.ranges-range1.1.2"}, []string{"main.ranges-range2.1", "main.ranges.1"}},
+	{"main.f.gowrap1", []string{"main.f.gowrap1"}, []string{"main.f.func1", "main.f.1", "main.f.deferwrap1"}},
 	{"größe", []string{"main.größe"}, []string{"main.grösse"}},
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"debug/elf"
 	"debug/gosym"
+	"go/version"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,22 +19,23 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// realTests say which patterns match the frame that called main.record, for each
-// construct of testdata/names.txtar by its tag.
-var realTests = []struct {
+type realTest struct {
 	tags  string
 	match []string
 	miss  []string
-}{
+}
+
+// realTests say which patterns match the frame that called main.record, for each
+// construct of testdata/names.txtar by its tag.
+var realTests = []realTest{
 	{"plain", []string{"main", "plain", "main.plain"}, []string{"main.pla", "fmt"}},
 	{"closure", []string{"main.closures", "closures", "main.closures.func1"}, []string{"main.closure", "main.closures.func2"}},
 	{"nested", []string{"main.closures", "main.closures.func1", "main.closures.func1.1"}, []string{"main.closures.func1.2"}},
 	{"nestedrange", []string{"main.closures", "main.closures.func1"}, []string{"main.seq"}},
 	{"range rangeclosure rangerange", []string{"main.ranges", "ranges"}, []string{"main.range", "main.main"}},
-	{"inlined inlinednested", []string{"main.outer", "main.later"}, []string{"main.late", "lib.later", "main.main"}},
-	{"main mainnested", []string{"main.main", "main.later", "later"}, []string{"main.outer", "(*main)"}},
+	{"inlined inlinednested main mainnested", []string{"main.later", "later"}, []string{"main.late", "lib.later", "(*main)"}},
 	{"inlinedlib", []string{"main.outerlib"}, []string{"main.outer"}},
-	{"inlinedmethod", []string{"main.(*pointer).Outer", "main.(*pointer).Later", "(*pointer)", "pointer.Later"}, []string{"main.Later", "main.Outer", "main.(*pointer).Late"}},
+	{"inlinedmethod", []string{"main.(*pointer).Later", "(*pointer)", "pointer.Later"}, []string{"main.Later", "main.Outer", "main.(*pointer).Late"}},
 	{"value anonymous anonymouspointer hidden", []string{"main.value", "main.value.Meth", "value.Meth"}, []string{"main.Meth", "Meth", "(*value).Meth", "main.value.Hold"}},
 	{"valueclosure", []string{"main.value.Hold", "main.value"}, []string{"main.value.Meth", "(*value)"}},
 	{"pointer embedded fm ifacefm expression", []string{"main.(*pointer).Meth", "pointer.Meth", "main.pointer", "(*pointer)"}, []string{"main.Meth", "main.embedding", "main.(*pointer).Hold"}},
@@ -49,21 +52,33 @@ var realTests = []struct {
 	{"goclosure", []string{"main.gowraps"}, []string{"main.gowrap"}},
 	{"deferclosure", []string{"main.defers"}, []string{"main.defer"}},
 	{"librange", []string{"main.main"}, []string{"lib.All"}},
-	{"dotted dottedmethod", []string{"main.main", "main.at"}, []string{"main.a"}},
+	{"dotted dottedmethod", []string{"main.at"}, []string{"main.a"}},
 	{"cgo", []string{"main.goRecord"}, []string{"main.cgo"}},
 }
 
+// A literal of a function that was inlined has the name that it has without inlining, with
+// func1 or 1 in the end.
+var inlinedTests = []realTest{
+	{"inlined main", []string{"main.later.func1", "main.later.1"}, []string{"main.outer", "main.main", "main.later.func2"}},
+	{"inlinednested mainnested", []string{"main.later.func1.1", "main.later.1.func1"}, []string{"main.outer", "main.main", "main.later.1.2"}},
+	{"inlinedmethod", []string{"main.(*pointer).Later.func1"}, []string{"main.(*pointer).Outer"}},
+	{"dotted dottedmethod", []string{"main.at.func1"}, []string{"main.main"}},
+}
+
+// Before Go 1.27 it has the name of the function in which it was compiled, too.
+var inlinedTests126 = []realTest{
+	{"inlined inlinednested", []string{"main.outer"}, []string{"main.main"}},
+	{"main mainnested", []string{"main.main"}, []string{"main.outer"}},
+	{"inlinedmethod", []string{"main.(*pointer).Outer"}, nil},
+	{"dotted dottedmethod", []string{"main.main"}, nil},
+}
+
 // stackTests say which patterns match some frame of the stack.
-var stackTests = []struct {
-	tag   string
-	match []string
-	miss  []string
-}{
+var stackTests = []realTest{
 	{"dotted", []string{"dotted", "dotted.v3", "gopkg.in/dotted.v3", "gopkg.in/dotted.v3.Unmarshal", "dotted.Unmarshal", "gopkg.in/..."}, []string{"v3", "gopkg.in/dotted", "dotted.v2", "dotted.v3.Marshal"}},
 	{"dottedmethod", []string{"gopkg.in/dotted.v3.(*Doc).Decode", "(*Doc).Decode", "dotted.(*Doc)"}, []string{"dotted.(*Doc).Encode"}},
 	{"libset", []string{"lib", "example.com/names/lib/v2.(*Set).Each", ".../lib/v2", "lib.Set"}, []string{"names", "names/lib/v2", "example.com/names/lib"}},
 	{"libnested", []string{"lib.(*Set).Nested", "(*Set).Nested"}, []string{"lib.(*Set).Each"}},
-	{"inlinedlib", []string{"Later", "main.Later"}, []string{"lib"}}, // the name does not tell that Later came from lib
 	{"go", nil, []string{"main.gowraps"}},
 	{"cgo", []string{"main.cgo", "main._Cfunc_from_c", "runtime.cgocall"}, []string{"main._Cfunc_from"}},
 }
@@ -102,28 +117,27 @@ func TestRealNames(t *testing.T) {
 	out := t.TempDir()
 	run(t, dir, nil, binary, out)
 
-	for _, test := range realTests {
-		for tag := range strings.FieldsSeq(test.tags) {
-			t.Run(tag, func(t *testing.T) {
-				if tag == "cgo" && !hasC {
-					t.Skip("NO C COMPILER: names of cgo programs are not tested")
-				}
-				profiled, traced := stacks(t, out, tag)
-				check(t, test.match, test.miss, profiled[:1])
-				check(t, test.match, test.miss, traced[:1])
-			})
+	// The release that compiles the program is that of this test.
+	inlined, later := inlinedTests, realTest{"inlinedlib", []string{"lib", "lib.Later.func1"}, []string{"main.Later"}}
+	if version.Compare(runtime.Version(), "go1.27") < 0 {
+		inlined, later = inlinedTests126, realTest{"inlinedlib", []string{"main.Later"}, []string{"lib"}}
+	}
+	each := func(tests []realTest, name string, frames int) {
+		for _, test := range tests {
+			for tag := range strings.FieldsSeq(test.tags) {
+				t.Run(tag+name, func(t *testing.T) {
+					if tag == "cgo" && !hasC {
+						t.Skip("NO C COMPILER: names of cgo programs are not tested")
+					}
+					profiled, traced := stacks(t, out, tag)
+					check(t, test.match, test.miss, profiled[:min(frames, len(profiled))])
+					check(t, test.match, test.miss, traced[:min(frames, len(traced))])
+				})
+			}
 		}
 	}
-	for _, test := range stackTests {
-		t.Run(test.tag+" stack", func(t *testing.T) {
-			if test.tag == "cgo" && !hasC {
-				t.Skip("NO C COMPILER: names of cgo programs are not tested")
-			}
-			profiled, traced := stacks(t, out, test.tag)
-			check(t, test.match, test.miss, profiled)
-			check(t, test.match, test.miss, traced)
-		})
-	}
+	each(slices.Concat(realTests, inlined), "", 1)
+	each(slices.Concat(stackTests, []realTest{later}), " stack", math.MaxInt)
 	t.Run("linked", func(t *testing.T) { checkLinked(t, binary) })
 }
 

@@ -8,7 +8,8 @@ type kind uint8
 const (
 	plain   kind = iota // a function, or a type that is received by value
 	pointer             // (*T): a type that is received by pointer
-	mark                // what the compiler adds: func1, 2, gowrap1, -range1, -fm
+	mark                // what the compiler adds: gowrap1, deferwrap1, the number of an init function
+	literal             // for a literal, a body of a loop or a method value: its number, -range1, -fm
 )
 
 // A segment is one word of a function name, without its type arguments:
@@ -31,8 +32,8 @@ func scan(rest string, segs []segment) (_ []segment, well bool) {
 		} else {
 			seg, rest = scanWord(rest)
 		}
-		if !first && seg.kind == plain && isMark(seg.text) {
-			seg.kind = mark
+		if !first && seg.kind == plain {
+			seg = marked(seg, segs)
 		}
 		if seg.text != "" {
 			segs = append(segs, seg)
@@ -71,7 +72,7 @@ func scanReceiver(s string) (seg segment, rest string, closed bool) {
 // scanWord reads a word, or a suffix such as -range1, from the start of s.
 func scanWord(s string) (segment, string) {
 	if n := suffixLen(s); n > 0 {
-		return segment{s[:n], mark}, s[n:]
+		return segment{s[:n], literal}, s[n:]
 	}
 	end := 0
 	for end < len(s) && s[end] != '.' && s[end] != '[' && (s[end] != '-' || suffixLen(s[end:]) == 0) {
@@ -93,15 +94,22 @@ func suffixLen(s string) int {
 	return len(s) - len(rest)
 }
 
-// isMark reports whether the compiler, not the programmer, chose the word.
+// marked returns the segment of a word behind others, which the compiler may have chosen and not
+// the programmer. A literal is func1, or 1 if it was compiled into another literal. Since Go 1.27
+// that depends on inlining, so that both are 1. The second init function is init.1, though, and
+// init.func1 a literal outside of functions. No literal is 0, as in the f.part.0 of C compilers.
 // A method called func1 would be taken for a closure, but has never been seen.
-func isMark(word string) bool {
-	for _, prefix := range [...]string{"", "func", "gowrap", "deferwrap"} {
-		if number, ok := strings.CutPrefix(word, prefix); ok && isNumber(number) {
-			return true
-		}
+func marked(seg segment, before []segment) segment {
+	number := strings.TrimPrefix(seg.text, "func")
+	inits := number == seg.text && len(before) > 0 && before[len(before)-1] == segment{text: "init"}
+	wraps := strings.TrimPrefix(strings.TrimPrefix(seg.text, "gowrap"), "deferwrap")
+	switch {
+	case isNumber(number) && number != "0" && !inits:
+		return segment{number, literal}
+	case isNumber(wraps):
+		return segment{seg.text, mark}
 	}
-	return false
+	return seg
 }
 
 // cutBrackets returns what follows the bracket that closes the one in front of s, if there is

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -30,7 +31,7 @@ func parseName(full string, buf []segment) symbol {
 	s.segments, _ = scan(rest, buf)
 	for i, seg := range s.segments {
 		// A method value wraps a method and says nothing about inlining.
-		if seg.kind == mark && seg.text != "-fm" {
+		if seg.kind >= mark && seg.text != "-fm" {
 			s.lastMark = i
 		}
 	}
@@ -62,6 +63,13 @@ func Short(full string) string {
 		return full[strings.LastIndexByte(full, '/')+1:]
 	}
 	return lastNames(canonicalPath(path))[1] + "." + rest
+}
+
+// IsLiteral reports whether the function is a literal or in one, the body of a range loop over a
+// function, or a method value: main.f.func1, main.f.1 (see marked), main.f-range1, main.T.m-fm.
+func IsLiteral(full string) bool {
+	var buf [8]segment
+	return slices.ContainsFunc(parseName(full, buf[:0]).segments, func(seg segment) bool { return seg.kind == literal })
 }
 
 // cut splits a Go name after its package. The path is as written, not canonical, and "" for other

@@ -7,6 +7,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/charge"
+	"github.com/profguard/profguard/internal/pattern"
 )
 
 const (
@@ -51,7 +52,7 @@ func workOf(stack []string) int {
 	switch work := stack[i-1]; {
 	case hasPrefix(work, workPackage+".(*Worker).", "sync/atomic.", "testing.(*B).", "runtime.", "internal/runtime/"):
 		return 0
-	case charge.IsLiteral(work):
+	case pattern.IsLiteral(work):
 		return i
 	}
 	return i + 1
