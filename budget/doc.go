@@ -72,8 +72,11 @@
 // (cpu, memory, allocs, lock, request), needs its full path, as in "container/heap below
 // 5%", because "heap" is the figure.
 //
-// Since Go 1.24 much of crypto/... is implemented in crypto/internal/fips140/..., such as
-// the type that crypto/sha256.New returns. "crypto/sha256 below 5%" is about both packages.
+// Work that the standard library has moved to another package counts for the old one as well:
+// "crypto/sha256 below 5%" is also about crypto/internal/fips140/sha256 (since Go 1.24), and
+// encoding/json about encoding/json/v2, encoding/json/jsontext and encoding/json/internal/...,
+// net/http about net/http/internal/... (since Go 1.27). A function is only the one that is named:
+// "encoding/json.Unmarshal" is not encoding/json/v2.Unmarshal.
 //
 // "process" is the whole profile. "goroutines", "heap", "rss" and "gc" are figures that
 // need no profile: the number of goroutines, the bytes of objects that are live or not yet

@@ -103,14 +103,32 @@ func parseReadings(text string) ([]reading, error) {
 	if len(readings) == 0 {
 		return nil, errItem
 	}
-	return withFIPS(readings), nil
+	return withMoved(readings), nil
 }
 
-// withFIPS adds, for packages of crypto, the packages that implement many of them since Go
-// 1.24: for crypto/sha256, crypto/internal/fips140/sha256 or, with GOFIPS140,
+// moved has the packages of the standard library that do their work in others, and these others.
+// A pattern for the whole package is about all of them.
+var moved = []struct {
+	from string
+	to   []string
+}{
+	{"encoding/json", []string{"encoding/json/v2", "encoding/json/jsontext", "encoding/json/internal/..."}}, // since Go 1.27
+	{"net/http", []string{"net/http/internal/..."}},                                                         // HTTP/2, since Go 1.27
+}
+
+// withMoved adds, for packages whose work has moved, the packages that do it now. Since Go 1.24
+// many packages of crypto are implemented in packages with their names, and functions with the
+// same names: crypto/sha256 in crypto/internal/fips140/sha256 or, with GOFIPS140,
 // crypto/internal/fips140/v1.0.0/sha256.
-func withFIPS(readings []reading) []reading {
+func withMoved(readings []reading) []reading {
 	for _, r := range readings {
+		for _, m := range moved {
+			if r.item == nil && r.path.match(m.from) {
+				for _, to := range m.to {
+					readings = append(readings, reading{pathOf(to), nil})
+				}
+			}
+		}
 		if len(r.path) > 1 && r.path[0] == "crypto" && r.path[1] != "internal" && r.path[1] != everything {
 			path := append(pathSpec{"crypto", "internal", "fips140", everything}, r.path[1:]...)
 			readings = append(readings, reading{path, r.item})
