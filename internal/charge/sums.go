@@ -311,15 +311,5 @@ func (c *Counter) add(keys []int32, v int64, square float64) {
 	}
 }
 
-// AddSaturating adds without overflow: a profile whose values add up to more
-// than an int64 holds is hostile or broken, and no share of it matters.
-func AddSaturating(a, b int64) int64 {
-	sum := a + b
-	if a > 0 && b > 0 && sum < 0 {
-		return math.MaxInt64
-	}
-	if a < 0 && b < 0 && sum >= 0 {
-		return math.MinInt64
-	}
-	return sum
-}
+// AddSaturating adds without overflow, see [decode.AddSaturating].
+func AddSaturating(a, b int64) int64 { return decode.AddSaturating(a, b) }
