@@ -20,12 +20,18 @@ type reading struct {
 	item []segment // the function or type in the package; nil for all of it
 }
 
-// Quote returns a pattern for the function with this name, as a sentence holds it.
+// Quote returns a pattern for the function with this name, as a sentence holds it. For an
+// instance of a generic it is the generic, as the type arguments are hashes of the compiler.
 func Quote(name string) string {
-	p, err := Parse(name)
-	word := !strings.ContainsAny(name, " ,#\"") && strings.Contains(name, ".")
+	text := name
+	if before, after, found := strings.Cut(name, "["); found && before != "" {
+		after, _ = cutBrackets("[" + after)
+		text = before + after
+	}
+	p, err := Parse(text)
+	word := !strings.ContainsAny(text, " ,#\"") && strings.Contains(text, ".")
 	if word && err == nil && p.regexp == nil && p.Match(name) {
-		return name
+		return text
 	}
 	return strconv.Quote(name)
 }
