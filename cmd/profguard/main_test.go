@@ -14,8 +14,11 @@ import (
 	"testing"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/golden"
+	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/kinds"
 )
 
 // The profiles of the tests, as folded stacks.
@@ -79,6 +82,15 @@ func write(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, name, b.String())
+		if long, is := strings.CutSuffix(name, ".pprof"); is && p.PeriodType.Type == "cpu" { // suggest takes 1,000 samples
+			p.Scale(10)
+			p.DurationNanos *= 10
+			b.Reset()
+			if err := p.Write(&b); err != nil {
+				t.Fatal(err)
+			}
+			put(t, long+"10.pprof", b.String())
+		}
 	}
 	put(t, "budgets.txt", "no function above 20% cumulative\ncompiling: regexp.compile below 5% # once is enough\n")
 	put(t, "service.txt", "no function above 50% cumulative\nprocess below 2ms per request\ngoroutines steady\nrss below 1GiB\ngc below 90%\nno function grows above 5 points\n")
@@ -121,7 +133,7 @@ func service(t *testing.T) *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/profile", func(w http.ResponseWriter, r *http.Request) {
 		switch r.FormValue("seconds") {
-		case "10", "1":
+		case "10", "1", "11":
 			http.ServeFile(w, r, "shop.pprof")
 		default:
 			http.Error(w, "profile duration exceeds server's WriteTimeout", http.StatusBadRequest)
@@ -211,15 +223,15 @@ var commands = []string{
 	"check -b budgets.txt URL/nothing",
 	"check -b budgets.txt ftp://shop/profile",
 
-	"suggest shop.pprof",
-	"suggest -module example.com/shop planted.pprof",
+	"suggest shop10.pprof",
+	"suggest -module example.com/shop planted10.pprof",
 	"suggest few.pprof",
-	"suggest small.pprof",
+	"suggest small10.pprof",
 	"suggest -seconds 1 URL",
 	"suggest heap.pprof",
 	"suggest allocs.pprof",
 	"suggest -kind mutex mutex.pprof",
-	"suggest garbage.pprof",
+	"suggest garbage10.pprof",
 	"suggest idle.pprof",
 }
 
@@ -301,7 +313,7 @@ func TestCommandsHaveAllFlags(t *testing.T) {
 func TestSuggestedIsJudged(t *testing.T) {
 	write(t)
 	var suggested, said bytes.Buffer
-	if status := run(t.Context(), []string{"suggest", "shop.pprof"}, nil, &suggested, &said); status != exitKept {
+	if status := run(t.Context(), []string{"suggest", "shop10.pprof"}, nil, &suggested, &said); status != exitKept {
 		t.Fatalf("suggest: %d, %s", status, said.String())
 	}
 	put(t, "suggested.txt", suggested.String())
@@ -318,7 +330,7 @@ func TestSuggestedIsJudged(t *testing.T) {
 func TestSuggestRefusesFaults(t *testing.T) {
 	write(t)
 	var suggested, said bytes.Buffer
-	if status := run(t.Context(), []string{"suggest", "planted.pprof"}, nil, &suggested, &said); status != exitKept {
+	if status := run(t.Context(), []string{"suggest", "planted10.pprof"}, nil, &suggested, &said); status != exitKept {
 		t.Fatalf("suggest: %d, %s", status, said.String())
 	}
 	if !strings.Contains(said.String(), "LOOK: regexp.compile had 58.0%, its limit is 5%") {
@@ -331,7 +343,7 @@ func TestSuggestRefusesFaults(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if status := run(t.Context(), []string{"check", "-b", "suggested.txt", "planted.pprof"}, nil, &out, &out); status != exitBroken || !strings.Contains(out.String(), "1. regexp.compile ") {
+	if status := run(t.Context(), []string{"check", "-b", "suggested.txt", "planted.pprof"}, nil, &out, &out); status != exitBroken || !strings.Contains(out.String(), "1. regexp.MustCompile ") {
 		t.Errorf("expected %d with regexp.compile, found %d\n%s\n%s", exitBroken, status, suggested.String(), out.String())
 	}
 }
@@ -380,9 +392,8 @@ func numbered(name string, n int) (lines []string) {
 
 // A limit that the profile itself does not decide is suggested with a line that says so.
 func TestSuggestionUndecided(t *testing.T) {
-	t.Chdir(t.TempDir())
 	for samples, want := range map[int]bool{200: true, 2000: false} {
-		var profile, suggested, said bytes.Buffer
+		var profile bytes.Buffer
 		text := fmt.Sprintf("cpu 10s\nmain.main;main.serve;regexp.compile@regexp/regexp.go:170 %d\n", samples/50)
 		for i := range 10 {
 			text += fmt.Sprintf("main.main;main.serve;main.part%d %d\n", i, samples*98/1000)
@@ -390,13 +401,15 @@ func TestSuggestionUndecided(t *testing.T) {
 		if err := folded.Must(text).Write(&profile); err != nil {
 			t.Fatal(err)
 		}
-		put(t, "one.pprof", profile.String())
-		if status := run(t.Context(), []string{"suggest", "one.pprof"}, nil, &suggested, &said); status != exitKept {
-			t.Fatalf("suggest: %d, %s", status, said.String())
+		table, err := new(decode.Decoder).Bytes(profile.Bytes())
+		if err != nil {
+			t.Fatal(err)
 		}
-		_, rest, _ := strings.Cut(suggested.String(), "each request.")
+		w := writer{input: &input{table: table}, facts: judge.Facts{Kind: kinds.CPU}}
+		w.suggest()
+		_, rest, _ := strings.Cut(w.out.String(), "each request.")
 		if first, _, _ := strings.Cut(rest, "\nregexp.compile below 5%"); strings.Contains(first, "# Not decided yet: ") != want {
-			t.Errorf("%d samples: want a line that it is not decided: %t\n%s", samples, want, suggested.String())
+			t.Errorf("%d samples: want a line that it is not decided: %t\n%s", samples, want, w.out.String())
 		}
 	}
 }
@@ -406,12 +419,12 @@ func TestSuggestionUndecided(t *testing.T) {
 func TestSuggestionLasts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	random := rand.New(rand.NewPCG(1, 2))
-	// draw writes a profile of some 250 samples of ten functions, the largest with 13%.
+	// draw writes a profile of some 1,250 samples of ten functions, the largest with 13%.
 	draw := func(name string) {
 		text := "cpu 10s\n"
 		for i := range 10 {
 			hits := 0
-			for range 250 {
+			for range 1250 {
 				if random.Float64() < 0.07+0.0067*float64(i) {
 					hits++
 				}
@@ -480,7 +493,7 @@ func TestNamesAreVisible(t *testing.T) {
 			t.Errorf("the report has the line %q", line)
 		}
 	}
-	if got := where(r); strings.ContainsAny(got, "\n\x1b") || r.Offenders[0].Function != name {
+	if got := where(&r.Offenders[0], r.Unit); strings.ContainsAny(got, "\n\x1b") || r.Offenders[0].Function != name {
 		t.Errorf("%q, of %q", got, r.Offenders[0].Function)
 	}
 }

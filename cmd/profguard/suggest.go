@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
@@ -18,13 +19,15 @@ import (
 )
 
 const (
-	// leastSamples is a second of CPU. With fewer, functions are over a limit by chance.
-	leastSamples = 100
-	// headroom is the part of a limit that this profile may use, so that the next one is
-	// within the limit too.
+	// leastSamples is ten seconds of CPU. With fewer, limits are too high to find a fault, since
+	// functions may be above lower ones by chance.
+	leastSamples = 1000
+	// headroom is the part of a limit that this profile may use.
 	headroom = 0.75
+	// small is the part of a limit up to which a function is not accepted, but a higher limit tried.
+	small = 0.25
 	// mostExcepts is how many functions are accepted before a higher limit is tried.
-	mostExcepts = 2
+	mostExcepts = 4
 )
 
 // suggest writes budgets that a profile keeps, but for its faults.
@@ -44,6 +47,11 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	if !slices.Contains(kinds.Names(), w.facts.Kind) {
 		return exitMisuse, fmt.Errorf("expected a profile of one of %s: -kind says which it is", strings.Join(kinds.Names(), ", "))
 	}
+	if w.facts.Kind == kinds.CPU && len(args) == 1 && strings.Contains(args[0], "://") {
+		if err := w.lengthen(ctx, &s, args); err != nil {
+			return exitMisuse, err
+		}
+	}
 	about := w.about(w.facts.Kind)
 	if w.facts.Kind == kinds.CPU && w.table.Count() < leastSamples {
 		return exitUndecided, fmt.Errorf("%s: too few to suggest anything, which takes %d: profile it while it works, or for longer (-seconds)", about, leastSamples)
@@ -58,6 +66,36 @@ func suggest(ctx context.Context, args []string, std streams) (int, error) {
 	}
 	_, err = w.out.WriteTo(std.out)
 	return exitKept, err
+}
+
+// longest is how many seconds a service is profiled at most.
+const longest = 300
+
+// lengthen profiles a service until there are enough samples, or until it is clear that there
+// will not be enough.
+func (w *writer) lengthen(ctx context.Context, s *source, args []string) error {
+	for {
+		count, took := float64(w.table.Count()), float64(w.table.DurationNanos)*1e-9
+		missing := math.Ceil(1.2 * took * (leastSamples - count) / max(count, 1))
+		if missing <= 0 || took <= 0 || took+missing > longest {
+			return nil
+		}
+		s.seconds = int(max(missing, 5))
+		fmt.Fprintf(s.err, "%.0f of %d samples: ", count, leastSamples)
+		more, err := s.read(ctx, args)
+		if err != nil {
+			return err
+		}
+		var sum decode.Merger
+		for _, t := range []*decode.Table{w.table, more.table} {
+			if err := sum.Add(t); err != nil {
+				return err
+			}
+		}
+		if w.table, err = new(decode.Decoder).Bytes(sum.Bytes()); err != nil {
+			return err
+		}
+	}
 }
 
 // A writer writes suggestions for an input.
@@ -76,6 +114,7 @@ func (w *writer) suggest() {
 		w.functions()
 		return
 	}
+	w.largest()
 	fmt.Fprint(&w.out, "# Shares of an idle process say nothing, hence \"when\".\n")
 	if gate := math.Min(0.1, math.Floor(50*coresOf(w.table))/100); gate > 0 { // half of it
 		w.when = fmt.Sprintf(" when process above %v cores", gate)
@@ -84,7 +123,31 @@ func (w *writer) suggest() {
 	w.common("regexp.compile", 5, "Expressions are compiled once, not in each request")
 	w.common(`/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, 10, "Prints for debugging, and formatting in loops")
 	w.common("gc", 25, "Garbage that need not be made. A guard counts less of it than a profile shows")
+	for _, fault := range []struct{ subject, why string }{
+		{`/^encoding\/json\.(MarshalIndent|Indent)$/`, "JSON is indented for people, and not for programs"},
+		{`/^(github\.com\/(davecgh\/go-spew|kr\/pretty|k0kubun\/pp|sanity-io\/litter)\W|net\/http\/httputil\.Dump)/`, "Dumps for debugging"},
+		{`/^(os\.(ReadDir|\(\*File\)\.(ReadDir|Readdir|Readdirnames))|path\/filepath\.(Walk|WalkDir|Glob)|net\.(Interfaces|InterfaceAddrs))$/`,
+			"Files and interfaces that are looked for again and again, as by a poller"},
+	} {
+		// A program may have none of these functions, so that the budget would be about nothing.
+		if w.judge(fault.subject+" below 5%").Hits > 0 {
+			w.common(fault.subject, 5, fault.why)
+		}
+	}
 	w.functions()
+}
+
+// largest lists the largest functions.
+func (w *writer) largest() {
+	r := w.judge("no function above 2% cumulative")
+	if len(r.Offenders) == 0 {
+		return
+	}
+	fmt.Fprint(&w.out, "#\n# The largest functions, foreign code by the functions through which it is entered:\n")
+	for i := range r.Offenders {
+		fmt.Fprintf(&w.out, "#   %s\n", where(&r.Offenders[i], r.Unit))
+	}
+	fmt.Fprint(&w.out, "#\n")
 }
 
 // judge compares the profile with one sentence.
@@ -102,10 +165,11 @@ func (w *writer) judge(sentence string) budget.Result {
 	return set[0].Result(findings[0])
 }
 
-// lasts reports whether the next profile will pass too, if it is like this one: a bound that is
-// twice as far from the share is within the limit. With few samples that takes a higher limit.
+// lasts reports whether the next profile will pass too, if it is like this one: the value leaves
+// headroom, and a bound that is twice as far from the share is within the limit. With few samples
+// that takes a higher limit.
 func lasts(r budget.Result) bool {
-	return r.Verdict == budget.Pass && 2*r.High-r.Value < evidence.Zone*r.Limit
+	return r.Verdict == budget.Pass && r.Value <= headroom*r.Limit && 2*r.High-r.Value < evidence.Zone*r.Limit
 }
 
 // common suggests a limit on a frequent fault: twice the measured share, and at least so many
@@ -154,7 +218,7 @@ func (w *writer) functions() {
 	}
 	r := w.judge(best.sentence)
 	if r.Verdict == budget.Fail && len(r.Offenders) > 0 {
-		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s. Mend that, or accept it behind \"except\".\n", where(r))
+		fmt.Fprintf(&w.out, "# BROKEN by this profile: %s. Mend that, or accept it behind \"except\".\n", where(&r.Offenders[0], r.Unit))
 	}
 	w.undecided(r)
 	fmt.Fprintln(&w.out, best.sentence)
@@ -174,8 +238,8 @@ type attempt struct {
 	result   budget.Result // without the faults of the profile
 }
 
-// attempt accepts the functions that leave too little headroom. Faults are left out meanwhile,
-// and not accepted.
+// attempt accepts the largest functions, until the next profile will keep the limit, too. Faults are
+// left out meanwhile, and not accepted.
 func (w *writer) attempt(limit float64, unit string) (a attempt) {
 	sentence := func(limit float64, names ...string) string {
 		except := ""
@@ -185,20 +249,23 @@ func (w *writer) attempt(limit float64, unit string) (a attempt) {
 		return fmt.Sprintf("no function above %v%s%s", math.Round(limit*1e6)/1e6, unit, except)
 	}
 	faults, names := slices.Clone(w.faults), []string(nil)
-	for len(faults)+len(names) < 10 {
-		r := w.judge(sentence(headroom*limit, slices.Concat(faults, names)...))
-		if len(r.Offenders) == 0 {
+	for {
+		a.result = w.judge(sentence(limit, slices.Concat(faults, names)...) + w.when)
+		r := w.judge(sentence(limit*small, slices.Concat(faults, names)...))
+		if lasts(a.result) || len(r.Offenders) == 0 || len(faults)+len(names) == 10 {
 			break
 		}
 		name := pattern.Quote(r.Offenders[0].Function)
+		if slices.Contains(faults, name) || slices.Contains(names, name) {
+			break // it does not accept itself
+		}
 		if slices.ContainsFunc(w.faults, func(fault string) bool { return has(r.Offenders[0], fault) }) {
 			faults = append(faults, name)
 			continue
 		}
 		names = append(names, name)
-		a.accepted = append(a.accepted, where(r))
+		a.accepted = append(a.accepted, where(&r.Offenders[0], r.Unit))
 	}
-	a.result = w.judge(sentence(limit, slices.Concat(faults, names)...) + w.when)
 	a.sentence = sentence(limit, names...) + w.when
 	return a
 }
@@ -211,10 +278,9 @@ func has(o budget.Offender, fault string) bool {
 	})
 }
 
-// where is the first offender with its share, and the line in the own module that calls it.
-func where(r budget.Result) string {
-	o := r.Offenders[0]
-	text := fmt.Sprintf("%s with %s", o.Function, measured(o.Share, r.Unit))
+// where is an offender with its share, and the line in the own module that calls it.
+func where(o *budget.Offender, unit string) string {
+	text := fmt.Sprintf("%s with %s", o.Function, measured(o.Share, unit))
 	at := judge.Frame(o.Frame)
 	if o.Blame.Function != "" && o.Blame.Function != o.Function {
 		text += ", called from " + o.Blame.Function
