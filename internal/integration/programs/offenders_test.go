@@ -126,7 +126,7 @@ func named(r budget.Result, plant string) bool {
 		case "message":
 			return strings.HasPrefix(o.Function, "fmt.") || strings.HasPrefix(o.Function, "google.golang.org/protobuf/")
 		}
-		return strings.HasPrefix(o.Function, "fmt.")
+		return strings.HasPrefix(o.Function, "fmt.") || plant == "printf" && strings.HasPrefix(o.Function, "google.golang.org/protobuf/") // the message's String
 	})
 }
 
@@ -271,6 +271,10 @@ func names() (all []string) {
 var modules = map[string]string{
 	"caddy": "github.com/caddyserver/caddy/v2",
 	"nats":  "github.com/nats-io/nats-server/v2",
+
+	"connectapi": "acme.example/connectapi", "connectapi-2": "acme.example/connectapi",
+	"hertzapi": "acme.example/hertzapi", "hertzapi-2": "acme.example/hertzapi",
+	"mysqlshop": "acme.example/mysqlshop", "mysqlshop-2": "acme.example/mysqlshop",
 }
 
 // TestOffendersOfRecorded judges profiles of real programs:
