@@ -250,3 +250,21 @@ example.com/shop.serve;example.com/shop.read;example.com/shop.parse 500
 		}
 	}
 }
+
+// TestCutBlame: where stacks were cut off, it is not said that no own function has the offender.
+func TestCutBlame(t *testing.T) {
+	deep := strings.Repeat("example.com/lib.walk;", 63) + "strings.Repeat 600\nmain.main;main.rest 400\n"
+	for text, want := range map[string]string{
+		"cpu 10s\n" + deep: "your call is not known: the stacks were cut off",
+		"cpu 10s\nexample.com/lib.Run;strings.Repeat 600\n": "nothing in your module has most of it",
+		"cpu 10s\nruntime.main;main.main;main.run;" + deep:  "called from main.run (100% of it)",
+	} {
+		results, err := Must("no function above 20%").Judge(folded.Must(text), Facts{Module: "example.com/shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := results[0].String(); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}

@@ -56,12 +56,12 @@ func ExampleSet_Judge() {
 	}
 	// Output:
 	// FAIL no function above 20% cumulative
-	//   fmt.Fprintln at 71.00%, surely above 63.12% (1000 samples)
-	//   1. fmt.Fprintln  71.00%, 7.10s (63.12% to 76.12%)
+	//   fmt.Println at 71.00%, surely above 63.12% (1000 samples)
+	//   1. fmt.Println  71.00%, 7.10s (63.12% to 76.12%)  print.go:314
 	//        called from main.cache (100% of it)  cache.go:46
-	//        way in      fmt.Println < main.cache < main.serve < main.main
-	//        goes to     os.(*File).Write > poll.(*FD).Write > syscall.write > syscall.Syscall6
-	//   2 more functions over the limit, calling those above or called by them
+	//        way in      main.cache < main.serve < main.main
+	//        goes to     fmt.Fprintln > os.(*File).Write > poll.(*FD).Write > syscall.write > syscall.Syscall6
+	//   1 more function over the limit, calling those above or called by them
 	// PASS crypto/md5 absent
 	//   none of 1000 samples, so its share is below 0.30%
 }

@@ -112,7 +112,7 @@ func (b Budget) result(f *judge.Finding, more func(phrasing, judge.Reason) strin
 
 func offender(o *judge.Offender) Offender {
 	return Offender{
-		Frame: Frame(o.Frame), Low: o.Low, High: o.High, Blame: Frame(o.Blame),
+		Frame: Frame(o.Frame), Low: o.Low, High: o.High, Blame: Frame(o.Blame), Cut: o.Cut,
 		Callers: frames(o.Callers), Callees: frames(o.Callees),
 	}
 }

@@ -434,18 +434,22 @@ func lineOf(t *testing.T, text string) (from, to int) {
 	return 0, 0
 }
 
-// TestLongWayIn: a long way in is shown from both ends.
+// TestLongWayIn: a long way in is shown from both ends, and a recursion in it once.
 func TestLongWayIn(t *testing.T) {
 	chain := func(name string, n int) (text string) {
 		for i := range n {
-			text += fmt.Sprintf(";example.com/lib.%s%d", name, i+1)
+			text += fmt.Sprintf(";example.com/%s%d", name, i+1)
 		}
 		return text
 	}
-	text := "cpu 10s\nmain.main;main.run" + chain("r", 6) + ";example.com/shop.handle" + chain("d", 8) + ";example.com/lib.leaf 1000\n"
-	r := judged(t, Must("no function above 20% cumulative"), folded.Must(text), Facts{Module: "example.com/shop"})[0]
-	const want = "lib.d8 < lib.d7 < lib.d6 < lib.d5 < (9 more) < lib.r2 < lib.r1 < main.run < main.main"
-	if got := r.String(); !strings.Contains(got, want) {
+	text := "cpu 10s\nmain.main;main.run" + chain("lib.r", 6) + ";example.com/shop.handle" + chain("shop.d", 8) +
+		strings.Repeat(";example.com/shop.walk;example.com/shop.visit", 20) + ";example.com/shop.leaf 1000\n"
+	results, err := Must("no function above 20% cumulative").Judge(folded.Must(text), Facts{Module: "example.com/shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "shop.visit (20 times) < shop.walk (20 times) < shop.d8 < shop.d7 < (11 more) < lib.r2 < lib.r1 < main.run < main.main"
+	if got := results[0].String(); !strings.Contains(got, want) {
 		t.Errorf("%s\nhas not the way in %s", got, want)
 	}
 }

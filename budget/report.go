@@ -83,7 +83,11 @@ func (c offenderChain) lines(budget *Budget, dim unit.Dimension) (lines []string
 	switch o.Blame.Function {
 	case o.Function:
 	case "":
-		lines = append(lines, "  nothing in your module has most of it")
+		text := "  nothing in your module has most of it"
+		if o.Cut {
+			text = "  your call is not known: the stacks were cut off"
+		}
+		lines = append(lines, text)
 	default:
 		called("from ", &o.Blame)
 	}
@@ -167,16 +171,29 @@ func share(f *Frame, budget *Budget, dim unit.Dimension) string {
 const chainShown = 4
 
 // links shows callers or callees, with the weight wherever it differs from the last one that
-// was shown: "a > b > c (22.5%)" for callees, "a < b < c" for callers.
+// was shown: "a > b > c (22.5%)" for callees, "a < b < c" for callers. A function that calls
+// itself, also through others, is shown once, with the number of its frames.
 func links(frames []Frame, arrow string, from float64, dim unit.Dimension) string {
-	if hidden := len(frames) - 2*chainShown; hidden > 0 {
-		more := Frame{Function: "(" + strconv.Itoa(hidden) + " more)", Share: frames[chainShown-1].Share}
-		frames = slices.Replace(slices.Clone(frames), chainShown, chainShown+hidden, more)
+	times := map[string]int{}
+	var once []Frame
+	for _, f := range frames {
+		if times[f.Function]++; times[f.Function] == 1 {
+			once = append(once, f)
+		}
 	}
 	var shown []string
 	last := from
-	for _, f := range frames {
+	for i, f := range once {
+		if hidden := len(once) - 2*chainShown; hidden > 1 && chainShown <= i && i < chainShown+hidden {
+			if i == chainShown {
+				shown = append(shown, "("+strconv.Itoa(hidden)+" more)")
+			}
+			continue
+		}
 		link := shortName(f.Function)
+		if n := times[f.Function]; n > 1 {
+			link += " (" + strconv.Itoa(n) + " times)"
+		}
 		if math.Abs(f.Share-last) > 0.02*last {
 			link += " (" + unit.Format(f.Share, dim) + ")"
 			last = f.Share

@@ -89,6 +89,8 @@ type Offender struct {
 	// offender, at the line of the call, with its Share; the offender itself if it is in
 	// that module. Its Function is "" if no caller has half of the offender.
 	Blame Frame `json:"blame,omitzero"`
+	// Cut says that such a caller is not known, because the runtime cut stacks off.
+	Cut bool `json:"cut,omitempty"`
 	// Callers are the costliest way in: first the caller, up to the outermost function of the own module.
 	Callers []Frame `json:"callers,omitempty"`
 	// Callees are the functions that most of the cost is in: first the offender's callee.

@@ -36,7 +36,7 @@ func TestOneOffender(t *testing.T) {
 		g := w.start(t, cfg)
 		initials(t, g, 1)
 		saved(t, g)
-		const first, at = "regexp.compile", "40.00%"
+		const first, at = "regexp.MustCompile", "40.00%"
 
 		r := g.Status().Budgets[0].Result
 		if r.Offenders[0].Function != first || !strings.HasPrefix(r.Reason, first+" at "+at) || r.Value != r.Offenders[0].Share {

@@ -9,6 +9,7 @@ import (
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiles"
 	"github.com/profguard/profguard/internal/unit"
 )
@@ -103,7 +104,7 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 // largestParts are the functions with a large share of a profile.
 func largestParts(ctx context.Context, t *decode.Table, kind, module string, of unit.Dimension) ([]judge.Offender, error) {
 	j := judge.New([]judge.Rule{judge.Largest(kind, of)})
-	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Live: true, Module: module})
+	findings, err := j.Table(ctx, t, judge.Facts{Kind: kind, Live: true, Module: module, Modules: process.Modules()})
 	if err != nil {
 		return nil, err
 	}

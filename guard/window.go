@@ -70,7 +70,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	}
 	l.publish(&w, m.table.Count(), tried, early, &used, &since, &m.now.Snapshot) // with the guard's own samples
 	m.facts = judge.Facts{
-		Live: true, Module: l.module, NotLinked: p.notLinked, Baseline: l.baseline, BaselineWork: l.cfg.BaselineWork, Elapsed: used.Elapsed,
+		Live: true, Module: l.module, Modules: process.Modules(), NotLinked: p.notLinked, Baseline: l.baseline, BaselineWork: l.cfg.BaselineWork, Elapsed: used.Elapsed,
 		Figures: map[string]float64{
 			"cores": used.Cores, "goroutines": float64(m.now.Goroutines), "heap": float64(m.now.Heap), "rss": float64(m.now.RSS),
 		},

@@ -41,6 +41,9 @@ const (
 	ours
 	// network functions read from connections and write to them.
 	network
+	// serving functions are methods by which types serve the standard library: fmt calls
+	// String, encoding/json MarshalJSON, sort Less.
+	serving
 	// unmatched functions match no pattern.
 	unmatched
 	// nameless functions have an address for a name, or nothing.
@@ -81,6 +84,25 @@ var floorTrees = []string{"internal/runtime", "internal/syscall", "golang.org/x/
 
 // waitingPackages are where goroutines wait, beside the floor.
 var waitingPackages = []string{"sync", "time", "os/signal"}
+
+// servingMethods are the methods by which types serve the standard library.
+var servingMethods = []string{
+	"String", "GoString", "Error", "Format", "Is", "As", "Unwrap", "LogValue", // fmt, errors, log/slog
+	"MarshalJSON", "MarshalJSONTo", "UnmarshalJSON", "UnmarshalJSONFrom", "MarshalText", "AppendText", "UnmarshalText",
+	"MarshalBinary", "AppendBinary", "UnmarshalBinary", "MarshalXML", "UnmarshalXML", "GobEncode", "GobDecode", // encoding
+	"Len", "Less", "Swap", "Push", "Pop", // sort, container/heap
+	"Scan", "Value", // database/sql
+}
+
+// generatedFiles are the ends of the names that generators give to their files.
+var generatedFiles = []string{
+	".pb.go", ".pb.gw.go", ".pb.validate.go", ".connect.go", ".gen.go", "_gen.go", "_generated.go", ".generated.go", "_easyjson.go",
+	"_ffjson.go", "_string.go", "_enumer.go", "_templ.go", "_vtproto.go", ".sql.go", "_mock.go", "wire_gen.go",
+}
+
+func isGenerated(file string) bool {
+	return strings.Contains(file, "zz_generated") || slices.ContainsFunc(generatedFiles, func(end string) bool { return strings.HasSuffix(file, end) })
+}
 
 // profguard's module, and the prefixes of the functions that its own goroutines run. All
 // functions that a go statement starts are among them; a test of package guard checks this.
@@ -142,6 +164,9 @@ func partsOf(name, pkg string) part {
 	}
 	if IsOurs(name) {
 		p |= ours
+	}
+	if at := strings.LastIndexByte(name, '.'); p&standard == 0 && at > len(pkg) && slices.Contains(servingMethods, name[at+1:]) {
+		p |= serving
 	}
 	if strings.HasPrefix(name, "net.(*netFD).") {
 		p |= network

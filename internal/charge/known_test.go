@@ -113,10 +113,10 @@ func TestCostOfLongNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := NewNames(pattern.NewIndex([]*pattern.Pattern{p}))
-	n.packageIDs, n.parts, n.pkg, n.matches = map[string]int32{}, make([]part, 2), make([]int32, 2), make([]span, 2)
-	n.learnName(0, "main.f")
+	n.packageIDs, n.moduleIDs, n.parts, n.pkg, n.matches = map[string]int32{}, map[string]int32{}, make([]part, 2), make([]int32, 2), make([]span, 2)
+	n.learnName(0, "main.f", "")
 	short := n.cost
-	n.learnName(1, "main."+strings.Repeat("x", 100*longName))
+	n.learnName(1, "main."+strings.Repeat("x", 100*longName), "")
 	if short != 1 || n.cost < 100 {
 		t.Errorf("a short name costs %d, a long one %d", short, n.cost-short)
 	}

@@ -27,6 +27,9 @@ const longName = 256
 // nothing is matched and nothing is allocated any more. If names keep changing, it forgets
 // them together with decode.Symbols, or at maxCost.
 type Names struct {
+	// Modules are the paths of the modules that the program is built from, if they are known.
+	Modules []string
+
 	index *pattern.Index
 
 	symbols *decode.Symbols
@@ -42,6 +45,11 @@ type Names struct {
 	mostMatches int     // the most that one name has
 	packages    []string
 	packageIDs  map[string]int32
+
+	homes     []home // by number of a package
+	moduleIDs map[string]int32
+	standard  int32 // the number of the standard library, as a module
+	folders   bool  // files have folders
 }
 
 // A span is the place of a name's matches in hits.
@@ -60,7 +68,8 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 			return err
 		}
 	}
-	*n = Names{index: n.index, most: n.most, symbols: t.Symbols, packageIDs: map[string]int32{}}
+	*n = Names{index: n.index, most: n.most, symbols: t.Symbols, packageIDs: map[string]int32{}, moduleIDs: map[string]int32{}, Modules: n.Modules}
+	n.standard = number(n.moduleIDs, "std")
 	err := n.learn(ctx, t)
 	if err != nil {
 		n.symbols = new(decode.Symbols) // some names are missing
@@ -77,7 +86,7 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 		n.matches = append(n.matches, make([]span, more)...)
 	}
 	if n.parts[0] == 0 {
-		n.learnName(0, "") // so that package 0 is that of unknown names
+		n.learnName(0, "", "") // so that package 0 is that of unknown names
 	}
 	for i := range t.Funcs {
 		id := t.Funcs[i].Name
@@ -85,7 +94,7 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 			if ctx.Err() != nil {
 				return fmt.Errorf("match function names: %w", context.Cause(ctx))
 			}
-			n.learnName(id, t.Symbols.Name(id))
+			n.learnName(id, t.Symbols.Name(id), t.Symbols.Name(t.Funcs[i].File))
 			if n.cost > n.most {
 				return fmt.Errorf("match function names: expected at most %d tries and matches, found %d: %w", n.most, n.cost, errCost)
 			}
@@ -97,10 +106,18 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 	return nil
 }
 
-func (n *Names) learnName(id decode.ID, name string) {
+func (n *Names) learnName(id decode.ID, name, file string) {
 	pkg := pattern.PackageOf(name)
 	n.parts[id] = learnt | partsOf(name, pkg)
 	n.pkg[id] = n.packageID(pkg)
+	if int(n.pkg[id]) == len(n.homes) { // a new package
+		h := home{module: n.standard}
+		if n.parts[id]&standard == 0 {
+			h = n.homeOf(pkg, file)
+			n.folders = n.folders || strings.Contains(file, "/")
+		}
+		n.homes = append(n.homes, h)
+	}
 	from := len(n.hits)
 	tries := n.index.Tries
 	n.hits = n.index.Match(name, n.hits)
@@ -118,11 +135,9 @@ func isRuntimeFile(file string) bool {
 }
 
 func (n *Names) packageID(path string) int32 {
-	id, ok := n.packageIDs[path]
-	if !ok {
-		id = int32(len(n.packages))
+	id := number(n.packageIDs, path)
+	if int(id) == len(n.packages) {
 		n.packages = append(n.packages, path)
-		n.packageIDs[path] = id
 	}
 	return id
 }

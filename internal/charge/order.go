@@ -72,27 +72,26 @@ func (o *order) read(t *decode.Table, names *Names, frames []decode.ID) {
 // or a function value.
 func (o *order) handsOver(names *Names, frames []decode.ID, caller, callee int32) bool {
 	from, to := frames[caller], frames[callee]
-	switch {
-	case names.parts[to]&standard != 0:
+	if names.parts[to]&standard != 0 {
 		return false
-	case names.parts[from]&standard != 0:
+	}
+	// A function literal is made by the function around it. While that one is on the stack, it
+	// has the control: it has called sort.Slice, filepath.Walk or a transaction with the literal.
+	// If not, it has passed the literal on to other code.
+	if names.parts[to]&literal != 0 {
+		for _, f := range frames[callee+1 : min(len(frames), int(callee)+1+otherDepth)] { // the runtime keeps no more
+			if f == to || names.isAround(f, to) {
+				return false
+			}
+		}
+		return true
+	}
+	if names.parts[from]&standard != 0 {
 		return true
 	}
 	a, b := names.pkg[from], names.pkg[to]
-	if at := o.places[b].at; o.known && a != b && at != none && o.before(names, frames[caller:]) < at {
-		return true
-	}
-	if names.parts[to]&literal == 0 {
-		return false
-	}
-	// A function literal is made by the function around it. If that function is not on the
-	// stack any more, it has passed the literal on to other code.
-	for _, f := range frames[callee+1 : min(len(frames), int(callee)+1+otherDepth)] { // the runtime keeps no more
-		if f == to || names.isAround(f, to) {
-			return false
-		}
-	}
-	return true
+	at := o.places[b].at
+	return o.known && a != b && at != none && o.before(names, frames[caller:]) < at
 }
 
 // before is an address that the first frame's package does not stand behind. A package without

@@ -25,6 +25,8 @@ type Explanation struct {
 	// when no frame has half of the weight. If the module is unknown, Own is the nearest
 	// frame outside the standard library.
 	Own Frame
+	// Cut says that Own is empty, and may be among the frames that were cut off.
+	Cut bool
 	// Callers is the costliest way in: first the caller, then its caller, up to the outermost
 	// frame of the own module, or else all of it.
 	Callers []Frame
@@ -42,6 +44,7 @@ type path struct {
 	value        int64
 	begin, end   int
 	inner, outer int // the innermost and the outermost frame of the function
+	cut          bool
 }
 
 // paths are the stacks through one function. Their memory is used for one function of a profile
@@ -74,7 +77,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 		if inner < 0 {
 			return
 		}
-		p.all = decode.AddSaturating(p.all, v)
+		p.all = AddSaturating(p.all, v)
 		if len(p.kept) == maxPaths || len(p.kept) > 0 && len(p.lines)+len(s.frames) > maxPathFrames {
 			return
 		}
@@ -88,12 +91,12 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 				p.lines = append(p.lines, line)
 			}
 		}
-		p.kept = append(p.kept, path{v, begin, len(p.lines), begin + s.from + inner, begin + s.from + outer})
-		p.value = decode.AddSaturating(p.value, v)
+		p.kept = append(p.kept, path{v, begin, len(p.lines), begin + s.from + inner, begin + s.from + outer, s.cut})
+		p.value = AddSaturating(p.value, v)
 	})
 	var e Explanation
 	e.Here, _ = p.heaviest(p.kept, func(s *path) int { return s.inner })
-	e.Own = p.nearest()
+	e.Own, e.Cut = p.nearest()
 	e.Callers = p.follow(func(s *path, step int) int { return s.outer + step }, 0)
 	for i, f := range slices.Backward(e.Callers) {
 		if id, _ := t.Symbols.Find(f.Function); c.isMine(id) {
@@ -112,25 +115,58 @@ func (c *Counter) isMine(name decode.ID) bool {
 }
 
 // nearest returns the own frame nearest to the function among those that have at least half of
-// its weight, with all the weight that passes through that frame's function.
-func (p *paths) nearest() Frame {
+// its weight, with all the weight that passes through that frame's function. cut says that there
+// is none, and that one may have been cut off.
+func (p *paths) nearest() (f Frame, cut bool) {
 	through, last := map[decode.ID]int64{}, map[decode.ID]int{} // last is 1 + the number of the last stack with the function
+	lost, half := int64(0), p.value-p.value/2                   // lost is the value of the stacks that were cut off
 	for i, s := range p.kept {
+		if s.cut {
+			lost = AddSaturating(lost, s.value)
+		}
 		for at := s.outer; at < min(s.end, s.outer+otherDepth); at++ { // the runtime keeps no more
 			if name := p.line(at).Name; p.isMine(name) && last[name] != i+1 {
-				last[name], through[name] = i+1, decode.AddSaturating(through[name], s.value)
+				last[name], through[name] = i+1, AddSaturating(through[name], s.value)
 			}
 		}
 	}
-	f, id := p.heaviest(p.kept, func(s *path) int {
-		at := s.outer
-		for at < s.end && through[p.line(at).Name] < p.value-p.value/2 {
-			at++
+	own := func(skip func(*path, int) bool) (Frame, decode.ID) {
+		return p.heaviest(p.kept, func(s *path) int {
+			at := s.outer
+			for at < s.end && (through[p.line(at).Name] < half || skip(s, at)) {
+				at++
+			}
+			return at
+		})
+	}
+	f, id := own(p.serves)
+	if f.Function == "" {
+		f, id = own(func(*path, int) bool { return false })
+	}
+	if f.Function == "" {
+		most := int64(0)
+		for _, v := range through {
+			most = max(most, v)
 		}
-		return at
-	})
+		return f, lost > 0 && AddSaturating(lost, most) >= half
+	}
 	f.Value = p.ofAll(through[id])
-	return f
+	return f, false
+}
+
+// serves reports whether a frame is of a method that the standard library has called, as fmt
+// calls String, or of generated code. The line that a user can change is further up: the one that
+// called the library.
+func (p *paths) serves(s *path, at int) bool {
+	line, parts := p.line(at), p.Names.parts
+	if parts[line.Name]&serving != 0 {
+		for at++; at < s.end; at++ {
+			if above := parts[p.line(at).Name]; above&runtimes == 0 {
+				return above&standard != 0
+			}
+		}
+	}
+	return isGenerated(p.table.Symbols.Name(p.table.Funcs[line.Func].File))
 }
 
 // line is the frame at a place in lines.
@@ -146,7 +182,7 @@ func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame, best decod
 		s := &stacks[k]
 		if i := at(s); s.begin <= i && i < s.end {
 			line := p.line(i)
-			byName[line.Name], byLine[line] = decode.AddSaturating(byName[line.Name], s.value), decode.AddSaturating(byLine[line], s.value)
+			byName[line.Name], byLine[line] = AddSaturating(byName[line.Name], s.value), AddSaturating(byLine[line], s.value)
 		}
 	}
 	symbols := p.table.Symbols

@@ -145,6 +145,9 @@ func (c *Counter) reaches(q *Query) bool {
 		for i := int(s.resumed); i < s.reach; i++ {
 			if c.Names.Match(s.frames[i], c.Excepts[q.Except]) {
 				s.reach = i // only the callees of the excepted function
+				if q.doors() {
+					s.reach = c.runEnd(i)
+				}
 				break
 			}
 		}
@@ -168,6 +171,9 @@ func holds(t *decode.Table, s *decode.Sample, condition []Label) bool {
 func (c *Counter) keys(q *Query) []int32 {
 	s, parts, pkgs, all := &c.stack, c.Names.parts, c.Names.pkg, q.Charge <= Resumed
 	frames := s.frames[min(s.from, s.reach):s.reach]
+	if q.doors() {
+		return c.doors(frames)
+	}
 	list, without, skip := slices.Grow(c.list[:0], len(frames))[:len(frames)], s.without, decode.ID(-1) // the first is not skipped
 	for i, f := range frames {
 		key := int32(-1)
@@ -182,4 +188,53 @@ func (c *Counter) keys(q *Query) []int32 {
 	}
 	c.list = list
 	return list
+}
+
+// doors reports whether foreign code is charged at its doors only.
+func (q *Query) doors() bool { return q.Unit == Function && q.Charge > Resumed }
+
+// doors lists the functions that the frames are charged to, with -1 for none. A function of the
+// program's own module is charged. Other code, that is the standard library and each foreign
+// module, is charged at its door: the function through which it was entered, once for
+// each run of frames of one module.
+func (c *Counter) doors(frames []decode.ID) []int32 {
+	s, parts := &c.stack, c.Names.parts
+	list := slices.Grow(c.list[:0], len(frames))[:len(frames)]
+	inside := int32(-1) // the foreign module that the last frame was of
+	for i := len(frames) - 1; i >= 0; i-- {
+		f := frames[i]
+		list[i] = -1
+		if parts[f]&s.without != 0 || f == s.skip && i > 0 {
+			continue
+		}
+		pkg := c.Names.pkg[f]
+		if module := c.Names.homes[pkg].module; c.own[pkg] {
+			list[i], inside = int32(f), -1
+		} else if module != inside {
+			list[i], inside = int32(f), module
+		}
+	}
+	c.list = list
+	return list
+}
+
+// runEnd is the innermost frame of the run of frames of one foreign module that a frame is in,
+// or the frame itself if it is of the program's own module.
+func (c *Counter) runEnd(at int) int {
+	s, names := &c.stack, c.Names
+	pkg := names.pkg[s.frames[at]]
+	if c.own[pkg] {
+		return at
+	}
+	for i := at - 1; i >= 0; i-- {
+		f := s.frames[i]
+		switch below := names.pkg[f]; {
+		case names.parts[f]&s.without != 0:
+		case !c.own[below] && names.homes[below].module == names.homes[pkg].module:
+			at = i
+		default:
+			return at
+		}
+	}
+	return at
 }

@@ -2,7 +2,6 @@ package charge
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
@@ -135,9 +134,9 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool, live bool) {
 			continue
 		}
 		root, v := &k.roots[frames[sh.root]], max(t.Values[i*len(t.Types)], 0)
-		root.all = decode.AddSaturating(root.all, v)
+		root.all = AddSaturating(root.all, v)
 		if sh.handed {
-			root.handed = decode.AddSaturating(root.handed, v)
+			root.handed = AddSaturating(root.handed, v)
 		}
 	}
 	// A root function outside the own module with hand-overs in some stacks is a server.
@@ -197,6 +196,8 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 			byOwn = false // own code calls a function that the framework has passed to it, as gRPC's to decode a request
 		}
 		switch {
+		case byOwn && parts[frames[i]]&serving != 0 && parts[frames[at]]&standard != 0:
+			// who called fmt.Sprint with the value still has the control
 		case (isOwn || !byOwn) && o.handsOver(names, frames, at, i):
 			sh.handed, sh.entry = true, i
 			if at == bottom {
@@ -204,7 +205,7 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 				// would: that of errgroup, a timer, or a test.
 				bottom, sh.entry = i, -1
 			}
-		case sh.entry < 0 && at == bottom:
+		case sh.entry < 0 && at == bottom && (isOwn || !own[pkgs[frames[bottom]]]): // or it is a door
 			sh.entry = i
 		}
 		at, byOwn = i, byOwn || isOwn
@@ -223,10 +224,4 @@ func (s *Stack) below(names *Names, pattern int32) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-// isIn reports whether a package is in a module, or is the external test of its first package.
-func isIn(pkg, module string) bool {
-	rest, ok := strings.CutPrefix(pkg, module)
-	return ok && module != "" && (rest == "" || rest[0] == '/' || rest == "_test")
 }

@@ -89,8 +89,8 @@ func TestCharges(t *testing.T) {
 			map[string]int64{"example.com/lib.do": 10, "main.leaf": 20, "main.other": 30, "main.serve": 5}},
 		{"cumulative, each sample once however often a function recurs", charge.Query{Charge: charge.Cumulative, In: everything, Where: everything, Except: everything}, 65,
 			map[string]int64{"main.main": 65, "main.serve": 65, "main.run": 30, "example.com/lib.Do": 10, "example.com/lib.do": 10, "main.small": 20, "main.leaf": 20, "main.other": 30}},
-		{"inner: entry points with their own bodies only", charge.Query{Charge: charge.Inner, In: everything, Where: everything, Except: everything}, 65,
-			map[string]int64{"main.serve": 5, "main.run": 30, "example.com/lib.Do": 10, "example.com/lib.do": 10, "main.small": 20, "main.leaf": 20, "main.other": 30}},
+		{"inner: entry points with their own bodies only, and foreign code at its door", charge.Query{Charge: charge.Inner, In: everything, Where: everything, Except: everything}, 65,
+			map[string]int64{"main.serve": 5, "main.run": 30, "example.com/lib.Do": 10, "main.small": 20, "main.leaf": 20, "main.other": 30}},
 		{"in: what the outermost match calls", charge.Query{Charge: charge.Cumulative, In: patternRun, Where: everything, Except: everything}, 30,
 			map[string]int64{"main.run": 20, "example.com/lib.Do": 10, "example.com/lib.do": 10, "main.small": 20, "main.leaf": 20}},
 		{"packages", charge.Query{Unit: charge.Package, Charge: charge.Cumulative, In: everything, Where: everything, Except: everything}, 65,
@@ -213,7 +213,7 @@ func TestFault_38_SumsSaturate(t *testing.T) {
 		{math.MinInt64, -1, math.MinInt64},
 		{math.MaxInt64, math.MinInt64, -1},
 	} {
-		if got := decode.AddSaturating(test.a, test.b); got != test.want {
+		if got := charge.AddSaturating(test.a, test.b); got != test.want {
 			t.Errorf("%d + %d = %d, want %d", test.a, test.b, got, test.want)
 		}
 	}

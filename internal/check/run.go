@@ -297,7 +297,7 @@ func (r *run) facts(kind string, elapsed time.Duration, units map[string]float64
 	now := process.Read()
 	used := process.Between(r.first, now)
 	f := judge.Facts{
-		Kind: kind, Live: true, Elapsed: elapsed, Work: units, Module: r.test.module, NotLinked: slices.Sorted(maps.Keys(r.unlinked)),
+		Kind: kind, Live: true, Elapsed: elapsed, Work: units, Module: r.test.module, Modules: process.Modules(), NotLinked: slices.Sorted(maps.Keys(r.unlinked)),
 		Figures: map[string]float64{"goroutines": float64(now.Goroutines), "heap": float64(now.Heap), "rss": float64(now.RSS)},
 	}
 	if r.peak != nil {

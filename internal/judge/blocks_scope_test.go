@@ -131,7 +131,7 @@ func TestTrialFirstLeads(t *testing.T) {
 	for _, l := range p.Location {
 		frame[l.Line[0].Function.Name] = l
 	}
-	for _, name := range []string{"regexp/syntax.Parse", "regexp.compile", "main.other"} {
+	for _, name := range []string{"main.parse", "main.compile", "main.other"} {
 		f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
 		frame[name] = &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f, Line: 1}}}
 		p.Function, p.Location = append(p.Function, f), append(p.Location, frame[name])
@@ -144,8 +144,8 @@ func TestTrialFirstLeads(t *testing.T) {
 		}
 		p.Sample = append(p.Sample, s)
 	}
-	add(8, "regexp/syntax.Parse", "regexp.compile")
-	add(9, "regexp.compile")
+	add(8, "main.parse", "main.compile")
+	add(9, "main.compile")
 	add(3, "main.other")
 	facts := judge.Facts{Kind: "cpu", Elapsed: 100 * time.Millisecond}
 	var blocks []*profile.Profile
@@ -164,7 +164,7 @@ func TestTrialFirstLeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	res := results[0]
-	if len(res.Offenders) < 2 || res.Offenders[0].Function != "regexp/syntax.Parse" || res.Offenders[1].Function != "regexp.compile" {
+	if len(res.Offenders) < 2 || res.Offenders[0].Function != "main.parse" || res.Offenders[1].Function != "main.compile" {
 		t.Fatalf("the deepest does not come first:\n%s", res)
 	}
 	if first := res.Offenders[0]; !strings.HasPrefix(res.Reason, first.Function+" at ") || math.Abs(res.Value-first.Share) > 1e-9 {

@@ -58,6 +58,7 @@ type Offender struct {
 	Frame
 	Low, High float64
 	Blame     Frame
+	Cut       bool // Blame is not known, as stacks were cut off
 	Callers   []Frame
 	Callees   []Frame
 }

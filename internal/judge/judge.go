@@ -28,6 +28,7 @@ type Facts struct {
 	Figures       map[string]float64
 	Work          map[string]float64
 	Module        string
+	Modules       []string      // the paths of the program's other modules, where these are known
 	Baseline      *decode.Table // valid as long as the judge is used; a Watch and Blocks have one for good
 	BaselineWork  map[string]float64
 
@@ -103,7 +104,7 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	if !j.layout.Fits(t, facts.Kind) {
 		j.plan(charge.LayoutOf(t, facts.Kind))
 	}
-	j.counter.Module, j.counter.Live = facts.Module, facts.Live
+	j.counter.Module, j.counter.Live, j.counter.Names.Modules = facts.Module, facts.Live, facts.Modules
 	if err := j.base.set(ctx, &facts, j); err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 	case base == b.table && b.counter.Module == facts.Module: // the charges depend on the own module
 		return nil
 	}
-	b.table, b.problem, b.counter.Module = base, nil, facts.Module
+	b.table, b.problem, b.counter.Module, b.counter.Names.Modules = base, nil, facts.Module, facts.Modules
 	if l := charge.LayoutOf(base, facts.Kind); !j.layout.Fits(base, facts.Kind) {
 		b.problem = OtherBaseline{l, j.layout}
 		return nil

@@ -56,7 +56,7 @@ func (c *comparison) explain(query int, over []int32, f *Finding, first, limit i
 		if unknown := sums.Unknown(key); unknown > 0 && !c.isNearLeaf() { // it may be in stacks that were cut off
 			bounds.High = c.bounds(value+unknown, max(weight, sums.CutWeight())).High
 		}
-		o := Offender{Frame: frames[0][0], Low: bounds.Low, High: bounds.High, Blame: frames[0][1], Callers: frames[1], Callees: frames[2]}
+		o := Offender{Frame: frames[0][0], Low: bounds.Low, High: bounds.High, Blame: frames[0][1], Cut: e.Cut, Callers: frames[1], Callees: frames[2]}
 		if f.Verdict == evidence.Fail && c.Class == Each && c.before == nil && o.Low <= c.Limit {
 			o.Low = c.low(value, weight)
 		}
