@@ -1,7 +1,5 @@
 package budget
 
-import "runtime/pprof"
-
 // Default returns the budgets of a guard that has no others. They fail on what is wrong in
 // any program, and on nothing that a healthy program does at full load.
 //
@@ -17,7 +15,7 @@ import "runtime/pprof"
 //	goroutine-flood: goroutines below 50000
 //	# The same, by and by; it learns for 48 hours before it judges.
 //	goroutine-growth: goroutines steady
-//	# Only where the runtime has the profile (GOEXPERIMENT=goroutineleakprofile).
+//	# Only where the runtime has the profile: since Go 1.27, before with GOEXPERIMENT=goroutineleakprofile.
 //	goroutine-leak: no goroutine leaked
 //
 // Use them together with budgets of your own: append(budget.Default(), budget.Must(...)...).
@@ -42,7 +40,7 @@ func Default() Set {
 		{Name: "goroutine-flood", Subject: "goroutines", Limit: Amount{50000, ""}},
 		{Name: "goroutine-growth", Subject: "goroutines", Rule: RuleSteady},
 	}
-	if pprof.Lookup("goroutineleak") != nil {
+	if hasLeaks {
 		set = append(set, Budget{Name: "goroutine-leak", Subject: "no goroutine", Rule: RuleLeaked})
 	}
 	return set
