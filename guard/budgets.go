@@ -148,7 +148,7 @@ func (g *Guard) SetBudgets(set budget.Set) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.status.State == stateStopped {
+	if g.status.State == Stopped {
 		return fmt.Errorf("guard.SetBudgets: the guard has stopped: call Stop, and Start another one")
 	}
 	if slices.Equal(next.entries, g.budgets.entries) {

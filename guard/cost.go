@@ -116,15 +116,15 @@ func (l *looper) account(cost time.Duration, after *process.Snapshot) {
 	l.status.CPU += cost
 	l.status.CostShare = share
 	switch was := l.status.State; {
-	case was == stateStopped: // Stop did not wait for this window
+	case was == Stopped: // Stop did not wait for this window
 	case paused:
-		l.status.State, l.status.PausedUntil = statePaused, until
+		l.status.State, l.status.PausedUntil = Paused, until
 		l.faults.note("cost", fmt.Sprintf("profguard's own cost was %.1f%% of a core, the most is %.0f%%", 100*share, 100*pace.PauseShare))
-		if was != statePaused {
+		if was != Paused {
 			l.emit(Event{Name: EventPaused, Message: fmt.Sprintf("profguard pauses for %v: its own cost was %.1f%% of a core; with a longer Config.Every it is less", pace.PauseFor, 100*share)})
 		}
-	case was == statePaused:
-		l.status.State, l.status.PausedUntil = stateRunning, time.Time{}
+	case was == Paused:
+		l.status.State, l.status.PausedUntil = Running, time.Time{}
 		l.faults.clear("cost")
 		l.emit(Event{Name: EventResumed, Message: "profguard goes on"})
 	}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -28,6 +29,7 @@ type Guard struct {
 	started  time.Time
 	where    string // the caller of Start, for the error of a second Start
 	module   string
+	build    Build
 	baseline *decode.Table
 
 	active context.Context // until Stop
@@ -65,23 +67,29 @@ type seams struct {
 	openDir func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error)
 }
 
-const (
-	stateRunning = "running"
-	statePaused  = "paused"
-	stateStopped = "stopped"
+// An Activity is what a guard does.
+type Activity string
 
-	// stopWithin is how long Stop takes at the most. A goroutine that has not ended by
-	// then hangs in code of the host, and waiting for it would block the host.
-	stopWithin = 250 * time.Millisecond
+const (
+	Running Activity = "running"
+	Paused  Activity = "paused" // its own cost was too high
+	Stopped Activity = "stopped"
 )
+
+// stopWithin is how long Stop takes at the most. A goroutine that has not ended by
+// then hangs in code of the host, and waiting for it would block the host.
+const stopWithin = 250 * time.Millisecond
+
+// ErrRunning is in the error of [Start] while another guard runs in the process.
+var ErrRunning = errors.New("a guard already runs in this process")
 
 // running is the process's guard. A process has one profiler, so there can be only one
 // guard.
 var running atomic.Pointer[Guard]
 
 // Start starts the guard of this process. Its error names every mistake in the configuration
-// (that of DumpDir only if there is no other), or the place where another guard was started.
-// After Start nothing that goes wrong in the guard reaches the host: it becomes a metric, an
+// (that of DumpDir only if there is no other), or is [ErrRunning] with the place where the other
+// guard was started. After Start nothing that goes wrong in the guard reaches the host: it becomes a metric, an
 // event and a part of [Guard.Status].
 func Start(cfg Config) (*Guard, error) {
 	_, file, line, _ := runtime.Caller(1)
@@ -101,7 +109,12 @@ func Start(cfg Config) (*Guard, error) {
 }
 
 func start(cfg Config, where string, s seams) (*Guard, error) {
-	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, module: mainModule(), done: make(chan struct{})}
+	g := &Guard{cfg: cfg, seams: s, started: time.Now(), where: where, done: make(chan struct{})}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{GoVersion: runtime.Version()}
+	}
+	g.module, g.build = info.Main.Path, buildOf(info)
 	err := g.cfg.complete(&g.asking)
 	if err != nil {
 		return nil, err
@@ -119,8 +132,8 @@ func start(cfg Config, where string, s seams) (*Guard, error) {
 	}
 	for !running.CompareAndSwap(nil, g) {
 		if other := running.Load(); other != nil { // or it has just stopped
-			return nil, fmt.Errorf("a guard already runs in this process, started at %s %s ago: Stop it first, or give it the budgets with SetBudgets",
-				other.where, time.Since(other.started).Round(time.Second))
+			return nil, fmt.Errorf("%w, started at %s %s ago: Stop it first, or give it the budgets with SetBudgets",
+				ErrRunning, other.where, time.Since(other.started).Round(time.Second))
 		}
 	}
 	// Metrics may be scraped as soon as they are registered, so everything that Collect
@@ -167,7 +180,7 @@ func (g *Guard) shutDown() {
 	g.release(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.status.State, g.status.PausedUntil = stateStopped, time.Time{}
+	g.status.State, g.status.PausedUntil = Stopped, time.Time{}
 }
 
 // emit sends an event to all sinks.
@@ -180,10 +193,18 @@ func (g *Guard) emit(e Event) {
 	}
 }
 
-// mainModule is the path of the module that the program was built from.
-func mainModule() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Path
+// buildOf is what a build says of itself.
+func buildOf(info *debug.BuildInfo) Build {
+	b := Build{Version: info.Main.Version, Go: info.GoVersion}
+	modified := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			b.Revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "-dirty"
+		}
 	}
-	return ""
+	b.Revision += modified
+	return b
 }

@@ -87,7 +87,7 @@ func TestStatusJSON(t *testing.T) {
 	g.module = ""
 	g.cfg.Every = time.Minute
 	g.status = Status{
-		State: statePaused, PausedUntil: at.Add(time.Minute), Started: at, Good: at,
+		State: Paused, PausedUntil: at.Add(time.Minute), Started: at, Good: at,
 		Window:  WindowStatus{Start: at, Elapsed: 10 * time.Second, Outcome: "ok", Samples: 900, Cores: 0.9, GC: 0.1, RSS: 1 << 20, Heap: 1 << 19, Goroutines: 12},
 		Next:    at.Add(time.Minute),
 		Windows: map[string]int{"ok": 3, "busy": 1}, CPU: 1500 * time.Millisecond, CostShare: 0.001, Dumps: map[string]int64{"saved": 1},

@@ -20,7 +20,7 @@ func stillGuard(t testing.TB, capture func(context.Context, time.Duration) (prof
 		seams:   seams{capture: capture},
 		budgets: &budgets{entries: entries},
 	}
-	g.status = Status{State: stateRunning, Started: time.Now(), Windows: map[string]int{"ok": 3}, Dumps: map[string]int64{}}
+	g.status = Status{State: Running, Started: time.Now(), Windows: map[string]int{"ok": 3}, Dumps: map[string]int64{}}
 	return g
 }
 

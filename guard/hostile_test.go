@@ -148,7 +148,7 @@ func TestHangingCounterCostsNothing(t *testing.T) {
 		pass(5 * minute)
 		close(let)
 		pass(2 * minute)
-		if s := g.Status(); s.State != stateRunning || s.CPU > second {
+		if s := g.Status(); s.State != Running || s.CPU > second {
 			t.Errorf("%s after %v of CPU: %s", s.State, s.CPU, s.Reason)
 		}
 		g.Stop()
@@ -202,9 +202,9 @@ func TestBodyIsNotRead(t *testing.T) {
 
 func TestStateAfterStop(t *testing.T) {
 	l := &looper{Guard: &Guard{}}
-	l.status.State = stateStopped
+	l.status.State = Stopped
 	l.account(0, &l.last)
-	if l.status.State != stateStopped {
+	if l.status.State != Stopped {
 		t.Errorf("a window that ends after Stop makes the guard %q", l.status.State)
 	}
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,7 +111,7 @@ func TestFault_09_SecondStart(t *testing.T) {
 	}
 	defer first.Stop()
 	second, err := Start(w.quiet(Config{Budgets: simple}))
-	if second != nil || err == nil || !strings.Contains(err.Error(), "lifecycle_test.go:") || !strings.Contains(err.Error(), "SetBudgets") {
+	if second != nil || !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), "lifecycle_test.go:") || !strings.Contains(err.Error(), "SetBudgets") {
 		t.Errorf("%v, %v", second, err)
 	}
 	first.Stop()

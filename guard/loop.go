@@ -126,6 +126,6 @@ func (l *looper) wait(ctx context.Context, next time.Time) (early, ok bool) {
 func (l *looper) giveUp(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.status.State = stateStopped
+	l.status.State = Stopped
 	l.degraded("loop", "panics", "profguard gave up after three panics in a row: "+err.Error())
 }

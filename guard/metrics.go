@@ -29,6 +29,7 @@ var (
 	metricHits     = newCounter("hits_total", "Samples charged to the budget. Where additive is false they are no share of a fleet: of the worst function of each window, or to compare with a baseline or an amount.", "budget", "additive")
 	metricWindows  = newCounter("windows_total", "Windows by outcome: ok, or what they were lost to.", "outcome")
 	metricGood     = newGauge("last_window_timestamp_seconds", "When the last good window ended.")
+	metricBuild    = newGauge("build_info", "1; which build of the program runs, with the revision of its version control and the version of Go.", "version", "revision", "goversion")
 	metricPaused   = newGauge("paused", "1 while the guard is paused because it cost too much.")
 	metricCPU      = newCounter("cpu_seconds_total", "CPU that the guard has cost, profiling included.")
 	metricDumps    = newCounter("dumps_total", "Dumps by result: saved, dropped, too_soon, or why they failed.", "result")
@@ -125,7 +126,10 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	if !s.Good.IsZero() {
 		add(metricGood, float64(s.Good.UnixMilli())/1000)
 	}
-	add(metricPaused, number01(s.State == statePaused))
+	if b := s.Build; b != (Build{}) {
+		add(metricBuild, 1, clean(b.Version), clean(b.Revision), clean(b.Go))
+	}
+	add(metricPaused, number01(s.State == Paused))
 	add(metricCPU, s.CPU.Seconds())
 	for outcome, n := range s.Windows {
 		add(metricWindows, float64(n), outcome)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -383,5 +385,30 @@ func TestSeriesAreBoundedByBudgets(t *testing.T) {
 	text := scrape(t, registry, "text/plain")
 	if n := strings.Count(text, "\nprofguard_budget_state{"); n != maxSeries {
 		t.Errorf("%d budgets have series, want %d", n, maxSeries)
+	}
+}
+
+// TestBuildInfo: the status and the metrics say which build runs.
+func TestBuildInfo(t *testing.T) {
+	got := buildOf(&debug.BuildInfo{
+		GoVersion: "go1.27.4", Main: debug.Module{Path: "example.com/shop", Version: "v1.2.3"},
+		Settings: []debug.BuildSetting{{Key: "-race", Value: "true"}, {Key: "vcs.revision", Value: "0a1b2c"}, {Key: "vcs.modified", Value: "true"}},
+	})
+	if want := (Build{"v1.2.3", "0a1b2c-dirty", "go1.27.4"}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	bubble(t, func(t *testing.T, w *world) {
+		g := w.start(t, Config{Budgets: budget.Must("portlist absent")})
+		if b := g.Status().Build; b.Go != runtime.Version() {
+			t.Errorf("the status says %+v", b)
+		}
+		g.Stop()
+	})
+	g := stillGuard(t, nil)
+	g.build = got
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(g)
+	if text := scrape(t, registry, "text/plain"); !strings.Contains(text, `profguard_build_info{goversion="go1.27.4",revision="0a1b2c-dirty",version="v1.2.3"} 1`) {
+		t.Errorf("the build is not exported:\n%s", text)
 	}
 }

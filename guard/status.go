@@ -22,10 +22,11 @@ import (
 // its results refer to shared values: do not modify those.
 type Status struct {
 	Program string `json:"program,omitempty"` // its main module and its host
+	Build   Build  `json:"build,omitzero"`
 
-	// State is "running", "paused" (its own cost was too high, until PausedUntil) or
-	// "stopped". Reason says why, and which parts are degraded.
-	State       string    `json:"state"`
+	// State is [Running], [Paused] (until PausedUntil) or [Stopped]. Reason says why, and which
+	// parts are degraded.
+	State       Activity  `json:"state"`
 	Reason      string    `json:"reason,omitempty"`
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 
@@ -44,6 +45,13 @@ type Status struct {
 	Dumps   map[string]int64 `json:"dumps"`   // dumps by result: "saved", "dropped", "too_soon", or the reason of a failure
 	Dropped map[string]int64 `json:"dropped"` // events that were lost, by sink: "log", "otel", "callback"
 	Panics  map[string]int64 `json:"panics"`  // panics that were recovered, by part: "loop", "metrics", "page" or a sink
+}
+
+// A Build is the build of a program, as far as the executable knows it.
+type Build struct {
+	Version  string `json:"version,omitempty"`  // of the main module: "v1.2.3", or "(devel)"
+	Revision string `json:"revision,omitempty"` // of the version control, with "-dirty" if files were modified
+	Go       string `json:"go,omitempty"`       // the version of Go
 }
 
 // A WindowStatus describes a window.
@@ -145,7 +153,7 @@ type Measurement struct {
 // start, at zero: if a counter appears with the value 1, Prometheus does not see an increase.
 func newStatus(now time.Time, dumping bool) Status {
 	s := Status{
-		State: stateRunning, Started: now, Windows: map[string]int{}, Dumps: map[string]int64{},
+		State: Running, Started: now, Windows: map[string]int{}, Dumps: map[string]int64{},
 		Panics: map[string]int64{"loop": 0, "metrics": 0, "page": 0},
 	}
 	for o := range profiler.Canceled { // the others are reported
@@ -162,7 +170,7 @@ func newStatus(now time.Time, dumping bool) Status {
 // Status returns a consistent snapshot of the guard.
 func (g *Guard) Status() Status {
 	if g == nil || g.cancel == nil {
-		return Status{State: stateStopped}
+		return Status{State: Stopped}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,11 +181,11 @@ func (g *Guard) Status() Status {
 	for _, k := range g.sinks {
 		s.Dropped[k.name], s.Panics[k.name] = k.dropped.Load(), k.panics.Load()
 	}
-	s.Program = g.module
+	s.Program, s.Build = g.module, g.build
 	if host, err := os.Hostname(); err == nil {
 		s.Program += " on " + host
 	}
-	if s.State == stateStopped {
+	if s.State == Stopped {
 		s.Next = time.Time{}
 	}
 	s.Budgets = make([]BudgetStatus, len(g.budgets.entries))

@@ -186,6 +186,7 @@ function lastWindow(w) {
 }
 
 const guard = s => section("guard", "The guard itself", facts([
+  ["build of the program", s.build && clean([s.build.version, s.build.revision, s.build.go].filter(Boolean).join(" "))],
   ["own cost", amount(s.cost_share, "ratio") + " of a core lately, " + amount(s.cpu, "nanoseconds") + " of CPU in all"],
   ["windows", counts(s.windows)], ["events dropped", counts(s.dropped)], ["panics", counts(s.panics)], ["dumps", counts(s.dumps)]]));
 

@@ -48,7 +48,7 @@ var services = map[string]func() (addr string, err error){
 
 // report is what a run of a service ends with: a part of the guard's status.
 type report struct {
-	State     string
+	State     guard.Activity
 	CostShare float64
 	Window    guard.WindowStatus
 	Windows   map[string]int
