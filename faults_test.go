@@ -89,6 +89,7 @@ var faults = []struct{ fault, folder, test string }{
 	73: {"another offender while the budget fires", "guard", "TestFault_73_AnotherOffender"},
 	74: {"six busy loops beside a check", "internal/check", "TestFault_74_BusyMachine"},
 	75: {"the condition of a budget that fires stops to hold", "guard", "TestFault_75_ConditionStopsToHold"},
+	76: {"work starts goroutines and returns", "internal/check", "TestFault_76_84_FireAndForget"},
 	77: {"another running check has started the server", "internal/check", "TestFault_77_84_OthersGoroutines"},
 	78: {"stacks cut off at a function that some goroutine begins with", "budget", "TestFault_78_80_81_82_CutAnywhere"},
 	79: {"interrupts removed from a stack that was cut off", "internal/check", "TestFault_79_InterruptedCut"},

@@ -157,6 +157,15 @@ func ofCheck(p phrasing, reason judge.Reason) string {
 		return unit.Plural(f.Samples, "batch") + " of calls came in time, and 2 are needed"
 	case judge.Unsteady:
 		return p.reason(reason.Of) + ", and calls are too unsteady to tell"
+	case judge.BesideOthers:
+		return p.reason(reason.Of) + ", with what other goroutines of the process use, which do not rest while work pauses: if they belong to tests in parallel, run this test by itself"
+	case judge.StillRunning:
+		which, what := " of work", "let work wait for them"
+		if reason.Others {
+			which, what = " without this check's label", "if they work for it, let work wait for them; if they belong to a test in parallel, run this test by itself"
+		}
+		return fmt.Sprintf("after %d calls, %s%s not ended that began with %s, and what they do later is not measured: %s",
+			reason.Calls, unit.Plural(reason.Number, "goroutine"), which+map[bool]string{true: " has", false: " have"}[reason.Number == 1], reason.Root, what)
 	case judge.NoUnit:
 		in := ""
 		if reason.Calls > 0 {

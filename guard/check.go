@@ -59,9 +59,15 @@ type TB interface {
 //
 // Budgets on the CPU of the process and on its allocations are judged by counters of the
 // kernel and the runtime, and mostly decided within a second. They count all that happens
-// during the calls: garbage collection and the making of requests, too. If other goroutines of
-// the process use CPU too, as tests in parallel do, or if the first call takes longer than a
-// second, CPU is sampled instead.
+// from the first of the calls until the goroutines that these start have ended: garbage
+// collection and the making of requests, too. What other goroutines of the process use, as
+// tests in parallel do, is not taken off. So it can only keep a budget from passing: CPU is
+// sampled then, and on allocations the test is skipped. CPU is also sampled if the first call
+// takes longer than a second.
+//
+// Let work wait for the goroutines that it starts. If some of them run on after it has
+// returned, or if it leaves more and more of them waiting, it is not known what a call costs,
+// and the test fails.
 //
 // CPU samples carry a pprof label of this check. Goroutines inherit it from the goroutine
 // that starts them, so checks in parallel tests only see their own work. Goroutines that

@@ -54,6 +54,7 @@ func (r *run) benchmark() (problem string) {
 		return err.Error()
 	}
 	r.cpu.attribute(r)
+	r.takeBackUnfinished()
 	names := map[string]int{}
 	for i := range r.set {
 		o := r.reported(i)

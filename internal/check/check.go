@@ -4,7 +4,8 @@
 // work on a goroutine of its own, with a label. counts.go judges counters per call, steady.go
 // what must not grow from call to call, cpu.go CPU samples in blocks of 100 ms until all
 // budgets are decided, kinds.go other profiles, and after.go what is left in the end.
-// unlabelled.go finds work that is done without the label. report.go writes the result.
+// unlabelled.go finds work that is done without the label, and unfinished.go what is not done when
+// work returns. report.go writes the result.
 //
 // load.go distinguishes a busy machine from work that sleeps: no budget fails because of a
 // busy machine. Without samples for the CPU that was used, no budget passes.

@@ -1,10 +1,14 @@
 package check
 
 import (
+	"context"
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
@@ -16,10 +20,13 @@ import (
 
 // Budgets on the whole process are judged by counters of the kernel and the runtime, and
 // not by samples: "process below 5ms per call", "process below 0.5 cores", "process below
-// 64KiB per call of allocs". Work is called in batches, with a pause after each. In a batch
-// the process uses at least as much as work does, so its use can prove that a limit is
-// kept. In a pause only other code of the process runs. Less that, the use in a batch can
-// prove that a limit is exceeded.
+// 64KiB per call of allocs". Work is called in batches. A batch lasts until the goroutines that
+// the calls have started have ended, and a pause follows.
+//
+// All that the process uses from the first call to the end of the last pause counts, so that
+// work which starts goroutines and returns is counted too. Other code can only add to it: if it
+// is below a limit, the limit is kept. That a limit is exceeded is known only if the process
+// rests in the pauses.
 const (
 	// batchTime is how long the calls of a batch, or between two levels, should take: the kernel
 	// updates the CPU time of threads on other cores only every few milliseconds (cpuTick).
@@ -33,10 +40,13 @@ const (
 	// doubling. From manyBatches on, an upper bound within the zone passes.
 	fewBatches, manyBatches, mostBatches = 3, 24, 192
 
-	// othersRate and othersShare are limits on the CPU used in the pauses, in cores and as
-	// a share of that in the batches. Above both, other code runs whose CPU cannot be told
-	// from that of work.
+	// othersRate and othersShare are limits on what is used in the pauses: CPU in cores, and
+	// anything as a share of that in the batches. Above both, the process does not rest.
 	othersRate, othersShare = 0.05, 0.1
+
+	// Goroutines that do not end in waitTime, while the process rests, wait for something. All
+	// of them, and finalizers, have drainTime to come to an end.
+	waitTime, drainTime = 50 * time.Millisecond, time.Second
 )
 
 // The quantities that are counted. A usage is the amount of each until now.
@@ -48,17 +58,31 @@ const (
 
 type usage [3]float64
 
-func readUsage() usage {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return usage{process.ProcessCPU().Seconds(), float64(m.TotalAlloc), float64(m.Mallocs)}
+// usage reads the counters, without allocations of its own.
+func (r *run) usage() usage {
+	runtime.ReadMemStats(&r.mem)
+	return usage{process.ProcessCPU().Seconds(), float64(r.mem.TotalAlloc), float64(r.mem.Mallocs)}
 }
 
-// A batch is the usage of the process during some calls, and in the pause after them.
+func (u usage) since(earlier usage) usage {
+	for q := range u {
+		u[q] -= earlier[q]
+	}
+	return u
+}
+
+// A batch is the usage of the process during some calls and until their goroutines have ended, and
+// in the pause after them.
 type batch struct {
 	units        map[string]float64 // the amount of work
 	took, paused float64            // seconds
 	used, idle   usage
+}
+
+// batches is what was counted.
+type batches struct {
+	list []batch
+	tail usage // after the last one
 }
 
 // count judges the budgets that are counted. If other code uses CPU too, it adds those on
@@ -68,35 +92,40 @@ func (r *run) count() {
 	if len(counted) == 0 {
 		return
 	}
-	calls, until := r.pace(), r.begun.Add(r.ends.Sub(r.begun)/2) // the other half is for what is sampled
-	var batches []batch
-	sampled := func(i int) bool { return isCPU(r.rules[i]) && (othersIn(batches) || len(batches) < 2) }
+	until := r.begun.Add(r.ends.Sub(r.begun) / 2) // the other half is for what is sampled
+	process.Force(1)                              // finalizers of what was there before are not work's
+	r.each = r.pace()
+	var b batches
+	sampled := func(i int) bool { return isCPU(r.rules[i]) && (!b.rests(cpuSeconds) || len(b.list) < 2) }
 	open := func(i int) bool {
-		return judgeBatches(r.rules[i], batches, false, false).Verdict == evidence.Inconclusive && !sampled(i)
+		return b.judge(r.rules[i], false).Verdict == evidence.Inconclusive && !sampled(i)
 	}
-	for next := fewBatches; len(batches) < mostBatches && !r.worker.Busy && (len(batches) < fewBatches || time.Now().Before(until)); {
-		b, ok := r.batch(calls)
+	for next := fewBatches; len(b.list) < mostBatches && !r.worker.Busy && (len(b.list) < fewBatches || time.Now().Before(until)); {
+		x, ok := r.batch()
 		if !ok {
 			break
 		}
-		calls = repaced(calls, b.took)
-		if batches = append(batches, b); len(batches) < next {
+		r.each = repaced(r.each, x.took)
+		if b.list = append(b.list, x); len(b.list) < next {
 			continue
 		}
 		if next *= 2; !slices.ContainsFunc(counted, open) {
 			break
 		}
 	}
-	trailing := slices.ContainsFunc(counted, func(i int) bool { return !isCPU(r.rules[i]) }) && len(work.Goroutines(r.id).Sample) > 0
+	rest := r.drain(&b)
 	for _, i := range counted {
-		if why := r.rules[i].When.UnmetBy(r.facts(kinds.Allocs, 0, nil).Figures); why != nil {
-			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: why}}
+		if unmet := r.rules[i].When.UnmetBy(r.facts(kinds.Allocs, 0, nil).Figures); unmet != nil {
+			r.outcomes[i] = outcome{Finding: judge.Finding{Reason: unmet}}
 			continue
 		}
-		o := judgeBatches(r.rules[i], batches, true, trailing)
-		if o.Verdict != evidence.Pass && sampled(i) && !r.worker.Busy {
+		o := b.judge(r.rules[i], true)
+		if o.Verdict != evidence.Pass && sampled(i) && !r.worker.Busy && (rest.left == nil || rest.cause != mistake) {
 			r.plan.cpu = append(r.plan.cpu, i)
 			continue
+		}
+		if o.Verdict != evidence.Fail && rest.left != nil {
+			o.Verdict, o.cause, o.Reason = evidence.Inconclusive, rest.cause, *rest.left
 		}
 		r.outcomes[i] = o
 		if o.Verdict == evidence.Fail && !r.worker.Busy {
@@ -111,34 +140,87 @@ func repaced(calls int64, took float64) int64 {
 	return int64(math.Ceil(float64(calls) * min(2, batchTime.Seconds()/took)))
 }
 
-func (r *run) batch(calls int64) (b batch, ok bool) {
-	before, start := r.done(), time.Now()
-	u0 := readUsage()
-	if !r.calls(calls) {
+func (r *run) batch() (b batch, ok bool) {
+	before, start, goroutines := r.done(), time.Now(), runtime.NumGoroutine()
+	u0 := r.usage()
+	r.limitGoroutines()
+	if !r.calls(r.each) {
 		return b, false
 	}
-	u1 := readUsage()
-	took := time.Since(start)
+	took := r.settled(goroutines).Sub(start)
+	u1 := r.usage()
 	b.units, b.took = r.done().Since(before), took.Seconds()
 	pause := time.Now()
-	u1b := readUsage() // so that the cost of reading is not part of the pause
+	u1b := r.usage() // so that the cost of reading is not part of the pause
 	time.Sleep(min(took, pauseMost))
-	u2 := readUsage()
+	u2 := r.usage()
 	b.paused = time.Since(pause).Seconds()
-	for q := range b.used {
-		b.used[q], b.idle[q] = u1[q]-u0[q], u2[q]-u1b[q]
-	}
+	b.used, b.idle = u1.since(u0), u2.since(u1b)
 	return b, true
 }
 
-// othersIn reports whether CPU is used while work pauses.
-func othersIn(batches []batch) bool {
-	var used, took, idle, paused float64
-	for _, b := range batches {
-		used, took = used+b.used[cpuSeconds], took+b.took
-		idle, paused = idle+b.idle[cpuSeconds], paused+b.paused
+// settled waits until there are no more goroutines than before some calls, or the others wait for
+// something. It returns the time when the last one ended or used CPU.
+func (r *run) settled(before int) (last time.Time) {
+	start := time.Now()
+	last = start
+	cpu, looked := process.ProcessCPU(), start
+	for least := runtime.NumGoroutine(); least > before && time.Since(last) < waitTime && time.Since(start) < drainTime; {
+		time.Sleep(time.Millisecond)
+		if n := runtime.NumGoroutine(); n < least {
+			least, last = n, time.Now()
+		}
+		if d := time.Since(looked); d > pauseMost {
+			now := process.ProcessCPU()
+			if (now - cpu).Seconds() > othersRate*d.Seconds() {
+				last = time.Now()
+			}
+			cpu, looked = now, time.Now()
+		}
 	}
-	return idle > paused*max(othersRate, othersShare*used/max(took, 1e-9))
+	return last
+}
+
+// drain counts what the process uses after the last batch until it rests. Finalizers are run after
+// a collection, whose own cost does not count. It returns the goroutines that may still work for
+// the check then.
+func (r *run) drain(b *batches) rest {
+	process.Force(1)
+	used, took := b.used(cpuSeconds)
+	x := r.unfinished(drainTime, max(othersRate, othersShare*used/max(took, 1e-9)), b.rests(cpuSeconds))
+	b.tail = x.used
+	if x.left == nil {
+		x.left, x.cause = r.waiting(), mistake
+	}
+	return x
+}
+
+// used is how much the batches have used, and for how long, without the pauses.
+func (b *batches) used(q int) (used, took float64) {
+	for _, x := range b.list {
+		used, took = used+x.used[q], took+x.took
+	}
+	return used, took
+}
+
+// idle is how much is used in a second of the pauses.
+func (b *batches) idle(q int) float64 {
+	idle, paused := 0.0, 1e-9
+	for _, x := range b.list {
+		idle, paused = idle+x.idle[q], paused+x.paused
+	}
+	return idle / paused
+}
+
+// rests reports whether the process uses little while work pauses, so that what it uses during
+// work is work's.
+func (b *batches) rests(q int) bool {
+	used, took := b.used(q)
+	most := othersShare * used / max(took, 1e-9)
+	if q == cpuSeconds {
+		most = max(most, othersRate)
+	}
+	return b.idle(q) <= most
 }
 
 func quantityOf(r judge.Rule) int {
@@ -153,53 +235,46 @@ func quantityOf(r judge.Rule) int {
 
 func isCPU(r judge.Rule) bool { return quantityOf(r) == cpuSeconds }
 
-// judgeBatches judges a rule by batches. At the last look, an upper bound within 1.5 times
-// the limit passes, and so does a mean within the limit. The mean of allocations is without
-// those of the pauses, which are other code's, and does not count if goroutines of work go on in
-// the pauses (trailing).
-func judgeBatches(r judge.Rule, batches []batch, last, trailing bool) outcome {
+// judge judges a rule by the batches. An upper bound within the limit passes, and so does one within
+// the zone if no other code runs, after many batches or at the last look. At the last look a mean
+// within the limit passes too.
+func (b *batches) judge(r judge.Rule, last bool) outcome {
 	q := quantityOf(r)
-	idle, paused := 0.0, 1e-9
-	for _, x := range batches {
-		idle, paused = idle+x.idle[q], paused+x.paused
-	}
-	var all, less evidence.Mean
-	for _, x := range batches {
-		n, others := x.units[r.Per], x.idle[q]/max(x.paused, 1e-9)
+	var all, calls evidence.Mean
+	for _, x := range b.list {
+		n := x.units[r.Per]
 		if r.Per == "" {
 			n = x.took // cores
 		}
-		if q == cpuSeconds {
-			others = idle / paused // the mean, because one short pause shows mostly noise
-		}
-		all.Add(x.used[q], n)
-		less.Add(x.used[q]-others*x.took, n)
+		all.Add(x.used[q]+x.idle[q], n)
+		calls.Add(x.used[q], n)
 	}
 	switch {
-	case len(batches) < 2:
-		return outcome{Finding: judge.Finding{Samples: int64(len(batches)), Reason: judge.FewBatches{}}}
+	case len(b.list) < 2:
+		return outcome{Finding: judge.Finding{Samples: int64(len(b.list)), Reason: judge.FewBatches{}}}
 	case all.Units() <= 0:
 		return outcome{cause: mistake, Finding: judge.Finding{Reason: judge.NoUnit{}}}
 	}
-	tick, sure := 0.0, less.Value()
+	tick := 0.0
 	if q == cpuSeconds {
-		tick, sure = cpuTick.Seconds(), all.Value() // if others use CPU, the budget is sampled
+		tick = cpuTick.Seconds()
 	}
-	f := judge.Finding{Value: all.Value(), Samples: int64(len(batches)), Reason: judge.Counted{}}
-	low, _ := less.Bounds(evidence.FailAlpha, tick)
-	_, f.High = all.Bounds(evidence.PassAlpha, tick)
-	f.Low = max(0, low)
-	near := f.High < evidence.Zone*r.Limit && len(batches) >= manyBatches || last && f.High < evidence.Notable*r.Limit
+	_, took := b.used(q)
+	tail, others := b.tail[q]/all.Units(), b.idle(q)*took/all.Units()
+	low, _ := calls.Bounds(evidence.FailAlpha, tick)
+	_, high := all.Bounds(evidence.PassAlpha, tick)
+	f := judge.Finding{Value: all.Value() + tail, Low: max(0, low-others), High: high + tail, Samples: int64(len(b.list)), Reason: judge.Counted{}}
+	alone := b.rests(q)
 	switch {
-	case low > r.Limit:
+	case alone && low-others > r.Limit:
 		f.Verdict = evidence.Fail
-	case f.High <= r.Limit || near:
+	case f.High <= r.Limit, last && f.Value <= r.Limit, alone && f.High < evidence.Zone*r.Limit && (last || len(b.list) >= manyBatches):
 		f.Verdict = evidence.Pass
-	case last && sure <= r.Limit && (q == cpuSeconds || !trailing):
-		f.Verdict, f.Value = evidence.Pass, sure
-	}
-	if f.Verdict == evidence.Inconclusive {
+	case alone:
 		f.Reason = judge.Unsteady{Of: f.Reason}
+	default:
+		f.Reason = judge.BesideOthers{Of: f.Reason}
+		return outcome{Finding: f, cause: unknown}
 	}
 	return outcome{Finding: f}
 }
@@ -211,18 +286,25 @@ const showTime = time.Second
 // nameUsers samples work for the offenders of a budget on the process that has failed. No call
 // of work may still be running.
 func (r *run) nameUsers(i int) {
+	ctx, cancel := context.WithTimeout(r.parent(), showTime)
+	defer cancel()
+	show := func() { // in batches, or work that starts goroutines and returns would start ever more
+		for ok := true; ok && ctx.Err() == nil; {
+			_, ok = r.batch()
+		}
+	}
 	if !isCPU(r.rules[i]) {
 		before := cumulative(kinds.Allocs)
-		r.worker.Order(0)
-		time.Sleep(showTime)
-		r.worker.Pause(time.Until(r.latest))
+		show()
 		r.name(i, work.Gained(before, cumulative(kinds.Allocs)), r.facts(kinds.Allocs, showTime, nil))
 		return
 	}
-	r.worker.Order(0)
-	p, err := work.Sampled(r.parent(), showTime)
-	r.worker.Pause(time.Until(r.latest))
-	if err != nil {
+	var p *profile.Profile
+	var err error
+	var sampling sync.WaitGroup
+	sampling.Go(func() { p, err = work.Sampled(r.parent(), showTime) })
+	show()
+	if sampling.Wait(); err != nil {
 		return // there are no offenders
 	}
 	work.WithoutOurs(p)

@@ -57,42 +57,69 @@ func TestJudgeBatches(t *testing.T) {
 		{"one batch near the limit, the last", steady, "process below 11ms per call", 1, budget.Inconclusive, "and 2 are needed"},
 		{"unlike calls", tailed, "process below 1s per call", 3, budget.Pass, ""},
 	} {
-		got := judgedBatches(t, budget.Must(tt.budget)[0], batchesOf(tt.n, 5, tt.call, 0), strings.HasSuffix(tt.name, "the last"), false)
+		got := judgedBatches(t, budget.Must(tt.budget)[0], batchesOf(tt.n, 5, tt.call, 0), strings.HasSuffix(tt.name, "the last"))
 		if got.Verdict != tt.want || !strings.Contains(got.Reason, tt.say) {
 			t.Errorf("%s: %v: %s", tt.name, got.Verdict, got.Reason)
 		}
 	}
-	// What others use in the pauses is no proof that a limit of CPU is kept, and it is of
-	// allocations, which are not sampled instead.
+	// What others use is never taken off. A limit that the process keeps with it is kept, and that a
+	// limit is exceeded is not known. Its CPU is sampled then.
 	beside := batchesOf(3, 5, steady, 0.5)
 	for i := range beside {
 		beside[i].used[allocBytes], beside[i].idle[allocBytes] = 500*float64(4*i+1), 5e4*beside[i].paused
 	}
-	for text, want := range map[string]budget.Verdict{"process below 12ms per call": budget.Inconclusive, "process below 400B per call of allocs": budget.Pass} {
-		if got := judgedBatches(t, budget.Must(text)[0], beside, true, false); got.Verdict != want {
+	for text, want := range map[string]string{
+		"process below 12ms per call":           "",
+		"process below 40ms per call":           "the limit is 40ms",
+		"process below 400B per call of allocs": "the process at 600B, the limit is 400B, with what other goroutines of the process use",
+		"process below 590B per call of allocs": "the process at 600B, the limit is 590B, with what",
+		"process below 3KiB per call of allocs": "the process at 600B, the limit is 3KiB",
+	} {
+		passes := strings.HasSuffix(text, "40ms per call") || strings.HasSuffix(text, "3KiB per call of allocs")
+		if got := judgedBatches(t, budget.Must(text)[0], beside, true); (got.Verdict == budget.Pass) != passes || got.Verdict == budget.Fail || !strings.Contains(got.Reason, want) {
 			t.Errorf("beside others, %s: %v: %s", text, got.Verdict, got.Reason)
 		}
 	}
-	if got := judgedBatches(t, budget.Must("process below 400B per call of allocs")[0], beside, true, true); got.Verdict != budget.Inconclusive {
-		t.Errorf("beside goroutines of work: %v: %s", got.Verdict, got.Reason)
+	// What the process uses in the pauses and after the last batch may be work's.
+	late := batchesOf(12, 5, steady, 0.04)
+	if got := judgedBatches(t, budget.Must("process below 10.05ms per call")[0], late, true); got.Value < 0.01*1.04 {
+		t.Errorf("what was used in the pauses is left out: %s", got.Reason)
 	}
-	unsteady := batchesOf(2, 5, steady, 0)
-	unsteady[0].used[cpuSeconds] /= 3
-	if got := judgedBatches(t, budget.Must("process below 10ms per call")[0], unsteady, true, true); got.Verdict != budget.Pass {
-		t.Errorf("CPU beside idle goroutines of work: %v: %s", got.Verdict, got.Reason)
+	tailed12 := batches{list: batchesOf(12, 5, steady, 0), tail: usage{0.6, 0, 600}}
+	for text, want := range map[string]budget.Verdict{
+		"process below 15ms per call": budget.Inconclusive, "process below 22ms per call": budget.Pass,
+		"process below 5 per call of allocs": budget.Inconclusive, "process below 11 per call of allocs": budget.Pass,
+	} {
+		b := budget.Must(text)[0]
+		if got := b.CheckResult(tailed12.judge(rulesOf(t, budget.Set{b})[0], true).Finding); got.Verdict != want {
+			t.Errorf("with what was used after the last batch, %s: %v: %s", text, got.Verdict, got.Reason)
+		}
+	}
+	// A mean above the limit is too close to tell only within the zone.
+	for text, want := range map[string]budget.Verdict{"process below 9.6ms per call": budget.Pass, "process below 7.5ms per call": budget.Inconclusive} {
+		unsteady := batchesOf(6, 5, steady, 0)
+		unsteady[0].used[cpuSeconds] *= 1.1
+		unsteady[1].used[cpuSeconds] *= 0.9
+		if strings.Contains(text, "7.5") {
+			unsteady[0].used[cpuSeconds] *= 1.5
+			unsteady[1].used[cpuSeconds] *= 0.5
+		}
+		if got := judgedBatches(t, budget.Must(text)[0], unsteady, true); got.Verdict != want {
+			t.Errorf("unsteady, %s: %v: %s, at most %v", text, got.Verdict, got.Reason, got.High)
+		}
 	}
 	within := budget.Must("process below 10ms per call")[0]
 	over := budget.Must("process below 5ms per call")[0]
 	for name, call := range map[string]func() float64{"steady": steady, "unlike calls": tailed} {
 		late := 0
 		for range usually(2000, 400) {
-			batches := batchesOf(mostBatches, 5, call, 0)
+			counted := batchesOf(mostBatches, 5, call, 0)
 			for n := fewBatches; n < mostBatches; n *= 2 {
-				if got := judgedBatches(t, within, batches[:n], false, false); got.Verdict == budget.Fail {
+				if got := judgedBatches(t, within, counted[:n], false); got.Verdict == budget.Fail {
 					t.Fatalf("%s: fails at the limit after %d batches: %s", name, n, got.Reason)
 				}
 			}
-			if judgedBatches(t, over, batches[:48], false, false).Verdict != budget.Fail {
+			if judgedBatches(t, over, counted[:48], false).Verdict != budget.Fail {
 				late++
 			}
 		}
@@ -146,10 +173,11 @@ func TestRepaced(t *testing.T) {
 	}
 }
 
-func TestOthersIn(t *testing.T) {
+func TestRests(t *testing.T) {
 	call := func() float64 { return 0.01 }
-	for others, want := range map[float64]bool{0: false, 0.04: false, 0.5: true} {
-		if got := othersIn(batchesOf(5, 5, call, others)); got != want {
+	for others, want := range map[float64]bool{0: true, 0.04: true, 0.5: false} {
+		b := batches{list: batchesOf(5, 5, call, others)}
+		if got := b.rests(cpuSeconds); got != want {
 			t.Errorf("%v cores of others: %t", others, got)
 		}
 	}
@@ -220,8 +248,9 @@ func TestCheckCountsBesideAHangingCall(t *testing.T) {
 	}
 }
 
-// judgedBatches is judgeBatches, in words.
-func judgedBatches(t *testing.T, b budget.Budget, batches []batch, last, trailing bool) budget.Result {
+// judgedBatches is the judgement on batches, in words.
+func judgedBatches(t *testing.T, b budget.Budget, list []batch, last bool) budget.Result {
 	t.Helper()
-	return b.CheckResult(judgeBatches(rulesOf(t, budget.Set{b})[0], batches, last, trailing).Finding)
+	counted := batches{list: list}
+	return b.CheckResult(counted.judge(rulesOf(t, budget.Set{b})[0], last).Finding)
 }

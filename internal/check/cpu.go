@@ -99,6 +99,9 @@ func (r *run) repeatWork(back bool) (problem string) {
 			r.peak = work.Most(r.peak, r.id)
 		}
 		others.look(r, time.Since(start), false)
+		if back && r.worker.Busy && r.worker.Wait(0) && !r.resume() {
+			return false
+		}
 		switch {
 		case r.worker.IsOver(), anyFailed(r.outcomes):
 			return false

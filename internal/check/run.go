@@ -49,6 +49,10 @@ type run struct {
 	judged   map[string]*profile.Profile // by kind, the profile that budgets were judged by
 
 	unlabelled map[string]int64 // goroutines without the label after the first call, by their roots
+	started    int64            // goroutines of work after the first call
+	tooMany    *judge.StillRunning
+	each       int64 // the number of calls in a batch
+	mem        runtime.MemStats
 
 	cpu   *cpuPhase
 	peak  *profile.Profile // the goroutines of work at the time when there were most
@@ -158,7 +162,10 @@ func (r *run) do() (problem string) {
 	r.worker.Start()
 	defer r.worker.Stop(0, 0) // also when something below panics
 	problem = r.phases()
-	returned := r.worker.Stop(r.grace(), r.endTime())
+	if returns := r.usual > 0 && (!r.worker.Busy || r.worker.Pause(r.grace())); returns && problem == "" {
+		r.takeBackUnfinished()
+	}
+	returned := r.worker.Stop(0, r.endTime())
 	if r.worker.IsOver() {
 		r.repeatEnd()
 	}
@@ -217,7 +224,8 @@ func (r *run) phases() (problem string) {
 		}
 	}
 	if back {
-		r.usual = time.Since(start)
+		r.usual, r.started = time.Since(start), work.Samples(work.Goroutines(r.id))
+		r.limitGoroutines()
 		r.count()
 		r.judgeLevels()
 	}
@@ -233,10 +241,12 @@ func anyFailed(outcomes []outcome) bool {
 	return slices.ContainsFunc(outcomes, func(o outcome) bool { return o.Verdict == evidence.Fail })
 }
 
-// pace is the number of calls that take about batchTime together. It makes calls to find out.
+// pace is the number of calls that take about batchTime together, with the goroutines that they
+// start. It makes calls to find out.
 func (r *run) pace() int64 {
 	for n := int64(1); ; n *= 2 {
-		if start := time.Now(); !r.calls(n) || time.Since(start) > batchTime/2 {
+		start, before := time.Now(), runtime.NumGoroutine()
+		if !r.calls(n) || r.settled(before).Sub(start) > batchTime/2 {
 			return n
 		}
 	}

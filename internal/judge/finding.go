@@ -189,16 +189,17 @@ type (
 
 // Reasons of the check of a test.
 type (
-	NoTime     struct{}                        // the check ended before
-	NoWindow   struct{ Why string }            // no window of the profiler could be used, the last because of this
-	NoEvents   struct{}                        // all events are recorded, and there was none
-	AtOnce     struct{ Of Reason }             // the goroutines of work, when they were most
-	Left       struct{ Elapsed time.Duration } // Hits goroutines of work, so long after it has ended
-	FewBatches struct{}                        // Samples batches of calls came in time, and two are needed
-	Unsteady   struct{ Of Reason }             // batches of calls differ too much
-	NoUnit     struct{ Calls int64 }           // none of the unit of work was done in so many calls; 0 is unknown
-	OutOfReach struct{ Of Reason }             // nothing was judged by the second call, so more time is of no use
-	LittleCPU  struct {
+	NoTime       struct{}                        // the check ended before
+	NoWindow     struct{ Why string }            // no window of the profiler could be used, the last because of this
+	NoEvents     struct{}                        // all events are recorded, and there was none
+	AtOnce       struct{ Of Reason }             // the goroutines of work, when they were most
+	Left         struct{ Elapsed time.Duration } // Hits goroutines of work, so long after it has ended
+	FewBatches   struct{}                        // Samples batches of calls came in time, and two are needed
+	Unsteady     struct{ Of Reason }             // batches of calls differ too much
+	BesideOthers struct{ Of Reason }             // other code of the process does not rest while work pauses
+	NoUnit       struct{ Calls int64 }           // none of the unit of work was done in so many calls; 0 is unknown
+	OutOfReach   struct{ Of Reason }             // nothing was judged by the second call, so more time is of no use
+	LittleCPU    struct {
 		Of    Reason
 		Cores float64
 	} // a figure of a process that uses so little CPU that the check has a part in it
@@ -231,6 +232,14 @@ type (
 	LostLabel struct {
 		Samples, Kept int64
 		Function      string
+	}
+	// StillRunning: so many goroutines, most of which began with Root, have not ended after the
+	// last of the calls. What they do later was not measured. Others says that they have no
+	// label, so that it is not known whether they work for the check.
+	StillRunning struct {
+		Number, Calls int64
+		Root          string
+		Others        bool
 	}
 	// MoreGoroutines: so many goroutines without the check's label, which began with Root, have
 	// come with the calls. They may be left by work.

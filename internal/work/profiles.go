@@ -181,6 +181,32 @@ func Goroutines(id string) *profile.Profile {
 	return p
 }
 
+// AtWork counts the goroutines that run, or could run if there was a core, by their roots: those
+// of work, and others without the check's label that may work for it. One in a system call counts as
+// waiting: mostly it is.
+func AtWork(id string) (own, others map[string]int64) {
+	p := Take(kinds.Goroutine)
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
+		stack := stackOf(s)
+		return len(stack) == 0 || hasPrefix(stack[0], "runtime.gopark", "syscall.", "internal/runtime/syscall")
+	})
+	others = OfRoots(ByRoot(p, id))
+	KeepLabelled(p, id)
+	return Roots(p), others
+}
+
+// Roots counts the goroutines of a profile by their roots, without the one that calls work.
+func Roots(p *profile.Profile) map[string]int64 {
+	roots := map[string]int64{}
+	for _, s := range p.Sample {
+		stack := stackOf(s)
+		if root, ok := rootOf(stack); ok && !slices.ContainsFunc(stack, isOurs) {
+			roots[root] += s.Value[0]
+		}
+	}
+	return roots
+}
+
 // Most returns the goroutines of work now, or those of an earlier look if there are not more
 // now.
 func Most(before *profile.Profile, id string) *profile.Profile {

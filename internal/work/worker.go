@@ -5,6 +5,7 @@ package work
 import (
 	"context"
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -22,6 +23,11 @@ const label = "profguard.check"
 type Worker struct {
 	Calls atomic.Int64 // that have returned
 	Busy  bool         // the last order is not done; no further one may be given
+	Most  atomic.Int64 // an order ends early if there are so many goroutines between two calls
+
+	// Left are the goroutines of work that run, by their roots, if a repetition has ended because of
+	// Most and they do not end soon. It may be read when the order is done.
+	Left map[string]int64
 
 	work   func(context.Context)
 	id     string
@@ -54,6 +60,7 @@ func New(parent context.Context, id string, work func(context.Context)) *Worker 
 		timer:  time.NewTimer(0),
 	}
 	w.ctx, w.cancel = context.WithCancel(parent)
+	w.Most.Store(math.MaxInt64)
 	running.Store(id, w)
 	return w
 }
@@ -101,15 +108,31 @@ func (w *Worker) run() {
 		var n, i int64 // declared once for all orders, because allocations are being counted
 		more := func() bool {
 			i++
-			return (n == 0 || i <= n) && !w.halt.Load()
+			return (n == 0 || i <= n) && !w.halt.Load() && (i%32 != 0 || !w.hasMost())
 		}
 		for n = range w.orders {
 			i = 0
-			w.loop(ctx, more)
+			if w.loop(ctx, more); n == 0 && w.hasMost() {
+				w.Left = w.left()
+			}
 			w.acks <- struct{}{}
 		}
 	})
 	w.Exited = false
+}
+
+func (w *Worker) hasMost() bool { return int64(runtime.NumGoroutine()) >= w.Most.Load() }
+
+// left are the goroutines of work that run and do not end in 20 ms: those that work has waited for
+// need only to return.
+func (w *Worker) left() map[string]int64 {
+	for begun := time.Now(); time.Since(begun) < 20*time.Millisecond; time.Sleep(time.Millisecond) {
+		if !w.hasMost() {
+			return nil
+		}
+	}
+	own, _ := AtWork(w.id)
+	return own
 }
 
 // Loop calls work on the caller's goroutine as long as there is more to do.

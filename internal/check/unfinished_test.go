@@ -1,0 +1,161 @@
+package check
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/profguard/profguard/budget"
+	"github.com/profguard/profguard/internal/work"
+)
+
+// heavy is what a call of fire and forget costs: 0.3 ms, and 64 KiB.
+//
+//go:noinline
+func heavy() {
+	_ = burnGuilty(mixRounds / 3)
+	big.Store(&[1 << 16]byte{})
+}
+
+var big atomic.Pointer[[1 << 16]byte]
+
+type handle struct{ _ [64]byte }
+
+// Work that starts goroutines and returns costs what these do. Its budgets are counted with that,
+// or undecided, and never kept. So are those of work that is done by finalizers and cleanups.
+func TestFault_76_84_FireAndForget(t *testing.T) {
+	const cpu, allocs, sampled = "process below 100us per call", "process below 20KiB per call of allocs", "check.heavy below 100us per call"
+	queue, stop := make(chan func(), 1<<13), make(chan struct{})
+	pool := func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case f := <-queue:
+				f()
+			}
+		}
+	}
+	defer close(stop)
+	var over atomic.Bool // or else finalizers run on after the test
+	defer over.Store(true)
+	late := func() {
+		if !over.Load() {
+			heavy()
+		}
+	}
+	first := true
+	for _, tt := range []struct {
+		name, budget string
+		work         func(context.Context)
+		want, says   string
+	}{
+		{"go", cpu, func(context.Context) { go heavy() }, "fail", "the limit is 100"},
+		{"go, of allocations", allocs, func(context.Context) { go heavy() }, "fail", "check.heavy"},
+		{"go, sampled", sampled, func(context.Context) { go heavy() }, "", checkPackage + ".heavy"},
+		{"go, for later", cpu, func(context.Context) {
+			go func() { <-stop }()
+			time.Sleep(time.Millisecond)
+		}, "open", "goroutines of work have not ended that began with " + checkPackage + ".TestFault_76_84_FireAndForget.func"},
+		{"a pool", allocs, func(context.Context) {
+			if first {
+				first = false
+				go pool()
+			}
+			queue <- heavy
+		}, "", ""},
+		{"a pool from before", allocs, func(context.Context) { queue <- heavy }, "", ""},
+		{"a finalizer", cpu, func(context.Context) {
+			runtime.SetFinalizer(new(handle), func(*handle) { late() })
+			time.Sleep(100 * time.Microsecond)
+		}, "", ""},
+		{"a cleanup", allocs, func(context.Context) {
+			runtime.AddCleanup(new(handle), func(int) { late() }, 1)
+			time.Sleep(100 * time.Microsecond)
+		}, "", ""},
+		// The clean twins.
+		{"a goroutine that ends", "process below 100ms per call", func(context.Context) { go heavy() }, "pass", "the limit is 100ms"},
+		{"one that waits for work", cpu, func(context.Context) {
+			if first {
+				first = false
+				go func() { <-stop }()
+			}
+			time.Sleep(time.Millisecond)
+		}, "pass", "the limit is 100"},
+		{"a light finalizer", cpu, func(context.Context) {
+			runtime.SetFinalizer(new(handle), func(*handle) {})
+			time.Sleep(100 * time.Microsecond)
+		}, "pass", "the limit is 100"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if testing.Short() && strings.HasPrefix(tt.name, "a pool") {
+				t.Skip("calls block while the queue is full")
+			}
+			if !apart(t) {
+				return
+			}
+			on(t, idle)
+			if strings.HasSuffix(tt.name, "from before") {
+				go pool()
+			}
+			got := tryCheck(t, Config{Max: 20 * time.Second}, budget.Must(tt.budget), tt.work)
+			if v := got.verdict(); v != tt.want && (tt.want != "" || v == "pass") || !strings.Contains(got.text(), tt.says) {
+				t.Errorf("%s, want %s, saying %q:\n%s %s", v, tt.want, tt.says, got.problem, got.text())
+			}
+		})
+	}
+}
+
+// A goroutine that runs is found while it does, if it is work's or may work for it. One that waits is
+// not.
+func TestUnfinished(t *testing.T) {
+	if !apart(t) {
+		return
+	}
+	for _, tt := range []struct {
+		name            string
+		labelled, spins bool
+		want            cause
+	}{
+		{"work's", true, true, mistake}, {"another one", false, true, unknown}, {"that waits", true, false, noTime},
+	} {
+		stop, ended := make(chan struct{}), make(chan struct{})
+		spin := func() {
+			defer close(ended)
+			for tt.spins {
+				select {
+				case <-stop:
+					return
+				default:
+					_ = burnGuilty(mixRounds / 10)
+				}
+			}
+			<-stop
+		}
+		r := &run{t: newFakeTB(t), begun: time.Now(), id: "ours"}
+		r.worker = work.New(t.Context(), r.id, func(context.Context) {
+			if tt.labelled {
+				go spin()
+			}
+		})
+		if !tt.labelled {
+			go spin()
+		}
+		r.worker.Start()
+		r.worker.Order(1)
+		r.worker.Wait(time.Minute)
+		x := r.unfinished(block, othersRate, false)
+		if tt.spins != (x.left != nil) || tt.spins && (x.cause != tt.want || x.left.Number != 1 || x.left.Calls != 1 || !strings.HasPrefix(x.left.Root, checkPackage+".TestUnfinished.func")) {
+			t.Errorf("%s: %+v, cause %d", tt.name, x.left, x.cause)
+		}
+		close(stop)
+		<-ended
+		if x := r.unfinished(block, othersRate, false); x.left != nil {
+			t.Errorf("%s, ended: %+v", tt.name, x.left)
+		}
+		r.worker.Stop(0, time.Minute)
+	}
+}
