@@ -215,6 +215,9 @@
 //     package after all packages that it imports, so addresses show such calls.
 //   - The entry point, the function that this call calls, is charged with its own body
 //     only. So a handler that computes itself is found, and its callees count in full.
+//   - Foreign code, that is the standard library and each module that is not the program's
+//     own, is charged at its door: the function through which it was entered, such as
+//     json.Unmarshal. What is behind a door is shown as "goes to".
 //   - A server's own work, on stacks that reach no handler, is not charged.
 //   - The floor is charged to its callers: the runtime, system calls, and the packages
 //     that wrap these (os, net, io, bufio). To limit it, name it, as in "gc below" or
@@ -222,15 +225,17 @@
 //
 // "no package" leaves out the program's own module and package main: name these to limit
 // them. Functions after "except" are accepted: samples through them are charged neither to
-// them nor to their callers. The functions that they call are still charged. "except none",
+// them nor to their callers. The functions that they call are still charged; those of foreign
+// code from where its module calls another one, or back. "except none",
 // patterns and "flat" charge every function of a stack: "main.main below 5%" is about
 // everything that main.main calls.
 // Goroutine profiles charge the entry point in full, and no function in which goroutines
 // wait.
 //
 // Offenders are named deepest first. Blame is the nearest function of the program's own
-// module with at least half of the offender. To find work that is spread over many small
-// functions, name their package: "log/slog below 10%".
+// module with at least half of the offender, but no String or other method that the standard
+// library has called, and no generated file. To find work that is spread over many small functions
+// of the own module, name their package: "example.com/shop/log below 10%".
 //
 // The full rule, measurements of it, and its limits for profiles without addresses are in
 // https://github.com/profguard/profguard/blob/main/docs/offenders.md
