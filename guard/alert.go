@@ -10,6 +10,7 @@ import (
 	"github.com/profguard/profguard/internal/check"
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/unit"
 )
 
 // A judgement is the result of one budget in a window.
@@ -42,6 +43,7 @@ func (e *entry) ruleOf(cfg *Config) alert.Rule {
 	}
 	r.Counted = counted
 	r.Each = isEach(&e.rule)
+	r.Share = !counted && e.rule.Test == judge.Limited && e.rule.Dimension == unit.Share
 	r.Streams = e.rule.Test == judge.Grows || e.rule.Test == judge.Limited
 	return r
 }
@@ -90,7 +92,7 @@ func (g *Guard) add(j *judgement) bool {
 	f := alert.Finding{
 		Start: j.start.Sub(g.started), End: j.end.Sub(g.started),
 		Window: evidence.Verdict(r.Verdict), Proven: j.finding.Proven, Evidence: j.finding.Evidence, Kept: j.finding.Kept,
-		Idle: r.Idle, Measured: e.measured, Value: r.Value, Limit: r.Limit, Samples: r.Samples,
+		Idle: r.Idle, Measured: e.measured, Value: r.Value, Limit: r.Limit, Samples: r.Samples, Hidden: j.finding.Cut > 0,
 	}
 	_, none := j.finding.Reason.(judge.NotLinked)
 	if r.Verdict == budget.Pass && !f.Above() || none && isDefault(e.Budget) { // which is not misspelt

@@ -524,7 +524,7 @@ func TestWhyItEnds(t *testing.T) {
 				return small(20, 15)
 			}
 			return small(20, 1)
-		}, 120, "budget x is kept again: at 5.00% in the last 7 windows (140 samples); the limit is 20%"},
+		}, 120, "budget x is kept again: at 5.00% in the last 4 windows (80 samples); the limit is 20%"},
 		{"windows that pass", "x: fmt.Println below 20%", func(n int) profiler.Window {
 			if n < 10 {
 				return cpuWindow(bad)

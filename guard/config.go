@@ -38,8 +38,8 @@ type Config struct {
 	// five minutes. By default it is 10 seconds or half of Every, whichever is shorter, but at
 	// least a second, so that other code can take a profile in between. If both are equal,
 	// there is no pause between windows. While a budget is pending that has no "for" and is not
-	// on a counted value, the next window starts after a pause of half a window, for at most
-	// ten minutes an hour.
+	// on a counted value, or fires and its last window was within the limit, the next window
+	// starts after a pause of half a window, for at most ten minutes an hour.
 	Every  time.Duration
 	Window time.Duration
 

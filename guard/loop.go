@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/profguard/profguard/internal/alert"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/pace"
@@ -70,8 +69,8 @@ func (g *Guard) loop(ctx context.Context) {
 }
 
 // next is the start of the next window. While other code has the CPU profiler, windows without
-// it go on for the budgets that do not need it. While a budget is pending it is after half a
-// window, so that a person at /debug/pprof can take a profile in between.
+// it go on for the budgets that do not need it. While a budget is pending, or fires and may be
+// over, it is after half a window, so that a person at /debug/pprof can take a profile in between.
 func (l *looper) next(now time.Time) time.Time {
 	at, soon := l.pace.Next(l.began, now), now.Add(l.cfg.Window/2)
 	switch {
@@ -79,7 +78,7 @@ func (l *looper) next(now time.Time) time.Time {
 		if l.free.Before(at) {
 			at = l.free
 		}
-	case soon.Before(at) && l.pending() && l.pace.Extra(now):
+	case soon.Before(at) && l.hurries() && l.pace.Extra(now):
 		at = soon
 	}
 	if until, _ := l.pace.Paused(now); until.After(at) {
@@ -88,12 +87,13 @@ func (l *looper) next(now time.Time) time.Time {
 	return at
 }
 
-// pending reports whether a budget is pending that extra windows help to decide.
-func (l *looper) pending() bool {
+// hurries reports whether extra windows help to decide about a budget: one that is pending, or
+// fires and may be over.
+func (l *looper) hurries() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.budgets.entries, func(e *entry) bool {
-		return e.alert.State == alert.Pending && !oncePerPeriod(&e.rule) && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
+		return e.alert.Hurries() && !oncePerPeriod(&e.rule) && e.Budget.ForWindows == 0 && e.Budget.ForTime == 0
 	})
 }
 

@@ -100,9 +100,20 @@ func (e *entry) reason(g *Guard) string {
 	if named := e.Offender; named != nil && isEach(&e.rule) && (len(r.Offenders) == 0 || r.Offenders[0].Function != named.Function) {
 		text += " for " + named.Function
 	}
-	text += fmt.Sprintf(": ends when %s in a row pass, over %v at the least (%d so far)", unit.Plural(windows, "window"), d, e.alert.Passes.Windows)
-	if !rule.Counted {
-		text += ", or when all together prove that it is kept"
+	left := e.alert.CalmLeft(r.Limit, rule)
+	if rule.AtOnce && left > 0 {
+		text += fmt.Sprintf(": ends after about %s more without a hit", unit.Plural(left, "window"))
+		if d > rule.Time { // it has come back before
+			text += fmt.Sprintf(", %v after the last hit at the least", d)
+		}
+	} else {
+		text += fmt.Sprintf(": ends when %s in a row pass, over %v at the least (%d so far)", unit.Plural(windows, "window"), d, e.alert.Passes.Windows)
+		if !rule.Counted {
+			text += ", or when all together prove that it is kept"
+		}
+		if left > 0 {
+			text += fmt.Sprintf(": about %s more within the limit", unit.Plural(left, "window"))
+		}
 	}
 	if r.Idle {
 		text += fmt.Sprintf(", or when the condition has not held for %d periods (%s so far)", alert.IdlePeriods, unit.Plural(e.alert.Idle.Windows, "window"))

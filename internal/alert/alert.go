@@ -94,6 +94,7 @@ type Rule struct {
 	AtOnce  bool          // one failing window is proof
 	Counted bool          // windows are counted and not sampled: proof by all of them ends nothing
 	Each    bool          // the limit is for each function: the largest has no mean over windows
+	Share   bool          // the value is a share of the samples
 	Streams bool          // windows are added up: their proof of an excess may end without one that there is none
 }
 
@@ -132,6 +133,7 @@ type Finding struct {
 	Value      float64          // the measured value
 	Limit      float64          // 0 for none
 	Samples    int64
+	Hidden     bool // hits may be in stacks that were cut off
 }
 
 // Above reports whether the value is over the limit, whatever the verdict, because a window can
@@ -165,10 +167,12 @@ type Recovery struct {
 	Samples int64
 	Worst   float64 // the largest value of a window
 	sum     float64 // of the values, weighed by samples
+	hidden  bool    // there may be hits in stacks that were cut off
 }
 
 func (r *Recovery) add(f Finding) {
 	r.Windows++
+	r.hidden = r.hidden || f.Hidden
 	r.Samples += f.Samples
 	r.Worst = max(r.Worst, f.Value)
 	r.sum += f.Value * float64(f.Samples)
@@ -193,7 +197,10 @@ type Alert struct {
 	Idle     Run           // of those in which the condition did not hold
 
 	fails     Run           // inconclusive windows above the limit do not interrupt it
-	within    int           // measured windows in a row that were within the limit
+	within    Run           // measured windows in a row that were within the limit
+	calm      Recovery      // the same windows
+	broken    float64       // windows that were not, since it fired and in the row before that
+	spanned   float64       // all that were measured, up to the last of these
 	failed    time.Duration // the end of the last window that failed
 	measured  time.Duration // the end of the last window with something to judge; 0 for none
 	kept      time.Duration // when it was last proven that the budget is kept; 0 if that does not count any more
@@ -216,12 +223,13 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 			return a, why
 		}
 	case a.fires(f, r):
-		a.Recovery, a.kept = Recovery{}, 0
+		row := float64(max(a.fails.Windows, 1))
+		a.Recovery, a.kept, a.broken, a.spanned = Recovery{}, 0, row, row
 		a.enter(Firing, f.End)
 		return a, Fired
 	case !stopped && fails:
 		a.enter(Pending, f.End)
-	case a.State != Pending, stopped, f.Window == evidence.Pass, a.fails.Windows == 0 && (r.Strict || f.Evidence == 0 && a.within >= leastWindows):
+	case a.State != Pending, stopped, f.Window == evidence.Pass, a.fails.Windows == 0 && (r.Strict || f.Evidence == 0 && a.within.Windows >= leastWindows):
 		a.fails = Run{}
 		a.enter(a.known(f.End, r), f.End)
 	}
@@ -267,14 +275,16 @@ func (a *Alert) count(f Finding, r Rule) {
 		a.kept = max(a.kept, f.Kept)
 	}
 	if f.Window == evidence.Fail || above {
-		a.within = 0
+		a.broken, a.spanned = a.broken+1, a.spanned+float64(a.within.Windows)+1
+		a.within, a.calm = Run{}, Recovery{}
 	} else if f.Measured {
-		a.within++
+		a.within = a.within.add(f)
+		a.calm.add(f)
 	}
 	switch {
 	case f.Window == evidence.Fail:
 		a.fails, a.failed, a.Recovery = a.fails.add(f), f.End, Recovery{}
-	case f.Window == evidence.Pass || f.Measured && !above && (!r.Strict || a.within >= leastWindows):
+	case f.Window == evidence.Pass || f.Measured && !above && (!r.Strict || a.within.Windows >= leastWindows):
 		if a.fails.Windows > 0 && a.State != Firing {
 			a.unsettle(unsettledByRow, f.End, r)
 		}
@@ -347,6 +357,8 @@ func (a *Alert) over(f Finding, r Rule) Event {
 	switch {
 	case r.Counted:
 		return None
+	case a.isCalm(f, r):
+		return Proven
 	case r.Streams && a.shown && f.Measured && f.Proven == evidence.Inconclusive:
 		return Unproven
 	case f.Proven == evidence.Pass && (r.Each || f.Limit == 0 || a.Recovery.Mean() <= f.Limit):
@@ -355,6 +367,51 @@ func (a *Alert) over(f Finding, r Rule) Event {
 		return Proven
 	}
 	return None
+}
+
+// isCalm reports whether the windows in a row that were within the limit prove that the excess is
+// over: they are too many in a row if as many are above it as before, and as one window they pass.
+// Of "absent" they only prove that it is not what it was.
+func (a *Alert) isCalm(f Finding, r Rule) bool {
+	if a.calm.hidden || !a.within.lasts(a.calmNeeded(), r.Time, f.End) {
+		return false
+	}
+	if r.Share && evidence.Fixed(a.calm.sum, float64(a.calm.Samples), f.Limit).Verdict == evidence.Pass {
+		a.kept = f.End
+		return true
+	}
+	return r.AtOnce
+}
+
+func (a *Alert) calmNeeded() int {
+	return max(int(evidence.CalmWindows(a.broken, a.spanned)), leastWindows)
+}
+
+// CalmLeft is about how many more windows within the limit end the alert, if they are like those
+// in a row that were. It is 0 if that is not known.
+func (a *Alert) CalmLeft(limit float64, r Rule) int {
+	needed, row := a.calmNeeded(), a.calm
+	if row.Samples == 0 || row.hidden || r.Counted {
+		return 0
+	}
+	windows := func(samples float64) int {
+		return int(math.Ceil(samples * float64(row.Windows) / float64(row.Samples)))
+	}
+	switch {
+	case r.Share:
+		needed = max(needed, windows(evidence.Needed(row.sum, float64(row.Samples), limit)))
+	case r.AtOnce: // or the share is proven to be small
+		needed = min(needed, windows(evidence.AbsentSamples))
+	default:
+		return 0
+	}
+	return max(needed-row.Windows, 1)
+}
+
+// Hurries reports whether further windows soon help to decide: whether it fires, or whether it is
+// over after the last window was within the limit.
+func (a *Alert) Hurries() bool {
+	return a.State == Pending || a.State == Firing && a.within.Windows > 0
 }
 
 // stopped reports whether there was nothing to judge for so long that the alert is over.

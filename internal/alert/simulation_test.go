@@ -126,7 +126,14 @@ type watched struct {
 func watch(l *load) *watched {
 	// A month of minutes, 20 budgets such as "no function".
 	lnA := evidence.LnA(43200, 20, 50, 0.1)
-	return &watched{load: l, stream: evidence.NewStream(evidence.Limit{Most: limit}, lnA), rule: Lasting(every, window), pace: pace.Pace{Window: window}}
+	return &watched{load: l, stream: evidence.NewStream(evidence.Limit{Most: limit}, lnA), rule: lasting(), pace: pace.Pace{Window: window}}
+}
+
+// lasting is the rule of a budget on a share.
+func lasting() Rule {
+	r := Lasting(every, window)
+	r.Share = true
+	return r
 }
 
 // step takes the next window, at a share of p.
@@ -146,13 +153,18 @@ func (w *watched) step(p float64) Event {
 		w.stream.Forget()
 	}
 	w.windows++
+	w.schedule()
+	return event
+}
+
+// schedule sets the start of the next window after one that has ended.
+func (w *watched) schedule() {
 	slack := every - window
-	w.next = start + every - slack/4 + time.Duration(w.rng.Float64()*float64(slack/2))
-	if w.alert.State == Pending && w.pace.Extra(time.Time{}.Add(w.end)) {
+	w.next = w.end - window + every - slack/4 + time.Duration(w.rng.Float64()*float64(slack/2))
+	if w.alert.Hurries() && w.pace.Extra(time.Time{}.Add(w.end)) {
 		w.near++
 		w.next = w.end + window/2
 	}
-	return event
 }
 
 func loads(rng *rand.Rand, n int) []*load {
@@ -350,4 +362,73 @@ func TestLongBursts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAbsentEnds: one hit makes "absent" fire. How long the alert takes to end after the function
+// is gone, and how often it ends by error while it goes on. Before it is gone it has run for 20
+// minutes.
+func TestAbsentEnds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 15))
+	days, runs := 3, 15
+	if tables() {
+		days, runs = 30, 101
+	}
+	rule := Lasting(every, window)
+	rule.AtOnce = true
+	for _, n := range []int{5, 15, 50, 200} {
+		for _, l := range loads(rng, n)[:4] {
+			line := ""
+			for _, share := range []float64{0.05, 0.2, 0.5} {
+				began, ended := time.Duration(days)*24*time.Hour, 0
+				for w := (&absent{watched: watched{load: l.again(), rule: rule, pace: pace.Pace{Window: window}}}); w.end < began; {
+					if w.step(share).Ends() {
+						ended++
+					}
+				}
+				var minutes []float64
+				for range runs {
+					w := &absent{watched: watched{load: l.again(), rule: rule, pace: pace.Pace{Window: window}}}
+					for w.end < 20*every || w.alert.State != Firing {
+						w.step(share)
+					}
+					began := w.end
+					for !w.step(0).Ends() {
+					}
+					minutes = append(minutes, (w.end - began).Minutes())
+				}
+				slices.Sort(minutes)
+				perDay := float64(ended) / float64(days)
+				line += fmt.Sprintf(" | %5.1f, %5.2f a day", minutes[runs/2], perDay)
+				if steady := l.burst == 0; steady && perDay > 0.4 || steady && n >= 15 && share >= 0.2 && minutes[runs/2] > 6 {
+					t.Errorf("%d samples, %v, %v of them hits: ends after %.1f minutes, by error %.2f times a day", n, l, share, minutes[runs/2], perDay)
+				}
+			}
+			t.Logf("%4d samples, %-16s%s", n, l, line)
+		}
+	}
+}
+
+// An absent process is watched by a budget that says "absent".
+type absent struct {
+	watched
+	clean float64
+}
+
+// step takes the next window, at a share of p.
+func (w *absent) step(p float64) Event {
+	start := w.next
+	w.end = start + window
+	k, n := 0.0, float64(w.n)
+	if p > 0 {
+		k, n = w.take(p, w.end)
+	}
+	f := Finding{Start: start, End: w.end, Measured: true, Value: k / n, Samples: int64(n), Window: evidence.Absent(k, n).Verdict}
+	if w.clean += n; k > 0 {
+		w.clean = 0
+	}
+	f.Proven = evidence.Absent(0, w.clean).Verdict
+	var event Event
+	w.alert, event = w.alert.Next(f, w.rule)
+	w.schedule()
+	return event
 }

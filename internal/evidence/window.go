@@ -1,5 +1,7 @@
 package evidence
 
+import "math"
+
 // Fixed judges a share by k hits in n samples of one window: Fail when [Lower] at
 // [FailAlpha] is above the limit, Pass when [Upper] at [PassAlpha] is below the end of
 // the zone. The number of samples must not depend on their result: for repeated looks use
@@ -59,9 +61,20 @@ const (
 	// AbsentShare is the largest share that may be hidden when [Absent] passes.
 	AbsentShare = 0.01
 
-	// absentSamples without a hit have an upper bound below AbsentShare.
-	absentSamples = 299
+	// AbsentSamples without a hit have an upper bound below AbsentShare.
+	AbsentSamples = 299
+
+	// lnOver is the evidence that an excess is over, see [CalmWindows]: one of ten thousand rows of
+	// windows errs, and a day has some hundreds of them.
+	lnOver = 4 * math.Ln10
 )
+
+// CalmWindows is the number of windows in a row within a limit which proves that an excess is over
+// that showed in k of n windows. A window is one observation, however many samples it has, because
+// bursts show in all of them.
+func CalmWindows(k, n float64) float64 {
+	return math.Ceil(lnOver / -math.Log1p(-Lower(k, n, 1, absentAlpha)))
+}
 
 // Absent judges that something does not occur at all. One hit is proof of a fail. Without
 // hits, High is the upper bound of the share, with error 0.05, and the verdict is a pass if
@@ -72,10 +85,10 @@ func Absent(k, n float64) Finding {
 	switch {
 	case k > 0:
 		f.Verdict, f.Value = Fail, k/n
-	case n >= absentSamples:
+	case n >= AbsentSamples:
 		f.Verdict = Pass
 	default:
-		f.Needed = absentSamples
+		f.Needed = AbsentSamples
 	}
 	return f
 }
