@@ -62,14 +62,15 @@ var firstFunctions = []string{
 	"runtime.runfinq", "runtime.gcBgMarkWorker",
 }
 
-// standardRoots are the first elements of the paths of the standard library, which
-// imports nothing outside itself. A test compares them with the toolchain's.
+// standardRoots are the first elements of the paths of the standard library, which imports nothing
+// outside itself. They are for functions whose files do not tell (see Names.isStandard), and
+// those of releases to come are only missed in binaries without the paths of files.
 var standardRoots = []string{
 	"archive", "arena", "bufio", "builtin", "bytes", "cmp", "compress", "container", "context", "crypto", "database",
 	"debug", "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "internal",
 	"io", "iter", "log", "maps", "math", "mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "simd",
 	"slices", "sort", "strconv", "strings", "structs", "sync", "syscall", "testing", "text", "time", "unicode", "unique",
-	"unsafe", "vendor", "weak",
+	"unsafe", "uuid", "vendor", "weak",
 }
 
 // floorPackages are the runtime, system calls, and the packages that wrap system calls.
@@ -116,18 +117,40 @@ var own = [...]string{
 	"internal/profiles.(*Taker).",
 }
 
-// partsOf tells what is known about a function, by its name and its package.
-func partsOf(name, pkg string) part {
-	var p part
+// isStandard reports whether a function is of the standard library, unless its name is none of Go.
+// The files of that are where the runtime's are. With -trimpath no path leads there: then
+// files of other modules have a version, and a guard knows the paths of all modules.
+func (n *Names) isStandard(name, pkg, file string) bool {
+	switch root := firstElement(name); {
+	case root == "main" || root == "cmd" || strings.Contains(root, "."):
+		return false
+	case isIn(pkg, n.Module) || slices.ContainsFunc(n.Modules, func(m string) bool { return isIn(pkg, m) }):
+		return false
+	case n.sources != "" && strings.Contains(file, "/"):
+		return strings.HasPrefix(file, n.sources)
+	default:
+		return !strings.Contains(file, "@") && slices.Contains(standardRoots, root)
+	}
+}
+
+// firstElement is the first element of the path of a function's package.
+func firstElement(name string) string {
 	path, _, _ := strings.Cut(name, "[") // type arguments have paths of their own
 	first, _, cut := strings.Cut(path, "/")
 	if !cut { // "fmt.Println": a path of one element
 		first, _, _ = strings.Cut(path, ".")
 	}
+	return first
+}
+
+// partsOf tells what is known about a function, by its name, its package, and whether that is
+// of the standard library.
+func partsOf(name, pkg string, isStandard bool) part {
+	var p part
 	switch {
 	case pkg == "", isCPlusPlus(name), isClone(name):
 		p |= standard | runtimes | floor | foreign
-	case slices.Contains(standardRoots, first):
+	case isStandard:
 		p |= standard
 		if pkg == "runtime" {
 			p |= runtimes | roots
@@ -256,5 +279,7 @@ func ZeroOwnSamples(t *decode.Table) {
 	}
 }
 
-// IsStandard reports whether a function is of the standard library.
-func IsStandard(name string) bool { return partsOf(name, pattern.PackageOf(name))&standard != 0 }
+// IsStandard reports whether a function is of the standard library, as far as its name tells.
+func IsStandard(name string) bool {
+	return partsOf(name, pattern.PackageOf(name), slices.Contains(standardRoots, firstElement(name)))&standard != 0
+}

@@ -48,8 +48,8 @@ func (c *Counter) learnOwn() {
 	}
 	c.own = c.own[:0]
 	for i, pkg := range n.packages {
-		own := pkg == "main" || isIn(pkg, c.Module)
-		if h := n.homes[i]; c.Module == "" && n.folders && h.module != n.standard {
+		own := pkg == "main" || isIn(pkg, n.Module)
+		if h := n.homes[i]; n.Module == "" && n.folders && h.module != n.standard {
 			own = own || h.module == main.module || !h.foreign && !main.foreign
 		}
 		c.own = append(c.own, own)

@@ -27,12 +27,15 @@ const longName = 256
 // nothing is matched and nothing is allocated any more. If names keep changing, it forgets
 // them together with decode.Symbols, or at maxCost.
 type Names struct {
-	// Modules are the paths of the modules that the program is built from, if they are known.
+	// Module is the path of the program's own module, and Modules are those of all the others
+	// that it is built from, where these are known.
+	Module  string
 	Modules []string
 
-	index *pattern.Index
-
+	index   *pattern.Index
 	symbols *decode.Symbols
+	module  string // at the last Learn
+	sources string // the folder of the standard library, with a slash; "" when unknown
 
 	// By id.
 	parts   []part
@@ -63,12 +66,15 @@ func NewNames(index *pattern.Index) *Names {
 // Learn looks up every function name of the table that is not known yet. It fails when the
 // context ends, or when the patterns cost too much.
 func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
-	if n.symbols == t.Symbols {
+	if n.symbols == t.Symbols && n.module == n.Module {
 		if err := n.learn(ctx, t); !errors.Is(err, errCost) {
 			return err
 		}
 	}
-	*n = Names{index: n.index, most: n.most, symbols: t.Symbols, packageIDs: map[string]int32{}, moduleIDs: map[string]int32{}, Modules: n.Modules}
+	*n = Names{
+		Module: n.Module, module: n.Module, Modules: n.Modules, index: n.index, most: n.most,
+		symbols: t.Symbols, packageIDs: map[string]int32{}, moduleIDs: map[string]int32{},
+	}
 	n.standard = number(n.moduleIDs, "std")
 	err := n.learn(ctx, t)
 	if err != nil {
@@ -88,18 +94,21 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 	if n.parts[0] == 0 {
 		n.learnName(0, "", "") // so that package 0 is that of unknown names
 	}
+	if n.sources == "" {
+		n.sources = sourcesOf(t)
+	}
 	for i := range t.Funcs {
-		id := t.Funcs[i].Name
+		id, file := t.Funcs[i].Name, t.Funcs[i].File
 		if n.parts[id]&learnt == 0 {
 			if ctx.Err() != nil {
 				return fmt.Errorf("match function names: %w", context.Cause(ctx))
 			}
-			n.learnName(id, t.Symbols.Name(id), t.Symbols.Name(t.Funcs[i].File))
+			n.learnName(id, t.Symbols.Name(id), t.Symbols.Name(file))
 			if n.cost > n.most {
 				return fmt.Errorf("match function names: expected at most %d tries and matches, found %d: %w", n.most, n.cost, errCost)
 			}
 		}
-		if n.parts[id]&(standard|runtimes) == standard && isRuntimeFile(t.Symbols.Name(t.Funcs[i].File)) {
+		if n.parts[id]&(standard|runtimes) == standard && isRuntimeFile(t.Symbols.Name(file)) {
 			n.parts[id] |= runtimes | floor | waiting // as reflect.typedmemmove, which the runtime defines
 		}
 	}
@@ -108,7 +117,7 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 
 func (n *Names) learnName(id decode.ID, name, file string) {
 	pkg := pattern.PackageOf(name)
-	n.parts[id] = learnt | partsOf(name, pkg)
+	n.parts[id] = learnt | partsOf(name, pkg, n.isStandard(name, pkg, file))
 	n.pkg[id] = n.packageID(pkg)
 	if int(n.pkg[id]) == len(n.homes) { // a new package
 		h := home{module: n.standard}
@@ -126,6 +135,18 @@ func (n *Names) learnName(id decode.ID, name, file string) {
 	}
 	n.mostMatches = max(n.mostMatches, len(n.hits)-from)
 	n.cost += n.index.Always() + (n.index.Tries-tries)*(len(name)/longName) + len(n.hits) - from
+}
+
+// sourcesOf is the folder in which the runtime's folder is, with a slash, or "" when unknown.
+func sourcesOf(t *decode.Table) string {
+	for i := range t.Funcs {
+		if strings.HasPrefix(t.Symbols.Name(t.Funcs[i].Name), "runtime.") {
+			if file := t.Symbols.Name(t.Funcs[i].File); isRuntimeFile(file) {
+				return strings.TrimSuffix(file[:strings.LastIndexByte(file, '/')], "runtime")
+			}
+		}
+	}
+	return ""
 }
 
 // isRuntimeFile reports whether a file is in a folder of the name runtime.

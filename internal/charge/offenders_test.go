@@ -23,7 +23,8 @@ func offenders(t *testing.T, text, module string, limit float64) (explain func()
 	if err != nil {
 		t.Fatal(err)
 	}
-	counter := &charge.Counter{Names: charge.NewNames(pattern.NewIndex(nil)), Module: module}
+	counter := &charge.Counter{Names: charge.NewNames(pattern.NewIndex(nil))}
+	counter.Names.Module = module
 	if err := counter.Names.Learn(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}

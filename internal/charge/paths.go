@@ -111,7 +111,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 // isMine reports whether a function is of the program's own module, or outside the standard
 // library if the module is unknown.
 func (c *Counter) isMine(name decode.ID) bool {
-	return c.own[c.Names.pkg[name]] || c.Module == "" && c.Names.parts[name]&standard == 0
+	return c.own[c.Names.pkg[name]] || c.Names.Module == "" && c.Names.parts[name]&standard == 0
 }
 
 // nearest returns the own frame nearest to the function among those that have at least half of

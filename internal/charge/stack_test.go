@@ -35,7 +35,8 @@ func load(t *testing.T, text, module string) (*Counter, *decode.Table) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Counter{Names: NewNames(pattern.NewIndex(nil)), Module: module}
+	c := &Counter{Names: NewNames(pattern.NewIndex(nil))}
+	c.Names.Module = module
 	if err := c.Names.Learn(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +123,35 @@ func TestWayInWithoutOrder(t *testing.T) {
 		}
 		if ordered := want == 1; c.Ordered() != ordered {
 			t.Errorf("%q: ordered %v, want %v", link, c.Ordered(), ordered)
+		}
+	}
+}
+
+// TestStandardOrOwn: a package that is named like one of the standard library takes over from it
+// when it is the program's own.
+func TestStandardOrOwn(t *testing.T) {
+	const text = "cpu 10s\nnet/http.(*conn).serve@GO/net/http/server.go:1;net/http.serverHandler.ServeHTTP@GO/net/http/server.go:2;" +
+		"uuid.New@FILE:1;uuid.work@FILE:2 10\nruntime.main@GO/runtime/proc.go:1 1\n"
+	for _, tt := range []struct {
+		sources, file, module string
+		handed                bool
+	}{
+		{"/usr/local/go/src/", "/usr/local/go/src/uuid/uuid.go", "", false},
+		{"/usr/local/go/src/", "/home/me/uuid/uuid.go", "", true},
+		{"", "uuid/uuid.go", "", false},
+		{"", "uuid/uuid.go", "uuid", true},
+		{"", "uuid@v1.0.0/uuid.go", "", true},
+	} {
+		c, table := load(t, strings.NewReplacer("GO/", tt.sources, "FILE", tt.file).Replace(text), tt.module)
+		if got := c.stacks.shapes[0].handed; got != tt.handed {
+			t.Errorf("%+v: handed over %t", tt, got)
+		}
+		c.Names.Module = "example.com/shop"
+		if err := c.Names.Learn(t.Context(), table); err != nil {
+			t.Fatal(err)
+		}
+		if c.Open(table); tt.module != "" && c.stacks.shapes[0].handed {
+			t.Errorf("%+v: still the own module's", tt)
 		}
 	}
 }

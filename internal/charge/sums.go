@@ -129,8 +129,6 @@ type Counter struct {
 	Patterns int
 	// Excepts are the sets of patterns that queries name by number.
 	Excepts [][]int32
-	// Module is the path of the program's own module, "" when unknown.
-	Module string
 	// Live says that profiles are of this process, so that their release of Go is known.
 	Live bool
 

@@ -104,7 +104,7 @@ func (j *Judge) open(ctx context.Context, t *decode.Table, facts Facts) (*window
 	if !j.layout.Fits(t, facts.Kind) {
 		j.plan(charge.LayoutOf(t, facts.Kind))
 	}
-	j.counter.Module, j.counter.Live, j.counter.Names.Modules = facts.Module, facts.Live, facts.Modules
+	j.counter.Live, j.counter.Names.Module, j.counter.Names.Modules = facts.Live, facts.Module, facts.Modules
 	if err := j.base.set(ctx, &facts, j); err != nil {
 		return nil, err
 	}
@@ -189,10 +189,10 @@ func (b *baseline) set(ctx context.Context, facts *Facts, j *Judge) error {
 	case base == nil:
 		b.table, b.problem = nil, NoBaseline{}
 		return nil
-	case base == b.table && b.counter.Module == facts.Module: // the charges depend on the own module
+	case base == b.table && b.counter.Names.Module == facts.Module: // the charges depend on the own module
 		return nil
 	}
-	b.table, b.problem, b.counter.Module, b.counter.Names.Modules = base, nil, facts.Module, facts.Modules
+	b.table, b.problem, b.counter.Names.Module, b.counter.Names.Modules = base, nil, facts.Module, facts.Modules
 	if l := charge.LayoutOf(base, facts.Kind); !j.layout.Fits(base, facts.Kind) {
 		b.problem = OtherBaseline{l, j.layout}
 		return nil
