@@ -97,6 +97,13 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 	var e Explanation
 	e.Here, _ = p.heaviest(p.kept, func(s *path) int { return s.inner })
 	e.Own, e.Cut = p.nearest()
+	if c.queries[query].Charge == Leaked && c.Names.parts[key]&literal != 0 && len(p.kept) > 0 {
+		if begins := int(t.Funcs[p.line(p.kept[0].inner).Func].Line); begins > 0 { // where the go statement is
+			if e.Here.Line = begins; e.Own.Function == e.Here.Function {
+				e.Own.Line = begins
+			}
+		}
+	}
 	e.Callers = p.follow(func(s *path, step int) int { return s.outer + step }, 0)
 	for i, f := range slices.Backward(e.Callers) {
 		if id, _ := t.Symbols.Find(f.Function); c.isMine(id) {

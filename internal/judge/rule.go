@@ -296,6 +296,8 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.Flat:
 		q.Charge = charge.Flat // a named function is charged as pprof counts it
 	case r.subject >= 0, r.Literal:
+	case r.Class == Leak:
+		q.Charge = charge.Leaked
 	case v.Counted:
 		q.Charge = charge.Living
 	case v.Weight.Multiple: // contention
