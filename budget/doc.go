@@ -168,7 +168,10 @@
 //	process steady
 //
 // "no goroutine leaked" fails on goroutines that are blocked for ever, if the runtime has a
-// profile of them. In a test it fails on those that work has started and that do not end.
+// profile of them: since Go 1.27, and in 1.26 if it was built with
+// GOEXPERIMENT=goroutineleakprofile. It names the function that the goroutine was started for. A guard
+// takes the profile once a period, because it runs a garbage collection. In a test the budget fails
+// on goroutines that work has started and that do not end.
 //
 //	no goroutine leaked
 //

@@ -30,7 +30,8 @@ const maxHistory = 60
 
 // ruleOf is the rule by which the alert of a budget fires and ends.
 func (e *entry) ruleOf(cfg *Config) alert.Rule {
-	counted := oncePerPeriod(&e.rule) && e.rule.Test != judge.Absent
+	single := e.rule.Test == judge.Absent || e.rule.Class == judge.Leak // one hit is proof
+	counted := oncePerPeriod(&e.rule) && !single
 	var r alert.Rule
 	switch {
 	case e.Budget.ForWindows > 0 || e.Budget.ForTime > 0:
@@ -39,7 +40,7 @@ func (e *entry) ruleOf(cfg *Config) alert.Rule {
 		r = alert.Counted(cfg.Every)
 	default:
 		r = alert.Lasting(cfg.Every, cfg.Window)
-		r.AtOnce = e.rule.Test == judge.Absent || e.rule.Class == judge.Leak
+		r.AtOnce = single
 	}
 	r.Counted = counted
 	r.Each = isEach(&e.rule)

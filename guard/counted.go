@@ -40,7 +40,8 @@ func (l *looper) period(start time.Time, end *process.Snapshot) (began time.Time
 // oncePerPeriod reports whether a budget is judged once a period: its value is counted in full,
 // or it is about a profile of one moment, of the heap or of goroutines.
 func oncePerPeriod(r *judge.Rule) bool {
-	return kindOf(r) == kindFigures || kinds.Of(r.Kind).Taken == kinds.State || hasCounter(r)
+	kind := kindOf(r)
+	return kind == kindFigures || kinds.Of(kind).Taken == kinds.State || hasCounter(r)
 }
 
 // hasCounter reports whether a counter of the process has the value of a budget: its CPU,

@@ -19,6 +19,7 @@ import (
 	"github.com/profguard/profguard/internal/dumps"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 // A Guard watches the process that it runs in. Make one with [Start]. All
@@ -62,6 +63,7 @@ type seams struct {
 	snap    func() process.Snapshot
 	random  func() float64
 	linked  func(yield func(name string) bool) error
+	profile func(t *profiles.Taker, kind string) (profiles.Profile, error)
 	offer   func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 	compile func(cfg *Config, old *budgets) (*budgets, error)
 	openDir func(dir string, keep dumps.Keep, report func(dumps.Outcome)) (*dumps.Store, error)
@@ -98,6 +100,7 @@ func Start(cfg Config) (*Guard, error) {
 		snap:    process.Read,
 		random:  rand.Float64,
 		linked:  process.Functions,
+		profile: (*profiles.Taker).Take,
 		offer:   (*dumps.Store).Offer,
 		compile: newBudgets,
 		openDir: dumps.Open,

@@ -18,6 +18,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 var sinkOfBytes atomic.Pointer[[]byte]
@@ -210,7 +211,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 func allocsTaker(t *testing.T) *kindTaker {
 	t.Helper()
 	rate := runtime.MemProfileRate
-	k := &kindTaker{work: map[string]readings{}}
+	k := &kindTaker{profile: (*profiles.Taker).Take, work: map[string]readings{}}
 	t.Cleanup(func() { runtime.MemProfileRate = rate; k.taker.Close() })
 	return k
 }

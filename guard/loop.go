@@ -23,6 +23,7 @@ type looper struct {
 	free         time.Time     // when the CPU profiler is tried again
 	panicked     int           // windows in a row
 	kinds        kindTaker
+	own          threadClock           // in this window
 	parts        profiles.Taker        // for the parts of figures, apart from the windows of kinds
 	breakdowns   map[string]*breakdown // by kind, in this window
 	judged       *budgets              // of the last window
@@ -38,7 +39,7 @@ type looper struct {
 func newLooper(g *Guard) *looper {
 	now := g.seams.snap()
 	return &looper{
-		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: kindTaker{work: map[string]readings{}}, last: now, heap: heapMeter{rested: now},
+		Guard: g, work: newWorkCounters(g.cfg.Work, g.cfg.Registerer), kinds: kindTaker{profile: g.seams.profile, work: map[string]readings{}}, last: now, heap: heapMeter{rested: now},
 		pace:       pace.Pace{Every: g.cfg.Every, Window: g.cfg.Window, Random: g.seams.random},
 		breakdowns: map[string]*breakdown{},
 	}

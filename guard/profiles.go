@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/charge"
@@ -18,14 +19,23 @@ import (
 // (allocs, mutex, block) reach from the end of one window to the end of the next, so that
 // nothing is lost between windows, and one profile a window is enough.
 type kindTaker struct {
-	taker profiles.Taker
-	work  map[string]readings // by kind: the host's counters when its difference began
+	taker   profiles.Taker
+	profile func(*profiles.Taker, string) (profiles.Profile, error)
+	work    map[string]readings // by kind: the host's counters when its difference began
+	leaksAt time.Time           // when the next profile of leaked goroutines may be taken
 }
+
+// leaksShare is the most of a core that the collections of leak profiles may take. With a live heap
+// of 500 MiB one takes some 0.7 s of CPU, so that there is one in two or three minutes.
+const leaksShare = 0.005
 
 // take takes the profile of a kind, and fills in the facts about it. The error says why there
 // is no profile.
 func (k *kindTaker) take(kind string, work readings, f *judge.Facts) ([]byte, error) {
-	p, err := k.taker.Take(kind)
+	p, err := k.profile(&k.taker, kind)
+	if kind == kinds.GoroutineLeak {
+		k.leaksAt = time.Now().Add(time.Duration(float64(p.Collecting) / leaksShare))
+	}
 	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, p.Elapsed, nil, nil, nil // a Baseline is a CPU profile
 	if kinds.Of(kind).Taken == kinds.Difference {
 		f.Work, f.NoWork = between(k.work[kind], work)

@@ -114,6 +114,13 @@ func play(role string) int {
 		}
 		late, _ := time.ParseDuration(os.Getenv(lateVar))
 		burn(late)
+	case "leaks", "waits":
+		line := 0
+		if role == "leaks" {
+			line = forget()
+		}
+		go playLeaks(line)
+		select {}
 	default:
 		return 2
 	}

@@ -36,7 +36,7 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 	p.notLinked = slices.Collect(maps.Keys(missing))
 	for _, e := range p.entries {
 		if e.rule.Class == judge.Leak && pprof.Lookup(kinds.GoroutineLeak) == nil {
-			l.warn(e, "the runtime was built without the profile of leaked goroutines: build with GOEXPERIMENT=goroutineleakprofile, or drop the budget")
+			l.warn(e, "the runtime was built without the profile of leaked goroutines: "+kinds.NeedsLeaks+", or drop the budget")
 		}
 		_, absent := missing[e.Budget.Subject]
 		absent = absent && e.rule.Test == judge.Absent // the best possible pass

@@ -24,9 +24,9 @@ import (
 // window takes and judges one window of all kinds of profile that the budgets need. While
 // other code has the CPU profiler, it takes only the other kinds.
 func (l *looper) window(ctx context.Context, early bool) {
-	var own threadClock
-	own.start()
-	defer own.stop() // also after a panic
+	l.own = threadClock{}
+	l.own.start()
+	defer l.own.stop() // also after a panic
 	l.store, l.furtherFiles = l.dumps.Load(), nil
 	clear(l.breakdowns)
 	p := l.inForce()
@@ -45,9 +45,9 @@ func (l *looper) window(ctx context.Context, early bool) {
 	cpu := p.groups[0].kind == kinds.CPU // or no budget needs its profile
 	tried, w := !cpu || !start.Before(l.free), profiler.Window{Start: start}
 	if tried && cpu {
-		own.stop()
+		l.own.stop()
 		w, _ = l.seams.capture(ctx, l.cfg.Window) // the error is in the outcome
-		own.start()
+		l.own.start()
 	}
 	if w.Outcome == profiler.Canceled {
 		return
@@ -93,8 +93,8 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.backoff = w.Backoff(l.backoff)
 		l.free = time.Now().Add(l.backoff)
 	}
-	own.stop()
-	l.account(own.spent+profiling+m.before.cost+m.now.cost, &m.now.Snapshot)
+	l.own.stop()
+	l.account(l.own.spent+profiling+m.before.cost+m.now.cost, &m.now.Snapshot)
 	l.last = m.now.Snapshot
 	l.heap.rested = l.seams.snap()
 	l.heap.add(&l.last, &l.heap.rested)
@@ -128,12 +128,23 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	if g.kind != kinds.CPU && g.kind != kindFigures && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !oncePerPeriod(&e.rule) }) {
 		return nil // all of them wait for the end of their period
 	}
+	leaks := g.kind == kinds.GoroutineLeak
+	if leaks && m.now.At.Before(l.kinds.leaksAt) {
+		return nil
+	}
 	var err error
 	switch {
 	case g.kind == kindFigures:
 		t = &decode.Table{Symbols: new(decode.Symbols)}
 	case g.kind != kinds.CPU:
-		if data, err = l.kinds.take(g.kind, m.now.work, &facts); err == nil {
+		if leaks { // the collection is not the guard's own work
+			l.own.stop()
+		}
+		data, err = l.kinds.take(g.kind, m.now.work, &facts)
+		if leaks {
+			l.own.start()
+		}
+		if err == nil {
 			facts.Periods = facts.Elapsed.Seconds() / l.cfg.Every.Seconds()
 			t, err = l.table(g.kind, data)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
+	"github.com/profguard/profguard/internal/profiles"
 )
 
 // stopPromise is what the documentation of Stop says, and no constant of the code.
@@ -38,6 +39,8 @@ type world struct {
 	stretch float64
 	// linked are the functions of the program.
 	linked []string
+	// profile stands in for the runtime's profiles but the CPU's, unless nil.
+	profile func(kind string) (profiles.Profile, error)
 	// offer stands in for the dump store, if there is one.
 	offer func(*dumps.Store, dumps.Dump) (dumps.ID, error)
 	// compile stands in for newBudgets, unless nil.
@@ -172,6 +175,12 @@ func (w *world) seams() seams {
 				}
 			}
 			return nil
+		},
+		profile: func(t *profiles.Taker, kind string) (profiles.Profile, error) {
+			if w.profile != nil {
+				return w.profile(kind)
+			}
+			return t.Take(kind)
 		},
 		offer: offer,
 		compile: func(cfg *Config, old *budgets) (*budgets, error) {

@@ -37,10 +37,13 @@ const (
 	Heap          = "heap"          // live memory, as of the last collection
 	Allocs        = "allocs"        // what was allocated
 	Goroutine     = "goroutine"     // goroutines by stack
-	GoroutineLeak = "goroutineleak" // goroutines blocked for good; needs an experiment of the toolchain
+	GoroutineLeak = "goroutineleak" // goroutines blocked for good; see NeedsLeaks
 	Mutex         = "mutex"         // delays caused by holders of locks
 	Block         = "block"         // time spent blocked
 )
+
+// NeedsLeaks says how to get a runtime that has the profile of leaked goroutines.
+const NeedsLeaks = "build with Go 1.27 or later (with Go 1.26: GOEXPERIMENT=goroutineleakprofile)"
 
 // All are the kinds of profile.
 var All = []Kind{

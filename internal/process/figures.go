@@ -66,9 +66,18 @@ var forced atomic.Int64
 // they are not caused by the process's garbage.
 func Force(n int) {
 	for range n {
-		runtime.GC()
-		forced.Add(1)
+		Forcing(runtime.GC)
 	}
+}
+
+// Forcing calls what forces one collection, which does not count either. It returns the CPU time
+// that the collector has used meanwhile.
+func Forcing(collect func()) time.Duration {
+	before := Read()
+	collect()
+	forced.Add(1)
+	after := Read()
+	return time.Duration((after.gc.gc - before.gc.gc) * float64(time.Second))
 }
 
 // share returns the collector's share of the CPU between two accounts. The total is the

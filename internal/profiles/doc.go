@@ -1,5 +1,5 @@
 // Package profiles takes windows of the profiles other than CPU: heap, allocs,
-// goroutine, mutex, block, and goroutineleak where the runtime has it.
+// goroutine, mutex, block, and goroutineleak where the runtime has it (since Go 1.27).
 //
 //	var taker profiles.Taker
 //	defer taker.Close()
@@ -15,7 +15,8 @@
 //
 // The heap and the allocs profile are as of the last garbage collection, and no
 // collection is forced to update them. So a window of allocs in which no collection ended
-// says nothing and is refused, and the next one covers its time.
+// says nothing and is refused, and the next one covers its time. Only a profile of
+// goroutineleak runs a collection, with which the runtime finds the leaks.
 //
 // # Where they come from
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
 )
 
 // judged is the result of one budget on a profile.
@@ -180,8 +182,8 @@ func TestJudgeContentions(t *testing.T) {
 	}
 }
 
-// A leak is found where the runtime has the profile
-// (GOEXPERIMENT=goroutineleakprofile go test), and elsewhere it is said that not.
+// A leak is found where the runtime has the profile (since Go 1.27; with Go 1.26:
+// GOEXPERIMENT=goroutineleakprofile go test), and elsewhere it is said that not.
 func TestJudgeLeak(t *testing.T) {
 	taker := newTaker(t, runtimeSource{})
 	if !taker.src.has(kinds.GoroutineLeak) {
@@ -201,6 +203,25 @@ func TestJudgeLeak(t *testing.T) {
 	}
 	if r.Verdict != budget.Fail {
 		t.Errorf("verdict is %v, want fail:\n%v", r.Verdict, r)
+	}
+}
+
+// The collection that a profile of leaks runs is not the program's.
+func TestLeakCollection(t *testing.T) {
+	taker := newTaker(t, runtimeSource{})
+	if !taker.src.has(kinds.GoroutineLeak) {
+		t.Skip("SKIPPED: this runtime has no profile of leaks: Go 1.27 has")
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // none comes by itself
+	runtime.GC()
+	held := hold(100_000, 64)
+	before := process.Read()
+	p := take(t, taker, kinds.GoroutineLeak)
+	f := process.Between(before, process.Read())
+	runtime.KeepAlive(held)
+	if p.Collecting <= 0 || !f.GCKnown || f.GC != 0 {
+		t.Errorf("the collection took %v, gc is %v (known: %t); want some, and 0", p.Collecting, f.GC, f.GCKnown)
 	}
 }
 

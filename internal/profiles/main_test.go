@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	// Sampling often makes the numbers of the tests steady. It must be
 	// set before anything is allocated that they count.
 	runtime.MemProfileRate = 4096
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/profguard/profguard/internal/profiles.lost"))
 }
 
 // fakeSource is a process whose figures and profiles a test sets.

@@ -28,6 +28,8 @@ type Profile struct {
 	Rate int64
 	// Waited is how long goroutines have waited for locks during a growth of mutex, at least.
 	Waited time.Duration
+	// Collecting is the CPU time of the garbage collection that a profile of goroutineleak runs.
+	Collecting time.Duration
 }
 
 // refuse says why a profile was not taken, and what to do about it.
@@ -72,6 +74,10 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	before, has := t.windows[k]
 	delete(t.windows, k)
 	if err := t.admit(k); err != nil {
+		return p, err
+	}
+	if k == kinds.GoroutineLeak {
+		p.Collecting = process.Forcing(func() { p.Data, err = t.read(k) })
 		return p, err
 	}
 	if kinds.Of(k).Taken != kinds.Difference {
@@ -209,7 +215,7 @@ func (t *Taker) admit(k string) error {
 	sampling := kinds.Of(k).Sampling
 	switch {
 	case !t.src.has(k):
-		return refuse(k, "the runtime was built without it; build with GOEXPERIMENT=%sprofile, or leave the budget out", k)
+		return refuse(k, "the runtime was built without it; %s, or leave the budget out", kinds.NeedsLeaks)
 	case k == kinds.Mutex && !t.recordsMutexes():
 		return refuse(k, "other code has set the mutex fraction back to 0 since it was set to %d; remove that call, or the budgets on mutex", ourMutexFraction)
 	case k == kinds.Block && t.src.count(k) == 0:

@@ -96,7 +96,7 @@ func churn(live []*node) {
 }
 
 // leak starts goroutines that wait for what nobody sends, and forgets the
-// channel. The runtime can tell, where its leak profile is built in.
+// channel. The runtime can tell, where it has its leak profile.
 func leak() (string, error) {
 	go func() {
 		for range time.Tick(10 * time.Millisecond) {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -185,12 +186,14 @@ func buildServices(t *testing.T) string {
 }
 
 // build builds this program without what only debuggers read. The runtime's profile of
-// leaked goroutines, an experiment in Go 1.26, is built in: without it that budget says
-// nothing, ever.
+// leaked goroutines, an experiment in Go 1.26 that later releases do not know, is built in:
+// without it that budget says nothing, ever.
 var build = sync.OnceValues(func() (string, error) {
 	binary := filepath.Join(folder, "services")
 	cmd := exec.Command("go", "build", "-ldflags=-w", "-o", binary, ".")
-	cmd.Env = append(os.Environ(), "GOEXPERIMENT=goroutineleakprofile")
+	if strings.HasPrefix(runtime.Version(), "go1.26") {
+		cmd.Env = append(os.Environ(), "GOEXPERIMENT=goroutineleakprofile")
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
