@@ -30,15 +30,17 @@ func leaks(stacks string, n int) []byte {
 // the leaks, does not.
 func TestLeak(t *testing.T) {
 	for _, test := range []struct {
-		name, stacks, state, offender string
+		name, stacks string
+		state        State
+		offender     string
 	}{
-		{"none", "", "inactive", ""},
-		{"one", "main.serve.func1;main.answer;runtime.gopark 1\n", "firing", "main.serve.func1"},
+		{"none", "", StateOK, ""},
+		{"one", "main.serve.func1;main.answer;runtime.gopark 1\n", StateFiring, "main.serve.func1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
 				w.profile = func(string) (profiles.Profile, error) { return profiles.Profile{Data: leaks(test.stacks, 1)}, nil }
-				g := w.start(t, Config{Budgets: budget.Must("no goroutine leaked")})
+				g := w.start(t, Config{Budgets: budget.Must("no goroutine leaked", "fmt.Println below 20%")})
 				pass(15 * second)
 				b := g.Status().Budgets[0]
 				offender := ""
@@ -94,7 +96,7 @@ func TestRealLeak(t *testing.T) {
 	}
 	needProfiler(t)
 	for role, want := range map[string]string{
-		"waits": "inactive pass 0 goroutines blocked for ever\n",
+		"waits": "ok pass 0 goroutines blocked for ever\n",
 		"leaks": "firing fail 1 goroutine blocked for ever; guard.forget.func1 at its go statement: true\n",
 	} {
 		if out, err := child(t, role); err != nil || !strings.HasSuffix(out, want) {
