@@ -143,6 +143,9 @@ func (f Finding) Above() bool {
 	return f.Value > f.Limit && (f.Limit > 0 || f.Window != evidence.Pass)
 }
 
+// others is the number of samples that were no hits, if the value is a share.
+func (f Finding) others() float64 { return float64(f.Samples) * max(1-f.Value, 0) }
+
 // A Run is a row of windows of one kind, up to the last.
 type Run struct {
 	Windows int
@@ -178,6 +181,8 @@ func (r *Recovery) add(f Finding) {
 	r.sum += f.Value * float64(f.Samples)
 }
 
+func (r Recovery) others() float64 { return max(float64(r.Samples)-r.sum, 0) }
+
 // Mean is the value of all these windows together.
 func (r Recovery) Mean() float64 {
 	if r.Samples == 0 {
@@ -201,6 +206,7 @@ type Alert struct {
 	calm      Recovery      // the same windows
 	broken    float64       // windows that were not, since it fired and in the row before that
 	spanned   float64       // all that were measured, up to the last of these
+	others    float64       // the samples in those that were no hits
 	failed    time.Duration // the end of the last window that failed
 	measured  time.Duration // the end of the last window with something to judge; 0 for none
 	kept      time.Duration // when it was last proven that the budget is kept; 0 if that does not count any more
@@ -224,7 +230,7 @@ func (a Alert) Next(f Finding, r Rule) (Alert, Event) {
 		}
 	case a.fires(f, r):
 		row := float64(max(a.fails.Windows, 1))
-		a.Recovery, a.kept, a.broken, a.spanned = Recovery{}, 0, row, row
+		a.Recovery, a.kept, a.broken, a.spanned, a.others = Recovery{}, 0, row, row, row*f.others()
 		a.enter(Firing, f.End)
 		return a, Fired
 	case !stopped && fails:
@@ -276,6 +282,7 @@ func (a *Alert) count(f Finding, r Rule) {
 	}
 	if f.Window == evidence.Fail || above {
 		a.broken, a.spanned = a.broken+1, a.spanned+float64(a.within.Windows)+1
+		a.others += a.calm.others() + f.others()
 		a.within, a.calm = Run{}, Recovery{}
 	} else if f.Measured {
 		a.within = a.within.add(f)
@@ -383,8 +390,14 @@ func (a *Alert) isCalm(f Finding, r Rule) bool {
 	return r.AtOnce
 }
 
+// calmNeeded is how many windows in a row are too many. In windows in which all else runs less, an
+// excess shows less often, so it takes more of them.
 func (a *Alert) calmNeeded() int {
-	return max(int(evidence.CalmWindows(a.broken, a.spanned)), leastWindows)
+	needed := max(evidence.CalmWindows(a.broken, a.spanned), leastWindows)
+	if before, now := a.others/a.spanned, a.calm.others()/float64(a.calm.Windows); now > 0 && before > now {
+		needed *= before / now
+	}
+	return int(math.Ceil(min(needed, math.MaxInt32)))
 }
 
 // CalmLeft is about how many more windows within the limit end the alert, if they are like those

@@ -73,7 +73,7 @@ const (
 // that showed in k of n windows. A window is one observation, however many samples it has, because
 // bursts show in all of them.
 func CalmWindows(k, n float64) float64 {
-	return math.Ceil(lnOver / -math.Log1p(-Lower(k, n, 1, absentAlpha)))
+	return ceil(lnOver/-math.Log1p(-Lower(k, n, 1, absentAlpha)), 0)
 }
 
 // Absent judges that something does not occur at all. One hit is proof of a fail. Without
