@@ -98,6 +98,7 @@ var faults = []struct{ fault, folder, test string }{
 	82: {"stacks cut off in a CPU profile of another period", "budget", "TestFault_78_80_81_82_CutAnywhere"},
 	83: {"functions without names", "budget", "TestFault_83_Nameless"},
 	84: {"finalizers, cleanups and C threads do the work", "internal/check", "TestFault_77_84_OthersGoroutines"},
+	85: {"sums beyond an int64 when profiles are merged", "internal/decode", "TestFault_85_MergedSums"},
 	87: {"a label with the value of another one", "internal/charge", "TestFault_87_WhereKey"},
 	88: {"hits that do not add up", "guard", "TestFault_88_SumOfMaxima"},
 }

@@ -108,6 +108,8 @@ func (p *parser) labels() map[string]string {
 			p.fail(key, expected, "")
 		case !value.isText("") || value.kind == tokenWord && strings.ContainsAny(value.raw[:1], "=~'`"):
 			p.fail(value, expected, `an empty value is written ""`)
+		case value.kind == tokenWord && hasWildcard(value.raw):
+			p.fail(value, expected, `a label has no wildcards: write the value in full; one that has "*" or "..." itself goes in double quotes`)
 		case twice:
 			p.fail(key, "each label once", "a sample has one value of a label: write a budget for each value")
 		}
@@ -118,6 +120,11 @@ func (p *parser) labels() map[string]string {
 		}
 		p.advanceIn(modeKey)
 	}
+}
+
+// hasWildcard reports whether a label's value looks like a pattern, which it is not.
+func hasWildcard(value string) bool {
+	return strings.Contains(value, "*") || strings.Contains(value, "...")
 }
 
 // isText reports whether the token can be a label's key or value: a string, or a word without

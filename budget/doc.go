@@ -193,9 +193,9 @@
 // functions that it calls.
 //
 // "where" restricts a budget to the samples with these pprof labels. Values are compared for
-// equality. Those with blanks, commas or quotes are written in double quotes. The runtime
-// writes labels into profiles of CPU and goroutines only: in the other kinds there is nothing
-// to judge.
+// equality, without wildcards. Those with blanks, commas, quotes, "*" or "..." are written in
+// double quotes. The runtime writes labels into profiles of CPU and goroutines only: in the
+// other kinds there is nothing to judge.
 //
 // "when" is a condition. In a process that uses 1% of a core there always is a function at
 // 60%, which does not matter. While the condition does not hold, the verdict is

@@ -132,7 +132,7 @@ func limitWord(subject string, rule Rule) string {
 // labelText returns a label's key or value as a sentence holds it, in quotes
 // when it would not be read as one word. Characters in special need them too.
 func labelText(text, special string) string {
-	plain := text != "" && text[0] != '=' && text[0] != '~' && utf8.ValidString(text) &&
+	plain := !hasWildcard(text) && text != "" && text[0] != '=' && text[0] != '~' && utf8.ValidString(text) &&
 		!strings.ContainsAny(text, special+` ,#"`+"'`\\") && !strings.ContainsFunc(text, isInvisible)
 	if plain {
 		return text

@@ -284,7 +284,7 @@ func TestMeant(t *testing.T) {
 // means what it says.
 func TestAccepted(t *testing.T) {
 	for _, sentence := range []string{
-		"no function above 20% cumulative where endpoint=/checkout/*",
+		`no function above 20% cumulative where endpoint="/checkout/*"`,
 		`no function above 20% cumulative where "status!"=200`,
 		`no function above 20% cumulative where "a>b"=c, d="~e"`,
 		"no function above 20% cumulative where d=e~",

@@ -43,11 +43,11 @@ func (c *Counter) nameless(query int, total int64) (hidden, foreign float64) {
 		counts := c.reaches(q)
 		switch {
 		case sh.hidden:
-			if hides = AddSaturating(hides, v); !counts {
-				total = AddSaturating(total, v) // what the query asks about may be in it
+			if hides = decode.AddSaturating(hides, v); !counts {
+				total = decode.AddSaturating(total, v) // what the query asks about may be in it
 			}
 		case counts:
-			others = AddSaturating(others, v)
+			others = decode.AddSaturating(others, v)
 		}
 	}
 	if total <= 0 {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/profguard/profguard/internal/decode"
 )
 
 // maxOver limits the functions that are compared with each other: the matrix has the
@@ -96,7 +98,7 @@ func (c *Counter) overlap(query int, over []int32) *matrix {
 			}
 		}
 		if sum := m.samples[string(list)]; sum != nil {
-			*sum = AddSaturating(*sum, v)
+			*sum = decode.AddSaturating(*sum, v)
 		} else {
 			m.samples[string(list)] = new(v)
 		}
@@ -110,9 +112,9 @@ func (c *Counter) overlap(query int, over []int32) *matrix {
 // count adds the weight of samples with these keys to the sums, or subtracts it.
 func (m *matrix) count(keys string, v int64) {
 	for d, g := range []byte(keys) {
-		m.value[g] = AddSaturating(m.value[g], v)
+		m.value[g] = decode.AddSaturating(m.value[g], v)
 		for _, f := range []byte(keys[d+1:]) {
-			m.under[f][g] = AddSaturating(m.under[f][g], v)
+			m.under[f][g] = decode.AddSaturating(m.under[f][g], v)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 		if inner < 0 {
 			return
 		}
-		p.all = AddSaturating(p.all, v)
+		p.all = decode.AddSaturating(p.all, v)
 		if len(p.kept) == maxPaths || len(p.kept) > 0 && len(p.lines)+len(s.frames) > maxPathFrames {
 			return
 		}
@@ -92,7 +92,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 			}
 		}
 		p.kept = append(p.kept, path{v, begin, len(p.lines), begin + s.from + inner, begin + s.from + outer, s.cut})
-		p.value = AddSaturating(p.value, v)
+		p.value = decode.AddSaturating(p.value, v)
 	})
 	var e Explanation
 	e.Here, _ = p.heaviest(p.kept, func(s *path) int { return s.inner })
@@ -129,11 +129,11 @@ func (p *paths) nearest() (f Frame, cut bool) {
 	lost, half := int64(0), p.value-p.value/2                   // lost is the value of the stacks that were cut off
 	for i, s := range p.kept {
 		if s.cut {
-			lost = AddSaturating(lost, s.value)
+			lost = decode.AddSaturating(lost, s.value)
 		}
 		for at := s.outer; at < min(s.end, s.outer+otherDepth); at++ { // the runtime keeps no more
 			if name := p.line(at).Name; p.isMine(name) && last[name] != i+1 {
-				last[name], through[name] = i+1, AddSaturating(through[name], s.value)
+				last[name], through[name] = i+1, decode.AddSaturating(through[name], s.value)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ func (p *paths) nearest() (f Frame, cut bool) {
 		for _, v := range through {
 			most = max(most, v)
 		}
-		return f, lost > 0 && AddSaturating(lost, most) >= half
+		return f, lost > 0 && decode.AddSaturating(lost, most) >= half
 	}
 	f.Value = p.ofAll(through[id])
 	return f, false
@@ -189,7 +189,7 @@ func (p *paths) heaviest(stacks []path, at func(*path) int) (f Frame, best decod
 		s := &stacks[k]
 		if i := at(s); s.begin <= i && i < s.end {
 			line := p.line(i)
-			byName[line.Name], byLine[line] = AddSaturating(byName[line.Name], s.value), AddSaturating(byLine[line], s.value)
+			byName[line.Name], byLine[line] = decode.AddSaturating(byName[line.Name], s.value), decode.AddSaturating(byLine[line], s.value)
 		}
 	}
 	symbols := p.table.Symbols

@@ -134,9 +134,9 @@ func (k *stacks) read(t *decode.Table, names *Names, own []bool, live bool) {
 			continue
 		}
 		root, v := &k.roots[frames[sh.root]], max(t.Values[i*len(t.Types)], 0)
-		root.all = AddSaturating(root.all, v)
+		root.all = decode.AddSaturating(root.all, v)
 		if sh.handed {
-			root.handed = AddSaturating(root.handed, v)
+			root.handed = decode.AddSaturating(root.handed, v)
 		}
 	}
 	// A root function outside the own module with hand-overs in some stacks is a server.

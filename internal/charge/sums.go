@@ -234,7 +234,7 @@ func (c *Counter) count(query int) {
 	types, uneven := len(t.Types), s.Uneven()
 	c.walk(query, func(v int64, stack *Stack) {
 		square := q.square(t.Values[stack.sample*types:(stack.sample+1)*types], v)
-		s.Total = AddSaturating(s.Total, v)
+		s.Total = decode.AddSaturating(s.Total, v)
 		s.weight2 += square
 		switch {
 		case !uneven:
@@ -243,7 +243,7 @@ func (c *Counter) count(query int) {
 			square = float64(v) * float64(v) // a value without a count, which is one observation at most
 		}
 		if stack.unknown {
-			s.Cut = AddSaturating(s.Cut, v)
+			s.Cut = decode.AddSaturating(s.Cut, v)
 			s.cut2 += square
 		}
 		c.visited++
@@ -298,23 +298,10 @@ func (c *Counter) add(keys []int32, v int64, square float64) {
 			sum.value = math.MaxInt64
 		}
 		if cut {
-			sum.cut = AddSaturating(sum.cut, once)
+			sum.cut = decode.AddSaturating(sum.cut, once)
 		}
 		if square > 0 && once > 0 {
 			sum.square += square
 		}
 	}
-}
-
-// AddSaturating adds without overflow: a profile whose values add up to more
-// than an int64 holds is hostile or broken, and no share of it matters.
-func AddSaturating(a, b int64) int64 {
-	sum := a + b
-	if a > 0 && b > 0 && sum < 0 {
-		return math.MaxInt64
-	}
-	if a < 0 && b < 0 && sum >= 0 {
-		return math.MinInt64
-	}
-	return sum
 }

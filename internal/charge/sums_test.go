@@ -213,7 +213,7 @@ func TestFault_38_SumsSaturate(t *testing.T) {
 		{math.MinInt64, -1, math.MinInt64},
 		{math.MaxInt64, math.MinInt64, -1},
 	} {
-		if got := charge.AddSaturating(test.a, test.b); got != test.want {
+		if got := decode.AddSaturating(test.a, test.b); got != test.want {
 			t.Errorf("%d + %d = %d, want %d", test.a, test.b, got, test.want)
 		}
 	}

@@ -38,7 +38,7 @@ func (m *Merger) Add(t *Table) error {
 	}
 	m.head.Period = max(m.head.Period, t.Period)
 	m.head.TimeNanos = min(m.head.TimeNanos, t.TimeNanos)
-	m.head.DurationNanos += t.DurationNanos
+	m.head.DurationNanos = AddSaturating(m.head.DurationNanos, t.DurationNanos)
 	ids := make([]uint64, len(t.Locations)) // of the locations that were written; 0 for others
 	types := len(t.Types)
 	for i, s := range t.Samples {
@@ -55,7 +55,7 @@ func (m *Merger) Add(t *Table) error {
 			m.values = append(m.values, make([]int64, types)...)
 		}
 		for v, n := range values {
-			m.values[at*types+v] += n
+			m.values[at*types+v] = AddSaturating(m.values[at*types+v], n)
 		}
 	}
 	return nil

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/folded"
 )
 
 // bySample is a view in which the order of samples makes no difference, and samples of
@@ -167,6 +171,36 @@ func TestMergeErrors(t *testing.T) {
 		}
 		if err := m.Add(table); (err != nil) != (i == 1) {
 			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// A sum beyond an int64 stays the largest one: if it wrapped around, what is hot would have less
+// than nothing. Ordinary values add up as ever.
+func TestFault_85_MergedSums(t *testing.T) {
+	for _, tt := range []struct{ hot, want int64 }{{6e18, math.MaxInt64}, {600, 1200}, {-6e18, math.MinInt64}} {
+		var m Merger
+		var d Decoder
+		p := folded.Must("cpu 10s\nmain.main;main.hot 1\nmain.main;main.cold 7\n")
+		p.Sample[0].Value[0], p.DurationNanos = tt.hot, 6e18
+		for range 2 {
+			table, err := d.Profile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Add(table); err != nil {
+				t.Fatal(err)
+			}
+		}
+		table, err := d.Bytes(m.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hot, cold := table.Values[0], table.Values[2]; hot != tt.want || cold != 14 || table.DurationNanos != math.MaxInt64 {
+			t.Errorf("twice %d is %d, and twice 7 is %d, in %v", tt.hot, hot, cold, time.Duration(table.DurationNanos))
+		}
+		if n := table.Count(); tt.hot > 0 && n < tt.want {
+			t.Errorf("%d samples in all", n)
 		}
 	}
 }

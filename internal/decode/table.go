@@ -1,5 +1,7 @@
 package decode
 
+import "math"
+
 // A Table is one decoded profile, laid out for counting: dense arrays and
 // integer ids instead of a graph of pointers.
 //
@@ -55,9 +57,22 @@ func (t *Table) Count() (n int64) {
 		return 0
 	}
 	for i := range t.Samples {
-		n += t.Values[i*len(t.Types)]
+		n = AddSaturating(n, t.Values[i*len(t.Types)])
 	}
 	return n
+}
+
+// AddSaturating adds without overflow: a profile whose values add up to more
+// than an int64 holds is hostile or broken, and no share of it matters.
+func AddSaturating(a, b int64) int64 {
+	sum := a + b
+	if a > 0 && b > 0 && sum < 0 {
+		return math.MaxInt64
+	}
+	if a < 0 && b < 0 && sum >= 0 {
+		return math.MinInt64
+	}
+	return sum
 }
 
 // span is text[lo:hi]. Positions take a third of the memory of slices.

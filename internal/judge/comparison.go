@@ -417,7 +417,7 @@ func (c *comparison) cut(verdict evidence.Verdict) int64 {
 		if verdict == evidence.Fail {
 			return 0
 		}
-		return charge.AddSaturating(n, cut(c.before))
+		return decode.AddSaturating(n, cut(c.before))
 	case verdict == evidence.Pass && (!c.isNearLeaf() || c.bounds(c.possible(), c.sums.CutWeight()).Verdict == evidence.Pass):
 		return 0
 	}

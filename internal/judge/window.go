@@ -177,7 +177,7 @@ func (w *window) total(index int) int64 {
 	var sum int64
 	n := len(w.t.Types)
 	for i := index; i < len(w.t.Values); i += n {
-		sum = charge.AddSaturating(sum, w.t.Values[i])
+		sum = decode.AddSaturating(sum, w.t.Values[i])
 	}
 	return sum
 }

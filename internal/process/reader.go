@@ -95,7 +95,11 @@ func goroutinesWaited() time.Duration {
 	if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
 		return 0
 	}
-	h := sample[0].Value.Float64Histogram()
+	return waitedBy(sample[0].Value.Float64Histogram())
+}
+
+// waitedBy is the sum of a histogram of seconds that has one wait in trackedOf.
+func waitedBy(h *metrics.Float64Histogram) time.Duration {
 	sum := 0.0
 	for i, n := range h.Counts {
 		low, high := max(0, h.Buckets[i]), h.Buckets[i+1] // the first is below 0

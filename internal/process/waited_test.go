@@ -1,7 +1,14 @@
 package process
 
 import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
+	"runtime/metrics"
+	"strings"
 	"testing"
 	"time"
 )
@@ -30,5 +37,28 @@ func TestWaited(t *testing.T) {
 	}
 	if runtime.GOOS == "linux" && threadsWaited() == 0 {
 		t.Error("the kernel tells nothing of how long threads waited")
+	}
+}
+
+// Each wait in the runtime's histogram stands for eight, and the bounds that are infinite for none.
+func TestWaitedByHistogram(t *testing.T) {
+	h := metrics.Float64Histogram{Buckets: []float64{math.Inf(-1), 0.001, 0.003, math.Inf(1)}, Counts: []uint64{10, 5, 2}}
+	if got, want := waitedBy(&h), 8*(10*500*time.Microsecond+5*2*time.Millisecond+2*3*time.Millisecond); (got - want).Abs() > time.Microsecond {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestTrackedOf compares the factor with the toolchain's source.
+func TestTrackedOf(t *testing.T) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", "runtime2.go"))
+	if err != nil {
+		t.Skipf("SKIPPED, THE FACTOR IS NOT VERIFIED: %v", err)
+	}
+	if want := fmt.Sprintf("gTrackingPeriod = %d\n", trackedOf); !strings.Contains(string(source), want) {
+		t.Errorf("the runtime's source has no %q", want)
 	}
 }

@@ -21,6 +21,7 @@ type fakeProfiler struct {
 	padding  int               // bytes written before the profile
 	blind    bool              // nobody knows whether it samples
 	thief    bool              // somebody begins a profile right after it was looked at
+	robber   bool              // somebody ends a profile when it is looked at, and begins another
 
 	mu      sync.Mutex
 	w       io.Writer
@@ -105,6 +106,10 @@ func (f *fakeProfiler) sampling() (yes, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	yes = f.foreign || f.w != nil
+	if f.robber {
+		f.end()
+		f.foreign = true
+	}
 	f.foreign = f.foreign || f.thief && f.w == nil
 	return yes, !f.blind
 }

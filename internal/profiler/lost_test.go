@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +41,24 @@ func TestFault_05_43_44_LostWindows(t *testing.T) {
 		fake:    &fakeProfiler{thief: true},
 		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
 		outcome: Stolen, reason: "StopCPUProfile", stops: 1,
+	}, {
+		name:    "3: thief takes the start by which the hub looks, too",
+		fake:    &fakeProfiler{robber: true},
+		during:  func(f *fakeProfiler, _ *fakeClocks) { f.steal(false) },
+		outcome: Stolen, reason: "StopCPUProfile",
+	}, {
+		name: "3: thief restarts after a while",
+		fake: &fakeProfiler{},
+		during: func(f *fakeProfiler, _ *fakeClocks) {
+			f.steal(false)
+			time.Sleep(settleWait / 2)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.foreign = f.w == nil; !f.foreign {
+				f.errs = append(f.errs, errors.New("the thief found a profile of the hub"))
+			}
+		},
+		outcome: Stolen, reason: "StopCPUProfile",
 	}, {
 		name:    "6: rate zeroed",
 		fake:    &fakeProfiler{},

@@ -71,7 +71,7 @@ func Check(w *Window, t *decode.Table) {
 	samples, lost := t.Count(), int64(0)
 	for i, s := range t.Samples {
 		if isLost(t, s) {
-			lost += t.Values[i*len(t.Types)]
+			lost = decode.AddSaturating(lost, t.Values[i*len(t.Types)])
 		}
 	}
 	sampled := time.Duration(samples * period)

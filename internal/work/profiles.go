@@ -104,13 +104,34 @@ func Samples(p *profile.Profile) (n int64) {
 	return n
 }
 
-// Merged is the sum of profiles of one kind.
+// Merged is the sum of profiles of one kind. Where their values add up to more than an int64
+// holds, all are made smaller by one factor: with a sum that wraps around, what is hot would vanish.
 func Merged(profiles ...*profile.Profile) *profile.Profile {
+	if sum := largestSum(profiles); sum > math.MaxInt64 {
+		profiles = slices.Clone(profiles)
+		for i, p := range profiles {
+			profiles[i] = p.Copy()
+			profiles[i].Scale(math.MaxInt64 / sum / 2)
+		}
+	}
 	p, err := profile.Merge(profiles)
 	if err != nil {
 		panic(fmt.Sprintf("merge profiles of one kind: %v", err))
 	}
 	return p
+}
+
+// largestSum is the most that the values of one type can add up to.
+func largestSum(profiles []*profile.Profile) float64 {
+	var sums [8]float64 // there are at most four types
+	for _, p := range profiles {
+		for _, s := range p.Sample {
+			for i, v := range s.Value {
+				sums[i] += math.Abs(float64(v))
+			}
+		}
+	}
+	return slices.Max(sums[:])
 }
 
 // Gained is the difference of a cumulative profile and an earlier one of the same kind.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/folded"
 )
 
 // Contention is recorded by one check at a time, and then as before.
@@ -83,6 +85,21 @@ func TestGainedBesideFreedMemory(t *testing.T) {
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("from %v to %v: %v, want %v", tt.before, tt.after, got, tt.want)
+		}
+	}
+}
+
+// Where a sum is beyond an int64, shares stay what they are.
+func TestFault_85_MergedShares(t *testing.T) {
+	for _, unit := range []int64{1e18, 100} {
+		p := folded.Must("cpu\nmain.main;main.hot 1\nmain.main;main.cold 1\n")
+		p.Sample[0].Value[0], p.Sample[1].Value[0] = 6*unit, unit
+		sum := Merged(p, p.Copy())
+		if hot, cold := sum.Sample[0].Value[0], sum.Sample[1].Value[0]; cold <= 0 || hot/cold < 5 || hot/cold > 6 || unit == 100 && hot != 1200 {
+			t.Errorf("twice %d and %d is %d and %d", 6*unit, unit, hot, cold)
+		}
+		if p.Sample[0].Value[0] != 6*unit {
+			t.Error("the profile that was added is another one now")
 		}
 	}
 }
