@@ -227,7 +227,9 @@
 //     "net.Interfaces below". In profiles of contention sync and time belong to it, too.
 //
 // "no package" leaves out the program's own module and package main: name these to limit
-// them. Functions after "except" are accepted: samples through them are charged neither to
+// them. Functions in no package of Go, as those of C, count together: reports call them (no
+// package), and in double quotes a pattern names them so.
+// Functions after "except" are accepted: samples through them are charged neither to
 // them nor to their callers. The functions that they call are still charged; those of foreign
 // code from where its module calls another one, or back. "except none",
 // patterns and "flat" charge every function of a stack: "main.main below 5%" is about

@@ -1,6 +1,7 @@
 package charge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 func (n *Names) learnName(id decode.ID, name, file string) {
 	pkg := pattern.PackageOf(name)
 	n.parts[id] = learnt | partsOf(name, pkg, n.isStandard(name, pkg, file))
-	n.pkg[id] = n.packageID(pkg)
+	n.pkg[id] = n.packageID(cmp.Or(pkg, pattern.NoPackage))
 	if int(n.pkg[id]) == len(n.homes) { // a new package
 		h := home{module: n.standard}
 		if n.parts[id]&standard == 0 {

@@ -292,7 +292,7 @@ func Accepting(r *budget.Result, most int) string {
 
 // Exception is the name of an offender as it stands behind "except".
 func Exception(b *budget.Budget, o *budget.Offender) string {
-	if b.Subject == "no package" {
+	if b.Subject == "no package" && o.Function != pattern.NoPackage {
 		return o.Function
 	}
 	return pattern.Quote(o.Function)

@@ -36,6 +36,10 @@ func Quote(name string) string {
 	return strconv.Quote(name)
 }
 
+// NoPackage stands for the package of functions that are in none, as those of C. In quotes it is
+// a pattern for all of these.
+const NoPackage = "(no package)"
+
 // Match reports whether the pattern matches the function with this name, as it is in a
 // profile. It parses the name each time: remember the answer for a name, or use an [Index].
 func (p *Pattern) Match(full string) bool {
@@ -47,6 +51,8 @@ func (p *Pattern) match(s *symbol) bool {
 	switch {
 	case p.regexp != nil:
 		return p.regexp.MatchString(s.canonical())
+	case p.foreign == NoPackage:
+		return s.path == ""
 	case p.foreign != "":
 		return p.foreign == s.full
 	}
