@@ -18,6 +18,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/examples/internal/failure"
 	"github.com/profguard/profguard/examples/internal/marked"
+	"github.com/profguard/profguard/examples/internal/story"
 	"github.com/profguard/profguard/guard"
 )
 
@@ -133,6 +134,9 @@ func TestStory(t *testing.T) {
 		`\nafter: `+number+` cores`,
 		`Saved: `+number+` cores, at least `+number+` and at most `+number,
 	)
+	for _, line := range story.Missing("README.md", "## What it prints", out.String()) {
+		t.Errorf("the README shows what was not printed: %s", line)
+	}
 	left, err := os.ReadDir(os.TempDir())
 	if err != nil || len(left) > 0 {
 		t.Errorf("expected nothing to be left behind, found %v (%v)", left, err)

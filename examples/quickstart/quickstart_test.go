@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/profguard/profguard/examples/internal/marked"
+	"github.com/profguard/profguard/examples/internal/story"
 )
 
 // The whole story, told by the program itself: it fires, names the line, and is
@@ -46,6 +47,9 @@ func TestRun(t *testing.T) {
 $`, printLine(t)))
 	if !shape.Match(out) {
 		t.Errorf("the story went otherwise than\n%s", shape)
+	}
+	for _, line := range story.Missing("../README.md", "### quickstart", string(out)) {
+		t.Errorf("the README shows what was not printed: %s", line)
 	}
 	if kept, _ := filepath.Glob(filepath.Join(dumps, "*", "*.cpu.pb.gz")); len(kept) == 0 {
 		t.Error("no profile was kept")

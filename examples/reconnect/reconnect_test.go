@@ -62,6 +62,9 @@ func TestStory(t *testing.T) {
 	if !regexp.MustCompile(want).Match(out.Bytes()) {
 		t.Errorf("the story is not what the README says, want %s in:\n%s", want, &out)
 	}
+	for _, line := range story.Missing("README.md", "## What it prints", out.String()) {
+		t.Errorf("the README shows what was not printed: %s", line)
+	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

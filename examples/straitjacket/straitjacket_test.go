@@ -20,6 +20,7 @@ import (
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/examples/internal/marked"
+	"github.com/profguard/profguard/examples/internal/story"
 )
 
 func TestMain(m *testing.M) {
@@ -61,6 +62,9 @@ func TestRun(t *testing.T) {
     pass  heap at `, addLine(t)))
 	if !shape.Match(out) {
 		t.Errorf("the story went otherwise than\n%s", shape)
+	}
+	for _, line := range story.Missing("README.md", "## What it prints", string(out)) {
+		t.Errorf("the README shows what was not printed: %s", line)
 	}
 }
 

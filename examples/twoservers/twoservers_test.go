@@ -17,6 +17,7 @@ import (
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/examples/internal/marked"
 	"github.com/profguard/profguard/examples/internal/slowed"
+	"github.com/profguard/profguard/examples/internal/story"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,6 +48,9 @@ func TestRun(t *testing.T) {
     Gemini costs at least `)
 	if !shape.MatchString(out.String()) {
 		t.Errorf("the story went otherwise than\n%s", shape)
+	}
+	for _, line := range story.Missing("README.md", "## What it prints", out.String()) {
+		t.Errorf("the README shows what was not printed: %s", line)
 	}
 }
 
