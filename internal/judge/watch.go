@@ -103,6 +103,7 @@ type watchState struct {
 	evidence float64          // for an excess, as a part of the proof: 1 is proof
 	unproven bool             // an excess of a function ended without proof that it is below the limit
 	kept     time.Duration    // when all windows together proved a pass last; 0 for never
+	lost     bool             // the stream of a function was forgotten that had not passed
 
 	// streams has a stream for each name. A rule about one subject has only the name "". A rule
 	// about each function has one for each function that came near the limit; there, "" is a
@@ -209,7 +210,14 @@ func (s *watchState) addStreams(c *comparison, at time.Duration, closely bool) {
 	}
 	for name := range c.names(c.near(c.n, c.sums.N)) {
 		if s.streams[name] == nil {
-			s.streams[name] = &stream{Stream: evidence.NewStream(c.limitOf(name), s.lnA)}
+			f := &stream{Stream: evidence.NewStream(c.limitOf(name), s.lnA)}
+			// Until now it was among the others, which had less than a tenth of the limit in each
+			// window.
+			if others := s.streams[""]; others != nil && c.before == nil && others.Verdict() == evidence.Pass && !s.lost {
+				f.Assume()
+				f.kept = others.kept
+			}
+			s.streams[name] = f
 		}
 	}
 	failed, passed, kept := false, true, at
@@ -262,15 +270,25 @@ func (s *stream) add(c *comparison, name string, closely bool) bool {
 	return s.Add(c.hits(now)/weight, c.hits(unknown+c.unseen)/weight, c.n/weight, closely)
 }
 
-// forget limits the memory. It keeps the streams with the most evidence for an excess.
+// forget limits the memory. It keeps the streams with the most evidence for an excess, and of
+// those without any the ones that have not passed: a function that has is one of the others again.
 func (s *watchState) forget() {
 	if len(s.streams) <= maxStreams {
 		return
 	}
+	open := func(f *stream) int { // 0 if it has passed
+		if f.Verdict() == evidence.Pass {
+			return 0
+		}
+		return 1
+	}
 	names := slices.SortedFunc(maps.Keys(s.streams), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.streams[a].Strength(), s.streams[b].Strength()), cmp.Compare(a, b))
+		f, g := s.streams[a], s.streams[b]
+		return cmp.Or(cmp.Compare(f.Strength(), g.Strength()), cmp.Compare(open(f), open(g)), cmp.Compare(a, b))
 	})
-	for _, name := range names[1 : 1+len(names)-maxStreams] { // the first is "", whose strength is 0
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	for _, name := range names[:len(s.streams)-maxStreams] {
+		s.lost = s.lost || s.streams[name].Verdict() != evidence.Pass
 		delete(s.streams, name)
 	}
 }
