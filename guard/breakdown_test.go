@@ -72,7 +72,7 @@ func TestFiguresNameTheirParts(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 
 	for _, tt := range []struct{ name, sentence, largest, kind string }{
-		{"goroutines", "goroutines below 300", "guard.waitHere", "goroutine"},
+		{"goroutines", "goroutines below 300", "guard.TestFiguresNameTheirParts.func1", "goroutine"},
 		{"heap", "heap below 64MiB", "guard.hoard", "heap"},
 		{"rss", "rss below 64MiB", "guard.hoard", "heap"},
 		{"gc", "gc below 1%", "guard.allocateMuch", "allocs"},

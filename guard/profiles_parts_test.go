@@ -48,11 +48,11 @@ func TestPartsAreOfTheWindow(t *testing.T) {
 		want       string // of the reason
 	}{
 		{1, 100, refused},
-		{1000, 110, "% of the goroutine profile is github.com/profguard/profguard/guard.waitHere at guard/"},
-		{1000, 120, "% of the goroutine profile is github.com/profguard/profguard/guard.waitHere at guard/"},
-		{1, 130, "% of the goroutine profile of an earlier window was github.com/profguard/profguard/guard.waitHere at guard/"},
+		{1000, 110, "% of the goroutine profile is github.com/profguard/profguard/guard.crowd.func1 at guard/"},
+		{1000, 120, "% of the goroutine profile is github.com/profguard/profguard/guard.crowd.func1 at guard/"},
+		{1, 130, "% of the goroutine profile of an earlier window was github.com/profguard/profguard/guard.crowd.func1 at guard/"},
 		{1, 140, " (now there is none: take goroutine profile: there are "},
-		{1000, 150, "% of the goroutine profile is github.com/profguard/profguard/guard.waitHere at guard/"},
+		{1000, 150, "% of the goroutine profile is github.com/profguard/profguard/guard.crowd.func1 at guard/"},
 		{1000, 10, ""},
 		{1, 160, refused},
 	} {

@@ -97,7 +97,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 	var e Explanation
 	e.Here, _ = p.heaviest(p.kept, func(s *path) int { return s.inner })
 	e.Own, e.Cut = p.nearest()
-	if c.queries[query].Charge == Leaked && c.Names.parts[key]&literal != 0 && len(p.kept) > 0 {
+	if c.queries[query].Charge == Started && c.Names.parts[key]&literal != 0 && len(p.kept) > 0 {
 		if begins := int(t.Funcs[p.line(p.kept[0].inner).Func].Line); begins > 0 { // where the go statement is
 			if e.Here.Line = begins; e.Own.Function == e.Here.Function {
 				e.Own.Line = begins

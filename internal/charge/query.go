@@ -51,11 +51,11 @@ const (
 	// Waiting is Inner for profiles of contention. The leaf shows how a goroutine waits,
 	// so packages sync and time are part of the floor as well.
 	Waiting
-	// Leaked is for profiles of leaked goroutines. It charges the function that the goroutine
+	// Started is for goroutines of which there are too many. It charges the function that the goroutine
 	// was started for, because its go statement is what to mend: the outermost of the program's
 	// own module, or else the goroutine's first. A sample without such a function is no leak, see
-	// Counter.leaked.
-	Leaked
+	// Counter.started.
+	Started
 	// Living is for profiles of goroutines: as Waiting, but with the entry point, which
 	// shows the purpose of a goroutine.
 	Living
@@ -134,8 +134,8 @@ func (c *Counter) reaches(q *Query) bool {
 		if s.entry >= 0 && (s.handed || !s.cut) {
 			s.skip = s.frames[s.entry]
 		}
-	case Leaked:
-		if s.from = c.leaked(); s.from < 0 {
+	case Started:
+		if s.from = c.started(); s.from < 0 {
 			return false
 		}
 		s.reach = s.from + 1
@@ -165,10 +165,10 @@ func (c *Counter) reaches(q *Query) bool {
 	return true
 }
 
-// leaked is the frame of the loaded stack that Leaked charges, or -1 if no goroutine is leaked.
+// started is the frame of the loaded stack that Started charges, or -1 if no goroutine is leaked.
 // The runtime takes a main goroutine in "select {}" for a leak: Go 1.26 shows its stack, and
 // 1.27 counts it and leaves the stack empty. It lives as long as the program.
-func (c *Counter) leaked() int {
+func (c *Counter) started() int {
 	s := &c.stack
 	if s.root < 0 || c.Names.symbols.Name(s.frames[len(s.frames)-1]) == "runtime.main" {
 		return -1

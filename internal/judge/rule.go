@@ -297,7 +297,7 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 		q.Charge = charge.Flat // a named function is charged as pprof counts it
 	case r.subject >= 0, r.Literal:
 	case r.Class == Leak:
-		q.Charge = charge.Leaked
+		q.Charge = charge.Started
 	case v.Counted:
 		q.Charge = charge.Living
 	case v.Weight.Multiple: // contention
@@ -313,7 +313,9 @@ func (r *rule) ask(counter *charge.Counter, l *charge.Layout) {
 	case r.Class == Each:
 		q = detail
 	case r.subject < 0:
-		q.Unit = charge.Whole
+		if q.Unit = charge.Whole; v.Counted { // what is to mend is where goroutines are started
+			detail.Charge = charge.Started
+		}
 	}
 	r.query, r.detail = counter.Ask(q), counter.Ask(detail)
 	if (r.Class == Process || r.Class == Figure) && !v.Counted { // all goroutines are in runtime.gopark, which says nothing
