@@ -94,7 +94,7 @@ func TestKeptWithFewSamples(t *testing.T) {
 	}{
 		{"kept", 0, 0},
 		{"26%, and the limit is 20%", 0.26, 0},
-		{"40%, after six hours", 0.4, 6 * time.Hour},
+		{"40%, after three hours", 0.4, 3 * time.Hour},
 	} {
 		bubble(t, func(t *testing.T, w *world) {
 			random := rand.New(rand.NewPCG(41, 12))
@@ -111,7 +111,7 @@ func TestKeptWithFewSamples(t *testing.T) {
 			}
 			g := w.start(t, Config{Budgets: budget.Must("no function above 20%")})
 			defer g.Stop()
-			for range 24 * 12 {
+			for range 7 * 12 {
 				pass(5 * minute)
 				s := g.Status().Budgets[0].State
 				good := tt.share == 0 || w.since() < tt.from
