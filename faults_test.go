@@ -101,6 +101,7 @@ var faults = []struct{ fault, folder, test string }{
 	85: {"sums beyond an int64 when profiles are merged", "internal/decode", "TestFault_85_MergedSums"},
 	87: {"a label with the value of another one", "internal/charge", "TestFault_87_WhereKey"},
 	88: {"hits that do not add up", "guard", "TestFault_88_SumOfMaxima"},
+	89: {"600 regular expressions on 60,000 long names", "budget", "TestFault_89_LongNames"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

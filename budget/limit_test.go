@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/profguard/profguard/internal/folded"
 	"github.com/profguard/profguard/internal/process"
 )
 
@@ -185,5 +186,55 @@ func TestFault_70_JudgeReaderHolds(t *testing.T) {
 	<-stopped
 	if held -= before.HeapAlloc; err != nil || held > most {
 		t.Errorf("it holds %d MiB, %v; want at most %d MiB, and no error", held>>20, err, most>>20)
+	}
+}
+
+// Regular expressions on long names are limited by the bytes that they read, and cost next to
+// nothing where a name lacks a text that they need.
+func TestFault_89_LongNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures CPU, which the race detector multiplies")
+	}
+	const longest = 10 * time.Second // of CPU, where 2 s are promised; slow machines included
+	named := func(n, length int) []byte {
+		var text strings.Builder
+		text.WriteString("cpu 10s\n")
+		for i := range n {
+			fmt.Fprintf(&text, "main.main;main.serve;example.com/app/%s.F%d 1\n", strings.Repeat("x", length), i)
+		}
+		return encode(t, folded.Must(text.String()))
+	}
+	needing := func(n int) Set { // their text is in no name
+		var lines []string
+		for i := range n {
+			lines = append(lines, fmt.Sprintf("/[a-z]+.*Handler%d.*x$/ below 5%%", i))
+		}
+		return Must(lines...)
+	}
+	for _, c := range []struct {
+		name          string
+		names, length int
+		set           Set
+		refused       bool
+	}{
+		{"600 on 60,000 long names", 60_000, 200, expressions(600, false), true},
+		{"600 on 60,000 short names", 60_000, 10, expressions(600, false), true},
+		{"600 on a few very long names", 100, 15_000, expressions(600, false), true},
+		{"100 on 5,000 names", 5_000, 40, expressions(100, false), false},
+		{"600 with a text of their own, on 10,000 long names", 10_000, 200, needing(600), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			data := named(c.names, c.length)
+			start := process.ProcessCPU()
+			_, err := c.set.JudgeReader(bytes.NewReader(data), Facts{})
+			took := process.ProcessCPU() - start
+			t.Logf("%v of CPU: %v", took, err)
+			if took > longest {
+				t.Errorf("took %v of CPU, want 2s, and in no case more than %v", took, longest)
+			}
+			if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "name packages and functions instead of so many expressions") {
+				t.Errorf("refused %t, want %t: %v", err != nil, c.refused, err)
+			}
+		})
 	}
 }

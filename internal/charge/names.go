@@ -13,15 +13,12 @@ import (
 )
 
 // maxCost limits the work and the memory for all names together: the sum over all names of
-// the patterns that had to be tried, because no word of theirs rules the name out, and of
-// those that match. It stands for 32 MiB of matches, or for a thousand regular expressions
-// on 8,000 functions, which take two seconds once, and ten on a busy machine. Above it, all
-// names are forgotten and those of the current profile are looked up anew. A profile that
-// costs more by itself is refused.
+// what it costs to try patterns on them, and of the patterns that match. It stands for 32 MiB of
+// matches, or for 32 MiB of names that regular expressions read, which takes two seconds
+// once, and ten on a busy machine: a hundred of them on 5,000 functions, or thousands that need
+// a text that these lack. Above it, all names are forgotten and those of the current profile are
+// looked up anew. A profile that costs more by itself is refused.
 const maxCost = 1 << 23
-
-// longName is the length of a name from which each try counts, and more often for longer ones.
-const longName = 256
 
 // Names remembers what is known about each function name: the patterns that match it, its
 // package, and its parts. A program has a fixed set of names, so after its first window
@@ -84,7 +81,7 @@ func (n *Names) Learn(ctx context.Context, t *decode.Table) error {
 	return err
 }
 
-var errCost = errors.New("the patterns of the budgets are tried on too many functions, or match too many: name packages and functions instead of so many expressions")
+var errCost = errors.New("the patterns of the budgets are tried on too many or too long names of functions, or match too many: name packages and functions instead of so many expressions")
 
 func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 	if more := t.Symbols.Len() - len(n.parts); more > 0 {
@@ -106,7 +103,7 @@ func (n *Names) learn(ctx context.Context, t *decode.Table) error {
 			}
 			n.learnName(id, t.Symbols.Name(id), t.Symbols.Name(file))
 			if n.cost > n.most {
-				return fmt.Errorf("match function names: expected at most %d tries and matches, found %d: %w", n.most, n.cost, errCost)
+				return fmt.Errorf("match function names: expected a cost of at most %d tries and matches, found %d: %w", n.most, n.cost, errCost)
 			}
 		}
 		if n.parts[id]&(standard|runtimes) == standard && isRuntimeFile(t.Symbols.Name(file)) {
@@ -129,13 +126,13 @@ func (n *Names) learnName(id decode.ID, name, file string) {
 		n.homes = append(n.homes, h)
 	}
 	from := len(n.hits)
-	tries := n.index.Tries
+	before := n.index.Cost
 	n.hits = n.index.Match(name, n.hits)
 	if n.matches[id] = (span{int32(from), int32(len(n.hits))}); len(n.hits) == from {
 		n.parts[id] |= unmatched
 	}
 	n.mostMatches = max(n.mostMatches, len(n.hits)-from)
-	n.cost += n.index.Always() + (n.index.Tries-tries)*(len(name)/longName) + len(n.hits) - from
+	n.cost += n.index.Cost - before + len(n.hits) - from
 }
 
 // sourcesOf is the folder in which the runtime's folder is, with a slash, or "" when unknown.

@@ -56,7 +56,7 @@ func TestNamesForget(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("/F.*[%d%d%d]/", i%10, i/10, i%7))
 	}
 	n := names(t, texts...)
-	n.most = 8000 // two profiles' worth, or so
+	n.most = 32_000 // two profiles' worth, or so
 	most := 0
 	for i := range 50 {
 		table := window(&symbols, 1000*i, 40)
@@ -72,15 +72,15 @@ func TestNamesForget(t *testing.T) {
 			t.Fatalf("profile %d: matches (-of a new memory +of the old one):\n%s", i, diff)
 		}
 	}
-	if most < 4000 || most > 8000 {
-		t.Errorf("what was remembered cost %d at most, want up to 8000", most)
+	if most < 16_000 || most > 32_000 {
+		t.Errorf("what was remembered cost %d at most, want up to 32000", most)
 	}
 }
 
 func TestNamesCostTooMuch(t *testing.T) {
 	var symbols decode.Symbols
 	n := names(t, endings...)
-	n.most = 50
+	n.most = 100
 	if err := n.Learn(t.Context(), window(&symbols, 0, 5)); err != nil {
 		t.Errorf("few functions: %v", err)
 	}

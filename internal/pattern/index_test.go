@@ -182,7 +182,7 @@ func BenchmarkParseName(b *testing.B) {
 // A pattern is tried once on a name, however often the name has its word.
 func TestIndexTriesOnce(t *testing.T) {
 	ix := NewIndex(mustParse(t, "b.b"))
-	if hits := ix.Match("a.b.b.b.b.func1", nil); len(hits) != 1 || ix.Tries != 1 {
-		t.Errorf("%d tries, hits %v, want one of each", ix.Tries, hits)
+	if hits := ix.Match("a.b.b.b.b.func1", nil); len(hits) != 1 || ix.Cost != 1 {
+		t.Errorf("cost %d, hits %v, want one of each", ix.Cost, hits)
 	}
 }

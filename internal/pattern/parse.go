@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode"
@@ -34,7 +35,7 @@ func Parse(text string) (*Pattern, error) {
 	case text[0] == '"':
 		err = p.parseQuoted(text)
 	case text[0] == '/':
-		p.regexp, err = parseRegexp(text)
+		p.regexp, p.needs, err = parseRegexp(text)
 	default:
 		p.readings, err = parseReadings(text)
 	}
@@ -191,8 +192,8 @@ func checkCharacters(text string) error {
 	return nil
 }
 
-// parseRegexp reads /.../, in which \/ is a slash.
-func parseRegexp(text string) (*regexp.Regexp, error) {
+// parseRegexp reads /.../, in which \/ is a slash. It also returns what each match has.
+func parseRegexp(text string) (_ *regexp.Regexp, needs []string, _ error) {
 	end := 1
 	for end < len(text) && text[end] != '/' {
 		if text[end] == '\\' {
@@ -202,11 +203,33 @@ func parseRegexp(text string) (*regexp.Regexp, error) {
 	}
 	switch {
 	case end >= len(text):
-		return nil, errors.New("a / at the start opens a regular expression, and no / closes it; write /regexp/, or a package path without the first slash")
+		return nil, nil, errors.New("a / at the start opens a regular expression, and no / closes it; write /regexp/, or a package path without the first slash")
 	case end+1 < len(text):
-		return nil, fmt.Errorf(`found %q after the / that ends the regular expression; write \/ for a slash inside it`, text[end+1:])
+		return nil, nil, fmt.Errorf(`found %q after the / that ends the regular expression; write \/ for a slash inside it`, text[end+1:])
 	case end == 1:
-		return nil, errors.New("the regular expression is empty; write what to look for between the slashes")
+		return nil, nil, errors.New("the regular expression is empty; write what to look for between the slashes")
 	}
-	return regexp.Compile(strings.ReplaceAll(text[1:end], `\/`, "/"))
+	expression := strings.ReplaceAll(text[1:end], `\/`, "/")
+	if tree, err := syntax.Parse(expression, syntax.Perl); err == nil {
+		needs = needed(tree)
+	}
+	re, err := regexp.Compile(expression)
+	return re, needs, err
+}
+
+// needed are texts in an expression that each match has. To look for them takes far less time than
+// to match.
+func needed(re *syntax.Regexp) (texts []string) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		text := string(re.Rune)
+		if re.Flags&syntax.FoldCase == 0 && !strings.ContainsRune(text, utf8.RuneError) { // which also stands for bytes that are not UTF-8
+			texts = append(texts, text)
+		}
+	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:
+		for _, part := range re.Sub {
+			texts = append(texts, needed(part)...)
+		}
+	}
+	return texts
 }

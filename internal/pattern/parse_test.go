@@ -61,3 +61,24 @@ func FuzzPattern(f *testing.F) {
 		}
 	})
 }
+
+// What an expression needs is in each name that it matches, and is found where there is some.
+func TestNeeded(t *testing.T) {
+	for text, want := range map[string]string{
+		`/Unmarshal/`: "Unmarshal", `/^net\.(Dial|Listen)/`: "net.", `/(?i)unmarshal/`: "", `/a|b/`: "", `/x*y?/`: "",
+		`/.*(Encode)+$/`: "Encode", `/[a-c]+\.Foo.*Handler\d/`: ".Foo Handler", `/(ab){0,2}c/`: "c", "/\uFFFD.*b/": "b",
+	} {
+		p, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(p.needs, " "); got != want {
+			t.Errorf("%s needs %q, want %q", text, got, want)
+		}
+		for _, name := range []string{"net.Dial", "main.unMarshal", "main.Unmarshal", "a.b", "x", "main.EncodeEncode", "ab.FooXHandler7", "abac", "\xff\xffb"} {
+			if got, want := p.Match(name), p.regexp.MatchString(name); got != want {
+				t.Errorf("%s matches %q: %t, want %t", text, name, got, want)
+			}
+		}
+	}
+}

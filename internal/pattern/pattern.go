@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,7 @@ type Pattern struct {
 	readings []reading      // of which one has to match
 	foreign  string         // the exact name, of a text in quotes that is no pattern
 	regexp   *regexp.Regexp // of /.../
+	needs    []string       // what each name that it matches has
 }
 
 // A reading is one way to understand a pattern's text.
@@ -50,7 +52,7 @@ func (p *Pattern) Match(full string) bool {
 func (p *Pattern) match(s *symbol) bool {
 	switch {
 	case p.regexp != nil:
-		return p.regexp.MatchString(s.canonical())
+		return p.reads(s) && p.regexp.MatchString(s.canonical())
 	case p.foreign == NoPackage:
 		return s.path == ""
 	case p.foreign != "":
@@ -62,6 +64,12 @@ func (p *Pattern) match(s *symbol) bool {
 		}
 	}
 	return false
+}
+
+// reads reports whether the pattern is a regular expression that the name alone decides.
+func (p *Pattern) reads(s *symbol) bool {
+	name := s.canonical()
+	return p.regexp != nil && !slices.ContainsFunc(p.needs, func(text string) bool { return !strings.Contains(name, text) })
 }
 
 // has reports whether item names the symbol's function, its type, or the
