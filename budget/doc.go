@@ -303,7 +303,7 @@
 //	unit      = "%" | "points" | "cores" | "ns" | "us" | "ms" | "s" | "m" | "h"
 //	          | "B" | "KiB" | "MiB" | "GiB" | "kB" | "MB" | "GB"
 //	pattern   = word | string | "/" regular expression "/"
-//	name      = letter or digit { letter | digit | "_" | "." | "-" }
+//	name      = letter or digit { letter | digit | "_" | "." | "-" }     of a budget at most 100
 //	work      = name [ "{" name "=" string { "," name "=" string } "}" ]
 //	duration  = as time.ParseDuration reads it
 //	string    = as Go writes it, in double quotes

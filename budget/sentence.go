@@ -29,8 +29,8 @@ func (p *parser) name() {
 	if !ok {
 		return
 	}
-	if !unit.IsName(name) {
-		p.fail(p.tok, nameExpected, nameAdvice)
+	if m := nameMistake(name); m.expected != "" {
+		p.fail(p.tok, m.expected, m.advice)
 	}
 	p.b.Name = name
 	p.advance()

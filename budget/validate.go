@@ -66,6 +66,7 @@ type mistake struct {
 
 const (
 	nameExpected     = `a name of letters, digits, "_", "." and "-" that begins with a letter or a digit`
+	shortExpected    = "a name of at most 100 letters"
 	nameAdvice       = "metrics and file names carry it: keep it plain, like checkout-tls"
 	subjectExpected  = `a subject: "no function", "no package", "no goroutine", process, goroutines, heap, rss, gc, or a pattern`
 	quantityExpected = "a subject, and no quantity; a package of that name goes in double quotes"
@@ -81,17 +82,31 @@ func figureExpected() string { return orList(figures) + ` after "when"` }
 // mistakes lists the mistakes of a budget, the most useful first. The clauses depend on the
 // subject and the rule.
 func (b *Budget) mistakes() (list []mistake) {
-	if b.Name != "" && !unit.IsName(b.Name) {
-		list = append(list, mistake{partName, nameExpected, nameAdvice})
+	if b.Name != "" {
+		list = append(list, nameMistake(b.Name))
 	}
-	if m := b.subjectMistake(); m.expected != "" {
-		return append(list, m)
+	switch subject, rule := b.subjectMistake(), b.ruleMistake(); {
+	case subject.expected != "":
+		list = append(list, subject)
+	case rule.expected != "":
+		list = append(list, rule)
+	default:
+		list = append(list, b.clauseMistakes()...)
 	}
-	if m := b.ruleMistake(); m.expected != "" {
-		return append(list, m)
-	}
-	list = append(list, b.clauseMistakes()...)
 	return slices.DeleteFunc(list, func(m mistake) bool { return m.expected == "" })
+}
+
+// longestName is a name that labels of metrics and names of files have room for.
+const longestName = 100
+
+func nameMistake(name string) mistake {
+	switch {
+	case !unit.IsName(name):
+		return mistake{partName, nameExpected, nameAdvice}
+	case len(name) > longestName:
+		return mistake{partName, shortExpected, nameAdvice}
+	}
+	return mistake{}
 }
 
 // clauseMistakes are the mistakes after the rule. Entries without expected are no mistakes.

@@ -203,3 +203,16 @@ func TestUnitsOfKinds(t *testing.T) {
 		t.Errorf("%d combinations are accepted, want %d", accepted, want)
 	}
 }
+
+// TestFault_90_LongName: metrics, events and files carry a budget's name.
+func TestFault_90_LongName(t *testing.T) {
+	for n, refused := range map[int]bool{1: false, 100: false, 101: true, 100_000: true} {
+		b := Budget{Name: strings.Repeat("n", n), Subject: "no function", Limit: percent(20)}
+		_, parsed := Parse(b.String())
+		for _, err := range []error{b.Validate(), parsed} {
+			if (err != nil) != refused || err != nil && (len(err.Error()) > 1000 || !strings.Contains(err.Error(), "a name of at most 100 letters")) {
+				t.Errorf("%d letters: %v", n, err)
+			}
+		}
+	}
+}
