@@ -59,7 +59,7 @@ func (g *Guard) off(part string, err error) {
 
 // openDumps opens the directory of the dumps.
 func (g *Guard) openDumps(ctx context.Context) error {
-	keep := dumps.Keep{Files: g.cfg.Keep.Files, Bytes: g.cfg.Keep.Bytes, Age: g.cfg.Keep.Age}
+	keep := dumps.Keep{Dumps: g.cfg.Keep.Dumps, Bytes: g.cfg.Keep.Bytes, Age: g.cfg.Keep.Age}
 	store, err := g.seams.openDir(g.cfg.DumpDir, keep, g.dumped)
 	if errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w: choose a folder that this user may write, or make this one for the user", err)

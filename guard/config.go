@@ -104,9 +104,9 @@ type Config struct {
 // alert comes back within Every, its event names the earlier dump of the same offender. The
 // offenders of a budget on the process or a figure count as one, but each alert has a dump.
 type Keep struct {
-	Files int           // dumps, 64 by default, whatever number of files each has
-	Bytes int64         // of all files, 256 MiB by default
-	Age   time.Duration // 7 days by default
+	Dumps int           // 64 by default, whatever number of files each has
+	Bytes int64         // of all their files, 256 MiB by default
+	Age   time.Duration // since the end of their windows, 7 days by default
 	Every time.Duration // the least time between two dumps of one offender, 10 minutes by default
 }
 
@@ -158,7 +158,7 @@ func (c *Config) complete(asking *atomic.Bool) error {
 	if c.DumpDir == "" && c.Keep != (Keep{}) {
 		wrong("Keep: expected a DumpDir with it, found none: say where dumps go, or leave Keep out")
 	}
-	if c.Keep.Files < 0 || c.Keep.Bytes < 0 || c.Keep.Age < 0 || c.Keep.Every < 0 {
+	if c.Keep.Dumps < 0 || c.Keep.Bytes < 0 || c.Keep.Age < 0 || c.Keep.Every < 0 {
 		wrong("Keep: expected no negative values, found %+v: zero means the default", c.Keep)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Work)) {

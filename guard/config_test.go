@@ -32,8 +32,8 @@ func TestMistakes(t *testing.T) {
 		{"a negative window", Config{Window: -second}},
 		{"windows that overlap", Config{Every: 5 * second, Window: 10 * second}},
 		{"a negative period", Config{Every: -minute}},
-		{"retention without dumps", Config{Keep: Keep{Files: 3}}},
-		{"negative retention", Config{DumpDir: "dumps", Keep: Keep{Files: -1, Age: -time.Hour}}},
+		{"retention without dumps", Config{Keep: Keep{Dumps: 3}}},
+		{"negative retention", Config{DumpDir: "dumps", Keep: Keep{Dumps: -1, Age: -time.Hour}}},
 		{"work without a function", Config{Work: map[string]func() float64{"request": nil}}},
 		{"work that nobody counts", Config{Budgets: budget.Must("encoding/json below 40us per request")}},
 		{"growth without a baseline", Config{Budgets: budget.Must("no function grows above 5 points")}},
@@ -46,7 +46,7 @@ func TestMistakes(t *testing.T) {
 		{"a broken baseline", Config{Baseline: &profile.Profile{Sample: []*profile.Sample{{Value: []int64{1, 2}}}}}},
 		{"many mistakes at once", Config{
 			Budgets: budget.Set{{Subject: "no function"}, {Subject: "fmt", Rule: "absent", Per: "request"}},
-			Window:  time.Millisecond, Every: -minute, Keep: Keep{Files: -1}, Work: map[string]func() float64{"request": nil},
+			Window:  time.Millisecond, Every: -minute, Keep: Keep{Dumps: -1}, Work: map[string]func() float64{"request": nil},
 			BaselineWork: map[string]float64{"request": -1},
 		}},
 	}

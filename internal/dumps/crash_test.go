@@ -56,7 +56,7 @@ func must[T any](v T, err error) T {
 
 // childLoop saves until it is killed.
 func childLoop(dir string) {
-	s := must(Open(dir, Keep{Files: 8, Free: 1e-12}, discard))
+	s := must(Open(dir, Keep{Dumps: 8, Free: 1e-12}, discard))
 	d := testDump("b")
 	d.Files[0].Data = gz(200_000)
 	fmt.Println("ready")
@@ -114,7 +114,7 @@ func TestFault_18_Kill9(t *testing.T) {
 func childExit(dir string) {
 	n := must(strconv.Atoi(os.Getenv("PROFGUARD_DUMP_TEST_CALL")))
 	var d1 *faulty
-	s := must(openWith(dir, Keep{Files: 1, Free: 1e-12}, time.Now, randomHex, func(d disk) disk {
+	s := must(openWith(dir, Keep{Dumps: 1, Free: 1e-12}, time.Now, randomHex, func(d disk) disk {
 		d1 = &faulty{disk: d, volatile: true}
 		return d1
 	}))

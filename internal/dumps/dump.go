@@ -66,9 +66,9 @@ type File struct {
 
 // Keep says how much is kept; zero fields mean the defaults.
 type Keep struct {
-	Files int           // number of dumps, whatever number of files each has
-	Bytes int64         // of all files
-	Age   time.Duration // of a dump
+	Dumps int           // their number, whatever number of files each has
+	Bytes int64         // of all their files
+	Age   time.Duration // since the end of its window
 	// Free is the fraction of the disk that a save must leave free, if the platform says
 	// how much is. Kubernetes evicts pods from a node that has less than a tenth left.
 	Free float64
@@ -78,7 +78,7 @@ type Keep struct {
 // hours with one dump in ten minutes are 36 dumps, the dump of a busy service has less than
 // 4 MiB, and a week covers a person's holiday.
 func (k Keep) withDefaults() Keep {
-	k.Files = cmp.Or(k.Files, 64)
+	k.Dumps = cmp.Or(k.Dumps, 64)
 	k.Bytes = cmp.Or(k.Bytes, 256<<20)
 	k.Age = cmp.Or(k.Age, 7*24*time.Hour)
 	k.Free = cmp.Or(k.Free, 0.10)

@@ -70,8 +70,8 @@ func eachCall(t *testing.T, keep Keep, prepare func(*Store), do func(*Store) err
 		if err := s.tidy(nil); err != nil {
 			t.Errorf("call %d: clean-up after: %v", n, err)
 		}
-		if c := assertClean(t, dir, len(own(t, s))); len(c.dumps) > s.keep.Files {
-			t.Errorf("call %d: %d dumps, the cap is %d", n, len(c.dumps), s.keep.Files)
+		if c := assertClean(t, dir, len(own(t, s))); len(c.dumps) > s.keep.Dumps {
+			t.Errorf("call %d: %d dumps, the cap is %d", n, len(c.dumps), s.keep.Dumps)
 		}
 		s.Close(context.Background())
 		if calls < n { // the fault was never reached
@@ -96,7 +96,7 @@ func TestFault_11_NoSpaceAtEveryCall(t *testing.T) {
 			mustSave(t, s, testDump("old"))
 		}
 	}
-	keep3 := Keep{Files: 3, Free: 1e-12}
+	keep3 := Keep{Dumps: 3, Free: 1e-12}
 	for _, on := range []bool{false, true} {
 		n := eachCall(t, testKeep, func(*Store) {}, save, syscall.ENOSPC, on)
 		m := eachCall(t, keep3, full, save, syscall.ENOSPC, on)

@@ -249,7 +249,7 @@ func TestFault_22_UnknownFiles(t *testing.T) {
 	for _, name := range planted {
 		write(name, "")
 	}
-	s, c := openTest(t, dir, Keep{Files: 1, Free: 1e-12}, nil)
+	s, c := openTest(t, dir, Keep{Dumps: 1, Free: 1e-12}, nil)
 	for range 3 {
 		mustSave(t, s, testDump("b"))
 	}
@@ -273,7 +273,7 @@ func TestFault_22_UnknownFiles(t *testing.T) {
 func TestWithoutLocks(t *testing.T) {
 	dir := newDir(t)
 	open := func() (*Store, *clock) {
-		return openTest(t, dir, Keep{Files: 1, Free: 1e-12}, func(d disk) disk {
+		return openTest(t, dir, Keep{Dumps: 1, Free: 1e-12}, func(d disk) disk {
 			return &faulty{disk: d, check: func(_ int, op string) error {
 				if op == "lock" {
 					return errors.ErrUnsupported

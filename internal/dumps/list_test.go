@@ -43,7 +43,7 @@ func TestFault_67_HostileSidecars(t *testing.T) {
 				}
 			}
 			var d1 *faulty
-			s, _ := openTest(t, dir, Keep{Files: 1000, Free: 1e-12}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
+			s, _ := openTest(t, dir, Keep{Dumps: 1000, Free: 1e-12}, func(d disk) disk { d1 = &faulty{disk: d}; return d1 })
 			if d1.bytes > 0 {
 				t.Errorf("Open reads %d bytes", d1.bytes)
 			}

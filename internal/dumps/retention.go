@@ -129,14 +129,14 @@ func (s *Store) clean(entries []*entry, add *entry) (err error) {
 	slices.SortFunc(entries, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(value(a), value(b)), cmp.Compare(a.id, b.id))
 	})
-	files, bytes := len(entries), int64(0)
+	dumps, bytes := len(entries), int64(0)
 	for _, e := range entries {
 		bytes += e.size
 	}
 	if add != nil {
-		files, bytes = files+1, bytes+add.size
+		dumps, bytes = dumps+1, bytes+add.size
 	}
-	fits := func() bool { return files <= s.keep.Files && bytes <= s.keep.Bytes }
+	fits := func() bool { return dumps <= s.keep.Dumps && bytes <= s.keep.Bytes }
 	failures := 0
 	for _, e := range entries {
 		if value(e) > 0 && fits() || failures == 3 {
@@ -146,7 +146,7 @@ func (s *Store) clean(entries []*entry, add *entry) (err error) {
 			err, failures = cmp.Or(err, failed), failures+1
 			continue
 		}
-		files, bytes = files-1, bytes-e.size
+		dumps, bytes = dumps-1, bytes-e.size
 	}
 	if fits() {
 		return nil

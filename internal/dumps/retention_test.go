@@ -195,15 +195,15 @@ func TestVictims(t *testing.T) {
 		keep Keep
 		want []string
 	}{
-		{"room", []dumpSpec{plain(1)}, plain(2), Keep{Files: 2, Free: 1e-12}, nil},
-		{"oldest goes", []dumpSpec{plain(2), plain(1)}, plain(3), Keep{Files: 2, Free: 1e-12}, []string{"1"}},
+		{"room", []dumpSpec{plain(1)}, plain(2), Keep{Dumps: 2, Free: 1e-12}, nil},
+		{"oldest goes", []dumpSpec{plain(2), plain(1)}, plain(3), Keep{Dumps: 2, Free: 1e-12}, []string{"1"}},
 		{"bytes", []dumpSpec{plain(1), plain(2), plain(3)}, dumpSpec{minute: 4, size: 15}, Keep{Bytes: 30, Free: 1e-12}, []string{"1", "2"}},
-		{"first and worst stay", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, plain(4), Keep{Files: 3, Free: 1e-12}, []string{"3"}},
-		{"a worst that is no longer the worst goes", []dumpSpec{aFirst(1), aWorst(2)}, aWorst(4), Keep{Files: 2, Free: 1e-12}, []string{"2"}},
+		{"first and worst stay", []dumpSpec{aFirst(1), aWorst(2), plain(3)}, plain(4), Keep{Dumps: 3, Free: 1e-12}, []string{"3"}},
+		{"a worst that is no longer the worst goes", []dumpSpec{aFirst(1), aWorst(2)}, aWorst(4), Keep{Dumps: 2, Free: 1e-12}, []string{"2"}},
 		{"and so does the first, for a worst that is too large", []dumpSpec{aFirst(1), aWorst(2)},
 			dumpSpec{minute: 3, mark: Worst, size: 25}, Keep{Bytes: 30, Free: 1e-12}, []string{"2", "1"}},
-		{"the first stays longest", []dumpSpec{aFirst(1), aWorst(2), aWorst(3)}, plain(4), Keep{Files: 2, Free: 1e-12}, []string{"2", "3"}},
-		{"a new dump is never refused", []dumpSpec{aFirst(2), aFirst(1)}, plain(4), Keep{Files: 2, Free: 1e-12}, []string{"1"}},
+		{"the first stays longest", []dumpSpec{aFirst(1), aWorst(2), aWorst(3)}, plain(4), Keep{Dumps: 2, Free: 1e-12}, []string{"2", "3"}},
+		{"a new dump is never refused", []dumpSpec{aFirst(2), aFirst(1)}, plain(4), Keep{Dumps: 2, Free: 1e-12}, []string{"1"}},
 		{"too old", []dumpSpec{aFirst(1), plain(100)}, plain(101), Keep{Age: time.Hour, Free: 1e-12}, []string{"1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func (r *remover) remove(file string) error {
 
 func TestRetentionOfAnAlert(t *testing.T) {
 	dir := newDir(t)
-	s, _ := openTest(t, dir, Keep{Files: 4, Free: 1e-12}, nil)
+	s, _ := openTest(t, dir, Keep{Dumps: 4, Free: 1e-12}, nil)
 	var ids []ID
 	for _, mark := range []string{First, Worst, "", "", "", "", ""} {
 		ids = append(ids, mustSave(t, s, testDump("b").marked(mark)))
@@ -261,7 +261,7 @@ func TestRetentionOfAnAlert(t *testing.T) {
 
 	// The next process knows it from the names: the last to go is the first of all.
 	s.Close(context.Background())
-	next, _ := openTest(t, dir, Keep{Files: 2, Free: 1e-12}, nil)
+	next, _ := openTest(t, dir, Keep{Dumps: 2, Free: 1e-12}, nil)
 	newest := mustSave(t, next, testDump("b"))
 	if diff := cmp.Diff(map[ID]bool{ids[0]: true, newest: true}, listIDs(t, next)); diff != "" {
 		t.Errorf("the first and the newest should be kept:\n%s", diff)
@@ -274,10 +274,10 @@ func TestProtectedDump(t *testing.T) {
 	for files, want := range map[int]bool{3: true, 1: false} {
 		dir := newDir(t)
 		litter(t, dir, 1, start.Add(-8*24*time.Hour))
-		s, _ := openTest(t, dir, Keep{Files: files, Free: 1e-12}, func(d disk) disk { return protected{d} })
+		s, _ := openTest(t, dir, Keep{Dumps: files, Free: 1e-12}, func(d disk) disk { return protected{d} })
 		_, err := s.Save(testDump("b"))
 		if (err == nil) != want {
-			t.Errorf("%d files are allowed: %v", files, err)
+			t.Errorf("%d dumps are allowed: %v", files, err)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func TestProtectedDump(t *testing.T) {
 // In the place of a dump that cannot be removed the next one goes.
 func TestOneProtectedDump(t *testing.T) {
 	kept := &keeper{}
-	s, _ := openTest(t, newDir(t), Keep{Files: 2, Free: 1e-12}, func(d disk) disk { kept.disk = d; return kept })
+	s, _ := openTest(t, newDir(t), Keep{Dumps: 2, Free: 1e-12}, func(d disk) disk { kept.disk = d; return kept })
 	first := mustSave(t, s, testDump("b"))
 	mustSave(t, s, testDump("b"))
 	kept.id = first
@@ -313,4 +313,44 @@ type protected struct{ disk }
 
 func (protected) remove(n string) error {
 	return &fs.PathError{Op: "remove", Path: n, Err: syscall.EPERM}
+}
+
+// TestKeepCounts: Dumps counts dumps and not their files, Bytes those of all files with the
+// sidecar, and the age of a dump begins at the end of its window.
+func TestKeepCounts(t *testing.T) {
+	dir := newDir(t)
+	s, _ := openTest(t, dir, testKeep, nil)
+	mustSave(t, s, testDump("b"))
+	size := assertClean(t, dir, 1).bytes
+	sidecar := size
+	for _, f := range testDump("b").Files {
+		sidecar -= int64(len(f.Data))
+	}
+	for _, tt := range []struct {
+		name string
+		keep Keep
+		want int // of three dumps, with a window that ended an hour ago for the last
+	}{
+		{"all", Keep{}, 3},
+		{"two, of four files each", Keep{Dumps: 2}, 2},
+		{"the bytes of two", Keep{Bytes: 2 * size}, 2},
+		{"the bytes of two without a sidecar", Keep{Bytes: 2*size - sidecar}, 1},
+		{"two hours", Keep{Age: 2 * time.Hour}, 2},
+	} {
+		tt.keep.Free = 1e-12
+		dir := newDir(t)
+		s, c := openTest(t, dir, tt.keep, nil)
+		for _, ago := range []time.Duration{0, 0, time.Hour} {
+			d := testDump("b")
+			d.End = c.now().Add(-ago)
+			mustSave(t, s, d)
+		}
+		c.advance(90 * time.Minute)
+		if err := s.tidy(nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := assertClean(t, dir, tt.want); got.bytes != int64(tt.want)*size {
+			t.Errorf("%s: %d bytes of %d dumps, which have %d each", tt.name, got.bytes, tt.want, size)
+		}
+	}
 }

@@ -19,7 +19,7 @@ const (
 // childShare saves into a DumpDir that it shares, and looks after each save
 // whether its dumps are there.
 func childShare(dir string) {
-	s := must(Open(dir, Keep{Files: shareFiles, Free: 1e-12}, discard))
+	s := must(Open(dir, Keep{Dumps: shareFiles, Free: 1e-12}, discard))
 	d := testDump("b")
 	d.Files[0].Data = gz(30_000)
 	var missing []string
@@ -80,7 +80,7 @@ func TestFault_20_EightProcesses(t *testing.T) {
 		}
 	}
 	// The next process lists what they have left, and keeps within its caps.
-	s, _ := openTest(t, dir, Keep{Files: shareFiles, Free: 1e-12}, nil)
+	s, _ := openTest(t, dir, Keep{Dumps: shareFiles, Free: 1e-12}, nil)
 	if _, total, err := s.List(10); err != nil || total != shareFiles {
 		t.Errorf("%d dumps are listed, %v", total, err)
 	}
