@@ -53,7 +53,7 @@ type TB interface {
 //
 // A busy machine never fails a test. A check of CPU that is undecided because of it goes on
 // for up to four times Max, within the test's deadline. Then the test is skipped, with the
-// figures.
+// figures. [Checker.Strict] makes a failure of that, and of all else that is not decided.
 //
 // # What is measured
 //
@@ -144,6 +144,12 @@ type Checker struct {
 	//
 	//	guard.Checker{BaselineFile: "testdata/checkout.pprof", Update: *update}.Check(t, ...)
 	Update bool
+
+	// Strict fails the test unless each budget is kept: also where a busy machine, parallel
+	// tests, -short, -benchtime or -cpuprofile have left one undecided, and where one is too close
+	// to its limit to tell. It is for machines where tests run alone. Under go test -fuzz nothing
+	// is judged all the same.
+	Strict bool
 }
 
 // Check is [Check] with c's settings.

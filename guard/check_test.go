@@ -3,6 +3,9 @@ package guard
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -62,4 +65,37 @@ func turn(rounds int) (x uint64) {
 		x = x*6364136223846793005 + 1442695040888963406 | 1
 	}
 	return x
+}
+
+// TestCheckLines: what a check says is said at the line of the test that calls it.
+func TestCheckLines(t *testing.T) {
+	needProfiler(t)
+	if os.Getenv("PROFGUARD_CHECK_LINES") == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCheckLines$", "-test.v")
+		cmd.Env = append(os.Environ(), "PROFGUARD_CHECK_LINES=1", "TMPDIR="+t.TempDir())
+		out, _ := cmd.CombinedOutput() // it is to fail
+		for _, said := range []string{"1 kept (", "1 exceeded (", "cannot be judged:", "work has skipped the test"} {
+			if n := regexp.MustCompile(`(?m)^ +check_test\.go:\d+: guard\.Check: .*`+regexp.QuoteMeta(said)).FindAll(out, -1); len(n) != 2 {
+				t.Errorf("%q is said %d times at a line of this file, want 2:\n%s", said, len(n), out)
+			}
+		}
+		return
+	}
+	work := func(context.Context) { turn(1_000_000) }
+	for name, check := range map[string]func(testing.TB, budget.Set, func(context.Context)){
+		"Check": func(t testing.TB, set budget.Set, work func(context.Context)) { t.Helper(); Check(t, set, work) },
+		"Checker": func(t testing.TB, set budget.Set, work func(context.Context)) {
+			t.Helper()
+			Checker{}.Check(t, set, work)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Run("kept", func(t *testing.T) { check(t, budget.Must("process below 10s per call"), work) })
+			t.Run("exceeded", func(t *testing.T) { check(t, budget.Must("process below 1ns per call"), work) })
+			t.Run("mistake", func(t *testing.T) { check(t, budget.Must("process below 1s per row"), work) })
+			t.Run("skipped", func(t *testing.T) {
+				check(t, budget.Must("process below 10s per call"), func(context.Context) { t.SkipNow() })
+			})
+		})
+	}
 }

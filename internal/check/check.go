@@ -48,6 +48,7 @@ type Config struct {
 	Work         map[string]func() float64
 	BaselineFile string
 	Update       bool
+	Strict       bool
 }
 
 const (

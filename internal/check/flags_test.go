@@ -13,6 +13,8 @@ import (
 	"github.com/profguard/profguard/budget"
 )
 
+var strict = flag.Bool("check.strict", false, "the Strict of checks that TestCheckFlags starts")
+
 var asChild = flag.Bool("check.child", false, "run the tests that TestCheckFlags starts in a process of their own")
 
 func TestCheckChild(t *testing.T) {
@@ -21,7 +23,7 @@ func TestCheckChild(t *testing.T) {
 	}
 	calls := 0
 	defer func() { t.Logf("work was called %d times", calls) }()
-	Run(t, Config{Max: ample}, budget.Must("check.burnGuilty below 60% cumulative"), func(ctx context.Context) { calls++; mixAndRest(ctx, 0.1) })
+	Run(t, Config{Max: ample, Strict: *strict}, budget.Must("check.burnGuilty below 60% cumulative"), func(ctx context.Context) { calls++; mixAndRest(ctx, 0.1) })
 	t.Log("the test went on")
 }
 
@@ -37,7 +39,15 @@ func TestCheckChildNear(t *testing.T) {
 		t.Skip("is started by TestCheckFlags")
 	}
 	on(t, idle) // what is not decided is to fail
-	Run(t, Config{Max: 250 * time.Millisecond}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.3) })
+	Run(t, Config{Max: 250 * time.Millisecond, Strict: *strict}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.3) })
+}
+
+func TestCheckChildBusy(t *testing.T) {
+	if !*asChild {
+		t.Skip("is started by TestCheckFlags")
+	}
+	on(t, crowded)
+	Run(t, Config{Max: 250 * time.Millisecond, Strict: *strict}, budget.Must("check.burnGuilty below 30% cumulative"), func(context.Context) { mix(0.3) })
 }
 
 func FuzzCheckChild(f *testing.F) {
@@ -105,6 +115,11 @@ func TestCheckFlags(t *testing.T) {
 		{"guilty, twice", []string{"-test.run=^TestCheckChildGuilty$", "-test.count=2"}, true, []string{"1 exceeded (", "/profguard-check-"}},
 		{"artifacts", []string{"-test.run=^TestCheckChildGuilty$", "-test.artifacts", "-test.outputdir=" + dir}, true, []string{dir, "cpu.pprof"}},
 		{"short", []string{"-test.run=^TestCheckChildNear$", "-test.short"}, false, []string{"1 not decided in the time given ("}},
+		{"short, strict", []string{"-test.run=^TestCheckChildNear$", "-test.short", "-check.strict"}, true, []string{"1 not decided in the time given (", "Checker.Strict"}},
+		{"busy", []string{"-test.run=^TestCheckChildBusy$"}, false, []string{"--- SKIP", "1 not decided (", "it went on for up to "}},
+		{"busy, strict", []string{"-test.run=^TestCheckChildBusy$", "-check.strict"}, true, []string{"--- FAIL", "1 not decided (", "Checker.Strict"}},
+		{"plain, strict", []string{"-test.run=^TestCheckChild$", "-check.strict"}, false, []string{"1 kept (", "the test went on"}},
+		{"cpuprofile, strict", []string{"-test.run=^TestCheckChild$", "-test.cpuprofile=" + cpu + "2", "-check.strict"}, true, []string{"--- FAIL", "work was called 1 times", "holds the profiler"}},
 		{"not short", []string{"-test.run=^TestCheckChildNear$"}, true, []string{"could not be judged"}},
 		{"fuzz", []string{"-test.run=^$", "-test.fuzz=^FuzzCheckChild$", "-test.fuzztime=3x", "-test.parallel=1", "-test.fuzzcachedir=" + filepath.Join(dir, "fuzz")}, false, []string{"PASS"}},
 		{"seeds of fuzzing", []string{"-test.run=^FuzzCheckChild$"}, true, []string{"1 exceeded ("}},
@@ -137,6 +152,12 @@ func TestCheckFlags(t *testing.T) {
 			for _, s := range tt.want {
 				if !strings.Contains(string(out), s) {
 					t.Errorf("it does not say %q", s)
+				}
+			}
+			// What is said is said at the line of the test that has called, and not at one of ours.
+			for line := range strings.Lines(string(out)) {
+				if place, _, said := strings.Cut(line, ": guard.Check: "); said && !strings.HasPrefix(strings.TrimSpace(place), "flags_test.go:") {
+					t.Errorf("it is said at another line: %s", line)
 				}
 			}
 			if n := strings.Count(string(out), "1 exceeded ("); tt.name == "guilty, twice" && n != 2 {

@@ -44,7 +44,7 @@ func TestCheckBusy(t *testing.T) {
 	}{
 		{"idle", idle, 2500 * time.Millisecond, "no function above 20% cumulative", "open", []string{"Work sleeps or waits", "could not be judged"}},
 		{"crowded", crowded, 300 * time.Millisecond, "no function above 20% cumulative", "skipped",
-			[]string{"1 not decided (1 budget, ", "the machine was busy: goroutines and threads of this process waited ", "it goes on for up to "}},
+			[]string{"1 not decided (1 budget, ", "the machine was busy: goroutines and threads of this process waited ", "it went on for up to "}},
 		{"crowded, and counted", crowded, ample, "process below 1s per call", "pass", []string{"the limit is 1s"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -83,8 +83,13 @@ func (r *run) report() (problem string) {
 		}
 		rep.results = append(rep.results, o)
 	}
-	switch n := rep.count(); {
-	case n[exceeded]+n[unjudged] > 0:
+	n := rep.count()
+	fails := n[exceeded]+n[unjudged] > 0
+	if r.Strict && !fails && n[kept] < len(rep.results) {
+		fails, rep.notes = true, append(rep.notes, "Checker.Strict fails the test, as not each budget is kept")
+	}
+	switch {
+	case fails:
 		rep.saved = r.save(rep.results)
 		r.t.Errorf("guard.Check: %s", rep.String())
 	case n[skipped] > 0:

@@ -292,9 +292,14 @@ func (r *run) once(held bool) {
 	ctx, cancel := context.WithDeadline(r.parent(), r.ends)
 	defer cancel()
 	r.call(ctx)
-	if held {
-		r.t.Skipf("guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged; work was called once. " +
-			"Run the test without -cpuprofile, or judge the profile that it writes (budget.Set.JudgeReader)")
+	const text = "guard.Check: go test -cpuprofile holds the profiler, so that nothing was judged; work was called once. " +
+		"Run the test without -cpuprofile, or judge the profile that it writes (budget.Set.JudgeReader)"
+	switch {
+	case held && r.Strict:
+		r.t.Errorf(text)
+		return
+	case held:
+		r.t.Skipf(text)
 	}
 	r.t.Logf("guard.Check: go test -fuzz is running, so that nothing was judged; work was called once")
 }
