@@ -2,43 +2,35 @@ package profguard_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/guard"
 )
 
-// The README as acceptance tests: its snippets stand in this file, word for word
-// but for the indentation, and run; its sentences parse; its tables are true.
+// The README as acceptance tests: its snippets stand in this file and those called readme, word for
+// word but for the indentation, and run; its sentences parse; its tables are true.
 
 var served atomic.Int64
 
 func requests() float64 { return float64(served.Load()) }
 
-// startGuard is the README's first snippet in a service.
-func startGuard() error {
-	defer useDefaults()()
-	// README: start
-	g, err := guard.Start(guard.Config{
-		Budgets: budget.Must(
-			"no function above 20% cumulative except encoding/json when process above 0.1 cores",
-			"portlist absent",
-		),
-	})
-	if err != nil {
-		return err
-	}
-	defer g.Stop()
-	// README: end
-	if n := len(g.Status().Budgets); n != 2 {
-		panic("the guard watches something else")
+// serve is what the service does in the README's first snippet: it looks what the guard watches.
+func serve() error {
+	families, err := prometheus.DefaultRegisterer.(prometheus.Gatherer).Gather()
+	i := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "profguard_budget_state" })
+	if i < 0 || len(families[i].GetMetric()) != 2 {
+		return fmt.Errorf("expected a guard that watches 2 budgets, found %v, %w", families, err)
 	}
 	return nil
 }
@@ -68,20 +60,12 @@ func serveOneCheckout(ctx context.Context) {
 	}
 }
 
-// README: test
-func TestCheckout(t *testing.T) {
-	guard.Check(t, budget.Must("regexp.compile below 5%", "process below 2ms per call"), func(ctx context.Context) {
-		serveOneCheckout(ctx)
-	})
-}
-
-// README: end
-
 func TestReadmeService(t *testing.T) {
-	if err := startGuard(); err != nil {
+	defer useDefaults()()
+	if err := run(); err != nil {
 		t.Fatal(err)
 	}
-	defer useDefaults()()
+	useDefaults() // a stopped guard leaves its metrics
 	config := serviceConfig()
 	config.DumpDir = t.TempDir() // that of the snippet is made by a service's package
 	g, err := guard.Start(config)
@@ -91,17 +75,26 @@ func TestReadmeService(t *testing.T) {
 	g.Stop()
 }
 
-// TestReadmeSnippets finds the marked regions of this file in the README.
+// TestReadmeSnippets finds the marked regions in the README, and the imports of what is declared there.
 func TestReadmeSnippets(t *testing.T) {
 	readme := read(t, "README.md")
-	source := read(t, "guard_test.go")
+	source := read(t, "guard_test.go") + read(t, "readme_service_test.go") + read(t, "readme_check_test.go")
 	regions := regexp.MustCompile(`(?s)// README: (\w+)\n(.*?)\n[\t ]*// README: end`).FindAllStringSubmatch(source, -1)
 	if len(regions) != 3 {
-		t.Fatalf("%d marked regions in guard_test.go, expected 3", len(regions))
+		t.Fatalf("%d marked regions expected 3", len(regions))
 	}
 	for _, r := range regions {
 		if !strings.Contains(flat(readme), flat(r[2])) {
-			t.Errorf("README.md does not show the snippet %q as it stands in guard_test.go:\n%s", r[1], r[2])
+			t.Errorf("README.md does not show the snippet %q as it stands in the test:\n%s", r[1], r[2])
+		}
+	}
+}
+
+// TestReadmeImports: a snippet that declares something can be copied as it is.
+func TestReadmeImports(t *testing.T) {
+	for _, m := range regexp.MustCompile("(?s)```go\n(.*?)\n```").FindAllStringSubmatch(read(t, "README.md"), -1) {
+		if strings.Contains(m[1], "\nfunc ") != strings.HasPrefix(m[1], "import (") || strings.HasPrefix(m[1], "func ") {
+			t.Errorf("expected import and func together:\n%s", m[1])
 		}
 	}
 }
