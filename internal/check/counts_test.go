@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -78,6 +79,28 @@ func TestJudgeBatches(t *testing.T) {
 		passes := strings.HasSuffix(text, "40ms per call") || strings.HasSuffix(text, "3KiB per call of allocs")
 		if got := judgedBatches(t, budget.Must(text)[0], beside, true); (got.Verdict == budget.Pass) != passes || got.Verdict == budget.Fail || !strings.Contains(got.Reason, want) {
 			t.Errorf("beside others, %s: %v: %s", text, got.Verdict, got.Reason)
+		}
+	}
+	for name, tt := range map[string]struct {
+		others, limit float64 // bytes a call
+		batches       int
+		want          budget.Verdict
+		say           string
+	}{
+		"beside many others, near the limit":   {100, 590, 48, budget.Inconclusive, "beside"},
+		"beside many others, without them too": {100, 300, 48, budget.Inconclusive, "beside"},
+		"beside a few, near the limit":         {5, 503, 24, budget.Pass, ""},
+		"beside a few, with few batches":       {5, 503, 23, budget.Inconclusive, "unsteady"},
+		"beside a few, above it without them":  {5, 490, 24, budget.Fail, ""},
+	} {
+		list := batchesOf(tt.batches, 5, func() float64 { return 0.01 }, 0)
+		for i := range list {
+			list[i].used[allocBytes] = 5 * (500 + tt.others)
+			list[i].idle[allocBytes] = 5 * tt.others * list[i].paused / list[i].took
+		}
+		b := budget.Must(fmt.Sprintf("process below %vB per call of allocs", tt.limit))[0]
+		if got := judgedBatches(t, b, list, false); got.Verdict != tt.want || !strings.Contains(strings.ReplaceAll(got.Reason, "what other goroutines", "beside"), tt.say) {
+			t.Errorf("%s: %v: %s", name, got.Verdict, got.Reason)
 		}
 	}
 	// What the process uses in the pauses and after the last batch may be work's.

@@ -142,6 +142,24 @@ func TestBlocksWaitForUnits(t *testing.T) {
 	}
 }
 
+// A lost window ends the block before it: a block is of windows that follow each other.
+func TestBlocksEndAtALostWindow(t *testing.T) {
+	r, c := replayed(t, budget.Must("check.burnGuilty below 20%"))
+	r.usual = 5 * block / 2 // so that a block has three windows
+	w := windowOf(t, labelledProfile("ours", 10, ownStack("burnGuilty")), block)
+	for i, want := range []int64{0, 0, 0, 0, 0, 30} {
+		r.worker.Calls.Add(1)
+		if i == 2 {
+			c.add(r, profiler.Window{Outcome: profiler.Busy, Reason: "somebody else profiles"})
+		} else {
+			c.add(r, w)
+		}
+		if got := c.blocks.Samples(); got != want {
+			t.Errorf("after window %d blocks have %d samples, want %d", i+1, got, want)
+		}
+	}
+}
+
 // Without a window that could be used, it is said why the last was lost.
 func TestNoWindow(t *testing.T) {
 	r, c := replayed(t, budget.Must("main.f below 20%"))

@@ -332,3 +332,46 @@ func TestSequentialCloseNear(t *testing.T) {
 		}
 	}
 }
+
+// A first proof is confirmed by as many blocks as it took, and by these alone, also where all
+// blocks together still are a proof.
+func TestSequentialConfirmation(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 7))
+	waits, fails := 0, 0
+	for range 200 {
+		s := NewSequential(Limit{Most: 0.05})
+		var after blocks // the first proof
+		first := 0.0
+		for n := 0; n < 200 && s.Verdict() == Inconclusive; n++ {
+			share := 0.0645 // which becomes smaller when that is a first proof
+			if first > 0 {
+				share = 0.058
+			}
+			k := 0.0
+			for range 300 {
+				if rng.Float64() < share {
+					k++
+				}
+			}
+			if s.Add(k, 300); first > 0 {
+				after.add(k, 300)
+				confirmed := after.number >= first && s.above(&after, lnPass)
+				if all := s.above(&s.all, lnFail); all && !confirmed {
+					waits++
+				} else if all != (s.Verdict() == Fail) {
+					t.Fatalf("%v after %v blocks and %v more", s.Verdict(), first, after.number)
+				}
+				if s.Verdict() == Fail && !confirmed {
+					t.Fatalf("failed by %v blocks after a proof by %v, which do not prove it by themselves: %t", after.number, first, s.above(&after, lnPass))
+				}
+			}
+			first = s.firstProof
+		}
+		if s.Verdict() == Fail {
+			fails++
+		}
+	}
+	if waits < 100 || fails < 100 {
+		t.Errorf("%d blocks waited for a confirmation, and %d of 200 checks failed", waits, fails)
+	}
+}
