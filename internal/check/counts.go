@@ -33,7 +33,7 @@ const (
 	batchTime = 50 * time.Millisecond
 	cpuTick   = 2 * time.Millisecond
 
-	// pauseMost is the longest pause.
+	// pauseMost is the longest pause on a machine that is not busy.
 	pauseMost = 10 * time.Millisecond
 
 	// fewBatches are enough if nothing is near a limit. Budgets are judged again after each
@@ -96,7 +96,9 @@ func (r *run) count() {
 	process.Force(1)                              // finalizers of what was there before are not work's
 	r.each = r.pace()
 	var b batches
-	sampled := func(i int) bool { return isCPU(r.rules[i]) && (!b.rests(cpuSeconds) || len(b.list) < 2) }
+	sampled := func(i int) bool { // on a busy machine others may get no core in the pauses
+		return isCPU(r.rules[i]) && (!b.rests(cpuSeconds) || r.busy() || len(b.list) < 2)
+	}
 	open := func(i int) bool {
 		return b.judge(r.rules[i], false).Verdict == evidence.Inconclusive && !sampled(i)
 	}
@@ -150,9 +152,12 @@ func (r *run) batch() (b batch, ok bool) {
 	took := r.settled(goroutines).Sub(start)
 	u1 := r.usage()
 	b.units, b.took = r.done().Since(before), took.Seconds()
-	pause := time.Now()
+	pause, most := time.Now(), pauseMost
+	if r.busy() {
+		most *= busyTimes
+	}
 	u1b := r.usage() // so that the cost of reading is not part of the pause
-	time.Sleep(min(took, pauseMost))
+	time.Sleep(min(took, most))
 	u2 := r.usage()
 	b.paused = time.Since(pause).Seconds()
 	b.used, b.idle = u1.since(u0), u2.since(u1b)
@@ -289,8 +294,12 @@ func (r *run) nameUsers(i int) {
 	ctx, cancel := context.WithTimeout(r.parent(), showTime)
 	defer cancel()
 	show := func() { // in batches, or work that starts goroutines and returns would start ever more
-		for ok := true; ok && ctx.Err() == nil; {
-			_, ok = r.batch()
+		for ctx.Err() == nil {
+			before := runtime.NumGoroutine()
+			if !r.calls(r.each) {
+				return
+			}
+			r.settled(before)
 		}
 	}
 	if !isCPU(r.rules[i]) {

@@ -10,6 +10,7 @@ import (
 	"github.com/profguard/profguard/internal/evidence"
 	"github.com/profguard/profguard/internal/judge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/unit"
 	"github.com/profguard/profguard/internal/work"
 )
 
@@ -61,13 +62,25 @@ func (c *cpuPhase) withUnlabelled(r *run, roots []string) (changed map[int]judge
 	for n, f := range judged(part(r.rules, r.plan.cpu), p, r.facts(kinds.CPU, c.all.elapsed, c.all.work)) {
 		i := r.plan.cpu[n]
 		own := r.outcomes[i]
-		raised := f.Verdict != evidence.Pass && f.Value > own.Value
+		raised := f.Verdict != evidence.Pass && f.Value > own.Value && mayExceed(r.rules[i], f)
 		lowered := f.Verdict == evidence.Pass && f.Value <= r.rules[i].Limit && r.rules[i].Test != judge.Grows // baselines have work alone
 		if f.Verdict == evidence.Fail && own.Verdict != evidence.Fail || raised && own.Verdict == evidence.Pass || lowered && own.Verdict == evidence.Fail {
 			changed[i] = f
 		}
 	}
 	return changed
+}
+
+// mayExceed reports whether a finding may be one of a value above 1.5 times the limit, which a check
+// that has no more time would have caught.
+func mayExceed(r judge.Rule, f judge.Finding) bool {
+	switch {
+	case r.Test != judge.Limited:
+		return true
+	case r.Dimension == unit.Share:
+		return f.High >= evidence.NotableShare(r.Limit)
+	}
+	return f.High >= evidence.Notable*r.Limit
 }
 
 // hasLostLabel reports whether most samples of work do not have the label, because work has

@@ -172,7 +172,7 @@ func judgedWindows(t *testing.T, sentence string, n int, p *profile.Profile) (*r
 	t.Helper()
 	r, c := replayed(t, budget.Must(sentence))
 	p.DurationNanos = block.Nanoseconds() // also after a merge
-	w := windowOf(t, p, block)
+	w := windowOf(t, p, min(block, time.Duration(10*work.Samples(p))*time.Millisecond))
 	for range n {
 		r.worker.Calls.Add(100)
 		c.add(r, w)
@@ -230,6 +230,22 @@ func TestCheckLostLabel(t *testing.T) {
 	}
 }
 
+// Samples of others that keep the budget, by all that they show, take no verdict back because
+// they are few.
+func TestFewUnlabelled(t *testing.T) {
+	for own, want := range map[int64]budget.Verdict{2: budget.Pass, 1: budget.Inconclusive} { // with the others, a third or half is guilty
+		p := work.Merged(labelledProfile("ours", own, ownStack("burnInnocent")), labelledProfile("", 1, []string{checkPackage + ".burnGuilty", checkPackage + ".serve"}))
+		r, c := judgedWindows(t, "check.burnGuilty below 40%", 20, p)
+		if o := r.reported(0); o.Verdict != budget.Pass {
+			t.Errorf("by itself: %s", o.Result)
+		}
+		c.attribute(r)
+		if o := r.reported(0); o.Verdict != want {
+			t.Errorf("%d of %d samples: %s, want %v", 1, own+1, o.Result, want)
+		}
+	}
+}
+
 // While a baseline is being written, samples without the label take nothing back.
 func TestUpdateBesideUnlabelled(t *testing.T) {
 	p := work.Merged(labelledProfile("ours", 10, ownStack("burnInnocent")), labelledProfile("", 10, []string{checkPackage + ".burnGuilty", checkPackage + ".serve"}))
@@ -284,6 +300,7 @@ func TestFault_77_84_OthersGoroutines(t *testing.T) {
 		{"a pool of a check that is over", "TestOver#01", []string{guilty}, guilty},
 		{"a pool of a running check", other + "#0badcafe", []string{guilty}, guilty + " of the check in " + other},
 		{"the work of a running check", other + "#0badcafe", []string{checkPackage + ".TestOther.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}, ""},
+		{"the work of a check that has just ended", "TestOver#01", []string{checkPackage + ".TestOther.func1", workPackage + ".(*Worker).loop", workPackage + ".(*Worker).run.func3"}, ""},
 		{"another test", "", []string{checkPackage + ".TestOther", "testing.tRunner"}, ""},
 	} {
 		for _, leaf := range []string{"burnGuilty", "burnCalm"} {

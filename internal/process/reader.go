@@ -56,6 +56,19 @@ func Read() Snapshot {
 	return s
 }
 
+// Finalizers is the number of finalizers and cleanups that wait to be run.
+func Finalizers() (waiting int64) {
+	list := []metrics.Sample{{Name: "/gc/finalizers/queued:finalizers"}, {Name: "/gc/cleanups/queued:cleanups"},
+		{Name: "/gc/finalizers/executed:finalizers"}, {Name: "/gc/cleanups/executed:cleanups"}}
+	metrics.Read(list)
+	for i, sign := range []int64{1, 1, -1, -1} {
+		if list[i].Value.Kind() == metrics.KindUint64 {
+			waiting += sign * int64(list[i].Value.Uint64())
+		}
+	}
+	return waiting
+}
+
 // resident is the kernel's count of resident bytes, 0 on systems without Linux's file for it.
 func resident() int64 { return secondOf("/proc/self/statm") * int64(os.Getpagesize()) }
 

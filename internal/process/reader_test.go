@@ -223,3 +223,27 @@ func BenchmarkThreadCPU(b *testing.B) {
 		ThreadCPU()
 	}
 }
+
+// Finalizers and cleanups wait from the collection on until they have been run.
+func TestFinalizers(t *testing.T) {
+	type object struct{ _ [64]byte }
+	for name, attach := range map[string]func(o *object, f func()){
+		"finalizer": func(o *object, f func()) { runtime.SetFinalizer(o, func(*object) { f() }) },
+		"cleanup":   func(o *object, f func()) { runtime.AddCleanup(o, func(int) { f() }, 1) },
+	} {
+		begun, goOn := make(chan bool), make(chan bool)
+		attach(new(object), func() { begun <- true; <-goOn })
+		attach(new(object), func() {})
+		runtime.GC()
+		<-begun
+		if n := Finalizers(); n < 1 {
+			t.Errorf("%s: %d wait while one runs", name, n)
+		}
+		close(goOn)
+		for end := time.Now().Add(time.Minute); Finalizers() > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: %d still wait", name, Finalizers())
+			}
+		}
+	}
+}

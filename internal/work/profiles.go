@@ -17,6 +17,7 @@ import (
 
 	"github.com/profguard/profguard/internal/charge"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/process"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -212,6 +213,9 @@ func AtWork(id string) (own, others map[string]int64) {
 		return len(stack) == 0 || hasPrefix(stack[0], "runtime.gopark", "syscall.", "internal/runtime/syscall")
 	})
 	others = OfRoots(ByRoot(p, id))
+	if process.Finalizers() > 0 { // which get no core on a busy machine
+		others["runtime.runFinalizers"]++
+	}
 	KeepLabelled(p, id)
 	return Roots(p), others
 }

@@ -16,18 +16,16 @@ import (
 // began with.
 
 // ByRoot returns the samples of a profile without the label of the check with this id that may
-// be done for its work. In the place of the label they have the root of their stack. That of
-// another running check's goroutine names the check.
+// be done for its work. In the place of the label they have the root of their stack, and the name
+// of another check if that has started the goroutine.
 func ByRoot(p *profile.Profile, id string) *profile.Profile {
 	p = p.Compact() // a copy, in which each sample has its own labels
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		stack := stackOf(s)
 		root, ok := rootOf(stack)
-		for _, other := range s.Label[label] {
-			if _, runs := running.Load(other); runs { // what its loop calls is its own work
-				root += " of the check in " + testOf(other)
-				ok = ok && other != id && !slices.ContainsFunc(stack, isLoop)
-			}
+		for _, other := range s.Label[label] { // what the loop of another check calls is its own work
+			root += " of the check in " + testOf(other)
+			ok = ok && other != id && !slices.ContainsFunc(stack, isLoop)
 		}
 		s.Label[label] = []string{root}
 		return !ok
