@@ -173,6 +173,9 @@ func (n *Names) Match(id decode.ID, patterns []int32) bool {
 	})
 }
 
+// handles reports whether a function is of the package that calls the handlers of programs.
+func (n *Names) handles(id decode.ID) bool { return n.packages[n.pkg[id]] == "net/http" }
+
 // isAround reports whether a function literal is in another function, by its name.
 func (n *Names) isAround(function, literal decode.ID) bool {
 	if n.pkg[function] != n.pkg[literal] {

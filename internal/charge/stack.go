@@ -187,6 +187,9 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 	// is no hand-over (database/sql calls a driver), and only a call back to own code is
 	// one (fmt calls String).
 	byOwn := own[pkgs[frames[bottom]]]
+	// control says that the caller is own code, or what own code has called of the standard
+	// library. Of that, only net/http calls back what others than its caller gave it: handlers.
+	control := byOwn
 	for i := bottom - 1; i >= 0; i-- {
 		if parts[frames[i]]&runtimes != 0 {
 			continue
@@ -196,8 +199,8 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 			byOwn = false // own code calls a function that the framework has passed to it, as gRPC's to decode a request
 		}
 		switch {
-		case byOwn && parts[frames[i]]&serving != 0 && parts[frames[at]]&standard != 0:
-			// who called fmt.Sprint with the value still has the control
+		case isOwn && parts[frames[at]]&standard != 0 && (control || byOwn && parts[frames[i]]&serving != 0 && !names.handles(frames[at])):
+			// who called sort.Sort, filepath.Walk or fmt.Sprint with it still has the control
 		case (isOwn || !byOwn) && o.handsOver(names, frames, at, i):
 			sh.handed, sh.entry = true, i
 			if at == bottom {
@@ -208,6 +211,7 @@ func (o *order) shape(sh *shape, names *Names, frames []decode.ID, own []bool) {
 		case sh.entry < 0 && at == bottom && (isOwn || !own[pkgs[frames[bottom]]]): // or it is a door
 			sh.entry = i
 		}
+		control = isOwn || control && parts[frames[i]]&standard != 0 && !names.handles(frames[i])
 		at, byOwn = i, byOwn || isOwn
 	}
 	if sh.entry < 0 {
