@@ -3,6 +3,7 @@ package charge_test
 import (
 	stdcmp "cmp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +48,14 @@ func TestDoors(t *testing.T) {
 			want: []string{"example.com/shop/cart.Get.func1", "strings.Compare"}},
 		"except of an own function excuses what it is itself": {stack: shop + ";example.com/lib.Do" + inLib, except: "cart.Get",
 			want: []string{"example.com/lib.Do"}},
+		"what cgo wrote is of the package's module": {stack: shop + ";example.com/lib.Do" + inLib + ";example.com/lib._Cfunc_do@_cgo_gotypes.go:5",
+			want: []string{"example.com/lib.Do", "example.com/shop/cart.Get"}},
+		"where it stands first, too": {stack: shop + ";example.com/lib._Cfunc_do@_cgo_gotypes.go:5;example.com/lib.Do" + inLib,
+			want: []string{"example.com/lib._Cfunc_do", "example.com/shop/cart.Get"}},
+		"a folder that looks like a version": {stack: strings.ReplaceAll(shop, "@/src", "@/me@vps/src") + ";example.com/lib.Do" + strings.Replace(inLib, "@/", "@/me@vps/", 1) + ";example.com/lib.do" + strings.Replace(inLib, "@/", "@/me@vps/", 1),
+			want: []string{"example.com/lib.Do", "example.com/shop/cart.Get"}},
+		"a program below a folder vendor": {stack: strings.ReplaceAll(shop, "@/src", "@/vendor/src") + ";example.com/shop/cart.get@/vendor/src/shop/cart/get.go:9",
+			want: []string{"example.com/shop/cart.Get", "example.com/shop/cart.get"}},
 		"the program is of a version itself": {stack: "main.main@/mod/example.com/lib@v1.2.0/cmd/x/main.go:1;main.run@/mod/example.com/lib@v1.2.0/cmd/x/main.go:2;example.com/lib.Do" + inLib + ";example.com/lib.do" + inLib,
 			want: []string{"example.com/lib.Do", "example.com/lib.do"}},
 		"the module is known": {stack: "main.main;main.run;example.com/shop/cart.Get;example.com/lib.Do;example.com/lib.do", module: "example.com/shop",
@@ -87,6 +96,14 @@ func TestLinkedModules(t *testing.T) {
 	sums := c.Sums(n)
 	if sums.By(c.Key(n, "example.com/old.Do")) == 0 || sums.By(c.Key(n, "example.com/old/sub.Do")) != 0 {
 		t.Error("the vendored module has another door than example.com/old.Do")
+	}
+}
+
+// TestBlameWithoutModule: files show which module is the program's, and its line is blamed.
+func TestBlameWithoutModule(t *testing.T) {
+	explain, _ := offenders(t, "cpu\n"+shop+";example.com/lib.Do"+inLib+" 10\n", "", 0.9)
+	if got := explain()[0].Own.Function; got != "example.com/shop/cart.Get" {
+		t.Errorf("%s is blamed, want the caller in the program", got)
 	}
 }
 

@@ -9,15 +9,20 @@ import "strings"
 type home struct {
 	module  int32 // the number of its module
 	foreign bool  // its files are in the folder of a version of a module, or in a vendor folder
+	known   bool  // its files have a folder: those that the compiler and cgo write have none
 }
 
 // homeOf is the home of a package outside the standard library, by the file of one of its
-// functions. The go command keeps a module in a folder "path@version". Any other package counts
-// as a module of its own, unless one of the modules that were linked has it.
+// functions. The go command keeps a module in a folder "path@v1.2.0", or a package in
+// "vendor/path". Any other package counts as a module of its own, unless one of the modules that
+// were linked has it.
 func (n *Names) homeOf(pkg, file string) home {
-	if root, inside, found := strings.Cut(file, "@v"); found {
-		version, _, _ := strings.Cut(inside, "/")
-		return home{number(n.moduleIDs, root+"@v"+version), true}
+	folder := file[:max(strings.LastIndexByte(file, '/'), 0)]
+	if at := strings.LastIndex(folder, "@v"); at >= 0 {
+		version, _, _ := strings.Cut(folder[at+len("@v"):], "/")
+		if version != "" && '0' <= version[0] && version[0] <= '9' {
+			return home{number(n.moduleIDs, folder[:at]+"@v"+version), true, true}
+		}
 	}
 	module := pkg
 	for _, m := range n.Modules {
@@ -25,7 +30,8 @@ func (n *Names) homeOf(pkg, file string) home {
 			module = m
 		}
 	}
-	return home{number(n.moduleIDs, module), strings.Contains(file, "/vendor/") || strings.HasPrefix(file, "vendor/")}
+	vendored := folder == "vendor/"+pkg || strings.HasSuffix(folder, "/vendor/"+pkg)
+	return home{number(n.moduleIDs, module), vendored, folder != ""}
 }
 
 // number is the number of a text, which is the next one if the text is new.

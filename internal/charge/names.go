@@ -118,12 +118,11 @@ func (n *Names) learnName(id decode.ID, name, file string) {
 	n.parts[id] = learnt | partsOf(name, pkg, n.isStandard(name, pkg, file))
 	n.pkg[id] = n.packageID(cmp.Or(pkg, pattern.NoPackage))
 	if int(n.pkg[id]) == len(n.homes) { // a new package
-		h := home{module: n.standard}
-		if n.parts[id]&standard == 0 {
-			h = n.homeOf(pkg, file)
-			n.folders = n.folders || strings.Contains(file, "/")
-		}
-		n.homes = append(n.homes, h)
+		n.homes = append(n.homes, home{module: n.standard})
+	}
+	if h := &n.homes[n.pkg[id]]; n.parts[id]&standard == 0 && !h.known {
+		*h = n.homeOf(pkg, file)
+		n.folders = n.folders || h.known
 	}
 	from := len(n.hits)
 	before := n.index.Cost

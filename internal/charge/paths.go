@@ -22,7 +22,7 @@ type Explanation struct {
 	Here Frame
 	// Own is the nearest frame of the program's own module that has at least half of the
 	// function's weight. That is the function itself when it is of the module. It is empty
-	// when no frame has half of the weight. If the module is unknown, Own is the nearest
+	// when no frame has half of the weight. If nothing shows the module, Own is the nearest
 	// frame outside the standard library.
 	Own Frame
 	// Cut says that Own is empty, and may be among the frames that were cut off.
@@ -116,9 +116,9 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 }
 
 // isMine reports whether a function is of the program's own module, or outside the standard
-// library if the module is unknown.
+// library if nothing shows the module.
 func (c *Counter) isMine(name decode.ID) bool {
-	return c.own[c.Names.pkg[name]] || c.Names.Module == "" && c.Names.parts[name]&standard == 0
+	return c.own[c.Names.pkg[name]] || c.Names.Module == "" && !c.Names.folders && c.Names.parts[name]&standard == 0
 }
 
 // nearest returns the own frame nearest to the function among those that have at least half of
