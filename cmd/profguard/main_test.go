@@ -414,6 +414,40 @@ func TestSuggestionUndecided(t *testing.T) {
 	}
 }
 
+// TestSuggestionIsTight: of a program of phases the phases are accepted, and not what they call
+// until a higher limit does; and the next window's poller is a fault, although this one has none.
+func TestSuggestionIsTight(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const run1 = "main.main;main.run;"
+	text := "cpu 20s\n"
+	for i := range 8 {
+		text += fmt.Sprintf("%smain.load;main.load%d 36\n%[1]smain.load;encoding/csv.(*Reader).Read;strings.f%d 30\n%[1]smain.report;main.report%[2]d 100\n", run1, i, i)
+		text += fmt.Sprintf("%smain.rest%d 84\n", run1, i)
+	}
+	write := func(name, text string) {
+		var b bytes.Buffer
+		if err := folded.Must(text).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		put(t, name, b.String())
+	}
+	write("healthy.pprof", text)
+	write("poller.pprof", text+"main.main.func1;path/filepath.Glob;os.(*File).Readdirnames 240\n")
+	var suggested, out bytes.Buffer
+	if status := run(t.Context(), []string{"suggest", "healthy.pprof"}, nil, &suggested, &out); status != exitKept {
+		t.Fatalf("suggest: %d, %s", status, out.String())
+	}
+	if want := "\nno function above 20% cumulative except main.report, main.load when"; !strings.Contains(suggested.String(), want) {
+		t.Errorf("expected %q, found\n%s", want, suggested.String())
+	}
+	put(t, "suggested.txt", suggested.String())
+	for name, want := range map[string]int{"healthy.pprof": exitKept, "poller.pprof": exitBroken} {
+		if status := run(t.Context(), []string{"check", "-b", "suggested.txt", name}, nil, &out, &out); status != want {
+			t.Errorf("%s: expected %d, found %d\n%s", name, want, status, out.String())
+		}
+	}
+}
+
 // TestSuggestionLasts: what is suggested for a profile of few samples passes on another of
 // the same program, which differs by chance.
 func TestSuggestionLasts(t *testing.T) {

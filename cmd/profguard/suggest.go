@@ -123,17 +123,11 @@ func (w *writer) suggest() {
 	w.common("regexp.compile", 5, "Expressions are compiled once, not in each request")
 	w.common(`/^fmt\.(Fp|P|Sp)rint(f|ln)?$/`, 10, "Prints for debugging, and formatting in loops")
 	w.common("gc", 25, "Garbage that need not be made. A guard counts less of it than a profile shows")
-	for _, fault := range []struct{ subject, why string }{
-		{`/^encoding\/json\.(MarshalIndent|Indent)$/`, "JSON is indented for people, and not for programs"},
-		{`/^(github\.com\/(davecgh\/go-spew|kr\/pretty|k0kubun\/pp|sanity-io\/litter)\W|net\/http\/httputil\.Dump)/`, "Dumps for debugging"},
-		{`/^(os\.(ReadDir|\(\*File\)\.(ReadDir|Readdir|Readdirnames))|path\/filepath\.(Walk|WalkDir|Glob)|net\.(Interfaces|InterfaceAddrs))$/`,
-			"Files and interfaces that are looked for again and again, as by a poller"},
-	} {
-		// A program may have none of these functions, so that the budget would be about nothing.
-		if w.judge(fault.subject+" below 5%").Hits > 0 {
-			w.common(fault.subject, 5, fault.why)
-		}
-	}
+	// It is one budget, because a guard warns of a subject that is not linked into the program,
+	// and nearly all programs have something of this.
+	w.common(`/\bjson\.(Marshal)?Indent$|httputil\.Dump|go-spew|kr\/pretty|k0kubun\/pp|\/litter\.`+
+		`|\bos\.(\(\*File\)\.)?Read(Dir|dir|dirnames)$|\b(filepath|fs)\.(Walk|WalkDir|Glob)$|\bnet\.Interface(s|Addrs)$/`,
+		5, "Indented JSON, dumps for debugging, and pollers that look for files and interfaces")
 	w.functions()
 }
 
@@ -144,6 +138,7 @@ func (w *writer) largest() {
 		return
 	}
 	fmt.Fprint(&w.out, "#\n# The largest functions, foreign code by the functions through which it is entered:\n")
+	slices.SortStableFunc(r.Offenders, func(a, b budget.Offender) int { return cmp.Compare(b.Share, a.Share) })
 	for i := range r.Offenders {
 		fmt.Fprintf(&w.out, "#   %s\n", where(&r.Offenders[i], r.Unit))
 	}
@@ -251,7 +246,10 @@ func (w *writer) attempt(limit float64, unit string) (a attempt) {
 	faults, names := slices.Clone(w.faults), []string(nil)
 	for {
 		a.result = w.judge(sentence(limit, slices.Concat(faults, names)...) + w.when)
-		r := w.judge(sentence(limit*small, slices.Concat(faults, names)...))
+		r := w.judge(sentence(limit*headroom, slices.Concat(faults, names)...))
+		if len(r.Offenders) == 0 { // there are too few samples for this limit
+			r = w.judge(sentence(limit*small, slices.Concat(faults, names)...))
+		}
 		if lasts(a.result) || len(r.Offenders) == 0 || len(faults)+len(names) == 10 {
 			break
 		}
