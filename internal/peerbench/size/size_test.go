@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -23,12 +25,14 @@ func TestSize(t *testing.T) {
 		// Nobody calls it. The linker keeps it where the type may be in an interface.
 		text = "github.com/google/pprof/profile.(*Profile).String\x00"
 	)
+	// Since Go 1.27 encoding/json keeps UnmarshalText of what is only written, and that parses.
+	parses := !strings.HasPrefix(runtime.Version(), "go1.26")
 	for _, test := range []struct {
 		tags string
 		has  map[string]bool
 	}{
-		{"client,guard", map[string]bool{"profguard/guard.Start\x00": true, parser: false, page: false, text: false}},
-		{"client,guard,handler", map[string]bool{page: true, parser: false}},
+		{"client,guard", map[string]bool{"profguard/guard.Start\x00": true, parser: parses, page: false, text: false}},
+		{"client,guard,handler", map[string]bool{page: true, parser: parses}},
 	} {
 		data, err := os.ReadFile(filepath.Join(dir, test.tags))
 		if err != nil {
