@@ -103,6 +103,7 @@ var faults = []struct{ fault, folder, test string }{
 	88: {"hits that do not add up", "guard", "TestFault_88_SumOfMaxima"},
 	89: {"600 regular expressions on 60,000 long names", "budget", "TestFault_89_LongNames"},
 	90: {"a budget has a name of 100,000 letters", "budget", "TestFault_90_LongName"},
+	91: {"profiles of nearly 10,000 goroutines", "guard", "TestFault_91_GoroutineProfiles"},
 }
 
 // faultTest finds the tests of faults: their names begin with the numbers of what

@@ -211,7 +211,7 @@ func TestOwnGoroutinesAreNotAccused(t *testing.T) {
 func allocsTaker(t *testing.T) *kindTaker {
 	t.Helper()
 	rate := runtime.MemProfileRate
-	k := &kindTaker{profile: (*profiles.Taker).Take, work: map[string]readings{}}
+	k := &kindTaker{profile: (*profiles.Taker).Take, work: map[string]readings{}, due: map[string]time.Time{}, taken: map[string][]byte{}}
 	t.Cleanup(func() { runtime.MemProfileRate = rate; k.taker.Close() })
 	return k
 }

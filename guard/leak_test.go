@@ -73,7 +73,7 @@ func TestLeaksAreCollectedOncePerPeriod(t *testing.T) {
 				if kind == kinds.GoroutineLeak {
 					taken++
 				}
-				return profiles.Profile{Data: leaks("", 0), Collecting: test.collecting}, nil
+				return profiles.Profile{Data: leaks("", 0), Cost: test.collecting}, nil
 			}
 			g := w.start(t, Config{Budgets: budget.Must("leak: no goroutine leaked", "main.work below 70%")})
 			pass(test.lasts)
@@ -83,6 +83,38 @@ func TestLeaksAreCollectedOncePerPeriod(t *testing.T) {
 			}
 			if taken < test.least || taken > test.most {
 				t.Errorf("collections of %v: %d profiles in %d windows, want %d to %d", test.collecting, taken, len(w.windows()), test.least, test.most)
+			}
+		})
+	}
+}
+
+// Profiles of very many goroutines pause the process, so there are fewer the longer they take, and
+// a window has one of goroutines, or none.
+func TestFault_91_GoroutineProfiles(t *testing.T) {
+	for _, test := range []struct {
+		cost        time.Duration
+		least, most int // profiles in ten minutes
+	}{
+		{3 * time.Millisecond, 250, 360}, // of 1,000 goroutines: in each window
+		{30 * time.Millisecond, 70, 100}, // of 10,000: in one of three
+		{300 * time.Millisecond, 9, 10},  // on a slow machine
+	} {
+		bubble(t, func(t *testing.T, w *world) {
+			taken := 0
+			w.profile = func(kind string) (profiles.Profile, error) {
+				if kind == kinds.Goroutine {
+					taken++
+				}
+				return profiles.Profile{Data: packed(folded.Must("goroutine\nruntime.goexit;main.serve;runtime.gopark 10\n")), Cost: test.cost}, nil
+			}
+			g := w.start(t, Config{Budgets: budget.Must("no function above 500 of goroutine"), Every: 2 * second, Window: second})
+			pass(10 * minute)
+			if r := g.Status().Budgets[0].Result; r.Verdict != budget.Pass {
+				t.Errorf("%v a profile: %s", test.cost, r)
+			}
+			g.Stop()
+			if spent := time.Duration(taken) * test.cost; taken < test.least || taken > test.most || spent > 10*minute/180 {
+				t.Errorf("%v a profile: %d profiles in ten minutes, want %d to %d", test.cost, taken, test.least, test.most)
 			}
 		})
 	}

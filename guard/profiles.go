@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/profguard/profguard/budget"
@@ -21,20 +22,30 @@ import (
 type kindTaker struct {
 	taker   profiles.Taker
 	profile func(*profiles.Taker, string) (profiles.Profile, error)
-	work    map[string]readings // by kind: the host's counters when its difference began
-	leaksAt time.Time           // when the next profile of leaked goroutines may be taken
+	work    map[string]readings  // by kind: the host's counters when its difference began
+	due     map[string]time.Time // by kind: when its next profile may be taken, as the last one was costly
+	taken   map[string][]byte    // by kind, the states of this window
 }
 
-// leaksShare is the most of a core that the collections of leak profiles may take. With a live heap
-// of 500 MiB one takes some 0.7 s of CPU, so that there is one in two or three minutes.
-const leaksShare = 0.005
+// costlyShare is the most of a core that profiles of a kind with a [profiles.Profile.Cost] may
+// take. The garbage and the pauses that come with them, which nobody can count, cost half as much
+// again. With a live heap of 500 MiB the collection of a leak profile takes some 0.7 s of CPU, so
+// that there is one in two or three minutes; a profile of 10,000 goroutines takes 30 ms, so that
+// there is one in six seconds.
+const costlyShare = 0.005
+
+// nextAt is when a profile may follow one that took so much CPU time.
+func nextAt(cost time.Duration) time.Time {
+	return time.Now().Add(time.Duration(float64(cost) / costlyShare))
+}
 
 // take takes the profile of a kind, and fills in the facts about it. The error says why there
 // is no profile.
 func (k *kindTaker) take(kind string, work readings, f *judge.Facts) ([]byte, error) {
 	p, err := k.profile(&k.taker, kind)
-	if kind == kinds.GoroutineLeak {
-		k.leaksAt = time.Now().Add(time.Duration(float64(p.Collecting) / leaksShare))
+	k.due[kind] = nextAt(p.Cost)
+	if err == nil && kinds.Of(kind).Taken == kinds.State {
+		k.taken[kind] = p.Data
 	}
 	f.Kind, f.Elapsed, f.Work, f.NoWork, f.Baseline = kind, p.Elapsed, nil, nil, nil // a Baseline is a CPU profile
 	if kinds.Of(kind).Taken == kinds.Difference {
@@ -97,18 +108,31 @@ func (l *looper) breakDown(ctx context.Context, kind string) *breakdown {
 	}
 	b := &breakdown{kind: kind}
 	var t *decode.Table
-	p, err := l.parts.Take(kind)
+	data, err := l.partsOf(kind)
 	if err == nil {
-		t, err = l.table(kind, p.Data)
+		t, err = l.table(kind, data)
 	}
 	if err == nil {
 		b.offenders, err = largestParts(ctx, t, kind, l.module, unit.Share)
 	}
 	if b.err = err; err == nil && l.store != nil {
-		b.data = p.Data
+		b.data = data
 	}
 	l.breakdowns[kind] = b
 	return b
+}
+
+// partsOf returns a profile of a kind, that of this window's budgets if there is one.
+func (l *looper) partsOf(kind string) ([]byte, error) {
+	if data := l.kinds.taken[kind]; data != nil {
+		return data, nil
+	}
+	if wait := time.Until(l.kinds.due[kind]); wait > 0 {
+		return nil, fmt.Errorf("the last %s profile took so much CPU time that the next one is taken in %v", kind, wait.Round(time.Second/10))
+	}
+	p, err := l.parts.Take(kind)
+	l.kinds.due[kind] = nextAt(p.Cost)
+	return p.Data, err
 }
 
 // largestParts are the functions with a large share of a profile.

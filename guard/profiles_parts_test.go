@@ -42,6 +42,7 @@ func TestPartsAreOfTheWindow(t *testing.T) {
 	defer func() { l.parts.Close() }()
 	at := time.Now()
 	const refused = "50; what it is made of is not known: take goroutine profile: there are "
+	const costly = 1001 // and the last profile was
 	for _, tt := range []struct {
 		most       int // of goroutines that a profile is taken of
 		goroutines float64
@@ -53,11 +54,16 @@ func TestPartsAreOfTheWindow(t *testing.T) {
 		{1, 130, "% of the goroutine profile of an earlier window was github.com/profguard/profguard/guard.crowd.func1 at guard/"},
 		{1, 140, " (now there is none: take goroutine profile: there are "},
 		{1000, 150, "% of the goroutine profile is github.com/profguard/profguard/guard.crowd.func1 at guard/"},
+		{costly, 155, " of an earlier window was github.com/profguard/profguard/guard.crowd.func1 at guard/profiles_parts_test.go:19 (now there is none: the last goroutine profile took so much CPU time that the next one is taken in 1m0s)"},
 		{1000, 10, ""},
 		{1, 160, refused},
 	} {
 		l.parts = profiles.Taker{Goroutines: tt.most}
 		clear(l.breakdowns)
+		clear(l.kinds.due) // these windows follow each other at once
+		if tt.most == costly {
+			l.kinds.due["goroutine"] = time.Now().Add(minute)
+		}
 		win := w.take(0)
 		l.apply(t.Context(), l.judge(t.Context(), l.budgets.groups[0], measuredAt(&win, at, "goroutines", tt.goroutines)), &win)
 		r := l.Status().Budgets[0].Result

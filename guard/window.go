@@ -29,6 +29,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 	defer l.own.stop() // also after a panic
 	l.store, l.furtherFiles = l.dumps.Load(), nil
 	clear(l.breakdowns)
+	clear(l.kinds.taken)
 	p := l.inForce()
 	if l.judged != p {
 		p.adopt()
@@ -128,10 +129,10 @@ func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results [
 	if g.kind != kinds.CPU && g.kind != kindFigures && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !oncePerPeriod(&e.rule) }) {
 		return nil // all of them wait for the end of their period
 	}
-	leaks := g.kind == kinds.GoroutineLeak
-	if leaks && m.now.At.Before(l.kinds.leaksAt) {
+	if m.now.At.Before(l.kinds.due[g.kind]) {
 		return nil
 	}
+	leaks := g.kind == kinds.GoroutineLeak
 	var err error
 	switch {
 	case g.kind == kindFigures:

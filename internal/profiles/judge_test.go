@@ -220,8 +220,8 @@ func TestLeakCollection(t *testing.T) {
 	p := take(t, taker, kinds.GoroutineLeak)
 	f := process.Between(before, process.Read())
 	runtime.KeepAlive(held)
-	if p.Collecting <= 0 || !f.GCKnown || f.GC != 0 {
-		t.Errorf("the collection took %v, gc is %v (known: %t); want some, and 0", p.Collecting, f.GC, f.GCKnown)
+	if p.Cost <= 0 || !f.GCKnown || f.GC != 0 {
+		t.Errorf("the collection took %v, gc is %v (known: %t); want some, and 0", p.Cost, f.GC, f.GCKnown)
 	}
 }
 

@@ -28,8 +28,9 @@ type Profile struct {
 	Rate int64
 	// Waited is how long goroutines have waited for locks during a growth of mutex, at least.
 	Waited time.Duration
-	// Collecting is the CPU time of the garbage collection that a profile of goroutineleak runs.
-	Collecting time.Duration
+	// Cost is the CPU time that a profile of goroutine took, or the garbage collection that one
+	// of goroutineleak runs. Meanwhile the process pauses, or is slower.
+	Cost time.Duration
 }
 
 // refuse says why a profile was not taken, and what to do about it.
@@ -76,8 +77,16 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	if err := t.admit(k); err != nil {
 		return p, err
 	}
-	if k == kinds.GoroutineLeak {
-		p.Collecting = process.Forcing(func() { p.Data, err = t.read(k) })
+	switch k {
+	case kinds.GoroutineLeak:
+		p.Cost = process.Forcing(func() { p.Data, err = t.read(k) })
+		return p, err
+	case kinds.Goroutine:
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		began := process.ThreadCPU()
+		p.Data, err = t.read(k)
+		p.Cost = process.ThreadCPU() - began
 		return p, err
 	}
 	if kinds.Of(k).Taken != kinds.Difference {
