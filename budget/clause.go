@@ -18,7 +18,7 @@ func (p *parser) clauses() {
 		switch {
 		case part == 0:
 			advice := ""
-			if at.raw == "," || strings.HasPrefix(at.raw, ";") {
+			if at.raw == "," || at.raw == "and" || strings.HasPrefix(at.raw, ";") {
 				advice = "write one budget a line"
 			}
 			p.fail(at, "a clause (cumulative, flat, per, of, except, in, where, when, for) or the end of the line", advice)

@@ -33,7 +33,7 @@ func ExampleParse_mistake() {
 	// parse budget: line 1, column 19: expected %, cores or a duration per unit of work, found "20"
 	// 	no function above 20 cumulative
 	// 	                  ^^
-	// 	did you mean "no function above 20% cumulative"?
+	// 	write, for example, "no function above 20% cumulative"
 }
 
 // exampleProfile is a window of a service that forgot a debug print.

@@ -52,7 +52,7 @@ func (p *parser) subject() {
 	}
 	p.b.Subject = at.raw
 	m := p.b.subjectMistake()
-	if !at.isPattern() || isKeyword(at.raw) || classOf(at.raw) == judge.Pattern && !isRule(next.raw) && len(suggest(at.raw)) > 0 { // "all functions"
+	if !at.isPattern() || isKeyword(at.raw) || classOf(at.raw) == judge.Pattern && !isRule(next.raw) && meaning(at.raw, subjectExpected) != "" { // "all functions"
 		m = mistake{partSubject, subjectExpected, ""}
 	}
 	if m.expected != "" {
@@ -106,7 +106,7 @@ func (p *parser) amount() (Amount, token) {
 	p.advance()
 	if suffix == "" {
 		next := p.tok
-		if _, named := unit.Named(next.raw); named {
+		if _, named := unit.Named(next.raw); named || meaning(next.raw, unitExpected) != "" {
 			at, suffix = p.span(at, next), next.raw
 			p.advance()
 		}
@@ -120,7 +120,7 @@ func (p *parser) amount() (Amount, token) {
 	}
 	u, ok := unit.Named(suffix)
 	if suffix != "" && !ok {
-		p.fail(at, "a number with a known unit", unitsAdvice())
+		p.fail(at, unitExpected, unitsAdvice())
 	}
 	return Amount{value, u.Name}, at
 }

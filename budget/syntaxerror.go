@@ -18,7 +18,7 @@ type SyntaxError struct {
 	Word   string // what was found; "" is the end of the line
 
 	Expected string // what could have stood there
-	Remedy   string // what to do: "did you mean ...?", or an example
+	Remedy   string // what to do, with the word that may be meant and a right sentence as an example
 }
 
 // Error returns the message in full, with the line and a mark under the word:
@@ -26,7 +26,7 @@ type SyntaxError struct {
 //	parse budget: line 1, column 19: expected ..., found "20"
 //		no function above 20 cumulative
 //		                  ^^
-//		did you mean "no function above 20% cumulative"?
+//		write, for example, "no function above 20% cumulative"
 func (e *SyntaxError) Error() string {
 	found := "the end of the line"
 	if e.Word != "" {

@@ -74,6 +74,7 @@ const (
 	workExpected     = `the name of a unit of work after "per"`
 	workAdvice       = `write it as the guard's Work names it, "per request", or as Prometheus does, "per http_requests_total"`
 	amountExpected   = "an amount above zero"
+	unitExpected     = "a number with a known unit"
 )
 
 func kindExpected() string   { return `a kind of profile after "of": ` + orList(kinds.Names()) }
@@ -176,7 +177,7 @@ func (b *Budget) ruleMistake() mistake {
 	switch {
 	case b.hasRule():
 		return mistake{}
-	case b.Rule == "above" || b.Rule == "below" || !isRule(string(b.Rule)): // no sentence says so
+	case b.Rule == "above" || b.Rule == "below" || b.Rule != RuleLimit && !isRule(string(b.Rule)): // no sentence says so
 		m.advice = `a Rule is "", "absent", "grows", "steady" or "leaked"`
 	}
 	return m
@@ -200,6 +201,8 @@ func (b *Budget) limitMistake() mistake {
 		return mistake{partLimit, "a known unit", unitsAdvice()}
 	case !(base > 0) || math.IsInf(base, 1):
 		return mistake{partLimit, amountExpected, "say how much is too much"}
+	case i < 0 && dim == unit.Bytes && b.Kind == "" && b.takes(partKind):
+		return mistake{partLimit, fitsText(list), `of bytes, say which: "of heap", or "of allocs"`}
 	case i < 0:
 		return mistake{partLimit, fitsText(list), ""}
 	case list[i].per == perMust && b.Per == "":
