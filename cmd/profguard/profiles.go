@@ -21,13 +21,8 @@ import (
 	"github.com/profguard/profguard/internal/kinds"
 )
 
-const (
-	// maxStacks is the most stacks that all profiles may have together, which limits the
-	// memory for their sum.
-	maxStacks = 400_000
-	// patience is how much longer than its profile a service may take to answer.
-	patience = 30 * time.Second
-)
+// patience is how much longer than its profile a service may take to answer.
+const patience = 30 * time.Second
 
 // A source reads profiles from files, services and standard input.
 type source struct {
@@ -63,7 +58,7 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 	var names []string
 	var total decode.Merger
 	kind := addressedKind(args[0])
-	stacks, seen := 0, map[[sha256.Size]byte]string{} // the arguments, by their contents
+	seen := map[[sha256.Size]byte]string{} // the arguments, by their contents
 	for _, arg := range args {
 		if addressedKind(arg) != kind {
 			kind = "" // of such a sum, a verdict would be about both
@@ -81,15 +76,15 @@ func (s *source) read(ctx context.Context, args []string) (*input, error) {
 		if len(args) == 1 {
 			return &input{from: name, kind: kind, table: table}, nil
 		}
-		if stacks += len(table.Samples); stacks > maxStacks {
-			return nil, fmt.Errorf("%s: more than %d stacks in all: profile a shorter time", name, maxStacks)
-		}
-		if err := total.Add(table); err != nil {
+		var tooLarge *decode.LimitError
+		switch err := total.Add(table); {
+		case errors.As(err, &tooLarge):
+			return nil, fmt.Errorf("all profiles up to %s together: %w", name, err)
+		case err != nil:
 			return nil, fmt.Errorf("%s cannot be added to those before it, which are of another kind", name)
 		}
 	}
-	table, err := new(decode.Decoder).Bytes(total.Bytes())
-	return &input{from: strings.Join(names, ", "), kind: kind, table: table}, err
+	return &input{from: strings.Join(names, ", "), kind: kind, table: total.Table()}, nil
 }
 
 // decode reads the profile of an argument, and returns also the hash of its content.

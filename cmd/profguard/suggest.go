@@ -92,9 +92,7 @@ func (w *writer) lengthen(ctx context.Context, s *source, args []string) error {
 				return err
 			}
 		}
-		if w.table, err = new(decode.Decoder).Bytes(sum.Bytes()); err != nil {
-			return err
-		}
+		w.table = sum.Table()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -83,13 +84,13 @@ func appendProfile(b []byte, p *profile.Profile) ([]byte, error) {
 			stack = binary.AppendUvarint(stack, l.ID)
 		}
 		body := appendValues(appendBytes(nil, sampleLocationPacked, stack), s.Value)
-		for key, values := range s.Label {
-			for _, v := range values {
+		for _, key := range slices.Sorted(maps.Keys(s.Label)) { // so that equal samples are written alike
+			for _, v := range s.Label[key] {
 				body = appendBytes(body, sampleLabel, appendNumbers(nil, x.text(key), x.text(v)))
 			}
 		}
-		for key, numbers := range s.NumLabel {
-			for _, n := range numbers {
+		for _, key := range slices.Sorted(maps.Keys(s.NumLabel)) {
+			for _, n := range s.NumLabel[key] {
 				// With some unit, so that 0 is a label as well.
 				body = appendBytes(body, sampleLabel, appendNumbers(nil, x.text(key), 0, uint64(n), x.text("unit")))
 			}

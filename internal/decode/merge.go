@@ -1,198 +1,140 @@
 package decode
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"fmt"
 	"slices"
 )
 
-// A Merger adds profiles of one kind up, and encodes the sum in pprof's format, without samples
-// whose values are all zero. The result is that of google/pprof's Merge, Compact and Write for
-// profiles of the Go runtime. Their code would make each program with a guard 0.1 MB larger.
-//
-// The sum lacks what a [Table] does not have: mappings other than the program's, and the
-// units of numbers in labels. The zero Merger is ready to use.
+// A Merger adds profiles of one kind up, as google/pprof's Merge does, but that a sum beyond an
+// int64 stays the largest one. The zero Merger is ready to use.
 type Merger struct {
-	head    Table  // types, period and times of the sum
-	program uint64 // file and
-	build   uint64 // build id, as numbers of strings
-	texts
-	places  map[uint64]map[string]uint64 // functions and locations by their encoding, by their tags
-	samples map[string]int               // by the encoding of stack and labels
-	keys    []string                     // of the samples, in their order
-	values  []int64                      // of the samples
-	buf     []byte
+	t         Table
+	texts     map[string]int32 // the strings of t
+	funcs     map[Func]int32
+	locations map[string]int32 // by their addresses and lines
+	samples   map[string]int32 // by their stacks and labels
+	key       []byte
 }
 
-// Add adds a profile. It keeps no reference to it.
+// Add adds a profile, but for the samples whose values are all zero. It keeps no reference to it.
+// A sum that would exceed the limits of a profile gets a [LimitError].
 func (m *Merger) Add(t *Table) error {
+	sum := &m.t
 	if m.samples == nil {
-		m.head = Table{base: t.base, Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos}
-		m.places, m.samples = map[uint64]map[string]uint64{}, map[string]int{}
-		m.program, m.build = m.text(string(t.String(t.program))), m.text(string(t.String(t.build)))
+		*sum = Table{base: t.base, Types: slices.Clone(t.Types), DefaultType: t.DefaultType, PeriodType: t.PeriodType, Period: t.Period, TimeNanos: t.TimeNanos, Symbols: new(Symbols)}
+		m.texts, m.funcs, m.locations, m.samples = map[string]int32{}, map[Func]int32{}, map[string]int32{}, map[string]int32{}
+		m.text(nil) // the empty string has to be the first
+		sum.program, sum.build = m.text(t.String(t.program)), m.text(t.String(t.build))
 	}
-	if !slices.Equal(t.Types, m.head.Types) || t.PeriodType != m.head.PeriodType {
-		return fmt.Errorf("merge profiles: one has the values %v of %v, another %v of %v", m.head.Types, m.head.PeriodType, t.Types, t.PeriodType)
+	if !slices.Equal(t.Types, sum.Types) || t.PeriodType != sum.PeriodType {
+		return fmt.Errorf("merge profiles: one has the values %v of %v, another %v of %v", sum.Types, sum.PeriodType, t.Types, t.PeriodType)
 	}
-	m.head.Period = max(m.head.Period, t.Period)
-	m.head.TimeNanos = min(m.head.TimeNanos, t.TimeNanos)
-	m.head.DurationNanos = AddSaturating(m.head.DurationNanos, t.DurationNanos)
-	ids := make([]uint64, len(t.Locations)) // of the locations that were written; 0 for others
-	types := len(t.Types)
+	sum.Period = max(sum.Period, t.Period)
+	sum.TimeNanos = min(sum.TimeNanos, t.TimeNanos)
+	sum.DurationNanos = AddSaturating(sum.DurationNanos, t.DurationNanos)
+	places := make([]int32, len(t.Locations)) // 1 + the place in the sum; 0 for not looked up yet
 	for i, s := range t.Samples {
-		values := t.Values[i*types : (i+1)*types]
-		if !slices.ContainsFunc(values, func(v int64) bool { return v != 0 }) {
+		values := t.values(i)
+		if isZero(values) {
 			continue
 		}
-		key := m.key(t, s, ids)
-		at, known := m.samples[string(key)]
-		if !known {
-			at = len(m.keys)
-			m.keys = append(m.keys, string(key))
-			m.samples[m.keys[at]] = at
-			m.values = append(m.values, make([]int64, types)...)
+		at, err := m.sample(t, s, places)
+		if err != nil {
+			return err
 		}
-		for v, n := range values {
-			m.values[at*types+v] = AddSaturating(m.values[at*types+v], n)
+		for v, to := range sum.values(int(at)) {
+			sum.values(int(at))[v] = AddSaturating(to, values[v])
 		}
 	}
 	return nil
 }
 
-// key is the encoding of a sample's stack and labels. It is valid until the next call.
-func (m *Merger) key(t *Table, s Sample, ids []uint64) []byte {
-	var stack []byte
+// Table is the sum. It is valid until the next Add, also after the profiles that were added, and
+// needs one.
+func (m *Merger) Table() *Table { return &m.t }
+
+// sample returns the place of the sum's sample with the stack and labels of s.
+func (m *Merger) sample(t *Table, s Sample, places []int32) (int32, error) {
+	sum := &m.t
+	n := Sample{StackLo: int32(len(sum.Stacks)), LabelLo: int32(len(sum.Labels))}
+	frames := sum.Frames
 	for _, l := range t.Stacks[s.StackLo:s.StackHi] {
-		if ids[l] == 0 {
-			ids[l] = m.location(t, t.Locations[l])
+		if places[l] == 0 {
+			places[l] = m.location(t, t.Locations[l]) + 1
 		}
-		stack = binary.AppendUvarint(stack, ids[l])
+		sum.Stacks = append(sum.Stacks, places[l]-1)
+		frames += int64(t.Locations[l].LineHi - t.Locations[l].LineLo)
 	}
-	m.buf = appendBytes(m.buf[:0], sampleLocationPacked, stack)
 	for _, l := range t.Labels[s.LabelLo:s.LabelHi] {
-		label := appendNumbers(nil, m.text(string(t.String(l.Key))), m.text(string(t.String(l.Str))), uint64(l.Num))
-		m.buf = appendBytes(m.buf, sampleLabel, label)
+		sum.Labels = append(sum.Labels, Label{m.text(t.String(l.Key)), m.text(t.String(l.Str)), l.Num})
 	}
-	return m.buf
+	n.StackHi, n.LabelHi = int32(len(sum.Stacks)), int32(len(sum.Labels))
+	key := binary.AppendUvarint(m.key[:0], uint64(n.StackHi-n.StackLo))
+	for _, l := range sum.Stacks[n.StackLo:] {
+		key = binary.AppendUvarint(key, uint64(l))
+	}
+	for _, l := range sum.Labels[n.LabelLo:] {
+		key = binary.AppendVarint(appendVarints(key, uint64(l.Key), uint64(l.Str)), l.Num)
+	}
+	m.key = key
+	at, known := m.samples[string(key)]
+	switch {
+	case known:
+		sum.Stacks, sum.Labels = sum.Stacks[:n.StackLo], sum.Labels[:n.LabelLo]
+		return at, nil
+	case len(sum.Samples) == maxSamples:
+		return 0, &LimitError{"samples", maxSamples + 1, maxSamples}
+	case frames > maxFrames:
+		return 0, &LimitError{"frames", frames, maxFrames}
+	}
+	at = int32(len(sum.Samples))
+	m.samples[string(key)] = at
+	sum.Frames, sum.Samples = frames, append(sum.Samples, n)
+	sum.Values = append(sum.Values, make([]int64, len(sum.Types))...)
+	return at, nil
 }
 
-// location returns the number of a location, which it writes if it is new.
-func (m *Merger) location(t *Table, l Location) uint64 {
+// location returns the place of the sum's location that is like l.
+func (m *Merger) location(t *Table, l Location) int32 {
+	sum := &m.t
 	address := l.Address
 	if address != 0 { // a program that is independent of its position starts elsewhere in each process
-		address += m.head.base - t.base
+		address += sum.base - t.base
 	}
-	body := appendNumbers(nil, 0, 1, address) // of the one mapping
+	n := Location{LineLo: int32(len(sum.Lines)), Address: address}
+	key := binary.AppendUvarint(m.key[:0], address)
 	for _, line := range t.Lines[l.LineLo:l.LineHi] {
-		f := t.Funcs[line.Func]
-		name, file := m.text(t.Symbols.Name(line.Name)), m.text(t.Symbols.Name(f.File)) // the name may be a made-up one
-		function := m.place(profileFunction, appendNumbers(nil, 0, name, name, file, uint64(f.Line)))
-		body = appendBytes(body, locationLine, appendNumbers(nil, function, uint64(line.Line)))
-	}
-	return m.place(profileLocation, body)
-}
-
-// place returns the number of a function or location with this encoding, which it writes if
-// it is new.
-func (m *Merger) place(tag uint64, body []byte) uint64 {
-	ids := m.places[tag]
-	if ids == nil {
-		ids = map[string]uint64{}
-		m.places[tag] = ids
-	}
-	id, known := ids[string(body)]
-	if !known {
-		id = uint64(len(ids) + 1)
-		ids[string(body)] = id
-		m.written = appendBytes(m.written, tag, appendNumbers(body, id))
-	}
-	return id
-}
-
-// Bytes is the sum, gzipped. A profile must have been added.
-func (m *Merger) Bytes() []byte {
-	var b []byte
-	for _, t := range m.head.Types {
-		b = m.appendType(b, profileType, t.Type, t.Unit)
-	}
-	b = m.appendType(b, periodType, m.head.PeriodType.Type, m.head.PeriodType.Unit)
-	defaultType := uint64(0)
-	if i := m.head.DefaultType; i >= 0 {
-		defaultType = m.text(m.head.Types[i].Type)
-	}
-	b = appendNumbers(b, 0, 0, 0, 0, 0, 0, 0, 0,
-		uint64(m.head.TimeNanos), uint64(m.head.DurationNanos), 0, uint64(m.head.Period), 0, defaultType)
-	// The flags say that the mapping has functions, files, lines and inlined calls, so that
-	// pprof does not look for them in a binary.
-	b = appendBytes(b, profileMapping, appendNumbers(nil, 1, 0, 0, 0, m.program, m.build, 1, 1, 1, 1))
-	types := len(m.head.Types)
-	for i, key := range m.keys {
-		b = appendBytes(b, profileSample, appendValues([]byte(key), m.values[i*types:(i+1)*types]))
-	}
-	var out bytes.Buffer                              // which has no errors
-	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // there is such a level; runtime/pprof has it, too
-	_, _ = z.Write(b)
-	_, _ = z.Write(m.written)
-	_ = z.Close()
-	return out.Bytes()
-}
-
-// texts are the strings of a profile that is being written.
-type texts struct {
-	numbers map[string]uint64
-	written []byte // the strings, and of a Merger the functions and locations
-}
-
-// text returns the number of a string, which it writes if it is new.
-func (x *texts) text(s string) uint64 {
-	if x.numbers == nil {
-		x.numbers = map[string]uint64{}
-		x.text("") // has to be the first
-	}
-	i, known := x.numbers[s]
-	if !known {
-		i = uint64(len(x.numbers))
-		x.numbers[s] = i
-		x.written = appendBytes(x.written, profileString, []byte(s))
-	}
-	return i
-}
-
-// appendType appends a sample type or the period type.
-func (x *texts) appendType(b []byte, tag uint64, name, unit string) []byte {
-	return appendBytes(b, tag, appendNumbers(nil, x.text(name), x.text(unit)))
-}
-
-// appendValues appends the values of a sample.
-func appendValues(b []byte, values []int64) []byte {
-	var packed []byte
-	for _, v := range values {
-		packed = binary.AppendUvarint(packed, uint64(v))
-	}
-	return appendBytes(b, sampleValuePacked, packed)
-}
-
-// appendNumbers appends the fields 1, 2, 3 ... of a message that are numbers, but those
-// that are 0.
-func appendNumbers(b []byte, fields ...uint64) []byte {
-	for i, v := range fields {
-		if v != 0 {
-			b = appendVarints(b, uint64(i+1)<<3, v)
+		name := sum.Symbols.copyOf(t.Symbols, line.Name) // which may be a made-up one
+		f := Func{Name: name, File: sum.Symbols.copyOf(t.Symbols, t.Funcs[line.Func].File), Line: t.Funcs[line.Func].Line}
+		at, known := m.funcs[f]
+		if !known {
+			at = int32(len(sum.Funcs))
+			m.funcs[f], sum.Funcs = at, append(sum.Funcs, f)
 		}
+		sum.Lines = append(sum.Lines, Line{Name: name, Func: at, Line: line.Line})
+		key = appendVarints(key, uint64(at), uint64(line.Line))
 	}
-	return b
+	m.key = key
+	at, known := m.locations[string(key)]
+	if known {
+		sum.Lines = sum.Lines[:n.LineLo]
+		return at
+	}
+	at, n.LineHi = int32(len(sum.Locations)), int32(len(sum.Lines))
+	m.locations[string(key)], sum.Locations = at, append(sum.Locations, n)
+	return at
 }
 
-// appendBytes appends a field that is a text or a message.
-func appendBytes(b []byte, tag uint64, v []byte) []byte {
-	return append(appendVarints(b, tag, uint64(len(v))), v...)
-}
-
-// appendVarints has many callers here: inlined, it would make a program 8 KB larger.
-//
-//go:noinline
-func appendVarints(b []byte, first, second uint64) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, first), second)
+// text returns the number of a string of the sum.
+func (m *Merger) text(s []byte) int32 {
+	at, known := m.texts[string(s)]
+	if !known {
+		at = int32(len(m.texts))
+		m.texts[string(s)] = at
+		lo := uint32(len(m.t.text))
+		m.t.text = append(m.t.text, s...)
+		m.t.strings = append(m.t.strings, span{lo, uint32(len(m.t.text))})
+	}
+	return at
 }

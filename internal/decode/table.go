@@ -1,11 +1,16 @@
 package decode
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A Table is one decoded profile, laid out for counting: dense arrays and
 // integer ids instead of a graph of pointers.
 //
-// It points into the buffers of its [Decoder] and is valid until the decoder's next call.
+// One of a [Decoder] points into its buffers and is valid until the decoder's next call. One of a
+// [Merger] is valid until its next Add. What is made of a Table ([Table.Filter], [Table.Map],
+// [Table.Sub]) shares its names and strings, and is valid as long.
 type Table struct {
 	// Types are the sample types in the profile's order, for a CPU profile
 	// samples/count and cpu/nanoseconds.
@@ -60,6 +65,13 @@ func (t *Table) Count() (n int64) {
 		n = AddSaturating(n, t.Values[i*len(t.Types)])
 	}
 	return n
+}
+
+// values are those of the i-th sample.
+func (t *Table) values(i int) []int64 { return t.Values[i*len(t.Types) : (i+1)*len(t.Types)] }
+
+func isZero(values []int64) bool {
+	return !slices.ContainsFunc(values, func(v int64) bool { return v != 0 })
 }
 
 // AddSaturating adds without overflow: a profile whose values add up to more

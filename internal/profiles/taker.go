@@ -131,7 +131,7 @@ func (t *Taker) Take(k string) (p Profile, err error) {
 	grown.TimeNanos, grown.DurationNanos = before.start.UnixNano(), int64(p.Elapsed)
 	var m decode.Merger // which leaves out the stacks that have not grown
 	_ = m.Add(grown)    // its errors are about a second profile
-	p.Data = m.Bytes()
+	p.Data = m.Table().Encode()
 	return p, nil
 }
 

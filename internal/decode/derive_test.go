@@ -1,0 +1,164 @@
+package decode
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/profguard/profguard/internal/folded"
+)
+
+// profiles are those of the fixtures and of this process, as google/pprof reads them.
+func profiles(t *testing.T) map[string]*profile.Profile {
+	t.Helper()
+	files := fixtures(t)
+	maps.Copy(files, live(t))
+	parsed := map[string]*profile.Profile{}
+	for name, data := range files {
+		p, err := profile.ParseData(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed[name] = p
+	}
+	return parsed
+}
+
+func tableOf(t *testing.T, p *profile.Profile) *Table {
+	t.Helper()
+	table, err := new(Decoder).Profile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func wantSame(t *testing.T, want *profile.Profile, got *Table) {
+	t.Helper()
+	if diff := diffOf(bySample(viewOfProfile(want)), bySample(viewOfTable(got))); diff != "" {
+		t.Errorf("differs from google/pprof (-want +got):\n%s", diff)
+	}
+	frames := int64(0)
+	for _, s := range got.Samples {
+		for _, l := range got.Stacks[s.StackLo:s.StackHi] {
+			frames += int64(got.Locations[l].LineHi - got.Locations[l].LineLo)
+		}
+	}
+	if got.Frames != frames {
+		t.Errorf("%d frames, and it says %d", frames, got.Frames)
+	}
+}
+
+// What is written is what google/pprof and the decoder read, sample by sample in their order.
+func TestEncode(t *testing.T) {
+	for name, p := range profiles(t) {
+		t.Run(name, func(t *testing.T) {
+			p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool { return isZero(s.Value) })
+			data := tableOf(t, p).Encode("made of odd samples", "and others")
+			read, err := profile.ParseData(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := read.CheckValid(); err != nil {
+				t.Error(err)
+			}
+			if !slices.Equal(read.Comments, []string{"made of odd samples", "and others"}) {
+				t.Errorf("comments %q", read.Comments)
+			}
+			if diff := diffOf(viewOfProfile(p), viewOfProfile(read)); diff != "" {
+				t.Errorf("differs from google/pprof (-want +got):\n%s", diff)
+			}
+			table, err := new(Decoder).Bytes(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantSame(t, p, table)
+		})
+	}
+}
+
+// A difference is that of google/pprof, without the stacks that have not grown.
+func TestSub(t *testing.T) {
+	for name, before := range profiles(t) {
+		t.Run(name, func(t *testing.T) {
+			after := before.Copy()
+			for i, s := range after.Sample {
+				for v := range s.Value {
+					s.Value[v] += int64([]int{0, 7, -3}[(i+v)%3])
+				}
+			}
+			if n := len(after.Sample); n > 0 { // a sample of a stack that there is, and one that is new
+				again, other := *after.Sample[0], *after.Sample[n-1]
+				other.Label = map[string][]string{"only": {"afterwards"}}
+				after.Sample = append(after.Sample, &again, &other)
+			}
+			minus := before.Copy()
+			minus.Scale(-1)
+			want, err := profile.Merge([]*profile.Profile{after, minus})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range want.Sample {
+				for v, n := range s.Value {
+					s.Value[v] = max(0, n)
+				}
+			}
+			want.DurationNanos = after.DurationNanos
+			types := len(after.SampleType)
+			_, totals := tableOf(t, before).Sub(nil, types)
+			grown, now := tableOf(t, after).Sub(totals, types)
+			wantSame(t, want, grown)
+			if again, _ := tableOf(t, after).Sub(now, types); len(again.Samples) != 0 {
+				t.Errorf("%d samples have grown since themselves", len(again.Samples))
+			}
+			if all, _ := tableOf(t, after).Sub(nil, 1); types > 0 && (len(all.Types) != 1 || all.Count() < 0) {
+				t.Errorf("of the first values: %v, %d samples", all.Types, all.Count())
+			}
+		})
+	}
+}
+
+// Filter and Map change no other Table, and what they make has what its samples need.
+func TestFilterAndMap(t *testing.T) {
+	p := folded.Must("cpu\nmain.main;main.hot;main.leaf 3\nmain.main;main.cold 1\n")
+	p.Sample[0].Label = map[string][]string{"of": {"hot"}, "too": {"this"}}
+	table := tableOf(t, p)
+	before := viewOfTable(table)
+	cold := p.Copy()
+	cold.Sample = cold.Sample[1:]
+	labelled := func(s Sample) bool { return s.LabelLo < s.LabelHi }
+	wantSame(t, cold, table.Filter(nil, func(s Sample) bool { return !labelled(s) }))
+
+	cut := p.Copy()
+	cut.Sample = cut.Sample[:1]
+	cut.Sample[0].Location, cut.Sample[0].Label = cut.Sample[0].Location[1:], map[string][]string{"too": {"this"}}
+	wantSame(t, cut, table.Map(func(stack []int32, labels []Label) ([]int32, []Label, bool) {
+		keep := len(labels) > 0
+		labels = slices.DeleteFunc(labels, func(l Label) bool { return string(table.String(l.Key)) == "of" })
+		return stack[1:], labels, keep
+	}))
+	if diff := diffOf(before, viewOfTable(table)); diff != "" {
+		t.Errorf("the table that was filtered is another one now:\n%s", diff)
+	}
+	table.Filter(table, labelled)
+	hot := p.Copy()
+	hot.Sample = hot.Sample[:1]
+	wantSame(t, hot, table)
+	if data := gunzipped(t, table.Encode()); !bytes.Contains(data, []byte("main.hot")) || bytes.Contains(data, []byte("main.cold")) {
+		t.Error("what no sample needs is written, too")
+	}
+}
+
+// What has grown by more than an int64 has grown by the largest one.
+func TestFault_85_Differences(t *testing.T) {
+	p := folded.Must("cpu\nmain.main;main.hot 1\n")
+	p.Sample[0].Value[0] = -6e18
+	_, before := tableOf(t, p).Sub(nil, 1)
+	p.Sample[0].Value[0] = 6e18
+	if grown, _ := tableOf(t, p).Sub(before, 1); grown.Count() != 1<<63-1 {
+		t.Errorf("it has grown by %d", grown.Count())
+	}
+}
