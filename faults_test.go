@@ -99,6 +99,7 @@ var faults = []struct{ fault, folder, test string }{
 	83: {"functions without names", "budget", "TestFault_83_Nameless"},
 	84: {"finalizers, cleanups and C threads do the work", "internal/check", "TestFault_77_84_OthersGoroutines"},
 	85: {"sums beyond an int64 when profiles are merged", "internal/decode", "TestFault_85_MergedSums"},
+	86: {"a base of another program", "cmd/profguard", "TestFault_86_BaseOfAnotherProgram"},
 	87: {"a label with the value of another one", "internal/charge", "TestFault_87_WhereKey"},
 	88: {"hits that do not add up", "guard", "TestFault_88_SumOfMaxima"},
 	89: {"600 regular expressions on 60,000 long names", "budget", "TestFault_89_LongNames"},

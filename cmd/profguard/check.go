@@ -109,6 +109,12 @@ func check(ctx context.Context, args []string, std streams) (int, error) {
 	for i, b := range set {
 		results[i] = b.Result(findings[i])
 		results[i].Reason = cmp.Or(lacks(&b, findings[i].Reason, used[i].facts), results[i].Reason)
+		if b.Rule == budget.RuleGrows && facts.Baseline != nil && used[i].table != nil {
+			if why := otherProgram(facts.Baseline, used[i].table, facts.Module); why != "" {
+				findings[i] = judge.Finding{Reason: judge.Failed{Err: errors.New(why)}}
+				results[i] = b.Result(findings[i])
+			}
+		}
 	}
 	header := std.out
 	if *format == "json" { // which is for programs

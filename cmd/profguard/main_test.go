@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/folded"
@@ -529,5 +531,52 @@ func TestNamesAreVisible(t *testing.T) {
 	}
 	if got := where(&r.Offenders[0], r.Unit); strings.ContainsAny(got, "\n\x1b") || r.Offenders[0].Function != name {
 		t.Errorf("%q, of %q", got, r.Offenders[0].Function)
+	}
+}
+
+// Growth is not judged against a base of another program: nothing of it grows against itself.
+func TestFault_86_BaseOfAnotherProgram(t *testing.T) {
+	write(t)
+	const shop = "cpu 10s\nmain.main;main.serve;main.cart;encoding/json.Marshal 300\nmain.main;main.serve;main.price 300\nmain.main;main.serve;main.stock 400\n"
+	save := func(name, file, text string) {
+		p := folded.Must(text)
+		if file != "" {
+			p.Mapping = []*profile.Mapping{{ID: 1, File: file}}
+		}
+		var b bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		put(t, name, b.String())
+	}
+	proxy := strings.NewReplacer("main.serve", "main.accept", "main.cart", "main.dial", "main.price", "main.relay", "main.stock", "main.log").Replace(shop)
+	save("shop.now", "/app/shop-v1.4.2", shop)
+	save("shop.base", `/tmp/shop-v1.4.1 (deleted)`, shop)
+	save("proxy.base", "/app/proxy", shop) // its functions have the same names
+	save("other.base", "/app/shop-v1.4.2", proxy)
+	save("unnamed.base", "", shop)
+	save("little.base", "", "cpu 10s\nmain.main;main.accept;encoding/json.Marshal 300\nmain.main;example.com/lib.Run 700\n")
+	for _, tt := range []struct {
+		base string
+		want int
+		said string
+	}{
+		{"shop.base", exitKept, "grew by 0.00 points"},
+		{"unnamed.base", exitKept, "grew by 0.00 points"},
+		{"proxy.base", exitUndecided, "the base is of another program, proxy, and this is a profile of shop: growth is judged against an earlier profile of the same program"},
+		{"other.base", exitUndecided, "the base is of another program: no function of package main, or of the module, is in both"},
+		{"little.base", exitBroken, "main.serve grew"}, // too few of its own to tell
+	} {
+		for _, subject := range []string{"main.serve grows below 20 points", "no function grows above 99 points"} {
+			var out bytes.Buffer
+			want := tt.want
+			if subject[0] == 'n' && want == exitBroken {
+				want = exitKept
+			}
+			status := run(t.Context(), []string{"check", "-budget", subject, "-budget", "main.serve below 20 cores", "-base", tt.base, "shop.now"}, nil, &out, &out)
+			if status != want || want == tt.want && subject[0] == 'm' && !strings.Contains(out.String(), tt.said) || !strings.Contains(out.String(), "PASS main.serve below 20 cores") {
+				t.Errorf("%s, %s: expected %d and %q, found %d\n%s", tt.base, subject, want, tt.said, status, out.String())
+			}
+		}
 	}
 }
