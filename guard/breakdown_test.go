@@ -210,7 +210,7 @@ func TestNoPartsOfTooMany(t *testing.T) {
 	l.parts = profiles.Taker{Goroutines: 1}
 	facts := judge.Facts{Figures: map[string]float64{"goroutines": 5000}}
 	win := w.take(0)
-	l.apply(t.Context(), l.judge(t.Context(), l.budgets.groups[0], &measurement{cpu: &win, facts: facts, before: &counters{}, now: &counters{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true}), &win)
+	l.apply(t.Context(), l.judge(t.Context(), l.budgets.groups[0], &observation{cpu: &win, facts: facts, before: &totals{}, now: &totals{Snapshot: process.Snapshot{At: time.Now()}}, period: time.Now(), regular: true}), &win)
 	r := l.Status().Budgets[0].Result
 	if len(r.Offenders) != 0 || r.Verdict != budget.Fail || !strings.Contains(r.Reason, "what it is made of is not known: take goroutine profile: there are ") {
 		t.Errorf("%s", r)

@@ -35,7 +35,7 @@ type entry struct {
 	judged  bool             // it has had something to judge
 	work    readings         // after the last window, while none of its work has been done
 	worked  bool             // a unit of its work has been done, in a window or between two
-	counted counters         // the counters when it was last judged by them
+	counted totals           // the counters when it was last judged by them
 	parts   []judge.Offender // of a figure that fails: by the last profile of it
 	watch   *judge.Watch     // judges it, as the rule with the number at
 	at      int

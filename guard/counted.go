@@ -16,8 +16,8 @@ import (
 // runtime, and not sampled. Budgets on them are judged once a period, by counters of the
 // whole period. They need no profile and no samples.
 
-// counters are the values of all counters at one moment.
-type counters struct {
+// totals are the values of all counters at one moment.
+type totals struct {
 	process.Snapshot
 	work readings
 	own  allocations   // by the guard, since it began
@@ -71,7 +71,7 @@ const (
 
 // count judges a budget by counters, over the time since it was last judged. It reports
 // whether the budget can be judged so. before are the counters at the start of the window.
-func (e *entry) count(f *judge.Finding, figures map[string]float64, before, now *counters, every time.Duration) bool {
+func (e *entry) count(f *judge.Finding, figures map[string]float64, before, now *totals, every time.Duration) bool {
 	b, from := &e.rule, e.counted
 	e.counted = *now
 	if !hasCounter(b) || b.When.UnmetBy(figures) != nil { // also where there is no profile

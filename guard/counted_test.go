@@ -71,8 +71,8 @@ func (s *service) watch(t *testing.T, i int, minutes int) (fired []int) {
 	t.Helper()
 	sentence := strings.Replace(counted[i].sentence, "%s", budget.Amount{Value: 0.02 * s.rate}.String(), 1)
 	g := &Guard{started: time.Now(), cfg: Config{Every: minute, Window: 10 * second}}
-	counters := func(at time.Duration) counters {
-		return counters{
+	counters := func(at time.Duration) totals {
+		return totals{
 			Snapshot: process.Snapshot{At: g.started.Add(at), CPU: time.Duration(s.used * 0.02 * 1e9), Allocated: int64(s.used * 1e6)},
 			work:     readings{"request": {n: s.done}},
 		}
@@ -186,8 +186,8 @@ func TestCountedOffenders(t *testing.T) {
 func TestCountedNextToNothing(t *testing.T) {
 	e := entryOf("process below 20ms per request")
 	start := time.Now()
-	before := counters{Snapshot: process.Snapshot{At: start}, work: readings{"request": {n: 0}}}
-	now := counters{Snapshot: process.Snapshot{At: start.Add(time.Minute), CPU: time.Minute}, work: readings{"request": {n: 5e-324}}}
+	before := totals{Snapshot: process.Snapshot{At: start}, work: readings{"request": {n: 0}}}
+	now := totals{Snapshot: process.Snapshot{At: start.Add(time.Minute), CPU: time.Minute}, work: readings{"request": {n: 5e-324}}}
 	var f judge.Finding
 	if e.count(&f, nil, &before, &now, time.Minute) || math.IsInf(f.Value, 0) {
 		t.Errorf("%+v, want no result", f)
@@ -199,7 +199,7 @@ func TestCountedNextToNothing(t *testing.T) {
 func TestLittleWork(t *testing.T) {
 	e := entryOf("process below 20ms per request")
 	start := time.Now()
-	before := counters{Snapshot: process.Snapshot{At: start}, work: readings{"request": {n: 0}}}
+	before := totals{Snapshot: process.Snapshot{At: start}, work: readings{"request": {n: 0}}}
 	for i, tt := range []struct {
 		done, used float64 // in all
 		want       budget.Verdict
@@ -211,7 +211,7 @@ func TestLittleWork(t *testing.T) {
 		{400, 11, budget.Pass, `the process at 15ms, by its CPU counted over 200 of "request" in 1m0s; the limit is 20ms`},
 		{400, 12, budget.Inconclusive, `no request was done in the window`},
 	} {
-		now := counters{
+		now := totals{
 			Snapshot: process.Snapshot{At: start.Add(time.Duration(i+1) * minute), CPU: time.Duration(tt.used * 1e9)},
 			work:     readings{"request": {n: tt.done}},
 		}

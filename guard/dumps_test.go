@@ -526,7 +526,7 @@ func TestDumpsOfOneKind(t *testing.T) {
 	defer func() { held = nil }()
 	runtime.GC() // the heap profile is as of the last
 	runtime.GC()
-	l.window(t.Context(), false)
+	l.takeWindow(t.Context(), false)
 	if kinds["a"] != "space" || kinds["b"] != "space" {
 		t.Errorf("kinds of the dumps %q, want two of space", kinds)
 	}
@@ -552,7 +552,7 @@ func TestNoDumpOfLostWindows(t *testing.T) {
 				return "1", nil
 			}
 			l.dumps.Store(new(dumps.Store))
-			l.window(t.Context(), false)
+			l.takeWindow(t.Context(), false)
 			if s := l.Status().Budgets[0]; s.State != StateFiring || offered != 0 != (outcome == profiler.OK) {
 				t.Errorf("%s: %s, %d dumps", outcome, s.State, offered)
 			}

@@ -132,7 +132,7 @@ func TestGCOfThePeriod(t *testing.T) {
 		var ends []time.Time
 		for _, pause := range []time.Duration{0, 20 * second, 20 * second, 20 * second} {
 			time.Sleep(pause)
-			l.window(t.Context(), false)
+			l.takeWindow(t.Context(), false)
 			ends = append(ends, l.lastPeriod.At)
 		}
 		if !ends[0].Equal(ends[1]) || !ends[0].Equal(ends[2]) || !ends[3].Equal(time.Now()) {

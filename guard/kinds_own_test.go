@@ -50,7 +50,7 @@ func TestOwnAllocationsAreNotJudged(t *testing.T) {
 		{"allocates", "allocs", ours + "main.main;main.work;main.copy 60000 6000000000\nmain.main;main.work;main.parse 40000 4000000000\n", budget.Fail, "main.copy"},
 		{"a callback allocates", "allocs", ours + oursSink + oursCall + "main.onEvent;main.format 60000 6000000000\n", budget.Fail, "main.format"},
 		{"the guard reads a counter", "allocs", ours + "github.com/profguard/profguard/guard.foreignResult.func1;github.com/profguard/profguard/guard.call;" +
-			"github.com/profguard/profguard/guard.(*counter).ask.func1;prometheus.Gather 60000 6000000000\n", budget.Inconclusive, ""},
+			"github.com/profguard/profguard/guard.(*source).ask.func1;prometheus.Gather 60000 6000000000\n", budget.Inconclusive, ""},
 		{"the guard waits", "block", oursSink + "runtime.chanrecv2 9000 9000s\n" + oursLoop + "runtime.selectgo 9000 9000s\n", budget.Inconclusive, ""},
 		{"the host waits", "block", oursSink + "runtime.chanrecv2 9000 9000s\nmain.main;main.work;main.wait;sync.(*Mutex).Lock 9000 9000s\n", budget.Fail, "main.wait"},
 	} {

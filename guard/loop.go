@@ -56,7 +56,7 @@ func (g *Guard) loop(ctx context.Context) {
 			return
 		}
 		l.began = time.Now()
-		if err := recovered(func() { l.window(ctx, early) }); err == nil {
+		if err := recovered(func() { l.takeWindow(ctx, early) }); err == nil {
 			l.panicked = 0
 		} else {
 			l.notePanic("loop")

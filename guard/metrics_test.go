@@ -59,7 +59,7 @@ func eventful(t *testing.T, w *world) (*looper, *prometheus.Registry) {
 	for range 3 {
 		time.Sleep(10 * second)
 		l.began = time.Now()
-		l.window(t.Context(), false)
+		l.takeWindow(t.Context(), false)
 		l.dumped(dumps.Outcome{ID: "profguard-dump-prints"})
 	}
 	l.dumps.Store(nil)
@@ -173,7 +173,7 @@ func TestOffenderSeries(t *testing.T) {
 			time.Sleep(minute)
 			w.take = func(int) profiler.Window { return windows[step.window] }
 			l.began = time.Now()
-			l.window(t.Context(), false)
+			l.takeWindow(t.Context(), false)
 			var got []string
 			for line := range strings.Lines(scrape(t, registry, "text/plain")) {
 				if series, ok := strings.CutPrefix(line, "profguard_budget_offender_info"); ok {
@@ -355,7 +355,7 @@ func TestFault_29_MillionNames(t *testing.T) {
 		var series []int
 		for range 10 {
 			time.Sleep(minute)
-			l.window(t.Context(), false)
+			l.takeWindow(t.Context(), false)
 			text := scrape(t, registry, "text/plain")
 			offenders := strings.Count(text, "\nprofguard_budget_offender_info{")
 			if offenders > 2 {

@@ -222,7 +222,7 @@ func (e *entry) status(g *Guard) BudgetStatus {
 	if s.State = State(state); state != e.alert.State { // windows are lost
 		s.Since = g.started.Add(since)
 	}
-	s.Warning, s.additive = cmp.Or(s.Warning, e.unseen()), e.rule.AddsUp()
+	s.Warning, s.additive = cmp.Or(s.Warning, e.vacuous()), e.rule.AddsUp()
 	s.Verdicts, s.History = maps.Clone(e.Verdicts), slices.Clone(e.History)
 	active := e.alert.State == alert.Pending || e.alert.State == alert.Firing
 	if active && s.Proven == budget.Pass || !active && s.Proven == budget.Fail {

@@ -52,10 +52,10 @@ func (l *looper) lookForVacuous(ctx context.Context, p *budgets) {
 	}
 }
 
-// unseenWindows is the number of windows without a sample in a budget's "in" and "where", or
+// vacuousWindows is the number of windows without a sample in a budget's "in" and "where", or
 // without a unit of its work, after which there is a warning: an hour at the defaults, or less
 // while windows come more often. The binary does not tell whether there will be any.
-const unseenWindows = 60
+const vacuousWindows = 60
 
 // works reports whether a unit of the budget's work was done since the last window. When one has
 // ever been, nobody asks any more.
@@ -68,9 +68,9 @@ func (e *entry) works(now readings) bool {
 	return done[e.rule.Per] > 0
 }
 
-// unseen is the warning about a budget that has never had anything to judge, or "".
-func (e *entry) unseen() string {
-	if e.judged || e.missed < unseenWindows || isDefault(e.Budget) {
+// vacuous is the warning about a budget that has never had anything to judge, or "".
+func (e *entry) vacuous() string {
+	if e.judged || e.missed < vacuousWindows || isDefault(e.Budget) {
 		return ""
 	}
 	lacks := "no sample within its \"in\" and \"where\""

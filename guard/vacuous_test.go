@@ -142,7 +142,7 @@ func TestIdleWindowsAreNotMissed(t *testing.T) {
 			if b := g.Status().Budgets[0]; b.Warning != "" {
 				t.Errorf("warning %q", b.Warning)
 			}
-			initials(t, g, unseenWindows)
+			initials(t, g, vacuousWindows)
 			if b := g.Status().Budgets[0]; b.Warning == "" {
 				t.Error("no warning")
 			}
@@ -204,7 +204,7 @@ func TestDefaultsAreNotVacuous(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.linked = []string{"main.main"}
 		g := w.start(t, Config{Window: 10 * second, Every: 10 * second, Budgets: append(budget.Default(), budget.Must("typo: fmt.Pirntln below 20%")...)})
-		initials(t, g, unseenWindows+2)
+		initials(t, g, vacuousWindows+2)
 		wantEvents(t, w, EventVacuous+" typo")
 		for _, b := range g.Status().Budgets {
 			want := "0"

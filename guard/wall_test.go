@@ -74,7 +74,7 @@ func TestFault_42_WallClockJumps(t *testing.T) {
 			l.last = l.seams.snap()
 			for i, want := range []State{StatePending, StatePending, StatePending, StatePending, StatePending, StateFiring} {
 				l.began = now()
-				l.window(t.Context(), false)
+				l.takeWindow(t.Context(), false)
 				s := l.Status()
 				if got := s.Budgets[0].State; got != want {
 					t.Errorf("window %d: %s, want %s", i+1, got, want)

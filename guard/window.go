@@ -21,9 +21,9 @@ import (
 	"github.com/profguard/profguard/internal/unit"
 )
 
-// window takes and judges one window of all kinds of profile that the budgets need. While
+// takeWindow takes and judges one window of all kinds of profile that the budgets need. While
 // other code has the CPU profiler, it takes only the other kinds.
-func (l *looper) window(ctx context.Context, early bool) {
+func (l *looper) takeWindow(ctx context.Context, early bool) {
 	l.own = threadClock{}
 	l.own.start()
 	defer l.own.stop() // also after a panic
@@ -38,7 +38,7 @@ func (l *looper) window(ctx context.Context, early bool) {
 		l.lookForVacuous(ctx, p)
 	}
 	l.work.registry.units = registryUnits(p.set, l.cfg.Work)
-	m := &measurement{before: l.read()}
+	m := &observation{before: l.read()}
 	l.heap.begin(&m.before.Snapshot)
 	ready := l.seams.snap()
 	l.heap.add(&m.before.Snapshot, &ready)
@@ -102,8 +102,8 @@ func (l *looper) window(ctx context.Context, early bool) {
 }
 
 // read reads all counters.
-func (l *looper) read() *counters {
-	c := &counters{Snapshot: l.seams.snap(), own: l.heap.own}
+func (l *looper) read() *totals {
+	c := &totals{Snapshot: l.seams.snap(), own: l.heap.own}
 	began, used := time.Now(), process.ProcessCPU()
 	c.work = l.work.now()
 	elsewhere := min(process.Between(l.last, c.Snapshot).Cores, float64(runtime.GOMAXPROCS(0)-1))
@@ -111,19 +111,19 @@ func (l *looper) read() *counters {
 	return c
 }
 
-// A measurement is the profile and the facts of one window.
-type measurement struct {
+// An observation is the profile and the facts of one window.
+type observation struct {
 	cpu         *profiler.Window
 	tried       bool          // or the profiler was left to other code
 	table       *decode.Table // of the CPU profile
 	facts       judge.Facts
-	before, now *counters
+	before, now *totals
 	period      time.Time // the start of the period that the window completes
 	regular     bool      // the window completes a period
 }
 
 // judge compares one kind of profile with its budgets.
-func (l *looper) judge(ctx context.Context, g *group, m *measurement) (results []*judgement) {
+func (l *looper) judge(ctx context.Context, g *group, m *observation) (results []*judgement) {
 	t, facts, data := m.table, m.facts, m.cpu.Data
 	since := m.now.At.Sub(l.started)
 	if g.kind != kinds.CPU && g.kind != kindFigures && !m.regular && !slices.ContainsFunc(g.entries, func(e *entry) bool { return !oncePerPeriod(&e.rule) }) {

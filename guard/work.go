@@ -32,12 +32,12 @@ const gatherTimeout = time.Second
 // registry, which is gathered only while a budget has a unit of it ("per
 // http_requests_total").
 type workCounters struct {
-	counters []*counter
-	registry *counter // the last of them
+	sources  []*source
+	registry *source // the last of them
 }
 
-// A counter is a Work function, or the registry. While a call hangs, there is no other one.
-type counter struct {
+// A source is a Work function, or the registry. While a call hangs, there is no other one.
+type source struct {
 	units []string // to read
 	read  func(units []string) (readings, error)
 	bound time.Duration
@@ -50,20 +50,20 @@ type answer struct {
 	why string // "" if there is a number
 }
 
-// Readings are the answers of all counters at one moment.
+// Readings are the answers of all sources at one moment.
 type readings map[string]answer
 
 func newWorkCounters(read map[string]func() float64, r prometheus.Registerer) *workCounters {
 	w := new(workCounters)
 	for name, f := range read {
-		w.counters = append(w.counters, &counter{
+		w.sources = append(w.sources, &source{
 			units: []string{name}, bound: callTimeout,
 			read: func([]string) (readings, error) { return readings{name: {n: f()}}, nil },
 		})
 	}
 	g, had := gatherer(r), map[string]bool{}
-	w.registry = &counter{bound: gatherTimeout, read: func(units []string) (readings, error) { return readRegistry(g, units, had) }}
-	w.counters = append(w.counters, w.registry)
+	w.registry = &source{bound: gatherTimeout, read: func(units []string) (readings, error) { return readRegistry(g, units, had) }}
+	w.sources = append(w.sources, w.registry)
 	return w
 }
 
@@ -75,11 +75,11 @@ func gatherer(r prometheus.Registerer) prometheus.Gatherer {
 	return prometheus.DefaultGatherer
 }
 
-// now reads the counters, all at once, so that one that hangs does not make the others late.
+// now asks all sources at once, so that one that hangs does not make the others late.
 func (w *workCounters) now() readings {
-	replies := make([]readings, len(w.counters))
+	replies := make([]readings, len(w.sources))
 	var calls sync.WaitGroup
-	for i, c := range w.counters {
+	for i, c := range w.sources {
 		calls.Go(func() { replies[i] = c.ask() })
 	}
 	calls.Wait()
@@ -90,8 +90,8 @@ func (w *workCounters) now() readings {
 	return r
 }
 
-// ask calls the counter for an answer for each unit.
-func (c *counter) ask() readings {
+// ask calls the source for an answer for each unit.
+func (c *source) ask() readings {
 	if len(c.units) == 0 {
 		return nil
 	}
@@ -134,10 +134,10 @@ func between(before, after readings) (done map[string]float64, why map[string]st
 }
 
 // registryUnits are the units of work of budgets that have no Work function.
-func registryUnits(set budget.Set, work map[string]func() float64) []string {
+func registryUnits(set budget.Set, read map[string]func() float64) []string {
 	units := map[string]bool{}
 	for _, b := range set {
-		if _, counted := work[b.Per]; b.Per != "" && !counted {
+		if _, counted := read[b.Per]; b.Per != "" && !counted {
 			units[b.Per] = true
 		}
 	}

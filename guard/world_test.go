@@ -282,10 +282,10 @@ func (w *world) windows() []time.Duration {
 }
 
 // measuredAt is a window that completes a period, with one figure.
-func measuredAt(w *profiler.Window, at time.Time, figure string, value float64) *measurement {
-	return &measurement{
+func measuredAt(w *profiler.Window, at time.Time, figure string, value float64) *observation {
+	return &observation{
 		cpu: w, facts: judge.Facts{Figures: map[string]float64{figure: value}}, period: at.Add(-minute), regular: true,
-		before: &counters{Snapshot: process.Snapshot{At: at.Add(-10 * second)}}, now: &counters{Snapshot: process.Snapshot{At: at}},
+		before: &totals{Snapshot: process.Snapshot{At: at.Add(-10 * second)}}, now: &totals{Snapshot: process.Snapshot{At: at}},
 	}
 }
 

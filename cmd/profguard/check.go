@@ -220,8 +220,8 @@ func lacks(b *budget.Budget, reason judge.Reason, facts judge.Facts) string {
 		}
 		return fmt.Sprintf("expected -figure %s=VALUE", name)
 	}
-	work := func(flag, of string, given map[string]float64) string {
-		text := fmt.Sprintf("it divides by work: expected %s %s=COUNT, how many there were while %s was taken", flag, b.Per, of)
+	work := func(option, of string, given map[string]float64) string {
+		text := fmt.Sprintf("it divides by work: expected %s %s=COUNT, how many there were while %s was taken", option, b.Per, of)
 		if _, named := given[b.Per]; !named && len(given) > 0 {
 			text += ", found " + strings.Join(slices.Sorted(maps.Keys(given)), ", ")
 		}

@@ -189,16 +189,16 @@ func (w *writer) common(subject string, least float64, why string) {
 // functions suggests a limit for each function by itself: the lowest that lasts with few
 // exceptions, or the highest.
 func (w *writer) functions() {
-	limits, unit := []float64{20, 25, 30, 40, 50}, "% cumulative"
+	limits, suffix := []float64{20, 25, 30, 40, 50}, "% cumulative"
 	if w.facts.Kind != kinds.CPU {
-		unit += " of " + w.facts.Kind
+		suffix += " of " + w.facts.Kind
 	}
 	if kinds.Of(w.facts.Kind).Sampling == kinds.Contention {
-		limits, unit = []float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of "+w.facts.Kind
+		limits, suffix = []float64{0.1, 0.2, 0.5, 1, 2, 5}, " cores of "+w.facts.Kind
 	}
 	var best attempt
 	for _, limit := range limits {
-		if best = w.attempt(limit, unit); len(best.accepted) <= mostExcepts && lasts(best.result) {
+		if best = w.attempt(limit, suffix); len(best.accepted) <= mostExcepts && lasts(best.result) {
 			break
 		}
 	}
@@ -233,13 +233,13 @@ type attempt struct {
 
 // attempt accepts the largest functions, until the next profile will keep the limit, too. Faults are
 // left out meanwhile, and not accepted.
-func (w *writer) attempt(limit float64, unit string) (a attempt) {
+func (w *writer) attempt(limit float64, suffix string) (a attempt) {
 	sentence := func(limit float64, names ...string) string {
 		except := ""
 		if len(names) > 0 {
 			except = " except " + strings.Join(names, ", ")
 		}
-		return fmt.Sprintf("no function above %v%s%s", math.Round(limit*1e6)/1e6, unit, except)
+		return fmt.Sprintf("no function above %v%s%s", math.Round(limit*1e6)/1e6, suffix, except)
 	}
 	faults, names := slices.Clone(w.faults), []string(nil)
 	for {
@@ -275,8 +275,8 @@ func has(o budget.Offender, fault string) bool {
 }
 
 // where is an offender with its share, and the line in the own module that calls it.
-func where(o *budget.Offender, unit string) string {
-	text := fmt.Sprintf("%s with %s", o.Function, measured(o.Share, unit))
+func where(o *budget.Offender, of string) string {
+	text := fmt.Sprintf("%s with %s", o.Function, measured(o.Share, of))
 	at := judge.Frame(o.Frame)
 	if o.Blame.Function != "" && o.Blame.Function != o.Function {
 		text += ", called from " + o.Blame.Function

@@ -111,7 +111,7 @@ func isGenerated(file string) bool {
 const module = "github.com/profguard/profguard/"
 
 var own = [...]string{
-	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*workCounters).", "guard.(*counter).",
+	"guard.(*Guard).loop", "guard.(*looper).", "guard.(*kindTaker).", "guard.(*sink).", "guard.(*workCounters).", "guard.(*source).",
 	"guard.start.", "guard.described.", "guard.foreign", "guard.call", "guard.recovered", "guard.newWorkCounters.", "guard.(*Guard).within.",
 	"internal/profiler.", "internal/dumps.",
 	"internal/profiles.(*Taker).",

@@ -56,9 +56,9 @@ func (l *Layout) Fits(t *decode.Table, asked string) bool {
 	return l != nil && l.asked == asked && l.Period == t.Period && slices.Equal(l.types, t.Types)
 }
 
-func (l *Layout) index(name, unit string) int {
+func (l *Layout) index(name, of string) int {
 	return slices.IndexFunc(l.types, func(v decode.ValueType) bool {
-		return v.Type == name && (v.Unit == unit || unit == "count" && v.Unit == "")
+		return v.Type == name && (v.Unit == of || of == "count" && v.Unit == "")
 	})
 }
 

@@ -62,8 +62,8 @@ func (r *run) loadBaseline() (problem string) {
 		}
 	}
 	for _, grows := range rules {
-		if unit := grows.Per; unit != "" && !(r.baseWork[unit] > 0) {
-			return fmt.Sprintf("the baseline %s does not say how many units of %q it stands for; %s", path, unit, refresh)
+		if per := grows.Per; per != "" && !(r.baseWork[per] > 0) {
+			return fmt.Sprintf("the baseline %s does not say how many units of %q it stands for; %s", path, per, refresh)
 		}
 	}
 	return ""
@@ -87,8 +87,8 @@ func (r *run) writeBaseline() (problem string) {
 	}
 	p := r.judged["cpu"]
 	p.Comments = []string{toolchainComment + toolchain()}
-	for _, unit := range slices.Sorted(maps.Keys(r.cpu.all.work)) {
-		p.Comments = append(p.Comments, fmt.Sprintf("%s%s=%v", baselineComment, unit, r.cpu.all.work[unit]))
+	for _, name := range slices.Sorted(maps.Keys(r.cpu.all.work)) {
+		p.Comments = append(p.Comments, fmt.Sprintf("%s%s=%v", baselineComment, name, r.cpu.all.work[name]))
 	}
 	err := os.MkdirAll(filepath.Dir(r.BaselineFile), 0o755)
 	if err == nil {

@@ -10,31 +10,31 @@ import (
 // canonicalPath is an import path without the linker's escapes and vendor directories:
 // gopkg.in/yaml.v3 for gopkg.in/yaml%2ev3, and b for a/vendor/b. A path with anything else
 // behind a % stays.
-func canonicalPath(path string) string {
-	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
-		path = path[i+1:]
+func canonicalPath(pkg string) string {
+	if i := strings.LastIndex(pkg, "/vendor/"); i >= 0 {
+		pkg = pkg[i+1:]
 	}
-	path = strings.TrimPrefix(path, "vendor/")
-	if plain, err := url.PathUnescape(path); err == nil {
+	pkg = strings.TrimPrefix(pkg, "vendor/")
+	if plain, err := url.PathUnescape(pkg); err == nil {
 		return plain
 	}
-	return path
+	return pkg
 }
 
 // lastNames returns the names of a package in one word: its last element; without a major
 // version; and without the "go" that repositories have in their names and packages have not.
 // x/portlist/v2 is v2 and portlist, gopkg.in/yaml.v3 is yaml.v3 and yaml, x/nats.go is nats.go
 // and nats, x/go-redis/v9 is v9, go-redis and redis. Names may be equal.
-func lastNames(path string) [3]string {
-	slash := strings.LastIndexByte(path, '/')
-	last := path[slash+1:]
+func lastNames(pkg string) [3]string {
+	slash := strings.LastIndexByte(pkg, '/')
+	last := pkg[slash+1:]
 	plain := last
 	if name, version, ok := strings.Cut(last, ".v"); ok && isNumber(version) {
 		plain = name
 	}
 	// The go command appends versions from 2 on; a package v1 is called so.
 	if version, ok := strings.CutPrefix(last, "v"); ok && slash > 0 && isNumber(version) && version != "0" && version != "1" {
-		plain = path[strings.LastIndexByte(path[:slash], '/')+1 : slash]
+		plain = pkg[strings.LastIndexByte(pkg[:slash], '/')+1 : slash]
 	}
 	bare := strings.TrimPrefix(plain, "go-")
 	bare = strings.TrimSuffix(strings.TrimSuffix(bare, "-go"), ".go")
@@ -50,25 +50,25 @@ const everything = "..."
 type pathSpec []string
 
 // match compares with a canonical path, "" for a name without package.
-func (s pathSpec) match(path string) bool {
+func (s pathSpec) match(pkg string) bool {
 	switch {
 	case s == nil:
 		return true
-	case path == "":
+	case pkg == "":
 		return false
 	case len(s) == 1:
-		names := lastNames(path)
+		names := lastNames(pkg)
 		return slices.ContainsFunc(names[:], func(name string) bool { return matchWord(s[0], name) })
 	}
-	return matchElements(s, path)
+	return matchElements(s, pkg)
 }
 
 // matchElements compares element by element; "..." stands for any number of
 // them. It backs up to the last "..." only, so it takes at most as many steps as
 // the pattern has elements times those of the path.
-func matchElements(pattern []string, path string) bool {
+func matchElements(pattern []string, pkg string) bool {
 	p, back := 0, -1
-	rest, backRest := path, ""
+	rest, backRest := pkg, ""
 	for more := true; more; {
 		element, after, follows := strings.Cut(rest, "/")
 		switch {
