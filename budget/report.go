@@ -77,7 +77,7 @@ func (c offenderChain) lines(budget *Budget, dim unit.Dimension) (lines []string
 	called := func(how string, f *Frame) {
 		lines = append(lines, "  called "+how+f.Function+" ("+strconv.FormatFloat(100*f.Share/o.Share, 'f', 0, 64)+"% of it)"+place(f))
 	}
-	if f := o.outside(); f != nil && f.Function != o.Blame.Function {
+	if f := o.caller(); f != nil && f.Function != o.Blame.Function && !(o.Own && f == &o.Callers[0]) { // which the way in begins with
 		called("by   ", f)
 	}
 	switch o.Blame.Function {
@@ -103,14 +103,20 @@ func (c offenderChain) lines(budget *Budget, dim unit.Dimension) (lines []string
 	return lines
 }
 
-// String is the function with its place, and the call in the own module that leads to it:
-// "encoding/json.Marshal at json/encode.go:160, called from main.serve at shop/order.go:46".
-// Where no such call has half of a function of the standard library, it is the nearest caller
-// outside that.
+// String is the function with its place, the call in the own module that leads to it, and the next
+// package that it goes to: "encoding/json.Marshal at json/encode.go:160, called from main.serve at
+// shop/order.go:46, goes to main.(*Order).MarshalJSON". A function of the own module has its
+// caller there, which of a callback is the function that passed it on. Where no call in the own
+// module has half of a function of the standard library, it is the nearest caller outside that.
 func (o Offender) String() string {
 	text := located((*judge.Frame)(&o.Frame), (*judge.Frame)(&o.Blame))
-	if f := (*judge.Frame)(o.outside()); f != nil && o.Blame.Function == "" {
+	if f := (*judge.Frame)(o.caller()); f != nil && (o.Blame.Function == "" || o.Blame.Function == o.Function) {
 		text += ", called by " + located(f, f)
+	}
+	for i := range o.Callees {
+		if callee := o.Callees[i].Function; pattern.PackageOf(callee) != pattern.PackageOf(o.Function) {
+			return text + ", goes to " + shortName(callee)
+		}
 	}
 	return text
 }
@@ -126,14 +132,14 @@ func located(f, blame *judge.Frame) string {
 	return text
 }
 
-// outside is the nearest caller outside the standard library that has half of the offender, if
-// the offender is of the standard library: nobody can change a system call. It is nil for others.
-func (o *Offender) outside() *Frame {
-	if !charge.IsStandard(o.Function) {
-		return nil
-	}
+// caller is the nearest caller that a user may change, if that has half of the offender: for a
+// function of the own module another one of it, and for the standard library, since nobody can
+// change a system call, one outside it. It is nil for others.
+func (o *Offender) caller() *Frame {
 	for i := range o.Callers {
-		if f := &o.Callers[i]; !charge.IsStandard(f.Function) && f.Share >= o.Share/2 {
+		f := &o.Callers[i]
+		if f.Share >= o.Share/2 && f.Function != o.Function &&
+			(o.Own && f.Own || charge.IsStandard(o.Function) && !charge.IsStandard(f.Function)) {
 			return f
 		}
 	}

@@ -35,6 +35,34 @@ func TestOffenderString(t *testing.T) {
 	}
 }
 
+// TestOffenderOfCallback: of a function that a library has called the one that passed it on is named,
+// with its line, and what it goes to; of a walk that calls itself, what it comes to.
+func TestOffenderOfCallback(t *testing.T) {
+	const way = "main.main@main.go:1;main.poll@main.go:2;path/filepath.WalkDir@path.go:3;path/filepath.walkDir@path.go:4;"
+	p := folded.Must("cpu 10s\n" + way + "main.visit@main.go:5;os.Lstat@os.go:6 500\n" +
+		way + "path/filepath.walkDir@path.go:4;path/filepath.walkDir@path.go:4;main.visit@main.go:5;os.Lstat@os.go:6 500")
+	r := judged(t, Must("no function above 90% cumulative"), p, Facts{Module: "example.com/shop"})[0]
+	if got, want := r.Offenders[0].String(), "main.visit at main.go:5, called by main.poll at main.go:2, goes to os.Lstat"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if want := "\n       called by   main.poll (100% of it)  main.go:2\n"; !strings.Contains(r.String(), want) {
+		t.Errorf("want %q:\n%s", want, r)
+	}
+	r = judged(t, Must("no function above 90% cumulative except main.visit"), p, Facts{Module: "example.com/shop"})[0]
+	if len(r.Offenders) > 0 {
+		t.Errorf("what visit does counts for its callers, although it is accepted:\n%s", r)
+	}
+	r = judged(t, Must("filepath.WalkDir below 50%"), p, Facts{Module: "example.com/shop"})[0]
+	if want := "goes to     filepath.walkDir > main.visit > os.Lstat"; !strings.Contains(r.String(), want) {
+		t.Errorf("want %q:\n%s", want, r)
+	}
+	p = folded.Must("cpu 10s\nmain.main@main.go:1;main.poll@main.go:2;main.visit@main.go:5;strings.Fields@strings.go:6 1000")
+	r = judged(t, Must("main.visit below 50%"), p, Facts{Module: "example.com/shop"})[0]
+	if strings.Contains(r.String(), "called by") {
+		t.Errorf("the way in has the caller:\n%s", r)
+	}
+}
+
 // TestReasonOfLines: a reason that is an error may have several lines.
 func TestReasonOfLines(t *testing.T) {
 	r := Result{Budget: Must("fmt absent")[0], Reason: "one\ntwo \x1b[31m"}

@@ -91,7 +91,8 @@ type Offender struct {
 	Blame Frame `json:"blame,omitzero"`
 	// Cut says that such a caller is not known, because the runtime cut stacks off.
 	Cut bool `json:"cut,omitempty"`
-	// Callers are the costliest way in: first the caller, up to the outermost function of the own module.
+	// Callers are the costliest way in: first the caller, up to the outermost function of the own
+	// module. Each has what passes through it, on this way and others.
 	Callers []Frame `json:"callers,omitempty"`
 	// Callees are the functions that most of the cost is in: first the offender's callee.
 	Callees []Frame `json:"callees,omitempty"`

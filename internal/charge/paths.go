@@ -28,10 +28,11 @@ type Explanation struct {
 	// Cut says that Own is empty, and may be among the frames that were cut off.
 	Cut bool
 	// Callers is the costliest way in: first the caller, then its caller, up to the outermost
-	// frame of the own module, or else all of it.
+	// frame of the own module, or else all of it. Each has what passes through it on any way: a
+	// walk of folders calls itself more or less often.
 	Callers []Frame
 	// Callees is where the cost goes from here: first the costliest callee, then its costliest
-	// callee, as long as that one has at least half of the cost.
+	// callee, as long as that one has at least half of the cost. Each is there once.
 	Callees []Frame
 }
 
@@ -45,6 +46,7 @@ type path struct {
 	begin, end   int
 	inner, outer int // the innermost and the outermost frame of the function
 	cut          bool
+	at           int // see follow
 }
 
 // paths are the stacks through one function. Their memory is used for one function of a profile
@@ -57,6 +59,8 @@ type paths struct {
 	value int64   // of all that are kept
 	all   int64   // of all stacks, also of those beyond the limit
 
+	through map[decode.ID]int64 // what passes through each function on the way in, see nearest
+
 	byName map[decode.ID]int64 // see heaviest
 	byLine map[decode.Line]int64
 }
@@ -66,7 +70,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 	if c.paths == nil {
 		c.paths = &paths{
 			Counter: c, lines: make([]int32, 0, min(c.table.Frames, maxPathFrames)),
-			byName: map[decode.ID]int64{}, byLine: map[decode.Line]int64{},
+			through: map[decode.ID]int64{}, byName: map[decode.ID]int64{}, byLine: map[decode.Line]int64{},
 		}
 	}
 	p, t := c.paths, c.table
@@ -91,7 +95,7 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 				p.lines = append(p.lines, line)
 			}
 		}
-		p.kept = append(p.kept, path{v, begin, len(p.lines), begin + s.from + inner, begin + s.from + outer, s.cut})
+		p.kept = append(p.kept, path{v, begin, len(p.lines), begin + s.from + inner, begin + s.from + outer, s.cut, 0})
 		p.value = decode.AddSaturating(p.value, v)
 	})
 	var e Explanation
@@ -104,14 +108,17 @@ func (c *Counter) Explain(query int, key int32) Explanation {
 			}
 		}
 	}
-	e.Callers = p.follow(func(s *path, step int) int { return s.outer + step }, 0)
-	for i, f := range slices.Backward(e.Callers) {
-		if id, _ := t.Symbols.Find(f.Function); c.isMine(id) {
-			e.Callers = e.Callers[:i+1]
-			break
+	e.Callers = p.follow(func(s *path) int { return s.outer }, true, 0)
+	way := len(e.Callers)
+	for i := range e.Callers {
+		id, _ := t.Symbols.Find(e.Callers[i].Function)
+		e.Callers[i].Value = max(e.Callers[i].Value, p.ofAll(p.through[id]))
+		if c.isMine(id) {
+			way = i + 1
 		}
 	}
-	e.Callees = p.follow(func(s *path, step int) int { return s.inner - step }, e.Here.Value/2)
+	e.Callers = e.Callers[:way]
+	e.Callees = p.follow(func(s *path) int { return s.inner }, false, e.Here.Value/2)
 	return e
 }
 
@@ -125,14 +132,15 @@ func (c *Counter) isMine(name decode.ID) bool {
 // its weight, with all the weight that passes through that frame's function. cut says that there
 // is none, and that one may have been cut off.
 func (p *paths) nearest() (f Frame, cut bool) {
-	through, last := map[decode.ID]int64{}, map[decode.ID]int{} // last is 1 + the number of the last stack with the function
-	lost, half := int64(0), p.value-p.value/2                   // lost is the value of the stacks that were cut off
+	through, last := p.through, map[decode.ID]int{} // last is 1 + the number of the last stack with the function
+	clear(through)
+	lost, half := int64(0), p.value-p.value/2 // lost is the value of the stacks that were cut off
 	for i, s := range p.kept {
 		if s.cut {
 			lost = decode.AddSaturating(lost, s.value)
 		}
 		for at := s.outer; at < min(s.end, s.outer+otherDepth); at++ { // the runtime keeps no more
-			if name := p.line(at).Name; p.isMine(name) && last[name] != i+1 {
+			if name := p.line(at).Name; last[name] != i+1 {
 				last[name], through[name] = i+1, decode.AddSaturating(through[name], s.value)
 			}
 		}
@@ -140,7 +148,7 @@ func (p *paths) nearest() (f Frame, cut bool) {
 	own := func(skip func(*path, int) bool) (Frame, decode.ID) {
 		return p.heaviest(p.kept, func(s *path) int {
 			at := s.outer
-			for at < s.end && (through[p.line(at).Name] < half || skip(s, at)) {
+			for at < s.end && (!p.isMine(p.line(at).Name) || through[p.line(at).Name] < half || skip(s, at)) {
 				at++
 			}
 			return at
@@ -152,8 +160,10 @@ func (p *paths) nearest() (f Frame, cut bool) {
 	}
 	if f.Function == "" {
 		most := int64(0)
-		for _, v := range through {
-			most = max(most, v)
+		for name, v := range through {
+			if p.isMine(name) {
+				most = max(most, v)
+			}
 		}
 		return f, lost > 0 && decode.AddSaturating(lost, most) >= half
 	}
@@ -217,22 +227,31 @@ func (p *paths) ofAll(value int64) int64 {
 	return int64(float64(value) / float64(p.value) * float64(p.all))
 }
 
-// follow walks from the function along the costliest frames. Each step looks only at the
-// stacks that have the frames of the steps before. It ends where these stacks end, or where
-// the costliest frame has less than least.
-func (p *paths) follow(at func(s *path, step int) int, least int64) (way []Frame) {
+// follow walks from the function along the costliest frames, outwards or inwards. Each step looks
+// only at the stacks that have the frames of the steps before. It ends where these stacks end, or
+// where the costliest frame has less than least. Inwards each function is there once.
+func (p *paths) follow(from func(s *path) int, outwards bool, least int64) (way []Frame) {
 	p.live = append(p.live[:0], p.kept...)
-	live := p.live
-	for step := 1; step <= CPUDepth; step++ {
-		f, id := p.heaviest(live, func(s *path) int { return at(s, step) })
+	live, seen, step := p.live, map[decode.ID]bool{}, 1
+	if !outwards {
+		step = -1
+	}
+	for k := range live {
+		live[k].at = from(&live[k])
+		seen[p.line(live[k].at).Name] = !outwards
+	}
+	for len(way) < CPUDepth {
+		for k := range live {
+			s := &live[k]
+			for s.at += step; s.begin <= s.at && s.at < s.end && seen[p.line(s.at).Name]; s.at += step {
+			}
+		}
+		f, id := p.heaviest(live, func(s *path) int { return s.at })
 		if f.Value <= 0 || f.Value < least {
 			break
 		}
-		live = slices.DeleteFunc(live, func(s path) bool {
-			i := at(&s, step)
-			return i < s.begin || i >= s.end || p.line(i).Name != id
-		})
-		way = append(way, f)
+		live = slices.DeleteFunc(live, func(s path) bool { return s.at < s.begin || s.at >= s.end || p.line(s.at).Name != id })
+		way, seen[id] = append(way, f), !outwards
 	}
 	return way
 }
