@@ -3,12 +3,12 @@ package guard
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/profguard/profguard/budget"
 	"github.com/profguard/profguard/internal/judge"
+	"github.com/profguard/profguard/internal/pattern"
 )
 
 // maxSeries limits the budgets that have series of their own; the others are only in Status
@@ -92,9 +92,9 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 	for i := range s.Budgets[:min(len(s.Budgets), maxSeries)] {
 		b := &s.Budgets[i]
 		// Two series of one name would cost the host its whole scrape.
-		name, r := clean(b.Name), &b.Result
+		name, r := label(b.Name), &b.Result
 		for n := 2; seen[name]; n++ {
-			name = fmt.Sprintf("%s (%d)", clean(b.Name), n)
+			name = fmt.Sprintf("%s (%d)", label(b.Name), n)
 		}
 		seen[name] = true
 		add(metricState, b.State.gauge(), name)
@@ -108,7 +108,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		}
 		if o := b.Offender; o != nil {
 			file, blamed := (*judge.Frame)(&o.Frame).Place(), (*judge.Frame)(&o.Blame).Place()
-			add(metricOffender, 1, name, clean(o.Function), clean(file), clean(o.Blame.Function), clean(blamed))
+			add(metricOffender, 1, name, label(o.Function), label(file), label(o.Blame.Function), label(blamed))
 		}
 		add(metricVacuous, number01(b.Warning != ""), name)
 		for v := budget.Inconclusive; v <= budget.Fail; v++ {
@@ -127,7 +127,7 @@ func (g *Guard) collect(ch chan<- prometheus.Metric) {
 		add(metricGood, float64(s.Good.UnixMilli())/1000)
 	}
 	if b := s.Build; b != (Build{}) {
-		add(metricBuild, 1, clean(b.Version), clean(b.Revision), clean(b.Go))
+		add(metricBuild, 1, label(b.Version), label(b.Revision), label(b.Go))
 	}
 	add(metricPaused, number01(s.State == Paused))
 	add(metricCPU, s.CPU.Seconds())
@@ -149,8 +149,5 @@ func number01(yes bool) float64 {
 	return 0
 }
 
-// clean makes a label of a name: valid UTF-8, bounded.
-func clean(name string) string {
-	name = strings.ToValidUTF8(name, "\uFFFD")
-	return strings.ToValidUTF8(name[:min(len(name), 200)], "") // not the half of a character
-}
+// label makes the value of a label of a name.
+func label(name string) string { return pattern.Clipped(name, 200) }

@@ -318,8 +318,8 @@ func TestFault_28_NamesThatAreNotUTF8(t *testing.T) {
 		t.Errorf("%d budgets have a series, want %d:\n%s", n, len(set), text)
 	}
 	for _, tt := range []struct{ in, want string }{{"a\xffb", "a\uFFFDb"}, {"é", "é"}, {strings.Repeat("é", 101), strings.Repeat("é", 100)}} {
-		if got := clean(tt.in); got != tt.want {
-			t.Errorf("clean(%q) = %q", tt.in, got)
+		if got := label(tt.in); got != tt.want {
+			t.Errorf("label(%q) = %q", tt.in, got)
 		}
 	}
 }

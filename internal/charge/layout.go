@@ -7,6 +7,7 @@ import (
 
 	"github.com/profguard/profguard/internal/decode"
 	"github.com/profguard/profguard/internal/kinds"
+	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/unit"
 )
 
@@ -39,7 +40,7 @@ func LayoutOf(t *decode.Table, asked string) *Layout {
 	l.Kind = strings.Join(names, " or ")
 	if l.Kind == "" {
 		for _, v := range l.types[:min(len(l.types), typesShown)] {
-			names = append(names, clipped(v.Type)+"/"+clipped(v.Unit))
+			names = append(names, pattern.Clipped(v.Type, nameShown)+"/"+pattern.Clipped(v.Unit, nameShown))
 		}
 		l.Kind = strings.Join(names, ", ")
 	}
@@ -48,8 +49,6 @@ func LayoutOf(t *decode.Table, asked string) *Layout {
 
 // The most that is shown of a kind that is not known: so many types, and of each name so much.
 const typesShown, nameShown = 8, 80
-
-func clipped(name string) string { return strings.ToValidUTF8(name[:min(len(name), nameShown)], "") }
 
 // Fits reports whether the profile has the layout.
 func (l *Layout) Fits(t *decode.Table, asked string) bool {

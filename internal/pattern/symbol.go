@@ -119,3 +119,6 @@ func Visible(text string) string {
 		return unicode.ReplacementChar
 	}, text)
 }
+
+// Clipped is what is Visible of the first bytes of a text, which may be long.
+func Clipped(text string, most int) string { return Visible(text[:min(len(text), most)]) }

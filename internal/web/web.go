@@ -31,9 +31,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/profguard/profguard/internal/dumps"
+	"github.com/profguard/profguard/internal/pattern"
 	"github.com/profguard/profguard/internal/profiler"
 )
 
@@ -179,18 +179,7 @@ func route(r *http.Request) (name, slashless string) {
 // refuse answers in one line of text.
 func refuse(w http.ResponseWriter, status int, why string) {
 	w.Header().Del("Content-Disposition")
-	http.Error(w, "profguard: "+oneLine(why), status)
-}
-
-// oneLine makes question marks of characters that are not printable, also those that end lines
-// or reorder text.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, strings.ToValidUTF8(text[:min(len(text), 1000)], "?"))
+	http.Error(w, "profguard: "+pattern.Clipped(why, 1000), status)
 }
 
 //go:embed page.html
